@@ -195,6 +195,20 @@ static void charge_stored(void *arg, const struct store_stored *stored)
 	budget_add(core_budget(c->core), stored->uid, BUDGET_SCRIPTS, stored->bytes);
 }
 
+static void tell_of_files(const struct ctld *c)
+{
+	struct store_stats stats;
+
+	store_stats(c->store, &stats);
+	if (stats.log_cut_short)
+		log_error("the last transaction in the log of state.db or history.db has a wrong "
+		          "bit: the controller goes on without it. After a power cut nothing was "
+		          "lost; else check the disk");
+	if (stats.no_sums)
+		log_warning("state.db or history.db has no sums in its pages: the disk is too full "
+		            "to write it anew. The next start tries again");
+}
+
 static int load(struct ctld *c, struct error *err)
 {
 	struct store_options options = {
@@ -210,6 +224,7 @@ static int load(struct ctld *c, struct error *err)
 		log_error("%s; trying again until there is room", err->text);
 		sleep(START_AGAIN_S);
 	}
+	tell_of_files(c);
 	randombytes_buf(&seed, sizeof(seed));
 	inputs_core_new(c, seed);
 	if (store_load(c->store, load_row, c, err) || inputs_start(c, ctld_now(), err) ||

@@ -11,24 +11,40 @@ static int take_row(void *arg, const struct row *row, struct error *err)
 	return core_load(arg, row, err);
 }
 
+static const char *remark(const struct verified *verified)
+{
+	return verified->summed ? "" : " (its pages have no sums: an older version wrote it)";
+}
+
+static char *state_is_good(const struct core *core, const char *path, const struct verified *v)
+{
+	struct core_stats stats;
+
+	core_stats(core, &stats);
+	return xasprintf("%s: good%s: %llu jobs, %llu runs, epoch %llu", path, remark(v),
+	        (unsigned long long)stats.jobs, (unsigned long long)stats.runs,
+	        (unsigned long long)stats.epoch - 1);
+}
+
 int verify_state(const struct conf *conf, const char *path, char **told, struct error *err)
 {
 	struct core *core = core_new(conf, 1);
-	struct core_stats stats;
-	bool summed;
-	int rc = store_verify(path, take_row, core, &summed, err);
+	struct verified verified;
+	int rc = store_verify(path, take_row, core, &verified, err);
 
+	if (rc == 0 && verified.is_history) {
+		*told = xasprintf("%s: good%s: history of %llu jobs, %llu runs", path,
+		        remark(&verified), (unsigned long long)verified.jobs,
+		        (unsigned long long)verified.runs);
+		core_free(core);
+		return 0;
+	}
 	if (rc == 0)
 		rc = core_start(core, ctld_now(), err);
 	if (rc == 0)
 		rc = core_check(core, err);
-	if (rc == 0) {
-		core_stats(core, &stats);
-		*told = xasprintf("%s: good%s: %llu jobs, %llu runs, epoch %llu", path,
-		        summed ? "" : " (it has no sum: is no backup, or an old one)",
-		        (unsigned long long)stats.jobs, (unsigned long long)stats.runs,
-		        (unsigned long long)stats.epoch - 1);
-	}
+	if (rc == 0)
+		*told = state_is_good(core, path, &verified);
 	core_free(core);
 	return rc;
 }

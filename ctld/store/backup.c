@@ -13,18 +13,17 @@
 
 #include "common/failpoint.h"
 #include "common/xalloc.h"
-#include "ctld/store/sum.h"
 
 #define SLICE_PAGES 256 /* 1 MiB: about a millisecond */
 
 struct backup {
 	char *path, *partial;
 	bool is_begun; /* the partial file is ours */
+	int fd;
+	struct pages *pages;
 	sqlite3 *to;
 	sqlite3_backup *copy;
-	/* Once it is copied: */
-	int fd;
-	struct sum *sum;
+	uint32_t next; /* the page to be read again; 0: it is not copied yet */
 };
 
 struct backup *backup_new(const char *path, struct error *err)
@@ -59,10 +58,10 @@ static void backup_end(struct backup *backup)
 {
 	sqlite3_backup_finish(backup->copy);
 	sqlite3_close(backup->to);
+	pages_free(backup->pages);
 	backup->copy = NULL;
 	backup->to = NULL;
-	sum_free(backup->sum);
-	backup->sum = NULL;
+	backup->pages = NULL;
 	if (backup->fd >= 0)
 		close(backup->fd);
 	backup->fd = -1;
@@ -89,7 +88,7 @@ static void remove_left(const struct backup *backup)
 
 /* --- copying -------------------------------------------------------------------------------- */
 
-static int begin(struct backup *backup, const struct db *from, struct error *err)
+static int begin(struct backup *backup, struct db *from, struct error *err)
 {
 	if (access(backup->path, F_OK) == 0)
 		return fail(backup, backup->path, strerror(EEXIST), err);
@@ -99,46 +98,26 @@ static int begin(struct backup *backup, const struct db *from, struct error *err
 	if (backup->fd < 0)
 		return fail(backup, backup->partial, strerror(errno), err);
 	backup->is_begun = true;
+	backup->pages = pages_new(NULL);
+	pages_set_sums(backup->pages, pages_sums(from->pages));
 	if (sqlite3_open_v2(backup->partial, &backup->to,
-	            SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+	            SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+	            pages_vfs(backup->pages)) == SQLITE_OK)
 		backup->copy = sqlite3_backup_init(backup->to, "main", from->handle, "main");
 	if (!backup->copy)
 		return fail(backup, backup->path, sqlite3_errmsg(backup->to), err);
 	return 0;
 }
 
-/* A row for its sum, still with digits of no meaning. */
-static int make_room(sqlite3 *to, const char digits[SUM_TEXT])
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_exec(to, sql_settings[0].text, NULL, NULL, NULL); /* no -shm beside it */
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(to, sql_sum_put, -1, &stmt, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_text(stmt, 1, digits, -1, SQLITE_STATIC);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(stmt);
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
 /* All pages are there. */
 static int copied(struct backup *backup, struct error *err)
 {
 	int rc = sqlite3_backup_finish(backup->copy);
-	char digits[SUM_TEXT];
 
 	backup->copy = NULL;
-	sum_placeholder(digits);
-	if (rc == SQLITE_OK)
-		rc = make_room(backup->to, digits);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_close(backup->to);
 	if (rc != SQLITE_OK)
 		return fail(backup, backup->path, sqlite3_errstr(rc), err);
-	backup->to = NULL;
-	backup->sum = sum_new(backup->fd, digits);
+	backup->next = 1;
 	return 1;
 }
 
@@ -146,14 +125,12 @@ static int copied(struct backup *backup, struct error *err)
 
 static int complete(struct backup *backup, struct error *err)
 {
-	char text[SUM_TEXT];
-	unsigned times;
-	off_t place;
+	int rc = sqlite3_close(backup->to);
 
-	sum_result(backup->sum, text, &place, &times);
-	if (times != 1)
-		return fail(backup, backup->path, "the copy is not what was copied", err);
-	if (pwrite(backup->fd, text, SUM_TEXT - 1, place) != SUM_TEXT - 1 || fsync(backup->fd) < 0)
+	backup->to = NULL;
+	if (rc != SQLITE_OK)
+		return fail(backup, backup->path, sqlite3_errstr(rc), err);
+	if (fsync(backup->fd) < 0)
 		return fail(backup, backup->path, strerror(errno), err);
 	FAILPOINT(backup_before_rename);
 	if (renameat2(AT_FDCWD, backup->partial, AT_FDCWD, backup->path, RENAME_NOREPLACE) < 0)
@@ -165,14 +142,14 @@ static int complete(struct backup *backup, struct error *err)
 	return 0;
 }
 
-int backup_step(struct backup *backup, const struct db *from, struct error *err)
+int backup_step(struct backup *backup, struct db *from, struct error *err)
 {
 	int rc;
 
-	if (backup->sum) {
-		rc = sum_step(backup->sum, err);
+	if (backup->next) {
+		rc = pages_scan(backup->pages, &backup->next, SLICE_PAGES);
 		if (rc < 0)
-			return fail(backup, backup->path, "cannot be read", err);
+			return fail(backup, backup->path, "the copy is not what was written", err);
 		return rc ? 1 : complete(backup, err);
 	}
 	if (!backup->copy && begin(backup, from, err) < 0)
@@ -183,6 +160,11 @@ int backup_step(struct backup *backup, const struct db *from, struct error *err)
 		return 1;
 	if (rc == SQLITE_DONE)
 		return copied(backup, err);
+	if (rc == SQLITE_IOERR_DATA && pages_damaged(from->pages)) {
+		backup_end(backup);
+		db_damaged(from, pages_damaged(from->pages), err);
+		return error_wrap(err, "backup '%s'", backup->path);
+	}
 	return fail(backup, backup->path, sqlite3_errstr(rc), err);
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,17 @@
 
 #include "common/strbuf.h"
 #include "common/xalloc.h"
+#include "ctld/store/wal.h"
 
 /* quick_check reads the whole file; after an unclean end that is done up to this size (64 MiB). */
 #define CHECK_MAX_PAGES 16384
+
+static int damage(const struct db *db, uint32_t page, const char *where, struct error *err)
+{
+	error_set(err, ERR_SYSTEM, "%s: page %u%s is damaged: its bytes do not have its sum",
+	        db->schema->file, (unsigned)page, where);
+	return error_hint(err, "%s", db->schema->remedy);
+}
 
 int db_error(const struct db *db, int rc, const char *doing, struct error *err)
 {
@@ -25,6 +34,8 @@ int db_error(const struct db *db, int rc, const char *doing, struct error *err)
 
 	if ((extended & 0xff) != (rc & 0xff))
 		extended = rc;
+	if (extended == SQLITE_IOERR_DATA)
+		return damage(db, pages_damaged(db->pages), "", err);
 	return error_set(err, full ? ERR_NO_SPACE : ERR_SYSTEM,
 	        "%s: cannot %s: %s (SQLite error %d)", db->schema->file, doing,
 	        sqlite3_errstr(extended), extended);
@@ -205,7 +216,7 @@ static int db_check(const struct db *db, struct error *err)
 	if (!strcmp(answer, "ok"))
 		return 0;
 	error_set(err, ERR_SYSTEM, "%s: damaged: %s", db->schema->file, answer);
-	return error_hint(err, "restore a backup, then start with --takeover");
+	return error_hint(err, "%s", db->schema->remedy);
 }
 
 static int count_wal_pages(void *arg, sqlite3 *handle, const char *name, int pages)
@@ -245,12 +256,136 @@ static int checkpoint(struct db *db, int mode, struct error *err)
 {
 	int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL);
 
+	db->is_behind = rc != SQLITE_OK;
 	if (rc == SQLITE_OK)
 		db->wal_pages = 0;
 	else if ((rc & 0xff) != SQLITE_FULL)
 		return db_error(db, rc, "checkpoint", err);
 	return 0;
 }
+
+/* ---- sums of pages ---- */
+
+/* Has it sums? Where the log has the first page, SQLite alone knows. */
+static int db_know_sums(struct db *db, bool may_be_new, struct error *err)
+{
+	long long pages = 1;
+	int reserve = -1;
+
+	/* It can be in the log whole; then this question reads nothing of the file. */
+	if (pages_is_empty(db->pages) && db_ask_number(db, sql_page_count, &pages, err) < 0)
+		return -1;
+	if (pages == 0 && may_be_new) {
+		reserve = PAGES_RESERVE;
+		sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
+		pages_set_sums(db->pages, PAGES_SUMMED);
+		return 0;
+	}
+	sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
+	if (reserve != 0 && reserve != PAGES_RESERVE)
+		return damage(db, 1, "", err);
+	pages_set_sums(db->pages, reserve ? PAGES_SUMMED : PAGES_PLAIN);
+	return 0;
+}
+
+/* SQLite writes the file anew, with room for sums, as one transaction to the log; what comes from
+ * there into the file has sums. A crash on the way leaves it as it was, or in the log. */
+static int db_add_sums(struct db *db, struct error *err)
+{
+	int reserve = PAGES_RESERVE, rc;
+
+	if (pages_sums(db->pages) == PAGES_SUMMED)
+		return 0;
+	sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
+	rc = sqlite3_exec(db->handle, sql_write_anew, NULL, NULL, NULL);
+	if ((rc & 0xff) == SQLITE_FULL)
+		return 0; /* the next start tries again */
+	if (rc != SQLITE_OK)
+		return db_error(db, rc, "add sums to its pages", err);
+	pages_set_sums(db->pages, PAGES_SUMMED);
+	return checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err);
+}
+
+/* Does what SQLite reads of this table and its indices meet the page? */
+static bool is_page_of(struct db *db, const char *table, uint32_t page)
+{
+	char *text = sqlite3_mprintf(sql_check_table, table), answer[8];
+	bool met = false;
+
+	pages_forget_damaged(db->pages);
+	if (text)
+		db_ask(db, text, answer, sizeof(answer), NULL);
+	met = pages_damaged(db->pages) == page;
+	sqlite3_free(text);
+	return met;
+}
+
+int db_damaged(struct db *db, uint32_t page, struct error *err)
+{
+	sqlite3_stmt *stmt = page > 1 ? db_prepare(db, sql_table_names, NULL) : NULL;
+	char *where = xstrdup(page > 1 ? "" : " (the head of the file)");
+
+	while (stmt && !*where && sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *table = (const char *)sqlite3_column_text(stmt, 0);
+
+		if (!is_page_of(db, table, page))
+			continue;
+		free(where);
+		where = xasprintf(" (table '%s')", table);
+	}
+	sqlite3_finalize(stmt);
+	damage(db, page, where, err);
+	free(where);
+	return -1;
+}
+
+/* What stands in `err` becomes better, if a damaged page is the cause. */
+static int explain(struct db *db, struct error *err)
+{
+	uint32_t page = pages_damaged(db->pages);
+
+	return page ? db_damaged(db, page, err) : -1;
+}
+
+/* A copy in a file of SQLite's own, which is gone with the connection. */
+static int db_copy(struct db *db, struct db *copy, struct error *err)
+{
+	sqlite3_backup *backup = NULL;
+	int rc;
+
+	*copy = (struct db){ .schema = db->schema };
+	rc = sqlite3_open_v2("", &copy->handle,
+	        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK)
+		backup = sqlite3_backup_init(copy->handle, "main", db->handle, "main");
+	rc = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
+	sqlite3_backup_finish(backup);
+	return rc == SQLITE_DONE ? 0 : db_error(db, rc, "copy", err);
+}
+
+int db_whole(struct db *db, struct error *err)
+{
+	uint32_t next = 1;
+	struct db copy;
+	int rc;
+
+	if (pages_sums(db->pages) != PAGES_SUMMED)
+		return 0;
+	pages_forget_damaged(db->pages);
+	if (!db->is_behind) {
+		while ((rc = pages_scan(db->pages, &next, UINT_MAX)) > 0)
+			;
+		if (rc < 0)
+			error_set(err, ERR_SYSTEM, "%s: page %u cannot be read", db->schema->file,
+			        (unsigned)next);
+	} else {
+		rc = db_copy(db, &copy, err);
+		sqlite3_close(copy.handle);
+	}
+	return rc < 0 ? explain(db, err) : 0;
+}
+
+/* ---- opening ---- */
 
 static int db_prepare_file(struct db *db, bool unclean, bool shared, struct error *err)
 {
@@ -259,7 +394,8 @@ static int db_prepare_file(struct db *db, bool unclean, bool shared, struct erro
 
 	sqlite3_extended_result_codes(db->handle, 1);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	if (db_set(db, locking, err) < 0 || db_recognise(db, &version, err) < 0)
+	if (db_set(db, locking, err) < 0 || db_recognise(db, &version, err) < 0 ||
+	        db_know_sums(db, true, err) < 0)
 		return -1;
 	for (size_t i = 1; i < sql_n_settings; i++)
 		if (db_set(db, &sql_settings[i], err) < 0)
@@ -270,26 +406,48 @@ static int db_prepare_file(struct db *db, bool unclean, bool shared, struct erro
 	if (unclean &&
 	        (db_check(db, err) < 0 || checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err) < 0))
 		return -1;
-	return db_migrate(db, version, err);
+	if (!db->schema->shared && !db->is_behind && db_whole(db, err) < 0)
+		return -1;
+	return db_migrate(db, version, err) < 0 ? -1 : db_add_sums(db, err);
+}
+
+/* Of what fails, nothing is left open. */
+static int db_open_with(struct db *db, const char *path, int flags, struct error *err)
+{
+	int rc;
+
+	if (!db->pages)
+		return error_set(err, ERR_INTERNAL, "no such SQLite VFS");
+	rc = sqlite3_open_v2(path, &db->handle,
+	        flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, pages_vfs(db->pages));
+	return rc == SQLITE_OK ? 0 : db_error(db, rc, "open", err);
+}
+
+static int db_fail(struct db *db, struct error *err)
+{
+	if (db->handle)
+		explain(db, err);
+	db_close(db);
+	return -1;
 }
 
 int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
         struct error *err)
 {
 	bool unclean = was_left_unclean(path, vfs);
-	int rc;
+
+	bool cut_short = false;
 
 	*db = (struct db){ .schema = schema };
-	rc = sqlite3_open_v2(path, &db->handle,
-	        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-	                SQLITE_OPEN_EXRESCODE,
-	        vfs);
-	if (rc != SQLITE_OK)
-		db_error(db, rc, "open", err);
-	else if (db_prepare_file(db, unclean, schema->shared && !vfs, err) == 0)
+	if (unclean && wal_check(db_vfs(vfs), path, &cut_short, err) < 0)
+		return -1;
+	db->pages = pages_new(vfs);
+	db->is_behind = unclean;
+	db->log_cut_short = cut_short;
+	if (db_open_with(db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err) == 0 &&
+	        db_prepare_file(db, unclean, schema->shared && !vfs, err) == 0)
 		return 0;
-	db_close(db);
-	return -1;
+	return db_fail(db, err);
 }
 
 /* Nothing is written: no schema is brought up to date, no log is moved. */
@@ -301,7 +459,7 @@ static int db_prepare_reading(struct db *db, struct error *err)
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_busy_timeout(db->handle, 1000);
-	if (db_recognise(db, &version, err) < 0)
+	if (db_recognise(db, &version, err) < 0 || db_know_sums(db, false, err) < 0)
 		return -1;
 	if (version != db->schema->version)
 		return error_set(err, ERR_VERSION, "%s: has schema version %lld, not %d",
@@ -312,20 +470,12 @@ static int db_prepare_reading(struct db *db, struct error *err)
 int db_open_reading(
         struct db *db, const char *path, const struct sql_schema *schema, struct error *err)
 {
-	int rc;
-
-	*db = (struct db){ .schema = schema };
 	count_no_memory();
-	rc = sqlite3_open_v2(path, &db->handle,
-	        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-	                SQLITE_OPEN_URI,
-	        NULL);
-	if (rc != SQLITE_OK)
-		db_error(db, rc, "open", err);
-	else if (db_prepare_reading(db, err) == 0)
+	*db = (struct db){ .schema = schema, .pages = pages_new(NULL) };
+	if (db_open_with(db, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err) == 0 &&
+	        db_prepare_reading(db, err) == 0)
 		return 0;
-	db_close(db);
-	return -1;
+	return db_fail(db, err);
 }
 
 /* --- files that lie somewhere --------------------------------------------------------------- */
@@ -345,23 +495,31 @@ char *db_uri(const char *path, const char *how)
 	return strbuf_take(&uri);
 }
 
-/* A copy in a file of SQLite's own, which is gone with the connection. */
+/* One of an older version, brought up to date in a copy. */
 static int db_copy_newer(struct db *db, long long version, struct error *err)
 {
-	struct db copy = { .schema = db->schema };
-	sqlite3_backup *backup = NULL;
-	int rc = sqlite3_open_v2("", &copy.handle,
-	        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+	struct db copy;
+	int rc = db_copy(db, &copy, err);
 
-	if (rc == SQLITE_OK)
-		backup = sqlite3_backup_init(copy.handle, "main", db->handle, "main");
-	rc = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
-	sqlite3_backup_finish(backup);
-	sqlite3_close(db->handle);
+	if (rc < 0) {
+		sqlite3_close(copy.handle);
+		return -1;
+	}
+	db_close(db);
 	*db = copy;
-	if (rc != SQLITE_DONE)
-		return db_error(db, rc, "copy", err);
 	return db_migrate(db, version, err);
+}
+
+static int db_prepare_found(struct db *db, struct error *err)
+{
+	long long version;
+
+	sqlite3_busy_timeout(db->handle, 1000);
+	if (db_recognise(db, &version, err) < 0 || db_know_sums(db, false, err) < 0)
+		return -1;
+	if (version == 0)
+		return error_set(err, ERR_SYSTEM, "nothing is in it");
+	return version < db->schema->version ? db_copy_newer(db, version, err) : 0;
 }
 
 int db_open_file(
@@ -370,30 +528,19 @@ int db_open_file(
 	/* Without a log no file is made beside what is only looked at. */
 	char *wal = xasprintf("%s-wal", path);
 	struct stat st;
-	char *uri = db_uri(path, stat(wal, &st) == 0 && st.st_size ? "mode=ro" : "immutable=1");
-	long long version;
-	int rc;
+	bool has_log = stat(wal, &st) == 0 && st.st_size;
+	char *uri = db_uri(path, has_log ? "mode=ro" : "immutable=1");
+	int rc = has_log ? wal_check(db_vfs(NULL), path, NULL, err) : 0;
 
-	*db = (struct db){ .schema = schema };
 	count_no_memory();
-	rc = sqlite3_open_v2(uri, &db->handle,
-	        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-	                SQLITE_OPEN_URI,
-	        NULL);
+	*db = (struct db){ .schema = schema, .pages = pages_new(NULL), .is_behind = has_log };
+	if (rc == 0)
+		rc = db_open_with(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 	free(uri);
 	free(wal);
-	if (rc != SQLITE_OK)
-		rc = db_error(db, rc, "open", err);
-	else
-		rc = db_recognise(db, &version, err);
-	sqlite3_busy_timeout(db->handle, 1000);
-	if (rc == 0 && version == 0)
-		rc = error_set(err, ERR_SYSTEM, "nothing is in it");
-	if (rc == 0 && version < schema->version)
-		rc = db_copy_newer(db, version, err);
-	if (rc == 0)
+	if (rc == 0 && db_prepare_found(db, err) == 0)
 		return 0;
-	db_close(db);
+	db_fail(db, err);
 	return error_wrap(err, "%s", path);
 }
 
@@ -431,12 +578,14 @@ static int load_table(const struct db *db, enum row_table table,
 	return result < 0 ? -1 : 0;
 }
 
-int db_load(const struct db *db, int (*take)(void *arg, const struct row *row, struct error *err),
+int db_load(struct db *db, int (*take)(void *arg, const struct row *row, struct error *err),
         void *arg, struct error *err)
 {
 	for (int t = 0; t < TABLE_COUNT; t++) {
-		if (sql_tables[t].load && load_table(db, t, take, arg, err) < 0)
-			return error_wrap(err, "table '%s'", sql_tables[t].name);
+		if (!sql_tables[t].load || load_table(db, t, take, arg, err) == 0)
+			continue;
+		explain(db, err);
+		return error_wrap(err, "table '%s'", sql_tables[t].name);
 	}
 	return 0;
 }
@@ -471,7 +620,9 @@ void db_close(struct db *db)
 
 	assert(rc == SQLITE_OK);
 	(void)rc;
+	pages_free(db->pages);
 	db->handle = NULL;
+	db->pages = NULL;
 }
 
 void db_abandon(struct db *db)

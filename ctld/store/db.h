@@ -12,17 +12,23 @@
 
 #include "common/error.h"
 #include "ctld/core/row.h"
+#include "ctld/store/pages.h"
 #include "ctld/store/sql.h"
 
 struct db {
 	sqlite3 *handle;
 	const struct sql_schema *schema;
-	unsigned wal_pages; /* in the write-ahead log, after the last commit */
+	struct pages *pages; /* NULL: a copy that goes with the connection */
+	unsigned wal_pages;  /* in the write-ahead log, after the last commit */
+	bool log_cut_short;  /* its last transaction had a wrong bit, when it was opened (wal.h) */
+	bool is_behind;      /* the file may have torn pages, whose bytes are in the log */
 };
 
-/* Open or create `path`, bring it to the present version. Refuses a file that is not ours, one that
- * is newer than this program and (where it is cheap to tell after an unclean end) a damaged one.
- * On failure nothing is left open. */
+/* Open or create `path`, bring it to the present version; one of before pages had sums (pages.h) is
+ * written anew with them, unless the disk is too full. Refuses a file that is not ours, one that is
+ * newer than this program, one whose log is damaged (wal.h), a state.db with any damaged page, and
+ * (where it is cheap to tell after an unclean end) one that is not whole otherwise. On failure
+ * nothing is left open. */
 int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
         struct error *err);
 /* One more connection to a shared file that is open already in this process and at its present
@@ -47,6 +53,10 @@ void db_close(struct db *db);
 void db_abandon(struct db *db);
 
 int db_error(const struct db *db, int rc, const char *doing, struct error *err);
+/* Has every page its sum, also those that nothing is in? 0 too of a file without sums. */
+int db_whole(struct db *db, struct error *err);
+/* -1: `err` says which page is damaged, of which table, and what to do. */
+int db_damaged(struct db *db, uint32_t page, struct error *err);
 /* NULL on failure. The caller finalizes it. */
 sqlite3_stmt *db_prepare(const struct db *db, const char *text, struct error *err);
 /* Run a statement that returns no rows, or one integer that goes to *number (NULL: not wanted);
@@ -64,7 +74,7 @@ void db_row(sqlite3_stmt *stmt, struct row *row);
 
 /* All rows of state.db, table by table; for their core. What `take` borrows lasts for its call; -1
  * from it ends the reading. */
-int db_load(const struct db *db, int (*take)(void *arg, const struct row *row, struct error *err),
+int db_load(struct db *db, int (*take)(void *arg, const struct row *row, struct error *err),
         void *arg, struct error *err);
 
 /* Whose data is it? Written where nothing says it yet; another cluster's is refused. */

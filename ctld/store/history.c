@@ -351,6 +351,11 @@ struct history *history_open(const char *path, const char *vfs, const char *clus
 	return NULL;
 }
 
+const struct db *history_db(const struct history *history)
+{
+	return &history->db;
+}
+
 void history_close(struct history *history)
 {
 	if (!history)

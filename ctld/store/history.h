@@ -16,6 +16,7 @@
 #define CTLD_STORE_HISTORY_H
 
 #include "ctld/store/batch.h"
+#include "ctld/store/db.h"
 
 struct history;
 
@@ -31,6 +32,8 @@ enum history_state {
 typedef void history_wake_fn(void *arg);
 struct history *history_open(const char *path, const char *vfs, const char *cluster,
         history_wake_fn *wake, void *arg, struct error *err);
+/* Its connection, to be looked at before the first slice. */
+const struct db *history_db(const struct history *history);
 void history_close(struct history *history); /* finishes what it has begun; NULL is fine */
 
 /* Hand a slice (an empty one is fine), and what is too old by now; only when idle. It is borrowed

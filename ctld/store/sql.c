@@ -302,6 +302,10 @@ static const char *const state_steps[] = {
 		"length(spec) + length(script) + length(credential) AS bytes FROM blob "
 		"UNION ALL SELECT uid, bytes FROM piece) GROUP BY uid;"
 	"PRAGMA user_version = 23;",
+
+	/* Pages have sums (pages.h), and backups none of their own. */
+	"DELETE FROM meta WHERE key = 'sum';"
+	"PRAGMA user_version = 24;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -367,6 +371,9 @@ static const char *const history_steps[] = {
 
 	RUN_GETS_SHARE("run")
 	"PRAGMA user_version = 16;",
+
+	/* Pages have sums (pages.h): a program that knows nothing of them must not write here. */
+	"PRAGMA user_version = 17;",
 };
 /* clang-format on */
 
@@ -375,6 +382,7 @@ static const char *const history_steps[] = {
 const struct sql_schema sql_state_schema = {
 	.file = "state.db",
 	.application_id = 0x67707573,
+	.remedy = "restore a backup, then start with --takeover",
 	.steps = state_steps,
 	.version = LENGTH(state_steps),
 };
@@ -382,6 +390,7 @@ const struct sql_schema sql_state_schema = {
 const struct sql_schema sql_history_schema = {
 	.file = "history.db",
 	.application_id = 0x67707568,
+	.remedy = "put an older copy in its place, or move it away: gacct then begins anew",
 	.steps = history_steps,
 	.shared = true,
 	.version = LENGTH(history_steps),
@@ -511,9 +520,12 @@ const char sql_version[] = "PRAGMA user_version";
 const char sql_application_id[] = "PRAGMA application_id";
 const char sql_quick_check[] = "PRAGMA quick_check(1)";
 const char sql_integrity_check[] = "PRAGMA integrity_check(1)";
-const char sql_sum_put[] = "INSERT OR REPLACE INTO meta (key, value) VALUES ('sum', ?1)";
-const char sql_sum_get[] = "SELECT value FROM meta WHERE key = 'sum'";
-const char sql_sum_forget[] = "DELETE FROM meta WHERE key = 'sum'";
+/* What VACUUM writes on its way may be larger than memory. */
+const char sql_write_anew[] = "PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY";
+const char sql_table_names[] = "SELECT name FROM sqlite_master WHERE type = 'table'";
+const char sql_check_table[] = "PRAGMA quick_check(%Q)";
+const char sql_count_jobs[] = "SELECT count(*) FROM job";
+const char sql_count_runs[] = "SELECT count(*) FROM run";
 const char sql_page_count[] = "PRAGMA page_count";
 const char sql_table_info[] = "SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid";
 const char sql_cluster_get[] = "SELECT value FROM meta WHERE key = 'cluster'";

@@ -20,6 +20,7 @@ struct sql_schema {
 	const char *const *steps;
 	int version; /* the number of steps: the present version */
 	bool shared; /* other connections of this process may read it */
+	const char *remedy; /* when it is damaged */
 };
 extern const struct sql_schema sql_state_schema, sql_history_schema;
 
@@ -140,8 +141,9 @@ extern const struct sql_setting sql_shared_locking; /* of a shared file: instead
 extern const char sql_n_things[]; /* tables and so on: 0 in an empty file */
 extern const char sql_version[], sql_application_id[], sql_quick_check[], sql_page_count[];
 extern const char sql_integrity_check[];
-/* Of a backup: its sum (sum.h); ?1 is that. It is none of the state that goes on from it. */
-extern const char sql_sum_put[], sql_sum_get[], sql_sum_forget[];
+extern const char sql_write_anew[];                    /* all of a file, page by page */
+extern const char sql_table_names[], sql_check_table[]; /* the latter for sqlite3_mprintf() */
+extern const char sql_count_jobs[], sql_count_runs[];   /* in history.db */
 extern const char sql_table_info[]; /* for tests: columns of table ?1 */
 extern const char sql_cluster_get[], sql_cluster_put[];
 extern const char sql_highest_job[], sql_highest_event[]; /* in history.db; "": none */

@@ -133,14 +133,12 @@ static int count_ended(struct state *state, struct error *err)
 struct state *state_open(const char *path, const char *vfs, const char *cluster, struct error *err)
 {
 	struct state *state = xcalloc(1, sizeof(*state));
-	char nothing[4];
 
 	if (db_open(&state->db, path, vfs, &sql_state_schema, err) < 0) {
 		free(state);
 		return NULL;
 	}
 	if (db_cluster(&state->db, cluster, err) < 0 ||
-	        db_ask(&state->db, sql_sum_forget, nothing, sizeof(nothing), err) < 0 ||
 	        prepare_all(state, err) < 0 || count_ended(state, err) < 0 ||
 	        run(state, SQL_PIECE_MAX, &state->last_piece, err) < 0) {
 		state_close(state);

@@ -139,6 +139,8 @@ struct store_stats {
 	uint64_t history_behind; /* wait in state.db for the move */
 	char history_error[512]; /* "" or why the move stands still; worth a warning, no more */
 	bool reserve_used;       /* there is no reserve: the disk is (or was) full */
+	bool log_cut_short;      /* at the start a log's last transaction had a wrong bit (wal.h) */
+	bool no_sums;            /* a file has none: the disk was too full at the start */
 	bool waits_for_room;     /* a commit is tried again and again: the disk is full */
 };
 void store_stats(const struct store *store, struct store_stats *stats);

@@ -3,14 +3,14 @@
 
 #include "ctld/store/verify.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ctld/store/db.h"
-#include "ctld/store/sum.h"
+
+#define APPLICATION_ID_AT 68 /* in a database's head, big-endian */
 
 /* "ok", or what is wrong first. */
 static int check_pages(const struct db *db, struct error *err)
@@ -34,48 +34,60 @@ static int check_pages(const struct db *db, struct error *err)
 	return result;
 }
 
-static int check_sum(const struct db *db, const char *path, bool *summed, struct error *err)
+/* What the head says that it is; anything else is checked as a state.db, and refused. */
+static const struct sql_schema *schema_of(const char *path)
 {
-	char said[SUM_TEXT + 1], is[SUM_TEXT];
-	struct sum *sum;
-	unsigned times;
-	off_t place;
-	int fd, rc;
+	uint8_t id[4] = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : pread(fd, id, sizeof(id), APPLICATION_ID_AT);
+	uint32_t number = (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 |
+	                  id[3];
 
-	if (db_ask(db, sql_sum_get, said, sizeof(said), err) < 0)
-		return -1;
-	*summed = *said;
-	if (!*said)
-		return 0;
-	if (strlen(said) != SUM_TEXT - 1)
-		return error_set(err, ERR_SYSTEM, "damaged: its sum is none");
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_set(err, ERR_SYSTEM, "%s", strerror(errno));
-	sum = sum_new(fd, said);
-	while ((rc = sum_step(sum, err)) > 0)
-		;
-	sum_result(sum, is, &place, &times);
-	sum_free(sum);
-	close(fd);
-	if (rc == 0 && strcmp(is, said) != 0)
-		rc = error_set(
-		        err, ERR_SYSTEM, "damaged: its bytes are not those that the backup wrote");
-	return rc;
+	if (fd >= 0)
+		close(fd);
+	return n == (ssize_t)sizeof(id) && number == (uint32_t)sql_history_schema.application_id
+	               ? &sql_history_schema
+	               : &sql_state_schema;
 }
 
-int store_verify(const char *path, store_row_fn *take, void *arg, bool *summed, struct error *err)
+static int count(const struct db *db, const char *text, uint64_t *n, struct error *err)
 {
+	char answer[24];
+
+	if (db_ask(db, text, answer, sizeof(answer), err) < 0)
+		return -1;
+	*n = strtoull(answer, NULL, 10);
+	return 0;
+}
+
+static int check_rows(struct db *db, store_row_fn *take, void *arg, struct verified *verified,
+        struct error *err)
+{
+	if (!verified->is_history)
+		return db_load(db, take, arg, err);
+	return count(db, sql_count_jobs, &verified->jobs, err) < 0
+	               ? -1
+	               : count(db, sql_count_runs, &verified->runs, err);
+}
+
+int store_verify(const char *path, store_row_fn *take, void *arg, struct verified *verified,
+        struct error *err)
+{
+	const struct sql_schema *schema = schema_of(path);
 	struct db db;
 	int rc;
 
-	if (db_open_file(&db, path, &sql_state_schema, err) < 0)
+	if (db_open_file(&db, path, schema, err) < 0)
 		return -1;
-	rc = check_sum(&db, path, summed, err);
+	*verified = (struct verified){
+		.summed = pages_sums(db.pages) == PAGES_SUMMED,
+		.is_history = schema == &sql_history_schema,
+	};
+	rc = db_whole(&db, err);
 	if (rc == 0)
 		rc = check_pages(&db, err);
 	if (rc == 0)
-		rc = db_load(&db, take, arg, err);
+		rc = check_rows(&db, take, arg, verified, err);
 	db_close(&db);
 	return rc < 0 ? error_wrap(err, "%s", path) : 0;
 }

@@ -1,14 +1,20 @@
-/* verify.h - is a copy of state.db good to be restored? */
+/* verify.h - is a copy of a database good to be restored? */
 #ifndef CTLD_STORE_VERIFY_H
 #define CTLD_STORE_VERIFY_H
 
 #include "ctld/store/store.h"
 
-/* Check all of the file: that it is ours, that its bytes still have the sum that the backup gave
- * them, that every page is whole and every index agrees; then hand every row to `take`, as
- * store_load() does. One of an older schema is brought up to date in a copy, as a start would.
- * Nothing is written. `summed`: it has a sum; what a controller writes itself, and backups of
- * before there were sums, have none. */
-int store_verify(const char *path, store_row_fn *take, void *arg, bool *summed, struct error *err);
+struct verified {
+	bool summed;         /* its pages have sums: what a program of before wrote has none */
+	bool is_history;     /* history.db, or an archive of it; else a state.db */
+	uint64_t jobs, runs; /* of a history */
+};
+
+/* Check all of a state.db, or of a history.db: that it is ours, that its log is whole, that every
+ * page has its sum, also those that nothing is in, that every page is what SQLite makes and every
+ * index agrees; then hand every row of a state.db to `take`, as store_load() does. One of an older
+ * schema is brought up to date in a copy, as a start would. Nothing is written. */
+int store_verify(const char *path, store_row_fn *take, void *arg, struct verified *verified,
+        struct error *err);
 
 #endif

@@ -51,7 +51,8 @@ struct work {
 	struct store_trim trim; /* of the last batch */
 	bool trim_due;          /* has not been looked for in history.db yet */
 	uint64_t history_rows;
-	bool is_broken; /* a write or sync failed: no more of them */
+	bool log_cut_short, no_sums; /* at the start, see struct store_stats */
+	bool is_broken;              /* a write or sync failed: no more of them */
 	struct error broken;
 };
 
@@ -65,6 +66,12 @@ static int try_files(struct work *work, const struct store_options *options, his
 		work->history = history_open(home_history_path(work->home), options->vfs,
 		        options->cluster, wake, arg, err);
 	return work->history ? 0 : -1;
+}
+
+static void note_opened(struct work *work, const struct db *db)
+{
+	work->log_cut_short = work->log_cut_short || db->log_cut_short;
+	work->no_sums = work->no_sums || pages_sums(db->pages) != PAGES_SUMMED;
 }
 
 /* On a full disk what they need to be opened has the reserve's room. */
@@ -88,8 +95,11 @@ struct work *work_open(
 	work->rest_at = CHECKPOINT_NOW_PAGES;
 	work->slice = batch_new();
 	work->home = home_open(options->dir, options->vfs, options->reserve_kb, err);
-	if (work->home && open_files(work, options, wake, arg, err) == 0)
+	if (work->home && open_files(work, options, wake, arg, err) == 0) {
+		note_opened(work, state_db(work->state));
+		note_opened(work, history_db(work->history));
 		return work;
+	}
 	work_close(work);
 	return NULL;
 }
@@ -370,6 +380,8 @@ void work_stats(const struct work *work, struct store_stats *stats)
 	stats->history_behind = state_ended(work->state);
 	stats->history_rows = work->history_rows;
 	stats->reserve_used = !home_has_reserve(work->home);
+	stats->log_cut_short = work->log_cut_short;
+	stats->no_sums = work->no_sums;
 	stats->history_error[0] = '\0';
 	if (work->history_broken || work->history_full)
 		memcpy(stats->history_error, work->history_error.text,

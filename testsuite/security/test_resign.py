@@ -3,10 +3,10 @@
 import json
 import os
 import re
-import sqlite3
 
 import pytest
 from cluster import ROOT, Cluster
+from pagesums import edit
 from peer import ERRORS, Peer
 
 BLOCKED = "--gpus=4"  # all there are
@@ -21,11 +21,10 @@ def fixture_c():
 def grow_old(c, *jobs):
     """As if they had been signed a year ago: the controller must know nothing better."""
     assert c.ctld.stop() == 0
-    with sqlite3.connect(c.dir / "state/state.db") as db:
+    with edit(c.dir / "state/state.db") as db:
         marks = ",".join("?" * len(jobs))
         db.execute(f"UPDATE job SET sign_time = sign_time - 31536000000000 WHERE id IN ({marks})", jobs)
         assert db.total_changes >= len(jobs)
-    db.close()
     for f in (c.dir / "state").iterdir():  # root has made the log anew
         os.chown(f, c.ctld_user.pw_uid, c.ctld_user.pw_gid)
     c.start_ctld()

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 from cluster import ROOT, Cluster, wait_until
+from pagesums import edit
 from test_crash import CTLD_POINTS
 
 POINTS = [p for p in CTLD_POINTS if p.startswith("backup_")]
@@ -88,16 +89,13 @@ def test_every_byte_counts(cluster):
         assert refused(flipped), at
     for content in (whole[:-1], whole[:-4096], whole[:len(whole) // 2], whole[:100], b"", whole + b"x"):
         assert refused(content), len(content)
-    # Sums that are not those of the runs are a mistake whoever made them: here with a sum of its own taken away.
+    # Sums that are not those of the runs are a mistake whoever made them: here the pages have theirs.
     for change, why in (("UPDATE run SET billed_us = billed_us + 1", "not the sum of his runs"), ("UPDATE job SET state = 'X'", "state"),
                         ("UPDATE meta SET value = 'other' WHERE key = 'cluster'", "'other'"),
                         ("PRAGMA user_version = 999", "version 999"), ("PRAGMA application_id = 1", "not a database of gpusched")):
         broken.write_bytes(whole)
-        db = sqlite3.connect(broken)
-        db.execute("DELETE FROM meta WHERE key = 'sum'")
-        db.execute(change)
-        db.commit()
-        db.close()
+        with edit(broken) as db:
+            db.execute(change)
         r = verify(c, broken)
         assert r.returncode == 1 and why in r.stderr, (change, r)
     broken.unlink()
@@ -106,10 +104,25 @@ def test_every_byte_counts(cluster):
     db.commit()
     db.close()
     assert refused(broken.read_bytes(), "not a database of gpusched")
-    # What a controller has written itself has no sum, and is said to have none.
+    # The same of what a controller has written itself; the message says which page, and what to do.
+    for job in jobs:
+        wait_until(lambda job=job: "COMPLETED" in c.run("gacct", "-j", job).stdout, "it to be in history")
     c.ctld.stop()
-    r = verify(c, c.dir / "state/state.db")
-    assert r.returncode == 0 and "no sum" in r.stdout
+    for name, text in ("state.db", "takeover"), ("history.db", "move it away"):
+        path = c.dir / "state" / name
+        r = verify(c, path)
+        assert r.returncode == 0 and ": good: " in r.stdout and "sums" not in r.stdout, r
+        whole = path.read_bytes()
+        for at in rng.sample(range(len(whole)), 20):
+            flipped = bytearray(whole)
+            flipped[at] ^= 1 << rng.randrange(8)
+            path.write_bytes(flipped)
+            r = verify(c, path)
+            assert r.returncode == 1 and not r.stdout and name in r.stderr and text in r.stderr and f"page {at // 4096 + 1} " in r.stderr, (at, r)
+        if name == "state.db":
+            c.start_ctld(wait=False)
+            assert c.ctld.wait() == 1 and "is damaged" in c.ctld.tail() and "--takeover" in c.ctld.tail()
+        path.write_bytes(whole)
     c.start_ctld()
 
 
@@ -236,15 +249,13 @@ def test_restored_what_happened_since_is_not_undone_or_done_twice(cluster):
     restore(c, path)
     # What it told since is in history.db as of much later: what comes must not have a number that was given.
     far = {"job": gone + 3_000_000, "event": 20_000}
-    db = sqlite3.connect(c.dir / "state/history.db")
-    db.execute("CREATE TEMP TABLE one AS SELECT * FROM event ORDER BY seq LIMIT 1")
-    db.execute("UPDATE one SET seq = ?, text = 'since'", (far["event"],))
-    db.execute("INSERT INTO event SELECT * FROM one")
-    db.execute("CREATE TEMP TABLE two AS SELECT * FROM job ORDER BY id LIMIT 1")
-    db.execute("UPDATE two SET id = ?", (far["job"],))
-    db.execute("INSERT INTO job SELECT * FROM two")
-    db.commit()
-    db.close()
+    with edit(c.dir / "state/history.db") as db:
+        db.execute("CREATE TEMP TABLE one AS SELECT * FROM event ORDER BY seq LIMIT 1")
+        db.execute("UPDATE one SET seq = ?, text = 'since'", (far["event"],))
+        db.execute("INSERT INTO event SELECT * FROM one")
+        db.execute("CREATE TEMP TABLE two AS SELECT * FROM job ORDER BY id LIMIT 1")
+        db.execute("UPDATE two SET id = ?", (far["job"],))
+        db.execute("INSERT INTO job SELECT * FROM two")
     # That shows that the state is older than what was told.
     c.start_ctld(wait=False)
     assert c.ctld.wait() == 1 and "older than history.db" in c.ctld.tail() and "--takeover" in c.ctld.tail()

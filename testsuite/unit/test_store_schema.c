@@ -237,13 +237,20 @@ static void test_newer_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		char *dir = fixture_mkdir();
+		char *dir = fixture_mkdir(), *path;
+		struct pages *pages;
 		sqlite3 *db;
 
 		store_close(fixture_open(dir, NULL, true, NULL));
-		db = open_raw(dir, files[i]);
+		pages = pages_new(NULL);
+		path = path_in(dir, files[i]);
+		assert_int_equal(
+		        sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, pages_vfs(pages)),
+		        SQLITE_OK);
 		exec_raw(db, "PRAGMA user_version = 9999");
 		sqlite3_close(db);
+		pages_free(pages);
+		free(path);
 		check_refused(dir, ERR_VERSION, "9999");
 		fixture_rmdir(dir);
 	}
@@ -293,7 +300,7 @@ static void overwrite(const char *path, off_t at, const char *bytes, size_t n)
 	close(fd);
 }
 
-/* Damage is found at the load, with the table's name, and after an unclean end before it. */
+/* Damage is found at the start, with the table's name. */
 static void test_damage_is_found(void **state)
 {
 	char *dir = fixture_mkdir(), *path = path_in(dir, "state.db");
@@ -301,7 +308,6 @@ static void test_damage_is_found(void **state)
 	struct store *store = fixture_open(dir, NULL, true, base);
 	struct store_batch *batch = store_batch_new(store);
 	static char junk[4096];
-	struct seen seen = { 0 };
 	struct fixture_room room;
 	struct error err = { 0 };
 	struct row row;
@@ -328,12 +334,7 @@ static void test_damage_is_found(void **state)
 	memset(junk, 0xa5, sizeof(junk));
 	overwrite(path, (page - 1) * 4096, junk, sizeof(junk));
 
-	store = fixture_open(dir, NULL, true, base);
-	assert_non_null(store);
-	assert_int_equal(store_load(store, see, &seen, &err), -1);
-	assert_non_null(strstr(err.text, "table 'nonce'"));
-	store_close(store);
-
+	check_refused(dir, ERR_SYSTEM, "table 'nonce'");
 	free(path);
 	path = path_in(dir, "state.db-wal"); /* as a killed process leaves it */
 	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
