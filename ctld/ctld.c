@@ -92,12 +92,23 @@ static void drop_nothing(void *arg)
 
 static const struct tick_work disk_work = { apply_disk, drop_nothing };
 
+static void tell_of_damage(struct ctld *c)
+{
+	struct store_stats stats;
+
+	store_stats(c->store, &stats);
+	if (stats.damaged > c->damaged)
+		log_error("%s; the controller goes on", stats.damage);
+	c->damaged = stats.damaged;
+}
+
 static void on_disk(evutil_socket_t fd, short what, void *arg)
 {
 	struct ctld *c = arg;
 
 	(void)fd;
 	(void)what;
+	tell_of_damage(c);
 	user_peers_look(c);
 	tick_post(c->tick, &disk_work, NULL);
 }

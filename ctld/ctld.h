@@ -92,6 +92,7 @@ struct ctld {
 	struct inputs *inputs;
 	struct store *store;
 	uint64_t room_told; /* to the core: MiB (room.h) */
+	unsigned damaged;   /* files with a damaged page, that the log has */
 	struct sessions *sessions;
 
 	struct tick *tick;

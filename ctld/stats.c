@@ -68,6 +68,8 @@ struct snapshot {
 	X("store.dirty", "B", "changed and not yet committed now", s->dirty_bytes)                 \
 	X("store.history_rows", "", "rows moved to history.db", s->store.history_rows)             \
 	X("store.history_behind", "", "rows still to be moved now", s->store.history_behind)       \
+	X("store.scrubbed", "", "pages of the files read again, with their sums", s->store.scrubbed) \
+	X("store.damaged", "", "files with a damaged page: see the log", s->store.damaged)          \
 	X("store.free", "MiB", "free space for the state directory now", s->free_mb)               \
 	X("store.reserve_used", "", "1: the disk was full, the reserve is gone",                   \
 	        s->store.reserve_used)                                                             \

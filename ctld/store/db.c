@@ -19,11 +19,17 @@
 /* quick_check reads the whole file; after an unclean end that is done up to this size (64 MiB). */
 #define CHECK_MAX_PAGES 16384
 
+/* `where` is "", or says what the page is of. */
 static int damage(const struct db *db, uint32_t page, const char *where, struct error *err)
 {
 	error_set(err, ERR_SYSTEM, "%s: page %u%s is damaged: its bytes do not have its sum",
 	        db->schema->file, (unsigned)page, where);
 	return error_hint(err, "%s", db->schema->remedy);
+}
+
+int db_damaged(const struct db *db, uint32_t page, struct error *err)
+{
+	return damage(db, page, "", err);
 }
 
 int db_error(const struct db *db, int rc, const char *doing, struct error *err)
@@ -35,7 +41,7 @@ int db_error(const struct db *db, int rc, const char *doing, struct error *err)
 	if ((extended & 0xff) != (rc & 0xff))
 		extended = rc;
 	if (extended == SQLITE_IOERR_DATA)
-		return damage(db, pages_damaged(db->pages), "", err);
+		return db_damaged(db, pages_damaged(db->pages), err);
 	return error_set(err, full ? ERR_NO_SPACE : ERR_SYSTEM,
 	        "%s: cannot %s: %s (SQLite error %d)", db->schema->file, doing,
 	        sqlite3_errstr(extended), extended);
@@ -283,7 +289,7 @@ static int db_know_sums(struct db *db, bool may_be_new, struct error *err)
 	}
 	sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
 	if (reserve != 0 && reserve != PAGES_RESERVE)
-		return damage(db, 1, "", err);
+		return db_damaged(db, 1, err);
 	pages_set_sums(db->pages, reserve ? PAGES_SUMMED : PAGES_PLAIN);
 	return 0;
 }
@@ -320,7 +326,8 @@ static bool is_page_of(struct db *db, const char *table, uint32_t page)
 	return met;
 }
 
-int db_damaged(struct db *db, uint32_t page, struct error *err)
+/* With the table, which takes a look at all of the file. */
+static int damaged_where(struct db *db, uint32_t page, struct error *err)
 {
 	sqlite3_stmt *stmt = page > 1 ? db_prepare(db, sql_table_names, NULL) : NULL;
 	char *where = xstrdup(page > 1 ? "" : " (the head of the file)");
@@ -344,7 +351,7 @@ static int explain(struct db *db, struct error *err)
 {
 	uint32_t page = pages_damaged(db->pages);
 
-	return page ? db_damaged(db, page, err) : -1;
+	return page ? damaged_where(db, page, err) : -1;
 }
 
 /* A copy in a file of SQLite's own, which is gone with the connection. */
@@ -383,6 +390,29 @@ int db_whole(struct db *db, struct error *err)
 		sqlite3_close(copy.handle);
 	}
 	return rc < 0 ? explain(db, err) : 0;
+}
+
+void db_scrub(struct db *db, struct scrub *scrub)
+{
+	uint32_t from = scrub->next ? scrub->next : 1;
+	int rc;
+
+	if (scrub->is_over || db->is_behind || pages_sums(db->pages) != PAGES_SUMMED)
+		return;
+	scrub->next = from;
+	rc = pages_scan(db->pages, &scrub->next, SCRUB_PAGES);
+	scrub->pages += scrub->next - from;
+	if (rc == 0)
+		scrub->next = 1;
+	if (rc >= 0)
+		return;
+	scrub->is_over = true;
+	if (pages_damaged(db->pages) == scrub->next)
+		db_damaged(db, scrub->next, &scrub->damage);
+	else
+		error_set(&scrub->damage, ERR_SYSTEM, "%s: page %u cannot be read",
+		        db->schema->file, (unsigned)scrub->next);
+	pages_forget_damaged(db->pages);
 }
 
 /* ---- opening ---- */
@@ -434,9 +464,7 @@ static int db_fail(struct db *db, struct error *err)
 int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
         struct error *err)
 {
-	bool unclean = was_left_unclean(path, vfs);
-
-	bool cut_short = false;
+	bool unclean = was_left_unclean(path, vfs), cut_short = false;
 
 	*db = (struct db){ .schema = schema };
 	if (unclean && wal_check(db_vfs(vfs), path, &cut_short, err) < 0)

@@ -53,10 +53,22 @@ void db_close(struct db *db);
 void db_abandon(struct db *db);
 
 int db_error(const struct db *db, int rc, const char *doing, struct error *err);
-/* Has every page its sum, also those that nothing is in? 0 too of a file without sums. */
+/* All pages again and again, some at a time: what rots where nobody reads is found. The first damaged
+ * one ends it. By the thread of the connection. */
+struct scrub {
+	uint32_t next;  /* page of the file; 0: none was read yet */
+	uint64_t pages; /* read and found good */
+	bool is_over;   /* by `damage` */
+	struct error damage;
+};
+#define SCRUB_PAGES 64 /* at a time: about 0.2 ms */
+void db_scrub(struct db *db, struct scrub *scrub);
+
+/* Has every page its sum, also those that nothing is in? 0 too of a file without sums. The error
+ * says of which table the page is. */
 int db_whole(struct db *db, struct error *err);
-/* -1: `err` says which page is damaged, of which table, and what to do. */
-int db_damaged(struct db *db, uint32_t page, struct error *err);
+/* -1: `err` says which page is damaged, and what to do. */
+int db_damaged(const struct db *db, uint32_t page, struct error *err);
 /* NULL on failure. The caller finalizes it. */
 sqlite3_stmt *db_prepare(const struct db *db, const char *text, struct error *err);
 /* Run a statement that returns no rows, or one integer that goes to *number (NULL: not wanted);

@@ -35,6 +35,8 @@ struct history {
 	bool has_thread;
 	bool is_broken; /* a write or sync failed: no more of them */
 	struct drop *drop;
+	bool scrub_wanted;
+	struct scrub scrub;
 	enum history_state state;
 	bool closing;
 	const struct store_batch *slice;
@@ -187,6 +189,18 @@ static void do_drop(struct history *history)
 	pthread_cond_broadcast(&history->dropped);
 }
 
+/* Likewise. */
+static void do_scrub(struct history *history)
+{
+	struct scrub scrub = history->scrub;
+
+	history->scrub_wanted = false;
+	pthread_mutex_unlock(&history->lock);
+	db_scrub(&history->db, &scrub);
+	pthread_mutex_lock(&history->lock);
+	history->scrub = scrub;
+}
+
 static void *history_thread(void *arg)
 {
 	struct history *history = arg;
@@ -197,6 +211,10 @@ static void *history_thread(void *arg)
 	while (history->state == HISTORY_WORKING || history->drop || !history->closing) {
 		if (history->state != HISTORY_WORKING && history->drop) {
 			do_drop(history);
+			continue;
+		}
+		if (history->state != HISTORY_WORKING && history->scrub_wanted) {
+			do_scrub(history);
 			continue;
 		}
 		if (history->state != HISTORY_WORKING) {
@@ -257,6 +275,29 @@ int history_give(struct history *history, const struct store_batch *slice, struc
 	}
 	pthread_mutex_unlock(&history->lock);
 	return rc;
+}
+
+void history_scrub(struct history *history)
+{
+	struct error err;
+
+	pthread_mutex_lock(&history->lock);
+	history->scrub_wanted = true;
+	if (!history->wake)
+		do_scrub(history);
+	else if (start_thread(history, &err) == 0)
+		pthread_cond_signal(&history->work);
+	pthread_mutex_unlock(&history->lock);
+}
+
+struct scrub history_scrubbed(struct history *history)
+{
+	struct scrub scrub;
+
+	pthread_mutex_lock(&history->lock);
+	scrub = history->scrub;
+	pthread_mutex_unlock(&history->lock);
+	return scrub;
 }
 
 int history_drop(struct history *history, const struct store_batch *rows, struct error *err)

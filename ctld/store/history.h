@@ -48,6 +48,11 @@ bool history_has_more(const struct history *history);
 /* After COPIED or FAILED: the slice is the caller's again, the next may come. */
 void history_rest(struct history *history);
 
+/* Have the thread read some more pages (db_scrub()), soon. Never waits for it. */
+void history_scrub(struct history *history);
+/* How far that is. */
+struct scrub history_scrubbed(struct history *history);
+
 /* Delete these rows, in one transaction. Returns when that is durable. From a thread that may wait:
  * any but the loop's and the store's. */
 int history_drop(struct history *history, const struct store_batch *rows, struct error *err);

@@ -29,6 +29,7 @@
 #define FLUSH_LOOK_US     2000              /* at most so long until a flush goes on */
 #define WANTED_KEEP       (4 * 1024 * 1024) /* a larger buffer for blobs is not kept */
 #define ROOM_LOOK_US      250000            /* so often a full disk is tried again */
+#define SCRUB_US          1000000           /* so often some pages are read again */
 #define SYNCHRONOUS_QUIET 16                /* the same without a clock: every so many commits */
 
 enum phase { PHASE_IDLE, PHASE_ASKED, PHASE_FINISHED };
@@ -64,6 +65,7 @@ struct copying {
 struct store {
 	struct work *work; /* the thread's, once there is one */
 	bool flush_begun;  /* likewise */
+	uint64_t scrub_at; /* likewise */
 	bool synchronous;
 	/* the loop's side */
 	struct event *wakeup;
@@ -185,7 +187,7 @@ static void wake_thread(void *arg)
 	pthread_mutex_unlock(&store->lock);
 }
 
-/* Wait until there is something to do; no longer than until `until_us`, unless that is 0. */
+/* Wait until there is something to do; no longer than until `until_us`. */
 static void wait_for_work(struct store *store, uint64_t until_us)
 {
 	struct timespec until = {
@@ -193,10 +195,12 @@ static void wait_for_work(struct store *store, uint64_t until_us)
 		.tv_nsec = (long)(until_us % 1000000) * 1000,
 	};
 
-	if (until_us)
-		pthread_cond_timedwait(&store->wake, &store->lock, &until);
-	else
-		pthread_cond_wait(&store->wake, &store->lock);
+	pthread_cond_timedwait(&store->wake, &store->lock, &until);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* One chore or slice outside the lock, else wait. */
@@ -204,7 +208,7 @@ static void rest(struct store *store, uint64_t last_commit)
 {
 	bool copying = store->copying_phase == PHASE_ASKED, did, copied = false;
 	bool flushing = store->flushing_phase == PHASE_ASKED, flushed = false;
-	uint64_t now = now_us(), quiet_at = last_commit + QUIET_US, until = 0;
+	uint64_t now = now_us(), quiet_at = last_commit + QUIET_US, until;
 
 	pthread_mutex_unlock(&store->lock);
 	if (flushing && !store->flush_begun)
@@ -215,10 +219,15 @@ static void rest(struct store *store, uint64_t last_commit)
 	store->flush_begun = flushing && !flushed;
 	if (copying)
 		copied = do_backup_slice(store);
+	if (now >= store->scrub_at) {
+		work_scrub(store->work);
+		store->scrub_at = now + SCRUB_US;
+	}
+	until = store->scrub_at;
 	if (work_has_chore(store->work))
-		until = now >= quiet_at ? now + QUIET_US : quiet_at;
+		until = earlier(until, now >= quiet_at ? now + QUIET_US : quiet_at);
 	if (store->flush_begun)
-		until = now + FLUSH_LOOK_US;
+		until = earlier(until, now + FLUSH_LOOK_US);
 	pthread_mutex_lock(&store->lock);
 	work_stats(store->work, &store->stats);
 	if (flushed) {
@@ -374,6 +383,8 @@ static void commit_here(struct store *store)
 	quiet = store->stats.commits % SYNCHRONOUS_QUIET == 0;
 	while (work_chore(store->work, quiet))
 		;
+	if (quiet)
+		work_scrub(store->work);
 	work_stats(store->work, &store->stats);
 	finish_commit(store);
 }

@@ -139,6 +139,9 @@ struct store_stats {
 	uint64_t history_behind; /* wait in state.db for the move */
 	char history_error[512]; /* "" or why the move stands still; worth a warning, no more */
 	bool reserve_used;       /* there is no reserve: the disk is (or was) full */
+	uint64_t scrubbed;       /* pages of both files that were read again and had their sums */
+	unsigned damaged;        /* files that have a page without: the sum, or an error */
+	char damage[1040];       /* the first of them, and what to do; "": none */
 	bool log_cut_short;      /* at the start a log's last transaction had a wrong bit (wal.h) */
 	bool no_sums;            /* a file has none: the disk was too full at the start */
 	bool waits_for_room;     /* a commit is tried again and again: the disk is full */

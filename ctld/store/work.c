@@ -8,6 +8,7 @@
 
 #include "ctld/store/work.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ struct work {
 	struct store_trim trim; /* of the last batch */
 	bool trim_due;          /* has not been looked for in history.db yet */
 	uint64_t history_rows;
+	struct scrub scrub;          /* of state.db */
 	bool log_cut_short, no_sums; /* at the start, see struct store_stats */
 	bool is_broken;              /* a write or sync failed: no more of them */
 	struct error broken;
@@ -374,12 +376,37 @@ int work_backup(struct work *work, struct backup *backup, struct error *err)
 	return backup_step(backup, state_db(work->state), err);
 }
 
+void work_scrub(struct work *work)
+{
+	if (work->is_broken)
+		return;
+	db_scrub(state_db(work->state), &work->scrub);
+	history_scrub(work->history);
+}
+
+static void scrub_stats(const struct work *work, struct store_stats *stats)
+{
+	const struct scrub history = history_scrubbed(work->history), *const both[] = {
+		&work->scrub, &history
+	};
+
+	stats->scrubbed = stats->damaged = 0;
+	stats->damage[0] = '\0';
+	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
+		stats->scrubbed += both[i]->pages;
+		if (both[i]->is_over && stats->damaged++ == 0)
+			snprintf(stats->damage, sizeof(stats->damage), "%s: %s",
+			        both[i]->damage.text, both[i]->damage.hint);
+	}
+}
+
 void work_stats(const struct work *work, struct store_stats *stats)
 {
 	stats->wal_pages = log_pages(work);
 	stats->history_behind = state_ended(work->state);
 	stats->history_rows = work->history_rows;
 	stats->reserve_used = !home_has_reserve(work->home);
+	scrub_stats(work, stats);
 	stats->log_cut_short = work->log_cut_short;
 	stats->no_sums = work->no_sums;
 	stats->history_error[0] = '\0';

@@ -33,6 +33,9 @@ bool work_chore(struct work *work, bool quiet);
 /* May one become due by waiting? */
 bool work_has_chore(const struct work *work);
 
+/* Read some more pages of both files, and see whether they have their sums. */
+void work_scrub(struct work *work);
+
 /* From now on chores move what has ended to history.db, until work_flush() (asked after each)
  * says that all of it is there that had been committed when it began. 1: not yet; 0: it is; -1: the
  * move stands still. */
@@ -43,7 +46,7 @@ int work_flush(struct work *work, struct error *err);
 struct backup;
 int work_backup(struct work *work, struct backup *backup, struct error *err);
 
-/* Fill in what is not counted by commits: wal_pages, history_*, reserve_used. */
+/* Fill in what is not counted by commits: the state of the files. */
 void work_stats(const struct work *work, struct store_stats *stats);
 uint64_t work_free_mb(const struct work *work); /* from any thread */
 

@@ -4,6 +4,7 @@ backup, and what nodes and jobs did since; gctl archive on a full disk."""
 import json
 import os
 import random
+import re
 import sqlite3
 import subprocess
 import threading
@@ -286,3 +287,29 @@ def test_restored_what_happened_since_is_not_undone_or_done_twice(cluster):
     c.ctld.kill()
     c.start_ctld()
     assert c.submit("true", "--hold") > new
+
+
+def figures(c):
+    return {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}
+
+
+def test_scrub(cluster):
+    """A bit that falls over in a file that nobody reads is found while the controller runs: in the log, and in gctl stats."""
+    c = cluster
+    done = c.submit("true", "--gpus=1")
+    wait_until(lambda: "COMPLETED" in c.run("gacct", "-j", done).stdout, "it to be in history")
+    for name in ("history.db", "state.db"):
+        assert c.ctld.stop() == 0  # all is in the files
+        c.start_ctld()
+        c.submit("true", "--hold")
+        assert figures(c)["store.damaged"] == 0
+        with open(c.dir / "state" / name, "r+b") as f:
+            f.seek(-700, os.SEEK_END)
+            byte = f.read(1)[0]
+            f.seek(-1, os.SEEK_CUR)
+            f.write(bytes([byte ^ 4]))
+        wait_until(lambda name=name: re.search(rf"{name}: page \d+ is damaged", c.ctld.tail()), "it to be found")
+        assert figures(c)["store.damaged"] == 1 and figures(c)["store.scrubbed"] > 10
+        with open(c.dir / "state" / name, "r+b") as f:
+            f.seek(-700, os.SEEK_END)
+            f.write(bytes([byte]))

@@ -416,6 +416,40 @@ static void test_backup_of_damage(void **state)
 	free(b.p);
 }
 
+/* What rots while a controller runs is found by reading all pages again and again. */
+static void test_scrub(void **state)
+{
+	static const char *const files[] = { "state.db", "history.db" };
+	struct place *p = *state;
+
+	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
+		struct store *store = fixture_open(p->dir, NULL, true, NULL);
+		struct bytes b = read_file(p->dir, files[f]);
+		struct store_stats stats = { 0 };
+		uint64_t acknowledged, i = model_check(store, NULL);
+		struct error err;
+
+		while (stats.scrubbed < 1000) {
+			i++;
+			assert_int_equal(model_work(store, NULL, i, i, &acknowledged, &err), i);
+			store_stats(store, &stats);
+		}
+		assert_int_equal(stats.damaged, 0);
+		flip(p->dir, files[f], b.n - 500, 2);
+		while (!stats.damaged) {
+			i++;
+			assert_int_equal(model_work(store, NULL, i, i, &acknowledged, &err), i);
+			store_stats(store, &stats);
+			assert_true(i < 10000);
+		}
+		assert_non_null(strstr(stats.damage, files[f]));
+		assert_non_null(strstr(stats.damage, "is damaged"));
+		flip(p->dir, files[f], b.n - 500, 2);
+		store_close(store);
+		free(b.p);
+	}
+}
+
 /* ---- files with a log, as a killed process leaves them ---- */
 
 static int set_up_log(void **state)
@@ -693,6 +727,7 @@ int main(void)
 		WITH_FILES(test_whole_pages),
 		WITH_FILES(test_parts_of_pages),
 		WITH_FILES(test_backup_of_damage),
+		WITH_FILES(test_scrub),
 		WITH_LOG(test_flips_of_the_log),
 		WITH_LOG(test_flips_under_a_log),
 		WITH_LOG(test_damaged_log),
