@@ -36,7 +36,7 @@
 #include "noded/jobenv.h"
 #include "noded/limits.h"
 #include "noded/order.h"
-#include "noded/pattern.h"
+#include "common/pattern.h"
 #include "noded/rundir.h"
 
 #define ARENA_CAP                                                                      \

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "common/mailwish.h"
+#include "common/pattern.h"
 #include "common/runused.h"
 #include "ctld/rpc/convert_parts.h"
+
+#define FILE_BYTES 8192 /* of a file's name, its patterns expanded */
 
 Gpusched__Reply *wire_reply(const struct error *err, struct arena *arena)
 {
@@ -114,6 +117,27 @@ Gpusched__SubmitResult *wire_submitted(
 	return m;
 }
 
+/* A file of a job, as its first node names it; before the job has one, as its owner wrote it. */
+static char *file_of(const struct job_view *view, const char *pattern, struct arena *arena)
+{
+	const bool array = *view->array;
+	const struct pattern_values values = {
+		.job = view->id,
+		.task = array ? (uint32_t)strtoul(view->tasks, NULL, 10) : 0,
+		.is_array = array,
+		.name = view->name,
+		.user = view->user,
+		.node = view->node,
+		.own = true,
+	};
+	char path[FILE_BYTES];
+
+	if (!pattern || !*pattern || !*view->node || view->several ||
+	        pattern_expand(pattern, &values, path, sizeof(path), NULL) < 0)
+		return wire_shown(pattern, arena);
+	return wire_copied(path, arena);
+}
+
 static void fill_request(Gpusched__Job *m, const struct job_view *view, struct arena *arena)
 {
 	char mail[MAIL_TEXT_MAX];
@@ -134,8 +158,8 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	m->labels = wire_labels(view->labels, view->n_labels, arena);
 	m->n_labels = view->n_labels;
 	m->cwd = wire_shown(view->cwd, arena);
-	m->output = wire_shown(view->output, arena);
-	m->error = wire_shown(view->error, arena);
+	m->output = file_of(view, view->output, arena);
+	m->error = file_of(view, view->error, arena);
 	m->submit_host = wire_shown(view->submit_host, arena);
 	m->qos = wire_shown(view->qos, arena);
 	m->nodes_min = view->nodes_min;

@@ -749,3 +749,26 @@ def test_watch_refuses_what_makes_no_sense(cluster):
                           (["--watch", "--since=yesterday"], "since")):
         r = cluster.run("gqueue", *options, check=False)
         assert r.returncode == 2 and word in r.stderr, (options, r.stderr)
+
+
+def test_patterns_in_files_are_expanded_once_known(cluster):
+    """STDOUT and STDERR name the files that a job that has started writes, in the table, the record and the JSON."""
+    files = ("-o", "out_%j_%N_%x.txt", "-e", "err_%A_%4a.txt", "-J", "a/b")
+    waits = cluster.submit("true", "--hold", *files)
+    job = cluster.submit("sleep 600", *files)
+    array = cluster.submit("sleep 600", "--array=3-4", "-o", "%j.out", "-e", "e_%A_%a", env={})
+    cluster.wait_state(job, "RUNNING")
+    node = cluster.job(job)["node"]
+    want = f"out_{job}_{node}_a_b.txt", f"err_{job}_4294967294.txt"
+    assert (cluster.job(job)["output"], cluster.job(job)["error"]) == want
+    assert cluster.run("gqueue", "-h", "-o", "STDOUT,STDERR", "-j", job).stdout.split() == list(want)
+    text = cluster.run("gctl", "show", "job", job).stdout
+    assert re.search(rf"^STDOUT +{re.escape(want[0])}$", text, re.M) and re.search(rf"^STDERR +{re.escape(want[1])}$", text, re.M)
+    assert cluster.job(waits)["output"] == "out_%j_%N_%x.txt"
+
+    def tasks():
+        found = json.loads(cluster.run("gqueue", "--json", "-j", array).stdout)["jobs"]
+        return {j["tasks"]: (j["output"], j["error"]) for j in found if j["state"] == "RUNNING"}
+    wait_until(lambda: len(tasks()) == 2, "both tasks to run")
+    assert tasks() == {t: (f"{array}_{t}.out", f"e_{array}_{t}") for t in ("3", "4")}
+    cluster.run("gcancel", waits, job, array)

@@ -1,4 +1,4 @@
-/* test_pattern.c - noded/pattern.h */
+/* test_pattern.c - common/pattern.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "noded/pattern.h"
+#include "common/pattern.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -17,8 +17,8 @@
  *
  * Pure.
  */
-#ifndef NODED_PATTERN_H
-#define NODED_PATTERN_H
+#ifndef COMMON_PATTERN_H
+#define COMMON_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* pattern.c - see pattern.h */
-#include "noded/pattern.h"
+#include "common/pattern.h"
 
 #include <ctype.h>
 #include <inttypes.h>
