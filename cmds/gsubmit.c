@@ -550,6 +550,34 @@ static void print_error_json(const struct error *err)
 	jsonout_end(&j, err);
 }
 
+static void no_verdict(const Gpusched__SubmitResult *r, void *arg)
+{
+	(void)r;
+	(void)arg;
+}
+
+/* There are mistakes already. What is right is tried all the same, so that names that the controller
+ * does not know, and folders that are missing, are told with them. Other errors may be of what was
+ * left out, and that nobody answers is no mistake. */
+static void look_further(
+        struct gsubmit *g, struct submit_options *o, const struct script *script, struct job *job)
+{
+	struct error err;
+	struct client *c;
+
+	if (gsubmit_make_job(g, o, script, job, &err) < 0)
+		return;
+	files_check(&job->spec, gsubmit_warn, NULL);
+	c = client_new(NULL, &err);
+	if (!c)
+		return;
+	client_set_retry(c, 0);
+	if (submit_test(c, &job->spec, no_verdict, NULL, &err) < 0 &&
+	        error_exit_status(err.code) == EXIT_NO_OBJECT)
+		mistakes_add(&g->mistakes, &err);
+	client_free(c);
+}
+
 /* Print each mistake, and make one of all; returns the exit status. */
 static int fail(struct mistakes *m, struct error *err)
 {
@@ -584,6 +612,7 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 	if (read_script(g, script, err) < 0 || gsubmit_gather(g, script, o, err) < 0)
 		return -1;
 	if (g->mistakes.n) {
+		look_further(g, o, script, job);
 		err->code = ERR_NONE; /* they are told as they are */
 		return -1;
 	}

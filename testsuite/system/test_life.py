@@ -172,6 +172,11 @@ def test_all_mistakes_of_a_submit_are_named_at_once(cluster):
     for name in ("--partition=nosuch", "--qos=nosuch", "nosuch", "deadline"):
         assert name in r.stderr, r.stderr
     assert r.returncode == 3 and cluster.jobs("--all").keys() == before
+    # Of both at once, and a folder that is missing.
+    r = cluster.run("gsubmit", "--time=never", "-p", "nosuch", "-q", "nosuch", "-o", "logs/x.out", "--wrap", "true", check=False)
+    for text in ("error: --time=never", "--partition=nosuch: there is no such partition", "nosuch", "jobs/logs' here: No such file"):
+        assert text in r.stderr, r.stderr
+    assert r.returncode == 2 and cluster.jobs("--all").keys() == before
 
 
 def test_a_launch_that_its_owner_must_mend_fails_the_job(cluster):
