@@ -11,7 +11,7 @@
 #include "ctld/core/hash.h"
 #include "ctld/core/table.h"
 
-#define MAX_DEPTH 32 /* of parentheses and ! in an expression */
+#define MAX_DEPTH 32 /* of parentheses and ! in an expression; faults name both */
 #define MAX_WORD  64
 #define SHOWN     100 /* bytes of a text in an error */
 
@@ -130,7 +130,7 @@ static bool word(struct walk *w, uint64_t *set)
 	while (is_word(w->at[n]))
 		n++;
 	if (!n || n > MAX_WORD) {
-		w->fault = n ? "such a long feature" : "a feature is missing";
+		w->fault = n ? "a feature of more than 64 bytes" : "a feature is missing";
 		return false;
 	}
 	memcpy(name, w->at, n);
@@ -156,7 +156,7 @@ static bool one(struct walk *w, uint64_t *set)
 	if (*w->at != '!' && *w->at != '(')
 		return word(w, set);
 	if (++w->depth > MAX_DEPTH) {
-		w->fault = "nested too deeply";
+		w->fault = "nested more than 32 deep";
 		return false;
 	}
 	w->at++;

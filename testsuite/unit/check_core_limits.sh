@@ -31,4 +31,10 @@ while read -r name file value; do
 done <<EOF
 $rows
 EOF
+
+# Each bound of what a submit may ask for is gone beyond by a test.
+asked=$(echo "$section" | sed -n '/^What a submit may ask for/,/^What a search looks at/p')
+for name in $(echo "$asked" | sed -nE 's/^\| ([A-Z_]+) \|.*/\1/p'); do
+	[ "$name" = constant ] || grep -qw "$name" "$src"/testsuite/unit/test_core_*.c || complain "no test goes beyond $name"
+done
 exit $bad

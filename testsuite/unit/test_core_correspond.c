@@ -432,7 +432,7 @@ static void refused(void **state)
 		job.array = "0-3";
 		job.depends = "aftercorr:1";
 	}
-	assert_int_equal(n, 65);
+	assert_int_equal(n, 65); /* ARRAYS_MAX, and the one that was refused */
 	assert_non_null(strstr(w->error.text, "too many arrays"));
 	/* They are all told. */
 	assert_int_equal(world_control_tasks(w, world_user(OWNER), JOB_CANCEL, a, "0-3"), 1);

@@ -282,7 +282,7 @@ static void no_more_than_so_many(void **state)
 	array_of(w, "0-9");
 	while (waits(w, "afterany:1_[2-9]", KILL_NO))
 		n++;
-	assert_int_equal(n, 1000);
+	assert_int_equal(n, 1000); /* RANGES_MAX */
 	assert_non_null(strstr(w->error.text, "too many jobs wait for ranges of tasks of job 1"));
 	/* For one task, or for all, there is no such bound. */
 	assert_true(waits(w, "afterany:1_3", KILL_NO) > 0);

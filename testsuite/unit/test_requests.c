@@ -157,7 +157,7 @@ static const struct {
 	{ { .constraint = "ib*2" }, ERR_JOB_SPEC, "want features joined by & (and), | (or)" },
 	{ { .constraint = "\x1b" }, ERR_JOB_SPEC, "--constraint=\\x1B: a feature is missing" },
 	{ { .constraint = "!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!ib" }, ERR_JOB_SPEC,
-	        "nested too deeply" },
+	        "nested more than 32 deep" },
 	{ { .gpu_link = NEAR_LINK_PCIE }, ERR_JOB_SPEC, "--gpu-link=pcie: the job asks for no GPU" },
 	{ { .gpu_link = 9 }, ERR_JOB_SPEC, "--gpu-link: there is no 9" },
 	{ { H100_8, .gpu_link = NEAR_LINK_NVLINK, .nodes_min = 2 }, ERR_JOB_SPEC,
