@@ -25,16 +25,4 @@ double explain_cost(
  * the ledger, and undoes. */
 uint32_t explain_count(struct core *core, const struct class *class);
 
-/* A job that is not there, or a waiting one that asked for something else: as checked by
- * intake_fill(). imagined_clear() afterwards. */
-struct imagined {
-	struct contender who;
-	struct class_info info;
-	struct gate_path *path;
-};
-struct intake;
-void imagine(struct core *core, const struct intake *t, const char *user, uint64_t id,
-        usec_t submit_time, struct imagined *out);
-void imagined_clear(struct core *core, struct imagined *im);
-
 #endif

@@ -15,6 +15,7 @@
 #include "ctld/core/conditions.h"
 #include "ctld/core/depends.h"
 #include "ctld/core/explain.h"
+#include "ctld/core/imagine.h"
 #include "ctld/core/intake.h"
 
 /* --- taking in ------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/admit.h"
 #include "ctld/core/explain.h"
+#include "ctld/core/imagine.h"
 #include "ctld/core/intake.h"
 #include "ctld/core/whatif.h"
 
