@@ -120,7 +120,7 @@ Gpusched__SubmitResult *wire_submitted(
 /* A file of a job, as its first node names it; before the job has one, as its owner wrote it. */
 static char *file_of(const struct job_view *view, const char *pattern, struct arena *arena)
 {
-	const bool array = *view->array;
+	const bool array = view->array && *view->array;
 	const struct pattern_values values = {
 		.job = view->id,
 		.task = array ? (uint32_t)strtoul(view->tasks, NULL, 10) : 0,
@@ -132,7 +132,7 @@ static char *file_of(const struct job_view *view, const char *pattern, struct ar
 	};
 	char path[FILE_BYTES];
 
-	if (!pattern || !*pattern || !*view->node || view->several ||
+	if (!pattern || !*pattern || !view->node || !*view->node || view->several ||
 	        pattern_expand(pattern, &values, path, sizeof(path), NULL) < 0)
 		return wire_shown(pattern, arena);
 	return wire_copied(path, arena);
