@@ -167,7 +167,7 @@ static void test_raw_greetings(void **state)
  * answered, and that is all. */
 static void test_recording(void **state)
 {
-	struct session_limits l = { .handshake_ms = 100 };
+	struct session_limits l = { .handshake_ms = 1000 };
 	uint8_t confirm[HELLO_CONFIRM_LEN] = { 0, 16 };
 	struct raw r, again;
 
