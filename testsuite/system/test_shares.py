@@ -78,7 +78,7 @@ def test_jobs_of_an_account_and_a_qos(jobs):
     assert listed("-A", "blue,rest") == [blue, tight]
     assert listed("-q", "tight") == [tight]
     assert listed("-q", "normal", "-A", "lab") == [red, blue]
-    assert listed("-A", "none") == listed("-q", "tight", "-A", "lab") == []
+    assert listed("-q", "tight", "-A", "lab") == []
     jobs.c.run("gcancel", "-A", "lab", "-q", "normal")
     assert listed() == [tight]
 
