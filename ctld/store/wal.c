@@ -171,21 +171,47 @@ static bool is_repeated(const struct wal *wal, const uint8_t *frame, const uint8
 	       !memcmp(frame + FRAME_HEAD, next + FRAME_HEAD, wal->page_size);
 }
 
-/* Does a transaction end in this frame or behind it, with one more after it? */
-static int has_later_transaction(struct wal *wal, uint32_t number)
+/* Of a frame that does not fit: would it, with one bit changed, and end a transaction? */
+static bool commits_but_one_bit(const struct wal *wal, struct sums before, uint8_t *frame)
 {
+	for (unsigned bit = 0; bit < 32; bit++) {
+		uint8_t *byte = frame + 4 + bit / 8;
+		bool does, commits;
+
+		*byte ^= (uint8_t)(1u << bit % 8);
+		does = fits(wal, before, frame);
+		commits = is_commit(frame);
+		*byte ^= (uint8_t)(1u << bit % 8);
+		if (does)
+			return commits;
+	}
+	return is_commit(frame) && fits_but_one_bit(wal, before, frame);
+}
+
+/* Does a transaction end in this frame, which does not fit, or behind it, with one more after it?
+ * That a frame ends one is believed only where the frame fits: a power cut may have torn its head, so
+ * that it has the size from an older log and the rest from this one. */
+static int has_later_transaction(struct wal *wal, struct sums before, uint32_t number)
+{
+	struct sums stored, right;
+	bool commits, next_fits;
 	int rc = read_frame(wal, wal->frame, number);
 
-	while (rc > 0) {
+	if (rc <= 0)
+		return rc;
+	commits = commits_but_one_bit(wal, before, wal->frame);
+	right = sum_frame(wal, before, wal->frame); /* its own may be what is wrong */
+	while ((rc = read_frame(wal, wal->next, ++number)) > 0) {
 		uint8_t *swap = wal->frame;
 
-		rc = read_frame(wal, wal->next, ++number);
-		if (rc > 0 && is_commit(wal->frame) && has_salts(wal, wal->frame) &&
-		        fits(wal, stored_sums(wal->frame + SUMS_AT), wal->next) &&
-		        !is_repeated(wal, wal->frame, wal->next))
+		stored = stored_sums(wal->frame + SUMS_AT);
+		next_fits = fits(wal, stored, wal->next) || fits(wal, right, wal->next);
+		if (commits && next_fits && !is_repeated(wal, wal->frame, wal->next))
 			return 1;
+		commits = next_fits && is_commit(wal->next);
 		wal->frame = wal->next;
 		wal->next = swap;
+		right = stored_sums(wal->frame + SUMS_AT);
 	}
 	return rc;
 }
@@ -205,7 +231,7 @@ static enum verdict check_frames(struct wal *wal)
 		return WAL_GOOD;
 	one_bit = rc > 0 && fits_but_one_bit(wal, sums, wal->frame);
 	if (rc > 0)
-		rc = has_later_transaction(wal, wal->number);
+		rc = has_later_transaction(wal, sums, wal->number);
 	return rc < 0 ? WAL_UNREADABLE : rc ? WAL_DAMAGED : one_bit ? WAL_BIT : WAL_GOOD;
 }
 

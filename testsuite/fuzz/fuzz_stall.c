@@ -561,6 +561,7 @@ static void build(void)
 	if (!conf)
 		conf = conf_parse(conf_text, "fuzz", &problems);
 	FUZZ_CHECK(conf);
+	conf_problems_clear(&problems);
 	arena = arena ? arena : arena_new(0);
 	made = made ? made : arena_new(0);
 	now = (struct clocks){ .wall = WALL, .mono = 1000000000 };

@@ -561,6 +561,25 @@ static void test_damaged_log(void **state)
 	free(db.p);
 }
 
+/* A power cut tears the head of a frame in the last transaction: the size behind a commit is from an
+ * older log, the rest is new, and so are the frames behind it. No transaction ends there. */
+static void test_torn_head(void **state)
+{
+	struct place *p = *state;
+	struct bytes log = read_file(p->dir, "state.db-wal");
+	size_t last = (log.n - WAL_HEAD) / FRAME - 1, i = last - 2;
+	uint8_t *head = log.p + WAL_HEAD + i * FRAME;
+	uint64_t rows;
+	struct error err;
+
+	memcpy(head + 4, "\0\0\0\x2e", 4);
+	write_file(p->dir, "state.db-wal", log);
+	assert_memory_equal(head + FRAME + 4, "\0\0\0", 4); /* nor in the next one */
+	assert_true(verifies(p->dir, "state.db", &rows, &err));
+	check_starts(p->dir, KILLED_AT, false);
+	free(log.p);
+}
+
 /* ---- files of before there were sums ---- */
 
 #define DISK       "pages disk"
@@ -731,6 +750,7 @@ int main(void)
 		WITH_LOG(test_flips_of_the_log),
 		WITH_LOG(test_flips_under_a_log),
 		WITH_LOG(test_damaged_log),
+		WITH_LOG(test_torn_head),
 		cmocka_unit_test(test_old_file),
 		cmocka_unit_test(test_old_file_cut),
 		cmocka_unit_test(test_old_file_full_disk),
