@@ -79,7 +79,7 @@ static void show_amount(const struct user_row *row, const char *kind, struct vie
 	else if (!strcmp(b->unit, "us"))
 		view_printf(cell, "%.3fs", (double)n / 1e6);
 	else if (*b->unit)
-		view_text(cell, size_format(buf, n));
+		view_printf(cell, "%s", size_format(buf, n));
 	else
 		view_printf(cell, "%" PRIu64, n);
 }
@@ -91,6 +91,8 @@ static void show_amount(const struct user_row *row, const char *kind, struct vie
 	X(REQUESTS, "requests", "requests that are being worked on")                           \
 	X(WAITS, "waits", "what requests hold that stay open")                                 \
 	X(UNREAD, "unread", "answers that were not read yet")                                  \
+	X(MEMORY, "memory", "jobs with their dependencies in the controller's memory")         \
+	X(SCRIPTS, "scripts", "scripts and environments of jobs on the controller's disk")     \
 	X(TIME, "time", "processor time of the controller's loop since its start")
 
 #define X(column, kind, help)                                                 \

@@ -347,9 +347,12 @@ void pages_set_sums(struct pages *pages, enum pages_sums sums)
 
 bool pages_is_empty(const struct pages *pages)
 {
-	sqlite3_file *below = pages->main->below;
 	sqlite3_int64 size;
+	sqlite3_file *below;
 
+	if (!pages->main)
+		return true;
+	below = pages->main->below;
 	return below->pMethods->xFileSize(below, &size) == SQLITE_OK && size == 0;
 }
 

@@ -38,7 +38,8 @@ enum pages_sums { PAGES_UNKNOWN, PAGES_PLAIN, PAGES_SUMMED };
 enum pages_sums pages_sums(const struct pages *pages); /* of NULL: PLAIN */
 void pages_set_sums(struct pages *pages, enum pages_sums sums);
 
-bool pages_is_empty(const struct pages *pages); /* the main file, which is open */
+/* The main file; also where there is none: SQLite makes a temporary one of the path "". */
+bool pages_is_empty(const struct pages *pages);
 
 /* The page that was found damaged last; 0: none was, or NULL. */
 uint32_t pages_damaged(const struct pages *pages);

@@ -168,8 +168,8 @@ def test_what_each_user_holds():
         assert all_of_them["games"]["sessions"] == 0 and all_of_them["games"]["time"] > 0
         assert list(budgets(c, user="games")) == ["games"]  # the others are not the user's to see
         lines = c.run("gctl", "stats", "--by=user").stdout.splitlines()
-        assert lines[0].split()[:3] == ["USER", "SESSIONS", "STREAMS"]
-        assert lines[1].split()[:4] == ["(limit)", "4096", "512", "128M"]
+        assert lines[0].split() == ["USER", "SESSIONS", "STREAMS", "REQUESTS", "WAITS", "UNREAD", "MEMORY", "SCRIPTS", "TIME"]
+        assert lines[1].split() == ["(limit)", "4096", "512", "128M", "512M", "64M", "2G", "8G", "-"]
         assert any(line.split()[:2] == ["bin", "1"] for line in lines)
         r = c.run("gctl", "stats", "--by=node", check=False)
         assert r.returncode == 2 and "--by=user" in r.stderr

@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 	if (gpusched_ping(g, &pong.p, &err) < 0 || !pong.p.uid == !!pong.p.epoch || gpusched_test(g, &specs.v[0], &verdict.v, &err) < 0)
 		return printf("%s\n", err.text), 2;
 	if (gpusched_submit(g, specs.v, 3, ids, &err) < 0)
-		return printf("submit: %s\n", err.text), 3;
+		return printf("submit: %s\n", err.text), gpusched_close(g), 3;
 	rc = gpusched_control(g, GPUSCHED_CANCEL, &filter.f, 0, NULL, &done, &err);
 	if (rc < 0)
 		printf("control: %s\n", err.text);

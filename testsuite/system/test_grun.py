@@ -451,10 +451,10 @@ def test_a_client_on_its_way_is_not_dropped_for_another_run(cluster):
     pending[0].sendall(struct.pack(">HB", len(attach) + 1, 3) + attach)
     length, kind = struct.unpack(">HB", pending[0].recv(3, socket.MSG_WAITALL))
     assert kind == 24, "CHANNEL_ATTACHED"
+    assert first.end()[0] == 125
     (cluster.dir / "jobs/go-waiting").touch()
     for s in pending:
         s.close()
-    assert first.end()[0] == 125
     cluster.wait_state(job, "COMPLETED")
     (cluster.dir / "jobs/go-waiting").unlink()
 
