@@ -377,6 +377,7 @@ struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct er
 	gid_t gid;
 
 	c->conf = conf;
+	c->conf_text = inputs_conf_text(conf);
 	c->conf_path = xstrdup(o->conf_path);
 	c->self = geteuid();
 	c->room_told = UINT64_MAX;
@@ -474,6 +475,7 @@ void ctld_free(struct ctld *c)
 	arena_free(c->in);
 	arena_free(c->out);
 	conf_free(c->conf);
+	free(c->conf_text);
 	free(c->conf_path);
 	if (c->base)
 		event_base_free(c->base);

@@ -73,6 +73,7 @@ struct ctld {
 	struct event *events[CTLD_EVENTS];
 	char *conf_path;
 	struct conf *conf;   /* owned; replaced as a whole by reload */
+	char *conf_text;     /* owned; conf as conf_print() has it: that takes long with many nodes */
 	uint64_t generation; /* of conf: node and partition numbers are good within one */
 	uid_t agent_uid;     /* of controller.agent_user */
 	uid_t self;          /* whom credentials are restricted to: us */

@@ -55,11 +55,6 @@ void inputs_free(struct inputs *in)
 	free(in);
 }
 
-bool inputs_recorded(const struct inputs *in)
-{
-	return in->recorder;
-}
-
 uint64_t inputs_bytes(const struct inputs *in)
 {
 	return recorder_bytes(in->recorder);
@@ -89,17 +84,14 @@ char *inputs_conf_text(const struct conf *conf)
 void inputs_core_new(struct ctld *c, uint64_t seed)
 {
 	struct tape_record r = { .kind = TAPE_START };
-	char *text;
 
 	if (c->inputs->recorder) {
-		text = inputs_conf_text(c->conf);
 		r.start.version = TAPE_VERSION;
 		r.start.format = tape_format();
 		r.start.gpusched = PACKAGE_VERSION;
 		r.start.seed = seed;
-		r.start.conf = text;
+		r.start.conf = c->conf_text;
 		record(c, &r);
-		free(text);
 	}
 	c->inputs->core = core_new(c->conf, seed);
 	c->core = c->inputs->core;
@@ -142,9 +134,9 @@ bool inputs_schedule(struct ctld *c, struct clocks now, unsigned budget)
 	return core_schedule(c->inputs->core, now, budget);
 }
 
-void inputs_reconfigure(struct ctld *c, const char *text, struct clocks now)
+void inputs_reconfigure(struct ctld *c, struct clocks now)
 {
-	record(c, &(struct tape_record){ .kind = TAPE_RECONFIGURE, .now = now, .conf = text });
+	record(c, &(struct tape_record){ .kind = TAPE_RECONFIGURE, .now = now, .conf = c->conf_text });
 	core_reconfigure(c->inputs->core, c->conf, now);
 }
 

@@ -22,7 +22,6 @@ struct inputs *inputs_new(const char *path, uint64_t marks, struct error *err);
 /* The core has seen its last call: a mark, and the end; it is freed too. NULL is fine. */
 void inputs_free(struct inputs *in);
 
-bool inputs_recorded(const struct inputs *in);
 uint64_t inputs_bytes(const struct inputs *in); /* of the record, by this process */
 
 /* The calls of core.h; inputs_core_new() sets c->core. */
@@ -32,8 +31,7 @@ int inputs_start(struct ctld *c, struct clocks now, struct error *err);
 void inputs_takeover(struct ctld *c, uint64_t epoch_above, uint64_t job_above);
 void inputs_apply(struct ctld *c, const struct core_event *event, struct clocks now);
 bool inputs_schedule(struct ctld *c, struct clocks now, unsigned budget);
-/* To c->conf, of which `text` is what conf_print() makes; NULL where nothing is recorded. */
-void inputs_reconfigure(struct ctld *c, const char *text, struct clocks now);
+void inputs_reconfigure(struct ctld *c, struct clocks now); /* to c->conf */
 bool inputs_why(struct ctld *c, uint64_t ref, struct clocks now, struct job_why *why);
 void inputs_effects_clear(struct ctld *c); /* not recorded: it decides nothing */
 size_t inputs_seal(struct ctld *c, core_row_sink *sink, void *arg);

@@ -50,8 +50,7 @@ struct reading {
 	struct reload *reload;
 	char *path;
 	struct conf *conf;
-	bool wants_text;
-	char *text; /* of conf, to be recorded */
+	char *text; /* of conf */
 	struct conf_problems problems;
 	uid_t agent_uid;
 	struct error error; /* code 0: none */
@@ -93,8 +92,7 @@ static void run_reading(void *arg)
 		problems_as_error(r, &r->error);
 		return;
 	}
-	if (r->wants_text)
-		r->text = inputs_conf_text(r->conf);
+	r->text = inputs_conf_text(r->conf);
 	rc = getpwnam_r(r->conf->controller.agent_user, &entry, buf, sizeof(buf), &found);
 	if (found)
 		r->agent_uid = found->pw_uid;
@@ -139,7 +137,10 @@ static void switch_to(struct ctld *c, struct reading *r, struct clocks now)
 	r->conf = NULL;
 	c->agent_uid = r->agent_uid;
 	c->generation++;
-	inputs_reconfigure(c, r->text, now);
+	free(c->conf_text);
+	c->conf_text = r->text;
+	r->text = NULL;
+	inputs_reconfigure(c, now);
 	agents_remap(c);
 	if (log_open(c->conf->controller.log, c->conf->controller.log_level, "gctld", &err))
 		log_error("%s; the log stays where it was", err.text);
@@ -285,7 +286,6 @@ static void start_reading(struct reload *r)
 
 	reading->reload = r;
 	reading->path = xstrdup(r->c->conf_path);
-	reading->wants_text = inputs_recorded(r->c->inputs);
 	r->job = worker_submit(r->c->aside, KEY, &reading_ops, reading, &err);
 	if (r->job) {
 		r->reading = true;

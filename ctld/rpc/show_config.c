@@ -1,6 +1,6 @@
 /* show_config.c - MSG_SHOW_CONFIG: the configuration in force, in chunks
  *
- * It is printed at once, so that all chunks are of one configuration.
+ * It is copied, so that all chunks are of one configuration.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,14 +86,8 @@ void rpc_show_config(struct ctld *c, const struct rpc *rpc)
 {
 	struct listing *l = xcalloc(1, sizeof(*l));
 	struct call *call;
-	size_t size;
-	FILE *out = open_memstream(&l->text, &size);
 
-	if (!out)
-		abort();
-	conf_print(c->conf, out);
-	if (fclose(out))
-		abort();
+	l->text = xstrdup(c->conf_text);
 	l->at = l->text;
 	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
 	if (call)
