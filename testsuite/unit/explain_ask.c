@@ -155,10 +155,14 @@ void ask_state_jobs(uint64_t seed, ask_visit_fn *visit)
 
 /* --- trying ---------------------------------------------------------------------------------- */
 
+bool ask_usual(void)
+{
+	return !getenv("EXPLAIN_SEED") && !getenv("EXPLAIN_CASES") && !getenv("EXPLAIN_FROM");
+}
+
 bool ask_all(void)
 {
-	return CASES == 300 && !getenv("EXPLAIN_SEED") && !getenv("EXPLAIN_CASES") &&
-	       !getenv("EXPLAIN_FROM");
+	return CASES == 300 && ask_usual();
 }
 
 static bool control(struct state *s, enum job_verb verb, uint64_t job)

@@ -18,7 +18,9 @@ void ask_each(ask_visit_fn *visit);
 /* The same of one state, which was wrong once, and of all of its jobs. */
 void ask_state(uint64_t seed, void (*visit)(struct state *s));
 void ask_state_jobs(uint64_t seed, ask_visit_fn *visit);
-/* Are these the usual states, of which something can be expected? */
+/* Does no variable above choose the states? */
+bool ask_usual(void);
+/* Are these the usual states, all of them, of which something can be expected? */
 bool ask_all(void);
 
 bool ask_waits(struct state *s, uint64_t job);

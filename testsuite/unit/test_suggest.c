@@ -259,7 +259,7 @@ static void each_time(struct question *q)
 {
 	uint32_t limit = q->view.time_limit_s ? q->view.time_limit_s : 10 * 365 * 86400u;
 	uint32_t minutes = (limit + 59) / 60;
-	uint32_t all = ask_all() ? MINUTES_USUAL : MINUTES, part = ask_all() ? 8 : 40;
+	uint32_t all = ask_usual() ? MINUTES_USUAL : MINUTES, part = ask_usual() ? 8 : 40;
 	uint32_t found = suggested_minutes(q);
 	char text[UNITS_TEXT];
 
