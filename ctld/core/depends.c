@@ -261,7 +261,7 @@ static void settle_lost(struct core *core, struct job *job)
 		depends_weigh(core, job);
 }
 
-/* Who waits for what has happened to it. */
+/* What waits for what has happened to it. */
 static struct waiting *due_waiting(const struct job *job)
 {
 	struct awaited *a = job_link_of(job)->awaited;

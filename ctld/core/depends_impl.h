@@ -60,9 +60,9 @@ struct waiting {
 };
 
 struct awaited {
-	struct waiting starts, ends; /* who waits for its start, for its end */
+	struct waiting starts, ends; /* what waits for its start, for its end */
 	struct edge *corrs;          /* of an array: whose tasks wait for its tasks */
-	struct edge *ranges;         /* of an array: who waits for some of its tasks */
+	struct edge *ranges;         /* of an array: what waits for some of its tasks */
 	struct job *next;            /* in the queue of those to be settled */
 	uint32_t parts_queued;       /* of an array */
 	bool queued, lost;           /* lost: a term of its own names a job that is not there */

@@ -31,6 +31,7 @@ struct bulk {
 	uint64_t number; /* as its sender calls it */
 	struct parts parts;
 	size_t n_jobs;
+	uint64_t bytes; /* of all parts, as they came */
 	/* In the queue: */
 	uint64_t session, call; /* who waits for it */
 	enum bulk_step step;    /* the next one */
@@ -147,6 +148,7 @@ void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
 	}
 	STAILQ_INSERT_TAIL(&b->parts, part, next);
 	b->n_jobs += part->msg->n_jobs;
+	b->bytes += part->len;
 	b->wishes_mail |= part->wishes_mail;
 	budget_add(core_budget(c->core), b->uid, BUDGET_WAITS, part_bytes(part));
 	peers_reply(c, peer->session, part->id, NULL);
@@ -165,17 +167,6 @@ static struct submit *slice_end(const struct bulk *b, size_t *n)
 		s = STAILQ_NEXT(s, next);
 	}
 	return s;
-}
-
-/* Of all its parts. */
-static uint64_t bulk_bytes(const struct bulk *b)
-{
-	const struct submit *s;
-	uint64_t bytes = 0;
-
-	STAILQ_FOREACH (s, &b->parts, next)
-		bytes += s->len;
-	return bytes;
 }
 
 static void check(struct ctld *c, struct bulk *b, struct core_event *ev)
@@ -258,14 +249,14 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 		}
 		b->step = BULK_UNDO;
 	}
-	if (b->step == BULK_CHECK)
-		room_tell(c, bulk_bytes(b), now);
-	if (b->step == BULK_CHECK)
+	if (b->step == BULK_CHECK) {
+		room_tell(c, b->bytes, now);
 		check(c, b, &ev);
-	else if (b->step == BULK_MAKE)
+	} else if (b->step == BULK_MAKE) {
 		slice_end(b, &ev.bulk.n);
-	else
+	} else {
 		ev.bulk.n = BULK_SLICE;
+	}
 	ev.bulk.step = b->step;
 	ev.caller.reply = b->call;
 	inputs_apply(c, &ev, now);
