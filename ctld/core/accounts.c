@@ -41,6 +41,7 @@ struct assoc {
 	uint64_t rate_u, rate_since;
 	uint32_t meters;
 	struct standing standing;
+	double fair_share; /* by which its jobs are ordered: the factor of then */
 };
 
 /* One of the configuration. */
@@ -69,6 +70,7 @@ struct accounts {
 	usec_t epoch;       /* the common moment */
 	uint64_t meters;    /* that are on */
 	bool stale;         /* something has changed since the last ranking */
+	bool disordered;    /* and since the last accounts_order() */
 	struct line *lines; /* as of the last ranking */
 	size_t n_lines;
 	/* Also of the last ranking, and of the next if no assoc has come or gone. */
@@ -172,6 +174,11 @@ static struct assoc *add(struct accounts *as, const char *account, uint32_t uid,
 	return a;
 }
 
+static void changed(struct accounts *as)
+{
+	as->stale = as->disordered = true;
+}
+
 /* A user who is new comes before all others of his account, as he has used nothing. */
 static double newcomer(const struct accounts *as, const struct assoc *new)
 {
@@ -183,8 +190,8 @@ static double newcomer(const struct accounts *as, const struct assoc *new)
 		const struct assoc *a = as->lines[i].assoc;
 		bool like = a && (as->n ? a->index == new->index : a->uid == new->uid);
 
-		if (like && (!met || a->standing.factor > best))
-			best = a->standing.factor;
+		if (like && (!met || a->fair_share > best))
+			best = a->fair_share;
 		met |= like;
 	}
 	return best;
@@ -199,8 +206,8 @@ struct assoc *accounts_want(
 		a = add(as, account, uid, user);
 		a->index = accounts_find(as, account);
 		if (a->index != CONF_NONE || !as->n)
-			a->standing.factor = newcomer(as, a);
-		as->stale = true;
+			a->fair_share = newcomer(as, a);
+		changed(as);
 	}
 	a->refs++;
 	return a;
@@ -209,8 +216,10 @@ struct assoc *accounts_want(
 /* What nobody refers to and has no usage goes with the next ranking. */
 void assoc_drop(struct accounts *as, struct assoc *assoc)
 {
-	if (assoc && --assoc->refs == 0 && !assoc->row)
-		as->stale = as->regroup = true;
+	if (!assoc || --assoc->refs || assoc->row)
+		return;
+	as->regroup = true;
+	changed(as);
 }
 
 uint32_t assoc_account(const struct assoc *assoc)
@@ -343,7 +352,8 @@ void accounts_configure(struct accounts *as, const struct conf *conf, struct clo
 	}
 	scale_all(as, now.wall);
 	as->regroup = true;
-	accounts_rank(as, now);
+	as->disordered = true;
+	accounts_order(as, now);
 }
 
 /* --- usage ----------------------------------------------------------------------------------- */
@@ -363,7 +373,7 @@ void accounts_bill(
 	scale(as, assoc);
 	add_up(as, assoc->index, bill);
 	dirty_put(as->dirty, &assoc->mark);
-	as->stale = true;
+	changed(as);
 }
 
 static uint64_t meter_since(const struct usage_meter *meter)
@@ -386,7 +396,7 @@ void accounts_meter_off(struct accounts *as, struct assoc *assoc, const struct u
 	assoc->rate_since -= meter_since(meter);
 	assoc->meters--;
 	as->meters--;
-	as->stale = true;
+	changed(as);
 }
 
 /* What runs now has cost so far, in millionths. */
@@ -568,9 +578,19 @@ bool accounts_stale(const struct accounts *as)
 	return as->stale || as->meters;
 }
 
+void accounts_order(struct accounts *as, struct clocks now)
+{
+	if (!as->disordered && !as->meters)
+		return;
+	accounts_rank(as, now);
+	for (size_t i = 0; i < as->n_placed; i++)
+		as->placed[i]->fair_share = as->placed[i]->standing.factor;
+	as->disordered = false;
+}
+
 double assoc_fair_share(const struct assoc *assoc)
 {
-	return assoc->standing.factor;
+	return assoc->fair_share;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

@@ -69,12 +69,16 @@ void accounts_meter_off(struct accounts *as, struct assoc *assoc, const struct u
 
 /* --- fair-share ------------------------------------------------------------------------------ */
 
-/* Rank all users anew by what has been used until now (fairtree.h). O(users log users): call it at
- * most once a second, when accounts_stale() says that it could change something. */
+/* Rank all users anew by what has been used until now (fairtree.h), for accounts_next(). The order of
+ * jobs stays. O(users log users): call it when accounts_stale() says that it could change something. */
 void accounts_rank(struct accounts *as, struct clocks now);
 bool accounts_stale(const struct accounts *as);
 
-/* 0..1 as of the last accounts_rank(); a user who came after it counts as one without usage in its
+/* The same for assoc_fair_share(), where something has changed. The caller orders all jobs anew, and
+ * nothing else may change what they are ordered by: at most once a second. */
+void accounts_order(struct accounts *as, struct clocks now);
+
+/* 0..1 as of the last accounts_order(); a user who came after it counts as one without usage in its
  * account would; 0 in an account that is not configured. */
 double assoc_fair_share(const struct assoc *assoc);
 

@@ -68,8 +68,7 @@ static void ordering_begin(struct sched *s)
 	s->ordered_wall = s->scene.now.wall;
 	s->disordered = s->held_changed = false;
 	planner_ordering(s);
-	if (accounts_stale(s->accounts))
-		accounts_rank(s->accounts, s->scene.now);
+	accounts_order(s->accounts, s->scene.now);
 	s->retry = INT64_MAX;
 	s->gates_too = s->scene.now.mono - s->gates_tried >= GATES_EVERY;
 	if (s->gates_too) {

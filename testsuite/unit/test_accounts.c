@@ -331,12 +331,12 @@ static void no_accounts(void **state)
 	(void)state;
 	bill(&l, ana, 10, 10);
 	bill(&l, li, 1, 1);
-	accounts_rank(l.as, l.now);
+	accounts_order(l.as, l.now);
 	assert_float_equal(assoc_fair_share(li), 1, 0);
 	assert_float_equal(assoc_fair_share(ana), 0.5, 1e-9);
 	again = accounts_want(l.as, "fresh", 7, "ana");
 	assert_float_equal(assoc_fair_share(again), 0.5, 1e-9);
-	accounts_rank(l.as, l.now);
+	accounts_order(l.as, l.now);
 	assert_float_equal(assoc_fair_share(again), 0.5, 1e-9);
 	assoc_drop(l.as, ana);
 	assoc_drop(l.as, li);
@@ -354,20 +354,46 @@ static void newcomers(void **state)
 	(void)state;
 	bill(&l, ana, 10, 10);
 	bill(&l, li, 1, 1);
-	accounts_rank(l.as, l.now);
+	accounts_order(l.as, l.now);
 	/* Before all others of the account, not of the cluster. */
 	new = accounts_want(l.as, "vision", 10, "new");
 	assert_float_equal(assoc_fair_share(new), 0.5, 1e-9);
-	accounts_rank(l.as, l.now);
+	accounts_order(l.as, l.now);
 	assert_float_equal(assoc_fair_share(new), 2.0 / 3, 1e-9);
 	/* Whom nobody remembers and who used nothing goes. */
 	assoc_drop(l.as, new);
 	assoc_drop(l.as, ana);
-	accounts_rank(l.as, l.now);
+	accounts_order(l.as, l.now);
 	while (accounts_each(l.as, &cursor))
 		n++;
 	assert_int_equal(n, 2);
 	assert_float_equal(assoc_fair_share(ana), 0.5, 1e-9);
+	assoc_drop(l.as, li);
+	lab_free(&l);
+}
+
+/* Between two orderings no question changes what jobs are ordered by. */
+static void questions_leave_the_order(void **state)
+{
+	struct lab l = lab(lab_conf());
+	struct assoc *ana = accounts_want(l.as, "vision", 7, "ana"),
+	             *li = accounts_want(l.as, "guest", 9, "li");
+	double before;
+	struct share_view v;
+
+	(void)state;
+	bill(&l, li, 1, 1);
+	accounts_order(l.as, l.now);
+	before = assoc_fair_share(ana);
+	bill(&l, ana, 10, 10);
+	accounts_rank(l.as, l.now);
+	assert_false(accounts_stale(l.as));
+	assert_float_equal(assoc_fair_share(ana), before, 0);
+	assert_true(line(&l, "vision", "ana", &v));
+	assert_true(v.fair_share < before);
+	accounts_order(l.as, l.now);
+	assert_float_equal(assoc_fair_share(ana), v.fair_share, 0);
+	assoc_drop(l.as, ana);
 	assoc_drop(l.as, li);
 	lab_free(&l);
 }
@@ -487,6 +513,7 @@ int main(void)
 		cmocka_unit_test(another_configuration),
 		cmocka_unit_test(no_accounts),
 		cmocka_unit_test(newcomers),
+		cmocka_unit_test(questions_leave_the_order),
 		cmocka_unit_test(listed_depth_first),
 		cmocka_unit_test(rows_carry_all),
 	};
