@@ -16,6 +16,7 @@
 struct entry {
 	struct job *job;
 	uint64_t known;
+	unsigned weight; /* of what was submitted */
 };
 
 struct bulk {
@@ -97,6 +98,33 @@ uint64_t bulk_hash(const struct core *core)
 	return sum;
 }
 
+/* --- slices ---------------------------------------------------------------------------------- */
+
+/* Bytes of text that take about as long as the rest of a job does. */
+#define WEIGHT_TEXT 256
+
+unsigned bulk_weight(const struct submit_job *job)
+{
+	const char *texts[] = { job->depends, job->array, job->nodelist, job->exclude,
+		job->constraint, job->prefer, job->licences };
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (texts[i])
+			len += strlen(texts[i]);
+	return 1 + (unsigned)(len / WEIGHT_TEXT);
+}
+
+/* How many entries from `from` on weigh no more than `weight`; at least one, where there is one. */
+static size_t slice(const struct bulk *b, size_t from, size_t weight)
+{
+	size_t n = 0, sum = 0;
+
+	while (from + n < b->n && (!n || sum + b->v[from + n].weight <= weight))
+		sum += b->v[from + n++].weight;
+	return n;
+}
+
 /* --- answers --------------------------------------------------------------------------------- */
 
 static struct effect *answer(struct core *core, const struct core_event *e, bool more)
@@ -119,13 +147,13 @@ static void refuse(struct core *core, const struct core_event *e, const struct e
 
 /* --- checking -------------------------------------------------------------------------------- */
 
-static struct entry *add_entry(struct bulk *b)
+static struct entry *add_entry(struct bulk *b, const struct submit_job *in)
 {
 	if (b->n == b->size) {
 		b->size = b->size ? b->size * 2 : 256;
 		b->v = xrealloc(b->v, b->size, sizeof(*b->v));
 	}
-	b->v[b->n] = (struct entry){ 0 };
+	b->v[b->n] = (struct entry){ .weight = bulk_weight(in) };
 	return &b->v[b->n++];
 }
 
@@ -156,7 +184,7 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 	if (submit_known(core, caller, &t, err) < 0)
 		return -1;
 	if (t.known) {
-		add_entry(b)->known = t.known->job;
+		add_entry(b, in)->known = t.known->job;
 		return 0;
 	}
 	if (submit_room(core, b->n_new + 1, err) < 0)
@@ -173,7 +201,7 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 		        b->n + 1);
 	}
 	job = make_job(core, caller, &t);
-	add_entry(b)->job = job;
+	add_entry(b, in)->job = job;
 	b->n_new++;
 	intake_clear(core, &t);
 	return 0;
@@ -209,12 +237,13 @@ static void step_check(struct core *core, const struct core_event *e)
 static void step_undo(struct core *core, const struct core_event *e)
 {
 	struct bulk *b = core->bulk;
-	size_t i;
+	size_t weight = 0;
 
 	assert(!b->made);
-	for (i = 0; i < e->bulk.n && b->n; i++) {
+	while (b->n && weight < e->bulk.n) {
 		struct job *job = b->v[--b->n].job;
 
+		weight += b->v[b->n].weight;
 		if (!job)
 			continue;
 		admit_count(core, job_info(job), -(int)job_weight(job));
@@ -248,7 +277,7 @@ static void promise(struct core *core)
 static void step_make(struct core *core, const struct core_event *e)
 {
 	struct bulk *b = core->bulk;
-	size_t n = e->bulk.n < b->n - b->made ? e->bulk.n : b->n - b->made, i;
+	size_t n = slice(b, b->made, e->bulk.n), i;
 	uint64_t *ids = effects_alloc(core->effects, n * sizeof(*ids));
 	bool *known = effects_alloc(core->effects, n * sizeof(*known));
 	struct effect *fx;
@@ -277,7 +306,7 @@ static void step_make(struct core *core, const struct core_event *e)
 static void step_show(struct core *core, const struct core_event *e)
 {
 	struct bulk *b = core->bulk;
-	size_t end = b->n - b->shown < e->bulk.n ? b->n : b->shown + e->bulk.n;
+	size_t end = b->shown + slice(b, b->shown, e->bulk.n);
 
 	assert(b->promised);
 	while (b->shown < end) {

@@ -123,6 +123,10 @@ struct respec {
 /* What is to be done with the next jobs of the bulk that is being accepted: bulk.h. */
 enum bulk_step { BULK_CHECK, BULK_MAKE, BULK_SHOW, BULK_UNDO };
 
+/* What a job counts for in a slice of a bulk: 1, and more for long texts, which take their time to
+ * read, to join and to leave. */
+unsigned bulk_weight(const struct submit_job *job);
+
 enum job_verb {
 	JOB_CANCEL = 1,
 	JOB_HOLD,
@@ -254,7 +258,7 @@ struct core_event {
 		struct {
 			enum bulk_step step;
 			const struct submit_job *jobs; /* CHECK */
-			size_t n;                      /* of them; else: so many at most */
+			size_t n; /* of them; else: what the jobs of the step weigh at most */
 		} bulk;
 		struct {
 			enum job_verb verb;
@@ -417,8 +421,8 @@ struct effect {
 			enum bulk_step step;
 			const struct error *error; /* NULL: none */
 			bool more;                 /* of the same step; CHECK: never */
-			/* MAKE: as in `submitted`; their signed bytes belong into the same commit
-			 */
+			/* MAKE: as in `submitted`; their signed bytes belong into a commit no later
+			 * than that of the last step of MAKE */
 			const uint64_t *ids;
 			const bool *known;
 			size_t n;

@@ -35,10 +35,14 @@ struct bulk {
 	/* In the queue: */
 	uint64_t session, call; /* who waits for it */
 	enum bulk_step step;    /* the next one */
-	struct submit *part;    /* the first that the step has not done */
-	bool wishes_mail;       /* one of its jobs does */
-	uint64_t *ids;          /* of its jobs, n_ids so far */
+	/* The first job that the step has not done: */
+	struct submit *part;
+	size_t at;        /* in `part` */
+	bool wishes_mail; /* one of its jobs does */
+	uint64_t *ids;    /* of its jobs, n_ids so far */
+	bool *known;      /* with each: it was there already */
 	size_t n_ids;
+	size_t n_kept; /* of jobs whose part has gone to the store */
 	uint64_t depend[DEPEND_LOOKS]; /* the first of them that depend on others */
 	size_t n_depend;
 	struct error error; /* why it is undone */
@@ -73,6 +77,7 @@ static void bulk_free(struct bulk *b)
 	while (!STAILQ_EMPTY(&b->parts))
 		drop_part(b);
 	free(b->ids);
+	free(b->known);
 	free(b);
 }
 
@@ -156,31 +161,32 @@ void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
 
 /* --- steps --------------------------------------------------------------------------------- */
 
-/* Behind the parts of the next slice; *n: their jobs. */
-static struct submit *slice_end(const struct bulk *b, size_t *n)
+/* The jobs of the next slice into v, up to BULK_SLICE of them; the bulk goes behind them. Returns
+ * their number. */
+static size_t take_slice(struct bulk *b, struct submit_job *v)
 {
-	struct submit *s = b->part;
+	size_t weight = 0, n = 0;
 
-	*n = 0;
-	while (s && *n + s->msg->n_jobs <= BULK_SLICE) {
-		*n += s->msg->n_jobs;
-		s = STAILQ_NEXT(s, next);
+	while (b->part) {
+		const struct submit_job *job = &b->part->jobs[b->at];
+
+		weight += bulk_weight(job);
+		if (n && weight > BULK_SLICE)
+			break;
+		v[n++] = *job;
+		if (++b->at == b->part->msg->n_jobs) {
+			b->part = STAILQ_NEXT(b->part, next);
+			b->at = 0;
+		}
 	}
-	return s;
+	return n;
 }
 
 static void check(struct ctld *c, struct bulk *b, struct core_event *ev)
 {
-	struct submit *end = slice_end(b, &ev->bulk.n);
-	size_t n = 0;
-
 	ev->caller = peer_caller(c, peers_find(c->peers, b->session));
-	for (; b->part != end; b->part = STAILQ_NEXT(b->part, next)) {
-		memcpy(&c->bulks->v[n], b->part->jobs,
-		        b->part->msg->n_jobs * sizeof(*b->part->jobs));
-		n += b->part->msg->n_jobs;
-	}
 	ev->bulk.jobs = c->bulks->v;
+	ev->bulk.n = take_slice(b, c->bulks->v);
 }
 
 static void go_on(struct ctld *c);
@@ -242,7 +248,7 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 	/* Nothing of it is durable: without its session it is not wanted. */
 	if (b->step == BULK_CHECK && !peers_find(c->peers, b->session)) {
 		error_set(&b->error, ERR_BULK, "nobody waits for it any more");
-		if (b->part == STAILQ_FIRST(&b->parts)) {
+		if (b->part == STAILQ_FIRST(&b->parts) && !b->at) {
 			finish(c, b);
 			go_on(c);
 			return;
@@ -252,8 +258,6 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 	if (b->step == BULK_CHECK) {
 		room_tell(c, b->bytes, now);
 		check(c, b, &ev);
-	} else if (b->step == BULK_MAKE) {
-		slice_end(b, &ev.bulk.n);
 	} else {
 		ev.bulk.n = BULK_SLICE;
 	}
@@ -275,23 +279,23 @@ static void go_on(struct ctld *c)
 		tick_post(c->tick, &step_work, c->bulks);
 }
 
+/* A part goes to the store when its last job is made: a start that finds the range of ids open
+ * deletes what there is of it. */
 static void made(struct ctld *c, struct bulk *b, const struct effect *effect)
 {
-	size_t at = 0;
+	struct submit *s;
 
 	memcpy(b->ids + b->n_ids, effect->bulk.ids, effect->bulk.n * sizeof(*b->ids));
+	memcpy(b->known + b->n_ids, effect->bulk.known, effect->bulk.n * sizeof(*b->known));
 	b->n_ids += effect->bulk.n;
-	while (at < effect->bulk.n) {
-		const struct submit *s = STAILQ_FIRST(&b->parts);
-
-		submit_keep_blobs(c, s, effect->bulk.ids + at, effect->bulk.known + at);
+	while ((s = STAILQ_FIRST(&b->parts)) && b->n_kept + s->msg->n_jobs <= b->n_ids) {
+		submit_keep_blobs(c, s, b->ids + b->n_kept, b->known + b->n_kept);
 		for (size_t i = 0; i < s->msg->n_jobs && b->n_depend < DEPEND_LOOKS; i++)
 			if (submit_depends(&s->jobs[i]))
-				b->depend[b->n_depend++] = effect->bulk.ids[at + i];
-		at += s->msg->n_jobs;
+				b->depend[b->n_depend++] = b->ids[b->n_kept + i];
+		b->n_kept += s->msg->n_jobs;
 		drop_part(b);
 	}
-	b->part = STAILQ_FIRST(&b->parts);
 }
 
 /* What comes after a step that is done. */
@@ -307,8 +311,8 @@ static enum bulk_step next_step(struct bulk *b, const struct effect *effect)
 		return BULK_SHOW;
 	if (b->part)
 		return BULK_CHECK;
-	b->part = STAILQ_FIRST(&b->parts);
 	b->ids = xcalloc(b->n_jobs, sizeof(*b->ids));
+	b->known = xcalloc(b->n_jobs, sizeof(*b->known));
 	return BULK_MAKE;
 }
 

@@ -25,7 +25,7 @@ struct effect;
 struct peer;
 struct submit;
 
-/* Jobs of one step: whole parts, so that their signed bytes go with them. */
+/* What the jobs of one step weigh (bulk_weight()). */
 #define BULK_SLICE 256
 
 struct bulks *bulks_new(struct ctld *c);

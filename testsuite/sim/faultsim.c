@@ -18,6 +18,7 @@
  * the first violation, with the seed.
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -602,6 +603,16 @@ struct bugs {
 	bool forgetful, boundless, restored;
 };
 
+static uint64_t running; /* the seed, for say_seed() */
+
+/* An assertion of the core has failed: which history was it? */
+static void say_seed(int sig)
+{
+	fprintf(stderr, "faultsim: seed %" PRIu64 ": aborted\n", running);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
 static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs, struct totals *t)
 {
 	struct sim s = {
@@ -610,6 +621,7 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	struct sim_controller_stats stats;
 	uint64_t hash;
 
+	running = seed;
 	sim_make(&s, seed, dir);
 	again(&s, fault_kill, s.mix.kill);
 	again(&s, fault_power, s.mix.power);
@@ -690,6 +702,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
+	signal(SIGABRT, say_seed);
 	if (!mkdtemp(dir))
 		return 2;
 	for (uint64_t seed = first; seed < first + n; seed++) {

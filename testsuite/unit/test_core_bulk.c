@@ -214,6 +214,38 @@ static void others_in_between(void **state)
 	world_free(w);
 }
 
+/* A job with a long text counts as several: a slice has fewer jobs then. */
+static void long_texts_weigh(void **state)
+{
+	static const size_t made[] = { 3, 4, 7, 10 };
+	struct bulk_of b;
+	struct world *w = begin(&b, 100);
+	char after[1024];
+	size_t len = 0;
+
+	(void)state;
+	world_submit(w, "");
+	len += (size_t)snprintf(after, sizeof(after), "afterany:1");
+	while (len < 600)
+		len += (size_t)snprintf(after + len, sizeof(after) - len, ":1");
+	b.jobs[3].depends = after;
+	assert_int_equal(bulk_weight(&b.jobs[0]), 1);
+	assert_int_equal(bulk_weight(&b.jobs[3]), 3);
+	check_all(&b);
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
+		step(&b, BULK_MAKE);
+		assert_int_equal(b.n_ids, made[i]);
+		assert_int_equal(b.more, b.n_ids < JOBS);
+	}
+	step(&b, BULK_SHOW);
+	step(&b, BULK_SHOW);
+	assert_string_equal(world_state(w, b.ids[3]), "PENDING");
+	assert_string_equal(world_state(w, b.ids[4]), "none");
+	all_of(&b, BULK_SHOW);
+	assert_int_equal(have(w), JOBS + 1);
+	world_free(w);
+}
+
 /* --- refused --------------------------------------------------------------------------------- */
 
 static void undone(struct bulk_of *b, const char *error, const char *text)
@@ -361,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crash_anywhere),
 		cmocka_unit_test(others_in_between),
+		cmocka_unit_test(long_texts_weigh),
 		cmocka_unit_test(before_one_that_could_start),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(counts_meanwhile),
