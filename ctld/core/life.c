@@ -242,6 +242,21 @@ void job_start(
 	free(seats);
 }
 
+/* Nothing is known of that attempt that the job could not go on with. A rank that came while the job
+ * was at another attempt is a stray, and stays one; the others of its attempt cannot go on without
+ * it. One that has ended well is as if it had ended later. */
+static bool attempt_untouched(const struct job *job, const struct run_report *r)
+{
+	const struct run *run = job_link_of(job)->runs;
+
+	for (; run; run = run_link_of(run)->next_of_job) {
+		if (run_info(run)->id.attempt == r->run.attempt &&
+		        (!run_ended_well(run) || run_info(run)->nodes != r->nodes))
+			return false;
+	}
+	return true;
+}
+
 bool job_takes(const struct job *job, const struct run_report *r)
 {
 	const struct job_info *i = job_info(job);
@@ -250,7 +265,7 @@ bool job_takes(const struct job *job, const struct run_report *r)
 	if (i->uid != r->uid || job_state_ended(i->state))
 		return false;
 	if (i->state == JOB_PENDING)
-		return r->run.attempt > i->attempt;
+		return r->run.attempt > i->attempt && attempt_untouched(job, r);
 	/* Another rank of an attempt that is being taken over. */
 	return r->run.attempt == i->attempt && r->nodes == run_info(run)->nodes &&
 	       !attempt_whole(job);
