@@ -43,17 +43,19 @@ static bool is_news(const struct core *core, const struct run_report *report)
 	               jobs_of_run(core->jobs, report->run));
 }
 
-/* A run that is not in the database: adopt it if it is there, or if its job waits for its end. Only
- * a registration can name such a run; what comes alone is the late copy of an old report. */
+/* A run that is not in the database: adopt it if it is there, or if its job waits for its end. What
+ * does not come with a registration is the late copy of an old report, except after a restore:
+ * then it may be an end for which the registration had no room. */
 static struct run *unknown(
         struct core *core, struct node *node, const struct run_report *report, bool whole)
 {
-	const struct job *job = whole ? array_of_run(core, report->run) : NULL;
+	bool ended = report->state == REPORT_ENDED;
+	bool missed = ended && meta_was_restored(core->meta, report->run.job, report->epoch);
+	const struct job *job = whole || missed ? array_of_run(core, report->run) : NULL;
 
-	if (whole && (states[report->state].alive ||
-	                     (report->state == REPORT_ENDED && job && job_takes(job, report))))
+	if ((whole && states[report->state].alive) || (ended && job && job_takes(job, report)))
 		return run_adopt(core, node, report);
-	if (report->state == REPORT_ENDED && is_news(core, report))
+	if (ended && is_news(core, report))
 		return run_learn(core, node, report);
 	if (!states[report->state].alive)
 		forget_unknown(core, node, report->run);

@@ -412,6 +412,35 @@ static void tasks_are_adopted(void **state)
 	world_free(w);
 }
 
+/* A task has ended since the backup, and there was no room for that in its node's registration. */
+static void tasks_ended_since_the_backup(void **state)
+{
+	struct world *w = world_simple(1, "h100:4");
+	uint64_t id = submit_array(w, "0-9", "h100:1");
+	struct run_report r = world_report((struct run_id){ id, 5, 1, 0 }, REPORT_ENDED);
+
+	(void)state;
+	world_restart(w);
+	core_takeover(w->core, 0, 0);
+	world_register(w, 0, "inc1", NULL, 0);
+	r.uid = 1000;
+	r.nodes = 1;
+	r.gpus = 1;
+	r.gpu_type = "h100";
+	r.cpus = 1;
+	r.cause = END_EXIT;
+	r.elapsed_us = 7000000;
+	world_say(w, 0, r);
+	assert_string_equal(task_state(w, id, 5), "COMPLETED");
+	assert_int_equal(world_task_view(w, id, 5).elapsed_s, 7);
+	/* Its late copy changes nothing. */
+	world_say(w, 0, r);
+	world_restart(w);
+	assert_string_equal(task_state(w, id, 5), "COMPLETED");
+	assert_string_equal(task_state(w, id, 6), "PENDING");
+	world_free(w);
+}
+
 /* --- a million ------------------------------------------------------------------------------- */
 
 static void a_million_tasks(void **state)
@@ -513,6 +542,7 @@ int main(void)
 		cmocka_unit_test(waited_for),
 		cmocka_unit_test(limits_count_tasks),
 		cmocka_unit_test(tasks_are_adopted),
+		cmocka_unit_test(tasks_ended_since_the_backup),
 		cmocka_unit_test(a_million_tasks),
 		cmocka_unit_test(memory_of_started_tasks),
 	};

@@ -648,17 +648,20 @@ static void adopted(void **state)
 	world_free(w);
 }
 
-/* One had ended when the node registered. */
+/* One had ended when the node registered: it says so then, or where there is no room for it in that
+ * message, just after it. */
 static void adopted_ended(void **state)
 {
 	static const struct {
 		uint32_t code;
+		bool later;
 		const char *state;
-	} rows[] = { { 0, "COMPLETED" }, { 5, "FAILED" } };
+	} rows[] = { { 0, false, "COMPLETED" }, { 5, false, "FAILED" }, { 0, true, "COMPLETED" },
+		{ 5, true, "FAILED" } };
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct run_report r[2];
 		uint64_t id;
 		struct world *w = restored(&id, r);
@@ -667,9 +670,13 @@ static void adopted_ended(void **state)
 		r[0].state = REPORT_ENDED;
 		r[0].exit_code = rows[i].code;
 		r[0].cause = END_EXIT;
-		world_register(w, 0, "inc1", &r[0], 1);
+		world_register(w, 0, "inc1", &r[0], !rows[i].later);
+		if (rows[i].later)
+			world_say(w, 0, r[0]);
 		if (rows[i].code)
 			only_told(w, id, 1, false);
+		else
+			assert_string_equal(world_state(w, id), "RUNNING");
 		ends(w, id, 1, rows[i].code ? END_PEER : END_EXIT, 0, rows[i].code ? 15 : 0);
 		assert_string_equal(world_state(w, id), rows[i].state);
 		assert_int_equal(world_view(w, id).exit_code, rows[i].code);
