@@ -502,6 +502,7 @@ static const struct fact_row {
 	{ "usage", "nnnnn", fact_usage },
 	{ "restored", "", fact_restored },
 	{ "owed", "nnnn", fact_owed },
+	{ "unowed", "nnnn", fact_unowed },
 	{ "billed", "nnnnn", fact_billed },
 	{ "heartbeat", "n", fact_heartbeat },
 	{ "contact", "wn", fact_contact },

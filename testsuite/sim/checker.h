@@ -53,7 +53,7 @@
  *
  *	I27 every answer fits its frame (answers.h, not this checker)
  *	I28 a controller that was restored from a backup accounts for all time of the runs that
- *	    nodes knew of then. What was promised since the backup it cannot keep: I1, I3, I5, I7,
+ *	    nodes knew of then, but those that the lost controller had told them to forget. What was promised since the backup it cannot keep: I1, I3, I5, I7,
  *	    I9 and I14 to I20 are not judged from the restore on
  *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
@@ -108,6 +108,8 @@
  *	                                 what the controller accounts, microseconds
  *	restored                         the controller has its state from a backup
  *	owed JOB TASK ATTEMPT RANK       a node had it to tell of then
+ *	unowed JOB TASK ATTEMPT RANK     not any more: the lost controller's word that its end is
+ *					 in the database, and can be forgotten, was under way
  *	billed JOB TASK ATTEMPT RANK ELAPSED
  *	                                 its end is on its way to the database, with that time
  *	heartbeat USEC                   how often nodes say that they are there

@@ -190,7 +190,7 @@ void job_each_task(struct checker *c, struct job *job, void (*fn)(struct checker
 /* --- checker_runs.c -------------------------------------------------------------------------- */
 
 fact_fn fact_start, fact_stale, fact_end, fact_stop, fact_gone, fact_reboot, fact_usage, fact_left,
-        fact_owed, fact_billed;
+        fact_owed, fact_unowed, fact_billed;
 
 /* When all is over: is what nodes had to tell of at the restore accounted for? */
 void accounts_over(struct checker *c);

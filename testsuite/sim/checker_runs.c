@@ -192,6 +192,11 @@ void fact_owed(struct checker *c, const struct words *f)
 	checker_run(c, f->u + 1)->owed = true;
 }
 
+void fact_unowed(struct checker *c, const struct words *f)
+{
+	checker_run(c, f->u + 1)->owed = false;
+}
+
 void fact_billed(struct checker *c, const struct words *f)
 {
 	struct run *run = checker_run(c, f->u + 1);

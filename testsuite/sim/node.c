@@ -30,6 +30,7 @@ struct sim_node {
 	unsigned life;                 /* grows with each start of the agent */
 	unsigned boots;
 	uint64_t link;
+	uint64_t lost_link; /* to the controller whose state is lost; 0: none was */
 	struct use *uses;         /* on disk: outlives boots */
 	struct sim_gpus *gpus;    /* NULL: they are as configured, and never fail */
 	uint64_t signature_age_s; /* the controller's; 0: none said */
@@ -359,6 +360,15 @@ static void say_told(struct sim_node *n, const struct agent_end *end)
 	}
 }
 
+/* By an order that was under way when the controller's state was lost: only that state knew how the run
+ * ended. */
+static void say_unowed(struct sim_node *n, struct run_id id)
+{
+	if (n->link && n->link == n->lost_link)
+		checker_say(n->o.checker, "unowed %" PRIu64 " %u %u %u", id.job, id.task,
+		        id.attempt, id.rank);
+}
+
 static void carry_out(struct sim_node *n)
 {
 	size_t count;
@@ -387,7 +397,10 @@ static void carry_out(struct sim_node *n)
 		case AGENT_TELL_START:
 		case AGENT_TELL_SIGNAL:
 		case AGENT_TELL_SUSPEND:
+			sim_launcher_tell(n->launcher, &f[i], engine_now(n->o.engine));
+			break;
 		case AGENT_TELL_FORGET:
+			say_unowed(n, f[i].forget);
 			sim_launcher_tell(n->launcher, &f[i], engine_now(n->o.engine));
 			break;
 		case AGENT_NOTE:
@@ -653,11 +666,12 @@ void sim_node_tell_runs(const struct sim_node *n)
 	}
 }
 
-void sim_node_tell_owed(const struct sim_node *n)
+void sim_node_tell_owed(struct sim_node *n)
 {
 	const struct run_report *r;
 	const void *at = NULL;
 
+	n->lost_link = n->link;
 	while ((r = sim_launcher_each(n->launcher, &at)))
 		checker_say(n->o.checker, "owed %" PRIu64 " %u %u %u", r->run.job, r->run.task,
 		        r->run.attempt, r->run.rank);

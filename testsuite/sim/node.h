@@ -59,8 +59,10 @@ bool sim_node_is_registered(const struct sim_node *n);
 /* Tells the checker of which runs its agent knows ("tells"). */
 void sim_node_tell_runs(const struct sim_node *n);
 
-/* Tells the checker of the runs that it has records of, agent or not ("owed"). */
-void sim_node_tell_owed(const struct sim_node *n);
+/* The controller's state is lost. Tells the checker of the runs that the node has records of, agent or
+ * not ("owed"), and from now on of those that an order of the lost controller makes it forget
+ * ("unowed"). */
+void sim_node_tell_owed(struct sim_node *n);
 
 /* Its runs' records, for whoever looks into a failed seed. */
 void sim_node_print(const struct sim_node *n, FILE *out);

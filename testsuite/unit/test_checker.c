@@ -70,6 +70,11 @@
 #define HEARD "heartbeat 10;contact n1 20;submit 1 1 a;start 1 0 1 0 1 n1 5 1 50;"
 #define RUNS  "books 1 0 1 0 n1;tells 1 0 1 0 n1;"
 
+/* Its node has a record of its end when the controller's state is lost. */
+#define OWED                                                                             \
+	"submit 1 1 a;start 1 0 1 0 1 n1 5 1 100;end 1 0 1 0 n1 0 0 900100;restored;" \
+	"owed 1 0 1 0;"
+
 static const struct {
 	const char *expect; /* "" clean, else the invariant of the first violation */
 	const char *facts;  /* separated by ';' */
@@ -292,6 +297,13 @@ static const struct {
 	{ "I24", HEARD "contact n2 60;books 1 0 1 0 n2;looked n2 100;books 1 0 1 0 n2;"
 	               "looked n2 120" },
 	{ "I24", "heartbeat 10;looked n1 100" },
+	/* a restored state */
+	{ "", OWED "billed 1 0 1 0 900000;quiet" },
+	{ "I28", OWED "quiet" },
+	{ "I28", OWED "billed 1 0 1 0 700000;quiet" },
+	{ "I28", OWED "billed 1 0 1 0 1100000;quiet" },
+	{ "", OWED "billed 1 0 1 0 1100000;unowed 1 0 1 0;quiet" },
+	{ "I28", OWED "unowed 1 0 1 1;quiet" },
 };
 
 static void check_case(size_t i)
