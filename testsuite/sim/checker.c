@@ -431,6 +431,7 @@ static void fact_restored(struct checker *c, const struct words *f)
 {
 	(void)f;
 	c->restored = true;
+	accounts_restored(c);
 }
 
 static void fact_quiet(struct checker *c, const struct words *f)
@@ -500,6 +501,7 @@ static const struct fact_row {
 	{ "kept", "wx", fact_kept },
 	{ "reboot", "wn", fact_reboot },
 	{ "usage", "nnnnn", fact_usage },
+	{ "copied", "", fact_copied },
 	{ "restored", "", fact_restored },
 	{ "owed", "nnnn", fact_owed },
 	{ "unowed", "nnnn", fact_unowed },

@@ -106,7 +106,8 @@
  *	reboot NODE TIME                 the node went down: what ran there is dead
  *	usage JOB TASK ATTEMPT RANK ELAPSED
  *	                                 what the controller accounts, microseconds
- *	restored                         the controller has its state from a backup
+ *	copied                           a backup was made: what is billed so far is in it
+ *	restored                         the controller has its state from that backup
  *	owed JOB TASK ATTEMPT RANK       a node had it to tell of then
  *	unowed JOB TASK ATTEMPT RANK     not any more: the lost controller's word that its end is
  *					 in the database, and can be forgotten, was under way

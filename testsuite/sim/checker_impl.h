@@ -106,7 +106,8 @@ struct run {
 	bool was_well; /* its GPUs, when its order came, before it had to wait */
 	bool told;          /* to end */
 	bool owed, billed;  /* its node had it to tell of at the restore; it is accounted for */
-	uint64_t billed_us;
+	bool copied;        /* the backup has it as billed */
+	uint64_t billed_us, copied_us;
 	struct run *beside; /* that was on one of its GPUs where users are kept apart */
 	struct sighting booked, told_of; /* by the controller; by the agent */
 	const struct node *differs_on;   /* NULL: nobody differs about it */
@@ -190,7 +191,10 @@ void job_each_task(struct checker *c, struct job *job, void (*fn)(struct checker
 /* --- checker_runs.c -------------------------------------------------------------------------- */
 
 fact_fn fact_start, fact_stale, fact_end, fact_stop, fact_gone, fact_reboot, fact_usage, fact_left,
-        fact_owed, fact_unowed, fact_billed;
+        fact_owed, fact_unowed, fact_billed, fact_copied;
+
+/* What was billed since the backup is not in the state any more. */
+void accounts_restored(struct checker *c);
 
 /* When all is over: is what nodes had to tell of at the restore accounted for? */
 void accounts_over(struct checker *c);

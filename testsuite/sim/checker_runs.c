@@ -205,6 +205,27 @@ void fact_billed(struct checker *c, const struct words *f)
 	run->billed_us = f->u[5];
 }
 
+void fact_copied(struct checker *c, const struct words *f)
+{
+	struct run *run;
+
+	(void)f;
+	STAILQ_FOREACH (run, &c->runs, later) {
+		run->copied = run->billed;
+		run->copied_us = run->billed_us;
+	}
+}
+
+void accounts_restored(struct checker *c)
+{
+	struct run *run;
+
+	STAILQ_FOREACH (run, &c->runs, later) {
+		run->billed = run->copied;
+		run->billed_us = run->copied_us;
+	}
+}
+
 void accounts_over(struct checker *c)
 {
 	const struct run *run;

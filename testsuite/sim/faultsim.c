@@ -545,7 +545,9 @@ static void back_up(void *arg, void **own)
 
 	(void)own;
 	s->backed_up = sim_controller_back_up(s->controller);
-	if (!s->backed_up)
+	if (s->backed_up)
+		checker_say(s->checker, "copied");
+	else
 		engine_at(s->engine, SEC, back_up, s, NULL);
 }
 

@@ -71,9 +71,8 @@
 #define RUNS  "books 1 0 1 0 n1;tells 1 0 1 0 n1;"
 
 /* Its node has a record of its end when the controller's state is lost. */
-#define OWED                                                                             \
-	"submit 1 1 a;start 1 0 1 0 1 n1 5 1 100;end 1 0 1 0 n1 0 0 900100;restored;" \
-	"owed 1 0 1 0;"
+#define RAN  "submit 1 1 a;start 1 0 1 0 1 n1 5 1 100;end 1 0 1 0 n1 0 0 900100;"
+#define OWED RAN "restored;owed 1 0 1 0;"
 
 static const struct {
 	const char *expect; /* "" clean, else the invariant of the first violation */
@@ -304,6 +303,8 @@ static const struct {
 	{ "I28", OWED "billed 1 0 1 0 1100000;quiet" },
 	{ "", OWED "billed 1 0 1 0 1100000;unowed 1 0 1 0;quiet" },
 	{ "I28", OWED "unowed 1 0 1 1;quiet" },
+	{ "I28", RAN "billed 1 0 1 0 900000;restored;owed 1 0 1 0;quiet" },
+	{ "", RAN "billed 1 0 1 0 900000;copied;restored;owed 1 0 1 0;quiet" },
 };
 
 static void check_case(size_t i)
