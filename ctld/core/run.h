@@ -10,9 +10,10 @@
  *the node is known to be off. NEVER: it was not started and never will be. Until ENDED or NEVER its
  * CPUs, memory and GPUs are booked.
  *
- * STRAY: what should not be there and is: a run of no job we know (somebody must look), or one that
- * an operator or a fence program declared dead too early. Booked until the node says it has ended;
- * its end changes nothing but itself.
+ * STRAY: what should not be there and is: a run of no job we know (somebody must look), one of an
+ * attempt that its job does not go on with (after a restore), or one that an operator or a fence
+ * program declared dead too early. Booked until the node says it has ended; its end changes nothing
+ * but itself.
  *
  * `end_wanted` stands beside the state: an EndRun is due; it is sent in every session of the node
  * until the run has ended. So does `suspend_wanted`: as long as the node says something else, it is

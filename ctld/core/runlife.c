@@ -491,7 +491,8 @@ struct run *run_adopt(struct core *core, struct node *node, const struct run_rep
 	else if (job)
 		job_consider(core, job);
 	audit_note(core, "run.adopt", NULL, r->run.job, node_info(node)->name,
-	        ours ? "alive, and unknown until now: taken over"
-	             : "alive, and of no job that is known: its GPUs stay booked");
+	        ours  ? "unknown until now: taken over"
+	        : job ? "alive, and of an attempt that its job is not at: its GPUs stay booked"
+	              : "alive, and of no job that is known: its GPUs stay booked");
 	return run;
 }
