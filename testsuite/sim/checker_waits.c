@@ -257,6 +257,7 @@ struct course {
 	bool started;    /* one of them, or all ended without */
 	bool over, well; /* each of them */
 	bool requeued;   /* one was, perhaps after its end: that had been told by then */
+	bool unseen; /* one may have ended without a start before it was requeued */
 	/* The first start, the last end; of one requeued its first, 0 where it may have ended
 	 * without a start before that. */
 	uint64_t start, end;
@@ -271,6 +272,7 @@ static void add_task(struct checker *c, struct course *course, uint64_t job, uin
 	                                  : 0;
 
 	course->requeued |= task->requeued;
+	course->unseen |= task->requeued && !task->ran_before;
 	course->started |= start > 0;
 	course->over &= task->final[0] != '\0';
 	course->well &= !strcmp(task->final, "COMPLETED");
@@ -300,8 +302,8 @@ static bool holds(struct checker *c, const struct term *t, const struct task *wh
 
 	*since = on.end;
 	if (!strcmp(t->type, "after")) {
-		*since = on.start;
-		return on.started;
+		*since = on.unseen ? 0 : on.start;
+		return on.started || on.unseen;
 	}
 	if (!strcmp(t->type, "afterany"))
 		return on.over;

@@ -114,6 +114,8 @@ static const struct {
 	              40) "end 1 0 2 0 n1 7 0 90;state 1 FAILED 7 0 2;quiet" },
 	{ "", "submit 1 1 a;submit 2 1 b;waits 2 afterany 1;cancel 1;" SECOND(
 	              20) "again 1;start 1 0 1 0 1 n1 5 1 80;end 1 0 1 0 n1 0 0 90;" OVER },
+	{ "", "submit 1 1 a;submit 2 1 b;waits 2 after 1;cancel 1;" SECOND(
+	              20) "again 1;start 1 0 1 0 1 n1 5 1 80;end 1 0 1 0 n1 0 0 90;" OVER },
 	{ "I16", FIRST("afterok") "again 1;" SECOND(15) "end 1 0 1 0 n1 0 0 80;" OVER },
 	{ "I6", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 900010;usage 1 0 1 0 2000000" },
 	{ "I6", "start 1 0 1 0 1 n1 5 1 10;end 1 0 1 0 n1 0 0 5" },
