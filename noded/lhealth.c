@@ -165,6 +165,11 @@ bool lhealth_awaited(const struct lhealth *h)
 	return h && event_pending(h->patience, EV_TIMEOUT, NULL);
 }
 
+bool lhealth_is_leaf(const struct launcher *l, const char *name)
+{
+	return l->checks && l->checks->said && strcmp(name, LEAF) == 0;
+}
+
 static bool is_another(const struct lhealth *h, const struct rules_program *p)
 {
 	if (!h->path || !p->path)

@@ -402,6 +402,8 @@ const char *lhealth_why(const struct launcher *l);
 /* The first one may end any moment, and the hello should wait for it; lgpus_tell() comes then.
  * NULL: there is none. */
 bool lhealth_awaited(const struct lhealth *h);
+/* Is it the cgroup of a check that is under way? */
+bool lhealth_is_leaf(const struct launcher *l, const char *name);
 void lhealth_free(struct lhealth *h); /* NULL is fine */
 
 /* --- watching (lwatch.c) ---------------------------------------------------------------------- */

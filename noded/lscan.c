@@ -310,7 +310,7 @@ static void clear_orphan(const char *name, void *arg)
 	struct scan *s = arg;
 	enum cleared what = CLEARED_NOTHING;
 
-	if (!lives(s->l, name) && !lmps_is_leaf(s->l, name))
+	if (!lives(s->l, name) && !lmps_is_leaf(s->l, name) && !lhealth_is_leaf(s->l, name))
 		what = clear_leaf(s, name);
 	if (what == CLEARED)
 		log_error("cgroup of run %s had processes and no record: killed", name);

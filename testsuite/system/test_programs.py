@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 
 import pytest
 
@@ -244,6 +245,29 @@ def test_a_health_check_that_hangs_is_killed_and_is_no_good_sign(box):
     (box.dir / "hang-n1").unlink()
     wait_until(lambda: not drained(box), "n1 to be well")
     assert not alive(int((box.dir / "hung.pid").read_text()))
+
+
+def test_a_health_check_outlives_the_sweep_after_a_run(box):
+    """What a run may have left is looked for when it has ended. A check that is under way is not of that."""
+    job = run(box, "sed -n 's/^0:://p' /proc/self/cgroup > own; sed -n 's/^[^ ]* [^ ]* [^ ]* [^ ]* \\([^ ]*\\) .* - cgroup2 .*/\\1/p' "
+                   "/proc/self/mountinfo | head -n 1 > mount", "--nodelist=n2", f"--chdir={box.dir}/jobs")
+    box.wait_state(job, "COMPLETED")
+    mount, own = ((box.dir / "jobs" / name).read_text().strip() for name in ("mount", "own"))
+    if "gpusched" not in own:
+        pytest.skip("no cgroups here")
+    root = pathlib.Path(mount + os.path.dirname(own))
+    (box.dir / "slow-n2").touch()
+    wait_until(lambda: (root / "run-health/cgroup.procs").exists() and (root / "run-health/cgroup.procs").read_text(), "a health check")
+    leaf = root / "run-999_0_1"
+    leaf.mkdir()
+    with subprocess.Popen(["sleep", "1000"]) as stray:
+        (leaf / "cgroup.procs").write_text(str(stray.pid))
+        box.wait_state(run(box, "true", "--nodelist=n2"), "COMPLETED")
+        assert stray.wait(30) == -signal.SIGKILL
+    assert (root / "run-health/cgroup.procs").read_text()
+    (box.dir / "slow-n2").unlink()
+    assert "run health" not in (box.dir / "log/gnoded-n2.log").read_text()
+    assert not drained(box)
 
 
 def test_what_others_can_change_is_not_run_as_root(box):
