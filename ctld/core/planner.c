@@ -647,6 +647,7 @@ bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *
 {
 	struct class *class = s->move.class;
 	struct plan_entry *e;
+	uint64_t changes;
 	enum plan_step step;
 
 	*moved = NULL;
@@ -657,10 +658,16 @@ bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *
 		s->early = s->move_pauses = true;
 		return false;
 	}
+	changes = plan_changes(s->scene.plan);
+	recheck_entry(s, e->owner, e);
+	/* A class that has lost its start here is tried before this entry moves into the place: a
+	 * search in steps comes to the same, because classes that are awake are tried between two
+	 * of its steps. */
+	if (plan_changes(s->scene.plan) != changes)
+		return true;
 	if (!class)
 		s->compress = e->rank + 1;
 	class = e->owner;
-	recheck_entry(s, class, e);
 	if (class_link(class)->entry != e || e->claim ||
 	        e->start <= s->scene.now.mono + WORTH_MOVING) {
 		planner_end_move(s, class);

@@ -468,6 +468,70 @@ static void a_run_that_is_stuck(void **state)
 	world_free(w);
 }
 
+/* --- a start that is lost before another one moves up ----------------------------------------- */
+
+static uint64_t needs(struct world *w, const char *gpus, uint32_t cpus, uint32_t time_s)
+{
+	struct submit_job job = world_job(w, gpus);
+
+	job.cpus = cpus;
+	job.time_limit_s = time_s;
+	return world_submit_job(w, &job, 1000);
+}
+
+/* Seconds from now. */
+static double starts_in(struct world *w, uint64_t job)
+{
+	return (double)(world_view(w, job).planned_start - w->now.wall) / 1e6;
+}
+
+/* Three starts are planned on a node, the first job's behind the others, because it needs CPUs.
+ * These come free early, and between the last job's start and the second's there is too little time
+ * for it. Then a run is overdue, and that is noticed when the first job's entry is to move up: the
+ * last job loses its start, and what is left before the second one's does for either of them. The
+ * last job has it again, and the first job keeps what it had. `work`: of one step of a search; 0:
+ * all of it is one step. */
+static void lose_and_move(size_t work)
+{
+	struct world *w = world_new(HEAD NODES("1")
+	        "partitions = ( { name = \"batch\"; nodes = \"n0\"; default = true;\n"
+	        "    max_time = \"unlimited\"; }, { name = \"other\"; nodes = \"n1\"; } );\n"
+	        "priority = { weights = { age = 0; size = 0; }; };\n");
+	uint64_t cpus, other, first, second, last;
+
+	if (work)
+		world_search_step(w, work);
+	world_register_all(w);
+	runs(w, needs(w, "h100:3", 1, 600)); /* it does not end */
+	runs(w, needs(w, "h100:3", 1, 1300));
+	runs(w, needs(w, "h100:2", 1, 2400));
+	runs(w, cpus = needs(w, "", 4, 3600));
+	runs(w, other = submit(w, "h100:1", "other", "", 9000));
+	first = needs(w, "h100:6", 5, 600);
+	second = needs(w, "h100:8", 1, 600);
+	last = needs(w, "h100:6", 1, 600);
+	world_pass(w, 100);
+	world_run_ends(w, cpus, 0);
+	world_pass(w, 10);
+	world_pass(w, 1020);
+	assert_true(starts_in(w, last) > 0 && starts_in(w, last) < 300);
+	assert_true(starts_in(w, second) > starts_in(w, last) + 1000);
+	assert_true(starts_in(w, first) > starts_in(w, second));
+	/* An end on any node has entries looked over. */
+	world_run_ends(w, other, 0);
+	world_pass(w, 10);
+	assert_true(starts_in(w, last) > 300 && starts_in(w, last) < 600);
+	assert_true(starts_in(w, first) > starts_in(w, second));
+	world_free(w);
+}
+
+static void a_lost_start_comes_first(void **state)
+{
+	(void)state;
+	lose_and_move(1);
+	lose_and_move(0);
+}
+
 /* --- limits on what a gang gets -------------------------------------------------------------- */
 
 static uint64_t gang_of_a(struct world *w, uint32_t least, uint32_t most, bool whole)
@@ -531,6 +595,7 @@ int main(void)
 		cmocka_unit_test(one_is_refused_for_all),
 		cmocka_unit_test(who_rises_is_not_forgotten),
 		cmocka_unit_test(a_run_that_is_stuck),
+		cmocka_unit_test(a_lost_start_comes_first),
 		cmocka_unit_test(a_required_node_stays),
 		cmocka_unit_test(whole_nodes_within_a_limit),
 	};

@@ -766,6 +766,12 @@ static void add_up(struct sums *s, const struct lab *lab)
 	s->beside += lab->seen.beside;
 }
 
+static void check_steps(uint64_t seed, uint64_t hash, enum searched other, struct lab *lab)
+{
+	if (one_case(seed, other, lab) != hash)
+		fail_msg("seed %llu has two histories", (unsigned long long)seed);
+}
+
 static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
 {
 	static struct lab lab;
@@ -779,9 +785,8 @@ static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
 		add_up(sums, &lab);
 		sums->decided = sums->decided * 31 + hash;
 		/* The same in steps or at once. */
-		if (i % 16 == 0 && searched != INTERRUPTED &&
-		        one_case(i, IN_STEPS - searched, &lab) != hash)
-			fail_msg("seed %llu has two histories", (unsigned long long)i);
+		if (i % 16 == 0 && searched != INTERRUPTED)
+			check_steps(i, hash, IN_STEPS - searched, &lab);
 	}
 	printf("seeds %llu to %llu: %lu starts (%lu of gangs, %lu runs with parts of GPUs), "
 	       "%lu past others, %lu plans (%lu late, %lu behind a limit), %lu victims of %lu "
@@ -842,6 +847,11 @@ static void known_cases(void **state)
 		one_case(known[i].seed, AT_ONCE, &lab);
 	for (i = 0; i < sizeof(known_interrupted) / sizeof(known_interrupted[0]); i++)
 		one_case(known_interrupted[i].seed, INTERRUPTED, &lab);
+	for (i = 0; i < sizeof(known_in_steps) / sizeof(known_in_steps[0]); i++) {
+		uint64_t seed = known_in_steps[i].seed;
+
+		check_steps(seed, one_case(seed, AT_ONCE, &lab), IN_STEPS, &lab);
+	}
 }
 
 int main(void)
