@@ -10,7 +10,7 @@
  * is signed as the controller shows it where its owner says `unchecked`, and not otherwise.
  *
  * What was checked so may be changed before it is signed: then the owner signs another spec in its
- * place, which the controller takes where it may be (ctld/core/respec.h).
+ * place, which the controller takes where it may be (ctld/core/intake/respec.h).
  */
 #ifndef CMDS_RESIGN_H
 #define CMDS_RESIGN_H

@@ -13,7 +13,7 @@
 
 #include "common/conf.h"
 #include "common/run.h"
-#include "ctld/core/event.h"
+#include "ctld/core/rows/event.h"
 
 struct agents;
 struct ctld;

@@ -8,7 +8,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/byid.h"
-#include "ctld/core/budget.h"
+#include "ctld/core/records/budget.h"
 
 struct entry {
 	TAILQ_ENTRY(entry) next; /* in `pending` or in `kept`, the longest unused first */

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/budget.h"
-#include "ctld/core/core.h"
-#include "ctld/core/roles.h"
-#include "ctld/ctld.h"
 #include "ctld/byid.h"
+#include "ctld/core/accounts/roles.h"
+#include "ctld/core/core.h"
+#include "ctld/core/records/budget.h"
+#include "ctld/ctld.h"
 #include "ctld/peers.h"
 #include "ctld/turns.h"
 #include "ctld/users.h"

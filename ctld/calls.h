@@ -16,7 +16,7 @@
 
 #include "common/error.h"
 #include "common/run.h"
-#include "ctld/core/event.h"
+#include "ctld/core/rows/event.h"
 
 struct ctld;
 struct peer;

@@ -14,7 +14,7 @@
 #include "ctld/agents.h"
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
-#include "ctld/core/departures.h"
+#include "ctld/core/preempt/departures.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
 #include "ctld/tick.h"

@@ -6,8 +6,8 @@
 
 #include "common/xalloc.h"
 #include "ctld/byid.h"
-#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
+#include "ctld/core/records/budget.h"
 #include "ctld/ctld.h"
 #include "ctld/slice.h"
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/admit.h"
-#include "ctld/core/depends_impl.h"
-#include "ctld/core/array.h"
-#include "ctld/core/idmap.h"
+#include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/util/idmap.h"
 
 #define BROKEN(err, ...) error_set(err, ERR_INTERNAL, __VA_ARGS__)
 

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
-#include "ctld/core/array.h"
-#include "ctld/core/bulk.h"
-#include "ctld/core/depends.h"
-#include "ctld/core/faults.h"
-#include "ctld/core/foreign.h"
-#include "ctld/core/idmap.h"
+#include "ctld/core/intake/bulk.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/foreign.h"
+#include "ctld/core/nodes/faults.h"
+#include "ctld/core/rows/codec.h"
+#include "ctld/core/util/idmap.h"
 
 struct core *core_new(const struct conf *conf, uint64_t seed)
 {

@@ -21,11 +21,11 @@
 #define CTLD_CORE_CORE_H
 
 #include "common/near.h"
-#include "ctld/core/cards.h"
-#include "ctld/core/devices.h"
-#include "ctld/core/event.h"
-#include "ctld/core/health.h"
-#include "ctld/core/row.h"
+#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/health.h"
+#include "ctld/core/place/cards.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/row.h"
 
 struct budget;
 struct core;

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/admit.h"
-#include "ctld/core/bulk.h"
-#include "ctld/core/codec.h"
-#include "ctld/core/depends.h"
-#include "ctld/core/faults.h"
-#include "ctld/core/foreign.h"
+#include "ctld/core/intake/admit.h"
+#include "ctld/core/intake/bulk.h"
+#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/foreign.h"
+#include "ctld/core/nodes/faults.h"
+#include "ctld/core/rows/codec.h"
 
 int core_load(struct core *core, const struct row *row, struct error *err)
 {

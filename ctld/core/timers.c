@@ -6,9 +6,9 @@
  */
 #include <stdio.h>
 
-#include "ctld/core/array.h"
-#include "ctld/core/depends.h"
-#include "ctld/core/faults.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/depends.h"
+#include "ctld/core/nodes/faults.h"
 
 static usec_t seconds(uint32_t s)
 {

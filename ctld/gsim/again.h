@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "ctld/core/row.h"
+#include "ctld/core/rows/row.h"
 
 struct again_options {
 	bool json;

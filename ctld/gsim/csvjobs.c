@@ -4,7 +4,7 @@
 
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "ctld/core/event.h"
+#include "ctld/core/rows/event.h"
 #include "ctld/gsim/csv.h"
 #include "ctld/gsim/history.h"
 

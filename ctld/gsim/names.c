@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/hash.h"
-#include "ctld/core/table.h"
+#include "ctld/core/util/hash.h"
+#include "ctld/core/util/table.h"
 
 struct name {
 	uint32_t number;

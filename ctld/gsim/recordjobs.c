@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctld/core/codec.h"
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/gsim/acctjobs.h"
 #include "ctld/gsim/again.h"
 

@@ -3,8 +3,8 @@
 #define GSIM_WORLD_IMPL_H
 
 #include "ctld/core/core.h"
-#include "ctld/core/heap.h"
-#include "ctld/core/idmap.h"
+#include "ctld/core/util/heap.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/gsim/names.h"
 #include "ctld/gsim/world.h"
 

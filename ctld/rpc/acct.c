@@ -10,16 +10,16 @@
 
 #include "common/worker.h"
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
 #include "ctld/core/core.h"
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/ctld.h"
 #include "ctld/gate.h"
 #include "ctld/peers.h"
 #include "ctld/rpc/acct_record.h"
 #include "ctld/rpc/convert.h"
-#include "ctld/store/past.h"
 #include "ctld/slice.h"
+#include "ctld/store/past.h"
 #include "ctld/tick.h"
 
 #define SLICE_JOBS   200    /* of them made into messages */

@@ -5,7 +5,7 @@
 #include "common/eventkind.h"
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/rpc/acct_take.h"
 #include "ctld/rpc/part.h"
 #include "ctld/rpc/unknown.h"

@@ -7,7 +7,7 @@
 
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/rpc/nameset.h"
 #include "ctld/rpc/unknown.h"
 

@@ -9,9 +9,9 @@
 #include "common/hostlist.h"
 #include "common/run.h"
 #include "common/text.h"
-#include "ctld/core/codec.h"
-#include "ctld/core/job.h"
-#include "ctld/core/usage.h"
+#include "ctld/core/accounts/usage.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/codec.h"
 
 #define USEC_PER_S 1000000
 

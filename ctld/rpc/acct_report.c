@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/rpc/acct_sums.h"
 #include "ctld/rpc/acct_take.h"
 #include "ctld/rpc/convert.h"

@@ -9,7 +9,7 @@
 #include "common/arena.h"
 #include "common/conf.h"
 #include "common/gpusched.pb-c.h"
-#include "ctld/core/row.h"
+#include "ctld/core/rows/row.h"
 #include "ctld/rpc/acct_query.h"
 
 /* Where answers go. */

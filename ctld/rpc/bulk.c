@@ -7,8 +7,8 @@
 
 #include "common/xalloc.h"
 #include "ctld/calls.h"
-#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
+#include "ctld/core/records/budget.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
 #include "ctld/mail.h"

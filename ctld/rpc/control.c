@@ -12,7 +12,7 @@
 #include "common/xalloc.h"
 #include "ctld/calls.h"
 #include "ctld/core/core.h"
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
 #include "ctld/ctld.h"
 #include "ctld/inputs.h"
 #include "ctld/mail.h"

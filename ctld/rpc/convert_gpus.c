@@ -6,7 +6,7 @@
 
 #include "common/gpufault.h"
 #include "common/text.h"
-#include "ctld/core/devices.h"
+#include "ctld/core/nodes/devices.h"
 
 static int uuid_check(const char *uuid, struct error *err)
 {

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hostlist.h"
 #include "common/comeback.h"
 #include "common/depend.h"
+#include "common/hostlist.h"
 #include "common/label.h"
 #include "common/mailwish.h"
 #include "common/near.h"
 #include "common/runused.h"
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "ctld/core/devices.h"
-#include "ctld/core/layout.h"
+#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/layout.h"
 #include "ctld/rpc/convert_parts.h"
 #include "ctld/rpc/nameset.h"
 

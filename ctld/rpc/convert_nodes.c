@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ctld/core/devices.h"
+#include "ctld/core/nodes/devices.h"
 #include "ctld/rpc/convert_parts.h"
 
 #define GPU_RUNS_SHOWN 64

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ctld/core/devices.h"
+#include "ctld/core/nodes/devices.h"
 #include "ctld/rpc/convert_parts.h"
 
 static void fill_devices(

@@ -8,7 +8,7 @@
 #include "common/hostlist.h"
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
 #include "ctld/rpc/nameset.h"
 #include "ctld/rpc/unknown.h"
 

@@ -7,8 +7,8 @@
 
 #include "common/signedjob.h"
 #include "common/text.h"
-#include "ctld/core/changes.h"
 #include "ctld/core/core.h"
+#include "ctld/core/intake/changes.h"
 #include "ctld/rpc/convert_parts.h"
 
 #define FIXED RESPEC_FIELD_COUNT /* it may not differ */

@@ -10,7 +10,7 @@
 #include "common/arena.h"
 #include "common/error.h"
 #include "common/mcred.h"
-#include "ctld/core/event.h"
+#include "ctld/core/rows/event.h"
 
 /* A spec as it travels, borrowed. */
 struct spec_bytes {

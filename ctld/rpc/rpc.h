@@ -20,8 +20,8 @@
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
 #include "common/run.h"
+#include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
-#include "ctld/core/roles.h"
 
 struct reload_lines;
 struct call;

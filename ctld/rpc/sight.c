@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/roles.h"
+#include "ctld/core/accounts/roles.h"
 
 struct sight {
 	uint32_t uid;

@@ -3,7 +3,7 @@
  * Made when a request begins, with what the configuration said then; afterwards it is plain data
  * that any thread may read. A request that stays open (a watch, events that are followed) is ended
  * with ERR_BUSY when the configuration would say otherwise, and its client asks again. The rule is
- * VERB_JOB_SEE's (ctld/core/roles.h): his own, those of the accounts that he coordinates, all for
+ * VERB_JOB_SEE's (ctld/core/accounts/roles.h): his own, those of the accounts that he coordinates, all for
  * operators and administrators.
  */
 #ifndef CTLD_RPC_SIGHT_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/conf.h"
-#include "ctld/core/event.h"
+#include "ctld/core/rows/event.h"
 
 struct sight;
 

@@ -11,7 +11,7 @@
 #include "common/arena.h"
 #include "common/error.h"
 #include "common/gpusched.pb-c.h"
-#include "ctld/core/event.h"
+#include "ctld/core/rows/event.h"
 
 struct ctld;
 

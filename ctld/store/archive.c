@@ -13,8 +13,8 @@
 
 #include "common/failpoint.h"
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/store/db.h"
 #include "ctld/store/past.h"
 

@@ -10,7 +10,7 @@
 #ifndef CTLD_STORE_BATCH_H
 #define CTLD_STORE_BATCH_H
 
-#include "ctld/core/row.h"
+#include "ctld/core/rows/row.h"
 #include "ctld/store/store.h"
 
 struct store_batch {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "common/error.h"
-#include "ctld/core/row.h"
+#include "ctld/core/rows/row.h"
 #include "ctld/store/pages.h"
 #include "ctld/store/sql.h"
 

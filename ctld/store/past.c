@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/store/db.h"
 
 #define SLICE_RUNS 3000 /* runs that end a slice of jobs early */

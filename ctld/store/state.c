@@ -17,7 +17,7 @@
 
 #include "common/failpoint.h"
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 
 #define SHARE_SCRIPT_MIN 512  /* bytes; a smaller script stays in the row */
 #define RECENT_SCRIPTS   1024 /* a power of two */

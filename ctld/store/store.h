@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 #include "common/error.h"
-#include "ctld/core/row.h"
+#include "ctld/core/rows/row.h"
 
 struct store;
 struct store_batch;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "ctld/core/codec.h"
-#include "ctld/core/hash.h"
+#include "ctld/core/rows/codec.h"
+#include "ctld/core/util/hash.h"
 
 #define LIST_MAX   10000000 /* of anything: the bytes that are there bound it further */
 #define GROUPS_MAX 65536

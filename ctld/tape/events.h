@@ -9,8 +9,8 @@
 #define CTLD_TAPE_EVENTS_H
 
 #include "common/error.h"
-#include "ctld/core/event.h"
-#include "ctld/core/row.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/row.h"
 #include "ctld/tape/form.h"
 
 void event_write(const struct core_event *e, struct bytes *out);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/hash.h"
+#include "ctld/core/util/hash.h"
 
 static const struct field u32_fields[] = { { "", WIRE_U32, 0, 0, 0, NULL } };
 static const struct field u64_fields[] = { { "", WIRE_U64, 0, 0, 0, NULL } };

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ctld/core/codec.h"
-#include "ctld/core/hash.h"
+#include "ctld/core/rows/codec.h"
+#include "ctld/core/util/hash.h"
 #include "ctld/tape/events.h"
 
 /* --- the kinds ------------------------------------------------------------------------------- */

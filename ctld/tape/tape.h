@@ -24,8 +24,8 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "ctld/core/event.h"
-#include "ctld/core/row.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/row.h"
 #include "ctld/tape/bytes.h"
 #include "ctld/tape/form.h"
 

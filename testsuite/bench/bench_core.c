@@ -13,8 +13,8 @@
 #include <time.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
 #include "ctld/core/internal.h"
+#include "ctld/core/rows/codec.h"
 
 #define CLASSES    100
 #define BATCH      64

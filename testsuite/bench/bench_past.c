@@ -16,7 +16,7 @@
 #include <sqlite3.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/store/batch.h"
 #include "ctld/store/db.h"
 #include "ctld/store/history.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/store/db.h"
 #include "testsuite/unit/store_fixture.h"
 

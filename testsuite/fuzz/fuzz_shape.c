@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "ctld/core/nodefilter.h"
-#include "ctld/core/shape.h"
+#include "ctld/core/request/nodefilter.h"
+#include "ctld/core/request/shape.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define LINES 7

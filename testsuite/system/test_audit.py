@@ -1,4 +1,4 @@
-"""The audit trail: each verb of ctld/core/roles.h that changes something leaves an event that says who, what, when, from
+"""The audit trail: each verb of ctld/core/accounts/roles.h that changes something leaves an event that says who, what, when, from
 where and why."""
 
 import json
@@ -120,7 +120,7 @@ LOOKS = {"VERB_LOOK", "VERB_LIST", "VERB_ASK", "VERB_STREAM", "VERB_AGENT", "VER
 
 
 def verbs():
-    return re.findall(r"^\s*X\((VERB_\w+),", (TOP / "ctld/core/roles.h").read_text(), re.M)
+    return re.findall(r"^\s*X\((VERB_\w+),", (TOP / "ctld/core/accounts/roles.h").read_text(), re.M)
 
 
 def events(c, *options):

@@ -15,7 +15,7 @@ section=$(sed -n '/^## 11\. Limits of the core/,$p' "$text")
 [ -n "$section" ] || complain "ARCHITECTURE.md has no section 11, Limits of the core"
 
 # Every constant that is called a maximum is in the section.
-for name in $(grep -hoE '^#define [A-Z_]*MAX[A-Z_]* ' "$core"/*.[ch] | cut -d' ' -f2 | sort -u); do
+for name in $(grep -hoE '^#define [A-Z_]*MAX[A-Z_]* ' "$core"/*.[ch] "$core"/*/*.[ch] | cut -d' ' -f2 | sort -u); do
 	echo "$section" | grep -qw "$name" || complain "$name of ctld/core is not in ARCHITECTURE.md, section 11"
 done
 
@@ -23,11 +23,12 @@ done
 rows=$(echo "$section" | sed -nE 's/^\| ([A-Z_]+) \| ([^|]*) \| ([a-z_]+\.[ch]) \|.*/\1 \3 \2/p')
 [ "$(echo "$rows" | wc -l)" -ge 40 ] || complain "the tables of section 11 cannot be read"
 while read -r name file value; do
-	grep -qE "^#define $name +" "$core/$file" || complain "$name is not in ctld/core/$file"
+	path=$(find "$core" -name "$file")
+	grep -qE "^#define $name +" "$path" || complain "$name is not in $file of ctld/core"
 	case $value in
 	*[!0-9]*) continue ;;
 	esac
-	grep -E "^#define $name +" "$core/$file" | grep -qw "$value" || complain "$name is not $value in ctld/core/$file"
+	grep -E "^#define $name +" "$path" | grep -qw "$value" || complain "$name is not $value in $path"
 done <<EOF
 $rows
 EOF

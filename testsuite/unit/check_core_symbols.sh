@@ -37,7 +37,7 @@ check_symbols() {
 
 # check_includes FOLDER: that its files include only it and libpure's headers
 check_includes() {
-    for include in $(sed -n 's/^#include "\(.*\)"/\1/p' "$src/$1"/*.[ch] | sort -u); do
+    for include in $(sed -n 's/^#include "\(.*\)"/\1/p' $(find "$src/$1" -name "*.[ch]") | sort -u); do
         case $include in
         "$1"/*.h) ;;
         common/amount.h | common/comeback.h | common/conf.h | common/depend.h | common/mailwish.h) ;;

@@ -12,9 +12,9 @@
 
 #include "common/reason.h"
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
-#include "ctld/core/hash.h"
 #include "ctld/core/internal.h"
+#include "ctld/core/rows/codec.h"
+#include "ctld/core/util/hash.h"
 
 #define START_WALL ((usec_t)1800000000 * 1000000)
 #define START_MONO ((usec_t)5000 * 1000000)

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "common/hostlist.h"
-#include "ctld/core/hash.h"
 #include "ctld/core/internal.h"
+#include "ctld/core/util/hash.h"
 #include "testsuite/unit/sched_rules.h"
 
 unsigned lab_pick(struct lab *lab, unsigned n)

@@ -11,7 +11,7 @@
 #ifndef TESTSUITE_UNIT_SCHED_LAB_H
 #define TESTSUITE_UNIT_SCHED_LAB_H
 
-#include "ctld/core/cards.h"
+#include "ctld/core/place/cards.h"
 #include "testsuite/unit/core_world.h"
 
 #define LAB_NODES  12

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctld/core/row.h"
+#include "ctld/core/rows/row.h"
 #include "ctld/store/store.h"
 
 struct event_base;

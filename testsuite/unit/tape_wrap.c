@@ -10,7 +10,7 @@
 
 #include "common/xalloc.h"
 #include "ctld/core/internal.h"
-#include "ctld/core/sched_impl.h"
+#include "ctld/core/sched/sched_impl.h"
 #include "ctld/tape/events.h"
 #include "ctld/tape/player.h"
 #include "ctld/tape/tape.h"

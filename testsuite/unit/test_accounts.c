@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/accounts.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/accounts/accounts.h"
+#include "ctld/core/accounts/usage.h"
 #include "ctld/core/core.h"
-#include "ctld/core/requests.h"
-#include "ctld/core/usage.h"
+#include "ctld/core/request/requests.h"
+#include "ctld/core/rows/codec.h"
 #include "testsuite/unit/policy_conf.h"
 
 #define HOUR ((usec_t)3600 * 1000000)

@@ -19,7 +19,7 @@
 
 #include "common/failpoint.h"
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/store/archive.h"
 #include "ctld/store/db.h"
 #include "ctld/store/past.h"

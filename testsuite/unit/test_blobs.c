@@ -13,7 +13,7 @@
 #include "common/xalloc.h"
 #include "ctld/blobs.h"
 #include "ctld/byid.h"
-#include "ctld/core/budget.h"
+#include "ctld/core/records/budget.h"
 
 static struct budget *budget;
 

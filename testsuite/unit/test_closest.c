@@ -1,4 +1,4 @@
-/* test_closest.c - common/near.h and ctld/core/closest.h: which GPUs are taken for one job
+/* test_closest.c - common/near.h and ctld/core/place/closest.h: which GPUs are taken for one job
  *
  * Machines as they are sold, with what is free on them and what is to be taken; random ones, on
  * which the choice is compared with every other; and whole cores, whose agent says how close its
@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "ctld/core/capacity.h"
-#include "ctld/core/closest.h"
 #include "ctld/core/internal.h"
+#include "ctld/core/place/capacity.h"
+#include "ctld/core/place/closest.h"
 #include "testsuite/unit/devices_world.h"
 
 /* --- machines -------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
 #include "testsuite/unit/core_world.h"
 
 static uint64_t submit_array(struct world *w, const char *array, const char *gpus)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/plan_impl.h"
+#include "ctld/core/plan/plan_impl.h"
 #include "testsuite/unit/core_world.h"
 #include "testsuite/unit/places_conf.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
 #include "testsuite/unit/core_world.h"
 
 #define JOBS  10

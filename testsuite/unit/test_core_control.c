@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
 #include "testsuite/unit/core_world.h"
 
 #define OWNER 1000

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
 #include "testsuite/unit/core_world.h"
 
 #define OWNER 1000

@@ -11,7 +11,7 @@
 #include <malloc.h>
 
 #include "common/strbuf.h"
-#include "ctld/core/budget.h"
+#include "ctld/core/records/budget.h"
 #include "testsuite/unit/core_world.h"
 
 #define OWNER  1000

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "ctld/core/devices.h"
-#include "ctld/core/explain.h"
+#include "ctld/core/explain/explain.h"
+#include "ctld/core/nodes/devices.h"
 #include "testsuite/unit/devices_world.h"
 
 static const struct {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
 #include "testsuite/unit/core_world.h"
 
 static uint64_t submit_array(struct world *w, const char *array, const char *gpus)

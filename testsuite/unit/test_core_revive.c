@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/mailwish.h"
-#include "ctld/core/job.h"
+#include "ctld/core/records/job.h"
 #include "testsuite/unit/core_world.h"
 
 #define OWNER 1000

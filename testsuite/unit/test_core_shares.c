@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/explain.h"
-#include "ctld/core/suggest.h"
+#include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/suggest.h"
 #include "testsuite/unit/core_world.h"
 
 #define HEAD                                                                                    \

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/budget.h"
+#include "ctld/core/records/budget.h"
 #include "testsuite/unit/core_world.h"
 
 static const char mixed[] =

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/fairtree.h"
+#include "ctld/core/accounts/fairtree.h"
 
 #define ACCOUNT(up, n)                    \
 	{                                 \

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/job.h"
-#include "ctld/core/roles.c" /* the rest of the core is made up here */
+#include "ctld/core/accounts/roles.c" /* the rest of the core is made up here */
+#include "ctld/core/records/job.h"
 #include "ctld/rpc/filter.h"
 
 #define S(text) ((char *)(uintptr_t)(text))

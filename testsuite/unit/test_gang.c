@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/gang.h"
+#include "ctld/core/place/gang.h"
 
 #define MAX_NODES  13
 #define MAX_LEAVES 7

@@ -9,7 +9,7 @@
 
 #include "common/reason.h"
 #include "common/xalloc.h"
-#include "ctld/core/gates_impl.h"
+#include "ctld/core/limits/gates_impl.h"
 #include "testsuite/unit/policy_conf.h"
 
 static struct need gpus(uint16_t type, uint32_t n)

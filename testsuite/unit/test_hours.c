@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
-#include "ctld/core/gates.h"
+#include "ctld/core/limits/gates.h"
+#include "ctld/core/rows/codec.h"
 #include "testsuite/unit/policy_conf.h"
 
 #define HOUR ((usec_t)3600 * 1000000)

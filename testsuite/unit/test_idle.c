@@ -1,4 +1,4 @@
-/* test_idle.c - jobs that leave their GPUs idle: ctld/core/idle.h, and what listings say of use */
+/* test_idle.c - jobs that leave their GPUs idle: ctld/core/jobs/idle.h, and what listings say of use */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

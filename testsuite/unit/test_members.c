@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "common/conf.h"
-#include "ctld/core/members.h"
-#include "ctld/core/roles.h"
+#include "ctld/core/accounts/members.h"
+#include "ctld/core/accounts/roles.h"
 
 #define ACCOUNTS 12
 #define NAMES    12 /* of users, and of groups */

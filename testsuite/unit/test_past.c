@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/store/batch.h"
 #include "ctld/store/past.h"
 #include "ctld/store/state.h"

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "common/strbuf.h"
-#include "ctld/core/ledger.h"
+#include "ctld/core/place/ledger.h"
 #include "testsuite/unit/places_conf.h"
 
 #define MAX_NODES 64

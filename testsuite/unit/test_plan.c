@@ -1,4 +1,4 @@
-/* test_plan.c - ctld/core/plan.h: how much a plan remembers of what it was asked
+/* test_plan.c - ctld/core/plan/plan.h: how much a plan remembers of what it was asked
  *
  * What it decides is compared with a model by test_sched_policy.c and test_promise.c.
  */
@@ -10,7 +10,7 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "ctld/core/plan_impl.h"
+#include "ctld/core/plan/plan_impl.h"
 #include "testsuite/unit/places_conf.h"
 
 #define NODES  1000

@@ -1,4 +1,4 @@
-/* test_plan_gang.c - ctld/core/plan.h: a gang is planned for the earliest start there is
+/* test_plan_gang.c - ctld/core/plan/plan.h: a gang is planned for the earliest start there is
  *
  * Against a look at every moment at which anything becomes free, with what plan_room() says of each
  * node then; in one step, and in as many as there can be.
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/plan_impl.h"
+#include "ctld/core/plan/plan_impl.h"
 #include "testsuite/unit/places_conf.h"
 
 #define NODES   150

@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "ctld/core/prio.h"
+#include "ctld/core/accounts/prio.h"
 #include "testsuite/unit/policy_conf.h"
 
 static void factors_by_themselves(void **state)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ctld/core/quota.h"
+#include "ctld/core/limits/quota.h"
 #include "testsuite/unit/policy_conf.h"
 
 /* Here in whole GPUs; test_parts() is about others. */

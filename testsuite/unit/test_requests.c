@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/nodefilter.h"
-#include "ctld/core/requests.h"
+#include "ctld/core/request/nodefilter.h"
+#include "ctld/core/request/requests.h"
 #include "testsuite/unit/places_conf.h"
 
 /* n0 nvlink,ib  n1 nvlink  n2 ib,slow  n3 -   licences trtllm (16), other (2) */

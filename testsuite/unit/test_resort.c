@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctld/core/resort.h"
+#include "ctld/core/util/resort.h"
 
 #define MOST 400
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/job.h"
-#include "ctld/core/roles.h"
+#include "ctld/core/accounts/roles.h"
+#include "ctld/core/records/job.h"
 #include "testsuite/unit/core_world.h"
 
 /* --- the whole truth ------------------------------------------------------------------------- */

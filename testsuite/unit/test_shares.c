@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctld/core/ledger.h"
-#include "ctld/core/strand.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/place/strand.h"
 #include "testsuite/unit/places_conf.h"
 
 /* --- one card -------------------------------------------------------------------------------- */

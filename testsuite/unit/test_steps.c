@@ -1,4 +1,4 @@
-/* test_steps.c - ctld/core/steps.h against every moment looked at */
+/* test_steps.c - ctld/core/plan/steps.h against every moment looked at */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "ctld/core/steps.h"
+#include "ctld/core/plan/steps.h"
 
 #define END 60 /* no step is later */
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "common/units.h"
-#include "ctld/core/suggest.h"
+#include "ctld/core/explain/suggest.h"
 #include "testsuite/unit/explain_ask.h"
 
 static unsigned long suggested, asked, tried, wrong;

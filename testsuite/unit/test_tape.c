@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "ctld/core/codec.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/recorder.h"
 #include "ctld/tape/events.h"
 #include "ctld/tape/player.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ctld/core/budget.h"
 #include "ctld/core/core.h"
+#include "ctld/core/records/budget.h"
 #include "ctld/ctld.h"
 #include "ctld/slice.h"
 #include "ctld/turns.h"

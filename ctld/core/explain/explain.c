@@ -1,0 +1,783 @@
+/* explain.c - everything that holds a waiting job
+ *
+ * Blockers are of that alternative which the fewest hold. Each is something that must go: of
+ * several, taking one away does not start the job; a single one taken away does. So whoever stands
+ * before it counts only if he would really take what the job needs when all the rest is gone: that
+ * is tried (whatif.h). What would start it is in suggest.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hostlist.h"
+#include "common/numbers.h"
+#include "common/reason.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+#include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/suggest.h"
+#include "ctld/core/explain/whatif.h"
+#include "ctld/core/intake/intake.h"
+#include "ctld/core/util/idmap.h"
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+static struct why_blocker *add(struct job_why *why, const char *reason)
+{
+	struct why_blocker *b;
+
+	if (why->n_blockers == WHY_BLOCKERS)
+		return NULL;
+	b = &why->blockers[why->n_blockers++];
+	memset(b, 0, sizeof(*b));
+	b->reason = reason;
+	return b;
+}
+
+static usec_t wall_of(const struct core *core, usec_t mono)
+{
+	return mono >= PLAN_FAR ? 0 : core->now.wall + (mono - core->now.mono);
+}
+
+/* --- the job itself -------------------------------------------------------------------------- */
+
+/* What keeps it out of every queue: then nothing else matters yet. */
+static bool held_back(struct core *core, const struct job *job, struct job_why *why)
+{
+	struct why_blocker *b;
+	const char *reason;
+	char text[256];
+
+	if (job_link_of(job)->class)
+		return false;
+	reason = job_why(core, job, core->now, text, sizeof(text));
+	b = add(why, *reason ? reason : reason_word(REASON_NONE));
+	snprintf(b->text, sizeof(b->text), "%s", text);
+	if (job_info(job)->hold == HOLD_ADMIN)
+		snprintf(b->clears_text, sizeof(b->clears_text),
+		        "an operator or administrator must release it");
+	else if (job_info(job)->hold == HOLD_COORDINATOR)
+		snprintf(b->clears_text, sizeof(b->clears_text),
+		        "a coordinator of account %.64s must release it", job_info(job)->account);
+	else if (job_info(job)->hold == HOLD_SIGNATURE)
+		snprintf(b->clears_text, sizeof(b->clears_text), "gctl resign %llu",
+		        (unsigned long long)job_id(job));
+	else if (job_info(job)->hold)
+		snprintf(b->clears_text, sizeof(b->clears_text), "gctl release %llu",
+		        (unsigned long long)job_id(job));
+	if (!strcmp(reason, reason_word(REASON_BEGIN_TIME)))
+		b->clears = job_info(job)->begin_time;
+	return true;
+}
+
+/* --- capacity -------------------------------------------------------------------------------- */
+
+/* Whose case it is. */
+struct wait {
+	struct core *core;
+	const struct contender *who;
+	const struct class *class; /* its own; NULL: it is only imagined */
+	uint32_t before;           /* jobs of its class that come first */
+	uint32_t uid;              /* whose it is */
+};
+
+#define MAX_ENDERS  256 /* jobs that must end; beyond that only their number is told */
+#define FEW_ENDERS  64  /* of so many those are left out that need not; of more all are named */
+#define MAX_HOLDERS 64  /* jobs that hold a gate: it clears with them, or nothing is said of when */
+
+/* One alternative with one type, and what holds it. */
+struct option {
+	uint32_t alternative;
+	uint16_t type;
+	struct need need; /* at the place that is free; else the least */
+	size_t n_gates;
+	bool resources, planned;
+	bool found; /* with resources: there will be a place, at `entry` */
+	bool never; /* nor would there be one if all nodes accepted work */
+	struct plan_entry entry;
+	struct job **enders; /* owned: who must end until then, MAX_ENDERS at most */
+	size_t n_enders, all_enders;
+	uint64_t ahead[WHATIF_NAMED]; /* with planned: who takes it first */
+	size_t n_ahead;
+};
+
+static bool any_place(void *arg, struct place *place, uint64_t cards)
+{
+	(void)arg, (void)place, (void)cards;
+	return true;
+}
+
+/* Is there a place now, whatever is planned? */
+static bool fits_now(const struct wait *w, const struct option *o, struct places *places)
+{
+	const struct scene *sc = sched_scene(w->core->sched);
+	struct find find = { .alternative = o->alternative, .type = o->type, .test = any_place };
+
+	return ledger_find(sc->ledger, ledger_set_of(sc->ledger, w->who->partition), &w->who->ask,
+	        &find, places);
+}
+
+static struct plan_want want_alone(
+        const struct scene *sc, const struct contender *who, uint32_t a, uint16_t type)
+{
+	return (struct plan_want){ .ask = who->ask,
+		.set = ledger_set_of(sc->ledger, who->partition),
+		.partition = who->partition,
+		.find = { .alternative = a, .type = type },
+		.length = who->length }; /* of the first of all keys: nobody is before it */
+}
+
+struct ending {
+	struct job *job;
+	usec_t end;
+};
+
+static int by_ending(const void *x, const void *y)
+{
+	const struct ending *a = x, *b = y;
+
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	return job_ref(a->job) < job_ref(b->job) ? -1 : 1;
+}
+
+static bool fits_without(
+        const struct wait *w, const struct option *o, const struct ending *v, size_t n, size_t but)
+{
+	struct places places = { 0 };
+	struct whatif wi;
+	bool fits;
+	size_t i;
+
+	whatif_begin(&wi, w->core);
+	for (i = 0; i < n; i++) {
+		if (i != but)
+			whatif_over(&wi, v[i].job);
+	}
+	fits = fits_now(w, o, &places);
+	whatif_end(&wi);
+	places_free(&places);
+	return fits;
+}
+
+/* The jobs on the nodes of the entry that end by its start, each once. */
+static struct ending *endings_of(const struct wait *w, const struct option *o, size_t *n)
+{
+	struct idmap *seen = idmap_new();
+	struct ending *v = NULL;
+	size_t size = 0, i;
+
+	for (i = 0, *n = 0; i < o->entry.places.n; i++) {
+		uint32_t index = o->entry.places.v[i].node;
+		struct run *run = node_link(nodes_at(w->core->nodes, index))->runs;
+
+		for (; run; run = run_link(run)->next_of_node) {
+			struct job *job = run_link(run)->job;
+			struct held held;
+
+			run_held(w->core, run, &held);
+			if (!job || held.end > o->entry.start || idmap_find(seen, job_ref(job)))
+				continue;
+			idmap_insert(seen, job_ref(job), job);
+			if (*n == size) {
+				size = size ? 2 * size : 16;
+				v = xrealloc(v, size, sizeof(*v));
+			}
+			v[(*n)++] = (struct ending){ job, held.end };
+		}
+	}
+	idmap_free(seen);
+	if (*n)
+		qsort(v, *n, sizeof(v[0]), by_ending);
+	return v;
+}
+
+/* Those that must end for it: where they are few, no more than is needed. */
+static void find_enders(const struct wait *w, struct option *o)
+{
+	size_t n, k;
+	struct ending *v = endings_of(w, o, &n);
+
+	/* The last to end first: who ends early is not what it waits for. */
+	for (k = n <= FEW_ENDERS ? n : 0; k--;) {
+		if (!fits_without(w, o, v, n, k))
+			continue;
+		memmove(&v[k], &v[k + 1], (--n - k) * sizeof(v[0]));
+	}
+	o->all_enders = n;
+	o->enders = xcalloc(n ? n : 1, sizeof(struct job *));
+	for (o->n_enders = 0; o->n_enders < n && o->n_enders < MAX_ENDERS; o->n_enders++)
+		o->enders[o->n_enders] = v[o->n_enders].job;
+	free(v);
+}
+
+static void option_clear(struct option *o)
+{
+	places_free(&o->entry.places);
+	free(o->enders);
+	o->enders = NULL;
+}
+
+/* Where jobs are private not even their ids are told to others. */
+static bool is_hidden(const struct core *core, uint32_t uid, const struct job *other)
+{
+	return core->conf->roles.private_jobs && (!other || job_info(other)->uid != uid);
+}
+
+/* Behind what is there: "4690, 4731 and 3 more"; those that are hidden are only counted. */
+static void name_jobs(const struct wait *w, struct job *const *jobs, size_t n, size_t more,
+        char *text, size_t size)
+{
+	size_t used = strlen(text), i, said = 0, hidden = 0;
+	char label[JOB_LABEL];
+
+	for (i = 0; i < n && used < size; i++) {
+		if (is_hidden(w->core, w->uid, jobs[i])) {
+			hidden++;
+			continue;
+		}
+		if (size - used < 48 && (i + 1 < n || more))
+			break;
+		used += (size_t)snprintf(text + used, size - used, "%s%s", said++ ? ", " : "",
+		        job_label(jobs[i], label));
+	}
+	more += hidden + (n - i);
+	if (!more || used >= size)
+		return;
+	if (said)
+		snprintf(text + used, size - used, " and %zu more", more);
+	else
+		snprintf(text + used, size - used, "%zu %s", more,
+		        more == 1 ? "job of another" : "jobs of others");
+}
+
+/* "4690, 4731 and 3 more must end" */
+static void say_enders(const struct wait *w, struct job *const *jobs, size_t n, size_t more,
+        char *text, size_t size)
+{
+	if (!n)
+		return;
+	name_jobs(w, jobs, n, more, text, size - sizeof(" must end"));
+	snprintf(text + strlen(text), size - strlen(text), " must end");
+}
+
+void hostlist_of(const struct core *core, const struct places *places, char *text, size_t size)
+{
+	char **names = xcalloc(places->n ? places->n : 1, sizeof(*names)), *all;
+	size_t i;
+
+	for (i = 0; i < places->n; i++)
+		names[i] = core->conf->nodes[places->v[i].node].name;
+	all = hostlist_compress((const char *const *)names, places->n);
+	snprintf(text, size, "%s", all ? all : "");
+	free(all);
+	free(names);
+}
+
+void say_places(const struct core *core, const struct places *places, char *text, size_t size)
+{
+	uint64_t mask = places->v[0].gpus;
+	const struct share *share = &places->v[0].share;
+	char nodes[80], part[UNITS_TEXT] = "", numbers[NUMBERS_TEXT];
+	uint32_t gpus = 0;
+	size_t used, i;
+
+	hostlist_of(core, places, nodes, sizeof(nodes));
+	for (i = 0; i < places->n; i++)
+		gpus += (uint32_t)__builtin_popcountll(places->v[i].gpus);
+	used = (size_t)snprintf(text, size, "on %s", nodes);
+	if (!gpus || used >= size)
+		return;
+	if (share->charge)
+		share_format(part, share->mem_mb, share->milli);
+	used += (size_t)snprintf(text + used, size - used, " with %.60s:%u%s%s",
+	        core->conf->gpu_types[places->type].name, gpus, *part ? "/" : "", part);
+	if (places->n > 1)
+		return;
+	if (used < size)
+		snprintf(text + used, size - used, " (GPU%s %s)", gpus > 1 ? "s" : "",
+		        numbers_format_set(numbers, sizeof(numbers), mask));
+}
+
+/* --- one alternative ------------------------------------------------------------------------- */
+
+/* What it would take: where there is or will be a place, exactly that, or as few nodes as may be.
+ * What a part counts as is known of a place alone. */
+static void need_of(const struct wait *w, struct option *o, struct places places)
+{
+	const struct scene *sc = sched_scene(w->core->sched);
+	const struct request *r = w->who->ask.gpus;
+
+	if (!places.n) {
+		decide_need(sc, &w->who->ask, o->alternative, o->type, &o->need);
+		return;
+	}
+	if ((r->per_node || !r->n) && places.n > r->nodes_min)
+		places.n = r->nodes_min;
+	decide_need_of(sc, &w->who->ask, &places, &o->need);
+}
+
+static size_t gates_of_option(const struct wait *w, const struct option *o, struct gate_block *v)
+{
+	return gates_check_all(w->core->gates, w->who->path, &o->need, v, v ? WHY_BLOCKERS : 0);
+}
+
+static void weigh(const struct wait *w, struct option *o)
+{
+	const struct scene *sc = sched_scene(w->core->sched);
+	struct plan_want want = want_alone(sc, w->who, o->alternative, o->type);
+	struct places places = { 0 };
+
+	o->resources = !fits_now(w, o, &places);
+	o->found = o->resources && plan_find(sc->plan, &want, &o->entry);
+	need_of(w, o, o->found ? o->entry.places : places);
+	o->n_gates = gates_of_option(w, o, NULL);
+	places_free(&places);
+	if (!o->resources)
+		return;
+	if (o->found)
+		find_enders(w, o);
+	else
+		o->never = !alternative_could(
+		        w->core, w->who->partition, &w->who->ask, o->alternative, o->type);
+}
+
+/* If all else were gone: would somebody before it take what it needs? */
+static void try_order(const struct wait *w, struct option *o)
+{
+	struct gate_block v[WHY_BLOCKERS];
+	struct whatif wi;
+	size_t n, i;
+
+	/* Of too many that must end nobody can say who else would take what they leave. */
+	if ((o->resources && !o->found) || o->n_enders < o->all_enders)
+		return;
+	n = gates_of_option(w, o, v);
+	whatif_begin(&wi, w->core);
+	for (i = 0; i < n && i < WHY_BLOCKERS; i++)
+		whatif_lift(&wi, &v[i]);
+	for (i = 0; i < o->n_enders; i++)
+		whatif_over(&wi, o->enders[i]);
+	/* It cannot start: if nothing else holds it, the order does. */
+	o->planned = !whatif_starts(&wi, w->who, w->class, w->before) || (!n && !o->resources);
+	o->n_ahead = wi.n_ahead;
+	memcpy(o->ahead, wi.ahead, sizeof(o->ahead));
+	whatif_end(&wi);
+}
+
+static size_t weight(const struct option *o)
+{
+	return o->n_gates + o->resources;
+}
+
+/* It waits for nodes that run (0), for those that do not (1), for nothing that there is. */
+static int distance(const struct option *o)
+{
+	return o->never ? 2 : o->resources && !o->found;
+}
+
+/* Is the first nearer to a start, apart from the order? */
+static bool nearer(const struct option *x, const struct option *y)
+{
+	int dx = distance(x), dy = distance(y);
+
+	return dx != dy ? dx < dy : weight(x) < weight(y);
+}
+
+#define MAX_OPTIONS 4 /* of which the order is tried */
+
+/* The alternative and type that the fewest things hold. False: no type is left. */
+static bool best_option(const struct wait *w, struct option *best)
+{
+	const struct scene *sc = sched_scene(w->core->sched);
+	unsigned tried = 0;
+	uint32_t a, cursor;
+	uint16_t type;
+
+	memset(best, 0, sizeof(*best));
+	for (a = 0; a < decide_alternatives(&w->who->ask); a++) {
+		for (cursor = 0; decide_types(sc, &w->who->ask, a, &cursor, &type);) {
+			struct option o = { .alternative = a, .type = type };
+			bool better;
+
+			weigh(w, &o);
+			better = !tried || nearer(&o, best) || (!nearer(best, &o) && best->planned);
+			if (better && tried++ < MAX_OPTIONS) {
+				try_order(w, &o);
+				better = tried == 1 || nearer(&o, best) || !o.planned;
+			}
+			option_clear(better ? best : &o);
+			if (better)
+				*best = o;
+		}
+	}
+	return tried;
+}
+
+uint32_t explain_count(struct core *core, const struct class *class)
+{
+	struct contender who = sched_contender(core->sched, class);
+	struct wait w = { core, &who, class, 0, class_info(class)->uid };
+	struct option o;
+	uint32_t n = 1;
+
+	if (best_option(&w, &o))
+		n = (uint32_t)(weight(&o) + o.planned);
+	option_clear(&o);
+	return n;
+}
+
+/* --- in words -------------------------------------------------------------------------------- */
+
+static void say_resources(const struct wait *w, const struct option *o, struct job_why *why)
+{
+	char text[256], nodes[64];
+	struct why_blocker *b =
+	        add(why, ask_why(w->core, w->who->partition, &w->who->ask, text, sizeof(text)));
+	size_t used;
+
+	if (!b)
+		return;
+	snprintf(b->text, sizeof(b->text), "%s", text);
+	if (!o->found)
+		return;
+	b->clears = wall_of(w->core, o->entry.start);
+	hostlist_of(w->core, &o->entry.places, nodes, sizeof(nodes));
+	used = (size_t)snprintf(
+	        b->clears_text, sizeof(b->clears_text), "on %s%s", nodes, o->n_enders ? ", " : "");
+	if (used < sizeof(b->clears_text))
+		say_enders(w, o->enders, o->n_enders, o->all_enders - o->n_enders, b->clears_text,
+		        sizeof(b->clears_text));
+}
+
+static void say_priority(const struct wait *w, const struct option *o, struct job_why *why)
+{
+	const struct conf_partition *p = &w->core->conf->partitions[w->who->partition];
+	struct why_blocker *b = add(why, reason_word(REASON_PRIORITY));
+	struct job *ahead[WHATIF_NAMED];
+	size_t used, n;
+	char label[JOB_LABEL];
+
+	if (!b)
+		return;
+	if (w->before) {
+		snprintf(b->text, sizeof(b->text), "waits behind job %s, which asks for the same",
+		        job_label(class_head(w->class), label));
+		return;
+	}
+	used = w->class && why->position
+	               ? (size_t)snprintf(b->text, sizeof(b->text), "number %u of %u in %.60s",
+	                         why->position, why->of, p->name)
+	               : (size_t)snprintf(b->text, sizeof(b->text), "in %.60s", p->name);
+	for (n = 0; n < o->n_ahead && n < WHATIF_NAMED; n++) {
+		ahead[n] = jobs_find(w->core->jobs, o->ahead[n]);
+		if (!ahead[n]) /* its array's record goes on for it */
+			break;
+	}
+	if (n && used < sizeof(b->text)) {
+		snprintf(b->text + used, sizeof(b->text) - used, ", after ");
+		name_jobs(w, ahead, n, o->n_ahead - n, b->text, sizeof(b->text));
+	}
+}
+
+static usec_t job_ends(struct core *core, const struct job *job)
+{
+	const struct run *run;
+	usec_t end = 0;
+	struct held held;
+
+	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job) {
+		if (run_over(run))
+			continue;
+		run_held(core, run, &held);
+		end = held.end > end ? held.end : end;
+	}
+	return end;
+}
+
+static bool still_held(const struct wait *w, const struct need *need, uint32_t gate)
+{
+	struct gate_block v[WHY_BLOCKERS];
+	size_t n = gates_check_all(w->core->gates, w->who->path, need, v, WHY_BLOCKERS), i;
+
+	for (i = 0; i < n && i < WHY_BLOCKERS; i++) {
+		if (v[i].gate == gate)
+			return true;
+	}
+	return false;
+}
+
+/* Into the first `max` by end. */
+static void note_ending(struct ending *v, size_t *n, size_t max, const struct ending *e)
+{
+	size_t i;
+
+	for (i = 0; i < *n; i++) {
+		if (v[i].job == e->job)
+			return;
+	}
+	if (*n == max && by_ending(e, &v[max - 1]) > 0)
+		return;
+	i = *n < max ? (*n)++ : max - 1;
+	for (; i && by_ending(e, &v[i - 1]) < 0; i--)
+		v[i] = v[i - 1];
+	v[i] = *e;
+}
+
+/* When will the gate let it through? The jobs that hold it end one after another; tried, undone. */
+static void say_gate_clears(
+        const struct wait *w, const struct option *o, uint32_t gate, struct why_blocker *b)
+{
+	struct core *core = w->core;
+	struct ending v[MAX_HOLDERS];
+	struct job *jobs[MAX_HOLDERS];
+	struct whatif wi;
+	size_t n = 0, i;
+	bool held = true;
+
+	for (i = 0; i < core->conf->n_nodes; i++) {
+		struct run *run = node_link(nodes_at(core->nodes, (uint32_t)i))->runs;
+
+		for (; run; run = run_link(run)->next_of_node) {
+			struct ending e = { .job = run_link(run)->job };
+
+			if (!e.job || !job_takes_gate(core, e.job, gate))
+				continue;
+			e.end = job_ends(core, e.job);
+			note_ending(v, &n, MAX_HOLDERS, &e);
+		}
+	}
+	whatif_begin(&wi, core);
+	for (i = 0; i < n && held; i++) {
+		jobs[i] = v[i].job;
+		whatif_over(&wi, jobs[i]);
+		held = still_held(w, &o->need, gate);
+	}
+	whatif_end(&wi);
+	if (held)
+		return;
+	b->clears = wall_of(core, v[i - 1].end);
+	say_enders(w, jobs, i, 0, b->clears_text, sizeof(b->clears_text));
+}
+
+static void say_option(const struct wait *w, const struct option *o, struct job_why *why)
+{
+	struct gate_block v[WHY_BLOCKERS];
+	size_t n = gates_of_option(w, o, v), i;
+
+	for (i = 0; i < n && i < WHY_BLOCKERS; i++) {
+		struct why_blocker *b = add(why, v[i].reason);
+
+		if (!b)
+			return;
+		snprintf(b->text, sizeof(b->text), "%s", v[i].text);
+		say_gate_clears(w, o, v[i].gate, b);
+	}
+	if (o->resources)
+		say_resources(w, o, why);
+	if (o->planned)
+		say_priority(w, o, why);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static void say_cause(const struct core *core, const struct class *class, const char *cause,
+        uint64_t by, char *text, size_t size)
+{
+	if (by && is_hidden(core, class_info(class)->uid, jobs_find(core->jobs, by)))
+		snprintf(text, size, "%s: another's job", cause);
+	else if (by)
+		snprintf(text, size, "%s: job %llu", cause, (unsigned long long)by);
+	else
+		snprintf(text, size, "%s", cause);
+}
+
+/* Who else has one that it would need? */
+static void say_no_plan(const struct core *core, const struct class *class, struct job_why *why)
+{
+	const struct class_link *l = class_link_of(class);
+	const struct conf_partition *p = &core->conf->partitions[l->partition];
+
+	/* One type may wait for a limit and another for room. */
+	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
+		if (l->last.verdict == VERDICT_GATE)
+			snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
+		return;
+	}
+	if (l->broken)
+		say_cause(core, class, l->broken, l->broken_by, why->planned_why,
+		        sizeof(why->planned_why));
+	else if (plan_count_of(sched_scene(core->sched)->plan, l->partition) >= p->plan_depth)
+		snprintf(why->planned_why, sizeof(why->planned_why),
+		        "only the first %u that wait for room in %.60s have one", p->plan_depth,
+		        p->name);
+	else if (l->last.verdict == VERDICT_GATE)
+		snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
+}
+
+static void say_plan(const struct core *core, const struct job *job, const struct class *class,
+        struct job_why *why)
+{
+	const struct class_link *l = class_link_of(class);
+
+	why->first_planned = job_info(job)->planned_start;
+	if (class_head(class) != job || l->partition == CONF_NONE)
+		return;
+	if (!l->entry)
+		return say_no_plan(core, class, why);
+	why->planned_start = wall_of(core, l->entry->start);
+	hostlist_of(core, &l->entry->places, why->planned_nodes, sizeof(why->planned_nodes));
+	if (l->cause)
+		say_cause(core, class, l->cause, l->cause_job, why->planned_why,
+		        sizeof(why->planned_why));
+}
+
+void explain_contender(struct core *core, const struct contender *who, const struct class *class,
+        uint32_t before, uint32_t uid, struct job_why *why)
+{
+	struct wait w = { core, who, class, before, uid };
+	struct why_blocker *b;
+	struct option o = { 0 };
+	struct places places = { 0 };
+	struct decision d;
+
+	switch (decide(sched_scene(core->sched), who, &places, &d)) {
+	case VERDICT_PARTITION:
+		b = add(why, reason_word(REASON_BAD_CONSTRAINTS));
+		snprintf(b->text, sizeof(b->text), "its partition is no longer configured");
+		break;
+	case VERDICT_TYPE:
+		b = add(why, reason_word(REASON_BAD_CONSTRAINTS));
+		snprintf(b->text, sizeof(b->text), "its GPU type is no longer configured");
+		break;
+	case VERDICT_STATE:
+		b = add(why, reason_word(REASON_PARTITION_DOWN));
+		snprintf(b->text, sizeof(b->text), "partition %.60s starts nothing now",
+		        core->conf->partitions[who->partition].name);
+		break;
+	default:
+		if (best_option(&w, &o))
+			say_option(&w, &o, why);
+	}
+	option_clear(&o);
+	places_free(&places);
+}
+
+void explain_plan(struct core *core, const struct contender *who, struct job_why *why)
+{
+	const struct scene *sc = sched_scene(core->sched);
+	struct plan_entry best = { 0 }, this = { 0 };
+	uint32_t a, cursor;
+	uint16_t type;
+
+	for (a = 0; who->partition != CONF_NONE && a < decide_alternatives(&who->ask); a++) {
+		for (cursor = 0; decide_types(sc, &who->ask, a, &cursor, &type);) {
+			struct plan_want want = want_alone(sc, who, a, type);
+			struct plan_entry swap = best;
+
+			want.key = who->key;
+			if (!plan_find(sc->plan, &want, &this) ||
+			        (best.places.n && this.start >= best.start))
+				continue;
+			best = this;
+			this = swap;
+		}
+	}
+	if (best.places.n) {
+		why->planned_start = wall_of(core, best.start);
+		hostlist_of(core, &best.places, why->planned_nodes, sizeof(why->planned_nodes));
+	}
+	places_free(&best.places);
+	places_free(&this.places);
+}
+
+#define TOLD " would be told to end for it"
+
+void explain_victims(struct core *core, const struct contender *who, const struct decision *d,
+        uint32_t uid, struct job_why *why)
+{
+	const struct wait w = { .core = core, .who = who, .uid = uid };
+	struct preemption p = { 0 };
+	struct job *jobs[WHATIF_NAMED];
+	usec_t start;
+	size_t n, i;
+
+	if (sched_would_stop(core->sched, who, d, &p)) {
+		start = wall_of(core, p.entry.start);
+		if (!why->planned_start || start < why->planned_start) {
+			why->planned_start = start;
+			hostlist_of(core, &p.entry.places, why->planned_nodes,
+			        sizeof(why->planned_nodes));
+			for (i = n = 0; i < p.n && n < WHATIF_NAMED; i++) {
+				jobs[n] = jobs_find(core->jobs, p.victims[i].job);
+				n += jobs[n] != NULL;
+			}
+			name_jobs(&w, jobs, n, p.n - n, why->planned_why,
+			        sizeof(why->planned_why) - sizeof(TOLD));
+			strcat(why->planned_why, TOLD);
+		}
+	}
+	preemption_clear(&p);
+}
+
+double explain_cost(
+        const struct core *core, const struct job_info *info, const struct places *places)
+{
+	double hours = (double)info->time_limit_s / 3600, sum = 0;
+	size_t i;
+
+	if (!info->time_limit_s)
+		return -1;
+	for (i = 0; i < places->n; i++) {
+		const struct place *p = &places->v[i];
+		uint32_t gpus = (uint32_t)__builtin_popcountll(p->gpus);
+		double part = p->share.charge ? (double)p->share.charge / CARD_MILLI : 1;
+
+		sum += core->conf->prices.cpu * p->cpus;
+		sum += core->conf->prices.mem_gb * (double)p->mem_mb / 1024;
+		if (gpus)
+			sum += core->conf->gpu_types[places->type].price * gpus * part;
+	}
+	return sum * hours * qos_factor(core, info->qos);
+}
+
+static bool starts_next(const struct core *core, const struct contender *who)
+{
+	struct places places = { 0 };
+	struct decision d;
+	bool starts = !sched_busy_before(core->sched, who->key) &&
+	              decide(sched_scene(core->sched), who, &places, &d) == VERDICT_START;
+
+	places_free(&places);
+	return starts;
+}
+
+bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why)
+{
+	uint32_t before; /* tasks of its record that come before it */
+	struct job *job = (struct job *)(uintptr_t)job_or_waiting(core, ref, &before);
+	struct class *class;
+	struct contender who;
+
+	if (!job || job_info(job)->state != JOB_PENDING || !job_weight(job))
+		return false;
+	memset(why, 0, sizeof(*why));
+	core->now = now;
+	sched_now(core->sched, now);
+	if (held_back(core, job, why))
+		return true;
+	class = job_link_of(job)->class;
+	sched_position(core->sched, class, &why->position, &why->of);
+	before += sched_before(class, job);
+	why->position += before;
+	who = sched_contender(core->sched, class);
+	/* While a pass is under way it may be about to start, and what is free may be for others.
+	 */
+	why->cut_short = !sched_idle(core->sched);
+	if (!why->cut_short || !starts_next(core, &who))
+		explain_contender(core, &who, class, before, job_info(job)->uid, why);
+	say_plan(core, job, class, why);
+	if (!why->cut_short)
+		suggest(core, job, why);
+	return true;
+}

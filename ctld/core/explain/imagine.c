@@ -1,0 +1,36 @@
+/* imagine.c - see imagine.h */
+#include "ctld/core/explain/imagine.h"
+
+#include "ctld/core/intake/intake.h"
+
+void imagine(struct core *core, const struct intake *t, const char *user, uint64_t id,
+        usec_t submit_time, struct imagined *im)
+{
+	const struct job_info *i = &t->info;
+	struct assoc *assoc = accounts_want(core->accounts, i->account, i->uid, user);
+
+	im->info = (struct class_info){ .uid = i->uid,
+		.cpus = i->cpus,
+		.max_wait_s = i->max_wait_s,
+		.length_s = class_length(i->time_limit_s),
+		.gpus = i->gpus,
+		.mem_mb = i->mem_mb,
+		.nice = i->nice };
+	im->who = (struct contender){ .ask = { i->gpus, i->cpus, i->mem_mb,
+		                              sched_user(
+		                                      core->sched, t->partition, i->gpus, i->uid) },
+		.partition = t->partition,
+		.account = sched_account(core->sched, i->account),
+		.qos = sched_qos(core->sched, i->qos),
+		.length = class_length_us(im->info.length_s,
+		        t->partition == CONF_NONE ? NULL : &core->conf->partitions[t->partition]) };
+	im->path = gates_path(core->gates, im->who.account, i->uid, im->who.qos, im->who.partition);
+	im->who.path = im->path;
+	im->who.key = sched_key(core->sched, &im->who, assoc, &im->info, id, submit_time);
+	assoc_drop(core->accounts, assoc);
+}
+
+void imagined_clear(struct core *core, struct imagined *im)
+{
+	gate_path_free(core->gates, im->path);
+}

@@ -1,0 +1,748 @@
+/* view.c - how listings read the core: values by copy, in slices */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/mailwish.h"
+#include "common/reason.h"
+#include "common/units.h"
+#include "ctld/core/explain/explain.h"
+#include "ctld/core/jobs/depends.h"
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+/* 0: none. */
+static const enum reason ended_reasons[JOB_STATE_COUNT] = {
+	[JOB_FAILED] = REASON_EXIT_CODE,
+	[JOB_TIMEOUT] = REASON_TIME_LIMIT,
+	[JOB_NODE_FAIL] = REASON_NODE_DOWN,
+	[JOB_OUT_OF_MEMORY] = REASON_OUT_OF_MEMORY,
+	[JOB_PREEMPTED] = REASON_PREEMPTED,
+	[JOB_DEADLINE] = REASON_DEADLINE,
+};
+
+static uint64_t run_elapsed_s(const struct run *run, struct clocks now)
+{
+	return run_worked_us(run, now) / (uint64_t)USEC_PER_S;
+}
+
+static uint64_t run_suspended_s(const struct run *run, struct clocks now)
+{
+	const struct run_past *past = run_past(run);
+	usec_t since = past->suspend_time ? now.wall - past->suspend_time : 0;
+
+	return (past->suspended_us + (uint64_t)(since < 0 ? 0 : since)) / (uint64_t)USEC_PER_S;
+}
+
+/* How the run ended by which the job is judged; of several, which one it was. */
+static void say_ended(const struct run *run, struct job_view *v)
+{
+	const struct run_info *i = run_info(run);
+	const struct run_past *past = run_past(run);
+	char which[120] = "", how[40] = "";
+
+	if (end_is_launch(i->end_cause))
+		v->reason = reason_word(REASON_LAUNCH_FAILURE);
+	if (i->end_cause == END_SIGNATURE)
+		v->reason = reason_word(REASON_SIGNATURE_REFUSED);
+	if (i->end_cause == END_GPU_MEMORY)
+		v->reason = reason_word(REASON_GPU_MEMORY);
+	if (i->end_cause == END_RECLAIM && i->end_wanted == END_NONE)
+		v->reason = reason_word(REASON_GPU_BURST);
+	if (i->end_cause == END_IDLE)
+		v->reason = reason_word(REASON_IDLE);
+	if (i->end_cause == END_SPOOL)
+		v->reason = reason_word(REASON_SPOOL);
+	if (i->nodes > 1 && !run_ended_well(run)) {
+		snprintf(which, sizeof(which), "rank %u on %.64s: ", i->id.rank, i->node);
+		if (i->end_cause <= END_EXIT && past->exit_signal)
+			snprintf(how, sizeof(how), "ended with signal %u", past->exit_signal);
+		else if (i->end_cause <= END_EXIT && past->exit_code)
+			snprintf(how, sizeof(how), "ended with exit code %u", past->exit_code);
+	}
+	snprintf(v->reason_text, sizeof(v->reason_text), "%s%s%s%.80s", which, how,
+	        *how && *past->detail ? ", " : "", past->detail);
+}
+
+static void say_unknown(const struct run *run, struct job_view *v)
+{
+	const struct node *node = run_link_of(run)->node;
+
+	if (!node || run_over(run) || node_link_of(node)->hearing == NODE_HEARD)
+		return;
+	v->reason = reason_word(REASON_NODE_UNKNOWN);
+	snprintf(v->reason_text, sizeof(v->reason_text),
+	        "node %.80s is not heard of: nothing is known", run_info(run)->node);
+}
+
+/* Memory of a GPU was borrowed, and is needed: who waits for whom, and how long at most. */
+static void say_burst(
+        const struct core *core, const struct run *run, struct clocks now, struct job_view *v)
+{
+	const struct run_used *used = run_used(run);
+	const struct job *job = run_link_of(run)->job, *other;
+	usec_t left = used->burst_time - now.wall;
+	char label[JOB_LABEL + 4] = "another job", time[UNITS_TEXT];
+
+	if (!used->burst_job || run_over(run) || !job)
+		return;
+	other = jobs_find(core->jobs, used->burst_job);
+	if (!core->conf->roles.private_jobs ||
+	        (other && job_info(other)->uid == job_info(job)->uid))
+		snprintf(label, sizeof(label), "job %llu", (unsigned long long)used->burst_job);
+	duration_format(time, left > 0 ? (uint64_t)((left + USEC_PER_S - 1) / USEC_PER_S) : 0);
+	v->reason = reason_word(REASON_GPU_BURST);
+	snprintf(v->reason_text, sizeof(v->reason_text),
+	        run_info(run)->state == RUN_RUNNING
+	                ? "%s needs what it has borrowed of a GPU: give back within %s"
+	                : "%s has borrowed what it needs of a GPU: ended or given back within %s",
+	        label, time);
+}
+
+static void view_runs(
+        const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
+{
+	const struct run *first = job_run(job), *run;
+
+	v->gpu_type = run_info(first)->gpu_type;
+	v->gpu_set = run_info(first)->gpus;
+	v->checkpoint_time = attempt_checkpoint_time(job);
+	if (v->ended)
+		say_ended(attempt_decisive(job), v);
+	for (run = first; run; run = run_next_rank(run)) {
+		uint64_t elapsed = run_elapsed_s(run, now);
+
+		v->gpus_held += (uint32_t)__builtin_popcountll(run_info(run)->gpus);
+		if (elapsed > v->elapsed_s)
+			v->elapsed_s = elapsed;
+		if (run_suspended_s(run, now) > v->suspended_s)
+			v->suspended_s = run_suspended_s(run, now);
+		if (!*v->progress && run_progress(run))
+			v->progress = run_progress(run);
+		say_burst(core, run, now, v);
+		say_unknown(run, v);
+	}
+}
+
+static void view_gpus(const struct job_info *i, struct job_view *v)
+{
+	uint32_t a;
+
+	v->n_gpus = i->gpus->n;
+	for (a = 0; a < i->gpus->n; a++) {
+		v->gpus[a].type = i->gpus->v[a].type;
+		v->gpus[a].count = i->gpus->v[a].count;
+	}
+}
+
+double job_cost_max(const struct core *core, const struct job_info *i)
+{
+	const struct request *r = i->gpus;
+	uint32_t type = r->n ? r->v[0].number : TYPE_NONE, t;
+	double price = 0, sum;
+	struct share share;
+
+	if (!i->time_limit_s)
+		return -1;
+	for (t = 0; r->n && t < core->conf->n_gpu_types; t++) {
+		double of_one = core->conf->gpu_types[t].price;
+
+		ledger_share_of(core->ledger, r, (uint16_t)t, &share);
+		if (share.charge)
+			of_one *= (double)share.charge / CARD_MILLI;
+		if ((type == TYPE_ANY || type == t) && of_one > price)
+			price = of_one;
+	}
+	sum = price * (r->n ? request_all_gpus(r, 0, r->nodes_max) : 0);
+	sum += core->conf->prices.cpu * i->cpus * r->nodes_max;
+	sum += core->conf->prices.mem_gb * (double)i->mem_mb / 1024 * r->nodes_max;
+	return sum * qos_factor(core, i->qos) * i->time_limit_s / 3600;
+}
+
+static void view_waiting(const struct core *core, const struct job *job, struct job_view *v)
+{
+	struct class *class = job_link_of(job)->class;
+	struct factors factors;
+	struct prio_parts parts;
+	const struct plan_entry *entry;
+	uint32_t of;
+
+	sched_priority(core->sched, job, &factors, &parts);
+	v->priority = parts.total;
+	v->n_blockers = *v->reason != '\0';
+	if (!class)
+		return;
+	sched_position(core->sched, class, &v->order, &of);
+	if (class_head(class) != job)
+		return;
+	if (class_link(class)->n_blockers > 1)
+		v->n_blockers = class_link(class)->n_blockers;
+	v->position = v->order;
+	v->position_of = of;
+	entry = class_link(class)->entry;
+	if (!entry)
+		return;
+	if (entry->start < PLAN_FAR)
+		v->planned_start = core->now.wall + (entry->start - core->now.mono);
+	hostlist_of(core, &entry->places, v->planned_nodes, sizeof(v->planned_nodes));
+}
+
+static void view_array(const struct job *job, struct job_view *v)
+{
+	const struct array *a = job_array(job);
+
+	if (!a)
+		return;
+	v->at_once = a->at_once;
+	v->tasks_running = a->running;
+	v->tasks_ended = a->ended;
+	v->tasks_failed = a->failed;
+}
+
+/* Who, where and in which state: by what jobs are chosen. */
+static void view_brief(const struct job *job, struct job_view *v)
+{
+	const struct job_info *i = job_info(job);
+	const struct run *first = job_run(job), *run;
+
+	*v = (struct job_view){
+		.id = i->id,
+		.ref = job_ref(job),
+		.array = i->array,
+		.tasks = "",
+		.set = job_tasks(job),
+		.several = job_tasks(job),
+		.task_count = job_weight(job),
+		.uid = i->uid,
+		.name = i->name,
+		.user = i->user,
+		.account = i->account,
+		.partition = i->partition,
+		.qos = i->qos,
+		.state = job_state_name(i->state),
+		.state_code = job_state_code(i->state),
+		.ended = job_state_ended(i->state),
+		.node = "",
+		.nodes = "",
+		.gpu_type = "",
+	};
+	if (!v->several)
+		v->tasks = job_tasks_text(job);
+	if (job_link_of(job)->array)
+		v->ref = job_ref_of(i->id, JOB_PART_WAITS);
+	if (i->state == JOB_PENDING || !first)
+		return;
+	v->node = run_info(first)->node;
+	v->nodes = attempt_nodes(first);
+	for (run = first; run; run = run_next_rank(run))
+		v->n_nodes++;
+}
+
+/* What was asked for, and what is durable of the rest. */
+static void view_asked(const struct core *core, const struct job *job, struct job_view *v)
+{
+	const struct job_info *i = job_info(job);
+
+	v->gid = i->gid;
+	v->reason = "";
+	v->cpus = i->cpus;
+	v->time_limit_s = i->time_limit_s;
+	v->mem_mb = i->mem_mb;
+	v->submit_time = i->submit_time;
+	v->start_time = i->start_time;
+	v->end_time = i->end_time;
+	/* An array's own record keeps the highest, for its end. */
+	v->exit_code = i->state == JOB_PENDING ? 0 : i->exit_code;
+	v->exit_signal = i->state == JOB_PENDING ? 0 : i->exit_signal;
+	v->attempt = i->attempt;
+	v->max_attempts = i->max_attempts;
+	v->warn_signal = i->warn_signal;
+	v->warn_before_s = i->warn_before_s;
+	v->nice = i->nice;
+	v->labels = i->labels->v;
+	v->n_labels = i->labels->n;
+	v->cwd = i->cwd;
+	v->output = i->output;
+	v->error = i->error;
+	v->submit_host = i->submit_host;
+	v->comment = i->comment;
+	v->requeue = i->requeue;
+	v->first_planned = i->planned_start;
+	v->max_wait_s = i->max_wait_s;
+	v->nodes_min = i->gpus->nodes_min;
+	v->nodes_max = i->gpus->nodes_max;
+	v->gpus_per_node = i->gpus->per_node;
+	v->exclusive = i->gpus->exclusive;
+	v->cost_max = job_cost_max(core, i);
+	v->gpu_mem_min_mb = i->gpus->gpu_mem_min_mb;
+	v->gpu_link = i->gpus->link;
+	v->gpu_mem_mb = i->gpus->share.mem_mb;
+	v->gpu_mem_burst_mb = i->gpus->gpu_mem_burst_mb;
+	v->gpu_share_milli = i->gpus->share.milli;
+	v->constraint = i->gpus->constraint;
+	v->prefer = i->gpus->prefer;
+	v->nodelist = i->gpus->nodelist;
+	v->exclude = i->gpus->exclude;
+	v->licences = request_licences(i->gpus);
+	v->progress = "";
+	v->begin_time = i->begin_time;
+	v->deadline = i->deadline;
+	v->remark = i->remark;
+	v->mail_user = i->mail_user;
+	v->mail_types = i->mail_types & MAIL_ALL_BITS;
+	v->requeue_on = i->requeue_on;
+	v->requeue_delay_s = i->requeue_delay_s;
+}
+
+static void view(
+        const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
+{
+	const struct job_info *i = job_info(job);
+	const struct run *run = job_run(job);
+
+	view_brief(job, v);
+	v->tasks = job_tasks_text(job);
+	view_asked(core, job, v);
+	depends_say(job, v->dependency, sizeof(v->dependency));
+	view_gpus(i, v);
+	view_array(job, v);
+	if (i->state == JOB_PENDING) {
+		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));
+		view_waiting(core, job, v);
+		return;
+	}
+	if (v->ended && ended_reasons[i->state])
+		v->reason = reason_word(ended_reasons[i->state]);
+	if (run)
+		view_runs(core, job, now, v);
+}
+
+const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before)
+{
+	uint32_t part = job_ref_part(ref);
+	const struct job *job =
+	        jobs_find(core->jobs, part == JOB_PART_WAITS ? job_ref_id(ref) : ref);
+
+	*before = 0;
+	if (job || !part || part >= JOB_PART_RANGES)
+		return job;
+	job = jobs_stands_in(core->jobs, job_ref_id(ref), part - 1);
+	if (job)
+		*before = taskset_before(job_tasks(job), part - 1);
+	return job;
+}
+
+static const struct job *next_job(const struct core *core, uint64_t after)
+{
+	const struct job *job;
+
+	if (job_ref_part(after) == JOB_PART_WAITS)
+		after = job_ref_id(after);
+	job = jobs_next(core->jobs, after);
+	/* An array of which every task has a record is shown by those. */
+	while (job && !job_weight(job))
+		job = jobs_next(core->jobs, job_ref(job));
+	return job;
+}
+
+bool core_job_next(const struct core *core, uint64_t after, struct clocks now, struct job_view *v)
+{
+	const struct job *job = next_job(core, after);
+
+	if (job)
+		view(core, job, now, v);
+	return job;
+}
+
+bool core_job_next_brief(const struct core *core, uint64_t after, struct job_view *v)
+{
+	const struct job *job = next_job(core, after);
+
+	if (job)
+		view_brief(job, v);
+	return job;
+}
+
+bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *v)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
+
+	if (job)
+		view(core, job, now, v);
+	return job;
+}
+
+bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *v)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
+
+	if (job)
+		view_brief(job, v);
+	return job;
+}
+
+const char *core_job_user(const struct core *core, uint64_t ref)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
+
+	return job ? job_info(job)->user : "";
+}
+
+uint64_t core_task_ref(uint64_t id, uint32_t task)
+{
+	return job_ref_of(id, (uint64_t)task + 1);
+}
+
+uint64_t core_run_ref(const struct core *core, struct run_id id)
+{
+	const struct job *job = jobs_of_run(core->jobs, id);
+
+	return job ? job_ref(job) : id.job;
+}
+
+bool core_job_prio(const struct core *core, uint64_t ref, struct clocks now, struct prio_view *v)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
+	struct factors f;
+	struct prio_parts p;
+
+	(void)now;
+	if (!job || job_info(job)->state != JOB_PENDING)
+		return false;
+	sched_priority(core->sched, job, &f, &p);
+	*v = (struct prio_view){
+		.factor = { f.age, f.fair_share, f.size, f.partition, f.qos, f.wait },
+		.points = { p.age, p.fair_share, p.size, p.partition, p.qos, p.wait, p.nice,
+		        p.total },
+	};
+	return true;
+}
+
+bool core_share_next(const struct core *core, size_t *cursor, struct share_view *v)
+{
+	/* Who came since the last ranking belongs in the tree too. */
+	if (!*cursor && accounts_stale(core->accounts))
+		accounts_rank(core->accounts, core->now);
+	return accounts_next(core->accounts, cursor, v);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static uint64_t nominal_mb(const struct conf *conf, const char *type)
+{
+	size_t t;
+
+	for (t = 0; t < conf->n_gpu_types; t++) {
+		if (!strcmp(conf->gpu_types[t].name, type))
+			return conf->gpu_types[t].mem_mb;
+	}
+	return 0;
+}
+
+static bool held_by_mps(const struct core *core, const struct run *run)
+{
+	const struct node *node = run_link_of(run)->node;
+	uint32_t index = node ? node_link_of(node)->index : NODE_LEFT;
+
+	return run_share(run)->charge && index != NODE_LEFT &&
+	       core->conf->nodes[index].share == CONF_SHARE_MPS;
+}
+
+/* By the prices of when it was booked. */
+static uint64_t attempt_cost_hour_u(const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+	uint64_t sum = 0;
+
+	for (const struct run *r = job ? job_run(job) : NULL; r; r = run_next_rank(r))
+		if (run_info(r)->id.attempt == run_info(run)->id.attempt && run_link_of(r)->node)
+			sum += run_link_of(r)->rate_u;
+	return sum;
+}
+
+static void view_run(
+        const struct core *core, const struct run *run, struct clocks now, struct run_view *v)
+{
+	const struct job *job = run_link_of(run)->job;
+	const struct run_info *i = run_info(run);
+	const struct run_past *past = run_past(run);
+	uint32_t p = CONF_NONE;
+
+	if (job)
+		p = job_partition(core, job);
+	*v = (struct run_view){
+		.id = i->id,
+		.node = i->node,
+		.state = past->suspend_time ? job_state_name(JOB_SUSPENDED)
+		                            : run_state_name(i->state),
+		.gpu_type = i->gpu_type,
+		.incarnation = i->incarnation,
+		.nodes = attempt_nodes(run),
+		.n_nodes = i->nodes,
+		.gpus = i->gpus,
+		.share = *run_share(run),
+		.share_mps = held_by_mps(core, run),
+		.share_burst_mb = job ? job_info(job)->gpus->gpu_mem_burst_mb : 0,
+		.comes_again = job && job_again_when_reclaimed(core, job) &&
+		               job_starts(job) + 1 < job_info(job)->max_attempts,
+		.unnamed = core->conf->roles.private_jobs,
+		.gpu_uuids = run_link_of(run)->node ? node_info(run_link_of(run)->node)->gpus : "",
+		.cpus = i->cpus,
+		.grace_s =
+		        p == CONF_NONE ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s,
+		.uid = i->uid,
+		.mem_mb = i->mem_mb,
+		.epoch = i->epoch,
+		.gpu_mem_mb = nominal_mb(core->conf, i->gpu_type),
+		.cost_hour_u = attempt_cost_hour_u(run),
+		.order_time = i->order_time,
+		.start_time = i->start_time,
+		.end_time = past->end_time,
+		.elapsed_s = run_elapsed_s(run, now),
+		.exit_code = past->exit_code,
+		.exit_signal = past->exit_signal,
+		.cause = i->end_cause,
+		.detail = past->detail,
+		.used = run_used(run),
+	};
+}
+
+bool core_run_view(const struct core *core, struct run_id id, struct clocks now, struct run_view *v)
+{
+	const struct run *run = runs_find(core->runs, id);
+
+	if (run)
+		view_run(core, run, now, v);
+	return run;
+}
+
+bool core_job_run_next(const struct core *core, uint64_t ref, uint32_t *rank, struct clocks now,
+        struct run_view *v)
+{
+	const struct job *job = jobs_find(core->jobs, ref);
+	const struct run *run = job ? job_run(job) : NULL;
+
+	while (run && run_info(run)->id.rank < *rank)
+		run = run_next_rank(run);
+	if (!run)
+		return false;
+	view_run(core, run, now, v);
+	*rank = run_info(run)->id.rank + 1;
+	return true;
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+static uint32_t bits(uint64_t mask)
+{
+	return (uint32_t)__builtin_popcountll(mask);
+}
+
+/* Somebody could have a part of one of its GPUs of that type, or all of it. */
+static bool gpus_left(const struct core *core, uint32_t n, uint16_t type)
+{
+	static const struct share_wish least[] = { { .mem_mb = 1 }, { .milli = 1 } };
+
+	return ledger_gpus_free(core->ledger, n, type) ||
+	       ledger_gpus_for(core->ledger, n, type, &least[0]) ||
+	       ledger_gpus_for(core->ledger, n, type, &least[1]);
+}
+
+static const char *node_state(const struct core *core, const struct node *node)
+{
+	const struct node_info *i = node_info(node);
+	const struct node_link *l = node_link_of(node);
+	const struct conf_node *conf = &core->conf->nodes[l->index];
+	bool gpus = false, left = false;
+	size_t g;
+
+	if (i->down)
+		return "down";
+	if (l->hearing == NODE_UNHEARD || l->hearing == NODE_UNKNOWN)
+		return "unknown";
+	if (*l->invalid)
+		return "invalid";
+	if (i->drain || *l->unwell)
+		return l->n_runs ? "draining" : "drained";
+	if (!l->n_runs)
+		return "idle";
+	for (g = 0; g < conf->n_gpus; g++) {
+		gpus |= ledger_gpus_of(core->ledger, l->index, conf->gpus[g].type) != 0;
+		left |= gpus_left(core, l->index, conf->gpus[g].type);
+	}
+	if (gpus ? !left : !ledger_cpus_free(core->ledger, l->index))
+		return "allocated";
+	return "mixed";
+}
+
+static const char *node_reason(const struct node *node)
+{
+	const struct node_info *i = node_info(node);
+	const struct node_link *l = node_link_of(node);
+
+	if (i->drain || i->down)
+		return i->reason;
+	if (l->off)
+		return "off: what ran here was given up";
+	if (l->hearing == NODE_UNKNOWN && l->fence == FENCE_ASKED)
+		return "not heard of; being fenced";
+	if (l->hearing == NODE_UNKNOWN)
+		return "not heard of";
+	if (*l->invalid)
+		return l->invalid;
+	if (*l->unwell)
+		return l->unwell;
+	if (*l->gpu_note && !l->n_strays)
+		return l->gpu_note;
+	return l->n_strays ? "a run here is of no job that is known: it holds what it has" : "";
+}
+
+/* Add what runs share of that type on a node. */
+static void add_shared(const struct core *core, uint32_t n, uint16_t type, struct gpu_shared *sum)
+{
+	uint64_t left = ledger_gpus_shared(core->ledger, n) & ledger_gpus_of(core->ledger, n, type);
+
+	for (; left; left &= left - 1) {
+		const struct card *card =
+		        ledger_card(core->ledger, n, (uint32_t)__builtin_ctzll(left));
+		uint64_t spare = card->mem_mb > card->mem_used ? card->mem_mb - card->mem_used : 0;
+
+		sum->gpus++;
+		sum->mem_mb += card->mem_mb;
+		sum->granted_mem_mb += card->mem_used;
+		sum->granted_milli += card->milli_used;
+		if (spare <= sum->largest_mem_mb || !ledger_accepts(core->ledger, n))
+			continue;
+		sum->largest_mem_mb = spare;
+		sum->largest_node = core->conf->nodes[n].name;
+	}
+}
+
+static void view_node_gpus(const struct core *core, uint32_t n, struct node_view *v)
+{
+	const struct conf_node *conf = &core->conf->nodes[n];
+	size_t g, k;
+
+	for (g = 0; g < conf->n_gpus && v->n_gpus < NODE_VIEW_GPUS; g++) {
+		uint64_t all = ledger_gpus_of(core->ledger, n, conf->gpus[g].type);
+		struct gpu_use *use = &v->gpus[v->n_gpus];
+
+		use->type = core->conf->gpu_types[conf->gpus[g].type].name;
+		for (k = 0; k < v->n_gpus && strcmp(v->gpus[k].type, use->type); k++)
+			;
+		if (k < v->n_gpus)
+			continue;
+		use->total = bits(all);
+		use->free = bits(ledger_gpus_free(core->ledger, n, conf->gpus[g].type));
+		use->largest = ledger_accepts(core->ledger, n) ? use->free : 0;
+		use->largest_node = use->largest ? v->name : "";
+		use->shared.largest_node = "";
+		add_shared(core, n, conf->gpus[g].type, &use->shared);
+		v->n_gpus++;
+	}
+}
+
+bool core_node_view(const struct core *core, uint32_t n, struct clocks now, struct node_view *v)
+{
+	const struct node *node = nodes_at(core->nodes, n);
+	const struct node_info *i;
+	const struct node_link *l;
+
+	(void)now;
+	if (!node)
+		return false;
+	i = node_info(node);
+	l = node_link_of(node);
+	*v = (struct node_view){
+		.name = i->name,
+		.state = node_state(core, node),
+		.reason = node_reason(node),
+		.last_heard = l->heard_wall,
+		.cpus = ledger_cpus(core->ledger, n),
+		.cpus_free = ledger_cpus_free(core->ledger, n),
+		.mem_mb = ledger_mem_mb(core->ledger, n),
+		.mem_free_mb = ledger_mem_free_mb(core->ledger, n),
+		.boot_id = i->boot_id,
+		.version = l->version,
+		.containment = l->containment,
+		.pretended = l->pretended,
+		.gpu_note = l->gpu_note,
+		.session = l->session,
+		.n_runs = l->n_runs,
+	};
+	if (i->drain || i->down) {
+		v->reason_uid = i->reason_uid;
+		v->reason_time = i->reason_time;
+	}
+	view_node_gpus(core, n, v);
+	return true;
+}
+
+size_t core_node_runs(const struct core *core, uint32_t n, struct run_id *runs, size_t max)
+{
+	const struct node *node = nodes_at(core->nodes, n);
+	const struct run *run;
+	size_t i = 0;
+
+	if (!node)
+		return 0;
+	for (run = node_link_of(node)->runs; run && i < max; run = run_link_of(run)->next_of_node)
+		runs[i++] = run_info(run)->id;
+	return node_link_of(node)->n_runs;
+}
+
+/* --- partitions ------------------------------------------------------------------------------ */
+
+static void count_nodes(
+        const struct core *core, const struct conf_partition *conf, struct partition_view *v)
+{
+	size_t i;
+
+	for (i = 0; i < conf->n_nodes; i++) {
+		const struct node *node = nodes_at(core->nodes, conf->nodes[i]);
+
+		if (node_accepts(node))
+			v->nodes_ok++;
+		else if (node_link_of(node)->hearing == NODE_HEARD && !node_info(node)->down &&
+		         (node_info(node)->drain || *node_link_of(node)->unwell))
+			v->nodes_drain++;
+		else
+			v->nodes_down++;
+	}
+}
+
+bool core_partition_view(const struct core *core, uint32_t p, struct partition_view *v)
+{
+	const struct conf_partition *conf;
+	const struct job_count *count;
+	size_t t, i;
+
+	if (p >= core->conf->n_partitions)
+		return false;
+	conf = &core->conf->partitions[p];
+	memset(v, 0, sizeof(*v));
+	v->conf = conf;
+	v->state = partition_state_name(partition_state(core->partitions, p));
+	count = jobs_count_of(core->jobs, conf->name);
+	v->jobs_pending = count ? count->pending : 0;
+	v->jobs_running = count ? count->running : 0;
+	count_nodes(core, conf, v);
+	for (t = 0; t < core->conf->n_gpu_types && v->n_gpus < PARTITION_VIEW_GPUS; t++) {
+		struct gpu_use *use = &v->gpus[v->n_gpus];
+		uint32_t where;
+
+		if (!ledger_set_gpus(core->ledger, ledger_set_of(core->ledger, p), (uint16_t)t,
+		            &use->total, &use->free, &use->largest, &where))
+			continue;
+		use->type = core->conf->gpu_types[t].name;
+		use->largest_node = use->largest ? core->conf->nodes[where].name : "";
+		use->shared.largest_node = "";
+		for (i = 0; i < conf->n_nodes; i++)
+			add_shared(core, conf->nodes[i], (uint16_t)t, &use->shared);
+		v->n_gpus++;
+	}
+	return true;
+}

@@ -1,0 +1,383 @@
+/* whatif.c - see whatif.h */
+#include "ctld/core/explain/whatif.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+#define PLAN_WORK 16384 /* nodes that are looked at for plans */
+
+/* A start that was tried. */
+struct start {
+	const struct gate_path *path;
+	struct need need;
+	struct plan_entry *entry; /* that it had planned; NULL */
+};
+
+struct trial {
+	struct whatif *w;
+	struct start starts[WHATIF_STARTS];
+	size_t n;
+	struct plan_entry *planned[WHATIF_PLANS]; /* that they would get */
+	size_t n_planned;
+	struct plan_entry *gone[WHATIF_PLANS]; /* that they would lose */
+	size_t n_gone;
+	size_t plans;    /* that may be made: each looks at all nodes */
+	uint32_t *taken; /* nodes of the starts; owned */
+	size_t n_taken;
+	bool woken[WHATIF_TRIES];
+	bool full;
+};
+
+void whatif_begin(struct whatif *w, struct core *core)
+{
+	memset(w, 0, sizeof(*w));
+	w->core = core;
+	ledger_mark(core->ledger);
+	plan_wonder(sched_scene(core->sched)->plan, true);
+}
+
+/* --- over ------------------------------------------------------------------------------------ */
+
+static void set_over(struct core *core, struct job *job, bool over)
+{
+	struct run *run;
+
+	for (run = job_link(job)->runs; run; run = run_link(run)->next_of_job) {
+		const struct node *node = run_link(run)->node;
+		struct place place;
+
+		if (!node || run_over(run))
+			continue;
+		run_imagine_over(run, over);
+		plan_node_changed(sched_scene(core->sched)->plan, node_link_of(node)->index);
+		if (!over)
+			continue; /* ledger_undo() books it again */
+		place = run_place(run);
+		ledger_release(core->ledger, &place);
+	}
+	job_imagine_over(core, job, over);
+}
+
+void whatif_over(struct whatif *w, struct job *job)
+{
+	size_t i;
+
+	for (i = 0; i < w->n_over; i++) {
+		if (w->over[i] == job)
+			return;
+	}
+	if (w->n_over == w->over_size) {
+		w->over_size = w->over_size ? 2 * w->over_size : 16;
+		w->over = xrealloc(w->over, w->over_size, sizeof(struct job *));
+	}
+	w->over[w->n_over++] = job;
+	set_over(w->core, job, true);
+}
+
+void whatif_lift(struct whatif *w, const struct gate_block *block)
+{
+	if (w->n_lifted == WHY_BLOCKERS)
+		return;
+	w->lifted[w->n_lifted++] = *block;
+	gates_lift(w->core->gates, block, true);
+}
+
+void whatif_aside(struct whatif *w, struct plan_entry *entry)
+{
+	w->aside = entry;
+	entry->idle = true;
+}
+
+void whatif_end(struct whatif *w)
+{
+	ledger_undo(w->core->ledger);
+	if (w->aside)
+		w->aside->idle = false;
+	while (w->n_lifted)
+		gates_lift(w->core->gates, &w->lifted[--w->n_lifted], false);
+	while (w->n_over)
+		set_over(w->core, w->over[--w->n_over], false);
+	free(w->over);
+	w->over = NULL;
+	plan_wonder(sched_scene(w->core->sched)->plan, false);
+}
+
+/* --- who goes first -------------------------------------------------------------------------- */
+
+static bool key_before(struct heap_key x, struct heap_key y)
+{
+	return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
+static int by_key(const void *x, const void *y)
+{
+	struct heap_key a = class_link(*(struct class *const *)x)->key,
+	                b = class_link(*(struct class *const *)y)->key;
+
+	return key_before(a, b) ? -1 : key_before(b, a);
+}
+
+/* All classes before a key, best first. Caller frees. */
+static struct class **classes_before(
+        const struct core *core, struct heap_key key, const struct class *but, size_t *n)
+{
+	struct class **v = xcalloc(sched_class_count(core->sched) + 1, sizeof(*v)), *class;
+	size_t cursor = 0;
+
+	*n = 0;
+	while ((class = sched_each_class(core->sched, &cursor))) {
+		if (class != but && key_before(class_link(class)->key, key))
+			v[(*n)++] = class;
+	}
+	qsort(v, *n, sizeof(struct class *), by_key);
+	return v;
+}
+
+size_t whatif_before(const struct whatif *w, const struct contender *who, const struct class *but)
+{
+	const struct class *class;
+	size_t cursor = 0, n = 0;
+
+	while ((class = sched_each_class(w->core->sched, &cursor)))
+		n += class != but && key_before(class_link_of(class)->key, who->key);
+	return n;
+}
+
+static void note_ahead(struct whatif *w, const struct class *class)
+{
+	if (w->n_ahead < WHATIF_NAMED)
+		w->ahead[w->n_ahead] = job_id(class_head(class));
+	w->n_ahead++;
+}
+
+/* Who has something planned, of those that would not start. */
+static void note_planned(struct whatif *w, const struct contender *who)
+{
+	const struct plan *plan = sched_scene(w->core->sched)->plan;
+	size_t i;
+
+	for (i = 0; i < plan_count(plan); i++) {
+		const struct plan_entry *e = plan_at(plan, i);
+
+		if (e->partition == who->partition && key_before(e->key, who->key))
+			note_ahead(w, e->owner);
+	}
+}
+
+static void set_aside(struct trial *t, struct plan_entry *entry)
+{
+	entry->idle = true;
+	t->gone[t->n_gone++] = entry;
+}
+
+/* Entries of a partition that count no more. */
+static size_t given_up(const struct trial *t, uint32_t partition)
+{
+	const struct plan_entry *aside = t->w->aside;
+	size_t n = aside && aside->partition == partition, i;
+
+	for (i = 0; i < t->n_gone; i++)
+		n += t->gone[i]->partition == partition;
+	return n;
+}
+
+/* Who does not start gets a planned start. */
+static void plan_class(struct trial *t, struct class *class, const struct contender *who)
+{
+	const struct scene *sc = sched_scene(t->w->core->sched);
+	uint32_t depth = sc->conf->partitions[who->partition].plan_depth;
+	const struct plan_entry *old = class_link(class)->entry;
+	struct plan_entry entry = { 0 };
+	struct plan_want want = { .ask = who->ask,
+		.set = ledger_set_of(sc->ledger, who->partition),
+		.partition = who->partition,
+		.length = who->length,
+		.key = who->key };
+
+	/* It has one already: entries move up only later, when all have had their chance. */
+	if ((old && !old->idle) || t->n_planned == t->plans ||
+	        plan_count_of(sc->plan, who->partition) >= depth + given_up(t, who->partition))
+		return;
+	if (decide_later(sc, who, &want, &entry)) {
+		struct plan_entry *e = plan_add(sc->plan, class, &want, &entry);
+
+		e->path = who->path;
+		decide_need_of(sc, &who->ask, &e->places, &e->need);
+		t->planned[t->n_planned++] = e;
+	}
+	places_free(&entry.places);
+}
+
+/* A new configuration makes all plans anew. */
+static void drop_plans(struct trial *t)
+{
+	const struct plan *plan = sched_scene(t->w->core->sched)->plan;
+	size_t i;
+
+	if (!t->w->n_lifted || plan_count(plan) > t->plans)
+		return;
+	for (i = 0; i < plan_count(plan); i++)
+		set_aside(t, plan_at(plan, i));
+}
+
+static bool part_fits(const struct core *core, const struct ask *ask, uint32_t node)
+{
+	uint32_t a;
+
+	for (a = 0; node != NODE_LEFT && a < decide_alternatives(ask); a++) {
+		if (ledger_fits_part(core->ledger, node, ask, a))
+			return true;
+	}
+	return false;
+}
+
+/* Would the scheduler look at the class again? Else it keeps what is planned for it, even if a
+ * limit holds it by now; and of what is given up, in the next pass, it gets nothing planned. Where
+ * jobs end there are more passes, and all have their chance. */
+static bool wakes(const struct whatif *w, struct class *class)
+{
+	struct ask ask = class_ask(class);
+	size_t i;
+
+	if (w->n_lifted) /* a new configuration: all are */
+		return true;
+	for (i = 0; w->aside && i < w->aside->places.n; i++) {
+		if (part_fits(w->core, &ask, w->aside->places.v[i].node))
+			return true;
+	}
+	for (i = 0; i < w->n_over; i++) {
+		const struct run *run = job_link(w->over[i])->runs;
+
+		for (; run; run = run_link_of(run)->next_of_job) {
+			const struct node *node = run_link_of(run)->node;
+
+			if (node && !run_over(run) &&
+			        part_fits(w->core, &ask, node_link_of(node)->index))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* It holds the places for its length: something may be planned for when it has ended. */
+static void take(struct trial *t, const struct places *places, const struct start *s, usec_t length)
+{
+	struct core *core = t->w->core;
+	const struct scene *sc = sched_scene(core->sched);
+	const struct held held = { .end = length >= PLAN_FAR ? PLAN_FAR : sc->now.mono + length,
+		.job = UINT64_MAX - t->n, /* another one than all that there are */
+		.lost_cause = true,
+		.partition = CONF_NONE,
+		.account = CONF_NONE,
+		.qos = CONF_NONE,
+		.path = s->path,
+		.need = &s->need };
+	size_t i;
+
+	t->taken = xrealloc(t->taken, t->n_taken + places->n, sizeof(*t->taken));
+	for (i = 0; i < places->n; i++) {
+		ledger_take(core->ledger, &places->v[i]);
+		held_imagine(core, &places->v[i], &held);
+		plan_node_changed(sc->plan, places->v[i].node);
+		t->taken[t->n_taken++] = places->v[i].node;
+	}
+}
+
+/* What was noted of these nodes meanwhile, and when they are free. */
+static void forget_taken(struct trial *t)
+{
+	struct core *core = t->w->core;
+
+	while (t->n_taken) {
+		uint32_t node = t->taken[--t->n_taken];
+
+		node_runs_changed(nodes_at(core->nodes, node));
+		plan_node_changed(sched_scene(core->sched)->plan, node);
+	}
+	free(t->taken);
+}
+
+/* Let up to so many jobs of a class start, one after another. */
+static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool woken)
+{
+	struct core *core = t->w->core;
+	const struct scene *sc = sched_scene(core->sched);
+	struct contender who = sched_contender(core->sched, class);
+	struct places places = { 0 };
+	struct decision d;
+	size_t n = t->n;
+
+	for (; jobs && decide(sc, &who, &places, &d) == VERDICT_START; jobs--) {
+		struct start *s = &t->starts[t->n];
+
+		if (t->n == WHATIF_STARTS) {
+			t->full = true;
+			break;
+		}
+		t->n++;
+		*s = (struct start){ who.path, d.need, class_link(class)->entry };
+		gates_take(core->gates, s->path, &s->need);
+		take(t, &places, s, who.length);
+		if (s->entry && s->entry->idle)
+			s->entry = NULL;
+		if (s->entry)
+			s->entry->idle = true;
+	}
+	if (t->n > n)
+		note_ahead(t->w, class);
+	if (!jobs || t->full)
+		return places_free(&places);
+	/* A gate that is narrower now takes its planned start away. */
+	if (woken && (d.verdict == VERDICT_BLOCKED || d.verdict == VERDICT_PLANNED))
+		plan_class(t, class, &who);
+	else if (woken && class_link(class)->entry && !class_link(class)->entry->idle &&
+	         t->n_gone < WHATIF_PLANS)
+		set_aside(t, class_link(class)->entry);
+	places_free(&places);
+}
+
+bool whatif_starts(
+        struct whatif *w, const struct contender *who, const struct class *class, uint32_t before)
+{
+	struct core *core = w->core;
+	struct trial *t = xcalloc(1, sizeof(*t));
+	struct places places = { 0 };
+	struct decision d;
+	struct class **v;
+	bool starts;
+	size_t n, i;
+
+	t->w = w;
+	t->plans = core->conf->n_nodes > PLAN_WORK / WHATIF_PLANS ? PLAN_WORK / core->conf->n_nodes
+	                                                          : WHATIF_PLANS;
+	ledger_mark(core->ledger);
+	drop_plans(t);
+	v = classes_before(core, who->key, class, &n);
+	for (i = 0; i < n && i < WHATIF_TRIES; i++)
+		t->woken[i] = (!class_link(v[i])->entry && !w->aside) || wakes(w, v[i]);
+	for (i = 0; i < n && i < WHATIF_TRIES && !t->full; i++)
+		try_class(t, v[i], (uint32_t)class_link(v[i])->tasks, t->woken[i]);
+	if (class && before)
+		try_class(t, (struct class *)(uintptr_t) class, before, true);
+	starts = n <= WHATIF_TRIES && !t->full &&
+	         decide(sched_scene(core->sched), who, &places, &d) == VERDICT_START;
+	if (!starts && !w->n_ahead)
+		note_planned(w, who);
+	while (t->n_planned)
+		plan_remove(sched_scene(core->sched)->plan, t->planned[--t->n_planned]);
+	while (t->n_gone)
+		t->gone[--t->n_gone]->idle = false;
+	ledger_undo(core->ledger);
+	forget_taken(t);
+	while (t->n--) {
+		gates_release(core->gates, t->starts[t->n].path, &t->starts[t->n].need);
+		if (t->starts[t->n].entry)
+			t->starts[t->n].entry->idle = false;
+	}
+	places_free(&places);
+	free(v);
+	free(t);
+	return starts;
+}

@@ -1,0 +1,227 @@
+/* intake.c - see intake.h */
+#include "ctld/core/intake/intake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "ctld/core/accounts/roles.h"
+#include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/conditions.h"
+#include "ctld/core/jobs/wishes.h"
+#include "ctld/core/records/budget.h"
+
+#define MAX_NAME      255
+#define MAX_PATH_TEXT 4096
+#define MAX_SIGNAL    64
+
+/* --- checks ---------------------------------------------------------------------------------- */
+
+static int hint_partitions(const struct conf *conf, struct error *err)
+{
+	char list[200] = "";
+	size_t used = 0;
+
+	for (size_t p = 0; p < conf->n_partitions && used < sizeof(list); p++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", p ? ", " : "",
+		        conf->partitions[p].name);
+	return error_hint(err, "partitions here: %s", list);
+}
+
+static int find_partition(
+        const struct core *core, const char *name, uint32_t *partition, struct error *err)
+{
+	char escaped[80];
+
+	if (!*name) {
+		*partition = core->conf->default_partition;
+		if (*partition == UINT32_MAX)
+			return error_set(err, ERR_NO_PARTITION,
+			        "no partition was given, and none is the default");
+		return 0;
+	}
+	*partition = sched_partition(core->sched, name);
+	if (*partition != CONF_NONE)
+		return 0;
+	text_escape(escaped, sizeof(escaped), name, strlen(name));
+	error_set(err, ERR_NO_PARTITION, "--partition=%s: there is no such partition", escaped);
+	return hint_partitions(core->conf, err);
+}
+
+int intake_signed_texts(
+        const char *name, const char *cwd, const char *output, const char *error, struct error *err)
+{
+	if (text_check("--job-name", name, MAX_NAME, err) < 0) {
+		err->code = ERR_JOB_SPEC;
+		return -1;
+	}
+	if (strlen(cwd) > MAX_PATH_TEXT || strlen(output) > MAX_PATH_TEXT ||
+	        strlen(error) > MAX_PATH_TEXT)
+		return error_set(err, ERR_JOB_SPEC, "a path of more than %d bytes", MAX_PATH_TEXT);
+	return 0;
+}
+
+static int check_texts(const struct submit_job *in, struct error *err)
+{
+	const struct {
+		const char *what, *text;
+		size_t max;
+	} texts[] = {
+		{ "--account", in->account, MAX_NAME },
+		{ "the submit host", in->submit_host, MAX_NAME },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (text_check(texts[i].what, texts[i].text, texts[i].max, err) < 0) {
+			err->code = ERR_JOB_SPEC;
+			return -1;
+		}
+	}
+	for (i = 0; i < in->n_labels; i++) {
+		if (text_check("--label", in->labels[i].key, MAX_NAME, err) < 0 ||
+		        text_check("--label", in->labels[i].value, MAX_PATH_TEXT, err) < 0) {
+			err->code = ERR_JOB_SPEC;
+			return -1;
+		}
+	}
+	return intake_signed_texts(in->name, in->cwd, in->output, in->error, err);
+}
+
+static int check_numbers(
+        const struct submit_job *in, const struct caller *caller, struct error *err)
+{
+	if (in->warn_signal > MAX_SIGNAL)
+		return error_set(err, ERR_JOB_SPEC, "--signal=%u: signals are 1 to %d",
+		        in->warn_signal, MAX_SIGNAL);
+	if (in->nice < -NICE_MAX || in->nice > NICE_MAX)
+		return error_set(err, ERR_JOB_SPEC, "--nice=%d: want -%d to %d", in->nice, NICE_MAX,
+		        NICE_MAX);
+	if (in->nice < 0 && !verb_permits(VERB_BOOST, standing(caller))) {
+		verb_refuse(VERB_BOOST, err);
+		return error_wrap(err, "--nice=%d", in->nice);
+	}
+	if (in->mem_mb > INT64_MAX)
+		return error_set(err, ERR_JOB_SPEC, "--mem: too much");
+	return 0;
+}
+
+/* --- taking in ------------------------------------------------------------------------------- */
+
+/* An update is of the tasks that the record has; a new array is all of them. */
+static int take_tasks(struct intake *t, struct error *err)
+{
+	if (t->updated) {
+		t->weight = t->weight ? t->weight : 1;
+		return 0;
+	}
+	t->weight = 1;
+	if (!*t->in->array)
+		return 0;
+	if (taskset_parse_array(t->in->array, &t->tasks, &t->at_once, err) < 0) {
+		err->code = ERR_JOB_SPEC;
+		return error_wrap(err, "--array");
+	}
+	t->weight = t->tasks.count;
+	return 0;
+}
+
+/* A check has been made: keep its mistake, and say whether there was none. */
+static bool passed(int rc, const struct error *mistake, struct error *all)
+{
+	if (rc < 0)
+		error_also(all, mistake);
+	return rc >= 0;
+}
+
+/* What stands in the job alone, and what it is to be charged to. True: account, QOS and partition
+ * are known, so that their limits can be asked for. */
+static bool fill_names(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *all)
+{
+	const struct submit_job *in = t->in;
+	struct error e;
+	bool account, partition;
+
+	passed(wishes_take(in, &t->info, &e), &e, all);
+	passed(check_numbers(in, caller, &e), &e, all);
+	passed(take_tasks(t, &e), &e, all);
+	partition = passed(find_partition(core, in->partition, &t->partition, &e), &e, all);
+	account = passed(admit_account(core, caller, t, &e), &e, all);
+	return account && passed(admit_qos(core, t, &e), &e, all) && partition &&
+	       passed(admit_partition(core, t, &e), &e, all) &&
+	       passed(admit_time(core, t, &e), &e, all);
+}
+
+/* All mistakes are named at once: each check whose ground has held is made. */
+int intake_fill(struct core *core, const struct caller *caller, struct intake *t, struct error *err)
+{
+	const struct submit_job *in = t->in;
+	struct job_info *i = &t->info;
+	struct error e, all = { .code = ERR_NONE };
+	struct ask ask;
+	bool names;
+
+	if (check_texts(in, err) < 0)
+		return -1;
+	names = fill_names(core, caller, t, &all);
+	i->gpus = requests_keep(core->requests, in, &e);
+	passed(i->gpus ? 0 : -1, &e, &all);
+	i->labels = labels_keep(core->labels, in->labels, in->n_labels, &e);
+	passed(i->labels ? 0 : -1, &e, &all);
+	passed(conditions_take(core, caller, t, &e), &e, &all);
+	if (names && i->gpus) {
+		admit_defaults(core, t);
+		ask = (struct ask){ .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
+		if (passed(never_fits(core, t->partition, &ask, &e), &e, &all))
+			passed(admit_limits(core, caller, t, &e), &e, &all);
+	}
+	if (all.code != ERR_NONE) {
+		if (err)
+			*err = all;
+		return -1;
+	}
+	i->uid = caller->uid;
+	i->partition = core->conf->partitions[t->partition].name;
+	admit_count(core, i, (int)t->weight);
+	t->counted = true;
+	return 0;
+}
+
+int intake_charge(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err)
+{
+	const struct submit_job *in = t->in;
+	const char *const texts[] = { in->account, in->partition, in->name, in->submit_host, in->cwd,
+		in->output, in->error, in->array, in->qos, in->remark, in->mail_user,
+		in->requeue_on };
+	size_t bytes = job_memory(&(struct job_size){ .texts = texts,
+	        .n_texts = sizeof(texts) / sizeof(*texts),
+	        .ranges = 2 * t->tasks.n,
+	        .labels = t->info.labels->text,
+	        .depends = t->depends });
+
+	if (budget_check(core->budget, caller->uid, BUDGET_MEMORY, bytes, err) < 0)
+		return -1;
+	budget_add(core->budget, caller->uid, BUDGET_MEMORY, (int64_t)bytes);
+	t->memory = bytes;
+	t->info.uid = caller->uid;
+	return 0;
+}
+
+void intake_clear(struct core *core, struct intake *t)
+{
+	budget_add(core->budget, t->info.uid, BUDGET_MEMORY, -(int64_t)t->memory);
+	t->memory = 0;
+	if (t->counted)
+		admit_count(core, &t->info, -(int)t->weight);
+	t->counted = false;
+	free(t->depends);
+	t->depends = NULL;
+	requests_drop(core->requests, t->info.gpus);
+	labels_drop(core->labels, t->info.labels);
+	taskset_clear(&t->tasks);
+	t->info.gpus = NULL;
+	t->info.labels = NULL;
+}

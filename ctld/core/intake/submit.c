@@ -1,0 +1,302 @@
+/* submit.c - EV_SUBMIT: take jobs, or say why not
+ *
+ * All of a submit or none of it: everything is checked before anything is made. A job whose (uid,
+ * nonce) is known is answered with the id it got then and not looked at again; so a repeat after a
+ * lost answer works even when the queue has filled up meanwhile.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/reason.h"
+#include "common/xalloc.h"
+#include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/imagine.h"
+#include "ctld/core/intake/admit.h"
+#include "ctld/core/intake/bulk.h"
+#include "ctld/core/intake/intake.h"
+#include "ctld/core/jobs/conditions.h"
+#include "ctld/core/jobs/depends.h"
+
+/* --- taking in ------------------------------------------------------------------------------- */
+
+void submit_fill(const struct core *core, const struct caller *caller, struct intake *t)
+{
+	const struct submit_job *in = t->in;
+	struct job_info *i = &t->info;
+
+	i->gid = in->gid;
+	i->user = caller->user;
+	i->max_wait_s = in->max_wait_s;
+	i->name = in->name;
+	i->submit_host = in->submit_host;
+	i->cwd = in->cwd;
+	i->output = in->output;
+	i->error = in->error;
+	i->array = in->array;
+	i->sign_time = in->sign_time;
+	i->submit_time = core->now.wall;
+	i->warn_signal = in->warn_signal;
+	i->warn_before_s = in->warn_before_s;
+	i->max_attempts = in->max_attempts ? in->max_attempts : 1;
+	i->nice = in->nice;
+	i->requeue = in->requeue;
+
+	i->hold = in->hold ? HOLD_USER : HOLD_NONE; /* whatever else the owner is */
+}
+
+void submit_joins(struct core *core, struct job *job)
+{
+	struct job *behind;
+
+	admit_asked(core, job);
+	namesakes_add(core->namesakes, job);
+	/* A bulk's may come before one that was the first of its name. */
+	behind = job_link(job)->name_after;
+	if (behind && job_link(behind)->depends)
+		job_consider(core, behind);
+	depends_attach(core, job);
+	if (job_signature_old(core, job))
+		job_expires(core, job);
+	job_consider(core, job);
+	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_id(job);
+}
+
+static void intake_commit(struct core *core, const struct caller *caller, struct intake *t)
+{
+	struct job_info *i = &t->info;
+	const char *remark = t->in->remark ? t->in->remark : "";
+	char text[640];
+	struct job *job;
+
+	submit_fill(core, caller, t);
+	i->id = meta_take_job(core->meta, core->now.mono);
+	i->nonce = nonces_add(
+	        core->nonces, caller->uid, t->in->nonce, t->in->spec_hash, i->id, core->now);
+	job = *t->in->array ? jobs_add_array(core->jobs, &t->info, &t->tasks, t->at_once)
+	                    : jobs_add(core->jobs, &t->info);
+	/* The job has them now, and counts. */
+	t->info.gpus = NULL;
+	t->info.labels = NULL;
+	t->counted = false;
+	submit_joins(core, job);
+	snprintf(text, sizeof(text), "%.255s%s%.380s", t->in->name, *remark ? ": " : "", remark);
+	audit_note(core, "job.submit", caller, t->info.id, "", text);
+}
+
+static int compare_nonces(const void *x, const void *y)
+{
+	const struct submit_job *const *a = x, *const *b = y;
+
+	return memcmp((*a)->nonce, (*b)->nonce, NONCE_BYTES);
+}
+
+static bool same_nonce_twice(const struct core_event *e)
+{
+	const struct submit_job **v = xcalloc(e->submit.n, sizeof(*v));
+	bool twice = false;
+	size_t i;
+
+	for (i = 0; i < e->submit.n; i++)
+		v[i] = &e->submit.jobs[i];
+	qsort(v, e->submit.n, sizeof(*v), compare_nonces);
+	for (i = 1; i < e->submit.n && !twice; i++)
+		twice = compare_nonces(&v[i - 1], &v[i]) == 0;
+	free(v);
+	return twice;
+}
+
+int submit_known(
+        const struct core *core, const struct caller *caller, struct intake *t, struct error *err)
+{
+	t->known = nonces_find(core->nonces, caller->uid, t->in->nonce);
+	if (!t->known)
+		return 0;
+	if (!t->known->job)
+		return error_set(err, ERR_BUSY, "a bulk with the same token is being accepted");
+	if (!nonce_is_of(t->known, t->in->spec_hash))
+		return error_set(err, ERR_TOKEN,
+		        "the token was used for job %llu, whose specification is another",
+		        (unsigned long long)t->known->job);
+	return 0;
+}
+
+bool core_knows_token(const struct core *core, uint32_t uid, const uint8_t *nonce)
+{
+	return nonces_find(core->nonces, uid, nonce);
+}
+
+/* Look up the nonces: which jobs are repeats? */
+static int find_known(struct core *core, const struct core_event *e, struct intake *v,
+        size_t *n_new, struct error *err)
+{
+	size_t i;
+
+	*n_new = 0;
+	for (i = 0; i < e->submit.n; i++) {
+		v[i].in = &e->submit.jobs[i];
+		if (submit_known(core, &e->caller, &v[i], err) < 0)
+			return -1;
+		*n_new += !v[i].known;
+	}
+	if (same_nonce_twice(e))
+		return error_set(err, ERR_JOB_SPEC, "two jobs of one submit have the same token");
+	return 0;
+}
+
+int submit_room(const struct core *core, size_t n_new, struct error *err)
+{
+	const struct conf_controller *c = &core->conf->controller;
+	size_t have = jobs_count(core->jobs);
+
+	if (!n_new)
+		return 0;
+	if (!core->disk_free_mb || core->disk_free_mb < c->min_free_mb)
+		return error_set(err, ERR_NO_SPACE,
+		        "the controller's disk is nearly full: %llu MiB would be left free, and "
+		        "controller.min_free keeps %llu",
+		        (unsigned long long)core->disk_free_mb, (unsigned long long)c->min_free_mb);
+	if (c->max_jobs && have + n_new > c->max_jobs)
+		return error_set(err, ERR_LIMIT_JOBS,
+		        "the controller holds %zu jobs; controller.max_jobs is %u", have,
+		        c->max_jobs);
+	return 0;
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static struct effect *answer(struct core *core, const struct core_event *e, const struct intake *v)
+{
+	uint64_t *ids = effects_alloc(core->effects, e->submit.n * sizeof(*ids));
+	bool *known = effects_alloc(core->effects, e->submit.n * sizeof(*known));
+	struct effect *fx;
+	size_t i;
+
+	for (i = 0; i < e->submit.n; i++) {
+		ids[i] = v[i].known ? v[i].known->job : v[i].info.id;
+		known[i] = v[i].known;
+	}
+	fx = effects_add(core->effects, EFFECT_SUBMITTED);
+	fx->reply = e->caller.reply;
+	fx->submitted.ids = ids;
+	fx->submitted.known = known;
+	fx->submitted.n = e->submit.n;
+	fx->submitted.gpu_type = "";
+	return fx;
+}
+
+/* Why the first job would not start now. */
+static const struct job_why *test_why(struct core *core, const struct intake *v,
+        const struct imagined *im, const struct decision *d)
+{
+	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
+	struct why_blocker condition;
+
+	memset(why, 0, sizeof(*why));
+	if (v->in->hold) {
+		why->blockers[why->n_blockers++].reason = reason_word(REASON_HELD_USER);
+	} else if (conditions_hold(core, v, &condition)) {
+		why->blockers[why->n_blockers++] = condition;
+	} else {
+		explain_contender(core, &im->who, NULL, 0, im->info.uid, why);
+		/* Who is held by a gate gets no plan. */
+		if (d->verdict == VERDICT_START || d->verdict == VERDICT_PLANNED ||
+		        d->verdict == VERDICT_BLOCKED)
+			explain_plan(core, &im->who, why);
+		if (d->verdict == VERDICT_PLANNED || d->verdict == VERDICT_BLOCKED)
+			explain_victims(core, &im->who, d, im->info.uid, why);
+	}
+	return why;
+}
+
+static void test_where(struct core *core, const struct places *places, struct effect *fx)
+{
+	struct test_place *v = effects_alloc(core->effects, places->n * sizeof(*v));
+	size_t i;
+
+	for (i = 0; i < places->n; i++)
+		v[i] = (struct test_place){ places->v[i].node, places->v[i].gpus };
+	fx->submitted.would_start_now = true;
+	fx->submitted.places = v;
+	fx->submitted.n_places = places->n;
+	if (places->v[0].gpus)
+		fx->submitted.gpu_type =
+		        effects_text(core->effects, core->conf->gpu_types[places->type].name);
+}
+
+/* Would the first job start now? Asked of the scheduler itself; nothing is changed. */
+static void answer_test(struct core *core, const struct core_event *e, struct intake *v)
+{
+	struct effect *fx = answer(core, e, v);
+	struct places places = { 0 };
+	struct imagined im;
+	struct decision d;
+	struct why_blocker condition;
+	enum verdict verdict;
+
+	fx->submitted.test_only = true;
+	if (!v->info.gpus)
+		return;
+	v->info.uid = e->caller.uid;
+	v->info.nice = v->in->nice;
+	v->info.account = v->info.account ? v->info.account : v->in->account;
+	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
+	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
+	verdict = decide(sched_scene(core->sched), &im.who, &places, &d);
+	if (verdict == VERDICT_START && !v->in->hold && !conditions_hold(core, v, &condition) &&
+	        !sched_busy_before(core->sched, im.who.key)) {
+		test_where(core, &places, fx);
+		fx->submitted.cost_max = explain_cost(core, &v->info, &places);
+	} else {
+		fx->submitted.why = test_why(core, v, &im, &d);
+		fx->submitted.cost_max = job_cost_max(core, &v->info);
+	}
+	places_free(&places);
+	imagined_clear(core, &im);
+}
+
+static int submit(
+        struct core *core, const struct core_event *e, struct intake *v, struct error *err)
+{
+	size_t i, n_new;
+
+	if (core->suspended)
+		return error_set(err, ERR_EPOCH, "%s", core->suspended);
+	if (!e->submit.n || e->submit.n > SUBMIT_JOBS_MAX)
+		return error_set(err, ERR_JOB_SPEC, "a submit of %zu jobs; 1 to %d are possible",
+		        e->submit.n, SUBMIT_JOBS_MAX);
+	if (find_known(core, e, v, &n_new, err) < 0 ||
+	        submit_room(core, n_new + bulk_count(core), err) < 0)
+		return -1;
+	for (i = 0; i < e->submit.n; i++) {
+		if (v[i].known)
+			continue;
+		if (intake_fill(core, &e->caller, &v[i], err) < 0 ||
+		        intake_charge(core, &e->caller, &v[i], err) < 0)
+			return e->submit.n > 1 ? error_wrap(err, "job %zu of the submit", i + 1)
+			                       : -1;
+	}
+	return 0;
+}
+
+void submit_apply(struct core *core, const struct core_event *e)
+{
+	struct intake *v = xcalloc(e->submit.n, sizeof(*v));
+	struct error err = { 0 };
+	size_t i;
+
+	if (submit(core, e, v, &err) < 0) {
+		effects_reply(core->effects, e->caller.reply, &err);
+	} else if (e->submit.test_only) {
+		answer_test(core, e, v);
+	} else {
+		for (i = 0; i < e->submit.n; i++) {
+			if (!v[i].known)
+				intake_commit(core, &e->caller, &v[i]);
+		}
+		answer(core, e, v);
+	}
+	for (i = 0; i < e->submit.n; i++)
+		intake_clear(core, &v[i]);
+	free(v);
+}

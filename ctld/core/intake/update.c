@@ -1,0 +1,337 @@
+/* update.c - JOB_UPDATE: other demands of a job that waits
+ *
+ * What the job asks for now, with the changes laid over it, goes through the checks of a submit
+ * (intake.h): an update is refused exactly where that submit would be, and then nothing of it is
+ * done. What its owner signed is no demand: that he changes himself (respec.h).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/mailwish.h"
+#include "common/units.h"
+#include "ctld/core/intake/admit.h"
+#include "ctld/core/intake/changes.h"
+#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/wishes.h"
+
+#define MEMBER(bit, member)                                           \
+	{                                                             \
+		bit, offsetof(struct submit_job, member),             \
+		        sizeof(((struct submit_job *)(NULL))->member) \
+	}
+
+/* What of a change goes where; a field may have several members. */
+static const struct {
+	uint64_t field;
+	size_t offset, size;
+} members[] = {
+	MEMBER(UPDATE_PARTITION, partition),
+	MEMBER(UPDATE_ACCOUNT, account),
+	MEMBER(UPDATE_GPUS, gpus),
+	MEMBER(UPDATE_GPUS, n_gpus),
+	MEMBER(UPDATE_GPUS, gpus_per_node),
+	MEMBER(UPDATE_GPU_MEM_MIN, gpu_mem_min_mb),
+	MEMBER(UPDATE_GPU_LINK, gpu_link),
+	MEMBER(UPDATE_GPU_MEM, gpu_mem_mb),
+	MEMBER(UPDATE_GPU_SHARE, gpu_share_milli),
+	MEMBER(UPDATE_GPU_MEM_BURST, gpu_mem_burst_mb),
+	MEMBER(UPDATE_NODES, nodes_min),
+	MEMBER(UPDATE_NODES, nodes_max),
+	MEMBER(UPDATE_CPUS, cpus),
+	MEMBER(UPDATE_MEM, mem_mb),
+	MEMBER(UPDATE_TIME, time_limit_s),
+	MEMBER(UPDATE_NICE, nice),
+	MEMBER(UPDATE_CONSTRAINT, constraint),
+	MEMBER(UPDATE_PREFER, prefer),
+	MEMBER(UPDATE_NODELIST, nodelist),
+	MEMBER(UPDATE_EXCLUDE, exclude),
+	MEMBER(UPDATE_EXCLUSIVE, exclusive),
+	MEMBER(UPDATE_QOS, qos),
+	MEMBER(UPDATE_MAX_WAIT, max_wait_s),
+	MEMBER(UPDATE_LICENCES, licences),
+	MEMBER(UPDATE_BEGIN, begin_time),
+	MEMBER(UPDATE_DEADLINE, deadline),
+	MEMBER(UPDATE_DEPENDENCY, depends),
+	MEMBER(UPDATE_REMARK, remark),
+	MEMBER(UPDATE_MAIL_TYPE, mail_types),
+	MEMBER(UPDATE_MAIL_USER, mail_user),
+	MEMBER(UPDATE_REQUEUE_ON, requeue_on),
+	MEMBER(UPDATE_REQUEUE_DELAY, requeue_delay_s),
+	MEMBER(UPDATE_KILL_INVALID_DEP, kill_invalid),
+	MEMBER(UPDATE_NO_REQUEUE, requeue),
+	MEMBER(UPDATE_WARNING, warn_signal),
+	MEMBER(UPDATE_WARNING, warn_before_s),
+	MEMBER(UPDATE_LABELS, labels),
+	MEMBER(UPDATE_LABELS, n_labels),
+};
+#define N_MEMBERS (sizeof(members) / sizeof(members[0]))
+
+/* CPUs and memory that are what its partition gives for each GPU were not asked for: they follow
+ * the GPUs. */
+static void leave_to_defaults(const struct core *core, const struct job *job, struct submit_job *in)
+{
+	const struct job_info *i = job_info(job);
+	uint32_t partition = job_partition(core, job);
+	struct submit_job nothing = { .n_gpus = in->n_gpus };
+	struct intake t = { .in = &nothing, .partition = partition, .info = { .gpus = i->gpus } };
+
+	if (partition == CONF_NONE || !in->n_gpus)
+		return;
+	admit_defaults(core, &t);
+	if (core->conf->partitions[partition].per_gpu_cpus && t.info.cpus == i->cpus)
+		in->cpus = 0;
+	if (core->conf->partitions[partition].per_gpu_mem_mb && t.info.mem_mb == i->mem_mb)
+		in->mem_mb = 0;
+}
+
+struct submit_job job_as_asked(const struct core *core, const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+	const struct request *r = i->gpus;
+	struct submit_job in = {
+		.name = i->name,
+		.partition = i->partition,
+		.account = i->account,
+		.submit_host = i->submit_host,
+		.array = i->array,
+		.cwd = i->cwd,
+		.output = i->output,
+		.error = i->error,
+		.qos = i->qos,
+		.max_wait_s = i->max_wait_s,
+		.constraint = r->constraint,
+		.prefer = r->prefer,
+		.nodelist = r->nodelist,
+		.exclude = r->exclude,
+		.licences = request_licences(r),
+		.gid = i->gid,
+		.n_gpus = r->n,
+		.nodes_min = r->nodes_min,
+		.nodes_max = r->nodes_max,
+		.gpus_per_node = r->per_node,
+		.gpu_mem_min_mb = r->gpu_mem_min_mb,
+		.gpu_link = r->link,
+		.gpu_mem_mb = r->share.mem_mb,
+		.gpu_mem_burst_mb = r->gpu_mem_burst_mb,
+		.gpu_share_milli = r->share.milli,
+		.exclusive = r->exclusive,
+		.cpus = i->cpus,
+		.mem_mb = i->mem_mb,
+		.time_limit_s = i->time_limit_s ? i->time_limit_s : TIME_LIMIT_NONE,
+		.warn_signal = i->warn_signal,
+		.warn_before_s = i->warn_before_s,
+		.max_attempts = i->max_attempts,
+		.begin_time = i->begin_time,
+		.deadline = i->deadline,
+		.kill_invalid = i->kill_invalid,
+		.remark = i->remark,
+		.mail_types = i->mail_types & MAIL_ALL_BITS,
+		.mail_user = i->mail_user,
+		.requeue_on = i->requeue_on,
+		.requeue_delay_s = i->requeue_delay_s,
+		.requeue = i->requeue,
+		.labels = i->labels->v,
+		.n_labels = i->labels->n,
+	};
+	uint32_t a;
+
+	for (a = 0; a < r->n; a++)
+		in.gpus[a] = (struct gpu_request){ r->v[a].type, r->v[a].count };
+	leave_to_defaults(core, job, &in);
+	return in;
+}
+
+/* Lay the changes over `in`. Returns the fields that were known. */
+static uint64_t lay_over(struct submit_job *in, const struct submit_job *change, uint64_t fields)
+{
+	uint64_t known = 0;
+	size_t m;
+
+	for (m = 0; m < N_MEMBERS; m++) {
+		if (!(fields & members[m].field))
+			continue;
+		memcpy((char *)in + members[m].offset, (const char *)change + members[m].offset,
+		        members[m].size);
+		known |= members[m].field;
+	}
+	return known;
+}
+
+/* "gpus, time"; what is not known here by its number in the protocol: "field 20". */
+static void name_fields(uint64_t fields, char *text, size_t size)
+{
+	unsigned bit;
+	size_t used = 0;
+
+	*text = '\0';
+	for (bit = 0; bit < 64 && used < size; bit++) {
+		const char *name = change_name(1ull << bit);
+
+		if (!(fields >> bit & 1))
+			continue;
+		if (name)
+			used += (size_t)snprintf(
+			        text + used, size - used, "%s%s", used ? ", " : "", name);
+		else
+			used += (size_t)snprintf(
+			        text + used, size - used, "%sfield %u", used ? ", " : "", bit + 1);
+	}
+}
+
+/* They concern nobody but the owner. */
+static int update_wishes(
+        struct core *core, struct job *job, const struct submit_job *in, struct error *err)
+{
+	struct job_info wished;
+
+	if (wishes_take(in, &wished, err) < 0)
+		return -1;
+	job_set_wishes(core->jobs, job, &wished);
+	return 0;
+}
+
+/* A job that runs: may it have that limit? */
+static int check_limit(const struct core *core, const struct job *job, const struct caller *by,
+        uint32_t limit_s, struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	bool longer = i->time_limit_s && (limit_s == TIME_LIMIT_NONE || limit_s > i->time_limit_s);
+	char is[UNITS_TEXT];
+
+	duration_format(is, i->time_limit_s ? i->time_limit_s : DURATION_FOREVER);
+	if (i->state == JOB_COMPLETING)
+		return error_set(err, ERR_JOB_STATE, "it is being ended");
+	if (!limit_s || limit_s == i->time_limit_s ||
+	        (limit_s == TIME_LIMIT_NONE && !i->time_limit_s))
+		return error_set(err, ERR_JOB_STATE, "--time: it runs with a limit of %s", is);
+	if (!longer)
+		return 0;
+	if (!verb_permits(VERB_JOB_LONGER, job_standing(core, by, job))) {
+		verb_refuse(VERB_JOB_LONGER, err);
+		return error_wrap(err, "--time: it runs, with a limit of %s", is);
+	}
+	if (job_time_left(core, job) <= (usec_t)i->warn_before_s * USEC_PER_S)
+		return error_set(err, ERR_JOB_STATE,
+		        "--time: it was told already that it ends at its limit of %s", is);
+	return 0;
+}
+
+/* Its nodes are told, and keep it to that limit; so does the job's alarm, should they not know. */
+static int update_limit(struct core *core, struct job *job, const struct caller *by,
+        uint32_t limit_s, struct error *err)
+{
+	struct run *run;
+
+	if (check_limit(core, job, by, limit_s, err) < 0)
+		return -1;
+	job_set_limit(core->jobs, job, limit_s == TIME_LIMIT_NONE ? 0 : limit_s);
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		const struct node *node = run_link_of(run)->node;
+
+		if (!run_lives(run) || !node || node_link_of(node)->index == NODE_LEFT)
+			continue;
+		suspend_run_order(core, run);
+		sched_node_changed(
+		        core->sched, node_link_of(node)->index, "a time limit was changed");
+	}
+	job_alarm(core, job);
+	return 0;
+}
+
+/* A job that waits is as if it had been submitted with that. */
+static int update_asked(struct core *core, struct job *job, const struct core_event *e,
+        struct submit_job *in, struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	struct caller owner = { .uid = i->uid, .role = e->caller.role, .user = i->user };
+	struct intake t = { .in = in, .updated = i, .weight = job_weight(job) };
+
+	if (e->caller.uid == i->uid) {
+		owner.groups = e->caller.groups;
+		owner.n_groups = e->caller.n_groups;
+	}
+	/* It counts as what it is to be, or as what it is. */
+	admit_count(core, i, -(int)t.weight);
+	if (intake_fill(core, &owner, &t, err) < 0 ||
+	        ((t.depends || t.info.labels != i->labels) &&
+	                intake_charge(core, &owner, &t, err) < 0)) {
+		intake_clear(core, &t);
+		admit_count(core, i, (int)t.weight);
+		return -1;
+	}
+	t.info.max_wait_s = in->max_wait_s;
+	t.info.warn_signal = in->warn_signal;
+	t.info.warn_before_s = in->warn_before_s;
+	t.info.nice = e->job.fields & UPDATE_NICE ? in->nice : i->nice;
+	job_withdraw(core, job);
+	job_set_asked(core->jobs, job, &t.info);
+	job_set_wishes(core->jobs, job, &t.info);
+	t.info.gpus = NULL; /* the job has them now, and counts */
+	t.info.labels = NULL;
+	t.counted = false;
+	admit_asked(core, job);
+	if (t.depends)
+		depends_set(core, job, t.depends);
+	job_consider(core, job);
+	intake_clear(core, &t);
+	return 0;
+}
+
+/* Of these fields, what the job has now. */
+static void show_now(
+        const struct core *core, const struct job *job, uint64_t fields, struct changes *to)
+{
+	struct submit_job in = job_as_asked(core, job);
+	char depends[CHANGES_VALUE];
+
+	depends_say(job, depends, sizeof(depends));
+	in.depends = depends;
+	in.nice = job_info(job)->nice;
+	in.cpus = job_info(job)->cpus;
+	in.mem_mb = job_info(job)->mem_mb;
+	changes_show(to, &in, fields, core->now.wall);
+}
+
+int job_update(struct core *core, struct job *job, const struct core_event *e, char *what,
+        size_t size, char told[CHANGES_TEXT], struct error *err)
+{
+	const struct job_info *i = job_info(job);
+	struct submit_job in = job_as_asked(core, job);
+	uint64_t fields = e->job.fields & ~(uint64_t)UPDATE_AT_ONCE;
+	uint64_t unknown = fields & ~lay_over(&in, e->job.change, fields);
+	struct changes was, is;
+	char names[160];
+	int rc;
+
+	if (!fields)
+		return error_set(err, ERR_USAGE, "nothing is to be changed");
+	name_fields(unknown ? unknown : fields & ~(uint64_t)UPDATE_WISHES, names, sizeof(names));
+	if (unknown)
+		return error_set(err, ERR_JOB_SPEC,
+		        "%s of the update is not known to this controller, which is older than "
+		        "what "
+		        "sent it; nothing was changed",
+		        names);
+	name_fields(fields, what, size);
+	if (fields & UPDATE_NO_REQUEUE && in.requeue && i->max_attempts <= 1) {
+		error_set(err, ERR_JOB_SPEC, "--requeue: its owner signed that it is started once");
+		return error_hint(err, "the owner can sign more: gctl update %llu --max-attempts=100",
+		        (unsigned long long)i->id);
+	}
+	show_now(core, job, fields, &was);
+	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
+		rc = update_wishes(core, job, &in, err);
+	else if (i->state != JOB_PENDING && e->job.fields == UPDATE_TIME)
+		rc = update_limit(core, job, &e->caller, in.time_limit_s, err);
+	else if (i->state != JOB_PENDING)
+		rc = error_set(err, ERR_JOB_STATE,
+		        "%s can only be changed while it is PENDING; it is %s", names,
+		        job_state_name((enum job_state)i->state));
+	else
+		rc = update_asked(core, job, e, &in, err);
+	if (rc < 0)
+		return -1;
+	show_now(core, job, fields, &is);
+	changes_tell(told, &was, &is, fields);
+	return 0;
+}

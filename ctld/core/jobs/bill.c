@@ -1,0 +1,364 @@
+/* bill.c - what runs used is billed to their users' accounts
+ *
+ * A run that is over has billed exactly its elapsed time, once: bill_run() compares what was billed
+ * with what is true now and bills the difference, so a late record corrects the first one and
+ * nothing is ever billed twice. Of each user in each account therefore
+ *
+ *	usage = sum over his runs in memory + what was retired to history
+ *
+ * in integers, at every moment: bill_check(). A start refuses a database in which it cannot be so.
+ *The account is the one under which the run was ordered. The price is that of the moment it is
+ *over.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/accounts/usage.h"
+#include "ctld/core/intake/admit.h"
+#include "ctld/core/rows/codec.h"
+
+/* A node may say what it likes: 35 years, of any number of GPUs, still fit in the sums. */
+#define MAX_ELAPSED ((uint64_t)1 << 50)
+#define HOUR_US     (3600 * (uint64_t)USEC_PER_S)
+
+static uint64_t used_us(const struct run *run)
+{
+	const struct run_info *i = run_info(run);
+
+	if (i->state != RUN_ENDED)
+		return i->billed_us; /* alive again, given up too early: as it was */
+	return run_past(run)->elapsed_us < MAX_ELAPSED ? run_past(run)->elapsed_us : MAX_ELAPSED;
+}
+
+/* Thousandths of GPUs. */
+static uint64_t gpu_milli(const struct run *run)
+{
+	uint32_t charge = run_share(run)->charge;
+
+	return (uint64_t)__builtin_popcountll(run_info(run)->gpus) * (charge ? charge : CARD_MILLI);
+}
+
+/* In this order, so that 35 years fit. */
+static int64_t gpu_us(const struct run *run, uint64_t us)
+{
+	uint64_t milli = gpu_milli(run);
+
+	return (int64_t)(us / CARD_MILLI * milli + us % CARD_MILLI * milli / CARD_MILLI);
+}
+
+static uint16_t type_of(const struct core *core, const char *name)
+{
+	size_t t;
+
+	for (t = 0; t < core->conf->n_gpu_types; t++) {
+		if (!strcmp(core->conf->gpu_types[t].name, name))
+			return (uint16_t)t;
+	}
+	return TYPE_GONE;
+}
+
+double qos_factor(const struct core *core, const char *name)
+{
+	size_t q;
+
+	for (q = 0; q < core->conf->n_qos; q++) {
+		if (!strcmp(core->conf->qos[q].name, name))
+			return core->conf->qos[q].usage_factor;
+	}
+	return 1;
+}
+
+uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us)
+{
+	const struct run_info *i = run_info(run);
+	const struct job *job = run_link_of(run)->job;
+
+	return usage_cost_u(core->conf, type_of(core, i->gpu_type),
+	        (double)gpu_milli(run) / CARD_MILLI, i->cpus, i->mem_mb, us,
+	        qos_factor(core, job ? job_info(job)->qos : run_owner(run)->qos));
+}
+
+/* One more reference. */
+static struct assoc *assoc_of(struct core *core, const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+	const char *user = job ? job_info(job)->user : run_owner(run)->user;
+	char uid[32];
+
+	snprintf(uid, sizeof(uid), "uid %u", run_info(run)->uid);
+	return accounts_want(core->accounts, run_info(run)->account, run_info(run)->uid,
+	        *user ? user : uid);
+}
+
+/* Who waits for less use may start now: a run that never was costs nothing, a late record is truer,
+ * clocks differ. */
+static void look_again(struct core *core, const struct run *run)
+{
+	const struct job *job = run_link_of(run)->job;
+	const struct run_info *i = run_info(run);
+	struct job_info anybody = {
+		.account = i->account, .uid = i->uid, .qos = "", .partition = ""
+	};
+	struct gate_path *path = admit_path(core, core->gates, job ? job_info(job) : &anybody);
+	const uint32_t *gates;
+	size_t n;
+
+	gates = gates_of_hours(core->gates, path, &n);
+	sched_gates_released(core->sched, gates, n);
+	gate_path_free(core->gates, path);
+}
+
+/* Of the time that it ended in. */
+static void bill_hours(struct core *core, const struct run *run, uint64_t used)
+{
+	const struct run_info *i = run_info(run);
+	const struct job *job = run_link_of(run)->job;
+	struct hours_of of = { i->account, job ? job_info(job)->qos : run_owner(run)->qos,
+		job ? job_info(job)->partition : run_owner(run)->partition, i->uid };
+	usec_t end = run_past(run)->end_time;
+
+	if (!hours_limited(core->hours))
+		return;
+	if (used > i->billed_us)
+		hours_bill(core->hours, &of, gpu_milli(run), end - (usec_t)(used - i->billed_us),
+		        end, core->now.wall);
+	else
+		hours_unbill(core->hours, &of,
+		        (uint64_t)(gpu_us(run, i->billed_us) - gpu_us(run, used)));
+	look_again(core, run);
+}
+
+void bill_run(struct core *core, struct run *run)
+{
+	const struct run_info *i = run_info(run);
+	uint64_t used = used_us(run), cost;
+	struct usage_bill bill;
+	struct assoc *assoc;
+
+	if (used == i->billed_us)
+		return;
+	cost = bill_cost_u(core, run, used);
+	bill = (struct usage_bill){ .gpu_us = gpu_us(run, used) - gpu_us(run, i->billed_us),
+		.cpu_us = (int64_t)(i->cpus * used) - (int64_t)(i->cpus * i->billed_us),
+		.cost_u = (int64_t)cost - (int64_t)i->cost_u,
+		.runs = (used > 0) - (i->billed_us > 0) };
+	assoc = assoc_of(core, run);
+	accounts_bill(core->accounts, assoc, &bill, core->now.wall);
+	assoc_drop(core->accounts, assoc);
+	bill_hours(core, run, used);
+	run_set_billed(core->runs, run, used, cost);
+}
+
+/* --- what is alive --------------------------------------------------------------------------- */
+
+static struct hours_of hours_of(const struct run *run)
+{
+	const struct run_hours *h = run_link_of(run)->hours;
+
+	return (struct hours_of){ run_info(run)->account, h->qos, h->partition,
+		run_info(run)->uid };
+}
+
+static void meter_hours(struct core *core, struct run *run)
+{
+	const struct job *job = run_link(run)->job;
+	struct run_hours *h;
+	struct hours_of of;
+
+	if (!hours_limited(core->hours) || !gpu_milli(run)) {
+		run_drop_hours(core->runs, run);
+		return;
+	}
+	h = run_want_hours(core->runs, run, job ? job_info(job)->qos : run_owner(run)->qos,
+	        job ? job_info(job)->partition : run_owner(run)->partition);
+	of = hours_of(run);
+	h->since = hours_meter_on(core->hours, &of, gpu_milli(run), run_link(run)->began);
+}
+
+static struct usage_meter meter_of(const struct run *run)
+{
+	return (struct usage_meter){ run_link_of(run)->rate_u, run_link_of(run)->began };
+}
+
+void bill_starts(struct core *core, struct run *run)
+{
+	struct run_link *l = run_link(run);
+	struct usage_meter meter;
+
+	l->rate_u = bill_cost_u(core, run, HOUR_US);
+	l->assoc = assoc_of(core, run);
+	meter = meter_of(run);
+	accounts_meter_on(core->accounts, l->assoc, &meter);
+	meter_hours(core, run);
+}
+
+void bill_stops(struct core *core, struct run *run)
+{
+	struct run_link *l = run_link(run);
+	struct usage_meter meter = meter_of(run);
+
+	accounts_meter_off(core->accounts, l->assoc, &meter);
+	if (l->hours) {
+		struct hours_of of = hours_of(run);
+
+		hours_meter_off(core->hours, &of, gpu_milli(run), l->hours->since);
+		run_drop_hours(core->runs, run);
+	}
+	if (hours_limited(core->hours))
+		look_again(core, run);
+	assoc_drop(core->accounts, l->assoc);
+	l->assoc = NULL;
+}
+
+void bill_reconfigured(struct core *core)
+{
+	size_t cursor = 0;
+	struct node *node;
+
+	hours_configure(core->hours, core->conf, core->now);
+	while ((node = nodes_each(core->nodes, &cursor))) {
+		struct run *run = node_link(node)->runs;
+
+		for (; run; run = run_link(run)->next_of_node)
+			meter_hours(core, run);
+	}
+}
+
+/* --- history --------------------------------------------------------------------------------- */
+
+static struct usage_sums sums_of(const struct run *run)
+{
+	const struct run_info *i = run_info(run);
+
+	return (struct usage_sums){ .gpu_us = (uint64_t)gpu_us(run, i->billed_us),
+		.cpu_us = i->cpus * i->billed_us,
+		.cost_u = i->cost_u,
+		.runs = i->billed_us > 0 };
+}
+
+void bill_retires(struct core *core, const struct run *run)
+{
+	struct usage_sums sums = sums_of(run);
+	struct assoc *assoc = assoc_of(core, run);
+
+	assoc_retire(assoc, &sums, true);
+	assoc_drop(core->accounts, assoc);
+}
+
+static int bad(const struct assoc *assoc, struct error *err, const char *what)
+{
+	return error_set(err, ERR_INTERNAL, "usage of user %u in account '%.60s': %s",
+	        assoc_uid(assoc), assoc_name(assoc), what);
+}
+
+/* Runs of an older version of gpusched were never billed: they are now. */
+int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err)
+{
+	struct usage_sums all, retired;
+	const struct assoc *assoc;
+	size_t i, cursor = 0;
+
+	for (i = 0; i < n; i++) {
+		struct usage_sums sums;
+		struct assoc *of;
+
+		bill_run(core, v[i]);
+		sums = sums_of(v[i]);
+		of = assoc_of(core, v[i]);
+		assoc_retire(of, &sums, false);
+		assoc_drop(core->accounts, of);
+	}
+	/* The rest is of runs that are in history. */
+	while ((assoc = accounts_each(core->accounts, &cursor))) {
+		assoc_sums(assoc, &all, &retired);
+		if (retired.gpu_us > all.gpu_us || retired.cpu_us > all.cpu_us ||
+		        retired.cost_u > all.cost_u || retired.runs > all.runs)
+			return bad(assoc, err, "less than that of his runs");
+	}
+	return 0;
+}
+
+int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err)
+{
+	const struct assoc *assoc;
+	size_t cursor = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (run_info(v[i])->billed_us != used_us(v[i]) &&
+		        run_info(v[i])->state == RUN_ENDED)
+			return error_set(err, ERR_INTERNAL, "run %llu.%u has not been billed",
+			        (unsigned long long)run_info(v[i])->id.job,
+			        run_info(v[i])->id.attempt);
+	}
+	while ((assoc = accounts_each(core->accounts, &cursor))) {
+		struct usage_sums all, sum, one;
+
+		assoc_sums(assoc, &all, &sum);
+		for (i = 0; i < n; i++) {
+			/* Both texts are kept: equal ones are the same. */
+			if (run_info(v[i])->account != assoc_name(assoc) ||
+			        run_info(v[i])->uid != assoc_uid(assoc))
+				continue;
+			one = sums_of(v[i]);
+			sum.gpu_us += one.gpu_us;
+			sum.cpu_us += one.cpu_us;
+			sum.cost_u += one.cost_u;
+			sum.runs += one.runs;
+		}
+		if (sum.gpu_us != all.gpu_us || sum.cpu_us != all.cpu_us ||
+		        sum.cost_u != all.cost_u || sum.runs != all.runs)
+			return bad(assoc, err, "not the sum of his runs");
+	}
+	return 0;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+/* A run that is alive has used what it holds since its start, also while it was suspended. */
+static void row_as_if_ended(
+        const struct core *core, const struct run *run, struct clocks now, struct row *row)
+{
+	const struct run_past *past = run_past(run);
+	const struct run_used *used = run_used(run);
+	uint64_t suspended = past->suspended_us, held;
+
+	if (past->suspend_time && now.wall > past->suspend_time)
+		suspended += (uint64_t)(now.wall - past->suspend_time);
+	held = run_worked_us(run, now) + suspended;
+	row->v[COL_RUN_elapsed_us] = value_int((int64_t)held);
+	row->v[COL_RUN_suspended_us] = value_int((int64_t)suspended);
+	row->v[COL_RUN_billed_us] = value_int((int64_t)held);
+	row->v[COL_RUN_cost_u] = value_int((int64_t)bill_cost_u(core, run, held));
+	row->v[COL_RUN_cpu_time_us] = value_int((int64_t)used->cpu_time_us);
+	row->v[COL_RUN_max_rss_kb] = value_int((int64_t)used->mem_peak_mb * 1024);
+	row->v[COL_RUN_read_bytes] = value_int((int64_t)used->read_bytes);
+	row->v[COL_RUN_written_bytes] = value_int((int64_t)used->written_bytes);
+	row->v[COL_RUN_gpu_seen_us] = value_int((int64_t)used->gpu_seen_us);
+	row->v[COL_RUN_gpu_busy_us] = value_int((int64_t)used->gpu_busy_us);
+	row->v[COL_RUN_gpu_idle_us] = value_int((int64_t)used->gpu_idle_us);
+	row->v[COL_RUN_gpu_mem_peak_mb] = value_int((int64_t)used->gpu_mem_peak_mb);
+	row->v[COL_RUN_energy_mj] = value_int((int64_t)used->energy_mj);
+}
+
+size_t core_job_rows(
+        const struct core *core, uint64_t ref, struct clocks now, core_row_sink *sink, void *arg)
+{
+	uint32_t before;
+	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct run *run;
+	struct row row;
+	size_t n = 1;
+
+	if (!job)
+		return 0;
+	job_encode(job, &row, ROW_PUT);
+	sink(arg, &row);
+	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job, n++) {
+		run_encode(run, &row, ROW_PUT);
+		if (run_info(run)->state == RUN_RUNNING)
+			row_as_if_ended(core, run, now, &row);
+		sink(arg, &row);
+	}
+	return n;
+}

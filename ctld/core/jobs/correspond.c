@@ -1,0 +1,445 @@
+/* correspond.c - aftercorr between two arrays: task by task; see depends_impl.h
+ *
+ * Task N of an array waits for task N of another one. Such a term has a '*' in the text that rows
+ * keep, and one edge, on the other array's own record. While it is open for a task, the task stands
+ * under its array's own record, as before; each time a part of the other array ends, the same tasks
+ * are taken from there, and put where those stand whose lot they share:
+ *
+ *	a record's text without a '*'	nothing to wait for but what its array waits for as a whole
+ *	a record's text with a '*'	so much is open for its tasks, or can never come true ('!')
+ *
+ * So what is known of each task is in the rows of its array, and costs as much as there are ranges:
+ * tasks that come free one after another are gathered in a record of their own. Telling the same
+ * twice changes nothing; that is what makes a restart right, where all parts that have ended and
+ *are still here are told again. They stay here until they were.
+ *
+ * Who has no task of that number there is judged, as in Slurm, by the other array as a whole when
+ *it is over. So is whose task had left memory before it was submitted, unless all of those went
+ *well.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/reason.h"
+#include "common/xalloc.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/util/idmap.h"
+
+#define ARRAYS_MAX    64 /* that wait for the tasks of one: each end of a task looks at them all */
+#define GATHER_RANGES 1000 /* of a record that tasks are gathered in: what its row may grow to */
+#define GATHER_TIME   (600 * USEC_PER_S) /* whoever comes free in it counts as equally old */
+
+bool corr_is(const struct core *core, const struct depend_term *t, bool array)
+{
+	const struct job *on = t->job ? jobs_find(core->jobs, t->job) : NULL;
+
+	return array && t->type == DEPEND_AFTERCORR && on && job_link_of(on)->array;
+}
+
+bool corr_many(const struct job *on)
+{
+	const struct awaited *a = job_link_of(on)->awaited;
+	const struct edge *e = a ? a->corrs : NULL;
+	unsigned n = 0;
+
+	for (; e; e = e->next)
+		n++;
+	return n >= ARRAYS_MAX;
+}
+
+static bool is_each(const struct job *job)
+{
+	return strchr(job_info(job)->depends, '*');
+}
+
+static struct depends *own_depends(const struct job *job)
+{
+	return job_link_of(job_own(job))->depends;
+}
+
+/* --- what a record waits for ----------------------------------------------------------------- */
+
+/* Of its array as a whole. */
+static bool whole_open(const struct depends *p, const struct job *own)
+{
+	return p->whole_left > (p->singles && namesakes_first_and_idle(own) ? p->singles : 0);
+}
+
+bool corr_open(const struct job *part)
+{
+	const struct depends *p = own_depends(part);
+	const struct job *own = job_own(part);
+
+	if (!p->any)
+		return is_each(part) || whole_open(p, own);
+	return *job_info(part)->depends && !(p->singleton && namesakes_first_and_idle(own));
+}
+
+/* Can the terms of a part's own text never come true? */
+static bool parts_never(const struct depend *d)
+{
+	size_t n, never = 0, of = 0;
+
+	for (n = 0; n < d->n; n++) {
+		of += d->v[n].each;
+		never += d->v[n].each && d->v[n].never;
+	}
+	return d->any ? never == of : never;
+}
+
+/* And those that its array waits for as a whole? */
+static bool whole_never(const struct depends *p)
+{
+	uint32_t never = p->never_n - p->each_never;
+
+	return p->any ? never == p->n - p->each_n : never;
+}
+
+bool corr_never(const struct job *part)
+{
+	const struct depends *p = own_depends(part);
+	struct depend d;
+	bool never;
+
+	if (!corr_open(part) || depend_parse(job_info(part)->depends, true, &d, NULL) < 0)
+		return false;
+	d.any = p->any;
+	never = parts_never(&d);
+	depend_clear(&d);
+	return p->any ? never && whole_never(p) : never || whole_never(p);
+}
+
+/* --- putting tasks where they belong --------------------------------------------------------- */
+
+static bool may_gather(
+        const struct core *core, const struct job *from, const struct job *to, const char *depends)
+{
+	const struct job_info *f = job_info(from), *t = job_info(to);
+	usec_t now = core->now.wall;
+
+	if (to == from || t->state != JOB_PENDING || strcmp(t->depends, depends) != 0 ||
+	        !job_tasks(to) || taskset_ranges(job_tasks(to)) >= GATHER_RANGES ||
+	        !job_alike(from, to))
+		return false;
+	if (*depends || f->begin_time > now)
+		return f->begin_time == t->begin_time;
+	return t->begin_time <= now && now - t->begin_time < GATHER_TIME;
+}
+
+/* Are the tasks of both together few ranges, and soon in order? */
+static bool fit_together(const struct job *to, const struct taskset *some)
+{
+	const struct taskset both[] = { *job_tasks(to), *some };
+	size_t steps = 4 * GATHER_RANGES;
+	struct taskset all;
+
+	if (taskset_join(both, 2, 2 * GATHER_RANGES, &all, &steps, NULL) < 0)
+		return false;
+	taskset_clear(&all);
+	return true;
+}
+
+static struct job *find_gathering(const struct core *core, const struct job *from,
+        const char *depends, const struct taskset *some)
+{
+	const struct depends *p = own_depends(from);
+	size_t g;
+
+	for (g = 0; g < GATHER; g++) {
+		struct job *to =
+		        p->gather[g] ? jobs_find(core->jobs, job_ref_of(job_id(from), p->gather[g]))
+		                     : NULL;
+
+		if (to && may_gather(core, from, to, depends) && fit_together(to, some))
+			return to;
+	}
+	return NULL;
+}
+
+/* Some tasks of a record, or all of it (tasks NULL): the record that they are under by then. */
+static struct job *place(
+        struct core *core, struct job *from, const struct taskset *tasks, const char *depends)
+{
+	struct job *own = job_own(from), *to;
+	struct depends *p = own_depends(from);
+	struct taskset left, some;
+
+	if (!job_tasks(from) || (from != own && !tasks))
+		return from;
+	taskset_copy(&left, job_tasks(from));
+	if (!tasks) {
+		some = left;
+		left = (struct taskset){ 0 };
+	} else {
+		taskset_take(&left, tasks, &some);
+	}
+	if (from != own && !left.count) {
+		to = from;
+		taskset_clear(&some);
+	} else if ((to = find_gathering(core, from, depends, &some))) {
+		job_withdraw(core, to);
+		jobs_move_tasks(core->jobs, from, to, &some);
+	} else {
+		to = jobs_split_tasks(core->jobs, from, &some);
+		p->gather[p->gathered++ % GATHER] = job_info(to)->part;
+	}
+	taskset_clear(&left);
+	if (to != from)
+		array_shrunk(core, from);
+	return to;
+}
+
+/* The text of these tasks once the terms on `on` are decided: only what is decided task by task,
+ * for the rest is their array's. NULL: no such term is open. */
+static char *text_after(const struct job *job, uint64_t on, enum outcome outcome)
+{
+	const struct depends *p = own_depends(job);
+	struct depend d;
+	bool found = false, met = false;
+	char *text = NULL;
+	size_t n;
+
+	if (!is_each(job) || depend_parse(job_info(job)->depends, true, &d, NULL) < 0)
+		return NULL;
+	for (n = 0; n < d.n; n++) {
+		struct depend_term *t = &d.v[n];
+
+		if (!t->each) {
+			t->met = true; /* left out */
+		} else if (t->job == on && depend_term_open(t)) {
+			t->met = outcome == DEPEND_MET;
+			t->never = !t->met;
+			found = true;
+			met |= t->met;
+		}
+	}
+	if (found)
+		text = met && p->any ? xstrdup("") : depend_format(&d, true);
+	depend_clear(&d);
+	return text;
+}
+
+static void settle_tasks(struct core *core, struct job *from, const struct taskset *tasks,
+        uint64_t on, enum outcome outcome)
+{
+	char *text = text_after(from, on, outcome);
+	struct job *to;
+
+	if (!text)
+		return;
+	to = place(core, from, tasks, text);
+	job_withdraw(core, to);
+	job_set_depends(core->jobs, to, text);
+	free(text);
+	/* They are as old as their chance to run; of a record that gathers, about. */
+	if (!*job_info(to)->depends && job_info(to)->begin_time < core->now.wall &&
+	        core->now.wall - job_info(to)->begin_time >= GATHER_TIME)
+		job_set_begin(core->jobs, to, core->now.wall);
+	if (corr_never(to) && depends_kills(core, to))
+		depends_end_never(core, to, true);
+	else
+		job_consider(core, to);
+}
+
+/* --- what was told --------------------------------------------------------------------------- */
+
+/* The records of `own` that wait and have any of these tasks (NULL: any at all), with 0 behind. */
+static struct job **records_of(
+        const struct core *core, struct job *own, const struct taskset *tasks)
+{
+	size_t n = 0, size = 16;
+	struct job **v = xcalloc(size, sizeof(*v)), *w;
+
+	if (tasks && tasks->count == 1) {
+		uint32_t task = taskset_first(tasks);
+
+		w = jobs_find(core->jobs, job_ref_of(job_id(own), (uint64_t)task + 1));
+		v[0] = w ? w : jobs_stands_in(core->jobs, job_id(own), task);
+		if (v[0] && job_info(v[0])->state != JOB_PENDING)
+			v[0] = NULL;
+		return v;
+	}
+	for (w = job_array(own)->waiting; w; w = job_link(w)->next) {
+		if (tasks && !(job_tasks(w) ? taskset_meets(job_tasks(w), tasks)
+		                            : taskset_has(tasks, job_task(w))))
+			continue;
+		if (n + 1 == size)
+			v = xrealloc(v, size *= 2, sizeof(*v));
+		v[n++] = w;
+		v[n] = NULL;
+	}
+	return v;
+}
+
+/* Nothing of `own` may be used afterwards: it may be over. */
+static void tell(struct core *core, struct job *own, const struct taskset *tasks, uint64_t on,
+        enum outcome outcome)
+{
+	struct job **v = records_of(core, own, tasks);
+	size_t n;
+
+	for (n = 0; v[n] && job_link(own)->depends; n++)
+		settle_tasks(core, v[n], tasks, on, outcome);
+	free(v);
+}
+
+static struct edge *not_heard(const struct awaited *a, uint64_t round)
+{
+	struct edge *e = a->corrs;
+
+	while (e && e->heard == round)
+		e = e->next;
+	return e;
+}
+
+void corr_part_ended(struct core *core, struct job *part)
+{
+	const struct awaited *a = job_link(job_own(part))->awaited;
+	enum outcome outcome = job_info(part)->state == JOB_COMPLETED ? DEPEND_MET : DEPEND_NEVER;
+	uint64_t round = ++core->told_round;
+	struct taskset tasks;
+	struct edge *e;
+
+	if (job_tasks(part))
+		taskset_copy(&tasks, job_tasks(part));
+	else
+		taskset_single(&tasks, job_task(part));
+	/* Whoever is told may be over then, and its edges gone. */
+	while ((e = not_heard(a, round))) {
+		e->heard = round;
+		tell(core, e->who, &tasks, job_id(part), outcome);
+	}
+	taskset_clear(&tasks);
+}
+
+static void judge_gone(struct core *core, struct edge *e, struct job *on)
+{
+	struct taskset gone;
+
+	if (array_gone(on) != ARRAY_GONE_WELL)
+		return;
+	array_gone_tasks(on, &job_array(on)->all, &gone);
+	tell(core, e->who, &gone, job_id(on), DEPEND_MET);
+	taskset_clear(&gone);
+}
+
+bool corr_gone(struct core *core, struct job *on)
+{
+	struct edge *e = job_link(on)->awaited->corrs;
+
+	while (e && !e->gone)
+		e = e->next;
+	if (!e)
+		return false;
+	e->gone = false;
+	judge_gone(core, e, on);
+	return true;
+}
+
+void corr_hung(struct core *core, struct edge *e, struct job *on)
+{
+	const struct array *a = job_array(on);
+	struct job *p = idmap_next(a->parts, 0);
+
+	e->gone = true;
+	depends_queue(core, on);
+	for (; p; p = idmap_next(a->parts, job_info(p)->part))
+		if (job_state_ended((enum job_state)job_info(p)->state))
+			depends_queue(core, p);
+}
+
+void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome outcome)
+{
+	struct job **v = records_of(core, own, NULL);
+	size_t n;
+
+	/* What is under the own record is decided with its own text. */
+	for (n = 0; v[n] && job_link(own)->depends; n++)
+		if (v[n] != own)
+			settle_tasks(core, v[n], NULL, on, outcome);
+	free(v);
+}
+
+void corr_retext(struct core *core, struct job *own)
+{
+	const char *text = job_info(own)->depends;
+	struct job *w;
+
+	if (!job_link(own)->array)
+		return;
+	for (w = job_array(own)->waiting; w; w = job_link(w)->next)
+		if (w != own)
+			job_set_depends(core->jobs, w, strchr(text, '*') ? text : "");
+}
+
+void corr_reweigh(struct core *core, struct job *own)
+{
+	struct job **v = records_of(core, own, NULL);
+	size_t n;
+
+	for (n = 0; v[n] && job_link(own)->depends; n++)
+		if (v[n] != own && corr_never(v[n]) && depends_kills(core, own))
+			depends_end_never(core, v[n], true);
+	free(v);
+}
+
+/* --- saying ---------------------------------------------------------------------------------- */
+
+const char *corr_why(const struct core *core, const struct job *part, char *text, size_t size)
+{
+	uint32_t task = job_tasks(part) ? taskset_first(job_tasks(part)) : job_task(part);
+	bool never = corr_never(part);
+	size_t used = 0, n;
+	struct depend d;
+
+	text[0] = '\0';
+	if (depend_parse(job_info(part)->depends, true, &d, NULL) < 0)
+		return reason_word(REASON_DEPENDENCY);
+	for (n = 0; n < d.n && used + 100 < size; n++) {
+		const struct depend_term *t = &d.v[n];
+		const struct job *on =
+		        jobs_find(core->jobs, job_ref_of(t->job, (uint64_t)task + 1));
+
+		if (!t->each || t->never != never)
+			continue;
+		if (!on)
+			on = jobs_stands_in(core->jobs, t->job, task);
+		used += (size_t)snprintf(text + used, size - used, "%saftercorr: %llu_%u %s%s",
+		        used ? ", " : "", (unsigned long long)t->job, task,
+		        on      ? "is "
+		        : never ? "ended otherwise"
+		                : "has not ended",
+		        on ? job_state_name((enum job_state)job_info(on)->state) : "");
+	}
+	depend_clear(&d);
+	return never ? reason_word(REASON_NEVER_SATISFIED) : reason_word(REASON_DEPENDENCY);
+}
+
+/* --- invariants ------------------------------------------------------------------------------ */
+
+int corr_check(const struct core *core, const struct job *part, struct error *err)
+{
+	uint32_t task = job_tasks(part) ? taskset_first(job_tasks(part)) : job_task(part);
+	struct depend d;
+	size_t n;
+	int rc = 0;
+
+	if (!own_depends(part) || !is_each(part) || task == TASK_NONE ||
+	        depend_parse(job_info(part)->depends, true, &d, err) < 0)
+		return 0;
+	for (n = 0; n < d.n && rc == 0; n++) {
+		const struct job *on =
+		        jobs_find(core->jobs, job_ref_of(d.v[n].job, (uint64_t)task + 1));
+
+		if (d.v[n].each && depend_term_open(&d.v[n]) && on &&
+		        job_state_ended((enum job_state)job_info(on)->state) &&
+		        !(job_link_of(on)->awaited && job_link_of(on)->awaited->queued))
+			rc = error_set(err, ERR_INTERNAL, "job %llu_%u: nobody tells it of %llu_%u",
+			        (unsigned long long)job_id(part), task,
+			        (unsigned long long)job_id(on), task);
+	}
+	depend_clear(&d);
+	return rc;
+}

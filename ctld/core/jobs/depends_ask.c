@@ -1,0 +1,360 @@
+/* depends_ask.c - may a job wait for this? Without a change to anybody; see depends.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/util/idmap.h"
+
+/* So many terms are looked at to find a circle, some milliseconds; what reaches further is refused. */
+#define CIRCLE_STEPS 50000
+
+/* --- circles --------------------------------------------------------------------------------- */
+
+/* Jobs still to be looked at for a circle. */
+struct search {
+	const struct core *core;
+	const struct job *for_job;
+	struct idmap *seen; /* by id: each is looked at once */
+	const struct job **v;
+	size_t n, size, steps;
+};
+
+/* True: that is for_job. */
+static bool push(struct search *s, const struct job *job)
+{
+	s->steps++;
+	if (job == s->for_job)
+		return true;
+	if (idmap_find(s->seen, job_id(job)))
+		return false;
+	idmap_insert(s->seen, job_id(job), (void *)job);
+	if (s->n == s->size) {
+		s->size = s->size ? 2 * s->size : 64;
+		s->v = xrealloc(s->v, s->size, sizeof(*s->v));
+	}
+	s->v[s->n++] = job;
+	return false;
+}
+
+static bool push_id(struct search *s, uint64_t id)
+{
+	const struct job *job = jobs_find(s->core->jobs, id);
+
+	return job && push(s, job);
+}
+
+/* Those of its name that were there before it. */
+static bool push_namesakes(struct search *s, const struct job *job)
+{
+	while ((job = job_link_of(job)->name_before) && s->steps < CIRCLE_STEPS)
+		if (push(s, job))
+			return true;
+	return false;
+}
+
+/* All that this one waits for. True: for_job is among them. */
+static bool push_all(struct search *s, const struct job *job)
+{
+	const struct depends *p = job_link_of(job)->depends;
+	uint32_t n;
+
+	for (n = 0; p && n < p->n && s->steps++ < CIRCLE_STEPS; n++) {
+		if (!depends_term_open(p, n) || depends_term_runs(p, n))
+			continue;
+		if (p->on[n] ? push_id(s, job_ref_id(p->on[n])) : push_namesakes(s, job))
+			return true;
+	}
+	return false;
+}
+
+static int check_circle(
+        const struct core *core, const struct job *job, const struct depend *d, struct error *err)
+{
+	struct search s = { .core = core, .for_job = job, .seen = idmap_new() };
+	bool circle = false, all;
+	size_t n;
+
+	for (n = 0; n < d->n && !circle; n++)
+		circle = d->v[n].job ? push_id(&s, d->v[n].job) : push_namesakes(&s, job);
+	while (s.n && !circle && s.steps < CIRCLE_STEPS)
+		circle = push_all(&s, s.v[--s.n]);
+	all = s.steps < CIRCLE_STEPS;
+	free(s.v);
+	idmap_free(s.seen);
+	if (circle)
+		return error_set(err, ERR_JOB_SPEC,
+		        "job %llu would wait for itself, over others that wait for it",
+		        (unsigned long long)job_id(job));
+	return all ? 0
+	           : error_set(err, ERR_JOB_SPEC,
+	                     "more than %d dependencies would have to be looked at for a circle",
+	                     CIRCLE_STEPS);
+}
+
+/* --- does it name what can be waited for? --------------------------------------------------- */
+
+/* Of a job that is in history: it has started and ended, and how is known. */
+static void decide_past(struct depend_term *t, bool well)
+{
+	t->met = depend_comes_true(t->type, well);
+	t->never = !t->met;
+}
+
+/* "12_7", "tasks 1-3 of job 12": what a refusal is about. */
+static const char *say_tasks(const struct depend_term *t, char *text, size_t size)
+{
+	char *tasks = t->tasks ? taskset_text(t->tasks) : NULL;
+
+	if (tasks)
+		snprintf(text, size, "%llu_[%.60s%s]", (unsigned long long)t->job, tasks,
+		        strlen(tasks) > 60 ? "..." : "");
+	else
+		snprintf(text, size, "%llu_%u", (unsigned long long)t->job, t->task);
+	free(tasks);
+	return text;
+}
+
+/* The first of the term's tasks that the array does not have; TASK_NONE: it has them all. */
+static uint32_t first_missing(const struct array *a, const struct depend_term *t)
+{
+	struct taskset left;
+	uint32_t task;
+
+	if (!t->tasks)
+		return taskset_has(&a->all, t->task) ? TASK_NONE : t->task;
+	taskset_lacks(&a->all, t->tasks, 1, &left);
+	task = taskset_first(&left);
+	taskset_clear(&left);
+	return task;
+}
+
+/* Does the array have the term's tasks, and can they be told apart there? */
+static int check_has(const struct job *own, const struct depend_term *t, struct error *err)
+{
+	const struct array *a = job_array(own);
+	unsigned long long id = t->job;
+	struct taskset part;
+	uint32_t task;
+
+	if (!a)
+		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u", id,
+		        t->tasks ? taskset_first(t->tasks) : t->task);
+	task = first_missing(a, t);
+	if (task != TASK_NONE)
+		return error_set(err, ERR_NO_JOB, "job %llu has no task %u: its array is %.200s",
+		        id, task, job_info(own)->array);
+	if (!t->tasks)
+		return 0;
+	if (taskset_part(&a->all, t->tasks, TASKSET_RANGES_MAX, &part) < 0)
+		return error_set(err, ERR_JOB_SPEC,
+		        "these tasks, or those between them, are more than %d ranges of job "
+		        "%llu's array %.100s",
+		        TASKSET_RANGES_MAX, id, job_info(own)->array);
+	taskset_clear(&part);
+	return 0;
+}
+
+/* Those of a range that have left memory are decided, where that can be. */
+static int check_gone(
+        const struct job *own, const struct depend *d, struct depend_term *t, struct error *err)
+{
+	enum array_gone known = array_gone(own);
+	struct taskset gone;
+	int rc = 0;
+
+	if (known == ARRAY_GONE_NONE)
+		return 0;
+	array_gone_tasks(own, t->tasks, &gone);
+	if (known == ARRAY_GONE_UNKNOWN && gone.count && !depend_comes_true_anyhow(t->type))
+		rc = error_set(err, ERR_NO_JOB,
+		        "task %u of job %llu, and %u others, have ended so long ago that how is in "
+		        "the history",
+		        taskset_first(&gone), (unsigned long long)t->job, gone.count - 1);
+	else
+		range_take(d->any, t, &gone, depend_comes_true(t->type, true));
+	taskset_clear(&gone);
+	return rc;
+}
+
+/* The job in memory that a term names, if who asks may know of it. */
+static const struct job *find_seen(
+        const struct core *core, const struct caller *caller, const struct depend_term *t)
+{
+	const struct job *own = jobs_find(core->jobs, t->job);
+
+	return own && core_sees(core, job_standing(core, caller, own)) ? own : NULL;
+}
+
+/* Of an array that is here tasks that are here, or how they ended can be told. */
+static int check_tasks(const struct core *core, const struct caller *caller, const struct depend *d,
+        struct depend_term *t, struct error *err)
+{
+	const struct job *own = find_seen(core, caller, t), *in;
+	char text[100];
+
+	if (!own && fates_find(core->fates, t->job) == FATE_WELL) {
+		decide_past(t, true);
+		return 0;
+	}
+	if (!own)
+		return error_set(err, ERR_NO_JOB,
+		        "job %s is not known: it never was, or how it ended is in the history",
+		        say_tasks(t, text, sizeof(text)));
+	if (check_has(own, t, err) < 0)
+		return -1;
+	if (t->tasks && range_many(own))
+		return error_set(err, ERR_JOB_SPEC,
+		        "too many jobs wait for ranges of tasks of job %llu; afterok waits for all "
+		        "of it",
+		        (unsigned long long)t->job);
+	if (t->tasks)
+		return check_gone(own, d, t, err);
+	if (depend_term_job(core, t))
+		return 0;
+	in = jobs_stands_in(core->jobs, t->job, t->task);
+	if (in)
+		return job_info(in)->state == JOB_PENDING ? array_check_room(in, err) : 0;
+	return error_set(err, ERR_NO_JOB, "job %s has ended so long ago that it is in the history",
+	        say_tasks(t, text, sizeof(text)));
+}
+
+/* Each of the array's tasks waits for the same of `on`, so those must be few ranges of its own. */
+static int check_each(const struct taskset *tasks, const struct job *on, struct error *err)
+{
+	unsigned long long id = job_id(on);
+	struct taskset same;
+
+	if (corr_many(on))
+		return error_set(err, ERR_JOB_SPEC,
+		        "too many arrays wait for the tasks of job %llu; afterok waits for all of "
+		        "it",
+		        id);
+	if (taskset_part(tasks, &job_array(on)->all, TASKSET_RANGES_MAX, &same) < 0)
+		return error_set(err, ERR_JOB_SPEC,
+		        "the tasks that job %llu has too, or those between them, are more than %d "
+		        "ranges of this array: it needs the same step, or afterok, which waits for "
+		        "all of the job",
+		        id, TASKSET_RANGES_MAX);
+	taskset_clear(&same);
+	return 0;
+}
+
+static int check_term(const struct core *core, const struct caller *caller, const struct job *job,
+        const struct taskset *tasks, const struct depend *d, struct depend_term *t, struct error *err)
+{
+	const struct job *named = find_seen(core, caller, t);
+	unsigned long long id = t->job;
+	char text[100];
+	enum fate fate;
+
+	if (!t->job)
+		return 0;
+	if (job && t->job == job_id(job))
+		return error_set(err, ERR_JOB_SPEC, "job %llu cannot wait for itself", id);
+	if ((t->task != DEPEND_NO_TASK || t->tasks) && t->type == DEPEND_AFTERCORR)
+		return error_set(err, ERR_JOB_SPEC,
+		        "%s: an array can wait for the same tasks (aftercorr:%llu), and any job "
+		        "for these (afterok:%s)",
+		        say_tasks(t, text, sizeof(text)), id, text);
+	if (t->task != DEPEND_NO_TASK || t->tasks)
+		return check_tasks(core, caller, d, t, err);
+	t->each = named && corr_is(core, t, tasks);
+	if (named)
+		return t->each ? check_each(tasks, named, err) : 0;
+	if (t->job >= meta_next_job(core->meta))
+		return error_set(err, ERR_NO_JOB, "there is no job %llu", id);
+	fate = fates_find(core->fates, t->job);
+	if (fate == FATE_UNKNOWN)
+		return error_set(err, ERR_NO_JOB,
+		        "job %llu is not known: it never was, or has ended too long ago", id);
+	decide_past(t, fate == FATE_WELL);
+	return 0;
+}
+
+/* What a row keeps of it. */
+static char *kept_text(const struct depend *d)
+{
+	size_t n, open = 0, met = 0;
+
+	for (n = 0; n < d->n; n++) {
+		open += !d->v[n].met;
+		met += d->v[n].met;
+	}
+	return (d->any ? met : !open) ? xstrdup("") : depend_format(d, true);
+}
+
+void depends_catch_up(struct core *core, struct job *job)
+{
+	struct depend d;
+	struct error err;
+	bool any = false;
+	char *text;
+	size_t n;
+
+	if (!*job_info(job)->depends || depend_parse(job_info(job)->depends, true, &d, &err) < 0)
+		return;
+	for (n = 0; n < d.n; n++) {
+		struct depend_term *t = &d.v[n];
+		enum fate fate = t->job && depend_term_open(t) && !jobs_find(core->jobs, t->job)
+		                         ? fates_find(core->fates, t->job)
+		                         : FATE_UNKNOWN;
+
+		if (fate == FATE_UNKNOWN)
+			continue;
+		decide_past(t, fate == FATE_WELL);
+		any = true;
+	}
+	text = any ? kept_text(&d) : NULL;
+	if (any)
+		job_set_depends(core->jobs, job, text);
+	free(text);
+	depend_clear(&d);
+}
+
+int depends_revivable(const struct core *core, const struct job *job, struct error *err)
+{
+	size_t n, never = 0;
+	struct depend d;
+	int rc;
+
+	if (!*job_info(job)->depends || depend_parse(job_info(job)->depends, true, &d, err) < 0)
+		return 0;
+	for (n = 0; n < d.n; n++) {
+		struct depend_term *t = &d.v[n];
+
+		if (depend_term_open(t) && t->job && !jobs_find(core->jobs, t->job))
+			decide_past(t, fates_find(core->fates, t->job) == FATE_WELL);
+		never += t->never;
+	}
+	if (d.any ? never == d.n : never)
+		rc = error_set(err, ERR_JOB_STATE, "what it waited for can never come true");
+	else
+		rc = check_circle(core, job, &d, err);
+	depend_clear(&d);
+	return rc;
+}
+
+int depends_check(const struct core *core, const struct caller *caller, const struct job *job,
+        const struct taskset *tasks, const char *text, char **kept, struct error *err)
+{
+	struct depend d;
+	size_t n;
+	int rc = 0;
+
+	*kept = NULL;
+	if (depend_parse(text, false, &d, err) < 0) {
+		err->code = ERR_JOB_SPEC;
+		return error_wrap(err, "--dependency");
+	}
+	for (n = 0; n < d.n && rc == 0; n++)
+		rc = check_term(core, caller, job, tasks, &d, &d.v[n], err);
+	if (rc == 0 && job)
+		rc = check_circle(core, job, &d, err);
+	if (rc == 0)
+		*kept = kept_text(&d);
+	depend_clear(&d);
+	return rc < 0 ? error_wrap(err, "--dependency") : 0;
+}

@@ -1,0 +1,239 @@
+/* depends_range.c - terms about some tasks of an array (12_[1-3,7]); see depends_impl.h
+ *
+ * Such a term means what one for each of its tasks would, and costs one edge, on the array's own
+ * record. What it says in the row of who waits is the tasks that are still open: each part that
+ * starts or ends is told, in its turn, and its tasks are taken out there. So telling the same twice
+ * changes nothing, and a restart tells all that have ended and are still here. They stay here until
+ * they were told.
+ *
+ * Of tasks that had left memory before anybody waited for them is known that they have ended, and
+ * how only where all of those went well.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/util/idmap.h"
+
+#define RANGES_MAX 1000 /* that hang on one array: each end of a task looks at them all */
+
+bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bool comes_true)
+{
+	struct taskset taken;
+
+	if (!depend_term_open(t))
+		return false;
+	taskset_take(t->tasks, tasks, &taken);
+	if (!taken.count)
+		return false;
+	/* The first that says no decides for all, or the first that says yes where one is enough;
+	 * else the last one does. It stays, to be shown. */
+	if (comes_true == any || !t->tasks->count) {
+		taskset_clear(t->tasks);
+		*t->tasks = taken;
+		t->met = comes_true;
+		t->never = !comes_true;
+	} else {
+		taskset_clear(&taken);
+	}
+	return true;
+}
+
+/* --- hanging --------------------------------------------------------------------------------- */
+
+bool range_many(const struct job *on)
+{
+	const struct awaited *a = job_link_of(on)->awaited;
+	const struct edge *e = a ? a->ranges : NULL;
+	unsigned n = 0;
+
+	for (; e; e = e->next)
+		n++;
+	return n >= RANGES_MAX;
+}
+
+bool range_many_in(const char *kept, unsigned *n)
+{
+	for (; (kept = strstr(kept, "_[")); kept++)
+		++*n;
+	return *n > RANGES_MAX;
+}
+
+static bool has_any(const struct taskset *set, const struct job *part)
+{
+	return job_tasks(part) ? taskset_meets(set, job_tasks(part))
+	                       : taskset_has(set, job_task(part));
+}
+
+static bool has_news(const struct job *part)
+{
+	const struct job_info *i = job_info(part);
+
+	return i->start_time || job_state_ended((enum job_state)i->state);
+}
+
+void range_hung(struct core *core, struct edge *e, struct job *on)
+{
+	const struct taskset *tasks = e->t.tasks;
+	const struct array *a = job_array(on);
+	struct job *p = idmap_next(a->parts, 0);
+
+	e->gone = true;
+	depends_queue(core, on);
+	for (; p; p = idmap_next(a->parts, job_info(p)->part)) {
+		if (has_news(p) && has_any(tasks, p))
+			depends_queue(core, p);
+	}
+}
+
+void range_tell(struct core *core, struct job *part)
+{
+	const struct awaited *a = job_link_of(job_own(part))->awaited;
+
+	if (a && a->ranges && has_news(part))
+		depends_queue(core, part);
+}
+
+/* --- settling -------------------------------------------------------------------------------- */
+
+static usec_t moved_at(const struct job *part)
+{
+	const struct job_info *i = job_info(part);
+
+	return i->start_time ? i->start_time : i->end_time;
+}
+
+/* Where one is enough its delay counts: the first of them all may be told after others. */
+static usec_t earliest(const struct job *on, const struct taskset *tasks, usec_t began)
+{
+	const struct job *p = idmap_next(job_array(on)->parts, 0);
+
+	for (; p; p = idmap_next(job_array(on)->parts, job_info(p)->part)) {
+		if (has_news(p) && moved_at(p) < began && has_any(tasks, p))
+			began = moved_at(p);
+	}
+	return began;
+}
+
+/* Some of the tasks have started or ended: true if that changes something, and then this edge and
+ * others may be gone. `began`: when the latest of them did, for
+ * what counts from there; 0: long ago. */
+static bool say(struct core *core, struct edge *e, const struct taskset *tasks, bool comes_true,
+        usec_t began)
+{
+	struct depends *p = job_link(e->who)->depends;
+	struct depend_term *t = &e->t;
+
+	if (p->any && t->delay)
+		began = earliest(jobs_find(core->jobs, t->job), t->tasks, began);
+	e->began = began > e->began ? began : e->began;
+	if (!range_take(p->any, t, tasks, comes_true))
+		return false;
+	if (t->met && t->delay) {
+		t->at = e->began / USEC_PER_S + (int64_t)t->delay * 60;
+		t->met = t->at <= core->now.wall / USEC_PER_S;
+	}
+	if (!depend_term_open(t) || t->at)
+		depends_unhang(e);
+	depends_mark(p, e->term, t->met ? DEPEND_MET : t->never ? DEPEND_NEVER : DEPEND_OPEN);
+	depends_weigh(core, e->who);
+	return true;
+}
+
+/* What the part's state says of the edge's tasks, if anything. */
+static bool say_part(
+        struct core *core, struct edge *e, const struct taskset *tasks, const struct job *part)
+{
+	enum depend_type type = e->t.type;
+	const struct job_info *i = job_info(part);
+	bool ended = job_state_ended((enum job_state)i->state);
+
+	if (!ended && type != DEPEND_AFTER)
+		return false;
+	return say(
+	        core, e, tasks, depend_comes_true(type, i->state == JOB_COMPLETED), moved_at(part));
+}
+
+void range_part_moved(struct core *core, struct job *part)
+{
+	const struct awaited *a = job_link(job_own(part))->awaited;
+	uint64_t round = ++core->told_round;
+	struct edge *e = a->ranges;
+	struct taskset tasks;
+
+	if (!has_news(part)) /* it was requeued since: its next start will be told */
+		return;
+	if (job_tasks(part))
+		taskset_copy(&tasks, job_tasks(part));
+	else
+		taskset_single(&tasks, job_task(part));
+	while (e) {
+		bool heard = e->heard == round;
+
+		e->heard = round;
+		e = !heard && say_part(core, e, &tasks, part) ? a->ranges : e->next;
+	}
+	taskset_clear(&tasks);
+}
+
+/* The tasks of the edge that have ended and left memory. */
+static void say_gone(struct core *core, struct edge *e, const struct job *on)
+{
+	const struct depend_term *t = &e->t;
+	enum array_gone known = array_gone(on);
+	struct taskset gone;
+
+	if (known == ARRAY_GONE_NONE)
+		return;
+	array_gone_tasks(on, t->tasks, &gone);
+	say(core, e, &gone,
+	        known == ARRAY_GONE_WELL ? depend_comes_true(t->type, true)
+	                                 : depend_comes_true_anyhow(t->type),
+	        0);
+	taskset_clear(&gone);
+}
+
+bool range_gone(struct core *core, struct job *on)
+{
+	struct edge *e = job_link(on)->awaited->ranges;
+
+	while (e && !e->gone)
+		e = e->next;
+	if (!e)
+		return false;
+	e->gone = false;
+	say_gone(core, e, on);
+	return true;
+}
+
+void range_over(struct core *core, struct edge *e)
+{
+	const struct depend_term *t = &e->t;
+	struct taskset rest;
+
+	/* Each of its tasks has been told or is gone, so there should be nothing. */
+	taskset_copy(&rest, t->tasks);
+	say(core, e, &rest, depend_comes_true_anyhow(t->type), 0);
+	taskset_clear(&rest);
+}
+
+/* --- invariants ------------------------------------------------------------------------------ */
+
+int range_check(const struct core *core, const struct job *job, const struct depend_term *t,
+        struct error *err)
+{
+	uint32_t task = taskset_first(t->tasks);
+	const struct job *own = jobs_find(core->jobs, t->job);
+	const struct job *on = jobs_find(core->jobs, job_ref_of(t->job, (uint64_t)task + 1));
+	const struct awaited *a = own ? job_link_of(own)->awaited : NULL;
+
+	if (!depend_term_open(t) || t->at || !own || !on ||
+	        !job_state_ended((enum job_state)job_info(on)->state) ||
+	        (job_link_of(on)->awaited && job_link_of(on)->awaited->queued) || (a && a->lost))
+		return 0;
+	return error_set(err, ERR_INTERNAL, "job %llu: nobody tells it of %llu_%u",
+	        (unsigned long long)job_id(job), (unsigned long long)t->job, task);
+}

@@ -1,0 +1,143 @@
+/* idle.c - see idle.h */
+#include "ctld/core/jobs/idle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/mailwish.h"
+#include "common/units.h"
+#include "ctld/core/internal.h"
+#include "ctld/core/jobs/wishes.h"
+
+/* CPU time that it has had, and for how long it got none though it wanted it: so on a node that is
+ * full, or where a job may have a tenth of a CPU, who is bound by the CPU is seen as such, too. */
+static uint64_t cpu_wanted_us(const struct run_used *used)
+{
+	return used->cpu_time_us + used->cpu_wait_us;
+}
+
+/* What is said first of a run, in this life of ours, tells nothing of when. */
+static void count(const struct conf_idle *c, struct run *run, const struct run_used *before)
+{
+	const struct run_used *now = run_used(run);
+	unsigned gpus = (unsigned)__builtin_popcountll(run_info(run)->gpus);
+	struct run_idle *idle = run_idle(run);
+	uint64_t seen, busy;
+
+	if (!gpus || !before->gpu_seen_us || now->gpu_seen_us <= before->gpu_seen_us ||
+	        now->gpu_busy_us < before->gpu_busy_us || run_past(run)->suspend_time)
+		return;
+	seen = now->gpu_seen_us - before->gpu_seen_us;
+	busy = now->gpu_busy_us - before->gpu_busy_us;
+	if (busy >= seen / 100 * c->below_pct + seen % 100 * c->below_pct / 100) {
+		idle->us = 0;
+		return;
+	}
+	if (!idle->us)
+		idle->cpu_us = cpu_wanted_us(before);
+	idle->us += seen / gpus;
+}
+
+/* What counts for a run of a job there; NULL: nothing is done. */
+static const struct conf_idle *policy_of(
+        const struct core *core, const struct run *run, uint32_t partition)
+{
+	const struct conf_idle *c = &core->conf->partitions[partition].idle;
+	const struct node *node = run_link_of(run)->node;
+	uint32_t index = node ? node_link_of(node)->index : NODE_LEFT;
+
+	if (!c->given && index != NODE_LEFT)
+		c = &core->conf->nodes[index].idle;
+	return c->given ? c : NULL;
+}
+
+static bool milder(const struct conf_idle *a, const struct conf_idle *b)
+{
+	return a->action != b->action ? a->action < b->action
+	                              : !a->end_cpu_bound && b->end_cpu_bound;
+}
+
+/* Has each run of it that lives been idle for so long? Then what says what to do; else NULL. */
+static const struct conf_idle *job_idle(
+        const struct core *core, const struct job *job, uint32_t partition)
+{
+	const struct conf_idle *mildest = NULL, *c;
+	struct run *run;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		if (!run_lives(run))
+			continue;
+		c = policy_of(core, run, partition);
+		if (!c || run_idle(run)->us < (uint64_t)c->for_s * USEC_PER_S)
+			return NULL;
+		if (!mildest || milder(c, mildest))
+			mildest = c;
+	}
+	return mildest;
+}
+
+static bool job_wants_cpu(const struct job *job)
+{
+	struct run *run;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		uint64_t cpu = cpu_wanted_us(run_used(run));
+
+		if (run_lives(run) && cpu > run_idle(run)->cpu_us &&
+		        cpu - run_idle(run)->cpu_us >= run_idle(run)->us / 2)
+			return true;
+	}
+	return false;
+}
+
+/* True: it was told before, in this life of ours or in one before it. */
+static bool mark_told(struct core *core, struct job *job, const char *note)
+{
+	struct run *run;
+	bool told = false;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		told |= run_idle(run)->told || !strcmp(run_past(run)->detail, note);
+		run_idle(run)->told = true;
+		if (!told)
+			run_set_detail(core->runs, run, note);
+	}
+	return told;
+}
+
+static void act(struct core *core, struct job *job, const struct conf_idle *c)
+{
+	bool cpu = job_wants_cpu(job);
+	bool end = c->action == CONF_IDLE_END && (!cpu || c->end_cpu_bound), told;
+	char note[100], text[160], time[UNITS_TEXT];
+
+	snprintf(note, sizeof(note), "GPUs computed less than %u%% for %s", c->below_pct,
+	        duration_format(time, c->for_s));
+	told = mark_told(core, job, note);
+	if (told && !end)
+		return;
+	snprintf(text, sizeof(text), "%s%s%s", note, cpu ? ", while it used CPUs or waited for them" : "",
+	        end ? ": ended" : "");
+	audit_note(core, "job.idle", NULL, job_ref(job), "", text);
+	if (!told && c->action == CONF_IDLE_MAIL)
+		mail_always(core, job, MAIL_IDLE);
+	if (end)
+		job_stop(core, job, &(struct stop){ .cause = END_IDLE });
+}
+
+void idle_look(struct core *core, struct run *run, const struct run_used *before)
+{
+	struct job *job = run_link(run)->job;
+	uint32_t partition = job ? job_partition(core, job) : CONF_NONE;
+	const struct conf_idle *c;
+
+	if (partition == CONF_NONE || job_info(job)->state != JOB_RUNNING || !run_lives(run))
+		return;
+	c = policy_of(core, run, partition);
+	if (!c)
+		return;
+	count(c, run, before);
+	c = job_idle(core, job, partition);
+	if (c)
+		act(core, job, c);
+}

@@ -1,0 +1,804 @@
+/* life.c - a job's way from start to end
+ *
+ * All moves of jobs are here. Update and action stay together: whoever calls says what happened,
+ * and what follows from it (a requeue, waiters to be told) is done at once. Each function may be
+ * called again without harm.
+ *
+ * A job has one attempt at a time, on one node or on many (attempt.c). Its runs go their own ways
+ * (runlife.c) and say here what concerns the job: one runs, one is over.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hostlist.h"
+#include "common/mailwish.h"
+#include "common/xalloc.h"
+#include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/wishes.h"
+#include "ctld/core/util/idmap.h"
+
+/* --- counting and telling -------------------------------------------------------------------- */
+
+uint32_t job_partition(const struct core *core, const struct job *job)
+{
+	return sched_partition_kept(core->sched, job_info(job)->partition);
+}
+
+static bool is_active(const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	if (job_array(job))
+		return job_array(job)->running;
+	return i->state != JOB_PENDING && !job_state_ended((enum job_state)i->state);
+}
+
+/* Of jobs of one name the first may be one that waits until it is alone; of an array, until none of
+ * its own tasks runs either. */
+static void tell_namesakes(struct core *core, struct job *job, bool was_active)
+{
+	bool changed = is_active(job) != was_active;
+	struct job *first;
+
+	if (changed)
+		namesakes_active(job, was_active ? -1 : 1);
+	first = namesakes_first(job);
+	if (job_state_ended((enum job_state)job_info(job)->state)) {
+		first = first == job ? job_link(job)->name_after : first;
+		namesakes_remove(core->namesakes, job);
+	}
+	if (first && job_link(first)->depends && (first != job || (changed && job_array(job))))
+		job_consider(core, first);
+}
+
+/* It may be looked at again whether it is alone now. */
+static void consider_single(struct core *core, struct job *job)
+{
+	if (job && job_link(job)->depends)
+		job_consider(core, job);
+}
+
+void job_respecified(struct core *core, struct job *own, const struct respec *r, bool files)
+{
+	bool named = !job_state_ended((enum job_state)job_info(own)->state);
+	struct job *first = named ? namesakes_first(own) : NULL;
+
+	if (named) {
+		first = first == own ? job_link(own)->name_after : first;
+		if (is_active(own))
+			namesakes_active(own, -1);
+		namesakes_remove(core->namesakes, own);
+	}
+	job_set_respec(core->jobs, own, r, files);
+	if (!named)
+		return;
+	namesakes_add(core->namesakes, own);
+	if (is_active(own))
+		namesakes_active(own, 1);
+	consider_single(core, first); /* of those whose name it had */
+	if (namesakes_first(own) != own)
+		consider_single(core, namesakes_first(own));
+	consider_single(core, job_link(own)->name_after);
+	consider_single(core, own);
+}
+
+static void move(struct core *core, struct job *job, enum job_state state)
+{
+	bool was_active = is_active(job), full = array_full(job);
+	enum job_state from = (enum job_state)job_info(job)->state;
+
+	job_move(core->jobs, job, state);
+	tell_namesakes(core, job_own(job), was_active);
+	depends_tell(core, job);
+	job_alarm(core, job);
+	wish_mail_moved(core, job, from);
+	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_ref(job);
+	if (array_full(job) != full)
+		array_reconsider(core, job);
+}
+
+/* --- eligibility ----------------------------------------------------------------------------- */
+
+bool job_signature_old(const struct core *core, const struct job *job)
+{
+	usec_t age = (usec_t)core->conf->controller.signature_age_s * USEC_PER_S;
+	usec_t margin = 3600 * USEC_PER_S;
+
+	if (!age)
+		return false;
+	if (margin > age / 2)
+		margin = age / 2;
+	return core->now.wall - job_info(job)->sign_time >= age - margin;
+}
+
+void job_expires(struct core *core, struct job *job)
+{
+	job_link(job)->expired = true;
+	if (!core->expired_wall || core->now.wall < core->expired_wall)
+		core->expired_wall = core->now.wall;
+	job_consider(core, job);
+}
+
+void job_signed(struct core *core, struct job *job, usec_t sign_time)
+{
+	bool refused = job_info(job)->hold == HOLD_SIGNATURE;
+
+	job_set_signed(core->jobs, job, sign_time);
+	if (refused)
+		job_set_hold(core->jobs, job, HOLD_NONE);
+	if (job_link(job)->expired && !job_signature_old(core, job))
+		job_link(job)->expired = false;
+	else if (!refused)
+		return;
+	job_consider(core, job);
+}
+
+void jobs_unexpire(struct core *core)
+{
+	struct job *job;
+
+	core->expired_wall = 0;
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
+		if (!job_link(job)->expired || job_info(job)->state != JOB_PENDING)
+			continue;
+		job_link(job)->expired = false;
+		if (job_signature_old(core, job))
+			job_expires(core, job);
+		job_consider(core, job);
+	}
+}
+
+void job_withdraw(struct core *core, struct job *job)
+{
+	if (job_link(job)->class)
+		sched_remove(core->sched, job);
+}
+
+static void consider(struct core *core, struct job *job)
+{
+	const struct job_info *i = job_info(job);
+	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE &&
+	                !job_link(job)->expired && job_weight(job) && !array_full(job) &&
+	                !job_stray(job) && !depends_open(job) && i->begin_time <= core->now.wall;
+
+	if (!eligible)
+		job_withdraw(core, job);
+	else if (!job_link(job)->class)
+		sched_add(core->sched, job);
+	job_alarm(core, job);
+}
+
+void job_consider(struct core *core, struct job *job)
+{
+	struct array *a = job_link(job)->array;
+	struct job *w;
+
+	consider(core, job);
+	/* What its own record waits for holds all of an array. */
+	for (w = a ? a->waiting : NULL; w; w = job_link(w)->next) {
+		if (w != job)
+			consider(core, w);
+	}
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+/* Attempts that a restored state may not know of: on nodes that are not back yet, and in history. A
+ * number is given once. */
+#define RESTORED_ATTEMPTS 100
+
+/* Adopted runs may have numbers of their own. */
+static uint32_t next_attempt(const struct core *core, const struct job *job)
+{
+	const struct run *latest = job_link_of(job)->runs;
+	uint32_t attempt = job_info(job)->attempt;
+
+	if (latest && run_info(latest)->id.attempt > attempt)
+		attempt = run_info(latest)->id.attempt;
+	if (meta_was_restored(core->meta, job_id(job), latest ? run_info(latest)->epoch : 0))
+		attempt += RESTORED_ATTEMPTS;
+	return attempt + 1;
+}
+
+/* A place and what its rank goes by: the order in which people and hostlists have the nodes. */
+struct seat {
+	const char *node;
+	const struct place *place;
+};
+
+static int by_node(const void *x, const void *y)
+{
+	return hostlist_name_compare(
+	        ((const struct seat *)x)->node, ((const struct seat *)y)->node);
+}
+
+void job_start(
+        struct core *core, struct job *job, const struct places *places, const struct need *need)
+{
+	struct seat *seats = xcalloc(places->n, sizeof(*seats));
+	uint32_t attempt = next_attempt(core, job), n = (uint32_t)places->n, rank;
+
+	assert(n);
+	for (rank = 0; rank < n; rank++)
+		seats[rank] = (struct seat){ core->conf->nodes[places->v[rank].node].name,
+			&places->v[rank] };
+	qsort(seats, n, sizeof(*seats), by_node);
+	job_withdraw(core, job);
+	job_set_attempt(core->jobs, job, attempt);
+	move(core, job, JOB_CONFIGURING);
+	job_take(core, job, need);
+	for (rank = n; rank-- > 0;) {
+		/* A node is one rank's: whoever chose the places is to see to that. */
+		assert(!rank || seats[rank].place->node != seats[rank - 1].place->node);
+		run_start(core, job, (struct run_id){ job_id(job), job_task(job), attempt, rank },
+		        n, seats[rank].place);
+	}
+	attempt_name_nodes(core, job);
+	core->n_started++;
+	free(seats);
+}
+
+/* Nothing is known of that attempt that the job could not go on with. A rank that came while the job
+ * was at another attempt is a stray, and stays one; the others of its attempt cannot go on without
+ * it. One that has ended well is as if it had ended later. */
+static bool attempt_untouched(const struct job *job, const struct run_report *r)
+{
+	const struct run *run = job_link_of(job)->runs;
+
+	for (; run; run = run_link_of(run)->next_of_job) {
+		if (run_info(run)->id.attempt == r->run.attempt &&
+		        (!run_ended_well(run) || run_info(run)->nodes != r->nodes))
+			return false;
+	}
+	return true;
+}
+
+bool job_takes(const struct job *job, const struct run_report *r)
+{
+	const struct job_info *i = job_info(job);
+	const struct run *run = job_run(job);
+
+	if (i->uid != r->uid || job_state_ended(i->state))
+		return false;
+	if (i->state == JOB_PENDING)
+		return r->run.attempt > i->attempt && attempt_untouched(job, r);
+	/* Another rank of an attempt that is being taken over. */
+	return r->run.attempt == i->attempt && r->nodes == run_info(run)->nodes &&
+	       !attempt_whole(job);
+}
+
+void job_adopts(struct core *core, struct job *job, struct run *run)
+{
+	if (job_info(job)->state == JOB_PENDING) {
+		job_withdraw(core, job);
+		job_set_attempt(core->jobs, job, run_info(run)->id.attempt);
+		move(core, job, JOB_CONFIGURING);
+	}
+	/* Then the attempt is being ended; the node is told in the answer to its registration. */
+	if (job_info(job)->state == JOB_COMPLETING)
+		run_set_end_wanted(core->runs, run, END_PEER);
+	attempt_name_nodes(core, job);
+	job_forget_taken(core, job); /* it holds more now */
+	job_take_again(core, job);
+}
+
+static void tell_waiters(struct core *core, struct waiters *waiters, const struct job *job)
+{
+	uint64_t reply;
+
+	while (waiters_take(waiters, job_ref(job), &reply)) {
+		struct effect *e = effects_add(core->effects, EFFECT_JOB_ENDED);
+
+		e->reply = reply;
+		e->job = job_ref(job);
+	}
+}
+
+void job_runs(struct core *core, struct job *job)
+{
+	if (job_info(job)->state == JOB_CONFIGURING && attempt_runs(job)) {
+		job_set_start(core->jobs, job, attempt_start_time(job));
+		move(core, job, JOB_RUNNING);
+		tell_waiters(core, core->starters, job);
+	}
+	if (job_info(job)->state == JOB_RUNNING && attempt_suspended(job))
+		move(core, job, JOB_SUSPENDED);
+	else if (job_info(job)->state == JOB_SUSPENDED && !attempt_suspended(job))
+		move(core, job, JOB_RUNNING);
+}
+
+void job_suspend(struct core *core, struct job *job, bool suspend)
+{
+	struct run *run;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		const struct run_info *i = run_info(run);
+
+		if (!run_lives(run) || (i->suspend_wanted == suspend &&
+		                               (run_past(run)->suspend_time != 0) == suspend))
+			continue;
+		run_set_suspend_wanted(core->runs, run, suspend);
+		suspend_run_order(core, run);
+	}
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+void job_list_ended(struct core *core, struct job *job, usec_t mono)
+{
+	struct ended *list = job_info(job)->part ? &core->tasks_ended : &core->jobs_ended;
+	struct job_link *l = job_link(job);
+
+	l->ended = mono;
+	l->next = NULL;
+	l->prev = list->last;
+	*(list->last ? &job_link(list->last)->next : &list->first) = job;
+	list->last = job;
+	list->n++;
+}
+
+static void unlist_ended(struct core *core, struct job *job)
+{
+	struct ended *list = job_info(job)->part ? &core->tasks_ended : &core->jobs_ended;
+	struct job_link *l = job_link(job);
+
+	*(l->prev ? &job_link(l->prev)->next : &list->first) = l->next;
+	*(l->next ? &job_link(l->next)->prev : &list->last) = l->prev;
+	l->next = l->prev = NULL;
+	list->n--;
+}
+
+static void job_end(struct core *core, struct job *job, enum job_state state)
+{
+
+	job_withdraw(core, job);
+	depends_detach(core, job);
+	job_give_back(core, job);
+	move(core, job, state);
+	admit_count(core, job_info(job), -(int)job_weight(job));
+	job_list_ended(core, job, core->now.mono);
+	core->n_ended += job_weight(job);
+	tell_waiters(core, core->waiters, job);
+	tell_waiters(core, core->starters, job);
+	if (job_info(job)->part)
+		array_part_ended(core, job);
+}
+
+/* Of the names the first may be one that waits to be alone: not any more, if this one is before. */
+static void name_again(struct core *core, struct job *job)
+{
+	struct job *next;
+
+	namesakes_add(core->namesakes, job);
+	next = job_link(job)->name_after;
+	if (next && job_link(next)->depends)
+		job_consider(core, next);
+}
+
+void job_revive(struct core *core, struct job *job)
+{
+	struct job *own = job_own(job);
+	enum job_state state = (enum job_state)job_info(job)->state;
+
+	if (own != job && job_state_ended((enum job_state)job_info(own)->state))
+		job_revive(core, own);
+	unlist_ended(core, job);
+	job_unset_end(core->jobs, job);
+	admit_count(core, job_info(job), (int)job_weight(job));
+	admit_asked(core, job);
+	if (own != job)
+		job_count_again(core->jobs, own, job_weight(job), state);
+	else
+		name_again(core, job);
+	move(core, job, JOB_PENDING);
+	if (own == job) {
+		depends_catch_up(core, job);
+		depends_attach(core, job);
+	}
+	job_consider(core, job);
+}
+
+void job_end_array(struct core *core, struct job *own, enum job_state state)
+{
+	job_set_end(core->jobs, own, core->now.wall, job_info(own)->exit_code,
+	        job_info(own)->exit_signal);
+	job_end(core, own, state);
+}
+
+static void cancel_record(struct core *core, struct job *job)
+{
+	job_set_end_cause(core->jobs, job, END_CANCEL);
+	job_set_end(core->jobs, job, core->now.wall, 0, 0);
+	job_end(core, job, JOB_CANCELLED);
+}
+
+void job_cancel_pending(struct core *core, struct job *job)
+{
+	struct array *a = job_link(job)->array;
+	struct job *w, *next;
+
+	if (!a) {
+		cancel_record(core, job);
+		return;
+	}
+	/* The own record ends with the last of the others. */
+	for (w = a->waiting; w; w = next) {
+		next = job_link(w)->next;
+		if (w != job)
+			cancel_record(core, w);
+	}
+	if (job_weight(job))
+		cancel_record(core, array_split(core, job, job_tasks(job), false));
+}
+
+usec_t job_last_chance(const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	return i->state == JOB_PENDING ? i->deadline - (usec_t)i->time_limit_s * USEC_PER_S
+	                               : i->deadline;
+}
+
+static void miss_deadline(struct core *core, struct job *job)
+{
+	bool waits = job_info(job)->state == JOB_PENDING;
+	const char *text = waits ? "it can no longer end by its deadline" : "its deadline has come";
+
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.deadline", NULL, job_ref(job), "", text);
+	if (!waits) {
+		job_stop(core, job, &(struct stop){ .cause = END_DEADLINE });
+		return;
+	}
+	if (job_tasks(job))
+		job = array_split(core, job, job_tasks(job), false);
+	job_set_end_cause(core->jobs, job, END_DEADLINE);
+	job_set_end(core->jobs, job, core->now.wall, 0, 0);
+	job_end(core, job, JOB_DEADLINE);
+}
+
+usec_t job_time_left(const struct core *core, const struct job *job)
+{
+	usec_t left = (usec_t)job_info(job)->time_limit_s * USEC_PER_S, most = 0;
+	const struct run *run;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		usec_t worked = (usec_t)run_worked_us(run, core->now);
+
+		most = run_lives(run) && worked > most ? worked : most;
+	}
+	return left - most;
+}
+
+/* Its node has perhaps not heard of this limit. */
+static void cut_short(struct core *core, struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	if (!i->limit_set || !i->time_limit_s || job_time_left(core, job) > 0)
+		job_alarm(core, job);
+	else
+		job_stop(core, job, &(struct stop){ .cause = END_TIME_LIMIT });
+}
+
+void job_alarmed(struct core *core, struct job *job)
+{
+	if (job_info(job)->deadline && job_last_chance(job) <= core->now.wall)
+		miss_deadline(core, job);
+	else if (job_info(job)->state != JOB_PENDING)
+		cut_short(core, job);
+	else
+		depends_delays(core, job);
+	if (job_info(job)->state == JOB_PENDING)
+		job_consider(core, job);
+}
+
+/* What becomes of a job whose attempt ended for this cause, when nobody asked for it. */
+static const struct {
+	enum job_state state;
+	bool again; /* requeue, where its owner allows */
+} outcomes[] = {
+	[END_NONE] = { JOB_COMPLETED, false },
+	[END_EXIT] = { JOB_COMPLETED, false },
+	[END_TIME_LIMIT] = { JOB_TIMEOUT, false },
+	[END_CANCEL] = { JOB_CANCELLED, false },
+	[END_PREEMPT] = { JOB_PREEMPTED, true },
+	[END_NODE_FAIL] = { JOB_NODE_FAIL, true },
+	[END_LAUNCH] = { JOB_FAILED, true },
+	[END_LOST] = { JOB_NODE_FAIL, true },
+	[END_OUT_OF_MEMORY] = { JOB_OUT_OF_MEMORY, false },
+	[END_DRAIN] = { JOB_NODE_FAIL, true },
+	[END_PEER] = { JOB_NODE_FAIL, true },
+	[END_RECLAIM] = { JOB_PREEMPTED, true },
+	[END_DEADLINE] = { JOB_DEADLINE, false },
+	[END_GPU_MEMORY] = { JOB_OUT_OF_MEMORY, false },
+	[END_IDLE] = { JOB_CANCELLED, false },
+	[END_SPOOL] = { JOB_FAILED, false },
+	[END_LAUNCH_OWNER] = { JOB_FAILED, false },
+	[END_SIGNATURE] = { JOB_FAILED, true },
+};
+
+enum job_state job_state_of_end(enum end_cause cause, uint32_t exit_code, uint32_t exit_signal)
+{
+	enum job_state state = outcomes[cause].state;
+
+	return state == JOB_COMPLETED && (exit_code || exit_signal) ? JOB_FAILED : state;
+}
+
+static bool not_launched(const struct run *run)
+{
+	return run_info(run)->state == RUN_NEVER || end_is_launch(run_info(run)->end_cause);
+}
+
+/* The cause of the failed launches is the owner's: waiting does not mend it. A file may have come
+ * late to one node, so it is tried a few times. */
+static bool owner_must_mend(const struct job *job, const struct run *decisive)
+{
+	return run_info(decisive)->end_cause == END_LAUNCH_OWNER &&
+	       job_launch_failures(job) % LAUNCH_TRIES == 0;
+}
+
+/* Is the job to be started again when its present attempt is over? */
+static bool comes_again(const struct job *job, const struct run *decisive)
+{
+	const struct job_info *i = job_info(job);
+
+	if (i->end_cause != END_NONE || job_starts(job) >= i->max_attempts)
+		return false;
+	if (owner_must_mend(job, decisive) && !attempt_asked(job))
+		return false;
+	return attempt_asked(job) || not_launched(decisive) || !attempt_whole(job) ||
+	       (outcomes[run_info(decisive)->end_cause].again && i->requeue) ||
+	       wish_again(job, decisive);
+}
+
+bool job_again_when_reclaimed(const struct core *core, const struct job *job)
+{
+	uint32_t p = job_partition(core, job);
+
+	return job_info(job)->requeue &&
+	       (p == CONF_NONE || core->conf->partitions[p].preempt_mode != CONF_PREEMPT_CANCEL);
+}
+
+bool job_comes_again(const struct job *job)
+{
+	return job_info(job)->state == JOB_PENDING || comes_again(job, attempt_decisive(job));
+}
+
+/* Everybody who still lives; those who were told already are not told otherwise. */
+static void end_attempt(struct core *core, struct job *job, const struct stop *stop)
+{
+	struct run *run;
+
+	if (job_info(job)->state != JOB_COMPLETING)
+		move(core, job, JOB_COMPLETING);
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		if (run_lives(run) && run_info(run)->end_wanted == END_NONE) {
+			run_set_end_wanted(core->runs, run, stop->cause);
+			end_run_order(core, run, stop);
+		}
+	}
+}
+
+void job_stop(struct core *core, struct job *job, const struct stop *stop)
+{
+	/* What is to become of the job is its own; that its runs must end is the runs'. */
+	job_set_end_cause(core->jobs, job, stop->requeue ? END_NONE : stop->cause);
+	end_attempt(core, job, stop);
+}
+
+static void job_again(struct core *core, struct job *job)
+{
+	job_give_back(core, job);
+	job_set_end_cause(core->jobs, job, END_NONE);
+	move(core, job, JOB_PENDING);
+	tell_waiters(core, core->starters, job);
+	job_consider(core, job);
+}
+
+/* Hold it, and say why. */
+static void hold_back(struct core *core, struct job *job, const struct run *run,
+        enum job_hold hold, const char *text)
+{
+	job_set_hold(core->jobs, job, hold);
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.hold", NULL, job_ref(job), run_info(run)->node, text);
+}
+
+/* Another try would come to the same, and a signature is of all tasks of an array: hold what waits of
+ * it until it is signed anew. */
+static void job_signature_refused(struct core *core, struct job *job, const struct run *run)
+{
+	struct job *w = job_array(job) ? job_array(job)->waiting : NULL, *next;
+	char text[300];
+
+	snprintf(text, sizeof(text), "its signature was refused on %.80s: %.180s",
+	        run_info(run)->node, run_past(run)->detail);
+	hold_back(core, job, run, HOLD_SIGNATURE, text);
+	for (; w; w = next) {
+		next = job_link(w)->next;
+		if (job_info(w)->hold)
+			continue;
+		hold_back(core, w, run, HOLD_SIGNATURE, text);
+		job_consider(core, w);
+	}
+}
+
+/* It could not be started: try again, elsewhere if it comes so, and at last hold it. */
+static void job_not_launched(struct core *core, struct job *job, const struct run *run)
+{
+	uint32_t failures = job_launch_failures(job);
+	char text[300];
+
+	if (run_info(run)->end_cause == END_SIGNATURE) {
+		job_signature_refused(core, job, run);
+	} else if (end_is_launch(run_info(run)->end_cause) && failures % LAUNCH_TRIES == 0) {
+		snprintf(text, sizeof(text), "launch failed %u times, the last on %s: %.180s",
+		        failures, run_info(run)->node, run_past(run)->detail);
+		hold_back(core, job, run, HOLD_SELF, text);
+	} else if (*run_past(run)->detail) {
+		snprintf(text, sizeof(text), "not started on %.80s: %.180s", run_info(run)->node,
+		        run_past(run)->detail);
+		job_set_comment(core->jobs, job, text);
+	}
+	job_again(core, job);
+}
+
+/* Of an attempt that was taken over some ranks never turned up. Perhaps they live somewhere: the
+ * next attempt must not start beside them by itself. */
+static void job_not_whole(struct core *core, struct job *job, const struct run *run)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text),
+	        "attempt %u had %u nodes, and not all of them have said how it ended: release the "
+	        "job when nothing of it runs any more",
+	        run_info(run)->id.attempt, run_info(run)->nodes);
+	hold_back(core, job, run, HOLD_SELF, text);
+	job_again(core, job);
+}
+
+/* The state in which it ends. */
+static enum job_state end_state(const struct job *job, const struct run *run)
+{
+	const struct run_info *r = run_info(run);
+
+	if (job_info(job)->end_cause == END_CANCEL)
+		return JOB_CANCELLED;
+	if (!attempt_whole(job) || (r->state == RUN_NEVER && r->end_cause == END_NONE))
+		return JOB_NODE_FAIL;
+	return job_state_of_end((enum end_cause)r->end_cause, run_past(run)->exit_code,
+	        run_past(run)->exit_signal);
+}
+
+/* Nobody asked for it: say why it waits again. */
+static void say_requeued(struct core *core, struct job *job, const struct run *run)
+{
+	const struct run_info *r = run_info(run);
+	const struct run_past *past = run_past(run);
+	char text[300];
+	int n = snprintf(
+	        text, sizeof(text), "requeued: attempt %u on %.80s: ", r->id.attempt, r->node);
+
+	if (*past->detail)
+		snprintf(text + n, sizeof(text) - (size_t)n, "%.180s", past->detail);
+	else if (r->state == RUN_ENDED && r->end_cause <= END_EXIT)
+		snprintf(text + n, sizeof(text) - (size_t)n, "%s %u",
+		        past->exit_signal ? "signal" : "exit code",
+		        past->exit_signal ? past->exit_signal : past->exit_code);
+	else
+		snprintf(text + n, sizeof(text) - (size_t)n, "%s",
+		        job_state_name(end_state(job, run)));
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.requeue", NULL, job_ref(job), run_info(run)->node, text);
+}
+
+/* Nothing of the present attempt lives any more: what now? */
+static void job_after_attempt(struct core *core, struct job *job)
+{
+	const struct run *run = attempt_decisive(job);
+	const struct run_info *r = run_info(run);
+	usec_t end = attempt_end_time(job);
+	bool again = comes_again(job, run);
+
+	/* Its node has ended it, so nobody has said yet whether that is for good. */
+	if (r->end_cause == END_RECLAIM && r->end_wanted == END_NONE && !attempt_asked(job))
+		again = again && job_again_when_reclaimed(core, job);
+
+	if (attempt_start_time(job))
+		job_set_start(core->jobs, job, attempt_start_time(job));
+	if (again && !attempt_whole(job)) {
+		job_not_whole(core, job, run);
+	} else if (again && not_launched(run)) {
+		job_not_launched(core, job, run);
+	} else if (again) {
+		if (!attempt_asked(job)) {
+			say_requeued(core, job, run);
+			wish_delay(core, job);
+		}
+		wish_mail(core, job, MAIL_REQUEUE);
+		job_again(core, job);
+	} else {
+		enum job_state state = end_state(job, run);
+
+		if (job_info(job)->end_cause == END_NONE)
+			job_set_end_cause(core->jobs, job, r->end_cause);
+		job_set_end(core->jobs, job, end ? end : core->now.wall, run_past(run)->exit_code,
+		        run_past(run)->exit_signal);
+		job_end(core, job, state);
+	}
+}
+
+void job_run_over(struct core *core, struct job *job, const struct run *run)
+{
+	enum job_state state = job_info(job)->state;
+
+	/* An attempt that was given up, or superseded, changes nothing but itself. */
+	if (!run_of_present(run) || state == JOB_PENDING || job_state_ended(state))
+		return;
+	if (!attempt_lives(job))
+		job_after_attempt(core, job);
+	else if (run_ended_well(run))
+		job_runs(core, job);
+	else
+		end_attempt(core, job, &(struct stop){ .cause = END_PEER });
+}
+
+/* --- history --------------------------------------------------------------------------------- */
+
+/* An attempt that was given up is still alive somewhere, somebody who waits for it has not been
+ * told yet, or parts of the array are here. */
+static bool is_needed(const struct job *job)
+{
+	const struct run *run = job_link_of(job)->runs;
+
+	while (run && run_over(run))
+		run = run_link_of(run)->next_of_job;
+	return run || depends_wanted(job) ||
+	       (job_link_of(job)->array && idmap_count(job_link_of(job)->array->parts));
+}
+
+static void retire(struct core *core, struct job *job)
+{
+	struct run *run;
+
+	while ((run = job_link(job)->runs)) {
+		job_link(job)->runs = run_link(run)->next_of_job;
+		run_retire(core, run);
+	}
+	depends_forget(core, job);
+	/* Of an array its own record says how it ended. */
+	if (!job_info(job)->part)
+		fates_put(core->fates, job_id(job), job_info(job)->state == JOB_COMPLETED);
+	jobs_retire(core->jobs, job);
+}
+
+static void retire_old(struct core *core, struct ended *list, size_t kept)
+{
+	usec_t keep = (usec_t)core->conf->controller.keep_ended_s * USEC_PER_S;
+	struct job *job, *last = list->last;
+	unsigned n;
+
+	for (n = 0; n < TIMER_SLICE && list->first; n++) {
+		if (core->now.mono - job_link(list->first)->ended < keep && list->n <= kept)
+			break;
+		job = list->first;
+		unlist_ended(core, job);
+		if (is_needed(job))
+			job_list_ended(core, job, core->now.mono);
+		else
+			retire(core, job);
+		if (job == last)
+			break;
+	}
+}
+
+void jobs_retire_old(struct core *core)
+{
+	retire_old(core, &core->tasks_ended, ARRAY_ENDED_KEPT);
+	retire_old(core, &core->jobs_ended, SIZE_MAX);
+}

@@ -1,0 +1,121 @@
+/* gates_impl.h - what gates.c (counting), gates_submit.c (refusing) and gates_limits.c share */
+#ifndef CTLD_CORE_GATES_IMPL_H
+#define CTLD_CORE_GATES_IMPL_H
+
+#include "ctld/core/limits/gates.h"
+
+/* What can be limited. */
+enum gate_kind {
+	GATE_GPUS,
+	GATE_GPU_MEM,
+	GATE_CPUS,
+	GATE_MEM,
+	GATE_NODES,
+	GATE_RUNNING,
+	GATE_QUEUED,
+	GATE_GPU_HOURS, /* counted by hours.h */
+	GATE_LICENCE,
+	GATE_KEPT, /* guarantees of others, of a GPU type: quota.h; has a number, no counter */
+	GATE_KINDS
+};
+#define LIMIT_KINDS GATE_LICENCE /* those of a conf_limits */
+
+/* Whose limit it is. */
+enum gate_scope {
+	SCOPE_ACCOUNT,
+	SCOPE_QOS,
+	SCOPE_PARTITION,
+	SCOPES,
+	SCOPE_CLUSTER = SCOPES /* licences, what is kept */
+};
+
+/* Of what: of all together, of each user, of each job. */
+enum limit_part { LIMITS_ALL, LIMITS_PER_USER, LIMITS_PER_JOB, LIMIT_PARTS };
+
+struct gate {
+	uint8_t kind, scope;
+	uint8_t part;   /* enum limit_part; PER_JOB: nothing is ever counted there */
+	uint16_t type;  /* GATE_GPUS: of conf.gpu_types or CONF_ANY_TYPE; GATE_LICENCE: which */
+	uint32_t index; /* of the account, QOS, partition */
+	uint64_t limit, used;
+};
+
+/* One limit out of a conf_limits. */
+struct limit {
+	uint8_t kind;
+	uint16_t type;
+	uint64_t value;
+};
+
+struct gates {
+	const struct conf *conf;
+	struct gate *v;
+	size_t n, size;
+	uint32_t *unused; /* ids of gates of users who are gone */
+	size_t n_unused, size_unused;
+	struct quota *quota;
+	struct hours *hours; /* NULL: nothing is known of them */
+	uint32_t first_licence;
+	uint32_t first_kept;     /* of GPU type 0; the last is of all types */
+	uint32_t *first[SCOPES]; /* of account i: the id of its first gate, of LIMITS_ALL */
+	bool queued;             /* some limit on that is given */
+	struct table *users;     /* struct user_scope */
+	struct table *paths;     /* struct gate_path */
+	uint32_t *found;         /* of gates_of() */
+	size_t size_found;
+};
+
+/* The counters of a user in an account, a QOS or a partition. */
+struct user_scope {
+	uint8_t scope;
+	uint32_t index, uid, refs, n;
+	uint32_t ids[];
+};
+
+/* One for all who go the same way. */
+struct gate_path {
+	uint32_t account, uid, qos, partition;
+	uint32_t refs;
+	uint32_t n_users, n;
+	struct user_scope **users; /* owned array, counted entries */
+	uint32_t *ids;             /* owned */
+};
+
+/* The i-th limit of a group, i from 0 on; false when there are no more. */
+bool limits_get(const struct conf_limits *l, size_t i, struct limit *limit);
+
+/* How much of that kind (of GPUs: of that type) a job takes. */
+uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type);
+
+/* The i-th limit of a scope: of all together (an account's quota has one too), of each user, of
+ * each job. */
+bool scope_limit(const struct conf *conf, enum gate_scope scope, uint32_t index,
+        enum limit_part part, size_t i, struct limit *limit);
+uint32_t scope_time_s(
+        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part);
+/* The sliding time of a limit of GPU-hours. */
+uint32_t scope_hours_s(
+        const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part);
+/* Is a limit on `queued` given there? */
+bool scope_counts_queued(const struct conf *conf, enum gate_scope scope, uint32_t index);
+const char *scope_name(const struct conf *conf, enum gate_scope scope, uint32_t index);
+
+/* The next scope that a job passes: start with *scope SCOPE_ACCOUNT and *index the account's. All
+ * accounts above follow the account; then QOS, then partition. False at the end. */
+struct scope_walk {
+	const struct conf *conf;
+	uint32_t index[SCOPES];
+	int at;
+};
+bool scope_next(struct scope_walk *walk, enum gate_scope *scope, uint32_t *index);
+
+const char *gate_reason(enum gate_scope scope, enum limit_part part, enum gate_kind kind);
+
+#define AMOUNT_TEXT 100
+/* "h100:32", "64 CPUs", "1.7T memory", "4 running jobs" */
+char *amount_text(char buf[AMOUNT_TEXT], const struct conf *conf, enum gate_kind kind,
+        uint16_t type, uint64_t amount);
+/* The same without what it is of: "28", "1.2T" */
+char *amount_number(char buf[AMOUNT_TEXT], enum gate_kind kind, uint64_t amount);
+
+#endif

@@ -1,0 +1,528 @@
+/* quota.c - see quota.h
+ *
+ * A *dimension* is a GPU type, or all types together, of which some account has a quota; the others
+ * cost nothing. For each account (and the root, the last) and dimension there is one cell.
+ */
+#include "ctld/core/limits/quota.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+#define NO_DIM UINT32_MAX
+#define DIMS   2 /* that one job can be in: its type, all types */
+
+struct sum {
+	uint64_t all, below; /* here and below; by children */
+};
+
+struct cell {
+	uint64_t guaranteed, keeps;
+	uint64_t held; /* here and below */
+	struct sum leaving, coming;
+	uint64_t below;       /* guaranteed to children */
+	uint64_t held_below;  /* by children */
+	uint64_t reserve;     /* what must stay free for it */
+	uint64_t reserve_sum; /* of its children */
+	uint32_t keepers;     /* children that have one */
+	bool cohort;          /* some child has a guarantee */
+};
+
+struct quota {
+	const struct conf *conf;
+	uint32_t *dim_of; /* of a type; the last: all types. NO_DIM: nobody has a quota */
+	uint32_t *slots;  /* the other way round: type of a dimension, n_gpu_types for all */
+	uint32_t n_dims;
+	uint64_t *capacity; /* of a type; the last: of all types */
+	struct cell *cells; /* [account][dimension] */
+	uint64_t *versions; /* of what an uppermost account and all below it hold */
+	uint32_t *uppermost; /* of each account */
+	uint64_t releases;
+	bool any_kept;
+};
+
+static struct cell *cell(const struct quota *q, uint32_t account, uint32_t dim)
+{
+	uint32_t row = account == CONF_NONE ? (uint32_t)q->conf->n_accounts : account;
+
+	return &q->cells[(size_t)row * q->n_dims + dim];
+}
+
+static uint32_t parent_of(const struct quota *q, uint32_t account)
+{
+	return q->conf->accounts[account].parent;
+}
+
+static uint32_t type_slot(const struct conf *conf, uint16_t type)
+{
+	return type == CONF_ANY_TYPE ? (uint32_t)conf->n_gpu_types : type;
+}
+
+/* The dimensions that a job with GPUs of a type is in. */
+static uint32_t dims_of(const struct quota *q, uint16_t type, uint32_t dims[DIMS])
+{
+	const uint16_t both[DIMS] = { type, CONF_ANY_TYPE };
+	uint32_t n = 0, i;
+
+	if (type >= q->conf->n_gpu_types)
+		return 0; /* none, or one that is gone */
+	for (i = 0; i < DIMS; i++) {
+		uint32_t dim = q->dim_of[type_slot(q->conf, both[i])];
+
+		if (dim != NO_DIM)
+			dims[n++] = dim;
+	}
+	return n;
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+static void number_dims(struct quota *q, const struct conf_gpu_amounts *amounts)
+{
+	size_t i;
+
+	for (i = 0; i < amounts->n; i++) {
+		uint32_t *dim = &q->dim_of[type_slot(q->conf, amounts->v[i].type)];
+
+		if (*dim == NO_DIM)
+			*dim = q->n_dims++;
+	}
+}
+
+static void fill_account(struct quota *q, uint32_t account)
+{
+	const struct conf_quota *c = &q->conf->accounts[account].quota;
+	size_t i;
+
+	for (i = 0; i < c->guaranteed.n; i++) {
+		uint32_t dim = q->dim_of[type_slot(q->conf, c->guaranteed.v[i].type)];
+		struct cell *above = cell(q, parent_of(q, account), dim);
+
+		uint64_t milli = (uint64_t)c->guaranteed.v[i].count * CARD_MILLI;
+
+		cell(q, account, dim)->guaranteed = milli;
+		above->below += milli;
+		above->cohort = true;
+	}
+	for (i = 0; i < c->lend.n; i++) {
+		struct cell *it =
+		        cell(q, account, q->dim_of[type_slot(q->conf, c->lend.v[i].type)]);
+
+		uint64_t lent = (uint64_t)c->lend.v[i].count * CARD_MILLI;
+
+		it->keeps = it->guaranteed > lent ? it->guaranteed - lent : 0;
+		q->any_kept |= it->keeps > 0;
+	}
+}
+
+static uint64_t reserve_of(const struct cell *c, uint32_t held, uint64_t below)
+{
+	uint64_t own = c->keeps > held ? c->keeps - held : 0;
+
+	return own > below ? own : below;
+}
+
+static void set_reserve(struct cell *c, struct cell *above)
+{
+	above->reserve_sum -= c->reserve;
+	above->keepers -= c->reserve > 0;
+	c->reserve = reserve_of(c, c->held, c->reserve_sum);
+	above->reserve_sum += c->reserve;
+	above->keepers += c->reserve > 0;
+}
+
+struct quota *quota_new(const struct conf *conf)
+{
+	struct quota *q = xcalloc(1, sizeof(*q));
+	size_t i;
+	uint32_t d;
+
+	q->conf = conf;
+	q->dim_of = xcalloc(conf->n_gpu_types + 1, sizeof(*q->dim_of));
+	memset(q->dim_of, 0xff, (conf->n_gpu_types + 1) * sizeof(*q->dim_of));
+	for (i = 0; i < conf->n_accounts; i++) {
+		number_dims(q, &conf->accounts[i].quota.guaranteed);
+	}
+	q->slots = xcalloc(q->n_dims, sizeof(*q->slots));
+	for (d = 0; d <= conf->n_gpu_types; d++) {
+		if (q->dim_of[d] != NO_DIM)
+			q->slots[q->dim_of[d]] = d;
+	}
+	q->capacity = xcalloc(conf->n_gpu_types + 1, sizeof(*q->capacity));
+	q->cells = xcalloc((conf->n_accounts + 1) * q->n_dims, sizeof(*q->cells));
+	q->versions = xcalloc(conf->n_accounts + 1, sizeof(*q->versions));
+	q->uppermost = xcalloc(conf->n_accounts + 1, sizeof(*q->uppermost));
+	/* Children come after their parents. */
+	for (i = 0; i < conf->n_accounts; i++) {
+		uint32_t parent = parent_of(q, (uint32_t)i);
+
+		q->uppermost[i] = parent == CONF_NONE ? (uint32_t)i : q->uppermost[parent];
+		fill_account(q, (uint32_t)i);
+	}
+	for (i = conf->n_accounts; i-- > 0;) {
+		for (d = 0; d < q->n_dims; d++) {
+			struct cell *c = cell(q, (uint32_t)i, d);
+
+			set_reserve(c, cell(q, parent_of(q, (uint32_t)i), d));
+		}
+	}
+	return q;
+}
+
+void quota_free(struct quota *q)
+{
+	if (!q)
+		return;
+	free(q->dim_of);
+	free(q->slots);
+	free(q->capacity);
+	free(q->cells);
+	free(q->versions);
+	free(q->uppermost);
+	free(q);
+}
+
+/* --- holding --------------------------------------------------------------------------------- */
+
+void quota_capacity(struct quota *q, uint16_t type, uint32_t total)
+{
+	uint64_t milli = (uint64_t)total * CARD_MILLI;
+
+	q->capacity[q->conf->n_gpu_types] += milli - q->capacity[type];
+	q->capacity[type] = milli;
+}
+
+void quota_lift(struct quota *q, uint16_t type, uint64_t milli, bool lift)
+{
+	q->capacity[type_slot(q->conf, type)] += lift ? milli : -milli;
+}
+
+static void hold(struct quota *q, uint32_t account, uint32_t dim, uint64_t milli, bool more)
+{
+	struct cell *c;
+
+	for (; account != CONF_NONE; account = parent_of(q, account)) {
+		struct cell *above = cell(q, parent_of(q, account), dim);
+
+		c = cell(q, account, dim);
+		assert(more || c->held >= milli);
+		c->held += more ? milli : -milli;
+		above->held_below += more ? milli : -milli;
+		set_reserve(c, above);
+	}
+	c = cell(q, CONF_NONE, dim);
+	assert(more || c->held >= milli);
+	c->held += more ? milli : -milli;
+}
+
+static void hold_all(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
+
+	for (i = 0; i < n && milli; i++)
+		hold(q, account, dims[i], milli, more);
+	if (account != CONF_NONE)
+		q->versions[q->uppermost[account]]++;
+	q->releases += !more;
+}
+
+void quota_take(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
+{
+	hold_all(q, account, type, milli, true);
+}
+
+void quota_release(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
+{
+	hold_all(q, account, type, milli, false);
+}
+
+static void add(struct sum *sum, struct sum *above, uint64_t milli, bool more)
+{
+	assert(more || sum->all >= milli);
+	sum->all += more ? milli : -milli;
+	if (above)
+		above->below += more ? milli : -milli;
+}
+
+static void count(
+        struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more, bool leaving)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i, a;
+	struct cell *c, *up;
+
+	for (i = 0; i < n; i++) {
+		for (c = cell(q, account, dims[i]), a = account; a != CONF_NONE; c = up) {
+			a = parent_of(q, a);
+			up = cell(q, a, dims[i]);
+			add(leaving ? &c->leaving : &c->coming,
+			        leaving ? &up->leaving : &up->coming, milli, more);
+		}
+		add(leaving ? &c->leaving : &c->coming, NULL, milli, more);
+	}
+}
+
+void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool leaving)
+{
+	count(q, account, type, milli, leaving, true);
+}
+
+void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool coming)
+{
+	count(q, account, type, milli, coming, false);
+}
+
+#define SEVERAL ((uint64_t)1 << 32)
+
+uint64_t quota_keeps(const struct quota *q, uint16_t type)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
+	uint64_t sum = 0;
+
+	for (i = 0; i < n; i++) {
+		const struct cell *root = cell(q, CONF_NONE, dims[i]);
+
+		sum += root->keepers > 1 ? SEVERAL : root->reserve_sum;
+	}
+	return sum;
+}
+
+/* --- may it? --------------------------------------------------------------------------------- */
+
+static uint16_t type_of(const struct quota *q, uint32_t dim)
+{
+	uint32_t slot = q->slots[dim];
+
+	return slot == q->conf->n_gpu_types ? CONF_ANY_TYPE : (uint16_t)slot;
+}
+
+/* The sum of all reserves if the account held so many more. */
+static uint64_t reserve_with(const struct quota *q, uint32_t account, uint32_t dim, uint64_t milli)
+{
+	uint64_t was = 0, is = 0;
+
+	for (; account != CONF_NONE; account = parent_of(q, account)) {
+		const struct cell *c = cell(q, account, dim);
+
+		is = reserve_of(c, c->held + milli, c->reserve_sum - was + is);
+		was = c->reserve;
+	}
+	return cell(q, CONF_NONE, dim)->reserve_sum - was + is;
+}
+
+/* For whom most is kept, of those to whom this account does not belong. */
+static uint32_t keeper(const struct quota *q, uint32_t account, uint32_t dim)
+{
+	uint32_t best = CONF_NONE, a, up;
+	uint64_t most = 0;
+
+	for (a = 0; a < q->conf->n_accounts; a++) {
+		const struct cell *c = cell(q, a, dim);
+		uint64_t own = c->keeps > c->held ? c->keeps - c->held : 0;
+
+		for (up = account; up != CONF_NONE && up != a; up = parent_of(q, up))
+			;
+		if (up == CONF_NONE && own > most) {
+			most = own;
+			best = a;
+		}
+	}
+	return best;
+}
+
+static bool covered(const struct quota *q, uint32_t account, uint32_t dim, uint64_t milli,
+        struct quota_block *block)
+{
+	const struct cell *root = cell(q, CONF_NONE, dim);
+	uint64_t now = root->reserve_sum, then = reserve_with(q, account, dim, milli);
+	uint64_t capacity = q->capacity[q->slots[dim]], want = root->held + milli + then;
+
+	/* If nothing is kept it is for the ledger to say what is free. */
+	if (want <= capacity || then + milli <= now || !then)
+		return true;
+	if (block)
+		*block = (struct quota_block){ .account = keeper(q, account, dim),
+			.type = type_of(q, dim),
+			.free = capacity > root->held ? capacity - root->held : 0,
+			.kept = then,
+			.short_by = want - capacity };
+	return false;
+}
+
+bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli,
+        struct quota_block *block)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
+
+	for (i = 0; i < n && milli; i++) {
+		if (!covered(q, account, dims[i], milli, block))
+			return false;
+	}
+	return true;
+}
+
+/* --- who is over, who gives back ------------------------------------------------------------- */
+
+/* One member of a cohort: an account, or what is held directly in the account above. */
+struct member {
+	uint64_t guaranteed, held, leaving, coming;
+	double weight;
+};
+
+/* In the cohort of the children of `above`: `child`, or (CONF_NONE) the jobs directly in it. False:
+ * nobody in it has a guarantee. */
+static bool member_of(
+        const struct quota *q, uint32_t above, uint32_t child, uint32_t dim, struct member *m)
+{
+	const struct cell *up = cell(q, above, dim);
+
+	if (!up->cohort)
+		return false;
+	if (child != CONF_NONE) {
+		const struct cell *c = cell(q, child, dim);
+
+		*m = (struct member){ c->guaranteed, c->held, c->leaving.all, c->coming.all,
+			q->conf->accounts[child].quota.weight };
+	} else {
+		*m = (struct member){ up->guaranteed > up->below ? up->guaranteed - up->below : 0,
+			up->held - up->held_below, up->leaving.all - up->leaving.below,
+			up->coming.all - up->coming.below, 1 };
+	}
+	return true;
+}
+
+/* Sixteen bits that order positive numbers of 2^-12 to 2^20 as they are: the exponent and the
+ * first eleven bits of the fraction of the double. 0 for 0. */
+static uint16_t rough(double x)
+{
+	const uint64_t lowest = (uint64_t)(1023 - 12) << 11;
+	union {
+		double x;
+		uint64_t bits;
+	} u = { .x = x };
+	uint64_t top = u.bits >> 41;
+
+	if (x <= 0)
+		return 0;
+	if (top <= lowest)
+		return 1;
+	return top - lowest > UINT16_MAX ? UINT16_MAX : (uint16_t)(top - lowest);
+}
+
+static uint16_t over_at(const struct quota *q, uint32_t above, uint32_t child, const uint32_t *dims,
+        uint32_t n, uint64_t milli, bool *cohort)
+{
+	uint16_t most = 0;
+	struct member m;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t held;
+		uint16_t over;
+
+		if (!member_of(q, above, child, dims[i], &m))
+			continue;
+		*cohort = true;
+		held = (uint64_t)m.held + milli;
+		over = held > m.guaranteed
+		               ? rough((double)(held - m.guaranteed) / CARD_MILLI / m.weight)
+		               : 0;
+		most = over > most ? over : most;
+	}
+	return most;
+}
+
+#define OVER_LEVELS 3
+
+double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), child = CONF_NONE, a;
+	uint16_t levels[OVER_LEVELS] = { 0 };
+	double sum = 0;
+	size_t i;
+
+	/* From the job up to the root: the last levels found are those nearest to the root. */
+	for (a = account;; a = parent_of(q, a)) {
+		bool cohort = false;
+		uint16_t over = over_at(q, a, child, dims, n, milli, &cohort);
+
+		if (cohort) {
+			memmove(levels + 1, levels, sizeof(levels) - sizeof(levels[0]));
+			levels[0] = over;
+		}
+		if (a == CONF_NONE)
+			break;
+		child = a;
+	}
+	for (i = 0; i < OVER_LEVELS; i++)
+		sum = sum * 65536 + levels[i];
+	return sum;
+}
+
+uint64_t quota_version(const struct quota *q, uint32_t account)
+{
+	return q->versions[q->uppermost[account]];
+}
+
+uint64_t quota_releases(const struct quota *q)
+{
+	return q->releases;
+}
+
+static uint32_t depth_of(const struct quota *q, uint32_t account)
+{
+	return account == CONF_NONE ? 0 : q->conf->accounts[account].depth + 1;
+}
+
+bool quota_reclaims(
+        const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint64_t milli)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
+	uint32_t a = account, b = victim, side = CONF_NONE, other = CONF_NONE;
+	struct member mine, theirs;
+	bool over = false;
+
+	/* Up in turn, the deeper one first; the last step of each was to where they meet. */
+	while (a != b) {
+		if (depth_of(q, a) >= depth_of(q, b)) {
+			side = a;
+			a = parent_of(q, a);
+		} else {
+			other = b;
+			b = parent_of(q, b);
+		}
+	}
+	if (side == other)
+		return false;
+	/* Within in all dimensions that are quoted: or it could be taken back in another. */
+	for (i = 0; i < n; i++) {
+		if (!member_of(q, a, side, dims[i], &mine))
+			continue;
+		if ((uint64_t)mine.held + mine.coming + milli > mine.guaranteed)
+			return false;
+		member_of(q, a, other, dims[i], &theirs);
+		over |= theirs.held > (uint64_t)theirs.guaranteed + theirs.leaving;
+	}
+	return over;
+}
+
+bool quota_any_kept(const struct quota *q)
+{
+	return q->any_kept;
+}
+
+bool quota_given(const struct quota *q, uint16_t type)
+{
+	return q->dim_of[type_slot(q->conf, type)] != NO_DIM;
+}
+
+void quota_use(const struct quota *q, uint32_t account, uint16_t type, struct quota_use *use)
+{
+	uint32_t dim = q->dim_of[type_slot(q->conf, type)];
+
+	*use = (struct quota_use){ 0 };
+	if (dim != NO_DIM)
+		*use = (struct quota_use){ cell(q, account, dim)->guaranteed,
+			cell(q, account, dim)->keeps, cell(q, account, dim)->held };
+}

@@ -1,0 +1,373 @@
+/* agent.c - the sessions of agents: registration, heartbeats, silence
+ *
+ * A registration is the whole truth about a node at that moment, and everything that could have
+ * been lost before it is settled by it:
+ *	- runs ordered under another incarnation are gone, unless the report has their record;
+ *	- what the report says of runs is applied as if it had come alone (report.c);
+ *	- what we believe to be there and the report does not name is in the wanted set: the agent
+ *	  answers NEVER for what it does not have, final for that attempt;
+ *	- EndRuns that are due go out again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "common/xalloc.h"
+#include "ctld/core/internal.h"
+#include "ctld/core/jobs/foreign.h"
+#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/faults.h"
+
+void suspend(struct core *core, const char *node, const char *what, uint64_t theirs, uint64_t ours)
+{
+	if (core->suspended)
+		return;
+	core->suspended = xasprintf("node %s has seen %s %llu, and the database knows only %llu: "
+	                            "it is older than the cluster; see gctld --takeover",
+	        node, what, (unsigned long long)theirs, (unsigned long long)ours);
+}
+
+/* Is the cluster ahead of the database? */
+static void compare_numbers(
+        struct core *core, const struct node *node, uint64_t epoch, uint64_t job)
+{
+	if (core->takeover) {
+		meta_raise(core->meta, epoch, job);
+		return;
+	}
+	if (epoch > meta_epoch(core->meta))
+		suspend(core, node_info(node)->name, "epoch", epoch, meta_epoch(core->meta));
+	else if (job >= meta_next_job(core->meta))
+		suspend(core, node_info(node)->name, "job", job, meta_next_job(core->meta) - 1);
+}
+
+/* --- inventory ------------------------------------------------------------------------------- */
+
+static size_t say_short(char *text, size_t size, size_t used, const char *what, const char *found,
+        const char *wanted)
+{
+	if (used + 1 >= size)
+		return used;
+	return used + (size_t)snprintf(text + used, size - used, "%s%s %s instead of %s",
+	                      used ? ", " : "", what, found, wanted);
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	size_t n = strlen(word), len;
+
+	for (; *words; words += len + strspn(words + len, ", ")) {
+		len = strcspn(words, ", ");
+		if (len == n && !strncmp(words, word, n))
+			return true;
+	}
+	return false;
+}
+
+/* "containment: devices, memory not active: WHY" */
+static size_t say_containment(const struct node_link *l, const struct conf_texts *demanded,
+        char *text, size_t size, size_t used)
+{
+	size_t i, before = used, n = 0;
+
+	for (i = 0; i < demanded->n && used < size; i++) {
+		if (has_word(l->containment, demanded->v[i]))
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+		        n++      ? ", "
+		        : before ? ", containment: "
+		                 : "containment: ",
+		        demanded->v[i]);
+	}
+	if (n && used < size)
+		used += (size_t)snprintf(text + used, size - used, " not active%s%s",
+		        *l->containment_why ? ": " : "", l->containment_why);
+	return used;
+}
+
+static bool names_program(const struct conf_agent *a, enum program_kind kind)
+{
+	return a->programs[kind].path && *a->programs[kind].path;
+}
+
+static bool any_program(const struct conf_agent *a)
+{
+	for (enum program_kind k = 0; k < PROGRAM_RUN_KINDS; k++) {
+		if (names_program(a, k))
+			return true;
+	}
+	return false;
+}
+
+/* "private, rlimits: its agent (0.3) cannot be told": what it would hold runs less by than it
+ * should. */
+static size_t say_settings(const struct node_link *l, const struct conf_node *conf, char *text,
+        size_t size, size_t used)
+{
+	const struct conf_agent *a = &conf->agent;
+	const bool no = l->no_settings;
+	const struct {
+		const char *key;
+		bool untold;
+	} keys[] = {
+		{ "private", no && a->private_kinds.n },
+		{ "rlimits", no && a->rlimits.n },
+		{ "max_processes", no && a->max_processes },
+		{ "gpu_devices", no && a->gpu_devices && *a->gpu_devices },
+		{ "devices", no && a->devices.n },
+		{ "share_users", no && conf->share_users == CONF_USERS_ONE },
+		{ "programs", l->no_programs && any_program(a) },
+		{ "private_tmp", l->no_private_tmp && a->private_tmp_mb },
+		{ "health_check", l->no_health_check && names_program(a, PROGRAM_HEALTH) },
+	};
+	size_t i, before = used, n = 0;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys) && used < size; i++) {
+		if (keys[i].untold)
+			used += (size_t)snprintf(text + used, size - used, "%s%s",
+			        n++ || before ? ", " : "", keys[i].key);
+	}
+	if (n && used < size)
+		used += (size_t)snprintf(
+		        text + used, size - used, ": its agent (%s) cannot be told", l->version);
+	return used;
+}
+
+/* Runs of two users that were placed on one GPU would be refused there. */
+static size_t say_apart(const struct node_link *l, const struct conf_node *conf, char *text,
+        size_t size, size_t used)
+{
+	if (l->share_users_one && conf->share != CONF_SHARE_NO &&
+	        conf->share_users != CONF_USERS_ONE && used < size)
+		used += (size_t)snprintf(text + used, size - used,
+		        "%sshare_users \"any\": its agent has --share-users=one", used ? ", " : "");
+	return used;
+}
+
+/* That it is given no work, or is again, and why. */
+static void note_invalid(struct core *core, const struct node *node, const char *text)
+{
+	const char *was = node_link_of(node)->invalid;
+	char valid[320];
+
+	snprintf(valid, sizeof(valid), "no longer: %s", was);
+	audit_note(core, "node.invalid", NULL, 0, node_info(node)->name, *text ? text : valid);
+}
+
+/* What is less than the configuration demands, exactly, is the node's `invalid`; of GPUs, one by
+ * one, its gpus_out. */
+void node_compare(struct core *core, struct node *node)
+{
+	struct node_link *l = node_link(node);
+	const struct node_info *i = node_info(node);
+	const struct conf_node *conf = &core->conf->nodes[l->index];
+	char text[300] = "", found[UNITS_TEXT], wanted[UNITS_TEXT];
+	size_t used = 0;
+
+	if (i->cpus < conf->cpus) {
+		snprintf(found, sizeof(found), "%u", i->cpus);
+		snprintf(wanted, sizeof(wanted), "%u", conf->cpus);
+		used = say_short(text, sizeof(text), used, "CPUs", found, wanted);
+	}
+	if (i->mem_mb < conf->mem_mb) {
+		snprintf(found, sizeof(found), "%lluM", (unsigned long long)i->mem_mb);
+		snprintf(wanted, sizeof(wanted), "%lluM", (unsigned long long)conf->mem_mb);
+		used = say_short(text, sizeof(text), used, "memory", found, wanted);
+	}
+	used = say_containment(l, &conf->agent.containment, text, sizeof(text), used);
+	used = say_settings(l, conf, text, sizeof(text), used);
+	used = say_apart(l, conf, text, sizeof(text), used);
+	if (conf->n_gpus && *l->gpu_trouble && used + 1 < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, "%sGPUs: %s", used ? ", " : "",
+		        l->gpu_trouble);
+	if (strcmp(l->invalid, text) != 0)
+		note_invalid(core, node, text);
+	node_set_text(core->nodes, &l->invalid, text);
+	l->unsettled = false;
+	hardware_take(core, node);
+	devices_bind(core, node);
+}
+
+/* Nothing is started on a node whose own check fails, until it says otherwise: it tells in each
+ * registration, so nothing of it is kept. */
+static void take_health(struct core *core, struct node *node, const char *health)
+{
+	const char *was = node_link(node)->unwell;
+	char well[300];
+
+	if (!health)
+		health = "";
+	snprintf(well, sizeof(well), "no longer: %s", was);
+	if (strcmp(was, health) != 0)
+		audit_note(core, "node.health", NULL, 0, node_info(node)->name,
+		        *health ? health : well);
+	node_set_text(core->nodes, &node_link(node)->unwell, health);
+}
+
+/* --- registration ---------------------------------------------------------------------------- */
+
+static int refuse_agent(struct core *core, const struct core_event *e)
+{
+	if (nodes_at(core->nodes, e->agent_up.node))
+		return 0;
+	effects_close_agent(core->effects, e->agent_up.node, e->agent_up.session,
+	        "the configuration has no such node");
+	return -1;
+}
+
+static const struct run_report *reported(const struct core_event *e, struct run_id id)
+{
+	size_t i;
+
+	for (i = 0; i < e->agent_up.n_runs; i++) {
+		if (run_id_equal(&e->agent_up.runs[i].run, &id))
+			return &e->agent_up.runs[i];
+	}
+	return NULL;
+}
+
+/* Runs of an incarnation that is no more, and of which there is no record, died with it. */
+static void end_old_incarnation(struct core *core, struct node *node, const struct core_event *e)
+{
+	struct run *run = node_link(node)->runs, *next;
+
+	for (; run; run = next) {
+		next = run_link(run)->next_of_node;
+		if (!strcmp(run_info(run)->incarnation, e->agent_up.incarnation))
+			continue;
+		if (!reported(e, run_info(run)->id))
+			run_gone(core, run, END_NODE_FAIL, "the node was rebooted under it");
+	}
+}
+
+/* The state was restored from a backup: what it has running here and the node has no record of is
+ * over. The agent would say so in a moment, but what runs on those GPUs is to get them now. */
+static void end_restored(struct core *core, struct node *node, const struct core_event *e)
+{
+	struct run *run = node_link(node)->runs, *next;
+
+	for (; run && !e->agent_up.more_runs; run = next) {
+		next = run_link(run)->next_of_node;
+		if (meta_before_takeover(core->meta, run_info(run)->epoch) &&
+		        !reported(e, run_info(run)->id))
+			run_gone(core, run, END_LOST,
+			        "it has ended since the backup, and how is not kept on the node");
+	}
+}
+
+/* The ends of known runs come first: they make room for runs that are not known. */
+static void take_reports(struct core *core, struct node *node, const struct core_event *e)
+{
+	const struct run_report *r = e->agent_up.runs, *end = r + e->agent_up.n_runs;
+
+	for (; r < end; r++) {
+		if (r->state == REPORT_ENDED && runs_find(core->runs, r->run))
+			report_apply(core, node, r, true);
+	}
+	for (r = e->agent_up.runs; r < end; r++)
+		report_apply(core, node, r, true);
+}
+
+/* Tell the agent what should be there, and what is to end. */
+static void answer(struct core *core, struct node *node)
+{
+	const struct node_link *l = node_link(node);
+	size_t n = core->suspended ? 0 : l->n_runs, i = 0;
+	struct run_id *wanted = effects_alloc(core->effects, n * sizeof(*wanted));
+	struct effect *fx;
+	struct run *run;
+
+	for (run = l->runs; run && i < n; run = run_link(run)->next_of_node)
+		wanted[i++] = run_info(run)->id;
+	fx = effects_add(core->effects, EFFECT_REGISTERED);
+	fx->node = l->index;
+	fx->session = l->session;
+	fx->registered.wanted = wanted;
+	fx->registered.n = n;
+	for (run = l->runs; run; run = run_link(run)->next_of_node) {
+		const struct run_info *ri = run_info(run);
+
+		if (ri->end_wanted)
+			end_run_order(core, run, &(struct stop){ 0 });
+		else if (ri->suspend_wanted != (run_past(run)->suspend_time != 0) ||
+		         run_limit_changed(run))
+			suspend_run_order(core, run);
+	}
+}
+
+void agent_up_apply(struct core *core, const struct core_event *e)
+{
+	struct node *node = nodes_at(core->nodes, e->agent_up.node);
+	struct node_link *l;
+
+	if (refuse_agent(core, e) < 0)
+		return;
+	l = node_link(node);
+	if (l->session && l->session != e->agent_up.session)
+		effects_close_agent(core->effects, l->index, l->session,
+		        "superseded: the node has registered in another session");
+	l->session = e->agent_up.session;
+	l->fence = FENCE_NONE;
+	node_hear(core->nodes, node, NODE_HEARD, core->now);
+	compare_numbers(core, node, e->agent_up.max_epoch, e->agent_up.max_job);
+	node_set_text(core->nodes, &l->version, e->agent_up.version);
+	node_set_text(core->nodes, &l->containment, e->agent_up.containment);
+	node_set_text(core->nodes, &l->containment_why,
+	        e->agent_up.containment_why ? e->agent_up.containment_why : "");
+	node_set_gpus(core->nodes, node, e->agent_up.gpus, e->agent_up.n_gpus);
+	l->gpus_asked = e->agent_up.gpus_asked || e->agent_up.n_gpus;
+	node_set_text(core->nodes, &l->gpu_trouble,
+	        e->agent_up.gpu_trouble ? e->agent_up.gpu_trouble : "");
+	l->pretended = e->agent_up.pretended;
+	l->tells_faults = e->agent_up.tells_faults;
+	l->no_settings = e->agent_up.no_settings;
+	l->no_programs = e->agent_up.no_programs;
+	l->no_health_check = e->agent_up.no_health_check;
+	l->no_private_tmp = e->agent_up.no_private_tmp;
+	l->share_users_one = e->agent_up.share_users_one;
+	take_health(core, node, e->agent_up.health);
+	if (!core->suspended) {
+		end_old_incarnation(core, node, e);
+		l->rebooted |= strcmp(node_info(node)->boot_id, e->agent_up.boot_id) != 0;
+		node_set_registered(core->nodes, node, e->agent_up.incarnation, e->agent_up.boot_id,
+		        e->agent_up.cpus, e->agent_up.mem_mb);
+		node_compare(core, node);
+		end_restored(core, node, e);
+		take_reports(core, node, e);
+		foreign_forgotten(core, node, e);
+	}
+	answer(core, node);
+	node_settle(core, node);
+	if (!core->suspended)
+		faults_check(core, node);
+}
+
+/* --- afterwards ------------------------------------------------------------------------------ */
+
+void agent_gone_apply(struct core *core, uint32_t index, uint64_t session)
+{
+	struct node *node = nodes_at(core->nodes, index);
+
+	if (!node || node_link(node)->session != session)
+		return;
+	node_link(node)->session = 0;
+	if (node_link(node)->hearing == NODE_HEARD)
+		node_hear(core->nodes, node, NODE_SILENT, core->now);
+	node_settle(core, node);
+}
+
+void heartbeat_apply(struct core *core, uint32_t index, uint64_t session)
+{
+	struct node *node = nodes_at(core->nodes, index);
+	bool back;
+
+	if (!node || !session || node_link(node)->session != session)
+		return;
+	back = node_link(node)->hearing != NODE_HEARD;
+	node_hear(core->nodes, node, NODE_HEARD, core->now);
+	if (back) {
+		node_link(node)->fence = FENCE_NONE;
+		node_settle(core, node);
+	}
+}

@@ -1,0 +1,19 @@
+/* devices_list.c - the one text that tells which GPU each index of a node is: see devices.h */
+#include <string.h>
+
+#include "ctld/core/nodes/devices.h"
+
+void device_uuid(const char *list, uint32_t index, char uuid[DEVICE_UUID_MAX])
+{
+	size_t n;
+
+	for (; index && *list; list += *list == ',') {
+		list += strcspn(list, ",");
+		index--;
+	}
+	n = index ? 0 : strcspn(list, ",");
+	if (n >= DEVICE_UUID_MAX)
+		n = 0;
+	memcpy(uuid, list, n);
+	uuid[n] = '\0';
+}

@@ -1,0 +1,259 @@
+/* operate.c - EV_NODE_CONTROL and the fence: what operators and their programs say about nodes */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctld/core/internal.h"
+#include "ctld/core/nodes/health.h"
+
+void node_settle(struct core *core, struct node *node)
+{
+	uint32_t index = node_link(node)->index;
+	bool accept = node_accepts(node);
+
+	core->ledger_seen++;
+	if (index == NODE_LEFT)
+		return;
+	ledger_inventory(core->ledger, index, node_info(node)->cpus, node_info(node)->mem_mb);
+	ledger_gpus_out(core->ledger, index, node_link(node)->gpus_out);
+	node_runs_changed(node); /* the end of what has a GPU that is out gives none back */
+	ledger_accept(core->ledger, index, accept);
+	node_count_gpus(core, node);
+	if (accept)
+		sched_node_returned(core->sched, index);
+	else
+		sched_node_changed(core->sched, index, "a node was lost");
+}
+
+void node_close(struct core *core, struct node *node, const char *why)
+{
+	struct node_link *l = node_link(node);
+
+	if (!l->session)
+		return;
+	effects_close_agent(core->effects, l->index, l->session, why);
+	l->session = 0;
+	if (l->hearing == NODE_HEARD)
+		node_hear(core->nodes, node, NODE_SILENT, core->now);
+	node_settle(core, node);
+}
+
+void node_is_off(struct core *core, struct node *node, const char *why)
+{
+	struct node_link *l = node_link(node);
+
+	l->off = true;
+	l->fence = FENCE_NONE;
+	node_close(core, node, why);
+	if (!core->suspended)
+		node_runs_gone(core, node, why);
+}
+
+void node_fence(struct core *core, struct node *node)
+{
+	struct node_link *l = node_link(node);
+	struct effect *e;
+
+	if (!*core->conf->controller.fence || !l->runs || l->index == NODE_LEFT ||
+	        core->suspended || l->fence == FENCE_ASKED)
+		return;
+	l->fence = FENCE_ASKED;
+	l->fenced_mono = core->now.mono;
+	e = effects_add(core->effects, EFFECT_FENCE);
+	e->node = l->index;
+	node_worry(core, node);
+	audit_note(core, "node.fence", NULL, 0, node_info(node)->name, "asked for");
+}
+
+void fenced_apply(struct core *core, uint32_t index, bool off)
+{
+	struct node *node = nodes_at(core->nodes, index);
+	struct node_link *l = node ? node_link(node) : NULL;
+
+	/* A node that has registered since was off, or was not: it has said itself what it runs. */
+	if (!l || l->fence != FENCE_ASKED || core->suspended)
+		return;
+	l->fenced_mono = core->now.mono;
+	if (!off) {
+		l->fence = FENCE_FAILED;
+		node_worry(core, node);
+		audit_note(core, "node.fence", NULL, 0, node_info(node)->name, "failed");
+		return;
+	}
+	audit_note(
+	        core, "node.fence", NULL, 0, node_info(node)->name, "succeeded: the node is off");
+	node_is_off(core, node, "the node was fenced");
+}
+
+/* --- verbs ----------------------------------------------------------------------------------- */
+
+/* The one that was asked for; it was checked. */
+static uint32_t asked_gpu(
+        const struct core *core, const struct node *node, const struct core_event *e)
+{
+	struct error err;
+	uint32_t index = 0;
+
+	(void)gpu_index(core, node, e->node.gpu, &index, &err);
+	return index;
+}
+
+static bool of_gpu(const struct core_event *e)
+{
+	return e->node.gpu && *e->node.gpu;
+}
+
+static int drain(struct core *core, struct node *node, const struct core_event *e)
+{
+	struct gpu_drain drain = { .uid = e->caller.uid, .since = core->now.wall };
+
+	if (of_gpu(e)) {
+		gpu_reason(drain.reason, e->node.reason);
+		gpu_drain(core, node, asked_gpu(core, node, e), &drain);
+		return 0;
+	}
+	node_set_admin(core->nodes, node, true, node_info(node)->down, e->node.reason,
+	        e->caller.uid, core->now.wall);
+	node_settle(core, node);
+	return 0;
+}
+
+static int resume(struct core *core, struct node *node, const struct core_event *e)
+{
+	if (of_gpu(e)) {
+		gpu_return(core, node, asked_gpu(core, node, e));
+		return 0;
+	}
+	if (!node_info(node)->drain && !node_info(node)->down)
+		return 0;
+	node_set_admin(core->nodes, node, false, false, "", e->caller.uid, core->now.wall);
+	node_link(node)->launch_failures = 0;
+	node_link(node)->others_failed = false;
+	node_settle(core, node);
+	return 0;
+}
+
+static int down(struct core *core, struct node *node, const struct core_event *e)
+{
+	node_set_admin(core->nodes, node, node_info(node)->drain, true, e->node.reason,
+	        e->caller.uid, core->now.wall);
+	node_settle(core, node);
+	if (e->node.confirmed_off)
+		node_is_off(core, node, "an operator confirmed that the node is off");
+	return 0;
+}
+
+/* What is there of no attempt that is known. The agent hears of it now or when it registers. */
+static int clear(struct core *core, struct node *node, const struct core_event *e)
+{
+	struct run *run = node_link(node)->runs;
+
+	for (; run; run = run_link(run)->next_of_node) {
+		if (run_info(run)->state != RUN_STRAY)
+			continue;
+		run_set_end_wanted(core->runs, run, END_CANCEL);
+		end_run_order(core, run, &(struct stop){ .by_user = e->caller.user });
+	}
+	return 0;
+}
+
+static const struct {
+	const char *kind;
+	bool reason; /* one is needed */
+	int (*apply)(struct core *core, struct node *node, const struct core_event *e);
+} verbs[] = {
+	[NODE_DRAIN] = { "node.drain", true, drain },
+	[NODE_RESUME] = { "node.resume", false, resume },
+	[NODE_DOWN] = { "node.down", true, down },
+	[NODE_CLEAR] = { "node.clear", true, clear },
+};
+
+/* Everything is checked before anything is done. */
+static int check(const struct core *core, const struct core_event *e, struct error *err)
+{
+	uint32_t index;
+	size_t i;
+
+	if (!verb_permits(VERB_NODE, standing(&e->caller)))
+		return verb_refuse(VERB_NODE, err);
+	if (core->suspended)
+		return error_set(err, ERR_EPOCH, "%s", core->suspended);
+	if (e->node.verb < NODE_DRAIN || e->node.verb > NODE_CLEAR)
+		return error_set(err, ERR_USAGE, "unknown verb %d", (int)e->node.verb);
+	if (verbs[e->node.verb].reason && (!e->node.reason || !*e->node.reason))
+		return error_set(err, ERR_USAGE, "a reason is needed");
+	if (of_gpu(e) && e->node.verb != NODE_DRAIN && e->node.verb != NODE_RESUME)
+		return error_set(err, ERR_USAGE, "a GPU can be drained and resumed");
+	for (i = 0; i < e->node.n; i++) {
+		const struct node *node = nodes_at(core->nodes, e->node.nodes[i]);
+
+		if (!node)
+			return error_set(err, ERR_NO_NODE, "there is no node %u", e->node.nodes[i]);
+		if (of_gpu(e) && gpu_index(core, node, e->node.gpu, &index, err) < 0)
+			return -1;
+		if (e->node.confirmed_off && node_link_of(node)->hearing == NODE_HEARD)
+			return error_set(err, ERR_NODE_STATE,
+			        "node %s is not off: its agent is connected and was heard just now",
+			        node_info(node)->name);
+	}
+	return 0;
+}
+
+void node_control_apply(struct core *core, const struct core_event *e)
+{
+	struct error err = { 0 };
+	size_t i;
+
+	if (check(core, e, &err) < 0) {
+		effects_reply(core->effects, e->caller.reply, &err);
+		return;
+	}
+	for (i = 0; i < e->node.n; i++) {
+		struct node *node = nodes_at(core->nodes, e->node.nodes[i]);
+		const char *reason = e->node.reason ? e->node.reason : "";
+		char text[400];
+
+		snprintf(text, sizeof(text), "%s%.*s%s%.260s",
+		        e->node.confirmed_off ? "confirmed off: " : "",
+		        of_gpu(e) ? DEVICE_UUID_MAX : 0, of_gpu(e) ? e->node.gpu : "",
+		        of_gpu(e) && *reason ? ": " : "", reason);
+		audit_note(
+		        core, verbs[e->node.verb].kind, &e->caller, 0, node_info(node)->name, text);
+		verbs[e->node.verb].apply(core, node, e);
+	}
+	effects_done(core->effects, e->caller.reply);
+}
+
+/* --- partitions ------------------------------------------------------------------------------ */
+
+static int check_partition(const struct core *core, const struct core_event *e, struct error *err)
+{
+	if (!verb_permits(VERB_PARTITION, standing(&e->caller)))
+		return verb_refuse(VERB_PARTITION, err);
+	if (core->suspended)
+		return error_set(err, ERR_EPOCH, "%s", core->suspended);
+	if (e->partition.partition >= core->conf->n_partitions)
+		return error_set(
+		        err, ERR_NO_PARTITION, "there is no partition %u", e->partition.partition);
+	if (e->partition.state > CONF_PARTITION_INACTIVE)
+		return error_set(err, ERR_USAGE, "unknown state %d", (int)e->partition.state);
+	return 0;
+}
+
+void partition_control_apply(struct core *core, const struct core_event *e)
+{
+	const char *reason = e->partition.reason ? e->partition.reason : "";
+	struct error err = { 0 };
+	char text[600];
+
+	if (check_partition(core, e, &err) < 0) {
+		effects_reply(core->effects, e->caller.reply, &err);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.255s: %s%s%.300s",
+	        core->conf->partitions[e->partition.partition].name,
+	        partition_state_name(e->partition.state), *reason ? ": " : "", reason);
+	audit_note(core, "partition.state", &e->caller, 0, "", text);
+	partition_set_state(core->partitions, e->partition.partition, e->partition.state);
+	sched_wake_all(core->sched);
+	effects_done(core->effects, e->caller.reply);
+}

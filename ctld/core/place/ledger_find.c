@@ -1,0 +1,492 @@
+/* ledger_find.c - where an ask fits; see ledger.h */
+#include "ctld/core/place/ledger_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+/* --- fitting --------------------------------------------------------------------------------- */
+
+static bool empty(const struct record *r)
+{
+	return !r->used && !r->cpus_used && !r->mem_used;
+}
+
+/* Has the node a part among these with the links that are wanted? Who has not told yet may. */
+static bool has_links(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
+        uint64_t gpus, bool now)
+{
+	const struct record *rec = &l->nodes[node];
+
+	if (!r->link || (!now && !rec->near && !rec->near_told))
+		return true;
+	return closest_has(
+	        rec->near, gpus, request_part_gpus(r, a), near_link_least(r->link));
+}
+
+/* Can GPUs of `type` (TYPE_ANY: of one type) of that node be a part of alternative `a`: now, or if
+ * it were empty? */
+static bool has_part(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a,
+        uint16_t type, bool now)
+{
+	const struct request *r = ask->gpus;
+	const struct share_wish wish = ask_share(ask);
+	const struct conf_node *conf = l->nodes[node].conf;
+	uint32_t part = request_part_gpus(r, a);
+	struct share share;
+	size_t i;
+
+	if (!r->n)
+		return type == TYPE_ANY || type == TYPE_NONE;
+	for (i = 0; i < conf->n_gpus; i++) {
+		uint16_t this = conf->gpus[i].type;
+		uint64_t gpus;
+
+		if ((type != TYPE_ANY && type != this) || !request_type_ok(r, l->conf, a, this))
+			continue;
+		if (!ledger_share(l, node, this, &wish, &share) &&
+		        (now || !shares_unknown(l, node, this)))
+			continue;
+		gpus = now ? ledger_gpus_for(l, node, this, &wish) : ledger_gpus_of(l, node, this);
+		if (mask_count(gpus) >= part && has_links(l, node, r, a, gpus, now))
+			return true;
+	}
+	return false;
+}
+
+bool ledger_fits_part(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a)
+{
+	const struct record *r = &l->nodes[node];
+
+	return r->accept && record_cpus_free(r) >= ask->cpus && record_mem_free(r) >= ask->mem_mb &&
+	       (!ask->gpus->exclusive || empty(r)) && request_allows(ask->gpus, node) &&
+	       has_part(l, node, ask, a, TYPE_ANY, true);
+}
+
+bool ledger_could_fit_part(
+        const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a, uint16_t type)
+{
+	const struct record *r = &l->nodes[node];
+
+	return (!r->cpus || r->cpus >= ask->cpus) && (!r->mem || r->mem >= ask->mem_mb) &&
+	       request_allows(ask->gpus, node) && has_part(l, node, ask, a, type, false);
+}
+
+/* --- finding --------------------------------------------------------------------------------- */
+
+/* The lowest `n` bits of `mask`. */
+static uint64_t lowest(uint64_t mask, uint32_t n)
+{
+	uint64_t taken = 0;
+
+	for (; n && mask; n--) {
+		taken |= mask & -mask;
+		mask &= mask - 1;
+	}
+	return taken;
+}
+
+/* Those of `mask` that are on that card. */
+static uint64_t on_card(const struct record *r, uint64_t mask, uint32_t card)
+{
+	uint64_t here = 0;
+
+	for (; mask; mask &= mask - 1) {
+		if (r->card_of[__builtin_ctzll(mask)] == card)
+			here |= mask & -mask;
+	}
+	return here;
+}
+
+/* The card that has the fewest of `mask` left, but at least `n`; 0: none has. */
+static uint64_t fullest(const struct record *r, uint64_t mask, uint32_t n)
+{
+	uint64_t best = 0, left, here;
+
+	for (left = mask; left; left &= ~here) {
+		uint32_t card = r->card_of[__builtin_ctzll(left)];
+
+		here = on_card(r, left, card);
+		if (card && mask_count(here) >= n && (!best || mask_count(here) < mask_count(best)))
+			best = here;
+	}
+	return best;
+}
+
+/* `n` of `mask`: MIG instances so that whole cards stay free for as long as can be, which is how
+ * they can be cut anew, and a job's on one card if one has room; of others the lowest. */
+static uint64_t choose(const struct record *r, uint64_t mask, uint32_t n)
+{
+	uint64_t taken = 0, card;
+
+	for (; r->card_of && n > mask_count(taken); taken |= lowest(card, n - mask_count(taken))) {
+		card = fullest(r, mask & ~taken, n - mask_count(taken));
+		if (!card)
+			card = fullest(r, mask & ~taken, 1);
+		if (!card)
+			break;
+	}
+	return taken | lowest(mask & ~taken, n - mask_count(taken));
+}
+
+void places_add(struct places *p, const struct place *place)
+{
+	if (p->n == p->size) {
+		p->size = p->size ? p->size * 2 : 4;
+		p->v = xrealloc(p->v, p->size, sizeof(*p->v));
+	}
+	p->v[p->n++] = *place;
+}
+
+void places_free(struct places *p)
+{
+	free(p->v);
+	*p = (struct places){ 0 };
+}
+
+static struct place place_at(const struct search *s, uint32_t node, uint32_t gpus)
+{
+	const struct record *r = &s->l->nodes[node];
+	const struct share_wish wish = ask_share(s->ask);
+	uint64_t mask = gpus ? ledger_gpus_for(s->l, node, s->type, &wish) : 0;
+	struct place place = { .node = node,
+		.cpus = s->ask->cpus,
+		.mem_mb = s->ask->mem_mb,
+		.gpus = choose(r, mask, gpus),
+		.type = s->type };
+
+	if (gpus)
+		ledger_share(s->l, node, s->type, &wish, &place.share);
+	if (!s->ask->gpus->exclusive)
+		return place;
+	place.cpus = r->cpus;
+	place.mem_mb = r->mem;
+	place.gpus = mask;
+	return place;
+}
+
+/* Of a place that is taken, and was found by how many there are: whole GPUs that are closest. */
+static void draw_close(const struct search *s, struct place *place)
+{
+	const struct record *r = &s->l->nodes[place->node];
+
+	if (!r->near_matters ||
+	        !(ledger_gpus_free(s->l, place->node, place->type) & r->near->known) ||
+	        share_wished(&s->ask->gpus->share))
+		return;
+	place->gpus = closest(
+	        r->near, ledger_gpus_free(s->l, place->node, place->type), mask_count(place->gpus));
+}
+
+static bool as_large(const struct place *x, const struct place *y)
+{
+	return x->cpus >= y->cpus && x->mem_mb >= y->mem_mb &&
+	       __builtin_popcountll(x->gpus) >= __builtin_popcountll(y->gpus);
+}
+
+bool find_refuses(const struct find *find, const struct ask *ask, const struct place *whole)
+{
+	size_t i;
+
+	for (i = 0; i < find->n_unfit; i++) {
+		if (whole->node == find->unfit[i].node ||
+		        (ask->gpus->nodes_max == 1 && as_large(whole, &find->unfit[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool empty_and_fit(const struct search *s, uint32_t node)
+{
+	struct place whole = place_at(s, node, s->gpus);
+
+	return empty(&s->l->nodes[node]) && !find_refuses(s->find, s->ask, &whole);
+}
+
+static uint64_t worth(void *arg, uint32_t node);
+
+/* Has it the links that are wanted, among what is free? What that is worth is kept, and says it. */
+static bool links_enough(const struct search *s, uint32_t node)
+{
+	return s->gpus < 2 || closest_worst(worth((void *)s, node)) >=
+	                              near_link_least(s->ask->gpus->link);
+}
+
+/* Beside the set of nodes that the request allows. */
+bool search_may_use(const struct search *s, uint32_t node)
+{
+	const struct request *r = s->ask->gpus;
+
+	return (!r->link || links_enough(s, node)) && (!r->exclusive || empty_and_fit(s, node)) &&
+	       (!s->preferred_only || request_prefers(r, node));
+}
+
+static bool may_use(void *arg, uint32_t node)
+{
+	return search_may_use(arg, node);
+}
+
+bool search_test(const struct search *s, struct place *place)
+{
+	const struct share_wish wish = ask_share(s->ask);
+	uint64_t cards = place->share.charge ? ledger_gpus_for(s->l, place->node, s->type, &wish)
+	                                     : place->gpus;
+
+	return s->find->test(s->find->arg, place, cards);
+}
+
+/* What was found there: the closest GPUs; of parts the same as when it was tested. */
+static bool place_found(const struct search *s, uint32_t node, uint32_t gpus, struct place *place)
+{
+	*place = place_at(s, node, gpus);
+	draw_close(s, place);
+	return !place->share.charge || !s->l->nodes[node].aside || search_test(s, place);
+}
+
+static bool may_use_aside(void *arg, uint32_t node)
+{
+	const struct search *s = arg;
+	struct place place = place_at(s, node, s->gpus);
+
+	return search_test(s, &place);
+}
+
+/* Does it matter between nodes how close their free GPUs are? */
+static bool near_matters(const struct search *s)
+{
+	const struct request *r = s->ask->gpus;
+
+	return (s->l->near_kinds[NEAR_MIXED] || s->l->n_near_kinds > 1) && r->n && !r->exclusive && !share_wished(&r->share) &&
+	       (r->nodes_max == 1 || r->per_node);
+}
+
+static uint64_t worth(void *arg, uint32_t node)
+{
+	const struct search *s = arg;
+	const struct record *r = &s->l->nodes[node];
+	uint64_t from = ledger_gpus_free(s->l, node, s->type);
+	struct worth *known;
+
+	if (!r->near || s->gpus > mask_count(from))
+		return closest_worth(NULL, from, s->gpus);
+	known = &r->worths[s->gpus % WORTHS];
+	if (known->stamp != r->stamp || known->gpus != s->gpus || known->type != s->type)
+		*known = (struct worth){ r->stamp, closest_worth(r->near, from, s->gpus), s->type,
+			(uint8_t)s->gpus };
+	return known->worth;
+}
+
+static struct capacity_want search_want(struct search *s)
+{
+	const struct request *r = s->ask->gpus;
+
+	return (struct capacity_want){ .type = s->type,
+		.gpus = share_wished(&r->share) ? 0 : s->gpus,
+		.cpus = s->ask->cpus,
+		.mem = s->ask->mem_mb,
+		.spread = s->find->spread,
+		.only = r->allowed,
+		.n_only = r->n_allowed,
+		.test = r->exclusive || r->link || s->preferred_only ? may_use : NULL,
+		.aside = s->find->test ? may_use_aside : NULL,
+		.worth = near_matters(s) ? worth : NULL,
+		.arg = s };
+}
+
+/* The best node; of all types that will do the one with the best. */
+static bool find_node(struct search *s, uint32_t set, struct capacity_find *best)
+{
+	struct capacity_want want = search_want(s);
+	struct capacity_find this;
+	bool any = false;
+	size_t t;
+
+	if (s->find->type != TYPE_ANY)
+		return capacity_find(s->l->sets[set], &want, best);
+	for (t = 0; t < s->l->conf->n_gpu_types; t++) {
+		if (!request_type_ok(s->ask->gpus, s->l->conf, s->find->alternative, (uint16_t)t))
+			continue;
+		want.type = s->type = (uint16_t)t;
+		if (!capacity_find(s->l->sets[set], &want, &this) ||
+		        (any && !capacity_better(&want, &this, best)))
+			continue;
+		*best = this;
+		any = true;
+	}
+	return any;
+}
+
+/* Of GPUs that may be shared the place that strands least. */
+static bool find_least(struct search *s, uint32_t set, struct places *out)
+{
+	struct place place;
+
+	s->preferred_only = s->ask->gpus->preferred;
+	if (!shares_find(s, set, &place, &out->strands)) {
+		if (!s->preferred_only)
+			return false;
+		s->preferred_only = false;
+		if (!shares_find(s, set, &place, &out->strands))
+			return false;
+	}
+	draw_close(s, &place);
+	out->n = 0;
+	out->type = place.type;
+	places_add(out, &place);
+	return true;
+}
+
+static bool find_one(struct search *s, uint32_t set, struct places *out)
+{
+	struct capacity_find found;
+	struct place place;
+
+	if (shares_decide(s, set))
+		return find_least(s, set, out);
+	out->strands = 0;
+	s->preferred_only = s->ask->gpus->preferred;
+	if (!find_node(s, set, &found)) {
+		if (!s->preferred_only)
+			return false;
+		s->preferred_only = false;
+		if (!find_node(s, set, &found))
+			return false;
+	}
+	s->type = found.type;
+	if (!place_found(s, found.node, s->gpus, &place))
+		return false;
+	out->n = 0;
+	out->type = found.type;
+	places_add(out, &place);
+	return true;
+}
+
+/* May a part of a gang go there, and how many GPUs could it get? */
+static bool offer(const struct search *s, const struct capacity_find *found, uint32_t *gpus)
+{
+	const struct request *r = s->ask->gpus;
+	bool total = r->n && !r->per_node && !r->exclusive;
+	uint32_t part = total || r->exclusive ? found->gpus : s->gpus;
+
+	*gpus = found->gpus;
+	if (!found->aside)
+		return true;
+	if (!s->find->test)
+		return false;
+	for (;; part--) {
+		struct place place = place_at(s, found->node, r->n ? part : 0);
+
+		if (search_test(s, &place))
+			break;
+		if (!total || part == s->gpus)
+			return false;
+	}
+	if (total)
+		*gpus = part;
+	return true;
+}
+
+static size_t find_candidates(struct search *s, uint32_t set)
+{
+	const struct request *r = s->ask->gpus;
+	const struct share_wish wish = ask_share(s->ask);
+	struct capacity_want want = search_want(s);
+	struct gang_candidate *v = s->l->candidates;
+	struct capacity_find found;
+	uint32_t cursor = 0, gpus;
+	size_t n = 0;
+
+	while (capacity_next(s->l->sets[set], &want, &cursor, &found)) {
+		if (share_wished(&wish))
+			found.gpus = mask_count(ledger_gpus_for(s->l, found.node, s->type, &wish));
+		if (found.gpus < s->gpus || !search_may_use(s, found.node) ||
+		        !offer(s, &found, &gpus))
+			continue;
+		v[n++] = (struct gang_candidate){ .node = found.node,
+			.leaf = s->l->leaves[found.node],
+			.gpus = gpus,
+			.required = request_requires(r, found.node),
+			.preferred = request_prefers(r, found.node),
+			.worth = want.worth ? worth(s, found.node) : 0,
+			.cpus_left = found.cpus - s->ask->cpus };
+	}
+	return n;
+}
+
+static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct places *out)
+{
+	const struct request *r = s->ask->gpus;
+	uint32_t a = s->find->alternative, all = request_all_gpus(r, a, r->nodes_min);
+	struct capacity_want want = search_want(s);
+	size_t i;
+
+	if ((!share_wished(&r->share) &&
+	            !capacity_could(l->sets[set], &want, r->nodes_min, r->nodes_max, all)) ||
+	        !gang_choose(
+	                r, a, s->find->spread, l->candidates, find_candidates(s, set), &l->choice))
+		return false;
+	out->n = 0;
+	out->strands = 0;
+	out->type = s->type;
+	for (i = 0; i < l->choice.n; i++) {
+		const struct gang_part *part = &l->choice.v[i];
+		struct place place;
+
+		if (!place_found(s, part->node, part->gpus, &place))
+			return false;
+		places_add(out, &place);
+	}
+	return true;
+}
+
+bool ledger_find(struct ledger *l, uint32_t set, const struct ask *ask, const struct find *find,
+        struct places *out)
+{
+	uint32_t a = find->alternative;
+	struct search s = { .l = l,
+		.ask = ask,
+		.find = find,
+		.type = find->type,
+		.gpus = request_part_gpus(ask->gpus, a) };
+	size_t t;
+
+	out->alternative = a;
+	if (find->type != TYPE_ANY && !request_type_ok(ask->gpus, l->conf, a, find->type))
+		return false;
+	if (ask->gpus->nodes_max == 1)
+		return find_one(&s, set, out);
+	if (find->type != TYPE_ANY)
+		return find_gang(l, &s, set, out);
+	for (t = 0; t < l->conf->n_gpu_types; t++) {
+		s.type = (uint16_t)t;
+		if (request_type_ok(ask->gpus, l->conf, a, s.type) && find_gang(l, &s, set, out))
+			return true;
+	}
+	return false;
+}
+
+bool ledger_can_start(
+        const struct ledger *l, uint32_t set, const struct ask *ask, struct place *place)
+{
+	const struct request *r = ask->gpus;
+	struct places out = { 0 };
+	bool ok = false;
+	uint32_t a;
+
+	for (a = 0; r->nodes_max == 1 && !ok && a < (r->n ? r->n : 1); a++) {
+		struct find find = { .alternative = a, .type = r->n ? r->v[a].number : TYPE_NONE };
+		struct search s = { .l = l,
+			.ask = ask,
+			.find = &find,
+			.type = find.type,
+			.gpus = request_part_gpus(r, a) };
+
+		ok = (find.type == TYPE_ANY || request_type_ok(r, l->conf, a, find.type)) &&
+		     find_one(&s, set, &out);
+	}
+	if (ok)
+		*place = out.v[0];
+	places_free(&out);
+	return ok;
+}

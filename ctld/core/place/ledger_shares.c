@@ -1,0 +1,554 @@
+/* ledger_shares.c - ledger.h: GPUs that several runs share, and places that strand least */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/place/ledger_impl.h"
+
+/* What a place for one wish costs on each node. */
+struct costs {
+	struct strand_want want;
+	uint64_t used; /* when it was last asked for */
+	struct cost {
+		uint64_t stamp; /* of the node, plus 1; 0: not known */
+		uint64_t mixes; /* of its types: the sum of their versions */
+		uint64_t gpus;
+		int64_t strands;
+	} * v; /* by node; owned */
+};
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+/* Which type a GPU index is of. */
+static uint16_t type_at(const struct record *r, uint32_t index)
+{
+	size_t i;
+
+	for (i = 0; i < r->conf->n_gpus; i++) {
+		if (index < r->conf->gpus[i].count)
+			return r->conf->gpus[i].type;
+		index -= r->conf->gpus[i].count;
+	}
+	return TYPE_NONE;
+}
+
+static uint64_t usable(const struct conf_gpu_type *type, uint64_t mem)
+{
+	return mem > type->mem_reserve_mb ? mem - type->mem_reserve_mb : 0;
+}
+
+/* `has`: by its driver; 0: not known. */
+static uint64_t mem_to_share(
+        const struct ledger *l, const struct record *r, uint32_t index, uint64_t has)
+{
+	uint16_t type = type_at(r, index);
+	const struct conf_gpu_type *t = type == TYPE_NONE ? NULL : &l->conf->gpu_types[type];
+	uint64_t mem = t ? t->mem_mb : 0;
+
+	if (has && (!mem || has < mem))
+		mem = has;
+	return t ? usable(t, mem) : 0;
+}
+
+static void want_cards(const struct ledger *l, struct record *r)
+{
+	uint32_t i;
+
+	if (r->cards)
+		return;
+	r->cards = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->cards));
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
+		r->cards[i].mem_mb = mem_to_share(l, r, i, 0);
+		r->cards[i].one_user = r->conf->share_users == CONF_USERS_ONE;
+	}
+}
+
+void shares_new(struct ledger *l)
+{
+	bool any = false;
+	size_t i, k;
+
+	l->set_shares = xcalloc(l->n_sets, sizeof(*l->set_shares));
+	l->set_users = xcalloc(l->n_sets, sizeof(*l->set_users));
+	l->type_mem = xcalloc(l->conf->n_gpu_types, sizeof(*l->type_mem));
+	for (i = 0; i < l->conf->n_gpu_types; i++)
+		l->type_mem[i] = usable(&l->conf->gpu_types[i], l->conf->gpu_types[i].mem_mb);
+	for (i = 0; i < l->conf->n_nodes; i++) {
+		struct record *r = &l->nodes[i];
+
+		if (r->conf->share == CONF_SHARE_NO)
+			continue;
+		any = true;
+		want_cards(l, r);
+		for (k = 0; k < r->n_sets; k++) {
+			l->set_shares[r->sets[k]] = true;
+			l->set_users[r->sets[k]] |= r->conf->share_users == CONF_USERS_ONE;
+		}
+	}
+	if (!any)
+		return;
+	l->room = xcalloc(l->conf->n_gpu_types, sizeof(*l->room));
+	l->mix = mix_new(l->room, l->conf->n_gpu_types);
+	l->costs = xcalloc(MAX_COSTS, sizeof(*l->costs));
+	for (i = 0; i < l->conf->n_nodes; i++) {
+		struct record *r = &l->nodes[i];
+
+		r->left = xcalloc(r->conf->n_gpus, sizeof(*r->left));
+		for (k = 0; k < r->conf->n_gpus; k++)
+			l->room[r->conf->gpus[k].type].all += CARD_MILLI * (uint64_t)r->conf->gpus[k].count;
+	}
+}
+
+void shares_free(struct ledger *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->conf->n_nodes; i++) {
+		free(l->nodes[i].cards);
+		free(l->nodes[i].left);
+	}
+	for (i = 0; l->costs && i < MAX_COSTS; i++)
+		free(l->costs[i].v);
+	free(l->costs);
+	free(l->set_shares);
+	free(l->set_users);
+	free(l->type_mem);
+	mix_free(l->mix);
+	free(l->room);
+}
+
+/* --- one node -------------------------------------------------------------------------------- */
+
+bool ledger_shares(const struct ledger *l, uint32_t node)
+{
+	return l->nodes[node].conf->share != CONF_SHARE_NO;
+}
+
+void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t mem_mb)
+{
+	struct record *r = &l->nodes[node];
+
+	uint16_t type = type_at(r, index);
+
+	if (!ledger_shares(l, node) || type == TYPE_NONE)
+		return;
+	r->told = true;
+	mem_mb = mem_to_share(l, r, index, mem_mb);
+	if (mem_mb > l->type_mem[type])
+		l->type_mem[type] = mem_mb;
+	if (r->cards[index].mem_mb == mem_mb)
+		return;
+	r->cards[index].mem_mb = mem_mb;
+	r->stamp++;
+	shares_count(l, node);
+}
+
+uint32_t ledger_user(const struct ledger *l, uint32_t set, const struct request *gpus, uint32_t uid)
+{
+	return share_wished(&gpus->share) && l->set_users[set] ? uid + 1 : 0;
+}
+
+const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t index)
+{
+	static const struct card none;
+
+	return l->nodes[node].cards ? &l->nodes[node].cards[index] : &none;
+}
+
+/* Of cards of one type that differ the least counts. */
+static uint64_t card_mem(const struct ledger *l, uint32_t node, uint16_t type)
+{
+	uint64_t gpus = ledger_gpus_of(l, node, type), least = UINT64_MAX;
+
+	for (; gpus; gpus &= gpus - 1) {
+		uint64_t mem = l->nodes[node].cards[__builtin_ctzll(gpus)].mem_mb;
+
+		least = mem < least ? mem : least;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
+        const struct share_wish *wish, struct share *share)
+{
+	*share = (struct share){ .milli = 0 };
+	if (!share_wished(wish))
+		return true;
+	return ledger_shares(l, node) && share_of(wish, card_mem(l, node, type), share);
+}
+
+bool shares_unknown(const struct ledger *l, uint32_t node, uint16_t type)
+{
+	return ledger_shares(l, node) && !l->nodes[node].told && !l->conf->gpu_types[type].mem_mb;
+}
+
+void ledger_share_of(
+        const struct ledger *l, const struct request *r, uint16_t type, struct share *share)
+{
+	if (!share_of(&r->share, type < l->conf->n_gpu_types ? l->type_mem[type] : 0, share))
+		*share = (struct share){ 0 };
+}
+
+uint64_t ledger_gpus_for(
+        const struct ledger *l, uint32_t node, uint16_t type, const struct share_wish *wish)
+{
+	const struct record *rec = &l->nodes[node];
+	uint64_t free_now = ledger_gpus_free(l, node, type), fit = 0, left;
+	struct share share;
+
+	if (!share_wished(wish))
+		return free_now;
+	if (!ledger_share(l, node, type, wish, &share))
+		return 0;
+	left = free_now | (ledger_gpus_of(l, node, type) & rec->shared & ~rec->out);
+	for (; left; left &= left - 1) {
+		if (card_holds(&rec->cards[__builtin_ctzll(left)], &share))
+			fit |= left & -left;
+	}
+	return fit;
+}
+
+void shares_book(struct ledger *l, const struct place *p, bool take)
+{
+	struct record *r = &l->nodes[p->node];
+	uint64_t left;
+
+	want_cards(l, r);
+	assert(!(r->used & ~r->shared & p->gpus));
+	for (left = p->gpus; left; left &= left - 1) {
+		uint64_t bit = left & -left;
+		struct card *card = &r->cards[__builtin_ctzll(left)];
+
+		card_book(card, &p->share, take);
+		r->used = card->runs ? r->used | bit : r->used & ~bit;
+		r->shared = card->runs ? r->shared | bit : r->shared & ~bit;
+	}
+}
+
+uint64_t shares_mixed(const struct ledger *l, const struct place *p)
+{
+	const struct record *r = &l->nodes[p->node];
+	uint64_t left, mixed = 0;
+
+	for (left = p->gpus & r->shared; left; left &= left - 1) {
+		if (r->cards[__builtin_ctzll(left)].user == CARD_MIXED)
+			mixed |= left & -left;
+	}
+	return mixed;
+}
+
+void shares_mix(struct ledger *l, uint32_t node, uint64_t gpus)
+{
+	for (; gpus; gpus &= gpus - 1)
+		l->nodes[node].cards[__builtin_ctzll(gpus)].user = CARD_MIXED;
+}
+
+/* What is left of one entry of the node's GPUs, the first of which is `from`: thousandths. */
+static uint64_t left_of(const struct record *r, uint32_t from, uint32_t count)
+{
+	uint64_t all = (count == 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1) << from;
+	uint64_t left = CARD_MILLI * (uint64_t)mask_count(all & ~(r->used | r->out));
+	uint64_t shared = all & r->shared & ~r->out;
+
+	if (r->conf->share == CONF_SHARE_NO)
+		return left;
+	for (; shared; shared &= shared - 1)
+		left += card_left(&r->cards[__builtin_ctzll(shared)]);
+	return left;
+}
+
+void shares_count(struct ledger *l, uint32_t node)
+{
+	struct record *r = &l->nodes[node];
+	uint32_t from = 0;
+	size_t i;
+
+	for (i = 0; l->mix && i < r->conf->n_gpus; i++) {
+		const struct conf_gpu_count *gpus = &r->conf->gpus[i];
+		uint64_t left = r->accept ? left_of(r, from, gpus->count) : 0;
+
+		l->room[gpus->type].left += left - r->left[i];
+		r->left[i] = left;
+		from += gpus->count;
+	}
+}
+
+bool shares_check(const struct ledger *l, uint32_t node)
+{
+	const struct record *r = &l->nodes[node];
+	uint32_t from = 0, i;
+
+	for (i = 0; l->mix && i < r->conf->n_gpus; i++) {
+		uint32_t count = r->conf->gpus[i].count;
+
+		if (r->left[i] != (r->accept ? left_of(r, from, count) : 0))
+			return false;
+		from += count;
+	}
+	if (!r->cards)
+		return !r->shared;
+	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
+		if (!r->cards[i].runs != !(r->shared >> i & 1))
+			return false;
+		if (!r->cards[i].runs && (r->cards[i].milli_used || r->cards[i].mem_used))
+			return false;
+	}
+	return !(r->shared & ~r->used);
+}
+
+/* --- the mix --------------------------------------------------------------------------------- */
+
+static int by_number(const void *x, const void *y)
+{
+	const uint16_t *a = x, *b = y;
+
+	return *a - *b;
+}
+
+/* The types of the first alternative, and of those that want as many GPUs. False: all are gone. */
+static bool types_of(const struct request *r, struct mix_task *task)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->n; i++) {
+		if (request_part_gpus(r, i) != task->gpus || r->v[i].number == TYPE_GONE)
+			continue;
+		if (r->v[i].number == TYPE_ANY) {
+			task->n_types = 0;
+			return true;
+		}
+		task->types[task->n_types++] = r->v[i].number;
+	}
+	qsort(task->types, task->n_types, sizeof(task->types[0]), by_number);
+	return task->n_types;
+}
+
+bool ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks)
+{
+	const struct request *r = ask->gpus;
+	struct mix_task task = { .cpus = ask->cpus, .wish = r->share };
+
+	if (!l->mix || !r->n)
+		return false;
+	task.gpus = request_part_gpus(r, 0);
+	return types_of(r, &task) && mix_note(l->mix, &task, tasks);
+}
+
+/* --- what strands least ---------------------------------------------------------------------- */
+
+static void fill(const struct ledger *l, uint32_t node, struct strand_node *n)
+{
+	const struct record *r = &l->nodes[node];
+	uint32_t from = 0, k;
+	size_t i;
+
+	n->n = 0;
+	n->cpus = record_cpus_free(r);
+	n->shares = r->conf->share != CONF_SHARE_NO;
+	for (i = 0; i < r->conf->n_gpus; i++) {
+		for (k = from; k < from + r->conf->gpus[i].count; k++) {
+			struct strand_card *c = &n->v[n->n];
+
+			if (((r->used & ~r->shared) | r->out) >> k & 1)
+				continue;
+			*c = (struct strand_card){
+				.index = k, .left = CARD_MILLI, .type = r->conf->gpus[i].type
+			};
+			if (r->cards)
+				c->card = r->cards[k];
+			if (c->card.runs)
+				c->left = card_left(&c->card);
+			n->n++;
+		}
+		from += r->conf->gpus[i].count;
+	}
+}
+
+/* But for who asks: cost_at(). */
+static bool same_want(const struct strand_want *x, const struct strand_want *y)
+{
+	return x->type == y->type && x->gpus == y->gpus && x->cpus == y->cpus &&
+	       x->wish.milli == y->wish.milli && x->wish.mem_mb == y->wish.mem_mb;
+}
+
+/* Those of the wish; the ones that were not asked for longest make room. */
+static struct costs *costs_of(const struct ledger *l, const struct strand_want *want)
+{
+	struct costs *oldest = &l->costs[0], *c;
+	uint64_t latest = 0;
+	size_t i;
+
+	for (i = 0, c = l->costs; i < MAX_COSTS; i++, c++) {
+		latest = c->used > latest ? c->used : latest;
+		if (c->used < oldest->used)
+			oldest = c;
+	}
+	for (i = 0, c = l->costs; i < MAX_COSTS; i++, c++) {
+		if (c->v && same_want(&c->want, want))
+			break;
+	}
+	if (i == MAX_COSTS) {
+		c = oldest;
+		c->want = *want;
+		if (!c->v)
+			c->v = xcalloc(l->conf->n_nodes, sizeof(*c->v));
+		else
+			memset(c->v, 0, l->conf->n_nodes * sizeof(*c->v));
+	}
+	c->used = latest + 1;
+	return c;
+}
+
+/* Another number when the mix of one of its types is another. */
+static uint64_t mixes_of(const struct ledger *l, const struct record *r)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < r->conf->n_gpus; i++)
+		sum += mix_version(l->mix, r->conf->gpus[i].type);
+	return sum;
+}
+
+static const struct cost *cost_at(
+        const struct ledger *l, struct costs *c, const struct strand_want *want, uint32_t node)
+{
+	const struct record *r = &l->nodes[node];
+	bool personal = want->wish.user && r->shared && r->conf->share_users == CONF_USERS_ONE;
+	struct cost *cost = &c->v[node];
+	uint64_t mixes = mixes_of(l, r);
+	struct strand_node n;
+
+	if (!personal && cost->stamp == r->stamp + 1 && cost->mixes == mixes)
+		return cost;
+	fill(l, node, &n);
+	cost->strands = strand_cost(l->mix, &n, want, &cost->gpus);
+	cost->stamp = personal ? 0 : r->stamp + 1;
+	cost->mixes = mixes;
+	return cost;
+}
+
+/* With just these GPUs. */
+static int64_t cost_of(
+        const struct ledger *l, const struct strand_want *want, const struct place *place)
+{
+	struct strand_node n;
+
+	fill(l, place->node, &n);
+	return strand_cost_of(l->mix, &n, want, place->gpus);
+}
+
+bool shares_decide(const struct search *s, uint32_t set)
+{
+	const struct request *r = s->ask->gpus;
+
+	return share_wished(&r->share) ||
+	       (s->l->set_shares[set] && !r->exclusive && !s->find->spread);
+}
+
+struct best {
+	int64_t strands;
+	uint32_t gpus, cpus;
+	struct place place;
+};
+
+/* Of places that strand as little: where the fewest GPUs, then the fewest CPUs are free. */
+static bool better(const struct best *x, const struct best *y)
+{
+	if (x->strands != y->strands)
+		return x->strands < y->strands;
+	if (x->gpus != y->gpus)
+		return x->gpus < y->gpus;
+	return x->cpus < y->cpus;
+}
+
+/* TYPE_NONE: of all types. */
+static uint32_t free_gpus(const struct ledger *l, uint32_t node, uint16_t type)
+{
+	const struct record *r = &l->nodes[node];
+	uint32_t free_now = 0;
+	size_t i;
+
+	if (type != TYPE_NONE)
+		return mask_count(ledger_gpus_free(l, node, type));
+	for (i = 0; i < r->conf->n_gpus; i++)
+		free_now += r->conf->gpus[i].count;
+	return free_now - mask_count(r->used | r->out);
+}
+
+static bool look(const struct search *s, struct costs *costs, const struct strand_want *want,
+        uint32_t node, struct best *best)
+{
+	const struct record *r = &s->l->nodes[node];
+	const struct cost *cost;
+	struct best this;
+
+	if (!r->accept || record_mem_free(r) < s->ask->mem_mb || (r->aside && !s->find->test) ||
+	        !request_allows(s->ask->gpus, node) || !search_may_use(s, node))
+		return false;
+	cost = cost_at(s->l, costs, want, node);
+	if (cost->strands == STRAND_NEVER)
+		return false;
+	this = (struct best){ .strands = cost->strands,
+		.gpus = free_gpus(s->l, node, s->type),
+		.cpus = record_cpus_free(r),
+		.place = { .node = node,
+		        .cpus = s->ask->cpus,
+		        .mem_mb = s->ask->mem_mb,
+		        .gpus = cost->gpus,
+		        .type = s->type } };
+	if (best->strands != STRAND_NEVER && !better(&this, best))
+		return false;
+	if (s->type != TYPE_NONE)
+		ledger_share(s->l, node, s->type, &want->wish, &this.place.share);
+	if (r->aside) {
+		if (!search_test(s, &this.place))
+			return false;
+		if (this.place.gpus != cost->gpus)
+			this.strands = cost_of(s->l, want, &this.place);
+		if (best->strands != STRAND_NEVER && !better(&this, best))
+			return false;
+	}
+	*best = this;
+	return true;
+}
+
+static bool find_type(struct search *s, uint32_t set, struct best *best)
+{
+	struct strand_want want = {
+		.type = s->type, .gpus = s->gpus, .wish = ask_share(s->ask), .cpus = s->ask->cpus
+	};
+	struct costs *costs = costs_of(s->l, &want);
+	bool found = false;
+	size_t n, i;
+	const uint32_t *nodes = capacity_nodes(s->l->sets[set], &n);
+
+	for (i = 0; i < n; i++)
+		found |= look(s, costs, &want, nodes[i], best);
+	return found;
+}
+
+bool shares_find(const struct search *search, uint32_t set, struct place *place, int64_t *strands)
+{
+	struct search s = *search;
+	struct best best = { .strands = STRAND_NEVER };
+	size_t t;
+
+	if (!s.l->mix)
+		return false;
+	if (s.type != TYPE_ANY) {
+		find_type(&s, set, &best);
+	} else {
+		for (t = 0; t < s.l->conf->n_gpu_types; t++) {
+			s.type = (uint16_t)t;
+			if (request_type_ok(s.ask->gpus, s.l->conf, s.find->alternative, s.type))
+				find_type(&s, set, &best);
+		}
+	}
+	if (best.strands == STRAND_NEVER)
+		return false;
+	*place = best.place;
+	*strands = best.strands;
+	return true;
+}

@@ -1,0 +1,117 @@
+/* order.c - see order.h. Recursion is as deep as a treap of 65,536: some 40 levels. */
+#include "ctld/core/place/order.h"
+
+#include "ctld/core/util/hash.h"
+
+static uint64_t weight(uint32_t member)
+{
+	return hash_u64(member, 0x6f72646572);
+}
+
+static bool before(const struct order_link *pool, uint32_t x, uint32_t y)
+{
+	if (pool[x].cpus != pool[y].cpus)
+		return pool[x].cpus < pool[y].cpus;
+	return x < y;
+}
+
+static void sum_up(struct order_link *pool, uint32_t m)
+{
+	struct order_link *l = &pool[m];
+
+	l->most_mem = l->mem;
+	if (l->left != ORDER_NONE && pool[l->left].most_mem > l->most_mem)
+		l->most_mem = pool[l->left].most_mem;
+	if (l->right != ORDER_NONE && pool[l->right].most_mem > l->most_mem)
+		l->most_mem = pool[l->right].most_mem;
+}
+
+/* Cut `root` into those before `member` and those after. */
+static void split(
+        struct order_link *pool, uint32_t root, uint32_t member, uint32_t *less, uint32_t *more)
+{
+	if (root == ORDER_NONE) {
+		*less = *more = ORDER_NONE;
+	} else if (before(pool, root, member)) {
+		split(pool, pool[root].right, member, &pool[root].right, more);
+		*less = root;
+		sum_up(pool, root);
+	} else {
+		split(pool, pool[root].left, member, less, &pool[root].left);
+		*more = root;
+		sum_up(pool, root);
+	}
+}
+
+static uint32_t merge(struct order_link *pool, uint32_t less, uint32_t more)
+{
+	if (less == ORDER_NONE)
+		return more;
+	if (more == ORDER_NONE)
+		return less;
+	if (weight(less) > weight(more)) {
+		pool[less].right = merge(pool, pool[less].right, more);
+		sum_up(pool, less);
+		return less;
+	}
+	pool[more].left = merge(pool, less, pool[more].left);
+	sum_up(pool, more);
+	return more;
+}
+
+static uint32_t insert(struct order_link *pool, uint32_t root, uint32_t member)
+{
+	if (root == ORDER_NONE)
+		return member;
+	if (weight(member) > weight(root)) {
+		split(pool, root, member, &pool[member].left, &pool[member].right);
+		sum_up(pool, member);
+		return member;
+	}
+	if (before(pool, member, root))
+		pool[root].left = insert(pool, pool[root].left, member);
+	else
+		pool[root].right = insert(pool, pool[root].right, member);
+	sum_up(pool, root);
+	return root;
+}
+
+void order_add(
+        struct order_link *pool, uint32_t *root, uint32_t member, uint32_t cpus, uint64_t mem)
+{
+	pool[member] = (struct order_link){ ORDER_NONE, ORDER_NONE, cpus, mem, mem };
+	*root = insert(pool, *root, member);
+}
+
+static uint32_t take_out(struct order_link *pool, uint32_t root, uint32_t member)
+{
+	if (root == member)
+		return merge(pool, pool[root].left, pool[root].right);
+	if (before(pool, member, root))
+		pool[root].left = take_out(pool, pool[root].left, member);
+	else
+		pool[root].right = take_out(pool, pool[root].right, member);
+	sum_up(pool, root);
+	return root;
+}
+
+void order_remove(struct order_link *pool, uint32_t *root, uint32_t member)
+{
+	*root = take_out(pool, *root, member);
+}
+
+uint32_t order_find(const struct order_link *pool, uint32_t root, const struct order_want *want)
+{
+	uint32_t found;
+
+	if (root == ORDER_NONE || pool[root].most_mem < want->mem)
+		return ORDER_NONE;
+	if (pool[root].cpus < want->cpus)
+		return order_find(pool, pool[root].right, want);
+	found = order_find(pool, want->last ? pool[root].right : pool[root].left, want);
+	if (found != ORDER_NONE)
+		return found;
+	if (pool[root].mem >= want->mem && (!want->test || want->test(want->arg, root)))
+		return root;
+	return order_find(pool, want->last ? pool[root].left : pool[root].right, want);
+}

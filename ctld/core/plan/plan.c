@@ -1,0 +1,525 @@
+/* plan.c - see plan.h */
+#include "ctld/core/plan/plan_impl.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/util/resort.h"
+
+struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const struct plan_runs *runs)
+{
+	struct plan *p = xcalloc(1, sizeof(*p));
+
+	p->conf = conf;
+	p->ledger = ledger;
+	p->runs = *runs;
+	p->spots = xcalloc(conf->n_nodes, sizeof(*p->spots));
+	plan_orders_init(p);
+	p->counts = xcalloc(conf->n_partitions, sizeof(*p->counts));
+	return p;
+}
+
+void plan_free(struct plan *p)
+{
+	size_t i;
+
+	if (!p)
+		return;
+	while (p->n)
+		plan_remove(p, p->entries[p->n - 1]);
+	for (i = 0; i < p->conf->n_nodes; i++) {
+		free(p->spots[i].releases);
+		free(p->spots[i].given);
+	}
+	plan_orders_free(p);
+	free(p->spots);
+	free(p->entries);
+	free(p->ranked);
+	free(p->counts);
+	steps_free(&p->steps);
+	free(p);
+}
+
+void plan_now(struct plan *p, usec_t mono)
+{
+	p->now = mono;
+}
+
+void plan_node_changed(struct plan *p, uint32_t node)
+{
+	p->spots[node].fresh = false;
+	p->spots[node].sound = INT64_MIN;
+	plan_log(p, node);
+}
+
+/* --- looking for a start --------------------------------------------------------------------- */
+
+struct plan_kind plan_kind(const struct plan_want *w)
+{
+	return (struct plan_kind){ w->find.type, ask_share(&w->ask) };
+}
+
+struct plan_part plan_part(const struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	const struct request *r = w->ask.gpus;
+	struct plan_part part = { 0, w->ask.cpus, w->ask.mem_mb };
+
+	if (r->n)
+		part.gpus = request_part_gpus(r, w->find.alternative);
+	/* Which will be free nobody knows: so many that it is among them. */
+	if (r->link)
+		part.gpus = ledger_sure(p->ledger, node, r, w->find.alternative, w->find.type);
+	if (r->exclusive) {
+		part.gpus = (uint32_t)__builtin_popcountll(
+		        ledger_gpus_of(p->ledger, node, w->find.type));
+		part.cpus = ledger_cpus(p->ledger, node);
+		part.mem_mb = ledger_mem_mb(p->ledger, node);
+	}
+	return part;
+}
+
+bool plan_room_holds(const struct plan_room *room, const struct plan_part *part)
+{
+	return room->gpus >= (int64_t)part->gpus && room->cpus >= (int64_t)part->cpus &&
+	       room->mem_mb >= (int64_t)part->mem_mb;
+}
+
+/* What runs on the node, as steps up; the level is that of now. */
+static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct plan_kind *kind)
+{
+	const struct spot *s = plan_spot(p, node);
+	usec_t when[CONF_MAX_GPUS_PER_NODE];
+	bool numbers = plan_by_number(s, kind);
+	struct plan_room level;
+	uint32_t i, n;
+
+	plan_room_now(p, node, kind, &level);
+	steps_clear(&p->steps);
+	for (i = 0; i < s->n; i++) {
+		bool gpus = numbers && s->releases[i].type == kind->type;
+
+		steps_add(&p->steps, plan_release_end(p, &s->releases[i]),
+		        (struct plan_room){ gpus ? s->releases[i].gpus : 0, s->releases[i].cpus,
+		                (int64_t)s->releases[i].mem_mb });
+	}
+	n = numbers ? 0 : plan_cards_when(p, node, kind, when);
+	for (i = 0; i < n; i++)
+		steps_add(&p->steps, when[i], (struct plan_room){ 1, 0, 0 });
+	return level;
+}
+
+/* Not if it comes after something without a limit, and has none itself: both end PLAN_FAR * 2. */
+static bool has_length(const struct plan *p, const struct plan_slot *slot)
+{
+	return plan_slot_start(p, slot) < plan_slot_end(p, slot);
+}
+
+static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type)
+{
+	int64_t gpus = slot->entry->places.type == type ? slot->gpus : 0;
+	int64_t cpus = slot->cpus, mem_mb = (int64_t)slot->mem_mb;
+
+	if (!has_length(p, slot))
+		return;
+	steps_add(&p->steps, plan_slot_start(p, slot), (struct plan_room){ -gpus, -cpus, -mem_mb });
+	steps_add(&p->steps, plan_slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
+}
+
+/* From now on. Where nothing is planned room only grows: one look at what ends. False: something is
+ * planned, a run is overdue and ends nobody knows when, or GPUs are shared. */
+static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_kind *kind,
+        const struct plan_part *part, usec_t *when)
+{
+	const struct spot *s = plan_spot(p, node);
+	struct plan_room room;
+	uint32_t i;
+
+	if (s->slots || !plan_by_number(s, kind) || (s->n && s->releases[0].end <= p->now))
+		return false;
+	plan_room_now(p, node, kind, &room);
+	*when = p->now;
+	for (i = 0; i < s->n && !plan_room_holds(&room, part); i++) {
+		const struct release *r = &s->releases[i];
+
+		room.gpus += r->type == kind->type ? r->gpus : 0;
+		room.cpus += r->cpus;
+		room.mem_mb += (int64_t)r->mem_mb;
+		*when = r->end;
+	}
+	if (!plan_room_holds(&room, part))
+		*when = INT64_MAX;
+	return true;
+}
+
+usec_t plan_node_earliest_from(
+        struct plan *p, const struct plan_want *w, uint32_t node, usec_t from)
+{
+	struct plan_part part = plan_part(p, w, node);
+	const struct plan_room need = { part.gpus, part.cpus, (int64_t)part.mem_mb };
+	const struct plan_kind kind = plan_kind(w);
+	const struct plan_slot *slot;
+	struct plan_room level;
+	usec_t when;
+
+	if (earliest_unplanned(p, node, &kind, &part, &when))
+		return when > from ? when : from;
+	level = begin_steps(p, node, &kind);
+	for (slot = p->spots[node].slots; slot; slot = slot->next) {
+		if (plan_counts(slot, w->key, w->polite))
+			add_slot(p, slot, w->find.type);
+	}
+	return steps_earliest(&p->steps, from, level, &need,
+	        w->length >= PLAN_FAR ? INT64_MAX : w->length, PLAN_FAR * 2);
+}
+
+usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	return plan_node_earliest_from(p, w, node, p->now);
+}
+
+struct place plan_place(const struct plan *p, const struct plan_want *w, uint32_t node,
+        const struct plan_part *part)
+{
+	const struct share_wish wish = ask_share(&w->ask);
+	/* Which GPUs is decided at the start: only their number counts here. */
+	struct place place = { .node = node,
+		.cpus = part->cpus,
+		.mem_mb = part->mem_mb,
+		.gpus = part->gpus >= 64 ? UINT64_MAX : (1ull << part->gpus) - 1,
+		.type = w->find.type };
+
+	ledger_share(p->ledger, node, w->find.type, &wish, &place.share);
+	return place;
+}
+
+bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	const struct request *r = w->ask.gpus;
+	struct plan_part part;
+	struct place place;
+
+	if (!ledger_accepts(p->ledger, node) || !request_allows(r, node) ||
+	        !ledger_could_fit_part(p->ledger, node, &w->ask, w->find.alternative, w->find.type))
+		return false;
+	if (r->link && !ledger_sure(p->ledger, node, r, w->find.alternative, w->find.type))
+		return false;
+	if (!w->find.n_unfit)
+		return true;
+	part = plan_part(p, w, node);
+	place = plan_place(p, w, node, &part);
+	return !find_refuses(&w->find, &w->ask, &place);
+}
+
+void plan_set_found(const struct plan_want *w, usec_t start, struct plan_entry *found)
+{
+	found->start = start;
+	found->end = plan_end_of(start, w->length);
+	found->places.type = w->find.type;
+	found->places.alternative = w->find.alternative;
+}
+
+/* --- entries --------------------------------------------------------------------------------- */
+
+struct plan_entry *plan_add(
+        struct plan *p, void *owner, const struct plan_want *want, struct plan_entry *found)
+{
+	struct plan_entry *e = xmemdup(found, sizeof(*found));
+	size_t i;
+
+	e->owner = owner;
+	e->key = want->key;
+	e->partition = want->partition;
+	e->slots = xcalloc(e->places.n, sizeof(*e->slots));
+	e->index = (uint32_t)p->n;
+	e->rank = UINT32_MAX;
+	e->rose = e->idle = false;
+	memset(&found->places, 0, sizeof(found->places));
+	for (i = 0; i < e->places.n; i++) {
+		const struct place *place = &e->places.v[i];
+		struct plan_slot *slot = &e->slots[i], **list = &p->spots[place->node].slots;
+
+		*slot = (struct plan_slot){ .entry = e,
+			.node = place->node,
+			.gpus = (uint32_t)__builtin_popcountll(place->gpus),
+			.cpus = place->cpus,
+			.mem_mb = place->mem_mb,
+			.kind = { place->type, ask_share(&want->ask) },
+			.next = *list,
+			.back = list };
+		if (slot->next)
+			slot->next->back = &slot->next;
+		*list = slot;
+		p->spots[place->node].sound = INT64_MIN;
+		plan_log(p, place->node);
+		ledger_set_aside(p->ledger, place->node, true);
+	}
+	if (p->n == p->size) {
+		p->size = p->size ? p->size * 2 : 64;
+		p->entries = xrealloc(p->entries, p->size, sizeof(struct plan_entry *));
+	}
+	p->entries[p->n++] = e;
+	p->changes++;
+	p->counts[e->partition]++;
+	return e;
+}
+
+void plan_shrink(struct plan *p, struct plan_entry *e, size_t n)
+{
+	while (e->places.n > n) {
+		struct plan_slot *slot = &e->slots[--e->places.n];
+
+		*slot->back = slot->next;
+		if (slot->next)
+			slot->next->back = slot->back;
+		plan_log(p, slot->node);
+		if (!p->spots[slot->node].slots)
+			ledger_set_aside(p->ledger, slot->node, false);
+	}
+}
+
+void plan_remove(struct plan *p, struct plan_entry *e)
+{
+	plan_shrink(p, e, 0);
+	if (e->rank != UINT32_MAX)
+		p->ranked[e->rank] = NULL;
+	p->counts[e->partition]--;
+	p->changes++;
+	p->entries[e->index] = p->entries[--p->n];
+	p->entries[e->index]->index = e->index;
+	free(e->slots);
+	places_free(&e->places);
+	free(e);
+}
+
+bool plan_same_kind(const struct plan_kind *x, const struct plan_kind *y)
+{
+	return x->type == y->type && x->wish.milli == y->wish.milli &&
+	       x->wish.mem_mb == y->wish.mem_mb;
+}
+
+bool plan_slot_holds(struct plan *p, const struct plan_slot *slot)
+{
+	struct plan_part part = { slot->gpus, slot->cpus, slot->mem_mb };
+	struct plan_room room;
+
+	if (!ledger_accepts(p->ledger, slot->node))
+		return false;
+	plan_room(p, slot->node, &slot->kind, plan_slot_start(p, slot), plan_slot_end(p, slot),
+	        slot->entry->key, false, &room);
+	return plan_room_holds(&room, &part);
+}
+
+bool plan_holds(struct plan *p, const struct plan_want *want, const struct plan_entry *e)
+{
+	const struct plan_kind kind = { e->places.type, ask_share(&want->ask) };
+	struct plan_room room;
+	size_t i;
+
+	for (i = 0; i < e->places.n; i++) {
+		const struct place *place = &e->places.v[i];
+		struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
+			place->mem_mb };
+
+		if (!ledger_accepts(p->ledger, place->node))
+			return false;
+		plan_room(p, place->node, &kind, e->start, e->end, want->key, want->polite, &room);
+		if (!plan_room_holds(&room, &part))
+			return false;
+	}
+	return true;
+}
+
+bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end,
+        struct heap_key key, bool polite)
+{
+	struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
+		place->mem_mb };
+	/* Of a share the card itself is looked at below. */
+	struct plan_kind kind = { place->share.charge ? TYPE_NONE : place->type, { 0 } };
+	struct plan_room room;
+
+	if (place->share.charge)
+		part.gpus = 0;
+	plan_room(p, place->node, &kind, p->now, end, key, polite, &room);
+	return plan_room_holds(&room, &part) &&
+	       (!place->share.charge || plan_choose_cards(p, place, cards, end, key, polite));
+}
+
+/* Have all of them room together? False: look at each. */
+static bool all_hold(struct plan *p, uint32_t node)
+{
+	static const struct plan_room nothing = { 0, 0, 0 };
+	const struct plan_slot *slot = p->spots[node].slots;
+	struct plan_kind kind = slot ? slot->kind : (struct plan_kind){ .type = TYPE_NONE };
+	struct plan_room level;
+
+	if (!slot || !ledger_accepts(p->ledger, node))
+		return !slot;
+	level = begin_steps(p, node, &kind);
+	for (; slot; slot = slot->next) {
+		if (!plan_same_kind(&slot->kind, &kind) || slot->kind.wish.user != kind.wish.user ||
+		        !has_length(p, slot))
+			return false;
+		add_slot(p, slot, kind.type);
+	}
+	return steps_earliest(&p->steps, p->now, level, &nothing, INT64_MAX, INT64_MAX) == p->now;
+}
+
+/* When time alone moves something there: a run is overdue, or a start has come. */
+static usec_t first_moment(const struct spot *s)
+{
+	const struct plan_slot *slot;
+	usec_t first = s->n ? s->releases[0].end : INT64_MAX;
+
+	for (slot = s->slots; slot; slot = slot->next)
+		first = slot->entry->start < first ? slot->entry->start : first;
+	return first;
+}
+
+struct plan_entry *plan_broken(struct plan *p, uint32_t node)
+{
+	struct plan_entry *worst = NULL;
+	const struct plan_slot *slot;
+	struct spot *s = &p->spots[node];
+
+	if (s->sound > p->now)
+		return NULL;
+	if (all_hold(p, node)) {
+		s->sound = s->slots ? first_moment(plan_spot(p, node)) : INT64_MIN;
+		return NULL;
+	}
+	for (slot = p->spots[node].slots; slot; slot = slot->next) {
+		if (!plan_slot_holds(p, slot) &&
+		        (!worst || plan_key_before(slot->entry->key, worst->key)))
+			worst = slot->entry;
+	}
+	return worst;
+}
+
+const struct plan_entry *plan_first(const struct plan *p, uint32_t node)
+{
+	const struct plan_entry *first = NULL;
+	const struct plan_slot *slot;
+
+	for (slot = p->spots[node].slots; slot; slot = slot->next) {
+		if (!first || plan_key_before(slot->entry->key, first->key))
+			first = slot->entry;
+	}
+	return first;
+}
+
+usec_t plan_first_end(struct plan *p, uint32_t node)
+{
+	const struct spot *s = plan_spot(p, node);
+
+	return s->n ? s->releases[0].end : PLAN_FAR;
+}
+
+const struct held *plan_held(const struct plan *p, uint32_t node, size_t *n)
+{
+	return p->runs.on_node(p->runs.arg, node, n);
+}
+
+double plan_work(const struct plan *p, const struct held *held)
+{
+	return p->runs.work(p->runs.arg, held);
+}
+
+size_t plan_count(const struct plan *p)
+{
+	return p->n;
+}
+
+uint64_t plan_changes(const struct plan *p)
+{
+	return p->changes;
+}
+
+size_t plan_count_of(const struct plan *p, uint32_t partition)
+{
+	return p->counts[partition];
+}
+
+struct plan_entry *plan_at(const struct plan *p, size_t i)
+{
+	return p->entries[i];
+}
+
+static int by_key(const void *x, const void *y)
+{
+	const struct plan_entry *a = *(struct plan_entry *const *)x,
+	                        *b = *(struct plan_entry *const *)y;
+
+	return plan_key_before(a->key, b->key) ? -1 : plan_key_before(b->key, a->key);
+}
+
+void plan_sort(struct plan *p)
+{
+	uint32_t least = UINT32_MAX;
+	size_t i;
+
+	resort(p->entries, p->n, sizeof(struct plan_entry *), by_key);
+	for (i = p->n; i--;) {
+		struct plan_entry *e = p->entries[i];
+
+		/* Somebody who stood before it now stands behind it. */
+		e->rose |= e->rank != UINT32_MAX && least < e->rank;
+		least = e->rank < least ? e->rank : least;
+	}
+	p->ranked = xrealloc(p->ranked, p->n ? p->n : 1, sizeof(struct plan_entry *));
+	p->n_ranked = p->n;
+	for (i = 0; i < p->n; i++) {
+		p->entries[i]->index = (uint32_t)i;
+		plan_rank(p, p->entries[i], (uint32_t)i);
+	}
+}
+
+struct plan_entry *plan_by_rank(const struct plan *p, size_t rank)
+{
+	for (; rank < p->n_ranked; rank++) {
+		if (p->ranked[rank])
+			return p->ranked[rank];
+	}
+	return NULL;
+}
+
+void plan_rank(struct plan *p, struct plan_entry *e, uint32_t rank)
+{
+	e->rank = rank;
+	p->ranked[rank] = e;
+}
+
+bool plan_is_late(struct plan *p, uint32_t node)
+{
+	const struct spot *s = plan_spot(p, node);
+	const struct plan_slot *slot;
+
+	for (slot = s->slots; slot; slot = slot->next) {
+		if (slot->entry->start <= p->now + PLAN_LATE)
+			return true;
+	}
+	return s->n && s->releases[0].end <= p->now + PLAN_LATE;
+}
+
+bool plan_check(struct plan *p, char *text, size_t size)
+{
+	size_t i, k;
+
+	for (i = 0; i < p->n; i++) {
+		const struct plan_entry *e = p->entries[i];
+
+		for (k = 0; k < e->places.n; k++) {
+			/* Behind what has no limit nobody can say when: that is no promise. */
+			if (e->start >= PLAN_FAR || plan_is_late(p, e->slots[k].node) ||
+			        plan_slot_holds(p, &e->slots[k]))
+				continue;
+			snprintf(text, size, "node %s: what is planned there does not fit",
+			        p->conf->nodes[e->slots[k].node].name);
+			return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,202 @@
+/* plan_find.c - plan.h: where and when something could start, in steps
+ *
+ * On one node: nodes in the order in which they have so many GPUs free, until no later one can be
+ * better. For gangs see plan_gang.c.
+ */
+#include "ctld/core/plan/plan_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+struct plan_search *plan_search_new(void)
+{
+	struct plan_search *ps = xcalloc(1, sizeof(*ps));
+
+	ps->where = UINT32_MAX;
+	return ps;
+}
+
+static void clear(struct plan_search *ps)
+{
+	soonest_walk_free(&ps->walk);
+	plan_gang_free(ps->gang);
+	*ps = (struct plan_search){ .where = UINT32_MAX };
+}
+
+void plan_search_free(struct plan_search *ps)
+{
+	if (!ps)
+		return;
+	clear(ps);
+	free(ps);
+}
+
+usec_t plan_latest_of_use(const struct plan_want *w)
+{
+	return w->before ? w->before - 1 : INT64_MAX;
+}
+
+static int64_t dislike(const struct plan *p, const struct plan_want *w, uint32_t node)
+{
+	return plan_offers(p, w->find.type, node) -
+	       (request_prefers(w->ask.gpus, node) ? (int64_t)1 << 40 : 0);
+}
+
+/* --- on one node ----------------------------------------------------------------------------- */
+
+/* Nobody who has so many GPUs free at `when` or later is better than what was found? */
+static bool is_best(const struct plan *p, const struct plan_want *w, const struct order *o,
+        const struct plan_search *ps, usec_t when)
+{
+	return ps->best <= (when > p->now ? when : p->now) && ps->best_left <= o->least &&
+	       !w->ask.gpus->preferred;
+}
+
+/* Is it better than those before it? */
+static void compare(
+        struct plan *p, const struct plan_want *w, struct plan_search *ps, uint32_t node)
+{
+	usec_t start;
+	int64_t left;
+
+	if (!plan_may_use(p, w, node))
+		return;
+	start = plan_node_earliest(p, w, node);
+	ps->late += w->before && start >= w->before;
+	if (start > ps->best || start == INT64_MAX)
+		return;
+	left = dislike(p, w, node);
+	ps->equal = start < ps->best ? 0 : ps->equal + 1;
+	if (start < ps->best || left < ps->best_left || ps->where == UINT32_MAX) {
+		ps->best = start;
+		ps->best_left = left;
+		ps->where = node;
+	}
+}
+
+/* All that could be better has been looked at. False: there is more than this step may do. */
+static bool seen_enough(struct plan *p, const struct plan_want *w, struct plan_search *ps,
+        const struct order *o, size_t *work)
+{
+	const struct conf_partition *conf = &p->conf->partitions[w->partition];
+	size_t member;
+	usec_t when;
+
+	while (*work) {
+		if (!soonest_next(o->soonest, &ps->walk, &member, &when) || when > ps->best ||
+		        ps->equal >= PLAN_EQUAL || ps->late >= PLAN_LATE_LOOKS ||
+		        is_best(p, w, o, ps, when))
+			return true;
+		plan_pay(work, plan_cost(p, conf->nodes[member]));
+		compare(p, w, ps, conf->nodes[member]);
+	}
+	return false;
+}
+
+static enum plan_step take_one(struct plan *p, const struct plan_want *w, struct plan_search *ps,
+        struct plan_entry *found)
+{
+	usec_t start = ps->best > p->now ? ps->best : p->now;
+	struct plan_part part;
+	struct place place;
+
+	if (ps->where == UINT32_MAX)
+		return PLAN_NOWHERE;
+	if (ps->steps > 1 && (!plan_may_use(p, w, ps->where) ||
+	                             plan_node_earliest(p, w, ps->where) > start)) {
+		clear(ps); /* it was so when it was looked at */
+		return PLAN_MORE;
+	}
+	plan_set_found(w, start, found);
+	part = plan_part(p, w, ps->where);
+	found->places.n = 0;
+	place = plan_place(p, w, ps->where, &part);
+	places_add(&found->places, &place);
+	return PLAN_FOUND;
+}
+
+static enum plan_step find_one(struct plan *p, struct plan_search *ps, const struct plan_want *w,
+        const struct order *o, size_t *work, struct plan_entry *found)
+{
+	if (!ps->begun) {
+		ps->best = plan_latest_of_use(w);
+		ps->best_left = INT64_MAX;
+		soonest_start(o->soonest, &ps->walk);
+	}
+	ps->begun = true;
+	return seen_enough(p, w, ps, o, work) ? take_one(p, w, ps, found) : PLAN_MORE;
+}
+
+/* --- either ---------------------------------------------------------------------------------- */
+
+enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct plan_want *w,
+        size_t *work, struct plan_entry *found)
+{
+	const struct order *o = plan_order(p, w, work);
+
+	if (!o)
+		return PLAN_MORE;
+	if (ps->order != o->number)
+		clear(ps); /* it was forgotten meanwhile, and with it where the walk was */
+	ps->order = o->number;
+	ps->steps++;
+	if (w->ask.gpus->nodes_max <= 1)
+		return find_one(p, ps, w, o, work, found);
+	if (!ps->gang) {
+		ps->gang = plan_gang_new(p, w);
+		soonest_start(o->soonest, &ps->walk);
+	}
+	return plan_gang_search(p, ps, w, o, work, found);
+}
+
+bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found)
+{
+	struct plan_search *ps = plan_search_new();
+	bool wondering = p->wondering;
+	enum plan_step step;
+
+	plan_wonder(p, true);
+	do {
+		size_t work = SIZE_MAX;
+
+		step = plan_search(p, ps, want, &work, found);
+	} while (step == PLAN_MORE);
+	plan_wonder(p, wondering);
+	plan_search_free(ps);
+	return step == PLAN_FOUND;
+}
+
+/* --- equal parts of a total ------------------------------------------------------------------ */
+
+struct plan_want plan_equal_parts(
+        const struct plan_want *want, uint32_t nodes, struct request *shape)
+{
+	struct plan_want equal = *want;
+	uint32_t a = want->find.alternative;
+
+	*shape = *want->ask.gpus;
+	if (shape->n && !shape->per_node && shape->nodes_max > 1) {
+		shape->v[a].count = (shape->v[a].count + nodes - 1) / nodes;
+		shape->per_node = true;
+		shape->nodes_min = shape->nodes_max = nodes;
+	}
+	equal.ask.gpus = shape;
+	return equal;
+}
+
+void plan_trim(const struct plan_want *want, struct places *places)
+{
+	const struct request *r = want->ask.gpus;
+	uint32_t sum = 0, total = r->n ? r->v[want->find.alternative].count : 0;
+	size_t i;
+
+	if (!r->n || r->per_node || r->exclusive)
+		return;
+	for (i = 0; i < places->n; i++)
+		sum += (uint32_t)__builtin_popcountll(places->v[i].gpus);
+	/* Fewer than there are places, and then each has two or more. */
+	for (i = places->n; sum > total && i--; sum--)
+		places->v[i].gpus >>= 1;
+}

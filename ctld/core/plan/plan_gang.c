@@ -1,0 +1,377 @@
+/* plan_gang.c - plan.h: the earliest moment at which enough nodes have room together
+ *
+ * What a node could give changes with time: more when a run on it or something planned there ends,
+ * less where something is planned that the gang would still be running beside. So time is swept
+ * from now on, from one such change to the next, and what all nodes could give is kept as sums: the
+ * first moment at which they suffice is the earliest there is. Nodes are not looked at before they
+ * have any GPU free, and each only when it is its turn.
+ *
+ * Between two steps anything may happen. Nodes that have changed are looked at again as of the
+ * moment at which the sweep is; those that are chosen at its end are looked at once more. So what
+ * is found holds as things are then, and is the earliest start as of some hundredths of a second
+ * before.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/plan/plan_impl.h"
+
+#define MOST_WEIGHT CONF_MAX_GPUS_PER_NODE
+
+/* What is known of a node of the partition. */
+struct seen {
+	usec_t turn;    /* when it is to be looked at again; INT64_MAX: never */
+	uint8_t weight; /* for a total the GPUs that it could give, else 1; 0: no room for a part */
+	bool known, required;
+};
+
+struct turn {
+	usec_t at;
+	uint32_t member;
+};
+
+struct plan_gang {
+	usec_t at;     /* the sweep is at this moment */
+	usec_t failed; /* enough by the sums, and yet they did not do */
+	uint64_t upto; /* of the log of real changes */
+	struct seen *seen; /* owned, by member of the partition */
+	struct turn *turns; /* owned: a heap, the first in front */
+	size_t n_turns, size;
+	bool more, fetched; /* nodes that the walk has not shown; the next of them is: */
+	size_t next;
+	usec_t when;
+	/* the sums */
+	uint32_t required, others, given, have[MOST_WEIGHT + 1];
+	/* Enough: they are looked at for the choice, up to this member. */
+	bool choosing;
+	size_t collected, n;
+	struct gang_candidate *candidates; /* owned */
+};
+
+struct plan_gang *plan_gang_new(struct plan *p, const struct plan_want *w)
+{
+	struct plan_gang *g = xcalloc(1, sizeof(*g));
+
+	g->at = p->now;
+	g->failed = INT64_MIN;
+	g->more = true;
+	g->seen = xcalloc(p->conf->partitions[w->partition].n_nodes, sizeof(*g->seen));
+	plan_log_begin(&p->real.log, &g->upto);
+	return g;
+}
+
+void plan_gang_free(struct plan_gang *g)
+{
+	if (!g)
+		return;
+	free(g->seen);
+	free(g->turns);
+	free(g->candidates);
+	free(g);
+}
+
+/* --- turns ----------------------------------------------------------------------------------- */
+
+static void put_turn(struct plan_gang *g, usec_t at, uint32_t member)
+{
+	size_t i = g->n_turns++;
+
+	if (g->n_turns > g->size) {
+		g->size = g->size ? 2 * g->size : 64;
+		g->turns = xrealloc(g->turns, g->size, sizeof(*g->turns));
+	}
+	for (; i && at < g->turns[(i - 1) / 2].at; i = (i - 1) / 2)
+		g->turns[i] = g->turns[(i - 1) / 2];
+	g->turns[i] = (struct turn){ at, member };
+}
+
+static struct turn take_turn(struct plan_gang *g)
+{
+	struct turn top = g->turns[0], last = g->turns[--g->n_turns];
+	size_t i = 0, child;
+
+	for (; (child = 2 * i + 1) < g->n_turns; i = child) {
+		if (child + 1 < g->n_turns && g->turns[child + 1].at < g->turns[child].at)
+			child++;
+		if (last.at <= g->turns[child].at)
+			break;
+		g->turns[i] = g->turns[child];
+	}
+	g->turns[i] = last;
+	return top;
+}
+
+/* --- one node -------------------------------------------------------------------------------- */
+
+static bool is_total(const struct request *r)
+{
+	return r->n && !r->per_node;
+}
+
+static bool holds_at(struct plan *p, const struct plan_want *w, uint32_t node, usec_t at,
+        struct plan_room *room, const struct plan_part *part)
+{
+	const struct plan_kind kind = plan_kind(w);
+
+	plan_room(p, node, &kind, at, plan_end_of(at, w->length), w->key, w->polite, room);
+	return plan_room_holds(room, part);
+}
+
+static void earlier(usec_t *next, usec_t when, usec_t at)
+{
+	if (when > at && when < *next)
+		*next = when;
+}
+
+/* A node that has room at `at`: when it could give more (of a total), or less. */
+static usec_t next_change(struct plan *p, const struct plan_want *w, uint32_t node, usec_t at)
+{
+	const struct spot *s = plan_spot(p, node);
+	const struct plan_slot *slot;
+	usec_t next = INT64_MAX;
+	uint32_t i;
+
+	for (i = 0; i < s->n && is_total(w->ask.gpus); i++) {
+		if (s->releases[i].gpus && s->releases[i].type == w->find.type)
+			earlier(&next, plan_release_end(p, &s->releases[i]), at);
+	}
+	for (slot = s->slots; slot; slot = slot->next) {
+		usec_t start = plan_slot_start(p, slot);
+
+		if (!plan_counts(slot, w->key, w->polite))
+			continue;
+		earlier(&next, plan_slot_end(p, slot), at);
+		earlier(&next, w->length >= PLAN_FAR ? at : start - w->length + 1, at);
+	}
+	return next;
+}
+
+static void count(struct plan_gang *g, const struct seen *s, int sign)
+{
+	if (!s->weight)
+		return;
+	if (s->required) {
+		g->required += (uint32_t)sign;
+		g->given += (uint32_t)sign * s->weight;
+	} else {
+		g->others += (uint32_t)sign;
+		g->have[s->weight] += (uint32_t)sign;
+	}
+}
+
+static void look(struct plan *p, struct plan_gang *g, const struct plan_want *w, size_t member,
+        size_t *work)
+{
+	uint32_t node = p->conf->partitions[w->partition].nodes[member];
+	struct plan_part part;
+	struct plan_room room;
+	struct seen *s = &g->seen[member];
+
+	plan_pay(work, plan_cost(p, node));
+	count(g, s, -1);
+	*s = (struct seen){ INT64_MAX, 0, true, request_requires(w->ask.gpus, node) };
+	if (!plan_may_use(p, w, node))
+		return;
+	part = plan_part(p, w, node);
+	if (holds_at(p, w, node, g->at, &room, &part)) {
+		s->weight = 1;
+		if (is_total(w->ask.gpus))
+			s->weight = (uint8_t)(room.gpus > MOST_WEIGHT ? MOST_WEIGHT : room.gpus);
+		s->turn = next_change(p, w, node, g->at);
+	} else {
+		s->turn = plan_node_earliest_from(p, w, node, g->at + 1);
+	}
+	count(g, s, 1);
+	if (s->turn <= plan_latest_of_use(w) && s->turn != INT64_MAX)
+		put_turn(g, s->turn, (uint32_t)member);
+}
+
+/* --- do they suffice ------------------------------------------------------------------------- */
+
+/* As gang_choose() would say: by the sums. */
+static bool enough(const struct plan_gang *g, const struct plan_want *w)
+{
+	const struct request *r = w->ask.gpus;
+	uint32_t n = g->required + g->others, most = n < r->nodes_max ? n : r->nodes_max;
+	uint32_t goal, left, weight;
+
+	if (g->at == g->failed || most < r->nodes_min || g->required > most ||
+	        g->required < r->n_required)
+		return false;
+	if (!is_total(r))
+		return true;
+	goal = request_all_gpus(r, w->find.alternative, 1);
+	goal = goal > g->given ? goal - g->given : 0;
+	left = most - g->required;
+	for (weight = MOST_WEIGHT; weight && left && goal; weight--) {
+		uint32_t these = g->have[weight] < left ? g->have[weight] : left;
+
+		left -= these;
+		goal -= goal < these * weight ? goal : these * weight;
+	}
+	return !goal;
+}
+
+/* Those of the log. False: there is more than this step may do. */
+static bool note_changes(
+        struct plan *p, struct plan_gang *g, const struct plan_want *w, size_t *work)
+{
+	uint32_t node;
+	size_t member;
+
+	while (*work) {
+		if (!plan_log_next(&p->real.log, &g->upto, &node))
+			return true;
+		if (plan_member(p, w->partition, node, &member))
+			look(p, g, w, member, work);
+	}
+	return false;
+}
+
+/* Nodes whose first GPUs are free by then, and those whose turn it is. False: there is more. */
+static bool look_at_moment(struct plan *p, struct plan_search *ps, const struct plan_want *w,
+        const struct order *o, size_t *work)
+{
+	struct plan_gang *g = ps->gang;
+
+	while (*work) {
+		if (!g->fetched && g->more)
+			g->more = g->fetched =
+			        soonest_next(o->soonest, &ps->walk, &g->next, &g->when);
+		if (g->fetched && g->when <= g->at) {
+			g->fetched = false;
+			if (!g->seen[g->next].known)
+				look(p, g, w, g->next, work);
+		} else if (g->n_turns && g->turns[0].at <= g->at) {
+			struct turn turn = take_turn(g);
+
+			if (g->seen[turn.member].turn == turn.at)
+				look(p, g, w, turn.member, work);
+		} else {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* On to the next change. False: there is none. */
+static bool advance(struct plan_gang *g, const struct plan_want *w)
+{
+	usec_t next = INT64_MAX;
+
+	if (g->n_turns)
+		next = g->turns[0].at;
+	if (g->fetched && g->when < next)
+		next = g->when;
+	if (next == INT64_MAX || next > plan_latest_of_use(w))
+		return false;
+	g->at = next;
+	return true;
+}
+
+/* --- who of them ----------------------------------------------------------------------------- */
+
+/* What each could give, for the choice. False: there is more than this step may do. */
+static bool collect(struct plan *p, struct plan_gang *g, const struct plan_want *w, size_t *work)
+{
+	const struct conf_partition *conf = &p->conf->partitions[w->partition];
+	const struct request *r = w->ask.gpus;
+	struct plan_room room;
+
+	if (!g->candidates)
+		g->candidates = xcalloc(conf->n_nodes, sizeof(*g->candidates));
+	for (; g->collected < conf->n_nodes && *work; g->collected++) {
+		uint32_t node = conf->nodes[g->collected];
+		struct plan_part part;
+
+		if (!g->seen[g->collected].weight || !plan_may_use(p, w, node))
+			continue;
+		plan_pay(work, plan_cost(p, node));
+		part = plan_part(p, w, node);
+		if (!holds_at(p, w, node, g->at, &room, &part))
+			continue;
+		g->candidates[g->n++] = (struct gang_candidate){
+			.node = node,
+			.leaf = p->conf->nodes[node].leaf,
+			.gpus = (uint32_t)(room.gpus < 0 ? 0 : room.gpus),
+			.required = request_requires(r, node),
+			.preferred = request_prefers(r, node),
+			.cpus_left = (uint32_t)(room.cpus - part.cpus),
+		};
+	}
+	return g->collected == conf->n_nodes;
+}
+
+/* The chosen ones, as things are now. False: one of them has not so much any more. */
+static bool take_places(struct plan *p, const struct plan_gang *g, const struct plan_want *w,
+        const struct gang_choice *choice, struct plan_entry *found)
+{
+	const struct request *r = w->ask.gpus;
+	size_t i;
+
+	found->places.n = 0;
+	for (i = 0; i < choice->n; i++) {
+		uint32_t node = choice->v[i].node;
+		struct plan_part part = plan_part(p, w, node);
+		struct plan_room room;
+		struct place place;
+
+		if (!r->exclusive && !r->link)
+			part.gpus = choice->v[i].gpus;
+		if (!plan_may_use(p, w, node) || !holds_at(p, w, node, g->at, &room, &part))
+			return false;
+		place = plan_place(p, w, node, &part);
+		places_add(&found->places, &place);
+	}
+	plan_set_found(w, g->at, found);
+	return true;
+}
+
+static bool choose(struct plan *p, struct plan_gang *g, const struct plan_want *w,
+        struct plan_entry *found)
+{
+	struct gang_choice choice = { 0 };
+	bool ok = gang_choose(w->ask.gpus, w->find.alternative, w->find.spread, g->candidates, g->n,
+	                  &choice) &&
+	          take_places(p, g, w, &choice, found);
+
+	gang_choice_free(&choice);
+	return ok;
+}
+
+/* --- step by step ---------------------------------------------------------------------------- */
+
+enum plan_step plan_gang_search(struct plan *p, struct plan_search *ps, const struct plan_want *w,
+        const struct order *o, size_t *work, struct plan_entry *found)
+{
+	struct plan_gang *g = ps->gang;
+
+	if (plan_log_lost(&p->real.log, g->upto)) {
+		plan_gang_free(g);
+		g = ps->gang = plan_gang_new(p, w);
+		soonest_start(o->soonest, &ps->walk);
+	}
+	g->at = g->at > p->now ? g->at : p->now;
+	for (;;) {
+		if (!note_changes(p, g, w, work))
+			return PLAN_MORE;
+		if (!g->choosing) {
+			if (!look_at_moment(p, ps, w, o, work))
+				return PLAN_MORE;
+			if (!enough(g, w)) {
+				if (!advance(g, w))
+					return PLAN_NOWHERE;
+				continue;
+			}
+			g->choosing = true;
+			g->collected = g->n = 0;
+		}
+		if (!collect(p, g, w, work))
+			return PLAN_MORE;
+		g->choosing = false;
+		if (choose(p, g, w, found))
+			return PLAN_FOUND;
+		g->failed = g->at;
+	}
+}

@@ -1,0 +1,309 @@
+/* plan_order.c - see plan_impl.h: nodes by when they have so many GPUs free
+ *
+ * An order is made when it is first asked for, and then told what has changed on nodes. Changes
+ * stand in a log, and each order knows how far it has read: what changes on many nodes costs
+ * nothing until an answer is wanted.
+ *
+ * The scheduler searches in steps of counted work, and users ask questions between two steps. So
+ * questions have orders and a log of their own: which orders the scheduler still has, when they were
+ * made and where its steps end does not depend on questions, and a record that is played without
+ * them comes to the same plan.
+ *
+ * To look at all nodes of a large cluster takes long, so that counts as work too: an order is made,
+ * and told of changes, in as many steps as it takes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/plan/plan_impl.h"
+
+#define PER_GPU ((int64_t)65536) /* CPUs: more than a node has */
+
+/* --- what has changed ------------------------------------------------------------------------ */
+
+static void log_init(struct plan_log *log, size_t n_nodes)
+{
+	for (log->size = 64; log->size < 2 * n_nodes; log->size *= 2)
+		;
+	log->v = xcalloc(log->size, sizeof(*log->v));
+	log->noted = xcalloc(n_nodes, sizeof(*log->noted));
+}
+
+void plan_orders_init(struct plan *p)
+{
+	log_init(&p->real.log, p->conf->n_nodes);
+	log_init(&p->asked.log, p->conf->n_nodes);
+}
+
+static void orders_free(struct plan_orders *orders)
+{
+	size_t k;
+
+	for (k = 0; k < orders->n; k++)
+		soonest_free(orders->v[k].soonest);
+	free(orders->v);
+	free(orders->log.v);
+	free(orders->log.noted);
+}
+
+void plan_orders_free(struct plan *p)
+{
+	orders_free(&p->real);
+	orders_free(&p->asked);
+}
+
+static void note(struct plan_log *log, uint32_t node)
+{
+	log->v[log->end++ & (log->size - 1)] = node;
+	log->noted[node] = log->end;
+}
+
+void plan_log(struct plan *p, uint32_t node)
+{
+	note(&p->asked.log, node);
+	if (!p->wondering)
+		note(&p->real.log, node);
+}
+
+void plan_wonder(struct plan *p, bool on)
+{
+	p->wondering = on;
+}
+
+void plan_log_begin(const struct plan_log *log, uint64_t *upto)
+{
+	*upto = log->end;
+}
+
+bool plan_log_lost(const struct plan_log *log, uint64_t upto)
+{
+	return log->end - upto > log->size;
+}
+
+bool plan_log_next(const struct plan_log *log, uint64_t *upto, uint32_t *node)
+{
+	while (*upto != log->end) {
+		*node = log->v[(*upto)++ & (log->size - 1)];
+		if (log->noted[*node] == *upto)
+			return true;
+	}
+	return false;
+}
+
+/* --- one node -------------------------------------------------------------------------------- */
+
+static int by_time(const void *x, const void *y)
+{
+	const usec_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* When so many GPUs of the kind are free on the node: entries, CPUs, memory and whose runs share
+ * them may make it later. */
+static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kind, uint32_t gpus)
+{
+	const struct spot *s = plan_spot(p, node);
+	usec_t when[CONF_MAX_GPUS_PER_NODE];
+	struct plan_room now;
+	int64_t have;
+	uint32_t i, n;
+
+	if (!ledger_accepts(p->ledger, node))
+		return SOONEST_NEVER;
+	plan_room_now(p, node, kind, &now);
+	have = kind->type == TYPE_NONE ? now.cpus > 0 : now.gpus;
+	if (have >= (kind->type == TYPE_NONE ? 1 : (int64_t)gpus))
+		return INT64_MIN;
+	if (kind->type != TYPE_NONE && (s->shared || share_wished(&kind->wish))) {
+		n = plan_cards_when(p, node, kind, when);
+		if (have + n < gpus)
+			return SOONEST_NEVER;
+		qsort(when, n, sizeof(*when), by_time);
+		return when[gpus - have - 1];
+	}
+	for (i = 0; i < s->n; i++) {
+		have += s->releases[i].type == kind->type ? s->releases[i].gpus : 0;
+		if (kind->type == TYPE_NONE || have >= (int64_t)gpus)
+			return s->releases[i].end;
+	}
+	return SOONEST_NEVER;
+}
+
+bool plan_member(const struct plan *p, uint32_t partition, uint32_t node, size_t *member)
+{
+	const struct conf_partition *conf = &p->conf->partitions[partition];
+	size_t low = 0, high = conf->n_nodes;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (conf->nodes[mid] < node)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*member = low;
+	return low < conf->n_nodes && conf->nodes[low] == node;
+}
+
+int64_t plan_offers(const struct plan *p, uint16_t type, uint32_t node)
+{
+	return __builtin_popcountll(ledger_gpus_of(p->ledger, node, type)) * PER_GPU +
+	       ledger_cpus(p->ledger, node);
+}
+
+void plan_pay(size_t *work, size_t cost)
+{
+	*work -= *work < cost ? *work : cost;
+}
+
+size_t plan_cost(struct plan *p, uint32_t node)
+{
+	return 1 + plan_spot(p, node)->n / 8;
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+/* The one that was asked for longest ago. */
+static void drop_order(const struct plan *p, struct plan_orders *orders)
+{
+	struct order *oldest = &orders->v[0];
+	size_t k;
+
+	for (k = 1; k < orders->n; k++)
+		oldest = orders->v[k].used < oldest->used ? &orders->v[k] : oldest;
+	orders->ordered -= p->conf->partitions[oldest->partition].n_nodes;
+	soonest_free(oldest->soonest);
+	*oldest = orders->v[--orders->n];
+}
+
+static struct order *new_order(const struct plan *p, struct plan_orders *orders, uint32_t partition,
+        const struct plan_kind *kind, uint32_t gpus)
+{
+	size_t n = p->conf->partitions[partition].n_nodes;
+	struct order *o;
+
+	while (orders->n == MAX_ORDERS ||
+	        (orders->n >= MIN_ORDERS && orders->ordered + n > MAX_ORDERED))
+		drop_order(p, orders);
+	orders->v = xrealloc(orders->v, orders->n + 1, sizeof(*orders->v));
+	o = &orders->v[orders->n++];
+	orders->ordered += n;
+	*o = (struct order){ .partition = partition,
+		.gpus = gpus,
+		.kind = *kind,
+		.least = INT64_MAX,
+		.soonest = soonest_new(n),
+		.number = ++orders->number,
+		.whole = true };
+	plan_log_begin(&orders->log, &o->upto);
+	return o;
+}
+
+static struct order *find_order(
+        const struct plan *p, struct plan_orders *orders, const struct plan_want *w)
+{
+	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
+	struct plan_kind kind = plan_kind(w);
+	size_t k;
+
+	kind.wish.user = 0;
+	for (k = 0; k < orders->n; k++) {
+		if (orders->v[k].partition == w->partition && orders->v[k].gpus == gpus &&
+		        plan_same_kind(&orders->v[k].kind, &kind))
+			return &orders->v[k];
+	}
+	return new_order(p, orders, w->partition, &kind, gpus);
+}
+
+static void set_member(struct plan *p, struct order *o, size_t member, uint32_t node, size_t *work)
+{
+	plan_pay(work, plan_cost(p, node));
+	soonest_set(o->soonest, member, free_at(p, node, &o->kind, o->gpus));
+}
+
+/* What was noted meanwhile is in the log, from now on. */
+static void start_sweep(const struct plan_log *log, struct order *o, bool whole, uint64_t since)
+{
+	o->member = 0;
+	o->whole = whole;
+	o->since = since;
+	o->again = false;
+	plan_log_begin(log, &o->upto);
+}
+
+/* The log has overwritten what the order had not read. A sweep that is under way goes on, else it
+ * would never come to its end where nodes change fast; another one follows it. */
+static void log_lost(const struct plan *p, const struct plan_log *log, struct order *o)
+{
+	if (o->member == p->conf->partitions[o->partition].n_nodes) {
+		start_sweep(log, o, false, o->upto);
+		return;
+	}
+	o->again_since = o->again ? o->again_since : o->upto;
+	o->again = true;
+	plan_log_begin(log, &o->upto);
+}
+
+/* False: there is more than this step may do. */
+static bool sweep(struct plan *p, const struct plan_log *log, struct order *o, size_t *work)
+{
+	const struct conf_partition *conf = &p->conf->partitions[o->partition];
+
+	while (o->member < conf->n_nodes && *work) {
+		uint32_t node = conf->nodes[o->member];
+		int64_t offer = plan_offers(p, o->kind.type, node);
+
+		if (o->whole || log->noted[node] > o->since)
+			set_member(p, o, o->member, node, work);
+		else
+			plan_pay(work, 1);
+		if (offer / PER_GPU >= o->gpus && offer < o->least)
+			o->least = offer;
+		if (++o->member < conf->n_nodes)
+			continue;
+		o->whole = false;
+		if (o->again)
+			start_sweep(log, o, false, o->again_since);
+	}
+	return o->member == conf->n_nodes;
+}
+
+/* False: what has changed is more than this step may look at. */
+static bool bring_up(struct plan *p, const struct plan_log *log, struct order *o, size_t *work)
+{
+	uint32_t node;
+	size_t member;
+
+	if (plan_log_lost(log, o->upto))
+		log_lost(p, log, o);
+	if (!sweep(p, log, o, work))
+		return false;
+	while (*work) {
+		if (!plan_log_next(log, &o->upto, &node))
+			return true;
+		if (plan_member(p, o->partition, node, &member))
+			set_member(p, o, member, node, work);
+		else
+			plan_pay(work, 1);
+	}
+	return false;
+}
+
+const struct order *plan_order(struct plan *p, const struct plan_want *w, size_t *work)
+{
+	struct plan_orders *orders = p->wondering ? &p->asked : &p->real;
+	const struct plan_log *log = &orders->log;
+	struct order *o = find_order(p, orders, w);
+	size_t left = o->behind < MAX_BEHIND ? *work : (*work + 1) / 2, part = left;
+
+	o->used = ++orders->uses;
+	if (bring_up(p, log, o, &left))
+		o->behind = 0;
+	else
+		o->behind += o->behind < MAX_BEHIND;
+	plan_pay(work, part - left);
+	return o->behind && (o->whole || o->behind < MAX_BEHIND) ? NULL : o;
+}

@@ -1,0 +1,274 @@
+/* plan_spot.c - what a node will have, and when; see plan_impl.h */
+#include "ctld/core/plan/plan_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+
+#define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* one that is stuck is not counted out for longer */
+
+int plan_by_end(const void *x, const void *y)
+{
+	const struct release *a = x, *b = y;
+
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+struct spot *plan_spot(struct plan *p, uint32_t node)
+{
+	struct spot *s = &p->spots[node];
+	const struct held *held;
+	size_t n, i;
+
+	if (s->fresh)
+		return s;
+	held = plan_held(p, node, &n);
+	s->n = (uint32_t)n;
+	s->releases = xrealloc(s->releases, s->n ? s->n : 1, sizeof(*s->releases));
+	s->shared = false;
+	for (i = 0; i < s->n; i++) {
+		s->releases[i] = (struct release){ held[i].end, held[i].mem_mb, held[i].gpus,
+			held[i].cpus, (uint32_t)i, held[i].type };
+		s->shared |= held[i].share.charge > 0;
+	}
+	free(s->given);
+	s->given = NULL;
+	if (s->n && (s->shared || ledger_shares(p->ledger, node)))
+		s->given = xcalloc(s->n, sizeof(*s->given));
+	for (i = 0; s->given && i < s->n; i++)
+		s->given[i] = (struct given){ held[i].cards, held[i].share };
+	qsort(s->releases, s->n, sizeof(*s->releases), plan_by_end);
+	s->fresh = true;
+	return s;
+}
+
+usec_t plan_run_end(const struct plan *p, usec_t end)
+{
+	usec_t step = PLAN_STUCK;
+
+	if (end > p->now)
+		return end;
+	if (end + PLAN_STUCK > p->now)
+		return p->now + PLAN_LATE;
+	/* As long again as it is overdue; by steps, so that what is planned behind it stays. */
+	while (end + step <= p->now && step < LATE_MOST)
+		step *= 2;
+	return end + step > p->now ? end + step : end + ((p->now - end) / step + 1) * step;
+}
+
+usec_t plan_release_end(const struct plan *p, const struct release *r)
+{
+	return plan_run_end(p, r->end);
+}
+
+bool plan_key_before(struct heap_key x, struct heap_key y)
+{
+	return x.a != y.a ? x.a < y.a : x.b < y.b;
+}
+
+/* Its own entry never counts against whoever asks. A claim counts against all but higher tiers. */
+bool plan_before(const struct plan_entry *e, struct heap_key key)
+{
+	bool booked = e->claim && key.a >> 48 >= e->key.a >> 48;
+
+	return !e->idle &&
+	       (plan_key_before(e->key, key) || (booked && plan_key_before(key, e->key)));
+}
+
+bool plan_counts(const struct plan_slot *slot, struct heap_key key, bool polite)
+{
+	const struct plan_entry *e = slot->entry;
+
+	return plan_before(e, key) || (polite && !e->idle && plan_key_before(key, e->key));
+}
+
+/* What was planned for before now and has not started holds its place now. */
+usec_t plan_slot_start(const struct plan *p, const struct plan_slot *slot)
+{
+	return slot->entry->start > p->now ? slot->entry->start : p->now;
+}
+
+usec_t plan_slot_end(const struct plan *p, const struct plan_slot *slot)
+{
+	return slot->entry->end + (plan_slot_start(p, slot) - slot->entry->start);
+}
+
+void plan_room_now(
+        const struct plan *p, uint32_t node, const struct plan_kind *kind, struct plan_room *room)
+{
+	room->gpus = kind->type == TYPE_NONE ? 0
+	                                     : __builtin_popcountll(ledger_gpus_for(
+	                                               p->ledger, node, kind->type, &kind->wish));
+	room->cpus = ledger_cpus_free(p->ledger, node);
+	room->mem_mb = (int64_t)ledger_mem_free_mb(p->ledger, node);
+}
+
+bool plan_by_number(const struct spot *s, const struct plan_kind *kind)
+{
+	return !s->shared && !share_wished(&kind->wish);
+}
+
+/* A run on the card has ended: is there enough of it now? */
+static bool card_release(struct card *card, const struct share *held, const struct share *wanted)
+{
+	if (!held->charge) {
+		card->runs = card->milli_used = 0;
+		card->mem_used = 0;
+		return true;
+	}
+	if (card->runs)
+		card_book(card, held, false);
+	return wanted->charge ? card_holds(card, wanted) : !card->runs;
+}
+
+/* One run's end, and what it has. */
+struct leaves {
+	usec_t at;
+	const struct given *given;
+};
+
+static int by_leaving(const void *x, const void *y)
+{
+	const struct leaves *a = x, *b = y;
+
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* In the order in which they are taken to end: what is overdue may do so after others. */
+static void in_order(const struct plan *p, const struct spot *s, struct leaves *v)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		v[i] = (struct leaves){ plan_release_end(p, &s->releases[i]),
+			&s->given[s->releases[i].given] };
+	if (s->n && s->releases[0].end <= p->now)
+		qsort(v, s->n, sizeof(*v), by_leaving);
+}
+
+uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        usec_t when[CONF_MAX_GPUS_PER_NODE])
+{
+	const struct spot *s = &p->spots[node];
+	uint64_t left = ledger_gpus_used(p->ledger, node);
+	struct leaves *v;
+	struct share share;
+	uint32_t n = 0, i;
+
+	if (!ledger_share(p->ledger, node, kind->type, &kind->wish, &share))
+		return 0;
+	left &= ledger_gpus_of(p->ledger, node, kind->type);
+	left &= ~ledger_gpus_for(p->ledger, node, kind->type, &kind->wish);
+	if (!left)
+		return 0;
+	v = xcalloc(s->n ? s->n : 1, sizeof(*v));
+	in_order(p, s, v);
+	for (; left; left &= left - 1) {
+		struct card card = *ledger_card(p->ledger, node, (uint32_t)__builtin_ctzll(left));
+
+		for (i = 0; i < s->n; i++) {
+			const struct given *g = v[i].given;
+
+			if (!(g->cards & left & -left) || !card_release(&card, &g->share, &share))
+				continue;
+			when[n++] = v[i].at;
+			break;
+		}
+	}
+	free(v);
+	return n;
+}
+
+uint64_t plan_free_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        const struct held *v, const bool *gone, size_t n)
+{
+	uint64_t now = ledger_gpus_for(p->ledger, node, kind->type, &kind->wish), left, all = now;
+	struct share share;
+	size_t i;
+
+	if (!ledger_share(p->ledger, node, kind->type, &kind->wish, &share))
+		return 0;
+	left = ledger_gpus_used(p->ledger, node) & ledger_gpus_of(p->ledger, node, kind->type);
+	for (left &= ~now; left; left &= left - 1) {
+		struct card card = *ledger_card(p->ledger, node, (uint32_t)__builtin_ctzll(left));
+
+		for (i = 0; i < n; i++) {
+			if (!gone[i] || !(v[i].cards & left & -left) ||
+			        !card_release(&card, &v[i].share, &share))
+				continue;
+			all |= left & -left;
+			break;
+		}
+	}
+	return all;
+}
+
+uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+        const struct held *v, const bool *gone, size_t n)
+{
+	return (uint32_t)__builtin_popcountll(plan_free_without(p, node, kind, v, gone, n));
+}
+
+/* What there is at one moment, for all slots that count but those of `but`. */
+static void room_at(struct plan *p, const struct spot *s, uint32_t node,
+        const struct plan_kind *kind, usec_t at, struct heap_key key, bool polite,
+        struct plan_room *room)
+{
+	usec_t when[CONF_MAX_GPUS_PER_NODE];
+	const struct plan_slot *slot;
+	bool numbers = plan_by_number(s, kind);
+	uint32_t i, n;
+
+	plan_room_now(p, node, kind, room);
+	for (i = 0; i < s->n && s->releases[i].end <= at; i++) {
+		if (plan_release_end(p, &s->releases[i]) > at)
+			continue;
+		if (numbers && s->releases[i].type == kind->type)
+			room->gpus += s->releases[i].gpus;
+		room->cpus += s->releases[i].cpus;
+		room->mem_mb += (int64_t)s->releases[i].mem_mb;
+	}
+	n = numbers ? 0 : plan_cards_when(p, node, kind, when);
+	for (i = 0; i < n; i++)
+		room->gpus += when[i] <= at;
+	for (slot = s->slots; slot; slot = slot->next) {
+		if (!plan_counts(slot, key, polite) || plan_slot_start(p, slot) > at ||
+		        plan_slot_end(p, slot) <= at)
+			continue;
+		room->gpus -= slot->entry->places.type == kind->type ? slot->gpus : 0;
+		room->cpus -= slot->cpus;
+		room->mem_mb -= (int64_t)slot->mem_mb;
+	}
+}
+
+static void narrow(struct plan_room *room, const struct plan_room *other)
+{
+	room->gpus = other->gpus < room->gpus ? other->gpus : room->gpus;
+	room->cpus = other->cpus < room->cpus ? other->cpus : room->cpus;
+	room->mem_mb = other->mem_mb < room->mem_mb ? other->mem_mb : room->mem_mb;
+}
+
+/* Room only shrinks where a slot starts: look there and at the start. */
+void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec_t start,
+        usec_t end, struct heap_key key, bool polite, struct plan_room *room)
+{
+	const struct spot *s = plan_spot(p, node);
+	const struct plan_slot *slot;
+	struct plan_room other;
+
+	room_at(p, s, node, kind, start, key, polite, room);
+	for (slot = s->slots; slot; slot = slot->next) {
+		usec_t at = plan_slot_start(p, slot);
+
+		if (at <= start || at >= end || !plan_counts(slot, key, polite))
+			continue;
+		room_at(p, s, node, kind, at, key, polite, &other);
+		narrow(room, &other);
+	}
+}
+
+usec_t plan_end_of(usec_t start, usec_t length)
+{
+	return length >= PLAN_FAR ? PLAN_FAR * 2 : start + length;
+}

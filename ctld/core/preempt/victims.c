@@ -1,0 +1,492 @@
+/* victims.c - see victims.h */
+#include "ctld/core/preempt/victims_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/place/gang.h"
+
+void preemption_clear(struct preemption *p)
+{
+	free(p->victims);
+	places_free(&p->entry.places);
+	memset(p, 0, sizeof(*p));
+}
+
+/* --- the cheapest nodes ---------------------------------------------------------------------- */
+
+struct offer {
+	struct cost cost;
+	uint32_t node;
+	bool required, taken;
+};
+
+/* What a search knows from one step to the next. */
+struct victims {
+	enum {
+		TOTAL, /* of the nodes, which would do without anybody being stopped */
+		OFFERS,
+		TAKE,
+	} doing;
+	size_t at; /* so many nodes, or offers, have been looked at for that */
+	struct gang_candidate *do_anyway; /* owned, like the offers */
+	size_t n_do_anyway;
+	struct offer *offers;
+	size_t n_offers;
+	size_t failed; /* the first offer that could not be taken beside those before it */
+	unsigned tries;
+	usec_t retry;
+	bool everything;
+};
+
+struct victims *victims_new(void)
+{
+	struct victims *v = xcalloc(1, sizeof(*v));
+
+	v->retry = INT64_MAX;
+	return v;
+}
+
+void victims_ask_everything(struct victims *v)
+{
+	v->everything = true;
+}
+
+void victims_free(struct victims *v)
+{
+	if (!v)
+		return;
+	free(v->do_anyway);
+	free(v->offers);
+	free(v);
+}
+
+static int by_offer(const void *x, const void *y)
+{
+	const struct offer *a = x, *b = y;
+	int order = cost_order(&a->cost, &b->cost);
+
+	if (a->required != b->required)
+		return a->required ? -1 : 1;
+	if (order)
+		return order;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* From now on they count as gone: of their gates too, so that whoever is asked to give back on the
+ * next node is still over his quota then. */
+static void add_victims(struct search *s)
+{
+	struct preemption *out = s->out;
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		const struct held *held = s->v[i].held;
+
+		if (!s->v[i].chosen)
+			continue;
+		if (out->n == out->size) {
+			out->size = out->size ? out->size * 2 : 8;
+			out->victims = xrealloc(out->victims, out->size, sizeof(*out->victims));
+			s->gone = xrealloc(s->gone, out->size, sizeof(*s->gone));
+		}
+		s->gone[out->n] = (struct gone){ held->path, held->need, held->account };
+		idmap_insert(s->index, held->job, (void *)(uintptr_t)(out->n + 1));
+		out->victims[out->n++] = (struct preempt_victim){ held->job, s->v[i].reason };
+		if (held->path)
+			gates_release(s->scene->gates, held->path, held->need);
+	}
+}
+
+static void forget_victims(struct search *s)
+{
+	preemption_clear(s->out);
+	idmap_free(s->index);
+	s->index = idmap_new();
+}
+
+/* They are all back. */
+static void imagine_no_more(struct search *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->out->n; i++) {
+		if (s->gone[i].path)
+			gates_take(s->scene->gates, s->gone[i].path, s->gone[i].need);
+	}
+}
+
+/* Is who is asked to give back a borrower still when all who go for other reasons are gone, and
+ * those before him? Who had gone over quota by what goes anyway owes nothing. */
+static bool all_owe(struct search *s)
+{
+	struct gates *gates = s->scene->gates;
+	struct preemption *out = s->out;
+	bool owe = true;
+	size_t i;
+
+	for (i = 0; i < out->n; i++) {
+		if (s->gone[i].path)
+			gates_release(gates, s->gone[i].path, s->gone[i].need);
+	}
+	for (i = out->n; i--;) {
+		const struct gone *gone = &s->gone[i];
+
+		if (out->victims[i].reason != PREEMPT_RECLAIM || !gone->path)
+			continue;
+		gates_take(gates, gone->path, gone->need);
+		owe &= quota_reclaims(gates_quota(gates), s->who->account, gone->account,
+		        s->want->find.type, s->milli);
+	}
+	for (i = 0; i < out->n; i++) {
+		if (out->victims[i].reason != PREEMPT_RECLAIM && s->gone[i].path)
+			gates_take(gates, s->gone[i].path, s->gone[i].need);
+	}
+	return owe;
+}
+
+/* A victim that runs on one of the places. */
+struct stay {
+	size_t number;
+	uint32_t node;
+};
+
+static int last_first(const void *x, const void *y)
+{
+	const struct stay *a = x, *b = y;
+
+	return a->number > b->number ? -1 : a->number < b->number;
+}
+
+static struct stay *find_stays(struct search *s, size_t *n)
+{
+	const struct places *places = &s->out->entry.places;
+	struct stay *v = NULL;
+	size_t size = 0, i, k;
+
+	*n = 0;
+	for (i = 0; i < places->n; i++) {
+		victims_look_at(s, places->v[i].node);
+		for (k = 0; k < s->here.n; k++) {
+			size_t number = victims_number(s, s->here.v[k].job);
+
+			if (!number)
+				continue;
+			if (*n == size) {
+				size = size ? size * 2 : 64;
+				v = xrealloc(v, size, sizeof(*v));
+			}
+			v[(*n)++] = (struct stay){ number, places->v[i].node };
+		}
+	}
+	if (*n)
+		qsort(v, *n, sizeof(*v), last_first);
+	return v;
+}
+
+static void drop_spared(struct search *s)
+{
+	struct preemption *out = s->out;
+	size_t i, n = 0;
+
+	for (i = 0; i < out->n; i++) {
+		if (out->victims[i].reason == PREEMPT_NOT)
+			continue;
+		out->victims[n] = out->victims[i];
+		s->gone[n++] = s->gone[i];
+	}
+	out->n = n;
+}
+
+/* A gang that must go for one node leaves others too: whom that makes unnecessary stays. The nodes
+ * come with the cheapest first, and so do the victims of each. */
+static void spare(struct search *s)
+{
+	struct plan_room room;
+	struct plan_part part;
+	size_t n, i, end;
+	struct stay *v = find_stays(s, &n);
+
+	for (i = 0; i < n; i = end) {
+		struct preempt_victim *victim = &s->out->victims[v[i].number - 1];
+		bool needed = false;
+
+		for (end = i; end < n && v[end].number == v[i].number; end++)
+			needed = needed || !victims_met(s, v[end].node, victim->job, &room, &part);
+		if (needed)
+			continue;
+		victim->reason = PREEMPT_NOT;
+		idmap_remove(s->index, victim->job);
+	}
+	free(v);
+	drop_spared(s);
+}
+
+/* --- step by step ---------------------------------------------------------------------------- */
+
+/* A look at a node costs as much as eight of its runs do. */
+static void pay(const struct search *s, uint32_t node, size_t *work)
+{
+	size_t runs, cost;
+
+	plan_held(s->scene->plan, node, &runs);
+	cost = 1 + runs / 8;
+	*work -= *work < cost ? *work : cost;
+}
+
+/* The next node to be looked at; NULL: all have been, or enough for this step. */
+static const uint32_t *next_node(struct search *s, struct victims *v, size_t *work)
+{
+	const struct conf_partition *p = &s->scene->conf->partitions[s->want->partition];
+
+	if (v->at == p->n_nodes || !*work)
+		return NULL;
+	pay(s, p->nodes[v->at], work);
+	return &p->nodes[v->at++];
+}
+
+static bool all_seen(const struct search *s, const struct victims *v)
+{
+	return v->at == s->scene->conf->partitions[s->want->partition].n_nodes;
+}
+
+/* A total on several nodes need not come in equal parts. */
+static bool parts_may_differ(const struct plan_want *want)
+{
+	const struct request *r = want->ask.gpus;
+
+	return r->n && !r->per_node && r->nodes_max > 1;
+}
+
+/* Which nodes have something for a total by then, if nobody is stopped? */
+static void look_for_total(
+        struct search *s, struct victims *v, const struct plan_want *total, size_t *work)
+{
+	const struct request *r = total->ask.gpus;
+	const struct conf_partition *p = &s->scene->conf->partitions[total->partition];
+	const struct plan_want *even = s->want;
+	const uint32_t *node;
+	struct plan_room room;
+	struct plan_part part;
+
+	if (!v->do_anyway)
+		v->do_anyway = xcalloc(p->n_nodes, sizeof(*v->do_anyway));
+	s->want = total;
+	while ((node = next_node(s, v, work))) {
+		if (!plan_may_use(s->scene->plan, total, *node) ||
+		        !victims_met(s, *node, 0, &room, &part))
+			continue;
+		v->do_anyway[v->n_do_anyway++] = (struct gang_candidate){ .node = *node,
+			.leaf = s->scene->conf->nodes[*node].leaf,
+			.gpus = (uint32_t)room.gpus,
+			.required = request_requires(r, *node),
+			.preferred = request_prefers(r, *node) };
+	}
+	s->want = even;
+}
+
+/* Is it there on some of them together? */
+static bool total_anyway(struct search *s, const struct victims *v, const struct plan_want *total)
+{
+	struct gang_choice choice = { 0 };
+	struct places places = { .type = total->find.type };
+	struct need need;
+	size_t i;
+	bool ok;
+
+	ok = gang_choose(total->ask.gpus, total->find.alternative, total->find.spread, v->do_anyway,
+	        v->n_do_anyway, &choice);
+	for (i = 0; i < choice.n; i++) {
+		struct plan_part part = plan_part(s->scene->plan, total, choice.v[i].node);
+		struct place place;
+
+		part.gpus = choice.v[i].gpus;
+		place = plan_place(s->scene->plan, total, choice.v[i].node, &part);
+		places_add(&places, &place);
+	}
+	decide_need_of(s->scene, &total->ask, &places, &need);
+	ok = ok && gates_check(s->scene->gates, s->who->path, &need, NULL);
+	gang_choice_free(&choice);
+	places_free(&places);
+	return ok;
+}
+
+/* What each node would cost by itself. */
+static void look_for_offers(struct search *s, struct victims *v, size_t *work)
+{
+	const uint32_t *node;
+	struct cost cost;
+
+	if (!v->offers)
+		v->offers = xcalloc(
+		        s->scene->conf->partitions[s->want->partition].n_nodes, sizeof(*v->offers));
+	while ((node = next_node(s, v, work))) {
+		if (victims_make_room(s, *node, &cost))
+			v->offers[v->n_offers++] = (struct offer){ .cost = cost,
+				.node = *node,
+				.required = request_requires(s->want->ask.gpus, *node) };
+	}
+}
+
+/* The first of them that can be had together, so many as are wanted: once more those that earlier
+ * steps took, then the next ones. False: there are more to be asked, in another step. */
+static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, size_t *work)
+{
+	struct places *places = &s->out->entry.places;
+	size_t i;
+
+	places->type = s->want->find.type;
+	for (i = 0; i < v->n_offers && places->n < wanted; i++) {
+		struct offer *o = &v->offers[i];
+		struct plan_part part;
+		struct place place;
+		struct cost cost;
+
+		if (i < v->at && !o->taken)
+			continue;
+		if (i == v->at) {
+			if (!*work)
+				return false;
+			pay(s, o->node, work);
+			v->at++;
+		}
+		part = plan_part(s->scene->plan, s->want, o->node);
+		o->taken = victims_make_room(s, o->node, &cost);
+		part.gpus = o->taken ? victims_gpus(s, &part) : part.gpus;
+		place = plan_place(s->scene->plan, s->want, o->node, &part);
+		if (o->taken) {
+			add_victims(s);
+			places_add(places, &place);
+			continue;
+		}
+		v->failed = i < v->failed ? i : v->failed;
+		if (o->required)
+			break;
+	}
+	return true;
+}
+
+#define MAX_ORDERS 4 /* of offers, in which they are tried */
+
+/* Who has least to choose from chooses first. */
+static void take_failed_first(struct victims *v)
+{
+	struct offer first = v->offers[v->failed];
+	size_t i;
+
+	memmove(&v->offers[1], &v->offers[0], v->failed * sizeof(*v->offers));
+	v->offers[0] = first;
+	for (i = 0; i < v->n_offers; i++)
+		v->offers[i].taken = false;
+	v->at = 0;
+	v->failed = v->n_offers;
+}
+
+/* Where no victims are needed there will be room by itself. */
+static enum victims_step take_some(
+        struct search *s, struct victims *v, uint32_t wanted, size_t *work)
+{
+	struct preemption *out = s->out;
+	struct need need;
+	bool all, found;
+
+	for (;;) {
+		all = take_offers(s, v, wanted, work);
+		decide_need_of(s->scene, &s->want->ask, &out->entry.places, &need);
+		found = all && out->entry.places.n == wanted && out->n &&
+		        gates_check(s->scene->gates, s->who->path, &need, NULL);
+		imagine_no_more(s);
+		if (!all || found)
+			return found ? VICTIMS_FOUND : VICTIMS_MORE;
+		if (v->failed == v->n_offers || ++v->tries == MAX_ORDERS)
+			return VICTIMS_NONE;
+		take_failed_first(v);
+		forget_victims(s);
+	}
+}
+
+/* All nodes have been looked at: now for the cheapest. */
+static void begin_to_take(struct victims *v)
+{
+	if (v->n_offers)
+		qsort(v->offers, v->n_offers, sizeof(*v->offers), by_offer);
+	v->doing = TAKE;
+	v->at = 0;
+	v->failed = v->n_offers;
+}
+
+/* One thing after another, as far as it comes. */
+static enum victims_step go_on(struct search *s, struct victims *v, const struct plan_want *total,
+        uint32_t wanted, size_t *work)
+{
+	struct preemption *out = s->out;
+	enum victims_step step = VICTIMS_NONE;
+
+	if (v->doing == TOTAL && parts_may_differ(total)) {
+		look_for_total(s, v, total, work);
+		if (!all_seen(s, v))
+			return VICTIMS_MORE;
+		if (total_anyway(s, v, total)) {
+			s->retry = s->start; /* or it should have been */
+			return VICTIMS_NONE;
+		}
+		v->at = 0;
+	}
+	if (v->doing != TAKE) {
+		v->doing = OFFERS;
+		look_for_offers(s, v, work);
+		if (!all_seen(s, v))
+			return VICTIMS_MORE;
+		begin_to_take(v);
+	}
+	if (v->n_offers >= wanted)
+		step = take_some(s, v, wanted, work);
+	if (step == VICTIMS_NONE && out->entry.places.n == wanted && !out->n)
+		s->retry = s->start < s->retry ? s->start : s->retry;
+	if (step != VICTIMS_FOUND)
+		return step;
+	if (wanted > 1)
+		spare(s);
+	return all_owe(s) ? VICTIMS_FOUND : VICTIMS_NONE;
+}
+
+enum victims_step victims_step(struct victims *v, const struct scene *sc,
+        const struct contender *who, const struct plan_want *want, size_t *work,
+        struct preemption *out)
+{
+	struct request shape;
+	struct plan_want even = plan_equal_parts(want, want->ask.gpus->nodes_min, &shape);
+	struct search s = { .scene = sc,
+		.who = who,
+		.want = &even,
+		.everything = v->everything,
+		.retry = INT64_MAX,
+		.out = out };
+	enum victims_step step;
+	struct share share;
+
+	memset(out, 0, sizeof(*out));
+	s.index = idmap_new();
+	s.start = sc->now.mono + preempt_delay(sc->conf);
+	ledger_share_of(sc->ledger, want->ask.gpus, want->find.type, &share);
+	s.milli = share.charge ? share.charge : CARD_MILLI;
+	s.milli *= shape.n ? shape.v[want->find.alternative].count : 0;
+	if (shape.per_node)
+		s.milli *= shape.nodes_min;
+	decide_need(sc, &even.ask, even.find.alternative, even.find.type, &s.need);
+	step = go_on(&s, v, want, shape.nodes_min, work);
+	idmap_free(s.index);
+	free(s.gone);
+	free(s.here.gone);
+	free(s.v);
+	plan_trim(want, &out->entry.places);
+	out->entry.start = s.start;
+	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
+	out->entry.places.type = want->find.type;
+	out->entry.places.alternative = want->find.alternative;
+	out->entry.claim = true;
+	v->retry = s.retry < v->retry ? s.retry : v->retry;
+	out->retry = v->retry;
+	return step;
+}

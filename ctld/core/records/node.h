@@ -1,0 +1,170 @@
+/* node.h - the machines: what is remembered of each and what is known just now
+ *
+ * Three orthogonal facts decide whether anything may start on a node:
+ *	- what operators said: drain, down (durable);
+ *	- whether it is heard (`hearing`): UNHEARD until its agent registers, HEARD while the
+ *session lasts and heartbeats come, SILENT when the session has gone, UNKNOWN after node_timeout;
+ *	- whether what it registered with is what the configuration demands (`invalid`).
+ * Its runs stay booked through all of this, until it is known that they have ended.
+ *
+ * A node exists as long as the configuration names it, or it holds runs, or its row says something.
+ * One that left the configuration has index NODE_LEFT and nothing starts there.
+ */
+#ifndef CTLD_CORE_NODE_H
+#define CTLD_CORE_NODE_H
+
+#include "common/conf.h"
+#include "common/error.h"
+#include "common/run.h"
+#include "ctld/core/rows/dirty.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/util/strings.h"
+
+#define NODE_LEFT UINT32_MAX
+
+#define NODE_HEARINGS(X)                                       \
+	X(NODE_UNHEARD, 1u << NODE_HEARD | 1u << NODE_UNKNOWN) \
+	X(NODE_HEARD, 1u << NODE_SILENT | 1u << NODE_UNKNOWN)  \
+	X(NODE_SILENT, 1u << NODE_HEARD | 1u << NODE_UNKNOWN)  \
+	X(NODE_UNKNOWN, 1u << NODE_HEARD)
+
+#define X(sym, next) sym,
+enum node_hearing { NODE_HEARINGS(X) NODE_HEARING_COUNT };
+#undef X
+
+enum node_fence { FENCE_NONE, FENCE_ASKED, FENCE_FAILED };
+
+struct held;
+struct node;
+struct nodes;
+struct run;
+
+/* Durable. Texts are kept. */
+struct node_info {
+	const char *name, *reason, *incarnation, *boot_id;
+	const char *gpus;     /* UUIDs of its GPUs by index, with "," between (devices.h) */
+	const char *health;   /* those of its GPUs that are drained (health.h) */
+	uint64_t faults_seen; /* of this incarnation (faults.h) */
+	const char *found;    /* its GPUs, where they are taken as found (hardware.h) */
+	uint32_t reason_uid, cpus;
+	uint64_t mem_mb;
+	usec_t reason_time;
+	bool drain, down;
+};
+
+/* A GPU that the agent found; texts are kept. */
+struct node_gpu {
+	const char *type; /* by the configuration (hardware.h), else as told */
+	const char *uuid, *trouble;
+	const char *told, *name, *of, *near; /* as in struct gpu_found */
+	uint64_t mem_mb;
+	uint32_t host;
+	bool mig;
+};
+
+/* Volatile; the texts are owned by the node and set through node_set_text(). */
+struct node_link {
+	uint32_t index;     /* in conf.nodes; NODE_LEFT: no longer there */
+	uint64_t session;   /* 0: none */
+	usec_t heard_mono;  /* last word; at start: the start */
+	usec_t heard_wall;  /* 0: not heard in this life */
+	usec_t fenced_mono; /* when the fence program was last asked for */
+	enum node_fence fence;
+	uint32_t slot;        /* among the unknown nodes that something is due for (timers.c) */
+	uint32_t check_slot;  /* among those whose GPUs are to be looked at (faults.h) */
+	usec_t check_due;     /* mono, if so */
+	bool tells_faults;    /* its agent knows of them */
+	bool no_settings;     /* its agent cannot be told how runs are to be held */
+	bool no_programs;     /* nor which programs to run around them */
+	bool no_health_check; /* nor of the site's health check */
+	bool no_private_tmp;  /* nor of how large a private /tmp may be */
+	bool share_users_one; /* its agent keeps users apart, whatever is ordered */
+	bool off;             /* UNKNOWN and what ran there was given up */
+	bool pretended;
+	bool others_failed;                        /* of more than one user */
+	uint32_t launch_failures, failed_uid;      /* in a row; whose was the last */
+	const char *version, *invalid;             /* kept; invalid "": it is as demanded */
+	const char *containment, *containment_why; /* kept; why there is no more of it */
+	struct node_gpu *gpus;                     /* as registered; owned */
+	size_t n_gpus;
+	bool rebooted;           /* since its GPUs were last taken as found */
+	bool stale;              /* core->conf does not know yet what was found */
+	bool unsettled;          /* a run keeps an index from what is there now */
+	bool gpus_asked;         /* they are all that it has; else GPUs are as configured */
+	const char *gpu_trouble; /* kept; "": they could be asked */
+	const char *unwell;      /* kept; what its own check finds wrong; "": nothing */
+	const char *gpu_note;    /* kept; how they differ from the configuration */
+	uint64_t gpus_out;       /* indices that have no GPU, or one in trouble */
+	struct run *runs;        /* booked here */
+	struct held *held;       /* what that comes to, while it is known (held.c); owned */
+	uint32_t n_held;
+	bool held_known;
+	uint32_t n_runs, n_strays;
+	uint64_t counted; /* GPUs that count for quotas: all while it accepts work, else those in
+	                     use */
+	enum node_hearing hearing; /* by node_hear() alone */
+	bool expected;             /* nodes_expect() */
+	struct node *prev, *next;  /* in the order of heard_mono, while not UNKNOWN */
+};
+
+const struct node_info *node_info(const struct node *node);
+struct node_link *node_link(struct node *node);
+const struct node_link *node_link_of(const struct node *node);
+
+/* May runs be started there? */
+bool node_accepts(const struct node *node);
+
+struct nodes *nodes_new(struct strings *strings, struct dirty *dirty, uint64_t seed);
+void nodes_free(struct nodes *ns); /* NULL is fine */
+
+/* Follow a configuration: nodes by its indices; those it no longer names are NODE_LEFT. */
+void nodes_configure(struct nodes *ns, const struct conf *conf, usec_t mono);
+
+struct node *nodes_at(const struct nodes *ns, uint32_t index);     /* by index in conf.nodes */
+struct node *nodes_find(const struct nodes *ns, const char *name); /* NULL: none */
+/* The same, made as NODE_LEFT if it does not exist: for the runs of a node that has left. */
+struct node *nodes_want(struct nodes *ns, const char *name);
+size_t nodes_count(const struct nodes *ns);
+/* Every node, sorted by name. Caller frees the array. */
+struct node **nodes_sorted(const struct nodes *ns, size_t *n);
+struct node *nodes_each(const struct nodes *ns, size_t *cursor); /* in no order; NULL: the end */
+size_t nodes_heard(const struct nodes *ns);                      /* how many are HEARD */
+uint64_t nodes_hash(const struct nodes *ns);
+
+/* --- movers ---------------------------------------------------------------------------------- */
+
+void node_set_admin(struct nodes *ns, struct node *node, bool drain, bool down, const char *reason,
+        uint32_t uid, usec_t wall);
+void node_set_registered(struct nodes *ns, struct node *node, const char *incarnation,
+        const char *boot_id, uint32_t cpus, uint64_t mem_mb);
+void node_set_devices(struct nodes *ns, struct node *node, const char *gpus);
+void node_set_found(struct nodes *ns, struct node *node, const char *found);
+void node_set_health(struct nodes *ns, struct node *node, const char *health);
+void node_set_faults_seen(struct nodes *ns, struct node *node, uint64_t seq);
+
+/* --- volatile -------------------------------------------------------------------------------- */
+
+/* Something was heard of the node, or not for too long. Asserts that the move is legal. */
+void node_hear(struct nodes *ns, struct node *node, enum node_hearing hearing, struct clocks now);
+/* Whoever was not heard for the longest time, UNKNOWN ones aside. NULL: none. */
+struct node *nodes_oldest(const struct nodes *ns);
+/* Every node is UNHEARD, as of now. */
+void nodes_start(struct nodes *ns, struct clocks now);
+/* Those that are UNHEARD and have runs booked are expected to come back, until something is heard
+ * of them or was not for too long; how many are left. */
+void nodes_expect(struct nodes *ns);
+size_t nodes_expected(const struct nodes *ns);
+void node_set_text(struct nodes *ns, const char **field, const char *text);
+void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *v, size_t n);
+
+void node_link_run(struct node *node, struct run *run);
+void node_unlink_run(struct run *run);
+/* Something about its runs has changed that decides on what a plan knows of them (struct held). */
+void node_runs_changed(struct node *node); /* NULL is fine */
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+int nodes_load(struct nodes *ns, const struct row *row, struct error *err);
+void node_encode(const struct node *node, struct row *row, enum row_change change);
+
+#endif

@@ -1,0 +1,530 @@
+/* requests.c - see requests.h */
+#include "ctld/core/request/requests.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+#include "ctld/core/request/nodefilter.h"
+#include "ctld/core/request/shape.h"
+#include "ctld/core/util/hash.h"
+#include "ctld/core/util/table.h"
+
+#define LICENCE_GONE UINT16_MAX
+
+struct requests {
+	struct strings *strings;
+	const struct conf *conf;
+	struct nodefilter *filter;
+	struct table *table;
+	uint64_t seed;
+	struct shape_memo memo;
+};
+
+/* Both kept: equal texts are equal pointers. */
+struct key {
+	const char *text, *place;
+};
+
+static uint64_t key_hash(const char *text, const char *place, uint64_t seed)
+{
+	return hash_u64((uintptr_t)place, hash_u64((uintptr_t)text, seed));
+}
+
+static uint64_t request_hash(const void *item, uint64_t seed)
+{
+	const struct request *r = item;
+
+	return key_hash(r->text, r->place, seed);
+}
+
+static bool request_equal(const void *item, const void *key)
+{
+	const struct request *r = item;
+	const struct key *k = key;
+
+	return r->text == k->text && r->place == k->place;
+}
+
+struct requests *requests_new(struct strings *strings, const struct conf *conf, uint64_t seed)
+{
+	struct requests *rs = xcalloc(1, sizeof(*rs));
+
+	rs->strings = strings;
+	rs->conf = conf;
+	rs->seed = seed;
+	rs->filter = nodefilter_new(conf, seed);
+	rs->table = table_new(request_hash, seed);
+	return rs;
+}
+
+static void request_unresolve(struct request *r)
+{
+	free(r->allowed);
+	free(r->required);
+	free(r->preferred);
+	r->allowed = r->required = r->preferred = NULL;
+	r->n_required = 0;
+}
+
+static void request_free(struct requests *rs, struct request *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->n; i++)
+		strings_drop(rs->strings, r->v[i].type);
+	for (i = 0; i < r->n_licence_names; i++)
+		strings_drop(rs->strings, r->licence_names[i]);
+	strings_drop(rs->strings, r->text);
+	strings_drop(rs->strings, r->place);
+	strings_drop(rs->strings, r->constraint);
+	strings_drop(rs->strings, r->prefer);
+	strings_drop(rs->strings, r->nodelist);
+	strings_drop(rs->strings, r->exclude);
+	request_unresolve(r);
+	free(r);
+}
+
+void requests_free(struct requests *rs)
+{
+	size_t cursor = 0;
+	struct request *r;
+
+	if (!rs)
+		return;
+	while ((r = table_each(rs->table, &cursor)))
+		request_free(rs, r);
+	table_free(rs->table);
+	nodefilter_free(rs->filter);
+	shape_memo_clear(&rs->memo);
+	free(rs);
+}
+
+/* --- what a configuration makes of it -------------------------------------------------------- */
+
+static uint16_t type_number(const struct conf *conf, const char *name)
+{
+	size_t i;
+
+	if (!*name)
+		return TYPE_ANY;
+	for (i = 0; i < conf->n_gpu_types; i++) {
+		if (!strcmp(conf->gpu_types[i].name, name))
+			return (uint16_t)i;
+	}
+	return TYPE_GONE;
+}
+
+static uint16_t licence_number(const struct conf *conf, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < conf->n_licences; i++) {
+		if (!strcmp(conf->licences[i].name, name))
+			return (uint16_t)i;
+	}
+	return LICENCE_GONE;
+}
+
+/* False: one of them is gone. */
+static bool resolve_licences(const struct conf *conf, struct request *r)
+{
+	bool all = true;
+	size_t i;
+
+	r->n_licences = 0;
+	for (i = 0; i < r->n_licence_names; i++) {
+		uint16_t number = licence_number(conf, r->licence_names[i]);
+
+		if (number == LICENCE_GONE)
+			all = false;
+		else
+			r->licences[r->n_licences++] =
+			        (struct licence_need){ number, r->licence_counts[i] };
+	}
+	return all;
+}
+
+static bool in(const uint64_t *set, uint32_t node)
+{
+	return set[node / 64] >> node % 64 & 1;
+}
+
+static uint32_t set_count(const uint64_t *set, size_t words)
+{
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < words; i++)
+		n += (uint32_t)__builtin_popcountll(set[i]);
+	return n;
+}
+
+/* Which nodes it may use: the features, none that is excluded, and when the node list names as many
+ * as may be used, only those. */
+static void resolve_nodes(const struct requests *rs, struct request *r)
+{
+	size_t words = nodefilter_words(rs->filter), i;
+	uint64_t *excluded;
+	uint32_t n;
+
+	request_unresolve(r);
+	if (*r->prefer)
+		r->preferred = nodefilter_features(rs->filter, r->prefer);
+	if (*r->nodelist)
+		r->required = nodefilter_nodes(rs->filter, r->nodelist, &r->n_required);
+	if (*r->constraint)
+		r->allowed = nodefilter_features(rs->filter, r->constraint);
+	if (!r->allowed && (*r->exclude || r->required)) {
+		r->allowed = xcalloc(words, sizeof(uint64_t));
+		memset(r->allowed, 0xff, words * sizeof(uint64_t));
+	}
+	if (*r->exclude) {
+		excluded = nodefilter_nodes(rs->filter, r->exclude, &n);
+		for (i = 0; i < words; i++)
+			r->allowed[i] &= ~excluded[i];
+		free(excluded);
+	}
+	if (!r->required)
+		return;
+	if (set_count(r->required, words) < r->n_required)
+		memset(r->allowed, 0, words * sizeof(uint64_t));
+	for (i = 0; r->n_required == r->nodes_max && i < words; i++)
+		r->allowed[i] &= r->required[i];
+}
+
+static void resolve(const struct requests *rs, struct request *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->n; i++)
+		r->v[i].number = type_number(rs->conf, r->v[i].type);
+	resolve_nodes(rs, r);
+	if (!resolve_licences(rs->conf, r)) {
+		free(r->allowed);
+		r->allowed = xcalloc(nodefilter_words(rs->filter), sizeof(uint64_t));
+	}
+	r->n_allowed = r->allowed ? set_count(r->allowed, nodefilter_words(rs->filter)) : 0;
+}
+
+void requests_resolve(struct requests *rs, const struct conf *conf)
+{
+	size_t cursor = 0;
+	struct request *r;
+
+	rs->conf = conf;
+	nodefilter_free(rs->filter);
+	rs->filter = nodefilter_new(conf, rs->seed);
+	while ((r = table_each(rs->table, &cursor)))
+		resolve(rs, r);
+}
+
+/* --- what it does not know ------------------------------------------------------------------- */
+
+static void list_types(const struct conf *conf, char *text, size_t size)
+{
+	size_t t, used = 0;
+
+	for (t = 0; t < conf->n_gpu_types && used + 1 < size; t++)
+		used += (size_t)snprintf(
+		        text + used, size - used, "%s%s", t ? ", " : "", conf->gpu_types[t].name);
+	if (!conf->n_gpu_types)
+		snprintf(text, size, "none");
+}
+
+static int check_types(const struct conf *conf, const struct request *r, struct error *err)
+{
+	char escaped[80], known[200];
+	uint32_t a;
+
+	for (a = 0; a < r->n; a++) {
+		if (r->v[a].number != TYPE_GONE)
+			continue;
+		text_escape(escaped, sizeof(escaped), r->v[a].type, strlen(r->v[a].type));
+		list_types(conf, known, sizeof(known));
+		error_set(err, ERR_NO_GPU_TYPE, "--gpus=%s: there is no such GPU type", escaped);
+		return error_hint(err, "GPU types here: %s", known);
+	}
+	return 0;
+}
+
+/* Some alternative must be left that has the memory. */
+static int check_gpu_mem(const struct conf *conf, const struct request *r, struct error *err)
+{
+	const struct conf_gpu_type *largest = NULL;
+	char want[UNITS_TEXT], has[UNITS_TEXT];
+	size_t t;
+	uint32_t a;
+
+	if (!r->gpu_mem_min_mb)
+		return 0;
+	for (t = 0; t < conf->n_gpu_types; t++) {
+		for (a = 0; a < r->n; a++) {
+			if (request_type_ok(r, conf, a, (uint16_t)t))
+				return 0;
+			if ((r->v[a].number == TYPE_ANY || r->v[a].number == t) &&
+			        (!largest || conf->gpu_types[t].mem_mb > largest->mem_mb))
+				largest = &conf->gpu_types[t];
+		}
+	}
+	size_format_mb(want, r->gpu_mem_min_mb);
+	if (largest && largest->mem_mb)
+		return error_set(err, ERR_JOB_NEVER,
+		        "--gpu-mem-min=%s: the largest GPU that --gpus=%s can be, %s, has %s", want,
+		        r->text, largest->name, size_format_mb(has, largest->mem_mb));
+	return error_set(err, ERR_JOB_NEVER,
+	        "--gpu-mem-min=%s: the configuration gives no memory for any GPU that --gpus=%s "
+	        "can be",
+	        want, r->text);
+}
+
+static int check_licences(const struct conf *conf, const struct request *r, struct error *err)
+{
+	const char *names[CONF_MAX_LICENCES + 1] = { NULL }, *near;
+	size_t i;
+
+	for (i = 0; i < conf->n_licences && i < CONF_MAX_LICENCES; i++)
+		names[i] = conf->licences[i].name;
+	for (i = 0; i < r->n_licence_names; i++) {
+		const char *name = r->licence_names[i];
+		uint16_t number = licence_number(conf, name);
+
+		if (number == LICENCE_GONE) {
+			near = text_nearest(name, names);
+			return error_set(err, ERR_JOB_SPEC,
+			        "--licenses: there is no licence '%s'%s%s%s", name,
+			        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+		}
+		if (r->licence_counts[i] > conf->licences[number].count)
+			return error_set(err, ERR_JOB_NEVER,
+			        "--licenses=%s:%u: there are %u of them", name,
+			        r->licence_counts[i], conf->licences[number].count);
+	}
+	return 0;
+}
+
+/* Every node of the list must be one that the job may use. */
+static int check_required(const struct requests *rs, const struct request *r, struct error *err)
+{
+	uint64_t *features;
+	uint32_t i;
+	bool has;
+
+	for (i = 0; r->required && i < rs->conf->n_nodes; i++) {
+		if (!request_requires(r, i) || request_allows(r, i))
+			continue;
+		features = *r->constraint ? nodefilter_features(rs->filter, r->constraint) : NULL;
+		has = !features || in(features, i);
+		free(features);
+		return error_set(err, ERR_JOB_NEVER, "--nodelist: %s %s%.200s",
+		        rs->conf->nodes[i].name, has ? "is excluded" : "has not the features ",
+		        has ? "" : r->constraint);
+	}
+	return 0;
+}
+
+/* All nodes that the list names: so it was found out when the request was resolved. */
+static bool all_there(const struct requests *rs, const struct request *r)
+{
+	return !r->required ||
+	       set_count(r->required, nodefilter_words(rs->filter)) == r->n_required;
+}
+
+static int check_known(const struct requests *rs, const struct request *r, struct error *err)
+{
+	const struct nodefilter *f = rs->filter;
+
+	if (check_types(rs->conf, r, err) < 0 || check_gpu_mem(rs->conf, r, err) < 0 ||
+	        (*r->constraint &&
+	                nodefilter_check_features(f, "--constraint", r->constraint, err) < 0) ||
+	        (*r->prefer && nodefilter_check_features(f, "--prefer", r->prefer, err) < 0) ||
+	        (!all_there(rs, r) &&
+	                nodefilter_check_nodes(f, "--nodelist", r->nodelist, err) < 0) ||
+	        (*r->exclude && nodefilter_check_nodes(f, "--exclude", r->exclude, err) < 0))
+		return -1;
+	return check_licences(rs->conf, r, err) < 0 ? -1 : check_required(rs, r, err);
+}
+
+/* --- keeping --------------------------------------------------------------------------------- */
+
+static struct request *request_new(struct requests *rs, const struct shape *s)
+{
+	struct request *r = xcalloc(1, sizeof(*r));
+	size_t i;
+
+	r->n = (uint32_t)s->n;
+	for (i = 0; i < s->n; i++) {
+		r->v[i].type = strings_keep(rs->strings, s->v[i].type);
+		r->v[i].count = s->v[i].count;
+	}
+	r->nodes_min = s->nodes_min;
+	r->nodes_max = s->nodes_max;
+	r->per_node = s->per_node;
+	r->exclusive = s->exclusive;
+	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
+	r->link = s->link;
+	r->share = s->share;
+	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;
+	r->constraint = strings_keep(rs->strings, s->constraint);
+	r->prefer = strings_keep(rs->strings, s->prefer);
+	r->nodelist = strings_keep(rs->strings, s->nodelist);
+	r->exclude = strings_keep(rs->strings, s->exclude);
+	r->n_licence_names = s->n_licences;
+	for (i = 0; i < s->n_licences; i++) {
+		r->licence_names[i] = strings_keep(rs->strings, s->licences[i].name);
+		r->licence_counts[i] = s->licences[i].count;
+	}
+	resolve(rs, r);
+	return r;
+}
+
+static void drop_key(struct requests *rs, const struct key *key)
+{
+	strings_drop(rs->strings, key->text);
+	strings_drop(rs->strings, key->place);
+}
+
+/* The request of these texts, counted once more; NULL: there is none. The key's texts are kept by
+ * then, for a new one. */
+static struct request *find(
+        struct requests *rs, const char *text, const char *place, struct key *key)
+{
+	struct request *r;
+
+	*key = (struct key){ strings_keep(rs->strings, text), strings_keep(rs->strings, place) };
+	r = table_find(rs->table, key_hash(key->text, key->place, table_seed(rs->table)),
+	        request_equal, key);
+	if (!r)
+		return NULL;
+	drop_key(rs, key);
+	r->refs++;
+	return r;
+}
+
+static struct request *keep(struct requests *rs, const struct shape *s)
+{
+	struct key key;
+	struct request *r = find(rs, s->text, s->place, &key);
+
+	if (r)
+		return r;
+	r = request_new(rs, s);
+	r->text = key.text;
+	r->place = key.place;
+	table_add(rs->table, r);
+	r->refs++;
+	return r;
+}
+
+const struct request *requests_keep(
+        struct requests *rs, const struct submit_job *job, struct error *err)
+{
+	const struct request *r;
+	struct shape s;
+
+	if (shape_read(&s, job, &rs->memo, err) < 0)
+		return NULL;
+	r = keep(rs, &s);
+	shape_clear(&s);
+	if (check_known(rs, r, err) == 0)
+		return r;
+	requests_drop(rs, r);
+	return NULL;
+}
+
+const struct request *requests_parse(
+        struct requests *rs, const char *gpus, const char *place, struct error *err)
+{
+	struct key key;
+	const struct request *r = find(rs, gpus, place, &key);
+	struct shape s;
+
+	if (r)
+		return r;
+	drop_key(rs, &key);
+	if (shape_parse(&s, gpus, place, err) < 0)
+		return NULL;
+	r = keep(rs, &s);
+	shape_clear(&s);
+	return r;
+}
+
+const struct request *requests_again(const struct request *r)
+{
+	((struct request *)(uintptr_t)r)->refs++;
+	return r;
+}
+
+void requests_drop(struct requests *rs, const struct request *r)
+{
+	struct request *mine = (struct request *)(uintptr_t)r;
+
+	if (!r)
+		return;
+	assert(mine->refs);
+	if (--mine->refs)
+		return;
+	table_remove(rs->table, mine);
+	request_free(rs, mine);
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+bool request_allows(const struct request *r, uint32_t node)
+{
+	return !r->allowed || in(r->allowed, node);
+}
+
+bool request_requires(const struct request *r, uint32_t node)
+{
+	return r->required && in(r->required, node);
+}
+
+bool request_prefers(const struct request *r, uint32_t node)
+{
+	return r->preferred && in(r->preferred, node);
+}
+
+bool request_type_ok(
+        const struct request *r, const struct conf *conf, uint32_t alternative, uint16_t type)
+{
+	uint16_t number = alternative < r->n ? r->v[alternative].number : TYPE_NONE;
+
+	if (type == TYPE_NONE || number == TYPE_NONE)
+		return type == number;
+	return type < conf->n_gpu_types && (number == TYPE_ANY || number == type) &&
+	       conf->gpu_types[type].mem_mb >= r->gpu_mem_min_mb;
+}
+
+uint32_t request_part_gpus(const struct request *r, uint32_t alternative)
+{
+	if (!r->n)
+		return 0;
+	return r->per_node || r->nodes_max == 1 ? r->v[alternative].count : 1;
+}
+
+uint32_t request_all_gpus(const struct request *r, uint32_t alternative, uint32_t nodes)
+{
+	if (!r->n)
+		return 0;
+	return r->v[alternative].count * (r->per_node ? nodes : 1);
+}
+
+char *request_words(const struct request *r, char buf[REQUEST_WORDS])
+{
+	char share[UNITS_TEXT];
+
+	share_format(share, r->share.mem_mb, r->share.milli);
+	snprintf(buf, REQUEST_WORDS, "%.110s%s%s", r->text, *share ? "/" : "", share);
+	return buf;
+}
+
+/* They are the last words of the place. */
+const char *request_licences(const struct request *r)
+{
+	return r->n_licence_names ? strrchr(r->place, '=') + 1 : "";
+}

@@ -1,0 +1,103 @@
+/* codec.h - durable fields to rows and back
+ *
+ * Each noun has a table with one entry a column, in the order of row.h: where the field is and of
+ * which C type. Encoding and decoding walk the same table, so they cannot differ. What is no plain
+ * number or kept text (states, requests, hashes) is CODEC_OWN: the noun does it by hand.
+ */
+#ifndef CTLD_CORE_CODEC_H
+#define CTLD_CORE_CODEC_H
+
+#include "common/error.h"
+#include "ctld/core/rows/row.h"
+#include "ctld/core/util/strings.h"
+
+enum codec {
+	CODEC_OWN,
+	CODEC_BOOL,
+	CODEC_U8,
+	CODEC_U32,
+	CODEC_I32,
+	CODEC_U64, /* the same 64 bits as a signed number */
+	CODEC_I64,
+	CODEC_TEXT, /* kept; TEXT or BLOB as the column is */
+};
+
+struct codec_column {
+	enum codec codec;
+	size_t offset;
+};
+
+/* The entry of a column for a field: COLUMN(struct job, info.uid). */
+#define COLUMN(type, field)                                                  \
+	{                                                                    \
+		_Generic(((type *)0)->field,                               \
+		bool: CODEC_BOOL,                                    \
+		uint8_t: CODEC_U8,                                   \
+		uint32_t: CODEC_U32,                                 \
+		int32_t: CODEC_I32,                                  \
+		uint64_t: CODEC_U64,                                 \
+		int64_t: CODEC_I64,                                  \
+		const char *: CODEC_TEXT),                           \
+	  offsetof(type, field) \
+	}
+
+/* Positions of columns: COL_JOB_id, ... */
+#define X(name, type, key) COL_META_##name,
+enum meta_column { META_COLUMNS(X) COL_META_COUNT };
+#undef X
+#define X(name, type, key) COL_NODE_##name,
+enum node_column { NODE_COLUMNS(X) COL_NODE_COUNT };
+#undef X
+#define X(name, type, key) COL_JOB_##name,
+enum job_column { JOB_COLUMNS(X) COL_JOB_COUNT };
+#undef X
+#define X(name, type, key) COL_RUN_##name,
+enum run_column { RUN_COLUMNS(X) COL_RUN_COUNT };
+#undef X
+#define X(name, type, key) COL_NONCE_##name,
+enum nonce_column { NONCE_COLUMNS(X) COL_NONCE_COUNT };
+#undef X
+#define X(name, type, key) COL_EVENT_##name,
+enum event_column { EVENT_COLUMNS(X) COL_EVENT_COUNT };
+#undef X
+#define X(name, type, key) COL_USAGE_##name,
+enum usage_column { USAGE_COLUMNS(X) COL_USAGE_COUNT };
+#undef X
+#define X(name, type, key) COL_HOURS_##name,
+enum hours_column { HOURS_COLUMNS(X) COL_HOURS_COUNT };
+#undef X
+#define X(name, type, key) COL_FATE_##name,
+enum fate_column { FATE_COLUMNS(X) COL_FATE_COUNT };
+#undef X
+
+const char *row_table_name(enum row_table table);
+size_t row_columns(enum row_table table);
+size_t row_keys(enum row_table table);
+const char *row_column_name(enum row_table table, size_t column);
+enum value_type row_column_type(enum row_table table, size_t column);
+
+struct value value_int(int64_t i);
+struct value value_text(const char *s);
+struct value value_blob(const void *p, size_t n);
+
+/* Begin a row with all columns (PUT) or only the key's (DELETE, RETIRE). */
+void row_begin(struct row *row, enum row_table table, enum row_change change);
+
+/* Fill the columns that are not CODEC_OWN, row->n of them. */
+void codec_encode(const struct codec_column *columns, const void *object, struct row *row);
+
+/* Number, types and ranges of `row`, and no NUL inside a text. */
+int row_check(const struct row *row, struct error *err);
+
+/* Fill the fields from a row that row_check() accepted; texts are kept in `strings`. On failure
+ * (a number that does not fit its field) some fields may have been filled. */
+int codec_decode(const struct codec_column *columns, void *object, const struct row *row,
+        struct strings *strings, struct error *err);
+
+/* ERR_INTERNAL, "job 17: state: no such state 'X'" */
+int row_error(const struct row *row, size_t column, struct error *err, const char *what);
+
+uint64_t row_hash(const struct row *row);
+size_t row_bytes(const struct row *row);
+
+#endif

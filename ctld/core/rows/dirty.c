@@ -1,0 +1,99 @@
+/* dirty.c - see dirty.h */
+#include "ctld/core/rows/dirty.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+
+struct dirty {
+	struct mark **v;
+	size_t n, size, bytes;
+	bool touched, draining;
+};
+
+struct dirty *dirty_new(void)
+{
+	return xcalloc(1, sizeof(struct dirty));
+}
+
+void dirty_free(struct dirty *d)
+{
+	if (!d)
+		return;
+	free(d->v);
+	free(d);
+}
+
+static void list(struct dirty *d, struct mark *mark)
+{
+	assert(!d->draining);
+	d->touched = true;
+	if (mark->listed)
+		return;
+	if (d->n == d->size) {
+		d->size = d->size ? d->size * 2 : 256;
+		d->v = xrealloc(d->v, d->size, sizeof(*d->v));
+	}
+	d->v[d->n++] = mark;
+	mark->listed = true;
+	d->bytes += mark->bytes ? mark->bytes : DIRTY_ROW;
+}
+
+void dirty_put(struct dirty *d, struct mark *mark)
+{
+	assert(!mark->gone);
+	list(d, mark);
+	mark->put = true;
+}
+
+void dirty_gone(struct dirty *d, struct mark *mark)
+{
+	assert(!mark->gone);
+	list(d, mark);
+	mark->gone = true;
+}
+
+void dirty_touch(struct dirty *d)
+{
+	d->touched = true;
+}
+
+bool dirty_touched(struct dirty *d)
+{
+	bool touched = d->touched;
+
+	d->touched = false;
+	return touched;
+}
+
+void dirty_drain(struct dirty *d, dirty_each_fn *each, void *arg)
+{
+	size_t i;
+
+	d->draining = true;
+	for (i = 0; i < d->n; i++) {
+		struct mark *mark = d->v[i];
+		bool put = mark->put, gone = mark->gone;
+
+		mark->listed = mark->put = mark->gone = false;
+		each(arg, mark, put, gone);
+	}
+	d->draining = false;
+	d->n = d->bytes = 0;
+	if (d->size > 1 << 13) {
+		free(d->v);
+		d->v = NULL;
+		d->size = 0;
+	}
+}
+
+size_t dirty_count(const struct dirty *d)
+{
+	return d->n;
+}
+
+size_t dirty_bytes(const struct dirty *d)
+{
+	return d->bytes;
+}

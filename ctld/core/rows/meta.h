@@ -1,0 +1,68 @@
+/* meta.h - the few numbers of the cluster as a whole, and the ids that come from them
+ *
+ * Job ids and event numbers are leased: the durable counter is always at or above every number
+ * handed out, so none is ever used twice, whatever was lost. A start gives up the rest of the lease
+ * that it finds, so a lease is small: of one number, which leaves no gap, and of twice as many as
+ * the one before where that was used up within a second. So the rows of this table are written some
+ * ten times in a burst of thousands, and a crash skips at most about as many numbers as were taken
+ * within a second.
+ */
+#ifndef CTLD_CORE_META_H
+#define CTLD_CORE_META_H
+
+#include "common/error.h"
+#include "common/run.h"
+#include "ctld/core/rows/dirty.h"
+
+#define LEASE_MAX   8192                  /* numbers */
+#define LEASE_LASTS ((usec_t)1000000) /* one that was used up sooner was too small */
+
+struct meta;
+
+struct meta *meta_new(struct dirty *dirty);
+void meta_free(struct meta *m); /* NULL is fine */
+
+int meta_load(struct meta *m, const struct row *row, struct error *err);
+/* All rows are in: check the cluster, take the next epoch, give up open leases. */
+int meta_start(struct meta *m, const char *cluster, struct error *err);
+
+uint64_t meta_epoch(const struct meta *m);
+uint64_t meta_next_job(const struct meta *m); /* the next one to be handed out */
+uint64_t meta_take_job(struct meta *m, usec_t mono);
+uint64_t meta_take_event(struct meta *m, usec_t mono);
+/* Ids of a bulk (bulk.h), which follow one another: the range is open, durably, until it is over.
+ * meta_take_bulk() gives the first and meta_bulk_next() all of them, in order. One at a time. */
+uint64_t meta_take_bulk(struct meta *m, uint64_t n);
+uint64_t meta_bulk_next(struct meta *m);
+void meta_bulk_over(struct meta *m);
+bool meta_bulk_has(const struct meta *m, uint64_t job); /* is it in the open range? */
+/* What is leased and not taken goes back, durably: an orderly end leaves no gap in the job ids. Whoever
+ * takes another one afterwards leases anew. */
+void meta_give_back(struct meta *m);
+/* The last that was taken. */
+uint64_t meta_last_event(const struct meta *m);
+/* Never be at or below these again. */
+void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
+/* The state is older than the cluster, and its epoch and next job have been raised: jobs up to this
+ * id are all that it knows. */
+void meta_taken_over(struct meta *m, uint64_t known_job);
+/* Is an epoch that of a controller before the takeover? */
+bool meta_before_takeover(const struct meta *m, uint64_t epoch);
+/* Was the id given after the backup that the state was restored from? */
+bool meta_is_foreign(const struct meta *m, uint64_t job);
+/* The job was in that backup, and its last attempt, of that epoch (0: none), is from before. */
+bool meta_was_restored(const struct meta *m, uint64_t job, uint64_t epoch);
+/* Leave out so many numbers of events. */
+void meta_skip_events(struct meta *m, uint64_t n);
+
+/* What operators said of something, by key; "": nothing. Keys begin with one of these. */
+#define META_PARTITION "partition."
+const char *meta_text(const struct meta *m, const char *key);
+void meta_set_text(struct meta *m, const char *key, const char *text);
+
+/* Every row, PUT. */
+typedef void meta_row_fn(void *arg, const struct row *row);
+size_t meta_rows(const struct meta *m, meta_row_fn *fn, void *arg);
+uint64_t meta_hash(const struct meta *m);
+
+#endif

@@ -1,0 +1,216 @@
+/* class.c - see class.h */
+#include "ctld/core/sched/class.h"
+
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/sched/crowd.h"
+#include "ctld/core/util/hash.h"
+#include "ctld/core/util/table.h"
+
+struct class
+{
+	struct class_info info;
+	struct class_link link;
+};
+
+struct classes {
+	struct strings *strings;
+	struct requests *requests;
+	struct table *table;
+	struct class **v; /* by number */
+	size_t n, size;
+};
+
+const struct class_info *class_info(const struct class *class)
+{
+	return &class->info;
+}
+
+struct class_link *class_link(struct class *class)
+{
+	return &class->link;
+}
+
+const struct class_link *class_link_of(const struct class *class)
+{
+	return &class->link;
+}
+
+uint32_t class_length(uint32_t s)
+{
+	uint32_t step = 60;
+
+	if (!s || s > UINT32_MAX / 2)
+		return s;
+	while (step * 16 <= s)
+		step *= 2;
+	return (s + step - 1) / step * step;
+}
+
+usec_t class_length_us(uint32_t length_s, const struct conf_partition *partition)
+{
+	usec_t grace_s = partition ? partition->grace_s : 0;
+
+	if (!length_s)
+		return PLAN_FAR;
+	return PLAN_START_TAKES + ((usec_t)length_s + grace_s) * 1000000 + PLAN_END_TAKES;
+}
+
+struct ask class_ask(const struct class *class)
+{
+	return (struct ask){ class->info.gpus, class->info.cpus, class->info.mem_mb,
+		class->link.user };
+}
+
+struct heap_key class_queue_key(const struct job *job)
+{
+	const struct taskset *tasks = job_tasks(job);
+
+	return (struct heap_key){ job_id(job), tasks ? taskset_first(tasks) : job_task(job) };
+}
+
+const struct job *class_head(const struct class *class)
+{
+	return heap_first(class->link.queue);
+}
+
+static uint64_t info_hash(const struct class_info *i, uint64_t seed)
+{
+	uint64_t h = hash_u64((uint64_t)i->uid << 32 | i->cpus, seed);
+
+	h = hash_u64((uint64_t)i->max_wait_s << 32 | i->length_s, h);
+	h = hash_u64((uintptr_t)i->account, h);
+	h = hash_u64((uintptr_t)i->qos, h);
+	h = hash_u64((uintptr_t)i->partition, h);
+	h = hash_u64((uintptr_t)i->gpus, h);
+	h = hash_u64(i->mem_mb, h);
+	return hash_u64((uint32_t)i->nice, h);
+}
+
+static uint64_t class_hash(const void *item, uint64_t seed)
+{
+	return info_hash(&((const struct class *)item)->info, seed);
+}
+
+static bool class_equal(const void *item, const void *key)
+{
+	const struct class_info *x = &((const struct class *)item)->info, *y = key;
+
+	return x->uid == y->uid && x->cpus == y->cpus && x->max_wait_s == y->max_wait_s &&
+	       x->length_s == y->length_s && x->account == y->account && x->qos == y->qos &&
+	       x->partition == y->partition && x->gpus == y->gpus && x->mem_mb == y->mem_mb &&
+	       x->nice == y->nice;
+}
+
+struct classes *classes_new(struct strings *strings, struct requests *requests, uint64_t seed)
+{
+	struct classes *cs = xcalloc(1, sizeof(*cs));
+
+	cs->strings = strings;
+	cs->requests = requests;
+	cs->table = table_new(class_hash, seed);
+	return cs;
+}
+
+static void class_free(struct classes *cs, struct class *class)
+{
+	strings_drop(cs->strings, class->info.account);
+	strings_drop(cs->strings, class->info.qos);
+	strings_drop(cs->strings, class->info.partition);
+	requests_drop(cs->requests, class->info.gpus);
+	heap_free(class->link.queue);
+	free(class->link.waiters);
+	free(class->link.text);
+	free(class);
+}
+
+void classes_free(struct classes *cs)
+{
+	size_t cursor = 0;
+	struct class *class;
+
+	if (!cs)
+		return;
+	while ((class = classes_each(cs, &cursor)))
+		class_free(cs, class);
+	free(cs->v);
+	table_free(cs->table);
+	free(cs);
+}
+
+static void job_moved(void *item, uint32_t index)
+{
+	job_link(item)->slot = index;
+}
+
+struct class *classes_want(struct classes *cs, const struct job_info *job)
+{
+	struct class_info key = { .uid = job->uid,
+		.cpus = job->cpus,
+		.max_wait_s = job->max_wait_s,
+		.length_s = class_length(job->time_limit_s),
+		.account = job->account,
+		.qos = job->qos,
+		.partition = job->partition,
+		.gpus = job->gpus,
+		.mem_mb = job->mem_mb,
+		.nice = job->nice };
+	struct class *class =
+	        table_find(cs->table, info_hash(&key, table_seed(cs->table)), class_equal, &key);
+	uint32_t a, alternatives;
+
+	if (class)
+		return class;
+	class = xcalloc(1, sizeof(*class));
+	class->info = key;
+	strings_again(key.account);
+	strings_again(key.qos);
+	strings_again(key.partition);
+	requests_again(key.gpus);
+	class->link.queue = heap_new(job_moved);
+	class->link.slot = class->link.refill = HEAP_NOWHERE;
+	class->link.partition = class->link.account = class->link.qos = CONF_NONE;
+	class->link.retry = INT64_MAX;
+	alternatives = key.gpus->n ? key.gpus->n : 1;
+	class->link.n_waiters = 2 * alternatives;
+	class->link.waiters = xcalloc(class->link.n_waiters, sizeof(struct waiter));
+	for (a = 0; a < class->link.n_waiters; a++) {
+		class->link.waiters[a].class = class;
+		class->link.waiters[a].alternative = a % alternatives;
+		class->link.waiters[a].slot = HEAP_NOWHERE;
+	}
+	if (cs->n == cs->size) {
+		cs->size = cs->size ? cs->size * 2 : 64;
+		cs->v = xrealloc(cs->v, cs->size, sizeof(struct class *));
+	}
+	class->link.number = (uint32_t)cs->n;
+	cs->v[cs->n++] = class;
+	table_add(cs->table, class);
+	return class;
+}
+
+void classes_remove(struct classes *cs, struct class *class)
+{
+	struct class *last = cs->v[--cs->n];
+
+	cs->v[class->link.number] = last;
+	last->link.number = class->link.number;
+	table_remove(cs->table, class);
+	class_free(cs, class);
+}
+
+size_t classes_count(const struct classes *cs)
+{
+	return cs->n;
+}
+
+struct class *classes_at(const struct classes *cs, size_t number)
+{
+	return cs->v[number];
+}
+
+struct class *classes_each(const struct classes *cs, size_t *cursor)
+{
+	return *cursor < cs->n ? cs->v[(*cursor)++] : NULL;
+}

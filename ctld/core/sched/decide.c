@@ -1,0 +1,636 @@
+/* decide.c - see decide.h */
+#include "ctld/core/sched/decide.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/xalloc.h"
+#include "ctld/core/util/idmap.h"
+
+uint32_t decide_alternatives(const struct ask *ask)
+{
+	return ask->gpus->n ? ask->gpus->n : 1;
+}
+
+bool decide_types(
+        const struct scene *sc, const struct ask *ask, uint32_t a, uint32_t *cursor, uint16_t *type)
+{
+	const struct request *r = ask->gpus;
+	uint16_t number = r->n ? r->v[a].number : TYPE_NONE;
+
+	if (number == TYPE_GONE)
+		return false;
+	if (number != TYPE_ANY) {
+		*type = number;
+		return !(*cursor)++ &&
+		       (number == TYPE_NONE || request_type_ok(r, sc->conf, a, number));
+	}
+	while (*cursor < sc->conf->n_gpu_types) {
+		*type = (uint16_t)(*cursor)++;
+		if (request_type_ok(r, sc->conf, a, *type))
+			return true;
+	}
+	return false;
+}
+
+static void fill_need(const struct scene *sc, const struct request *r, uint16_t type, uint32_t gpus,
+        const struct share *share, uint32_t nodes, struct need *need)
+{
+	need->type = type;
+	need->gpus = gpus;
+	need->charge = share->charge;
+	need->gpu_mem_mb = !gpus           ? 0
+	                   : share->charge ? gpus * share->mem_mb
+	                                   : gpus * sc->conf->gpu_types[type].mem_mb;
+	need->nodes = nodes;
+	need->licences = r->licences;
+	need->n_licences = (uint16_t)r->n_licences;
+}
+
+void decide_need(
+        const struct scene *sc, const struct ask *ask, uint32_t a, uint16_t type, struct need *need)
+{
+	const struct request *r = ask->gpus;
+	uint32_t gpus = r->n ? r->v[a].count : 0;
+	struct share share;
+
+	if (r->per_node)
+		gpus *= r->nodes_min;
+	ledger_share_of(sc->ledger, r, type, &share);
+	fill_need(sc, r, type, gpus, &share, r->nodes_min, need);
+	need->cpus = ask->cpus * r->nodes_min;
+	need->mem_mb = ask->mem_mb * r->nodes_min;
+}
+
+void decide_need_of(const struct scene *sc, const struct ask *ask, const struct places *places,
+        struct need *need)
+{
+	static const struct share whole;
+	uint32_t gpus = 0;
+	size_t i;
+
+	need->cpus = 0;
+	need->mem_mb = 0;
+	for (i = 0; i < places->n; i++) {
+		uint32_t n = (uint32_t)__builtin_popcountll(places->v[i].gpus);
+		uint32_t part = ask->gpus->link ? request_part_gpus(ask->gpus, places->alternative)
+		                                : n;
+
+		gpus += n < part ? n : part; /* what is planned may keep more than it takes */
+		need->cpus += places->v[i].cpus;
+		need->mem_mb += places->v[i].mem_mb;
+	}
+	fill_need(sc, ask->gpus, gpus ? places->type : TYPE_NONE, gpus,
+	        places->n ? &places->v[0].share : &whole, (uint32_t)places->n, need);
+}
+
+/* --- one type -------------------------------------------------------------------------------- */
+
+bool decide_test(void *arg, struct place *place, uint64_t cards)
+{
+	struct decide_look *look = arg;
+	const struct contender *who = look->who;
+	usec_t now = look->scene->now.mono;
+	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length - who->late;
+
+	if (plan_allows(look->scene->plan, place, cards, end, who->key, look->polite))
+		return true;
+	look->refused = true;
+	return false;
+}
+
+/* Which of the places gives most to what a gate counts, and can be left out; n: none. */
+static size_t heaviest(const struct scene *sc, const struct contender *who,
+        const struct places *places, const struct gate_block *gate)
+{
+	uint64_t most = 0;
+	size_t best = places->n, i;
+
+	for (i = 0; i < places->n; i++) {
+		const struct places one = { .v = &places->v[i], .n = 1, .type = places->type };
+		struct need need;
+		uint64_t weight;
+
+		if (request_requires(who->ask.gpus, places->v[i].node))
+			continue;
+		decide_need_of(sc, &who->ask, &one, &need);
+		weight = gates_amount(sc->gates, gate, &need);
+		if (best < places->n && weight < most)
+			continue;
+		most = weight;
+		best = i;
+	}
+	return best;
+}
+
+/* A gang of a range of sizes may be too large for a limit: then as many as it allows, without those
+ * that give most of what is limited. */
+bool decide_fits_gates(const struct scene *sc, const struct contender *who, struct places *places,
+        struct decision *d)
+{
+	const struct request *r = who->ask.gpus;
+	size_t i;
+
+	for (;;) {
+		decide_need_of(sc, &who->ask, places, &d->need);
+		if (gates_check(sc->gates, who->path, &d->need, &d->gate))
+			return true;
+		if (places->n <= r->nodes_min || (r->n && !r->per_node))
+			return false;
+		i = heaviest(sc, who, places, &d->gate);
+		if (i == places->n)
+			return false;
+		places->n--;
+		memmove(&places->v[i], &places->v[i + 1], (places->n - i) * sizeof(*places->v));
+	}
+}
+
+size_t decide_fits_first(const struct scene *sc, const struct contender *who, struct places places,
+        struct decision *d)
+{
+	const struct request *r = who->ask.gpus;
+
+	for (;; places.n--) {
+		decide_need_of(sc, &who->ask, &places, &d->need);
+		if (gates_check(sc->gates, who->path, &d->need, &d->gate))
+			return places.n;
+		if (places.n <= r->nodes_min || (r->n && !r->per_node) ||
+		        request_requires(r, places.v[places.n - 1].node))
+			return 0;
+	}
+}
+
+bool decide_unfit(const struct scene *sc, const struct contender *who,
+        const struct gate_block *gate, const struct places *places, struct decide_unfit *unfit,
+        struct find *find)
+{
+	size_t most = heaviest(sc, who, places, gate);
+
+	if (!who->ask.gpus->exclusive || unfit->n == MAX_UNFIT || most == places->n)
+		return false;
+	unfit->v[unfit->n++] = places->v[most];
+	find->unfit = unfit->v;
+	find->n_unfit = unfit->n;
+	return true;
+}
+
+/* A place now: first without touching what is planned for others. */
+static bool find_now(const struct scene *sc, const struct contender *who, struct find *find,
+        struct decide_look *look, struct places *out)
+{
+	uint32_t set = ledger_set_of(sc->ledger, who->partition);
+
+	look->polite = true;
+	look->refused = false;
+	if (ledger_find(sc->ledger, set, &who->ask, find, out))
+		return true;
+	if (!look->refused)
+		return false;
+	look->polite = look->refused = false;
+	return ledger_find(sc->ledger, set, &who->ask, find, out);
+}
+
+static bool overlaps(const struct scene *sc, const struct contender *who, size_t i)
+{
+	const struct plan_entry *e = plan_at(sc->plan, i);
+	usec_t now = sc->now.mono;
+	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length;
+
+	/* What was promised to it, too, is promised: one of them must go first. */
+	if (who->due && who->key.a >> 48 <= e->key.a >> 48)
+		return false;
+	return e->path && e->start < end && plan_before(e, who->key);
+}
+
+/* The gates must do for it and for all that is planned before it and starts before it has ended; of
+ * a range of nodes, with as many of them as that leaves. What runs now is taken to run on. */
+static bool yields(const struct scene *sc, const struct contender *who, struct places *places,
+        struct decision *d)
+{
+	size_t n = plan_count(sc->plan), i;
+
+	for (i = 0; i < n; i++) {
+		if (overlaps(sc, who, i))
+			gates_reserve(sc->gates, plan_at(sc->plan, i)->path,
+			        &plan_at(sc->plan, i)->need, true);
+	}
+	d->yields = !decide_fits_gates(sc, who, places, d);
+	for (i = 0; i < n; i++) {
+		if (overlaps(sc, who, i))
+			gates_reserve(sc->gates, plan_at(sc->plan, i)->path,
+			        &plan_at(sc->plan, i)->need, false);
+	}
+	return d->yields;
+}
+
+/* It waits for that gate. */
+static void note_gate(struct decision *d, uint32_t a, uint32_t gate)
+{
+	d->gate_of[a] =
+	        d->gate_of[a] == DECIDE_NO_GATE || d->gate_of[a] == gate ? gate : DECIDE_ANY_GATE;
+}
+
+static enum verdict try_type(const struct scene *sc, const struct contender *who, uint32_t a,
+        uint16_t type, struct places *out, struct decision *d)
+{
+	const struct conf_partition *p = &sc->conf->partitions[who->partition];
+	struct decide_look look = { sc, who, true, false };
+	struct find find = { .alternative = a,
+		.type = type,
+		.spread = p->place == CONF_PLACE_SPREAD,
+		.test = decide_test,
+		.arg = &look };
+	struct decide_unfit unfit = { .n = 0 };
+	struct need need;
+	bool found, yielded = false;
+
+	decide_need(sc, &who->ask, a, type, &need);
+	if (!gates_check(sc->gates, who->path, &need, &d->gate))
+		return VERDICT_GATE;
+	while ((found = find_now(sc, who, &find, &look, out))) {
+		if (decide_fits_gates(sc, who, out, d)) {
+			if (!yields(sc, who, out, d))
+				return VERDICT_START;
+			yielded = true;
+		}
+		note_gate(d, a, d->gate.gate);
+		d->planned |= look.refused;
+		if (!decide_unfit(sc, who, &d->gate, out, &unfit, &find))
+			break;
+	}
+	d->planned |= look.refused || yielded;
+	if (!found && !unfit.n)
+		return look.refused ? VERDICT_PLANNED : VERDICT_BLOCKED;
+	d->yields = yielded;
+	d->other[a] = !yielded || unfit.n;
+	return yielded ? VERDICT_PLANNED : VERDICT_GATE;
+}
+
+/* --- later ----------------------------------------------------------------------------------- */
+
+bool decide_next_open(
+        const struct scene *sc, const struct contender *who, uint32_t *cursor, struct find *find)
+{
+	struct need need;
+
+	while (find->alternative < decide_alternatives(&who->ask)) {
+		while (decide_types(sc, &who->ask, find->alternative, cursor, &find->type)) {
+			decide_need(sc, &who->ask, find->alternative, find->type, &need);
+			if (gates_check(sc->gates, who->path, &need, NULL))
+				return true;
+		}
+		find->alternative++;
+		*cursor = 0;
+	}
+	return false;
+}
+
+/* Runs that will have ended, each job once: what they hold of the gates. */
+struct endings {
+	struct idmap *jobs;
+	const struct held **v;
+	size_t n, size;
+};
+
+static void note_endings(struct endings *es, const struct scene *sc, uint32_t node, usec_t by)
+{
+	size_t runs, i;
+	const struct held *held = plan_held(sc->plan, node, &runs);
+
+	for (i = 0; i < runs; i++) {
+		if (held[i].end > by || !held[i].path || idmap_find(es->jobs, held[i].job))
+			continue;
+		idmap_insert(es->jobs, held[i].job, es);
+		if (es->n == es->size) {
+			es->size = es->size ? 2 * es->size : 64;
+			es->v = xrealloc(es->v, es->size, sizeof(const struct held *));
+		}
+		es->v[es->n++] = &held[i];
+	}
+}
+
+/* The same when what must end for it has: what those keep for themselves must stay free then. */
+static bool fits_gates_then(const struct scene *sc, const struct contender *who,
+        const struct plan_entry *e, const struct need *need)
+{
+	struct endings es = { .n = 0 };
+	size_t i;
+	bool fits;
+
+	if (!quota_any_kept(gates_quota(sc->gates)))
+		return true;
+	es.jobs = idmap_new();
+	for (i = 0; i < e->places.n; i++)
+		note_endings(&es, sc, e->places.v[i].node, e->start);
+	for (i = 0; i < es.n; i++)
+		gates_release(sc->gates, es.v[i]->path, es.v[i]->need);
+	fits = gates_check(sc->gates, who->path, need, NULL);
+	for (i = 0; i < es.n; i++)
+		gates_take(sc->gates, es.v[i]->path, es.v[i]->need);
+	idmap_free(es.jobs);
+	free(es.v);
+	return fits;
+}
+
+/* A total on fewer nodes may pass where it did not, though later. */
+static bool on_fewer(struct plan_want *want, const struct places *places, struct request *shape)
+{
+	const struct request *r = want->ask.gpus;
+
+	if (!r->n || r->per_node || r->exclusive || places->n <= r->nodes_min)
+		return false;
+	*shape = *r;
+	shape->nodes_max = (uint32_t)places->n - 1;
+	want->ask.gpus = shape;
+	return true;
+}
+
+/* One alternative and type after the other; of each one search after the other, if what was found
+ * is too much for a gate. */
+struct decide_search {
+	uint32_t cursor;
+	struct find find;
+	bool open; /* that one is looked at */
+	struct plan_search *search;
+	struct decide_unfit unfit;
+	struct request shape; /* a total on fewer nodes */
+	bool shaped, found;
+	struct plan_entry this, best;
+	unsigned steps;
+};
+
+struct decide_search *decide_search_new(void)
+{
+	return xcalloc(1, sizeof(struct decide_search));
+}
+
+static void search_clear(struct decide_search *ds)
+{
+	plan_search_free(ds->search);
+	places_free(&ds->this.places);
+	places_free(&ds->best.places);
+	memset(ds, 0, sizeof(*ds));
+}
+
+void decide_search_free(struct decide_search *ds)
+{
+	if (!ds)
+		return;
+	search_clear(ds);
+	free(ds);
+}
+
+static void end_search(struct decide_search *ds, bool kind_too)
+{
+	plan_search_free(ds->search);
+	ds->search = NULL;
+	if (!kind_too)
+		return;
+	ds->open = ds->shaped = false;
+	ds->unfit.n = ds->find.n_unfit = 0;
+}
+
+static void keep_best(struct decide_search *ds)
+{
+	struct plan_entry swap = ds->best;
+
+	if (ds->found && ds->this.start >= ds->best.start)
+		return;
+	ds->best = ds->this;
+	ds->this = swap;
+	ds->found = true;
+}
+
+/* A start was found: is it one that the gates allow? Else another is looked for, if there may be
+ * one. */
+static void judge_start(struct decide_search *ds, const struct scene *sc,
+        const struct contender *who, struct plan_want *want)
+{
+	struct places *places = &ds->this.places;
+	struct decision d;
+	bool other = false;
+
+	if (!decide_fits_gates(sc, who, places, &d)) {
+		other = decide_unfit(sc, who, &d.gate, places, &ds->unfit, &ds->find);
+		if (!other && on_fewer(want, places, &ds->shape))
+			other = ds->shaped = true;
+	} else if (fits_gates_then(sc, who, &ds->this, &d.need) &&
+	           (ds->this.start > sc->now.mono || !yields(sc, who, places, &d))) {
+		keep_best(ds);
+	}
+	end_search(ds, !other);
+}
+
+/* What was found some steps ago: is it so still? */
+static bool still_good(const struct decide_search *ds, const struct scene *sc,
+        const struct contender *who, const struct plan_want *want)
+{
+	struct decision d;
+
+	return decide_fits_first(sc, who, ds->best.places, &d) == ds->best.places.n &&
+	       plan_holds(sc->plan, want, &ds->best);
+}
+
+static enum plan_step finish(struct decide_search *ds, const struct scene *sc,
+        const struct contender *who, struct plan_want *want, struct plan_entry *best)
+{
+	if (ds->found && ds->steps > 1 && !still_good(ds, sc, who, want)) {
+		search_clear(ds);
+		return PLAN_MORE;
+	}
+	want->find.alternative = ds->best.places.alternative;
+	want->find.type = ds->best.places.type;
+	if (!ds->found)
+		return PLAN_NOWHERE;
+	*best = ds->best;
+	ds->best = (struct plan_entry){ .start = 0 };
+	return PLAN_FOUND;
+}
+
+enum plan_step decide_search(struct decide_search *ds, const struct scene *sc,
+        const struct contender *who, struct plan_want *want, size_t *work, struct plan_entry *best)
+{
+	memset(best, 0, sizeof(*best));
+	ds->steps++;
+	ds->find.spread = want->find.spread;
+	while (ds->open || decide_next_open(sc, who, &ds->cursor, &ds->find)) {
+		struct plan_want this = *want;
+		enum plan_step step;
+
+		ds->open = true;
+		this.find = ds->find;
+		if (ds->shaped)
+			this.ask.gpus = &ds->shape;
+		if (!ds->search)
+			ds->search = plan_search_new();
+		step = *work ? plan_search(sc->plan, ds->search, &this, work, &ds->this) : PLAN_MORE;
+		if (step == PLAN_MORE)
+			return step;
+		if (step == PLAN_FOUND)
+			judge_start(ds, sc, who, &this);
+		else
+			end_search(ds, true);
+	}
+	return finish(ds, sc, who, want, best);
+}
+
+bool decide_later(const struct scene *sc, const struct contender *who, struct plan_want *want,
+        struct plan_entry *best)
+{
+	struct decide_search *ds = decide_search_new();
+	enum plan_step step;
+
+	do {
+		size_t work = SIZE_MAX;
+
+		step = decide_search(ds, sc, who, want, &work, best);
+	} while (step == PLAN_MORE);
+	decide_search_free(ds);
+	return step == PLAN_FOUND;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+#define STRANDS_MOST INT64_MAX
+
+/* How one node is compared with another, as the ledger does it for one type. */
+struct rank {
+	bool disliked;
+	int64_t strands;
+	uint32_t gpus, cpus, node;
+};
+
+static struct rank rank_of(
+        const struct scene *sc, const struct contender *who, const struct places *places)
+{
+	uint32_t node = places->v[0].node;
+
+	return (struct rank){ !request_prefers(who->ask.gpus, node), places->strands,
+		(uint32_t)__builtin_popcountll(ledger_gpus_free(sc->ledger, node, places->type)),
+		ledger_cpus_free(sc->ledger, node), node };
+}
+
+static bool ranks_before(const struct rank *x, const struct rank *y)
+{
+	if (x->disliked != y->disliked)
+		return y->disliked;
+	if (x->strands != y->strands)
+		return x->strands < y->strands;
+	if (x->gpus != y->gpus)
+		return x->gpus < y->gpus;
+	if (x->cpus != y->cpus)
+		return x->cpus < y->cpus;
+	return x->node < y->node;
+}
+
+/* Which verdict says more, when nothing may start? */
+static int weight(enum verdict v)
+{
+	static const int weights[] = { [VERDICT_TYPE] = 1,
+		[VERDICT_BLOCKED] = 2,
+		[VERDICT_PLANNED] = 3,
+		[VERDICT_GATE] = 4,
+		[VERDICT_START] = 5 };
+
+	return (size_t)v < sizeof(weights) / sizeof(weights[0]) ? weights[v] : 0;
+}
+
+static void note_block(struct decision *d, uint32_t a, enum verdict v, uint32_t gate)
+{
+	if (v == VERDICT_GATE)
+		note_gate(d, a, gate);
+	else if (v != VERDICT_TYPE)
+		d->capacity[a] = true;
+}
+
+/* One alternative: of the types that may start, the one that leaves the least. */
+static enum verdict try_alternative(const struct scene *sc, const struct contender *who, uint32_t a,
+        struct places *out, struct decision *d)
+{
+	enum verdict best = VERDICT_TYPE;
+	bool nowhere = true;
+	struct gate_block gate = d->gate;
+	struct places other = { 0 };
+	struct rank least = { true, STRANDS_MOST, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	uint32_t cursor = 0;
+	uint16_t type;
+
+	while (decide_types(sc, &who->ask, a, &cursor, &type)) {
+		struct decision this = *d;
+		enum verdict v;
+
+		this.yields = false;
+		v = try_type(sc, who, a, type, &other, &this);
+
+		if (v == VERDICT_START) {
+			struct rank rank = rank_of(sc, who, &other);
+
+			if (ranks_before(&rank, &least)) {
+				struct places swap = *out;
+
+				*out = other;
+				other = swap;
+				d->need = this.need;
+				least = rank;
+			}
+			best = v;
+			continue;
+		}
+		d->gate_of[a] = this.gate_of[a];
+		note_block(d, a, this.yields ? VERDICT_GATE : v, this.gate.gate);
+		nowhere &= v != VERDICT_GATE && !this.yields;
+		d->other[a] |= this.other[a];
+		d->yields |= this.yields;
+		d->planned |= this.planned;
+		if (v == VERDICT_GATE)
+			gate = this.gate;
+		if (weight(v) > weight(best))
+			best = v;
+	}
+	places_free(&other);
+	d->gate = gate;
+	if (nowhere && (best == VERDICT_BLOCKED || best == VERDICT_PLANNED))
+		d->nowhere[a] = best;
+	return best;
+}
+
+enum verdict decide(
+        const struct scene *sc, const struct contender *who, struct places *out, struct decision *d)
+{
+	uint32_t a;
+
+	memset(d, 0, sizeof(*d));
+	memset(d->gate_of, 0xff, sizeof(d->gate_of));
+	d->verdict = VERDICT_TYPE;
+	if (who->partition == CONF_NONE) {
+		d->verdict = VERDICT_PARTITION;
+		return d->verdict;
+	}
+	if (!partition_starts(sc->partitions, who->partition)) {
+		d->verdict = VERDICT_STATE;
+		return d->verdict;
+	}
+	for (a = 0; a < decide_alternatives(&who->ask); a++) {
+		struct gate_block gate = d->gate;
+		enum verdict v = try_alternative(sc, who, a, out, d);
+
+		if (d->verdict == VERDICT_GATE)
+			d->gate = gate; /* the first that was met */
+		if (weight(v) > weight(d->verdict))
+			d->verdict = v;
+		if (v == VERDICT_START)
+			break;
+	}
+	return d->verdict;
+}
+
+bool decide_wants_capacity(const struct decision *d)
+{
+	size_t a;
+
+	for (a = 0; a < MAX_GPU_ALTERNATIVES; a++) {
+		if (d->capacity[a] || d->other[a])
+			return true;
+	}
+	return false;
+}

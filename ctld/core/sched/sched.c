@@ -1,0 +1,797 @@
+/* sched.c - see sched.h */
+#include "ctld/core/sched/sched.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/reason.h"
+#include "common/xalloc.h"
+#include "ctld/core/sched/sched_impl.h"
+
+#define USEC_PER_S   1000000
+#define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* at who should have started; then twice, ... */
+#define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
+
+static void stirred_moved(void *item, uint32_t index)
+{
+	((struct crowd *)item)->stirred = index;
+}
+
+struct sched *sched_new(struct strings *strings, struct requests *requests,
+        struct accounts *accounts, uint64_t seed, const struct plan_runs *runs)
+{
+	struct sched *s = xcalloc(1, sizeof(*s));
+
+	s->strings = strings;
+	s->accounts = accounts;
+	s->runs = *runs;
+	s->classes = classes_new(strings, requests, seed);
+	ready_new(s, seed);
+	s->stirred = heap_new(stirred_moved);
+	s->crowds = crowds_new(seed);
+	s->retry = INT64_MAX;
+	s->search_step = SEARCH_STEP;
+	s->ordered = s->replanned = INT64_MIN / 2;
+	return s;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+uint32_t sched_partition_kept(const struct sched *s, const char *kept)
+{
+	return names_find(&s->partitions, kept);
+}
+
+uint32_t sched_account_kept(const struct sched *s, const char *kept)
+{
+	return names_find(&s->account_names, kept);
+}
+
+uint32_t sched_qos_kept(const struct sched *s, const char *kept)
+{
+	return names_find(&s->qos_names, kept);
+}
+
+static uint32_t find_text(const struct sched *s, const struct names *names, const char *name)
+{
+	const char *kept = name ? strings_peek(s->strings, name) : NULL;
+
+	return kept ? names_find(names, kept) : CONF_NONE;
+}
+
+uint32_t sched_partition(const struct sched *s, const char *name)
+{
+	return find_text(s, &s->partitions, name);
+}
+
+uint32_t sched_account(const struct sched *s, const char *name)
+{
+	return find_text(s, &s->account_names, name);
+}
+
+uint32_t sched_qos(const struct sched *s, const char *name)
+{
+	return find_text(s, &s->qos_names, name);
+}
+
+static void learn_names(struct sched *s, const struct conf *conf)
+{
+	size_t i;
+
+	names_drop(&s->partitions, s->strings);
+	names_drop(&s->account_names, s->strings);
+	names_drop(&s->qos_names, s->strings);
+	for (i = 0; i < conf->n_partitions; i++)
+		names_add(&s->partitions, s->strings, conf->partitions[i].name);
+	for (i = 0; i < conf->n_accounts; i++)
+		names_add(&s->account_names, s->strings, conf->accounts[i].name);
+	for (i = 0; i < conf->n_qos; i++)
+		names_add(&s->qos_names, s->strings, conf->qos[i].name);
+	names_sort(&s->partitions);
+	names_sort(&s->account_names);
+	names_sort(&s->qos_names);
+}
+
+void sched_free(struct sched *s)
+{
+	size_t cursor = 0;
+	struct class *class;
+
+	if (!s)
+		return;
+	while ((class = classes_each(s->classes, &cursor))) {
+		planner_end_hunt(s, class);
+		planner_end_move(s, class);
+		gate_path_free(s->scene.gates, class_link(class)->path);
+		assoc_drop(s->accounts, class_link(class)->assoc);
+		unpark(s, class);
+		park_unresolve(s, class);
+	}
+	refill_end(s);
+	free(s->aheads.v);
+	free(s->hunted);
+	ready_free(s);
+	heap_free(s->stirred);
+	plan_free(s->scene.plan);
+	crowds_free(s->crowds);
+	classes_free(s->classes);
+	names_drop(&s->partitions, s->strings);
+	names_drop(&s->account_names, s->strings);
+	names_drop(&s->qos_names, s->strings);
+	park_free(s);
+	places_free(&s->places);
+	preemption_clear(&s->victims);
+	free(s);
+}
+
+/* --- the order ------------------------------------------------------------------------------- */
+
+static double seconds_since(const struct sched *s, usec_t wall)
+{
+	/* All ages as of the last ordering, so that they can be compared. */
+	return s->ordered_wall > wall ? (double)(s->ordered_wall - wall) / USEC_PER_S : 0;
+}
+
+static void factors_of(const struct sched *s, const struct contender *who,
+        const struct assoc *assoc, const struct class_info *info, usec_t submit_time,
+        struct factors *f)
+{
+	const struct request *r = info->gpus;
+	uint32_t gpus = r->n ? request_all_gpus(r, 0, r->nodes_min) : 0;
+	double waited = seconds_since(s, submit_time);
+	uint32_t max_wait = info->max_wait_s;
+
+	if (!max_wait && who->qos != CONF_NONE)
+		max_wait = s->scene.conf->qos[who->qos].max_wait_s;
+	*f = (struct factors){
+		.age = prio_age(s->scene.conf, waited),
+		.fair_share = assoc ? assoc_fair_share(assoc) : 0,
+		.size = prio_size(s->cluster_gpus, s->cluster_cpus, gpus,
+		        (uint64_t)info->cpus * r->nodes_min),
+		.partition = prio_partition(s->scene.conf, who->partition),
+		.qos = prio_qos(s->scene.conf, who->qos),
+		.wait = prio_wait(waited, max_wait),
+	};
+}
+
+/* How far over its quota the account would be: with the best of all that it could take. */
+static double over_quota(const struct sched *s, uint32_t account, const struct request *r)
+{
+	const struct ask ask = { .gpus = r };
+	double least = -1;
+	uint32_t a, cursor;
+	uint16_t type;
+
+	if (!s->quotas || account == CONF_NONE || !r->n)
+		return 0;
+	for (a = 0; a < r->n; a++) {
+		for (cursor = 0; decide_types(&s->scene, &ask, a, &cursor, &type);) {
+			struct need need = { .gpus = request_all_gpus(r, a, r->nodes_min) };
+			struct share share;
+			double over;
+
+			ledger_share_of(s->scene.ledger, r, type, &share);
+			if (share_wished(&r->share) && !share.charge)
+				continue; /* no GPU of that type has so much */
+			need.charge = share.charge;
+			over = quota_over(
+			        gates_quota(s->scene.gates), account, type, need_milli(&need));
+			least = least < 0 || over < least ? over : least;
+		}
+	}
+	return least < 0 ? 0 : least;
+}
+
+uint32_t sched_tier(const struct sched *s, uint32_t partition)
+{
+	return partition == CONF_NONE ? 0 : s->scene.conf->partitions[partition].tier;
+}
+
+uint64_t sched_over(
+        const struct sched *s, uint64_t tier, uint32_t account, const struct request *gpus)
+{
+	uint64_t over = (uint64_t)over_quota(s, account, gpus); /* three levels of 16 bits */
+
+	return (0xffff - tier) << 48 | (over & ((1ull << 48) - 1));
+}
+
+struct heap_key sched_key(struct sched *s, const struct contender *who, struct assoc *assoc,
+        const struct class_info *info, uint64_t id, usec_t submit_time)
+{
+	const struct conf *conf = s->scene.conf;
+	struct factors f;
+	struct prio_parts parts;
+	int64_t p;
+
+	factors_of(s, who, assoc, info, submit_time, &f);
+	prio_parts(conf, &f, info->nice, &parts);
+	p = parts.total;
+	p = p < -MAX_PRIORITY ? -MAX_PRIORITY : p > MAX_PRIORITY ? MAX_PRIORITY : p;
+	return (struct heap_key){ sched_over(s, sched_tier(s, who->partition), who->account,
+		                          who->ask.gpus),
+		(uint64_t)(MAX_PRIORITY - p) << 40 | (id & ((1ull << 40) - 1)) };
+}
+
+static usec_t late(const struct sched *s, const struct plan_entry *e)
+{
+	usec_t by = e ? s->scene.now.mono - e->start : 0;
+
+	return by < 0 ? 0 : by < LATE_FORGIVEN ? by : LATE_FORGIVEN;
+}
+
+struct contender sched_contender(const struct sched *s, const struct class *class)
+{
+	const struct class_link *l = class_link_of(class);
+
+	return (struct contender){ .ask = class_ask(class),
+		.path = l->path,
+		.partition = l->partition,
+		.account = l->account,
+		.qos = l->qos,
+		.late = late(s, l->entry),
+		.due = l->entry && (l->entry->claim || l->entry->start <= s->scene.now.mono),
+		.length = class_length_us(class_info(class)->length_s,
+		        l->partition == CONF_NONE ? NULL
+		                                  : &s->scene.conf->partitions[l->partition]),
+		.key = l->key };
+}
+
+struct heap_key class_key(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	const struct job *head = class_head(class);
+	struct contender who = sched_contender(s, class);
+
+	l->key = sched_key(s, &who, l->assoc, class_info(class), job_id(head),
+	        job_waits_since(job_info(head)));
+	if (l->entry)
+		l->entry->key = l->key;
+	return l->key;
+}
+
+void class_rekey(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+
+	class_key(s, class);
+	if (l->slot != HEAP_NOWHERE)
+		ready_rekey(s, class);
+	else
+		park_rekey(s, class);
+}
+
+void sched_priority(
+        const struct sched *s, const struct job *job, struct factors *f, struct prio_parts *parts)
+{
+	const struct job_info *i = job_info(job);
+	const struct class *class = job_link_of(job)->class;
+	struct class_info info = {
+		.uid = i->uid, .cpus = i->cpus, .max_wait_s = i->max_wait_s, .gpus = i->gpus
+	};
+	struct contender who = { .partition = sched_partition_kept(s, i->partition),
+		.qos = sched_qos_kept(s, i->qos) };
+
+	factors_of(
+	        s, &who, class ? class_link_of(class)->assoc : NULL, &info, job_waits_since(i), f);
+	prio_parts(s->scene.conf, f, i->nice, parts);
+}
+
+void sched_patience(struct sched *s, usec_t until)
+{
+	s->patience = until;
+}
+
+void sched_now(struct sched *s, struct clocks now)
+{
+	s->scene.now = now;
+	if (s->scene.plan)
+		plan_now(s->scene.plan, now.mono);
+}
+
+/* --- configurations -------------------------------------------------------------------------- */
+
+static void measure(struct sched *s, const struct conf *conf)
+{
+	size_t i, g;
+
+	s->cluster_gpus = s->cluster_cpus = 0;
+	for (i = 0; i < conf->n_nodes; i++) {
+		s->cluster_cpus += ledger_cpus(s->scene.ledger, (uint32_t)i);
+		for (g = 0; g < conf->nodes[i].n_gpus; g++)
+			s->cluster_gpus += conf->nodes[i].gpus[g].count;
+	}
+	for (i = 0, s->quotas = false; i < conf->n_accounts; i++)
+		s->quotas |= conf->accounts[i].quota.given;
+	for (i = 0, s->preempts = false; i < conf->n_partitions; i++)
+		s->preempts |= conf->partitions[i].preempt_mode != CONF_PREEMPT_OFF;
+}
+
+uint32_t sched_user(
+        const struct sched *s, uint32_t partition, const struct request *gpus, uint32_t uid)
+{
+	const struct ledger *ledger = s->scene.ledger;
+
+	if (partition == CONF_NONE)
+		return 0;
+	return ledger_user(ledger, ledger_set_of(ledger, partition), gpus, uid);
+}
+
+static void class_resolve(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	const struct class_info *i = class_info(class);
+
+	l->partition = sched_partition_kept(s, i->partition);
+	l->account = sched_account_kept(s, i->account);
+	l->qos = sched_qos_kept(s, i->qos);
+	l->user = sched_user(s, l->partition, i->gpus, i->uid);
+	l->path = gates_path(s->scene.gates, l->account, i->uid, l->qos, l->partition);
+	l->assoc =
+	        accounts_want(s->accounts, i->account, i->uid, job_info(class_head(class))->user);
+	ready_resolve(s, class);
+	park_resolve(s, class);
+}
+
+/* Out of heap, lists and plan, under the old numbers. */
+static void class_unresolve(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+
+	unpark(s, class);
+	planner_end_hunt(s, class);
+	refill_forget(s, class);
+	if (l->slot != HEAP_NOWHERE)
+		ready_remove(s, class);
+	if (l->entry) {
+		l->broken = "reconfigured";
+		l->broken_by = 0;
+		s->stats.broken++;
+		planner_end_move(s, class);
+		plan_remove(s->scene.plan, l->entry);
+		l->entry = NULL;
+	}
+	park_unresolve(s, class);
+	ready_unresolve(s, class);
+	gate_path_free(s->scene.gates, l->path);
+	l->path = NULL;
+	assoc_drop(s->accounts, l->assoc);
+	l->assoc = NULL;
+	free(l->text);
+	l->text = NULL;
+	l->last.verdict = VERDICT_NONE;
+}
+
+void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger,
+        struct gates *gates, const struct partitions *partitions)
+{
+	size_t cursor = 0;
+	struct class *class;
+
+	while ((class = classes_each(s->classes, &cursor)))
+		class_unresolve(s, class);
+	refill_end(s);
+	plan_free(s->scene.plan);
+	learn_names(s, conf);
+	s->scene.conf = conf;
+	s->scene.ledger = ledger;
+	s->scene.gates = gates;
+	s->scene.partitions = partitions;
+	s->scene.plan = plan_new(conf, ledger, &s->runs);
+	plan_now(s->scene.plan, s->scene.now.mono);
+	park_configure(s);
+	planner_configure(s);
+	measure(s, conf);
+	for (cursor = 0; (class = classes_each(s->classes, &cursor));) {
+		class_resolve(s, class);
+		wake(s, class);
+	}
+	s->disordered = true;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+void sched_add(struct sched *s, struct job *job)
+{
+	struct class *class = classes_want(s->classes, job_info(job));
+	struct class_link *l = class_link(class);
+	bool empty = !heap_count(l->queue), head;
+
+	assert(!job_link(job)->class);
+	job_link(job)->class = class;
+	heap_put(l->queue, class_queue_key(job), job);
+	job_link(job)->counted = job_weight(job);
+	l->tasks += job_weight(job);
+	head = class_head(class) == job;
+	if (empty) {
+		class_resolve(s, class);
+		wake(s, class);
+	} else if (head) {
+		/* What was planned was planned for the one behind it, and will do. */
+		l->planned = 0;
+		wake(s, class); /* it may stand before what held it */
+		class_rekey(s, class);
+	}
+	s->disordered = true;
+}
+
+/* The one that was first in its class is not any more. */
+static void next_head(struct sched *s, struct class *class, uint64_t by)
+{
+	struct class_link *l = class_link(class);
+
+	planner_drop(s, class, by);
+	l->broken = l->cause = NULL;
+	l->planned = 0;
+	/* The next one may have a place where this one's was: it is to be tried. */
+	wake(s, class);
+	class_rekey(s, class);
+}
+
+void sched_remove(struct sched *s, struct job *job)
+{
+	struct class *class = job_link(job)->class;
+	struct class_link *l = class_link(class);
+	bool head = class_head(class) == job;
+
+	heap_remove(l->queue, job_link(job)->slot);
+	job_link(job)->class = NULL;
+	l->tasks -= job_link(job)->counted;
+	if (!heap_count(l->queue)) {
+		unpark(s, class);
+		planner_end_hunt(s, class);
+		planner_drop(s, class, job_id(job));
+		refill_forget(s, class);
+		if (l->slot != HEAP_NOWHERE)
+			ready_remove(s, class);
+		park_unresolve(s, class);
+		ready_unresolve(s, class);
+		gate_path_free(s->scene.gates, l->path);
+		assoc_drop(s->accounts, l->assoc);
+		classes_remove(s->classes, class);
+	} else if (head) {
+		next_head(s, class, job_id(job));
+	}
+}
+
+void sched_shrunk(struct sched *s, struct job *job)
+{
+	struct class *class = job_link(job)->class;
+	struct class_link *l = class_link(class);
+	bool head = class_head(class) == job;
+	uint32_t weight = job_weight(job);
+
+	l->tasks -= job_link(job)->counted - weight;
+	job_link(job)->counted = weight;
+	heap_rekey(l->queue, job_link(job)->slot, class_queue_key(job));
+	if (head)
+		next_head(s, class, job_id(job));
+}
+
+static void node_changed(struct sched *s, uint32_t node, const char *cause, uint64_t by)
+{
+	plan_node_changed(s->scene.plan, node);
+	if (!plan_first(s->scene.plan, node))
+		return;
+	planner_recheck(s, node, cause, by);
+	/* What ends earlier than it was thought to leaves room beside what is planned. */
+	wake_fitting(s, node);
+}
+
+void sched_node_changed(struct sched *s, uint32_t node, const char *cause)
+{
+	node_changed(s, node, cause, 0);
+}
+
+void sched_node_taken(struct sched *s, uint32_t node, uint64_t by)
+{
+	node_changed(s, node, reason_word(REASON_PRIORITY), by);
+}
+
+/* --- deciding -------------------------------------------------------------------------------- */
+
+/* When a planned start has come it is looked at again: who leaves a gate to others need not any
+ * more; and what it waits for is late, so that it has another start. */
+static void look_at_start(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	usec_t start = l->entry->start, late = s->scene.now.mono - start;
+
+	if (late >= 0 && l->last.verdict == VERDICT_BLOCKED) {
+		start += late < LOOK_AGAIN ? LOOK_AGAIN : 2 * late;
+		planner_late(s, class);
+	}
+	if (l->entry && start < l->retry && start < PLAN_FAR)
+		planner_retry_at(s, class, start);
+}
+
+/* Who comes after it in its crowds has not to be tried. */
+static void settle(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	bool again;
+
+	if ((!s->preempts && !park_stirred(class)) || !decide_wants_capacity(&l->last) ||
+	        !planner_spent(s, class, &again))
+		return;
+	if (park_settle(s, class, again) && again)
+		l->retry = INT64_MAX; /* the crowds are tried again at that time */
+}
+
+/* It cannot start now: others may be stopped for it, or something planned. Either is a search of
+ * several steps. */
+static enum sched_step refused(struct sched *s, struct class *class, struct sched_pick *pick)
+{
+	struct class_link *l = class_link(class);
+	enum sched_step step = SCHED_BLOCKED;
+	bool wants = decide_wants_capacity(&l->last);
+
+	if (!planner_planning(s, class)) {
+		l->retry = INT64_MAX;
+		if (!wants || l->last.yields)
+			planner_end_hunt(s, class);
+		else if (planner_preempt(s, class, pick))
+			step = SCHED_PREEMPT;
+		if (planner_hunting(s) == class)
+			return SCHED_BLOCKED; /* it goes on here */
+	}
+	if (wants && step == SCHED_BLOCKED) {
+		enum plan_step planned = planner_plan(s, class);
+
+		pick->searched |= planned == PLAN_MORE;
+		if (planned == PLAN_MORE)
+			return SCHED_BLOCKED;
+		step = planned == PLAN_FOUND ? SCHED_PLANNED : SCHED_BLOCKED;
+	} else {
+		planner_end_hunt(s, class);
+	}
+	if (l->entry)
+		look_at_start(s, class);
+	if (step == SCHED_BLOCKED && !l->entry)
+		settle(s, class);
+	if (step == SCHED_PLANNED)
+		planner_tell(s, class, pick);
+	return step;
+}
+
+static enum sched_step try_class(struct sched *s, struct class *class, struct sched_pick *pick)
+{
+	struct class_link *l = class_link(class);
+	struct contender who = sched_contender(s, class);
+
+	s->stats.tried++;
+	if (decide(&s->scene, &who, &s->places, &l->last) == VERDICT_START) {
+		planner_end_hunt(s, class);
+		pick->job = heap_first(l->queue);
+		pick->places = &s->places;
+		pick->need = l->last.need;
+		s->held_changed = s->quotas;
+		return SCHED_PICKED;
+	}
+	ready_remove(s, class);
+	park(s, class);
+	planner_close(s, class);
+	return refused(s, class, pick);
+}
+
+/* Is a class of a better key ready? */
+static bool ready_before(struct sched *s, struct heap_key key)
+{
+	const struct class *first = ready_first(s);
+
+	return first && heap_key_before(class_link_of(first)->key, key);
+}
+
+static enum sched_step next_step(struct sched *s, struct sched_pick *pick)
+{
+	struct class *class;
+
+	if (sweeps_step(s))
+		return SCHED_BLOCKED;
+	if (s->held_changed)
+		ordering_over(s);
+	if (!wake_stirred(s))
+		return SCHED_BLOCKED;
+	class = planner_hunting(s);
+	if (class && !ready_before(s, class_link(class)->key))
+		return refused(s, class, pick);
+	class = ready_first(s);
+	if (class) {
+		s->in_pass = true;
+		return try_class(s, class, pick);
+	}
+	s->stats.passes += s->in_pass;
+	s->in_pass = false;
+	if (s->risen) {
+		s->risen = false;
+		s->rising = true;
+		s->rise_at = classes_count(s->classes);
+		return SCHED_BLOCKED;
+	}
+	if (s->compressing) {
+		s->compressing = planner_compress(s, &class, pick);
+		if (!class)
+			return SCHED_BLOCKED;
+		planner_tell(s, class, pick);
+		return SCHED_PLANNED;
+	}
+	return SCHED_IDLE;
+}
+
+enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
+{
+	enum sched_step step;
+
+	memset(pick, 0, sizeof(*pick));
+	s->work = 0;
+	step = next_step(s, pick);
+	s->stats.work_most = s->work > s->stats.work_most ? s->work : s->stats.work_most;
+	return step;
+}
+
+void sched_claim(struct sched *s, const struct sched_pick *pick)
+{
+	planner_claim(s, job_link(pick->job)->class);
+}
+
+bool sched_idle(const struct sched *s)
+{
+	return !s->n_ready && !heap_count(s->stirred) && !sweeps_due(s) && !s->compressing &&
+	       !s->held_changed && !s->risen && !planner_hunting(s);
+}
+
+void sched_search_step(struct sched *s, size_t work)
+{
+	s->search_step = work;
+}
+
+bool sched_searching(const struct sched *s)
+{
+	return planner_hunting(s) != NULL;
+}
+
+bool sched_busy_before(struct sched *s, struct heap_key key)
+{
+	const struct class *hunting = planner_hunting(s);
+
+	return ready_before(s, key) || stirred_before(s, key) ||
+	       (hunting && heap_key_before(class_link_of(hunting)->key, key));
+}
+
+usec_t sched_next(const struct sched *s)
+{
+	usec_t order = s->ordered + ORDER_EVERY;
+
+	if (!classes_count(s->classes))
+		return INT64_MAX;
+	if (s->replan && s->replanned + REPLAN_EVERY < order)
+		return s->replanned + REPLAN_EVERY;
+	if (s->early || s->disordered)
+		return order;
+	return s->retry == INT64_MAX ? INT64_MAX : s->retry > order ? s->retry : order;
+}
+
+const struct scene *sched_scene(const struct sched *s)
+{
+	return &s->scene;
+}
+
+/* --- views ----------------------------------------------------------------------------------- */
+
+void sched_stats(const struct sched *s, struct sched_stats *stats)
+{
+	*stats = s->stats;
+	stats->classes = classes_count(s->classes);
+	stats->parked = stats->classes - s->n_ready;
+	stats->planned = plan_count(s->scene.plan);
+}
+
+struct class *sched_each_class(const struct sched *s, size_t *cursor)
+{
+	return classes_each(s->classes, cursor);
+}
+
+size_t sched_class_count(const struct sched *s)
+{
+	return classes_count(s->classes);
+}
+
+uint32_t sched_before(const struct class *class, const struct job *job)
+{
+	const struct heap *queue = class_link_of(class)->queue;
+	struct heap_key mine = class_queue_key(job);
+	uint32_t n = 0, i;
+
+	for (i = 0; i < heap_count(queue); i++) {
+		const struct job *other = heap_at(queue, i);
+		struct heap_key key = class_queue_key(other);
+
+		if (key.a < mine.a || (key.a == mine.a && key.b < mine.b))
+			n += job_weight(other);
+	}
+	return n;
+}
+
+static int by_key(const void *x, const void *y)
+{
+	const struct class_link *a = class_link(*(struct class *const *)x),
+	                        *b = class_link(*(struct class *const *)y);
+
+	if (a->partition != b->partition)
+		return a->partition < b->partition ? -1 : 1;
+	if (a->key.a != b->key.a)
+		return a->key.a < b->key.a ? -1 : 1;
+	return a->key.b < b->key.b ? -1 : a->key.b > b->key.b;
+}
+
+/* Positions of all classes. */
+static void count_positions(struct sched *s)
+{
+	size_t n = 0, i, k, end, cursor = 0;
+	struct class **v, *class;
+
+	s->positions_of = s->stats.orderings;
+	s->positions_mono = s->scene.now.mono;
+	v = xcalloc(classes_count(s->classes), sizeof(struct class *));
+	while ((class = classes_each(s->classes, &cursor)))
+		v[n++] = class;
+	qsort(v, n, sizeof(struct class *), by_key);
+	for (i = 0; i < n; i = end) {
+		uint32_t jobs = 0;
+
+		for (end = i;
+		        end < n && class_link(v[end])->partition == class_link(v[i])->partition;
+		        end++) {
+			class_link(v[end])->position = jobs + 1;
+			jobs += (uint32_t)class_link(v[end])->tasks;
+		}
+		for (k = i; k < end; k++)
+			class_link(v[k])->position_of = jobs;
+	}
+	free(v);
+}
+
+void sched_position(struct sched *s, const struct class *class, uint32_t *position, uint32_t *of)
+{
+	bool missing = !class_link_of(class)->position &&
+	               s->scene.now.mono - s->positions_mono >= COUNT_EVERY;
+
+	if (s->positions_of != s->stats.orderings || missing)
+		count_positions(s);
+	*position = class_link_of(class)->position;
+	*of = class_link_of(class)->position_of;
+}
+
+bool sched_check(struct sched *s, char *text, size_t size)
+{
+	size_t cursor = 0, i;
+	struct class *class;
+
+	for (i = 0; i < plan_count(s->scene.plan); i++) {
+		const struct plan_entry *e = plan_at(s->scene.plan, i);
+
+		if (class_link(e->owner)->entry != e) {
+			snprintf(text, size, "an entry of the plan is not its class's");
+			return false;
+		}
+	}
+	while ((class = classes_each(s->classes, &cursor))) {
+		struct class_link *l = class_link(class);
+		struct contender who = sched_contender(s, class);
+		struct places places = { 0 };
+		struct decision d;
+		enum verdict v;
+
+		if (l->slot != HEAP_NOWHERE)
+			continue;
+		v = decide(&s->scene, &who, &places, &d);
+		places_free(&places);
+		if (v != VERDICT_START)
+			continue;
+		snprintf(text, size, "job %llu could start and was parked",
+		        (unsigned long long)job_id(class_head(class)));
+		return false;
+	}
+	return plan_check(s->scene.plan, text, size);
+}

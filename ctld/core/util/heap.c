@@ -1,0 +1,160 @@
+/* heap.c - see heap.h */
+#include "ctld/core/util/heap.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "common/xalloc.h"
+
+struct entry {
+	struct heap_key key;
+	void *item;
+};
+
+struct heap {
+	struct entry *v;
+	size_t n, size;
+	heap_moved_fn *moved;
+};
+
+struct heap *heap_new(heap_moved_fn *moved)
+{
+	struct heap *h = xcalloc(1, sizeof(*h));
+
+	h->moved = moved;
+	return h;
+}
+
+void heap_free(struct heap *h)
+{
+	if (!h)
+		return;
+	free(h->v);
+	free(h);
+}
+
+static bool before(const struct heap_key *x, const struct heap_key *y)
+{
+	return x->a != y->a ? x->a < y->a : x->b < y->b;
+}
+
+static void place(struct heap *h, size_t i, struct entry e)
+{
+	h->v[i] = e;
+	h->moved(e.item, (uint32_t)i);
+}
+
+static void up(struct heap *h, size_t i, struct entry e)
+{
+	while (i && before(&e.key, &h->v[(i - 1) / 2].key)) {
+		place(h, i, h->v[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	place(h, i, e);
+}
+
+static void down(struct heap *h, size_t i, struct entry e)
+{
+	for (;;) {
+		size_t c = 2 * i + 1;
+
+		if (c + 1 < h->n && before(&h->v[c + 1].key, &h->v[c].key))
+			c++;
+		if (c >= h->n || !before(&h->v[c].key, &e.key))
+			break;
+		place(h, i, h->v[c]);
+		i = c;
+	}
+	place(h, i, e);
+}
+
+/* Put `e` at or near the free place `i`. */
+static void settle(struct heap *h, size_t i, struct entry e)
+{
+	if (i && before(&e.key, &h->v[(i - 1) / 2].key))
+		up(h, i, e);
+	else
+		down(h, i, e);
+}
+
+void heap_put(struct heap *h, struct heap_key key, void *item)
+{
+	if (h->n == h->size) {
+		h->size = h->size ? h->size + h->size / 2 + 1 : 4;
+		h->v = xrealloc(h->v, h->size, sizeof(*h->v));
+	}
+	h->n++;
+	up(h, h->n - 1, (struct entry){ key, item });
+}
+
+void heap_remove(struct heap *h, uint32_t index)
+{
+	void *item;
+
+	assert(index < h->n);
+	item = h->v[index].item;
+	h->n--;
+	if (index < h->n)
+		settle(h, index, h->v[h->n]);
+	h->moved(item, HEAP_NOWHERE);
+	if (h->size > 64 && h->n < h->size / 4) {
+		h->size /= 2;
+		h->v = xrealloc(h->v, h->size, sizeof(*h->v));
+	}
+}
+
+void heap_rekey(struct heap *h, uint32_t index, struct heap_key key)
+{
+	const struct heap_key *old;
+
+	assert(index < h->n);
+	old = &h->v[index].key;
+	if (old->a != key.a || old->b != key.b)
+		settle(h, index, (struct entry){ key, h->v[index].item });
+}
+
+void heap_rekey_all(struct heap *h, heap_key_fn *key, void *arg)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		h->v[i].key = key(arg, h->v[i].item);
+	for (i = h->n / 2; i--;)
+		down(h, i, h->v[i]);
+}
+
+void heap_keep(struct heap *h, heap_keep_fn *keep, void *arg)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < h->n; i++) {
+		if (keep(arg, h->v[i].item))
+			h->v[n++] = h->v[i];
+		else
+			h->moved(h->v[i].item, HEAP_NOWHERE);
+	}
+	h->n = n;
+	for (i = n; i--;)
+		down(h, i, h->v[i]);
+}
+
+void *heap_first(const struct heap *h)
+{
+	return h->n ? h->v[0].item : NULL;
+}
+
+struct heap_key heap_first_key(const struct heap *h)
+{
+	return h->v[0].key;
+}
+
+size_t heap_count(const struct heap *h)
+{
+	return h->n;
+}
+
+void *heap_at(const struct heap *h, uint32_t index)
+{
+	return h->v[index].item;
+}

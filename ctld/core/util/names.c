@@ -1,0 +1,53 @@
+/* names.c - see names.h */
+#include "ctld/core/util/names.h"
+
+#include <stdlib.h>
+
+#include "common/conf.h"
+#include "common/xalloc.h"
+
+void names_drop(struct names *names, struct strings *strings)
+{
+	size_t i;
+
+	for (i = 0; i < names->n; i++)
+		strings_drop(strings, names->v[i].kept);
+	free(names->v);
+	*names = (struct names){ 0 };
+}
+
+void names_add(struct names *names, struct strings *strings, const char *name)
+{
+	names->v = xrealloc(names->v, names->n + 1, sizeof(*names->v));
+	names->v[names->n] = (struct name){ strings_keep(strings, name), (uint32_t)names->n };
+	names->n++;
+}
+
+static int by_address(const void *x, const void *y)
+{
+	uintptr_t a = (uintptr_t)((const struct name *)x)->kept,
+	          b = (uintptr_t)((const struct name *)y)->kept;
+
+	return a < b ? -1 : a > b;
+}
+
+void names_sort(struct names *names)
+{
+	if (names->n)
+		qsort(names->v, names->n, sizeof(*names->v), by_address);
+}
+
+uint32_t names_find(const struct names *names, const char *kept)
+{
+	size_t low = 0, high = names->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if ((uintptr_t)names->v[mid].kept < (uintptr_t)kept)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < names->n && names->v[low].kept == kept ? names->v[low].number : CONF_NONE;
+}
