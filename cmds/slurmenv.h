@@ -2,7 +2,7 @@
  *
  * sbatch tells a job some of the options that it was given: SLURM_NTASKS is there with --ntasks and
  * not without. Those are put into the environment that is signed; the node adds what it alone knows
- * (noded/jobenv.h), because of the SLURM_JOB_ID that is among them.
+ * (noded/job/jobenv.h), because of the SLURM_JOB_ID that is among them.
  *
  * Pure.
  */

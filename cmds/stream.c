@@ -31,7 +31,7 @@ struct stream {
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* noded/record.h: the name by which a node knows a run. */
+/* noded/record/record.h: the name by which a node knows a run. */
 static void run_name(struct run_id run, char out[HELLO_RUN_MAX + 1])
 {
 	int n = snprintf(out, HELLO_RUN_MAX + 1, "%llu_%u_%u", (unsigned long long)run.job,

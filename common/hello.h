@@ -70,7 +70,7 @@
 struct hello_to {
 	const char *role; /* "controller", "agent" or "attach" */
 	const char *cluster;
-	const char *node; /* role "attach": NODE/RUN, the run by its name (noded/record.h) */
+	const char *node; /* role "attach": NODE/RUN, the run by its name (noded/record/record.h) */
 };
 
 /* --- the client ---------------------------------------------------------------------------- */

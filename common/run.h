@@ -2,7 +2,7 @@
  *
  * The words that the controller's core and the agent's core share: time, the name of a run, how it
  * ended, what a node says of it. Plain values; the strings are borrowed, never NULL, "" for none.
- * The numbers of the enums are those of gpusched.proto (noded/convert.c compares them when it is
+ * The numbers of the enums are those of gpusched.proto (noded/net/convert.c compares them when it is
  * compiled).
  */
 #ifndef COMMON_RUN_H
@@ -66,7 +66,7 @@ enum end_cause {
 	END_DRAIN,
 	END_PEER,    /* another run of its attempt ended badly */
 	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account, or what it had
-	              * borrowed of one to another job (noded/burst.h) */
+	              * borrowed of one to another job (noded/usage/burst.h) */
 	END_DEADLINE,
 	END_GPU_MEMORY, /* it used more memory of a GPU than it may */
 	END_IDLE,       /* it left its GPUs idle for longer than idle_gpu allows */
@@ -100,7 +100,7 @@ struct run_used {
 	uint64_t energy_mj;
 	uint32_t gpu_now_pct; /* mean of its GPUs; known if gpu_seen_us */
 	/* Not started yet: it waits for memory of a GPU that this job has borrowed. Else: that job
-	 * needs what it has borrowed itself (noded/burst.h). 0: neither. Never durable. */
+	 * needs what it has borrowed itself (noded/usage/burst.h). 0: neither. Never durable. */
 	uint64_t burst_job;
 	usec_t burst_time; /* wall: then the borrower is ended */
 };

@@ -17,11 +17,11 @@
 #include "common/log.h"
 #include "common/worker.h"
 #include "common/xalloc.h"
-#include "noded/bridge.h"
 #include "noded/inventory.h"
-#include "noded/launcher.h"
-#include "noded/node.h"
-#include "noded/relay.h"
+#include "noded/launcher/launcher.h"
+#include "noded/net/bridge.h"
+#include "noded/net/node.h"
+#include "noded/net/relay.h"
 #include "noded/supervise.h"
 
 enum { N_SIGNALS = 2 };

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "common/conf.h"
-#include "noded/convert.h"
+#include "noded/net/convert.h"
 
 struct gnoded_options {
 	const struct conf_client *client; /* where the controller is */

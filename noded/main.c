@@ -23,15 +23,15 @@
 #include "common/log.h"
 #include "common/pidfile.h"
 #include "common/xalloc.h"
-#include "noded/gnoded.h"
 #include "noded/gpu/helper.h"
 #include "noded/gpu/probe.h"
 #include "noded/inventory.h"
-#include "noded/launcher.h"
+#include "noded/launcher/launcher.h"
+#include "noded/gnoded.h"
 #include "noded/options.h"
 #include "noded/privilege.h"
 #include "noded/show.h"
-#include "noded/simulate.h"
+#include "noded/sim/simulate.h"
 #include "noded/supervise.h"
 
 struct setup {

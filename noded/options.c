@@ -12,13 +12,13 @@
 
 #include "common/hostlist.h"
 #include "common/units.h"
-#include "noded/child.h"
-#include "noded/contain.h"
 #include "common/xalloc.h"
+#include "noded/contain/contain.h"
+#include "noded/exec/child.h"
 #include "noded/gpu/probe.h"
-#include "noded/launcher.h"
+#include "noded/launcher/launcher.h"
 #include "noded/privilege.h"
-#include "noded/spool.h"
+#include "noded/usage/spool.h"
 
 const char *argp_program_version = "gnoded (" PACKAGE_NAME ") " PACKAGE_VERSION;
 

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "noded/grants.h"
-#include "noded/overmem.h"
-#include "noded/private.h"
-#include "noded/program.h"
-#include "noded/rlimits.h"
+#include "noded/exec/private.h"
+#include "noded/exec/rlimits.h"
+#include "noded/launcher/grants.h"
+#include "noded/shepherd/program.h"
+#include "noded/usage/overmem.h"
 
 struct options {
 	char *node, *rundir, *spool; /* owned; paths are absolute */

@@ -16,7 +16,7 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "noded/drop.h"
+#include "noded/exec/drop.h"
 
 #define GROUPS_MAX 65536
 

@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-#include "noded/convert.h"
 #include "noded/gpu/gpus.h"
-#include "noded/grants.h"
+#include "noded/launcher/grants.h"
+#include "noded/net/convert.h"
 
 /* EXIT_DONE: every GPU that there is, or none, can be used. EXIT_REFUSED: one cannot, or they could
  * not be asked, or a device file is none; what is known is printed all the same. -1: it cannot be

@@ -18,8 +18,8 @@
 
 #include "noded/gpu/helper.h"
 #include "noded/gpu/sampler.h"
-#include "noded/meter.h"
-#include "noded/used.h"
+#include "noded/usage/meter.h"
+#include "noded/usage/used.h"
 
 #define ROUNDS 10
 

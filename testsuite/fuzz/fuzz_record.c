@@ -1,5 +1,5 @@
-/* fuzz_record.c - records on a node's disk (noded/record.h) and orders to a shepherd
- * (noded/order.h)
+/* fuzz_record.c - records on a node's disk (noded/record/record.h) and orders to a shepherd
+ * (noded/record/order.h)
  *
  * The first byte chooses: a record of one of the kinds, or a datagram. What is read as a record
  * must be one: written again and read again it is the same.
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/gpusched.pb-c.h"
-#include "noded/order.h"
-#include "noded/record.h"
+#include "noded/record/order.h"
+#include "noded/record/record.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static const ProtobufCMessageDescriptor *const kinds[] = {

@@ -12,11 +12,11 @@
 #include "common/runused.h"
 #include "common/signedjob.h"
 #include "common/xalloc.h"
-#include "noded/convert.h"
-#include "noded/sim_launcher.h"
+#include "noded/net/convert.h"
+#include "noded/sim/sim_launcher.h"
 #include "testsuite/sim/gpus.h"
 
-/* How often a signature was used here: as noded/uses.h. */
+/* How often a signature was used here: as noded/launcher/uses.h. */
 struct use {
 	uint32_t uid, task, n;
 	uint8_t nonce[SIGNEDJOB_NONCE_LEN];
@@ -212,7 +212,7 @@ static void memory_happened(
 	        r->run.attempt, r->run.rank, more);
 }
 
-/* As noded/node.c: to a controller whose orders count. */
+/* As noded/net/node.c: to a controller whose orders count. */
 static void tell_used(void *arg, struct run_id run, const struct run_used *used)
 {
 	struct sim_node *n = arg;
@@ -413,7 +413,7 @@ static void carry_out(struct sim_node *n)
 
 /* --- its GPUs -------------------------------------------------------------------------------- */
 
-/* Is there a controller whose orders count? As noded/node.c. */
+/* Is there a controller whose orders count? As noded/net/node.c. */
 static bool is_heard(const struct sim_node *n)
 {
 	struct agent_stats stats;

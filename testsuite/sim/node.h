@@ -1,7 +1,7 @@
 /* node.h - a simulated node: the real agent's core around the simulated launcher
  *
  * The agent's core, its messages (really encoded) and its rules are the product's own, and so is
- * the launcher that only seems to run something (noded/sim_launcher.h). Its world is here: what was
+ * the launcher that only seems to run something (noded/sim/sim_launcher.h). Its world is here: what was
  * signed is verified and its uses are counted; "programs" last a while and end with a code that
  * only their job, task, attempt and rank decide; the checker is told what really happened. Faults:
  * the agent is killed and started again (runs go on), the node is rebooted (runs die, records in

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "noded/gpu/helper.h"
-#include "noded/launcher.h"
+#include "noded/launcher/launcher.h"
 
 static int copy(int from, int to)
 {

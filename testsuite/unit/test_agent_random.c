@@ -1,6 +1,6 @@
 /* test_agent_random.c - the agent's core against everything that a network and a machine can do
  *
- * A simple model of a controller and the simulated launcher (noded/sim_launcher.h), with the core
+ * A simple model of a controller and the simulated launcher (noded/sim/sim_launcher.h), with the core
  * between them. Messages travel as packed bytes and are lost, doubled and overtaken by others, also
  * within a session; sessions break; agent, launcher, node and controller restart; an old controller
  * and one with the wrong incarnation give orders. Seeds are 1..SEEDS; one is run alone with the
@@ -22,8 +22,8 @@
 
 #include <cmocka.h>
 
-#include "noded/convert.h"
-#include "noded/sim_launcher.h"
+#include "noded/net/convert.h"
+#include "noded/sim/sim_launcher.h"
 
 enum { SEEDS = 400, STEPS = 1500, RUNS = 120, QUEUE = 256 };
 

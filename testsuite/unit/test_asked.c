@@ -1,4 +1,4 @@
-/* test_asked.c - noded/asked.h, over a stand-in for munge */
+/* test_asked.c - noded/launcher/asked.h, over a stand-in for munge */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <event2/event.h>
 #include <stdio.h>
 
-#include "noded/asked.h"
+#include "noded/launcher/asked.h"
 #include "testsuite/sim/fake_munge.h"
 
 #define WAIT_S 20

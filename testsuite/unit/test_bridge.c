@@ -15,7 +15,7 @@
 #include "common/arena.h"
 #include "common/frame.h"
 #include "common/msg.h"
-#include "noded/bridge.h"
+#include "noded/net/bridge.h"
 
 #define T(name) GPUSCHED__MSG_TYPE__MSG_##name
 

@@ -1,4 +1,4 @@
-/* test_contain.c - noded/contain.h and noded/procs.h, with real processes */
+/* test_contain.c - noded/contain/contain.h and noded/contain/procs.h, with real processes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "noded/cgroupfs.h"
-#include "noded/contain.h"
-#include "noded/procs.h"
-#include "noded/signals.h"
+#include "noded/contain/cgroupfs.h"
+#include "noded/contain/contain.h"
+#include "noded/contain/procs.h"
+#include "noded/contain/signals.h"
 
 /* --- processes to look at --------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "noded/convert.h"
-#include "noded/sim_launcher.h"
+#include "noded/net/convert.h"
+#include "noded/sim/sim_launcher.h"
 
 #define T(name) GPUSCHED__MSG_TYPE__MSG_##name
 

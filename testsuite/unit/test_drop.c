@@ -1,4 +1,4 @@
-/* test_drop.c - noded/drop.h: each call fails once, or lies once; nothing may slip through */
+/* test_drop.c - noded/exec/drop.h: each call fails once, or lies once; nothing may slip through */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "noded/drop.h"
+#include "noded/exec/drop.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,4 +1,4 @@
-/* test_ending.c - noded/ending.h and noded/interrupt.h */
+/* test_ending.c - noded/shepherd/ending.h and noded/shepherd/interrupt.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "noded/ending.h"
-#include "noded/interrupt.h"
+#include "noded/shepherd/ending.h"
+#include "noded/shepherd/interrupt.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define S      ((usec_t)1000000)

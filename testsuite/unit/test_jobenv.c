@@ -1,4 +1,4 @@
-/* test_jobenv.c - noded/jobenv.h */
+/* test_jobenv.c - noded/job/jobenv.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "noded/jobenv.h"
+#include "noded/job/jobenv.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX    128

@@ -1,4 +1,4 @@
-/* test_limits.c - noded/limits.h: for want of whose memory a run was killed, from cgroup files as they are */
+/* test_limits.c - noded/contain/limits.h: for want of whose memory a run was killed, from cgroup files as they are */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "noded/limits.h"
+#include "noded/contain/limits.h"
 
 #define V2(oom, kills) "low 0\nhigh 0\nmax 7\noom " oom "\noom_kill " kills "\noom_group_kill 0\n"
 #define V1(kills)      "oom_kill_disable 0\nunder_oom 0\noom_kill " kills "\n"

@@ -21,8 +21,8 @@
 #include "common/arena.h"
 #include "common/log.h"
 #include "common/session.h"
-#include "noded/node.h"
-#include "noded/sim_launcher.h"
+#include "noded/net/node.h"
+#include "noded/sim/sim_launcher.h"
 #include "testsuite/sim/fake_munge.h"
 
 #define T(name) GPUSCHED__MSG_TYPE__MSG_##name

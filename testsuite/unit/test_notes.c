@@ -1,4 +1,4 @@
-/* test_notes.c - noded/notes.h: what a program says of its run */
+/* test_notes.c - noded/shepherd/notes.h: what a program says of its run */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "noded/notes.h"
+#include "noded/shepherd/notes.h"
 
 #define ID "4812_0_1"
 #define S  ((usec_t)1000000)

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "common/xalloc.h"
-#include "noded/private.h"
-#include "noded/program.h"
-#include "noded/rlimits.h"
+#include "noded/exec/private.h"
+#include "noded/exec/rlimits.h"
+#include "noded/shepherd/program.h"
 
 static char dir[] = "/tmp/test_program.XXXXXX";
 

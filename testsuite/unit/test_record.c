@@ -1,4 +1,4 @@
-/* test_record.c - noded/record.h */
+/* test_record.c - noded/record/record.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/gpusched.pb-c.h"
-#include "noded/record.h"
+#include "noded/record/record.h"
 #include "testsuite/unit/place.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,4 +1,4 @@
-/* test_relay.c - noded/relay.h: bounds and ends of streams, with the test as everybody else */
+/* test_relay.c - noded/net/relay.h: bounds and ends of streams, with the test as everybody else */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #include "common/channel.h"
 #include "common/gpusched.pb-c.h"
-#include "noded/relay.h"
+#include "noded/net/relay.h"
 
 #define T(name) GPUSCHED__MSG_TYPE__MSG_##name
 

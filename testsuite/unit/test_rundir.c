@@ -1,4 +1,4 @@
-/* test_rundir.c - noded/rundir.h: root in a directory that a user owns */
+/* test_rundir.c - noded/record/rundir.h: root in a directory that a user owns */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "noded/rundir.h"
+#include "noded/record/rundir.h"
 #include "testsuite/unit/place.h"
 
 #define ID "4812_0_1"

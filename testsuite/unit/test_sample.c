@@ -14,13 +14,13 @@
 
 #include <cmocka.h>
 
+#include "noded/contain/procs.h"
 #include "noded/gpu/helper.h"
 #include "noded/gpu/sampler.h"
-#include "noded/meter.h"
-#include "noded/burst.h"
-#include "noded/overmem.h"
-#include "noded/procs.h"
-#include "noded/used.h"
+#include "noded/usage/burst.h"
+#include "noded/usage/meter.h"
+#include "noded/usage/overmem.h"
+#include "noded/usage/used.h"
 #include "testsuite/unit/standin.h"
 
 #define LONG_MS  20000 /* never waited for */

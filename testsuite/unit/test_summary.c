@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "noded/summary.h"
+#include "noded/shepherd/summary.h"
 
 static Gpusched__LaunchRecord launch;
 static Gpusched__RunReport end;

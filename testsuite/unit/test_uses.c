@@ -1,4 +1,4 @@
-/* test_uses.c - noded/uses.h */
+/* test_uses.c - noded/launcher/uses.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "noded/uses.h"
+#include "noded/launcher/uses.h"
 #include "testsuite/unit/place.h"
 
 #define ROW 40

@@ -11,7 +11,7 @@
  *	max_attempts
  *		also of what has ended, so that it can be requeued; never fewer than there were
  *
- * The nonce stays, and with it what launchers have counted (noded/uses.h).
+ * The nonce stays, and with it what launchers have counted (noded/launcher/uses.h).
  */
 #ifndef CTLD_CORE_RESPEC_H
 #define CTLD_CORE_RESPEC_H

@@ -1,0 +1,480 @@
+/* child.c - see child.h */
+#include "config.h"
+
+#include "noded/exec/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/failpoint.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "noded/contain/limits.h"
+#include "noded/exec/drop.h"
+#include "noded/exec/private.h"
+#include "noded/exec/rlimits.h"
+#include "noded/record/record.h"
+#include "noded/record/rundir.h"
+#include "noded/shepherd/program.h"
+#include "noded/shepherd/shepherd.h"
+
+#define KERNEL_SIGNALS 64
+#define TIMER_SLACK_NS 50000 /* the kernel's own [prctl(2)] */
+
+#define EXIT_CHILD 125 /* nobody looks at it: the pipe has told */
+
+struct child {
+	const Gpusched__LaunchRecord *launch;
+	const struct child_ends *ends;
+	volatile int *step; /* NULL: not told */
+	int tell;
+};
+
+static void step(const struct child *c, enum child_step now)
+{
+	if (c->step)
+		*c->step = (int)now;
+}
+
+static _Noreturn void tell_failure(const struct child *c, char whose, const char *fmt, va_list ap)
+        __attribute__((format(printf, 3, 0)));
+static _Noreturn void fail(const struct child *c, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+static _Noreturn void fail_owner(const struct child *c, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+
+static void tell_failure(const struct child *c, char whose, const char *fmt, va_list ap)
+{
+	char raw[CHILD_TELL_MAX - 1], told[CHILD_TELL_MAX] = { whose };
+	ssize_t n;
+
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	text_escape(told + 1, sizeof(told) - 1, raw, strlen(raw));
+	n = write(c->tell, told, strlen(told));
+	(void)n;
+	_exit(EXIT_CHILD);
+}
+
+static void fail(const struct child *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell_failure(c, CHILD_FAILED, fmt, ap);
+	va_end(ap);
+}
+
+/* What failed is named in the job: another node, or another try, would fail alike. */
+static void fail_owner(const struct child *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell_failure(c, CHILD_FAILED_OWNER, fmt, ap);
+	va_end(ap);
+}
+
+static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
+{
+	char **list = xcalloc(n + 2, sizeof(*list));
+	size_t at = 0;
+
+	if (first)
+		list[at++] = first;
+	for (size_t i = 0; i < n; i++)
+		list[at++] = record_string(&v[i]);
+	return list;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* An agent that is not root may be unable to, and its jobs stay as nice as it is. CPUs: what the
+ * kernel's command line and the cgroups leave; init's tells that, the agent's own is its unit's. */
+static void reset_service(void)
+{
+	cpu_set_t cpus;
+
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
+	setpriority(PRIO_PROCESS, 0, 0);
+	syscall(SYS_ioprio_set, 1 /* a process */, 0, 0 /* by how nice it is [ioprio_set(2)] */);
+	if (sched_getaffinity(1, sizeof(cpus), &cpus) == 0)
+		sched_setaffinity(0, sizeof(cpus), &cpus);
+	syscall(SYS_set_mempolicy, 0 /* MPOL_DEFAULT */, NULL, 0);
+	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
+	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+	prctl(PR_SET_SECUREBITS, 0, 0, 0, 0);
+	personality(PER_LINUX);
+}
+
+/* Whatever the agent ignored or blocked, and how soon it is served, is not the job's affair. A
+ * session of its own, so that `kill 0` in a script does not reach the shepherd. */
+static void reset_process(void)
+{
+	static const unsigned long dfl[8]; /* the kernel's struct sigaction: SIG_DFL, no flags */
+	const uint64_t none = 0;
+
+	/* By the system call: the library keeps two signals to itself and would leave them as they
+	 * were inherited. */
+	for (int sig = 1; sig <= KERNEL_SIGNALS; sig++)
+		syscall(SYS_rt_sigaction, sig, dfl, NULL, KERNEL_SIGNALS / 8);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
+	reset_service();
+	setsid();
+}
+
+static void become_user(const struct child *c)
+{
+	const Gpusched__LaunchRecord *l = c->launch;
+	struct drop_to to = {
+		.uid = l->report->uid, .gid = l->gid, .groups = l->groups, .n_groups = l->n_groups
+	};
+	struct error err;
+	int r = l->switch_user ? drop_privileges(&drop_system_calls, &to, &err)
+	                       : drop_prove(&drop_system_calls, &to, &err);
+
+	if (r < 0)
+		fail(c, "%s", err.text);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		fail(c, "cannot renounce new privileges: %s", strerror(errno));
+}
+
+/* A job must not outlive its shepherd, which alone can tell how it ended. Set after the change of
+ * user, which clears it [prctl(2)]. */
+static void die_with_shepherd(const struct child *c, pid_t shepherd)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		fail(c, "cannot bind to the shepherd: %s", strerror(errno));
+	if (getppid() != shepherd)
+		_exit(EXIT_CHILD);
+}
+
+static void enter_directory(const struct child *c)
+{
+	char *cwd = record_string(&c->launch->cwd);
+
+	step(c, CHILD_ENTERS);
+	umask((mode_t)(c->launch->umask & 0777));
+	if (chdir(cwd) < 0)
+		fail_owner(c, "cannot enter the working directory '%s': %s", cwd, strerror(errno));
+	free(cwd);
+}
+
+/* --- input and output, opened as the user ----------------------------------------------------- */
+
+static const char *why_not(int error, int flags)
+{
+	if (error == ENXIO && (flags & O_ACCMODE) == O_WRONLY)
+		return "a FIFO that nobody reads from";
+	return strerror(error);
+}
+
+/* Not blocking, so that a FIFO without a peer cannot hold up the launch; then as usual. */
+static int open_stream(const struct child *c, const char *what, const char *path, int flags)
+{
+	int fd = open(path, flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
+	int error = errno;
+
+	if (fd < 0)
+		fail_owner(c, "cannot open the %s file '%s': %s", what, path, why_not(error, flags));
+	if (fcntl(fd, F_SETFL, flags & O_APPEND) < 0)
+		fail(c, "cannot use the %s file '%s': %s", what, path, strerror(errno));
+	return fd;
+}
+
+static void put_stream(const struct child *c, int fd, int as)
+{
+	if (dup2(fd, as) < 0)
+		fail(c, "cannot redirect descriptor %d: %s", as, strerror(errno));
+}
+
+static void close_others(const struct child *c)
+{
+	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		fail(c, "cannot close descriptors: %s", strerror(errno));
+}
+
+/* Out of the way first: where they are now may be where another is to be. */
+static void take_ends(const struct child *c)
+{
+	int fds[3];
+
+	for (size_t i = 0; i < 3; i++)
+		fds[i] = fcntl(c->ends->fds[c->ends->n == 1 ? 0 : i], F_DUPFD_CLOEXEC, 3);
+	if (c->ends->n == 1 && ioctl(fds[0], TIOCSCTTY, 0) < 0)
+		fail(c, "cannot have the terminal: %s", strerror(errno));
+	for (size_t i = 0; i < 3; i++)
+		put_stream(c, fds[i], (int)i);
+	close_others(c);
+}
+
+static void open_streams(const struct child *c)
+{
+	const Gpusched__LaunchRecord *l = c->launch;
+	int flags = O_WRONLY | O_CREAT | (l->append ? O_APPEND : O_TRUNC);
+	char *in = record_string(&l->input), *out = record_string(&l->output),
+	     *err = record_string(&l->error);
+	int in_fd, out_fd, err_fd;
+
+	step(c, CHILD_OPENS_INPUT);
+	in_fd = open_stream(c, "input", *in ? in : "/dev/null", O_RDONLY);
+	step(c, CHILD_OPENS_OUTPUT);
+	out_fd = open_stream(c, "output", out, flags);
+	step(c, CHILD_OPENS_ERROR);
+	err_fd = *err && strcmp(err, out) != 0 ? open_stream(c, "error", err, flags) : out_fd;
+	put_stream(c, in_fd, STDIN_FILENO);
+	put_stream(c, out_fd, STDOUT_FILENO);
+	put_stream(c, err_fd, STDERR_FILENO);
+	free(in);
+	free(out);
+	free(err);
+	close_others(c);
+}
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+/* execve(2) says ENOENT or EACCES of the interpreter as of the script: name both. */
+static _Noreturn void explain_exec(const struct child *c, const char *script, int error)
+{
+	char line[256] = "";
+	int fd = open(script, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (error == E2BIG)
+		fail_owner(c, "cannot execute the script: arguments and environment are too large "
+		              "for the kernel");
+	if (error == EACCES)
+		fail_owner(c,
+		        "cannot execute the script ('%s'): %s; the interpreter or the node's spool "
+		        "directory does not permit it",
+		        line, strerror(error));
+	fail_owner(c, "cannot execute the script ('%s'): %s", line, strerror(error));
+}
+
+static _Noreturn void execute(const struct child *c)
+{
+	const Gpusched__LaunchRecord *l = c->launch;
+	char *dir = record_string(&l->run_dir);
+	char *script = xasprintf("%s/%s", dir, RUNDIR_SCRIPT);
+	char **argv = list_of(l->args, l->n_args, script);
+	char **env = list_of(l->env, l->n_env, NULL);
+
+	step(c, CHILD_EXECUTES);
+	FAILPOINT(shepherd_before_exec);
+	execve(script, argv, env);
+	explain_exec(c, script, errno);
+}
+
+/* --- the site's program before it ------------------------------------------------------------- */
+
+/* Should it hang, the shepherd kills all that is in the run once it is told. */
+static void wait_for(const struct child *c, pid_t pid, uint64_t timeout_ms)
+{
+	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int status, ms = timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
+
+	if (p.fd < 0 || poll(&p, 1, ms) < 0)
+		fail(c, "cannot wait for the task prolog: %s", strerror(errno));
+	close(p.fd);
+	if (waitpid(pid, &status, WNOHANG) != pid)
+		fail(c, "the task prolog has not ended after %d s", ms / 1000);
+	if (WIFSIGNALED(status))
+		fail(c, "the task prolog was ended by signal %d", WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		fail(c, "the task prolog ended with exit code %d", WEXITSTATUS(status));
+}
+
+/* While we are root, and see the files that root sees. */
+static void check_before(const struct child *c)
+{
+	const Gpusched__RunProgram *p = program_of(c->launch, PROGRAM_TASK_PROLOG);
+	char *path = p ? record_string(&p->path) : NULL;
+	struct error err;
+
+	if (p && program_recheck(path, &err) < 0)
+		fail(c, "the task prolog is not run: %s", err.text);
+	free(path);
+}
+
+static void run_before(const struct child *c)
+{
+	const Gpusched__RunProgram *p = program_of(c->launch, PROGRAM_TASK_PROLOG);
+	char *path, *argv[2] = { NULL, NULL };
+	pid_t pid;
+	int error;
+
+	if (!p)
+		return;
+	step(c, CHILD_WAITS);
+	path = argv[0] = record_string(&p->path);
+	error = posix_spawn(
+	        &pid, path, NULL, NULL, argv, list_of(c->launch->env, c->launch->n_env, NULL));
+	if (error)
+		fail(c, "the task prolog cannot be executed: %s%s", strerror(error),
+		        program_exec_hint(error));
+	free(path);
+	wait_for(c, pid, p->timeout_ms);
+}
+
+/* As root only, and before root is gone: what kept the shepherd from being killed must not be the
+ * job's. An agent that is not root has nothing to take back. */
+static int reset_oom_score(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	char now[16] = "";
+	bool good;
+
+	if (fd < 0)
+		return geteuid() == 0 ? -1 : 0;
+	good = write(fd, "0", 1) == 1 || (pread(fd, now, sizeof(now) - 1, 0) > 0 && *now != '-');
+	close(fd);
+	return good ? 0 : -1;
+}
+
+int child_reset(void)
+{
+	reset_process();
+	return reset_oom_score();
+}
+
+/* "0-15,32-47"; false: it is no such list. */
+static bool parse_cpus(const char *list, cpu_set_t *set)
+{
+	char *at = NULL;
+
+	CPU_ZERO(set);
+	for (; *list; list = at + (*at == ',')) {
+		unsigned long first = strtoul(list, &at, 10), last = first;
+
+		if (at == list)
+			return false;
+		if (*at == '-')
+			last = strtoul(at + 1, &at, 10);
+		if (last >= CPU_SETSIZE || (*at && *at != ','))
+			return false;
+		for (unsigned long cpu = first; cpu <= last; cpu++)
+			CPU_SET(cpu, set);
+	}
+	return true;
+}
+
+/* On the CPUs near its GPUs, if what was booked fits there: a kindness, not a limit. */
+static void near_gpus(const Gpusched__LaunchRecord *l)
+{
+	char *list = record_string(&l->near_cpus);
+	cpu_set_t near, now, both;
+
+	if (*list && parse_cpus(list, &near) && sched_getaffinity(0, sizeof(now), &now) == 0) {
+		CPU_AND(&both, &near, &now);
+		if (CPU_COUNT(&both) > 0 && (uint32_t)CPU_COUNT(&both) >= l->report->cpus)
+			sched_setaffinity(0, sizeof(both), &both);
+	}
+	free(list);
+}
+
+/* As root, where that is needed: what the owner must not be able to do. */
+static void be_apart(const struct child *c)
+{
+	const Gpusched__LaunchRecord *l = c->launch;
+	struct private_place place = private_place_of(l);
+	const char *what;
+
+	if (place.kinds && private_enter(&place, &what) < 0)
+		fail(c, "cannot have a private %s: %s", what, strerror(errno));
+	free(place.dir);
+	near_gpus(l);
+	if (rlimits_set(l->rlimits, l->n_rlimits, &what) < 0)
+		fail(c, "cannot set the limit %s: %s", what, strerror(errno));
+}
+
+static void become_job(const struct child *c, pid_t shepherd)
+{
+	if (limits_enter(c->launch->limits, c->launch->n_limits) < 0)
+		fail(c, "cannot enter the run's cgroups: %s", strerror(errno));
+	be_apart(c);
+	become_user(c);
+	die_with_shepherd(c, shepherd);
+	enter_directory(c);
+}
+
+void child_run(const struct child_start *start)
+{
+	struct child c = {
+		.launch = start->launch, .ends = start->ends, .step = start->step, .tell = start->tell
+	};
+
+	/* Its lock says that the shepherd is there; this process may hang for longer. */
+	close(SHEPHERD_LAUNCH_FD);
+	if (child_reset() < 0)
+		fail(&c, "cannot have an OOM score of its own: %s", strerror(errno));
+	check_before(&c);
+	become_job(&c, start->shepherd);
+	if (c.ends->n)
+		take_ends(&c);
+	else
+		open_streams(&c);
+	run_before(&c);
+	execute(&c);
+}
+
+void child_step_text(const Gpusched__LaunchRecord *l, int at, char out[CHILD_TELL_MAX / 2])
+{
+	const struct {
+		const char *what;
+		const ProtobufCBinaryData *path;
+	} steps[CHILD_STEPS] = {
+		[CHILD_BEGINS] = { "becoming its owner", NULL },
+		[CHILD_ENTERS] = { "entering the working directory", &l->cwd },
+		[CHILD_OPENS_INPUT] = { "opening the input file", &l->input },
+		[CHILD_OPENS_OUTPUT] = { "opening the output file", &l->output },
+		[CHILD_OPENS_ERROR] = { "opening the error file", &l->error },
+		[CHILD_WAITS] = { "waiting for the task prolog", NULL },
+		[CHILD_EXECUTES] = { "executing the script", NULL },
+	};
+	char path[CHILD_TELL_MAX / 4] = "";
+
+	if (at < 0 || at >= CHILD_STEPS)
+		at = CHILD_BEGINS;
+	if (steps[at].path)
+		text_escape(path, sizeof(path), (const char *)steps[at].path->data,
+		        steps[at].path->len);
+	snprintf(out, CHILD_TELL_MAX / 2, *path ? "%s '%s'" : "%s%s", steps[at].what, path);
+}
+
+void child_run_after(const Gpusched__LaunchRecord *launch, const char *path, pid_t shepherd)
+{
+	struct child c = { .launch = launch, .tell = STDERR_FILENO };
+	char *program = xstrdup(path), *argv[] = { program, NULL }, *out;
+	struct error err;
+
+	if (program_recheck(path, &err) < 0)
+		fail(&c, "%s", err.text);
+	become_job(&c, shepherd);
+	if (!launch->interactive) {
+		out = record_string(&launch->output);
+		put_stream(&c, open_stream(&c, "output", out, O_WRONLY | O_CREAT | O_APPEND),
+		        STDOUT_FILENO);
+		free(out);
+	}
+	execve(program, argv, list_of(launch->env, launch->n_env, NULL));
+	fail(&c, "cannot be executed: %s%s", strerror(errno), program_exec_hint(errno));
+}

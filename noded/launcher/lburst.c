@@ -1,0 +1,402 @@
+/* lburst.c - what has been borrowed of GPUs is given back to whose it is; see lpriv.h, burst.h
+ *
+ * A start on cards of which runs have borrowed waits here, before anything of it is made, until the
+ * parts of all are there: for a look at the cards at least, and while they are short for those who
+ * were asked to give back, at most their grace and what their end takes. So where nobody has
+ * borrowed anything a start costs one look more, and where nobody may none.
+ *
+ * Who was asked is in his shepherd's notes, and found again by a launcher after us. The start that
+ * he was asked for is not: its order was lost with the launcher before, and comes once more. So for
+ * a while after our own start nobody is let off for lack of somebody who needs it.
+ *
+ * All of this where the site ends those who use too much (overmem.h); else nothing waits and nobody
+ * is asked.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/usage/burst.h"
+#include "noded/usage/overmem.h"
+
+#define RUNS_MAX  256 /* with a part of one card, that are looked at */
+#define BACK_WAIT ((usec_t)20000000)
+#define TELL_WAIT ((usec_t)2000000) /* then it is told again: sessions and controllers get lost */
+
+struct waiter {
+	struct lrun *run;
+	usec_t since; /* mono */
+	lburst_fn *fn;
+	void *arg;
+	struct waiter *next;
+};
+
+struct lburst {
+	usec_t born, told;      /* mono */
+	struct waiter *waiters; /* the first one came first */
+};
+
+struct lburst *lburst_new(void)
+{
+	struct lburst *b = xcalloc(1, sizeof(*b));
+
+	b->born = lrun_clock_us(CLOCK_MONOTONIC);
+	return b;
+}
+
+void lburst_free(struct lburst *b)
+{
+	struct waiter *w;
+
+	while (b && (w = b->waiters)) {
+		b->waiters = w->next;
+		free(w);
+	}
+	free(b);
+}
+
+/* --- a card ----------------------------------------------------------------------------------- */
+
+struct card {
+	unsigned index;
+	uint64_t mem_mb;
+	struct lrun *held[RUNS_MAX];
+	struct burst_run runs[RUNS_MAX];
+	size_t n;
+};
+
+static bool can_borrow(const struct lrun *r)
+{
+	return r->state == LRUN_RUNNING && r->report->share_burst_mb > r->report->share_mb;
+}
+
+static void add_run(struct lrun *r, void *arg)
+{
+	struct card *c = arg;
+	usec_t work;
+
+	if (r->state == LRUN_OVER || !r->has_parts || !(r->gpus >> c->index & 1) ||
+	        c->n == RUNS_MAX)
+		return;
+	work = r->start_mono > 0 ? lrun_clock_us(CLOCK_MONOTONIC) - r->start_mono : 0;
+	c->held[c->n] = r;
+	c->runs[c->n++] = (struct burst_run){ .share_mb = r->share_mb,
+		.own_mb = lused_own_mb(r, c->index),
+		.work_us = (uint64_t)work * (uint64_t)__builtin_popcountll(r->gpus),
+		.may = can_borrow(r),
+		.asked = r->burst_time != 0 };
+}
+
+/* Empty where nobody is to give anything back. */
+static void look_at_card(struct launcher *l, unsigned index, struct card *c)
+{
+	*c = (struct card){ .index = index };
+	if (l->rules.over_memory != OVERMEM_END)
+		return;
+	lruns_each(l, add_run, c);
+	for (size_t i = 0; i < c->n && !c->mem_mb; i++)
+		c->mem_mb = lused_card_mb(c->held[i], index);
+}
+
+static bool is_short(const struct card *c)
+{
+	return burst_short(c->runs, c->n, c->mem_mb);
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+/* For whom: the first who waits for the card, else who came last of those whose part is not all
+ * used, or at all. */
+static struct lrun *needed_by(struct launcher *l, const struct card *c, const struct lrun *borrower)
+{
+	struct lrun *found = NULL;
+
+	for (struct waiter *w = l->burst->waiters; w; w = w->next) {
+		if (w->run->gpus >> c->index & 1)
+			return w->run;
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		struct lrun *r = c->held[i];
+
+		if (r != borrower && !burst_borrowed(&c->runs[i]) &&
+		        (!found || r->start_mono > found->start_mono))
+			found = r;
+	}
+	return found;
+}
+
+static uint64_t own_on_all(const struct lrun *r)
+{
+	uint64_t sum = 0;
+
+	for (unsigned index = 0; index < LGPUS_MAX; index++)
+		sum += r->gpus >> index & 1 ? lused_own_mb(r, index) : 0;
+	return sum;
+}
+
+static Gpusched__LaunchRecord *launch_of(const struct lrun *r)
+{
+	ProtobufCMessage *m = NULL;
+
+	if (!lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
+		return NULL;
+	return (Gpusched__LaunchRecord *)m;
+}
+
+static void ask(struct launcher *l, const struct card *c, size_t i)
+{
+	struct lrun *r = c->held[i], *by = needed_by(l, c, r);
+	const Gpusched__StartRun *o = by ? lstart_order_of(by) : NULL;
+	Gpusched__EndRun m = GPUSCHED__END_RUN__INIT;
+	Gpusched__LaunchRecord *launch = launch_of(r);
+	uint64_t grace = launch ? launch->grace_s : 0;
+	char text[OVERMEM_TEXT];
+
+	r->burst_job = by ? by->id.job : r->id.job;
+	r->burst_time = lrun_clock_us(CLOCK_REALTIME) + (usec_t)grace * 1000000;
+	r->burst_own_mb = own_on_all(r);
+	lused_text(r, c->index, text);
+	m.run = r->report->run;
+	m.cause = GPUSCHED__END_CAUSE__CAUSE_RECLAIM;
+	m.give_back = true;
+	m.burst_job = r->burst_job;
+	m.grace_s = (uint32_t)grace;
+	m.signal = launch ? launch->warn_signal : 0;
+	m.requeue = launch && launch->requeue;
+	m.gpu_mem_mb = r->share_mb;
+	m.detail = text;
+	/* Where jobs are private a run in whose order that stands is another user's to him. */
+	if (o && (!o->unnamed || by->uid == r->uid)) {
+		m.by_job = by->id.job;
+		m.by_user = o->user;
+		m.by_account = o->account;
+		m.by_qos = o->qos;
+	}
+	log_info("run %s: %s: asked to give back for job %" PRIu64 ", within %" PRIu64 " s",
+	        r->name, text, r->burst_job, grace);
+	lrun_give_back(r, &m);
+	lused_tell(r);
+	if (launch)
+		gpusched__launch_record__free_unpacked(launch, NULL);
+}
+
+static void ask_on(struct launcher *l, unsigned index)
+{
+	struct card *c = xcalloc(1, sizeof(*c));
+
+	look_at_card(l, index, c);
+	if (is_short(c)) {
+		burst_choose(c->runs, c->n, c->mem_mb);
+		for (size_t i = 0; i < c->n; i++) {
+			if (c->runs[i].asked && !c->held[i]->burst_time)
+				ask(l, c, i);
+		}
+	}
+	free(c);
+}
+
+/* --- letting off ------------------------------------------------------------------------------ */
+
+static bool run_is_needed(struct launcher *l, const struct lrun *r)
+{
+	struct card *c = xcalloc(1, sizeof(*c));
+	bool needed = false, young = lrun_clock_us(CLOCK_MONOTONIC) - l->burst->born < BACK_WAIT &&
+	                             l->rules.over_memory == OVERMEM_END;
+	for (unsigned index = 0; index < LGPUS_MAX && !needed; index++) {
+		if (!(r->gpus >> index & 1) || lused_own_mb(r, index) <= r->share_mb)
+			continue;
+		look_at_card(l, index, c);
+		needed = young || is_short(c);
+	}
+	free(c);
+	return needed;
+}
+
+static void let_off(struct lrun *r)
+{
+	Gpusched__EndRun m = GPUSCHED__END_RUN__INIT;
+	bool gave = own_on_all(r) < r->burst_own_mb;
+	const char *text = gave ? "gave back what it had borrowed of a GPU"
+	                        : "what it has borrowed of a GPU is no longer needed";
+
+	m.run = r->report->run;
+	m.cause = GPUSCHED__END_CAUSE__CAUSE_RECLAIM;
+	m.give_back = m.withdrawn = true;
+	m.grace_s = INT32_MAX; /* to a shepherd of the release before: the order said again */
+	m.detail = (char *)(uintptr_t)text;
+	r->burst_job = 0;
+	r->burst_time = 0;
+	log_info("run %s: %s", r->name, text);
+	lrun_give_back(r, &m);
+	lused_tell(r);
+}
+
+struct list {
+	struct lrun **v;
+	size_t n;
+	uint64_t cards; /* of which somebody may borrow */
+};
+
+static void list_asked(struct lrun *r, void *arg)
+{
+	struct list *list = arg;
+
+	if (r->state == LRUN_RUNNING && r->burst_time)
+		list->v[list->n++] = r;
+	if (r->state != LRUN_OVER && can_borrow(r))
+		list->cards |= r->gpus;
+}
+
+/* --- who waits -------------------------------------------------------------------------------- */
+
+/* Who of those that were asked on its cards has longest? */
+static const struct lrun *last_asked(struct launcher *l, const struct lrun *run, bool *all_there)
+{
+	struct card *c = xcalloc(1, sizeof(*c));
+	const struct lrun *last = NULL;
+
+	*all_there = true;
+	for (unsigned index = 0; index < LGPUS_MAX; index++) {
+		if (!(run->gpus >> index & 1))
+			continue;
+		look_at_card(l, index, c);
+		*all_there &= !is_short(c);
+		for (size_t i = 0; i < c->n; i++) {
+			const struct lrun *r = c->held[i];
+
+			if (r->burst_time && r != run && r->state != LRUN_ASKED &&
+			        (!last || r->burst_time > last->burst_time))
+				last = r;
+		}
+	}
+	free(c);
+	return last;
+}
+
+static void tell_waiter(struct lrun *run, const struct lrun *borrower)
+{
+	uint64_t job = borrower ? borrower->id.job : 0;
+	usec_t until = borrower ? borrower->burst_time : 0;
+
+	if (run->burst_job == job && run->burst_time == until)
+		return;
+	run->burst_job = job;
+	run->burst_time = until;
+	lused_tell(run);
+}
+
+static void tell_again(struct launcher *l, const struct list *asked)
+{
+	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
+
+	if (now - l->burst->told < TELL_WAIT)
+		return;
+	l->burst->told = now;
+	for (struct waiter *w = l->burst->waiters; w; w = w->next)
+		lused_tell(w->run);
+	for (size_t i = 0; i < asked->n; i++)
+		lused_tell(asked->v[i]);
+}
+
+/* Takes those off the list whose cards have their parts, `asked`: when they were looked at. */
+static struct waiter *take_ready(struct launcher *l, usec_t asked)
+{
+	struct waiter **at = &l->burst->waiters, *ready = NULL, **last = &ready;
+
+	while (*at) {
+		struct waiter *w = *at;
+		bool there;
+		const struct lrun *borrower = last_asked(l, w->run, &there);
+
+		if (w->since > asked || !there) {
+			if (!there)
+				tell_waiter(w->run, borrower);
+			at = &w->next;
+			continue;
+		}
+		tell_waiter(w->run, NULL);
+		*at = w->next;
+		w->next = NULL;
+		*last = w;
+		last = &w->next;
+	}
+	return ready;
+}
+
+void lburst_looked(struct launcher *l, usec_t asked)
+{
+	struct list list = { .v = xcalloc(l->n_runs + 1, sizeof(*list.v)) };
+	struct waiter *ready, *w;
+
+	lruns_each(l, list_asked, &list);
+	for (size_t i = 0; i < list.n; i++) {
+		if (!run_is_needed(l, list.v[i]))
+			let_off(list.v[i]);
+	}
+	for (unsigned index = 0; index < LGPUS_MAX; index++) {
+		if (list.cards >> index & 1)
+			ask_on(l, index);
+	}
+	tell_again(l, &list);
+	free(list.v);
+	for (ready = take_ready(l, asked); (w = ready);) {
+		ready = w->next;
+		w->fn(w->arg);
+		free(w);
+	}
+}
+
+static void find_borrower(struct lrun *r, void *arg)
+{
+	uint64_t *cards = arg;
+
+	if (can_borrow(r))
+		*cards |= r->gpus;
+}
+
+bool lburst_wait(struct launcher *l, struct lrun *run, lburst_fn *fn, void *arg)
+{
+	struct waiter **at = &l->burst->waiters, *w;
+	uint64_t cards = 0;
+
+	if (l->rules.over_memory != OVERMEM_END)
+		return false;
+	lruns_each(l, find_borrower, &cards);
+	if (!(cards & run->gpus))
+		return false;
+	while (*at)
+		at = &(*at)->next;
+	w = *at = xcalloc(1, sizeof(*w));
+	*w = (struct waiter){ run, lrun_clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	lwatch_hurry(l);
+	return true;
+}
+
+void lburst_leave(struct launcher *l, const struct lrun *run)
+{
+	for (struct waiter **at = &l->burst->waiters; *at; at = &(*at)->next) {
+		struct waiter *w = *at;
+
+		if (w->run == run) {
+			*at = w->next;
+			free(w);
+			break;
+		}
+	}
+	if (!l->closing)
+		lwatch_hurry(l);
+}
+
+void lburst_run_over(struct launcher *l)
+{
+	if (l->burst && l->burst->waiters)
+		lwatch_hurry(l);
+}

@@ -1,0 +1,554 @@
+/* lfaults.c - what is wrong with the launcher's GPUs; see lpriv.h, common/gpufault.h
+ *
+ * Three sources, one list that is told until the controller has acknowledged it:
+ *
+ *	Xids        as they come, from a child that waits for them (gpu/events.h)
+ *	looks       what lgpus.c has found, compared with what was known to be wrong before
+ *	processes   on a GPU that no run holds (lleft.c)
+ *
+ * What looks and samples find is told once, and again only after it was well in between. Where that
+ * was what only a reset ends, it is told that the GPU was reset. RUNDIR's record keeps all that for
+ * a launcher after us.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/gpufault.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/gpu/events.h"
+
+#define RECORD     "faults"
+#define FAULTS_MAX 256 /* not acknowledged: more are not kept */
+#define SAME_S     60  /* an Xid of a GPU is told once in so long */
+#define LOOK_S     2   /* between two looks because of Xids */
+#define TEXT_MAX   200
+
+struct fault {
+	uint64_t seq; /* 0: of `seen` */
+	char uuid[GPUS_TEXT];
+	enum gpu_fault_kind kind;
+	uint32_t code;
+	char text[TEXT_MAX];
+	int64_t wall_us;
+};
+
+struct faults {
+	struct fault *v;
+	size_t n, room;
+};
+
+struct lfaults {
+	struct launcher *l;
+	struct gpu_events *events;
+	struct event *xid; /* readable; NULL: no child */
+	uint64_t left_out; /* of NVML's indices, by that child */
+	uint64_t seq;
+	struct faults pending, seen, told; /* told: Xids of the last SAME_S */
+
+	char (*check)[GPUS_TEXT]; /* the controller wants to know of these */
+	size_t n_check;
+	bool checking; /* a look for them is under way */
+	usec_t looked; /* mono: the last look because of an Xid */
+};
+
+static usec_t mono(void)
+{
+	return lrun_clock_us(CLOCK_MONOTONIC);
+}
+
+static void set_text(char *to, size_t size, const char *text)
+{
+	snprintf(to, size, "%.*s", (int)size - 1, text);
+}
+
+/* --- lists, their record, telling ------------------------------------------------------------ */
+
+static struct fault *find(
+        const struct faults *f, const char *uuid, enum gpu_fault_kind kind, uint32_t code)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->v[i].kind == kind && f->v[i].code == code && !strcmp(f->v[i].uuid, uuid))
+			return &f->v[i];
+	}
+	return NULL;
+}
+
+static struct fault *append(struct faults *f, const struct fault *fault)
+{
+	if (f->n == f->room) {
+		f->room = f->room ? 2 * f->room : 16;
+		f->v = xrealloc(f->v, f->room, sizeof(*f->v));
+	}
+	f->v[f->n] = *fault;
+	return &f->v[f->n++];
+}
+
+static void drop(struct faults *f, size_t i)
+{
+	f->v[i] = f->v[--f->n];
+}
+
+static Gpusched__GpuFault **messages(const struct faults *f)
+{
+	Gpusched__GpuFault **list = xcalloc(f->n + 1, sizeof(*list));
+	Gpusched__GpuFault *v = xcalloc(f->n + 1, sizeof(*v));
+
+	for (size_t i = 0; i < f->n; i++) {
+		gpusched__gpu_fault__init(&v[i]);
+		v[i].seq = f->v[i].seq;
+		v[i].uuid = f->v[i].uuid;
+		v[i].kind = f->v[i].kind;
+		v[i].code = f->v[i].code;
+		v[i].text = f->v[i].text;
+		v[i].time = f->v[i].wall_us;
+		list[i] = &v[i];
+	}
+	list[f->n] = v; /* for messages_free() */
+	return list;
+}
+
+static void messages_free(Gpusched__GpuFault **list, size_t n)
+{
+	free(list[n]);
+	free(list);
+}
+
+static void save(struct lfaults *f)
+{
+	Gpusched__GpuFaultsRecord m = GPUSCHED__GPU_FAULTS_RECORD__INIT;
+	struct error err;
+
+	m.seq = f->seq;
+	m.n_pending = f->pending.n;
+	m.pending = messages(&f->pending);
+	m.n_seen = f->seen.n;
+	m.seen = messages(&f->seen);
+	if (record_write(f->l->rundir, RECORD, &m.base, 0, &err) < 0)
+		log_error("faults of GPUs: %s", err.text);
+	messages_free(m.pending, m.n_pending);
+	messages_free(m.seen, m.n_seen);
+}
+
+static void load_list(struct faults *to, Gpusched__GpuFault *const *v, size_t n)
+{
+	for (size_t i = 0; i < n && i < FAULTS_MAX; i++) {
+		struct fault fault = { .seq = v[i]->seq,
+			.kind = (enum gpu_fault_kind)v[i]->kind,
+			.code = v[i]->code,
+			.wall_us = v[i]->time };
+
+		set_text(fault.uuid, sizeof(fault.uuid), v[i]->uuid);
+		set_text(fault.text, sizeof(fault.text), v[i]->text);
+		append(to, &fault);
+	}
+}
+
+/* Of another incarnation it is of no use: what it names was acknowledged or is gone with it. */
+static void load(struct lfaults *f)
+{
+	ProtobufCMessage *m = NULL;
+	const Gpusched__GpuFaultsRecord *r;
+
+	if (f->l->fresh || record_read(f->l->rundir, RECORD,
+	                           &gpusched__gpu_faults_record__descriptor, &m, NULL) != 1)
+		return;
+	r = (const Gpusched__GpuFaultsRecord *)m;
+	f->seq = r->seq;
+	load_list(&f->pending, r->pending, r->n_pending);
+	load_list(&f->seen, r->seen, r->n_seen);
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+static void tell(struct lfaults *f, Gpusched__GpuLooked **looked, size_t n_looked)
+{
+	Gpusched__GpuReport m = GPUSCHED__GPU_REPORT__INIT;
+
+	m.n_faults = f->pending.n;
+	m.faults = messages(&f->pending);
+	m.n_looked = n_looked;
+	m.looked = looked;
+	launcher_send(f->l, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT, &m.base);
+	messages_free(m.faults, m.n_faults);
+}
+
+void lfaults_tell(struct launcher *l)
+{
+	if (l->faults && l->faults->pending.n)
+		tell(l->faults, NULL, 0);
+}
+
+/* Something new. The caller saves and tells. */
+static void add(struct lfaults *f, const char *uuid, enum gpu_fault_kind kind, uint32_t code,
+        const char *text)
+{
+	struct fault fault = { .seq = f->seq + 1,
+		.kind = kind,
+		.code = code,
+		.wall_us = lrun_clock_us(CLOCK_REALTIME) };
+	char word[GPU_FAULT_WORD];
+
+	set_text(fault.uuid, sizeof(fault.uuid), uuid);
+	set_text(fault.text, sizeof(fault.text), text);
+	log_warning("GPU %s: %s: %s", uuid, gpu_fault_word(kind, code, word),
+	        *text ? text : gpu_fault_row(kind, code)->text);
+	if (f->pending.n >= FAULTS_MAX || find(&f->pending, uuid, kind, code))
+		return;
+	f->seq++;
+	append(&f->pending, &fault);
+}
+
+void lfaults_ack(struct launcher *l, uint64_t seq)
+{
+	struct lfaults *f = l->faults;
+	size_t n = f ? f->pending.n : 0;
+
+	for (size_t i = n; i-- > 0;) {
+		if (f->pending.v[i].seq <= seq)
+			drop(&f->pending, i);
+	}
+	if (f && f->pending.n != n) {
+		save(f);
+		tell(f, NULL, 0); /* the network half keeps no more than we */
+	}
+}
+
+/* --- what looks find ------------------------------------------------------------------------- */
+
+/* Does this end with a reset of the GPU, and with nothing else? */
+static bool ends_by_reset(enum gpu_fault_kind kind)
+{
+	return kind == GPU_FAULT_RECOVERY || kind == GPU_FAULT_REMAP_PENDING;
+}
+
+/* It is so, or not: told when it has become so. True: that has changed. */
+static bool condition(
+        struct lfaults *f, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
+{
+	struct fault *known = find(&f->seen, uuid, kind, 0), fault = { .kind = kind };
+
+	if (is == (known != NULL))
+		return false;
+	if (!is) {
+		drop(&f->seen, (size_t)(known - f->seen.v));
+		if (ends_by_reset(kind))
+			add(f, uuid, GPU_FAULT_RESET, 0, "");
+		return true;
+	}
+	set_text(fault.uuid, sizeof(fault.uuid), uuid);
+	set_text(fault.text, sizeof(fault.text), text);
+	append(&f->seen, &fault);
+	add(f, uuid, kind, 0, text);
+	return true;
+}
+
+static bool check_slot(struct lfaults *f, const struct gpu *gpu)
+{
+	const struct gpu_health *h = &gpu->health;
+	char ecc[TEXT_MAX], total[TEXT_MAX], hot[TEXT_MAX];
+	bool changed = false;
+
+	snprintf(ecc, sizeof(ecc), "%llu uncorrectable memory errors since the driver was loaded",
+	        (unsigned long long)h->ecc);
+	snprintf(total, sizeof(total), "%llu uncorrectable memory errors in its life",
+	        (unsigned long long)h->ecc_total);
+	snprintf(hot, sizeof(hot), "%u C, it slows down at %u C", h->temp_c, h->slowdown_c);
+	changed |= condition(f, gpu->uuid, GPU_FAULT_LOST, false, "");
+	changed |= condition(f, gpu->uuid, GPU_FAULT_HUNG, false, "");
+	changed |= condition(f, gpu->uuid, GPU_FAULT_ECC, h->ecc > 0, ecc);
+	changed |= condition(f, gpu->uuid, GPU_FAULT_ECC_TOTAL, h->ecc_total > 0, total);
+	changed |= condition(f, gpu->uuid, GPU_FAULT_REMAP_PENDING, h->remap_pending, "");
+	changed |= condition(f, gpu->uuid, GPU_FAULT_REMAP_FAILED, h->remap_failed, "");
+	changed |= condition(f, gpu->uuid, GPU_FAULT_RECOVERY, h->recovery != GPU_RECOVERY_NONE,
+	        h->recovery == GPU_RECOVERY_BOOT ? "the driver says that its node must be booted"
+	                                         : "");
+	changed |= condition(
+	        f, gpu->uuid, GPU_FAULT_HOT, h->slowdown_c && h->temp_c >= h->slowdown_c, hot);
+	return changed;
+}
+
+/* Is it what `was` was, or the GPU of that instance? One that has no UUID is known by its number.
+ */
+static bool is_of(const struct gpu *gpu, const struct gpu *was)
+{
+	if (*gpu->uuid && (was->kind != GPU_MIG || gpu->kind == GPU_MIG))
+		return !strcmp(gpu->uuid, was->uuid);
+	return gpu->nvml == was->nvml && (!*gpu->pci || !strcmp(gpu->pci, was->pci));
+}
+
+/* The entry in trouble that a GPU has become; NULL: it is gone, or another layout. */
+static const struct gpu *trouble_of(const struct gpus *now, const struct gpu *was)
+{
+	for (uint32_t i = 0; i < now->n; i++) {
+		const struct gpu *gpu = &now->v[i];
+
+		if (*gpu->trouble && is_of(gpu, was))
+			return gpu;
+	}
+	return NULL;
+}
+
+static bool check_gone(struct lfaults *f, const struct gpus *now, const struct gpu *was)
+{
+	const struct gpu *gpu = gpus_find(now, was->uuid) ? NULL : trouble_of(now, was);
+	enum gpu_fault_kind kind = GPU_FAULT_LOST;
+
+	if (gpu && gpu->health.hung)
+		kind = GPU_FAULT_HUNG;
+	else if (gpu && gpu->health.recovery != GPU_RECOVERY_NONE)
+		kind = GPU_FAULT_RECOVERY;
+	return gpu && condition(f, was->uuid, kind, true, gpu->trouble);
+}
+
+void lfaults_condition(
+        struct launcher *l, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
+{
+	if (!condition(l->faults, uuid, kind, is, text))
+		return;
+	save(l->faults);
+	tell(l->faults, NULL, 0);
+}
+
+/* --- Xids ------------------------------------------------------------------------------------ */
+
+/* Has it been told just now? A program that fails again and again is one piece of news. */
+static bool told_lately(struct lfaults *f, const struct fault *x)
+{
+	bool known;
+
+	for (size_t i = f->told.n; i-- > 0;) {
+		if (x->wall_us - f->told.v[i].wall_us > (int64_t)SAME_S * 1000000 ||
+		        x->wall_us < f->told.v[i].wall_us)
+			drop(&f->told, i);
+	}
+	known = find(&f->told, x->uuid, x->kind, x->code) != NULL;
+	if (!known)
+		append(&f->told, x);
+	return known;
+}
+
+static bool in_instance(const struct gpu *gpu, const struct gpu_event *e)
+{
+	return gpu->kind != GPU_MIG ||
+	       ((e->instance == GPU_NO_INSTANCE || e->instance == gpu->instance) &&
+	               (e->compute == GPU_NO_INSTANCE || e->compute == gpu->compute));
+}
+
+/* To the slots of one GPU that it is about: how many those are. */
+static size_t add_xid(struct lfaults *f, const struct gpu_event *e, uint32_t nvml)
+{
+	const struct gpus *now = lgpus_now(f->l->gpus);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < now->n; i++) {
+		const struct gpu *gpu = &now->v[i];
+		struct fault x = { .kind = GPU_FAULT_XID, .code = e->xid };
+
+		if (gpu->nvml != nvml || gpu->kind == GPU_MIG_PARENT || !*gpu->uuid ||
+		        !in_instance(gpu, e))
+			continue;
+		n++;
+		memcpy(x.uuid, gpu->uuid, sizeof(x.uuid));
+		x.wall_us = lrun_clock_us(CLOCK_REALTIME);
+		if (!told_lately(f, &x))
+			add(f, gpu->uuid, GPU_FAULT_XID, e->xid, "");
+	}
+	return n;
+}
+
+/* The driver says of some Xids which MIG instance they are about; the others are about all of the
+ * GPU, and so is one about an instance that no look has found. */
+static void take_xid(struct lfaults *f, const struct gpu_event *e)
+{
+	const struct gpus *now = lgpus_now(f->l->gpus);
+	struct gpu_event all = *e;
+	uint32_t i = 0;
+
+	while (i < now->n && (now->v[i].kind == GPU_MIG || strcmp(now->v[i].uuid, e->uuid) != 0))
+		i++;
+	if (i == now->n) {
+		log_warning("GPU %s, which is not known: xid-%u", *e->uuid ? e->uuid : "?", e->xid);
+		return;
+	}
+	all.instance = all.compute = GPU_NO_INSTANCE;
+	if (!add_xid(f, e, now->v[i].nvml))
+		add_xid(f, &all, now->v[i].nvml);
+}
+
+static void xid_come(evutil_socket_t fd, short what, void *arg)
+{
+	struct lfaults *f = arg;
+	uint64_t before = f->seq;
+	struct gpu_event e;
+	int r;
+
+	(void)fd;
+	(void)what;
+	while ((r = gpu_events_take(f->events, &e)) > 0)
+		take_xid(f, &e);
+	if (r < 0) { /* the next look starts another */
+		event_free(f->xid);
+		f->xid = NULL;
+	}
+	if (f->seq == before)
+		return;
+	save(f);
+	tell(f, NULL, 0);
+	if (mono() - f->looked > (usec_t)LOOK_S * 1000000) {
+		f->looked = mono();
+		lgpus_look(f->l);
+	}
+}
+
+static void end_watching(struct lfaults *f)
+{
+	if (f->xid)
+		event_free(f->xid);
+	f->xid = NULL;
+	gpu_events_end(f->events);
+}
+
+static void watch_xids(struct lfaults *f)
+{
+	uint64_t left_out = lgpus_to_reset(f->l->gpus);
+	struct error err;
+
+	if (left_out != f->left_out) { /* let go of what is to be reset; ask again what was */
+		end_watching(f);
+		lwatch_gpus_changed(f->l);
+		lleft_gpus_changed(f->l);
+	}
+	if (f->xid)
+		return;
+	f->left_out = left_out;
+	if (gpu_events_start(f->events, left_out, &err) < 0) {
+		log_error("%s", err.text);
+		return;
+	}
+	f->xid = event_new(f->l->base, gpu_events_fd(f->events), EV_READ | EV_PERSIST, xid_come, f);
+	if (!f->xid || event_add(f->xid, NULL) < 0)
+		abort();
+}
+
+/* --- asked by the controller ----------------------------------------------------------------- */
+
+/* What is wrong with it now; "": nothing. */
+static const char *trouble_now(const struct lfaults *f, const char *uuid)
+{
+	if (!gpus_find(lgpus_now(f->l->gpus), uuid))
+		return "it is not there, or in trouble";
+	for (size_t i = 0; i < f->seen.n; i++) {
+		const struct fault *s = &f->seen.v[i];
+
+		if (!strcmp(s->uuid, uuid) && gpu_fault_row(s->kind, 0)->action != GPU_FAULT_NOTE)
+			return *s->text ? s->text : gpu_fault_row(s->kind, 0)->text;
+	}
+	return "";
+}
+
+static void looked_answer(struct lfaults *f)
+{
+	size_t n = f->n_check;
+	Gpusched__GpuLooked *v = xcalloc(n + 1, sizeof(*v)), **list = xcalloc(n + 1, sizeof(*list));
+
+	for (size_t i = 0; i < n; i++) {
+		gpusched__gpu_looked__init(&v[i]);
+		v[i].uuid = f->check[i];
+		v[i].trouble = (char *)(uintptr_t)trouble_now(f, f->check[i]);
+		list[i] = &v[i];
+	}
+	tell(f, list, n);
+	free(list);
+	free(v);
+	free(f->check);
+	f->check = NULL;
+	f->n_check = 0;
+}
+
+static void nobody_there(const char *left, void *arg)
+{
+	(void)left; /* it is a condition by now */
+	looked_answer(arg);
+}
+
+void lfaults_check(struct launcher *l, const Gpusched__GpuCheck *m)
+{
+	struct lfaults *f = l->faults;
+
+	if (!f || f->check || !m->n_uuids)
+		return; /* an answer is on its way; what is not in it is asked for again */
+	f->check = xcalloc(m->n_uuids, sizeof(*f->check));
+	for (size_t i = 0; i < m->n_uuids; i++) {
+		if (strlen(m->uuids[i]) < GPUS_TEXT)
+			set_text(f->check[f->n_check++], GPUS_TEXT, m->uuids[i]);
+	}
+	f->checking = true;
+	lgpus_look(l);
+}
+
+void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpus *now)
+{
+	struct lfaults *f = l->faults;
+	uint64_t before;
+	bool changed = false;
+
+	if (!f)
+		return;
+	before = f->seq;
+	if (!gpus_equal(old, now))
+		lleft_gpus_changed(l);
+	if (now->state == GPUS_FOUND) {
+		watch_xids(f);
+		for (uint32_t i = 0; i < now->n; i++) {
+			if (gpu_is_slot(&now->v[i]))
+				changed |= check_slot(f, &now->v[i]);
+		}
+		for (uint32_t i = 0; i < old->n; i++) {
+			if (gpu_is_slot(&old->v[i]))
+				changed |= check_gone(f, now, &old->v[i]);
+		}
+	}
+	if (changed)
+		save(f);
+	if (f->seq != before)
+		tell(f, NULL, 0);
+	if (f->checking) {
+		f->checking = false;
+		if (now->state == GPUS_FOUND)
+			lleft_check(l, f->check, f->n_check, nobody_there, f);
+		else
+			looked_answer(f);
+	}
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+struct lfaults *lfaults_new(struct launcher *l)
+{
+	struct lfaults *f = xcalloc(1, sizeof(*f));
+
+	f->l = l;
+	f->events = gpu_events_new();
+	load(f);
+	return f;
+}
+
+void lfaults_free(struct lfaults *f)
+{
+	if (!f)
+		return;
+	end_watching(f);
+	gpu_events_free(f->events);
+	free(f->pending.v);
+	free(f->seen.v);
+	free(f->told.v);
+	free(f->check);
+	free(f);
+}

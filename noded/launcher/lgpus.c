@@ -1,0 +1,332 @@
+/* lgpus.c - the launcher's GPUs: looked at by a process of their own (gpu/probe.h), told to the
+ * network half, and what an order's GPUs are
+ *
+ * The hello waits for the first look, and a moment for the first health check (lhealth.c). Further
+ * ones are made every gpu_recheck_ms; what has changed is told, and the network half registers
+ * anew. Orders name GPUs by UUID where the controller knows them from us; one that the last look
+ * did not find is not started on.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/gpu/probe.h"
+
+struct lgpus {
+	struct launcher *l;
+	struct gpu_probe *probe;
+	struct gpus *now, *next; /* as last found; room for the look under way */
+	struct event *ended;     /* of the probe's child, or its time is up */
+	struct event *again;
+	bool known; /* there was a first look */
+	bool told;  /* the hello was sent */
+};
+
+static void watch(struct lgpus *g);
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m)
+{
+	gpusched__inventory__init(m);
+	m->driver = g->now->driver;
+	m->asked = g->now->state == GPUS_FOUND;
+	if (g->now->state == GPUS_TROUBLE)
+		m->trouble = g->now->trouble;
+	m->gpus = gpus_messages(g->now, &m->n_gpus);
+	m->health = (char *)(uintptr_t)lhealth_why(g->l);
+	m->containment = g->l->active;
+	m->containment_why = g->l->active_why;
+}
+
+bool lgpus_found(const struct lgpus *g)
+{
+	return g && g->now->state == GPUS_FOUND;
+}
+
+void lgpus_clear(Gpusched__Inventory *m)
+{
+	gpus_messages_free(m->gpus, m->n_gpus);
+}
+
+static void log_gpus(const struct gpus *g)
+{
+	uint32_t slots = 0;
+
+	if (g->state == GPUS_TROUBLE)
+		log_error("the GPUs cannot be asked: %s", g->trouble);
+	else if (g->state == GPUS_NONE)
+		log_debug("no GPUs are found: %s", g->trouble);
+	for (uint32_t i = 0; i < g->n; i++) {
+		slots += gpu_is_slot(&g->v[i]);
+		if (*g->v[i].trouble)
+			log_error("GPU %u (%s): %s", g->v[i].host,
+			        *g->v[i].uuid ? g->v[i].uuid : "of no known UUID", g->v[i].trouble);
+	}
+	if (g->state == GPUS_FOUND && *g->trouble)
+		log_error("GPUs: %s", g->trouble);
+	if (g->state == GPUS_FOUND)
+		log_info("%u GPUs can be used, driver %s", slots, g->driver);
+}
+
+static void tell(struct lgpus *g)
+{
+	Gpusched__Inventory m;
+
+	if (!g->told) {
+		if (lhealth_awaited(g->l->checks))
+			return;
+		g->told = true;
+		lmsg_hello(g->l);
+		return;
+	}
+	lgpus_fill(g, &m);
+	launcher_send(g->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_GPUS, &m.base);
+	lgpus_clear(&m);
+}
+
+void lgpus_tell(struct launcher *l)
+{
+	if (l->gpus && l->gpus->known)
+		tell(l->gpus);
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+static void look_again_later(struct lgpus *g)
+{
+	uint64_t ms = g->l->rules.gpu_recheck_ms;
+	struct timeval tv = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
+
+	if (ms)
+		evtimer_add(g->again, &tv);
+}
+
+void lgpus_period(struct launcher *l)
+{
+	if (l->gpus && l->gpus->known && !l->gpus->ended) /* else it follows the look */
+		look_again_later(l->gpus);
+}
+
+static void take(struct lgpus *g)
+{
+	bool changed = !g->known || !gpus_equal(g->now, g->next);
+	struct gpus *old = g->now;
+
+	g->now = g->next;
+	g->next = old;
+	g->known = true;
+	if (changed) {
+		log_gpus(g->now);
+		if (g->now->state == GPUS_FOUND)
+			launcher_filter_devices(g->l);
+		lwatch_gpus_changed(g->l);
+		tell(g);
+	}
+	lfaults_looked(g->l, g->next, g->now);
+	look_again_later(g);
+}
+
+static void child_ended(evutil_socket_t fd, short what, void *arg)
+{
+	struct lgpus *g = arg;
+
+	(void)fd;
+	(void)what;
+	event_free(g->ended);
+	g->ended = NULL;
+	if (gpu_probe_take(g->probe, g->next))
+		take(g);
+	else
+		watch(g);
+}
+
+static void watch(struct lgpus *g)
+{
+	unsigned ms = gpu_probe_timeout_ms(g->probe);
+	struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+
+	g->ended = event_new(g->l->base, gpu_probe_fd(g->probe), EV_READ, child_ended, g);
+	if (!g->ended || event_add(g->ended, &tv) < 0)
+		abort();
+}
+
+static void look(struct lgpus *g)
+{
+	struct error err;
+
+	if (gpu_probe_start(g->probe, &err) == 0) {
+		watch(g);
+		return;
+	}
+	log_error("%s", err.text);
+	if (g->known) {
+		look_again_later(g);
+		return;
+	}
+	g->known = true;
+	g->now->state = GPUS_TROUBLE;
+	snprintf(g->now->trouble, sizeof(g->now->trouble), "%.*s", (int)sizeof(g->now->trouble) - 1,
+	        err.text);
+	tell(g);
+	look_again_later(g);
+}
+
+const struct gpus *lgpus_now(const struct lgpus *g)
+{
+	return g->now;
+}
+
+uint64_t lgpus_to_reset(const struct lgpus *g)
+{
+	const struct gpus *now = g->now;
+	uint64_t set = 0;
+
+	for (uint32_t i = 0; i < now->n; i++) {
+		if (now->v[i].health.recovery != GPU_RECOVERY_NONE &&
+		        now->v[i].nvml < GPUS_HOST_MAX)
+			set |= (uint64_t)1 << now->v[i].nvml;
+	}
+	return set;
+}
+
+uint64_t lgpus_not_asked(const struct lgpus *g)
+{
+	const struct gpus *now = g->now;
+	uint64_t set = lgpus_to_reset(g);
+
+	for (uint32_t i = 0; i < now->n; i++) {
+		if (now->v[i].health.hung && now->v[i].nvml < GPUS_HOST_MAX)
+			set |= (uint64_t)1 << now->v[i].nvml;
+	}
+	return set;
+}
+
+void lgpus_look(struct launcher *l)
+{
+	if (l->gpus->ended)
+		return;
+	evtimer_del(l->gpus->again);
+	look(l->gpus);
+}
+
+static void again(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	look(arg);
+}
+
+struct lgpus *lgpus_start(struct launcher *l)
+{
+	struct lgpus *g = xcalloc(1, sizeof(*g));
+	uint64_t ms = l->options.gpu_timeout_ms;
+
+	g->l = l;
+	g->now = xcalloc(1, sizeof(*g->now));
+	g->next = xcalloc(1, sizeof(*g->next));
+	g->probe = gpu_probe_new("", ms ? (unsigned)ms : PROBE_TIMEOUT_MS);
+	g->again = evtimer_new(l->base, again, g);
+	if (!g->again)
+		abort();
+	l->gpus = g;
+	look(g);
+	return g;
+}
+
+void lgpus_free(struct lgpus *g)
+{
+	if (!g)
+		return;
+	if (g->ended)
+		event_free(g->ended);
+	event_free(g->again);
+	gpu_probe_free(g->probe);
+	free(g->now);
+	free(g->next);
+	free(g);
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jobenv_gpu **out,
+        struct error *err)
+{
+	size_t n = order->n_gpu_uuids;
+	struct jobenv_gpu *v;
+
+	*out = NULL;
+	if (!n)
+		return 0;
+	if (n != order->n_gpus)
+		return error_set(
+		        err, ERR_LAUNCH, "%zu GPUs with %zu UUIDs in one order", order->n_gpus, n);
+	v = xcalloc(n, sizeof(*v));
+	for (size_t i = 0; i < n; i++) {
+		const struct gpu *gpu = gpus_find(g->now, order->gpu_uuids[i]);
+
+		if (!gpu) {
+			free(v);
+			return error_set(err, ERR_LAUNCH, "GPU %s is not there, or in trouble",
+			        order->gpu_uuids[i]);
+		}
+		v[i] = (struct jobenv_gpu){ gpu->host, gpu->kind == GPU_MIG, gpu->uuid };
+	}
+	*out = v;
+	return 0;
+}
+
+char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order)
+{
+	char *all = xstrdup(""), *more;
+
+	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
+		const struct gpu *gpu = gpus_find(g->now, order->gpu_uuids[i]);
+
+		if (!gpu || !*gpu->cpus)
+			continue;
+		more = xasprintf("%s%s%s", all, *all ? "," : "", gpu->cpus);
+		free(all);
+		all = more;
+	}
+	return all;
+}
+
+uint64_t lgpus_mem_mb(const struct lgpus *g, const char *uuid)
+{
+	const struct gpu *gpu = g ? gpus_find(g->now, uuid) : NULL;
+
+	return gpu ? gpu->mem_mb : 0;
+}
+
+int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
+        struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
+{
+	uint32_t *minors = xcalloc(order->n_gpu_uuids + 1, sizeof(*minors));
+	uint32_t *caps = xcalloc(order->n_gpu_uuids + 1, sizeof(g->now->v->caps));
+	struct grants_nvidia found = { .minors = minors, .caps = caps };
+	int rc;
+
+	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
+		const struct gpu *gpu = gpus_find(g->now, order->gpu_uuids[i]);
+
+		if (!gpu) /* lgpus_find() has found it */
+			continue;
+		minors[found.n_minors++] = gpu->minor;
+		for (uint32_t k = 0; k < gpu->n_caps; k++)
+			caps[found.n_caps++] = gpu->caps[k];
+		if (gpu->kind == GPU_MIG && gpu->n_caps < 2)
+			found.closed = gpu->uuid;
+	}
+	rc = grants_of_nvidia(g->l->grants, &found, out, n, err);
+	free(minors);
+	free(caps);
+	return rc;
+}

@@ -1,0 +1,243 @@
+/* lhealth.c - the site's health check; see lpriv.h, site.h
+ *
+ * Which program that is, and how often it is run, the rules say (rules.h), and may say otherwise at
+ * any time. Until the first one has ended the node is not known to be well. What a check finds is
+ * told with the GPUs, in the hello and whenever it has changed. The hello, or word of a new
+ * program, waits a moment for the first one, so that a node whose check is quick tells once. Never
+ * two run at a time: one of a program that is no longer the site's is waited for and not heard.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/shepherd/shepherd.h"
+
+#define LEAF        "health"
+#define FIRST       "the health check has not ended yet"
+#define NO_RESULT   "the health check was killed"
+#define PATIENCE_MS 2000 /* so long the hello waits for the first one */
+
+struct lhealth {
+	struct launcher *l;
+	struct event *next, *said; /* said: NULL: none is under way */
+	struct event *patience;    /* pending: the hello waits */
+	char *path;                /* NULL: the site has none */
+	uint64_t timeout_ms, interval_s;
+	bool unheard; /* the one under way is of another program */
+	int fd;
+	char text[PROGRAM_TROUBLE_MAX];
+	size_t len;
+};
+
+static void later(struct lhealth *h)
+{
+	struct timeval tv = { .tv_sec = (time_t)h->interval_s };
+
+	evtimer_del(h->next);
+	if (tv.tv_sec)
+		evtimer_add(h->next, &tv);
+}
+
+static void check(struct lhealth *h);
+
+static void take(struct lhealth *h, const char *found)
+{
+	struct launcher *l = h->l;
+
+	later(h);
+	evtimer_del(h->patience);
+	if (strcmp(l->health, found) == 0)
+		return;
+	if (*found)
+		log_error("nothing is started here: %s", found);
+	else
+		log_info("the health check finds nothing wrong");
+	snprintf(l->health, sizeof(l->health), "%s", found);
+	lgpus_tell(l);
+}
+
+static void close_result(struct lhealth *h)
+{
+	if (h->said)
+		event_free(h->said);
+	if (h->fd >= 0)
+		close(h->fd);
+	h->said = NULL;
+	h->fd = -1;
+}
+
+static void result_come(evutil_socket_t fd, short what, void *arg)
+{
+	struct lhealth *h = arg;
+	ssize_t n;
+
+	(void)what;
+	while ((n = read(fd, h->text + h->len, sizeof(h->text) - 1 - h->len)) > 0)
+		h->len += (size_t)n;
+	if (n < 0 && errno == EAGAIN)
+		return;
+	h->text[h->len] = '\0';
+	close_result(h);
+	if (h->unheard) {
+		h->unheard = false;
+		if (h->path)
+			check(h);
+		return;
+	}
+	take(h, strcmp(h->text, SHEPHERD_CHECK_OK) == 0 ? "" : *h->text ? h->text : NO_RESULT);
+}
+
+static int spawn(struct lhealth *h, int fd, struct error *err)
+{
+	struct launcher *l = h->l;
+	char *path = xstrdup(h->path), *ms = xasprintf("%" PRIu64, h->timeout_ms);
+	char *node = xstrdup(l->options.node), *leaf = contain_root_leaf(l->contain, LEAF);
+	char name[] = "gshepherd", check[] = SHEPHERD_CHECK;
+	char *argv[] = { name, check, path, ms, node, leaf, NULL };
+	pid_t pid;
+	int rc = lspawn(l->options.shepherd, argv, &fd, 1, &pid, err);
+
+	free(leaf);
+	free(node);
+	free(ms);
+	free(path);
+	return rc;
+}
+
+static void check(struct lhealth *h)
+{
+	struct error err;
+	int fds[2];
+
+	h->len = 0;
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+		take(h, "no health check: there is no pipe");
+		return;
+	}
+	h->fd = fds[0];
+	if (spawn(h, fds[1], &err) < 0) {
+		close_result(h);
+		take(h, err.text);
+	} else {
+		h->said = event_new(h->l->base, h->fd, EV_READ | EV_PERSIST, result_come, h);
+		if (!h->said || event_add(h->said, NULL) < 0)
+			abort();
+	}
+	close(fds[1]);
+}
+
+static void due(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	check(arg);
+}
+
+static void patience_over(evutil_socket_t fd, short what, void *arg)
+{
+	const struct lhealth *h = arg;
+
+	(void)fd;
+	(void)what;
+	lgpus_tell(h->l);
+}
+
+const char *lhealth_why(const struct launcher *l)
+{
+	if (*l->rules.programs_why)
+		return l->rules.programs_why;
+	return *l->health ? l->health : lspool_why(l);
+}
+
+bool lhealth_awaited(const struct lhealth *h)
+{
+	return h && event_pending(h->patience, EV_TIMEOUT, NULL);
+}
+
+bool lhealth_is_leaf(const struct launcher *l, const char *name)
+{
+	return l->checks && l->checks->said && strcmp(name, LEAF) == 0;
+}
+
+static bool is_another(const struct lhealth *h, const struct rules_program *p)
+{
+	if (!h->path || !p->path)
+		return h->path || p->path;
+	return strcmp(h->path, p->path) != 0 || h->timeout_ms != p->timeout_ms;
+}
+
+/* The rules' program from now on. */
+static void replace(struct lhealth *h, const struct rules_program *p)
+{
+	static const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
+
+	free(h->path);
+	h->path = p->path ? xstrdup(p->path) : NULL;
+	h->timeout_ms = p->timeout_ms;
+	h->unheard = h->said != NULL;
+	evtimer_del(h->next);
+	snprintf(h->l->health, sizeof(h->l->health), "%s", h->path ? FIRST : "");
+	if (!h->path) {
+		evtimer_del(h->patience);
+		return;
+	}
+	evtimer_add(h->patience, &patience);
+	if (!h->said)
+		check(h);
+}
+
+void lhealth_follow(struct launcher *l)
+{
+	const struct rules_program *p = &l->rules.programs[PROGRAM_HEALTH];
+	struct lhealth *h = l->checks;
+	bool sooner;
+
+	if (!h)
+		return;
+	sooner = h->interval_s != l->rules.health_interval_s;
+	h->interval_s = l->rules.health_interval_s;
+	if (is_another(h, p)) {
+		replace(h, p);
+		if (!h->path)
+			lgpus_tell(l);
+	} else if (sooner && h->path && !h->said) {
+		later(h);
+	}
+}
+
+struct lhealth *lhealth_start(struct launcher *l)
+{
+	struct lhealth *h = xcalloc(1, sizeof(*h));
+
+	h->l = l;
+	h->fd = -1;
+	h->next = evtimer_new(l->base, due, h);
+	h->patience = evtimer_new(l->base, patience_over, h);
+	if (!h->next || !h->patience)
+		abort();
+	l->checks = h;
+	lhealth_follow(l);
+	return h;
+}
+
+void lhealth_free(struct lhealth *h)
+{
+	if (!h)
+		return;
+	close_result(h);
+	event_free(h->patience);
+	event_free(h->next);
+	free(h->path);
+	free(h);
+}

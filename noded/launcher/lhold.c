@@ -1,0 +1,60 @@
+/* lhold.c - ghold for interactive runs; see lpriv.h, hold.h
+ *
+ * RUNDIR/holds/ID is the socket of a run's ghold, in a directory that only we can enter: the way to
+ * a run's input and output goes through the launcher. It stays until ghold has ended, which may be
+ * long after the run was forgotten; sockets that nobody listens to any more are removed when the
+ * next run needs one.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/xalloc.h"
+#include "noded/stream/hold.h"
+#include "noded/stream/holdio.h"
+
+static int sweep_one(struct run_id id, const char *name, void *arg)
+{
+	const struct launcher *l = arg;
+	struct error err;
+	int fd = holdio_connect(l->holds, name, &err);
+
+	(void)id;
+	if (fd >= 0)
+		close(fd); /* to its ghold a client that has nothing to say */
+	else if (err.code == ERR_JOB_STATE)
+		unlinkat(l->holds, name, 0);
+	return 0;
+}
+
+/* -1 with `err`; else the shepherd's end of what joins it to ghold. */
+int lhold_start(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r,
+        const Gpusched__Interactive *what, struct error *err)
+{
+	Gpusched__HoldGrant g = GPUSCHED__HOLD_GRANT__INIT;
+	Gpusched__OutputRecord owner;
+	int pair[2], fds[3] = { -1, -1, -1 }, rc = -1;
+
+	record_scan(l->holds, sweep_one, l, NULL);
+	lstream_owner(r, &owner);
+	g.run = &owner;
+	g.interactive = (Gpusched__Interactive *)(uintptr_t)what;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_set(err, ERR_SYSTEM, "socketpair: %s", strerror(errno));
+	fds[0] = pair[0];
+	if ((fds[1] = holdio_listen(l->holds, name, err)) >= 0 &&
+	        (fds[2] = lspawn_grant(&g.base, err)) >= 0)
+		rc = lspawn_helper(l, "ghold", fds, 3, err);
+	for (size_t i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (rc == 0)
+		return pair[1];
+	close(pair[1]);
+	return -1;
+}

@@ -1,0 +1,470 @@
+/* lleft.c - who is on GPUs that no run holds; see lpriv.h
+ *
+ * Asked of a sampler of our own (gpu/sampler.h): before each start of the GPUs it is to get, after
+ * each end of those that it had, and when the controller has a GPU looked at again. Who asks waits
+ * for an answer to a question that was put after he came, so at most for two. A process is left on
+ * a GPU when it is there LEFT_MS after it should have gone: what ends takes its time. The sampler
+ * lives for REST_S after a question.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "common/gpufault.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/gpu/probe.h"
+#include "noded/gpu/sampler.h"
+
+#define LEFT_MS      2000 /* so long a process may take to go */
+#define ASK_AGAIN_MS 200
+#define REST_S       60 /* without a question the sampler lets go of the driver */
+#define TEXT_MAX     200
+
+/* Somebody who must know that nobody is on these GPUs. */
+struct waiter {
+	char (*uuids)[GPUS_TEXT];
+	size_t n;
+	usec_t since, need; /* mono: it came; the sample must be at least as young */
+	lleft_fn *fn;       /* NULL: only what is found is told */
+	void *arg;
+	struct waiter *next;
+};
+
+struct lleft {
+	struct launcher *l;
+	char index[LGPUS_MAX][GPUS_TEXT]; /* UUIDs by the controller's index, as ordered */
+	struct gpu_sampler *sampler;
+	struct event *answer, *again, *rest; /* answer: NULL: nothing is asked */
+	usec_t asked, sampled; /* mono: the question; what the last sample is as of, 0 none */
+	const struct gpu_uses *uses;
+	bool renew; /* the GPUs are others than when it was asked */
+	struct waiter *waiters;
+};
+
+static usec_t mono(void)
+{
+	return lrun_clock_us(CLOCK_MONOTONIC);
+}
+
+static void set_timer(struct event *e, unsigned ms)
+{
+	struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+
+	evtimer_add(e, &tv);
+}
+
+static void set_text(char *to, size_t size, const char *text)
+{
+	snprintf(to, size, "%.*s", (int)size - 1, text);
+}
+
+/* --- who is on a free GPU -------------------------------------------------------------------- */
+
+struct holder {
+	uint64_t gpus;
+	const pid_t pid;
+	bool is; /* pid is a shepherd */
+};
+
+static void add_held(struct lrun *r, void *arg)
+{
+	((struct holder *)arg)->gpus |= r->state == LRUN_OVER ? 0 : r->gpus;
+}
+
+static void is_shepherd(struct lrun *r, void *arg)
+{
+	struct holder *h = arg;
+
+	h->is |= r->state != LRUN_OVER && r->shepherd == h->pid;
+}
+
+static bool is_held(const struct lleft *f, const char *uuid)
+{
+	struct holder held = { 0 };
+
+	lruns_each(f->l, add_held, &held);
+	for (unsigned i = 0; i < LGPUS_MAX; i++) {
+		if (held.gpus >> i & 1 && !strcmp(f->index[i], uuid))
+			return true;
+	}
+	return false;
+}
+
+/* Name, owner and parent of a process; false: it is not here. */
+static bool look_at_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
+{
+	char path[64], line[512], *end;
+	struct stat st;
+	FILE *file;
+	bool got;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	got = fgets(line, sizeof(line), file) && fstat(fileno(file), &st) == 0;
+	fclose(file);
+	end = got ? strrchr(line, ')') : NULL;
+	if (!end || !strchr(line, '('))
+		return false;
+	*end = '\0';
+	snprintf(name, 64, "%.63s", strchr(line, '(') + 1);
+	for (char *p = name; *p; p++)
+		*p = (unsigned char)*p < ' ' || (unsigned char)*p > '~' ? '?' : *p;
+	*uid = st.st_uid;
+	return sscanf(end + 1, " %*c %d", parent) == 1;
+}
+
+/* Does it descend from a run's shepherd? */
+static bool is_of_run(const struct lleft *f, pid_t pid)
+{
+	char name[64];
+	uid_t uid;
+
+	for (int depth = 0; depth < 64 && pid > 1; depth++) {
+		struct holder h = { .pid = pid };
+
+		lruns_each(f->l, is_shepherd, &h);
+		if (h.is)
+			return true;
+		if (!look_at_process(pid, name, &uid, &pid))
+			return false;
+	}
+	return false;
+}
+
+/* Its owner's MPS and what uses that go when nobody needs it any more (lmps.c). */
+static bool is_of_mps(const struct lleft *f, uid_t uid, const char *uuid)
+{
+	for (unsigned i = 0; i < LGPUS_MAX; i++) {
+		if (!strcmp(f->index[i], uuid) && lmps_has(f->l, uid, i))
+			return true;
+	}
+	return false;
+}
+
+/* Who is on it and should not be: "" nobody. Processes that are not here are another container's,
+ * of which we know nothing. */
+static void find_left(const struct lleft *f, const char *uuid, char text[TEXT_MAX])
+{
+	const struct gpu_use *use = NULL;
+	char name[64];
+	pid_t parent;
+	uid_t uid;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; f->uses && i < f->uses->n && !use; i++) {
+		if (!strcmp(f->uses->v[i].uuid, uuid))
+			use = &f->uses->v[i];
+	}
+	for (uint32_t i = 0; use && i < use->n_procs && !*text; i++) {
+		pid_t pid = (pid_t)use->procs[i].pid;
+
+		if (pid > 1 && look_at_process(pid, name, &uid, &parent) && !is_of_run(f, pid) &&
+		        !is_of_mps(f, uid, uuid))
+			snprintf(text, TEXT_MAX, "process %ld (%s, uid %u) left on it", (long)pid,
+			        name, (unsigned)uid);
+	}
+}
+
+static void ask(struct lleft *f);
+
+static void waiter_free(struct waiter *w)
+{
+	free(w->uuids);
+	free(w);
+}
+
+/* With what the last sample says. True: it has its answer, and is gone. */
+static bool serve(struct lleft *f, struct waiter *w)
+{
+	char left[TEXT_MAX], text[2 * TEXT_MAX] = "";
+	bool wait = f->sampled < w->need, late = mono() - w->since >= LEFT_MS * 1000;
+
+	for (size_t i = 0; i < w->n && !wait; i++) {
+		bool held = !w->fn && is_held(f, w->uuids[i]);
+
+		find_left(f, w->uuids[i], left);
+		if (*left && !held && !late) {
+			w->need = mono() + ASK_AGAIN_MS * 1000;
+			wait = true;
+			break;
+		}
+		if (f->uses)
+			lfaults_condition(
+			        f->l, w->uuids[i], GPU_FAULT_PROCESS, *left && !held, left);
+		if (*left && !held)
+			snprintf(text, sizeof(text), "GPU %s: %s", w->uuids[i], left);
+	}
+	if (wait)
+		return false;
+	if (w->fn)
+		w->fn(*text ? text : NULL, w->arg);
+	waiter_free(w);
+	return true;
+}
+
+/* As soon as the first of them needs it. */
+static void ask_later(struct lleft *f)
+{
+	usec_t now = mono(), need = INT64_MAX;
+
+	for (const struct waiter *w = f->waiters; w; w = w->next)
+		need = w->need < need ? w->need : need;
+	set_timer(f->again, need > now ? (unsigned)((need - now) / 1000 + 1) : 0);
+}
+
+/* All that wait. Who is told may bring new ones, which come behind. */
+static void serve_all(struct lleft *f)
+{
+	struct waiter *w = f->waiters, *next, **end;
+
+	f->waiters = NULL;
+	for (; w; w = next) {
+		next = w->next;
+		w->next = NULL;
+		if (serve(f, w))
+			continue;
+		for (end = &f->waiters; *end; end = &(*end)->next)
+			;
+		*end = w;
+	}
+	if (f->waiters && !f->answer)
+		ask_later(f);
+}
+
+/* They cannot be asked: nothing is known, and nobody is refused for that. */
+static void give_up(struct lleft *f)
+{
+	f->uses = NULL;
+	f->sampled = INT64_MAX;
+	serve_all(f);
+	f->sampled = 0;
+}
+
+/* The GPUs are others than the sampler knows. */
+static void forget_sample(struct lleft *f)
+{
+	f->renew = false;
+	f->uses = NULL;
+	f->sampled = 0;
+	gpu_sampler_rest(f->sampler);
+}
+
+static void answered(evutil_socket_t fd, short what, void *arg)
+{
+	struct lleft *f = arg;
+	char trouble[160];
+
+	(void)fd;
+	(void)what;
+	event_free(f->answer);
+	f->answer = NULL;
+	f->uses = gpu_sampler_take(f->sampler, trouble, sizeof(trouble));
+	if (f->uses && !f->renew) {
+		f->sampled = f->asked;
+		serve_all(f);
+		return;
+	}
+	if (f->renew) {
+		forget_sample(f);
+		ask(f);
+		return;
+	}
+	if (*trouble)
+		log_error("who is on the GPUs cannot be asked: %s", trouble);
+	give_up(f);
+	if (*trouble)
+		lgpus_look(f->l); /* what hangs there is found */
+}
+
+static void ask(struct lleft *f)
+{
+	uint64_t ms = f->l->options.gpu_timeout_ms;
+	struct error err;
+
+	if (f->answer)
+		return;
+	evtimer_del(f->again);
+	gpu_sampler_leave_out(f->sampler, lgpus_not_asked(f->l->gpus));
+	if (gpu_sampler_ask(f->sampler, &err) < 0) {
+		log_error("%s", err.text);
+		give_up(f);
+		return;
+	}
+	f->asked = mono();
+	f->answer = event_new(f->l->base, gpu_sampler_fd(f->sampler), EV_READ, answered, f);
+	if (!f->answer)
+		abort();
+	set_timer(f->answer, (unsigned)(ms ? ms : PROBE_TIMEOUT_MS));
+	set_timer(f->rest, REST_S * 1000);
+}
+
+static void again(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	ask(arg);
+}
+
+static void rest(evutil_socket_t fd, short what, void *arg)
+{
+	struct lleft *f = arg;
+
+	(void)fd;
+	(void)what;
+	if (!f->answer && !f->waiters)
+		forget_sample(f);
+}
+
+static void wait_for(struct lleft *f, struct waiter *w)
+{
+	struct waiter **end;
+
+	w->since = mono();
+	for (end = &f->waiters; *end; end = &(*end)->next)
+		;
+	*end = w;
+	if (!f->answer)
+		ask(f);
+}
+
+void lleft_wait(struct launcher *l, const Gpusched__StartRun *order, lleft_fn *fn, void *arg)
+{
+	struct lleft *f = l->left;
+	struct waiter *w;
+
+	if (!f || lgpus_now(l->gpus)->state != GPUS_FOUND || !order->n_gpu_uuids ||
+	        order->n_gpu_uuids != order->n_gpus) {
+		fn(NULL, arg);
+		return;
+	}
+	w = xcalloc(1, sizeof(*w));
+	w->uuids = xcalloc(order->n_gpu_uuids, sizeof(*w->uuids));
+	w->fn = fn;
+	w->arg = arg;
+	w->need = mono();
+	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
+		const char *uuid = order->gpu_uuids[i];
+
+		if (order->gpus[i] < LGPUS_MAX)
+			set_text(f->index[order->gpus[i]], GPUS_TEXT, uuid);
+		if (is_held(f, uuid)) /* a part of it: others are there rightly */
+			continue;
+		set_text(w->uuids[w->n++], GPUS_TEXT, uuid);
+	}
+	if (w->n) {
+		wait_for(f, w);
+		return;
+	}
+	waiter_free(w);
+	fn(NULL, arg);
+}
+
+void lleft_freed(struct launcher *l, uint64_t gpus)
+{
+	struct lleft *f = l->left;
+	struct waiter *w;
+
+	if (!f || !gpus || lgpus_now(l->gpus)->state != GPUS_FOUND)
+		return;
+	w = xcalloc(1, sizeof(*w));
+	w->uuids = xcalloc(LGPUS_MAX, sizeof(*w->uuids));
+	w->need = mono();
+	for (unsigned i = 0; i < LGPUS_MAX; i++) {
+		if (!(gpus >> i & 1) || !*f->index[i])
+			continue;
+		memcpy(w->uuids[w->n++], f->index[i], GPUS_TEXT);
+	}
+	if (w->n)
+		wait_for(f, w);
+	else
+		waiter_free(w);
+}
+
+void lleft_check(struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, lleft_fn *fn, void *arg)
+{
+	struct lleft *f = l->left;
+	struct waiter *w = xcalloc(1, sizeof(*w));
+
+	w->uuids = xcalloc(n + 1, sizeof(*w->uuids));
+	w->need = mono();
+	w->fn = fn;
+	w->arg = arg;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_held(f, uuids[i]))
+			memcpy(w->uuids[w->n++], uuids[i], GPUS_TEXT);
+	}
+	wait_for(f, w);
+}
+
+void lleft_gpus_changed(struct launcher *l)
+{
+	if (!l->left)
+		return;
+	l->left->renew = l->left->answer != NULL;
+	if (!l->left->renew)
+		forget_sample(l->left);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+/* From a launcher before us: which GPU each index of its is. */
+static void learn(struct lrun *r, void *arg)
+{
+	struct lleft *f = arg;
+	const Gpusched__LaunchRecord *launch;
+	ProtobufCMessage *m = NULL;
+
+	if (r->state == LRUN_OVER || !r->gpus ||
+	        lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
+		return;
+	launch = (const Gpusched__LaunchRecord *)m;
+	for (size_t i = 0; launch->report && i < launch->n_gpu_uuids && i < launch->report->n_gpus;
+	        i++) {
+		if (launch->report->gpus[i] < LGPUS_MAX)
+			set_text(
+			        f->index[launch->report->gpus[i]], GPUS_TEXT, launch->gpu_uuids[i]);
+	}
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+struct lleft *lleft_new(struct launcher *l)
+{
+	struct lleft *f = xcalloc(1, sizeof(*f));
+
+	f->l = l;
+	f->sampler = gpu_sampler_new();
+	f->again = evtimer_new(l->base, again, f);
+	f->rest = evtimer_new(l->base, rest, f);
+	if (!f->again || !f->rest)
+		abort();
+	lruns_each(l, learn, f);
+	return f;
+}
+
+void lleft_free(struct lleft *f)
+{
+	if (!f)
+		return;
+	while (f->waiters) {
+		struct waiter *w = f->waiters;
+
+		f->waiters = w->next;
+		waiter_free(w);
+	}
+	if (f->answer)
+		event_free(f->answer);
+	event_free(f->again);
+	event_free(f->rest);
+	gpu_sampler_free(f->sampler);
+	free(f);
+}

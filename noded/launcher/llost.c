@@ -1,0 +1,265 @@
+/* llost.c - runs whose shepherd was killed; see lpriv.h
+ *
+ * What is left of the run is killed. Then another shepherd runs what of the site's programs comes
+ * after a run (site.h), as often as it takes, and the run has ended, nobody knows how.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/runused.h"
+#include "common/xalloc.h"
+#include "noded/contain/limits.h"
+#include "noded/contain/procs.h"
+#include "noded/contain/signals.h"
+#include "noded/record/journal.h"
+#include "noded/shepherd/shepherd.h"
+
+#define LOST_MS     5    /* until what KILL has left is looked at again: doubling, */
+#define LOST_MS_MAX 1000 /* up to this */
+
+/* What came of the programs after it. */
+static void take_after(const struct lrun *r, Gpusched__RunReport *report)
+{
+	ProtobufCMessage *m;
+
+	if (lrun_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m) != 1)
+		return;
+	lreport_set(&report->node_trouble, ((Gpusched__AfterRecord *)m)->node_trouble);
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+/* What it used, as far as it was seen. */
+static void add_used(Gpusched__RunReport *report, const struct run_used *used)
+{
+	if (!used)
+		return;
+	/* As protobuf-c would have: it is freed with the report. */
+	free(report->used);
+	report->used = xcalloc(1, sizeof(*report->used));
+	run_used_to_message(used, report->used);
+	report->cpu_time_us = used->cpu_time_us;
+}
+
+/* Of an older incarnation; where its record is torn nothing says of which. */
+static bool is_of_before(const struct lrun *r)
+{
+	const char *own = r->report->incarnation;
+
+	return strcmp(own, r->l->incarnation) != 0 && (*own || r->l->fresh);
+}
+
+static void finish_lost(struct lrun *r)
+{
+	Gpusched__RunReport *report;
+	ProtobufCMessage *launch;
+
+	lrun_refresh(r);
+	report = lreport_copy(r->report);
+	report->suspended = false;
+	lreport_set(&report->progress, "");
+	add_used(report, lused_of(r));
+	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
+	report->cause = is_of_before(r) ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
+	                                : GPUSCHED__END_CAUSE__CAUSE_LOST;
+	report->end_time = lrun_clock_us(CLOCK_REALTIME);
+	take_after(r, report);
+	lreport_set(&report->detail,
+	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
+	                ? "the node was restarted under it"
+	                : "its shepherd was killed; how the program ended is not known");
+	if (r->leaf) {
+		char *leaf = contain_root_leaf(r->l->contain, r->name);
+
+		limits_root_remove(contain_root_limits(r->l->contain), leaf);
+		contain_remove(r->leaf);
+		free(leaf);
+	}
+	contain_free(r->leaf);
+	r->leaf = NULL;
+	if (lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch) == 1) {
+		journal_gone((Gpusched__LaunchRecord *)launch);
+		protobuf_c_message_free_unpacked(launch, NULL);
+	}
+	lrun_write_exit(r, report);
+	lrun_remove_rundir(r->l, r->name);
+	lrun_over(r, report, false);
+	lrun_tell(r);
+}
+
+/* Kill what of its owner's carries the run's directory in its environment. True if there was nothing. */
+static bool sweep(const struct lrun *r)
+{
+	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->spool_runs_path, r->name);
+	bool none = procs_kill_marked(mark, r->uid);
+
+	free(mark);
+	return none;
+}
+
+/* Its leaf, or that of the site's programs. False: whether there is one cannot be said now. */
+static bool find_leaf(const struct lrun *r, const char *of, struct contain **c)
+{
+	char *leaf = contain_root_leaf(r->l->contain, r->name), *path = xasprintf("%s%s", leaf, of);
+	bool known = true;
+
+	*c = NULL;
+	if (*leaf) {
+		*c = contain_open(path, NULL);
+		known = *c || errno == ENOENT;
+	}
+	free(path);
+	free(leaf);
+	return known;
+}
+
+/* Kill what the site's programs have left there. True: there was nothing. */
+static bool clear_site_leaf(const struct lrun *r)
+{
+	struct contain *c;
+	bool empty = find_leaf(r, PROGRAM_LEAF, &c) && (!c || contain_is_empty(c));
+
+	if (c && !empty)
+		contain_kill(c);
+	else if (c)
+		contain_remove(c);
+	contain_free(c);
+	return empty;
+}
+
+/* Are programs to come after it that have not been run to their end? If that cannot be said now: as
+ * if there were. */
+static bool after_is_due(const struct lrun *r)
+{
+	ProtobufCMessage *m;
+	int got = lrun_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m);
+	bool due;
+
+	if (got == 1)
+		protobuf_c_message_free_unpacked(m, NULL);
+	if (got != 0)
+		return got < 0;
+	got = lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
+	if (got != 1)
+		return got < 0;
+	due = program_any_after((Gpusched__LaunchRecord *)m);
+	protobuf_c_message_free_unpacked(m, NULL);
+	return due;
+}
+
+static void look_later(struct lrun *r)
+{
+	unsigned ms = LOST_MS << (r->looks < 8 ? r->looks : 8);
+
+	r->looks++;
+	lrun_set_timer(r, ms < LOST_MS_MAX ? ms : LOST_MS_MAX);
+}
+
+static void after_gone(evutil_socket_t fd, short what, void *arg)
+{
+	struct lrun *r = arg;
+
+	(void)fd;
+	(void)what;
+	lrun_stop_following(r);
+	if (after_is_due(r)) /* it was killed too */
+		look_later(r);
+	else
+		lrun_lost_look(r);
+}
+
+/* By another shepherd, which holds the lock as the first one did: never two at a time. */
+static void start_after(struct lrun *r)
+{
+	char *path = xasprintf("%s/%s", r->l->runs_path, r->name);
+	char name[] = "gshepherd", again[] = SHEPHERD_AGAIN, *argv[] = { name, path, again, NULL };
+	int dir = lrun_dir(r, false);
+	int fd = dir < 0 ? -1 : openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC), pidfd = -1;
+	struct error err;
+	pid_t pid;
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		if (lspawn(r->l->options.shepherd, argv, &fd, 1, &pid, &err) == 0)
+			pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		else
+			log_error("run %s: %s", r->name, err.text);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	free(path);
+	if (pidfd < 0)
+		return;
+	r->pidfd = pidfd;
+	r->life = event_new(r->l->base, pidfd, EV_READ, after_gone, r);
+	event_add(r->life, NULL);
+}
+
+void lrun_lost_look(struct lrun *r)
+{
+	bool empty;
+
+	if (r->pidfd >= 0) /* what comes after it is under way */
+		return;
+	if (!r->leaf && !find_leaf(r, "", &r->leaf)) {
+		look_later(r);
+		return;
+	}
+	if (r->leaf) {
+		empty = contain_is_empty(r->leaf);
+		if (!empty)
+			contain_kill(r->leaf);
+	} else {
+		empty = sweep(r);
+	}
+	empty = clear_site_leaf(r) && empty;
+	if (empty && !after_is_due(r)) {
+		finish_lost(r);
+		return;
+	}
+	if (empty)
+		start_after(r);
+	look_later(r);
+}
+
+/* Or perhaps, if that cannot be said now. */
+static bool was_forked(const struct lrun *r)
+{
+	int dir = lrun_dir(r, false);
+	struct stat st = { 0 };
+	bool forked = dir < 0 || fstatat(dir, RECORD_LAUNCH, &st, 0) < 0
+	                      ? errno != ENOENT
+	                      : (st.st_mode & 0777) == RECORD_MODE_FORKED;
+
+	if (dir >= 0)
+		close(dir);
+	return forked;
+}
+
+void lrun_lost(struct lrun *r)
+{
+	if (r->state == LRUN_STARTING && !was_forked(r)) {
+		lrun_take_back_use(r);
+		lrun_remove_rundir(r->l, r->name);
+		lrun_never(r, "the node's agent or the shepherd was killed before it was started",
+		        NEVER_RUN);
+		return;
+	}
+	log_warning("run %s: its shepherd is gone; killing what is left", r->name);
+	r->state = LRUN_LOST;
+	r->looks = 0;
+	lrun_lost_look(r);
+}

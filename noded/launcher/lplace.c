@@ -1,0 +1,267 @@
+/* lplace.c - the launcher's directories, and what it remembers in them; see launcher.h, lpriv.h */
+#include "noded/launcher/lpriv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#define LOCK_PATIENCE_S  10 /* for the launcher before us to end */
+#define INCARNATION_FILE "incarnation"
+#define STATE_FILE       "state"
+
+/* --- directories ------------------------------------------------------------------------------
+ */
+
+static int fail(struct error *err, const char *what, const char *path)
+{
+	return error_set(err, ERR_SYSTEM, "%s '%s': %s", what, path, strerror(errno));
+}
+
+/* Make a directory if it is missing; it must be ours and nobody else's to write. Where the site
+ * has put a link it is followed, but none below that: its target would be changed, too. */
+static int open_own_dir(int at, const char *name, const char *path, mode_t mode, struct error *err)
+{
+	int link = at == AT_FDCWD ? 0 : O_NOFOLLOW;
+	struct stat st;
+	int fd;
+
+	if (mkdirat(at, name, mode) < 0 && errno != EEXIST)
+		return fail(err, "cannot make the directory", path);
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | link);
+	if (fd < 0 && errno == ENOTDIR)
+		return error_set(err, ERR_USAGE,
+		        "'%s' is a link or a file; it must be a directory, or not there", path);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		fail(err, "cannot open the directory", path);
+		goto error;
+	}
+	if (st.st_uid != geteuid() || (st.st_mode & 022)) {
+		error_set(err, ERR_USAGE,
+		        "directory '%s' is owned by uid %u with mode %03o; it must be ours and not "
+		        "writable by others",
+		        path, (unsigned)st.st_uid, st.st_mode & 0777);
+		goto error;
+	}
+	if (fchmod(fd, mode) < 0) {
+		fail(err, "cannot protect the directory", path);
+		goto error;
+	}
+	return fd;
+error:
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int open_sub_dir(
+        int parent, const char *path, const char *name, mode_t mode, char **full, struct error *err)
+{
+	char *p = xasprintf("%s/%s", path, name);
+	int fd = open_own_dir(parent, name, p, mode, err);
+
+	if (full && fd >= 0)
+		*full = p;
+	else
+		free(p);
+	return fd;
+}
+
+/* Who could rename a directory of root's could put another in its place. */
+static int check_above(const struct launcher *l, struct error *err)
+{
+	if (geteuid() != 0)
+		return 0;
+	if (program_place_check(l->options.rundir, err) < 0)
+		return -1;
+	return program_place_check(l->options.spool, err);
+}
+
+int lplace_make(struct launcher *l, struct error *err)
+{
+	const struct launcher_options *o = &l->options;
+	struct statvfs vfs;
+
+	if ((l->rundir = open_own_dir(AT_FDCWD, o->rundir, o->rundir, 0711, err)) < 0 ||
+	        (l->spool = open_own_dir(AT_FDCWD, o->spool, o->spool, 0711, err)) < 0 ||
+	        (l->runs = open_sub_dir(l->rundir, o->rundir, "runs", 0700, &l->runs_path, err)) <
+	                0 ||
+	        (l->spool_runs = open_sub_dir(
+	                 l->spool, o->spool, "runs", 0711, &l->spool_runs_path, err)) < 0 ||
+	        (l->exits = open_sub_dir(l->spool, o->spool, "exits", 0700, NULL, err)) < 0 ||
+	        (l->private_dir = open_sub_dir(
+	                 l->spool, o->spool, PRIVATE_DIR, 0700, &l->private_path, err)) < 0 ||
+	        (l->mps_dir = open_sub_dir(l->spool, o->spool, "mps", 0711, &l->mps_path, err)) <
+	                0 ||
+	        (l->outputs = open_sub_dir(l->spool, o->spool, "outputs", 0700, NULL, err)) < 0 ||
+	        (l->holds = open_sub_dir(l->rundir, o->rundir, "holds", 0700, NULL, err)) < 0 ||
+	        check_above(l, err) < 0)
+		return -1;
+	if (fstatvfs(l->spool, &vfs) == 0 && (vfs.f_flag & ST_NOEXEC)) {
+		error_set(err, ERR_USAGE,
+		        "spool directory '%s' is mounted noexec: no job could "
+		        "execute its script",
+		        o->spool);
+		return -1;
+	}
+	return 0;
+}
+
+/* The launcher before us may be ending just now. */
+int lplace_lock(struct launcher *l, struct error *err)
+{
+	l->lock = openat(l->rundir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (l->lock < 0)
+		return fail(err, "cannot open the lock in", l->options.rundir);
+	for (int ms = 0; flock(l->lock, LOCK_EX | LOCK_NB) < 0; ms += 20) {
+		if (errno != EWOULDBLOCK || ms > LOCK_PATIENCE_S * 1000)
+			return error_set(err, ERR_USAGE, "'%s' is in use by another agent",
+			        l->options.rundir);
+		poll(NULL, 0, 20);
+	}
+	return 0;
+}
+
+/* --- what is remembered ----------------------------------------------------------------------- */
+
+static void load_state(struct launcher *l, int dirfd)
+{
+	ProtobufCMessage *m;
+	struct error err;
+	Gpusched__LauncherState *s;
+	int r = record_read(dirfd, STATE_FILE, &gpusched__launcher_state__descriptor, &m, &err);
+
+	if (r < 0)
+		log_error("what the launcher remembered: %s", err.text);
+	if (r <= 0)
+		return;
+	s = (Gpusched__LauncherState *)m;
+	if (s->max_epoch > l->max_epoch)
+		l->max_epoch = s->max_epoch;
+	if (s->max_job > l->max_job)
+		l->max_job = s->max_job;
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+static void save_state(struct launcher *l, int dirfd, unsigned flags)
+{
+	Gpusched__LauncherState s = GPUSCHED__LAUNCHER_STATE__INIT;
+	struct error err;
+
+	s.max_epoch = l->max_epoch;
+	s.max_job = l->max_job;
+	if (record_write(dirfd, STATE_FILE, &s.base, flags, &err) < 0)
+		log_error("highest epoch and job id: %s", err.text);
+	else if (dirfd == l->rundir)
+		l->saved_job = l->max_job;
+}
+
+void launcher_saw_epoch(struct launcher *l, uint64_t epoch)
+{
+	if (epoch <= l->max_epoch)
+		return;
+	l->max_epoch = epoch;
+	save_state(l, l->rundir, 0);
+	save_state(l, l->spool, RECORD_SYNC); /* once in a controller's life */
+}
+
+void launcher_saw_job(struct launcher *l, uint64_t job)
+{
+	if (job <= l->max_job)
+		return;
+	l->max_job = job;
+	l->job_unsaved = true;
+}
+
+void launcher_forgets_job(struct launcher *l, uint64_t job)
+{
+	if (job > l->saved_job && job <= l->max_job)
+		save_state(l, l->rundir, 0);
+}
+
+void lplace_save_job(struct launcher *l)
+{
+	if (l->job_unsaved)
+		save_state(l, l->spool, 0);
+	l->job_unsaved = false;
+}
+
+/* Boot id, and a random id that lives as long as tmpfs does. */
+int lplace_incarnation(struct launcher *l, struct error *err)
+{
+	char path[] = "/proc/sys/kernel/random/boot_id", known[sizeof(l->incarnation)] = "";
+	FILE *f = fopen(path, "re");
+	uint64_t chance;
+	int fd, n;
+
+	if (!f || !fgets(l->boot_id, sizeof(l->boot_id), f))
+		n = -1;
+	else
+		n = 0;
+	if (f)
+		fclose(f);
+	if (n < 0)
+		return fail(err, "cannot read", path);
+	l->boot_id[strcspn(l->boot_id, "\n")] = '\0';
+	fd = openat(l->rundir, INCARNATION_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0) {
+		n = (int)read(fd, known, sizeof(known) - 1);
+		known[n > 0 ? n : 0] = '\0';
+		close(fd);
+	}
+	/* Taken for a new one it would be the end of all that runs. */
+	if ((fd < 0 && errno != ENOENT) || n < 0)
+		return fail(err, "cannot read the incarnation in", l->options.rundir);
+	n = (int)strlen(l->boot_id);
+	if (strncmp(known, l->boot_id, (size_t)n) == 0 && known[n] == '-' &&
+	        strlen(known) == (size_t)n + 1 + 16) {
+		memcpy(l->incarnation, known, sizeof(known));
+		return 0;
+	}
+	l->fresh = true;
+	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+		return fail(err, "no randomness from", "getrandom");
+	snprintf(l->incarnation, sizeof(l->incarnation), "%s-%016llx", l->boot_id,
+	        (unsigned long long)chance);
+	return 0;
+}
+
+/* Written last: an incarnation is one only when all that could be killed of the one before is gone.
+ */
+int lplace_save_incarnation(struct launcher *l, struct error *err)
+{
+	static const char tmp[] = INCARNATION_FILE ".tmp";
+	size_t n = strlen(l->incarnation);
+	int fd;
+
+	if (!l->fresh)
+		return 0;
+	unlinkat(l->rundir, tmp, 0);
+	fd = openat(l->rundir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, l->incarnation, n) != (ssize_t)n ||
+	        renameat(l->rundir, tmp, l->rundir, INCARNATION_FILE) < 0) {
+		fail(err, "cannot write the incarnation in", l->options.rundir);
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	close(fd);
+	return 0;
+}
+
+void lplace_load(struct launcher *l)
+{
+	load_state(l, l->rundir);
+	l->saved_job = l->max_job;
+	load_state(l, l->spool);
+}

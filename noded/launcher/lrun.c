@@ -1,0 +1,814 @@
+/* lrun.c - the launcher's runs; see lpriv.h
+ *
+ *   ASKED --> STARTING --> RUNNING --> OVER
+ *     |          |            |         ^
+ *     |          +-> LOST <---+---------+   the shepherd was killed
+ *     +---------------------------------+   never
+ *
+ * What is on tmpfs decides: news and the end of a shepherd are only reasons to look at the records.
+ */
+#include "config.h"
+
+#include "noded/contain/limits.h"
+#include "noded/launcher/lpriv.h"
+#include "noded/record/journal.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <search.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/failpoint.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/contain/procs.h"
+#include "noded/record/order.h"
+#include "noded/record/rundir.h"
+#include "noded/shepherd/shepherd.h"
+
+#define FIND_MS       50   /* until a shepherd that is not known yet is looked for again */
+#define SYNC_MS       1000 /* an end that nobody acknowledged in this time goes to disk */
+#define SYNC_AGAIN_MS 5000 /* where that failed */
+#define KEY_DISK      1
+
+usec_t lrun_clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+struct run_id lrun_id(const Gpusched__RunId *id)
+{
+	return (struct run_id){
+		.job = id->job, .task = id->task, .attempt = id->attempt, .rank = id->rank
+	};
+}
+
+Gpusched__RunReport *lreport_copy(const Gpusched__RunReport *r)
+{
+	size_t n = gpusched__run_report__get_packed_size(r);
+	uint8_t *b = xcalloc(1, n + 1);
+	Gpusched__RunReport *copy;
+
+	gpusched__run_report__pack(r, b);
+	copy = gpusched__run_report__unpack(NULL, n, b);
+	free(b);
+	if (!copy)
+		abort(); /* our own bytes: there is no memory left */
+	return copy;
+}
+
+Gpusched__RunReport *lreport_new(struct run_id id)
+{
+	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
+	Gpusched__RunId run = GPUSCHED__RUN_ID__INIT;
+
+	run.job = id.job;
+	run.task = id.task;
+	run.attempt = id.attempt;
+	run.rank = id.rank;
+	r.run = &run;
+	return lreport_copy(&r);
+}
+
+void lreport_free(Gpusched__RunReport *r)
+{
+	if (r)
+		gpusched__run_report__free_unpacked(r, NULL);
+}
+
+void lreport_set(char **field, const char *value)
+{
+	/* Unset strings of protobuf-c all point to one empty constant. */
+	if (*field != protobuf_c_empty_string)
+		free(*field);
+	*field = xstrdup(value);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static int run_order(const void *a, const void *b)
+{
+	return run_id_order(&((const struct lrun *)a)->id, &((const struct lrun *)b)->id);
+}
+
+struct lrun *lrun_find(struct launcher *l, struct run_id id)
+{
+	struct lrun key = { .id = id };
+	struct lrun **at = tfind(&key, &l->runs_tree, run_order);
+
+	return at ? *at : NULL;
+}
+
+struct lrun *lrun_add(struct launcher *l, struct run_id id)
+{
+	struct lrun *r;
+
+	if (l->n_runs >= LRUNS_MAX) {
+		log_error("order for a new run refused: %zu runs are not forgotten", l->n_runs);
+		return NULL;
+	}
+	r = xcalloc(1, sizeof(*r));
+	*r = (struct lrun){ .l = l, .id = id, .state = LRUN_ASKED, .pidfd = -1 };
+	record_id_format(id, r->name);
+	tsearch(r, &l->runs_tree, run_order);
+	l->n_runs++;
+	return r;
+}
+
+void lrun_stop_following(struct lrun *r)
+{
+	if (r->life)
+		event_free(r->life);
+	if (r->pidfd >= 0)
+		close(r->pidfd);
+	r->life = NULL;
+	r->pidfd = -1;
+}
+
+/* A copy of an exit record on disk. Owns itself; `run` NULL: forgotten meanwhile. */
+struct lsync {
+	struct lrun *run;
+	int exits;
+	char name[RECORD_ID_MAX];
+	Gpusched__RunReport *report;
+	int result;
+	struct error err;
+};
+
+static void run_free(void *node)
+{
+	struct lrun *r = node;
+
+	if (r->sync)
+		r->sync->run = NULL;
+	lstart_free(r->start);
+	lrun_stop_following(r);
+	if (r->timer)
+		event_free(r->timer);
+	contain_free(r->leaf);
+	lreport_free(r->report);
+	lused_free(r->used);
+	for (int k = 0; k < LWAIT_KINDS; k++)
+		free(r->waiting[k].bytes);
+	free(r);
+}
+
+void lrun_remove(struct lrun *r)
+{
+	tdelete(r, &r->l->runs_tree, run_order);
+	r->l->n_runs--;
+	run_free(r);
+}
+
+void lruns_free(struct launcher *l)
+{
+	tdestroy(l->runs_tree, run_free);
+	l->runs_tree = NULL;
+	l->n_runs = 0;
+}
+
+struct walk {
+	void (*fn)(struct lrun *r, void *arg);
+	void *arg;
+};
+
+static void visit_run(const void *node, VISIT visit, void *arg)
+{
+	struct walk *w = arg;
+
+	if (visit == postorder || visit == leaf)
+		w->fn(*(struct lrun *const *)node, w->arg);
+}
+
+void lruns_each(struct launcher *l, void (*fn)(struct lrun *r, void *arg), void *arg)
+{
+	struct walk w = { fn, arg };
+
+	twalk_r(l->runs_tree, visit_run, &w);
+}
+
+/* --- small things ----------------------------------------------------------------------------- */
+
+int lrun_dir(const struct lrun *r, bool make)
+{
+	if (make && mkdirat(r->l->runs, r->name, 0700) < 0 && errno != EEXIST)
+		return -1;
+	return openat(r->l->runs, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* What is told of it is true now. */
+void lrun_refresh(struct lrun *r)
+{
+	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
+
+	if ((r->state != LRUN_RUNNING && r->state != LRUN_LOST) || r->start_mono <= 0)
+		return;
+	r->report->elapsed_us = (uint64_t)(now - r->start_mono);
+	r->report->suspended = r->suspended_mono > 0;
+	r->report->suspended_us = r->suspended_us;
+	if (r->suspended_mono > 0)
+		r->report->suspended_us += (uint64_t)(now - r->suspended_mono);
+}
+
+void lrun_tell(struct lrun *r)
+{
+	if (!r->report)
+		return;
+	lrun_refresh(r);
+	launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_RUN, &r->report->base);
+}
+
+static void timer_fired(evutil_socket_t fd, short what, void *arg);
+
+void lrun_set_timer(struct lrun *r, unsigned ms)
+{
+	struct timeval t = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+
+	if (!r->timer)
+		r->timer = evtimer_new(r->l->base, timer_fired, r);
+	evtimer_add(r->timer, &t);
+}
+
+struct removal {
+	int parent;
+	char name[RECORD_ID_MAX];
+};
+
+static void removal_run(void *arg)
+{
+	struct removal *m = arg;
+
+	rundir_remove(m->parent, m->name);
+}
+
+static const struct worker_ops removal_ops = { removal_run, free, free };
+
+static void remove_from(struct launcher *l, int parent, const char *name)
+{
+	struct removal *m;
+
+	if (faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	m = xcalloc(1, sizeof(*m));
+	m->parent = parent;
+	memcpy(m->name, name, strlen(name) + 1);
+	if (!worker_submit(l->disk, KEY_DISK, &removal_ops, m, NULL))
+		free(m); /* found again at the next start */
+}
+
+void lrun_remove_rundir(struct launcher *l, const char *name)
+{
+	remove_from(l, l->spool_runs, name);
+	remove_from(l, l->private_dir, name);
+}
+
+/* --- over ------------------------------------------------------------------------------------- */
+
+static void sync_run(void *arg)
+{
+	struct lsync *s = arg;
+
+	s->result = record_write(s->exits, s->name, &s->report->base, RECORD_SYNC, &s->err);
+}
+
+static void sync_free(void *arg)
+{
+	struct lsync *s = arg;
+
+	if (s->run)
+		s->run->sync = NULL;
+	lreport_free(s->report);
+	free(s);
+}
+
+static void sync_done(void *arg)
+{
+	struct lsync *s = arg;
+
+	if (s->result < 0) {
+		log_error("run %s: its end is only in memory: %s", s->name, s->err.text);
+		if (s->run)
+			lrun_set_timer(s->run, SYNC_AGAIN_MS);
+	} else if (s->run)
+		s->run->on_disk = true;
+	else
+		unlinkat(s->exits, s->name, 0);
+	sync_free(s);
+}
+
+static const struct worker_ops sync_ops = { sync_run, sync_done, sync_free };
+
+static void sync_start(struct lrun *r)
+{
+	struct lsync *s = xcalloc(1, sizeof(*s));
+
+	*s = (struct lsync){ .run = r, .exits = r->l->exits, .report = lreport_copy(r->report) };
+	memcpy(s->name, r->name, sizeof(s->name));
+	r->sync = s;
+	if (!worker_submit(r->l->disk, KEY_DISK, &sync_ops, s, NULL)) {
+		sync_free(s);
+		lrun_set_timer(r, SYNC_MS);
+	}
+}
+
+void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
+{
+	uint64_t gpus = r->gpus;
+
+	lreport_free(r->report);
+	r->report = report;
+	r->state = LRUN_OVER;
+	r->gpus = 0;
+	r->l->sweep = true;
+	lleft_freed(r->l, gpus);
+	r->on_disk = on_disk;
+	lrun_stop_following(r);
+	if (r->mps)
+		lmps_run_over(r->l);
+	if (r->has_parts)
+		lburst_run_over(r->l);
+	if (!on_disk)
+		lrun_set_timer(r, SYNC_MS);
+}
+
+/* Write the exit record ourselves, for lack of a shepherd. Not being able to is no reason to keep
+ * the end to ourselves: it goes to the disk too. */
+void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report)
+{
+	int dir = lrun_dir(r, true);
+	struct error err;
+
+	if (dir < 0)
+		log_error("run %s: cannot make its record directory: %s", r->name, strerror(errno));
+	else if (record_write(dir, RECORD_EXIT, &report->base, 0, &err) < 0)
+		log_error("run %s: %s", r->name, err.text);
+	if (dir >= 0)
+		close(dir);
+}
+
+void lrun_never(struct lrun *r, const char *why, enum never never)
+{
+	Gpusched__RunReport *report = r->report ? lreport_copy(r->report) : lreport_new(r->id);
+
+	report->state = GPUSCHED__RUN_REPORT__STATE__NEVER;
+	report->cause = GPUSCHED__END_CAUSE__CAUSE_LAUNCH;
+	report->n_gpus = 0;
+	lreport_set(&report->detail, why);
+	report->signature_refused = never == NEVER_SIGNATURE;
+	if (never == NEVER_NODE)
+		lreport_set(&report->node_trouble, why);
+	lstart_free(r->start);
+	r->start = NULL;
+	lrun_write_exit(r, report);
+	log_info("run %s: never started: %s", r->name, why);
+	lrun_over(r, report, false);
+	lrun_tell(r);
+}
+
+/* --- following -------------------------------------------------------------------------------- */
+
+static void shepherd_gone(evutil_socket_t fd, short what, void *arg)
+{
+	struct lrun *r = arg;
+
+	(void)fd;
+	(void)what;
+	lrun_stop_following(r);
+	if (lrun_look(r) == 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
+		lrun_lost(r);
+}
+
+static void follow_pidfd(struct lrun *r, int pidfd)
+{
+	r->pidfd = pidfd;
+	r->life = event_new(r->l->base, pidfd, EV_READ, shepherd_gone, r);
+	event_add(r->life, NULL);
+}
+
+void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd)
+{
+	int pidfd;
+
+	lreport_free(r->report);
+	r->report = report;
+	r->state = LRUN_STARTING;
+	r->looks = 0;
+	if (!shepherd)
+		return;
+	pidfd = (int)syscall(SYS_pidfd_open, shepherd, 0);
+	if (pidfd >= 0)
+		follow_pidfd(r, pidfd); /* our child, not waited for yet: the id is still its own */
+	else
+		lrun_set_timer(r, FIND_MS);
+}
+
+/* Does anybody hold the lock of the launch record? -1: that cannot be said now; who took that for
+ * a no would give the GPUs of a run that lives to another. */
+static int has_shepherd(const struct lrun *r)
+{
+	int dir = lrun_dir(r, false);
+	int fd = dir < 0 ? -1 : openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC);
+	int has = fd < 0 && errno == ENOENT ? 0 : -1;
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		has = 0;
+	else if (fd >= 0 && errno == EWOULDBLOCK)
+		has = 1;
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return has;
+}
+
+void lrun_forked(struct launcher *l, struct run_id id, pid_t shepherd)
+{
+	struct lrun *r = lrun_find(l, id);
+	int pidfd, has;
+
+	if (!r || r->pidfd >= 0 || (r->state != LRUN_STARTING && r->state != LRUN_RUNNING))
+		return;
+	/* The id is its own if it is alive after this. */
+	pidfd = shepherd ? (int)syscall(SYS_pidfd_open, shepherd, 0) : -1;
+	has = has_shepherd(r);
+	if (has > 0 && pidfd >= 0) {
+		follow_pidfd(r, pidfd);
+		return;
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	if (has == 0)
+		shepherd_gone(-1, 0, r);
+	else
+		lrun_set_timer(r, FIND_MS);
+}
+
+void lrun_not_forked(struct launcher *l, struct run_id id, const char *why)
+{
+	struct lrun *r = lrun_find(l, id);
+
+	if (!r || r->state != LRUN_STARTING)
+		return;
+	lrun_take_back_use(r);
+	lrun_remove_rundir(l, r->name);
+	lrun_never(r, why, NEVER_NODE);
+}
+
+void lrun_follow(struct lrun *r, const struct proc *p)
+{
+	int pidfd = -1, has = has_shepherd(r);
+
+	/* The lock first: a process id may still be that of its zombie. */
+	if (has == 0) {
+		shepherd_gone(-1, 0, r);
+		return;
+	}
+	if (has > 0 && p->pid > 0)
+		pidfd = proc_open(*p);
+	if (pidfd >= 0)
+		follow_pidfd(r, pidfd);
+	else
+		lrun_set_timer(r, FIND_MS); /* it has not told who it is, but it lives */
+}
+
+int lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
+        ProtobufCMessage **m)
+{
+	int dir = lrun_dir(r, false), got;
+	struct error err;
+
+	if (dir < 0)
+		return errno == ENOENT ? 0 : -1;
+	got = record_read(dir, name, desc, m, &err);
+	close(dir);
+	if (got >= 0)
+		return got;
+	log_error("run %s: %s", r->name, err.text);
+	return err.code == ERR_PROTOCOL ? 0 : -1;
+}
+
+/* STARTING: was the program executed meanwhile? Then its shepherd is known too. */
+static int look_started(struct lrun *r)
+{
+	ProtobufCMessage *m;
+	Gpusched__StartedRecord *s;
+	struct proc p;
+	int got = lrun_read(r, RECORD_STARTED, &gpusched__started_record__descriptor, &m);
+
+	if (got <= 0)
+		return got;
+	s = (Gpusched__StartedRecord *)m;
+	r->report->state = GPUSCHED__RUN_REPORT__STATE__RUNNING;
+	r->report->start_time = s->start_time;
+	r->start_mono = s->start_mono;
+	p = (struct proc){ (pid_t)s->shepherd, s->shepherd_ticks };
+	r->shepherd = p.pid;
+	protobuf_c_message_free_unpacked(m, NULL);
+	r->state = LRUN_RUNNING;
+	lwatch_started(r->l);
+	lrun_tell(r);
+	if (r->pidfd < 0 && !r->l->closing)
+		lrun_follow(r, &p);
+	return 0;
+}
+
+/* A launcher before us has asked it to give back what it has borrowed. Else we know better. */
+static void take_burst(struct lrun *r, const Gpusched__NotesRecord *n)
+{
+	if (r->used || r->burst_time || !n->burst_job)
+		return;
+	r->burst_job = n->burst_job;
+	r->burst_time = n->burst_time;
+}
+
+/* RUNNING: has the program said something new? */
+static void look_at_notes(struct lrun *r)
+{
+	ProtobufCMessage *m;
+	Gpusched__NotesRecord *n;
+
+	if (lrun_read(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m) != 1)
+		return;
+	n = (Gpusched__NotesRecord *)m;
+	take_burst(r, n);
+	if (n->checkpoint_time != r->report->checkpoint_time ||
+	        n->suspended_mono != r->suspended_mono || n->suspended_us != r->suspended_us ||
+	        strcmp(n->progress, r->report->progress) != 0 ||
+	        strcmp(n->trouble, r->report->node_trouble) != 0) {
+		r->suspended_us = n->suspended_us;
+		r->suspended_mono = n->suspended_mono;
+		r->report->checkpoint_time = n->checkpoint_time;
+		lreport_set(&r->report->progress, n->progress);
+		if (*n->trouble) {
+			log_error("run %s: %s", r->name, n->trouble);
+			lreport_set(&r->report->detail, n->trouble);
+			lreport_set(&r->report->node_trouble, n->trouble);
+		}
+		lrun_tell(r);
+	}
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+/* A launch that executed nothing does not count as a use of the signature. */
+void lrun_take_back_use(struct lrun *r)
+{
+	ProtobufCMessage *m;
+	Gpusched__LaunchRecord *launch;
+	struct error err;
+
+	if (lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
+		return;
+	launch = (Gpusched__LaunchRecord *)m;
+	if (launch->nonce.len == USES_NONCE_LEN && launch->report &&
+	        uses_add(r->l->uses, launch->report->uid, launch->nonce.data, r->id.task,
+	                launch->signed_at, -1, &err) < 0)
+		log_warning("run %s: %s", r->name, err.text);
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+static int look(struct lrun *r)
+{
+	ProtobufCMessage *m;
+	int got;
+
+	/* Told as RUNNING first, even if it has ended since. */
+	if (r->state == LRUN_STARTING && look_started(r) < 0)
+		return -1;
+	if (r->state != LRUN_STARTING && r->state != LRUN_RUNNING)
+		return 0;
+	got = lrun_read(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m);
+	if (got == 1) {
+		FAILPOINT(launcher_before_told);
+		if (end_is_launch((enum end_cause)((Gpusched__RunReport *)m)->cause))
+			lrun_take_back_use(r);
+		lrun_over(r, (Gpusched__RunReport *)m, false);
+		lrun_tell(r);
+	} else if (got == 0 && r->state == LRUN_RUNNING) {
+		look_at_notes(r);
+	}
+	return got < 0 ? -1 : 0;
+}
+
+int lrun_look(struct lrun *r)
+{
+	int rc = look(r);
+
+	if (rc < 0)
+		lrun_set_timer(r, FIND_MS);
+	return rc;
+}
+
+static void send_waiting(struct lrun *r)
+{
+	int dir = -1;
+
+	for (int k = 0; k < LWAIT_KINDS; k++) {
+		struct lwait *w = &r->waiting[k];
+
+		if (!w->bytes)
+			continue;
+		if (dir < 0)
+			dir = lrun_dir(r, false);
+		if ((dir < 0 || order_send(dir, ORDER_SOCKET, w->bytes, w->len) < 0) &&
+		        !order_nobody(errno)) {
+			lrun_set_timer(r, FIND_MS);
+			break;
+		}
+		/* Sent; or nobody is there: its end is on the way, or the timer finds out. */
+		free(w->bytes);
+		w->bytes = NULL;
+	}
+	if (dir >= 0)
+		close(dir);
+}
+
+static void timer_fired(evutil_socket_t fd, short what, void *arg)
+{
+	struct lrun *r = arg;
+	struct proc nobody = { 0 };
+
+	(void)fd;
+	(void)what;
+	switch (r->state) {
+	case LRUN_LOST:
+		lrun_lost_look(r);
+		break;
+	case LRUN_OVER:
+		sync_start(r);
+		break;
+	case LRUN_STARTING:
+	case LRUN_RUNNING:
+		lrun_look(r);
+		send_waiting(r);
+		if (r->pidfd < 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
+			lrun_follow(r, &nobody);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- orders ----------------------------------------------------------------------------------- */
+
+/* False: of a controller that is no longer in charge. */
+static bool epoch_counts(struct launcher *l, uint64_t epoch, struct run_id id, const char *what)
+{
+	if (epoch < l->max_epoch) {
+		char name[RECORD_ID_MAX];
+
+		record_id_format(id, name);
+		log_warning("%s of run %s ignored: its epoch %llu is below %llu", what, name,
+		        (unsigned long long)epoch, (unsigned long long)l->max_epoch);
+		return false;
+	}
+	launcher_saw_epoch(l, epoch);
+	return true;
+}
+
+static void pass_on(struct lrun *r, enum lwait_kind kind, unsigned type, const ProtobufCMessage *m)
+{
+	struct lwait *w = &r->waiting[kind];
+	uint8_t b[ORDER_MAX];
+	int len = order_pack(type, m, b);
+
+	if (len < 0) {
+		log_warning("run %s: order not passed on: its strings are too long", r->name);
+		return;
+	}
+	free(w->bytes);
+	*w = (struct lwait){ xmemdup(b, (size_t)len), (size_t)len };
+	send_waiting(r);
+}
+
+/* By this node, and at once. */
+static void end_it(struct lrun *r, Gpusched__EndCause cause, const char *text)
+{
+	Gpusched__EndRun end = GPUSCHED__END_RUN__INIT;
+	Gpusched__RunId id = *r->report->run;
+
+	end.run = &id;
+	end.cause = cause;
+	end.detail = (char *)(uintptr_t)text;
+	pass_on(r, LWAIT_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &end.base);
+}
+
+void lrun_spool_full(struct lrun *r, const char *text)
+{
+	end_it(r, GPUSCHED__END_CAUSE__CAUSE_SPOOL, text);
+}
+
+void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text)
+{
+	Gpusched__RunNote note = GPUSCHED__RUN_NOTE__INIT;
+
+	if (policy == OVERMEM_END) {
+		end_it(r, GPUSCHED__END_CAUSE__CAUSE_GPU_MEMORY, text);
+		return;
+	}
+	note.text = (char *)(uintptr_t)text;
+	note.tell = policy == OVERMEM_WARN;
+	pass_on(r, LWAIT_NOTE, ORDER_NOTE, &note.base);
+	lreport_set(&r->report->detail, text);
+	lrun_tell(r);
+}
+
+void lrun_give_back(struct lrun *r, const Gpusched__EndRun *order)
+{
+	pass_on(r, LWAIT_GIVE_BACK, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
+	lreport_set(&r->report->detail, order->detail);
+	lrun_tell(r);
+}
+
+void lrun_end(struct launcher *l, const Gpusched__EndRun *order)
+{
+	struct run_id id = lrun_id(order->run);
+	struct lrun *r = lrun_find(l, id);
+
+	if (!epoch_counts(l, order->epoch, id, "end"))
+		return;
+	if (!r && !(r = lrun_add(l, id)))
+		return;
+	switch (r->state) {
+	case LRUN_ASKED:
+		lrun_never(r, "it was ended before it was started", NEVER_RUN);
+		break;
+	case LRUN_STARTING:
+	case LRUN_RUNNING:
+		pass_on(r, LWAIT_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
+		break;
+	case LRUN_LOST:
+		break;
+	case LRUN_OVER:
+		lrun_tell(r);
+		break;
+	}
+}
+
+void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order)
+{
+	struct run_id id = lrun_id(order->run);
+	struct lrun *r = lrun_find(l, id);
+
+	if (!epoch_counts(l, order->epoch, id, "signal"))
+		return;
+	if (r && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
+		pass_on(r, LWAIT_SIGNAL, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, &order->base);
+}
+
+void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order)
+{
+	struct run_id id = lrun_id(order->run);
+	struct lrun *r = lrun_find(l, id);
+
+	if (!epoch_counts(l, order->epoch, id, order->suspend ? "suspension" : "resumption"))
+		return;
+	if (r && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
+		pass_on(r, LWAIT_SUSPEND, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, &order->base);
+}
+
+/* What is there of every run, and only if that was not all, what a killed process may have left. */
+static void remove_records(const struct lrun *r)
+{
+	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,
+		RECORD_USED, RECORD_NOTES, RECORD_AFTER, ORDER_SOCKET, RECORD_AFTER ".tmp",
+		RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp", RECORD_EXIT ".tmp",
+		RECORD_NOTES ".tmp", RECORD_USED ".tmp" };
+	const size_t usual = 3, all = sizeof(names) / sizeof(names[0]);
+	int dir = lrun_dir(r, false);
+	bool gone = dir < 0;
+
+	for (size_t i = 0; i < all && !gone; i++) {
+		unlinkat(dir, names[i], 0);
+		if (i + 1 == usual || i + 1 == all)
+			gone = unlinkat(r->l->runs, r->name, AT_REMOVEDIR) == 0;
+	}
+	if (dir >= 0)
+		close(dir);
+}
+
+void lrun_forget(struct launcher *l, struct run_id id)
+{
+	struct lrun *r = lrun_find(l, id);
+
+	if (!r || r->state != LRUN_OVER)
+		return;
+	launcher_forgets_job(l, id.job);
+	remove_records(r);
+	if (r->on_disk)
+		unlinkat(l->exits, r->name, 0);
+	lrun_remove(r);
+}

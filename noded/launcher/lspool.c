@@ -1,0 +1,340 @@
+/* lspool.c - room in the spool for who comes next; see lpriv.h, spool.h
+ *
+ * One run can fill the spool: its RUN_DIR lies there, and its private /tmp where that is on disk.
+ * Then no other could be started, and ends could not be kept over a loss of power. So where less
+ * than --spool-min-free is left the launcher looks for who holds it, and ends the run that holds
+ * most, if that is half of the minimum or more; its files go with it. Starts wait meanwhile, and
+ * the node is drained only where no run has filled the spool: for that it is told as the node's
+ * health, and withdrawn when there is room.
+ *
+ * Looking for room costs a system call every two seconds; for who holds it a walk over the runs'
+ * files, in the thread that removes such files too, only while there is none.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "common/xalloc.h"
+#include "noded/contain/procs.h"
+#include "noded/record/record.h"
+#include "noded/usage/meter.h"
+#include "noded/usage/spool.h"
+
+#define LOOK_S    2
+#define WAIT_US   ((usec_t)60000000) /* so long a start waits */
+#define WORTH     2                  /* who holds less than this part of the minimum is let be */
+#define KEY_SPOOL 2                  /* of worker_submit() */
+#define TEXT_MAX  200
+
+struct waiter {
+	struct lrun *run;
+	usec_t since; /* mono */
+	lspool_fn *fn;
+	void *arg;
+	struct waiter *next;
+};
+
+struct lspool {
+	struct launcher *l;
+	struct event *timer;
+	struct waiter *waiters; /* the first one came first */
+	bool searching;
+	char why[TEXT_MAX]; /* it is full, and by no run; "" */
+};
+
+static bool has_room(const struct launcher *l, struct spool_room *room)
+{
+	return !l->rules.spool_min_free_mb || !spool_room(l->spool, room) ||
+	       (room->mb >= l->rules.spool_min_free_mb && room->files >= SPOOL_MIN_FILES);
+}
+
+/* --- who waits -------------------------------------------------------------------------------- */
+
+/* All of them, or those who have waited for too long. */
+static void let_go(struct lspool *s, bool there)
+{
+	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
+	struct waiter *w;
+
+	while ((w = s->waiters) && w->since <= (there ? now : now - WAIT_US)) {
+		s->waiters = w->next;
+		w->fn(there, w->arg);
+		free(w);
+	}
+}
+
+bool lspool_wait(struct launcher *l, struct lrun *run, lspool_fn *fn, void *arg)
+{
+	struct lspool *s = l->room;
+	struct waiter **at = &s->waiters;
+	struct spool_room room;
+
+	if (has_room(l, &room))
+		return false;
+	while (*at)
+		at = &(*at)->next;
+	*at = xcalloc(1, sizeof(**at));
+	**at = (struct waiter){ run, lrun_clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	event_active(s->timer, 0, 0);
+	return true;
+}
+
+void lspool_leave(struct launcher *l, const struct lrun *run)
+{
+	for (struct waiter **at = &l->room->waiters; *at; at = &(*at)->next) {
+		struct waiter *w = *at;
+
+		if (w->run == run) {
+			*at = w->next;
+			free(w);
+			break;
+		}
+	}
+}
+
+/* --- who holds it ----------------------------------------------------------------------------- */
+
+struct holder {
+	struct run_id id;
+	char name[RECORD_ID_MAX], *leaf;
+	pid_t shepherd;
+	struct spool_held held;
+};
+
+struct search {
+	struct lspool *s; /* NULL: it has gone */
+	int runs, private;
+	struct holder *v;
+	size_t n;
+	bool leaving; /* there are files of runs that are over */
+};
+
+static void add_open(const struct search *f, struct holder *h)
+{
+	uint32_t *pids = NULL;
+	struct proc *below = NULL;
+	size_t n = *h->leaf ? meter_pids(h->leaf, &pids) : 0;
+	ssize_t m = !*h->leaf && h->shepherd > 0 ? procs_descendants(h->shepherd, &below) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		spool_add_open((pid_t)pids[i], f->runs, &h->held);
+	for (ssize_t i = 0; i < m; i++)
+		spool_add_open(below[i].pid, f->runs, &h->held);
+	free(pids);
+	free(below);
+}
+
+static int note_leaving(struct run_id id, const char *name, void *arg)
+{
+	struct search *f = arg;
+
+	(void)id;
+	for (size_t i = 0; i < f->n; i++) {
+		if (strcmp(f->v[i].name, name) == 0)
+			return 0;
+	}
+	f->leaving = true;
+	return 0;
+}
+
+static void search_run(void *arg)
+{
+	struct search *f = arg;
+	struct error err;
+
+	for (size_t i = 0; i < f->n; i++) {
+		spool_add_dir(f->runs, f->v[i].name, &f->v[i].held);
+		spool_add_dir(f->private, f->v[i].name, &f->v[i].held);
+		add_open(f, &f->v[i]);
+	}
+	record_scan(f->runs, note_leaving, f, &err);
+	record_scan(f->private, note_leaving, f, &err);
+}
+
+static void search_free(void *arg)
+{
+	struct search *f = arg;
+
+	if (f->s)
+		f->s->searching = false;
+	for (size_t i = 0; i < f->n; i++)
+		free(f->v[i].leaf);
+	free(f->v);
+	free(f);
+}
+
+/* The more of what is short the worse; who hides it where nobody looks comes last. */
+static const struct holder *worst(const struct search *f, const struct launcher *l, bool of_files)
+{
+	uint64_t least = (of_files ? SPOOL_MIN_FILES : l->rules.spool_min_free_mb << 20) / WORTH;
+	const struct holder *worst = NULL, *deep = NULL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct holder *h = &f->v[i];
+		uint64_t n = of_files ? h->held.files : h->held.bytes;
+
+		if (h->held.deep && !deep)
+			deep = h;
+		if (n >= least && n > most) {
+			worst = h;
+			most = n;
+		}
+	}
+	return worst ? worst : deep;
+}
+
+static void say_why(struct lspool *s, const char *why)
+{
+	if (strcmp(s->why, why) == 0)
+		return;
+	if (*why)
+		log_error("nothing is started here: %s", why);
+	else
+		log_info("there is room in the spool again");
+	snprintf(s->why, sizeof(s->why), "%s", why);
+	lgpus_tell(s->l);
+}
+
+static void end_run(struct lrun *r, const struct holder *h, const struct launcher *l)
+{
+	char size[UNITS_TEXT], least[UNITS_TEXT], text[TEXT_MAX];
+
+	snprintf(text, sizeof(text),
+	        "its files, %" PRIu64 " with %s, filled the spool, where %s must be free",
+	        h->held.files, size_format(size, h->held.bytes),
+	        size_format_mb(least, l->rules.spool_min_free_mb));
+	log_warning("run %s is ended: %s", r->name, text);
+	r->spool_told = true;
+	lrun_spool_full(r, text);
+}
+
+/* Of those that were told to end: their files may still be there. */
+static bool is_awaited(const struct search *f, struct launcher *l)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct lrun *r = lrun_find(l, f->v[i].id);
+
+		if (!r || r->state == LRUN_OVER || r->spool_told)
+			return true;
+	}
+	return f->leaving;
+}
+
+static void search_done(void *arg)
+{
+	struct search *f = arg;
+	struct lspool *s = f->s;
+	struct spool_room room;
+	char size[UNITS_TEXT], least[UNITS_TEXT], why[TEXT_MAX];
+	const struct holder *h;
+	struct launcher *l;
+
+	if (!s || has_room(s->l, &room) || is_awaited(f, s->l)) {
+		search_free(f);
+		return;
+	}
+	l = s->l;
+	h = worst(f, l, room.mb >= l->rules.spool_min_free_mb);
+	if (h) {
+		end_run(lrun_find(l, h->id), h, l);
+	} else {
+		snprintf(why, sizeof(why),
+		        "the spool has %s free and room for %" PRIu64
+		        " files, and must have %s and %d; no run holds it",
+		        size_format_mb(size, room.mb), room.files,
+		        size_format_mb(least, l->rules.spool_min_free_mb), SPOOL_MIN_FILES);
+		say_why(s, why);
+	}
+	search_free(f);
+}
+
+static void add_holder(struct lrun *r, void *arg)
+{
+	struct search *f = arg;
+	struct holder *h;
+
+	if (r->state == LRUN_ASKED || r->state == LRUN_OVER)
+		return;
+	h = &f->v[f->n++];
+	h->id = r->id;
+	memcpy(h->name, r->name, sizeof(h->name));
+	h->leaf = contain_root_leaf(r->l->contain, r->name);
+	h->shepherd = r->shepherd;
+}
+
+static void search(struct lspool *s)
+{
+	static const struct worker_ops ops = { search_run, search_done, search_free };
+	struct launcher *l = s->l;
+	struct search *f;
+
+	if (s->searching)
+		return;
+	f = xcalloc(1, sizeof(*f));
+	*f = (struct search){ s, l->spool_runs, l->private_dir,
+		xcalloc(l->n_runs + 1, sizeof(*f->v)), 0, false };
+	lruns_each(l, add_holder, f);
+	s->searching = true;
+	if (!worker_submit(l->disk, KEY_SPOOL, &ops, f, NULL))
+		search_free(f);
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+static void look(evutil_socket_t fd, short what, void *arg)
+{
+	struct lspool *s = arg;
+	struct spool_room room;
+	bool there = has_room(s->l, &room);
+
+	(void)fd;
+	(void)what;
+	if (there)
+		say_why(s, "");
+	else
+		search(s);
+	let_go(s, there);
+}
+
+const char *lspool_why(const struct launcher *l)
+{
+	return l->room ? l->room->why : "";
+}
+
+void lspool_start(struct launcher *l)
+{
+	static const struct timeval often = { .tv_sec = LOOK_S };
+	struct lspool *s = xcalloc(1, sizeof(*s));
+
+	s->l = l;
+	s->timer = event_new(l->base, -1, EV_PERSIST, look, s);
+	if (!s->timer || event_add(s->timer, &often) < 0)
+		abort();
+	l->room = s;
+}
+
+/* After the pool, whose jobs know us. */
+void lspool_free(struct launcher *l)
+{
+	struct lspool *s = l->room;
+	struct waiter *w;
+
+	while (s && (w = s->waiters)) {
+		s->waiters = w->next;
+		free(w);
+	}
+	if (s)
+		event_free(s->timer);
+	free(s);
+	l->room = NULL;
+}

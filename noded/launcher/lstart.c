@@ -1,0 +1,787 @@
+/* lstart.c - StartRun, from the first check to the shepherd; see lpriv.h
+ *
+ * Nothing of an order is touched before it is proved to be its owner's:
+ *
+ *   known?        a run that exists is answered with its state, whatever else the order says
+ *   epoch         not below the highest seen        incarnation   this one
+ *   credential    munge vouches for uid and gid (asked.c); not too old
+ *   job           signed by it, for this cluster, the script too (signedjob.h)
+ *   run           task and attempt are what the owner allowed; not used up (uses.c)
+ *   GPUs          nobody was left on them (lleft.c)
+ *   user          may be served here, exists with this uid (asked.c)
+ *   GPUs          held by no other run, unless both have parts of them, and there
+ *
+ * Where others have borrowed of its part of a GPU it waits until they have given that back
+ * (lburst.c), and where one run has filled the spool until that has ended (lspool.c); the user is
+ * looked up once more then. For a run that MPS is to hold to its part of a
+ * GPU the daemon comes next (lmps.c), and its user is looked up once more. Then: record, count,
+ * RUN_DIR, socket, shepherd. Every refusal is NEVER, final for this attempt.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/failpoint.h"
+#include "common/log.h"
+#include "common/msg.h"
+#include "common/pattern.h"
+#include "common/signedjob.h"
+#include "common/xalloc.h"
+#include "noded/contain/limits.h"
+#include "noded/job/jobenv.h"
+#include "noded/record/order.h"
+#include "noded/record/rundir.h"
+
+#define ARENA_CAP                                                                      \
+	(16 * 1024 * 1024) /* order and spec decoded: some 5 MiB at most, and pointers \
+	                    */
+#define NAMES_MAX      255
+#define PATH_BYTES     4096
+#define NODELIST_BYTES 65536 /* one environment variable has at most 128 KiB */
+
+struct lstart {
+	struct launcher *l;
+	struct lrun *run;
+	struct arena *arena, *spec_arena; /* the order, and the job in it, live as long as we do */
+	Gpusched__StartRun *order;
+	Gpusched__SignedSpec *spec;
+	int64_t signed_at;
+	bool asking, mps_there, memory_there;
+	bool waiting; /* for memory of a GPU, or room in the spool; nobody asks for us then */
+	bool dropped; /* the run has let go of us; freed when the answer comes */
+	struct lstart *next; /* in launcher.dropped */
+};
+
+static void start_free(struct lstart *s)
+{
+	struct lstart **at = &s->l->dropped;
+
+	while (s->dropped && *at != s)
+		at = &(*at)->next;
+	if (s->dropped)
+		*at = s->next;
+	arena_free(s->arena);
+	arena_free(s->spec_arena);
+	free(s);
+}
+
+void lstart_free(struct lstart *s)
+{
+	if (!s)
+		return;
+	if (s->waiting) {
+		lburst_leave(s->l, s->run);
+		lspool_leave(s->l, s->run);
+	}
+	s->run = NULL;
+	if (!s->asking || s->l->closing) {
+		start_free(s);
+		return;
+	}
+	s->dropped = true;
+	s->next = s->l->dropped;
+	s->l->dropped = s;
+}
+
+void lstart_free_dropped(struct launcher *l)
+{
+	while (l->dropped)
+		start_free(l->dropped);
+}
+
+const Gpusched__StartRun *lstart_order_of(const struct lrun *r)
+{
+	return r->start ? r->start->order : NULL;
+}
+
+static void refuse(struct lstart *s, const char *why)
+{
+	lrun_never(s->run, why, NEVER_RUN); /* frees s */
+}
+
+/* For what came of looking at its credential. A munge daemon that is down says nothing of that. */
+static void refuse_credential(struct lstart *s, const struct error *why)
+{
+	bool signature = why->code == ERR_SIGNATURE || why->code == ERR_MUNGE_KEY ||
+	                 why->code == ERR_AUTH;
+
+	lrun_never(s->run, why->text, signature ? NEVER_SIGNATURE : NEVER_RUN); /* frees s */
+}
+
+/* --- the record ------------------------------------------------------------------------------- */
+
+/* `unset`: what is taken where the owner said nothing; NULL: nothing. `own`: it is written to. */
+static int expand(const struct lstart *s, const ProtobufCBinaryData *pattern, const char *unset,
+        const char *user, bool own, char out[PATH_BYTES], struct error *err)
+{
+	struct pattern_values v = {
+		.job = s->run->id.job,
+		.task = s->run->id.task,
+		.is_array = s->spec->array[0] != '\0',
+		.name = s->spec->name,
+		.user = user,
+		.node = s->l->options.node,
+		.rank = s->run->id.rank,
+		.own = own,
+	};
+	char *p = pattern->len ? xstrndup((const char *)pattern->data, pattern->len) : NULL;
+	int r = 0;
+
+	if (p || unset)
+		r = pattern_expand(p ? p : unset, &v, out, PATH_BYTES, err);
+	else
+		out[0] = '\0';
+	free(p);
+	return r;
+}
+
+static void set_bytes(ProtobufCBinaryData *b, const char *s)
+{
+	b->len = strlen(s);
+	b->data = (uint8_t *)(uintptr_t)s;
+}
+
+static ProtobufCBinaryData *env_bytes(char **env, size_t *n)
+{
+	ProtobufCBinaryData *v;
+
+	for (*n = 0; env[*n];)
+		(*n)++;
+	v = xcalloc(*n + 1, sizeof(*v));
+	for (size_t i = 0; i < *n; i++)
+		set_bytes(&v[i], env[i]);
+	return v;
+}
+
+/* What goes into a launch record and is not borrowed from the order. */
+struct parts {
+	char input[PATH_BYTES], output[PATH_BYTES], error[PATH_BYTES];
+	char **env;
+	ProtobufCBinaryData *env_list;
+	size_t n_env;
+	char *run_dir, *leaf, *private_dir, *near, *mps_dir;
+	const Gpusched__RunRlimit *rlimit_list[RLIMITS_MAX];
+	struct jobenv_gpu *gpus;
+	Gpusched__RunReport *report;
+	Gpusched__RunLimit **limits;
+	size_t n_limits;
+	Gpusched__RunProgram programs[PROGRAM_KINDS], *program_list[PROGRAM_KINDS];
+	size_t n_programs;
+	Gpusched__RunDevice devices[DEVFILTER_MAX], *device_list[DEVFILTER_MAX];
+	size_t n_devices;
+};
+
+static void parts_clear(struct parts *p)
+{
+	jobenv_free(p->env);
+	free(p->env_list);
+	free(p->run_dir);
+	free(p->leaf);
+	free(p->private_dir);
+	free(p->near);
+	free(p->mps_dir);
+	free(p->gpus);
+	lreport_free(p->report);
+	limits_list_free(p->limits, p->n_limits);
+}
+
+static Gpusched__RunReport *make_report(const struct lstart *s)
+{
+	const Gpusched__StartRun *o = s->order;
+	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
+	Gpusched__RunOwner owner = GPUSCHED__RUN_OWNER__INIT;
+
+	owner.user = o->user;
+	owner.account = o->account;
+	owner.partition = o->partition;
+	owner.qos = o->qos;
+	owner.name = s->spec->name;
+	owner.array = s->spec->array;
+	owner.gid = s->spec->gid;
+	r.owner = &owner;
+	r.run = o->run;
+	r.state = GPUSCHED__RUN_REPORT__STATE__STARTING;
+	r.incarnation = s->l->incarnation;
+	r.epoch = o->epoch;
+	r.n_gpus = o->n_gpus;
+	r.gpus = o->gpus;
+	r.gpu_type = o->gpu_type;
+	r.cpus = o->cpus;
+	r.mem_mb = o->mem_mb;
+	r.share_charge = o->share_charge;
+	r.share_milli = o->share_milli;
+	r.share_mb = o->share_mb;
+	r.share_burst_mb = o->share_burst_mb;
+	r.uid = s->spec->uid;
+	r.nnodes = o->nnodes;
+	return lreport_copy(&r);
+}
+
+static int grant_devices(const struct lstart *s, struct parts *p, struct error *err)
+{
+	struct device granted[DEVFILTER_MAX];
+
+	if (!s->l->filter)
+		return 0;
+	if (!p->gpus && s->order->n_gpus && grants_told_gpus(s->l->grants) &&
+	        lgpus_found(s->l->gpus))
+		return error_set(
+		        err, ERR_LAUNCH, "GPUs are found here, and the order names no UUID");
+	if ((p->gpus ? lgpus_grants(s->l->gpus, s->order, granted, &p->n_devices, err)
+	             : grants_of(s->l->grants, s->order->gpus, s->order->n_gpus, granted,
+	                       &p->n_devices, err)) < 0)
+		return -1;
+	for (size_t i = 0; i < p->n_devices; i++) {
+		Gpusched__RunDevice *d = p->device_list[i] = &p->devices[i];
+
+		gpusched__run_device__init(d);
+		d->block = granted[i].type == 'b';
+		d->major = granted[i].major;
+		d->minor = granted[i].minor;
+	}
+	return 0;
+}
+
+/* All but the health check, which goes with no run. */
+static void add_programs(const struct launcher *l, struct parts *p)
+{
+	for (int k = 0; k < PROGRAM_RUN_KINDS; k++) {
+		Gpusched__RunProgram *m = &p->programs[p->n_programs];
+
+		if (!l->rules.programs[k].path)
+			continue;
+		gpusched__run_program__init(m);
+		m->kind = (uint32_t)k;
+		m->timeout_ms = l->rules.programs[k].timeout_ms;
+		set_bytes(&m->path, l->rules.programs[k].path);
+		p->program_list[p->n_programs++] = m;
+	}
+}
+
+static int make_parts(
+        const struct lstart *s, const struct asked_user *user, struct parts *p, struct error *err)
+{
+	struct timespec now;
+	struct jobenv_in in = {
+		.order = s->order,
+		.spec = s->spec,
+		.cluster = s->l->options.cluster,
+		.node = s->l->options.node,
+		.user = user->name,
+		.home = user->home,
+		.shell = user->shell,
+	};
+	const char *unset = s->spec->interactive ? NULL
+	                    : s->spec->array[0]  ? PATTERN_OUTPUT_ARRAY
+	                                         : PATTERN_OUTPUT;
+	const uint64_t values[LIMIT_KINDS] = {
+		[LIMIT_MEMORY] =
+		        s->order->mem_mb > UINT64_MAX >> 20 ? UINT64_MAX : s->order->mem_mb << 20,
+		[LIMIT_PIDS] = s->l->rules.max_processes,
+		[LIMIT_CPU] = s->order->cpus,
+	};
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	p->run_dir = xasprintf("%s/%s", s->l->spool_runs_path, s->run->name);
+	p->leaf = contain_root_leaf(s->l->contain, s->run->name);
+	p->report = make_report(s);
+	p->n_limits = limits_list(contain_root_limits(s->l->contain), p->leaf, values, &p->limits);
+	p->private_dir = s->l->private_kinds & 1u << PRIVATE_TMP
+	                         ? xasprintf("%s/%s", s->l->private_path, s->run->name)
+	                         : xstrdup("");
+	p->near = lgpus_near(s->l->gpus, s->order);
+	p->mps_dir = s->run->mps ? lmps_dir(s->l, s->run->uid, s->order->gpus[0]) : xstrdup("");
+	in.mps_dir = s->run->mps ? p->mps_dir : NULL;
+	for (size_t i = 0; i < s->l->rules.n_rlimits; i++)
+		p->rlimit_list[i] = &s->l->rules.rlimits[i];
+	add_programs(s->l, p);
+	if (lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
+		return -1;
+	in.gpus = p->gpus;
+	in.run_dir = p->run_dir;
+	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	in.own_numbers = s->l->filter && (p->gpus || grants_know_gpus(s->l->grants));
+	if (grant_devices(s, p, err) < 0 ||
+	        expand(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
+	        expand(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||
+	        expand(s, &s->spec->error, NULL, user->name, true, p->error, err) < 0)
+		return -1;
+	p->env = jobenv_make(&in, err);
+	if (!p->env)
+		return -1;
+	p->env_list = env_bytes(p->env, &p->n_env);
+	return 0;
+}
+
+static void fill_record(const struct lstart *s, const struct asked_user *user,
+        const struct parts *p, Gpusched__LaunchRecord *r)
+{
+	const Gpusched__StartRun *o = s->order;
+
+	gpusched__launch_record__init(r);
+	r->report = p->report;
+	r->user = user->name;
+	r->gid = s->spec->gid;
+	r->n_groups = user->n_groups;
+	r->groups = user->groups;
+	r->switch_user = s->l->root;
+	r->nonce = s->spec->nonce;
+	r->signed_at = s->signed_at;
+	set_bytes(&r->run_dir, p->run_dir);
+	set_bytes(&r->cgroup, p->leaf);
+	r->n_args = s->spec->n_args;
+	r->args = s->spec->args;
+	r->n_env = p->n_env;
+	r->env = p->env_list;
+	r->cwd = s->spec->cwd;
+	set_bytes(&r->input, p->input);
+	set_bytes(&r->output, p->output);
+	set_bytes(&r->error, p->error);
+	r->append = s->spec->append;
+	r->umask = s->spec->umask;
+	r->time_limit_s = o->time_limit_s;
+	r->warn_signal = o->warn_signal;
+	r->warn_before_s = o->warn_before_s;
+	r->grace_s = o->grace_s;
+	r->kill_wait_ms = s->l->rules.kill_wait_ms;
+	r->launch_timeout_ms = s->l->options.launch_timeout_ms;
+	r->requeue = o->requeue;
+	r->interactive = s->spec->interactive != NULL;
+	r->summary = !s->spec->no_summary;
+	r->n_limits = p->n_limits;
+	r->limits = p->limits;
+	r->private_kinds = s->l->private_kinds;
+	r->private_tmp_mb = s->l->rules.private_tmp_mb;
+	if (s->run->mps) /* its processes and the daemon find each other there */
+		r->private_kinds &= ~(1u << PRIVATE_SHM | 1u << PRIVATE_IPC);
+	set_bytes(&r->mps_dir, p->mps_dir);
+	set_bytes(&r->private_dir, p->private_dir);
+	set_bytes(&r->near_cpus, p->near);
+	r->n_rlimits = s->l->rules.n_rlimits;
+	r->rlimits = (Gpusched__RunRlimit **)(uintptr_t)p->rlimit_list;
+	r->n_programs = p->n_programs;
+	r->programs = (Gpusched__RunProgram **)(uintptr_t)p->program_list;
+	r->node = (char *)(uintptr_t)s->l->options.node;
+	r->device_filter = s->l->filter;
+	r->n_devices = p->n_devices;
+	r->devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;
+	r->gpu_mem_mb = o->share_burst_mb ? o->share_burst_mb : o->gpu_mem_mb;
+	r->waited_us = o->waited_us;
+	r->cost_hour_u = o->cost_hour_u;
+	r->currency = o->currency;
+	if (p->gpus) {
+		r->n_gpu_uuids = o->n_gpu_uuids;
+		r->gpu_uuids = o->gpu_uuids;
+		if (o->share_charge)
+			r->gpu_mem_allowed_mb = o->share_burst_mb ? o->share_burst_mb : o->share_mb;
+	}
+}
+
+/* --- the shepherd ----------------------------------------------------------------------------- */
+
+static int spawn_shepherd(const struct lstart *s, const int fds[3], pid_t *pid, struct error *err)
+{
+	char *path = xasprintf("%s/%s", s->l->runs_path, s->run->name);
+	int r = ltemplate_spawn(s->l->shepherds, s->run->id, path, fds, pid, err);
+
+	free(path);
+	return r;
+}
+
+/* All that leaves something behind. What it leaves when it fails is removed by the caller. `node`:
+ * what failed has nothing to do with this run, and would fail for any other. */
+static int launch_in(struct lstart *s, const struct asked_user *user, const struct parts *p,
+        int dir, pid_t *pid, bool *node, struct error *err)
+{
+	struct launcher *l = s->l;
+	struct rundir_owner owner = { .change = l->root, .uid = user->uid, .gid = user->gid };
+	int fds[3] = { -1, -1, -1 }, r = -1; /* shepherd.h */
+	Gpusched__LaunchRecord record;
+
+	fill_record(s, user, p, &record);
+	FAILPOINT(launcher_before_record);
+	lstream_remember(l, s->run->name, &record);
+	fds[0] = record_write(dir, RECORD_LAUNCH, &record.base, RECORD_LOCK, err);
+	if (fds[0] < 0) {
+		*node = true;
+		return -1;
+	}
+	FAILPOINT(launcher_after_record);
+	if (uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, 1,
+	            err) < 0)
+		goto out;
+	if (rundir_make(l->spool_runs, s->run->name, &owner, s->order->script.data,
+	            s->order->script.len, err) < 0 ||
+	        (fds[1] = order_socket(dir, ORDER_SOCKET, err)) < 0) {
+		*node = true;
+		goto take_back;
+	}
+	if (record.interactive &&
+	        (fds[2] = lhold_start(l, s->run->name, &record, s->spec->interactive, err)) < 0)
+		goto take_back;
+	FAILPOINT(launcher_before_spawn);
+	r = spawn_shepherd(s, fds, pid, err);
+	*node = r < 0;
+	FAILPOINT(launcher_after_spawn);
+take_back:
+	if (r < 0)
+		uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, -1,
+		        NULL);
+out:
+	for (size_t i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return r;
+}
+
+static void launch(struct lstart *s, const struct asked_user *user)
+{
+	struct parts p = { .env = NULL };
+	struct lrun *run = s->run;
+	struct error err;
+	bool node = false;
+	pid_t pid = 0;
+	int dir = -1, r = -1;
+
+	if (make_parts(s, user, &p, &err) == 0) {
+		dir = lrun_dir(run, true);
+		node = dir < 0;
+		if (dir < 0)
+			error_set(&err, ERR_SYSTEM, "cannot make the run's record directory: %s",
+			        strerror(errno));
+		else
+			r = launch_in(s, user, &p, dir, &pid, &node, &err);
+	}
+	if (dir >= 0)
+		close(dir);
+	if (r < 0) {
+		lrun_remove_rundir(s->l, run->name);
+		run->gpus = 0;
+		lrun_never(run, err.text, node ? NEVER_NODE : NEVER_RUN); /* frees s */
+	} else {
+		launcher_saw_job(s->l, run->id.job);
+		run->start = NULL;
+		lrun_started(run, p.report, pid);
+		p.report = NULL;
+		start_free(s);
+		lrun_tell(run);
+	}
+	parts_clear(&p);
+}
+
+/* --- the checks ------------------------------------------------------------------------------- */
+
+struct gpu_search {
+	uint64_t wanted;
+	const struct lrun *run;
+	const struct lrun *holder, *stranger;
+};
+
+static void find_holder(struct lrun *r, void *arg)
+{
+	struct gpu_search *g = arg;
+
+	if (r == g->run || !(r->gpus & g->wanted)) /* it has them already if it had to wait */
+		return;
+	if (!r->has_parts || !g->run->has_parts)
+		g->holder = r;
+	else if (r->uid != g->run->uid)
+		g->stranger = r;
+}
+
+static int check_gpus(struct lstart *s, struct error *err)
+{
+	struct gpu_search g = { .run = s->run };
+
+	s->run->has_parts = s->order->share_charge;
+	s->run->share_mb = s->order->share_mb;
+	s->run->uid = s->spec->uid;
+
+	for (size_t i = 0; i < s->order->n_gpus; i++) {
+		uint64_t bit;
+
+		if (s->order->gpus[i] >= LGPUS_MAX)
+			return error_set(err, ERR_LAUNCH, "GPU index %u; the largest is %d",
+			        s->order->gpus[i], LGPUS_MAX - 1);
+		bit = (uint64_t)1 << s->order->gpus[i];
+		if (g.wanted & bit)
+			return error_set(err, ERR_LAUNCH, "GPU %u is given twice in one order",
+			        s->order->gpus[i]);
+		g.wanted |= bit;
+	}
+	if (g.wanted)
+		lruns_each(s->l, find_holder, &g);
+	if (g.holder)
+		return error_set(
+		        err, ERR_LAUNCH, "a GPU of this order is held by run %s", g.holder->name);
+	if (g.stranger && s->l->rules.share_users_one)
+		return error_set(err, ERR_LAUNCH,
+		        "a GPU of this order is shared by run %s of another user, and here one "
+		        "user's runs share a GPU",
+		        g.stranger->name);
+	s->run->gpus = g.wanted;
+	return 0;
+}
+
+/* How often the owner allowed this signature to be used. Starts count, not the attempt's number:
+ * orders may have been lost. Of an array each task has its own. */
+static int check_uses(struct lstart *s, struct error *err)
+{
+	uint64_t allowed = s->spec->max_attempts;
+	uint32_t used = uses_of(s->l->uses, s->spec->uid, s->spec->nonce.data, s->run->id.task);
+
+	if (used < allowed)
+		return 0;
+	return error_set(err, ERR_SIGNATURE,
+	        "the job was started %u times on this node; its owner signed for %llu", used,
+	        (unsigned long long)allowed);
+}
+
+static void user_known(const struct asked_user *user, const struct error *why, void *arg);
+
+static void mps_known(const char *trouble, void *arg)
+{
+	struct lstart *s = arg;
+
+	s->asking = false;
+	if (s->dropped) {
+		start_free(s);
+	} else if (trouble) {
+		refuse(s, trouble);
+	} else {
+		s->asking = s->mps_there = true;
+		asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+	}
+}
+
+static void ask_user_again(struct lstart *s)
+{
+	s->waiting = false;
+	s->asking = true;
+	asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+}
+
+static void memory_is_there(void *arg)
+{
+	struct lstart *s = arg;
+
+	s->memory_there = true;
+	ask_user_again(s);
+}
+
+static void room_is_there(bool there, void *arg)
+{
+	struct lstart *s = arg;
+
+	if (there) {
+		ask_user_again(s);
+		return;
+	}
+	s->waiting = false;
+	lrun_never(s->run, *lspool_why(s->l) ? lspool_why(s->l) : "the spool is full", NEVER_NODE);
+}
+
+static bool must_wait(struct lstart *s)
+{
+	if (s->order->share_charge && !s->memory_there)
+		s->waiting = lburst_wait(s->l, s->run, memory_is_there, s);
+	if (!s->waiting)
+		s->waiting = lspool_wait(s->l, s->run, room_is_there, s);
+	return s->waiting;
+}
+
+static void want_mps(struct lstart *s, const struct asked_user *user)
+{
+	const Gpusched__StartRun *o = s->order;
+	struct device granted[DEVFILTER_MAX];
+	struct lmps_wish wish = { .user = user, .devices = granted };
+	struct error err;
+	int r = 0;
+
+	if (o->n_gpus != 1 || o->n_gpu_uuids != 1) {
+		refuse(s, "MPS holds runs to a part of one GPU, of those that were found on the "
+		          "node");
+		return;
+	}
+	s->run->mps = s->asking = true;
+	wish.gpu = o->gpus[0];
+	wish.gpu_uuid = o->gpu_uuids[0];
+	if (s->l->filter)
+		r = lgpus_grants(s->l->gpus, o, granted, &wish.n_devices, &err);
+	if (r == 0)
+		r = lmps_want(s->l, &wish, mps_known, s, &err);
+	if (r < 0) {
+		s->asking = false;
+		refuse(s, err.text);
+	}
+}
+
+static void user_known(const struct asked_user *user, const struct error *why, void *arg)
+{
+	struct lstart *s = arg;
+	struct error err;
+
+	s->asking = false;
+	if (s->dropped) {
+		start_free(s);
+		return;
+	}
+	if (!user)
+		refuse(s, why->text);
+	else if (s->order->epoch < s->l->max_epoch) /* another has taken charge meanwhile */
+		refuse(s, "ordered by a controller that is no longer in charge");
+	else if (lsettings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
+	         check_gpus(s, &err) < 0)
+		refuse(s, err.text);
+	else if (must_wait(s))
+		return;
+	else if (s->order->share_charge && s->order->share_mps && !s->mps_there)
+		want_mps(s, user);
+	else
+		launch(s, user);
+}
+
+static int check_user(const struct lstart *s, struct error *err)
+{
+	uid_t uid = s->spec->uid;
+
+	if (!s->l->root && uid != geteuid())
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "this node's agent runs as uid %u and starts no jobs of uid %u",
+		        (unsigned)geteuid(), (unsigned)uid);
+	if (!s->l->root && s->spec->gid != getegid())
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "this node's agent runs with gid %u and cannot start a job with gid %u",
+		        (unsigned)getegid(), (unsigned)s->spec->gid);
+	if (uid == 0 && !s->l->options.allow_root)
+		return error_set(
+		        err, ERR_NOT_PERMITTED, "this node's agent starts no jobs of root");
+	return 0;
+}
+
+/* The node's own limit or the controller's: the smaller one. */
+static uint64_t age_allowed(const struct launcher *l)
+{
+	uint64_t own = l->options.signature_age_s;
+
+	return l->signature_age_s && l->signature_age_s < own ? l->signature_age_s : own;
+}
+
+static int check_job(struct lstart *s, const struct mcred *cred, struct error *err)
+{
+	const Gpusched__StartRun *o = s->order;
+	struct signedjob job = { .spec = o->spec.data,
+		.spec_len = o->spec.len,
+		.script = o->script.data,
+		.script_len = o->script.len };
+	struct signedjob_hash hash;
+
+	if (signedjob_cred_check(cred, err) < 0 ||
+	        signedjob_cred_age(cred, (int64_t)time(NULL), age_allowed(s->l), err) < 0 ||
+	        signedjob_check(cred, s->l->options.cluster, &job, s->spec_arena, &s->spec, &hash,
+	                err) < 0 ||
+	        signedjob_run_check(s->spec, o->run->task, o->run->attempt, err) < 0 ||
+	        signedjob_script_check(o->script.data, o->script.len, MSG_SCRIPT_MAX, err) < 0)
+		return -1;
+	s->signed_at = cred->encode_time;
+	if (s->spec->interactive && o->nnodes > 1)
+		return error_set(err, ERR_LAUNCH, "an interactive job on %u nodes", o->nnodes);
+	return check_user(s, err);
+}
+
+static void nobody_left(const char *left, void *arg)
+{
+	struct lstart *s = arg;
+
+	s->asking = false;
+	if (s->dropped) {
+		start_free(s);
+	} else if (left) {
+		refuse(s, left);
+	} else {
+		s->asking = true;
+		asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+	}
+}
+
+static void cred_known(const struct mcred *cred, const struct error *why, void *arg)
+{
+	struct lstart *s = arg;
+	struct error err;
+
+	s->asking = false;
+	if (s->dropped) {
+		start_free(s);
+	} else if (!cred) {
+		refuse_credential(s, why);
+	} else if (check_job(s, cred, &err) < 0) {
+		refuse_credential(s, &err);
+	} else {
+		s->asking = true;
+		lleft_wait(s->l, s->order, nobody_left, s);
+	}
+}
+
+static int check_order(const struct launcher *l, const Gpusched__StartRun *o, struct error *err)
+{
+	if (o->epoch < l->max_epoch)
+		return error_set(err, ERR_EPOCH,
+		        "ordered under epoch %llu, but epoch %llu was seen on this node",
+		        (unsigned long long)o->epoch, (unsigned long long)l->max_epoch);
+	if (strcmp(o->incarnation, l->incarnation) != 0)
+		return error_set(err, ERR_LAUNCH,
+		        "ordered for another incarnation of the node: it was restarted");
+	if (strlen(o->user) > NAMES_MAX || strlen(o->nodelist) > NODELIST_BYTES)
+		return error_set(err, ERR_PROTOCOL, "a name in the order is too long");
+	if (o->run->rank >= (o->nnodes ? o->nnodes : 1))
+		return error_set(err, ERR_LAUNCH, "rank %u of a job on %u nodes", o->run->rank,
+		        o->nnodes ? o->nnodes : 1);
+	return 0;
+}
+
+void lstart_order(struct launcher *l, const void *body, size_t len)
+{
+	struct lstart *s = xcalloc(1, sizeof(*s));
+	struct run_id id;
+	struct error err;
+
+	s->l = l;
+	s->arena = arena_new(ARENA_CAP);
+	s->spec_arena = arena_new(ARENA_CAP);
+	if (!s->arena || !s->spec_arena)
+		abort();
+	s->order = (Gpusched__StartRun *)msg_unpack(
+	        GPUSCHED__MSG_TYPE__MSG_START_RUN, body, len, s->arena, &err);
+	if (!s->order || !s->order->run || s->order->run->job == 0 || s->order->run->attempt == 0) {
+		log_error("a start that makes no sense: %s", s->order ? "no run" : err.text);
+		start_free(s);
+		return;
+	}
+	id = lrun_id(s->order->run);
+	s->run = lrun_find(l, id);
+	if (s->run) {
+		lrun_tell(s->run); /* ASKED: the answer is on its way */
+		start_free(s);
+		return;
+	}
+	s->run = lrun_add(l, id);
+	if (!s->run) {
+		start_free(s);
+		return;
+	}
+	s->run->start = s;
+	if (check_order(l, s->order, &err) < 0) {
+		refuse(s, err.text);
+		return;
+	}
+	launcher_saw_epoch(l, s->order->epoch);
+	s->asking = true;
+	asked_cred(l->asked, s->order->credential.data, s->order->credential.len, cred_known, s);
+}

@@ -1,0 +1,300 @@
+/* ltemplate.c - shepherds are forked from a template (template.h); see lpriv.h */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/shepherd/shepherd.h"
+#include "noded/shepherd/template.h"
+
+#define ANSWER_S 5  /* for a fork(2), on a machine that is short of everything */
+#define AGAIN_S  60 /* after one that has not lasted */
+
+/* A shepherd that is to be started. */
+struct wanted {
+	struct wanted *next;
+	struct run_id id;
+	char *path;
+	int fds[TEMPLATE_FDS]; /* our own; they hold the record's lock and the order socket meanwhile */
+};
+
+/* One request at a time: where there is a template, the first of the queue was sent to it. So if it
+ * ends or hangs, only of that one it is not known whether its shepherd was started. */
+struct ltemplate {
+	struct launcher *l;
+	pid_t pid;
+	int fd, pidfd; /* -1: there is none */
+	struct event *answer, *late;
+	time_t next; /* CLOCK_MONOTONIC: none is started before */
+	struct wanted *first, **last;
+};
+
+static time_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+/* --- the queue -------------------------------------------------------------------------------- */
+
+static void wanted_free(struct wanted *w)
+{
+	for (size_t i = 0; i < TEMPLATE_FDS; i++)
+		if (w->fds[i] >= 0)
+			close(w->fds[i]);
+	free(w->path);
+	free(w);
+}
+
+/* NULL: there are no descriptors left. */
+static struct wanted *wanted_new(struct run_id id, const char *path, const int *fds)
+{
+	struct wanted *w = xcalloc(1, sizeof(*w));
+	bool all = true;
+
+	w->id = id;
+	w->path = xstrdup(path);
+	for (size_t i = 0; i < TEMPLATE_FDS; i++) {
+		w->fds[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+		all &= (w->fds[i] < 0) == (fds[i] < 0);
+	}
+	if (all)
+		return w;
+	wanted_free(w);
+	return NULL;
+}
+
+static struct wanted *take_first(struct ltemplate *t)
+{
+	struct wanted *w = t->first;
+
+	if (w && !(t->first = w->next))
+		t->last = &t->first;
+	return w;
+}
+
+/* --- without a template ----------------------------------------------------------------------- */
+
+static int execute(struct ltemplate *t, const char *path, const int *fds, pid_t *pid,
+        struct error *err)
+{
+	char name[] = "gshepherd", *own = xstrdup(path), *argv[] = { name, own, NULL };
+	int r = lspawn(t->l->options.shepherd, argv, fds, TEMPLATE_FDS, pid, err);
+
+	free(own);
+	return r;
+}
+
+/* Takes `w`. */
+static void execute_wanted(struct ltemplate *t, struct wanted *w)
+{
+	struct run_id id = w->id;
+	struct error err;
+	pid_t pid;
+	int r = execute(t, w->path, w->fds, &pid, &err);
+
+	wanted_free(w); /* first of all the lock, which is the shepherd's alone */
+	if (r == 0)
+		lrun_forked(t->l, id, pid);
+	else
+		lrun_not_forked(t->l, id, err.text);
+}
+
+/* --- the template ----------------------------------------------------------------------------- */
+
+/* It ends of itself without its socket; one that hangs has to be made to. */
+static void drop(struct ltemplate *t)
+{
+	if (t->answer)
+		event_free(t->answer);
+	if (t->pidfd >= 0) {
+		syscall(SYS_pidfd_send_signal, t->pidfd, SIGKILL, NULL, 0);
+		close(t->pidfd);
+	}
+	if (t->fd >= 0)
+		close(t->fd);
+	evtimer_del(t->late);
+	t->answer = NULL;
+	t->pidfd = t->fd = -1;
+}
+
+/* Who holds the lock of the first one's record tells whether it was started; the others were not. */
+static void give_up(struct ltemplate *t)
+{
+	struct wanted *w = take_first(t);
+	struct run_id id;
+
+	drop(t);
+	if (w) {
+		id = w->id;
+		wanted_free(w);
+		lrun_forked(t->l, id, 0);
+	}
+	while ((w = take_first(t)))
+		execute_wanted(t, w);
+}
+
+static bool send_first(struct ltemplate *t)
+{
+	static const struct timeval patience = { .tv_sec = ANSWER_S };
+	const struct wanted *w = t->first;
+
+	if (template_send(t->fd, w->path, strlen(w->path), w->fds, w->fds[2] < 0 ? 2 : 3) < 0)
+		return false;
+	evtimer_add(t->late, &patience);
+	return true;
+}
+
+static void send_next(struct ltemplate *t)
+{
+	struct wanted *w;
+
+	evtimer_del(t->late);
+	if (!t->first || send_first(t))
+		return;
+	drop(t);
+	while ((w = take_first(t)))
+		execute_wanted(t, w);
+}
+
+static void answered(struct ltemplate *t, int32_t answer)
+{
+	struct wanted *w = take_first(t);
+	struct run_id id;
+
+	if (!w)
+		return;
+	if (answer <= 0) {
+		execute_wanted(t, w);
+	} else {
+		id = w->id;
+		wanted_free(w);
+		lrun_forked(t->l, id, answer);
+	}
+	send_next(t);
+}
+
+static void readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct ltemplate *t = arg;
+	int32_t answer;
+	ssize_t n = recv(t->fd, &answer, sizeof(answer), MSG_DONTWAIT);
+
+	(void)fd;
+	(void)what;
+	if (n == sizeof(answer)) {
+		answered(t, answer);
+	} else if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
+		log_warning("the shepherds' template %d has ended; each is executed until there is "
+		            "another",
+		        (int)t->pid);
+		give_up(t);
+	}
+}
+
+static void too_late(evutil_socket_t fd, short what, void *arg)
+{
+	struct ltemplate *t = arg;
+
+	(void)fd;
+	(void)what;
+	log_error("the shepherds' template did not answer when it was to start %s", t->first->path);
+	give_up(t);
+}
+
+static void make(struct ltemplate *t)
+{
+	char name[] = "gshepherd", duty[] = SHEPHERD_TEMPLATE;
+	size_t room = strlen(t->l->runs_path) + 1 + RECORD_ID_MAX;
+	char *blank = xcalloc(1, room + 1), *argv[] = { name, duty, blank, NULL };
+	struct error err;
+	int pair[2];
+
+	t->next = now_s() + AGAIN_S;
+	memset(blank, ' ', room);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		free(blank);
+		return;
+	}
+	if (lspawn(t->l->options.shepherd, argv, &pair[1], 1, &t->pid, &err) == 0) {
+		t->fd = pair[0];
+		t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+		t->answer = event_new(t->l->base, t->fd, EV_READ | EV_PERSIST, readable, t);
+		if (!t->answer || event_add(t->answer, NULL) < 0)
+			abort();
+	} else {
+		close(pair[0]);
+	}
+	close(pair[1]);
+	free(blank);
+}
+
+struct ltemplate *ltemplate_new(struct launcher *l)
+{
+	struct ltemplate *t = xcalloc(1, sizeof(*t));
+
+	*t = (struct ltemplate){ .l = l, .fd = -1, .pidfd = -1 };
+	t->last = &t->first;
+	t->late = evtimer_new(l->base, too_late, t);
+	if (!t->late)
+		abort();
+	make(t);
+	return t;
+}
+
+/* What was ordered is started; the next launcher will find it. */
+void ltemplate_free(struct ltemplate *t)
+{
+	struct wanted *w;
+	struct error err;
+	pid_t pid;
+
+	if (!t)
+		return;
+	if (t->fd >= 0 && (w = take_first(t))) { /* it is forked before the socket's end is seen */
+		wanted_free(w);
+		close(t->pidfd);
+		t->pidfd = -1;
+	}
+	drop(t);
+	while ((w = take_first(t))) {
+		if (execute(t, w->path, w->fds, &pid, &err) < 0)
+			log_error("%s: %s", w->path, err.text);
+		wanted_free(w);
+	}
+	event_free(t->late);
+	free(t);
+}
+
+int ltemplate_spawn(struct ltemplate *t, struct run_id id, const char *path, const int fds[3],
+        pid_t *pid, struct error *err)
+{
+	struct wanted *w;
+	bool alone = !t->first;
+
+	*pid = 0;
+	if (t->fd < 0 && now_s() >= t->next)
+		make(t);
+	if (t->fd < 0 || !(w = wanted_new(id, path, fds)))
+		return execute(t, path, fds, pid, err);
+	*t->last = w;
+	t->last = &w->next;
+	if (!alone || send_first(t))
+		return 0;
+	wanted_free(take_first(t));
+	drop(t);
+	return execute(t, path, fds, pid, err);
+}

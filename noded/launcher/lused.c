@@ -1,0 +1,239 @@
+/* lused.c - see lused.h */
+#include "config.h"
+
+#include "noded/launcher/lused.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "noded/contain/limits.h"
+
+static void read_record(const struct lrun *r, const char *name,
+        const ProtobufCMessageDescriptor *desc, ProtobufCMessage **m)
+{
+	int dir = lrun_dir(r, false);
+
+	*m = NULL;
+	if (dir >= 0 && record_read(dir, name, desc, m, NULL) != 1)
+		*m = NULL;
+	if (dir >= 0)
+		close(dir);
+}
+
+static void take_launch(struct lused *u, const Gpusched__LaunchRecord *m)
+{
+	u->leaf = record_string(&m->cgroup);
+	for (size_t i = 0; i < m->n_limits; i++) {
+		if (m->limits[i]->kind == LIMIT_MEMORY && m->limits[i]->own_leaf) {
+			free(u->memory);
+			u->memory = record_string(&m->limits[i]->dir);
+		}
+	}
+	u->n_gpus = m->n_gpu_uuids < LGPUS_MAX ? m->n_gpu_uuids : LGPUS_MAX;
+	u->gpus = xcalloc(u->n_gpus, sizeof(*u->gpus));
+	u->allowed_mb = m->gpu_mem_allowed_mb;
+	for (size_t i = 0; i < u->n_gpus; i++) {
+		strncpy(u->gpus[i].uuid, m->gpu_uuids[i], sizeof(u->gpus[i].uuid) - 1);
+		if (m->report && i < m->report->n_gpus)
+			u->gpus[i].index = m->report->gpus[i];
+	}
+}
+
+/* By its records: it may have been started by a launcher before us. */
+struct lused *lused_new(const struct lrun *r)
+{
+	struct lused *u = xcalloc(1, sizeof(*u));
+	ProtobufCMessage *m;
+
+	u->fresh = true;
+	u->waited_us = UINT64_MAX;
+	read_record(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
+	if (m)
+		take_launch(u, (Gpusched__LaunchRecord *)m);
+	else
+		u->gpus = xcalloc(1, sizeof(*u->gpus));
+	if (!u->leaf)
+		u->leaf = xstrdup("");
+	if (!u->memory)
+		u->memory = xstrdup("");
+	if (m)
+		protobuf_c_message_free_unpacked(m, NULL);
+	read_record(r, RECORD_USED, &gpusched__run_used__descriptor, &m);
+	if (m) {
+		run_used_from_message((Gpusched__RunUsed *)m, &u->used);
+		protobuf_c_message_free_unpacked(m, NULL);
+	}
+	return u;
+}
+
+void lused_free(struct lused *u)
+{
+	if (!u)
+		return;
+	free(u->leaf);
+	free(u->memory);
+	free(u->gpus);
+	free(u);
+}
+
+const struct run_used *lused_of(const struct lrun *r)
+{
+	return r->used ? &r->used->used : NULL;
+}
+
+/* --- memory of its GPUs ---------------------------------------------------------------------- */
+
+bool lused_is_guarded(const struct lused *u)
+{
+	return u->allowed_mb && u->n_gpus;
+}
+
+struct others {
+	const struct lrun *r;
+	uint64_t bit, mb;
+};
+
+static void add_other(struct lrun *r, void *arg)
+{
+	struct others *o = arg;
+
+	if (r != o->r && r->gpus & o->bit && r->has_parts)
+		o->mb += r->share_mb;
+}
+
+/* As it is now: what others have booked meanwhile is theirs. */
+static void set_allowed(struct lrun *r)
+{
+	const Gpusched__RunReport *b = r->report;
+	struct lused *u = r->used;
+
+	for (size_t i = 0; i < u->n_gpus; i++) {
+		struct used_gpu *gpu = &u->gpus[i];
+		struct others others = { .r = r, .bit = (uint64_t)1 << gpu->index };
+
+		gpu->allowed_before_mb = gpu->allowed_mb;
+		gpu->allowed_mb = u->allowed_mb;
+		if (u->allowed_mb <= b->share_mb)
+			continue;
+		lruns_each(r->l, add_other, &others);
+		gpu->allowed_mb = overmem_allowed(
+		        b->share_mb, u->allowed_mb, lgpus_mem_mb(r->l->gpus, gpu->uuid), others.mb);
+	}
+}
+
+/* It uses more of its burst than is left of that: has it taken that since, or have others come
+ * whose that is? These are asked to give back (lburst.c), as is who had more when it was first
+ * looked at.
+ */
+static bool others_came(const struct lrun *r, const struct used_gpu *gpu)
+{
+	const struct lused *u = r->used;
+
+	if (u->allowed_mb <= r->share_mb || gpu->own_mb > u->allowed_mb)
+		return false;
+	return r->burst_time || !u->looked || gpu->own_mb <= gpu->own_before_mb ||
+	       gpu->allowed_mb < gpu->allowed_before_mb;
+}
+
+/* Who is to be ended is ended until he is. */
+void lused_check_memory(struct lrun *r)
+{
+	struct lused *u = r->used;
+	enum overmem_policy policy = r->l->rules.over_memory;
+	char text[OVERMEM_TEXT];
+	int i;
+
+	if (!lused_is_guarded(u))
+		return;
+	set_allowed(r);
+	for (size_t k = 0; k < u->n_gpus; k++)
+		u->gpus[k].asked_back = policy == OVERMEM_END && others_came(r, &u->gpus[k]);
+	i = overmem_find(u->gpus, u->n_gpus);
+	u->looked = true;
+	if (i < 0 || (u->over_told && policy != OVERMEM_END))
+		return;
+	overmem_text(text, &u->gpus[i], u->allowed_mb);
+	if (!u->over_told)
+		log_warning("run %s: %s", r->name, text);
+	u->over_told = true;
+	lrun_over_memory(r, policy, text);
+}
+
+static const struct used_gpu *gpu_of(const struct lrun *r, unsigned index)
+{
+	for (size_t i = 0; r->used && i < r->used->n_gpus; i++) {
+		if (r->used->gpus[i].index == index)
+			return &r->used->gpus[i];
+	}
+	return NULL;
+}
+
+uint64_t lused_own_mb(const struct lrun *r, unsigned index)
+{
+	const struct used_gpu *gpu = gpu_of(r, index);
+
+	if (gpu && gpu->own_known)
+		return gpu->own_mb;
+	return r->state == LRUN_RUNNING && r->burst_time ? r->report->share_burst_mb : 0;
+}
+
+uint64_t lused_card_mb(const struct lrun *r, unsigned index)
+{
+	const struct used_gpu *gpu = gpu_of(r, index);
+
+	return gpu ? lgpus_mem_mb(r->l->gpus, gpu->uuid) : 0;
+}
+
+void lused_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT])
+{
+	const struct used_gpu *gpu = gpu_of(r, index);
+
+	*out = '\0';
+	if (gpu)
+		overmem_text(out, gpu, r->used->allowed_mb);
+}
+
+/* --- told and kept ---------------------------------------------------------------------------- */
+
+void lused_keep(const struct lrun *r)
+{
+	Gpusched__RunUsed m;
+	int dir = lrun_dir(r, false);
+
+	run_used_to_message(&r->used->used, &m);
+	/* On a full tmpfs the one of before stays: peaks are a little older then. */
+	if (dir >= 0)
+		record_write(dir, RECORD_USED, &m.base, 0, NULL);
+	if (dir >= 0)
+		close(dir);
+}
+
+void lused_message(const struct lrun *r, Gpusched__RunUsed *used, Gpusched__RunId *id)
+{
+	static const struct run_used nothing;
+
+	run_used_to_message(r->used ? &r->used->used : &nothing, used);
+	gpusched__run_id__init(id);
+	id->job = r->id.job;
+	id->task = r->id.task;
+	id->attempt = r->id.attempt;
+	id->rank = r->id.rank;
+	used->run = id;
+	used->burst_job = r->burst_job;
+	used->burst_time = r->burst_time;
+}
+
+void lused_tell(const struct lrun *r)
+{
+	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
+	Gpusched__RunUsed used, *list = &used;
+	Gpusched__RunId id;
+
+	lused_message(r, &used, &id);
+	m.n_runs = 1;
+	m.runs = &list;
+	launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
+}

@@ -1,0 +1,601 @@
+/* lwatch.c - what the launcher's runs use; see lpriv.h, used.h
+ *
+ * Looked at in rounds while something runs, and never where nothing does. A round is cut into
+ * slices so that no order waits for it:
+ *
+ *	CGROUPS  what the kernel has counted for each run
+ *	GPUS     one question to the sampler's process (gpu/sampler.h), if a run has GPUs
+ *	SCAN     /proc, if a run has no cgroup to be counted in
+ *	RUNS     each run's sums, its `used` record for the shepherd and a launcher after us
+ *	TELL     what has changed, in as few messages as hold it
+ *
+ * Runs that may use a part of their GPUs' memory only (overmem.h) are looked at every second,
+ * or as often as sample_ms says where that is more: a quick round is of them alone, asks for
+ * nothing but the memory of their GPUs and tells nothing but what it has found.
+ *
+ * Its cost is bounded: after a round as much time passes as makes all of it half a percent of a
+ * core, the sampler's process included, and sample_ms at least; after a start less, since many runs
+ * are short. After a quick round it is two percent.
+ */
+#include "config.h"
+
+#include "noded/launcher/lpriv.h"
+#include "noded/launcher/lused.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/runused.h"
+#include "common/xalloc.h"
+#include "noded/gpu/probe.h"
+#include "noded/gpu/sampler.h"
+#include "noded/usage/meter.h"
+#include "noded/usage/overmem.h"
+#include "noded/usage/used.h"
+
+#define SLICE_US     500  /* of one slice, about */
+#define SCAN_STEP    16   /* processes between two looks at the clock */
+#define COST_FACTOR  200  /* so many times the cost of a round passes before the next */
+#define QUICK_MS     1000 /* between two quick rounds; less where sample_ms is */
+#define QUICK_FACTOR 50   /* as COST_FACTOR, of a quick round */
+#define RETRY_MS     20   /* the other kind of round is under way */
+#define FIRST_MS     1000 /* after a start; then twice as long each time */
+#define LATE_US      ((usec_t)60000000) /* a sample tells nothing of a longer time */
+#define TELL_MAX     200                /* runs in one message */
+#define ALL_ROUNDS   6                  /* in each such round all are told: sessions get lost */
+
+enum phase { PHASE_CGROUPS, PHASE_GPUS, PHASE_SCAN, PHASE_RUNS, PHASE_TELL };
+
+struct lwatch {
+	struct launcher *l;
+	struct gpu_sampler *sampler;
+	struct event *timer, *quick_timer, *step;
+	struct event *answer;  /* while the sampler is asked */
+	bool under_way, quick; /* a round; it is a quick one */
+	enum phase phase;
+	struct run_id *runs; /* of this round */
+	size_t n, at;
+	bool scan_needed, gpus_needed, some_guarded;
+	struct meter_scan *scan;
+	const struct gpu_uses *uses;
+	char (*held)[GPUS_TEXT]; /* UUIDs of all runs' GPUs, sorted */
+	size_t n_held;
+	usec_t asked;     /* mono: when this round began */
+	uint64_t cost_us; /* of this round so far */
+	usec_t due,
+	        not_before; /* mono: the next round, INT64_MAX none; by what the last one cost */
+	unsigned pause_ms, rounds;
+	bool renew; /* the GPUs are others than the sampler knows */
+	char trouble[160];
+};
+
+static void step(evutil_socket_t fd, short what, void *arg);
+
+static usec_t clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void set_timer(struct event *event, uint64_t ms)
+{
+	struct timeval t = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
+
+	evtimer_add(event, &t);
+}
+
+/* --- slices ---------------------------------------------------------------------------------- */
+
+static struct lrun *run_at(const struct lwatch *w)
+{
+	struct lrun *r = lrun_find(w->l, w->runs[w->at]);
+
+	return r && r->state == LRUN_RUNNING ? r : NULL;
+}
+
+/* Is it one of a quick round? */
+static void take_guarded(struct lwatch *w, struct lused *u)
+{
+	if (!lused_is_guarded(u)) {
+		w->runs[w->at] = (struct run_id){ 0 };
+		return;
+	}
+	w->scan_needed |= !*u->leaf;
+	w->gpus_needed = true;
+}
+
+static void count_cgroups(struct lwatch *w)
+{
+	struct lrun *r = run_at(w);
+
+	if (!r)
+		return;
+	if (!r->used)
+		r->used = lused_new(r);
+	w->some_guarded |= lused_is_guarded(r->used);
+	if (w->quick) {
+		take_guarded(w, r->used);
+		return;
+	}
+	r->used->meter = (struct meter){ 0 };
+	meter_cgroups(r->used->leaf, r->used->memory, &r->used->meter);
+	r->used->kept = r->used->n_gpus || !r->used->meter.cpu_known || !r->used->meter.mem_peak_kb;
+	w->scan_needed |= !r->used->meter.cpu_known || !r->used->meter.mem_known;
+	w->gpus_needed |= r->used->n_gpus != 0;
+}
+
+static int by_text(const void *x, const void *y)
+{
+	return strcmp(x, y);
+}
+
+static bool is_alone(const struct lwatch *w, const char *uuid)
+{
+	char(*at)[GPUS_TEXT] = bsearch(uuid, w->held, w->n_held, sizeof(*w->held), by_text);
+
+	return !at || ((at == w->held || strcmp(at[-1], uuid) != 0) &&
+	                      (at + 1 == w->held + w->n_held || strcmp(at[1], uuid) != 0));
+}
+
+static void list_held(struct lwatch *w)
+{
+	size_t room = 0;
+
+	w->n_held = 0;
+	for (w->at = 0; w->at < w->n; w->at++) {
+		const struct lrun *r = run_at(w);
+
+		for (size_t i = 0; r && r->used && i < r->used->n_gpus; i++) {
+			if (w->n_held == room) {
+				room = room ? 2 * room : 64;
+				w->held = xrealloc(w->held, room, sizeof(*w->held));
+			}
+			memcpy(w->held[w->n_held++], r->used->gpus[i].uuid, GPUS_TEXT);
+		}
+	}
+	if (w->n_held)
+		qsort(w->held, w->n_held, sizeof(*w->held), by_text);
+	w->at = 0;
+}
+
+static void add_gpus(struct lwatch *w, struct lused *u, struct used_pids mine)
+{
+	usec_t now = clock_us(CLOCK_MONOTONIC), us = u->sampled ? now - u->sampled : 0;
+	bool alone[LGPUS_MAX];
+
+	for (size_t i = 0; i < u->n_gpus; i++)
+		alone[i] = is_alone(w, u->gpus[i].uuid);
+	used_add_gpus(&u->used, u->gpus, alone, u->n_gpus, w->uses, mine,
+	        (uint64_t)(us > LATE_US ? LATE_US : us));
+	u->sampled = now;
+}
+
+static void check_guarded(struct lwatch *w, struct lrun *r)
+{
+	struct lused *u = r->used;
+	struct run_used before = u->used;
+	struct meter nothing = { 0 };
+	bool alone[LGPUS_MAX];
+	uint32_t *pids = NULL;
+	size_t n;
+
+	n = w->scan ? meter_scan_run(w->scan, r->shepherd, &nothing, &pids)
+	            : meter_pids(u->leaf, &pids);
+	for (size_t i = 0; i < u->n_gpus; i++)
+		alone[i] = is_alone(w, u->gpus[i].uuid);
+	if (w->uses)
+		used_add_gpu_memory(&u->used, u->gpus, alone, u->n_gpus, w->uses,
+		        (struct used_pids){ pids, n });
+	free(pids);
+	if (used_differ(&before, &u->used))
+		lused_keep(r);
+	if (w->uses)
+		lused_check_memory(r);
+}
+
+/* What is only a sum over processes that live counts by how much it has grown. */
+static void add_wait(struct lused *u)
+{
+	uint64_t sum = u->meter.wait_us;
+
+	if (u->meter.wait_known)
+		return;
+	u->meter.wait_us = u->used.cpu_wait_us + (sum > u->waited_us ? sum - u->waited_us : 0);
+	u->waited_us = sum;
+}
+
+static void count_run(struct lwatch *w)
+{
+	struct lrun *r = run_at(w);
+	struct lused *u = r ? r->used : NULL;
+	struct run_used before;
+	uint32_t *pids = NULL;
+	size_t n = 0;
+
+	if (!u)
+		return;
+	if (w->quick) {
+		check_guarded(w, r);
+		return;
+	}
+	before = u->used;
+	if (w->scan && (!u->meter.cpu_known || !u->meter.mem_known))
+		n = meter_scan_run(w->scan, r->shepherd, &u->meter, &pids);
+	else if (*u->leaf)
+		n = meter_pids(u->leaf, &pids);
+	meter_io(r->shepherd, &u->meter); /* what has ended is its */
+	for (size_t i = 0; i < n; i++) {
+		meter_io((pid_t)pids[i], &u->meter);
+		meter_wait((pid_t)pids[i], &u->meter);
+	}
+	add_wait(u);
+	used_add_meter(&u->used, &u->meter);
+	if (w->uses && u->n_gpus)
+		add_gpus(w, u, (struct used_pids){ pids, n });
+	free(pids);
+	if (u->kept && used_differ(&before, &u->used))
+		lused_keep(r);
+	if (w->uses)
+		lused_check_memory(r);
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+struct telling {
+	struct launcher *l;
+	Gpusched__RunUsed runs[TELL_MAX], *list[TELL_MAX];
+	Gpusched__RunId ids[TELL_MAX];
+	size_t n;
+};
+
+static void tell(struct telling *t)
+{
+	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
+
+	m.n_runs = t->n;
+	m.runs = t->list;
+	if (t->n)
+		launcher_send(t->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
+	t->n = 0;
+}
+
+static void add_to_tell(struct telling *t, struct lrun *r)
+{
+	size_t i = t->n++;
+
+	lused_message(r, &t->runs[i], &t->ids[i]);
+	t->list[i] = &t->runs[i];
+	r->used->told = r->used->used;
+	r->used->fresh = false;
+	if (t->n == TELL_MAX)
+		tell(t);
+}
+
+static void tell_all(struct lwatch *w)
+{
+	struct telling *t = xcalloc(1, sizeof(*t));
+	bool all = w->rounds++ % ALL_ROUNDS == 0;
+
+	t->l = w->l;
+	for (w->at = 0; w->at < w->n; w->at++) {
+		struct lrun *r = run_at(w);
+
+		if (r && r->used &&
+		        (all || r->used->fresh || used_differ(&r->used->told, &r->used->used)))
+			add_to_tell(t, r);
+	}
+	tell(t);
+	free(t);
+}
+
+/* --- rounds ---------------------------------------------------------------------------------- */
+
+static void list_run(struct lrun *r, void *arg)
+{
+	struct lwatch *w = arg;
+
+	if (r->state == LRUN_RUNNING && r->shepherd > 0)
+		w->runs[w->n++] = r->id;
+}
+
+static void set_round(struct lwatch *w, uint64_t ms)
+{
+	w->due = clock_us(CLOCK_MONOTONIC) + (usec_t)ms * 1000;
+	set_timer(w->timer, ms);
+}
+
+static void end_round(struct lwatch *w)
+{
+	if (w->renew)
+		gpu_sampler_rest(w->sampler);
+	w->renew = false;
+	meter_scan_free(w->scan);
+	w->scan = NULL;
+	free(w->held);
+	w->held = NULL;
+	free(w->runs);
+	w->runs = NULL;
+	w->uses = NULL;
+	w->under_way = false;
+	w->cost_us += gpu_sampler_cost_us(w->sampler);
+}
+
+static uint64_t quick_ms(const struct launcher *l)
+{
+	return l->rules.sample_ms && l->rules.sample_ms < QUICK_MS ? l->rules.sample_ms : QUICK_MS;
+}
+
+static void quick_round_over(struct lwatch *w)
+{
+	uint64_t cost, pause = quick_ms(w->l);
+
+	end_round(w);
+	cost = w->cost_us * QUICK_FACTOR / 1000;
+	if (w->some_guarded)
+		set_timer(w->quick_timer, cost > pause ? cost : pause);
+	lburst_looked(w->l, w->asked);
+}
+
+static void round_over(struct lwatch *w)
+{
+	uint64_t period = w->l->rules.sample_ms, cost;
+
+	end_round(w);
+	cost = w->cost_us * COST_FACTOR / 1000;
+	w->not_before = clock_us(CLOCK_MONOTONIC) + (usec_t)(w->cost_us * COST_FACTOR);
+	set_round(w, w->pause_ms > cost ? w->pause_ms : cost);
+	w->pause_ms = w->pause_ms * 2 < period ? w->pause_ms * 2 : (unsigned)period;
+	lburst_looked(w->l, w->asked);
+}
+
+/* False: there is nothing to look at. */
+static bool begin(struct lwatch *w, bool quick)
+{
+	w->runs = xcalloc(w->l->n_runs, sizeof(*w->runs));
+	w->n = w->at = 0;
+	lruns_each(w->l, list_run, w);
+	w->scan_needed = w->gpus_needed = w->some_guarded = false;
+	w->cost_us = 0;
+	w->asked = clock_us(CLOCK_MONOTONIC);
+	w->quick = quick;
+	if (w->n) {
+		w->under_way = true;
+		w->phase = PHASE_CGROUPS;
+		event_active(w->step, 0, 0);
+		return true;
+	}
+	free(w->runs);
+	w->runs = NULL;
+	return false;
+}
+
+static void start_round(evutil_socket_t fd, short what, void *arg)
+{
+	struct lwatch *w = arg;
+
+	(void)fd;
+	(void)what;
+	if (w->under_way) {
+		set_round(w, RETRY_MS);
+		return;
+	}
+	w->due = INT64_MAX;
+	if (!begin(w, false))
+		gpu_sampler_rest(w->sampler);
+}
+
+static void start_quick_round(evutil_socket_t fd, short what, void *arg)
+{
+	struct lwatch *w = arg;
+
+	(void)fd;
+	(void)what;
+	if (w->under_way)
+		set_timer(w->quick_timer, RETRY_MS);
+	else if (!begin(w, true))
+		lburst_looked(w->l, clock_us(CLOCK_MONOTONIC));
+}
+
+static void answered(evutil_socket_t fd, short what, void *arg)
+{
+	struct lwatch *w = arg;
+	char trouble[sizeof(w->trouble)];
+
+	(void)fd;
+	(void)what;
+	event_free(w->answer);
+	w->answer = NULL;
+	w->uses = gpu_sampler_take(w->sampler, trouble, sizeof(trouble));
+	if (*trouble && strcmp(trouble, w->trouble) != 0)
+		log_error("what the GPUs do cannot be sampled: %s", trouble);
+	memcpy(w->trouble, trouble, sizeof(trouble));
+	w->phase = PHASE_SCAN;
+	event_active(w->step, 0, 0);
+}
+
+/* Of each slot that runs of this round hold. */
+static int ask_memory(struct lwatch *w, struct error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_held; i++) {
+		if (!n || strcmp(w->held[n - 1], w->held[i]) != 0)
+			memmove(w->held[n++], w->held[i], sizeof(*w->held));
+	}
+	return gpu_sampler_ask_memory(
+	        w->sampler, (const char(*)[GPUS_TEXT])w->held, (uint32_t)n, err);
+}
+
+/* True: the answer will come. */
+static bool ask_gpus(struct lwatch *w)
+{
+	uint64_t ms = w->l->options.gpu_timeout_ms;
+	struct error err;
+
+	ms = ms ? ms : PROBE_TIMEOUT_MS;
+	if (!w->gpus_needed) {
+		if (!w->quick)
+			gpu_sampler_rest(w->sampler);
+		return false;
+	}
+	gpu_sampler_leave_out(w->sampler, lgpus_not_asked(w->l->gpus));
+	if ((w->quick ? ask_memory(w, &err) : gpu_sampler_ask(w->sampler, &err)) < 0) {
+		log_error("%s", err.text);
+		return false;
+	}
+	w->answer = event_new(w->l->base, gpu_sampler_fd(w->sampler), EV_READ, answered, w);
+	if (!w->answer)
+		abort();
+	set_timer(w->answer, ms);
+	return true;
+}
+
+/* Each run of the list, until the slice is over. True: all are done. */
+static bool each(struct lwatch *w, void (*fn)(struct lwatch *w), usec_t until)
+{
+	while (w->at < w->n) {
+		fn(w);
+		w->at++;
+		if (clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
+			return false;
+	}
+	w->at = 0;
+	return true;
+}
+
+static bool scan(struct lwatch *w, usec_t until)
+{
+	if (!w->scan_needed)
+		return true;
+	if (!w->scan)
+		w->scan = meter_scan_new();
+	while (w->scan && meter_scan_step(w->scan, SCAN_STEP)) {
+		if (clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
+			return false;
+	}
+	return true;
+}
+
+/* One slice. False: the next comes by itself. */
+static bool advance(struct lwatch *w, usec_t until)
+{
+	switch (w->phase) {
+	case PHASE_CGROUPS:
+		if (each(w, count_cgroups, until))
+			w->phase = PHASE_GPUS;
+		return true;
+	case PHASE_GPUS:
+		w->phase = PHASE_SCAN;
+		list_held(w);
+		return !ask_gpus(w);
+	case PHASE_SCAN:
+		if (scan(w, until))
+			w->phase = PHASE_RUNS;
+		return true;
+	case PHASE_RUNS:
+		if (each(w, count_run, until))
+			w->phase = PHASE_TELL;
+		return true;
+	case PHASE_TELL:
+		if (!w->quick)
+			tell_all(w);
+		break;
+	}
+	return false;
+}
+
+static void step(evutil_socket_t fd, short what, void *arg)
+{
+	struct lwatch *w = arg;
+	usec_t before = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	bool more = advance(w, before + SLICE_US), last = w->phase == PHASE_TELL && !more;
+
+	(void)fd;
+	(void)what;
+	w->cost_us += (uint64_t)(clock_us(CLOCK_THREAD_CPUTIME_ID) - before);
+	if (more)
+		event_active(w->step, 0, 0);
+	else if (last && w->quick)
+		quick_round_over(w);
+	else if (last)
+		round_over(w);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+struct lwatch *lwatch_new(struct launcher *l)
+{
+	struct lwatch *w = xcalloc(1, sizeof(*w));
+
+	w->l = l;
+	w->due = INT64_MAX;
+	w->sampler = gpu_sampler_new();
+	w->timer = evtimer_new(l->base, start_round, w);
+	w->step = event_new(l->base, -1, 0, step, w);
+	w->quick_timer = evtimer_new(l->base, start_quick_round, w);
+	if (!w->timer || !w->quick_timer || !w->step)
+		abort();
+	return w;
+}
+
+void lwatch_free(struct lwatch *w)
+{
+	if (!w)
+		return;
+	if (w->answer)
+		event_free(w->answer);
+	event_free(w->step);
+	event_free(w->timer);
+	event_free(w->quick_timer);
+	gpu_sampler_free(w->sampler);
+	meter_scan_free(w->scan);
+	free(w->held);
+	free(w->runs);
+	free(w);
+}
+
+void lwatch_started(struct launcher *l)
+{
+	struct lwatch *w = l->watch;
+	uint64_t period = l->rules.sample_ms, wait;
+	usec_t now = clock_us(CLOCK_MONOTONIC);
+
+	if (w && !event_pending(w->quick_timer, EV_TIMEOUT, NULL))
+		set_timer(w->quick_timer, quick_ms(l));
+	if (!w || !period)
+		return;
+	w->pause_ms = FIRST_MS < period ? FIRST_MS : (unsigned)period;
+	wait = w->pause_ms;
+	if (w->not_before > now + (usec_t)wait * 1000)
+		wait = (uint64_t)(w->not_before - now) / 1000;
+	if (!w->under_way && now + (usec_t)wait * 1000 < w->due)
+		set_round(w, wait);
+}
+
+void lwatch_hurry(struct launcher *l)
+{
+	if (l->watch)
+		set_timer(l->watch->quick_timer, 0);
+}
+
+void lwatch_period(struct launcher *l)
+{
+	if (l->watch && l->watch->due > clock_us(CLOCK_MONOTONIC) && l->n_runs)
+		lwatch_started(l);
+}
+
+void lwatch_gpus_changed(struct launcher *l)
+{
+	if (!l->watch)
+		return;
+	if (l->watch->under_way)
+		l->watch->renew = true;
+	else
+		gpu_sampler_rest(l->watch->sampler);
+}

@@ -1,0 +1,556 @@
+/* convert.c - see convert.h */
+#include "noded/net/convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/runused.h"
+#include "common/xalloc.h"
+
+/* The numbers of both worlds are the same; a shift would be silent otherwise. */
+#define SAME(ours, wire) _Static_assert((int)(ours) == (int)(wire), #ours)
+SAME(END_NONE, GPUSCHED__END_CAUSE__CAUSE_NONE);
+SAME(END_EXIT, GPUSCHED__END_CAUSE__CAUSE_EXIT);
+SAME(END_TIME_LIMIT, GPUSCHED__END_CAUSE__CAUSE_TIME_LIMIT);
+SAME(END_CANCEL, GPUSCHED__END_CAUSE__CAUSE_CANCEL);
+SAME(END_PREEMPT, GPUSCHED__END_CAUSE__CAUSE_PREEMPT);
+SAME(END_NODE_FAIL, GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL);
+SAME(END_LAUNCH, GPUSCHED__END_CAUSE__CAUSE_LAUNCH);
+SAME(END_LOST, GPUSCHED__END_CAUSE__CAUSE_LOST);
+SAME(END_OUT_OF_MEMORY, GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY);
+SAME(END_DRAIN, GPUSCHED__END_CAUSE__CAUSE_DRAIN);
+SAME(END_PEER, GPUSCHED__END_CAUSE__CAUSE_PEER);
+SAME(END_RECLAIM, GPUSCHED__END_CAUSE__CAUSE_RECLAIM);
+SAME(END_DEADLINE, GPUSCHED__END_CAUSE__CAUSE_DEADLINE);
+SAME(END_GPU_MEMORY, GPUSCHED__END_CAUSE__CAUSE_GPU_MEMORY);
+SAME(END_IDLE, GPUSCHED__END_CAUSE__CAUSE_IDLE);
+SAME(END_SPOOL, GPUSCHED__END_CAUSE__CAUSE_SPOOL);
+SAME(END_LAUNCH_OWNER, GPUSCHED__END_CAUSE__CAUSE_LAUNCH_OWNER);
+SAME(END_SIGNATURE, GPUSCHED__END_CAUSE__CAUSE_SIGNATURE);
+SAME(REPORT_STARTING, GPUSCHED__RUN_REPORT__STATE__STARTING);
+SAME(REPORT_RUNNING, GPUSCHED__RUN_REPORT__STATE__RUNNING);
+SAME(REPORT_ENDED, GPUSCHED__RUN_REPORT__STATE__ENDED);
+SAME(REPORT_NEVER, GPUSCHED__RUN_REPORT__STATE__NEVER);
+
+#define MAX_GPUS 64 /* of a node; a GPU set is one word */
+
+struct convert {
+	void **kept;
+	size_t n, room;
+};
+
+struct convert *convert_new(void)
+{
+	return xcalloc(1, sizeof(struct convert));
+}
+
+void convert_clear(struct convert *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->kept[i]);
+	c->n = 0;
+}
+
+void convert_free(struct convert *c)
+{
+	if (!c)
+		return;
+	convert_clear(c);
+	free(c->kept);
+	free(c);
+}
+
+static void *take(struct convert *c, size_t n, size_t size)
+{
+	if (c->n == c->room) {
+		c->room = c->room ? 2 * c->room : 8;
+		c->kept = xrealloc(c->kept, c->room, sizeof(*c->kept));
+	}
+	return c->kept[c->n++] = xcalloc(n, size);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+/* protobuf-c leaves a message that is absent NULL: run 0, which the core refuses. */
+static struct run_id id_from(const Gpusched__RunId *id)
+{
+	return id ? (struct run_id){ .job = id->job,
+		.task = id->task,
+		.attempt = id->attempt,
+		.rank = id->rank }
+	          : (struct run_id){ 0 };
+}
+
+static Gpusched__RunId *id_to(struct convert *c, struct run_id id)
+{
+	Gpusched__RunId *out = take(c, 1, sizeof(*out));
+
+	gpusched__run_id__init(out);
+	out->job = id.job;
+	out->task = id.task;
+	out->attempt = id.attempt;
+	out->rank = id.rank;
+	return out;
+}
+
+static struct run_id *ids_from(struct convert *c, Gpusched__RunId *const *ids, size_t n)
+{
+	struct run_id *out = take(c, n, sizeof(*out));
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = id_from(ids[i]);
+	return out;
+}
+
+static int gpus_from(const uint32_t *indices, size_t n, uint64_t *set, struct error *err)
+{
+	*set = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (indices[i] >= MAX_GPUS)
+			return error_set(err, ERR_PROTOCOL, "GPU %u: a node has at most %d",
+			        indices[i], MAX_GPUS);
+		*set |= (uint64_t)1 << indices[i];
+	}
+	return 0;
+}
+
+static void owner_from(const Gpusched__RunOwner *m, struct run_owner *out)
+{
+	static const struct run_owner not_said = { "", "", "", "", "", "", 0 };
+
+	*out = not_said;
+	if (m)
+		*out = (struct run_owner){ m->user, m->account, m->partition, m->qos, m->name,
+			m->array, m->gid };
+}
+
+static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *owner)
+{
+	Gpusched__RunOwner *m = take(c, 1, sizeof(*m));
+
+	gpusched__run_owner__init(m);
+	m->user = (char *)owner->user;
+	m->account = (char *)owner->account;
+	m->partition = (char *)owner->partition;
+	m->qos = (char *)owner->qos;
+	m->name = (char *)owner->name;
+	m->array = (char *)owner->array;
+	m->gid = owner->gid;
+	return m;
+}
+
+static int report_from(const Gpusched__RunReport *r, struct run_report *out, struct error *err)
+{
+	if (gpus_from(r->gpus, r->n_gpus, &out->gpus, err) < 0)
+		return -1;
+	if (r->state < GPUSCHED__RUN_REPORT__STATE__STARTING ||
+	        r->state > GPUSCHED__RUN_REPORT__STATE__NEVER)
+		return error_set(err, ERR_PROTOCOL, "a run in state %d", (int)r->state);
+	out->run = id_from(r->run);
+	out->state = (enum run_report_state)r->state;
+	out->start_time = r->start_time;
+	out->end_time = r->end_time;
+	out->elapsed_us = r->elapsed_us;
+	out->exit_code = r->exit_code;
+	out->exit_signal = r->exit_signal;
+	out->cause = (enum end_cause)r->cause;
+	out->detail = r->detail;
+	out->incarnation = r->incarnation;
+	out->epoch = r->epoch;
+	out->gpu_type = r->gpu_type;
+	out->cpus = r->cpus;
+	out->mem_mb = r->mem_mb;
+	out->cpu_time_us = r->cpu_time_us;
+	out->max_rss_kb = r->max_rss_kb;
+	out->uid = r->uid;
+	out->nodes = r->nnodes;
+	out->checkpoint_time = r->checkpoint_time;
+	out->progress = r->progress;
+	out->node_trouble = r->node_trouble;
+	out->signature_refused = r->signature_refused;
+	owner_from(r->owner, &out->owner);
+	out->suspended = r->suspended;
+	out->suspended_us = r->suspended_us;
+	out->share_charge = r->share_charge;
+	out->share_milli = r->share_milli;
+	out->share_mb = r->share_mb;
+	out->share_burst_mb = r->share_burst_mb;
+	run_used_from_message(r->used, &out->used);
+	return 0;
+}
+
+void convert_report(struct convert *c, const struct run_report *report, Gpusched__RunReport *out)
+{
+	gpusched__run_report__init(out);
+	out->run = id_to(c, report->run);
+	out->state = (Gpusched__RunReport__State)report->state;
+	out->start_time = report->start_time;
+	out->end_time = report->end_time;
+	out->elapsed_us = report->elapsed_us;
+	out->exit_code = report->exit_code;
+	out->exit_signal = report->exit_signal;
+	out->cause = (Gpusched__EndCause)report->cause;
+	out->detail = (char *)report->detail;
+	out->incarnation = (char *)report->incarnation;
+	out->epoch = report->epoch;
+	out->gpu_type = (char *)report->gpu_type;
+	out->cpus = report->cpus;
+	out->mem_mb = report->mem_mb;
+	out->cpu_time_us = report->cpu_time_us;
+	out->max_rss_kb = report->max_rss_kb;
+	out->uid = report->uid;
+	out->nnodes = report->nodes;
+	out->checkpoint_time = report->checkpoint_time;
+	out->progress = (char *)report->progress;
+	out->node_trouble = (char *)report->node_trouble;
+	out->signature_refused = report->signature_refused;
+	if (report->owner.user && *report->owner.user)
+		out->owner = owner_to(c, &report->owner);
+	out->suspended = report->suspended;
+	out->suspended_us = report->suspended_us;
+	out->share_charge = report->share_charge;
+	out->share_milli = report->share_milli;
+	out->share_mb = report->share_mb;
+	out->share_burst_mb = report->share_burst_mb;
+	if (report->state == REPORT_ENDED) {
+		out->used = take(c, 1, sizeof(*out->used));
+		run_used_to_message(&report->used, out->used);
+	}
+	if (!report->gpus)
+		return;
+	out->gpus = take(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));
+	for (uint32_t gpu = 0; gpu < MAX_GPUS; gpu++) {
+		if (report->gpus >> gpu & 1)
+			out->gpus[out->n_gpus++] = gpu;
+	}
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+typedef int event_fn(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err);
+
+static int hello_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err)
+{
+	const Gpusched__LauncherHello *m = (const Gpusched__LauncherHello *)msg;
+	struct run_report *runs = take(c, m->n_runs, sizeof(*runs));
+
+	for (size_t i = 0; i < m->n_runs; i++) {
+		if (report_from(m->runs[i], &runs[i], err) < 0)
+			return -1;
+	}
+	event->kind = AGENT_LAUNCHER_HELLO;
+	event->hello.incarnation = m->incarnation;
+	event->hello.boot_id = m->boot_id;
+	event->hello.containment = m->containment;
+	event->hello.max_epoch = m->max_epoch;
+	event->hello.max_job = m->max_job;
+	event->hello.runs = runs;
+	event->hello.n_runs = m->n_runs;
+	return 0;
+}
+
+static int run_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err)
+{
+	(void)c;
+	event->kind = AGENT_LAUNCHER_RUN;
+	return report_from((const Gpusched__RunReport *)msg, &event->report, err);
+}
+
+static int registered_event(struct convert *c, const ProtobufCMessage *msg,
+        struct agent_event *event, struct error *err)
+{
+	const Gpusched__Registered *m = (const Gpusched__Registered *)msg;
+
+	(void)err;
+	event->kind = AGENT_REGISTERED;
+	event->registered.epoch = m->epoch;
+	event->registered.wanted = ids_from(c, m->wanted, m->n_wanted);
+	event->registered.n_wanted = m->n_wanted;
+	event->registered.heartbeat_ms = m->heartbeat_ms;
+	event->registered.signature_age_s = m->signature_age_s;
+	return 0;
+}
+
+static int start_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err)
+{
+	const Gpusched__StartRun *m = (const Gpusched__StartRun *)msg;
+	uint64_t gpus;
+
+	(void)c;
+	if (gpus_from(m->gpus, m->n_gpus, &gpus, err) < 0)
+		return -1;
+	event->kind = AGENT_START;
+	event->start.run = id_from(m->run);
+	event->start.epoch = m->epoch;
+	event->start.incarnation = m->incarnation;
+	event->start.order = msg;
+	return 0;
+}
+
+static int end_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err)
+{
+	const Gpusched__EndRun *m = (const Gpusched__EndRun *)msg;
+
+	(void)c;
+	(void)err;
+	event->kind = AGENT_END;
+	event->end = (struct agent_end){ .run = id_from(m->run),
+		.epoch = m->epoch,
+		.cause = (enum end_cause)m->cause,
+		.signal = m->signal,
+		.grace_s = m->grace_s,
+		.by_user = m->by_user,
+		.by_account = m->by_account,
+		.by_qos = m->by_qos,
+		.by_job = m->by_job,
+		.requeue = m->requeue };
+	return 0;
+}
+
+static int signal_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err)
+{
+	const Gpusched__SignalRun *m = (const Gpusched__SignalRun *)msg;
+
+	(void)c;
+	(void)err;
+	event->kind = AGENT_SIGNAL;
+	event->signal.run = id_from(m->run);
+	event->signal.epoch = m->epoch;
+	event->signal.signal = m->signal;
+	event->signal.script_only = m->script_only;
+	return 0;
+}
+
+static int suspend_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err)
+{
+	const Gpusched__SuspendRun *m = (const Gpusched__SuspendRun *)msg;
+
+	(void)c;
+	(void)err;
+	event->kind = AGENT_SUSPEND;
+	event->suspend =
+	        (struct agent_suspend){ id_from(m->run), m->epoch, m->suspend, m->time_limit_s };
+	return 0;
+}
+
+static int forget_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
+        struct error *err)
+{
+	const Gpusched__ForgetRun *m = (const Gpusched__ForgetRun *)msg;
+
+	(void)err;
+	event->kind = AGENT_FORGET;
+	event->forget.runs = ids_from(c, m->runs, m->n_runs);
+	event->forget.n = m->n_runs;
+	return 0;
+}
+
+static const struct event_row {
+	unsigned type;
+	event_fn *convert;
+} event_rows[] = {
+	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO, hello_event },
+	{ GPUSCHED__MSG_TYPE__MSG_LAUNCHER_RUN, run_event },
+	{ GPUSCHED__MSG_TYPE__MSG_REGISTERED, registered_event },
+	{ GPUSCHED__MSG_TYPE__MSG_START_RUN, start_event },
+	{ GPUSCHED__MSG_TYPE__MSG_END_RUN, end_event },
+	{ GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, signal_event },
+	{ GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, suspend_event },
+	{ GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, forget_event },
+};
+
+int convert_event(struct convert *c, unsigned type, const ProtobufCMessage *msg, uint64_t session,
+        struct agent_event *event, struct error *err)
+{
+	struct agent_event out = { .session = session };
+
+	for (size_t i = 0; i < sizeof(event_rows) / sizeof(*event_rows); i++) {
+		if (event_rows[i].type != type)
+			continue;
+		if (event_rows[i].convert(c, msg, &out, err) < 0)
+			return -1;
+		*event = out;
+		return 0;
+	}
+	return error_set(err, ERR_PROTOCOL, "message type %u is not for an agent", type);
+}
+
+/* --- effects --------------------------------------------------------------------------------- */
+
+typedef const ProtobufCMessage *message_fn(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts);
+
+static const ProtobufCMessage *register_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	Gpusched__Register *m = take(c, 1, sizeof(*m));
+	Gpusched__RunReport *reports = take(c, effect->reg.n_runs, sizeof(*reports));
+
+	gpusched__register__init(m);
+	m->node = (char *)facts->node;
+	m->version = (char *)facts->version;
+	m->boot_id = (char *)effect->reg.boot_id;
+	m->incarnation = (char *)effect->reg.incarnation;
+	m->cpus = facts->cpus;
+	m->mem_mb = facts->mem_mb;
+	m->containment = (char *)effect->reg.containment;
+	m->max_epoch = effect->reg.max_epoch;
+	m->max_job = effect->reg.max_job;
+	m->pretended = facts->pretended;
+	m->settings = m->takes_programs = m->takes_health_check = m->takes_private_tmp = true;
+	m->share_users_one = facts->share_users_one;
+	if (facts->inventory) {
+		m->gpus = facts->inventory->gpus;
+		m->n_gpus = facts->inventory->n_gpus;
+		m->gpus_asked = facts->inventory->asked;
+		m->gpu_trouble = facts->inventory->trouble;
+		m->health = facts->inventory->health;
+		if (*facts->inventory->containment)
+			m->containment = facts->inventory->containment;
+		m->containment_why = facts->inventory->containment_why;
+		m->tells_faults = true;
+	}
+	m->runs = take(c, effect->reg.n_runs, sizeof(*m->runs));
+	m->n_runs = effect->reg.n_runs;
+	m->more_runs = effect->reg.more_runs;
+	for (size_t i = 0; i < m->n_runs; i++) {
+		convert_report(c, &effect->reg.runs[i], &reports[i]);
+		m->runs[i] = &reports[i];
+	}
+	return &m->base;
+}
+
+static const ProtobufCMessage *report_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	Gpusched__RunReport *m = take(c, 1, sizeof(*m));
+
+	(void)facts;
+	convert_report(c, &effect->report, m);
+	return &m->base;
+}
+
+static const ProtobufCMessage *heartbeat_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	Gpusched__Heartbeat *m = take(c, 1, sizeof(*m));
+
+	(void)effect;
+	gpusched__heartbeat__init(m);
+	m->load = facts->load;
+	m->mem_free_mb = facts->mem_free_mb;
+	return &m->base;
+}
+
+static const ProtobufCMessage *start_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	(void)c;
+	(void)facts;
+	return effect->start.order;
+}
+
+static const ProtobufCMessage *end_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	const struct agent_end *end = &effect->end;
+	Gpusched__EndRun *m = take(c, 1, sizeof(*m));
+
+	(void)facts;
+	gpusched__end_run__init(m);
+	m->run = id_to(c, end->run);
+	m->epoch = end->epoch;
+	m->cause = (Gpusched__EndCause)end->cause;
+	m->signal = end->signal;
+	m->grace_s = end->grace_s;
+	m->by_user = (char *)end->by_user;
+	m->by_job = end->by_job;
+	m->by_account = (char *)end->by_account;
+	m->by_qos = (char *)end->by_qos;
+	m->requeue = end->requeue;
+	return &m->base;
+}
+
+static const ProtobufCMessage *signal_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	Gpusched__SignalRun *m = take(c, 1, sizeof(*m));
+
+	(void)facts;
+	gpusched__signal_run__init(m);
+	m->run = id_to(c, effect->signal.run);
+	m->epoch = effect->signal.epoch;
+	m->signal = effect->signal.signal;
+	m->script_only = effect->signal.script_only;
+	return &m->base;
+}
+
+static const ProtobufCMessage *suspend_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	Gpusched__SuspendRun *m = take(c, 1, sizeof(*m));
+
+	(void)facts;
+	gpusched__suspend_run__init(m);
+	m->run = id_to(c, effect->suspend.run);
+	m->epoch = effect->suspend.epoch;
+	m->suspend = effect->suspend.suspend;
+	m->time_limit_s = effect->suspend.time_limit_s;
+	return &m->base;
+}
+
+static const ProtobufCMessage *forget_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	Gpusched__ForgetRun *m = take(c, 1, sizeof(*m));
+
+	(void)facts;
+	gpusched__forget_run__init(m);
+	m->runs = take(c, 1, sizeof(*m->runs));
+	m->runs[0] = id_to(c, effect->forget);
+	m->n_runs = 1;
+	return &m->base;
+}
+
+static const ProtobufCMessage *epoch_message(
+        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+{
+	Gpusched__LauncherEpoch *m = take(c, 1, sizeof(*m));
+
+	(void)facts;
+	gpusched__launcher_epoch__init(m);
+	m->epoch = effect->epoch;
+	m->signature_age_s = effect->signature_age_s;
+	return &m->base;
+}
+
+const ProtobufCMessage *convert_effect(struct convert *c, const struct agent_effect *effect,
+        const struct node_facts *facts, unsigned *type)
+{
+	static const struct {
+		unsigned type;
+		message_fn *message;
+	} rows[AGENT_EFFECT_COUNT] = {
+		[AGENT_SEND_REGISTER] = { GPUSCHED__MSG_TYPE__MSG_REGISTER, register_message },
+		[AGENT_SEND_REPORT] = { GPUSCHED__MSG_TYPE__MSG_RUN_REPORT, report_message },
+		[AGENT_SEND_HEARTBEAT] = { GPUSCHED__MSG_TYPE__MSG_HEARTBEAT, heartbeat_message },
+		[AGENT_TELL_START] = { GPUSCHED__MSG_TYPE__MSG_START_RUN, start_message },
+		[AGENT_TELL_END] = { GPUSCHED__MSG_TYPE__MSG_END_RUN, end_message },
+		[AGENT_TELL_SIGNAL] = { GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, signal_message },
+		[AGENT_TELL_SUSPEND] = { GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, suspend_message },
+		[AGENT_TELL_FORGET] = { GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, forget_message },
+		[AGENT_TELL_EPOCH] = { GPUSCHED__MSG_TYPE__MSG_LAUNCHER_EPOCH, epoch_message },
+	};
+
+	if (effect->kind >= AGENT_EFFECT_COUNT || !rows[effect->kind].message)
+		return NULL;
+	*type = rows[effect->kind].type;
+	return rows[effect->kind].message(c, effect, facts);
+}

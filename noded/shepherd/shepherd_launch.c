@@ -1,0 +1,269 @@
+/* shepherd_launch.c - from the run's cgroup to its program's execution; see shepherd_impl.h
+ *
+ * First comes what only the site can delay: the cgroup, limits, the prolog. From fork_child() on the
+ * owner can delay it too: the owner's files may be on a server that does not answer, and other
+ * processes of the owner may stop or kill the one that becomes the program (child.h). That part has
+ * a deadline, and the time limit counts from its beginning.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/failpoint.h"
+#include "noded/contain/devfilter.h"
+#include "noded/contain/limits.h"
+#include "noded/contain/procs.h"
+#include "noded/exec/private.h"
+#include "noded/record/journal.h"
+#include "noded/record/record.h"
+#include "noded/shepherd/shepherd.h"
+#include "noded/shepherd/shepherd_impl.h"
+
+#define STOPS_MAX 16                /* of the first process before it executes the program */
+#define HANGS     ((usec_t)2000000) /* a process killed so long ago waits in the kernel */
+
+/* --- what can be done before there is a process ------------------------------------------------ */
+
+/* The first reason counts: what is killed for it tells another. */
+static void launch_failed_as(struct shepherd *s, enum end_cause cause, const char *why)
+{
+	if (s->ending.phase != ENDING_LAUNCHING)
+		return;
+	snprintf(s->detail, sizeof(s->detail), "%s", why);
+	ending_failed(&s->ending, cause, mono());
+}
+
+static void launch_failed(struct shepherd *s, const char *why)
+{
+	launch_failed_as(s, END_LAUNCH, why);
+}
+
+/* To its devices and to what was booked for it, before there is anything in the leaf. */
+static int hold_to(const struct shepherd *s, struct error *err)
+{
+	const Gpusched__LaunchRecord *l = s->launch;
+	struct device granted[DEVFILTER_MAX];
+	size_t n = l->n_devices < DEVFILTER_MAX ? l->n_devices : DEVFILTER_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		granted[i] = (struct device){ l->devices[i]->block ? 'b' : 'c',
+			l->devices[i]->major, l->devices[i]->minor };
+	if (l->device_filter && devfilter_attach(contain_dir(s->leaf), granted, n, err) < 0)
+		return -1;
+	return limits_set(l->limits, l->n_limits, err);
+}
+
+static int make_private(const struct shepherd *s, struct error *err)
+{
+	struct private_place place = private_place_of(s->launch);
+	int r = *place.dir ? private_make(&place, err) : 0;
+
+	free(place.dir);
+	return r;
+}
+
+/* From here on there may be something that needs what comes after a run: see record.h. */
+static int begin(struct shepherd *s)
+{
+	if (fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED) < 0)
+		return -1;
+	s->begun = true;
+	return 0;
+}
+
+static bool still_launching(void *arg)
+{
+	struct shepherd *s = arg;
+
+	shepherd_obey(s);
+	shepherd_hear_hold(s);
+	return s->ending.phase == ENDING_LAUNCHING;
+}
+
+/* True: the user's process may be started. */
+static bool run_prolog(struct shepherd *s)
+{
+	if (program_of(s->launch, PROGRAM_PROLOG)) {
+		if (begin(s) < 0)
+			launch_failed(s, "its record cannot be marked");
+		else if (program_run_of(s->launch, PROGRAM_PROLOG, still_launching, s,
+		                 s->trouble) == PROGRAM_FAILED)
+			launch_failed(s, s->trouble);
+	}
+	return s->ending.phase == ENDING_LAUNCHING;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static int fork_child(struct shepherd *s)
+{
+	struct child_start child = {
+		.launch = s->launch, .ends = &s->ends, .shepherd = getpid()
+	};
+	int tell[2];
+
+	s->step = mmap(NULL, sizeof(*s->step), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+	        -1, 0);
+	if (s->step == MAP_FAILED) {
+		s->step = NULL;
+		return -1;
+	}
+	if (begin(s) < 0 || pipe2(tell, O_CLOEXEC) < 0)
+		return -1;
+	child.step = s->step;
+	child.tell = tell[1];
+	journal_start(s->launch);
+	ending_launched(&s->ending, mono());
+	FAILPOINT(shepherd_before_fork);
+	s->main = contain_fork(s->leaf);
+	if (s->main == 0)
+		child_run(&child);
+	close(tell[1]);
+	for (size_t i = 0; i < s->ends.n; i++)
+		close(s->ends.fds[i]);
+	if (s->main < 0) {
+		close(tell[0]);
+		return -1;
+	}
+	s->tell = tell[0];
+	fcntl(s->tell, F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+void shepherd_launch(struct shepherd *s)
+{
+	char *path = record_string(&s->launch->cgroup);
+	struct error err;
+	char why[CHILD_TELL_MAX];
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	s->strays = contain_new("", NULL);
+	s->leaf = contain_new(path, &err);
+	free(path);
+	if (s->leaf && (hold_to(s, &err) < 0 || make_private(s, &err) < 0)) {
+		contain_remove(s->leaf);
+		contain_free(s->leaf);
+		s->leaf = NULL;
+	}
+	if (!s->leaf) {
+		s->leaf = contain_new("", NULL);
+		s->no_children = true;
+		launch_failed(s, err.text);
+	} else if ((s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) {
+		s->no_children = true;
+		launch_failed(s, "there is no descriptor that would tell of its end");
+	} else if (s->launch->interactive && ends_take(s->hold_fd, &s->ends) < 0) {
+		s->no_children = true;
+		launch_failed(s, "the terminal or the pipes for it could not be made");
+	} else if (!run_prolog(s)) {
+		s->no_children = true;
+	} else if (fork_child(s) < 0) {
+		snprintf(why, sizeof(why), "cannot start a process: %s", strerror(errno));
+		s->no_children = true;
+		launch_failed(s, why);
+	}
+}
+
+/* --- until it is executed --------------------------------------------------------------------- */
+
+static void note_started(struct shepherd *s)
+{
+	Gpusched__StartedRecord r = GPUSCHED__STARTED_RECORD__INIT;
+
+	s->executed = true;
+	r.start_time = s->start_wall;
+	r.start_mono = s->start_mono;
+	r.shepherd = (uint32_t)getpid();
+	r.shepherd_ticks = proc_ticks(getpid());
+	FAILPOINT(shepherd_before_started);
+	/* Without it (a full tmpfs) the run is STARTING for longer; its end will tell. */
+	record_write(s->record_dir, RECORD_STARTED, &r.base, 0, NULL);
+	shepherd_tell_launcher(s);
+	s->look_next = mono() + NOTES_LOOK;
+	ending_started(&s->ending, mono());
+}
+
+void shepherd_continue_child(struct shepherd *s)
+{
+	siginfo_t stop = { 0 };
+	char why[CHILD_TELL_MAX];
+
+	while (s->tell >= 0 && !s->main_gone &&
+	        waitid(P_PID, (id_t)s->main, &stop, WSTOPPED | WNOHANG) == 0 && stop.si_pid) {
+		stop.si_pid = 0;
+		shepherd_hear_child(s);
+		if (s->tell < 0) /* the program itself was stopped */
+			return;
+		kill(s->main, SIGCONT);
+		if (++s->stops != STOPS_MAX)
+			continue;
+		snprintf(why, sizeof(why),
+		        "its process was stopped %d times before the program was executed, the last "
+		        "time by signal %d",
+		        STOPS_MAX, stop.si_status);
+		launch_failed_as(s, END_LAUNCH_OWNER, why);
+	}
+}
+
+void shepherd_say_late(struct shepherd *s)
+{
+	char at[CHILD_TELL_MAX / 2];
+
+	s->late = true;
+	child_step_text(s->launch, s->step ? *s->step : CHILD_BEGINS, at);
+	snprintf(s->detail, sizeof(s->detail), "not started after %lld s: %s took too long",
+	        (long long)((mono() - s->ending.started) / SECOND), at);
+}
+
+/* Other processes of the owner may signal it, and its cgroup's memory is the owner's to fill. */
+static bool owner_reaches(const struct shepherd *s)
+{
+	return s->step && *s->step > CHILD_BEGINS;
+}
+
+void shepherd_hear_child(struct shepherd *s)
+{
+	ssize_t n;
+
+	if (s->tell < 0)
+		return;
+	while ((n = read(s->tell, s->told + s->told_len, sizeof(s->told) - 1 - s->told_len)) > 0)
+		s->told_len += (size_t)n;
+	if (n < 0)
+		return;
+	close(s->tell);
+	s->tell = -1;
+	s->told[s->told_len] = '\0';
+	if (s->told_len > 0)
+		launch_failed_as(s,
+		        s->told[0] == CHILD_FAILED_OWNER ? END_LAUNCH_OWNER : END_LAUNCH,
+		        s->told + 1);
+	else if (proc_executed(s->main))
+		note_started(s);
+	else
+		launch_failed_as(s, owner_reaches(s) ? END_LAUNCH_OWNER : END_LAUNCH,
+		        "its process was killed before the program was executed");
+}
+
+void shepherd_leave_alone(struct shepherd *s, usec_t now)
+{
+	if (s->left_alone || s->executed || s->main <= 0 || s->main_gone || !s->killed ||
+	        now - s->killed < HANGS || proc_executed(s->main))
+		return;
+	contain_disown(s->main);
+	s->left_alone = contain_is_empty(s->leaf) && contain_is_empty(s->strays);
+	if (!s->left_alone)
+		contain_disown(0);
+}

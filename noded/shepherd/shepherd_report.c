@@ -1,0 +1,174 @@
+/* shepherd_report.c - how a run ended and what it used; see shepherd_impl.h */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "common/runused.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "noded/contain/limits.h"
+#include "noded/exec/private.h"
+#include "noded/record/record.h"
+#include "noded/shepherd/shepherd_impl.h"
+#include "noded/shepherd/summary.h"
+#include "noded/usage/meter.h"
+#include "noded/usage/used.h"
+
+/* A process that waits for a disk or a device in the kernel ends when that answers, and not before.
+ */
+bool shepherd_is_stuck(struct shepherd *s, usec_t now)
+{
+	char one[64], what[100];
+	usec_t wait = (usec_t)s->launch->kill_wait_ms * 1000;
+	size_t n;
+
+	if (!wait || *s->stuck || !s->killed || now - s->killed < wait)
+		return false;
+	n = contain_name_one(s->leaf, one, sizeof(one));
+	if (!n)
+		n = contain_name_one(s->strays, one, sizeof(one));
+	if (!n)
+		return false;
+	text_escape(what, sizeof(what), one, strlen(one));
+	snprintf(s->stuck, sizeof(s->stuck),
+	        "%zu process%s of job %" PRIu64 " cannot be killed: %s%s", n, n == 1 ? "" : "es",
+	        s->launch->report->run->job, n == 1 ? "" : "one is ", what);
+	return true;
+}
+
+static uint64_t cpu_time(const struct shepherd *s)
+{
+	uint64_t us = contain_cpu_time_us(s->leaf);
+	struct rusage ru;
+
+	if (us == 0 && getrusage(RUSAGE_CHILDREN, &ru) == 0)
+		us = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * SECOND +
+		     (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
+	return us;
+}
+
+/* It failed, by itself, and the kernel has killed some of it: that is why. */
+static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
+{
+	uint64_t booked = s->launch->report->mem_mb;
+	enum limits_oom oom;
+	char *leaf;
+
+	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_EXIT || (!r->exit_code && !r->exit_signal))
+		return;
+	leaf = record_string(&s->launch->cgroup);
+	oom = limits_oom(s->launch->limits, s->launch->n_limits, leaf);
+	free(leaf);
+	if (oom == OOM_NONE)
+		return;
+	r->cause = GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY;
+	if (oom == OOM_OF_RUN)
+		snprintf(s->detail, sizeof(s->detail),
+		        "it used more than the %" PRIu64
+		        " MiB of memory that were booked for it",
+		        booked);
+	else if (booked)
+		snprintf(s->detail, sizeof(s->detail),
+		        "the node had no memory left and its kernel killed it; %" PRIu64
+		        " MiB were booked for it",
+		        booked);
+	else
+		snprintf(s->detail, sizeof(s->detail),
+		        "the node had no memory left and its kernel killed it; none was booked "
+		        "for it (--mem)");
+}
+
+/* What the launcher has sampled, and what the kernel knows better, now that all of it is over. */
+static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+{
+	char *leaf = record_string(&s->launch->cgroup), *memory = NULL;
+	struct meter m = { .mem_peak_kb = r->max_rss_kb };
+	ProtobufCMessage *seen = NULL;
+	struct run_used u;
+
+	for (size_t i = 0; i < s->launch->n_limits && !memory; i++)
+		if (s->launch->limits[i]->kind == LIMIT_MEMORY && s->launch->limits[i]->own_leaf)
+			memory = record_string(&s->launch->limits[i]->dir);
+	if (record_read(s->record_dir, RECORD_USED, &gpusched__run_used__descriptor, &seen, NULL) !=
+	        1)
+		seen = NULL;
+	run_used_from_message((Gpusched__RunUsed *)seen, &u);
+	meter_cgroups(leaf, memory, &m);
+	m.cpu_us = r->cpu_time_us;
+	if (s->io >= 0)
+		meter_io_of(s->io, &m);
+	used_add_meter(&u, &m);
+	u.mem_now_mb = u.gpu_mem_now_mb = u.gpu_now_pct = 0;
+	r->cpu_time_us = u.cpu_time_us;
+	if (r->max_rss_kb < m.mem_peak_kb)
+		r->max_rss_kb = m.mem_peak_kb;
+	if (r->max_rss_kb < u.mem_peak_mb * 1024)
+		r->max_rss_kb = u.mem_peak_mb * 1024;
+	run_used_to_message(&u, used);
+	r->used = used;
+	if (seen)
+		protobuf_c_message_free_unpacked(seen, NULL);
+	free(leaf);
+	free(memory);
+}
+
+static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+{
+	struct rusage ru;
+	char size[UNITS_TEXT];
+
+	r->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
+	r->end_time = clock_us(CLOCK_REALTIME);
+	r->cause = (Gpusched__EndCause)(s->ending.cause ? s->ending.cause : END_EXIT);
+	/* A launch that failed is charged too where its owner held it up; not where the node did. */
+	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH || s->late)
+		r->elapsed_us = (uint64_t)(mono() - s->start_mono);
+	if (!end_is_launch((enum end_cause)r->cause))
+		r->start_time = s->start_wall;
+	if (s->executed) {
+		r->cpu_time_us = cpu_time(s);
+		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
+			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
+		fill_used(s, r, used);
+		/* What it saved last of all, before it acknowledged. */
+		notes_look(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
+		r->checkpoint_time = s->notes.checkpoint;
+		r->suspended_us = (uint64_t)s->held_us;
+	}
+	/* How the child of a failed launch ended is our doing and nobody's business. */
+	if (s->main_gone && !end_is_launch((enum end_cause)r->cause)) {
+		r->exit_code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
+		r->exit_signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
+	}
+	if (s->executed)
+		blame_memory(s, r);
+	if (s->executed && !s->detail[0] && private_is_full()) {
+		size_format_mb(size, s->launch->private_tmp_mb);
+		snprintf(s->detail, sizeof(s->detail), "its private /tmp of %s is full", size);
+		s->tell_detail = s->launch->summary;
+	}
+	r->detail = s->detail;
+}
+
+static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)
+{
+	char text[SUMMARY_MAX];
+	bool spool = r->cause == GPUSCHED__END_CAUSE__CAUSE_SPOOL && s->launch->summary &&
+	             !summary_wanted(s->launch, r); /* which says it too */
+
+	if (s->executed && (s->tell_detail || spool) && !s->launch->interactive)
+		summary_write(s->launch, text, summary_note(s->launch, s->detail, text));
+	if (s->executed && summary_wanted(s->launch, r))
+		summary_write(s->launch, text, summary_text(s->launch, r, text));
+}
+
+void shepherd_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+{
+	fill_report(s, r, used);
+	say_used(s, r);
+}

@@ -1,0 +1,267 @@
+/* simulate.c - see simulate.h */
+#include "noded/sim/simulate.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <event2/event.h>
+
+#include "common/daemon.h"
+#include "common/log.h"
+#include "common/mcred.h"
+#include "common/worker.h"
+#include "common/xalloc.h"
+#include "noded/net/node.h"
+#include "noded/sim/sim_launcher.h"
+
+#define SPARE_FILES 64 /* descriptors that are no session */
+
+enum { N_SIGNALS = 2 };
+
+struct sim_node {
+	struct node_facts facts;
+	struct node *node;
+	struct sim_launcher *launcher;
+	struct event *timer; /* the launcher has something to say */
+};
+
+struct simulation {
+	const struct simulate_options *options;
+	struct event_base *base;
+	struct worker_pool *pool;
+	struct mcred_ops *mcred;
+	struct net *net;
+	struct sim_node *nodes;
+	struct event *signals[N_SIGNALS];
+	struct event *count; /* once a second: how many are registered */
+	size_t registered;
+	char trouble[512]; /* last logged; "" none */
+};
+
+static usec_t clock_us(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static struct clocks clocks_now(void)
+{
+	return (struct clocks){ .wall = clock_us(CLOCK_REALTIME),
+		.mono = clock_us(CLOCK_MONOTONIC) };
+}
+
+/* --- one node -------------------------------------------------------------------------------- */
+
+static void tell(void *arg, const struct agent_effect *effect, unsigned type,
+        const ProtobufCMessage *message)
+{
+	struct sim_node *sim = arg;
+
+	(void)type;
+	(void)message;
+	sim_launcher_tell(sim->launcher, effect, clocks_now());
+	event_active(sim->timer, 0, 0);
+}
+
+static const struct node_launcher launcher = { .tell = tell };
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct sim_node *sim = arg;
+	struct clocks now = clocks_now();
+	struct agent_event event;
+	struct timeval tv;
+	usec_t at;
+
+	(void)fd;
+	(void)what;
+	while (sim_launcher_next(sim->launcher, &event, now))
+		node_event(sim->node, &event);
+	at = sim_launcher_next_timer(sim->launcher);
+	if (at == INT64_MAX)
+		return;
+	at = at > now.mono ? at - now.mono : 0;
+	tv = (struct timeval){ .tv_sec = at / 1000000, .tv_usec = at % 1000000 };
+	evtimer_add(sim->timer, &tv);
+}
+
+static void make_node(struct simulation *s, struct sim_node *sim, const char *name, uint64_t start)
+{
+	struct node_config config = { .base = s->base,
+		.net = s->net,
+		.facts = &sim->facts,
+		.launcher = &launcher,
+		.arg = sim,
+		.quiet = true };
+	char *incarnation = xasprintf("simulated-%016" PRIx64 "-%s", start, name);
+
+	sim->facts = s->options->facts;
+	sim->facts.node = name;
+	sim->launcher = sim_launcher_new(incarnation, NULL);
+	sim->node = node_new(&config);
+	sim->timer = evtimer_new(s->base, on_timer, sim);
+	if (!sim->timer)
+		abort();
+	event_active(sim->timer, 0, 0); /* its hello */
+	free(incarnation);
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct simulation *s = arg;
+
+	(void)what;
+	log_info("ending: %s", strsignal(sig));
+	daemon_notify("STOPPING=1");
+	event_base_loopbreak(s->base);
+}
+
+/* What keeps nodes from being registered is said once, for one of them. */
+static void log_trouble(struct simulation *s, const struct sim_node *sim)
+{
+	const char *trouble = node_trouble(sim->node);
+
+	if (!*trouble || strcmp(trouble, s->trouble) == 0)
+		return;
+	log_warning("node %s: %s", sim->facts.node, trouble);
+	snprintf(s->trouble, sizeof(s->trouble), "%s", trouble);
+}
+
+static void on_count(evutil_socket_t fd, short what, void *arg)
+{
+	struct simulation *s = arg;
+	const struct sim_node *out = NULL;
+	size_t n = 0;
+
+	(void)fd;
+	(void)what;
+	for (size_t i = 0; i < s->options->n; i++) {
+		struct agent_stats stats;
+
+		agent_stats(node_agent(s->nodes[i].node), &stats);
+		n += stats.registered;
+		if (!stats.registered && !out)
+			out = &s->nodes[i];
+	}
+	if (n != s->registered)
+		log_info("%zu of %zu nodes are registered", n, s->options->n);
+	s->registered = n;
+	if (out)
+		log_trouble(s, out);
+	else
+		s->trouble[0] = '\0';
+}
+
+static int allow_files(size_t n, struct error *err)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return error_set(err, ERR_SYSTEM, "getrlimit");
+	if (limit.rlim_cur < n && limit.rlim_max >= n) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_cur < n) {
+		error_set(err, ERR_SYSTEM, "%zu nodes need %zu open files, the limit is %llu",
+		        n - SPARE_FILES, n, (unsigned long long)limit.rlim_max);
+		return error_hint(err, "ulimit -Hn, or several processes");
+	}
+	return 0;
+}
+
+static void catch_signals(struct simulation *s)
+{
+	static const int sigs[N_SIGNALS] = { SIGTERM, SIGINT };
+
+	for (int i = 0; i < N_SIGNALS; i++) {
+		s->signals[i] = evsignal_new(s->base, sigs[i], on_signal, s);
+		if (!s->signals[i] || evsignal_add(s->signals[i], NULL) < 0)
+			abort();
+	}
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int make(struct simulation *s, struct error *err)
+{
+	const struct worker_limits limits = {
+		.threads = 4, .max_queued = 4096, .max_per_key = 4096
+	};
+	const struct timeval second = { .tv_sec = 1 };
+	uint64_t start = 0;
+
+	if (allow_files(s->options->n + SPARE_FILES, err) < 0)
+		return -1;
+	s->base = event_base_new();
+	s->mcred = mcred_munge_new(s->options->client->munge_socket, NULL);
+	if (!s->base || !s->mcred)
+		return error_set(err, ERR_SYSTEM, "no event base");
+	catch_signals(s);
+	s->pool = worker_pool_new(s->base, &limits, err);
+	if (!s->pool)
+		return -1;
+	s->net = net_new(s->base, s->pool, s->options->client, s->mcred, err);
+	if (!s->net)
+		return -1;
+	s->count = event_new(s->base, -1, EV_PERSIST, on_count, s);
+	if (!s->count || evtimer_add(s->count, &second) < 0)
+		abort();
+	if (getrandom(&start, sizeof(start), 0) != (ssize_t)sizeof(start))
+		return error_set(err, ERR_SYSTEM, "getrandom");
+	s->nodes = xcalloc(s->options->n, sizeof(*s->nodes));
+	for (size_t i = 0; i < s->options->n; i++)
+		make_node(s, &s->nodes[i], s->options->names[i], start);
+	return 0;
+}
+
+static void unmake(struct simulation *s)
+{
+	for (size_t i = 0; s->nodes && i < s->options->n; i++) {
+		node_free(s->nodes[i].node);
+		sim_launcher_free(s->nodes[i].launcher);
+		if (s->nodes[i].timer)
+			event_free(s->nodes[i].timer);
+	}
+	free(s->nodes);
+	net_free(s->net);
+	worker_pool_free(s->pool);
+	mcred_ops_free(s->mcred);
+	for (int i = 0; i < N_SIGNALS; i++) {
+		if (s->signals[i])
+			event_free(s->signals[i]);
+	}
+	if (s->count)
+		event_free(s->count);
+	if (s->base)
+		event_base_free(s->base);
+}
+
+int simulate_run(const struct simulate_options *options)
+{
+	struct simulation s = { .options = options };
+	int status = 0;
+	struct error err;
+
+	if (make(&s, &err) < 0) {
+		log_error("%s%s%s", err.text, *err.hint ? "; " : "", err.hint);
+		status = EXIT_REFUSED;
+	} else {
+		log_info("gnoded %s: %zu simulated nodes, controller %s:%u, cluster %s",
+		        options->facts.version, options->n, options->client->host,
+		        options->client->port, options->client->cluster);
+		daemon_ready(options->ready_fd, "simulated nodes");
+		event_base_dispatch(s.base);
+	}
+	unmake(&s);
+	return status;
+}

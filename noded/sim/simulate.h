@@ -1,0 +1,27 @@
+/* simulate.h - gnoded --simulate: thousands of agents in one process
+ *
+ * Each is a real agent to the controller: the same core, its own session, its own credential. Only
+ * the launcher is simulated (sim_launcher.h): jobs say with the label `sim=SECONDS[:EXIT]` how
+ * their runs go. Nothing is kept on disk; ending the process is, to the controller, the loss of all
+ * of its nodes, and starting it again their reboot.
+ */
+#ifndef NODED_SIMULATE_H
+#define NODED_SIMULATE_H
+
+#include <stddef.h>
+
+#include "common/conf.h"
+#include "noded/net/convert.h"
+
+struct simulate_options { /* strings borrowed */
+	const struct conf_client *client;
+	struct node_facts facts; /* of each node, but for the name */
+	char *const *names;
+	size_t n;
+	int ready_fd; /* for daemon_ready(), or -1; taken over */
+};
+
+/* Until TERM or INT (returns 0) or an error (EXIT_REFUSED, after one line in the log). */
+int simulate_run(const struct simulate_options *options);
+
+#endif

@@ -1,0 +1,61 @@
+#!/bin/sh
+# check_folders.sh - folders are a tower: a file includes headers of its own folder and of those below
+#
+# ARCHITECTURE.md, section 4, says what each folder holds. An include that still points upward stands
+# in the list of its tower; a line of it that is no longer so must go. What lies beside the folders is
+# above all of them. ctld/core/internal.h and core.h, which include most of the core, are to become
+# headers of the folders.
+set -eu
+src=${srcdir:-$(dirname "$0")/../..}
+bad=0
+
+# check_tower ROOT ORDER UPWARD: ORDER are its folders, the lowest first; UPWARD lines "FILE HEADER"
+check_tower() {
+	for folder in "$src/$1"/*/; do
+		case " $2 " in
+		*" $(basename "$folder") "*) ;;
+		*) echo "$1/$(basename "$folder") has no place in the order of folders"; bad=1 ;;
+		esac
+	done
+	grep -o "^#include \"$1/[^\"]*" "$src/$1"/*/*.[ch] | sed "s|^$src/$1/||; s|:#include \"$1/| |" |
+		awk -v root="$1" -v order="$2" -v upward="$3" '
+		function folder(path) { return index(path, "/") ? substr(path, 1, index(path, "/") - 1) : "" }
+		BEGIN {
+			n = split(order, v, " ")
+			for (i = 1; i <= n; i++) at[v[i]] = i
+			at[""] = n + 1
+			m = split(upward, w, "\n")
+			for (i = 1; i <= m; i++) if (w[i] != "") known[w[i]] = 1
+		}
+		$2 == "internal.h" || at[folder($2)] <= at[folder($1)] { next }
+		$0 in known { seen[$0] = 1; next }
+		{ print root "/" $1 " includes " $2 ", which is above it"; wrong = 1 }
+		END {
+			for (line in known) if (!(line in seen)) { print "no longer so: " line; wrong = 1 }
+			exit wrong
+		}' || bad=1
+}
+
+check_tower ctld/core 'util rows request records place accounts limits plan preempt sched jobs nodes explain intake' '
+accounts/accounts.c core.h
+explain/explain.c intake/intake.h
+explain/imagine.c intake/intake.h
+explain/suggest.c intake/admit.h
+explain/suggest.c intake/intake.h
+jobs/bill.c intake/admit.h
+jobs/conditions.h intake/intake.h
+jobs/life.c intake/admit.h
+preempt/departures.h core.h
+preempt/preempt.h sched/decide.h
+records/run.h accounts/accounts.h
+records/run.h place/cards.h
+request/requests.h place/cards.h
+rows/audit.h core.h
+'
+check_tower noded 'gpu job record contain usage exec stream shepherd launcher core net sim' '
+contain/contain.h exec/private.h
+exec/child.c shepherd/program.h
+exec/child.c shepherd/shepherd.h
+job/jobenv.c shepherd/mps.h
+'
+exit $bad
