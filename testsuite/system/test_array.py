@@ -106,6 +106,21 @@ def test_some_tasks_are_held_cancelled_and_requeued(cluster):
     wait_until(lambda: set(rows(cluster, job).values()) == {"COMPLETED", "CANCELLED"}, "all of it to end")
 
 
+def test_what_was_done_is_counted(cluster):
+    """Jobs and tasks, as the commands say them."""
+    said = lambda *command: cluster.run(*command).stdout.splitlines()[-1]  # noqa: E731
+    array = cluster.submit("true", "--array=1-400", "--hold", "--job-name=counted")
+    one, other = (cluster.submit("true", "--hold", "--job-name=counted") for _ in range(2))
+    assert said("gctl", "release", f"{array}_[1-7]") == f"Released 7 tasks of job {array}"
+    assert said("gctl", "release", one, other) == "Released 2 jobs"
+    cluster.wait_state(one, "COMPLETED")
+    cluster.wait_state(other, "COMPLETED")
+    wait_until(lambda: set(rows(cluster, array).values()) == {"COMPLETED", "PENDING"}, "seven tasks to end")
+    last = cluster.submit("true", "--hold", "--job-name=counted")
+    assert said("gcancel", "-n", "counted") == "Cancelled 1 job and 393 tasks"
+    assert cluster.wait_state(last, "CANCELLED")
+
+
 def test_tasks_outlive_the_controller(cluster):
     job = cluster.submit("while [ ! -e after-restart ]; do sleep 0.05; done", "--array=0-99%3")
     wait_until(lambda: list(rows(cluster, job).values()).count("RUNNING") == 3, "three to run")
