@@ -45,8 +45,7 @@ struct class_link {
 	uint32_t user; /* ledger_user(); 0 where the user makes no difference */
 	struct gate_path *path;
 	struct assoc *assoc;
-	struct heap_key key; /* as of the last ordering; its first word as of the class's last
-	                      * turn */
+	struct heap_key key; /* as of the last ordering; its first word as of its last turn */
 	struct decision last;
 	struct plan_entry *entry; /* the planned start of its head; NULL: none */
 	uint32_t position, position_of;
