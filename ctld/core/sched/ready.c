@@ -7,8 +7,8 @@
  * by the second word of their keys.
  *
  * A start only moves groups back. So the word that a group is placed by may be too small; it is
- * checked when the group comes to the top. After a release it may be too large: then all groups with
- * ready classes are checked before the next class is taken.
+ * checked when the group comes to the top. After a release it may be too large: then all groups
+ * with ready classes are checked before the next class is taken.
  */
 #include <assert.h>
 #include <stdlib.h>
