@@ -4,8 +4,8 @@
  * account may have a guarantee g, a cap on what it lends (none: all of g) and a weight; the hard
  * limit of a quota is a gate like other limits (gates.h).
  *
- *	keeps    g - lend is never lent: whatever other accounts do, so much is free for the account
- *	         or held by it. Every account may borrow the rest of an idle guarantee
+ *	keeps    g - lend is never lent: whatever other accounts do, so much is free for the
+ *	         account or held by it. Every account may borrow the rest of an idle guarantee
  *	over     what an account holds beyond g is over quota. Accounts that are over quota are
  *	         served after those within theirs, the least over per weight first, and are
  *	         reclaimed from first

@@ -5,7 +5,8 @@
  *	- tiers differ: the job of the higher tier may stop the other;
  *	- same tier, and its QOS preempts the other's: it may;
  *	- else, unless the victim's QOS stands higher: reclaim. Where the two accounts part in the
- *	  tree, the contender's side stays within its guarantee with the job, the victim's is over.
+ *	  tree, the contender's side stays within its guarantee with the job, the victim's is
+ *	  over.
  * The victim's partition says whether its runs may be stopped at all (preempt_mode). A run younger
  * than the min_run of its partition is protected (victims.h, which chooses the victims).
  */
