@@ -519,7 +519,7 @@ static void try_partitions(struct suggest *s)
 		fail(s, "other partitions");
 }
 
-/* --- as whom --------------------------------------------------------------------------------- */
+/* --- as which QOS or account ----------------------------------------------------------------- */
 
 /* A name that the user may not use is not mentioned. */
 static void try_name(

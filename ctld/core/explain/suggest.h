@@ -9,7 +9,7 @@
  *
  *	--gpus of a type it asks for    fewer GPUs less; none less if it asks for several types
  *	--gpus of another type          fewer GPUs less than in its first choice; each type by
- *	itself
+ *	                                itself
  *	--gpu-mem                       fewer steps less, with steps as for --mem
  *	--gpu-share                     fewer whole per cent less
  *	--time                          fewer minutes less

@@ -104,7 +104,7 @@ void whatif_end(struct whatif *w)
 	plan_wonder(sched_scene(w->core->sched)->plan, false);
 }
 
-/* --- who goes first -------------------------------------------------------------------------- */
+/* --- classes before it ----------------------------------------------------------------------- */
 
 static bool key_before(struct heap_key x, struct heap_key y)
 {

@@ -362,7 +362,7 @@ bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_
 	return true;
 }
 
-/* --- who is over, who gives back ------------------------------------------------------------- */
+/* --- accounts over quota, and reclaims ------------------------------------------------------- */
 
 /* One member of a cohort: an account, or what is held directly in the account above. */
 struct member {

@@ -273,7 +273,7 @@ static bool advance(struct plan_gang *g, const struct plan_want *w)
 	return true;
 }
 
-/* --- who of them ----------------------------------------------------------------------------- */
+/* --- which of the nodes ---------------------------------------------------------------------- */
 
 /* Collect what each node could give. False: there is more to do than this step may. */
 static bool collect(struct plan *p, struct plan_gang *g, const struct plan_want *w, size_t *work)

@@ -358,7 +358,7 @@ bool planner_spent(struct sched *s, struct class *class, bool *again)
 	return !has_room(s, class, &worst);
 }
 
-/* --- whose turn it is ------------------------------------------------------------------------ */
+/* --- the class with the extra search --------------------------------------------------------- */
 
 /* The best classes get the searches, and they may search again and again without success. So where
  * the searches do not suffice for all, one more goes to the account, and of its classes to the one,
