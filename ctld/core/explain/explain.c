@@ -82,10 +82,8 @@ struct wait {
 };
 
 #define MAX_ENDERS  256 /* jobs that must end; of further ones only the number is reported */
-#define FEW_ENDERS  64  /* up to so many, those that need not end are left out; of more, all are
-                         * named */
-#define MAX_HOLDERS 64  /* jobs that hold a gate, the first to end; if more must end, no time is
-                         * reported */
+#define FEW_ENDERS  64  /* up to so many, those that need not end are left out */
+#define MAX_HOLDERS 64  /* jobs holding a gate: if more must end, no time is reported */
 
 /* One alternative with one type, and what blocks it. */
 struct option {

@@ -58,8 +58,7 @@ struct gate_block {
 	const char *reason; /* AssocGrpGRES, QOSMaxJobsPerUserLimit, Licenses, ...: a literal */
 	char text[200];     /* "vision: limit h100:32, holds 28, +8" */
 	uint64_t short_by;  /* how much must be released there */
-	bool reclaim;       /* free GPUs are kept for other accounts: it opens when borrowers give
-	                     * back */
+	bool reclaim;       /* kept for other accounts: opens when borrowers give back */
 };
 
 struct gates *gates_new(const struct conf *conf, uint64_t seed); /* borrowed until gates_free() */

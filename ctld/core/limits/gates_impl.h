@@ -15,8 +15,7 @@ enum gate_kind {
 	GATE_QUEUED,
 	GATE_GPU_HOURS, /* counted by hours.h */
 	GATE_LICENCE,
-	GATE_KEPT, /* guarantees of other accounts, for a GPU type: quota.h; has an id, no
-	            * counter */
+	GATE_KEPT, /* other accounts' guarantees, by type: quota.h; not counted */
 	GATE_KINDS
 };
 #define LIMIT_KINDS GATE_LICENCE /* the kinds that a conf_limits can have */
@@ -36,8 +35,7 @@ enum limit_part { LIMITS_ALL, LIMITS_PER_USER, LIMITS_PER_JOB, LIMIT_PARTS };
 struct gate {
 	uint8_t kind, scope;
 	uint8_t part;   /* enum limit_part; PER_JOB: nothing is ever counted there */
-	uint16_t type;  /* GATE_GPUS: in conf.gpu_types, or CONF_ANY_TYPE; GATE_LICENCE: its
-	                 * number */
+	uint16_t type;  /* GATE_GPUS: in conf.gpu_types, CONF_ANY_TYPE; GATE_LICENCE: which */
 	uint32_t index; /* of the account, QOS, partition */
 	uint64_t limit, used;
 };
@@ -56,11 +54,11 @@ struct gates {
 	uint32_t *unused; /* ids of gates of users without a path or a counted job */
 	size_t n_unused, size_unused;
 	struct quota *quota;
-	struct hours *hours; /* NULL: their use is not known */
+	struct hours *hours; /* NULL: GPU-hours are not known */
 	uint32_t first_licence;
 	uint32_t first_kept;     /* of GPU type 0; the last one is for all types */
 	uint32_t *first[SCOPES]; /* of account i: the id of its first LIMITS_ALL gate */
-	bool queued;             /* some limit on that is given */
+	bool queued;             /* some limit on `queued` is given */
 	struct table *users;     /* struct user_scope */
 	struct table *paths;     /* struct gate_path */
 	uint32_t *found;         /* the result of gates_of() */

@@ -96,8 +96,7 @@ bool quota_reclaims(
         const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint64_t milli);
 
 bool quota_any_kept(const struct quota *q); /* does any account keep what it does not lend? */
-bool quota_given(const struct quota *q, uint16_t type); /* has any account a guarantee of the
-                                                         * type? */
+bool quota_given(const struct quota *q, uint16_t type); /* has any account a guarantee? */
 
 /* What the account is promised, and what it and all accounts below it hold; for listings.
  * CONF_NONE: what all hold. A type that no account has a guarantee of is not counted. */

@@ -140,8 +140,7 @@ enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct 
 	if (!o)
 		return PLAN_MORE;
 	if (ps->order != o->number)
-		clear(ps); /* the order was dropped and made again: the walk has lost its
-		            * position */
+		clear(ps); /* the order was made again: the walk's position is lost */
 	ps->order = o->number;
 	ps->steps++;
 	if (w->ask.gpus->nodes_max <= 1)

@@ -22,8 +22,7 @@
 /* What is known of a node of the partition. */
 struct seen {
 	usec_t turn;    /* when to look at it again (mono); INT64_MAX: never */
-	uint8_t weight; /* for a total: the GPUs that it could give; else 1; 0: no room for a
-	                 * part */
+	uint8_t weight; /* GPUs it could give to a total, else 1; 0: no room for a part */
 	bool known, required;
 };
 
@@ -39,8 +38,7 @@ struct plan_gang {
 	struct seen *seen; /* owned, by member of the partition */
 	struct turn *turns; /* owned: a heap, the earliest first */
 	size_t n_turns, size;
-	bool more, fetched; /* more: the walk has further nodes; fetched: the next one is in `next`,
-	                     * `when` */
+	bool more, fetched; /* the walk may have further nodes; fetched: the next one is: */
 	size_t next;
 	usec_t when;
 	/* the sums */

@@ -37,11 +37,11 @@ struct given {
 	struct share share;
 };
 
+/* A node over time: what is planned there, and when its runs end. */
 struct spot {
 	struct plan_slot *slots;
 	struct release *releases; /* by end; owned */
-	struct given *given;      /* owned; for each release; NULL where no GPU of the node is
-	                           * shared */
+	struct given *given;      /* owned; by release; NULL: no GPU is shared */
 	uint32_t n;
 	usec_t sound;        /* until then all entries there have room, if nothing changes */
 	bool shared;         /* some runs share GPUs */
@@ -49,11 +49,12 @@ struct spot {
 };
 
 /* The nodes of a partition in the order in which they have so many GPUs of a kind free, going by
- * runs only, of whatever user: there is one order for all users. */
-#define MAX_ORDERS  256 /* the least recently used one is dropped beyond */
+ * runs only, of whatever user: there is one order for all users. For another order the least
+ * recently used one is dropped if there are MAX_ORDERS, or if there are MIN_ORDERS and all of them
+ * together would have more than MAX_ORDERED nodes. */
+#define MAX_ORDERS  256
 #define MIN_ORDERS  8
-#define MAX_ORDERED ((size_t)1500000) /* or beyond so many nodes in all orders together, but not
-                                       * below MIN_ORDERS */
+#define MAX_ORDERED ((size_t)1500000)
 struct order {
 	uint32_t partition, gpus;
 	struct plan_kind kind;
@@ -65,8 +66,7 @@ struct order {
 	/* The sweep looks at nodes one by one; after it the log says what has changed. At first it
 	 * covers all nodes, later those that were noted where the log was overwritten before it was
 	 * read. */
-	size_t member;     /* the next one to look at; the number of members: no sweep in
-	                    * progress */
+	size_t member;     /* the next one to look at; the last + 1: no sweep */
 	uint64_t since;    /* look only at nodes noted after this position */
 	bool whole, again; /* whole: all nodes; again: the log was overwritten during the sweep */
 	uint64_t again_since;
@@ -95,8 +95,7 @@ struct plan_orders {
 
 /* A search for a start: plan_find.c. */
 #define PLAN_EQUAL      64  /* nodes that are compared when they are equally early */
-#define PLAN_LATE_LOOKS 256 /* nodes that are looked at although they turn out too late to be of
-                             * use */
+#define PLAN_LATE_LOOKS 256 /* nodes looked at that turn out too late */
 struct plan_search {
 	uint64_t order; /* the number of the order that is walked; 0: none */
 	struct soonest_walk walk;

@@ -6,8 +6,7 @@
 
 #include "common/xalloc.h"
 
-#define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* beyond this, the expected end of an overdue run no
-                                             * longer doubles */
+#define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* up to this, the delay of a late run doubles */
 
 int plan_by_end(const void *x, const void *y)
 {

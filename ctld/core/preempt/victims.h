@@ -43,8 +43,7 @@ void victims_ask_everything(struct victims *v);
 
 enum victims_step {
 	VICTIMS_MORE, /* call again to continue */
-	VICTIMS_NONE, /* no victims, or there will be room within the grace time anyway: see
-	               * out->retry */
+	VICTIMS_NONE, /* no victims, or room comes in time anyway: out->retry */
 	VICTIMS_FOUND,
 };
 

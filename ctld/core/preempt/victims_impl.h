@@ -63,8 +63,7 @@ struct search {
 	size_t n;
 	struct on_node here;
 	struct preemption *out;
-	struct idmap *index;                       /* of the victims in `out`, by job: number from
-	                                            * 1 */
+	struct idmap *index;                       /* by job: the number in `out`, from 1 */
 	struct gone *gone;                         /* what each of them holds; owned */
 	struct need need;                          /* the least need of the whole job */
 	struct victims_verdict verdicts[VERDICTS]; /* by a hash */

@@ -337,8 +337,7 @@ bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 	if (victims_met(s, node, 0, &room, &part))
 		return true;
 	if (has_stuck(s, node))
-		return false; /* the victims' jobs could start again there before the late run
-		               * ends */
+		return false; /* the victims would be back before it ends */
 	gather(s);
 	if (!choose(s, &room, &part))
 		return false;

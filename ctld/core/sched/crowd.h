@@ -35,8 +35,7 @@ struct waiter {
 	struct class *class;
 	uint32_t alternative;
 	struct waiter *next, **back; /* at a gate; in a crowd: among the members that were tried */
-	struct camp *camp;           /* capacity waiters only: set from one configuration to the
-	                              * next */
+	struct camp *camp;           /* capacity only: set by each configuration */
 	uint32_t slot;               /* index among the candidates of the camp */
 };
 
@@ -60,11 +59,9 @@ struct crowd {
 	uint32_t list;                        /* the list that holds it while it has members */
 	uint32_t at, n;                       /* its index in that list; how many members it has */
 	struct heap *order;                   /* camps with candidates, by their first candidate */
-	struct waiter *done;                  /* members that were tried since the crowd was
-	                                       * stirred */
+	struct waiter *done;                  /* members tried since it was stirred */
 	uint32_t stirred;                     /* index among the stirred crowds; HEAP_NOWHERE */
-	uint32_t nodes[CROWD_NODES], n_nodes; /* the nodes it was stirred for; CROWD_NODES + 1:
-	                                       * any */
+	uint32_t nodes[CROWD_NODES], n_nodes; /* where; CROWD_NODES + 1: on any */
 	bool behind, again;
 	struct crowd *next_noted, **back_noted; /* linked while behind or again is set */
 };

@@ -27,8 +27,8 @@ struct scene {
 	struct clocks now;
 };
 
-/* A planned start is tried a moment later than it was planned for. For that delay it must not lose
- * its place to an entry that is planned to begin at its planned end. */
+/* A planned start is tried a moment later than it was planned for. That delay must not cost
+ * it its place when an entry begins at its planned end. In microseconds. */
 #define LATE_FORGIVEN (15 * (usec_t)1000000)
 
 struct contender {
@@ -44,7 +44,7 @@ struct contender {
 enum verdict {
 	VERDICT_NONE,      /* not tried yet */
 	VERDICT_START,     /* it may start */
-	VERDICT_BLOCKED,   /* nothing in its partition has enough free */
+	VERDICT_BLOCKED,   /* no node of its partition has enough free */
 	VERDICT_PLANNED,   /* what is free is planned for a class before it */
 	VERDICT_GATE,      /* a limit, a quota, a licence */
 	VERDICT_STATE,     /* its partition starts no jobs */
@@ -55,11 +55,9 @@ enum verdict {
 struct decision {
 	enum verdict verdict;                   /* START, or the one that comes nearest to it */
 	struct gate_block gate;                 /* of VERDICT_GATE: the first gate that blocked */
-	uint32_t gate_of[MAX_GPU_ALTERNATIVES]; /* by alternative: the gate that blocks it;
-	                                         * DECIDE_NO_GATE */
+	uint32_t gate_of[MAX_GPU_ALTERNATIVES]; /* by alternative: what blocks it; DECIDE_NO_GATE */
 	bool capacity[MAX_GPU_ALTERNATIVES];    /* by alternative: waits for capacity or the plan */
-	bool other[MAX_GPU_ALTERNATIVES]; /* by alternative: its place takes too much of a gate; it
-	                                   * needs another */
+	bool other[MAX_GPU_ALTERNATIVES]; /* by alternative: its place is too much for a gate */
 	/* By alternative: no node has a place for it (BLOCKED), or none beside what is planned for
 	 * classes before it (PLANNED), whatever its gates say; VERDICT_NONE: not known. */
 	enum verdict nowhere[MAX_GPU_ALTERNATIVES];

@@ -15,8 +15,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/sched/sched_impl.h"
 
-#define GATES_EVERY ((usec_t)60000000) /* how often limits over a window of time are checked: they
-                                        * open by themselves */
+#define GATES_EVERY ((usec_t)60000000) /* limits over a time window open by themselves */
 #define SWEEP_STEP  64                 /* classes that one step looks at */
 
 /* The next class of a sweep; NULL: the sweep is over. */

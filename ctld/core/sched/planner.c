@@ -167,8 +167,7 @@ static void recheck_entry(struct sched *s, struct class *class, const struct pla
 {
 	size_t i;
 
-	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++) { /* the entry may be
-	                                                                      * gone */
+	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++) { /* it may go */
 		uint32_t node = e->places.v[i].node;
 
 		planner_recheck(s, node,
@@ -221,8 +220,7 @@ static void enter(struct sched *s, struct class *class, const struct plan_want *
 	l->entry = e;
 	note_need(s, e);
 	if (!l->broken && l->planned && l->planned <= s->scene.now.mono) {
-		l->broken = "a run ended late"; /* a class not broken otherwise would have
-		                                 * started */
+		l->broken = "a run ended late"; /* otherwise it would have started */
 		l->broken_by = 0;
 	}
 	if (l->broken) {

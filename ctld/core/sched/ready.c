@@ -21,8 +21,7 @@
 struct ready_group {
 	/* what is equal */
 	uint32_t account, tier;
-	const struct request *gpus; /* its classes keep it alive; NULL where no account has a
-	                             * quota */
+	const struct request *gpus; /* its classes keep it; NULL: no quotas */
 
 	uint32_t classes;   /* ready or not */
 	uint64_t over;      /* the first word of their keys, as of `version` */

@@ -11,8 +11,7 @@
 #include "ctld/core/sched/sched_impl.h"
 
 #define USEC_PER_S   1000000
-#define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* first delay before a late start is looked at again;
-                                               * it doubles */
+#define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* at a late start; then at twice its delay */
 #define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
 
 static void stirred_moved(void *item, uint32_t index)

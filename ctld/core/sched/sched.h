@@ -33,7 +33,7 @@ struct sched;
 struct sched_pick {
 	struct job *job;
 	const struct places *places;          /* PICKED: valid until the next step */
-	struct need need;                     /* PICKED: to take from the gates */
+	struct need need;                     /* PICKED: what to take from the gates */
 	const struct preempt_victim *victims; /* PREEMPT: the runs to be stopped for the job */
 	size_t n_victims;
 	usec_t planned; /* PLANNED, PREEMPT: mono; PLAN_FAR or more: the time is not known */
@@ -43,14 +43,14 @@ struct sched_pick {
 enum sched_step {
 	SCHED_IDLE,    /* nothing to do */
 	SCHED_BLOCKED, /* a class was parked, or a part of other work was done */
-	SCHED_PLANNED, /* the same, and its head has a planned start */
-	SCHED_PREEMPT, /* the same, and these runs must end for it */
-	SCHED_PICKED,  /* this job starts there */
+	SCHED_PLANNED, /* as BLOCKED, and its head has a planned start */
+	SCHED_PREEMPT, /* as BLOCKED, and these runs must end for it */
+	SCHED_PICKED,  /* this job starts at these places */
 };
 
 struct sched *sched_new(struct strings *strings, struct requests *requests,
         struct accounts *accounts, uint64_t seed, const struct plan_runs *runs);
-void sched_free(struct sched *s); /* NULL is fine; all jobs must be out */
+void sched_free(struct sched *s); /* NULL is fine; no job may be left in it */
 
 /* Take over another configuration (or the first), its ledger and gates; all classes are tried
  * again. Call it before the old gates are freed, because the paths of the classes are freed
@@ -87,7 +87,7 @@ void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n);
 /* Try every class again. */
 void sched_wake_all(struct sched *s);
 
-/* Do the next thing. */
+/* Do the next thing: try a class, or one step of other work. */
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick);
 /* The victims of a PREEMPT have been told to end, and by when: their places now belong to the
  * job. */
@@ -124,8 +124,7 @@ struct heap_key sched_key(struct sched *s, const struct contender *who, struct a
 
 /* The number of a partition, account, QOS in the present configuration; CONF_NONE: none. */
 uint32_t sched_partition(const struct sched *s, const char *name);
-uint32_t sched_partition_kept(const struct sched *s, const char *kept); /* a kept (interned) name:
-                                                                         * fast */
+uint32_t sched_partition_kept(const struct sched *s, const char *kept); /* interned: fast */
 uint32_t sched_account(const struct sched *s, const char *name);
 uint32_t sched_qos(const struct sched *s, const char *name);
 uint32_t sched_account_kept(const struct sched *s, const char *kept);
@@ -138,7 +137,7 @@ void sched_priority(const struct sched *s, const struct job *job, struct factors
 struct sched_stats {
 	uint64_t classes, parked, passes, tried, planned, orderings, moved_up;
 	uint64_t broken;      /* planned starts given up, for any cause */
-	uint64_t unexplained; /* later ones without a cause: must be 0 */
+	uint64_t unexplained; /* later starts without a cause: must be 0 */
 	uint64_t work_most;   /* the most classes, entries and the like that one step looked at */
 };
 void sched_stats(const struct sched *s, struct sched_stats *stats);

@@ -7,10 +7,10 @@
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/util/names.h"
 
-#define COUNT_EVERY  ((usec_t)100000)  /* positions are counted for new classes at most so often */
-#define REPLAN_EVERY ((usec_t)50000)   /* planned starts are made because a node returned at most so
-                                        * often */
-#define ORDER_EVERY  ((usec_t)1000000) /* all classes are ordered at most so often */
+/* The least time between two of these, in microseconds. */
+#define COUNT_EVERY  ((usec_t)100000)  /* counts of positions for new classes */
+#define REPLAN_EVERY ((usec_t)50000)   /* planned starts after a node's return */
+#define ORDER_EVERY  ((usec_t)1000000) /* orderings of all classes */
 
 /* A crowd that has members, with the least that a part of it needs. */
 struct seat {
@@ -29,8 +29,7 @@ struct crowd_list {
 struct aheads {
 	struct ahead *v; /* owned */
 	size_t n;
-	uint64_t claims; /* the sum of all claims (entries with victims), which stand before every
-	                  * key */
+	uint64_t claims; /* sum of all claims (entries with victims): before every key */
 };
 
 /* The search in progress, of one class: first for victims, then for a planned start. The class is
@@ -82,8 +81,7 @@ struct sched {
 	bool quotas;       /* some account has one */
 	bool preempts;     /* some partition stops runs for others */
 	bool held_changed; /* usage has changed since the keys were computed */
-	uint64_t releases, plan_changes; /* quota_releases() and plan_changes() when last looked
-	                                  * at */
+	uint64_t releases, plan_changes; /* quota_releases(), plan_changes() last seen */
 	usec_t ordered;    /* mono: when classes were last ordered */
 	usec_t ordered_wall;
 	/* Sweeps (ordering.c): classes from these numbers on are done. */
@@ -92,24 +90,20 @@ struct sched {
 	struct refill *refills; /* by partition; NULL: no refill is in progress */
 	size_t n_refills;
 	bool gates_too,
-	        rose; /* of this ordering: limits over time are checked; some entry has passed
-	               * another */
+	        rose; /* of this ordering: check limits over time; an entry has passed another */
 	struct aheads aheads;
 	usec_t gates_tried;      /* mono: when limits over time were last looked at */
-	bool disordered;         /* since the last ordering something has happened that may change
-	                          * the order */
+	bool disordered;         /* something has changed since that may change the order */
 	size_t compress;         /* the rank of the next entry to be moved up */
 	bool compressing, early; /* early: something ended early, or an entry was removed */
 	bool replan;             /* a node has returned */
 	usec_t replanned;        /* mono: when planned starts were last made for that */
-	bool risen; /* entries have fallen back in the order: after this pass others may have passed
-	             * them */
+	bool risen; /* entries have fallen back: after this pass, check which classes gain */
 	unsigned searches;       /* for victims, since the last ordering */
 	bool put_off;            /* a class got no search because too many were made already */
 	struct class *turn;      /* the class that gets one search beyond the limit; NULL */
-	uint64_t hunts, *hunted; /* the number of searches so far; by account, the number of its
-	                          * last one */
-	usec_t retry;            /* the earliest of all classes */
+	uint64_t hunts, *hunted; /* number of searches; by account, that of its last one */
+	usec_t retry;            /* the earliest retry of all classes */
 	usec_t patience;         /* mono: no run is stopped for another job before */
 	uint64_t work; /* of this step: classes, groups, crowds and entries looked at */
 	struct sched_stats stats;
@@ -142,11 +136,10 @@ void park_free(struct sched *s);
 /* The class has numbers of the present configuration; it has none any more. */
 void park_resolve(struct sched *s, struct class *class);
 void park_unresolve(struct sched *s, struct class *class);
-void park(struct sched *s, struct class *class);       /* into the lists that its last decision
-                                                        * calls for */
+void park(struct sched *s, struct class *class);       /* into the lists of what blocked it */
 void unpark(struct sched *s, struct class *class);     /* out of all lists */
 void park_rekey(struct sched *s, struct class *class); /* its key has changed */
-void wake(struct sched *s, struct class *class);       /* to be tried again */
+void wake(struct sched *s, struct class *class);       /* make it ready again */
 /* The class was refused, and neither it nor any class after it gets victims or a planned start now:
  * where the nodes, or what is planned on them, refused it, its crowds need not be tried further.
  * `again`: they are to be tried at the next ordering. True: trying those crowds again covers the
@@ -242,8 +235,7 @@ void ordering_over(struct sched *s);
 /* --- sched.c --------------------------------------------------------------------------------- */
 
 struct heap_key class_key(struct sched *s, struct class *class);
-void class_rekey(struct sched *s, struct class *class); /* class_key(), and its place in the heap or
-                                                         * crowd */
+void class_rekey(struct sched *s, struct class *class); /* and update its place */
 /* The first word of a key: the tier, and how far over quota the account would be with this
  * request. */
 uint64_t sched_over(
