@@ -313,7 +313,7 @@ static void try_gpu_share(struct suggest *s)
 
 /* --- GPUs ------------------------------------------------------------------------------------ */
 
-#define FEW_GPUS 16 /* are tried one by one */
+#define FEW_GPUS 16 /* up to so many are tried one by one */
 
 static void set_gpus(struct submit_job *in, uint64_t count)
 {

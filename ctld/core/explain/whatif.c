@@ -19,9 +19,9 @@ struct trial {
 	struct whatif *w;
 	struct start starts[WHATIF_STARTS];
 	size_t n;
-	struct plan_entry *planned[WHATIF_PLANS]; /* that they would get */
+	struct plan_entry *planned[WHATIF_PLANS]; /* that classes would get */
 	size_t n_planned;
-	struct plan_entry *gone[WHATIF_PLANS]; /* that they would lose */
+	struct plan_entry *gone[WHATIF_PLANS]; /* that classes would lose */
 	size_t n_gone;
 	size_t plans;    /* how many may be made: each looks at all nodes */
 	uint32_t *taken; /* nodes of the starts; owned */

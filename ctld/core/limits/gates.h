@@ -91,8 +91,8 @@ uint64_t gates_amount(
 void gates_take(struct gates *g, const struct gate_path *path, const struct need *need);
 void gates_release(struct gates *g, const struct gate_path *path, const struct need *need);
 
-/* Count a need as if a planned start had taken it: at all gates except those of quotas, because
- * what the start will hold is not free yet. */
+/* Count a need as if a planned start had taken it: at all gates except the guarantees of
+ * quotas, because what the start will hold is not free yet. */
 void gates_reserve(
         struct gates *g, const struct gate_path *path, const struct need *need, bool reserve);
 

@@ -32,6 +32,7 @@ enum gate_scope {
 /* What the limit is for: all jobs together, each user, each job. */
 enum limit_part { LIMITS_ALL, LIMITS_PER_USER, LIMITS_PER_JOB, LIMIT_PARTS };
 
+/* A number and its limit; `used` stays 0 where nothing is counted. */
 struct gate {
 	uint8_t kind, scope;
 	uint8_t part;   /* enum limit_part; PER_JOB: nothing is ever counted there */

@@ -67,7 +67,7 @@ static uint32_t dims_of(const struct quota *q, uint16_t type, uint32_t dims[DIMS
 	uint32_t n = 0, i;
 
 	if (type >= q->conf->n_gpu_types)
-		return 0; /* none, or one that is gone */
+		return 0; /* no GPUs, or a type that is gone */
 	for (i = 0; i < DIMS; i++) {
 		uint32_t dim = q->dim_of[type_slot(q->conf, both[i])];
 

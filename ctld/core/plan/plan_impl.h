@@ -23,6 +23,7 @@ struct plan_slot {
 	struct plan_slot *next, **back; /* in the list of the node */
 };
 
+/* The end of a run on a node, and what it gives back. */
 struct release {
 	usec_t end;
 	uint64_t mem_mb;

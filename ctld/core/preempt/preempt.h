@@ -8,7 +8,7 @@
  *	  tree, the contender's side stays within its guarantee with the job, the victim's is
  *	  over.
  * The victim's partition says whether its runs may be stopped at all (preempt_mode). A run younger
- * than the min_run of its partition is protected (victims.h, which chooses the victims).
+ * than the min_run of its QOS, else of its partition, is protected (victims.h).
  */
 #ifndef CTLD_CORE_PREEMPT_H
 #define CTLD_CORE_PREEMPT_H

@@ -24,6 +24,7 @@ struct classes;
 struct waiter; /* crowd.h */
 struct ready_group;
 
+/* What the jobs of a class have in common: its key. */
 struct class_info {
 	uint32_t uid, cpus, max_wait_s;
 	uint32_t length_s;                     /* 0: no time limit */
@@ -33,6 +34,7 @@ struct class_info {
 	int32_t nice;
 };
 
+/* The state of a class in the scheduler. */
 struct class_link {
 	struct heap *queue; /* jobs by class_queue_key(); never empty */
 	uint64_t tasks;     /* the sum over all its jobs */

@@ -14,7 +14,8 @@
  * change without any release:
  *
  *	behind    refused by planned starts: stirred again when the order changes
- *	again     the searches for victims were used up: stirred again when their count restarts
+ *	again     no run may be stopped for it now (the searches are used up, or it is too soon
+ *	          after a start): stirred again at the next ordering
  *
  * How far an account is over its quota is a part of each key and changes with what other jobs hold.
  * It is the same for all members of a crowd whose jobs are of one account: these members are a

@@ -100,8 +100,8 @@ bool sched_idle(const struct sched *s);
 void sched_search_step(struct sched *s, size_t work);
 /* The work that a search may do for a query that changes nothing. */
 #define SEARCH_ASKED 10000
-/* The victims that would be stopped for an imagined contender (a job that decide() found blocked),
- * as far as SEARCH_ASKED allows. False: none. The caller clears *out in any case. */
+/* The victims that would be stopped for an imagined contender that decide() found blocked, as far
+ * as SEARCH_ASKED allows. False: none. The caller clears *out in any case. */
 bool sched_would_stop(struct sched *s, const struct contender *who, const struct decision *d,
         struct preemption *out);
 /* Is there a search to be continued? */

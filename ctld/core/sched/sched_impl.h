@@ -32,9 +32,9 @@ struct aheads {
 	uint64_t claims; /* sum of all claims (entries with victims): before every key */
 };
 
-/* The search in progress, of one class: first for victims, then for a planned start. The class is
- * parked, but the search goes on when its key comes to its turn among the ready classes. A class
- * that is woken meanwhile is tried again, and if it is refused again its search goes on. Any other
+/* The search in progress, for one class: first for victims, then for a planned start. The class is
+ * parked, but keeps its turn among the ready classes, in which the search goes on. If the class is
+ * woken meanwhile it is tried again, and its search goes on if it is refused again. Any other
  * change of the class ends the search. So does a search for another class; then this class is tried
  * again. */
 struct hunt {
