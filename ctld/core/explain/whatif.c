@@ -12,7 +12,7 @@
 struct start {
 	const struct gate_path *path;
 	struct need need;
-	struct plan_entry *entry; /* the planned start that it used; NULL */
+	struct plan_entry *entry; /* the planned start of its class; NULL */
 };
 
 struct trial {

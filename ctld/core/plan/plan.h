@@ -8,8 +8,8 @@
  * What a node has at a moment: what is free now, plus what the runs that will have ended by then
  * hold (time limit + grace; a run without a limit ends at PLAN_FAR), less what is planned there for
  * that moment. All entries together fit at every moment; that does not depend on their order. The
- * order (keys, smaller first) matters when something new is planned: a search with a
- * key respects the entries before the key and may push aside those behind it.
+ * order (keys, smaller first) matters when something new is planned: a search with a key respects
+ * the entries before the key and may push aside those behind it.
  *
  * A *claim* is an entry that victims were told to end for. Whatever its place in the order, it
  * gives way to higher tiers only: otherwise a victim that comes back and stands before it would

@@ -410,8 +410,8 @@ static void had_turn(struct sched *s, struct class *class)
 		s->turn = NULL;
 }
 
-/* GPUs that others were stopped for count as held by the claimant: otherwise an account could
- * reclaim more than its guarantee by asking twice. */
+/* GPUs that runs were stopped for count as held by the claimant: otherwise an account could reclaim
+ * more than its guarantee by asking twice. */
 static void count_claims(struct sched *s, bool count)
 {
 	size_t i;

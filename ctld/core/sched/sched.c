@@ -426,7 +426,7 @@ static void next_head(struct sched *s, struct class *class, uint64_t by)
 	planner_drop(s, class, by);
 	l->broken = l->cause = NULL;
 	l->planned = 0;
-	/* The next job may have a place where the last one had none: it is tried. */
+	/* The place of the last head may do for the next one: it is tried. */
 	wake(s, class);
 	class_rekey(s, class);
 }
