@@ -1,9 +1,9 @@
-/* explain.c - everything that holds a waiting job
+/* explain.c - everything that blocks a waiting job
  *
- * Blockers are of that alternative which the fewest hold. Each is something that must go: of
- * several, taking one away does not start the job; a single one taken away does. So whoever stands
- * before it counts only if he would really take what the job needs when all the rest is gone: that
- * is tried (whatif.h). What would start it is in suggest.c.
+ * The blockers are those of the alternative that the fewest things block. Each of them must go: if
+ * there are several, removing one does not start the job; a single one, removed, does. So a class
+ * before the job counts only if it would really take what the job needs once all other blockers are
+ * gone; that is tried (whatif.h). What would start the job is in suggest.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static usec_t wall_of(const struct core *core, usec_t mono)
 
 /* --- the job itself -------------------------------------------------------------------------- */
 
-/* What keeps it out of every queue: then nothing else matters yet. */
+/* What keeps the job out of every queue: then nothing else is reported. */
 static bool held_back(struct core *core, const struct job *job, struct job_why *why)
 {
 	struct why_blocker *b;
@@ -72,32 +72,32 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 
 /* --- capacity -------------------------------------------------------------------------------- */
 
-/* Whose case it is. */
+/* The contender that is explained. */
 struct wait {
 	struct core *core;
 	const struct contender *who;
-	const struct class *class; /* its own; NULL: it is only imagined */
-	uint32_t before;           /* jobs of its class that come first */
-	uint32_t uid;              /* whose it is */
+	const struct class *class; /* its own; NULL: it is imagined */
+	uint32_t before;           /* jobs of its class that come before it */
+	uint32_t uid;              /* its user: other users' jobs may be hidden from it */
 };
 
-#define MAX_ENDERS  256 /* jobs that must end; beyond that only their number is told */
-#define FEW_ENDERS  64  /* of so many those are left out that need not; of more all are named */
-#define MAX_HOLDERS 64  /* jobs that hold a gate: it clears with them, or nothing is said of when */
+#define MAX_ENDERS  256 /* jobs that must end; of further ones only the number is reported */
+#define FEW_ENDERS  64  /* up to so many, those that need not end are left out */
+#define MAX_HOLDERS 64  /* jobs holding a gate: if more must end, no time is reported */
 
-/* One alternative with one type, and what holds it. */
+/* One alternative with one type, and what blocks it. */
 struct option {
 	uint32_t alternative;
 	uint16_t type;
-	struct need need; /* at the place that is free; else the least */
+	struct need need; /* at the place that is free or found; else the least */
 	size_t n_gates;
 	bool resources, planned;
-	bool found; /* with resources: there will be a place, at `entry` */
-	bool never; /* nor would there be one if all nodes accepted work */
+	bool found; /* with resources: there will be a place, `entry` */
+	bool never; /* there would be no place even if all nodes accepted work */
 	struct plan_entry entry;
-	struct job **enders; /* owned: who must end until then, MAX_ENDERS at most */
+	struct job **enders; /* owned: jobs that must end before; MAX_ENDERS at most */
 	size_t n_enders, all_enders;
-	uint64_t ahead[WHATIF_NAMED]; /* with planned: who takes it first */
+	uint64_t ahead[WHATIF_NAMED]; /* with planned: jobs that take the place first */
 	size_t n_ahead;
 };
 
@@ -107,7 +107,7 @@ static bool any_place(void *arg, struct place *place, uint64_t cards)
 	return true;
 }
 
-/* Is there a place now, whatever is planned? */
+/* Is there a place now, apart from what is planned? */
 static bool fits_now(const struct wait *w, const struct option *o, struct places *places)
 {
 	const struct scene *sc = sched_scene(w->core->sched);
@@ -124,7 +124,7 @@ static struct plan_want want_alone(
 		.set = ledger_set_of(sc->ledger, who->partition),
 		.partition = who->partition,
 		.find = { .alternative = a, .type = type },
-		.length = who->length }; /* of the first of all keys: nobody is before it */
+		.length = who->length }; /* its key is the first of all: no class is before it */
 }
 
 struct ending {
@@ -192,13 +192,13 @@ static struct ending *endings_of(const struct wait *w, const struct option *o, s
 	return v;
 }
 
-/* Those that must end for it: where they are few, no more than is needed. */
+/* Find the jobs that must end for it. If they are few, those that need not end are left out. */
 static void find_enders(const struct wait *w, struct option *o)
 {
 	size_t n, k;
 	struct ending *v = endings_of(w, o, &n);
 
-	/* The last to end first: who ends early is not what it waits for. */
+	/* Check the last to end first: the start does not wait for a job that ends early. */
 	for (k = n <= FEW_ENDERS ? n : 0; k--;) {
 		if (!fits_without(w, o, v, n, k))
 			continue;
@@ -218,13 +218,13 @@ static void option_clear(struct option *o)
 	o->enders = NULL;
 }
 
-/* Where jobs are private not even their ids are told to others. */
+/* Where jobs are private, not even their ids are shown to other users. */
 static bool is_hidden(const struct core *core, uint32_t uid, const struct job *other)
 {
 	return core->conf->roles.private_jobs && (!other || job_info(other)->uid != uid);
 }
 
-/* Behind what is there: "4690, 4731 and 3 more"; those that are hidden are only counted. */
+/* Append to the text: "4690, 4731 and 3 more"; hidden jobs are only counted. */
 static void name_jobs(const struct wait *w, struct job *const *jobs, size_t n, size_t more,
         char *text, size_t size)
 {
@@ -301,8 +301,8 @@ void say_places(const struct core *core, const struct places *places, char *text
 
 /* --- one alternative ------------------------------------------------------------------------- */
 
-/* What it would take: where there is or will be a place, exactly that, or as few nodes as may be.
- * What a part counts as is known of a place alone. */
+/* What the job would take: at a place that is or will be there, exactly that, on as few nodes as
+ * possible; else the least. What a share is charged as is known only for a place. */
 static void need_of(const struct wait *w, struct option *o, struct places places)
 {
 	const struct scene *sc = sched_scene(w->core->sched);
@@ -342,14 +342,14 @@ static void weigh(const struct wait *w, struct option *o)
 		        w->core, w->who->partition, &w->who->ask, o->alternative, o->type);
 }
 
-/* If all else were gone: would somebody before it take what it needs? */
+/* If all other blockers were gone: would a class before it take what it needs? */
 static void try_order(const struct wait *w, struct option *o)
 {
 	struct gate_block v[WHY_BLOCKERS];
 	struct whatif wi;
 	size_t n, i;
 
-	/* Of too many that must end nobody can say who else would take what they leave. */
+	/* If too many jobs must end, it is not known which classes would take what they leave. */
 	if ((o->resources && !o->found) || o->n_enders < o->all_enders)
 		return;
 	n = gates_of_option(w, o, v);
@@ -358,7 +358,7 @@ static void try_order(const struct wait *w, struct option *o)
 		whatif_lift(&wi, &v[i]);
 	for (i = 0; i < o->n_enders; i++)
 		whatif_over(&wi, o->enders[i]);
-	/* It cannot start: if nothing else holds it, the order does. */
+	/* It cannot start: if nothing else blocks it, the order does. */
 	o->planned = !whatif_starts(&wi, w->who, w->class, w->before) || (!n && !o->resources);
 	o->n_ahead = wi.n_ahead;
 	memcpy(o->ahead, wi.ahead, sizeof(o->ahead));
@@ -370,13 +370,14 @@ static size_t weight(const struct option *o)
 	return o->n_gates + o->resources;
 }
 
-/* It waits for nodes that run (0), for those that do not (1), for nothing that there is. */
+/* 0: it waits for nodes that accept work, 1: for nodes that do not, 2: for nodes that do not
+ * exist. */
 static int distance(const struct option *o)
 {
 	return o->never ? 2 : o->resources && !o->found;
 }
 
-/* Is the first nearer to a start, apart from the order? */
+/* Is the first closer to a start, apart from the order? */
 static bool nearer(const struct option *x, const struct option *y)
 {
 	int dx = distance(x), dy = distance(y);
@@ -384,9 +385,9 @@ static bool nearer(const struct option *x, const struct option *y)
 	return dx != dy ? dx < dy : weight(x) < weight(y);
 }
 
-#define MAX_OPTIONS 4 /* of which the order is tried */
+#define MAX_OPTIONS 4 /* options for which the order is tried */
 
-/* The alternative and type that the fewest things hold. False: no type is left. */
+/* The alternative and type that the fewest things block. False: no type is left. */
 static bool best_option(const struct wait *w, struct option *best)
 {
 	const struct scene *sc = sched_scene(w->core->sched);
@@ -471,7 +472,7 @@ static void say_priority(const struct wait *w, const struct option *o, struct jo
 	               : (size_t)snprintf(b->text, sizeof(b->text), "in %.60s", p->name);
 	for (n = 0; n < o->n_ahead && n < WHATIF_NAMED; n++) {
 		ahead[n] = jobs_find(w->core->jobs, o->ahead[n]);
-		if (!ahead[n]) /* its array's record goes on for it */
+		if (!ahead[n]) /* the job is now part of its array's record */
 			break;
 	}
 	if (n && used < sizeof(b->text)) {
@@ -507,7 +508,7 @@ static bool still_held(const struct wait *w, const struct need *need, uint32_t g
 	return false;
 }
 
-/* Into the first `max` by end. */
+/* Insert into the first `max` by end. */
 static void note_ending(struct ending *v, size_t *n, size_t max, const struct ending *e)
 {
 	size_t i;
@@ -524,7 +525,8 @@ static void note_ending(struct ending *v, size_t *n, size_t max, const struct en
 	v[i] = *e;
 }
 
-/* When will the gate let it through? The jobs that hold it end one after another; tried, undone. */
+/* When will the gate let it through? The jobs that hold it are made to end one after another, and
+ * that is undone. */
 static void say_gate_clears(
         const struct wait *w, const struct option *o, uint32_t gate, struct why_blocker *b)
 {
@@ -592,13 +594,13 @@ static void say_cause(const struct core *core, const struct class *class, const 
 		snprintf(text, size, "%s", cause);
 }
 
-/* Who else has one that it would need? */
+/* Why the class has no planned start. */
 static void say_no_plan(const struct core *core, const struct class *class, struct job_why *why)
 {
 	const struct class_link *l = class_link_of(class);
 	const struct conf_partition *p = &core->conf->partitions[l->partition];
 
-	/* One type may wait for a limit and another for room. */
+	/* One type may wait for a limit and another one for room. */
 	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
 		if (l->last.verdict == VERDICT_GATE)
 			snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
@@ -771,8 +773,7 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 	before += sched_before(class, job);
 	why->position += before;
 	who = sched_contender(core->sched, class);
-	/* While a pass is under way it may be about to start, and what is free may be for others.
-	 */
+	/* During a pass the job may be about to start, and what is free may be for other jobs. */
 	why->cut_short = !sched_idle(core->sched);
 	if (!why->cut_short || !starts_next(core, &who))
 		explain_contender(core, &who, class, before, job_info(job)->uid, why);

@@ -8,7 +8,7 @@
 #include "ctld/core/nodes/faults.h"
 #include "ctld/core/place/closest.h"
 
-/* The type of an index; NULL: there is no such index. */
+/* The type of a GPU index; NULL: there is no such index. */
 static const struct conf_gpu_type *type_at(const struct core *core, uint32_t n, uint32_t index)
 {
 	const struct conf_node *conf = &core->conf->nodes[n];
@@ -32,7 +32,7 @@ static const struct node_gpu *found(const struct node_link *l, const char *uuid)
 	return NULL;
 }
 
-/* What its run said last, if there is one that has it alone. */
+/* The last report of the run on this GPU, if it has the GPU alone. */
 static void view_use(const struct node_link *l, uint32_t index, struct gpu_view *v)
 {
 	const struct run *run, *only = NULL;
@@ -51,7 +51,7 @@ static void view_use(const struct node_link *l, uint32_t index, struct gpu_view 
 	v->mem_used_mb = run_used(only)->gpu_mem_now_mb;
 }
 
-/* Why it is drained, and of one that is not looked at for it what gives it back. */
+/* Why the GPU is drained; and if it is not checked again automatically, what brings it back. */
 static void view_reason(const struct core *core, uint32_t n, uint32_t index,
         const struct gpu_drain *d, struct gpu_view *v)
 {

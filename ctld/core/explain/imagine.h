@@ -1,7 +1,7 @@
-/* imagine.h - a job that is not there, as the scheduler sees one
+/* imagine.h - an imagined job, as the scheduler sees one
  *
- * For what is only asked about: a trial submit, or a waiting job that asked for something else. It
- * is as intake_fill() has checked it, and nothing of it is kept; imagined_clear() afterwards.
+ * For questions: a trial submit, or a waiting job with another request. The caller has checked it
+ * with intake_fill(). Nothing of it is kept; the caller frees it with imagined_clear().
  */
 #ifndef CTLD_CORE_IMAGINE_H
 #define CTLD_CORE_IMAGINE_H

@@ -1,8 +1,8 @@
 /* suggest.c - see suggest.h
  *
- * Less time, memory or CPUs never makes it harder, but for what a partition wants at least, so the
- * nearest value is found by halving. Few GPUs are tried one by one: gangs and limits may want one
- * number and not the next smaller one.
+ * Less time, memory or CPUs never make a start harder, unless a partition demands a minimum. So the
+ * nearest value is found by bisection. Small numbers of GPUs are tried one by one: gangs and limits
+ * may allow one number and not the next smaller one.
  */
 #include "ctld/core/explain/suggest.h"
 
@@ -21,14 +21,14 @@
 #define MAX_FOUND 32
 #define MIB       (1024 * 1024ull)
 
-/* What is asked of the core for one job, at most; a question that looks at nodes one by one counts
- * once more for so many of them. */
+/* The decisions that the core makes for one job, at most. A question that looks at nodes one by one
+ * costs one more for each BUDGET_NODES nodes of the cluster. */
 #define BUDGET       512
 #define BUDGET_NODES 128
 
 struct found {
 	struct why_change change;
-	double size;      /* how far from what was asked for, 0..1 */
+	double size;      /* distance from what was asked for, 0..1 */
 	const char *type; /* of a change to so many GPUs of a type and nothing else; NULL */
 	uint32_t gpus;
 };
@@ -37,7 +37,7 @@ enum answer {
 	REFUSED, /* by the checks of an update */
 	WAITS,
 	STARTS,
-	SPENT, /* not asked: the budget is */
+	SPENT, /* not tried: the budget is used up */
 };
 
 struct suggest {
@@ -48,7 +48,7 @@ struct suggest {
 	struct class *class;
 	struct plan_entry *planned; /* its planned start, which it would give up; NULL */
 	bool refused;               /* what it asks for would be refused by now */
-	uint32_t budget;            /* what may still be asked, in decisions on one node */
+	uint32_t budget;            /* the work left, in decisions on one node */
 	bool spent;
 	struct found found[MAX_FOUND];
 	size_t n;
@@ -69,7 +69,7 @@ static bool pay(struct suggest *s, uint32_t cost)
 	return !s->spent;
 }
 
-/* Gangs and wishes look at many nodes. */
+/* Gangs and node options look at many nodes. */
 static uint32_t cost_of(const struct suggest *s, const struct submit_job *in)
 {
 	bool many = in->nodes_max > 1 || in->nodes_min > 1 || *in->nodelist || *in->constraint;
@@ -77,7 +77,7 @@ static uint32_t cost_of(const struct suggest *s, const struct submit_job *in)
 	return 1 + (many ? s->core->conf->n_nodes / BUDGET_NODES : 0);
 }
 
-/* Who stands before its new place may take what it gives up, and more then: let them try first. */
+/* Jobs before its new place may take what it gives up, and more: they are tried first. */
 static bool left_to_it(struct suggest *s, struct whatif *w, const struct contender *who)
 {
 	uint32_t others = (uint32_t)class_link(s->class)->tasks - 1;
@@ -116,7 +116,7 @@ static bool starts(struct suggest *s, const struct intake *t, char *effect, size
 	return yes;
 }
 
-/* What would come of it if the job asked for that? *effect says where it starts. */
+/* What would happen if the job asked for this? *effect says where it would start. */
 static enum answer try(struct suggest *s, const struct submit_job *in, char *effect, size_t size)
 {
 	struct intake t = { .in = in, .updated = job_info(s->job), .weight = job_weight(s->job) };
@@ -129,7 +129,7 @@ static enum answer try(struct suggest *s, const struct submit_job *in, char *eff
 	t.info.nice = job_info(s->job)->nice;
 	t.info.max_wait_s = job_info(s->job)->max_wait_s;
 	if (intake_fill(s->core, &s->owner, &t, &err) == 0) {
-		/* intake_fill() says the rest; these it leaves to whoever takes the job in. */
+		/* intake_fill() sets the rest and leaves these two to its caller. */
 		t.info.account = t.info.account ? t.info.account : in->account;
 		t.info.qos = t.info.qos ? t.info.qos : in->qos;
 		answer = starts(s, &t, effect, size) ? STARTS : s->spent ? SPENT : WAITS;
@@ -150,7 +150,7 @@ static bool keep(struct suggest *s, const struct submit_job *in, double size, co
 	return true;
 }
 
-/* Nothing of a kind starts it, whatever was tried. */
+/* Report the kind as tried without success. */
 static void fail(struct suggest *s, const char *kind)
 {
 	size_t used = strlen(s->failed), n = strlen(kind), gap = used ? 2 : 0;
@@ -163,18 +163,18 @@ static void fail(struct suggest *s, const char *kind)
 
 /* --- numbers: the nearest that is enough ----------------------------------------------------- */
 
-/* Sets a number in what is asked for. */
+/* Sets a number in the request. */
 typedef void set_fn(struct submit_job *in, uint64_t value);
 
 struct range {
 	set_fn *set;
-	uint64_t below; /* what was asked for */
+	uint64_t below; /* the value in the request */
 	uint64_t step;  /* multiples of it are tried */
-	bool too_large; /* what is refused, not too small */
+	bool too_large; /* a value that is refused is too large, not too small */
 };
 
-/* The largest value that starts; 0: none does. Values that are refused, do start, and do not, come
- * in that order. */
+/* The largest value that starts; 0: none does. From small to large, values are refused, then start
+ * the job, then do not. */
 static uint64_t nearest(struct suggest *s, const struct submit_job *base, const struct range *r)
 {
 	struct submit_job in = *base;
@@ -313,7 +313,7 @@ static void try_gpu_share(struct suggest *s)
 
 /* --- GPUs ------------------------------------------------------------------------------------ */
 
-#define FEW_GPUS 16 /* are tried one by one */
+#define FEW_GPUS 16 /* up to so many are tried one by one */
 
 static void set_gpus(struct submit_job *in, uint64_t count)
 {
@@ -326,11 +326,11 @@ static const char *gpus_option(const struct submit_job *in)
 	return in->gpus_per_node ? "--gpus-per-node" : "--gpus";
 }
 
-/* Some GPUs of a type, as an option after those of another change that goes with it. */
+/* GPUs of one type, as an option that follows those of another change that goes with it. */
 struct gpus {
 	const struct submit_job *base;
 	const char *type, *before;
-	uint32_t most, asked; /* to be tried; to compare with */
+	uint32_t most, asked; /* the most to be tried; the number to compare with */
 	double size;          /* of the change if there are as many */
 };
 
@@ -354,8 +354,8 @@ static uint32_t most_gpus(struct suggest *s, const struct gpus *g, struct submit
 	return answer == STARTS ? g->most : (uint32_t)nearest(s, in, &r);
 }
 
-/* Would it start with so many GPUs of the type, and all else as it is? Known once try_gpus() and
- * try_types() are over. */
+/* Would it start with so many GPUs of the type and no other change? Known once try_gpus() and
+ * try_types() are done. */
 static bool starts_alone(const struct suggest *s, const char *type, uint32_t count)
 {
 	size_t f;
@@ -370,7 +370,7 @@ static bool starts_alone(const struct suggest *s, const char *type, uint32_t cou
 	return false;
 }
 
-/* The most GPUs of a type with which it starts. False: with none. */
+/* Suggest the most GPUs of a type with which the job starts. False: it starts with none. */
 static bool try_type(struct suggest *s, const struct gpus *g)
 {
 	struct submit_job in = *g->base;
@@ -395,8 +395,8 @@ static bool try_type(struct suggest *s, const struct gpus *g)
 	return true;
 }
 
-/* Fewer of what was asked for. Of several types also as many of one: the CPUs and the memory that a
- * partition gives with GPUs are those of the type that wants most. */
+/* Fewer GPUs than asked for. Of several types, as many GPUs of one are also tried: the CPUs and the
+ * memory that a partition gives with GPUs are those of the type that needs most. */
 static void try_gpus(struct suggest *s)
 {
 	bool any = false, could = false;
@@ -519,9 +519,9 @@ static void try_partitions(struct suggest *s)
 		fail(s, "other partitions");
 }
 
-/* --- as whom --------------------------------------------------------------------------------- */
+/* --- as which QOS or account ----------------------------------------------------------------- */
 
-/* What he may not use is not spoken of. */
+/* A name that the user may not use is not mentioned. */
 static void try_name(
         struct suggest *s, const struct submit_job *in, const char *option, double size)
 {
@@ -632,7 +632,7 @@ static void try_drops(struct suggest *s)
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
-/* What is most useful first, for when the budget does not do. */
+/* The most useful kinds first, in case the budget is used up. */
 static void (*const kinds[])(struct suggest *) = { try_gpus, try_gpu_mem, try_gpu_share, try_time,
 	try_cpus, try_mem, try_drops, try_more_nodes, try_fewer_nodes, try_qos, try_accounts,
 	try_types, try_partitions };
@@ -672,7 +672,7 @@ void suggest(struct core *core, struct job *job, struct job_why *why)
 	s->class = class;
 	s->planned = class_head(class) == job ? class_link(class)->entry : NULL;
 	s->budget = BUDGET;
-	/* As in an update it does not count as what it is. */
+	/* As in an update, the job is not counted with its present request. */
 	admit_count(core, i, -1);
 	look(s);
 	admit_count(core, i, 1);

@@ -10,7 +10,7 @@
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-/* 0: none. */
+/* 0: the state alone gives no reason */
 static const enum reason ended_reasons[JOB_STATE_COUNT] = {
 	[JOB_FAILED] = REASON_EXIT_CODE,
 	[JOB_TIMEOUT] = REASON_TIME_LIMIT,
@@ -33,7 +33,7 @@ static uint64_t run_suspended_s(const struct run *run, struct clocks now)
 	return (past->suspended_us + (uint64_t)(since < 0 ? 0 : since)) / (uint64_t)USEC_PER_S;
 }
 
-/* How the run ended by which the job is judged; of several, which one it was. */
+/* How the run ended that the job is judged by; for several ranks, which one it was. */
 static void say_ended(const struct run *run, struct job_view *v)
 {
 	const struct run_info *i = run_info(run);
@@ -74,7 +74,8 @@ static void say_unknown(const struct run *run, struct job_view *v)
 	        "node %.80s is not heard of: nothing is known", run_info(run)->node);
 }
 
-/* Memory of a GPU was borrowed, and is needed: who waits for whom, and how long at most. */
+/* Memory of a GPU was borrowed and is needed back: which job waits for which, and how long at
+ * most. */
 static void say_burst(
         const struct core *core, const struct run *run, struct clocks now, struct job_view *v)
 {
@@ -198,7 +199,7 @@ static void view_array(const struct job *job, struct job_view *v)
 	v->tasks_failed = a->failed;
 }
 
-/* Who, where and in which state: by what jobs are chosen. */
+/* User, place and state: the members that listings filter by. */
 static void view_brief(const struct job *job, struct job_view *v)
 {
 	const struct job_info *i = job_info(job);
@@ -237,7 +238,7 @@ static void view_brief(const struct job *job, struct job_view *v)
 		v->n_nodes++;
 }
 
-/* What was asked for, and what is durable of the rest. */
+/* The request, and the other durable members. */
 static void view_asked(const struct core *core, const struct job *job, struct job_view *v)
 {
 	const struct job_info *i = job_info(job);
@@ -250,7 +251,7 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->submit_time = i->submit_time;
 	v->start_time = i->start_time;
 	v->end_time = i->end_time;
-	/* An array's own record keeps the highest, for its end. */
+	/* An array's own record keeps the highest codes of its tasks, for its own end. */
 	v->exit_code = i->state == JOB_PENDING ? 0 : i->exit_code;
 	v->exit_signal = i->state == JOB_PENDING ? 0 : i->exit_signal;
 	v->attempt = i->attempt;
@@ -338,7 +339,7 @@ static const struct job *next_job(const struct core *core, uint64_t after)
 	if (job_ref_part(after) == JOB_PART_WAITS)
 		after = job_ref_id(after);
 	job = jobs_next(core->jobs, after);
-	/* An array of which every task has a record is shown by those. */
+	/* An array in which every task has a record is shown by those records. */
 	while (job && !job_weight(job))
 		job = jobs_next(core->jobs, job_ref(job));
 	return job;
@@ -423,7 +424,7 @@ bool core_job_prio(const struct core *core, uint64_t ref, struct clocks now, str
 
 bool core_share_next(const struct core *core, size_t *cursor, struct share_view *v)
 {
-	/* Who came since the last ranking belongs in the tree too. */
+	/* Users that were added after the last ranking belong in the tree too. */
 	if (!*cursor && accounts_stale(core->accounts))
 		accounts_rank(core->accounts, core->now);
 	return accounts_next(core->accounts, cursor, v);
@@ -451,7 +452,7 @@ static bool held_by_mps(const struct core *core, const struct run *run)
 	       core->conf->nodes[index].share == CONF_SHARE_MPS;
 }
 
-/* By the prices of when it was booked. */
+/* At the prices of when it was booked. */
 static uint64_t attempt_cost_hour_u(const struct run *run)
 {
 	const struct job *job = run_link_of(run)->job;
@@ -541,7 +542,7 @@ static uint32_t bits(uint64_t mask)
 	return (uint32_t)__builtin_popcountll(mask);
 }
 
-/* Somebody could have a part of one of its GPUs of that type, or all of it. */
+/* Could a job have one of its GPUs of that type, or a part of one? */
 static bool gpus_left(const struct core *core, uint32_t n, uint16_t type)
 {
 	static const struct share_wish least[] = { { .mem_mb = 1 }, { .milli = 1 } };
@@ -600,7 +601,7 @@ static const char *node_reason(const struct node *node)
 	return l->n_strays ? "a run here is of no job that is known: it holds what it has" : "";
 }
 
-/* Add what runs share of that type on a node. */
+/* Add what is shared of GPUs of that type on a node. */
 static void add_shared(const struct core *core, uint32_t n, uint16_t type, struct gpu_shared *sum)
 {
 	uint64_t left = ledger_gpus_shared(core->ledger, n) & ledger_gpus_of(core->ledger, n, type);

@@ -6,24 +6,24 @@
 
 #include "common/xalloc.h"
 
-#define PLAN_WORK 16384 /* nodes that are looked at for plans */
+#define PLAN_WORK 16384 /* nodes that are looked at for planned starts */
 
 /* A start that was tried. */
 struct start {
 	const struct gate_path *path;
 	struct need need;
-	struct plan_entry *entry; /* that it had planned; NULL */
+	struct plan_entry *entry; /* the planned start of its class; NULL */
 };
 
 struct trial {
 	struct whatif *w;
 	struct start starts[WHATIF_STARTS];
 	size_t n;
-	struct plan_entry *planned[WHATIF_PLANS]; /* that they would get */
+	struct plan_entry *planned[WHATIF_PLANS]; /* that classes would get */
 	size_t n_planned;
-	struct plan_entry *gone[WHATIF_PLANS]; /* that they would lose */
+	struct plan_entry *gone[WHATIF_PLANS]; /* that classes would lose */
 	size_t n_gone;
-	size_t plans;    /* that may be made: each looks at all nodes */
+	size_t plans;    /* how many may be made: each looks at all nodes */
 	uint32_t *taken; /* nodes of the starts; owned */
 	size_t n_taken;
 	bool woken[WHATIF_TRIES];
@@ -104,7 +104,7 @@ void whatif_end(struct whatif *w)
 	plan_wonder(sched_scene(w->core->sched)->plan, false);
 }
 
-/* --- who goes first -------------------------------------------------------------------------- */
+/* --- classes before it ----------------------------------------------------------------------- */
 
 static bool key_before(struct heap_key x, struct heap_key y)
 {
@@ -119,7 +119,7 @@ static int by_key(const void *x, const void *y)
 	return key_before(a, b) ? -1 : key_before(b, a);
 }
 
-/* All classes before a key, best first. Caller frees. */
+/* All classes before a key, best first. The caller frees the array. */
 static struct class **classes_before(
         const struct core *core, struct heap_key key, const struct class *but, size_t *n)
 {
@@ -152,7 +152,7 @@ static void note_ahead(struct whatif *w, const struct class *class)
 	w->n_ahead++;
 }
 
-/* Who has something planned, of those that would not start. */
+/* Note the classes before it with a planned start in its partition. */
 static void note_planned(struct whatif *w, const struct contender *who)
 {
 	const struct plan *plan = sched_scene(w->core->sched)->plan;
@@ -172,7 +172,7 @@ static void set_aside(struct trial *t, struct plan_entry *entry)
 	t->gone[t->n_gone++] = entry;
 }
 
-/* Entries of a partition that count no more. */
+/* How many entries of the partition no longer count. */
 static size_t given_up(const struct trial *t, uint32_t partition)
 {
 	const struct plan_entry *aside = t->w->aside;
@@ -183,7 +183,7 @@ static size_t given_up(const struct trial *t, uint32_t partition)
 	return n;
 }
 
-/* Who does not start gets a planned start. */
+/* A class that does not start gets a planned start. */
 static void plan_class(struct trial *t, struct class *class, const struct contender *who)
 {
 	const struct scene *sc = sched_scene(t->w->core->sched);
@@ -196,7 +196,8 @@ static void plan_class(struct trial *t, struct class *class, const struct conten
 		.length = who->length,
 		.key = who->key };
 
-	/* It has one already: entries move up only later, when all have had their chance. */
+	/* It has one already. Entries move up only later, when all classes have had their
+	 * chance. */
 	if ((old && !old->idle) || t->n_planned == t->plans ||
 	        plan_count_of(sc->plan, who->partition) >= depth + given_up(t, who->partition))
 		return;
@@ -210,7 +211,7 @@ static void plan_class(struct trial *t, struct class *class, const struct conten
 	places_free(&entry.places);
 }
 
-/* A new configuration makes all plans anew. */
+/* Another limit means another configuration, for which all plans are made again. */
 static void drop_plans(struct trial *t)
 {
 	const struct plan *plan = sched_scene(t->w->core->sched)->plan;
@@ -233,15 +234,15 @@ static bool part_fits(const struct core *core, const struct ask *ask, uint32_t n
 	return false;
 }
 
-/* Would the scheduler look at the class again? Else it keeps what is planned for it, even if a
- * limit holds it by now; and of what is given up, in the next pass, it gets nothing planned. Where
- * jobs end there are more passes, and all have their chance. */
+/* Would the scheduler try the class again? If not, it keeps its planned start even if a limit
+ * blocks it by now, and the next pass gives it none in place of one that is given up. Where jobs
+ * end there are more passes, and all classes have their chance. */
 static bool wakes(const struct whatif *w, struct class *class)
 {
 	struct ask ask = class_ask(class);
 	size_t i;
 
-	if (w->n_lifted) /* a new configuration: all are */
+	if (w->n_lifted) /* a new configuration: all classes are tried */
 		return true;
 	for (i = 0; w->aside && i < w->aside->places.n; i++) {
 		if (part_fits(w->core, &ask, w->aside->places.v[i].node))
@@ -261,13 +262,13 @@ static bool wakes(const struct whatif *w, struct class *class)
 	return false;
 }
 
-/* It holds the places for its length: something may be planned for when it has ended. */
+/* The start holds the places for its length: something may be planned after its end. */
 static void take(struct trial *t, const struct places *places, const struct start *s, usec_t length)
 {
 	struct core *core = t->w->core;
 	const struct scene *sc = sched_scene(core->sched);
 	const struct held held = { .end = length >= PLAN_FAR ? PLAN_FAR : sc->now.mono + length,
-		.job = UINT64_MAX - t->n, /* another one than all that there are */
+		.job = UINT64_MAX - t->n, /* unlike that of any job */
 		.lost_cause = true,
 		.partition = CONF_NONE,
 		.account = CONF_NONE,
@@ -285,7 +286,7 @@ static void take(struct trial *t, const struct places *places, const struct star
 	}
 }
 
-/* What was noted of these nodes meanwhile, and when they are free. */
+/* Forget the imagined runs on these nodes, and when the nodes are free. */
 static void forget_taken(struct trial *t)
 {
 	struct core *core = t->w->core;
@@ -299,7 +300,7 @@ static void forget_taken(struct trial *t)
 	free(t->taken);
 }
 
-/* Let up to so many jobs of a class start, one after another. */
+/* Let up to `jobs` jobs of a class start, one after another. */
 static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool woken)
 {
 	struct core *core = t->w->core;
@@ -329,7 +330,7 @@ static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool 
 		note_ahead(t->w, class);
 	if (!jobs || t->full)
 		return places_free(&places);
-	/* A gate that is narrower now takes its planned start away. */
+	/* A gate that has become too narrow takes its planned start away. */
 	if (woken && (d.verdict == VERDICT_BLOCKED || d.verdict == VERDICT_PLANNED))
 		plan_class(t, class, &who);
 	else if (woken && class_link(class)->entry && !class_link(class)->entry->idle &&

@@ -1,8 +1,9 @@
 /* why.c - verdicts as words
  *
- * The scheduler knows that a class is blocked. Why, in numbers, is counted here when somebody asks:
- * once over the nodes of the partition, kept with the class until something is booked or freed, and
- * then for a second more, so that a listing of a million jobs counts once a class.
+ * The scheduler knows that a class is blocked. The reason, in numbers, is counted here when a
+ * client asks: once over the nodes of the partition. The text is kept with the class until
+ * something is booked or freed, and then for a second more, so that a listing of a million jobs
+ * counts only once for each class.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,24 +22,24 @@
 
 #define NAMED 2
 
-/* Nodes of a kind, and the first of them. */
+/* A number of nodes, and the first of them. */
 struct named {
 	uint32_t n, first[NAMED];
 };
 
 struct spare {
 	uint32_t node;
-	uint64_t left; /* GPUs; of a part: what one GPU has left, as spare_words() says it */
+	uint64_t left; /* GPUs; for a share: what one GPU has left, in the unit of spare_words() */
 };
 
 struct tally {
 	uint32_t could; /* nodes that could run it if they were empty */
 	struct named drained, down, unknown, invalid; /* of those that could */
-	/* Of those that could and accept work, the first thing short; others: room only on GPUs
-	 * that other users' jobs share. */
+	/* Of those that could and accept work, by the first thing that is short; others: there is
+	 * room only on GPUs that other users' jobs share. */
 	uint32_t no_gpus, no_links, others, no_cpus, no_mem;
 	uint32_t fits;
-	struct spare most[NAMED]; /* of no_gpus: who has the most left, most first */
+	struct spare most[NAMED]; /* of no_gpus: the nodes with the most left, most first */
 };
 
 static bool could_fit(const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a)
@@ -65,14 +66,13 @@ static void note(struct named *named, uint32_t node)
 	named->n++;
 }
 
-/* Is what one GPU has left the reason why it does not fit, rather than their number? */
+/* Does it not fit because of what single GPUs have left, rather than because of their number? */
 static bool wants_part(const struct request *r)
 {
 	return share_wished(&r->share) && request_part_gpus(r, 0) == 1;
 }
 
-/* The most that one of these GPUs has left: MiB where memory alone is asked for, else thousandths.
- */
+/* The most that one of these GPUs has left: MiB if memory alone is asked for, else thousandths. */
 static uint64_t most_left(
         const struct core *core, const struct request *r, uint32_t node, uint64_t gpus)
 {
@@ -92,7 +92,7 @@ static uint64_t most_left(
 	return most;
 }
 
-/* What has it left that the first alternative could take? */
+/* What does the node have left that the first alternative could take? */
 static uint64_t left_of(const struct core *core, const struct request *r, uint32_t node)
 {
 	const struct conf_node *conf = &core->conf->nodes[node];
@@ -299,11 +299,11 @@ const char *ask_why(
 	return reason_word(REASON_RESOURCES);
 }
 
-/* Classes a second of which it is counted though no limit holds them: it is work, and a listing has
- * many. */
+/* How many classes a second are counted that no limit blocks: counting is work, and a listing may
+ * have many classes. */
 #define COUNTS 4
 
-/* All that holds it; what was counted last where there is no time. */
+/* Count all blockers; if there is no time, keep the last count. */
 static void count_blockers(
         struct core *core, struct class_link *l, struct class *class, struct clocks now)
 {
@@ -311,14 +311,15 @@ static void count_blockers(
 		core->counts_since = now.mono;
 		core->counts = 0;
 	}
-	/* Who is to be tried again was judged under what is no more. */
+	/* A class that is to be tried again has to be re-evaluated: what blocked it may be gone. */
 	if (l->slot == HEAP_NOWHERE && core->counts++ < COUNTS)
 		l->n_blockers = explain_count(core, class);
 	else if (l->text_of != l->last.verdict || !l->n_blockers)
 		l->n_blockers = 1;
 }
 
-/* How many things hold the class, and the first of them. Limits, then nodes, then the order. */
+/* The number of things that block the class, and the first of them: limits, then nodes, then the
+ * order. */
 static void judge(const struct core *core, struct class *class, struct clocks now)
 {
 	struct class_link *l = class_link(class);
@@ -440,7 +441,7 @@ const char *job_why(
 		return "";
 	reason = class_why(core, class, now, &words);
 	head = class_head(class);
-	/* What holds the one holds the other: the word is the one that --why begins with, too. */
+	/* What blocks the head blocks this job too; --why also begins with this word. */
 	if (head != job && !strcmp(reason, reason_word(REASON_RESOURCES)))
 		snprintf(text, size, "behind job %s, which asks for the same; %.*s",
 		        job_label(head, label), (int)size - 1, words);

@@ -75,7 +75,7 @@ static uint32_t gate_add(struct gates *g, const struct gate *gate)
 	return id;
 }
 
-/* A group's gates; `ids` may be NULL. Returns how many. */
+/* Make the gates of a group; `ids` may be NULL. Returns how many there are. */
 static uint32_t group_add(
         struct gates *g, enum gate_scope scope, uint32_t index, enum limit_part part, uint32_t *ids)
 {
@@ -200,7 +200,7 @@ void gates_free(struct gates *g)
 
 /* --- paths ----------------------------------------------------------------------------------- */
 
-/* NULL: nothing is limited for users there. */
+/* NULL: there is no limit for users. */
 static struct user_scope *user_want(
         struct gates *g, enum gate_scope scope, uint32_t index, uint32_t uid)
 {
@@ -247,7 +247,7 @@ static void user_free(struct gates *g, struct user_scope *u)
 	free(u);
 }
 
-/* Jobs that wait count without a path: as long as there are some, so is the counter. */
+/* Waiting jobs count here without a path: the counter stays as long as it counts some. */
 static void user_drop(struct gates *g, struct user_scope *u)
 {
 	if (--u->refs == 0 && !user_counts(g, u))
@@ -324,7 +324,7 @@ void gate_path_free(struct gates *g, struct gate_path *path)
 
 /* --- passing --------------------------------------------------------------------------------- */
 
-/* The i-th gate for this need: those of the path, then licences. */
+/* The i-th gate for this need: first the gates of the path, then the licences. */
 static bool gate_at(const struct gates *g, const struct gate_path *path, const struct need *need,
         size_t i, uint32_t *id, uint64_t *amount)
 {
@@ -340,13 +340,13 @@ static bool gate_at(const struct gates *g, const struct gate_path *path, const s
 	return true;
 }
 
-/* Does it count what is taken? */
+/* Does the gate itself count what is taken? */
 static bool gate_counts(const struct gate *gate)
 {
 	return gate->part != LIMITS_PER_JOB && gate->kind != GATE_GPU_HOURS;
 }
 
-/* GPU-hours that are used, whole ones. */
+/* GPU-hours used, rounded down to whole ones. */
 static uint64_t hours_now(
         const struct gates *g, const struct gate_path *path, const struct gate *gate)
 {

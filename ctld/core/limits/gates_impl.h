@@ -1,4 +1,4 @@
-/* gates_impl.h - what gates.c (counting), gates_submit.c (refusing) and gates_limits.c share */
+/* gates_impl.h - shared by gates.c (counting), gates_submit.c (refusing) and gates_limits.c */
 #ifndef CTLD_CORE_GATES_IMPL_H
 #define CTLD_CORE_GATES_IMPL_H
 
@@ -15,27 +15,28 @@ enum gate_kind {
 	GATE_QUEUED,
 	GATE_GPU_HOURS, /* counted by hours.h */
 	GATE_LICENCE,
-	GATE_KEPT, /* guarantees of others, of a GPU type: quota.h; has a number, no counter */
+	GATE_KEPT, /* other accounts' guarantees, by type: quota.h; not counted */
 	GATE_KINDS
 };
-#define LIMIT_KINDS GATE_LICENCE /* those of a conf_limits */
+#define LIMIT_KINDS GATE_LICENCE /* the kinds that a conf_limits can have */
 
-/* Whose limit it is. */
+/* The kind of object that the limit belongs to. */
 enum gate_scope {
 	SCOPE_ACCOUNT,
 	SCOPE_QOS,
 	SCOPE_PARTITION,
 	SCOPES,
-	SCOPE_CLUSTER = SCOPES /* licences, what is kept */
+	SCOPE_CLUSTER = SCOPES /* licences, and GPUs kept for other accounts */
 };
 
-/* Of what: of all together, of each user, of each job. */
+/* What the limit is for: all jobs together, each user, each job. */
 enum limit_part { LIMITS_ALL, LIMITS_PER_USER, LIMITS_PER_JOB, LIMIT_PARTS };
 
+/* A number and its limit; `used` stays 0 where nothing is counted. */
 struct gate {
 	uint8_t kind, scope;
 	uint8_t part;   /* enum limit_part; PER_JOB: nothing is ever counted there */
-	uint16_t type;  /* GATE_GPUS: of conf.gpu_types or CONF_ANY_TYPE; GATE_LICENCE: which */
+	uint16_t type;  /* GATE_GPUS: in conf.gpu_types, CONF_ANY_TYPE; GATE_LICENCE: which */
 	uint32_t index; /* of the account, QOS, partition */
 	uint64_t limit, used;
 };
@@ -51,17 +52,17 @@ struct gates {
 	const struct conf *conf;
 	struct gate *v;
 	size_t n, size;
-	uint32_t *unused; /* ids of gates of users who are gone */
+	uint32_t *unused; /* ids of gates of users without a path or a counted job */
 	size_t n_unused, size_unused;
 	struct quota *quota;
-	struct hours *hours; /* NULL: nothing is known of them */
+	struct hours *hours; /* NULL: GPU-hours are not known */
 	uint32_t first_licence;
-	uint32_t first_kept;     /* of GPU type 0; the last is of all types */
-	uint32_t *first[SCOPES]; /* of account i: the id of its first gate, of LIMITS_ALL */
-	bool queued;             /* some limit on that is given */
+	uint32_t first_kept;     /* of GPU type 0; the last one is for all types */
+	uint32_t *first[SCOPES]; /* of account i: the id of its first LIMITS_ALL gate */
+	bool queued;             /* some limit on `queued` is given */
 	struct table *users;     /* struct user_scope */
 	struct table *paths;     /* struct gate_path */
-	uint32_t *found;         /* of gates_of() */
+	uint32_t *found;         /* the result of gates_of() */
 	size_t size_found;
 };
 
@@ -72,7 +73,7 @@ struct user_scope {
 	uint32_t ids[];
 };
 
-/* One for all who go the same way. */
+/* One for all jobs with the same account, user, QOS and partition. */
 struct gate_path {
 	uint32_t account, uid, qos, partition;
 	uint32_t refs;
@@ -81,19 +82,19 @@ struct gate_path {
 	uint32_t *ids;             /* owned */
 };
 
-/* The i-th limit of a group, i from 0 on; false when there are no more. */
+/* The i-th limit of a group, i from 0; false: there are no more. */
 bool limits_get(const struct conf_limits *l, size_t i, struct limit *limit);
 
-/* How much of that kind (of GPUs: of that type) a job takes. */
+/* How much of that kind (for GPUs: of that type) a job takes. */
 uint64_t need_amount(const struct need *need, enum gate_kind kind, uint16_t type);
 
-/* The i-th limit of a scope: of all together (an account's quota has one too), of each user, of
- * each job. */
+/* The i-th limit of a scope: for all jobs together (an account's quota has one too), for each user
+ * or for each job. */
 bool scope_limit(const struct conf *conf, enum gate_scope scope, uint32_t index,
         enum limit_part part, size_t i, struct limit *limit);
 uint32_t scope_time_s(
         const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part);
-/* The sliding time of a limit of GPU-hours. */
+/* The sliding time of a limit of GPU-hours, in seconds. */
 uint32_t scope_hours_s(
         const struct conf *conf, enum gate_scope scope, uint32_t index, enum limit_part part);
 /* Is a limit on `queued` given there? */
@@ -101,7 +102,7 @@ bool scope_counts_queued(const struct conf *conf, enum gate_scope scope, uint32_
 const char *scope_name(const struct conf *conf, enum gate_scope scope, uint32_t index);
 
 /* The next scope that a job passes: start with *scope SCOPE_ACCOUNT and *index the account's. All
- * accounts above follow the account; then QOS, then partition. False at the end. */
+ * accounts above follow the account; then come QOS and partition. False: there are no more. */
 struct scope_walk {
 	const struct conf *conf;
 	uint32_t index[SCOPES];
@@ -115,7 +116,7 @@ const char *gate_reason(enum gate_scope scope, enum limit_part part, enum gate_k
 /* "h100:32", "64 CPUs", "1.7T memory", "4 running jobs" */
 char *amount_text(char buf[AMOUNT_TEXT], const struct conf *conf, enum gate_kind kind,
         uint16_t type, uint64_t amount);
-/* The same without what it is of: "28", "1.2T" */
+/* The same without the unit or type: "28", "1.2T" */
 char *amount_number(char buf[AMOUNT_TEXT], enum gate_kind kind, uint64_t amount);
 
 #endif

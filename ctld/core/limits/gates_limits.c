@@ -1,4 +1,4 @@
-/* gates_limits.c - what can be limited, where the configuration says so, and in which words
+/* gates_limits.c - what can be limited, where the configuration has the limits, and their texts
  *
  * To limit something new: a kind in gates_impl.h, a line in limits_get(), need_amount(), `reasons`
  * and amount_text() here, an error code in gates_submit.c, the key in common/conf_keys.c.
@@ -11,7 +11,7 @@
 
 /* --- what limits are ------------------------------------------------------------------------- */
 
-/* The words of Slurm where it has them. */
+/* Slurm's words where it has them. */
 static const char *const reasons[SCOPES][LIMIT_PARTS][LIMIT_KINDS] = {
 #define ALL(s)                                                                                \
 	{                                                                                     \

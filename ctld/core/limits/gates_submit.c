@@ -1,7 +1,7 @@
-/* gates_submit.c - limits that a job must keep to be taken in
+/* gates_submit.c - limits that are checked before a job is taken in
  *
- * All limits on the job's way are looked at, and the tightest of those that it breaks is named, of
- * the first kind in the order of enum gate_kind, time last.
+ * All limits on the job's path are checked. Of those that the job breaks one is named: of the first
+ * kind in the order of enum gate_kind (time comes last), the tightest limit.
  */
 #include <stdio.h>
 
@@ -117,7 +117,7 @@ static int refuse(const struct gates *g, const struct gate_path *path, const str
 	        parts[b->part], use);
 }
 
-/* The partition's least for a job. */
+/* The least that the partition wants a job to ask for. */
 static int check_least(const struct gates *g, uint32_t partition, const struct need *need,
         uint32_t time_s, struct error *err)
 {

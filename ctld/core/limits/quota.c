@@ -1,7 +1,7 @@
 /* quota.c - see quota.h
  *
- * A *dimension* is a GPU type, or all types together, of which some account has a quota; the others
- * cost nothing. For each account (and the root, the last) and dimension there is one cell.
+ * A *dimension* is a GPU type, or all types together, that some account has a quota of; other types
+ * cost nothing. There is one cell for each account (and the root, the last) and dimension.
  */
 #include "ctld/core/limits/quota.h"
 
@@ -12,10 +12,10 @@
 #include "common/xalloc.h"
 
 #define NO_DIM UINT32_MAX
-#define DIMS   2 /* that one job can be in: its type, all types */
+#define DIMS   2 /* dimensions that one job can be in: its type, all types */
 
 struct sum {
-	uint64_t all, below; /* here and below; by children */
+	uint64_t all, below; /* all: here and below; below: the part of it held through children */
 };
 
 struct cell {
@@ -23,22 +23,22 @@ struct cell {
 	uint64_t held; /* here and below */
 	struct sum leaving, coming;
 	uint64_t below;       /* guaranteed to children */
-	uint64_t held_below;  /* by children */
-	uint64_t reserve;     /* what must stay free for it */
-	uint64_t reserve_sum; /* of its children */
-	uint32_t keepers;     /* children that have one */
+	uint64_t held_below;  /* of it: held through children */
+	uint64_t reserve;     /* what must stay free for the account */
+	uint64_t reserve_sum; /* of its children's reserves */
+	uint32_t keepers;     /* children with a reserve */
 	bool cohort;          /* some child has a guarantee */
 };
 
 struct quota {
 	const struct conf *conf;
-	uint32_t *dim_of; /* of a type; the last: all types. NO_DIM: nobody has a quota */
-	uint32_t *slots;  /* the other way round: type of a dimension, n_gpu_types for all */
+	uint32_t *dim_of; /* by type; the last: all types. NO_DIM: no account has a quota */
+	uint32_t *slots;  /* the inverse: the type of a dimension, n_gpu_types for all */
 	uint32_t n_dims;
 	uint64_t *capacity; /* of a type; the last: of all types */
 	struct cell *cells; /* [account][dimension] */
-	uint64_t *versions; /* of what an uppermost account and all below it hold */
-	uint32_t *uppermost; /* of each account */
+	uint64_t *versions; /* by uppermost account: changes of what it and all below it hold */
+	uint32_t *uppermost; /* by account: the uppermost account above it, or itself */
 	uint64_t releases;
 	bool any_kept;
 };
@@ -60,14 +60,14 @@ static uint32_t type_slot(const struct conf *conf, uint16_t type)
 	return type == CONF_ANY_TYPE ? (uint32_t)conf->n_gpu_types : type;
 }
 
-/* The dimensions that a job with GPUs of a type is in. */
+/* The dimensions that a job with GPUs of this type is in. */
 static uint32_t dims_of(const struct quota *q, uint16_t type, uint32_t dims[DIMS])
 {
 	const uint16_t both[DIMS] = { type, CONF_ANY_TYPE };
 	uint32_t n = 0, i;
 
 	if (type >= q->conf->n_gpu_types)
-		return 0; /* none, or one that is gone */
+		return 0; /* no GPUs, or a type that is gone */
 	for (i = 0; i < DIMS; i++) {
 		uint32_t dim = q->dim_of[type_slot(q->conf, both[i])];
 
@@ -311,7 +311,7 @@ static uint64_t reserve_with(const struct quota *q, uint32_t account, uint32_t d
 	return cell(q, CONF_NONE, dim)->reserve_sum - was + is;
 }
 
-/* For whom most is kept, of those to whom this account does not belong. */
+/* The account that most is kept for, among those that this account does not belong to. */
 static uint32_t keeper(const struct quota *q, uint32_t account, uint32_t dim)
 {
 	uint32_t best = CONF_NONE, a, up;
@@ -338,7 +338,7 @@ static bool covered(const struct quota *q, uint32_t account, uint32_t dim, uint6
 	uint64_t now = root->reserve_sum, then = reserve_with(q, account, dim, milli);
 	uint64_t capacity = q->capacity[q->slots[dim]], want = root->held + milli + then;
 
-	/* If nothing is kept it is for the ledger to say what is free. */
+	/* If nothing is kept, the ledger decides what is free. */
 	if (want <= capacity || then + milli <= now || !then)
 		return true;
 	if (block)
@@ -362,7 +362,7 @@ bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_
 	return true;
 }
 
-/* --- who is over, who gives back ------------------------------------------------------------- */
+/* --- accounts over quota, and reclaims ------------------------------------------------------- */
 
 /* One member of a cohort: an account, or what is held directly in the account above. */
 struct member {
@@ -370,8 +370,8 @@ struct member {
 	double weight;
 };
 
-/* In the cohort of the children of `above`: `child`, or (CONF_NONE) the jobs directly in it. False:
- * nobody in it has a guarantee. */
+/* A member of the cohort of the children of `above`: `child`, or (CONF_NONE) the jobs directly in
+ * `above`. False: no member has a guarantee. */
 static bool member_of(
         const struct quota *q, uint32_t above, uint32_t child, uint32_t dim, struct member *m)
 {
@@ -392,7 +392,7 @@ static bool member_of(
 	return true;
 }
 
-/* Sixteen bits that order positive numbers of 2^-12 to 2^20 as they are: the exponent and the
+/* Sixteen bits that keep the order of positive numbers from 2^-12 to 2^20: the exponent and the
  * first eleven bits of the fraction of the double. 0 for 0. */
 static uint16_t rough(double x)
 {
@@ -483,7 +483,8 @@ bool quota_reclaims(
 	struct member mine, theirs;
 	bool over = false;
 
-	/* Up in turn, the deeper one first; the last step of each was to where they meet. */
+	/* Go up in turn, from the deeper one first; the last step of each leads to where the paths
+	 * meet. */
 	while (a != b) {
 		if (depth_of(q, a) >= depth_of(q, b)) {
 			side = a;
@@ -495,7 +496,8 @@ bool quota_reclaims(
 	}
 	if (side == other)
 		return false;
-	/* Within in all dimensions that are quoted: or it could be taken back in another. */
+	/* The account must be within its guarantee in all dimensions with a quota; otherwise
+	 * another account could take the GPUs back in one of them. */
 	for (i = 0; i < n; i++) {
 		if (!member_of(q, a, side, dims[i], &mine))
 			continue;

@@ -4,24 +4,26 @@
  * account may have a guarantee g, a cap on what it lends (none: all of g) and a weight; the hard
  * limit of a quota is a gate like other limits (gates.h).
  *
- *	keeps    g - lend is never lent: whatever others do, so much is free for the account or
- *	         held by it. Beyond that, idle guarantees may be borrowed by anybody
- *	over     what is held beyond g is over quota. It is served after those who stay within
- *	         theirs, least over per weight first, and it is reclaimed first
+ *	keeps    g - lend is never lent: whatever other accounts do, so much is free for the
+ *	         account or held by it. Every account may borrow the rest of an idle guarantee
+ *	over     what an account holds beyond g is over quota. Accounts that are over quota are
+ *	         served after those within theirs, the least over per weight first, and are
+ *	         reclaimed from first
  *
  * The semantics are those of Kueue's cohorts (nominalQuota, borrowingLimit, lendingLimit,
- * reclaimWithinCohort) with capacity instead of a sum of quotas: what nobody was promised can be
- * had by all. Cohorts nest: an account that has children holds what they hold; jobs directly in it
- * are one more member of the cohort of its children, with that part of its guarantee which the
- * children were not given. In a cohort nobody of which has a guarantee of that type nobody is over.
+ * reclaimWithinCohort) with capacity instead of a sum of quotas: what is guaranteed to no account
+ * is for all of them. Cohorts nest: an account with children holds what they hold. The jobs
+ * directly in it are one more member of the cohort of its children; the guarantee of that member is
+ * what the children's guarantees leave of the account's. In a cohort without a guarantee of that
+ * type no member is over quota.
  *
- * What must stay free for an account and all below it, its *reserve*, is the larger of what it
- * keeps less what it holds, and the sum of its children's reserves. A job passes if afterwards the
- * free GPUs cover the sum of all reserves, or if its own reserves shrink by all that it takes; this
- * keeps the promise of `keeps` in every state that was reached with enough capacity. Whether
- * anything is free at all is not asked here.
+ * The *reserve* of an account is what must stay free for it and all accounts below it: the larger
+ * of what it keeps less what it holds, and the sum of its children's reserves. A job passes if the
+ * free GPUs cover the sum of all reserves afterwards, or if its own reserves shrink by all that it
+ * takes. That keeps the promise of `keeps` in every state that was reached with enough capacity.
+ * Whether any GPU is free at all is not checked here.
  *
- * All amounts but the capacity are thousandths of GPUs: a share counts as the part that it is.
+ * All amounts but the capacity are in thousandths of a GPU: a share counts as the part that it is.
  */
 #ifndef CTLD_CORE_QUOTA_H
 #define CTLD_CORE_QUOTA_H
@@ -34,66 +36,70 @@ struct quota;
 struct quota *quota_new(const struct conf *conf); /* borrowed until quota_free() */
 void quota_free(struct quota *q);                 /* NULL is fine */
 
-/* GPUs of a type that the cluster has now: all of nodes that accept work, and those in use on nodes
- * that do not. Without it there are none. */
+/* The GPUs of a type that the cluster has now: all on nodes that accept work, and those in use on
+ * nodes that do not. Until it is called there are none. */
 void quota_capacity(struct quota *q, uint16_t type, uint32_t total);
 
-/* As if there were so many more (of CONF_ANY_TYPE: in all) than quota_capacity() says, or no
- * longer: for whoever wonders. */
+/* Add so many to the capacity (with CONF_ANY_TYPE: to that of all types), or undo that: to try what
+ * would be. */
 void quota_lift(struct quota *q, uint16_t type, uint64_t milli, bool lift);
 
-/* Exact inverses. `account` CONF_NONE: held by nobody who has a quota. */
+/* Exact inverses. `account` CONF_NONE: held by no account with a quota. */
 void quota_take(struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 void quota_release(struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 
-/* Of what is held: so much will be given back, because it was told to end; and so much more will be
- * held, because others were told to end for it. Only quota_reclaims() asks. Exact inverses. */
+/* Leaving: so much of what the account holds will be given back, because its runs were told to end.
+ * Coming: so much more will be held, because runs were told to end for it. Only quota_reclaims()
+ * uses them. Exact inverses. */
 void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool leaving);
 void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool coming);
 
 /* How much must be kept free of this type and of all types together, as far as that is for one of
- * the uppermost accounts alone. When it is less, whoever waits on gates_kept() may have become
- * startable: nothing may be kept any more but for himself, and it is for the ledger to say what is
- * free. (A gang of which a node is lost holds all of its GPUs until it has ended; so less may be
- * free here than there.) */
+ * the uppermost accounts alone. When it falls, classes that wait on gates_kept() may be able to
+ * start: what is still kept may be for their own account only, and then the ledger decides what is
+ * free. (A gang that has lost a node holds all of its GPUs until it has ended; so less may be free
+ * here than in the ledger.) */
 uint64_t quota_keeps(const struct quota *q, uint16_t type);
 
-/* Why not: what is free is kept for others. It passes when borrowers have given back. */
+/* The blocker: the free GPUs are kept for other accounts. It passes when borrowers have given
+ * back. */
 struct quota_block {
-	uint32_t account;  /* for whom most is kept */
+	uint32_t account;  /* the account that most is kept for */
 	uint16_t type;     /* or CONF_ANY_TYPE */
-	uint64_t free;     /* that are free */
-	uint64_t kept;     /* so many must stay free for others */
-	uint64_t short_by; /* so many must be given back */
+	uint64_t free;     /* free thousandths */
+	uint64_t kept;     /* thousandths that must stay free for other accounts */
+	uint64_t short_by; /* thousandths that must be given back */
 };
 
-/* `block` may be NULL. Limits are not looked at. */
+/* `block` may be NULL. Limits are not checked here. */
 bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli,
         struct quota_block *block);
 
-/* How far over quota the account would be with so many more; 0: within, or there is no quota. Only
- * for comparing: accounts are compared level by level from the root, at each by (over / weight), so
- * that a cohort's quarrel is its own. Three levels count. */
+/* How far over quota the account would be with so many more; 0: within, or there is no quota. The
+ * number is only for comparison: accounts are compared level by level from the root, at each level
+ * by (over / weight), so what happens inside a cohort orders only its members. Three levels
+ * count. */
 double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 
-/* Counts on with each take and release below the uppermost account that this one belongs to: while
- * it stays, so does quota_over() for the account. And with each release anywhere: while that stays,
- * quota_over() has only grown. */
+/* The version grows with each take and release below the account's uppermost account: while it is
+ * unchanged, so is quota_over() for the account. The number of releases grows with each release in
+ * any account: while it is unchanged, quota_over() has not fallen for any account. */
 uint64_t quota_version(const struct quota *q, uint32_t account);
 uint64_t quota_releases(const struct quota *q);
 
-/* May a job in `account` take so many back from one in `victim`? Where the ways from the root to
- * the two part, the account's side must stay within its guarantee with them and with what is coming
- * to it, and the victim's side be over its own now, without what is leaving (of the type, or of all
- * types: within in both, over in one). So nobody can take back what was taken back from him. */
+/* May a job in `account` take so many back from a run in `victim`? The two paths from the root part
+ * at one level. There the account's side must stay within its guarantee with these GPUs and with
+ * what is coming to it, and the victim's side must be over its guarantee now, without what is
+ * leaving. (For the type and for all types together: within in both, over in one.) So no account
+ * can take back what was taken back from it. */
 bool quota_reclaims(
         const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint64_t milli);
 
-bool quota_any_kept(const struct quota *q); /* does anybody keep what he does not lend? */
-bool quota_given(const struct quota *q, uint16_t type); /* has anybody a guarantee of it? */
+bool quota_any_kept(const struct quota *q); /* does any account keep what it does not lend? */
+bool quota_given(const struct quota *q, uint16_t type); /* has any account a guarantee? */
 
-/* What the account is promised, and what it and all below it hold; for listings. CONF_NONE: what
- * all hold. Of a type of which nobody has a guarantee nothing is counted. */
+/* What the account is promised, and what it and all accounts below it hold; for listings.
+ * CONF_NONE: what all hold. A type that no account has a guarantee of is not counted. */
 struct quota_use {
 	uint64_t guaranteed, keeps, held;
 };

@@ -69,7 +69,8 @@ struct plan_part plan_part(const struct plan *p, const struct plan_want *w, uint
 
 	if (r->n)
 		part.gpus = request_part_gpus(r, w->find.alternative);
-	/* Which will be free nobody knows: so many that it is among them. */
+	/* It is not known which GPUs will be free: take so many that the right ones are among
+	 * them. */
 	if (r->link)
 		part.gpus = ledger_sure(p->ledger, node, r, w->find.alternative, w->find.type);
 	if (r->exclusive) {
@@ -87,7 +88,7 @@ bool plan_room_holds(const struct plan_room *room, const struct plan_part *part)
 	       room->mem_mb >= (int64_t)part->mem_mb;
 }
 
-/* What runs on the node, as steps up; the level is that of now. */
+/* Add what runs on the node as steps up, and return the level as of now. */
 static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct plan_kind *kind)
 {
 	const struct spot *s = plan_spot(p, node);
@@ -111,7 +112,7 @@ static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct 
 	return level;
 }
 
-/* Not if it comes after something without a limit, and has none itself: both end PLAN_FAR * 2. */
+/* False if it has no limit and comes after something without one: both end at PLAN_FAR * 2. */
 static bool has_length(const struct plan *p, const struct plan_slot *slot)
 {
 	return plan_slot_start(p, slot) < plan_slot_end(p, slot);
@@ -128,8 +129,9 @@ static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type
 	steps_add(&p->steps, plan_slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
 }
 
-/* From now on. Where nothing is planned room only grows: one look at what ends. False: something is
- * planned, a run is overdue and ends nobody knows when, or GPUs are shared. */
+/* The earliest moment from now on, where nothing is planned: room only grows, so one pass over the
+ * ends suffices. False: something is planned, a run is overdue and its end not known, or GPUs are
+ * shared. */
 static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_kind *kind,
         const struct plan_part *part, usec_t *when)
 {
@@ -337,7 +339,7 @@ bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end
 {
 	struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
 		place->mem_mb };
-	/* Of a share the card itself is looked at below. */
+	/* For a share the GPU itself is checked below. */
 	struct plan_kind kind = { place->share.charge ? TYPE_NONE : place->type, { 0 } };
 	struct plan_room room;
 
@@ -348,7 +350,7 @@ bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end
 	       (!place->share.charge || plan_choose_cards(p, place, cards, end, key, polite));
 }
 
-/* Have all of them room together? False: look at each. */
+/* Do all entries on the node have room together? False: check each of them. */
 static bool all_hold(struct plan *p, uint32_t node)
 {
 	static const struct plan_room nothing = { 0, 0, 0 };
@@ -368,7 +370,8 @@ static bool all_hold(struct plan *p, uint32_t node)
 	return steps_earliest(&p->steps, p->now, level, &nothing, INT64_MAX, INT64_MAX) == p->now;
 }
 
-/* When time alone moves something there: a run is overdue, or a start has come. */
+/* The first moment at which something changes by time alone: a run is overdue, or a start has
+ * come. */
 static usec_t first_moment(const struct spot *s)
 {
 	const struct plan_slot *slot;
@@ -465,7 +468,7 @@ void plan_sort(struct plan *p)
 	for (i = p->n; i--;) {
 		struct plan_entry *e = p->entries[i];
 
-		/* Somebody who stood before it now stands behind it. */
+		/* An entry that stood before it now stands behind it. */
 		e->rose |= e->rank != UINT32_MAX && least < e->rank;
 		least = e->rank < least ? e->rank : least;
 	}
@@ -512,7 +515,8 @@ bool plan_check(struct plan *p, char *text, size_t size)
 		const struct plan_entry *e = p->entries[i];
 
 		for (k = 0; k < e->places.n; k++) {
-			/* Behind what has no limit nobody can say when: that is no promise. */
+			/* The end of a run without a limit is not known: what is planned behind it
+			 * is no promise. */
 			if (e->start >= PLAN_FAR || plan_is_late(p, e->slots[k].node) ||
 			        plan_slot_holds(p, &e->slots[k]))
 				continue;

@@ -1,30 +1,30 @@
 /* plan.h - the timeline of planned starts
  *
- * The heads of the best blocked classes get a planned start: from when, until when, on which
- * named nodes, with how much of each. An entry of the plan is a promise: no job that is backfilled
- * may delay it. One of higher priority may, and a node that is lost; whoever breaks an entry says
- * why.
+ * The heads of the best blocked classes get a planned start: from when, until when, on which named
+ * nodes, with how much of each. Such an entry of the plan is a promise: no job that is backfilled
+ * may delay it. A job of higher priority may break an entry, and so may the loss of a node; the
+ * cause is kept with the class.
  *
  * What a node has at a moment: what is free now, plus what the runs that will have ended by then
  * hold (time limit + grace; a run without a limit ends at PLAN_FAR), less what is planned there for
  * that moment. All entries together fit at every moment; that does not depend on their order. The
- * order (keys, smaller first) decides who is looked at when something new comes: whoever asks with
- * a key sees the entries before it and pushes those behind it aside.
+ * order (keys, smaller first) matters when something new is planned: a search with a key respects
+ * the entries before the key and may push aside those behind it.
  *
  * A *claim* is an entry that victims were told to end for. Whatever its place in the order, it
- * gives way to higher tiers only: a victim that comes back and stands before it would take the
- * place that it has just left, and be stopped again, and so on for ever.
+ * gives way to higher tiers only: otherwise a victim that comes back and stands before it would
+ * take the place that it has just left, be stopped again, and so on for ever.
  *
- * Of GPUs that are shared each counts for whoever it does for at that moment (struct plan_kind):
- * one that is half used is there for a quarter, not for a whole one. An entry for shares is given
- * GPUs that no other entry counts on; when its time comes it is put where it strands least. So of
- * entries on one node that want different things of GPUs who stands first chooses, and another
- * order may leave too little for one of them.
+ * A shared GPU counts for the requests that it can serve at that moment (struct plan_kind): one
+ * that is half used serves a request for a quarter, not one for a whole GPU. An entry for shares
+ * gets GPUs that no other entry counts on; at its start it is put where it strands least. So of
+ * entries on one node that want different parts of GPUs the first in the order chooses first, and
+ * another order may leave too little for one of them.
  *
  * Conservative backfilling (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001) with a bounded number of
  * entries; an entry is only ever replaced by an earlier one, unless it was broken.
  *
- * Nodes with entries stand aside in the ledger: ledger_find() asks plan_allows() there.
+ * Nodes with entries are set aside in the ledger: ledger_find() asks plan_allows() about them.
  */
 #ifndef CTLD_CORE_PLAN_H
 #define CTLD_CORE_PLAN_H
@@ -35,44 +35,44 @@
 #include "ctld/core/plan/steps.h"
 #include "ctld/core/util/heap.h"
 
-#define PLAN_FAR ((usec_t)1 << 60) /* mono: when something without a time limit ends */
+#define PLAN_FAR ((usec_t)1 << 60) /* mono: the end of a run without a time limit */
 
-/* What a node takes from the order to the start, and from the kill to its word of the end. */
+/* How long a node takes from the order to the start, and from the kill to its report of the end. */
 #define PLAN_START_TAKES ((usec_t)10000000)
 #define PLAN_END_TAKES   ((usec_t)5000000)
 
 struct plan;
 
-/* What of GPUs somebody counts: those of a type that are free, or have so much left. */
+/* Which GPUs a count is of: those of a type that are free, or that have so much left. */
 struct plan_kind {
 	uint16_t type;
 	struct share_wish wish;
 };
 
-/* One run on a node, as the plan and preemption see it. What a search for victims asks of all of
- * them is in front, in one line of the cache. */
+/* One run on a node, as the plan and preemption see it. The members that a search for victims reads
+ * for every run come first, in one cache line. */
 struct held {
-	usec_t end;             /* mono: by then it has ended; PLAN_FAR */
-	usec_t protected_until; /* mono: of its job, for preemption */
-	uint64_t cards; /* GPUs that its end gives back: bit set, without those in trouble */
+	usec_t end;             /* mono: it has ended by then; PLAN_FAR: no limit */
+	usec_t protected_until; /* mono: its job must not be preempted before */
+	uint64_t cards; /* GPUs that its end gives back, as bits; not those in trouble */
 	uint64_t mem_mb;
 	uint64_t job;
-	uint32_t partition, account, qos; /* of its job: numbers; CONF_NONE */
+	uint32_t partition, account, qos; /* of its job: numbers in the configuration; CONF_NONE */
 	uint32_t gpus, cpus;
-	uint16_t type;                /* of its GPUs; TYPE_NONE */
+	uint16_t type;                /* of its GPUs; TYPE_NONE: it has none */
 	bool stopping;                /* it has been told to end */
 	bool lost_cause;              /* no job of ours, or it ends anyway: never a victim */
 	struct share share;           /* of each of its GPUs */
-	const struct gate_path *path; /* NULL: it holds no gates */
+	const struct gate_path *path; /* NULL: it holds nothing at gates */
 	const struct need *need;
 	const struct run *run;
 };
 
-/* Who knows what runs. */
+/* Where the plan learns what runs. */
 struct plan_runs {
-	/* The runs on a node, until something happens there. */
+	/* The runs on a node, valid until something changes there. */
 	const struct held *(*on_node)(void *arg, uint32_t node, size_t *n);
-	/* GPU-seconds that would be lost if it ended now. */
+	/* GPU-seconds that would be lost if the run ended now. */
 	double (*work)(void *arg, const struct held *held);
 	void *arg;
 };
@@ -80,54 +80,53 @@ struct plan_runs {
 struct plan_entry {
 	void *owner; /* the class */
 	struct heap_key key;
-	usec_t start, end; /* mono; PLAN_FAR: nobody knows */
+	usec_t start, end; /* mono; PLAN_FAR or more: not known */
 	struct places places;
 	uint32_t partition;
 	bool claim; /* victims were told to end for it */
-	/* What it will take of the gates; whoever adds it says so. NULL: nothing. */
+	/* What it will take of the gates; set by the caller that adds it. NULL: nothing. */
 	const struct gate_path *path;
 	struct need need;
 	/* the plan's own */
 	uint32_t index, rank;
-	bool rose; /* it has passed another since it was planned */
-	bool idle; /* counts for nothing, while somebody only wonders */
+	bool rose; /* it has passed another entry since it was planned */
+	bool idle; /* it counts for nothing while a question is tried */
 	struct plan_slot *slots;
 };
 
-/* What to look for. */
+/* What to search for. */
 struct plan_want {
 	struct ask ask;
 	uint32_t set, partition;
 	struct find find; /* alternative, type, spread, unfit; the test is not used */
 	usec_t length;    /* PLAN_FAR: no time limit */
 	struct heap_key key;
-	usec_t before; /* only an earlier start is of use; 0: any */
-	bool polite;   /* respect entries behind the key too */
+	usec_t before; /* mono: only an earlier start is of use; 0: any */
+	bool polite;   /* also respect the entries behind the key */
 };
 
 struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const struct plan_runs *runs);
-void plan_free(struct plan *p); /* NULL is fine; entries go with it */
+void plan_free(struct plan *p); /* NULL is fine; its entries are freed too */
 
-/* The time of all that follows, until it is set again. */
+/* The time for all calls that follow, until it is set again. */
 void plan_now(struct plan *p, usec_t mono);
 
-/* What runs on the node, or whether it accepts work, has changed. */
+/* The runs on the node have changed, or whether it accepts work. */
 void plan_node_changed(struct plan *p, uint32_t node);
-/* A question is answered until plan_wonder(p, false): what changes is only imagined, and is taken
- * back by then. What the scheduler finds later does not depend on it. */
+/* A question is answered until plan_wonder(p, false): changes until then are only imagined and are
+ * undone by then. What the scheduler finds later does not depend on them. */
 void plan_wonder(struct plan *p, bool on);
 
-/* The earliest start for it, of a question: fills start, end and places of *found. False: nowhere,
- * ever. */
+/* The earliest start, for a question: fills start, end and places of *found. False: it can never
+ * start. */
 bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found);
 
-/* The same in steps: *work is how much this one may look at (one for a node, and one for each eight
- * of its runs), and becomes what is left of that.
- * Between two steps anything may happen. What is found can be had as things are in the last step;
- * that it is the earliest is as of some hundredths of a second before. *want stands for the same in
- * all steps. */
+/* The same in steps: *work is how much this step may look at (one for a node, and one for each
+ * eight of its runs), and becomes what is left of that. Between two steps anything may happen. What
+ * is found is possible as things are in the last step; that it is the earliest start holds for some
+ * hundredths of a second before. *want describes the same job in all steps. */
 enum plan_step {
-	PLAN_MORE, /* to be gone on with */
+	PLAN_MORE, /* call again to continue */
 	PLAN_NOWHERE,
 	PLAN_FOUND,
 };
@@ -137,40 +136,39 @@ void plan_search_free(struct plan_search *ps); /* NULL is fine */
 enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct plan_want *want,
         size_t *work, struct plan_entry *found);
 
-/* Can it have these places from its start to its end? */
+/* Can the entry have these places from its start to its end? */
 bool plan_holds(struct plan *p, const struct plan_want *want, const struct plan_entry *entry);
 
-/* The wanted gang with parts of one size on so many nodes, where it could do with parts that
- * differ; `shape` is room for its request. */
+/* The wanted gang with parts of one size on `nodes` nodes, where its parts might differ; `shape` is
+ * storage for its request. */
 struct plan_want plan_equal_parts(
         const struct plan_want *want, uint32_t nodes, struct request *shape);
-/* Equal parts come to more than the total that is wanted: the last ones are made smaller. */
+/* Equal parts may add up to more than the wanted total: make the last ones smaller. */
 void plan_trim(const struct plan_want *want, struct places *places);
 
-/* Make it an entry: takes over found->places. */
+/* Make it an entry of the plan; takes over found->places. */
 struct plan_entry *plan_add(
         struct plan *p, void *owner, const struct plan_want *want, struct plan_entry *found);
 void plan_remove(struct plan *p, struct plan_entry *entry);
 void plan_shrink(struct plan *p, struct plan_entry *entry, size_t n); /* to its first n places */
 
-/* Does it stand before a key? */
+/* Does the entry count as before the key? */
 bool plan_before(const struct plan_entry *entry, struct heap_key key);
 
 /* May a run of this key take the place from now until `end`? `polite`: without pushing any entry
- * aside. If it is of parts of GPUs, and as many others of `cards` (that have so much left) can be
- * had and its own cannot: the place is on those then. */
+ * aside. For a place with parts of GPUs: if its own GPUs will not do, but as many others of `cards`
+ * (GPUs that have so much left) will, the place is changed to those. */
 bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end,
         struct heap_key key, bool polite);
 
-/* The first entry (by key) that has no room on the node any more; NULL: all have. */
+/* The first entry (by key) that has no room on the node any more; NULL: all have room. */
 struct plan_entry *plan_broken(struct plan *p, uint32_t node);
 
-/* A run or a start there is overdue: what is behind it is put off when the plan is next looked
- * over.
- */
+/* A run or a start there is overdue: when the plan is next checked, what is planned behind it is
+ * put off. */
 bool plan_is_late(struct plan *p, uint32_t node);
 
-/* Is something planned there; for whom first? NULL: no. */
+/* The first entry (by key) on the node; NULL: there is none. */
 const struct plan_entry *plan_first(const struct plan *p, uint32_t node);
 
 /* What the node has left for a key, at every moment from `start` to `end`. */
@@ -179,29 +177,31 @@ void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec
 
 struct plan_kind plan_kind(const struct plan_want *want);
 
-/* Which GPUs of the node do when the runs marked `gone` have ended and nothing else has? */
+/* Which GPUs of the node serve the kind when the runs marked `gone` have ended and nothing else
+ * has? */
 uint64_t plan_free_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         const struct held *v, const bool *gone, size_t n);
-/* How many GPUs of the node do when the runs marked `gone` have ended and nothing else has? */
+/* The number of those GPUs. */
 uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         const struct held *v, const bool *gone, size_t n);
 
-/* When a run ends that is to end then. Until it is overdue by PLAN_STUCK that is a matter of
- * moments. Then nobody knows, and it is taken to need as long again: it ends at twice, four times,
- * eight times, ... PLAN_STUCK, from 64 times on at each next 64. So what is planned behind it is
- * put off a few times, not each second, and meanwhile what is free beside it can be used. */
+/* When a run is expected to end whose time was up at `end`. Until it is overdue by PLAN_STUCK, that
+ * is in a moment. After that it is not known, and the run is taken to need as long again: it ends
+ * at two, four, eight, ... times PLAN_STUCK, from 64 times on at each next 64. So what is planned
+ * behind it is put off a few times, not each second, and meanwhile what is free beside it can be
+ * used. */
 #define PLAN_STUCK ((usec_t)60000000)
 usec_t plan_run_end(const struct plan *p, usec_t end);
 
-/* When the first of its runs ends, or should have. */
+/* When the first of the node's runs ends, or should have ended. */
 usec_t plan_first_end(struct plan *p, uint32_t node);
 
-/* The runs on a node, as the plan was told. */
+/* The runs on a node, as plan_runs reports them. */
 const struct held *plan_held(const struct plan *p, uint32_t node, size_t *n);
 double plan_work(const struct plan *p, const struct held *held); /* see plan_runs */
 
-/* The least that one node must give for it (a gang whose parts may differ gives more somewhere);
- * could it be that node at all? */
+/* The least that one node must give for it (a gang whose parts may differ takes more somewhere).
+ * plan_may_use(): may the node be used at all? */
 struct plan_part {
 	uint32_t gpus, cpus;
 	uint64_t mem_mb;
@@ -212,16 +212,16 @@ struct place plan_place(const struct plan *p, const struct plan_want *want, uint
         const struct plan_part *part);
 
 size_t plan_count(const struct plan *p);
-uint64_t plan_changes(const struct plan *p); /* counts entries that came and went */
+uint64_t plan_changes(const struct plan *p); /* counts entries that came or went */
 size_t plan_count_of(const struct plan *p, uint32_t partition);
 struct plan_entry *plan_at(const struct plan *p, size_t i); /* in no order, unless just sorted */
 
-/* The keys have changed: note who has passed whom, order the entries. Their places in that order
- * are their ranks, until the next time; what is added meanwhile has none. */
+/* The keys have changed: mark the entries that have passed another, and order all. Their places in
+ * that order are their ranks until the next call; entries added meanwhile have none. */
 void plan_sort(struct plan *p);
 /* The entry of the lowest rank that is not below `rank`; NULL: there is none. */
 struct plan_entry *plan_by_rank(const struct plan *p, size_t rank);
-/* It replaces the one that had this rank and has gone. */
+/* The entry gets this rank, of an entry that it replaces. */
 void plan_rank(struct plan *p, struct plan_entry *entry, uint32_t rank);
 
 /* Do all entries fit together? For checks. */

@@ -1,10 +1,10 @@
-/* plan_cards.c - plan.h: on which GPUs of a node somebody may have parts beside what is planned
+/* plan_cards.c - plan.h: which GPUs of a node may serve a share beside what is planned there
  *
- * A part leaves its GPU for some and takes it from others, so which ones are taken decides. Whoever
- * is given GPUs by the ledger is tried with those, as if he ran there: has everybody who counts
- * still room? If not, other sets are tried, the fullest GPUs first, one GPU after another. A part
- * that is taken makes room for nobody: what a set delays, all that it is in delay too. GPUs that
- * are the same to all who run there are tried once.
+ * A share leaves its GPU usable for some entries and takes it from others, so it matters which GPUs
+ * are taken. First the GPUs that the ledger chose are tried, as if the job ran on them: do all
+ * entries that count still have room? If not, other sets are tried, the fullest GPUs first, one GPU
+ * after another. Taking a share never makes room: an entry that a set delays is delayed by all
+ * larger sets too. Of GPUs that are the same for all runs there only one is tried.
  */
 #include "ctld/core/plan/plan_impl.h"
 
@@ -13,18 +13,18 @@
 
 #include "common/xalloc.h"
 
-#define MAX_TRIES 512 /* sets; more than nodes with 8 GPUs have */
+#define MAX_TRIES 512 /* sets that are tried; enough for nodes with 8 GPUs */
 
 struct choice {
 	struct plan *plan;
-	struct place *place; /* with the GPUs that were chosen so far */
+	struct place *place; /* with the GPUs chosen so far */
 	usec_t end;
 	struct heap_key key;
 	bool polite;
 	unsigned tries;
 };
 
-/* Whoever has this key: its own entry on the node, if it has one. */
+/* The entry with this key on the node; NULL: there is none. */
 static struct plan_entry *entry_of(const struct spot *s, struct heap_key key)
 {
 	const struct plan_slot *slot = s->slots;
@@ -34,7 +34,7 @@ static struct plan_entry *entry_of(const struct spot *s, struct heap_key key)
 	return slot ? slot->entry : NULL;
 }
 
-/* As if it ran there, and not where its entry is: has everybody who counts still room? */
+/* If the job ran there, and its own entry did not count: would all entries that count have room? */
 static bool others_hold(const struct choice *c)
 {
 	struct plan *p = c->plan;
@@ -79,7 +79,7 @@ static const struct card *card_at(const struct choice *c, uint64_t bit)
 	return ledger_card(c->plan->ledger, c->place->node, (uint32_t)__builtin_ctzll(bit));
 }
 
-/* Of which the least is left; of equal ones the first. */
+/* The GPU with the least left; of equal ones the first. */
 static uint64_t fullest(const struct choice *c, uint64_t cards)
 {
 	uint64_t best = cards & -cards, left;
@@ -98,7 +98,7 @@ static bool same_card(const struct card *x, const struct card *y)
 	       x->one_user == y->one_user;
 }
 
-/* Those of `cards` that are as this one, now and later: with the same runs. */
+/* The GPUs of `cards` that are like this one, now and later: the same runs are on them. */
 static uint64_t twins(const struct choice *c, uint64_t bit, uint64_t cards)
 {
 	const struct spot *s = plan_spot(c->plan, c->place->node);
@@ -114,7 +114,7 @@ static uint64_t twins(const struct choice *c, uint64_t bit, uint64_t cards)
 	return same;
 }
 
-/* So many more of `cards`. */
+/* Choose n more GPUs out of `cards`. */
 static bool add_cards(struct choice *c, uint64_t cards, uint32_t n)
 {
 	while (n && (uint32_t)__builtin_popcountll(cards) >= n && c->tries < MAX_TRIES) {

@@ -1,7 +1,7 @@
-/* plan_find.c - plan.h: where and when something could start, in steps
+/* plan_find.c - plan.h: where and when a job could start, searched in steps
  *
- * On one node: nodes in the order in which they have so many GPUs free, until no later one can be
- * better. For gangs see plan_gang.c.
+ * For one node: nodes are looked at in the order in which they have so many GPUs free, until no
+ * later one can be better. For gangs see plan_gang.c.
  */
 #include "ctld/core/plan/plan_impl.h"
 
@@ -46,7 +46,7 @@ static int64_t dislike(const struct plan *p, const struct plan_want *w, uint32_t
 
 /* --- on one node ----------------------------------------------------------------------------- */
 
-/* Nobody who has so many GPUs free at `when` or later is better than what was found? */
+/* Can no node that has its GPUs free at `when` or later be better than what was found? */
 static bool is_best(const struct plan *p, const struct plan_want *w, const struct order *o,
         const struct plan_search *ps, usec_t when)
 {
@@ -54,7 +54,7 @@ static bool is_best(const struct plan *p, const struct plan_want *w, const struc
 	       !w->ask.gpus->preferred;
 }
 
-/* Is it better than those before it? */
+/* Keep the node if it is better than those before it. */
 static void compare(
         struct plan *p, const struct plan_want *w, struct plan_search *ps, uint32_t node)
 {
@@ -76,7 +76,8 @@ static void compare(
 	}
 }
 
-/* All that could be better has been looked at. False: there is more than this step may do. */
+/* Look at nodes until none that is left can be better. False: there is more to do than this step
+ * may. */
 static bool seen_enough(struct plan *p, const struct plan_want *w, struct plan_search *ps,
         const struct order *o, size_t *work)
 {
@@ -106,7 +107,7 @@ static enum plan_step take_one(struct plan *p, const struct plan_want *w, struct
 		return PLAN_NOWHERE;
 	if (ps->steps > 1 && (!plan_may_use(p, w, ps->where) ||
 	                             plan_node_earliest(p, w, ps->where) > start)) {
-		clear(ps); /* it was so when it was looked at */
+		clear(ps); /* it was possible when it was looked at, and is not any more */
 		return PLAN_MORE;
 	}
 	plan_set_found(w, start, found);
@@ -139,7 +140,7 @@ enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct 
 	if (!o)
 		return PLAN_MORE;
 	if (ps->order != o->number)
-		clear(ps); /* it was forgotten meanwhile, and with it where the walk was */
+		clear(ps); /* the order was made again: the walk's position is lost */
 	ps->order = o->number;
 	ps->steps++;
 	if (w->ask.gpus->nodes_max <= 1)
@@ -196,7 +197,7 @@ void plan_trim(const struct plan_want *want, struct places *places)
 		return;
 	for (i = 0; i < places->n; i++)
 		sum += (uint32_t)__builtin_popcountll(places->v[i].gpus);
-	/* Fewer than there are places, and then each has two or more. */
+	/* By fewer than there are places, and then each place has at least two. */
 	for (i = places->n; sum > total && i--; sum--)
 		places->v[i].gpus >>= 1;
 }

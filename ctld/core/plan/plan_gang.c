@@ -1,15 +1,15 @@
 /* plan_gang.c - plan.h: the earliest moment at which enough nodes have room together
  *
  * What a node could give changes with time: more when a run on it or something planned there ends,
- * less where something is planned that the gang would still be running beside. So time is swept
- * from now on, from one such change to the next, and what all nodes could give is kept as sums: the
- * first moment at which they suffice is the earliest there is. Nodes are not looked at before they
- * have any GPU free, and each only when it is its turn.
+ * less when something is planned there that would begin before the gang ends. So the search sweeps
+ * time from now on, from one such change to the next, and keeps what all nodes could give as sums:
+ * the first moment at which they suffice is the earliest start. A node is not looked at before it
+ * has any GPU free, and then only when its turn comes.
  *
  * Between two steps anything may happen. Nodes that have changed are looked at again as of the
- * moment at which the sweep is; those that are chosen at its end are looked at once more. So what
- * is found holds as things are then, and is the earliest start as of some hundredths of a second
- * before.
+ * moment that the sweep has reached; the nodes chosen at its end are looked at once more. So the
+ * result is possible as things are then, and it is the earliest start as of some hundredths of a
+ * second before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 
 /* What is known of a node of the partition. */
 struct seen {
-	usec_t turn;    /* when it is to be looked at again; INT64_MAX: never */
-	uint8_t weight; /* for a total the GPUs that it could give, else 1; 0: no room for a part */
+	usec_t turn;    /* when to look at it again (mono); INT64_MAX: never */
+	uint8_t weight; /* GPUs it could give to a total, else 1; 0: no room for a part */
 	bool known, required;
 };
 
@@ -32,18 +32,18 @@ struct turn {
 };
 
 struct plan_gang {
-	usec_t at;     /* the sweep is at this moment */
-	usec_t failed; /* enough by the sums, and yet they did not do */
-	uint64_t upto; /* of the log of real changes */
+	usec_t at;     /* mono: the moment that the sweep has reached */
+	usec_t failed; /* the moment at which the sums sufficed and the choice failed */
+	uint64_t upto; /* position in the log of real changes */
 	struct seen *seen; /* owned, by member of the partition */
-	struct turn *turns; /* owned: a heap, the first in front */
+	struct turn *turns; /* owned: a heap, the earliest first */
 	size_t n_turns, size;
-	bool more, fetched; /* nodes that the walk has not shown; the next of them is: */
+	bool more, fetched; /* the walk may have further nodes; fetched: the next one is: */
 	size_t next;
 	usec_t when;
 	/* the sums */
 	uint32_t required, others, given, have[MOST_WEIGHT + 1];
-	/* Enough: they are looked at for the choice, up to this member. */
+	/* The sums suffice: nodes are collected for the choice, up to this member. */
 	bool choosing;
 	size_t collected, n;
 	struct gang_candidate *candidates; /* owned */
@@ -124,7 +124,7 @@ static void earlier(usec_t *next, usec_t when, usec_t at)
 		*next = when;
 }
 
-/* A node that has room at `at`: when it could give more (of a total), or less. */
+/* When a node with room at `at` could give more (for a total), or less. */
 static usec_t next_change(struct plan *p, const struct plan_want *w, uint32_t node, usec_t at)
 {
 	const struct spot *s = plan_spot(p, node);
@@ -189,7 +189,7 @@ static void look(struct plan *p, struct plan_gang *g, const struct plan_want *w,
 
 /* --- do they suffice ------------------------------------------------------------------------- */
 
-/* As gang_choose() would say: by the sums. */
+/* Would gang_choose() succeed, going by the sums? */
 static bool enough(const struct plan_gang *g, const struct plan_want *w)
 {
 	const struct request *r = w->ask.gpus;
@@ -213,7 +213,7 @@ static bool enough(const struct plan_gang *g, const struct plan_want *w)
 	return !goal;
 }
 
-/* Those of the log. False: there is more than this step may do. */
+/* Look again at nodes that have changed. False: there is more to do than this step may. */
 static bool note_changes(
         struct plan *p, struct plan_gang *g, const struct plan_want *w, size_t *work)
 {
@@ -229,7 +229,8 @@ static bool note_changes(
 	return false;
 }
 
-/* Nodes whose first GPUs are free by then, and those whose turn it is. False: there is more. */
+/* Look at nodes whose first GPUs are free by now, and at those whose turn has come. False: there is
+ * more to do than this step may. */
 static bool look_at_moment(struct plan *p, struct plan_search *ps, const struct plan_want *w,
         const struct order *o, size_t *work)
 {
@@ -255,7 +256,7 @@ static bool look_at_moment(struct plan *p, struct plan_search *ps, const struct 
 	return false;
 }
 
-/* On to the next change. False: there is none. */
+/* Move on to the next change. False: there is none. */
 static bool advance(struct plan_gang *g, const struct plan_want *w)
 {
 	usec_t next = INT64_MAX;
@@ -270,9 +271,9 @@ static bool advance(struct plan_gang *g, const struct plan_want *w)
 	return true;
 }
 
-/* --- who of them ----------------------------------------------------------------------------- */
+/* --- which of the nodes ---------------------------------------------------------------------- */
 
-/* What each could give, for the choice. False: there is more than this step may do. */
+/* Collect what each node could give. False: there is more to do than this step may. */
 static bool collect(struct plan *p, struct plan_gang *g, const struct plan_want *w, size_t *work)
 {
 	const struct conf_partition *conf = &p->conf->partitions[w->partition];
@@ -303,7 +304,7 @@ static bool collect(struct plan *p, struct plan_gang *g, const struct plan_want 
 	return g->collected == conf->n_nodes;
 }
 
-/* The chosen ones, as things are now. False: one of them has not so much any more. */
+/* The places on the chosen nodes, as things are now. False: one of them has less than before. */
 static bool take_places(struct plan *p, const struct plan_gang *g, const struct plan_want *w,
         const struct gang_choice *choice, struct plan_entry *found)
 {

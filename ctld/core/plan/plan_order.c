@@ -1,16 +1,16 @@
-/* plan_order.c - see plan_impl.h: nodes by when they have so many GPUs free
+/* plan_order.c - see plan_impl.h: nodes in the order in which they have so many GPUs free
  *
- * An order is made when it is first asked for, and then told what has changed on nodes. Changes
- * stand in a log, and each order knows how far it has read: what changes on many nodes costs
- * nothing until an answer is wanted.
+ * An order is made when it is first wanted, and is then updated by what has changed on nodes.
+ * Changes are noted in a log, and each order keeps its position in it: a change on many nodes costs
+ * nothing until an order is used.
  *
  * The scheduler searches in steps of counted work, and users ask questions between two steps. So
- * questions have orders and a log of their own: which orders the scheduler still has, when they were
- * made and where its steps end does not depend on questions, and a record that is played without
- * them comes to the same plan.
+ * questions have their own orders and log: which orders the scheduler has, when they were made and
+ * where its steps end does not depend on questions, and a tape that is played without them leads to
+ * the same plan.
  *
- * To look at all nodes of a large cluster takes long, so that counts as work too: an order is made,
- * and told of changes, in as many steps as it takes.
+ * Looking at all nodes of a large cluster takes long, so that counts as work too: an order is made
+ * and updated in as many steps as it takes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "common/xalloc.h"
 #include "ctld/core/plan/plan_impl.h"
 
-#define PER_GPU ((int64_t)65536) /* CPUs: more than a node has */
+#define PER_GPU ((int64_t)65536) /* so many CPUs weigh as much as a GPU: more than a node has */
 
 /* --- what has changed ------------------------------------------------------------------------ */
 
@@ -100,8 +100,8 @@ static int by_time(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* When so many GPUs of the kind are free on the node: entries, CPUs, memory and whose runs share
- * them may make it later. */
+/* When so many GPUs of the kind are free on the node (mono). Entries, CPUs, memory and the users
+ * that share GPUs may make it later. */
 static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kind, uint32_t gpus)
 {
 	const struct spot *s = plan_spot(p, node);
@@ -166,7 +166,7 @@ size_t plan_cost(struct plan *p, uint32_t node)
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-/* The one that was asked for longest ago. */
+/* Drop the least recently used order. */
 static void drop_order(const struct plan *p, struct plan_orders *orders)
 {
 	struct order *oldest = &orders->v[0];
@@ -224,7 +224,7 @@ static void set_member(struct plan *p, struct order *o, size_t member, uint32_t 
 	soonest_set(o->soonest, member, free_at(p, node, &o->kind, o->gpus));
 }
 
-/* What was noted meanwhile is in the log, from now on. */
+/* Begin a sweep. What is noted from now on is read from the log. */
 static void start_sweep(const struct plan_log *log, struct order *o, bool whole, uint64_t since)
 {
 	o->member = 0;
@@ -234,8 +234,8 @@ static void start_sweep(const struct plan_log *log, struct order *o, bool whole,
 	plan_log_begin(log, &o->upto);
 }
 
-/* The log has overwritten what the order had not read. A sweep that is under way goes on, else it
- * would never come to its end where nodes change fast; another one follows it. */
+/* The log has overwritten what the order had not read. A sweep in progress goes on, because it
+ * would never end otherwise where nodes change fast; another one follows it. */
 static void log_lost(const struct plan *p, const struct plan_log *log, struct order *o)
 {
 	if (o->member == p->conf->partitions[o->partition].n_nodes) {
@@ -247,7 +247,7 @@ static void log_lost(const struct plan *p, const struct plan_log *log, struct or
 	plan_log_begin(log, &o->upto);
 }
 
-/* False: there is more than this step may do. */
+/* False: there is more to do than this step may. */
 static bool sweep(struct plan *p, const struct plan_log *log, struct order *o, size_t *work)
 {
 	const struct conf_partition *conf = &p->conf->partitions[o->partition];
@@ -271,7 +271,7 @@ static bool sweep(struct plan *p, const struct plan_log *log, struct order *o, s
 	return o->member == conf->n_nodes;
 }
 
-/* False: what has changed is more than this step may look at. */
+/* Read the log. False: there is more to do than this step may. */
 static bool bring_up(struct plan *p, const struct plan_log *log, struct order *o, size_t *work)
 {
 	uint32_t node;

@@ -1,4 +1,4 @@
-/* plan_spot.c - what a node will have, and when; see plan_impl.h */
+/* plan_spot.c - what a node will have free, and when; see plan_impl.h */
 #include "ctld/core/plan/plan_impl.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "common/xalloc.h"
 
-#define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* one that is stuck is not counted out for longer */
+#define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* up to this, the delay of a late run doubles */
 
 int plan_by_end(const void *x, const void *y)
 {
@@ -51,7 +51,8 @@ usec_t plan_run_end(const struct plan *p, usec_t end)
 		return end;
 	if (end + PLAN_STUCK > p->now)
 		return p->now + PLAN_LATE;
-	/* As long again as it is overdue; by steps, so that what is planned behind it stays. */
+	/* It needs as long again as it is overdue; in steps, so that what is planned behind it
+	 * stays. */
 	while (end + step <= p->now && step < LATE_MOST)
 		step *= 2;
 	return end + step > p->now ? end + step : end + ((p->now - end) / step + 1) * step;
@@ -67,7 +68,8 @@ bool plan_key_before(struct heap_key x, struct heap_key y)
 	return x.a != y.a ? x.a < y.a : x.b < y.b;
 }
 
-/* Its own entry never counts against whoever asks. A claim counts against all but higher tiers. */
+/* An entry does not count for its own key. A claim counts for all keys but those of higher
+ * tiers. */
 bool plan_before(const struct plan_entry *e, struct heap_key key)
 {
 	bool booked = e->claim && key.a >> 48 >= e->key.a >> 48;
@@ -83,7 +85,7 @@ bool plan_counts(const struct plan_slot *slot, struct heap_key key, bool polite)
 	return plan_before(e, key) || (polite && !e->idle && plan_key_before(key, e->key));
 }
 
-/* What was planned for before now and has not started holds its place now. */
+/* An entry whose start has come and that has not started holds its place now. */
 usec_t plan_slot_start(const struct plan *p, const struct plan_slot *slot)
 {
 	return slot->entry->start > p->now ? slot->entry->start : p->now;
@@ -109,7 +111,7 @@ bool plan_by_number(const struct spot *s, const struct plan_kind *kind)
 	return !s->shared && !share_wished(&kind->wish);
 }
 
-/* A run on the card has ended: is there enough of it now? */
+/* A run on the card has ended. Does what is left of the card suffice now? */
 static bool card_release(struct card *card, const struct share *held, const struct share *wanted)
 {
 	if (!held->charge) {
@@ -122,7 +124,7 @@ static bool card_release(struct card *card, const struct share *held, const stru
 	return wanted->charge ? card_holds(card, wanted) : !card->runs;
 }
 
-/* One run's end, and what it has. */
+/* The end of a run, and what it gives back. */
 struct leaves {
 	usec_t at;
 	const struct given *given;
@@ -135,7 +137,7 @@ static int by_leaving(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* In the order in which they are taken to end: what is overdue may do so after others. */
+/* The runs in the order of their expected ends: an overdue run may end after others. */
 static void in_order(const struct plan *p, const struct spot *s, struct leaves *v)
 {
 	uint32_t i;
@@ -210,7 +212,7 @@ uint32_t plan_cards_without(const struct plan *p, uint32_t node, const struct pl
 	return (uint32_t)__builtin_popcountll(plan_free_without(p, node, kind, v, gone, n));
 }
 
-/* What there is at one moment, for all slots that count but those of `but`. */
+/* What is free at one moment beside all slots that count. */
 static void room_at(struct plan *p, const struct spot *s, uint32_t node,
         const struct plan_kind *kind, usec_t at, struct heap_key key, bool polite,
         struct plan_room *room)
@@ -249,7 +251,7 @@ static void narrow(struct plan_room *room, const struct plan_room *other)
 	room->mem_mb = other->mem_mb < room->mem_mb ? other->mem_mb : room->mem_mb;
 }
 
-/* Room only shrinks where a slot starts: look there and at the start. */
+/* Room only shrinks where a slot starts: those moments and the start are checked. */
 void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec_t start,
         usec_t end, struct heap_key key, bool polite, struct plan_room *room)
 {

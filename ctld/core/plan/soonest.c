@@ -7,14 +7,14 @@
 
 struct soonest {
 	size_t leaves;  /* a power of two; the tree's nodes are 1 .. 2 * leaves - 1 */
-	uint32_t depth; /* of the leaves */
+	uint32_t depth; /* levels above the leaves */
 	usec_t *least;
 };
 
-/* Among equals the one that holds the lowest member is first: they are compared by their first
+/* Of equal subtrees the one with the lowest member comes first: they are compared by their first
  * leaf. */
 struct subtree {
-	usec_t least; /* when it was put there */
+	usec_t least; /* as of when it was put there */
 	size_t first;
 	uint32_t tree;
 };
@@ -117,8 +117,8 @@ bool soonest_next(const struct soonest *s, struct soonest_walk *w, size_t *membe
 		if (s->least[top.tree] > top.least)
 			push(s, w, top.tree); /* it has become later since */
 	} while (s->least[top.tree] > top.least);
-	/* Whichever half of the first subtree has its least is the first of all halves: down to the
-	 * leaf, without looking at the others. */
+	/* The half of the first subtree that has its least time comes before all other halves: the
+	 * search goes down to the leaf without looking at those. */
 	for (tree = top.tree; tree < s->leaves;) {
 		uint32_t half = 2 * tree;
 

@@ -1,12 +1,12 @@
-/* soonest.h - nodes in the order of a time, for looking at the first few of thousands
+/* soonest.h - nodes in the order of a time, to look at the first few of thousands
  *
- * A tournament tree over the nodes of a set: each has a time (when so many of its GPUs are free, at
- * the earliest), changed in O(log n). A walk yields nodes by time, the first ones in O(log n) each;
- * equal times in the order of members.
+ * A tournament tree over the nodes of a set. Each node has a time (the earliest at which so many of
+ * its GPUs are free), which can be changed in O(log n). A walk yields nodes by time, the first ones
+ * in O(log n) each; nodes with equal times come in the order of members.
  *
- * Times may be set while a walk is under way. It shows each member at most once: one that has
- * become later in its new turn, one that has become earlier when its old turn comes. One that was
- * NEVER when the walk passed it is not shown.
+ * Times may be set during a walk. It shows each member at most once: a member that has become later
+ * in its new place, one that has become earlier in its old place. A member that was NEVER when the
+ * walk passed its place is not shown.
  */
 #ifndef CTLD_CORE_SOONEST_H
 #define CTLD_CORE_SOONEST_H
@@ -31,8 +31,8 @@ struct soonest_walk {
 	size_t n, size;
 };
 
-/* Start over; then the next member and its time. False: no more (those that are NEVER are not
- * shown). */
+/* Begin again; then the next member and its time. False: there are no more (members that are NEVER
+ * are not shown). */
 void soonest_start(const struct soonest *s, struct soonest_walk *w);
 bool soonest_next(const struct soonest *s, struct soonest_walk *w, size_t *member, usec_t *when);
 void soonest_walk_free(struct soonest_walk *w);

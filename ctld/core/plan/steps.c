@@ -7,7 +7,7 @@
 
 #include "common/xalloc.h"
 
-#define FEW 200 /* steps */
+#define FEW 200 /* steps; with more, qsort() is faster */
 
 void steps_free(struct steps *s)
 {
@@ -36,7 +36,7 @@ static int by_time(const void *x, const void *y)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
-/* By halving and moving: faster than qsort() for so few, and most are in order already. */
+/* Binary insertion: faster than qsort() for so few steps, most of which are in order already. */
 static void sort_few(struct step *v, size_t n)
 {
 	size_t i;

@@ -1,7 +1,7 @@
 /* steps.h - what a node has free over time, and from when it has enough for long enough
  *
- * A level now, and steps up and down later. Steps of one moment count together. Pure; the order in
- * which steps are added does not matter.
+ * It has a level now, and steps up and down later. Steps at the same moment count together. The
+ * functions are pure; the order in which steps are added does not matter.
  */
 #ifndef CTLD_CORE_STEPS_H
 #define CTLD_CORE_STEPS_H
@@ -11,7 +11,7 @@
 
 #include "common/run.h"
 
-/* GPUs, CPUs, memory; of a level below 0: short of so much. */
+/* Numbers of GPUs and CPUs, memory in MiB; below 0: so much is missing. */
 struct plan_room {
 	int64_t gpus, cpus, mem_mb;
 };
@@ -21,7 +21,7 @@ struct step {
 	struct plan_room by;
 };
 
-/* Begins as { 0 }; steps_clear() keeps its memory. */
+/* { 0 } at first; steps_clear() keeps its memory. */
 struct steps {
 	struct step *v;
 	size_t n, size;
@@ -31,9 +31,9 @@ void steps_free(struct steps *s);
 void steps_clear(struct steps *s);
 void steps_add(struct steps *s, usec_t at, struct plan_room by);
 
-/* The first moment from `now` on at which there is `need`, and stays until `length` later
- * (INT64_MAX: until `forever`, when everything has ended). INT64_MAX: there is none. `level` is
- * that of before the first step. Sorts the steps. */
+/* The first moment from `now` on at which `need` is free and stays free for `length` (INT64_MAX:
+ * until `forever`, when everything has ended). INT64_MAX: there is none. `level` is the level
+ * before the first step. Sorts the steps. */
 usec_t steps_earliest(struct steps *s, usec_t now, struct plan_room level,
         const struct plan_room *need, usec_t length, usec_t forever);
 

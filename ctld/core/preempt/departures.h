@@ -1,8 +1,8 @@
-/* departures.h - what leaves with another configuration although it is in use
+/* departures.h - nodes and partitions that another configuration drops although they are in use
  *
- * A node that the configuration does not name any more is not heard of: its runs go on, stay on record
- * as they were last known, and are known again when it is configured again. Jobs that wait in a
- * partition that left wait until it is there again; those that run go on.
+ * No reports arrive from a node that the configuration no longer names. Its runs go on; they stay
+ * on record as last known, and are updated when the node is configured again. Jobs that wait in a
+ * partition that was dropped wait until it is configured again; its running jobs go on.
  */
 #ifndef CTLD_CORE_DEPARTURES_H
 #define CTLD_CORE_DEPARTURES_H
@@ -12,10 +12,10 @@
 #include "common/conf.h"
 #include "ctld/core/core.h"
 
-#define DEPARTURES_MAX 100 /* lines of them; beyond, one more says how many */
+#define DEPARTURES_MAX 100 /* lines; with more departures one more line says how many */
 
-/* One line for each partition with jobs and each node with runs that is not in `to`. The caller frees
- * *lines and each of them. */
+/* One line for each partition with jobs and each node with runs that is not in `to`. The caller
+ * frees *lines and each line. */
 size_t core_departures(const struct core *core, const struct conf *to, char ***lines);
 
 #endif

@@ -25,7 +25,7 @@ usec_t preempt_delay(const struct conf *conf)
 	return longest * USEC_PER_S + PLAN_END_TAKES;
 }
 
-/* --- who may --------------------------------------------------------------------------------- */
+/* --- the rule -------------------------------------------------------------------------------- */
 
 static bool qos_preempts(const struct conf *conf, uint32_t x, uint32_t y)
 {

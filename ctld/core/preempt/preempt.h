@@ -1,13 +1,14 @@
-/* preempt.h - who may stop whose run
+/* preempt.h - which job may stop which run
  *
- * That is decided by (tier of the partition, level of the QOS, within quota), in this order, so
+ * The decision compares (tier of the partition, level of the QOS, within quota), in this order, so
  * that no chain of preemptions can ever come back to where it began:
- *	- of another tier: the higher one may, whatever the rest;
- *	- of the same tier, and one QOS preempts the other: that one may;
+ *	- tiers differ: the job of the higher tier may stop the other;
+ *	- same tier, and its QOS preempts the other's: it may;
  *	- else, unless the victim's QOS stands higher: reclaim. Where the two accounts part in the
- *	  tree, the contender's side stays within its guarantee with the job, the victim's is over.
- * The victim's partition says whether it may be stopped at all (preempt_mode); what has run for
- * less than its min_run is left alone (victims.h, where they are chosen).
+ *	  tree, the contender's side stays within its guarantee with the job, the victim's is
+ *	  over.
+ * The victim's partition says whether its runs may be stopped at all (preempt_mode). A run younger
+ * than the min_run of its QOS, else of its partition, is protected (victims.h).
  */
 #ifndef CTLD_CORE_PREEMPT_H
 #define CTLD_CORE_PREEMPT_H
@@ -21,7 +22,8 @@ const char *preempt_reason_name(enum preempt_reason reason); /* "tier", "qos", "
 enum preempt_reason preempt_may(const struct scene *scene, const struct contender *who,
         const struct held *victim, uint16_t type, uint64_t milli);
 
-/* From the word to the end of a run: the longest grace, and what the node takes. */
+/* From the order to end a run until the node reports its end, in microseconds: at most the longest
+ * grace time and what a node takes. */
 usec_t preempt_delay(const struct conf *conf);
 
 #endif

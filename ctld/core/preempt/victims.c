@@ -22,19 +22,19 @@ struct offer {
 	bool required, taken;
 };
 
-/* What a search knows from one step to the next. */
+/* The state of a search between two steps. */
 struct victims {
 	enum {
-		TOTAL, /* of the nodes, which would do without anybody being stopped */
+		TOTAL, /* nodes that would do for a total without victims */
 		OFFERS,
 		TAKE,
 	} doing;
-	size_t at; /* so many nodes, or offers, have been looked at for that */
+	size_t at; /* how many nodes, or offers, have been looked at in this phase */
 	struct gang_candidate *do_anyway; /* owned, like the offers */
 	size_t n_do_anyway;
 	struct offer *offers;
 	size_t n_offers;
-	size_t failed; /* the first offer that could not be taken beside those before it */
+	size_t failed; /* the first offer that could not be taken together with those before it */
 	unsigned tries;
 	usec_t retry;
 	bool everything;
@@ -74,8 +74,8 @@ static int by_offer(const void *x, const void *y)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* From now on they count as gone: of their gates too, so that whoever is asked to give back on the
- * next node is still over his quota then. */
+/* From now on the victims count as gone, at their gates too: so on the next node a reclaim checks
+ * whether the account is still over quota without them. */
 static void add_victims(struct search *s)
 {
 	struct preemption *out = s->out;
@@ -106,7 +106,7 @@ static void forget_victims(struct search *s)
 	s->index = idmap_new();
 }
 
-/* They are all back. */
+/* Undo it: the victims hold their gates again. */
 static void imagine_no_more(struct search *s)
 {
 	size_t i;
@@ -117,8 +117,8 @@ static void imagine_no_more(struct search *s)
 	}
 }
 
-/* Is who is asked to give back a borrower still when all who go for other reasons are gone, and
- * those before him? Who had gone over quota by what goes anyway owes nothing. */
+/* Is each account that must give back still over quota when the victims of other reasons are gone,
+ * and those before it? An account that was over quota only by runs that end anyway owes nothing. */
 static bool all_owe(struct search *s)
 {
 	struct gates *gates = s->scene->gates;
@@ -199,8 +199,9 @@ static void drop_spared(struct search *s)
 	out->n = n;
 }
 
-/* A gang that must go for one node leaves others too: whom that makes unnecessary stays. The nodes
- * come with the cheapest first, and so do the victims of each. */
+/* A gang that must end for one node leaves others too; a victim that this makes unnecessary is
+ * spared. Nodes are ordered by cost, the cheapest first, and so are the victims of each: the last
+ * ones are checked first. */
 static void spare(struct search *s)
 {
 	struct plan_room room;
@@ -225,7 +226,7 @@ static void spare(struct search *s)
 
 /* --- step by step ---------------------------------------------------------------------------- */
 
-/* A look at a node costs as much as eight of its runs do. */
+/* Looking at a node costs 1, and 1 more for each eight of its runs. */
 static void pay(const struct search *s, uint32_t node, size_t *work)
 {
 	size_t runs, cost;
@@ -235,7 +236,7 @@ static void pay(const struct search *s, uint32_t node, size_t *work)
 	*work -= *work < cost ? *work : cost;
 }
 
-/* The next node to be looked at; NULL: all have been, or enough for this step. */
+/* The next node to be looked at; NULL: all have been, or the work of this step is used up. */
 static const uint32_t *next_node(struct search *s, struct victims *v, size_t *work)
 {
 	const struct conf_partition *p = &s->scene->conf->partitions[s->want->partition];
@@ -251,7 +252,7 @@ static bool all_seen(const struct search *s, const struct victims *v)
 	return v->at == s->scene->conf->partitions[s->want->partition].n_nodes;
 }
 
-/* A total on several nodes need not come in equal parts. */
+/* A total on several nodes need not be split into equal parts. */
 static bool parts_may_differ(const struct plan_want *want)
 {
 	const struct request *r = want->ask.gpus;
@@ -259,7 +260,7 @@ static bool parts_may_differ(const struct plan_want *want)
 	return r->n && !r->per_node && r->nodes_max > 1;
 }
 
-/* Which nodes have something for a total by then, if nobody is stopped? */
+/* Collect the nodes that have something for the total by then without victims. */
 static void look_for_total(
         struct search *s, struct victims *v, const struct plan_want *total, size_t *work)
 {
@@ -286,7 +287,7 @@ static void look_for_total(
 	s->want = even;
 }
 
-/* Is it there on some of them together? */
+/* Is the total there on some of them together? */
 static bool total_anyway(struct search *s, const struct victims *v, const struct plan_want *total)
 {
 	struct gang_choice choice = { 0 };
@@ -329,8 +330,8 @@ static void look_for_offers(struct search *s, struct victims *v, size_t *work)
 	}
 }
 
-/* The first of them that can be had together, so many as are wanted: once more those that earlier
- * steps took, then the next ones. False: there are more to be asked, in another step. */
+/* Take the first offers that can be had together, as many as are wanted: first again those that
+ * earlier steps took, then the next ones. False: there are more to look at, in another step. */
 static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, size_t *work)
 {
 	struct places *places = &s->out->entry.places;
@@ -367,9 +368,9 @@ static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, si
 	return true;
 }
 
-#define MAX_ORDERS 4 /* of offers, in which they are tried */
+#define MAX_ORDERS 4 /* of the offers: how many are tried */
 
-/* Who has least to choose from chooses first. */
+/* Put the offer that failed first: it has the least choice of victims. */
 static void take_failed_first(struct victims *v)
 {
 	struct offer first = v->offers[v->failed];
@@ -383,7 +384,7 @@ static void take_failed_first(struct victims *v)
 	v->failed = v->n_offers;
 }
 
-/* Where no victims are needed there will be room by itself. */
+/* If no victims are needed, there will be room without any. */
 static enum victims_step take_some(
         struct search *s, struct victims *v, uint32_t wanted, size_t *work)
 {
@@ -406,7 +407,7 @@ static enum victims_step take_some(
 	}
 }
 
-/* All nodes have been looked at: now for the cheapest. */
+/* All nodes have been looked at: begin with the cheapest. */
 static void begin_to_take(struct victims *v)
 {
 	if (v->n_offers)
@@ -416,7 +417,7 @@ static void begin_to_take(struct victims *v)
 	v->failed = v->n_offers;
 }
 
-/* One thing after another, as far as it comes. */
+/* Go through the phases, as far as this step comes. */
 static enum victims_step go_on(struct search *s, struct victims *v, const struct plan_want *total,
         uint32_t wanted, size_t *work)
 {
@@ -428,7 +429,7 @@ static enum victims_step go_on(struct search *s, struct victims *v, const struct
 		if (!all_seen(s, v))
 			return VICTIMS_MORE;
 		if (total_anyway(s, v, total)) {
-			s->retry = s->start; /* or it should have been */
+			s->retry = s->start; /* or it should have been there already */
 			return VICTIMS_NONE;
 		}
 		v->at = 0;

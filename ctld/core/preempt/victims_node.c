@@ -1,4 +1,4 @@
-/* victims_node.c - what one node would cost: the cheapest who would have to be stopped there */
+/* victims_node.c - the cheapest runs that would have to be stopped on one node */
 #include <stdlib.h>
 
 #include "common/xalloc.h"
@@ -68,7 +68,7 @@ static uint32_t cards(const struct search *s)
 	        s->scene->plan, s->here.node, &kind, s->here.v, s->here.gone, s->here.n);
 }
 
-/* One more of them has gone, or is there after all. */
+/* One more of the runs counts as gone, or no longer does. */
 static void add_held(struct search *s, struct plan_room *room, const struct held *v, bool gone)
 {
 	int64_t sign = gone ? 1 : -1, before;
@@ -134,8 +134,8 @@ static struct victims_verdict judge(const struct search *s, const struct held *v
 	return verdict;
 }
 
-/* May it be stopped (unless it is protected), and what would that cost, but for the work? Good
- * until the next call. */
+/* May the run be stopped (unless it is protected), and at what cost, without the work? Valid until
+ * the next call. */
 static const struct victims_verdict *verdict_of(struct search *s, const struct held *v)
 {
 	uint32_t hash = v->account * 31 + v->qos * 7 + v->partition * 5 + v->type * 3;
@@ -151,7 +151,7 @@ static const struct victims_verdict *verdict_of(struct search *s, const struct h
 	return known;
 }
 
-/* Who might be stopped on the node. */
+/* The runs on the node that may be stopped, cheapest first. */
 static void gather(struct search *s)
 {
 	const struct held *held = s->here.v;
@@ -162,7 +162,7 @@ static void gather(struct search *s)
 		const struct victims_verdict *verdict;
 		struct candidate *c = &s->v[s->n];
 
-		/* What ends by then is in the room already. */
+		/* What ends by then is counted as room already. */
 		if (held[i].end <= s->start || victims_number(s, held[i].job))
 			continue;
 		verdict = verdict_of(s, &held[i]);
@@ -181,8 +181,9 @@ static void gather(struct search *s)
 		qsort(s->v, s->n, sizeof(s->v[0]), by_cost);
 }
 
-/* Released, and back where that would close the gates for the contender: what the victim's account
- * keeps for itself it would have to leave free. */
+/* Release what the run holds at the gates. It is taken back, and the run left alone, if the gates
+ * would then refuse the contender: the victim's account would keep for itself what it gives back,
+ * and the contender could not have it. */
 static bool release(struct search *s, const struct held *v)
 {
 	struct gates *gates = s->scene->gates;
@@ -196,7 +197,8 @@ static bool release(struct search *s, const struct held *v)
 	return false;
 }
 
-/* Choose until there is room. What is reclaimed must still be over quota when its turn comes. */
+/* Choose victims until there is room. The account that a reclaim takes from must still be over
+ * quota when its turn comes. */
 static bool choose(struct search *s, struct plan_room *room, const struct plan_part *part)
 {
 	struct gates *gates = s->scene->gates;
@@ -239,7 +241,7 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
 	}
 }
 
-/* What it takes there, without what is kept for links. */
+/* What the job takes there, without what is kept for links. */
 static struct plan_part least_part(const struct search *s, uint32_t node)
 {
 	const struct request *r = s->want->ask.gpus;
@@ -250,8 +252,8 @@ static struct plan_part least_part(const struct search *s, uint32_t node)
 	return part;
 }
 
-/* It should have ended long ago: nobody knows when it will, and nobody is stopped to wait for it.
- */
+/* The run should have ended long ago. When it will end is not known, so no run is stopped to wait
+ * for it. */
 static bool stuck(const struct scene *sc, const struct held *v)
 {
 	return v->end + PLAN_STUCK <= sc->now.mono;
@@ -284,8 +286,9 @@ bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room
 	return met(s, room, part);
 }
 
-/* Is there too little even if all had gone who will have, or may be stopped? Most nodes are done
- * with that. It tells when one of them is protected no more, as gather() does. */
+/* Would there be too little room even without all runs that end by then or may be stopped? For most
+ * nodes nothing else needs checking. As in gather(), s->retry is set to when a run loses its
+ * protection. */
 static bool hopeless(struct search *s, uint32_t node)
 {
 	const struct ledger *ledger = s->scene->ledger;
@@ -334,7 +337,7 @@ bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 	if (victims_met(s, node, 0, &room, &part))
 		return true;
 	if (has_stuck(s, node))
-		return false; /* whoever is stopped there has a place again before it ends */
+		return false; /* the victims would be back before it ends */
 	gather(s);
 	if (!choose(s, &room, &part))
 		return false;

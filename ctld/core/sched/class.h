@@ -1,13 +1,14 @@
 /* class.h - eligible waiting jobs that are the same to the scheduler
  *
- * Key: user, account, QOS, partition, request (the whole shape), CPUs, memory, nice, max_wait, time
- * limit (rounded up: class_length()). First in, first out inside: a queue by job id, so that a job
- * that comes back (requeued, released) stands where it stood; of an array, by its first task. If
- * the head of a class cannot start, none of the class can.
+ * The key of a class: user, account, QOS, partition, request (the whole shape), CPUs, memory, nice,
+ * max_wait, time limit (rounded up: class_length()). Inside a class jobs start first in, first out:
+ * its queue is ordered by job id, and for an array by its first task, so a job that comes back
+ * (requeued, released) has the place that it had before. If the head of a class cannot start, no
+ * job of the class can.
  *
- * A class is READY (in the heap of those to be tried) or PARKED (waits for gates or capacity, with
- * the decision of its last try). Classes are owned by `struct classes` and go when their last job
- * does.
+ * A class is either READY (in the heap of classes to be tried) or PARKED (it waits for gates or
+ * capacity and keeps the decision of its last try). A gate is a limit, a quota or a licence
+ * (gates.h). `struct classes` owns the classes; a class is removed with its last job.
  */
 #ifndef CTLD_CORE_CLASS_H
 #define CTLD_CORE_CLASS_H
@@ -23,6 +24,7 @@ struct classes;
 struct waiter; /* crowd.h */
 struct ready_group;
 
+/* What the jobs of a class have in common: its key. */
 struct class_info {
 	uint32_t uid, cpus, max_wait_s;
 	uint32_t length_s;                     /* 0: no time limit */
@@ -32,37 +34,38 @@ struct class_info {
 	int32_t nice;
 };
 
+/* The state of a class in the scheduler. */
 struct class_link {
 	struct heap *queue; /* jobs by class_queue_key(); never empty */
-	uint64_t tasks;     /* in all of them */
+	uint64_t tasks;     /* the sum over all its jobs */
 	uint32_t number;    /* among all classes */
-	uint32_t slot;      /* among the ready ones of its group; HEAP_NOWHERE: parked */
+	uint32_t slot;      /* index among the ready classes of its group; HEAP_NOWHERE: parked */
 	struct ready_group *group; /* ready.c */
-	uint32_t refill;           /* ordering.c: its place there; HEAP_NOWHERE */
-	/* Of the present configuration; CONF_NONE. */
+	uint32_t refill;           /* ordering.c: its index in the heap of a refill; HEAP_NOWHERE */
+	/* Numbers in the present configuration; CONF_NONE: not there any more. */
 	uint32_t partition, account, qos;
-	uint32_t user; /* ledger_user(): 0 where it makes no difference */
+	uint32_t user; /* ledger_user(); 0 where the user makes no difference */
 	struct gate_path *path;
 	struct assoc *assoc;
-	struct heap_key key; /* as of the last ordering; the first word as of its last turn */
+	struct heap_key key; /* as of the last ordering; its first word as of its last turn */
 	struct decision last;
-	struct plan_entry *entry; /* its head's planned start; NULL */
+	struct plan_entry *entry; /* the planned start of its head; NULL: none */
 	uint32_t position, position_of;
-	usec_t planned;     /* mono: the start that its head was given last; 0: none yet */
-	const char *broken; /* a literal: why its entry was broken, until it has another */
-	uint64_t broken_by; /* the job that did, or 0 */
-	const char *cause;  /* why its entry is not the first one; NULL: it is */
+	usec_t planned;     /* mono: the last planned start of its head; 0: none yet */
+	const char *broken; /* a literal: why its entry was broken; kept until it has another */
+	uint64_t broken_by; /* the job that broke the entry, or 0 */
+	const char *cause;  /* why its previous entry was broken; NULL: this is its first */
 	uint64_t cause_job;
-	uint64_t ahead; /* which entries stood before it when it was parked: a hash */
-	usec_t retry;   /* mono: when to look for victims again; INT64_MAX */
-	uint64_t hunted; /* the number of the last search for its victims; 0: there was none */
-	bool waking;    /* while a list is searched */
+	uint64_t ahead; /* a hash of the entries that stood before it when it was parked */
+	usec_t retry;   /* mono: when to search for victims again; INT64_MAX: never */
+	uint64_t hunted; /* the number of the last search for its victims; 0: none yet */
+	bool waking;    /* already chosen while a list is searched */
 	struct class *next_waking;
-	/* One for each alternative and kind of list: capacity first, then gates; linked while
-	 * parked. */
+	/* One for each alternative and kind of list, capacity first, then gates. They are linked
+	 * while the class is parked. */
 	struct waiter *waiters;
 	uint32_t n_waiters;
-	/* The text of the verdict, made when somebody asks: good for one change of the ledger. */
+	/* The text of the verdict. It is made on demand and valid for one change of the ledger. */
 	char *text;         /* owned */
 	const char *reason; /* a literal */
 	uint64_t text_made;
@@ -75,25 +78,26 @@ const struct class_info *class_info(const struct class *class);
 struct class_link *class_link(struct class *class);
 const struct class_link *class_link_of(const struct class *class);
 struct ask class_ask(const struct class *class);
-/* Where a job stands in its class: by id, and of arrays by the first of its tasks. */
+/* The place of a job in its class: by id, and for arrays by the first of its tasks. */
 struct heap_key class_queue_key(const struct job *job);
 const struct job *class_head(const struct class *class);
 
-/* A time limit as classes count it: rounded up by at most an eighth. 0 stays 0: none. */
+/* A time limit as classes count it, in seconds: rounded up by at most an eighth. 0 (no limit) stays
+ * 0. */
 uint32_t class_length(uint32_t time_limit_s);
-/* How long a place is taken, from the order to the end of the grace time; PLAN_FAR: no limit. The
- * partition may be NULL. */
+/* How long a place is taken, in microseconds: from the start order to the end of the grace time.
+ * PLAN_FAR: no limit. The partition may be NULL. */
 usec_t class_length_us(uint32_t length_s, const struct conf_partition *partition);
 
 struct classes *classes_new(struct strings *strings, struct requests *requests, uint64_t seed);
-void classes_free(struct classes *cs); /* NULL is fine; its jobs must be out */
+void classes_free(struct classes *cs); /* NULL is fine; no job may be left in a class */
 
 /* The class of a job, made if need be. */
 struct class *classes_want(struct classes *cs, const struct job_info *job);
-/* Only an empty one, unlinked from everything. */
+/* The class must be empty and linked nowhere. */
 void classes_remove(struct classes *cs, struct class *class);
 size_t classes_count(const struct classes *cs);
-/* By number, from 0. The last one gets the number of one that goes. */
+/* By number, from 0. When a class is removed the last class takes over its number. */
 struct class *classes_at(const struct classes *cs, size_t number);
 struct class *classes_each(const struct classes *cs, size_t *cursor);
 

@@ -136,7 +136,7 @@ void crowds_leave(struct crowds *cs, struct camp *camp)
 
 /* --- candidates ------------------------------------------------------------------------------ */
 
-/* Its best candidate may be another, or another word be before it. */
+/* Its best candidate or its first word may have changed: put it in its place in the crowd. */
 static void place_camp(struct camp *camp)
 {
 	struct heap *order = camp->crowd->order;
@@ -161,7 +161,7 @@ static struct heap_key rest_of_key(const struct waiter *w)
 
 void crowd_put(struct waiter *w)
 {
-	/* Who was tried before may have an older one than the others. */
+	/* The word kept from earlier members may be older than this class's. */
 	if (!heap_count(w->camp->order))
 		w->camp->over = class_link(w->class)->key.a;
 	heap_put(w->camp->order, rest_of_key(w), w);

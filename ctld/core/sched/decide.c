@@ -76,7 +76,7 @@ void decide_need_of(const struct scene *sc, const struct ask *ask, const struct 
 		uint32_t part = ask->gpus->link ? request_part_gpus(ask->gpus, places->alternative)
 		                                : n;
 
-		gpus += n < part ? n : part; /* what is planned may keep more than it takes */
+		gpus += n < part ? n : part; /* an entry may keep more than the job takes */
 		need->cpus += places->v[i].cpus;
 		need->mem_mb += places->v[i].mem_mb;
 	}
@@ -99,7 +99,8 @@ bool decide_test(void *arg, struct place *place, uint64_t cards)
 	return false;
 }
 
-/* Which of the places gives most to what a gate counts, and can be left out; n: none. */
+/* The place that takes most of what the gate counts and that can be left out; places->n: there is
+ * none. */
 static size_t heaviest(const struct scene *sc, const struct contender *who,
         const struct places *places, const struct gate_block *gate)
 {
@@ -123,8 +124,8 @@ static size_t heaviest(const struct scene *sc, const struct contender *who,
 	return best;
 }
 
-/* A gang of a range of sizes may be too large for a limit: then as many as it allows, without those
- * that give most of what is limited. */
+/* A gang of a range of sizes may be too large for a limit. Then it gets as many nodes as the limit
+ * allows, without those that take most of what is limited. */
 bool decide_fits_gates(const struct scene *sc, const struct contender *who, struct places *places,
         struct decision *d)
 {
@@ -174,7 +175,7 @@ bool decide_unfit(const struct scene *sc, const struct contender *who,
 	return true;
 }
 
-/* A place now: first without touching what is planned for others. */
+/* Find a place now: first one that delays no planned start of any class. */
 static bool find_now(const struct scene *sc, const struct contender *who, struct find *find,
         struct decide_look *look, struct places *out)
 {
@@ -196,14 +197,15 @@ static bool overlaps(const struct scene *sc, const struct contender *who, size_t
 	usec_t now = sc->now.mono;
 	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length;
 
-	/* What was promised to it, too, is promised: one of them must go first. */
+	/* A planned start that has come is a promise too: it yields only to higher tiers. */
 	if (who->due && who->key.a >> 48 <= e->key.a >> 48)
 		return false;
 	return e->path && e->start < end && plan_before(e, who->key);
 }
 
-/* The gates must do for it and for all that is planned before it and starts before it has ended; of
- * a range of nodes, with as many of them as that leaves. What runs now is taken to run on. */
+/* Does the job have to leave room at a gate? The gates must suffice for it and for all entries
+ * before it that begin before it ends. Of a range of nodes, it keeps as many as that leaves. Runs
+ * of now are assumed to run on. */
 static bool yields(const struct scene *sc, const struct contender *who, struct places *places,
         struct decision *d)
 {
@@ -223,7 +225,7 @@ static bool yields(const struct scene *sc, const struct contender *who, struct p
 	return d->yields;
 }
 
-/* It waits for that gate. */
+/* Note that the alternative waits for this gate; for several, DECIDE_ANY_GATE. */
 static void note_gate(struct decision *d, uint32_t a, uint32_t gate)
 {
 	d->gate_of[a] =
@@ -285,7 +287,7 @@ bool decide_next_open(
 	return false;
 }
 
-/* Runs that will have ended, each job once: what they hold of the gates. */
+/* The runs that will have ended by a time, each job once, with what they hold of the gates. */
 struct endings {
 	struct idmap *jobs;
 	const struct held **v;
@@ -309,7 +311,8 @@ static void note_endings(struct endings *es, const struct scene *sc, uint32_t no
 	}
 }
 
-/* The same when what must end for it has: what those keep for themselves must stay free then. */
+/* Do the gates allow it when the runs that it waits for have ended? What their accounts then keep
+ * for themselves must stay free. */
 static bool fits_gates_then(const struct scene *sc, const struct contender *who,
         const struct plan_entry *e, const struct need *need)
 {
@@ -332,7 +335,7 @@ static bool fits_gates_then(const struct scene *sc, const struct contender *who,
 	return fits;
 }
 
-/* A total on fewer nodes may pass where it did not, though later. */
+/* A total on fewer nodes may pass the gates where this one did not, though later. */
 static bool on_fewer(struct plan_want *want, const struct places *places, struct request *shape)
 {
 	const struct request *r = want->ask.gpus;
@@ -345,15 +348,15 @@ static bool on_fewer(struct plan_want *want, const struct places *places, struct
 	return true;
 }
 
-/* One alternative and type after the other; of each one search after the other, if what was found
- * is too much for a gate. */
+/* The search goes through alternatives and types in order. If the gates refuse what was found for
+ * one, it searches that one again. */
 struct decide_search {
 	uint32_t cursor;
 	struct find find;
-	bool open; /* that one is looked at */
+	bool open; /* one alternative and type is being searched */
 	struct plan_search *search;
 	struct decide_unfit unfit;
-	struct request shape; /* a total on fewer nodes */
+	struct request shape; /* the request, for a total on fewer nodes */
 	bool shaped, found;
 	struct plan_entry this, best;
 	unsigned steps;
@@ -401,8 +404,8 @@ static void keep_best(struct decide_search *ds)
 	ds->found = true;
 }
 
-/* A start was found: is it one that the gates allow? Else another is looked for, if there may be
- * one. */
+/* A start was found: keep it if the gates allow it. Otherwise search for another one, if there may
+ * be one. */
 static void judge_start(struct decide_search *ds, const struct scene *sc,
         const struct contender *who, struct plan_want *want)
 {
@@ -421,7 +424,7 @@ static void judge_start(struct decide_search *ds, const struct scene *sc,
 	end_search(ds, !other);
 }
 
-/* What was found some steps ago: is it so still? */
+/* Is what was found some steps ago still possible? */
 static bool still_good(const struct decide_search *ds, const struct scene *sc,
         const struct contender *who, const struct plan_want *want)
 {
@@ -493,7 +496,7 @@ bool decide_later(const struct scene *sc, const struct contender *who, struct pl
 
 #define STRANDS_MOST INT64_MAX
 
-/* How one node is compared with another, as the ledger does it for one type. */
+/* How nodes of different types are compared: as the ledger compares nodes of one type. */
 struct rank {
 	bool disliked;
 	int64_t strands;
@@ -523,7 +526,7 @@ static bool ranks_before(const struct rank *x, const struct rank *y)
 	return x->node < y->node;
 }
 
-/* Which verdict says more, when nothing may start? */
+/* If the job may not start: which verdict says more? */
 static int weight(enum verdict v)
 {
 	static const int weights[] = { [VERDICT_TYPE] = 1,
@@ -543,7 +546,7 @@ static void note_block(struct decision *d, uint32_t a, enum verdict v, uint32_t 
 		d->capacity[a] = true;
 }
 
-/* One alternative: of the types that may start, the one that leaves the least. */
+/* Try one alternative: of the types that may start, take the one that leaves the least behind. */
 static enum verdict try_alternative(const struct scene *sc, const struct contender *who, uint32_t a,
         struct places *out, struct decision *d)
 {
@@ -615,7 +618,7 @@ enum verdict decide(
 		enum verdict v = try_alternative(sc, who, a, out, d);
 
 		if (d->verdict == VERDICT_GATE)
-			d->gate = gate; /* the first that was met */
+			d->gate = gate; /* the first gate that blocked */
 		if (weight(v) > weight(d->verdict))
 			d->verdict = v;
 		if (v == VERDICT_START)

@@ -1,23 +1,24 @@
 /* ordering.c - what is done with all classes, a few in each step
  *
- * With 10,000 of them it would be a stall. Until it is done nobody is tried, so that nothing is
- * decided by two orders; what comes meanwhile gets a key of the new one. Each of these is a sweep
- * from the last number to the first: a class that goes leaves its number to one that is done.
+ * With 10,000 classes a single step would stall the controller. No class is tried until an ordering
+ * is done, so that all decisions use one order; a class that arrives meanwhile gets a key of the
+ * new order. Each of these is a sweep from the last class number to the first: a class that is
+ * removed leaves its number to one that the sweep has already passed.
  *
- *	waking    every class is to be tried again
- *	ordering  fair-share ranks, the keys of those with a planned start, then those of all classes
- *	rising    who held back for planned starts and stands before other ones now
- *	refill    planned starts for the best of those that have none
+ *	waking    every class is tried again
+ *	ordering  fair-share ranks, the keys of classes with a planned start, then of all classes
+ *	rising    classes held back by planned starts are woken if other entries stand before them
+ *	refill    planned starts for the best classes that have none
  */
 #include <stdlib.h>
 
 #include "common/xalloc.h"
 #include "ctld/core/sched/sched_impl.h"
 
-#define GATES_EVERY ((usec_t)60000000) /* limits over a window of time open by themselves */
+#define GATES_EVERY ((usec_t)60000000) /* limits over a time window open by themselves */
 #define SWEEP_STEP  64                 /* classes that one step looks at */
 
-/* The next class of a sweep; NULL: it is over. */
+/* The next class of a sweep; NULL: the sweep is over. */
 static struct class *sweep_next(struct sched *s, size_t *at)
 {
 	s->work++;
@@ -44,7 +45,7 @@ static void wake_some(struct sched *s)
 
 /* --- ordering -------------------------------------------------------------------------------- */
 
-/* Entries by their new keys: has one passed another? */
+/* Put the entries in the order of their new keys. True: some entry has passed another. */
 static bool order_entries(struct sched *s)
 {
 	struct plan *plan = s->scene.plan;
@@ -95,7 +96,8 @@ static void order_class(struct sched *s, struct class *class)
 	planner_wake_if_risen(s, class, &s->aheads);
 }
 
-/* Those that are noted are stirred at its end, and after that planned starts are looked at. */
+/* At the end of the ordering the noted crowds are stirred; after that planned starts are
+ * reviewed. */
 static void order_some(struct sched *s)
 {
 	struct class *class;
@@ -126,10 +128,10 @@ static void raise_some(struct sched *s)
 
 /* --- refill ---------------------------------------------------------------------------------- */
 
-/* Of one partition: the best classes without a planned start, the worst of them first. */
+/* The best classes of one partition that have no planned start, the worst of them first. */
 struct refill {
 	struct heap *best;
-	uint32_t room; /* planned starts that it may still have */
+	uint32_t room; /* planned starts that the partition may still have */
 };
 
 static void refill_moved(void *item, uint32_t index)
@@ -270,11 +272,11 @@ void ordering_over(struct sched *s)
 
 	s->held_changed = false;
 	planner_rekeyed(s);
-	/* It waits for its turn like those that are ready. */
+	/* It waits for its turn as the ready classes do. */
 	if (hunting && class_over(s, hunting) != class_link(hunting)->key.a)
 		class_rekey(s, hunting);
 	if (s->releases == releases)
-		return; /* keys have only grown: they are looked at in their turn */
+		return; /* keys have only grown: each is checked in its turn */
 	s->releases = releases;
 	ready_released(s);
 	park_released(s);

@@ -1,9 +1,9 @@
 /* park.c - the lists in which classes wait that could not start
  *
- * Over-waking costs a try, under-waking would be a job that waits for ever. So a class stands in
- * the crowd (crowd.h) of every alternative that waits for capacity, and in the list of the gate
- * that held it; where several gates held it, in the list that any release wakes. Crowds with
- * members stand in lists by node set and kind of GPU.
+ * A class that is woken too often costs a try; a class that is not woken would wait for ever. So a
+ * class stands in the crowd (crowd.h) of each alternative that waits for capacity, and in the list
+ * of the gate that blocked it; where several gates blocked it, in the list that any release wakes.
+ * Crowds with members stand in lists by node set and kind of GPU.
  */
 #include <stdlib.h>
 
@@ -65,7 +65,8 @@ void park_unresolve(struct sched *s, struct class *class)
 	}
 }
 
-/* Gates may have been added. The last list is for any of them: it stays the last. */
+/* Gates may have been added. The last list is for classes that wait for any gate, and stays
+ * last. */
 static void grow_gated(struct sched *s)
 {
 	size_t n = gates_count(s->scene.gates) + 1, old = s->n_gated;
@@ -80,7 +81,7 @@ static void grow_gated(struct sched *s)
 		s->gated[i] = NULL;
 	s->gated[n - 1] = any;
 	s->n_gated = n;
-	/* The heads of the lists know where they hang. */
+	/* The first waiter of a list points back to the list's head, which has moved. */
 	for (i = 0; i < n; i++) {
 		if (s->gated[i])
 			s->gated[i]->back = &s->gated[i];
@@ -160,7 +161,7 @@ static void note(struct sched *s, struct crowd *c, bool behind, bool again)
 	s->noted = c;
 }
 
-/* Its best candidate may be another. */
+/* The best candidate of the crowd may have changed. */
 static void place_stirred(struct sched *s, struct crowd *c)
 {
 	if (!heap_count(c->order))
@@ -204,13 +205,13 @@ static void leave_crowd(struct sched *s, struct waiter *w)
 	leave_seat(s, c);
 }
 
-/* Where its first candidate stands now. */
+/* Compute the key of its first candidate again. */
 static void rekey_camp(struct sched *s, struct camp *camp)
 {
 	camp_rekey(camp, class_over(s, ((struct waiter *)heap_first(camp->order))->class));
 }
 
-/* Who was tried is a candidate again. */
+/* The members that were tried are candidates again. */
 static void recall(struct sched *s, struct crowd *c)
 {
 	while (c->done) {
@@ -234,7 +235,8 @@ static struct heap_key camp_key_now(void *arg, void *item)
 
 #define ANY_NODE UINT32_MAX
 
-/* Candidates are to be tried in their turn: by then others before them may have taken it. */
+/* Stir: the candidates are to be tried, each in its turn; by then classes before them may have
+ * taken the room. */
 static void stir(struct sched *s, struct crowd *c, uint32_t node)
 {
 	uint32_t i;
@@ -299,7 +301,8 @@ void park_released(struct sched *s)
 	heap_rekey_all(s->stirred, crowd_key_now, s);
 }
 
-/* Its own planned start counts against nobody who holds it: it is tried by itself. */
+/* An entry does not count against the class that owns it, so the owners in this crowd are tried one
+ * by one. */
 static void wake_planned(struct sched *s, const struct crowd *c)
 {
 	size_t n = plan_count(s->scene.plan), i;
@@ -441,8 +444,8 @@ void wake(struct sched *s, struct class *class)
 	ready_put(s, class);
 }
 
-/* Waking takes a class out of all lists, perhaps twice out of this one: so first choose, then wake.
- */
+/* Waking takes a class out of all lists, perhaps twice out of the list being walked. So the classes
+ * are chosen first and woken afterwards. */
 static void choose(struct class **chosen, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -465,7 +468,8 @@ static void wake_chosen(struct sched *s, struct class *chosen)
 	}
 }
 
-/* Those of one list of which a part fits on the node; `least` is what none may need more of. */
+/* Stir the crowds of one list of which a part fits on the node. `least` is the free amount there: a
+ * crowd that needs more of anything is passed over. */
 static void stir_fitting(
         struct sched *s, const struct crowd_list *list, uint32_t node, const struct seat *least)
 {
@@ -500,7 +504,7 @@ void wake_fitting(struct sched *s, uint32_t node)
 		return;
 	for (g = 0; g < conf->n_gpus; g++)
 		gpus |= ledger_gpus_free(ledger, node, conf->gpus[g].type);
-	gpus |= ledger_gpus_shared(ledger, node); /* they may do for shares */
+	gpus |= ledger_gpus_shared(ledger, node); /* their free parts may do for shares */
 	room.gpus = (uint32_t)__builtin_popcountll(gpus);
 	for (i = 0; i < n; i++) {
 		const struct crowd_list *lists = &s->lists[sets[i] * s->kinds];
@@ -518,7 +522,8 @@ static struct crowd *first_stirred(struct sched *s)
 {
 	struct crowd *c;
 
-	/* What was taken since has only put candidates back. */
+	/* A start only moves candidates back, so a key may be too small and is computed again
+	 * here. */
 	while ((c = heap_first(s->stirred))) {
 		struct camp *camp = heap_first(c->order);
 		uint64_t stood = camp->over;
@@ -543,8 +548,8 @@ bool wake_stirred(struct sched *s)
 	unsigned n;
 	struct crowd *c;
 
-	/* Nobody stirred is before the best of them. When what it was stirred for has gone, that is
-	 * so for most of the others. */
+	/* No stirred candidate comes before the best one. When the room that it was stirred for is
+	 * gone, it is gone for most other crowds too. */
 	for (n = 0; n < STIRRED_STEP; n++) {
 		s->work++;
 		c = first_stirred(s);

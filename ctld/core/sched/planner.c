@@ -1,6 +1,6 @@
 /* planner.c - planned starts and victims for the heads of blocked classes
  *
- * Which classes get an entry in the plan, when one is broken and by whom, and when one is moved up.
+ * Which classes get an entry in the plan, what breaks an entry, and when an entry is moved up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,13 @@
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/resort.h"
 
-/* For victims, between two orderings. Each looks at what runs on all nodes of a partition. */
+/* Searches for victims between two orderings; each looks at the runs on all nodes of a
+ * partition. */
 #define MAX_SEARCHES 32
 #define MIN_SEARCHES 4
-#define SEARCH_NODES 40000 /* in all of them, if that is not fewer than MIN_SEARCHES */
+#define SEARCH_NODES 40000 /* in all searches together, unless that is fewer than MIN_SEARCHES */
 #define WORTH_MOVING ((usec_t)1000000)
-/* For moving entries up, between two orderings: what plan_search() counts. */
+/* Work for moving entries up between two orderings, as plan_search() counts it. */
 #define MOVE_WORK ((size_t)500000)
 
 static struct plan_want want_of(struct sched *s, struct class *class, bool polite)
@@ -35,7 +36,7 @@ static struct plan_want want_of(struct sched *s, struct class *class, bool polit
 
 /* --- entries --------------------------------------------------------------------------------- */
 
-/* What it will take of the gates: those who leave that to it look there. */
+/* Record what the entry will take of the gates: jobs that leave room at a gate look there. */
 static void note_need(struct sched *s, struct plan_entry *e)
 {
 	struct ask ask = class_ask(e->owner);
@@ -55,7 +56,7 @@ static void wake_yielding(struct sched *s, const struct gate_path *path, const s
 	wake_at_gates(s, gates, n, true);
 }
 
-/* Whoever lost his place there with it, or before it, did so for the same cause. */
+/* Remove the entry. Other entries that break with it, here or before, break for the same cause. */
 static void entry_gone(struct sched *s, struct class *class, const char *cause, uint64_t by)
 {
 	struct class_link *l = class_link(class);
@@ -84,7 +85,7 @@ void planner_drop(struct sched *s, struct class *class, uint64_t by)
 		entry_gone(s, class, reason_word(REASON_PRIORITY), by);
 }
 
-/* What holds a class that waits for no capacity, in a word. */
+/* What blocks a class that does not wait for capacity, in a word. */
 static const char *closed_by(const struct decision *d)
 {
 	switch (d->verdict) {
@@ -97,7 +98,7 @@ static const char *closed_by(const struct decision *d)
 	}
 }
 
-/* What it no longer needs is for others. */
+/* The entry gives up all but its first n places; the rest is free for others. */
 static void shrink(struct sched *s, struct plan_entry *e, size_t n)
 {
 	struct places places = e->places;
@@ -160,13 +161,13 @@ void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t
 	}
 }
 
-/* Time has gone on, or the order is another one: plan.h says when that leaves too little for an
- * entry. */
+/* Time has passed, or the order has changed: either may leave too little room for an entry
+ * (plan.h). */
 static void recheck_entry(struct sched *s, struct class *class, const struct plan_entry *e)
 {
 	size_t i;
 
-	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++) { /* it may be gone */
+	for (i = 0; class_link(class)->entry == e && i < e->places.n; i++) { /* it may go */
 		uint32_t node = e->places.v[i].node;
 
 		planner_recheck(s, node,
@@ -184,7 +185,8 @@ void planner_late(struct sched *s, struct class *class)
 		recheck_entry(s, class, e);
 }
 
-/* Is there room for one more, or for a better one? *worst: who would have to go; NULL: nobody. */
+/* Is there room for one more entry, or is this class better than an owner of one? *out: the class
+ * whose entry would have to go; NULL: none. */
 static bool has_room(struct sched *s, struct class *class, struct class **out)
 {
 	struct class_link *l = class_link(class);
@@ -218,7 +220,7 @@ static void enter(struct sched *s, struct class *class, const struct plan_want *
 	l->entry = e;
 	note_need(s, e);
 	if (!l->broken && l->planned && l->planned <= s->scene.now.mono) {
-		l->broken = "a run ended late"; /* or it would have started */
+		l->broken = "a run ended late"; /* otherwise it would have started */
 		l->broken_by = 0;
 	}
 	if (l->broken) {
@@ -229,7 +231,7 @@ static void enter(struct sched *s, struct class *class, const struct plan_want *
 	}
 	l->broken = NULL;
 	l->planned = e->start;
-	/* It may go itself, and its places with it. */
+	/* The entry itself may be broken here, and its places freed. */
 	for (i = 0; l->entry == e && i < e->places.n; i++)
 		planner_recheck(s, e->places.v[i].node, reason_word(REASON_PRIORITY),
 		        job_id(class_head(class)));
@@ -266,7 +268,8 @@ void planner_end_hunt(struct sched *s, const struct class *class)
 		s->turn = NULL;
 }
 
-/* The one that another class was at is begun anew when its turn comes. */
+/* If the search was for another class, that class is tried again and begins a new search in its
+ * turn. */
 static void begin_hunt(struct sched *s, struct class *class)
 {
 	struct class *other = planner_hunting(s);
@@ -353,11 +356,11 @@ bool planner_spent(struct sched *s, struct class *class, bool *again)
 	return !has_room(s, class, &worst);
 }
 
-/* --- whose turn it is ------------------------------------------------------------------------ */
+/* --- the class with the extra search --------------------------------------------------------- */
 
-/* Searches go to the best classes, and the best may be tried again and again without success. So
- * where there are too many, one more goes to the account, and of its classes to the one, that has
- * gone without for longest. */
+/* The best classes get the searches, and they may search again and again without success. So where
+ * the searches do not suffice for all, one more goes to the account, and of its classes to the one,
+ * that has had none for the longest time. */
 static uint64_t *hunted_of(const struct sched *s, const struct class *class)
 {
 	uint32_t account = class_link_of(class)->account;
@@ -407,8 +410,8 @@ static void had_turn(struct sched *s, struct class *class)
 		s->turn = NULL;
 }
 
-/* What others have been stopped for counts as theirs: nobody may reclaim more than he is guaranteed
- * by asking twice. */
+/* GPUs that runs were stopped for count as held by the claimant: otherwise an account could reclaim
+ * more than its guarantee by asking twice. */
 static void count_claims(struct sched *s, bool count)
 {
 	size_t i;
@@ -426,7 +429,7 @@ static void count_claims(struct sched *s, bool count)
 	}
 }
 
-/* For places of one kind that the gates allow. */
+/* Search for victims on nodes of one kind, until the gates allow the places. */
 static enum victims_step find_victims(
         struct sched *s, const struct contender *who, struct plan_want *want, size_t *nodes)
 {
@@ -454,7 +457,7 @@ static enum victims_step find_victims(
 	return VICTIMS_NONE;
 }
 
-/* One kind of place after another, as far as one step comes. */
+/* Search one kind of places after another, as far as one step allows. */
 static enum victims_step hunt(
         struct sched *s, struct class *class, const struct contender *who, struct plan_want *want)
 {
@@ -466,7 +469,8 @@ static enum victims_step hunt(
 	count_claims(s, true);
 	while (step == VICTIMS_NONE &&
 	        (h->victims || decide_next_open(&s->scene, who, &h->cursor, &want->find))) {
-		/* What is free would do, but for a limit of its own: nobody is stopped for that. */
+		/* What is free would suffice, but a limit of its own blocks the job: no run is
+		 * stopped for that. */
 		if (class_link(class)->last.capacity[want->find.alternative])
 			step = find_victims(s, who, want, &nodes);
 		else
@@ -512,7 +516,7 @@ bool sched_would_stop(struct sched *s, const struct contender *who, const struct
 	return step == VICTIMS_FOUND;
 }
 
-/* It can have its planned start before anybody has ended. */
+/* Its planned start comes before any victim could have ended. */
 static bool starts_soon(const struct sched *s, const struct plan_entry *e)
 {
 	usec_t now = s->scene.now.mono;
@@ -520,8 +524,8 @@ static bool starts_soon(const struct sched *s, const struct plan_entry *e)
 	return e->start > now && e->start <= now + preempt_delay(s->scene.conf);
 }
 
-/* Nobody is to be stopped for it now: when is it to be tried again? INT64_MAX: whenever something
- * changes. */
+/* May runs be stopped for the class now? If not, *retry says when to try it again (mono);
+ * INT64_MAX: when something changes. */
 static bool may_hunt(struct sched *s, struct class *class, usec_t *retry)
 {
 	struct class_link *l = class_link(class);
@@ -616,7 +620,8 @@ static void replace(struct sched *s, struct class *class, const struct plan_want
 	free(old.v);
 }
 
-/* Its own entry never counts against it: it goes only if there is something earlier. */
+/* Search for an earlier start. The entry of the class does not count against it, and is replaced
+ * only if there is an earlier one. */
 static enum plan_step move_up(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -654,15 +659,15 @@ bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *
 	e = class ? class_link(class)->entry : plan_by_rank(s->scene.plan, s->compress);
 	if (!e)
 		return false;
-	if (!s->move_work) { /* on from here at the next ordering */
+	if (!s->move_work) { /* the next ordering continues here */
 		s->early = s->move_pauses = true;
 		return false;
 	}
 	changes = plan_changes(s->scene.plan);
 	recheck_entry(s, e->owner, e);
-	/* A class that has lost its start here is tried before this entry moves into the place: a
-	 * search in steps comes to the same, because classes that are awake are tried between two
-	 * of its steps. */
+		/* A class that has lost its start here is tried before this entry moves into the
+		 * place. That gives the same result as a search in steps, because woken classes are
+		 * tried between two of its steps. */
 	if (plan_changes(s->scene.plan) != changes)
 		return true;
 	if (!class)
@@ -755,7 +760,8 @@ void planner_wake_if_risen(struct sched *s, struct class *class, const struct ah
 
 	if (l->slot != HEAP_NOWHERE || !l->last.planned || l->ahead == ahead_of(all, l->key))
 		return;
-	/* Whom nodes refused is tried in the order of his crowd, until one is refused for all. */
+	/* Members of a crowd that nodes refused are tried in the order of the crowd, until one is
+	 * refused for all. */
 	if (l->entry || l->last.yields || !park_note_behind(s, class))
 		wake(s, class);
 }

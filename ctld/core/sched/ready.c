@@ -1,14 +1,14 @@
 /* ready.c - the classes that are to be tried, the best first
  *
  * How far an account is over its quota is a part of the key of all its classes and changes with
- * each start and each end. So classes of one account, one tier and one request stand in a *group*,
- * for which that word is worked out once and kept until something changes below the account's
- * uppermost account. The heap is one of groups, and each of them is a heap of its classes by the
- * second word of their keys.
+ * each start and each end. So the classes of one account, one tier and one request form a *group*:
+ * that word of the key is computed once for the group and kept until usage changes somewhere below
+ * the account's uppermost account. The heap holds groups, and each group is a heap of its classes
+ * by the second word of their keys.
  *
- * What is taken only moves groups back. So the word by which a group stands may be too small, and
- * is looked at when the group comes to the top. After a release it may be too large: then all groups
- * that wait are looked at, before the next class is taken.
+ * A start only moves groups back. So the word that a group is placed by may be too small; it is
+ * checked when the group comes to the top. After a release it may be too large: then all groups
+ * with ready classes are checked before the next class is taken.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -21,14 +21,14 @@
 struct ready_group {
 	/* what is equal */
 	uint32_t account, tier;
-	const struct request *gpus; /* its classes keep it; NULL where nobody has a quota */
+	const struct request *gpus; /* its classes keep it; NULL: no quotas */
 
 	uint32_t classes;   /* ready or not */
 	uint64_t over;      /* the first word of their keys, as of `version` */
-	uint64_t version;   /* of the quotas, plus 1; 0: it was never worked out */
-	uint64_t stands;    /* the word by which it stands among the ready ones */
+	uint64_t version;   /* quota_version() plus 1; 0: never computed */
+	uint64_t stands;    /* the first word that the group is placed by in the heap */
 	struct heap *order; /* its ready classes */
-	uint32_t slot;      /* among the groups that have any */
+	uint32_t slot;      /* index among the groups that have ready classes */
 };
 
 static uint64_t group_hash(const void *item, uint64_t seed)
@@ -128,7 +128,7 @@ uint64_t class_over(struct sched *s, const struct class *class)
 
 /* --- those to be tried ----------------------------------------------------------------------- */
 
-/* Its first class is another one, or its word. */
+/* Its first class or its first word has changed: put it in its place. */
 static void place_group(struct sched *s, struct ready_group *g)
 {
 	struct heap_key key;
@@ -191,7 +191,7 @@ struct class *ready_first(struct sched *s)
 	return class;
 }
 
-/* Where it stands now. */
+/* Compute the key that the group is placed by. */
 static struct heap_key key_now(void *arg, void *item)
 {
 	struct ready_group *g = item;

@@ -11,7 +11,7 @@
 #include "ctld/core/sched/sched_impl.h"
 
 #define USEC_PER_S   1000000
-#define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* at who should have started; then twice, ... */
+#define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* at a late start; then at twice its delay */
 #define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
 
 static void stirred_moved(void *item, uint32_t index)
@@ -130,7 +130,7 @@ void sched_free(struct sched *s)
 
 static double seconds_since(const struct sched *s, usec_t wall)
 {
-	/* All ages as of the last ordering, so that they can be compared. */
+	/* All ages are as of the last ordering, so that they can be compared. */
 	return s->ordered_wall > wall ? (double)(s->ordered_wall - wall) / USEC_PER_S : 0;
 }
 
@@ -156,7 +156,8 @@ static void factors_of(const struct sched *s, const struct contender *who,
 	};
 }
 
-/* How far over its quota the account would be: with the best of all that it could take. */
+/* How far over its quota the account would be with this request: the least over all GPUs that the
+ * request may take. */
 static double over_quota(const struct sched *s, uint32_t account, const struct request *r)
 {
 	const struct ask ask = { .gpus = r };
@@ -334,7 +335,7 @@ static void class_resolve(struct sched *s, struct class *class)
 	park_resolve(s, class);
 }
 
-/* Out of heap, lists and plan, under the old numbers. */
+/* Take the class out of heap, lists and plan, while the old numbers are still valid. */
 static void class_unresolve(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -408,15 +409,16 @@ void sched_add(struct sched *s, struct job *job)
 		class_resolve(s, class);
 		wake(s, class);
 	} else if (head) {
-		/* What was planned was planned for the one behind it, and will do. */
+		/* The start was planned for the job that is now behind this one, and serves this
+		 * one too. */
 		l->planned = 0;
-		wake(s, class); /* it may stand before what held it */
+		wake(s, class); /* it may come before what blocked the class */
 		class_rekey(s, class);
 	}
 	s->disordered = true;
 }
 
-/* The one that was first in its class is not any more. */
+/* The first job of the class is no longer in it or has changed. */
 static void next_head(struct sched *s, struct class *class, uint64_t by)
 {
 	struct class_link *l = class_link(class);
@@ -424,7 +426,7 @@ static void next_head(struct sched *s, struct class *class, uint64_t by)
 	planner_drop(s, class, by);
 	l->broken = l->cause = NULL;
 	l->planned = 0;
-	/* The next one may have a place where this one's was: it is to be tried. */
+	/* The place of the last head may do for the next one: it is tried. */
 	wake(s, class);
 	class_rekey(s, class);
 }
@@ -475,7 +477,7 @@ static void node_changed(struct sched *s, uint32_t node, const char *cause, uint
 	if (!plan_first(s->scene.plan, node))
 		return;
 	planner_recheck(s, node, cause, by);
-	/* What ends earlier than it was thought to leaves room beside what is planned. */
+	/* What ends earlier than expected leaves room beside what is planned. */
 	wake_fitting(s, node);
 }
 
@@ -491,8 +493,8 @@ void sched_node_taken(struct sched *s, uint32_t node, uint64_t by)
 
 /* --- deciding -------------------------------------------------------------------------------- */
 
-/* When a planned start has come it is looked at again: who leaves a gate to others need not any
- * more; and what it waits for is late, so that it has another start. */
+/* When a planned start has come, the class is tried again: a job whose own start has come no longer
+ * leaves room at a gate to others; and if what it waits for is late, it gets a later start. */
 static void look_at_start(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -506,7 +508,7 @@ static void look_at_start(struct sched *s, struct class *class)
 		planner_retry_at(s, class, start);
 }
 
-/* Who comes after it in its crowds has not to be tried. */
+/* If possible, settle the crowds of the class: the members after it need not be tried. */
 static void settle(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -519,7 +521,7 @@ static void settle(struct sched *s, struct class *class)
 		l->retry = INT64_MAX; /* the crowds are tried again at that time */
 }
 
-/* It cannot start now: others may be stopped for it, or something planned. Either is a search of
+/* The class cannot start now: search for victims, or else for a planned start. Each is a search of
  * several steps. */
 static enum sched_step refused(struct sched *s, struct class *class, struct sched_pick *pick)
 {
@@ -534,7 +536,7 @@ static enum sched_step refused(struct sched *s, struct class *class, struct sche
 		else if (planner_preempt(s, class, pick))
 			step = SCHED_PREEMPT;
 		if (planner_hunting(s) == class)
-			return SCHED_BLOCKED; /* it goes on here */
+			return SCHED_BLOCKED; /* the search goes on in the next step */
 	}
 	if (wants && step == SCHED_BLOCKED) {
 		enum plan_step planned = planner_plan(s, class);
@@ -725,7 +727,7 @@ static int by_key(const void *x, const void *y)
 	return a->key.b < b->key.b ? -1 : a->key.b > b->key.b;
 }
 
-/* Positions of all classes. */
+/* Count the positions of all classes. */
 static void count_positions(struct sched *s)
 {
 	size_t n = 0, i, k, end, cursor = 0;

@@ -7,11 +7,12 @@
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/util/names.h"
 
-#define COUNT_EVERY  ((usec_t)100000)  /* and positions counted because somebody has come */
-#define REPLAN_EVERY ((usec_t)50000)   /* at most so often are plans made because a node returned */
-#define ORDER_EVERY  ((usec_t)1000000) /* at most so often are all classes ordered anew */
+/* The least time between two of these, in microseconds. */
+#define COUNT_EVERY  ((usec_t)100000)  /* counts of positions for new classes */
+#define REPLAN_EVERY ((usec_t)50000)   /* planned starts after a node's return */
+#define ORDER_EVERY  ((usec_t)1000000) /* orderings of all classes */
 
-/* Crowds that have members, each with what a part of it needs at least. */
+/* A crowd that has members, with the least that a part of it needs. */
 struct seat {
 	uint32_t gpus, cpus;
 	uint64_t mem_mb;
@@ -23,32 +24,32 @@ struct crowd_list {
 	size_t n, size;
 };
 
-/* Which entries stand before a key is asked for all classes at once: entries by key, each with the
- * sum of those before it. */
+/* To ask for all classes at once which entries stand before their keys: the entries by key, each
+ * with the sum of the hashes before it. */
 struct aheads {
 	struct ahead *v; /* owned */
 	size_t n;
-	uint64_t claims; /* stand before everybody */
+	uint64_t claims; /* sum of all claims (entries with victims): before every key */
 };
 
-/* The search that was begun and has not been done: for victims, then for a planned start. Its class
- * is parked and has its turn among those to be tried as if it still were: then the search goes on.
- * A class that is woken before that is tried anew, and goes on with its search if it is refused
- * again. Whatever else becomes of the class ends it; a search of another class does too, and then
- * this one is tried again. */
+/* The search in progress, for one class: first for victims, then for a planned start. The class is
+ * parked, but keeps its turn among the ready classes, in which the search goes on. If the class is
+ * woken meanwhile it is tried again, and its search goes on if it is refused again. Any other
+ * change of the class ends the search. So does a search for another class; then this class is tried
+ * again. */
 struct hunt {
 	struct class *class; /* NULL: there is none */
-	struct find find;    /* the alternative and type that are looked at */
+	struct find find;    /* the alternative and type being searched */
 	uint32_t cursor;     /* of decide_next_open() */
 	struct decide_unfit unfit;
 	usec_t retry;
 	struct victims *victims; /* owned; NULL: the next type is to be begun */
-	struct decide_search *start; /* owned; NULL: not yet */
+	struct decide_search *start; /* owned; NULL: not begun */
 };
 
-/* The entry that is to be moved up is searched a place for. */
+/* The search for an earlier place of the entry that is being moved up. */
 struct move {
-	struct class *class; /* NULL: none is */
+	struct class *class; /* NULL: none */
 	struct decide_search *search; /* owned */
 };
 
@@ -59,55 +60,55 @@ struct sched {
 	struct plan_runs runs;
 	struct classes *classes;
 	struct table *groups; /* ready.c */
-	struct heap *ready;   /* those that have ready classes */
+	struct heap *ready;   /* groups (ready.c) that have ready classes */
 	size_t n_ready;       /* classes */
-	struct heap *stirred; /* crowds by their best candidate, to be woken in its turn */
+	struct heap *stirred; /* crowds by their best candidate, which is woken in its turn */
 	struct crowds *crowds;
-	struct crowd *noted; /* those that are behind, or again */
+	struct crowd *noted; /* crowds with `behind` or `again` set */
 	struct names partitions, account_names, qos_names;
 	struct crowd_list *lists; /* [set * kinds + kind] */
 	size_t n_lists, kinds;    /* GPU types, any, none */
-	struct waiter **gated;    /* by gate; [n_gated - 1] waits for any of them */
+	struct waiter **gated;    /* by gate; the list [n_gated - 1] waits for any gate */
 	size_t n_gated;
 	struct places places; /* of the last pick */
 	struct hunt hunt;
 	struct move move;
-	size_t move_work;  /* left until the next ordering */
-	bool move_pauses;  /* there was more to move up than that */
+	size_t move_work;  /* work left for moving up until the next ordering */
+	bool move_pauses;  /* move_work was used up before all entries were looked at */
 	size_t search_step;
-	struct preemption victims; /* what it comes to */
+	struct preemption victims; /* the result of the last search for victims */
 	uint64_t cluster_gpus, cluster_cpus;
 	bool quotas;       /* some account has one */
 	bool preempts;     /* some partition stops runs for others */
-	bool held_changed; /* and what is held has changed since keys were worked out */
-	uint64_t releases, plan_changes; /* quota_releases(), plan_changes() then */
+	bool held_changed; /* usage has changed since the keys were computed */
+	uint64_t releases, plan_changes; /* quota_releases(), plan_changes() last seen */
 	usec_t ordered;    /* mono: when classes were last ordered */
 	usec_t ordered_wall;
-	/* ordering.c: classes from these numbers on are done. */
+	/* Sweeps (ordering.c): classes from these numbers on are done. */
 	bool ordering, rising;
 	size_t wake_at, order_at, rise_at, refill_at;
-	struct refill *refills; /* by partition; NULL: none is being done */
+	struct refill *refills; /* by partition; NULL: no refill is in progress */
 	size_t n_refills;
 	bool gates_too,
-	        rose; /* of this ordering: limits over time are looked at; entries have risen */
+	        rose; /* of this ordering: check limits over time; an entry has passed another */
 	struct aheads aheads;
 	usec_t gates_tried;      /* mono: when limits over time were last looked at */
-	bool disordered;         /* and since then something has happened that makes a difference */
-	size_t compress;         /* entries still to be moved up */
-	bool compressing, early; /* early: something ended early, or an entry has gone */
+	bool disordered;         /* something has changed since that may change the order */
+	size_t compress;         /* the rank of the next entry to be moved up */
+	bool compressing, early; /* early: something ended early, or an entry was removed */
 	bool replan;             /* a node has returned */
-	usec_t replanned;        /* mono: when plans were last made for that */
-	bool risen; /* entries have gone back in the order: others may pass now, after this pass */
+	usec_t replanned;        /* mono: when planned starts were last made for that */
+	bool risen; /* entries have fallen back: after this pass, check which classes gain */
 	unsigned searches;       /* for victims, since the last ordering */
-	bool put_off;            /* some class would have had one, and there were too many */
-	struct class *turn;      /* it has one beside them; NULL */
-	uint64_t hunts, *hunted; /* how many there were; of each account the last one's number */
-	usec_t retry;            /* the earliest of all classes */
-	usec_t patience;         /* mono: until then nobody is stopped */
-	uint64_t work; /* of this step: classes, groups, crowds, entries that were looked at */
+	bool put_off;            /* a class got no search because too many were made already */
+	struct class *turn;      /* the class that gets one search beyond the limit; NULL */
+	uint64_t hunts, *hunted; /* number of searches; by account, that of its last one */
+	usec_t retry;            /* the earliest retry of all classes */
+	usec_t patience;         /* mono: no run is stopped for another job before */
+	uint64_t work; /* of this step: classes, groups, crowds and entries looked at */
 	struct sched_stats stats;
-	uint64_t positions_of; /* the ordering that positions were counted for */
-	usec_t positions_mono; /* and when that was */
+	uint64_t positions_of; /* the ordering that the positions were counted after */
+	usec_t positions_mono; /* mono: when they were counted */
 	bool in_pass;
 };
 
@@ -115,122 +116,128 @@ struct sched {
 
 void ready_new(struct sched *s, uint64_t seed);
 void ready_free(struct sched *s);
-/* The class has numbers of the present configuration; has them no more. */
+/* The class has numbers of the present configuration; it has none any more. */
 void ready_resolve(struct sched *s, struct class *class);
 void ready_unresolve(struct sched *s, struct class *class);
-void ready_put(struct sched *s, struct class *class); /* by class_key() */
+void ready_put(struct sched *s, struct class *class); /* by the key that class_key() has set */
 void ready_remove(struct sched *s, struct class *class);
 void ready_rekey(struct sched *s, struct class *class); /* its key has changed */
-/* The best one, with its key as of now; NULL: there is none. */
+/* The best ready class, with its key as of now; NULL: there is none. */
 struct class *ready_first(struct sched *s);
-/* Somebody holds less: keys may be smaller than those by which they stand. */
+/* Some usage has fallen: keys may be smaller than those that the heap is ordered by. */
 void ready_released(struct sched *s);
-/* The part of its key that changes with what others hold, as of now. */
+/* The first word of its key as of now: the word that changes with what other jobs hold. */
 uint64_t class_over(struct sched *s, const struct class *class);
 
 /* --- park.c ---------------------------------------------------------------------------------- */
 
 void park_configure(struct sched *s); /* new lists; all classes must be out of the old ones */
 void park_free(struct sched *s);
-/* The class has numbers of the present configuration; has them no more. */
+/* The class has numbers of the present configuration; it has none any more. */
 void park_resolve(struct sched *s, struct class *class);
 void park_unresolve(struct sched *s, struct class *class);
-void park(struct sched *s, struct class *class);       /* by its last decision */
+void park(struct sched *s, struct class *class);       /* into the lists of what blocked it */
 void unpark(struct sched *s, struct class *class);     /* out of all lists */
 void park_rekey(struct sched *s, struct class *class); /* its key has changed */
-void wake(struct sched *s, struct class *class);       /* to be tried again */
-/* It was refused, and neither it nor anybody after it gets victims or a planned start now: where
- * nodes or what is planned on them refused it, its crowds need not be looked at. `again`: at the
- * next ordering they are to be. True: whoever tries those tries it as well. */
+void wake(struct sched *s, struct class *class);       /* make it ready again */
+/* The class was refused, and neither it nor any class after it gets victims or a planned start now:
+ * where the nodes, or what is planned on them, refused it, its crowds need not be tried further.
+ * `again`: they are to be tried at the next ordering. True: trying those crowds again covers the
+ * class. */
 bool park_settle(struct sched *s, struct class *class, bool again);
-/* Is it in a crowd that has more to be tried? */
+/* Is it in a stirred crowd, one with more members to be tried? */
 bool park_stirred(const struct class *class);
-/* What refused it may have changed, for its crowds. False: it is in none that it waits in for that.
- */
+/* What refused the class may have changed: note it for its crowds. False: it is in no crowd that
+ * refused it for that. */
 bool park_note_behind(struct sched *s, struct class *class);
-/* What refused settled crowds may have changed. False: there was more than one step may do. */
+/* Stir the crowds for which a change was noted. False: one step was not enough for all. */
 bool park_stir_noted(struct sched *s);
-/* Somebody holds less: camps of stirred crowds may stand further to the front. */
+/* Some usage has fallen: camps of stirred crowds may have moved to the front. */
 void park_released(struct sched *s);
-/* Who waits at these gates; `yielding`: only who leaves one to a planned start. */
+/* Wake the classes that wait at these gates; `yielding`: only those that leave room at a gate for a
+ * planned start. */
 void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, bool yielding);
-void wake_fitting(struct sched *s, uint32_t node); /* those of which a part fits there */
-/* The best of them, if it is its turn and a part still fits. False: there was more to look at than
- * one step may. */
+void wake_fitting(struct sched *s, uint32_t node); /* the crowds of which a part fits on the node */
+/* Wake the best candidate of the stirred crowds, if it is its turn and a part still fits. False:
+ * there was more to look at than one step may. */
 bool wake_stirred(struct sched *s);
-/* Is a candidate of a better key stirred? */
+/* Is there a stirred candidate with a better key? */
 bool stirred_before(struct sched *s, struct heap_key key);
 
 /* --- planner.c ------------------------------------------------------------------------------- */
 
-/* Give the head of a blocked class a planned start, if it is among the best: one step. FOUND: it
- * has a new one. */
+/* Give the head of a blocked class a planned start if it is among the best: one step of a search.
+ * FOUND: it has a new one. */
 enum plan_step planner_plan(struct sched *s, struct class *class);
-/* Is that what it is at, and no longer at victims? */
+/* Is the search of this class past victims, at a planned start? */
 bool planner_planning(const struct sched *s, const struct class *class);
-/* The job `by`, its head, has started, gone or changed: its place is for others. */
+/* The head of the class, the job `by`, has started, gone or changed: its place is free for
+ * others. */
 void planner_drop(struct sched *s, struct class *class, uint64_t by);
-/* Neither this class nor one after it would be given victims or a planned start now. *again: at the
- * next ordering it may. */
+/* Neither this class nor one after it would get victims or a planned start now. *again: it may at
+ * the next ordering. */
 bool planner_spent(struct sched *s, struct class *class, bool *again);
-/* If a limit or the like holds it now, or that alternative of it that is planned: it gives up its
- * planned start for that cause. */
+/* If a limit or the like now holds the class, or the alternative that is planned, its planned start
+ * is given up for that cause. */
 void planner_close(struct sched *s, struct class *class);
-/* Whoever has no room on the node any more loses his planned start, and is tried again. */
+/* Break each entry that has no room on the node any more, and try its class again. */
 void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t by);
-/* Its start has come, and it has not: if there is no room it loses it, and is tried again. */
+/* The planned start of the class has come, and its job did not start: if there is no room the entry
+ * is broken and the class is tried again. */
 void planner_late(struct sched *s, struct class *class);
-/* It is to be tried again then, at an ordering. */
+/* Try the class again at the first ordering from then on. */
 void planner_retry_at(struct sched *s, struct class *class, usec_t when);
-/* Look for victims, or go on with that: one step. True: *pick says whom; else, if the class is not
- * planner_hunting(), there are none. */
+/* Search for victims, or continue that search: one step. True: *pick has the victims. False and not
+ * planner_hunting(): there are none. */
 bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick);
-/* The parked class whose search goes on when its turn comes; NULL: there is none. */
+/* The parked class whose search continues when its turn comes; NULL: there is none. */
 struct class *planner_hunting(const struct sched *s);
-/* If it is the class's search, it ends here. */
+/* End the search if it is for this class. */
 void planner_end_hunt(struct sched *s, const struct class *class);
-/* They have been told: what they leave is the class's. */
+/* The victims have been told to end: what they free is reserved for the class. */
 void planner_claim(struct sched *s, struct class *class);
-/* Which entries stand before a key: a hash of their owners. */
+/* A hash of the owners of all entries that stand before the key. */
 uint64_t planner_ahead(const struct sched *s, struct heap_key key);
 struct aheads planner_aheads(const struct sched *s); /* the caller frees v */
-/* Who held back for what was planned for others, and no longer stands behind the same ones. */
+/* Wake the class if it was held back by planned starts and other entries stand before it now. */
 void planner_wake_if_risen(struct sched *s, struct class *class, const struct aheads *all);
-/* At each ordering: before it; of each class; all keys have changed. */
+/* At each ordering: planner_ordering() before it, planner_consider() for each class,
+ * planner_ordered() when all keys have changed. */
 void planner_ordering(struct sched *s);
 void planner_consider(struct sched *s, struct class *class);
 void planner_ordered(struct sched *s);
-void planner_configure(struct sched *s); /* accounts have other numbers */
-/* What is held has changed, and with it perhaps the keys of entries: wakes those with an entry that
- * no longer stand behind the same ones; who else may have passed others is looked for after the
+void planner_configure(struct sched *s); /* account numbers have changed */
+/* Usage has changed, and with it perhaps the keys of entries. Wakes the owners of entries that have
+ * other entries before them now; whether another class has passed an entry is checked after the
  * pass (`risen`). */
 void planner_rekeyed(struct sched *s);
-/* Move one entry up, or look for a place for that: one step. False: all are done. *moved: the class
- * that has another one now, or NULL. */
+/* Move one entry up, or search for an earlier place: one step. False: all are done. *moved: the
+ * class whose entry was replaced, or NULL. */
 bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *pick);
-/* If it is the class's entry that is being moved, it is not any more. */
+/* End the move if it is of this class's entry. */
 void planner_end_move(struct sched *s, const struct class *class);
-/* Fill *pick with what is planned for the class. */
+/* Fill *pick with the planned start of the class. */
 void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick);
 
 /* --- ordering.c ------------------------------------------------------------------------------ */
 
-/* What is due with all classes: a few of them. False: nothing is. */
+/* Continue the sweep that is due, for a few classes. False: none is due. */
 bool sweeps_step(struct sched *s);
-bool sweeps_due(const struct sched *s); /* but for an ordering, which has its time */
-/* Try those again that have no planned start though there is room for one: the best ones. */
+bool sweeps_due(const struct sched *s); /* except an ordering, which is due by time */
+/* Try the best classes that have no planned start although there is room for one. */
 void refill_begin(struct sched *s);
 void refill_end(struct sched *s);
-void refill_forget(struct sched *s, struct class *class); /* it goes, or has another partition */
-/* Somebody holds more or less, and is further over quota or not so far: those who are to be tried,
- * and those for whom something is planned, stand elsewhere. */
+void refill_forget(struct sched *s, struct class *class); /* it goes, or gets another partition */
+/* Usage has changed, and with it how far accounts are over quota: the order of the classes to be
+ * tried, and of those with a planned start, is updated. */
 void ordering_over(struct sched *s);
 
 /* --- sched.c --------------------------------------------------------------------------------- */
 
 struct heap_key class_key(struct sched *s, struct class *class);
-void class_rekey(struct sched *s, struct class *class); /* the same, and where it stands */
-/* The first word of a key: the tier, and how far over quota the account would be with that. */
+void class_rekey(struct sched *s, struct class *class); /* and update its place */
+/* The first word of a key: the tier, and how far over quota the account would be with this
+ * request. */
 uint64_t sched_over(
         const struct sched *s, uint64_t tier, uint32_t account, const struct request *gpus);
 uint32_t sched_tier(const struct sched *s, uint32_t partition); /* CONF_NONE: 0 */
