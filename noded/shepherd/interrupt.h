@@ -1,8 +1,8 @@
 /* interrupt.h - the interruption file: why a run must end, at whose request and by when
  *
  * NAME=value lines that a shell may source: values hold only letters, digits and _.@:+- (anything
- * else becomes '_'). In the order reason, by_job, by_user, by_account, by_qos, gpu_mem_mb, deadline,
- * then; what does not apply is left out. Pure.
+ * else becomes '_'). The order is reason, by_job, by_user, by_account, by_qos, gpu_mem_mb,
+ * deadline, then; lines that do not apply are left out. Pure.
  */
 #ifndef NODED_INTERRUPT_H
 #define NODED_INTERRUPT_H
