@@ -2,7 +2,7 @@
  *
  * The options of gnoded are the site's own minimum for this node. NodeSettings is what
  * gpusched.conf says for it, sent by the controller, which may have been taken over by an attacker.
- * So settings can only make the rules stricter:
+ * So settings add to the options and never weaken what they say:
  *
  *	containment     both lists
  *	private         both, and those that the containment demands
