@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MEMORY_FD 4
-#define HIGH_FD   16 /* out of the way of those that are given */
+#define HIGH_FD   16 /* above the descriptors that are passed on */
 
 static const struct {
 	const char *name;
