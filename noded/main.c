@@ -3,7 +3,7 @@
  *	gnoded (supervise.c)        starts both again when one dies
  *	 +- gnoded (gnoded.c)       network half: no privilege
  *	     +- gnoded (launcher.c) launcher half: no network
- *	gshepherd ...               one for each run; not a child of these processes
+ *	gshepherd ...               one for each run; outlives all of these
  */
 #include "config.h"
 

@@ -28,7 +28,7 @@ static const struct {
 	[HELPER_EVENTS] = { "gnoded-xid", helper_events },
 };
 
-/* --- the helper: NAME PARENT NUMBER ------------------------------------------------------------ */
+/* --- the helper: NAME PARENT NUMBER ----------------------------------------------------------- */
 
 void helper_main(int argc, char **argv)
 {
@@ -59,7 +59,7 @@ void *helper_memory(size_t size)
 	return memory;
 }
 
-/* --- its parent -------------------------------------------------------------------------------- */
+/* --- its parent ------------------------------------------------------------------------------- */
 
 void *helper_memory_new(size_t size, int *fd)
 {

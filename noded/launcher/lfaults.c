@@ -2,8 +2,8 @@
  *
  * Three sources feed one list that is reported until the controller has acknowledged it:
  *
- *	Xids	as they come, from a child that waits for them (gpu/events.h)
- *	probes	what lgpus.c has found, compared with the faults known so far
+ *	Xids        as they come, from a child that waits for them (gpu/events.h)
+ *	probes      what lgpus.c has found, compared with the faults known so far
  *	processes   on a GPU that no run holds (lleft.c)
  *
  * A fault that probes and samples find is reported once, and again only if the GPU was well in

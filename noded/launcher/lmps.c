@@ -5,7 +5,7 @@
  *
  *               want                       ok                        no run left
  *   (none) ------------> STARTING ------------------> THERE ---------------------> STOPPING
- *                           ^  \______ trouble: the waiting runs get the error, /         |  gone
+ *                           ^  \______ trouble: the waiting runs get the error, /     |  gone
  *                           |          and what is left is stopped                    |
  *                           +---------------------------------------------------------+ want
  *

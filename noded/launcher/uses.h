@@ -14,7 +14,7 @@
  * The highest 24 bits of the time are the task. In memory 64 neighbouring tasks share one entry: an
  * array of a million tasks costs as much as ten thousand jobs.
  *
- * Rows that make no sense are skipped. A file that has grown is rewritten, shorter.
+ * Rows that do not match their checksum are skipped. A file that has grown is rewritten, shorter.
  */
 #ifndef NODED_USES_H
 #define NODED_USES_H

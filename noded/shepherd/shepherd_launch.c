@@ -32,7 +32,7 @@
 #define STOPS_MAX 16                /* of the first process before it executes the program */
 #define HANGS     ((usec_t)2000000) /* after this time a killed process must hang in the kernel */
 
-/* --- what can be done before there is a process ------------------------------------------------ */
+/* --- what can be done before there is a process ----------------------------------------------- */
 
 /* The first reason counts: the end of a process that is killed for it gives another one. */
 static void launch_failed_as(struct shepherd *s, enum end_cause cause, const char *why)
