@@ -7,10 +7,10 @@
  * else), "/" as directory, no input, no descriptor of ours, and a session of its own. Around a run
  * they come in this order:
  *
- *	prolog       root       before anything of the user's; failure: no run, the node is drained
+ *	prolog       root       before anything of the user's; failure: no run, node drained
  *	task-prolog  the owner  last before the job's script, with its environment, in its cgroup
  *	task-epilog  the owner  when nothing of the job is left
- *	epilog       root       then, whenever a prolog or the job has begun; failure: node drained
+ *	epilog       root       then, if a prolog or the job has begun; failure: node drained
  *	scrub        root       last, for runs that had GPUs: clears the GPUs for the next owner
  *
  * and, periodically, without a run,

@@ -160,8 +160,8 @@ void sim_memory_over(struct sim_launcher *l, struct record *r)
 
 /* --- asking and withdrawing ------------------------------------------------------------------ */
 
-/* The job that needs it: of the first run that waits for the card, else of the latest other run that
- * has borrowed nothing, else the borrower's own. */
+/* The job that needs it: of the first run that waits for the card, else of the latest other run
+ * that has borrowed nothing, else the borrower's own. */
 static uint64_t needed_by(const struct card *c, const struct record *borrower)
 {
 	const struct record *found = NULL;
