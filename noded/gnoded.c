@@ -36,10 +36,10 @@ struct gnoded {
 	struct relay *relay;
 	struct event *streams; /* descriptors from the launcher */
 	struct node *node;
-	Gpusched__Inventory *inventory; /* as the launcher told last; owned */
-	Gpusched__GpuReport *faults;    /* the same, of faults that are not acknowledged */
+	Gpusched__Inventory *inventory; /* the launcher's latest; owned */
+	Gpusched__GpuReport *faults;    /* the same for faults that are not acknowledged */
 	struct event *signals[N_SIGNALS];
-	int ready_fd; /* -1: nobody waits any more */
+	int ready_fd; /* -1: done, no process waits any more */
 	int status;
 };
 
@@ -145,7 +145,7 @@ static void on_descriptor(evutil_socket_t fd, short what, void *arg)
 		struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 
 		if (n == 0)
-			event_del(g->streams); /* the bridge tells of the launcher's end */
+			event_del(g->streams); /* the bridge notices the launcher's end */
 		if (n <= 0)
 			return;
 		if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)))
@@ -183,7 +183,8 @@ static void tell_faults(void *arg)
 		node_tell_gpus(g->node, &g->faults->base);
 }
 
-/* A copy of the faults, for whoever registers later. What was looked at is asked for again. */
+/* Keep a copy of the faults for a controller that registers later. Answers to GPU_CHECK are not
+ * kept: the controller asks again. */
 static void keep_faults(struct gnoded *g, const Gpusched__GpuReport *m)
 {
 	Gpusched__GpuReport faults = GPUSCHED__GPU_REPORT__INIT;
@@ -391,10 +392,10 @@ static void unmake(struct gnoded *g)
 		close(g->ready_fd);
 }
 
-#define LAUNCHER_END_MS 5000 /* it only has to notice; more means that it hangs */
+#define LAUNCHER_END_MS 5000 /* it only has to notice; if it takes longer it hangs */
 
-/* The pair is closed, so the launcher ends; wait, so that its lock is free when we are gone. Is there
- * any sense in starting it again? */
+/* The pair is closed, so the launcher ends; wait, so that its lock is free when we are gone.
+ * Returns whether restarting it makes sense. */
 static bool reap_launcher(pid_t pid)
 {
 	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };

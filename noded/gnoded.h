@@ -1,7 +1,8 @@
-/* gnoded.h - the network half of the agent, whole
+/* gnoded.h - the whole network half of the agent
  *
- * One node (node.h) between one launcher (bridge.h) and the controller (net.h) on an event loop,
- * with signals and readiness. main.c prepares everything that needs privilege and then calls it.
+ * It runs one node (node.h) between one launcher (bridge.h) and the controller (net.h) on an event
+ * loop, and handles signals and readiness. main.c prepares everything that needs privilege and then
+ * calls it.
  */
 #ifndef NODED_GNODED_H
 #define NODED_GNODED_H
@@ -20,8 +21,8 @@ struct gnoded_options {
 	int ready_fd; /* for daemon_ready(), or -1; taken over */
 };
 
-/* Until TERM or INT (returns 0), until the launcher has ended (SUPERVISE_AGAIN), or until something
- * is wrong that a new start does not mend (EXIT_REFUSED, after one line in the log). */
+/* Runs until TERM or INT (returns 0), until the launcher has ended (SUPERVISE_AGAIN), or until an
+ * error that a restart does not mend (EXIT_REFUSED, after one line in the log). */
 int gnoded_run(const struct gnoded_options *options);
 
 #endif

@@ -17,13 +17,13 @@ struct inventory {
 	uint64_t mem_mb; /* rounded down */
 };
 
-/* `root` is put before /proc and /sys: "" but for tests. -1 with ERR_SYSTEM. */
+/* `root` is a prefix of /proc and /sys: "" except in tests. -1 with ERR_SYSTEM. */
 int inventory_find(const char *root, struct inventory *out, struct error *err);
 
-/* "cpus=N,mem=SIZE": stand-ins for one or both; ERR_USAGE. What is not named stays. */
+/* "cpus=N,mem=SIZE" replaces one or both values. -1 with ERR_USAGE. */
 int inventory_pretend(const char *text, struct inventory *out, struct error *err);
 
-/* The load of the last minute, and the memory that could be had without swapping. 0 if unknown. */
+/* The load average of the last minute, and the memory available without swapping. 0: unknown. */
 void inventory_now(const char *root, double *load, uint64_t *mem_free_mb);
 
 #endif

@@ -3,7 +3,7 @@
  *	gnoded (supervise.c)        starts both again when one dies
  *	 +- gnoded (gnoded.c)       network half: no privilege
  *	     +- gnoded (launcher.c) launcher half: no network
- *	gshepherd ...               one a run; children of nobody here
+ *	gshepherd ...               one for each run; outlives all of these
  */
 #include "config.h"
 
@@ -150,7 +150,7 @@ static int work(void *arg, unsigned nth)
 	        launcher_fork(&launcher, &gnoded.streams_fd, &gnoded.launcher_pid, &err);
 	if (gnoded.launcher_fd < 0 || privilege_drop(o->user, &err) < 0) {
 		log_error("%s", err.text);
-		if (o->daemon) /* whoever has started us waits for the word */
+		if (o->daemon) /* the process that started us waits for it */
 			fprintf(stderr, "gnoded: error: %s\n", err.text);
 		return EXIT_REFUSED;
 	}

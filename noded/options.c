@@ -194,7 +194,7 @@ static const struct {
 	{ KEY_PROGRAM + PROGRAM_HEALTH, offsetof(struct options, programs[PROGRAM_HEALTH]) },
 };
 
-/* Those that are there or not. */
+/* Options without an argument. */
 static const struct {
 	int key;
 	size_t at;
@@ -252,7 +252,7 @@ static int take_time(
 	return 0;
 }
 
-/* --- those with a meaning of their own ------------------------------------------------------- */
+/* --- options with a meaning of their own ----------------------------------------------------- */
 
 static int take_simulate(struct options *o, const char *arg, struct error *err)
 {
@@ -348,7 +348,7 @@ static const struct {
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
-/* 1: taken; 0: no such option; -1: what would be right. */
+/* 1: accepted; 0: no such option; -1: the error says what would be right. */
 static int take(struct options *o, int key, const char *arg, struct error *err)
 {
 	for (size_t i = 0; i < COUNT(texts); i++) {
@@ -374,7 +374,7 @@ static int take(struct options *o, int key, const char *arg, struct error *err)
 	return 0;
 }
 
-/* The whole line; does not return. */
+/* `text` is the whole line; does not return. */
 static void refuse(const char *text)
 {
 	fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, text);
@@ -436,7 +436,7 @@ static char *absolute(const char *path)
 	return full;
 }
 
-/* Make ours what argv or the default says. */
+/* Make copies of the strings of argv and of the defaults. */
 static void own(struct options *o)
 {
 	const char *log = o->log ? o->log : o->daemon ? "syslog" : "stderr";

@@ -19,23 +19,24 @@ struct options {
 	const char *conf;            /* NULL: the usual places (conf.h, conf_client_load()) */
 	const char *user;            /* of the network half; NULL: as privilege.h says */
 	const char *log_level;
-	const char *pretend;        /* NULL: no */
-	const char *cgroup;         /* NULL: chosen by the launcher */
-	const char *shepherd;       /* NULL: found */
+	const char *pretend;        /* NULL: the node reports what it really has */
+	const char *cgroup;         /* NULL: the launcher chooses */
+	const char *shepherd;       /* NULL: gnoded finds it */
 	const char *munge_socket_2; /* NULL: none */
 	uint64_t signature_age_s;   /* 0: the launcher's default */
-	uint64_t kill_wait_ms;      /* what was killed hangs after so long */
-	uint64_t launch_timeout_ms; /* until a run's program is executed */
-	uint64_t gpu_timeout_ms;    /* for one look at the GPUs */
-	uint64_t spool_min_free_mb; /* who leaves less is ended; 0: nobody is */
+	uint64_t kill_wait_ms;      /* a killed process counts as stuck after this time */
+	uint64_t launch_timeout_ms; /* until a run's program must be executed */
+	uint64_t gpu_timeout_ms;    /* for one probe of the GPUs */
+	uint64_t spool_min_free_mb; /* a run that leaves less free is ended; 0: none is */
 	uint64_t max_processes;     /* 0: the launcher's default */
 	struct grants_wish devices;
-	const char *containment;             /* NULL: whatever there is */
-	uint64_t gpu_recheck_ms;             /* between two; 0: never again */
-	const char *programs[PROGRAM_KINDS]; /* of the site; NULL: none */
-	const char *programs_of;             /* gpusched.conf may name those of it; NULL: none */
+	const char *containment;             /* NULL: whatever this node offers */
+	uint64_t gpu_recheck_ms;             /* between two probes; 0: the GPUs are probed once */
+	const char *programs[PROGRAM_KINDS]; /* the site's programs; NULL: none */
+	/* folder of programs that gpusched.conf may name; NULL: none */
+	const char *programs_of;
 	uint64_t program_timeout_ms, health_interval_s;
-	uint64_t sample_ms; /* between two looks at what runs use; 0: never */
+	uint64_t sample_ms; /* between two samples of what runs use; 0: never */
 	enum overmem_policy over_memory;
 	bool over_memory_said, share_users_one;
 	const char *mps;         /* NULL: the launcher's default */
@@ -50,8 +51,8 @@ struct options {
 	const char *nodes;   /* NULL: n1, n2, ... */
 };
 
-/* Exits for --help, --usage, --version and for what cannot be understood (EXIT_USAGE). Strings that
- * are not owned are those of argv. */
+/* Exits for --help, --usage, --version and for arguments that it does not understand (EXIT_USAGE).
+ * Strings that are not owned point into argv. */
 void options_parse(struct options *options, int argc, char **argv);
 void options_clear(struct options *options);
 

@@ -30,7 +30,7 @@ static int failed(struct error *err, const char *call)
 	return error_set(err, ERR_SYSTEM, "cannot drop privileges: %s: %s", call, strerror(errno));
 }
 
-/* uid 0 with nothing but root's files. */
+/* Stay uid 0 without capabilities: only root's files remain accessible. */
 static int drop_capabilities(struct error *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -69,7 +69,7 @@ static int become(const struct passwd *pw, struct error *err)
 	return rc;
 }
 
-/* A number of no user and no group. */
+/* Take a uid and gid that no user and no group has. */
 static int become_nobody_else(struct error *err)
 {
 	struct drop_to to = { 0 };

@@ -151,7 +151,7 @@ static const char *or_dash(const char *text)
 	return *text ? text : "-";
 }
 
-/* What is opened to use it, and which CPUs are near. */
+/* The device files that a program opens to use it, and the CPUs near it. */
 static void print_place(const struct gpu *gpu, FILE *out)
 {
 	fprintf(out, "          /dev/nvidia%u", gpu->minor);
@@ -213,7 +213,7 @@ static void print_near(const struct gpus *g, FILE *out)
 		free(rows[i]);
 }
 
-/* The same as the key of gpusched.conf, to be copied there: of whole GPUs. */
+/* As the key of gpusched.conf, to be copied there: for whole GPUs. */
 static void print_key(const struct gpus *g, FILE *out)
 {
 	struct near_place places[NEAR_HOSTS] = { 0 };
@@ -232,7 +232,7 @@ static void print_key(const struct gpus *g, FILE *out)
 	strbuf_free(&said);
 }
 
-/* GPUs that no library knows, by the files that the site has named. */
+/* GPUs that no library knows, by the device files that the site has named. */
 static void print_files(const struct grants *files, FILE *out)
 {
 	const char *path;

@@ -40,7 +40,7 @@ static int start_worker(struct supervisor *s, supervise_fn *work, void *arg, str
 		sigprocmask(SIG_SETMASK, &s->before, NULL);
 		exit(work(arg, s->nth));
 	}
-	setpgid(pid, pid); /* both do it, so that it is done for either */
+	setpgid(pid, pid); /* both processes do it, so that neither depends on the other */
 	s->pid = pid;
 	s->nth++;
 	return 0;
@@ -100,7 +100,7 @@ static int supervise_all(struct supervisor *s, supervise_fn *work, void *arg, st
 			take_signal(s, -1);
 		if (!start_again(s))
 			break;
-		/* A point that a test has killed us at is not passed twice. */
+		/* A failpoint that has killed the worker is not hit again. */
 		unsetenv("GPUSCHED_FAILPOINT");
 		if (now_ms() - began > SUPERVISE_MAX_MS)
 			ms = SUPERVISE_WAIT_MS;
@@ -111,7 +111,7 @@ static int supervise_all(struct supervisor *s, supervise_fn *work, void *arg, st
 	}
 	if (!WIFSIGNALED(s->status))
 		return WEXITSTATUS(s->status);
-	/* It had not yet begun to listen: as good as an orderly end. */
+	/* The worker did not yet handle signals: this counts as an orderly end. */
 	if (WTERMSIG(s->status) == SIGTERM || WTERMSIG(s->status) == SIGINT)
 		return 0;
 	return 128 + WTERMSIG(s->status);
@@ -122,7 +122,7 @@ int supervise(supervise_fn *work, void *arg, struct error *err)
 	struct supervisor s = { .nth = 0 };
 	int rc;
 
-	signal(SIGCHLD, SIG_DFL); /* who has started us may have ignored it: then nobody is told */
+	signal(SIGCHLD, SIG_DFL); /* inherited SIG_IGN would hide the worker's end */
 	sigemptyset(&s.wanted);
 	sigaddset(&s.wanted, SIGTERM);
 	sigaddset(&s.wanted, SIGINT);

@@ -24,14 +24,14 @@
 #include "noded/contain/signals.h"
 
 #define LEAF_PREFIX "run-"
-#define OWN_LEAF    "agent" /* of the launcher, its helpers and the shepherds */
-#define NESTED_MAX  16   /* cgroups in cgroups that are removed with a leaf */
+#define OWN_LEAF    "agent" /* for the launcher, its helpers and the shepherds */
+#define NESTED_MAX  16   /* nested cgroups that are removed with a leaf */
 #define PROBE_LOOKS 5000 /* a millisecond each */
 
 struct contain_root {
 	char *path; /* NULL: subreaper */
 	char why[160];
-	int shortage; /* errno: what was tried failed for want of what may be there the next time */
+	int shortage; /* errno: a test failed for lack of a resource that may be there next time */
 	bool named;   /* by the site: delegated to us */
 	bool devices;
 	struct limits_root *limits;
@@ -81,7 +81,7 @@ const char *contain_words_lack(const char *want, const char *active)
 
 /* --- the root --------------------------------------------------------------------------------- */
 
-/* Does a process that is born in a leaf below `path` die of cgroup.kill? */
+/* Does cgroup.kill end a process that was created in a leaf below `path`? */
 static int try_path(const char *path)
 {
 	char *leaf = xasprintf("%s/" LEAF_PREFIX "probe", path);
@@ -107,7 +107,7 @@ static int try_path(const char *path)
 	saved = errno;
 	if (c) {
 		while (!contain_is_empty(c) && looks++ < PROBE_LOOKS)
-			usleep(1000); /* it is dead; only its exit is still under way */
+			usleep(1000); /* it is dead; only its exit has not completed */
 		contain_remove(c);
 	}
 	contain_free(c);
@@ -137,8 +137,9 @@ static bool try_filter(const char *path, int *shortage)
 	return works;
 }
 
-/* As root one root for all agents of the host, whatever cgroup they were started in: a restarted
- * agent must find the leaves again. Others have only what was delegated to them: their own. */
+/* As root all agents of the host use one root, whatever cgroup they were started in: a restarted
+ * agent must find the leaves again. Other agents have only what was delegated to them: their own
+ * cgroup. */
 static char *choose_path(const char *mount, const char *want, const char *tag)
 {
 	char *own, *path;
@@ -312,8 +313,7 @@ static struct contain *open_leaf(const char *path)
 	return NULL;
 }
 
-/* A root that stands empty may be tidied away by anybody while its agent lives: then all of the
- * path is made again. */
+/* Any process may remove an empty root while its agent lives: then the whole path is made again. */
 static bool make_leaf(const char *path)
 {
 	char *again;
@@ -379,10 +379,10 @@ pid_t contain_fork(const struct contain *c)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* --- what is in it ---------------------------------------------------------------------------- */
+/* --- its processes ---------------------------------------------------------------------------- */
 
-/* cgroup.procs of the leaf alone: only who may write there can make cgroups below it, and root's
- * own jobs are trusted not to. */
+/* Reads cgroup.procs of the leaf alone: only a user who may write there can make cgroups below it,
+ * and root's own jobs are trusted not to. */
 static size_t list_cgroup(const struct contain *c, struct proc **list)
 {
 	int fd = openat(c->dirfd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
@@ -439,7 +439,7 @@ static bool still_inside(pid_t pid, void *arg)
 	int fd;
 
 	if (c->dirfd < 0)
-		return true; /* of our descendants: proc_open() has compared when it began */
+		return true; /* a descendant: proc_open() has compared its start time */
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -505,8 +505,8 @@ size_t contain_signal(struct contain *c, int sig)
 	return sent ? sent : send_signal(c, sig, false);
 }
 
-/* cgroup.kill sends to the first thread of each process, which is in vain where that has ended and
- * others have not [kernel: __cgroup_kill()]: they would live on whoever ends them. */
+/* cgroup.kill sends the signal to the first thread of each process. That fails if this thread has
+ * ended and others have not [kernel: __cgroup_kill()]: those would survive. */
 static void kill_the_rest(const struct contain *c)
 {
 	struct proc *list;
@@ -527,7 +527,7 @@ void contain_kill(struct contain *c)
 		kill_the_rest(c);
 		return;
 	}
-	/* What is stopped cannot fork while we look for the rest. */
+	/* A stopped process cannot fork while the others are looked up. */
 	send_signal(c, SIGSTOP, false);
 	send_signal(c, SIGKILL, false);
 }
@@ -541,7 +541,7 @@ static bool is_frozen(const struct contain *c)
 	return cgroupfs_read(c->events, buf, sizeof(buf)) <= 0 || strstr(buf, "frozen 1");
 }
 
-/* What is not stopped may be forking: until a look finds nothing that runs. */
+/* A process that is not stopped may be forking: repeat until no running process is found. */
 static bool stop_all(struct contain *c)
 {
 	struct proc *list;

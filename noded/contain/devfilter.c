@@ -72,8 +72,7 @@ static void put(struct program *p, uint8_t code, uint8_t dst, uint8_t src, int16
 	};
 }
 
-/* r2 the kind of device, r3 what is to be done with it, r4 major, r5 minor. Nobody makes devices.
- */
+/* r2 is the kind of device, r3 the access, r4 major, r5 minor. Making devices is never allowed. */
 static void put_head(struct program *p)
 {
 	put(p, BPF_LDX | BPF_W | BPF_MEM, 2, 1, offsetof(struct bpf_cgroup_dev_ctx, access_type),

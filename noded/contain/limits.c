@@ -20,7 +20,7 @@
 #define CPU_SHARES_MAX 262144 /* v1 */
 #define CPU_SHARES     1024
 
-/* A file to write, and what. `needed`: without it there is no such limit. */
+/* A file to write, and its value. `needed`: without this file the limit is not available. */
 struct setting {
 	const char *file;
 	bool needed;
@@ -71,8 +71,8 @@ static bool passes_on(const char *dir, const char *name)
 	return contain_words_have(words, name);
 }
 
-/* Each cgroup from the mount down to `path` passes the controller on to those below it. What does
- * so already is not written to: below what a service manager has delegated nothing else is ours. */
+/* Each cgroup from the mount down to `path` must pass the controller on to those below it. Cgroups
+ * that do so already are not written to: only what a service manager has delegated is ours. */
 static bool pass_on(const char *mount, const char *path, const char *name)
 {
 	char *word = xasprintf("+%s", name), *at = xstrdup(path);
@@ -129,8 +129,9 @@ static char *find_v1(const char *below, enum limit_kind kind)
 	return root;
 }
 
-/* A process that enters a cgroup waits for all CPUs, 5 to 10 ms; with v2 it is born in it. Only for
- * memory, and then for runs that have booked some, is that worth it without being asked for. */
+/* Entering a cgroup of v1 waits for all CPUs, 5 to 10 ms; with v2 a process is created in it.
+ * Unless the site demands more, that is worth it only for memory, and for runs that have booked
+ * some. */
 static bool worth_v1(enum limit_kind kind, const char *demanded)
 {
 	return kind == LIMIT_MEMORY || contain_words_have(demanded, kinds[kind].name);
@@ -294,8 +295,8 @@ int limits_enter(Gpusched__RunLimit *const *list, size_t n)
 	return 0;
 }
 
-/* "oom" counts how often its own limit left no way out, "oom_kill" whom the kernel has killed of it,
- * for whatever limit. */
+/* "oom" counts how often its own limit was the cause, "oom_kill" how many of its processes the
+ * kernel has killed, for whatever limit. */
 static enum limits_oom oom_at(const char *path, bool v2)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -1,13 +1,13 @@
 /* limits.h - what a run may use of its node's memory, processes and CPUs
  *
- * Controllers of the kernel's cgroups hold a run to it: those of the unified hierarchy (v2) in the
- * run's own leaf, where the cgroups above it pass them on, else those of v1, each in a hierarchy of
- *its own with a leaf for the run there. Both need root. One table says what each is called where.
+ * The kernel's cgroup controllers enforce it: those of the unified hierarchy (v2) in the run's own
+ * leaf, if the cgroups above it pass the controllers on, else those of v1, each in a hierarchy of
+ * its own, with a leaf for the run there. Both need root. One table names the files of each.
  *
- *	memory  bytes; more, and the kernel kills: with v2 all of the run, with v1 one process
- *	pids    processes and threads; fork(2) fails with EAGAIN then
- *	cpu     a share, by CPUs booked, where more is wanted than there is; what is idle anybody
- *may use
+ *	memory  bytes; beyond that the kernel kills: with v2 the whole run, with v1 one process
+ *	pids    processes and threads; beyond that fork(2) fails with EAGAIN
+ *	cpu     a share by booked CPUs, when more CPU time is wanted than there is; any run may
+ *	        use idle CPUs
  */
 #ifndef NODED_LIMITS_H
 #define NODED_LIMITS_H
@@ -23,30 +23,29 @@ enum limit_kind { LIMIT_MEMORY, LIMIT_PIDS, LIMIT_CPU, LIMIT_KINDS };
 
 const char *limit_name(enum limit_kind kind); /* "memory" */
 
-/* --- the launcher's side: where each is to be had ------------------------------------------------
+/* --- the launcher's side: where each limit is available ------------------------------------------
  */
 
 struct limits_root;
 
 /* Below `v2`, the root of the leaves at PATH below the mount `mount`, or in v1's hierarchies at the
- * same PATH. Makes the directories. Each is tried, not guessed. `demanded`: words of
- * a site (contain.h); of v1 only memory is used where it is not among them. A root that is NULL has
- * none.
- */
+ * same PATH. Makes the directories. Each limit is tested, not guessed. `demanded`: words of a site
+ * (contain.h); of v1 only memory is used unless the words name others. A root that is NULL has no
+ * limits. */
 struct limits_root *limits_root_new(const char *mount, const char *v2, const char *demanded);
-/* The same again, with more demanded: what there is already stays. */
+/* Look again, with more demanded; limits that are already there stay. */
 void limits_root_demand(struct limits_root *root, const char *mount, const char *demanded);
 void limits_root_free(struct limits_root *root); /* removes what is empty; NULL is fine */
 
 bool limits_root_has(const struct limits_root *root, enum limit_kind kind);
 
-/* Of a run: where `leaf` is its v2 leaf. The list and its strings are the caller's, see
+/* The limits of a run; `leaf` is its v2 leaf. The list and its strings are the caller's, see
  * limits_list_free(). A value of 0 is no limit. */
 size_t limits_list(const struct limits_root *root, const char *leaf,
         const uint64_t values[LIMIT_KINDS], Gpusched__RunLimit ***list);
 void limits_list_free(Gpusched__RunLimit **list, size_t n);
 
-/* Remove what a run that is over has in v1's hierarchies. */
+/* Remove the v1 leaves of a run that is over. */
 void limits_root_remove(const struct limits_root *root, const char *leaf);
 
 /* --- the shepherd's side -------------------------------------------------------------------------
@@ -56,11 +55,12 @@ void limits_root_remove(const struct limits_root *root, const char *leaf);
 int limits_set(Gpusched__RunLimit *const *list, size_t n, struct error *err);
 /* The calling process enters the v1 leaves, with all that it starts. -1 with errno. */
 int limits_enter(Gpusched__RunLimit *const *list, size_t n);
-/* Has the kernel killed some of it for want of memory, and whose? Of a run that has booked none only
- * with v2, by its `leaf`; v1 does not say whose, so there it is the run's. */
+/* Has the kernel killed a process of the run for lack of memory, and had the run's own limit or the
+ * node's memory run out? If the run has no memory limit this is known only with v2, from its
+ * `leaf`; v1 does not say which of the two ran out, so there it counts as the run's. */
 enum limits_oom { OOM_NONE, OOM_OF_RUN, OOM_OF_NODE };
 enum limits_oom limits_oom(Gpusched__RunLimit *const *list, size_t n, const char *leaf);
-/* Remove the v1 leaves, once nothing is in them. */
+/* Remove the v1 leaves, once they are empty. */
 void limits_remove(Gpusched__RunLimit *const *list, size_t n);
 
 #endif

@@ -81,7 +81,7 @@ static bool is_gone(const struct stat_line *st)
 	return st->state == 'Z' || st->state == 'X';
 }
 
-/* Also where that cannot be said now. */
+/* True also if that cannot be determined now. */
 static bool thread_lives(pid_t pid, pid_t tid)
 {
 	char buf[STAT_MAX];
@@ -188,7 +188,7 @@ int proc_open(struct proc p)
 	return -1;
 }
 
-/* --- who there is ----------------------------------------------------------------------------- */
+/* --- the list of processes -------------------------------------------------------------------- */
 
 struct entry {
 	pid_t pid, ppid;
@@ -197,7 +197,7 @@ struct entry {
 	pid_t thread; /* proc_thread() */
 };
 
-/* All four, so that a program of another user that is setuid is not this user's. */
+/* All four ids must match, so that another user's setuid program is not taken for this user's. */
 static bool is_of(pid_t pid, uid_t uid)
 {
 	char buf[STATUS_MAX];
@@ -211,8 +211,8 @@ static bool is_of(pid_t pid, uid_t uid)
 	       real == uid && effective == uid && saved == uid && files == uid;
 }
 
-/* `uid`: of that user alone; NULL: of all. -1: descriptors or memory are short, and nobody knows who
- * is not in it. */
+/* `uid`: of that user alone; NULL: of all. -1: descriptors or memory are short, so the list would
+ * be incomplete. */
 static ssize_t list_all(struct entry **list, const uid_t *uid)
 {
 	DIR *d = opendir("/proc");
@@ -257,7 +257,7 @@ static bool is_ours(const struct entry *v, ssize_t n, pid_t root, pid_t ppid)
 	return false;
 }
 
-/* Room for all of them; NULL: they are not known. */
+/* Memory for all of them; NULL: the list is not known. */
 static struct proc *room_for(ssize_t n)
 {
 	return n < 0 ? NULL : xcalloc((size_t)n + 1, sizeof(struct proc));
@@ -287,8 +287,8 @@ ssize_t procs_descendants(pid_t root, struct proc **list)
 
 /* --- by a mark in their environment ----------------------------------------------------------- */
 
-/* The kernel reads no file for it that the process may have mapped there: nobody can hold up the
- * reader (CVE-2018-1120, mended in Linux 4.17). */
+/* To read this the kernel opens no file that the process may have mapped there, so no user can
+ * delay the reader (CVE-2018-1120, fixed in Linux 4.17). */
 static bool is_marked(const struct entry *e, const char *mark, char *buf, ssize_t *n)
 {
 	*n = proc_read(buf, ENVIRON_MAX, "%d/task/%d/environ", (int)e->pid, (int)e->thread);
@@ -316,7 +316,7 @@ ssize_t procs_marked(const char *mark, uid_t uid, struct proc **list)
 	}
 	free(buf);
 	free(v);
-	/* What was gone before it was looked at may have forked. */
+	/* A process that ended before it was read may have forked. */
 	return found == 0 && gone ? -1 : found;
 }
 
@@ -335,7 +335,7 @@ static bool is_called(pid_t pid, const char *program, const char *argument)
 	if (strcmp(name, program) != 0 || (size_t)n <= strlen(buf) + 1 ||
 	        strcmp(buf + strlen(buf) + 1, argument) != 0)
 		return false;
-	/* The command line is whatever a program says; who it belongs to is not. What is not
+	/* A program can write its own command line, but not its owner. A process that is not
 	 * dumpable looks like root's. */
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	return stat(path, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0);

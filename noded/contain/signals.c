@@ -21,19 +21,19 @@
 #define CALL_MAX    256
 #define SIGNAL_MAX  64
 #define LOOKS       100
-#define LOOK_AGAIN  5000000  /* ns: 100 looks are half a second */
-#define MEANT_AFTER 10000000 /* ns of processor time, far more than anybody blocks all for */
-#define MEMORY_MS   200      /* until a look into memory is given up */
-#define TELL_FD     3        /* of who looks */
-#define STOP_LOOKS  8        /* at what forks while it is being stopped */
+#define LOOK_AGAIN  5000000  /* ns: 100 examinations take half a second */
+#define MEANT_AFTER 10000000 /* ns of processor time, far more than a library blocks all for */
+#define MEMORY_MS   200      /* until reading a process's memory is abandoned */
+#define TELL_FD     3        /* of the reading process */
+#define STOP_LOOKS  8        /* rounds for processes that fork while they are being stopped */
 #define BIT(sig)    (UINT64_C(1) << ((sig)-1))
 
-/* Who blocks all of these has not chosen the one that is to be sent. */
+/* A process that blocks all of these has not chosen to wait for one of them. */
 #define EVERYTHING                                                                               \
 	(BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGUSR1) | BIT(SIGUSR2) | BIT(SIGPIPE) | \
 	        BIT(SIGALRM) | BIT(SIGTERM))
 
-static bool memory_hangs; /* of this list one did: no other is looked into */
+static bool memory_hangs; /* one read hung: no other process of this list is read */
 
 bool signal_is_for_all(int sig)
 {
@@ -45,7 +45,7 @@ bool signal_is_for_all(int sig)
 	return false;
 }
 
-/* --- one look --------------------------------------------------------------------------------- */
+/* --- one examination -------------------------------------------------------------------------- */
 
 /* In a process of its own. */
 static _Noreturn void tell_memory(int to, pid_t pid, uint64_t where)
@@ -54,7 +54,7 @@ static _Noreturn void tell_memory(int to, pid_t pid, uint64_t where)
 	uint64_t value;
 	int fd;
 
-	/* Should it hang, it must not seem to be the shepherd, whose lock is among these. */
+	/* If it hangs it must not be taken for the shepherd, whose lock is among these. */
 	if (dup2(to, TELL_FD) < 0 || syscall(SYS_close_range, TELL_FD + 1U, ~0U, 0U) < 0)
 		_exit(1);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
@@ -64,9 +64,9 @@ static _Noreturn void tell_memory(int to, pid_t pid, uint64_t where)
 	_exit(write(TELL_FD, &value, sizeof(value)) != (ssize_t)sizeof(value));
 }
 
-/* The memory of a process may be a file in a file system of its owner's, who lets whoever reads it
- * wait for ever (as in CVE-2018-1120). So another process reads it, which is left to itself when it
- * does not come back. It is a child of our parent's: none of ours is to be waited for. */
+/* The memory of a process may be a file in a file system of its owner's, which can make a reader
+ * wait for ever (as in CVE-2018-1120). So another process reads it, and is abandoned if it does not
+ * finish. It is a child of our parent's, so that we need not wait for it. */
 static bool read_memory(pid_t pid, uint64_t where, uint64_t *value)
 {
 	int ends[2], pidfd = -1;
@@ -95,8 +95,8 @@ static bool read_memory(pid_t pid, uint64_t where, uint64_t *value)
 	return got;
 }
 
-/* Is the thread in sigwait(3), sigwaitinfo(2) or sigtimedwait(2) for this signal? The kernel shows
- * those that it waits for as not blocked meanwhile, so what it was called with is looked up. */
+/* Is the thread in sigwait(3), sigwaitinfo(2) or sigtimedwait(2) for this signal? Meanwhile the
+ * kernel shows the awaited signals as not blocked, so the arguments of the call are read. */
 static bool is_in_sigwait(pid_t pid, pid_t tid, int sig)
 {
 	char line[CALL_MAX];
@@ -115,7 +115,7 @@ static enum awaits thread_awaits(pid_t pid, pid_t tid, int sig)
 	uint64_t blocked;
 
 	if (proc_read(status, sizeof(status), "%d/task/%d/status", (int)pid, (int)tid) <= 0)
-		return AWAITS_UNCLEAR; /* it has just ended: says nothing of the others */
+		return AWAITS_UNCLEAR; /* it has just ended, which says nothing of the others */
 	if (proc_status_number(status, "\nSigCgt:", 16) & BIT(sig))
 		return AWAITS_SIGNAL;
 	blocked = proc_status_number(status, "\nSigBlk:", 16);
@@ -138,8 +138,8 @@ enum awaits proc_awaits(pid_t pid, int sig)
 		d = opendir(path);
 	if (!d)
 		return AWAITS_NOT; /* there is none any more */
-	/* The kernel asks the first thread first: with that one in sigwait(3) the others do not
-	 * matter. */
+	/* The kernel offers the signal to the first thread first: if that is in sigwait(3) the
+	 * others do not matter. */
 	if (is_in_sigwait(pid, pid, sig)) {
 		closedir(d);
 		return AWAITS_SIGNAL;
@@ -157,7 +157,7 @@ enum awaits proc_awaits(pid_t pid, int sig)
 
 /* --- to all of a list ------------------------------------------------------------------------- */
 
-/* A process that is looked at again, held by its pidfd. */
+/* A process that must be examined again, held by its pidfd. */
 struct unclear {
 	struct proc proc;
 	int fd;
@@ -179,7 +179,7 @@ static size_t send_one(int fd, int sig)
 	return syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0;
 }
 
-/* Is it clear by now? Then it was sent the signal, or not; closes its fd. */
+/* Is it clear by now? Then the signal was sent, or not; closes its fd. */
 static bool settle(const struct unclear *u, int sig, size_t *sent)
 {
 	enum awaits awaits = proc_awaits(u->proc.pid, sig);

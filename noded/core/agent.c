@@ -1,9 +1,9 @@
 /* agent.c - see agent.h for what is decided and why
  *
- * One handler an event, in the table at the end. A handler changes the state and adds effects; what
- * must be told to the controller about runs is only marked (run->unsent) and sent by flush(), after
- * every event, if the session is registered: so nothing depends on the order in which session,
- * launcher and reports come.
+ * There is one handler for each event, in the table at the end. A handler changes the state and
+ * adds effects. News of runs for the controller is only marked (run->unsent); flush() sends it
+ * after every event, if the session is registered. So nothing depends on the order in which
+ * session, launcher and reports come.
  */
 #include "noded/core/agent.h"
 
@@ -14,8 +14,8 @@
 #include "common/xalloc.h"
 #include "noded/core/agent_impl.h"
 
-/* State table: name, the states it may change to, whether an end of it is to be told until it is
- * forgotten. What is not here is refused by move(). */
+/* State table: name, the states it may change to, whether it is reported until it is forgotten.
+ * move() refuses transitions that are not here. */
 #define TO(state) (1u << AGENT_RUN_##state)
 
 static const struct state_row {
@@ -27,11 +27,11 @@ static const struct state_row {
 	        TO(ASKED) | TO(DOOMED) | TO(STARTING) | TO(RUNNING) | TO(ENDED) | TO(NEVER),
 	        false },
 	[AGENT_RUN_ASKED] = { "ASKED", TO(STARTING) | TO(RUNNING) | TO(ENDED) | TO(NEVER), false },
-	/* The launcher may have known it after all: its word counts. */
+	/* The launcher may have known the run after all: its report counts. */
 	[AGENT_RUN_DOOMED] = { "DOOMED", TO(STARTING) | TO(RUNNING) | TO(ENDED) | TO(NEVER),
 	        false },
 	[AGENT_RUN_STARTING] = { "STARTING", TO(RUNNING) | TO(ENDED) | TO(NEVER), false },
-	/* It may have more to say of itself. */
+	/* A running run may be reported again. */
 	[AGENT_RUN_RUNNING] = { "RUNNING", TO(RUNNING) | TO(ENDED), false },
 	[AGENT_RUN_ENDED] = { "ENDED", TO(FORGOTTEN), true },
 	[AGENT_RUN_NEVER] = { "NEVER", TO(FORGOTTEN), true },
@@ -127,7 +127,7 @@ static void mark_unsent(struct agent *agent, struct run *run)
 	agent->any_unsent = true;
 }
 
-/* What the launcher said of times, as of now. */
+/* Bring the durations of the launcher's report up to now. */
 static void run_refresh(struct run *run, struct clocks now)
 {
 	uint64_t passed = (uint64_t)(now.mono - run->heard);
@@ -163,8 +163,8 @@ static size_t report_bytes(const struct run_report *r)
 	       strlen(o->partition) + strlen(o->qos) + strlen(o->name) + strlen(o->array);
 }
 
-/* Those alive first, then the ends, as many as one message may hold; what does not fit stays unsent
- * and follows as reports of their own. */
+/* Living runs first, then the ends, as many as one message may hold; the rest stays unsent and
+ * follows as reports of their own. */
 static size_t gather_reports(struct agent *agent, struct run_report *reports, struct clocks now)
 {
 	size_t n = 0, bytes = 0;
@@ -220,7 +220,7 @@ static void send_report(struct agent *agent, struct run *run, struct clocks now)
 	told(agent, run, now);
 }
 
-/* Say what has not been said yet, as far as anybody listens. */
+/* Send all unsent reports, if the session is registered. */
 static void flush(struct agent *agent, struct clocks now)
 {
 	if (!agent->launcher_up || !agent->session)
@@ -243,7 +243,7 @@ static bool id_is_sound(struct run_id id)
 	return id.job != 0 && id.attempt != 0;
 }
 
-/* `signature_age_s` 0: nothing is said of it. */
+/* `signature_age_s` 0: not given. */
 static void see_epoch(struct agent *agent, uint64_t epoch, uint64_t signature_age_s)
 {
 	struct agent_effect *e;
@@ -256,7 +256,7 @@ static void see_epoch(struct agent *agent, uint64_t epoch, uint64_t signature_ag
 	e->signature_age_s = signature_age_s;
 }
 
-/* Does anything of this session count? */
+/* Do orders of this session count? */
 static bool session_counts(struct agent *agent, const struct agent_event *event)
 {
 	if (agent->session && event->session == agent->session && agent->registered &&
@@ -284,7 +284,7 @@ static bool order_counts(
 	return true;
 }
 
-/* The launcher is to write down that this run never will be. `refusal` is owned from now on. */
+/* Have the launcher write down that this run must never start. `refusal` is owned from now on. */
 static void doom(struct agent *agent, const struct agent_end *end, char *refusal)
 {
 	struct run *run = agent_runs_add(agent->runs, end->run);
@@ -364,7 +364,7 @@ static void on_end(struct agent *agent, const struct agent_event *event, struct 
 	}
 }
 
-/* Is it with the launcher, not known to be over? */
+/* May the launcher have this run as one that is not over? */
 static bool may_be_alive(const struct agent *agent, struct run_id id)
 {
 	const struct run *run = agent_runs_find(agent->runs, id);
@@ -440,9 +440,9 @@ static void on_session_gone(struct agent *agent, const struct agent_event *event
 		forget_session(agent);
 }
 
-/* Its end was acknowledged here, and the controller does not know of it: its database is older than
- * that (a restored backup). How the run ended is known to nobody any more, but it did not never
- * run. */
+/* The end of this run was acknowledged here, and yet the controller does not know it: its database
+ * is older than that (a restored backup). How the run ended is no longer known, but NEVER would be
+ * wrong: it did run. */
 static void recall(struct agent *agent, struct run_id id)
 {
 	struct run_report report = { .run = id,
@@ -502,7 +502,7 @@ static bool report_is_sound(const struct run_report *r)
 	return id_is_sound(r->run) && r->state >= REPORT_STARTING && r->state <= REPORT_NEVER;
 }
 
-/* Of a run that was RUNNING already: is it news? */
+/* Does the new report of a run that was RUNNING already say anything new? */
 static bool says_more(const struct run_report *old, const struct run_report *new)
 {
 	return new->checkpoint_time != old->checkpoint_time || new->suspended != old->suspended ||
@@ -510,7 +510,7 @@ static bool says_more(const struct run_report *old, const struct run_report *new
 	       strcmp(new->progress, old->progress) != 0 || strcmp(new->detail, old->detail) != 0;
 }
 
-/* What the launcher says of a run becomes what we say of it. */
+/* Take over the launcher's report of a run as our own. */
 static void take_report(struct agent *agent, const struct run_report *report, struct clocks now)
 {
 	struct run_report copy = *report;
@@ -595,7 +595,7 @@ static void on_launcher_hello(
 		agent->max_job = event->hello.max_job;
 	for (size_t i = 0; i < event->hello.n_runs; i++)
 		take_report(agent, &event->hello.runs[i], now);
-	/* It may have died before it could write down what we know. */
+	/* The launcher may have died before it could save an epoch that we know. */
 	if (agent->max_epoch > event->hello.max_epoch)
 		effect(agent, AGENT_TELL_EPOCH)->epoch = agent->max_epoch;
 	else
@@ -692,7 +692,7 @@ void agent_apply(struct agent *agent, const struct agent_event *event, struct cl
 	flush(agent, now);
 }
 
-/* --- looking in ------------------------------------------------------------------------------ */
+/* --- queries --------------------------------------------------------------------------------- */
 
 const char *agent_run_state_name(enum agent_run_state state)
 {

@@ -1,30 +1,34 @@
 /* agent.h - the life of the runs of one node, decided without I/O
  *
- * Plain C: no I/O, no clock, no chance. What happened goes in (agent_apply), what must be done
- * comes out (agent_effects). gnoded, `gnoded --simulate` and the fault simulation are worlds around
- * it.
+ * Plain C: no I/O, no clock, no randomness. Events go in (agent_apply), effects come out
+ * (agent_effects). gnoded, `gnoded --simulate` and the fault simulation each put a "world" around
+ * this core: the code that delivers the events and carries out the effects.
  *
- * The core stands between two peers. The *launcher* owns the truth: it has a record of every run in
- * tmpfs, starts and ends them, and keeps the ends until it is told to forget them. The *controller*
- * decides. The core holds a copy of what the launcher said, obeys the controller only where it may,
- * and repeats every end until the controller has committed it.
+ * The core stands between two peers. The *launcher* owns the truth: it keeps a record of every run
+ * in tmpfs, starts and ends runs, and keeps the report of each end until it is told to forget it.
+ * The *controller* decides. The core holds a copy of what the launcher said, obeys the controller
+ * only within the rules below, and repeats every end until the controller has committed it.
  *
- * 1. Sessions. Nothing is sent before both the launcher has said hello and a session is up; then
- *    Register goes out with every run, and once Registered has come back, orders count. An order,
- *    an answer or an acknowledgement of any other session, or before Registered, is nothing. When
- *    the launcher goes, the session is closed: reconciling is the normal path.
- * 2. Epochs. A session whose Registered names an epoch lower than one seen before is *stale*: none
- *    of its orders, not even Forget, is obeyed. Neither is a single order with a lower epoch.
+ * 1. Sessions. Nothing is sent until the launcher has said hello and a session is up. Then Register
+ *    goes out with every run; orders count once Registered has come back. An order, an answer or an
+ *    acknowledgement of any other session, or before Registered, is ignored. When the launcher
+ *    goes, the session is closed: reconciling is the normal path.
+ * 2. Epochs. A session whose Registered names a lower epoch than one seen earlier is *stale*: none
+ *    of its orders is obeyed, not even Forget. A single order with a lower epoch is not obeyed
+ *    either.
  * 3. Incarnation. A start that names another incarnation of the node is answered with NEVER.
- * 4. Never. A wanted run that is not here, and a run that is ended here without being known, never
- *    was and never will be: the launcher is told to end it, writes that down (a tombstone) and
- *    answers NEVER. Between question and answer the run is DOOMED: a start of it is refused.
- * 5. Ends. ENDED and NEVER are told again and again, also in each Register, until Forget. What has
- *    been forgotten is remembered a while (AGENT_REMEMBER names): late copies of old orders start
- *    nothing, and a controller that wants it nevertheless (a restored backup) hears that it ended.
+ * 4. Never. The controller may want a run that is not here, or order the end of a run that is not
+ *    known. Such a run never existed and must never start: the launcher is told to end it, writes
+ *    that down (a tombstone) and answers NEVER. Until that answer the run is DOOMED: a start of it
+ *    is refused.
+ * 5. Ends. ENDED and NEVER are reported repeatedly, also in each Register, until Forget. The id of
+ *    a forgotten run is remembered for a while (the last AGENT_REMEMBER ids): late copies of old
+ *    orders start nothing, and a controller that still wants the run (a restored backup) learns
+ *    that it ended.
  * 6. A run that the controller does not want is left alone. Only orders end runs.
- * 7. Of a run that runs the launcher may say more; the latest counts, and goes on when it is news.
- *    Times that pass are told as of the moment they are told (both clocks are the node's one).
+ * 7. The launcher may report a running run again. The latest report counts, and is passed on if it
+ *    says anything new. Durations in it are brought
+ *    up to the moment when it is sent (launcher and core read the same clock).
  *
  *        start           launcher says
  *   -----------> ASKED ---------------> STARTING ---> RUNNING ---> ENDED --+
@@ -32,7 +36,8 @@
  *        end       +----------> NEVER <-----+                              v
  *   -----------> DOOMED ---------^  +----------------------------------> FORGOTTEN
  *
- * What comes from outside never asserts: what makes no sense is left undone and noted (AGENT_NOTE).
+ * Input from outside never triggers an assertion: what makes no sense is ignored and logged
+ * (AGENT_NOTE).
  */
 #ifndef NODED_CORE_AGENT_H
 #define NODED_CORE_AGENT_H
@@ -40,10 +45,11 @@
 #include "common/error.h"
 #include "common/run.h"
 
-#define AGENT_REMEMBER          256                    /* forgotten runs still known by name */
-#define AGENT_REGISTER_TIMEOUT  ((usec_t)30 * 1000000) /* Register unanswered: close the session */
-#define AGENT_REPEAT_FIRST      ((usec_t)5 * 1000000) /* an end not forgotten is told again after */
-#define AGENT_REPEAT_MAX        ((usec_t)60 * 1000000) /* and then each time later, up to this */
+#define AGENT_REMEMBER          256                    /* forgotten runs whose ids are remembered */
+/* Register unanswered: the session is closed */
+#define AGENT_REGISTER_TIMEOUT  ((usec_t)30 * 1000000)
+#define AGENT_REPEAT_FIRST      ((usec_t)5 * 1000000) /* an end not forgotten is repeated after */
+#define AGENT_REPEAT_MAX        ((usec_t)60 * 1000000) /* each further wait is longer, up to this */
 #define AGENT_HEARTBEAT_DEFAULT ((usec_t)10 * 1000000) /* if the controller names none */
 
 #define AGENT_REGISTER_BYTES (900 * 1024) /* of reports in one Register */
@@ -54,11 +60,11 @@ struct agent;
 
 enum agent_event_kind {
 	/* of the launcher */
-	AGENT_LAUNCHER_HELLO, /* it is up, and these are its runs; replaces all that was known */
+	AGENT_LAUNCHER_HELLO, /* it is up; these runs replace all that were known */
 	AGENT_LAUNCHER_GONE,
 	AGENT_LAUNCHER_RUN, /* the state of a run has changed */
 	/* of the connection */
-	AGENT_SESSION_UP, /* authenticated; nothing was said yet */
+	AGENT_SESSION_UP, /* authenticated; no message has been exchanged yet */
 	AGENT_SESSION_GONE,
 	/* of the controller */
 	AGENT_REGISTERED,
@@ -88,14 +94,14 @@ struct agent_end {
 struct agent_suspend {
 	struct run_id run;
 	uint64_t epoch;
-	bool suspend;          /* false: it goes on */
-	uint32_t time_limit_s; /* 0: as it is; UINT32_MAX: none */
+	bool suspend;          /* false: resume */
+	uint32_t time_limit_s; /* 0: unchanged; UINT32_MAX: none */
 };
 
 struct agent_event {
 	enum agent_event_kind kind;
 	uint64_t
-	        session; /* SESSION_* and the controller's: the world's number; never 0 or reused */
+	        session; /* SESSION_*, controller: the world's number; never 0 or reused */
 	union {
 		struct {
 			const char *incarnation, *boot_id, *containment;
@@ -115,7 +121,7 @@ struct agent_event {
 			struct run_id run;
 			uint64_t epoch;
 			const char *incarnation;
-			const void *order; /* the world's own; handed back in AGENT_TELL_START */
+			const void *order; /* opaque; handed back in AGENT_TELL_START */
 		} start;
 		struct agent_end end;
 		struct {
@@ -146,14 +152,14 @@ enum agent_effect_kind {
 	AGENT_TELL_SIGNAL,
 	AGENT_TELL_SUSPEND,
 	AGENT_TELL_FORGET,
-	AGENT_TELL_EPOCH, /* keep this as the highest epoch seen, and what its controller allows */
-	/* to whoever reads the log */
-	AGENT_NOTE, /* text: something that should not have come */
+	AGENT_TELL_EPOCH, /* keep this as the highest epoch seen, with its signature age */
+	/* to the log */
+	AGENT_NOTE, /* text: an event that should not have come */
 	AGENT_EFFECT_COUNT
 };
 
-/* Plain values; pointers are good until agent_effects_clear() or the next agent_apply(), `order` as
- * long as the world keeps it. */
+/* Plain values. Pointers are good until agent_effects_clear() or the next agent_apply(); `order` is
+ * good as long as the world keeps it. */
 struct agent_effect {
 	enum agent_effect_kind kind;
 	uint64_t session; /* SEND_*, CLOSE_SESSION */
@@ -163,7 +169,7 @@ struct agent_effect {
 			uint64_t max_epoch, max_job;
 			const struct run_report *runs;
 			size_t n_runs;
-			bool more_runs; /* others follow as reports of their own */
+			bool more_runs; /* the others follow as reports of their own */
 		} reg;                    /* SEND_REGISTER */
 		struct run_report report; /* SEND_REPORT */
 		struct {
@@ -191,8 +197,8 @@ struct agent_effect {
 struct agent *agent_new(void);
 void agent_free(struct agent *agent); /* NULL is fine */
 
-/* Apply what happened; borrowed for the call. Never fails and never blocks. Effects of earlier
- * calls must have been taken. */
+/* Apply an event, which is borrowed for the call. Never fails and never blocks. The effects of
+ * earlier calls must have been taken. */
 void agent_apply(struct agent *agent, const struct agent_event *event, struct clocks now);
 
 /* Effects of the last apply, in the order in which they must be carried out. */
@@ -205,19 +211,19 @@ usec_t agent_next_timer(const struct agent *agent);
 /* Do all invariants hold? For tests, and after each event of a debug build. */
 int agent_check(const struct agent *agent, struct error *err);
 
-/* Over everything that agent_apply() depends on: two agents that were told the same are equal. */
+/* A hash of everything that agent_apply() depends on: equal histories give equal hashes. */
 uint64_t agent_hash(const struct agent *agent);
 
-/* --- looking in ------------------------------------------------------------------------------ */
+/* --- queries --------------------------------------------------------------------------------- */
 
 enum agent_run_state {
 	AGENT_RUN_NONE,   /* not known */
 	AGENT_RUN_ASKED,  /* the launcher was told to start it and has not answered */
-	AGENT_RUN_DOOMED, /* the launcher was told that it must never be */
+	AGENT_RUN_DOOMED, /* the launcher was told that this run must never start */
 	AGENT_RUN_STARTING,
 	AGENT_RUN_RUNNING,
-	AGENT_RUN_ENDED, /* told until forgotten */
-	AGENT_RUN_NEVER, /* told until forgotten */
+	AGENT_RUN_ENDED, /* reported until forgotten */
+	AGENT_RUN_NEVER, /* reported until forgotten */
 	AGENT_RUN_FORGOTTEN,
 	AGENT_RUN_STATES
 };

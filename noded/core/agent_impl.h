@@ -37,7 +37,7 @@ struct agent {
 #define RUN          "run %llu.%u.%u.%u"
 #define RUN_ARGS(id) (unsigned long long)(id).job, (id).task, (id).attempt, (id).rank
 
-/* From the state table: is an end told until it is forgotten? Is that what the launcher said? */
+/* From the state table: is the state reported until forgotten? Is it what the launcher reported? */
 bool agent_state_is_final(enum agent_run_state state);
 bool agent_state_is_reported(enum agent_run_state state, enum run_report_state as);
 

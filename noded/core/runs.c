@@ -8,7 +8,7 @@
 #include "common/xalloc.h"
 
 #define FIRST_NAMES   16
-#define FIRST_BUCKETS 16 /* a simulated node is small; doubled when there is a run a bucket */
+#define FIRST_BUCKETS 16 /* a simulated node is small; doubled at one run per bucket */
 
 struct runs {
 	struct run **buckets;
@@ -17,8 +17,8 @@ struct runs {
 	struct run *first, *last;
 	size_t count[AGENT_RUN_STATES];
 
-	/* Names of forgotten runs; when it is full, `oldest` is overwritten next. Looked through
-	 * from end to end: a few KiB, and only for ids that are not in the table. */
+	/* Ids of forgotten runs; when it is full, `oldest` is overwritten next. It is searched
+	 * linearly: a few KiB, and only for ids that are not in the table. */
 	struct run_id *forgotten;
 	size_t forgotten_room, oldest;
 };

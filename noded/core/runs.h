@@ -1,11 +1,10 @@
 /* runs.h - the agent core's table of runs
  *
- * Every run that the core knows by name, found by its id, walked in order of arrival. The table
- * owns the runs and the strings in their reports. A run's state moves through agent_run_move()
- * alone, so that the counts by state are right; which moves are legal is decided in agent.c.
+ * It holds every run that the core knows by name: found by id, walked in order of arrival. The
+ * table owns the runs and the strings in their reports. Only agent_run_move() changes a run's
+ * state, so that the counts by state stay right; agent.c decides which moves are legal.
  *
- * Of forgotten runs only the names are kept, the last AGENT_REMEMBER of them, apart from the
- * others.
+ * Of forgotten runs only the ids are kept, the last AGENT_REMEMBER of them, in a list of their own.
  */
 #ifndef NODED_CORE_RUNS_H
 #define NODED_CORE_RUNS_H
@@ -16,13 +15,15 @@ struct run {
 	struct run_id id;
 	enum agent_run_state state;
 	struct run_report report; /* as the launcher said it; strings owned */
-	usec_t heard;             /* as of when its times are (mono) */
-	char *refusal;            /* DOOMED: why, if we know better than the launcher; or NULL */
-	bool unsent;              /* changed since the controller was last told */
-	usec_t repeat_at;         /* ENDED, NEVER, told: when to tell again (mono) */
+	/* when it was received (mono): durations in `report` are as of then */
+	usec_t heard;
+	/* DOOMED: the reason, if the core has a better one than the launcher; or NULL */
+	char *refusal;
+	bool unsent;              /* changed since the last report to the controller */
+	usec_t repeat_at;         /* ENDED, NEVER, reported: when to repeat it (mono) */
 	usec_t repeat_wait;
 	struct run *same_bucket;
-	struct run *prev, *next; /* by arrival */
+	struct run *prev, *next; /* in order of arrival */
 };
 
 struct runs;
@@ -39,8 +40,8 @@ void agent_run_move(struct runs *runs, struct run *run, enum agent_run_state sta
 /* Keep only the name; `run` is freed. */
 void agent_runs_forget(struct runs *runs, struct run *run);
 bool runs_is_forgotten(const struct runs *runs, struct run_id id);
-void agent_runs_recall(struct runs *runs, struct run_id id); /* it is not forgotten after all */
-/* The nth of the names kept, in any order that equal histories make equal. */
+void agent_runs_recall(struct runs *runs, struct run_id id); /* remove it from the forgotten ids */
+/* The nth of the ids kept, in an order that depends on the history alone. */
 struct run_id agent_runs_forgotten(const struct runs *runs, size_t nth);
 
 /* Take over what the launcher reported: a copy, numbers and strings. The id stays. */

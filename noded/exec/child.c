@@ -37,9 +37,9 @@
 #include "noded/shepherd/shepherd.h"
 
 #define KERNEL_SIGNALS 64
-#define TIMER_SLACK_NS 50000 /* the kernel's own [prctl(2)] */
+#define TIMER_SLACK_NS 50000 /* the kernel's default [prctl(2)] */
 
-#define EXIT_CHILD 125 /* nobody looks at it: the pipe has told */
+#define EXIT_CHILD 125 /* not evaluated: the pipe has reported the failure */
 
 struct child {
 	const Gpusched__LaunchRecord *launch;
@@ -82,7 +82,7 @@ static void fail(const struct child *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* What failed is named in the job: another node, or another try, would fail alike. */
+/* The cause of the failure is named in the job: another node or another try would fail too. */
 static void fail_owner(const struct child *c, const char *fmt, ...)
 {
 	va_list ap;
@@ -106,8 +106,9 @@ static char **list_of(const ProtobufCBinaryData *v, size_t n, char *first)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* An agent that is not root may be unable to, and its jobs stay as nice as it is. CPUs: what the
- * kernel's command line and the cgroups leave; init's tells that, the agent's own is its unit's. */
+/* An agent that is not root may be unable to reset its nice value, and its jobs keep it. CPUs: all
+ * that the kernel's command line and the cgroups leave; init's mask shows that, while the agent's
+ * own mask is that of its unit. */
 static void reset_service(void)
 {
 	cpu_set_t cpus;
@@ -124,14 +125,14 @@ static void reset_service(void)
 	personality(PER_LINUX);
 }
 
-/* Whatever the agent ignored or blocked, and how soon it is served, is not the job's affair. A
- * session of its own, so that `kill 0` in a script does not reach the shepherd. */
+/* Signals that the agent ignored or blocked, and its scheduling, must not affect the job. The job
+ * gets a session of its own, so that `kill 0` in a script does not reach the shepherd. */
 static void reset_process(void)
 {
 	static const unsigned long dfl[8]; /* the kernel's struct sigaction: SIG_DFL, no flags */
 	const uint64_t none = 0;
 
-	/* By the system call: the library keeps two signals to itself and would leave them as they
+	/* By the system call: the C library reserves two signals and would leave them as they
 	 * were inherited. */
 	for (int sig = 1; sig <= KERNEL_SIGNALS; sig++)
 		syscall(SYS_rt_sigaction, sig, dfl, NULL, KERNEL_SIGNALS / 8);
@@ -156,8 +157,8 @@ static void become_user(const struct child *c)
 		fail(c, "cannot renounce new privileges: %s", strerror(errno));
 }
 
-/* A job must not outlive its shepherd, which alone can tell how it ended. Set after the change of
- * user, which clears it [prctl(2)]. */
+/* A job must not outlive its shepherd, because no other process can report how it ended. Set after
+ * the change of user, which clears it [prctl(2)]. */
 static void die_with_shepherd(const struct child *c, pid_t shepherd)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
@@ -186,7 +187,7 @@ static const char *why_not(int error, int flags)
 	return strerror(error);
 }
 
-/* Not blocking, so that a FIFO without a peer cannot hold up the launch; then as usual. */
+/* Opened without blocking, so that a FIFO without a peer cannot delay the launch; then blocking. */
 static int open_stream(const struct child *c, const char *what, const char *path, int flags)
 {
 	int fd = open(path, flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
@@ -211,7 +212,7 @@ static void close_others(const struct child *c)
 		fail(c, "cannot close descriptors: %s", strerror(errno));
 }
 
-/* Out of the way first: where they are now may be where another is to be. */
+/* Move them to high numbers first: one may be where another has to go. */
 static void take_ends(const struct child *c)
 {
 	int fds[3];
@@ -250,7 +251,7 @@ static void open_streams(const struct child *c)
 
 /* --- the program ------------------------------------------------------------------------------ */
 
-/* execve(2) says ENOENT or EACCES of the interpreter as of the script: name both. */
+/* execve(2) reports ENOENT or EACCES of the interpreter as if it were the script's: name both. */
 static _Noreturn void explain_exec(const struct child *c, const char *script, int error)
 {
 	char line[256] = "";
@@ -286,7 +287,7 @@ static _Noreturn void execute(const struct child *c)
 
 /* --- the site's program before it ------------------------------------------------------------- */
 
-/* Should it hang, the shepherd kills all that is in the run once it is told. */
+/* If the program hangs, the shepherd kills all of the run once this process has reported it. */
 static void wait_for(const struct child *c, pid_t pid, uint64_t timeout_ms)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
@@ -303,7 +304,7 @@ static void wait_for(const struct child *c, pid_t pid, uint64_t timeout_ms)
 		fail(c, "the task prolog ended with exit code %d", WEXITSTATUS(status));
 }
 
-/* While we are root, and see the files that root sees. */
+/* Done while this process is root and sees the files that root sees. */
 static void check_before(const struct child *c)
 {
 	const Gpusched__RunProgram *p = program_of(c->launch, PROGRAM_TASK_PROLOG);
@@ -335,8 +336,8 @@ static void run_before(const struct child *c)
 	wait_for(c, pid, p->timeout_ms);
 }
 
-/* As root only, and before root is gone: what kept the shepherd from being killed must not be the
- * job's. An agent that is not root has nothing to take back. */
+/* Only as root, and before this process becomes the user: the agent's protection from the OOM
+ * killer must not pass to the job. An agent that is not root has none to reset. */
 static int reset_oom_score(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
@@ -377,7 +378,7 @@ static bool parse_cpus(const char *list, cpu_set_t *set)
 	return true;
 }
 
-/* On the CPUs near its GPUs, if what was booked fits there: a kindness, not a limit. */
+/* Use the CPUs near its GPUs, if the booked CPUs fit there: an optimization, not a limit. */
 static void near_gpus(const Gpusched__LaunchRecord *l)
 {
 	char *list = record_string(&l->near_cpus);
@@ -391,7 +392,7 @@ static void near_gpus(const Gpusched__LaunchRecord *l)
 	free(list);
 }
 
-/* As root, where that is needed: what the owner must not be able to do. */
+/* Steps that need root: what the owner must not be able to undo. */
 static void be_apart(const struct child *c)
 {
 	const Gpusched__LaunchRecord *l = c->launch;
@@ -422,7 +423,7 @@ void child_run(const struct child_start *start)
 		.launch = start->launch, .ends = start->ends, .step = start->step, .tell = start->tell
 	};
 
-	/* Its lock says that the shepherd is there; this process may hang for longer. */
+	/* The lock shows that the shepherd is alive; this process may hang for longer. */
 	close(SHEPHERD_LAUNCH_FD);
 	if (child_reset() < 0)
 		fail(&c, "cannot have an OOM score of its own: %s", strerror(errno));

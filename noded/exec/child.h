@@ -1,17 +1,18 @@
-/* child.h - from a forked process of ours to the user's program
+/* child.h - from a forked process of the shepherd to the user's program
  *
- * In this order, and each step checked: session, signals, oom score; what is
- * private, near CPUs, limits (private.h, rlimits.h); the user's ids, proved
- * (drop.h); no new privileges; umask; working directory; only now, as the user, input, output and
- * error; descriptors; the site's task prolog (program.h); execve(2) of the script. What went wrong
- * is told, as text, through a pipe that closes itself on execution: nothing told and the end of
- * file is either execution or a violent death, which proc_executed() tells apart.
+ * The child takes these steps in this order and checks each: session, signals, OOM score; private
+ * directories, nearby CPUs, limits (private.h, rlimits.h); the user's ids, proved (drop.h); no new
+ * privileges; umask; working directory; then, already as the user, input, output and error;
+ * descriptors; the site's task prolog (program.h); execve(2) of the script. A failure is reported
+ * as text through a pipe that closes itself on execution. An empty pipe at its end of file means
+ * either that the program was executed or that the child was killed; proc_executed() tells which.
  *
- * From the change of user to execve(2) other processes of the owner may signal it, and the owner's
- * files may hold it up. Root as its real and saved user id would keep signals away; but a file
- * system in user space (FUSE) serves only processes whose three ids are its owner's, and jobs start
- * in such. So the shepherd makes both useless: it continues a process that was stopped, and ends a
- * launch that takes too long (CHILD_LAUNCH_MS, the time limit). All of that time is charged.
+ * From the change of user to execve(2) other processes of the owner may send the child signals, and
+ * the owner's files may delay it. Keeping root as the real and saved user id would keep those
+ * signals away; but a file system in user space (FUSE) serves only processes whose three ids are
+ * its owner's, and jobs start in such file systems. So the shepherd makes both attacks useless: it
+ * continues a child that was stopped, and ends a launch that takes too long (CHILD_LAUNCH_MS, the
+ * time limit). All of that time is charged.
  */
 #ifndef NODED_CHILD_H
 #define NODED_CHILD_H
@@ -21,9 +22,10 @@
 
 #include "common/gpusched.pb-c.h"
 
-#define CHILD_LAUNCH_MS 60000 /* for all of this but the task prolog, which has its own time */
+/* for all of this except the task prolog, which has its own time limit */
+#define CHILD_LAUNCH_MS 60000
 
-/* How far it has come, in memory shared with the shepherd: what held it up can be named. */
+/* The child's progress, in memory shared with the shepherd: it says what delayed a launch. */
 enum child_step {
 	CHILD_BEGINS,
 	CHILD_ENTERS,
@@ -36,25 +38,26 @@ enum child_step {
 };
 
 #define CHILD_TELL_MAX 512
-/* The first byte of what it tells: the text that follows is of a failure of the node's, or of one
- * that the job's owner can mend. */
+/* The first byte of the report: whether the failure that follows is the node's, or one that the
+ * job's owner can mend. */
 #define CHILD_FAILED       'n'
 #define CHILD_FAILED_OWNER 'o'
 
-/* Input, output and error of an interactive run, as ghold has made them: of a terminal one for all
- * three. */
+/* Input, output and error of an interactive run, as made by ghold; a terminal is one descriptor for
+ * all three. */
 struct child_ends {
 	int fds[3];
-	size_t n; /* 3, or 1: a terminal, which becomes the controlling one; 0: files */
+	size_t n; /* 3 pipes, or 1 terminal, which becomes the controlling one; 0: files */
 };
 
-/* What is not the job's affair: handlers, blocked signals, our session, our OOM score, how the
- * agent is served (scheduling, I/O priority, CPUs, memory policy, timers), its personality. -1 with
- * errno: something of our OOM score would be left, and nothing must be executed. */
+/* Resets what the process inherited and the job must not: handlers, blocked signals, session, OOM
+ * score, scheduling, I/O priority, CPUs, memory policy, timers, personality. -1 with errno: part of
+ * our OOM score would remain, and nothing must be executed. */
 int child_reset(void);
 
-/* Never returns: the site's program for the owner after his job (program.h), as the job was, after
- * child_reset(). What it says goes to the job's output, what is wrong to descriptor 2. */
+/* Never returns: runs the site's program for the owner after the job (program.h), in the same
+ * conditions as the job, after child_reset(). Its output goes to the job's output, errors of this
+ * function to descriptor 2. */
 _Noreturn void child_run_after(
         const Gpusched__LaunchRecord *launch, const char *path, pid_t shepherd);
 
@@ -62,15 +65,14 @@ struct child_start {
 	const Gpusched__LaunchRecord *launch;
 	const struct child_ends *ends;
 	volatile int *step; /* enum child_step; shared */
-	int tell;           /* the pipe's end to write to, close-on-exec */
+	int tell;           /* write end of the pipe, close-on-exec */
 	pid_t shepherd;     /* our parent */
 };
 
 /* Never returns. */
 _Noreturn void child_run(const struct child_start *start);
 
-/* What a child is doing at this step, with the file's name: "entering the working directory
- * '/data/x'". */
+/* The text for a step, with the file's name: "entering the working directory '/data/x'". */
 void child_step_text(
         const Gpusched__LaunchRecord *launch, int step, char out[CHILD_TELL_MAX / 2]);
 

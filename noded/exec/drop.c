@@ -23,7 +23,7 @@ static int sys_set_groups(size_t n, const gid_t *groups)
 	return setgroups(n, groups);
 }
 
-/* Where the kernel knows no keys, or a sandbox forbids them, nobody has any. */
+/* If the kernel has no keys, or a sandbox forbids them, there is no keyring to replace. */
 static int sys_new_keyring(void)
 {
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
@@ -32,7 +32,7 @@ static int sys_new_keyring(void)
 	return 0;
 }
 
-/* EINVAL: the first number that this kernel does not know. */
+/* EINVAL: the first capability number that this kernel does not know. */
 static int sys_clear_bounding(void)
 {
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
@@ -188,8 +188,8 @@ int drop_privileges(const struct drop_calls *calls, const struct drop_to *to, st
 		return failed(err, "setgroups");
 	if (calls->set_gids(to->gid, to->gid, to->gid) < 0)
 		return failed(err, "setresgid");
-	/* Still as root: it counts as one of root's keys, of which there may be a million, and not
-	 * as one of the user's 200. */
+	/* Still as root: the keyring counts as one of root's keys, of which there may be a
+	 * million, and not as one of the user's 200. */
 	if (calls->new_keyring() < 0)
 		return failed(err, "a session keyring");
 	if (to->uid != 0 && calls->clear_bounding() < 0)

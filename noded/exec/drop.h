@@ -1,15 +1,16 @@
 /* drop.h - become the user, and prove it
  *
  * In this order: supplementary groups, group, session keyring, bounding set, user, capabilities;
- * then everything is read back and compared, and it is tried to become root again. Whatever does
- * not fit is an error, after which the process must end: nothing is executed in between two
- * identities [slurm CVE-2019-19728; flux IMP]. The keyring is a new one: who is in that of the
- * agent reads the keys in it, whoever he has become, and it would be one for all jobs
- * [session-keyring(7)]. Without a bounding set no file gives capabilities either, should
- * no_new_privs ever fail to hold; a user namespace has one of its own [user_namespaces(7)], so
- * containers without root are as before.
+ * then everything is read back and compared, and an attempt to become root again must fail. Any
+ * mismatch is an error, after which the process must end: nothing is executed between two
+ * identities [slurm CVE-2019-19728; flux IMP]. The session keyring is a new one: a process that
+ * stays in the agent's keyring can read the keys in it under any user id, and all jobs would share
+ * it [session-keyring(7)]. With an empty bounding set no file gives capabilities either, should
+ * no_new_privs ever fail to hold; a user namespace has a bounding set of its own
+ * [user_namespaces(7)], so rootless containers work as usual.
  *
- * The system calls go through a table, so that a test can make each of them fail, or lie.
+ * The system calls go through a table, so that a test can make each of them fail or return a false
+ * result.
  */
 #ifndef NODED_DROP_H
 #define NODED_DROP_H
@@ -41,7 +42,7 @@ struct drop_calls {
 	gid_t (*get_fsgid)(void);
 	/* Bits of the inheritable, permitted, effective and ambient sets together; -1: unknown. */
 	int (*get_caps)(uint64_t *any);
-	int (*get_bounding)(int *any); /* is there one in the bounding set? */
+	int (*get_bounding)(int *any); /* is any capability in the bounding set? */
 };
 
 extern const struct drop_calls drop_system_calls;
@@ -49,8 +50,8 @@ extern const struct drop_calls drop_system_calls;
 /* 0, or -1 with ERR_LAUNCH. root (uid 0) keeps its capabilities, and the bounding set. */
 int drop_privileges(const struct drop_calls *calls, const struct drop_to *to, struct error *err);
 
-/* For an agent that is not root: is this process exactly that user already? Its bounding set it
- * cannot give up. */
+/* For an agent that is not root: is this process exactly that user already? The bounding set is
+ * not checked, since such a process cannot clear it. */
 int drop_prove(const struct drop_calls *calls, const struct drop_to *to, struct error *err);
 
 #endif

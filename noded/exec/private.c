@@ -20,7 +20,7 @@
 #include "common/xalloc.h"
 #include "noded/record/record.h"
 
-#define MODE   01777 /* as where they stand for; nobody else can reach them */
+#define MODE   01777 /* as the real /tmp; no other user can reach them */
 #define QUEUES "/dev/mqueue"
 
 static const char *const names[PRIVATE_KINDS] = {
@@ -30,7 +30,7 @@ static const char *const names[PRIVATE_KINDS] = {
 	[PRIVATE_PROC] = "proc",
 };
 
-/* What stands for what. */
+/* The private directories and the places where they are mounted. */
 static const struct {
 	const char *dir, *at;
 } dirs[] = { { "tmp", "/tmp" }, { "var_tmp", "/var/tmp" } };
@@ -227,7 +227,8 @@ static int mount_shm(const struct private_place *p)
 	return mount_tmpfs("/dev/shm", p->shm_mb, MODE);
 }
 
-/* What is mounted at /dev/mqueue shows the queues of who mounted it, whoever looks. */
+/* A mount at /dev/mqueue shows the queues of the process that mounted it to every reader, so it
+ * must be mounted anew. */
 static int enter_ipc(const struct private_place *p)
 {
 	(void)p;

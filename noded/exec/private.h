@@ -1,18 +1,20 @@
 /* private.h - what a run does not share with others on its node
  *
- * By the site's choice (gnoded --private), each tried when the launcher starts; all need root:
+ * The site chooses (gnoded --private). Each kind is tried when the launcher starts; all need root:
  *
- *   tmp    /tmp and /var/tmp are directories of the run's own, on the spool's file system; removed
- *          after its end, with what is in them. Where they have a size (gnoded --private-tmp) they
- *          are a tmpfs instead, which counts as memory of the run, and both together have it
- *   shm    /dev/shm is a tmpfs of its own, gone with its last process; as large as the memory that
- *          was booked for the run, at most, if any was
- *   ipc    System V IPC and POSIX message queues of its own, by their files in /dev/mqueue too
- *   proc   in /proc it sees the processes of its own user only
+ *   tmp    /tmp and /var/tmp are directories of the run's own, on the spool's file system; they and
+ *          their content are removed after its end. If they have a size (gnoded --private-tmp) they
+ *          are a tmpfs instead; the size is for both together, and what they hold counts as memory
+ *          of the run
+ *   shm    /dev/shm is a tmpfs of the run's own, gone with its last process; its size is at most
+ *          the memory booked for the run, if any was booked
+ *   ipc    System V IPC and POSIX message queues of the run's own, in /dev/mqueue too
+ *   proc   /proc shows the processes of the run's user only
  *
- * The mounts are made by root in a mount namespace of the run's first process, before it becomes
- * the owner, and no mount made there is seen outside. What is mounted over is named by us, never by
- * a user, and the directories lie where only root can name them: SPOOL/private (0700), ID in it.
+ * Root makes the mounts in a mount namespace of the run's first process, before that becomes the
+ * owner, and no mount made there is seen outside. The mount points are fixed here, never named by a
+ * user, and the directories lie where only root can reach them: SPOOL/private (0700), with one
+ * directory for each ID.
  */
 #ifndef NODED_PRIVATE_H
 #define NODED_PRIVATE_H
@@ -31,43 +33,43 @@ enum private_kind { PRIVATE_TMP, PRIVATE_SHM, PRIVATE_IPC, PRIVATE_PROC, PRIVATE
 
 const char *private_name(enum private_kind kind);
 
-/* A list between commas as bits (1 << kind); -1 with ERR_USAGE. */
+/* Parse a list between commas into bits (1 << kind). -1 with ERR_USAGE. */
 int private_parse(const char *words, uint32_t *kinds, struct error *err);
 
-/* What of it one run has. */
+/* The private directories of one run. */
 struct private_place {
 	uint32_t kinds;  /* bits of enum private_kind */
 	char *dir;       /* for `tmp`: SPOOL/private/ID */
 	uint64_t tmp_mb; /* 0: on disk */
-	uint64_t shm_mb; /* 0: as the kernel has it, half of the memory */
-	uid_t uid;       /* who is to have the directories */
+	uint64_t shm_mb; /* 0: the kernel's default, half of the memory */
+	uid_t uid;       /* the owner of the directories */
 	gid_t gid;
 };
 
-/* As its record says; place->dir is the caller's to free. */
+/* From the run's record. place->dir is the caller's to free. */
 struct private_place private_place_of(const Gpusched__LaunchRecord *launch);
 
-/* Those that work here: tried in a process of its own, with a directory `dir` that only root can
- * change. */
+/* The kinds that work on this node: tried in a child process, with a directory `dir` that only root
+ * can change. */
 uint32_t private_works(uint32_t kinds, char *dir, uint64_t tmp_mb);
 
-/* Why one of those that do not work cannot be had, as far as that can be told. */
+/* Why a kind that does not work is not available, as far as that can be found out. */
 const char *private_why(enum private_kind kind, const char *dir);
 
-/* What `tmp` needs: dir, which must not be there, and what is in it; a tmpfs, which no mount shows
- * outside, belongs to this process and those that it forks, and is gone with the last of them. To
- * be called once in a process. -1 with ERR_SYSTEM. */
+/* Make what `tmp` needs: `dir`, which must not exist, and its content. A tmpfs, which no mount
+ * shows outside, belongs to this process and those that it forks, and is gone with the last of
+ * them. To be called once in a process. -1 with ERR_SYSTEM. */
 int private_make(const struct private_place *place, struct error *err);
 
-/* Be where that tmpfs is, if there is one: before its descriptor is closed by who closes them all.
- * -1 with errno. */
+/* Enter that tmpfs, if there is one. To be called before code that closes all descriptors, since it
+ * needs the descriptor of the tmpfs. -1 with errno. */
 int private_join(void);
 
-/* Nothing more can be written to that tmpfs. */
+/* Is that tmpfs full? */
 bool private_is_full(void);
 
-/* In the process that is to be the run's first, still root. -1 with errno, and what failed. Without
- * a private_make() before it a tmpfs is this process's own. */
+/* In the process that is to be the run's first, still root. -1 with errno and the step that failed.
+ * Without an earlier private_make() a tmpfs is this process's own. */
 int private_enter(const struct private_place *place, const char **what);
 
 #endif

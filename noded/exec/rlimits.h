@@ -1,8 +1,8 @@
 /* rlimits.h - the resource limits of a job's processes [setrlimit(2)]
  *
- * Every one is set, to what the site says (gnoded --rlimit) or to what the table here says: none is
- * the agent's or its service manager's by accident. Where the agent is not root a limit above its
- * own hard one is that hard one.
+ * Every limit is set, to the site's value (gnoded --rlimit) or to the table's value here, so that
+ * none is inherited by accident from the agent or its service manager. An agent that is not root
+ * cannot raise its own hard limit: a higher value becomes that hard limit.
  */
 #ifndef NODED_RLIMITS_H
 #define NODED_RLIMITS_H
@@ -16,7 +16,7 @@
 /* As rlimit_parse(). */
 int rlimits_parse(const char *text, Gpusched__RunRlimit *out, struct error *err);
 
-/* All of them: the given, else the table's. -1 with errno, and the name of the one that failed. */
+/* Set all limits: the given ones, else the table's. -1 with errno and the name that failed. */
 int rlimits_set(Gpusched__RunRlimit *const *given, size_t n, const char **name);
 
 #endif

@@ -14,14 +14,14 @@
 #include "noded/gpu/helper.h"
 #include "noded/gpu/nvml.h"
 
-#define WAIT_MS 60000 /* then it is asked again; events come at once */
+#define WAIT_MS 60000 /* then the wait is repeated; events come at once */
 
 /* --- the child ------------------------------------------------------------------------------- */
 
 struct watcher {
 	struct nvml nvml;
 	nvml_event_set set;
-	/* Told beforehand: one that is too far gone does not say its UUID. */
+	/* Read in advance: a GPU that has failed badly no longer reports its UUID. */
 	struct {
 		nvml_device device;
 		char uuid[GPUS_TEXT];
@@ -103,7 +103,7 @@ struct gpu_events *gpu_events_new(void)
 	return e;
 }
 
-/* It is not waited for: it may hang. Whoever is the parent reaps it. */
+/* The child is not waited for, since it may hang. The parent process reaps it. */
 void gpu_events_end(struct gpu_events *e)
 {
 	if (e->pipe < 0)
@@ -157,7 +157,8 @@ int gpu_events_take(struct gpu_events *e, struct gpu_event *out)
 	if (e->pipe < 0)
 		return -1;
 	do
-		n = read(e->pipe, out, sizeof(*out)); /* written whole: it is less than PIPE_BUF */
+		/* written as a whole: it is less than PIPE_BUF */
+		n = read(e->pipe, out, sizeof(*out));
 	while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)sizeof(*out)) {
 		out->uuid[sizeof(out->uuid) - 1] = '\0';

@@ -34,10 +34,10 @@ bool gpus_equal(const struct gpus *a, const struct gpus *b)
 	return true;
 }
 
-/* --- making it sound ------------------------------------------------------------------------- */
+/* --- validating ------------------------------------------------------------------------------ */
 
-/* A text of a process that may have crashed while it wrote: ended, printable, and nothing behind
- * its end. */
+/* A text of a process that may have crashed while writing: it is terminated, made printable, and
+ * cleared behind its end. */
 static void clean(char *text, size_t size)
 {
 	size_t n;
@@ -86,7 +86,7 @@ static bool same(const char *a, const char *b)
 	return *a && strcmp(a, b) == 0;
 }
 
-/* Neither of two that say they are one can be trusted to be the one that is meant. */
+/* If two entries claim the same identity, neither can be trusted. */
 static void find_doubles(struct gpus *g)
 {
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -108,7 +108,7 @@ static void find_doubles(struct gpus *g)
 	}
 }
 
-/* What is wrong with a GPU is wrong with all that it was cut into. */
+/* A fault of a GPU is a fault of all its MIG instances. */
 static void spread_trouble(struct gpus *g)
 {
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -122,7 +122,7 @@ static void spread_trouble(struct gpus *g)
 	}
 }
 
-/* What a node cannot have is said, and not lost on the way: the last ones are in trouble. */
+/* Slots beyond a node's maximum are not dropped but reported: the last ones get `trouble`. */
 static void bound_slots(struct gpus *g)
 {
 	uint32_t slots = 0;
@@ -151,8 +151,8 @@ static int by_pci(const void *x, const void *y)
 	return order ? order : (a->compute > b->compute) - (a->compute < b->compute);
 }
 
-/* By address, if all have one; NVML's own order is the same then, but for what it does not
- * promise. */
+/* Number the GPUs by address, if all have one; NVML's own order is usually the same, but NVML does
+ * not guarantee it. */
 static void number(struct gpus *g)
 {
 	bool all = true;
@@ -178,8 +178,8 @@ static uint32_t links_with(const struct gpu *gpu, const char *to)
 	return n;
 }
 
-/* How many NVLinks there are from one to the other: straight, or as many as both have to switches.
- */
+/* The number of NVLinks from one to the other: direct ones, or the smaller of both numbers of links
+ * to switches. */
 static uint32_t links_between(const struct gpu *a, const struct gpu *b)
 {
 	uint32_t out = links_with(a, GPUS_LINK_SWITCH), in = links_with(b, GPUS_LINK_SWITCH);
@@ -211,7 +211,7 @@ static void find_peers(struct gpus *g)
 
 /* --- how close they are ---------------------------------------------------------------------- */
 
-/* What was found of two physical GPUs. */
+/* The connection found between two physical GPUs. */
 static enum near_level between(const struct gpus *g, const struct gpu *a, const struct gpu *b)
 {
 	uint32_t x = a->nvml < b->nvml ? a->nvml : b->nvml;
@@ -221,8 +221,8 @@ static enum near_level between(const struct gpus *g, const struct gpu *a, const 
 	return level < NEAR_LEVEL_COUNT ? (enum near_level)level : NEAR_UNKNOWN;
 }
 
-/* Those that are as close as `level` or closer to one of a group are in it. So what is half said
- * makes groups all the same, each of them within one of the level before. */
+/* A GPU that is as close as `level` or closer to one of a group belongs to it. So incomplete data
+ * makes groups too, each of them within one group of the previous level. */
 static void find_groups(const struct gpus *g, enum near_level level, uint8_t of[GPUS_HOST_MAX])
 {
 	bool again = true;

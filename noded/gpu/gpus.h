@@ -1,11 +1,11 @@
 /* gpus.h - what is known of a node's GPUs, as plain data
  *
- * Filled by a process that may hang or crash in the driver's library (probe.h), so everything here
- * is of a fixed size, without pointers, and is made sound by gpus_settle() before it is believed.
+ * A process fills it that may hang or crash in the driver's library (probe.h), so everything here
+ * has a fixed size and no pointers, and gpus_settle() validates it before it is used.
  *
- * An entry is one physical GPU, or one MIG instance behind its GPU. What can be given to a run is a
- * *slot*: a whole GPU that is not in MIG mode, or a MIG instance, which has a type of its own. An
- * entry with `trouble` is there and cannot be used; the text says why.
+ * An entry is one physical GPU, or one MIG instance, listed after its GPU. A *slot* can be given to
+ * a run: a whole GPU that is not in MIG mode, or a MIG instance, which has a type of its own. An
+ * entry with `trouble` exists and cannot be used; the text says why.
  */
 #ifndef NODED_GPU_GPUS_H
 #define NODED_GPU_GPUS_H
@@ -18,7 +18,7 @@
 #include "common/near.h"
 
 #define GPUS_MAX         256 /* entries */
-#define GPUS_SLOTS_MAX   64  /* of a node: sets of them are one word */
+#define GPUS_SLOTS_MAX   64  /* of a node: a set of them is one 64-bit word */
 #define GPUS_HOST_MAX    NEAR_HOSTS /* physical GPUs */
 #define GPUS_TEXT        96
 #define GPUS_TYPE        (AMOUNT_TYPE_MAX + 1)
@@ -29,13 +29,14 @@ enum gpu_kind { GPU_WHOLE, GPU_MIG_PARENT, GPU_MIG };
 enum gpu_recovery { GPU_RECOVERY_NONE, GPU_RECOVERY_RESET, GPU_RECOVERY_BOOT };
 enum gpu_ecc { GPU_ECC_NONE, GPU_ECC_OFF, GPU_ECC_ON };
 
-/* Of what may be wrong with a GPU: numbers that come and go, not compared by gpus_equal(). */
+/* Health values of a GPU: numbers that change all the time and are not compared by gpus_equal(). */
 struct gpu_health {
 	uint64_t ecc, ecc_total;     /* uncorrectable: since the driver was loaded; ever */
-	uint32_t temp_c, slowdown_c; /* now; from where on it slows down; 0: not known */
+	uint32_t temp_c, slowdown_c; /* now; where it starts to slow down; 0: not known */
 	bool remap_pending, remap_failed;
-	enum gpu_recovery recovery; /* what the driver says that it needs; NONE where it knows not */
-	bool hung; /* `trouble` is a call that did not come back, or crashed */
+	/* what the driver says it needs; NONE if the driver cannot say */
+	enum gpu_recovery recovery;
+	bool hung; /* `trouble` is a call that did not return, or crashed */
 };
 
 struct gpu {
@@ -52,56 +53,59 @@ struct gpu {
 	uint32_t instance, compute; /* GPU_MIG: ids of GPU instance and compute instance */
 	uint32_t caps[2], n_caps;   /* GPU_MIG: /dev/nvidia-caps/nvidia-capN it needs */
 	int32_t numa;               /* NUMA node; -1: not known */
-	char cpus[GPUS_TEXT];       /* near it, as a list; "": not known */
+	char cpus[GPUS_TEXT];       /* the CPUs near it, as a list; "": not known */
 	enum gpu_ecc ecc;
 	uint32_t power_w;           /* its limit; 0: not known */
 	uint32_t n_links;           /* active NVLinks */
 	char links[GPUS_LINKS][24]; /* where each goes: a PCI address or GPUS_LINK_SWITCH */
-	uint64_t peers;             /* hosts it reaches by NVLink; by gpus_settle() */
+	uint64_t peers;             /* set of hosts it reaches by NVLink; by gpus_settle() */
 	struct near_place place;    /* by gpus_settle() */
-	char trouble[160];          /* "": it can be used */
-	struct gpu_health health;   /* a MIG instance's is its GPU's; last */
+	char trouble[160];          /* why it cannot be used; "": it can */
+	struct gpu_health health;   /* of a MIG instance: its GPU's; last member */
 };
 
 enum gpus_state {
-	GPUS_NONE,    /* no GPU of a maker whose library we know */
-	GPUS_FOUND,   /* every GPU was asked; some may be in trouble */
-	GPUS_TROUBLE, /* there are GPUs and they could not be asked: nothing is known of them */
+	GPUS_NONE,    /* no GPU of a maker whose library is supported */
+	GPUS_FOUND,   /* every GPU was queried; some may be in trouble */
+	GPUS_TROUBLE, /* there are GPUs and they could not be queried: nothing is known */
 };
 
 struct gpus {
 	enum gpus_state state;
-	char trouble[300]; /* of GPUS_TROUBLE; of GPUS_NONE: why there are none; of GPUS_FOUND: which
-	                    * are not even listed */
+	/* GPUS_TROUBLE: what is wrong; GPUS_NONE: why there are none; GPUS_FOUND: which GPUs are
+	 * missing in the list */
+	char trouble[300];
 	char driver[GPUS_TEXT];
 	uint32_t cuda; /* 12040 is 12.4; 0: not known */
-	/* What PCIe has between two physical GPUs, by NVML's indices, the lower first: enum
+	/* The PCIe connection of two physical GPUs, by NVML's indices, the lower first: enum
 	 * near_level, as found. */
 	uint8_t between[GPUS_HOST_MAX][GPUS_HOST_MAX];
 	uint32_t n;
 	struct gpu v[GPUS_MAX];
 };
 
-/* Number the entries, find their NVLink peers and PCIe groups, mark those that cannot be two (one UUID, one PCI
- * address or one device minor twice) or have no name, MIG instances with their GPU, and see to it that nothing is out of bounds. */
+/* Number the entries, find their NVLink peers and PCIe groups, put MIG instances with their GPU,
+ * and make sure that nothing is out of bounds. Marks entries that have no name or that contradict
+ * each other (two with one UUID, PCI address or device minor). */
 void gpus_settle(struct gpus *g);
 
-/* May a run be given it? */
+/* Can it be given to a run? */
 bool gpu_is_slot(const struct gpu *gpu);
 
 /* The slot of that UUID, NULL if there is none. */
 const struct gpu *gpus_find(const struct gpus *g, const char *uuid);
 
-/* How close two entries are; of one GPU and itself it makes no sense. */
+/* How close two different entries are. */
 near_t gpus_near(const struct gpu *a, const struct gpu *b);
 
-/* Do both say the same? */
+/* Are both equal, except for health values? */
 bool gpus_equal(const struct gpus *a, const struct gpus *b);
 
-/* What a product of that name is called in gpusched: a row of a table, or, unknown, its name
- * without the maker's, in lower case and with "-" for what a type may not contain. "": no name. */
+/* The type that gpusched uses for a product name: from a table, or, for an unknown one, its name
+ * without the maker's, in lower case and with "-" for characters that a type may not contain. "":
+ * no name. */
 void gpu_type_of(const char *product, char type[GPUS_TYPE]);
-/* The same of a MIG instance: "1g.10gb" out of "NVIDIA H100 80GB HBM3 MIG 1g.10gb", else out of its
+/* The same for a MIG instance: "1g.10gb" from "NVIDIA H100 80GB HBM3 MIG 1g.10gb", else from its
  * share of the GPU's slices and memory. */
 void gpu_type_of_mig(const char *product, uint32_t slices, uint32_t compute_slices, uint64_t mem_mb,
         char type[GPUS_TYPE]);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MEMORY_FD 4
-#define HIGH_FD   16 /* out of the way of those that are given */
+#define HIGH_FD   16 /* above the descriptors that are passed on */
 
 static const struct {
 	const char *name;
@@ -28,7 +28,7 @@ static const struct {
 	[HELPER_EVENTS] = { "gnoded-xid", helper_events },
 };
 
-/* --- the helper: NAME PARENT NUMBER ------------------------------------------------------------ */
+/* --- the helper: NAME PARENT NUMBER ----------------------------------------------------------- */
 
 void helper_main(int argc, char **argv)
 {
@@ -59,7 +59,7 @@ void *helper_memory(size_t size)
 	return memory;
 }
 
-/* --- its parent -------------------------------------------------------------------------------- */
+/* --- its parent ------------------------------------------------------------------------------- */
 
 void *helper_memory_new(size_t size, int *fd)
 {

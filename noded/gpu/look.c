@@ -20,8 +20,8 @@ struct looker {
 	struct nvml nvml;
 	struct gpus *out;
 	struct look_at *at;
-	uint32_t gpu;                       /* the one at hand */
-	nvml_device devices[GPUS_HOST_MAX]; /* NULL: not to be asked */
+	uint32_t gpu;                       /* the present one */
+	nvml_device devices[GPUS_HOST_MAX]; /* NULL: not to be queried */
 };
 
 /* --- sysfs and procfs ------------------------------------------------------------------------ */
@@ -40,7 +40,7 @@ static void read_line(char *line, size_t size, const char *path)
 	fclose(f);
 }
 
-/* How many GPUs of NVIDIA's the PCI bus has. */
+/* The number of NVIDIA GPUs on the PCI bus. */
 static unsigned count_pci(const char *root)
 {
 	char path[512], line[32];
@@ -79,7 +79,7 @@ static void find_place(const struct looker *l, struct gpu *gpu)
 }
 
 /* The minor in /dev/nvidia-caps that opens what `what` names ("DeviceFileMinor: N"). Without it
- * neither CUDA nor we know what to open: nobody can use the instance. */
+ * neither CUDA nor we know which file to open, so no process can use the instance. */
 static void find_cap(const struct looker *l, struct gpu *gpu, const char *what)
 {
 	char path[512], line[64];
@@ -96,7 +96,7 @@ static void find_cap(const struct looker *l, struct gpu *gpu, const char *what)
 		        CAPABILITIES, gpu->minor, what);
 }
 
-/* A driver that keeps no such files at all has instances that are open to all. */
+/* If a driver has no such files at all, its instances are open to all processes. */
 static void find_caps(const struct looker *l, struct gpu *gpu)
 {
 	char what[512];
@@ -111,7 +111,7 @@ static void find_caps(const struct looker *l, struct gpu *gpu)
 	find_cap(l, gpu, what);
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- queries --------------------------------------------------------------------------------- */
 
 static void asking(struct looker *l, const char *call)
 {
@@ -123,7 +123,7 @@ static void asking(struct looker *l, const char *call)
 	(asking(l, #call), \
 	        (l)->nvml.call ? (l)->nvml.call(__VA_ARGS__) : (int)NVML_FUNCTION_NOT_FOUND)
 
-/* The same where the answer is needed: false, and `gpu` is in trouble. */
+/* The same for a required value: on failure false, and `gpu` gets `trouble`. */
 #define NEED(l, gpu, call, ...) needed(l, gpu, ASK(l, call, __VA_ARGS__))
 
 static bool needed(const struct looker *l, struct gpu *gpu, int result)
@@ -168,12 +168,12 @@ static enum gpu_recovery recovery_of(unsigned action)
 	case NVML_RECOVERY_REBOOT:
 	case NVML_RECOVERY_SYSTEM_REBOOT:
 		return GPU_RECOVERY_BOOT;
-	default: /* the end of its programs is no more than their end */
+	default: /* none, or programs must end: no reset is needed */
 		return GPU_RECOVERY_NONE;
 	}
 }
 
-/* What recovers it, as far as this driver says: those before 560 say so only by refusing calls. */
+/* What recovers the GPU, as far as this driver says: drivers before 560 only refuse calls. */
 static enum gpu_recovery ask_recovery(struct looker *l, nvml_device device)
 {
 	struct nvml_field_value v[] = { { .field = NVML_FIELD_RECOVERY },
@@ -191,7 +191,7 @@ static enum gpu_recovery ask_recovery(struct looker *l, nvml_device device)
 	return GPU_RECOVERY_NONE;
 }
 
-/* What may be wrong with it. */
+/* Health values. */
 static void ask_health(struct looker *l, nvml_device device, struct gpu_health *h)
 {
 	unsigned long long n = 0;
@@ -217,7 +217,7 @@ static void ask_health(struct looker *l, nvml_device device, struct gpu_health *
 		h->recovery = ask_recovery(l, device);
 }
 
-/* What is good to know. */
+/* Optional values. */
 static void ask_more(struct looker *l, nvml_device device, struct gpu *gpu)
 {
 	int ecc = 0, pending;
@@ -233,7 +233,7 @@ static void ask_more(struct looker *l, nvml_device device, struct gpu *gpu)
 	find_place(l, gpu);
 }
 
-/* In MIG mode? A GPU that knows no such thing is not. */
+/* Is it in MIG mode? A GPU without MIG is not. */
 static void ask_mode(struct looker *l, nvml_device device, struct gpu *gpu)
 {
 	unsigned now = 0, pending;
@@ -318,9 +318,9 @@ static void ask_instances(struct looker *l, nvml_device device, const struct gpu
 	}
 }
 
-/* --- what is between them -------------------------------------------------------------------- */
+/* --- connections between GPUs ---------------------------------------------------------------- */
 
-/* As the bus shows it. */
+/* From the PCI bus. */
 static void find_between(struct looker *l)
 {
 	static char ways[GPUS_HOST_MAX][PCIE_WAY];
@@ -343,7 +343,7 @@ static void find_between(struct looker *l)
 	}
 }
 
-/* In NVML's words. NEAR_UNKNOWN: not one of them. */
+/* From NVML's values. NEAR_UNKNOWN: it is none of them. */
 static enum near_level level_of(int ancestor)
 {
 	switch (ancestor) {
@@ -363,7 +363,8 @@ static enum near_level level_of(int ancestor)
 	}
 }
 
-/* As the driver says, of those that it knows. Each pair once: so no two answers contradict. */
+/* From the driver, for the GPUs that it knows. Each pair is queried once, so answers cannot
+ * contradict each other. */
 static void ask_between(struct looker *l)
 {
 	for (uint32_t a = 0; a < GPUS_HOST_MAX; a++) {
@@ -453,7 +454,7 @@ void look(const char *root, const struct look_skip *skips, uint32_t n_skips, boo
 		ask_all(&l, skips, n_skips, pairs);
 		ASK(&l, nvmlShutdown);
 	} else {
-		/* The library without a GPU is no fault: many images have it. */
+		/* A library without a GPU is no fault: many system images have it. */
 		out->state = r == NVML_DRIVER_NOT_LOADED && !pci ? GPUS_NONE : GPUS_TROUBLE;
 		snprintf(
 		        out->trouble, sizeof(out->trouble), "nvmlInit: %s", nvml_error(&l.nvml, r));

@@ -8,8 +8,8 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-/* Where it is: as the dynamic linker finds it, then where containers have it that tell nobody but
- * LD_LIBRARY_PATH, which a service does not inherit. */
+/* Places of the library: as the dynamic linker finds it, then where containers have it that
+ * announce it only in LD_LIBRARY_PATH, which a service does not inherit. */
 static const char *const places[] = { LIBRARY, "/usr/local/nvidia/lib64/" LIBRARY };
 
 static const struct {
@@ -37,7 +37,7 @@ static void *find(void *library, const char *name, unsigned newest, unsigned old
 	return found;
 }
 
-/* The first error is told: of a place that is not there none has to know. */
+/* The first error is reported: a missing file in the second place is of no interest. */
 static void *open_library(struct error *err)
 {
 	void *library = NULL;

@@ -1,9 +1,9 @@
 /* nvml.h - NVIDIA's management library, as far as we use it
  *
- * The library comes with the driver and is opened at run time; no header of NVIDIA's is needed to
- * build. Declarations follow the NVML API reference (docs.nvidia.com/deploy/nvml-api). Functions
- * have versions: the newest that we know is taken, else an older one that fills the same part of
- * what it is given; one that the library lacks is NULL.
+ * The library comes with the driver and is opened at run time; the build needs no header of NVIDIA.
+ * Declarations follow the NVML API reference (docs.nvidia.com/deploy/nvml-api). Functions have
+ * versions: the newest known one is used, else an older one that fills the same part of its
+ * argument; a function that the library lacks is NULL.
  */
 #ifndef NODED_GPU_NVML_H
 #define NODED_GPU_NVML_H
@@ -187,12 +187,13 @@ struct nvml {
 #undef X
 };
 
-/* Open libnvidia-ml.so.1 as the dynamic linker finds it, else in /usr/local/nvidia/lib64. -1 with
- * ERR_SYSTEM: it is not there, or it is no such library. Nothing was called yet. */
+/* Open libnvidia-ml.so.1 where the dynamic linker finds it, else in /usr/local/nvidia/lib64. -1
+ * with ERR_SYSTEM: it does not exist, or is no such library. No function of it has been called
+ * yet. */
 int nvml_open(struct nvml *nvml, struct error *err);
 void nvml_close(struct nvml *nvml);
 
-/* What a result means; never NULL. */
+/* The text of a result; never NULL. */
 const char *nvml_error(const struct nvml *nvml, int result);
 
 #endif

@@ -25,7 +25,7 @@ void pcie_way(const char *root, const char *address, char way[PCIE_WAY])
 	free(real);
 }
 
-/* How much of a way is left: devices on it. */
+/* The number of devices on the rest of a path. */
 static unsigned parts(const char *way)
 {
 	unsigned n = *way != '\0';
@@ -42,7 +42,7 @@ static bool at_end(const char *way)
 
 enum near_level pcie_between(const char *a, int32_t numa_a, const char *b, int32_t numa_b)
 {
-	const char *left_a = a, *left_b = b; /* behind what they share */
+	const char *left_a = a, *left_b = b; /* behind the common part */
 	unsigned shared = 0;
 	size_t i;
 
@@ -55,7 +55,7 @@ enum near_level pcie_between(const char *a, int32_t numa_a, const char *b, int32
 		if (a[i] != b[i] || !a[i])
 			break;
 	}
-	/* A host bridge; one bridge or more behind it; from the last of them a port and the device. */
+	/* A host bridge, then one or more bridges; from the last of them a port and the device. */
 	if (shared >= 2)
 		return parts(left_a) <= 2 && parts(left_b) <= 2 ? NEAR_PIX : NEAR_PXB;
 	if (shared)

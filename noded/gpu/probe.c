@@ -18,12 +18,12 @@
 #include "noded/gpu/helper.h"
 #include "noded/gpu/look.h"
 
-#define KILL_WAIT_MS 500 /* a child that is not in the kernel is gone by then */
+#define KILL_WAIT_MS 500 /* a child that does not hang in the kernel is gone by then */
 
 struct shared {
-	/* The question. */
+	/* The request. */
 	char root[256];
-	uint32_t alarm_s; /* whatever becomes of the timeout */
+	uint32_t alarm_s; /* the child ends by then, even if the parent does not end it */
 	uint32_t n_skips;
 	struct look_skip skips[GPUS_HOST_MAX];
 	bool pairs;
@@ -33,23 +33,23 @@ struct shared {
 	volatile uint32_t done;
 };
 
-/* A GPU that is not asked, and what hangs in it. */
+/* A GPU that is left out, and the call that hung. */
 struct left_out {
 	struct look_skip skip;
-	int pidfd; /* the child that is still there; -1: none, and the next look asks it again */
+	int pidfd; /* the child that hangs there; -1: gone, the next probe includes the GPU */
 };
 
 struct gpu_probe {
 	const char *root;
 	unsigned timeout_ms;
-	struct shared *shared; /* NULL: no look is under way */
+	struct shared *shared; /* NULL: no probe is in progress */
 	pid_t pid;
 	int pipe, pidfd;
 	struct left_out left[GPUS_HOST_MAX];
 	uint32_t n_left;
-	int stuck;     /* a child that hangs in the kernel, and in no one GPU; -1: none */
-	char why[112]; /* in what */
-	bool no_pairs; /* asking of two GPUs together has hung or crashed */
+	int stuck;     /* a child that hangs in the kernel at no particular GPU; -1: none */
+	char why[112]; /* the call in which it hangs */
+	bool no_pairs; /* reading the connections of two GPUs has hung or crashed */
 };
 
 struct gpu_probe *gpu_probe_new(const char *root, unsigned timeout_ms)
@@ -155,7 +155,7 @@ void gpu_probe_free(struct gpu_probe *p)
 	free(p);
 }
 
-/* GPUs whose child is gone are asked again. */
+/* GPUs whose child is gone are queried again. */
 static void review_left(struct gpu_probe *p)
 {
 	uint32_t n = 0;
@@ -195,7 +195,7 @@ unsigned gpu_probe_timeout_ms(const struct gpu_probe *p)
 	return p->timeout_ms;
 }
 
-/* What it was doing when it ended without having done. */
+/* Describe the call at which the child ended without having finished. */
 static void say_trouble(const struct look_at *at, bool hung, char *text, size_t size)
 {
 	char call[sizeof(at->call)];
@@ -206,7 +206,7 @@ static void say_trouble(const struct look_at *at, bool hung, char *text, size_t 
 	        hung ? "does not come back" : "crashes");
 }
 
-/* Leave out the GPU that it was busy with. False: it was none, or it is left out already. */
+/* Leave out the GPU at which the child was. False: it was at none, or that is left out already. */
 static bool leave_out(struct gpu_probe *p, const struct look_at *at, bool hung, bool gone)
 {
 	uint32_t gpu = at->gpu;
@@ -227,7 +227,7 @@ static bool leave_out(struct gpu_probe *p, const struct look_at *at, bool hung, 
 	return true;
 }
 
-/* Of the entries only those that there are: the rest is not worth its memory. */
+/* Copy only the entries in use: the rest is not worth its memory. */
 static void take_copy(struct gpus *to, const struct gpus *from)
 {
 	uint32_t n = from->n < GPUS_MAX ? from->n : GPUS_MAX;
@@ -257,7 +257,7 @@ bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
 		out->state = GPUS_TROUBLE;
 		say_trouble(&at, hung, out->trouble, sizeof(out->trouble));
 	}
-	/* Another would hang there too. Not of pairs, which nobody asks for again. */
+	/* Another child would hang there too. Not for connections, which are not read again. */
 	if (!done && !gone && p->pidfd >= 0) {
 		say_trouble(&at, hung, p->why, sizeof(p->why));
 		p->stuck = p->pidfd;

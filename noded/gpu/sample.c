@@ -8,7 +8,7 @@
 #include "common/xalloc.h"
 #include "noded/gpu/nvml.h"
 
-#define SAMPLES_MAX 256 /* of the driver's: it keeps some 100 */
+#define SAMPLES_MAX 256 /* of the driver's: it keeps about 100 */
 #define MIB         (1024 * 1024)
 
 struct slot {
@@ -22,7 +22,7 @@ struct slot {
 struct gpu_sampling {
 	struct nvml nvml;
 	struct look_at *at;
-	uint32_t gpu; /* the one at hand */
+	uint32_t gpu; /* the present one */
 	uint32_t n;
 	struct slot slots[GPUS_MAX];
 };
@@ -37,7 +37,7 @@ static void asking(struct gpu_sampling *s, const char *call)
 	(asking(s, #call), \
 	        (s)->nvml.call ? (s)->nvml.call(__VA_ARGS__) : (int)NVML_FUNCTION_NOT_FOUND)
 
-/* --- which there are ------------------------------------------------------------------------- */
+/* --- finding the slots ----------------------------------------------------------------------- */
 
 static void add(struct gpu_sampling *s, nvml_device device, bool mig)
 {
@@ -99,7 +99,7 @@ struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct look_at *at)
 	return NULL;
 }
 
-/* --- what they do ---------------------------------------------------------------------------- */
+/* --- sampling -------------------------------------------------------------------------------- */
 
 static double value_of(const struct nvml_sample *v, int type)
 {
@@ -120,7 +120,7 @@ static uint32_t thousandths(double percent)
 	return percent <= 0 ? 0 : percent >= 100 ? USE_FULL : (uint32_t)(percent * 10 + 0.5);
 }
 
-/* The mean of the driver's samples since our last. */
+/* The mean of the driver's samples since our previous one. */
 static bool take_samples(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
 {
 	static struct nvml_sample v[SAMPLES_MAX];
@@ -168,7 +168,7 @@ static void take_processes(struct gpu_sampling *s, const struct slot *slot, stru
 	        n > USE_PROCS)
 		return;
 	for (unsigned i = 0; i < n; i++) {
-		if (v[i].used == NVML_NO_VALUE) /* as in a container's own namespace */
+		if (v[i].used == NVML_NO_VALUE) /* as inside a container's own namespace */
 			return;
 		use->procs[i] = (struct gpu_proc){ v[i].pid, USE_NOT_KNOWN, v[i].used / MIB };
 	}
@@ -176,14 +176,14 @@ static void take_processes(struct gpu_sampling *s, const struct slot *slot, stru
 	use->known |= USE_PROCESSES;
 }
 
-/* Who has how much of it. The driver tells what each did between two looks of its own. */
+/* The share of each process. The driver reports each process's use since an earlier call. */
 static void take_shares(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
 {
 	static struct nvml_process_use v[SAMPLES_MAX];
 	unsigned n = SAMPLES_MAX;
 	int r = ASK(s, nvmlDeviceGetProcessUtilization, slot->device, v, &n, slot->procs_seen);
 
-	if (r != NVML_SUCCESS && r != NVML_NOT_FOUND) /* nobody did anything */
+	if (r != NVML_SUCCESS && r != NVML_NOT_FOUND) /* NOT_FOUND: no process did anything */
 		return;
 	for (uint32_t p = 0; p < use->n_procs; p++) {
 		unsigned sum = 0, counted = 0;

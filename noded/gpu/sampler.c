@@ -25,11 +25,11 @@ struct shared {
 	struct gpu_uses uses;
 	struct look_at at;
 	uint64_t cpu_us; /* of the last answer */
-	uint32_t n;      /* of the question: memory of these alone; 0: all of all */
+	uint32_t n;      /* of the request: memory of these slots alone; 0: everything of all */
 	char uuids[SAMPLER_MEMORY_MAX][GPUS_TEXT];
 };
 
-/* A child that is in the kernel for ever, and the GPU that it is at. */
+/* A child that hangs in the kernel for ever, and the GPU at which it is. */
 struct stuck {
 	uint32_t gpu;
 	int pidfd;
@@ -44,7 +44,7 @@ struct gpu_sampler {
 	uint64_t left_out; /* NVML's indices */
 	struct stuck stuck[GPUS_HOST_MAX];
 	uint32_t n_stuck;
-	int stuck_in_all; /* one that is in no one GPU; -1: none */
+	int stuck_in_all; /* a child that hangs at no particular GPU; -1: none */
 };
 
 struct gpu_sampler *gpu_sampler_new(void)
@@ -152,7 +152,7 @@ static int start_child(struct gpu_sampler *s, struct error *err)
 	return s->pidfd < 0 ? -1 : 0;
 }
 
-/* End the child. False: it is in the kernel, and its pidfd is still ours. */
+/* End the child. False: it hangs in the kernel, and its pidfd is still ours. */
 static bool end_child(struct gpu_sampler *s)
 {
 	bool gone = true;
@@ -171,7 +171,7 @@ static bool end_child(struct gpu_sampler *s)
 	return gone;
 }
 
-/* A child in the kernel: its GPU is not asked, and none at all where that is not known. */
+/* For a child that hangs: its GPU is left out; if the GPU is not known, all are. */
 static void leave_alone(struct gpu_sampler *s, uint32_t gpu)
 {
 	if (gpu < GPUS_HOST_MAX && s->n_stuck < GPUS_HOST_MAX) {
@@ -183,7 +183,7 @@ static void leave_alone(struct gpu_sampler *s, uint32_t gpu)
 	s->pidfd = -1;
 }
 
-/* What it was at when it hung or crashed. */
+/* Describe the call at which the child hung or crashed. */
 static void give_up(struct gpu_sampler *s, bool hung, char *trouble, size_t size)
 {
 	struct look_at at = s->shared->at;
@@ -206,7 +206,7 @@ int gpu_sampler_ask_memory(
 	s->shared->n = n < SAMPLER_MEMORY_MAX ? n : SAMPLER_MEMORY_MAX;
 	if (n)
 		memcpy(s->shared->uuids, uuids, s->shared->n * sizeof(*uuids));
-	/* One that has gone is found out by reading. */
+	/* If the child has gone, reading will show it. */
 	if (send(s->sock, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE)
 		return error_set(err, ERR_SYSTEM, "cannot watch the GPUs: %s", strerror(errno));
 	s->asked = true;

@@ -12,16 +12,16 @@
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
 
-/* Also ours, besides GPUSCHED_*: what an owner set here would say something else than what he was
- * given. */
+/* Reserved names besides GPUSCHED_*: an owner's value here could contradict the GPUs that the job
+ * was given. */
 static const char *const gpu_names[] = {
 	"CUDA_VISIBLE_DEVICES",
 	"CUDA_DEVICE_ORDER",
 	"NVIDIA_VISIBLE_DEVICES",
 };
 
-/* Of GPUSCHED_* the owner's all the same: where the commands find the cluster, so that a job can
- * use them as its owner did. (GPUSCHED_CLUSTER is ours, and says the same.) */
+/* GPUSCHED_* names that stay the owner's: they tell the commands where the cluster is, so that a
+ * job can use them as its owner did. (GPUSCHED_CLUSTER is ours, and has the same value.) */
 static const char *const command_names[] = {
 	"GPUSCHED_CONTROLLER",
 	"GPUSCHED_CONTROLLER_USER",
@@ -30,7 +30,7 @@ static const char *const command_names[] = {
 	"GPUSCHED_RETRY",
 };
 
-/* Whose presence in the owner's environment asks for Slurm's names too. */
+/* If the owner's environment has this name, Slurm's names are set too. */
 #define SLURM_MARK "SLURM_JOB_ID"
 
 /* --- values: malloc'd, NULL: the variable is not there ---------------------------------------- */
@@ -42,8 +42,8 @@ static char *number(uint64_t v)
 	return xasprintf("%" PRIu64, v);
 }
 
-/* "0,2,3": of GPUs that were found the host's numbers, and of MIG instances, which have none, the
- * UUIDs; else those that the configuration gives. */
+/* "0,2,3": the host's numbers for GPUs that were found, UUIDs for MIG instances, which have no
+ * number; else the numbers of the configuration. */
 static char *gpu_list(const struct jobenv_in *in)
 {
 	char *list = xstrdup("");
@@ -75,13 +75,13 @@ static char *gpu_uuids(const struct jobenv_in *in)
 	return list;
 }
 
-/* As CUDA counts: those that it can open, from 0. */
+/* As CUDA counts: the GPUs that the job can open, from 0. */
 static char *cuda_list(const struct jobenv_in *in)
 {
 	size_t n = in->order->n_gpus, len = 0;
 	char *s;
 
-	if (in->mps_dir && in->gpus) /* MPS counts its own, but knows every UUID */
+	if (in->mps_dir && in->gpus) /* MPS has numbers of its own, but knows every UUID */
 		return gpu_uuids(in);
 	if (!in->own_numbers || (n && in->gpus && in->gpus[0].mig)) /* all are of one type */
 		return gpu_list(in);
@@ -91,7 +91,7 @@ static char *cuda_list(const struct jobenv_in *in)
 	return s;
 }
 
-/* "void" is how the container runtimes spell "none, and mean it"; UUIDs they know as well. */
+/* "void" is the container runtimes' word for "explicitly none"; they accept UUIDs as well. */
 static char *nvidia_devices(const struct jobenv_in *in)
 {
 	if (!in->order->n_gpus)
@@ -313,7 +313,7 @@ static char *interrupt_file(const struct jobenv_in *in)
 	return xasprintf("%s/%s", in->run_dir, JOBENV_INTERRUPT_FILE);
 }
 
-/* Slurm's ways: what is empty is not there. */
+/* As Slurm does: an empty value means that the variable is not set. */
 static char *if_any(const char *text)
 {
 	return *text ? xstrdup(text) : NULL;
@@ -349,7 +349,7 @@ static char *slurm_mem(const struct jobenv_in *in)
 	return in->order->mem_mb ? number(in->order->mem_mb) : NULL;
 }
 
-/* What each of the nodes has, as Slurm has it: "8", "8(x2)". */
+/* The value for each node, in Slurm's notation: "8", "8(x2)". */
 static char *each_node(const struct jobenv_in *in, uint32_t what)
 {
 	return in->order->nnodes > 1 ? xasprintf("%u(x%u)", what, in->order->nnodes) : number(what);
@@ -571,7 +571,7 @@ static int take_owner(
 			return error_set(
 			        err, ERR_JOB_SPEC, "environment: entry %zu is not NAME=value", i);
 		env[*n] = xstrndup(s, e->len);
-		/* Of a name that comes twice the first counts, as for getenv(3). */
+		/* If a name comes twice the first counts, as for getenv(3). */
 		if (jobenv_is_ours(env[*n]) || (slurm && is_slurms(env[*n])) ||
 		        (in->mps_dir && strncmp(env[*n], "CUDA_MPS_", 9) == 0))
 			free(env[*n]);
@@ -593,7 +593,7 @@ static int add_row(
 	value = row->value(in);
 	if (!value)
 		return 0;
-	/* The owner may have a working directory with a newline in it: that one is his. */
+	/* The owner's working directory may contain a newline: that one value may have it. */
 	for (const char *p = value; *p && row->value != submit_dir; p++) {
 		if ((unsigned char)*p < 0x20 || *p == 0x7f) {
 			free(value);

@@ -1,15 +1,16 @@
 /* jobenv.h - the environment of a job
  *
- * What the owner exported when he signed the job, less every name that is ours to say (GPUSCHED_*
- * but for what the commands read, and the variables that tell GPU programs which devices to use),
- * plus those, made here from the order and from nothing else; HOME, USER, LOGNAME and SHELL from
- * the node's user database and a PATH where the export rules left them out. One row of the table in
- * jobenv.c is one variable: its name, when it is there, its value. To add one: a row, a line in
- * interface and manual, a row in test_jobenv.c.
+ * It is the environment that the owner exported when he signed the job, without the names that are
+ * reserved for us (GPUSCHED_* except those that the commands read, and the variables that tell GPU
+ * programs which devices to use), plus those names, made here from the order alone; HOME, USER,
+ * LOGNAME and SHELL from the node's user database, and a PATH if the export rules left them out.
+ * One row of the table in jobenv.c is one variable: its name, when it is set, its value. To add
+ * one: a row, a line in interface and manual, a row in test_jobenv.c.
  *
- * A job whose signed environment has SLURM_JOB_ID, whatever its value, sees Slurm's names besides
- * ours: rows of the same table. Which of sbatch's options were given is not known here; what Slurm
- * tells of them (SLURM_NTASKS, SLURM_GPUS) the client puts there (cmds/slurmenv.h).
+ * A job whose signed environment has SLURM_JOB_ID, with any value, sees Slurm's names as well as
+ * ours: rows of the same table. Which of sbatch's options were given is not known here; the
+ * variables that Slurm derives from them (SLURM_NTASKS, SLURM_GPUS) come from the client
+ * (cmds/slurmenv.h).
  *
  * Values that come from the controller are not signed; none may hold a control character, so that
  * `env` and files made from it keep one variable a line.
@@ -44,16 +45,16 @@ struct jobenv_in {
 	const char *user, *home, *shell; /* of the node's user database */
 	const char *run_dir;
 	usec_t start_time; /* wall */
-	bool own_numbers;  /* it can open its own GPUs only: GPU programs count from 0 there */
-	const struct jobenv_gpu *gpus; /* the order's; NULL: they are as configured */
-	const char *mps_dir;           /* of the MPS that it is to use (mps.h); NULL: none */
+	bool own_numbers;  /* it can open its own GPUs only, so GPU programs count from 0 */
+	const struct jobenv_gpu *gpus; /* the order's; NULL: as configured */
+	const char *mps_dir;           /* of the MPS that it must use (mps.h); NULL: none */
 };
 
 /* A NULL-terminated list that jobenv_free() frees, or NULL with ERR_JOB_SPEC. */
 char **jobenv_make(const struct jobenv_in *in, struct error *err);
 void jobenv_free(char **env); /* NULL is fine */
 
-/* Is it ours alone to say? `entry` is NAME or NAME=value. */
+/* Is the name reserved for us? `entry` is NAME or NAME=value. */
 bool jobenv_is_ours(const char *entry);
 
 /* The value of a name, NULL if it is not there. */

@@ -19,7 +19,7 @@
 #define GROUPS_START  64
 #define GROUPS_MAX    65536 /* the kernel's NGROUPS_MAX */
 
-/* Each kind of question has its own queue in the pool, so that none waits for another. */
+/* Each kind of query has its own queue in the pool, so that none waits for another. */
 enum { KEY_DECODE = 1, KEY_USER, KEY_MAKE };
 
 struct cred_waiter {
@@ -28,13 +28,13 @@ struct cred_waiter {
 	void *arg;
 };
 
-/* A credential that is known (waiters NULL, job NULL) or being asked for. */
+/* A credential that is cached (waiters NULL, job NULL) or being decoded. */
 struct cred_entry {
 	struct asked *a;
 	char *text;
 	size_t len;
 	bool known, once;
-	uint64_t used; /* for dropping the one not used for longest */
+	uint64_t used; /* the least recently used entry is dropped first */
 	struct mcred cred;
 	struct cred_waiter *waiters;
 	struct decode_job *job;
@@ -72,9 +72,9 @@ static time_t now_s(void)
 
 /* --- credentials ------------------------------------------------------------------------------ */
 
-/* What the worker sees: a copy, so that nothing of the loop's is touched from a thread. */
+/* What the worker sees: a copy, so that a thread touches no data of the loop. */
 struct decode_job {
-	struct cred_entry *entry; /* NULL: nobody wants to know any more */
+	struct cred_entry *entry; /* NULL: the answer is no longer wanted */
 	struct worker_job *handle;
 	const struct mcred_ops *munge;
 	char *text;
@@ -146,7 +146,7 @@ static void make_room(struct asked *a)
 		cred_drop(o.entry);
 }
 
-/* Tell all who wait. The entry may be used by what they do next, so their list is taken first. */
+/* Answer all waiters. Their callbacks may use the entry, so its list is emptied first. */
 static void cred_answer(struct cred_entry *e, const struct error *err)
 {
 	struct cred_waiter *w = e->waiters, *next;
@@ -182,7 +182,7 @@ static const struct worker_ops decode_ops = { decode_run, decode_done, decode_dr
 
 static void cred_fail(struct cred_entry *e, const struct error *err)
 {
-	/* Those who wait may ask again at once: the entry must be out of the way. */
+	/* A waiter may ask again at once: the entry must be out of the tree by then. */
 	tdelete(e, &e->a->creds, cred_order);
 	e->a->n_creds--;
 	cred_answer(e, err);
@@ -302,7 +302,7 @@ void asked_cred_once(struct asked *a, const void *bytes, size_t len, asked_cred_
 
 struct user_job {
 	struct user_job *next; /* in asked.user_jobs */
-	struct asked *a;       /* NULL: nobody wants to know any more */
+	struct asked *a;       /* NULL: the answer is no longer wanted */
 	struct worker_job *handle;
 	asked_user_fn *fn;
 	void *arg;
@@ -327,7 +327,7 @@ static void find_groups(struct asked_user *u)
 	int n = GROUPS_START, had;
 	gid_t *v = NULL;
 
-	do { /* getgrouplist(3) says how many there are when there is not room for them */
+	do { /* getgrouplist(3) returns the number if the list is too short */
 		had = n;
 		v = xrealloc(v, (size_t)n, sizeof(*v));
 	} while (getgrouplist(u->name, u->gid, v, &n) < 0 && n > had && n <= GROUPS_MAX);
@@ -470,7 +470,7 @@ void asked_user(
 
 struct make_job {
 	struct make_job *next;
-	struct asked *a; /* NULL: nobody wants to know any more */
+	struct asked *a; /* NULL: the answer is no longer wanted */
 	struct worker_job *handle;
 	const struct mcred_ops *munge;
 	asked_made_fn *fn;

@@ -82,7 +82,7 @@ static bool same_device(const struct device *a, const struct device *b)
 	return a->type == b->type && a->major == b->major && a->minor == b->minor;
 }
 
-/* Of the files of our GPUs, `but` excepted (n_gpus: none), is this one? */
+/* Is it the file of one of our GPUs, other than `but` (n_gpus: no exception)? */
 static bool is_ours(const struct grants *g, const struct device *d, size_t but)
 {
 	struct device other;
@@ -100,7 +100,7 @@ static bool is_gpu(const struct grants *g, const struct device *d)
 	       (int64_t)d->major == device_major("nvidia-caps") || is_ours(g, d, g->n_gpus);
 }
 
-/* What the controller grants to all is no disk and no GPU. */
+/* What the controller grants to all runs must be no disk and no GPU. */
 static void grant_told(
         const struct grants *g, const char *path, struct device out[DEVFILTER_MAX], size_t *n)
 {

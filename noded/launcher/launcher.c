@@ -28,11 +28,11 @@
 #include "noded/record/order.h"
 
 #define STATE_SAVE_S 10 /* how old max_job on disk may be */
-#define POOL_THREADS 4  /* one for each kind of question (asked.c), and one to spare */
+#define POOL_THREADS 4  /* one for each kind of query (asked.c), and one to spare */
 #define POOL_QUEUE   65536
 #define DESCRIPTORS  65536 /* as many as runs (LRUNS_MAX) */
 
-/* --- before the fork: what is wrong can be said to whoever starts the agent ------------------- */
+/* --- before the fork: errors still reach the terminal that starts the agent ------------------- */
 
 static int fail(struct error *err, const char *what, const char *path)
 {
@@ -168,7 +168,7 @@ static void launcher_free(struct launcher *l)
 	free(l);
 }
 
-/* Who can change what root runs is root. */
+/* A user who can change a program that root runs has root's power. */
 static int check_programs(const struct launcher *l, struct error *err)
 {
 	for (int k = 0; k < PROGRAM_KINDS; k++)
@@ -204,7 +204,7 @@ static void state_due(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	lplace_save_job(l);
-	/* Who should have removed them may have been killed, or unable to. */
+	/* The job that should have removed them may have been killed, or have failed. */
 	if (l->sweep && lscan_leftovers(l, &err) == 0)
 		l->sweep = false;
 }
@@ -228,8 +228,8 @@ static void news_come(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* Shepherds are followed by pidfd; here their remains are taken away, and only here, so that the id
- * of one that was just started cannot be another's. */
+/* Shepherds are followed by pidfd. They are reaped here and nowhere else, so that the id of a
+ * shepherd that was just started cannot be another process's. */
 static void children_ended(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -239,7 +239,7 @@ static void children_ended(evutil_socket_t fd, short what, void *arg)
 		;
 }
 
-/* The network half may be a user that cannot open the log, so it is given ours. */
+/* The network half's user may be unable to open the log, so it is sent our descriptor. */
 static void hung_up(evutil_socket_t sig, short what, void *arg)
 {
 	struct error err;
@@ -255,7 +255,8 @@ static void hung_up(evutil_socket_t sig, short what, void *arg)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* For the cgroup root: node names of two clusters on one host may be equal, directories not. */
+/* A tag for the cgroup root, from the directory: two clusters on one host may use the same node
+ * name, but not the same directory. */
 static char *contain_tag(const struct launcher *l)
 {
 	char *real = realpath(l->options.rundir, NULL);
@@ -267,7 +268,7 @@ static char *contain_tag(const struct launcher *l)
 	return xasprintf("%s.%08x", l->options.node, (unsigned)(h ^ h >> 32));
 }
 
-/* Why what is demanded is not active: each reason once, with "; " between. */
+/* Why demanded containment is not active: each reason once, joined by "; ". */
 static void say_why_not(struct launcher *l)
 {
 	const char *root = contain_root_why(l->contain), *why[3] = { NULL };
@@ -334,15 +335,15 @@ static void name_devices(struct launcher *l)
 	if (l->grants)
 		return;
 	log_error("the GPUs' device files as the controller names them: %s", err.text);
-	l->rules.devices.gpus = l->options.devices.gpus; /* which could be read at the start */
+	l->rules.devices.gpus = l->options.devices.gpus; /* these could be read at the start */
 	l->rules.devices.gpus_told = false;
 	l->grants = grants_new(&l->rules.devices, &err);
 	if (!l->grants)
 		abort();
 }
 
-/* Devices are filtered where the GPUs' files are known, found by us or named, and where the site
- * demands it. */
+/* Devices are filtered if the GPUs' files are known, found by us or named, and if the site demands
+ * it. */
 void launcher_contain(struct launcher *l)
 {
 	contain_root_demand(l->contain, l->rules.containment);
@@ -354,9 +355,9 @@ void launcher_contain(struct launcher *l)
 	say_active(l);
 }
 
-/* What the agent's own options demand there must be: without it there is no agent. What only the
- * controller demands keeps runs away (lsettings_allow()) and not the agent: it has to say why, to
- * look after what runs already, and to hear of a configuration that demands less. */
+/* Containment that the agent's own options demand must be available, or the agent does not start.
+ * If only the controller demands it, runs are refused (lsettings_allow()) and the agent stays: it
+ * has to say why, watch the runs that exist, and receive a configuration that demands less. */
 static int choose_containment(struct launcher *l, struct error *err)
 {
 	struct grants *own = grants_new(&l->options.devices, err);
@@ -423,7 +424,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 	if (open_parts(l, sock, err) < 0)
 		return -1;
 	lplace_load(l);
-	/* The socket for news is there: what happens during the scan is not missed. */
+	/* The socket for news exists already: events during the scan are not lost. */
 	if (lplace_incarnation(l, err) < 0)
 		return -1;
 	event_add(l->child_event, NULL);
@@ -450,7 +451,7 @@ static int start(struct launcher *l, int sock, struct error *err)
 	return 0;
 }
 
-/* A run that lives holds one, and the usual 1024 are soon gone on a large node. */
+/* Each living run holds a descriptor, and the usual 1024 are too few for a large node. */
 static void raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -461,8 +462,8 @@ static void raise_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Nothing of the agent's: neither descriptors nor handlers. It is the agent that is told to end, by
- * a terminal or a service manager; its end is ours. */
+/* Keep nothing of the agent's: neither descriptors nor handlers. A terminal or a service manager
+ * stops the agent, and the launcher ends when the agent does. */
 static void become_launcher(const struct launcher *l, int sock)
 {
 	int keep[] = { sock, l->lock, l->rundir, l->runs, l->spool, l->spool_runs, l->exits,

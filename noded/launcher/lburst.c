@@ -1,16 +1,17 @@
-/* lburst.c - what has been borrowed of GPUs is given back to whose it is; see lpriv.h, burst.h
+/* lburst.c - taking borrowed GPU memory back for the run that it belongs to; see lpriv.h, burst.h
  *
- * A start on cards of which runs have borrowed waits here, before anything of it is made, until the
- * parts of all are there: for a look at the cards at least, and while they are short for those who
- * were asked to give back, at most their grace and what their end takes. So where nobody has
- * borrowed anything a start costs one look more, and where nobody may none.
+ * A start on cards with borrowed memory waits here, before anything is made for it, until the parts
+ * of all runs are free: at least for one sample of the cards, and, while the cards are short, for
+ * the runs that were asked to give back, at most their grace plus the time of their end. So if no
+ * run has borrowed anything a start costs one more sample, and if no run may borrow it costs none.
  *
- * Who was asked is in his shepherd's notes, and found again by a launcher after us. The start that
- * he was asked for is not: its order was lost with the launcher before, and comes once more. So for
- * a while after our own start nobody is let off for lack of somebody who needs it.
+ * Which run was asked is in its shepherd's notes, where a later launcher finds it. The start for
+ * which it was asked is not: that order was lost with the previous launcher and comes once more. So
+ * for a while after the launcher's start no run is released from its duty for lack of a run that
+ * needs the memory.
  *
- * All of this where the site ends those who use too much (overmem.h); else nothing waits and nobody
- * is asked.
+ * All this happens only if the site ends runs that use too much (overmem.h); else no start waits
+ * and no run is asked.
  */
 #include "config.h"
 
@@ -27,9 +28,10 @@
 #include "noded/usage/burst.h"
 #include "noded/usage/overmem.h"
 
-#define RUNS_MAX  256 /* with a part of one card, that are looked at */
+#define RUNS_MAX  256 /* runs with a part of one card that are considered */
 #define BACK_WAIT ((usec_t)20000000)
-#define TELL_WAIT ((usec_t)2000000) /* then it is told again: sessions and controllers get lost */
+/* then the report is repeated: sessions and controllers get lost */
+#define TELL_WAIT ((usec_t)2000000)
 
 struct waiter {
 	struct lrun *run;
@@ -41,7 +43,7 @@ struct waiter {
 
 struct lburst {
 	usec_t born, told;      /* mono */
-	struct waiter *waiters; /* the first one came first */
+	struct waiter *waiters; /* in order of arrival */
 };
 
 struct lburst *lburst_new(void)
@@ -95,7 +97,7 @@ static void add_run(struct lrun *r, void *arg)
 		.asked = r->burst_time != 0 };
 }
 
-/* Empty where nobody is to give anything back. */
+/* Empty if no run must give anything back. */
 static void look_at_card(struct launcher *l, unsigned index, struct card *c)
 {
 	*c = (struct card){ .index = index };
@@ -113,8 +115,8 @@ static bool is_short(const struct card *c)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* For whom: the first who waits for the card, else who came last of those whose part is not all
- * used, or at all. */
+/* The run that needs the memory: the first that waits for the card, else, of the other runs that
+ * have borrowed nothing themselves, the one that started last. */
 static struct lrun *needed_by(struct launcher *l, const struct card *c, const struct lrun *borrower)
 {
 	struct lrun *found = NULL;
@@ -173,7 +175,7 @@ static void ask(struct launcher *l, const struct card *c, size_t i)
 	m.requeue = launch && launch->requeue;
 	m.gpu_mem_mb = r->share_mb;
 	m.detail = text;
-	/* Where jobs are private a run in whose order that stands is another user's to him. */
+	/* If jobs are private, do not name the other run to a borrower of another user. */
 	if (o && (!o->unnamed || by->uid == r->uid)) {
 		m.by_job = by->id.job;
 		m.by_user = o->user;
@@ -203,7 +205,7 @@ static void ask_on(struct launcher *l, unsigned index)
 	free(c);
 }
 
-/* --- letting off ------------------------------------------------------------------------------ */
+/* --- withdrawing ----------------------------------------------------------------------------- */
 
 static bool run_is_needed(struct launcher *l, const struct lrun *r)
 {
@@ -230,7 +232,7 @@ static void let_off(struct lrun *r)
 	m.run = r->report->run;
 	m.cause = GPUSCHED__END_CAUSE__CAUSE_RECLAIM;
 	m.give_back = m.withdrawn = true;
-	m.grace_s = INT32_MAX; /* to a shepherd of the release before: the order said again */
+	m.grace_s = INT32_MAX; /* to a shepherd of the previous release: a repeated order */
 	m.detail = (char *)(uintptr_t)text;
 	r->burst_job = 0;
 	r->burst_time = 0;
@@ -242,7 +244,7 @@ static void let_off(struct lrun *r)
 struct list {
 	struct lrun **v;
 	size_t n;
-	uint64_t cards; /* of which somebody may borrow */
+	uint64_t cards; /* on which a run may borrow */
 };
 
 static void list_asked(struct lrun *r, void *arg)
@@ -255,9 +257,9 @@ static void list_asked(struct lrun *r, void *arg)
 		list->cards |= r->gpus;
 }
 
-/* --- who waits -------------------------------------------------------------------------------- */
+/* --- waiting starts --------------------------------------------------------------------------- */
 
-/* Who of those that were asked on its cards has longest? */
+/* Of the runs that were asked on its cards, the one with the latest deadline. */
 static const struct lrun *last_asked(struct launcher *l, const struct lrun *run, bool *all_there)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
@@ -306,7 +308,8 @@ static void tell_again(struct launcher *l, const struct list *asked)
 		lused_tell(asked->v[i]);
 }
 
-/* Takes those off the list whose cards have their parts, `asked`: when they were looked at. */
+/* Removes the waiters whose cards have room for their parts; `asked`: when the sample was
+ * requested. */
 static struct waiter *take_ready(struct launcher *l, usec_t asked)
 {
 	struct waiter **at = &l->burst->waiters, *ready = NULL, **last = &ready;

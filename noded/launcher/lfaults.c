@@ -1,14 +1,14 @@
-/* lfaults.c - what is wrong with the launcher's GPUs; see lpriv.h, common/gpufault.h
+/* lfaults.c - faults of the launcher's GPUs; see lpriv.h, common/gpufault.h
  *
- * Three sources, one list that is told until the controller has acknowledged it:
+ * Three sources feed one list that is reported until the controller has acknowledged it:
  *
  *	Xids        as they come, from a child that waits for them (gpu/events.h)
- *	looks       what lgpus.c has found, compared with what was known to be wrong before
+ *	probes      what lgpus.c has found, compared with the faults known so far
  *	processes   on a GPU that no run holds (lleft.c)
  *
- * What looks and samples find is told once, and again only after it was well in between. Where that
- * was what only a reset ends, it is told that the GPU was reset. RUNDIR's record keeps all that for
- * a launcher after us.
+ * A fault that probes and samples find is reported once, and again only if the GPU was well in
+ * between. If the fault is one that only a reset ends, its end is reported as a reset of the GPU. A
+ * record in RUNDIR keeps all this for a later launcher.
  */
 #include "config.h"
 
@@ -26,9 +26,9 @@
 #include "noded/gpu/events.h"
 
 #define RECORD     "faults"
-#define FAULTS_MAX 256 /* not acknowledged: more are not kept */
-#define SAME_S     60  /* an Xid of a GPU is told once in so long */
-#define LOOK_S     2   /* between two looks because of Xids */
+#define FAULTS_MAX 256 /* not acknowledged; more are not kept */
+#define SAME_S     60  /* an Xid of a GPU is reported once in this time */
+#define LOOK_S     2   /* between two probes because of Xids */
 #define TEXT_MAX   200
 
 struct fault {
@@ -49,14 +49,14 @@ struct lfaults {
 	struct launcher *l;
 	struct gpu_events *events;
 	struct event *xid; /* readable; NULL: no child */
-	uint64_t left_out; /* of NVML's indices, by that child */
+	uint64_t left_out; /* GPUs that the child leaves out, NVML's indices */
 	uint64_t seq;
 	struct faults pending, seen, told; /* told: Xids of the last SAME_S */
 
-	char (*check)[GPUS_TEXT]; /* the controller wants to know of these */
+	char (*check)[GPUS_TEXT]; /* the GPUs that the controller wants examined */
 	size_t n_check;
-	bool checking; /* a look for them is under way */
-	usec_t looked; /* mono: the last look because of an Xid */
+	bool checking; /* a probe for them is in progress */
+	usec_t looked; /* mono: the last probe because of an Xid */
 };
 
 static usec_t mono(void)
@@ -69,7 +69,7 @@ static void set_text(char *to, size_t size, const char *text)
 	snprintf(to, size, "%.*s", (int)size - 1, text);
 }
 
-/* --- lists, their record, telling ------------------------------------------------------------ */
+/* --- lists, their record, reports ------------------------------------------------------------ */
 
 static struct fault *find(
         const struct faults *f, const char *uuid, enum gpu_fault_kind kind, uint32_t code)
@@ -151,7 +151,7 @@ static void load_list(struct faults *to, Gpusched__GpuFault *const *v, size_t n)
 	}
 }
 
-/* Of another incarnation it is of no use: what it names was acknowledged or is gone with it. */
+/* A record of another incarnation is useless: its faults were acknowledged or are gone with it. */
 static void load(struct lfaults *f)
 {
 	ProtobufCMessage *m = NULL;
@@ -185,7 +185,7 @@ void lfaults_tell(struct launcher *l)
 		tell(l->faults, NULL, 0);
 }
 
-/* Something new. The caller saves and tells. */
+/* Add a new fault. The caller saves and reports. */
 static void add(struct lfaults *f, const char *uuid, enum gpu_fault_kind kind, uint32_t code,
         const char *text)
 {
@@ -220,15 +220,15 @@ void lfaults_ack(struct launcher *l, uint64_t seq)
 	}
 }
 
-/* --- what looks find ------------------------------------------------------------------------- */
+/* --- what probes find ------------------------------------------------------------------------ */
 
-/* Does this end with a reset of the GPU, and with nothing else? */
+/* Is a reset of the GPU the only end of this fault? */
 static bool ends_by_reset(enum gpu_fault_kind kind)
 {
 	return kind == GPU_FAULT_RECOVERY || kind == GPU_FAULT_REMAP_PENDING;
 }
 
-/* It is so, or not: told when it has become so. True: that has changed. */
+/* Set or clear a condition; it is reported when it becomes set. True: it has changed. */
 static bool condition(
         struct lfaults *f, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
 {
@@ -274,8 +274,8 @@ static bool check_slot(struct lfaults *f, const struct gpu *gpu)
 	return changed;
 }
 
-/* Is it what `was` was, or the GPU of that instance? One that has no UUID is known by its number.
- */
+/* Is it the same GPU as `was`, or the GPU of that instance? A GPU without a UUID is known by its
+ * number. */
 static bool is_of(const struct gpu *gpu, const struct gpu *was)
 {
 	if (*gpu->uuid && (was->kind != GPU_MIG || gpu->kind == GPU_MIG))
@@ -318,7 +318,7 @@ void lfaults_condition(
 
 /* --- Xids ------------------------------------------------------------------------------------ */
 
-/* Has it been told just now? A program that fails again and again is one piece of news. */
+/* Was it reported recently? Repeated failures of one program are one event. */
 static bool told_lately(struct lfaults *f, const struct fault *x)
 {
 	bool known;
@@ -341,7 +341,7 @@ static bool in_instance(const struct gpu *gpu, const struct gpu_event *e)
 	               (e->compute == GPU_NO_INSTANCE || e->compute == gpu->compute));
 }
 
-/* To the slots of one GPU that it is about: how many those are. */
+/* Add it for each slot of the GPU that it concerns; returns how many those are. */
 static size_t add_xid(struct lfaults *f, const struct gpu_event *e, uint32_t nvml)
 {
 	const struct gpus *now = lgpus_now(f->l->gpus);
@@ -363,8 +363,8 @@ static size_t add_xid(struct lfaults *f, const struct gpu_event *e, uint32_t nvm
 	return n;
 }
 
-/* The driver says of some Xids which MIG instance they are about; the others are about all of the
- * GPU, and so is one about an instance that no look has found. */
+/* For some Xids the driver names the MIG instance that they concern; all others concern the whole
+ * GPU, and so does an Xid of an instance that no probe has found. */
 static void take_xid(struct lfaults *f, const struct gpu_event *e)
 {
 	const struct gpus *now = lgpus_now(f->l->gpus);
@@ -393,7 +393,7 @@ static void xid_come(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	while ((r = gpu_events_take(f->events, &e)) > 0)
 		take_xid(f, &e);
-	if (r < 0) { /* the next look starts another */
+	if (r < 0) { /* the next probe starts another */
 		event_free(f->xid);
 		f->xid = NULL;
 	}
@@ -420,7 +420,8 @@ static void watch_xids(struct lfaults *f)
 	uint64_t left_out = lgpus_to_reset(f->l->gpus);
 	struct error err;
 
-	if (left_out != f->left_out) { /* let go of what is to be reset; ask again what was */
+	/* release GPUs that need a reset; use those again that were reset */
+	if (left_out != f->left_out) {
 		end_watching(f);
 		lwatch_gpus_changed(f->l);
 		lleft_gpus_changed(f->l);
@@ -437,7 +438,7 @@ static void watch_xids(struct lfaults *f)
 		abort();
 }
 
-/* --- asked by the controller ----------------------------------------------------------------- */
+/* --- queries of the controller --------------------------------------------------------------- */
 
 /* What is wrong with it now; "": nothing. */
 static const char *trouble_now(const struct lfaults *f, const char *uuid)
@@ -483,7 +484,7 @@ void lfaults_check(struct launcher *l, const Gpusched__GpuCheck *m)
 	struct lfaults *f = l->faults;
 
 	if (!f || f->check || !m->n_uuids)
-		return; /* an answer is on its way; what is not in it is asked for again */
+		return; /* an answer is on its way; GPUs that are not in it are asked for again */
 	f->check = xcalloc(m->n_uuids, sizeof(*f->check));
 	for (size_t i = 0; i < m->n_uuids; i++) {
 		if (strlen(m->uuids[i]) < GPUS_TEXT)

@@ -1,10 +1,10 @@
-/* lgpus.c - the launcher's GPUs: looked at by a process of their own (gpu/probe.h), told to the
- * network half, and what an order's GPUs are
+/* lgpus.c - the launcher's GPUs: probed by a process of their own (gpu/probe.h), reported to the
+ * network half, and found for an order
  *
- * The hello waits for the first look, and a moment for the first health check (lhealth.c). Further
- * ones are made every gpu_recheck_ms; what has changed is told, and the network half registers
- * anew. Orders name GPUs by UUID where the controller knows them from us; one that the last look
- * did not find is not started on.
+ * The hello waits for the first probe, and a moment for the first health check (lhealth.c). Further
+ * probes come every gpu_recheck_ms; if anything has changed it is reported, and the network half
+ * registers again. Orders name GPUs by UUID if the controller knows them from us; a run is not
+ * started on a GPU that the last probe did not find.
  */
 #include "config.h"
 
@@ -22,16 +22,16 @@
 struct lgpus {
 	struct launcher *l;
 	struct gpu_probe *probe;
-	struct gpus *now, *next; /* as last found; room for the look under way */
-	struct event *ended;     /* of the probe's child, or its time is up */
+	struct gpus *now, *next; /* the last result; memory for the probe in progress */
+	struct event *ended;     /* the probe's child has ended, or its time is up */
 	struct event *again;
-	bool known; /* there was a first look */
+	bool known; /* the first probe is done */
 	bool told;  /* the hello was sent */
 };
 
 static void watch(struct lgpus *g);
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- reporting ------------------------------------------------------------------------------- */
 
 void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m)
 {
@@ -98,7 +98,7 @@ void lgpus_tell(struct launcher *l)
 		tell(l->gpus);
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- probing --------------------------------------------------------------------------------- */
 
 static void look_again_later(struct lgpus *g)
 {
@@ -111,7 +111,7 @@ static void look_again_later(struct lgpus *g)
 
 void lgpus_period(struct launcher *l)
 {
-	if (l->gpus && l->gpus->known && !l->gpus->ended) /* else it follows the look */
+	if (l->gpus && l->gpus->known && !l->gpus->ended) /* else it follows the probe */
 		look_again_later(l->gpus);
 }
 

@@ -1,10 +1,10 @@
 /* lhealth.c - the site's health check; see lpriv.h, site.h
  *
- * Which program that is, and how often it is run, the rules say (rules.h), and may say otherwise at
- * any time. Until the first one has ended the node is not known to be well. What a check finds is
- * told with the GPUs, in the hello and whenever it has changed. The hello, or word of a new
- * program, waits a moment for the first one, so that a node whose check is quick tells once. Never
- * two run at a time: one of a program that is no longer the site's is waited for and not heard.
+ * The rules name the program and its interval (rules.h), and may change both at any time. Until the
+ * first check has ended the node is not known to be well. The result is reported with the GPUs, in
+ * the hello and whenever it has changed. The hello, or the report of a new program, waits a moment
+ * for the first check, so that a node whose check is quick reports once. Two checks never run at a
+ * time: a check whose program is no longer the site's is waited for, and its result is ignored.
  */
 #include "config.h"
 
@@ -26,15 +26,15 @@
 #define LEAF        "health"
 #define FIRST       "the health check has not ended yet"
 #define NO_RESULT   "the health check was killed"
-#define PATIENCE_MS 2000 /* so long the hello waits for the first one */
+#define PATIENCE_MS 2000 /* the hello waits this long for the first check */
 
 struct lhealth {
 	struct launcher *l;
-	struct event *next, *said; /* said: NULL: none is under way */
+	struct event *next, *said; /* said: NULL: no check is in progress */
 	struct event *patience;    /* pending: the hello waits */
 	char *path;                /* NULL: the site has none */
 	uint64_t timeout_ms, interval_s;
-	bool unheard; /* the one under way is of another program */
+	bool unheard; /* the check in progress is of another program */
 	int fd;
 	char text[PROGRAM_TROUBLE_MAX];
 	size_t len;
@@ -177,7 +177,7 @@ static bool is_another(const struct lhealth *h, const struct rules_program *p)
 	return strcmp(h->path, p->path) != 0 || h->timeout_ms != p->timeout_ms;
 }
 
-/* The rules' program from now on. */
+/* Use the rules' program from now on. */
 static void replace(struct lhealth *h, const struct rules_program *p)
 {
 	static const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };

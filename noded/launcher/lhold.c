@@ -1,8 +1,8 @@
 /* lhold.c - ghold for interactive runs; see lpriv.h, hold.h
  *
- * RUNDIR/holds/ID is the socket of a run's ghold, in a directory that only we can enter: the way to
- * a run's input and output goes through the launcher. It stays until ghold has ended, which may be
- * long after the run was forgotten; sockets that nobody listens to any more are removed when the
+ * RUNDIR/holds/ID is the socket of a run's ghold, in a directory that only we can enter: the only
+ * way to a run's input and output is through the launcher. It stays until ghold has ended, which
+ * may be long after the run was forgotten; sockets without a listening ghold are removed when the
  * next run needs one.
  */
 #include "config.h"
@@ -26,13 +26,13 @@ static int sweep_one(struct run_id id, const char *name, void *arg)
 
 	(void)id;
 	if (fd >= 0)
-		close(fd); /* to its ghold a client that has nothing to say */
+		close(fd); /* to its ghold this looks like a client without a message */
 	else if (err.code == ERR_JOB_STATE)
 		unlinkat(l->holds, name, 0);
 	return 0;
 }
 
-/* -1 with `err`; else the shepherd's end of what joins it to ghold. */
+/* Returns the shepherd's end of its socket to ghold; -1 with `err`. */
 int lhold_start(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r,
         const Gpusched__Interactive *what, struct error *err)
 {

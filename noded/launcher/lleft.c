@@ -1,10 +1,10 @@
-/* lleft.c - who is on GPUs that no run holds; see lpriv.h
+/* lleft.c - processes on GPUs that no run holds; see lpriv.h
  *
- * Asked of a sampler of our own (gpu/sampler.h): before each start of the GPUs it is to get, after
- * each end of those that it had, and when the controller has a GPU looked at again. Who asks waits
- * for an answer to a question that was put after he came, so at most for two. A process is left on
- * a GPU when it is there LEFT_MS after it should have gone: what ends takes its time. The sampler
- * lives for REST_S after a question.
+ * A sampler of our own (gpu/sampler.h) is queried for a run's GPUs before each start and after each
+ * end, and for a GPU when the controller wants it examined. A caller waits for a sample that was
+ * requested after its call, so at most for two. A process counts as left on a GPU if it is there
+ * LEFT_MS after it should have gone, since ending takes time. The sampler lives for REST_S after a
+ * query.
  */
 #include "config.h"
 
@@ -23,17 +23,17 @@
 #include "noded/gpu/probe.h"
 #include "noded/gpu/sampler.h"
 
-#define LEFT_MS      2000 /* so long a process may take to go */
+#define LEFT_MS      2000 /* a process may take this long to end */
 #define ASK_AGAIN_MS 200
-#define REST_S       60 /* without a question the sampler lets go of the driver */
+#define REST_S       60 /* after this time without a query the sampler closes the driver */
 #define TEXT_MAX     200
 
-/* Somebody who must know that nobody is on these GPUs. */
+/* A caller that must know that no process is left on these GPUs. */
 struct waiter {
 	char (*uuids)[GPUS_TEXT];
 	size_t n;
-	usec_t since, need; /* mono: it came; the sample must be at least as young */
-	lleft_fn *fn;       /* NULL: only what is found is told */
+	usec_t since, need; /* mono: when it came; the sample must be at least this recent */
+	lleft_fn *fn;       /* NULL: processes that are found are only reported */
 	void *arg;
 	struct waiter *next;
 };
@@ -42,10 +42,10 @@ struct lleft {
 	struct launcher *l;
 	char index[LGPUS_MAX][GPUS_TEXT]; /* UUIDs by the controller's index, as ordered */
 	struct gpu_sampler *sampler;
-	struct event *answer, *again, *rest; /* answer: NULL: nothing is asked */
-	usec_t asked, sampled; /* mono: the question; what the last sample is as of, 0 none */
+	struct event *answer, *again, *rest; /* answer: NULL: no query is pending */
+	usec_t asked, sampled; /* mono: the query; the time of the last sample, 0 none */
 	const struct gpu_uses *uses;
-	bool renew; /* the GPUs are others than when it was asked */
+	bool renew; /* the GPUs have changed since the query */
 	struct waiter *waiters;
 };
 
@@ -66,7 +66,7 @@ static void set_text(char *to, size_t size, const char *text)
 	snprintf(to, size, "%.*s", (int)size - 1, text);
 }
 
-/* --- who is on a free GPU -------------------------------------------------------------------- */
+/* --- processes on a free GPU ----------------------------------------------------------------- */
 
 struct holder {
 	uint64_t gpus;
@@ -98,7 +98,7 @@ static bool is_held(const struct lleft *f, const char *uuid)
 	return false;
 }
 
-/* Name, owner and parent of a process; false: it is not here. */
+/* Name, owner and parent of a process; false: it is not on this system. */
 static bool look_at_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
 {
 	char path[64], line[512], *end;
@@ -123,7 +123,7 @@ static bool look_at_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
 	return sscanf(end + 1, " %*c %d", parent) == 1;
 }
 
-/* Does it descend from a run's shepherd? */
+/* Is it a descendant of a run's shepherd? */
 static bool is_of_run(const struct lleft *f, pid_t pid)
 {
 	char name[64];
@@ -141,7 +141,7 @@ static bool is_of_run(const struct lleft *f, pid_t pid)
 	return false;
 }
 
-/* Its owner's MPS and what uses that go when nobody needs it any more (lmps.c). */
+/* The owner's MPS and its clients, which end when no run needs them any more (lmps.c). */
 static bool is_of_mps(const struct lleft *f, uid_t uid, const char *uuid)
 {
 	for (unsigned i = 0; i < LGPUS_MAX; i++) {
@@ -151,8 +151,8 @@ static bool is_of_mps(const struct lleft *f, uid_t uid, const char *uuid)
 	return false;
 }
 
-/* Who is on it and should not be: "" nobody. Processes that are not here are another container's,
- * of which we know nothing. */
+/* Name a process that should not be on the GPU; "": there is none. Processes that are not visible
+ * here belong to another container and are not considered. */
 static void find_left(const struct lleft *f, const char *uuid, char text[TEXT_MAX])
 {
 	const struct gpu_use *use = NULL;
@@ -183,7 +183,7 @@ static void waiter_free(struct waiter *w)
 	free(w);
 }
 
-/* With what the last sample says. True: it has its answer, and is gone. */
+/* Answer a waiter from the last sample. True: it has its answer and was removed. */
 static bool serve(struct lleft *f, struct waiter *w)
 {
 	char left[TEXT_MAX], text[2 * TEXT_MAX] = "";
@@ -212,7 +212,7 @@ static bool serve(struct lleft *f, struct waiter *w)
 	return true;
 }
 
-/* As soon as the first of them needs it. */
+/* Query as soon as the first of the waiters needs it. */
 static void ask_later(struct lleft *f)
 {
 	usec_t now = mono(), need = INT64_MAX;
@@ -222,7 +222,7 @@ static void ask_later(struct lleft *f)
 	set_timer(f->again, need > now ? (unsigned)((need - now) / 1000 + 1) : 0);
 }
 
-/* All that wait. Who is told may bring new ones, which come behind. */
+/* Answer all waiters. A callback may add new ones, which come at the end of the list. */
 static void serve_all(struct lleft *f)
 {
 	struct waiter *w = f->waiters, *next, **end;
@@ -241,7 +241,7 @@ static void serve_all(struct lleft *f)
 		ask_later(f);
 }
 
-/* They cannot be asked: nothing is known, and nobody is refused for that. */
+/* The GPUs cannot be sampled: nothing is known, and no start is refused for that. */
 static void give_up(struct lleft *f)
 {
 	f->uses = NULL;
@@ -250,7 +250,7 @@ static void give_up(struct lleft *f)
 	f->sampled = 0;
 }
 
-/* The GPUs are others than the sampler knows. */
+/* The GPUs have changed since the sampler was started. */
 static void forget_sample(struct lleft *f)
 {
 	f->renew = false;
@@ -283,7 +283,7 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 		log_error("who is on the GPUs cannot be asked: %s", trouble);
 	give_up(f);
 	if (*trouble)
-		lgpus_look(f->l); /* what hangs there is found */
+		lgpus_look(f->l); /* a probe finds the GPU that hangs */
 }
 
 static void ask(struct lleft *f)
@@ -357,7 +357,8 @@ void lleft_wait(struct launcher *l, const Gpusched__StartRun *order, lleft_fn *f
 
 		if (order->gpus[i] < LGPUS_MAX)
 			set_text(f->index[order->gpus[i]], GPUS_TEXT, uuid);
-		if (is_held(f, uuid)) /* a part of it: others are there rightly */
+		/* another run has a part of it, and its processes belong there */
+		if (is_held(f, uuid))
 			continue;
 		set_text(w->uuids[w->n++], GPUS_TEXT, uuid);
 	}
@@ -417,7 +418,7 @@ void lleft_gpus_changed(struct launcher *l)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* From a launcher before us: which GPU each index of its is. */
+/* For a run of an earlier launcher: which GPU each index of it is. */
 static void learn(struct lrun *r, void *arg)
 {
 	struct lleft *f = arg;

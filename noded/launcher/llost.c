@@ -1,7 +1,7 @@
 /* llost.c - runs whose shepherd was killed; see lpriv.h
  *
- * What is left of the run is killed. Then another shepherd runs what of the site's programs comes
- * after a run (site.h), as often as it takes, and the run has ended, nobody knows how.
+ * What is left of the run is killed. Then another shepherd runs the site's programs that come after
+ * a run (site.h), as often as necessary. Then the run is over; how it ended is not known.
  */
 #include "config.h"
 
@@ -27,10 +27,10 @@
 #include "noded/record/journal.h"
 #include "noded/shepherd/shepherd.h"
 
-#define LOST_MS     5    /* until what KILL has left is looked at again: doubling, */
+#define LOST_MS     5    /* delay of the next check after KILL: doubled each time, */
 #define LOST_MS_MAX 1000 /* up to this */
 
-/* What came of the programs after it. */
+/* Add the result of the programs after the run. */
 static void take_after(const struct lrun *r, Gpusched__RunReport *report)
 {
 	ProtobufCMessage *m;
@@ -41,19 +41,19 @@ static void take_after(const struct lrun *r, Gpusched__RunReport *report)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-/* What it used, as far as it was seen. */
+/* Add what it used, as far as that was sampled. */
 static void add_used(Gpusched__RunReport *report, const struct run_used *used)
 {
 	if (!used)
 		return;
-	/* As protobuf-c would have: it is freed with the report. */
+	/* Allocated as by protobuf-c: it is freed with the report. */
 	free(report->used);
 	report->used = xcalloc(1, sizeof(*report->used));
 	run_used_to_message(used, report->used);
 	report->cpu_time_us = used->cpu_time_us;
 }
 
-/* Of an older incarnation; where its record is torn nothing says of which. */
+/* Is the run of an older incarnation? If its record is torn that is not known. */
 static bool is_of_before(const struct lrun *r)
 {
 	const char *own = r->report->incarnation;
@@ -99,7 +99,8 @@ static void finish_lost(struct lrun *r)
 	lrun_tell(r);
 }
 
-/* Kill what of its owner's carries the run's directory in its environment. True if there was nothing. */
+/* Kill the owner's processes that carry the run's directory in their environment. True: there were
+ * none. */
 static bool sweep(const struct lrun *r)
 {
 	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->spool_runs_path, r->name);
@@ -109,7 +110,8 @@ static bool sweep(const struct lrun *r)
 	return none;
 }
 
-/* Its leaf, or that of the site's programs. False: whether there is one cannot be said now. */
+/* Open the run's leaf, or that of the site's programs. False: whether it exists is not known
+ * now. */
 static bool find_leaf(const struct lrun *r, const char *of, struct contain **c)
 {
 	char *leaf = contain_root_leaf(r->l->contain, r->name), *path = xasprintf("%s%s", leaf, of);
@@ -125,7 +127,7 @@ static bool find_leaf(const struct lrun *r, const char *of, struct contain **c)
 	return known;
 }
 
-/* Kill what the site's programs have left there. True: there was nothing. */
+/* Kill what the site's programs have left in their leaf. True: it was empty. */
 static bool clear_site_leaf(const struct lrun *r)
 {
 	struct contain *c;
@@ -139,8 +141,8 @@ static bool clear_site_leaf(const struct lrun *r)
 	return empty;
 }
 
-/* Are programs to come after it that have not been run to their end? If that cannot be said now: as
- * if there were. */
+/* Are there programs to run after the run that have not been completed? If that is not known now:
+ * yes. */
 static bool after_is_due(const struct lrun *r)
 {
 	ProtobufCMessage *m;
@@ -180,7 +182,8 @@ static void after_gone(evutil_socket_t fd, short what, void *arg)
 		lrun_lost_look(r);
 }
 
-/* By another shepherd, which holds the lock as the first one did: never two at a time. */
+/* Another shepherd does it, holding the record's lock as the first did, so two never run at
+ * once. */
 static void start_after(struct lrun *r)
 {
 	char *path = xasprintf("%s/%s", r->l->runs_path, r->name);
@@ -212,7 +215,7 @@ void lrun_lost_look(struct lrun *r)
 {
 	bool empty;
 
-	if (r->pidfd >= 0) /* what comes after it is under way */
+	if (r->pidfd >= 0) /* the programs after the run are in progress */
 		return;
 	if (!r->leaf && !find_leaf(r, "", &r->leaf)) {
 		look_later(r);
@@ -235,7 +238,7 @@ void lrun_lost_look(struct lrun *r)
 	look_later(r);
 }
 
-/* Or perhaps, if that cannot be said now. */
+/* True also if that is not known now. */
 static bool was_forked(const struct lrun *r)
 {
 	int dir = lrun_dir(r, false);

@@ -1,15 +1,16 @@
 /* lmps.c - MPS for runs with parts of a GPU; see lpriv.h, mps.h
  *
- * One control daemon a user and GPU, from his first such run there to the end of the last:
+ * There is one control daemon for each user and GPU, from his first such run there to the end of
+ * his last:
  *
  *               want                       ok                        no run left
  *   (none) ------------> STARTING ------------------> THERE ---------------------> STOPPING
- *                           ^  \______ trouble: those who wait are told so, /         |  gone
+ *                           ^  \______ trouble: the waiting runs get the error, /     |  gone
  *                           |          and what is left is stopped                    |
  *                           +---------------------------------------------------------+ want
  *
- * It outlives us: SPOOL/mps/UID.GPU says that there may be one, what runs there are whether it is
- * wanted. Each run that begins has it asked whether it still answers.
+ * The daemon outlives the launcher: SPOOL/mps/UID.GPU says that there may be one, and the existing
+ * runs say whether it is needed. Each run that begins has it probed.
  */
 #include "config.h"
 
@@ -41,7 +42,7 @@ enum daemon_state { DAEMON_STARTING, DAEMON_THERE, DAEMON_STOPPING };
 struct waiter {
 	lmps_fn *fn;
 	void *arg;
-	int order; /* what gshepherd is to be told; -1: he was */
+	int order; /* the next task for gshepherd; -1: it was sent */
 	struct waiter *next;
 };
 
@@ -51,7 +52,7 @@ struct mps_daemon {
 	char name[NAME_MAX_];
 	enum daemon_state state;
 	struct waiter *waiters;
-	struct event *said; /* NULL: no gshepherd is at work for it */
+	struct event *said; /* NULL: no gshepherd is working on it */
 	int fd;
 	char text[TEXT_MAX];
 	size_t len;
@@ -61,7 +62,7 @@ struct mps_daemon {
 struct lmps {
 	struct launcher *l;
 	struct mps_daemon *daemons;
-	struct event *look; /* whom is it for? */
+	struct event *look; /* checks which runs need it */
 };
 
 static void begin(struct mps_daemon *d, int order);
@@ -123,14 +124,14 @@ static void daemon_remove(struct mps_daemon *d)
 	daemon_free(d);
 }
 
-/* --- what gshepherd says ---------------------------------------------------------------------- */
+/* --- results of gshepherd --------------------------------------------------------------------- */
 
 static void look_soon(struct lmps *m)
 {
 	event_active(m->look, 0, 0);
 }
 
-/* They may start another run, or end one, but not free us. */
+/* The callbacks may start another run, or end one, but not free the daemon. */
 static void answer_all(struct mps_daemon *d, const char *trouble)
 {
 	struct waiter *list = d->waiters;
@@ -170,11 +171,11 @@ static void stopped(struct mps_daemon *d, const char *trouble)
 		uint64_t gpu = (uint64_t)1 << d->gpu;
 
 		daemon_remove(d);
-		lleft_freed(l, gpu); /* till now whatever its user had there was nobody's concern */
+		lleft_freed(l, gpu); /* until now the user's processes there were not checked */
 		return;
 	}
 	order = d->waiters->order;
-	d->waiters->order = -1; /* who waits may be answered, and gone, at once */
+	d->waiters->order = -1; /* a waiter may be answered and gone at once */
 	begin(d, order);
 }
 
@@ -238,7 +239,7 @@ static void begin(struct mps_daemon *d, int order)
 		started(d, err.text);
 }
 
-/* --- whom it is for --------------------------------------------------------------------------- */
+/* --- which runs need it ----------------------------------------------------------------------- */
 
 struct user_search {
 	const struct mps_daemon *d;
@@ -331,14 +332,14 @@ void lmps_run_over(struct launcher *l)
 		look_soon(l->mps);
 }
 
-/* --- wanting it ------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 char *lmps_dir(const struct launcher *l, uint32_t uid, uint32_t gpu)
 {
 	return xasprintf("%s/%" PRIu32 ".%" PRIu32, l->mps_path, uid, gpu);
 }
 
-/* What is to be told to start it: -1 with ERR_LAUNCH. */
+/* Make the order to start it. -1 with ERR_LAUNCH. */
 static int start_order(const struct mps_daemon *d, const struct lmps_wish *wish, struct error *err)
 {
 	char *dir = lmps_dir(d->m->l, d->uid, d->gpu), *leaf = leaf_of(d);

@@ -1,4 +1,4 @@
-/* lmsg.c - what launcher and network half say to each other; see launcher.h, lpriv.h */
+/* lmsg.c - messages between launcher and network half; see launcher.h, lpriv.h */
 #include "config.h"
 
 #include "noded/launcher/lpriv.h"
@@ -15,9 +15,9 @@
 #include "common/msg.h"
 #include "common/xalloc.h"
 
-#define HELLO_OVER_MAX 4096 /* of at most some 700 bytes: MSG_BODY_MAX_JOB holds them */
+#define HELLO_OVER_MAX 4096 /* each at most about 700 bytes: MSG_BODY_MAX_JOB holds them */
 
-/* --- saying ----------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 void launcher_send(struct launcher *l, unsigned type, const ProtobufCMessage *m)
 {
@@ -40,7 +40,7 @@ struct hello_list {
 	size_t n, over; /* entries; those of runs that are over */
 };
 
-/* Runs that live, and so many that are over as surely fit into one message. */
+/* List living runs, and as many runs that are over as surely fit into one message. */
 static void list_run(struct lrun *r, void *arg)
 {
 	struct hello_list *list = arg;
@@ -51,7 +51,7 @@ static void list_run(struct lrun *r, void *arg)
 	list->v[list->n++] = r->report;
 }
 
-/* The rest one by one. */
+/* Send the rest one by one. */
 static void tell_rest(struct lrun *r, void *arg)
 {
 	struct hello_list *list = arg;
@@ -86,7 +86,7 @@ void lmsg_hello(struct launcher *l)
 	lfaults_tell(l);
 }
 
-/* --- hearing ---------------------------------------------------------------------------------- */
+/* --- receiving -------------------------------------------------------------------------------- */
 
 static bool run_named(const Gpusched__RunId *run)
 {
@@ -204,7 +204,7 @@ static int on_gpu_check(struct launcher *l, const struct frame *f, struct error 
 	return 0;
 }
 
-/* A question of the network half for a credential, while munge has it. */
+/* A request of the network half for a credential, while munge works on it. */
 struct cred_ask {
 	struct launcher *l;
 	uint64_t id;
@@ -232,7 +232,7 @@ static void cred_made(const char *credential, const struct error *err, void *arg
 	free(ask);
 }
 
-/* Only what a hello of this node to its controller says is signed; never a job. */
+/* Only the payload of this node's hello to its controller is signed; never a job. */
 static int on_cred(struct launcher *l, const struct frame *f, struct error *err)
 {
 	const Gpusched__LauncherCred *m =
@@ -290,7 +290,7 @@ static void leave(struct launcher *l, const char *why)
 	event_base_loopexit(l->base, NULL);
 }
 
-/* What cannot be understood ends a connection; what only makes no sense is left undone. */
+/* A message that cannot be decoded ends the connection; one that makes no sense is ignored. */
 static int take_frames(struct launcher *l, struct error *err)
 {
 	struct frame f;

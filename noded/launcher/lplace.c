@@ -1,4 +1,4 @@
-/* lplace.c - the launcher's directories, and what it remembers in them; see launcher.h, lpriv.h */
+/* lplace.c - the launcher's directories and the state in them; see launcher.h, lpriv.h */
 #include "noded/launcher/lpriv.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "common/log.h"
 #include "common/xalloc.h"
 
-#define LOCK_PATIENCE_S  10 /* for the launcher before us to end */
+#define LOCK_PATIENCE_S  10 /* for an earlier launcher to end */
 #define INCARNATION_FILE "incarnation"
 #define STATE_FILE       "state"
 
@@ -28,8 +28,9 @@ static int fail(struct error *err, const char *what, const char *path)
 	return error_set(err, ERR_SYSTEM, "%s '%s': %s", what, path, strerror(errno));
 }
 
-/* Make a directory if it is missing; it must be ours and nobody else's to write. Where the site
- * has put a link it is followed, but none below that: its target would be changed, too. */
+/* Make a directory if it is missing. It must be ours, and writable by no other user. A link that
+ * the site has put in its place is followed, but none below that: its target would be changed,
+ * too. */
 static int open_own_dir(int at, const char *name, const char *path, mode_t mode, struct error *err)
 {
 	int link = at == AT_FDCWD ? 0 : O_NOFOLLOW;
@@ -77,7 +78,7 @@ static int open_sub_dir(
 	return fd;
 }
 
-/* Who could rename a directory of root's could put another in its place. */
+/* A user who can rename a directory of root's can put another in its place. */
 static int check_above(const struct launcher *l, struct error *err)
 {
 	if (geteuid() != 0)
@@ -117,7 +118,7 @@ int lplace_make(struct launcher *l, struct error *err)
 	return 0;
 }
 
-/* The launcher before us may be ending just now. */
+/* An earlier launcher may be ending just now, so the lock is tried for a while. */
 int lplace_lock(struct launcher *l, struct error *err)
 {
 	l->lock = openat(l->rundir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -132,7 +133,7 @@ int lplace_lock(struct launcher *l, struct error *err)
 	return 0;
 }
 
-/* --- what is remembered ----------------------------------------------------------------------- */
+/* --- saved state ------------------------------------------------------------------------------ */
 
 static void load_state(struct launcher *l, int dirfd)
 {
@@ -172,7 +173,7 @@ void launcher_saw_epoch(struct launcher *l, uint64_t epoch)
 		return;
 	l->max_epoch = epoch;
 	save_state(l, l->rundir, 0);
-	save_state(l, l->spool, RECORD_SYNC); /* once in a controller's life */
+	save_state(l, l->spool, RECORD_SYNC); /* happens once in a controller's life */
 }
 
 void launcher_saw_job(struct launcher *l, uint64_t job)
@@ -196,7 +197,7 @@ void lplace_save_job(struct launcher *l)
 	l->job_unsaved = false;
 }
 
-/* Boot id, and a random id that lives as long as tmpfs does. */
+/* It consists of the boot id and a random id that lives as long as tmpfs does. */
 int lplace_incarnation(struct launcher *l, struct error *err)
 {
 	char path[] = "/proc/sys/kernel/random/boot_id", known[sizeof(l->incarnation)] = "";
@@ -219,7 +220,7 @@ int lplace_incarnation(struct launcher *l, struct error *err)
 		known[n > 0 ? n : 0] = '\0';
 		close(fd);
 	}
-	/* Taken for a new one it would be the end of all that runs. */
+	/* Reading failed. Treating that as a new incarnation would kill all runs. */
 	if ((fd < 0 && errno != ENOENT) || n < 0)
 		return fail(err, "cannot read the incarnation in", l->options.rundir);
 	n = (int)strlen(l->boot_id);
@@ -236,8 +237,8 @@ int lplace_incarnation(struct launcher *l, struct error *err)
 	return 0;
 }
 
-/* Written last: an incarnation is one only when all that could be killed of the one before is gone.
- */
+/* Written last: an incarnation is valid only when all of the previous one that could be killed is
+ * gone. */
 int lplace_save_incarnation(struct launcher *l, struct error *err)
 {
 	static const char tmp[] = INCARNATION_FILE ".tmp";

@@ -5,7 +5,7 @@
  *     |          +-> LOST <---+---------+   the shepherd was killed
  *     +---------------------------------+   never
  *
- * What is on tmpfs decides: news and the end of a shepherd are only reasons to look at the records.
+ * The records on tmpfs decide: news and the end of a shepherd are only reasons to read them.
  */
 #include "config.h"
 
@@ -35,9 +35,9 @@
 #include "noded/record/rundir.h"
 #include "noded/shepherd/shepherd.h"
 
-#define FIND_MS       50   /* until a shepherd that is not known yet is looked for again */
-#define SYNC_MS       1000 /* an end that nobody acknowledged in this time goes to disk */
-#define SYNC_AGAIN_MS 5000 /* where that failed */
+#define FIND_MS       50   /* delay before an unknown shepherd is looked up again */
+#define SYNC_MS       1000 /* an end that is not acknowledged in this time goes to disk */
+#define SYNC_AGAIN_MS 5000 /* delay after that failed */
 #define KEY_DISK      1
 
 usec_t lrun_clock_us(clockid_t id)
@@ -210,7 +210,7 @@ int lrun_dir(const struct lrun *r, bool make)
 	return openat(r->l->runs, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* What is told of it is true now. */
+/* Bring the times in the report up to now. */
 void lrun_refresh(struct lrun *r)
 {
 	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
@@ -267,7 +267,7 @@ static void remove_from(struct launcher *l, int parent, const char *name)
 	m->parent = parent;
 	memcpy(m->name, name, strlen(name) + 1);
 	if (!worker_submit(l->disk, KEY_DISK, &removal_ops, m, NULL))
-		free(m); /* found again at the next start */
+		free(m); /* it will be found at the next start */
 }
 
 void lrun_remove_rundir(struct launcher *l, const char *name)
@@ -345,8 +345,8 @@ void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
 		lrun_set_timer(r, SYNC_MS);
 }
 
-/* Write the exit record ourselves, for lack of a shepherd. Not being able to is no reason to keep
- * the end to ourselves: it goes to the disk too. */
+/* Write the exit record here, since there is no shepherd. The end is reported even if that fails:
+ * it goes to the disk too. */
 void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report)
 {
 	int dir = lrun_dir(r, true);
@@ -379,7 +379,7 @@ void lrun_never(struct lrun *r, const char *why, enum never never)
 	lrun_tell(r);
 }
 
-/* --- following -------------------------------------------------------------------------------- */
+/* --- following shepherds ---------------------------------------------------------------------- */
 
 static void shepherd_gone(evutil_socket_t fd, short what, void *arg)
 {
@@ -411,13 +411,13 @@ void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd)
 		return;
 	pidfd = (int)syscall(SYS_pidfd_open, shepherd, 0);
 	if (pidfd >= 0)
-		follow_pidfd(r, pidfd); /* our child, not waited for yet: the id is still its own */
+		follow_pidfd(r, pidfd); /* our child, not reaped yet: the id is still its own */
 	else
 		lrun_set_timer(r, FIND_MS);
 }
 
-/* Does anybody hold the lock of the launch record? -1: that cannot be said now; who took that for
- * a no would give the GPUs of a run that lives to another. */
+/* Does a process hold the lock of the launch record? -1: that cannot be determined now. Taking that
+ * for "no" would give the GPUs of a living run to another run. */
 static int has_shepherd(const struct lrun *r)
 {
 	int dir = lrun_dir(r, false);
@@ -442,7 +442,7 @@ void lrun_forked(struct launcher *l, struct run_id id, pid_t shepherd)
 
 	if (!r || r->pidfd >= 0 || (r->state != LRUN_STARTING && r->state != LRUN_RUNNING))
 		return;
-	/* The id is its own if it is alive after this. */
+	/* The id is the shepherd's own if the shepherd is alive after this. */
 	pidfd = shepherd ? (int)syscall(SYS_pidfd_open, shepherd, 0) : -1;
 	has = has_shepherd(r);
 	if (has > 0 && pidfd >= 0) {
@@ -472,7 +472,7 @@ void lrun_follow(struct lrun *r, const struct proc *p)
 {
 	int pidfd = -1, has = has_shepherd(r);
 
-	/* The lock first: a process id may still be that of its zombie. */
+	/* Check the lock first: a process id may still belong to the shepherd's zombie. */
 	if (has == 0) {
 		shepherd_gone(-1, 0, r);
 		return;
@@ -482,7 +482,7 @@ void lrun_follow(struct lrun *r, const struct proc *p)
 	if (pidfd >= 0)
 		follow_pidfd(r, pidfd);
 	else
-		lrun_set_timer(r, FIND_MS); /* it has not told who it is, but it lives */
+		lrun_set_timer(r, FIND_MS); /* it lives, but has not reported its process id */
 }
 
 int lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
@@ -501,7 +501,7 @@ int lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDesc
 	return err.code == ERR_PROTOCOL ? 0 : -1;
 }
 
-/* STARTING: was the program executed meanwhile? Then its shepherd is known too. */
+/* STARTING: was the program executed meanwhile? Then the shepherd is known too. */
 static int look_started(struct lrun *r)
 {
 	ProtobufCMessage *m;
@@ -526,7 +526,7 @@ static int look_started(struct lrun *r)
 	return 0;
 }
 
-/* A launcher before us has asked it to give back what it has borrowed. Else we know better. */
+/* An earlier launcher has asked the run to give back memory; else our own state is newer. */
 static void take_burst(struct lrun *r, const Gpusched__NotesRecord *n)
 {
 	if (r->used || r->burst_time || !n->burst_job)
@@ -535,7 +535,7 @@ static void take_burst(struct lrun *r, const Gpusched__NotesRecord *n)
 	r->burst_time = n->burst_time;
 }
 
-/* RUNNING: has the program said something new? */
+/* RUNNING: has the program reported something new? */
 static void look_at_notes(struct lrun *r)
 {
 	ProtobufCMessage *m;
@@ -585,7 +585,7 @@ static int look(struct lrun *r)
 	ProtobufCMessage *m;
 	int got;
 
-	/* Told as RUNNING first, even if it has ended since. */
+	/* Reported as RUNNING first, even if it has ended since. */
 	if (r->state == LRUN_STARTING && look_started(r) < 0)
 		return -1;
 	if (r->state != LRUN_STARTING && r->state != LRUN_RUNNING)
@@ -628,7 +628,7 @@ static void send_waiting(struct lrun *r)
 			lrun_set_timer(r, FIND_MS);
 			break;
 		}
-		/* Sent; or nobody is there: its end is on the way, or the timer finds out. */
+		/* Sent; or no shepherd is there: its end is on the way, or the timer notices. */
 		free(w->bytes);
 		w->bytes = NULL;
 	}
@@ -664,7 +664,7 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 
 /* --- orders ----------------------------------------------------------------------------------- */
 
-/* False: of a controller that is no longer in charge. */
+/* False: the order is of a controller that is no longer in charge. */
 static bool epoch_counts(struct launcher *l, uint64_t epoch, struct run_id id, const char *what)
 {
 	if (epoch < l->max_epoch) {
@@ -694,7 +694,7 @@ static void pass_on(struct lrun *r, enum lwait_kind kind, unsigned type, const P
 	send_waiting(r);
 }
 
-/* By this node, and at once. */
+/* The node itself ends the run, at once. */
 static void end_it(struct lrun *r, Gpusched__EndCause cause, const char *text)
 {
 	Gpusched__EndRun end = GPUSCHED__END_RUN__INIT;
@@ -780,7 +780,7 @@ void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order)
 		pass_on(r, LWAIT_SUSPEND, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, &order->base);
 }
 
-/* What is there of every run, and only if that was not all, what a killed process may have left. */
+/* Remove the known records first, and only if others are left, the files of a killed process. */
 static void remove_records(const struct lrun *r)
 {
 	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,

@@ -1,22 +1,22 @@
-/* lscan.c - what there is when the launcher starts; see lpriv.h
+/* lscan.c - the scan when the launcher starts; see lpriv.h
  *
- *   exit record                      over: told until forgotten
+ *   exit record                      over: reported until forgotten
  *   launch record, locked            alive: followed
  *   launch record, not locked        its shepherd is gone: what is left is killed, then LOST, or
  *                                    NEVER if nothing was forked
- *   launch record that is torn       lost with all that was known of it but its name
- *   no record at all                 nothing was started, nobody was told: removed
+ *   launch record that is torn       lost, and only its name is known
+ *   no record at all                 nothing was started or reported: removed
  *   a copy on disk alone             over (tmpfs was lost)
  *   cgroup leaf without a live run   killed and removed
  *   RUN_DIR without a live run       removed
  *
- * In a new incarnation nothing may live on: shepherds and leaves are killed before anything else,
- * and runs without an exit record are told with NODE_FAIL.
+ * In a new incarnation nothing may survive: shepherds and leaves are killed before anything else,
+ * and runs without an exit record are reported with NODE_FAIL.
  *
- * All of that waits for processes to die CLEAR_S at most: some do not (they hang in the kernel), and
- * some are others by the time that they are killed. The launcher goes on then. A run of which
- * something lives is followed or LOST, with its GPUs, until nothing of it does; a leaf without a run
- * is looked at again and again.
+ * All this waits at most CLEAR_S for processes to die. Some do not (they hang in the kernel), and
+ * new ones may be forked meanwhile. The launcher goes on then. A run of which a process lives is
+ * followed or LOST, with its GPUs, until no process of it does; a leaf without a run is checked
+ * again and again.
  */
 #include "noded/launcher/lpriv.h"
 
@@ -40,16 +40,16 @@
 #define CLEAR_S  10
 #define PAUSE_MS 5
 
-/* What goes through all that there is. Who cannot look at a record now must not go on as if it were
- * not there. */
+/* The state of the whole scan. A step that cannot read a record now must not go on as if there were
+ * none. */
 struct scan {
 	struct launcher *l;
 	struct error *err;
-	usec_t until; /* mono: waits for what dies; 0: it does not wait */
+	usec_t until; /* mono: waits until then for processes to die; 0: it does not wait */
 	bool left;    /* a leaf without a run was not cleared */
 };
 
-/* A moment for what was killed; false: there was time enough. */
+/* Wait a moment for killed processes; false: the time is up. */
 static bool give_time(const struct scan *s)
 {
 	struct timespec t = { .tv_nsec = PAUSE_MS * 1000000L };
@@ -64,7 +64,7 @@ static bool give_time(const struct scan *s)
 
 enum cleared { CLEARED_NOTHING, CLEARED, NOT_CLEARED };
 
-/* Kill what is in a leaf, and remove it once it is empty. */
+/* Kill the processes in a leaf, and remove it once it is empty. */
 static enum cleared clear_leaf(const struct scan *s, const char *name)
 {
 	char *path = contain_root_leaf(s->l->contain, name);
@@ -88,7 +88,7 @@ static enum cleared clear_leaf(const struct scan *s, const char *name)
 
 enum { TORN = 2 };
 
-/* As record_read(); a torn one is logged. */
+/* Like record_read(); a torn record is logged. */
 static int read_record(const struct scan *s, int dir, const char *run, const char *name,
         const ProtobufCMessageDescriptor *desc, ProtobufCMessage **m)
 {
@@ -102,7 +102,7 @@ static int read_record(const struct scan *s, int dir, const char *run, const cha
 	return TORN;
 }
 
-/* Its record directory; -1 with the scan's error, or, `*gone`, there is none. */
+/* Open its record directory; -1 with the scan's error, or with `*gone`: there is none. */
 static int open_dir(const struct scan *s, const char *run, bool *gone)
 {
 	int dir = openat(s->l->runs, run, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -123,7 +123,7 @@ static bool is_locked(int dir)
 	return locked;
 }
 
-/* A shepherd of an older incarnation: it may not write an exit record any more. */
+/* Kill a shepherd of an older incarnation: it must not write an exit record any more. */
 static void kill_shepherd(const struct scan *s, int dir, const char *run)
 {
 	char *path = xasprintf("%s/%s", s->l->runs_path, run);
@@ -135,7 +135,7 @@ static void kill_shepherd(const struct scan *s, int dir, const char *run)
 		if (n > 0)
 			procs_signal(list, (size_t)n, SIGKILL, false, NULL, NULL);
 		free(list);
-		/* Its child, before it is executed, holds the lock too. */
+		/* The shepherd's child holds the lock too until it executes the program. */
 		clear_leaf(s, run);
 		if (!give_time(s))
 			break;
@@ -143,7 +143,7 @@ static void kill_shepherd(const struct scan *s, int dir, const char *run)
 	free(path);
 }
 
-/* That of its record; else of its RUN_DIR, which no user can make; else nobody's. */
+/* The owner from its record; else from its RUN_DIR, which no user can make; else no owner. */
 static uid_t owner_of(const struct launcher *l, const Gpusched__LaunchRecord *rec, const char *run)
 {
 	struct stat st;
@@ -155,7 +155,7 @@ static uid_t owner_of(const struct launcher *l, const Gpusched__LaunchRecord *re
 	return st.st_uid;
 }
 
-/* All that carries this run's directory, where there are no cgroups. */
+/* Without cgroups: kill the processes that carry this run's directory in their environment. */
 static void clear_marked(const struct scan *s, int dir, const char *run)
 {
 	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", s->l->spool_runs_path, run);
@@ -202,7 +202,7 @@ static void kill_leaf(const char *name, void *arg)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Alive or lost, by its launch record. */
+/* From its launch record: is the run alive or lost? */
 static void take_launched(struct launcher *l, struct run_id id, ProtobufCMessage *launch)
 {
 	Gpusched__LaunchRecord *rec = (Gpusched__LaunchRecord *)launch;
@@ -287,12 +287,12 @@ static int take_copy(struct run_id id, const char *name, void *arg)
 	return 0;
 }
 
-/* --- what belongs to nobody ------------------------------------------------------------------- */
+/* --- leftovers without a run ------------------------------------------------------------------ */
 
 static bool lives(struct launcher *l, const char *name)
 {
 	char base[RECORD_ID_MAX] = "";
-	const char *site = strstr(name, PROGRAM_LEAF); /* of its programs of the site */
+	const char *site = strstr(name, PROGRAM_LEAF); /* a leaf of the site's programs */
 	struct run_id id;
 	struct lrun *r;
 

@@ -1,10 +1,10 @@
-/* lsettings.c - what the controller says of this node's runs; see rules.h, lpriv.h
+/* lsettings.c - the controller's settings for this node's runs; see rules.h, lpriv.h
  *
  * NodeSettings comes after each registration and after a change of the configuration. It is kept in
- * SPOOL/settings, so that a launcher that starts anew goes by it before any controller is heard.
- * What it makes of containment is told in a registration of its own. Where less is active than is
- * demanded nothing is started, whatever the controller orders; nor is anything while a program that
- * it names must not be run (rules.h), which is told as the node's health.
+ * SPOOL/settings, so that a restarted launcher follows it before any controller is connected. If it
+ * changes the containment the node registers again. If less containment is active than is demanded,
+ * nothing is started, whatever the controller orders. Nothing is started either while a program
+ * that it names may not be run (rules.h), which is reported as the node's health.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 #include "common/xalloc.h"
 
 #define SETTINGS_FILE "settings"
-#define LOOK_AGAIN_S  10 /* at the latest: with each health check, where these are more frequent */
+#define LOOK_AGAIN_S  10 /* at the latest; sooner if health checks are more frequent */
 
 static void make(struct launcher *l)
 {
@@ -51,7 +51,7 @@ void lsettings_free(struct launcher *l)
 	rules_clear(&l->rules);
 }
 
-/* --- what keeps everything from being started ------------------------------------------------- */
+/* --- reasons to start nothing ----------------------------------------------------------------- */
 
 int lsettings_allow(const struct launcher *l, struct error *err)
 {
@@ -104,7 +104,7 @@ void lsettings_watch(struct launcher *l)
 		evtimer_del(l->programs_event);
 }
 
-/* --- news of the controller ------------------------------------------------------------------- */
+/* --- new settings ----------------------------------------------------------------------------- */
 
 /* As bytes, without the epoch. */
 static uint8_t *pack(const Gpusched__NodeSettings *m, size_t *len)
@@ -120,7 +120,7 @@ static uint8_t *pack(const Gpusched__NodeSettings *m, size_t *len)
 	return bytes;
 }
 
-/* True: it says something else. Keeps a copy that is our own. */
+/* True: the settings have changed. Keeps a copy of them. */
 static bool replace(struct launcher *l, const Gpusched__NodeSettings *m)
 {
 	size_t n_old, n_new;

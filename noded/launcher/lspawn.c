@@ -16,10 +16,11 @@
 #include "common/xalloc.h"
 
 #define FIRST_FD 3
-#define HIGH_FD  16 /* out of the way of those that are given */
+#define HIGH_FD  16 /* above the descriptors that are passed on */
 #define ENV_MAX  8
 
-/* Nothing of ours; tests reach into what we start through failpoints and sanitizer options. */
+/* The environment holds nothing of ours, except that tests control the programs that we start by
+ * failpoints and sanitizer options. */
 static void make_env(char *env[ENV_MAX])
 {
 	static const char *const passed[] = {
@@ -43,7 +44,7 @@ static void make_env(char *env[ENV_MAX])
 	env[n] = NULL;
 }
 
-/* As lpriv.h says of lspawn(). Each of these calls may find no memory. */
+/* See lspawn() in lpriv.h. Each of these calls may run out of memory. */
 static int prepare(
         posix_spawn_file_actions_t *fa, posix_spawnattr_t *attr, const int *high, size_t n)
 {

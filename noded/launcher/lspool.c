@@ -1,14 +1,14 @@
-/* lspool.c - room in the spool for who comes next; see lpriv.h, spool.h
+/* lspool.c - free space in the spool for the next runs; see lpriv.h, spool.h
  *
- * One run can fill the spool: its RUN_DIR lies there, and its private /tmp where that is on disk.
- * Then no other could be started, and ends could not be kept over a loss of power. So where less
- * than --spool-min-free is left the launcher looks for who holds it, and ends the run that holds
- * most, if that is half of the minimum or more; its files go with it. Starts wait meanwhile, and
- * the node is drained only where no run has filled the spool: for that it is told as the node's
- * health, and withdrawn when there is room.
+ * One run can fill the spool: its RUN_DIR lies there, and its private /tmp if that is on disk. Then
+ * no other run could be started, and ends could not be kept over a loss of power. So if less than
+ * --spool-min-free is left the launcher looks for the run that uses most of it, and ends that run
+ * if it uses half of the minimum or more; its files go with it. Starts wait meanwhile. The node is
+ * drained only if no run has filled the spool: that is reported as the node's health, and withdrawn
+ * when there is space again.
  *
- * Looking for room costs a system call every two seconds; for who holds it a walk over the runs'
- * files, in the thread that removes such files too, only while there is none.
+ * Checking the free space costs a system call every two seconds. Finding the run costs a walk over
+ * the runs' files, in the thread that also removes such files, and only while space is short.
  */
 #include "config.h"
 
@@ -30,8 +30,9 @@
 #include "noded/usage/spool.h"
 
 #define LOOK_S    2
-#define WAIT_US   ((usec_t)60000000) /* so long a start waits */
-#define WORTH     2                  /* who holds less than this part of the minimum is let be */
+#define WAIT_US   ((usec_t)60000000) /* the longest wait of a start */
+/* a run that uses less than this part of the minimum is spared */
+#define WORTH     2
 #define KEY_SPOOL 2                  /* of worker_submit() */
 #define TEXT_MAX  200
 
@@ -46,9 +47,9 @@ struct waiter {
 struct lspool {
 	struct launcher *l;
 	struct event *timer;
-	struct waiter *waiters; /* the first one came first */
+	struct waiter *waiters; /* in order of arrival */
 	bool searching;
-	char why[TEXT_MAX]; /* it is full, and by no run; "" */
+	char why[TEXT_MAX]; /* the spool is full, and no run is the cause; "" */
 };
 
 static bool has_room(const struct launcher *l, struct spool_room *room)
@@ -57,9 +58,9 @@ static bool has_room(const struct launcher *l, struct spool_room *room)
 	       (room->mb >= l->rules.spool_min_free_mb && room->files >= SPOOL_MIN_FILES);
 }
 
-/* --- who waits -------------------------------------------------------------------------------- */
+/* --- waiting starts --------------------------------------------------------------------------- */
 
-/* All of them, or those who have waited for too long. */
+/* Release all waiters, or those that have waited for too long. */
 static void let_go(struct lspool *s, bool there)
 {
 	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
@@ -101,7 +102,7 @@ void lspool_leave(struct launcher *l, const struct lrun *run)
 	}
 }
 
-/* --- who holds it ----------------------------------------------------------------------------- */
+/* --- which run uses it ------------------------------------------------------------------------ */
 
 struct holder {
 	struct run_id id;
@@ -111,11 +112,11 @@ struct holder {
 };
 
 struct search {
-	struct lspool *s; /* NULL: it has gone */
+	struct lspool *s; /* NULL: it was freed */
 	int runs, private;
 	struct holder *v;
 	size_t n;
-	bool leaving; /* there are files of runs that are over */
+	bool leaving; /* files of runs that are over remain to be removed */
 };
 
 static void add_open(const struct search *f, struct holder *h)
@@ -172,7 +173,7 @@ static void search_free(void *arg)
 	free(f);
 }
 
-/* The more of what is short the worse; who hides it where nobody looks comes last. */
+/* The run that uses most of what is short. A run with files too deep to be counted comes last. */
 static const struct holder *worst(const struct search *f, const struct launcher *l, bool of_files)
 {
 	uint64_t least = (of_files ? SPOOL_MIN_FILES : l->rules.spool_min_free_mb << 20) / WORTH;
@@ -218,7 +219,7 @@ static void end_run(struct lrun *r, const struct holder *h, const struct launche
 	lrun_spool_full(r, text);
 }
 
-/* Of those that were told to end: their files may still be there. */
+/* Has a run been ended already whose files may still be there? */
 static bool is_awaited(const struct search *f, struct launcher *l)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -289,7 +290,7 @@ static void search(struct lspool *s)
 		search_free(f);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------- */
 
 static void look(evutil_socket_t fd, short what, void *arg)
 {
@@ -323,7 +324,7 @@ void lspool_start(struct launcher *l)
 	l->room = s;
 }
 
-/* After the pool, whose jobs know us. */
+/* To be called after the pool was freed: its jobs point to this. */
 void lspool_free(struct launcher *l)
 {
 	struct lspool *s = l->room;

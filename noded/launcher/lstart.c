@@ -7,15 +7,15 @@
  *   credential    munge vouches for uid and gid (asked.c); not too old
  *   job           signed by it, for this cluster, the script too (signedjob.h)
  *   run           task and attempt are what the owner allowed; not used up (uses.c)
- *   GPUs          nobody was left on them (lleft.c)
+ *   GPUs          no process was left on them (lleft.c)
  *   user          may be served here, exists with this uid (asked.c)
  *   GPUs          held by no other run, unless both have parts of them, and there
  *
- * Where others have borrowed of its part of a GPU it waits until they have given that back
- * (lburst.c), and where one run has filled the spool until that has ended (lspool.c); the user is
- * looked up once more then. For a run that MPS is to hold to its part of a
- * GPU the daemon comes next (lmps.c), and its user is looked up once more. Then: record, count,
- * RUN_DIR, socket, shepherd. Every refusal is NEVER, final for this attempt.
+ * If other runs have borrowed from its part of a GPU the start waits until they have given that
+ * back (lburst.c), and if one run has filled the spool until that run has ended (lspool.c). If MPS
+ * has to hold the run to its part of a GPU the daemon comes next (lmps.c). After each wait the user
+ * is looked up once more. Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER,
+ * final for this attempt.
  */
 #include "config.h"
 
@@ -54,8 +54,9 @@ struct lstart {
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
 	bool asking, mps_there, memory_there;
-	bool waiting; /* for memory of a GPU, or room in the spool; nobody asks for us then */
-	bool dropped; /* the run has let go of us; freed when the answer comes */
+	/* for memory of a GPU, or space in the spool: no callback of ours is pending */
+	bool waiting;
+	bool dropped; /* its run is gone; freed when the answer comes */
 	struct lstart *next; /* in launcher.dropped */
 };
 
@@ -106,7 +107,8 @@ static void refuse(struct lstart *s, const char *why)
 	lrun_never(s->run, why, NEVER_RUN); /* frees s */
 }
 
-/* For what came of looking at its credential. A munge daemon that is down says nothing of that. */
+/* Its credential was refused, or could not be decoded: a munge daemon that is down says nothing of
+ * the signature. */
 static void refuse_credential(struct lstart *s, const struct error *why)
 {
 	bool signature = why->code == ERR_SIGNATURE || why->code == ERR_MUNGE_KEY ||
@@ -117,7 +119,7 @@ static void refuse_credential(struct lstart *s, const struct error *why)
 
 /* --- the record ------------------------------------------------------------------------------- */
 
-/* `unset`: what is taken where the owner said nothing; NULL: nothing. `own`: it is written to. */
+/* `unset`: the value if the owner gave none; NULL: nothing. `own`: it is written to. */
 static int expand(const struct lstart *s, const ProtobufCBinaryData *pattern, const char *unset,
         const char *user, bool own, char out[PATH_BYTES], struct error *err)
 {
@@ -160,7 +162,7 @@ static ProtobufCBinaryData *env_bytes(char **env, size_t *n)
 	return v;
 }
 
-/* What goes into a launch record and is not borrowed from the order. */
+/* The parts of a launch record that are not borrowed from the order. */
 struct parts {
 	char input[PATH_BYTES], output[PATH_BYTES], error[PATH_BYTES];
 	char **env;
@@ -249,7 +251,7 @@ static int grant_devices(const struct lstart *s, struct parts *p, struct error *
 	return 0;
 }
 
-/* All but the health check, which goes with no run. */
+/* All programs except the health check, which belongs to no run. */
 static void add_programs(const struct launcher *l, struct parts *p)
 {
 	for (int k = 0; k < PROGRAM_RUN_KINDS; k++) {
@@ -359,7 +361,7 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 	r->limits = p->limits;
 	r->private_kinds = s->l->private_kinds;
 	r->private_tmp_mb = s->l->rules.private_tmp_mb;
-	if (s->run->mps) /* its processes and the daemon find each other there */
+	if (s->run->mps) /* its processes and the daemon meet there */
 		r->private_kinds &= ~(1u << PRIVATE_SHM | 1u << PRIVATE_IPC);
 	set_bytes(&r->mps_dir, p->mps_dir);
 	set_bytes(&r->private_dir, p->private_dir);
@@ -395,8 +397,8 @@ static int spawn_shepherd(const struct lstart *s, const int fds[3], pid_t *pid, 
 	return r;
 }
 
-/* All that leaves something behind. What it leaves when it fails is removed by the caller. `node`:
- * what failed has nothing to do with this run, and would fail for any other. */
+/* The steps that leave something behind; after a failure the caller removes it. `node`: the failure
+ * has nothing to do with this run, and any other run would fail too. */
 static int launch_in(struct lstart *s, const struct asked_user *user, const struct parts *p,
         int dir, pid_t *pid, bool *node, struct error *err)
 {
@@ -530,8 +532,8 @@ static int check_gpus(struct lstart *s, struct error *err)
 	return 0;
 }
 
-/* How often the owner allowed this signature to be used. Starts count, not the attempt's number:
- * orders may have been lost. Of an array each task has its own. */
+/* Has the signature been used as often as its owner allowed? Starts are counted, not attempt
+ * numbers: orders may have been lost. Each task of an array has its own count. */
 static int check_uses(struct lstart *s, struct error *err)
 {
 	uint64_t allowed = s->spec->max_attempts;
@@ -635,7 +637,8 @@ static void user_known(const struct asked_user *user, const struct error *why, v
 	}
 	if (!user)
 		refuse(s, why->text);
-	else if (s->order->epoch < s->l->max_epoch) /* another has taken charge meanwhile */
+	/* another controller has taken charge meanwhile */
+	else if (s->order->epoch < s->l->max_epoch)
 		refuse(s, "ordered by a controller that is no longer in charge");
 	else if (lsettings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
 	         check_gpus(s, &err) < 0)
@@ -666,7 +669,7 @@ static int check_user(const struct lstart *s, struct error *err)
 	return 0;
 }
 
-/* The node's own limit or the controller's: the smaller one. */
+/* The smaller of the node's own limit and the controller's. */
 static uint64_t age_allowed(const struct launcher *l)
 {
 	uint64_t own = l->options.signature_age_s;

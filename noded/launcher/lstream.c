@@ -1,10 +1,10 @@
-/* lstream.c - streams to runs: who may have one, and gtap for those who may; see lpriv.h
+/* lstream.c - streams to runs: checks the client's right, and starts gtap; see lpriv.h
  *
- * The launcher remembers of each run whose it is and where its output goes (OutputRecord,
- * SPOOL/outputs/ID), also when the run itself is forgotten: of the LOUTPUTS_MAX newest. A greeting
- * that the network half hands on is decoded by munge, as only our user can, and must name this
- * cluster, node and run; who made it must be the run's owner, or root. Then gtap is started, with
- * what it needs in memory: it becomes the owner before it does anything with the greeting.
+ * The launcher keeps each run's owner and where its output goes (OutputRecord, SPOOL/outputs/ID),
+ * even after the run itself is forgotten: of the LOUTPUTS_MAX newest runs. A greeting that the
+ * network half passes on is decoded by munge, which only our user can do, and must name this
+ * cluster, node and run; its sender must be the run's owner, or root. Then gtap is started, with
+ * its grant in memory: it becomes the owner before it does anything with the greeting.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@
 #define PRUNE_EACH   1000 /* runs remembered */
 #define KEY_PRUNE    2
 
-/* --- what is remembered ----------------------------------------------------------------------- */
+/* --- owners and outputs ----------------------------------------------------------------------- */
 
 struct prune {
 	int dir;
@@ -109,7 +109,7 @@ void lstream_remember(struct launcher *l, const char *name, const Gpusched__Laun
 
 /* --- gtap ------------------------------------------------------------------------------------- */
 
-/* A descriptor for the network half, with what it is: see launcher_fork(). */
+/* Send the network half a descriptor and what it is: see launcher_fork(). */
 static int hand_over(const struct launcher *l, const void *what, size_t len, int fd, struct error *err)
 {
 	union {
@@ -142,9 +142,9 @@ void lstream_hand_log(const struct launcher *l, int fd)
 		log_warning("the log of the network half: %s", err.text);
 }
 
-/* --- a question ------------------------------------------------------------------------------- */
+/* --- one request ------------------------------------------------------------------------------ */
 
-/* A greeting, while munge has its credential. */
+/* A greeting, while munge decodes its credential. */
 struct lask {
 	struct launcher *l;
 	uint64_t stream;
@@ -163,7 +163,7 @@ static void refuse(struct launcher *l, uint64_t stream, const struct error *why)
 	launcher_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, &m.base);
 }
 
-/* What munge vouches for must be a greeting to this very run. */
+/* The payload that munge vouches for must be a greeting to this very run. */
 static int check_cred(const struct lask *ask, const struct mcred *cred, struct error *err)
 {
 	const struct launcher_options *o = &ask->l->options;
@@ -194,7 +194,7 @@ static Gpusched__OutputRecord *find_output(const struct lask *ask, struct error 
 	return got == 1 ? (Gpusched__OutputRecord *)m : NULL;
 }
 
-/* The way to its input and output, for nobody but the owner. -1 and `why` where there is none. */
+/* Open the way to its input and output, only for the owner. -1 and `why` if there is none. */
 static int open_hold(const struct lask *ask, const struct mcred *cred,
         const Gpusched__OutputRecord *run, struct error *why)
 {

@@ -19,24 +19,24 @@
 #include "noded/shepherd/template.h"
 
 #define ANSWER_S 5  /* for a fork(2), on a machine that is short of everything */
-#define AGAIN_S  60 /* after one that has not lasted */
+#define AGAIN_S  60 /* after a template that ended soon */
 
 /* A shepherd that is to be started. */
 struct wanted {
 	struct wanted *next;
 	struct run_id id;
 	char *path;
-	int fds[TEMPLATE_FDS]; /* our own; they hold the record's lock and the order socket meanwhile */
+	int fds[TEMPLATE_FDS]; /* our own: the record's lock and the order socket among them */
 };
 
-/* One request at a time: where there is a template, the first of the queue was sent to it. So if it
- * ends or hangs, only of that one it is not known whether its shepherd was started. */
+/* One request at a time: if there is a template, the first of the queue was sent to it. So if the
+ * template ends or hangs, it is only for that one unknown whether its shepherd was started. */
 struct ltemplate {
 	struct launcher *l;
 	pid_t pid;
 	int fd, pidfd; /* -1: there is none */
 	struct event *answer, *late;
-	time_t next; /* CLOCK_MONOTONIC: none is started before */
+	time_t next; /* CLOCK_MONOTONIC: no template is started earlier */
 	struct wanted *first, **last;
 };
 
@@ -59,7 +59,7 @@ static void wanted_free(struct wanted *w)
 	free(w);
 }
 
-/* NULL: there are no descriptors left. */
+/* NULL: no descriptors are left. */
 static struct wanted *wanted_new(struct run_id id, const char *path, const int *fds)
 {
 	struct wanted *w = xcalloc(1, sizeof(*w));
@@ -106,7 +106,7 @@ static void execute_wanted(struct ltemplate *t, struct wanted *w)
 	pid_t pid;
 	int r = execute(t, w->path, w->fds, &pid, &err);
 
-	wanted_free(w); /* first of all the lock, which is the shepherd's alone */
+	wanted_free(w); /* releases the lock first, which must be the shepherd's alone */
 	if (r == 0)
 		lrun_forked(t->l, id, pid);
 	else
@@ -115,7 +115,7 @@ static void execute_wanted(struct ltemplate *t, struct wanted *w)
 
 /* --- the template ----------------------------------------------------------------------------- */
 
-/* It ends of itself without its socket; one that hangs has to be made to. */
+/* A template ends by itself when its socket is closed; one that hangs must be killed. */
 static void drop(struct ltemplate *t)
 {
 	if (t->answer)
@@ -131,7 +131,7 @@ static void drop(struct ltemplate *t)
 	t->pidfd = t->fd = -1;
 }
 
-/* Who holds the lock of the first one's record tells whether it was started; the others were not. */
+/* The lock of the first one's record shows whether it was started; the others were not. */
 static void give_up(struct ltemplate *t)
 {
 	struct wanted *w = take_first(t);
@@ -255,7 +255,7 @@ struct ltemplate *ltemplate_new(struct launcher *l)
 	return t;
 }
 
-/* What was ordered is started; the next launcher will find it. */
+/* Runs that were ordered are started; the next launcher will find them. */
 void ltemplate_free(struct ltemplate *t)
 {
 	struct wanted *w;
@@ -264,7 +264,8 @@ void ltemplate_free(struct ltemplate *t)
 
 	if (!t)
 		return;
-	if (t->fd >= 0 && (w = take_first(t))) { /* it is forked before the socket's end is seen */
+	/* it is forked before the template sees the socket's end */
+	if (t->fd >= 0 && (w = take_first(t))) {
 		wanted_free(w);
 		close(t->pidfd);
 		t->pidfd = -1;

@@ -42,7 +42,7 @@ static void take_launch(struct lused *u, const Gpusched__LaunchRecord *m)
 	}
 }
 
-/* By its records: it may have been started by a launcher before us. */
+/* From the run's records: an earlier launcher may have started it. */
 struct lused *lused_new(const struct lrun *r)
 {
 	struct lused *u = xcalloc(1, sizeof(*u));
@@ -104,7 +104,7 @@ static void add_other(struct lrun *r, void *arg)
 		o->mb += r->share_mb;
 }
 
-/* As it is now: what others have booked meanwhile is theirs. */
+/* As of now: memory that others have booked meanwhile belongs to them. */
 static void set_allowed(struct lrun *r)
 {
 	const Gpusched__RunReport *b = r->report;
@@ -124,9 +124,9 @@ static void set_allowed(struct lrun *r)
 	}
 }
 
-/* It uses more of its burst than is left of that: has it taken that since, or have others come
- * whose that is? These are asked to give back (lburst.c), as is who had more when it was first
- * looked at.
+/* The run uses more of its burst than is left. Has it taken that since the limit fell, or have
+ * other runs come whose memory that is? In the second case it is asked to give back (lburst.c), and
+ * so is a run that had more at its first sample.
  */
 static bool others_came(const struct lrun *r, const struct used_gpu *gpu)
 {
@@ -138,7 +138,7 @@ static bool others_came(const struct lrun *r, const struct used_gpu *gpu)
 	       gpu->allowed_mb < gpu->allowed_before_mb;
 }
 
-/* Who is to be ended is ended until he is. */
+/* A run that is to be ended for this stays so until it has ended. */
 void lused_check_memory(struct lrun *r)
 {
 	struct lused *u = r->used;
@@ -196,7 +196,7 @@ void lused_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT])
 		overmem_text(out, gpu, r->used->allowed_mb);
 }
 
-/* --- told and kept ---------------------------------------------------------------------------- */
+/* --- reports and records ---------------------------------------------------------------------- */
 
 void lused_keep(const struct lrun *r)
 {
@@ -204,7 +204,7 @@ void lused_keep(const struct lrun *r)
 	int dir = lrun_dir(r, false);
 
 	run_used_to_message(&r->used->used, &m);
-	/* On a full tmpfs the one of before stays: peaks are a little older then. */
+	/* On a full tmpfs the previous record stays: its peaks are a little older then. */
 	if (dir >= 0)
 		record_write(dir, RECORD_USED, &m.base, 0, NULL);
 	if (dir >= 0)

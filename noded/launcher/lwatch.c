@@ -1,21 +1,21 @@
 /* lwatch.c - what the launcher's runs use; see lpriv.h, used.h
  *
- * Looked at in rounds while something runs, and never where nothing does. A round is cut into
- * slices so that no order waits for it:
+ * Runs are sampled in rounds, only while any run is running. A round is cut into slices so that no
+ * order waits for it:
  *
  *	CGROUPS  what the kernel has counted for each run
- *	GPUS     one question to the sampler's process (gpu/sampler.h), if a run has GPUs
+ *	GPUS     one request to the sampler's process (gpu/sampler.h), if a run has GPUs
  *	SCAN     /proc, if a run has no cgroup to be counted in
- *	RUNS     each run's sums, its `used` record for the shepherd and a launcher after us
- *	TELL     what has changed, in as few messages as hold it
+ *	RUNS     each run's sums, its `used` record for the shepherd and a later launcher
+ *	TELL     reports of what has changed, in as few messages as hold it
  *
- * Runs that may use a part of their GPUs' memory only (overmem.h) are looked at every second,
- * or as often as sample_ms says where that is more: a quick round is of them alone, asks for
- * nothing but the memory of their GPUs and tells nothing but what it has found.
+ * Runs that may use only a part of their GPUs' memory (overmem.h) are sampled every second, or more
+ * often if sample_ms says so, in a quick round: it covers only these runs, queries only the memory
+ * of their GPUs and reports only what it has found.
  *
- * Its cost is bounded: after a round as much time passes as makes all of it half a percent of a
- * core, the sampler's process included, and sample_ms at least; after a start less, since many runs
- * are short. After a quick round it is two percent.
+ * The cost is bounded: the pause after a round is so long that all rounds together cost half a
+ * percent of a core, the sampler's process included, and at least sample_ms; after a start it is
+ * shorter, since many runs are short. Quick rounds may cost two percent.
  */
 #include "config.h"
 
@@ -37,16 +37,17 @@
 #include "noded/usage/overmem.h"
 #include "noded/usage/used.h"
 
-#define SLICE_US     500  /* of one slice, about */
+#define SLICE_US     500  /* of one slice, roughly */
 #define SCAN_STEP    16   /* processes between two looks at the clock */
-#define COST_FACTOR  200  /* so many times the cost of a round passes before the next */
-#define QUICK_MS     1000 /* between two quick rounds; less where sample_ms is */
+#define COST_FACTOR  200  /* the pause after a round is this multiple of its cost */
+#define QUICK_MS     1000 /* between two quick rounds; less if sample_ms is */
 #define QUICK_FACTOR 50   /* as COST_FACTOR, of a quick round */
-#define RETRY_MS     20   /* the other kind of round is under way */
+#define RETRY_MS     20   /* the other kind of round is in progress */
 #define FIRST_MS     1000 /* after a start; then twice as long each time */
-#define LATE_US      ((usec_t)60000000) /* a sample tells nothing of a longer time */
+#define LATE_US      ((usec_t)60000000) /* a sample says nothing of a longer time */
 #define TELL_MAX     200                /* runs in one message */
-#define ALL_ROUNDS   6                  /* in each such round all are told: sessions get lost */
+/* each such round reports all runs, since sessions get lost */
+#define ALL_ROUNDS   6
 
 enum phase { PHASE_CGROUPS, PHASE_GPUS, PHASE_SCAN, PHASE_RUNS, PHASE_TELL };
 
@@ -54,8 +55,8 @@ struct lwatch {
 	struct launcher *l;
 	struct gpu_sampler *sampler;
 	struct event *timer, *quick_timer, *step;
-	struct event *answer;  /* while the sampler is asked */
-	bool under_way, quick; /* a round; it is a quick one */
+	struct event *answer;  /* while a request to the sampler is pending */
+	bool under_way, quick; /* a round is in progress; it is a quick one */
 	enum phase phase;
 	struct run_id *runs; /* of this round */
 	size_t n, at;
@@ -69,7 +70,7 @@ struct lwatch {
 	usec_t due,
 	        not_before; /* mono: the next round, INT64_MAX none; by what the last one cost */
 	unsigned pause_ms, rounds;
-	bool renew; /* the GPUs are others than the sampler knows */
+	bool renew; /* the GPUs have changed since the sampler was started */
 	char trouble[160];
 };
 
@@ -99,7 +100,7 @@ static struct lrun *run_at(const struct lwatch *w)
 	return r && r->state == LRUN_RUNNING ? r : NULL;
 }
 
-/* Is it one of a quick round? */
+/* Add the run if it belongs to a quick round. */
 static void take_guarded(struct lwatch *w, struct lused *u)
 {
 	if (!lused_is_guarded(u)) {
@@ -199,7 +200,7 @@ static void check_guarded(struct lwatch *w, struct lrun *r)
 		lused_check_memory(r);
 }
 
-/* What is only a sum over processes that live counts by how much it has grown. */
+/* A sum over living processes only counts by its growth. */
 static void add_wait(struct lused *u)
 {
 	uint64_t sum = u->meter.wait_us;
@@ -229,7 +230,7 @@ static void count_run(struct lwatch *w)
 		n = meter_scan_run(w->scan, r->shepherd, &u->meter, &pids);
 	else if (*u->leaf)
 		n = meter_pids(u->leaf, &pids);
-	meter_io(r->shepherd, &u->meter); /* what has ended is its */
+	meter_io(r->shepherd, &u->meter); /* it includes the run's processes that have ended */
 	for (size_t i = 0; i < n; i++) {
 		meter_io((pid_t)pids[i], &u->meter);
 		meter_wait((pid_t)pids[i], &u->meter);
@@ -245,7 +246,7 @@ static void count_run(struct lwatch *w)
 		lused_check_memory(r);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- reporting ------------------------------------------------------------------------------- */
 
 struct telling {
 	struct launcher *l;
@@ -354,7 +355,7 @@ static void round_over(struct lwatch *w)
 	lburst_looked(w->l, w->asked);
 }
 
-/* False: there is nothing to look at. */
+/* False: there is nothing to sample. */
 static bool begin(struct lwatch *w, bool quick)
 {
 	w->runs = xcalloc(w->l->n_runs, sizeof(*w->runs));
@@ -419,7 +420,7 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 	event_active(w->step, 0, 0);
 }
 
-/* Of each slot that runs of this round hold. */
+/* Request the memory of each slot that runs of this round hold. */
 static int ask_memory(struct lwatch *w, struct error *err)
 {
 	size_t n = 0;
@@ -456,7 +457,7 @@ static bool ask_gpus(struct lwatch *w)
 	return true;
 }
 
-/* Each run of the list, until the slice is over. True: all are done. */
+/* Call fn for each run of the list, until the slice is over. True: all are done. */
 static bool each(struct lwatch *w, void (*fn)(struct lwatch *w), usec_t until)
 {
 	while (w->at < w->n) {
@@ -482,7 +483,7 @@ static bool scan(struct lwatch *w, usec_t until)
 	return true;
 }
 
-/* One slice. False: the next comes by itself. */
+/* One slice. False: the next one is triggered by an event. */
 static bool advance(struct lwatch *w, usec_t until)
 {
 	switch (w->phase) {

@@ -57,7 +57,8 @@ static void add_private(
 	}
 }
 
-/* That of the agent's options; else a new one that is as the table says, its soft limit `soft`. */
+/* The limit of the agent's options; else a new one with the table's values and the soft limit
+ * `soft`. */
 static Gpusched__RunRlimit *rlimit_of(
         struct rules *out, const struct rlimit_row *row, uint64_t soft)
 {
@@ -66,7 +67,7 @@ static Gpusched__RunRlimit *rlimit_of(
 	while (r < out->rlimits + out->n_rlimits && r->kind != (uint32_t)row->kind)
 		r++;
 	if (r == out->rlimits + out->n_rlimits) {
-		out->n_rlimits++; /* there are as many as kinds */
+		out->n_rlimits++; /* the array has one place for each kind */
 		gpusched__run_rlimit__init(r);
 		r->kind = (uint32_t)row->kind;
 		r->soft = soft < row->hard ? soft : row->hard;
@@ -133,7 +134,7 @@ static void add_devices(const struct launcher_options *own, const Gpusched__Node
 	}
 }
 
-/* In the order of how strict they are. */
+/* The policies are ordered by how strict they are. */
 static void add_over_memory(const struct launcher_options *own, const Gpusched__NodeSettings *told,
         struct rules *out, struct strbuf *refused)
 {
@@ -200,7 +201,7 @@ void rules_make_programs(
 	}
 }
 
-/* The smaller one where either is said; what is told no smaller than `least`. */
+/* The smaller value of those given (0: not given); the controller's counts as at least `least`. */
 static uint64_t lesser(uint64_t own, uint64_t told, uint64_t least)
 {
 	told = told && told < least ? least : told;

@@ -1,31 +1,31 @@
-/* rules.h - what a node's runs are held to: the agent's own options, and what the controller adds
+/* rules.h - the rules that a node's runs must keep: the agent's own options and the controller's
  *
- * The options of gnoded are the site's word on the node itself: a floor. NodeSettings is what
- * gpusched.conf says of it, told by the controller, which may have been taken over. So what it says
- * is only ever added:
+ * The options of gnoded are the site's own minimum for this node. NodeSettings is what
+ * gpusched.conf says for it, sent by the controller, which may have been taken over by an attacker.
+ * So settings add to the options and never weaken what they say:
  *
  *	containment     both lists
  *	private         both, and those that the containment demands
  *	private_tmp     the smaller; with it goes `tmp`
- *	rlimits         the lower number of each, soft and hard; where the agent says nothing the
- *	                soft one is free up to the table's hard one (common/rlimit.h): any process
- *	                may raise it so far itself
+ *	rlimits         the lower number of each, soft and hard; if the agent names none the soft
+ *	                limit may be anything up to the table's hard one (common/rlimit.h), since
+ *	                any process may raise its own so far
  *	max_processes   the lower
- *	sample_every    the shorter, and on where the agent says off; gpu_recheck too
+ *	sample_every    the shorter, and on even if the agent says off; gpu_recheck too
  *	kill_wait       the shorter
  *	spool_min_free  the larger
- *	over_memory     the stricter; what is built in counts where nobody says
+ *	over_memory     the stricter; the built-in value if neither names one
  *	share_users     one where either says so
- *	gpu_devices     only where the agent names none; used where no GPUs are found (grants.h)
- *	devices         added, unless the agent's own --containment has `devices`: then its --device
- *	                are all there are. Never a GPU's file (grants.h)
+ *	gpu_devices     only if the agent names none; used where no GPUs are found (grants.h)
+ *	devices         added, unless the agent's own --containment has `devices`: then its
+ *	                --device options are the whole list. Never a GPU's file (grants.h)
  *
- *	programs        those that the agent names none of; only out of one folder of root's, as it
- *	                says (program_told()). One that may not be run is not left out: nothing is
- *	                started meanwhile. The health check is one of them
- *	health_interval of a health check that it names
+ *	programs        only kinds for which the agent names no program, and only from one folder
+ *	                that root owns (program_told()). If such a program may not be run it is
+ *	                not skipped: no run is started meanwhile. The health check is one of them
+ *	health_interval of a health check that the settings name
  *
- * What of it makes no sense is left out and told.
+ * Settings that make no sense are left out and reported.
  */
 #ifndef NODED_RULES_H
 #define NODED_RULES_H
@@ -36,7 +36,7 @@
 #include "common/strbuf.h"
 #include "noded/launcher/launcher.h"
 
-/* Of what the controller says. */
+/* Bounds of the controller's values. */
 #define RULES_SAMPLE_MIN_MS         100
 #define RULES_KILL_WAIT_MIN_MS      100
 #define RULES_GPU_RECHECK_MIN_MS    1000
@@ -53,20 +53,20 @@ struct rules {
 	Gpusched__RunRlimit rlimits[RLIMITS_MAX]; /* each kind once */
 	size_t n_rlimits;
 	uint64_t max_processes, sample_ms, kill_wait_ms, gpu_recheck_ms;
-	uint64_t private_tmp_mb, spool_min_free_mb; /* 0: no bound; 0: nobody is ended */
+	uint64_t private_tmp_mb, spool_min_free_mb; /* 0: on disk; 0: no run is ended */
 	enum overmem_policy over_memory;
 	bool share_users_one;
 	struct rules_program programs[PROGRAM_KINDS];
 	uint64_t health_interval_s;             /* 0: there is only one check */
-	char programs_why[PROGRAM_TROUBLE_MAX]; /* one must not be run; "": all may */
-	struct grants_wish devices;             /* strings of the options and of the settings */
+	char programs_why[PROGRAM_TROUBLE_MAX]; /* why one of them may not be run; "": all may */
+	struct grants_wish devices;             /* strings belong to the options and the settings */
 };
 
-/* `told` NULL: nothing. Texts of `devices` are good as long as both. What was left out is added to
- * `refused`, for people. */
+/* `told` NULL: no settings. The strings of `devices` are good as long as both arguments. What was
+ * left out is added to `refused`, for people. */
 void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings *told,
         struct rules *out, struct strbuf *refused);
-/* Its programs alone, anew: what lies on the node may have changed. */
+/* Make only the programs again: the files on the node may have changed. */
 void rules_make_programs(
         const struct launcher_options *own, const Gpusched__NodeSettings *told, struct rules *out);
 void rules_clear(struct rules *rules);

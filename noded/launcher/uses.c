@@ -22,7 +22,7 @@ struct use {
 	uint8_t nonce[USES_NONCE_LEN];
 	uid_t uid;
 	uint32_t group; /* task / GROUP */
-	uint32_t n;     /* counts: 1, or GROUP once another task than the first is used */
+	uint32_t n;     /* counts: 1, or GROUP once a task other than the first is used */
 	uint16_t *counts;
 	int64_t signed_at;
 };
@@ -93,7 +93,7 @@ static void count(struct uses *u, uid_t uid, const uint8_t *nonce, uint32_t task
 		tsearch(e, &u->tree, entry_order);
 		u->entries++;
 	}
-	if (signed_at > e->signed_at) /* signed anew: it can be used for longer */
+	if (signed_at > e->signed_at) /* signed again: it can be used for longer */
 		e->signed_at = signed_at;
 	if (n > e->n) {
 		e->counts = xrealloc(e->counts, n, sizeof(*e->counts));
@@ -141,7 +141,7 @@ static int write_row(int fd, const uint8_t row[ROW_LEN])
 
 	if (n == ROW_LEN)
 		return 0;
-	if (n > 0) { /* half a row would put all that follow out of step */
+	if (n > 0) { /* half a row would shift all rows after it */
 		if (ftruncate(fd, lseek(fd, 0, SEEK_END) - n) < 0)
 			return -1;
 		errno = ENOSPC;
@@ -173,7 +173,7 @@ static int load(struct uses *u, int64_t oldest, struct error *err)
 		return failed(err, "read");
 	while (fread(row, ROW_LEN, 1, f) == 1)
 		row_take(u, row, oldest);
-	r = ferror(f) ? failed(err, "read") : 0; /* fewer uses would be more starts */
+	r = ferror(f) ? failed(err, "read") : 0; /* missing rows would allow more starts */
 	fclose(f);
 	return r;
 }

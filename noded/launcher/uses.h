@@ -1,9 +1,9 @@
 /* uses.h - how often a signature was used on this node
  *
- * A taken-over controller can repeat what a user signed. So the launcher counts, for each (uid,
- * nonce, task), the runs that it started, and refuses more than the owner allowed. The counts are
- * in a file on disk (not synced: what a power loss may take is the last seconds') and in memory;
- * entries are dropped when the signature is too old to be used anyway.
+ * A controller that an attacker has taken over can repeat what a user signed. So the launcher
+ * counts, for each (uid, nonce, task), the runs that it started, and refuses more than the owner
+ * allowed. The counts are in memory and in a file on disk (not synced: a power loss may take the
+ * last seconds); entries are dropped when the signature is too old to be used anyway.
  *
  * The file is a list of rows of 40 bytes, each a change of one count, network byte order:
  *
@@ -11,10 +11,10 @@
  *      | 16 nonce | u32 uid | i32 change   | u64 signed at (UTC) | u64 checksum     |
  *      +----------+---------+--------------+---------------------+------------------+
  *
- * The highest 24 bits of the time are the task. In memory 64 tasks that are neighbours share one
- * entry: an array of a million tasks costs what ten thousand jobs do.
+ * The highest 24 bits of the time are the task. In memory 64 neighbouring tasks share one entry: an
+ * array of a million tasks costs as much as ten thousand jobs.
  *
- * Rows that do not fit are skipped. It is written anew, shorter, when it has grown.
+ * Rows that do not match their checksum are skipped. A file that has grown is rewritten, shorter.
  */
 #ifndef NODED_USES_H
 #define NODED_USES_H
@@ -30,13 +30,13 @@
 
 struct uses;
 
-/* Read the file in the directory, which must outlive the uses; forget what was signed before
- * `oldest` (seconds of UTC). NULL with ERR_SYSTEM or ERR_NO_SPACE. */
+/* Read the file in the directory, whose descriptor must outlive the result; drop signatures from
+ * before `oldest` (seconds of UTC). NULL with ERR_SYSTEM or ERR_NO_SPACE. */
 struct uses *uses_new(int dirfd, int64_t oldest, struct error *err);
 void uses_free(struct uses *u); /* NULL is fine */
 
-/* Count one more, or (change -1) take one back: it was used and nothing was executed. -1 with
- * ERR_SYSTEM or ERR_NO_SPACE, and nothing is counted. */
+/* Count one more, or (change -1) one less, if nothing was executed after all. -1 with ERR_SYSTEM or
+ * ERR_NO_SPACE, and the count is unchanged. */
 int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task,
         int64_t signed_at, int change, struct error *err);
 
@@ -45,7 +45,7 @@ uint32_t uses_of(
 
 size_t uses_entries(const struct uses *u);
 
-/* Drop what was signed before `oldest` and write the file anew, if that makes it much shorter. */
+/* Drop signatures from before `oldest` and rewrite the file, if that makes it much shorter. */
 int uses_prune(struct uses *u, int64_t oldest, struct error *err);
 
 #endif

@@ -22,7 +22,7 @@ struct bridge {
 	const struct bridge_ops *ops;
 	void *arg;
 	bool gone;
-	struct event *fault; /* tells gone() from the loop, not from within bridge_send() */
+	struct event *fault; /* calls gone() from the loop, not from within bridge_send() */
 	struct error why;
 };
 

@@ -1,7 +1,8 @@
 /* bridge.h - the network half's end of the socket pair to the launcher
  *
- * Frames in the clear (launcher.h says which). Nothing blocks. What comes from the launcher is
- * decoded with the limits of messages from the network, though it is trusted more than we are.
+ * Frames travel in the clear (launcher.h lists them). Nothing blocks. Messages from the launcher
+ * are decoded with the same limits as messages from the network, although the launcher is trusted
+ * more than this process.
  */
 #ifndef NODED_BRIDGE_H
 #define NODED_BRIDGE_H
@@ -19,19 +20,19 @@ struct event_base;
 struct bridge;
 
 struct bridge_ops {
-	/* LauncherHello or RunReport; good until return. -1: give the launcher up. */
+	/* LauncherHello or RunReport; good until return. -1: the bridge closes the connection. */
 	int (*message)(
 	        void *arg, unsigned type, const ProtobufCMessage *message, struct error *err);
 	/* The answer to bridge_ask_credential(): the credential, or NULL and why not. */
 	void (*credential)(void *arg, uint64_t id, const char *credential, const struct error *err);
-	/* It has ended, or makes no sense. Nothing comes any more; free the bridge when it suits.
-	 */
+	/* The launcher has ended, or sent a message that makes no sense. No further callback comes;
+	 * the bridge may be freed at any time. */
 	void (*gone)(void *arg, const struct error *why);
 };
 
 /* Takes `fd` over. */
 struct bridge *bridge_new(struct event_base *base, int fd, const struct bridge_ops *ops, void *arg);
-void bridge_free(struct bridge *bridge); /* closes the pair: the launcher ends. NULL is fine */
+void bridge_free(struct bridge *bridge); /* closes the pair, so the launcher ends. NULL is fine */
 
 void bridge_send(struct bridge *bridge, unsigned type, const ProtobufCMessage *message);
 

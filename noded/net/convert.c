@@ -7,7 +7,7 @@
 #include "common/runused.h"
 #include "common/xalloc.h"
 
-/* The numbers of both worlds are the same; a shift would be silent otherwise. */
+/* The numbers on both sides are the same; without this check a shift would go unnoticed. */
 #define SAME(ours, wire) _Static_assert((int)(ours) == (int)(wire), #ours)
 SAME(END_NONE, GPUSCHED__END_CAUSE__CAUSE_NONE);
 SAME(END_EXIT, GPUSCHED__END_CAUSE__CAUSE_EXIT);

@@ -1,8 +1,8 @@
-/* convert.h - gpusched.proto on one side, the agent's core on the other
+/* convert.h - from messages of gpusched.proto to events of the agent's core, and back
  *
- * Pure: decoded messages in, events of the core out (noded/core/agent.h); effects of the core in,
- * messages to be packed out. gnoded uses it between its sockets and the core, the fault simulation
- * between its simulated network and the core.
+ * Pure: decoded messages become events of the core (noded/core/agent.h), and effects of the core
+ * become messages to be packed. gnoded uses it between its sockets and the core, the fault
+ * simulation between its simulated network and the core.
  *
  * A `struct convert` owns what a conversion had to allocate, until convert_clear().
  */
@@ -21,31 +21,31 @@ struct convert *convert_new(void);
 void convert_free(struct convert *c); /* NULL is fine */
 void convert_clear(struct convert *c);
 
-/* What the world knows and the core does not need to. Strings are borrowed. */
+/* Facts of the node that the core does not need. Strings are borrowed. */
 struct node_facts {
 	const char *node, *version;
 	uint32_t cpus;
 	uint64_t mem_mb;
-	bool pretended;       /* told on the command line, not found */
-	bool share_users_one; /* by its own option */
+	bool pretended;       /* not found on the node: from the command line, or simulated */
+	bool share_users_one; /* by the node's own option */
 	double load;
 	uint64_t mem_free_mb;
-	const Gpusched__Inventory *inventory; /* its GPUs; NULL: they are as configured */
+	const Gpusched__Inventory *inventory; /* its GPUs; NULL: as configured */
 };
 
-/* A message of the controller (on `session`) or of the launcher (session 0) as an event. It borrows
- * from `msg` and `c`; order of a start is `msg` itself. -1 with ERR_PROTOCOL: the type is none of
- * these, or a GPU index, state or id that cannot be. */
+/* A message of the controller (on `session`) or of the launcher (session 0) as an event. The event
+ * borrows from `msg` and `c`; the order of a start is `msg` itself. -1 with ERR_PROTOCOL: the type
+ * is none of these, or a GPU index, a state or an id is out of range. */
 int convert_event(struct convert *c, unsigned type, const ProtobufCMessage *msg, uint64_t session,
         struct agent_event *event, struct error *err);
 
-/* An effect as a message to pack, and its type; borrows from `effect`, `facts` and `c`. An
- * AGENT_TELL_START is the order as it came, which must still be there. NULL: no message goes with
- * this effect (AGENT_CLOSE_SESSION, AGENT_NOTE). */
+/* An effect as a message to pack, and its type; it borrows from `effect`, `facts` and `c`. For
+ * AGENT_TELL_START it is the order as it came, which must still exist. NULL: this effect has no
+ * message (AGENT_CLOSE_SESSION, AGENT_NOTE). */
 const ProtobufCMessage *convert_effect(struct convert *c, const struct agent_effect *effect,
         const struct node_facts *facts, unsigned *type);
 
-/* One report, for whoever plays the launcher. */
+/* One report as a message, for a simulated launcher. */
 void convert_report(struct convert *c, const struct run_report *report, Gpusched__RunReport *out);
 
 #endif

@@ -43,7 +43,7 @@ struct net {
 	uid_t server_uid;
 	struct arena *arena; /* one message at a time */
 	unsigned dialling, up;
-	TAILQ_HEAD(, link) queue; /* whose turn to dial it is */
+	TAILQ_HEAD(, link) queue; /* links that wait for their turn to dial */
 	struct event *turn;       /* dials from the loop, never from within a callback */
 };
 
@@ -68,7 +68,7 @@ static unsigned wait_and_retry(struct link *link)
 	return ms;
 }
 
-/* Leave whatever state it is in, without a word to anybody. */
+/* Leave the present state, without callbacks. */
 static void leave(struct link *link)
 {
 	struct net *net = link->net;
@@ -153,7 +153,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	enqueue(arg);
 }
 
-/* --- what the sessions say ------------------------------------------------------------------- */
+/* --- callbacks of the sessions --------------------------------------------------------------- */
 
 static void on_opened(struct session *s, void *arg)
 {

@@ -1,14 +1,14 @@
 /* net.h - an agent's connection to the controller
  *
- * A `struct net` is where to connect and one set of sessions (common/session.h); a `struct link` is
- * the connection of one node through it. A link that is wanted dials, and dials again with jittered
- * back-off when it was refused or lost, for ever; messages go in and out while it is up. gnoded has
- * one link, `gnoded --simulate` thousands.
+ * A `struct net` holds the controller's address and one set of sessions (common/session.h); a
+ * `struct link` is the connection of one node through it. A link that is wanted dials; when it was
+ * refused or lost it dials again with jittered back-off, without end. Messages go in and out while
+ * it is up. gnoded has one link, `gnoded --simulate` thousands.
  *
- * At most NET_DIALLING connections of one net are in the making at a time: the others wait their
- * turn, since a controller limits how many unauthenticated connections one address may hold.
+ * At most NET_DIALLING connections of one net are being set up at a time and the other links wait
+ * their turn, because a controller limits the unauthenticated connections from one address.
  *
- * Nothing here blocks but net_new() (name services).
+ * Nothing here blocks except net_new() (name services).
  */
 #ifndef NODED_NET_H
 #define NODED_NET_H
@@ -33,13 +33,13 @@ struct link;
 
 struct link_ops {
 	void (*up)(void *arg, uint64_t session);
-	/* Good until return. A frame that cannot be decoded has closed the session before. */
+	/* Good until return. A frame that cannot be decoded closes the session first. */
 	void (*message)(
 	        void *arg, uint64_t session, unsigned type, const ProtobufCMessage *message);
-	/* It was up and is no more, or (session 0) could not be made up; it will be tried again in
-	 * `retry_ms`. */
+	/* The link was up and is lost, or (session 0) could not be set up; it will be tried again
+	 * after `retry_ms`. */
 	void (*down)(void *arg, uint64_t session, const struct error *why, unsigned retry_ms);
-	/* It was full (link_full) and takes more now. NULL: nobody asks. */
+	/* The link was full (link_full) and takes more now. NULL: not needed. */
 	void (*writable)(void *arg, uint64_t session);
 	/* Make a credential of a hello's payload and hand it to link_credential(), now or later.
 	 * NULL: made by the net itself, through munge. */
@@ -58,23 +58,23 @@ void net_free(struct net *net);
 struct link *link_new(struct net *net, const char *node, const struct link_ops *ops, void *arg);
 void link_free(struct link *link); /* no callbacks; NULL is fine */
 
-/* Be connected from now on (at once if it is not), or be not. */
+/* Connect from now on (at once if it is not connected), or disconnect. */
 void link_want(struct link *link, bool wanted);
 
 /* Close this session, without down(), and dial again after a back-off if it is wanted. */
 void link_close(struct link *link, uint64_t session);
 
-/* The connection has proved good: the next loss is tried again soon. */
+/* The connection works: after its loss the next try comes soon. */
 void link_is_good(struct link *link);
 
 /* Queue a message. -1: it cannot be packed (ERR_PROTOCOL). A session that is gone is no error. */
 int link_send(struct link *link, uint64_t session, unsigned type, const ProtobufCMessage *message,
         struct error *err);
 
-/* Does much wait to be sent? What can wait should, until writable(). */
+/* Is the send queue long? Messages that can wait should wait until writable(). */
 bool link_full(const struct link *link, uint64_t session);
 
-/* The credential that was asked for, or NULL and why not. A session that is gone is no error. */
+/* The requested credential, or NULL and the error. A session that is gone is no error. */
 void link_credential(
         struct link *link, uint64_t session, const char *credential, const struct error *err);
 

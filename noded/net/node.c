@@ -17,12 +17,12 @@
 struct node {
 	struct node_config config;
 	struct agent *agent;
-	struct convert *convert; /* of the event at hand and its effects */
+	struct convert *convert; /* of the present event and its effects */
 	struct link *link;
 	struct event *timer;
 	uint64_t session; /* that is up; 0: none */
 	bool applying;
-	bool takes_faults; /* the controller knows of GpuReports */
+	bool takes_faults; /* the controller accepts GpuReports */
 	char trouble[sizeof(((struct error *)0)->text)]; /* last logged; "" none */
 };
 
@@ -36,7 +36,7 @@ static usec_t clock_us(clockid_t id)
 
 static struct clocks clocks_now(void)
 {
-	/* CLOCK_BOOTTIME: a suspended node is late, and must know it. */
+	/* CLOCK_BOOTTIME: it includes the time for which the node was suspended. */
 	return (struct clocks){ .wall = clock_us(CLOCK_REALTIME),
 		.mono = clock_us(CLOCK_BOOTTIME) };
 }
@@ -203,7 +203,7 @@ void node_send_used(struct node *node, const ProtobufCMessage *message)
 		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_RUNS_USED, message);
 }
 
-/* Is there a controller whose orders count? */
+/* Is there a registered session whose controller's orders count? */
 static bool is_heard(const struct node *node)
 {
 	struct agent_stats stats;
@@ -262,7 +262,7 @@ static void on_writable(void *arg, uint64_t session)
 		node->config.launcher->stream_room(node->config.arg);
 }
 
-/* For the launcher, which has the last word; of a controller that counts. */
+/* Pass settings of a valid controller to the launcher, which decides about them. */
 static void take_settings(struct node *node, const ProtobufCMessage *message)
 {
 	struct agent_stats stats;
@@ -312,7 +312,7 @@ static void on_message(void *arg, uint64_t session, unsigned type, const Protobu
 		registered(node, (const Gpusched__Registered *)message);
 }
 
-/* The same trouble again and again is said once. */
+/* A repeated error is logged once. */
 static void on_down(void *arg, uint64_t session, const struct error *why, unsigned retry_ms)
 {
 	struct node *node = arg;

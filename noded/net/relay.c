@@ -13,7 +13,7 @@
 #include "common/gpusched.pb-c.h"
 #include "common/xalloc.h"
 
-#define CREDIT_STEP (STREAM_WINDOW / 4) /* as soon as so much was taken */
+#define CREDIT_STEP (STREAM_WINDOW / 4) /* credit is sent when this much was taken */
 
 struct conn {
 	TAILQ_ENTRY(conn) link;
@@ -21,8 +21,8 @@ struct conn {
 	uint64_t number;
 	struct bufferevent *bev; /* NULL: the launcher has not answered */
 	struct evbuffer *early;  /* until then */
-	size_t held;             /* from the controller, without credit for it yet */
-	size_t credit;           /* so much we may send */
+	size_t held;             /* bytes from the controller for which no credit was sent yet */
+	size_t credit;           /* bytes that we may send */
 	bool eof;                /* gtap has closed its end */
 };
 
@@ -117,7 +117,7 @@ static void send_data(struct conn *c, struct evbuffer *in, size_t n)
 	evbuffer_drain(in, n);
 }
 
-/* As much as there is credit and room for. May free it. */
+/* Send as much as credit and link allow. May free the stream. */
 static void pump(struct conn *c)
 {
 	struct evbuffer *in;
@@ -130,8 +130,8 @@ static void pump(struct conn *c)
 		n = n < c->credit ? n : c->credit;
 		send_data(c, in, n < STREAM_CHUNK_MAX ? n : STREAM_CHUNK_MAX);
 	}
-	/* What cannot go out is not read. By hand: a read watermark would have libevent call us
-	 * again and again. */
+	/* Nothing is read that cannot be sent. The event is disabled by hand: with a read watermark
+	 * libevent would call us again and again. */
 	if (n)
 		bufferevent_disable(c->bev, EV_READ);
 	else if (c->eof)
@@ -140,7 +140,7 @@ static void pump(struct conn *c)
 		bufferevent_enable(c->bev, EV_READ);
 }
 
-/* One after another gets to be the first. */
+/* Streams take turns at being the first. */
 void relay_room(struct relay *r)
 {
 	struct conn *c = TAILQ_FIRST(&r->conns), *next;
@@ -282,8 +282,8 @@ static void on_credit(struct relay *r, const Gpusched__StreamCredit *m)
 	pump(c);
 }
 
-/* The client has gone. Its last words may be what is to become of the run: what gtap can take at
- * once it gets. */
+/* The client has gone. Its last bytes may decide what becomes of the run, so gtap gets what it can
+ * take at once. */
 static void on_close(struct conn *c)
 {
 	struct evbuffer *out = c->bev ? bufferevent_get_output(c->bev) : NULL;

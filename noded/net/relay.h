@@ -1,15 +1,15 @@
 /* relay.h - the network half's part in streams: between the controller and gtap
  *
- * A stream comes as MSG_STREAM_OPEN from the controller. The greeting goes to the launcher, which
- * answers with an error or with one end of a socket pair, whose other end is gtap's (lstream.c).
- * From then on bytes are copied both ways, as they are: what they mean is between the client and
- * gtap, who alone have the keys.
+ * A stream begins with MSG_STREAM_OPEN from the controller. Its greeting goes to the launcher,
+ * which answers with an error or with one end of a socket pair; gtap has the other end (lstream.c).
+ * From then on bytes are copied both ways, unchanged: only the client and gtap have the keys to
+ * read them.
  *
- * Bounds: of what comes from the controller a stream holds at most STREAM_WINDOW bytes, and one
- * that sends more is closed; of what comes from gtap RELAY_INPUT_MAX, no more is read while there
- * is no credit or the link is full. Neither waits for anything: a slow end holds up its own stream.
- * At most RELAY_STREAMS_MAX at a time. With the connection to the controller all streams end; gtap
- * sees the end of its socket.
+ * Bounds: from the controller a stream buffers at most STREAM_WINDOW bytes, and a stream that sends
+ * more is closed; from gtap it buffers RELAY_INPUT_MAX, and reads no more while there is no credit
+ * or the link is full. No stream waits for another: a slow end delays its own stream only. At most
+ * RELAY_STREAMS_MAX are open at a time. When the connection to the controller is lost all streams
+ * end; gtap sees the end of its socket.
  */
 #ifndef NODED_RELAY_H
 #define NODED_RELAY_H
@@ -29,7 +29,7 @@ struct event_base;
 struct relay;
 
 struct relay_ops {
-	/* To the controller; may it take more now? relay_room() when it may again. */
+	/* To the controller; `full`: must it wait? relay_room() says when there is room again. */
 	void (*send)(void *arg, unsigned type, const ProtobufCMessage *message);
 	bool (*full)(void *arg);
 	/* To the launcher: MSG_LAUNCHER_STREAM. */
@@ -42,12 +42,12 @@ void relay_free(struct relay *r); /* NULL is fine */
 /* MSG_STREAM_* from the controller. */
 void relay_message(struct relay *r, unsigned type, const ProtobufCMessage *message);
 
-/* The launcher's answers. `fd` is taken over, also of a stream that has ended meanwhile. */
+/* The launcher's answers. `fd` is taken over, even if the stream has ended meanwhile. */
 void relay_granted(struct relay *r, uint64_t stream, int fd);
 void relay_refused(struct relay *r, uint64_t stream, const struct error *why);
 
 void relay_room(struct relay *r); /* the link takes more */
-void relay_lost(struct relay *r); /* it is gone: so are all streams */
+void relay_lost(struct relay *r); /* the link is lost, and all streams with it */
 
 size_t relay_count(const struct relay *r);
 

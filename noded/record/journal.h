@@ -15,7 +15,7 @@
 /* `env` is the run's: it names the node. */
 void journal_start(const Gpusched__LaunchRecord *launch);
 void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig);
-/* The launcher: nothing is left of it, and nobody knows how it ended. */
+/* Written by the launcher: nothing is left of the run, and how it ended is unknown. */
 void journal_gone(const Gpusched__LaunchRecord *launch);
 #else
 #define journal_start(launch)          ((void)0)

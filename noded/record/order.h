@@ -1,18 +1,18 @@
-/* order.h - what launcher and shepherd say to each other, after the start
+/* order.h - the messages between launcher and shepherd after the start
  *
- * Orders: one datagram each to the socket `ctl` in the run's record directory, which the launcher
- * makes and the shepherd inherits, so that an order can wait there from the very beginning:
+ * Orders: one datagram each to the socket `ctl` in the run's record directory. The launcher makes
+ * the socket and the shepherd inherits it, so that an order can wait there from the beginning:
  *
  *      +-------------+----------+-------------------------------+
  *      | u16 version | u16 type | EndRun, ..., protobuf         |   network byte order
  *      +-------------+----------+-------------------------------+
  *
- * News: one datagram with the run's id, as text, to RUNDIR/notify: "look at the records". It may be
- * lost when no launcher is there; who comes later reads the records anyway.
+ * News: one datagram with the run's id, as text, to RUNDIR/notify: "read the records". It may be
+ * lost when no launcher is running; a later launcher reads the records anyway.
  *
  * Both sockets lie in directories that only the agent's user can enter. Paths may be longer than
- * sun_path: they go through /proc/self/fd/DIRFD. A launcher and the shepherds of the release before
- * it understand each other: versions ORDER_VERSION_OLDEST to ORDER_VERSION are accepted.
+ * sun_path: they go through /proc/self/fd/DIRFD. A launcher and the shepherds of the previous
+ * release understand each other: versions ORDER_VERSION_OLDEST to ORDER_VERSION are accepted.
  */
 #ifndef NODED_ORDER_H
 #define NODED_ORDER_H
@@ -36,17 +36,17 @@
  * close-on-exec, not blocking. -1 with ERR_SYSTEM. */
 int order_socket(int dirfd, const char *name, struct error *err);
 
-/* Send to the socket `name` in the directory. 0; -1 with errno: nobody is there, or order_send()
- * may succeed later: the socket is full, or something is short. */
+/* Send to the socket `name` in the directory. 0; -1 with errno. Either no process receives there
+ * (order_nobody()), or a later order_send() may succeed: the socket is full, or memory is short. */
 int order_send(int dirfd, const char *name, const void *bytes, size_t len);
 bool order_nobody(int error);
 
-/* An order as a datagram. Returns its length; strings that would not fit are the launcher's to cut
- * before (-1). */
+/* An order as a datagram. Returns its length; -1: it does not fit. The launcher must shorten long
+ * strings first. */
 int order_pack(unsigned type, const ProtobufCMessage *m, uint8_t out[ORDER_MAX]);
 
-/* Read one order. 1: *type and *m (protobuf_c_message_free_unpacked), 0: none is there, -1 with
- * ERR_PROTOCOL: not one of ours; it was taken off the socket. */
+/* Read one order. 1: *type and *m (protobuf_c_message_free_unpacked), 0: none is waiting, -1 with
+ * ERR_PROTOCOL: it is no valid order; it was removed from the socket. */
 int order_receive(int fd, unsigned *type, ProtobufCMessage **m, struct error *err);
 
 #endif

@@ -4,7 +4,7 @@
  *      | 8 "GPSREC1\n" | u32 kind's FNV | u32 body len | u64 body FNV  | body     |
  *      +---------------+----------------+--------------+---------------+----------+
  *
- * The checksum is against torn files, not against enemies: who can write here is root.
+ * The checksum detects torn files. It is no protection against attackers: only root can write here.
  */
 #include "noded/record/record.h"
 
@@ -94,7 +94,7 @@ static int write_tmp(int dirfd, const char *tmp, const uint8_t *bytes, size_t le
 	const int how = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(dirfd, tmp, how, 0600), saved;
 
-	/* What is left of a writer that was killed is in the way of O_EXCL. */
+	/* A file that a killed writer has left makes O_EXCL fail. */
 	if (fd < 0 && errno == EEXIST && unlinkat(dirfd, tmp, 0) == 0)
 		fd = openat(dirfd, tmp, how, 0600);
 	if (fd < 0)

@@ -1,23 +1,23 @@
-/* record.h - what is known of a run, in files that outlive every process
+/* record.h - the records of a run, in files that outlive every process
  *
  * One directory for each run, RUNDIR/runs/JOB_TASK_ATTEMPT, on tmpfs, for the agent's user alone:
  *
  *   launch    LaunchRecord   by the launcher, before it starts the shepherd. The shepherd holds
- *                            its flock(2) as long as it lives, from before it began: a launch
+ *                            its flock(2) as long as it lives, from before it was started: a launch
  *                            record that can be locked has no shepherd. Its mode tells whether
  *                            the shepherd ever forked: 0600 no, RECORD_MODE_FORKED maybe.
  *   started   StartedRecord  by the shepherd, when the program was executed
- *   notes     NotesRecord    by the shepherd, when the program has said something of itself
- *   used      RunUsed        by the launcher, of what it samples (lwatch.c)
+ *   notes     NotesRecord    by the shepherd, when the program has reported something
+ *   used      RunUsed        by the launcher, from its samples (lwatch.c)
  *   exit      RunReport      by the shepherd (or the launcher, for one that was killed), when
- *                            nothing of the run is left; or the tombstone of one that never was
- *   after     AfterRecord    by the shepherd that ran what comes after a run in place of one that
- *                            was killed (site.h)
+ *                            nothing of the run is left; or the tombstone of a run that never was
+ *   after     AfterRecord    by a shepherd that ran the programs after a run in place of a shepherd
+ *                            that was killed (site.h)
  *   ctl       socket         orders to the shepherd (order.h)
  *
- * Files are written under another name and renamed, so there is the whole of a record or none.
- * After a power loss on a disk there may still be half of one: each begins with a magic, its kind,
- * length and checksum, and one that does not fit is reported as torn, never used.
+ * Files are written under another name and renamed, so a record is there as a whole or not at all.
+ * After a power loss half a record may be left on a disk: each begins with a magic, its kind,
+ * length and checksum; a record that does not match them is reported as torn and never used.
  */
 #ifndef NODED_RECORD_H
 #define NODED_RECORD_H
@@ -48,7 +48,7 @@ void record_id_format(struct run_id run, char out[RECORD_ID_MAX]);
 /* 0, or -1 if `name` is not exactly what record_id_format() makes. */
 int record_id_parse(const char *name, struct run_id *run);
 
-/* All of them to a file, whatever signals come; -1 with errno. */
+/* Write all bytes to a file, even if signals interrupt; -1 with errno. */
 int record_write_all(int fd, const void *bytes, size_t n);
 
 enum record_flags {
@@ -74,9 +74,9 @@ int record_read_fd(
 /* A `bytes` field as a string, which the caller frees. */
 char *record_string(const ProtobufCBinaryData *b);
 
-/* Call fn for each name in the directory that is a run's id, in the order of run_id_order();
- * others are skipped. Stops at and returns a result other than 0; -1 with ERR_SYSTEM if it cannot
- * be read. */
+/* Call fn for each name in the directory that is a run's id, in the order of run_id_order(); other
+ * names are skipped. Stops at a result other than 0 and returns it; -1 with ERR_SYSTEM if the
+ * directory cannot be read. */
 int record_scan(int dirfd, int (*fn)(struct run_id run, const char *name, void *arg), void *arg,
         struct error *err);
 

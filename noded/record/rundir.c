@@ -16,7 +16,7 @@
 #include "noded/job/jobenv.h"
 #include "noded/record/record.h"
 
-#define ROUNDS_MAX 100000 /* directories that are flattened before removal gives up */
+#define ROUNDS_MAX 100000 /* directories that are flattened before removal is abandoned */
 
 /* --- making ----------------------------------------------------------------------------------- */
 
@@ -99,7 +99,7 @@ void rundir_no_interrupt(int rundir)
 	unlinkat(rundir, JOBENV_INTERRUPT_FILE, 0);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int open_inside(int rundir, const char *name, uint64_t flags)
 {
@@ -129,7 +129,7 @@ ssize_t rundir_read(
 
 	if (fd < 0)
 		return -1;
-	/* What is somebody else's may have been linked here for us to read it out. */
+	/* The owner may have linked another user's file here to have us read it. */
 	errno = EPERM;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid)
 		n = pread(fd, buf, size - 1, 0);
@@ -142,8 +142,8 @@ ssize_t rundir_read(
 
 /* --- removing ---------------------------------------------------------------------------------
  *
- * No recursion, whose depth and descriptors a user would choose: the entries of each directory that
- * is not empty are moved up to the top under fresh names until all there is can be unlinked.
+ * There is no recursion, since a user would choose its depth and descriptors. The entries of each
+ * directory that is not empty are moved up to the top under fresh names until all can be unlinked.
  */
 
 struct removal {
@@ -153,8 +153,8 @@ struct removal {
 	bool again;
 };
 
-/* After a call that failed: a directory that our own agent's user has closed to himself is open to
- * him again. Root needs no modes. */
+/* After a failed call: if our user is not root and has closed a directory to himself, open it
+ * again. Root needs no modes. */
 static bool opened_up(int at, const char *name)
 {
 	return errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0;
@@ -178,7 +178,7 @@ static int move_up(struct removal *r, int fd)
 		do
 			snprintf(name, sizeof(name), ".gone-%lu", r->fresh++);
 		while (faccessat(r->top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-		/* Another parent is a change of the directory itself. */
+		/* Moving a directory to another parent writes to the directory itself. */
 		if (renameat(fd, e->d_name, r->top, name) < 0 &&
 		        (!opened_up(fd, e->d_name) || renameat(fd, e->d_name, r->top, name) < 0)) {
 			closedir(d);
@@ -253,7 +253,7 @@ int rundir_remove(int parent, const char *id)
 	}
 	(void)fchmod(r.top, 0700);
 	r.dev = st.st_dev;
-	/* Mostly there is nothing but what we made. */
+	/* Usually only our own files are there. */
 	unlinkat(r.top, RUNDIR_SCRIPT, 0);
 	if (unlinkat(parent, id, AT_REMOVEDIR) == 0) {
 		close(r.top);

@@ -140,7 +140,7 @@ void ending_ack(struct ending *e, usec_t now)
 {
 	if (!ending_wants_ack(e))
 		return;
-	/* Acknowledged ahead of the limit: it is the limit that ends it. */
+	/* Acknowledged after the early warning: the cause is the time limit. */
 	if (e->phase == ENDING_RUNNING)
 		interrupt(e, END_TIME_LIMIT, 0, 0, now);
 	kill_all(e);
@@ -169,13 +169,13 @@ void ending_clock(struct ending *e, usec_t now)
 void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t grace, usec_t now)
 {
 	switch (e->phase) {
-	case ENDING_LAUNCHING: /* nothing of the user's has begun that could save anything */
+	case ENDING_LAUNCHING: /* the program has not begun, so it has nothing to save */
 		e->cause = cause;
 		kill_all(e);
 		break;
 	case ENDING_GRACE:
 		if (cause == e->cause && !e->asked && later(now, grace) >= e->deadline)
-			break; /* said again */
+			break; /* a repeated order */
 		interrupt(e, cause, signal, grace, now);
 		break;
 	case ENDING_RUNNING:

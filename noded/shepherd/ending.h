@@ -1,8 +1,7 @@
 /* ending.h - when a run is warned, interrupted, killed and over
  *
- * The shepherd's decisions without its I/O: what happened goes in, what to do comes out
- * (ending_take). Times are microseconds of one monotonic clock.
- *
+ * The shepherd's decisions without its I/O: events go in, actions come out (ending_take). Times are
+ * microseconds of one monotonic clock.
  *              started               order, or the time limit
  *   LAUNCHING ---------> RUNNING --------------------------------> GRACE
  *       |                   | main process gone                      | all gone, deadline, ack
@@ -13,24 +12,24 @@
  *                           v
  *                          OVER
  *
- * - The time limit counts from when the launch came to what its owner can delay (launched). From
- *   then on the launch may take `launch`, and no longer than the time limit; a launch that takes
- *   longer is killed at once, since no program has begun that could save anything.
- * - The warning (warn_before ahead of the limit) writes the interruption file too and changes no
- *   phase; from then on an acknowledgement means "end me now".
- * - In GRACE the end of the main process is not the end: a shell that TERM ended leaves the program
- *   that is saving its work its time. When nothing is left, or the owner acknowledged, or at the
- *   deadline, whatever there is is killed.
- * - A later order may bring the deadline forward, never back. Its cause replaces the time limit's,
- *   not another order's: who ended it first is why it ended. An order that is only said again (the
- *   agent was away, and the controller cannot know) is nothing: a second signal makes many a
- *   program give up what the first made it save.
- * - Who is asked to give something back (ending_ask) is interrupted like who is ordered to end, and
- *   runs on when that is withdrawn; any order to end counts instead of it.
- * - A run whose main process was gone before the first order or limit ended by itself.
- * - While it is paused its time limit stands still, and comes later by so much: what was written of
- * a deadline is written anew when it goes on. Only RUNNING is paused: what is to end must be able
- * to react.
+ * - The time limit counts from when the launch reaches the steps that the run's owner can delay
+ *   (launched). From then on the launch may take `launch`, and no longer than the time limit. A
+ *   launch that takes longer is killed at once: no program has begun that could save anything.
+ * - The warning (warn_before ahead of the limit) writes the interruption file too and does not
+ *   change the phase; from then on an acknowledgement means "end me now".
+ * - In GRACE the end of the main process does not end the run: if TERM ended a shell, the program
+ *   that is saving its work still has its time. When no process is left, or the owner acknowledged,
+ *   or at the deadline, everything that remains is killed.
+ * - A later order may bring the deadline forward, never push it back. Its cause replaces the time
+ *   limit's, but not an earlier order's: the first order is why the run ended. An order that is
+ *   merely repeated (the agent was away, and the controller cannot know) has no effect: a second
+ *   signal makes many programs abandon what the first made them save.
+ * - A run that must give back borrowed GPU memory (ending_ask) is interrupted like a run that is
+ *   ordered to end, and continues when that is withdrawn. Any order to end replaces it.
+ * - A run whose main process had ended before the first order or limit ended by itself.
+ * - While the run is paused its time limit stands still, and comes later by the length of the
+ *   pause; a deadline in the interruption file is rewritten when the run resumes. A run can be
+ *   paused only in RUNNING: a run that is to end must be able to react.
  */
 #ifndef NODED_ENDING_H
 #define NODED_ENDING_H
@@ -52,15 +51,15 @@ enum ending_phase {
 /* What to do, in this order. */
 enum ending_do {
 	ENDING_DO_INTERRUPT = 1 << 0, /* write the interruption file, with ending_deadline() */
-	ENDING_DO_WARN = 1 << 1,      /* `signal`, to processes that await it only */
-	ENDING_DO_SIGNAL = 1 << 2,    /* `signal`, to the run */
-	ENDING_DO_KILL = 1 << 3,      /* kill all; again and again until nothing is left */
+	ENDING_DO_WARN = 1 << 1,      /* send `signal`, only to processes that await it */
+	ENDING_DO_SIGNAL = 1 << 2,    /* send `signal` to the run */
+	ENDING_DO_KILL = 1 << 3,      /* kill all processes, repeatedly until none is left */
 	ENDING_DO_FINISH = 1 << 4,    /* write the exit record */
 };
 
 struct ending_limits {
 	usec_t limit;       /* 0: none */
-	usec_t launch;      /* for the part of a launch that its owner can delay; 0: none */
+	usec_t launch;      /* for the steps of a launch that its owner can delay; 0: no limit */
 	usec_t warn_before; /* 0: no early warning */
 	usec_t grace;       /* after the limit */
 	int warn_signal;    /* of the early warning, or, without one, at the limit; 0: TERM */
@@ -69,46 +68,48 @@ struct ending_limits {
 struct ending {
 	struct ending_limits limits;
 	enum ending_phase phase;
-	enum end_cause cause;     /* END_NONE until something other than the program ends it */
-	int signal;               /* of the last DO_WARN or DO_SIGNAL */
-	usec_t started;           /* or launched; later by all pauses. INT64_MAX: not yet */
+	enum end_cause cause;     /* END_NONE until something other than the program ends the run */
+	int signal;               /* of the last ENDING_DO_WARN or ENDING_DO_SIGNAL */
+	usec_t started;           /* when it was launched, plus all pauses; INT64_MAX: not yet */
 	usec_t deadline;          /* INT64_MAX: none */
-	usec_t paused;            /* since when; INT64_MAX: it is not */
+	usec_t paused;            /* since when; INT64_MAX: not paused */
 	bool warned, ackable;
-	bool asked; /* GRACE: not ordered to end; it may be withdrawn */
+	bool asked; /* GRACE: it was asked to give back, which may be withdrawn */
 	unsigned todo;
 };
 
 void ending_init(struct ending *e, const struct ending_limits *limits);
 
-/* What happened. Each may come in any phase; what makes no sense there is nothing. */
-void ending_launched(struct ending *e, usec_t now);  /* its owner's files are next */
+/* Events. Each may come in any phase; where it makes no sense it has no effect. */
+void ending_launched(struct ending *e, usec_t now);  /* the next steps use the owner's files */
 void ending_started(struct ending *e, usec_t now);   /* the program was executed */
-/* It could not be: END_LAUNCH or END_LAUNCH_OWNER. */
+/* It could not be executed: END_LAUNCH or END_LAUNCH_OWNER. */
 void ending_failed(struct ending *e, enum end_cause cause, usec_t now);
 void ending_main_gone(struct ending *e, usec_t now); /* its first process has ended */
-void ending_empty(struct ending *e);                 /* no process of it is left */
+void ending_empty(struct ending *e);                 /* no process of the run is left */
 void ending_ack(struct ending *e, usec_t now);       /* the owner says: end me now */
 void ending_clock(struct ending *e, usec_t now);     /* time has passed */
 void ending_order(struct ending *e, enum end_cause cause, int signal, usec_t grace, usec_t now);
 
-/* Give back, or END_RECLAIM after the grace. False: it ends anyway, or nothing of it has begun. */
+/* The run must give back borrowed GPU memory; if it does not, END_RECLAIM after the grace. False:
+ * the run ends anyway, or its program has not begun. */
 bool ending_ask(struct ending *e, int signal, usec_t grace, usec_t now);
-/* It was not in vain, or nobody needs it any more: it runs as before. False: it was not asked, or
- * ends for another reason. */
+/* The run has given the memory back, or the memory is no longer needed: the run continues. False:
+ * it was not asked, or ends for another reason. */
 bool ending_withdraw(struct ending *e, usec_t now);
 
-/* Another limit, 0: none. Not of what was warned of the one that it has. */
+/* Another limit; 0: none. It has no effect once the early warning was sent for the present
+ * limit. */
 void ending_set_limit(struct ending *e, usec_t limit);
 
 void ending_pause(struct ending *e, usec_t now);
 void ending_go_on(struct ending *e, usec_t now);
 
-unsigned ending_take(struct ending *e);     /* enum ending_do bits; then there are none */
-usec_t ending_next(const struct ending *e); /* when ending_clock() is wanted; INT64_MAX: never */
-usec_t ending_deadline(const struct ending *e); /* of the grace, or of what the warning is for */
+unsigned ending_take(struct ending *e);     /* returns and clears the enum ending_do bits */
+usec_t ending_next(const struct ending *e); /* when ending_clock() must run; INT64_MAX: never */
+usec_t ending_deadline(const struct ending *e); /* end of the grace, or the limit warned of */
 
-/* May an acknowledgement be looked for? */
+/* Would an acknowledgement have an effect now? */
 bool ending_wants_ack(const struct ending *e);
 
 #endif

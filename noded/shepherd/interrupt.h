@@ -1,8 +1,8 @@
-/* interrupt.h - the interruption file: why a run must end, on whose behalf and until when
+/* interrupt.h - the interruption file: why a run must end, at whose request and by when
  *
  * NAME=value lines that a shell may source: values hold only letters, digits and _.@:+- (anything
- * else becomes '_'). In the order reason, by_job, by_user, by_account, by_qos, gpu_mem_mb, deadline,
- * then; what does not apply is left out. Pure.
+ * else becomes '_'). The order is reason, by_job, by_user, by_account, by_qos, gpu_mem_mb,
+ * deadline, then; lines that do not apply are left out. Pure.
  */
 #ifndef NODED_INTERRUPT_H
 #define NODED_INTERRUPT_H
@@ -19,12 +19,13 @@ struct interrupt {
 	const char *by_user, *by_account, *by_qos;
 	usec_t deadline; /* wall; INT64_MAX: none */
 	bool requeue;
-	uint64_t gpu_mem_mb; /* it is not ended if it uses no more of each GPU; 0: it is */
+	/* the run may continue if it uses no more than this of each GPU; 0: no such offer */
+	uint64_t gpu_mem_mb;
 };
 
 /* Returns the length written, always less than INTERRUPT_MAX. */
 size_t interrupt_text(const struct interrupt *in, char out[INTERRUPT_MAX]);
 
-const char *interrupt_reason(enum end_cause cause); /* "preempt"; "end" for what is no reason */
+const char *interrupt_reason(enum end_cause cause); /* "preempt"; "end" for causes without a word */
 
 #endif

@@ -29,9 +29,9 @@
 #include "noded/shepherd/shepherd.h"
 #include "noded/stream/grant.h"
 
-#define KILL_MS  2000 /* for what was killed to be gone */
-#define PAUSE_MS 10   /* between two looks */
-#define WHY_MAX  200  /* of what the daemon says is wrong */
+#define KILL_MS  2000 /* for a killed process to be gone */
+#define PAUSE_MS 10   /* between two checks */
+#define WHY_MAX  200  /* of the daemon's error text */
 #define ASK      "get_server_list\n"
 #define QUIT     "quit\n"
 #define PID_FILE "nvidia-cuda-mps-control.pid" /* in the pipe directory */
@@ -41,7 +41,7 @@ struct mps {
 	char *program, *dir, *leaf; /* leaf: "" none */
 	struct contain *in;
 	int64_t deadline_ms;
-	char said[WHY_MAX]; /* the last line of what the program has said */
+	char said[WHY_MAX]; /* the last line of the program's output */
 };
 
 static int64_t now_ms(void)
@@ -60,7 +60,8 @@ static bool pause_until(int64_t deadline_ms)
 
 /* --- as the user ------------------------------------------------------------------------------ */
 
-/* Kill the daemon by the id that it has written down: the user's own doing. */
+/* Kill the daemon by the id in its file; the user can write that file, but only kills his own
+ * processes with it. */
 static int kill_by_file(void)
 {
 	char text[32] = "";
@@ -101,7 +102,7 @@ static _Noreturn void run_as_user(const struct mps *m, const char *option)
 	_exit(127);
 }
 
-/* Memory and no pipe: the daemon may keep it, and nobody waits for its end. */
+/* A memory file and no pipe: the daemon may keep it open, and we do not wait for its end. */
 static int text_fd(const char *text)
 {
 	int fd = memfd_create("mps", MFD_CLOEXEC);
@@ -125,7 +126,7 @@ static void take_said(struct mps *m, int fd)
 			*line = ' ';
 }
 
-/* One that hangs in the kernel is left to itself. */
+/* A child that hangs in the kernel is abandoned. */
 static int wait_for(pid_t pid, int64_t deadline_ms)
 {
 	int status, left;
@@ -146,7 +147,7 @@ static int wait_for(pid_t pid, int64_t deadline_ms)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The program's exit status; -1: it was killed, as at the deadline. */
+/* The program's exit status; -1: a signal killed it, for example at the deadline. */
 static int run(struct mps *m, const char *option, const char *input, int64_t deadline_ms)
 {
 	int in = text_fd(input), out = text_fd(""), r = -1;
@@ -208,9 +209,9 @@ static int open_leaf(struct mps *m, struct error *err)
 	return o->device_filter ? devfilter_attach(contain_dir(m->in), granted, n, err) : 0;
 }
 
-/* --- what is to be done ----------------------------------------------------------------------- */
+/* --- the tasks -------------------------------------------------------------------------------- */
 
-/* Its name is root's to make; what is in it is the user's. */
+/* Root makes the directory; its content is the user's. */
 static int make_dir(const struct mps *m, struct error *err)
 {
 	const Gpusched__MpsOrder *o = m->order;
@@ -249,7 +250,7 @@ static int start(struct mps *m, struct error *err)
 	return 0;
 }
 
-/* Half of the time is its own. */
+/* The daemon gets half of the time to end by itself. */
 static int stop(struct mps *m, struct error *err)
 {
 	int64_t own_ms = now_ms() + (m->deadline_ms - now_ms()) / 2;

@@ -19,7 +19,7 @@ static bool look_at_checkpoint(struct notes *n, int rundir, usec_t started, usec
 
 	if (!rundir_stat(rundir, RUNDIR_CHECKPOINT, &st))
 		return false;
-	at = time_of(&st); /* its owner may have set it to anything */
+	at = time_of(&st); /* its owner may have set any time */
 	if (at > now)
 		at = now;
 	if (at < started)

@@ -1,13 +1,14 @@
-/* notes.h - what a program says of its run, in files of its RUN_DIR
+/* notes.h - what a program reports of its run, in files of its RUN_DIR
  *
  *   checkpoint   its time: the work up to here is safe (touch it)
  *   progress     its first line is for people: gqueue shows it
  *
- * They are looked at every NOTES_LOOK, by two system calls, and not watched by inotify(7): all the
- * shepherds of a node have only 128 instances of that together (fs.inotify.max_user_instances), and
- * a program that writes its progress in a loop would wake its shepherd each time. Nothing hurries:
- * the time of a checkpoint is the file's own. (An acknowledgement does: see shepherd.c.) Whatever
- * is written, it is told no more than once in NOTES_PAUSE.
+ * The shepherd polls them every NOTES_LOOK, with two system calls, instead of watching them with
+ * inotify(7): all shepherds of a node together have only 128 inotify instances
+ * (fs.inotify.max_user_instances), and a program that writes its progress in a loop would wake its
+ * shepherd each time. Nothing is urgent: the time of a checkpoint is the file's own. (An
+ * acknowledgement is urgent: see shepherd.c.) However often the files are written, the shepherd
+ * reports them no more than once in NOTES_PAUSE.
  */
 #ifndef NODED_NOTES_H
 #define NODED_NOTES_H
@@ -21,12 +22,12 @@
 #define NOTES_PAUSE ((usec_t)10000000)
 
 struct notes {
-	usec_t checkpoint;                   /* wall; 0: none. Never goes back */
+	usec_t checkpoint;                   /* wall; 0: none. Never moves back */
 	char progress[RUN_PROGRESS_MAX + 1]; /* plain text (text.h); "" none */
 };
 
-/* Look again. A run that began at `started` has no checkpoint before, and none after `now` (wall).
- * True: something is new. */
+/* Poll the files. A run that began at `started` has no checkpoint earlier than that, and none after
+ * `now` (wall). True: something is new. */
 bool notes_look(
         struct notes *n, int rundir, const struct rundir_owner *owner, usec_t started, usec_t now);
 

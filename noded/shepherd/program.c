@@ -28,7 +28,7 @@
 #include "noded/record/record.h"
 
 #define LOOK_MS     100
-#define KILL_MS     10000 /* until what KILL does not end is given up */
+#define KILL_MS     10000 /* until processes that survive KILL are abandoned */
 #define SAID_MAX    160
 #define EXIT_UNABLE 127
 #define PATH_ENV    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -47,10 +47,10 @@ const char *program_name(enum program_kind kind)
 	return names[kind];
 }
 
-/* --- which ------------------------------------------------------------------------------------ */
+/* --- which programs may be run ---------------------------------------------------------------- */
 
-/* Others could put another in its place: by writing to it or, where nothing forbids to rename what
- * is not theirs, to a directory above. */
+/* Can another user replace the file? By writing to it, or to a directory above it that is not
+ * sticky. */
 static int check_owner(const char *path, const struct stat *st, struct error *err)
 {
 	bool sticky = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
@@ -107,13 +107,13 @@ int program_recheck(const char *path, struct error *err)
 	return geteuid() == 0 ? program_check(path, true, err) : 0;
 }
 
-/* By its letters alone. */
+/* As written, without following links. */
 static bool names_below(const char *path, const char *dir, size_t n)
 {
 	return n && strncmp(path, dir, n) == 0 && path[n] == '/' && !strstr(path, "/..");
 }
 
-/* Nothing is looked at that the folder does not name: it might hang. */
+/* Paths outside the folder are not even opened: that might hang. */
 char *program_told(const char *path, const char *dir, bool root, struct error *err)
 {
 	size_t n = dir ? strlen(dir) : 0;
@@ -179,7 +179,7 @@ static char *gpus_text(const Gpusched__RunReport *r)
 	return text;
 }
 
-/* The environment of root's; `launch` NULL: only what goes without a run. */
+/* The environment of root's programs; `launch` NULL: only the variables that need no run. */
 static char **program_env(const Gpusched__LaunchRecord *launch, const char *node)
 {
 	char **env = xcalloc(6, sizeof(*env));
@@ -249,7 +249,7 @@ struct waiting {
 	struct contain *leaf, *strays;
 	pid_t pid;
 	int pidfd;
-	int out; /* what it says; -1: it has closed it */
+	int out; /* its output; -1: it has closed it */
 	char said[SAID_MAX];
 	size_t said_len;
 	bool ended;
@@ -264,7 +264,7 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* All of it is read, so that nobody is held up; the beginning is kept. */
+/* All output is read, so that the program does not block; the beginning is kept. */
 static void hear(struct waiting *w)
 {
 	char b[4096];
@@ -309,7 +309,7 @@ static void look(struct waiting *w, int64_t ms)
 	reap(w);
 }
 
-/* Nothing of it is left; false: it does not die. */
+/* Kill all of it; false: a process survives. */
 static bool kill_rest(struct waiting *w)
 {
 	int64_t until = now_ms() + KILL_MS, pause = 1;
@@ -415,7 +415,7 @@ enum program_end program_run(const struct program_run *what, char trouble[PROGRA
 
 /* --- a run's ---------------------------------------------------------------------------------- */
 
-/* The owner's is held to what the run was; root's is beside it. */
+/* The owner's program runs within the run's limits; root's program gets a leaf beside it. */
 static char *leaf_of(const Gpusched__LaunchRecord *launch, enum program_kind kind)
 {
 	char *leaf = record_string(&launch->cgroup), *own;

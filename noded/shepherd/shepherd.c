@@ -2,10 +2,10 @@
  *
  *   gshepherd RECORD-DIRECTORY
  *
- * Started by the launcher, with the locked launch record as descriptor 3 and the bound order socket
- * as 4; outlives launcher and agent. It holds no secret, has no network and reads nothing that a
- * user writes but what rundir.h allows. When it is to end a run is decided in ending.c; here is
- * what that means to do:
+ * The launcher starts it, with the locked launch record as descriptor 3 and the bound order socket
+ * as 4; it outlives launcher and agent. It holds no secret, has no network and reads no file of a
+ * user except as rundir.h allows. ending.c decides when a run is to end; this file carries it out:
+ *
  *
  *   start    subreaper, descriptors; the rest of it is in shepherd_launch.c
  *   watch    orders, the first process, the leaf, the acknowledgement, notes.h, the clock
@@ -14,8 +14,8 @@
  *   finish   nothing is left; `exit` record by write and rename (its content: shepherd_report.c),
  *            news, RUN_DIR and leaf removed
  *
- * Nothing but KILL ends it before its run has ended. If it is killed all the same, the launcher
- * finds its lock on the launch record gone and reports the run as lost.
+ * Only KILL can end it before its run has ended. If it is killed, the launcher finds its lock on
+ * the launch record released and reports the run as lost.
  */
 #include "config.h"
 
@@ -61,15 +61,17 @@
 #include "noded/shepherd/template.h"
 #include "noded/stream/hold.h"
 
-#define KILL_FIRST    ((usec_t)5000)   /* between one look at what KILL has left and the next: */
-#define KILL_LAST     ((usec_t)500000) /* doubling, since something may hang in the kernel */
-#define ACK_POLL      ((usec_t)200000) /* where inotify(7) has no watch left for us */
+#define KILL_FIRST    ((usec_t)5000)   /* delay of the next check after KILL, */
+#define KILL_LAST     ((usec_t)500000) /* doubled up to this, since processes may hang */
+#define ACK_POLL      ((usec_t)200000) /* if inotify(7) has no watch left for us */
 #define RETRY_RECORD  100              /* ms between tries to write the exit record */
 #define RETRY_NEWS    ((usec_t)50000)
 #define SIGNAL_LAST   64
 #define NOTES_AT_ONCE 8
-#define HOLD_RETRY    ((usec_t)20000)   /* until what does not stop at once is looked at again */
-#define HOLD_AGAIN    ((usec_t)1000000) /* and what anybody may continue */
+/* until processes that do not stop at once are checked again */
+#define HOLD_RETRY    ((usec_t)20000)
+/* the same for stopped processes, which a user may continue */
+#define HOLD_AGAIN    ((usec_t)1000000)
 
 void shepherd_tell_launcher(struct shepherd *s)
 {
@@ -80,8 +82,8 @@ void shepherd_tell_launcher(struct shepherd *s)
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* Above the descriptors that are given: one that was not given is still closed later. Before this
- * process stops being dumpable, after which only root may open it. */
+/* The descriptor is opened above those that are inherited, because one that was not inherited is
+ * closed later; and before this process stops being dumpable, after which only root may open it. */
 static void open_meter(struct shepherd *s)
 {
 	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
@@ -91,7 +93,7 @@ static void open_meter(struct shepherd *s)
 		close(fd);
 }
 
-/* Only stdin, stdout and stderr and what the launcher gave us. */
+/* Keep only stdin, stdout, stderr and the launcher's descriptors. */
 static int prepare_process(struct shepherd *s)
 {
 	sigset_t all;
@@ -112,7 +114,7 @@ static int prepare_process(struct shepherd *s)
 	fcntl(SHEPHERD_CTL_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(SHEPHERD_HOLD_FD, F_SETFD, FD_CLOEXEC);
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) { /* where it is not permitted we are as killable as any */
+	if (fd >= 0) { /* without permission the OOM killer may choose us like any process */
 		n = write(fd, "-1000", 5);
 		(void)n;
 		close(fd);
@@ -125,8 +127,8 @@ static int open_dir(int at, const char *path)
 	return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The directories. Nothing has been started: what fails here leaves the run to the launcher, which
- * finds the lock gone. */
+/* Open the directories. Nothing has been started yet: after a failure here the launcher takes care
+ * of the run, when it finds the lock released. */
 static int open_places(struct shepherd *s, char *record_path)
 {
 	char *run_dir;
@@ -193,7 +195,7 @@ static void remove_private(const struct shepherd *s)
 /* --- programs of the site ----------------------------------------------------------------------
  */
 
-/* Orders come too late for what has ended. */
+/* Keeps a program running: orders come too late for a run that has ended. */
 static bool to_its_end(void *arg)
 {
 	struct shepherd *s = arg;
@@ -220,10 +222,10 @@ static void run_after(struct shepherd *s)
 	FAILPOINT(shepherd_after_epilog);
 }
 
-/* --- watch: what happens ---------------------------------------------------------------------- */
+/* --- watch: events ---------------------------------------------------------------------------- */
 
-/* Every zombie, the run's orphans too. The main process is looked at once more while it is there:
- * its end of the pipe is closed by now. */
+/* Reap every zombie, the run's orphans too. The child's pipe is read once more before the main
+ * process is reaped: its end of the pipe is closed by now. */
 static void reap(struct shepherd *s)
 {
 	struct signalfd_siginfo si;
@@ -250,8 +252,8 @@ static void reap(struct shepherd *s)
 	}
 }
 
-/* From a process of the owner: it may do to the run what the owner may, and is believed nothing.
- * Who sends without end must not keep us from orders and from the clock. */
+/* Read messages of ghold, a process of the owner: it may do to the run what the owner may, and is
+ * not trusted. A sender without end must not keep us from orders and from the clock. */
 void shepherd_hear_hold(struct shepherd *s)
 {
 	Gpusched__SignalRun order = GPUSCHED__SIGNAL_RUN__INIT;
@@ -330,7 +332,7 @@ static bool nothing_left(struct shepherd *s)
 	return (s->no_children || s->left_alone) && contain_is_empty(s->leaf);
 }
 
-/* --- watch: what to do ------------------------------------------------------------------------ */
+/* --- watch: actions --------------------------------------------------------------------------- */
 
 static void write_interrupt(struct shepherd *s)
 {
@@ -351,7 +353,7 @@ static void write_interrupt(struct shepherd *s)
 	size_t len = interrupt_text(&in, text);
 	char self[64];
 
-	/* The owner may have put something in the way, or filled the disk: his loss. */
+	/* It fails if the owner has put something in its place or filled the disk: his own loss. */
 	rundir_interrupt(s->spool, s->id, s->rundir, &s->owner, text, len);
 	if (s->watch < 0) {
 		s->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -404,7 +406,7 @@ static void release(struct shepherd *s, usec_t now)
 	shepherd_tell_notes(s, now);
 }
 
-/* What is to end must be able to react, whatever else it was ordered. */
+/* A run that is to end must be able to react, so it is not kept suspended. */
 static void hold_or_release(struct shepherd *s, usec_t now)
 {
 	if (s->hold && s->ending.phase == ENDING_RUNNING)
@@ -425,14 +427,14 @@ static void act(struct shepherd *s)
 	todo = ending_take(&s->ending);
 	if (todo & ENDING_DO_INTERRUPT) {
 		write_interrupt(s);
-		look_for_ack(s); /* given before it was asked for: no watch tells of it */
+		look_for_ack(s); /* it may have come before the watch for it */
 		todo |= ending_take(&s->ending);
 	}
 	if (todo & ENDING_DO_WARN)
 		contain_warn(s->leaf, s->ending.signal);
 	if (todo & ENDING_DO_SIGNAL) {
 		contain_signal(s->leaf, s->ending.signal);
-		contain_signal(s->leaf, SIGCONT); /* what is stopped could not save anything */
+		contain_signal(s->leaf, SIGCONT); /* a stopped process could not save anything */
 	}
 	hold_or_release(s, now);
 	if ((todo & ENDING_DO_KILL) || (s->ending.phase == ENDING_KILLING && now >= s->kill_next))
@@ -487,7 +489,7 @@ static void watch(struct shepherd *s)
 			{ .fd = s->tell, .events = POLLIN },
 			{ .fd = s->watch, .events = POLLIN },
 			{ .fd = s->hold_fd, .events = POLLIN },
-			/* Of interest only when something is to end or to stop. */
+			/* Needed only while the run is to end or to stop. */
 			{ .fd = ending || (s->holding && !s->held) ? contain_events_fd(s->leaf)
 			                                           : -1,
 			        .events = POLLPRI },
@@ -504,7 +506,7 @@ static void watch(struct shepherd *s)
 
 /* --- finish ----------------------------------------------------------------------------------- */
 
-/* Or was the record directory removed, tmpfs cleared under us? Then there is nobody to tell. */
+/* Does the record directory still exist? If tmpfs was cleared there is no record to write. */
 static bool is_there(const struct shepherd *s)
 {
 	struct stat st;
@@ -523,7 +525,7 @@ static void finish(struct shepherd *s)
 	if (s->main > 0)
 		journal_end(s->launch, r.exit_code, r.exit_signal);
 	FAILPOINT(shepherd_before_exit_record);
-	/* The one thing that must not be lost; a full tmpfs will have room again. */
+	/* This record must not be lost; a full tmpfs will have space again. */
 	while (record_write(s->record_dir, RECORD_EXIT, &r.base, 0, NULL) < 0 && is_there(s))
 		poll(NULL, 0, RETRY_RECORD);
 	FAILPOINT(shepherd_after_exit_record);

@@ -1,9 +1,9 @@
 /* shepherd_launch.c - from the run's cgroup to its program's execution; see shepherd_impl.h
  *
- * First comes what only the site can delay: the cgroup, limits, the prolog. From fork_child() on the
- * owner can delay it too: the owner's files may be on a server that does not answer, and other
- * processes of the owner may stop or kill the one that becomes the program (child.h). That part has
- * a deadline, and the time limit counts from its beginning.
+ * First come the steps that only the site can delay: the cgroup, limits, the prolog. From
+ * fork_child() on the owner can delay the launch too: the owner's files may be on a server that
+ * does not answer, and other processes of the owner may stop or kill the process that becomes the
+ * program (child.h). That part has a deadline, and the time limit counts from its beginning.
  */
 #include "config.h"
 
@@ -30,11 +30,11 @@
 #include "noded/shepherd/shepherd_impl.h"
 
 #define STOPS_MAX 16                /* of the first process before it executes the program */
-#define HANGS     ((usec_t)2000000) /* a process killed so long ago waits in the kernel */
+#define HANGS     ((usec_t)2000000) /* after this time a killed process must hang in the kernel */
 
-/* --- what can be done before there is a process ------------------------------------------------ */
+/* --- what can be done before there is a process ----------------------------------------------- */
 
-/* The first reason counts: what is killed for it tells another. */
+/* The first reason counts: the end of a process that is killed for it gives another one. */
 static void launch_failed_as(struct shepherd *s, enum end_cause cause, const char *why)
 {
 	if (s->ending.phase != ENDING_LAUNCHING)
@@ -48,7 +48,7 @@ static void launch_failed(struct shepherd *s, const char *why)
 	launch_failed_as(s, END_LAUNCH, why);
 }
 
-/* To its devices and to what was booked for it, before there is anything in the leaf. */
+/* Restrict the run to its devices and to what was booked, before any process is in the leaf. */
 static int hold_to(const struct shepherd *s, struct error *err)
 {
 	const Gpusched__LaunchRecord *l = s->launch;
@@ -72,7 +72,7 @@ static int make_private(const struct shepherd *s, struct error *err)
 	return r;
 }
 
-/* From here on there may be something that needs what comes after a run: see record.h. */
+/* From here on the programs after the run may be needed: see record.h. */
 static int begin(struct shepherd *s)
 {
 	if (fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED) < 0)
@@ -188,7 +188,7 @@ static void note_started(struct shepherd *s)
 	r.shepherd = (uint32_t)getpid();
 	r.shepherd_ticks = proc_ticks(getpid());
 	FAILPOINT(shepherd_before_started);
-	/* Without it (a full tmpfs) the run is STARTING for longer; its end will tell. */
+	/* If this fails (a full tmpfs) the run stays STARTING for longer, at most until its end. */
 	record_write(s->record_dir, RECORD_STARTED, &r.base, 0, NULL);
 	shepherd_tell_launcher(s);
 	s->look_next = mono() + NOTES_LOOK;
@@ -227,7 +227,8 @@ void shepherd_say_late(struct shepherd *s)
 	        (long long)((mono() - s->ending.started) / SECOND), at);
 }
 
-/* Other processes of the owner may signal it, and its cgroup's memory is the owner's to fill. */
+/* Could the owner have killed it? His other processes may signal it, and may fill its cgroup's
+ * memory. */
 static bool owner_reaches(const struct shepherd *s)
 {
 	return s->step && *s->step > CHILD_BEGINS;

@@ -1,4 +1,4 @@
-/* shepherd_orders.c - what the launcher orders while a run runs; see shepherd_impl.h */
+/* shepherd_orders.c - the launcher's orders while a run is running; see shepherd_impl.h */
 #include "config.h"
 
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include "noded/shepherd/shepherd.h"
 #include "noded/shepherd/shepherd_impl.h"
 
-/* Takes it over. An order that is said again after a while no longer says on whose behalf. */
+/* Takes the order over. An order that is repeated later no longer says at whose request. */
 static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
 {
 	Gpusched__EndRun *old = s->order;
@@ -28,13 +28,13 @@ static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
 	s->order = o;
 }
 
-/* It is to give back what it has borrowed of a GPU, or no longer. Takes the order over. */
+/* The run must give back borrowed GPU memory, or no longer. Takes the order over. */
 static void obey_give_back(struct shepherd *s, Gpusched__EndRun *o)
 {
 	bool asked = s->order && s->order->give_back, taken;
 	usec_t now = mono();
 
-	if (o->withdrawn) /* a first process that the signal has ended ends the run */
+	if (o->withdrawn) /* if the signal has ended the main process the run ends */
 		taken = asked && !s->main_gone && ending_withdraw(&s->ending, now);
 	else
 		taken = ending_ask(&s->ending, (int)o->signal, o->grace_s * SECOND, now);
@@ -55,14 +55,14 @@ static void obey_give_back(struct shepherd *s, Gpusched__EndRun *o)
 	shepherd_tell_notes(s, now);
 }
 
-/* What is suspended goes on by its own order alone. */
+/* CONT does not resume a suspended run: only the order to resume does. */
 void shepherd_signal(struct shepherd *s, const Gpusched__SignalRun *order)
 {
 	int sig = (int)order->signal;
 
 	if (!s->executed || (s->holding && sig == SIGCONT))
 		return;
-	/* Our own child, not reaped yet: the number is still its. */
+	/* Our own child, not reaped yet: the process id is still its own. */
 	if (!order->script_only)
 		contain_signal(s->leaf, sig);
 	else if (!s->main_gone)
@@ -93,7 +93,7 @@ void shepherd_obey(struct shepherd *s)
 
 	while ((r = order_receive(SHEPHERD_CTL_FD, &type, &m, NULL)) != 0) {
 		if (r < 0)
-			continue; /* of a version that we do not know; the launcher may repeat it */
+			continue; /* of an unknown version; the launcher may repeat it */
 		switch (type) {
 		case GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN:
 			shepherd_signal(s, (Gpusched__SignalRun *)m);

@@ -19,8 +19,7 @@
 #include "noded/usage/meter.h"
 #include "noded/usage/used.h"
 
-/* A process that waits for a disk or a device in the kernel ends when that answers, and not before.
- */
+/* A process that waits for a disk or a device in the kernel ends only when that answers. */
 bool shepherd_is_stuck(struct shepherd *s, usec_t now)
 {
 	char one[64], what[100];
@@ -52,7 +51,7 @@ static uint64_t cpu_time(const struct shepherd *s)
 	return us;
 }
 
-/* It failed, by itself, and the kernel has killed some of it: that is why. */
+/* If the run failed by itself and the kernel has killed some of it, lack of memory is the cause. */
 static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
 {
 	uint64_t booked = s->launch->report->mem_mb;
@@ -83,7 +82,7 @@ static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
 		        "for it (--mem)");
 }
 
-/* What the launcher has sampled, and what the kernel knows better, now that all of it is over. */
+/* From the launcher's samples, and from the kernel's more exact values now that the run is over. */
 static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
 {
 	char *leaf = record_string(&s->launch->cgroup), *memory = NULL;
@@ -125,7 +124,7 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 	r->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	r->end_time = clock_us(CLOCK_REALTIME);
 	r->cause = (Gpusched__EndCause)(s->ending.cause ? s->ending.cause : END_EXIT);
-	/* A launch that failed is charged too where its owner held it up; not where the node did. */
+	/* A failed launch is charged too if its owner delayed it, but not if the node did. */
 	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH || s->late)
 		r->elapsed_us = (uint64_t)(mono() - s->start_mono);
 	if (!end_is_launch((enum end_cause)r->cause))
@@ -135,12 +134,13 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
 			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
 		fill_used(s, r, used);
-		/* What it saved last of all, before it acknowledged. */
+		/* Its last checkpoint, just before it acknowledged. */
 		notes_look(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
 		r->checkpoint_time = s->notes.checkpoint;
 		r->suspended_us = (uint64_t)s->held_us;
 	}
-	/* How the child of a failed launch ended is our doing and nobody's business. */
+	/* After a failed launch we have ended the child ourselves: its exit code is not
+	 * reported. */
 	if (s->main_gone && !end_is_launch((enum end_cause)r->cause)) {
 		r->exit_code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
 		r->exit_signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;

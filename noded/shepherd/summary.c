@@ -171,7 +171,7 @@ static void say_nodes(
 	say(t, "\n");
 }
 
-/* A third more than was used, in steps that people write; 0: as much as was asked for. */
+/* A third more than was used, rounded to usual steps; 0: as much as was asked for. */
 static uint64_t enough(uint64_t used, uint64_t asked, uint64_t step)
 {
 	uint64_t want = (used + used / 3 + step - 1) / step * step;
@@ -187,7 +187,7 @@ static void say_next(
 	uint64_t time = enough(end->elapsed_us / 1000000, l->time_limit_s, 300);
 	char size[UNITS_TEXT];
 
-	/* What was ended, or failed, might have used more. */
+	/* A run that was ended, or failed, might have used more. */
 	if (strcmp(state_of(end), "COMPLETED") != 0 || (!mem && !time))
 		return;
 	say(t, "   next  ");
@@ -239,17 +239,17 @@ static _Noreturn void write_as_owner(const Gpusched__LaunchRecord *l, const char
 	int fd;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	place.kinds &= 1U << PRIVATE_TMP; /* where its file may be */
+	place.kinds &= 1U << PRIVATE_TMP; /* its output file may be there */
 	if (place.kinds && private_join() < 0)
 		_exit(1);
-	/* Should it hang, it must not seem to be the shepherd, whose lock is among these. */
+	/* If it hangs it must not be taken for the shepherd, whose lock is among these. */
 	syscall(SYS_close_range, 3U, ~0U, 0U);
 	if ((place.kinds && private_enter(&place, &what) < 0) ||
 	        (l->switch_user ? drop_privileges(&drop_system_calls, &to, NULL)
 	                        : drop_prove(&drop_system_calls, &to, NULL)) < 0 ||
 	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || chdir(cwd) < 0)
 		_exit(1);
-	/* Its other processes are to have nothing of this one. */
+	/* The owner's other processes must not be able to debug this one. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	fd = open(output, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
@@ -271,5 +271,5 @@ void summary_write(const Gpusched__LaunchRecord *launch, const char *text, size_
 		kill(pid, SIGKILL); /* our own child, not waited for yet */
 	if (ended.fd >= 0)
 		close(ended.fd);
-	waitpid(pid, NULL, WNOHANG); /* one that hangs in the kernel is init's */
+	waitpid(pid, NULL, WNOHANG); /* if it hangs in the kernel, init reaps it later */
 }

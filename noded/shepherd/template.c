@@ -17,7 +17,7 @@
 
 #include "noded/shepherd/shepherd.h"
 
-#define HIGH_FD 16 /* out of the way of those that a shepherd has */
+#define HIGH_FD 16 /* above the descriptors that a shepherd has */
 
 union control {
 	char bytes[CMSG_SPACE(TEMPLATE_FDS * sizeof(int))];
@@ -49,7 +49,7 @@ int template_send(int sock, const void *bytes, size_t len, const int *fds, size_
 	return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* The next request, its path terminated. False: there will be none. */
+/* The next request, its path terminated. False: no more will come. */
 static bool receive(struct request *r)
 {
 	union control control;
@@ -77,8 +77,9 @@ static bool receive(struct request *r)
 	return true;
 }
 
-/* What ps(1) shows: the words of our command line lie one behind the other, the kernel reads them
- * there. Where it does not let us say that they are shorter now, NULs follow. Returns the path's. */
+/* Make ps(1) show the path: the words of our command line lie one behind the other, and the kernel
+ * reads them there. If it does not let us declare them shorter, NULs follow. Returns the path's
+ * place. */
 static char *show_path(char **argv, const char *path)
 {
 	static const char name[] = "gshepherd";
@@ -93,7 +94,7 @@ static char *show_path(char **argv, const char *path)
 	return at + sizeof(name);
 }
 
-/* To where a shepherd looks for them: first all out of each other's way. */
+/* Move the descriptors to the numbers that a shepherd expects: first all to high numbers. */
 static int put_in_place(struct request *r)
 {
 	int high[TEMPLATE_FDS];
@@ -124,7 +125,8 @@ char *template_wait(char **argv)
 	struct request r;
 	int32_t answer;
 
-	prctl(PR_SET_NAME, "gsh-template"); /* no run: not what is looked for as gshepherd */
+	/* so that it is not found when gshepherds are searched */
+	prctl(PR_SET_NAME, "gsh-template");
 	while (receive(&r)) {
 		answer = -ENAMETOOLONG;
 		if (strlen(r.path) <= room) {
@@ -137,7 +139,7 @@ char *template_wait(char **argv)
 				_exit(1);
 			return show_path(argv, r.path);
 		}
-		/* First of all the lock, which is the shepherd's alone. */
+		/* Close the lock first, which must be the shepherd's alone. */
 		for (size_t i = 0; i < r.n_fds; i++)
 			close(r.fds[i]);
 		if (template_send(TEMPLATE_FD, &answer, sizeof(answer), NULL, 0) < 0)

@@ -93,7 +93,7 @@ static struct record *add(
 	return r;
 }
 
-/* Frees the record at `at`; the next one is there then. */
+/* Frees the record at `at`, which then points to the next one. */
 static void drop_at(struct sim_launcher *l, struct record **at)
 {
 	struct record *r = *at;
@@ -140,7 +140,7 @@ static void tell_fact(const struct sim_launcher *l, const struct record *r, stru
 
 /* --- how a run goes -------------------------------------------------------------------------- */
 
-/* sim=SECONDS[:EXIT]; what cannot be read counts as 0. */
+/* sim=SECONDS[:EXIT]; values that cannot be read count as 0. */
 static struct sim_course course_of_label(const Gpusched__StartRun *order)
 {
 	struct sim_course c = { 0 };
@@ -188,7 +188,7 @@ void sim_stop_at(
 		end_at(l, r, at + (usec_t)grace_s * SECOND, cause, 0, SIGKILL_NUMBER);
 }
 
-/* What is told of it is true now. */
+/* Bring the durations in the report up to now. */
 static const struct run_report *refreshed(struct record *r, struct clocks now)
 {
 	if (r->report.state == REPORT_RUNNING)
@@ -273,7 +273,7 @@ static uint64_t gpus_of(const Gpusched__StartRun *order)
 	return set;
 }
 
-/* Those that somebody has all of; or, for one who wants all of his, those that anybody has. */
+/* `share`: the GPUs that runs hold as a whole; else all GPUs that runs hold. */
 static uint64_t gpus_held(const struct sim_launcher *l, bool share)
 {
 	uint64_t set = 0;
@@ -302,7 +302,7 @@ static void say_whose(struct record *r, const Gpusched__StartRun *order)
 	o->array = r->spec->array;
 }
 
-/* In the order of the real one's checks. */
+/* In the order of the real launcher's checks. */
 static int check(struct sim_launcher *l, const Gpusched__StartRun *order, struct error *err)
 {
 	if (order->epoch < l->max_epoch)
@@ -316,7 +316,7 @@ static int check(struct sim_launcher *l, const Gpusched__StartRun *order, struct
 	return 0;
 }
 
-/* It has its GPUs, and what it needs of them. */
+/* Start the run: its GPUs and its part of their memory are available. */
 static void start_now(struct sim_launcher *l, struct record *r, const Gpusched__StartRun *order,
         struct clocks now)
 {
@@ -351,7 +351,7 @@ void sim_start_waiting(struct sim_launcher *l, struct record *r, struct clocks n
 	gpusched__start_run__free_unpacked(order, NULL);
 }
 
-/* It waits, and will not start: what it was told to is not done. */
+/* A waiting run will not start: its order is dropped. */
 static void give_up(struct sim_launcher *l, struct record *r)
 {
 	sim_memory_waived(l, r);
@@ -406,7 +406,7 @@ static void end(struct sim_launcher *l, const struct agent_end *end, struct cloc
 		sim_suspend(l, r, false, now); /* it must be able to react */
 		r->hold = false;
 		r->ending = true;
-		if (r->asked) /* by its node: that no longer ends it */
+		if (r->asked) /* asked by its node: replaced by this order */
 			sim_schedule(l, r);
 		sim_stop_at(l, r, now.mono, end->cause, end->grace_s);
 	} else {
@@ -430,7 +430,7 @@ static void hold(struct sim_launcher *l, const struct agent_suspend *s, struct c
 			sim_schedule(l, r);
 		sim_suspend(l, r, stopped, now);
 	}
-	/* Who was asked to give back can, or is ended; then it is stopped. */
+	/* A run that was asked to give back must be able to; it is suspended afterwards. */
 	sim_suspend(l, r, s->suspend && !r->asked, now);
 }
 
@@ -461,12 +461,12 @@ void sim_launcher_tell(struct sim_launcher *l, const struct agent_effect *effect
 		if (effect->epoch > l->max_epoch)
 			l->max_epoch = effect->epoch;
 		break;
-	default: /* a signal is nothing to what does not run */
+	default: /* a signal has no effect on a simulated run */
 		break;
 	}
 }
 
-/* --- what it says ---------------------------------------------------------------------------- */
+/* --- its messages ---------------------------------------------------------------------------- */
 
 static void hello(struct sim_launcher *l, struct agent_event *event, struct clocks now)
 {
@@ -511,7 +511,7 @@ usec_t sim_launcher_next_due(const struct sim_launcher *l)
 	return l->next_due;
 }
 
-/* A run is told in its states one by one, as it would have been. */
+/* A run's states are reported one by one, as the real launcher would have. */
 static enum run_report_state next_to_tell(const struct record *r)
 {
 	if (r->report.state == REPORT_NEVER)
@@ -554,7 +554,7 @@ usec_t sim_launcher_next_timer(const struct sim_launcher *l)
 	return l->look_at < l->next_due ? l->look_at : l->next_due;
 }
 
-/* The orders of those who wait are gone with it. */
+/* The orders of waiting runs are lost with the launcher. */
 static void forget_waiting(struct sim_launcher *l)
 {
 	for (struct record *r = l->first, *next; r; r = next) {

@@ -1,7 +1,7 @@
 /* sim_memory.c - see sim_launcher_impl.h; what noded/launcher/lburst.c does, without time or files
  *
- * Who gives back is noded/usage/burst.h's to say, here as there. A program borrows once, of what is in
- * nobody's part; so a card gets short when somebody comes who is to have a part of it.
+ * noded/usage/burst.h chooses the runs that give back, here as there. A program borrows once, from
+ * memory that is in no run's part; so a card gets short when a run starts that has a part of it.
  */
 #include "noded/sim/sim_launcher_impl.h"
 
@@ -14,7 +14,7 @@
 #define BACK_WAIT (20 * SECOND) /* a new launcher waits so long for the orders of the one before \
 	                         */
 #define MAX_CARDS 64
-#define MAX_RUNS  256 /* of one card, that are looked at */
+#define MAX_RUNS  256 /* runs of one card that are considered */
 
 static bool on(const struct record *r, unsigned gpu)
 {
@@ -101,7 +101,7 @@ void sim_memory_begins(struct sim_launcher *l, struct record *r)
 	sim_due(l, r->take_at);
 }
 
-/* What is in nobody's part and was not taken by others, on each of its cards. */
+/* Take memory that is in no run's part and was not taken by others, on each of its cards. */
 static void take(struct sim_launcher *l, struct record *r, struct clocks now)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
@@ -158,9 +158,10 @@ void sim_memory_over(struct sim_launcher *l, struct record *r)
 		l->look_at = AT_ONCE;
 }
 
-/* --- asking and letting off ------------------------------------------------------------------ */
+/* --- asking and withdrawing ------------------------------------------------------------------ */
 
-/* The first who waits for the card, else who came last of those whose part is not all used. */
+/* The job that needs it: of the first run that waits for the card, else of the latest other run
+ * that has borrowed nothing, else the borrower's own. */
 static uint64_t needed_by(const struct card *c, const struct record *borrower)
 {
 	const struct record *found = NULL;
@@ -216,7 +217,7 @@ static bool is_young(const struct sim_launcher *l, struct clocks now)
 	return now.mono - l->born < BACK_WAIT;
 }
 
-/* Who needed it may be one whose order was lost with the launcher before. */
+/* It may be needed by a run whose order was lost with the previous launcher. */
 static bool is_needed(const struct sim_launcher *l, const struct record *r, struct clocks now)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
@@ -246,7 +247,7 @@ static void let_off(struct sim_launcher *l, struct record *r, struct clocks now)
 	sim_suspend(l, r, r->hold, now);
 }
 
-/* --- who waits ------------------------------------------------------------------------------- */
+/* --- waiting starts -------------------------------------------------------------------------- */
 
 bool sim_memory_waits(struct sim_launcher *l, struct record *r, const Gpusched__StartRun *order)
 {
@@ -273,7 +274,7 @@ void sim_memory_waived(struct sim_launcher *l, struct record *r)
 	l->look_at = AT_ONCE;
 }
 
-/* Who of those that were asked on its cards has longest? */
+/* Of the runs that were asked on its cards, the one with the latest deadline. */
 static const struct record *last_asked(
         const struct sim_launcher *l, const struct record *waiter, struct clocks now, bool *there)
 {
@@ -313,7 +314,7 @@ static void look_at_waiter(struct sim_launcher *l, struct record *r, struct cloc
 		sim_start_waiting(l, r, now);
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- checking -------------------------------------------------------------------------------- */
 
 void sim_memory_hello(struct sim_launcher *l, struct clocks now)
 {

@@ -28,7 +28,7 @@ struct sim_node {
 	struct node_facts facts;
 	struct node *node;
 	struct sim_launcher *launcher;
-	struct event *timer; /* the launcher has something to say */
+	struct event *timer; /* the launcher has a message */
 };
 
 struct simulation {
@@ -126,7 +126,7 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 	event_base_loopbreak(s->base);
 }
 
-/* What keeps nodes from being registered is said once, for one of them. */
+/* The reason why nodes are not registered is logged once, for one of them. */
 static void log_trouble(struct simulation *s, const struct sim_node *sim)
 {
 	const char *trouble = node_trouble(sim->node);

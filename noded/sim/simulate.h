@@ -1,9 +1,9 @@
 /* simulate.h - gnoded --simulate: thousands of agents in one process
  *
- * Each is a real agent to the controller: the same core, its own session, its own credential. Only
- * the launcher is simulated (sim_launcher.h): jobs say with the label `sim=SECONDS[:EXIT]` how
- * their runs go. Nothing is kept on disk; ending the process is, to the controller, the loss of all
- * of its nodes, and starting it again their reboot.
+ * Each is a real agent for the controller: the same core, its own session, its own credential. Only
+ * the launcher is simulated (sim_launcher.h): a job's label `sim=SECONDS[:EXIT]` says how its runs
+ * go. Nothing is kept on disk: to the controller the end of this process is the loss of all its
+ * nodes, and its start is their reboot.
  */
 #ifndef NODED_SIMULATE_H
 #define NODED_SIMULATE_H
@@ -21,7 +21,7 @@ struct simulate_options { /* strings borrowed */
 	int ready_fd; /* for daemon_ready(), or -1; taken over */
 };
 
-/* Until TERM or INT (returns 0) or an error (EXIT_REFUSED, after one line in the log). */
+/* Runs until TERM or INT (returns 0) or an error (EXIT_REFUSED, after one line in the log). */
 int simulate_run(const struct simulate_options *options);
 
 #endif

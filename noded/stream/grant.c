@@ -43,7 +43,7 @@ int grant_become_owner(const Gpusched__OutputRecord *r, unsigned keep_below)
 	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 #ifndef __SANITIZE_ADDRESS__ /* the leak checker looks into its own process by ptrace(2) */
-	/* The owner's other processes need not see a client's keys. */
+	/* Hides a client's keys from the owner's other processes. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
 	return 0;

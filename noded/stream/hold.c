@@ -2,7 +2,7 @@
  *
  *   ends      pipes or a terminal, and the program's ends to the shepherd
  *   rings     what the program has written, until it is taken
- *   client    one connection that attached, and a few that have not yet
+ *   client    one attached connection, and a few that have not attached yet
  *   program   its input, and what is left of it when it is over
  */
 #include "config.h"
@@ -38,7 +38,7 @@
 /* Bytes of the program, by their number since it began: free | taken .. sent .. end | free */
 struct ring {
 	int fd;       /* -1: no more comes */
-	bool refused; /* nobody wants it */
+	bool refused; /* it is no longer wanted */
 	uint64_t taken, sent, end;
 	uint8_t b[HOLD_RING];
 };
@@ -47,13 +47,13 @@ struct hold {
 	const Gpusched__Interactive *what;
 	bool pty;
 	struct ring out, err;
-	int in_fd; /* to the program; of a terminal the same as out.fd; -1: it wants no more */
+	int in_fd; /* to the program; a terminal's is out.fd; -1: the program reads no more */
 	uint8_t in[CHANNEL_IN_MAX];
 	size_t in_n;
-	uint64_t in_come, in_gone, in_told; /* by number: come from clients, gone, and told so */
+	uint64_t in_come, in_gone, in_told; /* byte numbers: received, written, acknowledged */
 	bool in_end, in_closed;             /* no more comes; the program knows */
 	struct holdio client;
-	struct holdio guests[GUESTS]; /* have not yet said what they want; the oldest first */
+	struct holdio guests[GUESTS]; /* not attached yet; the oldest first */
 	bool over;                          /* the shepherd has gone */
 	bool told_end;
 	int64_t end_again; /* ms: a terminal's input ends once more; NO_MOMENT: not */
@@ -99,7 +99,7 @@ static void set_window(int fd, uint32_t rows, uint32_t cols)
 		ioctl(fd, TIOCSWINSZ, &w);
 }
 
-/* Made by the owner, so it is the owner's, as of a login. */
+/* Made by the owner, so that it belongs to him, as after a login. */
 static int make_terminal(struct hold *h)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave = -1, rc = -1;
@@ -159,7 +159,7 @@ static size_t stretch(uint64_t at, uint64_t stop)
 	return stop - at < n ? (size_t)(stop - at) : n;
 }
 
-/* Of a terminal the other end may be closed while something is on its way: EIO is the end. */
+/* The other end of a terminal may be closed while data is on its way: EIO is the end. */
 static void fill(struct hold *h, struct ring *r)
 {
 	ssize_t n;
@@ -190,7 +190,7 @@ static bool is_taken(const struct ring *r)
 	return r->fd < 0 && r->taken == r->end;
 }
 
-/* Nobody wants it any more: what comes later is refused to the program, as by a closed pipe. */
+/* The output is no longer wanted: later writes of the program fail, as on a closed pipe. */
 static void refuse(struct ring *r)
 {
 	if (r->fd >= 0)
@@ -247,7 +247,7 @@ static void look_at_clock(struct hold *h)
 
 /* --- the shepherd ----------------------------------------------------------------------------- */
 
-/* It says nothing: what there is to read is its end. */
+/* The shepherd sends nothing: if its socket is readable it has ended. */
 static void hear_shepherd(struct hold *h)
 {
 	struct hold_note note;
@@ -306,7 +306,7 @@ static void say_attached(struct hold *h)
 	holdio_put(&h->client, CHANNEL_ATTACHED, b, sizeof(b));
 }
 
-/* The guest becomes the client and takes the place of the client before it. */
+/* The guest becomes the client and replaces the previous one. */
 static void attach(struct hold *h, struct holdio *guest, const struct channel_attach *a)
 {
 	if (a->resume && (resume(&h->out, a->out) < 0 || resume(&h->err, a->err) < 0)) {
@@ -327,7 +327,7 @@ static void attach(struct hold *h, struct holdio *guest, const struct channel_at
 	if (!a->resume) {
 		h->out.sent = h->out.taken;
 		h->err.sent = h->err.taken;
-		if (h->pty) /* an end of its input is a character, and not the last */
+		if (h->pty) /* a terminal's end of input is a character, and more may follow */
 			h->in_end = h->in_closed = false;
 	}
 	h->in_told = h->in_gone;
@@ -335,9 +335,9 @@ static void attach(struct hold *h, struct holdio *guest, const struct channel_at
 	say_attached(h);
 }
 
-/* A connection that has not yet said what it is for. The launcher makes some that say nothing, to see
- * whether this process still lives (lhold.c), so one guest must not drop another. Only where there
- * are too many is the oldest closed: a silent one could keep all others out. */
+/* A connection that has not attached yet. The launcher makes some that send nothing, to see whether
+ * this process is still alive (lhold.c), so one guest must not displace another. Only if there are
+ * too many the oldest is closed: silent guests could keep all others out. */
 static void take_guest(struct hold *h)
 {
 	int fd = accept4(HOLD_LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
@@ -387,7 +387,7 @@ static bool take_in(struct hold *h, const struct channel_message *m)
 	if (h->in_end || m->len > sizeof(h->in) - h->in_n)
 		return false;
 	h->in_come += m->len;
-	if (h->in_closed) { /* read, and of no use to anybody */
+	if (h->in_closed) { /* read, and dropped */
 		h->in_gone += m->len;
 		return true;
 	}
@@ -405,7 +405,7 @@ static void close_output(struct hold *h, unsigned which)
 		refuse(which == 1 ? &h->out : &h->err);
 }
 
-/* False: that is not how a client speaks. */
+/* False: the message violates the protocol. */
 static bool obey(struct hold *h, const struct channel_message *m)
 {
 	struct channel_taken taken;
@@ -484,10 +484,10 @@ static void tell_client(struct hold *h)
 
 /* --- the program's input ---------------------------------------------------------------------- */
 
-/* The end of a terminal's input is a character, which who reads then takes out: a shell that was
- * still reading its profile, or whose last line was not whole, or the next program that reads. So
- * it comes again as long as there is somebody: at the end of a file everybody is who reads there.
- */
+/* The end of a terminal's input is a character, which is consumed by the process that reads it: a
+ * shell that was still reading its profile, or whose last line was incomplete, or the next program.
+ * So it is sent again as long as a process reads: at the end of a file every reader sees the
+ * end. */
 static bool write_end(const struct hold *h)
 {
 	struct termios t;
@@ -509,7 +509,7 @@ static void feed(struct hold *h)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
-		if (n < 0) { /* it has closed its end, and reads nothing any more */
+		if (n < 0) { /* the program has closed its end, and reads no more */
 			h->in_closed = true;
 			if (!h->pty)
 				close(h->in_fd);
@@ -609,8 +609,8 @@ int main(int argc, char **argv)
 	begin_patience(h);
 	while (!h->over || h->client.fd >= 0 || h->deadline != NO_MOMENT) {
 		serve(h);
-		/* A client that has all of it may go, and so may we, once the word of that is out:
-		 * output that it refused may still be before it on the way. */
+		/* When a client has all output it may leave, and this process may end, once the
+		 * message about that is out: output that it refused may be queued before it. */
 		if (h->told_end && is_taken(&h->out) && is_taken(&h->err) &&
 		        !(holdio_events(&h->client, false) & POLLOUT))
 			break;

@@ -6,7 +6,7 @@
  *      | u16 n  | u8 kind | n - 1 bytes    |   n <= CHANNEL_DATA_MAX + 1
  *      +--------+---------+----------------+
  *
- * Nothing here blocks: who polls asks for what holdio_events() says.
+ * Nothing here blocks: the caller polls for the events of holdio_events().
  */
 #ifndef NODED_HOLDIO_H
 #define NODED_HOLDIO_H
@@ -22,7 +22,7 @@
 
 struct holdio {
 	int fd;      /* -1: none */
-	bool closed; /* the other side has gone, or talks nonsense */
+	bool closed; /* the other side has gone, or violates the protocol */
 	size_t in_n, in_used;
 	size_t out_at, out_n;
 	uint8_t in[HOLDIO_WIRE_MAX], out[2 * HOLDIO_WIRE_MAX];
@@ -32,16 +32,16 @@ void holdio_init(struct holdio *io, int fd); /* `fd` is taken over and made not 
 void holdio_close(struct holdio *io);
 
 short holdio_events(const struct holdio *io, bool read);
-void holdio_read(struct holdio *io);  /* what is there; may set `closed` */
-void holdio_write(struct holdio *io); /* what can go out; may set `closed` */
+void holdio_read(struct holdio *io);  /* reads what is available; may set `closed` */
+void holdio_write(struct holdio *io); /* writes as much as possible; may set `closed` */
 
-/* The next message: 1; 0: none is whole. Borrowed until the next call. */
+/* The next message: 1; 0: no complete one. Borrowed until the next call. */
 int holdio_next(struct holdio *io, struct channel_message *m);
 
 bool holdio_has_room(const struct holdio *io); /* for any message */
 void holdio_put(struct holdio *io, unsigned kind, const void *data, size_t len);
 
-/* ghold's socket: one in the directory for each run. -1 with `err`: nobody is there
+/* ghold's socket: one in the directory for each run. -1 with `err`: no process listens there
  * (ERR_JOB_STATE), or ERR_SYSTEM, ERR_BUSY. */
 int holdio_listen(int dirfd, const char *name, struct error *err);
 int holdio_connect(int dirfd, const char *name, struct error *err);

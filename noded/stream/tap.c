@@ -6,7 +6,7 @@
  *   CHANNEL_FINISH   the run has ended: the rest, and CHANNEL_END
  *   CHANNEL_ATTACH   instead of CHANNEL_LOG, of an interactive run: tapio.h
  *
- * It does one thing at a time and may block on its socket: nobody else waits for it.
+ * It does one thing at a time and may block on its socket, since it serves only this client.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@
 #include "noded/stream/tapio.h"
 
 #define GREETING_MS 10000 /* for the client's confirmation and its first request */
-#define LOOK_MS     200   /* between two looks at a file that is followed */
+#define LOOK_MS     200   /* between two checks of a file that is followed */
 #define BLOCK       CHANNEL_DATA_MAX
 
 struct tap {
@@ -40,7 +40,8 @@ struct tap {
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
-/* Whatever cannot be sent or is no message ends the process: there is nobody to tell. */
+/* If a message cannot be sent or is invalid the process ends: there is no way to report the
+ * error. */
 static void send_all(const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
@@ -106,7 +107,7 @@ static bool hear(struct tap *t, struct channel_message *m, int ms)
 
 /* --- the handshake ---------------------------------------------------------------------------- */
 
-/* The launcher has had munge decode the credential and has checked it; here is what it said. */
+/* The launcher has had munge decode the credential and has checked it; this is its content. */
 struct decoded {
 	struct mcred_ops ops;
 	const Gpusched__TapGrant *grant;
@@ -162,8 +163,7 @@ static int greet(struct tap *t)
 
 /* --- a log ------------------------------------------------------------------------------------ */
 
-/* Regular files only: reading a FIFO takes from who should have it. Not blocking, whatever it is.
- */
+/* Only regular files: reading a FIFO would take data from its reader. Opened without blocking. */
 static int open_log(const Gpusched__OutputRecord *r, bool error_file, struct error *err)
 {
 	const ProtobufCBinaryData *which = error_file && r->error.len ? &r->error : &r->output;
@@ -172,7 +172,7 @@ static int open_log(const Gpusched__OutputRecord *r, bool error_file, struct err
 	int fd = -1;
 
 	if (r->interactive) {
-		errno = 0; /* it will not come */
+		errno = 0; /* no such file will come */
 		error_set(err, ERR_SYSTEM, "its output went to its client (grun), not to a file");
 	} else if (path[0] != '/' && chdir(cwd) < 0) {
 		error_set(err, ERR_SYSTEM, "cannot enter '%s': %s", cwd, strerror(errno));
@@ -202,7 +202,7 @@ static off_t tail_start(int fd, off_t size, uint64_t lines)
 		ssize_t got = pread(fd, b, n, at - (off_t)n);
 
 		if (got != (ssize_t)n)
-			return 0; /* it is being cut: all there is */
+			return 0; /* the file is being truncated: send all of it */
 		at -= (off_t)n;
 		for (size_t i = n; i-- > 0;)
 			/* the newline at the very end ends the last line and begins none */
@@ -220,7 +220,8 @@ static void say_at(struct tap *t, off_t at)
 	say(t, CHANNEL_AT, b, sizeof(b));
 }
 
-/* Send from `at` to the end; returns the new place. One that became shorter is begun again. */
+/* Send from `at` to the end; returns the new place. A file that became shorter is sent from its
+ * beginning. */
 static off_t send_rest(struct tap *t, int fd, off_t at)
 {
 	static uint8_t b[BLOCK];
@@ -245,7 +246,7 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 	off_t at = 0;
 	int fd = open_log(t->grant->run, log->error, &err);
 
-	/* A run that is just being started has not made it yet. */
+	/* A run that is just being started has not made the file yet. */
 	while (fd < 0 && !finished && errno == ENOENT) {
 		finished = hear(t, &m, LOOK_MS);
 		fd = open_log(t->grant->run, log->error, &err);

@@ -1,10 +1,10 @@
 /* tap.h - gtap: one client's end of a stream, as the owner of a run
  *
- * Started by the launcher for a stream that it has granted (lstream.c), with the socket to the
+ * The launcher starts it for a stream that it has granted (lstream.c), with the socket to the
  * network half and the grant (TapGrant) as descriptors. First it becomes the run's owner, proved as
- * for a job (drop.h), without new privileges; only then it shakes hands with the client, and opens
- * what the owner's job has named: what the owner could not read himself, nobody reads through it.
- * It ends with its socket.
+ * for a job (drop.h), without new privileges. Only then does it shake hands with the client and
+ * open the files that the owner's job has named: no client can read through it what the owner could
+ * not read himself. It ends with its socket.
  */
 #ifndef NODED_TAP_H
 #define NODED_TAP_H

@@ -42,7 +42,7 @@ static void read_client(struct tapio *t)
 	}
 }
 
-/* What has come, as far as there is room on the other side. */
+/* Take the client's messages, as far as the other side has room. */
 static void take_client(struct tapio *t)
 {
 	struct channel_message m;

@@ -1,7 +1,7 @@
 /* tapio.h - gtap between a client and ghold: messages are decrypted one way, encrypted the other
  *
- * Both ways at once, without waiting for either side, and with one message in memory each way: who
- * does not take what comes holds up his own direction. Ends the process with either side.
+ * Both directions run at once, without waiting for either side, with one message in memory for
+ * each: a side that does not read delays its own direction. The process ends when either side does.
  */
 #ifndef NODED_TAPIO_H
 #define NODED_TAPIO_H

@@ -23,8 +23,8 @@ static bool can_be_asked(const struct burst_run *run)
 	return run->may && !run->asked && burst_borrowed(run);
 }
 
-/* Of two, is x the better one to be asked for `missing`? Who does alone, with the least work lost;
- * else who has most. */
+/* Is x better than y to be asked for `missing`? A run that has borrowed enough alone is, with the
+ * least work lost; else the run that has borrowed most. */
 static bool better(const struct burst_run *x, const struct burst_run *y, uint64_t missing)
 {
 	uint64_t has_x = burst_borrowed(x), has_y = burst_borrowed(y);

@@ -1,15 +1,16 @@
-/* burst.h - memory of a GPU that runs have borrowed, and who gives it back; no I/O
+/* burst.h - GPU memory that runs have borrowed, and which of them must give it back; no I/O
  *
- * A run with a burst (gsubmit --gpu-mem-burst) may use more of a shared card than its part, of what
- * is in nobody's part or not used by whose it is. What is in a part must be there when it is
- * needed: where parts and what is borrowed come to more than the card has, it is *short*, and
- * borrowers are asked to give back. Who is asked has his interruption as with a preemption, may
- * give back until its deadline, and goes on if he does; else he is ended (lburst.c).
+ * A run with a burst (gsubmit --gpu-mem-burst) may use more of a shared card than its part, from
+ * memory that is in no run's part or that its part's owner does not use. A part must be available
+ * when its owner needs it: if parts and borrowed memory together exceed the card, the card is
+ * *short*, and borrowers are asked to give memory back. A run that is asked is interrupted as for a
+ * preemption and may give back until the deadline. It continues if it does; else it is ended
+ * (lburst.c).
  *
- * Asked are the fewest who have borrowed enough, and of those who would do alone the one who would
- * lose least work. Who was asked stays so until the card is no longer short or he has nothing
- * borrowed any more. Where all borrowers together do not have enough nobody is asked: then it is
- * not they who make the card short.
+ * The fewest runs that have borrowed enough are asked; if one run alone is enough, it is the one
+ * that would lose least work. A run stays asked until the card is no longer short or the run has
+ * nothing borrowed any more. If all borrowers together have not borrowed enough, none is asked:
+ * they are not what makes the card short.
  */
 #ifndef NODED_BURST_H
 #define NODED_BURST_H
@@ -18,22 +19,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A run with a part of the card; also one that waits to be started. */
+/* A run with a part of the card, or one that waits to be started with one. */
 struct burst_run {
 	uint64_t share_mb; /* its part */
-	uint64_t own_mb;   /* that it uses */
-	uint64_t work_us;  /* that would be lost: GPUs times microseconds */
+	uint64_t own_mb;   /* memory that it uses */
+	uint64_t work_us;  /* the work that its end would lose: GPUs times microseconds */
 	bool may;          /* it has a burst and runs: it can be asked */
 	bool asked;
 };
 
 uint64_t burst_borrowed(const struct burst_run *run);
 
-/* What is missing on a card of `card_mb`, 0: nothing, or its size is not known. Never more than is
- * borrowed: that parts are more than the card has is nothing that anybody could give back. */
+/* What is missing on a card of `card_mb`; 0: nothing, or its size is not known. Never more than is
+ * borrowed: parts that exceed the card cannot be given back by any run. */
 uint64_t burst_short(const struct burst_run *runs, size_t n, uint64_t card_mb);
 
-/* Set `asked` of those who are to give back besides those who were asked. */
+/* Set `asked` of the runs that must give back, in addition to those that were asked earlier. */
 void burst_choose(struct burst_run *runs, size_t n, uint64_t card_mb);
 
 #endif

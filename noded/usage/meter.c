@@ -244,7 +244,7 @@ static uint64_t ticks_us(uint64_t ticks)
 	return ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
-/* The first whose parent this is, or where it would be. */
+/* The index of the first process with this parent, or where it would be. */
 static size_t first_of(const struct meter_scan *s, uint32_t parent)
 {
 	size_t lo = 0, hi = s->n;
@@ -260,12 +260,12 @@ static size_t first_of(const struct meter_scan *s, uint32_t parent)
 	return lo;
 }
 
-/* The children of `parent`, behind those that are in the list. */
+/* Append the children of `parent` to the list. */
 static size_t add_children(const struct meter_scan *s, uint32_t parent, const struct seen ***list,
         size_t n, size_t *room)
 {
 	for (size_t i = first_of(s, parent); i < s->n && s->v[i].parent == parent; i++) {
-		if (n == s->n) /* ids were reused meanwhile, and it goes in a circle */
+		if (n == s->n) /* ids were reused meanwhile, and the list is circular */
 			break;
 		if (n == *room) {
 			*room = *room ? 2 * *room : 8;

@@ -56,7 +56,7 @@ int overmem_find(const struct used_gpu *gpus, size_t n)
 	return worst;
 }
 
-/* To the tenth always: 20.1G of 20G must not read as 20G of 20G. */
+/* Always with one decimal: 20.1G of 20G must not read as 20G of 20G. */
 static const char *size_text(char out[SIZE_TEXT], uint64_t mb)
 {
 	uint64_t tenths = (mb * 10 + 512) / 1024;

@@ -1,16 +1,16 @@
 /* overmem.h - a run that uses more memory of a GPU than it may; no I/O
  *
- * Whoever shares a card may use so much of its memory, and nothing in the card holds him to that:
- * what he takes beyond it his neighbours lack. So the launcher looks every second at what the
- * processes of such runs have (lwatch.c), and does as the site says:
+ * A run that shares a card may use a limited amount of its memory, but the card does not enforce
+ * the limit: memory beyond it is missing for the card's other runs. So the launcher samples the
+ * memory of such runs every second (lwatch.c), and does what the site has chosen:
  *
  *   note  it is logged and kept with the run: the log of events, `gctl show job`, gacct
  *   warn  its owner is told too, in a line at the end of the job's output
- *   end   it is killed at once: OUT_OF_MEMORY, GpuMemory. A grace would be at the cost of others
+ *   end   it is killed at once: OUT_OF_MEMORY, GpuMemory. A grace would harm the other runs
  *
- * Who has a burst and uses what others come for is asked to give back before that: burst.h.
+ * A run with a burst that uses memory which others need is first asked to give it back: burst.h.
  *
- * Only what NVML says of processes that are the run's counts, not what nobody knows the owner of.
+ * Only memory counts that NVML reports for processes of the run; memory of unknown owners does not.
  */
 #ifndef NODED_OVERMEM_H
 #define NODED_OVERMEM_H
@@ -30,17 +30,18 @@ enum overmem_policy { OVERMEM_NOTE, OVERMEM_WARN, OVERMEM_END };
 /* -1 with ERR_USAGE. */
 int overmem_parse(const char *word, enum overmem_policy *out, struct error *err);
 
-/* What a run with the part `share_mb` may use of a card: that, and up to `burst_mb` (0: no more) of
- * what is in nobody's part, where those of others are `others_mb`. So who has more than his part
- * must be prepared to lose it when somebody comes. `card_mb` 0: not known. */
+/* The memory that a run with the part `share_mb` may use of a card: its part, and up to `burst_mb`
+ * (0: none) of what is in no part, where the parts of other runs are `others_mb`. A run that uses
+ * more than its part must be prepared to lose it when another run starts. `card_mb` 0: not
+ * known. */
 uint64_t overmem_allowed(
         uint64_t share_mb, uint64_t burst_mb, uint64_t card_mb, uint64_t others_mb);
 
-/* Of the run's GPUs that of which its processes have most beyond what they may, but for those that
- * it is asked back of; -1: none. */
+/* The GPU on which the run's processes exceed their limit most, except GPUs whose memory the run
+ * was asked to give back; -1: none. */
 int overmem_find(const struct used_gpu *gpus, size_t n);
 
-/* "used 24.3G of 20G of GPU 2", and where it may use less of its burst than it asked for "; others
+/* "used 24.3G of 20G of GPU 2", and if it may use less of its burst than it asked for "; others
  * have the rest of its burst of 30G". */
 void overmem_text(char out[OVERMEM_TEXT], const struct used_gpu *gpu, uint64_t burst_mb);
 

@@ -48,7 +48,7 @@ static void add_entry(int at, const char *name, dev_t dev, unsigned depth, struc
 		add_entries(fd, dev, depth + 1, held);
 }
 
-/* Closes fd. At most SPOOL_DEPTH calls and descriptors deep, whatever a user has made. */
+/* Closes fd. Recursion and descriptors are at most SPOOL_DEPTH deep, whatever a user has made. */
 static void add_entries(int fd, dev_t dev, unsigned depth, struct spool_held *held)
 {
 	DIR *d = fdopendir(fd);
@@ -75,8 +75,8 @@ void spool_add_dir(int parent, const char *name, struct spool_held *held)
 
 /* --- without a name --------------------------------------------------------------------------- */
 
-/* By the text of its link alone: only what is removed is looked at, so a file server that does not
- * answer cannot hold us up by a file of its own. */
+/* From the text of its link alone: only removed files are examined further, so a file server that
+ * does not answer cannot delay us through one of its files. */
 static bool is_deleted(int fds, const char *name)
 {
 	char path[4096];

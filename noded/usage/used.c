@@ -54,7 +54,7 @@ static uint32_t compute_of(const struct gpu_use *use, bool alone, struct used_pi
 	for (uint32_t p = 0; p < use->n_procs; p++) {
 		if (!is_mine(mine, use->procs[p].pid))
 			continue;
-		/* The only process of all who share it: the card's use is its. */
+		/* The only process of all runs that share the card: the card's use is its own. */
 		if (use->procs[p].compute == USE_NOT_KNOWN)
 			return use->n_procs == 1 ? use->compute : USE_NOT_KNOWN;
 		sum += use->procs[p].compute;
@@ -73,7 +73,7 @@ static void add_energy(
 	gpu->energy_mj = known ? use->energy_mj : 0;
 }
 
-/* What the driver does not say now is as it was. */
+/* A value that the driver does not report now keeps its last value. */
 static void add_own(struct used_gpu *gpu, const struct gpu_use *use, struct used_pids mine)
 {
 	gpu->own_before_mb = gpu->own_mb;
