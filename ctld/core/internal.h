@@ -331,7 +331,7 @@ void submit_apply(struct core *core, const struct core_event *event);
 void job_control_apply(struct core *core, const struct core_event *event);
 /* May an ended job be run again? */
 int revive_check(struct core *core, const struct job *job, struct error *err);
-/* Refuses if `set` (NULL: all tasks) includes tasks of the array that have ended and left memory. */
+/* Refuses if `set` (NULL: all tasks) has tasks of the array that have ended and left memory. */
 int revive_check_here(const struct job *own, const struct taskset *set, struct error *err);
 /* Changes the request of a PENDING job. `what` names the changed fields: "gpus, time"; `told`
  * (changes.h) has old and new values. */

@@ -179,7 +179,7 @@ static void changed(struct accounts *as)
 	as->stale = as->disordered = true;
 }
 
-/* A user who is new comes before all others of his account, as he has used nothing. */
+/* A new user has used nothing, and so comes before all others of the account. */
 static double newcomer(const struct accounts *as, const struct assoc *new)
 {
 	double best = 1;
@@ -213,7 +213,7 @@ struct assoc *accounts_want(
 	return a;
 }
 
-/* What nobody refers to and has no usage goes with the next ranking. */
+/* An assoc without references and usage is freed with the next ranking. */
 void assoc_drop(struct accounts *as, struct assoc *assoc)
 {
 	if (!assoc || --assoc->refs || assoc->row)

@@ -21,7 +21,7 @@ struct piece {
 	const char *name;  /* kept: of the account, QOS or partition */
 	uint32_t uid;      /* or HOURS_ALL */
 	usec_t start, end;
-	usec_t until; /* after that nobody asks for it */
+	usec_t until; /* it counts for no limit after that */
 	uint64_t gpu_us;
 };
 

@@ -12,7 +12,7 @@
 struct entry {
 	const char *name; /* the configuration's */
 	size_t len;
-	char kind; /* 'u' a user, '@' a group, '*' everybody */
+	char kind; /* 'u' a user, '@' a group, '*' all users */
 	uint32_t account;
 	uint32_t first; /* of ANY: the account */
 };

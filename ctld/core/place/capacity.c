@@ -326,7 +326,7 @@ static uint64_t worth_of(const struct capacity_want *want, uint32_t node)
 	return want->worth ? want->worth(want->arg, node) : 0;
 }
 
-/* Asked only where the answer matters: whoever planned may have to count. */
+/* Called only if the result matters, because the planner's test may be slow. */
 static bool find_aside(const struct kind *kind, const struct capacity_want *want, bool any,
         struct capacity_find *found)
 {

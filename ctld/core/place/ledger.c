@@ -93,7 +93,7 @@ static void near_count(struct ledger *l, uint32_t node, int by)
 	l->n_near_kinds += l->near_kinds[kind] > 0;
 }
 
-/* Until an agent tells. */
+/* The configured closeness, until an agent reports. */
 static void near_written(struct ledger *l, uint32_t node)
 {
 	const struct conf_node *conf = l->nodes[node].conf;

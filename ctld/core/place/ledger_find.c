@@ -13,7 +13,8 @@ static bool empty(const struct record *r)
 	return !r->used && !r->cpus_used && !r->mem_used;
 }
 
-/* Has the node a part among these with the links that are wanted? Who has not told yet may. */
+/* Has the node a part among these GPUs with the requested links? A node whose agent has not
+ * reported yet may have one. */
 static bool has_links(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
         uint64_t gpus, bool now)
 {
@@ -317,7 +318,7 @@ static bool find_node(struct search *s, uint32_t set, struct capacity_find *best
 	return any;
 }
 
-/* Of GPUs that may be shared the place that strands least. */
+/* On nodes whose GPUs may be shared: the place that causes the least fragmentation. */
 static bool find_least(struct search *s, uint32_t set, struct places *out)
 {
 	struct place place;

@@ -1,4 +1,5 @@
-/* ledger_shares.c - ledger.h: GPUs that several runs share, and places that strand least */
+/* ledger_shares.c - ledger.h: GPUs that several runs share, and places with the least
+ * fragmentation */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,7 +366,7 @@ static void fill(const struct ledger *l, uint32_t node, struct strand_node *n)
 	}
 }
 
-/* But for who asks: cost_at(). */
+/* Equal except for the user: cost_at(). */
 static bool same_want(const struct strand_want *x, const struct strand_want *y)
 {
 	return x->type == y->type && x->gpus == y->gpus && x->cpus == y->cpus &&
@@ -453,7 +454,7 @@ struct best {
 	struct place place;
 };
 
-/* Of places that strand as little: where the fewest GPUs, then the fewest CPUs are free. */
+/* Among places with equal fragmentation: where the fewest GPUs, then the fewest CPUs are free. */
 static bool better(const struct best *x, const struct best *y)
 {
 	if (x->strands != y->strands)

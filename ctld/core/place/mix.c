@@ -156,7 +156,8 @@ static void look_at_factors(struct mix *m)
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-/* Thousandths of GPUs. Of memory alone nobody knows here what part of a card it is. */
+/* Thousandths of GPUs. For a share of memory alone it is not known here which part of a card it
+ * is. */
 static uint64_t milli_of(const struct mix_task *task)
 {
 	return task->gpus * (uint64_t)(task->wish.milli ? task->wish.milli : CARD_MILLI);

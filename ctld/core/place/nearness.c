@@ -38,7 +38,7 @@ struct pairs {
 	size_t n;
 };
 
-/* What is told, and what is written of what is not. */
+/* The reported closeness; what was not reported is taken from the configuration. */
 static near_t near_of_both(near_t told, near_t written)
 {
 	if (!told)
