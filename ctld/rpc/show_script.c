@@ -51,8 +51,8 @@ static void send_script(struct ctld *c, struct call *call, const struct store_bl
 	call_done(c, call, NULL);
 }
 
-/* The owner of a job that the core had forgotten was not known before the store's answer. A job that
- * was submitted meanwhile is refused. */
+/* The owner of a job that the core had forgotten was not known before the store's answer. A job
+ * that was submitted meanwhile is refused. */
 static bool may_have(
         const struct asked *asked, const struct peer *peer, const struct store_blob *blob)
 {

@@ -95,7 +95,7 @@ void members_free(struct members *m)
 	free(m);
 }
 
-/* The first of what `account` (or ANY) lists of him. */
+/* The first entry of `account` (or ANY) that lists the user. */
 static uint32_t look(const struct members *m, uint32_t account, const struct caller *caller)
 {
 	const struct entry *e[2] = { find(m, account, '*', "*"),

@@ -7,10 +7,10 @@
 #include "common/xalloc.h"
 #include "ctld/core/place/ledger_impl.h"
 
-/* What a place for one wish costs on each node. */
+/* The costs of a place for one request on each node. */
 struct costs {
 	struct strand_want want;
-	uint64_t used; /* when it was last asked for */
+	uint64_t used; /* when it was last used */
 	struct cost {
 		uint64_t stamp; /* of the node, plus 1; 0: not known */
 		uint64_t mixes; /* of its types: the sum of their versions */
@@ -157,7 +157,7 @@ const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t i
 	return l->nodes[node].cards ? &l->nodes[node].cards[index] : &none;
 }
 
-/* Of cards of one type that differ the least counts. */
+/* If cards of one type differ, the one with the least memory counts. */
 static uint64_t card_mem(const struct ledger *l, uint32_t node, uint16_t type)
 {
 	uint64_t gpus = ledger_gpus_of(l, node, type), least = UINT64_MAX;
@@ -373,7 +373,7 @@ static bool same_want(const struct strand_want *x, const struct strand_want *y)
 	       x->wish.milli == y->wish.milli && x->wish.mem_mb == y->wish.mem_mb;
 }
 
-/* Those of the wish; the ones that were not asked for longest make room. */
+/* The costs of the request; the least recently used ones are replaced. */
 static struct costs *costs_of(const struct ledger *l, const struct strand_want *want)
 {
 	struct costs *oldest = &l->costs[0], *c;
@@ -401,7 +401,7 @@ static struct costs *costs_of(const struct ledger *l, const struct strand_want *
 	return c;
 }
 
-/* Another number when the mix of one of its types is another. */
+/* A number that changes when the profile of one of its types changes. */
 static uint64_t mixes_of(const struct ledger *l, const struct record *r)
 {
 	uint64_t sum = 0;

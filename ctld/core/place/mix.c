@@ -6,8 +6,8 @@
 
 #include "common/xalloc.h"
 
-#define KINDS 256 /* that are counted; the rarest gives way to a new one */
-#define FIRST 16  /* tasks before there is a mix */
+#define KINDS 256 /* kinds that are counted; a new one replaces the rarest */
+#define FIRST 16  /* tasks before there is a profile */
 
 struct kind {
 	struct mix_task task;
@@ -130,7 +130,8 @@ static uint64_t factor_of(const struct mix *m, const struct mix_task *task, uint
 	return MIX_WEIGHT * everywhere / here;
 }
 
-/* Take the factor if it is off by an eighth. A new kind counts when the mix is made next. */
+/* Update the factor if it is off by an eighth. A new kind counts when the profile is rebuilt
+ * next. */
 static void follow(struct mix *m, struct kind *k, uint64_t everywhere)
 {
 	uint64_t now = factor_of(m, &k->task, everywhere), before = k->factor;

@@ -27,7 +27,7 @@ void nearness_written(const struct conf *conf, const struct conf_node *node,
 	}
 }
 
-/* Two GPUs that are farther from each other than they are to be. */
+/* Two GPUs that are farther from each other than demanded. */
 struct pair {
 	uint32_t a, b;
 	near_t wanted, found;
