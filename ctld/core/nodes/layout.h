@@ -6,7 +6,7 @@
  * is the GPU with that number on the host, unless another number already stands for it. No number
  * stands for two GPUs, and no GPU has two numbers.
  *
- * A GPU with other instances than demanded, one more or less, is out as a whole: somebody is
+ * A GPU with other instances than demanded, one more or less, is out as a whole: an operator is
  * changing its layout, and none of its present instances may stay.
  */
 #ifndef CTLD_CORE_LAYOUT_H
