@@ -54,7 +54,7 @@ int acctopt_take(struct acctopt *o, int key, const char *value, struct error *er
 void acctopt_message(
         const struct acctopt *o, int64_t since, Gpusched__JobFilter *filter, Gpusched__ListAcct *m);
 
-/* Whom to ask: the file, or the controller. NULL with `err`. */
+/* Connect to the source of the answers: the file, or the controller. NULL with `err`. */
 struct client *acctopt_client(const struct acctopt *o, struct error *err);
 
 void acctopt_clear(struct acctopt *o);

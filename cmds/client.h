@@ -41,7 +41,7 @@ void client_free(struct client *c); /* NULL is fine */
 const struct conf_client *client_conf(const struct client *c);
 const struct mcred_ops *client_mcred(const struct client *c);
 
-/* Whom the agents run as, by this host's user database. */
+/* The uid that the agents run as, by this host's user database. */
 int client_agent_uid(const struct client *c, uid_t *uid, struct error *err);
 
 /* For how long to try again; < 0: for ever. Until then GPUSCHED_RETRY or CLIENT_RETRY_MS. */
@@ -51,12 +51,12 @@ int64_t client_retry(const struct client *c);
 /* Called once in each stretch of failures that lasts more than a second, before the pause. */
 void client_on_retry(struct client *c, void (*tell)(const struct error *why, void *arg), void *arg);
 
-/* Called with each warning of an answer: a line on what was done and will not be all that was
- * asked. client_warn() is for who reads answers past client_call(); "" is none. */
+/* Called with each warning of an answer: a line about a part of the request that will not be done.
+ * client_warn() is for code that reads answers without client_call(); "" is no warning. */
 void client_on_warning(struct client *c, void (*warn)(const char *text, void *arg), void *arg);
 void client_warn(const struct client *c, const char *text);
 
-/* The answers are for whoever reads `fd`: see dial_for_reader(). */
+/* The answers are for the reader of `fd`: see dial_for_reader(). */
 void client_for_reader(struct client *c, int fd);
 
 /* The connection, made if there is none; borrowed until client_drop() or client_free(). NULL with
@@ -69,7 +69,7 @@ const struct dial *client_connection(const struct client *c);
 /* Grows with each new connection: what was under way on an older one must be sent again. */
 uint64_t client_generation(const struct client *c);
 
-/* Give the connection up: it has failed, or something is under way that nobody waits for. */
+/* Close the connection: it has failed, or a request is under way whose answer is not needed. */
 void client_drop(struct client *c);
 
 /* Is it worth another try after `why`? Pauses and returns true, or false: too long already, or not

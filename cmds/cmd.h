@@ -125,7 +125,7 @@ int cmd_check_pairs(const struct cmd_pair *pairs, size_t n, struct error *err);
 /* For cmd->take: an argument where there can be none. */
 int cmd_no_argument(const char *value, struct error *err);
 
-/* The name of who runs this, or the number if there is none. */
+/* The name of the user that runs this, or the uid if there is none. */
 const char *cmd_user(char *buf, size_t size);
 
 #endif

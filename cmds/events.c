@@ -1,4 +1,4 @@
-/* events.c - gctl events: who changed what, when, from where and why */
+/* events.c - gctl events: which user changed what, when, from where and why */
 #include "cmds/events.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* export.h - which variables a job gets from who submits it: --export
+/* export.h - which variables a job gets from the environment of its submit: --export
  *
  *	ALL               every variable (the default)
  *	ALL,A=1           the same with A set
@@ -7,8 +7,8 @@
  *
  * The basics are HOME, LANG, LOGNAME, PATH, SHELL and USER, as far as they are set. A value runs
  * to the next comma; a comma inside it is written in quotes: A='1,2'. Values are bytes; newlines
- * are fine. What gpusched itself sets in a job (GPUSCHED_JOB_ID and so on) and the shell's `_` are
- * never taken over; what its commands read (GPUSCHED_CONF and so on) is.
+ * are fine. Variables that gpusched itself sets in a job (GPUSCHED_JOB_ID and so on) and the
+ * shell's `_` are never copied; those that its commands read (GPUSCHED_CONF and so on) are.
  */
 #ifndef CMDS_EXPORT_H
 #define CMDS_EXPORT_H

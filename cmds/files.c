@@ -15,8 +15,8 @@
 
 enum need { NEED_FOLDER, NEED_READABLE, NEED_WRITABLE };
 
-/* Why the file could not be used; NULL: it could, or nobody can tell yet. `path` may be cut to the
- * folder that is to blame. */
+/* Why the file could not be used; NULL: it could, or this is not known yet. `path` may be cut to
+ * the folder that is to blame. */
 static const char *trouble(char *path, enum need need)
 {
 	char *slash;

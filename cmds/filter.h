@@ -24,7 +24,7 @@ struct filter {
 	struct cmd_list lists[FILTER_LISTS];
 	struct cmd_ids ids;
 	bool ended; /* also jobs that have ended */
-	bool me;    /* the user is whoever runs this */
+	bool me;    /* the user is the one that runs this */
 };
 
 /* Add the value of `option` ("--user"). States are checked and made their long names, and a state
@@ -33,13 +33,13 @@ struct filter {
 int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
         struct error *err);
 
-/* Whoever runs this, and nobody else: ERR_USAGE where users are named too. */
+/* Only the user that runs this: ERR_USAGE if users are named too. */
 int filter_add_me(struct filter *f, struct error *err);
 
 bool filter_is_empty(const struct filter *f); /* it restricts nothing */
 
-/* After a listing. A user who is not known on this host may have jobs all the same; where nothing
- * was found (`any` is false) the name is a mistake: ERR_USAGE. */
+/* After a listing. A user that is not known on this host may have jobs all the same; if no job was
+ * found (`any` is false) the name is a mistake: ERR_USAGE. */
 int filter_check_users(const struct filter *f, bool any, struct error *err);
 
 /* Of what was named some is not there: is the rest shown all the same? */

@@ -111,7 +111,7 @@ static const struct cmd cmd = {
 	.take = take,
 };
 
-/* Without ids and users only root means everybody. */
+/* Without ids and users only root means the jobs of all users. */
 static int restrict_to_own(struct filter *f, struct error *err)
 {
 	if (f->ids.n || f->lists[FILTER_USERS].n || geteuid() == 0)

@@ -152,7 +152,7 @@ static int do_partition(struct run *r, struct error *err)
 
 /* --- jobs ----------------------------------------------------------------------------------- */
 
-/* Who says which jobs without naming them means those that it can be done to. */
+/* If no jobs are named, those are meant that the verb can be applied to. */
 static int add_states_of(struct filter *f, Gpusched__JobControl__Verb verb, struct error *err)
 {
 	const char *states = verb == GPUSCHED__JOB_CONTROL__VERB__SUSPEND ? "RUNNING"

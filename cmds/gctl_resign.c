@@ -10,7 +10,7 @@
 #include "cmds/resign.h"
 #include "common/text.h"
 
-static const struct cmd cmd = { .name = "gctl" }; /* whose errors they are */
+static const struct cmd cmd = { .name = "gctl" }; /* the command named in errors */
 
 static void tell_resigned(const struct resigned *r, void *arg)
 {

@@ -374,7 +374,7 @@ int gctl_show_config(struct run *r, struct error *err)
 	return EXIT_DONE;
 }
 
-/* --- lists of nodes, which need nobody to ask ------------------------------------------------ */
+/* --- lists of nodes, which need no controller ------------------------------------------------ */
 
 static int print_name(const char *name, void *arg)
 {

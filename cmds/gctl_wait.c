@@ -1,7 +1,7 @@
 /* gctl_wait.c - gctl wait: until jobs, arrays or tasks have ended
  *
- * The controller tells of each end as it comes. Who was told of is asked for no more, so after a
- * break of the connection only the others are.
+ * The controller reports each end as it comes. After a break of the connection the next request
+ * names only the jobs whose end was not reported yet.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -41,7 +41,7 @@ struct glog {
 	struct run_id run;
 	uint64_t at;
 	uint64_t had;   /* `at` of an earlier attempt's; 0: there was none */
-	uint32_t shown; /* the attempt whose output came last; 0: none */
+	uint32_t shown; /* the attempt of the output shown last; 0: none */
 	bool told;      /* that it waits */
 	struct client *client;
 	struct arena *arena;

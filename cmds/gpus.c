@@ -81,7 +81,7 @@ static int only_gpus(struct error *err)
 	        "--constraint");
 }
 
-/* A shard is of what its node says, which nobody knows here. */
+/* The size of a shard depends on the node, and is not known here. */
 static int no_shards(struct error *err)
 {
 	error_set(err, ERR_USAGE, "a GPU is not cut into shards here");

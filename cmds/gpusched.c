@@ -383,7 +383,7 @@ static int ended(struct error *err)
 	return error_set(err, ERR_USAGE, "ended by the caller");
 }
 
-/* A request whose answer goes to a callback: its own result counts most. */
+/* A request whose answer goes to a callback: the callback's own result counts first. */
 static int ask_for(struct gpusched *g, const struct client_call *call, struct callback *cb,
         struct gpusched_error *err)
 {
@@ -392,7 +392,7 @@ static int ask_for(struct gpusched *g, const struct client_call *call, struct ca
 	return cb->result ? cb->result : rc;
 }
 
-/* The same of a listing, whose items are whole. */
+/* The same for a listing of complete items. */
 static int list_for(struct gpusched *g, unsigned type, const ProtobufCMessage *request,
         struct whole *w, struct callback *cb, struct gpusched_error *err)
 {

@@ -97,7 +97,7 @@ struct gpusched_pong {
 	const char *cluster, *host, *version; /* until the next call with `g` */
 	uint64_t epoch;                       /* grows each time a controller takes charge */
 	int64_t time;                         /* the controller's, microseconds of UTC */
-	uint32_t uid;                         /* whom it takes us for */
+	uint32_t uid;                         /* the uid as which it sees this program */
 };
 int gpusched_ping_sized(
         struct gpusched *g, struct gpusched_pong *pong, size_t size, struct gpusched_error *err);
@@ -142,7 +142,8 @@ struct gpusched_spec {
 	uint64_t gpu_mem_min_mb;       /* nominal memory of a GPU; 0: any */
 	unsigned gpu_link;             /* enum near_link: between each two GPUs of a node */
 	uint64_t gpu_mem_mb;           /* so much of each GPU, which others share */
-	uint64_t gpu_mem_burst_mb;     /* up to so much while nobody else has it; 0: no more */
+	uint64_t gpu_mem_burst_mb;     /* memory that it may use while no other run needs it; 0: no
+				        * more */
 	uint32_t gpu_share_milli;      /* thousandths of its compute; both 0: whole GPUs */
 	uint32_t nodes_min, nodes_max; /* 0: one; max 0: as min */
 	const char *constraint;        /* features that a node must have: "nvlink&ib|fast" */
@@ -183,9 +184,9 @@ static inline void gpusched_spec_init(struct gpusched_spec *spec)
 /* Submit 1 to GPUSCHED_GROUP_MAX jobs, signed together: all are accepted or none. Returns when
  * they are on the controller's disk; ids[i] is the job of specs[i].
  *
- * A token makes a repeat safe: whoever submits the same job with the same token again, even from
- * another process and after any crash, gets the same id and no second job; another job with it is
- * refused (job.token). It is known for an hour, and while the controller has the job. Without a
+ * A token makes a repeat safe: submitting the same job with the same token again, even from another
+ * process and after any crash, gives the same id and no second job; another job with it is refused
+ * (job.token). It is known for an hour, and while the controller has the job. Without a
  * token, repeats within this call are safe all the same. */
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err);

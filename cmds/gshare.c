@@ -1,4 +1,4 @@
-/* gshare.c - the tree of accounts: shares, usage, who is favoured */
+/* gshare.c - the tree of accounts: shares, usage, fair-share factors */
 #include <stdlib.h>
 #include <string.h>
 

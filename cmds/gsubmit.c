@@ -556,9 +556,10 @@ static void no_verdict(const Gpusched__SubmitResult *r, void *arg)
 	(void)arg;
 }
 
-/* There are mistakes already. What is right is tried all the same, so that names that the controller
- * does not know, and folders that are missing, are told with them. Other errors may be of what was
- * left out, and that nobody answers is no mistake. */
+/* There are mistakes already. The valid options are tried all the same, so that names that the
+ * controller does not know, and folders that are missing, are reported together with the mistakes.
+ * Other errors may result from the options that were left out, and an unreachable controller is no
+ * mistake. */
 static void look_further(
         struct gsubmit *g, struct submit_options *o, const struct script *script, struct job *job)
 {

@@ -1,10 +1,10 @@
 /* listing.h - commands that list: the options of their table, and the table or the JSON
  *
- * What ginfo and gqueue do alike: -o, -l, -h, --sort and --json, the style of the table that
- * follows from them and from where it goes, and one place that what is listed is put to.
+ * The common part of ginfo and gqueue: -o, -l, -h, --sort and --json, the style of the table,
+ * which depends on them and on where it goes, and one function that takes each item.
  *
- * In order: listing_take() for each option, listing_check(), listing_begin() once it is known whom
- * to ask, listing_add() for each object, listing_end(). listing_drop() at any time instead.
+ * In order: listing_take() for each option, listing_check(), listing_begin() once the controller
+ * is known, listing_add() for each object, listing_end(). listing_drop() at any time instead.
  */
 #ifndef CMDS_LISTING_H
 #define CMDS_LISTING_H
@@ -52,8 +52,8 @@ struct listing {
 /* For cmd->take: false if it is none of these options. */
 bool listing_take(struct listing *l, int key, const char *value);
 
-/* Do the columns exist, and the options go together? -1 with ERR_USAGE. Before anybody is asked.
- * Into a pipe nothing is cut with -o: the columns are somebody's input. */
+/* Do the columns exist, and do the options go together? -1 with ERR_USAGE. To be called before any
+ * request is sent. With -o nothing is cut in a pipe, because another program reads the columns. */
 int listing_check(struct listing *l, const struct view_kind *kind, struct error *err);
 
 void listing_begin(struct listing *l, const char *cluster, const char *name);

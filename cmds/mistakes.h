@@ -1,8 +1,8 @@
-/* mistakes.h - all that is wrong with the options of one job, to be named at once
+/* mistakes.h - all that is wrong with the options of one job, to be reported at once
  *
- * Options come from the command line, from variables and from lines of a script. A reader that finds
- * a mistake adds it and goes on with the next option; whoever reads for itself alone passes NULL, and
- * the first mistake ends the reading.
+ * Options come from the command line, from variables and from lines of a script. A reader that
+ * finds a mistake adds it and continues with the next option. With NULL instead of a list the
+ * first mistake ends the reading.
  */
 #ifndef CMDS_MISTAKES_H
 #define CMDS_MISTAKES_H

@@ -87,7 +87,7 @@ struct submit_options {
 	bool hold, no_requeue, append, no_summary, wait, parsable, json, test_only;
 	char *labels[LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
-	unsigned source; /* counted up by who applies one */
+	unsigned source; /* incremented by the code that applies an option */
 	struct {
 		const char *option; /* that said it last; NULL: none */
 		unsigned source;

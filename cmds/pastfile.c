@@ -83,7 +83,7 @@ static const ProtobufCMessage *receive(struct pastfile *f, unsigned *type, struc
 	return rc < 0 ? NULL : msg_unpack(frame.type, frame.body, frame.len, f->arena, err);
 }
 
-/* It says whose file it is, or what is wrong with it. */
+/* Reads the greeting: the cluster that the file belongs to, or what is wrong with the file. */
 static int greet(struct pastfile *f, struct error *err)
 {
 	unsigned type;

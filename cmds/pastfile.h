@@ -16,7 +16,7 @@ struct pastfile *pastfile_open(const char *path, struct error *err);
 /* Ends it. NULL is fine. */
 void pastfile_close(struct pastfile *f);
 
-/* Whose history it is; "" where the file does not say. */
+/* The cluster that the history belongs to; "": the file does not say. */
 const char *pastfile_cluster(const struct pastfile *f);
 
 /* One request; there can be no other. */

@@ -85,7 +85,7 @@ static int change(struct group *g, Gpusched__SignedSpec *spec, struct error *err
 	return rc;
 }
 
-/* munge vouches for who made a credential that has expired or was seen before, too. */
+/* munge also vouches for the maker of a credential that has expired or was seen before. */
 static int check(struct group *g, const Gpusched__ScriptResult *m, const struct mcred *cred,
         struct error *err)
 {
@@ -117,7 +117,7 @@ static int check(struct group *g, const Gpusched__ScriptResult *m, const struct 
 	return 0;
 }
 
-/* As if this user had signed what the controller shows; when, nobody knows. */
+/* As if this user had signed what the controller shows; the time of signing is not known. */
 static int take_for_ours(const Gpusched__ScriptResult *m, struct mcred *cred)
 {
 	struct signedjob_hash hash = signedjob_hash(m->spec.data, m->spec.len);

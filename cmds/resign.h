@@ -1,16 +1,16 @@
-/* resign.h - the owner of jobs signs them anew, before their signature is too old or when it is
+/* resign.h - the owner of jobs signs them again, before their signature is too old or after that
  *
- * What is to be signed comes from the controller, and it is not believed: the old credential comes
- * with it, munge says who made that, and the job is checked against it as the launcher would do
- * (signedjob.h). So nothing is signed that this user has not signed before, for this cluster and
- * byte by byte. What a controller that lies can do is to have another job of the same user's signed
- * once more; hence name and time of what was signed are told.
+ * The controller sends what is to be signed, and it is not trusted: the old credential comes with
+ * it, munge says which user made that, and the job is checked against it as the launcher would do
+ * (signedjob.h). So this user signs only what the same user has signed before, for this cluster
+ * and byte by byte. A false controller can at most have another job of the same user signed again;
+ * therefore the command prints the name and time of what was signed.
  *
- * Of a job that was signed with a munge key that this host has no more nothing can be checked so. It
- * is signed as the controller shows it where its owner says `unchecked`, and not otherwise.
+ * A job that was signed with a munge key that this host no longer has cannot be checked in this
+ * way. It is signed as the controller shows it only if its owner says `unchecked`.
  *
- * What was checked so may be changed before it is signed: then the owner signs another spec in its
- * place, which the controller takes where it may be (ctld/core/intake/respec.h).
+ * A job that was checked may be changed before it is signed: then the owner signs another spec in
+ * its place, which the controller accepts where it is allowed (ctld/core/intake/respec.h).
  */
 #ifndef CMDS_RESIGN_H
 #define CMDS_RESIGN_H

@@ -26,8 +26,8 @@ struct runio {
 	const uint8_t *at;
 	size_t left;
 	bool to_err;
-	bool closed[2], told_closed[2]; /* nobody reads our stdout, stderr */
-	int write_errno;                /* why, if it is not that nobody does */
+	bool closed[2], told_closed[2]; /* the readers of our stdout, stderr are gone */
+	int write_errno;                /* the error, if it is another one */
 	/* Of stdin: in[] is what has come from number in_first to in_read. */
 	uint64_t in_first, in_sent, in_read, in_taken;
 	bool in_end, in_end_sent, in_off; /* off: not ours to read just now */

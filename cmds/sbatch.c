@@ -572,7 +572,7 @@ static int scan_environment(struct scan *s, char *const *environment, struct err
 		while (v < N_VARIABLES && (strlen(variables[v].name) != len ||
 		                                  strncmp(variables[v].name, name, len) != 0))
 			v++;
-		/* What sbatch does not read is somebody else's. */
+		/* A variable that sbatch does not read is ignored. */
 		if (v < N_VARIABLES && name[len] &&
 		        from_variable(s, v, name + len + 1, err) < 0 &&
 		        mistakes_add(s->o->mistakes, err) < 0)

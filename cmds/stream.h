@@ -1,9 +1,9 @@
 /* stream.h - a client's end of a stream to a run: encrypted, over the connection to the controller
  *
- * Over a `struct dial` on which other requests may be under way: frames come from dial_recv(), and
+ * Uses a `struct dial` on which other requests may be under way: frames come from dial_recv(), and
  * those of the stream are given to stream_take(); its messages (channel.h) then come from
- * stream_next(). What is taken is credited to the other end, so whoever is slow in taking holds up
- * the run's side and nothing else. Nothing here blocks or waits.
+ * stream_next(). Bytes that were taken are credited to the other end, so a slow reader delays the
+ * run's side and nothing else. Nothing here blocks or waits.
  */
 #ifndef CMDS_STREAM_H
 #define CMDS_STREAM_H
@@ -30,8 +30,8 @@ struct stream *stream_open(
         struct client *c, struct dial *d, const struct stream_to *to, struct error *err);
 void stream_free(struct stream *s); /* without a word to the other side; NULL is fine */
 
-/* A frame from the connection. 1: it was the stream's; 0: it is somebody else's; -1: the stream is
- * dead: refused, broken, or closed before CHANNEL_END. */
+/* Process a frame from the connection. 1: it was the stream's; 0: it belongs to another request;
+ * -1: the stream is dead: refused, broken, or closed before CHANNEL_END. */
 int stream_take(struct stream *s, const struct frame *f, struct error *err);
 
 /* The next message: 1; 0: none is there; -1: the stream is dead. */

@@ -28,7 +28,7 @@
 enum table_flags {
 	TABLE_RIGHT = 1 << 0, /* aligned to the right: numbers */
 	TABLE_WHOLE = 1 << 1, /* never cut: ids, numbers, times */
-	TABLE_FIXED = 1 << 2, /* exactly `width`, come what may: somebody said so */
+	TABLE_FIXED = 1 << 2, /* exactly `width` in any case: the user has set it */
 	TABLE_DEAR = 1 << 3,  /* not cut while another column has room that it does not need */
 };
 

@@ -24,8 +24,9 @@
 #include "common/xalloc.h"
 
 #define FIELD(name) GPUSCHED__JOB_CONTROL__FIELD__##name
-#define SIGNED      FIELD(FIELD_NONE)                 /* by the owner, who signs it anew */
-#define FIXED       ((Gpusched__JobControl__Field)-1) /* signed, and what the job is: refused */
+#define SIGNED      FIELD(FIELD_NONE)                 /* by the owner, who signs it again */
+#define FIXED       ((Gpusched__JobControl__Field)-1) /* signed, and an essential part of the job:
+						       * refused */
 
 static const struct {
 	const char *option;

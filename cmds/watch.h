@@ -1,8 +1,8 @@
-/* watch.h - gqueue --watch: jobs as they change, for as long as somebody looks
+/* watch.h - gqueue --watch: jobs as they change, until the command is stopped
  *
- * A stream that outlives its connection: when the controller is started again or the network
- * breaks, it goes on from the cursor of what was shown last. Killed by SIGINT or SIGTERM it says
- * with which --since another one goes on there.
+ * The watch outlives its connection: when the controller restarts or the network breaks, it
+ * continues from the cursor of what was shown last. When SIGINT or SIGTERM ends it, it prints the
+ * --since with which another one continues there.
  */
 #ifndef CMDS_WATCH_H
 #define CMDS_WATCH_H

@@ -481,7 +481,7 @@ static char *say_job(const Gpusched__WhyResult *r)
 			strbuf_addf(&s, " waits again, submitted %s ago.", waited);
 		else
 			strbuf_addf(&s, " has waited %s.", waited);
-		/* Whoever sees his job wait again asks for this first. */
+		/* A user whose job waits again needs this first. */
 		if (j->attempt && *j->comment && !is_blocker(r->why, j->comment))
 			strbuf_addf(&s, " Noted last: %s.", j->comment);
 		return strbuf_take(&s);

@@ -1,4 +1,4 @@
-/* channel.h - what is said inside a stream: encrypted messages on a stream of bytes
+/* channel.h - the encrypted messages inside a stream of bytes
  *
  * After the handshake (hello.h, role "attach") both sides of a stream send Noise messages, each of
  * which is one message of the channel; its plaintext begins with its kind:
@@ -7,8 +7,8 @@
  *      | u16 n  | n bytes: ciphertext of (u8 kind, data), tag |   n <= CHANNEL_DATA_MAX + 17
  *      +--------+--------------------------------------------+
  *
- * A pure codec: bytes in, messages out. What each kind means is said below; who may send it is for
- * the reader to check.
+ * A pure codec: bytes in, messages out. The meaning of each kind is below; the reader checks which
+ * side may send it.
  */
 #ifndef COMMON_CHANNEL_H
 #define COMMON_CHANNEL_H
@@ -37,8 +37,9 @@ enum channel_kind {
 	CHANNEL_TAKEN = 6,   /* struct channel_taken: so much of the output has arrived */
 	CHANNEL_SIGNAL = 7,  /* u8: send it to all of the run */
 	CHANNEL_WINDOW = 8,  /* u16 rows, u16 columns: the terminal's new size */
-	CHANNEL_CLOSED = 9,  /* u8: nobody takes its standard output (1) or error (2) any more */
-	CHANNEL_DETACH = 10, /* the client goes, and the run is to go on */
+	CHANNEL_CLOSED = 9,  /* u8: no process reads its standard output (1) or error (2) any
+			      * more */
+	CHANNEL_DETACH = 10, /* the client leaves, and the run is to continue */
 	/* from the run's side */
 	CHANNEL_OUT = 16, /* bytes of its standard output */
 	CHANNEL_ERR = 17, /* of its standard error */
@@ -81,10 +82,10 @@ struct channel_log {
 	uint8_t follow; /* until CHANNEL_FINISH */
 	uint64_t lines; /* of its end, up to INT64_MAX; UINT64_MAX: all */
 	uint64_t at;    /* go on at this byte, whatever `lines` says; CHANNEL_LOG_NEW: from there */
-	uint64_t had;   /* with all lines of a new one: so much of the file has been shown of an
-	                 * earlier attempt. A run that appends to that file goes on there; any other
-	                 * begins it anew. Below INT64_MAX; travels in the place of `lines`, so that
-	                 * who does not know it shows all */
+	uint64_t had;   /* with all lines of a new attempt: how much of the file was shown of an
+			 * earlier one. A run that appends to that file continues there; any other
+			 * run starts the file again. Below INT64_MAX; sent in the place of
+			 * `lines`, so that a reader that does not know it shows the whole file */
 };
 void channel_put_log(uint8_t out[CHANNEL_LOG_LEN], const struct channel_log *log);
 int channel_get_log(const struct channel_message *m, struct channel_log *log, struct error *err);
@@ -93,8 +94,8 @@ int channel_get_log(const struct channel_message *m, struct channel_log *log, st
 void channel_put_at(uint8_t out[CHANNEL_AT_LEN], uint64_t at);
 int channel_get_at(const struct channel_message *m, uint64_t *at, struct error *err);
 
-/* All counts are of bytes since the run began, so that a client whose connection broke can go on
- * where it was: what it had not yet said to have taken is kept for it. */
+/* All counts are of bytes since the run began, so that a client whose connection broke can
+ * continue where it was: what it has not acknowledged yet is kept for it. */
 #define CHANNEL_IN_MAX     (64 * 1024)
 #define CHANNEL_ATTACH_LEN 21
 struct channel_attach {

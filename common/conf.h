@@ -35,7 +35,7 @@
 struct conf_gpu_count {
 	uint16_t type; /* index into conf.gpu_types */
 	uint16_t count;
-	uint16_t mig; /* 1 + the number of the one GPU whose MIG instances they are; 0: of any */
+	uint16_t mig; /* 1 + the number of the one GPU that the MIG instances are on; 0: on any */
 };
 
 /* GPUs of a node that are to be cut up alike. They are numbered as on the host, not as jobs' GPUs.
@@ -117,7 +117,8 @@ struct conf_qos {
 	uint32_t *preempts; /* indices into conf.qos, with all that those preempt in turn */
 	size_t n_preempts;
 	uint32_t level;     /* above that of every QOS it preempts; 0: preempts none */
-	uint32_t *accounts; /* who may use it, with all accounts below; none: everybody */
+	uint32_t *accounts; /* accounts that may use it, with all accounts below; none: all
+			     * accounts */
 	size_t n_accounts;
 	double usage_factor;
 	uint32_t min_run_s; /* protected from preemption for so long; CONF_NONE: as the partition */
@@ -128,7 +129,7 @@ enum conf_preempt { CONF_PREEMPT_OFF, CONF_PREEMPT_REQUEUE, CONF_PREEMPT_CANCEL 
 /* May its GPUs be shared, and what holds the runs apart. */
 enum conf_share { CONF_SHARE_NO, CONF_SHARE_WATCH, CONF_SHARE_MPS };
 
-/* Whose runs may share one of its GPUs at a time. */
+/* Which users' runs may share one of its GPUs at a time. */
 enum conf_users { CONF_USERS_ANY, CONF_USERS_ONE };
 enum conf_place { CONF_PLACE_PACK, CONF_PLACE_SPREAD };
 enum conf_partition_state {
@@ -184,7 +185,8 @@ struct conf_agent {
 	uint32_t max_processes;     /* of a run; 0: not said */
 	uint32_t kill_wait_ms;      /* what was killed hangs after so long; 0: not said */
 	uint32_t gpu_recheck_ms;    /* between two looks at the GPUs, at most; 0: not said */
-	uint64_t spool_min_free_mb; /* who leaves less in the spool is ended; 0: not said */
+	uint64_t spool_min_free_mb; /* a run that leaves less free space in the spool is ended; 0:
+				     * not said */
 	char *over_memory;          /* one of OVERMEM_WORDS; "": not said */
 	uint32_t sample_ms;         /* between two looks at what runs use, at most; 0: not said */
 	struct conf_program programs[PROGRAM_KINDS];
@@ -197,7 +199,7 @@ struct conf_idle {
 	bool given;
 	uint32_t below_pct, for_s;
 	enum conf_idle_action action;
-	bool end_cpu_bound; /* END also who wants CPUs meanwhile */
+	bool end_cpu_bound; /* END applies also to a run that wants CPUs meanwhile */
 };
 
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
@@ -221,7 +223,7 @@ struct conf_node {
 	enum conf_health_jobs health_jobs;
 	uint32_t health_recheck_ms;      /* 0: never */
 	struct conf_texts health_events; /* gpu_fault_rule_parse() */
-	struct conf_idle idle;           /* of runs here whose partition has none */
+	struct conf_idle idle;           /* for runs here if their partition has none */
 };
 
 struct conf_partition {
@@ -246,13 +248,14 @@ struct conf_partition {
 	uint64_t per_gpu_mem_mb; /* the same */
 	struct conf_idle idle;
 	struct conf_texts accounts_names;
-	uint32_t *accounts; /* who may use it, with all accounts below; none: everybody */
+	uint32_t *accounts; /* accounts that may use it, with all accounts below; none: all
+			     * accounts */
 	size_t n_accounts;
 	struct conf_limits limits, per_user, per_job; /* per_job: at most */
 	struct conf_limits per_job_min;
 };
 
-/* Who is what besides root and the controller's user, which are administrators. */
+/* The roles of users. Root and the controller's user are always administrators. */
 struct conf_roles {
 	struct conf_texts admins, operators; /* users, "@group" */
 	struct conf_texts private_data;
@@ -280,7 +283,7 @@ struct conf_controller {
 	uint32_t signature_age_s;  /* how old a job's signature may be at a start */
 	uint32_t max_jobs;         /* jobs held in memory */
 	uint64_t max_script_kb;
-	bool kill_invalid_dep;   /* cancel jobs whose dependency can never come true */
+	bool kill_invalid_dep;   /* cancel jobs with a dependency that can never be satisfied */
 	uint32_t keep_ended_s;   /* ended jobs stay visible to gqueue --all for so long */
 	uint32_t keep_scripts_s; /* scripts and environments are erased so long after the end */
 	uint32_t keep_history_s, keep_events_s; /* in history.db; 0: for ever */
@@ -307,7 +310,7 @@ struct conf {
 	struct conf_account *accounts;
 	size_t n_accounts; /* 0: any name will do as an account, and none is limited */
 	char *default_account_name;
-	uint32_t default_account; /* for whom no account lists; CONF_NONE: they are refused */
+	uint32_t default_account; /* for users that no account lists; CONF_NONE: they are refused */
 	struct conf_qos *qos;
 	size_t n_qos;
 	uint32_t default_qos; /* CONF_NONE: none */
@@ -365,7 +368,7 @@ struct conf_client {
 	char *host;
 	uint32_t port;
 	char *controller_user;
-	char *agent_user;   /* whom the agents run as: greetings to runs are for it */
+	char *agent_user;   /* the user that the agents run as: greetings to runs are for it */
 	char *munge_socket; /* "": default */
 	char *munge_socket_2; /* "": none */
 };

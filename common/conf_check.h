@@ -1,16 +1,16 @@
-/* conf_check.h - what joins several keys, for the files of conf_check.c
+/* conf_check.h - checks that concern several keys, for the files of conf_check.c
  *
- *     conf_check.c     names twice, nodes expanded, partitions joined to nodes, the defaults
+ *     conf_check.c     duplicate names, nodes expanded, partitions joined to nodes, the defaults
  *     conf_accounts.c  the tree of accounts; lists of accounts, with all below them
  *     conf_quota.c     guarantees against parents, limits and hardware; minimum against maximum
- *     conf_qos.c       who preempts whom
+ *     conf_qos.c       which QOS preempts which
  *     conf_topology.c  switches
  *     conf_mig.c       MIG layouts against one another and against what a GPU can be cut into
  *     conf_near.c      how close a node's GPUs are to each other
- *     conf_names.c     looking names up, and telling of those that there are not
+ *     conf_names.c     looking names up, and reporting unknown ones
  *
- * All of it runs after every key was read, also when some were wrong: a field that could not be
- * read is empty here, and nothing is told twice for it.
+ * All of them run after every key was read, even if some were wrong: a field that could not be
+ * read is empty here, and causes no second error.
  */
 #ifndef COMMON_CONF_CHECK_H
 #define COMMON_CONF_CHECK_H

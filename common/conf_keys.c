@@ -102,7 +102,7 @@ static int check_member(const char *value, struct error *err)
 	return check_who(value, "must be a user, a Unix group as in \"@staff\", or \"*\"", err);
 }
 
-/* Everybody is no role. */
+/* "*" is not allowed for a role. */
 static int check_principal(const char *value, struct error *err)
 {
 	return check_who(value, "must be a user, or a Unix group as in \"@staff\"", err);

@@ -1,4 +1,4 @@
-/* conf_qos.c - who preempts whom; see conf_check.h */
+/* conf_qos.c - which QOS preempts which; see conf_check.h */
 #include "common/conf_check.h"
 
 #include <stdlib.h>

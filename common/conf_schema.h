@@ -1,15 +1,15 @@
-/* conf_schema.h - the tables behind conf.h, for conf*.c alone
+/* conf_schema.h - the tables behind conf.h, only for conf*.c
  *
  * A configuration is sections; a section is one group or a list of groups with names; a group's
  * keys are rows, and a row can be a group again, whose keys several rows may share (`limits`).
- * Everything that is done for each key (reading, default, limits, printing, comparing, the manual's
- * list) walks the rows in conf_keys.c. What cannot be a row, because it joins several keys, is in
- * the files of conf_check.h.
+ * Everything that is done for each key (reading, default, limits, printing, comparing, the
+ * manual's list) uses the rows in conf_keys.c. What cannot be a row, because it concerns several
+ * keys, is in the files of conf_check.h.
  *
  * To add a key: a field in conf.h, a row in conf_keys.c, its paragraph in man/gpusched.conf.5 (a
  * test compares), bad values in testsuite/unit/test_conf_bad.c. To add a section: the same, and a
  * row in conf_sections; a list also needs its array and count in struct conf. To add a type: a row
- * in conf_value.c, and one in conf.c of how it looks in the file.
+ * in conf_value.c, and one in conf.c that says how it looks in the file.
  */
 #ifndef COMMON_CONF_SCHEMA_H
 #define COMMON_CONF_SCHEMA_H

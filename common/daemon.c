@@ -83,7 +83,7 @@ void daemon_ready(int ready_fd, const char *status)
 		dup2(null, STDERR_FILENO);
 		close(null);
 	}
-	(void)!write(ready_fd, &(char){ READY }, 1); /* nobody there: nobody waits */
+	(void)!write(ready_fd, &(char){ READY }, 1); /* fails if no process waits any more */
 	close(ready_fd);
 }
 

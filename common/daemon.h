@@ -15,8 +15,9 @@
  * SIGPIPE is ignored from now on. *ready_fd is close-on-exec. -1 with ERR_SYSTEM. */
 int daemon_detach(int *ready_fd, struct error *err);
 
-/* Ready for work: tell whoever waits in daemon_detach() (ready_fd is closed; -1: nobody), and the
- * service manager, if there is one, with a line of status. */
+/* The daemon is ready for work: wake the process that waits in daemon_detach() (ready_fd is
+ * closed; -1: there is none), and notify the service manager, if there is one, with a line of
+ * status. */
 void daemon_ready(int ready_fd, const char *status);
 
 /* Tell the service manager: lines as of sd_notify(3), "STOPPING=1". Nothing if there is none. */

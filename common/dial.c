@@ -486,7 +486,7 @@ int dial_flush(struct dial *d, int timeout_ms, struct error *err)
 			return timed_out(d, err);
 		if (n < 0)
 			return -1;
-		/* The controller stops reading from who does not take its answers. */
+		/* The controller stops reading from a client that does not read its answers. */
 		if (!d->eof && read_some(d, err) < 0)
 			return -1;
 	}

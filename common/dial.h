@@ -42,8 +42,9 @@ struct dial *dial_open(const struct dial_to *to, struct error *err);
 struct dial *dial_open_patiently(const struct dial_to *to, int patience_ms, struct error *err);
 void dial_close(struct dial *d); /* NULL is fine; closes at once */
 
-/* What comes is for whoever reads `fd`; -1: for nobody in particular. When a wait finds that nobody
- * reads it any more the process gets SIGPIPE, as its next write there would bring it. */
+/* The received data is for the reader of `fd`; -1: for no particular reader. If a wait finds that
+ * the reading end of `fd` is closed, the process gets SIGPIPE, as its next write there would
+ * cause. */
 void dial_for_reader(struct dial *d, int fd);
 
 /* Queue a request; the returned id (never 0) comes back with its answers. 0 with `err`. */

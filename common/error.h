@@ -1,14 +1,14 @@
 /* error.h - the one idiom for failure
  *
- * A function that can fail returns 0 or more on success and -1 on failure, and takes a
- * `struct error *err` as its last argument (NULL: the caller does not care). On success `err`, on
- * failure the outputs, are untouched. Texts are short and factual, name the value that was wrong
- * and say what would be right; advice that helps but is not the fault itself goes in the hint.
- * Whoever decides what to do about an error logs it, once; common/ and the cores never log.
+ * A function that can fail returns 0 or more on success and -1 on failure, and takes a `struct
+ * error *err` as its last argument (NULL: the caller does not need it). On success `err` is
+ * untouched, on failure the outputs are. Texts are short and factual, name the wrong value and say
+ * what would be right; advice that helps but is not the fault itself goes in the hint. The code
+ * that decides what to do about an error logs it, once; common/ and the cores never log.
  *
  * Codes are rows of one table (error.c): a stable dotted name for JSON and scripts, and the exit
- * status that a command ends with. To add one: a row in ERROR_CODES, and the manual follows
- * (man/ takes the list from `gctl --list-errors`).
+ * status that a command ends with. To add one: a row in ERROR_CODES, and the manual follows (man/
+ * takes the list from `gctl --list-errors`).
  */
 #ifndef COMMON_ERROR_H
 #define COMMON_ERROR_H

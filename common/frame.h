@@ -46,8 +46,8 @@ struct frame {
 /* --- reading ------------------------------------------------------------------------------- */
 struct frame_reader;
 
-/* `noise`: borrowed, in its transport phase, or NULL for a stream in the clear. `from`: enum
- * msg_sender bits of who is at the other end. NULL: out of memory. */
+/* `noise`: borrowed, in its transport phase, or NULL for an unencrypted stream. `from`: enum
+ * msg_sender bits of the other end. NULL: out of memory. */
 struct frame_reader *frame_reader_new(struct noise *noise, unsigned from);
 void frame_reader_free(struct frame_reader *r); /* wipes; NULL is fine */
 

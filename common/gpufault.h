@@ -1,8 +1,8 @@
 /* gpufault.h - what can be wrong with a GPU, and what is done about it
  *
- * An agent tells what it has seen of a GPU: an Xid of the driver's, or something that a look at it
- * has found (noded/gpu/look.h). The controller decides by one table, in gpufault.c, and by what
- * gpusched.conf says otherwise of the node (`health_events`):
+ * An agent reports what it has seen of a GPU: an Xid of the driver, or the result of a check
+ * (noded/gpu/look.h). The controller decides by one table, in gpufault.c, and by what
+ * gpusched.conf has for the node instead (`health_events`):
  *
  *	word            what it is                               action  back
  *	--------------  ---------------------------------------  ------  ------
@@ -18,22 +18,23 @@
  *	lost            it answers no more: off the bus          gpu     well
  *	hung            a call of NVML does not come back        gpu     well
  *	hot             it is as hot as makes it slow down       gpu     well
- *	process         a process of no run's is on it, though   gpu     well
- *	                it is free
- *	reset           it was reset: no fault, but what those   note
- *	                of before wait for
+ *	process         it is free, and a process that belongs   gpu     well
+ *	                to no run uses it
+ *	reset           it was reset: no fault, but earlier      note
+ *	                faults may wait for it
  *
  * Actions: *note* is an event of the audit trail and no more; *gpu* drains the GPU: nothing starts
- * on it, what runs there goes on or is ended as `health_jobs` says; *node* drains its node, and is
- * what no row says and a site may.
+ * on it, what runs there continues or is ended as `health_jobs` says; *node* drains its node: no
+ * row has this action, but a site may configure it.
  *
- * Who comes back by itself: *well*: when a look finds nothing wrong with it; *reset*: the same,
- * after its node was booted, or after the agent has told that it was reset; *never*: when an
- * operator says so (`gctl resume NODE:GPU`), who may say so always. A node that was drained never
- * does. That a GPU was reset is seen where the driver has said before that it needs it (`recovery`:
- * drivers from 560 on, and older ones that refuse a call for that) or where rows of its memory were
- * to be replaced. Nothing else proves it: the volatile counters of ECC errors are 0 again when the
- * last program lets go of the GPU, too, and one that was lost may have been away for less.
+ * When a drained GPU returns to use: *well*: when a check finds no fault; *reset*: the same, after
+ * its node was booted, or after the agent has reported a reset; *never*: only when an operator
+ * returns it (`gctl resume NODE:GPU`), which is possible at any time. A drained node never returns
+ * by itself. A reset is noticed only if the driver has reported before that the GPU needs it
+ * (`recovery`: drivers from 560 on, and older ones that refuse a call for that) or where rows of
+ * its memory were to be replaced. Nothing else proves it: the volatile counters of ECC errors are
+ * 0 again when the last program closes the GPU, and a lost GPU may have been away for another
+ * reason.
  *
  * Xids are as in NVIDIA's catalogue for Ampere and later ("Analyzing Xid Errors with the Xid
  * Catalog", docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, as of October 2025), by

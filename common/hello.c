@@ -34,7 +34,7 @@ static const char *tag_of(const char *role)
 
 /* --- the payload ------------------------------------------------------------------------------ */
 
-/* "" for nobody; NODE; for a stream NODE/RUN. */
+/* "" for no node; NODE; for a stream NODE/RUN. */
 static bool is_node(const char *role, const char *node)
 {
 	const char *slash = strchr(node, '/');

@@ -1,4 +1,4 @@
-/* hello.h - how a connection begins: who is there, and with whom
+/* hello.h - how a connection begins: both sides prove their identity
  *
  * The client makes a fresh 32-byte secret (psk), puts it into a munge credential that only the
  * server's uid may decode, and starts a Noise handshake keyed by it (noise.h). The server thereby
@@ -14,9 +14,9 @@
  *      +-------+---------------------------------+
  *
  * Everything up to the end of the credential is Noise's prologue, so an altered byte of it fails
- * the handshake even where munge would not care. The server answers, with code 0 and n = 48, or
- * refuses with an error_code and n = 0, which is all that anybody learns without a valid
- * credential:
+ * the handshake even where munge would accept it. The server answers, with code 0 and n = 48, or
+ * refuses with an error_code and n = 0. A client without a valid credential learns no more than
+ * this:
  *
  *      +------------------+----------+-------+---------------------------------+
  *      | 8 magic GPUSCHED | u16 code | u16 n | n bytes: Noise message 2        |
@@ -66,7 +66,7 @@
 #define HELLO_CONFIRM_LEN (2 + NOISE_TAG_LEN)
 #define HELLO_MAX         (16 + HELLO_CRED_MAX + 2 + NOISE_HANDSHAKE_EXTRA)
 
-/* Whom to greet. `node` "" or NULL: as a user. Borrowed for the call. */
+/* The server to greet. `node` "" or NULL: greet it as a user. Borrowed for the call. */
 struct hello_to {
 	const char *role; /* "controller", "agent" or "attach" */
 	const char *cluster;
@@ -112,7 +112,7 @@ int hello_payload_check(
 
 /* --- the server ---------------------------------------------------------------------------- */
 
-/* Whom the server is. Borrowed. */
+/* What the server is. Borrowed. */
 struct hello_rules {
 	const char *role;
 	const char *cluster;

@@ -36,7 +36,7 @@ static const struct {
 
 struct destination {
 	bool to_syslog;
-	bool to_journal; /* systemd's, by stderr: it knows when and who */
+	bool to_journal; /* systemd's, by stderr: it adds time and process itself */
 	int fd;          /* stderr, or a file of ours */
 	char *path;      /* of the file; NULL otherwise */
 	char ident[32];

@@ -1,4 +1,4 @@
-/* log.h - what daemons tell their administrator
+/* log.h - messages of daemons for their administrator
  *
  * A record is one line, whatever is in its text: control characters, escape sequences, newlines
  * and invalid UTF-8 are written as \xNN, and what is longer than LOG_TEXT_MAX is cut with "...".
@@ -7,14 +7,15 @@
  *
  *     2026-11-21T09:14:05.123+01:00 gctld[812] warning: node h03: not heard from for 60 s
  *
- * Any thread may log; errno is kept. Whoever logs also writes, until log_start_writer(): then
- * records go into a queue of LOG_QUEUE_MAX bytes that a helper thread writes out, so that nobody
- * waits for a pipe that is not read or a disk that hangs. What finds no room there is lost, and so
- * is what cannot be written; it is counted, and said in a record of its own once there is a way
- * again. What is queued at exit() and abort() is written first, if that takes no longer than
- * LOG_FLUSH_MS. The state in log.c is the process's only mutable global.
+ * Any thread may log; errno is kept. The logging thread writes the record itself, until
+ * log_start_writer(): then records go into a queue of LOG_QUEUE_MAX bytes that a helper thread
+ * writes out, so that no thread waits for a pipe that is not read or a disk that hangs. A record
+ * is lost if the queue is full, or if it cannot be written; lost records are counted, and the
+ * count is logged as soon as that is possible again. At exit() and abort() the queue is written
+ * first, if that takes no longer than LOG_FLUSH_MS. The state in log.c is the process's only
+ * mutable global.
  *
- * Common/ and the cores never log; whoever decides what to do about an error does, once.
+ * Common/ and the cores never log; the code that decides what to do about an error does, once.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H

@@ -1,9 +1,9 @@
-/* mailwish.h - of what a job's owner wants mail, and to whom
+/* mailwish.h - about what a job's owner wants mail, and the address
  *
- * As sbatch has it: a list with commas of BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT,
+ * As in sbatch: a list with commas of BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT,
  * ARRAY_TASKS, ALL (all of these but the last two) or NONE. END is any end; FAIL an end that is
- * neither COMPLETED nor a cancel. An array is told of as a whole, or with ARRAY_TASKS each of its
- * tasks.
+ * neither COMPLETED nor a cancel. Mail about an array is about the array as a whole, or with
+ * ARRAY_TASKS about each of its tasks.
  *
  * Pure.
  */
@@ -31,7 +31,8 @@ enum mail_bit { MAIL_TYPES(X) MAIL_BITS };
 enum mail_type { MAIL_TYPES(X) MAIL_TYPE_END = 1 << MAIL_BITS };
 #undef X
 #define MAIL_ALL_BITS (MAIL_TYPE_END - 1)
-/* Nobody's wishes: an array has told that it began; a job leaves its GPUs idle. */
+/* Types that cannot be requested: the mail about an array's begin was sent; a job leaves its GPUs
+ * idle. */
 #define MAIL_BEGUN ((uint32_t)MAIL_TYPE_END)
 #define MAIL_IDLE  ((uint32_t)MAIL_TYPE_END << 1)
 

@@ -1,14 +1,14 @@
 /* mcred.h - munge credentials: all of munge that gpusched uses
  *
- * A credential proves who made it (uid and gid, as the munge daemon of that host saw them) and
- * when, and keeps its payload from everyone but one uid. Encoding forces AES-256: a payload may
- * carry a secret, whatever the site's default cipher is. Both calls block on the munge daemon: on
- * an event loop they run in a worker (worker.h). The real functions can be called from any thread.
+ * A credential proves which user made it (uid and gid, as the munge daemon of that host saw them)
+ * and when, and only one uid can read its payload. Encoding forces AES-256: a payload may contain
+ * a secret, whatever the site's default cipher is. Both calls block on the munge daemon: on an
+ * event loop they run in a worker (worker.h). The real functions can be called from any thread.
  *
  * Callers get a `struct mcred_ops`, so that tests and the fault simulation can put a stand-in with
  * munge's own error codes behind it (testsuite/sim/fake_munge.h).
  *
- * Errors and what they tell a user:
+ * Errors and what they mean for a user:
  *   ERR_MUNGE_DOWN    the daemon does not answer (with the socket's path)
  *   ERR_MUNGE_KEY     the credential was made with another key
  *   ERR_MUNGE_CLOCK   expired, or from the future: the clocks differ (with by how much)
@@ -25,8 +25,8 @@
 
 #include "common/error.h"
 
-#define MCRED_ANY_UID  ((uid_t)-1) /* restricted to nobody: everyone may decode */
-#define MCRED_TEXT_MAX 16384       /* no credential of ours is longer */
+#define MCRED_ANY_UID  ((uid_t)-1) /* not restricted: every uid may decode it */
+#define MCRED_TEXT_MAX 16384       /* no credential of gpusched is longer */
 
 /* For the last three munge still vouches for payload, uid and gid. */
 enum mcred_status { MCRED_OK, MCRED_EXPIRED, MCRED_REWOUND, MCRED_REPLAYED };

@@ -22,8 +22,8 @@
 		GPUSCHED__MSG_TYPE__MSG_##sym, from, max, name, &gpusched__##msg##__descriptor \
 	}
 
-/* Ascending by type. Lists that the controller or an agent sends have room for many entries; who
- * fills them still cuts them into chunks. */
+/* Ascending by type. Lists that the controller or an agent sends have space for many entries; the
+ * code that fills them still cuts them into chunks. */
 static const struct msg_type rows[] = {
 	ROW(PING, U, NORMAL, "ping", ping),
 	ROW(SUBMIT, U, JOB, "submit", submit),

@@ -1,14 +1,14 @@
 /* msg.h - the table of message types, and the one way to decode and encode them
  *
- * gpusched.proto says what each message means; a row here says which C descriptor it has, how large
- * its body may be and who may send it. A type that is not in the table, is too large or comes from
- * the wrong side is refused by the frame reader (frame.h) before anything of it is stored.
+ * gpusched.proto says what each message means; a row here gives its C descriptor, the largest size
+ * of its body and the permitted senders. A type that is not in the table, is too large or comes
+ * from the wrong side is refused by the frame reader (frame.h) before anything of it is stored.
  *
- * Decoding foreign bytes (msg_unpack) goes through two steps. First the bytes are walked along the
+ * Decoding foreign bytes (msg_unpack) has two steps. First the bytes are checked against the
  * descriptors without allocating: the wire format must be well formed and used up exactly, strings
- * must be plain text (text.h), repeated fields must be within their limits (msgscan.h).
- * Then protobuf-c decodes into a capped arena. Enum fields with a value that the enum does not
- * have read as 0 ("none") afterwards, so that handlers can use them as indices. Fields that this
+ * must be plain text (text.h), repeated fields must be within their limits (msgscan.h). Then
+ * protobuf-c decodes into a capped arena. Enum fields with a value that the enum does not have
+ * read as 0 ("none") afterwards, so that handlers can use them as indices. Fields that this
  * version does not know are kept aside (n_unknown_fields) unless MSG_STRICT asks to refuse them.
  *
  * To add a message: see the head of gpusched.proto. The row goes into msg.c.
@@ -32,7 +32,7 @@
 #define MSG_SUBMIT_JOBS   64 /* jobs of one Submit */
 #define MSG_ELEMENTS_MAX  65536 /* of a list, unless msgscan.c says less */
 
-/* Who sends: bits, for the rows and for frame_reader_new(). */
+/* The sender: bits, for the rows and for frame_reader_new(). */
 enum msg_sender {
 	MSG_BY_USER = 1 << 0,        /* a command or the C API, to the controller */
 	MSG_BY_AGENT = 1 << 1,       /* an agent's session, to the controller */
@@ -75,8 +75,8 @@ ProtobufCMessage *msg_unpack(
 ProtobufCMessage *msg_unpack_desc(const ProtobufCMessageDescriptor *desc, const void *bytes,
         size_t len, unsigned flags, struct arena *arena, struct error *err);
 
-/* The packed size of `m`; -1 with ERR_PROTOCOL if it is more than the type may have (our own
- * fault: whoever fills lists cuts them). */
+/* The packed size of `m`; -1 with ERR_PROTOCOL if it is larger than the type allows (an internal
+ * error: the code that fills lists must cut them). */
 int64_t msg_packed_size(unsigned type, const ProtobufCMessage *m, struct error *err);
 
 /* `m` as one whole frame, header and body (frame.h), in memory that the caller frees. */

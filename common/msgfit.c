@@ -61,7 +61,8 @@ static const field_t *cut_field(const ProtobufCMessage *m)
 	return f && msgfield_is_list(f) && is_text(f) ? f : NULL;
 }
 
-/* Whose `cut` names what is cut, and with which field: of the innermost message that has one. */
+/* The message whose `cut` names what is cut, and the field to name: of the innermost message that
+ * has one. */
 struct marker {
 	ProtobufCMessage *m; /* NULL: none has */
 	const field_t *cut, *f;
@@ -300,7 +301,7 @@ bool msg_too_many(const ProtobufCMessage *m)
 	return false;
 }
 
-/* `outer`: who says so of a message that cannot say itself that it was cut. */
+/* `outer`: the message that records the cut, if `m` has no field for it. */
 static size_t fit(ProtobufCMessage *m, struct marker outer, size_t max, struct arena *arena)
 {
 	static const size_t texts[] = { MSG_TEXT_MAX, 1024, 256 };

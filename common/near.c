@@ -269,7 +269,7 @@ static void links_print(const struct near_place *places, uint64_t gpus, struct s
 	}
 }
 
-/* Who is in the group of `gpu` at that level; above the closest: itself. */
+/* The group of `gpu` at that level; above the closest level: only itself. */
 static uint64_t group_of(const struct near_place *places, uint64_t gpus, unsigned gpu, int at)
 {
 	uint64_t group = 1ull << gpu;
@@ -303,7 +303,8 @@ void near_places_print(
 				        group, &all);
 		}
 	}
-	/* Who is near to none is only known to be there if that is said. */
+	/* A GPU that is near to no other is in no group so far: listing all GPUs at the farthest
+	 * level says that it is there. */
 	for (left = known; left; left &= left - 1) {
 		group = group_of(places, known, (unsigned)__builtin_ctzll(left), 0);
 		alone |= group & (group - 1) ? 0 : group;

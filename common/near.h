@@ -88,9 +88,9 @@ struct near_said {
 /* "NV4:0-3", "PIX:0,1"; ERR_CONFIG: what would be right. */
 int near_said_read(const char *text, struct near_said *said, struct error *err);
 
-/* All that is said of one host together: where each of its GPUs is. Two of which a PCIe level is
- * said, but of none together, have the link between NUMA nodes between them; who is not named is
- * not known. What cannot be read is left out. */
+/* Combines the places of all GPUs of one host. Two GPUs that each have a PCIe level, but none
+ * together, are connected by the link between NUMA nodes; a GPU without a text is not known. Texts
+ * that cannot be read are left out. */
 void near_places_read(
         struct near_place places[NEAR_HOSTS], const char *const *texts, size_t n);
 

@@ -8,19 +8,19 @@
  *        <- e, ee
  *
  * Both sides know a 32-byte secret (psk) that is used once. After two messages, each of which can
- * carry a payload, both sides hold two fresh keys, one for each direction; whoever learns the psk
- * later cannot read what was said, and whoever does not know it now can answer nothing. The names
- * in noise.c are those of the specification.
+ * have a payload, both sides have two fresh keys, one for each direction. A party that learns the
+ * psk later cannot read what was sent, and a party that does not know it now cannot answer. The
+ * names in noise.c are those of the specification.
  *
  * A state machine on bytes: no I/O. The phases are
  *
  *      initiator:  write message 1  ->  read message 2   ->  transport
  *      responder:  read message 1   ->  write message 2  ->  transport
  *
- * and noise_write()/noise_read() do what the phase asks; in transport both may be called in any
- * order. A message that does not authenticate, or a call out of turn, ends the state for good:
- * every later call fails. Keys are wiped by noise_free() and as soon as they have served. One state
- * must not be used from two threads at once, but may be handed from thread to thread.
+ * and noise_write()/noise_read() do what the phase requires; in transport both may be called in
+ * any order. A message that does not authenticate, or a call out of turn, ends the state for good:
+ * every later call fails. Keys are wiped by noise_free() and as soon as they are no longer needed.
+ * One state must not be used from two threads at once, but may be passed from thread to thread.
  */
 #ifndef COMMON_NOISE_H
 #define COMMON_NOISE_H

@@ -28,7 +28,7 @@ static int refuse(const char *path, const char *what, int fd, struct error *err)
 	        pid[0] ? ", pid " : "", pid);
 }
 
-/* Is it still what stands at `path`? Whoever held it before may have removed it. */
+/* Is it still the file at `path`? The process that locked it before may have removed it. */
 static bool stands_at(int fd, const char *path)
 {
 	struct stat ours, theirs;
@@ -90,6 +90,6 @@ void pidfile_close(struct pidfile *p)
 	if (!p)
 		return;
 	if (!stands_at(p->fd, p->path) || unlink(p->path))
-		(void)!ftruncate(p->fd, 0); /* then at least it names nobody */
+		(void)!ftruncate(p->fd, 0); /* then at least it contains no id */
 	pidfile_leave(p);
 }

@@ -1,9 +1,9 @@
-/* pidfile.h - a daemon's process id, where others find it
+/* pidfile.h - a daemon's process id, in a file for other programs
  *
- * The file is opened by whoever started us (root may write where a daemon's user may not) and
- * locked at once: a second daemon with the same file is refused, and the file untouched. A link is
- * not followed. The id is written when the daemon is ready, and taken out at its end, unless
- * somebody has put another file there meanwhile.
+ * The process that starts the daemon opens the file (root may write where a daemon's user may not)
+ * and locks it at once: a second daemon with the same file is refused, and the file stays
+ * untouched. A link is not followed. The id is written when the daemon is ready, and removed at
+ * its end, unless another file has been put there meanwhile.
  */
 #ifndef COMMON_PIDFILE_H
 #define COMMON_PIDFILE_H

@@ -10,7 +10,7 @@ static const struct {
 } rows[REASONS] = { REASON_WORDS(X) };
 #undef X
 
-/* A limit's word: whose it is, what of, for whom. */
+/* A limit's word has three parts: its owner, its resource, and for whom it counts. */
 static const struct {
 	const char *prefix, *whose;
 } scopes[] = {

@@ -1,7 +1,7 @@
 /* rlimit.h - resource limits of a job's processes, by name [setrlimit(2)]
  *
- * One row a limit, with what counts where nobody says another: gnoded sets all of them
- * (noded/exec/rlimits.h), gpusched.conf and gnoded's options name some.
+ * One row for each limit, with its default: gnoded sets all of them (noded/exec/rlimits.h), and
+ * gpusched.conf and gnoded's options can set some.
  */
 #ifndef COMMON_RLIMIT_H
 #define COMMON_RLIMIT_H

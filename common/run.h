@@ -131,7 +131,8 @@ struct run_report {
 	uint32_t share_charge;   /* as what part of a GPU each counts, in thousandths; 0: all */
 	uint32_t share_milli;    /* its part of the compute of each */
 	uint64_t share_mb;       /* and of the memory */
-	uint64_t share_burst_mb; /* up to so much of it while nobody else has it; 0: share_mb */
+	uint64_t share_burst_mb; /* memory that it may use while no other run needs it; 0:
+				  * share_mb */
 	const char *gpu_type;
 	uint32_t cpus;
 	uint64_t mem_mb;

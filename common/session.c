@@ -205,7 +205,8 @@ static int check_held(struct session *s, struct error *err)
 	return -1;
 }
 
-/* Deliver frames until there are none, or it is somebody else's turn: 1. -1: fail with `err`. */
+/* Deliver frames until there are none, or until it is the turn of another session: 1. -1: fail
+ * with `err`. */
 static int deliver_frames(struct session *s, struct error *err)
 {
 	struct frame f;
@@ -319,7 +320,7 @@ void session_on_deadline(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (s->state == S_OPEN && !may_deliver(s))
-		return; /* it is we who do not read; what is left of the time begins anew later */
+		return; /* this side does not read; the rest of the time starts again later */
 	s->ss->stats.timed_out++;
 	if (s->state <= S_CONFIRM) {
 		session_accept_timeout(s);

@@ -52,8 +52,8 @@ struct session;
 
 #define SESSION_ADDRESS_LEN 56 /* "[v6 address]:port" */
 
-/* Who is at the other end, by munge's word (accepted) or because it could answer (dialled: uid is
- * then the one that the credential was restricted to). */
+/* The other end: as munge says (accepted), or proved by its answer (dialled: uid is then the one
+ * that the credential was restricted to). */
 struct session_peer {
 	uid_t uid;
 	gid_t gid;
@@ -138,8 +138,8 @@ struct session_to {
 	        struct session *s, const void *payload, size_t len, uid_t server_uid, void *arg);
 };
 
-/* Never fails at once but for ERR_BUSY or ERR_USAGE (-> 0); else the number of the new session,
- * whose opened() or closed() comes later. Reconnecting is the caller's business (backoff.h). */
+/* Fails at once only with ERR_BUSY or ERR_USAGE (-> 0); else returns the number of the new
+ * session, whose opened() or closed() comes later. The caller reconnects by itself (backoff.h). */
 uint64_t session_dial(struct sessions *ss, const struct session_to *to, struct error *err);
 
 /* The credential that was asked for; NULL with `err` if there is none. Copied. */

@@ -87,7 +87,7 @@ static void verify_free(void *arg)
 	free(v);
 }
 
-/* May this peer come in? It is known who it is. */
+/* May this peer come in? Its user is known. */
 static int admit(struct session *s, struct error *err)
 {
 	struct sessions *ss = s->ss;
@@ -217,9 +217,10 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Somebody must make room. Honest peers say what they have to at once, so it is the oldest that has
- * been silent for a while; not one whose greeting is complete and waits for munge: under a storm of
- * honest peers that would throw out the next to be served. False: there is nobody like that. */
+/* Another connection must be closed for a new one. Honest peers send everything they have at once,
+ * so it is the oldest connection that has been silent for a while. It is not one whose greeting is
+ * complete and waits for munge: under a storm of honest peers that would close the next one to be
+ * served. False: there is no such connection. */
 static bool push_out(struct sessions *ss, const struct tally_row *address)
 {
 	struct session *s;
@@ -324,7 +325,8 @@ static bool stop_accepting(struct sessions *ss)
 	ss->full = true;
 	TAILQ_FOREACH (l, &ss->listeners, link) {
 		event_del(l->event);
-		evtimer_add(l->retry, &retry); /* by then somebody may have been silent too long */
+		evtimer_add(l->retry, &retry); /* by then a connection may have been silent for too
+					        * long */
 	}
 	return true;
 }
@@ -360,7 +362,7 @@ static void on_accept(evutil_socket_t fd, short what, void *arg)
 			event_del(l->event);
 			evtimer_add(l->retry, &retry);
 		}
-		/* A connection that was gone before we took it is nobody's fault. */
+		/* A connection that was closed before it was accepted is no error. */
 		if (errno != ECONNABORTED && errno != EINTR)
 			return;
 	}

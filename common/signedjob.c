@@ -167,7 +167,8 @@ static int array_check(const char *text, struct error *err)
 	return 0;
 }
 
-/* Who does not know of it must not take it for an ordinary job: it has a version of its own. */
+/* A program that does not know `interactive` must not take it for an ordinary job: so it has a
+ * version of its own. */
 static int version_check(const Gpusched__SignedSpec *spec, struct error *err)
 {
 	uint32_t want = spec->interactive ? SIGNEDJOB_INTERACTIVE : SIGNEDJOB_VERSION;

@@ -12,7 +12,7 @@
  * payload, uid and gid all the same) but limits its age. What is signed is in gpusched.proto; what
  * makes a spec acceptable is here, once, for client, controller and launcher.
  *
- * Anybody may decode a job credential (the nodes' launchers must); it holds hashes and no secret.
+ * Every user may decode a job credential (the nodes' launchers must); it has hashes and no secret.
  *
  * Pure functions. Errors: ERR_SIGNATURE (credential and job do not belong together), ERR_JOB_SPEC
  * (signed, but not acceptable), ERR_MUNGE_CLOCK (not fresh).
@@ -87,8 +87,8 @@ int signedjob_check(const struct mcred *cred, const char *cluster, const struct 
         struct arena *arena, Gpusched__SignedSpec **spec, struct signedjob_hash *hash,
         struct error *err);
 
-/* The same of a spec alone, whose script is at hand nowhere: for one that its owner puts in place
- * of another (Resign), which must have the same script_hash. */
+/* The same for a spec without its script, which is not available: for a spec that its owner puts
+ * in place of another (Resign), which must have the same script_hash. */
 int signedjob_check_spec(const struct mcred *cred, const char *cluster, const void *bytes,
         size_t len, struct arena *arena, Gpusched__SignedSpec **spec, struct signedjob_hash *hash,
         struct error *err);
@@ -101,9 +101,9 @@ int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err);
  * that line, no NUL anywhere? -1 with ERR_JOB_SPEC. */
 int signedjob_script_check(const void *script, size_t len, uint64_t max, struct error *err);
 
-/* Is this a run that such a job can have: a task of its array, or task 0 of a job that is none, and
- * an attempt from 1 to SIGNEDJOB_ATTEMPT_LAST? -1 with ERR_SIGNATURE. Attempts whose order was lost
- * do not count, so the number says nothing of max_attempts: who starts runs counts starts
+/* Can such a job have this run: a task of its array, or task 0 of a job that is none, and an
+ * attempt from 1 to SIGNEDJOB_ATTEMPT_LAST? -1 with ERR_SIGNATURE. Attempts whose order was lost
+ * do not count, so the number says nothing about max_attempts: the launcher counts the starts
  * (noded/launcher/uses.h). */
 int signedjob_run_check(
         const Gpusched__SignedSpec *spec, uint32_t task, uint32_t attempt, struct error *err);

@@ -48,7 +48,7 @@ int count_parse(const char *text, uint64_t min, uint64_t max, uint64_t *count, s
 char *size_format(char buf[UNITS_TEXT], uint64_t bytes);
 char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb);
 
-/* What is left or can be had: rounded down, so that whoever asks for what he reads can get it. */
+/* What is left or available: rounded down, so that a request for the displayed amount succeeds. */
 char *size_format_left(char buf[UNITS_TEXT], uint64_t mb);
 
 /* What was asked for, and the most that there is (rounded down): in MiB where rounding would make
@@ -56,7 +56,7 @@ char *size_format_left(char buf[UNITS_TEXT], uint64_t mb);
 void size_format_two(
         char asked[UNITS_TEXT], char most[UNITS_TEXT], uint64_t asked_mb, uint64_t most_mb);
 
-/* What of a GPU somebody asks for or has, in MiB and thousandths: "20G", "25%", "20G,12.5%"; 0 and
+/* A share of a GPU, requested or given, in MiB and thousandths: "20G", "25%", "20G,12.5%"; 0 and
  * 0: "". */
 char *share_format(char buf[UNITS_TEXT], uint64_t mb, uint32_t milli);
 

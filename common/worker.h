@@ -1,17 +1,18 @@
 /* worker.h - helper threads for whatever blocks: munge, key exchange, name services, files
  *
- * The threads own no state. A job has a run() that is called in some thread and may touch nothing
- * but its argument, and a done() that is called later on the event loop with the same argument.
+ * The threads own no state. A job has a run() that is called in some thread and may touch only its
+ * argument, and a done() that is called later on the event loop with the same argument.
  *
- * Who may be slow must not make others wait: jobs carry a key (a uid, an address); each key has its
- * own first-in-first-out queue, the threads serve the keys in turn, and no key may hold all threads
- * at once. Queues are bounded, for each key and in total: a full one refuses with ERR_BUSY.
+ * A slow user or address must not delay others: jobs carry a key (a uid, an address); each key has
+ * its own first-in-first-out queue, the threads serve the keys in turn, and no key may occupy all
+ * threads at once. Queues are bounded, for each key and in total: a full one refuses with
+ * ERR_BUSY.
  *
  * Ownership of `arg`: the job's from worker_submit() on. Exactly one of done() or drop() is called
  * for each job, on the loop's thread: done() when run() has finished, drop() when the job was
- * cancelled or the pool was freed before its done() was delivered. Both free or hand on the
- * argument. drop() of a running job waits until run() has returned, without blocking the loop.
- * All functions below are for the loop's thread only.
+ * cancelled or the pool was freed before its done() was delivered. Both free or pass on the
+ * argument. drop() of a running job waits until run() has returned, without blocking the loop. All
+ * functions below are for the loop's thread only.
  */
 #ifndef COMMON_WORKER_H
 #define COMMON_WORKER_H

@@ -223,7 +223,7 @@ void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clock
 
 /* --- launches ------------------------------------------------------------------------------ */
 
-/* A launch whose signed bytes are not at hand. */
+/* A launch that waits for its signed bytes. */
 struct launch {
 	struct ctld *c;
 	struct gate_slot *slot;

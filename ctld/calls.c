@@ -129,8 +129,8 @@ static bool may_go_on(struct ctld *c, struct call *call)
 		return false;
 	if (peer_has_room(c, call->peer))
 		return true;
-	/* The youngest goes on first: of a user who is choked by sessions that read nothing it is
-	 * the one that may. */
+	/* The youngest continues first: it is the one that may, if its user is choked by sessions
+	 * that read nothing. */
 	call->stalled = true;
 	TAILQ_INSERT_HEAD(&c->calls->stalled, call, stalled_next);
 	return false;

@@ -58,14 +58,14 @@ struct call *call_new(
         struct ctld *c, struct peer *peer, uint64_t id, const struct call_ops *ops, void *data);
 struct call *call_find(struct ctld *c, uint64_t number); /* NULL: it has ended */
 
-/* Who asks, for events. Borrowed from the peer, for the call. */
+/* The caller, for events. Borrowed from the peer, for the call. */
 struct caller call_caller(struct ctld *c, const struct call *call);
 struct caller peer_caller(struct ctld *c, const struct peer *peer);
 
 /* Send the Reply and forget it. */
 void call_done(struct ctld *c, struct call *call, const struct error *err);
 
-/* The same of a success, with a line for who asked; NULL: nothing to say. */
+/* The same for a success, with a warning for the caller; NULL: no warning. */
 void call_done_but(struct ctld *c, struct call *call, const char *warning);
 
 /* Ask for slice() at a turn to come, when there is room. */

@@ -20,7 +20,7 @@
 struct census {
 	struct ctld *c;
 	struct event *timer;
-	uint64_t generation; /* of the configuration whose nodes these are */
+	uint64_t generation; /* of the configuration that the nodes belong to */
 	uint32_t at;         /* the next node */
 	uint64_t *counts;    /* of the nodes before it, by type in the order of the configuration */
 	size_t n_counts;

@@ -179,7 +179,7 @@ static int add_event(struct ctld *c, enum ctld_event which, int signal, event_ca
 static int add_events(struct ctld *c, struct error *err)
 {
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* else nobody could tell how a program ended (programs.h) */
+	signal(SIGCHLD, SIG_DFL); /* else the exit status of programs would be lost (programs.h) */
 	if (add_event(c, CTLD_TERM, SIGTERM, on_term, 0, err) ||
 	        add_event(c, CTLD_INT, SIGINT, on_term, 0, err) ||
 	        add_event(c, CTLD_HUP, SIGHUP, on_hup, 0, err) ||

@@ -1,31 +1,31 @@
-/* ctld.h - the controller's parts, and how they hang together
+/* ctld.h - the controller's parts, and how they are connected
  *
  *      sessions -> peers -> tick -> rpc -> core -> effects -> gate -> sessions
  *                                            |                  ^
  *                                            +-> store (commit) +
  *
- *	peers     who is connected, as whom
- *	user_peers  how many sessions each user may have, and which one makes room
- *	turns     users take turns: whose work goes to the tick
+ *	peers     the connected clients and agents, and their users
+ *	user_peers  how many sessions each user may have, and which one is ended for a new one
+ *	turns     a fair queue: the user whose work goes to the tick next
  *	tick      the heartbeat: takes what has happened in bounded slices, seals, commits
  *	rpc/      one row a message type: role and handler; answers
- *	calls     what has been asked and not yet been answered
+ *	calls     requests without an answer yet
  *	inputs    the calls that change the core, and their record
- *	effects   what the core wants done: one row a kind
- *	gate      holds every frame until what it tells is on disk
- *	agents    which session speaks for which node; launches and their signed bytes
- *	blobs     the signed bytes of jobs, on their way to the store and just used
+ *	effects   the actions that the core has decided on: one row a kind
+ *	gate      keeps every frame until the state that it reports is on disk
+ *	agents    which session belongs to which node; launches and their signed bytes
+ *	blobs     the signed bytes of jobs, on their way to the store and lately used
  *	bulks     many jobs at once, on their way into the core in slices (rpc/bulk.h)
- *	streams   relays between clients and runs: bytes that nobody here can read
+ *	streams   relays between clients and runs: bytes that the controller cannot read
  *	users     login names, looked up in workers
- *	room      what room there is on the disk
+ *	room      the free space of the disk
  *	fence     the site's program that makes sure a node is off
  *	reload    the configuration, read again
- *	acct      walks over all jobs there are and were (rpc/acct.h)
+ *	acct      walks over all present and past jobs (rpc/acct.h)
  *	stats     the figures of `gctl stats`
  *
- * One thread runs all of it. `struct ctld` is made and freed by main.c; parts are handed it and use
- * what they need. Nothing here is state that must survive: that is the core's.
+ * One thread runs all of it. `struct ctld` is made and freed by main.c; the parts get a pointer to
+ * it and use what they need. No state here must survive a restart: the core has all of that.
  */
 #ifndef CTLD_CTLD_H
 #define CTLD_CTLD_H
@@ -76,8 +76,8 @@ struct ctld {
 	char *conf_text;     /* owned; conf as conf_print() has it: that takes long with many nodes */
 	uint64_t generation; /* of conf: node and partition numbers are good within one */
 	uid_t agent_uid;     /* of controller.agent_user */
-	uid_t self;          /* whom credentials are restricted to: us */
-	unsigned descriptors; /* that we may have */
+	uid_t self;          /* the controller's uid, to which credentials are restricted */
+	unsigned descriptors; /* limit of open descriptors */
 	char host[256];      /* ours, for people */
 	uint64_t epoch;      /* of this term */
 	usec_t start_mono;
@@ -89,7 +89,7 @@ struct ctld {
 	struct worker_pool *pool; /* munge and key exchange */
 	struct worker_pool
 	        *aside;          /* name services, files: a stalled munge must not hold these up */
-	const struct core *core; /* inputs.h changes it, and nobody else: they are recorded */
+	const struct core *core; /* changed only by inputs.h, which records the changes */
 	struct inputs *inputs;
 	struct store *store;
 	uint64_t room_told; /* to the core: MiB (room.h) */
@@ -108,7 +108,7 @@ struct ctld {
 	struct bulks *bulks;
 	struct users *users;
 	struct watch *watch;
-	LIST_HEAD(, watch_group) watch_groups; /* of watchers who want the same */
+	LIST_HEAD(, watch_group) watch_groups; /* of watchers with the same request */
 	struct fence *fence;
 	struct mail *mail;
 	struct reload *reload;

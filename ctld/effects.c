@@ -22,7 +22,7 @@
 
 typedef void effect_fn(struct ctld *c, const struct effect *effect, struct clocks now);
 
-/* An answer: to the request, if somebody still waits for it. */
+/* A reply: to the request, if its client still waits for it. */
 static void answer(struct ctld *c, const struct effect *effect, struct clocks now)
 {
 	struct call *call = call_find(c, effect->reply);
@@ -125,7 +125,8 @@ static effect_fn *const table[] = {
 	[EFFECT_JOB_CHANGED] = job_changed,
 };
 
-/* Our state is older than what agents were once told: whoever runs the site must know. */
+/* The state is older than the orders that agents have received: the site's administrator must
+ * know. */
 static void note_suspended(struct ctld *c)
 {
 	const char *text = "";

@@ -16,7 +16,7 @@
 #include "ctld/programs.h"
 #include "ctld/tick.h"
 
-/* A node whose program has not spoken yet. */
+/* A node whose fence program has not reported yet. */
 struct asked {
 	TAILQ_ENTRY(asked) next;
 	struct fence *fence;

@@ -1,17 +1,17 @@
 /* gate.h - nothing leaves before it is on disk
  *
- * Every frame that tells anybody anything of the controller's state is put here with the number of
- * the change it was born under (core_change()), and goes to its session only when that change has
- * been committed. Frames wait in a line for each user, and in one for all agents, in order of birth:
- * changes never go back, so what is due is always at a line's head, and frames of one session keep
- * their order. Lines are released by turns: a user's short answer is not behind the thousand frames
- * of another's.
+ * Every frame that reports the controller's state is put here with the number of the change after
+ * which it was made (core_change()), and goes to its session only when that change has been
+ * committed. Frames wait in a line for each user, and in one for all agents, in the order in which
+ * they were made: change numbers never decrease, so the frames that are due are always at the head
+ * of a line, and frames of one session keep their order. Lines are released by turns: a user's
+ * short answer is not behind the thousand frames of another's.
  *
  * A frame may have a part that comes later (a launch, whose signed bytes the store reads with the
- * commit): gate_reserve() keeps its place, gate_fill() brings the bytes, and nothing behind it in
+ * commit): gate_reserve() keeps its place, gate_fill() brings the bytes, and no frame behind it in
  * its line overtakes it.
  *
- * Pure but for the send function.
+ * Pure except for the send function.
  */
 #ifndef CTLD_GATE_H
 #define CTLD_GATE_H
@@ -30,7 +30,7 @@ typedef void gate_send_fn(void *arg, uint64_t session, const uint8_t *frames, si
 struct gate *gate_new(gate_send_fn *send, void *arg);
 void gate_free(struct gate *g); /* what is held is dropped; NULL is fine */
 
-/* Whose line it is. All frames of a session are put into the same. */
+/* The line of a user. All frames of a session are put into the same line. */
 #define GATE_AGENTS UINT64_MAX
 static inline uint64_t gate_user(uid_t uid)
 {

@@ -1,11 +1,12 @@
-/* gpast.c - answers what gacct, greport and gctl events ask of a file: an archive, or a copy of
- * history.db
+/* gpast.c - answers the requests of gacct, greport and gctl events from a file: an archive, or a
+ * copy of history.db
  *
  *	gpast FILE
  *
- * Started by the command (cmds/pastfile.h), as its user: what he may read he is told. In frames in
- * the clear (common/frame.h) it says on its standard output whose file it is (Pong), takes one
- * request from its standard input, and answers it as the controller would.
+ * The command (cmds/pastfile.h) starts it as its user: the file's permissions decide what that
+ * user may see. In unencrypted frames (common/frame.h) it writes to its standard output which
+ * cluster the file belongs to (Pong), reads one request from its standard input, and answers it as
+ * the controller would.
  */
 #include "config.h"
 
@@ -28,7 +29,7 @@
 
 static struct error unsent; /* why something of the answer could not be sent; code ERR_NONE: all was */
 
-/* Who asks reads with the table of messages, as from a controller. */
+/* The command reads with the table of messages, as from a controller. */
 static void send_frame(void *to, unsigned type, const ProtobufCMessage *m)
 {
 	struct error err;
@@ -42,7 +43,7 @@ static void send_frame(void *to, unsigned type, const ProtobufCMessage *m)
 		return;
 	}
 	if (fwrite(bytes, 1, len, stdout) != len)
-		exit(EXIT_OWN_FAILURE); /* nobody listens any more */
+		exit(EXIT_OWN_FAILURE); /* the reader has gone */
 	free(bytes);
 }
 

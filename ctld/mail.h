@@ -20,7 +20,7 @@ struct mail;
 struct mail *mail_new(struct ctld *c);
 void mail_free(struct mail *m); /* kills what runs; NULL is fine */
 
-/* NULL, or one line for who wishes mail: why there will be none. */
+/* NULL, or a warning for a user that requests mail: why no mail will be sent. */
 const char *mail_warning(const struct mail *m);
 
 /* A mail to `address`, when `change` is committed. Without a program nothing is done. */

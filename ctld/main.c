@@ -220,7 +220,7 @@ static int verify(const struct options *o)
 	return EXIT_DONE;
 }
 
-/* Become who we are to be, and say what happens where we are to say it. */
+/* Change to controller.user, and open the log. */
 static int settle(const struct conf *conf, struct pidfile **pidfile, struct error *err)
 {
 	if (pidfile_open(conf->controller.pid_file, "controller", pidfile, err) ||
@@ -249,7 +249,7 @@ static int start(const struct ctld_options *o, struct conf *conf, int ready,
 			log_error("%s", err->text);
 		return -1;
 	}
-	log_flush(); /* whoever started us sees it all */
+	log_flush(); /* the starting process sees all messages */
 	daemon_ready(ready, "ready");
 	ctld_run(c);
 	ctld_free(c);

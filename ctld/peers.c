@@ -414,8 +414,8 @@ static void on_refused(struct sessions *ss, const char *address, const struct er
 
 /* --- going out ----------------------------------------------------------------------------- */
 
-/* Our own fault: the log has it, and who asked is told at the end of the answer. An order is lost,
- * which its agent is not to blame for either. */
+/* An internal error: it is logged, and the client gets it at the end of the answer. An order to an
+ * agent is lost, which is not the agent's fault either. */
 static int note_unsent(struct peer *peer, unsigned type, uint64_t id, const struct error *why)
 {
 	struct unsent *u;

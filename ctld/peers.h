@@ -1,12 +1,13 @@
-/* peers.h - who is connected, as whom, and that nobody crowds out the others
+/* peers.h - the connected clients and agents, and fairness between them
  *
- * The controller's side of common/session.h. A peer exists from opened() until the tick has dealt
- * with its end; it is known by its session's number. What it sends waits for its user's turn
- * (turns.h); one that has much waiting or in the works is not read from until that is done (back
- * pressure), so a client that sends request after request is slowed down, not refused.
+ * The controller's side of common/session.h. A peer exists from opened() until the tick has
+ * processed its end; it is identified by its session's number. What it sends waits for its user's
+ * turn (turns.h). A peer with much waiting or in the works is not read from until that is done
+ * (back pressure), so a client that sends request after request is slowed down, not refused.
  *
- * Everything that leaves goes through peers_send(): held by the gate until it is true on disk. An
- * answer that cannot be sent (rpc/answer.h) ends with an error in its Reply.
+ * Everything that leaves goes through peers_send(), and the gate keeps it until the state that it
+ * reports is on disk. An answer that cannot be sent (rpc/answer.h) ends with an error in its
+ * Reply.
  */
 #ifndef CTLD_PEERS_H
 #define CTLD_PEERS_H
@@ -83,14 +84,15 @@ void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_
 void peers_reply_at_once(
         struct ctld *c, struct peer *peer, uint64_t id, const struct error *err);
 /* Queue a message; it leaves when the present state is on disk. -1: it is too large, and the Reply
- * of that id will be ERR_ANSWER_SIZE whatever it would be: for who sends no Reply. */
+ * with that id will be ERR_ANSWER_SIZE, whatever it would be. For callers that send no Reply
+ * themselves. */
 int peers_send(
         struct ctld *c, uint64_t session, unsigned type, uint64_t id, const ProtobufCMessage *m);
 
 /* The Reply that ends an answer; `err` NULL or ERR_NONE: done. */
 void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct error *err);
 
-/* Done, but: `warning` is a line for who asked; NULL: nothing to say. */
+/* The request succeeded; `warning` is a line for the caller; NULL: no warning. */
 void peers_reply_done(struct ctld *c, uint64_t session, uint64_t id, const char *warning);
 
 /* The same of a message that is packed already; copied. */
@@ -103,7 +105,7 @@ bool peer_has_room(struct ctld *c, const struct peer *peer);
 /* Is it to be read from? Look again. */
 void peer_look_pause(struct ctld *c, struct peer *peer);
 
-/* Answers have left: who waited for room goes on. */
+/* Answers have left: requests that wait for space in the output continue. */
 void peers_output_moved(struct peers *p);
 
 /* End a session that broke the rules, and say so in the log. */

@@ -147,7 +147,7 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 	kill(-p->pid, SIGKILL); /* what it leaves behind; the number is its own until waited for */
 	pid = waitpid(p->pid, &status, WNOHANG);
 	if (pid == 0) {
-		event_add(p->late, &soon); /* whoever traces it is told first */
+		event_add(p->late, &soon); /* a process that traces it is notified first */
 		return;
 	}
 	tell(p, (struct program_end){
@@ -225,7 +225,7 @@ int programs_start(struct programs *programs, char *const argv[], char *const en
 		free(p);
 		return error_set(err, ERR_SYSTEM, "%s: no pipe: %s", argv[0], strerror(error));
 	}
-	/* Only we are not to wait: who writes is. */
+	/* Only the controller must not block: the writer may. */
 	fcntl(out[1], F_SETFL, 0);
 	error = spawn(argv, env, out[1], &p->pid);
 	close(out[1]);

@@ -21,7 +21,7 @@ struct programs;
 enum program_how {
 	PROGRAM_ENDED,
 	PROGRAM_LATE, /* it was killed for its time */
-	PROGRAM_LOST, /* it has ended, and somebody else was told how */
+	PROGRAM_LOST, /* it has ended, and other code has collected its exit status */
 };
 struct program_end {
 	enum program_how how;
@@ -35,7 +35,7 @@ typedef void program_done_fn(void *arg, const struct program_end *end);
 /* At most `at_once` of them run. `room` is told when there is a place again. */
 struct programs *programs_new(
         struct event_base *base, unsigned at_once, void (*room)(void *arg), void *arg);
-/* Kills what runs, and tells nobody. NULL is fine. */
+/* Kills running programs, without callbacks. NULL is fine. */
 void programs_free(struct programs *p);
 
 bool programs_have_room(const struct programs *p);

@@ -22,11 +22,11 @@
 #define NOTE_TEXT 500 /* bytes of the audit event; the log has all of it */
 #define KEY       1   /* one reading at a time: any queue will do */
 
-/* Who asked for it. */
+/* A caller that requested the reading. */
 struct asker {
 	uint64_t call;
 	uint32_t uid;
-	bool tries; /* only wants to know what would change */
+	bool tries; /* a trial: only report what would change */
 	char *user, *host, *reason;
 };
 
@@ -41,7 +41,7 @@ struct reload {
 	reload_done_fn *done;
 	struct worker_job *job;
 	bool reading;
-	struct askers now, next; /* who is answered by this reading, by the one after it */
+	struct askers now, next; /* callers answered by this reading, and by the one after it */
 	bool again;
 };
 
@@ -169,7 +169,7 @@ static char *changes_text(char *const *lines, int n)
 	return all;
 }
 
-/* Nobody: NULL. */
+/* `by` NULL: no caller. */
 static void note_one(struct ctld *c, const struct asker *by, const char *changes, struct clocks now)
 {
 	struct core_event ev = { .kind = EV_NOTE };

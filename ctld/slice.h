@@ -1,9 +1,10 @@
 /* slice.h - a piece of the loop's work that ends after so much processor time
  *
  * Work over data that users made (listings, cancels, filters, rows to seal, decisions of the
- * scheduler) is done in slices, and a slice ends by time and not by a number of items: what one
- * item costs is up to the user who made it. The thread's processor time counts, so that a busy
- * machine does not make slices shorter. The clock is a system call and is asked every few items.
+ * scheduler) is done in slices, and a slice ends by time and not by a number of items, because the
+ * cost of one item depends on the user that made it. The thread's processor time counts, so that a
+ * busy machine does not make slices shorter. Reading the clock is a system call and is done every
+ * few items.
  *
  *	struct slice s = slice_begin(SLICE_US);
  *	while (next(&item) && !slice_over(&s))

@@ -233,7 +233,8 @@ void rpc_stream_open(struct ctld *c, const struct rpc *rpc)
 
 /* --- passing on ------------------------------------------------------------------------------- */
 
-/* Who does not keep to the rules loses the stream; a session has others, and better uses. */
+/* An end that violates the rules loses the stream; its session has other streams and requests, and
+ * stays. */
 static void cut_off(struct ctld *c, struct end *e, const char *what)
 {
 	struct error why;

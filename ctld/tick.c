@@ -44,7 +44,7 @@ struct tick {
 	STAILQ_HEAD(, item) inbox[LANES];
 	struct event *beat;  /* made active by hand */
 	struct event *timer; /* for core_next_timer() */
-	struct event *late;  /* for what nobody waits for: TICK_LATE_MS */
+	struct event *late;  /* for changes that no frame waits for: TICK_LATE_MS */
 	struct event *age;   /* for what becomes too old */
 	struct event *tidy;  /* for a second without a commit, after many rows */
 	usec_t timer_due;    /* what `timer` is set to; INT64_MAX: not set */
@@ -55,7 +55,8 @@ struct tick {
 	        later; /* a tick runs; it wants another; that one is in the next round */
 	bool in_flight, reading_paused;
 	bool releasing;                   /* the gate has more that is due */
-	bool is_late;                     /* what nobody waits for has waited long enough */
+	bool is_late;                     /* changes that no frame waits for have waited long
+					   * enough */
 	bool is_older;                    /* what is kept for a time may be too old by now */
 	uint64_t tidy_rows, tidy_commits; /* at the last tidying; when `tidy` was set */
 	usec_t window;
@@ -234,8 +235,8 @@ static void seal_row(void *arg, const struct row *row)
 	s->rows++;
 }
 
-/* What nobody waits for (a run that has started) goes with the next commit that somebody does wait
- * for, or a moment later by itself. */
+/* A change that no frame waits for (a run that has started) is committed with the next one that a
+ * frame waits for, or a moment later by itself. */
 static bool may_wait(struct tick *t)
 {
 	static const struct timeval moment = { .tv_usec = TICK_LATE_MS * 1000 };
@@ -269,8 +270,9 @@ static struct timeval age_look(const struct conf_controller *keep)
 	return tv;
 }
 
-/* What a burst needed on its way (frames that waited for their commit, rows) has left holes between
- * what stays. Nobody waits for a quiet moment: the pages go back. */
+/* The memory that a burst needed for a short time (frames that waited for their commit, rows) has
+ * left holes between what stays. In a quiet moment no request is delayed: the pages are returned
+ * to the system. */
 static void set_tidy(struct tick *t)
 {
 	static const struct timeval quiet = { .tv_sec = 1 };

@@ -36,7 +36,8 @@ struct tick;
 /* One call of the scheduler: classes or placements looked at, some 0.2 us to 20 us each. A tick
  * makes calls until their slice (slice.h) is over. */
 #define TICK_SCHEDULE 16
-/* How long changes may stay uncommitted that nobody has been told of, and how much of them. */
+/* How long changes may stay uncommitted while no frame waits for them, and how many bytes of
+ * them. */
 #define TICK_LATE_MS    5
 #define TICK_DIRTY_LATE ((size_t)64 << 10)
 /* Dirty bytes at which no more is taken while a commit is in flight. What is taken now would wait

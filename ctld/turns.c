@@ -28,7 +28,7 @@ struct line {
 struct turns {
 	struct ctld *c;
 	struct byid *map; /* by uid + 1; lines stay, to know what was used lately */
-	TAILQ_HEAD(ring, line) ring; /* of those with pieces: who has used least first */
+	TAILQ_HEAD(ring, line) ring; /* of lines with pieces: the least used first */
 	usec_t reached;          /* `used` of the last that had a turn */
 };
 
@@ -42,7 +42,7 @@ struct turns *turns_new(struct ctld *c)
 	return t;
 }
 
-/* Behind those who have used as much. */
+/* Behind those with equal use. */
 static void line_up(struct turns *t, struct line *line)
 {
 	struct line *before = TAILQ_LAST(&t->ring, ring);
@@ -55,7 +55,7 @@ static void line_up(struct turns *t, struct line *line)
 		TAILQ_INSERT_HEAD(&t->ring, line, next);
 }
 
-/* The first piece of who is first. */
+/* The first piece of the first line. */
 static struct piece *take(struct turns *t, struct line **of)
 {
 	struct line *line = *of = TAILQ_FIRST(&t->ring);

@@ -1,14 +1,14 @@
-/* turns.h - whose work is next: users take turns by the time that their work takes
+/* turns.h - a fair queue: users take turns by the processor time that their work takes
  *
- * The tick's inboxes are first in first out, and what one user has sent may take seconds. So what is
- * done for users waits in a line for each of them, and the inbox has only a token for each piece.
- * A token does the first piece of the user whose work has taken the least processor time of the
- * loop. One user's requests are done in the order they came. Agents are not users: what they send goes to
- * the tick's other inbox.
+ * The tick's inboxes are first in first out, and what one user has sent may take seconds. So the
+ * work for users waits in a line for each user, and the inbox has only a token for each piece of
+ * it. A token does the first piece of the user whose work has taken the least processor time of
+ * the loop. One user's requests are done in the order in which they came. Agents are not users:
+ * what they send goes to the tick's other inbox.
  *
- * Time counts while others want some too: a user who comes back after a pause is put where the
- * others are, and TURNS_CREDIT_US before them, so that a short request beside long ones is next.
- * Nobody gains more by waiting, and nobody has to pay for time that no other user wanted.
+ * Time counts only while other users have work too. A user that comes back after a pause starts
+ * where the others are, less TURNS_CREDIT_US, so that a short request beside long ones is next. A
+ * longer pause gains no more, and time that no other user wanted costs nothing.
  */
 #ifndef CTLD_TURNS_H
 #define CTLD_TURNS_H

@@ -1,19 +1,21 @@
-/* user_peers.h - the sessions of each user: how many there may be, and which one makes room
+/* user_peers.h - the sessions of each user: how many there may be, and which one is ended for a
+ * new one
  *
- * A new session is refused only when none can make room for it:
+ * A new session is refused only if no other can be ended for it:
  *
  *	the user has sessions_per_user    the user's longest idle session ends
- *	users have max_sessions in all    the longest idle session of the user who has most ends; if
+ *	users have max_sessions in all    the longest idle session of the user with most ends; if
  *	                                  none of those is idle, the oldest of them
  *
- * So a user that has none gets one, however many others hold. Some are kept for operators and
- * administrators besides. Agents do not count here: each node may have USER_PEERS_AGENT sessions,
- * and connections that are not authenticated are bounded by common/session.h.
+ * So a user without a session gets one, however many others there are. Some more are reserved for
+ * operators and administrators. Agents do not count here: each node may have USER_PEERS_AGENT
+ * sessions, and connections that are not authenticated are bounded by common/session.h.
  *
  * A user whose unread answers or requests in the works have used up their budget (core/budget.h)
- * is *choked*: nothing more is read from the user's sessions and no answer is begun for them, until
- * half of the budget is free again. A session that has taken nothing of its answers for
- * USER_PEERS_STUCK_S is ended then, or one program that does not read would lock out its user.
+ * is *choked*: nothing more is read from the user's sessions and no answer is begun for them,
+ * until half of the budget is free again. A session that meanwhile has read nothing of its answers
+ * for USER_PEERS_STUCK_S is ended, because otherwise one program that does not read would lock out
+ * its user.
  */
 #ifndef CTLD_USER_PEERS_H
 #define CTLD_USER_PEERS_H

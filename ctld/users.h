@@ -19,7 +19,7 @@
 
 struct users;
 
-/* Somebody asked for a user, and it is known now what can be known. */
+/* A look-up that was requested is done: what can be known of the user is known now. */
 typedef void users_known_fn(void *arg, uint64_t who);
 
 struct users *users_new(struct worker_pool *pool, users_known_fn *known, void *arg);

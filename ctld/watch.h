@@ -1,17 +1,18 @@
-/* watch.h - which jobs have changed lately, and who waits to hear of it
+/* watch.h - which jobs have changed lately, and the watchers that wait for such changes
  *
- * A watcher follows the cluster from a cursor: a number that grows with every change and that it
- * may come back with after a break, also to a controller that was started again. The changes of the
- * latest term are at hand, up to WATCH_KEPT; for an older cursor, or one of another term,
- * everything must be told anew.
+ * A watcher follows the cluster from a cursor. This is a number that grows with every change; the
+ * watcher may continue from it after a break, even with a restarted controller. The changes of the
+ * latest term are in memory, up to WATCH_KEPT; for an older cursor, or one of another term, the
+ * watcher gets everything again.
  *
- * Only ids are kept here: a watcher is told what its jobs are by then, so a job that has changed
- * many times in between is told once.
+ * Only ids are kept here: a watcher gets the state of its jobs at the time of sending, so a job
+ * that has changed many times in between is sent once.
  *
- * Watchers are told in rounds: one begins WATCH_EVERY_MS after the first change that somebody waits
- * for, and is about all changes until then. They are woken one after another for WATCH_WORK_US,
- * then everybody else has the loop for WATCH_REST times as long; so all of them together have a
- * quarter of it at most, and the more there is to be told, the less often they are.
+ * Watchers are served in rounds: a round begins WATCH_EVERY_MS after the first change that a
+ * watcher waits for, and is about all changes until then. They are woken one after another for
+ * WATCH_WORK_US, then all other work has the loop for WATCH_REST times as long. So all watchers
+ * together have at most a quarter of the loop, and the more there is to send, the less often they
+ * are served.
  */
 #ifndef CTLD_WATCH_H
 #define CTLD_WATCH_H

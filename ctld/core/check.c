@@ -16,8 +16,8 @@
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-/* One attempt at a time, its ranks in order and on different nodes. While nobody ends it none of
- * them ended badly. */
+/* There is one attempt at a time, its ranks are in order and on different nodes. Unless the
+ * attempt is being ended, none of its runs has ended badly. */
 static int check_runs_of(const struct job *job, struct error *err)
 {
 	const struct job_info *i = job_info(job);
@@ -118,7 +118,8 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		return BROKEN(err, "job %llu is %s, and its run is %s", id,
 		        job_state_name(i->state),
 		        run ? run_state_name(run_info(run)->state) : "not there");
-	/* Who is not to begin yet has an alarm; the wall clock may have been set back since. */
+	/* A job with a begin time in the future has a timer; the wall clock may have been set back
+	 * since. */
 	eligible = waits && !i->hold && !l->expired && !job_stray(job) && job_weight(job) &&
 	           !array_full(job) && !depends_open(job);
 	if (eligible && !l->class && i->begin_time && l->alarm != HEAP_NOWHERE)

@@ -194,7 +194,7 @@ void core_free(struct core *core)
 		return;
 	drain(core, NULL, NULL);
 	bulk_free(core);
-	/* Who waits lets go before what it hangs on goes. */
+	/* Jobs drop their dependencies before the jobs that these name are freed. */
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
 		depends_detach(core, jobs_find(core->jobs, job_ref(job)));
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
@@ -321,7 +321,7 @@ void core_apply(struct core *core, const struct core_event *event, struct clocks
 	finish(core);
 }
 
-/* One call of core_schedule() tells so many jobs of the end of another. */
+/* One call of core_schedule() settles so many dependencies. */
 #define SETTLE_SLICE 256
 
 static void do_pick(struct core *core, enum sched_step step, const struct sched_pick *pick)

@@ -1,20 +1,21 @@
 /* core.h - everything the controller decides
  *
- * Plain C: no I/O, no clock, no threads, no chance but the seed. The daemon (ctld/), the simulator
- * and the fault tests are worlds around the same core. A world
+ * Plain C: no I/O, no clock, no threads, and no randomness except the seed. The daemon (ctld/),
+ * the simulator and the fault tests are worlds around the same core. A world
  *
  *	1. makes a core from a configuration, feeds it the rows of the database, calls core_start();
  *	2. applies events (core_apply) as they happen and lets the scheduler work in bounded slices
  *	   (core_schedule) while there is more to do;
- *	3. takes the effects (core_effects), holding each back until its change is committed;
+ *	3. reads the effects (core_effects), and keeps each back until its change is committed;
  *	4. when the store is idle, seals the dirty rows (core_seal) and commits them as one batch.
  *
  * Invariants, checked by the fault simulation after every commit:
  *	- a core loaded from the rows sealed so far has the same core_hash() as the living one;
- *	- no GPU is booked by two runs; what a node has free is what it has less what its runs hold;
+ *	- no GPU is booked by two runs; the free resources of a node are what it has less what is
+ *	  booked for its runs;
  *	- verdicts, priorities and capacity buckets are derived, never stored.
  *
- * An illegal transition or a broken invariant is a bug and asserts: the world dies and restarts
+ * An illegal transition or a broken invariant is a bug and asserts: the world aborts and restarts
  * from what is on disk. Running out of memory does the same. Bad input never asserts.
  */
 #ifndef CTLD_CORE_CORE_H
@@ -34,26 +35,26 @@ struct core;
 struct core *core_new(const struct conf *conf, uint64_t seed);
 void core_free(struct core *core);
 
-/* Take one row of the database, tables in the order of enum row_table. Jobs or runs that name
+/* Load one row of the database, tables in the order of enum row_table. Jobs or runs that name
  * nodes, partitions or types that the configuration no longer has are kept (the job waits with a
- * reason, the run stays booked under the old name). -1: the row makes no sense (ERR_INTERNAL). */
+ * reason, the run stays booked under the old name). -1: the row is not valid (ERR_INTERNAL). */
 int core_load(struct core *core, const struct row *row, struct error *err);
 
 /* All rows are in: check them against each other, take the next epoch, lease job ids. Refuses when
  * the database belongs to another cluster. */
 int core_start(struct core *core, struct clocks now, struct error *err);
 
-/* Apply what happened. Never blocks, never fails: refusals are effects. */
+/* Apply an event. Never blocks, never fails: refusals are effects. */
 void core_apply(struct core *core, const struct core_event *event, struct clocks now);
 
-/* Let the scheduler decide: at most `budget` classes or placements looked at. Returns true when
- * there is more to do at once. */
+/* Let the scheduler decide: it examines at most `budget` classes or placements. Returns true if it
+ * has more to do at once. */
 bool core_schedule(struct core *core, struct clocks now, unsigned budget);
 
-/* When EV_CLOCK is wanted next (mono); INT64_MAX: never. */
+/* When the next EV_CLOCK is due (mono); INT64_MAX: never. */
 usec_t core_next_timer(const struct core *core);
 
-/* Effects born since the last clear, oldest first. */
+/* The effects since the last clear, oldest first. */
 const struct effect *core_effects(const struct core *core, size_t *n);
 void core_effects_clear(struct core *core);
 
@@ -63,32 +64,35 @@ uint64_t core_last_event(const struct core *core);
 /* The number of the last change of state: grows with every event that changed a durable field. */
 uint64_t core_change(const struct core *core);
 
-/* Hand every dirty row to `sink` by value and forget that it was dirty. Returns the rows. NULL:
- * nobody wants them, and none is made. */
+/* Hand every dirty row to `sink` by value and forget that it was dirty. Returns the number of
+ * rows. `sink` NULL: the rows are not made. */
 typedef void core_row_sink(void *arg, const struct row *row);
 size_t core_seal(struct core *core, core_row_sink *sink, void *arg);
-size_t core_dirty_bytes(const struct core *core); /* estimate; too many: stop reading sockets */
+size_t core_dirty_bytes(const struct core *core); /* estimate; if it is large, stop reading
+						   * sockets */
 
 /* Over all durable fields; the order of rows does not matter. Audit events (TABLE_EVENT) are not
  * part of it. */
 uint64_t core_hash(const struct core *core);
 
-/* Switch to another configuration, as a whole. Waiting jobs that no longer fit keep waiting with a
- * reason; runs go on. After it returns the old conf is no longer referred to, and node and
- * partition indices are those of the new one; agents of nodes that left are closed. */
+/* Switch to another configuration, as a whole. Waiting jobs that no longer fit keep waiting
+ * with a reason; runs continue. Afterwards the core no longer refers to the old conf, and node
+ * and partition indices are those of the new one; agents of nodes that are not in it are
+ * disconnected. */
 void core_reconfigure(struct core *core, const struct conf *conf, struct clocks now);
-/* The same with the GPUs that were found, where it leaves them open. Until the next call that
- * changes the core; nodes and partitions have the same indices. */
+/* The same configuration, with the GPUs that were found where it leaves them open. Valid until the
+ * next call that changes the core; nodes and partitions have the same indices. */
 const struct conf *core_conf(const struct core *core);
-/* What each user holds: of jobs here, and of whatever else the world charges (budget.h). */
+/* The accounts of each user: the core charges the jobs in memory, the world all else (budget.h). */
 struct budget *core_budget(const struct core *core);
 
-/* Was a submit of this user with that token (NONCE_BYTES) taken in? */
+/* Was a submit of this user with that token (NONCE_BYTES) accepted? */
 bool core_knows_token(const struct core *core, uint32_t uid, const uint8_t *nonce);
 
-/* An agent reported an epoch or job id above ours (a restored backup): no orders go out. `text`
- * says so in one line. `gctld --takeover` calls core_takeover() after core_start(): both are raised
- * above the given and all later reported numbers; of events a billion numbers are left out. */
+/* An agent has reported an epoch or job id above those of this state (from a restored backup): no
+ * orders go out. `text` says so in one line. `gctld --takeover` calls core_takeover() after
+ * core_start(): both are raised above the given and all later reported numbers; a billion event
+ * numbers are skipped. */
 bool core_is_suspended(const struct core *core, const char **text);
 void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above);
 
@@ -101,11 +105,14 @@ int core_check(const struct core *core, struct error *err);
 
 struct job_view {
 	uint64_t id;
-	uint64_t ref;        /* of this record: job.h. What waits of an array has one of its own */
-	const char *array;   /* the set that was signed; "" it is no array */
-	const char *tasks;   /* "7", or "3-9,12" of those that have no record alone; "" no array */
-	bool several;        /* `tasks` may be many, and none of them runs */
-	const struct taskset *set; /* these; good until the core changes; NULL: not several */
+	uint64_t ref;        /* of this record: job.h. The waiting tasks of an array have one of
+			      * their own */
+	const char *array;   /* the task set as it was signed; "": no array */
+	const char *tasks;   /* "7", or "3-9,12" for tasks without a record of their own; "": no
+			      * array */
+	bool several;        /* `tasks` may be many tasks, and none of them runs */
+	const struct taskset *set; /* the same tasks; valid until the core changes; NULL: not
+				    * several */
 	uint32_t task_count; /* in `tasks` */
 	uint32_t at_once, tasks_running, tasks_ended, tasks_failed; /* of the whole array */
 	uint32_t uid, gid;
@@ -133,7 +140,7 @@ struct job_view {
 	const char *cwd, *output, *error, *submit_host, *comment;
 	bool requeue;
 	const char *qos;
-	uint32_t nodes_min, nodes_max; /* asked for; 1, 1 where nothing was */
+	uint32_t nodes_min, nodes_max; /* as requested; 1, 1 by default */
 	bool gpus_per_node, exclusive;
 	uint64_t gpu_mem_min_mb, gpu_mem_mb, gpu_mem_burst_mb;
 	enum near_link gpu_link;
@@ -145,45 +152,52 @@ struct job_view {
 	usec_t begin_time, deadline; /* wall; 0: none */
 	const char *remark, *mail_user, *requeue_on;
 	uint32_t mail_types, requeue_delay_s;
-	char dependency[512];    /* what has not come true; "..." at its end: cut */
-	uint64_t suspended_s;    /* so long was its present or last run; not in elapsed_s */
-	usec_t checkpoint_time;  /* wall: its work up to here is safe, it says; 0: not said */
-	const char *progress;    /* what its program says of itself; "" nothing */
-	uint32_t gpus_held;      /* on all of them; `node` and `gpu_set` are of rank 0 */
+	char dependency[512];    /* the unsatisfied dependencies; ends in "..." if it is cut */
+	uint64_t suspended_s;    /* how long its present or last run was suspended; not in
+				  * elapsed_s */
+	usec_t checkpoint_time;  /* wall: its program says that its work up to here is safe; 0: not
+				  * said */
+	const char *progress;    /* progress reported by its program; "": none */
+	uint32_t gpus_held;      /* on all its nodes; `node` and `gpu_set` are of rank 0 */
 	usec_t planned_start;    /* wall; 0: none is planned */
-	usec_t first_planned;    /* wall; the first it was given, started or not; 0: none */
+	usec_t first_planned;    /* wall; the first planned start it was given, started or not; 0:
+				  * none */
 	char planned_nodes[128]; /* hostlist; "" none */
-	/* Among those that wait in its partition; 0: behind another that asks for the same. */
+	/* Its position among the waiting jobs of its partition; 0: it is behind another job with
+	 * the same request. */
 	uint32_t position, position_of;
-	uint32_t order; /* `position` of the first that asks for the same; 0: has none */
-	/* Reasons that hold it, `reason` being the first. Of jobs that no limit holds those of a
-	 * few classes a second are counted, the others keep the number that they had: at first 1.
+	uint32_t order; /* `position` of the first job with the same request; 0: it has none */
+	/* Number of reasons that keep it from starting, `reason` being the first. For jobs that no
+	 * limit blocks it is counted for a few classes a second; until then it keeps the previous
+	 * value, at first 1.
 	 */
 	uint32_t n_blockers;
-	double cost_max; /* by the prices, if it runs to its limit; < 0: no limit */
+	double cost_max; /* by the prices, if it runs to its limit; < 0: it has no limit */
 };
 
-/* "job-name": as the option is called that a struct respec is made of. */
+/* "job-name": the name of the option for this field of a struct respec. */
 const char *respec_name(enum respec_field field);
 
-/* The first job after the one with that ref, in the order of ids; of an array first what waits
- * without records of its own, as one, then each record. False: none. O(log n) or better. */
+/* The first job after the one with that ref, in the order of ids; of an array first the waiting
+ * tasks without a record of their own, as one job, then each record. False: none. O(log n) or
+ * better. */
 bool core_job_next(
         const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
-/* The same with what jobs are chosen by: ids and refs, names of user, account, partition, QOS and
- * job, state, nodes, `set`, and `tasks` of one that is not several. Costs little, whatever the job
- * is. */
+/* The same with only the fields that jobs are selected by: ids and refs, names of user, account,
+ * partition, QOS and job, state, nodes, `set`, and `tasks` of a record of one task. The cost is
+ * small for any job. */
 bool core_job_next_brief(const struct core *core, uint64_t after, struct job_view *view);
 bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *view);
-/* Its user's name alone; "": no such job. */
+/* Only its user's name; "": the job does not exist. */
 const char *core_job_user(const struct core *core, uint64_t ref);
-/* Of a task that waits without a record of its own: what it waits under. */
+/* For a task that waits without a record of its own: the record that it is under. */
 bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *view);
-/* The ref of a task, as far as it has a record; of a run's job. */
+/* The ref of a task, whether or not it has a record; the ref of a run's job. */
 uint64_t core_task_ref(uint64_t id, uint32_t task);
 uint64_t core_run_ref(const struct core *core, struct run_id run);
 
-/* All that holds a job, and what would start it. Lists are in the order to be shown. */
+/* Everything that keeps a job from starting, and what would start it. Lists are in the order of
+ * display. */
 #define WHY_BLOCKERS 24
 #define WHY_CHANGES  8
 
@@ -191,34 +205,34 @@ struct why_blocker {
 	const char *reason;    /* "AssocGrpGRES", ...: a literal */
 	char text[256];        /* "vision: limit h100:32, holds 28, +8" */
 	usec_t clears;         /* wall; 0: not known */
-	char clears_text[128]; /* "4690 must end"; "" nothing to say */
+	char clears_text[128]; /* "4690 must end"; "": not known */
 };
 
 struct why_change {
-	char option[128]; /* as gsubmit and gctl update take it: "--gpus=h100:4" */
+	char option[128]; /* in the syntax of gsubmit and gctl update: "--gpus=h100:4" */
 	char effect[160]; /* "on h07, within the limit (32 of 32)" */
 };
 
 struct job_why {
 	struct why_blocker blockers[WHY_BLOCKERS];
-	size_t n_blockers;     /* 0: nothing is known to hold it */
-	uint32_t position, of; /* in the order of its partition; 0: has none */
+	size_t n_blockers;     /* 0: nothing is known to block it */
+	uint32_t position, of; /* its position in its partition; 0: none */
 	usec_t planned_start;  /* wall; 0: none */
 	usec_t first_planned;  /* wall; the first that it was ever given; 0: none */
 	char planned_nodes[256];
-	char planned_why[256]; /* a listed cause if it is later than the first; "" */
+	char planned_why[256]; /* a listed cause for a planned start later than the first one; "" */
 	struct why_change changes[WHY_CHANGES]; /* each alone would start it now; smallest first */
 	size_t n_changes;
-	char tried[512]; /* what was tried without success; "" nothing was */
-	bool cut_short;  /* there was more to try */
+	char tried[512]; /* what was tried without success; "": nothing */
+	bool cut_short;  /* not everything was tried */
 };
 
 /* Why a PENDING job waits. Changes are tried on the ledger itself, and undone; not while there is
- * more to schedule: what would start it now may be for others then. False: no such job, or it does
- * not wait. */
+ * more to schedule, because resources that are free now may be for other jobs. False: the job does
+ * not exist, or does not wait. */
 bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why);
 
-/* What a job's priority is made of. Points are factors times weights; their sum less `nice` is
+/* The components of a job's priority. Points are factors times weights; their sum less `nice` is
  * `total`. */
 struct prio_view {
 	struct {
@@ -228,22 +242,22 @@ struct prio_view {
 		int64_t age, fair_share, size, partition, qos, wait, nice, total;
 	} points;
 };
-/* False: no such job, or it does not wait. */
+/* False: the job does not exist, or does not wait. */
 bool core_job_prio(
         const struct core *core, uint64_t ref, struct clocks now, struct prio_view *view);
 
-/* The tree of accounts and who uses them, depth first. Start with *cursor 0; false: no more. Good
+/* The tree of accounts and their users, depth first. Start with *cursor 0; false: no more. Valid
  * for one walk between two calls that change the core. */
 struct share_view {
 	const char *account;
 	const char *user; /* "": the account itself */
-	uint32_t depth;   /* 0: right under the root */
+	uint32_t depth;   /* 0: directly under the root */
 	uint32_t shares;
-	double norm;             /* shares among its siblings, 0..1 */
-	uint64_t gpu_us, cpu_us; /* all time it used them, GPUs times microseconds */
+	double norm;             /* its fraction of its siblings' shares, 0..1 */
+	uint64_t gpu_us, cpu_us; /* total use, GPUs times microseconds */
 	double cost;             /* by the prices; not decayed */
 	double usage;            /* decayed */
-	double effective;        /* usage among its siblings, 0..1 */
+	double effective;        /* its fraction of its siblings' usage, 0..1 */
 	double level_fs;         /* norm / effective; INFINITY: no usage */
 	double fair_share;       /* users: their factor, 0..1 */
 	uint32_t rank;           /* users: 1 is the first; 0: an account */
@@ -257,15 +271,17 @@ struct run_view {
 	const char *nodes; /* hostlist of its attempt, in the order of ranks */
 	uint32_t n_nodes;  /* of its attempt */
 	uint64_t gpus;
-	struct share share;      /* of each of them; charge 0: all of it */
-	bool share_mps;          /* MPS is to hold it to that */
-	uint64_t share_burst_mb; /* so much memory while nobody else has it; 0: no more */
-	bool comes_again;        /* if it is ended for what it has borrowed of that */
+	struct share share;      /* of each of its GPUs; charge 0: all of it */
+	bool share_mps;          /* MPS enforces the share */
+	uint64_t share_burst_mb; /* memory that it may use while no other run needs it; 0: no more
+				  * than its share */
+	bool comes_again;        /* the job is requeued if the run is ended to reclaim that
+				  * memory */
 	bool unnamed;            /* jobs are private */
 	const char *gpu_uuids;   /* of the node, by index (devices.h) */
 	uint32_t cpus, grace_s, uid;
 	uint64_t mem_mb, epoch, gpu_mem_mb; /* gpu_mem_mb: nominal, each */
-	uint64_t cost_hour_u; /* of all runs of its attempt that are booked, millionths */
+	uint64_t cost_hour_u; /* of all booked runs of its attempt together, millionths */
 	usec_t order_time, start_time, end_time;
 	uint64_t elapsed_s;
 	uint32_t exit_code, exit_signal;
@@ -275,14 +291,14 @@ struct run_view {
 };
 bool core_run_view(
         const struct core *core, struct run_id id, struct clocks now, struct run_view *view);
-/* The run of the next rank of a job's present or last attempt; *rank is the one to begin with, and
- * goes on. False: no more. */
+/* The run of rank *rank, or of the next known one, of a job's present or last attempt; advances
+ * *rank. False: no more. */
 bool core_job_run_next(const struct core *core, uint64_t ref, uint32_t *rank, struct clocks now,
         struct run_view *view);
 
-/* The rows of a job and of all its runs in memory, as they would be stored if what is alive had
- * ended now: what it has used until now stands in the row of a running one, as if it had been
- * billed. Returns how many; 0: no such job. */
+/* The rows of a job and of all its runs in memory, as they would be stored if its living runs had
+ * ended now: the row of a living run has its use until now, as if it had been billed. Returns the
+ * number of rows; 0: the job does not exist. */
 size_t core_job_rows(
         const struct core *core, uint64_t ref, struct clocks now, core_row_sink *sink, void *arg);
 
@@ -290,10 +306,12 @@ struct gpu_use {
 	const char *type;
 	uint32_t total, free, largest; /* largest: the most that one job can get on one node now */
 	const char *largest_node;      /* "" none */
-	struct gpu_shared {            /* those that runs share */
+	struct gpu_shared {            /* the GPUs that runs share */
 		uint32_t gpus, granted_milli;    /* granted: the sums of all shares */
-		uint64_t mem_mb, granted_mem_mb; /* mem_mb: that can be given of them all */
-		uint64_t largest_mem_mb;         /* left of one, where work is accepted */
+		uint64_t mem_mb, granted_mem_mb; /* mem_mb: the memory that can be given, of all of
+						  * them */
+		uint64_t largest_mem_mb;         /* the most that is left of one GPU, on nodes that
+						  * accept work */
 		const char *largest_node;        /* "" none */
 	} shared;
 };
@@ -301,14 +319,14 @@ struct gpu_use {
 #define NODE_VIEW_GPUS      16
 #define PARTITION_VIEW_GPUS 64
 
-/* In place of a uid: no user did it. */
+/* In place of a uid: the controller itself, not a user. */
 #define CORE_BY_ITSELF UINT32_MAX
 
 struct node_view {
 	const char *name;
 	const char *state; /* idle mixed allocated draining drained unknown down invalid */
 	const char *reason;
-	uint32_t reason_uid;            /* CORE_BY_ITSELF: the controller's own doing */
+	uint32_t reason_uid;            /* CORE_BY_ITSELF: the controller itself */
 	usec_t reason_time, last_heard; /* wall */
 	uint32_t cpus, cpus_free;
 	uint64_t mem_mb, mem_free_mb;
@@ -316,7 +334,7 @@ struct node_view {
 	size_t n_gpus;
 	const char *boot_id, *version, *containment;
 	bool pretended;
-	const char *gpu_note; /* how its GPUs differ from what is demanded; "" */
+	const char *gpu_note; /* how its GPUs differ from what is demanded; "": they do not */
 	uint64_t session;     /* 0: not connected */
 	size_t n_runs;
 };
@@ -328,39 +346,41 @@ struct gpu_view {
 	uint32_t index;
 	const char *type, *state; /* free whole shared draining drained missing trouble */
 	char uuid[DEVICE_UUID_MAX];
-	uint32_t uid;   /* drained: by whom */
-	bool by_nobody; /* drained: by no operator */
+	uint32_t uid;   /* drained: by this user */
+	bool by_nobody; /* drained: not by an operator, but for a fault */
 	usec_t since;   /* wall; 0: none */
-	usec_t recheck; /* wall: when it is looked at whether it may come back; 0: it is not */
-	/* with what gives it back, where nothing soon does */
+	usec_t recheck; /* wall: the time of the next check whether it may come back; 0: there is
+			 * none */
+	/* with what returns it to use, if that will not happen soon by itself */
 	char reason[2 * GPU_REASON_MAX];
 	uint64_t mem_mb;       /* nominal; 0: not known */
-	bool use_known;        /* of the one run that has it, with whatever GPUs it has */
+	bool use_known;        /* the following is known, of the one run that has it, for all the
+			        * run's GPUs */
 	uint32_t util_pct;     /* their mean */
-	uint64_t mem_used_mb;  /* the most on one of them */
+	uint64_t mem_used_mb;  /* the largest of one of them */
 	uint32_t card;         /* 1 + number of the physical GPU on its host; 0: not known */
-	uint64_t parts_mem_mb; /* that can be given in parts; 0: none, or not known */
+	uint64_t parts_mem_mb; /* memory that can be given in shares; 0: none, or not known */
 };
-/* False: it has no such index, and none above it. */
+/* False: the node has no such index, and no higher one. */
 bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);
-/* How close the two of these GPUs (bit set of indices) are that are the farthest from each other; 0:
- * not known, or there are no two. */
+/* How close the two GPUs of this set (bits by index) are that are the farthest from each other; 0:
+ * not known, or there are not two. */
 near_t core_gpus_apart(const struct core *core, uint32_t node, uint64_t gpus);
 
 /* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/near.h); "": not known. */
 #define GPU_NEAR_TEXT (CONF_MAX_GPUS_PER_NODE * NEAR_WORD)
 void core_gpu_near(
         const struct core *core, uint32_t node, uint32_t index, char text[GPU_NEAR_TEXT]);
-/* A run that has it, or a part of it. */
+/* A run that uses the GPU, or a share of it. */
 struct gpu_run_view {
 	struct run_id run;
 	struct share share; /* charge 0: all of it */
-	uint64_t burst_mb;  /* of its memory it may use so much; 0: its share */
+	uint64_t burst_mb;  /* GPU memory that it may use in all; 0: only its share */
 };
-/* Up to `max` of them; returns how many. */
+/* Up to `max` of them; returns their number. */
 size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index,
         struct gpu_run_view *runs, size_t max);
-/* Up to `max` runs of a node; returns how many there are. */
+/* Up to `max` runs of a node; returns how many runs the node has. */
 size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *runs, size_t max);
 
 struct partition_view {

@@ -299,7 +299,7 @@ static void take_again(struct core *core, bool forget)
 	}
 }
 
-/* The new gates have been told of no capacity yet. */
+/* The new limits have no counts of capacity yet. */
 static void forget_counted(struct core *core)
 {
 	uint32_t i;

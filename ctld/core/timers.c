@@ -1,8 +1,8 @@
-/* timers.c - EV_CLOCK: nodes not heard of, fences to repeat, hardware that was found, jobs and
+/* timers.c - EV_CLOCK: nodes without messages, fences to repeat, hardware that was found, jobs and
  * nonces to forget
  *
- * All on the monotonic clock, but what people gave a time for: that is as of the wall clock, which
- * may be set, and so is looked at every minute.
+ * All timers use the monotonic clock, except for times that people gave: these use the wall clock.
+ * It may be set, so these timers are checked every minute.
  */
 #include <stdio.h>
 

@@ -10,7 +10,8 @@
 
 #include "ctld/gsim/history.h"
 
-/* For who makes such tables. A run without elapsed_us leaves the duration of its job unknown. */
+/* For programs that make such tables. A run without elapsed_us leaves the duration of its job
+ * unknown. */
 extern const char acct_schema[];
 
 /* A reader of its jobs; takes `db` over, also on failure. `path` is borrowed. */

@@ -143,7 +143,8 @@ static uint32_t nodes_for(const struct world *w, const struct world_job *job,
 	return most ? (job->gpus + most - 1) / most : 1;
 }
 
-/* Who asks for more than the partition allows would have asked for what it allows. */
+/* A job that requests more than the partition allows is simulated with what the partition
+ * allows. */
 static uint32_t limit_for(const struct world *w, uint32_t asked, uint32_t partition)
 {
 	uint32_t most = partition == UINT32_MAX ? 0 : w->conf->partitions[partition].max_time_s;

@@ -1,10 +1,11 @@
-/* lending.h - memory of GPUs that runs may borrow (gsubmit --gpu-mem-burst), and what of it was
- * there
+/* lending.h - GPU memory that runs may borrow (gsubmit --gpu-mem-burst), and how much was
+ * available
  *
- * What a run uses no history says, so nobody is ended for it here: a run with a burst is taken to
- * want all of that, as long as it runs. Of a card there is for it what is in nobody's part. So what
- * is said of bursts is how much they would have had, and how often at most somebody came for
- * memory that was borrowed; the places and times of jobs are as if there were none.
+ * A history does not record the memory that a run uses, so no run is ended for it here: a run with
+ * a burst is assumed to want all of it as long as it runs. On each card the memory that belongs to
+ * no share is available for bursts. So the result says how much memory bursts would have had, and
+ * an upper bound on how often borrowed memory was reclaimed; places and times of jobs are as if
+ * there were no bursts.
  */
 #ifndef GSIM_LENDING_H
 #define GSIM_LENDING_H
@@ -16,15 +17,15 @@
 
 struct lending_card {
 	uint64_t size_mb;  /* 0: not known */
-	uint64_t parts_mb; /* of those who have a part of it */
-	uint64_t more_mb;  /* that they would borrow beyond them, all together */
+	uint64_t parts_mb; /* of the runs that have a share of it */
+	uint64_t more_mb;  /* that these would borrow in addition, all together */
 	usec_t since;
 };
 
 /* Over all cards and runs. */
 struct lending {
 	uint64_t runs;        /* with a burst, that were started */
-	uint64_t starts;      /* whose part was not free of what may have been borrowed */
+	uint64_t starts;      /* starts of runs whose share may have been borrowed */
 	double wanted, there; /* MiB times microseconds */
 };
 

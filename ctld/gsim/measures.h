@@ -1,7 +1,7 @@
-/* measures.h - what a simulation is judged by
+/* measures.h - the measures of a simulation
  *
- * Levels (who waits, what is used) are kept up to date by the world and added up as time passes.
- * Everything here follows from the history alone: no clock of this machine comes in.
+ * Levels (jobs that wait, resources in use) are updated by the world and integrated as time
+ * passes. Everything here follows from the history alone, and no clock of this machine is used.
  *
  *	wait         from submission to the first start
  *	completion   from submission to the end

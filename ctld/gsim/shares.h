@@ -16,7 +16,7 @@ struct share {
 	const char *name; /* borrowed from conf and measures; "" for jobs without an account */
 	uint32_t depth;
 	double promised; /* of the whole; -1: not configured */
-	double received; /* of the GPU time that anybody got */
+	double received; /* of the GPU time that all received */
 	double gpu_hours, mean_wait_s;
 	uint64_t jobs;
 };

@@ -1,7 +1,7 @@
 /* timeline.h - a level over time, as means over at most TIMELINE_POINTS equal spans
  *
- * Nobody knows beforehand how long it will be: when it is full, neighbours become one and the span
- * doubles. Memory stays as it is.
+ * The length of a simulation is not known beforehand: when the timeline is full, neighbouring
+ * points are merged and the span doubles. The memory stays the same.
  */
 #ifndef GSIM_TIMELINE_H
 #define GSIM_TIMELINE_H

@@ -57,7 +57,8 @@ usec_t world_next(const struct world *w);
 bool world_runs(const struct world *w); /* is anything running? */
 
 void world_to(struct world *w, usec_t now);
-/* The same while nothing runs and nobody comes: the time counts only if something starts after it.
+/* The same while nothing runs and no job is submitted: the time counts only if something starts
+ * after it.
  */
 void world_idle_to(struct world *w, usec_t now);
 void world_ends(struct world *w);   /* runs that end now */

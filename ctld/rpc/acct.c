@@ -30,13 +30,13 @@ enum phase {
 	WALK_COMMIT, /* waits for its change to be committed */
 	WALK_FLUSH,  /* waits for history.db to have it */
 	WALK_PAST,
-	WALK_WAIT, /* who follows: for new events */
+	WALK_WAIT, /* a walk that follows: for new events */
 };
 
 struct walk {
 	LIST_ENTRY(walk) next;
 	struct acct *acct;
-	uint64_t call; /* its number; 0: nobody wants it any more */
+	uint64_t call; /* its number; 0: the client has gone */
 	uid_t uid;
 	struct acct_query *query; /* NULL: events are asked for */
 	struct past_events events;
@@ -44,7 +44,7 @@ struct walk {
 	        *sight; /* owned: the job of the events must be in it; NULL: it is, or no matter */
 	bool follow;
 	uint64_t generation; /* of the configuration that says what he may see */
-	uint64_t upto; /* who follows: of events by time only those up to here */
+	uint64_t upto; /* walks that follow: of events by time only those up to here */
 	bool hidden;   /* else it is as if there were none */
 	const struct acct_taker *taker;
 	void *data;
@@ -71,7 +71,7 @@ struct acct {
 	struct past *past;        /* its own */
 	LIST_HEAD(, walk) walks;
 	bool flushing;
-	struct event *news; /* timer: there are new events for who follows */
+	struct event *news; /* timer: there are new events for walks that follow */
 	size_t n_waiting;   /* walks in WALK_WAIT */
 	uint64_t told;      /* the last event when they began to wait, or later */
 	struct acct_stats stats;

@@ -10,7 +10,7 @@
 #include "ctld/rpc/part.h"
 #include "ctld/rpc/unknown.h"
 
-#define UNTOLD_MAX 4096 /* events of others until who follows gets a new cursor */
+#define UNTOLD_MAX 4096 /* events of others until a walk that follows sends a new cursor */
 
 struct listing {
 	char **kinds, **nodes; /* owned copies */
@@ -128,7 +128,8 @@ static void send_slice(const struct acct_out *out, void *data)
 	l->n = 0;
 }
 
-/* Not after every event of others: who comes again with an old cursor is told nothing twice. */
+/* Not after every event of others: a client that continues from an old cursor gets no event
+ * twice. */
 static void send_cursor(const struct acct_out *out, void *data, uint64_t seq)
 {
 	Gpusched__EventChunk m = GPUSCHED__EVENT_CHUNK__INIT;

@@ -15,7 +15,7 @@
 
 struct acct_query;
 
-/* `m` NULL: all. `sight`: whose jobs may be told; taken over, NULL: all. Copies what it keeps;
+/* `m` NULL: all. `sight`: the jobs that may be shown; taken over, NULL: all. Copies what it keeps;
  * accounts are looked up in `conf` for what is below them. ERR_USAGE. */
 struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf *conf,
         struct sight *sight, struct error *err);

@@ -50,7 +50,7 @@ struct type {
 	double idle_cost;
 	int64_t first;       /* when the first of it was given; 0: none was */
 	uint64_t count;      /* of them there are, from `counted` on */
-	int64_t known_since; /* 0: nobody said anything */
+	int64_t known_since; /* 0: not known */
 	int64_t counted;
 	uint64_t capacity_us;
 };

@@ -21,7 +21,7 @@ struct acct_out {
 	void *to;
 };
 
-/* Who wants the jobs, or the events. `data` is handed to each. */
+/* The receiver of the jobs, or of the events. `data` is passed to each callback. */
 struct acct_taker {
 	/* The next event; only of walks over events. */
 	void (*event)(void *data, const struct row *row, struct arena *arena);
@@ -35,7 +35,8 @@ struct acct_taker {
 	int (*past)(void *data, struct past *past, struct error *err);
 	/* On the loop, after some jobs: send what is to be sent of them. May be NULL. */
 	void (*slice)(const struct acct_out *out, void *data);
-	/* On the loop, who follows: all events up to this number are told. */
+	/* On the loop, for a walk that follows: all events up to this number have been passed
+	 * on. */
 	void (*caught_up)(const struct acct_out *out, void *data, uint64_t seq);
 	/* On the loop: there are no more; send what is left. May be NULL. 0, or -1 with `err`. */
 	int (*end)(const struct acct_out *out, void *data, struct error *err);

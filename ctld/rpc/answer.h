@@ -1,9 +1,9 @@
-/* answer.h - every answer as a frame that may be sent
+/* answer.h - every answer as a frame that can be sent
  *
- * Listings are told in parts that fit (part.h), and other answers are small. What is too large all
- * the same is cut here (common/msgfit.h), where it can say so, so that no state of the cluster and
- * no row of the past takes an answer away. What cannot be cut is an error of that one answer, and
- * none of who asked.
+ * Listings are sent in parts that fit (part.h), and other answers are small. An item that is too
+ * large even so is cut here (common/msgfit.h), with a note of the cut where the message has a
+ * field for that, so that no state of the cluster and no row of the past prevents an answer. If it
+ * cannot be cut, only that one answer becomes an error; the session goes on.
  *
  * Pure; gctld sends all its frames this way (peers.h), gpast and the fault simulation too.
  */

@@ -27,13 +27,13 @@ STAILQ_HEAD(parts, submit);
 struct bulk {
 	STAILQ_ENTRY(bulk) next;
 	struct ctld *c;
-	uid_t uid;       /* whose bytes they are */
-	uint64_t number; /* as its sender calls it */
+	uid_t uid;       /* the user that the bytes are charged to */
+	uint64_t number; /* the number that its sender gave it */
 	struct parts parts;
 	size_t n_jobs;
 	uint64_t bytes; /* of all parts, as they came */
 	/* In the queue: */
-	uint64_t session, call; /* who waits for it */
+	uint64_t session, call; /* the session and call that wait for it */
 	enum bulk_step step;    /* the next one */
 	/* The first job that the step has not done: */
 	struct submit *part;
@@ -42,7 +42,7 @@ struct bulk {
 	uint64_t *ids;    /* of its jobs, n_ids so far */
 	bool *known;      /* with each: it was there already */
 	size_t n_ids;
-	size_t n_kept; /* of jobs whose part has gone to the store */
+	size_t n_kept; /* number of jobs whose part has gone to the store */
 	uint64_t depend[DEPEND_LOOKS]; /* the first of them that depend on others */
 	size_t n_depend;
 	struct error error; /* why it is undone */

@@ -1,16 +1,17 @@
 /* bulk.h - many jobs, all accepted or none
  *
- * Parts of a bulk come as Submits, each checked by the workers like any other. They wait here, with
- * the peer that sent them, until SubmitBulk says how many jobs there are in all. Then the bulk
- * stands in a queue, and the first goes through the core in steps (core/bulk.h), a slice a tick:
- * whatever else happens is dealt with in between. The answer follows when the last job has its
- * place.
+ * Parts of a bulk come as Submits, each checked by the workers like any other. They wait here,
+ * with the peer that sent them, until SubmitBulk gives the total number of jobs. Then the bulk
+ * enters a queue, and the first one goes through the core in steps (core/bulk.h), a slice a tick:
+ * other events are processed in between. The answer follows when the last job is in its class.
  *
- * Until all were found good nothing is durable, and a bulk goes with its session; from then on it
- * goes on without it. Whoever loses the connection begins again, and stands in the queue behind
- * what he sent before; since each job has its nonce, he is answered with the ids of then.
+ * Until all jobs have passed the checks nothing is durable, and a bulk is dropped with its
+ * session; from then on it continues without it. A client that loses the connection sends the bulk
+ * again, and waits in the queue behind what it sent before; since each job has its nonce, the
+ * reply has the previous ids.
  *
- * A session has one bulk at a time; what the parts hold is charged to the user (core/budget.h).
+ * A session has one bulk at a time; the memory of the parts is charged to the user
+ * (core/budget.h).
  */
 #ifndef CTLD_RPC_BULK_H
 #define CTLD_RPC_BULK_H

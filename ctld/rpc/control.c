@@ -286,7 +286,7 @@ static const struct call_ops control_ops = {
 	.size = control_size,
 };
 
-/* An empty filter is everybody's jobs: never meant, so never done. */
+/* An empty filter would select the jobs of all users: this is never meant, so it is refused. */
 static int check_filter(const Gpusched__JobFilter *f, struct error *err)
 {
 	if (f && (f->n_ids || f->n_tasks || f->n_users || f->n_accounts || f->n_partitions ||

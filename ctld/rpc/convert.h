@@ -98,7 +98,7 @@ Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena)
 /* `reason_by`: the login name of view->reason_uid; NULL: not known. */
 Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint32_t node,
         const struct node_view *view, const char *reason_by, struct arena *arena);
-/* `by`: who drained it; NULL: unknown, or nobody did. */
+/* `by`: the user that drained it; NULL: unknown, or no user did. */
 Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
         const struct gpu_view *view, const char *by, struct arena *arena);
 Gpusched__Partition *wire_partition(const struct partition_view *view, struct arena *arena);

@@ -617,7 +617,8 @@ static const char *parent_type(const Gpusched__Register *m, const Gpusched__GpuD
 static const char *take_near(const Gpusched__GpuDevice *d, struct arena *arena, struct error *err)
 {
 	struct near_place place = { .grouped = !d->mig && d->n_pcie_groups == NEAR_GROUPS };
-	bool counted = d->n_peer_nvlinks == d->n_nvlink_peers; /* older agents only say to whom */
+	/* older agents only report the peers */
+	bool counted = d->n_peer_nvlinks == d->n_nvlink_peers;
 	char text[NEAR_PLACE_TEXT];
 
 	for (size_t i = 0; place.grouped && i < NEAR_GROUPS; i++) {

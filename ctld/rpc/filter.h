@@ -50,7 +50,7 @@ int filter_check_names(const struct filter *f, struct error *err);
 /* Without looking at the job: may it fit? `user` is filter_user() of its user's name. */
 bool filter_may_fit(const struct filter *f, uint64_t ref, uint32_t user);
 uint32_t filter_user(const char *name);
-/* What filter_see_only() gave it; NULL: nothing is kept from who asks. */
+/* The argument of filter_see_only(); NULL: the caller may see everything. */
 const struct sight *filter_sight(const struct filter *f);
 
 /* A job that is named, or some tasks of it. */

@@ -42,8 +42,8 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	struct slice look = slice_begin(LOOK_US);
 	bool waits;
 
-	/* Since the last tick something may have happened that nobody has looked at. An answer may
-	 * take as long as that again, and is then a slice of its own. */
+	/* Since the last tick something may have happened that the scheduler has not seen. An
+	 * answer may take as long again, and is then a slice of its own. */
 	while (!a->looked && inputs_schedule(c, now, TICK_SCHEDULE))
 		a->looked = slice_over_now(&look);
 	if (look.over) {

@@ -1,4 +1,4 @@
-/* list_events.c - MSG_LIST_EVENTS: the audit trail, for those who may see it */
+/* list_events.c - MSG_LIST_EVENTS: the audit trail, for the users that may see it */
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/peers.h"

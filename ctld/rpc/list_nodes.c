@@ -15,7 +15,7 @@
 #define SLICE_NODES 100
 
 struct listing {
-	uint64_t generation; /* of the configuration whose numbers these are */
+	uint64_t generation; /* of the configuration that the numbers belong to */
 	uint32_t *nodes;     /* NULL: all */
 	size_t n, at;
 	bool devices, whole;
@@ -47,7 +47,7 @@ static const char *user_name(struct ctld *c, uint32_t uid)
 
 /* --- what is kept from who asks ------------------------------------------------------------- */
 
-/* Whose jobs he is told of; NULL: all. */
+/* May the caller see this job? `sight` NULL: all jobs. */
 static bool is_told_of(struct ctld *c, const struct sight *sight, uint64_t job, struct clocks now)
 {
 	struct job_view view;

@@ -67,7 +67,7 @@ static const struct call_ops listing_ops = { .slice = slice, .free = listing_fre
  * present row that were not shown yet. */
 struct walk {
 	struct sight *sight;      /* owned; NULL: he may see all */
-	const char *user;         /* who asks */
+	const char *user;         /* the caller */
 	struct nameset accounts, users; /* that were asked for; empty: all */
 	bool *found;                    /* of `accounts` */
 	uint32_t inside;          /* depth of the account that was asked for; UINT32_MAX: outside */

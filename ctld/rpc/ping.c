@@ -1,4 +1,4 @@
-/* ping.c - MSG_PING: who is there, and whom does it take the caller for? */
+/* ping.c - MSG_PING: which controller this is, and the caller's uid as it sees it */
 #include "config.h"
 
 #include "ctld/ctld.h"

@@ -108,8 +108,8 @@ static int check(struct resign *r, const struct mcred *cred, struct error *err)
 	return 0;
 }
 
-/* Those that cannot be are taken out, each with its error. Whose spec is not known is for the core
- * to refuse. */
+/* Jobs that cannot be signed again are taken out, each with its error. A job whose spec is not
+ * known is left for the core to refuse. */
 static int compare(struct resign *r, const struct mcred *cred, struct error *err)
 {
 	struct changes_of *c = r->changes;
@@ -185,7 +185,7 @@ static void keep(struct ctld *c, const struct resign *r, const struct effect *ef
 	blobs_sign(c->blobs, r->uid, jobs, n, r->credential, strlen(r->credential));
 }
 
-/* A line for who has changed what runs; NULL: nothing does. */
+/* A warning for a caller that has changed a running job; NULL: none. */
 static const char *warning(
         struct ctld *c, const struct resign *r, const struct effect *effect, struct clocks now)
 {

@@ -29,7 +29,8 @@ struct request {
 		GPUSCHED__MSG_TYPE__MSG_##type, VERB_##verb, raw, event, handler \
 	}
 #define NOTHING NULL
-/* What an agent tells is nobody's doing: what comes of it is told as the controller's own. */
+/* What an agent reports is not attributed to a user: its effects are recorded as the controller's
+ * own. */
 #define BY_NODE NULL
 
 static const struct request rows[] = {
@@ -125,7 +126,7 @@ int rpc_permitted(unsigned type, unsigned standing, struct error *err)
 	return verb_permits(verb, standing) ? 0 : verb_refuse(verb, err);
 }
 
-/* Who asks is needed by name. An agent, and who was never looked up, has none. */
+/* The caller's name is needed. An agent, and a user that was never looked up, has none. */
 static bool is_named(struct ctld *c, const struct peer *peer)
 {
 	const char *name;
@@ -167,7 +168,7 @@ struct filter *rpc_filter(
 	return filter;
 }
 
-/* Answer a user, close an agent or whoever does not keep to the protocol. */
+/* Answer a user; close an agent, or a peer that violates the protocol. */
 static void refuse(struct ctld *c, const struct rpc *rpc, const struct error *err)
 {
 	if (err->code == ERR_PROTOCOL || rpc->peer->agent)

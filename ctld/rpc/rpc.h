@@ -91,7 +91,7 @@ rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc
 rpc_fn rpc_register, rpc_run_report, rpc_heartbeat, rpc_runs_used, rpc_gpu_report;
 rpc_fn rpc_stream_open, rpc_stream_data, rpc_stream_credit, rpc_stream_close;
 
-/* The peer goes: nobody waits for its submits any more. */
+/* The peer is leaving: its submits continue without a reply. */
 void rpc_submits_orphan(struct peer *peer);
 
 /* For reload_new(). */

@@ -1,9 +1,10 @@
-/* show_script.c - MSG_SHOW_SCRIPT: what the owner of a job signed, to him and to administrators
+/* show_script.c - MSG_SHOW_SCRIPT: what the owner of a job signed, for the owner and
+ * administrators
  *
- * Of a job that the core has forgotten the store still knows whose it was, until the bytes are
- * erased; what is not his is then as if it were not there. A session has one at a time, and the
- * store is asked only when there is room for the answer: as long as it reads, the most that an
- * answer may be counts as unread.
+ * For a job that the core has forgotten the store still knows the owner, until the bytes are
+ * erased; for other users such a job does not exist. A session has one request at a time, and the
+ * store is asked only when there is space for the answer: while it reads, the largest possible
+ * answer counts as unread.
  */
 #include <stdlib.h>
 
@@ -50,7 +51,8 @@ static void send_script(struct ctld *c, struct call *call, const struct store_bl
 	call_done(c, call, NULL);
 }
 
-/* Of a job that was gone nobody knew the owner before. One that has come since is nobody's here. */
+/* The owner of a job that the core had forgotten was not known before the store's answer. A job
+ * that was submitted meanwhile is refused. */
 static bool may_have(
         const struct asked *asked, const struct peer *peer, const struct store_blob *blob)
 {

@@ -1,10 +1,10 @@
-/* sight.h - whose jobs a caller may be told of, where the configuration keeps them private
+/* sight.h - the jobs that a caller may see, where the configuration keeps them private
  *
- * Made when a request begins, with what the configuration said then; afterwards it is plain data
+ * Made when a request begins, from the configuration at that time; afterwards it is plain data
  * that any thread may read. A request that stays open (a watch, events that are followed) is ended
- * with ERR_BUSY when the configuration would say otherwise, and its client asks again. The rule is
- * VERB_JOB_SEE's (ctld/core/accounts/roles.h): his own, those of the accounts that he coordinates, all for
- * operators and administrators.
+ * with ERR_BUSY when a new configuration would give another result, and its client repeats it. The
+ * rule is that of VERB_JOB_SEE (ctld/core/accounts/roles.h): a user's own jobs, those of the
+ * accounts that the user coordinates, and all jobs for operators and administrators.
  */
 #ifndef CTLD_RPC_SIGHT_H
 #define CTLD_RPC_SIGHT_H
@@ -26,7 +26,7 @@ bool sight_same(const struct sight *a, const struct sight *b);
 
 /* NULL has everything. */
 bool sight_has(const struct sight *s, uint32_t uid, const char *account);
-/* Is all of that account, whoever used it, his to see? */
+/* May the caller see all jobs of that account, of any user? */
 bool sight_has_account(const struct sight *s, const char *account);
 
 #endif

@@ -48,7 +48,7 @@ void submit_free(void *arg)
 
 /* --- in a worker --------------------------------------------------------------------------- */
 
-/* A trial that nobody signed: the same demands but for the signature. */
+/* An unsigned trial: the same checks except for the signature. */
 static int check_unsigned(struct submit *s, const Gpusched__SubmitJob *job,
         Gpusched__SignedSpec **spec, struct error *err)
 {
@@ -315,7 +315,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	struct core_event ev = { .kind = EV_SUBMIT };
 	struct call *call;
 
-	if (!peer) { /* nobody waits; with its token it can be asked again */
+	if (!peer) { /* the client has gone; with its token it can ask again */
 		submit_free(s);
 		return;
 	}

@@ -22,7 +22,7 @@ struct submit {
 	struct ctld *c;
 	uint64_t session, id;
 	uid_t uid;
-	unsigned standing; /* of who asks */
+	unsigned standing; /* of the caller */
 	char *cluster;
 	uint64_t max_script;
 	uint8_t *body;

@@ -1,6 +1,7 @@
-/* wait.c - MSG_WAIT_JOBS: told of each job's end (or start) as it comes
+/* wait.c - MSG_WAIT_JOBS: reports each job's end (or start) as it comes
  *
- * The core keeps who waits for what; all jobs of a request wait under the call's number.
+ * The core keeps the list of waiting requests for each job; all jobs of a request wait under the
+ * call's number.
  */
 #include <stdlib.h>
 

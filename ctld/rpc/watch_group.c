@@ -23,7 +23,7 @@ struct watch_group {
 	/* What they have in common: */
 	uint8_t *asked; /* the filter, packed */
 	size_t n_asked;
-	int64_t uid;         /* who sees less than all of it; -1: anybody */
+	int64_t uid;         /* a user that sees less than all; -1: any user */
 	uint64_t generation; /* of the configuration that says so */
 
 	uint64_t round;              /* of which `told` is */

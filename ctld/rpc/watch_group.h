@@ -1,8 +1,8 @@
-/* watch_group.h - watchers who want the same are told the same bytes
+/* watch_group.h - watchers with the same request get the same bytes
  *
- * Who asks with the same filter, and may see the same, is in one group. What a group is told of a
- * stretch of changes (watch.h) is worked out and packed for the first of its watchers, and kept for
- * the others as long as the round lasts: the latest few chunks, since all of them go on at one
+ * Watchers with the same filter and the same sight are in one group. The message for a stretch of
+ * changes (watch.h) is computed and packed for the first watcher of the group, and kept for the
+ * others as long as the round lasts: only the latest few chunks, since all of them advance at one
  * pace.
  */
 #ifndef CTLD_RPC_WATCH_GROUP_H
@@ -19,7 +19,7 @@ struct filter;
 struct rpc;
 struct watch_group;
 
-/* Join, or make, the group of who asks with `m`, whose filter is `filter` (taken over). */
+/* Join, or make, the group of a caller that requests `m`, with its filter `filter` (taken over). */
 struct watch_group *watch_group_join(
         struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *m, struct filter *filter);
 void watch_group_leave(struct watch_group *g);
@@ -27,7 +27,7 @@ void watch_group_leave(struct watch_group *g);
 /* A packed JobChunk: what has changed between two cursors. */
 struct told {
 	uint64_t from, to;
-	size_t n_jobs; /* 0: nothing that fits; nobody has to be told */
+	size_t n_jobs; /* 0: no job fits, and no message is sent */
 	uint8_t *body;
 	size_t len;
 };

@@ -1,9 +1,10 @@
-/* archive.h - what is old in history.db, into a file of its own
+/* archive.h - moves old rows of history.db into a file of its own
  *
  * The file is a history.db like the first: the same schema, for past_open_file(). Rows come in
- * slices, each a transaction that is durable before the slice is told of; so whoever deletes there
- * what was told here loses nothing, wherever he is killed. What is in the file already stays as it
- * is: to do it again with the same file goes on where it was, and tells nothing twice.
+ * slices, each a transaction that is durable before the slice is reported. So code that deletes
+ * the reported rows from history.db loses nothing, wherever it is killed. What is in the file
+ * already stays as it is: a repeat with the same file continues where it was, and reports nothing
+ * twice.
  *
  * For one thread at a time.
  */

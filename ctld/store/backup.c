@@ -77,7 +77,7 @@ static int fail(struct backup *backup, const char *path, const char *why, struct
 	return -1;
 }
 
-/* What one that was interrupted has left is nobody's: there is only one at a time. */
+/* What an interrupted backup has left is not in use: there is only one backup at a time. */
 static void remove_left(const struct backup *backup)
 {
 	struct stat st;

@@ -162,7 +162,7 @@ static int db_set(const struct db *db, const struct sql_setting *setting, struct
 	return 0;
 }
 
-/* Whose file is it, and how old? Before anything is changed. */
+/* Is it a database of gpusched, and of which version? Checked before anything is changed. */
 static int db_recognise(const struct db *db, long long *version, struct error *err)
 {
 	long long id;
@@ -235,8 +235,9 @@ static int count_wal_pages(void *arg, sqlite3 *handle, const char *name, int pag
 	return SQLITE_OK;
 }
 
-/* Nobody asks how much memory SQLite has, and counting takes a lock for each piece of it. It can
- * only be told so before it does anything else, which looking for a VFS is: the first wins. */
+/* The memory statistics of SQLite are not used, and counting takes a lock for each piece of
+ * memory. This can only be set before SQLite is used for the first time, and looking for a VFS is
+ * such a use. */
 static void count_no_memory(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

@@ -24,28 +24,28 @@ struct db {
 	bool is_behind;      /* the file may have torn pages, whose bytes are in the log */
 };
 
-/* Open or create `path`, bring it to the present version; one of before pages had sums (pages.h) is
- * written anew with them, unless the disk is too full. Refuses a file that is not ours, one that is
- * newer than this program, one whose log is damaged (wal.h), a state.db with any damaged page, and
- * (where it is cheap to tell after an unclean end) one that is not whole otherwise. On failure
- * nothing is left open. */
+/* Open or create `path` and bring it to the present version; a file from before pages had sums
+ * (pages.h) is rewritten with them, unless the disk is too full. Refuses a file that is not
+ * gpusched's, one that is newer than this program, one whose log is damaged (wal.h), a state.db
+ * with any damaged page, and (where the check is cheap after an unclean end) one that is damaged
+ * otherwise. On failure nothing is left open. */
 int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
         struct error *err);
-/* One more connection to a shared file that is open already in this process and at its present
- * version, or one to a file that nobody has open (a URI with immutable=1). It never writes and
- * never moves the log, so that what is known of logs that two connections write to does not concern
+/* One more connection to a shared file that is already open in this process and at its present
+ * version, or one to a file that no process has open (a URI with immutable=1). It never writes and
+ * never moves the log, so the known problems of logs that two connections write to do not concern
  * it. */
 int db_open_reading(
         struct db *db, const char *path, const struct sql_schema *schema, struct error *err);
 /* `path` as a URI with a parameter of SQLite's, for db_open_reading(). Caller frees. */
 char *db_uri(const char *path, const char *how);
-/* The same of a file that lies somewhere: whole as it is, or with the log of who was killed or is
- * still writing beside it. One of an older version is brought up to date in a copy that goes with
- * the connection. */
+/* The same for a file at any place: complete as it is, or with the log of a process that was
+ * killed or is still writing. A file of an older version is brought up to date in a copy that is
+ * deleted with the connection. */
 int db_open_file(
         struct db *db, const char *path, const struct sql_schema *schema, struct error *err);
-/* A VFS by its name (NULL: the usual one); NULL: there is none. Whoever asks SQLite himself could
- * be the first who does, and what db.c has to say comes before that. */
+/* A VFS by its name (NULL: the usual one); NULL: there is none. Use this instead of SQLite's own
+ * function: its first call must come after the settings that db.c makes. */
 sqlite3_vfs *db_vfs(const char *name);
 /* All statements must have been finalized. */
 void db_close(struct db *db);
@@ -53,8 +53,8 @@ void db_close(struct db *db);
 void db_abandon(struct db *db);
 
 int db_error(const struct db *db, int rc, const char *doing, struct error *err);
-/* All pages again and again, some at a time: what rots where nobody reads is found. The first damaged
- * one ends it. By the thread of the connection. */
+/* Reads all pages again and again, some at a time, to find damage in pages that are rarely read.
+ * The first damaged one ends it. By the thread of the connection. */
 struct scrub {
 	uint32_t next;  /* page of the file; 0: none was read yet */
 	uint64_t pages; /* read and found good */
@@ -89,7 +89,8 @@ void db_row(sqlite3_stmt *stmt, struct row *row);
 int db_load(struct db *db, int (*take)(void *arg, const struct row *row, struct error *err),
         void *arg, struct error *err);
 
-/* Whose data is it? Written where nothing says it yet; another cluster's is refused. */
+/* The cluster that the data belongs to. It is written if none is recorded yet; another cluster's
+ * data is refused. */
 int db_cluster(const struct db *db, const char *cluster, struct error *err);
 
 /* A new name in the folder of `path` is there after a power cut. */

@@ -15,7 +15,7 @@
 
 #define CHECKPOINT_PAGES 1000
 
-/* Rows that somebody waits to see gone. */
+/* Rows whose deletion a caller waits for. */
 struct drop {
 	const struct store_batch *rows;
 	struct error error;
@@ -29,7 +29,7 @@ struct history {
 	history_wake_fn *wake;
 	void *arg;
 	pthread_t thread;
-	/* between the store's thread and ours, and whoever drops */
+	/* shared by the store's thread, the history thread, and callers of history_drop() */
 	pthread_mutex_t lock;
 	pthread_cond_t work, dropped;
 	bool has_thread;

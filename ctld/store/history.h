@@ -1,15 +1,16 @@
 /* history.h - history.db: ended jobs and runs, and the audit trail
  *
  * Rows come in slices that the store has read from state.db and deletes there only after the slice
- * has been committed here. A slice that comes twice (a crash between the two) changes nothing: what
- * is there stays. A thread of its own does the copying, so that it never delays a commit.
+ * has been committed here. A slice that comes twice (a crash between the two) changes nothing:
+ * rows that exist stay. A thread of its own does the copying, so that it never delays a commit.
  *
- * With a slice goes what is too old to be kept: in the same transaction, so a crash finds all of it
- * or nothing changed, and a slice at a time, so nobody who reads waits for long.
+ * With each slice rows that are too old are deleted: in the same transaction, so that after a
+ * crash either all or nothing has changed, and a slice at a time, so that no reader waits for
+ * long.
  *
- * What was archived leaves in the same way, slice by slice between those that come.
+ * Archived rows are deleted in the same way, slice by slice between those that come.
  *
- * The thread works on one slice at a time. All calls come from one thread, the store's, but
+ * The thread works on one slice at a time. All calls come from one thread, the store's, except
  * history_drop().
  */
 #ifndef CTLD_STORE_HISTORY_H

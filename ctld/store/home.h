@@ -27,7 +27,7 @@ void home_close(struct home *home); /* NULL is fine */
 const char *home_state_path(const struct home *home);
 const char *home_history_path(const struct home *home);
 
-uint64_t home_free_mb(const struct home *home); /* UINT64_MAX: nobody knows */
+uint64_t home_free_mb(const struct home *home); /* UINT64_MAX: not known */
 
 bool home_has_reserve(const struct home *home);
 /* Make it, where it is not there. Returns whether it is. */

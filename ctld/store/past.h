@@ -20,7 +20,7 @@ struct past *past_open(const char *dir, struct error *err);
 struct past *past_open_file(const char *path, struct error *err);
 void past_close(struct past *past); /* NULL is fine */
 
-/* Whose it is; "" where nothing says so. */
+/* The cluster that it belongs to; "": not recorded. */
 int past_cluster(const struct past *past, char *name, size_t size, struct error *err);
 /* The highest id of a job and number of an event; 0: there is none. */
 int past_highest(const struct past *past, uint64_t *job, uint64_t *event, struct error *err);

@@ -337,7 +337,8 @@ static const char *const history_steps[] = {
 	RUN_GETS_SUSPENDED("run")
 	"PRAGMA user_version = 8;",
 
-	/* What is asked for: the jobs of a time, of a user, of an account; who did what. */
+	/* Indices for the usual queries: the jobs of a time, of a user, of an account; the events
+	 * of a user. */
 	"CREATE INDEX job_by_time ON job (end_time);"
 	"CREATE INDEX job_by_user ON job (user, end_time);"
 	"CREATE INDEX job_by_account ON job (account, end_time);"
@@ -358,7 +359,7 @@ static const char *const history_steps[] = {
 	"CREATE INDEX job_by_account ON job (account, end_time);"
 	"PRAGMA user_version = 12;",
 
-	/* Whose history it is: files of it lie about. */
+	/* Which cluster the history belongs to, because copies of it may be anywhere. */
 	"CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
 	"PRAGMA user_version = 13;",
 

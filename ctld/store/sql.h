@@ -73,7 +73,7 @@ extern const struct sql_table sql_tables[TABLE_COUNT];
 	X(SQL_PIECE_DROP, "DELETE FROM piece WHERE id = ?1")                                \
 	X(SQL_PIECE_DATA_DROP, "DELETE FROM piece_data WHERE id = ?1")                      \
 	X(SQL_PIECE_DATA_GET, "SELECT data FROM piece_data WHERE id = ?1")                  \
-	/* so much of all that is whose */                                                  \
+	/* the stored bytes of each user */                                                 \
 	X(SQL_STORED, "SELECT uid, bytes FROM stored WHERE bytes > 0")                      \
 	X(SQL_STORED_ADD, "INSERT INTO stored (uid, bytes) VALUES (?1, ?2) "                \
 	                  "ON CONFLICT (uid) DO UPDATE SET bytes = bytes + ?2")

@@ -182,8 +182,8 @@ int state_slice(struct state *state, struct store_batch *slice, unsigned max, st
 	struct row row = { .change = ROW_RETIRE };
 
 	batch_reset(slice);
-	/* Runs first: a job comes when there are none left, its own among them, so that who reads
-	 * history.db never sees a job without what it used. */
+	/* Runs first: a job moves only when no ended run is left, so none of its own either. A
+	 * reader of history.db never sees a job without its use. */
 	for (int i = -1; i < TABLE_COUNT && slice->n_rows < max; i++) {
 		int t = i < 0 ? TABLE_RUN : i;
 		sqlite3_stmt *stmt = state->tables[t][TABLE_ENDED_SLICE];

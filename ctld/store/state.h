@@ -12,8 +12,8 @@
 
 struct state;
 
-/* What a commit has to tell: the blobs that its batch wanted, and whose bytes have become more or
- * less. `v`, `tags` and `stored` are valid until the next use or clear. */
+/* The result of a commit: the blobs that its batch requested, and the users whose stored bytes
+ * have changed. `v`, `tags` and `stored` are valid until the next use or clear. */
 struct blob_set {
 	struct store_blob *v;
 	void **tags;

@@ -104,7 +104,7 @@ static void do_commit(struct store *store)
 
 static void wait_for_work(struct store *store, uint64_t until_us);
 
-/* The disk is full. False: nobody waits for room any more. */
+/* The disk is full. False: there is no need to wait for space any more. */
 static bool wait_for_room(struct store *store)
 {
 	bool wait;

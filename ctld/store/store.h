@@ -1,18 +1,18 @@
 /* store.h - the one writer of state.db
  *
  * One thread owns the one SQLite connection (WAL, synchronous=FULL, locking_mode=EXCLUSIVE). The
- * loop hands it batches: each is one transaction of rows and blobs by value, and the commit is
- * announced back on the loop. One batch is in flight; what happens meanwhile merges into the next.
+ * loop passes it batches: each is one transaction of rows and blobs by value, and the commit is
+ * announced on the loop. One batch is in flight; what happens meanwhile merges into the next.
  *
  * A commit that fails ends the process (the callback gets the error, logs it and exits): crash is
- * rollback. SQLITE_FULL alone is tried again with the identical batch: after the reserve file has
- * been unlinked, so that ends of runs can still be recorded, after a checkpoint, and then four times
- * a second until there is room (stats: waits_for_room).
+ * rollback. Only SQLITE_FULL is tried again with the identical batch: after the reserve file has
+ * been unlinked, so that ends of runs can still be recorded, after a checkpoint, and then four
+ * times a second until there is space (stats: waits_for_room).
  *
- * Everything that must be told to somebody waits for the commit of the batch it belongs to; the
- * store knows nothing of that, it only says which batch is durable.
+ * Every message about a change waits for the commit of its batch. The store does not see the
+ * messages; it only announces which batch is durable.
  *
- * sql.c holds all SQL; history.c moves retired rows to history.db by a thread of its own.
+ * sql.c has all SQL; history.c moves retired rows to history.db by a thread of its own.
  */
 #ifndef CTLD_STORE_STORE_H
 #define CTLD_STORE_STORE_H
@@ -53,8 +53,8 @@ struct store_blob {
 	uint64_t job;
 	const void *spec, *script, *credential;
 	size_t spec_len, script_len, credential_len;
-	uint32_t uid;  /* whose it is */
-	int64_t ended; /* wall us; 0: the job is there. Read, never written */
+	uint32_t uid;  /* the user that they belong to */
+	int64_t ended; /* wall us; 0: the job is in memory. Read, never written */
 };
 
 /* How many bytes of blobs a user has in the database, or so many more (less) after a commit. Bytes
@@ -63,7 +63,7 @@ struct store_stored {
 	uint32_t uid;
 	int64_t bytes;
 };
-/* All users who have some. Only before the first commit. */
+/* All users that have some. Only before the first commit. */
 typedef void store_stored_fn(void *arg, const struct store_stored *stored);
 int store_load_stored(struct store *store, store_stored_fn *take, void *arg, struct error *err);
 
@@ -119,14 +119,14 @@ uint64_t store_free_mb(const struct store *store);
 /* Copy the live database to `path` (absolute; refused if it exists) through SQLite's backup
  * interface, in slices between commits. One at a time. `done` is called on the loop with an empty
  * result; an error here is no reason to end the process. store_close() abandons an unfinished copy
- * and tells nobody. To restore: put it in an empty state directory as state.db (mode 0600) and
+ * without a callback. To restore: put it in an empty state directory as state.db (mode 0600) and
  * start with --takeover. history.db is a file of its own; what had not moved there yet is in the
  * copy. */
 void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg);
 
-/* Have all that has ended, and the events, moved to history.db that committed batches brought so
- * far; meanwhile commits go on. One at a time. `done` is called on the loop with an empty result;
- * an error (the move stands still) is no reason to end the process. store_close() tells nobody. */
+/* Move everything to history.db that has ended, and all events, of the batches committed so far;
+ * meanwhile commits continue. One at a time. `done` is called on the loop with an empty result; an
+ * error (the move stands still) is no reason to end the process. store_close() does not call it. */
 void store_flush(struct store *store, store_done_fn *done, void *arg);
 
 /* Delete rows of history.db (their keys are enough), in one transaction by its own thread. Returns

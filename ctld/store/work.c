@@ -45,8 +45,8 @@ struct work {
 	bool is_copied;      /* the slice is in history.db, and still in state.db */
 	bool history_broken; /* the move has stopped; rows wait in state.db */
 	bool history_full;   /* the last try found the disk full */
-	/* Somebody waits until history.db has all that has ended: for a slice that takes the
-	 * last of it, and then for that slice. */
+	/* A caller waits until history.db has all that has ended: for a slice that takes the last
+	 * of it, and then for that slice. */
 	enum { FLUSH_NONE, FLUSH_WANTED, FLUSH_LAST, FLUSH_DONE } flush;
 	struct error history_error;
 	struct store_trim trim; /* of the last batch */

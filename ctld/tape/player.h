@@ -37,7 +37,7 @@ void player_rows(struct player *p, player_row_fn *fn, void *arg);
  * ERR_INTERNAL, the first record at which the core is another than it was. */
 int player_next(struct player *p, struct error *err);
 
-/* What the core still has to give up is given. For whoever collects rows; nothing can be played
+/* Emits what the core still has to emit. For programs that collect rows; nothing can be played
  * after that. */
 void player_finish(struct player *p);
 

@@ -1,22 +1,22 @@
-/* tape.h - all that went into a core, in a file
+/* tape.h - all inputs of a core, in a file
  *
- * The core decides by what it is given alone: its configuration, the rows it was loaded with, one
- * seed, and calls with events and clocks. `gctld --record` keeps them, in their order, and whoever
- * makes the same calls again (player.h) has the same core again, at each point.
+ * The core decides only by its inputs: its configuration, the rows it was loaded with, one seed,
+ * and calls with events and clocks. `gctld --record` stores them in their order, and a program
+ * that makes the same calls again (player.h) has the same core again, at each point.
  *
  *	file     TAPE_MAGIC, frames
  *	frame    u16 length, u16 check of the length, u32 check of the bytes, 1 to TAPE_FRAME bytes;
- *	         both checks are of the frame's number too, so none can be missing or stand twice
+ *	         both checks include the frame's number, so no frame can be missing or repeated
  *	record   one frame or several: the first byte of each is the kind, and TAPE_MORE where
  *	         another follows
  *	section  what one process wrote: START, ROW..., STARTED, the rest; END where it ended in an
  *	         orderly way. A file has a section for each start of the controller
  *
- * All numbers are little-endian. Clocks are written as what has passed since the record before. A
- * file whose last record is cut short, or turns into zeros, is as a crash or a power cut left it:
- *it ends with the record before. All else that does not fit is damage, named by record and offset.
+ * All numbers are little-endian. Clocks are written as differences from the previous record. A
+ * file whose last record is cut short, or turns into zeros, was left by a crash or a power cut: it
+ * ends with the previous record. Any other inconsistency is damage, reported by record and offset.
  *
- * A kind or a change of one: a row in tape.c; if older versions could misread it, TAPE_VERSION.
+ * To add or change a kind: a row in tape.c; if older versions could misread it, TAPE_VERSION.
  */
 #ifndef CTLD_TAPE_TAPE_H
 #define CTLD_TAPE_TAPE_H
@@ -85,7 +85,7 @@ const char *tape_kind_name(enum tape_kind kind);
 
 /* The sum of a SEAL: a sink for the rows, which `arg` (struct tape_sum) passes on. */
 struct tape_sum {
-	void (*sink)(void *arg, const struct row *row); /* NULL: nobody wants them */
+	void (*sink)(void *arg, const struct row *row); /* NULL: the rows are not needed */
 	void *arg;
 	uint64_t sum;
 };

@@ -13,10 +13,10 @@
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 
-/* Sums of other moments than this many half-lives around the common one are scaled anew. */
+/* Sums from times farther than this many half-lives from the common time are scaled again. */
 #define EPOCH_LIVES 64
 
-/* Where a node of the tree stood at the last ranking. */
+/* The values of a node of the tree at the last ranking. */
 struct standing {
 	double usage; /* decayed to that moment, with what is running */
 	double norm, effective, level_fs, factor;
@@ -36,12 +36,12 @@ struct assoc {
 	struct usage_sums retired;
 	uint32_t refs, index; /* of its account; CONF_NONE */
 	double scaled;        /* decayed_u as of the common moment */
-	/* Of all meters: the rate, and rate x since (s), modulo 2^64: the difference that is asked
-	 * for is small. */
+	/* Of all meters: the rate, and rate x since (s), modulo 2^64: the difference that is
+	 * needed is small. */
 	uint64_t rate_u, rate_since;
 	uint32_t meters;
 	struct standing standing;
-	double fair_share; /* by which its jobs are ordered: the factor of then */
+	double fair_share; /* the factor at the last ordering, by which its jobs are sorted */
 };
 
 /* One of the configuration. */
@@ -73,7 +73,7 @@ struct accounts {
 	bool disordered;    /* and since the last accounts_order() */
 	struct line *lines; /* as of the last ranking */
 	size_t n_lines;
-	/* Also of the last ranking, and of the next if no assoc has come or gone. */
+	/* Also of the last ranking, and valid for the next one if no assoc was added or removed. */
 	bool regroup;
 	struct assoc **placed; /* all, by their place */
 	size_t n_placed;
@@ -179,7 +179,7 @@ static void changed(struct accounts *as)
 	as->stale = as->disordered = true;
 }
 
-/* A user who is new comes before all others of his account, as he has used nothing. */
+/* A new user has used nothing, and so comes before all others of the account. */
 static double newcomer(const struct accounts *as, const struct assoc *new)
 {
 	double best = 1;
@@ -213,7 +213,7 @@ struct assoc *accounts_want(
 	return a;
 }
 
-/* What nobody refers to and has no usage goes with the next ranking. */
+/* An assoc without references and usage is freed with the next ranking. */
 void assoc_drop(struct accounts *as, struct assoc *assoc)
 {
 	if (!assoc || --assoc->refs || assoc->row)
@@ -279,8 +279,8 @@ static void take_names(struct accounts *as)
 	free(sorted);
 }
 
-/* Depth first, siblings in their order. Parents come before their children: the sizes of what is
- * below are added up from the end, then each account knows how many come before it. */
+/* Depth first, siblings in their order. Parents come before their children: the sizes of subtrees
+ * are added up from the end; after that the position of each account is known. */
 static void take_order(struct accounts *as)
 {
 	size_t n = as->n, i;
@@ -399,7 +399,7 @@ void accounts_meter_off(struct accounts *as, struct assoc *assoc, const struct u
 	changed(as);
 }
 
-/* What runs now has cost so far, in millionths. */
+/* The cost of what runs, until now, in millionths. */
 static double running_u(const struct assoc *a, usec_t mono)
 {
 	uint64_t rate_s = a->rate_u * (uint64_t)(mono / 1000000) - a->rate_since;
@@ -427,7 +427,7 @@ static int by_place(const void *x, const void *y)
 	return strcmp(a->account, b->account);
 }
 
-/* All assocs in that order, those outside the tree last. Frees what is of no use. */
+/* All assocs in that order, those outside the tree last. Frees those that are not needed. */
 static void place_all(struct accounts *as)
 {
 	size_t cursor = 0, n = 0, i;
@@ -495,7 +495,7 @@ static size_t snapshot(const struct accounts *as, struct clocks now, struct usag
 		leaves[i] = FAIR_ROOT;
 		if (v[i]->index == CONF_NONE && as->n)
 			continue;
-		/* Without accounts one leaf for all of a user's. */
+		/* Without accounts a user has one leaf for all names. */
 		if (i && v[i]->index == CONF_NONE && v[i]->uid == v[i - 1]->uid) {
 			leaves[i] = leaves[i - 1];
 		} else {
@@ -536,7 +536,7 @@ static void take_standings(struct accounts *as, const struct fair_node *nodes,
 	}
 }
 
-/* Other nodes than last time: they were met in no order. */
+/* The nodes are not those of the last time: start from no order. */
 static void forget_met(struct accounts *as, size_t n)
 {
 	size_t i;

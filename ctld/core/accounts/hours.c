@@ -21,7 +21,7 @@ struct piece {
 	const char *name;  /* kept: of the account, QOS or partition */
 	uint32_t uid;      /* or HOURS_ALL */
 	usec_t start, end;
-	usec_t until; /* after that nobody asks for it */
+	usec_t until; /* it counts for no limit after that */
 	uint64_t gpu_us;
 };
 
@@ -32,8 +32,8 @@ struct window {
 	uint32_t uid;
 	struct piece **v; /* owned; by start, none overlap */
 	size_t n, size;
-	/* Meters: thousandths of GPUs, and those x since in ms, modulo 2^64: the difference that is
-	 * asked for is small. Thousandths x ms are GPU-microseconds. */
+	/* Meters: thousandths of GPUs, and these times since in ms, modulo 2^64: the difference
+	 * that is needed is small. Thousandths x ms are GPU-microseconds. */
 	uint64_t milli, milli_since;
 };
 
@@ -155,7 +155,8 @@ static void insert(struct window *w, struct piece *p)
 	w->n++;
 }
 
-/* The piece in which that moment is, made if need be: a 32nd of the time, less what others have. */
+/* The piece that contains this time, made if necessary: a 32nd of the limit's time, less what
+ * other pieces cover. */
 static struct piece *piece_at(struct hours *h, struct window *w, usec_t time, usec_t span)
 {
 	usec_t width = span / PIECES, start = time - time % width, end = start + width;
@@ -337,7 +338,7 @@ void hours_bill(struct hours *h, const struct hours_of *of, uint32_t milli, usec
 		each_window(h, of, spread, &bill);
 }
 
-/* From the latest pieces backwards. */
+/* Starts with the latest pieces. */
 static void take_off(struct hours *h, struct window *w, usec_t span, void *arg)
 {
 	uint64_t less = ((struct bill *)arg)->less;
@@ -380,7 +381,7 @@ static void turn(struct hours *h, struct window *w, usec_t span, void *arg)
 
 usec_t hours_meter_on(struct hours *h, const struct hours_of *of, uint32_t milli, usec_t since)
 {
-	/* One that began later than now would count against the others. */
+	/* A meter that starts in the future would reduce the sum of the others. */
 	struct meter meter = { milli, since < h->now.mono ? since : h->now.mono, true };
 
 	if (milli)

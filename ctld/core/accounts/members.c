@@ -12,7 +12,7 @@
 struct entry {
 	const char *name; /* the configuration's */
 	size_t len;
-	char kind; /* 'u' a user, '@' a group, '*' everybody */
+	char kind; /* 'u' a user, '@' a group, '*' all users */
 	uint32_t account;
 	uint32_t first; /* of ANY: the account */
 };
@@ -95,7 +95,7 @@ void members_free(struct members *m)
 	free(m);
 }
 
-/* The first of what `account` (or ANY) lists of him. */
+/* The first entry of `account` (or ANY) that lists the user. */
 static uint32_t look(const struct members *m, uint32_t account, const struct caller *caller)
 {
 	const struct entry *e[2] = { find(m, account, '*', "*"),

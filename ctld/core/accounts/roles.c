@@ -38,7 +38,7 @@ static const enum verb job_verbs[] = {
 	[JOB_RESUME] = VERB_JOB_RESUME,
 	[JOB_UPDATE] = VERB_JOB_UPDATE,
 	[JOB_RESIGN] = VERB_JOB_RESIGN,
-	[JOB_REQUEUE_HOLD] = VERB_JOB_REQUEUE, /* whoever may that may hold it as well */
+	[JOB_REQUEUE_HOLD] = VERB_JOB_REQUEUE, /* the same roles may hold the job, too */
 };
 
 /* --- who asks -------------------------------------------------------------------------------- */

@@ -1,16 +1,17 @@
-/* roles.h - who may do what: one table of verbs, and who asks
+/* roles.h - who may do what: one table of verbs, and of the roles that may use each
  *
- * Every request of a session is a verb here (the rows of ctld/rpc/rpc.c), and so is whatever is
- * done to a job, a node or a partition in the core. A row says who may: by what he is (any user, an
- * operator, an administrator, an agent) or by how he stands to the job that it is done to (its
- * owner, a coordinator of its account). Nothing else decides: no verb asks who somebody is in
- * another way, and what is not in a row is refused.
+ * Every request of a session is a verb here (the rows of ctld/rpc/rpc.c), and so is each action on
+ * a job, a node or a partition in the core. A row names who may use the verb: by the caller's role
+ * (any user, an operator, an administrator, an agent) or by the caller's relation to the job (its
+ * owner, a coordinator of its account). Every permission is decided by this table, and what no row
+ * permits is refused.
  *
- * Root and the controller's user are administrators; others, operators and coordinators are who the
- * configuration names. Roles change with the file alone: no request grants one.
+ * Root and the controller's user are administrators. The configuration names further
+ * administrators, the operators and the coordinators. Roles change only with the configuration
+ * file: no request grants one.
  *
- * To add a verb: a row here, and one in testsuite/unit/test_roles.c, which has the whole truth
- * again, by hand.
+ * To add a verb: add a row here, and one in testsuite/unit/test_roles.c, which repeats the whole
+ * table by hand.
  */
 #ifndef CTLD_CORE_ROLES_H
 #define CTLD_CORE_ROLES_H
@@ -23,10 +24,10 @@
 #include "common/error.h"
 #include "ctld/core/rows/event.h"
 
-/* As what somebody asks: bits, since he may be several at once. */
+/* The roles of a caller: bits, because a caller may have several at once. */
 enum standing {
-	AS_USER = 1 << 0,        /* whoever has a session */
-	AS_OWNER = 1 << 1,       /* it is his job */
+	AS_USER = 1 << 0,        /* every caller with a session */
+	AS_OWNER = 1 << 1,       /* the job is the caller's */
 	AS_COORDINATOR = 1 << 2, /* of the job's account, or of one above it */
 	AS_OPERATOR = 1 << 3,
 	AS_ADMIN = 1 << 4,
@@ -80,16 +81,18 @@ enum standing {
 enum verb { VERBS(X) VERB_COUNT };
 #undef X
 
-/* By the lists of the configuration. */
+/* The role by the lists of the configuration. */
 enum role role_of(const struct conf *conf, const struct caller *caller);
 
-/* Does the list name him, a group of his, or everybody ("*")? */
+/* Does the list name the user, a group of the user, or all users ("*")? */
 bool caller_listed(const struct conf_texts *list, const struct caller *caller);
 
-/* He is a coordinator of this account (an index; CONF_NONE: of none), or of one above it. */
+/* Is the caller a coordinator of this account (an index; CONF_NONE: of none), or of one above
+ * it? */
 bool coordinates(const struct conf *conf, const struct caller *caller, uint32_t account);
 
-/* As what he asks where no job is concerned; of a job of `uid` in `account`, by index or name. */
+/* The caller's roles (bits of enum standing): where no job is concerned, and towards a job of
+ * `uid` in `account`, given by index or name. */
 unsigned standing(const struct caller *caller);
 unsigned standing_to(
         const struct conf *conf, const struct caller *caller, uint32_t uid, uint32_t account);
@@ -103,7 +106,7 @@ const char *verb_name(enum verb verb);
 /* ERR_NOT_PERMITTED: "only its owner, an operator or an administrator may cancel it". -1. */
 int verb_refuse(enum verb verb, struct error *err);
 
-/* The verb of one on jobs; VERB_COUNT: there is none. An update may need several more. */
+/* The verb for an action on a job; VERB_COUNT: there is none. An update may need several more. */
 enum verb verb_of_job(enum job_verb verb);
 
 #endif

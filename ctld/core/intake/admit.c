@@ -124,7 +124,8 @@ int admit_account(
 
 /* --- QOS and partition ----------------------------------------------------------------------- */
 
-/* Is the account among those (which have all accounts below them)? None: everybody is. */
+/* Is the account in the list (in which each account includes all below it)? An empty list includes
+ * all accounts. */
 static bool among(const uint32_t *accounts, size_t n, uint32_t account)
 {
 	size_t i;
@@ -334,7 +335,8 @@ static bool note_asked(struct core *core, const struct job *job)
 
 void admit_asked(struct core *core, const struct job *job)
 {
-	/* The plan allows one place and not another: who was refused the best may have the next. */
+	/* The plan allows one place and not another: a job that was refused the best place may get
+	 * the next one. */
 	if (job_weight(job) && note_asked(core, job))
 		sched_wake_all(core->sched);
 }

@@ -21,7 +21,7 @@ struct entry {
 
 struct bulk {
 	uint32_t uid;
-	char *host; /* of who asks */
+	char *host; /* host of the caller */
 	struct entry *v;
 	size_t n, size;
 	size_t n_new;

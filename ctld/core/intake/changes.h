@@ -1,6 +1,6 @@
-/* changes.h - what an update changes, in words: for the audit trail
+/* changes.h - what an update changes, as text for the audit trail
  *
- * A row for each field that a JOB_UPDATE may change, in the order in which they are told.
+ * A row for each field that a JOB_UPDATE may change, in the order of the text.
  */
 #ifndef CTLD_CORE_CHANGES_H
 #define CTLD_CORE_CHANGES_H
@@ -14,19 +14,18 @@
 #define CHANGES_MAX   40
 #define CHANGES_VALUE 96
 
-/* As the option is called: "gpu-mem" of UPDATE_GPU_MEM; NULL: no such field is known. */
+/* The name of the field's option: "gpu-mem" for UPDATE_GPU_MEM; NULL: the field is not known. */
 const char *change_name(uint64_t field);
 
-/* How values of a job read at some moment; "" is none. */
+/* The fields of a job as text, at some moment; "": none. */
 struct changes {
 	char v[CHANGES_MAX][CHANGES_VALUE];
 };
 
-/* Those of these fields. Times of day are what is left until then, from `now`. */
+/* Fills in these fields. Times of day are given as the time left until then, from `now`. */
 void changes_show(struct changes *to, const struct submit_job *job, uint64_t fields, usec_t now);
 
-/* "gpus h100:4 -> h100:2, time 1:00:00 -> 30:00" of these fields; ends in "..." where there is
- * more. */
+/* "gpus h100:4 -> h100:2, time 1:00:00 -> 30:00" for these fields; ends in "..." if it is cut. */
 void changes_tell(char text[CHANGES_TEXT], const struct changes *was, const struct changes *is,
         uint64_t fields);
 

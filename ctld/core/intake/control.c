@@ -1,7 +1,7 @@
-/* control.c - EV_JOB_CONTROL, EV_WAIT_JOB: what is done to jobs by their owners and by others
+/* control.c - EV_JOB_CONTROL, EV_WAIT_JOB: actions on jobs
  *
- * Each job is done or refused for itself; who may is in roles.h. Whoever did it, from where and why
- * is in the audit trail and in the job's comment.
+ * Each job is processed or refused by itself; roles.h says which callers may do what. The audit
+ * trail and the job's comment record the caller, the host and the reason.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static void remember(struct control *c, const char *done)
 	job_set_comment(c->core->jobs, c->job, text);
 }
 
-/* Attempts that should not be there any more, and are. Returns how many were told to end. */
+/* Ends attempts that should not be alive any more. Returns the number of runs that were ordered to
+ * end. */
 static unsigned end_strays(struct control *c)
 {
 	struct run *run = job_link(c->job)->runs;
@@ -266,7 +267,7 @@ static int update_fields(struct control *c, uint64_t which, struct error *err)
 	if (job_update(c->core, c->job, &e, fields, sizeof(fields), c->what, err) < 0)
 		return error_wrap(err, "job %s", job_label(c->job, c->label));
 	snprintf(done, sizeof(done), "updated (%s)", fields);
-	if (!job_info(c->job)->hold) /* else its comment says who holds it and why */
+	if (!job_info(c->job)->hold) /* else the comment is that of the hold */
 		remember(c, done);
 	return 0;
 }
@@ -300,7 +301,7 @@ static int change_spec(struct control *c, struct job *own, struct error *err)
 		return error_wrap(err, "job %llu", (unsigned long long)job_id(own));
 	snprintf(c->what, sizeof(c->what), "%s", r->told);
 	snprintf(done, sizeof(done), "signed anew (%s)", names);
-	/* Else its comment says who holds it and why, or how it ended. */
+	/* Else the comment is that of the hold, or of the end. */
 	if (!job_info(own)->hold && !job_state_ended((enum job_state)job_info(own)->state))
 		remember(c, done);
 	return 0;
@@ -337,7 +338,8 @@ static int resign(struct control *c, struct error *err)
 	return 0;
 }
 
-/* Would it change a record that waits? Then those it is not for must be told apart first. */
+/* Would it change a waiting record? Then the tasks that it does not apply to are split off
+ * first. */
 static bool changes(const struct control *c, const struct job *job)
 {
 	(void)c, (void)job;

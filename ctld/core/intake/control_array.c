@@ -166,8 +166,8 @@ static int check_left(const struct job *job, const struct taskset *without, stru
 	return error_hint(err, "name ranges with all tasks between their ends, or all of the job");
 }
 
-/* The part of a record that the verb is for, as a record of its own if it must be told apart.
- * NULL: it cannot be, which was told. */
+/* The part of a record that the verb applies to, as a record of its own if it must be split off.
+ * NULL: it cannot be split off, and the error was recorded. */
 static struct job *told_apart(struct control *c, struct job *job, const struct taskset *set)
 {
 	enum job_verb verb = c->event->job.verb;

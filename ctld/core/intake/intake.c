@@ -154,7 +154,7 @@ static bool fill_names(
 	       passed(admit_time(core, t, &e), &e, all);
 }
 
-/* All mistakes are named at once: each check whose ground has held is made. */
+/* All mistakes are reported at once: each check is made whose preconditions have passed. */
 int intake_fill(struct core *core, const struct caller *caller, struct intake *t, struct error *err)
 {
 	const struct submit_job *in = t->in;

@@ -1,8 +1,8 @@
 /* never.c - jobs that no node, or no gang of nodes, of a partition could ever run
  *
- * "Ever": on nodes that are empty and accept work. A node whose CPUs or memory are not known yet is
- * taken to have enough. What is found first is the reason, from what the job names (nodes,
- * features) to what it wants of each node to how many such nodes there are.
+ * "Ever" means on nodes that are empty and accept work. A node whose CPUs or memory are not known
+ * yet is assumed to have enough. The first obstacle found is the reason: first what the job names
+ * (nodes, features), then what it requests of each node, then the number of such nodes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,8 +287,8 @@ static bool wants_type(const struct request *r, const struct conf *conf, uint16_
 	return false;
 }
 
-/* The most memory that a job may have of one of its GPUs, 0: nobody says how much they have; false:
- * they are not shared anywhere. */
+/* The most memory that a job may have of one of its GPUs, 0: not known how much they have; false:
+ * no node shares them. */
 static bool most_shared(const struct survey *s, uint64_t *most_mb)
 {
 	const struct request *r = s->ask->gpus;

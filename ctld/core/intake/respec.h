@@ -1,25 +1,26 @@
-/* respec.h - an owner puts another spec in place of the one that he had signed
+/* respec.h - a job's owner replaces its signed spec by another one
  *
- * Only he can: what runs is what its owner signed. The world has checked both specs and says in a
- * struct respec what differs; here it is decided whether that may be so now.
+ * Only the owner can do this: a job runs exactly what its owner signed. The world has checked both
+ * specs and lists their differences in a struct respec; the code here decides whether they are
+ * allowed now:
  *
  *	what the program is started with (folder, files, arguments, environment, umask)
- *		of what waits; of an array, of all its tasks that wait: one that runs goes on as it
- *		began, and is started with the new spec when it waits again
+ *		of a waiting job; of an array, of all its waiting tasks: a running task continues
+ *		as it was started, and uses the new spec if it is requeued
  *	the name
- *		also of what runs
+ *		of a running job, too
  *	max_attempts
- *		also of what has ended, so that it can be requeued; never fewer than there were
+ *		of an ended job, too, so that it can be requeued; never fewer than it has had
  *
- * The nonce stays, and with it what launchers have counted (noded/launcher/uses.h).
+ * The nonce stays, and with it the counts of the launchers (noded/launcher/uses.h).
  */
 #ifndef CTLD_CORE_RESPEC_H
 #define CTLD_CORE_RESPEC_H
 
 #include "ctld/core/internal.h"
 
-/* `own` is no array's part, and its spec is r->was. `names` gets what was changed: "job-name,
- * output". ERR_JOB_STATE, ERR_JOB_SPEC: nothing was. */
+/* `own` is not a part of an array, and its spec is r->was. `names` becomes the list of changed
+ * fields: "job-name, output". ERR_JOB_STATE, ERR_JOB_SPEC: nothing was changed. */
 int job_respec(struct core *core, struct job *own, const struct respec *r, char *names, size_t size,
         struct error *err);
 

@@ -1,9 +1,9 @@
-/* revive.c - requeue of what has ended: may it be?
+/* revive.c - may an ended job be requeued?
  *
- * Only of a job that is still here: one in the history is submitted again. It keeps its id, its
- * signature and what it was held by, and goes on with its next attempt; what it asks for is judged
- * as if it were changed (intake.h). Who waited for its end has been told, and is not told
- * otherwise.
+ * Only a job that is still in memory; a job in the history must be submitted again. The job keeps
+ * its id, its signature and its hold, and continues with its next attempt. Its request is checked
+ * as if it were changed (intake.h). Clients that waited for its end have their reply already, and
+ * get no other.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
-/* submit.c - EV_SUBMIT: take jobs, or say why not
+/* submit.c - EV_SUBMIT: accept jobs, or refuse them with the reason
  *
- * All of a submit or none of it: everything is checked before anything is made. A job whose (uid,
- * nonce) is known is answered with the id it got then and not looked at again; so a repeat after a
- * lost answer works even when the queue has filled up meanwhile.
+ * All of a submit is accepted or none of it: everything is checked before anything is created. A
+ * job whose (uid, nonce) is known gets the reply with its previous id, without another check; so a
+ * repeat after a lost reply works even if the queue has filled up meanwhile.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +199,7 @@ static const struct job_why *test_why(struct core *core, const struct intake *v,
 		why->blockers[why->n_blockers++] = condition;
 	} else {
 		explain_contender(core, &im->who, NULL, 0, im->info.uid, why);
-		/* Who is held by a gate gets no plan. */
+		/* A job that a limit blocks gets no plan. */
 		if (d->verdict == VERDICT_START || d->verdict == VERDICT_PLANNED ||
 		        d->verdict == VERDICT_BLOCKED)
 			explain_plan(core, &im->who, why);

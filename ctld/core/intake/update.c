@@ -1,8 +1,8 @@
-/* update.c - JOB_UPDATE: other demands of a job that waits
+/* update.c - JOB_UPDATE: changes the request of a waiting job
  *
- * What the job asks for now, with the changes laid over it, goes through the checks of a submit
+ * The job's present request, with the changes applied, goes through the checks of a submit
  * (intake.h): an update is refused exactly where that submit would be, and then nothing of it is
- * done. What its owner signed is no demand: that he changes himself (respec.h).
+ * applied. The signed spec is not part of the request: its owner changes it (respec.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -178,7 +178,7 @@ static void name_fields(uint64_t fields, char *text, size_t size)
 	}
 }
 
-/* They concern nobody but the owner. */
+/* These fields concern only the owner. */
 static int update_wishes(
         struct core *core, struct job *job, const struct submit_job *in, struct error *err)
 {
@@ -216,7 +216,8 @@ static int check_limit(const struct core *core, const struct job *job, const str
 	return 0;
 }
 
-/* Its nodes are told, and keep it to that limit; so does the job's alarm, should they not know. */
+/* The job's nodes get the new limit and enforce it; so does the job's timer here, for agents that
+ * do not know the order. */
 static int update_limit(struct core *core, struct job *job, const struct caller *by,
         uint32_t limit_s, struct error *err)
 {

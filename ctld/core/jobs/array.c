@@ -134,17 +134,18 @@ enum array_gone array_gone(const struct job *own)
 
 	if (a->ended == a->ended_here)
 		return ARRAY_GONE_NONE;
-	/* Which of those that are gone went ill nobody knows any more. */
+	/* How the tasks that have left memory ended is not kept for each of them: if one of them
+	 * ended badly, it is unknown which. */
 	return a->failed + a->cancelled == a->ill_here ? ARRAY_GONE_WELL : ARRAY_GONE_UNKNOWN;
 }
 
-/* Of all its tasks those without a record. */
+/* The array's tasks that no longer have a record. */
 static void find_gone(const struct job *own, struct taskset *gone)
 {
 	const struct array *a = job_array(own);
 	size_t n = 0, size = idmap_count(a->parts) + 1, steps = SIZE_MAX;
 	struct taskset *sets = xcalloc(size, sizeof(*sets)), here;
-	struct task_range *tasks = xcalloc(size, sizeof(*tasks)); /* of those that are one */
+	struct task_range *tasks = xcalloc(size, sizeof(*tasks)); /* of parts with one task */
 	const struct job *p;
 
 	sets[n++] = *job_tasks(own);

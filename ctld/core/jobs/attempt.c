@@ -1,16 +1,16 @@
 /* attempt.c - an attempt at a job, on all its nodes
  *
- * An attempt has one run a node, told apart by rank. It is whole: it starts with all of them or not
- * at all, and when one of them ends badly (not by itself with exit code 0) the others are told to
- * end with the cause PEER. What becomes of the job is decided when none lives any more, by one of
- * them: the first that ended badly, else rank 0. Which that is need not be kept anywhere. When it
- * ended all the others were over, and well, or were told PEER in the same event; so it is the one
- * that ended badly and was not told PEER.
+ * An attempt has one run on each node; the runs are distinguished by rank. An attempt starts with
+ * all its runs or not at all. When one of them ends badly (other than by itself with exit code 0),
+ * the others are ordered to end with the cause PEER. When none is alive any more, one of them
+ * decides what becomes of the job: the first that ended badly, else rank 0. This need not be
+ * stored. When the deciding run ended, each other run was over and had ended well, or was ordered
+ * to end with PEER in the same event. So it is the one run that ended badly without that order.
  *
- * Where a job's owner or the scheduler ended the whole attempt, all were told so, and the lowest
- * rank that did not end well is taken.
+ * If the owner or the scheduler ended the whole attempt, all runs got that order, and the lowest
+ * rank that did not end well decides.
  *
- * A stray is over to its attempt: it was given up.
+ * A stray run does not count as alive for its attempt: it was given up.
  */
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ struct run *job_run(const struct job *job)
 {
 	struct run *run = job_link_of(job)->runs;
 
-	/* A higher attempt is not ours: it was adopted. */
+	/* A run of a higher attempt does not count: it was adopted. */
 	while (run && run_info(run)->id.attempt > job_info(job)->attempt)
 		run = run_link(run)->next_of_job;
 	return run && run_info(run)->id.attempt == job_info(job)->attempt ? run : NULL;
@@ -89,7 +89,7 @@ static bool launch_failed(const struct run *run)
 	return end_is_launch(run_info(run)->end_cause);
 }
 
-/* In how many attempts is that true of some run? */
+/* The number of attempts in which this is true of at least one run. */
 static uint32_t count_attempts(const struct job *job, bool (*is)(const struct run *run))
 {
 	const struct run *run;
@@ -195,7 +195,8 @@ const struct run *attempt_decisive(const struct job *job)
 		if (!told)
 			told = run;
 	}
-	/* They were told for the sake of one that was given up, and in truth ended well. */
+	/* All of these got the order because of a run that was given up and had in fact ended
+	 * well. */
 	return told ? told : first;
 }
 

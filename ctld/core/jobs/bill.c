@@ -1,14 +1,14 @@
 /* bill.c - what runs used is billed to their users' accounts
  *
- * A run that is over has billed exactly its elapsed time, once: bill_run() compares what was billed
- * with what is true now and bills the difference, so a late record corrects the first one and
- * nothing is ever billed twice. Of each user in each account therefore
+ * A run that is over has billed exactly its elapsed time, once: bill_run() compares what was
+ * billed with the run's present record and bills the difference. So a late record corrects an
+ * earlier one, and nothing is billed twice. For each user in each account, in integers and at
+ * every moment (bill_check()):
  *
- *	usage = sum over his runs in memory + what was retired to history
+ *	usage = sum over the user's runs in memory + what was retired to history
  *
- * in integers, at every moment: bill_check(). A start refuses a database in which it cannot be so.
- *The account is the one under which the run was ordered. The price is that of the moment it is
- *over.
+ * A start refuses a database in which this cannot hold. The account is the one under which the run
+ * was ordered. The price is the one that applies when the run is over.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,8 @@
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/rows/codec.h"
 
-/* A node may say what it likes: 35 years, of any number of GPUs, still fit in the sums. */
+/* A limit on the elapsed time that a node may report: 35 years of any number of GPUs still fit in
+ * the sums. */
 #define MAX_ELAPSED ((uint64_t)1 << 50)
 #define HOUR_US     (3600 * (uint64_t)USEC_PER_S)
 
@@ -27,7 +28,7 @@ static uint64_t used_us(const struct run *run)
 	const struct run_info *i = run_info(run);
 
 	if (i->state != RUN_ENDED)
-		return i->billed_us; /* alive again, given up too early: as it was */
+		return i->billed_us; /* alive again, after it was given up too early: unchanged */
 	return run_past(run)->elapsed_us < MAX_ELAPSED ? run_past(run)->elapsed_us : MAX_ELAPSED;
 }
 
@@ -39,7 +40,7 @@ static uint64_t gpu_milli(const struct run *run)
 	return (uint64_t)__builtin_popcountll(run_info(run)->gpus) * (charge ? charge : CARD_MILLI);
 }
 
-/* In this order, so that 35 years fit. */
+/* Multiplied in this order, 35 years fit. */
 static int64_t gpu_us(const struct run *run, uint64_t us)
 {
 	uint64_t milli = gpu_milli(run);
@@ -79,7 +80,7 @@ uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us
 	        qos_factor(core, job ? job_info(job)->qos : run_owner(run)->qos));
 }
 
-/* One more reference. */
+/* Returns the assoc with one more reference. */
 static struct assoc *assoc_of(struct core *core, const struct run *run)
 {
 	const struct job *job = run_link_of(run)->job;
@@ -91,8 +92,8 @@ static struct assoc *assoc_of(struct core *core, const struct run *run)
 	        *user ? user : uid);
 }
 
-/* Who waits for less use may start now: a run that never was costs nothing, a late record is truer,
- * clocks differ. */
+/* Jobs that wait for less use may start now. A bill can lower the use: a run that never started
+ * costs nothing, a late record corrects an earlier one, and clocks differ. */
 static void look_again(struct core *core, const struct run *run)
 {
 	const struct job *job = run_link_of(run)->job;
@@ -109,7 +110,7 @@ static void look_again(struct core *core, const struct run *run)
 	gate_path_free(core->gates, path);
 }
 
-/* Of the time that it ended in. */
+/* Billed to the time up to the run's end. */
 static void bill_hours(struct core *core, const struct run *run, uint64_t used)
 {
 	const struct run_info *i = run_info(run);
@@ -252,7 +253,7 @@ static int bad(const struct assoc *assoc, struct error *err, const char *what)
 	        assoc_uid(assoc), assoc_name(assoc), what);
 }
 
-/* Runs of an older version of gpusched were never billed: they are now. */
+/* Bills the runs that an older version of gpusched did not bill. */
 int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err)
 {
 	struct usage_sums all, retired;
@@ -269,7 +270,7 @@ int bill_start(struct core *core, struct run *const *v, size_t n, struct error *
 		assoc_retire(of, &sums, false);
 		assoc_drop(core->accounts, of);
 	}
-	/* The rest is of runs that are in history. */
+	/* The rest belongs to runs that are in history. */
 	while ((assoc = accounts_each(core->accounts, &cursor))) {
 		assoc_sums(assoc, &all, &retired);
 		if (retired.gpu_us > all.gpu_us || retired.cpu_us > all.cpu_us ||
@@ -296,7 +297,7 @@ int bill_check(const struct core *core, struct run *const *v, size_t n, struct e
 
 		assoc_sums(assoc, &all, &sum);
 		for (i = 0; i < n; i++) {
-			/* Both texts are kept: equal ones are the same. */
+			/* Both texts are interned: equal texts are the same pointer. */
 			if (run_info(v[i])->account != assoc_name(assoc) ||
 			        run_info(v[i])->uid != assoc_uid(assoc))
 				continue;
@@ -315,7 +316,7 @@ int bill_check(const struct core *core, struct run *const *v, size_t n, struct e
 
 /* --- looking --------------------------------------------------------------------------------- */
 
-/* A run that is alive has used what it holds since its start, also while it was suspended. */
+/* A living run has used what is booked for it since its start, also while it was suspended. */
 static void row_as_if_ended(
         const struct core *core, const struct run *run, struct clocks now, struct row *row)
 {

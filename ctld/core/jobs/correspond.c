@@ -1,21 +1,21 @@
 /* correspond.c - aftercorr between two arrays: task by task; see depends_impl.h
  *
- * Task N of an array waits for task N of another one. Such a term has a '*' in the text that rows
- * keep, and one edge, on the other array's own record. While it is open for a task, the task stands
- * under its array's own record, as before; each time a part of the other array ends, the same tasks
- * are taken from there, and put where those stand whose lot they share:
+ * Task N of an array waits for task N of another array. Such a term is marked with a '*' in the
+ * text that rows keep, and has one edge, on the other array's own record. While the term is open
+ * for a task, the task stays under its array's own record. Each time a part of the other array
+ * ends, the same tasks leave the own record, and join a record of tasks in the same situation:
  *
- *	a record's text without a '*'	nothing to wait for but what its array waits for as a whole
- *	a record's text with a '*'	so much is open for its tasks, or can never come true ('!')
+ *	a record's text without a '*'	only the array's own terms are open
+ *	a record's text with a '*'	these terms are open, or can never come true ('!')
  *
- * So what is known of each task is in the rows of its array, and costs as much as there are ranges:
- * tasks that come free one after another are gathered in a record of their own. Telling the same
- * twice changes nothing; that is what makes a restart right, where all parts that have ended and
- *are still here are told again. They stay here until they were.
+ * So the state of each task is in the rows of its array, and costs as much as there are ranges:
+ * tasks that become free one after another are gathered in one record. Applying the same end twice
+ * changes nothing. This makes a restart correct, which applies again the ends of all parts that
+ * are still in memory. Parts stay in memory until their end has been applied.
  *
- * Who has no task of that number there is judged, as in Slurm, by the other array as a whole when
- *it is over. So is whose task had left memory before it was submitted, unless all of those went
- *well.
+ * As in Slurm, a task without a counterpart in the other array is decided by the other array as a
+ * whole, when that is over. So is a task whose counterpart had left memory before the task was
+ * submitted, unless all tasks that had left memory ended well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +27,10 @@
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/util/idmap.h"
 
-#define ARRAYS_MAX    64 /* that wait for the tasks of one: each end of a task looks at them all */
-#define GATHER_RANGES 1000 /* of a record that tasks are gathered in: what its row may grow to */
-#define GATHER_TIME   (600 * USEC_PER_S) /* whoever comes free in it counts as equally old */
+#define ARRAYS_MAX    64 /* that wait for the tasks of one: each end of a task visits them all */
+#define GATHER_RANGES 1000 /* of a record that tasks are gathered in; this bounds its row */
+#define GATHER_TIME   (600 * USEC_PER_S) /* tasks that become free within this time count as
+					  * equally old */
 
 bool corr_is(const struct core *core, const struct depend_term *t, bool array)
 {
@@ -61,7 +62,7 @@ static struct depends *own_depends(const struct job *job)
 
 /* --- what a record waits for ----------------------------------------------------------------- */
 
-/* Of its array as a whole. */
+/* Do the array's terms that are not decided task by task still have to come true? */
 static bool whole_open(const struct depends *p, const struct job *own)
 {
 	return p->whole_left > (p->singles && namesakes_first_and_idle(own) ? p->singles : 0);
@@ -89,7 +90,7 @@ static bool parts_never(const struct depend *d)
 	return d->any ? never == of : never;
 }
 
-/* And those that its array waits for as a whole? */
+/* Can the terms that its array waits for as a whole never come true? */
 static bool whole_never(const struct depends *p)
 {
 	uint32_t never = p->never_n - p->each_never;
@@ -128,7 +129,7 @@ static bool may_gather(
 	return t->begin_time <= now && now - t->begin_time < GATHER_TIME;
 }
 
-/* Are the tasks of both together few ranges, and soon in order? */
+/* Do the tasks of both together form few enough ranges, and can this be computed in few steps? */
 static bool fit_together(const struct job *to, const struct taskset *some)
 {
 	const struct taskset both[] = { *job_tasks(to), *some };
@@ -158,7 +159,8 @@ static struct job *find_gathering(const struct core *core, const struct job *fro
 	return NULL;
 }
 
-/* Some tasks of a record, or all of it (tasks NULL): the record that they are under by then. */
+/* Moves some tasks of a record, or the whole record (tasks NULL), to where tasks with this text
+ * belong. Returns the record that they are under afterwards. */
 static struct job *place(
         struct core *core, struct job *from, const struct taskset *tasks, const char *depends)
 {
@@ -191,8 +193,8 @@ static struct job *place(
 	return to;
 }
 
-/* The text of these tasks once the terms on `on` are decided: only what is decided task by task,
- * for the rest is their array's. NULL: no such term is open. */
+/* The text of these tasks once the terms on `on` are decided. It has only the terms that are
+ * decided task by task; the array has the others. NULL: no such term is open. */
 static char *text_after(const struct job *job, uint64_t on, enum outcome outcome)
 {
 	const struct depends *p = own_depends(job);
@@ -233,7 +235,8 @@ static void settle_tasks(struct core *core, struct job *from, const struct tasks
 	job_withdraw(core, to);
 	job_set_depends(core->jobs, to, text);
 	free(text);
-	/* They are as old as their chance to run; of a record that gathers, about. */
+	/* Their age counts from now, when they become able to run; approximately, for a record
+	 * that gathers tasks. */
 	if (!*job_info(to)->depends && job_info(to)->begin_time < core->now.wall &&
 	        core->now.wall - job_info(to)->begin_time >= GATHER_TIME)
 		job_set_begin(core->jobs, to, core->now.wall);
@@ -245,7 +248,8 @@ static void settle_tasks(struct core *core, struct job *from, const struct tasks
 
 /* --- what was told --------------------------------------------------------------------------- */
 
-/* The records of `own` that wait and have any of these tasks (NULL: any at all), with 0 behind. */
+/* The waiting records of `own` that have any of these tasks (NULL: any task at all), ended by
+ * NULL. */
 static struct job **records_of(
         const struct core *core, struct job *own, const struct taskset *tasks)
 {
@@ -273,7 +277,7 @@ static struct job **records_of(
 	return v;
 }
 
-/* Nothing of `own` may be used afterwards: it may be over. */
+/* The caller must not use `own` afterwards: it may be over. */
 static void tell(struct core *core, struct job *own, const struct taskset *tasks, uint64_t on,
         enum outcome outcome)
 {
@@ -306,7 +310,7 @@ void corr_part_ended(struct core *core, struct job *part)
 		taskset_copy(&tasks, job_tasks(part));
 	else
 		taskset_single(&tasks, job_task(part));
-	/* Whoever is told may be over then, and its edges gone. */
+	/* The waiting array may be over after tell(), and its edges gone. */
 	while ((e = not_heard(a, round))) {
 		e->heard = round;
 		tell(core, e->who, &tasks, job_id(part), outcome);
@@ -355,7 +359,7 @@ void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome out
 	struct job **v = records_of(core, own, NULL);
 	size_t n;
 
-	/* What is under the own record is decided with its own text. */
+	/* The tasks under the own record are decided by the own record's text. */
 	for (n = 0; v[n] && job_link(own)->depends; n++)
 		if (v[n] != own)
 			settle_tasks(core, v[n], NULL, on, outcome);

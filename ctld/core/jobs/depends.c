@@ -31,7 +31,7 @@ bool depend_term_open(const struct depend_term *t)
 	return !t->met && !t->never;
 }
 
-/* Of an array, as in Slurm: has each task started, or ended without? */
+/* For an array, as in Slurm: has each task started, or ended without a start? */
 static bool all_began(const struct job *own)
 {
 	const struct array *a = job_array(own);
@@ -48,7 +48,7 @@ static bool all_began(const struct job *own)
 	return true;
 }
 
-/* Of an array any time will do that is not before. */
+/* For an array any time will do that is not before the last of these starts. */
 usec_t depends_began(const struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -60,7 +60,7 @@ usec_t depends_began(const struct job *job)
 
 bool depend_comes_true(enum depend_type type, bool well)
 {
-	/* aftercorr: of jobs that are no arrays; of what has no counterpart. */
+	/* aftercorr: between jobs that are not both arrays, and for tasks without a counterpart. */
 	return type == DEPEND_AFTEROK || type == DEPEND_AFTERCORR ? well
 	       : type == DEPEND_AFTERNOTOK                        ? !well
 	                                                          : true;
@@ -71,7 +71,7 @@ bool depend_comes_true_anyhow(enum depend_type type)
 	return depend_comes_true(type, true) && depend_comes_true(type, false);
 }
 
-/* The job has started or ended: what becomes of the term? */
+/* The named job has started or ended: the outcome of the term. */
 static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec_t now)
 {
 	enum job_state state = (enum job_state)job_info(on)->state;
@@ -156,7 +156,8 @@ bool depends_kills(const struct core *core, const struct job *job)
 	                                    : choice == KILL_YES;
 }
 
-/* It can never start; of an array by what is decided task by task only what has no record. */
+/* The job can never start: end it. For an array and terms that are decided task by task, end only
+ * the tasks without a record of their own. */
 static void kill_never(struct core *core, struct job *job, bool each_only)
 {
 	const struct depends *p = job_link(job)->depends;
@@ -176,7 +177,7 @@ void depends_weigh(struct core *core, struct job *job)
 		depends_detach(core, job);
 		job_set_depends(core->jobs, job, "");
 		corr_retext(core, job);
-		/* It is as old as its chance to run. */
+		/* Its age counts from now, when it becomes able to run. */
 		if (job_info(job)->begin_time < core->now.wall)
 			job_set_begin(core->jobs, job, core->now.wall);
 		job_consider(core, job);
@@ -196,21 +197,21 @@ void depends_weigh(struct core *core, struct job *job)
 	job_consider(core, job);
 }
 
-/* A term that is decided task by task: the array is over. */
+/* Decide a term that is otherwise decided task by task: the array is over. */
 static void decide_each(struct core *core, struct edge *e, const struct job *on)
 {
 	struct job *who = e->who;
 	enum outcome outcome = outcome_of(&e->t, on, core->now.wall);
 
 	corr_rest(core, who, e->t.job, outcome);
-	if (!job_link(who)->depends) /* that was the end of it */
+	if (!job_link(who)->depends) /* the job has ended by this */
 		return;
 	depends_unhang(e);
 	depends_mark(job_link(who)->depends, e->term, outcome);
 	depends_weigh(core, who);
 }
 
-/* One that waits for the start of `on`, or for its end: decide the terms that it has of that. */
+/* A job waits for the start of `on`, or for its end: decide its terms on that. */
 static void decide_terms(struct core *core, struct depends *p, struct job *on, bool start)
 {
 	bool any = false;
@@ -231,7 +232,7 @@ static void decide_terms(struct core *core, struct depends *p, struct job *on, b
 		}
 		outcome = outcome_of(&t, on, core->now.wall);
 		depends_mark(p, n, outcome);
-		/* OPEN: its delay runs, which is its alarm's matter. */
+		/* OPEN: the delay is running; the job's timer ends it. */
 		if (outcome == DEPEND_OPEN)
 			depends_runs_until(p, n, t.at);
 		any = true;
@@ -240,7 +241,7 @@ static void decide_terms(struct core *core, struct depends *p, struct job *on, b
 		depends_weigh(core, p->who);
 }
 
-/* Terms that name no job in memory can no more come true: the rows were not written together. */
+/* Terms that name no job in memory can no longer come true: the rows were not written together. */
 static void settle_lost(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
@@ -261,7 +262,7 @@ static void settle_lost(struct core *core, struct job *job)
 		depends_weigh(core, job);
 }
 
-/* What waits for what has happened to it. */
+/* The list of jobs that wait for the event that has happened. */
 static struct waiting *due_waiting(const struct job *job)
 {
 	struct awaited *a = job_link_of(job)->awaited;
@@ -271,7 +272,7 @@ static struct waiting *due_waiting(const struct job *job)
 	return a->ends.n && job_state_ended(job_info(job)->state) ? &a->ends : NULL;
 }
 
-/* The same of arrays' tasks, where it has ended. */
+/* The next edge on the array's tasks that is to be decided, once the array has ended. */
 static struct edge *due_edge(const struct job *job)
 {
 	const struct awaited *a = job_link_of(job)->awaited;
@@ -281,7 +282,7 @@ static struct edge *due_edge(const struct job *job)
 	return a->corrs ? a->corrs : a->ranges;
 }
 
-/* What it costs to tell one that waits: its terms are looked through, and written. */
+/* The cost of updating one waiting job, in edges: all its terms are read and written. */
 #define SETTLE_TERMS 32
 
 static unsigned settle_waiting(struct core *core, struct waiting *w, struct job *job)
@@ -298,7 +299,7 @@ static unsigned settle_waiting(struct core *core, struct waiting *w, struct job 
 static void settle_part(struct core *core, struct job *part)
 {
 	range_part_moved(core, part);
-	/* Else it was requeued since: its next end will be told. */
+	/* If not, it was requeued since: its next end will be queued again. */
 	if (job_state_ended((enum job_state)job_info(part)->state))
 		corr_part_ended(core, part);
 	job_link(job_own(part))->awaited->parts_queued--;
@@ -306,7 +307,7 @@ static void settle_part(struct core *core, struct job *part)
 	job_link(part)->awaited->queued = false;
 }
 
-/* One of the queue: what is to be told of it next. Returns what that has cost. */
+/* Does one step for a queued job. Returns its cost, in edges. */
 static unsigned settle_one(struct core *core, struct job *job)
 {
 	struct awaited *a = job_link(job)->awaited;
@@ -323,7 +324,7 @@ static unsigned settle_one(struct core *core, struct job *job)
 	} else if ((a->corrs && corr_gone(core, job)) || (a->ranges && range_gone(core, job))) {
 		return 1;
 	} else if ((e = due_edge(job)) && a->parts_queued) {
-		/* Task by task first. */
+		/* The parts of the array first. */
 		pop_first(core);
 		push_last(core, job);
 	} else if (e && e == a->ranges) {
@@ -479,7 +480,7 @@ const char *depends_why(const struct core *core, const struct job *job, char *te
 		if (p->flags[n] & TERM_MET || !(p->flags[n] & TERM_NEVER) == p->never)
 			continue;
 		of++;
-		/* Room for the longest term and for how many more there are. */
+		/* Space for the longest term and for the count of those left out. */
 		if (used + 100 > size)
 			continue;
 		if (said++)
@@ -493,7 +494,7 @@ const char *depends_why(const struct core *core, const struct job *job, char *te
 	return p->never ? reason_word(REASON_NEVER_SATISFIED) : reason_word(REASON_DEPENDENCY);
 }
 
-/* Of a text as rows keep it no more than some terms: enough for so many bytes. */
+/* Cuts a text as rows keep it to whole terms, enough for so many bytes. */
 static char *some_terms(const char *kept, size_t bytes)
 {
 	size_t n = strlen(kept);

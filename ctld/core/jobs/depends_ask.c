@@ -1,4 +1,4 @@
-/* depends_ask.c - may a job wait for this? Without a change to anybody; see depends.h */
+/* depends_ask.c - may a job wait for this? Changes no job; see depends.h */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,21 +8,21 @@
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/util/idmap.h"
 
-/* So many terms are looked at to find a circle, some milliseconds; what reaches further is refused. */
+/* Terms visited in a search for a circle, some milliseconds; a text that needs more is refused. */
 #define CIRCLE_STEPS 50000
 
 /* --- circles --------------------------------------------------------------------------------- */
 
-/* Jobs still to be looked at for a circle. */
+/* Jobs still to be visited in a search for a circle. */
 struct search {
 	const struct core *core;
 	const struct job *for_job;
-	struct idmap *seen; /* by id: each is looked at once */
+	struct idmap *seen; /* by id: each job is visited once */
 	const struct job **v;
 	size_t n, size, steps;
 };
 
-/* True: that is for_job. */
+/* True: this is for_job. */
 static bool push(struct search *s, const struct job *job)
 {
 	s->steps++;
@@ -46,7 +46,7 @@ static bool push_id(struct search *s, uint64_t id)
 	return job && push(s, job);
 }
 
-/* Those of its name that were there before it. */
+/* The earlier jobs of its name. */
 static bool push_namesakes(struct search *s, const struct job *job)
 {
 	while ((job = job_link_of(job)->name_before) && s->steps < CIRCLE_STEPS)
@@ -55,7 +55,7 @@ static bool push_namesakes(struct search *s, const struct job *job)
 	return false;
 }
 
-/* All that this one waits for. True: for_job is among them. */
+/* All jobs that this one waits for. True: for_job is among them. */
 static bool push_all(struct search *s, const struct job *job)
 {
 	const struct depends *p = job_link_of(job)->depends;
@@ -96,14 +96,14 @@ static int check_circle(
 
 /* --- does it name what can be waited for? --------------------------------------------------- */
 
-/* Of a job that is in history: it has started and ended, and how is known. */
+/* For a job in history: it has started and ended, and how it ended is known. */
 static void decide_past(struct depend_term *t, bool well)
 {
 	t->met = depend_comes_true(t->type, well);
 	t->never = !t->met;
 }
 
-/* "12_7", "tasks 1-3 of job 12": what a refusal is about. */
+/* "12_7", "tasks 1-3 of job 12": the subject of a refusal. */
 static const char *say_tasks(const struct depend_term *t, char *text, size_t size)
 {
 	char *tasks = t->tasks ? taskset_text(t->tasks) : NULL;
@@ -131,7 +131,7 @@ static uint32_t first_missing(const struct array *a, const struct depend_term *t
 	return task;
 }
 
-/* Does the array have the term's tasks, and can they be told apart there? */
+/* Does the array have the term's tasks, and can they be told apart in it? */
 static int check_has(const struct job *own, const struct depend_term *t, struct error *err)
 {
 	const struct array *a = job_array(own);
@@ -157,7 +157,7 @@ static int check_has(const struct job *own, const struct depend_term *t, struct 
 	return 0;
 }
 
-/* Those of a range that have left memory are decided, where that can be. */
+/* Decides the tasks of a range that have left memory, if how they ended is known. */
 static int check_gone(
         const struct job *own, const struct depend *d, struct depend_term *t, struct error *err)
 {
@@ -179,7 +179,7 @@ static int check_gone(
 	return rc;
 }
 
-/* The job in memory that a term names, if who asks may know of it. */
+/* The job in memory that a term names, if the caller may see it. */
 static const struct job *find_seen(
         const struct core *core, const struct caller *caller, const struct depend_term *t)
 {
@@ -188,7 +188,7 @@ static const struct job *find_seen(
 	return own && core_sees(core, job_standing(core, caller, own)) ? own : NULL;
 }
 
-/* Of an array that is here tasks that are here, or how they ended can be told. */
+/* For an array in memory: its tasks must be in memory, or their ends known. */
 static int check_tasks(const struct core *core, const struct caller *caller, const struct depend *d,
         struct depend_term *t, struct error *err)
 {
@@ -221,7 +221,8 @@ static int check_tasks(const struct core *core, const struct caller *caller, con
 	        say_tasks(t, text, sizeof(text)));
 }
 
-/* Each of the array's tasks waits for the same of `on`, so those must be few ranges of its own. */
+/* Each of the array's tasks waits for the same task of `on`, so the tasks must form few ranges
+ * there. */
 static int check_each(const struct taskset *tasks, const struct job *on, struct error *err)
 {
 	unsigned long long id = job_id(on);
@@ -274,7 +275,7 @@ static int check_term(const struct core *core, const struct caller *caller, cons
 	return 0;
 }
 
-/* What a row keeps of it. */
+/* The text that a row keeps. */
 static char *kept_text(const struct depend *d)
 {
 	size_t n, open = 0, met = 0;

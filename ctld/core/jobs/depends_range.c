@@ -1,13 +1,13 @@
 /* depends_range.c - terms about some tasks of an array (12_[1-3,7]); see depends_impl.h
  *
- * Such a term means what one for each of its tasks would, and costs one edge, on the array's own
- * record. What it says in the row of who waits is the tasks that are still open: each part that
- * starts or ends is told, in its turn, and its tasks are taken out there. So telling the same twice
- * changes nothing, and a restart tells all that have ended and are still here. They stay here until
- * they were told.
+ * Such a term means the same as one term for each of its tasks, and costs one edge, on the array's
+ * own record. In the row of the waiting job it names the tasks that are still open: each part that
+ * starts or ends is queued, and settling it removes its tasks from the term. So settling a part
+ * twice changes nothing, and a restart settles all ended parts that are still in memory. Parts
+ * stay in memory until they were settled.
  *
- * Of tasks that had left memory before anybody waited for them is known that they have ended, and
- * how only where all of those went well.
+ * Of tasks that left memory before a job waited for them only the fact that they have ended is
+ * known; how they ended is known only if all of those ended well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/util/idmap.h"
 
-#define RANGES_MAX 1000 /* that hang on one array: each end of a task looks at them all */
+#define RANGES_MAX 1000 /* that hang on one array: each end of a task visits them all */
 
 bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bool comes_true)
 {
@@ -29,8 +29,9 @@ bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bo
 	taskset_take(t->tasks, tasks, &taken);
 	if (!taken.count)
 		return false;
-	/* The first that says no decides for all, or the first that says yes where one is enough;
-	 * else the last one does. It stays, to be shown. */
+	/* The first task that fails the term decides it for all, or the first that satisfies it
+	 * if one is enough; otherwise the last one decides. That task stays in the term, to be
+	 * shown. */
 	if (comes_true == any || !t->tasks->count) {
 		taskset_clear(t->tasks);
 		*t->tasks = taken;
@@ -106,7 +107,8 @@ static usec_t moved_at(const struct job *part)
 	return i->start_time ? i->start_time : i->end_time;
 }
 
-/* Where one is enough its delay counts: the first of them all may be told after others. */
+/* If one met term is enough, the delay counts from the earliest of the tasks, which may be settled
+ * after others. */
 static usec_t earliest(const struct job *on, const struct taskset *tasks, usec_t began)
 {
 	const struct job *p = idmap_next(job_array(on)->parts, 0);
@@ -118,9 +120,9 @@ static usec_t earliest(const struct job *on, const struct taskset *tasks, usec_t
 	return began;
 }
 
-/* Some of the tasks have started or ended: true if that changes something, and then this edge and
- * others may be gone. `began`: when the latest of them did, for
- * what counts from there; 0: long ago. */
+/* Some of the tasks have started or ended: true if this changes the term; then this edge and
+ * others may be gone. `began`: the time of the latest of these starts or ends, from which a delay
+ * counts; 0: long ago. */
 static bool say(struct core *core, struct edge *e, const struct taskset *tasks, bool comes_true,
         usec_t began)
 {
@@ -143,7 +145,7 @@ static bool say(struct core *core, struct edge *e, const struct taskset *tasks, 
 	return true;
 }
 
-/* What the part's state says of the edge's tasks, if anything. */
+/* Applies the part's state to the edge's tasks, if it decides anything. */
 static bool say_part(
         struct core *core, struct edge *e, const struct taskset *tasks, const struct job *part)
 {
@@ -164,7 +166,7 @@ void range_part_moved(struct core *core, struct job *part)
 	struct edge *e = a->ranges;
 	struct taskset tasks;
 
-	if (!has_news(part)) /* it was requeued since: its next start will be told */
+	if (!has_news(part)) /* it was requeued since: its next start will be queued again */
 		return;
 	if (job_tasks(part))
 		taskset_copy(&tasks, job_tasks(part));
@@ -214,7 +216,7 @@ void range_over(struct core *core, struct edge *e)
 	const struct depend_term *t = &e->t;
 	struct taskset rest;
 
-	/* Each of its tasks has been told or is gone, so there should be nothing. */
+	/* Each of its tasks was settled or has left memory, so no task should be left here. */
 	taskset_copy(&rest, t->tasks);
 	say(core, e, &rest, depend_comes_true_anyhow(t->type), 0);
 	taskset_clear(&rest);

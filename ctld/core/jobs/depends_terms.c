@@ -1,9 +1,11 @@
-/* depends_terms.c - what jobs wait for, in memory, and where it hangs; see depends_impl.h
+/* depends_terms.c - the terms that jobs wait for, in memory, and the lists they are in; see
+ * depends_impl.h
  *
- * A job may name a thousand others, and many jobs may do so. So a term is a ref and a byte of flags,
- * and what it names has the number of the job that waits, and nothing of which term that was: it is
- * looked for among the job's terms when the time comes. A number is given once. One that names
- * nothing any more is left in the list until its turn comes, or until others that let go take it out.
+ * A job may name a thousand others, and many jobs may do so. So a term is a ref and a byte of
+ * flags. The job that it names keeps only the number of the waiting job, not which of its terms
+ * this is: the term is searched for among the waiting job's terms when the event happens. A number
+ * is given out once. A number whose job no longer waits stays in the list until it is reached, or
+ * until a sweep removes it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,8 @@
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/util/idmap.h"
 
-#define SWEEP 2 /* looked at for each that lets go: at most about half of a list is stale */
+#define SWEEP 2 /* numbers examined when a job leaves the list: at most about half of a list is
+		 * stale */
 
 /* --- lists of those that wait ---------------------------------------------------------------- */
 
@@ -35,7 +38,7 @@ static void waiting_fit(struct waiting *w, uint32_t size)
 
 static void waiting_add(struct waiting *w, uint32_t number)
 {
-	/* Of the same job, for another of its terms. */
+	/* The same job again, for another of its terms. */
 	if (w->n && w->v[w->n - 1] == number)
 		return;
 	if (w->n == w->size)
@@ -68,7 +71,7 @@ bool waiting_has(const struct waiting *w, uint32_t number)
 	return i < w->n;
 }
 
-/* One has let go: take out what is stale of the next few. */
+/* A job has left the list: remove what is stale among the next few numbers. */
 static void waiting_sweep(const struct core *core, struct waiting *w)
 {
 	for (int i = 0; i < SWEEP && w->n; i++) {
@@ -159,7 +162,7 @@ void depends_pack(struct depends *p)
 
 char *depends_text(const struct depends *p, bool kept, size_t bytes)
 {
-	/* Each takes two bytes at least. */
+	/* Each term takes at least two bytes. */
 	size_t most = bytes / 2 < p->n ? bytes / 2 + 1 : p->n;
 	struct depend d = { .v = xcalloc(most, sizeof(*d.v)), .any = p->any };
 	char *text;
@@ -168,7 +171,7 @@ char *depends_text(const struct depends *p, bool kept, size_t bytes)
 		if (!(p->flags[n] & TERM_MET))
 			d.v[d.n++] = depends_term(p, n);
 	text = kept ? depend_format(&d, true) : depend_format_some(&d, bytes);
-	free(d.v); /* the tasks of its terms are not its own */
+	free(d.v); /* the task sets of its terms are borrowed */
 	return text;
 }
 
@@ -183,8 +186,8 @@ struct awaited *awaited_of(struct job *job)
 	return l->awaited;
 }
 
-/* A task that somebody waits for has a record of its own; one that was cancelled with others is known
- * by theirs. */
+/* A task that a job waits for has a record of its own; a task that was cancelled together with
+ * others is under their common record. */
 struct job *depends_where(const struct core *core, const struct depends *p, uint32_t n)
 {
 	struct job *on = p->on[n] ? jobs_find(core->jobs, p->on[n]) : NULL;
@@ -261,7 +264,7 @@ static bool has_more(const struct depend_term *t)
 	return t->tasks || t->each || t->delay || t->at;
 }
 
-/* Takes the terms over. */
+/* Takes ownership of the terms. */
 static struct depends *depends_new(struct job *job, struct depend *d)
 {
 	struct depends *p = xcalloc(1, sizeof(*p));
@@ -306,7 +309,7 @@ void depends_attach(struct core *core, struct job *job)
 
 	if (!*i->depends || job_state_ended(i->state))
 		return;
-	/* jobs_load() has read it, depends_check() written it. */
+	/* The text is valid: jobs_load() has parsed it, or depends_check() has written it. */
 	if (depend_parse(i->depends, true, &d, &err) < 0)
 		return;
 	p = job_link(job)->depends = depends_new(job, &d);
@@ -314,14 +317,14 @@ void depends_attach(struct core *core, struct job *job)
 	for (uint32_t n = 0; n < p->n; n++)
 		if (p->on[n] && !(p->flags[n] & TERM_NEVER) && !depends_term_runs(p, n))
 			depends_hang(core, p, n);
-	/* From its beginning: it is judged with the others. */
+	/* Settled like any other from the start: the job is decided in its turn. */
 	if (p->never && core->started) {
 		awaited_of(job)->lost = true;
 		depends_queue(core, job);
 	}
 }
 
-/* The term names it no more. */
+/* The term no longer names its job. */
 static void let_go(const struct core *core, const struct depends *p, uint32_t n)
 {
 	struct job *on = depends_where(core, p, n);

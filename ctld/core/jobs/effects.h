@@ -1,7 +1,7 @@
-/* effects.h - what the core wants done, in the order it was decided
+/* effects.h - the actions that the core has decided on, in order, for the controller to carry out
  *
- * Effects born in one event get the change number of the end of that event: the number of the
- * commit that makes the event's own changes durable, and all earlier ones with them.
+ * Effects of one event get the change number of the end of that event. This is the number of the
+ * commit that makes the event's own changes durable, and all earlier changes with them.
  */
 #ifndef CTLD_CORE_EFFECTS_H
 #define CTLD_CORE_EFFECTS_H
@@ -26,7 +26,7 @@ void effects_number(struct effects *fx, uint64_t change);
 const struct effect *effects_get(const struct effects *fx, size_t *n);
 void effects_clear(struct effects *fx);
 
-/* The common ones. `code` ERR_NONE: plain success. */
+/* The common ones. `err` with the code ERR_NONE: plain success. */
 void effects_reply(struct effects *fx, uint64_t reply, const struct error *err);
 void effects_done(struct effects *fx, uint64_t reply);
 void effects_close_agent(struct effects *fx, uint32_t node, uint64_t session, const char *text);

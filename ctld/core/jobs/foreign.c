@@ -49,7 +49,7 @@ static void keep_value(struct foreign *f, struct value *v)
 	v->p = copy;
 }
 
-/* A whole row that leaves for history. */
+/* Keeps a whole row that goes to history. */
 static void keep_row(struct foreign *f, struct row *row)
 {
 	size_t i;
@@ -86,7 +86,7 @@ static void say_gpus(const struct run *run, char *text, size_t size)
 		snprintf(text, size, "%s:%d", i->gpu_type, __builtin_popcountll(i->gpus));
 }
 
-/* What is known of a job by one of its runs. */
+/* Writes the job's row from what one of its runs says. */
 static void put_job(struct core *core, const struct run *run)
 {
 	const struct run_info *i = run_info(run);
@@ -128,7 +128,7 @@ static void put_job(struct core *core, const struct run *run)
 	keep_row(core->foreign, &row);
 }
 
-/* Another rank of its attempt, as far as it is known here; NULL: none from this one on. */
+/* The next known rank of its attempt, from *rank on; NULL: there is none. */
 static const struct run *next_rank(const struct core *core, const struct run *run, uint32_t *rank)
 {
 	struct run_id id = run_info(run)->id;
@@ -160,7 +160,8 @@ void foreign_over(struct core *core, struct run *run)
 	run_encode(run, &row, ROW_PUT);
 	keep_row(core->foreign, &row);
 	dirty_touch(core->dirty);
-	/* By the last of its attempt; one that failed by itself says what became of it. */
+	/* The job's record is written when the last run of the attempt is over. A run that failed
+	 * by itself decides how the job ended. */
 	for (rank = 0; (other = next_rank(core, run, &rank)); rank++) {
 		alive |= !run_over(other);
 		if (ended_by_itself(other) &&

@@ -1,10 +1,10 @@
-/* held.c - what runs on a node, as plans and searches for victims see it
+/* held.c - what runs on a node, as plans and preemption searches see it
  *
- * A search for victims asks for what runs on all nodes of a partition, many times a second, and
- * little of it has changed since. So it is kept with its node until something that it is made of
- * changes: whoever changes that of a run says so (node_runs_changed()), and of a job
- * (job_runs_changed()). What would be lost changes all the time, and is asked for only of those who
- * could be stopped.
+ * A preemption search reads what runs on all nodes of a partition, many times a second, and little
+ * of it has changed since the last time. So each node keeps its list until something that it is
+ * made of changes. Code that changes this of a run calls node_runs_changed(), of a job
+ * job_runs_changed(). The work that a stop would lose changes all the time, and is computed only
+ * for runs that could be stopped.
  */
 #include <stdlib.h>
 
@@ -105,8 +105,8 @@ void held_imagine(struct core *core, const struct place *place, const struct hel
 	h->type = place->type;
 }
 
-/* So long has the attempt worked since its start or since the last of its ranks' checkpoints: what
- * would be lost. */
+/* How long the attempt has worked since its start or since its latest checkpoint: the work that a
+ * stop would lose. */
 static double unsafe_s(const struct core *core, const struct run *run)
 {
 	usec_t safe = attempt_checkpoint_time(run_link_of(run)->job);

@@ -1,8 +1,8 @@
-/* hold.c - what started jobs hold of the gates
+/* hold.c - what started jobs count against the limits
  *
- * A job takes from the gates what its places come to, once for the whole attempt, and gives it back
- * when the attempt is over, rank for rank or not. It keeps what it took, so that a change of the
- * configuration or of its request never makes the two differ.
+ * A job counts what its places amount to against the limits, once for the whole attempt, and
+ * releases it when the attempt is over, whichever ranks have ended before. It stores the amount,
+ * so that a change of the configuration or of its request never makes the two differ.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static struct gate_path *path_of(struct core *core, const struct job *job)
 	        sched_partition_kept(core->sched, i->partition));
 }
 
-/* What is kept for others is kept no longer when they have it. */
+/* The guarantee that was reserved for an account is in use now, so less of it is reserved. */
 static void kept_changed(struct core *core, const struct need *need)
 {
 	const uint32_t gates[] = { gates_kept(core->gates, need->type),
@@ -57,7 +57,7 @@ void job_take(struct core *core, struct job *job, const struct need *need)
 		kept_changed(core, need);
 }
 
-/* It will give back what it holds, or not after all. */
+/* The job is about to release what it counts, or no longer is. */
 static void leave(struct core *core, struct job *job, bool leaving)
 {
 	const struct taken *t = job_link(job)->taken;
@@ -87,7 +87,8 @@ void job_give_back(struct core *core, struct job *job)
 	job_runs_changed(job);
 }
 
-/* What its runs came to when they were placed: after a start, or under another configuration. */
+/* What its runs amounted to when they were placed: for use after a start, or under another
+ * configuration. */
 static void need_of_runs(const struct core *core, const struct job *job, struct need *need)
 {
 	struct places places = { .type = TYPE_NONE };
@@ -104,7 +105,8 @@ static void need_of_runs(const struct core *core, const struct job *job, struct 
 		if (i->id.attempt != job_info(job)->attempt || i->state == RUN_STRAY)
 			continue;
 		if (type == TYPE_GONE || type == TYPE_NONE)
-			place.gpus = 0; /* no gate counts what the configuration does not know */
+			place.gpus = 0; /* no limit counts a type that the configuration does not
+					 * have */
 		else
 			places.type = type;
 		place.type = type;
@@ -173,7 +175,7 @@ void job_imagine_over(struct core *core, struct job *job, bool over)
 		gates_take(core->gates, t->path, &t->need);
 }
 
-/* The run has been told to end: by when will it have? */
+/* The run was ordered to end: set the time by which it will have ended. */
 void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
 {
 	struct node *node = run_link(run)->node;
@@ -245,7 +247,8 @@ void job_preempt(struct core *core, const struct preempt_victim *victim, const s
 		return;
 	again = core->conf->partitions[p].preempt_mode == CONF_PREEMPT_REQUEUE &&
 	        job_info(job)->requeue;
-	/* Where jobs are private its owner is not told whose they are, nor are its programs. */
+	/* Where jobs are private, the owner of a preempted job must not learn whose job preempted
+	 * it, and neither must the owner's programs. */
 	named = !core->conf->roles.private_jobs || by->uid == job_info(job)->uid;
 	snprintf(text, sizeof(text), "preempted for another's job (%s)",
 	        preempt_reason_name(victim->reason));

@@ -9,14 +9,14 @@
 #include "ctld/core/internal.h"
 #include "ctld/core/jobs/wishes.h"
 
-/* CPU time that it has had, and for how long it got none though it wanted it: so on a node that is
- * full, or where a job may have a tenth of a CPU, who is bound by the CPU is seen as such, too. */
+/* The CPU time that the run has had, and the time it waited for a CPU. With the latter a run that
+ * is limited by its CPUs is recognized also on a full node, or where a job has a tenth of a CPU. */
 static uint64_t cpu_wanted_us(const struct run_used *used)
 {
 	return used->cpu_time_us + used->cpu_wait_us;
 }
 
-/* What is said first of a run, in this life of ours, tells nothing of when. */
+/* The first report on a run after a controller start says nothing about when the use happened. */
 static void count(const struct conf_idle *c, struct run *run, const struct run_used *before)
 {
 	const struct run_used *now = run_used(run);
@@ -38,7 +38,7 @@ static void count(const struct conf_idle *c, struct run *run, const struct run_u
 	idle->us += seen / gpus;
 }
 
-/* What counts for a run of a job there; NULL: nothing is done. */
+/* The setting that applies to a run of a job in this partition; NULL: none. */
 static const struct conf_idle *policy_of(
         const struct core *core, const struct run *run, uint32_t partition)
 {
@@ -57,7 +57,8 @@ static bool milder(const struct conf_idle *a, const struct conf_idle *b)
 	                              : !a->end_cpu_bound && b->end_cpu_bound;
 }
 
-/* Has each run of it that lives been idle for so long? Then what says what to do; else NULL. */
+/* Has each living run of the job been idle for the set time? Returns the setting that says what to
+ * do; else NULL. */
 static const struct conf_idle *job_idle(
         const struct core *core, const struct job *job, uint32_t partition)
 {
@@ -90,7 +91,7 @@ static bool job_wants_cpu(const struct job *job)
 	return false;
 }
 
-/* True: it was told before, in this life of ours or in one before it. */
+/* True: this was already reported, since this start of the controller or before. */
 static bool mark_told(struct core *core, struct job *job, const char *note)
 {
 	struct run *run;

@@ -1,11 +1,11 @@
 /* life.c - a job's way from start to end
  *
- * All moves of jobs are here. Update and action stay together: whoever calls says what happened,
- * and what follows from it (a requeue, waiters to be told) is done at once. Each function may be
- * called again without harm.
+ * All state changes of jobs are here. A change and its consequences stay together: the caller says
+ * what happened, and what follows from it (a requeue, replies to waiting clients) is done at once.
+ * Each function may be called again without harm.
  *
- * A job has one attempt at a time, on one node or on many (attempt.c). Its runs go their own ways
- * (runlife.c) and say here what concerns the job: one runs, one is over.
+ * A job has one attempt at a time, on one node or on many (attempt.c). Its runs have their own
+ * states (runlife.c) and report here what concerns the job: that one runs, or that one is over.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -37,8 +37,8 @@ static bool is_active(const struct job *job)
 	return i->state != JOB_PENDING && !job_state_ended((enum job_state)i->state);
 }
 
-/* Of jobs of one name the first may be one that waits until it is alone; of an array, until none of
- * its own tasks runs either. */
+/* The first job of a name may be one that waits until it is the only active one. An array of that
+ * kind also waits until none of its own tasks runs. */
 static void tell_namesakes(struct core *core, struct job *job, bool was_active)
 {
 	bool changed = is_active(job) != was_active;
@@ -55,7 +55,7 @@ static void tell_namesakes(struct core *core, struct job *job, bool was_active)
 		job_consider(core, first);
 }
 
-/* It may be looked at again whether it is alone now. */
+/* It may be the only active job of its name now: check whether it can start. */
 static void consider_single(struct core *core, struct job *job)
 {
 	if (job && job_link(job)->depends)
@@ -79,7 +79,7 @@ void job_respecified(struct core *core, struct job *own, const struct respec *r,
 	namesakes_add(core->namesakes, own);
 	if (is_active(own))
 		namesakes_active(own, 1);
-	consider_single(core, first); /* of those whose name it had */
+	consider_single(core, first); /* the first job of the name that it had */
 	if (namesakes_first(own) != own)
 		consider_single(core, namesakes_first(own));
 	consider_single(core, job_link(own)->name_after);
@@ -178,7 +178,7 @@ void job_consider(struct core *core, struct job *job)
 	struct job *w;
 
 	consider(core, job);
-	/* What its own record waits for holds all of an array. */
+	/* What an array's own record waits for blocks all records of the array. */
 	for (w = a ? a->waiting : NULL; w; w = job_link(w)->next) {
 		if (w != job)
 			consider(core, w);
@@ -187,11 +187,11 @@ void job_consider(struct core *core, struct job *job)
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-/* Attempts that a restored state may not know of: on nodes that are not back yet, and in history. A
- * number is given once. */
+/* A distance from attempts that a restored state may not know of: those on nodes that are not back
+ * yet, and those in history. An attempt number is given out once. */
 #define RESTORED_ATTEMPTS 100
 
-/* Adopted runs may have numbers of their own. */
+/* Adopted runs may have attempt numbers that were not given out here. */
 static uint32_t next_attempt(const struct core *core, const struct job *job)
 {
 	const struct run *latest = job_link_of(job)->runs;
@@ -204,7 +204,7 @@ static uint32_t next_attempt(const struct core *core, const struct job *job)
 	return attempt + 1;
 }
 
-/* A place and what its rank goes by: the order in which people and hostlists have the nodes. */
+/* A place and its sort key: ranks follow the order in which people and hostlists have the nodes. */
 struct seat {
 	const char *node;
 	const struct place *place;
@@ -232,7 +232,7 @@ void job_start(
 	move(core, job, JOB_CONFIGURING);
 	job_take(core, job, need);
 	for (rank = n; rank-- > 0;) {
-		/* A node is one rank's: whoever chose the places is to see to that. */
+		/* A node has one rank: the code that chose the places must see to that. */
 		assert(!rank || seats[rank].place->node != seats[rank - 1].place->node);
 		run_start(core, job, (struct run_id){ job_id(job), job_task(job), attempt, rank },
 		        n, seats[rank].place);
@@ -242,9 +242,10 @@ void job_start(
 	free(seats);
 }
 
-/* Nothing is known of that attempt that the job could not go on with. A rank that came while the job
- * was at another attempt is a stray, and stays one; the others of its attempt cannot go on without
- * it. One that has ended well is as if it had ended later. */
+/* Is nothing known of that attempt that would keep the job from going on with it? A rank that was
+ * reported while the job was at another attempt is a stray and stays one, and the other ranks of
+ * its attempt cannot go on without it. A rank that has ended well does no harm: it could as well
+ * have ended later. */
 static bool attempt_untouched(const struct job *job, const struct run_report *r)
 {
 	const struct run *run = job_link_of(job)->runs;
@@ -278,11 +279,12 @@ void job_adopts(struct core *core, struct job *job, struct run *run)
 		job_set_attempt(core->jobs, job, run_info(run)->id.attempt);
 		move(core, job, JOB_CONFIGURING);
 	}
-	/* Then the attempt is being ended; the node is told in the answer to its registration. */
+	/* In this state the attempt is being ended; the node learns this from the reply to its
+	 * registration. */
 	if (job_info(job)->state == JOB_COMPLETING)
 		run_set_end_wanted(core->runs, run, END_PEER);
 	attempt_name_nodes(core, job);
-	job_forget_taken(core, job); /* it holds more now */
+	job_forget_taken(core, job); /* its places amount to more now */
 	job_take_again(core, job);
 }
 
@@ -368,7 +370,8 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 		array_part_ended(core, job);
 }
 
-/* Of the names the first may be one that waits to be alone: not any more, if this one is before. */
+/* The first job of the name may be one that waits to be the only active one; it must wait again if
+ * this job is before it. */
 static void name_again(struct core *core, struct job *job)
 {
 	struct job *next;
@@ -425,7 +428,7 @@ void job_cancel_pending(struct core *core, struct job *job)
 		cancel_record(core, job);
 		return;
 	}
-	/* The own record ends with the last of the others. */
+	/* The own record ends together with the last of the others. */
 	for (w = a->waiting; w; w = next) {
 		next = job_link(w)->next;
 		if (w != job)
@@ -474,7 +477,7 @@ usec_t job_time_left(const struct core *core, const struct job *job)
 	return left - most;
 }
 
-/* Its node has perhaps not heard of this limit. */
+/* The node may not have received this time limit. */
 static void cut_short(struct core *core, struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -497,7 +500,7 @@ void job_alarmed(struct core *core, struct job *job)
 		job_consider(core, job);
 }
 
-/* What becomes of a job whose attempt ended for this cause, when nobody asked for it. */
+/* What becomes of a job whose attempt ended for this cause, without a request to end it. */
 static const struct {
 	enum job_state state;
 	bool again; /* requeue, where its owner allows */
@@ -534,8 +537,8 @@ static bool not_launched(const struct run *run)
 	return run_info(run)->state == RUN_NEVER || end_is_launch(run_info(run)->end_cause);
 }
 
-/* The cause of the failed launches is the owner's: waiting does not mend it. A file may have come
- * late to one node, so it is tried a few times. */
+/* The failed launches are for the owner to mend: waiting does not help. A file may have come late
+ * to one node, so there are a few tries. */
 static bool owner_must_mend(const struct job *job, const struct run *decisive)
 {
 	return run_info(decisive)->end_cause == END_LAUNCH_OWNER &&
@@ -569,7 +572,7 @@ bool job_comes_again(const struct job *job)
 	return job_info(job)->state == JOB_PENDING || comes_again(job, attempt_decisive(job));
 }
 
-/* Everybody who still lives; those who were told already are not told otherwise. */
+/* Order all living runs to end; those that already have an order keep it. */
 static void end_attempt(struct core *core, struct job *job, const struct stop *stop)
 {
 	struct run *run;
@@ -586,7 +589,8 @@ static void end_attempt(struct core *core, struct job *job, const struct stop *s
 
 void job_stop(struct core *core, struct job *job, const struct stop *stop)
 {
-	/* What is to become of the job is its own; that its runs must end is the runs'. */
+	/* What becomes of the job is recorded with the job; that its runs must end, with the
+	 * runs. */
 	job_set_end_cause(core->jobs, job, stop->requeue ? END_NONE : stop->cause);
 	end_attempt(core, job, stop);
 }
@@ -600,7 +604,7 @@ static void job_again(struct core *core, struct job *job)
 	job_consider(core, job);
 }
 
-/* Hold it, and say why. */
+/* Hold the job, and record the reason. */
 static void hold_back(struct core *core, struct job *job, const struct run *run,
         enum job_hold hold, const char *text)
 {
@@ -609,8 +613,8 @@ static void hold_back(struct core *core, struct job *job, const struct run *run,
 	audit_note(core, "job.hold", NULL, job_ref(job), run_info(run)->node, text);
 }
 
-/* Another try would come to the same, and a signature is of all tasks of an array: hold what waits of
- * it until it is signed anew. */
+/* Another try would have the same result, and a signature covers all tasks of an array: hold the
+ * array's waiting records until the job is signed anew. */
 static void job_signature_refused(struct core *core, struct job *job, const struct run *run)
 {
 	struct job *w = job_array(job) ? job_array(job)->waiting : NULL, *next;
@@ -628,7 +632,8 @@ static void job_signature_refused(struct core *core, struct job *job, const stru
 	}
 }
 
-/* It could not be started: try again, elsewhere if it comes so, and at last hold it. */
+/* The job could not be started: try again, perhaps on other nodes, and hold it after several
+ * tries. */
 static void job_not_launched(struct core *core, struct job *job, const struct run *run)
 {
 	uint32_t failures = job_launch_failures(job);
@@ -648,8 +653,8 @@ static void job_not_launched(struct core *core, struct job *job, const struct ru
 	job_again(core, job);
 }
 
-/* Of an attempt that was taken over some ranks never turned up. Perhaps they live somewhere: the
- * next attempt must not start beside them by itself. */
+/* Some ranks of an adopted attempt were never reported. They may be alive on some node, so the
+ * next attempt must not start beside them without an operator's release. */
 static void job_not_whole(struct core *core, struct job *job, const struct run *run)
 {
 	char text[300];
@@ -675,7 +680,7 @@ static enum job_state end_state(const struct job *job, const struct run *run)
 	        run_past(run)->exit_signal);
 }
 
-/* Nobody asked for it: say why it waits again. */
+/* The requeue was not requested: record why the job waits again. */
 static void say_requeued(struct core *core, struct job *job, const struct run *run)
 {
 	const struct run_info *r = run_info(run);
@@ -697,7 +702,7 @@ static void say_requeued(struct core *core, struct job *job, const struct run *r
 	audit_note(core, "job.requeue", NULL, job_ref(job), run_info(run)->node, text);
 }
 
-/* Nothing of the present attempt lives any more: what now? */
+/* No run of the present attempt is alive any more: decide what becomes of the job. */
 static void job_after_attempt(struct core *core, struct job *job)
 {
 	const struct run *run = attempt_decisive(job);
@@ -705,7 +710,8 @@ static void job_after_attempt(struct core *core, struct job *job)
 	usec_t end = attempt_end_time(job);
 	bool again = comes_again(job, run);
 
-	/* Its node has ended it, so nobody has said yet whether that is for good. */
+	/* The node has ended the run, so the core has not yet decided whether the job is
+	 * requeued. */
 	if (r->end_cause == END_RECLAIM && r->end_wanted == END_NONE && !attempt_asked(job))
 		again = again && job_again_when_reclaimed(core, job);
 
@@ -737,7 +743,7 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 {
 	enum job_state state = job_info(job)->state;
 
-	/* An attempt that was given up, or superseded, changes nothing but itself. */
+	/* The end of an attempt that was given up or superseded changes nothing else. */
 	if (!run_of_present(run) || state == JOB_PENDING || job_state_ended(state))
 		return;
 	if (!attempt_lives(job))
@@ -750,8 +756,8 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 
 /* --- history --------------------------------------------------------------------------------- */
 
-/* An attempt that was given up is still alive somewhere, somebody who waits for it has not been
- * told yet, or parts of the array are here. */
+/* Must the job stay in memory? An attempt that was given up is still alive somewhere, a dependent
+ * has not been updated yet, or parts of the array are in memory. */
 static bool is_needed(const struct job *job)
 {
 	const struct run *run = job_link_of(job)->runs;
@@ -771,7 +777,7 @@ static void retire(struct core *core, struct job *job)
 		run_retire(core, run);
 	}
 	depends_forget(core, job);
-	/* Of an array its own record says how it ended. */
+	/* How an array ended is recorded for its own record. */
 	if (!job_info(job)->part)
 		fates_put(core->fates, job_id(job), job_info(job)->state == JOB_COMPLETED);
 	jobs_retire(core->jobs, job);

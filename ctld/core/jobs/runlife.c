@@ -1,7 +1,7 @@
-/* runlife.c - a run's way: what is ordered, what its node says of it, when it is over
+/* runlife.c - a run from its order over its node's reports to its end
  *
- * All moves of runs are here, and with them their bookings. What concerns the job goes on to it
- * (life.c). Each function may be called again without harm.
+ * All state changes of runs are here, and with them their bookings. What concerns the job is
+ * passed on to life.c. Each function may be called again without harm.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct place run_place(const struct run *run)
 		.share = *run_share(run) };
 }
 
-/* By the wall clock, once: it may jump. */
+/* Taken from the wall clock, once: that clock may jump. */
 static usec_t run_age(const struct core *core, const struct run *run)
 {
 	const struct run_info *i = run_info(run);
@@ -42,7 +42,7 @@ void run_hold(struct core *core, struct run *run)
 		run_link(run)->began = core->now.mono - run_age(core, run);
 	if (index == NODE_LEFT)
 		return;
-	/* A stray may sit on GPUs that were given to somebody else: they are booked once. */
+	/* A stray may still occupy GPUs that were given to another run: they are booked once. */
 	run_link(run)->booked &=
 	        ~(run_share(run)->charge ? ledger_gpus_used(core->ledger, index) &
 	                                           ~ledger_gpus_shared(core->ledger, index)
@@ -54,7 +54,8 @@ void run_hold(struct core *core, struct run *run)
 	sched_node_taken(core->sched, index, run_info(run)->id.job);
 }
 
-/* GPUs are free on which others sit that did not get them, since they were booked: now they do. */
+/* GPUs have become free. A run that occupies them but could not book them, because they were
+ * booked for another run, books them now. */
 static void book_rest(struct core *core, struct node *node)
 {
 	struct run *run;
@@ -102,7 +103,8 @@ void run_book(struct core *core, struct run *run, struct node *node)
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-/* An order to the run's node; NULL: it cannot be told now. It will be when it registers. */
+/* An effect for the run's node; NULL: the node is not connected. It gets its orders when it
+ * registers. */
 static struct effect *order(
         struct core *core, enum effect_kind kind, const struct run *run, const struct node *node)
 {
@@ -157,7 +159,7 @@ bool run_limit_changed(const struct run *run)
 	return job && run_of_present(run) && run_lives(run) && job_info(job)->limit_set;
 }
 
-/* The node may drop its record, once the end is committed here. */
+/* Confirm to the node that it may drop the run's record, once the end is committed here. */
 static void forget_order(struct core *core, const struct run *run, const struct node *node)
 {
 	order(core, EFFECT_FORGET_RUN, run, node);
@@ -184,7 +186,7 @@ void run_start(struct core *core, struct job *job, struct run_id id, uint32_t no
 	};
 	struct run *run;
 
-	/* Never on a GPU that is drained, missing or in trouble. */
+	/* Never on a GPU that is drained, missing or faulty. */
 	assert(!(place->gpus & node_link(node)->gpus_out));
 	run = runs_add(core->runs, &info, &place->share);
 	run_attach(job, run);
@@ -195,8 +197,9 @@ void run_start(struct core *core, struct job *job, struct run_id id, uint32_t no
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* A node on which nothing can be started must not hold the whole queue, job by job. Three failures
- * in a row, and not of one user alone: then it is the node's fault, and it takes no more. */
+/* A node on which nothing can be started must not put the whole queue on hold, job by job.
+ * After three failures in a row, of more than one user, the node is taken to be at fault and is
+ * drained. */
 static void node_not_launched(struct core *core, const struct run *run)
 {
 	struct node *node = nodes_find(core->nodes, run_info(run)->node);
@@ -215,8 +218,8 @@ static void node_not_launched(struct core *core, const struct run *run)
 	node_settle(core, node);
 }
 
-/* A program of the site failed there, or nothing can be started: what comes next would fail too, or
- * find what was left. */
+/* A site program failed on the node, or nothing can be started there: the next run would fail too,
+ * or meet what the failed one left behind. Drain the node. */
 static void node_in_trouble(struct core *core, struct node *node, const char *trouble)
 {
 	if (!trouble || !*trouble || !node || node_info(node)->drain)
@@ -258,8 +261,9 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 
 /* --- what nodes say -------------------------------------------------------------------------- */
 
-/* Its node has noted something: kept with it, and in the log of events. Is it that something of it
- * cannot be killed, the node is drained; once, for an operator may take it back. */
+/* The node has reported a remark about the run: keep it with the run and in the log of events. If
+ * it says that a process of the run cannot be killed, the node is drained; once only, because an
+ * operator may undo the drain. */
 static void run_noted(struct core *core, struct run *run, const struct run_report *report)
 {
 	const struct job *job = run_link(run)->job;
@@ -290,14 +294,15 @@ static void run_runs(struct core *core, struct run *run, const struct run_report
 	run_set_start(core->runs, run, report->start_time ? report->start_time : core->now.wall);
 }
 
-/* It is suspended, or goes on: its time limit comes later. */
+/* The run is suspended or resumed: its time limit moves. */
 static void run_suspends(struct core *core, struct run *run, const struct run_report *report)
 {
 	const struct node *node = run_link_of(run)->node;
 	bool was = run_past(run)->suspend_time != 0;
 
 	run_set_suspended(core->runs, run, report, core->now.wall);
-	/* An older order took its time, and the one that took it back was lost with a session. */
+	/* The node has carried out an older order late, and the order that revoked it was lost
+	 * with a session. */
 	if (was != report->suspended && run_info(run)->suspend_wanted != report->suspended)
 		suspend_run_order(core, run);
 	if (was != report->suspended && node && node_link_of(node)->index != NODE_LEFT)
@@ -322,7 +327,7 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	run_set_progress(core->runs, run, report->progress ? report->progress : "");
 	if (run_info(run)->state == RUN_ORDERED || run_info(run)->state == RUN_STARTING) {
 		run_runs(core, run, report);
-		if (run_limit_changed(run)) /* before there was anything to tell of it */
+		if (run_limit_changed(run)) /* it changed before the node had the run */
 			suspend_run_order(core, run);
 	}
 	if (run_info(run)->state != RUN_RUNNING)
@@ -341,13 +346,14 @@ void run_says_ended(struct core *core, struct run *run, const struct run_report 
 		node = nodes_find(core->nodes, run_info(run)->node);
 	forget_order(core, run, node);
 	if (!run_over(run)) {
-		/* Before its job is looked at again, which must not go there. */
+		/* Before the job is considered again, so that it does not go to this node. */
 		node_in_trouble(core, node, report->node_trouble);
 		run_set_end(core->runs, run, report);
 		run_over_now(core, run, RUN_ENDED);
 	} else if (run_info(run)->state == RUN_ENDED && run_info(run)->end_cause == END_NODE_FAIL &&
 	           report->cause != END_NODE_FAIL) {
-		/* Given up too early, and here is its true record: the run's and its usage's. */
+		/* The run was given up too early, and this is its true record: correct the run and
+		 * its bill. */
 		run_set_end(core->runs, run, report);
 		bill_run(core, run);
 	}
@@ -368,18 +374,18 @@ void run_says_never(struct core *core, struct run *run, const struct run_report 
 	end.start_time = end.elapsed_us = 0;
 	end.end_time = core->now.wall;
 	if (i->state == RUN_RUNNING || i->state == RUN_STRAY) {
-		/* It was there, and the node knows nothing of it any more. */
+		/* The node had the run, and has no record of it any more. */
 		run_gone(core, run, END_LOST, "its node has no record of it any more");
 		return;
 	}
-	/* The order was lost with the session it went out in, or the launcher refused it. */
+	/* The order was lost with its session, or the launcher refused it. */
 	refused = i->end_wanted == END_NONE &&
 	          (i->state == RUN_STARTING ||
 	                  (node && run_link(run)->ordered_session == node_link(node)->session));
 	end.cause = !refused                 ? END_NONE
 	            : report->signature_refused ? END_SIGNATURE
 	                                        : END_LAUNCH;
-	node_in_trouble(core, node, report->node_trouble); /* before its job is looked at again */
+	node_in_trouble(core, node, report->node_trouble); /* before its job is considered again */
 	run_set_end(core->runs, run, &end);
 	run_over_now(core, run, RUN_NEVER);
 }
@@ -424,14 +430,14 @@ void run_stray(struct core *core, struct run *run, const struct run_report *repo
 	run_book(core, run, node);
 	run_set_end_wanted(core->runs, run, END_NODE_FAIL);
 	end_run_order(core, run, &(struct stop){ .cause = END_NODE_FAIL });
-	/* If its job waits for another attempt: not beside this one. */
+	/* If its job waits for another attempt, that must not start beside this run. */
 	if (run_link(run)->job)
 		job_consider(core, run_link(run)->job);
 	audit_note(core, "run.stray", NULL, run_info(run)->id.job, run_info(run)->node,
 	        "alive, though it was given up: told to end");
 }
 
-/* A run that was not known until now. */
+/* A run that was not known before. */
 static struct run *new_to_us(struct core *core, const struct node *node, struct job *job,
         const struct run_report *r, bool ours)
 {

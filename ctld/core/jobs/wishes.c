@@ -8,8 +8,8 @@
 #include "common/text.h"
 
 #define REMARK_MAX     1024
-#define DELAY_MAX_S    (7 * 86400u) /* that may be asked for */
-#define DELAY_GROWS_TO 86400u       /* unless more was asked for */
+#define DELAY_MAX_S    (7 * 86400u) /* the longest delay that may be requested */
+#define DELAY_GROWS_TO 86400u       /* unless a longer one was requested */
 
 int wishes_take(const struct submit_job *in, struct job_info *info, struct error *err)
 {
@@ -52,7 +52,7 @@ void mail_always(struct core *core, const struct job *job, uint32_t mail_type)
 	e->mail.type = mail_type;
 }
 
-/* Of an array either all of it tells, or each task. */
+/* For an array, mail is sent either for the array as a whole or for each task. */
 static bool is_heard(const struct job *job)
 {
 	bool each = job_info(job)->mail_types & MAIL_ARRAY_TASKS;
@@ -66,7 +66,7 @@ void wish_mail(struct core *core, const struct job *job, uint32_t mail_type)
 		mail_always(core, job, mail_type);
 }
 
-/* An array begins with the first of its tasks. */
+/* The begin of an array is that of its first task. */
 static void tell_begin(struct core *core, struct job *job)
 {
 	struct job *own = job_own(job);
@@ -91,7 +91,7 @@ void wish_mail_moved(struct core *core, struct job *job, enum job_state from)
 	}
 	if (!job_state_ended(to))
 		return;
-	/* One mail for one end. */
+	/* At most one mail about an end. */
 	if (types & MAIL_END)
 		wish_mail(core, job, MAIL_END);
 	else if (to == JOB_TIMEOUT && (types & MAIL_TIME_LIMIT))

@@ -1,6 +1,6 @@
-/* wishes.h - what a job's owner wishes besides: a remark, mail, to be run again after some ends
+/* wishes.h - optional requests of a job's owner: a comment, mail, a requeue after certain ends
  *
- * None of it concerns the scheduler, so it may be changed as long as the job has not ended.
+ * The scheduler uses none of it, so it may be changed until the job has ended.
  */
 #ifndef CTLD_CORE_WISHES_H
 #define CTLD_CORE_WISHES_H
@@ -11,18 +11,20 @@
 	(UPDATE_REMARK | UPDATE_MAIL_TYPE | UPDATE_MAIL_USER | UPDATE_REQUEUE_ON | \
 	        UPDATE_REQUEUE_DELAY | UPDATE_NO_REQUEUE)
 
-/* Check them, and put them into `info` (borrowed). */
+/* Checks these fields and copies them into `info` (borrowed). */
 int wishes_take(const struct submit_job *in, struct job_info *info, struct error *err);
 
-/* Something became of the job: mail, if that is wished; or whatever is wished. */
+/* Sends mail about an event of the job: wish_mail() if the job requests this type, mail_always()
+ * in any case. */
 void wish_mail(struct core *core, const struct job *job, uint32_t mail_type);
 void mail_always(struct core *core, const struct job *job, uint32_t mail_type);
-/* It has moved to that state, from another. */
+/* The job has moved to its present state from another one: send the mail that this requests. */
 void wish_mail_moved(struct core *core, struct job *job, enum job_state from);
 
-/* Is this end one after which it wishes to be run again? */
+/* Does the job request a requeue after an end like this one? */
 bool wish_again(const struct job *job, const struct run *decisive);
-/* Its attempt failed and it waits again: not before so long has passed, twice as long each time. */
+/* The attempt failed and the job waits again: sets its begin time, with a delay that doubles each
+ * time. */
 void wish_delay(struct core *core, struct job *job);
 
 #endif

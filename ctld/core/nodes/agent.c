@@ -100,8 +100,8 @@ static bool any_program(const struct conf_agent *a)
 	return false;
 }
 
-/* "private, rlimits: its agent (0.3) cannot be told": what it would hold runs less by than it
- * should. */
+/* "private, rlimits: its agent (0.3) cannot be told": the settings of confinement that its agent
+ * does not know. */
 static size_t say_settings(const struct node_link *l, const struct conf_node *conf, char *text,
         size_t size, size_t used)
 {
@@ -189,8 +189,8 @@ void node_compare(struct core *core, struct node *node)
 	devices_bind(core, node);
 }
 
-/* Nothing is started on a node whose own check fails, until it says otherwise: it tells in each
- * registration, so nothing of it is kept. */
+/* Nothing is started on a node whose own health check fails, until it reports success. The node
+ * reports it in each registration, so it is not stored. */
 static void take_health(struct core *core, struct node *node, const char *health)
 {
 	const char *was = node_link(node)->unwell;

@@ -19,7 +19,7 @@ struct slot {
 	const char *type;
 	uint32_t mig;               /* as in struct conf_gpu_count */
 	const struct node_gpu *gpu; /* NULL: it is missing */
-	bool told;                  /* the agent has told what there is */
+	bool told;                  /* the agent has reported what there is */
 	bool booked, drained;
 	struct gpu_drain drain; /* if so */
 };
@@ -168,7 +168,8 @@ static void bind(struct binding *b)
 
 /* --- telling --------------------------------------------------------------------------------- */
 
-/* Is it on a GPU that is not cut as demanded? That is told of the GPU, not of its instances. */
+/* Is it on a GPU whose MIG layout is not the demanded one? That is reported for the GPU, not for
+ * its instances. */
 static bool is_cut_otherwise(const struct binding *b, const struct slot *s)
 {
 	return s->told && s->mig && b->differ >> (s->mig - 1) & 1;
@@ -316,7 +317,7 @@ static void write_list(const struct binding *b, char *list, size_t size)
 		        list + used, size - used, i ? ",%s" : "%s", b->slots[i].uuid);
 }
 
-/* Which of the host's GPUs an index is, and what was told of where that is. */
+/* Which of the host's GPUs an index is, and its reported place. */
 static void find_near(struct binding *b)
 {
 	struct nearness_gpu gpus[CONF_MAX_GPUS_PER_NODE];
@@ -384,7 +385,7 @@ void devices_bind(struct core *core, struct node *node)
 	node_set_text(core->nodes, &l->gpu_note, note);
 }
 
-/* Bound as it was the last time, with what has been told. */
+/* Restores the previous binding, with what has been reported. */
 static void bound(struct binding *b, const struct core *core, const struct node *node)
 {
 	const struct node_link *l = node_link_of(node);

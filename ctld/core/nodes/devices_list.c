@@ -1,4 +1,4 @@
-/* devices_list.c - the one text that tells which GPU each index of a node is: see devices.h */
+/* devices_list.c - the text that says which GPU each index of a node is: see devices.h */
 #include <string.h>
 
 #include "ctld/core/nodes/devices.h"

@@ -34,7 +34,8 @@ static bool index_of(const struct node *node, const char *gpu, uint32_t *index)
 
 /* --- the audit trail ------------------------------------------------------------------------- */
 
-/* Whose runs are on it: the job if it is one; of several also "; on it jobs 4, 7". */
+/* The jobs whose runs are on it: returns the job if it is one; for several also adds "; on it jobs
+ * 4, 7". */
 static uint64_t jobs_on(struct node *node, uint32_t index, struct strbuf *text)
 {
 	struct run *run = node_link(node)->runs;
@@ -80,7 +81,7 @@ static void note_gpu(struct core *core, struct node *node, const char *kind, con
 
 /* --- looking again --------------------------------------------------------------------------- */
 
-/* What tells the node's boots apart: its boot id as one word of the list (health.c). */
+/* Identifies the node's boot: its boot id as one word of the list (health.c). */
 static void boot_of(const struct node *node, char boot[GPU_BOOT_MAX])
 {
 	char *c;

@@ -1,8 +1,8 @@
 /* health.h - GPUs that are taken out of use, one by one
  *
- * Drained GPUs are a list kept with the node (node_info.health), by UUID, so that a drain follows
- * its GPU to another index and outlives restarts; an index that has no UUID is "#5". Nothing starts
- * on a drained GPU (it is one of gpus_out), what runs there goes on.
+ * Drained GPUs are a list stored with the node (node_info.health), by UUID, so that a drain
+ * follows its GPU to another index and survives restarts; an index that has no UUID is "#5".
+ * Nothing starts on a drained GPU (it is one of gpus_out); what runs there continues.
  */
 #ifndef CTLD_CORE_HEALTH_H
 #define CTLD_CORE_HEALTH_H
@@ -18,25 +18,27 @@
 struct gpu_drain {
 	char gpu[DEVICE_UUID_MAX];
 	uint32_t
-	        uid; /* who drained it; GPU_NOBODY: no operator did, but a fault of it (faults.h) */
+	        uid; /* the user that drained it; GPU_NOBODY: not an operator, but a fault of it
+		      * (faults.h) */
 	usec_t since;            /* wall */
 	uint32_t kind, code;     /* GPU_NOBODY: the fault (common/gpufault.h) */
-	char boot[GPU_BOOT_MAX]; /* the same: its node's boot id then; "": not known, or it was reset since */
+	char boot[GPU_BOOT_MAX]; /* with GPU_NOBODY: its node's boot id at that time; "": not
+				  * known, or the GPU was reset since */
 	char reason[GPU_REASON_MAX];
 };
 
-/* Which index of the node a text means: the index, a UUID, or its beginning if no other GPU of the
- * node begins so. ERR_NO_NODE. */
+/* The index of the node that a text names: by the index, a UUID, or the beginning of one if it is
+ * unique on the node. ERR_NO_NODE. */
 int gpu_index(const struct core *core, const struct node *node, const char *text, uint32_t *index,
         struct error *err);
 
 /* Is it drained? `drain` may be NULL. */
 bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain);
 
-/* A reason as it is kept: as much of a text as there is room for, cut between characters. */
+/* Cuts a text between characters so that it fits. */
 void gpu_reason(char reason[GPU_REASON_MAX], const char *text);
 
-/* Of the index; drain->gpu is filled in. One that is drained already is so anew. */
+/* Drains the index; fills in drain->gpu. A drain replaces an earlier one. */
 void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain);
 void gpu_return(struct core *core, struct node *node, uint32_t index);
 

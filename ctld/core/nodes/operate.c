@@ -142,7 +142,7 @@ static int down(struct core *core, struct node *node, const struct core_event *e
 	return 0;
 }
 
-/* What is there of no attempt that is known. The agent hears of it now or when it registers. */
+/* Ends the runs of unknown attempts. The agent gets the order now or when it registers. */
 static int clear(struct core *core, struct node *node, const struct core_event *e)
 {
 	struct run *run = node_link(node)->runs;

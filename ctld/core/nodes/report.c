@@ -32,8 +32,8 @@ static void forget_unknown(struct core *core, const struct node *node, struct ru
 	e->run.run = id;
 }
 
-/* It ended, and happened after the backup that the state was restored from: of a job that has come
- * since, or an attempt of one that was there, whose runs are all known as long as it is. */
+/* Did the ended run happen after the backup that the state was restored from? Its job was submitted
+ * since, or was restored and is in memory: all earlier runs of a job in memory are known. */
 static bool is_news(const struct core *core, const struct run_report *report)
 {
 	uint64_t job = report->run.job;

@@ -10,7 +10,7 @@
 
 #define BUCKETS (CONF_MAX_GPUS_PER_NODE + 1)
 #define NOWHERE UINT8_MAX /* the node does not accept work */
-#define FEW     8         /* up to 1 / FEW of the nodes: looked at one by one */
+#define FEW     8         /* up to 1 / FEW of the nodes: examined one by one */
 
 struct kind {
 	uint16_t type;
@@ -226,7 +226,7 @@ bool capacity_stands(const struct capacity *c, const struct capacity_slot *slot,
 
 /* --- one node -------------------------------------------------------------------------------- */
 
-/* Without GPUs free ones are stranded wherever it goes: as few as possible. */
+/* A place without GPUs leaves free GPUs without CPUs: as few as possible. */
 static bool most_gpus(const struct capacity_want *want)
 {
 	return want->spread && want->type != TYPE_NONE;
@@ -326,7 +326,7 @@ static uint64_t worth_of(const struct capacity_want *want, uint32_t node)
 	return want->worth ? want->worth(want->arg, node) : 0;
 }
 
-/* Asked only where the answer matters: whoever planned may have to count. */
+/* Called only if the result matters, because the planner's test may be slow. */
 static bool find_aside(const struct kind *kind, const struct capacity_want *want, bool any,
         struct capacity_find *found)
 {

@@ -1,20 +1,20 @@
 /* cards.h - what is left of a GPU that several runs share
  *
- * A GPU (a *card*) is free, whole (one run has all of it) or shared. Of a shared one each run has a
- * *share*: MiB of its memory, thousandths of its compute, or both. On a card the sums of neither
- * exceed what the card has. A share of memory alone takes no compute from anybody: whoever asks so
- * takes what is left at the moment.
+ * A GPU (a *card*) is free, whole (one run has all of it) or shared. Each run on a shared card has
+ * a *share*: MiB of its memory, thousandths of its compute, or both. The sums on a card exceed
+ * neither. A share of memory alone reserves no compute: its run uses the compute that the other
+ * runs leave.
  *
- * The memory that can be shared is what the driver reports, or the type's nominal `mem` where that
- * is given and less or nothing is reported, less its `mem_reserve`; 0: not known, then nothing of
- * it can be had in MiB.
+ * The memory that can be shared is what the driver reports. If the type's nominal `mem` is
+ * configured and is less, or the driver reports nothing, it is `mem`. From this the type's
+ * `mem_reserve` is subtracted. 0: not known; then no share in MiB can be given.
  *
- * Where a node says so (`share_users = "one"`) a card is shared by runs of one user at a time.
- * Users are told apart by their uid + 1; 0 is nobody: who asks so does not mind whose runs are
- * there.
+ * Where a node is configured so (`share_users = "one"`) only runs of one user at a time share a
+ * card. A user is represented by uid + 1. 0 is no user: the users of the other runs do not matter
+ * then.
  *
- * A share counts in usage and prices as that fraction of a GPU which is the larger of the two, in
- * thousandths (`charge`), rounded up.
+ * In usage and prices a share counts as a fraction of a GPU: the larger of its two fractions, in
+ * thousandths, rounded up (`charge`).
  */
 #ifndef CTLD_CORE_CARDS_H
 #define CTLD_CORE_CARDS_H
@@ -24,31 +24,31 @@
 
 #define CARD_MILLI 1000 /* all of a card */
 
-/* Of each card of a place. charge 0: whole cards. */
+/* The share on each card of a place. charge 0: whole cards. */
 struct share {
 	uint32_t milli, charge;
 	uint64_t mem_mb;
-	uint32_t user; /* whose: uid + 1 */
+	uint32_t user; /* the run's user: uid + 1 */
 };
 
 struct card {
 	uint64_t mem_mb, mem_used;
-	uint32_t milli_used, runs; /* 0 runs: it is not shared */
-	/* one_user: it is only ever shared by runs of one. Of such a card, whose they are;
-	 * CARD_MIXED: of several, who were there before the configuration said so, until it is
-	 * free. */
+	uint32_t milli_used, runs; /* 0 runs: the card is not shared */
+	/* one_user: only runs of one user may share the card. `user` is that user then.
+	 * CARD_MIXED: runs of several users are on it, which started before this was configured;
+	 * it stays until the card is free. */
 	uint32_t user;
 	bool one_user;
 };
 
 #define CARD_MIXED UINT32_MAX
 
-/* What a job asks of each card: 0 and 0 is all of it. Of compute alone it has the same share of the
- * memory. */
+/* What a job requests of each card: 0 and 0 is all of it. A request for compute alone gets the
+ * same fraction of the memory. */
 struct share_wish {
 	uint32_t milli;
 	uint64_t mem_mb;
-	uint32_t user; /* who asks: uid + 1; 0 where that makes no difference */
+	uint32_t user; /* the requesting user: uid + 1; 0 where the user makes no difference */
 };
 
 static inline bool share_wished(const struct share_wish *wish)
@@ -56,13 +56,13 @@ static inline bool share_wished(const struct share_wish *wish)
 	return wish->milli || wish->mem_mb;
 }
 
-/* What that comes to on cards with so much memory. False: they never have it. */
+/* The share on cards with this much memory. False: such a card can never give it. */
 bool share_of(const struct share_wish *wish, uint64_t card_mem_mb, struct share *share);
 
 bool card_holds(const struct card *card, const struct share *share);
 void card_book(struct card *card, const struct share *share, bool take);
 
-/* Thousandths that another share could have at most; 1000: nobody shares it. */
+/* The largest share that another run could have, in thousandths; 1000: the card is not shared. */
 uint32_t card_left(const struct card *card);
 
 #endif

@@ -90,7 +90,8 @@ static struct some with(const struct choice *o, const struct some *before, uint3
 	return s;
 }
 
-/* Of as many: what is tied to those that are left is all ties but twice those inside. */
+/* For sets of equal size: the ties to the GPUs that stay free are all ties less twice those
+ * inside. */
 static bool better(const struct some *x, const struct some *y)
 {
 	if (x->worst != y->worst)
@@ -263,7 +264,7 @@ static uint64_t component(const struct closeness *c, uint64_t from, near_t least
 	return set;
 }
 
-/* Of each group all but one that would make it enough, and one more. */
+/* The number that leaves each group one GPU short of enough, plus one. */
 uint32_t closest_sure(const struct closeness *c, uint64_t from, uint32_t n, near_t least)
 {
 	uint32_t most = (uint32_t)__builtin_popcountll(from), without = 0, size;

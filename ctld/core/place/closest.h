@@ -1,19 +1,21 @@
 /* closest.h - which GPUs of a node to give to one job, so that they are close to each other
  *
- * Where a node has told how close its GPUs are (common/near.h), the best set of `n` of those that
- * may be given is, in this order, the one
+ * If it is known how close a node's GPUs are (common/near.h), the best set of `n` of the
+ * available GPUs is chosen by these rules, in this order:
  *
- *	1. whose two farthest are the closest: what they do together is as slow as its slowest link;
- *	2. whose pairs are the closest, all summed up;
- *	3. that is the farthest from what stays free, all pairs summed up: who asks for one or two
- *	   takes what is left of a switch rather than break up a full one;
- *	4. with the lowest indices.
+ *	1. Its two farthest GPUs are the closest: a collective operation is as slow as its
+ *	   slowest link.
+ *	2. The sum over all its pairs is the closest.
+ *	3. It is the farthest from the GPUs that stay free, summed over all pairs: a job of one or
+ *	   two GPUs takes the rest of a switch and does not break up a full one.
+ *	4. It has the lowest indices.
  *
- * It is the best one as long as there are no more than CLOSEST_TRIED sets: 8 GPUs have 70 at most,
- * 12 have 924. Of more the best is taken of those that grow from each GPU, always by the one that
- * is closest to them.
+ * The choice is exact while there are at most CLOSEST_TRIED sets: 8 GPUs have at most 70, 12
+ * have 924. If there are more, a set is grown from each GPU by adding the closest GPU again and
+ * again, and the best of these sets is taken.
  *
- * Only whole GPUs have a closeness. MIG instances and shares are placed by other rules (ledger.h).
+ * Only whole GPUs have a closeness. MIG instances and shares are placed by other rules
+ * (ledger.h).
  */
 #ifndef CTLD_CORE_CLOSEST_H
 #define CTLD_CORE_CLOSEST_H
@@ -29,7 +31,7 @@
 /* How close a node's GPUs are, by index. */
 struct closeness {
 	uint32_t n;
-	uint64_t known; /* bit set: of these anything is known */
+	uint64_t known; /* bit set: GPUs of which something is known */
 	near_t v[];     /* n times n */
 };
 
@@ -37,28 +39,29 @@ struct closeness *closeness_new(uint32_t n); /* nothing is known; free(3) */
 void closeness_set(struct closeness *c, uint32_t a, uint32_t b, near_t near);
 near_t closeness_of(const struct closeness *c, uint32_t a, uint32_t b);
 
-/* Of the two of a set that are the farthest from each other; 0: there are no two. */
+/* The closeness of the two GPUs of a set that are the farthest from each other; 0: the set has no
+ * two GPUs. */
 near_t closeness_worst(const struct closeness *c, uint64_t gpus);
 
-/* Are some of them closer than others? If not, whichever is as good. */
+/* Are some of them closer than others? If not, any choice is as good as another. */
 bool closeness_matters(const struct closeness *c);
 
-/* The best `n` of the set `from`, which has as many or more. */
+/* The best `n` of the set `from`, which has at least that many. */
 uint64_t closest(const struct closeness *c, uint64_t from, uint32_t n);
 
-/* What the best `n` of `from` are worth by rules 1 to 3, to be compared with as many on another
- * node: the more the better. NULL: of a node of which nothing is known. */
+/* A number for how good the best `n` of `from` are by rules 1 to 3, to compare with as many on
+ * another node: larger is better. `c` NULL: nothing is known of the node. */
 uint64_t closest_worth(const struct closeness *c, uint64_t from, uint32_t n);
 
-/* The two that are the farthest from each other, of what that is the worth of. */
+/* The closeness of the two farthest GPUs of a set with this worth. */
 near_t closest_worst(uint64_t worth);
 
-/* The fewest that do for sure: any so many of `from` have `n` of which each two are at least so
- * close; 0: not even all have. Exact where those that are so close are groups, as by PCIe and with
- * NVSwitches; elsewhere it may say more, all at the most. */
+/* The smallest number such that any so many GPUs of `from` include `n` with each pair at least as
+ * close as `least`; 0: not even all of `from` do. Exact if GPUs that are this close form groups,
+ * as with PCIe and NVSwitches; elsewhere the result may be larger, at most the size of `from`. */
 uint32_t closest_sure(const struct closeness *c, uint64_t from, uint32_t n, near_t least);
 
-/* Has `from` got `n` such? */
+/* Does `from` include `n` such GPUs? */
 bool closest_has(const struct closeness *c, uint64_t from, uint32_t n, near_t least);
 
 #endif

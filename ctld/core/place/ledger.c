@@ -25,7 +25,7 @@ static uint32_t set_want(struct ledger *l, const struct conf_partition *p)
 	return s;
 }
 
-/* Tell each node in which sets it is. */
+/* Record in each node which sets it is in. */
 static void join(struct ledger *l, uint32_t set)
 {
 	size_t n, i;
@@ -93,7 +93,7 @@ static void near_count(struct ledger *l, uint32_t node, int by)
 	l->n_near_kinds += l->near_kinds[kind] > 0;
 }
 
-/* Until an agent tells. */
+/* The configured closeness, until an agent reports. */
 static void near_written(struct ledger *l, uint32_t node)
 {
 	const struct conf_node *conf = l->nodes[node].conf;
@@ -182,7 +182,7 @@ uint64_t ledger_gpus_free(const struct ledger *l, uint32_t node, uint16_t type)
 	return ledger_gpus_of(l, node, type) & ~(l->nodes[node].used | l->nodes[node].out);
 }
 
-/* Where the node stands, after something about it changed. */
+/* Update the node's slots after something about it changed. */
 static void settle(struct ledger *l, uint32_t node)
 {
 	struct record *r = &l->nodes[node];

@@ -1,4 +1,4 @@
-/* ledger_find.c - where an ask fits; see ledger.h */
+/* ledger_find.c - where a request fits; see ledger.h */
 #include "ctld/core/place/ledger_impl.h"
 
 #include <stdlib.h>
@@ -13,7 +13,8 @@ static bool empty(const struct record *r)
 	return !r->used && !r->cpus_used && !r->mem_used;
 }
 
-/* Has the node a part among these with the links that are wanted? Who has not told yet may. */
+/* Has the node a part among these GPUs with the requested links? A node whose agent has not
+ * reported yet may have one. */
 static bool has_links(const struct ledger *l, uint32_t node, const struct request *r, uint32_t a,
         uint64_t gpus, bool now)
 {
@@ -114,8 +115,9 @@ static uint64_t fullest(const struct record *r, uint64_t mask, uint32_t n)
 	return best;
 }
 
-/* `n` of `mask`: MIG instances so that whole cards stay free for as long as can be, which is how
- * they can be cut anew, and a job's on one card if one has room; of others the lowest. */
+/* `n` of `mask`. MIG instances are chosen so that whole cards stay free as long as possible (only
+ * a free card can be cut anew), and a job's instances are on one card if possible. Of others the
+ * lowest are chosen. */
 static uint64_t choose(const struct record *r, uint64_t mask, uint32_t n)
 {
 	uint64_t taken = 0, card;
@@ -166,7 +168,7 @@ static struct place place_at(const struct search *s, uint32_t node, uint32_t gpu
 	return place;
 }
 
-/* Of a place that is taken, and was found by how many there are: whole GPUs that are closest. */
+/* For a chosen place of which only the number of GPUs is known: the whole GPUs that are closest. */
 static void draw_close(const struct search *s, struct place *place)
 {
 	const struct record *r = &s->l->nodes[place->node];
@@ -206,14 +208,14 @@ static bool empty_and_fit(const struct search *s, uint32_t node)
 
 static uint64_t worth(void *arg, uint32_t node);
 
-/* Has it the links that are wanted, among what is free? What that is worth is kept, and says it. */
+/* Are the requested links there among the free GPUs? The stored worth contains the answer. */
 static bool links_enough(const struct search *s, uint32_t node)
 {
 	return s->gpus < 2 || closest_worst(worth((void *)s, node)) >=
 	                              near_link_least(s->ask->gpus->link);
 }
 
-/* Beside the set of nodes that the request allows. */
+/* In addition to the set of nodes that the request allows. */
 bool search_may_use(const struct search *s, uint32_t node)
 {
 	const struct request *r = s->ask->gpus;
@@ -317,7 +319,7 @@ static bool find_node(struct search *s, uint32_t set, struct capacity_find *best
 	return any;
 }
 
-/* Of GPUs that may be shared the place that strands least. */
+/* On nodes whose GPUs may be shared: the place that causes the least fragmentation. */
 static bool find_least(struct search *s, uint32_t set, struct places *out)
 {
 	struct place place;

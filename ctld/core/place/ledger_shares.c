@@ -1,4 +1,5 @@
-/* ledger_shares.c - ledger.h: GPUs that several runs share, and places that strand least */
+/* ledger_shares.c - ledger.h: GPUs that several runs share, and places with the least
+ * fragmentation */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +7,10 @@
 #include "common/xalloc.h"
 #include "ctld/core/place/ledger_impl.h"
 
-/* What a place for one wish costs on each node. */
+/* The costs of a place for one request on each node. */
 struct costs {
 	struct strand_want want;
-	uint64_t used; /* when it was last asked for */
+	uint64_t used; /* when it was last used */
 	struct cost {
 		uint64_t stamp; /* of the node, plus 1; 0: not known */
 		uint64_t mixes; /* of its types: the sum of their versions */
@@ -156,7 +157,7 @@ const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t i
 	return l->nodes[node].cards ? &l->nodes[node].cards[index] : &none;
 }
 
-/* Of cards of one type that differ the least counts. */
+/* If cards of one type differ, the one with the least memory counts. */
 static uint64_t card_mem(const struct ledger *l, uint32_t node, uint16_t type)
 {
 	uint64_t gpus = ledger_gpus_of(l, node, type), least = UINT64_MAX;
@@ -365,14 +366,14 @@ static void fill(const struct ledger *l, uint32_t node, struct strand_node *n)
 	}
 }
 
-/* But for who asks: cost_at(). */
+/* Equal except for the user: cost_at(). */
 static bool same_want(const struct strand_want *x, const struct strand_want *y)
 {
 	return x->type == y->type && x->gpus == y->gpus && x->cpus == y->cpus &&
 	       x->wish.milli == y->wish.milli && x->wish.mem_mb == y->wish.mem_mb;
 }
 
-/* Those of the wish; the ones that were not asked for longest make room. */
+/* The costs of the request; the least recently used ones are replaced. */
 static struct costs *costs_of(const struct ledger *l, const struct strand_want *want)
 {
 	struct costs *oldest = &l->costs[0], *c;
@@ -400,7 +401,7 @@ static struct costs *costs_of(const struct ledger *l, const struct strand_want *
 	return c;
 }
 
-/* Another number when the mix of one of its types is another. */
+/* A number that changes when the profile of one of its types changes. */
 static uint64_t mixes_of(const struct ledger *l, const struct record *r)
 {
 	uint64_t sum = 0;
@@ -453,7 +454,7 @@ struct best {
 	struct place place;
 };
 
-/* Of places that strand as little: where the fewest GPUs, then the fewest CPUs are free. */
+/* Among places with equal fragmentation: where the fewest GPUs, then the fewest CPUs are free. */
 static bool better(const struct best *x, const struct best *y)
 {
 	if (x->strands != y->strands)

@@ -6,8 +6,8 @@
 
 #include "common/xalloc.h"
 
-#define KINDS 256 /* that are counted; the rarest gives way to a new one */
-#define FIRST 16  /* tasks before there is a mix */
+#define KINDS 256 /* kinds that are counted; a new one replaces the rarest */
+#define FIRST 16  /* tasks before there is a profile */
 
 struct kind {
 	struct mix_task task;
@@ -130,7 +130,8 @@ static uint64_t factor_of(const struct mix *m, const struct mix_task *task, uint
 	return MIX_WEIGHT * everywhere / here;
 }
 
-/* Take the factor if it is off by an eighth. A new kind counts when the mix is made next. */
+/* Update the factor if it is off by an eighth. A new kind counts when the profile is rebuilt
+ * next. */
 static void follow(struct mix *m, struct kind *k, uint64_t everywhere)
 {
 	uint64_t now = factor_of(m, &k->task, everywhere), before = k->factor;
@@ -156,7 +157,8 @@ static void look_at_factors(struct mix *m)
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-/* Thousandths of GPUs. Of memory alone nobody knows here what part of a card it is. */
+/* Thousandths of GPUs. For a share of memory alone it is not known here which part of a card it
+ * is. */
 static uint64_t milli_of(const struct mix_task *task)
 {
 	return task->gpus * (uint64_t)(task->wish.milli ? task->wish.milli : CARD_MILLI);

@@ -27,7 +27,7 @@ void nearness_written(const struct conf *conf, const struct conf_node *node,
 	}
 }
 
-/* Two GPUs that are farther from each other than they are to be. */
+/* Two GPUs that are farther from each other than demanded. */
 struct pair {
 	uint32_t a, b;
 	near_t wanted, found;
@@ -38,7 +38,7 @@ struct pairs {
 	size_t n;
 };
 
-/* What is told, and what is written of what is not. */
+/* The reported closeness; what was not reported is taken from the configuration. */
 static near_t near_of_both(near_t told, near_t written)
 {
 	if (!told)

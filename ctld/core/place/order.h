@@ -1,9 +1,9 @@
 /* order.h - nodes in the order in which they are to be filled
  *
- * An ordered set of (free CPUs, index): the first or last member with at least so many CPUs
- * and so much memory is found in O(log n), whatever the others have. Treaps with a fixed
- * pseudo-random shape; every subtree knows the most memory that one member has. Members of many
- * sets share one pool of links; a member is in at most one set of its pool at a time.
+ * An ordered set of (free CPUs, index): the first or last member with at least so many CPUs and so
+ * much memory is found in O(log n), whatever the others have. It is a treap with a fixed
+ * pseudo-random shape; each subtree knows the largest memory of a member. Members of many sets
+ * share one pool of links; a member is in at most one set of its pool at a time.
  */
 #ifndef CTLD_CORE_ORDER_H
 #define CTLD_CORE_ORDER_H
@@ -32,8 +32,8 @@ struct order_want {
 	void *arg;
 };
 
-/* The first (or last) member that is wanted; ORDER_NONE: none. A test makes it as slow as it
- * refuses members. */
+/* The first (or last) member that meets `want`; ORDER_NONE: none. With a test it takes a step more
+ * for each member that the test refuses. */
 uint32_t order_find(const struct order_link *pool, uint32_t root, const struct order_want *want);
 
 #endif

@@ -8,7 +8,7 @@ static bool type_does(uint16_t want, uint16_t type)
 	return want == TYPE_ANY || want == type;
 }
 
-/* Does the card do for it now? */
+/* Can the card satisfy the request now? */
 static bool card_does(const struct strand_node *n, const struct strand_card *c, uint16_t type,
         const struct share_wish *wish)
 {
@@ -21,7 +21,7 @@ static bool card_does(const struct strand_node *n, const struct strand_card *c, 
 	return n->shares && share_of(wish, c->card.mem_mb, &share) && card_holds(&c->card, &share);
 }
 
-/* It cannot do with less. */
+/* The least that the task can use. */
 static uint64_t need(const struct mix_task *task)
 {
 	return task->gpus * (uint64_t)(share_wished(&task->wish) ? task->wish.milli : CARD_MILLI);

@@ -1,25 +1,26 @@
-/* strand.h - which place strands least: the fragmentation gradient
+/* strand.h - which place causes the least fragmentation: the fragmentation gradient
  *
- * After Weng et al., "Beware of Fragmentation", USENIX ATC'23: a place on a node costs what the
- * typical tasks of the mix (mix.h) can use less of its GPUs afterwards.
+ * After Weng et al., "Beware of Fragmentation", USENIX ATC'23: the cost of a place on a node is
+ * how much less of the node's GPUs the typical tasks of the workload profile (mix.h) can use
+ * afterwards.
  *
  * What a typical task can use of a node is what is left of the GPUs of its type that have enough
- * for it; nothing, if these are fewer than it wants or the node has too few free CPUs for one such
- * task. It is no more than the free CPUs do for, at the task's CPUs for what it wants of GPUs. The
- * paper counts CPUs only when not one such task fits any more, which is too late to have sent tasks
- * with many CPUs elsewhere.
+ * left for it. It is nothing if there are fewer such GPUs than the task requests, or if the node
+ * has too few free CPUs for one such task. It is at most what the free CPUs suffice for, at the
+ * task's ratio of CPUs to GPUs. The paper counts CPUs only when not one such task fits any more;
+ * that is too late to have placed tasks with many CPUs elsewhere.
  *
- * For the same reason what is left beyond what the free CPUs do for at the CPUs for a GPU of the
- * whole mix is stranded too.
+ * For the same reason, GPU capacity beyond what the free CPUs suffice for, at the average ratio of
+ * CPUs to GPUs of the whole profile, counts as stranded too.
  *
- * The worth of a node is the sum over the mixes of its types of weight times what can be used, less
- * what is stranded for want of CPUs. The weights say how scarce the types are that a task may have
- * (mix.h), and so a task that may have any leaves the scarce ones alone.
+ * The worth of a node is the sum over the profiles of its types of weight times usable capacity,
+ * less the capacity that is stranded for lack of CPUs. The weights express how scarce the types
+ * are that a task accepts (mix.h), so a task that accepts any type leaves the scarce ones alone.
  *
- * Whole numbers only, so that it is the same everywhere. A worth is in thousandths of a GPU times
- * weight, and STRAND_FINE times as fine, because quotients are cut off; a cost is divided by all of
- * the weight and rounded to 1/STRAND_UNIT of a thousandth, so that places that cost the same are
- * equal in spite of that, and the choice between them is made by what else is known.
+ * All numbers are integers, so that the result is the same everywhere. A worth is in thousandths
+ * of a GPU times weight, and STRAND_FINE times finer, because quotients are truncated. A cost is
+ * divided by the sum of the weights and rounded to 1/STRAND_UNIT of a thousandth. So places with
+ * equal costs compare as equal in spite of the truncation, and other rules choose between them.
  */
 #ifndef CTLD_CORE_STRAND_H
 #define CTLD_CORE_STRAND_H
@@ -53,11 +54,11 @@ struct strand_want {
 
 int64_t strand_worth(const struct mix *mix, const struct strand_node *node);
 
-/* The best GPUs on that node, each another one, and what of its worth the place takes. STRAND_NEVER: it cannot
- * be there now. */
+/* The best GPUs on that node, each a different one; returns by how much the place lowers the
+ * node's worth. STRAND_NEVER: the place is not possible there now. */
 int64_t strand_cost(const struct mix *mix, const struct strand_node *node,
         const struct strand_want *want, uint64_t *gpus);
-/* What these GPUs cost, which do for it now. */
+/* The cost of these GPUs, which can satisfy the request now. */
 int64_t strand_cost_of(const struct mix *mix, const struct strand_node *node,
         const struct strand_want *want, uint64_t gpus);
 

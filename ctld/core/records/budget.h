@@ -1,23 +1,23 @@
-/* budget.h - what each user holds of the controller, and how much one user may hold
+/* budget.h - the controller's resources that each user occupies, and the limits on them
  *
- * There is one account for each uid. Whatever a user can make grow is charged to it by the part
- * that holds it, and given back when that is gone:
+ * There is one account for each uid. The part of the controller that keeps something for a user
+ * charges the user's account, and releases the charge when that is gone:
  *
  *	kind      charged by                when it is used up
  *	sessions  peers.c                   the user's longest idle session ends, for the new one
  *	streams   streams.c                 no further stream is opened
  *	requests  peers.c                   nothing is read from the user until some are done
- *	waits     calls.c, rpc/bulk.c       what would stay open is refused
+ *	waits     calls.c, rpc/bulk.c       a request that would stay open is refused
  *	unread    peers.c                   no answer is made, nothing is read from the user
- *	memory    core/job_memory.c         what would make more jobs, or larger ones, is refused
- *	scripts   rpc/submit.c, blobs.c     what would store more is refused
+ *	memory    core/job_memory.c         a request for more jobs, or larger ones, is refused
+ *	scripts   rpc/submit.c, blobs.c     a request that would store more is refused
  *	time      turns.c                   never; the user's next turn comes later
  *
- * The account is the core's. Of all this it decides by memory alone, which it charges itself: so a
- * replay, which has no sessions, does the same.
+ * The accounts belong to the core. The core itself charges only memory, and only memory influences
+ * its decisions. So a replay, which has no sessions, decides the same.
  *
  * Limits are the keys *_per_user of gpusched.conf, the same for all users. `gctl stats --by=user`
- * shows what is used of them.
+ * shows how much of them is used.
  */
 #ifndef CTLD_CORE_BUDGET_H
 #define CTLD_CORE_BUDGET_H
@@ -66,25 +66,25 @@ const struct budget_kind_info *budget_kind(enum budget_kind kind);
 struct budget *budget_new(void);
 void budget_free(struct budget *b); /* NULL is fine */
 
-/* From now on these limits hold. What is held already stays. */
+/* Use these limits from now on. What is charged already stays. */
 void budget_configure(struct budget *b, const struct conf_controller *conf);
 
-/* Charge more, or (below 0) give back what was charged before. */
+/* Charge more or, if negative, release what was charged before. */
 void budget_add(struct budget *b, uint32_t uid, enum budget_kind kind, int64_t change);
 
 uint64_t budget_used(const struct budget *b, uint32_t uid, enum budget_kind kind);
 uint64_t budget_limit(const struct budget *b, enum budget_kind kind); /* UINT64_MAX: none */
 
-/* Has the user used up all of it? What one answer or frame needs may come on top of that. */
+/* Has the user reached the limit? One answer or frame may exceed it. */
 bool budget_full(const struct budget *b, uint32_t uid, enum budget_kind kind);
 
-/* May the user have `more` besides? -1 with `err`: which budget, how much of it is used, and what
+/* May `more` be charged to the user? -1 with `err`: which budget, how much of it is used, and what
  * to do. */
 int budget_check(const struct budget *b, uint32_t uid, enum budget_kind kind, uint64_t more,
         struct error *err);
 
-/* The accounts in the order of uids: the first above or at `uid` that holds or has used anything.
- * False: no more. */
+/* The accounts in the order of uids: the first one at or above `uid` with any charge. False: no
+ * more. */
 struct budget_account {
 	uint32_t uid;
 	uint64_t used[BUDGET_COUNT];

@@ -1,8 +1,8 @@
 /* job_impl.h - the inside of jobs, for their files
  *
- *	job.c        states, rows, finding, movers
+ *	job.c        states, rows, lookups, movers
  *	job_tasks.c  records that stand for tasks of an array
- *	job_memory.c what they take of their users' accounts
+ *	job_memory.c the memory that jobs charge to their users' accounts
  */
 #ifndef CTLD_CORE_JOB_IMPL_H
 #define CTLD_CORE_JOB_IMPL_H
@@ -12,18 +12,18 @@
 /* Of a record that may stand for several tasks. */
 struct tasks {
 	struct taskset set;
-	char *text; /* owned; NULL: it is to be written again */
+	char *text; /* owned; NULL: it must be written anew */
 };
 
 struct job {
 	struct mark mark;
 	uint32_t charged; /* bytes, to its user's account */
-	bool dropped; /* of no interest to history: it had no tasks left, or was never there */
+	bool dropped; /* history needs no row of it: it had no tasks left, or never existed */
 	struct job_info info;
 	struct job_link link;
 	union {
 		struct tasks *tasks; /* owned; NULL: no array */
-		char text[8];        /* of a part that is one task, once it was asked for */
+		char text[8];        /* of a part that is one task, once it was requested */
 	} of;
 };
 
@@ -31,7 +31,7 @@ static inline bool job_is_task(const struct job *job)
 {
 	return job->info.part && job->info.part < JOB_PART_RANGES;
 }
-/* NULL: one job, or one task. */
+/* NULL: the record is one job, or one task. */
 static inline struct tasks *job_several(const struct job *job)
 {
 	return job_is_task(job) ? NULL : job->of.tasks;
@@ -44,25 +44,26 @@ struct jobs {
 	struct nonces *nonces;
 	struct dirty *dirty;
 	struct budget *budget; /* the core's */
-	struct idmap *map; /* by id, part 0 */
-	size_t n_parts;    /* the others */
+	struct idmap *map; /* by id, of part 0 */
+	size_t n_parts;    /* number of the other records */
 	size_t in_state[JOB_STATE_COUNT];
 	struct table *counts; /* struct job_count, owned */
 };
 
 struct job *job_new_blank(void);
-/* Its texts or tasks are others: its user is charged with what it takes now. */
+/* Its texts or tasks have changed: charge its user with its present size. */
 void job_charge(struct jobs *jobs, struct job *job);
-/* Into the table it belongs in. -1: it is there. */
+/* Put it into its table. -1: it is there already. */
 int jobs_take_in(struct jobs *jobs, struct job *job);
-/* Out of what finds and counts it. */
+/* Remove it from the tables and counts. */
 void jobs_take_out(struct jobs *jobs, struct job *job);
-/* Around a change of what it is counted by: `in` false before it, true after it. */
-/* Name, files, max_attempts and time of signature of an array's part become its array's. */
+/* jobs_recount(): call it around a change of a field that jobs are counted by, with `in` false
+ * before it and true after it. */
+/* A part of an array takes name, files, max_attempts and time of signature from its array. */
 void job_follow_array(struct jobs *jobs, struct job *job);
 void jobs_recount(struct jobs *jobs, struct job *job, bool in);
 
-/* The job's texts, for those who do the same to each. */
+/* The job's texts by number, for code that does the same to each. */
 #define JOB_TEXTS 15
 const char **job_text(struct job_info *i, size_t n);
 

@@ -219,7 +219,8 @@ void job_count_again(struct jobs *jobs, struct job *own, uint32_t tasks, enum jo
 	struct array *a = own->link.array;
 
 	job_count_ended(jobs, own, 0 - tasks, state);
-	/* Whose they were is not known any more; without any of them none is left. */
+	/* It is not known which task had the highest exit code; if no task has failed or was
+	 * cancelled, it is reset. */
 	if (!a->failed && !a->cancelled)
 		own->info.exit_code = own->info.exit_signal = 0;
 }

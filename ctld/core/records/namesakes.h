@@ -1,7 +1,8 @@
 /* namesakes.h - the jobs of one user with one name that have not ended, in order of id
  *
- * For --dependency=singleton: of such a set one job at a time. A singleton may start when it is the
- * first and none of them has an attempt: of an array, one task at a time.
+ * For --dependency=singleton, which starts one job of such a set at a time. A singleton may start
+ * when it is the first of its set and no job of the set has an attempt. Of an array one task at a
+ * time may start.
  */
 #ifndef CTLD_CORE_NAMESAKES_H
 #define CTLD_CORE_NAMESAKES_H
@@ -11,12 +12,12 @@
 struct namesakes;
 
 struct namesakes *namesakes_new(uint64_t seed);
-void namesakes_free(struct namesakes *names); /* NULL is fine; the jobs must be out */
+void namesakes_free(struct namesakes *names); /* NULL is fine; all jobs must have been removed */
 
-/* Ids ascend mostly: one that comes late is looked for from the end. */
+/* Ids mostly ascend: the place of a lower one is searched from the end. */
 void namesakes_add(struct namesakes *names, struct job *job);
 void namesakes_remove(struct namesakes *names, struct job *job);
-/* It begins an attempt (1), is over with one and waits again or ends (-1). */
+/* An attempt of the job begins (1), or is over (-1): the job waits again or has ended. */
 void namesakes_active(struct job *job, int by);
 
 bool namesakes_first_and_idle(const struct job *job);

@@ -1,14 +1,14 @@
-/* node.h - the machines: what is remembered of each and what is known just now
+/* node.h - the machines: what is stored about each, and what is known at present
  *
- * Three orthogonal facts decide whether anything may start on a node:
- *	- what operators said: drain, down (durable);
- *	- whether it is heard (`hearing`): UNHEARD until its agent registers, HEARD while the
- *session lasts and heartbeats come, SILENT when the session has gone, UNKNOWN after node_timeout;
- *	- whether what it registered with is what the configuration demands (`invalid`).
+ * Three independent facts decide whether anything may start on a node:
+ *	- what operators have set: drain, down (durable);
+ *	- whether it reports (`hearing`): UNHEARD until its agent registers, HEARD while the session
+ *	  lasts and heartbeats come, SILENT when the session has ended, UNKNOWN after node_timeout;
+ *	- whether what it registered with meets the configuration (`invalid`).
  * Its runs stay booked through all of this, until it is known that they have ended.
  *
- * A node exists as long as the configuration names it, or it holds runs, or its row says something.
- * One that left the configuration has index NODE_LEFT and nothing starts there.
+ * A node exists as long as the configuration names it, it has runs, or its row contains something.
+ * A node that left the configuration has index NODE_LEFT, and nothing starts there.
  */
 #ifndef CTLD_CORE_NODE_H
 #define CTLD_CORE_NODE_H
@@ -39,22 +39,22 @@ struct node;
 struct nodes;
 struct run;
 
-/* Durable. Texts are kept. */
+/* Durable. Texts are interned. */
 struct node_info {
 	const char *name, *reason, *incarnation, *boot_id;
 	const char *gpus;     /* UUIDs of its GPUs by index, with "," between (devices.h) */
-	const char *health;   /* those of its GPUs that are drained (health.h) */
-	uint64_t faults_seen; /* of this incarnation (faults.h) */
-	const char *found;    /* its GPUs, where they are taken as found (hardware.h) */
+	const char *health;   /* its drained GPUs (health.h) */
+	uint64_t faults_seen; /* the last fault applied, of this incarnation (faults.h) */
+	const char *found;    /* its GPUs, if they are taken as found (hardware.h) */
 	uint32_t reason_uid, cpus;
 	uint64_t mem_mb;
 	usec_t reason_time;
 	bool drain, down;
 };
 
-/* A GPU that the agent found; texts are kept. */
+/* A GPU that the agent found; texts are interned. */
 struct node_gpu {
-	const char *type; /* by the configuration (hardware.h), else as told */
+	const char *type; /* by the configuration (hardware.h), else as reported */
 	const char *uuid, *trouble;
 	const char *told, *name, *of, *near; /* as in struct gpu_found */
 	uint64_t mem_mb;
@@ -66,43 +66,47 @@ struct node_gpu {
 struct node_link {
 	uint32_t index;     /* in conf.nodes; NODE_LEFT: no longer there */
 	uint64_t session;   /* 0: none */
-	usec_t heard_mono;  /* last word; at start: the start */
-	usec_t heard_wall;  /* 0: not heard in this life */
-	usec_t fenced_mono; /* when the fence program was last asked for */
+	usec_t heard_mono;  /* last message; at a start: the time of the start */
+	usec_t heard_wall;  /* 0: no message since this start of the controller */
+	usec_t fenced_mono; /* when the fence program was last requested */
 	enum node_fence fence;
-	uint32_t slot;        /* among the unknown nodes that something is due for (timers.c) */
-	uint32_t check_slot;  /* among those whose GPUs are to be looked at (faults.h) */
-	usec_t check_due;     /* mono, if so */
-	bool tells_faults;    /* its agent knows of them */
-	bool no_settings;     /* its agent cannot be told how runs are to be held */
-	bool no_programs;     /* nor which programs to run around them */
-	bool no_health_check; /* nor of the site's health check */
-	bool no_private_tmp;  /* nor of how large a private /tmp may be */
-	bool share_users_one; /* its agent keeps users apart, whatever is ordered */
-	bool off;             /* UNKNOWN and what ran there was given up */
+	uint32_t slot;        /* in the heap of unknown nodes with a due time (timers.c) */
+	uint32_t check_slot;  /* in the heap of nodes whose GPUs are to be checked (faults.h) */
+	usec_t check_due;     /* mono, if it is in that heap */
+	bool tells_faults;    /* its agent reports faults */
+	bool no_settings;     /* its agent does not understand settings for confining runs */
+	bool no_programs;     /* nor settings with programs to run around runs */
+	bool no_health_check; /* nor the site's health check */
+	bool no_private_tmp;  /* nor the size of a private /tmp */
+	bool share_users_one; /* its agent keeps users apart on a GPU, whatever is ordered */
+	bool off;             /* it is UNKNOWN, and what ran there was given up */
 	bool pretended;
-	bool others_failed;                        /* of more than one user */
-	uint32_t launch_failures, failed_uid;      /* in a row; whose was the last */
-	const char *version, *invalid;             /* kept; invalid "": it is as demanded */
-	const char *containment, *containment_why; /* kept; why there is no more of it */
+	bool others_failed;                        /* the launch failures are of more than one
+						    * user */
+	uint32_t launch_failures, failed_uid;      /* failures in a row; the user of the last one */
+	const char *version, *invalid;             /* interned; invalid "": it is as the
+						    * configuration demands */
+	const char *containment, *containment_why; /* interned; why: the reason that it is not
+						    * stricter */
 	struct node_gpu *gpus;                     /* as registered; owned */
 	size_t n_gpus;
 	bool rebooted;           /* since its GPUs were last taken as found */
-	bool stale;              /* core->conf does not know yet what was found */
-	bool unsettled;          /* a run keeps an index from what is there now */
-	bool gpus_asked;         /* they are all that it has; else GPUs are as configured */
-	const char *gpu_trouble; /* kept; "": they could be asked */
-	const char *unwell;      /* kept; what its own check finds wrong; "": nothing */
-	const char *gpu_note;    /* kept; how they differ from the configuration */
-	uint64_t gpus_out;       /* indices that have no GPU, or one in trouble */
+	bool stale;              /* core->conf does not have what was found yet */
+	bool unsettled;          /* a run keeps an index from being bound to what is there now */
+	bool gpus_asked;         /* the agent listed all its GPUs; if not, they are as configured */
+	const char *gpu_trouble; /* interned; why they could not be listed; "": they could */
+	const char *unwell;      /* interned; what its own health check has found; "": nothing */
+	const char *gpu_note;    /* interned; how they differ from the configuration */
+	uint64_t gpus_out;       /* indices with no GPU, or with a faulty one */
 	struct run *runs;        /* booked here */
-	struct held *held;       /* what that comes to, while it is known (held.c); owned */
+	struct held *held;       /* what the scheduler knows of these runs, while it is valid
+				  * (held.c); owned */
 	uint32_t n_held;
 	bool held_known;
 	uint32_t n_runs, n_strays;
-	uint64_t counted; /* GPUs that count for quotas: all while it accepts work, else those in
-	                     use */
-	enum node_hearing hearing; /* by node_hear() alone */
+	uint64_t counted; /* GPUs that count for quotas: all while the node accepts work, else
+			   * those in use */
+	enum node_hearing hearing; /* set only by node_hear() */
 	bool expected;             /* nodes_expect() */
 	struct node *prev, *next;  /* in the order of heard_mono, while not UNKNOWN */
 };
@@ -122,7 +126,7 @@ void nodes_configure(struct nodes *ns, const struct conf *conf, usec_t mono);
 
 struct node *nodes_at(const struct nodes *ns, uint32_t index);     /* by index in conf.nodes */
 struct node *nodes_find(const struct nodes *ns, const char *name); /* NULL: none */
-/* The same, made as NODE_LEFT if it does not exist: for the runs of a node that has left. */
+/* The same; if it does not exist, it is made as NODE_LEFT: for the runs of a node that has left. */
 struct node *nodes_want(struct nodes *ns, const char *name);
 size_t nodes_count(const struct nodes *ns);
 /* Every node, sorted by name. Caller frees the array. */
@@ -144,14 +148,14 @@ void node_set_faults_seen(struct nodes *ns, struct node *node, uint64_t seq);
 
 /* --- volatile -------------------------------------------------------------------------------- */
 
-/* Something was heard of the node, or not for too long. Asserts that the move is legal. */
+/* A message of the node has arrived, or none for too long. Asserts that the move is legal. */
 void node_hear(struct nodes *ns, struct node *node, enum node_hearing hearing, struct clocks now);
-/* Whoever was not heard for the longest time, UNKNOWN ones aside. NULL: none. */
+/* The node whose last message is the oldest, without UNKNOWN nodes. NULL: none. */
 struct node *nodes_oldest(const struct nodes *ns);
 /* Every node is UNHEARD, as of now. */
 void nodes_start(struct nodes *ns, struct clocks now);
-/* Those that are UNHEARD and have runs booked are expected to come back, until something is heard
- * of them or was not for too long; how many are left. */
+/* UNHEARD nodes with booked runs are expected to come back, until a message arrives or none has
+ * arrived for too long. nodes_expected(): how many are left. */
 void nodes_expect(struct nodes *ns);
 size_t nodes_expected(const struct nodes *ns);
 void node_set_text(struct nodes *ns, const char **field, const char *text);
@@ -159,7 +163,7 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 
 void node_link_run(struct node *node, struct run *run);
 void node_unlink_run(struct run *run);
-/* Something about its runs has changed that decides on what a plan knows of them (struct held). */
+/* Something about its runs has changed that the plans use (struct held). */
 void node_runs_changed(struct node *node); /* NULL is fine */
 
 /* --- rows ------------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
-/* labels.h - the labels of jobs, each set kept once
+/* labels.h - the labels of jobs, each set stored once
  *
- * As a row they are "key=value" lines; in memory a counted set, equal sets are equal pointers.
+ * In a row a set is "key=value" lines; in memory it is a counted set, and equal sets are equal
+ * pointers.
  */
 #ifndef CTLD_CORE_LABELS_H
 #define CTLD_CORE_LABELS_H
@@ -23,7 +24,8 @@ struct label_sets;
 struct label_sets *label_sets_new(struct strings *strings, uint64_t seed);
 void label_sets_free(struct label_sets *ls); /* NULL is fine */
 
-/* ERR_JOB_SPEC: a key that is empty or has a '=', a line break in either, too much of it. */
+/* ERR_JOB_SPEC: an empty key, a key with a '=', a line break in a key or value, or too many
+ * bytes. */
 const struct labels *labels_keep(
         struct label_sets *ls, const struct label *v, size_t n, struct error *err);
 const struct labels *labels_parse(struct label_sets *ls, const char *text, struct error *err);

@@ -1,8 +1,8 @@
 /* nodefilter.h - sets of nodes by name and by feature
  *
- * A set of nodes is a bit set by index in conf.nodes, of nodefilter_words() words. An expression of
- * features is words joined by & (and), | (or), ! (not) and parentheses; & binds closer than |. A
- * word that no node has as a feature is true of none.
+ * A set of nodes is a bit set by index in conf.nodes, of nodefilter_words() words. An expression
+ * of features is words joined by & (and), | (or), ! (not) and parentheses; & binds closer than |.
+ * A word that is a feature of no node is false for each.
  */
 #ifndef CTLD_CORE_NODEFILTER_H
 #define CTLD_CORE_NODEFILTER_H
@@ -12,7 +12,7 @@
 
 struct nodefilter;
 
-/* What one configuration says: borrowed. */
+/* For the nodes of one configuration: borrowed. */
 struct nodefilter *nodefilter_new(const struct conf *conf, uint64_t seed);
 void nodefilter_free(struct nodefilter *f); /* NULL is fine */
 
@@ -22,13 +22,15 @@ size_t nodefilter_words(const struct nodefilter *f);
  * what". */
 char *nodefilter_expression(const char *option, const char *text, struct error *err);
 
-/* The nodes of which an expression (as above) is true. Caller frees. */
+/* The nodes for which an expression (as above) is true. Caller frees. */
 uint64_t *nodefilter_features(const struct nodefilter *f, const char *expression);
 
-/* The nodes of a hostlist that there are; *n: how many names it has, there or not. Caller frees. */
+/* The nodes of a hostlist that exist; *n: the number of its names, existing or not. Caller
+ * frees. */
 uint64_t *nodefilter_nodes(const struct nodefilter *f, const char *hostlist, uint32_t *n);
 
-/* Refuse a feature that no node has, with the nearest that one has; a node that is not there. */
+/* Refuses a feature that no node has, and suggests the nearest one; and a node that does not
+ * exist. */
 int nodefilter_check_features(
         const struct nodefilter *f, const char *option, const char *expression, struct error *err);
 int nodefilter_check_nodes(

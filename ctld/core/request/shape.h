@@ -1,12 +1,13 @@
 /* shape.h - the shape of a job, checked and in one spelling
  *
- * From a submit or from a row, the same: what is asked for in numbers, and as two texts that are
- * equal for equal shapes. The text of the GPUs: "h100:2|l40s:4", "any:2", "". The text of the place
- * is words in a fixed order, each only where it says something:
+ * From a submit and from a row alike: the request as numbers, and as two texts that are equal for
+ * equal shapes. The text of the GPUs: "h100:2|l40s:4", "any:2", "". The text of the place is words
+ * in a fixed order, without those that have the default:
  *	nodes=2-4 per_node exclusive mem_min=81920 link=nvlink gpu_mem=20480 gpu_burst=30720
  *	gpu_share=250 constraint=nvlink&(ib|fast) prefer=new nodelist=n[1-2] exclude=n7
- *licences=other:1,trtllm:2 Hostlists are sorted and compressed, licences sorted. Nothing here knows
- *a configuration.
+ *	licences=other:1,trtllm:2
+ * Hostlists are sorted and compressed, and licences are sorted. The code here knows no
+ * configuration.
  */
 #ifndef CTLD_CORE_SHAPE_H
 #define CTLD_CORE_SHAPE_H
@@ -36,16 +37,16 @@ struct shape {
 	char *text, *place; /* owned */
 };
 
-/* Hostlists of many names that were read lately: the same one again costs a comparison. All zero
- * is an empty one. */
+/* Long hostlists that were read lately: the same one again costs only a comparison. All zeros is
+ * an empty memo. */
 #define SHAPE_MEMO       8
-#define SHAPE_MEMO_NAMES 64 /* a list of fewer is not worth it */
+#define SHAPE_MEMO_NAMES 64 /* shorter lists are not stored */
 struct shape_memo {
 	struct {
-		char *text, *list; /* as it came, and in our spelling; owned */
+		char *text, *list; /* as it was given, and in canonical spelling; owned */
 		uint32_t n;        /* names */
 	} v[SHAPE_MEMO];
-	unsigned next; /* to be overwritten */
+	unsigned next; /* the entry to overwrite next */
 };
 void shape_memo_clear(struct shape_memo *memo);
 

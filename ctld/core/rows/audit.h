@@ -1,4 +1,4 @@
-/* audit.h - who changed what: rows of the event table until they are sealed
+/* audit.h - which user changed what: rows of the event table until they are sealed
  *
  * Append only. The core never reads them; they are not part of core_hash().
  */
@@ -24,9 +24,9 @@ void audit_free(struct audit *a); /* NULL is fine */
 
 /* `seq` is unique and grows. */
 void audit_add(struct audit *a, uint64_t seq, usec_t wall, const struct audit_entry *entry);
-/* So many since it was asked last: each is a change. */
+/* The number of events since the previous call: each is a change. */
 size_t audit_touched(struct audit *a);
-/* Hand out the rows and forget them; returns how many. */
+/* Hands out the rows and forgets them; returns how many. */
 size_t audit_seal(struct audit *a, core_row_sink *sink, void *arg);
 size_t audit_bytes(const struct audit *a);
 

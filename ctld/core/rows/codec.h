@@ -1,8 +1,9 @@
 /* codec.h - durable fields to rows and back
  *
- * Each noun has a table with one entry a column, in the order of row.h: where the field is and of
- * which C type. Encoding and decoding walk the same table, so they cannot differ. What is no plain
- * number or kept text (states, requests, hashes) is CODEC_OWN: the noun does it by hand.
+ * Each kind of object has a table with one entry for each column, in the order of row.h: where the
+ * field is, and its C type. Encoding and decoding use the same table, so they cannot differ. A
+ * column that is neither a plain number nor an interned text (states, requests, hashes) is
+ * CODEC_OWN: the object's own code converts it.
  */
 #ifndef CTLD_CORE_CODEC_H
 #define CTLD_CORE_CODEC_H
@@ -17,9 +18,9 @@ enum codec {
 	CODEC_U8,
 	CODEC_U32,
 	CODEC_I32,
-	CODEC_U64, /* the same 64 bits as a signed number */
+	CODEC_U64, /* stored as the signed number with the same 64 bits */
 	CODEC_I64,
-	CODEC_TEXT, /* kept; TEXT or BLOB as the column is */
+	CODEC_TEXT, /* interned; TEXT or BLOB as the column is */
 };
 
 struct codec_column {
@@ -89,8 +90,8 @@ void codec_encode(const struct codec_column *columns, const void *object, struct
 /* Number, types and ranges of `row`, and no NUL inside a text. */
 int row_check(const struct row *row, struct error *err);
 
-/* Fill the fields from a row that row_check() accepted; texts are kept in `strings`. On failure
- * (a number that does not fit its field) some fields may have been filled. */
+/* Fill the fields from a row that row_check() accepted; texts are interned in `strings`. On
+ * failure (a number that does not fit its field) some fields may have been filled. */
 int codec_decode(const struct codec_column *columns, void *object, const struct row *row,
         struct strings *strings, struct error *err);
 

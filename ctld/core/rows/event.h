@@ -1,10 +1,10 @@
 /* event.h - what goes into the core, and what comes out
  *
- * Events are what happened in the world: a submit, a report of a node, clocks that moved on. They
+ * Events are what happened in the world: a submit, a report of a node, the passing of time. They
  * are borrowed for the call; the core copies what it keeps. Effects are what the world must do:
- * answer, order, fence. They too are plain values; the pointers in them are valid until
- * core_effects_clear(). The world releases an effect only when the change it was born in has been
- * committed.
+ * send a reply, send an order to a node, run the fence program. They are plain values too; the
+ * pointers in them are valid until core_effects_clear(). The world carries out an effect only when
+ * the change with which it was made has been committed.
  */
 #ifndef CTLD_CORE_EVENT_H
 #define CTLD_CORE_EVENT_H
@@ -18,16 +18,17 @@
 #include "common/run.h"
 #include "common/taskset.h"
 
-/* What somebody is, by the configuration (roles.h). */
+/* A user's role, by the configuration (roles.h). */
 enum role { ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 
-/* Who asks. `reply` is the world's own number for the request; replies carry it back. */
+/* The source of a request. `reply` is the world's own number for the request; replies carry it
+ * back. */
 struct caller {
 	uint64_t reply;
 	uint32_t uid;
 	enum role role;
-	const char *user;          /* login name; "uid N" when the name service knows none */
-	const char *host;          /* where from, for the audit trail */
+	const char *user;          /* login name; "uid N" if the name service has none */
+	const char *host;          /* the host of the session, for the audit trail */
 	const char *const *groups; /* Unix groups of the user, for membership in accounts */
 	size_t n_groups;
 };
@@ -40,7 +41,7 @@ struct gpu_request {
 #define MAX_GPU_ALTERNATIVES 8
 #define TIME_LIMIT_NONE      UINT32_MAX /* --time=unlimited */
 
-/* A job whose dependency can never come true is ended, or waits for somebody to change it. */
+/* Whether a job whose dependency can never be satisfied is ended, or waits to be changed. */
 enum kill_invalid { KILL_AS_CONFIGURED, KILL_YES, KILL_NO };
 #define SUBMIT_JOBS_MAX 1000000 /* of one event, or of a bulk; the protocol's Submit has 64 */
 
@@ -51,23 +52,27 @@ struct submit_job {
 	const char *cwd, *output, *error;
 	const char *qos;        /* "" the default */
 	const char *constraint; /* features that a node must have: "nvlink&ib|fast" */
-	const char *prefer;     /* the same, where there is a choice */
+	const char *prefer;     /* preferred features, where there is a choice */
 	const char *nodelist;   /* hostlist: on all of these */
 	const char *exclude;    /* hostlist: on none of these */
 	const char *licences;   /* "trtllm:2,other" */
 	const char *depends;    /* "afterok:12,singleton"; NULL: none, UPDATE: as it is */
 	uint32_t gid;
-	struct gpu_request gpus[MAX_GPU_ALTERNATIVES]; /* best liked first */
+	struct gpu_request gpus[MAX_GPU_ALTERNATIVES]; /* in the order of preference */
 	size_t n_gpus;
-	uint32_t nodes_min, nodes_max;  /* 0: one node; max 0: as min. With as many as fit */
-	bool gpus_per_node;             /* counts in `gpus` are a node's, else the whole job's */
+	uint32_t nodes_min, nodes_max;  /* 0: one node; max 0: the same as min. As many as fit */
+	bool gpus_per_node;             /* counts in `gpus` are for each node, else for the whole
+					 * job */
 	uint64_t gpu_mem_min_mb;        /* a GPU's nominal memory; 0: any */
 	uint32_t gpu_link;              /* enum near_link */
-	uint64_t gpu_mem_mb;            /* so much of each GPU, which others share; 0: see below */
-	uint64_t gpu_mem_burst_mb;      /* it may use so much, while nobody has it; 0: no more */
-	uint32_t gpu_share_milli;       /* so much of its compute; both 0: whole GPUs */
-	bool exclusive;                 /* alone on its nodes, with all they have */
-	uint32_t max_wait_s;            /* wishes to start within; 0: the QOS's */
+	uint64_t gpu_mem_mb;            /* memory of each GPU, which is shared; 0: see
+					 * gpu_share_milli */
+	uint64_t gpu_mem_burst_mb;      /* memory that it may use while no other run needs it; 0:
+					 * no more than gpu_mem_mb */
+	uint32_t gpu_share_milli;       /* thousandths of the compute of each GPU; both 0: whole
+					 * GPUs */
+	bool exclusive;                 /* no other job on its nodes; it gets all they have */
+	uint32_t max_wait_s;            /* it should start within this time; 0: as its QOS says */
 	uint32_t cpus;                  /* on each node; 0: default */
 	uint64_t mem_mb;                /* on each node; 0: default */
 	uint32_t time_limit_s;          /* 0: default; TIME_LIMIT_NONE: none */
@@ -75,10 +80,10 @@ struct submit_job {
 	const char *requeue_on;         /* common/comeback.h; NULL: none */
 	uint32_t requeue_delay_s;
 	uint32_t mail_types;         /* common/mailwish.h */
-	usec_t begin_time, deadline; /* wall; not before, not after; 0: whenever */
+	usec_t begin_time, deadline; /* wall; not before, not after; 0: no limit */
 	uint8_t kill_invalid;        /* enum kill_invalid */
 	uint32_t warn_signal, warn_before_s;
-	uint32_t max_attempts; /* that the launcher began; 0 counts as 1 */
+	uint32_t max_attempts; /* attempts that a launcher has begun; 0 counts as 1 */
 	bool hold, requeue;
 	int32_t nice;
 	const struct label *labels;
@@ -89,12 +94,13 @@ struct submit_job {
 	usec_t sign_time;
 };
 
-/* Of a job's serialised spec. */
+/* The hash of a job's serialised spec. */
 struct spec_hash {
 	uint8_t b[32];
 };
 
-/* What of its spec an owner may change by signing another one: X(symbol, its option's name). */
+/* The parts of its spec that an owner may change by signing another one: X(symbol, name of its
+ * option). */
 #define RESPEC_FIELDS(X)                   \
 	X(RESPEC_NAME, "job-name")         \
 	X(RESPEC_CWD, "chdir")             \
@@ -114,17 +120,17 @@ enum respec_field { RESPEC_FIELDS(X) RESPEC_FIELD_COUNT };
 /* A spec in place of another (respec.h). */
 struct respec {
 	struct spec_hash was, is;
-	uint32_t fields;  /* that differ: bits 1 << enum respec_field; 0: none do */
+	uint32_t fields;  /* the differing fields: bits 1 << enum respec_field; 0: none */
 	const char *told; /* "job-name a -> b, export changed", for the audit trail */
 	const char *name, *cwd, *output, *error;
 	uint32_t max_attempts;
 };
 
-/* What is to be done with the next jobs of the bulk that is being accepted: bulk.h. */
+/* The step for the next jobs of the bulk that is being accepted: bulk.h. */
 enum bulk_step { BULK_CHECK, BULK_MAKE, BULK_SHOW, BULK_UNDO };
 
-/* What a job counts for in a slice of a bulk: 1, and more for long texts, which take their time to
- * read, to join and to leave. */
+/* What a job counts as in a slice of a bulk: 1, and more for long texts, which take time to read,
+ * to add and to remove. */
 unsigned bulk_weight(const struct submit_job *job);
 
 enum job_verb {
@@ -141,15 +147,15 @@ enum job_verb {
 };
 #define JOB_VERB_LAST JOB_REQUEUE_HOLD
 
-/* Where the records of an array are controlled in pieces: how far it has come, all 0 at first. */
+/* Progress through the records of an array that is controlled in pieces; all 0 at first. */
 struct array_walk {
-	uint32_t next;  /* the part that is looked at next; 0: the array's own record */
-	uint32_t round; /* what records are marked with that it was done to */
-	bool done;      /* to some of its records */
-	bool refused;   /* for some of its records, and that was told */
+	uint32_t next;  /* the part to examine next; 0: the array's own record */
+	uint32_t round; /* the mark of records that have been processed */
+	bool done;      /* the verb was applied to some of its records */
+	bool refused;   /* it was refused for some of its records, and this was reported */
 };
 
-/* What a JOB_UPDATE changes: these fields of event.job.change, and no others. */
+/* The fields of event.job.change that a JOB_UPDATE changes; it changes no others. */
 enum job_update {
 	UPDATE_PARTITION = 1 << 0,
 	UPDATE_QOS = 1 << 1,
@@ -180,9 +186,9 @@ enum job_update {
 	UPDATE_MAIL_USER = 1 << 26,
 	UPDATE_REQUEUE_ON = 1 << 27,
 	UPDATE_REQUEUE_DELAY = 1 << 28,
-	UPDATE_AT_ONCE = 1 << 30, /* array_at_once, of a whole array, also when it runs */
+	UPDATE_AT_ONCE = 1 << 30, /* array_at_once, of a whole array, also while it runs */
 };
-/* More of them than an enum has room for. */
+/* More fields than an enum can hold. */
 #define UPDATE_NO_REQUEUE (UINT64_C(1) << 31)
 #define UPDATE_WARNING    (UINT64_C(1) << 32) /* warn_signal, warn_before_s */
 #define UPDATE_GPU_LINK   (UINT64_C(1) << 34)
@@ -196,19 +202,21 @@ enum event_kind {
 	EV_JOB_CONTROL,       /* -> EFFECT_CONTROLLED */
 	EV_NODE_CONTROL,      /* -> EFFECT_REPLY */
 	EV_PARTITION_CONTROL, /* -> EFFECT_REPLY */
-	EV_WAIT_JOB,    /* -> EFFECT_JOB_ENDED (at once if it has) or EFFECT_REPLY with an error */
-	EV_WAIT_START,  /* the same as soon as it runs, has ended or could not be started */
+	EV_WAIT_JOB,    /* -> EFFECT_JOB_ENDED (at once if it has ended) or EFFECT_REPLY with an
+			 * error */
+	EV_WAIT_START,  /* the same as soon as the job runs, has ended or could not be started */
 	EV_WAIT_CANCEL, /* the waiting session has gone */
 	EV_AGENT_UP,    /* an agent has registered -> EFFECT_REGISTERED or EFFECT_CLOSE_AGENT */
 	EV_AGENT_GONE,  /* its session has ended */
 	EV_HEARTBEAT,
 	EV_RUN_REPORT, /* -> EFFECT_FORGET_RUN once an end is applied */
-	EV_RUNS_USED,  /* what runs use now: shown, and kept until they end */
-	EV_GPU_REPORT, /* what is wrong with GPUs, and what is not any more -> EFFECT_ACK_GPUS */
+	EV_RUNS_USED,  /* the present use of runs: shown, and kept until they end */
+	EV_GPU_REPORT, /* which GPU faults there are, and which no longer -> EFFECT_ACK_GPUS */
 	EV_FENCED,     /* the fence program has ended */
 	EV_DISK_FREE,  /* free space of the state directory */
-	EV_NOTE,       /* something was done that the core has no part in: for the audit trail */
-	EV_ENDING,     /* the controller ends in order: what was leased and not taken goes back */
+	EV_NOTE,       /* the world did something without the core: for the audit trail */
+	EV_ENDING,     /* the controller ends in order: ids that were leased and not used are
+		        * returned */
 	EV_CLOCK,      /* time has passed: timers */
 };
 
@@ -216,30 +224,30 @@ enum event_kind {
 struct gpu_found {
 	const char *type, *uuid;
 	const char *trouble; /* why it cannot be used; NULL or "": it can */
-	const char *name;    /* its maker's; NULL or "": not told */
-	const char *of;      /* of a MIG instance: its GPU's type; NULL or "": not told */
-	const char *near;    /* where it is, by near_place_write(); NULL or "": not told */
+	const char *name;    /* the maker's name for it; NULL or "": not reported */
+	const char *of;      /* of a MIG instance: the type of its GPU; NULL or "": not reported */
+	const char *near;    /* its place, by near_place_write(); NULL or "": not reported */
 	uint64_t mem_mb;
 	uint32_t host; /* number of the physical GPU */
 	bool mig;
 };
 
-/* What a run has used so far, as its node says. */
+/* What a run has used so far, as its node reports. */
 struct run_use {
 	struct run_id run;
 	struct run_used used;
 };
 
-/* Something is wrong with a GPU (faults.h). */
+/* A fault of a GPU (faults.h). */
 struct gpu_fault {
 	uint64_t seq; /* grows within an incarnation of the node */
 	const char *uuid;
-	uint32_t kind;    /* enum gpu_fault_kind, or one that is not known here */
+	uint32_t kind;    /* enum gpu_fault_kind, or a kind that is not known here */
 	uint32_t code;    /* an Xid */
-	const char *text; /* "": as the table says */
+	const char *text; /* "": the text of the table */
 };
 
-/* It was looked at because it was asked for. */
+/* The result of a requested check of a GPU. */
 struct gpu_looked {
 	const char *uuid;
 	const char *trouble; /* "": nothing is wrong with it */
@@ -247,42 +255,45 @@ struct gpu_looked {
 
 struct core_event {
 	enum event_kind kind;
-	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB, NOTE; BULK: of CHECK
-	                         all of it, else `reply` */
+	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB, NOTE: complete; BULK:
+			       * complete for CHECK, else only `reply` */
 	union {
 		struct {
-			const struct submit_job *jobs; /* all or none */
+			const struct submit_job *jobs; /* all or none are accepted */
 			size_t n;
 			bool test_only;
 		} submit;
 		struct {
 			enum bulk_step step;
 			const struct submit_job *jobs; /* CHECK */
-			size_t n; /* of them; else: what the jobs of the step weigh at most */
+			size_t n; /* number of them; for other steps: the largest weight of jobs in
+				   * the step */
 		} bulk;
 		struct {
 			enum job_verb verb;
-			/* Refs (job.h), chosen by the world through a filter. An array's id is all
-			 * of it. */
+			/* Refs (job.h), which the world has selected with a filter. An array's id
+			 * stands for all of the array. */
 			const uint64_t *ids;
-			/* For each NULL, or an array's id and these tasks of it; NULL: none has. */
+			/* For each id NULL, or for an array's id these tasks of it; NULL: no id
+			 * has any. */
 			const struct taskset *const *tasks;
 			size_t n;
-			/* So much of it at once, in records that are looked at; 0: all. What is
-			 * left is another event, with the ids from EFFECT_CONTROLLED's `at` on, and
-			 * its `walk`. */
+			/* How much work to do in this event, in records examined; 0: all. The rest
+			 * is done by another event, with the ids from EFFECT_CONTROLLED's `at` on,
+			 * and its `walk`. */
 			uint32_t most;
 			struct array_walk walk; /* through the first of the ids */
 			uint32_t signal;
-			bool script_only; /* SIGNAL: not to what it started */
+			bool script_only; /* SIGNAL: not to the processes that the script started */
 			const char *reason;
 			const struct submit_job *change; /* UPDATE: as in a submit */
 			uint64_t fields;                 /* UPDATE: bits of enum job_update */
-			/* RESIGN: what a fresh credential of the caller's signs, and since when. */
+			/* RESIGN: the specs that a fresh credential of the caller signs, and since
+			 * when. */
 			const struct spec_hash *hashes;
 			size_t n_hashes;
 			usec_t sign_time;
-			/* RESIGN: one for each id, or none: the specs stay. */
+			/* RESIGN: one for each id, or none: the specs stay as they are. */
 			const struct respec *respecs;
 			size_t n_respecs;
 		} job;
@@ -290,8 +301,8 @@ struct core_event {
 			enum node_verb verb;
 			const uint32_t *nodes; /* indices into conf.nodes */
 			size_t n;
-			const char *gpu; /* DRAIN, RESUME: of that GPU (health.h); NULL or "": of
-			                    the node */
+			const char *gpu; /* DRAIN, RESUME: that GPU (health.h); NULL or "": the
+					  * node */
 			const char *reason;
 			bool confirmed_off;
 		} node;
@@ -309,33 +320,35 @@ struct core_event {
 		struct {
 			uint32_t node;    /* index into conf.nodes */
 			uint64_t session; /* the world's number of the session; never 0, never
-			                     reused */
+					   * reused */
 			const char *boot_id, *incarnation, *version, *containment;
-			const char *containment_why; /* NULL or "": not said */
+			const char *containment_why; /* NULL or "": not reported */
 			uint32_t cpus;
 			uint64_t mem_mb;
-			/* GPUs that it found, if it has looked; else they are as
+			/* The GPUs that it found, if it has searched; else they are as
 			 * configured. */
 			const struct gpu_found *gpus;
 			size_t n_gpus;
 			bool gpus_asked;
-			const char *gpu_trouble; /* it could not look; NULL or "" */
-			const char *health;      /* what its own check found; NULL or "" */
+			const char *gpu_trouble; /* why it could not search; NULL or "": it could */
+			const char *health;      /* what its own health check has found; NULL or
+						  * "": nothing */
 			bool tells_faults;       /* it sends GPU_REPORTs */
-			bool no_settings;        /* it knows of no NodeSettings */
-			bool no_programs;        /* or of none with programs */
-			bool no_health_check;    /* or not of a health check */
-			bool no_private_tmp;     /* or not of private_tmp */
-			bool share_users_one;    /* it keeps users apart, whatever is ordered */
+			bool no_settings;        /* it does not understand NodeSettings */
+			bool no_programs;        /* or none with programs */
+			bool no_health_check;    /* or none with a health check */
+			bool no_private_tmp;     /* or none with private_tmp */
+			bool share_users_one;    /* it keeps users apart on a GPU, whatever is
+						  * ordered */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;
-			bool more_runs; /* but for those that come as reports of their own */
+			bool more_runs; /* there are more, which come as reports of their own */
 			uint64_t max_epoch, max_job;
 		} agent_up;
 		struct {
 			uint32_t node;
-			uint64_t session; /* an old session's event is ignored */
+			uint64_t session; /* an event of an old session is ignored */
 		} agent;                  /* AGENT_GONE, HEARTBEAT */
 		struct {
 			uint32_t node;
@@ -369,19 +382,20 @@ enum effect_kind {
 	EFFECT_SUBMITTED, /* ids; test_only: the verdict */
 	EFFECT_BULK,      /* a step of a bulk was done, or (CHECK) a job refused */
 	EFFECT_CONTROLLED,
-	EFFECT_JOB_ENDED,   /* for a waiter; of EV_WAIT_START: it runs, or did not start */
+	EFFECT_JOB_ENDED,   /* for a waiter; of EV_WAIT_START: the job runs, or did not start */
 	EFFECT_REGISTERED,  /* to an agent: the wanted set */
-	EFFECT_CLOSE_AGENT, /* superseded or refused: text says why */
+	EFFECT_CLOSE_AGENT, /* the session was superseded or refused: text says why */
 	EFFECT_START_RUN,   /* to an agent; the world adds signed bytes, script, credential */
 	EFFECT_END_RUN,
 	EFFECT_SIGNAL_RUN,
 	EFFECT_SUSPEND_RUN,
 	EFFECT_FORGET_RUN,
 	EFFECT_ACK_GPUS,    /* to an agent: faults up to this one are committed */
-	EFFECT_CHECK_GPUS,  /* to an agent: look at these GPUs -> EV_GPU_REPORT */
-	EFFECT_MAIL,        /* to the job's owner, of what became of it */
+	EFFECT_CHECK_GPUS,  /* to an agent: check these GPUs -> EV_GPU_REPORT */
+	EFFECT_MAIL,        /* to the job's owner, about an event of the job */
 	EFFECT_FENCE,       /* start the site's fence program for a node */
-	EFFECT_JOB_CHANGED, /* a job's state or what was decided of it (watchers; the debug log) */
+	EFFECT_JOB_CHANGED, /* a job's state, or a decision about it, has changed (watchers; the
+			     * debug log) */
 };
 
 struct job_error {
@@ -389,7 +403,7 @@ struct job_error {
 	struct error error;
 };
 
-/* What a trial found: so much of one node. */
+/* What a trial submission has found, for one node. */
 struct test_place {
 	uint32_t node; /* index into conf.nodes */
 	uint64_t gpus; /* bit set of host indices */
@@ -401,12 +415,12 @@ struct effect {
 	uint64_t change;  /* released when this change is committed */
 	uint64_t reply;   /* REPLY, SUBMITTED, BULK, CONTROLLED, JOB_ENDED */
 	uint32_t node;    /* to agents: index into conf.nodes */
-	uint64_t session; /* to agents: orders count only within this session */
+	uint64_t session; /* to agents: the order is valid only within this session */
 	union {
 		const struct error *error; /* REPLY: code ERR_NONE is success */
 		struct {
 			const uint64_t *ids;
-			const bool *known; /* a repeated submit: that job was there already */
+			const bool *known; /* of a repeated submit: that job existed already */
 			size_t n;
 			bool test_only;
 			/* test_only, of the first job: */
@@ -414,14 +428,16 @@ struct effect {
 			const struct test_place *places; /* where */
 			size_t n_places;
 			const char *gpu_type;      /* there; "" none */
-			const struct job_why *why; /* why not now */
-			double cost_max; /* by the prices, to its limit; < 0: it has none */
+			const struct job_why *why; /* the reason that it would not start now */
+			double cost_max; /* by the prices, if it runs to its limit; < 0: it has no
+					  * limit */
 		} submitted;
 		struct {
 			enum bulk_step step;
 			const struct error *error; /* NULL: none */
-			bool more;                 /* of the same step; CHECK: never */
-			/* MAKE: as in `submitted`; their signed bytes belong into a commit no later
+			bool more;                 /* there is more of the same step; CHECK:
+						    * never */
+			/* MAKE: as in `submitted`. Their signed bytes must be in a commit no later
 			 * than that of the last step of MAKE */
 			const uint64_t *ids;
 			const bool *known;
@@ -429,13 +445,14 @@ struct effect {
 		} bulk;
 		struct {
 			uint32_t done;
-			uint32_t arrays, tasks; /* of `done`, arrays and tasks; their tasks */
+			uint32_t arrays, tasks; /* of `done`, the number of arrays and tasks; the
+						 * number of their tasks */
 			const struct job_error *errors; /* at most 1000 */
 			size_t n;
-			/* So many of the ids are over and done with: less than all, where only so
-			 * much was wanted. Of the next one perhaps a part of its records, and why
-			 * the first of them was refused (NULL: none was): no error of the job, if
-			 * any of its records to come is not. */
+			/* So many of the ids are finished: fewer than all if the event's limit was
+			 * reached. Of the next one, some records may be finished. `error` is why
+			 * the first of these was refused (NULL: none was); it is no error of the
+			 * job if the verb applies to any of its later records. */
 			size_t at;
 			struct array_walk walk;
 			const struct error *first;
@@ -460,12 +477,13 @@ struct effect {
 			uint32_t signal;      /* SIGNAL_RUN; END_RUN: 0 is TERM */
 			enum end_cause cause; /* END_RUN */
 			uint32_t grace_s;     /* END_RUN */
-			const char *by_user;  /* END_RUN; on whose behalf, "" and 0 for none */
+			const char *by_user;  /* END_RUN; for which job's user it is ended; "" and
+					       * 0: for none */
 			const char *by_account, *by_qos;
 			uint64_t by_job;
 			bool requeue;     /* END_RUN */
-			bool suspend;     /* SUSPEND_RUN; false: it goes on */
-			uint32_t limit_s; /* SUSPEND_RUN; 0: as it was; TIME_LIMIT_NONE */
+			bool suspend;     /* SUSPEND_RUN; false: resume it */
+			uint32_t limit_s; /* SUSPEND_RUN; 0: unchanged; TIME_LIMIT_NONE */
 			bool script_only; /* SIGNAL_RUN */
 		} run;                    /* START_RUN (details: core_run_view), *_RUN */
 	};

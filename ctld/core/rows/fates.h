@@ -1,7 +1,7 @@
-/* fates.h - how jobs ended that are in memory no more
+/* fates.h - how jobs ended that have left memory
  *
- * For dependencies on them: two bits a job, in pages of FATE_PAGE ids, a row each. The newest
- * FATE_PAGES pages are kept, those of a million ids; what is older is forgotten.
+ * For dependencies on such jobs: two bits a job, in pages of FATE_PAGE ids, a row each. The newest
+ * FATE_PAGES pages are kept, those of a million ids; older ones are forgotten.
  */
 #ifndef CTLD_CORE_FATES_H
 #define CTLD_CORE_FATES_H

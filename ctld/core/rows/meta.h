@@ -1,11 +1,11 @@
 /* meta.h - the few numbers of the cluster as a whole, and the ids that come from them
  *
  * Job ids and event numbers are leased: the durable counter is always at or above every number
- * handed out, so none is ever used twice, whatever was lost. A start gives up the rest of the lease
- * that it finds, so a lease is small: of one number, which leaves no gap, and of twice as many as
- * the one before where that was used up within a second. So the rows of this table are written some
- * ten times in a burst of thousands, and a crash skips at most about as many numbers as were taken
- * within a second.
+ * handed out, so none is ever used twice, whatever was lost. A start gives up the rest of the
+ * lease that it finds, so a lease is small: of one number, which leaves no gap, and of twice as
+ * many as the previous one if that was used up within a second. So the rows of this table are
+ * written some ten times in a burst of thousands, and a crash skips at most about as many numbers
+ * as were used within a second.
  */
 #ifndef CTLD_CORE_META_H
 #define CTLD_CORE_META_H
@@ -36,15 +36,15 @@ uint64_t meta_take_bulk(struct meta *m, uint64_t n);
 uint64_t meta_bulk_next(struct meta *m);
 void meta_bulk_over(struct meta *m);
 bool meta_bulk_has(const struct meta *m, uint64_t job); /* is it in the open range? */
-/* What is leased and not taken goes back, durably: an orderly end leaves no gap in the job ids. Whoever
- * takes another one afterwards leases anew. */
+/* Return the leased numbers that were not used, durably: an orderly end leaves no gap in the job
+ * ids. The next id afterwards needs a new lease. */
 void meta_give_back(struct meta *m);
-/* The last that was taken. */
+/* The last number that was used. */
 uint64_t meta_last_event(const struct meta *m);
-/* Never be at or below these again. */
+/* Never hand out these numbers or lower ones again. */
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
-/* The state is older than the cluster, and its epoch and next job have been raised: jobs up to this
- * id are all that it knows. */
+/* The state is older than the cluster, and its epoch and next job have been raised: it knows only
+ * jobs up to this id. */
 void meta_taken_over(struct meta *m, uint64_t known_job);
 /* Is an epoch that of a controller before the takeover? */
 bool meta_before_takeover(const struct meta *m, uint64_t epoch);
@@ -52,10 +52,10 @@ bool meta_before_takeover(const struct meta *m, uint64_t epoch);
 bool meta_is_foreign(const struct meta *m, uint64_t job);
 /* The job was in that backup, and its last attempt, of that epoch (0: none), is from before. */
 bool meta_was_restored(const struct meta *m, uint64_t job, uint64_t epoch);
-/* Leave out so many numbers of events. */
+/* Skip `n` event numbers. */
 void meta_skip_events(struct meta *m, uint64_t n);
 
-/* What operators said of something, by key; "": nothing. Keys begin with one of these. */
+/* Settings by operators, by key; "": none. Keys begin with one of these. */
 #define META_PARTITION "partition."
 const char *meta_text(const struct meta *m, const char *key);
 void meta_set_text(struct meta *m, const char *key, const char *text);

@@ -265,7 +265,7 @@ void nonces_start(struct nonces *ns, struct clocks now)
 
 		if (left <= 0 && !n->job_gone)
 			continue;
-		/* The clock may have been set back while nobody looked. */
+		/* The clock may have been set back while the controller was down. */
 		left = left < 0 ? 0 : left > NONCE_KEEP ? NONCE_KEEP : left;
 		expire_at(ns, n, now.mono + left);
 	}

@@ -1,10 +1,10 @@
-/* nonce.h - which submits have been taken: (uid, nonce) -> job
+/* nonce.h - which submits have been accepted: (uid, nonce) -> job
  *
- * A submit that is repeated with its nonce gets the job id it got the first time; with other bytes
- * it is refused. The same bytes are those that were submitted, and those that the owner has put in
- * their place since (respec.h). A nonce is kept as long as its job is in memory and at least
- * NONCE_KEEP after the submit. A job borrows its nonce, and its row carries nonce and hash; a row
- * of its own has a nonce only from when its job leaves memory sooner than it expires.
+ * A submit that is repeated with its nonce gets the job id of the first time; with other bytes it
+ * is refused. The accepted bytes are those that were submitted, and those by which the owner has
+ * replaced them since (respec.h). A nonce is kept as long as its job is in memory, and at least
+ * NONCE_KEEP after the submit. A job borrows its nonce, and its row has nonce and hash; the nonce
+ * gets a row of its own only if its job leaves memory before the nonce expires.
  */
 #ifndef CTLD_CORE_NONCE_H
 #define CTLD_CORE_NONCE_H
@@ -25,8 +25,8 @@ struct nonce {
 	bool job_gone;
 	uint8_t nonce[NONCE_BYTES];
 	uint8_t spec_hash[HASH_BYTES];
-	/* NULL, or owned: its owner has put another spec in place of the one that he submitted. As
-	 * rows have it: spec_hash, and behind it the hash of what was submitted. */
+	/* NULL, or owned: its owner has replaced the submitted spec by another one. In the form of
+	 * the rows: spec_hash, followed by the hash of what was submitted. */
 	uint8_t *changed;
 	uint64_t job;
 	usec_t expires; /* wall */
@@ -47,7 +47,7 @@ void nonces_respec(const struct nonce *nonce, const uint8_t *spec_hash);
 /* What rows have as spec_hash: HASH_BYTES, or two hashes. Borrowed. */
 struct value nonce_hashes(const struct nonce *nonce);
 bool nonce_hashes_fit(const struct value *v);
-/* The same for a job that has no id yet: `job` is 0 until it is settled, or it goes again. */
+/* The same for a job that has no id yet: `job` is 0 until it gets one, or the nonce is removed. */
 const struct nonce *nonces_stage(
         struct nonces *ns, uint32_t uid, const uint8_t *nonce, const uint8_t *spec_hash);
 void nonces_settle(struct nonces *ns, const struct nonce *nonce, uint64_t job, struct clocks now);
@@ -59,8 +59,8 @@ void nonces_job_gone(struct nonces *ns, const struct nonce *nonce);
 void nonces_expire(struct nonces *ns, struct clocks now, unsigned max);
 usec_t nonces_next(const struct nonces *ns);
 
-/* Rows. A job's row comes before its nonce's: the nonce is made from it, and that it was submitted
- * then. Earlier versions wrote a row of each nonce beside it. */
+/* Rows. A job's row comes before its nonce's: it creates the nonce, with the submit time. Earlier
+ * versions also wrote a row for each nonce. */
 const struct nonce *nonces_load_job(struct nonces *ns, uint32_t uid, const uint8_t *nonce,
         const struct value *hashes, uint64_t job, usec_t submit_time, struct error *err);
 int nonces_load(struct nonces *ns, const struct row *row, struct error *err);

@@ -4,7 +4,7 @@
  * by position); ctld/store/sql.c holds the SQL for the same tables and columns, in the same order,
  * and a unit test compares the two. The core never sees SQL, the store never decides.
  *
- * A row is sealed *by value*: whoever receives one copies what it needs before it returns.
+ * A row is sealed *by value*: the receiver of one copies what it needs before it returns.
  * To add a column: a line here (last in its table), the field in the noun's encoder and decoder,
  * a migration step in sql.c. K marks the columns of the primary key; they come first.
  */
@@ -25,7 +25,7 @@
 	X(drain, INT, _)        /* 1: no new starts */              \
 	X(down, INT, _)         /* 1: declared down by an operator */ \
 	X(reason, TEXT, _)      /* of drain or down */              \
-	X(reason_uid, INT, _)   /* who */                           \
+	X(reason_uid, INT, _)   /* by this user */                  \
 	X(reason_time, INT, _)  /* when, us UTC */                  \
 	X(incarnation, TEXT, _) /* of the last registration */      \
 	X(boot_id, TEXT, _)                                         \
@@ -72,7 +72,7 @@
 	X(exit_code, INT, _)                                                       \
 	X(exit_signal, INT, _)                                                     \
 	X(end_cause, INT, _)    /* why it is to end or ended; enum end_cause */    \
-	X(comment, TEXT, _)     /* who held or cancelled it and why */             \
+	X(comment, TEXT, _)     /* which user held or cancelled it, and why */     \
 	X(place, TEXT, _)       /* on which nodes: shape.h; "" one, whichever */   \
 	X(qos, TEXT, _)                                                            \
 	X(max_wait_s, INT, _)   /* wished for by the job itself; 0: none */        \
@@ -121,7 +121,7 @@
 	X(uid, INT, _)                                                             \
 	X(nodes, INT, _)        /* of the attempt */                                         \
 	X(account, TEXT, _)     /* to which it is billed */                        \
-	X(billed_us, INT, _)    /* so much of elapsed_us has been billed */        \
+	X(billed_us, INT, _)    /* this part of elapsed_us has been billed */      \
 	X(cost_u, INT, _)       /* for so much; millionths of the currency */      \
 	X(checkpoint_time, INT, _) /* its work up to here is safe; 0: not known */ \
 	X(suspend_wanted, INT, _) /* 1: it is to be stopped for a while */         \
@@ -149,7 +149,7 @@
 	X(seq, INT, K)                                                             \
 	X(time, INT, _)                                                            \
 	X(kind, TEXT, _)        /* "job.submit", "node.drain", ... */              \
-	X(uid, INT, _)          /* who asked; -1: the controller itself */         \
+	X(uid, INT, _)          /* the user; -1: the controller itself */          \
 	X(host, TEXT, _)        /* from where */                                   \
 	X(job, INT, _)          /* 0: none */                                      \
 	X(node, TEXT, _)        /* "": none */                                     \

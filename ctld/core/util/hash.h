@@ -1,6 +1,6 @@
 /* hash.h - one mixing function for tables and for core_hash()
  *
- * Keyed, so that users who choose names and nonces cannot make all of them meet in one slot. Not a
+ * Keyed, so that users cannot choose names and nonces that all fall into one slot. Not a
  * cryptographic hash. The same on every machine (values are mixed as little-endian words).
  */
 #ifndef CTLD_CORE_HASH_H

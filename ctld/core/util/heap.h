@@ -1,7 +1,7 @@
 /* heap.h - a priority queue that knows where each item is
  *
- * A binary heap, smallest key first; keys are pairs of words compared as numbers. The item is told
- * its place whenever it moves, so that any item can be taken out or given another key in
+ * A binary heap, smallest key first; keys are pairs of words compared as numbers. A callback gives
+ * the item its place whenever it moves, so that any item can be removed or get another key in
  * O(log n). Keys must differ between items, else the order of equal ones is undefined.
  */
 #ifndef CTLD_CORE_HEAP_H
@@ -28,17 +28,17 @@ struct heap;
 typedef void heap_moved_fn(void *item, uint32_t index);
 
 struct heap *heap_new(heap_moved_fn *moved);
-void heap_free(struct heap *h); /* NULL is fine; the items are not told */
+void heap_free(struct heap *h); /* NULL is fine; the callback is not called */
 
 void heap_put(struct heap *h, struct heap_key key, void *item);
 void heap_remove(struct heap *h, uint32_t index);
 void heap_rekey(struct heap *h, uint32_t index, struct heap_key key);
 
-/* All keys anew, in O(n). */
+/* Compute all keys again, in O(n). */
 typedef struct heap_key heap_key_fn(void *arg, void *item);
 void heap_rekey_all(struct heap *h, heap_key_fn *key, void *arg);
 
-/* Only those that are to be kept, in O(n). */
+/* Remove all items except those to keep, in O(n). */
 typedef bool heap_keep_fn(void *arg, void *item);
 void heap_keep(struct heap *h, heap_keep_fn *keep, void *arg);
 

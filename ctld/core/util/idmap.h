@@ -1,9 +1,9 @@
 /* idmap.h - objects by an id that only grows
  *
- * Ids are added in ascending order (in any, where that is worth moving pages) and removed in any.
- * Pages of 64 neighbours, the pages in one sorted array: a look-up is a binary search over the
- * pages, the next id above any is found as fast, and dense ids cost 8 bytes each. A page goes when
- * its last id does.
+ * Ids are added in ascending order (or in any, where it is worth moving pages) and removed in any.
+ * There are pages of 64 neighbouring ids, in one sorted array: a look-up is a binary search over
+ * the pages, the next higher id is found as fast, and dense ids cost 8 bytes each. A page is
+ * removed with its last id.
  */
 #ifndef CTLD_CORE_IDMAP_H
 #define CTLD_CORE_IDMAP_H

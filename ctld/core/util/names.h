@@ -1,6 +1,6 @@
-/* names.h - kept names of one list of the configuration, with their numbers there
+/* names.h - the interned names of one list of the configuration, with their numbers there
  *
- * By address: the account of each run is asked for in a search for victims.
+ * Names are found by address: a preemption search looks up the account of each run.
  */
 #ifndef CTLD_CORE_NAMES_H
 #define CTLD_CORE_NAMES_H
@@ -15,10 +15,10 @@ struct names {
 	size_t n;
 };
 
-/* In the order of the list, then once: */
+/* Add the names in the order of the list, then sort once. */
 void names_add(struct names *names, struct strings *strings, const char *name);
 void names_sort(struct names *names);
 void names_drop(struct names *names, struct strings *strings);
-uint32_t names_find(const struct names *names, const char *kept); /* CONF_NONE: it is not there */
+uint32_t names_find(const struct names *names, const char *kept); /* CONF_NONE: not in the list */
 
 #endif

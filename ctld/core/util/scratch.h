@@ -1,7 +1,7 @@
-/* scratch.h - memory that is given back all at once
+/* scratch.h - memory that is freed all at once
  *
- * For what effects point to: it lives until the effects are cleared. Kept blocks are used again, so
- * that a busy controller does not go to malloc for each reply.
+ * For what effects point to: it lives until the effects are cleared. Blocks are kept and reused,
+ * so that a busy controller does not call malloc for each reply.
  */
 #ifndef CTLD_CORE_SCRATCH_H
 #define CTLD_CORE_SCRATCH_H

@@ -1,8 +1,9 @@
-/* strings.h - each text kept once
+/* strings.h - each text stored once
  *
- * A million jobs share some hundred users, partitions and directories. What strings_keep() returns
- * is the one copy of that text: equal texts are equal pointers. References are counted; the copy is
- * owned by `struct strings` and lives until the last keeper drops it. "" is a text like any other.
+ * A million jobs share some hundred users, partitions and directories. strings_keep() returns the
+ * one copy of a text (the text is *interned*): equal texts are equal pointers. References are
+ * counted; the copy is owned by `struct strings` and lives until its last reference is dropped. ""
+ * is a text like any other.
  */
 #ifndef CTLD_CORE_STRINGS_H
 #define CTLD_CORE_STRINGS_H
@@ -20,10 +21,10 @@ const char *strings_keep_n(struct strings *s, const char *text, size_t n); /* no
 const char *strings_again(const char *kept);                               /* one more reference */
 void strings_drop(struct strings *s, const char *kept);                    /* NULL is fine */
 
-/* The kept copy, without keeping it; NULL when nobody keeps such a text. */
+/* The interned copy, without a new reference; NULL: the text is not interned. */
 const char *strings_peek(const struct strings *s, const char *text);
 
-/* Let go of *field, keep `text` there instead; true if that changed it. *field may be NULL. */
+/* Drop *field and set it to the interned `text`; true if that changed it. *field may be NULL. */
 int strings_set(struct strings *s, const char **field, const char *text);
 
 size_t strings_length(const char *kept); /* O(1) */
