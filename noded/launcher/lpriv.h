@@ -419,6 +419,7 @@ struct lwatch *lwatch_new(struct launcher *l);
 void lwatch_free(struct lwatch *w); /* NULL is fine */
 
 void lwatch_started(struct launcher *l);      /* a run has started: sample it soon */
+void lwatch_held(struct launcher *l, uint64_t gpus); /* a further run holds them now */
 void lwatch_period(struct launcher *l);       /* rules.sample_ms may have changed */
 void lwatch_gpus_changed(struct launcher *l); /* query the GPUs anew */
 void lwatch_hurry(struct launcher *l);        /* sample shared GPUs now */

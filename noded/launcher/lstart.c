@@ -528,6 +528,7 @@ static int check_gpus(struct lstart *s, struct error *err)
 		        "a GPU of this order is shared by run %s of another user, and here one "
 		        "user's runs share a GPU",
 		        g.stranger->name);
+	lwatch_held(s->l, g.wanted & ~s->run->gpus);
 	s->run->gpus = g.wanted;
 	return 0;
 }

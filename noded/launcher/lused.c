@@ -37,7 +37,7 @@ static void take_launch(struct lused *u, const Gpusched__LaunchRecord *m)
 	u->allowed_mb = m->gpu_mem_allowed_mb;
 	for (size_t i = 0; i < u->n_gpus; i++) {
 		strncpy(u->gpus[i].uuid, m->gpu_uuids[i], sizeof(u->gpus[i].uuid) - 1);
-		if (m->report && i < m->report->n_gpus)
+		if (m->report && i < m->report->n_gpus && m->report->gpus[i] < LGPUS_MAX)
 			u->gpus[i].index = m->report->gpus[i];
 	}
 }

@@ -63,8 +63,9 @@ struct lwatch {
 	bool scan_needed, gpus_needed, some_guarded;
 	struct meter_scan *scan;
 	const struct gpu_uses *uses;
-	char (*held)[GPUS_TEXT]; /* UUIDs of all runs' GPUs, sorted */
-	size_t n_held;
+	/* Bits of GPUs that runs have held since this round began; that several runs have held: the
+	 * sample may show processes of a run that came or ended meanwhile. */
+	uint64_t held, shared;
 	usec_t asked;     /* mono: when this round began */
 	uint64_t cost_us; /* of this round so far */
 	usec_t due,
@@ -131,38 +132,21 @@ static void count_cgroups(struct lwatch *w)
 	w->gpus_needed |= r->used->n_gpus != 0;
 }
 
-static int by_text(const void *x, const void *y)
+static void add_holder(struct lwatch *w, uint64_t gpus)
 {
-	return strcmp(x, y);
+	w->shared |= w->held & gpus;
+	w->held |= gpus;
 }
 
-static bool is_alone(const struct lwatch *w, const char *uuid)
+static void add_run_as_holder(struct lrun *r, void *arg)
 {
-	char(*at)[GPUS_TEXT] = bsearch(uuid, w->held, w->n_held, sizeof(*w->held), by_text);
-
-	return !at || ((at == w->held || strcmp(at[-1], uuid) != 0) &&
-	                      (at + 1 == w->held + w->n_held || strcmp(at[1], uuid) != 0));
+	add_holder(arg, r->gpus);
 }
 
-static void list_held(struct lwatch *w)
+static void find_alone(const struct lwatch *w, const struct lused *u, bool alone[LGPUS_MAX])
 {
-	size_t room = 0;
-
-	w->n_held = 0;
-	for (w->at = 0; w->at < w->n; w->at++) {
-		const struct lrun *r = run_at(w);
-
-		for (size_t i = 0; r && r->used && i < r->used->n_gpus; i++) {
-			if (w->n_held == room) {
-				room = room ? 2 * room : 64;
-				w->held = xrealloc(w->held, room, sizeof(*w->held));
-			}
-			memcpy(w->held[w->n_held++], r->used->gpus[i].uuid, GPUS_TEXT);
-		}
-	}
-	if (w->n_held)
-		qsort(w->held, w->n_held, sizeof(*w->held), by_text);
-	w->at = 0;
+	for (size_t i = 0; i < u->n_gpus; i++)
+		alone[i] = !(w->shared >> u->gpus[i].index & 1);
 }
 
 static void add_gpus(struct lwatch *w, struct lused *u, struct used_pids mine)
@@ -170,8 +154,7 @@ static void add_gpus(struct lwatch *w, struct lused *u, struct used_pids mine)
 	usec_t now = clock_us(CLOCK_MONOTONIC), us = u->sampled ? now - u->sampled : 0;
 	bool alone[LGPUS_MAX];
 
-	for (size_t i = 0; i < u->n_gpus; i++)
-		alone[i] = is_alone(w, u->gpus[i].uuid);
+	find_alone(w, u, alone);
 	used_add_gpus(&u->used, u->gpus, alone, u->n_gpus, w->uses, mine,
 	        (uint64_t)(us > LATE_US ? LATE_US : us));
 	u->sampled = now;
@@ -188,8 +171,7 @@ static void check_guarded(struct lwatch *w, struct lrun *r)
 
 	n = w->scan ? meter_scan_run(w->scan, r->shepherd, &nothing, &pids)
 	            : meter_pids(u->leaf, &pids);
-	for (size_t i = 0; i < u->n_gpus; i++)
-		alone[i] = is_alone(w, u->gpus[i].uuid);
+	find_alone(w, u, alone);
 	if (w->uses)
 		used_add_gpu_memory(&u->used, u->gpus, alone, u->n_gpus, w->uses,
 		        (struct used_pids){ pids, n });
@@ -318,8 +300,6 @@ static void end_round(struct lwatch *w)
 	w->renew = false;
 	meter_scan_free(w->scan);
 	w->scan = NULL;
-	free(w->held);
-	w->held = NULL;
 	free(w->runs);
 	w->runs = NULL;
 	w->uses = NULL;
@@ -361,6 +341,8 @@ static bool begin(struct lwatch *w, bool quick)
 	w->runs = xcalloc(w->l->n_runs, sizeof(*w->runs));
 	w->n = w->at = 0;
 	lruns_each(w->l, list_run, w);
+	w->held = w->shared = 0;
+	lruns_each(w->l, add_run_as_holder, w);
 	w->scan_needed = w->gpus_needed = w->some_guarded = false;
 	w->cost_us = 0;
 	w->asked = clock_us(CLOCK_MONOTONIC);
@@ -423,14 +405,24 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 /* Request the memory of each slot that runs of this round hold. */
 static int ask_memory(struct lwatch *w, struct error *err)
 {
-	size_t n = 0;
+	char uuids[LGPUS_MAX][GPUS_TEXT];
+	uint32_t n = 0;
+	uint64_t listed = 0;
 
-	for (size_t i = 0; i < w->n_held; i++) {
-		if (!n || strcmp(w->held[n - 1], w->held[i]) != 0)
-			memmove(w->held[n++], w->held[i], sizeof(*w->held));
+	for (w->at = 0; w->at < w->n; w->at++) {
+		const struct lrun *r = run_at(w);
+
+		for (size_t i = 0; r && r->used && i < r->used->n_gpus; i++) {
+			const struct used_gpu *gpu = &r->used->gpus[i];
+			uint64_t bit = (uint64_t)1 << gpu->index;
+
+			if (!(listed & bit))
+				memcpy(uuids[n++], gpu->uuid, GPUS_TEXT);
+			listed |= bit;
+		}
 	}
-	return gpu_sampler_ask_memory(
-	        w->sampler, (const char(*)[GPUS_TEXT])w->held, (uint32_t)n, err);
+	w->at = 0;
+	return gpu_sampler_ask_memory(w->sampler, (const char(*)[GPUS_TEXT])uuids, n, err);
 }
 
 /* True: the answer will come. */
@@ -493,7 +485,6 @@ static bool advance(struct lwatch *w, usec_t until)
 		return true;
 	case PHASE_GPUS:
 		w->phase = PHASE_SCAN;
-		list_held(w);
 		return !ask_gpus(w);
 	case PHASE_SCAN:
 		if (scan(w, until))
@@ -556,7 +547,6 @@ void lwatch_free(struct lwatch *w)
 	event_free(w->quick_timer);
 	gpu_sampler_free(w->sampler);
 	meter_scan_free(w->scan);
-	free(w->held);
 	free(w->runs);
 	free(w);
 }
@@ -577,6 +567,12 @@ void lwatch_started(struct launcher *l)
 		wait = (uint64_t)(w->not_before - now) / 1000;
 	if (!w->under_way && now + (usec_t)wait * 1000 < w->due)
 		set_round(w, wait);
+}
+
+void lwatch_held(struct launcher *l, uint64_t gpus)
+{
+	if (l->watch)
+		add_holder(l->watch, gpus);
 }
 
 void lwatch_hurry(struct launcher *l)

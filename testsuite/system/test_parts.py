@@ -69,6 +69,41 @@ def test_who_takes_more_is_ended(one, machine):
     assert not one.runs[good].get("detail")
 
 
+def test_memory_of_others_is_never_charged(one, machine):
+    """Also with a run on another GPU, and when the other run comes while the GPUs are being sampled."""
+    machine.set(h100(0), h100(1))
+    run, pid = start(one, "sleep 300")
+    whole, _ = start(one, "sleep 300", gpus=[1], gpu_uuids=["GPU-1"])
+    second, other = start(one, "sleep 300")
+    uses(machine, **{f"p{pid}": 1024, f"p{other}": 15360})
+    greedy, third = start(one, "sleep 300", share_mb=1024)  # after its end the others were looked at too
+    uses(machine, **{f"p{pid}": 1024, f"p{other}": 15360, f"p{third}": 1025})
+    one.wait_over(greedy)
+    uses(machine, **{f"p{pid}": 1024})
+    one.end(second, grace=0)
+    assert one.wait_over(second)["used"]["gpu_mem_peak_mb"] == 15360
+    sampled = one.jobs / "sampled"
+    told = f"write call=nvmlDeviceGetMemoryInfo gpu=0 path={sampled}"
+    slow = "slow call=nvmlDeviceGetMemoryInfo gpu=0 ms=900"
+    mine = f"process gpu=0 pid={pid} mem=1024"
+    for _ in range(3):
+        machine.set(h100(0), h100(1), mine, told, slow)
+        wait_until(sampled.exists, "the beginning of a sample")
+        second, other = start(one, "sleep 300")
+        sampled.unlink(missing_ok=True)
+        machine.set(h100(0), h100(1), mine, f"process gpu=0 pid={other} mem=15360", told)
+        wait_until(sampled.exists, "the sample after it")
+        machine.set(h100(0), h100(1), mine)
+        one.end(second, grace=0)
+        one.wait_over(second)
+        sampled.unlink(missing_ok=True)
+    machine.set(h100(0), h100(1))
+    one.end(whole, grace=0)
+    one.wait_over(whole)
+    one.end(run, grace=0)
+    assert one.wait_over(run)["used"]["gpu_mem_peak_mb"] == 1024
+
+
 def test_a_whole_gpu_has_no_limit(one, machine):
     """Nor is a part held to what others on the card use."""
     whole, pid = start(one, "sleep 300", gpus=[1], gpu_uuids=["GPU-1"], share_charge=0, share_milli=0, share_mb=0)
