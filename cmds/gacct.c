@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/acctopt.h"
-#include "cmds/acctview.h"
-#include "cmds/cmd.h"
-#include "cmds/listing.h"
-#include "cmds/when.h"
-#include "cmds/whole.h"
+#include "cmds/api/whole.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/listing.h"
+#include "cmds/cli/when.h"
+#include "cmds/views/acctopt.h"
+#include "cmds/views/acctview.h"
 
 enum { KEY_RUNS = 0x200 };
 

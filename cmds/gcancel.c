@@ -3,11 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/cmd.h"
-#include "cmds/control.h"
-#include "cmds/filter.h"
-#include "cmds/sig.h"
-#include "common/text.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/sig.h"
+#include "cmds/views/control.h"
+#include "cmds/views/filter.h"
+#include "common/base/text.h"
 
 enum { KEY_REASON = 0x200, KEY_ME };
 

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cmd.h"
-#include "cmds/listing.h"
-#include "cmds/views.h"
-#include "cmds/whole.h"
-#include "common/text.h"
+#include "cmds/api/whole.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/listing.h"
+#include "cmds/views/views.h"
+#include "common/base/text.h"
 
 struct ginfo {
 	struct cmd_list partitions, nodes; /* asked for; empty: all */

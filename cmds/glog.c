@@ -13,15 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/cmd.h"
-#include "cmds/stream.h"
-#include "cmds/whole.h"
-#include "common/arena.h"
+#include "cmds/api/stream.h"
+#include "cmds/api/whole.h"
+#include "cmds/cli/cmd.h"
+#include "common/base/arena.h"
+#include "common/base/taskset.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "common/taskset.h"
-#include "common/text.h"
-#include "common/units.h"
-#include "common/xalloc.h"
 
 enum { KEY_RANK = 0x200, KEY_NODE, KEY_STDERR };
 

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cmd.h"
-#include "cmds/filter.h"
-#include "cmds/listing.h"
-#include "cmds/views.h"
-#include "common/units.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/listing.h"
+#include "cmds/views/filter.h"
+#include "cmds/views/views.h"
+#include "common/base/units.h"
 
 enum { KEY_ME = 0x200, KEY_NORM };
 

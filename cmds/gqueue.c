@@ -2,14 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cmd.h"
-#include "cmds/filter.h"
-#include "cmds/listing.h"
-#include "cmds/views.h"
-#include "cmds/watch.h"
-#include "cmds/whole.h"
-#include "cmds/whyview.h"
-#include "common/text.h"
+#include "cmds/api/whole.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/listing.h"
+#include "cmds/views/filter.h"
+#include "cmds/views/views.h"
+#include "cmds/views/watch.h"
+#include "cmds/views/whyview.h"
+#include "common/base/text.h"
 
 enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY, KEY_WATCH, KEY_SINCE };
 

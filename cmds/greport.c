@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/acctopt.h"
-#include "cmds/cmd.h"
-#include "cmds/habits.h"
-#include "cmds/listing.h"
-#include "cmds/when.h"
-#include "common/text.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/habits.h"
+#include "cmds/cli/listing.h"
+#include "cmds/cli/when.h"
+#include "cmds/views/acctopt.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 
 #define BY_MAX 4
 #define LONGER ",GPU-S,CPU-H,CPUTIME,WAIT-MAX,TARGETS" /* --long: these too */

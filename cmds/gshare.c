@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cmd.h"
-#include "cmds/filter.h"
-#include "cmds/listing.h"
-#include "cmds/views.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/listing.h"
+#include "cmds/views/filter.h"
+#include "cmds/views/views.h"
 
 enum { KEY_ME = 0x200 };
 

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* The uid and group of a login name; blocks on the name service. ERR_CONFIG. */
 int become_lookup(const char *user, uid_t *uid, gid_t *gid, struct error *err);

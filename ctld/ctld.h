@@ -35,10 +35,10 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "common/arena.h"
-#include "common/conf.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/arena.h"
+#include "common/base/error.h"
+#include "common/conf/conf.h"
+#include "common/job/run.h"
 
 struct acct;
 struct agents;

@@ -3,8 +3,8 @@
  *
  *	gpast FILE
  *
- * The command (cmds/pastfile.h) starts it as its user: the file's permissions decide what that
- * user may see. In unencrypted frames (common/frame.h) it writes to its standard output which
+ * The command (cmds/api/pastfile.h) starts it as its user: the file's permissions decide what that
+ * user may see. In unencrypted frames (common/net/frame.h) it writes to its standard output which
  * cluster the file belongs to (Pong), reads one request from its standard input, and answers it as
  * the controller would.
  */
@@ -17,13 +17,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/frame.h"
-#include "common/msg.h"
-#include "common/xalloc.h"
-#include "ctld/rpc/acct_record.h"
-#include "ctld/rpc/acct_take.h"
-#include "ctld/rpc/answer.h"
-#include "ctld/rpc/convert.h"
+#include "common/base/xalloc.h"
+#include "common/net/frame.h"
+#include "common/net/msg.h"
+#include "ctld/rpc/acct/acct_record.h"
+#include "ctld/rpc/acct/acct_take.h"
+#include "ctld/wire/answer.h"
+#include "ctld/wire/convert.h"
 
 /* --- frames --------------------------------------------------------------------------------- */
 

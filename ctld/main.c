@@ -11,16 +11,16 @@
 
 #include <sodium.h>
 
-#include "common/conf.h"
-#include "common/daemon.h"
-#include "common/failpoint.h"
-#include "common/log.h"
-#include "common/pidfile.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/daemon.h"
+#include "common/base/failpoint.h"
+#include "common/base/log.h"
+#include "common/base/pidfile.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+#include "common/conf/conf.h"
 #include "ctld/become.h"
 #include "ctld/ctld.h"
-#include "ctld/recorder.h"
+#include "ctld/loop/recorder.h"
 #include "ctld/verify.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"

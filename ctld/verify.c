@@ -1,7 +1,7 @@
 /* verify.c - see verify.h */
 #include "ctld/verify.h"
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/store/verify.h"

@@ -2,8 +2,8 @@
 #ifndef CTLD_VERIFY_H
 #define CTLD_VERIFY_H
 
-#include "common/conf.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/conf/conf.h"
 
 /* Of a state.db, all that a start does but write: the file's pages and schema, every row through the
  * core, the rows against each other, every invariant of the core. Of a history.db its pages and

@@ -13,7 +13,7 @@ BEGIN {
 		want[shown[i]] = 1
 }
 
-# What common/msgjson.c makes of it.
+# What common/net/msgjson.c makes of it.
 function kind(type, name) {
 	if (type == "int64" && name ~ /^time$|_time$|^last_heard$|^since$|^recheck$/)
 		return "time"

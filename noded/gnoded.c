@@ -13,10 +13,10 @@
 
 #include <event2/event.h>
 
-#include "common/daemon.h"
-#include "common/log.h"
-#include "common/worker.h"
-#include "common/xalloc.h"
+#include "common/base/daemon.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/net/worker.h"
 #include "noded/inventory.h"
 #include "noded/launcher/launcher.h"
 #include "noded/net/bridge.h"

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "noded/net/convert.h"
 
 struct gnoded_options {

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 
 #define FILE_MAX (64 * 1024) /* /proc/self/mountinfo is the largest; more is cut */
 

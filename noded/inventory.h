@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 struct inventory {
 	uint32_t cpus;   /* at least 1 */

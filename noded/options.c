@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/hostlist.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/hostlist.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/contain.h"
 #include "noded/exec/child.h"
 #include "noded/gpu/probe.h"

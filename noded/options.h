@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "noded/exec/private.h"
 #include "noded/exec/rlimits.h"
 #include "noded/launcher/grants.h"

@@ -16,7 +16,7 @@
 #ifndef NODED_PRIVILEGE_H
 #define NODED_PRIVILEGE_H
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #define PRIVILEGE_USER  "gpusched-agent"
 #define PRIVILEGE_FIRST 65520

@@ -7,11 +7,11 @@
 
 #include <jansson.h>
 
-#include "common/msgjson.h"
-#include "common/neartable.h"
-#include "common/strbuf.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/strbuf.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+#include "common/gpu/neartable.h"
+#include "common/net/msgjson.h"
 
 static void cuda_version(const struct gpus *g, char *text, size_t size)
 {

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/log.h"
+#include "common/base/log.h"
 
 struct supervisor {
 	pid_t pid;    /* the worker; 0: none */

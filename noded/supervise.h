@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #define SUPERVISE_AGAIN   75    /* exit status of a worker that wants to be restarted */
 #define SUPERVISE_WAIT_MS 100   /* delay before a restart; doubled after each, */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
-#include "common/xalloc.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
 
 #define APPLICATION 0x67707568 /* "gpuh" */
 #define MAX_NAME    255

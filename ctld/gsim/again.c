@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "common/units.h"
+#include "common/base/units.h"
 #include "ctld/tape/player.h"
 
 #define PROGRESS_EVERY 4096 /* records */

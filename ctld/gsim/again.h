@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/rows/row.h"
 
 struct again_options {

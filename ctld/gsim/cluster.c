@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/amount.h"
-#include "common/hostlist.h"
-#include "common/strbuf.h"
-#include "common/text.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/hostlist.h"
+#include "common/base/strbuf.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+#include "common/gpu/amount.h"
 #include "ctld/gsim/csv.h"
 
 #define ADDED "added-" /* what new nodes are called: added-1, added-2 */

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 #define CLUSTER_CPUS   1024               /* of a node whose CPUs are not known */
 #define CLUSTER_MEM_MB (16 * 1024 * 1024) /* of a node whose memory is not known */

@@ -10,9 +10,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "common/text.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 
 #define BUFFER      (256 * 1024)
 #define MAX_SECONDS 3155760000LL /* a hundred years */

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/job/run.h"
 
 #define CSV_MAX_LINE    8192
 #define CSV_MAX_COLUMNS 64

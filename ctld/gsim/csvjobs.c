@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
-#include "common/xalloc.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/gsim/csv.h"
 #include "ctld/gsim/history.h"

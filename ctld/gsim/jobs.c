@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/random.h"
 #include "ctld/gsim/world_impl.h"

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 
 struct lending_card {
 	uint64_t size_mb;  /* 0: not known */

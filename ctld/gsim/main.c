@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/units.h"
+#include "common/base/units.h"
 #include "ctld/gsim/again.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/options.h"

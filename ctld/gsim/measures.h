@@ -19,9 +19,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/error.h"
-#include "common/near.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/gpu/near.h"
+#include "common/job/run.h"
 #include "ctld/gsim/lending.h"
 #include "ctld/gsim/names.h"
 #include "ctld/gsim/samples.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define PROGRESS_EVERY 1024 /* moments */
 /* With nothing running and nothing to come, only the core's timers can start a job: so many of

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-#include "common/error.h"
-#include "common/units.h"
+#include "common/base/error.h"
+#include "common/base/units.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/shares.h"
 

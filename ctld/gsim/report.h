@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/gsim/measures.h"
 #include "ctld/gsim/replay.h"
 

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/gsim/history.h"
 
 enum rival_kind { RIVAL_NONE, RIVAL_FGD, RIVAL_BESTFIT };

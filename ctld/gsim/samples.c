@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 void samples_add(struct samples *s, int64_t value)
 {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/gsim/measures.h"
 
 struct share {

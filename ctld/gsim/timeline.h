@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 
 #define TIMELINE_POINTS 64 /* even */
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/nodewords.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/conf/nodewords.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/world_impl.h"
 

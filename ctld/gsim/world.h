@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/conf.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/conf/conf.h"
 #include "ctld/gsim/history.h"
 #include "ctld/gsim/measures.h"
 

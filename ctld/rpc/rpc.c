@@ -3,18 +3,18 @@
 
 #include <stdlib.h>
 
-#include "common/log.h"
-#include "common/msg.h"
-#include "common/text.h"
-#include "common/xalloc.h"
-#include "ctld/calls.h"
+#include "common/base/log.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
+#include "common/net/msg.h"
 #include "ctld/ctld.h"
-#include "ctld/inputs.h"
-#include "ctld/peers.h"
-#include "ctld/room.h"
-#include "ctld/rpc/convert.h"
-#include "ctld/rpc/filter.h"
-#include "ctld/users.h"
+#include "ctld/loop/calls.h"
+#include "ctld/loop/inputs.h"
+#include "ctld/loop/peers.h"
+#include "ctld/loop/room.h"
+#include "ctld/loop/users.h"
+#include "ctld/rpc/call/filter.h"
+#include "ctld/wire/convert.h"
 
 struct request {
 	uint16_t type;

@@ -17,9 +17,9 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
-#include "common/run.h"
+#include "common/job/run.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
 

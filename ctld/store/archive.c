@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/failpoint.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/store/db.h"

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/failpoint.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/xalloc.h"
 
 #define SLICE_PAGES 256 /* 1 MiB: about a millisecond */
 

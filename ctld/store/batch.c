@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define BATCH_FIRST (64 * 1024)
 #define BATCH_KEEP  (8 * 1024 * 1024) /* a larger one is not kept for the next time */

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/strbuf.h"
-#include "common/xalloc.h"
+#include "common/base/strbuf.h"
+#include "common/base/xalloc.h"
 #include "ctld/store/wal.h"
 
 /* quick_check reads the whole file; after an unclean end that is done up to this size (64 MiB). */

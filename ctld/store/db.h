@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/rows/row.h"
 #include "ctld/store/pages.h"
 #include "ctld/store/sql.h"

@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/store/db.h"
 
 #define RESERVE_DEFAULT_KB 4096

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define HEAD          100 /* bytes that SQLite reads by themselves */
 #define HEAD_SIZE     16  /* of a page, 2 bytes; 1 means 65536 */

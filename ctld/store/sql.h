@@ -1,7 +1,7 @@
 /* sql.h - every SQL text of gpusched, as named constants
  *
  * No text is ever built from values: values are bound. Columns stand in the order of
- * ctld/core/rows/row.h; testsuite/unit/test_store_schema.c compares names, order, types and keys.
+ * ctld/core/rows/row.h; testsuite/unit/store/test_store_schema.c compares names, order, types and keys.
  *
  * To add a column: the line in row.h; the name in the COLUMNS of its table in sql.c; a new last
  * step in the schemas (`ALTER TABLE job ADD COLUMN x INTEGER NOT NULL DEFAULT 0`, the same for

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/failpoint.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
 
 #define SHARE_SCRIPT_MIN 512  /* bytes; a smaller script stays in the row */

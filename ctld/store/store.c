@@ -20,8 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/failpoint.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/xalloc.h"
 #include "ctld/store/backup.h"
 #include "ctld/store/work.h"
 

@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/rows/row.h"
 
 struct store;

@@ -20,7 +20,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* Look at the log of the database `path`, through this VFS. 0: it is whole up to its end, or there
  * is none; -1: it is damaged (the error says where), or cannot be read. One wrong bit in the last

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/failpoint.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/xalloc.h"
 #include "ctld/store/backup.h"
 #include "ctld/store/home.h"
 

@@ -8,7 +8,7 @@
 #ifndef CTLD_TAPE_EVENTS_H
 #define CTLD_TAPE_EVENTS_H
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/row.h"
 #include "ctld/tape/form.h"

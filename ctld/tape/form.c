@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/util/hash.h"
 
 static const struct field u32_fields[] = { { "", WIRE_U32, 0, 0, 0, NULL } };

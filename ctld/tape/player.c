@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
-#include "common/xalloc.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
 #include "ctld/tape/events.h"
 #include "ctld/tape/tape.h"
 

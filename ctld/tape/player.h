@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/core.h"
 
 struct player;

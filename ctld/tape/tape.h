@@ -23,7 +23,7 @@
 
 #include <stdio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/row.h"
 #include "ctld/tape/bytes.h"

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/cgroupfs.h"
 #include "noded/contain/devfilter.h"
 #include "noded/contain/limits.h"

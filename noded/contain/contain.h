@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/error.h"
-#include "common/nodewords.h"
+#include "common/base/error.h"
+#include "common/conf/nodewords.h"
 #include "noded/exec/private.h"
 
 /* --- the launcher's side: the root below which leaves are made -------------------------------- */

@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define RULE_INSNS 5 /* at most, for one device */
 #define HEAD_INSNS 10

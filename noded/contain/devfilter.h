@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #define DEVFILTER_MAX   512        /* devices granted to one run */
 #define DEVFILTER_MINOR UINT32_MAX /* as a minor: all minors */

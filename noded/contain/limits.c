@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/cgroupfs.h"
 #include "noded/contain/contain.h"
 #include "noded/record/record.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "noded/core/agent_impl.h"
 
 /* State table: name, the states it may change to, whether it is reported until it is forgotten.

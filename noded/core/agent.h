@@ -42,8 +42,8 @@
 #ifndef NODED_CORE_AGENT_H
 #define NODED_CORE_AGENT_H
 
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/job/run.h"
 
 #define AGENT_REMEMBER          256                    /* forgotten runs whose ids are remembered */
 /* Register unanswered: the session is closed */

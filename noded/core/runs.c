@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define FIRST_NAMES   16
 #define FIRST_BUCKETS 16 /* a simulated node is small; doubled at one run per bucket */

@@ -24,9 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/failpoint.h"
-#include "common/text.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/limits.h"
 #include "noded/exec/drop.h"
 #include "noded/exec/private.h"

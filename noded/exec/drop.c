@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define GROUPS_MAX 65536 /* the kernel's NGROUPS_MAX */
 

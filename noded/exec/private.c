@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "noded/record/record.h"
 
 #define MODE   01777 /* as the real /tmp; no other user can reach them */

@@ -23,9 +23,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/conf/nodewords.h"
 #include "common/gpusched.pb-c.h"
-#include "common/nodewords.h"
 
 enum private_kind { PRIVATE_TMP, PRIVATE_SHM, PRIVATE_IPC, PRIVATE_PROC, PRIVATE_KINDS };
 

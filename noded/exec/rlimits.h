@@ -9,9 +9,9 @@
 
 #include <stddef.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
-#include "common/rlimit.h"
+#include "common/job/rlimit.h"
 
 /* As rlimit_parse(). */
 int rlimits_parse(const char *text, Gpusched__RunRlimit *out, struct error *err);

@@ -2,12 +2,12 @@
  *
  * A child process waits for NVML's events and does nothing else, so that only the child hangs if
  * the driver does; a child that has gone is restarted after a probe (probe.h). The meaning of an
- * Xid, and what follows from it, is the controller's business (common/gpufault.h).
+ * Xid, and what follows from it, is the controller's business (common/gpu/gpufault.h).
  */
 #ifndef NODED_GPU_EVENTS_H
 #define NODED_GPU_EVENTS_H
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "noded/gpu/gpus.h"
 
 #define GPU_NO_INSTANCE UINT32_MAX

@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/amount.h"
+#include "common/gpu/amount.h"
+#include "common/gpu/near.h"
 #include "common/gpusched.pb-c.h"
-#include "common/near.h"
 
 #define GPUS_MAX         256 /* entries */
 #define GPUS_SLOTS_MAX   64  /* of a node: a set of them is one 64-bit word */

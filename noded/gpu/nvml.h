@@ -8,7 +8,7 @@
 #ifndef NODED_GPU_NVML_H
 #define NODED_GPU_NVML_H
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* nvmlReturn_t */
 enum nvml_return {

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "common/near.h"
+#include "common/gpu/near.h"
 
 #define PCIE_WAY 256 /* a dozen bridges */
 

@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "noded/gpu/gpus.h"
 
 /* without its persistence daemon the driver first wakes up the GPUs */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "noded/gpu/nvml.h"
 
 #define SAMPLES_MAX 256 /* of the driver's: it keeps about 100 */

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "noded/gpu/sample.h"
 
 #define SAMPLER_MEMORY_MAX 64 /* slots of one request for memory alone */

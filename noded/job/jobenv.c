@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/taskset.h"
-#include "common/xalloc.h"
+#include "common/base/taskset.h"
+#include "common/base/xalloc.h"
 #include "noded/shepherd/mps.h"
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"

@@ -10,7 +10,7 @@
  * A job whose signed environment has SLURM_JOB_ID, with any value, sees Slurm's names as well as
  * ours: rows of the same table. Which of sbatch's options were given is not known here; the
  * variables that Slurm derives from them (SLURM_NTASKS, SLURM_GPUS) come from the client
- * (cmds/slurmenv.h).
+ * (cmds/slurm/slurmenv.h).
  *
  * Values that come from the controller are not signed; none may hold a control character, so that
  * `env` and files made from it keep one variable a line.
@@ -23,9 +23,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
-#include "common/run.h"
+#include "common/job/run.h"
 
 #define JOBENV_INTERRUPT_FILE "interrupt" /* in RUN_DIR */
 

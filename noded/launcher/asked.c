@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define RETRY_MS      500
 #define USERS_MAX     4096

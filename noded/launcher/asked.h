@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/error.h"
-#include "common/mcred.h"
-#include "common/worker.h"
+#include "common/base/error.h"
+#include "common/net/mcred.h"
+#include "common/net/worker.h"
 
 #define ASKED_CREDS_MAX        1024
 #define ASKED_MUNGE_PATIENCE_S 60

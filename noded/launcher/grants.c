@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hostlist.h"
-#include "common/xalloc.h"
+#include "common/base/hostlist.h"
+#include "common/base/xalloc.h"
 
 #define NVIDIA       "/dev/nvidia"
 #define NVIDIA_MAJOR 195 /* the driver's own, registered with the kernel */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "noded/contain/devfilter.h"
 
 #define GRANTS_GPUS_MAX 64

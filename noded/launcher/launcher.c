@@ -20,10 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/frame.h"
-#include "common/log.h"
-#include "common/msg.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/net/frame.h"
+#include "common/net/msg.h"
 #include "noded/launcher/lpriv.h"
 #include "noded/record/order.h"
 

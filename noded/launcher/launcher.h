@@ -3,10 +3,10 @@
  * gnoded forks the launcher before it drops privileges and communicates with it over a socket pair.
  * The launcher has no network. It does not trust the other half: every message is decoded with the
  * same limits as one from the network, and a run is started only as its owner signed it
- * (common/signedjob.h). The launcher owns the records of the runs (record.h) and starts, ends and
+ * (common/net/signedjob.h). The launcher owns the records of the runs (record.h) and starts, ends and
  * watches their shepherds; a run outlives agent and launcher.
  *
- * The socket pair carries unencrypted frames (common/frame.h, noise NULL, id 0); senders are
+ * The socket pair carries unencrypted frames (common/net/frame.h, noise NULL, id 0); senders are
  * MSG_BY_LAUNCHER and MSG_BY_AGENT_LOCAL. The launcher sends the first message, LauncherHello, and
  * sends it once:
  *
@@ -53,7 +53,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "noded/exec/private.h"
 #include "noded/exec/rlimits.h"
 #include "noded/launcher/grants.h"

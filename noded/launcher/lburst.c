@@ -23,8 +23,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
 #include "noded/usage/burst.h"
 #include "noded/usage/overmem.h"
 

@@ -1,4 +1,4 @@
-/* lfaults.c - faults of the launcher's GPUs; see lpriv.h, common/gpufault.h
+/* lfaults.c - faults of the launcher's GPUs; see lpriv.h, common/gpu/gpufault.h
  *
  * Three sources feed one list that is reported until the controller has acknowledged it:
  *
@@ -20,9 +20,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/gpufault.h"
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/gpu/gpufault.h"
 #include "noded/gpu/events.h"
 
 #define RECORD     "faults"

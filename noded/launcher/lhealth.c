@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
 #include "noded/shepherd/shepherd.h"
 
 #define LEAF        "health"

@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "common/gpufault.h"
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/gpu/gpufault.h"
 #include "noded/gpu/probe.h"
 #include "noded/gpu/sampler.h"
 

@@ -18,9 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/runused.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/job/runused.h"
 #include "noded/contain/limits.h"
 #include "noded/contain/procs.h"
 #include "noded/contain/signals.h"

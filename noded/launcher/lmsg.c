@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/frame.h"
-#include "common/hello.h"
-#include "common/log.h"
-#include "common/msg.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/net/frame.h"
+#include "common/net/hello.h"
+#include "common/net/msg.h"
 
 #define HELLO_OVER_MAX 4096 /* each at most about 700 bytes: MSG_BODY_MAX_JOB holds them */
 

@@ -13,8 +13,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
 
 #define LOCK_PATIENCE_S  10 /* for an earlier launcher to end */
 #define INCARNATION_FILE "incarnation"

@@ -27,9 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/failpoint.h"
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/procs.h"
 #include "noded/record/order.h"
 #include "noded/record/rundir.h"

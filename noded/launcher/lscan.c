@@ -31,8 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/limits.h"
 #include "noded/contain/procs.h"
 #include "noded/contain/signals.h"

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
 
 #define SETTINGS_FILE "settings"
 #define LOOK_AGAIN_S  10 /* at the latest; sooner if health checks are more frequent */

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define FIRST_FD 3
 #define HIGH_FD  16 /* above the descriptors that are passed on */

@@ -21,9 +21,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/procs.h"
 #include "noded/record/record.h"
 #include "noded/usage/meter.h"

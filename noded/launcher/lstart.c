@@ -28,12 +28,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/failpoint.h"
-#include "common/log.h"
-#include "common/msg.h"
-#include "common/pattern.h"
-#include "common/signedjob.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/job/pattern.h"
+#include "common/net/msg.h"
+#include "common/net/signedjob.h"
 #include "noded/contain/limits.h"
 #include "noded/job/jobenv.h"
 #include "noded/record/order.h"

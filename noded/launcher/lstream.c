@@ -16,9 +16,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/hello.h"
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/net/hello.h"
 #include "noded/stream/holdio.h"
 
 #define LOUTPUTS_MAX 10000

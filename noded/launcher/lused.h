@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/runused.h"
+#include "common/job/runused.h"
 #include "noded/launcher/lpriv.h"
 #include "noded/usage/meter.h"
 #include "noded/usage/overmem.h"

@@ -28,9 +28,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "common/runused.h"
-#include "common/xalloc.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/job/runused.h"
 #include "noded/gpu/probe.h"
 #include "noded/gpu/sampler.h"
 #include "noded/usage/meter.h"

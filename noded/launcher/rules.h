@@ -8,7 +8,7 @@
  *	private         both, and those that the containment demands
  *	private_tmp     the smaller; with it goes `tmp`
  *	rlimits         the lower number of each, soft and hard; if the agent names none the soft
- *	                limit may be anything up to the table's hard one (common/rlimit.h), since
+ *	                limit may be anything up to the table's hard one (common/job/rlimit.h), since
  *	                any process may raise its own so far
  *	max_processes   the lower
  *	sample_every    the shorter, and on even if the agent says off; gpu_recheck too
@@ -32,8 +32,8 @@
 
 #include <stdint.h>
 
+#include "common/base/strbuf.h"
 #include "common/gpusched.pb-c.h"
-#include "common/strbuf.h"
 #include "noded/launcher/launcher.h"
 
 /* Bounds of the controller's values. */

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/wirenum.h"
-#include "common/xalloc.h"
+#include "common/base/wirenum.h"
+#include "common/base/xalloc.h"
 
 #define ROW_LEN   40
 #define TASK_BITS 24   /* of the signing time's 64 in a row */

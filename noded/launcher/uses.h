@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #define USES_NONCE_LEN 16
 #define USES_FILE      "starts"

@@ -10,10 +10,10 @@
 #include <event2/event.h>
 #include <sodium.h>
 
-#include "common/arena.h"
-#include "common/frame.h"
-#include "common/msg.h"
-#include "common/xalloc.h"
+#include "common/base/arena.h"
+#include "common/base/xalloc.h"
+#include "common/net/frame.h"
+#include "common/net/msg.h"
 
 struct bridge {
 	struct bufferevent *bev;

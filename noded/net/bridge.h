@@ -12,7 +12,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #define BRIDGE_QUEUE_MAX (256u << 20) /* bytes that a stalled launcher may leave unread */
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/runused.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/runused.h"
 
 /* The numbers on both sides are the same; without this check a shift would go unnoticed. */
 #define SAME(ours, wire) _Static_assert((int)(ours) == (int)(wire), #ours)

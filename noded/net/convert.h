@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 #include "noded/core/agent.h"
 

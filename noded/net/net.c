@@ -16,10 +16,10 @@
 
 #include <event2/event.h>
 
-#include "common/arena.h"
-#include "common/backoff.h"
-#include "common/session.h"
-#include "common/xalloc.h"
+#include "common/base/arena.h"
+#include "common/base/backoff.h"
+#include "common/base/xalloc.h"
+#include "common/net/session.h"
 
 enum link_state { LINK_IDLE, LINK_QUEUED, LINK_DIALLING, LINK_UP, LINK_WAITING };
 

@@ -1,6 +1,6 @@
 /* net.h - an agent's connection to the controller
  *
- * A `struct net` holds the controller's address and one set of sessions (common/session.h); a
+ * A `struct net` holds the controller's address and one set of sessions (common/net/session.h); a
  * `struct link` is the connection of one node through it. A link that is wanted dials; when it was
  * refused or lost it dials again with jittered back-off, without end. Messages go in and out while
  * it is up. gnoded has one link, `gnoded --simulate` thousands.
@@ -18,9 +18,9 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "common/conf.h"
-#include "common/error.h"
-#include "common/mcred.h"
+#include "common/base/error.h"
+#include "common/conf/conf.h"
+#include "common/net/mcred.h"
 
 #define NET_BACKOFF_MIN_MS 100
 #define NET_BACKOFF_MAX_MS 10000

@@ -10,9 +10,9 @@
 
 #include <event2/event.h>
 
-#include "common/failpoint.h"
-#include "common/log.h"
-#include "common/xalloc.h"
+#include "common/base/failpoint.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
 
 struct node {
 	struct node_config config;

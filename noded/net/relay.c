@@ -9,9 +9,9 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
-#include "common/channel.h"
+#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "common/xalloc.h"
+#include "common/net/channel.h"
 
 #define CREDIT_STEP (STREAM_WINDOW / 4) /* credit is sent when this much was taken */
 

@@ -20,7 +20,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #define RELAY_STREAMS_MAX 1024
 #define RELAY_INPUT_MAX   (64 * 1024)

@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/wirenum.h"
+#include "common/base/wirenum.h"
 
 #define HEAD_LEN 4
 

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 
 #define ORDER_NOTE 0x8000 /* RunNote: not from the controller, so it has no number of MsgType */

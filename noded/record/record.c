@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/wirenum.h"
-#include "common/xalloc.h"
+#include "common/base/wirenum.h"
+#include "common/base/xalloc.h"
 
 #define HEAD_LEN 24
 static const char magic[8] = "GPSREC1\n";

@@ -27,8 +27,8 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/job/run.h"
 
 #define RECORD_ID_MAX 64 /* "JOB_TASK_ATTEMPT_RANK" with its NUL */
 #define RECORD_MAX_LEN \

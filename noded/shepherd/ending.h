@@ -37,7 +37,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 
 enum ending_phase {
 	ENDING_LAUNCHING,

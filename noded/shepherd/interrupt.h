@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 
 #define INTERRUPT_MAX 2048
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/contain.h"
 #include "noded/contain/devfilter.h"
 #include "noded/exec/child.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/text.h"
+#include "common/base/text.h"
 
 #define LINE_MAX_READ 512 /* of the file; what is shown is shorter */
 

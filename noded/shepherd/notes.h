@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 #include "noded/record/rundir.h"
 
 #define NOTES_LOOK  ((usec_t)2000000)

@@ -20,8 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/text.h"
-#include "common/xalloc.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
 #include "noded/contain/contain.h"
 #include "noded/exec/child.h"
 #include "noded/exec/private.h"

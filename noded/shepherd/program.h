@@ -34,9 +34,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/conf/nodewords.h"
 #include "common/gpusched.pb-c.h"
-#include "common/nodewords.h"
 
 #define PROGRAM_LEAF           ".site" /* suffix of the run's leaf */
 #define PROGRAM_TROUBLE_MAX    256

@@ -38,9 +38,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/failpoint.h"
+#include "common/base/failpoint.h"
+#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "common/xalloc.h"
 #include "noded/contain/contain.h"
 #include "noded/contain/limits.h"
 #include "noded/contain/procs.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "common/gpusched.pb-c.h"
-#include "common/run.h"
+#include "common/job/run.h"
 #include "noded/contain/contain.h"
 #include "noded/exec/child.h"
 #include "noded/record/rundir.h"

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/failpoint.h"
+#include "common/base/failpoint.h"
 #include "noded/contain/devfilter.h"
 #include "noded/contain/limits.h"
 #include "noded/contain/procs.h"

@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "common/runused.h"
-#include "common/text.h"
-#include "common/units.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/job/runused.h"
 #include "noded/contain/limits.h"
 #include "noded/exec/private.h"
 #include "noded/record/record.h"

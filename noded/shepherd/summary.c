@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/error.h"
-#include "common/units.h"
+#include "common/base/error.h"
+#include "common/base/units.h"
 #include "noded/exec/drop.h"
 #include "noded/exec/private.h"
 #include "noded/record/record.h"

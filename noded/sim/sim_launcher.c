@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 struct sim_launcher *sim_launcher_new(const char *incarnation, const struct sim_world *world)
 {

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "noded/usage/burst.h"
 
 #define AT_ONCE   ((usec_t)0)

@@ -12,11 +12,11 @@
 
 #include <event2/event.h>
 
-#include "common/daemon.h"
-#include "common/log.h"
-#include "common/mcred.h"
-#include "common/worker.h"
-#include "common/xalloc.h"
+#include "common/base/daemon.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/net/mcred.h"
+#include "common/net/worker.h"
 #include "noded/net/node.h"
 #include "noded/sim/sim_launcher.h"
 

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "noded/net/convert.h"
 
 struct simulate_options { /* strings borrowed */

@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/wirenum.h"
+#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "common/wirenum.h"
-#include "common/xalloc.h"
 #include "noded/stream/grant.h"
 #include "noded/stream/holdio.h"
 

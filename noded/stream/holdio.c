@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/wirenum.h"
+#include "common/base/wirenum.h"
 
 #define BACKLOG 8
 

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/channel.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/net/channel.h"
 
 #define HOLDIO_WIRE_MAX (2 + 1 + CHANNEL_DATA_MAX)
 

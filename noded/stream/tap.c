@@ -20,10 +20,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/channel.h"
+#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "common/hello.h"
-#include "common/xalloc.h"
+#include "common/net/channel.h"
+#include "common/net/hello.h"
 #include "noded/record/record.h"
 #include "noded/stream/grant.h"
 #include "noded/stream/tap.h"

@@ -6,7 +6,7 @@
 #ifndef NODED_TAPIO_H
 #define NODED_TAPIO_H
 
-#include "common/channel.h"
+#include "common/net/channel.h"
 
 /* `first` is the client's CHANNEL_ATTACH; `c` is wiped at the end. */
 _Noreturn void tapio_relay(struct channel *c, const struct channel_message *first);

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
-#include "common/nodewords.h"
+#include "common/base/error.h"
+#include "common/conf/nodewords.h"
 
 struct used_gpu;
 

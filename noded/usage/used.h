@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 #include "noded/gpu/sample.h"
 
 /* The last values of a slot that a run holds. */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmds/gpusched.h"
+#include "cmds/api/gpusched.h"
 
 static long long now_ns(void)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/rows/codec.h"
 

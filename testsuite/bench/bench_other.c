@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmds/gpusched.h"
+#include "cmds/api/gpusched.h"
 
 static long long now_us(void)
 {

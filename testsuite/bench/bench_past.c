@@ -15,13 +15,13 @@
 
 #include <sqlite3.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/store/batch.h"
 #include "ctld/store/db.h"
 #include "ctld/store/history.h"
 #include "ctld/store/past.h"
-#include "testsuite/unit/store_fixture.h"
+#include "testsuite/unit/lib/store_fixture.h"
 
 #define USERS      20
 #define YEAR       (365 * 86400LL * 1000000)

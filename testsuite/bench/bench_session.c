@@ -13,8 +13,8 @@
 
 #include <event2/event.h>
 
-#include "common/dial.h"
-#include "common/session.h"
+#include "common/net/dial.h"
+#include "common/net/session.h"
 #include "testsuite/sim/fake_munge.h"
 
 #define PING GPUSCHED__MSG_TYPE__MSG_PING

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/internal.h"
 
 #define NODE_CPUS 256

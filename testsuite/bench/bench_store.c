@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/store/db.h"
-#include "testsuite/unit/store_fixture.h"
+#include "testsuite/unit/lib/store_fixture.h"
 
 #define MEASURE_S 1.0
 #define LOAD_ROWS 100000

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/client.h"
-#include "common/arena.h"
+#include "cmds/api/client.h"
+#include "common/base/arena.h"
+#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "common/msg.h"
-#include "common/xalloc.h"
+#include "common/net/msg.h"
 
 static void die(const struct error *err)
 {

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system/lib"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import launcher  # noqa: E402
 import slurm  # noqa: E402

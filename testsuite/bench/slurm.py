@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system/lib"))
 from cluster import Daemon, free_port, wait_until  # noqa: E402
 
 CONF = """

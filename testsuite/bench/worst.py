@@ -25,7 +25,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "system"), str(HERE.parent / "security"), str(HERE)]
+sys.path[:0] = [str(HERE.parent / "system/lib"), str(HERE.parent / "security"), str(HERE)]
 from cluster import BIN, BUILD, Cluster, Daemon, Failed, wait_until  # noqa: E402
 from peer import Peer  # noqa: E402
 

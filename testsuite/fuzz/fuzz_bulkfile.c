@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "cmds/bulkfile.h"
-#include "common/text.h"
+#include "cmds/options/bulkfile.h"
+#include "common/base/text.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static int on_job(void *arg, const struct bulkfile_job *job, struct error *err)

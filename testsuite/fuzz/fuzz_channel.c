@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/channel.h"
-#include "common/text.h"
+#include "common/base/text.h"
+#include "common/net/channel.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static void pair(struct channel **a, struct channel **b)

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "common/conf.h"
-#include "common/conf_schema.h"
-#include "common/text.h"
+#include "common/base/text.h"
+#include "common/conf/conf.h"
+#include "common/conf/conf_schema.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static char *printed(const struct conf *conf)

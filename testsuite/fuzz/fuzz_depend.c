@@ -2,8 +2,8 @@
  * again */
 #include <string.h>
 
-#include "common/depend.h"
-#include "common/text.h"
+#include "common/base/text.h"
+#include "common/job/depend.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static void check_again(const struct depend *d, bool kept)

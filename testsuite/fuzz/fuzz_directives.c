@@ -6,12 +6,12 @@
  */
 #include <string.h>
 
-#include "cmds/directives.h"
-#include "cmds/options.h"
-#include "cmds/sbatch.h"
-#include "cmds/script.h"
-#include "cmds/tasks.h"
-#include "common/text.h"
+#include "cmds/options/directives.h"
+#include "cmds/options/options.h"
+#include "cmds/options/script.h"
+#include "cmds/options/tasks.h"
+#include "cmds/slurm/sbatch.h"
+#include "common/base/text.h"
 #include "testsuite/fuzz/fuzz.h"
 
 struct seen {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/frame.h"
-#include "common/msg.h"
+#include "common/net/frame.h"
+#include "common/net/msg.h"
 #include "testsuite/fuzz/fuzz.h"
 
 /* A hash of everything a reader gave. */

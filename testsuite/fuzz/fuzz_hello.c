@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hello.h"
+#include "common/net/hello.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define SELF 900

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/text.h"
+#include "common/base/text.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/history.h"
 #include "testsuite/fuzz/fuzz.h"

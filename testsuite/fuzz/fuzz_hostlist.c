@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
-#include "common/amount.h"
-#include "common/hostlist.h"
-#include "common/text.h"
+#include "common/base/hostlist.h"
+#include "common/base/text.h"
+#include "common/gpu/amount.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define MAX 1000

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/msg.h"
-#include "common/msgjson.h"
+#include "common/net/msg.h"
+#include "common/net/msgjson.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static uint8_t *pack(const ProtobufCMessage *m, size_t *len)

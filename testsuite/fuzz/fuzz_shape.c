@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "common/text.h"
+#include "common/base/text.h"
 #include "ctld/core/request/nodefilter.h"
 #include "ctld/core/request/shape.h"
 #include "testsuite/fuzz/fuzz.h"

@@ -15,16 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/arena.h"
-#include "common/conf.h"
-#include "common/msg.h"
-#include "common/signedjob.h"
-#include "common/xalloc.h"
+#include "common/base/arena.h"
+#include "common/base/xalloc.h"
+#include "common/conf/conf.h"
+#include "common/net/msg.h"
+#include "common/net/signedjob.h"
 #include "ctld/core/core.h"
 #include "ctld/core/internal.h"
-#include "ctld/rpc/convert.h"
-#include "ctld/rpc/filter.h"
-#include "ctld/slice.h"
+#include "ctld/loop/slice.h"
+#include "ctld/rpc/call/filter.h"
+#include "ctld/wire/convert.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define NODES      400
@@ -345,7 +345,7 @@ static bool choose(const struct filter *f, struct filter_walk *walk, struct chos
 	return found != 0;
 }
 
-/* As ctld/rpc/control.c. */
+/* As ctld/rpc/jobs/control.c. */
 static void control(const Gpusched__JobControl *m, struct caller by)
 {
 	struct core_event e = { .kind = EV_JOB_CONTROL, .caller = by };
@@ -404,7 +404,7 @@ static void control_tasks(uint64_t id, const char *text, enum job_verb verb)
 	taskset_clear(&set);
 }
 
-/* As ctld/rpc/list_jobs.c. */
+/* As ctld/rpc/jobs/list_jobs.c. */
 static void list(const Gpusched__ListJobs *m)
 {
 	struct filter_walk walk = { 0 };

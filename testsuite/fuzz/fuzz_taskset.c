@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "common/taskset.h"
-#include "common/text.h"
+#include "common/base/taskset.h"
+#include "common/base/text.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static void check(const struct taskset *set)

@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "cmds/begin.h"
-#include "common/comeback.h"
-#include "common/mailwish.h"
-#include "common/text.h"
-#include "common/units.h"
+#include "cmds/cli/begin.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/job/comeback.h"
+#include "common/job/mailwish.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define NOW ((int64_t)1764000000 * 1000000)

@@ -30,7 +30,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "system")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "system/lib")]
 MARKS = "<!-- hardware begin -->", "<!-- hardware end -->"
 NO_GPU = 77
 ROW_S, ALL_S = 75, 285  # what one row, what all may take

@@ -32,7 +32,7 @@ class Standin:
             (self.folder / sub).chmod(0o755)
         self.folder.chmod(0o777)
         shutil.copy(HERE / "standin/nvidia-smi", self.folder / "bin")
-        shutil.copy(TOP / "testsuite/system/mps_standin", self.folder / "bin/nvidia-cuda-mps-control")
+        shutil.copy(TOP / "testsuite/system/helpers/mps_standin", self.folder / "bin/nvidia-cuda-mps-control")
         (self.folder / "bin/told").touch()
         (self.folder / "bin/told").chmod(0o666)
         if os.geteuid() == 0:

@@ -25,7 +25,7 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "system")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "system/lib")]
 
 from cluster import ROOT, Cluster, Failed, wait_until  # noqa: E402
 from linear import FOREVER, Call, judge  # noqa: E402

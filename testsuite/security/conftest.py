@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "system"))
+sys.path[:0] = [str(p) for p in sorted((pathlib.Path(__file__).parents[1] / "system").iterdir()) if p.is_dir()]
 
 from launcher import Launcher  # noqa: E402
 

@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/conf.h"
-#include "common/dial.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/conf/conf.h"
+#include "common/net/dial.h"
 
 static size_t read_file(const char *path, uint8_t *bytes, size_t size)
 {

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/conf.h"
-#include "common/dial.h"
+#include "common/conf/conf.h"
+#include "common/net/dial.h"
 
 #define LOOK_MS 50 /* between two looks at what could not be sent at once */
 

@@ -17,7 +17,7 @@ from cluster import BUILD, DEADLINE, TOP, Failed
 from proto import BODY, SCHEMA_OF, TYPES
 
 HEAD = struct.Struct(">IHHQ")
-ERRORS = {name: i for i, name in enumerate(re.findall(r"X\((ERR_\w+)", (TOP / "common/error.h").read_text()))}
+ERRORS = {name: i for i, name in enumerate(re.findall(r"X\((ERR_\w+)", (TOP / "common/base/error.h").read_text()))}
 NAMES = {number: name for name, number in TYPES.items()}
 
 

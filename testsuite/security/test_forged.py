@@ -1,6 +1,6 @@
 """1 and 2: frames that are forged, tampered with, spliced or played again, in sessions that are open.
 
-The handshake's own attacks are in testsuite/system/test_hostile.py (see README.md).
+The handshake's own attacks are in testsuite/system/ops/test_hostile.py (see README.md).
 """
 
 import hashlib

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/msg.h"
-#include "ctld/rpc/answer.h"
-#include "ctld/rpc/convert.h"
-#include "ctld/rpc/part.h"
+#include "common/net/msg.h"
+#include "ctld/rpc/call/part.h"
+#include "ctld/wire/answer.h"
+#include "ctld/wire/convert.h"
 
 /* Each job is told so often, as if there were as many more: a list is more than one frame takes. */
 #define COPIES 6

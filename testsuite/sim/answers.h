@@ -2,8 +2,8 @@
 #ifndef SIM_ANSWERS_H
 #define SIM_ANSWERS_H
 
-#include "common/arena.h"
-#include "common/conf.h"
+#include "common/base/arena.h"
+#include "common/conf/conf.h"
 #include "ctld/core/core.h"
 
 /* Makes the parts of all listings as gctld does, cut and whole. Returns how many parts fit; aborts at

@@ -128,7 +128,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 struct checker;
 

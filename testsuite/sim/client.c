@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/msg.h"
-#include "common/taskset.h"
-#include "common/xalloc.h"
+#include "common/base/taskset.h"
+#include "common/base/xalloc.h"
+#include "common/net/msg.h"
 
 /* Of a bulk first its jobs are sent, then all are asked for. */
 enum { SUBMIT, PART, ALL, CONTROL, LOOK };

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/msg.h"
-#include "common/taskset.h"
-#include "common/xalloc.h"
+#include "common/base/taskset.h"
+#include "common/base/xalloc.h"
+#include "common/net/msg.h"
 #include "ctld/core/core.h"
 #include "ctld/core/rows/codec.h"
-#include "ctld/gate.h"
-#include "ctld/rpc/convert.h"
-#include "ctld/rpc/part.h"
+#include "ctld/loop/gate.h"
+#include "ctld/rpc/call/part.h"
 #include "ctld/store/batch.h"
 #include "ctld/store/store.h"
+#include "ctld/wire/convert.h"
 #include "testsuite/sim/answers.h"
 #include "testsuite/sim/controller_impl.h"
 

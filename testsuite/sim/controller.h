@@ -15,8 +15,8 @@
 
 #include <stdio.h>
 
-#include "common/conf.h"
-#include "common/mcred.h"
+#include "common/conf/conf.h"
+#include "common/net/mcred.h"
 #include "testsuite/sim/checker.h"
 #include "testsuite/sim/engine.h"
 #include "testsuite/sim/fault_vfs.h"

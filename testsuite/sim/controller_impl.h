@@ -6,10 +6,10 @@
 #ifndef TESTSUITE_SIM_CONTROLLER_IMPL_H
 #define TESTSUITE_SIM_CONTROLLER_IMPL_H
 
-#include "common/arena.h"
+#include "common/base/arena.h"
 #include "common/gpusched.pb-c.h"
 #include "ctld/core/core.h"
-#include "ctld/gate.h"
+#include "ctld/loop/gate.h"
 #include "ctld/store/store.h"
 #include "testsuite/sim/controller.h"
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/msg.h"
-#include "common/signedjob.h"
-#include "common/xalloc.h"
-#include "ctld/rpc/convert.h"
+#include "common/base/xalloc.h"
+#include "common/net/msg.h"
+#include "common/net/signedjob.h"
+#include "ctld/wire/convert.h"
 #include "testsuite/sim/controller_impl.h"
 
 #define SLICE 3 /* jobs of a bulk at a time: small, so that other things happen between */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 
 #define MS  ((usec_t)1000)
 #define SEC ((usec_t)1000000)

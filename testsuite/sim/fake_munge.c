@@ -14,7 +14,7 @@
 #include <munge.h>
 #include <sodium.h>
 
-#include "common/wirenum.h"
+#include "common/base/wirenum.h"
 
 #define PREFIX   "FAKE:"
 #define MAC_LEN  32

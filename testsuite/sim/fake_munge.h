@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/mcred.h"
+#include "common/net/mcred.h"
 
 struct fake_munge; /* one host's munge daemon */
 

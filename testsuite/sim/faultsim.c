@@ -26,8 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/conf.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/conf/conf.h"
 #include "testsuite/sim/client.h"
 #include "testsuite/sim/controller.h"
 #include "testsuite/sim/engine.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/gpufault.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/gpu/gpufault.h"
 
 #define MAX_GPUS  16
 #define MAX_KINDS 16

@@ -12,8 +12,8 @@
 #ifndef TESTSUITE_SIM_GPUS_H
 #define TESTSUITE_SIM_GPUS_H
 
-#include "common/arena.h"
-#include "common/conf.h"
+#include "common/base/arena.h"
+#include "common/conf/conf.h"
 #include "common/gpusched.pb-c.h"
 #include "testsuite/sim/checker.h"
 #include "testsuite/sim/engine.h"

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/frame.h"
-#include "common/msg.h"
-#include "common/runused.h"
-#include "common/signedjob.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/runused.h"
+#include "common/net/frame.h"
+#include "common/net/msg.h"
+#include "common/net/signedjob.h"
 #include "noded/net/convert.h"
 #include "noded/sim/sim_launcher.h"
 #include "testsuite/sim/gpus.h"

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/arena.h"
-#include "common/label.h"
-#include "common/taskset.h"
-#include "common/xalloc.h"
+#include "common/base/arena.h"
+#include "common/base/label.h"
+#include "common/base/taskset.h"
+#include "common/base/xalloc.h"
 
 #define ARENA   ((size_t)1 << 20)
 #define NO_NODE 99 /* has so many GPUs */

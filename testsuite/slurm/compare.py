@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[0] / "bench"), str(HERE.parents[0] / "system")]
+sys.path[:0] = [str(HERE.parents[0] / "bench"), str(HERE.parents[0] / "system/lib")]
 import slurm  # noqa: E402
 from cluster import Cluster, wait_until  # noqa: E402
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "system"))
+sys.path.insert(0, str(HERE.parent / "system/lib"))
 from cluster import TOP, Cluster  # noqa: E402
 
 NUMBERS = int(sys.argv[1]) if len(sys.argv) > 1 else 150

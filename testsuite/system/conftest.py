@@ -1,4 +1,5 @@
 import sys
 import pathlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+# What several tests share is in lib/; a test may also take from a test of another folder.
+sys.path[:0] = [str(p) for p in sorted(pathlib.Path(__file__).parent.iterdir()) if p.is_dir()]

@@ -40,9 +40,9 @@ check_includes() {
     for include in $(sed -n 's/^#include "\(.*\)"/\1/p' $(find "$src/$1" -name "*.[ch]") | sort -u); do
         case $include in
         "$1"/*.h) ;;
-        common/amount.h | common/comeback.h | common/conf.h | common/depend.h | common/mailwish.h) ;;
-        common/error.h | common/gpufault.h | common/hostlist.h | common/near.h | common/numbers.h | common/reason.h | common/run.h) ;;
-        common/strbuf.h | common/taskset.h | common/text.h | common/units.h | common/xalloc.h) ;;
+        common/gpu/amount.h | common/job/comeback.h | common/conf/conf.h | common/job/depend.h | common/job/mailwish.h) ;;
+        common/base/error.h | common/gpu/gpufault.h | common/base/hostlist.h | common/gpu/near.h | common/base/numbers.h | common/job/reason.h | common/job/run.h) ;;
+        common/base/strbuf.h | common/base/taskset.h | common/base/text.h | common/base/units.h | common/base/xalloc.h) ;;
         *) echo "$1 includes $include"; bad=1 ;;
         esac
     done

@@ -164,10 +164,10 @@ habit() { # COMMAND WORD ADVICE
 	shift
 	expect $status "hint: $words" "${command%% *}" "$@" "$word"
 }
-sed -n 's/^#define \([A-Z]*\) *"\(.*\)"$/s~, \1 }~, "\2" }~/p' "$src/cmds/habits.c" >"$dir/defines"
-sed -n 's/^\t{ \("g.*\) },$/{ \1 }/p' "$src/cmds/habits.c" | sed -f "$dir/defines" |
+sed -n 's/^#define \([A-Z]*\) *"\(.*\)"$/s~, \1 }~, "\2" }~/p' "$src/cmds/cli/habits.c" >"$dir/defines"
+sed -n 's/^\t{ \("g.*\) },$/{ \1 }/p' "$src/cmds/cli/habits.c" | sed -f "$dir/defines" |
 	sed -n 's/^{ "\([^"]*\)", "\([^"]*\)", "\(.*\)" }$/\1|\2|\3/p' >"$dir/habits"
-[ "$(wc -l <"$dir/habits")" -eq "$(grep -c '^.{ "g' "$src/cmds/habits.c")" ] || fail "habits.c: not all rows are read"
+[ "$(wc -l <"$dir/habits")" -eq "$(grep -c '^.{ "g' "$src/cmds/cli/habits.c")" ] || fail "habits.c: not all rows are read"
 while IFS='|' read -r command word advice; do
 	habit "$command" "$word" "$advice"
 done <"$dir/habits"
@@ -300,7 +300,7 @@ for code in $(words_of gqueue.1 States | cut -d' ' -f2); do
 done
 
 # Every function of the C API.
-sed -n 's/^.*[ *]\(gpusched_[a-z_]*\)(.*/\1/p' "$src/cmds/gpusched.h" | sort -u >"$dir/have"
+sed -n 's/^.*[ *]\(gpusched_[a-z_]*\)(.*/\1/p' "$src/cmds/api/gpusched.h" | sort -u >"$dir/have"
 grep -o 'F[no] gpusched_[a-z_]*' "$src/man/gpusched.3" | cut -d' ' -f2 | sort -u >"$dir/told"
 comm -23 "$dir/told" "$dir/have" | grep . && fail "gpusched.3 tells of what there is not"
 for f in $(nm -D --defined-only --without-symbol-versions .libs/libgpusched.so 2>/dev/null | awk '$2 != "A" { print $3 }'); do
@@ -316,13 +316,13 @@ done
 if have "${CC:-cc}" gcc && [ -f .libs/libgpusched.so ] && ! ldd .libs/libgpusched.so | grep -q asan; then
 	checked=$((checked + 1))
 	sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$src/man/gpusched.3" | sed '/^\./d; s/\\e/\\/g' >"$dir/example.c"
-	"${CC:-cc}" -Wall -Wextra -Werror -I"$src/cmds" -o "$dir/example" "$dir/example.c" -L.libs -lgpusched ||
+	"${CC:-cc}" -Wall -Wextra -Werror -I"$src/cmds/api" -o "$dir/example" "$dir/example.c" -L.libs -lgpusched ||
 		fail "gpusched.3: the example does not compile"
 	LD_LIBRARY_PATH=.libs "$dir/example" >"$dir/out" 2>"$dir/err"
 	[ $? -eq 1 ] && grep -q "munge" "$dir/err" || fail "gpusched.3: the example says $(cat "$dir/err")"
 	printf '#include "gpusched.h"\nint main() { return gpusched_version() == 0; }\n' >"$dir/header.cc"
 	if have c++ g++; then
-		c++ -Wall -Werror -fsyntax-only -I"$src/cmds" "$dir/header.cc" || fail "gpusched.h is no C++"
+		c++ -Wall -Werror -fsyntax-only -I"$src/cmds/api" "$dir/header.cc" || fail "gpusched.h is no C++"
 	fi
 fi
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system/lib"))
 from cluster import BIN, BUILD, Cluster, Daemon, wait_until  # noqa: E402
 
 NEW = BUILD

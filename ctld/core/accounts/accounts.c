@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/accounts/fairtree.h"
 #include "ctld/core/accounts/usage.h"
 #include "ctld/core/core.h"

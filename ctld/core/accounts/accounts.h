@@ -20,9 +20,9 @@
 #ifndef CTLD_CORE_ACCOUNTS_H
 #define CTLD_CORE_ACCOUNTS_H
 
-#include "common/conf.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/conf/conf.h"
+#include "common/job/run.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/util/strings.h"
 

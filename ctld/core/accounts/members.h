@@ -6,7 +6,7 @@
 #ifndef CTLD_CORE_MEMBERS_H
 #define CTLD_CORE_MEMBERS_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/core/rows/event.h"
 
 struct members;

@@ -11,7 +11,7 @@
 #ifndef CTLD_CORE_PRIO_H
 #define CTLD_CORE_PRIO_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 struct factors {
 	double age, fair_share, size, partition, qos, wait;

@@ -10,7 +10,7 @@
  * administrators, the operators and the coordinators. Roles change only with the configuration
  * file: no request grants one.
  *
- * To add a verb: add a row here, and one in testsuite/unit/test_roles.c, which repeats the whole
+ * To add a verb: add a row here, and one in testsuite/unit/core/test_roles.c, which repeats the whole
  * table by hand.
  */
 #ifndef CTLD_CORE_ROLES_H
@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/conf.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/conf/conf.h"
 #include "ctld/core/rows/event.h"
 
 /* The roles of a caller: bits, because a caller may have several at once. */

@@ -13,8 +13,8 @@
 #ifndef CTLD_CORE_USAGE_H
 #define CTLD_CORE_USAGE_H
 
-#include "common/conf.h"
-#include "common/run.h"
+#include "common/conf/conf.h"
+#include "common/job/run.h"
 
 #define USAGE_MICRO 1000000 /* cost is kept in millionths of the currency */
 

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hostlist.h"
-#include "common/numbers.h"
-#include "common/reason.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/hostlist.h"
+#include "common/base/numbers.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+#include "common/job/reason.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/suggest.h"
 #include "ctld/core/explain/whatif.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/gpufault.h"
+#include "common/gpu/gpufault.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/faults.h"

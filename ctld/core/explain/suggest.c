@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/explain/whatif.h"

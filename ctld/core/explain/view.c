@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/mailwish.h"
-#include "common/reason.h"
-#include "common/units.h"
+#include "common/base/units.h"
+#include "common/job/mailwish.h"
+#include "common/job/reason.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/jobs/depends.h"
 

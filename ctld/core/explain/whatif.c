@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define PLAN_WORK 16384 /* nodes that are looked at for planned starts */
 

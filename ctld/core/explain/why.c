@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+#include "common/job/reason.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/conditions.h"

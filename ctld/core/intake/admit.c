@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/text.h"
-#include "common/units.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/bulk.h"
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/mailwish.h"
-#include "common/units.h"
+#include "common/base/units.h"
+#include "common/job/mailwish.h"
 #include "ctld/core/internal.h"
 
 static void show_text(char *to, const char *text)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mailwish.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/mailwish.h"
 #include "ctld/core/intake/control_impl.h"
 #include "ctld/core/intake/respec.h"
 #include "ctld/core/jobs/array.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
+#include "common/base/text.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/conditions.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/place/gang.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/reason.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/intake/admit.h"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/mailwish.h"
-#include "common/units.h"
+#include "common/base/units.h"
+#include "common/job/mailwish.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/intake/changes.h"
 #include "ctld/core/jobs/depends.h"

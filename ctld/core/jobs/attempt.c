@@ -14,8 +14,8 @@
  */
 #include <stdlib.h>
 
-#include "common/hostlist.h"
-#include "common/xalloc.h"
+#include "common/base/hostlist.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/internal.h"
 
 /* --- the runs of a job ----------------------------------------------------------------------- */

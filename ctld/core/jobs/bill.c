@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/accounts/usage.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/rows/codec.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/units.h"
+#include "common/base/units.h"
+#include "common/job/reason.h"
 #include "ctld/core/jobs/depends.h"
 
 static int check_times(const struct core *core, const struct intake *t, struct error *err)

@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/util/idmap.h"

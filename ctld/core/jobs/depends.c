@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mailwish.h"
-#include "common/reason.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/mailwish.h"
+#include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/wishes.h"
 #include "ctld/core/records/namesakes.h"

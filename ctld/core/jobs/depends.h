@@ -1,6 +1,6 @@
 /* depends.h - jobs that wait for other jobs
  *
- * The dependencies of a job are text in its row (common/depend.h), with the outcome of each term.
+ * The dependencies of a job are text in its row (common/job/depend.h), with the outcome of each term.
  * While a term is open, an edge hangs on the job that the term names. When that job starts or ends
  * it is put into a queue, and depends_settle() decides its edges one by one, in slices: a job with
  * a hundred thousand dependents does not stall the controller. Until its edges are decided the job

@@ -9,7 +9,7 @@
 #ifndef CTLD_CORE_DEPENDS_IMPL_H
 #define CTLD_CORE_DEPENDS_IMPL_H
 
-#include "common/depend.h"
+#include "common/job/depend.h"
 #include "ctld/core/jobs/depends.h"
 
 /* A term that needs more than a ref and flags: it has a delay, names several tasks, or is decided

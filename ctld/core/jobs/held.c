@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/internal.h"
 
 static usec_t seconds(uint32_t s)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/internal.h"
 
 uint16_t gpu_type_number(const struct conf *conf, const char *name)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/mailwish.h"
-#include "common/units.h"
+#include "common/base/units.h"
+#include "common/job/mailwish.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/jobs/wishes.h"
 

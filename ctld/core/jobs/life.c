@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hostlist.h"
-#include "common/mailwish.h"
-#include "common/xalloc.h"
+#include "common/base/hostlist.h"
+#include "common/base/xalloc.h"
+#include "common/job/mailwish.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"

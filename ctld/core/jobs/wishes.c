@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "common/comeback.h"
-#include "common/mailwish.h"
-#include "common/text.h"
+#include "common/base/text.h"
+#include "common/job/comeback.h"
+#include "common/job/mailwish.h"
 
 #define REMARK_MAX     1024
 #define DELAY_MAX_S    (7 * 86400u) /* the longest delay that may be requested */

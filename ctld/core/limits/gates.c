@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+#include "common/job/reason.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 

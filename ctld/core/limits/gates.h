@@ -26,7 +26,7 @@
 #ifndef CTLD_CORE_GATES_H
 #define CTLD_CORE_GATES_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/limits/quota.h"
 #include "ctld/core/request/requests.h"

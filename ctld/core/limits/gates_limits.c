@@ -1,12 +1,12 @@
 /* gates_limits.c - what can be limited, where the configuration has the limits, and their texts
  *
  * To limit something new: a kind in gates_impl.h, a line in limits_get(), need_amount(), `reasons`
- * and amount_text() here, an error code in gates_submit.c, the key in common/conf_keys.c.
+ * and amount_text() here, an error code in gates_submit.c, the key in common/conf/conf_keys.c.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "common/units.h"
+#include "common/base/units.h"
 #include "ctld/core/limits/gates_impl.h"
 
 /* --- what limits are ------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "common/units.h"
+#include "common/base/units.h"
 #include "ctld/core/limits/gates_impl.h"
 
 #define KIND_TIME GATE_KINDS /* beside the kinds of gates */

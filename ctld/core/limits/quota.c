@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define NO_DIM UINT32_MAX
 #define DIMS   2 /* dimensions that one job can be in: its type, all types */

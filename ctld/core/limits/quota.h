@@ -28,7 +28,7 @@
 #ifndef CTLD_CORE_QUOTA_H
 #define CTLD_CORE_QUOTA_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/core/place/cards.h"
 
 struct quota;

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/nodes/devices.h"

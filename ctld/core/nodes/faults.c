@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/gpufault.h"
-#include "common/strbuf.h"
+#include "common/base/strbuf.h"
+#include "common/gpu/gpufault.h"
 #include "ctld/core/internal.h"
 
 #define WHAT_MAX  (GPU_REASON_MAX + DEVICE_UUID_MAX + 40)

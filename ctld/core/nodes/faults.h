@@ -2,7 +2,7 @@
  *
  * An agent repeats the report of a fault until it is acknowledged, and the controller applies each
  * fault once: its number is compared with the last one applied (node_info.faults_seen), which
- * changes in the same commit as the effects. One table (common/gpufault.h) and the node's
+ * changes in the same commit as the effects. One table (common/gpu/gpufault.h) and the node's
  * `health_events` determine the effect:
  *
  *	note    an event of the audit trail

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/amount.h"
-#include "common/text.h"
-#include "common/xalloc.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
+#include "common/gpu/amount.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/layout.h"

@@ -29,7 +29,7 @@
 #ifndef CTLD_CORE_HARDWARE_H
 #define CTLD_CORE_HARDWARE_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 struct core;
 struct node;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
+#include "common/base/text.h"
 #include "ctld/core/internal.h"
 #include "ctld/core/nodes/faults.h"
 

@@ -7,7 +7,7 @@
 #ifndef CTLD_CORE_HEALTH_H
 #define CTLD_CORE_HEALTH_H
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/rows/event.h"
 
@@ -21,7 +21,7 @@ struct gpu_drain {
 	        uid; /* the user that drained it; GPU_NOBODY: not an operator, but a fault of it
 		      * (faults.h) */
 	usec_t since;            /* wall */
-	uint32_t kind, code;     /* GPU_NOBODY: the fault (common/gpufault.h) */
+	uint32_t kind, code;     /* GPU_NOBODY: the fault (common/gpu/gpufault.h) */
 	char boot[GPU_BOOT_MAX]; /* with GPU_NOBODY: its node's boot id at that time; "": not
 				  * known, or the GPU was reset since */
 	char reason[GPU_REASON_MAX];

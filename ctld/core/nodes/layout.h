@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 #define LAYOUT_HOSTS   256 /* number of GPU numbers that agents can report */
 #define LAYOUT_NOWHERE UINT32_MAX

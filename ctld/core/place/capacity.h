@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 
 struct capacity;
 

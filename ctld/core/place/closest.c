@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 struct closeness *closeness_new(uint32_t n)
 {

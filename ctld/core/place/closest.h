@@ -1,6 +1,6 @@
 /* closest.h - which GPUs of a node to give to one job, so that they are close to each other
  *
- * If it is known how close a node's GPUs are (common/near.h), the best set of `n` of the
+ * If it is known how close a node's GPUs are (common/gpu/near.h), the best set of `n` of the
  * available GPUs is chosen by these rules, in this order:
  *
  *	1. Its two farthest GPUs are the closest: a collective operation is as slow as its
@@ -23,8 +23,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/conf.h"
-#include "common/near.h"
+#include "common/conf/conf.h"
+#include "common/gpu/near.h"
 
 #define CLOSEST_TRIED 1000
 

@@ -32,7 +32,7 @@
 #ifndef CTLD_CORE_LEDGER_H
 #define CTLD_CORE_LEDGER_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/core/request/requests.h"
 
 struct closeness;

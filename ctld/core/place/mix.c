@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define KINDS 256 /* kinds that are counted; a new one replaces the rarest */
 #define FIRST 16  /* tasks before there is a profile */

@@ -25,7 +25,7 @@
 #ifndef CTLD_CORE_STRAND_H
 #define CTLD_CORE_STRAND_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/core/place/mix.h"
 
 #define STRAND_NEVER INT64_MAX

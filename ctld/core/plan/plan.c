@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/util/resort.h"
 
 struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const struct plan_runs *runs)

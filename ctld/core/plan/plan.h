@@ -29,7 +29,7 @@
 #ifndef CTLD_CORE_PLAN_H
 #define CTLD_CORE_PLAN_H
 
-#include "common/run.h"
+#include "common/job/run.h"
 #include "ctld/core/limits/gates.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/steps.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define MAX_TRIES 512 /* sets that are tried; enough for nodes with 8 GPUs */
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/plan/plan_impl.h"
 
 #define MOST_WEIGHT CONF_MAX_GPUS_PER_NODE

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define LATE_MOST ((usec_t)64 * PLAN_STUCK) /* up to this, the delay of a late run doubles */
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 struct soonest {
 	size_t leaves;  /* a power of two; the tree's nodes are 1 .. 2 * leaves - 1 */

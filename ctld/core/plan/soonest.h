@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 
 #define SOONEST_NEVER INT64_MAX
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/run.h"
+#include "common/job/run.h"
 
 /* Numbers of GPUs and CPUs, memory in MiB; below 0: so much is missing. */
 struct plan_room {

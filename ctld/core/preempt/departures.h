@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/core/core.h"
 
 #define DEPARTURES_MAX 100 /* lines; with more departures one more line says how many */

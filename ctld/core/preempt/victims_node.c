@@ -1,7 +1,7 @@
 /* victims_node.c - the cheapest runs that would have to be stopped on one node */
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/preempt/victims_impl.h"
 
 #define QOS_ABOVE_0 1000001.0 /* makes the lowest priority of a QOS positive */

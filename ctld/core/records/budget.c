@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/conf.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+#include "common/conf/conf.h"
 #include "ctld/core/util/idmap.h"
 
 #define X(sym, word, key, unit, code, what, advice) \

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/depend.h"
-#include "common/mailwish.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/depend.h"
+#include "common/job/mailwish.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"

@@ -33,9 +33,9 @@
 #ifndef CTLD_CORE_JOB_H
 #define CTLD_CORE_JOB_H
 
-#include "common/error.h"
-#include "common/run.h"
-#include "common/taskset.h"
+#include "common/base/error.h"
+#include "common/base/taskset.h"
+#include "common/job/run.h"
 #include "ctld/core/request/labels.h"
 #include "ctld/core/request/requests.h"
 #include "ctld/core/rows/dirty.h"
@@ -145,8 +145,8 @@ struct job_info {
 	const char *depends;
 	const char *remark, *mail_user; /* "": none; mail goes to the job's user then */
 	const char *requeue_on; /* ends after which it is requeued, with which delay:
-				 * common/comeback.h */
-	uint8_t mail_types;     /* common/mailwish.h; of an array also MAIL_BEGUN */
+				 * common/job/comeback.h */
+	uint8_t mail_types;     /* common/job/mailwish.h; of an array also MAIL_BEGUN */
 	uint8_t kill_invalid;   /* enum kill_invalid: for a dependency that can never be
 				 * satisfied */
 	uint8_t state;          /* enum job_state */

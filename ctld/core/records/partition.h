@@ -7,7 +7,7 @@
 #ifndef CTLD_CORE_PARTITION_H
 #define CTLD_CORE_PARTITION_H
 
-#include "common/conf.h"
+#include "common/conf/conf.h"
 #include "ctld/core/rows/meta.h"
 
 struct partitions;

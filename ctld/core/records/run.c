@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/util/hash.h"

@@ -25,8 +25,8 @@
 #ifndef CTLD_CORE_RUN_H
 #define CTLD_CORE_RUN_H
 
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/job/run.h"
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/place/cards.h"
 #include "ctld/core/rows/dirty.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hostlist.h"
-#include "common/text.h"
-#include "common/xalloc.h"
+#include "common/base/hostlist.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 

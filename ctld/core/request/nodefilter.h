@@ -7,8 +7,8 @@
 #ifndef CTLD_CORE_NODEFILTER_H
 #define CTLD_CORE_NODEFILTER_H
 
-#include "common/conf.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/conf/conf.h"
 
 struct nodefilter;
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
-#include "common/units.h"
-#include "common/xalloc.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/request/nodefilter.h"
 #include "ctld/core/request/shape.h"
 #include "ctld/core/util/hash.h"

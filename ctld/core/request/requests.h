@@ -10,7 +10,7 @@
 #ifndef CTLD_CORE_REQUESTS_H
 #define CTLD_CORE_REQUESTS_H
 
-#include "common/near.h"
+#include "common/gpu/near.h"
 #include "ctld/core/place/cards.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/util/strings.h"

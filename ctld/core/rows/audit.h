@@ -5,7 +5,7 @@
 #ifndef CTLD_CORE_AUDIT_H
 #define CTLD_CORE_AUDIT_H
 
-#include "common/run.h"
+#include "common/job/run.h"
 #include "ctld/core/core.h"
 
 #define AUDIT_NOBODY (-1) /* the controller itself */

@@ -8,7 +8,7 @@
 #ifndef CTLD_CORE_CODEC_H
 #define CTLD_CORE_CODEC_H
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/rows/row.h"
 #include "ctld/core/util/strings.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "ctld/core/rows/dirty.h"
 
 #define FATE_PAGE  4096

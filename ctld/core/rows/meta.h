@@ -10,8 +10,8 @@
 #ifndef CTLD_CORE_META_H
 #define CTLD_CORE_META_H
 
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/job/run.h"
 #include "ctld/core/rows/dirty.h"
 
 #define LEASE_MAX   8192                  /* numbers */

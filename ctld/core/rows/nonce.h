@@ -9,8 +9,8 @@
 #ifndef CTLD_CORE_NONCE_H
 #define CTLD_CORE_NONCE_H
 
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/job/run.h"
 #include "ctld/core/rows/dirty.h"
 
 #define NONCE_KEEP ((usec_t)3600 * 1000000)

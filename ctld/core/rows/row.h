@@ -79,12 +79,12 @@
 	X(planned_start, INT, _) /* the first that it was given; 0: none yet */            \
 	X(begin_time, INT, _)   /* not before; us UTC; 0: at once */               \
 	X(deadline, INT, _)     /* not after; us UTC; 0: whenever */               \
-	X(depends, TEXT, _)     /* what it waits for: common/depend.h, as kept */  \
+	X(depends, TEXT, _)     /* what it waits for: common/job/depend.h, as kept */  \
 	X(kill_invalid, INT, _) /* when that can never come true; enum kill_invalid */ \
 	X(remark, TEXT, _)      /* its owner's, for people */                      \
-	X(mail_types, INT, _)   /* common/mailwish.h */                            \
+	X(mail_types, INT, _)   /* common/job/mailwish.h */                            \
 	X(mail_user, TEXT, _)                                                      \
-	X(requeue_on, TEXT, _)  /* common/comeback.h */                            \
+	X(requeue_on, TEXT, _)  /* common/job/comeback.h */                            \
 	X(requeue_delay_s, INT, _)                                                 \
 	X(limit_cut, INT, _)    /* 1: time_limit_s was changed while it ran */ \
 	X(tasks, TEXT, _)       /* of an array: those this row stands for; "" none */ \

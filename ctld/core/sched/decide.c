@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/util/idmap.h"
 
 uint32_t decide_alternatives(const struct ask *ask)

@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/sched/sched_impl.h"
 
 #define GATES_EVERY ((usec_t)60000000) /* limits over a time window open by themselves */

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/sched/sched_impl.h"
 
 #define STIRRED_STEP 256 /* crowds that one step looks at */

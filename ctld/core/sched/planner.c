@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/reason.h"
 #include "ctld/core/sched/sched_impl.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/resort.h"

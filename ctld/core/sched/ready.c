@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/sched/sched_impl.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/job/reason.h"
 #include "ctld/core/sched/sched_impl.h"
 
 #define USEC_PER_S   1000000

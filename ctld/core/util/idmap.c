@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define PAGE_BITS 6
 #define PAGE_IDS  (1u << PAGE_BITS)

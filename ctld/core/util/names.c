@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "common/conf.h"
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
+#include "common/conf/conf.h"
 
 void names_drop(struct names *names, struct strings *strings)
 {

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "common/xalloc.h"
+#include "common/base/xalloc.h"
 
 #define MIN_SLOTS  16
 #define MOVE_SLOTS 32 /* old slots looked at by one change: done long before the next resize */

@@ -1,0 +1,40 @@
+/* spec.h - a job of the C API as messages: what is signed, and what is asked for */
+#ifndef CMDS_SPEC_H
+#define CMDS_SPEC_H
+
+#include "cmds/api/gpusched.h"
+#include "common/base/error.h"
+#include "common/gpusched.pb-c.h"
+#include "common/net/signedjob.h"
+
+/* Copy a struct that a program filled, which may have been built with an older or a later
+ * gpusched.h: both begin with their size. `ours` has our size and its defaults; what theirs is too
+ * short for keeps them. ERR_USAGE: theirs is shorter than `least`, or sets something behind our end,
+ * which is refused because nothing asked for may be ignored. `type`: "gpusched_spec". */
+int spec_adopt_struct(const char *type, const void *theirs, size_t least, void *ours,
+        size_t our_size, struct error *err);
+/* The same of spec `i` of an array, whose specs lie as far apart as the program's struct is long. */
+int spec_adopt(const struct gpusched_spec *specs, size_t i, struct gpusched_spec *out,
+        struct error *err);
+
+/* An upper bound of the bytes that it takes in a message. */
+size_t spec_bytes(const struct gpusched_spec *s);
+
+/* `n` jobs as a Submit without its credential, and the hashes that the credential is to sign.
+ * Owned; borrows the scripts of the specs. */
+struct spec_group {
+	Gpusched__Submit submit;
+	struct signedjob_hash hashes[SIGNEDJOB_MAX];
+};
+
+/* ERR_USAGE or ERR_JOB_SPEC with what is not acceptable; with several jobs the text begins with
+ * "job N of M: ". On success end with spec_group_clear(). */
+int spec_group_make(const struct gpusched_spec *specs, size_t n, const char *cluster,
+        struct spec_group *group, struct error *err);
+void spec_group_clear(struct spec_group *group);
+
+/* What a spec asks of the scheduler, alone and in its own memory (end with
+ * gpusched__job_request__free_unpacked()). NULL with `err`. */
+Gpusched__JobRequest *spec_request(const struct gpusched_spec *spec, struct error *err);
+
+#endif

@@ -1,0 +1,98 @@
+/* view.h - listings: which columns, in which order, from what
+ *
+ * A kind of listing is a table of columns (struct view_kind; jobview.c, nodeview.c). Each column
+ * knows its heading and layout, one line of help, and how to show one object. A view is one listing
+ * being made: some of the columns, perhaps sorted. The values are taken when an object is added, so
+ * objects need not outlive that call.
+ *
+ * Without an order of its own a view prints the first VIEW_HOLD objects in the kind's own order
+ * (rank), and if there are more, all in the order in which they come: the controller's, by id.
+ */
+#ifndef CMDS_VIEW_H
+#define CMDS_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmds/cli/letters.h"
+#include "cmds/cli/table.h"
+#include "common/base/error.h"
+
+#define VIEW_HOLD        4096
+#define VIEW_RANK        4
+#define VIEW_COLUMNS_MAX 64
+
+/* What a column says of one object. `text` starts as "", and may point to `buf`, to constants or
+ * into the object. A number (or a time) sorts by `number`, everything else by its text. `csv` is
+ * the view's: for programs. */
+struct view_cell {
+	bool csv;
+	const char *text;
+	enum table_colour colour;
+	bool is_number;
+	int64_t number;
+	char buf[1024];
+};
+
+struct view_column {
+	const char *name; /* for -o and --sort */
+	struct table_column table;
+	const char *help;
+	void (*show)(const void *object, struct view_cell *cell);
+};
+
+struct view_kind {
+	const struct view_column *columns;
+	size_t n;
+	const char *standard,
+	        *longer; /* names of the columns that are shown by default, with --long */
+	void (*rank)(
+	        const void *object, int64_t key[VIEW_RANK]); /* ascending; NULL: as they come */
+	const struct slurm_name *slurm; /* NULL: none */
+};
+
+struct view;
+
+/* Columns by their names, with commas between, in either case; NAME%20 is 20 wide. Several columns
+ * may be named twice. NULL: the standard ones. Or a format of letters, where the kind has some. `sort`: names with commas between, "-" before one
+ * turns it round; NULL: as above. NULL with ERR_USAGE. `kind` is borrowed. */
+struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
+        const struct table_style *style, struct error *err);
+
+void view_add(struct view *v, const void *object);
+/* The same, below all others whatever their order: a sum. Only view_end() may follow. */
+void view_add_last(struct view *v, const void *object);
+
+/* Print what was kept back, and everything from now on at once. */
+void view_flush(struct view *v);
+
+/* Print what is left and free the view. Returns the number of objects. */
+size_t view_end(struct view *v);
+
+/* Forget it: nothing more is printed. NULL is fine. */
+void view_drop(struct view *v);
+
+/* The columns with their help, as lines for --help. */
+void view_print_columns(const struct view_kind *kind, FILE *out);
+
+/* One object with all that its columns say, a line each; what is empty is left out. */
+void view_print_record(const struct view_kind *kind, const void *object, FILE *out);
+
+/* Values of cells. */
+void view_text(struct view_cell *cell, const char *text);
+void view_number(struct view_cell *cell, int64_t number);
+/* A job's id: "4812", "4812_7", and of several tasks "4812_[3-9,12]", cut to a readable length. */
+void view_job(struct view_cell *cell, uint64_t id, const char *tasks, bool several);
+#define VIEW_JOB_TEXT 40
+const char *view_job_text(char buf[VIEW_JOB_TEXT], uint64_t id, const char *tasks, bool several);
+void view_printf(struct view_cell *cell, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+/* A figure with so many decimals, in CSV with six, so that sums come out; it sorts by its value. */
+void view_real(struct view_cell *cell, double value, int digits);
+#define VIEW_CSV_DIGITS 6
+void view_time(struct view_cell *cell, int64_t us); /* local; 0: "-" */
+void view_duration(struct view_cell *cell, uint64_t s);
+void view_size_mb(struct view_cell *cell, uint64_t mb); /* 0: "-" */
+
+#endif

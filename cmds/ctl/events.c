@@ -1,0 +1,376 @@
+/* events.c - gctl events: which user changed what, when, from where and why */
+#include "cmds/ctl/events.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/farewell.h"
+#include "cmds/cli/listing.h"
+#include "cmds/cli/when.h"
+#include "cmds/views/filter.h"
+#include "common/base/hostlist.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+
+enum { KEY_BY = 0x200, KEY_ME, KEY_SINCE, KEY_UNTIL, KEY_FOLLOW, KEY_FILE };
+
+struct events {
+	struct listing listing;
+	struct filter filter; /* nodes alone */
+	struct cmd_list kinds, nodes;
+	uint64_t job;
+	bool by_uid, me, follow;
+	int64_t uid, since, until;
+	uint64_t cursor;  /* what came later; 0: by time */
+	uint64_t shown;   /* the highest number */
+	bool again;       /* after a break */
+	const char *file; /* what is asked instead of the controller; NULL: none */
+	struct client *client;
+};
+
+/* --- columns -------------------------------------------------------------------------------- */
+
+#define NUM   TABLE_RIGHT | TABLE_WHOLE
+#define EVENT const Gpusched__Event *e = object
+
+static void show_time(const void *object, struct view_cell *cell)
+{
+	EVENT;
+	view_time(cell, e->time);
+}
+
+static void show_seq(const void *object, struct view_cell *cell)
+{
+	EVENT;
+	view_number(cell, (int64_t)e->seq);
+}
+
+static void show_kind(const void *object, struct view_cell *cell)
+{
+	EVENT;
+	view_text(cell, e->kind);
+}
+
+/* The name that the number has here; the trail keeps numbers. */
+static void show_by(const void *object, struct view_cell *cell)
+{
+	EVENT;
+	const struct passwd *pw;
+
+	if (e->uid < 0) {
+		view_text(cell, "-");
+		return;
+	}
+	pw = getpwuid((uid_t)e->uid);
+	view_printf(cell, pw ? "%s" : "%s%" PRId64, pw ? pw->pw_name : "", e->uid);
+}
+
+static void show_uid(const void *object, struct view_cell *cell)
+{
+	EVENT;
+	view_number(cell, e->uid);
+}
+
+static void show_from(const void *object, struct view_cell *cell)
+{
+	EVENT;
+	view_text(cell, e->host[0] ? e->host : "-");
+}
+
+static void show_job(const void *object, struct view_cell *cell)
+{
+	EVENT;
+
+	if (e->job)
+		view_number(cell, (int64_t)e->job);
+	else
+		view_text(cell, "-");
+}
+
+static void show_node(const void *object, struct view_cell *cell)
+{
+	EVENT;
+	view_text(cell, e->node[0] ? e->node : "-");
+}
+
+static void show_text(const void *object, struct view_cell *cell)
+{
+	EVENT;
+	view_text(cell, e->text);
+}
+
+static const struct view_column columns[] = {
+	{ "TIME", { "TIME", 19, 0, TABLE_WHOLE }, "when", show_time },
+	{ "SEQ", { "SEQ", 8, 0, NUM }, "its number", show_seq },
+	{ "EVENT", { "EVENT", 12, 8, 0 }, "what: job.submit job.cancel node.drain ...", show_kind },
+	{ "BY", { "BY", 8, 4, 0 }, "who; -: the controller itself", show_by },
+	{ "UID", { "UID", 7, 0, NUM }, "who, as a number", show_uid },
+	{ "FROM", { "FROM", 15, 8, 0 }, "from where", show_from },
+	{ "JOBID", { "JOBID", 7, 0, NUM }, "which job", show_job },
+	{ "NODE", { "NODE", 8, 4, 0 }, "which node", show_node },
+	{ "TEXT", { "TEXT", 0, 10, TABLE_DEAR }, "why, and what else there is to say", show_text },
+};
+
+static const struct view_kind kind = {
+	.columns = columns,
+	.n = sizeof(columns) / sizeof(columns[0]),
+	.standard = "TIME,EVENT,BY,JOBID,NODE,TEXT",
+	.longer = "TIME,SEQ,EVENT,BY,FROM,JOBID,NODE,TEXT",
+};
+
+/* --- the command line ----------------------------------------------------------------------- */
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0,
+	        "Which events (several restrict together; LIST has commas between):", 1 },
+	{ "by", KEY_BY, "USER", 0, "What this user did, by name or number", 1 },
+	{ "me", KEY_ME, NULL, 0, "What I did", 1 },
+	{ "job", 'j', "ID", 0, "What happened to this job", 1 },
+	{ "nodes", 'w', "NODES", 0, "What happened to these nodes", 1 },
+	{ "kind", 'k', "LIST", 0, "Of these kinds: job.cancel, or job for all about jobs", 1 },
+	{ "since", KEY_SINCE, "TIME|CURSOR", 0,
+	        "From then on, or behind the event of that number; else of today, or of all time "
+	        "of a "
+	        "job",
+	        1 },
+	{ "until", KEY_UNTIL, "TIME", 0, "Before then", 1 },
+	{ "follow", KEY_FOLLOW, NULL, 0, "Then what comes, as it happens, until interrupted", 1 },
+	{ "file", KEY_FILE, "FILE", 0,
+	        "In this file, of gctl archive or a copy of history.db; asks no controller", 1 },
+	LISTING_OPTIONS(2),
+	{ 0 },
+};
+
+static int take_user(struct events *e, const char *name, struct error *err)
+{
+	const struct passwd *pw = getpwnam(name);
+	char shown[80];
+	uint64_t uid;
+
+	e->by_uid = true;
+	if (pw) {
+		e->uid = pw->pw_uid;
+		return 0;
+	}
+	if (count_parse(name, 0, UINT32_MAX - 1, &uid, NULL) == 0) {
+		e->uid = (int64_t)uid;
+		return 0;
+	}
+	text_escape(shown, sizeof(shown), name, strlen(name));
+	return error_set(err, ERR_USAGE, "--by=%s: there is no such user here", shown);
+}
+
+static int wrap(int rc, const char *option, const char *value, struct error *err)
+{
+	char shown[80];
+
+	if (rc >= 0)
+		return 0;
+	text_escape(shown, sizeof(shown), value, strlen(value));
+	return error_wrap(err, "%s=%s", option, shown);
+}
+
+/* Digits alone are the number of an event. */
+static int take_since(struct events *e, const char *value, struct error *err)
+{
+	if (*value && !value[strspn(value, "0123456789")])
+		return count_parse(value, 1, INT64_MAX, &e->cursor, err);
+	return when_parse(value, when_now(), &e->since, err);
+}
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct events *e = input;
+	(void)state;
+
+	switch (key) {
+	case KEY_BY:
+		return take_user(e, value, err);
+	case KEY_ME:
+		e->me = true;
+		return 0;
+	case 'j':
+		return wrap(count_parse(value, 1, INT64_MAX, &e->job, err), "--job", value, err);
+	case 'w':
+		return filter_add(&e->filter, FILTER_NODES, "--nodes", value, err);
+	case 'k':
+		return wrap(cmd_list_add(&e->kinds, value, err), "--kind", value, err);
+	case KEY_SINCE:
+		return wrap(take_since(e, value, err), "--since", value, err);
+	case KEY_UNTIL:
+		return wrap(when_parse(value, when_now(), &e->until, err), "--until", value, err);
+	case KEY_FILE:
+		e->file = value;
+		return 0;
+	case KEY_FOLLOW:
+		e->follow = true;
+		return 0;
+	default:
+		return listing_take(&e->listing, key, value) ? 0 : cmd_no_argument(value, err);
+	}
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nColumns:\n", out);
+	view_print_columns(&kind, out);
+}
+
+static const struct cmd cmd = {
+	.name = "gctl events",
+	.arguments = "",
+	.about = "Tell who changed what, when, from where and why.",
+	.examples =
+	        "Administrators see all events, users what they did themselves (--me) and what "
+	        "happened to a job of theirs (--job). In order of time.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  gctl events --by=ana --since=today\n"
+	        "  gctl events --job=4812\n"
+	        "  gctl events --kind=node,partition --since=now-7d\n"
+	        "  gctl events --follow --json --since=88120\n"
+	        "  gctl events --file=/srv/2025.db --job=4812\n"
+	        "\n"
+	        "Exit status: 0 done; 2 usage; 3 no such job or node; 4 the controller was not reached; 5 "
+	        "not permitted.",
+	.options = options,
+	.take = take,
+	.more_help = more_help,
+};
+
+static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__EventChunk *chunk = (const Gpusched__EventChunk *)m;
+	struct events *e = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK)
+		return error_set(err, ERR_PROTOCOL, "not a list of events");
+	for (size_t i = 0; i < chunk->n_events; i++) {
+		uint64_t seq = chunk->events[i]->seq;
+
+		if (e->again && seq <= e->shown)
+			continue;
+		e->shown = seq > e->shown ? seq : e->shown;
+		listing_add(&e->listing, chunk->events[i], &chunk->events[i]->base);
+	}
+	if (!chunk->cursor)
+		return 0;
+	e->cursor = chunk->cursor;
+	listing_part(&e->listing, e->cursor, false);
+	farewell_say("gctl: to go on from here: events --follow --since=%" PRIu64, e->cursor);
+	client_worked(e->client);
+	if (!getenv(CLIENT_RETRY_VARIABLE))
+		client_set_retry(e->client, -1); /* it was there, and will be again */
+	return ferror(stdout) ? error_set(err, ERR_SYSTEM, "output: %s", strerror(errno)) : 0;
+}
+
+/* Until it fails. Another connection goes on at the last cursor; what has been shown since is not
+ * shown again. */
+static int follow(struct events *e, struct client_call *call, struct error *err)
+{
+	Gpusched__ListEvents *request = (Gpusched__ListEvents *)(uintptr_t)call->request;
+	struct error why = { .code = ERR_NONE };
+
+	farewell_begin();
+	client_for_reader(e->client, STDOUT_FILENO);
+	request->follow = true;
+	call->timeout_ms = -1;
+	call->repeatable = false;
+	do {
+		request->after_seq = e->cursor;
+		if (client_call(e->client, call, &why) == 0)
+			error_set(&why, ERR_PROTOCOL, "the controller has ended the stream");
+		e->again = true;
+	} while (client_pause(e->client, &why));
+	*err = why;
+	return -1;
+}
+
+static int add_node(const char *name, void *arg)
+{
+	return cmd_list_add(arg, name, NULL);
+}
+
+/* Of events nodes are asked for one by one, by their names. */
+static int expand_nodes(struct events *e, struct error *err)
+{
+	const struct cmd_list *given = &e->filter.lists[FILTER_NODES];
+
+	for (size_t i = 0; i < given->n; i++)
+		if (hostlist_each(given->v[i], HOSTLIST_MAX, add_node, &e->nodes, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int check(struct events *e, struct error *err)
+{
+	if (e->me && e->by_uid)
+		return error_set(err, ERR_USAGE, "--me and --by exclude each other");
+	if (e->follow && e->file)
+		return error_set(err, ERR_USAGE, "--follow and --file exclude each other");
+	if (e->follow && e->until)
+		return error_set(err, ERR_USAGE, "--follow and --until exclude each other");
+	if (e->follow && e->listing.sort)
+		return error_set(err, ERR_USAGE, "--follow and --sort exclude each other");
+	if (e->follow && e->listing.csv)
+		return error_set(err, ERR_USAGE, "--follow and --csv exclude each other");
+	return expand_nodes(e, err);
+}
+
+static int run(struct events *e, struct error *err)
+{
+	Gpusched__ListEvents request = GPUSCHED__LIST_EVENTS__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_EVENTS,
+		.request = &request.base,
+		.on_chunk = on_chunk,
+		.arg = e,
+		.repeatable = true };
+	struct client *c = NULL;
+	int rc;
+
+	e->listing.stream = e->follow;
+	if (check(e, err) == 0 && listing_check(&e->listing, &kind, err) == 0)
+		c = e->file ? client_new_file(e->file, err) : client_new(NULL, err);
+	if (!c) {
+		listing_drop(&e->listing);
+		return -1;
+	}
+	cmd_tell_retry(&cmd, c);
+	e->client = c;
+	request.job = e->job;
+	request.by_uid = e->by_uid || e->me;
+	request.uid = e->me ? getuid() : e->uid;
+	request.since_time = e->since || e->job || e->file ? e->since : when_today(when_now());
+	request.until_time = e->until;
+	request.kinds = e->kinds.v;
+	request.n_kinds = e->kinds.n;
+	request.nodes = e->nodes.v;
+	request.n_nodes = e->nodes.n;
+	listing_begin(&e->listing, client_conf(c)->cluster, "events");
+	request.after_seq = e->cursor;
+	rc = e->follow ? follow(e, &call, err) : client_call(c, &call, err);
+	listing_end(&e->listing, rc < 0 ? err : NULL, false);
+	client_free(c);
+	return rc;
+}
+
+int events_main(int argc, char **argv)
+{
+	struct events e = { .job = 0 };
+	struct error err = { .code = ERR_NONE };
+	int status = cmd_parse(&cmd, argc, argv, &e);
+
+	if (status == CMD_GO_ON) {
+		status = run(&e, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
+		status = cmd_finish(&cmd, status);
+	}
+	cmd_list_clear(&e.kinds);
+	cmd_list_clear(&e.nodes);
+	filter_clear(&e.filter);
+	return status;
+}

@@ -1,0 +1,335 @@
+/* update.c - see update.h
+ *
+ * The options are rows of gsubmit's table (options.h): what can be asked for at a submit and
+ * changed afterwards has a row in `changes` here. What is signed is changed by its owner, who signs
+ * it anew (resign.h); the rest by a JobControl.
+ */
+#include "cmds/ctl/update.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmds/api/resign.h"
+#include "cmds/api/spec.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/options/export.h"
+#include "cmds/options/options.h"
+#include "cmds/views/control.h"
+#include "common/base/taskset.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+
+#define FIELD(name) GPUSCHED__JOB_CONTROL__FIELD__##name
+#define SIGNED      FIELD(FIELD_NONE)                 /* by the owner, who signs it again */
+#define FIXED       ((Gpusched__JobControl__Field)-1) /* signed, and an essential part of the job:
+						       * refused */
+
+static const struct {
+	const char *option;
+	Gpusched__JobControl__Field field;
+} changes[] = {
+	{ "partition", FIELD(PARTITION) },
+	{ "account", FIELD(ACCOUNT) },
+	{ "qos", FIELD(QOS) },
+	{ "gpus", FIELD(GPUS) },
+	{ "gpus-per-node", FIELD(GPUS) },
+	{ "gpu-mem-min", FIELD(GPU_MEM_MIN) },
+	{ "gpu-link", FIELD(GPU_LINK) },
+	{ "gpu-mem", FIELD(GPU_MEM) },
+	{ "gpu-mem-burst", FIELD(GPU_MEM_BURST) },
+	{ "gpu-share", FIELD(GPU_SHARE) },
+	{ "nodes", FIELD(NODES) },
+	{ "cpus-per-task", FIELD(CPUS) },
+	{ "mem", FIELD(MEM) },
+	{ "time", FIELD(TIME) },
+	{ "constraint", FIELD(CONSTRAINT) },
+	{ "prefer", FIELD(PREFER) },
+	{ "nodelist", FIELD(NODELIST) },
+	{ "exclude", FIELD(EXCLUDE) },
+	{ "exclusive", FIELD(EXCLUSIVE) },
+	{ "no-exclusive", FIELD(EXCLUSIVE) },
+	{ "licenses", FIELD(LICENCES) },
+	{ "licences", FIELD(LICENCES) },
+	{ "max-wait", FIELD(MAX_WAIT) },
+	{ "nice", FIELD(NICE) },
+	{ "begin", FIELD(BEGIN) },
+	{ "comment", FIELD(REMARK) },
+	{ "mail-type", FIELD(MAIL_TYPE) },
+	{ "mail-user", FIELD(MAIL_USER) },
+	{ "requeue-on", FIELD(REQUEUE_ON) },
+	{ "requeue-delay", FIELD(REQUEUE_DELAY) },
+	{ "requeue", FIELD(NO_REQUEUE) },
+	{ "no-requeue", FIELD(NO_REQUEUE) },
+	{ "signal", FIELD(WARNING) },
+	{ "label", FIELD(LABELS) },
+	{ "deadline", FIELD(DEADLINE) },
+	{ "dependency", FIELD(DEPENDENCY) },
+	{ "kill-on-invalid-dep", FIELD(KILL_INVALID_DEP) },
+	{ "job-name", SIGNED },
+	{ "output", SIGNED },
+	{ "error", SIGNED },
+	{ "input", SIGNED },
+	{ "open-mode", SIGNED },
+	{ "no-summary", SIGNED },
+	{ "chdir", SIGNED },
+	{ "export", SIGNED },
+	{ "max-attempts", SIGNED },
+	{ "array", FIXED },
+	{ "ntasks-per-node", FIXED },
+};
+#define N_CHANGES    (sizeof(changes) / sizeof(changes[0]))
+#define KEY_REASON   0x100
+#define KEY_THROTTLE 0x101
+#define KEY_BASE     0x200 /* KEY_BASE + index of the change, where there is no letter */
+
+struct update {
+	struct filter filter;
+	struct submit_options options;
+	Gpusched__JobControl__Field fields[N_CHANGES + 1];
+	size_t n_fields;
+	bool is_signed,
+	        open_mode; /* options that are; --open-mode, which has no value for "not given" */
+	const char *reason;
+	uint64_t throttle; /* of an array; 0: any number */
+};
+
+static const struct option_row *row_of(size_t change)
+{
+	return option_by_name(changes[change].option, strlen(changes[change].option));
+}
+
+static size_t change_of(int key)
+{
+	size_t i = 0;
+
+	if (key >= KEY_BASE)
+		return (size_t)(key - KEY_BASE);
+	while (row_of(i)->letter != key)
+		i++;
+	return i;
+}
+
+static void add_field(struct update *u, Gpusched__JobControl__Field field)
+{
+	for (size_t i = 0; i < u->n_fields; i++)
+		if (u->fields[i] == field)
+			return;
+	u->fields[u->n_fields++] = field;
+}
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct update *u = input;
+	size_t change;
+	(void)state;
+
+	if (key == ARGP_KEY_ARG)
+		return filter_add(&u->filter, FILTER_IDS, "ID", value, err);
+	if (key == KEY_REASON) {
+		u->reason = value;
+		return text_check("--reason", value, CONTROL_REASON_MAX, err);
+	}
+	if (key == KEY_THROTTLE) {
+		add_field(u, FIELD(ARRAY_THROTTLE));
+		return count_parse(value, 0, TASK_MAX, &u->throttle, err) < 0
+		               ? error_wrap(err, "--array-throttle=%s", value)
+		               : 0;
+	}
+	change = change_of(key);
+	if (changes[change].field == FIXED) {
+		error_set(err, ERR_USAGE,
+		        "--%s: that is part of what the job's owner signed, and cannot be changed",
+		        changes[change].option);
+		return error_hint(err, "cancel the job, and submit another");
+	}
+	if (options_set(&u->options, row_of(change), value, err) < 0)
+		return -1;
+	if (changes[change].field == SIGNED)
+		u->is_signed = true;
+	else
+		add_field(u, changes[change].field);
+	u->open_mode |= !strcmp(changes[change].option, "open-mode");
+	return 0;
+}
+
+static struct argp_option *make_options(void)
+{
+	struct argp_option *o = xcalloc(N_CHANGES + 3, sizeof(*o));
+
+	for (size_t i = 0; i < N_CHANGES; i++) {
+		const struct option_row *row = row_of(i);
+
+		o[i] = (struct argp_option){ .name = row->name,
+			.key = row->letter ? row->letter : KEY_BASE + (int)i,
+			.arg = row->arg,
+			.flags = (row->where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0) |
+			         (row->where & OPTION_IS_ALIAS ? OPTION_ALIAS : 0) |
+			         (changes[i].field == FIXED ? OPTION_HIDDEN : 0),
+			.doc = row->help };
+	}
+	o[N_CHANGES] = (struct argp_option){ .name = "reason",
+		.key = KEY_REASON,
+		.arg = "TEXT",
+		.doc = "Kept with the job, next to who changed it" };
+	o[N_CHANGES + 1] = (struct argp_option){ .name = "array-throttle",
+		.key = KEY_THROTTLE,
+		.arg = "N",
+		.doc = "At most N tasks of the array run at a time, 0: any number; also while it "
+		       "runs" };
+	return o;
+}
+
+static struct cmd cmd = {
+	.name = "gctl update",
+	.arguments = "ID...",
+	.about = "Change what waiting jobs ask for, how many tasks of an array run at a time, and, "
+	         "of "
+	         "your own jobs, names and files, which you sign anew.",
+	.examples =
+	        "The options are gsubmit's. All changes of a job are made, or none: a change is "
+	        "refused where gsubmit would refuse the job as a whole. What gqueue --why says "
+	        "would start a job can be given here as it stands there.\n"
+	        "\n"
+	        "What a job's owner signed (job-name, chdir, input, output, error, open-mode, "
+	        "no-summary, export, max-attempts) he alone can change; of an array it is all "
+	        "tasks'. It is changed first, and when that is refused nothing else is.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  gctl update 4812 --gpus=h100:4\n"
+	        "  gctl update 4812 4813 --partition=small --gpus=l40s:5 --time=2:00:00\n"
+	        "  gctl update 4812 --constraint= --nice=50\n"
+	        "  gctl update 4812_[100-199] --time=30\n"
+	        "  gctl update 4812 --array-throttle=20\n"
+	        "  gctl update 4812 --job-name=again --output=again-%j.out\n"
+	        "\n"
+	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, partition or GPU type; 4 "
+	        "the controller was not reached; 5 not permitted.",
+	.take = take,
+};
+
+/* --chdir, from the root on; owned. NULL: not given, or with `err`. */
+static char *folder(const struct submit_options *o, struct error *err)
+{
+	char here[PATH_MAX];
+
+	if (!o->chdir || o->chdir[0] == '/')
+		return o->chdir ? xstrdup(o->chdir) : NULL;
+	if (!getcwd(here, sizeof(here))) {
+		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		return NULL;
+	}
+	return xasprintf("%s/%s", here, o->chdir);
+}
+
+/* What is signed. Returns the exit status, or -1. */
+static int respecify(const struct update *u, int *done, struct error *err)
+{
+	const struct submit_options *o = &u->options;
+	const char *missing = "";
+	char **env = o->export ? export_apply(o->export, environ, &missing) : NULL;
+	char *cwd = folder(o, err);
+	struct respecification change = { .name = o->name,
+		.cwd = cwd,
+		.input = o->input,
+		.output = o->output,
+		.error = o->error,
+		.env = env,
+		.open_mode = u->open_mode,
+		.append = o->append,
+		.no_summary = o->no_summary,
+		.max_attempts = o->max_attempts };
+	struct resign_wish wish = {
+		.change = &change, .reason = u->reason ? u->reason : ""
+	};
+	struct client *client = cwd || !o->chdir ? client_new(NULL, err) : NULL;
+	int status = -1;
+
+	if (*missing)
+		cmd_advise(&cmd, "--export: %s is not set", missing);
+	if (client) {
+		cmd_tell_retry(&cmd, client);
+		cmd_tell_warnings(&cmd, client);
+		status = gctl_resign_ids(client, &u->filter.ids, &wish, done, err);
+		client_free(client);
+	}
+	free(cwd);
+	free(env);
+	return status;
+}
+
+/* What is asked of the scheduler. Returns the exit status, or -1. */
+static int change_request(const struct update *u, struct error *err)
+{
+	struct control control = { .verb = GPUSCHED__JOB_CONTROL__VERB__UPDATE,
+		.done = "Updated",
+		.reason = u->reason,
+		.fields = u->fields,
+		.n_fields = u->n_fields };
+	struct gpusched_spec spec;
+	Gpusched__JobRequest *change;
+	int status;
+
+	gpusched_spec_init(&spec);
+	options_ask(&u->options, &spec);
+	change = spec_request(&spec, err);
+	if (!change)
+		return -1;
+	change->array_throttle = (uint32_t)u->throttle;
+	control.change = change;
+	status = control_jobs(&cmd, &control, &u->filter);
+	gpusched__job_request__free_unpacked(change, NULL);
+	return status;
+}
+
+static int run(const struct update *u, struct error *err)
+{
+	/* How many nodes the job has, which would join them, is not known here. */
+	const struct cmd_pair pairs[] = {
+		{ u->options.gpus_said[OPTIONS_GPUS].text,
+		        u->options.gpus_said[OPTIONS_GPUS_PER_NODE].text, "--gpus",
+		        "--gpus-per-node", NULL },
+	};
+	int status = EXIT_DONE, done = 0;
+
+	if (cmd_check_pairs(CMD_PAIRS(pairs), err) < 0)
+		return -1;
+	if (filter_is_empty(&u->filter))
+		return error_set(err, ERR_USAGE, "which jobs? Their ids are needed");
+	if (!u->n_fields && !u->is_signed) {
+		error_set(err, ERR_USAGE, "what is to be changed?");
+		return error_hint(err, "%s --help lists the options", cmd.name);
+	}
+	if (u->options.all_mem)
+		return error_set(err, ERR_USAGE, "--mem=0: must be more than nothing");
+	if (u->is_signed)
+		status = respecify(u, &done, err);
+	if (status == EXIT_DONE && u->n_fields)
+		return change_request(u, err);
+	if (done > 0)
+		printf("Updated %d job%s\n", done, done == 1 ? "" : "s");
+	return status;
+}
+
+int update_main(int argc, char **argv)
+{
+	struct argp_option *options = make_options();
+	struct update u = { .reason = NULL };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	options_init(&u.options);
+	cmd.options = options;
+	status = cmd_parse(&cmd, argc, argv, &u);
+	if (status == CMD_GO_ON) {
+		status = run(&u, &err);
+		status = cmd_finish(&cmd, status < 0 ? cmd_fail(&cmd, &err) : status);
+	}
+	options_clear(&u.options);
+	filter_clear(&u.filter);
+	free(options);
+	return status;
+}

@@ -1,0 +1,291 @@
+/* tasks.c - see tasks.h */
+#include "cmds/options/tasks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/cli/gpus.h"
+#include "common/base/hostlist.h"
+#include "common/base/xalloc.h"
+
+#define CPUS_MAX  1000000
+#define GPUS_TEXT (GPUS_ALTERNATIVES_MAX * (GPUS_TYPE_MAX + 16))
+
+static int count_host(const char *name, void *arg)
+{
+	(void)name;
+	++*(uint32_t *)arg;
+	return 0;
+}
+
+/* How many nodes there will be at least and at most. */
+static void count_nodes(const struct submit_options *o, uint32_t *min, uint32_t *max)
+{
+	uint32_t named = 0;
+
+	if (o->nodelist && *o->nodelist)
+		hostlist_each(o->nodelist, HOSTLIST_MAX, count_host, &named, NULL);
+	*min = o->nodes_min ? o->nodes_min : named ? named : 1;
+	*max = o->nodes_max ? o->nodes_max : *min;
+}
+
+/* Tasks that need more nodes than one ask for them, as in sbatch: 2 tasks with 1 on each node. */
+static void spread(struct submit_options *o)
+{
+	uint32_t n = o->ntasks, per = o->ntasks_per_node;
+
+	if (n && per && !o->nodes_min && !o->nodelist)
+		o->nodes_min = o->nodes_max = n / per + (n % per != 0);
+}
+
+/* Tasks on each node: 0 if nothing was said of tasks. */
+static int tasks_on_node(const struct submit_options *o, uint32_t *tasks, struct error *err)
+{
+	uint32_t min, max;
+
+	count_nodes(o, &min, &max);
+	*tasks = o->ntasks_per_node && (max > 1 || !o->ntasks) ? o->ntasks_per_node : o->ntasks;
+	if (max == 1 || !*tasks)
+		return 0;
+	if (o->ntasks_per_node > 1 || (o->ntasks && (min != max || o->ntasks != max))) {
+		error_set(err, ERR_USAGE, "--ntasks%s=%u: a job on %u nodes has one task on each",
+		        o->ntasks_per_node > 1 ? "-per-node" : "",
+		        o->ntasks_per_node > 1 ? o->ntasks_per_node : o->ntasks, max);
+		return error_hint(err, "the script is started once on each node");
+	}
+	*tasks = 1;
+	return 0;
+}
+
+static int multiply_gpus(struct submit_options *o, uint32_t tasks, struct error *err)
+{
+	struct gpus g;
+	char text[GPUS_TEXT] = "0";
+	size_t used = 0;
+
+	if (gpus_parse(o->gpus, &g, err) < 0)
+		return -1;
+	for (size_t i = 0; i < g.n; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s:%llu",
+		        i ? "|" : "", *g.v[i].type ? g.v[i].type : "any",
+		        (unsigned long long)g.v[i].count * tasks);
+	if (gpus_parse(text, &g, err) < 0)
+		return error_wrap(err, "--gpus-per-task=%s for %u tasks", o->gpus, tasks);
+	free(o->gpus);
+	o->gpus = xstrdup(text);
+	o->gpus_per_node = true;
+	o->gpus_per_task = false;
+	return 0;
+}
+
+/* --- GPUs that were said in several ways ---------------------------------------------------------
+ */
+
+static const char *const gpus_ways[OPTIONS_GPUS_WAYS] = { [OPTIONS_GPUS] = "--gpus",
+	[OPTIONS_GPUS_PER_TASK] = "--gpus-per-task",
+	[OPTIONS_GPUS_PER_NODE] = "--gpus-per-node",
+	[OPTIONS_GRES] = "--gres=gpu" };
+
+static bool is_per_node(enum options_gpus way)
+{
+	return way == OPTIONS_GPUS_PER_NODE || way == OPTIONS_GRES;
+}
+
+/* As in sbatch: 4 GPUs with 2 on each node ask for 2 nodes. */
+static void spread_gpus(struct submit_options *o)
+{
+	struct gpus all, each;
+	const char *per_node = o->gpus_said[OPTIONS_GPUS_PER_NODE].text;
+
+	if (!per_node)
+		per_node = o->gpus_said[OPTIONS_GRES].text;
+	if (!per_node || !o->gpus_said[OPTIONS_GPUS].text || o->nodes_min || o->nodelist ||
+	        gpus_parse(o->gpus_said[OPTIONS_GPUS].text, &all, NULL) < 0 ||
+	        gpus_parse(per_node, &each, NULL) < 0 || !all.n || !each.n)
+		return;
+	if (all.v[0].count > each.v[0].count && all.v[0].count % each.v[0].count == 0)
+		o->nodes_min = o->nodes_max = all.v[0].count / each.v[0].count;
+}
+
+/* Do both come to the same for the whole job, which has so many nodes and tasks? */
+static bool gpus_agree(const char *a, uint64_t times_a, const char *b, uint64_t times_b)
+{
+	struct gpus x, y;
+
+	if (gpus_parse(a, &x, NULL) < 0 || gpus_parse(b, &y, NULL) < 0 || x.n != y.n)
+		return false;
+	for (size_t i = 0; i < x.n; i++)
+		if (x.v[i].count * times_a != y.v[i].count * times_b ||
+		        strcmp(x.v[i].type, y.v[i].type) != 0)
+			return false;
+	return true;
+}
+
+/* What one source says of GPUs in several ways must agree; what is said of a node then counts. */
+static int settle_gpus(struct submit_options *o, uint32_t tasks, struct error *err)
+{
+	uint64_t times[OPTIONS_GPUS_WAYS];
+	uint32_t min, max;
+	size_t best = OPTIONS_GPUS_WAYS;
+
+	count_nodes(o, &min, &max);
+	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++)
+		times[i] = is_per_node(i)               ? max
+		           : i == OPTIONS_GPUS_PER_TASK ? (uint64_t)max * (tasks ? tasks : 1)
+		                                        : 1;
+	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++) {
+		const char *one = o->gpus_said[i].text,
+		           *other = best < OPTIONS_GPUS_WAYS ? o->gpus_said[best].text : NULL;
+
+		if (!one)
+			continue;
+		if (other && (min == max || is_per_node(i) == is_per_node(best)) &&
+		        !gpus_agree(one, times[i], other, times[best])) {
+			error_set(err, ERR_USAGE,
+			        "%s%c%s and %s%c%s contradict each other on %u node%s",
+			        gpus_ways[best], best == OPTIONS_GRES ? ':' : '=', other,
+			        gpus_ways[i], i == OPTIONS_GRES ? ':' : '=', one, max,
+			        max == 1 ? "" : "s");
+			return error_hint(err, "one of them is enough");
+		}
+		if (!other || is_per_node(i))
+			best = i;
+	}
+	if (best < OPTIONS_GPUS_WAYS && is_per_node(best) && !o->gpus_per_node) {
+		free(o->gpus);
+		o->gpus = xstrdup(o->gpus_said[best].text);
+		o->gpus_per_node = true;
+		o->gpus_per_task = false;
+	}
+	return 0;
+}
+
+/* Which option asks for a part of a GPU; NULL: none. */
+static const char *part_option(const struct submit_options *o)
+{
+	return o->gpu_mem_mb ? "--gpu-mem" : o->gpu_share_milli ? "--gpu-share" : NULL;
+}
+
+/* A part of no GPU is a slip: it would be given one. */
+static int check_part(const struct submit_options *o, struct error *err)
+{
+	const char *option = part_option(o);
+	struct gpus g = { .n = 0 };
+
+	if (!option || !o->gpus || !*o->gpus)
+		return 0;
+	if (gpus_parse(o->gpus, &g, err) < 0)
+		return -1;
+	return g.n ? 0
+	           : error_set(err, ERR_USAGE, "--gpus=%s: %s asks for a part of a GPU", o->gpus,
+	                     option);
+}
+
+/* GPUs of a node, where `option` is given for each of them. */
+static int gpus_on_node(
+        const struct submit_options *o, const char *option, uint32_t *count, struct error *err)
+{
+	struct gpus g = { .n = 0 };
+	uint32_t min, max;
+
+	if (o->gpus && gpus_parse(o->gpus, &g, err) < 0)
+		return -1;
+	if (!g.n && part_option(o)) { /* a part is of one GPU where nothing else is said */
+		*count = 1;
+		return 0;
+	}
+	if (!g.n)
+		return error_set(err, ERR_USAGE, "%s: the job asks for no GPU", option);
+	for (size_t i = 1; i < g.n; i++)
+		if (g.v[i].count != g.v[0].count)
+			return error_set(err, ERR_USAGE,
+			        "%s: the alternatives of --gpus=%s differ in number", option,
+			        o->gpus);
+	*count = g.v[0].count;
+	count_nodes(o, &min, &max);
+	if (o->gpus_per_node || max == 1)
+		return 0;
+	if (min != max || *count % max) {
+		error_set(err, ERR_USAGE, "%s: --gpus=%s cannot be shared equally by the nodes",
+		        option, o->gpus);
+		return error_hint(err, "--gpus-per-node says how many each has");
+	}
+	*count /= max;
+	return 0;
+}
+
+static int multiply(const char *option, uint64_t each, uint64_t n, uint64_t most, uint64_t *out,
+        struct error *err)
+{
+	if (each > most / n)
+		return error_set(err, ERR_USAGE, "%s=%llu times %llu: too much", option,
+		        (unsigned long long)each, (unsigned long long)n);
+	*out = each * n;
+	return 0;
+}
+
+static int settle_cpus(struct submit_options *o, uint32_t tasks, struct error *err)
+{
+	uint32_t gpus;
+	uint64_t cpus = o->cpus;
+
+	if (o->cpus_per_gpu) {
+		if (gpus_on_node(o, "--cpus-per-gpu", &gpus, err) < 0 ||
+		        multiply("--cpus-per-gpu", o->cpus_per_gpu, gpus, CPUS_MAX, &cpus, err) < 0)
+			return -1;
+	} else if (tasks > 1 || (tasks && o->cpus) || o->mem_per_cpu_mb) {
+		if (multiply("--cpus-per-task", o->cpus ? o->cpus : 1, tasks ? tasks : 1, CPUS_MAX,
+		            &cpus, err) < 0)
+			return -1;
+	}
+	o->cpus = (uint32_t)cpus;
+	return 0;
+}
+
+static int settle_mem(struct submit_options *o, struct error *err)
+{
+	uint32_t gpus;
+
+	if (o->all_mem && !o->exclusive) {
+		error_set(err, ERR_USAGE, "--mem=0: all memory of a node is its who has it alone");
+		return error_hint(err, "--exclusive, or an amount");
+	}
+	if (o->mem_per_cpu_mb)
+		return multiply(
+		        "--mem-per-cpu", o->mem_per_cpu_mb, o->cpus, INT64_MAX, &o->mem_mb, err);
+	if (!o->mem_per_gpu_mb)
+		return 0;
+	if (gpus_on_node(o, "--mem-per-gpu", &gpus, err) < 0)
+		return -1;
+	return multiply("--mem-per-gpu", o->mem_per_gpu_mb, gpus, INT64_MAX, &o->mem_mb, err);
+}
+
+/* It would not do what it did there. */
+static int check_sbatch_nodes(const struct submit_options *o, struct error *err)
+{
+	if (!o->slurm_env || o->nodes_max <= 1 || o->nodes_ours)
+		return 0;
+	error_set(err, ERR_USAGE,
+	        "%u nodes: sbatch starts a script on the first of its nodes alone, gsubmit on each",
+	        o->nodes_max);
+	return error_hint(err,
+	        "if that is meant: gsubmit --nodes=%u, or #GPUSCHED --nodes=%u in the script",
+	        o->nodes_max, o->nodes_max);
+}
+
+int tasks_settle(struct submit_options *o, struct error *err)
+{
+	uint32_t tasks;
+
+	spread(o);
+	spread_gpus(o);
+	if (check_sbatch_nodes(o, err) < 0)
+		return -1;
+	if (tasks_on_node(o, &tasks, err) < 0 || settle_gpus(o, tasks, err) < 0 ||
+	        check_part(o, err) < 0)
+		return -1;
+	if (o->gpus_per_task && multiply_gpus(o, tasks ? tasks : 1, err) < 0)
+		return -1;
+	return settle_cpus(o, tasks, err) < 0 ? -1 : settle_mem(o, err);
+}

@@ -1,0 +1,381 @@
+/* grun.c - run a command now, as the job of a cluster, with our input and output */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmds/api/gpusched.h"
+#include "cmds/api/submit.h"
+#include "cmds/cli/terminal.h"
+#include "cmds/options/export.h"
+#include "cmds/options/tasks.h"
+#include "cmds/run/grun.h"
+#include "cmds/slurm/slurmenv.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+
+extern char **environ;
+
+enum { KEY_PTY = 0x400, KEY_DETACH, KEY_PATIENCE, KEY_ATTACH };
+
+/* What the node executes: the command's words are its arguments, and are signed with it. */
+static const char script[] = "#!/bin/sh\nexec \"$@\"\n";
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+/* gsubmit's options but for those that make no sense with a command that is run once and now. */
+static bool has_row(const struct option_row *row)
+{
+	static const char *const not_ours[] = { "wrap", "bulk", "array", "hold", "token", "requeue",
+		"no-requeue", "requeue-on", "requeue-delay", "max-attempts" };
+
+	if (row->group == OPTION_FILES || row->group == OPTION_ANSWER)
+		return false;
+	for (size_t i = 0; i < sizeof(not_ours) / sizeof(not_ours[0]); i++)
+		if (!strcmp(row->name, not_ours[i]))
+			return false;
+	return true;
+}
+
+static const struct argp_option own[] = {
+	{ NULL, 0, NULL, 0, "How it is run:", 6 },
+	{ "pty", KEY_PTY, NULL, 0, "In a terminal of its own, which is this one", 6 },
+	{ "immediate", 'I', "TIME", OPTION_ARG_OPTIONAL,
+	        "Give up if it does not start within TIME (seconds, default 1)", 6 },
+	{ "detach-on-loss", KEY_DETACH, NULL, 0,
+	        "Go on without a client, should this one be killed or lose its connection", 6 },
+	{ "loss-timeout", KEY_PATIENCE, "TIME", 0,
+	        "Otherwise end it when it had no client for TIME (seconds, default 30)", 6 },
+	{ "attach", KEY_ATTACH, "JOB", 0,
+	        "Run nothing: take over the input and output of a job that grun has started", 6 },
+	{ "disable-status", 'X', NULL, 0,
+	        "Pass on the first ^C too, instead of telling how it stands", 6 },
+	{ "quiet", 'Q', NULL, 0, "Say nothing of waiting and connections", 6 },
+	{ 0 },
+};
+
+static int take_seconds(
+        const char *option, const char *value, uint64_t max, uint64_t *s, struct error *err)
+{
+	if (duration_parse(value, DURATION_BARE_S, s, err) < 0)
+		return options_blame(option, value, err);
+	if (*s <= max)
+		return 0;
+	error_set(err, ERR_USAGE, "must be under 68 years");
+	return options_blame(option, value, err);
+}
+
+static int take_own(struct grun *g, int key, const char *value, struct error *err)
+{
+	uint64_t n = 1;
+
+	switch (key) {
+	case KEY_PTY:
+		g->pty = true;
+		return 0;
+	case KEY_DETACH:
+		g->detach_on_loss = true;
+		return 0;
+	case 'X':
+		g->disable_status = true;
+		return 0;
+	case 'Q':
+		g->quiet = true;
+		return 0;
+	case 'I':
+		if (value && take_seconds("--immediate", value, INT32_MAX, &n, err) < 0)
+			return -1;
+		g->immediate_ms = (int64_t)n * 1000;
+		return 0;
+	case KEY_PATIENCE:
+		if (take_seconds("--loss-timeout", value, INT32_MAX, &n, err) < 0)
+			return -1;
+		if (n == 0) {
+			error_set(err, ERR_USAGE, "must be more than nothing");
+			return options_blame("--loss-timeout", value, err);
+		}
+		g->patience_s = (uint32_t)n;
+		return 0;
+	default: /* KEY_ATTACH */
+		if (count_parse(value, 1, UINT64_MAX, &g->attach, err) < 0)
+			return options_blame("--attach", value, err);
+		return 0;
+	}
+}
+
+static bool is_own(int key)
+{
+	for (size_t i = 0; i + 1 < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i].name && own[i].key == key)
+			return true;
+	return false;
+}
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct grun *g = input;
+
+	if (key == ARGP_KEY_ARG) {
+		g->command = (const char *const *)(state->argv + state->next - 1);
+		state->next = state->argc;
+		return 0;
+	}
+	if (is_own(key))
+		return take_own(g, key, value, err);
+	if (g->n_given == GRUN_GIVEN_MAX)
+		return error_set(err, ERR_USAGE, "more than %d options", GRUN_GIVEN_MAX);
+	g->given[g->n_given] = (struct grun_given){ options_by_key(key), value };
+	return options_set(&g->checked, g->given[g->n_given++].row, value, err);
+}
+
+static const char *const group_names[] = {
+	[OPTION_WHAT] = "What is run:",
+	[OPTION_NEEDS] = "What it needs:",
+	[OPTION_LIFE] = "How it lives:",
+};
+
+struct cmd grun_cmd = {
+	.name = "grun",
+	.arguments = "COMMAND [ARGUMENT...]\n--attach=JOB",
+	.about = "Run a command now on a node of the cluster, with this input and output.",
+	.examples = "The command is a job like any other: it waits its turn, has what it asked "
+	            "for, and "
+	            "is seen by gqueue. GSUBMIT_* variables count for the options that are here.\n"
+	            "\n"
+	            "Examples:\n"
+	            "  grun --gpus=1 nvidia-smi\n"
+	            "  grun --gpus=h100:1 --time=2:00:00 --pty bash -l\n"
+	            "  sort data | grun -c 8 --mem=32G ./count > counts\n"
+	            "  grun --immediate --gpus=4 ./train || gsubmit --gpus=4 train.sh\n"
+	            "  grun --detach-on-loss ./serve;  grun --attach=4812\n"
+	            "\n"
+	            "Exit status: the command's own, 128 + signal, or 125 for a failure of grun.",
+	.take = take,
+	.in_order = true,
+};
+
+/* What a job that runs already has is as it is. */
+static int check_pairs(const struct grun *g, struct error *err)
+{
+	static const char runs[] = "its job is there already";
+	char given[80] = "";
+	const struct cmd_pair pairs[] = {
+		{ g->detach_on_loss, g->patience_s, "--detach-on-loss", "--loss-timeout", NULL },
+		{ g->attach, g->n_given, "--attach", given, runs },
+		{ g->attach, g->pty, "--attach", "--pty", runs },
+		{ g->attach, g->immediate_ms >= 0, "--attach", "--immediate", runs },
+		{ g->attach, g->patience_s, "--attach", "--loss-timeout", runs },
+	};
+
+	if (g->n_given)
+		snprintf(given, sizeof(given), "--%s", g->given[0].row->name);
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
+}
+
+static int check_options(const struct grun *g, struct error *err)
+{
+	if (check_pairs(g, err) < 0)
+		return -1;
+	if (g->attach && g->command)
+		return error_set(err, ERR_USAGE,
+		        "--attach: there is no command to run, such as '%s'", g->command[0]);
+	if (!g->attach && !g->command) {
+		error_set(err, ERR_USAGE, "which command?");
+		return error_hint(err, "grun OPTIONS COMMAND ARGUMENT...; grun --pty bash");
+	}
+	if (g->o.nodes_max > 1)
+		return error_set(err, ERR_USAGE,
+		        "--nodes=%u: grun runs a command on one node; gsubmit on several",
+		        g->o.nodes_max);
+	return 0;
+}
+
+/* --- the job ---------------------------------------------------------------------------------- */
+
+static char *make_name(const struct grun *g)
+{
+	const char *slash = strrchr(g->command[0], '/');
+	const char *name = slash && slash[1] ? slash + 1 : g->command[0];
+	char text[OPTIONS_TEXT_MAX + 1];
+
+	if (g->o.name)
+		return xstrdup(g->o.name);
+	text_escape(text, sizeof(text), name, strlen(name));
+	return xstrdup(text);
+}
+
+static int make_cwd(const struct grun *g, char **cwd, struct error *err)
+{
+	char here[PATH_MAX];
+
+	if (g->o.chdir && g->o.chdir[0] == '/') {
+		*cwd = xstrdup(g->o.chdir);
+		return 0;
+	}
+	if (!getcwd(here, sizeof(here))) {
+		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		return error_hint(err, "--chdir=DIR says where to run, from the root on");
+	}
+	*cwd = g->o.chdir ? xasprintf("%s/%s", here, g->o.chdir) : xstrdup(here);
+	return 0;
+}
+
+static void make_spec(struct grun *g, struct gpusched_spec *s)
+{
+	uint16_t rows = 0, cols = 0;
+
+	gpusched_spec_init(s);
+	options_ask(&g->o, s);
+	s->script = script;
+	s->script_len = sizeof(script) - 1;
+	s->args = g->command;
+	s->no_requeue = true;
+	s->max_attempts = 0;
+	s->requeue_on = NULL;
+	s->hold = false;
+	s->interactive = g->pty ? 2 : 1;
+	if (g->pty)
+		terminal_window(&rows, &cols);
+	s->rows = rows;
+	s->cols = cols;
+	s->patience_s = g->detach_on_loss ? GPUSCHED_UNLIMITED
+	                : g->patience_s   ? g->patience_s
+	                                  : GRUN_PATIENCE_S;
+}
+
+static int send_spec(
+        struct client *c, const struct gpusched_spec *s, uint64_t *id, struct error *err)
+{
+	struct submit_queue *q = submit_queue_new(c);
+	struct submit_answer answer;
+	int rc = submit_send(q, s, 1, 0, err);
+
+	if (rc >= 0)
+		rc = submit_receive(q, &answer, -1, err);
+	if (rc > 0 && answer.error.code) {
+		*err = answer.error;
+		rc = -1;
+	} else if (rc > 0) {
+		*id = answer.ids[0];
+	} else if (rc == 0) {
+		rc = error_set(err, ERR_INTERNAL, "no answer to a submit");
+	}
+	submit_queue_free(q);
+	return rc < 0 ? -1 : 0;
+}
+
+static int submit(struct grun *g, struct client *c, uint64_t *id, struct error *err)
+{
+	struct gpusched_spec spec;
+	const char *missing;
+	char **env = export_apply(g->o.export ? g->o.export : "ALL", environ, &missing);
+	char **slurm = g->o.slurm_env ? slurmenv_add(env, &g->o) : NULL;
+	char *name = make_name(g), *cwd = NULL;
+	int rc = -1;
+
+	if (*missing)
+		cmd_advise(&grun_cmd, "--export: %s is not set", missing);
+	if (tasks_settle(&g->o, err) == 0 && make_cwd(g, &cwd, err) == 0) {
+		make_spec(g, &spec);
+		spec.env = (const char *const *)(slurm ? slurm : env);
+		spec.name = name;
+		spec.cwd = cwd;
+		rc = send_spec(c, &spec, id, err);
+	}
+	free(slurm);
+	free(env);
+	free(cwd);
+	free(name);
+	return rc;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* What is missing of 0 to 2 must not be taken by a socket of ours. */
+static void fill_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", O_RDONLY);
+}
+
+/* GSUBMIT_* variables, and then what the command line says. */
+static int gather(struct grun *g, struct error *err)
+{
+	if (options_from_environment(&g->o, environ, err) < 0)
+		return -1;
+	g->o.source++;
+	for (size_t i = 0; i < g->n_given; i++)
+		if (options_set(&g->o, g->given[i].row, g->given[i].value, err) < 0)
+			return -1;
+	return check_options(g, err);
+}
+
+static int run(struct grun *g, struct error *err)
+{
+	struct client *c;
+	uint64_t id = g->attach;
+	int status = -1;
+
+	if (gather(g, err) < 0 || !(c = client_new(NULL, err)))
+		return -1;
+	cmd_tell_retry(&grun_cmd, c);
+	cmd_tell_warnings(&grun_cmd, c);
+	/* Until here ^C ends us as any command; from here on it must not leave a job behind. */
+	if (client_dial(c, err) && grun_catch_signals(g, err) == 0 &&
+	        (id || submit(g, c, &id, err) == 0)) {
+		runlink_begin(&g->link, c, &g->io, id);
+		g->link.retry_ms = getenv(CLIENT_RETRY_VARIABLE) ? client_retry(c) : GRUN_RETRY_MS;
+		status = grun_stay(g, err);
+		runlink_clear(&g->link);
+	}
+	client_free(c);
+	return status;
+}
+
+static struct argp_option *make_options(void)
+{
+	size_t n;
+	struct argp_option *o = options_for_argp(group_names, has_row, &n);
+
+	static_assert(sizeof(own) / sizeof(own[0]) <= OPTIONS_OWN_MAX, "room for them");
+	memcpy(o + n, own, sizeof(own));
+	return o;
+}
+
+int main(int argc, char **argv)
+{
+	struct argp_option *options = make_options();
+	struct grun *g = xcalloc(1, sizeof(*g));
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	fill_descriptors();
+	signal(SIGPIPE, SIG_IGN);
+	g->immediate_ms = -1;
+	g->signals = -1;
+	options_init(&g->o);
+	options_init(&g->checked);
+	grun_cmd.options = options;
+	status = cmd_parse(&grun_cmd, argc, argv, g);
+	if (status == CMD_GO_ON) {
+		status = run(g, &err);
+		if (status < 0) {
+			terminal_restore();
+			cmd_fail(&grun_cmd, &err);
+			status = EXIT_OWN_FAILURE;
+		}
+	} else if (status) {
+		status = EXIT_OWN_FAILURE;
+	}
+	options_clear(&g->o);
+	options_clear(&g->checked);
+	free(g);
+	free(options);
+	return status;
+}

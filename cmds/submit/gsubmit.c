@@ -1,0 +1,675 @@
+/* gsubmit.c - submit one batch job */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "cmds/api/gpusched.h"
+#include "cmds/api/submit.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/cli/jsonout.h"
+#include "cmds/cli/table.h"
+#include "cmds/options/directives.h"
+#include "cmds/options/export.h"
+#include "cmds/options/files.h"
+#include "cmds/options/options.h"
+#include "cmds/options/script.h"
+#include "cmds/options/tasks.h"
+#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_args.h"
+#include "cmds/slurm/slurmenv.h"
+#include "cmds/submit/gsubmit.h"
+#include "cmds/views/whyview.h"
+#include "common/base/numbers.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+
+extern char **environ;
+
+#define WAIT_RETRY_MS      (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
+#define OUTPUT_SLURM       "slurm-%j.out"   /* where what was written for Slurm looks for it */
+#define OUTPUT_SLURM_ARRAY "slurm-%A_%a.out"
+
+/* --- the command line --------------------------------------------------------------------------
+ */
+
+static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct gsubmit *g = input;
+	struct sbatch_arg_taken taken;
+	struct given *given;
+
+	if (key == ARGP_KEY_ARG) {
+		g->script = value;
+		g->args = (const char *const *)(state->argv + state->next);
+		state->next = state->argc;
+		return 0;
+	}
+	if (g->n_given == sizeof(g->given) / sizeof(g->given[0]))
+		return error_set(err, ERR_USAGE, "more than %zu options", g->n_given);
+	if (sbatch_args_take(key, value, &taken, err) < 0)
+		return mistakes_add(&g->mistakes, err);
+	if (*taken.warning)
+		cmd_warn(&gsubmit_cmd, "%s", taken.warning);
+	if (!taken.row)
+		return 0;
+	if (options_set(&g->checked, taken.row, taken.value, err) < 0)
+		return mistakes_add(&g->mistakes, err);
+	given = &g->given[g->n_given++];
+	*given = (struct given){ .row = taken.row, .value = taken.value };
+	if (taken.value == taken.room.text)
+		given->value = given->made = xstrdup(taken.value);
+	return 0;
+}
+
+static const char *const group_names[] = {
+	[OPTION_WHAT] = "What is run:",
+	[OPTION_NEEDS] = "What it needs:",
+	[OPTION_LIFE] = "How it lives:",
+	[OPTION_FILES] = "Where its input and output are:",
+	[OPTION_ANSWER] = "How gsubmit answers:",
+};
+
+static const char examples[] =
+        "SCRIPT begins with #!; without one, and without --wrap, it is read from the standard "
+        "input. It can hold options itself:\n"
+        "\n"
+        "  #!/bin/bash\n"
+        "  #GPUSCHED -J embed --gpus=h100:2 --time=8:00:00\n"
+        "  python embed.py --resume\n"
+        "\n"
+        "The command line goes before GSUBMIT_* variables (GSUBMIT_TIME=2:00:00), these before "
+        "sbatch's own (SBATCH_PARTITION, SBATCH_TIMELIMIT, ...), these before #GPUSCHED lines, "
+        "these before #SBATCH lines.\n"
+        "\n"
+        "Examples:\n"
+        "  gsubmit --gpus=1 job.sh input.json\n"
+        "  gsubmit --gpus='h100:2|l40s:4' -t 45 --wrap './serve --once'\n"
+        "  gsubmit --test-only --gpus=h100:4 job.sh    would it start now, and where?\n"
+        "  id=$(gsubmit --parsable job.sh)\n"
+        "  gsubmit --wait job.sh && echo good\n"
+        "\n"
+        "Exit status: 0 submitted; 1 refused; 2 usage; 3 no such partition or GPU type; 4 the "
+        "controller was not reached (then --token=TOKEN, which is printed, makes a repeat safe); 5 "
+        "not permitted. With --wait: the job's own, 128 + signal, or 125 for a failure of gsubmit.";
+
+struct cmd gsubmit_cmd = {
+	.name = "gsubmit",
+	.arguments = "[SCRIPT [ARGUMENT...]]",
+	.about = "Submit a batch job.",
+	.examples = examples,
+	.take = take,
+	.in_order = true,
+};
+
+/* --- the script and its options -----------------------------------------------------------------
+ */
+
+static const char *script_name(const struct gsubmit *g)
+{
+	return g->script ? g->script : "standard input";
+}
+
+/* "job.sh:3: ..." for a text that begins with a line's number, else "job.sh: ...". */
+static int blame_script(const char *name, struct error *err)
+{
+	char text[sizeof(err->text)], shown[160];
+	size_t digits = strspn(err->text, "0123456789");
+	bool line = digits && err->text[digits] == ':';
+
+	text_escape(shown, sizeof(shown), name, strlen(name));
+	memcpy(text, err->text, sizeof(text));
+	snprintf(err->text, sizeof(err->text), "%s:%s%.300s", shown, line ? "" : " ", text);
+	return -1;
+}
+
+static int read_script(const struct gsubmit *g, struct script *script, struct error *err)
+{
+	if (g->checked.wrap && g->script)
+		return error_set(err, ERR_USAGE,
+		        "--wrap: runs a command, there can be no script '%s'", g->script);
+	if (g->checked.wrap) {
+		script_wrap(g->checked.wrap, script);
+		return 0;
+	}
+	if (!g->script && isatty(STDIN_FILENO))
+		cmd_advise(
+		        &gsubmit_cmd, "reading the script from the terminal, to its end (Ctrl-D)");
+	return script_read(g->script ? g->script : "-", script, err);
+}
+
+static void on_ignored(void *arg, unsigned line, const char *text)
+{
+	const struct gsubmit *g = arg;
+
+	if (g->quiet)
+		return;
+	if (line)
+		cmd_warn(&gsubmit_cmd, "%s:%u: %s", script_name(g), line, text);
+	else
+		cmd_warn(&gsubmit_cmd, "SBATCH_* variables: %s", text);
+}
+
+/* The head of the script: #SBATCH lines, and then #GPUSCHED lines. */
+static int gather_script(const struct gsubmit *g, const struct script *script,
+        struct submit_options *o, struct error *err)
+{
+	const char *name = script_name(g);
+	unsigned late[2] = { 0, 0 }, srun, others;
+	const char *mark;
+
+	if (sbatch_from_script(o, script->text, script->len, on_ignored, (void *)g, &late[0], err) <
+	        0)
+		return blame_script(name, err);
+	o->source++;
+	if (options_from_script(o, script->text, script->len, &late[1], err) < 0)
+		return blame_script(name, err);
+	o->source++;
+	for (int i = 0; i < 2; i++)
+		if (late[i] && !g->quiet)
+			cmd_advise(&gsubmit_cmd, "%s:%u: %s behind the first command is not read",
+			        name, late[i],
+			        directives_mark(i ? DIRECTIVES_GPUSCHED : DIRECTIVES_SBATCH));
+	others = g->quiet ? 0 : sbatch_finds_others(script->text, script->len, &mark);
+	if (others)
+		cmd_warn(&gsubmit_cmd,
+		        "%s:%u: %s lines are not read: #SBATCH or #GPUSCHED lines are", name,
+		        others, mark);
+	srun = g->quiet ? 0 : sbatch_finds_srun(script->text, script->len);
+	if (srun)
+		cmd_warn(&gsubmit_cmd,
+		        "%s:%u: srun is not there in a job; what it starts on one node runs "
+		        "without it: leave the word away",
+		        name, srun);
+	return 0;
+}
+
+static int check_pairs(const struct gsubmit *g, const struct submit_options *o, struct error *err)
+{
+	const struct cmd_pair pairs[] = {
+		{ o->test_only, o->wait, "--test-only", "--wait", "there is nothing to wait for" },
+		{ g->checked.parsable, g->checked.json, "--parsable", "--json", NULL },
+	};
+
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
+}
+
+/* All sources, the weakest first. */
+int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct submit_options *o,
+        struct error *err)
+{
+	char *const *environment = g->environment ? g->environment : environ;
+	const char *name = script_name(g);
+
+	if (script_check(script, err) < 0)
+		return blame_script(g->checked.wrap ? "--wrap" : name, err);
+	if (o->mistakes)
+		o->mistakes->file = name;
+	if (!g->checked.wrap && gather_script(g, script, o, err) < 0)
+		return -1;
+	if (o->mistakes)
+		o->mistakes->file = NULL;
+	if (sbatch_from_environment(o, environment, on_ignored, (void *)(uintptr_t)g, err) < 0)
+		return -1;
+	o->source++;
+	if (options_from_environment(o, environment, err) < 0)
+		return -1;
+	o->source++;
+	for (size_t i = 0; i < g->n_given; i++)
+		if (options_set(o, g->given[i].row, g->given[i].value, err) < 0)
+			return -1;
+	return check_pairs(g, o, err);
+}
+
+/* --- the job ------------------------------------------------------------------------------------
+ */
+
+/* A text of 20 letters and digits: 100 bits. */
+int gsubmit_make_token(char token[GSUBMIT_TOKEN], struct error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+	unsigned char random[20];
+
+	if (getentropy(random, sizeof(random)) < 0)
+		return error_set(err, ERR_SYSTEM, "getentropy: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(random); i++)
+		token[i] = letters[random[i] % 32];
+	token[sizeof(random)] = '\0';
+	return 0;
+}
+
+static int make_cwd(const struct gsubmit *g, const char *dir, char **cwd, struct error *err)
+{
+	char buf[PATH_MAX];
+	const char *here = g->here;
+
+	if (dir && dir[0] == '/') {
+		*cwd = xstrdup(dir);
+		return 0;
+	}
+	if (!here && !(here = getcwd(buf, sizeof(buf)))) {
+		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		return error_hint(err, "--chdir=DIR says where to run, from the root on");
+	}
+	*cwd = dir ? xasprintf("%s/%s", here, dir) : xstrdup(here);
+	return 0;
+}
+
+/* The name that a job has by itself: the file's, as far as a name can be so. */
+static char *default_name(const struct gsubmit *g)
+{
+	const char *name = g->checked.wrap ? "wrap" : g->script ? g->script : "stdin";
+	const char *slash = strrchr(name, '/');
+	char text[OPTIONS_TEXT_MAX + 1];
+
+	name = slash && slash[1] ? slash + 1 : name;
+	text_escape(text, sizeof(text), name, strlen(name));
+	return xstrdup(text);
+}
+
+int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const struct script *script,
+        struct job *job, struct error *err)
+{
+	struct gpusched_spec *s = &job->spec;
+	const char *missing;
+
+	gpusched_spec_init(s);
+	if (make_cwd(g, o->chdir, &job->cwd, err) < 0)
+		return -1;
+	if (!o->token && !job->bulk && gsubmit_make_token(job->token, err) < 0)
+		return -1;
+	if (!job->env) {
+		job->env = export_apply(o->export ? o->export : "ALL", environ, &missing);
+		if (*missing)
+			cmd_advise(&gsubmit_cmd, "--export: %s is not set", missing);
+	}
+	if (o->slurm_env)
+		job->slurm_env = slurmenv_add(job->env, o);
+	if (tasks_settle(o, err) < 0)
+		return -1;
+	job->name = o->name ? xstrdup(o->name) : default_name(g);
+	s->script = script->text;
+	s->script_len = script->len;
+	s->args = g->args;
+	s->env = (const char *const *)(job->slurm_env ? job->slurm_env : job->env);
+	s->name = job->name;
+	s->cwd = job->cwd;
+	s->input = o->input;
+	s->array = o->array;
+	s->output = o->output;
+	if (!o->output && o->slurm_env)
+		s->output = o->array ? OUTPUT_SLURM_ARRAY : OUTPUT_SLURM;
+	s->error = o->error;
+	s->append = o->append;
+	s->no_summary = o->no_summary;
+	options_ask(o, s);
+	s->token = job->bulk ? NULL : o->token ? o->token : job->token;
+	return 0;
+}
+
+void gsubmit_clear_job(struct job *job)
+{
+	free(job->slurm_env);
+	free(job->env);
+	free(job->cwd);
+	free(job->name);
+}
+
+/* --- answers ------------------------------------------------------------------------------------
+ */
+
+void gsubmit_take_error(const struct gpusched_error *from, struct error *to)
+{
+	error_set(to, from->code, "%s", from->text);
+	error_hint(to, "%s", from->hint);
+	if (from->code == ERR_JOB_SPEC && strstr(from->text, "environment") && !*from->hint)
+		error_hint(to, "--export=NONE or --export=NAME,... exports less");
+}
+
+void gsubmit_tell(const struct gpusched_error *why, void *arg)
+{
+	(void)arg;
+	cmd_advise(&gsubmit_cmd, "%s; trying again", why->text);
+}
+
+void gsubmit_warn(const char *text, void *arg)
+{
+	(void)arg;
+	cmd_warn(&gsubmit_cmd, "%s", text);
+}
+
+static void print_submitted(const struct submit_options *o, struct gpusched *g, uint64_t id)
+{
+	struct jsonout j;
+
+	if (o->json) {
+		jsonout_begin(&j, stdout, gpusched_cluster(g), "jobs");
+		jsonout_object(&j, json_pack("{s:I}", "id", (json_int_t)id));
+		jsonout_end(&j, NULL);
+	} else {
+		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n",
+		        (unsigned long long)id);
+	}
+	if (fflush(stdout) != 0)
+		cmd_warn(&gsubmit_cmd, "job %llu was submitted", (unsigned long long)id);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* Of a job that did not start at once: when it will, and where to read more. */
+static int on_waiting(const struct gpusched_job *job, void *arg)
+{
+	char when[WHY_TIME_TEXT], plan[160] = "", held[64];
+	(void)arg;
+
+	if (strcmp(job->state, "PENDING") != 0 || !job->n_blockers)
+		return 0;
+	if (job->planned_start)
+		snprintf(plan, sizeof(plan), "planned %s%s%.100s; ",
+		        why_time(when, job->planned_start, now_us()),
+		        *job->planned_nodes ? " on " : "", job->planned_nodes);
+	if (job->n_blockers == 1 && !strcmp(job->reason, "JobArrayTaskLimit")) {
+		cmd_advise(&gsubmit_cmd, "as many of its tasks run as may at a time");
+		return 0;
+	}
+	if (job->n_blockers > 1)
+		snprintf(held, sizeof(held), "%" PRIu32 " things", job->n_blockers);
+	else
+		snprintf(held, sizeof(held), "%.60s", job->reason);
+	cmd_advise(&gsubmit_cmd, "%sheld by %s: gqueue --why %" PRIu64, plan, held, job->id);
+	return 0;
+}
+
+static void advise_waiting(struct gpusched *g, const struct submit_options *o, uint64_t id)
+{
+	struct gpusched_filter filter;
+	struct gpusched_error why;
+
+	if (!isatty(STDERR_FILENO) || o->hold)
+		return;
+	gpusched_filter_init(&filter);
+	filter.ids = &id;
+	filter.n_ids = 1;
+	gpusched_list_jobs(g, &filter, on_waiting, NULL, &why); /* it is only advice */
+}
+
+/* What is made of the answer to --test-only. */
+struct verdict_out {
+	const struct submit_options *o;
+	struct jsonout *json; /* NULL: text */
+};
+
+/* "h07 with h100:4 (GPUs 2,3,6,7)", "s01 with l40s:1/20G (GPU 3)" */
+static void print_place(const Gpusched__Place *p, const struct submit_options *o)
+{
+	char share[UNITS_TEXT], numbers[NUMBERS_TEXT];
+
+	fputs(p->node, stdout);
+	if (!p->n_gpus)
+		return;
+	share_format(share, o->gpu_mem_mb, o->gpu_share_milli);
+	printf(" with %s:%zu%s%s (GPU%s %s)", p->gpu_type, p->n_gpus, *share ? "/" : "", share,
+	        p->n_gpus > 1 ? "s" : "",
+	        numbers_format(numbers, sizeof(numbers), p->gpus, p->n_gpus));
+}
+
+static void print_cost(const Gpusched__SubmitResult *r)
+{
+	if (r->cost_max > 0)
+		printf("; up to %s%s%.2f", r->currency, *r->currency ? " " : "", r->cost_max);
+	putchar('\n');
+}
+
+static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_options *o)
+{
+	char when[WHY_TIME_TEXT];
+
+	if (r->would_start_now) {
+		printf("would start now on ");
+		for (size_t i = 0; i < r->n_places; i++) {
+			fputs(!i ? "" : i + 1 == r->n_places ? " and " : ", ", stdout);
+			print_place(r->places[i], o);
+		}
+	} else if (r->why && r->why->planned_start_time) {
+		printf("would wait until %s", why_time(when, r->why->planned_start_time, now_us()));
+	} else {
+		printf("would wait");
+	}
+	print_cost(r);
+	if (r->why)
+		why_print_list(r->why, now_us(), stdout, table_style_for(stdout).width);
+}
+
+static void on_verdict(const Gpusched__SubmitResult *r, void *arg)
+{
+	const struct verdict_out *out = arg;
+
+	if (out->json)
+		jsonout_message(out->json, &r->base);
+	else
+		print_verdict(r, out->o);
+}
+
+static int test(const struct submit_options *o, const struct job *job, struct error *err)
+{
+	struct client *c = client_new(NULL, err);
+	struct jsonout json;
+	struct verdict_out out = { o, o->json ? &json : NULL };
+	int rc;
+
+	if (!c)
+		return -1;
+	cmd_tell_retry(&gsubmit_cmd, c);
+	cmd_tell_warnings(&gsubmit_cmd, c);
+	jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
+	rc = submit_test(c, &job->spec, on_verdict, &out, err);
+	if (o->json && rc >= 0)
+		jsonout_end(&json, NULL);
+	client_free(c);
+	return rc < 0 ? -1 : EXIT_DONE;
+}
+
+/* --- --wait -------------------------------------------------------------------------------------
+ */
+
+/* What the job's end makes of our exit status. */
+static int on_end(const struct gpusched_job *job, void *arg)
+{
+	int *status = arg;
+	bool by_itself = job->exit_code || job->exit_signal;
+
+	*status = cmd_job_status(job->state, job->exit_code, job->exit_signal);
+	if (strcmp(job->state, "COMPLETED") && (strcmp(job->state, "FAILED") || !by_itself))
+		fprintf(stderr, "gsubmit: job %llu: %s%s%s\n", (unsigned long long)job->id,
+		        job->state, *job->reason_text ? ": " : "", job->reason_text);
+	return 0;
+}
+
+static int wait_for(struct gpusched *g, uint64_t id, struct error *err)
+{
+	int status = EXIT_OWN_FAILURE;
+	struct gpusched_error why;
+
+	if (!getenv(CLIENT_RETRY_VARIABLE))
+		gpusched_set_retry(g, WAIT_RETRY_MS);
+	if (gpusched_wait(g, &id, 1, on_end, &status, &why) >= 0)
+		return status;
+	gsubmit_take_error(&why, err);
+	return error_wrap(err, "waiting for job %llu", (unsigned long long)id);
+}
+
+/* --- all of it ----------------------------------------------------------------------------------
+ */
+
+/* A repeat with this token can never submit twice. */
+static void print_token(
+        const struct submit_options *o, const struct job *job, const struct error *err)
+{
+	const char *token = o->token ? o->token : job->token;
+
+	if (*token && error_exit_status(err->code) == EXIT_NO_CONTROLLER)
+		fprintf(stderr, "to try again, and never submit twice: gsubmit --token=%s ...\n",
+		        token);
+}
+
+static int submit(struct gpusched *g, const struct submit_options *o, const struct job *job,
+        struct error *err)
+{
+	struct gpusched_error why;
+	uint64_t id;
+
+	gpusched_on_retry(g, gsubmit_tell, NULL);
+	gpusched_on_warning(g, gsubmit_warn, NULL);
+	files_check(&job->spec, gsubmit_warn, NULL);
+	if (gpusched_submit(g, &job->spec, 1, &id, &why) < 0) {
+		gsubmit_take_error(&why, err);
+		return -1;
+	}
+	print_submitted(o, g, id);
+	advise_waiting(g, o, id);
+	return o->wait ? wait_for(g, id, err) : EXIT_DONE;
+}
+
+static void print_error_json(const struct error *err)
+{
+	struct jsonout j;
+
+	jsonout_begin(&j, stdout, "", "jobs");
+	jsonout_end(&j, err);
+}
+
+static void no_verdict(const Gpusched__SubmitResult *r, void *arg)
+{
+	(void)r;
+	(void)arg;
+}
+
+/* There are mistakes already. The valid options are tried all the same, so that names that the
+ * controller does not know, and folders that are missing, are reported together with the mistakes.
+ * Other errors may result from the options that were left out, and an unreachable controller is no
+ * mistake. */
+static void look_further(
+        struct gsubmit *g, struct submit_options *o, const struct script *script, struct job *job)
+{
+	struct error err;
+	struct client *c;
+
+	if (gsubmit_make_job(g, o, script, job, &err) < 0)
+		return;
+	files_check(&job->spec, gsubmit_warn, NULL);
+	c = client_new(NULL, &err);
+	if (!c)
+		return;
+	client_set_retry(c, 0);
+	if (submit_test(c, &job->spec, no_verdict, NULL, &err) < 0 &&
+	        error_exit_status(err.code) == EXIT_NO_OBJECT)
+		mistakes_add(&g->mistakes, &err);
+	client_free(c);
+}
+
+/* Print each mistake, and make one of all; returns the exit status. */
+static int fail(struct mistakes *m, struct error *err)
+{
+	int status = 0;
+
+	if (err->code != ERR_NONE) {
+		m->file = NULL;
+		mistakes_add(m, err);
+	}
+	for (size_t i = 0; i < m->n && i < MISTAKES_MAX; i++) {
+		int one = cmd_fail(&gsubmit_cmd, &m->v[i]);
+
+		status = status ? status : one;
+	}
+	if (m->n > MISTAKES_MAX)
+		fprintf(stderr, "gsubmit: and %zu more mistakes\n", m->n - MISTAKES_MAX);
+	mistakes_join(m, err);
+	return status;
+}
+
+/* -1 with `err`, or the exit status. */
+static int run(struct gsubmit *g, struct submit_options *o, struct script *script,
+        struct job *job, struct error *err)
+{
+	struct gpusched *gpusched;
+	struct gpusched_error why;
+	int rc;
+
+	if (g->checked.bulk)
+		return gsubmit_bulk(g, job->token, err);
+	o->mistakes = &g->mistakes;
+	if (read_script(g, script, err) < 0 || gsubmit_gather(g, script, o, err) < 0)
+		return -1;
+	if (g->mistakes.n) {
+		look_further(g, o, script, job);
+		err->code = ERR_NONE; /* they are told as they are */
+		return -1;
+	}
+	if (gsubmit_make_job(g, o, script, job, err) < 0)
+		return -1;
+	if (o->test_only)
+		return test(o, job, err);
+	gpusched = gpusched_open(NULL, &why);
+	if (!gpusched) {
+		gsubmit_take_error(&why, err);
+		return -1;
+	}
+	rc = submit(gpusched, o, job, err);
+	gpusched_close(gpusched);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	size_t n_options;
+	struct argp_option *ours = options_for_argp(group_names, NULL, &n_options);
+	struct argp_option *options = sbatch_args_for_argp(ours, n_options);
+	struct gsubmit *g = xcalloc(1, sizeof(*g));
+	struct submit_options o;
+	struct script script = { .len = 0 };
+	struct job job = { .cwd = NULL };
+	struct error err = { .code = ERR_NONE };
+	int status;
+
+	options_init(&o);
+	options_init(&g->checked);
+	gsubmit_cmd.options = options;
+	status = cmd_parse(&gsubmit_cmd, argc, argv, g);
+	if (status == CMD_GO_ON) {
+		status = run(g, &o, &script, &job, &err);
+		if (status < 0) {
+			status = fail(&g->mistakes, &err);
+			if (o.json || g->checked.json)
+				print_error_json(&err);
+			print_token(&g->checked, &job, &err);
+			if (o.wait || g->checked.wait)
+				status = EXIT_OWN_FAILURE;
+		}
+		status = cmd_finish(&gsubmit_cmd, status);
+	} else if (status) {
+		fail(&g->mistakes, &err); /* those that came before what ended the reading */
+		if (g->checked.wait)
+			status = EXIT_OWN_FAILURE;
+	}
+	options_clear(&o);
+	options_clear(&g->checked);
+	script_clear(&script);
+	gsubmit_clear_job(&job);
+	for (size_t i = 0; i < g->n_given; i++)
+		free(g->given[i].made);
+	free(options);
+	free(g);
+	return status;
+}

@@ -1,0 +1,65 @@
+/* gsubmit.h - what the files of gsubmit share */
+#ifndef CMDS_GSUBMIT_H
+#define CMDS_GSUBMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmds/api/gpusched.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/options/options.h"
+#include "cmds/options/script.h"
+#include "common/base/error.h"
+
+#define GSUBMIT_TOKEN     40
+#define GSUBMIT_GIVEN_MAX 512
+
+extern struct cmd gsubmit_cmd;
+
+struct given {
+	const struct option_row *row;
+	const char *value;
+	char *made; /* what `value` points to, where it is not what was given; owned */
+};
+
+/* The command line; of a bulk, with a line's own behind it. */
+struct gsubmit {
+	struct given given[GSUBMIT_GIVEN_MAX]; /* in order: applied after weaker sources */
+	size_t n_given;
+	struct submit_options checked; /* all of it at once, to refuse what is wrong at once */
+	struct mistakes mistakes;      /* of the command line, and then of all other sources */
+	const char *script;            /* NULL: --wrap or standard input */
+	const char *const *args;       /* of the script, NULL-terminated */
+	bool quiet;                    /* its script was warned of */
+	/* Of many jobs, once for all; NULL: ours, the present one. */
+	char *const *environment; /* what of ours can be options */
+	const char *here;
+};
+
+/* What the spec borrows from. */
+struct job {
+	struct gpusched_spec spec;
+	char **env; /* borrowed if `bulk` */
+	char **slurm_env;
+	char *cwd, *name;
+	char token[GSUBMIT_TOKEN];
+	bool bulk; /* gets its token with the others */
+};
+
+/* All sources of options, the weakest first. */
+int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct submit_options *o,
+        struct error *err);
+
+int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const struct script *script,
+        struct job *job, struct error *err);
+void gsubmit_clear_job(struct job *job);
+
+int gsubmit_make_token(char token[GSUBMIT_TOKEN], struct error *err);
+void gsubmit_take_error(const struct gpusched_error *from, struct error *to);
+void gsubmit_tell(const struct gpusched_error *why, void *arg); /* for gpusched_on_retry() */
+void gsubmit_warn(const char *text, void *arg);                 /* for gpusched_on_warning() */
+
+/* --bulk. The exit status, or -1 with `err`; `token` is what names it, once it is known. */
+int gsubmit_bulk(const struct gsubmit *g, char token[GSUBMIT_TOKEN], struct error *err);
+
+#endif

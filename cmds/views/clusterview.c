@@ -1,0 +1,554 @@
+/* clusterview.c - the columns of listings of nodes and partitions
+ *
+ * To add one: a show function, a row, a line in man/ginfo.1.
+ */
+#include "cmds/views/views.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/units.h"
+
+#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
+#define NUM        TABLE_RIGHT | TABLE_WHOLE
+
+/* "a,b"; "-" for none. */
+static void view_list(struct view_cell *cell, char *const *v, size_t n)
+{
+	size_t used = 0;
+
+	cell->text = n ? cell->buf : "-";
+	for (size_t i = 0; i < n && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(
+		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "," : "", v[i]);
+}
+
+/* --- GPUs that jobs share -------------------------------------------------------------------- */
+
+/* What has been given may be more than there is: a configuration may take some away. */
+static uint64_t mem_left(const Gpusched__GpuShared *s)
+{
+	return s->mem_mb > s->granted_mem_mb ? s->mem_mb - s->granted_mem_mb : 0;
+}
+
+static uint32_t milli_left(const Gpusched__GpuShared *s)
+{
+	return s->gpus * 1000 > s->granted_milli ? s->gpus * 1000 - s->granted_milli : 0;
+}
+
+static char *milli_format(char buf[UNITS_TEXT], uint32_t milli)
+{
+	if (milli)
+		return share_format(buf, 0, milli);
+	snprintf(buf, UNITS_TEXT, "0%%");
+	return buf;
+}
+
+/* In memory, or where none is known in compute: what is left, and all. */
+static char *left_format(char buf[UNITS_TEXT], const Gpusched__GpuShared *s)
+{
+	return s->mem_mb ? size_format_left(buf, mem_left(s)) : milli_format(buf, milli_left(s));
+}
+
+static char *all_format(char buf[UNITS_TEXT], const Gpusched__GpuShared *s)
+{
+	return s->mem_mb ? size_format_mb(buf, s->mem_mb) : milli_format(buf, s->gpus * 1000);
+}
+
+/* "3: 140G of 240G, 150% of 300%", without memory where none is known. */
+static void say_shared(char *text, size_t size, const Gpusched__GpuShared *s)
+{
+	char part[UNITS_TEXT], all[UNITS_TEXT], mem[2 * UNITS_TEXT + 8] = "";
+
+	if (s->mem_mb)
+		snprintf(mem, sizeof(mem), "%s of %s, ", size_format_mb(part, s->granted_mem_mb),
+		        size_format_mb(all, s->mem_mb));
+	snprintf(text, size, "%" PRIu32 ": %s%s of %s", s->gpus, mem,
+	        milli_format(part, s->granted_milli), milli_format(all, s->gpus * 1000));
+}
+
+/* --- nodes ---------------------------------------------------------------------------------- */
+
+#define NODE const Gpusched__Node *n = object
+
+static const struct {
+	const char *state;
+	enum table_colour colour;
+} node_colours[] = {
+	{ "idle", TABLE_GOOD },
+	{ "mixed", TABLE_GOOD },
+	{ "allocated", TABLE_GOOD },
+	{ "draining", TABLE_WARN },
+	{ "drained", TABLE_WARN },
+	{ "unknown", TABLE_BAD },
+	{ "down", TABLE_BAD },
+	{ "invalid", TABLE_BAD },
+};
+
+SHOW(node_name)
+{
+	NODE;
+	view_text(cell, n->name);
+}
+
+SHOW(node_state)
+{
+	NODE;
+
+	view_text(cell, n->state);
+	for (size_t i = 0; i < sizeof(node_colours) / sizeof(node_colours[0]); i++)
+		if (!strcmp(n->state, node_colours[i].state))
+			cell->colour = node_colours[i].colour;
+}
+
+SHOW(free_cpus)
+{
+	NODE;
+	view_printf(cell, "%" PRIu32 " of %" PRIu32, n->cpus_free, n->cpus);
+	cell->is_number = true;
+	cell->number = n->cpus_free;
+}
+
+SHOW(free_mem)
+{
+	NODE;
+	char part[UNITS_TEXT], all[UNITS_TEXT];
+
+	view_printf(cell, "%s of %s", size_format_left(part, n->mem_free_mb),
+	        size_format_mb(all, n->mem_mb));
+	cell->is_number = true;
+	cell->number = (int64_t)n->mem_free_mb;
+}
+
+SHOW(free_gpus)
+{
+	NODE;
+	size_t used = 0;
+
+	cell->text = n->n_gpus ? cell->buf : "-";
+	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++) {
+		const Gpusched__GpuShared *s = n->gpus[i]->shared;
+		char left[UNITS_TEXT], all[UNITS_TEXT];
+
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
+		        "%s%" PRIu32 " of %" PRIu32 " %s", i ? ", " : "", n->gpus[i]->free,
+		        n->gpus[i]->total, n->gpus[i]->type);
+		if (s && used < sizeof(cell->buf))
+			used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
+			        " + %s of %s", left_format(left, s), all_format(all, s));
+	}
+}
+
+SHOW(node_shared)
+{
+	NODE;
+	char said[160];
+	size_t used = 0;
+
+	cell->text = "-";
+	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++) {
+		if (!n->gpus[i]->shared)
+			continue;
+		say_shared(said, sizeof(said), n->gpus[i]->shared);
+		cell->text = cell->buf;
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s %s",
+		        used ? "; " : "", n->gpus[i]->type, said);
+	}
+}
+
+SHOW(node_gpus)
+{
+	NODE;
+	size_t used = 0;
+
+	cell->text = n->n_gpus ? cell->buf : "-";
+	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
+		        "%s%s:%" PRIu32, i ? "," : "", n->gpus[i]->type, n->gpus[i]->total);
+}
+
+SHOW(node_reason)
+{
+	NODE;
+	view_text(cell, n->reason);
+}
+
+SHOW(node_cpus)
+{
+	NODE;
+	view_number(cell, n->cpus);
+}
+
+SHOW(node_mem)
+{
+	NODE;
+	view_size_mb(cell, n->mem_mb);
+}
+
+SHOW(node_runs)
+{
+	NODE;
+	view_number(cell, (int64_t)(n->n_runs + n->others_runs));
+}
+
+SHOW(node_jobs)
+{
+	NODE;
+	size_t used = 0;
+
+	cell->text = n->n_runs || n->others_runs ? cell->buf : "-";
+	for (size_t i = 0; i < n->n_runs && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu64,
+		        i ? "," : "", n->runs[i]->job);
+	if (n->others_runs && used < sizeof(cell->buf))
+		snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32 " of others",
+		        used ? "," : "", n->others_runs);
+}
+
+SHOW(node_partitions)
+{
+	NODE;
+	view_list(cell, n->partitions, n->n_partitions);
+}
+
+SHOW(node_features)
+{
+	NODE;
+	view_list(cell, n->features, n->n_features);
+}
+
+SHOW(node_switch)
+{
+	NODE;
+	view_text(cell, *n->leaf_switch ? n->leaf_switch : "-");
+}
+
+SHOW(node_heard)
+{
+	NODE;
+	view_time(cell, n->last_heard);
+}
+
+SHOW(node_version)
+{
+	NODE;
+	view_text(cell, n->agent_version);
+}
+
+SHOW(node_containment)
+{
+	NODE;
+	view_text(cell, n->containment);
+}
+
+SHOW(node_gpu_note)
+{
+	NODE;
+	view_text(cell, *n->gpu_note ? n->gpu_note : "-");
+}
+
+static const struct view_column node_columns[] = {
+	{ "NODE", { "NODE", 10, 4, 0 }, "name", show_node_name },
+	{ "STATE", { "STATE", 9, 4, 0 }, "idle, mixed, allocated, draining, drained, unknown, down",
+	        show_node_state },
+	{ "FREE-CPUS", { "FREE-CPUS", 10, 0, NUM }, "CPUs free, of all", show_free_cpus },
+	{ "FREE-MEM", { "FREE-MEM", 12, 0, NUM }, "memory free, of all", show_free_mem },
+	{ "FREE-GPUS", { "FREE-GPUS", 16, 9, 0 },
+	        "GPUs free, of all, by type; + what is left of those that jobs share",
+	        show_free_gpus },
+	{ "REASON", { "REASON", 0, 6, 0 }, "why it is drained or down, who said so and when",
+	        show_node_reason },
+	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs", show_node_cpus },
+	{ "MEM", { "MEM", 5, 0, NUM }, "memory", show_node_mem },
+	{ "GPUS", { "GPUS", 10, 4, 0 }, "GPUs by type", show_node_gpus },
+	{ "SHARED", { "SHARED", 12, 6, 0 },
+	        "GPUs that jobs share: memory and compute that they have of it, of all",
+	        show_node_shared },
+	{ "RUNS", { "RUNS", 4, 0, NUM }, "jobs that it runs", show_node_runs },
+	{ "JOBS", { "JOBS", 16, 6, 0 }, "their ids", show_node_jobs },
+	{ "PARTITIONS", { "PARTITIONS", 16, 6, 0 }, "partitions that it is in",
+	        show_node_partitions },
+	{ "FEATURES", { "FEATURES", 12, 6, 0 }, "features, for --constraint", show_node_features },
+	{ "SWITCH", { "SWITCH", 8, 4, 0 }, "leaf switch that it is on", show_node_switch },
+	{ "HEARD", { "HEARD", 19, 0, TABLE_WHOLE }, "when it was heard of last", show_node_heard },
+	{ "VERSION", { "VERSION", 8, 4, 0 }, "its agent's version", show_node_version },
+	{ "CONTAINMENT", { "CONTAINMENT", 12, 4, 0 }, "what holds its jobs in",
+	        show_node_containment },
+	{ "GPU-NOTE", { "GPU-NOTE", 24, 8, 0 }, "how its GPUs differ from the configuration",
+	        show_node_gpu_note },
+};
+
+/* sinfo's -o, of nodes. */
+static const struct slurm_name node_slurm[] = {
+	{ "N", "NODE" },
+	{ "n", "NODE" },
+	{ "t", "STATE" },
+	{ "T", "STATE" },
+	{ "c", "CPUS" },
+	{ "C", "FREE-CPUS" },
+	{ "m", "MEM" },
+	{ "e", "FREE-MEM" },
+	{ "G", "GPUS" },
+	{ "f", "FEATURES" },
+	{ "E", "REASON" },
+	{ "P", "PARTITIONS" },
+	{ "R", "PARTITIONS" },
+	{ "v", "VERSION" },
+	{ NULL, NULL },
+};
+
+const struct view_kind node_kind = {
+	.columns = node_columns,
+	.n = sizeof(node_columns) / sizeof(node_columns[0]),
+	.standard = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,REASON",
+	.longer = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,RUNS,PARTITIONS,FEATURES,SWITCH,HEARD,"
+	          "VERSION,REASON",
+	.slurm = node_slurm,
+};
+
+/* --- partitions ----------------------------------------------------------------------------- */
+
+#define LINE                                        \
+	const struct partition_line *line = object; \
+	const Gpusched__Partition *p = line->partition
+
+/* Columns about the whole partition stand in its first line only. */
+#define FIRST_LINE      \
+	LINE;           \
+	if (line->line) \
+	return
+
+/* g: NULL where the partition has none; s: NULL unless the line is of those that jobs share */
+#define GPU_LINE                             \
+	LINE;                                \
+	const Gpusched__GpuShared *s = NULL; \
+	const Gpusched__GpuUse *g = use_of(p, line->line, &s)
+
+static const Gpusched__GpuUse *use_of(
+        const Gpusched__Partition *p, size_t line, const Gpusched__GpuShared **shared)
+{
+	for (size_t i = 0; i < p->n_gpus; i++) {
+		if (line-- == 0)
+			return p->gpus[i];
+		if (!p->gpus[i]->shared || line-- > 0)
+			continue;
+		*shared = p->gpus[i]->shared;
+		return p->gpus[i];
+	}
+	return NULL;
+}
+
+size_t partition_lines(const Gpusched__Partition *partition)
+{
+	size_t n = partition->n_gpus;
+
+	for (size_t i = 0; i < partition->n_gpus; i++)
+		n += partition->gpus[i]->shared != NULL;
+	return n ? n : 1;
+}
+
+SHOW(part_name)
+{
+	FIRST_LINE;
+	view_printf(cell, "%s%s", p->name, p->is_default ? "*" : "");
+}
+
+SHOW(part_state)
+{
+	FIRST_LINE;
+	view_text(cell, p->state);
+	cell->colour = strcmp(p->state, "up") ? TABLE_WARN : TABLE_GOOD;
+}
+
+SHOW(part_limit)
+{
+	FIRST_LINE;
+	view_duration(cell, p->max_time_s ? p->max_time_s : DURATION_FOREVER);
+}
+
+SHOW(part_default_time)
+{
+	FIRST_LINE;
+	view_duration(cell, p->default_time_s ? p->default_time_s : DURATION_FOREVER);
+}
+
+#define SHOW_COUNT(name, field)              \
+	SHOW(name)                           \
+	{                                    \
+		FIRST_LINE;                  \
+		view_number(cell, p->field); \
+	}
+
+SHOW_COUNT(part_nodes, nodes_total)
+SHOW_COUNT(part_ok, nodes_ok)
+SHOW_COUNT(part_drain, nodes_drain)
+SHOW_COUNT(part_down, nodes_down)
+SHOW_COUNT(part_pending, jobs_pending)
+SHOW_COUNT(part_running, jobs_running)
+SHOW_COUNT(part_tier, tier)
+
+SHOW_COUNT(part_priority, priority)
+SHOW_COUNT(part_depth, plan_depth)
+
+SHOW(part_preempt)
+{
+	FIRST_LINE;
+	view_text(cell, p->preempt_mode);
+}
+
+SHOW(part_min_run)
+{
+	FIRST_LINE;
+	view_duration(cell, p->min_run_s);
+}
+
+SHOW(part_place)
+{
+	FIRST_LINE;
+	view_text(cell, p->place);
+}
+
+SHOW(part_accounts)
+{
+	FIRST_LINE;
+	view_list(cell, p->accounts, p->n_accounts);
+}
+
+SHOW(part_nodelist)
+{
+	FIRST_LINE;
+	view_text(cell, p->nodes);
+}
+
+SHOW(gpu_type)
+{
+	GPU_LINE;
+	if (s)
+		view_printf(cell, "shared %" PRIu32, s->gpus);
+	else
+		view_text(cell, g ? g->type : "-");
+}
+
+/* Not a number of GPUs: last of all in their order. */
+static void view_left(struct view_cell *cell, const char *text)
+{
+	view_printf(cell, "%s", text);
+	cell->is_number = true;
+}
+
+SHOW(gpu_free)
+{
+	GPU_LINE;
+	char left[UNITS_TEXT];
+
+	if (s)
+		view_left(cell, left_format(left, s));
+	else if (g)
+		view_number(cell, g->free);
+}
+
+SHOW(gpu_total)
+{
+	GPU_LINE;
+	char all[UNITS_TEXT];
+
+	if (s)
+		view_left(cell, all_format(all, s));
+	else if (g)
+		view_number(cell, g->total);
+}
+
+SHOW(part_shared)
+{
+	GPU_LINE;
+
+	if (s || !g)
+		return;
+	if (g->shared)
+		say_shared(cell->buf, sizeof(cell->buf), g->shared);
+	cell->text = g->shared ? cell->buf : "-";
+}
+
+SHOW(gpu_largest)
+{
+	GPU_LINE;
+	char left[UNITS_TEXT];
+
+	if (!g)
+		return;
+	if (s) {
+		size_format_left(left, s->largest_mem_mb);
+		view_printf(cell, "%s%s%s", left, *s->largest_node ? " on " : "", s->largest_node);
+		cell->is_number = true;
+		return;
+	}
+	if (g->largest_node[0])
+		view_printf(cell, "%" PRIu32 " on %s", g->largest, g->largest_node);
+	else
+		view_number(cell, g->largest);
+	cell->is_number = true;
+	cell->number = g->largest;
+}
+
+static const struct view_column part_columns[] = {
+	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "name; * marks the default one", show_part_name },
+	{ "STATE", { "STATE", 5, 0, 0 }, "up, drain, down, inactive", show_part_state },
+	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, TABLE_WHOLE }, "longest time limit", show_part_limit },
+	{ "NODES", { "NODES", 5, 0, NUM }, "nodes", show_part_nodes },
+	{ "OK", { "OK", 2, 0, NUM }, "nodes that take work", show_part_ok },
+	{ "DRAIN", { "DRAIN", 5, 0, NUM }, "nodes draining or drained", show_part_drain },
+	{ "DOWN", { "DOWN", 4, 0, NUM }, "nodes down or not heard of", show_part_down },
+	{ "GPUS", { "GPUS", 8, 4, 0 }, "type of GPU, a line each; those of it that jobs share",
+	        show_gpu_type },
+	{ "FREE", { "FREE", 4, 0, NUM }, "GPUs free on nodes that take work; memory of shared ones",
+	        show_gpu_free },
+	{ "TOTAL", { "TOTAL", 5, 0, NUM }, "GPUs; memory of shared ones", show_gpu_total },
+	{ "LARGEST", { "LARGEST", 0, 7, 0 }, "the most that one job can get on one node now",
+	        show_gpu_largest },
+	{ "SHARED", { "SHARED", 12, 6, 0 },
+	        "GPUs that jobs share: memory and compute that they have of it, of all",
+	        show_part_shared },
+	{ "DEFAULTTIME", { "DEFAULTTIME", 11, 0, TABLE_WHOLE }, "time limit of who names none",
+	        show_part_default_time },
+	{ "TIER", { "TIER", 4, 0, NUM }, "higher is served first", show_part_tier },
+	{ "PRIORITY", { "PRIORITY", 8, 0, NUM },
+	        "counts as its part of the largest partition priority", show_part_priority },
+	{ "PREEMPT", { "PREEMPT", 7, 0, TABLE_WHOLE },
+	        "what preemption does to its jobs: off, requeue, cancel", show_part_preempt },
+	{ "MINRUN", { "MINRUN", 8, 0, TABLE_WHOLE }, "they are protected from it for so long",
+	        show_part_min_run },
+	{ "PLACE", { "PLACE", 6, 0, TABLE_WHOLE }, "how jobs are placed: pack, spread",
+	        show_part_place },
+	{ "PLANDEPTH", { "PLANDEPTH", 9, 0, NUM }, "so many blocked classes have a planned start",
+	        show_part_depth },
+	{ "ACCOUNTS", { "ACCOUNTS", 12, 6, 0 }, "accounts that may use it; -: all",
+	        show_part_accounts },
+	{ "PENDING", { "PENDING", 7, 0, NUM }, "jobs that wait", show_part_pending },
+	{ "RUNNING", { "RUNNING", 7, 0, NUM }, "jobs that run", show_part_running },
+	{ "NODELIST", { "NODELIST", 0, 8, 0 }, "nodes by name", show_part_nodelist },
+};
+
+/* sinfo's -o, of partitions. */
+static const struct slurm_name part_slurm[] = {
+	{ "P", "PARTITION" },
+	{ "R", "PARTITION" },
+	{ "a", "STATE" },
+	{ "l", "TIMELIMIT" },
+	{ "L", "DEFAULTTIME" },
+	{ "D", "NODES" },
+	{ "G", "GPUS" },
+	{ "N", "NODELIST" },
+	{ "p", "TIER" },
+	{ "M", "PREEMPT" },
+	{ NULL, NULL },
+};
+
+const struct view_kind partition_kind = {
+	.columns = part_columns,
+	.n = sizeof(part_columns) / sizeof(part_columns[0]),
+	.standard = "PARTITION,STATE,TIMELIMIT,NODES,OK,DRAIN,DOWN,GPUS,FREE,TOTAL,LARGEST",
+	.longer = "PARTITION,STATE,TIER,DEFAULTTIME,TIMELIMIT,NODES,OK,DRAIN,DOWN,PENDING,RUNNING,"
+	          "GPUS,FREE,TOTAL,LARGEST",
+	.slurm = part_slurm,
+};

@@ -1,0 +1,184 @@
+/* gpuview.c - the columns of listings of GPUs
+ *
+ * To add one: a show function, a row, a line in man/ginfo.1.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmds/views/views.h"
+#include "common/base/units.h"
+
+#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
+#define GPU                                   \
+	const struct gpu_line *line = object; \
+	const Gpusched__NodeGpu *g = line->gpu
+
+static const struct {
+	const char *state;
+	enum table_colour colour;
+} colours[] = {
+	{ "free", TABLE_GOOD },
+	{ "whole", TABLE_GOOD },
+	{ "shared", TABLE_GOOD },
+	{ "draining", TABLE_WARN },
+	{ "drained", TABLE_WARN },
+	{ "missing", TABLE_BAD },
+	{ "trouble", TABLE_BAD },
+};
+
+SHOW(gpu)
+{
+	GPU;
+	view_printf(cell, "%s:%" PRIu32, line->node->name, g->index);
+}
+
+SHOW(type)
+{
+	GPU;
+	view_text(cell, g->type);
+}
+
+SHOW(state)
+{
+	GPU;
+
+	view_text(cell, g->state);
+	for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
+		if (!strcmp(g->state, colours[i].state))
+			cell->colour = colours[i].colour;
+}
+
+SHOW(util)
+{
+	GPU;
+
+	if (g->use_known)
+		view_printf(cell, "%" PRIu32 "%%", g->util_pct);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(mem)
+{
+	GPU;
+	char used[UNITS_TEXT], all[UNITS_TEXT];
+
+	if (!g->use_known)
+		view_text(cell, "-");
+	else
+		view_printf(cell, "%s%s%s", size_format_mb(used, g->mem_used_mb),
+		        g->mem_mb ? "/" : "", g->mem_mb ? size_format_mb(all, g->mem_mb) : "");
+}
+
+/* "4812_7 20G,25% to 30G" */
+static void say_part(
+        char *text, size_t size, const Gpusched__RunId *run, const Gpusched__GpuPart *part)
+{
+	char share[UNITS_TEXT] = "", most[UNITS_TEXT] = "", task[16] = "";
+
+	if (run->task)
+		snprintf(task, sizeof(task), "_%" PRIu32, run->task);
+	if (part)
+		share_format(share, part->mem_mb, part->milli);
+	if (part && part->burst_mb)
+		size_format_mb(most, part->burst_mb);
+	snprintf(text, size, "%" PRIu64 "%s%s%s%s%s", run->job, task, *share ? " " : "", share,
+	        *most ? " to " : "", most);
+}
+
+/* "4402" has all of it; "4812 20G; 4813 10G,25%": parts */
+SHOW(jobs)
+{
+	GPU;
+	char said[100];
+	size_t used = 0, n = g->n_parts ? g->n_parts : g->n_runs;
+
+	cell->text = n || g->others_runs ? cell->buf : "-";
+	for (size_t i = 0; i < n && used < sizeof(cell->buf); i++) {
+		if (g->n_parts)
+			say_part(said, sizeof(said), g->parts[i]->run, g->parts[i]);
+		else
+			say_part(said, sizeof(said), g->runs[i], NULL);
+		used += (size_t)snprintf(
+		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "; " : "", said);
+	}
+	if (g->others_runs && used < sizeof(cell->buf))
+		snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32 " of others",
+		        used ? "; " : "", g->others_runs);
+}
+
+SHOW(reason)
+{
+	GPU;
+	view_text(cell, g->reason);
+}
+
+SHOW(by)
+{
+	GPU;
+	view_text(cell, *g->reason_by ? g->reason_by : "-");
+}
+
+SHOW(since)
+{
+	GPU;
+	view_time(cell, g->since);
+}
+
+SHOW(recheck)
+{
+	GPU;
+	view_time(cell, g->recheck);
+}
+
+SHOW(card)
+{
+	GPU;
+
+	if (g->card)
+		view_printf(cell, "%" PRIu32, g->card - 1);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(uuid)
+{
+	GPU;
+	view_text(cell, *g->uuid ? g->uuid : "-");
+}
+
+SHOW(near)
+{
+	GPU;
+	view_text(cell, *g->near ? g->near : "-");
+}
+
+static const struct view_column columns[] = {
+	{ "GPU", { "GPU", 10, 4, 0 }, "node and index", show_gpu },
+	{ "TYPE", { "TYPE", 8, 4, 0 }, "its type", show_type },
+	{ "STATE", { "STATE", 8, 4, 0 }, "free, whole, shared, draining, drained, missing, trouble",
+	        show_state },
+	{ "UTIL", { "UTIL", 4, 0, TABLE_RIGHT | TABLE_WHOLE }, "compute use of its job now",
+	        show_util },
+	{ "MEM", { "MEM", 8, 0, TABLE_RIGHT | TABLE_WHOLE }, "memory that its job uses, of all",
+	        show_mem },
+	{ "JOBS", { "JOBS", 10, 6, TABLE_DEAR },
+	        "jobs that have it, and how much each has of one shared", show_jobs },
+	{ "REASON", { "REASON", 0, 6, TABLE_DEAR }, "why it is not given to jobs", show_reason },
+	{ "BY", { "BY", 10, 4, 0 }, "who drained it", show_by },
+	{ "SINCE", { "SINCE", 19, 0, TABLE_WHOLE }, "when it was drained", show_since },
+	{ "RECHECK", { "RECHECK", 19, 0, TABLE_WHOLE },
+	        "when it is looked at whether one that a fault has drained is well", show_recheck },
+	{ "UUID", { "UUID", 40, 8, 0 }, "its UUID", show_uuid },
+	{ "CARD", { "CARD", 4, 0, TABLE_RIGHT | TABLE_WHOLE },
+	        "which GPU of the host it is, or is an instance of", show_card },
+	{ "NEAR", { "NEAR", 0, 8, 0 }, "how close it is to each GPU of its node", show_near },
+};
+
+const struct view_kind gpu_kind = {
+	.columns = columns,
+	.n = sizeof(columns) / sizeof(columns[0]),
+	.standard = "GPU,TYPE,STATE,UTIL,MEM,JOBS,REASON",
+	.longer = "GPU,TYPE,CARD,STATE,UTIL,MEM,JOBS,UUID,BY,SINCE,RECHECK,REASON",
+};

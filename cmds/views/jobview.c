@@ -1,0 +1,620 @@
+/* jobview.c - the columns of a listing of jobs
+ *
+ * To add one: a show function, a row, a line in man/gqueue.1.
+ */
+#include "cmds/views/views.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cmds/cli/gpus.h"
+#include "cmds/cli/sig.h"
+#include "common/base/numbers.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+
+static const struct job_state states[] = {
+	{ "PENDING", "PD", TABLE_WARN, false },
+	{ "CONFIGURING", "CF", TABLE_GOOD, false },
+	{ "RUNNING", "R", TABLE_GOOD, false },
+	{ "SUSPENDED", "S", TABLE_WARN, false },
+	{ "COMPLETING", "CG", TABLE_GOOD, false },
+	{ "COMPLETED", "CD", TABLE_PLAIN, true },
+	{ "FAILED", "F", TABLE_BAD, true },
+	{ "CANCELLED", "CA", TABLE_DIM, true },
+	{ "TIMEOUT", "TO", TABLE_BAD, true },
+	{ "NODE_FAIL", "NF", TABLE_BAD, true },
+	{ "PREEMPTED", "PR", TABLE_WARN, true },
+	{ "OUT_OF_MEMORY", "OOM", TABLE_BAD, true },
+	{ "DEADLINE", "DL", TABLE_BAD, true },
+};
+#define N_STATES (sizeof(states) / sizeof(states[0]))
+
+const struct job_state *job_states(size_t *n)
+{
+	*n = N_STATES;
+	return states;
+}
+
+const struct job_state *job_state(const char *name)
+{
+	for (size_t i = 0; i < N_STATES; i++)
+		if (!strcasecmp(states[i].name, name) || !strcasecmp(states[i].code, name))
+			return &states[i];
+	return NULL;
+}
+
+static bool is_pending(const Gpusched__Job *j)
+{
+	return !strcmp(j->state, "PENDING");
+}
+
+/* --- columns -------------------------------------------------------------------------------- */
+
+#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
+#define JOB        const Gpusched__Job *j = object
+
+#define SHOW_TEXT(name, field)             \
+	SHOW(name)                         \
+	{                                  \
+		JOB;                       \
+		view_text(cell, j->field); \
+	}
+#define SHOW_NUMBER(name, field)                      \
+	SHOW(name)                                    \
+	{                                             \
+		JOB;                                  \
+		view_number(cell, (int64_t)j->field); \
+	}
+#define SHOW_TIME(name, field)             \
+	SHOW(name)                         \
+	{                                  \
+		JOB;                       \
+		view_time(cell, j->field); \
+	}
+
+SHOW(id)
+{
+	JOB;
+	view_job(cell, j->id, j->tasks, j->several);
+}
+
+SHOW(array)
+{
+	JOB;
+	view_text(cell, j->array[0] ? j->array : "-");
+}
+
+SHOW(tasks)
+{
+	JOB;
+	view_text(cell, j->tasks[0] ? j->tasks : "-");
+}
+
+SHOW_TEXT(partition, partition)
+SHOW_TEXT(name, name)
+SHOW_TEXT(user, user)
+SHOW_NUMBER(uid, uid)
+SHOW_TEXT(account, account)
+SHOW_TEXT(qos, qos)
+SHOW_TEXT(constraint, constraint)
+SHOW_TEXT(licences, licences)
+SHOW_TEXT(why, reason_text)
+SHOW_NUMBER(cpus, cpus)
+SHOW_NUMBER(attempt, attempt)
+SHOW_NUMBER(priority, priority)
+SHOW_NUMBER(nice, nice)
+SHOW_TEXT(cwd, cwd)
+SHOW_TEXT(output, output)
+SHOW_TEXT(error, error)
+SHOW_TEXT(host, submit_host)
+SHOW_TEXT(comment, comment)
+SHOW_TIME(submit, submit_time)
+SHOW_TIME(end, end_time)
+SHOW_TIME(checkpoint, checkpoint_time)
+SHOW_TEXT(remark, remark)
+SHOW_TEXT(mail_type, mail_type)
+SHOW_TEXT(mail_user, mail_user)
+SHOW_TEXT(requeue_on, requeue_on)
+SHOW_TIME(begin, begin_time)
+SHOW_TIME(deadline, deadline_time)
+
+static enum table_colour state_colour(const Gpusched__Job *j)
+{
+	const struct job_state *s = job_state(j->state);
+
+	return s ? s->colour : TABLE_PLAIN;
+}
+
+SHOW(state)
+{
+	JOB;
+	view_text(cell, j->state);
+	cell->colour = state_colour(j);
+}
+
+SHOW(code)
+{
+	JOB;
+	const struct job_state *s = job_state(j->state);
+
+	view_text(cell, s ? s->code : j->state);
+	cell->colour = state_colour(j);
+}
+
+SHOW(time)
+{
+	JOB;
+	view_duration(cell, j->elapsed_s);
+}
+
+SHOW(limit)
+{
+	JOB;
+	view_duration(cell, j->time_limit_s && j->time_limit_s != UINT32_MAX ? j->time_limit_s
+	                                                                     : DURATION_FOREVER);
+}
+
+SHOW(left)
+{
+	JOB;
+	uint64_t limit = j->time_limit_s;
+
+	if (j->end_time)
+		return;
+	if (!limit || limit == UINT32_MAX)
+		view_duration(cell, DURATION_FOREVER);
+	else
+		view_duration(cell, limit > j->elapsed_s ? limit - j->elapsed_s : 0);
+}
+
+SHOW(mem)
+{
+	JOB;
+	view_size_mb(cell, j->mem_mb);
+}
+
+/* What it holds, or asks for. */
+SHOW(gpus)
+{
+	JOB;
+
+	char share[UNITS_TEXT];
+	size_t n;
+
+	if (!is_pending(j) && j->gpus_held)
+		view_printf(
+		        cell, "%s:%" PRIu32, j->gpu_type[0] ? j->gpu_type : "any", j->gpus_held);
+	else
+		view_text(cell,
+		        j->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), j->gpus, j->n_gpus)
+		                  : "-");
+	if (cell->text != cell->buf || !*share_format(share, j->gpu_mem_mb, j->gpu_share_milli))
+		return;
+	n = strlen(cell->buf);
+	snprintf(cell->buf + n, sizeof(cell->buf) - n, "/%s", share);
+}
+
+/* Of each of them: "20G", "20G,25%, up to 30G" */
+SHOW(gpu_share)
+{
+	JOB;
+	char share[UNITS_TEXT], most[UNITS_TEXT];
+
+	if (!*share_format(share, j->gpu_mem_mb, j->gpu_share_milli))
+		view_text(cell, "-");
+	else if (j->gpu_mem_burst_mb)
+		view_printf(cell, "%s, up to %s", share, size_format_mb(most, j->gpu_mem_burst_mb));
+	else
+		view_printf(cell, "%s", share);
+}
+
+/* Of several nodes each has its own: `gctl show job` says them. */
+SHOW(gpu_ids)
+{
+	JOB;
+	size_t used = 0;
+
+	cell->text = j->n_gpu_indices && j->n_nodes < 2 ? cell->buf : "-";
+	for (size_t i = 0; i < j->n_gpu_indices && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32,
+		        i ? "," : "", j->gpu_indices[i]);
+}
+
+SHOW(node)
+{
+	JOB;
+	view_text(cell, is_pending(j) ? "" : j->nodes);
+}
+
+/* NODELIST(REASON): where it runs or ran, else why it does not; "n1 (NodeUnknown)" where something
+ * is the matter there. */
+SHOW(where)
+{
+	JOB;
+
+	if (j->nodes[0] && !is_pending(j) && j->reason[0] && !j->end_time)
+		view_printf(cell, "%s (%s)", j->nodes, j->reason);
+	else if (j->nodes[0] && !is_pending(j))
+		view_text(cell, j->nodes);
+	else if (j->reason[0] && j->n_blockers > 1)
+		view_printf(cell, "(%s +%" PRIu32 ")", j->reason, j->n_blockers - 1);
+	else if (j->reason[0])
+		view_printf(cell, "(%s)", j->reason);
+}
+
+/* "AssocGrpGRES +2": the first, and how many more. */
+SHOW(reason)
+{
+	JOB;
+
+	if (j->n_blockers > 1)
+		view_printf(cell, "%s +%" PRIu32, j->reason, j->n_blockers - 1);
+	else
+		view_text(cell, j->reason);
+}
+
+/* What has a start stands before what has none. */
+SHOW(start)
+{
+	JOB;
+
+	view_time(cell, is_pending(j) ? j->planned_start_time : j->start_time);
+	if (!cell->number)
+		cell->number = INT64_MAX;
+}
+
+SHOW(planned_nodes)
+{
+	JOB;
+	view_text(cell, j->planned_nodes[0] ? j->planned_nodes : "-");
+}
+
+SHOW(position)
+{
+	JOB;
+
+	if (j->position)
+		view_number(cell, j->position);
+	else
+		view_text(cell, "-");
+}
+
+/* "2", "2-8": that it has, or asks for. */
+SHOW(nodes)
+{
+	JOB;
+	uint32_t n = is_pending(j) || !j->n_nodes ? j->nodes_min : j->n_nodes;
+
+	if (is_pending(j) && j->nodes_max > j->nodes_min)
+		view_printf(cell, "%" PRIu32 "-%" PRIu32, j->nodes_min, j->nodes_max);
+	else
+		view_number(cell, n);
+}
+
+SHOW(cost)
+{
+	JOB;
+
+	if (j->cost_unlimited)
+		view_text(cell, "unlimited");
+	else if (j->cost_max > 0)
+		view_printf(cell, "%.2f", j->cost_max);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(suspended)
+{
+	JOB;
+
+	if (j->suspended_s)
+		view_duration(cell, j->suspended_s);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(max_wait)
+{
+	JOB;
+
+	if (j->max_wait_s)
+		view_duration(cell, j->max_wait_s);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(dependency)
+{
+	JOB;
+	view_text(cell, j->dependency[0] ? j->dependency : "-");
+}
+
+SHOW(progress)
+{
+	JOB;
+	view_text(cell, j->progress[0] ? j->progress : "-");
+}
+
+SHOW(exit)
+{
+	JOB;
+
+	view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal);
+}
+
+SHOW(requeue)
+{
+	JOB;
+	view_text(cell, j->requeue ? "yes" : "no");
+}
+
+SHOW(labels)
+{
+	JOB;
+	size_t used = 0;
+
+	cell->text = j->n_labels ? cell->buf : "-";
+	for (size_t i = 0; i < j->n_labels && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s=%s",
+		        i ? "," : "", j->labels[i]->key, j->labels[i]->value);
+}
+
+#define NUM TABLE_RIGHT | TABLE_WHOLE
+
+static const struct view_column columns[] = {
+	{ "JOBID", { "JOBID", 7, 0, NUM },
+	        "the job's id; of an array the task, or in brackets those that wait", show_id },
+	{ "ARRAY", { "ARRAY", 10, 6, 0 }, "the tasks of the array, as submitted", show_array },
+	{ "TASKS", { "TASKS", 10, 6, 0 }, "the tasks in this line", show_tasks },
+	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "partition", show_partition },
+	{ "NAME", { "NAME", 10, 5, 0 }, "name", show_name },
+	{ "USER", { "USER", 8, 4, 0 }, "owner", show_user },
+	{ "ST", { "ST", 2, 0, TABLE_WHOLE }, "state, short: PD R CG CD F CA TO NF ...", show_code },
+	{ "STATE", { "STATE", 11, 4, 0 }, "state: PENDING RUNNING COMPLETED FAILED ...",
+	        show_state },
+	{ "TIME", { "TIME", 11, 7, NUM }, "time it has run, without suspensions", show_time },
+	{ "GPUS", { "GPUS", 8, 4, TABLE_DEAR }, "GPUs that it holds or asks for", show_gpus },
+	{ "GPU-SHARE", { "GPU-SHARE", 16, 9, 0 }, "of each GPU, where it asks for a part",
+	        show_gpu_share },
+	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its nodes, or why it waits",
+	        show_where },
+	{ "NODE", { "NODE", 10, 4, 0 }, "its nodes", show_node },
+	{ "REASON", { "REASON", 16, 6, 0 },
+	        "why it waits, or how it ended; +N: so many reasons more", show_reason },
+	{ "WHY", { "WHY", 0, 20, 0 }, "the same in words, with numbers", show_why },
+	{ "ACCOUNT", { "ACCOUNT", 10, 5, 0 }, "account", show_account },
+	{ "QOS", { "QOS", 10, 4, 0 }, "quality of service", show_qos },
+	{ "UID", { "UID", 7, 0, NUM }, "its owner's number", show_uid },
+	{ "NODES", { "NODES", 5, 0, NUM }, "how many nodes it has or asks for", show_nodes },
+	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs on each node", show_cpus },
+	{ "MEM", { "MEM", 5, 0, NUM }, "host memory on each node", show_mem },
+	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, NUM }, "time limit", show_limit },
+	{ "LEFT", { "LEFT", 10, 0, NUM }, "time until its limit", show_left },
+	{ "SUBMIT", { "SUBMIT", 19, 0, TABLE_WHOLE }, "when it was submitted", show_submit },
+	{ "START", { "START", 19, 0, TABLE_WHOLE },
+	        "when it started last, or is planned to start at the latest", show_start },
+	{ "SCHEDNODES", { "SCHEDNODES", 12, 6, 0 }, "where it is planned to start",
+	        show_planned_nodes },
+	{ "POS", { "POS", 4, 0, NUM }, "its place among those that wait in its partition",
+	        show_position },
+	{ "END", { "END", 19, 0, TABLE_WHOLE }, "when it ended", show_end },
+	{ "PROGRESS", { "PROGRESS", 16, 6, 0 }, "how far it is, in its own words", show_progress },
+	{ "SUSPENDED", { "SUSPENDED", 11, 7, NUM }, "for how long it was suspended",
+	        show_suspended },
+	{ "CHECKPOINT", { "CHECKPOINT", 19, 0, TABLE_WHOLE }, "up to when its work is safe",
+	        show_checkpoint },
+	{ "REMARK", { "REMARK", 16, 6, 0 }, "what its owner says of it: --comment", show_remark },
+	{ "MAILTYPE", { "MAILTYPE", 12, 6, 0 }, "of what mail is sent", show_mail_type },
+	{ "MAILUSER", { "MAILUSER", 16, 6, 0 }, "to whom, if not to its owner", show_mail_user },
+	{ "REQUEUEON", { "REQUEUEON", 16, 6, 0 }, "ends after which it is run again",
+	        show_requeue_on },
+	{ "BEGIN", { "BEGIN", 19, 0, TABLE_WHOLE }, "it is not to start before", show_begin },
+	{ "DEADLINE", { "DEADLINE", 19, 0, TABLE_WHOLE }, "it must have ended by then",
+	        show_deadline },
+	{ "DEPENDENCY", { "DEPENDENCY", 20, 6, 0 }, "what it still waits for, of other jobs",
+	        show_dependency },
+	{ "COST", { "COST", 9, 0, NUM }, "what it costs at most, by the configured prices",
+	        show_cost },
+	{ "MAXWAIT", { "MAXWAIT", 8, 0, NUM }, "wishes to start within", show_max_wait },
+	{ "CONSTRAINT", { "CONSTRAINT", 12, 6, 0 }, "features that its nodes must have",
+	        show_constraint },
+	{ "LICENCES", { "LICENCES", 12, 6, 0 }, "licences that it holds while it runs",
+	        show_licences },
+	{ "EXIT", { "EXIT", 5, 0, NUM }, "exit code:signal", show_exit },
+	{ "GPUIDS", { "GPUIDS", 8, 0, TABLE_WHOLE }, "which GPUs of its node", show_gpu_ids },
+	{ "ATTEMPT", { "ATTEMPT", 7, 0, NUM }, "how often it was started", show_attempt },
+	{ "PRIORITY", { "PRIORITY", 8, 0, NUM }, "priority", show_priority },
+	{ "NICE", { "NICE", 5, 0, NUM }, "niceness that it was given", show_nice },
+	{ "REQUEUE", { "REQUEUE", 7, 0, 0 }, "run again if its node fails: yes, no", show_requeue },
+	{ "LABELS", { "LABELS", 16, 6, 0 }, "labels", show_labels },
+	{ "WORKDIR", { "WORKDIR", 24, 8, 0 }, "where it runs", show_cwd },
+	{ "STDOUT", { "STDOUT", 24, 8, 0 }, "file of its standard output", show_output },
+	{ "STDERR", { "STDERR", 24, 8, 0 }, "file of its standard error", show_error },
+	{ "HOST", { "HOST", 10, 4, 0 }, "where it was submitted", show_host },
+	{ "COMMENT", { "COMMENT", 0, 10, 0 }, "who held or ended it, and why", show_comment },
+};
+
+/* What waits stands first, the next to start on top; then what has started, the latest on top. */
+static void rank(const void *object, int64_t key[VIEW_RANK])
+{
+	JOB;
+
+	key[0] = is_pending(j) ? 0 : 1;
+	key[1] = is_pending(j) ? (j->order ? j->order : INT64_MAX) : 0;
+	key[2] = is_pending(j) ? -j->priority : 0;
+	key[3] = is_pending(j) ? (int64_t)j->id : -(int64_t)j->id;
+}
+
+/* squeue's -o and -O. */
+static const struct slurm_name slurm_names[] = {
+	{ "i", "JOBID" },
+	{ "A", "JOBID" },
+	{ "P", "PARTITION" },
+	{ "j", "NAME" },
+	{ "u", "USER" },
+	{ "U", "UID" },
+	{ "a", "ACCOUNT" },
+	{ "q", "QOS" },
+	{ "t", "ST" },
+	{ "T", "STATE" },
+	{ "M", "TIME" },
+	{ "l", "TIMELIMIT" },
+	{ "L", "LEFT" },
+	{ "D", "NODES" },
+	{ "C", "CPUS" },
+	{ "m", "MEM" },
+	{ "b", "GPUS" },
+	{ "R", "NODELIST(REASON)" },
+	{ "N", "NODE" },
+	{ "r", "REASON" },
+	{ "Q", "PRIORITY" },
+	{ "p", "PRIORITY" },
+	{ "y", "NICE" },
+	{ "V", "SUBMIT" },
+	{ "S", "START" },
+	{ "e", "END" },
+	{ "E", "DEPENDENCY" },
+	{ "f", "CONSTRAINT" },
+	{ "W", "LICENCES" },
+	{ "Y", "SCHEDNODES" },
+	{ "k", "REMARK" },
+	{ "Z", "WORKDIR" },
+	{ "JobArrayID", "JOBID" },
+	{ "JobName", "NAME" },
+	{ "UserName", "USER" },
+	{ "StateCompact", "ST" },
+	{ "TimeUsed", "TIME" },
+	{ "TimeLeft", "LEFT" },
+	{ "NumNodes", "NODES" },
+	{ "NumCPUs", "CPUS" },
+	{ "MinMemory", "MEM" },
+	{ "ReasonList", "NODELIST(REASON)" },
+	{ "SubmitTime", "SUBMIT" },
+	{ "StartTime", "START" },
+	{ "EndTime", "END" },
+	{ "PriorityLong", "PRIORITY" },
+	{ "Licenses", "LICENCES" },
+	{ "Feature", "CONSTRAINT" },
+	{ "exit_code", "EXIT" },
+	{ NULL, NULL },
+};
+
+const struct view_kind job_kind = {
+	.columns = columns,
+	.n = sizeof(columns) / sizeof(columns[0]),
+	.standard = "JOBID,PARTITION,NAME,USER,ST,TIME,GPUS,NODELIST(REASON)",
+	.longer = "JOBID,PARTITION,NAME,USER,STATE,TIME,TIMELIMIT,CPUS,MEM,GPUS,NODELIST(REASON)",
+	.rank = rank,
+	.slurm = slurm_names,
+};
+
+/* --- runs ----------------------------------------------------------------------------------- */
+
+/* "running", "ended 0:0", "ended 7:0 (peer)" */
+static const char *run_state(const Gpusched__JobRun *run, char *text, size_t size)
+{
+	const ProtobufCEnumValue *cause =
+	        protobuf_c_enum_descriptor_get_value(&gpusched__end_cause__descriptor, run->cause);
+	bool told = run->cause > GPUSCHED__END_CAUSE__CAUSE_EXIT && cause;
+	size_t n;
+
+	if (!strcmp(run->state, "ENDED"))
+		snprintf(text, size, "%s %" PRIu32 ":%" PRIu32 "%s%s", run->state, run->exit_code,
+		        run->exit_signal, told ? " " : "",
+		        told ? cause->name + strlen("CAUSE_") : "");
+	else
+		snprintf(text, size, "%s", run->state);
+	for (n = 0; text[n]; n++)
+		text[n] = text[n] == '_' ? '-' : (char)tolower((unsigned char)text[n]);
+	return text;
+}
+
+#define MJ_WH 3600000 /* mJ in a Wh */
+
+/* "compute 91% (now 88%), idle 3% of the time, GPU memory 61G, 812.4 Wh, " */
+static void print_used_gpus(const Gpusched__JobRun *run, FILE *out)
+{
+	const Gpusched__RunUsed *u = run->used;
+	double wh = (double)u->energy_mj / MJ_WH;
+	char mem[UNITS_TEXT];
+
+	if (u->gpu_seen_us) {
+		fprintf(out, "compute %.0f%%",
+		        100 * (double)u->gpu_busy_us / (double)u->gpu_seen_us);
+		if (strcmp(run->state, "RUNNING") == 0)
+			fprintf(out, " (now %" PRIu32 "%%)", u->gpu_now_pct);
+		fprintf(out, ", idle %.0f%% of the time, ",
+		        100 * (double)u->gpu_idle_us / (double)u->gpu_seen_us);
+	}
+	if (u->gpu_mem_peak_mb)
+		fprintf(out, "GPU memory %s, ", size_format_mb(mem, u->gpu_mem_peak_mb));
+	if (u->energy_mj)
+		fprintf(out, wh < 1000 ? "%.1f Wh, " : "%.0f Wh, ", wh);
+}
+
+static void print_io(const char *what, uint64_t bytes, FILE *out)
+{
+	char mb[UNITS_TEXT];
+
+	if (bytes)
+		fprintf(out, ", %s %s", what, size_format_mb(mb, (bytes + (1 << 20) - 1) >> 20));
+}
+
+/* "compute 91%, idle 3% of the time, GPU memory 61G, 812.4 Wh, CPU time 13:39:00, memory 120G, read
+ * 7G, written 1G" */
+static void print_used(const Gpusched__Job *j, const Gpusched__JobRun *run, FILE *out)
+{
+	const Gpusched__RunUsed *u = run->used;
+	char time[UNITS_TEXT], mem[UNITS_TEXT], rank[24];
+
+	if (!u || !(u->cpu_time_us || u->mem_peak_mb || u->gpu_seen_us))
+		return;
+	if (j->n_runs > 1)
+		snprintf(rank, sizeof(rank), "USED %" PRIu32, run->rank);
+	fprintf(out, "%-16s  ", j->n_runs > 1 ? rank : "USED");
+	print_used_gpus(run, out);
+	fprintf(out, "CPU time %s, memory %s",
+	        duration_format(time, (u->cpu_time_us + 500000) / 1000000),
+	        size_format_mb(mem, u->mem_peak_mb));
+	print_io("read", u->read_bytes, out);
+	print_io("written", u->written_bytes, out);
+	fputc('\n', out);
+}
+
+/* Of a run alone, while it runs; how it ended the job says. */
+static void print_note(const Gpusched__Job *j, FILE *out)
+{
+	char *note;
+
+	if (j->n_runs != 1 || !*j->runs[0]->detail || strcmp(j->runs[0]->state, "RUNNING") != 0)
+		return;
+	note = text_escape_dup(j->runs[0]->detail);
+	fprintf(out, "%-16s  %s\n", "NOTE", note);
+	free(note);
+}
+
+void job_print_runs(const Gpusched__Job *j, FILE *out)
+{
+	for (size_t i = 0; i < j->n_runs; i++)
+		print_used(j, j->runs[i], out);
+	print_note(j, out);
+	for (size_t i = 0; j->n_runs > 1 && i < j->n_runs; i++) {
+		const Gpusched__JobRun *run = j->runs[i];
+		char rank[24], state[80], numbers[NUMBERS_TEXT];
+		char *detail = text_escape_dup(run->detail);
+
+		snprintf(rank, sizeof(rank), "RANK %" PRIu32, run->rank);
+		fprintf(out, "%-16s  %s: %s", rank, run->node,
+		        run_state(run, state, sizeof(state)));
+		if (run->n_gpus)
+			fprintf(out, ", GPUs %s",
+			        numbers_format(numbers, sizeof(numbers), run->gpus, run->n_gpus));
+		fprintf(out, "%s%s\n", *detail ? ", " : "", detail);
+		free(detail);
+	}
+}

@@ -1,0 +1,44 @@
+/* agents.h - the sessions of agents: what they report, and the orders they get
+ *
+ * An agent's session begins with REGISTER; the core answers with the whole wanted set and speaks to
+ * that session until it is superseded or gone. Orders are messages like others: held by the gate
+ * until the state they follow from is on disk. A launch also needs what its owner signed: at hand
+ * (blobs.h), or read by the store with the commit it waits for anyway.
+ */
+#ifndef CTLD_AGENTS_H
+#define CTLD_AGENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/conf/conf.h"
+#include "common/job/run.h"
+#include "ctld/core/rows/event.h"
+
+struct agents;
+struct ctld;
+struct peer;
+
+struct agents *agents_new(const struct conf *conf);
+void agents_free(struct agents *a); /* NULL is fine */
+
+bool agents_find_node(const struct agents *a, const char *name, uint32_t *node);
+
+/* There is another configuration, and the core has it: nodes have other numbers. */
+void agents_remap(struct ctld *c);
+
+/* An agent's session has ended. */
+void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now);
+
+/* --- effects ------------------------------------------------------------------------------- */
+void agents_registered(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_close(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_end_run(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_signal_run(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_suspend_run(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_ack_gpus(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clocks now);
+void agents_forget_run(struct ctld *c, const struct effect *effect, struct clocks now);
+
+#endif

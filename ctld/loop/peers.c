@@ -1,0 +1,577 @@
+/* peers.c - see peers.h */
+#include "config.h"
+
+#include "ctld/loop/peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/failpoint.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/net/frame.h"
+#include "ctld/core/core.h"
+#include "ctld/core/records/budget.h"
+#include "ctld/ctld.h"
+#include "ctld/loop/agents.h"
+#include "ctld/loop/byid.h"
+#include "ctld/loop/calls.h"
+#include "ctld/loop/gate.h"
+#include "ctld/loop/streams.h"
+#include "ctld/loop/tick.h"
+#include "ctld/loop/turns.h"
+#include "ctld/loop/user_peers.h"
+#include "ctld/loop/users.h"
+#include "ctld/rpc/jobs/bulk.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/wire/answer.h"
+#include "ctld/wire/convert.h"
+
+#define REFUSED_A_SECOND 5 /* records in the log; the rest is counted */
+
+struct peers {
+	struct ctld *c;
+	struct byid *map; /* by session */
+	usec_t refused_since;
+	unsigned refused, refused_silently;
+};
+
+struct peers *peers_new(struct ctld *c)
+{
+	struct peers *p = xcalloc(1, sizeof(*p));
+
+	p->c = c;
+	p->map = byid_new();
+	return p;
+}
+
+/* An answer of which something could not be sent. */
+struct unsent {
+	SLIST_ENTRY(unsent) next;
+	uint64_t id;
+	struct error why;
+};
+
+static struct unsent *find_unsent(const struct peer *peer, uint64_t id)
+{
+	struct unsent *u;
+
+	SLIST_FOREACH (u, &peer->unsent, next)
+		if (u->id == id)
+			break;
+	return u;
+}
+
+static void forget_unsent(struct peer *peer, struct unsent *u)
+{
+	SLIST_REMOVE(&peer->unsent, u, unsent, next);
+	free(u);
+}
+
+static void peer_free(struct ctld *c, struct peer *peer, struct clocks now)
+{
+	calls_drop(c, peer, now);
+	streams_drop(c, peer);
+	rpc_submits_orphan(peer);
+	bulk_drop(c, peer);
+	while (!SLIST_EMPTY(&peer->unsent))
+		forget_unsent(peer, SLIST_FIRST(&peer->unsent));
+	free(peer->node_name);
+	free(peer);
+}
+
+void peers_free(struct peers *p)
+{
+	struct peer *peer;
+	uint64_t id;
+
+	if (!p)
+		return;
+	while ((peer = byid_any(p->map, &id))) {
+		byid_take(p->map, id);
+		peer_free(p->c, peer, ctld_now());
+	}
+	byid_free(p->map);
+	free(p);
+}
+
+struct peer *peers_find(struct peers *p, uint64_t session)
+{
+	return byid_get(p->map, session);
+}
+
+struct each {
+	struct ctld *c;
+	void (*fn)(struct ctld *c, struct peer *peer);
+};
+
+static void each_agent(struct session *s, void *arg)
+{
+	struct each *e = arg;
+	struct peer *peer = session_data(s);
+
+	if (peer && peer->agent)
+		e->fn(e->c, peer);
+}
+
+void peers_each_agent(struct peers *p, void (*fn)(struct ctld *c, struct peer *peer))
+{
+	struct each e = { p->c, fn };
+
+	sessions_each(p->c->sessions, each_agent, &e);
+}
+
+/* --- back pressure ------------------------------------------------------------------------- */
+
+/* Once stopped, it goes on when half of it is done. */
+static bool has_much_work(const struct peer *peer)
+{
+	unsigned part = peer->paused ? 2 : 1;
+
+	return peer->work > PEER_WORK_MAX / part || peer->work_bytes > PEER_WORK_BYTES_MAX / part;
+}
+
+void peer_look_pause(struct ctld *c, struct peer *peer)
+{
+	bool pause = has_much_work(peer) || user_peers_choked(peer);
+	struct session *s;
+
+	if (pause == peer->paused || peer->closed)
+		return;
+	peer->paused = pause;
+	s = session_find(c->sessions, peer->session);
+	if (s)
+		session_pause_reading(s, pause);
+}
+
+/* Agents are no users. */
+static void charge(
+        struct ctld *c, struct peer *peer, enum budget_kind kind, size_t *was, size_t bytes)
+{
+	if (bytes == *was || peer->agent)
+		return;
+	budget_add(core_budget(c->core), peer->uid, kind, (int64_t)bytes - (int64_t)*was);
+	*was = bytes;
+	user_peers_charged(c, peer->uid);
+}
+
+void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_t bytes)
+{
+	peer->work += (size_t)frames;
+	charge(c, peer, BUDGET_REQUESTS, &peer->work_bytes, peer->work_bytes + (size_t)bytes);
+	peer_look_pause(c, peer);
+}
+
+/* Of answers: at the gate, or sent and not yet taken. */
+static void recount_unread(struct ctld *c, struct peer *peer)
+{
+	struct session *s = session_find(c->sessions, peer->session);
+	size_t unread = peer->closed || !s ? 0 : peer->held + session_queued(s);
+
+	if (unread < peer->unread || !peer->unread)
+		peer->taken = ctld_mono();
+	charge(c, peer, BUDGET_UNREAD, &peer->unread, unread);
+}
+
+static void on_queued(struct session *s, void *arg)
+{
+	struct peer *peer = session_data(s);
+
+	if (peer)
+		recount_unread(arg, peer);
+}
+
+static int on_holds(struct session *s, size_t bytes, void *arg, struct error *err)
+{
+	struct peer *peer = session_data(s);
+	struct ctld *c = arg;
+
+	if (!peer || peer->agent)
+		return 0;
+	if (bytes > peer->input &&
+	        budget_check(core_budget(c->core), peer->uid, BUDGET_REQUESTS, bytes - peer->input,
+	                err) < 0)
+		return -1;
+	charge(c, peer, BUDGET_REQUESTS, &peer->input, bytes);
+	return 0;
+}
+
+/* --- going away ---------------------------------------------------------------------------- */
+
+/* Agents wait for no user's turn. */
+static void post(struct ctld *c, const struct peer *peer, const struct tick_work *work, void *arg)
+{
+	if (peer->agent)
+		tick_post(c->tick, work, arg);
+	else
+		turns_post(c->turns, peer->uid, work, arg);
+}
+
+static void handle_gone(struct ctld *c, void *arg, struct clocks now)
+{
+	struct peer *peer = byid_take(c->peers->map, (uint64_t)(uintptr_t)arg);
+
+	if (!peer)
+		return;
+	charge(c, peer, BUDGET_REQUESTS, &peer->work_bytes, 0);
+	if (peer->agent)
+		agents_gone(c, peer, now);
+	peer_free(c, peer, now);
+}
+
+static void drop_gone(void *arg)
+{
+	(void)arg; /* a number */
+}
+
+static const struct tick_work gone_work = { handle_gone, drop_gone };
+
+/* What it sent before its end is dealt with first: it waits already. */
+static void has_gone(struct ctld *c, struct peer *peer)
+{
+	if (peer->closed)
+		return;
+	peer->closed = true;
+	charge(c, peer, BUDGET_UNREAD, &peer->unread, 0);
+	charge(c, peer, BUDGET_REQUESTS, &peer->input, 0);
+	user_peers_remove(c, peer);
+	post(c, peer, &gone_work, (void *)(uintptr_t)peer->session);
+}
+
+/* --- coming in ----------------------------------------------------------------------------- */
+
+static int on_admit(
+        struct sessions *ss, const struct session_peer *sp, void *arg, struct error *err)
+{
+	struct ctld *c = arg;
+	uint32_t node;
+
+	(void)ss;
+	if (!sp->node[0])
+		return user_peers_admit(c, sp->uid, err) < 0 ? err->code : 0;
+	if (sp->uid != 0 && sp->uid != c->agent_uid) {
+		error_set(err, ERR_NOT_PERMITTED, "uid %u may not speak for node %s",
+		        (unsigned)sp->uid, sp->node);
+		return ERR_NOT_PERMITTED;
+	}
+	if (!agents_find_node(c->agents, sp->node, &node)) {
+		error_set(err, ERR_NO_NODE, "node %s is not in the configuration", sp->node);
+		return ERR_NO_NODE;
+	}
+	return user_peers_admit_agent(c, node, err) < 0 ? err->code : 0;
+}
+
+static void on_opened(struct session *s, void *arg)
+{
+	const struct session_peer *sp = session_peer(s);
+	struct peer *peer = xcalloc(1, sizeof(*peer));
+	struct ctld *c = arg;
+	struct error err;
+	int known;
+
+	peer->session = session_number(s);
+	peer->uid = sp->uid;
+	peer->agent = sp->node[0] != '\0';
+	peer->root = sp->uid == 0 || sp->uid == c->self;
+	memcpy(peer->address, sp->address, sizeof(peer->address));
+	peer->node = UINT32_MAX;
+	LIST_INIT(&peer->calls);
+	LIST_INIT(&peer->streams);
+	STAILQ_INIT(&peer->submits);
+	SLIST_INIT(&peer->unsent);
+	session_set_data(s, peer);
+	byid_put(c->peers->map, peer->session, peer);
+	if (peer->agent) {
+		peer->node_name = xstrdup(sp->node);
+		agents_find_node(c->agents, sp->node, &peer->node);
+		user_peers_add(c, peer);
+		return;
+	}
+	/* Others may have been admitted since it was. */
+	if (user_peers_admit(c, peer->uid, &err) < 0) {
+		session_close(s);
+		has_gone(c, peer);
+		return;
+	}
+	user_peers_add(c, peer);
+	known = users_ask(c->users, peer->uid, peer->session, NULL);
+	if (known == 0)
+		session_pause_reading(s, true); /* until peers_user_known() */
+	else if (known < 0)
+		log_warning("too many lookups of users: no name for uid %u", (unsigned)peer->uid);
+}
+
+void peers_user_known(void *arg, uint64_t session)
+{
+	struct ctld *c = arg;
+	struct peer *peer = peers_find(c->peers, session);
+	struct session *s = session_find(c->sessions, session);
+
+	if (s && peer && !peer->paused)
+		session_pause_reading(s, false);
+}
+
+struct frame_work {
+	uint64_t session, id;
+	size_t len;
+	uint16_t type;
+	uint8_t body[];
+};
+
+static void handle_frame(struct ctld *c, void *arg, struct clocks now)
+{
+	struct frame_work *w = arg;
+	struct peer *peer = peers_find(c->peers, w->session);
+
+	if (peer) {
+		rpc_dispatch(c, peer, w->type, w->id, w->body, w->len, now);
+		peer = peers_find(c->peers, w->session);
+		if (peer)
+			peer_add_work(c, peer, -1, -(ptrdiff_t)w->len);
+	}
+	free(w);
+}
+
+static const struct tick_work frame_work_ops = { handle_frame, free };
+
+static void on_frame(struct session *s, const struct frame *f, void *arg)
+{
+	struct ctld *c = arg;
+	struct peer *peer = session_data(s);
+	struct frame_work *w = xcalloc(1, sizeof(*w) + f->len);
+
+	w->session = peer->session;
+	w->type = f->type;
+	w->id = f->id;
+	w->len = f->len;
+	if (f->len)
+		memcpy(w->body, f->body, f->len);
+	user_peers_used(peer);
+	peer_add_work(c, peer, 1, (ptrdiff_t)f->len);
+	post(c, peer, &frame_work_ops, w);
+}
+
+static void on_closed(struct session *s, const struct error *why, void *arg)
+{
+	struct peer *peer = session_data(s);
+	struct ctld *c = arg;
+
+	if (!peer)
+		return;
+	if (peer->agent)
+		log_info("node %s: connection lost: %s", peer->node_name, why->text);
+	else
+		log_debug("%s (uid %u): session ended: %s", peer->address, (unsigned)peer->uid,
+		        why->text);
+	has_gone(c, peer);
+}
+
+static void end_session(struct ctld *c, struct peer *peer)
+{
+	struct session *s = session_find(c->sessions, peer->session);
+
+	if (s)
+		session_close(s);
+	has_gone(c, peer);
+}
+
+void peer_expel(struct ctld *c, struct peer *peer, const struct error *why)
+{
+	if (peer->closed)
+		return;
+	log_warning("%s%s%s (uid %u): session closed: %s", peer->agent ? "node " : "",
+	        peer->agent ? peer->node_name : "", peer->agent ? "" : peer->address,
+	        (unsigned)peer->uid, why->text);
+	end_session(c, peer);
+}
+
+void peer_end(struct ctld *c, struct peer *peer, const struct error *why)
+{
+	if (peer->closed)
+		return;
+	log_debug("%s (uid %u): session closed: %s", peer->address, (unsigned)peer->uid, why->text);
+	end_session(c, peer);
+}
+
+static void on_refused(struct sessions *ss, const char *address, const struct error *why, void *arg)
+{
+	struct ctld *c = arg;
+	struct peers *p = c->peers;
+	usec_t now = ctld_mono();
+
+	(void)ss;
+	if (now - p->refused_since > 1000000) {
+		if (p->refused_silently)
+			log_warning("%u more connections were refused", p->refused_silently);
+		p->refused_since = now;
+		p->refused = p->refused_silently = 0;
+	}
+	if (p->refused++ < REFUSED_A_SECOND)
+		log_warning("connection from %s refused: %s", address, why->text);
+	else
+		p->refused_silently++;
+}
+
+/* --- going out ----------------------------------------------------------------------------- */
+
+/* An internal error: it is logged, and the client gets it at the end of the answer. An order to an
+ * agent is lost, which is not the agent's fault either. */
+static int note_unsent(struct peer *peer, unsigned type, uint64_t id, const struct error *why)
+{
+	struct unsent *u;
+
+	log_error("%s%s (uid %u): a %s was not sent: %s", peer->agent ? "node " : "",
+	        peer->agent ? peer->node_name : peer->address, (unsigned)peer->uid, msg_name(type),
+	        why->text);
+	if (peer->agent || !id || find_unsent(peer, id))
+		return -1;
+	u = xcalloc(1, sizeof(*u));
+	u->id = id;
+	u->why = *why;
+	SLIST_INSERT_HEAD(&peer->unsent, u, next);
+	return -1;
+}
+
+static void put(struct ctld *c, struct peer *peer, uint8_t *bytes, size_t len)
+{
+	peer->held += len;
+	recount_unread(c, peer);
+	gate_put(c->gate, peer->agent ? GATE_AGENTS : gate_user(peer->uid), peer->session,
+	        core_change(c->core), bytes, len);
+}
+
+int peers_send(
+        struct ctld *c, uint64_t session, unsigned type, uint64_t id, const ProtobufCMessage *m)
+{
+	struct peer *peer = peers_find(c->peers, session);
+	struct error err;
+	uint8_t *bytes;
+	size_t len;
+
+	if (!peer || peer->closed)
+		return 0;
+	if (answer_pack(type, id, m, &bytes, &len, &err) < 0)
+		return note_unsent(peer, type, id, &err);
+	put(c, peer, bytes, len);
+	return 0;
+}
+
+int peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t id,
+        const uint8_t *body, size_t len)
+{
+	struct peer *peer = peers_find(c->peers, session);
+	struct error err;
+	uint8_t *bytes;
+
+	if (!peer || peer->closed)
+		return 0;
+	if (answer_check(type, len, &err) < 0)
+		return note_unsent(peer, type, id, &err);
+	bytes = xcalloc(FRAME_HEADER_LEN + len, 1);
+	frame_put_header(bytes, type, id, (uint32_t)len);
+	memcpy(bytes + FRAME_HEADER_LEN, body, len);
+	put(c, peer, bytes, FRAME_HEADER_LEN + len);
+	return 0;
+}
+
+/* Of an answer that could not be sent whole: instead of what its Reply would be. */
+static bool reply_unsent(struct ctld *c, uint64_t session, uint64_t id)
+{
+	struct peer *peer = peers_find(c->peers, session);
+	struct unsent *u = peer ? find_unsent(peer, id) : NULL;
+
+	if (!u)
+		return false;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(&u->why, c->out)->base);
+	forget_unsent(peer, u);
+	return true;
+}
+
+void peers_reply(struct ctld *c, uint64_t session, uint64_t id, const struct error *err)
+{
+	if (reply_unsent(c, session, id))
+		return;
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(err, c->out)->base);
+}
+
+void peers_reply_at_once(struct ctld *c, struct peer *peer, uint64_t id, const struct error *err)
+{
+	struct error mistake;
+	uint8_t *bytes;
+	size_t len;
+
+	arena_reset(c->out, WIRE_ARENA_CAP);
+	if (peer->closed || answer_pack(GPUSCHED__MSG_TYPE__MSG_REPLY, id,
+	                            &wire_reply(err, c->out)->base, &bytes, &len, &mistake) < 0)
+		return;
+	peer->held += len;
+	peers_gate_send(c, peer->session, bytes, len);
+	free(bytes);
+}
+
+void peers_reply_done(struct ctld *c, uint64_t session, uint64_t id, const char *warning)
+{
+	Gpusched__Reply m = GPUSCHED__REPLY__INIT;
+
+	if (reply_unsent(c, session, id))
+		return;
+	if (warning)
+		m.warning = (char *)warning;
+	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &m.base);
+}
+
+void peers_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len)
+{
+	struct ctld *c = arg;
+	struct peer *peer = peers_find(c->peers, session);
+	struct session *s = session_find(c->sessions, session);
+	struct error err;
+
+	if (peer)
+		peer->held -= len < peer->held ? len : peer->held;
+	if (!s || !peer || peer->closed)
+		return;
+	if (peer->agent)
+		FAILPOINT(ctld_before_order);
+	else
+		FAILPOINT(ctld_before_reply);
+	if (session_send_bytes(s, frames, len, &err))
+		peer_expel(c, peer, &err);
+	if (peer->agent)
+		FAILPOINT(ctld_after_order);
+	else
+		FAILPOINT(ctld_after_reply);
+}
+
+bool peer_has_room(struct ctld *c, const struct peer *peer)
+{
+	struct session *s = session_find(c->sessions, peer->session);
+
+	return !s || (peer->held < PEER_HELD_MAX && !session_full(s) && !user_peers_choked(peer));
+}
+
+void peers_output_moved(struct peers *p)
+{
+	calls_room(p->c);
+}
+
+static void on_writable(struct session *s, void *arg)
+{
+	struct ctld *c = arg;
+
+	(void)s;
+	peers_output_moved(c->peers);
+}
+
+const struct session_ops peers_ops = {
+	.admit = on_admit,
+	.opened = on_opened,
+	.frame = on_frame,
+	.writable = on_writable,
+	.queued = on_queued,
+	.holds = on_holds,
+	.closed = on_closed,
+	.refused = on_refused,
+};

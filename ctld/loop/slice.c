@@ -1,0 +1,34 @@
+/* slice.c - see slice.h */
+#include "config.h"
+
+#include "ctld/loop/slice.h"
+
+#include <time.h>
+
+usec_t thread_cpu_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+struct slice slice_begin(usec_t budget_us)
+{
+	return (struct slice){ .end = thread_cpu_time() + budget_us, .items = SLICE_ITEMS };
+}
+
+bool slice_over_now(struct slice *s)
+{
+	if (!s->over && thread_cpu_time() >= s->end)
+		s->over = true;
+	return s->over;
+}
+
+bool slice_over(struct slice *s)
+{
+	if (s->over || s->items-- > 0)
+		return s->over;
+	s->items = SLICE_ITEMS - 1;
+	return slice_over_now(s);
+}

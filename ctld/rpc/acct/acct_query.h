@@ -1,0 +1,39 @@
+/* acct_query.h - which jobs accounting is asked about
+ *
+ * The one meaning of ListAcct. Once made it is only read, by the loop and by the thread that reads
+ * history, but for which of its names were found.
+ */
+#ifndef CTLD_RPC_ACCT_QUERY_H
+#define CTLD_RPC_ACCT_QUERY_H
+
+#include "common/base/error.h"
+#include "common/conf/conf.h"
+#include "common/gpusched.pb-c.h"
+#include "ctld/rpc/call/filter.h"
+#include "ctld/rpc/call/sight.h"
+#include "ctld/store/past.h"
+
+struct acct_query;
+
+/* `m` NULL: all. `sight`: the jobs that may be shown; taken over, NULL: all. Copies what it keeps;
+ * accounts are looked up in `conf` for what is below them. ERR_USAGE. */
+struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf *conf,
+        struct sight *sight, struct error *err);
+void acct_query_free(struct acct_query *q); /* NULL is fine */
+
+/* What of the core comes into question; acct_query_fits() decides. */
+const struct filter *acct_query_filter(const struct acct_query *q);
+/* The same of history.db, through the index that leaves least. */
+const struct past_query *acct_query_past(const struct acct_query *q);
+
+bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job);
+
+/* A job that fits was found: its names are not unknown. By one thread at a time. */
+void acct_query_found(struct acct_query *q, const Gpusched__Acct *job);
+/* All were looked at. -1: the query names what neither the configuration nor any job has that was
+ * found (unknown.h). */
+int acct_query_check_names(const struct acct_query *q, struct error *err);
+void acct_query_window(
+        const struct acct_query *q, int64_t *since, int64_t *until); /* us; 0: open */
+
+#endif

@@ -1,0 +1,329 @@
+/* acct_record.c - see acct_record.h */
+#include "ctld/rpc/acct/acct_record.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hostlist.h"
+#include "common/base/text.h"
+#include "common/job/run.h"
+#include "ctld/core/accounts/usage.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/codec.h"
+
+#define USEC_PER_S 1000000
+
+static void *take(struct arena *arena, size_t size)
+{
+	void *p = arena_alloc(arena, size ? size : 1);
+
+	if (!p) {
+		fputs("out of memory\n", stderr);
+		abort();
+	}
+	return p;
+}
+
+/* What was stored may be older than a rule for texts: what is not plain is escaped. */
+static char *text(const struct value *v, struct arena *arena)
+{
+	size_t size = (text_plain_prefix(v->p, v->n) == v->n ? v->n : 4 * v->n) + 8;
+	char *copy = take(arena, size);
+
+	text_escape(copy, size, v->p, v->n);
+	return copy;
+}
+
+static char *copied(const char *s, struct arena *arena)
+{
+	return strcpy(take(arena, strlen(s) + 1), s);
+}
+
+/* "time-limit" of CAUSE_TIME_LIMIT; "" of none. */
+static char *cause_name(int64_t cause, struct arena *arena)
+{
+	const ProtobufCEnumValue *v =
+	        protobuf_c_enum_descriptor_get_value(&gpusched__end_cause__descriptor, (int)cause);
+	char *name = copied(v && cause ? v->name + strlen("CAUSE_") : "", arena);
+
+	for (char *c = name; *c; c++)
+		*c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+	return name;
+}
+
+/* --- runs ----------------------------------------------------------------------------------- */
+
+#define INT(column)  (row->v[COL_RUN_##column].i)
+#define TEXT(column) text(&row->v[COL_RUN_##column], arena)
+
+static Gpusched__RunUsed *used_of(const struct row *row, struct arena *arena)
+{
+	Gpusched__RunUsed *m = take(arena, sizeof(*m));
+
+	gpusched__run_used__init(m);
+	m->cpu_time_us = (uint64_t)INT(cpu_time_us);
+	m->mem_peak_mb = (uint64_t)INT(max_rss_kb) / 1024;
+	m->read_bytes = (uint64_t)INT(read_bytes);
+	m->written_bytes = (uint64_t)INT(written_bytes);
+	m->gpu_seen_us = (uint64_t)INT(gpu_seen_us);
+	m->gpu_busy_us = (uint64_t)INT(gpu_busy_us);
+	m->gpu_idle_us = (uint64_t)INT(gpu_idle_us);
+	m->gpu_mem_peak_mb = (uint64_t)INT(gpu_mem_peak_mb);
+	m->energy_mj = (uint64_t)INT(energy_mj);
+	return m;
+}
+
+static Gpusched__AcctRun *run_of(const struct row *row, struct arena *arena)
+{
+	Gpusched__AcctRun *m = take(arena, sizeof(*m));
+	uint64_t set = (uint64_t)INT(gpus), charge = (uint64_t)INT(share_charge);
+
+	gpusched__acct_run__init(m);
+	m->task = (uint64_t)INT(task);
+	m->attempt = (uint32_t)INT(attempt);
+	m->rank = (uint32_t)INT(rank);
+	m->node = TEXT(node);
+	m->state = TEXT(state);
+	m->gpu_type = TEXT(gpu_type);
+	m->gpus = take(arena, 64 * sizeof(*m->gpus));
+	for (uint32_t i = 0; i < 64; i++)
+		if (set >> i & 1)
+			m->gpus[m->n_gpus++] = i;
+	m->cpus = (uint32_t)INT(cpus);
+	m->mem_mb = (uint64_t)INT(mem_mb);
+	m->start_time = INT(start_time);
+	m->end_time = INT(end_time);
+	m->elapsed_us = (uint64_t)INT(elapsed_us);
+	m->suspended_us = (uint64_t)INT(suspended_us);
+	m->exit_code = (uint32_t)INT(exit_code);
+	m->exit_signal = (uint32_t)INT(exit_signal);
+	m->cause = cause_name(INT(end_cause), arena);
+	m->detail = TEXT(detail);
+	m->cpu_time_us = (uint64_t)INT(cpu_time_us);
+	m->max_rss_kb = (uint64_t)INT(max_rss_kb);
+	m->account = TEXT(account);
+	m->held_us = (uint64_t)INT(billed_us);
+	m->gpu_us =
+	        m->n_gpus * (charge ? m->held_us / 1000 * charge + m->held_us % 1000 * charge / 1000
+	                            : m->held_us);
+	m->cost = (double)INT(cost_u) / USAGE_MICRO;
+	m->used = used_of(row, arena);
+	return m;
+}
+
+#undef INT
+#undef TEXT
+
+/* --- jobs ----------------------------------------------------------------------------------- */
+
+#define INT(column)  (row->v[COL_JOB_##column].i)
+#define TEXT(column) text(&row->v[COL_JOB_##column], arena)
+
+/* "key=value" lines */
+static void add_labels(Gpusched__Acct *m, const struct value *v, struct arena *arena)
+{
+	const char *at = v->p, *end = at + v->n;
+	size_t n = 0;
+
+	for (const char *c = at; c < end; c++)
+		n += *c == '\n';
+	m->labels = take(arena, n * sizeof(*m->labels));
+	for (size_t i = 0; i < n; i++) {
+		const char *line = at, *stop = memchr(at, '\n', (size_t)(end - at));
+		const char *mid = memchr(line, '=', (size_t)(stop - line));
+		struct value key = { .p = line }, value = { .p = stop };
+		Gpusched__KeyValue *label = take(arena, sizeof(*label));
+
+		key.n = (size_t)((mid ? mid : stop) - line);
+		if (mid)
+			value = (struct value){ .p = mid + 1, .n = (size_t)(stop - mid - 1) };
+		gpusched__key_value__init(label);
+		label->key = text(&key, arena);
+		label->value = text(&value, arena);
+		m->labels[m->n_labels++] = label;
+		at = stop + 1;
+	}
+}
+
+static Gpusched__Acct *job_of(const struct row *row, struct arena *arena)
+{
+	Gpusched__Acct *m = take(arena, sizeof(*m));
+
+	gpusched__acct__init(m);
+	m->id = (uint64_t)INT(id);
+	m->name = TEXT(name);
+	m->user = TEXT(user);
+	m->uid = (uint32_t)INT(uid);
+	m->account = TEXT(account);
+	m->partition = TEXT(partition);
+	m->qos = TEXT(qos);
+	m->state = TEXT(state);
+	m->exit_code = (uint32_t)INT(exit_code);
+	m->exit_signal = (uint32_t)INT(exit_signal);
+	m->submit_time = INT(submit_time);
+	m->start_time = INT(start_time);
+	m->end_time = INT(end_time);
+	m->cpus = (uint32_t)INT(cpus);
+	m->mem_mb = (uint64_t)INT(mem_mb);
+	m->time_limit_s = (uint32_t)INT(time_limit_s);
+	m->asked_gpus = TEXT(gpus);
+	m->attempts = (uint32_t)INT(attempt);
+	m->max_wait_s = (uint32_t)INT(max_wait_s);
+	m->submit_host = TEXT(submit_host);
+	m->cwd = TEXT(cwd);
+	m->comment = TEXT(comment);
+	m->cause = cause_name(INT(end_cause), arena);
+	m->array = TEXT(array);
+	m->tasks = TEXT(tasks);
+	m->part = (uint32_t)INT(part);
+	m->several = m->array[0] && (!m->part || m->part >= JOB_PART_RANGES);
+	add_labels(m, &row->v[COL_JOB_labels], arena);
+	return m;
+}
+
+#undef INT
+#undef TEXT
+
+/* Did it end as its program wished, and well? */
+static bool ended_well(const Gpusched__AcctRun *run)
+{
+	return !run->exit_code && !run->exit_signal &&
+	       (!run->cause[0] || !strcmp(run->cause, "exit"));
+}
+
+/* The run that says how the attempt ended: one that went wrong by itself, else the first. */
+static const Gpusched__AcctRun *telling(const Gpusched__AcctRun *best, const Gpusched__AcctRun *run)
+{
+	bool by_itself = !ended_well(run) && strcmp(run->cause, "peer") != 0;
+
+	if (!best)
+		return run;
+	return (ended_well(best) || !strcmp(best->cause, "peer")) && by_itself ? run : best;
+}
+
+static void add_gpus(Gpusched__Acct *m, const Gpusched__AcctRun *run, struct arena *arena)
+{
+	Gpusched__GpuCount *count;
+	Gpusched__GpuCount **more;
+
+	for (size_t i = 0; i < m->n_gpus; i++)
+		if (!strcmp(m->gpus[i]->type, run->gpu_type)) {
+			m->gpus[i]->count += (uint32_t)run->n_gpus;
+			return;
+		}
+	count = take(arena, sizeof(*count));
+	gpusched__gpu_count__init(count);
+	count->type = run->gpu_type;
+	count->count = (uint32_t)run->n_gpus;
+	more = take(arena, (m->n_gpus + 1) * sizeof(*more));
+	if (m->n_gpus)
+		memcpy(more, m->gpus, m->n_gpus * sizeof(*more));
+	m->gpus = more;
+	m->gpus[m->n_gpus++] = count;
+}
+
+/* What the runs of the last attempt say. */
+static void add_last_attempt(Gpusched__Acct *m, struct arena *arena)
+{
+	const char **nodes = take(arena, m->n_runs * sizeof(*nodes));
+	const Gpusched__AcctRun *told = NULL;
+	size_t n = 0;
+	char *list;
+
+	for (size_t i = 0; i < m->n_runs; i++) {
+		const Gpusched__AcctRun *run = m->runs[i];
+		uint64_t worked = run->elapsed_us > run->suspended_us
+		                          ? run->elapsed_us - run->suspended_us
+		                          : 0;
+
+		if (run->attempt != m->attempts)
+			continue;
+		told = telling(told, run);
+		if (!strcmp(run->state, "NEVER"))
+			continue;
+		nodes[n++] = run->node;
+		if (run->n_gpus)
+			add_gpus(m, run, arena);
+		if (worked / USEC_PER_S > m->elapsed_s)
+			m->elapsed_s = worked / USEC_PER_S;
+		if (run->suspended_us > m->suspended_us)
+			m->suspended_us = run->suspended_us;
+	}
+	if (told) {
+		m->detail = told->detail;
+		m->cause = told->cause[0] ? told->cause : m->cause;
+	}
+	list = hostlist_compress(nodes, n);
+	m->nodes = copied(list, arena);
+	free(list);
+	m->n_nodes = (uint32_t)n;
+}
+
+static void add_used(Gpusched__RunUsed *all, const Gpusched__RunUsed *one)
+{
+	all->cpu_time_us += one->cpu_time_us;
+	all->read_bytes += one->read_bytes;
+	all->written_bytes += one->written_bytes;
+	all->gpu_seen_us += one->gpu_seen_us;
+	all->gpu_busy_us += one->gpu_busy_us;
+	all->gpu_idle_us += one->gpu_idle_us;
+	all->energy_mj += one->energy_mj;
+	if (one->mem_peak_mb > all->mem_peak_mb)
+		all->mem_peak_mb = one->mem_peak_mb;
+	if (one->gpu_mem_peak_mb > all->gpu_mem_peak_mb)
+		all->gpu_mem_peak_mb = one->gpu_mem_peak_mb;
+}
+
+static void add_sums(Gpusched__Acct *m, struct arena *arena)
+{
+	m->used = take(arena, sizeof(*m->used));
+	gpusched__run_used__init(m->used);
+	for (size_t i = 0; i < m->n_runs; i++) {
+		const Gpusched__AcctRun *run = m->runs[i];
+
+		m->gpu_us += run->gpu_us;
+		m->gpu_held_us += run->n_gpus * run->held_us;
+		m->cpu_us += run->cpus * run->held_us;
+		m->cpu_time_us += run->cpu_time_us;
+		m->cost += run->cost;
+		add_used(m->used, run->used);
+		m->runs_billed += run->held_us > 0;
+		if (run->max_rss_kb > m->max_rss_kb)
+			m->max_rss_kb = run->max_rss_kb;
+		if (run->start_time && strcmp(run->state, "NEVER") != 0 &&
+		        (!m->first_start_time || run->start_time < m->first_start_time))
+			m->first_start_time = run->start_time;
+	}
+	if (m->first_start_time > m->submit_time)
+		m->wait_s = (uint64_t)(m->first_start_time - m->submit_time) / USEC_PER_S;
+}
+
+Gpusched__Acct *acct_next(struct acct_reader *r)
+{
+	Gpusched__AcctRun **runs = NULL;
+	size_t n = 0, room = 0;
+	Gpusched__Acct *m;
+
+	if (!r->is_ahead && !batch_next(r->batch, &r->offset, &r->ahead))
+		return NULL;
+	m = job_of(&r->ahead.row, r->arena);
+	while ((r->is_ahead = batch_next(r->batch, &r->offset, &r->ahead)) &&
+	        r->ahead.row.table == TABLE_RUN) {
+		if (n == room) {
+			Gpusched__AcctRun **more = take(r->arena, (room * 2 + 4) * sizeof(*more));
+
+			if (n)
+				memcpy(more, runs, n * sizeof(*more));
+			room = room * 2 + 4;
+			runs = more;
+		}
+		runs[n++] = run_of(&r->ahead.row, r->arena);
+	}
+	m->runs = runs;
+	m->n_runs = n;
+	add_last_attempt(m, r->arena);
+	add_sums(m, r->arena);
+	return m;
+}

@@ -1,0 +1,26 @@
+/* acct_record.h - jobs as accounting tells them, made of the rows of a job and of its runs
+ *
+ * The same rows come from the core (core_job_rows()) and from history.db (past.h), so there is one
+ * way from a job to what users are told that it used. Pure.
+ */
+#ifndef CTLD_RPC_ACCT_RECORD_H
+#define CTLD_RPC_ACCT_RECORD_H
+
+#include "common/base/arena.h"
+#include "common/gpusched.pb-c.h"
+#include "ctld/store/batch.h"
+
+/* Reads the jobs of a batch, one after another: a job's row, then those of its runs. Begins as
+ * { batch, arena }. */
+struct acct_reader {
+	const struct store_batch *batch;
+	struct arena *arena; /* which the messages live in, borrowing nothing */
+	size_t offset;
+	struct batch_item ahead; /* the row of the next job */
+	bool is_ahead;
+};
+
+/* The next one, with all its runs; NULL: no more. */
+Gpusched__Acct *acct_next(struct acct_reader *reader);
+
+#endif

@@ -1,0 +1,66 @@
+/* list_events.c - MSG_LIST_EVENTS: the audit trail, for the users that may see it */
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/loop/peers.h"
+#include "ctld/rpc/acct/acct.h"
+
+/* May he ask that? *sight: what the job must be in, if the core does not know it. */
+static int check_rights(struct ctld *c, const struct rpc *rpc, const Gpusched__ListEvents *m,
+        struct sight **sight, struct error *err)
+{
+	struct caller caller = peer_caller(c, rpc->peer);
+	unsigned long long id = m->job;
+	struct job_view job;
+
+	*sight = NULL;
+	if (verb_permits(VERB_EVENTS, standing(&caller)) ||
+	        (m->by_uid && m->uid == (int64_t)rpc->peer->uid))
+		return 0;
+	if (!id) {
+		verb_refuse(VERB_EVENTS, err);
+		return error_hint(err,
+		        "you may ask for your own (--me), and for those of a job of yours "
+		        "(--job)");
+	}
+	if (!core_job_view(c->core, id, rpc->now, &job)) {
+		*sight = sight_new(c->conf, &caller, true);
+		return 0;
+	}
+	if (verb_permits(VERB_JOB_EVENTS, rpc_standing(c, rpc, &job)))
+		return 0;
+	if (!rpc_sees(c, rpc, &job))
+		return error_set(err, ERR_NO_JOB, "no job %llu", id);
+	verb_refuse(VERB_JOB_EVENTS, err);
+	return error_wrap(err, "job %llu is not yours", id);
+}
+
+/* Of a restored backup numbers are lower than what people may have seen. */
+static int check_cursor(const struct ctld *c, const Gpusched__ListEvents *m, struct error *err)
+{
+	if (m->after_seq <= core_last_event(c->core))
+		return 0;
+	return error_set(err, ERR_USAGE, "no event has the number %llu yet: the last one is %llu",
+	        (unsigned long long)m->after_seq, (unsigned long long)core_last_event(c->core));
+}
+
+void rpc_list_events(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__ListEvents *m = (const Gpusched__ListEvents *)rpc->msg;
+	struct past_events events;
+	struct error err;
+	struct sight *sight;
+	void *data;
+
+	if (check_rights(c, rpc, m, &sight, &err) < 0 || check_cursor(c, m, &err) < 0) {
+		rpc_reply(c, rpc, &err);
+		sight_free(sight);
+		return;
+	}
+	data = acct_events_data(m, c->conf, &events, &err);
+	if (!data) {
+		rpc_reply(c, rpc, &err);
+		sight_free(sight);
+		return;
+	}
+	acct_walk_events(c, rpc, &events, m->follow, sight, &acct_events, data);
+}

@@ -1,0 +1,75 @@
+/* backup.c - MSG_BACKUP: a copy of the living state.db, while everything goes on */
+#include <stdlib.h>
+
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "ctld/ctld.h"
+#include "ctld/loop/calls.h"
+#include "ctld/loop/peers.h"
+#include "ctld/loop/users.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/store/store.h"
+
+struct backup_call {
+	bool failed;
+	struct error error;
+};
+
+/* What the store calls back with: the call may be gone by then. */
+struct asked {
+	struct ctld *c;
+	uint64_t call;
+	char *path;
+};
+
+static void answer(struct ctld *c, struct call *call, struct clocks now)
+{
+	struct backup_call *b = call->data;
+	struct error error = b->error;
+
+	(void)now;
+	call_done(c, call, b->failed ? &error : NULL);
+}
+
+static const struct call_ops backup_ops = { .slice = answer, .free = free };
+
+static void on_done(void *arg, const struct store_result *result, const struct error *err)
+{
+	struct asked *asked = arg;
+	struct call *call = call_find(asked->c, asked->call);
+	struct backup_call *b = call ? call->data : NULL;
+
+	(void)result;
+	if (err)
+		log_warning("%s", err->text);
+	else
+		log_info("backup: %s", asked->path);
+	if (b && err) {
+		b->failed = true;
+		b->error = *err;
+	}
+	if (call)
+		call_go_on(asked->c, call);
+	free(asked->path);
+	free(asked);
+}
+
+void rpc_backup(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__Backup *m = (const Gpusched__Backup *)rpc->msg;
+	struct asked *asked;
+	struct call *call;
+	const char *name;
+
+	if (!rpc_reason(c, rpc, m->reason))
+		return;
+	call = call_new(c, rpc->peer, rpc->id, &backup_ops, xcalloc(1, sizeof(struct backup_call)));
+	if (!call)
+		return;
+	users_name(c->users, rpc->peer->uid, &name);
+	rpc_note(c, rpc, "controller.backup", m->path, m->reason);
+	log_info("backup to %s asked for by %s at %s", m->path, name, rpc->peer->address);
+	asked = xcalloc(1, sizeof(*asked));
+	*asked = (struct asked){ c, call->number, xstrdup(m->path) };
+	store_backup(c->store, asked->path, on_done, asked);
+}

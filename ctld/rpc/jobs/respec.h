@@ -1,0 +1,26 @@
+/* respec.h - two specs of one job side by side: what has its owner changed, and may it be changed?
+ *
+ * Pure: for a worker. Which fields may differ is one table in respec.c, with a row for each field
+ * of SignedSpec; what was decided of a job in other ways (its array, its script) may not, nor what
+ * tells it from others (nonce, uid, gid, cluster).
+ */
+#ifndef CTLD_RPC_RESPEC_H
+#define CTLD_RPC_RESPEC_H
+
+#include "common/base/arena.h"
+#include "common/base/error.h"
+#include "common/net/mcred.h"
+#include "ctld/core/rows/event.h"
+
+/* A spec as it travels, borrowed. */
+struct spec_bytes {
+	const void *p; /* NULL: there is none */
+	size_t len;
+};
+
+/* `is`, which `cred` must sign, in place of `was`, which was checked when it came. What is in *out
+ * borrows from `arena`. ERR_SIGNATURE, ERR_JOB_SPEC. Call signedjob_cred_check() first. */
+int respec_compare(const struct mcred *cred, const char *cluster, struct spec_bytes was,
+        struct spec_bytes is, struct arena *arena, struct respec *out, struct error *err);
+
+#endif

@@ -1,0 +1,186 @@
+/* list_nodes.c - MSG_LIST_NODES: a stream of chunks, one a tick, as the peer takes them */
+#include <stdlib.h>
+
+#include "common/base/xalloc.h"
+#include "ctld/core/core.h"
+#include "ctld/ctld.h"
+#include "ctld/loop/calls.h"
+#include "ctld/loop/slice.h"
+#include "ctld/loop/users.h"
+#include "ctld/rpc/call/call_part.h"
+#include "ctld/rpc/call/sight.h"
+#include "ctld/rpc/rpc.h"
+#include "ctld/wire/convert.h"
+
+#define SLICE_NODES 100
+
+struct listing {
+	uint64_t generation; /* of the configuration that the numbers belong to */
+	uint32_t *nodes;     /* NULL: all */
+	size_t n, at;
+	bool devices, whole;
+};
+
+static void listing_free(void *data)
+{
+	struct listing *l = data;
+
+	free(l->nodes);
+	free(l);
+}
+
+static size_t listing_size(const void *data)
+{
+	const struct listing *l = data;
+
+	return sizeof(*l) + (l->nodes ? l->n * sizeof(*l->nodes) : 0);
+}
+
+static const char *user_name(struct ctld *c, uint32_t uid)
+{
+	const char *by = NULL;
+
+	if (users_name(c->users, uid, &by) == USER_NOT_KNOWN)
+		by = uid == c->self ? "controller" : NULL;
+	return by;
+}
+
+/* --- what is kept from who asks ------------------------------------------------------------- */
+
+/* May the caller see this job? `sight` NULL: all jobs. */
+static bool is_told_of(struct ctld *c, const struct sight *sight, uint64_t job, struct clocks now)
+{
+	struct job_view view;
+
+	return core_job_view(c->core, job, now, &view) && sight_has(sight, view.uid, view.account);
+}
+
+/* The runs of jobs that he may not see are counted, not named. Returns how many. */
+static uint32_t keep_back(struct ctld *c, const struct sight *sight, Gpusched__RunId **runs,
+        size_t *n, struct clocks now)
+{
+	size_t kept = 0, all = *n;
+
+	for (size_t i = 0; i < all; i++)
+		if (is_told_of(c, sight, runs[i]->job, now))
+			runs[kept++] = runs[i];
+	*n = kept;
+	return (uint32_t)(all - kept);
+}
+
+static void keep_back_of_gpu(
+        struct ctld *c, const struct sight *sight, Gpusched__NodeGpu *m, struct clocks now)
+{
+	size_t kept = 0;
+
+	m->others_runs = keep_back(c, sight, m->runs, &m->n_runs, now);
+	for (size_t i = 0; i < m->n_parts; i++)
+		if (is_told_of(c, sight, m->parts[i]->run->job, now))
+			m->parts[kept++] = m->parts[i];
+	m->n_parts = kept;
+}
+
+static void keep_back_of_node(
+        struct ctld *c, const struct call *call, Gpusched__Node *m, struct clocks now)
+{
+	struct caller caller = call_caller(c, call);
+	struct sight *sight = sight_new(c->conf, &caller, c->conf->roles.private_jobs);
+
+	if (!sight)
+		return;
+	m->others_runs = keep_back(c, sight, m->runs, &m->n_runs, now);
+	for (size_t i = 0; i < m->n_devices; i++)
+		keep_back_of_gpu(c, sight, m->devices[i], now);
+	sight_free(sight);
+}
+
+/* --- the listing ----------------------------------------------------------------------------- */
+
+/* Each GPU of a node. */
+static void add_devices(struct ctld *c, uint32_t node, Gpusched__Node *m)
+{
+	struct gpu_view view;
+
+	m->devices = arena_alloc(c->out, CONF_MAX_GPUS_PER_NODE * sizeof(*m->devices));
+	for (uint32_t i = 0; m->devices && core_gpu_view(c->core, node, i, &view); i++)
+		m->devices[m->n_devices++] = wire_node_gpu(c->core, node, &view,
+		        view.since && !view.by_nobody ? user_name(c, view.uid) : NULL, c->out);
+}
+
+static Gpusched__Node *node_message(
+        struct ctld *c, const struct call *call, uint32_t node, struct clocks now)
+{
+	const struct listing *l = call->data;
+	const char *by = NULL;
+	struct node_view view;
+	Gpusched__Node *m;
+
+	if (!core_node_view(c->core, node, now, &view))
+		return NULL;
+	if (view.reason[0])
+		by = view.reason_uid == CORE_BY_ITSELF ? "gctld" : user_name(c, view.reason_uid);
+	m = wire_node(c->core, c->conf, node, &view, by, c->out);
+	if (l->devices)
+		add_devices(c, node, m);
+	keep_back_of_node(c, call, m, now);
+	return m;
+}
+
+static void slice(struct ctld *c, struct call *call, struct clocks now)
+{
+	Gpusched__NodeChunk m = GPUSCHED__NODE_CHUNK__INIT;
+	struct slice budget = slice_begin(SLICE_US);
+	struct listing *l = call->data;
+	struct call_part to;
+	struct error err;
+
+	if (l->generation != c->generation) {
+		error_set(&err, ERR_BUSY, "the configuration has changed meanwhile");
+		call_done(c, call, &err);
+		return;
+	}
+	call_part_begin(
+	        c, call, &to, GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, &m.base, l->whole);
+	for (unsigned n = 0; l->at < l->n && n < SLICE_NODES; n++, l->at++) {
+		if (part_full(&to.part) || slice_over_now(&budget))
+			break;
+		uint32_t node = l->nodes ? l->nodes[l->at] : (uint32_t)l->at;
+		Gpusched__Node *one = node_message(c, call, node, now);
+
+		if (one)
+			part_add(&to.part, &one->base);
+	}
+	part_end(&to.part);
+	if (l->at < l->n)
+		call_go_on(c, call);
+	else
+		call_done(c, call, NULL);
+}
+
+static const struct call_ops listing_ops = {
+	.slice = slice, .free = listing_free, .size = listing_size
+};
+
+void rpc_list_nodes(struct ctld *c, const struct rpc *rpc)
+{
+	const Gpusched__ListNodes *m = (const Gpusched__ListNodes *)rpc->msg;
+	uint32_t *nodes = NULL;
+	size_t n = c->conf->n_nodes;
+	struct listing *l;
+	struct call *call;
+	struct error err;
+
+	if (m->n_names && wire_node_list(m->names, m->n_names, c->conf, c->in, &nodes, &n, &err)) {
+		rpc_reply(c, rpc, &err);
+		return;
+	}
+	l = xcalloc(1, sizeof(*l));
+	l->generation = c->generation;
+	l->nodes = nodes ? xmemdup(nodes, n * sizeof(*nodes)) : NULL;
+	l->n = n;
+	l->devices = m->devices;
+	l->whole = m->whole;
+	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
+	if (call)
+		call_go_on(c, call);
+}

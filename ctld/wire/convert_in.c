@@ -1,0 +1,725 @@
+/* convert_in.c - from the wire to the core; see convert.h */
+#include "ctld/wire/convert.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hostlist.h"
+#include "common/base/label.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
+#include "common/gpu/near.h"
+#include "common/job/comeback.h"
+#include "common/job/depend.h"
+#include "common/job/mailwish.h"
+#include "common/job/runused.h"
+#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/layout.h"
+#include "ctld/wire/convert_parts.h"
+#include "ctld/wire/nameset.h"
+
+#define SAME(core, wire) static_assert((int)(core) == (int)GPUSCHED__##wire, #wire)
+SAME(END_NONE, END_CAUSE__CAUSE_NONE);
+SAME(END_EXIT, END_CAUSE__CAUSE_EXIT);
+SAME(END_TIME_LIMIT, END_CAUSE__CAUSE_TIME_LIMIT);
+SAME(END_CANCEL, END_CAUSE__CAUSE_CANCEL);
+SAME(END_PREEMPT, END_CAUSE__CAUSE_PREEMPT);
+SAME(END_NODE_FAIL, END_CAUSE__CAUSE_NODE_FAIL);
+SAME(END_LAUNCH, END_CAUSE__CAUSE_LAUNCH);
+SAME(END_LOST, END_CAUSE__CAUSE_LOST);
+SAME(END_OUT_OF_MEMORY, END_CAUSE__CAUSE_OUT_OF_MEMORY);
+SAME(END_DRAIN, END_CAUSE__CAUSE_DRAIN);
+SAME(END_PEER, END_CAUSE__CAUSE_PEER);
+SAME(END_RECLAIM, END_CAUSE__CAUSE_RECLAIM);
+SAME(END_DEADLINE, END_CAUSE__CAUSE_DEADLINE);
+SAME(END_GPU_MEMORY, END_CAUSE__CAUSE_GPU_MEMORY);
+SAME(END_IDLE, END_CAUSE__CAUSE_IDLE);
+SAME(END_SPOOL, END_CAUSE__CAUSE_SPOOL);
+SAME(END_LAUNCH_OWNER, END_CAUSE__CAUSE_LAUNCH_OWNER);
+SAME(END_SIGNATURE, END_CAUSE__CAUSE_SIGNATURE);
+
+SAME(REPORT_STARTING, RUN_REPORT__STATE__STARTING);
+SAME(REPORT_RUNNING, RUN_REPORT__STATE__RUNNING);
+SAME(REPORT_ENDED, RUN_REPORT__STATE__ENDED);
+SAME(REPORT_NEVER, RUN_REPORT__STATE__NEVER);
+
+SAME(JOB_CANCEL, JOB_CONTROL__VERB__CANCEL);
+SAME(JOB_HOLD, JOB_CONTROL__VERB__HOLD);
+SAME(JOB_RELEASE, JOB_CONTROL__VERB__RELEASE);
+SAME(JOB_SIGNAL, JOB_CONTROL__VERB__SIGNAL);
+SAME(JOB_REQUEUE, JOB_CONTROL__VERB__REQUEUE);
+SAME(JOB_SUSPEND, JOB_CONTROL__VERB__SUSPEND);
+SAME(JOB_RESUME, JOB_CONTROL__VERB__RESUME);
+SAME(JOB_UPDATE, JOB_CONTROL__VERB__UPDATE);
+SAME(JOB_REQUEUE_HOLD, JOB_CONTROL__VERB__REQUEUE_HOLD);
+
+#define FIELD(name)                                                                      \
+	static_assert((uint64_t)UPDATE_##name ==                                         \
+	                      UINT64_C(1) << (GPUSCHED__JOB_CONTROL__FIELD__##name - 1), \
+	        #name)
+FIELD(PARTITION);
+FIELD(QOS);
+FIELD(ACCOUNT);
+FIELD(GPUS);
+FIELD(NODES);
+FIELD(CPUS);
+FIELD(MEM);
+FIELD(TIME);
+FIELD(NICE);
+FIELD(CONSTRAINT);
+FIELD(PREFER);
+FIELD(NODELIST);
+FIELD(EXCLUDE);
+FIELD(LICENCES);
+FIELD(EXCLUSIVE);
+FIELD(MAX_WAIT);
+FIELD(GPU_MEM_MIN);
+FIELD(GPU_MEM);
+FIELD(GPU_SHARE);
+FIELD(GPU_MEM_BURST);
+FIELD(BEGIN);
+FIELD(DEADLINE);
+FIELD(DEPENDENCY);
+FIELD(KILL_INVALID_DEP);
+FIELD(REMARK);
+FIELD(MAIL_TYPE);
+FIELD(MAIL_USER);
+FIELD(REQUEUE_ON);
+FIELD(REQUEUE_DELAY);
+FIELD(NO_REQUEUE);
+FIELD(WARNING);
+FIELD(LABELS);
+FIELD(GPU_LINK);
+#undef FIELD
+
+SAME(CONF_PARTITION_UP + 1, PARTITION_CONTROL__STATE__UP);
+SAME(CONF_PARTITION_DRAIN + 1, PARTITION_CONTROL__STATE__DRAIN);
+SAME(CONF_PARTITION_DOWN + 1, PARTITION_CONTROL__STATE__DOWN);
+SAME(CONF_PARTITION_INACTIVE + 1, PARTITION_CONTROL__STATE__INACTIVE);
+
+SAME(NODE_DRAIN, NODE_CONTROL__VERB__DRAIN);
+SAME(NODE_RESUME, NODE_CONTROL__VERB__RESUME);
+SAME(NODE_DOWN, NODE_CONTROL__VERB__DOWN);
+SAME(NODE_CLEAR, NODE_CONTROL__VERB__CLEAR);
+#undef SAME
+
+static int too_much(struct error *err)
+{
+	return error_set(err, ERR_USAGE, "the request takes too much memory to read");
+}
+
+static int above(const char *what, uint64_t value, uint64_t max, struct error *err)
+{
+	return error_set(err, ERR_USAGE, "%s: %llu; at most %llu", what, (unsigned long long)value,
+	        (unsigned long long)max);
+}
+
+/* --- submit -------------------------------------------------------------------------------- */
+
+static int take_labels(const Gpusched__JobRequest *r, struct arena *arena, struct submit_job *out,
+        struct error *err)
+{
+	Gpusched__KeyValue *const *v = r->labels;
+	struct label *labels;
+
+	if (r->n_labels > LABELS_MAX)
+		return above("--label", r->n_labels, LABELS_MAX, err);
+	labels = arena_alloc(arena, (r->n_labels + 1) * sizeof(*labels));
+	if (!labels)
+		return too_much(err);
+	for (size_t i = 0; i < r->n_labels; i++) {
+		if (label_key_check(v[i]->key, strlen(v[i]->key), err) ||
+		        text_check("label value", v[i]->value, LABEL_VALUE_MAX, err))
+			return -1;
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(labels[j].key, v[i]->key) == 0)
+				return error_set(
+				        err, ERR_USAGE, "label '%s' is given twice", v[i]->key);
+		labels[i] = (struct label){ v[i]->key, v[i]->value };
+	}
+	out->labels = labels;
+	out->n_labels = r->n_labels;
+	return 0;
+}
+
+static int take_gpus(const Gpusched__JobRequest *r, struct submit_job *out, struct error *err)
+{
+	if (r->n_gpus > MAX_GPU_ALTERNATIVES)
+		return above("GPU alternatives", r->n_gpus, MAX_GPU_ALTERNATIVES, err);
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		const Gpusched__GpuCount *g = r->gpus[i];
+
+		if (text_check("GPU type", g->type, WIRE_NAME_MAX, err))
+			return -1;
+		if (g->count < 1 || g->count > WIRE_GPUS_MAX)
+			return error_set(err, ERR_USAGE, "--gpus=%s%s%u: a job has 1 to %d GPUs",
+			        g->type, *g->type ? ":" : "", g->count, WIRE_GPUS_MAX);
+		out->gpus[i] = (struct gpu_request){ g->type, g->count };
+	}
+	out->n_gpus = r->n_gpus;
+	return 0;
+}
+
+static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
+{
+	enum near_link link;
+
+	if (r->cpus > WIRE_CPUS_MAX)
+		return above("CPUs", r->cpus, WIRE_CPUS_MAX, err);
+	if (r->mem_mb > WIRE_MEM_MB_MAX)
+		return above("memory in MiB", r->mem_mb, WIRE_MEM_MB_MAX, err);
+	if (r->time_limit_s > INT32_MAX && r->time_limit_s != TIME_LIMIT_NONE)
+		return above("time limit in seconds", r->time_limit_s, INT32_MAX, err);
+	if (r->warn_signal > WIRE_SIGNAL_MAX)
+		return above("warning signal", r->warn_signal, WIRE_SIGNAL_MAX, err);
+	if (r->warn_before_s > INT32_MAX)
+		return above("seconds of warning", r->warn_before_s, INT32_MAX, err);
+	if (r->nodes_min > CONF_MAX_NODES || r->nodes_max > CONF_MAX_NODES)
+		return above("nodes", r->nodes_max > r->nodes_min ? r->nodes_max : r->nodes_min,
+		        CONF_MAX_NODES, err);
+	if (r->nodes_max && r->nodes_max < r->nodes_min)
+		return error_set(err, ERR_USAGE, "nodes: %u to %u; the second must not be less",
+		        r->nodes_min, r->nodes_max);
+	if (r->max_wait_s > INT32_MAX)
+		return above("seconds of waiting", r->max_wait_s, INT32_MAX, err);
+	if (r->begin_time < 0 || r->deadline_time < 0)
+		return error_set(err, ERR_USAGE, "begin, deadline: times from 1970 on");
+	if (r->kill_invalid_dep < 0 || (int)r->kill_invalid_dep > KILL_NO)
+		return error_set(err, ERR_USAGE, "kill_invalid_dep: no such choice");
+	if (r->gpu_mem_mb > WIRE_MEM_MB_MAX)
+		return above("memory of a GPU in MiB", r->gpu_mem_mb, WIRE_MEM_MB_MAX, err);
+	if (r->gpu_mem_burst_mb > WIRE_MEM_MB_MAX)
+		return above("memory of a GPU in MiB", r->gpu_mem_burst_mb, WIRE_MEM_MB_MAX, err);
+	if (r->gpu_share_milli > 1000)
+		return above("thousandths of a GPU", r->gpu_share_milli, 1000, err);
+	if (near_link_parse(r->gpu_link, &link, err) < 0)
+		return error_wrap(err, "--gpu-link=%.40s", r->gpu_link);
+	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
+		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
+	if (r->nice > NICE_MAX || r->nice < -NICE_MAX)
+		return error_set(err, ERR_USAGE, "--nice=%d: must be -%d to %d", r->nice, NICE_MAX,
+		        NICE_MAX);
+	return 0;
+}
+
+static int check_texts(const Gpusched__JobRequest *r, struct error *err)
+{
+	const struct {
+		const char *what, *text;
+		size_t max;
+	} texts[] = {
+		{ "partition", r->partition, WIRE_NAME_MAX },
+		{ "account", r->account, WIRE_NAME_MAX },
+		{ "submit host", r->submit_host, WIRE_NAME_MAX },
+		{ "qos", r->qos, WIRE_NAME_MAX },
+		{ "constraint", r->constraint, WIRE_TEXT_MAX },
+		{ "prefer", r->prefer, WIRE_TEXT_MAX },
+		{ "nodelist", r->nodelist, WIRE_HOSTS_MAX },
+		{ "exclude", r->exclude, WIRE_HOSTS_MAX },
+		{ "licences", r->licences, WIRE_TEXT_MAX },
+		{ "dependency", r->dependency, DEPEND_TEXT_MAX },
+		{ "comment", r->remark, WIRE_HOSTS_MAX },
+		{ "mail_type", r->mail_type, WIRE_NAME_MAX },
+		{ "mail_user", r->mail_user, MAIL_ADDRESS_MAX },
+		{ "requeue_on", r->requeue_on, COMEBACK_TEXT_MAX },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (text_check(texts[i].what, texts[i].text, texts[i].max, err))
+			return -1;
+	return 0;
+}
+
+static void take_places(const Gpusched__JobRequest *r, struct submit_job *out)
+{
+	enum near_link link;
+
+	out->nodes_min = r->nodes_min;
+	out->nodes_max = r->nodes_max;
+	out->gpus_per_node = r->gpus_per_node;
+	out->gpu_mem_min_mb = r->gpu_mem_min_mb;
+	near_link_parse(r->gpu_link, &link, NULL);
+	out->gpu_link = link;
+	out->gpu_mem_mb = r->gpu_mem_mb;
+	out->gpu_share_milli = r->gpu_share_milli;
+	out->gpu_mem_burst_mb = r->gpu_mem_burst_mb;
+	out->constraint = r->constraint;
+	out->prefer = r->prefer;
+	out->nodelist = r->nodelist;
+	out->exclude = r->exclude;
+	out->licences = r->licences;
+	out->exclusive = r->exclusive;
+}
+
+static int take_request(const Gpusched__JobRequest *r, struct arena *arena, struct submit_job *out,
+        struct error *err)
+{
+	if (check_texts(r, err) || check_numbers(r, err) || take_gpus(r, out, err) ||
+	        take_labels(r, arena, out, err))
+		return -1;
+	take_places(r, out);
+	out->qos = r->qos;
+	out->max_wait_s = r->max_wait_s;
+	out->begin_time = r->begin_time;
+	out->deadline = r->deadline_time;
+	if (*r->mail_type && mailwish_parse(r->mail_type, &out->mail_types, err))
+		return -1;
+	out->mail_user = r->mail_user;
+	out->remark = r->remark;
+	out->requeue_on = r->requeue_on;
+	out->requeue_delay_s = r->requeue_delay_s;
+	out->depends = r->dependency;
+	out->kill_invalid = (uint8_t)r->kill_invalid_dep;
+	out->partition = r->partition;
+	out->account = r->account;
+	out->submit_host = r->submit_host;
+	out->cpus = r->cpus;
+	out->mem_mb = r->mem_mb;
+	out->time_limit_s = r->time_limit_s;
+	out->warn_signal = r->warn_signal;
+	out->warn_before_s = r->warn_before_s;
+	out->hold = r->hold;
+	out->requeue = !r->no_requeue;
+	out->nice = r->nice;
+	out->array_at_once = r->array_throttle;
+	return 0;
+}
+
+int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedSpec *spec,
+        const struct signedjob_hash *hash, int64_t sign_time_s, struct arena *arena,
+        struct submit_job *out, struct error *err)
+{
+	static const Gpusched__JobRequest defaults = GPUSCHED__JOB_REQUEST__INIT;
+	struct submit_job job = { .gid = spec->gid, .max_attempts = spec->max_attempts };
+
+	if (take_request(request ? request : &defaults, arena, &job, err))
+		return -1;
+	job.name = spec->name;
+	job.array = spec->array;
+	job.cwd = wire_string(&spec->cwd, arena);
+	job.output = wire_string(&spec->output, arena);
+	job.error = wire_string(&spec->error, arena);
+	if (!job.cwd || !job.output || !job.error)
+		return too_much(err);
+	memcpy(job.nonce, spec->nonce.data, sizeof(job.nonce));
+	memcpy(job.spec_hash, hash->b, sizeof(job.spec_hash));
+	job.sign_time = sign_time_s * 1000000;
+	*out = job;
+	return 0;
+}
+
+/* --- control ------------------------------------------------------------------------------- */
+
+static int take_fields(const Gpusched__JobControl *m, uint64_t *fields, struct error *err)
+{
+	*fields = 0;
+	for (size_t i = 0; i < m->n_fields; i++) {
+		if (m->fields[i] == GPUSCHED__JOB_CONTROL__FIELD__FIELD_NONE || m->fields[i] > 64)
+			return error_set(
+			        err, ERR_USAGE, "a change of something that is not known here");
+		*fields |= UINT64_C(1) << (m->fields[i] - 1);
+	}
+	return *fields ? 0 : error_set(err, ERR_USAGE, "nothing is to be changed");
+}
+
+static int take_change(const Gpusched__JobControl *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct submit_job *change = arena_alloc(arena, sizeof(*change));
+
+	if (!change)
+		return too_much(err);
+	*change = (struct submit_job){ .name = "" };
+	if (!m->change)
+		return error_set(err, ERR_USAGE, "nothing is to be changed");
+	event->job.change = change;
+	return take_fields(m, &event->job.fields, err) ||
+	                       take_request(m->change, arena, change, err)
+	               ? -1
+	               : 0;
+}
+
+int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	if (m->verb == GPUSCHED__JOB_CONTROL__VERB__NONE)
+		return error_set(err, ERR_USAGE, "job control without a verb that is known here");
+	if (text_check("reason", m->reason, WIRE_TEXT_MAX, err))
+		return -1;
+	if (m->signal > WIRE_SIGNAL_MAX)
+		return above("signal", m->signal, WIRE_SIGNAL_MAX, err);
+	if (m->verb == GPUSCHED__JOB_CONTROL__VERB__SIGNAL && m->signal == 0)
+		return error_set(err, ERR_USAGE, "signal: 0; must be 1 to %d", WIRE_SIGNAL_MAX);
+	if (m->verb == GPUSCHED__JOB_CONTROL__VERB__UPDATE && take_change(m, arena, event, err))
+		return -1;
+	event->kind = EV_JOB_CONTROL;
+	event->job.verb = (enum job_verb)m->verb;
+	event->job.signal = m->signal;
+	event->job.script_only = m->script_only;
+	event->job.reason = m->reason;
+	return 0;
+}
+
+/* All nodes are walked once and looked up among the names, since these are usually few. */
+static int find_nodes(
+        const struct conf *conf, const struct nameset *names, uint32_t *out, struct error *err)
+{
+	bool *seen = xcalloc(names->n, sizeof(*seen));
+	size_t found = 0;
+
+	for (size_t i = 0; i < conf->n_nodes && found < names->n; i++) {
+		char *const *at = nameset_find(names, conf->nodes[i].name);
+
+		if (at) {
+			seen[at - names->v] = true;
+			out[found++] = (uint32_t)i;
+		}
+	}
+	for (size_t i = 0; found < names->n && i < names->n; i++)
+		if (!seen[i]) {
+			error_set(err, ERR_NO_NODE, "no node '%s'", names->v[i]);
+			break;
+		}
+	free(seen);
+	return found < names->n ? -1 : 0;
+}
+
+int wire_node_list(char *const *lists, size_t n, const struct conf *conf, struct arena *arena,
+        uint32_t **nodes, size_t *n_nodes, struct error *err)
+{
+	struct nameset names = { NULL, 0, 0 };
+	int ret = nameset_add_hosts(&names, lists, n, CONF_MAX_NODES, err);
+
+	if (ret == 0) {
+		nameset_seal(&names);
+		*nodes = arena_alloc(arena, (names.n + 1) * sizeof(**nodes));
+		*n_nodes = names.n;
+		ret = *nodes ? find_nodes(conf, &names, *nodes, err) : too_much(err);
+	}
+	nameset_clear(&names);
+	return ret;
+}
+
+int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, struct arena *arena,
+        struct core_event *event, struct error *err)
+{
+	uint32_t *nodes;
+	size_t n;
+
+	if (m->verb == GPUSCHED__NODE_CONTROL__VERB__NONE)
+		return error_set(err, ERR_USAGE, "node control without a verb that is known here");
+	if (text_check("reason", m->reason, WIRE_TEXT_MAX, err))
+		return -1;
+	if (m->verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && !m->reason[0])
+		return error_set(err, ERR_USAGE, "a reason is needed");
+	if (m->confirmed_off && m->verb != GPUSCHED__NODE_CONTROL__VERB__DOWN)
+		return error_set(err, ERR_USAGE, "confirmed-off goes with down only");
+	if (text_check("GPU", m->gpu, DEVICE_UUID_MAX, err) ||
+	        wire_node_list(&m->nodes, 1, conf, arena, &nodes, &n, err))
+		return -1;
+	event->kind = EV_NODE_CONTROL;
+	event->node.gpu = m->gpu;
+	event->node.verb = (enum node_verb)m->verb;
+	event->node.nodes = nodes;
+	event->node.n = n;
+	event->node.reason = m->reason;
+	event->node.confirmed_off = m->confirmed_off;
+	return 0;
+}
+
+int wire_partition_control(const Gpusched__PartitionControl *m, const struct conf *conf,
+        struct core_event *event, struct error *err)
+{
+	char escaped[80];
+	size_t p = 0;
+
+	if (m->state == GPUSCHED__PARTITION_CONTROL__STATE__NONE)
+		return error_set(err, ERR_USAGE, "a partition's state that is not known here");
+	if (text_check("reason", m->reason, WIRE_TEXT_MAX, err))
+		return -1;
+	while (p < conf->n_partitions && strcmp(conf->partitions[p].name, m->name) != 0)
+		p++;
+	if (p == conf->n_partitions) {
+		text_escape(escaped, sizeof(escaped), m->name, strlen(m->name));
+		return error_set(err, ERR_NO_PARTITION, "no partition '%s'", escaped);
+	}
+	event->kind = EV_PARTITION_CONTROL;
+	event->partition.partition = (uint32_t)p;
+	event->partition.state = (enum conf_partition_state)(m->state - 1);
+	event->partition.reason = m->reason;
+	return 0;
+}
+
+/* --- agents -------------------------------------------------------------------------------- */
+
+static int bad_agent(const char *what, struct error *err)
+{
+	return error_set(err, ERR_PROTOCOL, "an agent's message with %s", what);
+}
+
+/* An agent's texts go on to people: what is too long is the agent's fault. */
+static int agent_text(const char *what, const char *s, struct error *err)
+{
+	if (text_check(what, s, WIRE_TEXT_MAX, err) == 0)
+		return 0;
+	if (err)
+		err->code = ERR_PROTOCOL;
+	return -1;
+}
+
+static bool numbers_can_be(const Gpusched__RunReport *m)
+{
+	return m->start_time >= 0 && m->end_time >= 0 && m->checkpoint_time >= 0 &&
+	       m->elapsed_us <= INT64_MAX && m->suspended_us <= INT64_MAX &&
+	       m->epoch <= INT64_MAX && m->mem_mb <= INT64_MAX && m->cpu_time_us <= INT64_MAX &&
+	       m->max_rss_kb <= INT64_MAX && m->exit_code <= 255 &&
+	       m->exit_signal <= WIRE_SIGNAL_MAX && m->nnodes <= CONF_MAX_NODES &&
+	       m->share_charge <= 1000 && m->share_milli <= m->share_charge &&
+	       m->share_mb <= WIRE_MEM_MB_MAX && m->share_burst_mb <= WIRE_MEM_MB_MAX;
+}
+
+static bool used_can_be(const Gpusched__RunUsed *m)
+{
+	return m->cpu_time_us <= INT64_MAX && m->cpu_wait_us <= INT64_MAX &&
+	       m->mem_now_mb <= INT64_MAX / 1024 && m->mem_peak_mb <= INT64_MAX / 1024 &&
+	       m->read_bytes <= INT64_MAX && m->written_bytes <= INT64_MAX &&
+	       m->gpu_seen_us <= INT64_MAX && m->gpu_busy_us <= m->gpu_seen_us &&
+	       m->gpu_idle_us <= m->gpu_seen_us && m->gpu_mem_now_mb <= INT64_MAX &&
+	       m->gpu_mem_peak_mb <= INT64_MAX && m->energy_mj <= INT64_MAX &&
+	       m->gpu_now_pct <= 100 && m->burst_job <= INT64_MAX && m->burst_time >= 0;
+}
+
+static int take_gpu_set(const Gpusched__RunReport *m, uint64_t *set, struct error *err)
+{
+	*set = 0;
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		if (m->gpus[i] >= CONF_MAX_GPUS_PER_NODE)
+			return bad_agent("a GPU index that cannot be", err);
+		if (*set & 1ULL << m->gpus[i])
+			return bad_agent("a GPU held twice by one run", err);
+		*set |= 1ULL << m->gpus[i];
+	}
+	return 0;
+}
+
+static int take_owner(const Gpusched__RunOwner *m, struct run_owner *out, struct error *err)
+{
+	if (agent_text("user", m->user, err) || agent_text("account", m->account, err) ||
+	        agent_text("partition", m->partition, err) || agent_text("QOS", m->qos, err) ||
+	        agent_text("job's name", m->name, err) || agent_text("array", m->array, err))
+		return -1;
+	*out = (struct run_owner){ m->user, m->account, m->partition, m->qos, m->name, m->array,
+		m->gid };
+	return 0;
+}
+
+int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct error *err)
+{
+	struct run_report r = { 0 };
+
+	if (!m->run || m->run->job == 0 || m->run->attempt == 0 || m->run->job > INT64_MAX)
+		return bad_agent("a run that has no name", err);
+	if (m->state == GPUSCHED__RUN_REPORT__STATE__NONE)
+		return bad_agent("a run in no state", err);
+	if (!numbers_can_be(m) || (m->used && !used_can_be(m->used)))
+		return bad_agent("a number that cannot be", err);
+	if (agent_text("detail", m->detail, err) ||
+	        agent_text("incarnation", m->incarnation, err) ||
+	        agent_text("GPU type", m->gpu_type, err) ||
+	        agent_text("progress", m->progress, err) ||
+	        agent_text("trouble", m->node_trouble, err) || take_gpu_set(m, &r.gpus, err))
+		return -1;
+	r.run = (struct run_id){ m->run->job, m->run->task, m->run->attempt, m->run->rank };
+	r.state = (enum run_report_state)m->state;
+	r.start_time = m->start_time;
+	r.end_time = m->end_time;
+	r.elapsed_us = m->elapsed_us;
+	r.exit_code = m->exit_code;
+	r.exit_signal = m->exit_signal;
+	r.cause = (enum end_cause)m->cause;
+	r.detail = m->detail;
+	r.incarnation = m->incarnation;
+	r.epoch = m->epoch;
+	r.share_charge = m->share_charge;
+	r.share_milli = m->share_milli;
+	r.share_mb = m->share_mb;
+	r.share_burst_mb = m->share_burst_mb;
+	r.gpu_type = m->gpu_type;
+	r.cpus = m->cpus;
+	r.mem_mb = m->mem_mb;
+	r.cpu_time_us = m->cpu_time_us;
+	r.max_rss_kb = m->max_rss_kb;
+	r.uid = m->uid;
+	r.nodes = m->nnodes;
+	r.checkpoint_time = m->checkpoint_time;
+	r.progress = m->progress;
+	r.node_trouble = m->node_trouble;
+	r.signature_refused = m->signature_refused;
+	if (m->owner && take_owner(m->owner, &r.owner, err))
+		return -1;
+	r.suspended = m->suspended;
+	r.suspended_us = m->suspended_us;
+	run_used_from_message(m->used, &r.used);
+	*out = r;
+	return 0;
+}
+
+int wire_runs_used(const Gpusched__RunsUsed *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct run_use *runs = arena_alloc(arena, (m->n_runs + 1) * sizeof(*runs));
+
+	if (!runs)
+		return bad_agent("more runs than can be", err);
+	for (size_t i = 0; i < m->n_runs; i++) {
+		const Gpusched__RunUsed *u = m->runs[i];
+
+		if (!u->run || !used_can_be(u))
+			return bad_agent("use that cannot be", err);
+		runs[i].run =
+		        (struct run_id){ u->run->job, u->run->task, u->run->attempt, u->run->rank };
+		run_used_from_message(u, &runs[i].used);
+	}
+	event->kind = EV_RUNS_USED;
+	event->used.runs = runs;
+	event->used.n = m->n_runs;
+	return 0;
+}
+
+#define MAX_DEVICES 256 /* of one node, with those that are no slots */
+
+/* Its UUIDs are kept in lists with "," between. */
+static int device_text(const Gpusched__GpuDevice *d, struct error *err)
+{
+	if (strlen(d->uuid) >= DEVICE_UUID_MAX || strpbrk(d->uuid, ", "))
+		return bad_agent("a GPU's UUID that cannot be", err);
+	if (d->mem_mb > WIRE_MEM_MB_MAX || d->host >= LAYOUT_HOSTS)
+		return bad_agent("a GPU's memory or number that cannot be", err);
+	return agent_text("GPU type", d->type, err) || agent_text("UUID", d->uuid, err) ||
+	                       agent_text("name", d->name, err) ||
+	                       agent_text("trouble", d->trouble, err)
+	               ? -1
+	               : 0;
+}
+
+/* The type of the GPU that a MIG instance is on. */
+static const char *parent_type(const Gpusched__Register *m, const Gpusched__GpuDevice *mig)
+{
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		if (!m->gpus[i]->mig && m->gpus[i]->host == mig->host)
+			return m->gpus[i]->type;
+	}
+	return "";
+}
+
+/* Where it is among the others. What is told in another way than we know is not taken. */
+static const char *take_near(const Gpusched__GpuDevice *d, struct arena *arena, struct error *err)
+{
+	struct near_place place = { .grouped = !d->mig && d->n_pcie_groups == NEAR_GROUPS };
+	/* older agents only report the peers */
+	bool counted = d->n_peer_nvlinks == d->n_nvlink_peers;
+	char text[NEAR_PLACE_TEXT];
+
+	for (size_t i = 0; place.grouped && i < NEAR_GROUPS; i++) {
+		if (d->pcie_groups[i] >= NEAR_HOSTS)
+			return bad_agent("a GPU's PCIe group that cannot be", err), NULL;
+		place.groups[i] = (uint8_t)d->pcie_groups[i];
+	}
+	for (size_t i = 0; !d->mig && i < d->n_nvlink_peers; i++) {
+		uint32_t n = counted ? d->peer_nvlinks[i] : 1;
+
+		if (d->nvlink_peers[i] >= NEAR_HOSTS)
+			return bad_agent("a GPU's NVLink to one that cannot be", err), NULL;
+		place.links[d->nvlink_peers[i]] =
+		        (uint8_t)(n < NEAR_LINKS_MAX ? n : NEAR_LINKS_MAX);
+	}
+	near_place_write(&place, text);
+	return wire_copied(text, arena);
+}
+
+/* The slots that it found, and what would have some if it were well. */
+static int take_devices(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct gpu_found *found = arena_alloc(arena, (m->n_gpus + 1) * sizeof(*found));
+	size_t n = 0;
+
+	if (!found || m->n_gpus > MAX_DEVICES)
+		return bad_agent("more GPUs than can be", err);
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		const Gpusched__GpuDevice *d = m->gpus[i];
+		const char *near = take_near(d, arena, err);
+
+		if (!near || device_text(d, err) < 0)
+			return -1;
+		for (size_t k = 0; k < n && *d->uuid && !*d->trouble; k++) {
+			if (!*found[k].trouble && strcmp(found[k].uuid, d->uuid) == 0)
+				return bad_agent("a GPU twice", err);
+		}
+		if (d->mig || !d->mig_mode || *d->trouble)
+			found[n++] = (struct gpu_found){ .type = d->type,
+				.uuid = d->uuid,
+				.trouble = d->trouble,
+				.name = d->name,
+				.of = d->mig ? parent_type(m, d) : "",
+				.near = near,
+				.mem_mb = d->mem_mb,
+				.host = d->host,
+				.mig = d->mig };
+	}
+	event->agent_up.gpus = found;
+	event->agent_up.n_gpus = n;
+	event->agent_up.gpus_asked = m->gpus_asked;
+	event->agent_up.gpu_trouble = m->gpu_trouble;
+	event->agent_up.health = m->health;
+	return 0;
+}
+
+int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct run_report *runs;
+
+	if (agent_text("boot id", m->boot_id, err) ||
+	        agent_text("incarnation", m->incarnation, err) ||
+	        agent_text("version", m->version, err) ||
+	        agent_text("containment", m->containment, err) ||
+	        agent_text("reason", m->containment_why, err) ||
+	        agent_text("trouble", m->gpu_trouble, err) || agent_text("health", m->health, err))
+		return -1;
+	if (!m->incarnation[0])
+		return bad_agent("no incarnation", err);
+	if (m->cpus > WIRE_CPUS_MAX || m->mem_mb > WIRE_MEM_MB_MAX ||
+	        m->max_epoch > INT64_MAX / 2 || m->max_job > INT64_MAX / 2)
+		return bad_agent("a number that cannot be", err);
+	runs = arena_alloc(arena, (m->n_runs + 1) * sizeof(*runs));
+	if (!runs)
+		return bad_agent("more runs than can be read", err);
+	for (size_t i = 0; i < m->n_runs; i++)
+		if (wire_report(m->runs[i], &runs[i], err))
+			return -1;
+	if (take_devices(m, arena, event, err))
+		return -1;
+	event->kind = EV_AGENT_UP;
+	event->agent_up.boot_id = m->boot_id;
+	event->agent_up.incarnation = m->incarnation;
+	event->agent_up.version = m->version;
+	event->agent_up.containment = m->containment;
+	event->agent_up.containment_why = m->containment_why;
+	event->agent_up.cpus = m->cpus;
+	event->agent_up.mem_mb = m->mem_mb;
+	event->agent_up.pretended = m->pretended;
+	event->agent_up.tells_faults = m->tells_faults;
+	event->agent_up.no_settings = !m->settings;
+	event->agent_up.no_programs = !m->takes_programs;
+	event->agent_up.no_health_check = !m->takes_health_check;
+	event->agent_up.no_private_tmp = !m->takes_private_tmp;
+	event->agent_up.share_users_one = m->share_users_one;
+	event->agent_up.runs = runs;
+	event->agent_up.n_runs = m->n_runs;
+	event->agent_up.more_runs = m->more_runs;
+	event->agent_up.max_epoch = m->max_epoch;
+	event->agent_up.max_job = m->max_job;
+	return 0;
+}

@@ -1,0 +1,104 @@
+/* sched_cards.c - see sched_cards.h */
+#include "testsuite/unit/sched/sched_cards.h"
+
+#include "ctld/core/internal.h"
+
+struct question {
+	const struct scene *scene;
+	struct contender who;
+	struct find find;
+	struct decide_look look;
+};
+
+/* Just these GPUs, and no others instead. */
+static bool may_have(struct question *q, uint32_t node, uint64_t gpus)
+{
+	const struct share_wish wish = ask_share(&q->who.ask);
+	struct place place = { .node = node,
+		.cpus = q->who.ask.cpus,
+		.mem_mb = q->who.ask.mem_mb,
+		.gpus = gpus,
+		.type = q->find.type };
+
+	return ledger_share(q->scene->ledger, node, q->find.type, &wish, &place.share) &&
+	       (!ledger_is_aside(q->scene->ledger, node) ||
+	               (decide_test(&q->look, &place, gpus) && place.gpus == gpus));
+}
+
+/* Any of the sets of so many of `cards`. */
+static bool some_set(struct question *q, uint32_t node, uint64_t cards, uint64_t taken, uint32_t n)
+{
+	if (!n)
+		return may_have(q, node, taken);
+	for (; cards; cards &= cards - 1) {
+		if (some_set(q, node, cards & (cards - 1), taken | (cards & -cards), n - 1))
+			return true;
+	}
+	return false;
+}
+
+static bool some_place(struct question *q)
+{
+	const struct ledger *l = q->scene->ledger;
+	const struct conf_partition *p = &q->scene->conf->partitions[q->who.partition];
+	const struct ask *ask = &q->who.ask;
+	const struct share_wish wish = ask_share(ask);
+	size_t i;
+
+	for (i = 0; i < p->n_nodes; i++) {
+		uint32_t node = p->nodes[i];
+
+		if (ledger_accepts(l, node) && request_allows(ask->gpus, node) &&
+		        ledger_cpus_free(l, node) >= ask->cpus &&
+		        ledger_mem_free_mb(l, node) >= ask->mem_mb &&
+		        some_set(q, node, ledger_gpus_for(l, node, q->find.type, &wish), 0,
+		                request_part_gpus(ask->gpus, q->find.alternative)))
+			return true;
+	}
+	return false;
+}
+
+static bool found_as_promised(struct lab *lab, const struct class *class, struct question *q)
+{
+	struct places places = { 0 };
+	uint32_t set = ledger_set_of(q->scene->ledger, q->who.partition);
+	bool found = ledger_find(q->scene->ledger, set, &q->who.ask, &q->find, &places), aside;
+
+	if (found && !may_have(q, places.v[0].node, places.v[0].gpus))
+		lab_fail(lab, "job %llu: a place that delays what is planned",
+		        (unsigned long long)job_id(class_head(class)));
+	if (!found && some_place(q))
+		lab_fail(lab, "job %llu: a place that delays nothing is not found",
+		        (unsigned long long)job_id(class_head(class)));
+	aside = found && ledger_is_aside(q->scene->ledger, places.v[0].node);
+	places_free(&places);
+	return aside;
+}
+
+unsigned check_card_sets(struct lab *lab)
+{
+	const struct scene *scene = sched_scene(lab->w->core->sched);
+	unsigned found = 0;
+	size_t cursor = 0;
+	struct class *class;
+
+	while ((class = sched_each_class(lab->w->core->sched, &cursor))) {
+		struct question q = { .scene = scene };
+		uint32_t kind = 0;
+
+		if (class_link_of(class)->partition == CONF_NONE)
+			continue;
+		q.who = sched_contender(lab->w->core->sched, class);
+		q.look = (struct decide_look){ scene, &q.who, false, false };
+		q.find = (struct find){ .spread = scene->conf->partitions[q.who.partition].place ==
+			                          CONF_PLACE_SPREAD,
+			.test = decide_test,
+			.arg = &q.look };
+		if (!share_wished(&q.who.ask.gpus->share) || q.who.ask.gpus->nodes_max > 1 ||
+		        q.who.ask.gpus->exclusive)
+			continue;
+		while (decide_next_open(scene, &q.who, &kind, &q.find))
+			found += found_as_promised(lab, class, &q);
+	}
+	return found;
+}

@@ -1,0 +1,77 @@
+/* sched_victims.c - see sched_victims.h */
+#include "testsuite/unit/sched/sched_victims.h"
+
+#include <string.h>
+
+#include "ctld/core/internal.h"
+
+static enum victims_step search(const struct scene *scene, const struct contender *who,
+        const struct plan_want *want, bool everything, struct preemption *out)
+{
+	struct victims *v = victims_new();
+	size_t nodes = SIZE_MAX;
+	enum victims_step step;
+
+	if (everything)
+		victims_ask_everything(v);
+	step = victims_step(v, scene, who, want, &nodes, out);
+	victims_free(v);
+	return step;
+}
+
+static bool same(const struct preemption *x, const struct preemption *y)
+{
+	size_t i;
+
+	if (x->n != y->n || x->retry != y->retry || x->entry.start != y->entry.start ||
+	        x->entry.places.n != y->entry.places.n)
+		return false;
+	for (i = 0; i < x->n; i++) {
+		if (x->victims[i].job != y->victims[i].job ||
+		        x->victims[i].reason != y->victims[i].reason)
+			return false;
+	}
+	for (i = 0; i < x->entry.places.n; i++) {
+		if (x->entry.places.v[i].node != y->entry.places.v[i].node ||
+		        x->entry.places.v[i].gpus != y->entry.places.v[i].gpus)
+			return false;
+	}
+	return true;
+}
+
+unsigned check_searches(struct lab *lab)
+{
+	const struct scene *scene = sched_scene(lab->w->core->sched);
+	unsigned found = 0;
+	size_t cursor = 0;
+	struct class *class;
+
+	while ((class = sched_each_class(lab->w->core->sched, &cursor))) {
+		const struct class_link *l = class_link_of(class);
+		struct contender who;
+		struct plan_want want;
+		uint32_t kind = 0;
+
+		if (l->partition == CONF_NONE)
+			continue;
+		who = sched_contender(lab->w->core->sched, class);
+		want = (struct plan_want){ .ask = who.ask,
+			.set = ledger_set_of(scene->ledger, l->partition),
+			.partition = l->partition,
+			.length = who.length,
+			.key = who.key };
+		while (decide_next_open(scene, &who, &kind, &want.find)) {
+			struct preemption fast, slow;
+			enum victims_step step = search(scene, &who, &want, false, &fast);
+
+			if (search(scene, &who, &want, true, &slow) != step || !same(&fast, &slow))
+				lab_fail(lab,
+				        "job %llu: a search that leaves out nothing finds others",
+				        (unsigned long long)job_id(class_head(class)));
+			found += step == VICTIMS_FOUND;
+			preemption_clear(&fast);
+			preemption_clear(&slow);
+		}
+	}
+	return found;
+}
