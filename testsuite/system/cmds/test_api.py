@@ -277,6 +277,6 @@ def test_symbols_have_versions_and_pkg_config_finds_the_library(tmp_path):
     symbols = subprocess.run(["objdump", "-T", BUILD / ".libs/libgpusched.so"], capture_output=True, text=True, check=True).stdout
     defined = [line.split() for line in symbols.splitlines() if " gpusched_" in line and "*UND*" not in line]
     assert defined and all("GPUSCHED_0.1" in "".join(line) for line in defined)
-    env = {**os.environ, "PKG_CONFIG_PATH": str(BUILD / "cmds")}
+    env = {**os.environ, "PKG_CONFIG_PATH": str(BUILD / "cmds/api")}
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "gpusched"], env=env, capture_output=True, text=True, check=True).stdout
     assert "-lgpusched" in flags and "-I" in flags
