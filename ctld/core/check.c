@@ -7,10 +7,25 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/core.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/jobs/run_snapshot.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/namesakes.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/sched.h"
+#include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
+
+struct node;
 
 #define BROKEN(err, ...) error_set(err, ERR_INTERNAL, __VA_ARGS__)
 

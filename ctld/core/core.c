@@ -5,12 +5,49 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/accounts/accounts.h"
+#include "ctld/core/accounts/hours.h"
+#include "ctld/core/accounts/members.h"
+#include "ctld/core/core_impl.h"
 #include "ctld/core/intake/bulk.h"
+#include "ctld/core/intake/control.h"
+#include "ctld/core/intake/submit.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/foreign.h"
+#include "ctld/core/jobs/job_timers.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/jobs/run_snapshot.h"
+#include "ctld/core/limits/gates.h"
+#include "ctld/core/nodes/agent.h"
 #include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/hardware.h"
+#include "ctld/core/nodes/node_silence.h"
+#include "ctld/core/nodes/operate.h"
+#include "ctld/core/nodes/report.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/plan/plan.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/budget.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/namesakes.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/partition.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/records/waiters.h"
+#include "ctld/core/request/labels.h"
+#include "ctld/core/request/requests.h"
+#include "ctld/core/rows/audit.h"
 #include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/dirty.h"
+#include "ctld/core/rows/fates.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/nonce.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
+#include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
 
 struct core *core_new(const struct conf *conf, uint64_t seed)
@@ -420,31 +457,6 @@ bool core_is_suspended(const struct core *core, const char **text)
 	if (core->suspended && text)
 		*text = core->suspended;
 	return core->suspended;
-}
-
-void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t ref,
-        const char *node, const char *text)
-{
-	char label[JOB_LABEL], with_task[1100];
-	struct audit_entry entry = {
-		.kind = kind,
-		.uid = caller ? (int64_t)caller->uid : AUDIT_NOBODY,
-		.host = caller ? caller->host : "",
-		.job = job_ref_id(ref),
-		.node = node,
-		.text = text,
-	};
-
-	if (job_ref_part(ref)) {
-		const struct job *job = jobs_find(core->jobs, ref);
-
-		snprintf(with_task, sizeof(with_task), "%s%s%.1000s",
-		        job ? job_label(job, label) : job_ref_label(ref, label), *text ? ": " : "",
-		        text);
-		entry.text = with_task;
-	}
-	audit_add(core->audit, meta_take_event(core->meta, core->now.mono), core->now.wall, &entry);
-	dirty_touch(core->dirty);
 }
 
 void core_stats(const struct core *core, struct core_stats *stats)

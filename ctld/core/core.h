@@ -27,6 +27,7 @@
 #include "ctld/core/place/cards.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/row.h"
+#include "ctld/core/rows/view.h"
 
 struct budget;
 struct core;
@@ -66,7 +67,6 @@ uint64_t core_change(const struct core *core);
 
 /* Hand every dirty row to `sink` by value and forget that it was dirty. Returns the number of
  * rows. `sink` NULL: the rows are not made. */
-typedef void core_row_sink(void *arg, const struct row *row);
 size_t core_seal(struct core *core, core_row_sink *sink, void *arg);
 size_t core_dirty_bytes(const struct core *core); /* estimate; if it is large, stop reading
 						   * sockets */
@@ -196,72 +196,17 @@ bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, str
 uint64_t core_task_ref(uint64_t id, uint32_t task);
 uint64_t core_run_ref(const struct core *core, struct run_id run);
 
-/* Everything that keeps a job from starting, and what would start it. Lists are in the order of
- * display. */
-#define WHY_BLOCKERS 24
-#define WHY_CHANGES  8
-
-struct why_blocker {
-	const char *reason;    /* "AssocGrpGRES", ...: a literal */
-	char text[256];        /* "vision: limit h100:32, holds 28, +8" */
-	usec_t clears;         /* wall; 0: not known */
-	char clears_text[128]; /* "4690 must end"; "": not known */
-};
-
-struct why_change {
-	char option[128]; /* in the syntax of gsubmit and gctl update: "--gpus=h100:4" */
-	char effect[160]; /* "on h07, within the limit (32 of 32)" */
-};
-
-struct job_why {
-	struct why_blocker blockers[WHY_BLOCKERS];
-	size_t n_blockers;     /* 0: nothing is known to block it */
-	uint32_t position, of; /* its position in its partition; 0: none */
-	usec_t planned_start;  /* wall; 0: none */
-	usec_t first_planned;  /* wall; the first that it was ever given; 0: none */
-	char planned_nodes[256];
-	char planned_why[256]; /* a listed cause for a planned start later than the first one; "" */
-	struct why_change changes[WHY_CHANGES]; /* each alone would start it now; smallest first */
-	size_t n_changes;
-	char tried[512]; /* what was tried without success; "": nothing */
-	bool cut_short;  /* not everything was tried */
-};
-
 /* Why a PENDING job waits. Changes are tried on the ledger itself, and undone; not while there is
  * more to schedule, because resources that are free now may be for other jobs. False: the job does
  * not exist, or does not wait. */
 bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why);
 
-/* The components of a job's priority. Points are factors times weights; their sum less `nice` is
- * `total`. */
-struct prio_view {
-	struct {
-		double age, fair_share, size, partition, qos, wait; /* each 0..1 */
-	} factor;
-	struct {
-		int64_t age, fair_share, size, partition, qos, wait, nice, total;
-	} points;
-};
 /* False: the job does not exist, or does not wait. */
 bool core_job_prio(
         const struct core *core, uint64_t ref, struct clocks now, struct prio_view *view);
 
 /* The tree of accounts and their users, depth first. Start with *cursor 0; false: no more. Valid
  * for one walk between two calls that change the core. */
-struct share_view {
-	const char *account;
-	const char *user; /* "": the account itself */
-	uint32_t depth;   /* 0: directly under the root */
-	uint32_t shares;
-	double norm;             /* its fraction of its siblings' shares, 0..1 */
-	uint64_t gpu_us, cpu_us; /* total use, GPUs times microseconds */
-	double cost;             /* by the prices; not decayed */
-	double usage;            /* decayed */
-	double effective;        /* its fraction of its siblings' usage, 0..1 */
-	double level_fs;         /* norm / effective; INFINITY: no usage */
-	double fair_share;       /* users: their factor, 0..1 */
-	uint32_t rank;           /* users: 1 is the first; 0: an account */
-};
 bool core_share_next(const struct core *core, size_t *cursor, struct share_view *view);
 
 /* One run of a job. */
@@ -318,9 +263,6 @@ struct gpu_use {
 
 #define NODE_VIEW_GPUS      16
 #define PARTITION_VIEW_GPUS 64
-
-/* In place of a uid: the controller itself, not a user. */
-#define CORE_BY_ITSELF UINT32_MAX
 
 struct node_view {
 	const char *name;

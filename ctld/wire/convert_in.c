@@ -2,6 +2,7 @@
 #include "ctld/wire/convert.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "common/job/depend.h"
 #include "common/job/mailwish.h"
 #include "common/job/runused.h"
+#include "common/net/signedjob.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/layout.h"
 #include "ctld/wire/convert_parts.h"

@@ -13,8 +13,23 @@
 #include <time.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "common/conf/conf.h"
+#include "common/job/run.h"
+#include "ctld/core/core.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/request/requests.h"
 #include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
+
+struct ledger;
+struct requests;
+struct run;
 
 #define CLASSES    100
 #define BATCH      64

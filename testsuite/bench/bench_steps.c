@@ -6,13 +6,24 @@
  * runs. Prints lines "NAME VALUE UNIT", in processor time.
  * usage: bench_steps [NODES [CLASSES [STATE]]]
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "common/base/error.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "common/conf/conf.h"
+#include "common/job/run.h"
+#include "ctld/core/core.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/state.h"
+
+struct run;
 
 #define NODE_CPUS 256
 #define NODE_MEM  (1024 * 1024)

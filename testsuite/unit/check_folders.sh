@@ -37,21 +37,20 @@ check_tower() {
 		}' || bad=1
 }
 
-check_tower ctld/core 'util rows request records place accounts limits plan preempt sched jobs nodes explain intake' internal.h '
-accounts/accounts.c core.h
+check_tower ctld/core 'util rows request records place accounts limits plan preempt sched jobs nodes explain intake' core.h '
 explain/explain.c intake/intake.h
 explain/imagine.c intake/intake.h
 explain/suggest.c intake/admit.h
 explain/suggest.c intake/intake.h
+explain/suggest.c intake/update.h
 jobs/bill.c intake/admit.h
 jobs/conditions.h intake/intake.h
 jobs/life.c intake/admit.h
-preempt/departures.h core.h
+jobs/runlife.c nodes/hardware.h
 preempt/preempt.h sched/decide.h
 records/run.h accounts/accounts.h
 records/run.h place/cards.h
 request/requests.h place/cards.h
-rows/audit.h core.h
 '
 check_tower noded 'gpu job record contain usage exec stream shepherd launcher core net sim' '' '
 contain/contain.h exec/private.h

@@ -8,8 +8,8 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/fairtree.h"
 #include "ctld/core/accounts/usage.h"
-#include "ctld/core/core.h"
 #include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/view.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 

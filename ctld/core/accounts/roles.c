@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctld/core/accounts/accounts.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/state.h"
+
 static const struct {
 	const char *name, *does;
 	unsigned who;
@@ -146,4 +150,15 @@ enum verb verb_of_job(enum job_verb verb)
 	return verb >= JOB_CANCEL && (size_t)verb < sizeof(job_verbs) / sizeof(job_verbs[0])
 	               ? job_verbs[verb]
 	               : VERB_COUNT;
+}
+
+unsigned job_standing(const struct core *core, const struct caller *caller, const struct job *job)
+{
+	return standing_to(core->conf, caller, job_info(job)->uid,
+	        accounts_find(core->accounts, job_info(job)->account));
+}
+
+bool core_sees(const struct core *core, unsigned standing)
+{
+	return !core->conf->roles.private_jobs || verb_permits(VERB_JOB_SEE, standing);
 }

@@ -24,6 +24,9 @@
 #include "common/conf/conf.h"
 #include "ctld/core/rows/event.h"
 
+struct core;
+struct job;
+
 /* The roles of a caller: bits, because a caller may have several at once. */
 enum standing {
 	AS_USER = 1 << 0,        /* every caller with a session */
@@ -108,5 +111,9 @@ int verb_refuse(enum verb verb, struct error *err);
 
 /* The verb for an action on a job; VERB_COUNT: there is none. An update may need several more. */
 enum verb verb_of_job(enum job_verb verb);
+
+/* The caller's roles towards a job; may a caller with these roles know of the job? */
+unsigned job_standing(const struct core *core, const struct caller *caller, const struct job *job);
+bool core_sees(const struct core *core, unsigned standing);
 
 #endif

@@ -5,6 +5,8 @@
  * before the job counts only if it would really take what the job needs once all other blockers are
  * gone; that is tried (whatif.h). What would start the job is in suggest.c.
  */
+#include "ctld/core/explain/explain.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,22 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
-#include "ctld/core/explain/explain.h"
+#include "ctld/core/core.h"
+#include "ctld/core/explain/never.h"
+#include "ctld/core/explain/why.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/bill.h"
+#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/jobs/run_snapshot.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/plan/plan.h"
+#include "ctld/core/preempt/victims.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/sched.h"
 #include "ctld/core/explain/suggest.h"
 #include "ctld/core/explain/whatif.h"
 #include "ctld/core/intake/intake.h"

@@ -2,7 +2,16 @@
 #ifndef CTLD_CORE_EXPLAIN_H
 #define CTLD_CORE_EXPLAIN_H
 
-#include "ctld/core/internal.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct class;
+struct contender;
+struct core;
+struct decision;
+struct job_info;
+struct job_why;
+struct places;
 
 /* Add all that blocks a contender: the head of a class, a job behind `before` others of its class,
  * or an imagined one (`class` NULL, `before` 0). */
@@ -10,6 +19,9 @@ void explain_contender(struct core *core, const struct contender *who, const str
         uint32_t before, uint32_t uid, struct job_why *why);
 
 void hostlist_of(const struct core *core, const struct places *places, char *text, size_t size);
+
+/* "h07 with h100:4 (GPUs 2,3,6,7)", "n[1-2] with h100:16". */
+void say_places(const struct core *core, const struct places *places, char *text, size_t size);
 
 /* When and where it could start, if the plan can tell. */
 void explain_plan(struct core *core, const struct contender *who, struct job_why *why);

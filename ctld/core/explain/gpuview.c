@@ -3,10 +3,16 @@
 #include <string.h>
 
 #include "common/gpu/gpufault.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/core.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/faults.h"
 #include "ctld/core/place/closest.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/util/heap.h"
 
 /* The type of a GPU index; NULL: there is no such index. */
 static const struct conf_gpu_type *type_at(const struct core *core, uint32_t n, uint32_t index)

@@ -2,6 +2,8 @@
 #include "ctld/core/explain/imagine.h"
 
 #include "ctld/core/intake/intake.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 
 void imagine(struct core *core, const struct intake *t, const char *user, uint64_t id,
         usec_t submit_time, struct imagined *im)

@@ -6,13 +6,18 @@
 #ifndef CTLD_CORE_IMAGINE_H
 #define CTLD_CORE_IMAGINE_H
 
-#include "ctld/core/internal.h"
+#include <stdint.h>
+
+#include "common/job/run.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/decide.h"
 
 struct imagined {
 	struct contender who;
 	struct class_info info;
 	struct gate_path *path;
 };
+struct core;
 struct intake;
 void imagine(struct core *core, const struct intake *t, const char *user, uint64_t id,
         usec_t submit_time, struct imagined *out);

@@ -17,6 +17,9 @@
 #include "ctld/core/explain/whatif.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/update.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 
 #define MAX_FOUND 32
 #define MIB       (1024 * 1024ull)

@@ -36,7 +36,9 @@
 #ifndef CTLD_CORE_SUGGEST_H
 #define CTLD_CORE_SUGGEST_H
 
-#include "ctld/core/internal.h"
+struct core;
+struct job;
+struct job_why;
 
 #define SUGGEST_NODES           8 /* further nodes, at most */
 #define SUGGEST_MEM_COARSE      4096

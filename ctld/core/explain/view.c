@@ -3,10 +3,33 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "common/conf/conf.h"
 #include "common/job/mailwish.h"
 #include "common/job/reason.h"
+#include "ctld/core/accounts/accounts.h"
+#include "ctld/core/accounts/prio.h"
+#include "ctld/core/core.h"
 #include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/why.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/place/cards.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/plan/plan.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/request/requests.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/sched.h"
+
+struct node;
+struct run;
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
@@ -133,30 +156,6 @@ static void view_gpus(const struct job_info *i, struct job_view *v)
 		v->gpus[a].type = i->gpus->v[a].type;
 		v->gpus[a].count = i->gpus->v[a].count;
 	}
-}
-
-double job_cost_max(const struct core *core, const struct job_info *i)
-{
-	const struct request *r = i->gpus;
-	uint32_t type = r->n ? r->v[0].number : TYPE_NONE, t;
-	double price = 0, sum;
-	struct share share;
-
-	if (!i->time_limit_s)
-		return -1;
-	for (t = 0; r->n && t < core->conf->n_gpu_types; t++) {
-		double of_one = core->conf->gpu_types[t].price;
-
-		ledger_share_of(core->ledger, r, (uint16_t)t, &share);
-		if (share.charge)
-			of_one *= (double)share.charge / CARD_MILLI;
-		if ((type == TYPE_ANY || type == t) && of_one > price)
-			price = of_one;
-	}
-	sum = price * (r->n ? request_all_gpus(r, 0, r->nodes_max) : 0);
-	sum += core->conf->prices.cpu * i->cpus * r->nodes_max;
-	sum += core->conf->prices.mem_gb * (double)i->mem_mb / 1024 * r->nodes_max;
-	return sum * qos_factor(core, i->qos) * i->time_limit_s / 3600;
 }
 
 static void view_waiting(const struct core *core, const struct job *job, struct job_view *v)
@@ -315,21 +314,6 @@ static void view(
 		v->reason = reason_word(ended_reasons[i->state]);
 	if (run)
 		view_runs(core, job, now, v);
-}
-
-const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before)
-{
-	uint32_t part = job_ref_part(ref);
-	const struct job *job =
-	        jobs_find(core->jobs, part == JOB_PART_WAITS ? job_ref_id(ref) : ref);
-
-	*before = 0;
-	if (job || !part || part >= JOB_PART_RANGES)
-		return job;
-	job = jobs_stands_in(core->jobs, job_ref_id(ref), part - 1);
-	if (job)
-		*before = taskset_before(job_tasks(job), part - 1);
-	return job;
 }
 
 static const struct job *next_job(const struct core *core, uint64_t after)

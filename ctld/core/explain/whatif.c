@@ -5,6 +5,18 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/jobs/run_snapshot.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/plan/plan.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/sched.h"
+#include "ctld/core/util/heap.h"
 
 #define PLAN_WORK 16384 /* nodes that are looked at for planned starts */
 

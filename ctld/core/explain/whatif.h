@@ -6,7 +6,15 @@
 #ifndef CTLD_CORE_WHATIF_H
 #define CTLD_CORE_WHATIF_H
 
-#include "ctld/core/internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctld/core/limits/gates.h"
+#include "ctld/core/rows/view.h"
+
+struct class;
+struct contender;
 
 #define WHATIF_NAMED  4
 #define WHATIF_STARTS 128 /* starts of other jobs that are tried */

@@ -5,6 +5,8 @@
  * something is booked or freed, and then for a second more, so that a listing of a million jobs
  * counts only once for each class.
  */
+#include "ctld/core/explain/why.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +15,19 @@
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
 #include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/never.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/conditions.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/decide.h"
+#include "ctld/core/util/heap.h"
+
+struct ledger;
 
 #define TEXT_SIZE 256
 

@@ -6,8 +6,16 @@
 
 #include "common/base/text.h"
 #include "common/base/units.h"
+#include "ctld/core/accounts/accounts.h"
+#include "ctld/core/accounts/members.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/bulk.h"
+#include "ctld/core/limits/gates.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/partition.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/sched.h"
 
 #define LIST_SIZE 200
 

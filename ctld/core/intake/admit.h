@@ -8,6 +8,12 @@
 
 #include "ctld/core/intake/intake.h"
 
+struct caller;
+struct core;
+struct error;
+struct gates;
+struct job;
+
 /* The account: the named one, if the caller is a member (by name, group or "*") or an
  * administrator; else the first account of the file that lists the caller; else
  * default_account. The labels that it and the accounts above require must be there. Sets

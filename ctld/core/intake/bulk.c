@@ -10,7 +10,11 @@
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/records/audit_note.h"
 #include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
 
 /* A new job, or the id of one that was there already. */
 struct entry {

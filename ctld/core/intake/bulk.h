@@ -19,7 +19,13 @@
 #ifndef CTLD_CORE_BULK_H
 #define CTLD_CORE_BULK_H
 
-#include "ctld/core/internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct core;
+struct core_event;
+struct row;
 
 void bulk_apply(struct core *core, const struct core_event *event);
 

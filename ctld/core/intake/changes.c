@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "common/gpu/near.h"
 #include "common/job/mailwish.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/rows/state.h"
 
 static void show_text(char *to, const char *text)
 {

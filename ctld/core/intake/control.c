@@ -3,30 +3,34 @@
  * Each job is processed or refused by itself; roles.h says which callers may do what. The audit
  * trail and the job's comment record the caller, the host and the reason.
  */
+#include "ctld/core/intake/control.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
 #include "common/job/mailwish.h"
+#include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/control_impl.h"
 #include "ctld/core/intake/respec.h"
+#include "ctld/core/intake/revive.h"
+#include "ctld/core/intake/update.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/wishes.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/records/waiters.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 #define MAX_ERRORS 1000
-
-unsigned job_standing(const struct core *core, const struct caller *caller, const struct job *job)
-{
-	return standing_to(core->conf, caller, job_info(job)->uid,
-	        accounts_find(core->accounts, job_info(job)->account));
-}
-
-bool core_sees(const struct core *core, unsigned standing)
-{
-	return !core->conf->roles.private_jobs || verb_permits(VERB_JOB_SEE, standing);
-}
 
 static int wrong_state(const struct job *job, const char *verb, struct error *err)
 {

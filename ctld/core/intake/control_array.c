@@ -12,7 +12,9 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/intake/control_impl.h"
+#include "ctld/core/intake/revive.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 #define RANGES_EACH  64 /* of sets of tasks, that cost what a look at a record does */

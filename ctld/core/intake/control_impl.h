@@ -7,7 +7,7 @@
 #define CTLD_CORE_CONTROL_IMPL_H
 
 #include "ctld/core/intake/changes.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/records/job.h"
 
 /* The cost of applying a verb to a record, in units of event.job.most. Examining a record costs 1:
  * 0.2 us. */

@@ -8,9 +8,13 @@
 #include "common/base/text.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/admit.h"
+#include "ctld/core/explain/never.h"
 #include "ctld/core/jobs/conditions.h"
 #include "ctld/core/jobs/wishes.h"
+#include "ctld/core/place/ledger.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 
 #define MAX_NAME      255
 #define MAX_PATH_TEXT 4096

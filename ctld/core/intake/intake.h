@@ -7,7 +7,17 @@
 #ifndef CTLD_CORE_INTAKE_H
 #define CTLD_CORE_INTAKE_H
 
-#include "ctld/core/internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/taskset.h"
+#include "ctld/core/records/job.h"
+
+struct caller;
+struct core;
+struct error;
+struct job;
 
 /* A job while it is being checked. */
 struct intake {

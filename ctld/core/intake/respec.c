@@ -4,7 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctld/core/core.h"
 #include "ctld/core/intake/intake.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 #define BIT(field) (UINT32_C(1) << (field))

@@ -17,7 +17,12 @@
 #ifndef CTLD_CORE_RESPEC_H
 #define CTLD_CORE_RESPEC_H
 
-#include "ctld/core/internal.h"
+#include <stddef.h>
+
+struct core;
+struct error;
+struct job;
+struct respec;
 
 /* `own` is not a part of an array, and its spec is r->was. `names` becomes the list of changed
  * fields: "job-name, output". ERR_JOB_STATE, ERR_JOB_SPEC: nothing was changed. */

@@ -5,11 +5,16 @@
  * as if it were changed (intake.h). Clients that waited for its end have their reply already, and
  * get no other.
  */
+#include "ctld/core/intake/revive.h"
+
 #include <stdlib.h>
 
 #include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/update.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 static int check_deadline(const struct core *core, const struct job_info *i, struct error *err)

@@ -4,19 +4,30 @@
  * job whose (uid, nonce) is known gets the reply with its previous id, without another check; so a
  * repeat after a lost reply works even if the queue has filled up meanwhile.
  */
+#include "ctld/core/intake/submit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
+#include "ctld/core/core.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/intake.h"
+#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/conditions.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/namesakes.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/rows/view.h"
+#include "ctld/core/sched/sched.h"
 
 /* --- taking in ------------------------------------------------------------------------------- */
 

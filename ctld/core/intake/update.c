@@ -4,15 +4,26 @@
  * (intake.h): an update is refused exactly where that submit would be, and then nothing of it is
  * applied. The signed spec is not part of the request: its owner changes it (respec.h).
  */
+#include "ctld/core/intake/update.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/units.h"
 #include "common/job/mailwish.h"
+#include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/intake/changes.h"
+#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/job_timers.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/wishes.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 
 #define MEMBER(bit, member)                                           \
 	{                                                             \

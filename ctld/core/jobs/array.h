@@ -17,7 +17,13 @@
 #ifndef CTLD_CORE_ARRAY_H
 #define CTLD_CORE_ARRAY_H
 
-#include "ctld/core/internal.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct core;
+struct error;
+struct run_id;
+struct taskset;
 
 #define ARRAY_ENDED_KEPT \
 	10000 /* ended tasks kept in memory, of all arrays together; beyond that they leave at
@@ -60,5 +66,9 @@ int array_check_room(const struct job *job, struct error *err);
 /* The part that a run belongs to. A task that waits without a record of its own gets one. NULL:
  * there is no such task. */
 struct job *array_of_run(struct core *core, struct run_id id);
+
+/* The record of a ref. For a task without a record of its own: the record that it waits under, and
+ * *before is the number of tasks before it there. NULL: none. */
+const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before);
 
 #endif

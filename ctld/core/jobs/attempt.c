@@ -12,11 +12,22 @@
  *
  * A stray run does not count as alive for its attempt: it was given up.
  */
+#include "ctld/core/jobs/attempt.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "common/job/run.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+
+struct job;
+struct run;
 
 /* --- the runs of a job ----------------------------------------------------------------------- */
 

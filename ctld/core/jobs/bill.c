@@ -10,13 +10,25 @@
  * A start refuses a database in which this cannot hold. The account is the one under which the run
  * was ordered. The price is the one that applies when the run is over.
  */
+#include "ctld/core/jobs/bill.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/accounts/accounts.h"
+#include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/usage.h"
+#include "ctld/core/core.h"
 #include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/limits/gates.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
 #include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 
 /* A limit on the elapsed time that a node may report: 35 years of any number of GPUs still fit in
  * the sums. */
@@ -362,4 +374,28 @@ size_t core_job_rows(
 		sink(arg, &row);
 	}
 	return n;
+}
+
+double job_cost_max(const struct core *core, const struct job_info *i)
+{
+	const struct request *r = i->gpus;
+	uint32_t type = r->n ? r->v[0].number : TYPE_NONE, t;
+	double price = 0, sum;
+	struct share share;
+
+	if (!i->time_limit_s)
+		return -1;
+	for (t = 0; r->n && t < core->conf->n_gpu_types; t++) {
+		double of_one = core->conf->gpu_types[t].price;
+
+		ledger_share_of(core->ledger, r, (uint16_t)t, &share);
+		if (share.charge)
+			of_one *= (double)share.charge / CARD_MILLI;
+		if ((type == TYPE_ANY || type == t) && of_one > price)
+			price = of_one;
+	}
+	sum = price * (r->n ? request_all_gpus(r, 0, r->nodes_max) : 0);
+	sum += core->conf->prices.cpu * i->cpus * r->nodes_max;
+	sum += core->conf->prices.mem_gb * (double)i->mem_mb / 1024 * r->nodes_max;
+	return sum * qos_factor(core, i->qos) * i->time_limit_s / 3600;
 }

@@ -8,6 +8,8 @@
 #include "common/base/units.h"
 #include "common/job/reason.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/rows/view.h"
 
 static int check_times(const struct core *core, const struct intake *t, struct error *err)
 {

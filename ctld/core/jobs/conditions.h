@@ -6,7 +6,16 @@
 #ifndef CTLD_CORE_CONDITIONS_H
 #define CTLD_CORE_CONDITIONS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "ctld/core/intake/intake.h"
+
+struct caller;
+struct core;
+struct error;
+struct job;
+struct why_blocker;
 
 /* Sets begin_time, deadline, kill_invalid and depends of t->info (a NULL field of the request
  * leaves its value as it is). t->depends owns the text. */

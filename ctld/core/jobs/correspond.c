@@ -25,6 +25,10 @@
 #include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/namesakes.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 #define ARRAYS_MAX    64 /* that wait for the tasks of one: each end of a task visits them all */

@@ -1,4 +1,6 @@
 /* depends.c - see depends.h */
+#include "ctld/core/jobs/depends.h"
+
 #include "ctld/core/jobs/depends_impl.h"
 
 #include <stdio.h>
@@ -9,8 +11,11 @@
 #include "common/job/mailwish.h"
 #include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/wishes.h"
+#include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/namesakes.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 static usec_t seconds_wall(int64_t s)

@@ -18,7 +18,16 @@
 #ifndef CTLD_CORE_DEPENDS_H
 #define CTLD_CORE_DEPENDS_H
 
-#include "ctld/core/internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/job/run.h"
+
+struct caller;
+struct core;
+struct error;
+struct job;
+struct taskset;
 
 /* May a job (an array of these tasks; NULL: no array) wait for this? `job` NULL: a new job. Each
  * id must be that of a job in memory that the caller may see, or of a job in history whose end is

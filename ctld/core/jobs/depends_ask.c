@@ -4,8 +4,13 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/accounts/roles.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/fates.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 /* Terms visited in a search for a circle, some milliseconds; a text that needs more is refused. */

@@ -16,6 +16,8 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 #define RANGES_MAX 1000 /* that hang on one array: each end of a task visits them all */

@@ -13,6 +13,8 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
 #define SWEEP 2 /* numbers examined when a job leaves the list: at most about half of a list is

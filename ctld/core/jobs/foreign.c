@@ -7,7 +7,17 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "common/job/run.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
 #include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/dirty.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/util/scratch.h"
 
 struct foreign {

@@ -14,9 +14,13 @@
 #ifndef CTLD_CORE_FOREIGN_H
 #define CTLD_CORE_FOREIGN_H
 
-#include "ctld/core/internal.h"
+#include <stddef.h>
 
+#include "ctld/core/rows/row.h"
+
+struct core;
 struct foreign;
+struct run;
 
 struct foreign *foreign_new(void);
 void foreign_free(struct foreign *f); /* NULL is fine */
@@ -28,8 +32,8 @@ void foreign_over(struct core *core, struct run *run);
 
 /* A node has registered with these runs; e NULL: it has left the configuration. The runs that it
  * does not name, the node has forgotten, and they are removed here. */
-struct node;
 struct core_event;
+struct node;
 void foreign_forgotten(struct core *core, const struct node *node, const struct core_event *e);
 
 /* Hands out the rows and forgets them; call it before any other row of the seal. Returns how

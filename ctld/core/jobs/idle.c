@@ -6,8 +6,14 @@
 
 #include "common/base/units.h"
 #include "common/job/mailwish.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/wishes.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/rows/state.h"
 
 /* The CPU time that the run has had, and the time it waited for a CPU. With the latter a run that
  * is limited by its CPUs is recognized also on a full node, or where a job has a tenth of a CPU. */

@@ -7,6 +7,8 @@
  * A job has one attempt at a time, on one node or on many (attempt.c). Its runs have their own
  * states (runlife.c) and report here what concerns the job: that one runs, or that one is over.
  */
+#include "ctld/core/jobs/life.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +19,26 @@
 #include "common/job/mailwish.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/job_timers.h"
+#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/wishes.h"
+#include "ctld/core/limits/gates.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/namesakes.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/records/waiters.h"
+#include "ctld/core/rows/fates.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "ctld/core/util/idmap.h"
+
+struct waiters;
 
 /* --- counting and telling -------------------------------------------------------------------- */
 

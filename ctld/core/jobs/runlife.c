@@ -3,11 +3,35 @@
  * All state changes of runs are here, and with them their bookings. What concerns the job is
  * passed on to life.c. Each function may be called again without harm.
  */
+#include "ctld/core/jobs/runlife.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/conf/conf.h"
+#include "common/job/run.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/bill.h"
+#include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/foreign.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/nodes/hardware.h"
+#include "ctld/core/place/cards.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/rows/view.h"
+#include "ctld/core/sched/sched.h"
+
+struct job;
 
 /* --- bookings -------------------------------------------------------------------------------- */
 

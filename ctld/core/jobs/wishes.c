@@ -6,6 +6,13 @@
 #include "common/base/text.h"
 #include "common/job/comeback.h"
 #include "common/job/mailwish.h"
+#include "common/job/run.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/state.h"
 
 #define REMARK_MAX     1024
 #define DELAY_MAX_S    (7 * 86400u) /* the longest delay that may be requested */

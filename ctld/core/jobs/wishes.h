@@ -5,7 +5,17 @@
 #ifndef CTLD_CORE_WISHES_H
 #define CTLD_CORE_WISHES_H
 
-#include "ctld/core/internal.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctld/core/records/job.h"
+
+struct core;
+struct error;
+struct job;
+struct job_info;
+struct run;
+struct submit_job;
 
 #define UPDATE_WISHES                                                              \
 	(UPDATE_REMARK | UPDATE_MAIL_TYPE | UPDATE_MAIL_USER | UPDATE_REQUEUE_ON | \

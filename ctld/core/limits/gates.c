@@ -1,4 +1,6 @@
 /* gates.c - see gates.h */
+#include "ctld/core/limits/gates.h"
+
 #include "ctld/core/limits/gates_impl.h"
 
 #include <assert.h>

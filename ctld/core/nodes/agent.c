@@ -8,16 +8,27 @@
  *	  answers NEVER for what it does not have, final for that attempt;
  *	- EndRuns that are due go out again.
  */
+#include "ctld/core/nodes/agent.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/foreign.h"
+#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/hardware.h"
+#include "ctld/core/nodes/report.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
 
 void suspend(struct core *core, const char *node, const char *what, uint64_t theirs, uint64_t ours)
 {

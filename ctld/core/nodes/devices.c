@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "ctld/core/internal.h"
 #include "ctld/core/nodes/health.h"
 #include "ctld/core/nodes/layout.h"
+#include "ctld/core/place/ledger.h"
 #include "ctld/core/place/nearness.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/rows/state.h"
 
 #define NOTE_MAX 400
 

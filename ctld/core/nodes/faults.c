@@ -6,7 +6,19 @@
 
 #include "common/base/strbuf.h"
 #include "common/gpu/gpufault.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/nodes/agent.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/rows/view.h"
+#include "ctld/core/util/heap.h"
 
 #define WHAT_MAX  (GPU_REASON_MAX + DEVICE_UUID_MAX + 40)
 #define JOBS_SAID 4

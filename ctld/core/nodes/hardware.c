@@ -8,9 +8,14 @@
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/amount.h"
-#include "ctld/core/internal.h"
+#include "common/job/run.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/layout.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
 
 #define TYPE_TEXT  (AMOUNT_TYPE_MAX + 1)
 #define FOUND_TEXT (CONF_MAX_GPUS_PER_NODE * (TYPE_TEXT + 24))
@@ -399,12 +404,6 @@ static void make_anew(struct core *core)
 		core->hardware_due = earliest;
 }
 
-void hardware_freed(struct core *core, struct node *node)
-{
-	if (node_link(node)->unsettled && node_link(node)->session && !core->suspended)
-		make_anew(core);
-}
-
 static void set_found(struct core *core, struct node *node, const char *found)
 {
 	if (!strcmp(found, node_info(node)->found))
@@ -596,4 +595,10 @@ void hardware_free(struct hardware *h)
 const struct conf *hardware_conf(const struct hardware *h)
 {
 	return &h->conf;
+}
+
+void hardware_freed(struct core *core, struct node *node)
+{
+	if (node_link(node)->unsettled && node_link(node)->session && !core->suspended)
+		make_anew(core);
 }

@@ -32,9 +32,9 @@
 #include "common/conf/conf.h"
 
 struct core;
+struct hardware;
 struct node;
 struct nodes;
-struct hardware;
 
 /* Combines `given` (borrowed) with what was found on the nodes; nodes are identified by name. */
 struct hardware *hardware_new(const struct conf *given, const struct nodes *nodes);
@@ -44,11 +44,10 @@ const struct conf *hardware_conf(const struct hardware *h);
 /* Is that node's list of GPUs the agent's, and not the configuration's? */
 bool hardware_as_found(const struct core *core, const struct node *node);
 
-/* A run has ended: bind what it kept from being bound. */
-void hardware_freed(struct core *core, struct node *node);
-
 /* Name the types of what the agent found and, if the configuration leaves the GPUs open, use them
  * for the node. Sets core->hardware_due, the time at which core->conf is to be made again. */
 void hardware_take(struct core *core, struct node *node);
+/* A run has ended: bind what it kept from being bound. */
+void hardware_freed(struct core *core, struct node *node);
 
 #endif

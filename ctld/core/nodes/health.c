@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/jobs/node_state.h"
 #include "ctld/core/nodes/faults.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/rows/state.h"
 
 #define LINE_MAX_TEXT (DEVICE_UUID_MAX + 96 + GPU_BOOT_MAX + GPU_REASON_MAX)
 #define LIST_MAX_TEXT (CONF_MAX_GPUS_PER_NODE * LINE_MAX_TEXT)

@@ -1,28 +1,21 @@
 /* operate.c - EV_NODE_CONTROL and the fence: what operators and their programs say about nodes */
+#include "ctld/core/nodes/operate.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/accounts/roles.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/nodes/health.h"
-
-void node_settle(struct core *core, struct node *node)
-{
-	uint32_t index = node_link(node)->index;
-	bool accept = node_accepts(node);
-
-	core->ledger_seen++;
-	if (index == NODE_LEFT)
-		return;
-	ledger_inventory(core->ledger, index, node_info(node)->cpus, node_info(node)->mem_mb);
-	ledger_gpus_out(core->ledger, index, node_link(node)->gpus_out);
-	node_runs_changed(node); /* the end of what has a GPU that is out gives none back */
-	ledger_accept(core->ledger, index, accept);
-	node_count_gpus(core, node);
-	if (accept)
-		sched_node_returned(core->sched, index);
-	else
-		sched_node_changed(core->sched, index, "a node was lost");
-}
+#include "ctld/core/nodes/node_silence.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/partition.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 
 void node_close(struct core *core, struct node *node, const char *why)
 {

@@ -5,11 +5,22 @@
  * unless the state was restored from a backup and cannot know it. One that is not known and alive
  * holds GPUs: it is adopted.
  */
+#include "ctld/core/nodes/report.h"
+
 #include <string.h>
 
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/idle.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/nodes/agent.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/state.h"
 
 typedef void says_fn(struct core *core, struct run *run, const struct run_report *report);
 

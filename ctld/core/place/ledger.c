@@ -1,4 +1,6 @@
 /* ledger.c - see ledger.h */
+#include "ctld/core/place/ledger.h"
+
 #include "ctld/core/place/ledger_impl.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 /* plan.c - see plan.h */
+#include "ctld/core/plan/plan.h"
+
 #include "ctld/core/plan/plan_impl.h"
 
 #include <assert.h>

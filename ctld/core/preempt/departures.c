@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
 
 struct list {
 	char **v;

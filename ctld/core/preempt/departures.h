@@ -10,7 +10,8 @@
 #include <stddef.h>
 
 #include "common/conf/conf.h"
-#include "ctld/core/core.h"
+
+struct core;
 
 #define DEPARTURES_MAX 100 /* lines; with more departures one more line says how many */
 

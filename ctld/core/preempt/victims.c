@@ -1,4 +1,6 @@
 /* victims.c - see victims.h */
+#include "ctld/core/preempt/victims.h"
+
 #include "ctld/core/preempt/victims_impl.h"
 
 #include <stdlib.h>

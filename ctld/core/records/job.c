@@ -1,4 +1,6 @@
 /* job.c - see job.h */
+#include "ctld/core/records/job.h"
+
 #include "ctld/core/records/job_impl.h"
 
 #include <assert.h>

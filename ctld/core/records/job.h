@@ -90,16 +90,16 @@ enum job_hold {
 	HOLD_SIGNATURE,
 };
 
+struct awaited;
+struct budget;
+struct class;
+struct depends;
+struct idmap;
 struct job;
 struct jobs;
-struct run;
-struct class;
-struct taken;
-struct depends;
-struct awaited;
 struct name_set;
-struct idmap;
-struct budget;
+struct run;
+struct taken;
 
 #define JOB_REF_BITS    40 /* of the id; above it the part */
 #define JOB_PART_RANGES (1u << 22)
@@ -185,7 +185,7 @@ struct job_link {
 	struct run *runs;        /* all its runs in memory, latest attempt first */
 	struct class *class;     /* the class in which it waits; NULL: it is not eligible */
 	struct taken *taken;     /* what its present attempt counts against the limits; NULL:
-				  * nothing (hold.c) */
+				  * nothing (limit_usage.c) */
 	uint32_t slot;           /* its place in the class's queue */
 	uint32_t counted;        /* number of tasks that the class counts for it */
 	uint32_t controlled;     /* the last round of control of its array that was applied to it */

@@ -70,7 +70,7 @@ struct node_link {
 	usec_t heard_wall;  /* 0: no message since this start of the controller */
 	usec_t fenced_mono; /* when the fence program was last requested */
 	enum node_fence fence;
-	uint32_t slot;        /* in the heap of unknown nodes with a due time (timers.c) */
+	uint32_t slot;        /* in the heap of unknown nodes with a due time (node_silence.c) */
 	uint32_t check_slot;  /* in the heap of nodes whose GPUs are to be checked (faults.h) */
 	usec_t check_due;     /* mono, if it is in that heap */
 	bool tells_faults;    /* its agent reports faults */
@@ -100,7 +100,7 @@ struct node_link {
 	uint64_t gpus_out;       /* indices with no GPU, or with a faulty one */
 	struct run *runs;        /* booked here */
 	struct held *held;       /* what the scheduler knows of these runs, while it is valid
-				  * (held.c); owned */
+				  * (run_snapshot.c); owned */
 	uint32_t n_held;
 	bool held_known;
 	uint32_t n_runs, n_strays;

@@ -12,7 +12,15 @@
 #ifndef CTLD_CORE_SHAPE_H
 #define CTLD_CORE_SHAPE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "ctld/core/request/requests.h"
+#include "ctld/core/rows/event.h"
+
+struct error;
+struct submit_job;
 
 #define SHAPE_MAX_NAME 64   /* of a GPU type, a licence */
 #define SHAPE_MAX_TEXT 4096 /* of one hostlist or constraint */

@@ -6,7 +6,7 @@
 #define CTLD_CORE_AUDIT_H
 
 #include "common/job/run.h"
-#include "ctld/core/core.h"
+#include "ctld/core/rows/row.h"
 
 #define AUDIT_NOBODY (-1) /* the controller itself */
 

@@ -216,4 +216,7 @@ struct row {
 	struct value v[ROW_MAX_COLUMNS];
 };
 
+/* Gets rows by value, one at a time. */
+typedef void core_row_sink(void *arg, const struct row *row);
+
 #endif

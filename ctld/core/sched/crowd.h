@@ -27,6 +27,9 @@
 #ifndef CTLD_CORE_CROWD_H
 #define CTLD_CORE_CROWD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "ctld/core/sched/class.h"
 
 #define CROWD_NODES 8 /* node numbers that a stirred crowd remembers; with more, any node counts */

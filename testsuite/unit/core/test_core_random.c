@@ -8,17 +8,20 @@
  *
  * A seed makes a history: CORE_SEED=n runs that one alone, CORE_CASES=n so many.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define NODES    4

@@ -1,12 +1,13 @@
 /* test_core_update.c - JOB_UPDATE: what may be changed, by whom, and that nothing is half done */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/jobs/run_snapshot.h"
+#include "ctld/core/plan/plan.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define OWNER 1000
@@ -386,7 +387,7 @@ static void only_while_it_waits(void **state)
 	world_free(w);
 }
 
-/* What is known of a node's runs while nothing changes there (held.c) follows their limit. */
+/* What is known of a node's runs while nothing changes there (run_snapshot.c) follows their limit. */
 static void a_limit_is_heard_of(void **state)
 {
 	struct world *w = world_new(conf);

@@ -1,19 +1,20 @@
 /* core_world.c - see core_world.h */
 #include "testsuite/unit/lib/core_world.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
-#include "ctld/core/internal.h"
 #include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "ctld/core/util/hash.h"
 
 #define START_WALL ((usec_t)1800000000 * 1000000)

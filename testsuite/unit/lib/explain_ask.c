@@ -1,18 +1,21 @@
 /* explain_ask.c - see explain_ask.h */
 #include "testsuite/unit/lib/explain_ask.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/util/heap.h"
 #include "testsuite/unit/lib/explain_typed.h"
 
 #ifdef __SANITIZE_ADDRESS__

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched_impl.h"
 #include "ctld/tape/events.h"
 #include "ctld/tape/player.h"

@@ -1,7 +1,16 @@
 /* sched_cards.c - see sched_cards.h */
 #include "testsuite/unit/sched/sched_cards.h"
 
-#include "ctld/core/internal.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/request/requests.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/sched.h"
+#include "testsuite/unit/sched/sched_lab.h"
+
+struct class;
 
 struct question {
 	const struct scene *scene;

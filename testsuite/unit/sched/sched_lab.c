@@ -1,17 +1,18 @@
 /* sched_lab.c - see sched_lab.h: the nodes, what happens, what the core is seen to do */
 #include "testsuite/unit/sched/sched_lab.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/base/hostlist.h"
-#include "ctld/core/internal.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "ctld/core/util/hash.h"
 #include "testsuite/unit/sched/sched_rules.h"
 

@@ -4,7 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/plan/plan.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/sched.h"
+#include "ctld/core/util/heap.h"
 
 #define ID(j) ((unsigned long long)(j)->id)
 

@@ -3,7 +3,14 @@
 
 #include <string.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/plan/plan.h"
+#include "ctld/core/preempt/victims.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/sched.h"
 
 static enum victims_step search(const struct scene *scene, const struct contender *who,
         const struct plan_want *want, bool everything, struct preemption *out)

@@ -12,10 +12,16 @@
 
 #include <cmocka.h>
 
-#include "ctld/core/internal.h"
 #include "ctld/core/place/capacity.h"
 #include "ctld/core/place/closest.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/request/requests.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/util/strings.h"
 #include "testsuite/unit/lib/devices_world.h"
+
+struct ledger;
 
 /* --- machines -------------------------------------------------------------------------------- */
 

@@ -4,16 +4,17 @@
  * fresh copy of the state: of several things that hold it, taking any one away does not start it;
  * of one, it does. Limits are raised, runs end, others are held.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "testsuite/unit/lib/explain_ask.h"
 
 /* --- blockers -------------------------------------------------------------------------------- */

@@ -1,14 +1,17 @@
 /* test_never.c - what could never run is refused, with the reason and what would be right */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/explain/never.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/request/requests.h"
+#include "ctld/core/rows/state.h"
 #include "testsuite/unit/lib/core_world.h"
 
 /* a0 a1: 16 CPUs, h100:8, ib; b0: l40s:4, ib; c0 c1: h100:4; d0 is not in batch */

@@ -7,16 +7,17 @@
  * itself, or without those before it it would start. Where quotas change the order that is one that
  * has been seen before it since.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "testsuite/unit/lib/explain_ask.h"
 
 #define SECOND ((usec_t)1000000)

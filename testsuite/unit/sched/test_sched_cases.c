@@ -2,15 +2,16 @@
  *
  * Beside the random histories of test_sched_policy.c: things that they meet seldom.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define HEAD                                                                           \

@@ -7,16 +7,17 @@
  * POLICY_SEED=n runs that case alone and tells it (with POLICY_KEYS=1: with all keys and plans),
  * POLICY_CASES=n so many, from POLICY_FIRST=n on.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "testsuite/unit/sched/policy_known.h"
 #include "testsuite/unit/sched/sched_cards.h"
 #include "testsuite/unit/sched/sched_tell.h"

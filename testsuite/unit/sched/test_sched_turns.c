@@ -3,14 +3,13 @@
  * There are so many searches a second, and the best classes have them first. Classes that are tried
  * again and again without success must not keep the reclaim of another account waiting for ever.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define GANGS   80 /* more than there may be searches a second */

@@ -3,15 +3,16 @@
  * The core has no clock: what bounds a step is that it looks at so many classes, entries, nodes and
  * no more, however many there are. The world calls again until its slice is over.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/internal.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define MOST 300 /* of anything, in one step */

@@ -1,4 +1,4 @@
-/* held.c - what runs on a node, as plans and preemption searches see it
+/* run_snapshot.c - what runs on a node, as plans and preemption searches see it
  *
  * A preemption search reads what runs on all nodes of a partition, many times a second, and little
  * of it has changed since the last time. So each node keeps its list until something that it is
@@ -6,10 +6,27 @@
  * job_runs_changed(). The work that a stop would lose changes all the time, and is computed only
  * for runs that could be stopped.
  */
+#include "ctld/core/jobs/run_snapshot.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "common/conf/conf.h"
+#include "common/job/run.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/plan/plan.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
+
+struct node;
+struct run;
 
 static usec_t seconds(uint32_t s)
 {

@@ -1,15 +1,39 @@
-/* hold.c - what started jobs count against the limits
+/* limit_usage.c - what started jobs count against the limits
  *
  * A job counts what its places amount to against the limits, once for the whole attempt, and
  * releases it when the attempt is over, whichever ranks have ended before. It stores the amount,
  * so that a change of the configuration or of its request never makes the two differ.
  */
+#include "ctld/core/jobs/limit_usage.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
+#include "common/conf/conf.h"
+#include "common/job/run.h"
+#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/quota.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/preempt/preempt.h"
+#include "ctld/core/preempt/victims.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/request/requests.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/sched.h"
+
+struct job;
+struct node;
 
 uint16_t gpu_type_number(const struct conf *conf, const char *name)
 {

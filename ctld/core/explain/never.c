@@ -4,14 +4,19 @@
  * yet is assumed to have enough. The first obstacle found is the reason: first what the job names
  * (nodes, features), then what it requests of each node, then the number of such nodes.
  */
+#include "ctld/core/explain/never.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/internal.h"
 #include "ctld/core/place/gang.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/rows/state.h"
+
+struct ledger;
 
 #define LIST_SIZE 200
 

@@ -1,0 +1,21 @@
+/* why.h - why a job waits, as a reason and its text */
+#ifndef CTLD_CORE_WHY_H
+#define CTLD_CORE_WHY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/job/run.h"
+
+struct ask;
+struct core;
+struct job;
+
+/* A PENDING job's reason and its text; static strings and `text`. */
+const char *job_why(
+        const struct core *core, const struct job *job, struct clocks now, char *text, size_t size);
+/* Why that request does not start in a partition now: a reason, and its text. */
+const char *ask_why(const struct core *core, uint32_t partition, const struct ask *ask, char *text,
+        size_t size);
+
+#endif

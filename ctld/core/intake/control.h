@@ -1,0 +1,15 @@
+/* control.h - what users and operators do to jobs; waiting for jobs */
+#ifndef CTLD_CORE_CONTROL_H
+#define CTLD_CORE_CONTROL_H
+
+#include <stdbool.h>
+
+struct caller;
+struct core;
+struct core_event;
+struct job;
+
+void job_control_apply(struct core *core, const struct core_event *event);
+void wait_apply(struct core *core, const struct core_event *event);
+
+#endif

@@ -1,0 +1,34 @@
+/* bill.h - what runs have used is billed to the accounts of their users */
+#ifndef CTLD_CORE_BILL_H
+#define CTLD_CORE_BILL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/error.h"
+
+struct core;
+struct job_info;
+struct run;
+
+/* Bill the run's present record, less what has been billed. Idempotent. */
+void bill_run(struct core *core, struct run *run);
+/* The run is booked, or no longer is: until its bill it counts by its meter. */
+void bill_starts(struct core *core, struct run *run);
+void bill_stops(struct core *core, struct run *run);
+void bill_reconfigured(struct core *core); /* the same again for all booked runs */
+/* It goes to history. */
+void bill_retires(struct core *core, const struct run *run);
+/* The cost of a run for so much time, at the present prices; millionths. */
+uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us);
+/* The factor of that QOS for costs; 1 if the QOS does not exist. */
+double qos_factor(const struct core *core, const char *name);
+/* Process all runs at a start; at a check. */
+int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err);
+int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err);
+
+/* The cost by the prices, if the job runs to its limit on the most expensive GPUs that its first
+ * alternative allows; < 0: it has no limit. */
+double job_cost_max(const struct core *core, const struct job_info *info);
+
+#endif

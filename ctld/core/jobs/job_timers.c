@@ -1,0 +1,72 @@
+/* job_timers.c - see job_timers.h
+ *
+ * What is due is a time that people gave, so it is kept by the wall clock. That may be set, so the
+ * clock is read every minute.
+ */
+#include "ctld/core/jobs/job_timers.h"
+
+#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/util/heap.h"
+
+#define WALL_LOOKED_AT (60 * USEC_PER_S)
+
+void job_alarm_moved(void *item, uint32_t index)
+{
+	job_link(item)->alarm = index;
+}
+
+/* Wall; INT64_MAX: nothing is due. */
+static usec_t job_due(const struct core *core, const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+	bool waits = i->state == JOB_PENDING;
+	usec_t due = waits ? depends_due(job) : INT64_MAX;
+
+	if (i->state == JOB_COMPLETING || job_state_ended((enum job_state)i->state) ||
+	        !job_weight(job))
+		return INT64_MAX;
+	if (i->limit_set && i->time_limit_s &&
+	        (i->state == JOB_RUNNING || i->state == JOB_CONFIGURING))
+		due = core->now.wall + job_time_left(core, job);
+	if (i->deadline && job_last_chance(job) < due)
+		due = job_last_chance(job);
+	if (waits && i->begin_time > core->now.wall && i->begin_time < due)
+		due = i->begin_time;
+	return due < 0 ? 0 : due;
+}
+
+void job_alarm(struct core *core, struct job *job)
+{
+	struct job_link *l = job_link(job);
+	usec_t due = job_due(core, job);
+
+	if (l->alarm != HEAP_NOWHERE)
+		heap_remove(core->alarms, l->alarm);
+	if (due != INT64_MAX)
+		heap_put(core->alarms, (struct heap_key){ (uint64_t)due, job_ref(job) }, job);
+}
+
+void job_timers_apply(struct core *core)
+{
+	struct job *job;
+	unsigned n;
+
+	for (n = 0; n < TIMER_SLICE && (job = heap_first(core->alarms)); n++) {
+		if (heap_first_key(core->alarms).a > (uint64_t)core->now.wall)
+			break;
+		job_alarmed(core, job);
+	}
+}
+
+usec_t job_timers_next(const struct core *core)
+{
+	usec_t in;
+
+	if (!heap_first(core->alarms))
+		return INT64_MAX;
+	in = (usec_t)heap_first_key(core->alarms).a - core->now.wall;
+	return core->now.mono + (in < 0 ? 0 : in < WALL_LOOKED_AT ? in : WALL_LOOKED_AT);
+}

@@ -1,0 +1,30 @@
+/* node_state.c - see node_state.h */
+#include "ctld/core/jobs/node_state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/place/ledger.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
+
+void node_settle(struct core *core, struct node *node)
+{
+	uint32_t index = node_link(node)->index;
+	bool accept = node_accepts(node);
+
+	core->ledger_seen++;
+	if (index == NODE_LEFT)
+		return;
+	ledger_inventory(core->ledger, index, node_info(node)->cpus, node_info(node)->mem_mb);
+	ledger_gpus_out(core->ledger, index, node_link(node)->gpus_out);
+	node_runs_changed(node); /* the end of what has a GPU that is out gives none back */
+	ledger_accept(core->ledger, index, accept);
+	node_count_gpus(core, node);
+	if (accept)
+		sched_node_returned(core->sched, index);
+	else
+		sched_node_changed(core->sched, index, "a node was lost");
+}
