@@ -37,7 +37,7 @@
  *	    starts until it is well again or an operator says so; but where jobs are to go on there
  *	    one may that was ordered before, and waited for memory that was lent (I25)
  *	I22 what ran on such a GPU was told to end by then if the site wants that; for that reason
- *	    no other run is told to end
+ *	    no other run is told to end. The job of such a run need not come back (I18, I25)
  *	I23 once faults stop, every GPU is given to jobs again
  *
  *	I24 a node and a controller that hear each other agree: what the one has booked there, what

@@ -167,7 +167,7 @@ static void check_preempted(struct checker *c, const struct task *task)
 		checker_violated(
 		        c, "I25: job %s is PREEMPTED, and nobody is told why", task_label(task));
 	if (c->reclaims_again && job->attempts > 1 && last_attempt(task) < job->attempts &&
-	        !task->kill)
+	        !task->kill && !faults_may_end(c, task, task->attempt))
 		checker_violated(c,
 		        "I25: job %s is PREEMPTED, and was to wait again: attempt %" PRIu64
 		        " of %" PRIu64,

@@ -162,26 +162,32 @@ void fact_opened(struct checker *c, const struct words *f)
 	checker_node(c, f->w[1])->closed = false;
 }
 
+bool faults_may_end(struct checker *c, const struct task *task, uint64_t attempt)
+{
+	for (const struct run *run = task->runs; run; run = run->next) {
+		const struct node *node;
+
+		if (run->key.attempt != attempt || !run->gpus)
+			continue;
+		node = checker_node(c, run->node);
+		if (node->stops && (node->faulty & run->gpus))
+			return true;
+	}
+	return false;
+}
+
 /* Some rank of the attempt was on such a GPU; of one that never started nobody knows where. */
 void fact_told(struct checker *c, const struct words *f)
 {
 	struct run *run = checker_run(c, f->u + 1), *other;
 	uint64_t started = 0;
-	bool any = false;
 
 	run->told = true;
 	if (strcmp(f->w[5], "drain") != 0 || !run->started)
 		return;
-	for (other = run->task->runs; other; other = other->next) {
-		const struct node *node;
-
-		if (other->key.attempt != run->key.attempt || !other->started)
-			continue;
-		started++;
-		node = checker_node(c, other->node);
-		any |= node->stops && (node->faulty & other->gpus);
-	}
-	if (!any && started == run->nodes)
+	for (other = run->task->runs; other; other = other->next)
+		started += other->started && other->key.attempt == run->key.attempt;
+	if (started == run->nodes && !faults_may_end(c, run->task, run->key.attempt))
 		checker_violated(c,
 		        "I22: job %s was told to end for a fault of a GPU that it has not",
 		        task_label(run->task));

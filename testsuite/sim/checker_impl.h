@@ -212,6 +212,9 @@ bool gpus_are_well(const struct node *node, const struct run *run);
 /* A run starts with its GPUs, or is over. */
 void gpus_take(struct checker *c, struct node *node, struct run *run);
 void gpus_give_back(struct node *node, struct run *run);
+/* A rank of the attempt has a GPU that has had a fault, on a node whose site ends jobs for that. The
+ * controller may have decided the job's end for it, also where no order reached the run in time. */
+bool faults_may_end(struct checker *c, const struct task *task, uint64_t attempt);
 /* When all is over, and everybody is known: different users shared no GPU where they must not. */
 void gpus_over(struct checker *c);
 

@@ -176,9 +176,8 @@ static bool was_heard(struct checker *c, const struct run *run)
  * it does not come back, it is begun anew. */
 static bool may_be_requeued(struct checker *c, const struct run *run)
 {
-	const struct node *node = checker_node(c, run->node);
-
-	return run->told || run->task->requeued || (node->stops && (node->faulty & run->gpus));
+	return run->told || run->task->requeued ||
+	       faults_may_end(c, run->task, run->key.attempt);
 }
 
 bool ended_by_itself(struct checker *c, const struct run *run)
@@ -423,7 +422,7 @@ static void check_attempts(struct checker *c, const struct task *task)
 		        told, task_label(task), job->attempts);
 	if (!task->kill && !strcmp(task->final, "FAILED") && task->runs->nodes == 1 &&
 	        comes_back(job, task->code, task->signal) && last < job->attempts &&
-	        !last_was_told(task, last))
+	        !last_was_told(task, last) && !faults_may_end(c, task, last))
 		checker_violated(c,
 		        "I18: job %s was to come back from exit %" PRIu64 ", and its last "
 		        "attempt was %" PRIu64 " of %" PRIu64,

@@ -198,6 +198,9 @@ static const struct {
 	{ "", "health n1 requeue;fault n1 1;" BACK "start 1 0 2 0 1 n1 5 1 119;" },
 	{ "I18", "health n1 run;fault n1 1;" BACK "start 1 0 2 0 1 n1 5 1 119;" },
 	{ "I18", BACK "state 1 FAILED 3 0 1;quiet" },
+	{ "", "health n1 end;fault n1 1;" BACK "state 1 FAILED 3 0 1;quiet" },
+	{ "I18", "health n1 run;fault n1 1;" BACK "state 1 FAILED 3 0 1;quiet" },
+	{ "I18", "health n1 end;fault n1 2;" BACK "state 1 FAILED 3 0 1;quiet" },
 	{ "", BACK "state 1 TIMEOUT 3 0 1;quiet" },
 	{ "I18",
 	        BACK "start 1 0 2 0 1 n1 5 1 120;end 1 0 2 0 n1 3 0 130;start 1 0 3 0 1 n1 5 1 400;"
@@ -255,6 +258,9 @@ static const struct {
 	{ "", "reclaims requeue;" ENDED AGAIN "state 1 COMPLETED 0 0 2;" REST },
 	{ "I25", "reclaims requeue;" ENDED SHOWN REST },
 	{ "", "reclaims requeue;" ENDED "attempts 1 1;" SHOWN REST },
+	{ "", "reclaims requeue;health n1 end;fault n1 1;" ENDED "state 1 PREEMPTED 0 0 1;" REST },
+	{ "I25", "reclaims requeue;health n1 run;fault n1 1;" ENDED SHOWN REST },
+	{ "I25", "reclaims requeue;health n1 end;fault n1 2;" ENDED SHOWN REST },
 	/* faults of GPUs */
 	{ "", "drained n1 2;start 1 0 1 0 1 n1 5 1 10;" },
 	{ "I21", "drained n1 2;start 1 0 1 0 1 n1 5 3 10;" },

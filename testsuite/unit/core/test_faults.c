@@ -497,6 +497,47 @@ static void jobs_on_it(void **state)
 	}
 }
 
+/* The run ends for another cause before the order reaches its node. What was decided for the job
+ * holds: it waits again or ends for good. Its state is that of the run's true end. */
+static const struct {
+	const char *keys;
+	enum end_cause cause;
+	uint32_t exit_code;
+	const char *after;
+} crossed[] = {
+	{ "", END_EXIT, 3, "PENDING" },
+	{ "", END_RECLAIM, 0, "PENDING" },
+	{ "health_jobs = \"requeue\";", END_EXIT, 3, "PENDING" },
+	{ "health_jobs = \"requeue\";", END_RECLAIM, 0, "PENDING" },
+	{ "health_jobs = \"end\";", END_EXIT, 3, "FAILED" },
+	{ "health_jobs = \"end\";", END_RECLAIM, 0, "PREEMPTED" },
+};
+
+static void ends_before_the_order(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(crossed) / sizeof(*crossed); i++) {
+		struct world *w = make(crossed[i].keys);
+		struct submit_job job = world_job(w, "h100:1");
+		struct run_report report;
+		uint64_t id;
+
+		up(w);
+		job.max_attempts = 3;
+		job.requeue_on = "exit:3";
+		id = world_submit_job(w, &job, 1000);
+		world_run_starts(w, id);
+		world_run_starts(w, world_submit(w, "h100:1")); /* so that the first one waits */
+		report = world_report(world_run(w, id), REPORT_ENDED);
+		report.cause = crossed[i].cause;
+		report.exit_code = crossed[i].exit_code;
+		xid(w, 1, "GPU-a", 95);
+		world_say(w, 0, report);
+		assert_string_equal(world_state(w, id), crossed[i].after);
+		world_free(w);
+	}
+}
+
 /* Nothing is started on it, and what waits starts when it is well. */
 static void gives_nothing(void **state)
 {
@@ -562,6 +603,7 @@ int main(void)
 		cmocka_unit_test(rechecks),
 		cmocka_unit_test(as_configured),
 		cmocka_unit_test(jobs_on_it),
+		cmocka_unit_test(ends_before_the_order),
 		cmocka_unit_test(gives_nothing),
 		cmocka_unit_test(its_end_is_no_room),
 	};
