@@ -92,7 +92,7 @@ void gates_take(struct gates *g, const struct gate_path *path, const struct need
 void gates_release(struct gates *g, const struct gate_path *path, const struct need *need);
 
 /* Count a need as if a planned start had taken it: at all gates except the guarantees of
- * quotas, because what the start will hold is not free yet. */
+ * quotas, because what the start will hold is not free yet. For claims see quota_imagine(). */
 void gates_reserve(
         struct gates *g, const struct gate_path *path, const struct need *need, bool reserve);
 

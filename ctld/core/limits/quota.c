@@ -28,6 +28,8 @@ struct cell {
 	uint64_t reserve_sum; /* of its children's reserves */
 	uint32_t keepers;     /* children with a reserve */
 	bool cohort;          /* some child has a guarantee */
+	bool kept;            /* of the root: some account keeps what it does not lend */
+	unsigned imagined;    /* of the root: quota_imagine() that have begun and not ended */
 };
 
 struct quota {
@@ -107,13 +109,14 @@ static void fill_account(struct quota *q, uint32_t account)
 		above->cohort = true;
 	}
 	for (i = 0; i < c->lend.n; i++) {
-		struct cell *it =
-		        cell(q, account, q->dim_of[type_slot(q->conf, c->lend.v[i].type)]);
+		uint32_t dim = q->dim_of[type_slot(q->conf, c->lend.v[i].type)];
+		struct cell *it = cell(q, account, dim);
 
 		uint64_t lent = (uint64_t)c->lend.v[i].count * CARD_MILLI;
 
 		it->keeps = it->guaranteed > lent ? it->guaranteed - lent : 0;
 		q->any_kept |= it->keeps > 0;
+		cell(q, CONF_NONE, dim)->kept |= it->keeps > 0;
 	}
 }
 
@@ -217,12 +220,17 @@ static void hold(struct quota *q, uint32_t account, uint32_t dim, uint64_t milli
 	c->held += more ? milli : -milli;
 }
 
-static void hold_all(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more)
+static void hold_dims(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more)
 {
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
 
 	for (i = 0; i < n && milli; i++)
 		hold(q, account, dims[i], milli, more);
+}
+
+static void hold_all(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more)
+{
+	hold_dims(q, account, type, milli, more);
 	if (account != CONF_NONE)
 		q->versions[q->uppermost[account]]++;
 	q->releases += !more;
@@ -236,6 +244,16 @@ void quota_take(struct quota *q, uint32_t account, uint16_t type, uint64_t milli
 void quota_release(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
 {
 	hold_all(q, account, type, milli, false);
+}
+
+void quota_imagine(
+        struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more, bool imagine)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
+
+	hold_dims(q, account, type, milli, more == imagine);
+	for (i = 0; i < n; i++)
+		cell(q, CONF_NONE, dims[i])->imagined += imagine ? 1 : -1u;
 }
 
 static void add(struct sum *sum, struct sum *above, uint64_t milli, bool more)
@@ -338,8 +356,10 @@ static bool covered(const struct quota *q, uint32_t account, uint32_t dim, uint6
 	uint64_t now = root->reserve_sum, then = reserve_with(q, account, dim, milli);
 	uint64_t capacity = q->capacity[q->slots[dim]], want = root->held + milli + then;
 
+	if (want <= capacity || then + milli <= now)
+		return true;
 	/* If nothing is kept, the ledger decides what is free. */
-	if (want <= capacity || then + milli <= now || !then)
+	if (!then && !(root->imagined && root->kept))
 		return true;
 	if (block)
 		*block = (struct quota_block){ .account = keeper(q, account, dim),

@@ -48,6 +48,11 @@ void quota_lift(struct quota *q, uint16_t type, uint64_t milli, bool lift);
 void quota_take(struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 void quota_release(struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 
+/* Begin or end to imagine that the account holds so many more, or fewer. Until all of it has ended,
+ * nothing may be taken or released, and quota_over() may not be asked. */
+void quota_imagine(
+        struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more, bool imagine);
+
 /* Leaving: so much of what the account holds will be given back, because its runs were told to end.
  * Coming: so much more will be held, because runs were told to end for it. Only quota_reclaims()
  * uses them. Exact inverses. */
@@ -71,7 +76,9 @@ struct quota_block {
 	uint64_t short_by; /* thousandths that must be given back */
 };
 
-/* `block` may be NULL. Limits are not checked here. */
+/* `block` may be NULL. Limits are not checked here. Where nothing is kept at present it passes,
+ * however many are held. While something is imagined that is so only where no account ever keeps
+ * anything: then a start that takes the last of what is kept makes nothing pass. */
 bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_t milli,
         struct quota_block *block);
 

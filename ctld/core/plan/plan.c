@@ -416,6 +416,15 @@ const struct plan_entry *plan_first(const struct plan *p, uint32_t node)
 	return first;
 }
 
+bool plan_claimed(const struct plan *p, uint32_t node)
+{
+	const struct plan_slot *slot = p->spots[node].slots;
+
+	while (slot && !slot->entry->claim)
+		slot = slot->next;
+	return slot != NULL;
+}
+
 usec_t plan_first_end(struct plan *p, uint32_t node)
 {
 	const struct spot *s = plan_spot(p, node);

@@ -171,6 +171,8 @@ bool plan_is_late(struct plan *p, uint32_t node);
 /* The first entry (by key) on the node; NULL: there is none. */
 const struct plan_entry *plan_first(const struct plan *p, uint32_t node);
 
+bool plan_claimed(const struct plan *p, uint32_t node); /* is there a claim on the node? */
+
 /* What the node has left for a key, at every moment from `start` to `end`. */
 void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec_t start,
         usec_t end, struct heap_key key, bool polite, struct plan_room *room);

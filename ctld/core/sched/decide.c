@@ -191,9 +191,9 @@ static bool find_now(const struct scene *sc, const struct contender *who, struct
 	return ledger_find(sc->ledger, set, &who->ask, find, out);
 }
 
-static bool overlaps(const struct scene *sc, const struct contender *who, size_t i)
+static bool overlaps(
+        const struct scene *sc, const struct contender *who, const struct plan_entry *e)
 {
-	const struct plan_entry *e = plan_at(sc->plan, i);
 	usec_t now = sc->now.mono;
 	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length;
 
@@ -203,25 +203,94 @@ static bool overlaps(const struct scene *sc, const struct contender *who, size_t
 	return e->path && e->start < end && plan_before(e, who->key);
 }
 
+/* The runs that an entry waits for, each job once, with what they hold of the gates. */
+struct endings {
+	struct idmap *jobs;
+	const struct held **v;
+	size_t n, size;
+};
+
+static void note_endings_on(
+        struct endings *es, const struct scene *sc, const struct plan_entry *e, uint32_t node)
+{
+	size_t runs, i;
+	const struct held *held = plan_held(sc->plan, node, &runs);
+
+	for (i = 0; i < runs; i++) {
+		if (held[i].end > e->start || !held[i].path || idmap_find(es->jobs, held[i].job))
+			continue;
+		/* When a claim goes, only jobs that wait at gates of its GPU type are woken. */
+		if (e->claim && held[i].need->type != e->need.type)
+			continue;
+		idmap_insert(es->jobs, held[i].job, es);
+		if (es->n == es->size) {
+			es->size = es->size ? 2 * es->size : 64;
+			es->v = xrealloc(es->v, es->size, sizeof(const struct held *));
+		}
+		es->v[es->n++] = &held[i];
+	}
+}
+
+static void note_endings(struct endings *es, const struct scene *sc, const struct plan_entry *e)
+{
+	size_t i;
+
+	if (!es->jobs)
+		es->jobs = idmap_new();
+	for (i = 0; i < e->places.n; i++)
+		note_endings_on(es, sc, e, e->places.v[i].node);
+}
+
+static void forget_endings(struct endings *es)
+{
+	idmap_free(es->jobs);
+	free(es->v);
+}
+
+/* Begin or end to count what the entries before the job will take of the gates. A claim counts at
+ * the guarantees too, and there the runs that it waits for (*es) count as ended. Otherwise the job
+ * could take what may be lent, and the claim would be lost; the victim would come back by its
+ * guarantee, and all of that would happen again and again. */
+static void reserve(
+        const struct scene *sc, const struct contender *who, const struct endings *es, bool on)
+{
+	struct quota *q = gates_quota(sc->gates);
+	size_t i;
+
+	for (i = 0; i < plan_count(sc->plan); i++) {
+		const struct plan_entry *e = plan_at(sc->plan, i);
+
+		if (!overlaps(sc, who, e))
+			continue;
+		gates_reserve(sc->gates, e->path, &e->need, on);
+		if (e->claim)
+			quota_imagine(q, gate_path_account(e->path), e->need.type,
+			        need_milli(&e->need), true, on);
+	}
+	for (i = 0; i < es->n; i++)
+		quota_imagine(q, gate_path_account(es->v[i]->path), es->v[i]->need->type,
+		        need_milli(es->v[i]->need), false, on);
+}
+
 /* Does the job have to leave room at a gate? The gates must suffice for it and for all entries
  * before it that begin before it ends. Of a range of nodes, it keeps as many as that leaves. Runs
- * of now are assumed to run on. */
+ * of now are assumed to run on, but for what reserve() says. */
 static bool yields(const struct scene *sc, const struct contender *who, struct places *places,
         struct decision *d)
 {
-	size_t n = plan_count(sc->plan), i;
+	struct endings es = { .n = 0 };
+	size_t i;
 
-	for (i = 0; i < n; i++) {
-		if (overlaps(sc, who, i))
-			gates_reserve(sc->gates, plan_at(sc->plan, i)->path,
-			        &plan_at(sc->plan, i)->need, true);
+	for (i = 0; quota_any_kept(gates_quota(sc->gates)) && i < plan_count(sc->plan); i++) {
+		const struct plan_entry *e = plan_at(sc->plan, i);
+
+		if (e->claim && overlaps(sc, who, e))
+			note_endings(&es, sc, e);
 	}
+	reserve(sc, who, &es, true);
 	d->yields = !decide_fits_gates(sc, who, places, d);
-	for (i = 0; i < n; i++) {
-		if (overlaps(sc, who, i))
-			gates_reserve(sc->gates, plan_at(sc->plan, i)->path,
-			        &plan_at(sc->plan, i)->need, false);
-	}
+	reserve(sc, who, &es, false);
+	forget_endings(&es);
 	return d->yields;
 }
 
@@ -287,30 +356,6 @@ bool decide_next_open(
 	return false;
 }
 
-/* The runs that will have ended by a time, each job once, with what they hold of the gates. */
-struct endings {
-	struct idmap *jobs;
-	const struct held **v;
-	size_t n, size;
-};
-
-static void note_endings(struct endings *es, const struct scene *sc, uint32_t node, usec_t by)
-{
-	size_t runs, i;
-	const struct held *held = plan_held(sc->plan, node, &runs);
-
-	for (i = 0; i < runs; i++) {
-		if (held[i].end > by || !held[i].path || idmap_find(es->jobs, held[i].job))
-			continue;
-		idmap_insert(es->jobs, held[i].job, es);
-		if (es->n == es->size) {
-			es->size = es->size ? 2 * es->size : 64;
-			es->v = xrealloc(es->v, es->size, sizeof(const struct held *));
-		}
-		es->v[es->n++] = &held[i];
-	}
-}
-
 /* Do the gates allow it when the runs that it waits for have ended? What their accounts then keep
  * for themselves must stay free. */
 static bool fits_gates_then(const struct scene *sc, const struct contender *who,
@@ -322,16 +367,13 @@ static bool fits_gates_then(const struct scene *sc, const struct contender *who,
 
 	if (!quota_any_kept(gates_quota(sc->gates)))
 		return true;
-	es.jobs = idmap_new();
-	for (i = 0; i < e->places.n; i++)
-		note_endings(&es, sc, e->places.v[i].node, e->start);
+	note_endings(&es, sc, e);
 	for (i = 0; i < es.n; i++)
 		gates_release(sc->gates, es.v[i]->path, es.v[i]->need);
 	fits = gates_check(sc->gates, who->path, need, NULL);
 	for (i = 0; i < es.n; i++)
 		gates_take(sc->gates, es.v[i]->path, es.v[i]->need);
-	idmap_free(es.jobs);
-	free(es.v);
+	forget_endings(&es);
 	return fits;
 }
 

@@ -596,6 +596,20 @@ void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, bool yieldi
 	wake_chosen(s, chosen);
 }
 
+void wake_beside_claims(struct sched *s, uint32_t node)
+{
+	const struct conf_node *conf = &s->scene.conf->nodes[node];
+	uint32_t gates[2] = { gates_kept(s->scene.gates, CONF_ANY_TYPE) };
+	size_t g;
+
+	if (!quota_any_kept(gates_quota(s->scene.gates)) || !plan_claimed(s->scene.plan, node))
+		return;
+	for (g = 0; g < conf->n_gpus; g++) {
+		gates[1] = gates_kept(s->scene.gates, conf->gpus[g].type);
+		wake_at_gates(s, gates, 2, true);
+	}
+}
+
 void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n)
 {
 	s->held_changed = s->quotas;

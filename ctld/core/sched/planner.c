@@ -582,10 +582,15 @@ bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pi
 void planner_claim(struct sched *s, struct class *class)
 {
 	struct plan_want want = want_of(s, class, false);
+	const struct plan_entry *e;
 
 	want.find.alternative = s->victims.entry.places.alternative;
 	want.find.type = s->victims.entry.places.type;
 	enter(s, class, &want, &s->victims.entry);
+	/* The victims may hold more of the guarantees than the claim will take. */
+	e = class_link(class)->entry;
+	if (e)
+		wake_yielding(s, e->path, &e->need);
 }
 
 /* --- moving up ------------------------------------------------------------------------------- */

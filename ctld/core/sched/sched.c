@@ -476,6 +476,7 @@ static void node_changed(struct sched *s, uint32_t node, const char *cause, uint
 	plan_node_changed(s->scene.plan, node);
 	if (!plan_first(s->scene.plan, node))
 		return;
+	wake_beside_claims(s, node);
 	planner_recheck(s, node, cause, by);
 	/* What ends earlier than expected leaves room beside what is planned. */
 	wake_fitting(s, node);

@@ -157,6 +157,9 @@ void park_released(struct sched *s);
 /* Wake the classes that wait at these gates; `yielding`: only those that leave room at a gate for a
  * planned start. */
 void wake_at_gates(struct sched *s, const uint32_t *gates, size_t n, bool yielding);
+/* A run on the node may end before the start of a claim there now: wake the classes that leave room
+ * for the claim at guarantees. */
+void wake_beside_claims(struct sched *s, uint32_t node);
 void wake_fitting(struct sched *s, uint32_t node); /* the crowds of which a part fits on the node */
 /* Wake the best candidate of the stirred crowds, if it is its turn and a part still fits. False:
  * there was more to look at than one step may. */

@@ -76,6 +76,7 @@ static const struct {
 } known_interrupted[] = {
 	{ 347, "victims were stopped on a node that had been drained since it was looked at" },
 	{ 5351, "who was searched for stood where he had when others held less" },
+	{ 59246, "a job took what was to be lent to a claim, and its victim came back each time" },
 };
 
 /* The same of those that were decided otherwise in steps than at once. */

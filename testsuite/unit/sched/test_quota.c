@@ -449,6 +449,33 @@ static void random_histories(void **state)
 	assert_true(verdicts[true] > 2000 && verdicts[false] > 500 && reclaims > 500);
 }
 
+/* Of four GPUs, a is guaranteed two and lends one of them. */
+static void what_is_imagined(void **state)
+{
+	struct conf *conf = policy_conf();
+	uint32_t a = policy_account(conf, "a", CONF_NONE), b = policy_account(conf, "b", CONF_NONE);
+	struct quota *q;
+
+	(void)state;
+	policy_amount(&conf->accounts[a].quota.guaranteed, H100, 2);
+	policy_amount(&conf->accounts[a].quota.lend, H100, 1);
+	q = quota_new(conf);
+	quota_capacity(q, H100, 4);
+	quota_take(q, a, H100, 2);
+	/* What a keeps it holds: the quota does not say what is free. */
+	assert_int_equal(most(q, b, H100, 4), 4);
+	quota_imagine(q, b, H100, 2000, true, true);
+	assert_int_equal(most(q, b, H100, 4), 0);
+	quota_imagine(q, a, H100, 2000, false, true);
+	assert_int_equal(most(q, b, H100, 4), 1);
+	assert_int_equal(most(q, a, H100, 4), 2);
+	quota_imagine(q, b, H100, 2000, true, false);
+	quota_imagine(q, a, H100, 2000, false, false);
+	assert_int_equal(most(q, b, H100, 4), 4);
+	quota_free(q);
+	policy_conf_free(conf);
+}
+
 #undef quota_take
 #undef quota_check
 #undef quota_over
@@ -476,6 +503,7 @@ int main(void)
 		cmocka_unit_test(who_gives_back),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(random_histories),
+		cmocka_unit_test(what_is_imagined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

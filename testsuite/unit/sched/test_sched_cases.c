@@ -533,6 +533,135 @@ static void a_lost_start_comes_first(void **state)
 	lose_and_move(0);
 }
 
+/* --- a claim and what is kept for others ------------------------------------------------------ */
+
+/* Account c lends one of its two GPUs, and a is guaranteed none. Jobs of the QOS urgent stop those
+ * of normal, whatever account they are of. */
+#define KEPT                                                                                \
+	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true;\n"             \
+	"    preempt_mode = \"requeue\"; min_run = \"0s\"; grace = \"10s\"; } );\n"         \
+	"qos = ( { name = \"normal\"; default = true; },\n"                                 \
+	"  { name = \"urgent\"; preempts = [ \"normal\" ]; } );\n"                          \
+	"accounts = ( { name = \"a\"; members = [ \"*\" ]; },\n"                            \
+	"  { name = \"c\"; members = [ \"*\" ];\n"                                          \
+	"    quota = { guaranteed = \"h100:2\"; lend = \"h100:1\"; }; } );\n"               \
+	"priority = { weights = { age = 0; fair_share = 0; size = 0; partition = 0; qos = " \
+	"0; }; };\n"
+
+static struct world *kept_world(const char *nodes)
+{
+	char conf[4096];
+	struct world *w;
+
+	snprintf(conf, sizeof(conf), "%snodes = ( %s );\n%s", HEAD, nodes, KEPT);
+	w = world_new(conf);
+	world_register_all(w);
+	return w;
+}
+
+static uint64_t asks(struct world *w, const char *gpus, const char *account, const char *qos,
+        const char *nodelist)
+{
+	struct submit_job job = world_job(w, gpus);
+
+	job.account = account;
+	job.qos = qos;
+	job.nodelist = nodelist;
+	job.requeue = true;
+	job.max_attempts = 9;
+	return world_submit_job(w, &job, 1000);
+}
+
+/* One more GPU may be lent, and a job was stopped for the urgent one: it goes there, though another
+ * job stands before it. Otherwise the job that was stopped would come back by its guarantee and be
+ * stopped again, and so on for ever. */
+static void what_is_lent_goes_to_a_claim(void **state)
+{
+	struct world *w =
+	        kept_world("{ name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:2\"; }");
+	uint64_t victim, before, urgent;
+
+	(void)state;
+	runs(w, victim = asks(w, "h100:2", "c", "normal", ""));
+	before = asks(w, "h100:1", "a", "normal", "");
+	assert_false(stops(w, victim));
+	urgent = asks(w, "h100:1", "a", "urgent", "");
+	assert_true(stops(w, victim));
+	is_over(w, victim);
+	runs(w, urgent);
+	assert_string_equal(world_state(w, before), "PENDING");
+	assert_string_equal(world_state(w, victim), "PENDING");
+	world_run_ends(w, urgent, 0);
+	runs(w, victim);
+	world_free(w);
+}
+
+/* The same of a GPU that is free while the job still ends. What that job holds until then is not in
+ * the way of others. */
+static void what_will_be_lent_goes_to_a_claim(void **state)
+{
+	struct world *w =
+	        kept_world("{ name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:2\"; },\n"
+	                   "  { name = \"n[1-2]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:1\"; }");
+	uint64_t victim, first, second, urgent;
+
+	(void)state;
+	runs(w, victim = asks(w, "h100:2", "c", "normal", "n0"));
+	urgent = asks(w, "h100:2", "a", "urgent", "n0");
+	assert_true(stops(w, victim));
+	runs(w, first = asks(w, "h100:1", "a", "normal", "n1"));
+	second = asks(w, "h100:1", "a", "normal", "n2");
+	assert_string_equal(world_state(w, second), "PENDING");
+	is_over(w, victim);
+	runs(w, urgent);
+	assert_string_equal(world_state(w, second), "PENDING");
+	world_run_ends(w, first, 0);
+	runs(w, second);
+	world_free(w);
+}
+
+/* Another run is told to end where the claim is: what it holds is no longer in the way either. */
+static void what_leaves_too_is_lent(void **state)
+{
+	struct world *w =
+	        kept_world("{ name = \"n0\"; cpus = 8; mem = \"64G\"; gpus = \"h100:3\"; },\n"
+	                   "  { name = \"n1\"; cpus = 8; mem = \"64G\"; gpus = \"h100:1\"; }");
+	uint64_t victim, other, beside;
+
+	(void)state;
+	runs(w, victim = asks(w, "h100:2", "c", "normal", "n0"));
+	runs(w, other = asks(w, "h100:1", "a", "urgent", "n0"));
+	asks(w, "h100:2", "a", "urgent", "n0");
+	assert_true(stops(w, victim));
+	beside = asks(w, "h100:1", "a", "normal", "n1");
+	assert_string_equal(world_state(w, beside), "PENDING");
+	world_control(w, world_admin(), JOB_CANCEL, other);
+	assert_true(stops(w, other));
+	runs(w, beside);
+	world_free(w);
+}
+
+/* The victim of another claim holds more than that claim takes: the rest is not in the way. */
+static void what_a_claim_leaves_over_is_lent(void **state)
+{
+	struct world *w =
+	        kept_world("{ name = \"n[0,2]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:2\"; },\n"
+	                   "  { name = \"n1\"; cpus = 8; mem = \"64G\"; gpus = \"h100:1\"; }");
+	uint64_t victim, other, beside;
+
+	(void)state;
+	runs(w, victim = asks(w, "h100:2", "c", "normal", "n0"));
+	runs(w, other = asks(w, "h100:2", "a", "normal", "n2"));
+	asks(w, "h100:2", "a", "urgent", "n0");
+	assert_true(stops(w, victim));
+	beside = asks(w, "h100:1", "a", "normal", "n1");
+	assert_string_equal(world_state(w, beside), "PENDING");
+	asks(w, "h100:1", "a", "urgent", "n2");
+	assert_true(stops(w, other));
+	runs(w, beside);
+	world_free(w);
+}
+
 /* --- limits on what a gang gets -------------------------------------------------------------- */
 
 static uint64_t gang_of_a(struct world *w, uint32_t least, uint32_t most, bool whole)
@@ -597,6 +726,10 @@ int main(void)
 		cmocka_unit_test(who_rises_is_not_forgotten),
 		cmocka_unit_test(a_run_that_is_stuck),
 		cmocka_unit_test(a_lost_start_comes_first),
+		cmocka_unit_test(what_is_lent_goes_to_a_claim),
+		cmocka_unit_test(what_will_be_lent_goes_to_a_claim),
+		cmocka_unit_test(what_leaves_too_is_lent),
+		cmocka_unit_test(what_a_claim_leaves_over_is_lent),
 		cmocka_unit_test(a_required_node_stays),
 		cmocka_unit_test(whole_nodes_within_a_limit),
 	};
