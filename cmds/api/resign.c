@@ -138,7 +138,7 @@ static int explain_key(const struct group *g, struct error *err)
 	        "it was signed with another munge key than this host's: nothing vouches for what "
 	        "the controller shows");
 	return error_hint(err,
-	        "if gctl show job --script %" PRIu64 " shows what you submitted: gctl resign "
+	        "if gctl show job --script %" PRIu64 " shows what you submitted: gctl renew "
 	        "--unchecked %" PRIu64 "; or see KEY ROTATION in gctld(8)",
 	        g->asked, g->asked);
 }

@@ -306,13 +306,13 @@ static void append(struct cmd_list *list, const char *text, size_t len)
 int cmd_list_add(struct cmd_list *list, const char *text, struct error *err)
 {
 	if (text_plain_prefix(text, strlen(text)) != strlen(text))
-		return error_set(err, ERR_USAGE, "would be plain text in UTF-8");
+		return error_set(err, ERR_USAGE, "expected plain text in UTF-8");
 	for (const char *s = text;;) {
 		size_t len = strcspn(s, ",");
 
 		if (!len)
 			return error_set(
-			        err, ERR_USAGE, "would be one or more names with commas between");
+			        err, ERR_USAGE, "expected one or more names with commas between");
 		if (len > CMD_NAME_MAX)
 			return error_set(
 			        err, ERR_USAGE, "a name has at most %d bytes", CMD_NAME_MAX);
@@ -375,7 +375,7 @@ static int add_id(struct cmd_ids *ids, const char *text, size_t len, struct erro
 	free(number);
 	if (rc < 0)
 		return error_set(err, ERR_USAGE,
-		        "would be a job id (123, 123_7, 123_[3-9,12]), or several with commas "
+		        "expected a job id (123, 123_7, 123_[3-9,12]), or several with commas "
 		        "between");
 	ids->v = xrealloc(ids->v, ids->n + 1, sizeof(*ids->v));
 	ids->v[ids->n] = (struct cmd_id){ .id = id };

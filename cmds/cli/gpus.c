@@ -41,7 +41,7 @@ static int parse_one(struct gpus *gpus, const char *s, size_t len, struct error 
 		return error_set(
 		        err, ERR_USAGE, "more than %d alternatives", GPUS_ALTERNATIVES_MAX);
 	if (len >= sizeof(text))
-		return error_set(err, ERR_USAGE, "would be COUNT or TYPE:COUNT");
+		return error_set(err, ERR_USAGE, "expected COUNT or TYPE:COUNT");
 	memcpy(text, s, len);
 	text[len] = '\0';
 	if (amount_each(text, take, &a, err) < 0)
@@ -75,7 +75,7 @@ int gpus_parse(const char *text, struct gpus *out, struct error *err)
 static int only_gpus(struct error *err)
 {
 	error_set(err, ERR_USAGE,
-	        "would be gpu:COUNT, gpu:TYPE:COUNT or mps:PERCENT; there is no other resource");
+	        "expected gpu:COUNT, gpu:TYPE:COUNT or mps:PERCENT; there is no other resource");
 	return error_hint(err,
 	        "for a part of a GPU there are --gpu-mem and --gpu-share; features are "
 	        "--constraint");
@@ -97,7 +97,7 @@ static int take_mps(const char *s, char *out, size_t size, uint32_t *milli, stru
 
 	if (!count || count_parse(count + 1, 1, 100, &percent, err) < 0)
 		return error_set(err, ERR_USAGE,
-		        "would be mps:PERCENT or mps:TYPE:PERCENT, 1 to 100 of one GPU");
+		        "expected mps:PERCENT or mps:TYPE:PERCENT, 1 to 100 of one GPU");
 	*milli = (uint32_t)percent * 10;
 	n = s == count ? snprintf(out, size, "1")
 	               : snprintf(out, size, "%.*s:1", (int)(count - s - 1), s + 1);

@@ -10,7 +10,7 @@
 static int refuse(struct error *err)
 {
 	return error_set(err, ERR_USAGE,
-	        "no such signal; would be a name such as TERM or USR1, or a number from 1 to %d",
+	        "no such signal; expected a name such as TERM or USR1, or a number from 1 to %d",
 	        SIG_NUMBER_MAX);
 }
 

@@ -139,7 +139,7 @@ static int do_partition(struct run *r, struct error *err)
 		s++;
 	if (s == N_PARTITION_STATES)
 		return error_set(err, ERR_USAGE,
-		        "partition: '%s': would be up, drain, down or inactive", r->words[1]);
+		        "partition: '%s': expected up, drain, down or inactive", r->words[1]);
 	request.name = (char *)r->words[0];
 	request.state = partition_states[s].state;
 	request.reason = gctl_reason(r);
@@ -305,7 +305,7 @@ static int do_backup(struct run *r, struct error *err)
 	request.reason = gctl_reason(r);
 	if (client_call(r->client, &call, err) < 0)
 		return -1;
-	printf("%s is whole; gctl verify checks it\n", r->words[0]);
+	printf("Backup written to %s; check it with gctl verify %s\n", r->words[0], r->words[0]);
 	return EXIT_DONE;
 }
 
@@ -338,47 +338,47 @@ static const struct subcommand subcommands[] = {
 	{ { "show", "hostlist" }, "NAMES", 1, 1, 0, true, gctl_show_hostlist,
 	        "The short list of these names" },
 	{ { "drain" }, "NODES[:GPU] REASON...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, gctl_drain,
-	        "Start nothing new there; what runs goes on" },
+	        "Start no new jobs there; running jobs go on" },
 	{ { "resume" }, "NODES[:GPU] | ID...", 1, GCTL_WORDS_MAX, TAKES_REASON, false, do_resume,
-	        "Let nodes take work again; let suspended jobs go on" },
+	        "Let nodes accept jobs again; let suspended jobs go on" },
 	{ { "node", "down" }, "NODES [REASON...]", 1, GCTL_WORDS_MAX,
 	        TAKES_REASON | TAKES_CONFIRMED_OFF, false, gctl_node_down,
-	        "Mark nodes down; with --confirmed-off their jobs have ended, too" },
+	        "Mark nodes down; with --confirmed-off their jobs end as NODE_FAIL" },
 	{ { "node", "clear" }, "NODES REASON...", 1, GCTL_WORDS_MAX, TAKES_REASON, false,
-	        gctl_node_clear, "End what runs there of no job that is known" },
+	        gctl_node_clear, "Kill runs that belong to no known job" },
 	{ { "partition" }, "NAME STATE", 2, 2, TAKES_REASON, false, do_partition,
 	        "Make it up, drain, down or inactive, whatever gpusched.conf says" },
 	{ { "hold" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_hold,
-	        "Keep jobs that wait from starting" },
+	        "Hold waiting jobs: they do not start until they are released" },
 	{ { "release" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_release,
-	        "Let held jobs start" },
+	        "Release held jobs" },
 	{ { "requeue" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON | TAKES_HOLD, false,
-	        do_requeue, "Let jobs wait again that run, which ends, or that have ended" },
-	{ { "resign" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_REASON | TAKES_UNCHECKED, false,
+	        do_requeue, "Requeue jobs; running ones are stopped first" },
+	{ { "renew" }, "ID...", 1, GCTL_WORDS_MAX, TAKES_REASON | TAKES_UNCHECKED, false,
 	        gctl_resign,
-	        "Sign your jobs anew, so that they start although they waited for long" },
+	        "Renew the signature of your jobs, so that they can start after a long wait" },
 	{ { "wait" }, "ID...", 1, GCTL_WORDS_MAX, 0, false, gctl_wait,
 	        "Wait until jobs, arrays or tasks have ended; the highest exit status is its own" },
 	{ { "suspend" }, "ID...", 0, GCTL_WORDS_MAX, TAKES_JOBS | TAKES_REASON, false, do_suspend,
-	        "Stop jobs that run where they are; they keep their GPUs" },
+	        "Suspend running jobs; they keep their GPUs" },
 	{ { "update" }, "ID... OPTION...", 0, GCTL_WORDS_MAX, TAKES_REASON, true, do_update,
-	        "Change what waiting jobs ask for: gctl update --help" },
+	        "Change the request of waiting jobs: gctl update --help" },
 	{ { "events" }, "[OPTION...]", 0, GCTL_WORDS_MAX, TAKES_JSON, true, do_events,
-	        "Who changed what, when, from where and why: gctl events --help" },
+	        "The audit trail: changes with user, time, host and reason: gctl events --help" },
 	{ { "reconfigure" }, "", 0, 0, TAKES_REASON | TAKES_DRY_RUN, false, do_reconfigure,
-	        "Read gpusched.conf again: all of it, or nothing" },
+	        "Read gpusched.conf again; a file with a mistake changes nothing" },
 	{ { "backup" }, "FILE", 1, 1, TAKES_REASON, false, do_backup,
-	        "Copy the controller's living state, on its host" },
+	        "Write a backup of the running controller's state, on its host" },
 	{ { "verify" }, "FILE", 1, 1, 0, true, gctl_verify,
-	        "Check such a copy with all that a start checks, on the controller's host" },
+	        "Check a backup as a start would, on the controller's host" },
 	{ { "archive" }, "FILE", 1, 1, TAKES_AGE | TAKES_REASON, false, gctl_archive,
-	        "Take what is old out of the history into a file, on the controller's host" },
+	        "Copy old history into a file, on the controller's host" },
 	{ { "shutdown" }, "", 0, 0, TAKES_REASON, false, do_shutdown,
-	        "End the controller; jobs run on" },
+	        "End the controller; running jobs go on" },
 	{ { "list-errors" }, "", 0, 0, 0, true, gctl_list_errors,
-	        "Codes of errors, with exit status and meaning" },
+	        "Error codes, with exit status and meaning" },
 	{ { "list-reasons" }, "", 0, 0, 0, true, gctl_list_reasons,
-	        "Words that say why a job waits, or how it ended" },
+	        "Reasons why a job waits or how it ended" },
 };
 #define N_SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
 
@@ -393,7 +393,7 @@ static const struct argp_option options[] = {
 	{ "hold", KEY_HOLD, NULL, 0, "And hold them (requeue)", 1 },
 	{ "unchecked", KEY_UNCHECKED, NULL, 0,
 	        "Also what was signed with a munge key that is gone, as the controller shows it "
-	        "(resign)",
+	        "(renew)",
 	        1 },
 	{ "dry-run", KEY_DRY_RUN, NULL, 0, "Say what would change, and change nothing (reconfigure)",
 	        1 },
@@ -549,10 +549,16 @@ static const struct cmd cmd = {
 	.more_help = more_help,
 };
 
+/* Words of earlier releases are still taken. */
+static const char *present_word(const char *word)
+{
+	return strcmp(word, "resign") ? word : "renew";
+}
+
 /* The subcommand that the first words name; *used of them. NULL with `err`. */
 static const struct subcommand *find(const struct gctl *g, size_t *used, struct error *err)
 {
-	const char *first = g->n_words ? g->words[0] : "";
+	const char *first = g->n_words ? present_word(g->words[0]) : "";
 	const char *names[N_SUBCOMMANDS + 1], *near, *habit;
 	char shown[80];
 	size_t i;
@@ -573,10 +579,10 @@ static const struct subcommand *find(const struct gctl *g, size_t *used, struct 
 		error_set(err, ERR_USAGE, "what is to be done?");
 	else if (!strcmp(first, "show"))
 		error_set(err, ERR_USAGE,
-		        "show: would be show job, show node, show partition, show config, show "
+		        "show: expected show job, show node, show partition, show config, show "
 		        "hostnames or show hostlist");
 	else if (!strcmp(first, "node"))
-		error_set(err, ERR_USAGE, "node: would be node down or node clear");
+		error_set(err, ERR_USAGE, "node: expected node down or node clear");
 	else
 		error_set(err, ERR_USAGE, "'%s': no such subcommand%s%s%s", shown,
 		        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -593,7 +599,7 @@ static int check(const struct subcommand *s, const struct gctl *g, size_t n, str
 	snprintf(name, sizeof(name), "%s%s%s", s->words[0], s->words[1] ? " " : "",
 	        s->words[1] ? s->words[1] : "");
 	if (n < s->min || n > s->max)
-		return error_set(err, ERR_USAGE, "%s: %zu arguments; would be gctl %s %s", name, n,
+		return error_set(err, ERR_USAGE, "%s: %zu arguments; expected gctl %s %s", name, n,
 		        name, s->arguments);
 	for (size_t i = 0; options[i].name || options[i].doc; i++) {
 		if ((g->given >> i & 1) && !(s->takes & option_takes(options[i].key)))

@@ -1,4 +1,4 @@
-/* gctl_resign.c - gctl resign: jobs get a younger signature of their owner (resign.h) */
+/* gctl_resign.c - gctl renew: jobs get a younger signature of their owner (resign.h) */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ int gctl_resign(struct run *r, struct error *err)
 	if (status >= 0)
 		printf("Signed %d job%s\n", done, done == 1 ? "" : "s");
 	else if (ids.n_some)
-		error_hint(err, "gctl resign %" PRIu64, ids.some[0]->job);
+		error_hint(err, "gctl renew %" PRIu64, ids.some[0]->job);
 	cmd_ids_clear(&ids);
 	return status;
 }

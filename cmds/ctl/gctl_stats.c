@@ -176,7 +176,7 @@ int gctl_stats(struct run *r, struct error *err)
 	int rc;
 
 	if (r->g->by && strcmp(r->g->by, "user") != 0)
-		return error_set(err, ERR_USAGE, "--by=%.60s: would be --by=user", r->g->by);
+		return error_set(err, ERR_USAGE, "--by=%.60s: expected --by=user", r->g->by);
 	stats.by_user = r->g->by != NULL;
 	style.width = isatty(STDOUT_FILENO) ? style.width : 0;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, r->g->by ? "users" : "stats");

@@ -26,7 +26,7 @@ static int bad_value(const char *key, const char *would, struct error *err)
 	char shown[80];
 
 	text_escape(shown, sizeof(shown), key, strlen(key));
-	return error_set(err, ERR_USAGE, "\"%s\": would be %s", shown, would);
+	return error_set(err, ERR_USAGE, "\"%s\": expected %s", shown, would);
 }
 
 /* A text or a whole number, as text; NULL: something else. */
@@ -68,7 +68,7 @@ static const struct option_row *find_row(const char *key, struct error *err)
 	text_escape(name, sizeof(name), key, strlen(key));
 	if (!row)
 		error_set(err, ERR_USAGE,
-		        "\"%s\": no such option; would be a long one of gsubmit, as in "
+		        "\"%s\": no such option; expected a long option of gsubmit, as in "
 		        "\"job-name\"",
 		        name);
 	else if (!(row->where & OPTION_IN_SCRIPT) || row->group == OPTION_ANSWER)
@@ -136,7 +136,7 @@ static int take_job(struct reader *r, json_t *object, struct error *err)
 	r->args[0] = NULL;
 	r->job.args = r->args;
 	if (!json_is_object(object))
-		return error_set(err, ERR_USAGE, "would be an object: {\"wrap\": \"COMMAND\"}");
+		return error_set(err, ERR_USAGE, "expected an object: {\"wrap\": \"COMMAND\"}");
 	json_object_foreach(object, key, v) if (take_key(r, key, v, err) < 0) return -1;
 	if (!r->job.script == !r->job.wrap)
 		return error_set(

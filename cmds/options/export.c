@@ -96,7 +96,7 @@ static int rule_parse(const char *text, struct rule *r, struct error *err)
 			if (!closed || !good_name(&item)) {
 				rule_clear(r);
 				return error_set(err, ERR_USAGE,
-				        "would be ALL, NONE, or NAME and NAME=VALUE with commas "
+				        "expected ALL, NONE, or NAME and NAME=VALUE with commas "
 				        "between%s",
 				        closed ? "" : "; a quote is not closed");
 			}

@@ -182,7 +182,7 @@ static int set_nodes(struct submit_options *o, const struct option_row *row, con
 	        count_parse(dash ? dash + 1 : first, 1, HOSTLIST_MAX, &max, err) < 0)
 		return -1;
 	if (max < min)
-		return error_set(err, ERR_USAGE, "would be from low to high");
+		return error_set(err, ERR_USAGE, "expected a range from low to high");
 	o->nodes_min = (uint32_t)min;
 	o->nodes_max = (uint32_t)max;
 	o->nodes_ours = !o->of_sbatch;
@@ -432,7 +432,7 @@ static int set_kill_invalid(struct submit_options *o, const struct option_row *r
 	bool yes = !strcasecmp(value, "yes");
 
 	if (!yes && strcasecmp(value, "no"))
-		return error_set(err, ERR_USAGE, "would be yes or no");
+		return error_set(err, ERR_USAGE, "expected yes or no");
 	*FIELD(o, row, uint32_t) =
 	        yes ? GPUSCHED__KILL_INVALID__KILL_YES : GPUSCHED__KILL_INVALID__KILL_NO;
 	return 0;
@@ -478,7 +478,7 @@ static int set_open_mode(struct submit_options *o, const struct option_row *row,
 	size_t n = strlen(value);
 
 	if (!n || (strncasecmp(value, "append", n) && strncasecmp(value, "truncate", n)))
-		return error_set(err, ERR_USAGE, "would be append or truncate");
+		return error_set(err, ERR_USAGE, "expected append or truncate");
 	*FIELD(o, row, bool) = tolower((unsigned char)value[0]) == 'a';
 	return 0;
 }
@@ -490,7 +490,7 @@ static int set_label(struct submit_options *o, const struct option_row *row, con
 
 	(void)row;
 	if (!key_len || !value[key_len])
-		return error_set(err, ERR_USAGE, "would be k=v");
+		return error_set(err, ERR_USAGE, "expected k=v");
 	if (check_plain(value, err) < 0)
 		return -1;
 	if (label_key_check(value, key_len, err) < 0)
@@ -518,7 +518,7 @@ static int set_flag_to(struct submit_options *o, const struct option_row *row, c
 	for (; value && i < 6 && strcasecmp(value, words[i]); i++)
 		;
 	if (i == 6)
-		return error_set(err, ERR_USAGE, "would be yes or no");
+		return error_set(err, ERR_USAGE, "expected yes or no");
 	*FIELD(o, row, bool) = i < 3 ? sense : !sense;
 	return 0;
 }

@@ -31,7 +31,7 @@ static const char *whole_nodes(const char *value, struct sbatch_value *out, stru
 	(void)out;
 	if (!value)
 		return "yes";
-	error_set(err, ERR_USAGE, "nodes cannot be kept for one user's jobs; would be alone");
+	error_set(err, ERR_USAGE, "nodes cannot be kept for the jobs of one user; use --exclusive alone");
 	return NULL;
 }
 
@@ -52,7 +52,7 @@ static const char *no_reservation(const char *value, struct sbatch_value *out, s
 	(void)out;
 	if (!strchr(value, ':') || !strncasecmp(value, "B:", 2))
 		return value;
-	error_set(err, ERR_USAGE, "would be [B:]SIGNAL[@SECONDS]; there are no reservations");
+	error_set(err, ERR_USAGE, "expected [B:]SIGNAL[@SECONDS]; there are no reservations");
 	return NULL;
 }
 

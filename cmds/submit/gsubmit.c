@@ -184,8 +184,8 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
 	srun = g->quiet ? 0 : sbatch_finds_srun(script->text, script->len);
 	if (srun)
 		cmd_warn(&gsubmit_cmd,
-		        "%s:%u: srun is not there in a job; what it starts on one node runs "
-		        "without it: leave the word away",
+		        "%s:%u: srun is not available inside jobs; remove it: on one node "
+		        "its command runs as it is",
 		        name, srun);
 	return 0;
 }

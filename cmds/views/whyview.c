@@ -239,11 +239,11 @@ static void print_blocker(const struct layout *l, size_t i, const Gpusched__Bloc
 static char *say_cause(const char *why)
 {
 	if (!strncmp(why, "Priority: ", 10))
-		return xasprintf("%s stood before it and came in between", why + 10);
+		return xasprintf("delayed by %s", why + 10);
 	if (!strcmp(why, "Priority"))
-		return xstrdup("somebody who stood before it came in between");
+		return xstrdup("delayed by a job of higher priority");
 	if (*why && !strchr(why, ' ') && strcmp(why, "reconfigured"))
-		return xasprintf("then %s held it", why);
+		return xasprintf("delayed by %s", why);
 	return xstrdup(why);
 }
 

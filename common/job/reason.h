@@ -31,9 +31,9 @@
 	        "as many of its array's tasks run as may at a time")                             \
 	X(REASON_ATTEMPT_ALIVE, "AttemptAlive", "its last attempt has not ended everywhere")     \
 	X(REASON_SIGNATURE_EXPIRED, "SignatureExpired",                                          \
-	        "its owner's signature is too old: gctl resign")                                 \
+	        "its owner's signature is too old: gctl renew")                                 \
 	X(REASON_SIGNATURE_REFUSED, "SignatureRefused",                                          \
-	        "its node refused its owner's signature, made with another key: gctl resign")    \
+	        "its node refused its owner's signature, made with another key: gctl renew")    \
 	X(REASON_SUSPENDED, "ControllerSuspended", "the controller starts nothing now")          \
 	/* how it ended, or what became of it */                                                 \
 	X(REASON_LAUNCH_FAILURE, "JobLaunchFailure",                                             \

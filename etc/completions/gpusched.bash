@@ -120,7 +120,7 @@ _gpusched_argument() { # COMMAND
         1:*) _gpusched_offer "$(_gpusched_subcommands)" ;;
         2:show | 2:node) _gpusched_offer "$(_gpusched_subcommands "${COMP_WORDS[1]}")" ;;
         *:archive | *:backup | *:verify) _gpusched_files ;;
-        *:hold | *:release | *:requeue | *:suspend | *:update | *:wait | *:resign) _gpusched_offer "$(_gpusched_jobs)" ;;
+        *:hold | *:release | *:requeue | *:suspend | *:update | *:wait | *:renew) _gpusched_offer "$(_gpusched_jobs)" ;;
         *:resume) _gpusched_offer "$(_gpusched_nodes; _gpusched_jobs)" ;;
         *:drain | *:node) _gpusched_offer "$(_gpusched_nodes)" ;;
         2:partition) _gpusched_offer "$(_gpusched_partitions)" ;;

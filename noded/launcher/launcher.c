@@ -370,7 +370,7 @@ static int choose_containment(struct launcher *l, struct error *err)
 	lacks = contain_words_lack(l->options.containment, l->active);
 	if (lacks)
 		return error_set(err, ERR_CONFIG,
-		        "--containment: %s cannot be had here (%s); active would be %s", lacks,
+		        "--containment: %s not available here (%s); available: %s", lacks,
 		        l->active_why, l->active);
 	return 0;
 }

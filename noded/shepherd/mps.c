@@ -238,7 +238,7 @@ static int start(struct mps *m, struct error *err)
 		return 0;
 	if (*m->leaf && !kill_all(m))
 		return error_set(
-		        err, ERR_LAUNCH, "MPS: the daemon of before does not answer and not end");
+		        err, ERR_LAUNCH, "MPS: the previous daemon neither answers nor exits");
 	status = run(m, "-d", "", m->deadline_ms);
 	if (status != 0)
 		return error_set(err, ERR_LAUNCH, "MPS: '%.80s -d' %s%s%.80s", m->program,

@@ -325,7 +325,7 @@ def test_the_sites_minimum_is_enforced():
         c.start_ctld()
         c.start_agent("n1", "--cgroup=none", "--containment=devices,memory")
         assert c.agents["n1"].wait() == 1
-        assert "--containment: devices, memory cannot be had here (--cgroup=none); active would be subreaper" in c.agents["n1"].tail(50)
+        assert "--containment: devices, memory not available here (--cgroup=none); available: subreaper" in c.agents["n1"].tail(50)
         assert c.node_states()["n1"] not in ("idle", "mixed")
         daemon = c.run(*c.agent_argv("n1")[:1], "--daemon", *c.agent_argv("n1")[2:], "--cgroup=none", "--containment=devices", check=False)
         assert daemon.returncode == 1

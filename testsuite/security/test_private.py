@@ -184,7 +184,7 @@ def test_a_spool_in_tmp_is_named(box):
         for name in ("run", "spool"):
             (pathlib.Path(d) / name).mkdir(mode=0o700)
         r = box.run("gnoded", "-N", "n1", f"--rundir={d}/run", f"--spool={d}/spool", "--private=tmp,shm", "--containment=tmp", check=False)
-        assert r.returncode == 1 and "--containment: tmp cannot be had here (--spool lies in it, and would be hidden)" in r.stderr
+        assert r.returncode == 1 and "--containment: tmp not available here (--spool lies in it, and would be hidden)" in r.stderr
 
 
 def test_installing_gives_nothing_away():

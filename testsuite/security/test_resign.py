@@ -49,12 +49,12 @@ def test_held_until_signed_anew(c):
     before = credentials(c, *old)
     grow_old(c, *old)
     assert {c.job(j)["reason"] for j in old} == {"SignatureExpired"}
-    assert "gctl resign" in " ".join(c.run("gqueue", "--why", plain).stdout.split())
+    assert "gctl renew" in " ".join(c.run("gqueue", "--why", plain).stdout.split())
 
     if ROOT:
-        r = c.run("gctl", "resign", plain, user="bin", check=False)
+        r = c.run("gctl", "renew", plain, user="bin", check=False)
         assert r.returncode == 5 and "its owner" in r.stderr
-    r = c.run("gctl", "resign", plain, array, *bulk[:2], 999999, check=False)
+    r = c.run("gctl", "renew", plain, array, *bulk[:2], 999999, check=False)
     assert r.returncode == 3 and "999999" in r.stderr
     assert "Signed 4 jobs" in r.stdout and len(re.findall("signed anew; first 20", r.stdout)) == 4
     assert {c.job(j)["reason"] for j in [plain, array, *bulk[:2]]} <= {"Resources", "Priority"}
@@ -69,7 +69,7 @@ def test_held_until_signed_anew(c):
 
     # One that has ended is signed anew to be requeued.
     assert "Signed 1 job" in c.run("gctl", "resign", plain).stdout
-    assert "gctl resign" in c.run("gctl", "resign", f"{array}_1", check=False).stderr
+    assert "gctl renew" in c.run("gctl", "renew", f"{array}_1", check=False).stderr
     assert c.run("gctl", "events", f"--job={plain}", "--json").stdout.count("job.resign") == 2
 
 

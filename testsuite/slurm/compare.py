@@ -249,7 +249,7 @@ class Expected:
     def __init__(self, line, number):
         parts = [p.strip() for p in line.split("|")]
         if len(parts) != 5 or not parts[4]:
-            sys.exit(f"differences:{number}: would be CASE | WHAT | IN SLURM | HERE | REASON")
+            sys.exit(f"differences:{number}: expected CASE | WHAT | IN SLURM | HERE | REASON")
         self.patterns, self.number, self.hits = parts[:4], number, 0
         self.required = not parts[4].startswith("at times: ")
 

@@ -121,7 +121,7 @@ expect 2 "takes no --user" gctl ping --user=x
 expect 2 "A reason is needed" gctl drain n1
 expect 2 "n[0-4294967295]" gctl drain 'n[0-4294967295]' why
 expect 2 "which jobs?" gctl release
-expect 2 "would be up, drain, down or inactive" gctl partition batch off
+expect 2 "expected up, drain, down or inactive" gctl partition batch off
 expect 2 "gctl partition NAME STATE" gctl partition batch
 expect 0 "job.token" gctl list-errors
 expect 0 "AssocGrpGRES" gctl list-reasons

@@ -77,7 +77,7 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 		snprintf(b->clears_text, sizeof(b->clears_text),
 		        "a coordinator of account %.64s must release it", job_info(job)->account);
 	else if (job_info(job)->hold == HOLD_SIGNATURE)
-		snprintf(b->clears_text, sizeof(b->clears_text), "gctl resign %llu",
+		snprintf(b->clears_text, sizeof(b->clears_text), "gctl renew %llu",
 		        (unsigned long long)job_id(job));
 	else if (job_info(job)->hold)
 		snprintf(b->clears_text, sizeof(b->clears_text), "gctl release %llu",

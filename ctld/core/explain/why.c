@@ -432,7 +432,7 @@ const char *job_why(
 	}
 	if (job_link_of(job)->expired) {
 		snprintf(text, size,
-		        "its signature is too old; its owner must sign it anew: gctl resign");
+		        "its signature is too old; its owner must sign it anew: gctl renew");
 		return reason_word(REASON_SIGNATURE_EXPIRED);
 	}
 	reason = conditions_why(core, job, text, size);

@@ -46,7 +46,7 @@ int revive_check(struct core *core, const struct job *job, struct error *err)
 
 	if (job_signature_old(core, own)) {
 		error_set(err, ERR_SIGNATURE, "its owner signed it too long ago");
-		return error_hint(err, "gctl resign %llu", id);
+		return error_hint(err, "gctl renew %llu", id);
 	}
 	return check_deadline(core, job_info(job), err) < 0 ||
 	                       depends_revivable(core, own, err) < 0 ||

@@ -61,7 +61,7 @@ static const char *say_begin(const struct core *core, usec_t begin, char *text, 
 	char in[UNITS_TEXT];
 	usec_t s = (begin - core->now.wall + USEC_PER_S - 1) / USEC_PER_S;
 
-	snprintf(text, size, "it is not to begin for %s", duration_format(in, (uint64_t)s));
+	snprintf(text, size, "starts in %s at the earliest", duration_format(in, (uint64_t)s));
 	return reason_word(REASON_BEGIN_TIME);
 }
 

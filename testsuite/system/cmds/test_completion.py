@@ -87,7 +87,7 @@ def test_jobs(cluster):
 def test_newer_commands(cluster):
     """Names of the cluster for what came later: grun, glog, archives and reports."""
     job = str(cluster.submit("true", "--hold"))
-    for words in (("glog", ""), ("glog", "-f", ""), ("grun", "--attach", "=", ""), ("gctl", "wait", ""), ("gctl", "resign", ""),
+    for words in (("glog", ""), ("glog", "-f", ""), ("grun", "--attach", "=", ""), ("gctl", "wait", ""), ("gctl", "renew", ""),
                   ("gctl", "events", "--job", "="), ("gacct", "-j", ""), ("gctl", "update", "")):
         assert job in complete(cluster, *words), words
     assert complete(cluster, "grun", "-p", "bi") == ["big"]
@@ -105,7 +105,7 @@ def test_newer_commands(cluster):
 
 
 def test_gctl(cluster):
-    assert complete(cluster, "gctl", "re") == ["reconfigure", "release", "requeue", "resign", "resume"]
+    assert complete(cluster, "gctl", "re") == ["reconfigure", "release", "renew", "requeue", "resume"]
     assert "job" in complete(cluster, "gctl", "show", "")
     assert complete(cluster, "gctl", "drain", "") == ["n1"]
     assert complete(cluster, "gctl", "partition", "big", "d") == ["drain", "down"]

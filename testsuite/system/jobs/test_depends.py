@@ -160,7 +160,7 @@ def test_begin_and_deadline(c):
     c.wait_state(soon, "COMPLETED")
     assert c.job(soon)["start_time"] >= int(now) + 2
     wait_reason(c, later, "BeginTime")
-    assert "not to begin for" in c.run("gqueue", "--why", str(later)).stdout
+    assert "at the earliest" in c.run("gqueue", "--why", str(later)).stdout
     c.run("gctl", "update", str(later), "--begin=now")
     c.wait_state(later, "COMPLETED")
     path, script = gate(c, "never")

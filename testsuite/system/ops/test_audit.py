@@ -105,7 +105,7 @@ CHANGES = {
                          "gpus none -> demo:2, mem none -> 2G, time 10:00 -> 20:00, exclude none -> n1"),
                         (OPERATOR, running, ["gctl", "update", JOB, "--comment=slow disk"], "job.update", "comment none -> slow disk")],
     "VERB_JOB_LONGER": [(OPERATOR, running, ["gctl", "update", JOB, "--time=30"], "job.update", "time 10:00 -> 30:00")],
-    "VERB_JOB_RESIGN": [(OWNER, waiting, ["gctl", "resign", JOB], "job.resign", ""),
+    "VERB_JOB_RESIGN": [(OWNER, waiting, ["gctl", "renew", JOB], "job.resign", ""),
                         (OWNER, waiting, ["gctl", "update", JOB, "--job-name=b", "--open-mode=append"], "job.resign",
                          " -> b, open-mode truncate -> append")],
     "VERB_JOB_RELEASE_COORDINATOR": [(HEAD, held_by(HEAD), ["gctl", "release", JOB], "job.release", "as coordinator: ")],

@@ -92,16 +92,16 @@ def test_a_key_that_is_gone_holds_jobs_and_drains_no_node():
         assert 1 <= len(refused) <= 2, refused
         assert all(s == "idle" for s in c.node_states().values()), c.node_states()
         why = c.run("gqueue", "--why", jobs[0]).stdout
-        assert f"gctl resign {jobs[0]}" in why and "gctl release" not in why
+        assert f"gctl renew {jobs[0]}" in why and "gctl release" not in why
         # Nothing can vouch any more for what was signed with that key, and resign says so, and what to do.
-        r = c.run("gctl", "resign", jobs[0], check=False, user=USERS[0])
+        r = c.run("gctl", "renew", jobs[0], check=False, user=USERS[0])
         assert r.returncode != 0 and "another munge key" in r.stderr and "--unchecked" in r.stderr, r.stderr
         assert c.job(jobs[0])["reason"] == "SignatureRefused"
         if ROOT:  # only its owner can, whoever asks
-            assert c.run("gctl", "resign", "--unchecked", jobs[0], check=False).returncode != 0
+            assert c.run("gctl", "renew", "--unchecked", jobs[0], check=False).returncode != 0
         for i, job in enumerate(jobs):
-            c.run("gctl", "resign", "--unchecked", job, user=USERS[i % 2])
-        c.run("gctl", "resign", "--unchecked", array, user=USERS[0])
+            c.run("gctl", "renew", "--unchecked", job, user=USERS[i % 2])
+        c.run("gctl", "renew", "--unchecked", array, user=USERS[0])
         wait_live(c)
         for i in range(4):
             assert (c.dir / f"jobs/out-{i}").read_text().split() == ["ran", USERS[i % 2]]
@@ -117,7 +117,7 @@ def test_the_old_key_comes_back_as_the_second():
         for job in jobs:
             wait_until(lambda job=job: c.job(job)["reason"] == "SignatureRefused", f"job {job} to be held")
         with second_munge(c, old) as m:
-            c.run("gctl", "resign", jobs[0], user=USERS[0])  # that checks what the old key vouches for
+            c.run("gctl", "renew", jobs[0], user=USERS[0])  # that checks what the old key vouches for
             c.agents["n1"].stop()
             c.start_agent("n1", f"--munge-socket-2={m.socket}")
             wait_live(c, *jobs[1:])
@@ -164,7 +164,7 @@ def test_keys_are_rotated_under_waiting_and_running_jobs():
             assert all(c.state(j) == "RUNNING" for j in running)
             # 3. What is to outlive the old key is signed anew; no answer of the controller is taken on trust.
             held = c.submit("true", "--hold", "--gpus=4", user=USERS[0], env=late)
-            c.run("gctl", "resign", held, user=USERS[0])
+            c.run("gctl", "renew", held, user=USERS[0])
             (c.dir / "jobs/end-a").touch()
             wait_live(c, held)
         # 4. The old key goes.
@@ -189,5 +189,5 @@ def test_one_who_is_not_its_owner_signs_nothing_unchecked():
     with Cluster() as c:
         job = c.submit("true", "--hold", user=USERS[0])
         replace_key(c, os.urandom(1024))
-        r = c.run("gctl", "resign", "--unchecked", job, check=False, user=USERS[1])
+        r = c.run("gctl", "renew", "--unchecked", job, check=False, user=USERS[1])
         assert r.returncode != 0 and "only its owner" in r.stderr, r

@@ -105,10 +105,10 @@ def test_private_jobs(cluster):
             assert (OWNER in lines) == sees, (user, lines)
         # What cannot be seen cannot be told from what is not there.
         for argv in (["gcancel"], ["gctl", "hold"], ["gctl", "update", "--nice=3"], ["gqueue", "--why"], ["gcancel", "--signal=USR1"],
-                     ["gctl", "resign"], ["gctl", "update", "--job-name=x"], ["glog"], ["gctl", "requeue"]):
+                     ["gctl", "renew"], ["gctl", "update", "--job-name=x"], ["glog"], ["gctl", "requeue"]):
             for form in ("{}", "{}_99"):
                 told, gone = (c.run(*argv, form.format(i), check=False, user=OTHER) for i in (job, old))
-                assert told.returncode == gone.returncode == (2 if argv[-1] in ("resign", "--job-name=x") and "_" in form else 3), argv
+                assert told.returncode == gone.returncode == (2 if argv[-1] in ("renew", "--job-name=x") and "_" in form else 3), argv
                 assert re.sub(rf"\b{job}(?!\d)", "N", told.stderr) == re.sub(rf"\b{old}(?!\d)", "N", gone.stderr), argv
         assert c.state(job) == "PENDING"
     finally:

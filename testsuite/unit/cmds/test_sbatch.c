@@ -162,7 +162,7 @@ static const struct {
 	{ "#SBATCH --open-mode=a\n", "append=1", NULL, "", 0 },
 	{ "#SBATCH -c 2 --open-mode=App\n#SBATCH --open-mode=T\n", "c=2", NULL, "", 0 },
 	{ "#SBATCH --open-mode=appendix\n", NULL,
-	        "2: --open-mode=appendix: would be append or truncate", "", 0 },
+	        "2: --open-mode=appendix: expected append or truncate", "", 0 },
 	{ "#SBATCH --tasks=4\n", "n=4", NULL, "", 0 },
 	{ "#SBATCH --tasks-per-node 2\n", "n/node=2", NULL, "", 0 },
 	{ "#SBATCH -C [rack1|rack2]\n", NULL,
@@ -186,7 +186,7 @@ static const struct {
 	{ "#SBATCH --gres=mps:l40s:25\n", "G/node=l40s:1 share=250", NULL, "", 0 },
 	{ "#SBATCH --gres=mps:50 -G 2\n", "G=2", NULL, "", 0 },
 	{ "#SBATCH --gres=mps:101\n", NULL,
-	        "2: --gres=mps:101: would be mps:PERCENT or mps:TYPE:PERCENT, 1 to 100 of one "
+	        "2: --gres=mps:101: expected mps:PERCENT or mps:TYPE:PERCENT, 1 to 100 of one "
 	        "GPU",
 	        "", 0 },
 	{ "#SBATCH --gres=mps\n", NULL, "", "", 0 },

@@ -233,15 +233,15 @@ static const struct {
 	{ { "--test-only" }, "--test-only: only on the command line" },
 	{ { "--gpus=h100" },
 	        "--gpus=h100: 'h100': must be TYPE:COUNT, as in \"h100:2\", or a number" },
-	{ { "--open-mode=at" }, "--open-mode=at: would be append or truncate" },
+	{ { "--open-mode=at" }, "--open-mode=at: expected append or truncate" },
 	{ { "--job-name=" }, "--job-name=: needs a value" },
 	{ { "--mem-per-gpu=0" }, "--mem-per-gpu=0: must be more than nothing" },
 	{ { "--time=0" }, "--time=0: a job needs some time" },
-	{ { "--label=x" }, "--label=x: would be k=v" },
+	{ { "--label=x" }, "--label=x: expected k=v" },
 	{ { "--label=a b=x" }, "--label=a b=x: label key 'a b': must be 1 to 63 letters, digits, "
 	                       "'.', '_', '-' and '/'" },
 	{ { "--export=" },
-	        "--export=: would be ALL, NONE, or NAME and NAME=VALUE with commas between" },
+	        "--export=: expected ALL, NONE, or NAME and NAME=VALUE with commas between" },
 };
 
 static void test_words(void **state)
@@ -365,7 +365,7 @@ static void test_sources_are_named(void **state)
 	assert_string_equal(err.text, "GSUBMIT_GPU: no option has this variable");
 	assert_int_equal(options_from_environment(&o, not_here, &err), -1);
 	assert_int_equal(options_from_environment(&o, flag, &err), -1);
-	assert_string_equal(err.text, "GSUBMIT_HOLD=maybe: would be yes or no");
+	assert_string_equal(err.text, "GSUBMIT_HOLD=maybe: expected yes or no");
 	options_clear(&o);
 }
 

@@ -125,7 +125,7 @@ static void not_these(void **state)
 	assert_true(age > 0);
 	w->now.wall += age;
 	refused(w, old, ERR_SIGNATURE, "too long ago");
-	assert_non_null(strstr(w->error.hint, "gctl resign"));
+	assert_non_null(strstr(w->error.hint, "gctl renew"));
 	world_free(w);
 }
 
