@@ -28,9 +28,17 @@
 #include "noded/record/order.h"
 
 #define STATE_SAVE_S 10 /* how old max_job on disk may be */
-#define POOL_THREADS 4  /* one for each kind of query (asked.c), and one to spare */
+#define POOL_THREADS 4  /* one for each kind of query (lookup.c), and one to spare */
 #define POOL_QUEUE   65536
-#define DESCRIPTORS  65536 /* as many as runs (LRUNS_MAX) */
+#define DESCRIPTORS  65536 /* as many as runs (RUNS_MAX) */
+
+usec_t launcher_clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 
 /* --- before the fork: errors still reach the terminal that starts the agent ------------------- */
 
@@ -113,20 +121,20 @@ static void close_if(int fd)
 static void launcher_free(struct launcher *l)
 {
 	l->closing = true;
-	asked_free(l->asked);
-	lstart_free_dropped(l);
-	lruns_free(l);
+	lookup_free(l->lookup);
+	start_free_dropped(l);
+	runs_free(l);
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
-	lspool_free(l);
-	lleft_free(l->left);
-	lfaults_free(l->faults);
-	lgpus_free(l->gpus);
-	lhealth_free(l->checks);
-	lwatch_free(l->watch);
-	lburst_free(l->burst);
-	lmps_free(l->mps);
-	ltemplate_free(l->shepherds);
+	spool_guard_free(l);
+	gpu_occupants_free(l->left);
+	gpu_faults_free(l->faults);
+	gpu_inventory_free(l->gpus);
+	health_free(l->checks);
+	usage_loop_free(l->watch);
+	gpu_reclaim_free(l->burst);
+	mps_pool_free(l->mps);
+	template_client_free(l->shepherds);
 	if (l->news_event)
 		event_free(l->news_event);
 	if (l->state_event)
@@ -144,10 +152,10 @@ static void launcher_free(struct launcher *l)
 	if (l->base)
 		event_base_free(l->base);
 	mcred_ops_free(l->munge);
-	uses_free(l->uses);
+	sigcount_free(l->sigcount);
 	contain_root_free(l->contain);
-	grants_free(l->grants);
-	lsettings_free(l);
+	device_grants_free(l->device_grants);
+	settings_free(l);
 	close_if(l->news);
 	close_if(l->streams);
 	close_if(l->outputs);
@@ -189,8 +197,8 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 	copy_options(&l->options, options);
 	if (access(l->options.shepherd, X_OK) < 0)
 		fail(err, "cannot execute the shepherd", l->options.shepherd);
-	else if (check_programs(l, err) == 0 && lplace_make(l, err) == 0 &&
-	         lplace_lock(l, err) == 0)
+	else if (check_programs(l, err) == 0 && places_make(l, err) == 0 &&
+	         places_lock(l, err) == 0)
 		return l;
 	launcher_free(l);
 	return NULL;
@@ -203,9 +211,9 @@ static void state_due(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	lplace_save_job(l);
+	places_save_job(l);
 	/* The job that should have removed them may have been killed, or have failed. */
-	if (l->sweep && lscan_leftovers(l, &err) == 0)
+	if (l->sweep && recover_leftovers(l, &err) == 0)
 		l->sweep = false;
 }
 
@@ -216,15 +224,15 @@ static void news_come(evutil_socket_t fd, short what, void *arg)
 	struct launcher *l = arg;
 	char name[RECORD_ID_MAX];
 	struct run_id id;
-	struct lrun *r;
+	struct run *r;
 	ssize_t n;
 
 	(void)what;
 	while ((n = recv(fd, name, sizeof(name) - 1, MSG_DONTWAIT)) >= 0) {
 		name[n] = '\0';
-		r = record_id_parse(name, &id) == 0 ? lrun_find(l, id) : NULL;
+		r = record_id_parse(name, &id) == 0 ? run_find(l, id) : NULL;
 		if (r)
-			lrun_look(r);
+			run_poll(r);
 	}
 }
 
@@ -250,7 +258,7 @@ static void hung_up(evutil_socket_t sig, short what, void *arg)
 	if (log_reopen(&err) < 0)
 		log_error("%s", err.text);
 	else if ((fd = log_keep()) >= 0)
-		lstream_hand_log(arg, fd);
+		streams_hand_log(arg, fd);
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
@@ -330,15 +338,15 @@ static void name_devices(struct launcher *l)
 {
 	struct error err;
 
-	grants_free(l->grants);
-	l->grants = grants_new(&l->rules.devices, &err);
-	if (l->grants)
+	device_grants_free(l->device_grants);
+	l->device_grants = device_grants_new(&l->rules.devices, &err);
+	if (l->device_grants)
 		return;
 	log_error("the GPUs' device files as the controller names them: %s", err.text);
 	l->rules.devices.gpus = l->options.devices.gpus; /* these could be read at the start */
 	l->rules.devices.gpus_told = false;
-	l->grants = grants_new(&l->rules.devices, &err);
-	if (!l->grants)
+	l->device_grants = device_grants_new(&l->rules.devices, &err);
+	if (!l->device_grants)
 		abort();
 }
 
@@ -350,20 +358,20 @@ void launcher_contain(struct launcher *l)
 	name_devices(l);
 	try_private(l);
 	l->filter = contain_root_filters_devices(l->contain) &&
-	            (grants_know_gpus(l->grants) || lgpus_found(l->gpus) ||
+	            (device_grants_know_gpus(l->device_grants) || gpu_inventory_found(l->gpus) ||
 	                    contain_words_have(l->rules.containment, CONTAIN_DEVICES));
 	say_active(l);
 }
 
 /* Containment that the agent's own options demand must be available, or the agent does not start.
- * If only the controller demands it, runs are refused (lsettings_allow()) and the agent stays: it
+ * If only the controller demands it, runs are refused (settings_allow()) and the agent stays: it
  * has to say why, watch the runs that exist, and receive a configuration that demands less. */
 static int choose_containment(struct launcher *l, struct error *err)
 {
-	struct grants *own = grants_new(&l->options.devices, err);
+	struct device_grants *own = device_grants_new(&l->options.devices, err);
 	const char *lacks;
 
-	grants_free(own);
+	device_grants_free(own);
 	if (!own)
 		return -1;
 	launcher_contain(l);
@@ -386,7 +394,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	int64_t oldest = (int64_t)time(NULL) - (int64_t)l->options.signature_age_s;
 	char *tag = contain_tag(l);
 
-	lsettings_load(l);
+	settings_load(l);
 	l->contain = contain_root_new(l->options.cgroup, tag, l->rules.containment, err);
 	free(tag);
 	if (!l->contain || contain_root_enter(l->contain, err) < 0 ||
@@ -401,12 +409,12 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	if ((l->news = order_socket(l->rundir, NOTIFY_SOCKET, err)) < 0 ||
 	        !(l->pool = worker_pool_new(l->base, &ask, err)) ||
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
-	        !(l->uses = uses_new(l->spool, oldest, err)))
+	        !(l->sigcount = sigcount_new(l->spool, oldest, err)))
 		return -1;
-	l->burst = lburst_new();
-	lspool_start(l);
-	l->watch = lwatch_new(l);
-	l->asked = asked_new(l->base, l->pool, l->munge);
+	l->burst = gpu_reclaim_new();
+	spool_guard_start(l);
+	l->watch = usage_loop_new(l);
+	l->lookup = lookup_new(l->base, l->pool, l->munge);
 	l->agent = bufferevent_socket_new(l->base, sock, BEV_OPT_CLOSE_ON_FREE);
 	l->news_event = event_new(l->base, l->news, EV_READ | EV_PERSIST, news_come, l);
 	l->state_event = event_new(l->base, -1, EV_PERSIST, state_due, l);
@@ -423,15 +431,15 @@ static int start(struct launcher *l, int sock, struct error *err)
 
 	if (open_parts(l, sock, err) < 0)
 		return -1;
-	lplace_load(l);
+	places_load(l);
 	/* The socket for news exists already: events during the scan are not lost. */
-	if (lplace_incarnation(l, err) < 0)
+	if (places_incarnation(l, err) < 0)
 		return -1;
 	event_add(l->child_event, NULL);
 	event_add(l->hup_event, NULL);
-	if (lscan(l, err) < 0 || lplace_save_incarnation(l, err) < 0)
+	if (recover_runs(l, err) < 0 || places_save_incarnation(l, err) < 0)
 		return -1;
-	bufferevent_setcb(l->agent, lmsg_read, NULL, lmsg_event, l);
+	bufferevent_setcb(l->agent, protocol_read, NULL, protocol_event, l);
 	bufferevent_enable(l->agent, EV_READ | EV_WRITE);
 	event_add(l->news_event, NULL);
 	event_add(l->state_event, &save);
@@ -439,15 +447,15 @@ static int start(struct launcher *l, int sock, struct error *err)
 	        l->active, *contain_root_why(l->contain) ? " (" : "", contain_root_why(l->contain),
 	        *contain_root_why(l->contain) ? ")" : "", l->n_runs, l->incarnation,
 	        l->fresh ? " (new)" : "");
-	if (lsettings_allow(l, err) < 0)
-		lsettings_say(l);
-	l->shepherds = ltemplate_new(l);
-	l->mps = lmps_start(l);
-	l->checks = lhealth_start(l);
-	lsettings_watch(l);
-	l->faults = lfaults_new(l);
-	l->left = lleft_new(l);
-	lgpus_start(l);
+	if (settings_allow(l, err) < 0)
+		settings_log(l);
+	l->shepherds = template_client_new(l);
+	l->mps = mps_pool_start(l);
+	l->checks = health_start(l);
+	settings_watch(l);
+	l->faults = gpu_faults_new(l);
+	l->left = gpu_occupants_new(l);
+	gpu_inventory_start(l);
 	return 0;
 }
 
@@ -508,7 +516,7 @@ static _Noreturn void launcher_main(struct launcher *l, int sock)
 		log_error("launcher: %s", err.text);
 	else
 		event_base_dispatch(l->base);
-	lplace_save_job(l);
+	places_save_job(l);
 	launcher_free(l);
 	log_close();
 	exit(r == 0 ? EXIT_SUCCESS : err.code == ERR_CONFIG ? LAUNCHER_NEVER : EXIT_FAILURE);

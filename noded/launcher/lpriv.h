@@ -1,25 +1,25 @@
 /* lpriv.h - the parts of the launcher, for the launcher's own files
  *
  *   launcher.c  the process: fork, loop, signals
- *   lplace.c    directories, lock, incarnation, and what outlives a restart
- *   lmsg.c      messages from and to the network half
- *   lrun.c      runs: the state of each, from records and orders to reports
- *   llost.c     runs whose shepherd was killed
- *   lstart.c    StartRun, from the first check to the shepherd
- *   lhealth.c   the site's health check of the node
- *   lspool.c    free space in the spool for the next runs
- *   lmps.c      NVIDIA's MPS, for runs with parts of a GPU
- *   lsettings.c the controller's settings for runs
- *   lgpus.c     the node's GPUs, and which of them an order means
- *   lfaults.c   faults of GPUs
- *   lleft.c     processes left on GPUs
- *   lwatch.c    what runs use
- *   lburst.c    GPU memory that runs have borrowed, and taking it back
- *   lstream.c   streams to runs: gtap for clients that may have one
- *   lhold.c     interactive runs: ghold, which has the other end of their input and output
- *   lspawn.c    starting the shepherds and helpers
- *   lscan.c     at the start: the records, shepherds and cgroups that exist
- *   asked.c     munge and user database, without blocking       uses.c  counts of signatures
+ *   places.c    directories, lock, incarnation, and what outlives a restart
+ *   protocol.c      messages from and to the network half
+ *   runs.c      runs: the state of each, from records and orders to reports
+ *   lost.c     runs whose shepherd was killed
+ *   start.c    StartRun, from the first check to the shepherd
+ *   health.c   the site's health check of the node
+ *   spool_guard.c    free space in the spool for the next runs
+ *   mps_pool.c      NVIDIA's MPS, for runs with parts of a GPU
+ *   settings.c the controller's settings for runs
+ *   gpu_inventory.c     the node's GPUs, and which of them an order means
+ *   gpu_faults.c   faults of GPUs
+ *   gpu_occupants.c     processes left on GPUs
+ *   usage_loop.c    what runs use
+ *   gpu_reclaim.c    GPU memory that runs have borrowed, and taking it back
+ *   streams.c   streams to runs: gtap for clients that may have one
+ *   interactive.c     interactive runs: ghold, which has the other end of their input and output
+ *   spawn.c    starting the shepherds and helpers
+ *   recover.c     at the start: the records, shepherds and cgroups that exist
+ *   lookup.c     munge and user database, without blocking       sigcount.c  counts of signatures
  *
  * There is one thread; blocking work runs in a pool. Functions return nothing if their errors go to
  * the log only; the function that decides what an error means logs it.
@@ -43,32 +43,32 @@
 #include "noded/contain/contain.h"
 #include "noded/gpu/gpus.h"
 #include "noded/job/jobenv.h"
-#include "noded/launcher/asked.h"
-#include "noded/launcher/grants.h"
+#include "noded/launcher/lookup.h"
+#include "noded/launcher/device_grants.h"
 #include "noded/launcher/launcher.h"
 #include "noded/launcher/rules.h"
-#include "noded/launcher/uses.h"
+#include "noded/launcher/sigcount.h"
 #include "noded/record/record.h"
 #include "noded/shepherd/program.h"
 #include "noded/usage/overmem.h"
 
-#define LRUNS_MAX 65536 /* runs and tombstones at a time: bounds a flood of orders */
-#define LGPUS_MAX 64    /* GPU sets of a node are one 64-bit word */
+#define RUNS_MAX      65536 /* runs and tombstones at a time: bounds a flood of orders */
+#define GPU_INDEX_MAX 64    /* GPU sets of a node are one 64-bit word */
 
 struct event;
 struct event_base;
 struct bufferevent;
 struct frame_reader;
-struct lburst;
-struct lfaults;
-struct lgpus;
-struct lhealth;
-struct lleft;
-struct lmps;
-struct lspool;
-struct lstart;
-struct lused;
-struct lwatch;
+struct gpu_reclaim;
+struct gpu_faults;
+struct gpu_inventory;
+struct health;
+struct gpu_occupants;
+struct mps_pool;
+struct spool_guard;
+struct start;
+struct run_usage;
+struct usage_loop;
 
 struct launcher {
 	struct launcher_options options; /* strings are our own */
@@ -88,10 +88,10 @@ struct launcher {
 	int news;
 	struct worker_pool *pool, *disk;
 	struct mcred_ops *munge;
-	struct asked *asked;
-	struct uses *uses;
+	struct lookup *lookup;
+	struct sigcount *sigcount;
 	struct contain_root *contain;
-	struct grants *grants;
+	struct device_grants *device_grants;
 	bool filter;            /* runs open their own devices only */
 	uint32_t private_kinds; /* the kinds in use */
 	char *private_path;     /* absolute */
@@ -103,16 +103,16 @@ struct launcher {
 	Gpusched__NodeSettings *settings; /* of the controller; NULL: none yet */
 	struct rules rules;               /* the rules in force: options and settings */
 	struct event *programs_event;     /* re-checks programs that may not be run; NULL: none */
-	struct lgpus *gpus;
-	struct lfaults *faults;
-	struct lleft *left;
-	struct lhealth *checks;           /* NULL: not started yet */
+	struct gpu_inventory *gpus;
+	struct gpu_faults *faults;
+	struct gpu_occupants *left;
+	struct health *checks;            /* NULL: not started yet */
 	char health[PROGRAM_TROUBLE_MAX]; /* what the health check found wrong; "": nothing */
-	struct lwatch *watch;
-	struct lburst *burst;
-	struct lspool *room;
-	struct ltemplate *shepherds;
-	struct lmps *mps;
+	struct usage_loop *watch;
+	struct gpu_reclaim *burst;
+	struct spool_guard *room;
+	struct template_client *shepherds;
+	struct mps_pool *mps;
 	char *mps_path; /* absolute */
 	int mps_dir;
 
@@ -121,36 +121,36 @@ struct launcher {
 	uint64_t saved_job; /* the value in RUNDIR/state; newer jobs still have their records */
 	bool job_unsaved;   /* max_job is newer than SPOOL/state */
 	bool sweep;         /* runs ended since leftover directories were last removed */
-	void *runs_tree;    /* of struct lrun, tsearch(3) */
+	void *runs_tree;    /* of struct run, tsearch(3) */
 	size_t n_runs;
-	struct lstart *dropped; /* starts whose run is gone while an answer is pending */
+	struct start *dropped; /* starts whose run is gone while an answer is pending */
 	bool closing;
 };
 
-/* --- runs (lrun.c) ---------------------------------------------------------------------------- */
+/* --- runs (runs.c) ---------------------------------------------------------------------------- */
 
-enum lrun_state {
-	LRUN_ASKED,    /* just verified; no record yet, not reported */
-	LRUN_STARTING, /* record written */
-	LRUN_RUNNING,
-	LRUN_LOST, /* its shepherd is gone without an exit record; the rest is being killed */
-	LRUN_OVER, /* ended or never was: reported until forgotten */
+enum run_state {
+	RUN_ASKED,    /* just verified; no record yet, not reported */
+	RUN_STARTING, /* record written */
+	RUN_RUNNING,
+	RUN_LOST, /* its shepherd is gone without an exit record; the rest is being killed */
+	RUN_OVER, /* ended or never was: reported until forgotten */
 };
 
-enum lwait_kind {
-	LWAIT_SUSPEND,
-	LWAIT_SIGNAL,
-	LWAIT_NOTE,
-	LWAIT_GIVE_BACK,
-	LWAIT_END,
-	LWAIT_KINDS
+enum run_order_kind {
+	RUN_ORDER_SUSPEND,
+	RUN_ORDER_SIGNAL,
+	RUN_ORDER_NOTE,
+	RUN_ORDER_GIVE_BACK,
+	RUN_ORDER_END,
+	RUN_ORDER_KINDS
 };
 
-struct lrun {
+struct run {
 	struct launcher *l;
 	struct run_id id;
 	char name[RECORD_ID_MAX];
-	enum lrun_state state;
+	enum run_state state;
 	Gpusched__RunReport *report; /* owned; as the agent is told. NULL while ASKED */
 	uint64_t gpus;               /* held while STARTING, RUNNING, LOST */
 	bool has_parts;              /* it has parts of its GPUs, not whole ones */
@@ -158,42 +158,42 @@ struct lrun {
 	uint64_t share_mb;           /* of the memory of each, where they are parts */
 	/* RUNNING: it must give back borrowed memory, for this job, by burst_time (wall); it used
 	 * burst_own_mb when it was asked. ASKED: it waits for memory that the job has borrowed
-	 * (lburst.c). 0: neither */
+	 * (gpu_reclaim.c). 0: neither */
 	uint64_t burst_job, burst_own_mb;
 	usec_t burst_time;
-	bool mps;             /* it needs the MPS of its GPU and owner */
-	struct lstart *start; /* ASKED: the start in progress */
-	int pidfd;            /* of the shepherd, -1: not known */
-	struct event *life;   /* on pidfd */
-	struct event *timer;  /* LOST: poll again; OVER: sync to disk; else: find the shepherd,
-	                       * deliver waiting orders */
+	bool mps;            /* it needs the MPS of its GPU and owner */
+	struct start *start; /* ASKED: the start in progress */
+	int pidfd;           /* of the shepherd, -1: not known */
+	struct event *life;  /* on pidfd */
+	struct event *timer; /* LOST: poll again; OVER: sync to disk; else: find the shepherd,
+	                      * deliver waiting orders */
 	/* Orders that found the shepherd's socket full; owned. Only the latest of each kind
 	 * counts. */
-	struct lwait {
+	struct run_order_bytes {
 		void *bytes;
 		size_t len;
-	} waiting[LWAIT_KINDS];
-	unsigned looks;        /* how often the timer has polled */
-	struct contain *leaf;  /* LOST */
-	int64_t start_mono;    /* when the program was executed; 0: not known */
-	pid_t shepherd;        /* RUNNING */
-	struct lused *used;    /* what it uses (lused.h); NULL: not sampled yet */
-	uint64_t suspended_us; /* as in its NotesRecord */
+	} waiting[RUN_ORDER_KINDS];
+	unsigned looks;         /* how often the timer has polled */
+	struct contain *leaf;   /* LOST */
+	int64_t start_mono;     /* when the program was executed; 0: not known */
+	pid_t shepherd;         /* RUNNING */
+	struct run_usage *used; /* what it uses (run_usage.h); NULL: not sampled yet */
+	uint64_t suspended_us;  /* as in its NotesRecord */
 	int64_t suspended_mono;
-	struct lsync *sync; /* the copy to disk in progress */
-	bool on_disk;       /* SPOOL/exits has a copy */
-	bool spool_told;    /* it is being ended because its files fill the spool (lspool.c) */
+	struct run_sync *sync; /* the copy to disk in progress */
+	bool on_disk;          /* SPOOL/exits has a copy */
+	bool spool_told; /* it is being ended because its files fill the spool (spool_guard.c) */
 };
 
-struct lrun *lrun_find(struct launcher *l, struct run_id id); /* NULL */
-struct lrun *lrun_add(struct launcher *l, struct run_id id);  /* ASKED; NULL: LRUNS_MAX */
-void lrun_remove(struct lrun *r);                             /* from the table; records stay */
-void lruns_free(struct launcher *l);
-void lruns_each(struct launcher *l, void (*fn)(struct lrun *r, void *arg), void *arg);
+struct run *run_find(struct launcher *l, struct run_id id); /* NULL */
+struct run *run_add(struct launcher *l, struct run_id id);  /* ASKED; NULL: RUNS_MAX */
+void run_remove(struct run *r);                             /* from the table; records stay */
+void runs_free(struct launcher *l);
+void runs_each(struct launcher *l, void (*fn)(struct run *r, void *arg), void *arg);
 
-/* Report the run to the agent. lrun_refresh() brings the report up to date for that. */
-void lrun_tell(struct lrun *r);
-void lrun_refresh(struct lrun *r);
+/* Report the run to the agent. run_refresh() brings the report up to date for that. */
+void run_send_report(struct run *r);
+void run_refresh(struct run *r);
 
 /* The run never existed and must never start: write that down and report it. `why` is for people;
  * `never` says whether the node must be drained for it. */
@@ -202,88 +202,90 @@ enum never {
 	NEVER_NODE,      /* the node can start no run: it must be drained */
 	NEVER_SIGNATURE, /* its owner's signature was refused */
 };
-void lrun_never(struct lrun *r, const char *why, enum never never);
+void run_never(struct run *r, const char *why, enum never never);
 
-/* The run has a record and a shepherd: follow it. `shepherd` 0: lrun_forked() or lrun_not_forked()
+/* The run has a record and a shepherd: follow it. `shepherd` 0: run_forked() or run_not_forked()
  * is called later. Takes `report` over. */
-void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd);
+void run_started(struct run *r, Gpusched__RunReport *report, pid_t shepherd);
 /* The shepherd's process id, which another process may have by now; 0: it is not known whether the
  * shepherd was started. The lock of the run's record tells, since the launcher no longer holds
  * it. */
-void lrun_forked(struct launcher *l, struct run_id id, pid_t shepherd);
-void lrun_not_forked(struct launcher *l, struct run_id id, const char *why);
+void run_forked(struct launcher *l, struct run_id id, pid_t shepherd);
+void run_not_forked(struct launcher *l, struct run_id id, const char *why);
 
 /* The same for a run that was found: `p` is its shepherd, pid 0 if that is not known yet. */
 struct proc;
-void lrun_follow(struct lrun *r, const struct proc *p);
+void run_follow(struct run *r, const struct proc *p);
 
 /* The run is over, with this report, which is taken over. */
-void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk);
+void run_over(struct run *r, Gpusched__RunReport *report, bool on_disk);
 
-/* The shepherd is gone and left no exit record (llost.c). */
-void lrun_lost(struct lrun *r);
-void lrun_lost_look(struct lrun *r); /* LOST: the timer's callback */
+/* The shepherd is gone and left no exit record (lost.c). */
+void lost_begin(struct run *r);
+void lost_poll(struct run *r); /* LOST: the timer's callback */
 
-/* For lrun.c and llost.c. */
-usec_t lrun_clock_us(clockid_t id);
+/* For runs.c and lost.c. */
+usec_t launcher_clock_us(clockid_t id);
 /* 1; 0: there is no record, or a torn one, which is logged; -1: it cannot be read now. */
-int lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
+int run_read(const struct run *r, const char *name, const ProtobufCMessageDescriptor *desc,
         ProtobufCMessage **m);
-void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report);
+void run_write_exit(struct run *r, const Gpusched__RunReport *report);
 /* of a launch that executed nothing: its use of the signature */
-void lrun_take_back_use(struct lrun *r);
-void lrun_set_timer(struct lrun *r, unsigned ms);
-void lrun_stop_following(struct lrun *r);
+void run_take_back_use(struct run *r);
+void run_set_timer(struct run *r, unsigned ms);
+void run_stop_following(struct run *r);
 
 /* Read the records again. -1: they cannot be read now; the state is unchanged, and they will be
  * read later. */
-int lrun_look(struct lrun *r);
+int run_poll(struct run *r);
 
-void lrun_end(struct launcher *l, const Gpusched__EndRun *order);
-void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order);
-void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order);
+void run_end(struct launcher *l, const Gpusched__EndRun *order);
+void run_signal(struct launcher *l, const Gpusched__SignalRun *order);
+void run_suspend(struct launcher *l, const Gpusched__SuspendRun *order);
 /* The run uses more memory of a GPU than it may; `text` says how much. */
-void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text);
+void run_over_memory(struct run *r, enum overmem_policy policy, const char *text);
 /* The run's files have filled the spool: it is ended at once. */
-void lrun_spool_full(struct lrun *r, const char *text);
+void run_spool_full(struct run *r, const char *text);
 /* The run must give back borrowed memory, or no longer (give_back of the order). */
-void lrun_give_back(struct lrun *r, const Gpusched__EndRun *order);
-void lrun_forget(struct launcher *l, struct run_id id);
+void run_give_back(struct run *r, const Gpusched__EndRun *order);
+void run_forget(struct launcher *l, struct run_id id);
 
 /* A descriptor of its record directory, made if need be; -1 with errno. */
-int lrun_dir(const struct lrun *r, bool make);
+int run_dir(const struct run *r, bool make);
 
 /* Remove RUN_DIR and its private directories in the background. */
-void lrun_remove_rundir(struct launcher *l, const char *name);
+void run_remove_rundir(struct launcher *l, const char *name);
 
-struct run_id lrun_id(const Gpusched__RunId *id);
-Gpusched__RunReport *lreport_copy(const Gpusched__RunReport *r);
-Gpusched__RunReport *lreport_new(struct run_id id); /* all else empty */
-void lreport_free(Gpusched__RunReport *r);
-void lreport_set(char **field, const char *value); /* of a report of our own */
+struct run_id run_id_of(const Gpusched__RunId *id);
+Gpusched__RunReport *run_report_copy(const Gpusched__RunReport *r);
+Gpusched__RunReport *run_report_new(struct run_id id); /* all else empty */
+void run_report_free(Gpusched__RunReport *r);
+void run_report_set(char **field, const char *value); /* of a report of our own */
 
-/* --- starting (lstart.c), finding (lscan.c) --------------------------------------------------- */
+/* --- starting (start.c), finding (recover.c) ---------------------------------------------------
+ */
 
-void lstart_order(struct launcher *l, const void *body, size_t len);
-void lstart_free(struct lstart *s); /* cancels it without an answer; NULL is fine */
+void start_order(struct launcher *l, const void *body, size_t len);
+void start_cancel(struct start *s); /* cancels it without an answer; NULL is fine */
 /* ASKED: the order to start it; NULL: it is not ASKED. */
-const Gpusched__StartRun *lstart_order_of(const struct lrun *r);
-void lstart_free_dropped(struct launcher *l); /* when no answer can come any more */
+const Gpusched__StartRun *start_order_of(const struct run *r);
+void start_free_dropped(struct launcher *l); /* when no answer can come any more */
 
 /* Fill the table. Blocks until nothing of an older incarnation is left, at most some seconds. */
-int lscan(struct launcher *l, struct error *err);
+int recover_runs(struct launcher *l, struct error *err);
 /* Remove leftovers of runs that are over: directories in the background, empty cgroups. 1: some
  * cgroups are not empty. */
-int lscan_leftovers(struct launcher *l, struct error *err);
+int recover_leftovers(struct launcher *l, struct error *err);
 
-/* --- GPUs (lgpus.c) --------------------------------------------------------------------------- */
+/* --- GPUs (gpu_inventory.c)
+ * --------------------------------------------------------------------------- */
 
-/* Probe the GPUs in the background; lmsg_hello() only after that. Sets l->gpus. */
-struct lgpus *lgpus_start(struct launcher *l);
-void lgpus_free(struct lgpus *g); /* NULL is fine */
+/* Probe the GPUs in the background; protocol_hello() only after that. Sets l->gpus. */
+struct gpu_inventory *gpu_inventory_start(struct launcher *l);
+void gpu_inventory_free(struct gpu_inventory *g); /* NULL is fine */
 
 /* Something else in the node's report has changed: send all of it again, if it was sent already. */
-void lgpus_tell(struct launcher *l);
+void gpu_inventory_send(struct launcher *l);
 
 /* From now on runs can open their own devices only, if the filter works (launcher.c). */
 void launcher_filter_devices(struct launcher *l);
@@ -291,251 +293,266 @@ void launcher_filter_devices(struct launcher *l);
 /* The rules have changed: whatever of them is possible here becomes active (launcher.c). */
 void launcher_contain(struct launcher *l);
 
-bool lgpus_found(const struct lgpus *g); /* does the node know its GPUs itself? NULL: not yet */
+bool gpu_inventory_found(
+        const struct gpu_inventory *g); /* does the node know its GPUs itself? NULL: not yet */
 
 /* As last found. */
-const struct gpus *lgpus_now(const struct lgpus *g);
+const struct gpus *gpu_inventory_now(const struct gpu_inventory *g);
 /* NVML's indices. To reset: GPUs that need a reset, which fails while we hold them open. Not asked:
  * GPUs that must not be sampled, those and the ones that hung a probe and would hang a sample. */
-uint64_t lgpus_to_reset(const struct lgpus *g);
-uint64_t lgpus_not_asked(const struct lgpus *g);
+uint64_t gpu_inventory_to_reset(const struct gpu_inventory *g);
+uint64_t gpu_inventory_not_asked(const struct gpu_inventory *g);
 /* The interval between probes has changed. */
-void lgpus_period(struct launcher *l);
-/* Probe again now, unless a probe is in progress; then lfaults_looked(). */
-void lgpus_look(struct launcher *l);
+void gpu_inventory_period(struct launcher *l);
+/* Probe again now, unless a probe is in progress; then gpu_faults_probed(). */
+void gpu_inventory_probe(struct launcher *l);
 
-/* The same as a message; lgpus_clear() frees what lgpus_fill() made. */
-void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m);
-void lgpus_clear(Gpusched__Inventory *m);
+/* The same as a message; gpu_inventory_clear() frees what gpu_inventory_fill() made. */
+void gpu_inventory_fill(const struct gpu_inventory *g, Gpusched__Inventory *m);
+void gpu_inventory_clear(Gpusched__Inventory *m);
 
 /* The GPUs that an order names by UUID, in its order. *out is the caller's to free, its texts are
  * good until the next probe; NULL if the order names none by UUID. -1 with ERR_LAUNCH: one is
  * missing. */
-int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jobenv_gpu **out,
-        struct error *err);
+int gpu_inventory_find(const struct gpu_inventory *g, const Gpusched__StartRun *order,
+        struct jobenv_gpu **out, struct error *err);
 /* The CPUs near the order's GPUs, as a list; "": not known. The caller frees it. */
-char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order);
+char *gpu_inventory_near(const struct gpu_inventory *g, const Gpusched__StartRun *order);
 /* The memory of a GPU of the node; 0: not known. */
-uint64_t lgpus_mem_mb(const struct lgpus *g, const char *uuid);
-/* The device files of the order's GPUs (grants.h). */
-int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
+uint64_t gpu_inventory_mem_mb(const struct gpu_inventory *g, const char *uuid);
+/* The device files of the order's GPUs (device_grants.h). */
+int gpu_inventory_grants(const struct gpu_inventory *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err);
 
-/* --- MPS (lmps.c) ----------------------------------------------------------------------------- */
+/* --- MPS (mps_pool.c)
+ * ----------------------------------------------------------------------------- */
 
 /* Find the daemons that an earlier launcher has started. */
-struct lmps *lmps_start(struct launcher *l);
-void lmps_free(struct lmps *m); /* NULL is fine; daemons that it has started live on */
+struct mps_pool *mps_pool_start(struct launcher *l);
+void mps_pool_free(struct mps_pool *m); /* NULL is fine; daemons that it has started live on */
 
-struct lmps_wish {
-	const struct asked_user *user;
+struct mps_pool_wish {
+	const struct lookup_user *user;
 	uint32_t gpu; /* its index on the node */
 	const char *gpu_uuid;
 	const struct device *devices; /* that it may open */
 	size_t n_devices;
 };
 
-/* Make sure that the user has an MPS daemon on the GPU, for the run that needs it; its lrun.mps,
+/* Make sure that the user has an MPS daemon on the GPU, for the run that needs it; its run.mps,
  * gpus and uid must be set already. `fn` is called later, with NULL or an error, unless the
  * launcher ends first. -1 with ERR_LAUNCH: it will not be called. */
-typedef void lmps_fn(const char *trouble, void *arg);
-int lmps_want(struct launcher *l, const struct lmps_wish *wish, lmps_fn *fn, void *arg,
+typedef void mps_pool_fn(const char *trouble, void *arg);
+int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, mps_pool_fn *fn, void *arg,
         struct error *err);
-char *lmps_dir(const struct launcher *l, uint32_t uid, uint32_t gpu); /* the caller frees it */
+char *mps_pool_dir(const struct launcher *l, uint32_t uid, uint32_t gpu); /* the caller frees it */
 
 /* Has the user a daemon on the GPU, or is one still ending? Then processes of his are on it. */
-bool lmps_has(const struct launcher *l, uint32_t uid, uint32_t gpu);
+bool mps_pool_has(const struct launcher *l, uint32_t uid, uint32_t gpu);
 
 /* A run is over: it may have been the last one that needed its daemon. */
-void lmps_run_over(struct launcher *l);
+void mps_pool_run_over(struct launcher *l);
 
-#define LMPS_LEAF "mps."
-bool lmps_is_leaf(const struct launcher *l, const char *name); /* of a daemon that may exist */
+#define MPS_POOL_LEAF "mps."
+bool mps_pool_is_leaf(const struct launcher *l, const char *name); /* of a daemon that may exist */
 
-/* --- the controller's settings (lsettings.c) ---------------------------------------------------
+/* --- the controller's settings (settings.c) ---------------------------------------------------
  */
 
-void lsettings_load(struct launcher *l); /* as kept; makes the rules */
-void lsettings_free(struct launcher *l);
+void settings_load(struct launcher *l); /* as kept; makes the rules */
+void settings_free(struct launcher *l);
 /* While some of the site's programs may not be run, check them again and again. */
-void lsettings_watch(struct launcher *l);
-/* May runs be started here? -1 with ERR_LAUNCH: no, for this reason. lsettings_say() logs it. */
-int lsettings_allow(const struct launcher *l, struct error *err);
-void lsettings_say(const struct launcher *l);
-void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m);
+void settings_watch(struct launcher *l);
+/* May runs be started here? -1 with ERR_LAUNCH: no, for this reason. settings_log() logs it. */
+int settings_allow(const struct launcher *l, struct error *err);
+void settings_log(const struct launcher *l);
+void settings_take(struct launcher *l, const Gpusched__NodeSettings *m);
 
-/* --- faults of GPUs (lfaults.c) --------------------------------------------------------------- */
+/* --- faults of GPUs (gpu_faults.c) ---------------------------------------------------------------
+ */
 
-struct lfaults *lfaults_new(struct launcher *l);
-void lfaults_free(struct lfaults *f); /* NULL is fine */
+struct gpu_faults *gpu_faults_new(struct launcher *l);
+void gpu_faults_free(struct gpu_faults *f); /* NULL is fine */
 
 /* A probe has ended; `old` and `now` may be equal. */
-void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpus *now);
+void gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct gpus *now);
 /* Report all faults to a network half that has just connected. */
-void lfaults_tell(struct launcher *l);
+void gpu_faults_send(struct launcher *l);
 /* The controller has committed the reports up to `seq`; it wants some GPUs examined. */
-void lfaults_ack(struct launcher *l, uint64_t seq);
-void lfaults_check(struct launcher *l, const Gpusched__GpuCheck *m);
+void gpu_faults_ack(struct launcher *l, uint64_t seq);
+void gpu_faults_check(struct launcher *l, const Gpusched__GpuCheck *m);
 /* A lasting fault of the GPU has appeared or disappeared: report it if that is new. */
 /* Something that lasts is wrong with it, or is not any more: told if that is news. */
-void lfaults_condition(
+void gpu_faults_condition(
         struct launcher *l, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text);
 
-/* --- processes on free GPUs (lleft.c) --------------------------------------------------------- */
+/* --- processes on free GPUs (gpu_occupants.c)
+ * --------------------------------------------------------- */
 
-struct lleft *lleft_new(struct launcher *l);
-void lleft_free(struct lleft *f); /* NULL is fine */
+struct gpu_occupants *gpu_occupants_new(struct launcher *l);
+void gpu_occupants_free(struct gpu_occupants *f); /* NULL is fine */
 
 /* Called once, perhaps at once, when it is known whether processes were left on the GPUs: `left`
  * names them, NULL: there are none. A fault is recorded by then. Not called while the launcher is
  * being freed. */
-typedef void lleft_fn(const char *left, void *arg);
+typedef void gpu_occupants_fn(const char *left, void *arg);
 /* Of the GPUs of an order, those that no other run has; of a list, those that no run has. */
-void lleft_wait(struct launcher *l, const Gpusched__StartRun *order, lleft_fn *fn, void *arg);
-void lleft_check(struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, lleft_fn *fn, void *arg);
+void gpu_occupants_wait(
+        struct launcher *l, const Gpusched__StartRun *order, gpu_occupants_fn *fn, void *arg);
+void gpu_occupants_check(
+        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, gpu_occupants_fn *fn, void *arg);
 /* A run or MPS no longer uses these GPUs (a set of indices): check whether processes stay there. */
-void lleft_freed(struct launcher *l, uint64_t gpus);
-void lleft_gpus_changed(struct launcher *l);
+void gpu_occupants_freed(struct launcher *l, uint64_t gpus);
+void gpu_occupants_gpus_changed(struct launcher *l);
 
-/* --- the health check (lhealth.c) ------------------------------------------------------------- */
+/* --- the health check (health.c) ------------------------------------------------------------- */
 
 /* Check the node now and periodically, if the site has a check: sets l->health. */
-struct lhealth *lhealth_start(struct launcher *l);
+struct health *health_start(struct launcher *l);
 /* The rules have changed: if they name another check it replaces the previous one. */
-void lhealth_follow(struct launcher *l);
+void health_follow(struct launcher *l);
 /* Why no run may start here, for the controller: a program that may not be run, a failed check, or
  * a full spool; "": no reason. */
-const char *lhealth_why(const struct launcher *l);
-/* Is the first check about to end, so that the hello should wait for it? lgpus_tell() follows then.
- * NULL: there is no check. */
-bool lhealth_awaited(const struct lhealth *h);
+const char *health_why(const struct launcher *l);
+/* Is the first check about to end, so that the hello should wait for it? gpu_inventory_send()
+ * follows then. NULL: there is no check. */
+bool health_awaited(const struct health *h);
 /* Is it the cgroup of a check in progress? */
-bool lhealth_is_leaf(const struct launcher *l, const char *name);
-void lhealth_free(struct lhealth *h); /* NULL is fine */
+bool health_is_leaf(const struct launcher *l, const char *name);
+void health_free(struct health *h); /* NULL is fine */
 
-/* --- watching (lwatch.c) ---------------------------------------------------------------------- */
+/* --- watching (usage_loop.c)
+ * ---------------------------------------------------------------------- */
 
-struct lwatch *lwatch_new(struct launcher *l);
-void lwatch_free(struct lwatch *w); /* NULL is fine */
+struct usage_loop *usage_loop_new(struct launcher *l);
+void usage_loop_free(struct usage_loop *w); /* NULL is fine */
 
-void lwatch_started(struct launcher *l);      /* a run has started: sample it soon */
-void lwatch_held(struct launcher *l, uint64_t gpus); /* a further run holds them now */
-void lwatch_period(struct launcher *l);       /* rules.sample_ms may have changed */
-void lwatch_gpus_changed(struct launcher *l); /* query the GPUs anew */
-void lwatch_hurry(struct launcher *l);        /* sample shared GPUs now */
+void usage_loop_started(struct launcher *l); /* a run has started: sample it soon */
+void usage_loop_allocated(struct launcher *l, uint64_t gpus); /* a further run holds them now */
+void usage_loop_period(struct launcher *l);                   /* rules.sample_ms may have changed */
+void usage_loop_gpus_changed(struct launcher *l);             /* query the GPUs anew */
+void usage_loop_hurry(struct launcher *l);                    /* sample shared GPUs now */
 
-/* --- one run's use (lused.c) ------------------------------------------------------------------ */
+/* --- one run's use (run_usage.c)
+ * ------------------------------------------------------------------ */
 
 /* What a run has used so far; NULL: not known. */
-const struct run_used *lused_of(const struct lrun *r);
-void lused_free(struct lused *u); /* NULL is fine */
+const struct run_used *run_usage_of(const struct run *r);
+void run_usage_free(struct run_usage *u); /* NULL is fine */
 
 /* Of a GPU by its index. own_mb: what the run's own processes used of it at the last sample; before
  * the first sample 0, or all that the run may use if an earlier launcher asked it to give back
  * (burst_time). card_mb: the GPU's memory (0: not known). text: overmem.h's text on it. */
-uint64_t lused_own_mb(const struct lrun *r, unsigned index);
-uint64_t lused_card_mb(const struct lrun *r, unsigned index);
-void lused_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT]);
-void lused_tell(const struct lrun *r); /* report all of it at once, with burst_job and burst_time */
+uint64_t run_usage_own_mb(const struct run *r, unsigned index);
+uint64_t run_usage_card_mb(const struct run *r, unsigned index);
+void run_usage_text(const struct run *r, unsigned index, char out[OVERMEM_TEXT]);
+void run_usage_send(
+        const struct run *r); /* report all of it at once, with burst_job and burst_time */
 
-/* --- borrowed memory (lburst.c) --------------------------------------------------------------- */
+/* --- borrowed memory (gpu_reclaim.c)
+ * --------------------------------------------------------------- */
 
-struct lburst *lburst_new(void);
-void lburst_free(struct lburst *b); /* NULL is fine */
+struct gpu_reclaim *gpu_reclaim_new(void);
+void gpu_reclaim_free(struct gpu_reclaim *b); /* NULL is fine */
 
 /* For a run that is to be started, whose GPUs and part are set. False: no run may have borrowed
  * memory of its GPUs. Else `fn` is called when the memory that it needs is free, not before this
  * returns, unless the run leaves first. */
-typedef void lburst_fn(void *arg);
-bool lburst_wait(struct launcher *l, struct lrun *run, lburst_fn *fn, void *arg);
-void lburst_leave(struct launcher *l, const struct lrun *run);
+typedef void gpu_reclaim_fn(void *arg);
+bool gpu_reclaim_wait(struct launcher *l, struct run *run, gpu_reclaim_fn *fn, void *arg);
+void gpu_reclaim_leave(struct launcher *l, const struct run *run);
 
-void lburst_looked(struct launcher *l, usec_t asked); /* GPUs sampled; asked: mono */
-void lburst_run_over(struct launcher *l);
+void gpu_reclaim_sampled(struct launcher *l, usec_t asked); /* GPUs sampled; asked: mono */
+void gpu_reclaim_run_over(struct launcher *l);
 
-/* --- free space in the spool (lspool.c) ------------------------------------------------------- */
+/* --- free space in the spool (spool_guard.c)
+ * ------------------------------------------------------- */
 
-void lspool_start(struct launcher *l);            /* sets l->room */
-void lspool_free(struct launcher *l);             /* after its pools */
+void spool_guard_start(struct launcher *l); /* sets l->room */
+void spool_guard_free(struct launcher *l);  /* after its pools */
 /* the spool is full, and no run is the cause; "": it is not */
-const char *lspool_why(const struct launcher *l);
+const char *spool_guard_why(const struct launcher *l);
 
 /* For a run that is to be started. False: there is space for it. Else `fn` is called when there is
  * space (true), or after a minute without (false), not before this returns, unless the run leaves
  * first. */
-typedef void lspool_fn(bool there, void *arg);
-bool lspool_wait(struct launcher *l, struct lrun *run, lspool_fn *fn, void *arg);
-void lspool_leave(struct launcher *l, const struct lrun *run);
+typedef void spool_guard_fn(bool there, void *arg);
+bool spool_guard_wait(struct launcher *l, struct run *run, spool_guard_fn *fn, void *arg);
+void spool_guard_leave(struct launcher *l, const struct run *run);
 
-/* --- streams (lstream.c) ---------------------------------------------------------------------- */
+/* --- streams (streams.c) ---------------------------------------------------------------------- */
 
 /* A run is being started: record its owner and where its output will be. */
-void lstream_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r);
-void lstream_ask(struct launcher *l, const Gpusched__LauncherStream *m);
-void lstream_hand_log(const struct launcher *l, int fd); /* which stays the caller's */
+void streams_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r);
+void streams_ask(struct launcher *l, const Gpusched__LauncherStream *m);
+void streams_hand_log(const struct launcher *l, int fd); /* which stays the caller's */
 /* The facts of a run's owner that gtap and ghold need; borrows. */
-void lstream_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *out);
+void streams_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *out);
 
-/* --- interactive runs (lhold.c) --------------------------------------------------------------- */
+/* --- interactive runs (interactive.c)
+ * --------------------------------------------------------------- */
 
 /* Start ghold for a run that is about to start: returns the socket that its shepherd inherits;
  * -1. */
-int lhold_start(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r,
+int interactive_start(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r,
         const Gpusched__Interactive *what, struct error *err);
 
-/* --- processes (lspawn.c) --------------------------------------------------------------------- */
+/* --- processes (spawn.c) --------------------------------------------------------------------- */
 
 /* Start a program with the descriptors as 3, 4, ... (-1: none in that place), 0 to 2 on /dev/null,
  * no signals blocked, in a session of its own. The descriptors stay the caller's. -1 with
  * ERR_LAUNCH. */
-#define LSPAWN_FDS 4
-int lspawn(const char *path, char *const argv[], const int *fds, size_t n, pid_t *pid,
+#define SPAWN_FDS 4
+int spawn_program(const char *path, char *const argv[], const int *fds, size_t n, pid_t *pid,
         struct error *err);
 
 /* The same for a program in the shepherd's directory that has no arguments. */
-int lspawn_helper(
+int spawn_helper(
         const struct launcher *l, const char *name, const int *fds, size_t n, struct error *err);
 
 /* A message as a descriptor, for one process that will inherit it. -1 with `err`. */
-int lspawn_grant(const ProtobufCMessage *m, struct error *err);
+int spawn_grant(const ProtobufCMessage *m, struct error *err);
 
-/* --- shepherds of runs (ltemplate.c) ---------------------------------------------------------- */
+/* --- shepherds of runs (template_client.c)
+ * ---------------------------------------------------------- */
 
 /* Shepherds are forked from a template, which is started here and restarted if it ends; while there
  * is none they are executed. The result is the same. */
-struct ltemplate *ltemplate_new(struct launcher *l);
-void ltemplate_free(struct ltemplate *t);
+struct template_client *template_client_new(struct launcher *l);
+void template_client_free(struct template_client *t);
 
 /* Start a shepherd for the record directory at `path`, with the descriptors of shepherd.h, of which
  * only the third may be -1; they stay the caller's. Never waits. Returns 0 with *pid; *pid is 0 if
- * the template was asked, and then lrun_forked() or lrun_not_forked() is called later. -1 with
+ * the template was asked, and then run_forked() or run_not_forked() is called later. -1 with
  * ERR_LAUNCH: nothing was started. */
-int ltemplate_spawn(struct ltemplate *t, struct run_id id, const char *path, const int fds[3],
-        pid_t *pid, struct error *err);
+int template_client_spawn(struct template_client *t, struct run_id id, const char *path,
+        const int fds[3], pid_t *pid, struct error *err);
 
-/* --- places (lplace.c) ------------------------------------------------------------------------ */
+/* --- places (places.c) ------------------------------------------------------------------------ */
 
-int lplace_make(struct launcher *l, struct error *err); /* directories, checked and opened */
+int places_make(struct launcher *l, struct error *err); /* directories, checked and opened */
 /* waits a while for an earlier launcher to end */
-int lplace_lock(struct launcher *l, struct error *err);
-void lplace_load(struct launcher *l);                   /* highest epoch and job id */
-void lplace_save_job(struct launcher *l);               /* to disk, if it is newer than there */
-int lplace_incarnation(struct launcher *l, struct error *err); /* found, or a new one: fresh */
+int places_lock(struct launcher *l, struct error *err);
+void places_load(struct launcher *l);     /* highest epoch and job id */
+void places_save_job(struct launcher *l); /* to disk, if it is newer than there */
+int places_incarnation(struct launcher *l, struct error *err); /* found, or a new one: fresh */
 /* The last step: an incarnation is valid only when all of the previous one that could be killed is
  * gone. */
-int lplace_save_incarnation(struct launcher *l, struct error *err);
+int places_save_incarnation(struct launcher *l, struct error *err);
 
-void launcher_saw_epoch(struct launcher *l, uint64_t epoch);
+void places_saw_epoch(struct launcher *l, uint64_t epoch);
 /* A run of this job has a launch record. */
-void launcher_saw_job(struct launcher *l, uint64_t job);
+void places_saw_job(struct launcher *l, uint64_t job);
 /* The job's record is about to be removed: save what only the record remembers. */
-void launcher_forgets_job(struct launcher *l, uint64_t job);
+void places_forget_job(struct launcher *l, uint64_t job);
 
-/* --- messages (lmsg.c) ------------------------------------------------------------------------ */
+/* --- messages (protocol.c)
+ * ------------------------------------------------------------------------ */
 
-void launcher_send(struct launcher *l, unsigned type, const ProtobufCMessage *m);
-void lmsg_hello(struct launcher *l);
-void lmsg_read(struct bufferevent *bev, void *arg); /* libevent's callbacks; arg is the launcher */
-void lmsg_event(struct bufferevent *bev, short what, void *arg);
+void protocol_send(struct launcher *l, unsigned type, const ProtobufCMessage *m);
+void protocol_hello(struct launcher *l);
+void protocol_read(
+        struct bufferevent *bev, void *arg); /* libevent's callbacks; arg is the launcher */
+void protocol_event(struct bufferevent *bev, short what, void *arg);
 
 #endif

@@ -116,7 +116,7 @@ static void add_devices(const struct launcher_options *own, const Gpusched__Node
         struct rules *out, struct strbuf *refused)
 {
 	bool fixed = own->containment && contain_words_have(own->containment, CONTAIN_DEVICES);
-	struct grants_wish *w = &out->devices;
+	struct device_grants_wish *w = &out->devices;
 
 	if (told->gpu_devices[0] && (!w->gpus || !*w->gpus)) {
 		if (is_device(told->gpu_devices)) {
@@ -127,7 +127,7 @@ static void add_devices(const struct launcher_options *own, const Gpusched__Node
 		}
 	}
 	for (size_t i = 0; i < told->n_devices; i++) {
-		if (fixed || !is_device(told->devices[i]) || w->n_told == GRANTS_ALL_MAX)
+		if (fixed || !is_device(told->devices[i]) || w->n_told == DEVICE_GRANTS_ALL_MAX)
 			refuse(refused, "device", told->devices[i]);
 		else
 			w->told[w->n_told++] = told->devices[i];

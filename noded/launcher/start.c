@@ -1,21 +1,21 @@
-/* lstart.c - StartRun, from the first check to the shepherd; see lpriv.h
+/* start.c - StartRun, from the first check to the shepherd; see lpriv.h
  *
  * Nothing of an order is touched before it is proved to be its owner's:
  *
  *   known?        a run that exists is answered with its state, whatever else the order says
  *   epoch         not below the highest seen        incarnation   this one
- *   credential    munge vouches for uid and gid (asked.c); not too old
+ *   credential    munge vouches for uid and gid (lookup.c); not too old
  *   job           signed by it, for this cluster, the script too (signedjob.h)
- *   run           task and attempt are what the owner allowed; not used up (uses.c)
- *   GPUs          no process was left on them (lleft.c)
- *   user          may be served here, exists with this uid (asked.c)
+ *   run           task and attempt are what the owner allowed; not used up (sigcount.c)
+ *   GPUs          no process was left on them (gpu_occupants.c)
+ *   user          may be served here, exists with this uid (lookup.c)
  *   GPUs          held by no other run, unless both have parts of them, and there
  *
  * If other runs have borrowed from its part of a GPU the start waits until they have given that
- * back (lburst.c), and if one run has filled the spool until that run has ended (lspool.c). If MPS
- * has to hold the run to its part of a GPU the daemon comes next (lmps.c). After each wait the user
- * is looked up once more. Then: record, count, RUN_DIR, socket, shepherd. Every refusal is NEVER,
- * final for this attempt.
+ * back (gpu_reclaim.c), and if one run has filled the spool until that run has ended
+ * (spool_guard.c). If MPS has to hold the run to its part of a GPU the daemon comes next
+ * (mps_pool.c). After each wait the user is looked up once more. Then: record, count, RUN_DIR,
+ * socket, shepherd. Every refusal is NEVER, final for this attempt.
  */
 #include "config.h"
 
@@ -46,9 +46,9 @@
 #define PATH_BYTES     4096
 #define NODELIST_BYTES 65536 /* one environment variable has at most 128 KiB */
 
-struct lstart {
+struct start {
 	struct launcher *l;
-	struct lrun *run;
+	struct run *run;
 	struct arena *arena, *spec_arena; /* the order, and the job in it, live as long as we do */
 	Gpusched__StartRun *order;
 	Gpusched__SignedSpec *spec;
@@ -56,13 +56,13 @@ struct lstart {
 	bool asking, mps_there, memory_there;
 	/* for memory of a GPU, or space in the spool: no callback of ours is pending */
 	bool waiting;
-	bool dropped; /* its run is gone; freed when the answer comes */
-	struct lstart *next; /* in launcher.dropped */
+	bool dropped;       /* its run is gone; freed when the answer comes */
+	struct start *next; /* in launcher.dropped */
 };
 
-static void start_free(struct lstart *s)
+static void start_free(struct start *s)
 {
-	struct lstart **at = &s->l->dropped;
+	struct start **at = &s->l->dropped;
 
 	while (s->dropped && *at != s)
 		at = &(*at)->next;
@@ -73,13 +73,13 @@ static void start_free(struct lstart *s)
 	free(s);
 }
 
-void lstart_free(struct lstart *s)
+void start_cancel(struct start *s)
 {
 	if (!s)
 		return;
 	if (s->waiting) {
-		lburst_leave(s->l, s->run);
-		lspool_leave(s->l, s->run);
+		gpu_reclaim_leave(s->l, s->run);
+		spool_guard_leave(s->l, s->run);
 	}
 	s->run = NULL;
 	if (!s->asking || s->l->closing) {
@@ -91,36 +91,36 @@ void lstart_free(struct lstart *s)
 	s->l->dropped = s;
 }
 
-void lstart_free_dropped(struct launcher *l)
+void start_free_dropped(struct launcher *l)
 {
 	while (l->dropped)
 		start_free(l->dropped);
 }
 
-const Gpusched__StartRun *lstart_order_of(const struct lrun *r)
+const Gpusched__StartRun *start_order_of(const struct run *r)
 {
 	return r->start ? r->start->order : NULL;
 }
 
-static void refuse(struct lstart *s, const char *why)
+static void refuse(struct start *s, const char *why)
 {
-	lrun_never(s->run, why, NEVER_RUN); /* frees s */
+	run_never(s->run, why, NEVER_RUN); /* frees s */
 }
 
 /* Its credential was refused, or could not be decoded: a munge daemon that is down says nothing of
  * the signature. */
-static void refuse_credential(struct lstart *s, const struct error *why)
+static void refuse_credential(struct start *s, const struct error *why)
 {
-	bool signature = why->code == ERR_SIGNATURE || why->code == ERR_MUNGE_KEY ||
-	                 why->code == ERR_AUTH;
+	bool signature =
+	        why->code == ERR_SIGNATURE || why->code == ERR_MUNGE_KEY || why->code == ERR_AUTH;
 
-	lrun_never(s->run, why->text, signature ? NEVER_SIGNATURE : NEVER_RUN); /* frees s */
+	run_never(s->run, why->text, signature ? NEVER_SIGNATURE : NEVER_RUN); /* frees s */
 }
 
 /* --- the record ------------------------------------------------------------------------------- */
 
 /* `unset`: the value if the owner gave none; NULL: nothing. `own`: it is written to. */
-static int expand(const struct lstart *s, const ProtobufCBinaryData *pattern, const char *unset,
+static int expand(const struct start *s, const ProtobufCBinaryData *pattern, const char *unset,
         const char *user, bool own, char out[PATH_BYTES], struct error *err)
 {
 	struct pattern_values v = {
@@ -190,11 +190,11 @@ static void parts_clear(struct parts *p)
 	free(p->near);
 	free(p->mps_dir);
 	free(p->gpus);
-	lreport_free(p->report);
+	run_report_free(p->report);
 	limits_list_free(p->limits, p->n_limits);
 }
 
-static Gpusched__RunReport *make_report(const struct lstart *s)
+static Gpusched__RunReport *make_report(const struct start *s)
 {
 	const Gpusched__StartRun *o = s->order;
 	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
@@ -223,22 +223,22 @@ static Gpusched__RunReport *make_report(const struct lstart *s)
 	r.share_burst_mb = o->share_burst_mb;
 	r.uid = s->spec->uid;
 	r.nnodes = o->nnodes;
-	return lreport_copy(&r);
+	return run_report_copy(&r);
 }
 
-static int grant_devices(const struct lstart *s, struct parts *p, struct error *err)
+static int grant_devices(const struct start *s, struct parts *p, struct error *err)
 {
 	struct device granted[DEVFILTER_MAX];
 
 	if (!s->l->filter)
 		return 0;
-	if (!p->gpus && s->order->n_gpus && grants_told_gpus(s->l->grants) &&
-	        lgpus_found(s->l->gpus))
+	if (!p->gpus && s->order->n_gpus && device_grants_told_gpus(s->l->device_grants) &&
+	        gpu_inventory_found(s->l->gpus))
 		return error_set(
 		        err, ERR_LAUNCH, "GPUs are found here, and the order names no UUID");
-	if ((p->gpus ? lgpus_grants(s->l->gpus, s->order, granted, &p->n_devices, err)
-	             : grants_of(s->l->grants, s->order->gpus, s->order->n_gpus, granted,
-	                       &p->n_devices, err)) < 0)
+	if ((p->gpus ? gpu_inventory_grants(s->l->gpus, s->order, granted, &p->n_devices, err)
+	             : device_grants_of(s->l->device_grants, s->order->gpus, s->order->n_gpus,
+	                       granted, &p->n_devices, err)) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_devices; i++) {
 		Gpusched__RunDevice *d = p->device_list[i] = &p->devices[i];
@@ -268,7 +268,7 @@ static void add_programs(const struct launcher *l, struct parts *p)
 }
 
 static int make_parts(
-        const struct lstart *s, const struct asked_user *user, struct parts *p, struct error *err)
+        const struct start *s, const struct lookup_user *user, struct parts *p, struct error *err)
 {
 	struct timespec now;
 	struct jobenv_in in = {
@@ -298,18 +298,18 @@ static int make_parts(
 	p->private_dir = s->l->private_kinds & 1u << PRIVATE_TMP
 	                         ? xasprintf("%s/%s", s->l->private_path, s->run->name)
 	                         : xstrdup("");
-	p->near = lgpus_near(s->l->gpus, s->order);
-	p->mps_dir = s->run->mps ? lmps_dir(s->l, s->run->uid, s->order->gpus[0]) : xstrdup("");
+	p->near = gpu_inventory_near(s->l->gpus, s->order);
+	p->mps_dir = s->run->mps ? mps_pool_dir(s->l, s->run->uid, s->order->gpus[0]) : xstrdup("");
 	in.mps_dir = s->run->mps ? p->mps_dir : NULL;
 	for (size_t i = 0; i < s->l->rules.n_rlimits; i++)
 		p->rlimit_list[i] = &s->l->rules.rlimits[i];
 	add_programs(s->l, p);
-	if (lgpus_find(s->l->gpus, s->order, &p->gpus, err) < 0)
+	if (gpu_inventory_find(s->l->gpus, s->order, &p->gpus, err) < 0)
 		return -1;
 	in.gpus = p->gpus;
 	in.run_dir = p->run_dir;
 	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-	in.own_numbers = s->l->filter && (p->gpus || grants_know_gpus(s->l->grants));
+	in.own_numbers = s->l->filter && (p->gpus || device_grants_know_gpus(s->l->device_grants));
 	if (grant_devices(s, p, err) < 0 ||
 	        expand(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
 	        expand(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||
@@ -322,7 +322,7 @@ static int make_parts(
 	return 0;
 }
 
-static void fill_record(const struct lstart *s, const struct asked_user *user,
+static void fill_record(const struct start *s, const struct lookup_user *user,
         const struct parts *p, Gpusched__LaunchRecord *r)
 {
 	const Gpusched__StartRun *o = s->order;
@@ -388,10 +388,10 @@ static void fill_record(const struct lstart *s, const struct asked_user *user,
 
 /* --- the shepherd ----------------------------------------------------------------------------- */
 
-static int spawn_shepherd(const struct lstart *s, const int fds[3], pid_t *pid, struct error *err)
+static int spawn_shepherd(const struct start *s, const int fds[3], pid_t *pid, struct error *err)
 {
 	char *path = xasprintf("%s/%s", s->l->runs_path, s->run->name);
-	int r = ltemplate_spawn(s->l->shepherds, s->run->id, path, fds, pid, err);
+	int r = template_client_spawn(s->l->shepherds, s->run->id, path, fds, pid, err);
 
 	free(path);
 	return r;
@@ -399,7 +399,7 @@ static int spawn_shepherd(const struct lstart *s, const int fds[3], pid_t *pid, 
 
 /* The steps that leave something behind; after a failure the caller removes it. `node`: the failure
  * has nothing to do with this run, and any other run would fail too. */
-static int launch_in(struct lstart *s, const struct asked_user *user, const struct parts *p,
+static int launch_in(struct start *s, const struct lookup_user *user, const struct parts *p,
         int dir, pid_t *pid, bool *node, struct error *err)
 {
 	struct launcher *l = s->l;
@@ -409,15 +409,15 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 
 	fill_record(s, user, p, &record);
 	FAILPOINT(launcher_before_record);
-	lstream_remember(l, s->run->name, &record);
+	streams_remember(l, s->run->name, &record);
 	fds[0] = record_write(dir, RECORD_LAUNCH, &record.base, RECORD_LOCK, err);
 	if (fds[0] < 0) {
 		*node = true;
 		return -1;
 	}
 	FAILPOINT(launcher_after_record);
-	if (uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, 1,
-	            err) < 0)
+	if (sigcount_add(l->sigcount, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at,
+	            1, err) < 0)
 		goto out;
 	if (rundir_make(l->spool_runs, s->run->name, &owner, s->order->script.data,
 	            s->order->script.len, err) < 0 ||
@@ -425,8 +425,8 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 		*node = true;
 		goto take_back;
 	}
-	if (record.interactive &&
-	        (fds[2] = lhold_start(l, s->run->name, &record, s->spec->interactive, err)) < 0)
+	if (record.interactive && (fds[2] = interactive_start(l, s->run->name, &record,
+	                                   s->spec->interactive, err)) < 0)
 		goto take_back;
 	FAILPOINT(launcher_before_spawn);
 	r = spawn_shepherd(s, fds, pid, err);
@@ -434,8 +434,8 @@ static int launch_in(struct lstart *s, const struct asked_user *user, const stru
 	FAILPOINT(launcher_after_spawn);
 take_back:
 	if (r < 0)
-		uses_add(l->uses, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at, -1,
-		        NULL);
+		sigcount_add(l->sigcount, user->uid, s->spec->nonce.data, s->run->id.task,
+		        s->signed_at, -1, NULL);
 out:
 	for (size_t i = 0; i < 3; i++)
 		if (fds[i] >= 0)
@@ -443,17 +443,17 @@ out:
 	return r;
 }
 
-static void launch(struct lstart *s, const struct asked_user *user)
+static void launch(struct start *s, const struct lookup_user *user)
 {
 	struct parts p = { .env = NULL };
-	struct lrun *run = s->run;
+	struct run *run = s->run;
 	struct error err;
 	bool node = false;
 	pid_t pid = 0;
 	int dir = -1, r = -1;
 
 	if (make_parts(s, user, &p, &err) == 0) {
-		dir = lrun_dir(run, true);
+		dir = run_dir(run, true);
 		node = dir < 0;
 		if (dir < 0)
 			error_set(&err, ERR_SYSTEM, "cannot make the run's record directory: %s",
@@ -464,16 +464,16 @@ static void launch(struct lstart *s, const struct asked_user *user)
 	if (dir >= 0)
 		close(dir);
 	if (r < 0) {
-		lrun_remove_rundir(s->l, run->name);
+		run_remove_rundir(s->l, run->name);
 		run->gpus = 0;
-		lrun_never(run, err.text, node ? NEVER_NODE : NEVER_RUN); /* frees s */
+		run_never(run, err.text, node ? NEVER_NODE : NEVER_RUN); /* frees s */
 	} else {
-		launcher_saw_job(s->l, run->id.job);
+		places_saw_job(s->l, run->id.job);
 		run->start = NULL;
-		lrun_started(run, p.report, pid);
+		run_started(run, p.report, pid);
 		p.report = NULL;
 		start_free(s);
-		lrun_tell(run);
+		run_send_report(run);
 	}
 	parts_clear(&p);
 }
@@ -482,11 +482,11 @@ static void launch(struct lstart *s, const struct asked_user *user)
 
 struct gpu_search {
 	uint64_t wanted;
-	const struct lrun *run;
-	const struct lrun *holder, *stranger;
+	const struct run *run;
+	const struct run *holder, *stranger;
 };
 
-static void find_holder(struct lrun *r, void *arg)
+static void find_holder(struct run *r, void *arg)
 {
 	struct gpu_search *g = arg;
 
@@ -498,7 +498,7 @@ static void find_holder(struct lrun *r, void *arg)
 		g->stranger = r;
 }
 
-static int check_gpus(struct lstart *s, struct error *err)
+static int check_gpus(struct start *s, struct error *err)
 {
 	struct gpu_search g = { .run = s->run };
 
@@ -509,9 +509,9 @@ static int check_gpus(struct lstart *s, struct error *err)
 	for (size_t i = 0; i < s->order->n_gpus; i++) {
 		uint64_t bit;
 
-		if (s->order->gpus[i] >= LGPUS_MAX)
+		if (s->order->gpus[i] >= GPU_INDEX_MAX)
 			return error_set(err, ERR_LAUNCH, "GPU index %u; the largest is %d",
-			        s->order->gpus[i], LGPUS_MAX - 1);
+			        s->order->gpus[i], GPU_INDEX_MAX - 1);
 		bit = (uint64_t)1 << s->order->gpus[i];
 		if (g.wanted & bit)
 			return error_set(err, ERR_LAUNCH, "GPU %u is given twice in one order",
@@ -519,7 +519,7 @@ static int check_gpus(struct lstart *s, struct error *err)
 		g.wanted |= bit;
 	}
 	if (g.wanted)
-		lruns_each(s->l, find_holder, &g);
+		runs_each(s->l, find_holder, &g);
 	if (g.holder)
 		return error_set(
 		        err, ERR_LAUNCH, "a GPU of this order is held by run %s", g.holder->name);
@@ -528,17 +528,18 @@ static int check_gpus(struct lstart *s, struct error *err)
 		        "a GPU of this order is shared by run %s of another user, and here one "
 		        "user's runs share a GPU",
 		        g.stranger->name);
-	lwatch_held(s->l, g.wanted & ~s->run->gpus);
+	usage_loop_allocated(s->l, g.wanted & ~s->run->gpus);
 	s->run->gpus = g.wanted;
 	return 0;
 }
 
 /* Has the signature been used as often as its owner allowed? Starts are counted, not attempt
  * numbers: orders may have been lost. Each task of an array has its own count. */
-static int check_uses(struct lstart *s, struct error *err)
+static int check_uses(struct start *s, struct error *err)
 {
 	uint64_t allowed = s->spec->max_attempts;
-	uint32_t used = uses_of(s->l->uses, s->spec->uid, s->spec->nonce.data, s->run->id.task);
+	uint32_t used =
+	        sigcount_of(s->l->sigcount, s->spec->uid, s->spec->nonce.data, s->run->id.task);
 
 	if (used < allowed)
 		return 0;
@@ -547,11 +548,11 @@ static int check_uses(struct lstart *s, struct error *err)
 	        (unsigned long long)allowed);
 }
 
-static void user_known(const struct asked_user *user, const struct error *why, void *arg);
+static void user_known(const struct lookup_user *user, const struct error *why, void *arg);
 
 static void mps_known(const char *trouble, void *arg)
 {
-	struct lstart *s = arg;
+	struct start *s = arg;
 
 	s->asking = false;
 	if (s->dropped) {
@@ -560,20 +561,21 @@ static void mps_known(const char *trouble, void *arg)
 		refuse(s, trouble);
 	} else {
 		s->asking = s->mps_there = true;
-		asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+		lookup_user(
+		        s->l->lookup, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
 	}
 }
 
-static void ask_user_again(struct lstart *s)
+static void ask_user_again(struct start *s)
 {
 	s->waiting = false;
 	s->asking = true;
-	asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+	lookup_user(s->l->lookup, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
 }
 
 static void memory_is_there(void *arg)
 {
-	struct lstart *s = arg;
+	struct start *s = arg;
 
 	s->memory_there = true;
 	ask_user_again(s);
@@ -581,30 +583,31 @@ static void memory_is_there(void *arg)
 
 static void room_is_there(bool there, void *arg)
 {
-	struct lstart *s = arg;
+	struct start *s = arg;
 
 	if (there) {
 		ask_user_again(s);
 		return;
 	}
 	s->waiting = false;
-	lrun_never(s->run, *lspool_why(s->l) ? lspool_why(s->l) : "the spool is full", NEVER_NODE);
+	run_never(s->run, *spool_guard_why(s->l) ? spool_guard_why(s->l) : "the spool is full",
+	        NEVER_NODE);
 }
 
-static bool must_wait(struct lstart *s)
+static bool must_wait(struct start *s)
 {
 	if (s->order->share_charge && !s->memory_there)
-		s->waiting = lburst_wait(s->l, s->run, memory_is_there, s);
+		s->waiting = gpu_reclaim_wait(s->l, s->run, memory_is_there, s);
 	if (!s->waiting)
-		s->waiting = lspool_wait(s->l, s->run, room_is_there, s);
+		s->waiting = spool_guard_wait(s->l, s->run, room_is_there, s);
 	return s->waiting;
 }
 
-static void want_mps(struct lstart *s, const struct asked_user *user)
+static void want_mps(struct start *s, const struct lookup_user *user)
 {
 	const Gpusched__StartRun *o = s->order;
 	struct device granted[DEVFILTER_MAX];
-	struct lmps_wish wish = { .user = user, .devices = granted };
+	struct mps_pool_wish wish = { .user = user, .devices = granted };
 	struct error err;
 	int r = 0;
 
@@ -617,18 +620,18 @@ static void want_mps(struct lstart *s, const struct asked_user *user)
 	wish.gpu = o->gpus[0];
 	wish.gpu_uuid = o->gpu_uuids[0];
 	if (s->l->filter)
-		r = lgpus_grants(s->l->gpus, o, granted, &wish.n_devices, &err);
+		r = gpu_inventory_grants(s->l->gpus, o, granted, &wish.n_devices, &err);
 	if (r == 0)
-		r = lmps_want(s->l, &wish, mps_known, s, &err);
+		r = mps_pool_want(s->l, &wish, mps_known, s, &err);
 	if (r < 0) {
 		s->asking = false;
 		refuse(s, err.text);
 	}
 }
 
-static void user_known(const struct asked_user *user, const struct error *why, void *arg)
+static void user_known(const struct lookup_user *user, const struct error *why, void *arg)
 {
-	struct lstart *s = arg;
+	struct start *s = arg;
 	struct error err;
 
 	s->asking = false;
@@ -641,7 +644,7 @@ static void user_known(const struct asked_user *user, const struct error *why, v
 	/* another controller has taken charge meanwhile */
 	else if (s->order->epoch < s->l->max_epoch)
 		refuse(s, "ordered by a controller that is no longer in charge");
-	else if (lsettings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
+	else if (settings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
 	         check_gpus(s, &err) < 0)
 		refuse(s, err.text);
 	else if (must_wait(s))
@@ -652,7 +655,7 @@ static void user_known(const struct asked_user *user, const struct error *why, v
 		launch(s, user);
 }
 
-static int check_user(const struct lstart *s, struct error *err)
+static int check_user(const struct start *s, struct error *err)
 {
 	uid_t uid = s->spec->uid;
 
@@ -678,7 +681,7 @@ static uint64_t age_allowed(const struct launcher *l)
 	return l->signature_age_s && l->signature_age_s < own ? l->signature_age_s : own;
 }
 
-static int check_job(struct lstart *s, const struct mcred *cred, struct error *err)
+static int check_job(struct start *s, const struct mcred *cred, struct error *err)
 {
 	const Gpusched__StartRun *o = s->order;
 	struct signedjob job = { .spec = o->spec.data,
@@ -702,7 +705,7 @@ static int check_job(struct lstart *s, const struct mcred *cred, struct error *e
 
 static void nobody_left(const char *left, void *arg)
 {
-	struct lstart *s = arg;
+	struct start *s = arg;
 
 	s->asking = false;
 	if (s->dropped) {
@@ -711,13 +714,14 @@ static void nobody_left(const char *left, void *arg)
 		refuse(s, left);
 	} else {
 		s->asking = true;
-		asked_user(s->l->asked, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
+		lookup_user(
+		        s->l->lookup, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
 	}
 }
 
 static void cred_known(const struct mcred *cred, const struct error *why, void *arg)
 {
-	struct lstart *s = arg;
+	struct start *s = arg;
 	struct error err;
 
 	s->asking = false;
@@ -729,7 +733,7 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 		refuse_credential(s, &err);
 	} else {
 		s->asking = true;
-		lleft_wait(s->l, s->order, nobody_left, s);
+		gpu_occupants_wait(s->l, s->order, nobody_left, s);
 	}
 }
 
@@ -750,9 +754,9 @@ static int check_order(const struct launcher *l, const Gpusched__StartRun *o, st
 	return 0;
 }
 
-void lstart_order(struct launcher *l, const void *body, size_t len)
+void start_order(struct launcher *l, const void *body, size_t len)
 {
-	struct lstart *s = xcalloc(1, sizeof(*s));
+	struct start *s = xcalloc(1, sizeof(*s));
 	struct run_id id;
 	struct error err;
 
@@ -768,14 +772,14 @@ void lstart_order(struct launcher *l, const void *body, size_t len)
 		start_free(s);
 		return;
 	}
-	id = lrun_id(s->order->run);
-	s->run = lrun_find(l, id);
+	id = run_id_of(s->order->run);
+	s->run = run_find(l, id);
 	if (s->run) {
-		lrun_tell(s->run); /* ASKED: the answer is on its way */
+		run_send_report(s->run); /* ASKED: the answer is on its way */
 		start_free(s);
 		return;
 	}
-	s->run = lrun_add(l, id);
+	s->run = run_add(l, id);
 	if (!s->run) {
 		start_free(s);
 		return;
@@ -785,7 +789,7 @@ void lstart_order(struct launcher *l, const void *body, size_t len)
 		refuse(s, err.text);
 		return;
 	}
-	launcher_saw_epoch(l, s->order->epoch);
+	places_saw_epoch(l, s->order->epoch);
 	s->asking = true;
-	asked_cred(l->asked, s->order->credential.data, s->order->credential.len, cred_known, s);
+	lookup_cred(l->lookup, s->order->credential.data, s->order->credential.len, cred_known, s);
 }

@@ -1,10 +1,10 @@
-/* lfaults.c - faults of the launcher's GPUs; see lpriv.h, common/gpu/gpufault.h
+/* gpu_faults.c - faults of the launcher's GPUs; see lpriv.h, common/gpu/gpufault.h
  *
  * Three sources feed one list that is reported until the controller has acknowledged it:
  *
  *	Xids        as they come, from a child that waits for them (gpu/events.h)
- *	probes      what lgpus.c has found, compared with the faults known so far
- *	processes   on a GPU that no run holds (lleft.c)
+ *	probes      what gpu_inventory.c has found, compared with the faults known so far
+ *	processes   on a GPU that no run holds (gpu_occupants.c)
  *
  * A fault that probes and samples find is reported once, and again only if the GPU was well in
  * between. If the fault is one that only a reset ends, its end is reported as a reset of the GPU. A
@@ -45,7 +45,7 @@ struct faults {
 	size_t n, room;
 };
 
-struct lfaults {
+struct gpu_faults {
 	struct launcher *l;
 	struct gpu_events *events;
 	struct event *xid; /* readable; NULL: no child */
@@ -61,7 +61,7 @@ struct lfaults {
 
 static usec_t mono(void)
 {
-	return lrun_clock_us(CLOCK_MONOTONIC);
+	return launcher_clock_us(CLOCK_MONOTONIC);
 }
 
 static void set_text(char *to, size_t size, const char *text)
@@ -121,7 +121,7 @@ static void messages_free(Gpusched__GpuFault **list, size_t n)
 	free(list);
 }
 
-static void save(struct lfaults *f)
+static void save(struct gpu_faults *f)
 {
 	Gpusched__GpuFaultsRecord m = GPUSCHED__GPU_FAULTS_RECORD__INIT;
 	struct error err;
@@ -152,7 +152,7 @@ static void load_list(struct faults *to, Gpusched__GpuFault *const *v, size_t n)
 }
 
 /* A record of another incarnation is useless: its faults were acknowledged or are gone with it. */
-static void load(struct lfaults *f)
+static void load(struct gpu_faults *f)
 {
 	ProtobufCMessage *m = NULL;
 	const Gpusched__GpuFaultsRecord *r;
@@ -167,7 +167,7 @@ static void load(struct lfaults *f)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-static void tell(struct lfaults *f, Gpusched__GpuLooked **looked, size_t n_looked)
+static void tell(struct gpu_faults *f, Gpusched__GpuLooked **looked, size_t n_looked)
 {
 	Gpusched__GpuReport m = GPUSCHED__GPU_REPORT__INIT;
 
@@ -175,24 +175,24 @@ static void tell(struct lfaults *f, Gpusched__GpuLooked **looked, size_t n_looke
 	m.faults = messages(&f->pending);
 	m.n_looked = n_looked;
 	m.looked = looked;
-	launcher_send(f->l, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT, &m.base);
+	protocol_send(f->l, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT, &m.base);
 	messages_free(m.faults, m.n_faults);
 }
 
-void lfaults_tell(struct launcher *l)
+void gpu_faults_send(struct launcher *l)
 {
 	if (l->faults && l->faults->pending.n)
 		tell(l->faults, NULL, 0);
 }
 
 /* Add a new fault. The caller saves and reports. */
-static void add(struct lfaults *f, const char *uuid, enum gpu_fault_kind kind, uint32_t code,
+static void add(struct gpu_faults *f, const char *uuid, enum gpu_fault_kind kind, uint32_t code,
         const char *text)
 {
 	struct fault fault = { .seq = f->seq + 1,
 		.kind = kind,
 		.code = code,
-		.wall_us = lrun_clock_us(CLOCK_REALTIME) };
+		.wall_us = launcher_clock_us(CLOCK_REALTIME) };
 	char word[GPU_FAULT_WORD];
 
 	set_text(fault.uuid, sizeof(fault.uuid), uuid);
@@ -205,9 +205,9 @@ static void add(struct lfaults *f, const char *uuid, enum gpu_fault_kind kind, u
 	append(&f->pending, &fault);
 }
 
-void lfaults_ack(struct launcher *l, uint64_t seq)
+void gpu_faults_ack(struct launcher *l, uint64_t seq)
 {
-	struct lfaults *f = l->faults;
+	struct gpu_faults *f = l->faults;
 	size_t n = f ? f->pending.n : 0;
 
 	for (size_t i = n; i-- > 0;) {
@@ -230,7 +230,7 @@ static bool ends_by_reset(enum gpu_fault_kind kind)
 
 /* Set or clear a condition; it is reported when it becomes set. True: it has changed. */
 static bool condition(
-        struct lfaults *f, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
+        struct gpu_faults *f, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
 {
 	struct fault *known = find(&f->seen, uuid, kind, 0), fault = { .kind = kind };
 
@@ -249,7 +249,7 @@ static bool condition(
 	return true;
 }
 
-static bool check_slot(struct lfaults *f, const struct gpu *gpu)
+static bool check_slot(struct gpu_faults *f, const struct gpu *gpu)
 {
 	const struct gpu_health *h = &gpu->health;
 	char ecc[TEXT_MAX], total[TEXT_MAX], hot[TEXT_MAX];
@@ -295,7 +295,7 @@ static const struct gpu *trouble_of(const struct gpus *now, const struct gpu *wa
 	return NULL;
 }
 
-static bool check_gone(struct lfaults *f, const struct gpus *now, const struct gpu *was)
+static bool check_gone(struct gpu_faults *f, const struct gpus *now, const struct gpu *was)
 {
 	const struct gpu *gpu = gpus_find(now, was->uuid) ? NULL : trouble_of(now, was);
 	enum gpu_fault_kind kind = GPU_FAULT_LOST;
@@ -307,7 +307,7 @@ static bool check_gone(struct lfaults *f, const struct gpus *now, const struct g
 	return gpu && condition(f, was->uuid, kind, true, gpu->trouble);
 }
 
-void lfaults_condition(
+void gpu_faults_condition(
         struct launcher *l, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
 {
 	if (!condition(l->faults, uuid, kind, is, text))
@@ -319,7 +319,7 @@ void lfaults_condition(
 /* --- Xids ------------------------------------------------------------------------------------ */
 
 /* Was it reported recently? Repeated failures of one program are one event. */
-static bool told_lately(struct lfaults *f, const struct fault *x)
+static bool told_lately(struct gpu_faults *f, const struct fault *x)
 {
 	bool known;
 
@@ -342,9 +342,9 @@ static bool in_instance(const struct gpu *gpu, const struct gpu_event *e)
 }
 
 /* Add it for each slot of the GPU that it concerns; returns how many those are. */
-static size_t add_xid(struct lfaults *f, const struct gpu_event *e, uint32_t nvml)
+static size_t add_xid(struct gpu_faults *f, const struct gpu_event *e, uint32_t nvml)
 {
-	const struct gpus *now = lgpus_now(f->l->gpus);
+	const struct gpus *now = gpu_inventory_now(f->l->gpus);
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < now->n; i++) {
@@ -356,7 +356,7 @@ static size_t add_xid(struct lfaults *f, const struct gpu_event *e, uint32_t nvm
 			continue;
 		n++;
 		memcpy(x.uuid, gpu->uuid, sizeof(x.uuid));
-		x.wall_us = lrun_clock_us(CLOCK_REALTIME);
+		x.wall_us = launcher_clock_us(CLOCK_REALTIME);
 		if (!told_lately(f, &x))
 			add(f, gpu->uuid, GPU_FAULT_XID, e->xid, "");
 	}
@@ -365,9 +365,9 @@ static size_t add_xid(struct lfaults *f, const struct gpu_event *e, uint32_t nvm
 
 /* For some Xids the driver names the MIG instance that they concern; all others concern the whole
  * GPU, and so does an Xid of an instance that no probe has found. */
-static void take_xid(struct lfaults *f, const struct gpu_event *e)
+static void take_xid(struct gpu_faults *f, const struct gpu_event *e)
 {
-	const struct gpus *now = lgpus_now(f->l->gpus);
+	const struct gpus *now = gpu_inventory_now(f->l->gpus);
 	struct gpu_event all = *e;
 	uint32_t i = 0;
 
@@ -384,7 +384,7 @@ static void take_xid(struct lfaults *f, const struct gpu_event *e)
 
 static void xid_come(evutil_socket_t fd, short what, void *arg)
 {
-	struct lfaults *f = arg;
+	struct gpu_faults *f = arg;
 	uint64_t before = f->seq;
 	struct gpu_event e;
 	int r;
@@ -403,11 +403,11 @@ static void xid_come(evutil_socket_t fd, short what, void *arg)
 	tell(f, NULL, 0);
 	if (mono() - f->looked > (usec_t)LOOK_S * 1000000) {
 		f->looked = mono();
-		lgpus_look(f->l);
+		gpu_inventory_probe(f->l);
 	}
 }
 
-static void end_watching(struct lfaults *f)
+static void end_watching(struct gpu_faults *f)
 {
 	if (f->xid)
 		event_free(f->xid);
@@ -415,16 +415,16 @@ static void end_watching(struct lfaults *f)
 	gpu_events_end(f->events);
 }
 
-static void watch_xids(struct lfaults *f)
+static void watch_xids(struct gpu_faults *f)
 {
-	uint64_t left_out = lgpus_to_reset(f->l->gpus);
+	uint64_t left_out = gpu_inventory_to_reset(f->l->gpus);
 	struct error err;
 
 	/* release GPUs that need a reset; use those again that were reset */
 	if (left_out != f->left_out) {
 		end_watching(f);
-		lwatch_gpus_changed(f->l);
-		lleft_gpus_changed(f->l);
+		usage_loop_gpus_changed(f->l);
+		gpu_occupants_gpus_changed(f->l);
 	}
 	if (f->xid)
 		return;
@@ -441,9 +441,9 @@ static void watch_xids(struct lfaults *f)
 /* --- queries of the controller --------------------------------------------------------------- */
 
 /* What is wrong with it now; "": nothing. */
-static const char *trouble_now(const struct lfaults *f, const char *uuid)
+static const char *trouble_now(const struct gpu_faults *f, const char *uuid)
 {
-	if (!gpus_find(lgpus_now(f->l->gpus), uuid))
+	if (!gpus_find(gpu_inventory_now(f->l->gpus), uuid))
 		return "it is not there, or in trouble";
 	for (size_t i = 0; i < f->seen.n; i++) {
 		const struct fault *s = &f->seen.v[i];
@@ -454,7 +454,7 @@ static const char *trouble_now(const struct lfaults *f, const char *uuid)
 	return "";
 }
 
-static void looked_answer(struct lfaults *f)
+static void looked_answer(struct gpu_faults *f)
 {
 	size_t n = f->n_check;
 	Gpusched__GpuLooked *v = xcalloc(n + 1, sizeof(*v)), **list = xcalloc(n + 1, sizeof(*list));
@@ -479,9 +479,9 @@ static void nobody_there(const char *left, void *arg)
 	looked_answer(arg);
 }
 
-void lfaults_check(struct launcher *l, const Gpusched__GpuCheck *m)
+void gpu_faults_check(struct launcher *l, const Gpusched__GpuCheck *m)
 {
-	struct lfaults *f = l->faults;
+	struct gpu_faults *f = l->faults;
 
 	if (!f || f->check || !m->n_uuids)
 		return; /* an answer is on its way; GPUs that are not in it are asked for again */
@@ -491,12 +491,12 @@ void lfaults_check(struct launcher *l, const Gpusched__GpuCheck *m)
 			set_text(f->check[f->n_check++], GPUS_TEXT, m->uuids[i]);
 	}
 	f->checking = true;
-	lgpus_look(l);
+	gpu_inventory_probe(l);
 }
 
-void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpus *now)
+void gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct gpus *now)
 {
-	struct lfaults *f = l->faults;
+	struct gpu_faults *f = l->faults;
 	uint64_t before;
 	bool changed = false;
 
@@ -504,7 +504,7 @@ void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpu
 		return;
 	before = f->seq;
 	if (!gpus_equal(old, now))
-		lleft_gpus_changed(l);
+		gpu_occupants_gpus_changed(l);
 	if (now->state == GPUS_FOUND) {
 		watch_xids(f);
 		for (uint32_t i = 0; i < now->n; i++) {
@@ -523,7 +523,7 @@ void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpu
 	if (f->checking) {
 		f->checking = false;
 		if (now->state == GPUS_FOUND)
-			lleft_check(l, f->check, f->n_check, nobody_there, f);
+			gpu_occupants_check(l, f->check, f->n_check, nobody_there, f);
 		else
 			looked_answer(f);
 	}
@@ -531,9 +531,9 @@ void lfaults_looked(struct launcher *l, const struct gpus *old, const struct gpu
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-struct lfaults *lfaults_new(struct launcher *l)
+struct gpu_faults *gpu_faults_new(struct launcher *l)
 {
-	struct lfaults *f = xcalloc(1, sizeof(*f));
+	struct gpu_faults *f = xcalloc(1, sizeof(*f));
 
 	f->l = l;
 	f->events = gpu_events_new();
@@ -541,7 +541,7 @@ struct lfaults *lfaults_new(struct launcher *l)
 	return f;
 }
 
-void lfaults_free(struct lfaults *f)
+void gpu_faults_free(struct gpu_faults *f)
 {
 	if (!f)
 		return;

@@ -1,5 +1,5 @@
-/* asked.c - see asked.h */
-#include "noded/launcher/asked.h"
+/* lookup.c - see lookup.h */
+#include "noded/launcher/lookup.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -24,13 +24,13 @@ enum { KEY_DECODE = 1, KEY_USER, KEY_MAKE };
 
 struct cred_waiter {
 	struct cred_waiter *next;
-	asked_cred_fn *fn;
+	lookup_cred_fn *fn;
 	void *arg;
 };
 
 /* A credential that is cached (waiters NULL, job NULL) or being decoded. */
 struct cred_entry {
-	struct asked *a;
+	struct lookup *a;
 	char *text;
 	size_t len;
 	bool known, once;
@@ -45,11 +45,11 @@ struct cred_entry {
 struct user_entry {
 	struct user_entry *next;
 	char *asked_name;
-	struct asked_user user;
+	struct lookup_user user;
 	time_t until;
 };
 
-struct asked {
+struct lookup {
 	struct event_base *base;
 	struct worker_pool *pool;
 	const struct mcred_ops *munge;
@@ -114,7 +114,7 @@ static void cred_free(struct cred_entry *e)
 
 static void cred_drop(struct cred_entry *e)
 {
-	struct asked *a = e->a;
+	struct lookup *a = e->a;
 
 	tdelete(e, &a->creds, cred_order);
 	a->n_creds--;
@@ -135,11 +135,11 @@ static void find_oldest(const void *node, VISIT visit, void *arg)
 		o->entry = e;
 }
 
-static void make_room(struct asked *a)
+static void make_room(struct lookup *a)
 {
 	struct oldest o = { NULL };
 
-	if (a->n_creds <= ASKED_CREDS_MAX)
+	if (a->n_creds <= LOOKUP_CREDS_MAX)
 		return;
 	twalk_r(a->creds, find_oldest, &o);
 	if (o.entry)
@@ -245,7 +245,7 @@ static void decode_done(void *arg)
 }
 
 static void ask(
-        struct asked *a, const void *bytes, size_t len, bool once, asked_cred_fn *fn, void *arg)
+        struct lookup *a, const void *bytes, size_t len, bool once, lookup_cred_fn *fn, void *arg)
 {
 	struct cred_entry key = { .text = (char *)(uintptr_t)bytes, .len = len };
 	struct cred_entry **at = len ? tfind(&key, &a->creds, cred_order) : NULL, *e;
@@ -282,18 +282,19 @@ static void ask(
 		.once = once,
 		.used = ++a->clock,
 		.waiters = w,
-		.give_up = now_s() + ASKED_MUNGE_PATIENCE_S };
+		.give_up = now_s() + LOOKUP_MUNGE_PATIENCE_S };
 	tsearch(e, &a->creds, cred_order);
 	a->n_creds++;
 	decode_start(e);
 }
 
-void asked_cred(struct asked *a, const void *bytes, size_t len, asked_cred_fn *fn, void *arg)
+void lookup_cred(struct lookup *a, const void *bytes, size_t len, lookup_cred_fn *fn, void *arg)
 {
 	ask(a, bytes, len, false, fn, arg);
 }
 
-void asked_cred_once(struct asked *a, const void *bytes, size_t len, asked_cred_fn *fn, void *arg)
+void lookup_cred_once(
+        struct lookup *a, const void *bytes, size_t len, lookup_cred_fn *fn, void *arg)
 {
 	ask(a, bytes, len, true, fn, arg);
 }
@@ -302,19 +303,19 @@ void asked_cred_once(struct asked *a, const void *bytes, size_t len, asked_cred_
 
 struct user_job {
 	struct user_job *next; /* in asked.user_jobs */
-	struct asked *a;       /* NULL: the answer is no longer wanted */
+	struct lookup *a;      /* NULL: the answer is no longer wanted */
 	struct worker_job *handle;
-	asked_user_fn *fn;
+	lookup_user_fn *fn;
 	void *arg;
 	char *name;
 	uid_t uid;
 	gid_t gid;
-	struct asked_user user;
+	struct lookup_user user;
 	int result;
 	struct error err;
 };
 
-static void user_clear(struct asked_user *u)
+static void user_clear(struct lookup_user *u)
 {
 	free(u->name);
 	free(u->home);
@@ -322,7 +323,7 @@ static void user_clear(struct asked_user *u)
 	free(u->groups);
 }
 
-static void find_groups(struct asked_user *u)
+static void find_groups(struct lookup_user *u)
 {
 	int n = GROUPS_START, had;
 	gid_t *v = NULL;
@@ -358,7 +359,7 @@ static int find_user(struct user_job *j, char *buffer)
 		return error_set(&j->err, ERR_JOB_SPEC,
 		        "user '%s' has uid %u on this node, the job was signed by uid %u", j->name,
 		        (unsigned)pw->pw_uid, (unsigned)j->uid);
-	j->user = (struct asked_user){ .name = xstrdup(pw->pw_name),
+	j->user = (struct lookup_user){ .name = xstrdup(pw->pw_name),
 		.home = xstrdup(pw->pw_dir && *pw->pw_dir ? pw->pw_dir : "/"),
 		.shell = xstrdup(pw->pw_shell && *pw->pw_shell ? pw->pw_shell : "/bin/sh"),
 		.uid = j->uid,
@@ -397,7 +398,7 @@ static void user_drop(void *arg)
 	free(j);
 }
 
-static void users_forget(struct asked *a, time_t now)
+static void users_forget(struct lookup *a, time_t now)
 {
 	struct user_entry **at = &a->users, *e;
 
@@ -417,7 +418,7 @@ static void users_forget(struct asked *a, time_t now)
 static void user_done(void *arg)
 {
 	struct user_job *j = arg;
-	struct asked *a = j->a;
+	struct lookup *a = j->a;
 	struct user_entry *e;
 
 	if (a && j->result < 0) {
@@ -427,8 +428,8 @@ static void user_done(void *arg)
 		*e = (struct user_entry){ .next = a->users,
 			.asked_name = xstrdup(j->name),
 			.user = j->user,
-			.until = now_s() + ASKED_USER_LIFE_S };
-		j->user = (struct asked_user){ 0 };
+			.until = now_s() + LOOKUP_USER_LIFE_S };
+		j->user = (struct lookup_user){ 0 };
 		a->users = e;
 		a->n_users++;
 		j->fn(&e->user, NULL, j->arg);
@@ -438,8 +439,8 @@ static void user_done(void *arg)
 
 static const struct worker_ops user_ops = { user_run, user_done, user_drop };
 
-void asked_user(
-        struct asked *a, const char *name, uid_t uid, gid_t gid, asked_user_fn *fn, void *arg)
+void lookup_user(
+        struct lookup *a, const char *name, uid_t uid, gid_t gid, lookup_user_fn *fn, void *arg)
 {
 	struct user_job *j;
 	struct error err;
@@ -470,10 +471,10 @@ void asked_user(
 
 struct make_job {
 	struct make_job *next;
-	struct asked *a; /* NULL: the answer is no longer wanted */
+	struct lookup *a; /* NULL: the answer is no longer wanted */
 	struct worker_job *handle;
 	const struct mcred_ops *munge;
-	asked_made_fn *fn;
+	lookup_made_fn *fn;
 	void *arg;
 	void *payload;
 	size_t len;
@@ -517,8 +518,8 @@ static void make_done(void *arg)
 
 static const struct worker_ops make_ops = { make_run, make_done, make_drop };
 
-void asked_make(struct asked *a, const void *payload, size_t len, uid_t restrict_uid,
-        asked_made_fn *fn, void *arg)
+void lookup_make(struct lookup *a, const void *payload, size_t len, uid_t restrict_uid,
+        lookup_made_fn *fn, void *arg)
 {
 	struct make_job *j = xcalloc(1, sizeof(*j));
 	struct error err;
@@ -543,12 +544,12 @@ void asked_make(struct asked *a, const void *payload, size_t len, uid_t restrict
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-struct asked *asked_new(
+struct lookup *lookup_new(
         struct event_base *base, struct worker_pool *pool, const struct mcred_ops *munge)
 {
-	struct asked *a = xcalloc(1, sizeof(*a));
+	struct lookup *a = xcalloc(1, sizeof(*a));
 
-	*a = (struct asked){ .base = base, .pool = pool, .munge = munge };
+	*a = (struct lookup){ .base = base, .pool = pool, .munge = munge };
 	return a;
 }
 
@@ -557,7 +558,7 @@ static void cred_free_node(void *node)
 	cred_free(node);
 }
 
-void asked_free(struct asked *a)
+void lookup_free(struct lookup *a)
 {
 	struct user_job *u;
 	struct make_job *m;

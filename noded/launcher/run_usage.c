@@ -1,7 +1,7 @@
-/* lused.c - see lused.h */
+/* run_usage.c - see run_usage.h */
 #include "config.h"
 
-#include "noded/launcher/lused.h"
+#include "noded/launcher/run_usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "common/base/xalloc.h"
 #include "noded/contain/limits.h"
 
-static void read_record(const struct lrun *r, const char *name,
+static void read_record(const struct run *r, const char *name,
         const ProtobufCMessageDescriptor *desc, ProtobufCMessage **m)
 {
-	int dir = lrun_dir(r, false);
+	int dir = run_dir(r, false);
 
 	*m = NULL;
 	if (dir >= 0 && record_read(dir, name, desc, m, NULL) != 1)
@@ -23,7 +23,7 @@ static void read_record(const struct lrun *r, const char *name,
 		close(dir);
 }
 
-static void take_launch(struct lused *u, const Gpusched__LaunchRecord *m)
+static void take_launch(struct run_usage *u, const Gpusched__LaunchRecord *m)
 {
 	u->leaf = record_string(&m->cgroup);
 	for (size_t i = 0; i < m->n_limits; i++) {
@@ -32,20 +32,20 @@ static void take_launch(struct lused *u, const Gpusched__LaunchRecord *m)
 			u->memory = record_string(&m->limits[i]->dir);
 		}
 	}
-	u->n_gpus = m->n_gpu_uuids < LGPUS_MAX ? m->n_gpu_uuids : LGPUS_MAX;
+	u->n_gpus = m->n_gpu_uuids < GPU_INDEX_MAX ? m->n_gpu_uuids : GPU_INDEX_MAX;
 	u->gpus = xcalloc(u->n_gpus, sizeof(*u->gpus));
 	u->allowed_mb = m->gpu_mem_allowed_mb;
 	for (size_t i = 0; i < u->n_gpus; i++) {
 		strncpy(u->gpus[i].uuid, m->gpu_uuids[i], sizeof(u->gpus[i].uuid) - 1);
-		if (m->report && i < m->report->n_gpus && m->report->gpus[i] < LGPUS_MAX)
+		if (m->report && i < m->report->n_gpus && m->report->gpus[i] < GPU_INDEX_MAX)
 			u->gpus[i].index = m->report->gpus[i];
 	}
 }
 
 /* From the run's records: an earlier launcher may have started it. */
-struct lused *lused_new(const struct lrun *r)
+struct run_usage *run_usage_new(const struct run *r)
 {
-	struct lused *u = xcalloc(1, sizeof(*u));
+	struct run_usage *u = xcalloc(1, sizeof(*u));
 	ProtobufCMessage *m;
 
 	u->fresh = true;
@@ -69,7 +69,7 @@ struct lused *lused_new(const struct lrun *r)
 	return u;
 }
 
-void lused_free(struct lused *u)
+void run_usage_free(struct run_usage *u)
 {
 	if (!u)
 		return;
@@ -79,24 +79,24 @@ void lused_free(struct lused *u)
 	free(u);
 }
 
-const struct run_used *lused_of(const struct lrun *r)
+const struct run_used *run_usage_of(const struct run *r)
 {
 	return r->used ? &r->used->used : NULL;
 }
 
 /* --- memory of its GPUs ---------------------------------------------------------------------- */
 
-bool lused_is_guarded(const struct lused *u)
+bool run_usage_is_guarded(const struct run_usage *u)
 {
 	return u->allowed_mb && u->n_gpus;
 }
 
 struct others {
-	const struct lrun *r;
+	const struct run *r;
 	uint64_t bit, mb;
 };
 
-static void add_other(struct lrun *r, void *arg)
+static void add_other(struct run *r, void *arg)
 {
 	struct others *o = arg;
 
@@ -105,10 +105,10 @@ static void add_other(struct lrun *r, void *arg)
 }
 
 /* As of now: memory that others have booked meanwhile belongs to them. */
-static void set_allowed(struct lrun *r)
+static void set_allowed(struct run *r)
 {
 	const Gpusched__RunReport *b = r->report;
-	struct lused *u = r->used;
+	struct run_usage *u = r->used;
 
 	for (size_t i = 0; i < u->n_gpus; i++) {
 		struct used_gpu *gpu = &u->gpus[i];
@@ -118,19 +118,19 @@ static void set_allowed(struct lrun *r)
 		gpu->allowed_mb = u->allowed_mb;
 		if (u->allowed_mb <= b->share_mb)
 			continue;
-		lruns_each(r->l, add_other, &others);
-		gpu->allowed_mb = overmem_allowed(
-		        b->share_mb, u->allowed_mb, lgpus_mem_mb(r->l->gpus, gpu->uuid), others.mb);
+		runs_each(r->l, add_other, &others);
+		gpu->allowed_mb = overmem_allowed(b->share_mb, u->allowed_mb,
+		        gpu_inventory_mem_mb(r->l->gpus, gpu->uuid), others.mb);
 	}
 }
 
 /* The run uses more of its burst than is left. Has it taken that since the limit fell, or have
- * other runs come whose memory that is? In the second case it is asked to give back (lburst.c), and
- * so is a run that had more at its first sample.
+ * other runs come whose memory that is? In the second case it is asked to give back
+ * (gpu_reclaim.c), and so is a run that had more at its first sample.
  */
-static bool others_came(const struct lrun *r, const struct used_gpu *gpu)
+static bool others_came(const struct run *r, const struct used_gpu *gpu)
 {
-	const struct lused *u = r->used;
+	const struct run_usage *u = r->used;
 
 	if (u->allowed_mb <= r->share_mb || gpu->own_mb > u->allowed_mb)
 		return false;
@@ -139,14 +139,14 @@ static bool others_came(const struct lrun *r, const struct used_gpu *gpu)
 }
 
 /* A run that is to be ended for this stays so until it has ended. */
-void lused_check_memory(struct lrun *r)
+void run_usage_check_memory(struct run *r)
 {
-	struct lused *u = r->used;
+	struct run_usage *u = r->used;
 	enum overmem_policy policy = r->l->rules.over_memory;
 	char text[OVERMEM_TEXT];
 	int i;
 
-	if (!lused_is_guarded(u))
+	if (!run_usage_is_guarded(u))
 		return;
 	set_allowed(r);
 	for (size_t k = 0; k < u->n_gpus; k++)
@@ -159,10 +159,10 @@ void lused_check_memory(struct lrun *r)
 	if (!u->over_told)
 		log_warning("run %s: %s", r->name, text);
 	u->over_told = true;
-	lrun_over_memory(r, policy, text);
+	run_over_memory(r, policy, text);
 }
 
-static const struct used_gpu *gpu_of(const struct lrun *r, unsigned index)
+static const struct used_gpu *gpu_of(const struct run *r, unsigned index)
 {
 	for (size_t i = 0; r->used && i < r->used->n_gpus; i++) {
 		if (r->used->gpus[i].index == index)
@@ -171,23 +171,23 @@ static const struct used_gpu *gpu_of(const struct lrun *r, unsigned index)
 	return NULL;
 }
 
-uint64_t lused_own_mb(const struct lrun *r, unsigned index)
+uint64_t run_usage_own_mb(const struct run *r, unsigned index)
 {
 	const struct used_gpu *gpu = gpu_of(r, index);
 
 	if (gpu && gpu->own_known)
 		return gpu->own_mb;
-	return r->state == LRUN_RUNNING && r->burst_time ? r->report->share_burst_mb : 0;
+	return r->state == RUN_RUNNING && r->burst_time ? r->report->share_burst_mb : 0;
 }
 
-uint64_t lused_card_mb(const struct lrun *r, unsigned index)
+uint64_t run_usage_card_mb(const struct run *r, unsigned index)
 {
 	const struct used_gpu *gpu = gpu_of(r, index);
 
-	return gpu ? lgpus_mem_mb(r->l->gpus, gpu->uuid) : 0;
+	return gpu ? gpu_inventory_mem_mb(r->l->gpus, gpu->uuid) : 0;
 }
 
-void lused_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT])
+void run_usage_text(const struct run *r, unsigned index, char out[OVERMEM_TEXT])
 {
 	const struct used_gpu *gpu = gpu_of(r, index);
 
@@ -198,10 +198,10 @@ void lused_text(const struct lrun *r, unsigned index, char out[OVERMEM_TEXT])
 
 /* --- reports and records ---------------------------------------------------------------------- */
 
-void lused_keep(const struct lrun *r)
+void run_usage_keep(const struct run *r)
 {
 	Gpusched__RunUsed m;
-	int dir = lrun_dir(r, false);
+	int dir = run_dir(r, false);
 
 	run_used_to_message(&r->used->used, &m);
 	/* On a full tmpfs the previous record stays: its peaks are a little older then. */
@@ -211,7 +211,7 @@ void lused_keep(const struct lrun *r)
 		close(dir);
 }
 
-void lused_message(const struct lrun *r, Gpusched__RunUsed *used, Gpusched__RunId *id)
+void run_usage_message(const struct run *r, Gpusched__RunUsed *used, Gpusched__RunId *id)
 {
 	static const struct run_used nothing;
 
@@ -226,14 +226,14 @@ void lused_message(const struct lrun *r, Gpusched__RunUsed *used, Gpusched__RunI
 	used->burst_time = r->burst_time;
 }
 
-void lused_tell(const struct lrun *r)
+void run_usage_send(const struct run *r)
 {
 	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
 	Gpusched__RunUsed used, *list = &used;
 	Gpusched__RunId id;
 
-	lused_message(r, &used, &id);
+	run_usage_message(r, &used, &id);
 	m.n_runs = 1;
 	m.runs = &list;
-	launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
+	protocol_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
 }

@@ -1,4 +1,4 @@
-/* lsettings.c - the controller's settings for this node's runs; see rules.h, lpriv.h
+/* settings.c - the controller's settings for this node's runs; see rules.h, lpriv.h
  *
  * NodeSettings comes after each registration and after a change of the configuration. It is kept in
  * SPOOL/settings, so that a restarted launcher follows it before any controller is connected. If it
@@ -32,7 +32,7 @@ static void make(struct launcher *l)
 	strbuf_free(&refused);
 }
 
-void lsettings_load(struct launcher *l)
+void settings_load(struct launcher *l)
 {
 	ProtobufCMessage *m = NULL;
 	struct error err;
@@ -44,7 +44,7 @@ void lsettings_load(struct launcher *l)
 	make(l);
 }
 
-void lsettings_free(struct launcher *l)
+void settings_free(struct launcher *l)
 {
 	if (l->settings)
 		protobuf_c_message_free_unpacked(&l->settings->base, NULL);
@@ -53,7 +53,7 @@ void lsettings_free(struct launcher *l)
 
 /* --- reasons to start nothing ----------------------------------------------------------------- */
 
-int lsettings_allow(const struct launcher *l, struct error *err)
+int settings_allow(const struct launcher *l, struct error *err)
 {
 	if (*l->lacks)
 		return error_set(
@@ -63,11 +63,11 @@ int lsettings_allow(const struct launcher *l, struct error *err)
 	return 0;
 }
 
-void lsettings_say(const struct launcher *l)
+void settings_log(const struct launcher *l)
 {
 	struct error err;
 
-	if (lsettings_allow(l, &err) < 0)
+	if (settings_allow(l, &err) < 0)
 		log_error("nothing is started here: %s", err.text);
 	else
 		log_info("all that gpusched.conf demands of how runs are held here is there");
@@ -82,15 +82,15 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	memcpy(why, l->rules.programs_why, sizeof(why));
 	rules_make_programs(&l->options, l->settings, &l->rules);
-	lhealth_follow(l);
-	lsettings_watch(l);
+	health_follow(l);
+	settings_watch(l);
 	if (strcmp(why, l->rules.programs_why) != 0) {
-		lsettings_say(l);
-		lgpus_tell(l);
+		settings_log(l);
+		gpu_inventory_send(l);
 	}
 }
 
-void lsettings_watch(struct launcher *l)
+void settings_watch(struct launcher *l)
 {
 	uint64_t often = l->rules.health_interval_s;
 	const struct timeval soon = { .tv_sec = often && often < LOOK_AGAIN_S ? (time_t)often
@@ -128,7 +128,7 @@ static bool replace(struct launcher *l, const Gpusched__NodeSettings *m)
 	bool other = n_old != n_new || memcmp(old, new, n_new) != 0;
 
 	if (other) {
-		lsettings_free(l);
+		settings_free(l);
 		l->settings = gpusched__node_settings__unpack(NULL, n_new, new);
 		make(l);
 	}
@@ -137,7 +137,7 @@ static bool replace(struct launcher *l, const Gpusched__NodeSettings *m)
 	return other;
 }
 
-void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
+void settings_take(struct launcher *l, const Gpusched__NodeSettings *m)
 {
 	char active[sizeof(l->active)], lacks[sizeof(l->lacks)];
 	char programs_why[sizeof(l->rules.programs_why)];
@@ -150,19 +150,19 @@ void lsettings_take(struct launcher *l, const Gpusched__NodeSettings *m)
 	memcpy(programs_why, l->rules.programs_why, sizeof(programs_why));
 	if (!replace(l, m))
 		return;
-	lhealth_follow(l);
-	lsettings_watch(l);
+	health_follow(l);
+	settings_watch(l);
 	if (record_write(l->spool, SETTINGS_FILE, &l->settings->base, RECORD_SYNC, &err) < 0)
 		log_error("what the controller says of this node: %s", err.text);
 	memcpy(active, l->active, sizeof(active));
 	memcpy(lacks, l->lacks, sizeof(lacks));
 	launcher_contain(l);
-	lwatch_period(l);
-	lgpus_period(l);
+	usage_loop_period(l);
+	gpu_inventory_period(l);
 	log_info("the controller says how runs are held here; active: %s", l->active);
 	if (strcmp(active, l->active) == 0 && strcmp(lacks, l->lacks) == 0 &&
 	        strcmp(programs_why, l->rules.programs_why) == 0)
 		return;
-	lsettings_say(l);
-	lgpus_tell(l);
+	settings_log(l);
+	gpu_inventory_send(l);
 }

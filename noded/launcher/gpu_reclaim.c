@@ -1,4 +1,5 @@
-/* lburst.c - taking borrowed GPU memory back for the run that it belongs to; see lpriv.h, burst.h
+/* gpu_reclaim.c - taking borrowed GPU memory back for the run that it belongs to; see lpriv.h,
+ * burst.h
  *
  * A start on cards with borrowed memory waits here, before anything is made for it, until the parts
  * of all runs are free: at least for one sample of the cards, and, while the cards are short, for
@@ -28,33 +29,33 @@
 #include "noded/usage/burst.h"
 #include "noded/usage/overmem.h"
 
-#define RUNS_MAX  256 /* runs with a part of one card that are considered */
-#define BACK_WAIT ((usec_t)20000000)
+#define SHARERS_MAX 256 /* runs with a part of one card that are considered */
+#define BACK_WAIT   ((usec_t)20000000)
 /* then the report is repeated: sessions and controllers get lost */
 #define TELL_WAIT ((usec_t)2000000)
 
 struct waiter {
-	struct lrun *run;
+	struct run *run;
 	usec_t since; /* mono */
-	lburst_fn *fn;
+	gpu_reclaim_fn *fn;
 	void *arg;
 	struct waiter *next;
 };
 
-struct lburst {
+struct gpu_reclaim {
 	usec_t born, told;      /* mono */
 	struct waiter *waiters; /* in order of arrival */
 };
 
-struct lburst *lburst_new(void)
+struct gpu_reclaim *gpu_reclaim_new(void)
 {
-	struct lburst *b = xcalloc(1, sizeof(*b));
+	struct gpu_reclaim *b = xcalloc(1, sizeof(*b));
 
-	b->born = lrun_clock_us(CLOCK_MONOTONIC);
+	b->born = launcher_clock_us(CLOCK_MONOTONIC);
 	return b;
 }
 
-void lburst_free(struct lburst *b)
+void gpu_reclaim_free(struct gpu_reclaim *b)
 {
 	struct waiter *w;
 
@@ -70,28 +71,28 @@ void lburst_free(struct lburst *b)
 struct card {
 	unsigned index;
 	uint64_t mem_mb;
-	struct lrun *held[RUNS_MAX];
-	struct burst_run runs[RUNS_MAX];
+	struct run *held[SHARERS_MAX];
+	struct burst_run runs[SHARERS_MAX];
 	size_t n;
 };
 
-static bool can_borrow(const struct lrun *r)
+static bool can_borrow(const struct run *r)
 {
-	return r->state == LRUN_RUNNING && r->report->share_burst_mb > r->report->share_mb;
+	return r->state == RUN_RUNNING && r->report->share_burst_mb > r->report->share_mb;
 }
 
-static void add_run(struct lrun *r, void *arg)
+static void add_run(struct run *r, void *arg)
 {
 	struct card *c = arg;
 	usec_t work;
 
-	if (r->state == LRUN_OVER || !r->has_parts || !(r->gpus >> c->index & 1) ||
-	        c->n == RUNS_MAX)
+	if (r->state == RUN_OVER || !r->has_parts || !(r->gpus >> c->index & 1) ||
+	        c->n == SHARERS_MAX)
 		return;
-	work = r->start_mono > 0 ? lrun_clock_us(CLOCK_MONOTONIC) - r->start_mono : 0;
+	work = r->start_mono > 0 ? launcher_clock_us(CLOCK_MONOTONIC) - r->start_mono : 0;
 	c->held[c->n] = r;
 	c->runs[c->n++] = (struct burst_run){ .share_mb = r->share_mb,
-		.own_mb = lused_own_mb(r, c->index),
+		.own_mb = run_usage_own_mb(r, c->index),
 		.work_us = (uint64_t)work * (uint64_t)__builtin_popcountll(r->gpus),
 		.may = can_borrow(r),
 		.asked = r->burst_time != 0 };
@@ -103,9 +104,9 @@ static void look_at_card(struct launcher *l, unsigned index, struct card *c)
 	*c = (struct card){ .index = index };
 	if (l->rules.over_memory != OVERMEM_END)
 		return;
-	lruns_each(l, add_run, c);
+	runs_each(l, add_run, c);
 	for (size_t i = 0; i < c->n && !c->mem_mb; i++)
-		c->mem_mb = lused_card_mb(c->held[i], index);
+		c->mem_mb = run_usage_card_mb(c->held[i], index);
 }
 
 static bool is_short(const struct card *c)
@@ -117,16 +118,16 @@ static bool is_short(const struct card *c)
 
 /* The run that needs the memory: the first that waits for the card, else, of the other runs that
  * have borrowed nothing themselves, the one that started last. */
-static struct lrun *needed_by(struct launcher *l, const struct card *c, const struct lrun *borrower)
+static struct run *needed_by(struct launcher *l, const struct card *c, const struct run *borrower)
 {
-	struct lrun *found = NULL;
+	struct run *found = NULL;
 
 	for (struct waiter *w = l->burst->waiters; w; w = w->next) {
 		if (w->run->gpus >> c->index & 1)
 			return w->run;
 	}
 	for (size_t i = 0; i < c->n; i++) {
-		struct lrun *r = c->held[i];
+		struct run *r = c->held[i];
 
 		if (r != borrower && !burst_borrowed(&c->runs[i]) &&
 		        (!found || r->start_mono > found->start_mono))
@@ -135,37 +136,37 @@ static struct lrun *needed_by(struct launcher *l, const struct card *c, const st
 	return found;
 }
 
-static uint64_t own_on_all(const struct lrun *r)
+static uint64_t own_on_all(const struct run *r)
 {
 	uint64_t sum = 0;
 
-	for (unsigned index = 0; index < LGPUS_MAX; index++)
-		sum += r->gpus >> index & 1 ? lused_own_mb(r, index) : 0;
+	for (unsigned index = 0; index < GPU_INDEX_MAX; index++)
+		sum += r->gpus >> index & 1 ? run_usage_own_mb(r, index) : 0;
 	return sum;
 }
 
-static Gpusched__LaunchRecord *launch_of(const struct lrun *r)
+static Gpusched__LaunchRecord *launch_of(const struct run *r)
 {
 	ProtobufCMessage *m = NULL;
 
-	if (!lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
+	if (!run_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m))
 		return NULL;
 	return (Gpusched__LaunchRecord *)m;
 }
 
 static void ask(struct launcher *l, const struct card *c, size_t i)
 {
-	struct lrun *r = c->held[i], *by = needed_by(l, c, r);
-	const Gpusched__StartRun *o = by ? lstart_order_of(by) : NULL;
+	struct run *r = c->held[i], *by = needed_by(l, c, r);
+	const Gpusched__StartRun *o = by ? start_order_of(by) : NULL;
 	Gpusched__EndRun m = GPUSCHED__END_RUN__INIT;
 	Gpusched__LaunchRecord *launch = launch_of(r);
 	uint64_t grace = launch ? launch->grace_s : 0;
 	char text[OVERMEM_TEXT];
 
 	r->burst_job = by ? by->id.job : r->id.job;
-	r->burst_time = lrun_clock_us(CLOCK_REALTIME) + (usec_t)grace * 1000000;
+	r->burst_time = launcher_clock_us(CLOCK_REALTIME) + (usec_t)grace * 1000000;
 	r->burst_own_mb = own_on_all(r);
-	lused_text(r, c->index, text);
+	run_usage_text(r, c->index, text);
 	m.run = r->report->run;
 	m.cause = GPUSCHED__END_CAUSE__CAUSE_RECLAIM;
 	m.give_back = true;
@@ -184,8 +185,8 @@ static void ask(struct launcher *l, const struct card *c, size_t i)
 	}
 	log_info("run %s: %s: asked to give back for job %" PRIu64 ", within %" PRIu64 " s",
 	        r->name, text, r->burst_job, grace);
-	lrun_give_back(r, &m);
-	lused_tell(r);
+	run_give_back(r, &m);
+	run_usage_send(r);
 	if (launch)
 		gpusched__launch_record__free_unpacked(launch, NULL);
 }
@@ -207,13 +208,14 @@ static void ask_on(struct launcher *l, unsigned index)
 
 /* --- withdrawing ----------------------------------------------------------------------------- */
 
-static bool run_is_needed(struct launcher *l, const struct lrun *r)
+static bool run_is_needed(struct launcher *l, const struct run *r)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
-	bool needed = false, young = lrun_clock_us(CLOCK_MONOTONIC) - l->burst->born < BACK_WAIT &&
-	                             l->rules.over_memory == OVERMEM_END;
-	for (unsigned index = 0; index < LGPUS_MAX && !needed; index++) {
-		if (!(r->gpus >> index & 1) || lused_own_mb(r, index) <= r->share_mb)
+	bool needed = false,
+	     young = launcher_clock_us(CLOCK_MONOTONIC) - l->burst->born < BACK_WAIT &&
+	             l->rules.over_memory == OVERMEM_END;
+	for (unsigned index = 0; index < GPU_INDEX_MAX && !needed; index++) {
+		if (!(r->gpus >> index & 1) || run_usage_own_mb(r, index) <= r->share_mb)
 			continue;
 		look_at_card(l, index, c);
 		needed = young || is_short(c);
@@ -222,7 +224,7 @@ static bool run_is_needed(struct launcher *l, const struct lrun *r)
 	return needed;
 }
 
-static void let_off(struct lrun *r)
+static void let_off(struct run *r)
 {
 	Gpusched__EndRun m = GPUSCHED__END_RUN__INIT;
 	bool gave = own_on_all(r) < r->burst_own_mb;
@@ -237,44 +239,44 @@ static void let_off(struct lrun *r)
 	r->burst_job = 0;
 	r->burst_time = 0;
 	log_info("run %s: %s", r->name, text);
-	lrun_give_back(r, &m);
-	lused_tell(r);
+	run_give_back(r, &m);
+	run_usage_send(r);
 }
 
 struct list {
-	struct lrun **v;
+	struct run **v;
 	size_t n;
 	uint64_t cards; /* on which a run may borrow */
 };
 
-static void list_asked(struct lrun *r, void *arg)
+static void list_asked(struct run *r, void *arg)
 {
 	struct list *list = arg;
 
-	if (r->state == LRUN_RUNNING && r->burst_time)
+	if (r->state == RUN_RUNNING && r->burst_time)
 		list->v[list->n++] = r;
-	if (r->state != LRUN_OVER && can_borrow(r))
+	if (r->state != RUN_OVER && can_borrow(r))
 		list->cards |= r->gpus;
 }
 
 /* --- waiting starts --------------------------------------------------------------------------- */
 
 /* Of the runs that were asked on its cards, the one with the latest deadline. */
-static const struct lrun *last_asked(struct launcher *l, const struct lrun *run, bool *all_there)
+static const struct run *last_asked(struct launcher *l, const struct run *run, bool *all_there)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
-	const struct lrun *last = NULL;
+	const struct run *last = NULL;
 
 	*all_there = true;
-	for (unsigned index = 0; index < LGPUS_MAX; index++) {
+	for (unsigned index = 0; index < GPU_INDEX_MAX; index++) {
 		if (!(run->gpus >> index & 1))
 			continue;
 		look_at_card(l, index, c);
 		*all_there &= !is_short(c);
 		for (size_t i = 0; i < c->n; i++) {
-			const struct lrun *r = c->held[i];
+			const struct run *r = c->held[i];
 
-			if (r->burst_time && r != run && r->state != LRUN_ASKED &&
+			if (r->burst_time && r != run && r->state != RUN_ASKED &&
 			        (!last || r->burst_time > last->burst_time))
 				last = r;
 		}
@@ -283,7 +285,7 @@ static const struct lrun *last_asked(struct launcher *l, const struct lrun *run,
 	return last;
 }
 
-static void tell_waiter(struct lrun *run, const struct lrun *borrower)
+static void tell_waiter(struct run *run, const struct run *borrower)
 {
 	uint64_t job = borrower ? borrower->id.job : 0;
 	usec_t until = borrower ? borrower->burst_time : 0;
@@ -292,20 +294,20 @@ static void tell_waiter(struct lrun *run, const struct lrun *borrower)
 		return;
 	run->burst_job = job;
 	run->burst_time = until;
-	lused_tell(run);
+	run_usage_send(run);
 }
 
 static void tell_again(struct launcher *l, const struct list *asked)
 {
-	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
+	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
 
 	if (now - l->burst->told < TELL_WAIT)
 		return;
 	l->burst->told = now;
 	for (struct waiter *w = l->burst->waiters; w; w = w->next)
-		lused_tell(w->run);
+		run_usage_send(w->run);
 	for (size_t i = 0; i < asked->n; i++)
-		lused_tell(asked->v[i]);
+		run_usage_send(asked->v[i]);
 }
 
 /* Removes the waiters whose cards have room for their parts; `asked`: when the sample was
@@ -317,7 +319,7 @@ static struct waiter *take_ready(struct launcher *l, usec_t asked)
 	while (*at) {
 		struct waiter *w = *at;
 		bool there;
-		const struct lrun *borrower = last_asked(l, w->run, &there);
+		const struct run *borrower = last_asked(l, w->run, &there);
 
 		if (w->since > asked || !there) {
 			if (!there)
@@ -334,17 +336,17 @@ static struct waiter *take_ready(struct launcher *l, usec_t asked)
 	return ready;
 }
 
-void lburst_looked(struct launcher *l, usec_t asked)
+void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 {
 	struct list list = { .v = xcalloc(l->n_runs + 1, sizeof(*list.v)) };
 	struct waiter *ready, *w;
 
-	lruns_each(l, list_asked, &list);
+	runs_each(l, list_asked, &list);
 	for (size_t i = 0; i < list.n; i++) {
 		if (!run_is_needed(l, list.v[i]))
 			let_off(list.v[i]);
 	}
-	for (unsigned index = 0; index < LGPUS_MAX; index++) {
+	for (unsigned index = 0; index < GPU_INDEX_MAX; index++) {
 		if (list.cards >> index & 1)
 			ask_on(l, index);
 	}
@@ -357,7 +359,7 @@ void lburst_looked(struct launcher *l, usec_t asked)
 	}
 }
 
-static void find_borrower(struct lrun *r, void *arg)
+static void find_borrower(struct run *r, void *arg)
 {
 	uint64_t *cards = arg;
 
@@ -365,25 +367,25 @@ static void find_borrower(struct lrun *r, void *arg)
 		*cards |= r->gpus;
 }
 
-bool lburst_wait(struct launcher *l, struct lrun *run, lburst_fn *fn, void *arg)
+bool gpu_reclaim_wait(struct launcher *l, struct run *run, gpu_reclaim_fn *fn, void *arg)
 {
 	struct waiter **at = &l->burst->waiters, *w;
 	uint64_t cards = 0;
 
 	if (l->rules.over_memory != OVERMEM_END)
 		return false;
-	lruns_each(l, find_borrower, &cards);
+	runs_each(l, find_borrower, &cards);
 	if (!(cards & run->gpus))
 		return false;
 	while (*at)
 		at = &(*at)->next;
 	w = *at = xcalloc(1, sizeof(*w));
-	*w = (struct waiter){ run, lrun_clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
-	lwatch_hurry(l);
+	*w = (struct waiter){ run, launcher_clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	usage_loop_hurry(l);
 	return true;
 }
 
-void lburst_leave(struct launcher *l, const struct lrun *run)
+void gpu_reclaim_leave(struct launcher *l, const struct run *run)
 {
 	for (struct waiter **at = &l->burst->waiters; *at; at = &(*at)->next) {
 		struct waiter *w = *at;
@@ -395,11 +397,11 @@ void lburst_leave(struct launcher *l, const struct lrun *run)
 		}
 	}
 	if (!l->closing)
-		lwatch_hurry(l);
+		usage_loop_hurry(l);
 }
 
-void lburst_run_over(struct launcher *l)
+void gpu_reclaim_run_over(struct launcher *l)
 {
 	if (l->burst && l->burst->waiters)
-		lwatch_hurry(l);
+		usage_loop_hurry(l);
 }

@@ -1,5 +1,5 @@
-/* grants.c - see grants.h */
-#include "noded/launcher/grants.h"
+/* device_grants.c - see device_grants.h */
+#include "noded/launcher/device_grants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *const nvidia_shared[] = {
 	"/dev/nvidia-modeset",
 };
 
-struct grants {
+struct device_grants {
 	char **gpus; /* paths, by index; one block */
 	size_t n_gpus;
 	bool gpus_told;
@@ -33,13 +33,14 @@ static void list_free(char **v, size_t n)
 	free(v);
 }
 
-struct grants *grants_new(const struct grants_wish *wish, struct error *err)
+struct device_grants *device_grants_new(const struct device_grants_wish *wish, struct error *err)
 {
-	struct grants *g = xcalloc(1, sizeof(*g));
+	struct device_grants *g = xcalloc(1, sizeof(*g));
 
 	if (wish->gpus && *wish->gpus &&
-	        hostlist_expand_paths(wish->gpus, GRANTS_GPUS_MAX, &g->gpus, &g->n_gpus, err) < 0) {
-		grants_free(g);
+	        hostlist_expand_paths(
+	                wish->gpus, DEVICE_GRANTS_GPUS_MAX, &g->gpus, &g->n_gpus, err) < 0) {
+		device_grants_free(g);
 		return NULL;
 	}
 	g->gpus_told = wish->gpus_told;
@@ -52,7 +53,7 @@ struct grants *grants_new(const struct grants_wish *wish, struct error *err)
 	return g;
 }
 
-void grants_free(struct grants *g)
+void device_grants_free(struct device_grants *g)
 {
 	if (!g)
 		return;
@@ -62,17 +63,17 @@ void grants_free(struct grants *g)
 	free(g);
 }
 
-const char *grants_file(const struct grants *g, size_t index)
+const char *device_grants_file(const struct device_grants *g, size_t index)
 {
 	return index < g->n_gpus ? g->gpus[index] : NULL;
 }
 
-bool grants_know_gpus(const struct grants *g)
+bool device_grants_know_gpus(const struct device_grants *g)
 {
 	return g->n_gpus > 0;
 }
 
-bool grants_told_gpus(const struct grants *g)
+bool device_grants_told_gpus(const struct device_grants *g)
 {
 	return g->n_gpus > 0 && g->gpus_told;
 }
@@ -83,7 +84,7 @@ static bool same_device(const struct device *a, const struct device *b)
 }
 
 /* Is it the file of one of our GPUs, other than `but` (n_gpus: no exception)? */
-static bool is_ours(const struct grants *g, const struct device *d, size_t but)
+static bool is_ours(const struct device_grants *g, const struct device *d, size_t but)
 {
 	struct device other;
 
@@ -94,15 +95,15 @@ static bool is_ours(const struct grants *g, const struct device *d, size_t but)
 	return false;
 }
 
-static bool is_gpu(const struct grants *g, const struct device *d)
+static bool is_gpu(const struct device_grants *g, const struct device *d)
 {
 	return d->major == NVIDIA_MAJOR || d->major == DRM_MAJOR ||
 	       (int64_t)d->major == device_major("nvidia-caps") || is_ours(g, d, g->n_gpus);
 }
 
 /* What the controller grants to all runs must be no disk and no GPU. */
-static void grant_told(
-        const struct grants *g, const char *path, struct device out[DEVFILTER_MAX], size_t *n)
+static void grant_told(const struct device_grants *g, const char *path,
+        struct device out[DEVFILTER_MAX], size_t *n)
 {
 	struct device d;
 
@@ -126,7 +127,7 @@ static int add(struct device out[DEVFILTER_MAX], size_t *n, struct device d, str
 }
 
 static void add_shared(
-        const struct grants *g, bool nvidia, struct device out[DEVFILTER_MAX], size_t *n)
+        const struct device_grants *g, bool nvidia, struct device out[DEVFILTER_MAX], size_t *n)
 {
 	for (size_t i = 0; nvidia && i < sizeof(nvidia_shared) / sizeof(*nvidia_shared); i++)
 		grant_if_there(nvidia_shared[i], out, n);
@@ -136,7 +137,7 @@ static void add_shared(
 		grant_told(g, g->told[i], out, n);
 }
 
-int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
+int device_grants_of(const struct device_grants *g, const uint32_t *gpus, size_t n_gpus,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {
 	bool nvidia = false;
@@ -161,7 +162,7 @@ int grants_of(const struct grants *g, const uint32_t *gpus, size_t n_gpus,
 	return 0;
 }
 
-int grants_of_nvidia(const struct grants *g, const struct grants_nvidia *found,
+int device_grants_of_nvidia(const struct device_grants *g, const struct device_grants_nvidia *found,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {
 	int caps = found->n_caps || found->closed ? device_major("nvidia-caps") : -1;

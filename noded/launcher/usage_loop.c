@@ -1,4 +1,4 @@
-/* lwatch.c - what the launcher's runs use; see lpriv.h, used.h
+/* usage_loop.c - what the launcher's runs use; see lpriv.h, used.h
  *
  * Runs are sampled in rounds, only while any run is running. A round is cut into slices so that no
  * order waits for it:
@@ -20,7 +20,7 @@
 #include "config.h"
 
 #include "noded/launcher/lpriv.h"
-#include "noded/launcher/lused.h"
+#include "noded/launcher/run_usage.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -37,21 +37,21 @@
 #include "noded/usage/overmem.h"
 #include "noded/usage/used.h"
 
-#define SLICE_US     500  /* of one slice, roughly */
-#define SCAN_STEP    16   /* processes between two looks at the clock */
-#define COST_FACTOR  200  /* the pause after a round is this multiple of its cost */
-#define QUICK_MS     1000 /* between two quick rounds; less if sample_ms is */
-#define QUICK_FACTOR 50   /* as COST_FACTOR, of a quick round */
-#define RETRY_MS     20   /* the other kind of round is in progress */
-#define FIRST_MS     1000 /* after a start; then twice as long each time */
+#define SLICE_US     500                /* of one slice, roughly */
+#define SCAN_STEP    16                 /* processes between two looks at the clock */
+#define COST_FACTOR  200                /* the pause after a round is this multiple of its cost */
+#define QUICK_MS     1000               /* between two quick rounds; less if sample_ms is */
+#define QUICK_FACTOR 50                 /* as COST_FACTOR, of a quick round */
+#define RETRY_MS     20                 /* the other kind of round is in progress */
+#define FIRST_MS     1000               /* after a start; then twice as long each time */
 #define LATE_US      ((usec_t)60000000) /* a sample says nothing of a longer time */
 #define TELL_MAX     200                /* runs in one message */
 /* each such round reports all runs, since sessions get lost */
-#define ALL_ROUNDS   6
+#define ALL_ROUNDS 6
 
 enum phase { PHASE_CGROUPS, PHASE_GPUS, PHASE_SCAN, PHASE_RUNS, PHASE_TELL };
 
-struct lwatch {
+struct usage_loop {
 	struct launcher *l;
 	struct gpu_sampler *sampler;
 	struct event *timer, *quick_timer, *step;
@@ -77,14 +77,6 @@ struct lwatch {
 
 static void step(evutil_socket_t fd, short what, void *arg);
 
-static usec_t clock_us(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 static void set_timer(struct event *event, uint64_t ms)
 {
 	struct timeval t = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
@@ -94,17 +86,17 @@ static void set_timer(struct event *event, uint64_t ms)
 
 /* --- slices ---------------------------------------------------------------------------------- */
 
-static struct lrun *run_at(const struct lwatch *w)
+static struct run *run_at(const struct usage_loop *w)
 {
-	struct lrun *r = lrun_find(w->l, w->runs[w->at]);
+	struct run *r = run_find(w->l, w->runs[w->at]);
 
-	return r && r->state == LRUN_RUNNING ? r : NULL;
+	return r && r->state == RUN_RUNNING ? r : NULL;
 }
 
 /* Add the run if it belongs to a quick round. */
-static void take_guarded(struct lwatch *w, struct lused *u)
+static void take_guarded(struct usage_loop *w, struct run_usage *u)
 {
-	if (!lused_is_guarded(u)) {
+	if (!run_usage_is_guarded(u)) {
 		w->runs[w->at] = (struct run_id){ 0 };
 		return;
 	}
@@ -112,15 +104,15 @@ static void take_guarded(struct lwatch *w, struct lused *u)
 	w->gpus_needed = true;
 }
 
-static void count_cgroups(struct lwatch *w)
+static void count_cgroups(struct usage_loop *w)
 {
-	struct lrun *r = run_at(w);
+	struct run *r = run_at(w);
 
 	if (!r)
 		return;
 	if (!r->used)
-		r->used = lused_new(r);
-	w->some_guarded |= lused_is_guarded(r->used);
+		r->used = run_usage_new(r);
+	w->some_guarded |= run_usage_is_guarded(r->used);
 	if (w->quick) {
 		take_guarded(w, r->used);
 		return;
@@ -132,27 +124,28 @@ static void count_cgroups(struct lwatch *w)
 	w->gpus_needed |= r->used->n_gpus != 0;
 }
 
-static void add_holder(struct lwatch *w, uint64_t gpus)
+static void add_holder(struct usage_loop *w, uint64_t gpus)
 {
 	w->shared |= w->held & gpus;
 	w->held |= gpus;
 }
 
-static void add_run_as_holder(struct lrun *r, void *arg)
+static void add_run_as_holder(struct run *r, void *arg)
 {
 	add_holder(arg, r->gpus);
 }
 
-static void find_alone(const struct lwatch *w, const struct lused *u, bool alone[LGPUS_MAX])
+static void find_alone(
+        const struct usage_loop *w, const struct run_usage *u, bool alone[GPU_INDEX_MAX])
 {
 	for (size_t i = 0; i < u->n_gpus; i++)
 		alone[i] = !(w->shared >> u->gpus[i].index & 1);
 }
 
-static void add_gpus(struct lwatch *w, struct lused *u, struct used_pids mine)
+static void add_gpus(struct usage_loop *w, struct run_usage *u, struct used_pids mine)
 {
-	usec_t now = clock_us(CLOCK_MONOTONIC), us = u->sampled ? now - u->sampled : 0;
-	bool alone[LGPUS_MAX];
+	usec_t now = launcher_clock_us(CLOCK_MONOTONIC), us = u->sampled ? now - u->sampled : 0;
+	bool alone[GPU_INDEX_MAX];
 
 	find_alone(w, u, alone);
 	used_add_gpus(&u->used, u->gpus, alone, u->n_gpus, w->uses, mine,
@@ -160,12 +153,12 @@ static void add_gpus(struct lwatch *w, struct lused *u, struct used_pids mine)
 	u->sampled = now;
 }
 
-static void check_guarded(struct lwatch *w, struct lrun *r)
+static void check_guarded(struct usage_loop *w, struct run *r)
 {
-	struct lused *u = r->used;
+	struct run_usage *u = r->used;
 	struct run_used before = u->used;
 	struct meter nothing = { 0 };
-	bool alone[LGPUS_MAX];
+	bool alone[GPU_INDEX_MAX];
 	uint32_t *pids = NULL;
 	size_t n;
 
@@ -177,13 +170,13 @@ static void check_guarded(struct lwatch *w, struct lrun *r)
 		        (struct used_pids){ pids, n });
 	free(pids);
 	if (used_differ(&before, &u->used))
-		lused_keep(r);
+		run_usage_keep(r);
 	if (w->uses)
-		lused_check_memory(r);
+		run_usage_check_memory(r);
 }
 
 /* A sum over living processes only counts by its growth. */
-static void add_wait(struct lused *u)
+static void add_wait(struct run_usage *u)
 {
 	uint64_t sum = u->meter.wait_us;
 
@@ -193,10 +186,10 @@ static void add_wait(struct lused *u)
 	u->waited_us = sum;
 }
 
-static void count_run(struct lwatch *w)
+static void count_run(struct usage_loop *w)
 {
-	struct lrun *r = run_at(w);
-	struct lused *u = r ? r->used : NULL;
+	struct run *r = run_at(w);
+	struct run_usage *u = r ? r->used : NULL;
 	struct run_used before;
 	uint32_t *pids = NULL;
 	size_t n = 0;
@@ -223,9 +216,9 @@ static void count_run(struct lwatch *w)
 		add_gpus(w, u, (struct used_pids){ pids, n });
 	free(pids);
 	if (u->kept && used_differ(&before, &u->used))
-		lused_keep(r);
+		run_usage_keep(r);
 	if (w->uses)
-		lused_check_memory(r);
+		run_usage_check_memory(r);
 }
 
 /* --- reporting ------------------------------------------------------------------------------- */
@@ -244,15 +237,15 @@ static void tell(struct telling *t)
 	m.n_runs = t->n;
 	m.runs = t->list;
 	if (t->n)
-		launcher_send(t->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
+		protocol_send(t->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
 	t->n = 0;
 }
 
-static void add_to_tell(struct telling *t, struct lrun *r)
+static void add_to_tell(struct telling *t, struct run *r)
 {
 	size_t i = t->n++;
 
-	lused_message(r, &t->runs[i], &t->ids[i]);
+	run_usage_message(r, &t->runs[i], &t->ids[i]);
 	t->list[i] = &t->runs[i];
 	r->used->told = r->used->used;
 	r->used->fresh = false;
@@ -260,14 +253,14 @@ static void add_to_tell(struct telling *t, struct lrun *r)
 		tell(t);
 }
 
-static void tell_all(struct lwatch *w)
+static void tell_all(struct usage_loop *w)
 {
 	struct telling *t = xcalloc(1, sizeof(*t));
 	bool all = w->rounds++ % ALL_ROUNDS == 0;
 
 	t->l = w->l;
 	for (w->at = 0; w->at < w->n; w->at++) {
-		struct lrun *r = run_at(w);
+		struct run *r = run_at(w);
 
 		if (r && r->used &&
 		        (all || r->used->fresh || used_differ(&r->used->told, &r->used->used)))
@@ -279,21 +272,21 @@ static void tell_all(struct lwatch *w)
 
 /* --- rounds ---------------------------------------------------------------------------------- */
 
-static void list_run(struct lrun *r, void *arg)
+static void list_run(struct run *r, void *arg)
 {
-	struct lwatch *w = arg;
+	struct usage_loop *w = arg;
 
-	if (r->state == LRUN_RUNNING && r->shepherd > 0)
+	if (r->state == RUN_RUNNING && r->shepherd > 0)
 		w->runs[w->n++] = r->id;
 }
 
-static void set_round(struct lwatch *w, uint64_t ms)
+static void set_round(struct usage_loop *w, uint64_t ms)
 {
-	w->due = clock_us(CLOCK_MONOTONIC) + (usec_t)ms * 1000;
+	w->due = launcher_clock_us(CLOCK_MONOTONIC) + (usec_t)ms * 1000;
 	set_timer(w->timer, ms);
 }
 
-static void end_round(struct lwatch *w)
+static void end_round(struct usage_loop *w)
 {
 	if (w->renew)
 		gpu_sampler_rest(w->sampler);
@@ -312,7 +305,7 @@ static uint64_t quick_ms(const struct launcher *l)
 	return l->rules.sample_ms && l->rules.sample_ms < QUICK_MS ? l->rules.sample_ms : QUICK_MS;
 }
 
-static void quick_round_over(struct lwatch *w)
+static void quick_round_over(struct usage_loop *w)
 {
 	uint64_t cost, pause = quick_ms(w->l);
 
@@ -320,32 +313,32 @@ static void quick_round_over(struct lwatch *w)
 	cost = w->cost_us * QUICK_FACTOR / 1000;
 	if (w->some_guarded)
 		set_timer(w->quick_timer, cost > pause ? cost : pause);
-	lburst_looked(w->l, w->asked);
+	gpu_reclaim_sampled(w->l, w->asked);
 }
 
-static void round_over(struct lwatch *w)
+static void round_over(struct usage_loop *w)
 {
 	uint64_t period = w->l->rules.sample_ms, cost;
 
 	end_round(w);
 	cost = w->cost_us * COST_FACTOR / 1000;
-	w->not_before = clock_us(CLOCK_MONOTONIC) + (usec_t)(w->cost_us * COST_FACTOR);
+	w->not_before = launcher_clock_us(CLOCK_MONOTONIC) + (usec_t)(w->cost_us * COST_FACTOR);
 	set_round(w, w->pause_ms > cost ? w->pause_ms : cost);
 	w->pause_ms = w->pause_ms * 2 < period ? w->pause_ms * 2 : (unsigned)period;
-	lburst_looked(w->l, w->asked);
+	gpu_reclaim_sampled(w->l, w->asked);
 }
 
 /* False: there is nothing to sample. */
-static bool begin(struct lwatch *w, bool quick)
+static bool begin(struct usage_loop *w, bool quick)
 {
 	w->runs = xcalloc(w->l->n_runs, sizeof(*w->runs));
 	w->n = w->at = 0;
-	lruns_each(w->l, list_run, w);
+	runs_each(w->l, list_run, w);
 	w->held = w->shared = 0;
-	lruns_each(w->l, add_run_as_holder, w);
+	runs_each(w->l, add_run_as_holder, w);
 	w->scan_needed = w->gpus_needed = w->some_guarded = false;
 	w->cost_us = 0;
-	w->asked = clock_us(CLOCK_MONOTONIC);
+	w->asked = launcher_clock_us(CLOCK_MONOTONIC);
 	w->quick = quick;
 	if (w->n) {
 		w->under_way = true;
@@ -360,7 +353,7 @@ static bool begin(struct lwatch *w, bool quick)
 
 static void start_round(evutil_socket_t fd, short what, void *arg)
 {
-	struct lwatch *w = arg;
+	struct usage_loop *w = arg;
 
 	(void)fd;
 	(void)what;
@@ -375,19 +368,19 @@ static void start_round(evutil_socket_t fd, short what, void *arg)
 
 static void start_quick_round(evutil_socket_t fd, short what, void *arg)
 {
-	struct lwatch *w = arg;
+	struct usage_loop *w = arg;
 
 	(void)fd;
 	(void)what;
 	if (w->under_way)
 		set_timer(w->quick_timer, RETRY_MS);
 	else if (!begin(w, true))
-		lburst_looked(w->l, clock_us(CLOCK_MONOTONIC));
+		gpu_reclaim_sampled(w->l, launcher_clock_us(CLOCK_MONOTONIC));
 }
 
 static void answered(evutil_socket_t fd, short what, void *arg)
 {
-	struct lwatch *w = arg;
+	struct usage_loop *w = arg;
 	char trouble[sizeof(w->trouble)];
 
 	(void)fd;
@@ -403,14 +396,14 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Request the memory of each slot that runs of this round hold. */
-static int ask_memory(struct lwatch *w, struct error *err)
+static int ask_memory(struct usage_loop *w, struct error *err)
 {
-	char uuids[LGPUS_MAX][GPUS_TEXT];
+	char uuids[GPU_INDEX_MAX][GPUS_TEXT];
 	uint32_t n = 0;
 	uint64_t listed = 0;
 
 	for (w->at = 0; w->at < w->n; w->at++) {
-		const struct lrun *r = run_at(w);
+		const struct run *r = run_at(w);
 
 		for (size_t i = 0; r && r->used && i < r->used->n_gpus; i++) {
 			const struct used_gpu *gpu = &r->used->gpus[i];
@@ -426,7 +419,7 @@ static int ask_memory(struct lwatch *w, struct error *err)
 }
 
 /* True: the answer will come. */
-static bool ask_gpus(struct lwatch *w)
+static bool ask_gpus(struct usage_loop *w)
 {
 	uint64_t ms = w->l->options.gpu_timeout_ms;
 	struct error err;
@@ -437,7 +430,7 @@ static bool ask_gpus(struct lwatch *w)
 			gpu_sampler_rest(w->sampler);
 		return false;
 	}
-	gpu_sampler_leave_out(w->sampler, lgpus_not_asked(w->l->gpus));
+	gpu_sampler_leave_out(w->sampler, gpu_inventory_not_asked(w->l->gpus));
 	if ((w->quick ? ask_memory(w, &err) : gpu_sampler_ask(w->sampler, &err)) < 0) {
 		log_error("%s", err.text);
 		return false;
@@ -450,33 +443,33 @@ static bool ask_gpus(struct lwatch *w)
 }
 
 /* Call fn for each run of the list, until the slice is over. True: all are done. */
-static bool each(struct lwatch *w, void (*fn)(struct lwatch *w), usec_t until)
+static bool each(struct usage_loop *w, void (*fn)(struct usage_loop *w), usec_t until)
 {
 	while (w->at < w->n) {
 		fn(w);
 		w->at++;
-		if (clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
+		if (launcher_clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
 			return false;
 	}
 	w->at = 0;
 	return true;
 }
 
-static bool scan(struct lwatch *w, usec_t until)
+static bool scan(struct usage_loop *w, usec_t until)
 {
 	if (!w->scan_needed)
 		return true;
 	if (!w->scan)
 		w->scan = meter_scan_new();
 	while (w->scan && meter_scan_step(w->scan, SCAN_STEP)) {
-		if (clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
+		if (launcher_clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
 			return false;
 	}
 	return true;
 }
 
 /* One slice. False: the next one is triggered by an event. */
-static bool advance(struct lwatch *w, usec_t until)
+static bool advance(struct usage_loop *w, usec_t until)
 {
 	switch (w->phase) {
 	case PHASE_CGROUPS:
@@ -504,13 +497,13 @@ static bool advance(struct lwatch *w, usec_t until)
 
 static void step(evutil_socket_t fd, short what, void *arg)
 {
-	struct lwatch *w = arg;
-	usec_t before = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	struct usage_loop *w = arg;
+	usec_t before = launcher_clock_us(CLOCK_THREAD_CPUTIME_ID);
 	bool more = advance(w, before + SLICE_US), last = w->phase == PHASE_TELL && !more;
 
 	(void)fd;
 	(void)what;
-	w->cost_us += (uint64_t)(clock_us(CLOCK_THREAD_CPUTIME_ID) - before);
+	w->cost_us += (uint64_t)(launcher_clock_us(CLOCK_THREAD_CPUTIME_ID) - before);
 	if (more)
 		event_active(w->step, 0, 0);
 	else if (last && w->quick)
@@ -521,9 +514,9 @@ static void step(evutil_socket_t fd, short what, void *arg)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-struct lwatch *lwatch_new(struct launcher *l)
+struct usage_loop *usage_loop_new(struct launcher *l)
 {
-	struct lwatch *w = xcalloc(1, sizeof(*w));
+	struct usage_loop *w = xcalloc(1, sizeof(*w));
 
 	w->l = l;
 	w->due = INT64_MAX;
@@ -536,7 +529,7 @@ struct lwatch *lwatch_new(struct launcher *l)
 	return w;
 }
 
-void lwatch_free(struct lwatch *w)
+void usage_loop_free(struct usage_loop *w)
 {
 	if (!w)
 		return;
@@ -551,11 +544,11 @@ void lwatch_free(struct lwatch *w)
 	free(w);
 }
 
-void lwatch_started(struct launcher *l)
+void usage_loop_started(struct launcher *l)
 {
-	struct lwatch *w = l->watch;
+	struct usage_loop *w = l->watch;
 	uint64_t period = l->rules.sample_ms, wait;
-	usec_t now = clock_us(CLOCK_MONOTONIC);
+	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
 
 	if (w && !event_pending(w->quick_timer, EV_TIMEOUT, NULL))
 		set_timer(w->quick_timer, quick_ms(l));
@@ -569,25 +562,25 @@ void lwatch_started(struct launcher *l)
 		set_round(w, wait);
 }
 
-void lwatch_held(struct launcher *l, uint64_t gpus)
+void usage_loop_allocated(struct launcher *l, uint64_t gpus)
 {
 	if (l->watch)
 		add_holder(l->watch, gpus);
 }
 
-void lwatch_hurry(struct launcher *l)
+void usage_loop_hurry(struct launcher *l)
 {
 	if (l->watch)
 		set_timer(l->watch->quick_timer, 0);
 }
 
-void lwatch_period(struct launcher *l)
+void usage_loop_period(struct launcher *l)
 {
-	if (l->watch && l->watch->due > clock_us(CLOCK_MONOTONIC) && l->n_runs)
-		lwatch_started(l);
+	if (l->watch && l->watch->due > launcher_clock_us(CLOCK_MONOTONIC) && l->n_runs)
+		usage_loop_started(l);
 }
 
-void lwatch_gpus_changed(struct launcher *l)
+void usage_loop_gpus_changed(struct launcher *l)
 {
 	if (!l->watch)
 		return;

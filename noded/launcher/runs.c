@@ -1,4 +1,4 @@
-/* lrun.c - the launcher's runs; see lpriv.h
+/* runs.c - the launcher's runs; see lpriv.h
  *
  *   ASKED --> STARTING --> RUNNING --> OVER
  *     |          |            |         ^
@@ -40,24 +40,16 @@
 #define SYNC_AGAIN_MS 5000 /* delay after that failed */
 #define KEY_DISK      1
 
-usec_t lrun_clock_us(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* --- reports ---------------------------------------------------------------------------------- */
 
-struct run_id lrun_id(const Gpusched__RunId *id)
+struct run_id run_id_of(const Gpusched__RunId *id)
 {
 	return (struct run_id){
 		.job = id->job, .task = id->task, .attempt = id->attempt, .rank = id->rank
 	};
 }
 
-Gpusched__RunReport *lreport_copy(const Gpusched__RunReport *r)
+Gpusched__RunReport *run_report_copy(const Gpusched__RunReport *r)
 {
 	size_t n = gpusched__run_report__get_packed_size(r);
 	uint8_t *b = xcalloc(1, n + 1);
@@ -71,7 +63,7 @@ Gpusched__RunReport *lreport_copy(const Gpusched__RunReport *r)
 	return copy;
 }
 
-Gpusched__RunReport *lreport_new(struct run_id id)
+Gpusched__RunReport *run_report_new(struct run_id id)
 {
 	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
 	Gpusched__RunId run = GPUSCHED__RUN_ID__INIT;
@@ -81,16 +73,16 @@ Gpusched__RunReport *lreport_new(struct run_id id)
 	run.attempt = id.attempt;
 	run.rank = id.rank;
 	r.run = &run;
-	return lreport_copy(&r);
+	return run_report_copy(&r);
 }
 
-void lreport_free(Gpusched__RunReport *r)
+void run_report_free(Gpusched__RunReport *r)
 {
 	if (r)
 		gpusched__run_report__free_unpacked(r, NULL);
 }
 
-void lreport_set(char **field, const char *value)
+void run_report_set(char **field, const char *value)
 {
 	/* Unset strings of protobuf-c all point to one empty constant. */
 	if (*field != protobuf_c_empty_string)
@@ -102,34 +94,34 @@ void lreport_set(char **field, const char *value)
 
 static int run_order(const void *a, const void *b)
 {
-	return run_id_order(&((const struct lrun *)a)->id, &((const struct lrun *)b)->id);
+	return run_id_order(&((const struct run *)a)->id, &((const struct run *)b)->id);
 }
 
-struct lrun *lrun_find(struct launcher *l, struct run_id id)
+struct run *run_find(struct launcher *l, struct run_id id)
 {
-	struct lrun key = { .id = id };
-	struct lrun **at = tfind(&key, &l->runs_tree, run_order);
+	struct run key = { .id = id };
+	struct run **at = tfind(&key, &l->runs_tree, run_order);
 
 	return at ? *at : NULL;
 }
 
-struct lrun *lrun_add(struct launcher *l, struct run_id id)
+struct run *run_add(struct launcher *l, struct run_id id)
 {
-	struct lrun *r;
+	struct run *r;
 
-	if (l->n_runs >= LRUNS_MAX) {
+	if (l->n_runs >= RUNS_MAX) {
 		log_error("order for a new run refused: %zu runs are not forgotten", l->n_runs);
 		return NULL;
 	}
 	r = xcalloc(1, sizeof(*r));
-	*r = (struct lrun){ .l = l, .id = id, .state = LRUN_ASKED, .pidfd = -1 };
+	*r = (struct run){ .l = l, .id = id, .state = RUN_ASKED, .pidfd = -1 };
 	record_id_format(id, r->name);
 	tsearch(r, &l->runs_tree, run_order);
 	l->n_runs++;
 	return r;
 }
 
-void lrun_stop_following(struct lrun *r)
+void run_stop_following(struct run *r)
 {
 	if (r->life)
 		event_free(r->life);
@@ -140,8 +132,8 @@ void lrun_stop_following(struct lrun *r)
 }
 
 /* A copy of an exit record on disk. Owns itself; `run` NULL: forgotten meanwhile. */
-struct lsync {
-	struct lrun *run;
+struct run_sync {
+	struct run *run;
 	int exits;
 	char name[RECORD_ID_MAX];
 	Gpusched__RunReport *report;
@@ -151,30 +143,30 @@ struct lsync {
 
 static void run_free(void *node)
 {
-	struct lrun *r = node;
+	struct run *r = node;
 
 	if (r->sync)
 		r->sync->run = NULL;
-	lstart_free(r->start);
-	lrun_stop_following(r);
+	start_cancel(r->start);
+	run_stop_following(r);
 	if (r->timer)
 		event_free(r->timer);
 	contain_free(r->leaf);
-	lreport_free(r->report);
-	lused_free(r->used);
-	for (int k = 0; k < LWAIT_KINDS; k++)
+	run_report_free(r->report);
+	run_usage_free(r->used);
+	for (int k = 0; k < RUN_ORDER_KINDS; k++)
 		free(r->waiting[k].bytes);
 	free(r);
 }
 
-void lrun_remove(struct lrun *r)
+void run_remove(struct run *r)
 {
 	tdelete(r, &r->l->runs_tree, run_order);
 	r->l->n_runs--;
 	run_free(r);
 }
 
-void lruns_free(struct launcher *l)
+void runs_free(struct launcher *l)
 {
 	tdestroy(l->runs_tree, run_free);
 	l->runs_tree = NULL;
@@ -182,7 +174,7 @@ void lruns_free(struct launcher *l)
 }
 
 struct walk {
-	void (*fn)(struct lrun *r, void *arg);
+	void (*fn)(struct run *r, void *arg);
 	void *arg;
 };
 
@@ -191,10 +183,10 @@ static void visit_run(const void *node, VISIT visit, void *arg)
 	struct walk *w = arg;
 
 	if (visit == postorder || visit == leaf)
-		w->fn(*(struct lrun *const *)node, w->arg);
+		w->fn(*(struct run *const *)node, w->arg);
 }
 
-void lruns_each(struct launcher *l, void (*fn)(struct lrun *r, void *arg), void *arg)
+void runs_each(struct launcher *l, void (*fn)(struct run *r, void *arg), void *arg)
 {
 	struct walk w = { fn, arg };
 
@@ -203,7 +195,7 @@ void lruns_each(struct launcher *l, void (*fn)(struct lrun *r, void *arg), void 
 
 /* --- small things ----------------------------------------------------------------------------- */
 
-int lrun_dir(const struct lrun *r, bool make)
+int run_dir(const struct run *r, bool make)
 {
 	if (make && mkdirat(r->l->runs, r->name, 0700) < 0 && errno != EEXIST)
 		return -1;
@@ -211,11 +203,11 @@ int lrun_dir(const struct lrun *r, bool make)
 }
 
 /* Bring the times in the report up to now. */
-void lrun_refresh(struct lrun *r)
+void run_refresh(struct run *r)
 {
-	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
+	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
 
-	if ((r->state != LRUN_RUNNING && r->state != LRUN_LOST) || r->start_mono <= 0)
+	if ((r->state != RUN_RUNNING && r->state != RUN_LOST) || r->start_mono <= 0)
 		return;
 	r->report->elapsed_us = (uint64_t)(now - r->start_mono);
 	r->report->suspended = r->suspended_mono > 0;
@@ -224,17 +216,17 @@ void lrun_refresh(struct lrun *r)
 		r->report->suspended_us += (uint64_t)(now - r->suspended_mono);
 }
 
-void lrun_tell(struct lrun *r)
+void run_send_report(struct run *r)
 {
 	if (!r->report)
 		return;
-	lrun_refresh(r);
-	launcher_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_RUN, &r->report->base);
+	run_refresh(r);
+	protocol_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_RUN, &r->report->base);
 }
 
 static void timer_fired(evutil_socket_t fd, short what, void *arg);
 
-void lrun_set_timer(struct lrun *r, unsigned ms)
+void run_set_timer(struct run *r, unsigned ms)
 {
 	struct timeval t = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 
@@ -270,7 +262,7 @@ static void remove_from(struct launcher *l, int parent, const char *name)
 		free(m); /* it will be found at the next start */
 }
 
-void lrun_remove_rundir(struct launcher *l, const char *name)
+void run_remove_rundir(struct launcher *l, const char *name)
 {
 	remove_from(l, l->spool_runs, name);
 	remove_from(l, l->private_dir, name);
@@ -280,29 +272,29 @@ void lrun_remove_rundir(struct launcher *l, const char *name)
 
 static void sync_run(void *arg)
 {
-	struct lsync *s = arg;
+	struct run_sync *s = arg;
 
 	s->result = record_write(s->exits, s->name, &s->report->base, RECORD_SYNC, &s->err);
 }
 
 static void sync_free(void *arg)
 {
-	struct lsync *s = arg;
+	struct run_sync *s = arg;
 
 	if (s->run)
 		s->run->sync = NULL;
-	lreport_free(s->report);
+	run_report_free(s->report);
 	free(s);
 }
 
 static void sync_done(void *arg)
 {
-	struct lsync *s = arg;
+	struct run_sync *s = arg;
 
 	if (s->result < 0) {
 		log_error("run %s: its end is only in memory: %s", s->name, s->err.text);
 		if (s->run)
-			lrun_set_timer(s->run, SYNC_AGAIN_MS);
+			run_set_timer(s->run, SYNC_AGAIN_MS);
 	} else if (s->run)
 		s->run->on_disk = true;
 	else
@@ -312,44 +304,46 @@ static void sync_done(void *arg)
 
 static const struct worker_ops sync_ops = { sync_run, sync_done, sync_free };
 
-static void sync_start(struct lrun *r)
+static void sync_start(struct run *r)
 {
-	struct lsync *s = xcalloc(1, sizeof(*s));
+	struct run_sync *s = xcalloc(1, sizeof(*s));
 
-	*s = (struct lsync){ .run = r, .exits = r->l->exits, .report = lreport_copy(r->report) };
+	*s = (struct run_sync){
+		.run = r, .exits = r->l->exits, .report = run_report_copy(r->report)
+	};
 	memcpy(s->name, r->name, sizeof(s->name));
 	r->sync = s;
 	if (!worker_submit(r->l->disk, KEY_DISK, &sync_ops, s, NULL)) {
 		sync_free(s);
-		lrun_set_timer(r, SYNC_MS);
+		run_set_timer(r, SYNC_MS);
 	}
 }
 
-void lrun_over(struct lrun *r, Gpusched__RunReport *report, bool on_disk)
+void run_over(struct run *r, Gpusched__RunReport *report, bool on_disk)
 {
 	uint64_t gpus = r->gpus;
 
-	lreport_free(r->report);
+	run_report_free(r->report);
 	r->report = report;
-	r->state = LRUN_OVER;
+	r->state = RUN_OVER;
 	r->gpus = 0;
 	r->l->sweep = true;
-	lleft_freed(r->l, gpus);
+	gpu_occupants_freed(r->l, gpus);
 	r->on_disk = on_disk;
-	lrun_stop_following(r);
+	run_stop_following(r);
 	if (r->mps)
-		lmps_run_over(r->l);
+		mps_pool_run_over(r->l);
 	if (r->has_parts)
-		lburst_run_over(r->l);
+		gpu_reclaim_run_over(r->l);
 	if (!on_disk)
-		lrun_set_timer(r, SYNC_MS);
+		run_set_timer(r, SYNC_MS);
 }
 
 /* Write the exit record here, since there is no shepherd. The end is reported even if that fails:
  * it goes to the disk too. */
-void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report)
+void run_write_exit(struct run *r, const Gpusched__RunReport *report)
 {
-	int dir = lrun_dir(r, true);
+	int dir = run_dir(r, true);
 	struct error err;
 
 	if (dir < 0)
@@ -360,52 +354,53 @@ void lrun_write_exit(struct lrun *r, const Gpusched__RunReport *report)
 		close(dir);
 }
 
-void lrun_never(struct lrun *r, const char *why, enum never never)
+void run_never(struct run *r, const char *why, enum never never)
 {
-	Gpusched__RunReport *report = r->report ? lreport_copy(r->report) : lreport_new(r->id);
+	Gpusched__RunReport *report =
+	        r->report ? run_report_copy(r->report) : run_report_new(r->id);
 
 	report->state = GPUSCHED__RUN_REPORT__STATE__NEVER;
 	report->cause = GPUSCHED__END_CAUSE__CAUSE_LAUNCH;
 	report->n_gpus = 0;
-	lreport_set(&report->detail, why);
+	run_report_set(&report->detail, why);
 	report->signature_refused = never == NEVER_SIGNATURE;
 	if (never == NEVER_NODE)
-		lreport_set(&report->node_trouble, why);
-	lstart_free(r->start);
+		run_report_set(&report->node_trouble, why);
+	start_cancel(r->start);
 	r->start = NULL;
-	lrun_write_exit(r, report);
+	run_write_exit(r, report);
 	log_info("run %s: never started: %s", r->name, why);
-	lrun_over(r, report, false);
-	lrun_tell(r);
+	run_over(r, report, false);
+	run_send_report(r);
 }
 
 /* --- following shepherds ---------------------------------------------------------------------- */
 
 static void shepherd_gone(evutil_socket_t fd, short what, void *arg)
 {
-	struct lrun *r = arg;
+	struct run *r = arg;
 
 	(void)fd;
 	(void)what;
-	lrun_stop_following(r);
-	if (lrun_look(r) == 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
-		lrun_lost(r);
+	run_stop_following(r);
+	if (run_poll(r) == 0 && (r->state == RUN_STARTING || r->state == RUN_RUNNING))
+		lost_begin(r);
 }
 
-static void follow_pidfd(struct lrun *r, int pidfd)
+static void follow_pidfd(struct run *r, int pidfd)
 {
 	r->pidfd = pidfd;
 	r->life = event_new(r->l->base, pidfd, EV_READ, shepherd_gone, r);
 	event_add(r->life, NULL);
 }
 
-void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd)
+void run_started(struct run *r, Gpusched__RunReport *report, pid_t shepherd)
 {
 	int pidfd;
 
-	lreport_free(r->report);
+	run_report_free(r->report);
 	r->report = report;
-	r->state = LRUN_STARTING;
+	r->state = RUN_STARTING;
 	r->looks = 0;
 	if (!shepherd)
 		return;
@@ -413,14 +408,14 @@ void lrun_started(struct lrun *r, Gpusched__RunReport *report, pid_t shepherd)
 	if (pidfd >= 0)
 		follow_pidfd(r, pidfd); /* our child, not reaped yet: the id is still its own */
 	else
-		lrun_set_timer(r, FIND_MS);
+		run_set_timer(r, FIND_MS);
 }
 
 /* Does a process hold the lock of the launch record? -1: that cannot be determined now. Taking that
  * for "no" would give the GPUs of a living run to another run. */
-static int has_shepherd(const struct lrun *r)
+static int has_shepherd(const struct run *r)
 {
-	int dir = lrun_dir(r, false);
+	int dir = run_dir(r, false);
 	int fd = dir < 0 ? -1 : openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC);
 	int has = fd < 0 && errno == ENOENT ? 0 : -1;
 
@@ -435,12 +430,12 @@ static int has_shepherd(const struct lrun *r)
 	return has;
 }
 
-void lrun_forked(struct launcher *l, struct run_id id, pid_t shepherd)
+void run_forked(struct launcher *l, struct run_id id, pid_t shepherd)
 {
-	struct lrun *r = lrun_find(l, id);
+	struct run *r = run_find(l, id);
 	int pidfd, has;
 
-	if (!r || r->pidfd >= 0 || (r->state != LRUN_STARTING && r->state != LRUN_RUNNING))
+	if (!r || r->pidfd >= 0 || (r->state != RUN_STARTING && r->state != RUN_RUNNING))
 		return;
 	/* The id is the shepherd's own if the shepherd is alive after this. */
 	pidfd = shepherd ? (int)syscall(SYS_pidfd_open, shepherd, 0) : -1;
@@ -454,21 +449,21 @@ void lrun_forked(struct launcher *l, struct run_id id, pid_t shepherd)
 	if (has == 0)
 		shepherd_gone(-1, 0, r);
 	else
-		lrun_set_timer(r, FIND_MS);
+		run_set_timer(r, FIND_MS);
 }
 
-void lrun_not_forked(struct launcher *l, struct run_id id, const char *why)
+void run_not_forked(struct launcher *l, struct run_id id, const char *why)
 {
-	struct lrun *r = lrun_find(l, id);
+	struct run *r = run_find(l, id);
 
-	if (!r || r->state != LRUN_STARTING)
+	if (!r || r->state != RUN_STARTING)
 		return;
-	lrun_take_back_use(r);
-	lrun_remove_rundir(l, r->name);
-	lrun_never(r, why, NEVER_NODE);
+	run_take_back_use(r);
+	run_remove_rundir(l, r->name);
+	run_never(r, why, NEVER_NODE);
 }
 
-void lrun_follow(struct lrun *r, const struct proc *p)
+void run_follow(struct run *r, const struct proc *p)
 {
 	int pidfd = -1, has = has_shepherd(r);
 
@@ -482,13 +477,13 @@ void lrun_follow(struct lrun *r, const struct proc *p)
 	if (pidfd >= 0)
 		follow_pidfd(r, pidfd);
 	else
-		lrun_set_timer(r, FIND_MS); /* it lives, but has not reported its process id */
+		run_set_timer(r, FIND_MS); /* it lives, but has not reported its process id */
 }
 
-int lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDescriptor *desc,
+int run_read(const struct run *r, const char *name, const ProtobufCMessageDescriptor *desc,
         ProtobufCMessage **m)
 {
-	int dir = lrun_dir(r, false), got;
+	int dir = run_dir(r, false), got;
 	struct error err;
 
 	if (dir < 0)
@@ -502,12 +497,12 @@ int lrun_read(const struct lrun *r, const char *name, const ProtobufCMessageDesc
 }
 
 /* STARTING: was the program executed meanwhile? Then the shepherd is known too. */
-static int look_started(struct lrun *r)
+static int look_started(struct run *r)
 {
 	ProtobufCMessage *m;
 	Gpusched__StartedRecord *s;
 	struct proc p;
-	int got = lrun_read(r, RECORD_STARTED, &gpusched__started_record__descriptor, &m);
+	int got = run_read(r, RECORD_STARTED, &gpusched__started_record__descriptor, &m);
 
 	if (got <= 0)
 		return got;
@@ -518,16 +513,16 @@ static int look_started(struct lrun *r)
 	p = (struct proc){ (pid_t)s->shepherd, s->shepherd_ticks };
 	r->shepherd = p.pid;
 	protobuf_c_message_free_unpacked(m, NULL);
-	r->state = LRUN_RUNNING;
-	lwatch_started(r->l);
-	lrun_tell(r);
+	r->state = RUN_RUNNING;
+	usage_loop_started(r->l);
+	run_send_report(r);
 	if (r->pidfd < 0 && !r->l->closing)
-		lrun_follow(r, &p);
+		run_follow(r, &p);
 	return 0;
 }
 
 /* An earlier launcher has asked the run to give back memory; else our own state is newer. */
-static void take_burst(struct lrun *r, const Gpusched__NotesRecord *n)
+static void take_burst(struct run *r, const Gpusched__NotesRecord *n)
 {
 	if (r->used || r->burst_time || !n->burst_job)
 		return;
@@ -536,12 +531,12 @@ static void take_burst(struct lrun *r, const Gpusched__NotesRecord *n)
 }
 
 /* RUNNING: has the program reported something new? */
-static void look_at_notes(struct lrun *r)
+static void look_at_notes(struct run *r)
 {
 	ProtobufCMessage *m;
 	Gpusched__NotesRecord *n;
 
-	if (lrun_read(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m) != 1)
+	if (run_read(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m) != 1)
 		return;
 	n = (Gpusched__NotesRecord *)m;
 	take_burst(r, n);
@@ -552,80 +547,80 @@ static void look_at_notes(struct lrun *r)
 		r->suspended_us = n->suspended_us;
 		r->suspended_mono = n->suspended_mono;
 		r->report->checkpoint_time = n->checkpoint_time;
-		lreport_set(&r->report->progress, n->progress);
+		run_report_set(&r->report->progress, n->progress);
 		if (*n->trouble) {
 			log_error("run %s: %s", r->name, n->trouble);
-			lreport_set(&r->report->detail, n->trouble);
-			lreport_set(&r->report->node_trouble, n->trouble);
+			run_report_set(&r->report->detail, n->trouble);
+			run_report_set(&r->report->node_trouble, n->trouble);
 		}
-		lrun_tell(r);
+		run_send_report(r);
 	}
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
 /* A launch that executed nothing does not count as a use of the signature. */
-void lrun_take_back_use(struct lrun *r)
+void run_take_back_use(struct run *r)
 {
 	ProtobufCMessage *m;
 	Gpusched__LaunchRecord *launch;
 	struct error err;
 
-	if (lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
+	if (run_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
 		return;
 	launch = (Gpusched__LaunchRecord *)m;
-	if (launch->nonce.len == USES_NONCE_LEN && launch->report &&
-	        uses_add(r->l->uses, launch->report->uid, launch->nonce.data, r->id.task,
+	if (launch->nonce.len == SIGCOUNT_NONCE_LEN && launch->report &&
+	        sigcount_add(r->l->sigcount, launch->report->uid, launch->nonce.data, r->id.task,
 	                launch->signed_at, -1, &err) < 0)
 		log_warning("run %s: %s", r->name, err.text);
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-static int look(struct lrun *r)
+static int look(struct run *r)
 {
 	ProtobufCMessage *m;
 	int got;
 
 	/* Reported as RUNNING first, even if it has ended since. */
-	if (r->state == LRUN_STARTING && look_started(r) < 0)
+	if (r->state == RUN_STARTING && look_started(r) < 0)
 		return -1;
-	if (r->state != LRUN_STARTING && r->state != LRUN_RUNNING)
+	if (r->state != RUN_STARTING && r->state != RUN_RUNNING)
 		return 0;
-	got = lrun_read(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m);
+	got = run_read(r, RECORD_EXIT, &gpusched__run_report__descriptor, &m);
 	if (got == 1) {
 		FAILPOINT(launcher_before_told);
 		if (end_is_launch((enum end_cause)((Gpusched__RunReport *)m)->cause))
-			lrun_take_back_use(r);
-		lrun_over(r, (Gpusched__RunReport *)m, false);
-		lrun_tell(r);
-	} else if (got == 0 && r->state == LRUN_RUNNING) {
+			run_take_back_use(r);
+		run_over(r, (Gpusched__RunReport *)m, false);
+		run_send_report(r);
+	} else if (got == 0 && r->state == RUN_RUNNING) {
 		look_at_notes(r);
 	}
 	return got < 0 ? -1 : 0;
 }
 
-int lrun_look(struct lrun *r)
+int run_poll(struct run *r)
 {
 	int rc = look(r);
 
 	if (rc < 0)
-		lrun_set_timer(r, FIND_MS);
+		run_set_timer(r, FIND_MS);
 	return rc;
 }
 
-static void send_waiting(struct lrun *r)
+static void send_waiting(struct run *r)
 {
 	int dir = -1;
 
-	for (int k = 0; k < LWAIT_KINDS; k++) {
-		struct lwait *w = &r->waiting[k];
+	for (int k = 0; k < RUN_ORDER_KINDS; k++) {
+		struct run_order_bytes *w = &r->waiting[k];
 
 		if (!w->bytes)
 			continue;
 		if (dir < 0)
-			dir = lrun_dir(r, false);
+			dir = run_dir(r, false);
 		if ((dir < 0 || order_send(dir, ORDER_SOCKET, w->bytes, w->len) < 0) &&
 		        !order_nobody(errno)) {
-			lrun_set_timer(r, FIND_MS);
+			run_set_timer(r, FIND_MS);
 			break;
 		}
 		/* Sent; or no shepherd is there: its end is on the way, or the timer notices. */
@@ -638,24 +633,24 @@ static void send_waiting(struct lrun *r)
 
 static void timer_fired(evutil_socket_t fd, short what, void *arg)
 {
-	struct lrun *r = arg;
+	struct run *r = arg;
 	struct proc nobody = { 0 };
 
 	(void)fd;
 	(void)what;
 	switch (r->state) {
-	case LRUN_LOST:
-		lrun_lost_look(r);
+	case RUN_LOST:
+		lost_poll(r);
 		break;
-	case LRUN_OVER:
+	case RUN_OVER:
 		sync_start(r);
 		break;
-	case LRUN_STARTING:
-	case LRUN_RUNNING:
-		lrun_look(r);
+	case RUN_STARTING:
+	case RUN_RUNNING:
+		run_poll(r);
 		send_waiting(r);
-		if (r->pidfd < 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
-			lrun_follow(r, &nobody);
+		if (r->pidfd < 0 && (r->state == RUN_STARTING || r->state == RUN_RUNNING))
+			run_follow(r, &nobody);
 		break;
 	default:
 		break;
@@ -675,13 +670,14 @@ static bool epoch_counts(struct launcher *l, uint64_t epoch, struct run_id id, c
 		        (unsigned long long)epoch, (unsigned long long)l->max_epoch);
 		return false;
 	}
-	launcher_saw_epoch(l, epoch);
+	places_saw_epoch(l, epoch);
 	return true;
 }
 
-static void pass_on(struct lrun *r, enum lwait_kind kind, unsigned type, const ProtobufCMessage *m)
+static void pass_on(
+        struct run *r, enum run_order_kind kind, unsigned type, const ProtobufCMessage *m)
 {
-	struct lwait *w = &r->waiting[kind];
+	struct run_order_bytes *w = &r->waiting[kind];
 	uint8_t b[ORDER_MAX];
 	int len = order_pack(type, m, b);
 
@@ -690,12 +686,12 @@ static void pass_on(struct lrun *r, enum lwait_kind kind, unsigned type, const P
 		return;
 	}
 	free(w->bytes);
-	*w = (struct lwait){ xmemdup(b, (size_t)len), (size_t)len };
+	*w = (struct run_order_bytes){ xmemdup(b, (size_t)len), (size_t)len };
 	send_waiting(r);
 }
 
 /* The node itself ends the run, at once. */
-static void end_it(struct lrun *r, Gpusched__EndCause cause, const char *text)
+static void end_it(struct run *r, Gpusched__EndCause cause, const char *text)
 {
 	Gpusched__EndRun end = GPUSCHED__END_RUN__INIT;
 	Gpusched__RunId id = *r->report->run;
@@ -703,15 +699,15 @@ static void end_it(struct lrun *r, Gpusched__EndCause cause, const char *text)
 	end.run = &id;
 	end.cause = cause;
 	end.detail = (char *)(uintptr_t)text;
-	pass_on(r, LWAIT_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &end.base);
+	pass_on(r, RUN_ORDER_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &end.base);
 }
 
-void lrun_spool_full(struct lrun *r, const char *text)
+void run_spool_full(struct run *r, const char *text)
 {
 	end_it(r, GPUSCHED__END_CAUSE__CAUSE_SPOOL, text);
 }
 
-void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *text)
+void run_over_memory(struct run *r, enum overmem_policy policy, const char *text)
 {
 	Gpusched__RunNote note = GPUSCHED__RUN_NOTE__INIT;
 
@@ -721,74 +717,74 @@ void lrun_over_memory(struct lrun *r, enum overmem_policy policy, const char *te
 	}
 	note.text = (char *)(uintptr_t)text;
 	note.tell = policy == OVERMEM_WARN;
-	pass_on(r, LWAIT_NOTE, ORDER_NOTE, &note.base);
-	lreport_set(&r->report->detail, text);
-	lrun_tell(r);
+	pass_on(r, RUN_ORDER_NOTE, ORDER_NOTE, &note.base);
+	run_report_set(&r->report->detail, text);
+	run_send_report(r);
 }
 
-void lrun_give_back(struct lrun *r, const Gpusched__EndRun *order)
+void run_give_back(struct run *r, const Gpusched__EndRun *order)
 {
-	pass_on(r, LWAIT_GIVE_BACK, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
-	lreport_set(&r->report->detail, order->detail);
-	lrun_tell(r);
+	pass_on(r, RUN_ORDER_GIVE_BACK, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
+	run_report_set(&r->report->detail, order->detail);
+	run_send_report(r);
 }
 
-void lrun_end(struct launcher *l, const Gpusched__EndRun *order)
+void run_end(struct launcher *l, const Gpusched__EndRun *order)
 {
-	struct run_id id = lrun_id(order->run);
-	struct lrun *r = lrun_find(l, id);
+	struct run_id id = run_id_of(order->run);
+	struct run *r = run_find(l, id);
 
 	if (!epoch_counts(l, order->epoch, id, "end"))
 		return;
-	if (!r && !(r = lrun_add(l, id)))
+	if (!r && !(r = run_add(l, id)))
 		return;
 	switch (r->state) {
-	case LRUN_ASKED:
-		lrun_never(r, "it was ended before it was started", NEVER_RUN);
+	case RUN_ASKED:
+		run_never(r, "it was ended before it was started", NEVER_RUN);
 		break;
-	case LRUN_STARTING:
-	case LRUN_RUNNING:
-		pass_on(r, LWAIT_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
+	case RUN_STARTING:
+	case RUN_RUNNING:
+		pass_on(r, RUN_ORDER_END, GPUSCHED__MSG_TYPE__MSG_END_RUN, &order->base);
 		break;
-	case LRUN_LOST:
+	case RUN_LOST:
 		break;
-	case LRUN_OVER:
-		lrun_tell(r);
+	case RUN_OVER:
+		run_send_report(r);
 		break;
 	}
 }
 
-void lrun_signal(struct launcher *l, const Gpusched__SignalRun *order)
+void run_signal(struct launcher *l, const Gpusched__SignalRun *order)
 {
-	struct run_id id = lrun_id(order->run);
-	struct lrun *r = lrun_find(l, id);
+	struct run_id id = run_id_of(order->run);
+	struct run *r = run_find(l, id);
 
 	if (!epoch_counts(l, order->epoch, id, "signal"))
 		return;
-	if (r && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
-		pass_on(r, LWAIT_SIGNAL, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, &order->base);
+	if (r && (r->state == RUN_STARTING || r->state == RUN_RUNNING))
+		pass_on(r, RUN_ORDER_SIGNAL, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, &order->base);
 }
 
-void lrun_suspend(struct launcher *l, const Gpusched__SuspendRun *order)
+void run_suspend(struct launcher *l, const Gpusched__SuspendRun *order)
 {
-	struct run_id id = lrun_id(order->run);
-	struct lrun *r = lrun_find(l, id);
+	struct run_id id = run_id_of(order->run);
+	struct run *r = run_find(l, id);
 
 	if (!epoch_counts(l, order->epoch, id, order->suspend ? "suspension" : "resumption"))
 		return;
-	if (r && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
-		pass_on(r, LWAIT_SUSPEND, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, &order->base);
+	if (r && (r->state == RUN_STARTING || r->state == RUN_RUNNING))
+		pass_on(r, RUN_ORDER_SUSPEND, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, &order->base);
 }
 
 /* Remove the known records first, and only if others are left, the files of a killed process. */
-static void remove_records(const struct lrun *r)
+static void remove_records(const struct run *r)
 {
 	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,
 		RECORD_USED, RECORD_NOTES, RECORD_AFTER, ORDER_SOCKET, RECORD_AFTER ".tmp",
 		RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp", RECORD_EXIT ".tmp",
 		RECORD_NOTES ".tmp", RECORD_USED ".tmp" };
 	const size_t usual = 3, all = sizeof(names) / sizeof(names[0]);
-	int dir = lrun_dir(r, false);
+	int dir = run_dir(r, false);
 	bool gone = dir < 0;
 
 	for (size_t i = 0; i < all && !gone; i++) {
@@ -800,15 +796,15 @@ static void remove_records(const struct lrun *r)
 		close(dir);
 }
 
-void lrun_forget(struct launcher *l, struct run_id id)
+void run_forget(struct launcher *l, struct run_id id)
 {
-	struct lrun *r = lrun_find(l, id);
+	struct run *r = run_find(l, id);
 
-	if (!r || r->state != LRUN_OVER)
+	if (!r || r->state != RUN_OVER)
 		return;
-	launcher_forgets_job(l, id.job);
+	places_forget_job(l, id.job);
 	remove_records(r);
 	if (r->on_disk)
 		unlinkat(l->exits, r->name, 0);
-	lrun_remove(r);
+	run_remove(r);
 }

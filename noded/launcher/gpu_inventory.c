@@ -1,7 +1,7 @@
-/* lgpus.c - the launcher's GPUs: probed by a process of their own (gpu/probe.h), reported to the
- * network half, and found for an order
+/* gpu_inventory.c - the launcher's GPUs: probed by a process of their own (gpu/probe.h), reported
+ * to the network half, and found for an order
  *
- * The hello waits for the first probe, and a moment for the first health check (lhealth.c). Further
+ * The hello waits for the first probe, and a moment for the first health check (health.c). Further
  * probes come every gpu_recheck_ms; if anything has changed it is reported, and the network half
  * registers again. Orders name GPUs by UUID if the controller knows them from us; a run is not
  * started on a GPU that the last probe did not find.
@@ -19,7 +19,7 @@
 #include "common/base/xalloc.h"
 #include "noded/gpu/probe.h"
 
-struct lgpus {
+struct gpu_inventory {
 	struct launcher *l;
 	struct gpu_probe *probe;
 	struct gpus *now, *next; /* the last result; memory for the probe in progress */
@@ -29,11 +29,11 @@ struct lgpus {
 	bool told;  /* the hello was sent */
 };
 
-static void watch(struct lgpus *g);
+static void watch(struct gpu_inventory *g);
 
 /* --- reporting ------------------------------------------------------------------------------- */
 
-void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m)
+void gpu_inventory_fill(const struct gpu_inventory *g, Gpusched__Inventory *m)
 {
 	gpusched__inventory__init(m);
 	m->driver = g->now->driver;
@@ -41,17 +41,17 @@ void lgpus_fill(const struct lgpus *g, Gpusched__Inventory *m)
 	if (g->now->state == GPUS_TROUBLE)
 		m->trouble = g->now->trouble;
 	m->gpus = gpus_messages(g->now, &m->n_gpus);
-	m->health = (char *)(uintptr_t)lhealth_why(g->l);
+	m->health = (char *)(uintptr_t)health_why(g->l);
 	m->containment = g->l->active;
 	m->containment_why = g->l->active_why;
 }
 
-bool lgpus_found(const struct lgpus *g)
+bool gpu_inventory_found(const struct gpu_inventory *g)
 {
 	return g && g->now->state == GPUS_FOUND;
 }
 
-void lgpus_clear(Gpusched__Inventory *m)
+void gpu_inventory_clear(Gpusched__Inventory *m)
 {
 	gpus_messages_free(m->gpus, m->n_gpus);
 }
@@ -76,23 +76,23 @@ static void log_gpus(const struct gpus *g)
 		log_info("%u GPUs can be used, driver %s", slots, g->driver);
 }
 
-static void tell(struct lgpus *g)
+static void tell(struct gpu_inventory *g)
 {
 	Gpusched__Inventory m;
 
 	if (!g->told) {
-		if (lhealth_awaited(g->l->checks))
+		if (health_awaited(g->l->checks))
 			return;
 		g->told = true;
-		lmsg_hello(g->l);
+		protocol_hello(g->l);
 		return;
 	}
-	lgpus_fill(g, &m);
-	launcher_send(g->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_GPUS, &m.base);
-	lgpus_clear(&m);
+	gpu_inventory_fill(g, &m);
+	protocol_send(g->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_GPUS, &m.base);
+	gpu_inventory_clear(&m);
 }
 
-void lgpus_tell(struct launcher *l)
+void gpu_inventory_send(struct launcher *l)
 {
 	if (l->gpus && l->gpus->known)
 		tell(l->gpus);
@@ -100,7 +100,7 @@ void lgpus_tell(struct launcher *l)
 
 /* --- probing --------------------------------------------------------------------------------- */
 
-static void look_again_later(struct lgpus *g)
+static void look_again_later(struct gpu_inventory *g)
 {
 	uint64_t ms = g->l->rules.gpu_recheck_ms;
 	struct timeval tv = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
@@ -109,13 +109,13 @@ static void look_again_later(struct lgpus *g)
 		evtimer_add(g->again, &tv);
 }
 
-void lgpus_period(struct launcher *l)
+void gpu_inventory_period(struct launcher *l)
 {
 	if (l->gpus && l->gpus->known && !l->gpus->ended) /* else it follows the probe */
 		look_again_later(l->gpus);
 }
 
-static void take(struct lgpus *g)
+static void take(struct gpu_inventory *g)
 {
 	bool changed = !g->known || !gpus_equal(g->now, g->next);
 	struct gpus *old = g->now;
@@ -127,16 +127,16 @@ static void take(struct lgpus *g)
 		log_gpus(g->now);
 		if (g->now->state == GPUS_FOUND)
 			launcher_filter_devices(g->l);
-		lwatch_gpus_changed(g->l);
+		usage_loop_gpus_changed(g->l);
 		tell(g);
 	}
-	lfaults_looked(g->l, g->next, g->now);
+	gpu_faults_probed(g->l, g->next, g->now);
 	look_again_later(g);
 }
 
 static void child_ended(evutil_socket_t fd, short what, void *arg)
 {
-	struct lgpus *g = arg;
+	struct gpu_inventory *g = arg;
 
 	(void)fd;
 	(void)what;
@@ -148,7 +148,7 @@ static void child_ended(evutil_socket_t fd, short what, void *arg)
 		watch(g);
 }
 
-static void watch(struct lgpus *g)
+static void watch(struct gpu_inventory *g)
 {
 	unsigned ms = gpu_probe_timeout_ms(g->probe);
 	struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
@@ -158,7 +158,7 @@ static void watch(struct lgpus *g)
 		abort();
 }
 
-static void look(struct lgpus *g)
+static void look(struct gpu_inventory *g)
 {
 	struct error err;
 
@@ -179,12 +179,12 @@ static void look(struct lgpus *g)
 	look_again_later(g);
 }
 
-const struct gpus *lgpus_now(const struct lgpus *g)
+const struct gpus *gpu_inventory_now(const struct gpu_inventory *g)
 {
 	return g->now;
 }
 
-uint64_t lgpus_to_reset(const struct lgpus *g)
+uint64_t gpu_inventory_to_reset(const struct gpu_inventory *g)
 {
 	const struct gpus *now = g->now;
 	uint64_t set = 0;
@@ -197,10 +197,10 @@ uint64_t lgpus_to_reset(const struct lgpus *g)
 	return set;
 }
 
-uint64_t lgpus_not_asked(const struct lgpus *g)
+uint64_t gpu_inventory_not_asked(const struct gpu_inventory *g)
 {
 	const struct gpus *now = g->now;
-	uint64_t set = lgpus_to_reset(g);
+	uint64_t set = gpu_inventory_to_reset(g);
 
 	for (uint32_t i = 0; i < now->n; i++) {
 		if (now->v[i].health.hung && now->v[i].nvml < GPUS_HOST_MAX)
@@ -209,7 +209,7 @@ uint64_t lgpus_not_asked(const struct lgpus *g)
 	return set;
 }
 
-void lgpus_look(struct launcher *l)
+void gpu_inventory_probe(struct launcher *l)
 {
 	if (l->gpus->ended)
 		return;
@@ -224,9 +224,9 @@ static void again(evutil_socket_t fd, short what, void *arg)
 	look(arg);
 }
 
-struct lgpus *lgpus_start(struct launcher *l)
+struct gpu_inventory *gpu_inventory_start(struct launcher *l)
 {
-	struct lgpus *g = xcalloc(1, sizeof(*g));
+	struct gpu_inventory *g = xcalloc(1, sizeof(*g));
 	uint64_t ms = l->options.gpu_timeout_ms;
 
 	g->l = l;
@@ -241,7 +241,7 @@ struct lgpus *lgpus_start(struct launcher *l)
 	return g;
 }
 
-void lgpus_free(struct lgpus *g)
+void gpu_inventory_free(struct gpu_inventory *g)
 {
 	if (!g)
 		return;
@@ -256,8 +256,8 @@ void lgpus_free(struct lgpus *g)
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jobenv_gpu **out,
-        struct error *err)
+int gpu_inventory_find(const struct gpu_inventory *g, const Gpusched__StartRun *order,
+        struct jobenv_gpu **out, struct error *err)
 {
 	size_t n = order->n_gpu_uuids;
 	struct jobenv_gpu *v;
@@ -283,7 +283,7 @@ int lgpus_find(const struct lgpus *g, const Gpusched__StartRun *order, struct jo
 	return 0;
 }
 
-char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order)
+char *gpu_inventory_near(const struct gpu_inventory *g, const Gpusched__StartRun *order)
 {
 	char *all = xstrdup(""), *more;
 
@@ -299,25 +299,25 @@ char *lgpus_near(const struct lgpus *g, const Gpusched__StartRun *order)
 	return all;
 }
 
-uint64_t lgpus_mem_mb(const struct lgpus *g, const char *uuid)
+uint64_t gpu_inventory_mem_mb(const struct gpu_inventory *g, const char *uuid)
 {
 	const struct gpu *gpu = g ? gpus_find(g->now, uuid) : NULL;
 
 	return gpu ? gpu->mem_mb : 0;
 }
 
-int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
+int gpu_inventory_grants(const struct gpu_inventory *g, const Gpusched__StartRun *order,
         struct device out[DEVFILTER_MAX], size_t *n, struct error *err)
 {
 	uint32_t *minors = xcalloc(order->n_gpu_uuids + 1, sizeof(*minors));
 	uint32_t *caps = xcalloc(order->n_gpu_uuids + 1, sizeof(g->now->v->caps));
-	struct grants_nvidia found = { .minors = minors, .caps = caps };
+	struct device_grants_nvidia found = { .minors = minors, .caps = caps };
 	int rc;
 
 	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
 		const struct gpu *gpu = gpus_find(g->now, order->gpu_uuids[i]);
 
-		if (!gpu) /* lgpus_find() has found it */
+		if (!gpu) /* gpu_inventory_find() has found it */
 			continue;
 		minors[found.n_minors++] = gpu->minor;
 		for (uint32_t k = 0; k < gpu->n_caps; k++)
@@ -325,7 +325,7 @@ int lgpus_grants(const struct lgpus *g, const Gpusched__StartRun *order,
 		if (gpu->kind == GPU_MIG && gpu->n_caps < 2)
 			found.closed = gpu->uuid;
 	}
-	rc = grants_of_nvidia(g->l->grants, &found, out, n, err);
+	rc = device_grants_of_nvidia(g->l->device_grants, &found, out, n, err);
 	free(minors);
 	free(caps);
 	return rc;

@@ -1,4 +1,4 @@
-/* ltemplate.c - shepherds are forked from a template (template.h); see lpriv.h */
+/* template_client.c - shepherds are forked from a template (template.h); see lpriv.h */
 #include "config.h"
 
 #include "noded/launcher/lpriv.h"
@@ -31,7 +31,7 @@ struct wanted {
 
 /* One request at a time: if there is a template, the first of the queue was sent to it. So if the
  * template ends or hangs, it is only for that one unknown whether its shepherd was started. */
-struct ltemplate {
+struct template_client {
 	struct launcher *l;
 	pid_t pid;
 	int fd, pidfd; /* -1: there is none */
@@ -77,7 +77,7 @@ static struct wanted *wanted_new(struct run_id id, const char *path, const int *
 	return NULL;
 }
 
-static struct wanted *take_first(struct ltemplate *t)
+static struct wanted *take_first(struct template_client *t)
 {
 	struct wanted *w = t->first;
 
@@ -88,18 +88,18 @@ static struct wanted *take_first(struct ltemplate *t)
 
 /* --- without a template ----------------------------------------------------------------------- */
 
-static int execute(struct ltemplate *t, const char *path, const int *fds, pid_t *pid,
-        struct error *err)
+static int execute(
+        struct template_client *t, const char *path, const int *fds, pid_t *pid, struct error *err)
 {
 	char name[] = "gshepherd", *own = xstrdup(path), *argv[] = { name, own, NULL };
-	int r = lspawn(t->l->options.shepherd, argv, fds, TEMPLATE_FDS, pid, err);
+	int r = spawn_program(t->l->options.shepherd, argv, fds, TEMPLATE_FDS, pid, err);
 
 	free(own);
 	return r;
 }
 
 /* Takes `w`. */
-static void execute_wanted(struct ltemplate *t, struct wanted *w)
+static void execute_wanted(struct template_client *t, struct wanted *w)
 {
 	struct run_id id = w->id;
 	struct error err;
@@ -108,15 +108,15 @@ static void execute_wanted(struct ltemplate *t, struct wanted *w)
 
 	wanted_free(w); /* releases the lock first, which must be the shepherd's alone */
 	if (r == 0)
-		lrun_forked(t->l, id, pid);
+		run_forked(t->l, id, pid);
 	else
-		lrun_not_forked(t->l, id, err.text);
+		run_not_forked(t->l, id, err.text);
 }
 
 /* --- the template ----------------------------------------------------------------------------- */
 
 /* A template ends by itself when its socket is closed; one that hangs must be killed. */
-static void drop(struct ltemplate *t)
+static void drop(struct template_client *t)
 {
 	if (t->answer)
 		event_free(t->answer);
@@ -132,7 +132,7 @@ static void drop(struct ltemplate *t)
 }
 
 /* The lock of the first one's record shows whether it was started; the others were not. */
-static void give_up(struct ltemplate *t)
+static void give_up(struct template_client *t)
 {
 	struct wanted *w = take_first(t);
 	struct run_id id;
@@ -141,13 +141,13 @@ static void give_up(struct ltemplate *t)
 	if (w) {
 		id = w->id;
 		wanted_free(w);
-		lrun_forked(t->l, id, 0);
+		run_forked(t->l, id, 0);
 	}
 	while ((w = take_first(t)))
 		execute_wanted(t, w);
 }
 
-static bool send_first(struct ltemplate *t)
+static bool send_first(struct template_client *t)
 {
 	static const struct timeval patience = { .tv_sec = ANSWER_S };
 	const struct wanted *w = t->first;
@@ -158,7 +158,7 @@ static bool send_first(struct ltemplate *t)
 	return true;
 }
 
-static void send_next(struct ltemplate *t)
+static void send_next(struct template_client *t)
 {
 	struct wanted *w;
 
@@ -170,7 +170,7 @@ static void send_next(struct ltemplate *t)
 		execute_wanted(t, w);
 }
 
-static void answered(struct ltemplate *t, int32_t answer)
+static void answered(struct template_client *t, int32_t answer)
 {
 	struct wanted *w = take_first(t);
 	struct run_id id;
@@ -182,14 +182,14 @@ static void answered(struct ltemplate *t, int32_t answer)
 	} else {
 		id = w->id;
 		wanted_free(w);
-		lrun_forked(t->l, id, answer);
+		run_forked(t->l, id, answer);
 	}
 	send_next(t);
 }
 
 static void readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct ltemplate *t = arg;
+	struct template_client *t = arg;
 	int32_t answer;
 	ssize_t n = recv(t->fd, &answer, sizeof(answer), MSG_DONTWAIT);
 
@@ -207,7 +207,7 @@ static void readable(evutil_socket_t fd, short what, void *arg)
 
 static void too_late(evutil_socket_t fd, short what, void *arg)
 {
-	struct ltemplate *t = arg;
+	struct template_client *t = arg;
 
 	(void)fd;
 	(void)what;
@@ -215,7 +215,7 @@ static void too_late(evutil_socket_t fd, short what, void *arg)
 	give_up(t);
 }
 
-static void make(struct ltemplate *t)
+static void make(struct template_client *t)
 {
 	char name[] = "gshepherd", duty[] = SHEPHERD_TEMPLATE;
 	size_t room = strlen(t->l->runs_path) + 1 + RECORD_ID_MAX;
@@ -229,7 +229,7 @@ static void make(struct ltemplate *t)
 		free(blank);
 		return;
 	}
-	if (lspawn(t->l->options.shepherd, argv, &pair[1], 1, &t->pid, &err) == 0) {
+	if (spawn_program(t->l->options.shepherd, argv, &pair[1], 1, &t->pid, &err) == 0) {
 		t->fd = pair[0];
 		t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 		t->answer = event_new(t->l->base, t->fd, EV_READ | EV_PERSIST, readable, t);
@@ -242,11 +242,11 @@ static void make(struct ltemplate *t)
 	free(blank);
 }
 
-struct ltemplate *ltemplate_new(struct launcher *l)
+struct template_client *template_client_new(struct launcher *l)
 {
-	struct ltemplate *t = xcalloc(1, sizeof(*t));
+	struct template_client *t = xcalloc(1, sizeof(*t));
 
-	*t = (struct ltemplate){ .l = l, .fd = -1, .pidfd = -1 };
+	*t = (struct template_client){ .l = l, .fd = -1, .pidfd = -1 };
 	t->last = &t->first;
 	t->late = evtimer_new(l->base, too_late, t);
 	if (!t->late)
@@ -256,7 +256,7 @@ struct ltemplate *ltemplate_new(struct launcher *l)
 }
 
 /* Runs that were ordered are started; the next launcher will find them. */
-void ltemplate_free(struct ltemplate *t)
+void template_client_free(struct template_client *t)
 {
 	struct wanted *w;
 	struct error err;
@@ -280,8 +280,8 @@ void ltemplate_free(struct ltemplate *t)
 	free(t);
 }
 
-int ltemplate_spawn(struct ltemplate *t, struct run_id id, const char *path, const int fds[3],
-        pid_t *pid, struct error *err)
+int template_client_spawn(struct template_client *t, struct run_id id, const char *path,
+        const int fds[3], pid_t *pid, struct error *err)
 {
 	struct wanted *w;
 	bool alone = !t->first;

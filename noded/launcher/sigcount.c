@@ -1,5 +1,5 @@
-/* uses.c - see uses.h */
-#include "noded/launcher/uses.h"
+/* sigcount.c - see sigcount.h */
+#include "noded/launcher/sigcount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define ROWS_IDLE 4096 /* a file of so many rows more than entries is not worth rewriting */
 
 struct use {
-	uint8_t nonce[USES_NONCE_LEN];
+	uint8_t nonce[SIGCOUNT_NONCE_LEN];
 	uid_t uid;
 	uint32_t group; /* task / GROUP */
 	uint32_t n;     /* counts: 1, or GROUP once a task other than the first is used */
@@ -27,7 +27,7 @@ struct use {
 	int64_t signed_at;
 };
 
-struct uses {
+struct sigcount {
 	int dirfd, fd;
 	void *tree; /* of struct use, tsearch(3) */
 	size_t entries, rows;
@@ -56,15 +56,15 @@ static int entry_order(const void *a, const void *b)
 		return x->uid < y->uid ? -1 : 1;
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
-	return memcmp(x->nonce, y->nonce, USES_NONCE_LEN);
+	return memcmp(x->nonce, y->nonce, SIGCOUNT_NONCE_LEN);
 }
 
-static struct use *find(const struct uses *u, uid_t uid, const uint8_t *nonce, uint32_t task)
+static struct use *find(const struct sigcount *u, uid_t uid, const uint8_t *nonce, uint32_t task)
 {
 	struct use key = { .uid = uid, .group = task / GROUP };
 	struct use **at;
 
-	memcpy(key.nonce, nonce, USES_NONCE_LEN);
+	memcpy(key.nonce, nonce, SIGCOUNT_NONCE_LEN);
 	at = tfind(&key, &u->tree, entry_order);
 	return at ? *at : NULL;
 }
@@ -77,8 +77,8 @@ static void use_free(void *item)
 	free(e);
 }
 
-static void count(struct uses *u, uid_t uid, const uint8_t *nonce, uint32_t task, int64_t signed_at,
-        int change)
+static void count(struct sigcount *u, uid_t uid, const uint8_t *nonce, uint32_t task,
+        int64_t signed_at, int change)
 {
 	struct use *e = find(u, uid, nonce, task);
 	uint32_t i = task % GROUP, n = i ? GROUP : 1;
@@ -88,7 +88,7 @@ static void count(struct uses *u, uid_t uid, const uint8_t *nonce, uint32_t task
 		e = xcalloc(1, sizeof(*e));
 		e->uid = uid;
 		e->group = task / GROUP;
-		memcpy(e->nonce, nonce, USES_NONCE_LEN);
+		memcpy(e->nonce, nonce, SIGCOUNT_NONCE_LEN);
 		e->signed_at = signed_at;
 		tsearch(e, &u->tree, entry_order);
 		u->entries++;
@@ -117,14 +117,14 @@ static uint32_t used(const struct use *e)
 
 static void row_pack(const struct use *e, uint32_t task, int32_t change, uint8_t row[ROW_LEN])
 {
-	memcpy(row, e->nonce, USES_NONCE_LEN);
+	memcpy(row, e->nonce, SIGCOUNT_NONCE_LEN);
 	put_u32(row + 16, (uint32_t)e->uid);
 	put_u32(row + 20, (uint32_t)change);
 	put_u64(row + 24, (uint64_t)task << (64 - TASK_BITS) | (uint64_t)e->signed_at);
 	put_u64(row + 32, fnv(row, 32));
 }
 
-static void row_take(struct uses *u, const uint8_t row[ROW_LEN], int64_t oldest)
+static void row_take(struct sigcount *u, const uint8_t row[ROW_LEN], int64_t oldest)
 {
 	uint64_t both = get_u64(row + 24);
 	int64_t signed_at = (int64_t)(both & (UINT64_MAX >> TASK_BITS));
@@ -155,15 +155,15 @@ static int failed(struct error *err, const char *what)
 	        "cannot %s the list of used signatures: %s", what, strerror(errno));
 }
 
-static int load(struct uses *u, int64_t oldest, struct error *err)
+static int load(struct sigcount *u, int64_t oldest, struct error *err)
 {
 	uint8_t row[ROW_LEN];
 	struct stat st;
 	FILE *f;
 	int r;
 
-	u->fd = openat(
-	        u->dirfd, USES_FILE, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	u->fd = openat(u->dirfd, SIGCOUNT_FILE,
+	        O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (u->fd < 0 || fstat(u->fd, &st) < 0)
 		return failed(err, "open");
 	if (st.st_size % ROW_LEN && ftruncate(u->fd, st.st_size - st.st_size % ROW_LEN) < 0)
@@ -188,7 +188,7 @@ static void collect(const void *node, VISIT visit, void *arg)
 		l->v[l->n++] = *(struct use *const *)node;
 }
 
-static struct list list_of(const struct uses *u)
+static struct list list_of(const struct sigcount *u)
 {
 	struct list l = { .v = xcalloc(u->entries + 1, sizeof(struct use *)) };
 
@@ -211,9 +211,9 @@ static int write_entry(int fd, const struct use *e, size_t *rows)
 	return 0;
 }
 
-static int rewrite(struct uses *u, struct error *err)
+static int rewrite(struct sigcount *u, struct error *err)
 {
-	static const char tmp[] = USES_FILE ".tmp";
+	static const char tmp[] = SIGCOUNT_FILE ".tmp";
 	struct list l = list_of(u);
 	size_t rows = 0;
 	int fd, r = 0;
@@ -226,7 +226,7 @@ static int rewrite(struct uses *u, struct error *err)
 		r = write_entry(fd, l.v[i], &rows);
 	free(l.v);
 	/* Synced, so that a power loss does not leave the new name with nothing in it. */
-	if (r < 0 || fsync(fd) < 0 || renameat(u->dirfd, tmp, u->dirfd, USES_FILE) < 0) {
+	if (r < 0 || fsync(fd) < 0 || renameat(u->dirfd, tmp, u->dirfd, SIGCOUNT_FILE) < 0) {
 		failed(err, "rewrite");
 		if (fd >= 0)
 			close(fd);
@@ -239,7 +239,7 @@ static int rewrite(struct uses *u, struct error *err)
 	return 0;
 }
 
-int uses_prune(struct uses *u, int64_t oldest, struct error *err)
+int sigcount_prune(struct sigcount *u, int64_t oldest, struct error *err)
 {
 	struct list l = list_of(u);
 	size_t rows = 0; /* that are needed */
@@ -261,19 +261,19 @@ int uses_prune(struct uses *u, int64_t oldest, struct error *err)
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-struct uses *uses_new(int dirfd, int64_t oldest, struct error *err)
+struct sigcount *sigcount_new(int dirfd, int64_t oldest, struct error *err)
 {
-	struct uses *u = xcalloc(1, sizeof(*u));
+	struct sigcount *u = xcalloc(1, sizeof(*u));
 
 	u->dirfd = dirfd;
 	u->fd = -1;
-	if (load(u, oldest, err) == 0 && uses_prune(u, oldest, err) == 0)
+	if (load(u, oldest, err) == 0 && sigcount_prune(u, oldest, err) == 0)
 		return u;
-	uses_free(u);
+	sigcount_free(u);
 	return NULL;
 }
 
-void uses_free(struct uses *u)
+void sigcount_free(struct sigcount *u)
 {
 	if (!u)
 		return;
@@ -283,13 +283,13 @@ void uses_free(struct uses *u)
 	free(u);
 }
 
-int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task,
-        int64_t signed_at, int change, struct error *err)
+int sigcount_add(struct sigcount *u, uid_t uid, const uint8_t nonce[SIGCOUNT_NONCE_LEN],
+        uint32_t task, int64_t signed_at, int change, struct error *err)
 {
 	struct use e = { .uid = uid, .signed_at = signed_at };
 	uint8_t row[ROW_LEN];
 
-	memcpy(e.nonce, nonce, USES_NONCE_LEN);
+	memcpy(e.nonce, nonce, SIGCOUNT_NONCE_LEN);
 	row_pack(&e, task, change, row);
 	if (write_row(u->fd, row) < 0)
 		return failed(err, "write");
@@ -298,15 +298,15 @@ int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uin
 	return 0;
 }
 
-uint32_t uses_of(
-        const struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task)
+uint32_t sigcount_of(
+        const struct sigcount *u, uid_t uid, const uint8_t nonce[SIGCOUNT_NONCE_LEN], uint32_t task)
 {
 	const struct use *e = find(u, uid, nonce, task);
 
 	return e && task % GROUP < e->n ? e->counts[task % GROUP] : 0;
 }
 
-size_t uses_entries(const struct uses *u)
+size_t sigcount_entries(const struct sigcount *u)
 {
 	return u->entries;
 }

@@ -1,4 +1,4 @@
-/* uses.h - how often a signature was used on this node
+/* sigcount.h - how often a signature was used on this node
  *
  * A controller that an attacker has taken over can repeat what a user signed. So the launcher
  * counts, for each (uid, nonce, task), the runs that it started, and refuses more than the owner
@@ -16,8 +16,8 @@
  *
  * Rows that do not match their checksum are skipped. A file that has grown is rewritten, shorter.
  */
-#ifndef NODED_USES_H
-#define NODED_USES_H
+#ifndef NODED_SIGCOUNT_H
+#define NODED_SIGCOUNT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,27 +25,27 @@
 
 #include "common/base/error.h"
 
-#define USES_NONCE_LEN 16
-#define USES_FILE      "starts"
+#define SIGCOUNT_NONCE_LEN 16
+#define SIGCOUNT_FILE      "starts"
 
-struct uses;
+struct sigcount;
 
 /* Read the file in the directory, whose descriptor must outlive the result; drop signatures from
  * before `oldest` (seconds of UTC). NULL with ERR_SYSTEM or ERR_NO_SPACE. */
-struct uses *uses_new(int dirfd, int64_t oldest, struct error *err);
-void uses_free(struct uses *u); /* NULL is fine */
+struct sigcount *sigcount_new(int dirfd, int64_t oldest, struct error *err);
+void sigcount_free(struct sigcount *u); /* NULL is fine */
 
 /* Count one more, or (change -1) one less, if nothing was executed after all. -1 with ERR_SYSTEM or
  * ERR_NO_SPACE, and the count is unchanged. */
-int uses_add(struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task,
-        int64_t signed_at, int change, struct error *err);
+int sigcount_add(struct sigcount *u, uid_t uid, const uint8_t nonce[SIGCOUNT_NONCE_LEN],
+        uint32_t task, int64_t signed_at, int change, struct error *err);
 
-uint32_t uses_of(
-        const struct uses *u, uid_t uid, const uint8_t nonce[USES_NONCE_LEN], uint32_t task);
+uint32_t sigcount_of(const struct sigcount *u, uid_t uid, const uint8_t nonce[SIGCOUNT_NONCE_LEN],
+        uint32_t task);
 
-size_t uses_entries(const struct uses *u);
+size_t sigcount_entries(const struct sigcount *u);
 
 /* Drop signatures from before `oldest` and rewrite the file, if that makes it much shorter. */
-int uses_prune(struct uses *u, int64_t oldest, struct error *err);
+int sigcount_prune(struct sigcount *u, int64_t oldest, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* lmsg.c - messages between launcher and network half; see launcher.h, lpriv.h */
+/* protocol.c - messages between launcher and network half; see launcher.h, lpriv.h */
 #include "config.h"
 
 #include "noded/launcher/lpriv.h"
@@ -19,7 +19,7 @@
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-void launcher_send(struct launcher *l, unsigned type, const ProtobufCMessage *m)
+void protocol_send(struct launcher *l, unsigned type, const ProtobufCMessage *m)
 {
 	struct error err;
 	uint8_t *bytes;
@@ -41,33 +41,33 @@ struct hello_list {
 };
 
 /* List living runs, and as many runs that are over as surely fit into one message. */
-static void list_run(struct lrun *r, void *arg)
+static void list_run(struct run *r, void *arg)
 {
 	struct hello_list *list = arg;
 
-	if (!r->report || (r->state == LRUN_OVER && list->over++ >= HELLO_OVER_MAX))
+	if (!r->report || (r->state == RUN_OVER && list->over++ >= HELLO_OVER_MAX))
 		return;
-	lrun_refresh(r);
+	run_refresh(r);
 	list->v[list->n++] = r->report;
 }
 
 /* Send the rest one by one. */
-static void tell_rest(struct lrun *r, void *arg)
+static void tell_rest(struct run *r, void *arg)
 {
 	struct hello_list *list = arg;
 
-	if (r->state == LRUN_OVER && list->over++ >= HELLO_OVER_MAX)
-		lrun_tell(r);
+	if (r->state == RUN_OVER && list->over++ >= HELLO_OVER_MAX)
+		run_send_report(r);
 }
 
-void lmsg_hello(struct launcher *l)
+void protocol_hello(struct launcher *l)
 {
 	Gpusched__LauncherHello h = GPUSCHED__LAUNCHER_HELLO__INIT;
 	Gpusched__Inventory inventory;
 	struct hello_list list = { .v = xcalloc(l->n_runs + 1, sizeof(*list.v)) };
 	char version[] = PACKAGE_VERSION;
 
-	lruns_each(l, list_run, &list);
+	runs_each(l, list_run, &list);
 	h.incarnation = l->incarnation;
 	h.boot_id = l->boot_id;
 	h.containment = l->active;
@@ -76,14 +76,14 @@ void lmsg_hello(struct launcher *l)
 	h.n_runs = list.n;
 	h.runs = list.v;
 	h.version = version;
-	lgpus_fill(l->gpus, &inventory);
+	gpu_inventory_fill(l->gpus, &inventory);
 	h.inventory = &inventory;
-	launcher_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO, &h.base);
-	lgpus_clear(&inventory);
+	protocol_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO, &h.base);
+	gpu_inventory_clear(&inventory);
 	free(list.v);
 	list.over = 0;
-	lruns_each(l, tell_rest, &list);
-	lfaults_tell(l);
+	runs_each(l, tell_rest, &list);
+	gpu_faults_send(l);
 }
 
 /* --- receiving -------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static bool run_named(const Gpusched__RunId *run)
 static int on_start(struct launcher *l, const struct frame *f, struct error *err)
 {
 	(void)err;
-	lstart_order(l, f->body, f->len);
+	start_order(l, f->body, f->len);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int on_end(struct launcher *l, const struct frame *f, struct error *err)
 
 	if (!m || !run_named(m->run))
 		return m ? error_set(err, ERR_USAGE, "no run") : -1;
-	lrun_end(l, m);
+	run_end(l, m);
 	return 0;
 }
 
@@ -120,7 +120,7 @@ static int on_signal(struct launcher *l, const struct frame *f, struct error *er
 		return m ? error_set(err, ERR_USAGE, "no run") : -1;
 	if (m->signal < 1 || m->signal > 64)
 		return error_set(err, ERR_USAGE, "signal %u", m->signal);
-	lrun_signal(l, m);
+	run_signal(l, m);
 	return 0;
 }
 
@@ -131,7 +131,7 @@ static int on_suspend(struct launcher *l, const struct frame *f, struct error *e
 
 	if (!m || !run_named(m->run))
 		return m ? error_set(err, ERR_USAGE, "no run") : -1;
-	lrun_suspend(l, m);
+	run_suspend(l, m);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static int on_forget(struct launcher *l, const struct frame *f, struct error *er
 	if (!m)
 		return -1;
 	for (size_t i = 0; i < m->n_runs; i++)
-		lrun_forget(l, lrun_id(m->runs[i]));
+		run_forget(l, run_id_of(m->runs[i]));
 	return 0;
 }
 
@@ -156,7 +156,7 @@ static int on_epoch(struct launcher *l, const struct frame *f, struct error *err
 		return -1;
 	if (m->signature_age_s && m->epoch >= l->max_epoch)
 		l->signature_age_s = m->signature_age_s;
-	launcher_saw_epoch(l, m->epoch);
+	places_saw_epoch(l, m->epoch);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static int on_settings(struct launcher *l, const struct frame *f, struct error *
 
 	if (!m)
 		return -1;
-	lsettings_take(l, m);
+	settings_take(l, m);
 	return 0;
 }
 
@@ -178,7 +178,7 @@ static int on_stream(struct launcher *l, const struct frame *f, struct error *er
 
 	if (!m || !run_named(m->run))
 		return m ? error_set(err, ERR_USAGE, "no run") : -1;
-	lstream_ask(l, m);
+	streams_ask(l, m);
 	return 0;
 }
 
@@ -189,7 +189,7 @@ static int on_gpu_ack(struct launcher *l, const struct frame *f, struct error *e
 
 	if (!m)
 		return -1;
-	lfaults_ack(l, m->seq);
+	gpu_faults_ack(l, m->seq);
 	return 0;
 }
 
@@ -200,7 +200,7 @@ static int on_gpu_check(struct launcher *l, const struct frame *f, struct error 
 
 	if (!m)
 		return -1;
-	lfaults_check(l, m);
+	gpu_faults_check(l, m);
 	return 0;
 }
 
@@ -221,7 +221,7 @@ static void cred_reply(struct launcher *l, uint64_t id, const char *cred, const 
 		m.error = (uint32_t)err->code;
 		m.error_text = (char *)(uintptr_t)err->text;
 	}
-	launcher_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_CRED, &m.base);
+	protocol_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_CRED, &m.base);
 }
 
 static void cred_made(const char *credential, const struct error *err, void *arg)
@@ -254,8 +254,8 @@ static int on_cred(struct launcher *l, const struct frame *f, struct error *err)
 	}
 	ask = xcalloc(1, sizeof(*ask));
 	*ask = (struct cred_ask){ .l = l, .id = m->id };
-	asked_make(
-	        l->asked, m->payload.data, m->payload.len, (uid_t)m->restrict_uid, cred_made, ask);
+	lookup_make(
+	        l->lookup, m->payload.data, m->payload.len, (uid_t)m->restrict_uid, cred_made, ask);
 	return 0;
 }
 
@@ -309,7 +309,7 @@ static int take_frames(struct launcher *l, struct error *err)
 	return r;
 }
 
-void lmsg_read(struct bufferevent *bev, void *arg)
+void protocol_read(struct bufferevent *bev, void *arg)
 {
 	struct launcher *l = arg;
 	struct evbuffer *in = bufferevent_get_input(bev);
@@ -328,7 +328,7 @@ void lmsg_read(struct bufferevent *bev, void *arg)
 	}
 }
 
-void lmsg_event(struct bufferevent *bev, short what, void *arg)
+void protocol_event(struct bufferevent *bev, short what, void *arg)
 {
 	(void)bev;
 	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))

@@ -1,4 +1,4 @@
-/* lplace.c - the launcher's directories and the state in them; see launcher.h, lpriv.h */
+/* places.c - the launcher's directories and the state in them; see launcher.h, lpriv.h */
 #include "noded/launcher/lpriv.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static int check_above(const struct launcher *l, struct error *err)
 	return program_place_check(l->options.spool, err);
 }
 
-int lplace_make(struct launcher *l, struct error *err)
+int places_make(struct launcher *l, struct error *err)
 {
 	const struct launcher_options *o = &l->options;
 	struct statvfs vfs;
@@ -119,7 +119,7 @@ int lplace_make(struct launcher *l, struct error *err)
 }
 
 /* An earlier launcher may be ending just now, so the lock is tried for a while. */
-int lplace_lock(struct launcher *l, struct error *err)
+int places_lock(struct launcher *l, struct error *err)
 {
 	l->lock = openat(l->rundir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (l->lock < 0)
@@ -167,7 +167,7 @@ static void save_state(struct launcher *l, int dirfd, unsigned flags)
 		l->saved_job = l->max_job;
 }
 
-void launcher_saw_epoch(struct launcher *l, uint64_t epoch)
+void places_saw_epoch(struct launcher *l, uint64_t epoch)
 {
 	if (epoch <= l->max_epoch)
 		return;
@@ -176,7 +176,7 @@ void launcher_saw_epoch(struct launcher *l, uint64_t epoch)
 	save_state(l, l->spool, RECORD_SYNC); /* happens once in a controller's life */
 }
 
-void launcher_saw_job(struct launcher *l, uint64_t job)
+void places_saw_job(struct launcher *l, uint64_t job)
 {
 	if (job <= l->max_job)
 		return;
@@ -184,13 +184,13 @@ void launcher_saw_job(struct launcher *l, uint64_t job)
 	l->job_unsaved = true;
 }
 
-void launcher_forgets_job(struct launcher *l, uint64_t job)
+void places_forget_job(struct launcher *l, uint64_t job)
 {
 	if (job > l->saved_job && job <= l->max_job)
 		save_state(l, l->rundir, 0);
 }
 
-void lplace_save_job(struct launcher *l)
+void places_save_job(struct launcher *l)
 {
 	if (l->job_unsaved)
 		save_state(l, l->spool, 0);
@@ -198,7 +198,7 @@ void lplace_save_job(struct launcher *l)
 }
 
 /* It consists of the boot id and a random id that lives as long as tmpfs does. */
-int lplace_incarnation(struct launcher *l, struct error *err)
+int places_incarnation(struct launcher *l, struct error *err)
 {
 	char path[] = "/proc/sys/kernel/random/boot_id", known[sizeof(l->incarnation)] = "";
 	FILE *f = fopen(path, "re");
@@ -239,7 +239,7 @@ int lplace_incarnation(struct launcher *l, struct error *err)
 
 /* Written last: an incarnation is valid only when all of the previous one that could be killed is
  * gone. */
-int lplace_save_incarnation(struct launcher *l, struct error *err)
+int places_save_incarnation(struct launcher *l, struct error *err)
 {
 	static const char tmp[] = INCARNATION_FILE ".tmp";
 	size_t n = strlen(l->incarnation);
@@ -260,7 +260,7 @@ int lplace_save_incarnation(struct launcher *l, struct error *err)
 	return 0;
 }
 
-void lplace_load(struct launcher *l)
+void places_load(struct launcher *l)
 {
 	load_state(l, l->rundir);
 	l->saved_job = l->max_job;

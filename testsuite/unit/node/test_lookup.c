@@ -1,4 +1,4 @@
-/* test_asked.c - noded/launcher/asked.h, over a stand-in for munge */
+/* test_lookup.c - noded/launcher/lookup.h, over a stand-in for munge */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <event2/event.h>
 #include <stdio.h>
 
-#include "noded/launcher/asked.h"
+#include "noded/launcher/lookup.h"
 #include "testsuite/sim/fake_munge.h"
 
 #define WAIT_S 20
@@ -20,7 +20,7 @@ struct world {
 	struct worker_pool *pool;
 	struct fake_munge *munge, *old;
 	struct mcred_ops *client, *old_client, *both;
-	struct asked *asked;
+	struct lookup *asked;
 	int answers;
 	struct error err;
 	int last; /* 1: answered with something, -1: with err */
@@ -41,7 +41,7 @@ static int world_make(void **state)
 	w->old_client = fake_munge_client(w->old, 1000, 1000);
 	w->both = mcred_pair_new(fake_munge_client(w->munge, 1000, 1000),
 	        fake_munge_client(w->old, 1000, 1000));
-	w->asked = asked_new(w->base, w->pool, w->both);
+	w->asked = lookup_new(w->base, w->pool, w->both);
 	*state = w;
 	return w->asked ? 0 : -1;
 }
@@ -50,7 +50,7 @@ static int world_free(void **state)
 {
 	struct world *w = *state;
 
-	asked_free(w->asked);
+	lookup_free(w->asked);
 	worker_pool_free(w->pool);
 	mcred_ops_free(w->client);
 	mcred_ops_free(w->old_client);
@@ -74,7 +74,7 @@ static void on_cred(const struct mcred *cred, const struct error *err, void *arg
 		w->err = *err;
 }
 
-static void on_user(const struct asked_user *user, const struct error *err, void *arg)
+static void on_user(const struct lookup_user *user, const struct error *err, void *arg)
 {
 	struct world *w = arg;
 
@@ -124,10 +124,10 @@ static void one_decode_for_one_credential(void **state)
 	char *cred = make(w->client, "x");
 
 	for (int i = 0; i < 100; i++)
-		asked_cred(w->asked, cred, strlen(cred), on_cred, w);
+		lookup_cred(w->asked, cred, strlen(cred), on_cred, w);
 	wait_answers(w, 100);
 	for (int i = 0; i < 100; i++)
-		asked_cred(w->asked, cred, strlen(cred), on_cred, w);
+		lookup_cred(w->asked, cred, strlen(cred), on_cred, w);
 	assert_int_equal(w->answers, 200); /* at once */
 	assert_int_equal(fake_munge_decodes(w->munge), 1);
 	assert_int_equal(w->last, 1);
@@ -142,13 +142,13 @@ static void another_byte_is_another_credential(void **state)
 	char *cred = make(w->client, "x");
 	size_t n = strlen(cred);
 
-	asked_cred(w->asked, cred, n, on_cred, w);
+	lookup_cred(w->asked, cred, n, on_cred, w);
 	wait_answers(w, 1);
-	asked_cred(w->asked, cred, n - 1, on_cred, w);
+	lookup_cred(w->asked, cred, n - 1, on_cred, w);
 	wait_answers(w, 2);
 	assert_int_equal(w->last, -1);
 	cred[n / 2] ^= 1;
-	asked_cred(w->asked, cred, n, on_cred, w);
+	lookup_cred(w->asked, cred, n, on_cred, w);
 	wait_answers(w, 3);
 	assert_int_equal(w->last, -1);
 	free(cred);
@@ -159,13 +159,13 @@ static void refusals_are_not_remembered(void **state)
 	struct world *w = *state;
 
 	for (int i = 1; i <= 3; i++) {
-		asked_cred(w->asked, "rubbish", 7, on_cred, w);
+		lookup_cred(w->asked, "rubbish", 7, on_cred, w);
 		wait_answers(w, i);
 		assert_int_equal(w->last, -1);
 	}
 	assert_int_equal(fake_munge_decodes(w->munge), 3);
-	asked_cred(w->asked, "", 0, on_cred, w);
-	asked_cred(w->asked, "a\0b", 3, on_cred, w);
+	lookup_cred(w->asked, "", 0, on_cred, w);
+	lookup_cred(w->asked, "a\0b", 3, on_cred, w);
 	assert_int_equal(w->answers, 5); /* not even asked */
 	assert_int_equal(fake_munge_decodes(w->munge), 3);
 	assert_int_equal(w->err.code, ERR_SIGNATURE);
@@ -176,7 +176,7 @@ static void the_second_daemon_has_the_old_key(void **state)
 	struct world *w = *state;
 	char *cred = make(w->old_client, "x");
 
-	asked_cred(w->asked, cred, strlen(cred), on_cred, w);
+	lookup_cred(w->asked, cred, strlen(cred), on_cred, w);
 	wait_answers(w, 1);
 	assert_int_equal(w->last, 1);
 	assert_int_equal(fake_munge_decodes(w->old), 1);
@@ -198,7 +198,7 @@ static void a_daemon_that_is_down_is_asked_again(void **state)
 
 	fake_munge_set_down(w->munge, true);
 	event_base_once(w->base, -1, EV_TIMEOUT, bring_up, w, &soon);
-	asked_cred(w->asked, cred, strlen(cred), on_cred, w);
+	lookup_cred(w->asked, cred, strlen(cred), on_cred, w);
 	wait_answers(w, 1);
 	assert_int_equal(w->last, 1);
 	free(cred);
@@ -210,14 +210,14 @@ static void nobody_waits_for_a_stalled_daemon(void **state)
 	struct world *w = *state;
 	char *known = make(w->client, "known"), *cred = make(w->client, "x");
 
-	asked_cred(w->asked, known, strlen(known), on_cred, w);
+	lookup_cred(w->asked, known, strlen(known), on_cred, w);
 	wait_answers(w, 1);
 	fake_munge_set_stalled(w->munge, true, 2000);
-	asked_cred(w->asked, cred, strlen(cred), on_cred, w);
-	asked_user(w->asked, "root", 0, 0, on_user, w);
+	lookup_cred(w->asked, cred, strlen(cred), on_cred, w);
+	lookup_user(w->asked, "root", 0, 0, on_user, w);
 	wait_answers(w, 2);
 	assert_string_equal(w->text, "root");
-	asked_cred(w->asked, known, strlen(known), on_cred, w);
+	lookup_cred(w->asked, known, strlen(known), on_cred, w);
 	assert_int_equal(w->answers, 3);
 	fake_munge_set_stalled(w->munge, false, 0);
 	wait_answers(w, 4);
@@ -231,20 +231,20 @@ static void many_credentials_push_the_oldest_out(void **state)
 	char *first = make(w->client, "first");
 	unsigned before;
 
-	asked_cred(w->asked, first, strlen(first), on_cred, w);
+	lookup_cred(w->asked, first, strlen(first), on_cred, w);
 	wait_answers(w, 1);
-	for (int i = 0; i < ASKED_CREDS_MAX; i++) {
+	for (int i = 0; i < LOOKUP_CREDS_MAX; i++) {
 		char payload[16], *cred;
 
 		snprintf(payload, sizeof(payload), "%d", i);
 		cred = make(w->client, payload);
-		asked_cred(w->asked, cred, strlen(cred), on_cred, w);
+		lookup_cred(w->asked, cred, strlen(cred), on_cred, w);
 		wait_answers(w, i + 2);
 		free(cred);
 	}
 	before = fake_munge_decodes(w->munge);
-	asked_cred(w->asked, first, strlen(first), on_cred, w);
-	wait_answers(w, ASKED_CREDS_MAX + 2);
+	lookup_cred(w->asked, first, strlen(first), on_cred, w);
+	wait_answers(w, LOOKUP_CREDS_MAX + 2);
 	assert_int_equal(fake_munge_decodes(w->munge), before + 1);
 	assert_int_equal(w->last, 1); /* seen before: munge vouches all the same */
 	free(first);
@@ -269,7 +269,7 @@ static void users(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		asked_user(w->asked, rows[i].name, rows[i].uid, 0, on_user, w);
+		lookup_user(w->asked, rows[i].name, rows[i].uid, 0, on_user, w);
 		wait_answers(w, (int)i + 1);
 		assert_int_equal(w->last, rows[i].last);
 		if (rows[i].text)
@@ -277,7 +277,7 @@ static void users(void **state)
 		else
 			assert_string_equal(w->text, "root");
 	}
-	asked_user(w->asked, "root", 0, 0, on_user, w);
+	lookup_user(w->asked, "root", 0, 0, on_user, w);
 	assert_int_equal(w->answers, 6); /* known by now */
 }
 
@@ -285,12 +285,12 @@ static void credentials_are_made(void **state)
 {
 	struct world *w = *state;
 
-	asked_make(w->asked, "payload", 7, 1000, on_made, w);
+	lookup_make(w->asked, "payload", 7, 1000, on_made, w);
 	wait_answers(w, 1);
 	assert_int_equal(w->last, 1);
 	assert_true(w->text[0] != '\0');
 	fake_munge_set_down(w->munge, true);
-	asked_make(w->asked, "payload", 7, 1000, on_made, w);
+	lookup_make(w->asked, "payload", 7, 1000, on_made, w);
 	wait_answers(w, 2);
 	assert_int_equal(w->last, -1);
 	assert_int_equal(w->err.code, ERR_MUNGE_DOWN);
@@ -303,11 +303,11 @@ static void freed_in_the_middle(void **state)
 	char *cred = make(w->client, "x");
 
 	fake_munge_set_stalled(w->munge, true, 200);
-	asked_cred(w->asked, cred, strlen(cred), on_cred, w);
-	asked_cred(w->asked, cred, strlen(cred), on_cred, w);
-	asked_user(w->asked, "root", 0, 0, on_user, w);
-	asked_make(w->asked, "payload", 7, 1000, on_made, w);
-	asked_free(w->asked);
+	lookup_cred(w->asked, cred, strlen(cred), on_cred, w);
+	lookup_cred(w->asked, cred, strlen(cred), on_cred, w);
+	lookup_user(w->asked, "root", 0, 0, on_user, w);
+	lookup_make(w->asked, "payload", 7, 1000, on_made, w);
+	lookup_free(w->asked);
 	w->asked = NULL;
 	worker_pool_free(w->pool);
 	w->pool = NULL;

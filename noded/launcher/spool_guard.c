@@ -1,4 +1,4 @@
-/* lspool.c - free space in the spool for the next runs; see lpriv.h, spool.h
+/* spool_guard.c - free space in the spool for the next runs; see lpriv.h, spool.h
  *
  * One run can fill the spool: its RUN_DIR lies there, and its private /tmp if that is on disk. Then
  * no other run could be started, and ends could not be kept over a loss of power. So if less than
@@ -29,22 +29,22 @@
 #include "noded/usage/meter.h"
 #include "noded/usage/spool.h"
 
-#define LOOK_S    2
-#define WAIT_US   ((usec_t)60000000) /* the longest wait of a start */
+#define LOOK_S  2
+#define WAIT_US ((usec_t)60000000) /* the longest wait of a start */
 /* a run that uses less than this part of the minimum is spared */
 #define WORTH     2
-#define KEY_SPOOL 2                  /* of worker_submit() */
+#define KEY_SPOOL 2 /* of worker_submit() */
 #define TEXT_MAX  200
 
 struct waiter {
-	struct lrun *run;
+	struct run *run;
 	usec_t since; /* mono */
-	lspool_fn *fn;
+	spool_guard_fn *fn;
 	void *arg;
 	struct waiter *next;
 };
 
-struct lspool {
+struct spool_guard {
 	struct launcher *l;
 	struct event *timer;
 	struct waiter *waiters; /* in order of arrival */
@@ -61,9 +61,9 @@ static bool has_room(const struct launcher *l, struct spool_room *room)
 /* --- waiting starts --------------------------------------------------------------------------- */
 
 /* Release all waiters, or those that have waited for too long. */
-static void let_go(struct lspool *s, bool there)
+static void let_go(struct spool_guard *s, bool there)
 {
-	usec_t now = lrun_clock_us(CLOCK_MONOTONIC);
+	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
 	struct waiter *w;
 
 	while ((w = s->waiters) && w->since <= (there ? now : now - WAIT_US)) {
@@ -73,9 +73,9 @@ static void let_go(struct lspool *s, bool there)
 	}
 }
 
-bool lspool_wait(struct launcher *l, struct lrun *run, lspool_fn *fn, void *arg)
+bool spool_guard_wait(struct launcher *l, struct run *run, spool_guard_fn *fn, void *arg)
 {
-	struct lspool *s = l->room;
+	struct spool_guard *s = l->room;
 	struct waiter **at = &s->waiters;
 	struct spool_room room;
 
@@ -84,12 +84,12 @@ bool lspool_wait(struct launcher *l, struct lrun *run, lspool_fn *fn, void *arg)
 	while (*at)
 		at = &(*at)->next;
 	*at = xcalloc(1, sizeof(**at));
-	**at = (struct waiter){ run, lrun_clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	**at = (struct waiter){ run, launcher_clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
 	event_active(s->timer, 0, 0);
 	return true;
 }
 
-void lspool_leave(struct launcher *l, const struct lrun *run)
+void spool_guard_leave(struct launcher *l, const struct run *run)
 {
 	for (struct waiter **at = &l->room->waiters; *at; at = &(*at)->next) {
 		struct waiter *w = *at;
@@ -112,7 +112,7 @@ struct holder {
 };
 
 struct search {
-	struct lspool *s; /* NULL: it was freed */
+	struct spool_guard *s; /* NULL: it was freed */
 	int runs, private;
 	struct holder *v;
 	size_t n;
@@ -194,7 +194,7 @@ static const struct holder *worst(const struct search *f, const struct launcher 
 	return worst ? worst : deep;
 }
 
-static void say_why(struct lspool *s, const char *why)
+static void say_why(struct spool_guard *s, const char *why)
 {
 	if (strcmp(s->why, why) == 0)
 		return;
@@ -203,10 +203,10 @@ static void say_why(struct lspool *s, const char *why)
 	else
 		log_info("there is room in the spool again");
 	snprintf(s->why, sizeof(s->why), "%s", why);
-	lgpus_tell(s->l);
+	gpu_inventory_send(s->l);
 }
 
-static void end_run(struct lrun *r, const struct holder *h, const struct launcher *l)
+static void end_run(struct run *r, const struct holder *h, const struct launcher *l)
 {
 	char size[UNITS_TEXT], least[UNITS_TEXT], text[TEXT_MAX];
 
@@ -216,16 +216,16 @@ static void end_run(struct lrun *r, const struct holder *h, const struct launche
 	        size_format_mb(least, l->rules.spool_min_free_mb));
 	log_warning("run %s is ended: %s", r->name, text);
 	r->spool_told = true;
-	lrun_spool_full(r, text);
+	run_spool_full(r, text);
 }
 
 /* Has a run been ended already whose files may still be there? */
 static bool is_awaited(const struct search *f, struct launcher *l)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		const struct lrun *r = lrun_find(l, f->v[i].id);
+		const struct run *r = run_find(l, f->v[i].id);
 
-		if (!r || r->state == LRUN_OVER || r->spool_told)
+		if (!r || r->state == RUN_OVER || r->spool_told)
 			return true;
 	}
 	return f->leaving;
@@ -234,7 +234,7 @@ static bool is_awaited(const struct search *f, struct launcher *l)
 static void search_done(void *arg)
 {
 	struct search *f = arg;
-	struct lspool *s = f->s;
+	struct spool_guard *s = f->s;
 	struct spool_room room;
 	char size[UNITS_TEXT], least[UNITS_TEXT], why[TEXT_MAX];
 	const struct holder *h;
@@ -247,7 +247,7 @@ static void search_done(void *arg)
 	l = s->l;
 	h = worst(f, l, room.mb >= l->rules.spool_min_free_mb);
 	if (h) {
-		end_run(lrun_find(l, h->id), h, l);
+		end_run(run_find(l, h->id), h, l);
 	} else {
 		snprintf(why, sizeof(why),
 		        "the spool has %s free and room for %" PRIu64
@@ -259,12 +259,12 @@ static void search_done(void *arg)
 	search_free(f);
 }
 
-static void add_holder(struct lrun *r, void *arg)
+static void add_holder(struct run *r, void *arg)
 {
 	struct search *f = arg;
 	struct holder *h;
 
-	if (r->state == LRUN_ASKED || r->state == LRUN_OVER)
+	if (r->state == RUN_ASKED || r->state == RUN_OVER)
 		return;
 	h = &f->v[f->n++];
 	h->id = r->id;
@@ -273,7 +273,7 @@ static void add_holder(struct lrun *r, void *arg)
 	h->shepherd = r->shepherd;
 }
 
-static void search(struct lspool *s)
+static void search(struct spool_guard *s)
 {
 	static const struct worker_ops ops = { search_run, search_done, search_free };
 	struct launcher *l = s->l;
@@ -284,7 +284,7 @@ static void search(struct lspool *s)
 	f = xcalloc(1, sizeof(*f));
 	*f = (struct search){ s, l->spool_runs, l->private_dir,
 		xcalloc(l->n_runs + 1, sizeof(*f->v)), 0, false };
-	lruns_each(l, add_holder, f);
+	runs_each(l, add_holder, f);
 	s->searching = true;
 	if (!worker_submit(l->disk, KEY_SPOOL, &ops, f, NULL))
 		search_free(f);
@@ -294,7 +294,7 @@ static void search(struct lspool *s)
 
 static void look(evutil_socket_t fd, short what, void *arg)
 {
-	struct lspool *s = arg;
+	struct spool_guard *s = arg;
 	struct spool_room room;
 	bool there = has_room(s->l, &room);
 
@@ -307,15 +307,15 @@ static void look(evutil_socket_t fd, short what, void *arg)
 	let_go(s, there);
 }
 
-const char *lspool_why(const struct launcher *l)
+const char *spool_guard_why(const struct launcher *l)
 {
 	return l->room ? l->room->why : "";
 }
 
-void lspool_start(struct launcher *l)
+void spool_guard_start(struct launcher *l)
 {
 	static const struct timeval often = { .tv_sec = LOOK_S };
-	struct lspool *s = xcalloc(1, sizeof(*s));
+	struct spool_guard *s = xcalloc(1, sizeof(*s));
 
 	s->l = l;
 	s->timer = event_new(l->base, -1, EV_PERSIST, look, s);
@@ -325,9 +325,9 @@ void lspool_start(struct launcher *l)
 }
 
 /* To be called after the pool was freed: its jobs point to this. */
-void lspool_free(struct launcher *l)
+void spool_guard_free(struct launcher *l)
 {
-	struct lspool *s = l->room;
+	struct spool_guard *s = l->room;
 	struct waiter *w;
 
 	while (s && (w = s->waiters)) {

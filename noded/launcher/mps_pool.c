@@ -1,4 +1,4 @@
-/* lmps.c - MPS for runs with parts of a GPU; see lpriv.h, mps.h
+/* mps_pool.c - MPS for runs with parts of a GPU; see lpriv.h, mps.h
  *
  * There is one control daemon for each user and GPU, from his first such run there to the end of
  * his last:
@@ -40,14 +40,14 @@
 enum daemon_state { DAEMON_STARTING, DAEMON_THERE, DAEMON_STOPPING };
 
 struct waiter {
-	lmps_fn *fn;
+	mps_pool_fn *fn;
 	void *arg;
 	int order; /* the next task for gshepherd; -1: it was sent */
 	struct waiter *next;
 };
 
 struct mps_daemon {
-	struct lmps *m;
+	struct mps_pool *m;
 	uint32_t uid, gpu;
 	char name[NAME_MAX_];
 	enum daemon_state state;
@@ -59,7 +59,7 @@ struct mps_daemon {
 	struct mps_daemon *next;
 };
 
-struct lmps {
+struct mps_pool {
 	struct launcher *l;
 	struct mps_daemon *daemons;
 	struct event *look; /* checks which runs need it */
@@ -69,7 +69,7 @@ static void begin(struct mps_daemon *d, int order);
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-static struct mps_daemon *daemon_of(struct lmps *m, uint32_t uid, uint32_t gpu)
+static struct mps_daemon *daemon_of(struct mps_pool *m, uint32_t uid, uint32_t gpu)
 {
 	struct mps_daemon *d = m->daemons;
 
@@ -78,7 +78,7 @@ static struct mps_daemon *daemon_of(struct lmps *m, uint32_t uid, uint32_t gpu)
 	return d;
 }
 
-static struct mps_daemon *daemon_add(struct lmps *m, uint32_t uid, uint32_t gpu)
+static struct mps_daemon *daemon_add(struct mps_pool *m, uint32_t uid, uint32_t gpu)
 {
 	struct mps_daemon *d = xcalloc(1, sizeof(*d));
 
@@ -126,7 +126,7 @@ static void daemon_remove(struct mps_daemon *d)
 
 /* --- results of gshepherd --------------------------------------------------------------------- */
 
-static void look_soon(struct lmps *m)
+static void look_soon(struct mps_pool *m)
 {
 	event_active(m->look, 0, 0);
 }
@@ -150,7 +150,7 @@ static void answer_all(struct mps_daemon *d, const char *trouble)
 
 static void started(struct mps_daemon *d, const char *trouble)
 {
-	struct lmps *m = d->m;
+	struct mps_pool *m = d->m;
 
 	d->state = DAEMON_THERE;
 	if (trouble)
@@ -171,7 +171,8 @@ static void stopped(struct mps_daemon *d, const char *trouble)
 		uint64_t gpu = (uint64_t)1 << d->gpu;
 
 		daemon_remove(d);
-		lleft_freed(l, gpu); /* until now the user's processes there were not checked */
+		gpu_occupants_freed(
+		        l, gpu); /* until now the user's processes there were not checked */
 		return;
 	}
 	order = d->waiters->order;
@@ -212,7 +213,7 @@ static int spawn(struct mps_daemon *d, int order, struct error *err)
 		return error_set(err, ERR_LAUNCH, "MPS: there is no pipe");
 	fds[0] = ends[1];
 	fds[1] = order;
-	r = lspawn(l->options.shepherd, argv, fds, 2, &pid, err);
+	r = spawn_program(l->options.shepherd, argv, fds, 2, &pid, err);
 	close(ends[1]);
 	if (r < 0) {
 		close(ends[0]);
@@ -246,12 +247,12 @@ struct user_search {
 	bool found;
 };
 
-static void find_user(struct lrun *r, void *arg)
+static void find_user(struct run *r, void *arg)
 {
 	struct user_search *s = arg;
 
 	s->found |=
-	        r->mps && r->state != LRUN_OVER && r->uid == s->d->uid && r->gpus >> s->d->gpu & 1;
+	        r->mps && r->state != RUN_OVER && r->uid == s->d->uid && r->gpus >> s->d->gpu & 1;
 }
 
 static void fill_order(const struct mps_daemon *d, Gpusched__MpsOrder *o, char *dir, char *leaf)
@@ -272,7 +273,7 @@ static void fill_order(const struct mps_daemon *d, Gpusched__MpsOrder *o, char *
 
 static char *leaf_of(const struct mps_daemon *d)
 {
-	char *id = xasprintf(LMPS_LEAF "%s", d->name);
+	char *id = xasprintf(MPS_POOL_LEAF "%s", d->name);
 	char *leaf = contain_root_leaf(d->m->l->contain, id);
 
 	free(id);
@@ -282,7 +283,7 @@ static char *leaf_of(const struct mps_daemon *d)
 static void stop(struct mps_daemon *d)
 {
 	struct launcher *l = d->m->l;
-	char *dir = lmps_dir(l, d->uid, d->gpu), *leaf = leaf_of(d);
+	char *dir = mps_pool_dir(l, d->uid, d->gpu), *leaf = leaf_of(d);
 	Gpusched__MpsOrder o;
 	struct error err;
 	struct stat st;
@@ -292,7 +293,7 @@ static void stop(struct mps_daemon *d)
 	o.stop = true;
 	o.timeout_ms = STOP_MS;
 	o.gid = fstatat(l->mps_dir, d->name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_gid : d->uid;
-	order = lspawn_grant(&o.base, &err);
+	order = spawn_grant(&o.base, &err);
 	d->state = DAEMON_STOPPING;
 	if (order < 0 || spawn(d, order, &err) < 0)
 		stopped(d, err.text);
@@ -304,7 +305,7 @@ static void stop(struct mps_daemon *d)
 
 static void look(evutil_socket_t fd, short what, void *arg)
 {
-	struct lmps *m = arg;
+	struct mps_pool *m = arg;
 	struct mps_daemon *next;
 
 	(void)fd;
@@ -315,18 +316,18 @@ static void look(evutil_socket_t fd, short what, void *arg)
 		next = d->next;
 		if (d->state != DAEMON_THERE)
 			continue;
-		lruns_each(m->l, find_user, &s);
+		runs_each(m->l, find_user, &s);
 		if (!s.found)
 			stop(d);
 	}
 }
 
-bool lmps_has(const struct launcher *l, uint32_t uid, uint32_t gpu)
+bool mps_pool_has(const struct launcher *l, uint32_t uid, uint32_t gpu)
 {
 	return l->mps && daemon_of(l->mps, uid, gpu);
 }
 
-void lmps_run_over(struct launcher *l)
+void mps_pool_run_over(struct launcher *l)
 {
 	if (l->mps && l->mps->daemons)
 		look_soon(l->mps);
@@ -334,15 +335,16 @@ void lmps_run_over(struct launcher *l)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-char *lmps_dir(const struct launcher *l, uint32_t uid, uint32_t gpu)
+char *mps_pool_dir(const struct launcher *l, uint32_t uid, uint32_t gpu)
 {
 	return xasprintf("%s/%" PRIu32 ".%" PRIu32, l->mps_path, uid, gpu);
 }
 
 /* Make the order to start it. -1 with ERR_LAUNCH. */
-static int start_order(const struct mps_daemon *d, const struct lmps_wish *wish, struct error *err)
+static int make_start_order(
+        const struct mps_daemon *d, const struct mps_pool_wish *wish, struct error *err)
 {
-	char *dir = lmps_dir(d->m->l, d->uid, d->gpu), *leaf = leaf_of(d);
+	char *dir = mps_pool_dir(d->m->l, d->uid, d->gpu), *leaf = leaf_of(d);
 	Gpusched__RunDevice devices[DEVFILTER_MAX], *list[DEVFILTER_MAX];
 	Gpusched__MpsOrder o;
 	int order;
@@ -362,14 +364,14 @@ static int start_order(const struct mps_daemon *d, const struct lmps_wish *wish,
 	}
 	o.n_devices = wish->n_devices;
 	o.devices = list;
-	order = lspawn_grant(&o.base, err);
+	order = spawn_grant(&o.base, err);
 	free(dir);
 	free(leaf);
 	return order;
 }
 
-int lmps_want(
-        struct launcher *l, const struct lmps_wish *wish, lmps_fn *fn, void *arg, struct error *err)
+int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, mps_pool_fn *fn, void *arg,
+        struct error *err)
 {
 	struct mps_daemon *d = daemon_of(l->mps, wish->user->uid, wish->gpu);
 	struct waiter *w, **at;
@@ -377,7 +379,7 @@ int lmps_want(
 
 	if (!d)
 		d = daemon_add(l->mps, wish->user->uid, wish->gpu);
-	order = start_order(d, wish, err);
+	order = make_start_order(d, wish, err);
 	if (order < 0)
 		return -1;
 	w = xcalloc(1, sizeof(*w));
@@ -394,15 +396,15 @@ int lmps_want(
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-bool lmps_is_leaf(const struct launcher *l, const char *name)
+bool mps_pool_is_leaf(const struct launcher *l, const char *name)
 {
-	size_t n = strlen(LMPS_LEAF);
+	size_t n = strlen(MPS_POOL_LEAF);
 
-	return strncmp(name, LMPS_LEAF, n) == 0 && name[n] &&
+	return strncmp(name, MPS_POOL_LEAF, n) == 0 && name[n] &&
 	       faccessat(l->mps_dir, name + n, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void find_old(struct lmps *m)
+static void find_old(struct mps_pool *m)
 {
 	int fd = openat(m->l->mps_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -410,16 +412,16 @@ static void find_old(struct lmps *m)
 	uint32_t uid, gpu;
 
 	while (dir && (e = readdir(dir)))
-		if (sscanf(e->d_name, "%" SCNu32 ".%" SCNu32, &uid, &gpu) == 2 && gpu < LGPUS_MAX &&
-		        !daemon_of(m, uid, gpu))
+		if (sscanf(e->d_name, "%" SCNu32 ".%" SCNu32, &uid, &gpu) == 2 &&
+		        gpu < GPU_INDEX_MAX && !daemon_of(m, uid, gpu))
 			daemon_add(m, uid, gpu);
 	if (dir)
 		closedir(dir);
 }
 
-struct lmps *lmps_start(struct launcher *l)
+struct mps_pool *mps_pool_start(struct launcher *l)
 {
-	struct lmps *m = xcalloc(1, sizeof(*m));
+	struct mps_pool *m = xcalloc(1, sizeof(*m));
 
 	m->l = l;
 	m->look = event_new(l->base, -1, 0, look, m);
@@ -430,7 +432,7 @@ struct lmps *lmps_start(struct launcher *l)
 	return m;
 }
 
-void lmps_free(struct lmps *m)
+void mps_pool_free(struct mps_pool *m)
 {
 	if (!m)
 		return;

@@ -1,4 +1,4 @@
-/* llost.c - runs whose shepherd was killed; see lpriv.h
+/* lost.c - runs whose shepherd was killed; see lpriv.h
  *
  * What is left of the run is killed. Then another shepherd runs the site's programs that come after
  * a run (site.h), as often as necessary. Then the run is over; how it ended is not known.
@@ -31,13 +31,13 @@
 #define LOST_MS_MAX 1000 /* up to this */
 
 /* Add the result of the programs after the run. */
-static void take_after(const struct lrun *r, Gpusched__RunReport *report)
+static void take_after(const struct run *r, Gpusched__RunReport *report)
 {
 	ProtobufCMessage *m;
 
-	if (lrun_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m) != 1)
+	if (run_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m) != 1)
 		return;
-	lreport_set(&report->node_trouble, ((Gpusched__AfterRecord *)m)->node_trouble);
+	run_report_set(&report->node_trouble, ((Gpusched__AfterRecord *)m)->node_trouble);
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
@@ -54,29 +54,29 @@ static void add_used(Gpusched__RunReport *report, const struct run_used *used)
 }
 
 /* Is the run of an older incarnation? If its record is torn that is not known. */
-static bool is_of_before(const struct lrun *r)
+static bool is_of_before(const struct run *r)
 {
 	const char *own = r->report->incarnation;
 
 	return strcmp(own, r->l->incarnation) != 0 && (*own || r->l->fresh);
 }
 
-static void finish_lost(struct lrun *r)
+static void finish_lost(struct run *r)
 {
 	Gpusched__RunReport *report;
 	ProtobufCMessage *launch;
 
-	lrun_refresh(r);
-	report = lreport_copy(r->report);
+	run_refresh(r);
+	report = run_report_copy(r->report);
 	report->suspended = false;
-	lreport_set(&report->progress, "");
-	add_used(report, lused_of(r));
+	run_report_set(&report->progress, "");
+	add_used(report, run_usage_of(r));
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	report->cause = is_of_before(r) ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                                : GPUSCHED__END_CAUSE__CAUSE_LOST;
-	report->end_time = lrun_clock_us(CLOCK_REALTIME);
+	report->end_time = launcher_clock_us(CLOCK_REALTIME);
 	take_after(r, report);
-	lreport_set(&report->detail,
+	run_report_set(&report->detail,
 	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                ? "the node was restarted under it"
 	                : "its shepherd was killed; how the program ended is not known");
@@ -89,19 +89,19 @@ static void finish_lost(struct lrun *r)
 	}
 	contain_free(r->leaf);
 	r->leaf = NULL;
-	if (lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch) == 1) {
+	if (run_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch) == 1) {
 		journal_gone((Gpusched__LaunchRecord *)launch);
 		protobuf_c_message_free_unpacked(launch, NULL);
 	}
-	lrun_write_exit(r, report);
-	lrun_remove_rundir(r->l, r->name);
-	lrun_over(r, report, false);
-	lrun_tell(r);
+	run_write_exit(r, report);
+	run_remove_rundir(r->l, r->name);
+	run_over(r, report, false);
+	run_send_report(r);
 }
 
 /* Kill the owner's processes that carry the run's directory in their environment. True: there were
  * none. */
-static bool sweep(const struct lrun *r)
+static bool sweep(const struct run *r)
 {
 	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->spool_runs_path, r->name);
 	bool none = procs_kill_marked(mark, r->uid);
@@ -112,7 +112,7 @@ static bool sweep(const struct lrun *r)
 
 /* Open the run's leaf, or that of the site's programs. False: whether it exists is not known
  * now. */
-static bool find_leaf(const struct lrun *r, const char *of, struct contain **c)
+static bool find_leaf(const struct run *r, const char *of, struct contain **c)
 {
 	char *leaf = contain_root_leaf(r->l->contain, r->name), *path = xasprintf("%s%s", leaf, of);
 	bool known = true;
@@ -128,7 +128,7 @@ static bool find_leaf(const struct lrun *r, const char *of, struct contain **c)
 }
 
 /* Kill what the site's programs have left in their leaf. True: it was empty. */
-static bool clear_site_leaf(const struct lrun *r)
+static bool clear_site_leaf(const struct run *r)
 {
 	struct contain *c;
 	bool empty = find_leaf(r, PROGRAM_LEAF, &c) && (!c || contain_is_empty(c));
@@ -143,17 +143,17 @@ static bool clear_site_leaf(const struct lrun *r)
 
 /* Are there programs to run after the run that have not been completed? If that is not known now:
  * yes. */
-static bool after_is_due(const struct lrun *r)
+static bool after_is_due(const struct run *r)
 {
 	ProtobufCMessage *m;
-	int got = lrun_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m);
+	int got = run_read(r, RECORD_AFTER, &gpusched__after_record__descriptor, &m);
 	bool due;
 
 	if (got == 1)
 		protobuf_c_message_free_unpacked(m, NULL);
 	if (got != 0)
 		return got < 0;
-	got = lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
+	got = run_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m);
 	if (got != 1)
 		return got < 0;
 	due = program_any_after((Gpusched__LaunchRecord *)m);
@@ -161,40 +161,40 @@ static bool after_is_due(const struct lrun *r)
 	return due;
 }
 
-static void look_later(struct lrun *r)
+static void look_later(struct run *r)
 {
 	unsigned ms = LOST_MS << (r->looks < 8 ? r->looks : 8);
 
 	r->looks++;
-	lrun_set_timer(r, ms < LOST_MS_MAX ? ms : LOST_MS_MAX);
+	run_set_timer(r, ms < LOST_MS_MAX ? ms : LOST_MS_MAX);
 }
 
 static void after_gone(evutil_socket_t fd, short what, void *arg)
 {
-	struct lrun *r = arg;
+	struct run *r = arg;
 
 	(void)fd;
 	(void)what;
-	lrun_stop_following(r);
+	run_stop_following(r);
 	if (after_is_due(r)) /* it was killed too */
 		look_later(r);
 	else
-		lrun_lost_look(r);
+		lost_poll(r);
 }
 
 /* Another shepherd does it, holding the record's lock as the first did, so two never run at
  * once. */
-static void start_after(struct lrun *r)
+static void start_after(struct run *r)
 {
 	char *path = xasprintf("%s/%s", r->l->runs_path, r->name);
 	char name[] = "gshepherd", again[] = SHEPHERD_AGAIN, *argv[] = { name, path, again, NULL };
-	int dir = lrun_dir(r, false);
+	int dir = run_dir(r, false);
 	int fd = dir < 0 ? -1 : openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC), pidfd = -1;
 	struct error err;
 	pid_t pid;
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (lspawn(r->l->options.shepherd, argv, &fd, 1, &pid, &err) == 0)
+		if (spawn_program(r->l->options.shepherd, argv, &fd, 1, &pid, &err) == 0)
 			pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		else
 			log_error("run %s: %s", r->name, err.text);
@@ -211,7 +211,7 @@ static void start_after(struct lrun *r)
 	event_add(r->life, NULL);
 }
 
-void lrun_lost_look(struct lrun *r)
+void lost_poll(struct run *r)
 {
 	bool empty;
 
@@ -239,9 +239,9 @@ void lrun_lost_look(struct lrun *r)
 }
 
 /* True also if that is not known now. */
-static bool was_forked(const struct lrun *r)
+static bool was_forked(const struct run *r)
 {
-	int dir = lrun_dir(r, false);
+	int dir = run_dir(r, false);
 	struct stat st = { 0 };
 	bool forked = dir < 0 || fstatat(dir, RECORD_LAUNCH, &st, 0) < 0
 	                      ? errno != ENOENT
@@ -252,17 +252,17 @@ static bool was_forked(const struct lrun *r)
 	return forked;
 }
 
-void lrun_lost(struct lrun *r)
+void lost_begin(struct run *r)
 {
-	if (r->state == LRUN_STARTING && !was_forked(r)) {
-		lrun_take_back_use(r);
-		lrun_remove_rundir(r->l, r->name);
-		lrun_never(r, "the node's agent or the shepherd was killed before it was started",
+	if (r->state == RUN_STARTING && !was_forked(r)) {
+		run_take_back_use(r);
+		run_remove_rundir(r->l, r->name);
+		run_never(r, "the node's agent or the shepherd was killed before it was started",
 		        NEVER_RUN);
 		return;
 	}
 	log_warning("run %s: its shepherd is gone; killing what is left", r->name);
-	r->state = LRUN_LOST;
+	r->state = RUN_LOST;
 	r->looks = 0;
-	lrun_lost_look(r);
+	lost_poll(r);
 }

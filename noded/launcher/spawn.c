@@ -1,4 +1,4 @@
-/* lspawn.c - processes that the launcher starts, and what they inherit; see lpriv.h */
+/* spawn.c - processes that the launcher starts, and what they inherit; see lpriv.h */
 #include "config.h"
 
 #include "noded/launcher/lpriv.h"
@@ -44,7 +44,7 @@ static void make_env(char *env[ENV_MAX])
 	env[n] = NULL;
 }
 
-/* See lspawn() in lpriv.h. Each of these calls may run out of memory. */
+/* See spawn_program() in lpriv.h. Each of these calls may run out of memory. */
 static int prepare(
         posix_spawn_file_actions_t *fa, posix_spawnattr_t *attr, const int *high, size_t n)
 {
@@ -85,10 +85,10 @@ static int spawn(const char *path, char *const argv[], const int *high, size_t n
 	return e;
 }
 
-int lspawn(const char *path, char *const argv[], const int *fds, size_t n, pid_t *pid,
+int spawn_program(const char *path, char *const argv[], const int *fds, size_t n, pid_t *pid,
         struct error *err)
 {
-	int high[LSPAWN_FDS] = { -1, -1, -1, -1 }, e = 0;
+	int high[SPAWN_FDS] = { -1, -1, -1, -1 }, e = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		high[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, HIGH_FD);
@@ -105,13 +105,13 @@ int lspawn(const char *path, char *const argv[], const int *fds, size_t n, pid_t
 	return 0;
 }
 
-int lspawn_helper(
+int spawn_helper(
         const struct launcher *l, const char *name, const int *fds, size_t n, struct error *err)
 {
 	char *dir = xstrdup(l->options.shepherd), *path = xasprintf("%s/%s", dirname(dir), name);
 	char *self = xstrdup(name), *argv[] = { self, NULL };
 	pid_t pid;
-	int rc = lspawn(path, argv, fds, n, &pid, err);
+	int rc = spawn_program(path, argv, fds, n, &pid, err);
 
 	free(self);
 	free(path);
@@ -119,7 +119,7 @@ int lspawn_helper(
 	return rc;
 }
 
-int lspawn_grant(const ProtobufCMessage *m, struct error *err)
+int spawn_grant(const ProtobufCMessage *m, struct error *err)
 {
 	size_t len = protobuf_c_message_get_packed_size(m), done = 0;
 	uint8_t *b = xcalloc(1, len + 1);

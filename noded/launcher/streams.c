@@ -1,7 +1,7 @@
-/* lstream.c - streams to runs: checks the client's right, and starts gtap; see lpriv.h
+/* streams.c - streams to runs: checks the client's right, and starts gtap; see lpriv.h
  *
  * The launcher keeps each run's owner and where its output goes (OutputRecord, SPOOL/outputs/ID),
- * even after the run itself is forgotten: of the LOUTPUTS_MAX newest runs. A greeting that the
+ * even after the run itself is forgotten: of the OUTPUTS_MAX newest runs. A greeting that the
  * network half passes on is decoded by munge, which only our user can do, and must name this
  * cluster, node and run; its sender must be the run's owner, or root. Then gtap is started, with
  * its grant in memory: it becomes the owner before it does anything with the greeting.
@@ -21,9 +21,9 @@
 #include "common/net/hello.h"
 #include "noded/stream/holdio.h"
 
-#define LOUTPUTS_MAX 10000
-#define PRUNE_EACH   1000 /* runs remembered */
-#define KEY_PRUNE    2
+#define OUTPUTS_MAX 10000
+#define PRUNE_EACH  1000 /* runs remembered */
+#define KEY_PRUNE   2
 
 /* --- owners and outputs ----------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ static void prune_run(void *arg)
 
 	if (record_scan(p->dir, prune_see, p, &err) < 0)
 		return;
-	for (size_t i = 0; i + LOUTPUTS_MAX < p->n; i++) {
+	for (size_t i = 0; i + OUTPUTS_MAX < p->n; i++) {
 		record_id_format(p->v[i], name);
 		unlinkat(p->dir, name, 0);
 	}
@@ -80,7 +80,7 @@ static void prune(struct launcher *l)
 		prune_free(p); /* the next time */
 }
 
-void lstream_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
+void streams_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
 {
 	gpusched__output_record__init(o);
 	o->uid = r->report->uid;
@@ -95,12 +95,12 @@ void lstream_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
 	o->append = r->append;
 }
 
-void lstream_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r)
+void streams_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r)
 {
 	Gpusched__OutputRecord o;
 	struct error err;
 
-	lstream_owner(r, &o);
+	streams_owner(r, &o);
 	if (record_write(l->outputs, name, &o.base, 0, &err) < 0)
 		log_warning("run %s: its output cannot be followed: %s", name, err.text);
 	if (l->remembered++ % PRUNE_EACH == 0)
@@ -110,7 +110,8 @@ void lstream_remember(struct launcher *l, const char *name, const Gpusched__Laun
 /* --- gtap ------------------------------------------------------------------------------------- */
 
 /* Send the network half a descriptor and what it is: see launcher_fork(). */
-static int hand_over(const struct launcher *l, const void *what, size_t len, int fd, struct error *err)
+static int hand_over(
+        const struct launcher *l, const void *what, size_t len, int fd, struct error *err)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -128,12 +129,12 @@ static int hand_over(const struct launcher *l, const void *what, size_t len, int
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &fd, sizeof(int));
 	if (sendmsg(l->streams, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		return error_set(err, ERR_BUSY, "a descriptor cannot be handed over: %s",
-		        strerror(errno));
+		return error_set(
+		        err, ERR_BUSY, "a descriptor cannot be handed over: %s", strerror(errno));
 	return 0;
 }
 
-void lstream_hand_log(const struct launcher *l, int fd)
+void streams_hand_log(const struct launcher *l, int fd)
 {
 	struct error err;
 	char what = 0;
@@ -145,7 +146,7 @@ void lstream_hand_log(const struct launcher *l, int fd)
 /* --- one request ------------------------------------------------------------------------------ */
 
 /* A greeting, while munge decodes its credential. */
-struct lask {
+struct stream_ask {
 	struct launcher *l;
 	uint64_t stream;
 	char name[RECORD_ID_MAX];
@@ -160,11 +161,11 @@ static void refuse(struct launcher *l, uint64_t stream, const struct error *why)
 	m.stream = stream;
 	m.error = (uint32_t)why->code;
 	m.error_text = (char *)(uintptr_t)why->text;
-	launcher_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, &m.base);
+	protocol_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, &m.base);
 }
 
 /* The payload that munge vouches for must be a greeting to this very run. */
-static int check_cred(const struct lask *ask, const struct mcred *cred, struct error *err)
+static int check_cred(const struct stream_ask *ask, const struct mcred *cred, struct error *err)
 {
 	const struct launcher_options *o = &ask->l->options;
 	char *node = xasprintf("%s/%s", o->node, ask->name);
@@ -182,7 +183,7 @@ static int check_cred(const struct lask *ask, const struct mcred *cred, struct e
 	return rc;
 }
 
-static Gpusched__OutputRecord *find_output(const struct lask *ask, struct error *err)
+static Gpusched__OutputRecord *find_output(const struct stream_ask *ask, struct error *err)
 {
 	ProtobufCMessage *m;
 	int got = record_read(
@@ -195,7 +196,7 @@ static Gpusched__OutputRecord *find_output(const struct lask *ask, struct error 
 }
 
 /* Open the way to its input and output, only for the owner. -1 and `why` if there is none. */
-static int open_hold(const struct lask *ask, const struct mcred *cred,
+static int open_hold(const struct stream_ask *ask, const struct mcred *cred,
         const Gpusched__OutputRecord *run, struct error *why)
 {
 	if (!run->interactive)
@@ -206,8 +207,8 @@ static int open_hold(const struct lask *ask, const struct mcred *cred,
 	return holdio_connect(ask->l->holds, ask->name, why);
 }
 
-static int start_tap(const struct lask *ask, const struct mcred *cred, Gpusched__OutputRecord *run,
-        struct error *err)
+static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
+        Gpusched__OutputRecord *run, struct error *err)
 {
 	Gpusched__TapGrant g = GPUSCHED__TAP_GRANT__INIT;
 	struct error why = { .code = ERR_NONE };
@@ -226,8 +227,8 @@ static int start_tap(const struct lask *ask, const struct mcred *cred, Gpusched_
 		goto out;
 	}
 	fds[0] = pair[1];
-	fds[1] = lspawn_grant(&g.base, err);
-	if (fds[1] >= 0 && lspawn_helper(ask->l, "gtap", fds, 3, err) == 0)
+	fds[1] = spawn_grant(&g.base, err);
+	if (fds[1] >= 0 && spawn_helper(ask->l, "gtap", fds, 3, err) == 0)
 		rc = hand_over(ask->l, &ask->stream, sizeof(ask->stream), pair[0], err);
 	if (fds[1] >= 0)
 		close(fds[1]);
@@ -241,7 +242,7 @@ out:
 
 static void cred_known(const struct mcred *cred, const struct error *why, void *arg)
 {
-	struct lask *ask = arg;
+	struct stream_ask *ask = arg;
 	Gpusched__OutputRecord *run = NULL;
 	struct error err;
 	int rc = -1;
@@ -264,9 +265,9 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 	free(ask);
 }
 
-void lstream_ask(struct launcher *l, const Gpusched__LauncherStream *m)
+void streams_ask(struct launcher *l, const Gpusched__LauncherStream *m)
 {
-	struct lask *ask = xcalloc(1, sizeof(*ask) + m->hello.len);
+	struct stream_ask *ask = xcalloc(1, sizeof(*ask) + m->hello.len);
 	char cred[HELLO_CRED_MAX + 1];
 	struct error err;
 
@@ -275,11 +276,11 @@ void lstream_ask(struct launcher *l, const Gpusched__LauncherStream *m)
 	ask->len = m->hello.len;
 	if (m->hello.len)
 		memcpy(ask->hello, m->hello.data, m->hello.len);
-	record_id_format(lrun_id(m->run), ask->name);
+	record_id_format(run_id_of(m->run), ask->name);
 	if (l->streams < 0)
 		error_set(&err, ERR_NODE_STATE, "this agent has no streams");
 	else if (hello_credential(ask->hello, ask->len, cred, &err) == 0) {
-		asked_cred_once(l->asked, cred, strlen(cred), cred_known, ask);
+		lookup_cred_once(l->lookup, cred, strlen(cred), cred_known, ask);
 		return;
 	}
 	refuse(l, m->stream, &err);

@@ -1,10 +1,10 @@
-/* lused.h - what the launcher knows of one run's use: made by lwatch.c, sample after sample
+/* run_usage.h - what the launcher knows of one run's use: made by usage_loop.c, sample after sample
  *
- * It is in the run (lrun.used) from the first sample on. If several launchers have sampled a run
+ * It is in the run (run.used) from the first sample on. If several launchers have sampled a run
  * their results form one sum: it begins with the values of the `used` record.
  */
-#ifndef NODED_LUSED_H
-#define NODED_LUSED_H
+#ifndef NODED_RUN_USAGE_H
+#define NODED_RUN_USAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "noded/usage/overmem.h"
 #include "noded/usage/used.h"
 
-struct lused {
+struct run_usage {
 	struct run_used used, told;
 	char *leaf, *memory; /* its cgroups; "" none */
 	struct used_gpu *gpus;
@@ -32,16 +32,16 @@ struct lused {
 };
 
 /* From the run's records: an earlier launcher may have started it. */
-struct lused *lused_new(const struct lrun *r);
+struct run_usage *run_usage_new(const struct run *r);
 
 /* Has the run only a part of its GPUs' memory? */
-bool lused_is_guarded(const struct lused *u);
-/* Call lrun_over_memory() if the run uses more than it may. */
-void lused_check_memory(struct lrun *r);
+bool run_usage_is_guarded(const struct run_usage *u);
+/* Call run_over_memory() if the run uses more than it may. */
+void run_usage_check_memory(struct run *r);
 
 /* Write its `used` record. On a full tmpfs the previous record stays. */
-void lused_keep(const struct lrun *r);
+void run_usage_keep(const struct run *r);
 /* The message to send; *used borrows *id. */
-void lused_message(const struct lrun *r, Gpusched__RunUsed *used, Gpusched__RunId *id);
+void run_usage_message(const struct run *r, Gpusched__RunUsed *used, Gpusched__RunId *id);
 
 #endif

@@ -1,4 +1,4 @@
-/* lscan.c - the scan when the launcher starts; see lpriv.h
+/* recover.c - the scan when the launcher starts; see lpriv.h
  *
  *   exit record                      over: reported until forgotten
  *   launch record, locked            alive: followed
@@ -54,7 +54,7 @@ static bool give_time(const struct scan *s)
 {
 	struct timespec t = { .tv_nsec = PAUSE_MS * 1000000L };
 
-	if (lrun_clock_us(CLOCK_MONOTONIC) >= s->until)
+	if (launcher_clock_us(CLOCK_MONOTONIC) >= s->until)
 		return false;
 	nanosleep(&t, NULL);
 	return true;
@@ -206,25 +206,25 @@ static void kill_leaf(const char *name, void *arg)
 static void take_launched(struct launcher *l, struct run_id id, ProtobufCMessage *launch)
 {
 	Gpusched__LaunchRecord *rec = (Gpusched__LaunchRecord *)launch;
-	struct lrun *r = lrun_add(l, id);
+	struct run *r = run_add(l, id);
 	struct proc nobody = { 0 };
 
 	if (!r)
 		return;
-	r->state = LRUN_STARTING;
-	r->report = rec && rec->report && rec->report->run ? lreport_copy(rec->report)
-	                                                   : lreport_new(id);
+	r->state = RUN_STARTING;
+	r->report = rec && rec->report && rec->report->run ? run_report_copy(rec->report)
+	                                                   : run_report_new(id);
 	r->report->state = GPUSCHED__RUN_REPORT__STATE__STARTING;
 	r->has_parts = r->report->share_charge;
 	r->uid = owner_of(l, rec, r->name);
 	r->share_mb = r->report->share_mb;
 	r->mps = rec && rec->mps_dir.len;
 	for (size_t i = 0; i < r->report->n_gpus; i++)
-		if (r->report->gpus[i] < LGPUS_MAX)
+		if (r->report->gpus[i] < GPU_INDEX_MAX)
 			r->gpus |= (uint64_t)1 << r->report->gpus[i];
-	lrun_look(r); /* was it executed, has it ended just now? */
-	if (r->pidfd < 0 && (r->state == LRUN_STARTING || r->state == LRUN_RUNNING))
-		lrun_follow(r, &nobody);
+	run_poll(r); /* was it executed, has it ended just now? */
+	if (r->pidfd < 0 && (r->state == RUN_STARTING || r->state == RUN_RUNNING))
+		run_follow(r, &nobody);
 }
 
 static int take_run(struct run_id id, const char *name, void *arg)
@@ -234,17 +234,17 @@ static int take_run(struct run_id id, const char *name, void *arg)
 	bool gone;
 	int dir = open_dir(s, name, &gone), got;
 	ProtobufCMessage *m = NULL;
-	struct lrun *r;
+	struct run *r;
 
 	if (dir < 0)
 		return gone ? 0 : -1;
 	if (faccessat(dir, RECORD_LAUNCH, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		launcher_saw_job(l, id.job);
+		places_saw_job(l, id.job);
 	got = read_record(s, dir, name, RECORD_EXIT, &gpusched__run_report__descriptor, &m);
 	if (got == 1) {
-		r = lrun_add(l, id);
+		r = run_add(l, id);
 		if (r)
-			lrun_over(r, (Gpusched__RunReport *)m,
+			run_over(r, (Gpusched__RunReport *)m,
 			        faccessat(l->exits, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 		else
 			protobuf_c_message_free_unpacked(m, NULL);
@@ -271,7 +271,7 @@ static int take_copy(struct run_id id, const char *name, void *arg)
 	const struct scan *s = arg;
 	struct launcher *l = s->l;
 	ProtobufCMessage *m;
-	struct lrun *r = lrun_find(l, id);
+	struct run *r = run_find(l, id);
 	int got;
 
 	if (r)
@@ -279,9 +279,9 @@ static int take_copy(struct run_id id, const char *name, void *arg)
 	got = read_record(s, l->exits, name, name, &gpusched__run_report__descriptor, &m);
 	if (got != 1)
 		return got < 0 ? -1 : 0;
-	r = lrun_add(l, id);
+	r = run_add(l, id);
 	if (r)
-		lrun_over(r, (Gpusched__RunReport *)m, true);
+		run_over(r, (Gpusched__RunReport *)m, true);
 	else
 		protobuf_c_message_free_unpacked(m, NULL);
 	return 0;
@@ -294,15 +294,15 @@ static bool lives(struct launcher *l, const char *name)
 	char base[RECORD_ID_MAX] = "";
 	const char *site = strstr(name, PROGRAM_LEAF); /* a leaf of the site's programs */
 	struct run_id id;
-	struct lrun *r;
+	struct run *r;
 
 	if (strlen(name) >= sizeof(base))
 		return false;
 	memcpy(base, name, site ? (size_t)(site - name) : strlen(name));
 	if (record_id_parse(base, &id) < 0)
 		return false;
-	r = lrun_find(l, id);
-	return r && r->state != LRUN_OVER;
+	r = run_find(l, id);
+	return r && r->state != RUN_OVER;
 }
 
 static void clear_orphan(const char *name, void *arg)
@@ -310,7 +310,7 @@ static void clear_orphan(const char *name, void *arg)
 	struct scan *s = arg;
 	enum cleared what = CLEARED_NOTHING;
 
-	if (!lives(s->l, name) && !lmps_is_leaf(s->l, name) && !lhealth_is_leaf(s->l, name))
+	if (!lives(s->l, name) && !mps_pool_is_leaf(s->l, name) && !health_is_leaf(s->l, name))
 		what = clear_leaf(s, name);
 	if (what == CLEARED)
 		log_error("cgroup of run %s had processes and no record: killed", name);
@@ -321,15 +321,15 @@ static int remove_orphan_dir(struct run_id id, const char *name, void *arg)
 {
 	(void)id;
 	if (!lives(arg, name))
-		lrun_remove_rundir(arg, name);
+		run_remove_rundir(arg, name);
 	return 0;
 }
 
-int lscan(struct launcher *l, struct error *err)
+int recover_runs(struct launcher *l, struct error *err)
 {
 	struct scan s = { .l = l,
 		.err = err,
-		.until = lrun_clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000 };
+		.until = launcher_clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000 };
 
 	if (l->fresh) {
 		if (record_scan(l->runs, kill_old, &s, err) < 0)
@@ -344,10 +344,10 @@ int lscan(struct launcher *l, struct error *err)
 		log_error("processes of runs that are not known do not die; they are killed again "
 		          "and again");
 	l->sweep |= s.left;
-	return lscan_leftovers(l, err) < 0 ? -1 : 0;
+	return recover_leftovers(l, err) < 0 ? -1 : 0;
 }
 
-int lscan_leftovers(struct launcher *l, struct error *err)
+int recover_leftovers(struct launcher *l, struct error *err)
 {
 	struct scan s = { .l = l, .err = err };
 

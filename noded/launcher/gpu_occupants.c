@@ -1,4 +1,4 @@
-/* lleft.c - processes on GPUs that no run holds; see lpriv.h
+/* gpu_occupants.c - processes on GPUs that no run holds; see lpriv.h
  *
  * A sampler of our own (gpu/sampler.h) is queried for a run's GPUs before each start and after each
  * end, and for a GPU when the controller wants it examined. A caller waits for a sample that was
@@ -32,15 +32,15 @@
 struct waiter {
 	char (*uuids)[GPUS_TEXT];
 	size_t n;
-	usec_t since, need; /* mono: when it came; the sample must be at least this recent */
-	lleft_fn *fn;       /* NULL: processes that are found are only reported */
+	usec_t since, need;   /* mono: when it came; the sample must be at least this recent */
+	gpu_occupants_fn *fn; /* NULL: processes that are found are only reported */
 	void *arg;
 	struct waiter *next;
 };
 
-struct lleft {
+struct gpu_occupants {
 	struct launcher *l;
-	char index[LGPUS_MAX][GPUS_TEXT]; /* UUIDs by the controller's index, as ordered */
+	char index[GPU_INDEX_MAX][GPUS_TEXT]; /* UUIDs by the controller's index, as ordered */
 	struct gpu_sampler *sampler;
 	struct event *answer, *again, *rest; /* answer: NULL: no query is pending */
 	usec_t asked, sampled; /* mono: the query; the time of the last sample, 0 none */
@@ -51,7 +51,7 @@ struct lleft {
 
 static usec_t mono(void)
 {
-	return lrun_clock_us(CLOCK_MONOTONIC);
+	return launcher_clock_us(CLOCK_MONOTONIC);
 }
 
 static void set_timer(struct event *e, unsigned ms)
@@ -74,24 +74,24 @@ struct holder {
 	bool is; /* pid is a shepherd */
 };
 
-static void add_held(struct lrun *r, void *arg)
+static void add_held(struct run *r, void *arg)
 {
-	((struct holder *)arg)->gpus |= r->state == LRUN_OVER ? 0 : r->gpus;
+	((struct holder *)arg)->gpus |= r->state == RUN_OVER ? 0 : r->gpus;
 }
 
-static void is_shepherd(struct lrun *r, void *arg)
+static void is_shepherd(struct run *r, void *arg)
 {
 	struct holder *h = arg;
 
-	h->is |= r->state != LRUN_OVER && r->shepherd == h->pid;
+	h->is |= r->state != RUN_OVER && r->shepherd == h->pid;
 }
 
-static bool is_held(const struct lleft *f, const char *uuid)
+static bool is_held(const struct gpu_occupants *f, const char *uuid)
 {
 	struct holder held = { 0 };
 
-	lruns_each(f->l, add_held, &held);
-	for (unsigned i = 0; i < LGPUS_MAX; i++) {
+	runs_each(f->l, add_held, &held);
+	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
 		if (held.gpus >> i & 1 && !strcmp(f->index[i], uuid))
 			return true;
 	}
@@ -124,7 +124,7 @@ static bool look_at_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
 }
 
 /* Is it a descendant of a run's shepherd? */
-static bool is_of_run(const struct lleft *f, pid_t pid)
+static bool is_of_run(const struct gpu_occupants *f, pid_t pid)
 {
 	char name[64];
 	uid_t uid;
@@ -132,7 +132,7 @@ static bool is_of_run(const struct lleft *f, pid_t pid)
 	for (int depth = 0; depth < 64 && pid > 1; depth++) {
 		struct holder h = { .pid = pid };
 
-		lruns_each(f->l, is_shepherd, &h);
+		runs_each(f->l, is_shepherd, &h);
 		if (h.is)
 			return true;
 		if (!look_at_process(pid, name, &uid, &pid))
@@ -141,11 +141,11 @@ static bool is_of_run(const struct lleft *f, pid_t pid)
 	return false;
 }
 
-/* The owner's MPS and its clients, which end when no run needs them any more (lmps.c). */
-static bool is_of_mps(const struct lleft *f, uid_t uid, const char *uuid)
+/* The owner's MPS and its clients, which end when no run needs them any more (mps_pool.c). */
+static bool is_of_mps(const struct gpu_occupants *f, uid_t uid, const char *uuid)
 {
-	for (unsigned i = 0; i < LGPUS_MAX; i++) {
-		if (!strcmp(f->index[i], uuid) && lmps_has(f->l, uid, i))
+	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
+		if (!strcmp(f->index[i], uuid) && mps_pool_has(f->l, uid, i))
 			return true;
 	}
 	return false;
@@ -153,7 +153,7 @@ static bool is_of_mps(const struct lleft *f, uid_t uid, const char *uuid)
 
 /* Name a process that should not be on the GPU; "": there is none. Processes that are not visible
  * here belong to another container and are not considered. */
-static void find_left(const struct lleft *f, const char *uuid, char text[TEXT_MAX])
+static void find_left(const struct gpu_occupants *f, const char *uuid, char text[TEXT_MAX])
 {
 	const struct gpu_use *use = NULL;
 	char name[64];
@@ -175,7 +175,7 @@ static void find_left(const struct lleft *f, const char *uuid, char text[TEXT_MA
 	}
 }
 
-static void ask(struct lleft *f);
+static void ask(struct gpu_occupants *f);
 
 static void waiter_free(struct waiter *w)
 {
@@ -184,7 +184,7 @@ static void waiter_free(struct waiter *w)
 }
 
 /* Answer a waiter from the last sample. True: it has its answer and was removed. */
-static bool serve(struct lleft *f, struct waiter *w)
+static bool serve(struct gpu_occupants *f, struct waiter *w)
 {
 	char left[TEXT_MAX], text[2 * TEXT_MAX] = "";
 	bool wait = f->sampled < w->need, late = mono() - w->since >= LEFT_MS * 1000;
@@ -199,7 +199,7 @@ static bool serve(struct lleft *f, struct waiter *w)
 			break;
 		}
 		if (f->uses)
-			lfaults_condition(
+			gpu_faults_condition(
 			        f->l, w->uuids[i], GPU_FAULT_PROCESS, *left && !held, left);
 		if (*left && !held)
 			snprintf(text, sizeof(text), "GPU %s: %s", w->uuids[i], left);
@@ -213,7 +213,7 @@ static bool serve(struct lleft *f, struct waiter *w)
 }
 
 /* Query as soon as the first of the waiters needs it. */
-static void ask_later(struct lleft *f)
+static void ask_later(struct gpu_occupants *f)
 {
 	usec_t now = mono(), need = INT64_MAX;
 
@@ -223,7 +223,7 @@ static void ask_later(struct lleft *f)
 }
 
 /* Answer all waiters. A callback may add new ones, which come at the end of the list. */
-static void serve_all(struct lleft *f)
+static void serve_all(struct gpu_occupants *f)
 {
 	struct waiter *w = f->waiters, *next, **end;
 
@@ -242,7 +242,7 @@ static void serve_all(struct lleft *f)
 }
 
 /* The GPUs cannot be sampled: nothing is known, and no start is refused for that. */
-static void give_up(struct lleft *f)
+static void give_up(struct gpu_occupants *f)
 {
 	f->uses = NULL;
 	f->sampled = INT64_MAX;
@@ -251,7 +251,7 @@ static void give_up(struct lleft *f)
 }
 
 /* The GPUs have changed since the sampler was started. */
-static void forget_sample(struct lleft *f)
+static void forget_sample(struct gpu_occupants *f)
 {
 	f->renew = false;
 	f->uses = NULL;
@@ -261,7 +261,7 @@ static void forget_sample(struct lleft *f)
 
 static void answered(evutil_socket_t fd, short what, void *arg)
 {
-	struct lleft *f = arg;
+	struct gpu_occupants *f = arg;
 	char trouble[160];
 
 	(void)fd;
@@ -283,10 +283,10 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 		log_error("who is on the GPUs cannot be asked: %s", trouble);
 	give_up(f);
 	if (*trouble)
-		lgpus_look(f->l); /* a probe finds the GPU that hangs */
+		gpu_inventory_probe(f->l); /* a probe finds the GPU that hangs */
 }
 
-static void ask(struct lleft *f)
+static void ask(struct gpu_occupants *f)
 {
 	uint64_t ms = f->l->options.gpu_timeout_ms;
 	struct error err;
@@ -294,7 +294,7 @@ static void ask(struct lleft *f)
 	if (f->answer)
 		return;
 	evtimer_del(f->again);
-	gpu_sampler_leave_out(f->sampler, lgpus_not_asked(f->l->gpus));
+	gpu_sampler_leave_out(f->sampler, gpu_inventory_not_asked(f->l->gpus));
 	if (gpu_sampler_ask(f->sampler, &err) < 0) {
 		log_error("%s", err.text);
 		give_up(f);
@@ -317,7 +317,7 @@ static void again(evutil_socket_t fd, short what, void *arg)
 
 static void rest(evutil_socket_t fd, short what, void *arg)
 {
-	struct lleft *f = arg;
+	struct gpu_occupants *f = arg;
 
 	(void)fd;
 	(void)what;
@@ -325,7 +325,7 @@ static void rest(evutil_socket_t fd, short what, void *arg)
 		forget_sample(f);
 }
 
-static void wait_for(struct lleft *f, struct waiter *w)
+static void wait_for(struct gpu_occupants *f, struct waiter *w)
 {
 	struct waiter **end;
 
@@ -337,12 +337,13 @@ static void wait_for(struct lleft *f, struct waiter *w)
 		ask(f);
 }
 
-void lleft_wait(struct launcher *l, const Gpusched__StartRun *order, lleft_fn *fn, void *arg)
+void gpu_occupants_wait(
+        struct launcher *l, const Gpusched__StartRun *order, gpu_occupants_fn *fn, void *arg)
 {
-	struct lleft *f = l->left;
+	struct gpu_occupants *f = l->left;
 	struct waiter *w;
 
-	if (!f || lgpus_now(l->gpus)->state != GPUS_FOUND || !order->n_gpu_uuids ||
+	if (!f || gpu_inventory_now(l->gpus)->state != GPUS_FOUND || !order->n_gpu_uuids ||
 	        order->n_gpu_uuids != order->n_gpus) {
 		fn(NULL, arg);
 		return;
@@ -355,7 +356,7 @@ void lleft_wait(struct launcher *l, const Gpusched__StartRun *order, lleft_fn *f
 	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
 		const char *uuid = order->gpu_uuids[i];
 
-		if (order->gpus[i] < LGPUS_MAX)
+		if (order->gpus[i] < GPU_INDEX_MAX)
 			set_text(f->index[order->gpus[i]], GPUS_TEXT, uuid);
 		/* another run has a part of it, and its processes belong there */
 		if (is_held(f, uuid))
@@ -370,17 +371,17 @@ void lleft_wait(struct launcher *l, const Gpusched__StartRun *order, lleft_fn *f
 	fn(NULL, arg);
 }
 
-void lleft_freed(struct launcher *l, uint64_t gpus)
+void gpu_occupants_freed(struct launcher *l, uint64_t gpus)
 {
-	struct lleft *f = l->left;
+	struct gpu_occupants *f = l->left;
 	struct waiter *w;
 
-	if (!f || !gpus || lgpus_now(l->gpus)->state != GPUS_FOUND)
+	if (!f || !gpus || gpu_inventory_now(l->gpus)->state != GPUS_FOUND)
 		return;
 	w = xcalloc(1, sizeof(*w));
-	w->uuids = xcalloc(LGPUS_MAX, sizeof(*w->uuids));
+	w->uuids = xcalloc(GPU_INDEX_MAX, sizeof(*w->uuids));
 	w->need = mono();
-	for (unsigned i = 0; i < LGPUS_MAX; i++) {
+	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
 		if (!(gpus >> i & 1) || !*f->index[i])
 			continue;
 		memcpy(w->uuids[w->n++], f->index[i], GPUS_TEXT);
@@ -391,9 +392,10 @@ void lleft_freed(struct launcher *l, uint64_t gpus)
 		waiter_free(w);
 }
 
-void lleft_check(struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, lleft_fn *fn, void *arg)
+void gpu_occupants_check(
+        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, gpu_occupants_fn *fn, void *arg)
 {
-	struct lleft *f = l->left;
+	struct gpu_occupants *f = l->left;
 	struct waiter *w = xcalloc(1, sizeof(*w));
 
 	w->uuids = xcalloc(n + 1, sizeof(*w->uuids));
@@ -407,7 +409,7 @@ void lleft_check(struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, lleft_f
 	wait_for(f, w);
 }
 
-void lleft_gpus_changed(struct launcher *l)
+void gpu_occupants_gpus_changed(struct launcher *l)
 {
 	if (!l->left)
 		return;
@@ -419,28 +421,28 @@ void lleft_gpus_changed(struct launcher *l)
 /* --- the whole ------------------------------------------------------------------------------- */
 
 /* For a run of an earlier launcher: which GPU each index of it is. */
-static void learn(struct lrun *r, void *arg)
+static void learn(struct run *r, void *arg)
 {
-	struct lleft *f = arg;
+	struct gpu_occupants *f = arg;
 	const Gpusched__LaunchRecord *launch;
 	ProtobufCMessage *m = NULL;
 
-	if (r->state == LRUN_OVER || !r->gpus ||
-	        lrun_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
+	if (r->state == RUN_OVER || !r->gpus ||
+	        run_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
 		return;
 	launch = (const Gpusched__LaunchRecord *)m;
 	for (size_t i = 0; launch->report && i < launch->n_gpu_uuids && i < launch->report->n_gpus;
 	        i++) {
-		if (launch->report->gpus[i] < LGPUS_MAX)
+		if (launch->report->gpus[i] < GPU_INDEX_MAX)
 			set_text(
 			        f->index[launch->report->gpus[i]], GPUS_TEXT, launch->gpu_uuids[i]);
 	}
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-struct lleft *lleft_new(struct launcher *l)
+struct gpu_occupants *gpu_occupants_new(struct launcher *l)
 {
-	struct lleft *f = xcalloc(1, sizeof(*f));
+	struct gpu_occupants *f = xcalloc(1, sizeof(*f));
 
 	f->l = l;
 	f->sampler = gpu_sampler_new();
@@ -448,11 +450,11 @@ struct lleft *lleft_new(struct launcher *l)
 	f->rest = evtimer_new(l->base, rest, f);
 	if (!f->again || !f->rest)
 		abort();
-	lruns_each(l, learn, f);
+	runs_each(l, learn, f);
 	return f;
 }
 
-void lleft_free(struct lleft *f)
+void gpu_occupants_free(struct gpu_occupants *f)
 {
 	if (!f)
 		return;

@@ -1,4 +1,4 @@
-/* lhealth.c - the site's health check; see lpriv.h, site.h
+/* health.c - the site's health check; see lpriv.h, site.h
  *
  * The rules name the program and its interval (rules.h), and may change both at any time. Until the
  * first check has ended the node is not known to be well. The result is reported with the GPUs, in
@@ -28,7 +28,7 @@
 #define NO_RESULT   "the health check was killed"
 #define PATIENCE_MS 2000 /* the hello waits this long for the first check */
 
-struct lhealth {
+struct health {
 	struct launcher *l;
 	struct event *next, *said; /* said: NULL: no check is in progress */
 	struct event *patience;    /* pending: the hello waits */
@@ -40,7 +40,7 @@ struct lhealth {
 	size_t len;
 };
 
-static void later(struct lhealth *h)
+static void later(struct health *h)
 {
 	struct timeval tv = { .tv_sec = (time_t)h->interval_s };
 
@@ -49,9 +49,9 @@ static void later(struct lhealth *h)
 		evtimer_add(h->next, &tv);
 }
 
-static void check(struct lhealth *h);
+static void check(struct health *h);
 
-static void take(struct lhealth *h, const char *found)
+static void take(struct health *h, const char *found)
 {
 	struct launcher *l = h->l;
 
@@ -64,10 +64,10 @@ static void take(struct lhealth *h, const char *found)
 	else
 		log_info("the health check finds nothing wrong");
 	snprintf(l->health, sizeof(l->health), "%s", found);
-	lgpus_tell(l);
+	gpu_inventory_send(l);
 }
 
-static void close_result(struct lhealth *h)
+static void close_result(struct health *h)
 {
 	if (h->said)
 		event_free(h->said);
@@ -79,7 +79,7 @@ static void close_result(struct lhealth *h)
 
 static void result_come(evutil_socket_t fd, short what, void *arg)
 {
-	struct lhealth *h = arg;
+	struct health *h = arg;
 	ssize_t n;
 
 	(void)what;
@@ -98,7 +98,7 @@ static void result_come(evutil_socket_t fd, short what, void *arg)
 	take(h, strcmp(h->text, SHEPHERD_CHECK_OK) == 0 ? "" : *h->text ? h->text : NO_RESULT);
 }
 
-static int spawn(struct lhealth *h, int fd, struct error *err)
+static int spawn(struct health *h, int fd, struct error *err)
 {
 	struct launcher *l = h->l;
 	char *path = xstrdup(h->path), *ms = xasprintf("%" PRIu64, h->timeout_ms);
@@ -106,7 +106,7 @@ static int spawn(struct lhealth *h, int fd, struct error *err)
 	char name[] = "gshepherd", check[] = SHEPHERD_CHECK;
 	char *argv[] = { name, check, path, ms, node, leaf, NULL };
 	pid_t pid;
-	int rc = lspawn(l->options.shepherd, argv, &fd, 1, &pid, err);
+	int rc = spawn_program(l->options.shepherd, argv, &fd, 1, &pid, err);
 
 	free(leaf);
 	free(node);
@@ -115,7 +115,7 @@ static int spawn(struct lhealth *h, int fd, struct error *err)
 	return rc;
 }
 
-static void check(struct lhealth *h)
+static void check(struct health *h)
 {
 	struct error err;
 	int fds[2];
@@ -146,31 +146,31 @@ static void due(evutil_socket_t fd, short what, void *arg)
 
 static void patience_over(evutil_socket_t fd, short what, void *arg)
 {
-	const struct lhealth *h = arg;
+	const struct health *h = arg;
 
 	(void)fd;
 	(void)what;
-	lgpus_tell(h->l);
+	gpu_inventory_send(h->l);
 }
 
-const char *lhealth_why(const struct launcher *l)
+const char *health_why(const struct launcher *l)
 {
 	if (*l->rules.programs_why)
 		return l->rules.programs_why;
-	return *l->health ? l->health : lspool_why(l);
+	return *l->health ? l->health : spool_guard_why(l);
 }
 
-bool lhealth_awaited(const struct lhealth *h)
+bool health_awaited(const struct health *h)
 {
 	return h && event_pending(h->patience, EV_TIMEOUT, NULL);
 }
 
-bool lhealth_is_leaf(const struct launcher *l, const char *name)
+bool health_is_leaf(const struct launcher *l, const char *name)
 {
 	return l->checks && l->checks->said && strcmp(name, LEAF) == 0;
 }
 
-static bool is_another(const struct lhealth *h, const struct rules_program *p)
+static bool is_another(const struct health *h, const struct rules_program *p)
 {
 	if (!h->path || !p->path)
 		return h->path || p->path;
@@ -178,7 +178,7 @@ static bool is_another(const struct lhealth *h, const struct rules_program *p)
 }
 
 /* Use the rules' program from now on. */
-static void replace(struct lhealth *h, const struct rules_program *p)
+static void replace(struct health *h, const struct rules_program *p)
 {
 	static const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
 
@@ -197,10 +197,10 @@ static void replace(struct lhealth *h, const struct rules_program *p)
 		check(h);
 }
 
-void lhealth_follow(struct launcher *l)
+void health_follow(struct launcher *l)
 {
 	const struct rules_program *p = &l->rules.programs[PROGRAM_HEALTH];
-	struct lhealth *h = l->checks;
+	struct health *h = l->checks;
 	bool sooner;
 
 	if (!h)
@@ -210,15 +210,15 @@ void lhealth_follow(struct launcher *l)
 	if (is_another(h, p)) {
 		replace(h, p);
 		if (!h->path)
-			lgpus_tell(l);
+			gpu_inventory_send(l);
 	} else if (sooner && h->path && !h->said) {
 		later(h);
 	}
 }
 
-struct lhealth *lhealth_start(struct launcher *l)
+struct health *health_start(struct launcher *l)
 {
-	struct lhealth *h = xcalloc(1, sizeof(*h));
+	struct health *h = xcalloc(1, sizeof(*h));
 
 	h->l = l;
 	h->fd = -1;
@@ -227,11 +227,11 @@ struct lhealth *lhealth_start(struct launcher *l)
 	if (!h->next || !h->patience)
 		abort();
 	l->checks = h;
-	lhealth_follow(l);
+	health_follow(l);
 	return h;
 }
 
-void lhealth_free(struct lhealth *h)
+void health_free(struct health *h)
 {
 	if (!h)
 		return;

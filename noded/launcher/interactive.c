@@ -1,4 +1,4 @@
-/* lhold.c - ghold for interactive runs; see lpriv.h, hold.h
+/* interactive.c - ghold for interactive runs; see lpriv.h, hold.h
  *
  * RUNDIR/holds/ID is the socket of a run's ghold, in a directory that only we can enter: the only
  * way to a run's input and output is through the launcher. It stays until ghold has ended, which
@@ -33,7 +33,7 @@ static int sweep_one(struct run_id id, const char *name, void *arg)
 }
 
 /* Returns the shepherd's end of its socket to ghold; -1 with `err`. */
-int lhold_start(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r,
+int interactive_start(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r,
         const Gpusched__Interactive *what, struct error *err)
 {
 	Gpusched__HoldGrant g = GPUSCHED__HOLD_GRANT__INIT;
@@ -41,15 +41,15 @@ int lhold_start(struct launcher *l, const char *name, const Gpusched__LaunchReco
 	int pair[2], fds[3] = { -1, -1, -1 }, rc = -1;
 
 	record_scan(l->holds, sweep_one, l, NULL);
-	lstream_owner(r, &owner);
+	streams_owner(r, &owner);
 	g.run = &owner;
 	g.interactive = (Gpusched__Interactive *)(uintptr_t)what;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return error_set(err, ERR_SYSTEM, "socketpair: %s", strerror(errno));
 	fds[0] = pair[0];
 	if ((fds[1] = holdio_listen(l->holds, name, err)) >= 0 &&
-	        (fds[2] = lspawn_grant(&g.base, err)) >= 0)
-		rc = lspawn_helper(l, "ghold", fds, 3, err);
+	        (fds[2] = spawn_grant(&g.base, err)) >= 0)
+		rc = spawn_helper(l, "ghold", fds, 3, err);
 	for (size_t i = 0; i < 3; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
