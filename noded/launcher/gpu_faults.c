@@ -1,4 +1,4 @@
-/* gpu_faults.c - faults of the launcher's GPUs; see lpriv.h, common/gpu/gpufault.h
+/* gpu_faults.c - see gpu_faults.h, common/gpu/gpufault.h
  *
  * Three sources feed one list that is reported until the controller has acknowledged it:
  *
@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/gpu_faults.h"
 
 #include <event2/event.h>
 #include <stdio.h>
@@ -20,10 +20,21 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/gpufault.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
 #include "noded/gpu/events.h"
+#include "noded/gpu/gpus.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/gpu_occupants.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/protocol.h"
+#include "noded/launcher/usage_loop.h"
+#include "noded/record/record.h"
 
 #define RECORD     "faults"
 #define FAULTS_MAX 256 /* not acknowledged; more are not kept */
@@ -131,7 +142,7 @@ static void save(struct gpu_faults *f)
 	m.pending = messages(&f->pending);
 	m.n_seen = f->seen.n;
 	m.seen = messages(&f->seen);
-	if (record_write(f->l->rundir, RECORD, &m.base, 0, &err) < 0)
+	if (record_write(f->l->places->rundir, RECORD, &m.base, 0, &err) < 0)
 		log_error("faults of GPUs: %s", err.text);
 	messages_free(m.pending, m.n_pending);
 	messages_free(m.seen, m.n_seen);
@@ -157,8 +168,8 @@ static void load(struct gpu_faults *f)
 	ProtobufCMessage *m = NULL;
 	const Gpusched__GpuFaultsRecord *r;
 
-	if (f->l->fresh || record_read(f->l->rundir, RECORD,
-	                           &gpusched__gpu_faults_record__descriptor, &m, NULL) != 1)
+	if (f->l->places->fresh || record_read(f->l->places->rundir, RECORD,
+	                                   &gpusched__gpu_faults_record__descriptor, &m, NULL) != 1)
 		return;
 	r = (const Gpusched__GpuFaultsRecord *)m;
 	f->seq = r->seq;
@@ -181,8 +192,8 @@ static void tell(struct gpu_faults *f, Gpusched__GpuLooked **looked, size_t n_lo
 
 void gpu_faults_send(struct launcher *l)
 {
-	if (l->faults && l->faults->pending.n)
-		tell(l->faults, NULL, 0);
+	if (l->gpu_faults && l->gpu_faults->pending.n)
+		tell(l->gpu_faults, NULL, 0);
 }
 
 /* Add a new fault. The caller saves and reports. */
@@ -207,7 +218,7 @@ static void add(struct gpu_faults *f, const char *uuid, enum gpu_fault_kind kind
 
 void gpu_faults_ack(struct launcher *l, uint64_t seq)
 {
-	struct gpu_faults *f = l->faults;
+	struct gpu_faults *f = l->gpu_faults;
 	size_t n = f ? f->pending.n : 0;
 
 	for (size_t i = n; i-- > 0;) {
@@ -310,10 +321,10 @@ static bool check_gone(struct gpu_faults *f, const struct gpus *now, const struc
 void gpu_faults_condition(
         struct launcher *l, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
 {
-	if (!condition(l->faults, uuid, kind, is, text))
+	if (!condition(l->gpu_faults, uuid, kind, is, text))
 		return;
-	save(l->faults);
-	tell(l->faults, NULL, 0);
+	save(l->gpu_faults);
+	tell(l->gpu_faults, NULL, 0);
 }
 
 /* --- Xids ------------------------------------------------------------------------------------ */
@@ -344,7 +355,7 @@ static bool in_instance(const struct gpu *gpu, const struct gpu_event *e)
 /* Add it for each slot of the GPU that it concerns; returns how many those are. */
 static size_t add_xid(struct gpu_faults *f, const struct gpu_event *e, uint32_t nvml)
 {
-	const struct gpus *now = gpu_inventory_now(f->l->gpus);
+	const struct gpus *now = gpu_inventory_now(f->l->gpu_inventory);
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < now->n; i++) {
@@ -367,7 +378,7 @@ static size_t add_xid(struct gpu_faults *f, const struct gpu_event *e, uint32_t 
  * GPU, and so does an Xid of an instance that no probe has found. */
 static void take_xid(struct gpu_faults *f, const struct gpu_event *e)
 {
-	const struct gpus *now = gpu_inventory_now(f->l->gpus);
+	const struct gpus *now = gpu_inventory_now(f->l->gpu_inventory);
 	struct gpu_event all = *e;
 	uint32_t i = 0;
 
@@ -417,7 +428,7 @@ static void end_watching(struct gpu_faults *f)
 
 static void watch_xids(struct gpu_faults *f)
 {
-	uint64_t left_out = gpu_inventory_to_reset(f->l->gpus);
+	uint64_t left_out = gpu_inventory_to_reset(f->l->gpu_inventory);
 	struct error err;
 
 	/* release GPUs that need a reset; use those again that were reset */
@@ -443,7 +454,7 @@ static void watch_xids(struct gpu_faults *f)
 /* What is wrong with it now; "": nothing. */
 static const char *trouble_now(const struct gpu_faults *f, const char *uuid)
 {
-	if (!gpus_find(gpu_inventory_now(f->l->gpus), uuid))
+	if (!gpus_find(gpu_inventory_now(f->l->gpu_inventory), uuid))
 		return "it is not there, or in trouble";
 	for (size_t i = 0; i < f->seen.n; i++) {
 		const struct fault *s = &f->seen.v[i];
@@ -481,7 +492,7 @@ static void nobody_there(const char *left, void *arg)
 
 void gpu_faults_check(struct launcher *l, const Gpusched__GpuCheck *m)
 {
-	struct gpu_faults *f = l->faults;
+	struct gpu_faults *f = l->gpu_faults;
 
 	if (!f || f->check || !m->n_uuids)
 		return; /* an answer is on its way; GPUs that are not in it are asked for again */
@@ -496,7 +507,7 @@ void gpu_faults_check(struct launcher *l, const Gpusched__GpuCheck *m)
 
 void gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct gpus *now)
 {
-	struct gpu_faults *f = l->faults;
+	struct gpu_faults *f = l->gpu_faults;
 	uint64_t before;
 	bool changed = false;
 

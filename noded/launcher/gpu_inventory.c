@@ -1,23 +1,37 @@
-/* gpu_inventory.c - the launcher's GPUs: probed by a process of their own (gpu/probe.h), reported
- * to the network half, and found for an order
+/* gpu_inventory.c - see gpu_inventory.h
  *
- * The hello waits for the first probe, and a moment for the first health check (health.c). Further
- * probes come every gpu_recheck_ms; if anything has changed it is reported, and the network half
- * registers again. Orders name GPUs by UUID if the controller knows them from us; a run is not
- * started on a GPU that the last probe did not find.
+ * The GPUs are probed by a process of its own (gpu/probe.h). The hello waits for the first probe,
+ * and a moment for the first health check (health.c). Further probes come every gpu_recheck_ms; if
+ * anything has changed it is reported, and the network half registers again. Orders name GPUs by
+ * UUID if the controller knows them from us; a run is not started on a GPU that the last probe did
+ * not find.
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/gpu_inventory.h"
 
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
+#include "noded/contain/devfilter.h"
+#include "noded/gpu/gpus.h"
 #include "noded/gpu/probe.h"
+#include "noded/job/jobenv.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/device_grants.h"
+#include "noded/launcher/gpu_faults.h"
+#include "noded/launcher/health.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/protocol.h"
+#include "noded/launcher/rules.h"
+#include "noded/launcher/usage_loop.h"
 
 struct gpu_inventory {
 	struct launcher *l;
@@ -42,8 +56,8 @@ void gpu_inventory_fill(const struct gpu_inventory *g, Gpusched__Inventory *m)
 		m->trouble = g->now->trouble;
 	m->gpus = gpus_messages(g->now, &m->n_gpus);
 	m->health = (char *)(uintptr_t)health_why(g->l);
-	m->containment = g->l->active;
-	m->containment_why = g->l->active_why;
+	m->containment = g->l->containment->active;
+	m->containment_why = g->l->containment->active_why;
 }
 
 bool gpu_inventory_found(const struct gpu_inventory *g)
@@ -81,7 +95,7 @@ static void tell(struct gpu_inventory *g)
 	Gpusched__Inventory m;
 
 	if (!g->told) {
-		if (health_awaited(g->l->checks))
+		if (health_awaited(g->l->health))
 			return;
 		g->told = true;
 		protocol_hello(g->l);
@@ -94,15 +108,15 @@ static void tell(struct gpu_inventory *g)
 
 void gpu_inventory_send(struct launcher *l)
 {
-	if (l->gpus && l->gpus->known)
-		tell(l->gpus);
+	if (l->gpu_inventory && l->gpu_inventory->known)
+		tell(l->gpu_inventory);
 }
 
 /* --- probing --------------------------------------------------------------------------------- */
 
 static void look_again_later(struct gpu_inventory *g)
 {
-	uint64_t ms = g->l->rules.gpu_recheck_ms;
+	uint64_t ms = g->l->rules->gpu_recheck_ms;
 	struct timeval tv = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
 
 	if (ms)
@@ -111,8 +125,9 @@ static void look_again_later(struct gpu_inventory *g)
 
 void gpu_inventory_period(struct launcher *l)
 {
-	if (l->gpus && l->gpus->known && !l->gpus->ended) /* else it follows the probe */
-		look_again_later(l->gpus);
+	if (l->gpu_inventory && l->gpu_inventory->known &&
+	        !l->gpu_inventory->ended) /* else it follows the probe */
+		look_again_later(l->gpu_inventory);
 }
 
 static void take(struct gpu_inventory *g)
@@ -126,7 +141,7 @@ static void take(struct gpu_inventory *g)
 	if (changed) {
 		log_gpus(g->now);
 		if (g->now->state == GPUS_FOUND)
-			launcher_filter_devices(g->l);
+			containment_filter_devices(g->l);
 		usage_loop_gpus_changed(g->l);
 		tell(g);
 	}
@@ -211,10 +226,10 @@ uint64_t gpu_inventory_not_asked(const struct gpu_inventory *g)
 
 void gpu_inventory_probe(struct launcher *l)
 {
-	if (l->gpus->ended)
+	if (l->gpu_inventory->ended)
 		return;
-	evtimer_del(l->gpus->again);
-	look(l->gpus);
+	evtimer_del(l->gpu_inventory->again);
+	look(l->gpu_inventory);
 }
 
 static void again(evutil_socket_t fd, short what, void *arg)
@@ -227,7 +242,7 @@ static void again(evutil_socket_t fd, short what, void *arg)
 struct gpu_inventory *gpu_inventory_start(struct launcher *l)
 {
 	struct gpu_inventory *g = xcalloc(1, sizeof(*g));
-	uint64_t ms = l->options.gpu_timeout_ms;
+	uint64_t ms = l->options->gpu_timeout_ms;
 
 	g->l = l;
 	g->now = xcalloc(1, sizeof(*g->now));
@@ -236,7 +251,7 @@ struct gpu_inventory *gpu_inventory_start(struct launcher *l)
 	g->again = evtimer_new(l->base, again, g);
 	if (!g->again)
 		abort();
-	l->gpus = g;
+	l->gpu_inventory = g;
 	look(g);
 	return g;
 }
@@ -325,7 +340,7 @@ int gpu_inventory_grants(const struct gpu_inventory *g, const Gpusched__StartRun
 		if (gpu->kind == GPU_MIG && gpu->n_caps < 2)
 			found.closed = gpu->uuid;
 	}
-	rc = device_grants_of_nvidia(g->l->device_grants, &found, out, n, err);
+	rc = device_grants_of_nvidia(g->l->containment->grants, &found, out, n, err);
 	free(minors);
 	free(caps);
 	return rc;

@@ -1,4 +1,4 @@
-/* gpu_occupants.c - processes on GPUs that no run holds; see lpriv.h
+/* gpu_occupants.c - see gpu_occupants.h
  *
  * A sampler of our own (gpu/sampler.h) is queried for a run's GPUs before each start and after each
  * end, and for a GPU when the controller wants it examined. A caller waits for a sample that was
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/gpu_occupants.h"
 
 #include <event2/event.h>
 #include <stdio.h>
@@ -17,11 +17,23 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/gpufault.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
+#include "noded/gpu/gpus.h"
 #include "noded/gpu/probe.h"
+#include "noded/gpu/sample.h"
 #include "noded/gpu/sampler.h"
+#include "noded/launcher/gpu_faults.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/mps_pool.h"
+#include "noded/launcher/runs.h"
+#include "noded/record/record.h"
 
 #define LEFT_MS      2000 /* a process may take this long to end */
 #define ASK_AGAIN_MS 200
@@ -288,13 +300,13 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 
 static void ask(struct gpu_occupants *f)
 {
-	uint64_t ms = f->l->options.gpu_timeout_ms;
+	uint64_t ms = f->l->options->gpu_timeout_ms;
 	struct error err;
 
 	if (f->answer)
 		return;
 	evtimer_del(f->again);
-	gpu_sampler_leave_out(f->sampler, gpu_inventory_not_asked(f->l->gpus));
+	gpu_sampler_leave_out(f->sampler, gpu_inventory_not_asked(f->l->gpu_inventory));
 	if (gpu_sampler_ask(f->sampler, &err) < 0) {
 		log_error("%s", err.text);
 		give_up(f);
@@ -340,10 +352,10 @@ static void wait_for(struct gpu_occupants *f, struct waiter *w)
 void gpu_occupants_wait(
         struct launcher *l, const Gpusched__StartRun *order, gpu_occupants_fn *fn, void *arg)
 {
-	struct gpu_occupants *f = l->left;
+	struct gpu_occupants *f = l->gpu_occupants;
 	struct waiter *w;
 
-	if (!f || gpu_inventory_now(l->gpus)->state != GPUS_FOUND || !order->n_gpu_uuids ||
+	if (!f || gpu_inventory_now(l->gpu_inventory)->state != GPUS_FOUND || !order->n_gpu_uuids ||
 	        order->n_gpu_uuids != order->n_gpus) {
 		fn(NULL, arg);
 		return;
@@ -373,10 +385,10 @@ void gpu_occupants_wait(
 
 void gpu_occupants_freed(struct launcher *l, uint64_t gpus)
 {
-	struct gpu_occupants *f = l->left;
+	struct gpu_occupants *f = l->gpu_occupants;
 	struct waiter *w;
 
-	if (!f || !gpus || gpu_inventory_now(l->gpus)->state != GPUS_FOUND)
+	if (!f || !gpus || gpu_inventory_now(l->gpu_inventory)->state != GPUS_FOUND)
 		return;
 	w = xcalloc(1, sizeof(*w));
 	w->uuids = xcalloc(GPU_INDEX_MAX, sizeof(*w->uuids));
@@ -395,7 +407,7 @@ void gpu_occupants_freed(struct launcher *l, uint64_t gpus)
 void gpu_occupants_check(
         struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, gpu_occupants_fn *fn, void *arg)
 {
-	struct gpu_occupants *f = l->left;
+	struct gpu_occupants *f = l->gpu_occupants;
 	struct waiter *w = xcalloc(1, sizeof(*w));
 
 	w->uuids = xcalloc(n + 1, sizeof(*w->uuids));
@@ -411,11 +423,11 @@ void gpu_occupants_check(
 
 void gpu_occupants_gpus_changed(struct launcher *l)
 {
-	if (!l->left)
+	if (!l->gpu_occupants)
 		return;
-	l->left->renew = l->left->answer != NULL;
-	if (!l->left->renew)
-		forget_sample(l->left);
+	l->gpu_occupants->renew = l->gpu_occupants->answer != NULL;
+	if (!l->gpu_occupants->renew)
+		forget_sample(l->gpu_occupants);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */

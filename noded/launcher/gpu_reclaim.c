@@ -1,5 +1,5 @@
-/* gpu_reclaim.c - taking borrowed GPU memory back for the run that it belongs to; see lpriv.h,
- * burst.h
+/* gpu_reclaim.c - taking borrowed GPU memory back for the run that it belongs to; see
+ * gpu_reclaim.h, burst.h
  *
  * A start on cards with borrowed memory waits here, before anything is made for it, until the parts
  * of all runs are free: at least for one sample of the cards, and, while the cards are short, for
@@ -16,7 +16,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/gpu_reclaim.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +26,16 @@
 
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/rules.h"
+#include "noded/launcher/run_usage.h"
+#include "noded/launcher/runs.h"
+#include "noded/launcher/start.h"
+#include "noded/launcher/usage_loop.h"
+#include "noded/record/record.h"
 #include "noded/usage/burst.h"
 #include "noded/usage/overmem.h"
 
@@ -102,7 +112,7 @@ static void add_run(struct run *r, void *arg)
 static void look_at_card(struct launcher *l, unsigned index, struct card *c)
 {
 	*c = (struct card){ .index = index };
-	if (l->rules.over_memory != OVERMEM_END)
+	if (l->rules->over_memory != OVERMEM_END)
 		return;
 	runs_each(l, add_run, c);
 	for (size_t i = 0; i < c->n && !c->mem_mb; i++)
@@ -122,7 +132,7 @@ static struct run *needed_by(struct launcher *l, const struct card *c, const str
 {
 	struct run *found = NULL;
 
-	for (struct waiter *w = l->burst->waiters; w; w = w->next) {
+	for (struct waiter *w = l->gpu_reclaim->waiters; w; w = w->next) {
 		if (w->run->gpus >> c->index & 1)
 			return w->run;
 	}
@@ -212,8 +222,8 @@ static bool run_is_needed(struct launcher *l, const struct run *r)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
 	bool needed = false,
-	     young = launcher_clock_us(CLOCK_MONOTONIC) - l->burst->born < BACK_WAIT &&
-	             l->rules.over_memory == OVERMEM_END;
+	     young = launcher_clock_us(CLOCK_MONOTONIC) - l->gpu_reclaim->born < BACK_WAIT &&
+	             l->rules->over_memory == OVERMEM_END;
 	for (unsigned index = 0; index < GPU_INDEX_MAX && !needed; index++) {
 		if (!(r->gpus >> index & 1) || run_usage_own_mb(r, index) <= r->share_mb)
 			continue;
@@ -301,10 +311,10 @@ static void tell_again(struct launcher *l, const struct list *asked)
 {
 	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
 
-	if (now - l->burst->told < TELL_WAIT)
+	if (now - l->gpu_reclaim->told < TELL_WAIT)
 		return;
-	l->burst->told = now;
-	for (struct waiter *w = l->burst->waiters; w; w = w->next)
+	l->gpu_reclaim->told = now;
+	for (struct waiter *w = l->gpu_reclaim->waiters; w; w = w->next)
 		run_usage_send(w->run);
 	for (size_t i = 0; i < asked->n; i++)
 		run_usage_send(asked->v[i]);
@@ -314,7 +324,7 @@ static void tell_again(struct launcher *l, const struct list *asked)
  * requested. */
 static struct waiter *take_ready(struct launcher *l, usec_t asked)
 {
-	struct waiter **at = &l->burst->waiters, *ready = NULL, **last = &ready;
+	struct waiter **at = &l->gpu_reclaim->waiters, *ready = NULL, **last = &ready;
 
 	while (*at) {
 		struct waiter *w = *at;
@@ -338,7 +348,7 @@ static struct waiter *take_ready(struct launcher *l, usec_t asked)
 
 void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 {
-	struct list list = { .v = xcalloc(l->n_runs + 1, sizeof(*list.v)) };
+	struct list list = { .v = xcalloc(runs_count(l) + 1, sizeof(*list.v)) };
 	struct waiter *ready, *w;
 
 	runs_each(l, list_asked, &list);
@@ -369,10 +379,10 @@ static void find_borrower(struct run *r, void *arg)
 
 bool gpu_reclaim_wait(struct launcher *l, struct run *run, gpu_reclaim_fn *fn, void *arg)
 {
-	struct waiter **at = &l->burst->waiters, *w;
+	struct waiter **at = &l->gpu_reclaim->waiters, *w;
 	uint64_t cards = 0;
 
-	if (l->rules.over_memory != OVERMEM_END)
+	if (l->rules->over_memory != OVERMEM_END)
 		return false;
 	runs_each(l, find_borrower, &cards);
 	if (!(cards & run->gpus))
@@ -387,7 +397,7 @@ bool gpu_reclaim_wait(struct launcher *l, struct run *run, gpu_reclaim_fn *fn, v
 
 void gpu_reclaim_leave(struct launcher *l, const struct run *run)
 {
-	for (struct waiter **at = &l->burst->waiters; *at; at = &(*at)->next) {
+	for (struct waiter **at = &l->gpu_reclaim->waiters; *at; at = &(*at)->next) {
 		struct waiter *w = *at;
 
 		if (w->run == run) {
@@ -402,6 +412,6 @@ void gpu_reclaim_leave(struct launcher *l, const struct run *run)
 
 void gpu_reclaim_run_over(struct launcher *l)
 {
-	if (l->burst && l->burst->waiters)
+	if (l->gpu_reclaim && l->gpu_reclaim->waiters)
 		usage_loop_hurry(l);
 }

@@ -1,4 +1,4 @@
-/* health.c - the site's health check; see lpriv.h, site.h
+/* health.c - see health.h, site.h
  *
  * The rules name the program and its interval (rules.h), and may change both at any time. Until the
  * first check has ended the node is not known to be well. The result is reported with the GPUs, in
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/health.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -19,8 +19,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/conf/nodewords.h"
+#include "noded/contain/contain.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/rules.h"
+#include "noded/launcher/spawn.h"
+#include "noded/launcher/spool_guard.h"
+#include "noded/shepherd/program.h"
 #include "noded/shepherd/shepherd.h"
 
 #define LEAF        "health"
@@ -30,9 +41,10 @@
 
 struct health {
 	struct launcher *l;
-	struct event *next, *said; /* said: NULL: no check is in progress */
-	struct event *patience;    /* pending: the hello waits */
-	char *path;                /* NULL: the site has none */
+	char trouble[PROGRAM_TROUBLE_MAX]; /* what the check found wrong; "": nothing */
+	struct event *next, *said;         /* said: NULL: no check is in progress */
+	struct event *patience;            /* pending: the hello waits */
+	char *path;                        /* NULL: the site has none */
 	uint64_t timeout_ms, interval_s;
 	bool unheard; /* the check in progress is of another program */
 	int fd;
@@ -53,18 +65,16 @@ static void check(struct health *h);
 
 static void take(struct health *h, const char *found)
 {
-	struct launcher *l = h->l;
-
 	later(h);
 	evtimer_del(h->patience);
-	if (strcmp(l->health, found) == 0)
+	if (strcmp(h->trouble, found) == 0)
 		return;
 	if (*found)
 		log_error("nothing is started here: %s", found);
 	else
 		log_info("the health check finds nothing wrong");
-	snprintf(l->health, sizeof(l->health), "%s", found);
-	gpu_inventory_send(l);
+	snprintf(h->trouble, sizeof(h->trouble), "%s", found);
+	gpu_inventory_send(h->l);
 }
 
 static void close_result(struct health *h)
@@ -102,11 +112,12 @@ static int spawn(struct health *h, int fd, struct error *err)
 {
 	struct launcher *l = h->l;
 	char *path = xstrdup(h->path), *ms = xasprintf("%" PRIu64, h->timeout_ms);
-	char *node = xstrdup(l->options.node), *leaf = contain_root_leaf(l->contain, LEAF);
+	char *node = xstrdup(l->options->node),
+	     *leaf = contain_root_leaf(l->containment->root, LEAF);
 	char name[] = "gshepherd", check[] = SHEPHERD_CHECK;
 	char *argv[] = { name, check, path, ms, node, leaf, NULL };
 	pid_t pid;
-	int rc = spawn_program(l->options.shepherd, argv, &fd, 1, &pid, err);
+	int rc = spawn_program(l->options->shepherd, argv, &fd, 1, &pid, err);
 
 	free(leaf);
 	free(node);
@@ -155,9 +166,9 @@ static void patience_over(evutil_socket_t fd, short what, void *arg)
 
 const char *health_why(const struct launcher *l)
 {
-	if (*l->rules.programs_why)
-		return l->rules.programs_why;
-	return *l->health ? l->health : spool_guard_why(l);
+	if (*l->rules->programs_why)
+		return l->rules->programs_why;
+	return l->health && *l->health->trouble ? l->health->trouble : spool_guard_why(l);
 }
 
 bool health_awaited(const struct health *h)
@@ -167,7 +178,7 @@ bool health_awaited(const struct health *h)
 
 bool health_is_leaf(const struct launcher *l, const char *name)
 {
-	return l->checks && l->checks->said && strcmp(name, LEAF) == 0;
+	return l->health && l->health->said && strcmp(name, LEAF) == 0;
 }
 
 static bool is_another(const struct health *h, const struct rules_program *p)
@@ -187,7 +198,7 @@ static void replace(struct health *h, const struct rules_program *p)
 	h->timeout_ms = p->timeout_ms;
 	h->unheard = h->said != NULL;
 	evtimer_del(h->next);
-	snprintf(h->l->health, sizeof(h->l->health), "%s", h->path ? FIRST : "");
+	snprintf(h->trouble, sizeof(h->trouble), "%s", h->path ? FIRST : "");
 	if (!h->path) {
 		evtimer_del(h->patience);
 		return;
@@ -199,14 +210,14 @@ static void replace(struct health *h, const struct rules_program *p)
 
 void health_follow(struct launcher *l)
 {
-	const struct rules_program *p = &l->rules.programs[PROGRAM_HEALTH];
-	struct health *h = l->checks;
+	const struct rules_program *p = &l->rules->programs[PROGRAM_HEALTH];
+	struct health *h = l->health;
 	bool sooner;
 
 	if (!h)
 		return;
-	sooner = h->interval_s != l->rules.health_interval_s;
-	h->interval_s = l->rules.health_interval_s;
+	sooner = h->interval_s != l->rules->health_interval_s;
+	h->interval_s = l->rules->health_interval_s;
 	if (is_another(h, p)) {
 		replace(h, p);
 		if (!h->path)
@@ -226,7 +237,7 @@ struct health *health_start(struct launcher *l)
 	h->patience = evtimer_new(l->base, patience_over, h);
 	if (!h->next || !h->patience)
 		abort();
-	l->checks = h;
+	l->health = h;
 	health_follow(l);
 	return h;
 }

@@ -1,11 +1,11 @@
-/* lost.c - runs whose shepherd was killed; see lpriv.h
+/* lost.c - see lost.h
  *
  * What is left of the run is killed. Then another shepherd runs the site's programs that come after
- * a run (site.h), as often as necessary. Then the run is over; how it ended is not known.
+ * a run (site.h), as often as necessary.
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/lost.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -18,13 +18,25 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
 #include "common/job/runused.h"
+#include "noded/contain/contain.h"
 #include "noded/contain/limits.h"
-#include "noded/contain/procs.h"
 #include "noded/contain/signals.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/run_usage.h"
+#include "noded/launcher/runs.h"
+#include "noded/launcher/spawn.h"
 #include "noded/record/journal.h"
+#include "noded/record/record.h"
+#include "noded/shepherd/program.h"
 #include "noded/shepherd/shepherd.h"
 
 #define LOST_MS     5    /* delay of the next check after KILL: doubled each time, */
@@ -58,7 +70,7 @@ static bool is_of_before(const struct run *r)
 {
 	const char *own = r->report->incarnation;
 
-	return strcmp(own, r->l->incarnation) != 0 && (*own || r->l->fresh);
+	return strcmp(own, r->l->places->incarnation) != 0 && (*own || r->l->places->fresh);
 }
 
 static void finish_lost(struct run *r)
@@ -81,9 +93,9 @@ static void finish_lost(struct run *r)
 	                ? "the node was restarted under it"
 	                : "its shepherd was killed; how the program ended is not known");
 	if (r->leaf) {
-		char *leaf = contain_root_leaf(r->l->contain, r->name);
+		char *leaf = contain_root_leaf(r->l->containment->root, r->name);
 
-		limits_root_remove(contain_root_limits(r->l->contain), leaf);
+		limits_root_remove(contain_root_limits(r->l->containment->root), leaf);
 		contain_remove(r->leaf);
 		free(leaf);
 	}
@@ -103,7 +115,7 @@ static void finish_lost(struct run *r)
  * none. */
 static bool sweep(const struct run *r)
 {
-	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->spool_runs_path, r->name);
+	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->places->spool_runs_path, r->name);
 	bool none = procs_kill_marked(mark, r->uid);
 
 	free(mark);
@@ -114,7 +126,8 @@ static bool sweep(const struct run *r)
  * now. */
 static bool find_leaf(const struct run *r, const char *of, struct contain **c)
 {
-	char *leaf = contain_root_leaf(r->l->contain, r->name), *path = xasprintf("%s%s", leaf, of);
+	char *leaf = contain_root_leaf(r->l->containment->root, r->name),
+	     *path = xasprintf("%s%s", leaf, of);
 	bool known = true;
 
 	*c = NULL;
@@ -186,7 +199,7 @@ static void after_gone(evutil_socket_t fd, short what, void *arg)
  * once. */
 static void start_after(struct run *r)
 {
-	char *path = xasprintf("%s/%s", r->l->runs_path, r->name);
+	char *path = xasprintf("%s/%s", r->l->places->runs_path, r->name);
 	char name[] = "gshepherd", again[] = SHEPHERD_AGAIN, *argv[] = { name, path, again, NULL };
 	int dir = run_dir(r, false);
 	int fd = dir < 0 ? -1 : openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC), pidfd = -1;
@@ -194,7 +207,7 @@ static void start_after(struct run *r)
 	pid_t pid;
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (spawn_program(r->l->options.shepherd, argv, &fd, 1, &pid, &err) == 0)
+		if (spawn_program(r->l->options->shepherd, argv, &fd, 1, &pid, &err) == 0)
 			pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		else
 			log_error("run %s: %s", r->name, err.text);

@@ -1,4 +1,4 @@
-/* mps_pool.c - MPS for runs with parts of a GPU; see lpriv.h, mps.h
+/* mps_pool.c - see mps_pool.h, shepherd/mps.h
  *
  * There is one control daemon for each user and GPU, from his first such run there to the end of
  * his last:
@@ -14,7 +14,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/mps_pool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,15 +27,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "noded/shepherd/mps.h"
+#include "common/gpusched.pb-c.h"
+#include "noded/contain/contain.h"
+#include "noded/contain/devfilter.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/gpu_occupants.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/lookup.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/runs.h"
+#include "noded/launcher/spawn.h"
 #include "noded/shepherd/shepherd.h"
 
-#define START_MS  20000
-#define STOP_MS   3000
-#define NAME_MAX_ 32
-#define TEXT_MAX  256
+#define MPS_POOL_LEAF "mps."
+#define START_MS      20000
+#define STOP_MS       3000
+#define NAME_MAX_     32
+#define TEXT_MAX      256
 
 enum daemon_state { DAEMON_STARTING, DAEMON_THERE, DAEMON_STOPPING };
 
@@ -213,7 +226,7 @@ static int spawn(struct mps_daemon *d, int order, struct error *err)
 		return error_set(err, ERR_LAUNCH, "MPS: there is no pipe");
 	fds[0] = ends[1];
 	fds[1] = order;
-	r = spawn_program(l->options.shepherd, argv, fds, 2, &pid, err);
+	r = spawn_program(l->options->shepherd, argv, fds, 2, &pid, err);
 	close(ends[1]);
 	if (r < 0) {
 		close(ends[0]);
@@ -260,13 +273,13 @@ static void fill_order(const struct mps_daemon *d, Gpusched__MpsOrder *o, char *
 	const struct launcher *l = d->m->l;
 
 	gpusched__mps_order__init(o);
-	o->program.data = (uint8_t *)(uintptr_t)l->options.mps;
-	o->program.len = strlen(l->options.mps);
+	o->program.data = (uint8_t *)(uintptr_t)l->options->mps;
+	o->program.len = strlen(l->options->mps);
 	o->dir.data = (uint8_t *)dir;
 	o->dir.len = strlen(dir);
 	o->leaf.data = (uint8_t *)leaf;
 	o->leaf.len = strlen(leaf);
-	o->device_filter = l->filter;
+	o->device_filter = l->containment->filter;
 	o->switch_user = l->root;
 	o->uid = d->uid;
 }
@@ -274,7 +287,7 @@ static void fill_order(const struct mps_daemon *d, Gpusched__MpsOrder *o, char *
 static char *leaf_of(const struct mps_daemon *d)
 {
 	char *id = xasprintf(MPS_POOL_LEAF "%s", d->name);
-	char *leaf = contain_root_leaf(d->m->l->contain, id);
+	char *leaf = contain_root_leaf(d->m->l->containment->root, id);
 
 	free(id);
 	return leaf;
@@ -292,7 +305,8 @@ static void stop(struct mps_daemon *d)
 	fill_order(d, &o, dir, leaf);
 	o.stop = true;
 	o.timeout_ms = STOP_MS;
-	o.gid = fstatat(l->mps_dir, d->name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_gid : d->uid;
+	o.gid = fstatat(l->places->mps_dir, d->name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_gid
+	                                                                            : d->uid;
 	order = spawn_grant(&o.base, &err);
 	d->state = DAEMON_STOPPING;
 	if (order < 0 || spawn(d, order, &err) < 0)
@@ -324,20 +338,20 @@ static void look(evutil_socket_t fd, short what, void *arg)
 
 bool mps_pool_has(const struct launcher *l, uint32_t uid, uint32_t gpu)
 {
-	return l->mps && daemon_of(l->mps, uid, gpu);
+	return l->mps_pool && daemon_of(l->mps_pool, uid, gpu);
 }
 
 void mps_pool_run_over(struct launcher *l)
 {
-	if (l->mps && l->mps->daemons)
-		look_soon(l->mps);
+	if (l->mps_pool && l->mps_pool->daemons)
+		look_soon(l->mps_pool);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
 char *mps_pool_dir(const struct launcher *l, uint32_t uid, uint32_t gpu)
 {
-	return xasprintf("%s/%" PRIu32 ".%" PRIu32, l->mps_path, uid, gpu);
+	return xasprintf("%s/%" PRIu32 ".%" PRIu32, l->places->mps_path, uid, gpu);
 }
 
 /* Make the order to start it. -1 with ERR_LAUNCH. */
@@ -373,12 +387,12 @@ static int make_start_order(
 int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, mps_pool_fn *fn, void *arg,
         struct error *err)
 {
-	struct mps_daemon *d = daemon_of(l->mps, wish->user->uid, wish->gpu);
+	struct mps_daemon *d = daemon_of(l->mps_pool, wish->user->uid, wish->gpu);
 	struct waiter *w, **at;
 	int order;
 
 	if (!d)
-		d = daemon_add(l->mps, wish->user->uid, wish->gpu);
+		d = daemon_add(l->mps_pool, wish->user->uid, wish->gpu);
 	order = make_start_order(d, wish, err);
 	if (order < 0)
 		return -1;
@@ -401,12 +415,12 @@ bool mps_pool_is_leaf(const struct launcher *l, const char *name)
 	size_t n = strlen(MPS_POOL_LEAF);
 
 	return strncmp(name, MPS_POOL_LEAF, n) == 0 && name[n] &&
-	       faccessat(l->mps_dir, name + n, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	       faccessat(l->places->mps_dir, name + n, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void find_old(struct mps_pool *m)
 {
-	int fd = openat(m->l->mps_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(m->l->places->mps_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 	uint32_t uid, gpu;

@@ -1,7 +1,7 @@
-/* protocol.c - messages between launcher and network half; see launcher.h, lpriv.h */
+/* protocol.c - see protocol.h, launcher.h */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/protocol.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -9,13 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
 #include "common/net/frame.h"
 #include "common/net/hello.h"
+#include "common/net/mcred.h"
 #include "common/net/msg.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/gpu_faults.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/lookup.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/runs.h"
+#include "noded/launcher/settings.h"
+#include "noded/launcher/start.h"
+#include "noded/launcher/streams.h"
 
 #define HELLO_OVER_MAX 4096 /* each at most about 700 bytes: MSG_BODY_MAX_JOB holds them */
+
+struct protocol {
+	struct launcher *l;
+	struct bufferevent *agent;
+	struct frame_reader *reader;
+	struct arena *arena; /* of the message at hand */
+};
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
@@ -25,13 +47,13 @@ void protocol_send(struct launcher *l, unsigned type, const ProtobufCMessage *m)
 	uint8_t *bytes;
 	size_t len;
 
-	if (!l->agent)
+	if (!l->protocol)
 		return;
 	if (msg_pack_frame(type, 0, m, &bytes, &len, &err) < 0) {
 		log_error("message to the agent: %s", err.text);
 		return;
 	}
-	bufferevent_write(l->agent, bytes, len);
+	bufferevent_write(l->protocol->agent, bytes, len);
 	free(bytes);
 }
 
@@ -64,19 +86,19 @@ void protocol_hello(struct launcher *l)
 {
 	Gpusched__LauncherHello h = GPUSCHED__LAUNCHER_HELLO__INIT;
 	Gpusched__Inventory inventory;
-	struct hello_list list = { .v = xcalloc(l->n_runs + 1, sizeof(*list.v)) };
+	struct hello_list list = { .v = xcalloc(runs_count(l) + 1, sizeof(*list.v)) };
 	char version[] = PACKAGE_VERSION;
 
 	runs_each(l, list_run, &list);
-	h.incarnation = l->incarnation;
-	h.boot_id = l->boot_id;
-	h.containment = l->active;
-	h.max_epoch = l->max_epoch;
-	h.max_job = l->max_job;
+	h.incarnation = l->places->incarnation;
+	h.boot_id = l->places->boot_id;
+	h.containment = l->containment->active;
+	h.max_epoch = l->places->max_epoch;
+	h.max_job = l->places->max_job;
 	h.n_runs = list.n;
 	h.runs = list.v;
 	h.version = version;
-	gpu_inventory_fill(l->gpus, &inventory);
+	gpu_inventory_fill(l->gpu_inventory, &inventory);
 	h.inventory = &inventory;
 	protocol_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO, &h.base);
 	gpu_inventory_clear(&inventory);
@@ -102,8 +124,8 @@ static int on_start(struct launcher *l, const struct frame *f, struct error *err
 
 static int on_end(struct launcher *l, const struct frame *f, struct error *err)
 {
-	const Gpusched__EndRun *m =
-	        (const Gpusched__EndRun *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+	const Gpusched__EndRun *m = (const Gpusched__EndRun *)msg_unpack(
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m || !run_named(m->run))
 		return m ? error_set(err, ERR_USAGE, "no run") : -1;
@@ -113,8 +135,8 @@ static int on_end(struct launcher *l, const struct frame *f, struct error *err)
 
 static int on_signal(struct launcher *l, const struct frame *f, struct error *err)
 {
-	const Gpusched__SignalRun *m =
-	        (const Gpusched__SignalRun *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+	const Gpusched__SignalRun *m = (const Gpusched__SignalRun *)msg_unpack(
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m || !run_named(m->run))
 		return m ? error_set(err, ERR_USAGE, "no run") : -1;
@@ -126,8 +148,8 @@ static int on_signal(struct launcher *l, const struct frame *f, struct error *er
 
 static int on_suspend(struct launcher *l, const struct frame *f, struct error *err)
 {
-	const Gpusched__SuspendRun *m =
-	        (const Gpusched__SuspendRun *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+	const Gpusched__SuspendRun *m = (const Gpusched__SuspendRun *)msg_unpack(
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m || !run_named(m->run))
 		return m ? error_set(err, ERR_USAGE, "no run") : -1;
@@ -137,8 +159,8 @@ static int on_suspend(struct launcher *l, const struct frame *f, struct error *e
 
 static int on_forget(struct launcher *l, const struct frame *f, struct error *err)
 {
-	const Gpusched__ForgetRun *m =
-	        (const Gpusched__ForgetRun *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+	const Gpusched__ForgetRun *m = (const Gpusched__ForgetRun *)msg_unpack(
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m)
 		return -1;
@@ -150,42 +172,42 @@ static int on_forget(struct launcher *l, const struct frame *f, struct error *er
 static int on_epoch(struct launcher *l, const struct frame *f, struct error *err)
 {
 	const Gpusched__LauncherEpoch *m = (const Gpusched__LauncherEpoch *)msg_unpack(
-	        f->type, f->body, f->len, l->arena, err);
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m)
 		return -1;
-	if (m->signature_age_s && m->epoch >= l->max_epoch)
-		l->signature_age_s = m->signature_age_s;
+	if (m->signature_age_s && m->epoch >= l->places->max_epoch)
+		starts_limit_age(l->starts, m->signature_age_s);
 	places_saw_epoch(l, m->epoch);
 	return 0;
 }
 
 static int on_settings(struct launcher *l, const struct frame *f, struct error *err)
 {
-	const Gpusched__NodeSettings *m =
-	        (const Gpusched__NodeSettings *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+	const Gpusched__NodeSettings *m = (const Gpusched__NodeSettings *)msg_unpack(
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m)
 		return -1;
-	settings_take(l, m);
+	settings_receive(l, m);
 	return 0;
 }
 
 static int on_stream(struct launcher *l, const struct frame *f, struct error *err)
 {
 	const Gpusched__LauncherStream *m = (const Gpusched__LauncherStream *)msg_unpack(
-	        f->type, f->body, f->len, l->arena, err);
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m || !run_named(m->run))
 		return m ? error_set(err, ERR_USAGE, "no run") : -1;
-	streams_ask(l, m);
+	streams_request(l, m);
 	return 0;
 }
 
 static int on_gpu_ack(struct launcher *l, const struct frame *f, struct error *err)
 {
-	const Gpusched__GpuAck *m =
-	        (const Gpusched__GpuAck *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+	const Gpusched__GpuAck *m = (const Gpusched__GpuAck *)msg_unpack(
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m)
 		return -1;
@@ -195,8 +217,8 @@ static int on_gpu_ack(struct launcher *l, const struct frame *f, struct error *e
 
 static int on_gpu_check(struct launcher *l, const struct frame *f, struct error *err)
 {
-	const Gpusched__GpuCheck *m =
-	        (const Gpusched__GpuCheck *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+	const Gpusched__GpuCheck *m = (const Gpusched__GpuCheck *)msg_unpack(
+	        f->type, f->body, f->len, l->protocol->arena, err);
 
 	if (!m)
 		return -1;
@@ -235,10 +257,10 @@ static void cred_made(const char *credential, const struct error *err, void *arg
 /* Only the payload of this node's hello to its controller is signed; never a job. */
 static int on_cred(struct launcher *l, const struct frame *f, struct error *err)
 {
-	const Gpusched__LauncherCred *m =
-	        (const Gpusched__LauncherCred *)msg_unpack(f->type, f->body, f->len, l->arena, err);
+	const Gpusched__LauncherCred *m = (const Gpusched__LauncherCred *)msg_unpack(
+	        f->type, f->body, f->len, l->protocol->arena, err);
 	struct hello_to to = {
-		.role = "controller", .cluster = l->options.cluster, .node = l->options.node
+		.role = "controller", .cluster = l->options->cluster, .node = l->options->node
 	};
 	struct cred_ask *ask;
 	struct error why;
@@ -284,7 +306,7 @@ static int dispatch(struct launcher *l, const struct frame *f, struct error *err
 	return error_set(err, ERR_PROTOCOL, "a message of type %u", f->type);
 }
 
-static void leave(struct launcher *l, const char *why)
+static void end_launcher(struct launcher *l, const char *why)
 {
 	log_info("launcher ends: %s", why);
 	event_base_loopexit(l->base, NULL);
@@ -297,7 +319,7 @@ static int take_frames(struct launcher *l, struct error *err)
 	struct error why;
 	int r;
 
-	while ((r = frame_reader_next(l->reader, &f, err)) > 0) {
+	while ((r = frame_reader_next(l->protocol->reader, &f, err)) > 0) {
 		if (dispatch(l, &f, &why) == 0)
 			continue;
 		if (why.code == ERR_PROTOCOL) {
@@ -309,7 +331,7 @@ static int take_frames(struct launcher *l, struct error *err)
 	return r;
 }
 
-void protocol_read(struct bufferevent *bev, void *arg)
+static void agent_sent(struct bufferevent *bev, void *arg)
 {
 	struct launcher *l = arg;
 	struct evbuffer *in = bufferevent_get_input(bev);
@@ -317,20 +339,51 @@ void protocol_read(struct bufferevent *bev, void *arg)
 	size_t n, used;
 
 	while ((n = evbuffer_get_contiguous_space(in)) > 0) {
-		if (frame_reader_feed(l->reader, evbuffer_pullup(in, (ssize_t)n), n, &used, &err) <
-		                0 ||
+		if (frame_reader_feed(l->protocol->reader, evbuffer_pullup(in, (ssize_t)n), n,
+		            &used, &err) < 0 ||
 		        take_frames(l, &err) < 0) {
 			log_error("the agent's network half: %s", err.text);
-			leave(l, "it cannot be trusted any more");
+			end_launcher(l, "it cannot be trusted any more");
 			return;
 		}
 		evbuffer_drain(in, used);
 	}
 }
 
-void protocol_event(struct bufferevent *bev, short what, void *arg)
+static void agent_gone(struct bufferevent *bev, short what, void *arg)
 {
 	(void)bev;
 	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
-		leave(arg, "the agent has ended");
+		end_launcher(arg, "the agent has ended");
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+struct protocol *protocol_new(struct launcher *l, int sock)
+{
+	struct protocol *p = xcalloc(1, sizeof(*p));
+
+	p->l = l;
+	p->arena = arena_new(MSG_BODY_MAX_JOB);
+	p->reader = frame_reader_new(NULL, MSG_BY_AGENT_LOCAL);
+	p->agent = bufferevent_socket_new(l->base, sock, BEV_OPT_CLOSE_ON_FREE);
+	if (!p->arena || !p->reader || !p->agent)
+		abort();
+	return p;
+}
+
+void protocol_begin(struct protocol *p)
+{
+	bufferevent_setcb(p->agent, agent_sent, NULL, agent_gone, p->l);
+	bufferevent_enable(p->agent, EV_READ | EV_WRITE);
+}
+
+void protocol_free(struct protocol *p)
+{
+	if (!p)
+		return;
+	bufferevent_free(p->agent);
+	frame_reader_free(p->reader);
+	arena_free(p->arena);
+	free(p);
 }

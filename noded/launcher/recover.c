@@ -1,4 +1,4 @@
-/* recover.c - the scan when the launcher starts; see lpriv.h
+/* recover.c - see recover.h
  *
  *   exit record                      over: reported until forgotten
  *   launch record, locked            alive: followed
@@ -18,7 +18,7 @@
  * followed or LOST, with its GPUs, until no process of it does; a leaf without a run is checked
  * again and again.
  */
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/recover.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,11 +31,24 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
+#include "noded/contain/contain.h"
 #include "noded/contain/limits.h"
 #include "noded/contain/procs.h"
 #include "noded/contain/signals.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/health.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/mps_pool.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/runs.h"
+#include "noded/record/record.h"
+#include "noded/shepherd/program.h"
 
 #define CLEAR_S  10
 #define PAUSE_MS 5
@@ -67,7 +80,7 @@ enum cleared { CLEARED_NOTHING, CLEARED, NOT_CLEARED };
 /* Kill the processes in a leaf, and remove it once it is empty. */
 static enum cleared clear_leaf(const struct scan *s, const char *name)
 {
-	char *path = contain_root_leaf(s->l->contain, name);
+	char *path = contain_root_leaf(s->l->containment->root, name);
 	struct contain *c = contain_open(path, NULL);
 	bool had = c && !contain_is_empty(c), empty = !had;
 
@@ -78,7 +91,7 @@ static enum cleared clear_leaf(const struct scan *s, const char *name)
 		empty = contain_is_empty(c);
 	}
 	if (c && empty) {
-		limits_root_remove(contain_root_limits(s->l->contain), path);
+		limits_root_remove(contain_root_limits(s->l->containment->root), path);
 		contain_remove(c);
 	}
 	contain_free(c);
@@ -105,7 +118,7 @@ static int read_record(const struct scan *s, int dir, const char *run, const cha
 /* Open its record directory; -1 with the scan's error, or with `*gone`: there is none. */
 static int open_dir(const struct scan *s, const char *run, bool *gone)
 {
-	int dir = openat(s->l->runs, run, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int dir = openat(s->l->places->runs, run, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	*gone = dir < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
 	if (dir < 0 && !*gone)
@@ -126,7 +139,7 @@ static bool is_locked(int dir)
 /* Kill a shepherd of an older incarnation: it must not write an exit record any more. */
 static void kill_shepherd(const struct scan *s, int dir, const char *run)
 {
-	char *path = xasprintf("%s/%s", s->l->runs_path, run);
+	char *path = xasprintf("%s/%s", s->l->places->runs_path, run);
 	struct proc *list;
 	ssize_t n;
 
@@ -150,7 +163,8 @@ static uid_t owner_of(const struct launcher *l, const Gpusched__LaunchRecord *re
 
 	if (rec && rec->report)
 		return rec->report->uid;
-	if (fstatat(l->spool_runs, run, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+	if (fstatat(l->places->spool_runs, run, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	        !S_ISDIR(st.st_mode))
 		return (uid_t)-1;
 	return st.st_uid;
 }
@@ -158,7 +172,7 @@ static uid_t owner_of(const struct launcher *l, const Gpusched__LaunchRecord *re
 /* Without cgroups: kill the processes that carry this run's directory in their environment. */
 static void clear_marked(const struct scan *s, int dir, const char *run)
 {
-	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", s->l->spool_runs_path, run);
+	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", s->l->places->spool_runs_path, run);
 	ProtobufCMessage *m = NULL;
 	uid_t owner;
 
@@ -182,7 +196,7 @@ static int kill_old(struct run_id id, const char *name, void *arg)
 	if (dir < 0)
 		return gone ? 0 : -1;
 	kill_shepherd(s, dir, name);
-	if (strcmp(contain_root_kind(s->l->contain), "subreaper") == 0)
+	if (strcmp(contain_root_kind(s->l->containment->root), "subreaper") == 0)
 		clear_marked(s, dir, name);
 	close(dir);
 	return 0;
@@ -245,7 +259,7 @@ static int take_run(struct run_id id, const char *name, void *arg)
 		r = run_add(l, id);
 		if (r)
 			run_over(r, (Gpusched__RunReport *)m,
-			        faccessat(l->exits, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+			        faccessat(l->places->exits, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 		else
 			protobuf_c_message_free_unpacked(m, NULL);
 		close(dir);
@@ -258,7 +272,7 @@ static int take_run(struct run_id id, const char *name, void *arg)
 		take_launched(l, id, got == 1 ? m : NULL);
 	} else if (got == 0 && (unlinkat(dir, RECORD_LAUNCH ".tmp", 0) == 0 || errno == ENOENT)) {
 		unlinkat(dir, RECORD_EXIT ".tmp", 0);
-		unlinkat(l->runs, name, AT_REMOVEDIR);
+		unlinkat(l->places->runs, name, AT_REMOVEDIR);
 	}
 	if (m)
 		protobuf_c_message_free_unpacked(m, NULL);
@@ -276,7 +290,7 @@ static int take_copy(struct run_id id, const char *name, void *arg)
 
 	if (r)
 		return 0;
-	got = read_record(s, l->exits, name, name, &gpusched__run_report__descriptor, &m);
+	got = read_record(s, l->places->exits, name, name, &gpusched__run_report__descriptor, &m);
 	if (got != 1)
 		return got < 0 ? -1 : 0;
 	r = run_add(l, id);
@@ -331,19 +345,20 @@ int recover_runs(struct launcher *l, struct error *err)
 		.err = err,
 		.until = launcher_clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000 };
 
-	if (l->fresh) {
-		if (record_scan(l->runs, kill_old, &s, err) < 0)
+	if (l->places->fresh) {
+		if (record_scan(l->places->runs, kill_old, &s, err) < 0)
 			return -1;
-		contain_root_each(l->contain, kill_leaf, &s);
+		contain_root_each(l->containment->root, kill_leaf, &s);
 	}
-	if (record_scan(l->runs, take_run, &s, err) < 0 ||
-	        record_scan(l->exits, take_copy, &s, err) < 0)
+	if (record_scan(l->places->runs, take_run, &s, err) < 0 ||
+	        record_scan(l->places->exits, take_copy, &s, err) < 0)
 		return -1;
-	contain_root_each(l->contain, clear_orphan, &s);
+	contain_root_each(l->containment->root, clear_orphan, &s);
 	if (s.left)
 		log_error("processes of runs that are not known do not die; they are killed again "
 		          "and again");
-	l->sweep |= s.left;
+	if (s.left)
+		launcher_sweep_later(l);
 	return recover_leftovers(l, err) < 0 ? -1 : 0;
 }
 
@@ -351,9 +366,9 @@ int recover_leftovers(struct launcher *l, struct error *err)
 {
 	struct scan s = { .l = l, .err = err };
 
-	contain_root_each(l->contain, clear_orphan, &s);
-	if (record_scan(l->private_dir, remove_orphan_dir, l, err) < 0 ||
-	        record_scan(l->spool_runs, remove_orphan_dir, l, err) < 0)
+	contain_root_each(l->containment->root, clear_orphan, &s);
+	if (record_scan(l->places->private_dir, remove_orphan_dir, l, err) < 0 ||
+	        record_scan(l->places->spool_runs, remove_orphan_dir, l, err) < 0)
 		return -1;
 	return s.left;
 }

@@ -9,7 +9,18 @@
 
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
+#include "common/job/runused.h"
 #include "noded/contain/limits.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/protocol.h"
+#include "noded/launcher/rules.h"
+#include "noded/launcher/runs.h"
+#include "noded/record/record.h"
+#include "noded/usage/overmem.h"
+#include "noded/usage/used.h"
 
 static void read_record(const struct run *r, const char *name,
         const ProtobufCMessageDescriptor *desc, ProtobufCMessage **m)
@@ -120,7 +131,7 @@ static void set_allowed(struct run *r)
 			continue;
 		runs_each(r->l, add_other, &others);
 		gpu->allowed_mb = overmem_allowed(b->share_mb, u->allowed_mb,
-		        gpu_inventory_mem_mb(r->l->gpus, gpu->uuid), others.mb);
+		        gpu_inventory_mem_mb(r->l->gpu_inventory, gpu->uuid), others.mb);
 	}
 }
 
@@ -142,7 +153,7 @@ static bool others_came(const struct run *r, const struct used_gpu *gpu)
 void run_usage_check_memory(struct run *r)
 {
 	struct run_usage *u = r->used;
-	enum overmem_policy policy = r->l->rules.over_memory;
+	enum overmem_policy policy = r->l->rules->over_memory;
 	char text[OVERMEM_TEXT];
 	int i;
 
@@ -184,7 +195,7 @@ uint64_t run_usage_card_mb(const struct run *r, unsigned index)
 {
 	const struct used_gpu *gpu = gpu_of(r, index);
 
-	return gpu ? gpu_inventory_mem_mb(r->l->gpus, gpu->uuid) : 0;
+	return gpu ? gpu_inventory_mem_mb(r->l->gpu_inventory, gpu->uuid) : 0;
 }
 
 void run_usage_text(const struct run *r, unsigned index, char out[OVERMEM_TEXT])

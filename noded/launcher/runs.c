@@ -1,17 +1,10 @@
-/* runs.c - the launcher's runs; see lpriv.h
- *
- *   ASKED --> STARTING --> RUNNING --> OVER
- *     |          |            |         ^
- *     |          +-> LOST <---+---------+   the shepherd was killed
- *     +---------------------------------+   never
+/* runs.c - see runs.h
  *
  * The records on tmpfs decide: news and the end of a shepherd are only reasons to read them.
  */
 #include "config.h"
 
-#include "noded/contain/limits.h"
-#include "noded/launcher/lpriv.h"
-#include "noded/record/journal.h"
+#include "noded/launcher/runs.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -27,13 +20,30 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
+#include "common/net/worker.h"
+#include "noded/contain/contain.h"
 #include "noded/contain/procs.h"
+#include "noded/launcher/gpu_occupants.h"
+#include "noded/launcher/gpu_reclaim.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/lost.h"
+#include "noded/launcher/mps_pool.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/protocol.h"
+#include "noded/launcher/run_usage.h"
+#include "noded/launcher/sigcount.h"
+#include "noded/launcher/start.h"
+#include "noded/launcher/usage_loop.h"
 #include "noded/record/order.h"
+#include "noded/record/record.h"
 #include "noded/record/rundir.h"
-#include "noded/shepherd/shepherd.h"
+#include "noded/usage/overmem.h"
 
 #define FIND_MS       50   /* delay before an unknown shepherd is looked up again */
 #define SYNC_MS       1000 /* an end that is not acknowledged in this time goes to disk */
@@ -92,6 +102,11 @@ void run_report_set(char **field, const char *value)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+struct runs {
+	void *tree; /* of struct run, tsearch(3) */
+	size_t n;
+};
+
 static int run_order(const void *a, const void *b)
 {
 	return run_id_order(&((const struct run *)a)->id, &((const struct run *)b)->id);
@@ -100,7 +115,7 @@ static int run_order(const void *a, const void *b)
 struct run *run_find(struct launcher *l, struct run_id id)
 {
 	struct run key = { .id = id };
-	struct run **at = tfind(&key, &l->runs_tree, run_order);
+	struct run **at = tfind(&key, &l->runs->tree, run_order);
 
 	return at ? *at : NULL;
 }
@@ -109,15 +124,15 @@ struct run *run_add(struct launcher *l, struct run_id id)
 {
 	struct run *r;
 
-	if (l->n_runs >= RUNS_MAX) {
-		log_error("order for a new run refused: %zu runs are not forgotten", l->n_runs);
+	if (l->runs->n >= RUNS_MAX) {
+		log_error("order for a new run refused: %zu runs are not forgotten", l->runs->n);
 		return NULL;
 	}
 	r = xcalloc(1, sizeof(*r));
 	*r = (struct run){ .l = l, .id = id, .state = RUN_ASKED, .pidfd = -1 };
 	record_id_format(id, r->name);
-	tsearch(r, &l->runs_tree, run_order);
-	l->n_runs++;
+	tsearch(r, &l->runs->tree, run_order);
+	l->runs->n++;
 	return r;
 }
 
@@ -161,16 +176,26 @@ static void run_free(void *node)
 
 void run_remove(struct run *r)
 {
-	tdelete(r, &r->l->runs_tree, run_order);
-	r->l->n_runs--;
+	tdelete(r, &r->l->runs->tree, run_order);
+	r->l->runs->n--;
 	run_free(r);
 }
 
-void runs_free(struct launcher *l)
+struct runs *runs_new(void)
 {
-	tdestroy(l->runs_tree, run_free);
-	l->runs_tree = NULL;
-	l->n_runs = 0;
+	return xcalloc(1, sizeof(struct runs));
+}
+
+void runs_free(struct runs *runs)
+{
+	if (runs)
+		tdestroy(runs->tree, run_free);
+	free(runs);
+}
+
+size_t runs_count(const struct launcher *l)
+{
+	return l->runs->n;
 }
 
 struct walk {
@@ -190,16 +215,16 @@ void runs_each(struct launcher *l, void (*fn)(struct run *r, void *arg), void *a
 {
 	struct walk w = { fn, arg };
 
-	twalk_r(l->runs_tree, visit_run, &w);
+	twalk_r(l->runs->tree, visit_run, &w);
 }
 
 /* --- small things ----------------------------------------------------------------------------- */
 
 int run_dir(const struct run *r, bool make)
 {
-	if (make && mkdirat(r->l->runs, r->name, 0700) < 0 && errno != EEXIST)
+	if (make && mkdirat(r->l->places->runs, r->name, 0700) < 0 && errno != EEXIST)
 		return -1;
-	return openat(r->l->runs, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return openat(r->l->places->runs, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* Bring the times in the report up to now. */
@@ -264,8 +289,8 @@ static void remove_from(struct launcher *l, int parent, const char *name)
 
 void run_remove_rundir(struct launcher *l, const char *name)
 {
-	remove_from(l, l->spool_runs, name);
-	remove_from(l, l->private_dir, name);
+	remove_from(l, l->places->spool_runs, name);
+	remove_from(l, l->places->private_dir, name);
 }
 
 /* --- over ------------------------------------------------------------------------------------- */
@@ -309,7 +334,7 @@ static void sync_start(struct run *r)
 	struct run_sync *s = xcalloc(1, sizeof(*s));
 
 	*s = (struct run_sync){
-		.run = r, .exits = r->l->exits, .report = run_report_copy(r->report)
+		.run = r, .exits = r->l->places->exits, .report = run_report_copy(r->report)
 	};
 	memcpy(s->name, r->name, sizeof(s->name));
 	r->sync = s;
@@ -327,7 +352,7 @@ void run_over(struct run *r, Gpusched__RunReport *report, bool on_disk)
 	r->report = report;
 	r->state = RUN_OVER;
 	r->gpus = 0;
-	r->l->sweep = true;
+	launcher_sweep_later(r->l);
 	gpu_occupants_freed(r->l, gpus);
 	r->on_disk = on_disk;
 	run_stop_following(r);
@@ -575,7 +600,7 @@ void run_take_back_use(struct run *r)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-static int look(struct run *r)
+static int read_records(struct run *r)
 {
 	ProtobufCMessage *m;
 	int got;
@@ -600,7 +625,7 @@ static int look(struct run *r)
 
 int run_poll(struct run *r)
 {
-	int rc = look(r);
+	int rc = read_records(r);
 
 	if (rc < 0)
 		run_set_timer(r, FIND_MS);
@@ -662,12 +687,12 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 /* False: the order is of a controller that is no longer in charge. */
 static bool epoch_counts(struct launcher *l, uint64_t epoch, struct run_id id, const char *what)
 {
-	if (epoch < l->max_epoch) {
+	if (epoch < l->places->max_epoch) {
 		char name[RECORD_ID_MAX];
 
 		record_id_format(id, name);
 		log_warning("%s of run %s ignored: its epoch %llu is below %llu", what, name,
-		        (unsigned long long)epoch, (unsigned long long)l->max_epoch);
+		        (unsigned long long)epoch, (unsigned long long)l->places->max_epoch);
 		return false;
 	}
 	places_saw_epoch(l, epoch);
@@ -790,7 +815,7 @@ static void remove_records(const struct run *r)
 	for (size_t i = 0; i < all && !gone; i++) {
 		unlinkat(dir, names[i], 0);
 		if (i + 1 == usual || i + 1 == all)
-			gone = unlinkat(r->l->runs, r->name, AT_REMOVEDIR) == 0;
+			gone = unlinkat(r->l->places->runs, r->name, AT_REMOVEDIR) == 0;
 	}
 	if (dir >= 0)
 		close(dir);
@@ -805,6 +830,6 @@ void run_forget(struct launcher *l, struct run_id id)
 	places_forget_job(l, id.job);
 	remove_records(r);
 	if (r->on_disk)
-		unlinkat(l->exits, r->name, 0);
+		unlinkat(l->places->exits, r->name, 0);
 	run_remove(r);
 }

@@ -1,7 +1,7 @@
-/* spawn.c - processes that the launcher starts, and what they inherit; see lpriv.h */
+/* spawn.c - see spawn.h */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/xalloc.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
 
 #define FIRST_FD 3
 #define HIGH_FD  16 /* above the descriptors that are passed on */
@@ -44,7 +47,7 @@ static void make_env(char *env[ENV_MAX])
 	env[n] = NULL;
 }
 
-/* See spawn_program() in lpriv.h. Each of these calls may run out of memory. */
+/* See spawn_program() in spawn.h. Each of these calls may run out of memory. */
 static int prepare(
         posix_spawn_file_actions_t *fa, posix_spawnattr_t *attr, const int *high, size_t n)
 {
@@ -108,7 +111,7 @@ int spawn_program(const char *path, char *const argv[], const int *fds, size_t n
 int spawn_helper(
         const struct launcher *l, const char *name, const int *fds, size_t n, struct error *err)
 {
-	char *dir = xstrdup(l->options.shepherd), *path = xasprintf("%s/%s", dirname(dir), name);
+	char *dir = xstrdup(l->options->shepherd), *path = xasprintf("%s/%s", dirname(dir), name);
 	char *self = xstrdup(name), *argv[] = { self, NULL };
 	pid_t pid;
 	int rc = spawn_program(path, argv, fds, n, &pid, err);

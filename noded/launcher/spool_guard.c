@@ -1,4 +1,4 @@
-/* spool_guard.c - free space in the spool for the next runs; see lpriv.h, spool.h
+/* spool_guard.c - see spool_guard.h, usage/spool.h
  *
  * One run can fill the spool: its RUN_DIR lies there, and its private /tmp if that is on disk. Then
  * no other run could be started, and ends could not be kept over a loss of power. So if less than
@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/spool_guard.h"
 
 #include <event2/event.h>
 #include <inttypes.h>
@@ -21,10 +21,20 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
+#include "common/job/run.h"
+#include "common/net/worker.h"
+#include "noded/contain/contain.h"
 #include "noded/contain/procs.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/rules.h"
+#include "noded/launcher/runs.h"
 #include "noded/record/record.h"
 #include "noded/usage/meter.h"
 #include "noded/usage/spool.h"
@@ -54,8 +64,8 @@ struct spool_guard {
 
 static bool has_room(const struct launcher *l, struct spool_room *room)
 {
-	return !l->rules.spool_min_free_mb || !spool_room(l->spool, room) ||
-	       (room->mb >= l->rules.spool_min_free_mb && room->files >= SPOOL_MIN_FILES);
+	return !l->rules->spool_min_free_mb || !spool_room(l->places->spool, room) ||
+	       (room->mb >= l->rules->spool_min_free_mb && room->files >= SPOOL_MIN_FILES);
 }
 
 /* --- waiting starts --------------------------------------------------------------------------- */
@@ -75,7 +85,7 @@ static void let_go(struct spool_guard *s, bool there)
 
 bool spool_guard_wait(struct launcher *l, struct run *run, spool_guard_fn *fn, void *arg)
 {
-	struct spool_guard *s = l->room;
+	struct spool_guard *s = l->spool_guard;
 	struct waiter **at = &s->waiters;
 	struct spool_room room;
 
@@ -91,7 +101,7 @@ bool spool_guard_wait(struct launcher *l, struct run *run, spool_guard_fn *fn, v
 
 void spool_guard_leave(struct launcher *l, const struct run *run)
 {
-	for (struct waiter **at = &l->room->waiters; *at; at = &(*at)->next) {
+	for (struct waiter **at = &l->spool_guard->waiters; *at; at = &(*at)->next) {
 		struct waiter *w = *at;
 
 		if (w->run == run) {
@@ -176,7 +186,7 @@ static void search_free(void *arg)
 /* The run that uses most of what is short. A run with files too deep to be counted comes last. */
 static const struct holder *worst(const struct search *f, const struct launcher *l, bool of_files)
 {
-	uint64_t least = (of_files ? SPOOL_MIN_FILES : l->rules.spool_min_free_mb << 20) / WORTH;
+	uint64_t least = (of_files ? SPOOL_MIN_FILES : l->rules->spool_min_free_mb << 20) / WORTH;
 	const struct holder *worst = NULL, *deep = NULL;
 	uint64_t most = 0;
 
@@ -213,7 +223,7 @@ static void end_run(struct run *r, const struct holder *h, const struct launcher
 	snprintf(text, sizeof(text),
 	        "its files, %" PRIu64 " with %s, filled the spool, where %s must be free",
 	        h->held.files, size_format(size, h->held.bytes),
-	        size_format_mb(least, l->rules.spool_min_free_mb));
+	        size_format_mb(least, l->rules->spool_min_free_mb));
 	log_warning("run %s is ended: %s", r->name, text);
 	r->spool_told = true;
 	run_spool_full(r, text);
@@ -245,7 +255,7 @@ static void search_done(void *arg)
 		return;
 	}
 	l = s->l;
-	h = worst(f, l, room.mb >= l->rules.spool_min_free_mb);
+	h = worst(f, l, room.mb >= l->rules->spool_min_free_mb);
 	if (h) {
 		end_run(run_find(l, h->id), h, l);
 	} else {
@@ -253,7 +263,7 @@ static void search_done(void *arg)
 		        "the spool has %s free and room for %" PRIu64
 		        " files, and must have %s and %d; no run holds it",
 		        size_format_mb(size, room.mb), room.files,
-		        size_format_mb(least, l->rules.spool_min_free_mb), SPOOL_MIN_FILES);
+		        size_format_mb(least, l->rules->spool_min_free_mb), SPOOL_MIN_FILES);
 		say_why(s, why);
 	}
 	search_free(f);
@@ -269,7 +279,7 @@ static void add_holder(struct run *r, void *arg)
 	h = &f->v[f->n++];
 	h->id = r->id;
 	memcpy(h->name, r->name, sizeof(h->name));
-	h->leaf = contain_root_leaf(r->l->contain, r->name);
+	h->leaf = contain_root_leaf(r->l->containment->root, r->name);
 	h->shepherd = r->shepherd;
 }
 
@@ -282,8 +292,8 @@ static void search(struct spool_guard *s)
 	if (s->searching)
 		return;
 	f = xcalloc(1, sizeof(*f));
-	*f = (struct search){ s, l->spool_runs, l->private_dir,
-		xcalloc(l->n_runs + 1, sizeof(*f->v)), 0, false };
+	*f = (struct search){ s, l->places->spool_runs, l->places->private_dir,
+		xcalloc(runs_count(l) + 1, sizeof(*f->v)), 0, false };
 	runs_each(l, add_holder, f);
 	s->searching = true;
 	if (!worker_submit(l->disk, KEY_SPOOL, &ops, f, NULL))
@@ -309,10 +319,10 @@ static void look(evutil_socket_t fd, short what, void *arg)
 
 const char *spool_guard_why(const struct launcher *l)
 {
-	return l->room ? l->room->why : "";
+	return l->spool_guard ? l->spool_guard->why : "";
 }
 
-void spool_guard_start(struct launcher *l)
+struct spool_guard *spool_guard_new(struct launcher *l)
 {
 	static const struct timeval often = { .tv_sec = LOOK_S };
 	struct spool_guard *s = xcalloc(1, sizeof(*s));
@@ -321,21 +331,19 @@ void spool_guard_start(struct launcher *l)
 	s->timer = event_new(l->base, -1, EV_PERSIST, look, s);
 	if (!s->timer || event_add(s->timer, &often) < 0)
 		abort();
-	l->room = s;
+	return s;
 }
 
-/* To be called after the pool was freed: its jobs point to this. */
-void spool_guard_free(struct launcher *l)
+void spool_guard_free(struct spool_guard *s)
 {
-	struct spool_guard *s = l->room;
 	struct waiter *w;
 
-	while (s && (w = s->waiters)) {
+	if (!s)
+		return;
+	while ((w = s->waiters)) {
 		s->waiters = w->next;
 		free(w);
 	}
-	if (s)
-		event_free(s->timer);
+	event_free(s->timer);
 	free(s);
-	l->room = NULL;
 }

@@ -1,4 +1,4 @@
-/* start.c - StartRun, from the first check to the shepherd; see lpriv.h
+/* start.c - see start.h
  *
  * Nothing of an order is touched before it is proved to be its owner's:
  *
@@ -19,7 +19,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/start.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,15 +28,45 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/arena.h"
+#include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/conf/nodewords.h"
+#include "common/gpusched.pb-c.h"
 #include "common/job/pattern.h"
+#include "common/job/rlimit.h"
+#include "common/job/run.h"
+#include "common/net/mcred.h"
 #include "common/net/msg.h"
 #include "common/net/signedjob.h"
+#include "noded/contain/contain.h"
+#include "noded/contain/devfilter.h"
 #include "noded/contain/limits.h"
+#include "noded/exec/private.h"
 #include "noded/job/jobenv.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/device_grants.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/gpu_occupants.h"
+#include "noded/launcher/gpu_reclaim.h"
+#include "noded/launcher/interactive.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/lookup.h"
+#include "noded/launcher/mps_pool.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/rules.h"
+#include "noded/launcher/runs.h"
+#include "noded/launcher/settings.h"
+#include "noded/launcher/sigcount.h"
+#include "noded/launcher/spool_guard.h"
+#include "noded/launcher/streams.h"
+#include "noded/launcher/template_client.h"
+#include "noded/launcher/usage_loop.h"
 #include "noded/record/order.h"
+#include "noded/record/record.h"
 #include "noded/record/rundir.h"
 
 #define ARENA_CAP                                                                      \
@@ -57,12 +87,17 @@ struct start {
 	/* for memory of a GPU, or space in the spool: no callback of ours is pending */
 	bool waiting;
 	bool dropped;       /* its run is gone; freed when the answer comes */
-	struct start *next; /* in launcher.dropped */
+	struct start *next; /* in starts.dropped */
+};
+
+struct starts {
+	struct start *dropped;    /* starts whose run is gone while an answer is pending */
+	uint64_t signature_age_s; /* set by the controller; 0: it has not */
 };
 
 static void start_free(struct start *s)
 {
-	struct start **at = &s->l->dropped;
+	struct start **at = &s->l->starts->dropped;
 
 	while (s->dropped && *at != s)
 		at = &(*at)->next;
@@ -87,14 +122,25 @@ void start_cancel(struct start *s)
 		return;
 	}
 	s->dropped = true;
-	s->next = s->l->dropped;
-	s->l->dropped = s;
+	s->next = s->l->starts->dropped;
+	s->l->starts->dropped = s;
 }
 
-void start_free_dropped(struct launcher *l)
+struct starts *starts_new(void)
 {
-	while (l->dropped)
-		start_free(l->dropped);
+	return xcalloc(1, sizeof(struct starts));
+}
+
+void starts_free(struct starts *s)
+{
+	while (s && s->dropped)
+		start_free(s->dropped);
+	free(s);
+}
+
+void starts_limit_age(struct starts *s, uint64_t age_s)
+{
+	s->signature_age_s = age_s;
 }
 
 const Gpusched__StartRun *start_order_of(const struct run *r)
@@ -129,7 +175,7 @@ static int expand(const struct start *s, const ProtobufCBinaryData *pattern, con
 		.is_array = s->spec->array[0] != '\0',
 		.name = s->spec->name,
 		.user = user,
-		.node = s->l->options.node,
+		.node = s->l->options->node,
 		.rank = s->run->id.rank,
 		.own = own,
 	};
@@ -210,7 +256,7 @@ static Gpusched__RunReport *make_report(const struct start *s)
 	r.owner = &owner;
 	r.run = o->run;
 	r.state = GPUSCHED__RUN_REPORT__STATE__STARTING;
-	r.incarnation = s->l->incarnation;
+	r.incarnation = s->l->places->incarnation;
 	r.epoch = o->epoch;
 	r.n_gpus = o->n_gpus;
 	r.gpus = o->gpus;
@@ -230,14 +276,15 @@ static int grant_devices(const struct start *s, struct parts *p, struct error *e
 {
 	struct device granted[DEVFILTER_MAX];
 
-	if (!s->l->filter)
+	if (!s->l->containment->filter)
 		return 0;
-	if (!p->gpus && s->order->n_gpus && device_grants_told_gpus(s->l->device_grants) &&
-	        gpu_inventory_found(s->l->gpus))
+	if (!p->gpus && s->order->n_gpus && device_grants_told_gpus(s->l->containment->grants) &&
+	        gpu_inventory_found(s->l->gpu_inventory))
 		return error_set(
 		        err, ERR_LAUNCH, "GPUs are found here, and the order names no UUID");
-	if ((p->gpus ? gpu_inventory_grants(s->l->gpus, s->order, granted, &p->n_devices, err)
-	             : device_grants_of(s->l->device_grants, s->order->gpus, s->order->n_gpus,
+	if ((p->gpus ? gpu_inventory_grants(
+	                       s->l->gpu_inventory, s->order, granted, &p->n_devices, err)
+	             : device_grants_of(s->l->containment->grants, s->order->gpus, s->order->n_gpus,
 	                       granted, &p->n_devices, err)) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_devices; i++) {
@@ -257,12 +304,12 @@ static void add_programs(const struct launcher *l, struct parts *p)
 	for (int k = 0; k < PROGRAM_RUN_KINDS; k++) {
 		Gpusched__RunProgram *m = &p->programs[p->n_programs];
 
-		if (!l->rules.programs[k].path)
+		if (!l->rules->programs[k].path)
 			continue;
 		gpusched__run_program__init(m);
 		m->kind = (uint32_t)k;
-		m->timeout_ms = l->rules.programs[k].timeout_ms;
-		set_bytes(&m->path, l->rules.programs[k].path);
+		m->timeout_ms = l->rules->programs[k].timeout_ms;
+		set_bytes(&m->path, l->rules->programs[k].path);
 		p->program_list[p->n_programs++] = m;
 	}
 }
@@ -274,8 +321,8 @@ static int make_parts(
 	struct jobenv_in in = {
 		.order = s->order,
 		.spec = s->spec,
-		.cluster = s->l->options.cluster,
-		.node = s->l->options.node,
+		.cluster = s->l->options->cluster,
+		.node = s->l->options->node,
 		.user = user->name,
 		.home = user->home,
 		.shell = user->shell,
@@ -286,30 +333,32 @@ static int make_parts(
 	const uint64_t values[LIMIT_KINDS] = {
 		[LIMIT_MEMORY] =
 		        s->order->mem_mb > UINT64_MAX >> 20 ? UINT64_MAX : s->order->mem_mb << 20,
-		[LIMIT_PIDS] = s->l->rules.max_processes,
+		[LIMIT_PIDS] = s->l->rules->max_processes,
 		[LIMIT_CPU] = s->order->cpus,
 	};
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	p->run_dir = xasprintf("%s/%s", s->l->spool_runs_path, s->run->name);
-	p->leaf = contain_root_leaf(s->l->contain, s->run->name);
+	p->run_dir = xasprintf("%s/%s", s->l->places->spool_runs_path, s->run->name);
+	p->leaf = contain_root_leaf(s->l->containment->root, s->run->name);
 	p->report = make_report(s);
-	p->n_limits = limits_list(contain_root_limits(s->l->contain), p->leaf, values, &p->limits);
-	p->private_dir = s->l->private_kinds & 1u << PRIVATE_TMP
-	                         ? xasprintf("%s/%s", s->l->private_path, s->run->name)
+	p->n_limits = limits_list(
+	        contain_root_limits(s->l->containment->root), p->leaf, values, &p->limits);
+	p->private_dir = s->l->containment->private_kinds & 1u << PRIVATE_TMP
+	                         ? xasprintf("%s/%s", s->l->places->private_path, s->run->name)
 	                         : xstrdup("");
-	p->near = gpu_inventory_near(s->l->gpus, s->order);
+	p->near = gpu_inventory_near(s->l->gpu_inventory, s->order);
 	p->mps_dir = s->run->mps ? mps_pool_dir(s->l, s->run->uid, s->order->gpus[0]) : xstrdup("");
 	in.mps_dir = s->run->mps ? p->mps_dir : NULL;
-	for (size_t i = 0; i < s->l->rules.n_rlimits; i++)
-		p->rlimit_list[i] = &s->l->rules.rlimits[i];
+	for (size_t i = 0; i < s->l->rules->n_rlimits; i++)
+		p->rlimit_list[i] = &s->l->rules->rlimits[i];
 	add_programs(s->l, p);
-	if (gpu_inventory_find(s->l->gpus, s->order, &p->gpus, err) < 0)
+	if (gpu_inventory_find(s->l->gpu_inventory, s->order, &p->gpus, err) < 0)
 		return -1;
 	in.gpus = p->gpus;
 	in.run_dir = p->run_dir;
 	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-	in.own_numbers = s->l->filter && (p->gpus || device_grants_know_gpus(s->l->device_grants));
+	in.own_numbers = s->l->containment->filter &&
+	                 (p->gpus || device_grants_know_gpus(s->l->containment->grants));
 	if (grant_devices(s, p, err) < 0 ||
 	        expand(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
 	        expand(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||
@@ -352,26 +401,26 @@ static void fill_record(const struct start *s, const struct lookup_user *user,
 	r->warn_signal = o->warn_signal;
 	r->warn_before_s = o->warn_before_s;
 	r->grace_s = o->grace_s;
-	r->kill_wait_ms = s->l->rules.kill_wait_ms;
-	r->launch_timeout_ms = s->l->options.launch_timeout_ms;
+	r->kill_wait_ms = s->l->rules->kill_wait_ms;
+	r->launch_timeout_ms = s->l->options->launch_timeout_ms;
 	r->requeue = o->requeue;
 	r->interactive = s->spec->interactive != NULL;
 	r->summary = !s->spec->no_summary;
 	r->n_limits = p->n_limits;
 	r->limits = p->limits;
-	r->private_kinds = s->l->private_kinds;
-	r->private_tmp_mb = s->l->rules.private_tmp_mb;
+	r->private_kinds = s->l->containment->private_kinds;
+	r->private_tmp_mb = s->l->rules->private_tmp_mb;
 	if (s->run->mps) /* its processes and the daemon meet there */
 		r->private_kinds &= ~(1u << PRIVATE_SHM | 1u << PRIVATE_IPC);
 	set_bytes(&r->mps_dir, p->mps_dir);
 	set_bytes(&r->private_dir, p->private_dir);
 	set_bytes(&r->near_cpus, p->near);
-	r->n_rlimits = s->l->rules.n_rlimits;
+	r->n_rlimits = s->l->rules->n_rlimits;
 	r->rlimits = (Gpusched__RunRlimit **)(uintptr_t)p->rlimit_list;
 	r->n_programs = p->n_programs;
 	r->programs = (Gpusched__RunProgram **)(uintptr_t)p->program_list;
-	r->node = (char *)(uintptr_t)s->l->options.node;
-	r->device_filter = s->l->filter;
+	r->node = (char *)(uintptr_t)s->l->options->node;
+	r->device_filter = s->l->containment->filter;
 	r->n_devices = p->n_devices;
 	r->devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;
 	r->gpu_mem_mb = o->share_burst_mb ? o->share_burst_mb : o->gpu_mem_mb;
@@ -390,8 +439,8 @@ static void fill_record(const struct start *s, const struct lookup_user *user,
 
 static int spawn_shepherd(const struct start *s, const int fds[3], pid_t *pid, struct error *err)
 {
-	char *path = xasprintf("%s/%s", s->l->runs_path, s->run->name);
-	int r = template_client_spawn(s->l->shepherds, s->run->id, path, fds, pid, err);
+	char *path = xasprintf("%s/%s", s->l->places->runs_path, s->run->name);
+	int r = template_client_spawn(s->l->template_client, s->run->id, path, fds, pid, err);
 
 	free(path);
 	return r;
@@ -419,7 +468,7 @@ static int launch_in(struct start *s, const struct lookup_user *user, const stru
 	if (sigcount_add(l->sigcount, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at,
 	            1, err) < 0)
 		goto out;
-	if (rundir_make(l->spool_runs, s->run->name, &owner, s->order->script.data,
+	if (rundir_make(l->places->spool_runs, s->run->name, &owner, s->order->script.data,
 	            s->order->script.len, err) < 0 ||
 	        (fds[1] = order_socket(dir, ORDER_SOCKET, err)) < 0) {
 		*node = true;
@@ -523,7 +572,7 @@ static int check_gpus(struct start *s, struct error *err)
 	if (g.holder)
 		return error_set(
 		        err, ERR_LAUNCH, "a GPU of this order is held by run %s", g.holder->name);
-	if (g.stranger && s->l->rules.share_users_one)
+	if (g.stranger && s->l->rules->share_users_one)
 		return error_set(err, ERR_LAUNCH,
 		        "a GPU of this order is shared by run %s of another user, and here one "
 		        "user's runs share a GPU",
@@ -619,8 +668,8 @@ static void want_mps(struct start *s, const struct lookup_user *user)
 	s->run->mps = s->asking = true;
 	wish.gpu = o->gpus[0];
 	wish.gpu_uuid = o->gpu_uuids[0];
-	if (s->l->filter)
-		r = gpu_inventory_grants(s->l->gpus, o, granted, &wish.n_devices, &err);
+	if (s->l->containment->filter)
+		r = gpu_inventory_grants(s->l->gpu_inventory, o, granted, &wish.n_devices, &err);
 	if (r == 0)
 		r = mps_pool_want(s->l, &wish, mps_known, s, &err);
 	if (r < 0) {
@@ -642,7 +691,7 @@ static void user_known(const struct lookup_user *user, const struct error *why, 
 	if (!user)
 		refuse(s, why->text);
 	/* another controller has taken charge meanwhile */
-	else if (s->order->epoch < s->l->max_epoch)
+	else if (s->order->epoch < s->l->places->max_epoch)
 		refuse(s, "ordered by a controller that is no longer in charge");
 	else if (settings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
 	         check_gpus(s, &err) < 0)
@@ -667,7 +716,7 @@ static int check_user(const struct start *s, struct error *err)
 		return error_set(err, ERR_NOT_PERMITTED,
 		        "this node's agent runs with gid %u and cannot start a job with gid %u",
 		        (unsigned)getegid(), (unsigned)s->spec->gid);
-	if (uid == 0 && !s->l->options.allow_root)
+	if (uid == 0 && !s->l->options->allow_root)
 		return error_set(
 		        err, ERR_NOT_PERMITTED, "this node's agent starts no jobs of root");
 	return 0;
@@ -676,9 +725,9 @@ static int check_user(const struct start *s, struct error *err)
 /* The smaller of the node's own limit and the controller's. */
 static uint64_t age_allowed(const struct launcher *l)
 {
-	uint64_t own = l->options.signature_age_s;
+	uint64_t own = l->options->signature_age_s, told = l->starts->signature_age_s;
 
-	return l->signature_age_s && l->signature_age_s < own ? l->signature_age_s : own;
+	return told && told < own ? told : own;
 }
 
 static int check_job(struct start *s, const struct mcred *cred, struct error *err)
@@ -692,7 +741,7 @@ static int check_job(struct start *s, const struct mcred *cred, struct error *er
 
 	if (signedjob_cred_check(cred, err) < 0 ||
 	        signedjob_cred_age(cred, (int64_t)time(NULL), age_allowed(s->l), err) < 0 ||
-	        signedjob_check(cred, s->l->options.cluster, &job, s->spec_arena, &s->spec, &hash,
+	        signedjob_check(cred, s->l->options->cluster, &job, s->spec_arena, &s->spec, &hash,
 	                err) < 0 ||
 	        signedjob_run_check(s->spec, o->run->task, o->run->attempt, err) < 0 ||
 	        signedjob_script_check(o->script.data, o->script.len, MSG_SCRIPT_MAX, err) < 0)
@@ -739,11 +788,11 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 
 static int check_order(const struct launcher *l, const Gpusched__StartRun *o, struct error *err)
 {
-	if (o->epoch < l->max_epoch)
+	if (o->epoch < l->places->max_epoch)
 		return error_set(err, ERR_EPOCH,
 		        "ordered under epoch %llu, but epoch %llu was seen on this node",
-		        (unsigned long long)o->epoch, (unsigned long long)l->max_epoch);
-	if (strcmp(o->incarnation, l->incarnation) != 0)
+		        (unsigned long long)o->epoch, (unsigned long long)l->places->max_epoch);
+	if (strcmp(o->incarnation, l->places->incarnation) != 0)
 		return error_set(err, ERR_LAUNCH,
 		        "ordered for another incarnation of the node: it was restarted");
 	if (strlen(o->user) > NAMES_MAX || strlen(o->nodelist) > NODELIST_BYTES)

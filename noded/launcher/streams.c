@@ -1,4 +1,4 @@
-/* streams.c - streams to runs: checks the client's right, and starts gtap; see lpriv.h
+/* streams.c - see streams.h
  *
  * The launcher keeps each run's owner and where its output goes (OutputRecord, SPOOL/outputs/ID),
  * even after the run itself is forgotten: of the OUTPUTS_MAX newest runs. A greeting that the
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/streams.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,14 +16,52 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
 #include "common/net/hello.h"
+#include "common/net/mcred.h"
+#include "common/net/worker.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/lookup.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/protocol.h"
+#include "noded/launcher/runs.h"
+#include "noded/launcher/spawn.h"
+#include "noded/record/record.h"
 #include "noded/stream/holdio.h"
 
 #define OUTPUTS_MAX 10000
 #define PRUNE_EACH  1000 /* runs remembered */
 #define KEY_PRUNE   2
+
+struct streams {
+	int fd;              /* of the socket for descriptors; -1: none */
+	uint64_t remembered; /* runs, in SPOOL/outputs */
+};
+
+struct streams *streams_new(int fd)
+{
+	struct streams *s = xcalloc(1, sizeof(*s));
+
+	s->fd = fd;
+	return s;
+}
+
+void streams_free(struct streams *s)
+{
+	if (s && s->fd >= 0)
+		close(s->fd);
+	free(s);
+}
+
+int streams_fd(const struct streams *s)
+{
+	return s->fd;
+}
 
 /* --- owners and outputs ----------------------------------------------------------------------- */
 
@@ -75,7 +113,7 @@ static void prune(struct launcher *l)
 {
 	struct prune *p = xcalloc(1, sizeof(*p));
 
-	p->dir = l->outputs;
+	p->dir = l->places->outputs;
 	if (!worker_submit(l->disk, KEY_PRUNE, &prune_ops, p, NULL))
 		prune_free(p); /* the next time */
 }
@@ -101,9 +139,9 @@ void streams_remember(struct launcher *l, const char *name, const Gpusched__Laun
 	struct error err;
 
 	streams_owner(r, &o);
-	if (record_write(l->outputs, name, &o.base, 0, &err) < 0)
+	if (record_write(l->places->outputs, name, &o.base, 0, &err) < 0)
 		log_warning("run %s: its output cannot be followed: %s", name, err.text);
-	if (l->remembered++ % PRUNE_EACH == 0)
+	if (l->streams->remembered++ % PRUNE_EACH == 0)
 		prune(l);
 }
 
@@ -128,7 +166,7 @@ static int hand_over(
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	if (sendmsg(l->streams, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (sendmsg(l->streams->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return error_set(
 		        err, ERR_BUSY, "a descriptor cannot be handed over: %s", strerror(errno));
 	return 0;
@@ -139,7 +177,7 @@ void streams_hand_log(const struct launcher *l, int fd)
 	struct error err;
 	char what = 0;
 
-	if (l->streams >= 0 && hand_over(l, &what, LAUNCHER_LOG_LEN, fd, &err) < 0)
+	if (l->streams->fd >= 0 && hand_over(l, &what, LAUNCHER_LOG_LEN, fd, &err) < 0)
 		log_warning("the log of the network half: %s", err.text);
 }
 
@@ -167,7 +205,7 @@ static void refuse(struct launcher *l, uint64_t stream, const struct error *why)
 /* The payload that munge vouches for must be a greeting to this very run. */
 static int check_cred(const struct stream_ask *ask, const struct mcred *cred, struct error *err)
 {
-	const struct launcher_options *o = &ask->l->options;
+	const struct launcher_options *o = ask->l->options;
 	char *node = xasprintf("%s/%s", o->node, ask->name);
 	struct hello_to to = { .role = "attach", .cluster = o->cluster, .node = node };
 	int rc = -1;
@@ -187,11 +225,11 @@ static Gpusched__OutputRecord *find_output(const struct stream_ask *ask, struct 
 {
 	ProtobufCMessage *m;
 	int got = record_read(
-	        ask->l->outputs, ask->name, &gpusched__output_record__descriptor, &m, err);
+	        ask->l->places->outputs, ask->name, &gpusched__output_record__descriptor, &m, err);
 
 	if (got == 0)
 		error_set(err, ERR_NO_JOB, "node %s does not know (any more) of run %s",
-		        ask->l->options.node, ask->name);
+		        ask->l->options->node, ask->name);
 	return got == 1 ? (Gpusched__OutputRecord *)m : NULL;
 }
 
@@ -204,7 +242,7 @@ static int open_hold(const struct stream_ask *ask, const struct mcred *cred,
 	if (cred->uid != run->uid)
 		return error_set(
 		        why, ERR_NOT_PERMITTED, "its input and output are its owner's alone");
-	return holdio_connect(ask->l->holds, ask->name, why);
+	return holdio_connect(ask->l->places->holds, ask->name, why);
 }
 
 static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
@@ -217,8 +255,8 @@ static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
 	g.run = run;
 	g.hello = (ProtobufCBinaryData){ ask->len, (uint8_t *)(uintptr_t)ask->hello };
 	g.payload = (ProtobufCBinaryData){ cred->len, cred->payload };
-	g.cluster = (char *)(uintptr_t)ask->l->options.cluster;
-	g.node = (char *)(uintptr_t)ask->l->options.node;
+	g.cluster = (char *)(uintptr_t)ask->l->options->cluster;
+	g.node = (char *)(uintptr_t)ask->l->options->node;
 	g.name = (char *)(uintptr_t)ask->name;
 	fds[2] = open_hold(ask, cred, run, &why);
 	g.no_attach = why.code ? why.text : g.no_attach;
@@ -265,7 +303,7 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 	free(ask);
 }
 
-void streams_ask(struct launcher *l, const Gpusched__LauncherStream *m)
+void streams_request(struct launcher *l, const Gpusched__LauncherStream *m)
 {
 	struct stream_ask *ask = xcalloc(1, sizeof(*ask) + m->hello.len);
 	char cred[HELLO_CRED_MAX + 1];
@@ -277,7 +315,7 @@ void streams_ask(struct launcher *l, const Gpusched__LauncherStream *m)
 	if (m->hello.len)
 		memcpy(ask->hello, m->hello.data, m->hello.len);
 	record_id_format(run_id_of(m->run), ask->name);
-	if (l->streams < 0)
+	if (l->streams->fd < 0)
 		error_set(&err, ERR_NODE_STATE, "this agent has no streams");
 	else if (hello_credential(ask->hello, ask->len, cred, &err) == 0) {
 		lookup_cred_once(l->lookup, cred, strlen(cred), cred_known, ask);

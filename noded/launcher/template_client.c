@@ -1,7 +1,7 @@
-/* template_client.c - shepherds are forked from a template (template.h); see lpriv.h */
+/* template_client.c - see template_client.h, shepherd/template.h */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
+#include "noded/launcher/template_client.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -13,8 +13,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/job/run.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/runs.h"
+#include "noded/launcher/spawn.h"
+#include "noded/record/record.h"
 #include "noded/shepherd/shepherd.h"
 #include "noded/shepherd/template.h"
 
@@ -92,7 +100,7 @@ static int execute(
         struct template_client *t, const char *path, const int *fds, pid_t *pid, struct error *err)
 {
 	char name[] = "gshepherd", *own = xstrdup(path), *argv[] = { name, own, NULL };
-	int r = spawn_program(t->l->options.shepherd, argv, fds, TEMPLATE_FDS, pid, err);
+	int r = spawn_program(t->l->options->shepherd, argv, fds, TEMPLATE_FDS, pid, err);
 
 	free(own);
 	return r;
@@ -218,7 +226,7 @@ static void too_late(evutil_socket_t fd, short what, void *arg)
 static void make(struct template_client *t)
 {
 	char name[] = "gshepherd", duty[] = SHEPHERD_TEMPLATE;
-	size_t room = strlen(t->l->runs_path) + 1 + RECORD_ID_MAX;
+	size_t room = strlen(t->l->places->runs_path) + 1 + RECORD_ID_MAX;
 	char *blank = xcalloc(1, room + 1), *argv[] = { name, duty, blank, NULL };
 	struct error err;
 	int pair[2];
@@ -229,7 +237,7 @@ static void make(struct template_client *t)
 		free(blank);
 		return;
 	}
-	if (spawn_program(t->l->options.shepherd, argv, &pair[1], 1, &t->pid, &err) == 0) {
+	if (spawn_program(t->l->options->shepherd, argv, &pair[1], 1, &t->pid, &err) == 0) {
 		t->fd = pair[0];
 		t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 		t->answer = event_new(t->l->base, t->fd, EV_READ | EV_PERSIST, readable, t);

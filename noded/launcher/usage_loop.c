@@ -1,4 +1,4 @@
-/* usage_loop.c - what the launcher's runs use; see lpriv.h, used.h
+/* usage_loop.c - see usage_loop.h, usage/used.h
  *
  * Runs are sampled in rounds, only while any run is running. A round is cut into slices so that no
  * order waits for it:
@@ -19,8 +19,7 @@
  */
 #include "config.h"
 
-#include "noded/launcher/lpriv.h"
-#include "noded/launcher/run_usage.h"
+#include "noded/launcher/usage_loop.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -28,13 +27,24 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "common/job/runused.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
+#include "noded/gpu/gpus.h"
 #include "noded/gpu/probe.h"
+#include "noded/gpu/sample.h"
 #include "noded/gpu/sampler.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/gpu_reclaim.h"
+#include "noded/launcher/launcher.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/protocol.h"
+#include "noded/launcher/rules.h"
+#include "noded/launcher/run_usage.h"
+#include "noded/launcher/runs.h"
 #include "noded/usage/meter.h"
-#include "noded/usage/overmem.h"
 #include "noded/usage/used.h"
 
 #define SLICE_US     500                /* of one slice, roughly */
@@ -302,7 +312,8 @@ static void end_round(struct usage_loop *w)
 
 static uint64_t quick_ms(const struct launcher *l)
 {
-	return l->rules.sample_ms && l->rules.sample_ms < QUICK_MS ? l->rules.sample_ms : QUICK_MS;
+	return l->rules->sample_ms && l->rules->sample_ms < QUICK_MS ? l->rules->sample_ms
+	                                                             : QUICK_MS;
 }
 
 static void quick_round_over(struct usage_loop *w)
@@ -318,7 +329,7 @@ static void quick_round_over(struct usage_loop *w)
 
 static void round_over(struct usage_loop *w)
 {
-	uint64_t period = w->l->rules.sample_ms, cost;
+	uint64_t period = w->l->rules->sample_ms, cost;
 
 	end_round(w);
 	cost = w->cost_us * COST_FACTOR / 1000;
@@ -331,7 +342,7 @@ static void round_over(struct usage_loop *w)
 /* False: there is nothing to sample. */
 static bool begin(struct usage_loop *w, bool quick)
 {
-	w->runs = xcalloc(w->l->n_runs, sizeof(*w->runs));
+	w->runs = xcalloc(runs_count(w->l), sizeof(*w->runs));
 	w->n = w->at = 0;
 	runs_each(w->l, list_run, w);
 	w->held = w->shared = 0;
@@ -421,7 +432,7 @@ static int ask_memory(struct usage_loop *w, struct error *err)
 /* True: the answer will come. */
 static bool ask_gpus(struct usage_loop *w)
 {
-	uint64_t ms = w->l->options.gpu_timeout_ms;
+	uint64_t ms = w->l->options->gpu_timeout_ms;
 	struct error err;
 
 	ms = ms ? ms : PROBE_TIMEOUT_MS;
@@ -430,7 +441,7 @@ static bool ask_gpus(struct usage_loop *w)
 			gpu_sampler_rest(w->sampler);
 		return false;
 	}
-	gpu_sampler_leave_out(w->sampler, gpu_inventory_not_asked(w->l->gpus));
+	gpu_sampler_leave_out(w->sampler, gpu_inventory_not_asked(w->l->gpu_inventory));
 	if ((w->quick ? ask_memory(w, &err) : gpu_sampler_ask(w->sampler, &err)) < 0) {
 		log_error("%s", err.text);
 		return false;
@@ -546,8 +557,8 @@ void usage_loop_free(struct usage_loop *w)
 
 void usage_loop_started(struct launcher *l)
 {
-	struct usage_loop *w = l->watch;
-	uint64_t period = l->rules.sample_ms, wait;
+	struct usage_loop *w = l->usage_loop;
+	uint64_t period = l->rules->sample_ms, wait;
 	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
 
 	if (w && !event_pending(w->quick_timer, EV_TIMEOUT, NULL))
@@ -564,28 +575,29 @@ void usage_loop_started(struct launcher *l)
 
 void usage_loop_allocated(struct launcher *l, uint64_t gpus)
 {
-	if (l->watch)
-		add_holder(l->watch, gpus);
+	if (l->usage_loop)
+		add_holder(l->usage_loop, gpus);
 }
 
 void usage_loop_hurry(struct launcher *l)
 {
-	if (l->watch)
-		set_timer(l->watch->quick_timer, 0);
+	if (l->usage_loop)
+		set_timer(l->usage_loop->quick_timer, 0);
 }
 
 void usage_loop_period(struct launcher *l)
 {
-	if (l->watch && l->watch->due > launcher_clock_us(CLOCK_MONOTONIC) && l->n_runs)
+	if (l->usage_loop && l->usage_loop->due > launcher_clock_us(CLOCK_MONOTONIC) &&
+	        runs_count(l))
 		usage_loop_started(l);
 }
 
 void usage_loop_gpus_changed(struct launcher *l)
 {
-	if (!l->watch)
+	if (!l->usage_loop)
 		return;
-	if (l->watch->under_way)
-		l->watch->renew = true;
+	if (l->usage_loop->under_way)
+		l->usage_loop->renew = true;
 	else
-		gpu_sampler_rest(l->watch->sampler);
+		gpu_sampler_rest(l->usage_loop->sampler);
 }
