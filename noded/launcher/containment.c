@@ -33,7 +33,7 @@ static char *contain_tag(const struct launcher *l)
 }
 
 /* Why demanded containment is not active: each reason once, joined by "; ". */
-static void say_why_not(struct launcher *l)
+static void find_why_not(struct launcher *l)
 {
 	struct containment *c = l->containment;
 	const char *root = contain_root_why(c->root), *why[3] = { NULL };
@@ -55,7 +55,7 @@ static void say_why_not(struct launcher *l)
 			        n ? "; " : "", why[i]);
 }
 
-static void say_active(struct launcher *l)
+static void find_active(struct launcher *l)
 {
 	struct containment *c = l->containment;
 	const char *lacks;
@@ -70,7 +70,7 @@ static void say_active(struct launcher *l)
 	}
 	lacks = contain_words_lack(l->rules->containment, c->active);
 	snprintf(c->lacks, sizeof(c->lacks), "%s", lacks ? lacks : "");
-	say_why_not(l);
+	find_why_not(l);
 }
 
 void containment_filter_devices(struct launcher *l)
@@ -78,7 +78,7 @@ void containment_filter_devices(struct launcher *l)
 	struct containment *c = l->containment;
 
 	c->filter = contain_root_filters_devices(c->root);
-	say_active(l);
+	find_active(l);
 }
 
 static void try_private(struct launcher *l)
@@ -123,7 +123,7 @@ void containment_follow(struct launcher *l)
 	c->filter = contain_root_filters_devices(c->root) &&
 	            (device_grants_know_gpus(c->grants) || gpu_inventory_found(l->gpu_inventory) ||
 	                    contain_words_have(l->rules->containment, CONTAIN_DEVICES));
-	say_active(l);
+	find_active(l);
 }
 
 /* Containment that the agent's own options demand must be available, or the agent does not start.

@@ -82,7 +82,7 @@ static void set_text(char *to, size_t size, const char *text)
 
 /* --- lists, their record, reports ------------------------------------------------------------ */
 
-static struct fault *find(
+static struct fault *find_fault(
         const struct faults *f, const char *uuid, enum gpu_fault_kind kind, uint32_t code)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -92,7 +92,7 @@ static struct fault *find(
 	return NULL;
 }
 
-static struct fault *append(struct faults *f, const struct fault *fault)
+static struct fault *append_fault(struct faults *f, const struct fault *fault)
 {
 	if (f->n == f->room) {
 		f->room = f->room ? 2 * f->room : 16;
@@ -102,7 +102,7 @@ static struct fault *append(struct faults *f, const struct fault *fault)
 	return &f->v[f->n++];
 }
 
-static void drop(struct faults *f, size_t i)
+static void drop_fault(struct faults *f, size_t i)
 {
 	f->v[i] = f->v[--f->n];
 }
@@ -132,7 +132,7 @@ static void messages_free(Gpusched__GpuFault **list, size_t n)
 	free(list);
 }
 
-static void save(struct gpu_faults *f)
+static void save_faults(struct gpu_faults *f)
 {
 	Gpusched__GpuFaultsRecord m = GPUSCHED__GPU_FAULTS_RECORD__INIT;
 	struct error err;
@@ -158,12 +158,12 @@ static void load_list(struct faults *to, Gpusched__GpuFault *const *v, size_t n)
 
 		set_text(fault.uuid, sizeof(fault.uuid), v[i]->uuid);
 		set_text(fault.text, sizeof(fault.text), v[i]->text);
-		append(to, &fault);
+		append_fault(to, &fault);
 	}
 }
 
 /* A record of another incarnation is useless: its faults were acknowledged or are gone with it. */
-static void load(struct gpu_faults *f)
+static void load_faults(struct gpu_faults *f)
 {
 	ProtobufCMessage *m = NULL;
 	const Gpusched__GpuFaultsRecord *r;
@@ -178,7 +178,7 @@ static void load(struct gpu_faults *f)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-static void tell(struct gpu_faults *f, Gpusched__GpuLooked **looked, size_t n_looked)
+static void report_faults(struct gpu_faults *f, Gpusched__GpuLooked **looked, size_t n_looked)
 {
 	Gpusched__GpuReport m = GPUSCHED__GPU_REPORT__INIT;
 
@@ -193,12 +193,12 @@ static void tell(struct gpu_faults *f, Gpusched__GpuLooked **looked, size_t n_lo
 void gpu_faults_send(struct launcher *l)
 {
 	if (l->gpu_faults && l->gpu_faults->pending.n)
-		tell(l->gpu_faults, NULL, 0);
+		report_faults(l->gpu_faults, NULL, 0);
 }
 
 /* Add a new fault. The caller saves and reports. */
-static void add(struct gpu_faults *f, const char *uuid, enum gpu_fault_kind kind, uint32_t code,
-        const char *text)
+static void add_fault(struct gpu_faults *f, const char *uuid, enum gpu_fault_kind kind,
+        uint32_t code, const char *text)
 {
 	struct fault fault = { .seq = f->seq + 1,
 		.kind = kind,
@@ -210,10 +210,10 @@ static void add(struct gpu_faults *f, const char *uuid, enum gpu_fault_kind kind
 	set_text(fault.text, sizeof(fault.text), text);
 	log_warning("GPU %s: %s: %s", uuid, gpu_fault_word(kind, code, word),
 	        *text ? text : gpu_fault_row(kind, code)->text);
-	if (f->pending.n >= FAULTS_MAX || find(&f->pending, uuid, kind, code))
+	if (f->pending.n >= FAULTS_MAX || find_fault(&f->pending, uuid, kind, code))
 		return;
 	f->seq++;
-	append(&f->pending, &fault);
+	append_fault(&f->pending, &fault);
 }
 
 void gpu_faults_ack(struct launcher *l, uint64_t seq)
@@ -223,11 +223,11 @@ void gpu_faults_ack(struct launcher *l, uint64_t seq)
 
 	for (size_t i = n; i-- > 0;) {
 		if (f->pending.v[i].seq <= seq)
-			drop(&f->pending, i);
+			drop_fault(&f->pending, i);
 	}
 	if (f && f->pending.n != n) {
-		save(f);
-		tell(f, NULL, 0); /* the network half keeps no more than we */
+		save_faults(f);
+		report_faults(f, NULL, 0); /* the network half keeps no more than we */
 	}
 }
 
@@ -240,23 +240,23 @@ static bool ends_by_reset(enum gpu_fault_kind kind)
 }
 
 /* Set or clear a condition; it is reported when it becomes set. True: it has changed. */
-static bool condition(
+static bool set_condition(
         struct gpu_faults *f, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
 {
-	struct fault *known = find(&f->seen, uuid, kind, 0), fault = { .kind = kind };
+	struct fault *known = find_fault(&f->seen, uuid, kind, 0), fault = { .kind = kind };
 
 	if (is == (known != NULL))
 		return false;
 	if (!is) {
-		drop(&f->seen, (size_t)(known - f->seen.v));
+		drop_fault(&f->seen, (size_t)(known - f->seen.v));
 		if (ends_by_reset(kind))
-			add(f, uuid, GPU_FAULT_RESET, 0, "");
+			add_fault(f, uuid, GPU_FAULT_RESET, 0, "");
 		return true;
 	}
 	set_text(fault.uuid, sizeof(fault.uuid), uuid);
 	set_text(fault.text, sizeof(fault.text), text);
-	append(&f->seen, &fault);
-	add(f, uuid, kind, 0, text);
+	append_fault(&f->seen, &fault);
+	add_fault(f, uuid, kind, 0, text);
 	return true;
 }
 
@@ -271,16 +271,16 @@ static bool check_slot(struct gpu_faults *f, const struct gpu *gpu)
 	snprintf(total, sizeof(total), "%llu uncorrectable memory errors in its life",
 	        (unsigned long long)h->ecc_total);
 	snprintf(hot, sizeof(hot), "%u C, it slows down at %u C", h->temp_c, h->slowdown_c);
-	changed |= condition(f, gpu->uuid, GPU_FAULT_LOST, false, "");
-	changed |= condition(f, gpu->uuid, GPU_FAULT_HUNG, false, "");
-	changed |= condition(f, gpu->uuid, GPU_FAULT_ECC, h->ecc > 0, ecc);
-	changed |= condition(f, gpu->uuid, GPU_FAULT_ECC_TOTAL, h->ecc_total > 0, total);
-	changed |= condition(f, gpu->uuid, GPU_FAULT_REMAP_PENDING, h->remap_pending, "");
-	changed |= condition(f, gpu->uuid, GPU_FAULT_REMAP_FAILED, h->remap_failed, "");
-	changed |= condition(f, gpu->uuid, GPU_FAULT_RECOVERY, h->recovery != GPU_RECOVERY_NONE,
+	changed |= set_condition(f, gpu->uuid, GPU_FAULT_LOST, false, "");
+	changed |= set_condition(f, gpu->uuid, GPU_FAULT_HUNG, false, "");
+	changed |= set_condition(f, gpu->uuid, GPU_FAULT_ECC, h->ecc > 0, ecc);
+	changed |= set_condition(f, gpu->uuid, GPU_FAULT_ECC_TOTAL, h->ecc_total > 0, total);
+	changed |= set_condition(f, gpu->uuid, GPU_FAULT_REMAP_PENDING, h->remap_pending, "");
+	changed |= set_condition(f, gpu->uuid, GPU_FAULT_REMAP_FAILED, h->remap_failed, "");
+	changed |= set_condition(f, gpu->uuid, GPU_FAULT_RECOVERY, h->recovery != GPU_RECOVERY_NONE,
 	        h->recovery == GPU_RECOVERY_BOOT ? "the driver says that its node must be booted"
 	                                         : "");
-	changed |= condition(
+	changed |= set_condition(
 	        f, gpu->uuid, GPU_FAULT_HOT, h->slowdown_c && h->temp_c >= h->slowdown_c, hot);
 	return changed;
 }
@@ -315,33 +315,33 @@ static bool check_gone(struct gpu_faults *f, const struct gpus *now, const struc
 		kind = GPU_FAULT_HUNG;
 	else if (gpu && gpu->health.recovery != GPU_RECOVERY_NONE)
 		kind = GPU_FAULT_RECOVERY;
-	return gpu && condition(f, was->uuid, kind, true, gpu->trouble);
+	return gpu && set_condition(f, was->uuid, kind, true, gpu->trouble);
 }
 
 void gpu_faults_condition(
         struct launcher *l, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text)
 {
-	if (!condition(l->gpu_faults, uuid, kind, is, text))
+	if (!set_condition(l->gpu_faults, uuid, kind, is, text))
 		return;
-	save(l->gpu_faults);
-	tell(l->gpu_faults, NULL, 0);
+	save_faults(l->gpu_faults);
+	report_faults(l->gpu_faults, NULL, 0);
 }
 
 /* --- Xids ------------------------------------------------------------------------------------ */
 
 /* Was it reported recently? Repeated failures of one program are one event. */
-static bool told_lately(struct gpu_faults *f, const struct fault *x)
+static bool was_told_lately(struct gpu_faults *f, const struct fault *x)
 {
 	bool known;
 
 	for (size_t i = f->told.n; i-- > 0;) {
 		if (x->wall_us - f->told.v[i].wall_us > (int64_t)SAME_S * 1000000 ||
 		        x->wall_us < f->told.v[i].wall_us)
-			drop(&f->told, i);
+			drop_fault(&f->told, i);
 	}
-	known = find(&f->told, x->uuid, x->kind, x->code) != NULL;
+	known = find_fault(&f->told, x->uuid, x->kind, x->code) != NULL;
 	if (!known)
-		append(&f->told, x);
+		append_fault(&f->told, x);
 	return known;
 }
 
@@ -368,15 +368,15 @@ static size_t add_xid(struct gpu_faults *f, const struct gpu_event *e, uint32_t 
 		n++;
 		memcpy(x.uuid, gpu->uuid, sizeof(x.uuid));
 		x.wall_us = launcher_clock_us(CLOCK_REALTIME);
-		if (!told_lately(f, &x))
-			add(f, gpu->uuid, GPU_FAULT_XID, e->xid, "");
+		if (!was_told_lately(f, &x))
+			add_fault(f, gpu->uuid, GPU_FAULT_XID, e->xid, "");
 	}
 	return n;
 }
 
 /* For some Xids the driver names the MIG instance that they concern; all others concern the whole
  * GPU, and so does an Xid of an instance that no probe has found. */
-static void take_xid(struct gpu_faults *f, const struct gpu_event *e)
+static void add_xid_event(struct gpu_faults *f, const struct gpu_event *e)
 {
 	const struct gpus *now = gpu_inventory_now(f->l->gpu_inventory);
 	struct gpu_event all = *e;
@@ -403,22 +403,22 @@ static void xid_come(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	while ((r = gpu_events_take(f->events, &e)) > 0)
-		take_xid(f, &e);
+		add_xid_event(f, &e);
 	if (r < 0) { /* the next probe starts another */
 		event_free(f->xid);
 		f->xid = NULL;
 	}
 	if (f->seq == before)
 		return;
-	save(f);
-	tell(f, NULL, 0);
+	save_faults(f);
+	report_faults(f, NULL, 0);
 	if (mono() - f->looked > (usec_t)LOOK_S * 1000000) {
 		f->looked = mono();
 		gpu_inventory_probe(f->l);
 	}
 }
 
-static void end_watching(struct gpu_faults *f)
+static void stop_xids(struct gpu_faults *f)
 {
 	if (f->xid)
 		event_free(f->xid);
@@ -433,7 +433,7 @@ static void watch_xids(struct gpu_faults *f)
 
 	/* release GPUs that need a reset; use those again that were reset */
 	if (left_out != f->left_out) {
-		end_watching(f);
+		stop_xids(f);
 		usage_loop_gpus_changed(f->l);
 		gpu_occupants_gpus_changed(f->l);
 	}
@@ -465,7 +465,7 @@ static const char *trouble_now(const struct gpu_faults *f, const char *uuid)
 	return "";
 }
 
-static void looked_answer(struct gpu_faults *f)
+static void answer_check(struct gpu_faults *f)
 {
 	size_t n = f->n_check;
 	Gpusched__GpuLooked *v = xcalloc(n + 1, sizeof(*v)), **list = xcalloc(n + 1, sizeof(*list));
@@ -476,7 +476,7 @@ static void looked_answer(struct gpu_faults *f)
 		v[i].trouble = (char *)(uintptr_t)trouble_now(f, f->check[i]);
 		list[i] = &v[i];
 	}
-	tell(f, list, n);
+	report_faults(f, list, n);
 	free(list);
 	free(v);
 	free(f->check);
@@ -484,10 +484,10 @@ static void looked_answer(struct gpu_faults *f)
 	f->n_check = 0;
 }
 
-static void nobody_there(const char *left, void *arg)
+static void occupants_known(const char *left, void *arg)
 {
 	(void)left; /* it is a condition by now */
-	looked_answer(arg);
+	answer_check(arg);
 }
 
 void gpu_faults_check(struct launcher *l, const Gpusched__GpuCheck *m)
@@ -528,15 +528,15 @@ void gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct 
 		}
 	}
 	if (changed)
-		save(f);
+		save_faults(f);
 	if (f->seq != before)
-		tell(f, NULL, 0);
+		report_faults(f, NULL, 0);
 	if (f->checking) {
 		f->checking = false;
 		if (now->state == GPUS_FOUND)
-			gpu_occupants_check(l, f->check, f->n_check, nobody_there, f);
+			gpu_occupants_check(l, f->check, f->n_check, occupants_known, f);
 		else
-			looked_answer(f);
+			answer_check(f);
 	}
 }
 
@@ -548,7 +548,7 @@ struct gpu_faults *gpu_faults_new(struct launcher *l)
 
 	f->l = l;
 	f->events = gpu_events_new();
-	load(f);
+	load_faults(f);
 	return f;
 }
 
@@ -556,7 +556,7 @@ void gpu_faults_free(struct gpu_faults *f)
 {
 	if (!f)
 		return;
-	end_watching(f);
+	stop_xids(f);
 	gpu_events_free(f->events);
 	free(f->pending.v);
 	free(f->seen.v);

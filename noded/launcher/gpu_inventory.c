@@ -43,7 +43,7 @@ struct gpu_inventory {
 	bool told;  /* the hello was sent */
 };
 
-static void watch(struct gpu_inventory *g);
+static void watch_probe(struct gpu_inventory *g);
 
 /* --- reporting ------------------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ static void log_gpus(const struct gpus *g)
 		log_info("%u GPUs can be used, driver %s", slots, g->driver);
 }
 
-static void tell(struct gpu_inventory *g)
+static void report_gpus(struct gpu_inventory *g)
 {
 	Gpusched__Inventory m;
 
@@ -109,12 +109,12 @@ static void tell(struct gpu_inventory *g)
 void gpu_inventory_send(struct launcher *l)
 {
 	if (l->gpu_inventory && l->gpu_inventory->known)
-		tell(l->gpu_inventory);
+		report_gpus(l->gpu_inventory);
 }
 
 /* --- probing --------------------------------------------------------------------------------- */
 
-static void look_again_later(struct gpu_inventory *g)
+static void probe_later(struct gpu_inventory *g)
 {
 	uint64_t ms = g->l->rules->gpu_recheck_ms;
 	struct timeval tv = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
@@ -127,10 +127,10 @@ void gpu_inventory_period(struct launcher *l)
 {
 	if (l->gpu_inventory && l->gpu_inventory->known &&
 	        !l->gpu_inventory->ended) /* else it follows the probe */
-		look_again_later(l->gpu_inventory);
+		probe_later(l->gpu_inventory);
 }
 
-static void take(struct gpu_inventory *g)
+static void take_result(struct gpu_inventory *g)
 {
 	bool changed = !g->known || !gpus_equal(g->now, g->next);
 	struct gpus *old = g->now;
@@ -143,13 +143,13 @@ static void take(struct gpu_inventory *g)
 		if (g->now->state == GPUS_FOUND)
 			containment_filter_devices(g->l);
 		usage_loop_gpus_changed(g->l);
-		tell(g);
+		report_gpus(g);
 	}
 	gpu_faults_probed(g->l, g->next, g->now);
-	look_again_later(g);
+	probe_later(g);
 }
 
-static void child_ended(evutil_socket_t fd, short what, void *arg)
+static void probe_ended(evutil_socket_t fd, short what, void *arg)
 {
 	struct gpu_inventory *g = arg;
 
@@ -158,40 +158,40 @@ static void child_ended(evutil_socket_t fd, short what, void *arg)
 	event_free(g->ended);
 	g->ended = NULL;
 	if (gpu_probe_take(g->probe, g->next))
-		take(g);
+		take_result(g);
 	else
-		watch(g);
+		watch_probe(g);
 }
 
-static void watch(struct gpu_inventory *g)
+static void watch_probe(struct gpu_inventory *g)
 {
 	unsigned ms = gpu_probe_timeout_ms(g->probe);
 	struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 
-	g->ended = event_new(g->l->base, gpu_probe_fd(g->probe), EV_READ, child_ended, g);
+	g->ended = event_new(g->l->base, gpu_probe_fd(g->probe), EV_READ, probe_ended, g);
 	if (!g->ended || event_add(g->ended, &tv) < 0)
 		abort();
 }
 
-static void look(struct gpu_inventory *g)
+static void start_probe(struct gpu_inventory *g)
 {
 	struct error err;
 
 	if (gpu_probe_start(g->probe, &err) == 0) {
-		watch(g);
+		watch_probe(g);
 		return;
 	}
 	log_error("%s", err.text);
 	if (g->known) {
-		look_again_later(g);
+		probe_later(g);
 		return;
 	}
 	g->known = true;
 	g->now->state = GPUS_TROUBLE;
 	snprintf(g->now->trouble, sizeof(g->now->trouble), "%.*s", (int)sizeof(g->now->trouble) - 1,
 	        err.text);
-	tell(g);
-	look_again_later(g);
+	report_gpus(g);
+	probe_later(g);
 }
 
 const struct gpus *gpu_inventory_now(const struct gpu_inventory *g)
@@ -229,14 +229,14 @@ void gpu_inventory_probe(struct launcher *l)
 	if (l->gpu_inventory->ended)
 		return;
 	evtimer_del(l->gpu_inventory->again);
-	look(l->gpu_inventory);
+	start_probe(l->gpu_inventory);
 }
 
-static void again(evutil_socket_t fd, short what, void *arg)
+static void probe_due(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	look(arg);
+	start_probe(arg);
 }
 
 struct gpu_inventory *gpu_inventory_start(struct launcher *l)
@@ -248,11 +248,11 @@ struct gpu_inventory *gpu_inventory_start(struct launcher *l)
 	g->now = xcalloc(1, sizeof(*g->now));
 	g->next = xcalloc(1, sizeof(*g->next));
 	g->probe = gpu_probe_new("", ms ? (unsigned)ms : PROBE_TIMEOUT_MS);
-	g->again = evtimer_new(l->base, again, g);
+	g->again = evtimer_new(l->base, probe_due, g);
 	if (!g->again)
 		abort();
 	l->gpu_inventory = g;
-	look(g);
+	start_probe(g);
 	return g;
 }
 

@@ -111,7 +111,7 @@ static bool is_held(const struct gpu_occupants *f, const char *uuid)
 }
 
 /* Name, owner and parent of a process; false: it is not on this system. */
-static bool look_at_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
+static bool read_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
 {
 	char path[64], line[512], *end;
 	struct stat st;
@@ -147,7 +147,7 @@ static bool is_of_run(const struct gpu_occupants *f, pid_t pid)
 		runs_each(f->l, is_shepherd, &h);
 		if (h.is)
 			return true;
-		if (!look_at_process(pid, name, &uid, &pid))
+		if (!read_process(pid, name, &uid, &pid))
 			return false;
 	}
 	return false;
@@ -180,14 +180,14 @@ static void find_left(const struct gpu_occupants *f, const char *uuid, char text
 	for (uint32_t i = 0; use && i < use->n_procs && !*text; i++) {
 		pid_t pid = (pid_t)use->procs[i].pid;
 
-		if (pid > 1 && look_at_process(pid, name, &uid, &parent) && !is_of_run(f, pid) &&
+		if (pid > 1 && read_process(pid, name, &uid, &parent) && !is_of_run(f, pid) &&
 		        !is_of_mps(f, uid, uuid))
 			snprintf(text, TEXT_MAX, "process %ld (%s, uid %u) left on it", (long)pid,
 			        name, (unsigned)uid);
 	}
 }
 
-static void ask(struct gpu_occupants *f);
+static void ask_sampler(struct gpu_occupants *f);
 
 static void waiter_free(struct waiter *w)
 {
@@ -196,7 +196,7 @@ static void waiter_free(struct waiter *w)
 }
 
 /* Answer a waiter from the last sample. True: it has its answer and was removed. */
-static bool serve(struct gpu_occupants *f, struct waiter *w)
+static bool serve_waiter(struct gpu_occupants *f, struct waiter *w)
 {
 	char left[TEXT_MAX], text[2 * TEXT_MAX] = "";
 	bool wait = f->sampled < w->need, late = mono() - w->since >= LEFT_MS * 1000;
@@ -225,7 +225,7 @@ static bool serve(struct gpu_occupants *f, struct waiter *w)
 }
 
 /* Query as soon as the first of the waiters needs it. */
-static void ask_later(struct gpu_occupants *f)
+static void ask_sampler_later(struct gpu_occupants *f)
 {
 	usec_t now = mono(), need = INT64_MAX;
 
@@ -235,7 +235,7 @@ static void ask_later(struct gpu_occupants *f)
 }
 
 /* Answer all waiters. A callback may add new ones, which come at the end of the list. */
-static void serve_all(struct gpu_occupants *f)
+static void serve_waiters(struct gpu_occupants *f)
 {
 	struct waiter *w = f->waiters, *next, **end;
 
@@ -243,22 +243,22 @@ static void serve_all(struct gpu_occupants *f)
 	for (; w; w = next) {
 		next = w->next;
 		w->next = NULL;
-		if (serve(f, w))
+		if (serve_waiter(f, w))
 			continue;
 		for (end = &f->waiters; *end; end = &(*end)->next)
 			;
 		*end = w;
 	}
 	if (f->waiters && !f->answer)
-		ask_later(f);
+		ask_sampler_later(f);
 }
 
 /* The GPUs cannot be sampled: nothing is known, and no start is refused for that. */
-static void give_up(struct gpu_occupants *f)
+static void give_up_sampling(struct gpu_occupants *f)
 {
 	f->uses = NULL;
 	f->sampled = INT64_MAX;
-	serve_all(f);
+	serve_waiters(f);
 	f->sampled = 0;
 }
 
@@ -271,7 +271,7 @@ static void forget_sample(struct gpu_occupants *f)
 	gpu_sampler_rest(f->sampler);
 }
 
-static void answered(evutil_socket_t fd, short what, void *arg)
+static void sample_come(evutil_socket_t fd, short what, void *arg)
 {
 	struct gpu_occupants *f = arg;
 	char trouble[160];
@@ -283,22 +283,22 @@ static void answered(evutil_socket_t fd, short what, void *arg)
 	f->uses = gpu_sampler_take(f->sampler, trouble, sizeof(trouble));
 	if (f->uses && !f->renew) {
 		f->sampled = f->asked;
-		serve_all(f);
+		serve_waiters(f);
 		return;
 	}
 	if (f->renew) {
 		forget_sample(f);
-		ask(f);
+		ask_sampler(f);
 		return;
 	}
 	if (*trouble)
 		log_error("who is on the GPUs cannot be asked: %s", trouble);
-	give_up(f);
+	give_up_sampling(f);
 	if (*trouble)
 		gpu_inventory_probe(f->l); /* a probe finds the GPU that hangs */
 }
 
-static void ask(struct gpu_occupants *f)
+static void ask_sampler(struct gpu_occupants *f)
 {
 	uint64_t ms = f->l->options->gpu_timeout_ms;
 	struct error err;
@@ -309,25 +309,25 @@ static void ask(struct gpu_occupants *f)
 	gpu_sampler_leave_out(f->sampler, gpu_inventory_not_asked(f->l->gpu_inventory));
 	if (gpu_sampler_ask(f->sampler, &err) < 0) {
 		log_error("%s", err.text);
-		give_up(f);
+		give_up_sampling(f);
 		return;
 	}
 	f->asked = mono();
-	f->answer = event_new(f->l->base, gpu_sampler_fd(f->sampler), EV_READ, answered, f);
+	f->answer = event_new(f->l->base, gpu_sampler_fd(f->sampler), EV_READ, sample_come, f);
 	if (!f->answer)
 		abort();
 	set_timer(f->answer, (unsigned)(ms ? ms : PROBE_TIMEOUT_MS));
 	set_timer(f->rest, REST_S * 1000);
 }
 
-static void again(evutil_socket_t fd, short what, void *arg)
+static void query_due(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	ask(arg);
+	ask_sampler(arg);
 }
 
-static void rest(evutil_socket_t fd, short what, void *arg)
+static void rest_due(evutil_socket_t fd, short what, void *arg)
 {
 	struct gpu_occupants *f = arg;
 
@@ -337,7 +337,7 @@ static void rest(evutil_socket_t fd, short what, void *arg)
 		forget_sample(f);
 }
 
-static void wait_for(struct gpu_occupants *f, struct waiter *w)
+static void add_waiter(struct gpu_occupants *f, struct waiter *w)
 {
 	struct waiter **end;
 
@@ -346,7 +346,7 @@ static void wait_for(struct gpu_occupants *f, struct waiter *w)
 		;
 	*end = w;
 	if (!f->answer)
-		ask(f);
+		ask_sampler(f);
 }
 
 void gpu_occupants_wait(
@@ -376,7 +376,7 @@ void gpu_occupants_wait(
 		set_text(w->uuids[w->n++], GPUS_TEXT, uuid);
 	}
 	if (w->n) {
-		wait_for(f, w);
+		add_waiter(f, w);
 		return;
 	}
 	waiter_free(w);
@@ -399,7 +399,7 @@ void gpu_occupants_freed(struct launcher *l, uint64_t gpus)
 		memcpy(w->uuids[w->n++], f->index[i], GPUS_TEXT);
 	}
 	if (w->n)
-		wait_for(f, w);
+		add_waiter(f, w);
 	else
 		waiter_free(w);
 }
@@ -418,7 +418,7 @@ void gpu_occupants_check(
 		if (!is_held(f, uuids[i]))
 			memcpy(w->uuids[w->n++], uuids[i], GPUS_TEXT);
 	}
-	wait_for(f, w);
+	add_waiter(f, w);
 }
 
 void gpu_occupants_gpus_changed(struct launcher *l)
@@ -433,7 +433,7 @@ void gpu_occupants_gpus_changed(struct launcher *l)
 /* --- the whole ------------------------------------------------------------------------------- */
 
 /* For a run of an earlier launcher: which GPU each index of it is. */
-static void learn(struct run *r, void *arg)
+static void learn_gpus(struct run *r, void *arg)
 {
 	struct gpu_occupants *f = arg;
 	const Gpusched__LaunchRecord *launch;
@@ -458,11 +458,11 @@ struct gpu_occupants *gpu_occupants_new(struct launcher *l)
 
 	f->l = l;
 	f->sampler = gpu_sampler_new();
-	f->again = evtimer_new(l->base, again, f);
-	f->rest = evtimer_new(l->base, rest, f);
+	f->again = evtimer_new(l->base, query_due, f);
+	f->rest = evtimer_new(l->base, rest_due, f);
 	if (!f->again || !f->rest)
 		abort();
-	runs_each(l, learn, f);
+	runs_each(l, learn_gpus, f);
 	return f;
 }
 

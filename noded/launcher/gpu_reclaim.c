@@ -109,7 +109,7 @@ static void add_run(struct run *r, void *arg)
 }
 
 /* Empty if no run must give anything back. */
-static void look_at_card(struct launcher *l, unsigned index, struct card *c)
+static void fill_card(struct launcher *l, unsigned index, struct card *c)
 {
 	*c = (struct card){ .index = index };
 	if (l->rules->over_memory != OVERMEM_END)
@@ -164,7 +164,7 @@ static Gpusched__LaunchRecord *launch_of(const struct run *r)
 	return (Gpusched__LaunchRecord *)m;
 }
 
-static void ask(struct launcher *l, const struct card *c, size_t i)
+static void ask_borrower(struct launcher *l, const struct card *c, size_t i)
 {
 	struct run *r = c->held[i], *by = needed_by(l, c, r);
 	const Gpusched__StartRun *o = by ? start_order_of(by) : NULL;
@@ -201,16 +201,16 @@ static void ask(struct launcher *l, const struct card *c, size_t i)
 		gpusched__launch_record__free_unpacked(launch, NULL);
 }
 
-static void ask_on(struct launcher *l, unsigned index)
+static void ask_borrowers(struct launcher *l, unsigned index)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
 
-	look_at_card(l, index, c);
+	fill_card(l, index, c);
 	if (is_short(c)) {
 		burst_choose(c->runs, c->n, c->mem_mb);
 		for (size_t i = 0; i < c->n; i++) {
 			if (c->runs[i].asked && !c->held[i]->burst_time)
-				ask(l, c, i);
+				ask_borrower(l, c, i);
 		}
 	}
 	free(c);
@@ -227,14 +227,14 @@ static bool run_is_needed(struct launcher *l, const struct run *r)
 	for (unsigned index = 0; index < GPU_INDEX_MAX && !needed; index++) {
 		if (!(r->gpus >> index & 1) || run_usage_own_mb(r, index) <= r->share_mb)
 			continue;
-		look_at_card(l, index, c);
+		fill_card(l, index, c);
 		needed = young || is_short(c);
 	}
 	free(c);
 	return needed;
 }
 
-static void let_off(struct run *r)
+static void release_borrower(struct run *r)
 {
 	Gpusched__EndRun m = GPUSCHED__END_RUN__INIT;
 	bool gave = own_on_all(r) < r->burst_own_mb;
@@ -281,7 +281,7 @@ static const struct run *last_asked(struct launcher *l, const struct run *run, b
 	for (unsigned index = 0; index < GPU_INDEX_MAX; index++) {
 		if (!(run->gpus >> index & 1))
 			continue;
-		look_at_card(l, index, c);
+		fill_card(l, index, c);
 		*all_there &= !is_short(c);
 		for (size_t i = 0; i < c->n; i++) {
 			const struct run *r = c->held[i];
@@ -295,7 +295,7 @@ static const struct run *last_asked(struct launcher *l, const struct run *run, b
 	return last;
 }
 
-static void tell_waiter(struct run *run, const struct run *borrower)
+static void report_waiter(struct run *run, const struct run *borrower)
 {
 	uint64_t job = borrower ? borrower->id.job : 0;
 	usec_t until = borrower ? borrower->burst_time : 0;
@@ -307,7 +307,7 @@ static void tell_waiter(struct run *run, const struct run *borrower)
 	run_usage_send(run);
 }
 
-static void tell_again(struct launcher *l, const struct list *asked)
+static void repeat_reports(struct launcher *l, const struct list *asked)
 {
 	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
 
@@ -333,11 +333,11 @@ static struct waiter *take_ready(struct launcher *l, usec_t asked)
 
 		if (w->since > asked || !there) {
 			if (!there)
-				tell_waiter(w->run, borrower);
+				report_waiter(w->run, borrower);
 			at = &w->next;
 			continue;
 		}
-		tell_waiter(w->run, NULL);
+		report_waiter(w->run, NULL);
 		*at = w->next;
 		w->next = NULL;
 		*last = w;
@@ -354,13 +354,13 @@ void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 	runs_each(l, list_asked, &list);
 	for (size_t i = 0; i < list.n; i++) {
 		if (!run_is_needed(l, list.v[i]))
-			let_off(list.v[i]);
+			release_borrower(list.v[i]);
 	}
 	for (unsigned index = 0; index < GPU_INDEX_MAX; index++) {
 		if (list.cards >> index & 1)
-			ask_on(l, index);
+			ask_borrowers(l, index);
 	}
-	tell_again(l, &list);
+	repeat_reports(l, &list);
 	free(list.v);
 	for (ready = take_ready(l, asked); (w = ready);) {
 		ready = w->next;

@@ -52,7 +52,7 @@ struct health {
 	size_t len;
 };
 
-static void later(struct health *h)
+static void check_later(struct health *h)
 {
 	struct timeval tv = { .tv_sec = (time_t)h->interval_s };
 
@@ -61,11 +61,11 @@ static void later(struct health *h)
 		evtimer_add(h->next, &tv);
 }
 
-static void check(struct health *h);
+static void start_check(struct health *h);
 
-static void take(struct health *h, const char *found)
+static void take_result(struct health *h, const char *found)
 {
-	later(h);
+	check_later(h);
 	evtimer_del(h->patience);
 	if (strcmp(h->trouble, found) == 0)
 		return;
@@ -102,13 +102,15 @@ static void result_come(evutil_socket_t fd, short what, void *arg)
 	if (h->unheard) {
 		h->unheard = false;
 		if (h->path)
-			check(h);
+			start_check(h);
 		return;
 	}
-	take(h, strcmp(h->text, SHEPHERD_CHECK_OK) == 0 ? "" : *h->text ? h->text : NO_RESULT);
+	take_result(h, strcmp(h->text, SHEPHERD_CHECK_OK) == 0 ? ""
+	               : *h->text                              ? h->text
+	                                                       : NO_RESULT);
 }
 
-static int spawn(struct health *h, int fd, struct error *err)
+static int spawn_check(struct health *h, int fd, struct error *err)
 {
 	struct launcher *l = h->l;
 	char *path = xstrdup(h->path), *ms = xasprintf("%" PRIu64, h->timeout_ms);
@@ -126,20 +128,20 @@ static int spawn(struct health *h, int fd, struct error *err)
 	return rc;
 }
 
-static void check(struct health *h)
+static void start_check(struct health *h)
 {
 	struct error err;
 	int fds[2];
 
 	h->len = 0;
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0) {
-		take(h, "no health check: there is no pipe");
+		take_result(h, "no health check: there is no pipe");
 		return;
 	}
 	h->fd = fds[0];
-	if (spawn(h, fds[1], &err) < 0) {
+	if (spawn_check(h, fds[1], &err) < 0) {
 		close_result(h);
-		take(h, err.text);
+		take_result(h, err.text);
 	} else {
 		h->said = event_new(h->l->base, h->fd, EV_READ | EV_PERSIST, result_come, h);
 		if (!h->said || event_add(h->said, NULL) < 0)
@@ -148,11 +150,11 @@ static void check(struct health *h)
 	close(fds[1]);
 }
 
-static void due(evutil_socket_t fd, short what, void *arg)
+static void check_due(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	check(arg);
+	start_check(arg);
 }
 
 static void patience_over(evutil_socket_t fd, short what, void *arg)
@@ -189,7 +191,7 @@ static bool is_another(const struct health *h, const struct rules_program *p)
 }
 
 /* Use the rules' program from now on. */
-static void replace(struct health *h, const struct rules_program *p)
+static void replace_program(struct health *h, const struct rules_program *p)
 {
 	static const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
 
@@ -205,7 +207,7 @@ static void replace(struct health *h, const struct rules_program *p)
 	}
 	evtimer_add(h->patience, &patience);
 	if (!h->said)
-		check(h);
+		start_check(h);
 }
 
 void health_follow(struct launcher *l)
@@ -219,11 +221,11 @@ void health_follow(struct launcher *l)
 	sooner = h->interval_s != l->rules->health_interval_s;
 	h->interval_s = l->rules->health_interval_s;
 	if (is_another(h, p)) {
-		replace(h, p);
+		replace_program(h, p);
 		if (!h->path)
 			gpu_inventory_send(l);
 	} else if (sooner && h->path && !h->said) {
-		later(h);
+		check_later(h);
 	}
 }
 
@@ -233,7 +235,7 @@ struct health *health_start(struct launcher *l)
 
 	h->l = l;
 	h->fd = -1;
-	h->next = evtimer_new(l->base, due, h);
+	h->next = evtimer_new(l->base, check_due, h);
 	h->patience = evtimer_new(l->base, patience_over, h);
 	if (!h->next || !h->patience)
 		abort();

@@ -343,7 +343,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	return 0;
 }
 
-static int start(struct launcher *l, int sock, struct error *err)
+static int start_launcher(struct launcher *l, int sock, struct error *err)
 {
 	static const struct timeval save = { .tv_sec = STATE_SAVE_S };
 
@@ -431,7 +431,7 @@ static _Noreturn void launcher_main(struct launcher *l, int sock)
 	int r;
 
 	become_launcher(l, sock);
-	r = start(l, sock, &err);
+	r = start_launcher(l, sock, &err);
 	if (r < 0)
 		log_error("launcher: %s", err.text);
 	else

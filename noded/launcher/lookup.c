@@ -135,7 +135,7 @@ static void find_oldest(const void *node, VISIT visit, void *arg)
 		o->entry = e;
 }
 
-static void make_room(struct lookup *a)
+static void drop_oldest(struct lookup *a)
 {
 	struct oldest o = { NULL };
 
@@ -233,7 +233,7 @@ static void decode_done(void *arg)
 		if (e->once)
 			cred_drop(e);
 		else
-			make_room(e->a);
+			drop_oldest(e->a);
 	} else if (j->err.code == ERR_MUNGE_DOWN && now_s() < e->give_up) {
 		if (!e->retry)
 			e->retry = evtimer_new(e->a->base, retry_now, e);
@@ -244,7 +244,7 @@ static void decode_done(void *arg)
 	decode_drop(j);
 }
 
-static void ask(
+static void ask_cred(
         struct lookup *a, const void *bytes, size_t len, bool once, lookup_cred_fn *fn, void *arg)
 {
 	struct cred_entry key = { .text = (char *)(uintptr_t)bytes, .len = len };
@@ -290,13 +290,13 @@ static void ask(
 
 void lookup_cred(struct lookup *a, const void *bytes, size_t len, lookup_cred_fn *fn, void *arg)
 {
-	ask(a, bytes, len, false, fn, arg);
+	ask_cred(a, bytes, len, false, fn, arg);
 }
 
 void lookup_cred_once(
         struct lookup *a, const void *bytes, size_t len, lookup_cred_fn *fn, void *arg)
 {
-	ask(a, bytes, len, true, fn, arg);
+	ask_cred(a, bytes, len, true, fn, arg);
 }
 
 /* --- users ------------------------------------------------------------------------------------ */

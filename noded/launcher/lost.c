@@ -43,7 +43,7 @@
 #define LOST_MS_MAX 1000 /* up to this */
 
 /* Add the result of the programs after the run. */
-static void take_after(const struct run *r, Gpusched__RunReport *report)
+static void add_after(const struct run *r, Gpusched__RunReport *report)
 {
 	ProtobufCMessage *m;
 
@@ -66,7 +66,7 @@ static void add_used(Gpusched__RunReport *report, const struct run_used *used)
 }
 
 /* Is the run of an older incarnation? If its record is torn that is not known. */
-static bool is_of_before(const struct run *r)
+static bool is_of_older(const struct run *r)
 {
 	const char *own = r->report->incarnation;
 
@@ -84,10 +84,10 @@ static void finish_lost(struct run *r)
 	run_report_set(&report->progress, "");
 	add_used(report, run_usage_of(r));
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
-	report->cause = is_of_before(r) ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
-	                                : GPUSCHED__END_CAUSE__CAUSE_LOST;
+	report->cause = is_of_older(r) ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
+	                               : GPUSCHED__END_CAUSE__CAUSE_LOST;
 	report->end_time = launcher_clock_us(CLOCK_REALTIME);
-	take_after(r, report);
+	add_after(r, report);
 	run_report_set(&report->detail,
 	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                ? "the node was restarted under it"
@@ -113,7 +113,7 @@ static void finish_lost(struct run *r)
 
 /* Kill the owner's processes that carry the run's directory in their environment. True: there were
  * none. */
-static bool sweep(const struct run *r)
+static bool kill_marked(const struct run *r)
 {
 	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", r->l->places->spool_runs_path, r->name);
 	bool none = procs_kill_marked(mark, r->uid);
@@ -174,7 +174,7 @@ static bool after_is_due(const struct run *r)
 	return due;
 }
 
-static void look_later(struct run *r)
+static void poll_later(struct run *r)
 {
 	unsigned ms = LOST_MS << (r->looks < 8 ? r->looks : 8);
 
@@ -190,7 +190,7 @@ static void after_gone(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	run_stop_following(r);
 	if (after_is_due(r)) /* it was killed too */
-		look_later(r);
+		poll_later(r);
 	else
 		lost_poll(r);
 }
@@ -231,7 +231,7 @@ void lost_poll(struct run *r)
 	if (r->pidfd >= 0) /* the programs after the run are in progress */
 		return;
 	if (!r->leaf && !find_leaf(r, "", &r->leaf)) {
-		look_later(r);
+		poll_later(r);
 		return;
 	}
 	if (r->leaf) {
@@ -239,7 +239,7 @@ void lost_poll(struct run *r)
 		if (!empty)
 			contain_kill(r->leaf);
 	} else {
-		empty = sweep(r);
+		empty = kill_marked(r);
 	}
 	empty = clear_site_leaf(r) && empty;
 	if (empty && !after_is_due(r)) {
@@ -248,7 +248,7 @@ void lost_poll(struct run *r)
 	}
 	if (empty)
 		start_after(r);
-	look_later(r);
+	poll_later(r);
 }
 
 /* True also if that is not known now. */

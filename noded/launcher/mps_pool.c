@@ -78,7 +78,7 @@ struct mps_pool {
 	struct event *look; /* checks which runs need it */
 };
 
-static void begin(struct mps_daemon *d, int order);
+static void begin_start(struct mps_daemon *d, int order);
 
 /* --- the list --------------------------------------------------------------------------------- */
 
@@ -139,7 +139,7 @@ static void daemon_remove(struct mps_daemon *d)
 
 /* --- results of gshepherd --------------------------------------------------------------------- */
 
-static void look_soon(struct mps_pool *m)
+static void check_soon(struct mps_pool *m)
 {
 	event_active(m->look, 0, 0);
 }
@@ -161,7 +161,7 @@ static void answer_all(struct mps_daemon *d, const char *trouble)
 	}
 }
 
-static void started(struct mps_daemon *d, const char *trouble)
+static void daemon_started(struct mps_daemon *d, const char *trouble)
 {
 	struct mps_pool *m = d->m;
 
@@ -170,10 +170,10 @@ static void started(struct mps_daemon *d, const char *trouble)
 		log_error(
 		        "MPS for uid %" PRIu32 " on GPU %" PRIu32 ": %s", d->uid, d->gpu, trouble);
 	answer_all(d, trouble);
-	look_soon(m);
+	check_soon(m);
 }
 
-static void stopped(struct mps_daemon *d, const char *trouble)
+static void daemon_stopped(struct mps_daemon *d, const char *trouble)
 {
 	int order;
 
@@ -190,7 +190,7 @@ static void stopped(struct mps_daemon *d, const char *trouble)
 	}
 	order = d->waiters->order;
 	d->waiters->order = -1; /* a waiter may be answered and gone at once */
-	begin(d, order);
+	begin_start(d, order);
 }
 
 static void result_come(evutil_socket_t fd, short what, void *arg)
@@ -210,12 +210,12 @@ static void result_come(evutil_socket_t fd, short what, void *arg)
 	          : *d->text                              ? d->text
 	                                                  : "MPS: what starts it was killed";
 	if (d->state == DAEMON_STOPPING)
-		stopped(d, trouble);
+		daemon_stopped(d, trouble);
 	else
-		started(d, trouble);
+		daemon_started(d, trouble);
 }
 
-static int spawn(struct mps_daemon *d, int order, struct error *err)
+static int spawn_shepherd(struct mps_daemon *d, int order, struct error *err)
 {
 	struct launcher *l = d->m->l;
 	char self[] = "gshepherd", duty[] = SHEPHERD_MPS, *argv[] = { self, duty, NULL };
@@ -241,16 +241,16 @@ static int spawn(struct mps_daemon *d, int order, struct error *err)
 }
 
 /* Takes `order` over. */
-static void begin(struct mps_daemon *d, int order)
+static void begin_start(struct mps_daemon *d, int order)
 {
 	struct error err;
 	int r;
 
 	d->state = DAEMON_STARTING;
-	r = spawn(d, order, &err);
+	r = spawn_shepherd(d, order, &err);
 	close(order);
 	if (r < 0)
-		started(d, err.text);
+		daemon_started(d, err.text);
 }
 
 /* --- which runs need it ----------------------------------------------------------------------- */
@@ -293,7 +293,7 @@ static char *leaf_of(const struct mps_daemon *d)
 	return leaf;
 }
 
-static void stop(struct mps_daemon *d)
+static void stop_daemon(struct mps_daemon *d)
 {
 	struct launcher *l = d->m->l;
 	char *dir = mps_pool_dir(l, d->uid, d->gpu), *leaf = leaf_of(d);
@@ -309,15 +309,15 @@ static void stop(struct mps_daemon *d)
 	                                                                            : d->uid;
 	order = spawn_grant(&o.base, &err);
 	d->state = DAEMON_STOPPING;
-	if (order < 0 || spawn(d, order, &err) < 0)
-		stopped(d, err.text);
+	if (order < 0 || spawn_shepherd(d, order, &err) < 0)
+		daemon_stopped(d, err.text);
 	if (order >= 0)
 		close(order);
 	free(dir);
 	free(leaf);
 }
 
-static void look(evutil_socket_t fd, short what, void *arg)
+static void stop_unneeded(evutil_socket_t fd, short what, void *arg)
 {
 	struct mps_pool *m = arg;
 	struct mps_daemon *next;
@@ -332,7 +332,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
 			continue;
 		runs_each(m->l, find_user, &s);
 		if (!s.found)
-			stop(d);
+			stop_daemon(d);
 	}
 }
 
@@ -344,7 +344,7 @@ bool mps_pool_has(const struct launcher *l, uint32_t uid, uint32_t gpu)
 void mps_pool_run_over(struct launcher *l)
 {
 	if (l->mps_pool && l->mps_pool->daemons)
-		look_soon(l->mps_pool);
+		check_soon(l->mps_pool);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -403,7 +403,7 @@ int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, mps_pool
 	*at = w;
 	if (d->state == DAEMON_THERE) {
 		w->order = -1;
-		begin(d, order);
+		begin_start(d, order);
 	}
 	return 0;
 }
@@ -438,11 +438,11 @@ struct mps_pool *mps_pool_start(struct launcher *l)
 	struct mps_pool *m = xcalloc(1, sizeof(*m));
 
 	m->l = l;
-	m->look = event_new(l->base, -1, 0, look, m);
+	m->look = event_new(l->base, -1, 0, stop_unneeded, m);
 	if (!m->look)
 		abort();
 	find_old(m);
-	look_soon(m);
+	check_soon(m);
 	return m;
 }
 

@@ -74,7 +74,7 @@ static void list_run(struct run *r, void *arg)
 }
 
 /* Send the rest one by one. */
-static void tell_rest(struct run *r, void *arg)
+static void report_rest(struct run *r, void *arg)
 {
 	struct hello_list *list = arg;
 
@@ -104,7 +104,7 @@ void protocol_hello(struct launcher *l)
 	gpu_inventory_clear(&inventory);
 	free(list.v);
 	list.over = 0;
-	runs_each(l, tell_rest, &list);
+	runs_each(l, report_rest, &list);
 	gpu_faults_send(l);
 }
 

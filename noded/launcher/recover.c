@@ -63,7 +63,7 @@ struct scan {
 };
 
 /* Wait a moment for killed processes; false: the time is up. */
-static bool give_time(const struct scan *s)
+static bool wait_moment(const struct scan *s)
 {
 	struct timespec t = { .tv_nsec = PAUSE_MS * 1000000L };
 
@@ -86,7 +86,7 @@ static enum cleared clear_leaf(const struct scan *s, const char *name)
 
 	while (!empty) {
 		contain_kill(c);
-		if (!give_time(s))
+		if (!wait_moment(s))
 			break;
 		empty = contain_is_empty(c);
 	}
@@ -150,7 +150,7 @@ static void kill_shepherd(const struct scan *s, int dir, const char *run)
 		free(list);
 		/* The shepherd's child holds the lock too until it executes the program. */
 		clear_leaf(s, run);
-		if (!give_time(s))
+		if (!wait_moment(s))
 			break;
 	}
 	free(path);
@@ -179,7 +179,7 @@ static void clear_marked(const struct scan *s, int dir, const char *run)
 	if (record_read(dir, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m, NULL) != 1)
 		m = NULL;
 	owner = owner_of(s->l, (Gpusched__LaunchRecord *)m, run);
-	while (!procs_kill_marked(mark, owner) && give_time(s))
+	while (!procs_kill_marked(mark, owner) && wait_moment(s))
 		;
 	if (m)
 		protobuf_c_message_free_unpacked(m, NULL);
@@ -303,7 +303,7 @@ static int take_copy(struct run_id id, const char *name, void *arg)
 
 /* --- leftovers without a run ------------------------------------------------------------------ */
 
-static bool lives(struct launcher *l, const char *name)
+static bool run_lives(struct launcher *l, const char *name)
 {
 	char base[RECORD_ID_MAX] = "";
 	const char *site = strstr(name, PROGRAM_LEAF); /* a leaf of the site's programs */
@@ -324,7 +324,7 @@ static void clear_orphan(const char *name, void *arg)
 	struct scan *s = arg;
 	enum cleared what = CLEARED_NOTHING;
 
-	if (!lives(s->l, name) && !mps_pool_is_leaf(s->l, name) && !health_is_leaf(s->l, name))
+	if (!run_lives(s->l, name) && !mps_pool_is_leaf(s->l, name) && !health_is_leaf(s->l, name))
 		what = clear_leaf(s, name);
 	if (what == CLEARED)
 		log_error("cgroup of run %s had processes and no record: killed", name);
@@ -334,7 +334,7 @@ static void clear_orphan(const char *name, void *arg)
 static int remove_orphan_dir(struct run_id id, const char *name, void *arg)
 {
 	(void)id;
-	if (!lives(arg, name))
+	if (!run_lives(arg, name))
 		run_remove_rundir(arg, name);
 	return 0;
 }

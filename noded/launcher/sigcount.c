@@ -59,7 +59,8 @@ static int entry_order(const void *a, const void *b)
 	return memcmp(x->nonce, y->nonce, SIGCOUNT_NONCE_LEN);
 }
 
-static struct use *find(const struct sigcount *u, uid_t uid, const uint8_t *nonce, uint32_t task)
+static struct use *find_use(
+        const struct sigcount *u, uid_t uid, const uint8_t *nonce, uint32_t task)
 {
 	struct use key = { .uid = uid, .group = task / GROUP };
 	struct use **at;
@@ -77,10 +78,10 @@ static void use_free(void *item)
 	free(e);
 }
 
-static void count(struct sigcount *u, uid_t uid, const uint8_t *nonce, uint32_t task,
+static void count_use(struct sigcount *u, uid_t uid, const uint8_t *nonce, uint32_t task,
         int64_t signed_at, int change)
 {
-	struct use *e = find(u, uid, nonce, task);
+	struct use *e = find_use(u, uid, nonce, task);
 	uint32_t i = task % GROUP, n = i ? GROUP : 1;
 	int32_t now;
 
@@ -104,7 +105,7 @@ static void count(struct sigcount *u, uid_t uid, const uint8_t *nonce, uint32_t 
 	e->counts[i] = (uint16_t)(now < 0 ? 0 : now > UINT16_MAX ? UINT16_MAX : now);
 }
 
-static uint32_t used(const struct use *e)
+static uint32_t tasks_used(const struct use *e)
 {
 	uint32_t n = 0, i;
 
@@ -131,7 +132,7 @@ static void row_take(struct sigcount *u, const uint8_t row[ROW_LEN], int64_t old
 
 	u->rows++;
 	if (get_u64(row + 32) == fnv(row, 32) && signed_at >= oldest)
-		count(u, (uid_t)get_u32(row + 16), row, (uint32_t)(both >> (64 - TASK_BITS)),
+		count_use(u, (uid_t)get_u32(row + 16), row, (uint32_t)(both >> (64 - TASK_BITS)),
 		        signed_at, (int32_t)get_u32(row + 20));
 }
 
@@ -149,13 +150,13 @@ static int write_row(int fd, const uint8_t row[ROW_LEN])
 	return -1;
 }
 
-static int failed(struct error *err, const char *what)
+static int set_error(struct error *err, const char *what)
 {
 	return error_set(err, errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_SYSTEM,
 	        "cannot %s the list of used signatures: %s", what, strerror(errno));
 }
 
-static int load(struct sigcount *u, int64_t oldest, struct error *err)
+static int load_file(struct sigcount *u, int64_t oldest, struct error *err)
 {
 	uint8_t row[ROW_LEN];
 	struct stat st;
@@ -165,22 +166,22 @@ static int load(struct sigcount *u, int64_t oldest, struct error *err)
 	u->fd = openat(u->dirfd, SIGCOUNT_FILE,
 	        O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (u->fd < 0 || fstat(u->fd, &st) < 0)
-		return failed(err, "open");
+		return set_error(err, "open");
 	if (st.st_size % ROW_LEN && ftruncate(u->fd, st.st_size - st.st_size % ROW_LEN) < 0)
-		return failed(err, "mend");
+		return set_error(err, "mend");
 	f = fdopen(dup(u->fd), "r");
 	if (!f)
-		return failed(err, "read");
+		return set_error(err, "read");
 	while (fread(row, ROW_LEN, 1, f) == 1)
 		row_take(u, row, oldest);
-	r = ferror(f) ? failed(err, "read") : 0; /* missing rows would allow more starts */
+	r = ferror(f) ? set_error(err, "read") : 0; /* missing rows would allow more starts */
 	fclose(f);
 	return r;
 }
 
 /* --- pruning ---------------------------------------------------------------------------------- */
 
-static void collect(const void *node, VISIT visit, void *arg)
+static void collect_use(const void *node, VISIT visit, void *arg)
 {
 	struct list *l = arg;
 
@@ -192,7 +193,7 @@ static struct list list_of(const struct sigcount *u)
 {
 	struct list l = { .v = xcalloc(u->entries + 1, sizeof(struct use *)) };
 
-	twalk_r(u->tree, collect, &l);
+	twalk_r(u->tree, collect_use, &l);
 	return l;
 }
 
@@ -211,7 +212,7 @@ static int write_entry(int fd, const struct use *e, size_t *rows)
 	return 0;
 }
 
-static int rewrite(struct sigcount *u, struct error *err)
+static int rewrite_file(struct sigcount *u, struct error *err)
 {
 	static const char tmp[] = SIGCOUNT_FILE ".tmp";
 	struct list l = list_of(u);
@@ -227,7 +228,7 @@ static int rewrite(struct sigcount *u, struct error *err)
 	free(l.v);
 	/* Synced, so that a power loss does not leave the new name with nothing in it. */
 	if (r < 0 || fsync(fd) < 0 || renameat(u->dirfd, tmp, u->dirfd, SIGCOUNT_FILE) < 0) {
-		failed(err, "rewrite");
+		set_error(err, "rewrite");
 		if (fd >= 0)
 			close(fd);
 		unlinkat(u->dirfd, tmp, 0);
@@ -245,7 +246,7 @@ int sigcount_prune(struct sigcount *u, int64_t oldest, struct error *err)
 	size_t rows = 0; /* that are needed */
 
 	for (size_t i = 0; i < l.n; i++) {
-		uint32_t n = used(l.v[i]);
+		uint32_t n = tasks_used(l.v[i]);
 
 		rows += n;
 		if (l.v[i]->signed_at >= oldest && n > 0)
@@ -256,7 +257,7 @@ int sigcount_prune(struct sigcount *u, int64_t oldest, struct error *err)
 		u->entries--;
 	}
 	free(l.v);
-	return u->rows > 2 * rows + ROWS_IDLE ? rewrite(u, err) : 0;
+	return u->rows > 2 * rows + ROWS_IDLE ? rewrite_file(u, err) : 0;
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */
@@ -267,7 +268,7 @@ struct sigcount *sigcount_new(int dirfd, int64_t oldest, struct error *err)
 
 	u->dirfd = dirfd;
 	u->fd = -1;
-	if (load(u, oldest, err) == 0 && sigcount_prune(u, oldest, err) == 0)
+	if (load_file(u, oldest, err) == 0 && sigcount_prune(u, oldest, err) == 0)
 		return u;
 	sigcount_free(u);
 	return NULL;
@@ -292,16 +293,16 @@ int sigcount_add(struct sigcount *u, uid_t uid, const uint8_t nonce[SIGCOUNT_NON
 	memcpy(e.nonce, nonce, SIGCOUNT_NONCE_LEN);
 	row_pack(&e, task, change, row);
 	if (write_row(u->fd, row) < 0)
-		return failed(err, "write");
+		return set_error(err, "write");
 	u->rows++;
-	count(u, uid, nonce, task, signed_at, change);
+	count_use(u, uid, nonce, task, signed_at, change);
 	return 0;
 }
 
 uint32_t sigcount_of(
         const struct sigcount *u, uid_t uid, const uint8_t nonce[SIGCOUNT_NONCE_LEN], uint32_t task)
 {
-	const struct use *e = find(u, uid, nonce, task);
+	const struct use *e = find_use(u, uid, nonce, task);
 
 	return e && task % GROUP < e->n ? e->counts[task % GROUP] : 0;
 }

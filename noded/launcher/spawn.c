@@ -48,7 +48,7 @@ static void make_env(char *env[ENV_MAX])
 }
 
 /* See spawn_program() in spawn.h. Each of these calls may run out of memory. */
-static int prepare(
+static int prepare_spawn(
         posix_spawn_file_actions_t *fa, posix_spawnattr_t *attr, const int *high, size_t n)
 {
 	int e = posix_spawn_file_actions_init(fa), e2 = posix_spawnattr_init(attr);
@@ -70,14 +70,14 @@ static int prepare(
 	return e;
 }
 
-static int spawn(const char *path, char *const argv[], const int *high, size_t n, pid_t *pid)
+static int spawn_with(const char *path, char *const argv[], const int *high, size_t n, pid_t *pid)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	char *env[ENV_MAX];
 	int e;
 
-	e = prepare(&fa, &attr, high, n);
+	e = prepare_spawn(&fa, &attr, high, n);
 	make_env(env);
 	if (!e)
 		e = posix_spawn(pid, path, &fa, &attr, argv, env);
@@ -99,7 +99,7 @@ int spawn_program(const char *path, char *const argv[], const int *fds, size_t n
 			e = errno;
 	}
 	if (!e)
-		e = spawn(path, argv, high, n, pid);
+		e = spawn_with(path, argv, high, n, pid);
 	for (size_t i = 0; i < n; i++)
 		if (high[i] >= 0)
 			close(high[i]);

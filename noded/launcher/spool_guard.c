@@ -62,7 +62,7 @@ struct spool_guard {
 	char why[TEXT_MAX]; /* the spool is full, and no run is the cause; "" */
 };
 
-static bool has_room(const struct launcher *l, struct spool_room *room)
+static bool has_space(const struct launcher *l, struct spool_room *room)
 {
 	return !l->rules->spool_min_free_mb || !spool_room(l->places->spool, room) ||
 	       (room->mb >= l->rules->spool_min_free_mb && room->files >= SPOOL_MIN_FILES);
@@ -71,7 +71,7 @@ static bool has_room(const struct launcher *l, struct spool_room *room)
 /* --- waiting starts --------------------------------------------------------------------------- */
 
 /* Release all waiters, or those that have waited for too long. */
-static void let_go(struct spool_guard *s, bool there)
+static void release_waiters(struct spool_guard *s, bool there)
 {
 	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
 	struct waiter *w;
@@ -89,7 +89,7 @@ bool spool_guard_wait(struct launcher *l, struct run *run, spool_guard_fn *fn, v
 	struct waiter **at = &s->waiters;
 	struct spool_room room;
 
-	if (has_room(l, &room))
+	if (has_space(l, &room))
 		return false;
 	while (*at)
 		at = &(*at)->next;
@@ -144,7 +144,7 @@ static void add_open(const struct search *f, struct holder *h)
 	free(below);
 }
 
-static int note_leaving(struct run_id id, const char *name, void *arg)
+static int see_leaving(struct run_id id, const char *name, void *arg)
 {
 	struct search *f = arg;
 
@@ -167,8 +167,8 @@ static void search_run(void *arg)
 		spool_add_dir(f->private, f->v[i].name, &f->v[i].held);
 		add_open(f, &f->v[i]);
 	}
-	record_scan(f->runs, note_leaving, f, &err);
-	record_scan(f->private, note_leaving, f, &err);
+	record_scan(f->runs, see_leaving, f, &err);
+	record_scan(f->private, see_leaving, f, &err);
 }
 
 static void search_free(void *arg)
@@ -184,7 +184,8 @@ static void search_free(void *arg)
 }
 
 /* The run that uses most of what is short. A run with files too deep to be counted comes last. */
-static const struct holder *worst(const struct search *f, const struct launcher *l, bool of_files)
+static const struct holder *worst_run(
+        const struct search *f, const struct launcher *l, bool of_files)
 {
 	uint64_t least = (of_files ? SPOOL_MIN_FILES : l->rules->spool_min_free_mb << 20) / WORTH;
 	const struct holder *worst = NULL, *deep = NULL;
@@ -216,7 +217,7 @@ static void say_why(struct spool_guard *s, const char *why)
 	gpu_inventory_send(s->l);
 }
 
-static void end_run(struct run *r, const struct holder *h, const struct launcher *l)
+static void end_holder(struct run *r, const struct holder *h, const struct launcher *l)
 {
 	char size[UNITS_TEXT], least[UNITS_TEXT], text[TEXT_MAX];
 
@@ -250,14 +251,14 @@ static void search_done(void *arg)
 	const struct holder *h;
 	struct launcher *l;
 
-	if (!s || has_room(s->l, &room) || is_awaited(f, s->l)) {
+	if (!s || has_space(s->l, &room) || is_awaited(f, s->l)) {
 		search_free(f);
 		return;
 	}
 	l = s->l;
-	h = worst(f, l, room.mb >= l->rules->spool_min_free_mb);
+	h = worst_run(f, l, room.mb >= l->rules->spool_min_free_mb);
 	if (h) {
-		end_run(run_find(l, h->id), h, l);
+		end_holder(run_find(l, h->id), h, l);
 	} else {
 		snprintf(why, sizeof(why),
 		        "the spool has %s free and room for %" PRIu64
@@ -283,7 +284,7 @@ static void add_holder(struct run *r, void *arg)
 	h->shepherd = r->shepherd;
 }
 
-static void search(struct spool_guard *s)
+static void start_search(struct spool_guard *s)
 {
 	static const struct worker_ops ops = { search_run, search_done, search_free };
 	struct launcher *l = s->l;
@@ -302,19 +303,19 @@ static void search(struct spool_guard *s)
 
 /* --- checking --------------------------------------------------------------------------------- */
 
-static void look(evutil_socket_t fd, short what, void *arg)
+static void check_space(evutil_socket_t fd, short what, void *arg)
 {
 	struct spool_guard *s = arg;
 	struct spool_room room;
-	bool there = has_room(s->l, &room);
+	bool there = has_space(s->l, &room);
 
 	(void)fd;
 	(void)what;
 	if (there)
 		say_why(s, "");
 	else
-		search(s);
-	let_go(s, there);
+		start_search(s);
+	release_waiters(s, there);
 }
 
 const char *spool_guard_why(const struct launcher *l)
@@ -328,7 +329,7 @@ struct spool_guard *spool_guard_new(struct launcher *l)
 	struct spool_guard *s = xcalloc(1, sizeof(*s));
 
 	s->l = l;
-	s->timer = event_new(l->base, -1, EV_PERSIST, look, s);
+	s->timer = event_new(l->base, -1, EV_PERSIST, check_space, s);
 	if (!s->timer || event_add(s->timer, &often) < 0)
 		abort();
 	return s;

@@ -148,7 +148,7 @@ const Gpusched__StartRun *start_order_of(const struct run *r)
 	return r->start ? r->start->order : NULL;
 }
 
-static void refuse(struct start *s, const char *why)
+static void refuse_start(struct start *s, const char *why)
 {
 	run_never(s->run, why, NEVER_RUN); /* frees s */
 }
@@ -166,8 +166,8 @@ static void refuse_credential(struct start *s, const struct error *why)
 /* --- the record ------------------------------------------------------------------------------- */
 
 /* `unset`: the value if the owner gave none; NULL: nothing. `own`: it is written to. */
-static int expand(const struct start *s, const ProtobufCBinaryData *pattern, const char *unset,
-        const char *user, bool own, char out[PATH_BYTES], struct error *err)
+static int expand_pattern(const struct start *s, const ProtobufCBinaryData *pattern,
+        const char *unset, const char *user, bool own, char out[PATH_BYTES], struct error *err)
 {
 	struct pattern_values v = {
 		.job = s->run->id.job,
@@ -360,9 +360,9 @@ static int make_parts(
 	in.own_numbers = s->l->containment->filter &&
 	                 (p->gpus || device_grants_know_gpus(s->l->containment->grants));
 	if (grant_devices(s, p, err) < 0 ||
-	        expand(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
-	        expand(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||
-	        expand(s, &s->spec->error, NULL, user->name, true, p->error, err) < 0)
+	        expand_pattern(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
+	        expand_pattern(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||
+	        expand_pattern(s, &s->spec->error, NULL, user->name, true, p->error, err) < 0)
 		return -1;
 	p->env = jobenv_make(&in, err);
 	if (!p->env)
@@ -448,7 +448,7 @@ static int spawn_shepherd(const struct start *s, const int fds[3], pid_t *pid, s
 
 /* The steps that leave something behind; after a failure the caller removes it. `node`: the failure
  * has nothing to do with this run, and any other run would fail too. */
-static int launch_in(struct start *s, const struct lookup_user *user, const struct parts *p,
+static int launch_in_dir(struct start *s, const struct lookup_user *user, const struct parts *p,
         int dir, pid_t *pid, bool *node, struct error *err)
 {
 	struct launcher *l = s->l;
@@ -492,7 +492,7 @@ out:
 	return r;
 }
 
-static void launch(struct start *s, const struct lookup_user *user)
+static void launch_run(struct start *s, const struct lookup_user *user)
 {
 	struct parts p = { .env = NULL };
 	struct run *run = s->run;
@@ -508,7 +508,7 @@ static void launch(struct start *s, const struct lookup_user *user)
 			error_set(&err, ERR_SYSTEM, "cannot make the run's record directory: %s",
 			        strerror(errno));
 		else
-			r = launch_in(s, user, &p, dir, &pid, &node, &err);
+			r = launch_in_dir(s, user, &p, dir, &pid, &node, &err);
 	}
 	if (dir >= 0)
 		close(dir);
@@ -607,7 +607,7 @@ static void mps_known(const char *trouble, void *arg)
 	if (s->dropped) {
 		start_free(s);
 	} else if (trouble) {
-		refuse(s, trouble);
+		refuse_start(s, trouble);
 	} else {
 		s->asking = s->mps_there = true;
 		lookup_user(
@@ -630,7 +630,7 @@ static void memory_is_there(void *arg)
 	ask_user_again(s);
 }
 
-static void room_is_there(bool there, void *arg)
+static void space_is_there(bool there, void *arg)
 {
 	struct start *s = arg;
 
@@ -648,7 +648,7 @@ static bool must_wait(struct start *s)
 	if (s->order->share_charge && !s->memory_there)
 		s->waiting = gpu_reclaim_wait(s->l, s->run, memory_is_there, s);
 	if (!s->waiting)
-		s->waiting = spool_guard_wait(s->l, s->run, room_is_there, s);
+		s->waiting = spool_guard_wait(s->l, s->run, space_is_there, s);
 	return s->waiting;
 }
 
@@ -661,8 +661,9 @@ static void want_mps(struct start *s, const struct lookup_user *user)
 	int r = 0;
 
 	if (o->n_gpus != 1 || o->n_gpu_uuids != 1) {
-		refuse(s, "MPS holds runs to a part of one GPU, of those that were found on the "
-		          "node");
+		refuse_start(s,
+		        "MPS holds runs to a part of one GPU, of those that were found on the "
+		        "node");
 		return;
 	}
 	s->run->mps = s->asking = true;
@@ -674,7 +675,7 @@ static void want_mps(struct start *s, const struct lookup_user *user)
 		r = mps_pool_want(s->l, &wish, mps_known, s, &err);
 	if (r < 0) {
 		s->asking = false;
-		refuse(s, err.text);
+		refuse_start(s, err.text);
 	}
 }
 
@@ -689,19 +690,19 @@ static void user_known(const struct lookup_user *user, const struct error *why, 
 		return;
 	}
 	if (!user)
-		refuse(s, why->text);
+		refuse_start(s, why->text);
 	/* another controller has taken charge meanwhile */
 	else if (s->order->epoch < s->l->places->max_epoch)
-		refuse(s, "ordered by a controller that is no longer in charge");
+		refuse_start(s, "ordered by a controller that is no longer in charge");
 	else if (settings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
 	         check_gpus(s, &err) < 0)
-		refuse(s, err.text);
+		refuse_start(s, err.text);
 	else if (must_wait(s))
 		return;
 	else if (s->order->share_charge && s->order->share_mps && !s->mps_there)
 		want_mps(s, user);
 	else
-		launch(s, user);
+		launch_run(s, user);
 }
 
 static int check_user(const struct start *s, struct error *err)
@@ -752,7 +753,7 @@ static int check_job(struct start *s, const struct mcred *cred, struct error *er
 	return check_user(s, err);
 }
 
-static void nobody_left(const char *left, void *arg)
+static void occupants_known(const char *left, void *arg)
 {
 	struct start *s = arg;
 
@@ -760,7 +761,7 @@ static void nobody_left(const char *left, void *arg)
 	if (s->dropped) {
 		start_free(s);
 	} else if (left) {
-		refuse(s, left);
+		refuse_start(s, left);
 	} else {
 		s->asking = true;
 		lookup_user(
@@ -782,7 +783,7 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 		refuse_credential(s, &err);
 	} else {
 		s->asking = true;
-		gpu_occupants_wait(s->l, s->order, nobody_left, s);
+		gpu_occupants_wait(s->l, s->order, occupants_known, s);
 	}
 }
 
@@ -835,7 +836,7 @@ void start_order(struct launcher *l, const void *body, size_t len)
 	}
 	s->run->start = s;
 	if (check_order(l, s->order, &err) < 0) {
-		refuse(s, err.text);
+		refuse_start(s, err.text);
 		return;
 	}
 	places_saw_epoch(l, s->order->epoch);

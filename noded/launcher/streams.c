@@ -109,7 +109,7 @@ static void prune_free(void *arg)
 
 static const struct worker_ops prune_ops = { prune_run, prune_free, prune_free };
 
-static void prune(struct launcher *l)
+static void start_prune(struct launcher *l)
 {
 	struct prune *p = xcalloc(1, sizeof(*p));
 
@@ -142,13 +142,13 @@ void streams_remember(struct launcher *l, const char *name, const Gpusched__Laun
 	if (record_write(l->places->outputs, name, &o.base, 0, &err) < 0)
 		log_warning("run %s: its output cannot be followed: %s", name, err.text);
 	if (l->streams->remembered++ % PRUNE_EACH == 0)
-		prune(l);
+		start_prune(l);
 }
 
 /* --- gtap ------------------------------------------------------------------------------------- */
 
 /* Send the network half a descriptor and what it is: see launcher_fork(). */
-static int hand_over(
+static int send_descriptor(
         const struct launcher *l, const void *what, size_t len, int fd, struct error *err)
 {
 	union {
@@ -177,7 +177,7 @@ void streams_hand_log(const struct launcher *l, int fd)
 	struct error err;
 	char what = 0;
 
-	if (l->streams->fd >= 0 && hand_over(l, &what, LAUNCHER_LOG_LEN, fd, &err) < 0)
+	if (l->streams->fd >= 0 && send_descriptor(l, &what, LAUNCHER_LOG_LEN, fd, &err) < 0)
 		log_warning("the log of the network half: %s", err.text);
 }
 
@@ -192,7 +192,7 @@ struct stream_ask {
 	uint8_t hello[];
 };
 
-static void refuse(struct launcher *l, uint64_t stream, const struct error *why)
+static void refuse_stream(struct launcher *l, uint64_t stream, const struct error *why)
 {
 	Gpusched__LauncherStream m = GPUSCHED__LAUNCHER_STREAM__INIT;
 
@@ -267,7 +267,7 @@ static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
 	fds[0] = pair[1];
 	fds[1] = spawn_grant(&g.base, err);
 	if (fds[1] >= 0 && spawn_helper(ask->l, "gtap", fds, 3, err) == 0)
-		rc = hand_over(ask->l, &ask->stream, sizeof(ask->stream), pair[0], err);
+		rc = send_descriptor(ask->l, &ask->stream, sizeof(ask->stream), pair[0], err);
 	if (fds[1] >= 0)
 		close(fds[1]);
 	close(pair[0]);
@@ -296,7 +296,7 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 	}
 	if (rc < 0) {
 		log_info("stream to run %s refused: %s", ask->name, err.text);
-		refuse(ask->l, ask->stream, &err);
+		refuse_stream(ask->l, ask->stream, &err);
 	}
 	if (run)
 		protobuf_c_message_free_unpacked(&run->base, NULL);
@@ -321,6 +321,6 @@ void streams_request(struct launcher *l, const Gpusched__LauncherStream *m)
 		lookup_cred_once(l->lookup, cred, strlen(cred), cred_known, ask);
 		return;
 	}
-	refuse(l, m->stream, &err);
+	refuse_stream(l, m->stream, &err);
 	free(ask);
 }

@@ -96,7 +96,7 @@ static struct wanted *take_first(struct template_client *t)
 
 /* --- without a template ----------------------------------------------------------------------- */
 
-static int execute(
+static int execute_shepherd(
         struct template_client *t, const char *path, const int *fds, pid_t *pid, struct error *err)
 {
 	char name[] = "gshepherd", *own = xstrdup(path), *argv[] = { name, own, NULL };
@@ -112,7 +112,7 @@ static void execute_wanted(struct template_client *t, struct wanted *w)
 	struct run_id id = w->id;
 	struct error err;
 	pid_t pid;
-	int r = execute(t, w->path, w->fds, &pid, &err);
+	int r = execute_shepherd(t, w->path, w->fds, &pid, &err);
 
 	wanted_free(w); /* releases the lock first, which must be the shepherd's alone */
 	if (r == 0)
@@ -124,7 +124,7 @@ static void execute_wanted(struct template_client *t, struct wanted *w)
 /* --- the template ----------------------------------------------------------------------------- */
 
 /* A template ends by itself when its socket is closed; one that hangs must be killed. */
-static void drop(struct template_client *t)
+static void drop_template(struct template_client *t)
 {
 	if (t->answer)
 		event_free(t->answer);
@@ -140,12 +140,12 @@ static void drop(struct template_client *t)
 }
 
 /* The lock of the first one's record shows whether it was started; the others were not. */
-static void give_up(struct template_client *t)
+static void give_up_template(struct template_client *t)
 {
 	struct wanted *w = take_first(t);
 	struct run_id id;
 
-	drop(t);
+	drop_template(t);
 	if (w) {
 		id = w->id;
 		wanted_free(w);
@@ -173,12 +173,12 @@ static void send_next(struct template_client *t)
 	evtimer_del(t->late);
 	if (!t->first || send_first(t))
 		return;
-	drop(t);
+	drop_template(t);
 	while ((w = take_first(t)))
 		execute_wanted(t, w);
 }
 
-static void answered(struct template_client *t, int32_t answer)
+static void shepherd_forked(struct template_client *t, int32_t answer)
 {
 	struct wanted *w = take_first(t);
 	struct run_id id;
@@ -195,7 +195,7 @@ static void answered(struct template_client *t, int32_t answer)
 	send_next(t);
 }
 
-static void readable(evutil_socket_t fd, short what, void *arg)
+static void answer_come(evutil_socket_t fd, short what, void *arg)
 {
 	struct template_client *t = arg;
 	int32_t answer;
@@ -204,26 +204,26 @@ static void readable(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (n == sizeof(answer)) {
-		answered(t, answer);
+		shepherd_forked(t, answer);
 	} else if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
 		log_warning("the shepherds' template %d has ended; each is executed until there is "
 		            "another",
 		        (int)t->pid);
-		give_up(t);
+		give_up_template(t);
 	}
 }
 
-static void too_late(evutil_socket_t fd, short what, void *arg)
+static void answer_late(evutil_socket_t fd, short what, void *arg)
 {
 	struct template_client *t = arg;
 
 	(void)fd;
 	(void)what;
 	log_error("the shepherds' template did not answer when it was to start %s", t->first->path);
-	give_up(t);
+	give_up_template(t);
 }
 
-static void make(struct template_client *t)
+static void make_template(struct template_client *t)
 {
 	char name[] = "gshepherd", duty[] = SHEPHERD_TEMPLATE;
 	size_t room = strlen(t->l->places->runs_path) + 1 + RECORD_ID_MAX;
@@ -240,7 +240,7 @@ static void make(struct template_client *t)
 	if (spawn_program(t->l->options->shepherd, argv, &pair[1], 1, &t->pid, &err) == 0) {
 		t->fd = pair[0];
 		t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
-		t->answer = event_new(t->l->base, t->fd, EV_READ | EV_PERSIST, readable, t);
+		t->answer = event_new(t->l->base, t->fd, EV_READ | EV_PERSIST, answer_come, t);
 		if (!t->answer || event_add(t->answer, NULL) < 0)
 			abort();
 	} else {
@@ -256,10 +256,10 @@ struct template_client *template_client_new(struct launcher *l)
 
 	*t = (struct template_client){ .l = l, .fd = -1, .pidfd = -1 };
 	t->last = &t->first;
-	t->late = evtimer_new(l->base, too_late, t);
+	t->late = evtimer_new(l->base, answer_late, t);
 	if (!t->late)
 		abort();
-	make(t);
+	make_template(t);
 	return t;
 }
 
@@ -278,9 +278,9 @@ void template_client_free(struct template_client *t)
 		close(t->pidfd);
 		t->pidfd = -1;
 	}
-	drop(t);
+	drop_template(t);
 	while ((w = take_first(t))) {
-		if (execute(t, w->path, w->fds, &pid, &err) < 0)
+		if (execute_shepherd(t, w->path, w->fds, &pid, &err) < 0)
 			log_error("%s: %s", w->path, err.text);
 		wanted_free(w);
 	}
@@ -296,14 +296,14 @@ int template_client_spawn(struct template_client *t, struct run_id id, const cha
 
 	*pid = 0;
 	if (t->fd < 0 && now_s() >= t->next)
-		make(t);
+		make_template(t);
 	if (t->fd < 0 || !(w = wanted_new(id, path, fds)))
-		return execute(t, path, fds, pid, err);
+		return execute_shepherd(t, path, fds, pid, err);
 	*t->last = w;
 	t->last = &w->next;
 	if (!alone || send_first(t))
 		return 0;
 	wanted_free(take_first(t));
-	drop(t);
-	return execute(t, path, fds, pid, err);
+	drop_template(t);
+	return execute_shepherd(t, path, fds, pid, err);
 }

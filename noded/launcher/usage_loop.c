@@ -85,7 +85,7 @@ struct usage_loop {
 	char trouble[160];
 };
 
-static void step(evutil_socket_t fd, short what, void *arg);
+static void run_slice(evutil_socket_t fd, short what, void *arg);
 
 static void set_timer(struct event *event, uint64_t ms)
 {
@@ -104,7 +104,7 @@ static struct run *run_at(const struct usage_loop *w)
 }
 
 /* Add the run if it belongs to a quick round. */
-static void take_guarded(struct usage_loop *w, struct run_usage *u)
+static void add_guarded(struct usage_loop *w, struct run_usage *u)
 {
 	if (!run_usage_is_guarded(u)) {
 		w->runs[w->at] = (struct run_id){ 0 };
@@ -124,7 +124,7 @@ static void count_cgroups(struct usage_loop *w)
 		r->used = run_usage_new(r);
 	w->some_guarded |= run_usage_is_guarded(r->used);
 	if (w->quick) {
-		take_guarded(w, r->used);
+		add_guarded(w, r->used);
 		return;
 	}
 	r->used->meter = (struct meter){ 0 };
@@ -240,7 +240,7 @@ struct telling {
 	size_t n;
 };
 
-static void tell(struct telling *t)
+static void send_telling(struct telling *t)
 {
 	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
 
@@ -260,10 +260,10 @@ static void add_to_tell(struct telling *t, struct run *r)
 	r->used->told = r->used->used;
 	r->used->fresh = false;
 	if (t->n == TELL_MAX)
-		tell(t);
+		send_telling(t);
 }
 
-static void tell_all(struct usage_loop *w)
+static void report_runs(struct usage_loop *w)
 {
 	struct telling *t = xcalloc(1, sizeof(*t));
 	bool all = w->rounds++ % ALL_ROUNDS == 0;
@@ -276,7 +276,7 @@ static void tell_all(struct usage_loop *w)
 		        (all || r->used->fresh || used_differ(&r->used->told, &r->used->used)))
 			add_to_tell(t, r);
 	}
-	tell(t);
+	send_telling(t);
 	free(t);
 }
 
@@ -340,7 +340,7 @@ static void round_over(struct usage_loop *w)
 }
 
 /* False: there is nothing to sample. */
-static bool begin(struct usage_loop *w, bool quick)
+static bool begin_round(struct usage_loop *w, bool quick)
 {
 	w->runs = xcalloc(runs_count(w->l), sizeof(*w->runs));
 	w->n = w->at = 0;
@@ -373,7 +373,7 @@ static void start_round(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	w->due = INT64_MAX;
-	if (!begin(w, false))
+	if (!begin_round(w, false))
 		gpu_sampler_rest(w->sampler);
 }
 
@@ -385,11 +385,11 @@ static void start_quick_round(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (w->under_way)
 		set_timer(w->quick_timer, RETRY_MS);
-	else if (!begin(w, true))
+	else if (!begin_round(w, true))
 		gpu_reclaim_sampled(w->l, launcher_clock_us(CLOCK_MONOTONIC));
 }
 
-static void answered(evutil_socket_t fd, short what, void *arg)
+static void sample_come(evutil_socket_t fd, short what, void *arg)
 {
 	struct usage_loop *w = arg;
 	char trouble[sizeof(w->trouble)];
@@ -446,7 +446,7 @@ static bool ask_gpus(struct usage_loop *w)
 		log_error("%s", err.text);
 		return false;
 	}
-	w->answer = event_new(w->l->base, gpu_sampler_fd(w->sampler), EV_READ, answered, w);
+	w->answer = event_new(w->l->base, gpu_sampler_fd(w->sampler), EV_READ, sample_come, w);
 	if (!w->answer)
 		abort();
 	set_timer(w->answer, ms);
@@ -454,7 +454,7 @@ static bool ask_gpus(struct usage_loop *w)
 }
 
 /* Call fn for each run of the list, until the slice is over. True: all are done. */
-static bool each(struct usage_loop *w, void (*fn)(struct usage_loop *w), usec_t until)
+static bool each_run(struct usage_loop *w, void (*fn)(struct usage_loop *w), usec_t until)
 {
 	while (w->at < w->n) {
 		fn(w);
@@ -466,7 +466,7 @@ static bool each(struct usage_loop *w, void (*fn)(struct usage_loop *w), usec_t 
 	return true;
 }
 
-static bool scan(struct usage_loop *w, usec_t until)
+static bool scan_procs(struct usage_loop *w, usec_t until)
 {
 	if (!w->scan_needed)
 		return true;
@@ -480,37 +480,37 @@ static bool scan(struct usage_loop *w, usec_t until)
 }
 
 /* One slice. False: the next one is triggered by an event. */
-static bool advance(struct usage_loop *w, usec_t until)
+static bool advance_round(struct usage_loop *w, usec_t until)
 {
 	switch (w->phase) {
 	case PHASE_CGROUPS:
-		if (each(w, count_cgroups, until))
+		if (each_run(w, count_cgroups, until))
 			w->phase = PHASE_GPUS;
 		return true;
 	case PHASE_GPUS:
 		w->phase = PHASE_SCAN;
 		return !ask_gpus(w);
 	case PHASE_SCAN:
-		if (scan(w, until))
+		if (scan_procs(w, until))
 			w->phase = PHASE_RUNS;
 		return true;
 	case PHASE_RUNS:
-		if (each(w, count_run, until))
+		if (each_run(w, count_run, until))
 			w->phase = PHASE_TELL;
 		return true;
 	case PHASE_TELL:
 		if (!w->quick)
-			tell_all(w);
+			report_runs(w);
 		break;
 	}
 	return false;
 }
 
-static void step(evutil_socket_t fd, short what, void *arg)
+static void run_slice(evutil_socket_t fd, short what, void *arg)
 {
 	struct usage_loop *w = arg;
 	usec_t before = launcher_clock_us(CLOCK_THREAD_CPUTIME_ID);
-	bool more = advance(w, before + SLICE_US), last = w->phase == PHASE_TELL && !more;
+	bool more = advance_round(w, before + SLICE_US), last = w->phase == PHASE_TELL && !more;
 
 	(void)fd;
 	(void)what;
@@ -533,7 +533,7 @@ struct usage_loop *usage_loop_new(struct launcher *l)
 	w->due = INT64_MAX;
 	w->sampler = gpu_sampler_new();
 	w->timer = evtimer_new(l->base, start_round, w);
-	w->step = event_new(l->base, -1, 0, step, w);
+	w->step = event_new(l->base, -1, 0, run_slice, w);
 	w->quick_timer = evtimer_new(l->base, start_quick_round, w);
 	if (!w->timer || !w->quick_timer || !w->step)
 		abort();
