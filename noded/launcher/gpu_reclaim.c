@@ -116,7 +116,7 @@ static void fill_card(struct launcher *l, unsigned index, struct card *c)
 		return;
 	runs_each(l, add_run, c);
 	for (size_t i = 0; i < c->n && !c->mem_mb; i++)
-		c->mem_mb = run_usage_card_mb(c->held[i], index);
+		c->mem_mb = run_usage_gpu_mb(c->held[i], index);
 }
 
 static bool is_short(const struct card *c)

@@ -191,7 +191,7 @@ uint64_t run_usage_own_mb(const struct run *r, unsigned index)
 	return r->state == RUN_RUNNING && r->burst_time ? r->report->share_burst_mb : 0;
 }
 
-uint64_t run_usage_card_mb(const struct run *r, unsigned index)
+uint64_t run_usage_gpu_mb(const struct run *r, unsigned index)
 {
 	const struct used_gpu *gpu = gpu_of(r, index);
 

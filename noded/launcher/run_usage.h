@@ -49,9 +49,9 @@ void run_usage_check_memory(struct run *r);
 
 /* Of a GPU by its index. own_mb: what the run's own processes used of it at the last sample; before
  * the first sample 0, or all that the run may use if an earlier launcher asked it to give back
- * (burst_time). card_mb: the GPU's memory (0: not known). text: overmem.h's text on it. */
+ * (burst_time). gpu_mb: the GPU's memory (0: not known). text: overmem.h's text on it. */
 uint64_t run_usage_own_mb(const struct run *r, unsigned index);
-uint64_t run_usage_card_mb(const struct run *r, unsigned index);
+uint64_t run_usage_gpu_mb(const struct run *r, unsigned index);
 void run_usage_text(const struct run *r, unsigned index, char out[OVERMEM_TEXT]);
 
 /* --- records and reports ---------------------------------------------------------------------- */
