@@ -27,7 +27,7 @@ struct containment {
 };
 
 /* Set l->containment. -1: the agent must not start, with ERR_CONFIG if its own options demand what
- * is not available here, or with an error of the cgroups. */
+ * is not available here, ERR_USAGE if they name no device files, or an error of the cgroups. */
 int containment_start(struct launcher *l, struct error *err);
 void containment_free(struct containment *c); /* NULL is fine */
 

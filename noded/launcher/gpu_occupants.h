@@ -1,7 +1,7 @@
 /* gpu_occupants.h - processes on GPUs that no run holds
  *
- * A process that stays on a GPU after its run keeps the GPU's memory and can read what the next run
- * leaves there. So a start waits until none is known, and one that stays is a fault of the GPU.
+ * A process that stays on a GPU after its run uses memory and time of the next run. So a start
+ * waits until it is known that there is none, and a process that stays is a fault of the GPU.
  */
 #ifndef NODED_LAUNCHER_GPU_OCCUPANTS_H
 #define NODED_LAUNCHER_GPU_OCCUPANTS_H
@@ -22,7 +22,7 @@ void gpu_occupants_free(struct gpu_occupants *f); /* NULL is fine */
  * names them, NULL: there are none. A fault is recorded by then. Not called while the launcher is
  * being freed. */
 typedef void gpu_occupants_fn(const char *left, void *arg);
-/* Of the GPUs of an order, those that no other run has. The order must live until the call. */
+/* Of the GPUs of an order, those that no other run has. */
 void gpu_occupants_wait(
         struct launcher *l, const Gpusched__StartRun *order, gpu_occupants_fn *fn, void *arg);
 /* Of a list of UUIDs, those that no run has. */

@@ -8,7 +8,7 @@
 struct launcher;
 
 /* Start ghold for a run that is about to start. Returns the socket that the run's shepherd
- * inherits, the caller's to close; -1 with ERR_SYSTEM or ERR_LAUNCH. */
+ * inherits, the caller's to close; -1 with `err`. */
 int interactive_start(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r,
         const Gpusched__Interactive *what, struct error *err);
 

@@ -1,7 +1,8 @@
 /* launcher_impl.h - struct launcher: where the parts of the launcher find each other
  *
  * Each part is one file of this folder; its header says what it is and what others may call. The
- * part's state is in its .c, except for places.h and containment.h, whose fields all parts read.
+ * part's state is in its .c, except for places.h and containment.h, whose fields other parts read,
+ * and for struct run (runs.h).
  * launcher.c makes the parts in order and frees them. A part that is NULL is not made yet.
  *
  * There is one thread; blocking work runs in a pool. Functions return nothing if their errors go to

@@ -1,5 +1,4 @@
-/* recover.h - the runs that an earlier launcher has left: records, shepherds, cgroups, directories
- */
+/* recover.h - what an earlier launcher has left: records, shepherds, cgroups, directories */
 #ifndef NODED_LAUNCHER_RECOVER_H
 #define NODED_LAUNCHER_RECOVER_H
 
