@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "common/job/reason.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/jobs/depends.h"

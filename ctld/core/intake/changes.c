@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/internal.h"
 
 static void show_text(char *to, const char *text)
@@ -99,7 +99,7 @@ static void show_mails(char *to, uint32_t types)
 {
 	char buf[MAIL_TEXT_MAX];
 
-	show_text(to, mailwish_format(buf, types));
+	show_text(to, mail_types_format(buf, types));
 }
 
 static void show_kill(char *to, unsigned kill)

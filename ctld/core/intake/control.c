@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/intake/control_impl.h"
 #include "ctld/core/intake/respec.h"
 #include "ctld/core/jobs/array.h"

@@ -1,4 +1,4 @@
-/* mailwish.h - about what a job's owner wants mail, and the address
+/* mail_types.h - about what a job's owner wants mail, and the address
  *
  * As in sbatch: a list with commas of BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT,
  * ARRAY_TASKS, ALL (all of these but the last two) or NONE. END is any end; FAIL an end that is
@@ -7,8 +7,8 @@
  *
  * Pure.
  */
-#ifndef COMMON_MAILWISH_H
-#define COMMON_MAILWISH_H
+#ifndef COMMON_MAIL_TYPES_H
+#define COMMON_MAIL_TYPES_H
 
 #include <stdint.h>
 
@@ -39,12 +39,12 @@ enum mail_type { MAIL_TYPES(X) MAIL_TYPE_END = 1 << MAIL_BITS };
 #define MAIL_ADDRESS_MAX 254
 #define MAIL_TEXT_MAX    80
 
-int mailwish_parse(const char *text, uint32_t *types, struct error *err);
+int mail_types_parse(const char *text, uint32_t *types, struct error *err);
 /* "BEGIN,END"; "" none. Returns `buf`. */
-char *mailwish_format(char buf[MAIL_TEXT_MAX], uint32_t types);
+char *mail_types_format(char buf[MAIL_TEXT_MAX], uint32_t types);
 
 /* What may stand for an address on a command line: letters, digits and . _ + - %, at most one '@'
  * between, a letter, digit or '_' first. "" is none. */
-int mailwish_check_address(const char *address, struct error *err);
+int mail_address_check(const char *address, struct error *err);
 
 #endif

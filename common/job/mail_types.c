@@ -1,5 +1,5 @@
-/* mailwish.c - see mailwish.h */
-#include "common/job/mailwish.h"
+/* mail_types.c - see mail_types.h */
+#include "common/job/mail_types.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -45,7 +45,7 @@ static int add_word(const char *text, size_t n, uint32_t *types, struct error *e
 	        shown);
 }
 
-int mailwish_parse(const char *text, uint32_t *types, struct error *err)
+int mail_types_parse(const char *text, uint32_t *types, struct error *err)
 {
 	uint32_t found = 0;
 	const char *p = text;
@@ -67,7 +67,7 @@ int mailwish_parse(const char *text, uint32_t *types, struct error *err)
 	return 0;
 }
 
-char *mailwish_format(char buf[MAIL_TEXT_MAX], uint32_t types)
+char *mail_types_format(char buf[MAIL_TEXT_MAX], uint32_t types)
 {
 	size_t used = 0, i;
 
@@ -80,7 +80,7 @@ char *mailwish_format(char buf[MAIL_TEXT_MAX], uint32_t types)
 	return buf;
 }
 
-int mailwish_check_address(const char *address, struct error *err)
+int mail_address_check(const char *address, struct error *err)
 {
 	const char *at = strchr(address, '@'), *p;
 	bool good = strlen(address) <= MAIL_ADDRESS_MAX;

@@ -1,5 +1,5 @@
-/* comeback.c - see comeback.h */
-#include "common/job/comeback.h"
+/* requeue_on.c - see requeue_on.h */
+#include "common/job/requeue_on.h"
 
 #include <string.h>
 
@@ -44,13 +44,13 @@ static bool read_part(struct reader *r)
 	return !*r->p;
 }
 
-int comeback_check(const char *text, struct error *err)
+int requeue_on_check(const char *text, struct error *err)
 {
 	struct reader r = { .p = text };
 	char shown[40];
 
-	if (strlen(text) > COMEBACK_TEXT_MAX)
-		return error_set(err, ERR_USAGE, "at most %d bytes", COMEBACK_TEXT_MAX);
+	if (strlen(text) > REQUEUE_ON_TEXT_MAX)
+		return error_set(err, ERR_USAGE, "at most %d bytes", REQUEUE_ON_TEXT_MAX);
 	while (*r.p) {
 		const char *part = r.p;
 
@@ -66,7 +66,7 @@ int comeback_check(const char *text, struct error *err)
 	return 0;
 }
 
-bool comeback_wanted(const char *text, uint32_t exit_code, uint32_t exit_signal)
+bool requeue_on_wanted(const char *text, uint32_t exit_code, uint32_t exit_signal)
 {
 	struct reader r = { .p = text };
 
