@@ -117,7 +117,8 @@ static void grant_if_there(const char *path, struct device *out, size_t *n)
 		(*n)++;
 }
 
-static int add(struct device out[DEVFILTER_MAX], size_t *n, struct device d, struct error *err)
+static int add_device(
+        struct device out[DEVFILTER_MAX], size_t *n, struct device d, struct error *err)
 {
 	if (*n == DEVFILTER_MAX)
 		return error_set(
@@ -154,7 +155,7 @@ int device_grants_of(const struct device_grants *g, const uint32_t *gpus, size_t
 		if (g->gpus_told && (d.type != 'c' || is_ours(g, &d, gpus[i])))
 			return error_set(err, ERR_LAUNCH,
 			        "GPU %u: the controller names %s, which cannot be", gpus[i], path);
-		if (add(out, n, d, err) < 0)
+		if (add_device(out, n, d, err) < 0)
 			return -1;
 		nvidia |= strncmp(path, NVIDIA, strlen(NVIDIA)) == 0;
 	}
@@ -177,10 +178,12 @@ int device_grants_of_nvidia(const struct device_grants *g, const struct device_g
 		return error_set(err, ERR_LAUNCH,
 		        "MIG instances: nvidia-caps, which opens them, is not in /proc/devices");
 	for (size_t i = 0; i < found->n_minors; i++)
-		if (add(out, n, (struct device){ 'c', NVIDIA_MAJOR, found->minors[i] }, err) < 0)
+		if (add_device(out, n, (struct device){ 'c', NVIDIA_MAJOR, found->minors[i] },
+		            err) < 0)
 			return -1;
 	for (size_t i = 0; caps >= 0 && i < found->n_caps; i++)
-		if (add(out, n, (struct device){ 'c', (uint32_t)caps, found->caps[i] }, err) < 0)
+		if (add_device(out, n, (struct device){ 'c', (uint32_t)caps, found->caps[i] },
+		            err) < 0)
 			return -1;
 	add_shared(g, found->n_minors > 0, out, n);
 	return 0;
