@@ -224,13 +224,13 @@ static int print_test(const struct setup *s)
 static int print_inventory(struct setup *s, struct error *err)
 {
 	struct gpus *gpus = xcalloc(1, sizeof(*gpus));
-	struct grants *files = grants_new(&s->options.devices, err);
+	struct device_grants *files = device_grants_new(&s->options.devices, err);
 	int status = -1;
 
 	if (files && find_facts(s, err) == 0 &&
 	        gpu_probe_run("", (unsigned)s->options.gpu_timeout_ms, gpus, err) == 0)
 		status = show_inventory(&s->facts, gpus, files, s->options.json, stdout, err);
-	grants_free(files);
+	device_grants_free(files);
 	free(gpus);
 	return status;
 }

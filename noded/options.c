@@ -313,8 +313,8 @@ static int take_device(struct options *o, const char *arg, struct error *err)
 {
 	if (*arg != '/')
 		return error_set(err, ERR_USAGE, "'%s' is no absolute path", arg);
-	if (o->devices.n_all == GRANTS_ALL_MAX)
-		return error_set(err, ERR_USAGE, "at most %d", GRANTS_ALL_MAX);
+	if (o->devices.n_all == DEVICE_GRANTS_ALL_MAX)
+		return error_set(err, ERR_USAGE, "at most %d", DEVICE_GRANTS_ALL_MAX);
 	o->devices.all[o->devices.n_all++] = arg;
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "noded/exec/private.h"
 #include "noded/exec/rlimits.h"
-#include "noded/launcher/grants.h"
+#include "noded/launcher/device_grants.h"
 #include "noded/shepherd/program.h"
 #include "noded/usage/overmem.h"
 
@@ -29,7 +29,7 @@ struct options {
 	uint64_t gpu_timeout_ms;    /* for one probe of the GPUs */
 	uint64_t spool_min_free_mb; /* a run that leaves less free is ended; 0: none is */
 	uint64_t max_processes;     /* 0: the launcher's default */
-	struct grants_wish devices;
+	struct device_grants_wish devices;
 	const char *containment;             /* NULL: whatever this node offers */
 	uint64_t gpu_recheck_ms;             /* between two probes; 0: the GPUs are probed once */
 	const char *programs[PROGRAM_KINDS]; /* the site's programs; NULL: none */

@@ -20,12 +20,12 @@ static void cuda_version(const struct gpus *g, char *text, size_t size)
 		snprintf(text, size, "%u.%u", g->cuda / 1000, g->cuda % 1000 / 10);
 }
 
-static bool is_whole(const struct gpus *g, const struct grants *files)
+static bool is_whole(const struct gpus *g, const struct device_grants *files)
 {
 	struct device d;
 
-	for (size_t i = 0; grants_file(files, i); i++) {
-		if (device_at(grants_file(files, i), &d, NULL) < 0)
+	for (size_t i = 0; device_grants_file(files, i); i++) {
+		if (device_at(device_grants_file(files, i), &d, NULL) < 0)
 			return false;
 	}
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -37,12 +37,12 @@ static bool is_whole(const struct gpus *g, const struct grants *files)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *files_json(const struct grants *files)
+static json_t *files_json(const struct device_grants *files)
 {
 	json_t *all = json_array();
 	const char *path;
 
-	for (size_t i = 0; (path = grants_file(files, i)); i++) {
+	for (size_t i = 0; (path = device_grants_file(files, i)); i++) {
 		struct device d = { .type = '\0' };
 		struct error why = { .text = "" };
 		int r = device_at(path, &d, &why);
@@ -72,7 +72,7 @@ static char *near_text(const struct gpus *g, const struct gpu *gpu)
 }
 
 static int print_json(const struct node_facts *facts, const struct gpus *g,
-        const struct grants *files, FILE *out, struct error *err)
+        const struct device_grants *files, FILE *out, struct error *err)
 {
 	Gpusched__Inventory m = GPUSCHED__INVENTORY__INIT;
 	json_t *all = json_object(), *body;
@@ -94,7 +94,7 @@ static int print_json(const struct node_facts *facts, const struct gpus *g,
 	body = msgjson(&m.base, 0);
 	json_object_set_new(all, "version", json_integer(1));
 	rc = body ? json_object_update(all, body) : -1;
-	if (rc == 0 && grants_know_gpus(files))
+	if (rc == 0 && device_grants_know_gpus(files))
 		rc = json_object_set_new(all, "files", files_json(files));
 	if (rc == 0)
 		rc = json_dumpf(all, out, JSON_INDENT(2));
@@ -233,13 +233,13 @@ static void print_key(const struct gpus *g, FILE *out)
 }
 
 /* GPUs that no library knows, by the device files that the site has named. */
-static void print_files(const struct grants *files, FILE *out)
+static void print_files(const struct device_grants *files, FILE *out)
 {
 	const char *path;
 
-	if (grants_know_gpus(files))
+	if (device_grants_know_gpus(files))
 		fputs("\nSLOT FILE\n", out);
-	for (size_t i = 0; (path = grants_file(files, i)); i++) {
+	for (size_t i = 0; (path = device_grants_file(files, i)); i++) {
 		struct device d;
 		struct error why;
 
@@ -251,7 +251,7 @@ static void print_files(const struct grants *files, FILE *out)
 }
 
 static void print_table(
-        const struct node_facts *facts, const struct gpus *g, const struct grants *files, FILE *out)
+        const struct node_facts *facts, const struct gpus *g, const struct device_grants *files, FILE *out)
 {
 	char mem[UNITS_TEXT], cuda[24];
 	const char *none = g->state == GPUS_TROUBLE ? "not known" : "none";
@@ -284,7 +284,7 @@ static void print_table(
 }
 
 int show_inventory(const struct node_facts *facts, const struct gpus *gpus,
-        const struct grants *files, bool json, FILE *out, struct error *err)
+        const struct device_grants *files, bool json, FILE *out, struct error *err)
 {
 	if (!json)
 		print_table(facts, gpus, files, out);

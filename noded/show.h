@@ -9,13 +9,13 @@
 #include <stdio.h>
 
 #include "noded/gpu/gpus.h"
-#include "noded/launcher/grants.h"
+#include "noded/launcher/device_grants.h"
 #include "noded/net/convert.h"
 
 /* EXIT_DONE: every GPU of the node can be used, or it has none. EXIT_REFUSED: a GPU cannot be used,
  * the GPUs could not be queried, or a named device file is not one; what is known is printed all
  * the same. -1: the output cannot be written. */
 int show_inventory(const struct node_facts *facts, const struct gpus *gpus,
-        const struct grants *files, bool json, FILE *out, struct error *err);
+        const struct device_grants *files, bool json, FILE *out, struct error *err);
 
 #endif

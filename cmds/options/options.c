@@ -18,9 +18,9 @@
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "common/job/comeback.h"
 #include "common/job/depend.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
+#include "common/job/requeue_on.h"
 #include "common/job/run.h"
 
 #define FIELD(o, row, type) ((type *)((char *)(o) + (row)->offset))
@@ -369,15 +369,15 @@ static int set_mail_type(struct submit_options *o, const struct option_row *row,
 	char text[MAIL_TEXT_MAX];
 	uint32_t types;
 
-	if (mailwish_parse(value, &types, err) < 0)
+	if (mail_types_parse(value, &types, err) < 0)
 		return -1;
-	return take_text(o, row, mailwish_format(text, types));
+	return take_text(o, row, mail_types_format(text, types));
 }
 
 static int set_mail_user(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err)
 {
-	return mailwish_check_address(value, err) < 0 ? -1 : take_text(o, row, value);
+	return mail_address_check(value, err) < 0 ? -1 : take_text(o, row, value);
 }
 
 /* Signals go by number: names are the node's. */
@@ -406,7 +406,7 @@ static int set_requeue_on(struct submit_options *o, const struct option_row *row
 	}
 	all = strbuf_take(&text);
 	if (rc == 0)
-		rc = comeback_check(all, err);
+		rc = requeue_on_check(all, err);
 	if (rc == 0 && *all)
 		rc = say_one(o, row, OPTIONS_ONE_AGAIN, err);
 	if (rc == 0)

@@ -7,7 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/job.h"
 #include "ctld/ctld.h"

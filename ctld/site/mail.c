@@ -8,7 +8,7 @@
 
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/gate.h"
@@ -126,7 +126,7 @@ void mail_send(struct mail *m, uint64_t change, const char *address, const char 
 
 	/* Addresses were checked at the submit; a login name may be anything. */
 	if (!*m->c->conf->controller.mail_program || !*address ||
-	        mailwish_check_address(address, NULL) < 0)
+	        mail_address_check(address, NULL) < 0)
 		return;
 	if (m->n_waiting >= MAIL_WAITING_MAX) {
 		m->dropped++;

@@ -11,9 +11,9 @@
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/near.h"
-#include "common/job/comeback.h"
 #include "common/job/depend.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
+#include "common/job/requeue_on.h"
 #include "common/job/runused.h"
 #include "common/net/signedjob.h"
 #include "ctld/core/nodes/devices.h"
@@ -224,7 +224,7 @@ static int check_texts(const Gpusched__JobRequest *r, struct error *err)
 		{ "comment", r->remark, WIRE_HOSTS_MAX },
 		{ "mail_type", r->mail_type, WIRE_NAME_MAX },
 		{ "mail_user", r->mail_user, MAIL_ADDRESS_MAX },
-		{ "requeue_on", r->requeue_on, COMEBACK_TEXT_MAX },
+		{ "requeue_on", r->requeue_on, REQUEUE_ON_TEXT_MAX },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -265,7 +265,7 @@ static int take_request(const Gpusched__JobRequest *r, struct arena *arena, stru
 	out->max_wait_s = r->max_wait_s;
 	out->begin_time = r->begin_time;
 	out->deadline = r->deadline_time;
-	if (*r->mail_type && mailwish_parse(r->mail_type, &out->mail_types, err))
+	if (*r->mail_type && mail_types_parse(r->mail_type, &out->mail_types, err))
 		return -1;
 	out->mail_user = r->mail_user;
 	out->remark = r->remark;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "common/job/pattern.h"
 #include "common/job/runused.h"
 #include "ctld/wire/convert_parts.h"
@@ -181,7 +181,7 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	m->deadline_time = view->deadline;
 	m->dependency = wire_copied(view->dependency, arena);
 	m->remark = wire_shown(view->remark, arena);
-	m->mail_type = wire_copied(mailwish_format(mail, view->mail_types), arena);
+	m->mail_type = wire_copied(mail_types_format(mail, view->mail_types), arena);
 	m->mail_user = wire_lend(view->mail_user);
 	m->requeue_on = wire_lend(view->requeue_on);
 	m->requeue_delay_s = view->requeue_delay_s;

@@ -1,10 +1,9 @@
-/* launcher.c - see launcher.h; the parts are described in lpriv.h */
+/* launcher.c - the launcher as a process: fork, parts, signals; see launcher.h */
 #include "config.h"
 
 #include "noded/launcher/launcher.h"
 
 #include <errno.h>
-#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,17 +19,57 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "common/net/frame.h"
-#include "common/net/msg.h"
-#include "noded/launcher/lpriv.h"
+#include "common/conf/nodewords.h"
+#include "common/job/run.h"
+#include "common/net/mcred.h"
+#include "common/net/worker.h"
+#include "noded/contain/contain.h"
+#include "noded/launcher/containment.h"
+#include "noded/launcher/gpu_faults.h"
+#include "noded/launcher/gpu_inventory.h"
+#include "noded/launcher/gpu_occupants.h"
+#include "noded/launcher/gpu_reclaim.h"
+#include "noded/launcher/health.h"
+#include "noded/launcher/launcher_impl.h"
+#include "noded/launcher/lookup.h"
+#include "noded/launcher/mps_pool.h"
+#include "noded/launcher/places.h"
+#include "noded/launcher/protocol.h"
+#include "noded/launcher/recover.h"
+#include "noded/launcher/runs.h"
+#include "noded/launcher/settings.h"
+#include "noded/launcher/sigcount.h"
+#include "noded/launcher/spool_guard.h"
+#include "noded/launcher/start.h"
+#include "noded/launcher/streams.h"
+#include "noded/launcher/template_client.h"
+#include "noded/launcher/usage_loop.h"
 #include "noded/record/order.h"
+#include "noded/record/record.h"
+#include "noded/shepherd/program.h"
 
 #define STATE_SAVE_S 10 /* how old max_job on disk may be */
-#define POOL_THREADS 4  /* one for each kind of query (asked.c), and one to spare */
+#define POOL_THREADS 4  /* one for each kind of query (lookup.c), and one to spare */
 #define POOL_QUEUE   65536
-#define DESCRIPTORS  65536 /* as many as runs (LRUNS_MAX) */
+#define DESCRIPTORS  65536 /* as many as runs (RUNS_MAX) */
+
+struct launcher_loop {
+	struct mcred_ops *munge;
+	int news; /* the socket on which shepherds say that a record has changed */
+	struct event *news_event, *state_event, *child_event, *hup_event;
+	bool sweep; /* runs ended since leftover directories were last removed */
+};
+
+usec_t launcher_clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 
 /* --- before the fork: errors still reach the terminal that starts the agent ------------------- */
 
@@ -63,10 +102,13 @@ static void free_options(struct launcher_options *o)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free((void *)(uintptr_t)*all[i]);
+	free(o);
 }
 
-static void copy_options(struct launcher_options *to, const struct launcher_options *from)
+static struct launcher_options *copy_options(const struct launcher_options *from)
 {
+	struct launcher_options *to = xcalloc(1, sizeof(*to));
+
 	*to = (struct launcher_options){
 		.node = xstrdup(from->node),
 		.cluster = xstrdup(from->cluster),
@@ -102,6 +144,7 @@ static void copy_options(struct launcher_options *to, const struct launcher_opti
 	};
 	to->programs_of = from->programs_of;
 	memcpy(to->programs, from->programs, sizeof(to->programs));
+	return to;
 }
 
 static void close_if(int fd)
@@ -110,61 +153,64 @@ static void close_if(int fd)
 		close(fd);
 }
 
+static struct launcher_loop *loop_new(void)
+{
+	struct launcher_loop *loop = xcalloc(1, sizeof(*loop));
+
+	loop->news = -1;
+	return loop;
+}
+
+static void free_event(struct event *event)
+{
+	if (event)
+		event_free(event);
+}
+
+static void loop_free_events(struct launcher_loop *loop)
+{
+	free_event(loop->news_event);
+	free_event(loop->state_event);
+	free_event(loop->child_event);
+	free_event(loop->hup_event);
+}
+
+static void loop_free(struct launcher_loop *loop)
+{
+	mcred_ops_free(loop->munge);
+	close_if(loop->news);
+	free(loop);
+}
+
+/* Pools and parts whose callbacks call other parts go first. */
 static void launcher_free(struct launcher *l)
 {
 	l->closing = true;
-	asked_free(l->asked);
-	lstart_free_dropped(l);
-	lruns_free(l);
+	lookup_free(l->lookup);
+	runs_free(l->runs);
+	starts_free(l->starts);
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
-	lspool_free(l);
-	lleft_free(l->left);
-	lfaults_free(l->faults);
-	lgpus_free(l->gpus);
-	lhealth_free(l->checks);
-	lwatch_free(l->watch);
-	lburst_free(l->burst);
-	lmps_free(l->mps);
-	ltemplate_free(l->shepherds);
-	if (l->news_event)
-		event_free(l->news_event);
-	if (l->state_event)
-		event_free(l->state_event);
-	if (l->child_event)
-		event_free(l->child_event);
-	if (l->hup_event)
-		event_free(l->hup_event);
-	if (l->programs_event)
-		event_free(l->programs_event);
-	if (l->agent)
-		bufferevent_free(l->agent);
-	frame_reader_free(l->reader);
-	arena_free(l->arena);
+	spool_guard_free(l->spool_guard);
+	gpu_occupants_free(l->gpu_occupants);
+	gpu_faults_free(l->gpu_faults);
+	gpu_inventory_free(l->gpu_inventory);
+	health_free(l->health);
+	usage_loop_free(l->usage_loop);
+	gpu_reclaim_free(l->gpu_reclaim);
+	mps_pool_free(l->mps_pool);
+	template_client_free(l->template_client);
+	loop_free_events(l->loop);
+	settings_free(l->settings);
+	protocol_free(l->protocol);
 	if (l->base)
 		event_base_free(l->base);
-	mcred_ops_free(l->munge);
-	uses_free(l->uses);
-	contain_root_free(l->contain);
-	grants_free(l->grants);
-	lsettings_free(l);
-	close_if(l->news);
-	close_if(l->streams);
-	close_if(l->outputs);
-	close_if(l->holds);
-	close_if(l->private_dir);
-	close_if(l->mps_dir);
-	close_if(l->exits);
-	close_if(l->spool_runs);
-	close_if(l->runs);
-	close_if(l->spool);
-	close_if(l->rundir);
-	close_if(l->lock);
-	free(l->runs_path);
-	free(l->spool_runs_path);
-	free(l->private_path);
-	free(l->mps_path);
-	free_options(&l->options);
+	loop_free(l->loop);
+	sigcount_free(l->sigcount);
+	containment_free(l->containment);
+	streams_free(l->streams);
+	places_free(l->places);
+	free_options((struct launcher_options *)(uintptr_t)l->options);
 	free(l);
 }
 
@@ -172,8 +218,8 @@ static void launcher_free(struct launcher *l)
 static int check_programs(const struct launcher *l, struct error *err)
 {
 	for (int k = 0; k < PROGRAM_KINDS; k++)
-		if (l->options.programs[k] &&
-		        program_check(l->options.programs[k], l->root, err) < 0)
+		if (l->options->programs[k] &&
+		        program_check(l->options->programs[k], l->root, err) < 0)
 			return error_wrap(err, "%s", program_name((enum program_kind)k));
 	return 0;
 }
@@ -182,15 +228,13 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 {
 	struct launcher *l = xcalloc(1, sizeof(*l));
 
-	l->lock = l->rundir = l->runs = l->spool = l->spool_runs = l->exits = l->outputs = l->news =
-	        -1;
-	l->streams = l->private_dir = l->mps_dir = l->holds = -1;
+	l->loop = loop_new();
 	l->root = geteuid() == 0;
-	copy_options(&l->options, options);
-	if (access(l->options.shepherd, X_OK) < 0)
-		fail(err, "cannot execute the shepherd", l->options.shepherd);
-	else if (check_programs(l, err) == 0 && lplace_make(l, err) == 0 &&
-	         lplace_lock(l, err) == 0)
+	l->options = copy_options(options);
+	if (access(l->options->shepherd, X_OK) < 0)
+		fail(err, "cannot execute the shepherd", l->options->shepherd);
+	else if (check_programs(l, err) == 0 && places_make(l, err) == 0 &&
+	         places_lock(l, err) == 0)
 		return l;
 	launcher_free(l);
 	return NULL;
@@ -203,10 +247,15 @@ static void state_due(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	lplace_save_job(l);
+	places_save_job(l);
 	/* The job that should have removed them may have been killed, or have failed. */
-	if (l->sweep && lscan_leftovers(l, &err) == 0)
-		l->sweep = false;
+	if (l->loop->sweep && recover_leftovers(l, &err) == 0)
+		l->loop->sweep = false;
+}
+
+void launcher_sweep_later(struct launcher *l)
+{
+	l->loop->sweep = true;
 }
 
 /* --- news of shepherds ------------------------------------------------------------------------ */
@@ -216,15 +265,15 @@ static void news_come(evutil_socket_t fd, short what, void *arg)
 	struct launcher *l = arg;
 	char name[RECORD_ID_MAX];
 	struct run_id id;
-	struct lrun *r;
+	struct run *r;
 	ssize_t n;
 
 	(void)what;
 	while ((n = recv(fd, name, sizeof(name) - 1, MSG_DONTWAIT)) >= 0) {
 		name[n] = '\0';
-		r = record_id_parse(name, &id) == 0 ? lrun_find(l, id) : NULL;
+		r = record_id_parse(name, &id) == 0 ? run_find(l, id) : NULL;
 		if (r)
-			lrun_look(r);
+			run_poll(r);
 	}
 }
 
@@ -250,130 +299,10 @@ static void hung_up(evutil_socket_t sig, short what, void *arg)
 	if (log_reopen(&err) < 0)
 		log_error("%s", err.text);
 	else if ((fd = log_keep()) >= 0)
-		lstream_hand_log(arg, fd);
+		streams_hand_log(arg, fd);
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
-
-/* A tag for the cgroup root, from the directory: two clusters on one host may use the same node
- * name, but not the same directory. */
-static char *contain_tag(const struct launcher *l)
-{
-	char *real = realpath(l->options.rundir, NULL);
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (const char *p = real ? real : l->options.rundir; *p; p++)
-		h = (h ^ (uint8_t)*p) * 0x100000001b3u;
-	free(real);
-	return xasprintf("%s.%08x", l->options.node, (unsigned)(h ^ h >> 32));
-}
-
-/* Why demanded containment is not active: each reason once, joined by "; ". */
-static void say_why_not(struct launcher *l)
-{
-	const char *root = contain_root_why(l->contain), *why[3] = { NULL };
-	size_t n = 0;
-
-	if (contain_words_have(l->lacks, CONTAIN_DEVICES))
-		why[0] = *root ? root : "the kernel takes no filter of devices from us";
-	if (contain_words_lack(l->lacks, CONTAIN_DEVICES ", " PRIVATE_WORDS))
-		why[1] = *root ? root : "cgroups have no such controller for us";
-	for (int k = 0; k < PRIVATE_KINDS; k++)
-		if (contain_words_have(l->lacks, private_name((enum private_kind)k)))
-			why[2] = private_why((enum private_kind)k, l->private_path);
-	if (why[0] == why[1])
-		why[1] = NULL;
-	l->active_why[0] = '\0';
-	for (int i = 0; i < 3 && n < sizeof(l->active_why); i++)
-		if (why[i])
-			n += (size_t)snprintf(l->active_why + n, sizeof(l->active_why) - n, "%s%s",
-			        n ? "; " : "", why[i]);
-}
-
-static void say_active(struct launcher *l)
-{
-	const char *lacks;
-	size_t n;
-
-	contain_root_active(l->contain, l->filter, l->active, sizeof(l->active));
-	for (int k = 0; k < PRIVATE_KINDS; k++) {
-		n = strlen(l->active);
-		if (l->private_kinds & 1u << k)
-			snprintf(l->active + n, sizeof(l->active) - n, ",%s",
-			        private_name((enum private_kind)k));
-	}
-	lacks = contain_words_lack(l->rules.containment, l->active);
-	snprintf(l->lacks, sizeof(l->lacks), "%s", lacks ? lacks : "");
-	say_why_not(l);
-}
-
-void launcher_filter_devices(struct launcher *l)
-{
-	l->filter = contain_root_filters_devices(l->contain);
-	say_active(l);
-}
-
-static void try_private(struct launcher *l)
-{
-	char *probe = xasprintf("%s/probe", l->private_path);
-	uint32_t wanted = l->rules.private_kinds;
-
-	l->private_kinds = private_works(wanted, probe, l->rules.private_tmp_mb);
-	for (int k = 0; k < PRIVATE_KINDS; k++)
-		if (wanted & ~l->private_kinds & 1u << k)
-			log_warning("runs share '%s': %s", private_name((enum private_kind)k),
-			        private_why((enum private_kind)k, l->private_path));
-	free(probe);
-}
-
-static void name_devices(struct launcher *l)
-{
-	struct error err;
-
-	grants_free(l->grants);
-	l->grants = grants_new(&l->rules.devices, &err);
-	if (l->grants)
-		return;
-	log_error("the GPUs' device files as the controller names them: %s", err.text);
-	l->rules.devices.gpus = l->options.devices.gpus; /* these could be read at the start */
-	l->rules.devices.gpus_told = false;
-	l->grants = grants_new(&l->rules.devices, &err);
-	if (!l->grants)
-		abort();
-}
-
-/* Devices are filtered if the GPUs' files are known, found by us or named, and if the site demands
- * it. */
-void launcher_contain(struct launcher *l)
-{
-	contain_root_demand(l->contain, l->rules.containment);
-	name_devices(l);
-	try_private(l);
-	l->filter = contain_root_filters_devices(l->contain) &&
-	            (grants_know_gpus(l->grants) || lgpus_found(l->gpus) ||
-	                    contain_words_have(l->rules.containment, CONTAIN_DEVICES));
-	say_active(l);
-}
-
-/* Containment that the agent's own options demand must be available, or the agent does not start.
- * If only the controller demands it, runs are refused (lsettings_allow()) and the agent stays: it
- * has to say why, watch the runs that exist, and receive a configuration that demands less. */
-static int choose_containment(struct launcher *l, struct error *err)
-{
-	struct grants *own = grants_new(&l->options.devices, err);
-	const char *lacks;
-
-	grants_free(own);
-	if (!own)
-		return -1;
-	launcher_contain(l);
-	lacks = contain_words_lack(l->options.containment, l->active);
-	if (lacks)
-		return error_set(err, ERR_CONFIG,
-		        "--containment: %s not available here (%s); available: %s", lacks,
-		        l->active_why, l->active);
-	return 0;
-}
 
 static int open_parts(struct launcher *l, int sock, struct error *err)
 {
@@ -383,71 +312,68 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	struct worker_limits disk = {
 		.threads = 1, .max_queued = POOL_QUEUE, .max_per_key = POOL_QUEUE
 	};
-	int64_t oldest = (int64_t)time(NULL) - (int64_t)l->options.signature_age_s;
-	char *tag = contain_tag(l);
+	int64_t oldest = (int64_t)time(NULL) - (int64_t)l->options->signature_age_s;
+	struct launcher_loop *loop = l->loop;
 
-	lsettings_load(l);
-	l->contain = contain_root_new(l->options.cgroup, tag, l->rules.containment, err);
-	free(tag);
-	if (!l->contain || contain_root_enter(l->contain, err) < 0 ||
-	        choose_containment(l, err) < 0)
+	settings_load(l);
+	if (containment_start(l, err) < 0)
 		return -1;
 	l->base = event_base_new();
-	l->arena = arena_new(MSG_BODY_MAX_JOB);
-	l->reader = frame_reader_new(NULL, MSG_BY_AGENT_LOCAL);
-	l->munge = mcred_munge_new(l->options.munge_socket, l->options.munge_socket_2);
-	if (!l->base || !l->arena || !l->reader || !l->munge)
+	loop->munge = mcred_munge_new(l->options->munge_socket, l->options->munge_socket_2);
+	if (!l->base || !loop->munge)
 		abort();
-	if ((l->news = order_socket(l->rundir, NOTIFY_SOCKET, err)) < 0 ||
+	if ((loop->news = order_socket(l->places->rundir, NOTIFY_SOCKET, err)) < 0 ||
 	        !(l->pool = worker_pool_new(l->base, &ask, err)) ||
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
-	        !(l->uses = uses_new(l->spool, oldest, err)))
+	        !(l->sigcount = sigcount_new(l->places->spool, oldest, err)))
 		return -1;
-	l->burst = lburst_new();
-	lspool_start(l);
-	l->watch = lwatch_new(l);
-	l->asked = asked_new(l->base, l->pool, l->munge);
-	l->agent = bufferevent_socket_new(l->base, sock, BEV_OPT_CLOSE_ON_FREE);
-	l->news_event = event_new(l->base, l->news, EV_READ | EV_PERSIST, news_come, l);
-	l->state_event = event_new(l->base, -1, EV_PERSIST, state_due, l);
-	l->child_event = evsignal_new(l->base, SIGCHLD, children_ended, l);
-	l->hup_event = evsignal_new(l->base, SIGHUP, hung_up, l);
-	if (!l->agent || !l->news_event || !l->state_event || !l->child_event || !l->hup_event)
+	l->runs = runs_new();
+	l->starts = starts_new();
+	l->gpu_reclaim = gpu_reclaim_new();
+	l->spool_guard = spool_guard_new(l);
+	l->usage_loop = usage_loop_new(l);
+	l->lookup = lookup_new(l->base, l->pool, loop->munge);
+	l->protocol = protocol_new(l, sock);
+	loop->news_event = event_new(l->base, loop->news, EV_READ | EV_PERSIST, news_come, l);
+	loop->state_event = event_new(l->base, -1, EV_PERSIST, state_due, l);
+	loop->child_event = evsignal_new(l->base, SIGCHLD, children_ended, l);
+	loop->hup_event = evsignal_new(l->base, SIGHUP, hung_up, l);
+	if (!loop->news_event || !loop->state_event || !loop->child_event || !loop->hup_event)
 		abort();
 	return 0;
 }
 
-static int start(struct launcher *l, int sock, struct error *err)
+static int start_launcher(struct launcher *l, int sock, struct error *err)
 {
 	static const struct timeval save = { .tv_sec = STATE_SAVE_S };
 
 	if (open_parts(l, sock, err) < 0)
 		return -1;
-	lplace_load(l);
+	places_load(l);
 	/* The socket for news exists already: events during the scan are not lost. */
-	if (lplace_incarnation(l, err) < 0)
+	if (places_incarnation(l, err) < 0)
 		return -1;
-	event_add(l->child_event, NULL);
-	event_add(l->hup_event, NULL);
-	if (lscan(l, err) < 0 || lplace_save_incarnation(l, err) < 0)
+	event_add(l->loop->child_event, NULL);
+	event_add(l->loop->hup_event, NULL);
+	if (recover_runs(l, err) < 0 || places_save_incarnation(l, err) < 0)
 		return -1;
-	bufferevent_setcb(l->agent, lmsg_read, NULL, lmsg_event, l);
-	bufferevent_enable(l->agent, EV_READ | EV_WRITE);
-	event_add(l->news_event, NULL);
-	event_add(l->state_event, &save);
-	log_info("launcher of node %s: %s%s%s%s, %zu runs, incarnation %s%s", l->options.node,
-	        l->active, *contain_root_why(l->contain) ? " (" : "", contain_root_why(l->contain),
-	        *contain_root_why(l->contain) ? ")" : "", l->n_runs, l->incarnation,
-	        l->fresh ? " (new)" : "");
-	if (lsettings_allow(l, err) < 0)
-		lsettings_say(l);
-	l->shepherds = ltemplate_new(l);
-	l->mps = lmps_start(l);
-	l->checks = lhealth_start(l);
-	lsettings_watch(l);
-	l->faults = lfaults_new(l);
-	l->left = lleft_new(l);
-	lgpus_start(l);
+	protocol_begin(l->protocol);
+	event_add(l->loop->news_event, NULL);
+	event_add(l->loop->state_event, &save);
+	log_info("launcher of node %s: %s%s%s%s, %zu runs, incarnation %s%s", l->options->node,
+	        l->containment->active, *contain_root_why(l->containment->root) ? " (" : "",
+	        contain_root_why(l->containment->root),
+	        *contain_root_why(l->containment->root) ? ")" : "", runs_count(l),
+	        l->places->incarnation, l->places->fresh ? " (new)" : "");
+	if (settings_allow(l, err) < 0)
+		settings_log(l);
+	l->template_client = template_client_new(l);
+	l->mps_pool = mps_pool_start(l);
+	l->health = health_start(l);
+	settings_watch(l);
+	l->gpu_faults = gpu_faults_new(l);
+	l->gpu_occupants = gpu_occupants_new(l);
+	gpu_inventory_start(l);
 	return 0;
 }
 
@@ -466,8 +392,10 @@ static void raise_descriptors(void)
  * stops the agent, and the launcher ends when the agent does. */
 static void become_launcher(const struct launcher *l, int sock)
 {
-	int keep[] = { sock, l->lock, l->rundir, l->runs, l->spool, l->spool_runs, l->exits,
-		l->outputs, l->holds, l->private_dir, l->mps_dir, l->streams, log_keep() };
+	const struct places *p = l->places;
+	int keep[] = { sock, p->lock, p->rundir, p->runs, p->spool, p->spool_runs, p->exits,
+		p->outputs, p->holds, p->private_dir, p->mps_dir, streams_fd(l->streams),
+		log_keep() };
 	struct sigaction ign = { .sa_handler = SIG_IGN };
 	int high = 2;
 
@@ -503,12 +431,12 @@ static _Noreturn void launcher_main(struct launcher *l, int sock)
 	int r;
 
 	become_launcher(l, sock);
-	r = start(l, sock, &err);
+	r = start_launcher(l, sock, &err);
 	if (r < 0)
 		log_error("launcher: %s", err.text);
 	else
 		event_base_dispatch(l->base);
-	lplace_save_job(l);
+	places_save_job(l);
 	launcher_free(l);
 	log_close();
 	exit(r == 0 ? EXIT_SUCCESS : err.code == ERR_CONFIG ? LAUNCHER_NEVER : EXIT_FAILURE);
@@ -523,15 +451,17 @@ static int make_pairs(struct launcher *l, bool streams, int ours[2], int *its, s
 		return fail(err, "cannot make a pair of sockets for", "the launcher");
 	ours[0] = pair[0];
 	*its = pair[1];
-	if (!streams)
+	if (!streams) {
+		l->streams = streams_new(-1);
 		return 0;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
 		close(ours[0]);
 		close(*its);
 		return fail(err, "cannot make a pair of sockets for", "streams");
 	}
 	ours[1] = pair[0];
-	l->streams = pair[1];
+	l->streams = streams_new(pair[1]);
 	return 0;
 }
 

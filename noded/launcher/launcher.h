@@ -41,9 +41,9 @@
  *   SPOOL/runs/ID     the run's RUN_DIR, private to its owner: script, interrupt, ack. On a file
  *                     system that allows to execute, which /run often does not.
  *   SPOOL/exits/ID    synced copies of exit records that were not acknowledged within a second
- *   SPOOL/outputs/ID  a run's owner and where its output went (lstream.c)
+ *   SPOOL/outputs/ID  a run's owner and where its output went (streams.c)
  *   SPOOL/mps/UID.GPU sockets and log of the user's MPS on the GPU (mps.h)
- *   SPOOL/settings    the controller's latest settings for runs (lsettings.c)
+ *   SPOOL/settings    the controller's latest settings for runs (settings.c)
  *   SPOOL/state       highest epoch and job id; SPOOL/starts: how often a signature was used
  */
 #ifndef NODED_LAUNCHER_H
@@ -56,7 +56,7 @@
 #include "common/base/error.h"
 #include "noded/exec/private.h"
 #include "noded/exec/rlimits.h"
-#include "noded/launcher/grants.h"
+#include "noded/launcher/device_grants.h"
 #include "noded/shepherd/program.h"
 #include "noded/usage/overmem.h"
 
@@ -103,7 +103,7 @@ struct launcher_options {
 	const Gpusched__RunRlimit *rlimits; /* the site's; as long as the process */
 	size_t n_rlimits;                   /* at most RLIMITS_MAX */
 	uint64_t max_processes;             /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
-	struct grants_wish devices; /* strings as long as the process, as of `containment` */
+	struct device_grants_wish devices; /* strings as long as the process, as of `containment` */
 	const char *containment; /* "devices,memory": not to run jobs with less; NULL: whatever */
 };
 

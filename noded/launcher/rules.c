@@ -11,7 +11,7 @@
 #include "noded/contain/contain.h"
 #include "noded/record/record.h"
 
-static void refuse(struct strbuf *refused, const char *key, const char *value)
+static void refuse_setting(struct strbuf *refused, const char *key, const char *value)
 {
 	strbuf_addf(refused, "%s%s %.80s", refused->len ? ", " : "", key, value);
 }
@@ -32,7 +32,7 @@ static void add_containment(const struct launcher_options *own, const Gpusched__
 		const char *word = told->containment[i];
 
 		if (!*word || strpbrk(word, ", ") || !contain_words_have(CONTAIN_WORDS, word))
-			refuse(refused, "containment", word);
+			refuse_setting(refused, "containment", word);
 		else
 			add_word(&words, word);
 	}
@@ -47,7 +47,7 @@ static void add_private(
 
 	for (size_t i = 0; i < told->n_private_kinds; i++) {
 		if (private_parse(told->private_kinds[i], &kinds, &err) < 0)
-			refuse(refused, "private", told->private_kinds[i]);
+			refuse_setting(refused, "private", told->private_kinds[i]);
 		else
 			out->private_kinds |= kinds;
 	}
@@ -85,7 +85,7 @@ static void add_rlimits(
 		Gpusched__RunRlimit *r;
 
 		if (rlimit_parse(told->rlimits[i], &said, &err) < 0) {
-			refuse(refused, "rlimit", told->rlimits[i]);
+			refuse_setting(refused, "rlimit", told->rlimits[i]);
 			continue;
 		}
 		r = rlimit_of(out, rlimit_row_of((uint64_t)said.kind), said.soft);
@@ -116,19 +116,19 @@ static void add_devices(const struct launcher_options *own, const Gpusched__Node
         struct rules *out, struct strbuf *refused)
 {
 	bool fixed = own->containment && contain_words_have(own->containment, CONTAIN_DEVICES);
-	struct grants_wish *w = &out->devices;
+	struct device_grants_wish *w = &out->devices;
 
 	if (told->gpu_devices[0] && (!w->gpus || !*w->gpus)) {
 		if (is_device(told->gpu_devices)) {
 			w->gpus = told->gpu_devices;
 			w->gpus_told = true;
 		} else {
-			refuse(refused, "gpu_devices", told->gpu_devices);
+			refuse_setting(refused, "gpu_devices", told->gpu_devices);
 		}
 	}
 	for (size_t i = 0; i < told->n_devices; i++) {
-		if (fixed || !is_device(told->devices[i]) || w->n_told == GRANTS_ALL_MAX)
-			refuse(refused, "device", told->devices[i]);
+		if (fixed || !is_device(told->devices[i]) || w->n_told == DEVICE_GRANTS_ALL_MAX)
+			refuse_setting(refused, "device", told->devices[i]);
 		else
 			w->told[w->n_told++] = told->devices[i];
 	}
@@ -144,7 +144,7 @@ static void add_over_memory(const struct launcher_options *own, const Gpusched__
 	if (!told->over_memory[0])
 		return;
 	if (overmem_parse(told->over_memory, &policy, &err) < 0)
-		refuse(refused, "over_memory", told->over_memory);
+		refuse_setting(refused, "over_memory", told->over_memory);
 	else if (!own->over_memory_said || policy > own->over_memory)
 		out->over_memory = policy;
 }

@@ -16,9 +16,9 @@
  *	spool_min_free  the larger
  *	over_memory     the stricter; the built-in value if neither names one
  *	share_users     one where either says so
- *	gpu_devices     only if the agent names none; used where no GPUs are found (grants.h)
+ *	gpu_devices     only if the agent names none; used where no GPUs are found (device_grants.h)
  *	devices         added, unless the agent's own --containment has `devices`: then its
- *	                --device options are the whole list. Never a GPU's file (grants.h)
+ *	                --device options are the whole list. Never a GPU's file (device_grants.h)
  *
  *	programs        only kinds for which the agent names no program, and only from one folder
  *	                that root owns (program_told()). If such a program may not be run it is
@@ -59,7 +59,7 @@ struct rules {
 	struct rules_program programs[PROGRAM_KINDS];
 	uint64_t health_interval_s;             /* 0: there is only one check */
 	char programs_why[PROGRAM_TROUBLE_MAX]; /* why one of them may not be run; "": all may */
-	struct grants_wish devices;             /* strings belong to the options and the settings */
+	struct device_grants_wish devices;             /* strings belong to the options and the settings */
 };
 
 /* `told` NULL: no settings. The strings of `devices` are good as long as both arguments. What was

@@ -1,7 +1,7 @@
 /* relay.h - the network half's part in streams: between the controller and gtap
  *
  * A stream begins with MSG_STREAM_OPEN from the controller. Its greeting goes to the launcher,
- * which answers with an error or with one end of a socket pair; gtap has the other end (lstream.c).
+ * which answers with an error or with one end of a socket pair; gtap has the other end (streams.c).
  * From then on bytes are copied both ways, unchanged: only the client and gtap have the keys to
  * read them.
  *

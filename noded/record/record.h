@@ -8,7 +8,7 @@
  *                            the shepherd ever forked: 0600 no, RECORD_MODE_FORKED maybe.
  *   started   StartedRecord  by the shepherd, when the program was executed
  *   notes     NotesRecord    by the shepherd, when the program has reported something
- *   used      RunUsed        by the launcher, from its samples (lwatch.c)
+ *   used      RunUsed        by the launcher, from its samples (usage_loop.c)
  *   exit      RunReport      by the shepherd (or the launcher, for one that was killed), when
  *                            nothing of the run is left; or the tombstone of a run that never was
  *   after     AfterRecord    by a shepherd that ran the programs after a run in place of a shepherd

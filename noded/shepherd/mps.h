@@ -2,7 +2,7 @@
  *
  * `gshepherd mps` has the pipe for its result as SHEPHERD_RESULT_FD and its task (MpsOrder) as
  * MPS_ORDER_FD: start the control daemon (nvidia-cuda-mps-control -d), or stop it. It writes "ok"
- * or an error to the pipe. The daemon outlives this process, the launcher and the agent; lmps.c
+ * or an error to the pipe. The daemon outlives this process, the launcher and the agent; mps_pool.c
  * decides which users need one.
  *
  * The daemon is a process of the user, who can debug it and do everything that it may do. So it is

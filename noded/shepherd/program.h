@@ -24,7 +24,7 @@
  * either descriptor, becomes the reason of a failure.
  *
  * If the shepherd is killed, the program that it runs is killed too. The launcher then has the
- * programs that come after a run run once more, from the first (lrun.c): they must tolerate that.
+ * programs that come after a run run once more, from the first (runs.c): they must tolerate that.
  * Two of them never run at a time.
  */
 #ifndef NODED_PROGRAM_H

@@ -14,7 +14,7 @@
  * A request is the path, with the descriptors of shepherd.h (the third only for interactive runs);
  * the answer is an int32: the process id, or -errno. The fork is a child of the launcher
  * (CLONE_PARENT), again as if it had been executed. The template itself opens nothing, holds
- * nothing, and ends when its socket is closed; shepherds do not depend on it. ltemplate.c has the
+ * nothing, and ends when its socket is closed; shepherds do not depend on it. template_client.c has the
  * launcher's side.
  */
 #ifndef NODED_TEMPLATE_H

@@ -1,4 +1,4 @@
-/* sim_memory.c - see sim_launcher_impl.h; what noded/launcher/lburst.c does, without time or files
+/* sim_memory.c - see sim_launcher_impl.h; what noded/launcher/gpu_reclaim.c does, without time or files
  *
  * noded/usage/burst.h chooses the runs that give back, here as there. A program borrows once, from
  * memory that is in no run's part; so a card gets short when a run starts that has a part of it.

@@ -336,7 +336,7 @@ static void attach(struct hold *h, struct holdio *guest, const struct channel_at
 }
 
 /* A connection that has not attached yet. The launcher makes some that send nothing, to see whether
- * this process is still alive (lhold.c), so one guest must not displace another. Only if there are
+ * this process is still alive (interactive.c), so one guest must not displace another. Only if there are
  * too many the oldest is closed: silent guests could keep all others out. */
 static void take_guest(struct hold *h)
 {

@@ -5,7 +5,7 @@
  * when its owner needs it: if parts and borrowed memory together exceed the card, the card is
  * *short*, and borrowers are asked to give memory back. A run that is asked is interrupted as for a
  * preemption and may give back until the deadline. It continues if it does; else it is ended
- * (lburst.c).
+ * (gpu_reclaim.c).
  *
  * The fewest runs that have borrowed enough are asked; if one run alone is enough, it is the one
  * that would lose least work. A run stays asked until the card is no longer short or the run has

@@ -2,7 +2,7 @@
  *
  * A run that shares a card may use a limited amount of its memory, but the card does not enforce
  * the limit: memory beyond it is missing for the card's other runs. So the launcher samples the
- * memory of such runs every second (lwatch.c), and does what the site has chosen:
+ * memory of such runs every second (usage_loop.c), and does what the site has chosen:
  *
  *   note  it is logged and kept with the run: the log of events, `gctl show job`, gacct
  *   warn  its owner is told too, in a line at the end of the job's output

@@ -8,8 +8,8 @@
 #include "cmds/cli/begin.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
-#include "common/job/comeback.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
+#include "common/job/requeue_on.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define NOW ((int64_t)1764000000 * 1000000)
@@ -49,18 +49,18 @@ static int word_moment(const char *text, struct error *err)
 	return 0;
 }
 
-static int word_comeback(const char *text, struct error *err)
+static int word_requeue_on(const char *text, struct error *err)
 {
 	bool some = false;
 
-	if (comeback_check(text, err) < 0)
+	if (requeue_on_check(text, err) < 0)
 		return -1;
 	for (uint32_t code = 1; code < 256; code++)
-		some |= comeback_wanted(text, code, 0);
+		some |= requeue_on_wanted(text, code, 0);
 	for (uint32_t sig = 1; sig < 65; sig++)
-		some |= comeback_wanted(text, 0, sig);
+		some |= requeue_on_wanted(text, 0, sig);
 	FUZZ_CHECK(some == (*text != '\0'));
-	FUZZ_CHECK(!comeback_wanted(text, 0, 0));
+	FUZZ_CHECK(!requeue_on_wanted(text, 0, 0));
 	return 0;
 }
 
@@ -69,25 +69,25 @@ static int word_mail(const char *text, struct error *err)
 	char buf[MAIL_TEXT_MAX];
 	uint32_t types, again;
 
-	if (mailwish_parse(text, &types, err) < 0)
+	if (mail_types_parse(text, &types, err) < 0)
 		return -1;
 	FUZZ_CHECK(types < MAIL_TYPE_END);
-	mailwish_format(buf, types);
+	mail_types_format(buf, types);
 	FUZZ_CHECK(!types == !*buf);
-	FUZZ_CHECK(!types || (mailwish_parse(buf, &again, err) == 0 && again == types));
+	FUZZ_CHECK(!types || (mail_types_parse(buf, &again, err) == 0 && again == types));
 	return 0;
 }
 
 static int word_address(const char *text, struct error *err)
 {
-	return mailwish_check_address(text, err);
+	return mail_address_check(text, err);
 }
 
 static int (*const words[])(const char *text, struct error *err) = {
 	word_size,
 	word_duration,
 	word_moment,
-	word_comeback,
+	word_requeue_on,
 	word_mail,
 	word_address,
 };

@@ -4,7 +4,7 @@
 
 #include "common/base/units.h"
 #include "common/conf/conf.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "common/job/reason.h"
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/prio.h"

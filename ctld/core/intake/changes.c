@@ -8,7 +8,7 @@
 
 #include "common/base/units.h"
 #include "common/gpu/near.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/rows/state.h"
 
 static void show_text(char *to, const char *text)
@@ -100,7 +100,7 @@ static void show_mails(char *to, uint32_t types)
 {
 	char buf[MAIL_TEXT_MAX];
 
-	show_text(to, mailwish_format(buf, types));
+	show_text(to, mail_types_format(buf, types));
 }
 
 static void show_kill(char *to, unsigned kill)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/control_impl.h"
 #include "ctld/core/intake/respec.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/intake/changes.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/life.h"

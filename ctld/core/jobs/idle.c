@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"

@@ -16,7 +16,7 @@
 
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "common/job/comeback.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
+#include "common/job/requeue_on.h"
 #include "common/job/run.h"
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/effects.h"
@@ -30,11 +30,11 @@ int wishes_take(const struct submit_job *in, struct job_info *info, struct error
 	}
 	if (in->mail_types & ~(uint32_t)MAIL_ALL_BITS)
 		return error_set(err, ERR_JOB_SPEC, "--mail-type: a type that is not known here");
-	if (mailwish_check_address(to, err) < 0) {
+	if (mail_address_check(to, err) < 0) {
 		err->code = ERR_JOB_SPEC;
 		return error_wrap(err, "--mail-user");
 	}
-	if (comeback_check(on, err) < 0) {
+	if (requeue_on_check(on, err) < 0) {
 		err->code = ERR_JOB_SPEC;
 		return error_wrap(err, "--requeue-on");
 	}
@@ -114,7 +114,7 @@ bool wish_again(const struct job *job, const struct run *decisive)
 	const struct run_info *r = run_info(decisive);
 
 	return r->state == RUN_ENDED && r->end_cause <= END_EXIT &&
-	       comeback_wanted(job_info(job)->requeue_on, run_past(decisive)->exit_code,
+	       requeue_on_wanted(job_info(job)->requeue_on, run_past(decisive)->exit_code,
 	               run_past(decisive)->exit_signal);
 }
 

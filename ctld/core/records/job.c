@@ -10,7 +10,7 @@
 
 #include "common/base/xalloc.h"
 #include "common/job/depend.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"

@@ -145,8 +145,8 @@ struct job_info {
 	const char *depends;
 	const char *remark, *mail_user; /* "": none; mail goes to the job's user then */
 	const char *requeue_on; /* ends after which it is requeued, with which delay:
-				 * common/job/comeback.h */
-	uint8_t mail_types;     /* common/job/mailwish.h; of an array also MAIL_BEGUN */
+				 * common/job/requeue_on.h */
+	uint8_t mail_types;     /* common/job/mail_types.h; of an array also MAIL_BEGUN */
 	uint8_t kill_invalid;   /* enum kill_invalid: for a dependency that can never be
 				 * satisfied */
 	uint8_t state;          /* enum job_state */

@@ -77,9 +77,9 @@ struct submit_job {
 	uint64_t mem_mb;                /* on each node; 0: default */
 	uint32_t time_limit_s;          /* 0: default; TIME_LIMIT_NONE: none */
 	const char *remark, *mail_user; /* NULL: none */
-	const char *requeue_on;         /* common/job/comeback.h; NULL: none */
+	const char *requeue_on;         /* common/job/requeue_on.h; NULL: none */
 	uint32_t requeue_delay_s;
-	uint32_t mail_types;         /* common/job/mailwish.h */
+	uint32_t mail_types;         /* common/job/mail_types.h */
 	usec_t begin_time, deadline; /* wall; not before, not after; 0: no limit */
 	uint8_t kill_invalid;        /* enum kill_invalid */
 	uint32_t warn_signal, warn_before_s;

@@ -82,9 +82,9 @@
 	X(depends, TEXT, _)     /* what it waits for: common/job/depend.h, as kept */  \
 	X(kill_invalid, INT, _) /* when that can never come true; enum kill_invalid */ \
 	X(remark, TEXT, _)      /* its owner's, for people */                      \
-	X(mail_types, INT, _)   /* common/job/mailwish.h */                            \
+	X(mail_types, INT, _)   /* common/job/mail_types.h */                      \
 	X(mail_user, TEXT, _)                                                      \
-	X(requeue_on, TEXT, _)  /* common/job/comeback.h */                            \
+	X(requeue_on, TEXT, _)  /* common/job/requeue_on.h */                      \
 	X(requeue_delay_s, INT, _)                                                 \
 	X(limit_cut, INT, _)    /* 1: time_limit_s was changed while it ran */ \
 	X(tasks, TEXT, _)       /* of an array: those this row stands for; "" none */ \

@@ -149,9 +149,10 @@ def test_a_launcher_that_waits_for_it_does_all_else(lau):
 def test_it_ends_while_many_wait_for_it(lau):
     """Only of the one that it was asked for it is not known whether it began: nobody begins that again."""
     stopped(lau)
-    runs = [lau.submit(f"echo once; exit {n}") for n in range(4)]
-    for run in runs:
-        lau.wait_state(run, "STARTING")
+    runs = []
+    for n in range(4):  # one after the other: munge may answer for the second before the first
+        runs.append(lau.submit(f"echo once; exit {n}"))
+        lau.wait_state(runs[-1], "STARTING")
     lau.end_template()
     assert lau.wait_over(runs[0])["state"] == "NEVER"
     assert [lau.result(r) for r in runs[1:]] == [("CAUSE_EXIT", n, 0) for n in range(1, 4)]

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/records/job.h"
 #include "testsuite/unit/lib/core_world.h"
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/job/comeback.h"
-#include "common/job/mailwish.h"
+#include "common/job/mail_types.h"
+#include "common/job/requeue_on.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define OWNER 1000
@@ -78,19 +78,19 @@ static void ends_as_text(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-		assert_int_equal(comeback_check(good[i], &err), 0);
+		assert_int_equal(requeue_on_check(good[i], &err), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		if (comeback_check(bad[i], &err) == 0)
+		if (requeue_on_check(bad[i], &err) == 0)
 			fail_msg("'%s' is taken", bad[i]);
 	}
-	assert_true(comeback_wanted(good[3], 75, 0));
-	assert_true(comeback_wanted(good[3], 85, 0));
-	assert_true(comeback_wanted(good[3], 0, 9));
-	assert_false(comeback_wanted(good[3], 79, 0));
-	assert_false(comeback_wanted(good[3], 9, 0));
-	assert_false(comeback_wanted(good[3], 75, 15));
-	assert_false(comeback_wanted("", 1, 0));
-	assert_false(comeback_wanted("exit:1", 0, 0));
+	assert_true(requeue_on_wanted(good[3], 75, 0));
+	assert_true(requeue_on_wanted(good[3], 85, 0));
+	assert_true(requeue_on_wanted(good[3], 0, 9));
+	assert_false(requeue_on_wanted(good[3], 79, 0));
+	assert_false(requeue_on_wanted(good[3], 9, 0));
+	assert_false(requeue_on_wanted(good[3], 75, 15));
+	assert_false(requeue_on_wanted("", 1, 0));
+	assert_false(requeue_on_wanted("exit:1", 0, 0));
 }
 
 static void mail_as_text(void **state)
@@ -103,29 +103,29 @@ static void mail_as_text(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(mailwish_parse("end,Fail", &types, &err), 0);
-	assert_string_equal(mailwish_format(buf, types), "END,FAIL");
-	assert_int_equal(mailwish_parse("ALL", &types, &err), 0);
-	assert_string_equal(mailwish_format(buf, types), "BEGIN,END,FAIL,REQUEUE,INVALID_DEPEND");
-	assert_int_equal(mailwish_parse("none", &types, &err), 0);
+	assert_int_equal(mail_types_parse("end,Fail", &types, &err), 0);
+	assert_string_equal(mail_types_format(buf, types), "END,FAIL");
+	assert_int_equal(mail_types_parse("ALL", &types, &err), 0);
+	assert_string_equal(mail_types_format(buf, types), "BEGIN,END,FAIL,REQUEUE,INVALID_DEPEND");
+	assert_int_equal(mail_types_parse("none", &types, &err), 0);
 	assert_int_equal(types, 0);
-	assert_string_equal(mailwish_format(buf, MAIL_ALL_BITS),
+	assert_string_equal(mail_types_format(buf, MAIL_ALL_BITS),
 	        "BEGIN,END,FAIL,REQUEUE,INVALID_DEPEND,TIME_LIMIT,ARRAY_TASKS");
-	assert_int_equal(mailwish_parse("END,", &types, &err), -1);
-	assert_int_equal(mailwish_parse("", &types, &err), -1);
-	assert_int_equal(mailwish_parse("END,NONE", &types, &err), -1);
-	assert_int_equal(mailwish_check_address("ana", &err), 0);
-	assert_int_equal(mailwish_check_address("", &err), 0);
-	assert_int_equal(mailwish_check_address("a.b+c_d-e%f@x-1.example.org", &err), 0);
+	assert_int_equal(mail_types_parse("END,", &types, &err), -1);
+	assert_int_equal(mail_types_parse("", &types, &err), -1);
+	assert_int_equal(mail_types_parse("END,NONE", &types, &err), -1);
+	assert_int_equal(mail_address_check("ana", &err), 0);
+	assert_int_equal(mail_address_check("", &err), 0);
+	assert_int_equal(mail_address_check("a.b+c_d-e%f@x-1.example.org", &err), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		if (mailwish_check_address(bad[i], &err) == 0)
+		if (mail_address_check(bad[i], &err) == 0)
 			fail_msg("'%s' is taken", bad[i]);
 	}
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[MAIL_ADDRESS_MAX + 1] = '\0';
-	assert_int_equal(mailwish_check_address(longest, &err), -1);
+	assert_int_equal(mail_address_check(longest, &err), -1);
 	longest[MAIL_ADDRESS_MAX] = '\0';
-	assert_int_equal(mailwish_check_address(longest, &err), 0);
+	assert_int_equal(mail_address_check(longest, &err), 0);
 }
 
 /* --- again ----------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* rules.h, grants.h: what a controller says of a node is added to the agent's options, and takes
+/* rules.h, device_grants.h: what a controller says of a node is added to the agent's options, and takes
  * nothing away from them */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -422,24 +422,24 @@ static int folder_remove(void **state)
 /* What is granted to all by the controller is a character device and no GPU. */
 static void grants(void **state)
 {
-	struct grants_wish w = { .gpus = "/dev/null",
+	struct device_grants_wish w = { .gpus = "/dev/null",
 		.gpus_told = true,
 		.told = { "/dev/full", "/dev/null", "/dev/loop0", "/dev/nvidiactl", "/etc" },
 		.n_told = 5 };
 	struct device d[DEVFILTER_MAX];
 	uint32_t gpu = 0;
-	struct grants *g;
+	struct device_grants *g;
 	struct error err;
 	size_t n;
 
 	(void)state;
-	g = grants_new(&w, &err);
+	g = device_grants_new(&w, &err);
 	assert_non_null(g);
-	assert_true(grants_know_gpus(g) && grants_told_gpus(g));
-	assert_int_equal(grants_of(g, &gpu, 1, d, &n, &err), 0);
+	assert_true(device_grants_know_gpus(g) && device_grants_told_gpus(g));
+	assert_int_equal(device_grants_of(g, &gpu, 1, d, &n, &err), 0);
 	assert_int_equal(n, 2); /* null as a GPU, and full */
 	assert_true(d[0].major == 1 && d[0].minor == 3 && d[1].major == 1 && d[1].minor == 7);
-	grants_free(g);
+	device_grants_free(g);
 }
 
 int main(void)

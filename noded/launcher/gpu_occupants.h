@@ -1,0 +1,37 @@
+/* gpu_occupants.h - processes on GPUs that no run holds
+ *
+ * A process that stays on a GPU after its run uses memory and time of the next run. So a start
+ * waits until it is known that there is none, and a process that stays is a fault of the GPU.
+ */
+#ifndef NODED_LAUNCHER_GPU_OCCUPANTS_H
+#define NODED_LAUNCHER_GPU_OCCUPANTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/gpusched.pb-c.h"
+#include "noded/gpu/gpus.h"
+
+struct gpu_occupants;
+struct launcher;
+
+struct gpu_occupants *gpu_occupants_new(struct launcher *l);
+void gpu_occupants_free(struct gpu_occupants *f); /* NULL is fine */
+
+/* Called once, perhaps at once, when it is known whether processes were left on the GPUs: `left`
+ * names them, NULL: there are none. A fault is recorded by then. Not called while the launcher is
+ * being freed. */
+typedef void gpu_occupants_fn(const char *left, void *arg);
+/* Of the GPUs of an order, those that no other run has. */
+void gpu_occupants_wait(
+        struct launcher *l, const Gpusched__StartRun *order, gpu_occupants_fn *fn, void *arg);
+/* Of a list of UUIDs, those that no run has. */
+void gpu_occupants_check(
+        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, gpu_occupants_fn *fn, void *arg);
+
+/* A run or MPS no longer uses these GPUs (a set of indices): check whether processes stay there. */
+void gpu_occupants_freed(struct launcher *l, uint64_t gpus);
+/* The next sample queries the GPUs anew. */
+void gpu_occupants_gpus_changed(struct launcher *l);
+
+#endif

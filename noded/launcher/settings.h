@@ -1,0 +1,31 @@
+/* settings.h - the controller's settings for this node's runs, and the rules that follow from them
+ *
+ * l->rules are the rules in force, made of the options and the settings (rules.h).
+ */
+#ifndef NODED_LAUNCHER_SETTINGS_H
+#define NODED_LAUNCHER_SETTINGS_H
+
+#include "common/base/error.h"
+#include "common/gpusched.pb-c.h"
+
+struct launcher;
+struct settings;
+
+/* As kept by an earlier launcher; makes l->rules. Sets l->settings. */
+void settings_load(struct launcher *l);
+void settings_free(struct settings *s); /* NULL is fine */
+
+/* While some of the site's programs may not be run, check them again and again. */
+void settings_watch(struct launcher *l);
+
+/* From the controller: keep them and follow them, unless their epoch is an old one. */
+void settings_receive(struct launcher *l, const Gpusched__NodeSettings *m);
+
+/* The GPUs' device files that the settings name cannot be used: those of the options count. */
+void settings_drop_gpu_devices(struct launcher *l);
+
+/* May runs be started here? -1 with ERR_LAUNCH: no, for this reason. settings_log() logs it. */
+int settings_allow(const struct launcher *l, struct error *err);
+void settings_log(const struct launcher *l);
+
+#endif

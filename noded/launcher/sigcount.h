@@ -1,0 +1,51 @@
+/* sigcount.h - how often a signature was used on this node
+ *
+ * A controller that an attacker has taken over can repeat what a user signed. So the launcher
+ * counts, for each (uid, nonce, task), the runs that it started, and refuses more than the owner
+ * allowed. The counts are in memory and in a file on disk (not synced: a power loss may take the
+ * last seconds); entries are dropped when the signature is too old to be used anyway.
+ *
+ * The file is a list of rows of 40 bytes, each a change of one count, network byte order:
+ *
+ *      +----------+---------+--------------+---------------------+------------------+
+ *      | 16 nonce | u32 uid | i32 change   | u64 signed at (UTC) | u64 checksum     |
+ *      +----------+---------+--------------+---------------------+------------------+
+ *
+ * The highest 24 bits of the time are the task. In memory 64 neighbouring tasks share one entry: an
+ * array of a million tasks costs as much as ten thousand jobs.
+ *
+ * Rows that do not match their checksum are skipped. A file that has grown is rewritten, shorter.
+ */
+#ifndef NODED_SIGCOUNT_H
+#define NODED_SIGCOUNT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/base/error.h"
+
+#define SIGCOUNT_NONCE_LEN 16
+#define SIGCOUNT_FILE      "starts"
+
+struct sigcount;
+
+/* Read the file in the directory, whose descriptor must outlive the result; drop signatures from
+ * before `oldest` (seconds of UTC). NULL with ERR_SYSTEM or ERR_NO_SPACE. */
+struct sigcount *sigcount_new(int dirfd, int64_t oldest, struct error *err);
+void sigcount_free(struct sigcount *u); /* NULL is fine */
+
+/* Count one more, or (change -1) one less, if nothing was executed after all. -1 with ERR_SYSTEM or
+ * ERR_NO_SPACE, and the count is unchanged. */
+int sigcount_add(struct sigcount *u, uid_t uid, const uint8_t nonce[SIGCOUNT_NONCE_LEN],
+        uint32_t task, int64_t signed_at, int change, struct error *err);
+
+uint32_t sigcount_of(const struct sigcount *u, uid_t uid, const uint8_t nonce[SIGCOUNT_NONCE_LEN],
+        uint32_t task);
+
+size_t sigcount_entries(const struct sigcount *u);
+
+/* Drop signatures from before `oldest` and rewrite the file, if that makes it much shorter. */
+int sigcount_prune(struct sigcount *u, int64_t oldest, struct error *err);
+
+#endif
