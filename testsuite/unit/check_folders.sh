@@ -49,8 +49,8 @@ jobs/life.c intake/admit.h
 jobs/runlife.c nodes/hardware.h
 preempt/preempt.h sched/decide.h
 records/run.h accounts/accounts.h
-records/run.h place/cards.h
-request/requests.h place/cards.h
+records/run.h place/gpu_share.h
+request/requests.h place/gpu_share.h
 '
 check_tower noded 'gpu job record contain usage exec stream shepherd launcher core net sim' '' '
 contain/contain.h exec/private.h

@@ -423,7 +423,7 @@ static void node_reboots(void **state)
 }
 
 /* A rank that was given up lives: nothing starts beside it, and the job does not wait for it. */
-static void rank_strays(void **state)
+static void orphan_ranks(void **state)
 {
 	uint64_t id;
 	struct world *w = running(&id, true);
@@ -457,8 +457,8 @@ static void rank_strays(void **state)
 	world_free(w);
 }
 
-/* The stray ends before the others do. */
-static void stray_ends_first(void **state)
+/* The orphan run ends before the others do. */
+static void orphan_ends_first(void **state)
 {
 	uint64_t id;
 	struct world *w = running(&id, false);
@@ -731,9 +731,9 @@ static void adopted_in_part(void **state)
 	world_free(w);
 }
 
-/* The backup has the first attempt running, on nodes 0 and 1. In truth the second one came since, on
- * nodes 0 and 2, and node 2 tells of its rank while the first is not known to be over: it is a
- * stray. */
+/* The backup has the first attempt running, on nodes 0 and 1. In truth the second one came since,
+ * on nodes 0 and 2, and node 2 tells of its rank while the first is not known to be over: it is a
+ * orphan run. */
 static struct world *overtaken(uint64_t *id, struct run_report r[2], const struct run_report *as)
 {
 	struct world *w = running(id, true);
@@ -758,11 +758,11 @@ static struct world *overtaken(uint64_t *id, struct run_report r[2], const struc
 	return w;
 }
 
-/* A job goes on with all of an attempt or with none of it: where one rank is a stray, or ended
- * badly while the job was at another attempt, the others are strays too. */
+/* A job goes on with all of an attempt or with none of it: where one rank is an orphan run, or
+ * ended badly while the job was at another attempt, the others are orphan runs too. */
 static void adopted_whole_or_not(void **state)
 {
-	static const struct run_report strays[] = {
+	static const struct run_report orphans[] = {
 		{ .state = REPORT_STARTING },
 		{ .state = REPORT_RUNNING },
 		{ .state = REPORT_ENDED, .cause = END_EXIT, .exit_code = 3 },
@@ -771,10 +771,10 @@ static void adopted_whole_or_not(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(strays) / sizeof(*strays); i++) {
+	for (i = 0; i < sizeof(orphans) / sizeof(*orphans); i++) {
 		struct run_report r[2];
 		uint64_t id;
-		struct world *w = overtaken(&id, r, &strays[i]);
+		struct world *w = overtaken(&id, r, &orphans[i]);
 		uint32_t rank;
 
 		assert_string_equal(world_state(w, id), "PENDING");
@@ -831,8 +831,8 @@ int main(void)
 		cmocka_unit_test(one_order_lost),
 		cmocka_unit_test(node_off),
 		cmocka_unit_test(node_reboots),
-		cmocka_unit_test(rank_strays),
-		cmocka_unit_test(stray_ends_first),
+		cmocka_unit_test(orphan_ranks),
+		cmocka_unit_test(orphan_ends_first),
 		cmocka_unit_test(late_truth),
 		cmocka_unit_test(cancelled),
 		cmocka_unit_test(cancelled_late),

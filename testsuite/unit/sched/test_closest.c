@@ -350,9 +350,9 @@ static const char *const machines_written[] = { "", "gpu_near = [ \"NV18:0-7\", 
 	"gpu_near = [ \"NV4:0,1\", \"NV4:2,3\", \"NV4:4,5\", \"NV4:6,7\", \"PHB:0-7\" ];",
 	"gpu_near = [ \"NV2:0-2\", \"NV1:2,5\", \"NV2:5,7\" ];" };
 
-static bool allows(void *arg, struct place *place, uint64_t cards)
+static bool allows(void *arg, struct place *place, uint64_t gpu_set)
 {
-	(void)arg, (void)place, (void)cards;
+	(void)arg, (void)place, (void)gpu_set;
 	return true;
 }
 
@@ -432,7 +432,7 @@ static void between_nodes(void **state)
 		l = ledger_new(conf);
 		for (uint32_t i = 0; i < nodes; i++) {
 			ledger_accept(l, i, true);
-			ledger_set_aside(l, i, !chance(4));
+			ledger_set_reserved(l, i, !chance(4));
 		}
 		for (int step = 0; step < 60; step++) {
 			uint32_t n = 1 + chance(4), where;
