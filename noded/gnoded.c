@@ -22,6 +22,7 @@
 #include "noded/net/bridge.h"
 #include "noded/net/node.h"
 #include "noded/net/relay.h"
+#include "noded/runs/agent_channel.h"
 #include "noded/supervise.h"
 
 enum { N_SIGNALS = 2 };

@@ -14,6 +14,7 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/contain.h"
+#include "noded/contain/words.h"
 #include "noded/exec/child.h"
 #include "noded/gpu/probe.h"
 #include "noded/launcher/launcher.h"
@@ -86,7 +87,8 @@ static const struct argp_option rows[] = {
 	{ "kill-wait", KEY_KILL_WAIT, "TIME", 0,
 	        "drain the node if what was killed does not end in so long (default: 1m)", 2 },
 	{ "launch-timeout", KEY_LAUNCH_TIMEOUT, "TIME", 0,
-	        "a run's program must be executed in so long, its task prolog apart (default: 1m)", 2 },
+	        "a run's program must be executed in so long, its task prolog apart (default: 1m)",
+	        2 },
 	{ "spool-min-free", KEY_SPOOL_MIN_FREE, "SIZE", 0,
 	        "end the run that holds most of the spool if less is free; 0: never (default: "
 	        "256M)",

@@ -24,12 +24,13 @@
 #include "common/net/hello.h"
 #include "common/net/mcred.h"
 #include "common/net/worker.h"
-#include "noded/launcher/launcher.h"
-#include "noded/launcher/protocol.h"
 #include "noded/record/record.h"
+#include "noded/runs/agent_channel.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
+#include "noded/runs/run_report.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/spawn.h"
 #include "noded/stream/local_channel.h"
@@ -199,7 +200,7 @@ static void refuse_stream(struct launcher *l, uint64_t stream, const struct erro
 	m.stream = stream;
 	m.error = (uint32_t)why->code;
 	m.error_text = (char *)(uintptr_t)why->text;
-	protocol_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, &m.base);
+	agent_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, &m.base);
 }
 
 /* The payload that munge vouches for must be a greeting to this very run. */

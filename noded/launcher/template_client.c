@@ -13,16 +13,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
-#include "noded/launcher/launcher.h"
 #include "noded/record/inherit.h"
 #include "noded/record/record.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
-#include "noded/runs/runs.h"
+#include "noded/runs/run_life.h"
 #include "noded/runs/spawn.h"
 #include "noded/shepherd/template_server.h"
 
@@ -47,14 +48,6 @@ struct template_client {
 	time_t next; /* CLOCK_MONOTONIC: no template is started earlier */
 	struct wanted *first, **last;
 };
-
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
@@ -231,7 +224,7 @@ static void make_template(struct template_client *t)
 	struct error err;
 	int pair[2];
 
-	t->next = now_s() + AGAIN_S;
+	t->next = clock_us(CLOCK_MONOTONIC) / 1000000 + AGAIN_S;
 	memset(blank, ' ', room);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		free(blank);
@@ -295,7 +288,7 @@ int template_client_spawn(struct template_client *t, struct run_id id, const cha
 	bool alone = !t->first;
 
 	*pid = 0;
-	if (t->fd < 0 && now_s() >= t->next)
+	if (t->fd < 0 && clock_us(CLOCK_MONOTONIC) / 1000000 >= t->next)
 		make_template(t);
 	if (t->fd < 0 || !(w = wanted_new(id, path, fds)))
 		return execute_shepherd(t, path, fds, pid, err);

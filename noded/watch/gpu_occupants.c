@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -28,9 +29,10 @@
 #include "noded/gpu/probe.h"
 #include "noded/gpu/sample.h"
 #include "noded/gpu/sampler.h"
-#include "noded/launcher/launcher.h"
 #include "noded/record/record.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
+#include "noded/runs/run_records.h"
 #include "noded/runs/runs.h"
 #include "noded/watch/gpu_faults.h"
 #include "noded/watch/gpu_inventory.h"
@@ -60,11 +62,6 @@ struct gpu_occupants {
 	bool renew; /* the GPUs have changed since the query */
 	struct waiter *waiters;
 };
-
-static usec_t mono(void)
-{
-	return launcher_clock_us(CLOCK_MONOTONIC);
-}
 
 static void set_timer(struct event *e, unsigned ms)
 {
@@ -199,14 +196,15 @@ static void waiter_free(struct waiter *w)
 static bool serve_waiter(struct gpu_occupants *f, struct waiter *w)
 {
 	char left[TEXT_MAX], text[2 * TEXT_MAX] = "";
-	bool wait = f->sampled < w->need, late = mono() - w->since >= LEFT_MS * 1000;
+	bool wait = f->sampled < w->need,
+	     late = clock_us(CLOCK_MONOTONIC) - w->since >= LEFT_MS * 1000;
 
 	for (size_t i = 0; i < w->n && !wait; i++) {
 		bool held = !w->fn && is_held(f, w->uuids[i]);
 
 		find_left(f, w->uuids[i], left);
 		if (*left && !held && !late) {
-			w->need = mono() + ASK_AGAIN_MS * 1000;
+			w->need = clock_us(CLOCK_MONOTONIC) + ASK_AGAIN_MS * 1000;
 			wait = true;
 			break;
 		}
@@ -227,7 +225,7 @@ static bool serve_waiter(struct gpu_occupants *f, struct waiter *w)
 /* Query as soon as the first of the waiters needs it. */
 static void ask_sampler_later(struct gpu_occupants *f)
 {
-	usec_t now = mono(), need = INT64_MAX;
+	usec_t now = clock_us(CLOCK_MONOTONIC), need = INT64_MAX;
 
 	for (const struct waiter *w = f->waiters; w; w = w->next)
 		need = w->need < need ? w->need : need;
@@ -312,7 +310,7 @@ static void ask_sampler(struct gpu_occupants *f)
 		give_up_sampling(f);
 		return;
 	}
-	f->asked = mono();
+	f->asked = clock_us(CLOCK_MONOTONIC);
 	f->answer = event_new(f->l->base, gpu_sampler_fd(f->sampler), EV_READ, sample_come, f);
 	if (!f->answer)
 		abort();
@@ -341,7 +339,7 @@ static void add_waiter(struct gpu_occupants *f, struct waiter *w)
 {
 	struct waiter **end;
 
-	w->since = mono();
+	w->since = clock_us(CLOCK_MONOTONIC);
 	for (end = &f->waiters; *end; end = &(*end)->next)
 		;
 	*end = w;
@@ -364,7 +362,7 @@ void gpu_occupants_wait(
 	w->uuids = xcalloc(order->n_gpu_uuids, sizeof(*w->uuids));
 	w->fn = fn;
 	w->arg = arg;
-	w->need = mono();
+	w->need = clock_us(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
 		const char *uuid = order->gpu_uuids[i];
 
@@ -392,7 +390,7 @@ void gpu_occupants_freed(struct launcher *l, uint64_t gpus)
 		return;
 	w = xcalloc(1, sizeof(*w));
 	w->uuids = xcalloc(GPU_INDEX_MAX, sizeof(*w->uuids));
-	w->need = mono();
+	w->need = clock_us(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
 		if (!(gpus >> i & 1) || !*f->index[i])
 			continue;
@@ -411,7 +409,7 @@ void gpu_occupants_check(
 	struct waiter *w = xcalloc(1, sizeof(*w));
 
 	w->uuids = xcalloc(n + 1, sizeof(*w->uuids));
-	w->need = mono();
+	w->need = clock_us(CLOCK_MONOTONIC);
 	w->fn = fn;
 	w->arg = arg;
 	for (size_t i = 0; i < n; i++) {

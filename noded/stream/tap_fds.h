@@ -1,4 +1,4 @@
-/* gtap.h - gtap: one client's end of a stream, as the owner of a run
+/* tap_fds.h - what gtap inherits: one client's end of a stream, as the owner of a run
  *
  * The launcher starts it for a stream that it has granted (streams.c), with the socket to the
  * network half and the grant (TapGrant) as descriptors. First it becomes the run's owner, proved as
@@ -6,8 +6,8 @@
  * open the files that the owner's job has named: no client can read through it what the owner could
  * not read himself. It ends with its socket.
  */
-#ifndef NODED_GTAP_H
-#define NODED_GTAP_H
+#ifndef NODED_TAP_FDS_H
+#define NODED_TAP_FDS_H
 
 #define TAP_SOCKET_FD 3
 #define TAP_GRANT_FD  4
