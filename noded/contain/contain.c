@@ -433,22 +433,15 @@ size_t contain_name_one(struct contain *c, char *text, size_t size)
 {
 	struct proc *list;
 	size_t n = list_of(c, &list), living = 0;
-	char buf[512], *end;
+	struct proc_stat st;
 
 	*text = '\0';
 	for (size_t i = 0; i < n; i++) {
 		pid_t thread = proc_thread(list[i].pid);
 
 		living += thread > 0;
-		if (!thread || *text ||
-		        proc_read(buf, sizeof(buf), "%d/task/%d/stat", (int)list[i].pid,
-		                (int)thread) <= 0)
-			continue;
-		end = strrchr(buf, ')');
-		if (!end || !end[1])
-			continue;
-		end[1] = '\0';
-		snprintf(text, size, "%s, state %c", buf, end[2]);
+		if (thread && !*text && proc_stat_thread(list[i].pid, thread, &st) == 0)
+			snprintf(text, size, "%d (%s), state %c", (int)thread, st.name, st.state);
 	}
 	free(list);
 	return living;

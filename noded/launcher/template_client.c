@@ -18,6 +18,7 @@
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
+#include "noded/record/fdpass.h"
 #include "noded/record/inherit.h"
 #include "noded/record/record.h"
 #include "noded/runs/launcher_options.h"
@@ -153,7 +154,8 @@ static bool send_first(struct template_client *t)
 	static const struct timeval patience = { .tv_sec = ANSWER_S };
 	const struct wanted *w = t->first;
 
-	if (template_send(t->fd, w->path, strlen(w->path), w->fds, w->fds[2] < 0 ? 2 : 3) < 0)
+	if (fdpass_send(t->fd, w->path, strlen(w->path), w->fds, w->fds[2] < 0 ? 2 : 3,
+	            MSG_DONTWAIT) < 0)
 		return false;
 	evtimer_add(t->late, &patience);
 	return true;

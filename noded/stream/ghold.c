@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "noded/record/fdpass.h"
 #include "noded/stream/ghold.h"
 
 #include <errno.h>
@@ -66,22 +67,8 @@ struct hold {
 static int send_ends(const int *fds, size_t n)
 {
 	struct hold_note note = { .news = HOLD_ENDS };
-	union {
-		char bytes[CMSG_SPACE(HOLD_ENDS_MAX * sizeof(int))];
-		struct cmsghdr align;
-	} control = { { 0 } };
-	struct iovec iov = { &note, sizeof(note) };
-	struct msghdr m = { .msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = CMSG_SPACE(n * sizeof(int)) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
-	return sendmsg(HOLD_SHEPHERD_FD, &m, MSG_NOSIGNAL) < 0 ? -1 : 0;
+	return fdpass_send(HOLD_SHEPHERD_FD, &note, sizeof(note), fds, n, 0);
 }
 
 static void set_window(int fd, uint32_t rows, uint32_t cols)

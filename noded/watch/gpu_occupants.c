@@ -25,6 +25,7 @@
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "noded/confine/mps_pool.h"
+#include "noded/contain/procs.h"
 #include "noded/gpu/gpus.h"
 #include "noded/gpu/probe.h"
 #include "noded/gpu/sample.h"
@@ -110,26 +111,19 @@ static bool is_held(const struct gpu_occupants *f, const char *uuid)
 /* Name, owner and parent of a process; false: it is not on this system. */
 static bool read_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
 {
-	char path[64], line[512], *end;
+	struct proc_stat stat_line;
 	struct stat st;
-	FILE *file;
-	bool got;
+	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	file = fopen(path, "re");
-	if (!file)
+	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
+	if (stat(path, &st) < 0 || proc_stat(pid, &stat_line) < 0)
 		return false;
-	got = fgets(line, sizeof(line), file) && fstat(fileno(file), &st) == 0;
-	fclose(file);
-	end = got ? strrchr(line, ')') : NULL;
-	if (!end || !strchr(line, '('))
-		return false;
-	*end = '\0';
-	snprintf(name, 64, "%.63s", strchr(line, '(') + 1);
+	snprintf(name, 64, "%s", stat_line.name);
 	for (char *p = name; *p; p++)
 		*p = (unsigned char)*p < ' ' || (unsigned char)*p > '~' ? '?' : *p;
 	*uid = st.st_uid;
-	return sscanf(end + 1, " %*c %d", parent) == 1;
+	*parent = stat_line.ppid;
+	return true;
 }
 
 /* Is it a descendant of a run's shepherd? */
