@@ -17,16 +17,16 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "noded/contain/cgroup_limits.h"
 #include "noded/contain/cgroupfs.h"
 #include "noded/contain/devfilter.h"
-#include "noded/contain/limits.h"
 #include "noded/contain/procs.h"
 #include "noded/contain/signals.h"
 
 #define LEAF_PREFIX "run-"
 #define OWN_LEAF    "agent" /* for the launcher, its helpers and the shepherds */
-#define NESTED_MAX  16   /* nested cgroups that are removed with a leaf */
-#define PROBE_LOOKS 5000 /* a millisecond each */
+#define NESTED_MAX  16      /* nested cgroups that are removed with a leaf */
+#define PROBE_LOOKS 5000    /* a millisecond each */
 
 struct contain_root {
 	char *path; /* NULL: subreaper */
@@ -34,50 +34,13 @@ struct contain_root {
 	int shortage; /* errno: a test failed for lack of a resource that may be there next time */
 	bool named;   /* by the site: delegated to us */
 	bool devices;
-	struct limits_root *limits;
+	struct cgroup_limits_root *limits;
 };
 
 struct contain {
 	char *path;        /* "": subreaper */
 	int dirfd, events; /* -1 */
 };
-
-/* --- words ------------------------------------------------------------------------------------ */
-
-static const char *next_word(const char *words, size_t *len)
-{
-	words += strspn(words, ", ");
-	*len = strcspn(words, ", ");
-	return *len ? words : NULL;
-}
-
-static bool have(const char *words, const char *word, size_t word_len)
-{
-	size_t len = 0;
-
-	for (words = next_word(words, &len); words; words = next_word(words + len, &len))
-		if (len == word_len && strncmp(words, word, len) == 0)
-			return true;
-	return false;
-}
-
-bool contain_words_have(const char *words, const char *word)
-{
-	return have(words, word, strlen(word));
-}
-
-const char *contain_words_lack(const char *want, const char *active)
-{
-	static char lacks[100];
-	size_t len = 0, n = 0;
-
-	for (want = next_word(want, &len); want; want = next_word(want + len, &len)) {
-		if (!have(active, want, len) && n < sizeof(lacks))
-			n += (size_t)snprintf(lacks + n, sizeof(lacks) - n, "%s%.*s", n ? ", " : "",
-			        (int)len, want);
-	}
-	return n ? lacks : NULL;
-}
 
 /* --- the root --------------------------------------------------------------------------------- */
 
@@ -177,7 +140,7 @@ static int use_cgroup(
 	root->path = path;
 	root->named = want && *want;
 	root->devices = path && try_filter(path, &root->shortage);
-	root->limits = path ? limits_root_new(mount, path, demanded) : NULL;
+	root->limits = path ? cgroup_limits_root_new(mount, path, demanded) : NULL;
 	free(mount);
 	return path ? 0 : -1;
 }
@@ -225,7 +188,7 @@ void contain_root_free(struct contain_root *root)
 		return;
 	if (root->path)
 		rmdir(root->path); /* fails, as it should, while runs are in it */
-	limits_root_free(root->limits);
+	cgroup_limits_root_free(root->limits);
 	free(root->path);
 	free(root);
 }
@@ -246,7 +209,7 @@ void contain_root_active(const struct contain_root *root, bool filter, char *out
 	        out, size, "%s%s", contain_root_kind(root), filter ? "," CONTAIN_DEVICES : "");
 
 	for (int k = 0; k < LIMIT_KINDS && n < size; k++)
-		if (limits_root_has(root->limits, (enum limit_kind)k))
+		if (cgroup_limits_root_has(root->limits, (enum limit_kind)k))
 			n += (size_t)snprintf(
 			        out + n, size - n, ",%s", limit_name((enum limit_kind)k));
 }
@@ -261,11 +224,11 @@ void contain_root_demand(struct contain_root *root, const char *demanded)
 	char *mount = root->path ? cgroupfs_mount() : NULL;
 
 	if (mount)
-		limits_root_demand(root->limits, mount, demanded);
+		cgroup_limits_root_demand(root->limits, mount, demanded);
 	free(mount);
 }
 
-const struct limits_root *contain_root_limits(const struct contain_root *root)
+const struct cgroup_limits_root *contain_root_limits(const struct contain_root *root)
 {
 	return root->limits;
 }
@@ -470,22 +433,15 @@ size_t contain_name_one(struct contain *c, char *text, size_t size)
 {
 	struct proc *list;
 	size_t n = list_of(c, &list), living = 0;
-	char buf[512], *end;
+	struct proc_stat st;
 
 	*text = '\0';
 	for (size_t i = 0; i < n; i++) {
 		pid_t thread = proc_thread(list[i].pid);
 
 		living += thread > 0;
-		if (!thread || *text ||
-		        proc_read(buf, sizeof(buf), "%d/task/%d/stat", (int)list[i].pid,
-		                (int)thread) <= 0)
-			continue;
-		end = strrchr(buf, ')');
-		if (!end || !end[1])
-			continue;
-		end[1] = '\0';
-		snprintf(text, size, "%s, state %c", buf, end[2]);
+		if (thread && !*text && proc_stat_thread(list[i].pid, thread, &st) == 0)
+			snprintf(text, size, "%d (%s), state %c", (int)thread, st.name, st.state);
 	}
 	free(list);
 	return living;
@@ -516,7 +472,8 @@ static void kill_the_rest(const struct contain *c)
 		pid_t thread = proc_thread(list[i].pid);
 
 		if (thread && thread != list[i].pid)
-			procs_signal(&list[i], 1, SIGKILL, false, still_inside, (void *)(uintptr_t)c);
+			procs_signal(
+			        &list[i], 1, SIGKILL, false, still_inside, (void *)(uintptr_t)c);
 	}
 	free(list);
 }

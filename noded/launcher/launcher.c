@@ -26,30 +26,36 @@
 #include "common/job/run.h"
 #include "common/net/mcred.h"
 #include "common/net/worker.h"
+#include "noded/confine/containment.h"
+#include "noded/confine/mps_pool.h"
+#include "noded/confine/spool_guard.h"
 #include "noded/contain/contain.h"
-#include "noded/launcher/containment.h"
-#include "noded/launcher/gpu_faults.h"
-#include "noded/launcher/gpu_inventory.h"
-#include "noded/launcher/gpu_occupants.h"
-#include "noded/launcher/gpu_reclaim.h"
-#include "noded/launcher/health.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/lookup.h"
-#include "noded/launcher/mps_pool.h"
-#include "noded/launcher/places.h"
+#include "noded/exec/program.h"
+#include "noded/launcher/hooks.h"
+#include "noded/launcher/node_report.h"
 #include "noded/launcher/protocol.h"
 #include "noded/launcher/recover.h"
-#include "noded/launcher/runs.h"
 #include "noded/launcher/settings.h"
-#include "noded/launcher/sigcount.h"
-#include "noded/launcher/spool_guard.h"
 #include "noded/launcher/start.h"
 #include "noded/launcher/streams.h"
 #include "noded/launcher/template_client.h"
-#include "noded/launcher/usage_loop.h"
-#include "noded/record/order.h"
+#include "noded/record/ctl.h"
 #include "noded/record/record.h"
-#include "noded/shepherd/program.h"
+#include "noded/runs/agent_channel.h"
+#include "noded/runs/launcher_options.h"
+#include "noded/runs/lookup.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/run_life.h"
+#include "noded/runs/runs.h"
+#include "noded/runs/sigcount.h"
+#include "noded/watch/gpu_checks.h"
+#include "noded/watch/gpu_faults.h"
+#include "noded/watch/gpu_inventory.h"
+#include "noded/watch/gpu_occupants.h"
+#include "noded/watch/gpu_reclaim.h"
+#include "noded/watch/health.h"
+#include "noded/watch/usage_loop.h"
 
 #define STATE_SAVE_S 10 /* how old max_job on disk may be */
 #define POOL_THREADS 4  /* one for each kind of query (lookup.c), and one to spare */
@@ -62,14 +68,6 @@ struct launcher_loop {
 	struct event *news_event, *state_event, *child_event, *hup_event;
 	bool sweep; /* runs ended since leftover directories were last removed */
 };
-
-usec_t launcher_clock_us(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 /* --- before the fork: errors still reach the terminal that starts the agent ------------------- */
 
@@ -193,6 +191,7 @@ static void launcher_free(struct launcher *l)
 	worker_pool_free(l->disk);
 	spool_guard_free(l->spool_guard);
 	gpu_occupants_free(l->gpu_occupants);
+	gpu_checks_free(l->gpu_checks);
 	gpu_faults_free(l->gpu_faults);
 	gpu_inventory_free(l->gpu_inventory);
 	health_free(l->health);
@@ -202,7 +201,8 @@ static void launcher_free(struct launcher *l)
 	template_client_free(l->template_client);
 	loop_free_events(l->loop);
 	settings_free(l->settings);
-	protocol_free(l->protocol);
+	agent_channel_free(l->agent);
+	node_report_free(l->node_report);
 	if (l->base)
 		event_base_free(l->base);
 	loop_free(l->loop);
@@ -229,6 +229,7 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 	struct launcher *l = xcalloc(1, sizeof(*l));
 
 	l->loop = loop_new();
+	l->hooks = launcher_hooks();
 	l->root = geteuid() == 0;
 	l->options = copy_options(options);
 	if (access(l->options->shepherd, X_OK) < 0)
@@ -322,7 +323,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	loop->munge = mcred_munge_new(l->options->munge_socket, l->options->munge_socket_2);
 	if (!l->base || !loop->munge)
 		abort();
-	if ((loop->news = order_socket(l->places->rundir, NOTIFY_SOCKET, err)) < 0 ||
+	if ((loop->news = ctl_socket(l->places->rundir, CTL_NOTIFY_SOCKET, err)) < 0 ||
 	        !(l->pool = worker_pool_new(l->base, &ask, err)) ||
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
 	        !(l->sigcount = sigcount_new(l->places->spool, oldest, err)))
@@ -333,7 +334,8 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	l->spool_guard = spool_guard_new(l);
 	l->usage_loop = usage_loop_new(l);
 	l->lookup = lookup_new(l->base, l->pool, loop->munge);
-	l->protocol = protocol_new(l, sock);
+	l->agent = agent_channel_new(l, sock, protocol_handle);
+	l->node_report = node_report_new();
 	loop->news_event = event_new(l->base, loop->news, EV_READ | EV_PERSIST, news_come, l);
 	loop->state_event = event_new(l->base, -1, EV_PERSIST, state_due, l);
 	loop->child_event = evsignal_new(l->base, SIGCHLD, children_ended, l);
@@ -357,7 +359,7 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 	event_add(l->loop->hup_event, NULL);
 	if (recover_runs(l, err) < 0 || places_save_incarnation(l, err) < 0)
 		return -1;
-	protocol_begin(l->protocol);
+	agent_channel_begin(l->agent);
 	event_add(l->loop->news_event, NULL);
 	event_add(l->loop->state_event, &save);
 	log_info("launcher of node %s: %s%s%s%s, %zu runs, incarnation %s%s", l->options->node,
@@ -372,6 +374,7 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 	l->health = health_start(l);
 	settings_watch(l);
 	l->gpu_faults = gpu_faults_new(l);
+	l->gpu_checks = gpu_checks_new();
 	l->gpu_occupants = gpu_occupants_new(l);
 	gpu_inventory_start(l);
 	return 0;

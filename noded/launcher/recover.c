@@ -31,24 +31,26 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
+#include "noded/confine/containment.h"
+#include "noded/confine/mps_pool.h"
+#include "noded/contain/cgroup_limits.h"
 #include "noded/contain/contain.h"
-#include "noded/contain/limits.h"
 #include "noded/contain/procs.h"
 #include "noded/contain/signals.h"
-#include "noded/launcher/containment.h"
-#include "noded/launcher/gpu_inventory.h"
-#include "noded/launcher/health.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/mps_pool.h"
-#include "noded/launcher/places.h"
-#include "noded/launcher/runs.h"
+#include "noded/exec/program.h"
 #include "noded/record/record.h"
-#include "noded/shepherd/program.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/run_life.h"
+#include "noded/runs/run_records.h"
+#include "noded/runs/run_report.h"
+#include "noded/watch/health.h"
 
 #define CLEAR_S  10
 #define PAUSE_MS 5
@@ -67,7 +69,7 @@ static bool wait_moment(const struct scan *s)
 {
 	struct timespec t = { .tv_nsec = PAUSE_MS * 1000000L };
 
-	if (launcher_clock_us(CLOCK_MONOTONIC) >= s->until)
+	if (clock_us(CLOCK_MONOTONIC) >= s->until)
 		return false;
 	nanosleep(&t, NULL);
 	return true;
@@ -91,7 +93,7 @@ static enum cleared clear_leaf(const struct scan *s, const char *name)
 		empty = contain_is_empty(c);
 	}
 	if (c && empty) {
-		limits_root_remove(contain_root_limits(s->l->containment->root), path);
+		cgroup_limits_root_remove(contain_root_limits(s->l->containment->root), path);
 		contain_remove(c);
 	}
 	contain_free(c);
@@ -341,9 +343,9 @@ static int remove_orphan_dir(struct run_id id, const char *name, void *arg)
 
 int recover_runs(struct launcher *l, struct error *err)
 {
-	struct scan s = { .l = l,
-		.err = err,
-		.until = launcher_clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000 };
+	struct scan s = {
+		.l = l, .err = err, .until = clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000
+	};
 
 	if (l->places->fresh) {
 		if (record_scan(l->places->runs, kill_old, &s, err) < 0)

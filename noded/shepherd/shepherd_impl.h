@@ -12,15 +12,16 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "noded/contain/contain.h"
 #include "noded/exec/child.h"
+#include "noded/exec/program_run.h"
 #include "noded/record/rundir.h"
-#include "noded/shepherd/ending.h"
-#include "noded/shepherd/ends.h"
 #include "noded/shepherd/notes.h"
-#include "noded/shepherd/program.h"
+#include "noded/shepherd/run_deadline.h"
+#include "noded/shepherd/stdio.h"
 
 #define SECOND ((usec_t)1000000)
 
@@ -47,7 +48,7 @@ struct shepherd {
 	char detail[CHILD_TELL_MAX];
 	bool tell_detail; /* write `detail` at the end of the run's output too */
 
-	struct ending ending;
+	struct run_deadline ending;
 	Gpusched__EndRun *order; /* the last one; NULL: none */
 	usec_t burst_time;       /* wall: deadline to give borrowed memory back; 0: none */
 	/* when the start was ordered: the run is charged from then on */
@@ -68,14 +69,6 @@ struct shepherd {
 	 * suspensions */
 	usec_t held, held_us, hold_next;
 };
-
-static inline usec_t clock_us(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (usec_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
 
 static inline usec_t mono(void)
 {

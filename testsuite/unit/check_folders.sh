@@ -52,12 +52,7 @@ records/run.h accounts/accounts.h
 records/run.h place/gpu_share.h
 request/requests.h place/gpu_share.h
 '
-check_tower noded 'gpu job record contain usage exec stream shepherd launcher core net sim' '' '
-contain/contain.h exec/private.h
-exec/child.c shepherd/program.h
-exec/child.c shepherd/shepherd.h
-job/jobenv.c shepherd/mps.h
-'
+check_tower noded 'gpu job record contain usage exec stream shepherd runs confine watch launcher core net sim' '' ''
 check_tower common 'base gpu job net conf' gpusched.pb-c.h '
 gpu/gpuset.c conf/conf.h
 '
