@@ -16,9 +16,8 @@ import termios
 import threading
 
 import pytest
-from cluster import BIN, BUILD, DEADLINE, ROOT, Cluster, wait_until
+from cluster import BIN, DEADLINE, ROOT, SANITIZED, Cluster, wait_until
 
-SANITIZED = "asan" in BUILD.name
 MIB = 1024 * 1024
 
 
