@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmds/api/gpus.h"
 #include "cmds/cli/begin.h"
-#include "cmds/cli/gpus.h"
 #include "cmds/cli/sig.h"
 #include "cmds/options/export.h"
 #include "common/base/hostlist.h"

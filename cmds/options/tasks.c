@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "cmds/views/views.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"

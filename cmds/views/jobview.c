@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "cmds/cli/sig.h"
 #include "common/base/numbers.h"
 #include "common/base/text.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "cmds/cli/table.h"
 #include "cmds/cli/view.h"
 #include "common/base/strbuf.h"

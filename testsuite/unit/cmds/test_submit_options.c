@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cmds/api/gpus.h"
 #include "cmds/api/spec.h"
-#include "cmds/cli/gpus.h"
 #include "cmds/cli/sig.h"
 #include "cmds/options/export.h"
 #include "cmds/options/options.h"

@@ -1,4 +1,4 @@
-/* gpusched.c - see gpusched.h: the public face of client.h and submit.h */
+/* libgpusched.c - the functions of gpusched.h: the public face of client.h and submit.h */
 #include "cmds/api/gpusched.h"
 
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 
 #include "cmds/api/bulk.h"
 #include "cmds/api/client.h"
+#include "cmds/api/gpus.h"
 #include "cmds/api/spec.h"
 #include "cmds/api/submit.h"
 #include "cmds/api/whole.h"
-#include "cmds/cli/gpus.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 
@@ -190,14 +190,6 @@ int gpusched_ping_sized(
 
 /* --- submitting --------------------------------------------------------------------------------
  */
-
-void gpusched_spec_init_sized(struct gpusched_spec *spec, size_t size)
-{
-	memset(spec, 0, size);
-	spec->size = size;
-	if (GPUSCHED_HAS(spec, umask))
-		spec->umask = -1;
-}
 
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err)

@@ -1,5 +1,5 @@
 /* gpus.c - see gpus.h */
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 
 #include <ctype.h>
 #include <inttypes.h>
