@@ -9,6 +9,7 @@
  * node knows of it.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,14 +17,13 @@
 #include "cmds/api/stream.h"
 #include "cmds/api/whole.h"
 #include "cmds/cli/cmd.h"
+#include "cmds/cli/ids.h"
 #include "common/base/arena.h"
 #include "common/base/taskset.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-
-enum { KEY_RANK = 0x200, KEY_NODE, KEY_STDERR };
 
 struct glog {
 	struct cmd_ids ids; /* one, of an array with one task */
@@ -47,30 +47,42 @@ struct glog {
 	struct arena *arena;
 };
 
-static const struct argp_option options[] = {
-	{ "follow", 'f', NULL, 0, "Show what is added, until the job has ended", 1 },
-	{ "lines", 'n', "COUNT", 0, "Only the last COUNT lines of what is there", 1 },
-	{ "stderr", KEY_STDERR, NULL, 0,
-	        "The standard error, where the job has a file of its own for it", 1 },
-	{ NULL, 0, NULL, 0, "Of a job on several nodes:", 2 },
-	{ "rank", KEY_RANK, "NUMBER", 0, "On its node of this rank; without: the first", 2 },
-	{ "node", KEY_NODE, "NAME", 0, "On this node", 2 },
-	{ 0 },
-};
-
-static int take_number(
-        const char *name, const char *value, uint64_t max, uint64_t *n, struct error *err)
+static int set_lines(
+        void *field, const struct cmd_option *option, const char *value, struct error *err)
 {
-	if (count_parse(value, 0, max, n, err) < 0)
-		return error_wrap(err, "%s=%s", name, value);
+	(void)option;
+	return count_parse(value, 0, INT64_MAX, field, err);
+}
+
+static int set_rank(void *field, const struct cmd_option *option, const char *value, struct error *err)
+{
+	struct glog *g = field;
+	uint64_t n = 0;
+
+	(void)option;
+	if (count_parse(value, 0, UINT32_MAX, &n, err) < 0)
+		return -1;
+	g->have_rank = true;
+	g->rank = (uint32_t)n;
 	return 0;
 }
 
-static int take_job(struct glog *g, const char *value, struct error *err)
+static int set_node(void *field, const struct cmd_option *option, const char *value, struct error *err)
 {
+	(void)option;
+	*(const char **)field = value;
+	if (!*value)
+		return error_set(err, ERR_USAGE, "--node: needs a value");
+	return text_check("--node", value, 255, err);
+}
+
+static int take_job(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct glog *g = input;
 	struct taskset tasks;
 	uint32_t n = 1;
 
+	(void)key, (void)state;
 	if (g->ids.n)
 		return error_set(err, ERR_USAGE, "one job at a time, not '%s' too", value);
 	if (cmd_ids_add(&g->ids, value, err) < 0)
@@ -85,36 +97,21 @@ static int take_job(struct glog *g, const char *value, struct error *err)
 	return 0;
 }
 
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
-{
-	struct glog *g = input;
-	uint64_t n = 0;
-	(void)state;
+#define AT(member) offsetof(struct glog, member)
 
-	switch (key) {
-	case 'f':
-		g->follow = true;
-		return 0;
-	case 'n':
-		return take_number("--lines", value, INT64_MAX, &g->lines, err);
-	case KEY_STDERR:
-		g->error = true;
-		return 0;
-	case KEY_NODE:
-		g->node = value;
-		if (!*value)
-			return error_set(err, ERR_USAGE, "--node: needs a value");
-		return text_check("--node", value, 255, err);
-	case KEY_RANK:
-		g->have_rank = true;
-		if (take_number("--rank", value, UINT32_MAX, &n, err) < 0)
-			return -1;
-		g->rank = (uint32_t)n;
-		return 0;
-	default:
-		return take_job(g, value, err);
-	}
-}
+static const struct cmd_option table[] = {
+	CMD_HEADING("What is shown:"),
+	{ "follow", 'f', NULL, "Also what is added, until the job has ended", cmd_set_flag,
+	        AT(follow), 0, 0 },
+	{ "lines", 'n', "COUNT", "Only the last COUNT lines of what is there", set_lines, AT(lines),
+	        0, 0 },
+	{ "stderr", 0, NULL, "The standard error, where the job has a file of its own for it",
+	        cmd_set_flag, AT(error), 0, 0 },
+	CMD_HEADING("Of a job on several nodes:"),
+	{ "rank", 0, "NUMBER", "On its node of this rank (default: the first)", set_rank, 0, 0, 0 },
+	{ "node", 0, "NAME", "On this node", set_node, AT(node), 0, 0 },
+	CMD_TABLE_END,
+};
 
 static const struct cmd cmd = {
 	.name = "glog",
@@ -133,8 +130,8 @@ static const struct cmd cmd = {
 	        "Exit status: 0 done; 1 refused (it has not started, the file is gone); 2 usage; 3 "
 	        "no such job; 4 the controller was not reached, or the connection broke; 5 not "
 	        "permitted.",
-	.options = options,
-	.take = take,
+	.table = table,
+	.take = take_job,
 };
 
 /* --- which run -------------------------------------------------------------------------------- */
@@ -440,8 +437,9 @@ static bool pause_after(struct glog *g, const struct error *why)
 	return client_pause(g->client, &passing);
 }
 
-static int run(struct glog *g, struct error *err)
+static int run(void *input, struct error *err)
 {
+	struct glog *g = input;
 	struct error why = { .code = ERR_NONE };
 	int rc;
 
@@ -467,13 +465,8 @@ static int run(struct glog *g, struct error *err)
 int main(int argc, char **argv)
 {
 	struct glog g = { .lines = UINT64_MAX, .at = CHANNEL_LOG_NEW };
-	struct error err = { .code = ERR_NONE };
-	int status = cmd_parse(&cmd, argc, argv, &g);
+	int status = cmd_main(&cmd, argc, argv, &g, run);
 
-	if (status == CMD_GO_ON) {
-		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	cmd_ids_clear(&g.ids);
 	free(g.on);
 	return status;

@@ -1,6 +1,7 @@
 /* greport.c - what was used, what it cost, how long jobs waited: in groups */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,20 +317,23 @@ static const struct view_kind kind = {
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static const struct argp_option options[] = {
-	{ "by", 'b', "LIST", 0,
+static const struct cmd_option table[] = {
+	CMD_HEADING("What is reported:"),
+	{ "by", 'b', "LIST",
 	        "A line for each of these: account, user, partition, qos, gpu, state, day, "
 	        "label:KEY; several, for each of their combinations",
-	        1 },
-	ACCTOPT_OPTIONS(2),
-	LISTING_OPTIONS(3),
-	{ 0 },
+	        cmd_set_list, offsetof(struct greport, by), 0, 0 },
+	ACCTOPT_OPTIONS(struct greport, which),
+	LISTING_OPTIONS(struct greport, listing),
+	CMD_TABLE_END,
 };
 
-static int take_report(struct greport *g, const char *name, struct error *err)
+static int take_report(int key, char *name, struct argp_state *state, void *input, struct error *err)
 {
+	struct greport *g = input;
 	char shown[80];
 
+	(void)key, (void)state;
 	for (size_t i = 0; i < N_REPORTS && !g->report; i++)
 		if (!strcmp(reports[i].name, name)) {
 			g->report = &reports[i];
@@ -340,22 +344,6 @@ static int take_report(struct greport *g, const char *name, struct error *err)
 	if (habits_find("greport", name))
 		error_hint(err, "%s", habits_find("greport", name));
 	return -1;
-}
-
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
-{
-	struct greport *g = input;
-	int taken;
-	(void)state;
-
-	if (key == ARGP_KEY_ARG)
-		return take_report(g, value, err);
-	if (key == 'b')
-		return cmd_list_add(&g->by, value, err) < 0 ? error_wrap(err, "--by=%s", value) : 0;
-	taken = acctopt_take(&g->which, key, value, err);
-	if (taken)
-		return taken < 0 ? -1 : 0;
-	return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
 }
 
 static void more_help(FILE *out)
@@ -382,8 +370,8 @@ static const struct cmd cmd = {
 	            "\n"
 	            "Exit status: 0 done; 2 usage; 3 no such account, partition, QOS or node; 4 the "
 	            "controller was not reached.",
-	.options = options,
-	.take = take,
+	.table = table,
+	.take = take_report,
 	.more_help = more_help,
 };
 
@@ -435,7 +423,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	return 0;
 }
 
-static int ask(struct greport *g, struct client *c, struct error *err)
+static int ask_for_lines(struct greport *g, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct jobs;
@@ -455,7 +443,7 @@ static int ask(struct greport *g, struct client *c, struct error *err)
 }
 
 /* The line of all together is the last, below whatever order. */
-static void show(struct greport *g)
+static void show_lines(struct greport *g)
 {
 	const Gpusched__ReportLine *all = g->n ? g->lines[g->n - 1] : NULL;
 	struct line line = { .g = g, .all_cost = all ? all->cost : 0 };
@@ -566,11 +554,9 @@ static int check(struct greport *g, char **names, struct error *err)
 		if (check_by(g, i, err) < 0)
 			return -1;
 	*names = standard_columns(g);
-	if (!g->listing.columns) {
-		g->listing.columns = *names;
-		g->listing.fitted = true;
-	}
-	return listing_check(&g->listing, &kind, err);
+	g->listing.own_columns = *names;
+	g->listing.fitted = true;
+	return 0;
 }
 
 static int run(void *input, struct error *err)
@@ -581,27 +567,23 @@ static int run(void *input, struct error *err)
 	int rc;
 
 	if (check(g, &names, err) == 0)
-		c = acctopt_client(&g->which, err);
+		c = listing_open(&g->listing, &cmd, &kind, "report", g->which.file, err);
 	if (!c) {
-		listing_drop(&g->listing);
 		free(names);
 		return -1;
 	}
-	cmd_tell_retry(&cmd, c);
-	listing_begin(&g->listing, client_conf(c)->cluster, "report");
-	rc = ask(g, c, err);
+	rc = ask_for_lines(g, c, err);
 	if (rc >= 0)
 		rc = filter_check_users(&g->which.filter, g->any, err);
 	if (rc >= 0)
-		show(g);
+		show_lines(g);
 	if (rc >= 0 && g->listing.json) {
 		jsonout_list(&g->listing.out, "types");
 		show_types(g);
 	}
-	listing_end(&g->listing, rc < 0 ? err : NULL, false);
+	listing_close(&g->listing, c, rc, false, err);
 	if (rc >= 0 && !g->listing.json)
 		show_types(g);
-	client_free(c);
 	free(names);
 	return rc;
 }
@@ -609,7 +591,7 @@ static int run(void *input, struct error *err)
 int main(int argc, char **argv)
 {
 	struct greport g = { .n = 0 };
-	int status = cmd_list(&cmd, argc, argv, &g, run);
+	int status = cmd_main(&cmd, argc, argv, &g, run);
 
 	for (size_t i = 0; i < g.n; i++)
 		gpusched__report_line__free_unpacked(g.lines[i], NULL);

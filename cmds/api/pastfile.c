@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "common/net/dial.h"
 #include "common/net/frame.h"
 #include "common/net/msg.h"
 

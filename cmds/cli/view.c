@@ -9,11 +9,13 @@
 #include <strings.h>
 #include <time.h>
 
+#include "cmds/cli/help.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
-#define WIDTH_MAX 1000
+#define WIDTH_MAX     1000
+#define COLUMN_INDENT 20 /* of what a column is, in --help */
 
 /* One value of a row that is kept back. */
 struct value {
@@ -157,7 +159,7 @@ static int select_columns(const struct view_kind *kind, const char *list,
 void view_print_columns(const struct view_kind *kind, FILE *out)
 {
 	for (size_t i = 0; i < kind->n; i++)
-		fprintf(out, "  %-17s %s\n", kind->columns[i].name, kind->columns[i].help);
+		help_row(out, kind->columns[i].name, COLUMN_INDENT, kind->columns[i].help);
 }
 
 /* --- values --------------------------------------------------------------------------------- */

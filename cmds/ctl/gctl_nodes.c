@@ -119,7 +119,7 @@ int gctl_control_nodes(
 	request.reason = *reason || !no_reason ? reason : (char *)no_reason;
 	request.confirmed_off = r->g->confirmed_off;
 	if (rc >= 0)
-		rc = text_check("the reason", request.reason, CONTROL_REASON_MAX, err);
+		rc = text_check("the reason", request.reason, CMD_REASON_MAX, err);
 	if (rc >= 0 && verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && !*request.reason) {
 		error_set(err, ERR_USAGE, "why? A reason is needed");
 		rc = error_hint(err, "add it behind the nodes, or as --reason=TEXT");

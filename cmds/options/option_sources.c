@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmds/cli/cmd.h"
 #include "cmds/options/directives.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
@@ -154,7 +155,7 @@ static int from_variable(struct submit_options *o, const char *entry, struct err
 		return error_hint(err, "unset %s", shown);
 	}
 	if (rows[i].set(o, &rows[i], name + len + 1, err) < 0)
-		return options_blame(shown, name + len + 1, err);
+		return cmd_blame(shown, name + len + 1, err);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cmds/cli/cmd.h"
 #include "cmds/options/directives.h"
 #include "common/base/text.h"
 
@@ -324,7 +325,7 @@ const char *sbatch_convert(const struct sbatch_row *row, const char *value,
 		taken = row->convert(value, out, err);
 	if (row->convert && !taken) {
 		snprintf(option, sizeof(option), "--%s", row->name);
-		options_blame(option, value, err);
+		cmd_blame(option, value, err);
 	}
 	return taken;
 }

@@ -39,7 +39,7 @@ extern char **environ;
 /* --- the command line --------------------------------------------------------------------------
  */
 
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+static int take_option(int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct gsubmit *g = input;
 	struct sbatch_arg_taken taken;
@@ -68,14 +68,6 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	return 0;
 }
 
-static const char *const group_names[] = {
-	[OPTION_WHAT] = "What is run:",
-	[OPTION_NEEDS] = "What it needs:",
-	[OPTION_LIFE] = "How it lives:",
-	[OPTION_FILES] = "Where its input and output are:",
-	[OPTION_ANSWER] = "How gsubmit answers:",
-};
-
 static const char examples[] =
         "SCRIPT begins with #!; without one, and without --wrap, it is read from the standard "
         "input. It can hold options itself:\n"
@@ -84,9 +76,9 @@ static const char examples[] =
         "  #GPUSCHED -J embed --gpus=h100:2 --time=8:00:00\n"
         "  python embed.py --resume\n"
         "\n"
-        "The command line goes before GSUBMIT_* variables (GSUBMIT_TIME=2:00:00), these before "
-        "sbatch's own (SBATCH_PARTITION, SBATCH_TIMELIMIT, ...), these before #GPUSCHED lines, "
-        "these before #SBATCH lines.\n"
+        "An option counts from the first of these that has it: the command line, GSUBMIT_* "
+        "variables (GSUBMIT_TIME=2:00:00), sbatch's variables (SBATCH_PARTITION, "
+        "SBATCH_TIMELIMIT, ...), #GPUSCHED lines, #SBATCH lines.\n"
         "\n"
         "Examples:\n"
         "  gsubmit --gpus=1 job.sh input.json\n"
@@ -104,7 +96,7 @@ struct cmd gsubmit_cmd = {
 	.arguments = "[SCRIPT [ARGUMENT...]]",
 	.about = "Submit a batch job.",
 	.examples = examples,
-	.take = take,
+	.take = take_option,
 	.in_order = true,
 };
 
@@ -634,7 +626,7 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 int main(int argc, char **argv)
 {
 	size_t n_options;
-	struct argp_option *ours = options_for_argp(group_names, NULL, &n_options);
+	struct argp_option *ours = options_for_argp(NULL, &n_options);
 	struct argp_option *options = sbatch_args_for_argp(ours, n_options);
 	struct gsubmit *g = xcalloc(1, sizeof(*g));
 	struct submit_options o;

@@ -2,6 +2,7 @@
 #include "cmds/views/filter.h"
 
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -39,7 +40,7 @@ static int add_states(struct filter *f, const char *value, struct error *err)
 	return 0;
 }
 
-static int add(struct filter *f, enum filter_what what, const char *value, struct error *err)
+static int add_value(struct filter *f, enum filter_what what, const char *value, struct error *err)
 {
 	switch (what) {
 	case FILTER_IDS:
@@ -64,14 +65,23 @@ static int me_alone(struct error *err)
 int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
         struct error *err)
 {
-	char shown[160];
-
 	if (what == FILTER_USERS && f->me)
 		return me_alone(err);
-	if (add(f, what, value, err) >= 0)
-		return 0;
-	text_escape(shown, sizeof(shown), value, strlen(value));
-	return error_wrap(err, "%s=%s", option, shown);
+	return add_value(f, what, value, err) < 0 ? cmd_blame(option, value, err) : 0;
+}
+
+int filter_set(void *field, const struct cmd_option *option, const char *value, struct error *err)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "--%s", option->name);
+	return filter_add(field, (enum filter_what)option->what, name, value, err);
+}
+
+int filter_set_me(void *field, const struct cmd_option *option, const char *value, struct error *err)
+{
+	(void)option, (void)value;
+	return filter_add_me(field, err);
 }
 
 int filter_add_me(struct filter *f, struct error *err)

@@ -50,6 +50,7 @@ expect() {
 for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
+	awk -v of="$c --help" 'length($0) > 79 { print "FAIL: " of ": " $0; bad = 1 } END { exit bad }' "$dir/out" || failed=$((failed + 1))
 	expect 0 "Usage: $c" $c --usage
 	expect 0 "$c (gpusched) " $c --version
 	usage=2
@@ -82,7 +83,7 @@ expect 2 "no such column" gprio -w -o JOBID
 expect 2 "--accounts" gshare -A ,
 expect 2 "no such column" gshare --sort=JOBID
 expect 2 "--since=2026-02-30: there is no such day" gacct -S 2026-02-30
-expect 2 "want a moment" gacct -S tomorow
+expect 2 "expected a moment" gacct -S tomorow
 expect 2 "--until=now-5x" gacct -E now-5x
 expect 2 "--label=" gacct -L ,
 expect 2 "which report?" greport
@@ -272,9 +273,19 @@ for c in gqueue ginfo gprio gshare gacct greport; do
 	[ -s "$dir/have" ] || fail "$c --help lists no columns"
 	cmp -s "$dir/have" "$dir/told" || fail "$c.1: columns: $(diff "$dir/have" "$dir/told")"
 done
-cmds/gctl --help | sed -n '/^Subcommands:/,$s/^  \([a-z -]*[a-z]\) .*/\1/p' | sort >"$dir/have"
+cmds/gctl --help | sed -n '/^Subcommands:/,$s/^  \([a-z][a-z -]*[a-z]\) .*/\1/p' | sort >"$dir/have"
 sed -n 's/^\.It Ic \([a-z -]*[a-z]\).*/\1/p' "$src/man/gctl.1" | sed 's/ Ar.*//; s/ Op.*//' | sort >"$dir/told"
 [ -s "$dir/have" ] || fail "gctl --help lists no subcommands"
+# Each has a help of its own, which gctl help prints too; nothing is wider than a terminal.
+while read -r sub; do
+	# shellcheck disable=SC2086
+	expect 0 "Examples:" gctl help $sub
+	# shellcheck disable=SC2086
+	[ "$sub" = help ] || [ "$(cmds/gctl help $sub)" = "$(cmds/gctl $sub --help)" ] || fail "gctl $sub --help is not gctl help $sub"
+	awk -v of="gctl help $sub" 'length($0) > 79 { print "FAIL: " of ": " $0; bad = 1 } END { exit bad }' "$dir/out" || failed=$((failed + 1))
+done <"$dir/have"
+expect 2 "no such subcommand" gctl help nosuch
+expect 0 "Usage: gctl drain" gctl drain n1 --help
 cmp -s "$dir/have" "$dir/told" || fail "gctl.1: subcommands: $(diff "$dir/have" "$dir/told")"
 
 # Reasons, states and error codes: the words that the programs have.
