@@ -16,12 +16,14 @@ struct gacct {
 	Gpusched__Acct total;
 };
 
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct gacct, member, name, letter, arg, set, help)
+
 static const struct cmd_option table[] = {
 	ACCTOPT_OPTIONS(struct gacct, which),
 	LISTING_OPTIONS(struct gacct, listing),
 	LISTING_WHOLE(struct gacct, listing),
-	{ "runs", 0, NULL, "A line for each run of each attempt", cmd_set_flag,
-	        offsetof(struct gacct, runs), 0, 0 },
+	ROW(runs, "runs", 0, NULL, cmd_set_flag, "A line for each run of each attempt"),
 	CMD_ALIAS("duplicates", 'D'),
 	CMD_TABLE_END,
 };

@@ -15,17 +15,16 @@ struct gcancel {
 	bool batch, full;
 };
 
-static int set_signal(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_signal)
 {
 	struct gcancel *g = field;
 
-	(void)option;
 	g->signal_text = value;
 	return sig_parse(value, &g->signal, err);
 }
 
-#define AT(member)     offsetof(struct gcancel, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct gcancel, member, name, letter, arg, set, help)
 #define SELECTS(which) FILTER_##which(struct gcancel, filter)
 
 static const struct cmd_option table[] = {
@@ -41,12 +40,12 @@ static const struct cmd_option table[] = {
 	CMD_HEADING("What is done:"),
 	{ "signal", 's', "SIGNAL", "Send this signal, and cancel nothing: USR1, HUP, 12",
 	        set_signal, 0, 0, 0 },
-	{ "batch", 'b', NULL, "To the script alone, not to what it has started", cmd_set_flag,
-	        AT(batch), 0, 0 },
-	{ "full", 'f', NULL, "To the script and all that it has started (default)", cmd_set_flag,
-	        AT(full), 0, 0 },
-	{ "reason", 0, "TEXT", "Recorded with the job, next to who did it", cmd_set_reason,
-	        AT(reason), 0, 0 },
+	ROW(batch, "batch", 'b', NULL, cmd_set_flag,
+	        "To the script alone, not to what it has started"),
+	ROW(full, "full", 'f', NULL, cmd_set_flag,
+	        "To the script and all that it has started (default)"),
+	ROW(reason, "reason", 0, "TEXT", cmd_set_reason,
+	        "Recorded with the job, next to who did it"),
 	CMD_TABLE_END,
 };
 

@@ -13,16 +13,16 @@ struct ginfo {
 	struct listing listing;
 };
 
-#define AT(member) offsetof(struct ginfo, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct ginfo, member, name, letter, arg, set, help)
 
 static const struct cmd_option table[] = {
 	CMD_HEADING("What is listed:"),
-	{ "nodes", 'N', NULL, "Nodes instead of partitions", cmd_set_flag, AT(by_node), 0, 0 },
-	{ "gpus", 0, NULL, "The GPUs of nodes, one by one", cmd_set_flag, AT(by_gpu), 0, 0 },
-	{ "partition", 'p', "LIST", "These partitions (with -N: their nodes)", cmd_set_list,
-	        AT(partitions), 0, 0 },
-	{ "nodelist", 'n', "NODES", "These nodes: n[01-04],m1; implies -N", cmd_set_hosts,
-	        AT(nodes), 0, 0 },
+	ROW(by_node, "nodes", 'N', NULL, cmd_set_flag, "Nodes instead of partitions"),
+	ROW(by_gpu, "gpus", 0, NULL, cmd_set_flag, "The GPUs of nodes, one by one"),
+	ROW(partitions, "partition", 'p', "LIST", cmd_set_list,
+	        "These partitions (with -N: their nodes)"),
+	ROW(nodes, "nodelist", 'n', "NODES", cmd_set_hosts, "These nodes: n[01-04],m1; implies -N"),
 	LISTING_OPTIONS(struct ginfo, listing),
 	LISTING_WHOLE(struct ginfo, listing),
 	CMD_TABLE_END,

@@ -47,19 +47,16 @@ struct glog {
 	struct arena *arena;
 };
 
-static int set_lines(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_lines)
 {
-	(void)option;
 	return count_parse(value, 0, INT64_MAX, field, err);
 }
 
-static int set_rank(void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_rank)
 {
 	struct glog *g = field;
 	uint64_t n = 0;
 
-	(void)option;
 	if (count_parse(value, 0, UINT32_MAX, &n, err) < 0)
 		return -1;
 	g->have_rank = true;
@@ -67,9 +64,8 @@ static int set_rank(void *field, const struct cmd_option *option, const char *va
 	return 0;
 }
 
-static int set_node(void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_node)
 {
-	(void)option;
 	*(const char **)field = value;
 	if (!*value)
 		return error_set(err, ERR_USAGE, "--node: needs a value");
@@ -97,19 +93,19 @@ static int take_job(int key, char *value, struct argp_state *state, void *input,
 	return 0;
 }
 
-#define AT(member) offsetof(struct glog, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct glog, member, name, letter, arg, set, help)
 
 static const struct cmd_option table[] = {
 	CMD_HEADING("What is shown:"),
-	{ "follow", 'f', NULL, "Also what is added, until the job has ended", cmd_set_flag,
-	        AT(follow), 0, 0 },
-	{ "lines", 'n', "COUNT", "Only the last COUNT lines of what is there", set_lines, AT(lines),
-	        0, 0 },
-	{ "stderr", 0, NULL, "The standard error, where the job has a file of its own for it",
-	        cmd_set_flag, AT(error), 0, 0 },
+	ROW(follow, "follow", 'f', NULL, cmd_set_flag,
+	        "Also what is added, until the job has ended"),
+	ROW(lines, "lines", 'n', "COUNT", set_lines, "Only the last COUNT lines of what is there"),
+	ROW(error, "stderr", 0, NULL, cmd_set_flag,
+	        "The standard error, where the job has a file of its own for it"),
 	CMD_HEADING("Of a job on several nodes:"),
 	{ "rank", 0, "NUMBER", "On its node of this rank (default: the first)", set_rank, 0, 0, 0 },
-	{ "node", 0, "NAME", "On this node", set_node, AT(node), 0, 0 },
+	ROW(node, "node", 0, "NAME", set_node, "On this node"),
 	CMD_TABLE_END,
 };
 

@@ -19,6 +19,8 @@ struct gprio {
 };
 
 #define AT(member)     offsetof(struct gprio, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct gprio, member, name, letter, arg, set, help)
 #define SELECTS(which) FILTER_##which(struct gprio, filter)
 
 static const struct cmd_option table[] = {
@@ -29,9 +31,9 @@ static const struct cmd_option table[] = {
 	SELECTS(NAME),
 	{ "jobs", 'j', "IDS", "With these ids", filter_set, AT(filter), FILTER_IDS, 0 },
 	LISTING_OPTIONS(struct gprio, listing),
-	{ "norm", 0, NULL, "Factors from 0 to 1 instead of points", cmd_set_flag, AT(norm), 0, 0 },
-	{ "weights", 'w', NULL, "What each factor counts, instead of jobs", cmd_set_flag,
-	        AT(weights), 0, 0 },
+	ROW(norm, "norm", 0, NULL, cmd_set_flag, "Factors from 0 to 1 instead of points"),
+	ROW(weights, "weights", 'w', NULL, cmd_set_flag,
+	        "What each factor counts, instead of jobs"),
 	CMD_TABLE_END,
 };
 

@@ -21,7 +21,7 @@ struct gqueue {
 	size_t n_shown;
 };
 
-static int set_why(void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_why)
 {
 	struct gqueue *q = field;
 
@@ -30,6 +30,8 @@ static int set_why(void *field, const struct cmd_option *option, const char *val
 }
 
 #define AT(member)     offsetof(struct gqueue, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct gqueue, member, name, letter, arg, set, help)
 #define SELECTS(which) FILTER_##which(struct gqueue, filter)
 
 static const struct cmd_option table[] = {
@@ -45,18 +47,17 @@ static const struct cmd_option table[] = {
 	CMD_ALIAS("nodelist", 0),
 	{ "jobs", 'j', "IDS", "With these ids, also if they have ended", filter_set, AT(filter),
 	        FILTER_IDS, 0 },
-	{ "all", 0, NULL, "Also those that have ended, while the controller keeps them",
-	        cmd_set_flag, AT(filter.ended), 0, 0 },
+	ROW(filter.ended, "all", 0, NULL, cmd_set_flag,
+	        "Also those that have ended, while the controller keeps them"),
 	CMD_HEADING("What is asked about them:"),
-	{ "start", 0, NULL, "When and where those that wait are planned to start, soonest first",
-	        cmd_set_flag, AT(start), 0, 0 },
+	ROW(start, "start", 0, NULL, cmd_set_flag,
+	        "When and where those that wait are planned to start, soonest first"),
 	{ "why", 0, "IDS", "Why these wait: all reasons, and what would start them now", set_why, 0,
 	        FILTER_IDS, 0 },
-	{ "watch", 0, NULL, "All of them, then each again when it changes, until interrupted",
-	        cmd_set_flag, AT(watch), 0, 0 },
-	{ "since", 0, "CURSOR",
-	        "With --watch: what has changed since then; now: only what changes from now on",
-	        cmd_set_text, AT(since), 0, 0 },
+	ROW(watch, "watch", 0, NULL, cmd_set_flag,
+	        "All of them, then each again when it changes, until interrupted"),
+	ROW(since, "since", 0, "CURSOR", cmd_set_text,
+	        "With --watch: what has changed since then; now: only what changes from now on"),
 	LISTING_OPTIONS(struct gqueue, listing),
 	LISTING_WHOLE(struct gqueue, listing),
 	CMD_TABLE_END,

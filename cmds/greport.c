@@ -50,7 +50,6 @@ struct line {
 };
 
 #define NUM        TABLE_RIGHT | TABLE_WHOLE
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define LINE                              \
 	const struct line *line = object; \
 	const Gpusched__ReportLine *m = line->m
@@ -108,40 +107,19 @@ SHOW_LABEL(label2, 1)
 SHOW_LABEL(label3, 2)
 SHOW_LABEL(label4, 3)
 
-static void view_percent(struct view_cell *cell, double part, int digits)
-{
-	view_printf(cell, "%.*f%%", digits, 100 * part);
-	cell->is_number = true;
-	cell->number = (int64_t)(part * 1e9);
-}
-
 SHOW(share)
 {
 	LINE;
 
 	if (m->share > 0)
-		view_percent(cell, m->share, 0);
+		view_percent(cell, m->share, 1, 0);
 	else
 		view_text(cell, m->n_keys ? "-" : "");
 }
 
-SHOW(used)
-{
-	LINE;
-	view_percent(cell, m->used, 0);
-}
-
-SHOW(jobs)
-{
-	LINE;
-	view_number(cell, (int64_t)m->jobs);
-}
-
-SHOW(gpu_hours)
-{
-	LINE;
-	view_real(cell, (double)m->gpu_us / 3.6e9, 2);
-}
+CELL(used, LINE, view_percent(cell, m->used, 1, 0))
+CELL(jobs, LINE, view_number(cell, (int64_t)m->jobs))
+CELL(gpu_hours, LINE, view_real(cell, (double)m->gpu_us / 3.6e9, 2))
 
 SHOW(gpu_seconds)
 {
@@ -151,39 +129,12 @@ SHOW(gpu_seconds)
 	cell->number = (int64_t)m->gpu_us;
 }
 
-SHOW(cpu_hours)
-{
-	LINE;
-	view_real(cell, (double)m->cpu_us / 3.6e9, 2);
-}
+CELL(cpu_hours, LINE, view_real(cell, (double)m->cpu_us / 3.6e9, 2))
+CELL(cpu_time, LINE, view_duration(cell, m->cpu_time_us / 1000000))
+CELL(cost, LINE, view_real(cell, m->cost, 2))
+CELL(part, LINE, view_percent(cell, m->cost, line->all_cost, 1))
 
-SHOW(cpu_time)
-{
-	LINE;
-	view_duration(cell, m->cpu_time_us / 1000000);
-}
-
-SHOW(cost)
-{
-	LINE;
-	view_real(cell, m->cost, 2);
-}
-
-SHOW(part)
-{
-	LINE;
-
-	if (line->all_cost > 0)
-		view_percent(cell, m->cost / line->all_cost, 1);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(started)
-{
-	LINE;
-	view_number(cell, (int64_t)m->started);
-}
+CELL(started, LINE, view_number(cell, (int64_t)m->started))
 
 static void view_wait(struct view_cell *cell, const Gpusched__ReportLine *m, uint64_t wait_s)
 {
@@ -193,39 +144,11 @@ static void view_wait(struct view_cell *cell, const Gpusched__ReportLine *m, uin
 		view_text(cell, "-");
 }
 
-SHOW(wait_p50)
-{
-	LINE;
-	view_wait(cell, m, m->wait_p50_s);
-}
-
-SHOW(wait_p95)
-{
-	LINE;
-	view_wait(cell, m, m->wait_p95_s);
-}
-
-SHOW(wait_max)
-{
-	LINE;
-	view_wait(cell, m, m->wait_max_s);
-}
-
-SHOW(targets)
-{
-	LINE;
-	view_number(cell, (int64_t)m->targets);
-}
-
-SHOW(in_target)
-{
-	LINE;
-
-	if (m->targets)
-		view_percent(cell, (double)m->in_target / (double)m->targets, 1);
-	else
-		view_text(cell, "-");
-}
+CELL(wait_p50, LINE, view_wait(cell, m, m->wait_p50_s))
+CELL(wait_p95, LINE, view_wait(cell, m, m->wait_p95_s))
+CELL(wait_max, LINE, view_wait(cell, m, m->wait_max_s))
+CELL(targets, LINE, view_number(cell, (int64_t)m->targets))
+CELL(in_target, LINE, view_percent(cell, (double)m->in_target, (double)m->targets, 1))
 
 /* What nothing has measured is not 0. */
 SHOW(idle_hours)
@@ -238,15 +161,7 @@ SHOW(idle_hours)
 		view_text(cell, "-");
 }
 
-SHOW(eff)
-{
-	LINE;
-
-	if (m->gpu_seen_us)
-		view_percent(cell, (double)m->gpu_busy_us / (double)m->gpu_seen_us, 0);
-	else
-		view_text(cell, "-");
-}
+CELL(eff, LINE, view_percent(cell, (double)m->gpu_busy_us, (double)m->gpu_seen_us, 0))
 
 SHOW(idle_cost)
 {
@@ -269,44 +184,37 @@ SHOW(energy)
 }
 
 static const struct view_column columns[] = {
-	{ "ACCOUNT", { "ACCOUNT", 12, 7, 0 }, "account, below the one that it belongs to",
-	        show_account },
-	{ "USER", { "USER", 8, 4, 0 }, "user", show_user },
-	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "partition", show_partition },
-	{ "QOS", { "QOS", 8, 4, 0 }, "quality of service", show_qos },
-	{ "GPU", { "GPU", 8, 4, 0 }, "type of GPU; -: none", show_gpu },
-	{ "STATE", { "STATE", 9, 4, 0 }, "state of the job", show_state },
-	{ "DAY", { "DAY", 10, 0, TABLE_WHOLE }, "day, in the controller's time zone", show_day },
-	{ "LABEL", { "LABEL", 10, 5, 0 }, "value of the label; -: it has none", show_label },
-	{ "LABEL2", { "LABEL2", 10, 6, 0 }, "that of the second label of --by", show_label2 },
-	{ "LABEL3", { "LABEL3", 10, 6, 0 }, "that of the third", show_label3 },
-	{ "LABEL4", { "LABEL4", 10, 6, 0 }, "that of the fourth", show_label4 },
-	{ "SHARE", { "SHARE", 5, 0, NUM }, "the account's part of the shares of its siblings",
-	        show_share },
-	{ "USED", { "USED", 4, 0, NUM },
-	        "its part of the GPU time: by account, of its siblings'; else of all", show_used },
-	{ "JOBS", { "JOBS", 6, 0, NUM }, "jobs that ran", show_jobs },
-	{ "GPU-H", { "GPU-H", 7, 0, NUM }, "GPU-hours", show_gpu_hours },
-	{ "IDLE-H", { "IDLE-H", 6, 0, NUM }, "of them idle while held; -: not known",
-	        show_idle_hours },
-	{ "EFF", { "EFF", 4, 0, NUM }, "compute use while the GPUs were held; -: not known",
-	        show_eff },
-	{ "IDLE-COST", { "IDLE-COST", 9, 0, NUM }, "what the idle time cost", show_idle_cost },
-	{ "ENERGY", { "ENERGY", 7, 0, NUM }, "energy of the GPUs, in kWh", show_energy },
-	{ "GPU-S", { "GPU-S", 12, 0, NUM }, "GPU-seconds, in full", show_gpu_seconds },
-	{ "CPU-H", { "CPU-H", 7, 0, NUM }, "CPU-hours held", show_cpu_hours },
-	{ "CPUTIME", { "CPUTIME", 8, 0, NUM }, "CPU time that programs used; of what has ended",
-	        show_cpu_time },
-	{ "COST", { "COST", 8, 0, NUM }, "what that cost, by the prices of then", show_cost },
-	{ "PART", { "PART", 6, 0, NUM }, "part of all cost", show_part },
-	{ "STARTED", { "STARTED", 7, 0, NUM }, "jobs that first started; the waits are theirs",
-	        show_started },
-	{ "WAIT-P50", { "WAIT-P50", 8, 0, NUM }, "half of them waited no longer", show_wait_p50 },
-	{ "WAIT-P95", { "WAIT-P95", 8, 0, NUM }, "95 of 100 waited no longer", show_wait_p95 },
-	{ "WAIT-MAX", { "WAIT-MAX", 8, 0, NUM }, "the longest wait", show_wait_max },
-	{ "TARGETS", { "TARGETS", 7, 0, NUM }, "those that wished to start within a time",
-	        show_targets },
-	{ "IN-TARGET", { "IN-TARGET", 9, 0, NUM }, "how many of those did", show_in_target },
+	COLUMN("ACCOUNT", 12, 7, 0, "account, below the one that it belongs to", account),
+	COLUMN("USER", 8, 4, 0, "user", user),
+	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
+	COLUMN("QOS", 8, 4, 0, "quality of service", qos),
+	COLUMN("GPU", 8, 4, 0, "type of GPU; -: none", gpu),
+	COLUMN("STATE", 9, 4, 0, "state of the job", state),
+	COLUMN("DAY", 10, 0, TABLE_WHOLE, "day, in the controller's time zone", day),
+	COLUMN("LABEL", 10, 5, 0, "value of the label; -: it has none", label),
+	COLUMN("LABEL2", 10, 6, 0, "that of the second label of --by", label2),
+	COLUMN("LABEL3", 10, 6, 0, "that of the third", label3),
+	COLUMN("LABEL4", 10, 6, 0, "that of the fourth", label4),
+	COLUMN("SHARE", 5, 0, NUM, "the account's part of the shares of its siblings", share),
+	COLUMN("USED", 4, 0, NUM,
+	        "its part of the GPU time: by account, of its siblings'; else of all", used),
+	COLUMN("JOBS", 6, 0, NUM, "jobs that ran", jobs),
+	COLUMN("GPU-H", 7, 0, NUM, "GPU-hours", gpu_hours),
+	COLUMN("IDLE-H", 6, 0, NUM, "of them idle while held; -: not known", idle_hours),
+	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", eff),
+	COLUMN("IDLE-COST", 9, 0, NUM, "what the idle time cost", idle_cost),
+	COLUMN("ENERGY", 7, 0, NUM, "energy of the GPUs, in kWh", energy),
+	COLUMN("GPU-S", 12, 0, NUM, "GPU-seconds, in full", gpu_seconds),
+	COLUMN("CPU-H", 7, 0, NUM, "CPU-hours held", cpu_hours),
+	COLUMN("CPUTIME", 8, 0, NUM, "CPU time that programs used; of what has ended", cpu_time),
+	COLUMN("COST", 8, 0, NUM, "what that cost, by the prices of then", cost),
+	COLUMN("PART", 6, 0, NUM, "part of all cost", part),
+	COLUMN("STARTED", 7, 0, NUM, "jobs that first started; the waits are theirs", started),
+	COLUMN("WAIT-P50", 8, 0, NUM, "half of them waited no longer", wait_p50),
+	COLUMN("WAIT-P95", 8, 0, NUM, "95 of 100 waited no longer", wait_p95),
+	COLUMN("WAIT-MAX", 8, 0, NUM, "the longest wait", wait_max),
+	COLUMN("TARGETS", 7, 0, NUM, "those that wished to start within a time", targets),
+	COLUMN("IN-TARGET", 9, 0, NUM, "how many of those did", in_target),
 };
 
 static const struct view_kind kind = {
@@ -317,12 +225,14 @@ static const struct view_kind kind = {
 
 /* --- the command line ----------------------------------------------------------------------- */
 
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct greport, member, name, letter, arg, set, help)
+
 static const struct cmd_option table[] = {
 	CMD_HEADING("What is reported:"),
-	{ "by", 'b', "LIST",
+	ROW(by, "by", 'b', "LIST", cmd_set_list,
 	        "A line for each of these: account, user, partition, qos, gpu, state, day, "
-	        "label:KEY; several, for each of their combinations",
-	        cmd_set_list, offsetof(struct greport, by), 0, 0 },
+	        "label:KEY; several, for each of their combinations"),
 	ACCTOPT_OPTIONS(struct greport, which),
 	LISTING_OPTIONS(struct greport, listing),
 	CMD_TABLE_END,

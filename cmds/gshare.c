@@ -12,23 +12,21 @@ struct gshare {
 	struct listing listing;
 };
 
-static int set_me(void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_me)
 {
 	char me[256];
 
-	(void)option, (void)value;
 	return cmd_list_add(field, cmd_user(me, sizeof(me)), err);
 }
 
-#define AT(member) offsetof(struct gshare, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct gshare, member, name, letter, arg, set, help)
 
 static const struct cmd_option table[] = {
 	CMD_HEADING("What of the tree (both restrict together; LIST has commas between):"),
-	{ "accounts", 'A', "LIST", "These accounts, and all below them", cmd_set_list, AT(accounts),
-	        0, 0 },
-	{ "users", 'u', "LIST", "These users, and the accounts above them", cmd_set_list, AT(users),
-	        0, 0 },
-	{ "me", 0, NULL, "Myself", set_me, AT(users), 0, 0 },
+	ROW(accounts, "accounts", 'A', "LIST", cmd_set_list, "These accounts, and all below them"),
+	ROW(users, "users", 'u', "LIST", cmd_set_list, "These users, and the accounts above them"),
+	ROW(users, "me", 0, NULL, set_me, "Myself"),
 	LISTING_OPTIONS(struct gshare, listing),
 	CMD_TABLE_END,
 };

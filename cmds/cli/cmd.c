@@ -292,6 +292,15 @@ static error_t print_standard(struct parse *p, int key, const struct argp_state 
 	return ECANCELED;
 }
 
+/* An argument where there can be none. */
+static int refuse_argument(const char *value, struct error *err)
+{
+	char shown[80];
+
+	text_escape(shown, sizeof(shown), value, strlen(value));
+	return error_set(err, ERR_USAGE, "'%s': only options are expected", shown);
+}
+
 static error_t parser(int key, char *value, struct argp_state *state)
 {
 	struct parse *p = state->input;
@@ -321,7 +330,7 @@ static error_t parser(int key, char *value, struct argp_state *state)
 		else if (p->cmd->take)
 			rc = p->cmd->take(key, value, state, p->input, &p->err);
 		else
-			rc = cmd_no_argument(value, &p->err);
+			rc = refuse_argument(value, &p->err);
 		p->failed = rc < 0;
 		return rc < 0 ? EINVAL : 0;
 	}
@@ -375,14 +384,6 @@ int cmd_check_pairs(const struct cmd_pair *pairs, size_t n, struct error *err)
 			        p->one_name, p->other_name, p->because ? ": " : "",
 			        p->because ? p->because : "");
 	return 0;
-}
-
-int cmd_no_argument(const char *value, struct error *err)
-{
-	char shown[80];
-
-	text_escape(shown, sizeof(shown), value, strlen(value));
-	return error_set(err, ERR_USAGE, "'%s': only options are expected", shown);
 }
 
 const char *cmd_user(char *buf, size_t size)

@@ -49,6 +49,15 @@ struct cmd_option {
 	unsigned own;  /* for the command */
 };
 
+/* A row of that: `member` of a `type`. */
+#define CMD_ROW(type, member, name, letter, arg, set, help) \
+	{ name, letter, arg, help, set, offsetof(type, member), 0, 0 }
+/* The head of a `set`, which need not look at all that it is handed. */
+#define CMD_SETTER(name)                                                     \
+	int name(void *field __attribute__((unused)),                        \
+	        const struct cmd_option *option __attribute__((unused)),     \
+	        const char *value __attribute__((unused)),                   \
+	        struct error *err __attribute__((unused)))
 #define CMD_HEADING(text) { NULL, 0, NULL, text, NULL, 0, 0, 0 }
 #define CMD_ALIAS(name, letter) { name, letter, NULL, NULL, NULL, 0, 0, 0 }
 #define CMD_TABLE_END { NULL, 0, NULL, NULL, NULL, 0, 0, 0 }
@@ -101,19 +110,13 @@ void cmd_list_clear(struct cmd_list *list);
 
 #define CMD_REASON_MAX 255 /* bytes of a --reason */
 
-/* For the rows of tables; the type is the field's. */
-int cmd_set_flag(void *field, const struct cmd_option *option, const char *value,
-        struct error *err); /* bool */
-int cmd_set_text(void *field, const struct cmd_option *option, const char *value,
-        struct error *err); /* const char *, borrowed of the command line */
-int cmd_set_reason(void *field, const struct cmd_option *option, const char *value,
-        struct error *err); /* the same */
-int cmd_set_list(void *field, const struct cmd_option *option, const char *value,
-        struct error *err); /* struct cmd_list */
-int cmd_set_hosts(void *field, const struct cmd_option *option, const char *value,
-        struct error *err); /* struct cmd_list */
-int cmd_set_past(void *field, const struct cmd_option *option, const char *value,
-        struct error *err); /* int64_t, us UTC (when.h) */
+/* For the rows of tables, each with the type of its field. */
+CMD_SETTER(cmd_set_flag);   /* bool */
+CMD_SETTER(cmd_set_text);   /* const char *, borrowed of the command line */
+CMD_SETTER(cmd_set_reason); /* the same */
+CMD_SETTER(cmd_set_list);   /* struct cmd_list */
+CMD_SETTER(cmd_set_hosts);  /* struct cmd_list */
+CMD_SETTER(cmd_set_past);   /* int64_t, us UTC (when.h) */
 
 /* "OPTION=VALUE: " before the error; value NULL: "OPTION: ". -1. */
 int cmd_blame(const char *option, const char *value, struct error *err);
@@ -132,9 +135,6 @@ struct cmd_pair {
 /* ERR_USAGE, of the first that are both given: "--one and --other exclude each other: because" */
 int cmd_check_pairs(const struct cmd_pair *pairs, size_t n, struct error *err);
 #define CMD_PAIRS(pairs) (pairs), sizeof(pairs) / sizeof((pairs)[0])
-
-/* For cmd->take: an argument where there can be none. */
-int cmd_no_argument(const char *value, struct error *err);
 
 /* The name of the user that runs this, or the uid if there is none. */
 const char *cmd_user(char *buf, size_t size);

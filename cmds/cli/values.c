@@ -62,43 +62,35 @@ void cmd_list_clear(struct cmd_list *list)
 
 /* --- fields of a command's input -------------------------------------------------------------- */
 
-int cmd_set_flag(void *field, const struct cmd_option *option, const char *value, struct error *err)
+CMD_SETTER(cmd_set_flag)
 {
-	(void)option, (void)value, (void)err;
 	*(bool *)field = true;
 	return 0;
 }
 
-int cmd_set_text(void *field, const struct cmd_option *option, const char *value, struct error *err)
+CMD_SETTER(cmd_set_text)
 {
-	(void)option, (void)err;
 	*(const char **)field = value;
 	return 0;
 }
 
-int cmd_set_reason(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+CMD_SETTER(cmd_set_reason)
 {
 	*(const char **)field = value;
-	(void)option;
 	return text_check("--reason", value, CMD_REASON_MAX, err);
 }
 
-int cmd_set_list(void *field, const struct cmd_option *option, const char *value, struct error *err)
+CMD_SETTER(cmd_set_list)
 {
-	(void)option;
 	return cmd_list_add(field, value, err);
 }
 
-int cmd_set_hosts(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+CMD_SETTER(cmd_set_hosts)
 {
-	(void)option;
 	return cmd_hosts_add(field, value, err);
 }
 
-int cmd_set_past(void *field, const struct cmd_option *option, const char *value, struct error *err)
+CMD_SETTER(cmd_set_past)
 {
-	(void)option;
 	return when_parse(value, when_now(), field, err);
 }

@@ -169,12 +169,49 @@ void view_text(struct view_cell *cell, const char *text)
 	cell->text = text;
 }
 
+void view_text_or_dash(struct view_cell *cell, const char *text)
+{
+	cell->text = *text ? text : "-";
+}
+
 void view_number(struct view_cell *cell, int64_t number)
 {
 	snprintf(cell->buf, sizeof(cell->buf), "%" PRId64, number);
 	cell->text = cell->buf;
 	cell->is_number = true;
 	cell->number = number;
+}
+
+void view_number_or_dash(struct view_cell *cell, int64_t number)
+{
+	if (number)
+		view_number(cell, number);
+	else
+		view_text(cell, "-");
+}
+
+void view_percent(struct view_cell *cell, double part, double all, int digits)
+{
+	if (all <= 0) {
+		view_text(cell, "-");
+		return;
+	}
+	view_printf(cell, "%.*f%%", digits, 100 * part / all);
+	cell->is_number = true;
+	cell->number = (int64_t)(part / all * 1e9);
+}
+
+void view_list(struct view_cell *cell, size_t n, const void *arg,
+        int (*print)(char *buf, size_t size, size_t i, const void *arg))
+{
+	size_t used = 0, size = sizeof(cell->buf);
+
+	cell->text = n ? cell->buf : "-";
+	for (size_t i = 0; i < n && used < size; i++) {
+		used += (size_t)snprintf(cell->buf + used, size - used, "%s", i ? "," : "");
+		if (used < size)
+			used += (size_t)print(cell->buf + used, size - used, i, arg);
+	}
 }
 
 #define TASKS_SHOWN 14 /* of several */
@@ -245,6 +282,19 @@ void view_duration(struct view_cell *cell, uint64_t s)
 	cell->text = duration_format(cell->buf, s);
 	cell->is_number = true;
 	cell->number = s > INT64_MAX ? INT64_MAX : (int64_t)s;
+}
+
+void view_limit(struct view_cell *cell, uint32_t s)
+{
+	view_duration(cell, s && s != UINT32_MAX ? s : DURATION_FOREVER);
+}
+
+void view_duration_or_dash(struct view_cell *cell, uint64_t s)
+{
+	if (s)
+		view_duration(cell, s);
+	else
+		view_text(cell, "-");
 }
 
 void view_size_mb(struct view_cell *cell, uint64_t mb)

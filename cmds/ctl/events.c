@@ -36,26 +36,12 @@ struct events {
 #define NUM   TABLE_RIGHT | TABLE_WHOLE
 #define EVENT const Gpusched__Event *e = object
 
-static void show_time(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_time(cell, e->time);
-}
-
-static void show_seq(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_number(cell, (int64_t)e->seq);
-}
-
-static void show_kind(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_text(cell, e->kind);
-}
+CELL(time, EVENT, view_time(cell, e->time))
+CELL(seq, EVENT, view_number(cell, (int64_t)e->seq))
+CELL(kind, EVENT, view_text(cell, e->kind))
 
 /* The name that the number has here; the trail keeps numbers. */
-static void show_by(const void *object, struct view_cell *cell)
+SHOW(by)
 {
 	EVENT;
 	const struct passwd *pw;
@@ -68,50 +54,22 @@ static void show_by(const void *object, struct view_cell *cell)
 	view_printf(cell, pw ? "%s" : "%s%" PRId64, pw ? pw->pw_name : "", e->uid);
 }
 
-static void show_uid(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_number(cell, e->uid);
-}
-
-static void show_from(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_text(cell, e->host[0] ? e->host : "-");
-}
-
-static void show_job(const void *object, struct view_cell *cell)
-{
-	EVENT;
-
-	if (e->job)
-		view_number(cell, (int64_t)e->job);
-	else
-		view_text(cell, "-");
-}
-
-static void show_node(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_text(cell, e->node[0] ? e->node : "-");
-}
-
-static void show_text(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_text(cell, e->text);
-}
+CELL(uid, EVENT, view_number(cell, e->uid))
+CELL(from, EVENT, view_text_or_dash(cell, e->host))
+CELL(job, EVENT, view_number_or_dash(cell, (int64_t)e->job))
+CELL(node, EVENT, view_text_or_dash(cell, e->node))
+CELL(text, EVENT, view_text(cell, e->text))
 
 static const struct view_column columns[] = {
-	{ "TIME", { "TIME", 19, 0, TABLE_WHOLE }, "when", show_time },
-	{ "SEQ", { "SEQ", 8, 0, NUM }, "its number", show_seq },
-	{ "EVENT", { "EVENT", 12, 8, 0 }, "what: job.submit job.cancel node.drain ...", show_kind },
-	{ "BY", { "BY", 8, 4, 0 }, "user; -: the controller itself", show_by },
-	{ "UID", { "UID", 7, 0, NUM }, "number of the user", show_uid },
-	{ "FROM", { "FROM", 15, 8, 0 }, "host of the user", show_from },
-	{ "JOBID", { "JOBID", 7, 0, NUM }, "which job", show_job },
-	{ "NODE", { "NODE", 8, 4, 0 }, "which node", show_node },
-	{ "TEXT", { "TEXT", 0, 10, TABLE_DEAR }, "why, and what else there is to say", show_text },
+	COLUMN("TIME", 19, 0, TABLE_WHOLE, "when", time),
+	COLUMN("SEQ", 8, 0, NUM, "its number", seq),
+	COLUMN("EVENT", 12, 8, 0, "what: job.submit job.cancel node.drain ...", kind),
+	COLUMN("BY", 8, 4, 0, "user; -: the controller itself", by),
+	COLUMN("UID", 7, 0, NUM, "number of the user", uid),
+	COLUMN("FROM", 15, 8, 0, "host of the user", from),
+	COLUMN("JOBID", 7, 0, NUM, "which job", job),
+	COLUMN("NODE", 8, 4, 0, "which node", node),
+	COLUMN("TEXT", 0, 10, TABLE_DEAR, "why, and what else there is to say", text),
 };
 
 static const struct view_kind kind = {
@@ -123,59 +81,56 @@ static const struct view_kind kind = {
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static int set_by(void *field, const struct cmd_option *option, const char *name, struct error *err)
+static CMD_SETTER(set_by)
 {
-	const struct passwd *pw = getpwnam(name);
+	const struct passwd *pw = getpwnam(value);
 	struct events *e = field;
 	uint64_t uid;
 
-	(void)option;
 	e->by_uid = true;
-	if (!pw && count_parse(name, 0, UINT32_MAX - 1, &uid, NULL) < 0)
+	if (!pw && count_parse(value, 0, UINT32_MAX - 1, &uid, NULL) < 0)
 		return error_set(err, ERR_USAGE, "there is no such user here");
 	e->uid = pw ? (int64_t)pw->pw_uid : (int64_t)uid;
 	return 0;
 }
 
-static int set_job(void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_job)
 {
-	(void)option;
 	return count_parse(value, 1, INT64_MAX, field, err);
 }
 
 /* Digits alone are the number of an event. */
-static int set_since(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_since)
 {
 	struct events *e = field;
 
-	(void)option;
 	if (*value && !value[strspn(value, "0123456789")])
 		return count_parse(value, 1, INT64_MAX, &e->cursor, err);
 	return when_parse(value, when_now(), &e->since, err);
 }
 
 #define AT(member) offsetof(struct events, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct events, member, name, letter, arg, set, help)
 
 static const struct cmd_option table[] = {
 	CMD_HEADING("Which events (several restrict together; LIST has commas between):"),
 	{ "by", 0, "USER", "What this user did, by name or number", set_by, 0, 0, 0 },
-	{ "me", 0, NULL, "What I did", cmd_set_flag, AT(me), 0, 0 },
-	{ "job", 'j', "ID", "What happened to this job", set_job, AT(job), 0, 0 },
+	ROW(me, "me", 0, NULL, cmd_set_flag, "What I did"),
+	ROW(job, "job", 'j', "ID", set_job, "What happened to this job"),
 	{ "nodes", 'w', "NODES", "What happened to these nodes", filter_set, AT(filter),
 	        FILTER_NODES, 0 },
-	{ "kind", 'k', "LIST", "Of these kinds: job.cancel, or job for all about jobs",
-	        cmd_set_list, AT(kinds), 0, 0 },
+	ROW(kinds, "kind", 'k', "LIST", cmd_set_list,
+	        "Of these kinds: job.cancel, or job for all about jobs"),
 	{ "since", 0, "TIME|CURSOR",
 	        "From then on, or after the event of that number; by default of today, or of all "
 	        "time for a job",
 	        set_since, 0, 0, 0 },
-	{ "until", 0, "TIME", "Before then", cmd_set_past, AT(until), 0, 0 },
-	{ "follow", 0, NULL, "Then what comes, as it happens, until interrupted", cmd_set_flag,
-	        AT(follow), 0, 0 },
-	{ "file", 0, "FILE",
-	        "In this file, of gctl archive or a copy of history.db; asks no controller",
-	        cmd_set_text, AT(file), 0, 0 },
+	ROW(until, "until", 0, "TIME", cmd_set_past, "Before then"),
+	ROW(follow, "follow", 0, NULL, cmd_set_flag,
+	        "Then what comes, as it happens, until interrupted"),
+	ROW(file, "file", 0, "FILE", cmd_set_text,
+	        "In this file, of gctl archive or a copy of history.db; asks no controller"),
 	LISTING_OPTIONS(struct events, listing),
 	CMD_TABLE_END,
 };

@@ -130,8 +130,8 @@ static const char *present_word(const char *word)
 
 static const struct subcommand *row_of(const char *const *words, size_t n)
 {
-	for (const struct subcommand *s = gctl_subcommands; n && s->words[0]; s++)
-		if (!strcmp(present_word(words[0]), s->words[0]) &&
+	for (const struct subcommand *s = gctl_subcommands; n && (s->heading || s->words[0]); s++)
+		if (s->words[0] && !strcmp(present_word(words[0]), s->words[0]) &&
 		        (!s->words[1] || (n > 1 && !strcmp(words[1], s->words[1]))))
 			return s;
 	return NULL;
@@ -144,8 +144,9 @@ static int unknown(const char *const *words, size_t n, struct error *err)
 	char shown[80];
 	size_t i = 0;
 
-	for (; gctl_subcommands[i].words[0]; i++)
-		names[i] = gctl_subcommands[i].words[0];
+	for (const struct subcommand *s = gctl_subcommands; s->heading || s->words[0]; s++)
+		if (s->words[0])
+			names[i++] = s->words[0];
 	names[i] = NULL;
 	text_escape(shown, sizeof(shown), first, strlen(first));
 	near = text_nearest(first, names);

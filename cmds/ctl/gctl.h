@@ -27,7 +27,7 @@ enum takes {
 struct run;
 
 struct subcommand {
-	const char *heading;  /* of this row and those below, in the list; or NULL */
+	const char *heading;  /* of the rows below, in the list: a row of nothing else; or NULL */
 	const char *words[2]; /* "show", "job" */
 	const char *arguments;
 	size_t min, max; /* number of arguments */

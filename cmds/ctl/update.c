@@ -117,12 +117,10 @@ static void add_field(struct update *u, Gpusched__JobControl__Field field)
 	u->fields[u->n_fields++] = field;
 }
 
-static int set_throttle(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_throttle)
 {
 	struct update *u = field;
 
-	(void)option;
 	add_field(u, FIELD(ARRAY_THROTTLE));
 	return count_parse(value, 0, TASK_MAX, &u->throttle, err);
 }
@@ -154,13 +152,16 @@ static int take_change(int key, char *value, struct argp_state *state, void *inp
 	return 0;
 }
 
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct update, member, name, letter, arg, set, help)
+
 static const struct cmd_option table[] = {
 	CMD_HEADING("Of an array, and of the change:"),
 	{ "array-throttle", 0, "N",
 	        "At most N tasks of the array run at a time, 0: any number; also while it runs",
 	        set_throttle, 0, 0, 0 },
-	{ "reason", 0, "TEXT", "Recorded with the job, next to who changed it", cmd_set_reason,
-	        offsetof(struct update, reason), 0, 0 },
+	ROW(reason, "reason", 0, "TEXT", cmd_set_reason,
+	        "Recorded with the job, next to who changed it"),
 	CMD_TABLE_END,
 };
 

@@ -51,59 +51,48 @@ static int parse_seconds(const char *value, uint64_t least, uint64_t *s, struct 
 	return *s > INT32_MAX ? error_set(err, ERR_USAGE, "must be under 68 years") : 0;
 }
 
-static int set_immediate(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_immediate)
 {
 	uint64_t s = 1;
 
-	(void)option;
 	if (value && parse_seconds(value, 0, &s, err) < 0)
 		return -1;
 	*(int64_t *)field = (int64_t)s * 1000;
 	return 0;
 }
 
-static int set_patience(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_patience)
 {
 	uint64_t s;
 
-	(void)option;
 	if (parse_seconds(value, 1, &s, err) < 0)
 		return -1;
 	*(uint32_t *)field = (uint32_t)s;
 	return 0;
 }
 
-static int set_attach(
-        void *field, const struct cmd_option *option, const char *value, struct error *err)
+static CMD_SETTER(set_attach)
 {
-	(void)option;
 	return count_parse(value, 1, UINT64_MAX, field, err);
 }
 
-#define AT(member) offsetof(struct grun, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct grun, member, name, letter, arg, set, help)
 
 static const struct cmd_option own[] = {
 	CMD_HEADING("How the command is run:"),
-	{ "pty", 0, NULL, "In a terminal of its own, which is this one", cmd_set_flag, AT(pty), 0,
-	        0 },
-	{ "immediate", 'I', "[TIME]",
-	        "Give up if it does not start within TIME (seconds, default 1)", set_immediate,
-	        AT(immediate_ms), 0, 0 },
-	{ "detach-on-loss", 0, NULL,
-	        "Go on without a client, should this one be killed or lose its connection",
-	        cmd_set_flag, AT(detach_on_loss), 0, 0 },
-	{ "loss-timeout", 0, "TIME",
-	        "Otherwise end it when it had no client for TIME (seconds, default 30)",
-	        set_patience, AT(patience_s), 0, 0 },
-	{ "attach", 0, "JOB",
-	        "Run nothing: take over the input and output of a job that grun has started",
-	        set_attach, AT(attach), 0, 0 },
-	{ "disable-status", 'X', NULL, "Pass on the first ^C too, instead of printing the state",
-	        cmd_set_flag, AT(disable_status), 0, 0 },
-	{ "quiet", 'Q', NULL, "Say nothing of waiting and connections", cmd_set_flag, AT(quiet), 0,
-	        0 },
+	ROW(pty, "pty", 0, NULL, cmd_set_flag, "In a terminal of its own, which is this one"),
+	ROW(immediate_ms, "immediate", 'I', "[TIME]", set_immediate,
+	        "Give up if it does not start within TIME (seconds, default 1)"),
+	ROW(detach_on_loss, "detach-on-loss", 0, NULL, cmd_set_flag,
+	        "Go on without a client, should this one be killed or lose its connection"),
+	ROW(patience_s, "loss-timeout", 0, "TIME", set_patience,
+	        "Otherwise end it when it had no client for TIME (seconds, default 30)"),
+	ROW(attach, "attach", 0, "JOB", set_attach,
+	        "Run nothing: take over the input and output of a job that grun has started"),
+	ROW(disable_status, "disable-status", 'X', NULL, cmd_set_flag,
+	        "Pass on the first ^C too, instead of printing the state"),
+	ROW(quiet, "quiet", 'Q', NULL, cmd_set_flag, "Say nothing of waiting and connections"),
 	CMD_TABLE_END,
 };
 

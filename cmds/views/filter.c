@@ -70,7 +70,7 @@ int filter_add(struct filter *f, enum filter_what what, const char *option, cons
 	return add_value(f, what, value, err) < 0 ? cmd_blame(option, value, err) : 0;
 }
 
-int filter_set(void *field, const struct cmd_option *option, const char *value, struct error *err)
+CMD_SETTER(filter_set)
 {
 	char name[80];
 
@@ -78,9 +78,8 @@ int filter_set(void *field, const struct cmd_option *option, const char *value, 
 	return filter_add(field, (enum filter_what)option->what, name, value, err);
 }
 
-int filter_set_me(void *field, const struct cmd_option *option, const char *value, struct error *err)
+CMD_SETTER(filter_set_me)
 {
-	(void)option, (void)value;
 	return filter_add_me(field, err);
 }
 

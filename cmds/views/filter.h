@@ -38,9 +38,8 @@ int filter_add(struct filter *f, enum filter_what what, const char *option, cons
 int filter_add_me(struct filter *f, struct error *err);
 
 /* The same as setters of rows (cmd.h) at a struct filter: the row's `what` is an enum filter_what. */
-int filter_set(void *field, const struct cmd_option *option, const char *value, struct error *err);
-int filter_set_me(void *field, const struct cmd_option *option, const char *value,
-        struct error *err);
+CMD_SETTER(filter_set);
+CMD_SETTER(filter_set_me);
 
 /* Rows of a command's table that select jobs; `member` is its struct filter. */
 #define FILTER_HEADING CMD_HEADING("Which jobs (several restrict together; LIST has commas between):")
