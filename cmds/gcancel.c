@@ -95,7 +95,7 @@ static int run(void *input, struct error *err)
 	char done[64];
 
 	if (filter_is_empty(&g->filter)) {
-		error_set(err, ERR_USAGE, "which jobs?");
+		error_set(err, ERR_USAGE, "no jobs are named");
 		return error_hint(err, "gcancel ID..., or gcancel --me for all of your own");
 	}
 	if ((g->batch || g->full) && !g->signal)

@@ -28,7 +28,8 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-static int take_nodes(int key, char *value, struct argp_state *state, void *input, struct error *err)
+static int take_nodes(
+        int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct ginfo *g = input;
 

@@ -80,7 +80,7 @@ static int take_job(int key, char *value, struct argp_state *state, void *input,
 
 	(void)key, (void)state;
 	if (g->ids.n)
-		return error_set(err, ERR_USAGE, "one job at a time, not '%s' too", value);
+		return error_set(err, ERR_USAGE, "expected a single job; '%s' is too much", value);
 	if (cmd_ids_add(&g->ids, value, err) < 0)
 		return error_wrap(err, "JOB=%s", value);
 	if (g->ids.n_some && taskset_parse(g->ids.some[0]->tasks, &tasks, err) == 0) {
@@ -88,7 +88,7 @@ static int take_job(int key, char *value, struct argp_state *state, void *input,
 		taskset_clear(&tasks);
 	}
 	if (g->ids.n > 1 || n != 1)
-		return error_set(err, ERR_USAGE, "one job or task at a time, not '%s'", value);
+		return error_set(err, ERR_USAGE, "expected a single job or task, not '%s'", value);
 	g->job = g->ids.v[0].id;
 	return 0;
 }
@@ -440,7 +440,7 @@ static int run(void *input, struct error *err)
 	int rc;
 
 	if (!g->ids.n) {
-		error_set(err, ERR_USAGE, "which job?");
+		error_set(err, ERR_USAGE, "a job id is required");
 		return error_hint(err, "glog JOB; gqueue --me shows your own");
 	}
 	g->client = client_new(NULL, err);

@@ -102,7 +102,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct gprio *g = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of priorities");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a list of priorities");
 	if (g->weights && chunk->weights)
 		add_weights(g, chunk->weights);
 	for (size_t i = 0; i < chunk->n_prios && !g->weights; i++) {
@@ -134,7 +135,7 @@ static int check_pairs(const struct gprio *g, struct error *err)
 {
 	const struct cmd_pair pairs[] = {
 		{ g->weights, !filter_is_empty(&g->filter), "--weights", "options that choose jobs",
-		        "they are the same for all" },
+		        "they are the same for all jobs jobs" },
 		{ g->weights, g->norm, "--weights", "--norm", NULL },
 		{ g->norm, g->listing.columns, "--norm", "--format", NULL },
 		{ g->norm, g->listing.longer, "--norm", "--long", NULL },

@@ -137,7 +137,7 @@ static int on_why(unsigned type, const ProtobufCMessage *m, void *arg, struct er
 	struct gqueue *q = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_WHY_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not an answer to why a job waits");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to gqueue --why");
 	if (!why->job)
 		return error_set(err, ERR_PROTOCOL, "a reason without its job");
 	cmd_ids_saw(&q->filter.ids, why->job->id, why->job->tasks);
@@ -205,7 +205,7 @@ static int run(struct gqueue *q, struct error *err)
 static int check_watch(const struct gqueue *q, struct watch_from *from, struct error *err)
 {
 	if (q->since && !q->watch)
-		return error_set(err, ERR_USAGE, "--since goes with --watch only");
+		return error_set(err, ERR_USAGE, "--since is only valid with --watch");
 	return q->since ? watch_from_parse(q->since, from, err) : 0;
 }
 
@@ -232,16 +232,17 @@ static bool asks_for_others(const struct cmd_list *states)
 
 static int check_pairs(const struct gqueue *q, struct error *err)
 {
-	static const char named[] = "it tells of the jobs that it names",
-	                  changes[] = "jobs come as they change";
+	static const char named[] = "it is about the jobs that it names",
+	                  changes[] = "jobs are printed as they change";
 	const struct cmd_list *lists = q->filter.lists;
 	const struct cmd_pair pairs[] = {
 		{ q->watch, q->start, "--watch", "--start", NULL },
 		{ q->watch, q->why, "--watch", "--why", NULL },
 		{ q->watch, q->listing.sort, "--watch", "--sort", changes },
-		{ q->watch, q->listing.whole, "--watch", "--whole", "changes are told with long texts cut" },
+		{ q->watch, q->listing.whole, "--watch", "--whole", "long texts are cut in "
+		        "changes" },
 		{ q->start, asks_for_others(&lists[FILTER_STATES]), "--start", "--states",
-		        "it is of jobs that are PENDING" },
+		        "it lists PENDING jobs only" },
 		{ q->why, q->start, "--why", "--start", named },
 		{ q->why, q->listing.columns, "--why", "--format", named },
 		{ q->why, q->listing.sort, "--why", "--sort", named },

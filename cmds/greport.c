@@ -24,7 +24,7 @@ static const struct report {
 	{ "use", "SHARE,USED,JOBS,GPU-H,IDLE-H,EFF,WAIT-P50,WAIT-P95,IN-TARGET,COST",
 	        "GPU-hours, against shares; how long jobs waited; cost" },
 	{ "wait", "STARTED,WAIT-P50,WAIT-P95,WAIT-MAX,TARGETS,IN-TARGET",
-	        "how long jobs waited, and how many no longer than they wished" },
+	        "how long jobs waited, and how many started within --max-wait" },
 	{ "cost", "JOBS,GPU-H,CPU-H,COST,PART", "hours, cost, and the part of all cost" },
 };
 #define N_REPORTS (sizeof(reports) / sizeof(reports[0]))
@@ -213,7 +213,7 @@ static const struct view_column columns[] = {
 	COLUMN("WAIT-P50", 8, 0, NUM, "half of them waited no longer", wait_p50),
 	COLUMN("WAIT-P95", 8, 0, NUM, "95 of 100 waited no longer", wait_p95),
 	COLUMN("WAIT-MAX", 8, 0, NUM, "the longest wait", wait_max),
-	COLUMN("TARGETS", 7, 0, NUM, "those that wished to start within a time", targets),
+	COLUMN("TARGETS", 7, 0, NUM, "those with --max-wait", targets),
 	COLUMN("IN-TARGET", 9, 0, NUM, "how many of those did", in_target),
 };
 
@@ -238,7 +238,8 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-static int take_report(int key, char *name, struct argp_state *state, void *input, struct error *err)
+static int take_report(
+        int key, char *name, struct argp_state *state, void *input, struct error *err)
 {
 	struct greport *g = input;
 	char shown[80];
@@ -250,7 +251,7 @@ static int take_report(int key, char *name, struct argp_state *state, void *inpu
 			return 0;
 		}
 	text_escape(shown, sizeof(shown), name, strlen(name));
-	error_set(err, ERR_USAGE, "'%s': want one of use, wait and cost", shown);
+	error_set(err, ERR_USAGE, "'%s': expected use, wait or cost", shown);
 	if (habits_find("greport", name))
 		error_hint(err, "%s", habits_find("greport", name));
 	return -1;
@@ -278,7 +279,8 @@ static const struct cmd cmd = {
 	            "  greport wait --by=qos,day -S now-7d\n"
 	            "  greport cost --by=label:project -S 2026-11-01 --csv\n"
 	            "\n"
-	            "Exit status: 0 done; 2 usage; 3 no such account, partition, QOS or node; 4 the "
+	            "Exit status: 0 done; 2 usage; 3 no such account, partition, QOS or node; "
+	            "4 the "
 	            "controller was not reached.",
 	.table = table,
 	.take = take_report,
@@ -307,7 +309,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct greport *g = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a report");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a report");
 	if (chunk->n_types && keep_types(g, chunk, err) < 0)
 		return -1;
 	for (size_t i = 0; i < chunk->n_lines; i++) {
@@ -317,7 +319,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 
 		if (line->n_keys && line->n_keys != g->by.n) {
 			free(bytes);
-			return error_set(err, ERR_PROTOCOL, "not the report that was asked for");
+			return error_set(
+			        err, ERR_PROTOCOL, "the report has other columns than requested");
 		}
 		gpusched__report_line__pack(line, bytes);
 		if (g->n == g->room) {
@@ -441,11 +444,12 @@ static int check_by(const struct greport *g, size_t i, struct error *err)
 		good = good || !strcmp(known[k], by);
 	if (!good)
 		return error_set(err, ERR_USAGE,
-		        "--by: want account, user, partition, qos, gpu, state, day or label:KEY");
+		        "--by: expected account, user, partition, qos, gpu, state, day or "
+		        "label:KEY");
 	for (size_t k = 0; k < i; k++)
 		if (!strcmp(g->by.v[k], by)) {
 			text_escape(shown, sizeof(shown), by, strlen(by));
-			return error_set(err, ERR_USAGE, "--by: %s stands there twice", shown);
+			return error_set(err, ERR_USAGE, "--by: %s is given twice", shown);
 		}
 	return 0;
 }
@@ -453,7 +457,7 @@ static int check_by(const struct greport *g, size_t i, struct error *err)
 static int check(struct greport *g, char **names, struct error *err)
 {
 	if (!g->report) {
-		error_set(err, ERR_USAGE, "which report?");
+		error_set(err, ERR_USAGE, "a report is required");
 		return error_hint(err, "greport use, greport wait or greport cost");
 	}
 	if (!g->by.n && cmd_list_add(&g->by, "account", err) < 0)

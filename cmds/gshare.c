@@ -41,7 +41,8 @@ static const struct cmd cmd = {
 	.name = "gshare",
 	.arguments = "",
 	.about = "List accounts and their users: their shares, what they used, and their rank.",
-	.examples = "Fair Tree: on each level, an account or a user that has used less than its share "
+	.examples = "Fair Tree: on each level, an account or a user that has used less than "
+	        "its share "
 	            "(LEVEL-FS above 1) goes before one that has used more, with all below it. "
 	            "RANK numbers the users in that order; FACTOR is what it makes of their jobs' "
 	            "priority (gprio).\n"
@@ -64,7 +65,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct gshare *g = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of shares");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a list of shares");
 	for (size_t i = 0; i < chunk->n_shares; i++)
 		g->any = g->any || *chunk->shares[i]->user;
 	for (size_t i = 0; i < chunk->n_shares; i++)

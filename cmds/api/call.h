@@ -1,4 +1,4 @@
-/* call.h - one request, and what takes its answer: of a controller (client.h) or a file (pastfile.h) */
+/* call.h - one request and its answer, of a controller (client.h) or of a file (pastfile.h) */
 #ifndef CMDS_CALL_H
 #define CMDS_CALL_H
 

@@ -74,7 +74,7 @@ static const ProtobufCMessage *receive(struct pastfile *f, unsigned *type, struc
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			error_set(err, ERR_SYSTEM, "gpast has ended without an answer");
+			error_set(err, ERR_SYSTEM, "gpast exited without an answer");
 			return NULL;
 		}
 		if (frame_reader_feed(f->reader, buf, (size_t)n, &used, err) < 0)
@@ -96,7 +96,7 @@ static int greet(struct pastfile *f, struct error *err)
 	        dial_reply_error((const Gpusched__Reply *)m, err) < 0)
 		return -1;
 	if (type != GPUSCHED__MSG_TYPE__MSG_PONG)
-		return error_set(err, ERR_PROTOCOL, "gpast says something else");
+		return error_set(err, ERR_PROTOCOL, "unexpected answer from gpast");
 	f->cluster = xstrdup(((const Gpusched__Pong *)m)->cluster);
 	return 0;
 }

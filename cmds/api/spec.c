@@ -174,7 +174,7 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	int rc = -1;
 
 	if (!s->cwd && !getcwd(cwd, sizeof(cwd)))
-		return error_set(err, ERR_SYSTEM, "the present directory: %s", strerror(errno));
+		return error_set(err, ERR_SYSTEM, "current directory: %s", strerror(errno));
 	if (make_nonce(s->token, nonce, err) < 0)
 		return -1;
 	spec.version = SIGNEDJOB_VERSION;

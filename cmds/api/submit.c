@@ -296,14 +296,14 @@ static int on_frame(struct submit_queue *q, const struct frame *f, struct error 
 	if (!m)
 		return -1;
 	if (!g)
-		return error_set(err, ERR_PROTOCOL, "an answer to nothing that was asked");
+		return error_set(err, ERR_PROTOCOL, "an answer without a request");
 	switch (f->type) {
 	case GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT:
 		return on_result(g, (Gpusched__SubmitResult *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_REPLY:
 		return on_reply(q, g, (Gpusched__Reply *)m, err);
 	default:
-		return error_set(err, ERR_PROTOCOL, "not an answer to a submit");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a submit");
 	}
 }
 
@@ -397,7 +397,7 @@ static int on_test(unsigned type, const ProtobufCMessage *m, void *arg, struct e
 	struct test *test = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not an answer to a submit");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a submit");
 	test->on_result((const Gpusched__SubmitResult *)m, test->arg);
 	return 0;
 }

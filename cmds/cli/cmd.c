@@ -114,7 +114,7 @@ int cmd_finish(const struct cmd *cmd, int status)
 	if (fclose(stdout) == 0 && !bad)
 		return status;
 	error_set(&err, ERR_SYSTEM, "standard output: %s",
-	        errno ? strerror(errno) : "not all could be written");
+	        errno ? strerror(errno) : "not everything could be written");
 	return status ? status : cmd_fail(cmd, &err);
 }
 
@@ -258,7 +258,7 @@ static void blame_word(struct parse *p, const struct argp_state *state)
 	len = strcspn(word, "=");
 	known = !strncmp(word, "--", 2) ? find_option(p, word + 2, len - 2) : NULL;
 	if (known && word[len]) {
-		error_set(&p->err, ERR_USAGE, "--%s: has no value", known->name);
+		error_set(&p->err, ERR_USAGE, "--%s: takes no value", known->name);
 	} else if (known || (word[0] == '-' && word[1] && !word[2])) {
 		error_set(&p->err, ERR_USAGE, "'%s': %s", shown,
 		        known ? "needs a value" : "no such option, or it needs a value");

@@ -5,7 +5,7 @@
 
 static int check_options(const struct listing *l, struct error *err)
 {
-	static const char all[] = "JSON has all there is to know, in the order in which it comes";
+	static const char all[] = "JSON has all columns, in the order of the answer";
 	const struct cmd_pair pairs[] = {
 		{ l->csv, l->json, "--csv", "--json", NULL },
 		{ l->json, l->columns, "--json", "--format", all },

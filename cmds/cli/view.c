@@ -83,7 +83,7 @@ static int no_such_column(
 
 	text_escape(shown, sizeof(shown), name, len);
 	if (*name == '%') {
-		error_set(err, ERR_USAGE, "'%s': columns have names here, not letters", shown);
+		error_set(err, ERR_USAGE, "'%s': expected names of columns, not letters", shown);
 		return error_hint(err, "-o NAME,NAME%%20; --help lists them");
 	}
 	for (i = 0; i < len && i < sizeof(upper) - 1; i++)
@@ -120,7 +120,8 @@ static int cut_width(const char *name, size_t *len, unsigned *width, struct erro
 	}
 	if (value < 1 || value > WIDTH_MAX) {
 		text_escape(shown, sizeof(shown), name, *len);
-		return error_set(err, ERR_USAGE, "'%s': want a width of 1 to %d, as in NAME%%20",
+		return error_set(
+		        err, ERR_USAGE, "'%s': expected a width of 1 to %d, as in NAME%%20",
 		        shown, WIDTH_MAX);
 	}
 	*width = value;

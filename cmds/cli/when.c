@@ -41,7 +41,8 @@ static const struct {
 
 static const char *const expected[] = {
 	[NEXT] = "expected a time: now+2hours, 16:00, tomorrow, 2027-01-31 or 2027-01-31T16:00",
-	[PAST] = "expected a moment: 2026-11-21, 2026-11-21T09:30:15, 11/21, 09:30, today, now-2days",
+	[PAST] = "expected a moment: 2026-11-21, 2026-11-21T09:30:15, 11/21, 09:30, today, "
+	        "now-2days",
 };
 
 int64_t when_now(void)
@@ -290,7 +291,7 @@ static int64_t in_nearest_year(struct moment *m, int64_t now_us, enum direction 
 
 	set_day(&today, now_us, 0);
 	m->year = today.year;
-	if (to == PAST && (m->month > today.month || (m->month == today.month && m->day > today.day)))
+	if (to == PAST && m->month * 100 + m->day > today.month * 100 + today.day)
 		m->year--;
 	s = seconds_of(m);
 	for (int tries = 0; tries < LEAP_YEAR; tries++) {
@@ -303,7 +304,7 @@ static int64_t in_nearest_year(struct moment *m, int64_t now_us, enum direction 
 }
 
 /* What was left out is the nearest in that direction; a time without a date is of today, or the
- * next. In seconds; -1: there is no such day. */
+ * next. In seconds; -1: this date does not exist. */
 static int64_t complete(struct moment *m, int64_t now_us, enum direction to)
 {
 	bool no_day = m->day < 0;
@@ -348,7 +349,7 @@ static int parse(
 		return error_set(err, ERR_USAGE, "a year of four digits from 1970 on");
 	s = complete(&m, now_us, to);
 	if (s < 0)
-		return error_set(err, ERR_USAGE, "there is no such day");
+		return error_set(err, ERR_USAGE, "this date does not exist");
 	*us = s * SECOND;
 	return back ? go_back(p, us, err) : 0;
 }

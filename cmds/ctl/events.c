@@ -89,7 +89,7 @@ static CMD_SETTER(set_by)
 
 	e->by_uid = true;
 	if (!pw && count_parse(value, 0, UINT32_MAX - 1, &uid, NULL) < 0)
-		return error_set(err, ERR_USAGE, "there is no such user here");
+		return error_set(err, ERR_USAGE, "unknown user on this host");
 	e->uid = pw ? (int64_t)pw->pw_uid : (int64_t)uid;
 	return 0;
 }
@@ -156,7 +156,8 @@ static const struct cmd cmd = {
 	        "  gctl events --follow --json --since=88120\n"
 	        "  gctl events --file=/srv/2025.db --job=4812\n"
 	        "\n"
-	        "Exit status: 0 done; 2 usage; 3 no such job or node; 4 the controller was not reached; 5 "
+	        "Exit status: 0 done; 2 usage; 3 no such job or node; 4 the controller was not "
+	        "reached; 5 "
 	        "not permitted.",
 	.table = table,
 	.more_help = more_help,
@@ -168,7 +169,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct events *e = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of events");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a list of events");
 	for (size_t i = 0; i < chunk->n_events; i++) {
 		uint64_t seq = chunk->events[i]->seq;
 

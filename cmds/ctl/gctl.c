@@ -1,7 +1,7 @@
 /* gctl.c - ask and steer the controller, its nodes and jobs
  *
- * What gctl can do is a table of subcommands (gctl_table.c). This file reads the command line, finds
- * the row that its words mean, and refuses options that the row does not take. An option may stand
+ * What gctl can do is a table of subcommands (gctl_table.c). This file reads the command line,
+ * finds the row that its words mean, and refuses options that the row does not take. An option may stand
  * in front of the subcommand too, so the words are looked up once all options are read.
  */
 #include "cmds/ctl/gctl.h"
@@ -151,7 +151,7 @@ static int unknown(const char *const *words, size_t n, struct error *err)
 	text_escape(shown, sizeof(shown), first, strlen(first));
 	near = text_nearest(first, names);
 	if (!n)
-		error_set(err, ERR_USAGE, "what is to be done?");
+		error_set(err, ERR_USAGE, "a subcommand is required");
 	else if (!strcmp(first, "show"))
 		error_set(err, ERR_USAGE,
 		        "show: expected show job, show node, show partition, show config, show "
@@ -172,7 +172,7 @@ static int check(const struct subcommand *s, const struct gctl *g, size_t n, str
 
 	gctl_subcommand_name(s, name, sizeof(name));
 	if (s->main) {
-		error_set(err, ERR_USAGE, "%s: its options stand behind it", name);
+		error_set(err, ERR_USAGE, "%s: its options must follow it", name);
 		return error_hint(err, "gctl %s --help", name);
 	}
 	if (n < s->min || n > s->max)

@@ -8,7 +8,7 @@
 #include "cmds/ctl/gctl.h"
 #include "common/base/text.h"
 
-/* --- ping ---------------------------------------------------------------------------------------- */
+/* --- ping ------------------------------------------------------------------------------------ */
 
 static double now_ms(void)
 {
@@ -43,11 +43,11 @@ int gctl_ping(struct run *r, struct error *err)
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "pong");
 	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true, on_pong, err);
 	if (!r->g->json && rc >= 0)
-		printf("it answered in %.1f ms, greeting included\n", now_ms() - start);
+		printf("answered in %.1f ms, including the handshake\n", now_ms() - start);
 	return gctl_end(r, rc, err);
 }
 
-/* --- partitions ---------------------------------------------------------------------------------- */
+/* --- partitions ------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *word;
@@ -80,7 +80,7 @@ int gctl_partition(struct run *r, struct error *err)
 	return EXIT_DONE;
 }
 
-/* --- the controller itself ----------------------------------------------------------------------- */
+/* --- the controller itself ------------------------------------------------------------------- */
 
 static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -96,7 +96,7 @@ static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, 
 		free(plain);
 	}
 	if (result->n_cut)
-		puts("... the controller's log has the rest");
+		puts("... the rest is in the controller's log");
 	for (size_t i = 0; i < result->n_warnings; i++) {
 		char *plain = text_escape_dup(result->warnings[i]);
 
@@ -128,7 +128,7 @@ int gctl_shutdown(struct run *r, struct error *err)
 	request.reason = gctl_reason(r);
 	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHUTDOWN, &request.base, false, NULL, err) < 0)
 		return -1;
-	puts("The controller ends; jobs run on.");
+	puts("The controller is shutting down; jobs continue.");
 	return EXIT_DONE;
 }
 

@@ -39,7 +39,7 @@ static int find_time(const struct gctl *g, int64_t *time, struct error *err)
 		return error_set(
 		        err, ERR_USAGE, "archive: --before and --older-than exclude each other");
 	if (!g->before && !g->older_than) {
-		error_set(err, ERR_USAGE, "archive: of before when?");
+		error_set(err, ERR_USAGE, "archive: --before or --older-than is required");
 		return error_hint(err, "--before=2026-01-01, or --older-than=90d");
 	}
 	if (g->before) {

@@ -31,7 +31,7 @@ int gctl_control_jobs(struct run *r, struct error *err)
 		if (filter_add(f, FILTER_IDS, "ID", r->words[i], err) < 0)
 			return -1;
 	if (filter_is_empty(f)) {
-		error_set(err, ERR_USAGE, "which jobs?");
+		error_set(err, ERR_USAGE, "no jobs are named");
 		return error_hint(err, "ids, or --user, --partition, --states, --name, --nodes");
 	}
 	if (v->states && !f->ids.n && !f->lists[FILTER_STATES].n &&

@@ -1,8 +1,8 @@
 /* gctl_table.c - what gctl can do: one row a subcommand
  *
- * A row is everything there is to say about a subcommand: how it is written, which options it takes,
- * what carries it out, and its help, which gctl --help and gctl help SUBCOMMAND print. To add one: a
- * function, a row, a paragraph in man/gctl.1 (a test compares).
+ * A row is everything there is to say about a subcommand: how it is written, which options it
+ * takes, what carries it out, and its help, which gctl --help and gctl help SUBCOMMAND print. To
+ * add one: a function, a row, a paragraph in man/gctl.1 (a test compares).
  */
 #include <stdio.h>
 

@@ -125,7 +125,8 @@ static CMD_SETTER(set_throttle)
 	return count_parse(value, 0, TASK_MAX, &u->throttle, err);
 }
 
-static int take_change(int key, char *value, struct argp_state *state, void *input, struct error *err)
+static int take_change(
+        int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct update *u = input;
 	const struct option_row *row;
@@ -214,7 +215,7 @@ static char *folder(const struct submit_options *o, struct error *err)
 	if (!o->chdir || o->chdir[0] == '/')
 		return o->chdir ? xstrdup(o->chdir) : NULL;
 	if (!getcwd(here, sizeof(here))) {
-		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		error_set(err, ERR_USAGE, "current directory: %s", strerror(errno));
 		return NULL;
 	}
 	return xasprintf("%s/%s", here, o->chdir);
@@ -294,9 +295,9 @@ static int run(void *input, struct error *err)
 	if (cmd_check_pairs(CMD_PAIRS(pairs), err) < 0)
 		return -1;
 	if (filter_is_empty(&u->filter))
-		return error_set(err, ERR_USAGE, "which jobs? Their ids are needed");
+		return error_set(err, ERR_USAGE, "ids of jobs are required");
 	if (!u->n_fields && !u->is_signed) {
-		error_set(err, ERR_USAGE, "what is to be changed?");
+		error_set(err, ERR_USAGE, "no change is given");
 		return error_hint(err, "%s --help lists the options", cmd.name);
 	}
 	if (u->options.all_mem)

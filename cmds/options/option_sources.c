@@ -53,7 +53,7 @@ static int long_word(struct submit_options *o, char **words, size_t n, struct er
 		return -1;
 	value = name[len] ? name + len + 1 : NULL;
 	if (value && !row->arg)
-		return error_set(err, ERR_USAGE, "--%s: has no value", row->name);
+		return error_set(err, ERR_USAGE, "--%s: takes no value", row->name);
 	if (row->arg && !value && !(row->where & OPTION_ARG_MAY_MISS) && n > 1) {
 		value = words[1];
 		used = 2;

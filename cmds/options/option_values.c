@@ -217,7 +217,7 @@ static int choose_one(struct submit_options *o, const struct option_row *row, en
 	const char *other = o->said[one].option;
 
 	if (other && o->said[one].source == o->source && strcmp(other, row->name))
-		return error_set(err, ERR_USAGE, "cannot be together with --%s", other);
+		return error_set(err, ERR_USAGE, "conflicts with --%s", other);
 	o->said[one].option = row->name;
 	o->said[one].source = o->source;
 	switch (one) {
@@ -269,7 +269,7 @@ SETTER(option_set_time)
 	if (duration_parse(value, DURATION_BARE_MINUTES, &s, err) < 0)
 		return -1;
 	if (!s) {
-		error_set(err, ERR_USAGE, "a job needs some time");
+		error_set(err, ERR_USAGE, "must be more than nothing");
 		return error_hint(err, "--time=unlimited asks for no limit");
 	}
 	if (s != DURATION_FOREVER && s >= UINT32_MAX)
@@ -303,7 +303,8 @@ SETTER(option_set_gpu_share)
 		end += 2;
 	}
 	if (end == value || strcmp(end, "%") != 0)
-		return error_set(err, ERR_USAGE, "expected per cent of a GPU, as in 25%% or 12.5%%");
+		return error_set(
+		        err, ERR_USAGE, "expected per cent of a GPU, as in 25%% or 12.5%%");
 	if (whole > 100 || whole * 10 + tenth < 1 || whole * 10 + tenth > 1000)
 		return error_set(err, ERR_USAGE, "must be 0.1%% to 100%%");
 	*FIELD(o, row, uint32_t) = (uint32_t)(whole * 10 + tenth);

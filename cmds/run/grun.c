@@ -156,9 +156,9 @@ static int check_options(const struct grun *g, struct error *err)
 		return -1;
 	if (g->attach && g->command)
 		return error_set(err, ERR_USAGE,
-		        "--attach: there is no command to run, such as '%s'", g->command[0]);
+		        "--attach: the command '%s' is not expected", g->command[0]);
 	if (!g->attach && !g->command) {
-		error_set(err, ERR_USAGE, "which command?");
+		error_set(err, ERR_USAGE, "a command is required");
 		return error_hint(err, "grun OPTIONS COMMAND ARGUMENT...; grun --pty bash");
 	}
 	if (g->o.nodes_max > 1)
@@ -191,7 +191,7 @@ static int make_cwd(const struct grun *g, char **cwd, struct error *err)
 		return 0;
 	}
 	if (!getcwd(here, sizeof(here))) {
-		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		error_set(err, ERR_USAGE, "current directory: %s", strerror(errno));
 		return error_hint(err, "--chdir=DIR says where to run, from the root on");
 	}
 	*cwd = g->o.chdir ? xasprintf("%s/%s", here, g->o.chdir) : xstrdup(here);

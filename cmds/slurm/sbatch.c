@@ -32,7 +32,8 @@ static const char *whole_nodes(const char *value, struct sbatch_value *out, stru
 	(void)out;
 	if (!value)
 		return "yes";
-	error_set(err, ERR_USAGE, "nodes cannot be kept for the jobs of one user; use --exclusive alone");
+	error_set(err, ERR_USAGE, "nodes cannot be kept for the jobs of one user; use "
+	        "--exclusive alone");
 	return NULL;
 }
 
@@ -383,7 +384,7 @@ static int give(const struct scan *s, const struct sbatch_row *row, const char *
 	int used = 1;
 
 	if (value && row->arg == SBATCH_NO_ARG)
-		return error_set(err, ERR_USAGE, "--%s: has no value", row->name);
+		return error_set(err, ERR_USAGE, "--%s: takes no value", row->name);
 	if (!value && row->arg == SBATCH_ARG) {
 		if (n < 2)
 			return error_set(

@@ -225,7 +225,7 @@ static int read_jobs(struct bulk *b, const char *path, struct error *err)
 		snprintf(err->text, sizeof(err->text), "%s:%.300s", shown, text);
 		return -1;
 	}
-	return n ? 0 : error_set(err, ERR_USAGE, "%s: there is no job in it", shown);
+	return n ? 0 : error_set(err, ERR_USAGE, "%s: the file has no job", shown);
 }
 
 static void print_ids(const struct gsubmit *g, struct gpusched *gs, const uint64_t *ids, size_t n)

@@ -206,7 +206,8 @@ static const struct view_column columns[] = {
 	COLUMN("WORKDIR", 24, 8, 0, "where it ran", cwd),
 	COLUMN("CAUSE", 13, 4, 0, "what ended the last attempt: exit time-limit cancel ...", cause),
 	COLUMN("DETAIL", 24, 8, 0, "the same in words", detail),
-	COLUMN("COMMENT", 0, 10, 0, "who held, cancelled or preempted it, and why", comment),
+	COLUMN("COMMENT", 0, 10, 0, "why it was held, cancelled or preempted, and by which "
+	        "user", comment),
 };
 
 /* In order of id. */

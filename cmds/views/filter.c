@@ -59,7 +59,7 @@ static int me_alone(struct error *err)
 	char name[256];
 
 	error_set(err, ERR_USAGE, "--me and --user exclude each other");
-	return error_hint(err, "for both: --user=%s,...", cmd_user(name, sizeof(name)));
+	return error_hint(err, "for both use --user=%s,...", cmd_user(name, sizeof(name)));
 }
 
 int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
@@ -114,7 +114,8 @@ int filter_check_users(const struct filter *f, bool any, struct error *err)
 		if (getpwnam(users->v[i]) || count_parse(users->v[i], 0, UINT32_MAX, &uid, NULL) == 0)
 			continue;
 		text_escape(shown, sizeof(shown), users->v[i], strlen(users->v[i]));
-		return error_set(err, ERR_USAGE, "--user=%s: unknown user, who has no job", shown);
+		return error_set(err, ERR_USAGE, "--user=%s: unknown user on this host, and "
+		        "without jobs", shown);
 	}
 	return 0;
 }

@@ -37,12 +37,13 @@ int filter_add(struct filter *f, enum filter_what what, const char *option, cons
 /* Only the user that runs this: ERR_USAGE if users are named too. */
 int filter_add_me(struct filter *f, struct error *err);
 
-/* The same as setters of rows (cmd.h) at a struct filter: the row's `what` is an enum filter_what. */
+/* The same for rows of tables (cmd.h): a struct filter, and enum filter_what as the row's `what`. */
 CMD_SETTER(filter_set);
 CMD_SETTER(filter_set_me);
 
 /* Rows of a command's table that select jobs; `member` is its struct filter. */
-#define FILTER_HEADING CMD_HEADING("Which jobs (several restrict together; LIST has commas between):")
+#define FILTER_HEADING \
+	CMD_HEADING("Which jobs (several restrict together; LIST has commas between):")
 #define FILTER_ROW(type, member, name, letter, arg, what, help) \
 	{ name, letter, arg, help, filter_set, offsetof(type, member), what, 0 }
 #define FILTER_ME(type, member) \

@@ -43,7 +43,8 @@ static const struct view_column prio_columns[] = {
 	COLUMN("PRIORITY", 8, 0, NUM, "the sum; the largest goes first", prio_priority),
 	COLUMN("AGE", 5, 0, NUM, "points for the time it has waited", prio_age_points),
 	COLUMN("FAIRSHARE", 9, 0, NUM,
-	        "points for what its user and accounts used, against their shares", prio_fair_share_points),
+	        "points for what its user and accounts used, against their "
+	        "shares", prio_fair_share_points),
 	COLUMN("SIZE", 5, 0, NUM,
 	        "points for the part of the cluster that it asks for", prio_size_points),
 	COLUMN("PART", 5, 0, NUM, "points of its partition", prio_partition_points),
