@@ -341,7 +341,7 @@ static int show_message(struct glog *g, const struct channel_message *m, struct 
 }
 
 /* What has come. 1: that was all. */
-static int show(struct glog *g, struct stream *s, struct error *err)
+static int show_output(struct glog *g, struct stream *s, struct error *err)
 {
 	struct channel_message m;
 	int r;
@@ -379,7 +379,7 @@ static int copy(struct glog *g, struct dial *d, struct stream *s, struct error *
 			r = take_watch(g, &f, watch, err);
 		if (r < 0)
 			return -1;
-		r = show(g, s, err);
+		r = show_output(g, s, err);
 		if (r != 0)
 			return r < 0 ? -1 : 0;
 		if (!asked && stream_is_open(s)) {

@@ -140,7 +140,7 @@ const char *gpusched_cluster(const struct gpusched *g)
 }
 
 /* One request, unless submits use the connection. */
-static int ask(struct gpusched *g, const struct client_call *call, struct gpusched_error *err)
+static int call_controller(struct gpusched *g, const struct client_call *call, struct gpusched_error *err)
 {
 	struct error why;
 
@@ -175,7 +175,7 @@ int gpusched_ping_sized(
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
 	struct gpusched_pong ours = { 0 };
 	void *arg[2] = { g, &ours };
-	int rc = ask(g,
+	int rc = call_controller(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_PING,
 	                .request = &ping.base,
 	                .on_chunk = keep_pong,
@@ -379,7 +379,7 @@ static int ended(struct error *err)
 static int ask_for(struct gpusched *g, const struct client_call *call, struct callback *cb,
         struct gpusched_error *err)
 {
-	int rc = ask(g, call, err);
+	int rc = call_controller(g, call, err);
 
 	return cb->result ? cb->result : rc;
 }
@@ -576,7 +576,7 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
 	control.filter = &f;
 	control.signal = (uint32_t)sig;
 	control.reason = (char *)(reason ? reason : "");
-	rc = ask(g,
+	rc = call_controller(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
 	                .request = &control.base,
 	                .on_chunk = on_control,

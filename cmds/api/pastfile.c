@@ -142,7 +142,7 @@ const char *pastfile_cluster(const struct pastfile *f)
 	return f->cluster;
 }
 
-static int ask(struct pastfile *f, const struct client_call *call, struct error *err)
+static int send_request(struct pastfile *f, const struct client_call *call, struct error *err)
 {
 	uint8_t *bytes;
 	size_t len;
@@ -167,7 +167,7 @@ int pastfile_call(struct pastfile *f, const struct client_call *call, struct err
 	const ProtobufCMessage *m;
 	unsigned type;
 
-	if (ask(f, call, err) < 0)
+	if (send_request(f, call, err) < 0)
 		return -1;
 	while ((m = receive(f, &type, err))) {
 		if (type == GPUSCHED__MSG_TYPE__MSG_REPLY)

@@ -10,7 +10,7 @@
 #define WIDTH 79
 
 /* Fill `text` from `indent` on; the line is at `column` already. Ends it. */
-static void fill(FILE *out, const char *text, size_t len, unsigned column, unsigned indent)
+static void fill_text(FILE *out, const char *text, size_t len, unsigned column, unsigned indent)
 {
 	bool first = true;
 
@@ -48,7 +48,7 @@ static void print_text(FILE *out, const char *text)
 		if (*text == ' ')
 			fprintf(out, "%.*s\n", (int)len, text);
 		else
-			fill(out, text, len, 0, 0);
+			fill_text(out, text, len, 0, 0);
 		text += len + (text[len] != '\0');
 	}
 }
@@ -63,7 +63,7 @@ void help_row(FILE *out, const char *left, unsigned indent, const char *text)
 		column = 0;
 	}
 	fprintf(out, "%*s", (int)(indent - column), "");
-	fill(out, text, strlen(text), indent, indent);
+	fill_text(out, text, strlen(text), indent, indent);
 }
 
 static bool is_end(const struct argp_option *o)
@@ -131,7 +131,7 @@ void help_print(FILE *out, const struct cmd *cmd, const struct argp_option *opti
 		if (o->name) {
 			o = print_option(out, o);
 		} else {
-			fill(out, o->doc, strlen(o->doc), 0, 0);
+			fill_text(out, o->doc, strlen(o->doc), 0, 0);
 			o++;
 		}
 	}

@@ -64,7 +64,7 @@ static const struct view_column *find_ours(
 }
 
 /* By our name, or by Slurm's. */
-static const struct view_column *find(const struct view_kind *kind, const char *name, size_t len)
+static const struct view_column *find_column(const struct view_kind *kind, const char *name, size_t len)
 {
 	const struct view_column *column = find_ours(kind, name, len);
 
@@ -143,7 +143,7 @@ static int select_columns(const struct view_kind *kind, const char *list,
 			return error_set(err, ERR_USAGE, "more than %d columns", VIEW_COLUMNS_MAX);
 		if (widths && *s != '%' && cut_width(s, &name, &width, err) < 0)
 			return -1;
-		out[*n] = find(kind, s + minus, name - minus);
+		out[*n] = find_column(kind, s + minus, name - minus);
 		if (!out[*n])
 			return no_such_column(kind, s + minus, name - minus, err);
 		if (widths)
@@ -307,7 +307,7 @@ void view_size_mb(struct view_cell *cell, uint64_t mb)
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-static void show(
+static void show_row(
         const struct view_column *column, const void *object, bool csv, struct view_cell *cell)
 {
 	cell->csv = csv;
@@ -322,7 +322,7 @@ static struct value keep(const struct view *v, const struct view_column *column,
 {
 	struct view_cell cell;
 
-	show(column, object, v->csv, &cell);
+	show_row(column, object, v->csv, &cell);
 	return (struct value){ xstrdup(cell.text), cell.number, cell.is_number, cell.colour };
 }
 
@@ -394,7 +394,7 @@ void view_print_record(const struct view_kind *kind, const void *object, FILE *o
 	for (size_t i = 0; i < kind->n; i++) {
 		char *plain;
 
-		show(&kind->columns[i], object, false, &cell);
+		show_row(&kind->columns[i], object, false, &cell);
 		plain = text_escape_dup(cell.text);
 		if (*plain && strcmp(plain, "-") != 0)
 			fprintf(out, "%-16s  %s\n", kind->columns[i].name, plain);
@@ -493,7 +493,7 @@ void view_add(struct view *v, const void *object)
 		return;
 	}
 	for (size_t i = 0; i < v->n_shown; i++) {
-		show(v->shown[i], object, v->csv, &cell);
+		show_row(v->shown[i], object, v->csv, &cell);
 		table_cell(v->table, cell.text, cell.colour);
 	}
 }
