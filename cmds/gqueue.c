@@ -49,7 +49,7 @@ static const struct cmd_option table[] = {
 	        FILTER_IDS, 0 },
 	ROW(filter.ended, "all", 0, NULL, cmd_set_flag,
 	        "Also those that have ended, while the controller keeps them"),
-	CMD_HEADING("What is asked about them:"),
+	CMD_HEADING("What to show about them:"),
 	ROW(start, "start", 0, NULL, cmd_set_flag,
 	        "When and where those that wait are planned to start, soonest first"),
 	{ "why", 0, "IDS", "Why these wait: all reasons, and what would start them now", set_why, 0,

@@ -23,7 +23,7 @@ static CMD_SETTER(set_me)
 	CMD_ROW(struct gshare, member, name, letter, arg, set, help)
 
 static const struct cmd_option table[] = {
-	CMD_HEADING("What of the tree (both restrict together; LIST has commas between):"),
+	CMD_HEADING("Which part of the tree (both restrict together; LIST has commas between):"),
 	ROW(accounts, "accounts", 'A', "LIST", cmd_set_list, "These accounts, and all below them"),
 	ROW(users, "users", 'u', "LIST", cmd_set_list, "These users, and the accounts above them"),
 	ROW(users, "me", 0, NULL, set_me, "Myself"),
