@@ -110,7 +110,7 @@ def test_two_accounts_and_a_tier_above(quick):
     assert time.time() < int(told["deadline"]) and c.job(blue)["node"] == node
     jobs.wait_reason(lent, "Resources")
     text = why(c, lent)
-    assert "waits again" in text and f"Noted last: preempted for job {blue} of {BLUE} (reclaim)." in text
+    assert "waits again" in text and f"Last note: preempted for job {blue} of {BLUE} (reclaim)." in text
     held_by_capacity(c, lent, "batch")
 
     # A higher tier stops one more of them, whoever owns the quota.

@@ -1,5 +1,5 @@
 /* gpus.c - see gpus.h */
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@ struct alternative {
 	size_t types;
 };
 
-static int take(const char *type, uint32_t count, void *arg)
+static int add_alternative(const char *type, uint32_t count, void *arg)
 {
 	struct alternative *a = arg;
 	struct gpus *g = a->gpus;
@@ -44,7 +44,7 @@ static int parse_one(struct gpus *gpus, const char *s, size_t len, struct error 
 		return error_set(err, ERR_USAGE, "expected COUNT or TYPE:COUNT");
 	memcpy(text, s, len);
 	text[len] = '\0';
-	if (amount_each(text, take, &a, err) < 0)
+	if (amount_each(text, add_alternative, &a, err) < 0)
 		return -1;
 	if (a.types > 1) {
 		error_set(err, ERR_USAGE, "a job gets GPUs of one type");

@@ -1,4 +1,4 @@
-/* gpusched.c - see gpusched.h: the public face of client.h and submit.h */
+/* libgpusched.c - the functions of gpusched.h: the public face of client.h and submit.h */
 #include "cmds/api/gpusched.h"
 
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 
 #include "cmds/api/bulk.h"
 #include "cmds/api/client.h"
+#include "cmds/api/gpus.h"
 #include "cmds/api/spec.h"
 #include "cmds/api/submit.h"
 #include "cmds/api/whole.h"
-#include "cmds/cli/gpus.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 
@@ -140,12 +140,12 @@ const char *gpusched_cluster(const struct gpusched *g)
 }
 
 /* One request, unless submits use the connection. */
-static int ask(struct gpusched *g, const struct client_call *call, struct gpusched_error *err)
+static int call_controller(struct gpusched *g, const struct client_call *call, struct gpusched_error *err)
 {
 	struct error why;
 
 	if (submit_under_way(g->submits))
-		error_set(&why, ERR_USAGE, "answers of submits are still to be received");
+		error_set(&why, ERR_USAGE, "answers to earlier submits were not received yet");
 	else if (client_call(g->client, call, &why) >= 0)
 		return 0;
 	return give_error(&why, err);
@@ -158,7 +158,7 @@ static int keep_pong(unsigned type, const ProtobufCMessage *m, void *arg, struct
 	struct gpusched *g = ((void **)arg)[0];
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_PONG)
-		return error_set(err, ERR_PROTOCOL, "not an answer to a ping");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a ping");
 	forget_texts(g->pong_texts, 3);
 	out->cluster = g->pong_texts[0] = xstrdup(pong->cluster);
 	out->host = g->pong_texts[1] = xstrdup(pong->host);
@@ -175,7 +175,7 @@ int gpusched_ping_sized(
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
 	struct gpusched_pong ours = { 0 };
 	void *arg[2] = { g, &ours };
-	int rc = ask(g,
+	int rc = call_controller(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_PING,
 	                .request = &ping.base,
 	                .on_chunk = keep_pong,
@@ -191,14 +191,6 @@ int gpusched_ping_sized(
 /* --- submitting --------------------------------------------------------------------------------
  */
 
-void gpusched_spec_init_sized(struct gpusched_spec *spec, size_t size)
-{
-	memset(spec, 0, size);
-	spec->size = size;
-	if (GPUSCHED_HAS(spec, umask))
-		spec->umask = -1;
-}
-
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err)
 {
@@ -207,7 +199,7 @@ int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_
 	int rc;
 
 	if (submit_under_way(g->submits)) {
-		error_set(&why, ERR_USAGE, "answers of submits are still to be received");
+		error_set(&why, ERR_USAGE, "answers to earlier submits were not received yet");
 		return give_error(&why, err);
 	}
 	if (submit_send(g->submits, specs, n, 0, &why) < 0)
@@ -229,7 +221,7 @@ int gpusched_submit_bulk(struct gpusched *g, const struct gpusched_spec *specs, 
 	struct error why;
 
 	if (submit_under_way(g->submits)) {
-		error_set(&why, ERR_USAGE, "answers of submits are still to be received");
+		error_set(&why, ERR_USAGE, "answers to earlier submits were not received yet");
 		return give_error(&why, err);
 	}
 	return bulk_submit(g->client, g->submits, specs, n, token, ids, bad, &why) < 0
@@ -387,7 +379,7 @@ static int ended(struct error *err)
 static int ask_for(struct gpusched *g, const struct client_call *call, struct callback *cb,
         struct gpusched_error *err)
 {
-	int rc = ask(g, call, err);
+	int rc = call_controller(g, call, err);
 
 	return cb->result ? cb->result : rc;
 }
@@ -494,7 +486,7 @@ static int on_ended(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct waiting *w = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of jobs");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a list of jobs");
 	for (size_t i = 0; i < chunk->n_jobs && !w->cb.result; i++) {
 		size_t before = w->n;
 
@@ -516,7 +508,7 @@ int gpusched_wait(struct gpusched *g, const uint64_t *ids, size_t n, gpusched_on
 	int rc = 0;
 
 	if (submit_under_way(g->submits)) {
-		error_set(&why, ERR_USAGE, "answers of submits are still to be received");
+		error_set(&why, ERR_USAGE, "answers to earlier submits were not received yet");
 		return give_error(&why, err);
 	}
 	w.ids = xmemdup(ids, n * sizeof(*ids));
@@ -559,7 +551,8 @@ static int on_control(unsigned type, const ProtobufCMessage *m, void *arg, struc
 	struct controlled *c = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not an answer to a request about jobs");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a change of jobs");
 	c->done += r->done;
 	if (r->n_errors && !c->first.code)
 		error_set(&c->first, (int)r->errors[0]->code, "job %llu: %s",
@@ -583,7 +576,7 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
 	control.filter = &f;
 	control.signal = (uint32_t)sig;
 	control.reason = (char *)(reason ? reason : "");
-	rc = ask(g,
+	rc = call_controller(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
 	                .request = &control.base,
 	                .on_chunk = on_control,
@@ -671,7 +664,8 @@ static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct callback *cb = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not the controller's figures");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a request for statistics");
 	for (size_t i = 0; i < r->n_stats && !cb->result; i++) {
 		struct gpusched_stat stat = { sizeof(stat), r->stats[i]->name, r->stats[i]->unit,
 			r->stats[i]->help, r->stats[i]->value };
