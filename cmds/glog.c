@@ -267,8 +267,10 @@ static int take_watch(struct glog *g, const struct frame *f, uint64_t watch, str
 	m = msg_unpack(f->type, f->body, f->len, g->arena, err);
 	if (!m)
 		return -1;
+	if (f->type == GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
+		return whole_chunk(m, &jobs, err);
 	if (f->type != GPUSCHED__MSG_TYPE__MSG_REPLY)
-		return whole_chunk(f->type, m, &jobs, err);
+		return error_set(err, ERR_PROTOCOL, "unexpected answer: %s", msg_name(f->type));
 	if (dial_reply_error((const Gpusched__Reply *)m, err) < 0)
 		return -1;
 	return error_set(err, ERR_PROTOCOL, "the controller has ended a watch");

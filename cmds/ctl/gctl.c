@@ -18,10 +18,11 @@
 /* --- what subcommands share ------------------------------------------------------------------- */
 
 int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
-        gctl_on_chunk *on_chunk, struct error *err)
+        unsigned answer, gctl_on_chunk *on_chunk, struct error *err)
 {
 	struct client_call call = { .type = type,
 		.request = request,
+		.answer = answer,
 		.on_chunk = on_chunk,
 		.arg = r,
 		.repeatable = repeatable };
@@ -32,11 +33,6 @@ int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool
 char *gctl_reason(const struct run *r)
 {
 	return (char *)(r->g->reason ? r->g->reason : "");
-}
-
-int gctl_wrong_answer(struct error *err)
-{
-	return error_set(err, ERR_PROTOCOL, "unexpected type of answer from the controller");
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
