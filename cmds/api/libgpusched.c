@@ -140,7 +140,8 @@ const char *gpusched_cluster(const struct gpusched *g)
 }
 
 /* One request, unless submits use the connection. */
-static int call_controller(struct gpusched *g, const struct client_call *call, struct gpusched_error *err)
+static int call_controller(
+        struct gpusched *g, const struct client_call *call, struct gpusched_error *err)
 {
 	struct error why;
 

@@ -1,8 +1,8 @@
 /* gctl.c - ask and steer the controller, its nodes and jobs
  *
  * What gctl can do is a table of subcommands (gctl_table.c). This file reads the command line,
- * finds the row that its words mean, and refuses options that the row does not take. An option may stand
- * in front of the subcommand too, so the words are looked up once all options are read.
+ * finds the row that its words mean, and refuses options that the row does not take. An option may
+ * stand in front of the subcommand too, so the words are looked up once all options are read.
  */
 #include "cmds/ctl/gctl.h"
 

@@ -40,8 +40,8 @@ int gctl_ping(struct run *r, struct error *err)
 
 	client_set_retry(r->client, 0);
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "pong");
-	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true, GPUSCHED__MSG_TYPE__MSG_PONG,
-	        on_pong, err);
+	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true,
+	        GPUSCHED__MSG_TYPE__MSG_PONG, on_pong, err);
 	if (!r->g->json && rc >= 0)
 		printf("answered in %.1f ms, including the handshake\n", now_ms() - start);
 	return gctl_end(r, rc, err);
