@@ -46,17 +46,9 @@
 /* then the report is repeated: sessions and controllers get lost */
 #define TELL_WAIT ((usec_t)2000000)
 
-struct waiter {
-	struct run *run;
-	usec_t since; /* mono */
-	gpu_reclaim_fn *fn;
-	void *arg;
-	struct waiter *next;
-};
-
 struct gpu_reclaim {
-	usec_t born, told;      /* mono */
-	struct waiter *waiters; /* in order of arrival */
+	usec_t born, told; /* mono */
+	struct waiters waiters;
 };
 
 struct gpu_reclaim *gpu_reclaim_new(void)
@@ -69,12 +61,8 @@ struct gpu_reclaim *gpu_reclaim_new(void)
 
 void gpu_reclaim_free(struct gpu_reclaim *b)
 {
-	struct waiter *w;
-
-	while (b && (w = b->waiters)) {
-		b->waiters = w->next;
-		free(w);
-	}
+	if (b)
+		waiters_clear(&b->waiters);
 	free(b);
 }
 
@@ -134,7 +122,7 @@ static struct run *needed_by(struct launcher *l, const struct card *c, const str
 {
 	struct run *found = NULL;
 
-	for (struct waiter *w = l->gpu_reclaim->waiters; w; w = w->next) {
+	for (struct waiter *w = l->gpu_reclaim->waiters.first; w; w = w->next) {
 		if (w->run->gpus >> c->index & 1)
 			return w->run;
 	}
@@ -315,34 +303,32 @@ static void repeat_reports(struct launcher *l, const struct list *asked)
 	if (now - l->gpu_reclaim->told < TELL_WAIT)
 		return;
 	l->gpu_reclaim->told = now;
-	for (struct waiter *w = l->gpu_reclaim->waiters; w; w = w->next)
+	for (struct waiter *w = l->gpu_reclaim->waiters.first; w; w = w->next)
 		run_usage_send(w->run);
 	for (size_t i = 0; i < asked->n; i++)
 		run_usage_send(asked->v[i]);
 }
 
-/* Removes the waiters whose cards have room for their parts; `asked`: when the sample was
+/* Takes the waiters out whose GPUs have room for their parts; `asked`: when the sample was
  * requested. */
-static struct waiter *take_ready(struct launcher *l, usec_t asked)
+static struct waiters take_ready(struct launcher *l, usec_t asked)
 {
-	struct waiter **at = &l->gpu_reclaim->waiters, *ready = NULL, **last = &ready;
+	struct waiter **at = &l->gpu_reclaim->waiters.first;
+	struct waiters ready = { 0 };
 
 	while (*at) {
-		struct waiter *w = *at;
+		struct run *run = (*at)->run;
 		bool there;
-		const struct run *borrower = last_asked(l, w->run, &there);
+		const struct run *borrower = last_asked(l, run, &there);
 
-		if (w->since > asked || !there) {
-			if (!there)
-				report_waiter(w->run, borrower);
-			at = &w->next;
+		if (there && (*at)->since <= asked) {
+			report_waiter(run, NULL);
+			waiters_put(&ready, waiters_take(at));
 			continue;
 		}
-		report_waiter(w->run, NULL);
-		*at = w->next;
-		w->next = NULL;
-		*last = w;
-		last = &w->next;
+		if (!there)
+			report_waiter(run, borrower);
+		at = &(*at)->next;
 	}
 	return ready;
 }
@@ -350,7 +336,7 @@ static struct waiter *take_ready(struct launcher *l, usec_t asked)
 void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 {
 	struct list list = { .v = xcalloc(runs_count(l) + 1, sizeof(*list.v)) };
-	struct waiter *ready, *w;
+	struct waiters ready;
 
 	runs_each(l, list_asked, &list);
 	for (size_t i = 0; i < list.n; i++) {
@@ -363,11 +349,9 @@ void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 	}
 	repeat_reports(l, &list);
 	free(list.v);
-	for (ready = take_ready(l, asked); (w = ready);) {
-		ready = w->next;
-		w->fn(w->arg);
-		free(w);
-	}
+	ready = take_ready(l, asked);
+	while (ready.first)
+		waiter_answer(waiters_take(&ready.first), NULL);
 }
 
 static void find_borrower(struct run *r, void *arg)
@@ -378,9 +362,8 @@ static void find_borrower(struct run *r, void *arg)
 		*cards |= r->gpus;
 }
 
-bool gpu_reclaim_wait(struct launcher *l, struct run *run, gpu_reclaim_fn *fn, void *arg)
+bool gpu_reclaim_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *arg)
 {
-	struct waiter **at = &l->gpu_reclaim->waiters, *w;
 	uint64_t cards = 0;
 
 	if (l->rules->over_memory != OVERMEM_END)
@@ -388,31 +371,20 @@ bool gpu_reclaim_wait(struct launcher *l, struct run *run, gpu_reclaim_fn *fn, v
 	runs_each(l, find_borrower, &cards);
 	if (!(cards & run->gpus))
 		return false;
-	while (*at)
-		at = &(*at)->next;
-	w = *at = xcalloc(1, sizeof(*w));
-	*w = (struct waiter){ run, clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	waiters_add(&l->gpu_reclaim->waiters, sizeof(struct waiter), run, fn, arg);
 	usage_loop_hurry(l);
 	return true;
 }
 
 void gpu_reclaim_leave(struct launcher *l, const struct run *run)
 {
-	for (struct waiter **at = &l->gpu_reclaim->waiters; *at; at = &(*at)->next) {
-		struct waiter *w = *at;
-
-		if (w->run == run) {
-			*at = w->next;
-			free(w);
-			break;
-		}
-	}
+	waiters_leave(&l->gpu_reclaim->waiters, run);
 	if (!l->closing)
 		usage_loop_hurry(l);
 }
 
 void gpu_reclaim_run_over(struct launcher *l)
 {
-	if (l->gpu_reclaim && l->gpu_reclaim->waiters)
+	if (l->gpu_reclaim && l->gpu_reclaim->waiters.first)
 		usage_loop_hurry(l);
 }
