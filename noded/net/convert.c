@@ -60,7 +60,7 @@ void convert_free(struct convert *c)
 	free(c);
 }
 
-static void *take(struct convert *c, size_t n, size_t size)
+static void *take_memory(struct convert *c, size_t n, size_t size)
 {
 	if (c->n == c->room) {
 		c->room = c->room ? 2 * c->room : 8;
@@ -83,7 +83,7 @@ static struct run_id id_from(const Gpusched__RunId *id)
 
 static Gpusched__RunId *id_to(struct convert *c, struct run_id id)
 {
-	Gpusched__RunId *out = take(c, 1, sizeof(*out));
+	Gpusched__RunId *out = take_memory(c, 1, sizeof(*out));
 
 	gpusched__run_id__init(out);
 	out->job = id.job;
@@ -95,7 +95,7 @@ static Gpusched__RunId *id_to(struct convert *c, struct run_id id)
 
 static struct run_id *ids_from(struct convert *c, Gpusched__RunId *const *ids, size_t n)
 {
-	struct run_id *out = take(c, n, sizeof(*out));
+	struct run_id *out = take_memory(c, n, sizeof(*out));
 
 	for (size_t i = 0; i < n; i++)
 		out[i] = id_from(ids[i]);
@@ -126,7 +126,7 @@ static void owner_from(const Gpusched__RunOwner *m, struct run_owner *out)
 
 static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *owner)
 {
-	Gpusched__RunOwner *m = take(c, 1, sizeof(*m));
+	Gpusched__RunOwner *m = take_memory(c, 1, sizeof(*m));
 
 	gpusched__run_owner__init(m);
 	m->user = (char *)owner->user;
@@ -213,12 +213,12 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->share_mb = report->share_mb;
 	out->share_burst_mb = report->share_burst_mb;
 	if (report->state == REPORT_ENDED) {
-		out->used = take(c, 1, sizeof(*out->used));
+		out->used = take_memory(c, 1, sizeof(*out->used));
 		run_used_to_message(&report->used, out->used);
 	}
 	if (!report->gpus)
 		return;
-	out->gpus = take(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));
+	out->gpus = take_memory(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));
 	for (uint32_t gpu = 0; gpu < MAX_GPUS; gpu++) {
 		if (report->gpus >> gpu & 1)
 			out->gpus[out->n_gpus++] = gpu;
@@ -234,7 +234,7 @@ static int hello_event(struct convert *c, const ProtobufCMessage *msg, struct ag
         struct error *err)
 {
 	const Gpusched__LauncherHello *m = (const Gpusched__LauncherHello *)msg;
-	struct run_report *runs = take(c, m->n_runs, sizeof(*runs));
+	struct run_report *runs = take_memory(c, m->n_runs, sizeof(*runs));
 
 	for (size_t i = 0; i < m->n_runs; i++) {
 		if (report_from(m->runs[i], &runs[i], err) < 0)
@@ -390,8 +390,8 @@ typedef const ProtobufCMessage *message_fn(
 static const ProtobufCMessage *register_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__Register *m = take(c, 1, sizeof(*m));
-	Gpusched__RunReport *reports = take(c, effect->reg.n_runs, sizeof(*reports));
+	Gpusched__Register *m = take_memory(c, 1, sizeof(*m));
+	Gpusched__RunReport *reports = take_memory(c, effect->reg.n_runs, sizeof(*reports));
 
 	gpusched__register__init(m);
 	m->node = (char *)facts->node;
@@ -417,7 +417,7 @@ static const ProtobufCMessage *register_message(
 		m->containment_why = facts->inventory->containment_why;
 		m->tells_faults = true;
 	}
-	m->runs = take(c, effect->reg.n_runs, sizeof(*m->runs));
+	m->runs = take_memory(c, effect->reg.n_runs, sizeof(*m->runs));
 	m->n_runs = effect->reg.n_runs;
 	m->more_runs = effect->reg.more_runs;
 	for (size_t i = 0; i < m->n_runs; i++) {
@@ -430,7 +430,7 @@ static const ProtobufCMessage *register_message(
 static const ProtobufCMessage *report_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__RunReport *m = take(c, 1, sizeof(*m));
+	Gpusched__RunReport *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	convert_report(c, &effect->report, m);
@@ -440,7 +440,7 @@ static const ProtobufCMessage *report_message(
 static const ProtobufCMessage *heartbeat_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__Heartbeat *m = take(c, 1, sizeof(*m));
+	Gpusched__Heartbeat *m = take_memory(c, 1, sizeof(*m));
 
 	(void)effect;
 	gpusched__heartbeat__init(m);
@@ -461,7 +461,7 @@ static const ProtobufCMessage *end_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
 	const struct agent_end *end = &effect->end;
-	Gpusched__EndRun *m = take(c, 1, sizeof(*m));
+	Gpusched__EndRun *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__end_run__init(m);
@@ -481,7 +481,7 @@ static const ProtobufCMessage *end_message(
 static const ProtobufCMessage *signal_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__SignalRun *m = take(c, 1, sizeof(*m));
+	Gpusched__SignalRun *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__signal_run__init(m);
@@ -495,7 +495,7 @@ static const ProtobufCMessage *signal_message(
 static const ProtobufCMessage *suspend_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__SuspendRun *m = take(c, 1, sizeof(*m));
+	Gpusched__SuspendRun *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__suspend_run__init(m);
@@ -509,11 +509,11 @@ static const ProtobufCMessage *suspend_message(
 static const ProtobufCMessage *forget_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__ForgetRun *m = take(c, 1, sizeof(*m));
+	Gpusched__ForgetRun *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__forget_run__init(m);
-	m->runs = take(c, 1, sizeof(*m->runs));
+	m->runs = take_memory(c, 1, sizeof(*m->runs));
 	m->runs[0] = id_to(c, effect->forget);
 	m->n_runs = 1;
 	return &m->base;
@@ -522,7 +522,7 @@ static const ProtobufCMessage *forget_message(
 static const ProtobufCMessage *epoch_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__LauncherEpoch *m = take(c, 1, sizeof(*m));
+	Gpusched__LauncherEpoch *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__launcher_epoch__init(m);

@@ -44,7 +44,7 @@ static void happens(const struct sim_launcher *l, enum sim_memory what, const st
 		l->world.memory(l->world.arg, what, &r->report, r->own_mb);
 }
 
-static void tell(const struct sim_launcher *l, const struct record *r)
+static void report_use(const struct sim_launcher *l, const struct record *r)
 {
 	struct run_used used = { .burst_job = r->burst_job, .burst_time = r->burst_time };
 
@@ -56,7 +56,7 @@ void sim_launcher_tell_used(struct sim_launcher *l)
 {
 	for (const struct record *r = l->first; r; r = r->next) {
 		if (r->burst_job)
-			tell(l, r);
+			report_use(l, r);
 	}
 }
 
@@ -104,7 +104,7 @@ void sim_memory_begins(struct sim_launcher *l, struct record *r)
 }
 
 /* Take memory that is in no run's part and was not taken by others, on each of its cards. */
-static void take(struct sim_launcher *l, struct record *r, struct clocks now)
+static void take_memory(struct sim_launcher *l, struct record *r, struct clocks now)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
 	uint64_t most = r->course.own_mb;
@@ -136,7 +136,7 @@ void sim_memory_pass(struct sim_launcher *l, struct record *r, struct clocks now
 	if (r->take_at <= now.mono && !r->report.suspended) {
 		r->take_at = NEVER_AT;
 		if (!r->asked && !r->ending)
-			take(l, r, now);
+			take_memory(l, r, now);
 	}
 	if (r->give_at <= now.mono) {
 		r->give_at = NEVER_AT;
@@ -180,12 +180,13 @@ static uint64_t needed_by(const struct card *c, const struct record *borrower)
 	return (found ? found : borrower)->report.run.job;
 }
 
-static void ask(struct sim_launcher *l, const struct card *c, struct record *r, struct clocks now)
+static void ask_borrower(
+        struct sim_launcher *l, const struct card *c, struct record *r, struct clocks now)
 {
 	r->burst_job = needed_by(c, r);
 	r->burst_time = now.wall + (usec_t)r->grace_s * SECOND;
 	happens(l, SIM_MEMORY_ASKED, r);
-	tell(l, r);
+	report_use(l, r);
 	sim_suspend(l, r, false, now); /* it must be able to react */
 	r->asked = true;
 	r->asked_at = now.mono;
@@ -208,7 +209,7 @@ static void ask_on(struct sim_launcher *l, unsigned gpu, struct clocks now)
 		burst_choose(c->runs, c->n, c->mem_mb);
 		for (size_t i = 0; i < c->n; i++) {
 			if (c->runs[i].asked && !c->held[i]->asked)
-				ask(l, c, c->held[i], now);
+				ask_borrower(l, c, c->held[i], now);
 		}
 	}
 	free(c);
@@ -242,7 +243,7 @@ static void let_off(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->burst_job = 0;
 	r->burst_time = 0;
 	happens(l, SIM_MEMORY_LEFT, r);
-	tell(l, r);
+	report_use(l, r);
 	if (r->ending)
 		return;
 	sim_schedule(l, r);
@@ -310,7 +311,7 @@ static void look_at_waiter(struct sim_launcher *l, struct record *r, struct cloc
 	if (r->burst_job != job || r->burst_time != until) {
 		r->burst_job = job;
 		r->burst_time = until;
-		tell(l, r);
+		report_use(l, r);
 	}
 	if (there)
 		sim_start_waiting(l, r, now);
@@ -325,7 +326,7 @@ void sim_memory_hello(struct sim_launcher *l, struct clocks now)
 		l->check_at = AT_ONCE;
 }
 
-void sim_memory_look(struct sim_launcher *l, struct clocks now)
+void sim_memory_check(struct sim_launcher *l, struct clocks now)
 {
 	uint64_t cards = borrowable(l);
 
