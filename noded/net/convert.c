@@ -139,6 +139,18 @@ static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *o
 	return m;
 }
 
+/* Fields with one name in struct run_report and in its message. */
+#define REPORT_TEXTS(X) X(detail) X(incarnation) X(gpu_type) X(progress) X(node_trouble)
+/* clang-format off */
+#define REPORT_NUMBERS(X) \
+	X(start_time) X(end_time) X(elapsed_us) X(suspended) X(suspended_us) X(checkpoint_time) \
+	X(exit_code) X(exit_signal) X(signature_refused) X(epoch) X(uid) X(cpus) X(mem_mb) \
+	X(cpu_time_us) X(max_rss_kb) X(share_charge) X(share_milli) X(share_mb) X(share_burst_mb)
+/* clang-format on */
+#define FIELD_FROM(f) out->f = r->f;
+#define TEXT_TO(f)    out->f = (char *)report->f;
+#define NUMBER_TO(f)  out->f = report->f;
+
 static int report_from(const Gpusched__RunReport *r, struct run_report *out, struct error *err)
 {
 	if (gpus_from(r->gpus, r->n_gpus, &out->gpus, err) < 0)
@@ -146,35 +158,13 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	if (r->state < GPUSCHED__RUN_REPORT__STATE__STARTING ||
 	        r->state > GPUSCHED__RUN_REPORT__STATE__NEVER)
 		return error_set(err, ERR_PROTOCOL, "a run in state %d", (int)r->state);
+	REPORT_TEXTS(FIELD_FROM)
+	REPORT_NUMBERS(FIELD_FROM)
 	out->run = id_from(r->run);
 	out->state = (enum run_report_state)r->state;
-	out->start_time = r->start_time;
-	out->end_time = r->end_time;
-	out->elapsed_us = r->elapsed_us;
-	out->exit_code = r->exit_code;
-	out->exit_signal = r->exit_signal;
 	out->cause = (enum end_cause)r->cause;
-	out->detail = r->detail;
-	out->incarnation = r->incarnation;
-	out->epoch = r->epoch;
-	out->gpu_type = r->gpu_type;
-	out->cpus = r->cpus;
-	out->mem_mb = r->mem_mb;
-	out->cpu_time_us = r->cpu_time_us;
-	out->max_rss_kb = r->max_rss_kb;
-	out->uid = r->uid;
 	out->nodes = r->nnodes;
-	out->checkpoint_time = r->checkpoint_time;
-	out->progress = r->progress;
-	out->node_trouble = r->node_trouble;
-	out->signature_refused = r->signature_refused;
 	owner_from(r->owner, &out->owner);
-	out->suspended = r->suspended;
-	out->suspended_us = r->suspended_us;
-	out->share_charge = r->share_charge;
-	out->share_milli = r->share_milli;
-	out->share_mb = r->share_mb;
-	out->share_burst_mb = r->share_burst_mb;
 	run_used_from_message(r->used, &out->used);
 	return 0;
 }
@@ -182,36 +172,14 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 void convert_report(struct convert *c, const struct run_report *report, Gpusched__RunReport *out)
 {
 	gpusched__run_report__init(out);
+	REPORT_TEXTS(TEXT_TO)
+	REPORT_NUMBERS(NUMBER_TO)
 	out->run = id_to(c, report->run);
 	out->state = (Gpusched__RunReport__State)report->state;
-	out->start_time = report->start_time;
-	out->end_time = report->end_time;
-	out->elapsed_us = report->elapsed_us;
-	out->exit_code = report->exit_code;
-	out->exit_signal = report->exit_signal;
 	out->cause = (Gpusched__EndCause)report->cause;
-	out->detail = (char *)report->detail;
-	out->incarnation = (char *)report->incarnation;
-	out->epoch = report->epoch;
-	out->gpu_type = (char *)report->gpu_type;
-	out->cpus = report->cpus;
-	out->mem_mb = report->mem_mb;
-	out->cpu_time_us = report->cpu_time_us;
-	out->max_rss_kb = report->max_rss_kb;
-	out->uid = report->uid;
 	out->nnodes = report->nodes;
-	out->checkpoint_time = report->checkpoint_time;
-	out->progress = (char *)report->progress;
-	out->node_trouble = (char *)report->node_trouble;
-	out->signature_refused = report->signature_refused;
 	if (report->owner.user && *report->owner.user)
 		out->owner = owner_to(c, &report->owner);
-	out->suspended = report->suspended;
-	out->suspended_us = report->suspended_us;
-	out->share_charge = report->share_charge;
-	out->share_milli = report->share_milli;
-	out->share_mb = report->share_mb;
-	out->share_burst_mb = report->share_burst_mb;
 	if (report->state == REPORT_ENDED) {
 		out->used = take_memory(c, 1, sizeof(*out->used));
 		run_used_to_message(&report->used, out->used);
