@@ -54,7 +54,7 @@ static uint32_t compute_of(const struct gpu_use *use, bool alone, struct used_pi
 	for (uint32_t p = 0; p < use->n_procs; p++) {
 		if (!is_mine(mine, use->procs[p].pid))
 			continue;
-		/* The only process of all runs that share the card: the card's use is its own. */
+		/* The only process of all runs that share the GPU: the GPU's use is its own. */
 		if (use->procs[p].compute == USE_NOT_KNOWN)
 			return use->n_procs == 1 ? use->compute : USE_NOT_KNOWN;
 		sum += use->procs[p].compute;
