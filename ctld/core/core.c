@@ -11,6 +11,7 @@
 #include "ctld/core/core_impl.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/control.h"
+#include "ctld/core/explain/trial.h"
 #include "ctld/core/intake/submit.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"
@@ -317,9 +318,17 @@ static void on_ending(struct core *core, const struct core_event *e)
 	meta_give_back(core->meta);
 }
 
+static void on_submit(struct core *core, const struct core_event *e)
+{
+	if (e->submit.test_only)
+		trial_apply(core, e);
+	else
+		submit_apply(core, e);
+}
+
 typedef void apply_fn(struct core *core, const struct core_event *e);
 static apply_fn *const handlers[] = {
-	[EV_SUBMIT] = submit_apply,
+	[EV_SUBMIT] = on_submit,
 	[EV_BULK] = bulk_apply,
 	[EV_JOB_CONTROL] = job_control_apply,
 	[EV_NODE_CONTROL] = node_control_apply,

@@ -17,7 +17,7 @@
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
 #include "ctld/core/core.h"
-#include "ctld/core/explain/never.h"
+#include "ctld/core/intake/never.h"
 #include "ctld/core/explain/why.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/bill.h"
@@ -34,7 +34,6 @@
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/explain/suggest.h"
 #include "ctld/core/explain/whatif.h"
-#include "ctld/core/intake/intake.h"
 #include "ctld/core/util/idmap.h"
 
 /* --- adding ---------------------------------------------------------------------------------- */
@@ -327,12 +326,12 @@ static void need_of(const struct wait *w, struct option *o, struct places places
 	const struct request *r = w->who->ask.gpus;
 
 	if (!places.n) {
-		decide_need(view, &w->who->ask, o->alternative, o->type, &o->need);
+		need_at_least(view, &w->who->ask, o->alternative, o->type, &o->need);
 		return;
 	}
 	if ((r->per_node || !r->n) && places.n > r->nodes_min)
 		places.n = r->nodes_min;
-	decide_need_of(view, &w->who->ask, &places, &o->need);
+	need_of_places(view, &w->who->ask, &places, &o->need);
 }
 
 static size_t limits_of_option(const struct wait *w, const struct option *o, struct limit_block *v)

@@ -17,7 +17,7 @@
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/records/job.h"

@@ -12,6 +12,7 @@
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/records/partition.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/decide.h"
@@ -319,44 +320,6 @@ int admit_limits(
 
 /* --- counting -------------------------------------------------------------------------------- */
 
-struct limit_chain *admit_chain(
-        const struct core *core, struct limits *limits, const struct job_info *i)
-{
-	return limits_chain(limits, accounts_find(core->accounts, i->account), i->uid,
-	        find_qos(core->conf, i->qos), sched_partition(core->sched, i->partition));
-}
-
-static void count(
-        const struct core *core, struct limits *limits, const struct job_info *i, int delta)
-{
-	struct limit_chain *chain = admit_chain(core, limits, i);
-
-	limits_queued(limits, chain, delta);
-	limit_chain_free(limits, chain);
-}
-
-static bool note_asked(struct core *core, const struct job *job)
-{
-	const struct job_info *i = job_info(job);
-	struct ask ask = { .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
-
-	return ledger_note_asked(core->ledger, &ask, job_weight(job));
-}
-
-void admit_asked(struct core *core, const struct job *job)
-{
-	/* The plan allows one place and not another: a job that was refused the best place may get
-	 * the next one. */
-	if (job_weight(job) && note_asked(core, job))
-		sched_wake_all(core->sched);
-}
-
-void admit_count(struct core *core, const struct job_info *info, int delta)
-{
-	if (limits_count_queued(core->limits))
-		count(core, core->limits, info, delta);
-}
-
 static void count_jobs(const struct core *core, struct limits *limits)
 {
 	const struct job *job;
@@ -364,10 +327,10 @@ static void count_jobs(const struct core *core, struct limits *limits)
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (!job_state_ended(job_info(job)->state))
-			count(core, limits, job_info(job), (int)job_weight(job));
+			job_count_in(core, limits, job_info(job), (int)job_weight(job));
 	}
 	while ((job = bulk_next(core, &cursor)))
-		count(core, limits, job_info(job), (int)job_weight(job));
+		job_count_in(core, limits, job_info(job), (int)job_weight(job));
 }
 
 void admit_count_all(struct core *core)
@@ -375,7 +338,7 @@ void admit_count_all(struct core *core)
 	const struct job *job;
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
-		note_asked(core, job);
+		job_note_request(core, job);
 	if (limits_count_queued(core->limits))
 		count_jobs(core, core->limits);
 }
@@ -388,8 +351,8 @@ int admit_check(const struct core *core, struct error *err)
 
 	count_jobs(core, anew);
 	for (; job && rc == 0; job = jobs_next(core->jobs, job_ref(job))) {
-		struct limit_chain *x = admit_chain(core, core->limits, job_info(job));
-		struct limit_chain *y = admit_chain(core, anew, job_info(job));
+		struct limit_chain *x = job_limit_chain(core, core->limits, job_info(job));
+		struct limit_chain *y = job_limit_chain(core, anew, job_info(job));
 		uint64_t is = limits_queued_now(core->limits, x),
 		         should = limits_queued_now(anew, y);
 

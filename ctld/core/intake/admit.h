@@ -11,7 +11,6 @@
 struct caller;
 struct core;
 struct error;
-struct limits;
 struct job;
 
 /* The account: the named one, if the caller is a member (by name, group or "*") or an
@@ -39,17 +38,8 @@ int admit_time(struct core *core, struct intake *t, struct error *err);
 int admit_limits(
         struct core *core, const struct caller *caller, const struct intake *t, struct error *err);
 
-/* The limits of this configuration that apply to a job, as a chain. */
-struct limit_chain *admit_chain(
-        const struct core *core, struct limits *limits, const struct job_info *i);
+/* --- jobs that have not ended, for the limit `queued` (jobs/limit_usage.h) -------------------- */
 
-/* --- jobs that have not ended, for the limit `queued` ---------------------------------------- */
-
-/* The job was admitted, changed or revived: count its request in the workload profile
- * (workload_profile.h). Trial submissions are not counted. */
-void admit_asked(struct core *core, const struct job *job);
-
-void admit_count(struct core *core, const struct job_info *info, int delta);
 void admit_count_all(struct core *core); /* count all jobs in new limits */
 int admit_check(const struct core *core, struct error *err);
 

@@ -8,6 +8,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
@@ -250,7 +251,7 @@ static void step_undo(struct core *core, const struct core_event *e)
 		weight += b->v[b->n].weight;
 		if (!job)
 			continue;
-		admit_count(core, job_info(job), -(int)job_weight(job));
+		job_count(core, job_info(job), -(int)job_weight(job));
 		nonces_unstage(core->nonces, job_info(job)->nonce);
 		job_free(core->jobs, job);
 		b->n_new--;

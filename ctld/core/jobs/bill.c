@@ -20,7 +20,7 @@
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/usage.h"
 #include "ctld/core/core.h"
-#include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
@@ -113,7 +113,7 @@ static void look_again(struct core *core, const struct run *run)
 	struct job_info anybody = {
 		.account = i->account, .uid = i->uid, .qos = "", .partition = ""
 	};
-	struct limit_chain *chain = admit_chain(core, core->limits, job ? job_info(job) : &anybody);
+	struct limit_chain *chain = job_limit_chain(core, core->limits, job ? job_info(job) : &anybody);
 	const uint32_t *limits;
 	size_t n;
 

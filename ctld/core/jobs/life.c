@@ -17,7 +17,6 @@
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 #include "common/job/mail_types.h"
-#include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/depends.h"
@@ -381,7 +380,7 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	depends_detach(core, job);
 	job_give_back(core, job);
 	move(core, job, state);
-	admit_count(core, job_info(job), -(int)job_weight(job));
+	job_count(core, job_info(job), -(int)job_weight(job));
 	job_list_ended(core, job, core->now.mono);
 	core->n_ended += job_weight(job);
 	tell_waiters(core, core->wait_replies, job);
@@ -411,8 +410,8 @@ void job_revive(struct core *core, struct job *job)
 		job_revive(core, own);
 	unlist_ended(core, job);
 	job_unset_end(core->jobs, job);
-	admit_count(core, job_info(job), (int)job_weight(job));
-	admit_asked(core, job);
+	job_count(core, job_info(job), (int)job_weight(job));
+	job_requested(core, job);
 	if (own != job)
 		job_count_again(core->jobs, own, job_weight(job), state);
 	else

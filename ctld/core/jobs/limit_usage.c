@@ -136,7 +136,7 @@ static void need_of_runs(const struct core *core, const struct job *job, struct 
 		place.type = type;
 		places_add(&places, &place);
 	}
-	decide_need_of(sched_view(core->sched), &(struct ask){ .gpus = job_info(job)->gpus },
+	need_of_places(sched_view(core->sched), &(struct ask){ .gpus = job_info(job)->gpus },
 	        &places, need);
 	places_free(&places);
 }
@@ -289,4 +289,46 @@ void job_preempt(struct core *core, const struct preempt_victim *victim, const s
 	                .by_qos = by->qos,
 	                .by_job = named ? by->id : 0,
 	                .requeue = again });
+}
+
+/* --- jobs that have not ended ---------------------------------------------------------------- */
+
+struct limit_chain *job_limit_chain(
+        const struct core *core, struct limits *limits, const struct job_info *i)
+{
+	return limits_chain(limits, accounts_find(core->accounts, i->account), i->uid,
+	        sched_qos(core->sched, i->qos), sched_partition(core->sched, i->partition));
+}
+
+void job_count_in(
+        const struct core *core, struct limits *limits, const struct job_info *i, int delta)
+{
+	struct limit_chain *chain;
+
+	if (!limits_count_queued(limits))
+		return;
+	chain = job_limit_chain(core, limits, i);
+	limits_queued(limits, chain, delta);
+	limit_chain_free(limits, chain);
+}
+
+void job_count(struct core *core, const struct job_info *info, int delta)
+{
+	job_count_in(core, core->limits, info, delta);
+}
+
+bool job_note_request(struct core *core, const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+	struct ask ask = { .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
+
+	return ledger_note_asked(core->ledger, &ask, job_weight(job));
+}
+
+void job_requested(struct core *core, const struct job *job)
+{
+	/* The plan allows one place and not another: a job that was refused the best place may get
+	 * the next one. */
+	if (job_weight(job) && job_note_request(core, job))
+		sched_wake_all(core->sched);
 }

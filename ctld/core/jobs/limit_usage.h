@@ -1,4 +1,4 @@
-/* limit_usage.h - what started jobs count against the limits, and GPUs against quotas */
+/* limit_usage.h - what jobs count against the limits, started or waiting, and GPUs against quotas */
 #ifndef CTLD_CORE_LIMIT_USAGE_H
 #define CTLD_CORE_LIMIT_USAGE_H
 
@@ -12,6 +12,7 @@
 struct conf;
 struct core;
 struct job;
+struct job_info;
 struct node;
 struct preempt_victim;
 struct run;
@@ -42,5 +43,19 @@ void job_preempt(struct core *core, const struct preempt_victim *victim, const s
 struct place run_place(const struct run *run); /* of a booked run */
 /* The number of a GPU type; TYPE_GONE; TYPE_NONE for "". */
 uint16_t gpu_type_number(const struct conf *conf, const char *name);
+
+/* --- jobs that have not ended: counted for the limit `queued` -------------------------------- */
+
+/* The limits of a configuration that apply to a job. The caller frees the chain. */
+struct limit_chain *job_limit_chain(
+        const struct core *core, struct limits *limits, const struct job_info *i);
+/* Count so many more such jobs, in the limits of now or in others. */
+void job_count(struct core *core, const struct job_info *info, int delta);
+void job_count_in(
+        const struct core *core, struct limits *limits, const struct job_info *i, int delta);
+/* The job was admitted, changed or revived: count its request in the workload profile
+ * (workload_profile.h), and wake the classes if that changed. Trial submissions are not counted. */
+void job_requested(struct core *core, const struct job *job);
+bool job_note_request(struct core *core, const struct job *job); /* true: the profile changed */
 
 #endif

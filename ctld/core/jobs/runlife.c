@@ -18,8 +18,7 @@
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/node_state.h"
-#include "ctld/core/nodes/hardware.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
@@ -115,7 +114,7 @@ static void unbook(struct core *core, struct run *run)
 	if (index != NODE_LEFT) {
 		book_rest(core, node);
 		sched_node_freed(core->sched, index);
-		hardware_freed(core, node);
+		node_hardware_freed(core, node);
 	}
 }
 

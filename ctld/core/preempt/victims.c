@@ -309,7 +309,7 @@ static bool total_anyway(struct search *s, const struct victims *v, const struct
 		place = plan_place(s->view->plan, total, choice.v[i].node, &part);
 		places_add(&places, &place);
 	}
-	decide_need_of(s->view, &total->ask, &places, &need);
+	need_of_places(s->view, &total->ask, &places, &need);
 	ok = ok && limits_check(s->view->limits, s->who->chain, &need, NULL);
 	gang_choice_free(&choice);
 	places_free(&places);
@@ -397,7 +397,7 @@ static enum victims_step take_some(
 
 	for (;;) {
 		all = take_offers(s, v, wanted, work);
-		decide_need_of(s->view, &s->want->ask, &out->reservation.places, &need);
+		need_of_places(s->view, &s->want->ask, &out->reservation.places, &need);
 		found = all && out->reservation.places.n == wanted && out->n &&
 		        limits_check(s->view->limits, s->who->chain, &need, NULL);
 		imagine_no_more(s);
@@ -478,7 +478,7 @@ enum victims_step victims_step(struct victims *v, const struct sched_view *view,
 	s.milli *= shape.n ? shape.v[want->find.alternative].count : 0;
 	if (shape.per_node)
 		s.milli *= shape.nodes_min;
-	decide_need(view, &even.ask, even.find.alternative, even.find.type, &s.need);
+	need_at_least(view, &even.ask, even.find.alternative, even.find.type, &s.need);
 	step = go_on(&s, v, want, shape.nodes_min, work);
 	idmap_free(s.index);
 	free(s.gone);

@@ -4,7 +4,7 @@
  * yet is assumed to have enough. The first obstacle found is the reason: first what the job names
  * (nodes, features), then what it requests of each node, then the number of such nodes.
  */
-#include "ctld/core/explain/never.h"
+#include "ctld/core/intake/never.h"
 
 #include <stdio.h>
 #include <stdlib.h>
