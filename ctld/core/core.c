@@ -16,6 +16,7 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"

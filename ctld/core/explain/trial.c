@@ -83,7 +83,7 @@ static void answer(struct core *core, const struct core_event *e, struct intake 
 	if (verdict == VERDICT_START && !v->in->hold && !conditions_hold(core, v, &condition) &&
 	        !sched_busy_before(core->sched, im.who.key)) {
 		test_where(core, &places, fx);
-		fx->submitted.cost_max = explain_cost(core, &v->info, &places);
+		fx->submitted.cost_max = job_cost_at(core, &v->info, &places);
 	} else {
 		fx->submitted.why = test_why(core, v, &im, &d);
 		fx->submitted.cost_max = job_cost_max(core, &v->info);

@@ -6,7 +6,7 @@
 #ifndef CTLD_CORE_ADMIT_H
 #define CTLD_CORE_ADMIT_H
 
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/intake_job.h"
 
 struct caller;
 struct core;
@@ -37,10 +37,5 @@ int admit_time(struct core *core, struct intake *t, struct error *err);
 /* Could some alternative start within the limits, and do they allow one more job? */
 int admit_limits(
         struct core *core, const struct caller *caller, const struct intake *t, struct error *err);
-
-/* --- jobs that have not ended, for the limit `queued` (jobs/limit_usage.h) -------------------- */
-
-void admit_count_all(struct core *core); /* count all jobs in new limits */
-int admit_check(const struct core *core, struct error *err);
 
 #endif

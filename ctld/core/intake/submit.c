@@ -13,6 +13,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
 #include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/intake.h"

@@ -13,6 +13,8 @@
 #include "common/job/mail_types.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/admit.h"
+#include "ctld/core/intake/intake.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/changes.h"
 #include "ctld/core/jobs/attempt.h"

@@ -6,8 +6,10 @@
 #include "common/base/error.h"
 #include "common/base/taskset.h"
 #include "common/base/xalloc.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/retire.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
@@ -202,19 +204,4 @@ void array_part_ended(struct core *core, struct job *part)
 	        a->failed      ? JOB_FAILED
 	        : a->cancelled ? JOB_CANCELLED
 	                       : JOB_COMPLETED);
-}
-
-const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before)
-{
-	uint32_t part = job_ref_part(ref);
-	const struct job *job =
-	        jobs_find(core->jobs, part == JOB_PART_WAITS ? job_ref_id(ref) : ref);
-
-	*before = 0;
-	if (job || !part || part >= JOB_PART_RANGES)
-		return job;
-	job = jobs_stands_in(core->jobs, job_ref_id(ref), part - 1);
-	if (job)
-		*before = taskset_before(job_tasks(job), part - 1);
-	return job;
 }

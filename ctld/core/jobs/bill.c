@@ -358,7 +358,7 @@ size_t core_job_rows(
         const struct core *core, uint64_t ref, struct clocks now, core_row_sink *sink, void *arg)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 	const struct run *run;
 	struct row row;
 	size_t n = 1;
@@ -398,4 +398,25 @@ double job_cost_max(const struct core *core, const struct job_info *i)
 	sum += core->conf->prices.cpu * i->cpus * r->nodes_max;
 	sum += core->conf->prices.mem_gb * (double)i->mem_mb / 1024 * r->nodes_max;
 	return sum * qos_factor(core, i->qos) * i->time_limit_s / 3600;
+}
+
+double job_cost_at(
+        const struct core *core, const struct job_info *info, const struct places *places)
+{
+	double hours = (double)info->time_limit_s / 3600, sum = 0;
+	size_t i;
+
+	if (!info->time_limit_s)
+		return -1;
+	for (i = 0; i < places->n; i++) {
+		const struct place *p = &places->v[i];
+		uint32_t gpus = (uint32_t)__builtin_popcountll(p->gpus);
+		double part = p->share.charge ? (double)p->share.charge / GPU_MILLI : 1;
+
+		sum += core->conf->prices.cpu * p->cpus;
+		sum += core->conf->prices.mem_gb * (double)p->mem_mb / 1024;
+		if (gpus)
+			sum += core->conf->gpu_types[places->type].price * gpus * part;
+	}
+	return sum * hours * qos_factor(core, info->qos);
 }

@@ -9,6 +9,7 @@
 
 struct core;
 struct job_info;
+struct places;
 struct run;
 
 /* Bill the run's present record, less what has been billed. Idempotent. */
@@ -30,5 +31,8 @@ int bill_check(const struct core *core, struct run *const *v, size_t n, struct e
 /* The cost by the prices, if the job runs to its limit on the most expensive GPUs that its first
  * alternative allows; < 0: it has no limit. */
 double job_cost_max(const struct core *core, const struct job_info *info);
+/* The same at these places. */
+double job_cost_at(
+        const struct core *core, const struct job_info *info, const struct places *places);
 
 #endif

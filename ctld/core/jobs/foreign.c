@@ -9,6 +9,7 @@
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
 #include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/records/job.h"

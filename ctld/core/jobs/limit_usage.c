@@ -16,14 +16,9 @@
 #include "common/conf/conf.h"
 #include "common/job/run.h"
 #include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/limits/quota.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/preempt/preempt.h"
-#include "ctld/core/preempt/victims.h"
-#include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
@@ -46,6 +41,11 @@ uint16_t gpu_type_number(const struct conf *conf, const char *name)
 			return (uint16_t)t;
 	}
 	return TYPE_GONE;
+}
+
+uint32_t job_partition(const struct core *core, const struct job *job)
+{
+	return sched_partition_kept(core->sched, job_info(job)->partition);
 }
 
 static struct limit_chain *chain_of(struct core *core, const struct job *job)
@@ -248,47 +248,6 @@ void node_count_gpus(struct core *core, struct node *node)
 		sched_limits_released(core->sched, limits, 2);
 	}
 	l->counted = now;
-}
-
-/* --- planned starts and victims -------------------------------------------------------------- */
-
-void job_note_plan(struct core *core, struct job *job, usec_t planned)
-{
-	if (planned >= PLAN_FAR || job_info(job)->planned_start)
-		return;
-	job_set_planned(core->jobs, job, core->now.wall + (planned - core->now.mono));
-}
-
-void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job)
-{
-	struct job *job = jobs_find(core->jobs, victim->job);
-	const struct job_info *by = job_info(for_job);
-	uint32_t p = job ? job_partition(core, job) : CONF_NONE;
-	bool again, named;
-	char text[260], label[JOB_LABEL];
-
-	if (!job || p == CONF_NONE)
-		return;
-	again = core->conf->partitions[p].preempt_mode == CONF_PREEMPT_REQUEUE &&
-	        job_info(job)->requeue;
-	/* Where jobs are private, the owner of a preempted job must not learn whose job preempted
-	 * it, and neither must the owner's programs. */
-	named = !core->conf->roles.private_jobs || by->uid == job_info(job)->uid;
-	snprintf(text, sizeof(text), "preempted for another's job (%s)",
-	        preempt_reason_name(victim->reason));
-	if (named)
-		snprintf(text, sizeof(text), "preempted for job %s of %.60s (%s)",
-		        job_label(for_job, label), by->user, preempt_reason_name(victim->reason));
-	job_set_comment(core->jobs, job, text);
-	audit_note(core, "job.preempt", NULL, victim->job, "", text);
-	job_stop(core, job,
-	        &(struct stop){
-	                .cause = victim->reason == PREEMPT_RECLAIM ? END_RECLAIM : END_PREEMPT,
-	                .by_user = named ? by->user : "",
-	                .by_account = named ? by->account : "",
-	                .by_qos = by->qos,
-	                .by_job = named ? by->id : 0,
-	                .requeue = again });
 }
 
 /* --- jobs that have not ended ---------------------------------------------------------------- */

@@ -14,7 +14,6 @@ struct core;
 struct job;
 struct job_info;
 struct node;
-struct preempt_victim;
 struct run;
 
 /* What an attempt counts against the limits. */
@@ -36,10 +35,8 @@ void job_imagine_over(struct core *core, struct job *job, bool over);
 void run_stopping(struct core *core, struct run *run, uint32_t grace_s);
 /* Update which of its GPUs count for quotas. */
 void node_count_gpus(struct core *core, struct node *node);
-/* It has a planned start now. */
-void job_note_plan(struct core *core, struct job *job, usec_t planned_mono);
-/* Stop a running job for another one. */
-void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job);
+/* Its number in the configuration; CONF_NONE: there is no such partition any more. */
+uint32_t job_partition(const struct core *core, const struct job *job);
 struct place run_place(const struct run *run); /* of a booked run */
 /* The number of a GPU type; TYPE_GONE; TYPE_NONE for "". */
 uint16_t gpu_type_number(const struct conf *conf, const char *name);

@@ -119,3 +119,18 @@ usec_t unknown_nodes_next(const struct core *core)
 	return heap_first(core->node_timers) ? (usec_t)heap_first_key(core->node_timers).a
 	                                     : INT64_MAX;
 }
+
+void heartbeat_apply(struct core *core, uint32_t index, uint64_t session)
+{
+	struct node *node = nodes_at(core->nodes, index);
+	bool back;
+
+	if (!node || !session || node_link(node)->session != session)
+		return;
+	back = node_link(node)->hearing != NODE_HEARD;
+	node_hear(core->nodes, node, NODE_HEARD, core->now);
+	if (back) {
+		node_link(node)->fence = FENCE_NONE;
+		node_settle(core, node);
+	}
+}

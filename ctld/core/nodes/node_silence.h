@@ -21,4 +21,7 @@ void unknown_nodes_apply(struct core *core);
 usec_t node_silence_next(const struct core *core);
 usec_t unknown_nodes_next(const struct core *core);
 
+/* The node is heard in this session. */
+void heartbeat_apply(struct core *core, uint32_t node, uint64_t session);
+
 #endif
