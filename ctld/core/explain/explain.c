@@ -16,11 +16,8 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
-#include "ctld/core/core.h"
-#include "ctld/core/explain/why.h"
+#include "ctld/core/explain/lacks.h"
 #include "ctld/core/intake/never.h"
-#include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/run_snapshot.h"
 #include "ctld/core/place/ledger.h"
@@ -418,8 +415,8 @@ uint32_t explain_count(struct core *core, const struct class *class)
 static void say_resources(const struct wait *w, const struct option *o, struct job_why *why)
 {
 	char text[256], nodes[64];
-	struct why_blocker *b =
-	        explain_add(why, ask_why(w->core, w->who->partition, &w->who->ask, text, sizeof(text)));
+	struct why_blocker *b = explain_add(
+	        why, ask_why(w->core, w->who->partition, &w->who->ask, text, sizeof(text)));
 	size_t used;
 
 	if (!b)

@@ -1,9 +1,9 @@
 /* job_why.c - core_job_why(): all that `gqueue --why` says of one waiting job
  *
- * A job that is in no class is held back by something of its own, and then nothing else is said: what
- * the cluster has free says nothing about it. Otherwise the class's head, or the job at its place in
- * the class, is explained as the scheduler would decide it now, with its planned start and with the
- * changes of its request that would start it at once.
+ * A job that is in no class is held back by something of its own, and then nothing else is said:
+ * what the cluster has free says nothing about it. Otherwise the class's head, or the job at its
+ * place in the class, is explained as the scheduler would decide it now, with its planned start and
+ * with the changes of its request that would start it at once.
  */
 #include <stdio.h>
 #include <string.h>

@@ -15,7 +15,6 @@
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/explain/whatif.h"
-#include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/update.h"

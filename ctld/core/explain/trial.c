@@ -14,7 +14,6 @@
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/intake/conditions.h"
-#include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/submit.h"
 #include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/effects.h"

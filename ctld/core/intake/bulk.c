@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/jobs/depends.h"

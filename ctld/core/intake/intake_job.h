@@ -18,9 +18,9 @@ struct intake {
 	char *depends;                  /* owned: its dependencies, as kept; NULL: unchanged */
 	size_t memory;                  /* charged to the user until intake_clear() */
 	bool counted;                   /* counted among the jobs that have not ended, for the
-					 * limit `queued` */
+	                                 * limit `queued` */
 	struct job_info info;           /* filled in by intake_fill(); it holds references to gpus
-					 * and labels */
+	                                 * and labels */
 	struct taskset tasks;           /* of an array */
 	uint32_t at_once;
 	uint32_t weight; /* jobs that it counts as: 1, or its tasks */

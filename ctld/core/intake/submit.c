@@ -12,19 +12,16 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
-#include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/intake.h"
-#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
-#include "ctld/core/jobs/life.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/namesakes.h"
+#include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/sched/sched.h"
 
 /* --- taking in ------------------------------------------------------------------------------- */
 
@@ -193,8 +190,7 @@ struct effect *submit_answer(struct core *core, const struct core_event *e, cons
 	return fx;
 }
 
-int submit_check(
-        struct core *core, const struct core_event *e, struct intake *v, struct error *err)
+int submit_check(struct core *core, const struct core_event *e, struct intake *v, struct error *err)
 {
 	size_t i, n_new;
 

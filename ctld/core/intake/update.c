@@ -20,7 +20,6 @@
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_timers.h"
-#include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/node.h"

@@ -1,9 +1,9 @@
 /* attempt_outcome.c - see attempt_outcome.h
  *
- * Only the records are asked, and nothing is changed: life.c does what follows. A cause that the job
- * itself has (job_info.end_cause: a cancel, a deadline) is final, whatever its runs report; then the
- * table only serves runs that end by themselves. `again` of the table is a right that the owner can
- * give away (--no-requeue), while a launch that failed is repeated in any case: the job never began.
+ * Only the records are asked, and nothing is changed: life.c does what follows. A cause that the
+ * job itself has (job_info.end_cause: a cancel, a deadline) rules out another attempt, whatever
+ * its runs report. `again` of the table is what the cause allows where the owner allows a requeue;
+ * a launch that failed needs no such permission, because the job never began.
  */
 #include "ctld/core/jobs/attempt_outcome.h"
 
@@ -82,7 +82,8 @@ bool job_again_when_reclaimed(const struct core *core, const struct job *job)
 
 bool job_comes_again(const struct job *job)
 {
-	return job_info(job)->state == JOB_PENDING || attempt_comes_again(job, attempt_decisive(job));
+	return job_info(job)->state == JOB_PENDING ||
+	       attempt_comes_again(job, attempt_decisive(job));
 }
 
 enum job_state attempt_end_state(const struct job *job, const struct run *run)
@@ -93,6 +94,6 @@ enum job_state attempt_end_state(const struct job *job, const struct run *run)
 		return JOB_CANCELLED;
 	if (!attempt_whole(job) || (r->state == RUN_NEVER && r->end_cause == END_NONE))
 		return JOB_NODE_FAIL;
-	return job_state_of_end((enum end_cause)r->end_cause, run_past(run)->exit_code,
-	        run_past(run)->exit_signal);
+	return job_state_of_end(
+	        (enum end_cause)r->end_cause, run_past(run)->exit_code, run_past(run)->exit_signal);
 }

@@ -1,4 +1,5 @@
-/* attempt_outcome.h - what becomes of a job whose attempt is over: another attempt, or which end? */
+/* attempt_outcome.h - what becomes of a job whose attempt is over: another attempt, or which end?
+ */
 #ifndef CTLD_CORE_ATTEMPT_OUTCOME_H
 #define CTLD_CORE_ATTEMPT_OUTCOME_H
 

@@ -21,7 +21,6 @@
 #include "ctld/core/accounts/usage.h"
 #include "ctld/core/core.h"
 #include "ctld/core/jobs/limit_usage.h"
-#include "ctld/core/jobs/array.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/node.h"
@@ -113,7 +112,8 @@ static void look_again(struct core *core, const struct run *run)
 	struct job_info anybody = {
 		.account = i->account, .uid = i->uid, .qos = "", .partition = ""
 	};
-	struct limit_chain *chain = job_limit_chain(core, core->limits, job ? job_info(job) : &anybody);
+	struct limit_chain *chain =
+	        job_limit_chain(core, core->limits, job ? job_info(job) : &anybody);
 	const uint32_t *limits;
 	size_t n;
 
@@ -250,13 +250,15 @@ static struct usage_sums sums_of(const struct run *run)
 		.runs = i->billed_us > 0 };
 }
 
-void bill_retires(struct core *core, const struct run *run)
+void run_retire(struct core *core, struct run *run)
 {
 	struct usage_sums sums = sums_of(run);
 	struct assoc *assoc = assoc_of(core, run);
 
 	assoc_retire(assoc, &sums, true);
 	assoc_drop(core->accounts, assoc);
+	run_link(run)->job = NULL;
+	runs_retire(core->runs, run);
 }
 
 static int bad(const struct assoc *assoc, struct error *err, const char *what)

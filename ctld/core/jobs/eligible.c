@@ -1,9 +1,10 @@
 /* eligible.c - see eligible.h
  *
- * A job is eligible when it is PENDING and nothing of its own keeps it: no hold, a signature that can
- * still be used, tasks that wait, an array below its throttle, no orphan run, no open dependency, a
- * begin time that has come. Only then it is in a class of the scheduler. Each change of one of these
- * is followed by job_consider(), which compares and moves; so no caller needs to know the others.
+ * A job is eligible when it is PENDING and nothing of its own keeps it: no hold, a signature that
+ * can still be used, tasks that wait, an array below its throttle, no orphan run, no open
+ * dependency, a begin time that has come. Only then it is in a class of the scheduler. Each change
+ * of one of these is followed by job_consider(), which compares and moves; so no caller needs to
+ * know the others.
  */
 #include "ctld/core/jobs/eligible.h"
 

@@ -36,7 +36,6 @@
 #include "ctld/core/records/wait_replies.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/sched/sched.h"
 
 /* --- counting and telling -------------------------------------------------------------------- */
 

@@ -24,7 +24,6 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/request/requests.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/sched/decide.h"
 #include "ctld/core/sched/sched.h"
 
 struct job;

@@ -1,4 +1,5 @@
-/* limit_usage.h - what jobs count against the limits, started or waiting, and GPUs against quotas */
+/* limit_usage.h - what jobs count against the limits, started or waiting, and GPUs against quotas
+ */
 #ifndef CTLD_CORE_LIMIT_USAGE_H
 #define CTLD_CORE_LIMIT_USAGE_H
 

@@ -1,14 +1,14 @@
 /* retire.c - see retire.h
  *
- * Two lists, of jobs and of tasks, in the order of their ends. A slice looks at the oldest ones. A job
- * that is still needed goes to the back of its list, as if it had ended now: so one that cannot go yet
- * never keeps those behind it in memory.
+ * Two lists, of jobs and of tasks, in the order of their ends. A slice looks at the oldest ones. A
+ * job that is still needed goes to the back of its list, as if it had ended now: so one that cannot
+ * go yet never keeps those behind it in memory.
  */
 #include "ctld/core/jobs/retire.h"
 
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
-#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/outcomes.h"

@@ -256,13 +256,6 @@ static void node_in_trouble(struct core *core, struct node *node, const char *tr
 	node_settle(core, node);
 }
 
-void run_retire(struct core *core, struct run *run)
-{
-	bill_retires(core, run);
-	run_link(run)->job = NULL;
-	runs_retire(core->runs, run);
-}
-
 /* The run is over, and its record is set. */
 static void run_over_now(struct core *core, struct run *run, enum run_state state)
 {

@@ -11,7 +11,6 @@
 
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/effects.h"
-#include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/idle.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"

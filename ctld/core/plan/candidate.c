@@ -47,8 +47,8 @@ void need_of_places(const struct sched_view *view, const struct ask *ask,
 	need->mem_mb = 0;
 	for (i = 0; i < places->n; i++) {
 		uint32_t n = (uint32_t)__builtin_popcountll(places->v[i].gpus);
-		uint32_t part = ask->gpus->link ? request_part_gpus(ask->gpus, places->alternative)
-		                                : n;
+		uint32_t part =
+		        ask->gpus->link ? request_part_gpus(ask->gpus, places->alternative) : n;
 
 		gpus += n < part ? n : part; /* a reservation may keep more than the job takes */
 		need->cpus += places->v[i].cpus;

@@ -278,8 +278,7 @@ void job_follow_array(struct jobs *jobs, struct job *job)
 const struct job *jobs_find_waiting(const struct jobs *jobs, uint64_t ref, uint32_t *before)
 {
 	uint32_t part = job_ref_part(ref);
-	const struct job *job =
-	        jobs_find(jobs, part == JOB_PART_WAITS ? job_ref_id(ref) : ref);
+	const struct job *job = jobs_find(jobs, part == JOB_PART_WAITS ? job_ref_id(ref) : ref);
 
 	*before = 0;
 	if (job || !part || part >= JOB_PART_RANGES)
