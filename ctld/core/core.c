@@ -1,4 +1,13 @@
-/* core.c - the wiring: parts made and freed, events dispatched, slices, seals */
+/* core.c - the wiring: parts made and freed, events dispatched, slices, seals
+ *
+ * core_apply() and core_schedule() are the only ways in, and both end in finish(): what was
+ * changed since gets one number, and the effects of the call wait for the commit of that number.
+ * So whatever leaves the process is on disk before.
+ *
+ * A part is freed after those that use it; core_free() is the order of core_new() backwards. A
+ * seal passes on the rows of what changed and frees what is gone, and it does not change the
+ * state: core_hash() is the same before and after.
+ */
 #include "ctld/core/core.h"
 
 #include <stdio.h>

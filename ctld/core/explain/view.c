@@ -1,4 +1,10 @@
-/* view.c - how listings read the core: values by copy, in slices */
+/* view.c - how listings read the core: values by copy, in slices
+ *
+ * A listing takes many slices of the loop, and jobs come and go between them. So a view is a copy
+ * by value of one job or node at one moment, a listing goes on from the last ref it has shown, and
+ * nothing that a view points to outlives the call. What is counted to explain a wait is kept with
+ * the class (why.c), so a listing counts it once.
+ */
 #include <stdio.h>
 #include <string.h>
 

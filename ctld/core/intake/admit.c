@@ -1,4 +1,10 @@
-/* admit.c - see admit.h */
+/* admit.c - see admit.h
+ *
+ * Policy before the job exists: nothing is changed here. The order is that of dependence: the
+ * account decides what labels are required and which QOS are allowed, the partition decides
+ * defaults, and only a filled-in request can be compared with limits. A job that could never start
+ * within the limits is refused now, because in the queue it would wait for ever.
+ */
 #include "ctld/core/intake/admit.h"
 
 #include <stdio.h>

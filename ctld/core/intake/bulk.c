@@ -1,4 +1,11 @@
-/* bulk.c - see bulk.h */
+/* bulk.c - see bulk.h
+ *
+ * States of the one bulk in the core, each a kind of event and each in slices: CHECK makes jobs
+ * that are in no table, MAKE gives them ids and rows, SHOW puts them where others are. An error in
+ * CHECK undoes all of it, from memory only. From the first row of MAKE on nothing can fail, and
+ * the open range of ids in meta says what a start of the controller must delete if the process
+ * dies before the end.
+ */
 #include "ctld/core/intake/bulk.h"
 
 #include <assert.h>

@@ -1,4 +1,11 @@
-/* intake.c - see intake.h */
+/* intake.c - see intake.h
+ *
+ * One way in for every request. intake_fill() reports all mistakes at once and not the first one,
+ * so each check runs whose preconditions have passed; the errors are joined. What a job holds
+ * while it is checked (references, a charge for memory, a place among the queued) belongs to
+ * struct intake_job and is released by intake_clear() whatever became of it: a job that was
+ * accepted has taken its references over.
+ */
 #include "ctld/core/intake/intake.h"
 
 #include <stdio.h>

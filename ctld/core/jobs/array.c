@@ -1,4 +1,15 @@
-/* array.c - see array.h */
+/* array.c - see array.h
+ *
+ * An array is one parent record, PENDING from its submit to the end of its last task, and parts:
+ * records of tasks that were split off because something concerned them alone. array_split() is
+ * the only way a part comes into being, and each task of the array is in exactly one of three
+ * places: under a record that waits, in a record of its own, or in the parent's counts of those
+ * that have ended.
+ *
+ * The throttle is a property of the parent: at `at_once` records with an attempt no record of the
+ * array is eligible. A change of that is told to all records at once (array_reconsider()), because
+ * any of them may be the next to start.
+ */
 #include "ctld/core/jobs/array.h"
 
 #include <stdlib.h>

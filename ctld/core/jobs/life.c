@@ -6,6 +6,17 @@
  *
  * A job has one attempt at a time, on one node or on many (attempt.c). Its runs have their own
  * states (runlife.c) and report here what concerns the job: that one runs, or that one is over.
+ *
+ *	PENDING -> CONFIGURING -> RUNNING <-> SUSPENDED
+ *	   ^            |            |             |
+ *	   |            +----> COMPLETING <--------+
+ *	   |                         |
+ *	   +--- another attempt -----+---> an end state (attempt_outcome.c)
+ *
+ * A job is CONFIGURING until all ranks run, and COMPLETING from the order to end until no rank
+ * lives. move() is the only code that changes the state; it does what every change entails:
+ * timers, mail, dependents, the count of active jobs of one name, an effect for watchers. When a
+ * job may be in the scheduler is decided in eligible.c, when it leaves memory in retire.c.
  */
 #include "ctld/core/jobs/life.h"
 

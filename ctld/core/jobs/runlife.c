@@ -2,6 +2,12 @@
  *
  * All state changes of runs are here, and with them their bookings. What concerns the job is
  * passed on to life.c. Each function may be called again without harm.
+ *
+ * States of a run (run.h): ORDERED until its node says STARTING or RUNNING; ENDED or NEVER when it
+ * is over; ORPHAN while it is alive and its attempt has given it up. It is booked on its node from
+ * its order until it is over, whatever its job does meanwhile, because only the node knows that
+ * its GPUs are free. Orders name the run, and the wanted set of a registration repeats them: so an
+ * order that was lost needs no state here.
  */
 #include "ctld/core/jobs/runlife.h"
 

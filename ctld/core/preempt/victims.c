@@ -1,4 +1,16 @@
-/* victims.c - see victims.h */
+/* victims.c - see victims.h
+ *
+ * Phases, each in steps: what is there without victims (for a total), an *offer* of each node,
+ * that is the price at which it alone could be had, then taking the cheapest offers together. Only
+ * the price is kept between steps; when an offer is taken the node is looked at again, with all
+ * victims chosen so far counted as gone. So the victims suffice and may be stopped as things are
+ * in the last step.
+ *
+ * While a step takes offers the victims are released at their limits, so that a reclaim on the
+ * next node sees what is still owed; imagine_no_more() undoes that before the step returns. If an
+ * offer fails beside those before it, the taking begins again with that one first: it has the
+ * least choice. At the end victims that a later choice made unnecessary are spared.
+ */
 #include "ctld/core/preempt/victims.h"
 
 #include "ctld/core/preempt/victims_impl.h"
