@@ -4,7 +4,7 @@
 # ARCHITECTURE.md, section 4, says what each folder holds. An include that still points upward stands
 # in the list of its tower; a line of it that is no longer so must go. A header that lies beside the
 # folders is above all of them, but for those named FREE: they declare what is wired and include none
-# of it. In noded/ no two modules include each other either.
+# of it.
 set -eu
 src=${srcdir:-$(dirname "$0")/../..}
 bad=0
@@ -54,19 +54,4 @@ loop/tick.c rpc/acct/acct.h
 loop/tick.c site/mail.h
 '
 check_tower ctld/rpc 'call jobs nodes acct admin' rpc.h ''
-
-# check_circles ROOT: no module (x.c with x.h and x_impl.h) includes another that leads back to it
-check_circles() {
-	grep -o "^#include \"$1/[^\"]*" -r "$src/$1" --include=*.[ch] | sed "s|^$src/||; s|:#include \"| |" |
-		sed 's/\.[ch] / /; s/\.[ch]$//; s/_impl / /; s/_impl$//' | sort -u >"$tmp"
-	awk '$1 != $2' "$tmp" | tsort >/dev/null 2>"$tmp.circle" || :
-	if [ -s "$tmp.circle" ]; then
-		echo "modules of $1 include each other in a circle:"
-		head -12 "$tmp.circle"
-		bad=1
-	fi
-}
-tmp=$(mktemp)
-trap 'rm -f "$tmp" "$tmp.circle"' EXIT
-check_circles noded
 exit $bad
