@@ -1,4 +1,10 @@
-/* idmap.c - see idmap.h */
+/* idmap.c - see idmap.h
+ *
+ * Pages of 64 consecutive ids in an ascending array, found by bisection. Ids are given out in
+ * ascending order and most objects live near the end, so an insert is an append to the last page,
+ * and a walk in order of ids is a walk over arrays. A page is freed with its last object: what has
+ * left memory leaves no hole behind.
+ */
 #include "ctld/core/util/idmap.h"
 
 #include <assert.h>
