@@ -13,15 +13,13 @@
 #define REC struct tape_record
 
 static const struct field start_fields[] = {
-	NUMBER(REC, start.version),
-	NUMBER(REC, start.format),
+	NUMBER(REC, start.version, start.format),
 	TEXT(REC, start.gpusched),
 	NUMBER(REC, start.seed),
 	TEXT(REC, start.conf),
 };
 static const struct field takeover_fields[] = {
-	NUMBER(REC, takeover.epoch),
-	NUMBER(REC, takeover.job),
+	NUMBER(REC, takeover.epoch, takeover.job),
 };
 static const struct field slice_fields[] = { NUMBER(REC, budget) };
 static const struct field reconfigure_fields[] = { TEXT(REC, conf) };
