@@ -340,10 +340,7 @@ static void seal_charge(struct blobs *b, const struct entry *e)
 
 	if (!g->charged)
 		return;
-	if (b->n_sealed == b->sealed_cap) {
-		b->sealed_cap = b->sealed_cap ? 2 * b->sealed_cap : 16;
-		b->sealed = xrealloc(b->sealed, b->sealed_cap, sizeof(*b->sealed));
-	}
+	b->sealed = xgrow(b->sealed, b->n_sealed, &b->sealed_cap, sizeof(*b->sealed));
 	b->sealed[b->n_sealed++] = (struct sealed){ e->blob.uid, g->charged };
 	g->charged = 0;
 }

@@ -11,6 +11,7 @@
 #ifndef CTLD_STORE_ARCHIVE_H
 #define CTLD_STORE_ARCHIVE_H
 
+#include "common/base/error.h"
 #include "ctld/store/batch.h"
 
 struct archive;

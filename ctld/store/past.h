@@ -10,6 +10,7 @@
 #ifndef CTLD_STORE_PAST_H
 #define CTLD_STORE_PAST_H
 
+#include "common/base/error.h"
 #include "ctld/store/batch.h"
 
 struct past;

@@ -297,7 +297,7 @@ void event_read(struct core_event *e, struct taker *in, struct pool *pool)
 
 /* --- what makes sense ------------------------------------------------------------------------ */
 
-static int no(const struct core_event *e, const char *what, uint64_t value, struct error *err)
+static int cannot_be(const struct core_event *e, const char *what, uint64_t value, struct error *err)
 {
 	return error_set(err, ERR_CONFIG, "%s: %s %llu: there is none", event_name(e->kind), what,
 	        (unsigned long long)value);
@@ -305,20 +305,20 @@ static int no(const struct core_event *e, const char *what, uint64_t value, stru
 
 static int check_caller(const struct core_event *e, struct error *err)
 {
-	return e->caller.role <= ROLE_ADMIN ? 0 : no(e, "role", e->caller.role, err);
+	return e->caller.role <= ROLE_ADMIN ? 0 : cannot_be(e, "role", e->caller.role, err);
 }
 
 static int check_node(
         const struct core_event *e, const struct conf *conf, uint32_t node, struct error *err)
 {
-	return node < conf->n_nodes ? 0 : no(e, "node", node, err);
+	return node < conf->n_nodes ? 0 : cannot_be(e, "node", node, err);
 }
 
 static int check_report(const struct core_event *e, const struct run_report *r, struct error *err)
 {
 	if (r->state < REPORT_STARTING || r->state > REPORT_NEVER)
-		return no(e, "state", r->state, err);
-	return r->cause <= END_CAUSE_LAST ? 0 : no(e, "cause", r->cause, err);
+		return cannot_be(e, "state", r->state, err);
+	return r->cause <= END_CAUSE_LAST ? 0 : cannot_be(e, "cause", r->cause, err);
 }
 
 static int check_jobs(
@@ -333,7 +333,7 @@ static int check_jobs(
 			return error_set(err, ERR_CONFIG, "%s: job %zu lacks a text",
 			        event_name(e->kind), i);
 		if (j->kill_invalid > KILL_NO)
-			return no(e, "kill_invalid", j->kill_invalid, err);
+			return cannot_be(e, "kill_invalid", j->kill_invalid, err);
 	}
 	return 0;
 }
@@ -348,7 +348,7 @@ static int check_bulk(const struct core_event *e, const struct conf *conf, struc
 {
 	(void)conf;
 	if (e->bulk.step > BULK_UNDO)
-		return no(e, "step", e->bulk.step, err);
+		return cannot_be(e, "step", e->bulk.step, err);
 	if (e->bulk.step != BULK_CHECK)
 		return 0;
 	if (!e->caller.user || !e->caller.host || !e->bulk.jobs)
@@ -377,7 +377,7 @@ static int check_job_control(const struct core_event *e, const struct conf *conf
 
 	(void)conf;
 	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_VERB_LAST)
-		return no(e, "verb", e->job.verb, err);
+		return cannot_be(e, "verb", e->job.verb, err);
 	if (e->job.verb == JOB_UPDATE && !e->job.change)
 		return error_set(err, ERR_CONFIG, "job-control: an update without a change");
 	if (e->job.n_respecs && e->job.n_respecs != e->job.n)
@@ -395,7 +395,7 @@ static int check_node_control(
 	size_t i;
 
 	if (e->node.verb < NODE_DRAIN || e->node.verb > NODE_CLEAR)
-		return no(e, "verb", e->node.verb, err);
+		return cannot_be(e, "verb", e->node.verb, err);
 	for (i = 0; i < e->node.n; i++) {
 		if (check_node(e, conf, e->node.nodes[i], err))
 			return -1;
@@ -407,9 +407,9 @@ static int check_partition_control(
         const struct core_event *e, const struct conf *conf, struct error *err)
 {
 	if (e->partition.partition >= conf->n_partitions)
-		return no(e, "partition", e->partition.partition, err);
+		return cannot_be(e, "partition", e->partition.partition, err);
 	if (e->partition.state > CONF_PARTITION_INACTIVE)
-		return no(e, "state", e->partition.state, err);
+		return cannot_be(e, "state", e->partition.state, err);
 	return 0;
 }
 
@@ -419,7 +419,7 @@ static int check_agent_up(const struct core_event *e, const struct conf *conf, s
 
 	(void)conf;
 	if (!e->agent_up.session)
-		return no(e, "session", 0, err);
+		return cannot_be(e, "session", 0, err);
 	for (i = 0; i < e->agent_up.n_runs; i++) {
 		if (check_report(e, &e->agent_up.runs[i], err))
 			return -1;

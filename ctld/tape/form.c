@@ -18,10 +18,7 @@ const struct form form_text = FORM("text", const char *, text_fields);
 
 static void *pool_take(struct pool *p, size_t n, size_t size)
 {
-	if (p->n == p->size) {
-		p->size = p->size ? p->size * 2 : 16;
-		p->v = xrealloc(p->v, p->size, sizeof(*p->v));
-	}
+	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
 	return p->v[p->n++] = xcalloc(n, size);
 }
 

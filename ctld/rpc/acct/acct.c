@@ -170,10 +170,7 @@ static bool was_given(const struct walk *w, uint64_t id)
 
 static void note_given(struct walk *w, uint64_t id)
 {
-	if (w->n_given == w->room) {
-		w->room = w->room ? 2 * w->room : 256;
-		w->given = xrealloc(w->given, w->room, sizeof(*w->given));
-	}
+	w->given = xgrow(w->given, w->n_given, &w->room, sizeof(*w->given));
 	w->given[w->n_given++] = id;
 }
 

@@ -97,10 +97,7 @@ static void take_event(void *data, const struct row *row, struct arena *arena)
 	m->host = text(&v[COL_EVENT_host], arena);
 	m->job = (uint64_t)v[COL_EVENT_job].i;
 	m->text = text(&v[COL_EVENT_text], arena);
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 256;
-		l->events = xrealloc(l->events, l->room, sizeof(*l->events));
-	}
+	l->events = xgrow(l->events, l->n, &l->room, sizeof(*l->events));
 	l->events[l->n++] = m;
 }
 

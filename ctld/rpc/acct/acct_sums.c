@@ -240,10 +240,7 @@ static struct group *group_of(struct sums *s, const struct point *p)
 		s->too_many = true;
 		return NULL;
 	}
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 64;
-		s->groups = xrealloc(s->groups, s->room, sizeof(*s->groups));
-	}
+	s->groups = xgrow(s->groups, s->n, &s->room, sizeof(*s->groups));
 	memmove(s->groups + lo + 1, s->groups + lo, (s->n++ - lo) * sizeof(*s->groups));
 	g = s->groups[lo] = xcalloc(1, sizeof(*g));
 	g->key = xstrdup(key);

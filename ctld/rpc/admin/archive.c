@@ -9,6 +9,7 @@
 #include "ctld/loop/users.h"
 #include "ctld/rpc/acct/acct.h"
 #include "ctld/store/archive.h"
+#include "ctld/store/store.h"
 
 struct archiving {
 	char *dir, *path;

@@ -95,10 +95,7 @@ static bool in_accounts(struct walk *w, const struct share_view *row)
 
 static void add(struct listing *l, const struct share_view *row)
 {
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 256;
-		l->shares = xrealloc(l->shares, l->room, sizeof(*l->shares));
-	}
+	l->shares = xgrow(l->shares, l->n, &l->room, sizeof(*l->shares));
 	l->shares[l->n++] = wire_share(row, l->arena);
 }
 
@@ -120,10 +117,7 @@ static void put_above(struct walk *w, const struct share_view *row)
 {
 	while (w->n_above && w->above[w->n_above - 1].depth >= row->depth)
 		w->n_above--;
-	if (w->n_above == w->room) {
-		w->room = w->room ? 2 * w->room : 16;
-		w->above = xrealloc(w->above, w->room, sizeof(*w->above));
-	}
+	w->above = xgrow(w->above, w->n_above, &w->room, sizeof(*w->above));
 	w->above[w->n_above++] = *row;
 }
 

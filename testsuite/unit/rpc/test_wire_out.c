@@ -80,7 +80,7 @@ static ProtobufCMessage *through_the_wire(unsigned type, const ProtobufCMessage 
 
 	if (!other)
 		other = arena_new(1 << 20);
-	assert_int_equal(msg_pack_frame(type, 1, m, &bytes, &len, &err), 0);
+	assert_int_equal(frame_pack(type, 1, m, &bytes, &len, &err), 0);
 	back = msg_unpack(type, bytes + FRAME_HEADER_LEN, len - FRAME_HEADER_LEN, other, &err);
 	if (!back)
 		fail_msg("%s", err.text);
