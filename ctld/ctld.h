@@ -41,7 +41,6 @@
 #include "common/job/run.h"
 
 struct acct;
-struct agents;
 struct blobs;
 struct bulks;
 struct census;
@@ -52,6 +51,7 @@ struct mail;
 struct commit_gate;
 struct inputs;
 struct mcred_ops;
+struct node_names;
 struct peers;
 struct reload;
 struct calls;
@@ -92,7 +92,7 @@ struct ctld {
 	const struct core *core; /* changed only by inputs.h, which records the changes */
 	struct inputs *inputs;
 	struct store *store;
-	uint64_t room_told; /* to the core: MiB (room.h) */
+	uint64_t disk_space_reported; /* to the core: MiB (disk_space.h) */
 	unsigned damaged;   /* files with a damaged page, that the log has */
 	struct sessions *sessions;
 
@@ -103,7 +103,7 @@ struct ctld {
 	struct user_peers *user_peers;
 	struct calls *calls;
 	struct streams *streams;
-	struct agents *agents;
+	struct node_names *node_names;
 	struct blobs *blobs;
 	struct bulks *bulks;
 	struct users *users;

@@ -8,21 +8,11 @@
 #ifndef CTLD_AGENTS_H
 #define CTLD_AGENTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/conf/conf.h"
 #include "common/job/run.h"
 #include "ctld/core/rows/event.h"
 
-struct agents;
 struct ctld;
 struct peer;
-
-struct agents *agents_new(const struct conf *conf);
-void agents_free(struct agents *a); /* NULL is fine */
-
-bool agents_find_node(const struct agents *a, const char *name, uint32_t *node);
 
 /* There is another configuration, and the core has it: nodes have other numbers. */
 void agents_remap(struct ctld *c);

@@ -286,7 +286,7 @@ void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
 	want(&b->wanted, job, got, arg);
 }
 
-void blobs_want_look(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
+void blobs_want_read(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
 {
 	want(&b->looks, job, got, arg);
 }
@@ -323,11 +323,11 @@ static void seal_signing(struct blobs *b, struct store_batch *batch, struct sign
 	signing_free(b, s);
 }
 
-static void take_looks(struct blobs *b)
+static void take_reads(struct blobs *b)
 {
 	struct want *w;
 
-	for (int n = 0; n < BLOBS_LOOKS && (w = STAILQ_FIRST(&b->looks)); n++) {
+	for (int n = 0; n < BLOBS_READS && (w = STAILQ_FIRST(&b->looks)); n++) {
 		STAILQ_REMOVE_HEAD(&b->looks, next);
 		STAILQ_INSERT_TAIL(&b->wanted, w, next);
 	}
@@ -376,7 +376,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 		seal_signing(b, batch, STAILQ_FIRST(&b->signings));
 	while (b->stats.kept_bytes > BLOBS_KEPT_BYTES)
 		forget(b, TAILQ_FIRST(&b->kept));
-	take_looks(b);
+	take_reads(b);
 	STAILQ_FOREACH (w, &b->wanted, next) {
 		store_batch_want_blob(batch, w->job, w);
 		b->stats.reads++;

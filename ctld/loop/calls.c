@@ -49,7 +49,7 @@ void calls_free(struct calls *r)
 	free(r);
 }
 
-static int check_room(struct ctld *c, const struct peer *peer, size_t size, struct error *err)
+static int check_limits(struct ctld *c, const struct peer *peer, size_t size, struct error *err)
 {
 	if (peer->n_calls >= PEER_CALLS_MAX)
 		return error_set(err, ERR_BUSY, "%d requests of this session are still open",
@@ -64,7 +64,7 @@ struct call *call_new(
 	struct call *call;
 	struct error err;
 
-	if (check_room(c, peer, size, &err)) {
+	if (check_limits(c, peer, size, &err)) {
 		peers_reply(c, peer->session, id, &err);
 		if (ops->free)
 			ops->free(data);
@@ -88,6 +88,19 @@ struct call *call_new(
 struct call *call_find(struct ctld *c, uint64_t number)
 {
 	return byid_get(c->calls->map, number);
+}
+
+void calls_answer(struct ctld *c, const struct effect *effect, struct clocks now)
+{
+	struct call *call = call_find(c, effect->reply);
+
+	(void)now;
+	if (!call)
+		return;
+	if (call->ops->effect)
+		call->ops->effect(c, call, effect);
+	else
+		call_done(c, call, effect->kind == EFFECT_REPLY ? effect->error : NULL);
 }
 
 struct caller peer_caller(struct ctld *c, const struct peer *peer)
@@ -127,7 +140,7 @@ static bool may_go_on(struct ctld *c, struct call *call)
 {
 	if (call->posted || call->stalled)
 		return false;
-	if (peer_has_room(c, call->peer))
+	if (peer_has_space(c, call->peer))
 		return true;
 	/* The youngest continues first: it is the one that may, if its user is choked by sessions
 	 * that read nothing. */
@@ -148,12 +161,7 @@ static void run_slice(struct ctld *c, void *arg, struct clocks now)
 		call->ops->slice(c, call, now);
 }
 
-static void drop_slice(void *arg)
-{
-	(void)arg; /* a number */
-}
-
-static const struct tick_work slice_work = { run_slice, drop_slice };
+static const struct tick_work slice_work = { run_slice, NULL };
 
 void call_slice_now(struct ctld *c, struct call *call)
 {
@@ -170,13 +178,13 @@ void call_go_on(struct ctld *c, struct call *call)
 	        c->fair_queue, call->peer->uid, &slice_work, (void *)(uintptr_t)call->number);
 }
 
-void calls_room(struct ctld *c)
+void calls_output_sent(struct ctld *c)
 {
 	struct call *call, *next;
 
 	for (call = TAILQ_FIRST(&c->calls->stalled); call; call = next) {
 		next = TAILQ_NEXT(call, stalled_next);
-		if (!peer_has_room(c, call->peer))
+		if (!peer_has_space(c, call->peer))
 			continue;
 		TAILQ_REMOVE(&c->calls->stalled, call, stalled_next);
 		call->stalled = false;

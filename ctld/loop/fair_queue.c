@@ -77,7 +77,7 @@ void fair_queue_free(struct fair_queue *t)
 		return;
 	while (!TAILQ_EMPTY(&t->ring)) {
 		p = take(t, &line);
-		p->work->drop(p->arg);
+		tick_work_drop(p->work, p->arg);
 		free(p);
 	}
 	while ((line = byid_any(t->map, &id)))
@@ -110,12 +110,8 @@ static void run_one(struct ctld *c, void *arg, struct clocks now)
 	charge(t, line, thread_cpu_time() - begin);
 }
 
-static void drop_none(void *arg)
-{
-	(void)arg; /* fair_queue_free() does it */
-}
-
-static const struct tick_work token = { run_one, drop_none };
+/* What is left is dropped by fair_queue_free(). */
+static const struct tick_work token = { run_one, NULL };
 
 static struct line *line_of(struct fair_queue *t, uid_t uid)
 {

@@ -147,7 +147,7 @@ static void switch_to(struct ctld *c, struct reading *r, struct clocks now)
 	conf_free(old);
 }
 
-static void tell_all(struct reload *r, const struct reload_lines *lines, const struct error *err)
+static void answer_all(struct reload *r, const struct reload_lines *lines, const struct error *err)
 {
 	for (size_t i = 0; i < r->now.n; i++)
 		r->done(r->c, r->now.v[i].call, lines, err);
@@ -245,14 +245,14 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 
 	if (compare(c, reading, &lines) < 0) {
 		log_error("%s; the running configuration is untouched", reading->error.text);
-		tell_all(r, &lines, &reading->error);
+		answer_all(r, &lines, &reading->error);
 	} else {
 		if (r->now.apply) {
 			switch_to(c, reading, now);
 			log_lines(reading, &lines);
 			note(c, r, &lines, now);
 		}
-		tell_all(r, &lines, NULL);
+		answer_all(r, &lines, NULL);
 	}
 	lines_clear(&lines);
 	reading_free(reading);
@@ -293,7 +293,7 @@ static void start_reading(struct reload *r)
 	}
 	reading_free(reading);
 	log_error("%s is not read again: %s", r->c->conf_path, err.text);
-	tell_all(r, &(struct reload_lines){ 0 }, &err);
+	answer_all(r, &(struct reload_lines){ 0 }, &err);
 }
 
 static void want(struct reload *r, const struct caller *by, const char *reason, bool tries)

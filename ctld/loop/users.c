@@ -269,7 +269,7 @@ static void lookup_done(void *arg)
 
 static const struct worker_ops lookup_ops = { run_lookup, lookup_done, lookup_free };
 
-int users_ask(struct users *u, uid_t uid, uint64_t who, struct error *err)
+int users_look_up(struct users *u, uid_t uid, uint64_t who, struct error *err)
 {
 	struct user *user = user_of(u, uid);
 	struct waiter *w;

@@ -11,7 +11,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/room.h"
+#include "ctld/loop/disk_space.h"
 #include "ctld/loop/users.h"
 #include "ctld/rpc/call/filter.h"
 #include "ctld/wire/convert.h"
@@ -188,7 +188,7 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
 	if (!is_named(c, peer)) {
 		error_set(&err, ERR_BUSY, "the controller's name service does not answer");
 		refuse(c, &rpc, &err);
-		users_ask(c->users, peer->uid, peer->session, NULL);
+		users_look_up(c->users, peer->uid, peer->session, NULL);
 		return;
 	}
 	if (rpc_permitted(type, standing_of(c, peer), &err)) {
@@ -196,7 +196,7 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
 		return;
 	}
 	/* Agents repeat what they have to say until it is written. */
-	if (!peer->agent && room_check(c, &err) < 0) {
+	if (!peer->agent && disk_space_check(c, &err) < 0) {
 		peers_reply_at_once(c, peer, id, &err);
 		return;
 	}

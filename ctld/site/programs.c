@@ -55,7 +55,7 @@ struct programs *programs_new(
 	return p;
 }
 
-static void deafen(struct program *p)
+static void close_output(struct program *p)
 {
 	if (p->hear)
 		event_free(p->hear);
@@ -82,14 +82,14 @@ static void on_said(evutil_socket_t fd, short what, void *arg)
 		memcpy(p->said + p->said_len, b, len);
 		p->said_len += len;
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		deafen(p);
+		close_output(p);
 	}
 }
 
 /* Its place is free. */
 static void forget(struct program *p)
 {
-	deafen(p);
+	close_output(p);
 	LIST_REMOVE(p, next);
 	p->programs->n--;
 	if (p->pidfd >= 0)
@@ -114,7 +114,7 @@ void programs_free(struct programs *p)
 	free(p);
 }
 
-bool programs_have_room(const struct programs *p)
+bool programs_have_space(const struct programs *p)
 {
 	return p->n < p->at_once;
 }
@@ -231,7 +231,7 @@ int programs_start(struct programs *programs, char *const argv[], char *const en
 	close(out[1]);
 	p->out = out[0];
 	if (error) {
-		deafen(p);
+		close_output(p);
 		free(p);
 		return error_set(err, ERR_SYSTEM, "%s: %s", argv[0], strerror(error));
 	}

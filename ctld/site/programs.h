@@ -38,7 +38,7 @@ struct programs *programs_new(
 /* Kills running programs, without callbacks. NULL is fine. */
 void programs_free(struct programs *p);
 
-bool programs_have_room(const struct programs *p);
+bool programs_have_space(const struct programs *p);
 
 /* argv[0] is its path; both lists end with NULL and are borrowed. After `timeout_s` (0: never) it
  * is late. 0 or -1: it was not started, and `done` is not called. */

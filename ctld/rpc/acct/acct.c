@@ -307,7 +307,7 @@ static void flushed(void *arg, const struct store_result *result, const struct e
 		if (call)
 			call_go_on(a->c, call);
 	}
-	acct_look(a);
+	acct_tick(a);
 }
 
 static void on_news(evutil_socket_t fd, short what, void *arg)
@@ -323,7 +323,7 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
 			leave_living(a->c, w);
 }
 
-static void look_for_news(struct acct *a)
+static void check_for_news(struct acct *a)
 {
 	static const struct timeval soon = { .tv_usec = ACCT_FOLLOW_MS * 1000 };
 
@@ -334,12 +334,12 @@ static void look_for_news(struct acct *a)
 	}
 }
 
-void acct_look(struct acct *a)
+void acct_tick(struct acct *a)
 {
 	bool any = false;
 	struct walk *w;
 
-	look_for_news(a);
+	check_for_news(a);
 	if (a->flushing)
 		return;
 	LIST_FOREACH (w, &a->walks, next)
@@ -473,7 +473,7 @@ static void wait_for_news(struct ctld *c, struct call *call, struct walk *w)
 	w->acct->n_waiting++;
 	/* The others that wait are told the earlier for it, and of nothing twice. */
 	w->acct->told = w->upto;
-	look_for_news(w->acct);
+	check_for_news(w->acct);
 }
 
 static void slice_past(struct ctld *c, struct call *call, struct walk *w)

@@ -12,7 +12,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/room.h"
+#include "ctld/loop/disk_space.h"
 #include "ctld/loop/tick.h"
 #include "ctld/rpc/jobs/submit.h"
 #include "ctld/rpc/rpc.h"
@@ -128,7 +128,7 @@ static struct bulk *bulk_of(struct ctld *c, struct peer *peer, uint64_t number)
 }
 
 /* What it will store is charged, too. */
-static int check_room(struct ctld *c, const struct bulk *b, struct submit *part, struct error *err)
+static int check_limits(struct ctld *c, const struct bulk *b, struct submit *part, struct error *err)
 {
 	if (part->msg->test_only)
 		return error_set(err, ERR_USAGE, "a bulk cannot be a trial");
@@ -145,7 +145,7 @@ void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
 	struct bulk *b = bulk_of(c, peer, part->msg->bulk);
 	struct error err;
 
-	if (check_room(c, b, part, &err)) {
+	if (check_limits(c, b, part, &err)) {
 		peers_reply(c, peer->session, part->id, &err);
 		submit_free(part);
 		bulk_drop(c, peer);
@@ -256,7 +256,7 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 		b->step = BULK_UNDO;
 	}
 	if (b->step == BULK_CHECK) {
-		room_tell(c, b->bytes, now);
+		disk_space_report(c, b->bytes, now);
 		check(c, b, &ev);
 	} else {
 		ev.bulk.n = BULK_SLICE;

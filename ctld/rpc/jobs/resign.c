@@ -367,7 +367,7 @@ static void read_on(struct resign *r)
 		}
 		blob = blobs_get(c->blobs, job);
 		if (!blob) {
-			blobs_want_look(c->blobs, job, got, r);
+			blobs_want_read(c->blobs, job, got, r);
 			return;
 		}
 		if (have_read(r, blob) < 0) {

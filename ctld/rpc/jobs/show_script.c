@@ -91,7 +91,7 @@ static void ask(struct ctld *c, struct call *call, struct clocks now)
 	(void)now;
 	asked->call = call->number;
 	charge(asked, 1);
-	blobs_want_look(c->blobs, asked->job, got, asked);
+	blobs_want_read(c->blobs, asked->job, got, asked);
 }
 
 static const struct call_ops script_ops = { .slice = ask, .free = free };

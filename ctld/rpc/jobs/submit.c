@@ -22,7 +22,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/room.h"
+#include "ctld/loop/disk_space.h"
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/users.h"
 #include "ctld/rpc/jobs/bulk.h"
@@ -348,7 +348,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	ev.submit.jobs = s->jobs;
 	ev.submit.n = s->msg->n_jobs;
 	ev.submit.test_only = s->msg->test_only;
-	room_tell(c, s->len, now);
+	disk_space_report(c, s->len, now);
 	inputs_apply(c, &ev, now);
 }
 

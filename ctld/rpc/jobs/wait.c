@@ -51,12 +51,7 @@ static void cancel_number(struct ctld *c, void *arg, struct clocks now)
 	inputs_apply(c, &ev, now);
 }
 
-static void cancel_never(void *arg)
-{
-	(void)arg; /* a number */
-}
-
-static const struct tick_work cancel_work = { cancel_number, cancel_never };
+static const struct tick_work cancel_work = { cancel_number, NULL };
 
 static void cancel(struct ctld *c, struct call *call, struct clocks now)
 {
@@ -64,7 +59,7 @@ static void cancel(struct ctld *c, struct call *call, struct clocks now)
 	tick_post(c->tick, &cancel_work, (void *)(uintptr_t)call->number);
 }
 
-static void tell(struct ctld *c, struct call *call, uint64_t id)
+static void report_job(struct ctld *c, struct call *call, uint64_t id)
 {
 	struct job_chunk chunk;
 	struct job_view view;
@@ -85,7 +80,7 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 		call_done(c, call, effect->error);
 		return;
 	}
-	tell(c, call, effect->job);
+	report_job(c, call, effect->job);
 	if (--w->to_come == 0)
 		call_done(c, call, NULL);
 }

@@ -83,7 +83,7 @@ static void list(struct ctld *c, struct call *call, struct clocks now)
 static void changes(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct watching *w = call->data;
-	const struct told *told = watch_group_tell(c, w->group, w->cursor, now);
+	const struct told *told = watch_group_report(c, w->group, w->cursor, now);
 
 	w->cursor = told->to;
 	if (!told->n_jobs && w->cursor - w->told <= UNTOLD_MAX)
@@ -95,7 +95,7 @@ static void changes(struct ctld *c, struct call *call, struct clocks now)
 }
 
 /* May he see what he might when he asked, by a configuration that was read since? */
-static bool sees_as_before(struct ctld *c, const struct call *call, struct watching *w)
+static bool sees_the_same(struct ctld *c, const struct call *call, struct watching *w)
 {
 	struct caller caller = call_caller(c, call);
 	struct visibility *visibility;
@@ -115,7 +115,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	struct watching *w = call->data;
 	struct error err;
 
-	if (!sees_as_before(c, call, w)) {
+	if (!sees_the_same(c, call, w)) {
 		watch_stop(c->watch, &w->watcher);
 		error_set(&err, ERR_BUSY, "the configuration says anew who may see which jobs");
 		call_done(c, call, &err);

@@ -48,7 +48,7 @@ static const char *user_name(struct ctld *c, uint32_t uid)
 /* --- what is kept from who asks ------------------------------------------------------------- */
 
 /* May the caller see this job? `visibility` NULL: all jobs. */
-static bool is_told_of(
+static bool may_see_job(
         struct ctld *c, const struct visibility *visibility, uint64_t job, struct clocks now)
 {
 	struct job_view view;
@@ -58,31 +58,31 @@ static bool is_told_of(
 }
 
 /* The runs of jobs that he may not see are counted, not named. Returns how many. */
-static uint32_t keep_back(struct ctld *c, const struct visibility *visibility,
+static uint32_t hide_runs(struct ctld *c, const struct visibility *visibility,
         Gpusched__RunId **runs, size_t *n, struct clocks now)
 {
 	size_t kept = 0, all = *n;
 
 	for (size_t i = 0; i < all; i++)
-		if (is_told_of(c, visibility, runs[i]->job, now))
+		if (may_see_job(c, visibility, runs[i]->job, now))
 			runs[kept++] = runs[i];
 	*n = kept;
 	return (uint32_t)(all - kept);
 }
 
-static void keep_back_of_gpu(struct ctld *c, const struct visibility *visibility,
+static void hide_runs_of_gpu(struct ctld *c, const struct visibility *visibility,
         Gpusched__NodeGpu *m, struct clocks now)
 {
 	size_t kept = 0;
 
-	m->others_runs = keep_back(c, visibility, m->runs, &m->n_runs, now);
+	m->others_runs = hide_runs(c, visibility, m->runs, &m->n_runs, now);
 	for (size_t i = 0; i < m->n_parts; i++)
-		if (is_told_of(c, visibility, m->parts[i]->run->job, now))
+		if (may_see_job(c, visibility, m->parts[i]->run->job, now))
 			m->parts[kept++] = m->parts[i];
 	m->n_parts = kept;
 }
 
-static void keep_back_of_node(
+static void hide_runs_of_node(
         struct ctld *c, const struct call *call, Gpusched__Node *m, struct clocks now)
 {
 	struct caller caller = call_caller(c, call);
@@ -91,9 +91,9 @@ static void keep_back_of_node(
 
 	if (!visibility)
 		return;
-	m->others_runs = keep_back(c, visibility, m->runs, &m->n_runs, now);
+	m->others_runs = hide_runs(c, visibility, m->runs, &m->n_runs, now);
 	for (size_t i = 0; i < m->n_devices; i++)
-		keep_back_of_gpu(c, visibility, m->devices[i], now);
+		hide_runs_of_gpu(c, visibility, m->devices[i], now);
 	visibility_free(visibility);
 }
 
@@ -125,7 +125,7 @@ static Gpusched__Node *node_message(
 	m = wire_node(c->core, c->conf, node, &view, by, c->out);
 	if (l->devices)
 		add_devices(c, node, m);
-	keep_back_of_node(c, call, m, now);
+	hide_runs_of_node(c, call, m, now);
 	return m;
 }
 

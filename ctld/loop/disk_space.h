@@ -1,4 +1,4 @@
-/* room.h - room on the disk of the state directory, for what is about to be taken in
+/* disk_space.h - room on the disk of the state directory, for what is about to be taken in
  *
  * What is on its way to the disk is counted with what is there: a job's bytes are written twice, to
  * the log and to the database, and what waits for a commit, is in one, or is in the log alone has
@@ -8,8 +8,8 @@
  * are refused until there is room for a reserve again. Where that is used up too, a commit waits for
  * room: nothing that was asked since can be answered, and what is asked is refused at once.
  */
-#ifndef CTLD_ROOM_H
-#define CTLD_ROOM_H
+#ifndef CTLD_DISK_SPACE_H
+#define CTLD_DISK_SPACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,9 +20,9 @@
 struct ctld;
 
 /* Tell the core what will be left once `bytes` more are written. */
-void room_tell(struct ctld *c, uint64_t bytes, struct clocks now);
+void disk_space_report(struct ctld *c, uint64_t bytes, struct clocks now);
 
 /* A commit waits for room: -1, with what to do. */
-int room_check(const struct ctld *c, struct error *err);
+int disk_space_check(const struct ctld *c, struct error *err);
 
 #endif

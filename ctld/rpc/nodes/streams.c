@@ -1,5 +1,5 @@
 /* streams.c - see streams.h; and the handlers of MSG_STREAM_* */
-#include "ctld/loop/streams.h"
+#include "ctld/rpc/nodes/streams.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/agents.h"
 #include "ctld/loop/byid.h"
+#include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
 #include "ctld/rpc/rpc.h"
 
@@ -168,7 +168,7 @@ static struct peer *find_agent(
 	struct peer *agent;
 	uint32_t index;
 
-	if (!agents_find_node(c->agents, node, &index) ||
+	if (!node_names_find(c->node_names, node, &index) ||
 	        !core_node_view(c->core, index, rpc->now, &view)) {
 		error_set(err, ERR_NO_NODE, "node %s is not in the configuration", node);
 		return NULL;
@@ -181,7 +181,7 @@ static struct peer *find_agent(
 	return agent;
 }
 
-static int check_room(
+static int check_limits(
         struct ctld *c, const struct peer *client, const struct peer *agent, struct error *err)
 {
 	if (client->n_streams >= STREAMS_A_SESSION)
@@ -222,7 +222,7 @@ void rpc_stream_open(struct ctld *c, const struct rpc *rpc)
 		return;
 	}
 	if (check_job(c, rpc, m, &err) < 0 || !(agent = find_agent(c, rpc, m->node, &err)) ||
-	        check_room(c, rpc->peer, agent, &err) < 0) {
+	        check_limits(c, rpc->peer, agent, &err) < 0) {
 		say_closed(c, rpc->peer, m->stream, &err);
 		return;
 	}
