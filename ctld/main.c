@@ -221,7 +221,7 @@ static int verify(const struct options *o)
 }
 
 /* Change to controller.user, and open the log. */
-static int settle(const struct conf *conf, struct pidfile **pidfile, struct error *err)
+static int become_daemon(const struct conf *conf, struct pidfile **pidfile, struct error *err)
 {
 	if (pidfile_open(conf->controller.pid_file, "controller", pidfile, err) ||
 	        become_user(conf->controller.user, err))
@@ -238,7 +238,7 @@ static int start(const struct ctld_options *o, struct conf *conf, int ready,
 	bool log_elsewhere = strcmp(conf->controller.log, "stderr") != 0;
 	struct ctld *c;
 
-	if (settle(conf, pidfile, err)) {
+	if (become_daemon(conf, pidfile, err)) {
 		conf_free(conf);
 		return -1;
 	}

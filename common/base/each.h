@@ -10,7 +10,9 @@
 
 /* Fields of the same name, of the structs that two pointers lead to. */
 #define COPY_FIELDS(to, from, ...) EACH(COPY_FIELD, to, from, __VA_ARGS__)
+#define ADD_FIELDS(to, from, ...)  EACH(ADD_FIELD, to, from, __VA_ARGS__)
 #define COPY_FIELD(to, from, name) (to)->name = (from)->name
+#define ADD_FIELD(to, from, name)  (to)->name += (from)->name
 
 /* EACH_3 for three names: the first name, then EACH_2. EACH_PICK takes the one that stands as far
  * to the right as there are names. */

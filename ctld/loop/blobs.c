@@ -271,7 +271,7 @@ const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
 	return &e->blob;
 }
 
-static void want(struct wants *wants, uint64_t job, blobs_got_fn *got, void *arg)
+static void add_want(struct wants *wants, uint64_t job, blobs_got_fn *got, void *arg)
 {
 	struct want *w = xcalloc(1, sizeof(*w));
 
@@ -283,12 +283,12 @@ static void want(struct wants *wants, uint64_t job, blobs_got_fn *got, void *arg
 
 void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
 {
-	want(&b->wanted, job, got, arg);
+	add_want(&b->wanted, job, got, arg);
 }
 
 void blobs_want_read(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
 {
-	want(&b->looks, job, got, arg);
+	add_want(&b->looks, job, got, arg);
 }
 
 void blobs_erase(struct blobs *b)
@@ -346,7 +346,7 @@ static void seal_charge(struct blobs *b, const struct entry *e)
 }
 
 /* What was charged when it came is what the store has now. */
-static void settle_charges(struct blobs *b, const struct store_result *result)
+static void correct_charges(struct blobs *b, const struct store_result *result)
 {
 	for (size_t i = 0; i < b->n_sealed; i++)
 		budget_add(b->budget, b->sealed[i].uid, BUDGET_SCRIPTS,
@@ -387,7 +387,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 
 void blobs_arrived(struct blobs *b, const struct store_result *result)
 {
-	settle_charges(b, result);
+	correct_charges(b, result);
 	for (size_t i = 0; i < result->n_blobs; i++) {
 		struct want *w = STAILQ_FIRST(&b->asked);
 

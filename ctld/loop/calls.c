@@ -178,6 +178,14 @@ void call_go_on(struct ctld *c, struct call *call)
 	        c->fair_queue, call->peer->uid, &slice_work, (void *)(uintptr_t)call->number);
 }
 
+void call_continue(struct ctld *c, struct call *call, bool more, const struct error *err)
+{
+	if (more)
+		call_go_on(c, call);
+	else
+		call_done(c, call, err);
+}
+
 void calls_output_sent(struct ctld *c)
 {
 	struct call *call, *next;

@@ -71,6 +71,9 @@ void call_done(struct ctld *c, struct call *call, const struct error *err);
 /* The same for a success, with a warning for the caller; NULL: no warning. */
 void call_done_but(struct ctld *c, struct call *call, const char *warning);
 
+/* A slice is over: there is more to do, or that was all (call_done() with `err`). */
+void call_continue(struct ctld *c, struct call *call, bool more, const struct error *err);
+
 /* Ask for slice() at a turn to come, when there is room. */
 void call_go_on(struct ctld *c, struct call *call);
 /* The same at once. */

@@ -7,6 +7,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
+#include "common/conf/conf_find.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/inputs.h"
@@ -49,10 +50,12 @@ static void add_node(struct census *census, const struct node_view *view)
 {
 	const struct conf *conf = census->c->conf;
 
-	for (size_t i = 0; i < view->n_gpus; i++)
-		for (size_t t = 0; t < census->n_counts; t++)
-			if (!strcmp(conf->gpu_types[t].name, view->gpus[i].type))
-				census->counts[t] += view->gpus[i].total;
+	for (size_t i = 0; i < view->n_gpus; i++) {
+		uint32_t type = CONF_FIND(conf, gpu_types, view->gpus[i].type);
+
+		if (type < census->n_counts)
+			census->counts[type] += view->gpus[i].total;
+	}
 }
 
 static char *text_of(const struct census *census)

@@ -56,7 +56,7 @@ static void line_up(struct fair_queue *t, struct line *line)
 }
 
 /* The first piece of the first line. */
-static struct piece *take(struct fair_queue *t, struct line **of)
+static struct piece *take_piece(struct fair_queue *t, struct line **of)
 {
 	struct line *line = *of = TAILQ_FIRST(&t->ring);
 	struct piece *p = STAILQ_FIRST(&line->pieces);
@@ -76,7 +76,7 @@ void fair_queue_free(struct fair_queue *t)
 	if (!t)
 		return;
 	while (!TAILQ_EMPTY(&t->ring)) {
-		p = take(t, &line);
+		p = take_piece(t, &line);
 		tick_work_drop(p->work, p->arg);
 		free(p);
 	}
@@ -103,7 +103,7 @@ static void run_one(struct ctld *c, void *arg, struct clocks now)
 	struct fair_queue *t = arg;
 	usec_t begin = thread_cpu_time();
 	struct line *line;
-	struct piece *p = take(t, &line);
+	struct piece *p = take_piece(t, &line);
 
 	p->work->run(c, p->arg, now);
 	free(p);

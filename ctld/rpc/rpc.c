@@ -104,14 +104,18 @@ void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const cha
 	free(all);
 }
 
-bool rpc_reason(struct ctld *c, const struct rpc *rpc, const char *reason)
+int rpc_reason(const char *reason, struct error *err)
 {
-	struct error err;
+	return text_check("reason", reason, WIRE_TEXT_MAX, err);
+}
 
-	if (text_check("reason", reason, WIRE_TEXT_MAX, &err) == 0)
-		return true;
-	rpc_reply(c, rpc, &err);
-	return false;
+int rpc_call(struct ctld *c, const struct rpc *rpc, const struct call_ops *ops, void *data)
+{
+	struct call *call = call_new(c, rpc->peer, rpc->id, ops, data);
+
+	if (call)
+		call_go_on(c, call);
+	return 0;
 }
 
 int rpc_permitted(unsigned type, unsigned standing, struct error *err)
@@ -207,7 +211,8 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
 			return;
 		}
 	}
-	row->handle(c, &rpc);
+	if (row->handle(c, &rpc, &err) < 0)
+		refuse(c, &rpc, &err);
 }
 
 void rpc_answer(struct ctld *c, const struct rpc *rpc, unsigned type, const ProtobufCMessage *m)

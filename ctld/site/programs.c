@@ -38,19 +38,19 @@ struct programs {
 	LIST_HEAD(, program) list;
 	struct event_base *base;
 	unsigned n, at_once;
-	void (*room)(void *arg);
+	void (*free_place)(void *arg);
 	void *arg;
 };
 
 struct programs *programs_new(
-        struct event_base *base, unsigned at_once, void (*room)(void *arg), void *arg)
+        struct event_base *base, unsigned at_once, void (*free_place)(void *arg), void *arg)
 {
 	struct programs *p = xcalloc(1, sizeof(*p));
 
 	LIST_INIT(&p->list);
 	p->base = base;
 	p->at_once = at_once;
-	p->room = room;
+	p->free_place = free_place;
 	p->arg = arg;
 	return p;
 }
@@ -119,7 +119,7 @@ bool programs_have_space(const struct programs *p)
 	return p->n < p->at_once;
 }
 
-static void tell(struct program *p, struct program_end end)
+static void report_end(struct program *p, struct program_end end)
 {
 	program_done_fn *done = p->done;
 
@@ -150,10 +150,10 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 		event_add(p->late, &soon); /* a process that traces it is notified first */
 		return;
 	}
-	tell(p, (struct program_end){
+	report_end(p, (struct program_end){
 	                .how = pid == p->pid ? PROGRAM_ENDED : PROGRAM_LOST, .status = status });
 	forget(p);
-	all->room(all->arg);
+	all->free_place(all->arg);
 }
 
 static void on_late(evutil_socket_t fd, short what, void *arg)
@@ -165,7 +165,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	kill(-p->pid, SIGKILL);
-	tell(p, (struct program_end){ .how = PROGRAM_LATE });
+	report_end(p, (struct program_end){ .how = PROGRAM_LATE });
 }
 
 /* `out` becomes its stderr. 0 or an errno. */

@@ -32,9 +32,9 @@ struct program_end {
 /* Called once for each program that was started; it may start others. */
 typedef void program_done_fn(void *arg, const struct program_end *end);
 
-/* At most `at_once` of them run. `room` is told when there is a place again. */
+/* At most `at_once` of them run. `free_place` is called when there is a place again. */
 struct programs *programs_new(
-        struct event_base *base, unsigned at_once, void (*room)(void *arg), void *arg);
+        struct event_base *base, unsigned at_once, void (*free_place)(void *arg), void *arg);
 /* Kills running programs, without callbacks. NULL is fine. */
 void programs_free(struct programs *p);
 

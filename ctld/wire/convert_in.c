@@ -1,4 +1,5 @@
 /* convert_in.c - from the wire to the core; see convert.h */
+#include "common/conf/conf_find.h"
 #include "ctld/wire/convert.h"
 
 #include <assert.h>
@@ -405,21 +406,19 @@ int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, s
 int wire_partition_control(const Gpusched__PartitionControl *m, const struct conf *conf,
         struct core_event *event, struct error *err)
 {
+	uint32_t partition = CONF_FIND(conf, partitions, m->name);
 	char escaped[80];
-	size_t p = 0;
 
 	if (m->state == GPUSCHED__PARTITION_CONTROL__STATE__NONE)
 		return error_set(err, ERR_USAGE, "a partition's state that is not known here");
 	if (text_check("reason", m->reason, WIRE_TEXT_MAX, err))
 		return -1;
-	while (p < conf->n_partitions && strcmp(conf->partitions[p].name, m->name) != 0)
-		p++;
-	if (p == conf->n_partitions) {
+	if (partition == CONF_NONE) {
 		text_escape(escaped, sizeof(escaped), m->name, strlen(m->name));
 		return error_set(err, ERR_NO_PARTITION, "no partition '%s'", escaped);
 	}
 	event->kind = EV_PARTITION_CONTROL;
-	event->partition.partition = (uint32_t)p;
+	event->partition.partition = partition;
 	event->partition.state = (enum conf_partition_state)(m->state - 1);
 	event->partition.reason = m->reason;
 	return 0;

@@ -175,7 +175,7 @@ static void note_given(struct walk *w, uint64_t id)
 }
 
 /* The jobs of the batch that fit, to the taker. */
-static void give(struct walk *w)
+static void give_jobs(struct walk *w)
 {
 	struct acct_reader reader = { .batch = w->batch, .arena = w->arena };
 	Gpusched__Acct *job;
@@ -278,7 +278,7 @@ static void slice_living(struct ctld *c, struct call *call, struct walk *w, stru
 		core_job_rows(c->core, view.ref, now, keep_row, w->batch);
 		n++;
 	}
-	give(w);
+	give_jobs(w);
 	end_slice(c, call, w);
 	if (found != 0) {
 		call_go_on(c, call);
@@ -430,7 +430,7 @@ static void work_run(void *arg)
 	                    w->batch, &w->error) < 0;
 	if (w->failed)
 		return;
-	give(w);
+	give_jobs(w);
 	if (w->cursor.end && w->taker->past)
 		w->failed = w->taker->past(w->data, w->acct->past, &w->error) < 0;
 }
@@ -545,7 +545,7 @@ static unsigned walks_of(const struct acct *a, uid_t uid, bool follow)
 	return n;
 }
 
-static void begin(struct ctld *c, const struct rpc *rpc, const struct walk *from)
+static void begin_walk(struct ctld *c, const struct rpc *rpc, const struct walk *from)
 {
 	struct acct *a = c->acct;
 	struct error err;
@@ -583,7 +583,7 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
 {
 	const struct walk from = { .query = query, .taker = taker, .data = data };
 
-	begin(c, rpc, &from);
+	begin_walk(c, rpc, &from);
 }
 
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
@@ -596,7 +596,7 @@ void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_e
 		.taker = taker,
 		.data = data };
 
-	begin(c, rpc, &from);
+	begin_walk(c, rpc, &from);
 }
 
 void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *taker, void *data)
@@ -612,5 +612,5 @@ void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *t
 			taker->free(data);
 			return;
 		}
-	begin(c, rpc, &from);
+	begin_walk(c, rpc, &from);
 }

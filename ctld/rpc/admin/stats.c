@@ -104,12 +104,14 @@ static void figures(struct ctld *c, const struct rpc *rpc)
 	rpc_reply(c, rpc, NULL);
 }
 
-void rpc_stats(struct ctld *c, const struct rpc *rpc)
+int rpc_stats(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Stats *m = (const Gpusched__Stats *)rpc->msg;
 
+	(void)err;
 	if (m->by_user)
 		users_stats(c, rpc);
 	else
 		figures(c, rpc);
+	return 0;
 }

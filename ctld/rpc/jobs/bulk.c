@@ -189,7 +189,7 @@ static void check(struct ctld *c, struct bulk *b, struct core_event *ev)
 	ev->bulk.n = take_slice(b, c->bulks->v);
 }
 
-static void go_on(struct ctld *c);
+static void give_step(struct ctld *c);
 
 /* The ids as ranges: one, but where some jobs had been there before. In several messages, if there
  * are so many. */
@@ -250,7 +250,7 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 		error_set(&b->error, ERR_BULK, "nobody waits for it any more");
 		if (b->part == STAILQ_FIRST(&b->parts) && !b->at) {
 			finish(c, b);
-			go_on(c);
+			give_step(c);
 			return;
 		}
 		b->step = BULK_UNDO;
@@ -266,14 +266,10 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 	inputs_apply(c, &ev, now);
 }
 
-static void drop_step(void *arg)
-{
-	(void)arg; /* the queue has it */
-}
+/* The queue has what is left. */
+static const struct tick_work step_work = { run_step, NULL };
 
-static const struct tick_work step_work = { run_step, drop_step };
-
-static void go_on(struct ctld *c)
+static void give_step(struct ctld *c)
 {
 	if (!STAILQ_EMPTY(&c->bulks->queue))
 		tick_post(c->tick, &step_work, c->bulks);
@@ -328,31 +324,29 @@ void bulk_stepped(struct ctld *c, const struct effect *effect, struct clocks now
 		finish(c, b);
 	else
 		b->step = next_step(b, effect);
-	go_on(c);
+	give_step(c);
 }
 
 static const struct call_ops bulk_ops = { 0 };
 
-void rpc_submit_bulk(struct ctld *c, const struct rpc *rpc)
+int rpc_submit_bulk(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__SubmitBulk *m = (const Gpusched__SubmitBulk *)rpc->msg;
 	bool idle = STAILQ_EMPTY(&c->bulks->queue);
 	struct bulk *b = rpc->peer->bulk;
-	struct error err;
 	struct call *call;
 
 	if (!b || b->number != m->bulk || b->n_jobs != m->jobs) {
-		error_set(&err, ERR_BULK, "a bulk of %llu jobs, of which %zu are here",
+		error_set(err, ERR_BULK, "a bulk of %llu jobs, of which %zu are here",
 		        (unsigned long long)m->jobs, b && b->number == m->bulk ? b->n_jobs : 0);
-		rpc_reply(c, rpc, &err);
 		bulk_drop(c, rpc->peer);
-		return;
+		return -1;
 	}
 	rpc->peer->bulk = NULL;
 	call = call_new(c, rpc->peer, rpc->id, &bulk_ops, NULL);
 	if (!call) {
 		bulk_free(b);
-		return;
+		return 0;
 	}
 	b->session = call->session;
 	b->call = call->number;
@@ -360,5 +354,6 @@ void rpc_submit_bulk(struct ctld *c, const struct rpc *rpc)
 	b->part = STAILQ_FIRST(&b->parts);
 	STAILQ_INSERT_TAIL(&c->bulks->queue, b, next);
 	if (idle)
-		go_on(c);
+		give_step(c);
+	return 0;
 }

@@ -108,27 +108,22 @@ static const struct call_ops wait_ops = {
 	.size = waiting_size,
 };
 
-void rpc_wait_jobs(struct ctld *c, const struct rpc *rpc)
+int rpc_wait_jobs(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__WaitJobs *m = (const Gpusched__WaitJobs *)rpc->msg;
 	struct waiting *w;
-	struct call *call;
-	struct error err;
 
 	if (m->n_ids == 0 && m->n_tasks == 0) {
 		rpc_reply(c, rpc, NULL);
-		return;
+		return 0;
 	}
 	w = xcalloc(1, sizeof(*w));
 	if (filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, m->n_ids + MAX_TASKS, &w->ids,
-	            &w->n, &err)) {
+	            &w->n, err)) {
 		free(w);
-		rpc_reply(c, rpc, &err);
-		return;
+		return -1;
 	}
 	w->to_come = w->n;
 	w->start = m->until_started;
-	call = call_new(c, rpc->peer, rpc->id, &wait_ops, w);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &wait_ops, w);
 }

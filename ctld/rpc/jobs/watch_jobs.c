@@ -139,28 +139,22 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 
 static const struct call_ops watch_ops = { .slice = slice, .gone = gone, .free = watching_free, .size = watching_size };
 
-void rpc_watch_jobs(struct ctld *c, const struct rpc *rpc)
+int rpc_watch_jobs(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__WatchJobs *m = (const Gpusched__WatchJobs *)rpc->msg;
 	struct filter *filter;
 	struct watching *w;
-	struct call *call;
-	struct error err;
 
-	filter = rpc_filter(c, rpc, m->filter, &err);
-	if (!filter) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
+	filter = rpc_filter(c, rpc, m->filter, err);
+	if (!filter)
+		return -1;
 	w = xcalloc(1, sizeof(*w));
 	w->filter = filter;
 	w->generation = c->generation;
-	w->group = watch_group_join(c, rpc, m->filter, rpc_filter(c, rpc, m->filter, &err));
+	w->group = watch_group_join(c, rpc, m->filter, rpc_filter(c, rpc, m->filter, err));
 	w->cursor = watch_cursor(c->watch);
 	w->listing = w->fresh = !m->only_new && !watch_knows(c->watch, m->since);
 	if (!w->listing)
 		w->cursor = m->only_new ? w->cursor : m->since;
-	call = call_new(c, rpc->peer, rpc->id, &watch_ops, w);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &watch_ops, w);
 }

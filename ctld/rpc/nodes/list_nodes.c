@@ -154,36 +154,27 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 			part_add(&to.part, &one->base);
 	}
 	part_end(&to.part);
-	if (l->at < l->n)
-		call_go_on(c, call);
-	else
-		call_done(c, call, NULL);
+	call_continue(c, call, l->at < l->n, NULL);
 }
 
 static const struct call_ops listing_ops = {
 	.slice = slice, .free = listing_free, .size = listing_size
 };
 
-void rpc_list_nodes(struct ctld *c, const struct rpc *rpc)
+int rpc_list_nodes(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__ListNodes *m = (const Gpusched__ListNodes *)rpc->msg;
 	uint32_t *nodes = NULL;
 	size_t n = c->conf->n_nodes;
 	struct listing *l;
-	struct call *call;
-	struct error err;
 
-	if (m->n_names && wire_node_list(m->names, m->n_names, c->conf, c->in, &nodes, &n, &err)) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
+	if (m->n_names && wire_node_list(m->names, m->n_names, c->conf, c->in, &nodes, &n, err))
+		return -1;
 	l = xcalloc(1, sizeof(*l));
 	l->generation = c->generation;
 	l->nodes = nodes ? xmemdup(nodes, n * sizeof(*nodes)) : NULL;
 	l->n = n;
 	l->devices = m->devices;
 	l->whole = m->whole;
-	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &listing_ops, l);
 }

@@ -194,7 +194,7 @@ static int check_limits(
 	return 0;
 }
 
-static void add(struct ctld *c, struct peer *client, struct peer *agent, uint64_t number)
+static void add_stream(struct ctld *c, struct peer *client, struct peer *agent, uint64_t number)
 {
 	struct stream *st = xcalloc(1, sizeof(*st));
 
@@ -209,26 +209,23 @@ static void add(struct ctld *c, struct peer *client, struct peer *agent, uint64_
 	c->streams->stats.opened++;
 }
 
-void rpc_stream_open(struct ctld *c, const struct rpc *rpc)
+int rpc_stream_open(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__StreamOpen *m = (const Gpusched__StreamOpen *)rpc->msg;
 	Gpusched__StreamOpen to = *m;
 	struct peer *agent = NULL;
-	struct error err;
 
-	if (find(c, rpc->peer, m->stream)) {
-		error_set(&err, ERR_PROTOCOL, "a stream is opened twice");
-		peer_expel(c, rpc->peer, &err);
-		return;
+	if (find(c, rpc->peer, m->stream))
+		return error_set(err, ERR_PROTOCOL, "a stream is opened twice");
+	if (check_job(c, rpc, m, err) < 0 || !(agent = find_agent(c, rpc, m->node, err)) ||
+	        check_limits(c, rpc->peer, agent, err) < 0) {
+		say_closed(c, rpc->peer, m->stream, err);
+		return 0;
 	}
-	if (check_job(c, rpc, m, &err) < 0 || !(agent = find_agent(c, rpc, m->node, &err)) ||
-	        check_limits(c, rpc->peer, agent, &err) < 0) {
-		say_closed(c, rpc->peer, m->stream, &err);
-		return;
-	}
-	add(c, rpc->peer, agent, m->stream);
+	add_stream(c, rpc->peer, agent, m->stream);
 	to.stream = c->streams->last;
 	pass(c, agent, GPUSCHED__MSG_TYPE__MSG_STREAM_OPEN, &to.base);
+	return 0;
 }
 
 /* --- passing on ------------------------------------------------------------------------------- */
@@ -248,50 +245,56 @@ static void cut_off(struct ctld *c, struct end *e, const char *what)
 	end_stream(c, e->stream, SIDES, &why);
 }
 
-void rpc_stream_data(struct ctld *c, const struct rpc *rpc)
+int rpc_stream_data(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__StreamData *m = (const Gpusched__StreamData *)rpc->msg;
 	struct end *e = find(c, rpc->peer, m->stream);
 	Gpusched__StreamData to = *m;
 
+	(void)err;
 	if (!e)
-		return;
+		return 0;
 	e->sent += m->data.len;
 	if (e->sent > STREAM_WINDOW || m->data.len > STREAM_CHUNK_MAX) {
 		cut_off(c, e, "more bytes than were asked for");
-		return;
+		return 0;
 	}
 	c->streams->stats.bytes += m->data.len;
 	to.stream = other(e)->number;
 	pass(c, other(e)->peer, GPUSCHED__MSG_TYPE__MSG_STREAM_DATA, &to.base);
+	return 0;
 }
 
-void rpc_stream_credit(struct ctld *c, const struct rpc *rpc)
+int rpc_stream_credit(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__StreamCredit *m = (const Gpusched__StreamCredit *)rpc->msg;
 	struct end *e = find(c, rpc->peer, m->stream);
 	Gpusched__StreamCredit to = *m;
 
+	(void)err;
 	if (!e)
-		return;
+		return 0;
 	if (m->bytes > other(e)->sent) {
 		cut_off(c, e, "credit for what never came");
-		return;
+		return 0;
 	}
 	other(e)->sent -= m->bytes;
 	to.stream = other(e)->number;
 	pass(c, other(e)->peer, GPUSCHED__MSG_TYPE__MSG_STREAM_CREDIT, &to.base);
+	return 0;
 }
 
-void rpc_stream_close(struct ctld *c, const struct rpc *rpc)
+int rpc_stream_close(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__StreamClose *m = (const Gpusched__StreamClose *)rpc->msg;
 	struct end *e = find(c, rpc->peer, m->stream);
 	struct error why;
 
+	(void)err;
 	if (!e)
-		return;
+		return 0;
 	if (m->code)
 		error_set(&why, (int)m->code, "%s", m->text);
 	end_stream(c, e->stream, side_of(e), m->code ? &why : NULL);
+	return 0;
 }
