@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
 #include "ctld/gsim/cluster.h"
@@ -43,13 +44,7 @@ struct world_job *world_job_new(struct world *w, const struct history_job *job)
 	j->partition = names_number(w->names, job->partition);
 	j->type = names_number(w->names, job->gpu_type);
 	j->group = names_number(w->names, job->group);
-	j->gpus = job->gpus;
-	j->gpu_milli = job->gpu_milli;
-	j->gpu_mem_mb = job->gpu_mem_mb;
-	j->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
-	j->nodes = job->nodes;
-	j->cpus = job->cpus;
-	j->mem_mb = job->mem_mb;
+	COPY_FIELDS(j, job, gpus, gpu_milli, gpu_mem_mb, gpu_mem_burst_mb, nodes, cpus, mem_mb);
 	j->time_limit_s = time_limit(w, job);
 	j->arrival = world_now(w);
 	j->duration = j->remaining = job->duration;
@@ -174,8 +169,7 @@ static void fill_submit(struct world *w, const struct world_job *job, char *type
 		fill_types(s, types, job->gpus);
 	if (job->gpus && job->gpu_milli < 1000)
 		s->gpu_share_milli = job->gpu_milli;
-	s->gpu_mem_mb = job->gpu_mem_mb;
-	s->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
+	COPY_FIELDS(s, job, gpu_mem_mb, gpu_mem_burst_mb);
 	nodes = nodes_for(w, job, s, partition);
 	if (nodes > 1)
 		s->nodes_min = s->nodes_max = nodes;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/session.h"
@@ -26,8 +27,7 @@ void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
 
 	if (!peer->registered || peer->node == UINT32_MAX)
 		return;
-	ev.agent.node = peer->node;
-	ev.agent.session = peer->session;
+	COPY_FIELDS(&ev.agent, peer, node, session);
 	inputs_apply(c, &ev, now);
 }
 
@@ -36,11 +36,6 @@ void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
 static struct wire_facts facts_of(const struct ctld *c)
 {
 	return (struct wire_facts){ core_conf(c->core), c->epoch };
-}
-
-static void order(struct ctld *c, uint64_t session, unsigned type, const ProtobufCMessage *m)
-{
-	peers_send(c, session, type, 0, m);
 }
 
 static uint8_t *pack(const ProtobufCMessage *m, size_t *len)
@@ -80,7 +75,7 @@ void agents_registered(struct ctld *c, const struct effect *effect, struct clock
 
 	(void)now;
 	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_REGISTERED,
+	peers_send(c, effect->session, GPUSCHED__MSG_TYPE__MSG_REGISTERED, 0,
 	        &wire_registered(effect, &facts, c->out)->base);
 	peer = peers_find(c->peers, effect->session);
 	if (peer)
@@ -94,7 +89,8 @@ static void remap_peer(struct ctld *c, struct peer *peer)
 
 	if (!node_names_find(c->node_names, peer->node_name, &peer->node))
 		peer->node = UINT32_MAX;
-	user_peers_renumber(c, peer, from);
+	if (!peer->closed)
+		user_peers_renumber(c, peer, from);
 	send_settings(c, peer);
 }
 
@@ -115,58 +111,16 @@ void agents_close(struct ctld *c, const struct effect *effect, struct clocks now
 		peer_expel(c, peer, &why);
 }
 
-void agents_end_run(struct ctld *c, const struct effect *effect, struct clocks now)
+void agents_order(struct ctld *c, const struct effect *effect, struct clocks now)
 {
 	struct wire_facts facts = facts_of(c);
+	const ProtobufCMessage *m;
+	unsigned type;
 
 	(void)now;
 	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_END_RUN,
-	        &wire_end_run(effect, &facts, c->out)->base);
-}
-
-void agents_signal_run(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	struct wire_facts facts = facts_of(c);
-
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN,
-	        &wire_signal_run(effect, &facts, c->out)->base);
-}
-
-void agents_suspend_run(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	struct wire_facts facts = facts_of(c);
-
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN,
-	        &wire_suspend_run(effect, &facts, c->out)->base);
-}
-
-void agents_forget_run(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
-	        &wire_forget_run(&effect->run.run, 1, c->out)->base);
-}
-
-void agents_ack_gpus(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_GPU_ACK,
-	        &wire_gpu_ack(effect, c->out)->base);
-}
-
-void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_GPU_CHECK,
-	        &wire_gpu_check(effect, c->out)->base);
+	m = wire_order(effect, &facts, c->out, &type);
+	peers_send(c, effect->session, type, 0, m);
 }
 
 /* --- launches ------------------------------------------------------------------------------ */
@@ -225,9 +179,7 @@ static void run_never(struct ctld *c, void *arg, struct clocks now)
 		ev.run.report.run = l->run;
 		ev.run.report.state = REPORT_NEVER;
 		ev.run.report.detail = "the controller has lost what its owner signed";
-		ev.run.report.incarnation = run.incarnation;
-		ev.run.report.epoch = run.epoch;
-		ev.run.report.gpu_type = run.gpu_type;
+		COPY_FIELDS(&ev.run.report, &run, incarnation, epoch, gpu_type);
 		inputs_apply(c, &ev, now);
 	}
 	launch_free(l);

@@ -24,11 +24,7 @@ void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now);
 void agents_registered(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_close(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_end_run(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_signal_run(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_suspend_run(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_ack_gpus(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_forget_run(struct ctld *c, const struct effect *effect, struct clocks now);
+/* EFFECT_END_RUN, SIGNAL_RUN, SUSPEND_RUN, FORGET_RUN, ACK_GPUS, CHECK_GPUS */
+void agents_order(struct ctld *c, const struct effect *effect, struct clocks now);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/records/budget.h"
-#include "ctld/loop/byid.h"
+#include "ctld/core/util/idmap.h"
 
 struct entry {
 	TAILQ_ENTRY(entry) next; /* in `pending` or in `kept`, the longest unused first */
@@ -58,7 +58,7 @@ struct blobs {
 	struct budget *budget; /* the core's */
 	struct sealed *sealed;
 	size_t n_sealed, sealed_cap;
-	struct byid *map;
+	struct idmap *map;
 	struct entries pending, kept;
 	struct signings signings;
 	struct wants wanted, asked; /* for the next batch; in the batch in flight, in its order */
@@ -75,7 +75,7 @@ struct blobs *blobs_new(struct budget *budget)
 	struct blobs *b = xcalloc(1, sizeof(*b));
 
 	b->budget = budget;
-	b->map = byid_new();
+	b->map = idmap_new();
 	TAILQ_INIT(&b->pending);
 	TAILQ_INIT(&b->kept);
 	STAILQ_INIT(&b->signings);
@@ -97,7 +97,7 @@ static void forget(struct blobs *b, struct entry *e)
 		if (g->refs == 1)
 			b->stats.kept_bytes -= g->size;
 	}
-	byid_take(b->map, e->blob.job);
+	idmap_take(b->map, e->blob.job);
 	if (--g->refs == 0)
 		free(g);
 }
@@ -132,7 +132,7 @@ void blobs_free(struct blobs *b)
 	wants_clear(&b->wanted);
 	wants_clear(&b->asked);
 	wants_clear(&b->looks);
-	byid_free(b->map);
+	idmap_free(b->map);
 	free(b->sealed);
 	free(b);
 }
@@ -216,7 +216,7 @@ void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
 		e->group = g;
 		e->pending = true;
 		TAILQ_INSERT_TAIL(&b->pending, e, next);
-		byid_put(b->map, e->blob.job, e);
+		idmap_insert(b->map, e->blob.job, e);
 	}
 	b->pending_bytes += size;
 }
@@ -238,7 +238,7 @@ void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, s
 	s->uid = uid;
 	s->n = n;
 	for (size_t i = 0; i < n; i++) {
-		struct entry *e = byid_get(b->map, jobs[i].job);
+		struct entry *e = idmap_find(b->map, jobs[i].job);
 
 		s->jobs[i] = jobs[i];
 		if (jobs[i].spec)
@@ -259,7 +259,7 @@ void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, s
 
 const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
 {
-	struct entry *e = byid_get(b->map, job);
+	struct entry *e = idmap_find(b->map, job);
 
 	if (!e || e->outdated)
 		return NULL;
@@ -314,7 +314,7 @@ static void seal_signing(struct blobs *b, struct store_batch *batch, struct sign
 			.spec_len = job->spec_len,
 			.credential = s->credential,
 			.credential_len = s->len };
-		struct entry *e = byid_get(b->map, job->job);
+		struct entry *e = idmap_find(b->map, job->job);
 
 		store_batch_sign(batch, &blob);
 		if (e)

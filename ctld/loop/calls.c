@@ -7,14 +7,14 @@
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/byid.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/users.h"
 
 struct calls {
-	struct byid *map;
+	struct idmap *map;
 	uint64_t last;
 	TAILQ_HEAD(, call) stalled; /* for room in their peer's output */
 };
@@ -23,14 +23,14 @@ struct calls *calls_new(void)
 {
 	struct calls *r = xcalloc(1, sizeof(*r));
 
-	r->map = byid_new();
+	r->map = idmap_new();
 	TAILQ_INIT(&r->stalled);
 	return r;
 }
 
 static void forget(struct ctld *c, struct call *call)
 {
-	byid_take(c->calls->map, call->number);
+	idmap_take(c->calls->map, call->number);
 	if (call->stalled)
 		TAILQ_REMOVE(&c->calls->stalled, call, stalled_next);
 	LIST_REMOVE(call, of_peer);
@@ -45,7 +45,7 @@ void calls_free(struct calls *r)
 {
 	if (!r)
 		return;
-	byid_free(r->map);
+	idmap_free(r->map);
 	free(r);
 }
 
@@ -81,13 +81,13 @@ struct call *call_new(
 	budget_add(core_budget(c->core), peer->uid, BUDGET_WAITS, (int64_t)size);
 	LIST_INSERT_HEAD(&peer->calls, call, of_peer);
 	peer->n_calls++;
-	byid_put(c->calls->map, call->number, call);
+	idmap_insert(c->calls->map, call->number, call);
 	return call;
 }
 
 struct call *call_find(struct ctld *c, uint64_t number)
 {
-	return byid_get(c->calls->map, number);
+	return idmap_find(c->calls->map, number);
 }
 
 void calls_answer(struct ctld *c, const struct effect *effect, struct clocks now)
@@ -213,5 +213,5 @@ void calls_drop(struct ctld *c, struct peer *peer, struct clocks now)
 
 size_t calls_count(const struct calls *r)
 {
-	return byid_count(r->map);
+	return idmap_count(r->map);
 }

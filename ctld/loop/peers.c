@@ -12,8 +12,8 @@
 #include "common/net/frame.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/byid.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/node_names.h"
 #include "ctld/loop/tick.h"
@@ -28,7 +28,7 @@
 struct peers {
 	struct ctld *c;
 	const struct peers_hooks *hooks;
-	struct byid *map; /* by session */
+	struct idmap *map; /* by session */
 	usec_t refused_since;
 	unsigned refused, refused_silently;
 };
@@ -39,7 +39,7 @@ struct peers *peers_new(struct ctld *c, const struct peers_hooks *hooks)
 
 	p->c = c;
 	p->hooks = hooks;
-	p->map = byid_new();
+	p->map = idmap_new();
 	return p;
 }
 
@@ -78,21 +78,19 @@ static void peer_free(struct ctld *c, struct peer *peer, struct clocks now)
 void peers_free(struct peers *p)
 {
 	struct peer *peer;
-	uint64_t id;
 
 	if (!p)
 		return;
-	while ((peer = byid_any(p->map, &id))) {
-		byid_take(p->map, id);
+	while ((peer = idmap_take_any(p->map))) {
 		peer_free(p->c, peer, ctld_now());
 	}
-	byid_free(p->map);
+	idmap_free(p->map);
 	free(p);
 }
 
 struct peer *peers_find(struct peers *p, uint64_t session)
 {
-	return byid_get(p->map, session);
+	return idmap_find(p->map, session);
 }
 
 struct each {
@@ -204,7 +202,7 @@ static void post(struct ctld *c, const struct peer *peer, const struct tick_work
 
 static void handle_gone(struct ctld *c, void *arg, struct clocks now)
 {
-	struct peer *peer = byid_take(c->peers->map, (uint64_t)(uintptr_t)arg);
+	struct peer *peer = idmap_take(c->peers->map, (uint64_t)(uintptr_t)arg);
 
 	if (!peer)
 		return;
@@ -270,7 +268,7 @@ static void on_opened(struct session *s, void *arg)
 	STAILQ_INIT(&peer->submits);
 	SLIST_INIT(&peer->unsent);
 	session_set_data(s, peer);
-	byid_put(c->peers->map, peer->session, peer);
+	idmap_insert(c->peers->map, peer->session, peer);
 	if (peer->agent) {
 		peer->node_name = xstrdup(sp->node);
 		node_names_find(c->node_names, sp->node, &peer->node);

@@ -7,8 +7,8 @@
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/byid.h"
 #include "ctld/loop/peer.h"
 #include "ctld/loop/users.h"
 
@@ -27,10 +27,10 @@ struct user_sessions {
 
 struct user_peers {
 	const struct user_peers_hooks *hooks;
-	struct byid *map; /* by uid + 1 */
+	struct idmap *map; /* by uid + 1 */
 	TAILQ_HEAD(, user_sessions) users;
 	unsigned n;          /* sessions of users */
-	struct byid *agents; /* by node + 1: how many, as a pointer */
+	struct idmap *agents; /* by node + 1: how many, as a pointer */
 };
 
 struct user_peers *user_peers_new(const struct user_peers_hooks *hooks)
@@ -38,8 +38,8 @@ struct user_peers *user_peers_new(const struct user_peers_hooks *hooks)
 	struct user_peers *u = xcalloc(1, sizeof(*u));
 
 	u->hooks = hooks;
-	u->map = byid_new();
-	u->agents = byid_new();
+	u->map = idmap_new();
+	u->agents = idmap_new();
 	TAILQ_INIT(&u->users);
 	return u;
 }
@@ -54,14 +54,14 @@ void user_peers_free(struct user_peers *u)
 		TAILQ_REMOVE(&u->users, us, next);
 		free(us);
 	}
-	byid_free(u->map);
-	byid_free(u->agents);
+	idmap_free(u->map);
+	idmap_free(u->agents);
 	free(u);
 }
 
 static struct user_sessions *find(const struct user_peers *u, uid_t uid)
 {
-	return byid_get(u->map, (uint64_t)uid + 1);
+	return idmap_find(u->map, (uint64_t)uid + 1);
 }
 
 /* --- making room ----------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ int user_peers_admit(struct ctld *c, uid_t uid, struct error *err)
 
 static uintptr_t agents_of(const struct user_peers *u, uint32_t node)
 {
-	return (uintptr_t)byid_get(u->agents, (uint64_t)node + 1);
+	return (uintptr_t)idmap_find(u->agents, (uint64_t)node + 1);
 }
 
 static void count_agent(struct user_peers *u, uint32_t node, bool in)
@@ -177,9 +177,9 @@ static void count_agent(struct user_peers *u, uint32_t node, bool in)
 
 	if (node == UINT32_MAX)
 		return;
-	byid_take(u->agents, key);
+	idmap_take(u->agents, key);
 	if (n)
-		byid_put(u->agents, key, (void *)n);
+		idmap_insert(u->agents, key, (void *)n);
 }
 
 void user_peers_renumber(struct ctld *c, struct peer *peer, uint32_t from)
@@ -208,7 +208,7 @@ static struct user_sessions *take_user(struct user_peers *u, uid_t uid)
 	us->uid = uid;
 	TAILQ_INIT(&us->peers);
 	TAILQ_INSERT_TAIL(&u->users, us, next);
-	byid_put(u->map, (uint64_t)uid + 1, us);
+	idmap_insert(u->map, (uint64_t)uid + 1, us);
 	return us;
 }
 
@@ -246,7 +246,7 @@ void user_peers_remove(struct ctld *c, struct peer *peer)
 	if (us->n)
 		return;
 	TAILQ_REMOVE(&u->users, us, next);
-	byid_take(u->map, (uint64_t)us->uid + 1);
+	idmap_take(u->map, (uint64_t)us->uid + 1);
 	free(us);
 }
 

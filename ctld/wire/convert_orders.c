@@ -153,7 +153,9 @@ Gpusched__StartRun *wire_start_bytes(const struct store_blob *blob, struct arena
 	return m;
 }
 
-Gpusched__EndRun *wire_end_run(
+/* --- orders that follow from an effect alone -------------------------------------------------- */
+
+static ProtobufCMessage *end_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__EndRun *m = WIRE_NEW(Gpusched__EndRun, GPUSCHED__END_RUN__INIT, arena);
@@ -163,10 +165,10 @@ Gpusched__EndRun *wire_end_run(
 	m->cause = (Gpusched__EndCause)effect->run.cause;
 	COPY_FIELDS(m, &effect->run, signal, grace_s, by_job, requeue);
 	WIRE_SHOW(m, &effect->run, by_user, by_account, by_qos);
-	return m;
+	return &m->base;
 }
 
-Gpusched__SignalRun *wire_signal_run(
+static ProtobufCMessage *signal_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__SignalRun *m = WIRE_NEW(Gpusched__SignalRun, GPUSCHED__SIGNAL_RUN__INIT, arena);
@@ -174,10 +176,10 @@ Gpusched__SignalRun *wire_signal_run(
 	m->run = wire_run_name(effect->run.run, arena);
 	m->epoch = facts->epoch;
 	COPY_FIELDS(m, &effect->run, signal, script_only);
-	return m;
+	return &m->base;
 }
 
-Gpusched__SuspendRun *wire_suspend_run(
+static ProtobufCMessage *suspend_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__SuspendRun *m =
@@ -187,33 +189,59 @@ Gpusched__SuspendRun *wire_suspend_run(
 	m->epoch = facts->epoch;
 	m->suspend = effect->run.suspend;
 	m->time_limit_s = effect->run.limit_s;
-	return m;
+	return &m->base;
 }
 
-Gpusched__ForgetRun *wire_forget_run(const struct run_id *runs, size_t n, struct arena *arena)
+static ProtobufCMessage *forget_run(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__ForgetRun *m = WIRE_NEW(Gpusched__ForgetRun, GPUSCHED__FORGET_RUN__INIT, arena);
 
-	m->runs = wire_run_names(runs, n, arena);
-	m->n_runs = n;
-	return m;
+	(void)facts;
+	m->runs = wire_run_names(&effect->run.run, 1, arena);
+	m->n_runs = 1;
+	return &m->base;
 }
 
-Gpusched__GpuAck *wire_gpu_ack(const struct effect *effect, struct arena *arena)
+static ProtobufCMessage *ack_gpus(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__GpuAck *m = WIRE_NEW(Gpusched__GpuAck, GPUSCHED__GPU_ACK__INIT, arena);
 
+	(void)facts;
 	m->seq = effect->ack;
-	return m;
+	return &m->base;
 }
 
-Gpusched__GpuCheck *wire_gpu_check(const struct effect *effect, struct arena *arena)
+static ProtobufCMessage *check_gpus(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__GpuCheck *m = WIRE_NEW(Gpusched__GpuCheck, GPUSCHED__GPU_CHECK__INIT, arena);
 
+	(void)facts;
 	m->n_uuids = effect->check.n;
 	m->uuids = arena_take(arena, effect->check.n * sizeof(*m->uuids));
 	for (size_t i = 0; i < effect->check.n; i++)
 		m->uuids[i] = wire_lend(effect->check.uuids[i]);
-	return m;
+	return &m->base;
+}
+
+static const struct {
+	unsigned type;
+	ProtobufCMessage *(*make)(const struct effect *effect, const struct wire_facts *facts,
+	        struct arena *arena);
+} orders[] = {
+	[EFFECT_END_RUN] = { GPUSCHED__MSG_TYPE__MSG_END_RUN, end_run },
+	[EFFECT_SIGNAL_RUN] = { GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, signal_run },
+	[EFFECT_SUSPEND_RUN] = { GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, suspend_run },
+	[EFFECT_FORGET_RUN] = { GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, forget_run },
+	[EFFECT_ACK_GPUS] = { GPUSCHED__MSG_TYPE__MSG_GPU_ACK, ack_gpus },
+	[EFFECT_CHECK_GPUS] = { GPUSCHED__MSG_TYPE__MSG_GPU_CHECK, check_gpus },
+};
+
+ProtobufCMessage *wire_order(const struct effect *effect, const struct wire_facts *facts,
+        struct arena *arena, unsigned *type)
+{
+	*type = orders[effect->kind].type;
+	return orders[effect->kind].make(effect, facts, arena);
 }

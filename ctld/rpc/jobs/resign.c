@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/net/mcred.h"
 #include "common/net/msg.h"
@@ -261,9 +262,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	ev.caller = call_caller(c, call);
 	ev.job.verb = JOB_RESIGN;
 	ev.job.ids = r->jobs;
-	ev.job.n = r->n;
-	ev.job.hashes = r->hashes;
-	ev.job.n_hashes = r->n_hashes;
+	COPY_FIELDS(&ev.job, r, n, hashes, n_hashes);
 	ev.job.sign_time = r->signed_at * 1000000;
 	ev.job.reason = r->reason;
 	if (r->changes) {
@@ -434,9 +433,8 @@ int rpc_resign(struct ctld *c, const struct rpc *rpc, struct error *err)
 		return -1;
 	r = xcalloc(1, sizeof(*r));
 	r->c = c;
-	r->session = rpc->peer->session;
+	COPY_FIELDS(r, rpc->peer, session, uid);
 	r->id = rpc->id;
-	r->uid = rpc->peer->uid;
 	r->credential = xstrndup((const char *)m->credential.data, m->credential.len);
 	r->reason = xstrdup(m->reason);
 	r->n = m->n_jobs;

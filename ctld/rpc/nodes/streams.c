@@ -9,8 +9,8 @@
 #include "common/net/channel.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/byid.h"
 #include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
 #include "ctld/rpc/rpc.h"
@@ -30,7 +30,7 @@ struct stream {
 };
 
 struct streams {
-	struct byid *map; /* by the agent's number */
+	struct idmap *map; /* by the agent's number */
 	uint64_t last;
 	struct streams_stats stats;
 };
@@ -39,7 +39,7 @@ struct streams *streams_new(void)
 {
 	struct streams *s = xcalloc(1, sizeof(*s));
 
-	s->map = byid_new();
+	s->map = idmap_new();
 	return s;
 }
 
@@ -47,14 +47,14 @@ void streams_free(struct streams *s)
 {
 	if (!s)
 		return;
-	byid_free(s->map);
+	idmap_free(s->map);
 	free(s);
 }
 
 void streams_stats(const struct streams *s, struct streams_stats *out)
 {
 	*out = s->stats;
-	out->open = byid_count(s->map);
+	out->open = idmap_count(s->map);
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static void end_stream(struct ctld *c, struct stream *st, enum side told, const 
 	budget_add(core_budget(c->core), st->ends[CLIENT].peer->uid, BUDGET_STREAMS, -1);
 	LIST_REMOVE(st, of_client);
 	LIST_REMOVE(st, of_agent);
-	byid_take(c->streams->map, st->ends[AGENT].number);
+	idmap_take(c->streams->map, st->ends[AGENT].number);
 	free(st);
 }
 
@@ -125,7 +125,7 @@ static struct end *find(struct ctld *c, const struct peer *peer, uint64_t number
 	struct stream *st;
 
 	if (peer->agent) {
-		st = byid_get(c->streams->map, number);
+		st = idmap_find(c->streams->map, number);
 		return st && st->ends[AGENT].peer == peer ? &st->ends[AGENT] : NULL;
 	}
 	for (st = first_of(peer); st; st = next_of(peer, st))
@@ -189,7 +189,7 @@ static int check_limits(
 		        err, ERR_BUSY, "at most %d streams on one session", STREAMS_A_SESSION);
 	if (budget_check(core_budget(c->core), client->uid, BUDGET_STREAMS, 1, err) < 0)
 		return -1;
-	if (agent->n_streams >= STREAMS_A_NODE || byid_count(c->streams->map) >= STREAMS_MAX)
+	if (agent->n_streams >= STREAMS_A_NODE || idmap_count(c->streams->map) >= STREAMS_MAX)
 		return error_set(err, ERR_BUSY, "too many streams at a time");
 	return 0;
 }
@@ -205,7 +205,7 @@ static void add_stream(struct ctld *c, struct peer *client, struct peer *agent, 
 	budget_add(core_budget(c->core), client->uid, BUDGET_STREAMS, 1);
 	LIST_INSERT_HEAD(&client->streams, st, of_client);
 	LIST_INSERT_HEAD(&agent->streams, st, of_agent);
-	byid_put(c->streams->map, c->streams->last, st);
+	idmap_insert(c->streams->map, c->streams->last, st);
 	c->streams->stats.opened++;
 }
 
