@@ -91,12 +91,6 @@ static void post(struct tick *t, enum lane lane, const struct tick_work *work, v
 	tick_wake(t);
 }
 
-void tick_work_drop(const struct tick_work *work, void *arg)
-{
-	if (work->drop)
-		work->drop(arg);
-}
-
 void tick_post(struct tick *t, const struct tick_work *work, void *arg)
 {
 	post(t, LANE_REST, work, arg);

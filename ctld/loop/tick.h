@@ -52,7 +52,11 @@ struct tick_work {
 	void (*run)(struct ctld *c, void *arg, struct clocks now);
 	void (*drop)(void *arg); /* the controller ends first; NULL: `arg` owns nothing */
 };
-void tick_work_drop(const struct tick_work *work, void *arg);
+static inline void tick_work_drop(const struct tick_work *work, void *arg)
+{
+	if (work->drop)
+		work->drop(arg);
+}
 
 /* What the parts above have to do with a tick. */
 struct tick_hooks {

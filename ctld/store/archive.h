@@ -12,7 +12,7 @@
 #define CTLD_STORE_ARCHIVE_H
 
 #include "common/base/error.h"
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 
 struct archive;
 

@@ -8,7 +8,7 @@
  *	sign	the same, BATCH_SIGN, without script, and without spec where that stays
  *	want	head {BATCH_WANT, 0, 0, 0}, the job, the tag
  */
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #define CTLD_STORE_PAST_H
 
 #include "common/base/error.h"
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 
 struct past;
 

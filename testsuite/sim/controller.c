@@ -14,7 +14,7 @@
 #include "ctld/core/rows/codec.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/rpc/call/part.h"
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 #include "ctld/store/store.h"
 #include "ctld/wire/convert.h"
 #include "testsuite/sim/answers.h"
