@@ -1,7 +1,7 @@
 /* conf_find.h - the index of what has a name: CONF_FIND(conf, partitions, "batch")
  *
- * Of conf.nodes, .partitions, .gpu_types, .accounts, .qos and every other list with names; CONF_NONE:
- * there is none. A walk from the first to the last: for many names sort them first.
+ * Of conf.nodes, .partitions, .gpu_types, .accounts, .qos and every other list with names.
+ * CONF_NONE: there is none. A walk from the first to the last: for many names sort them first.
  */
 #ifndef COMMON_CONF_FIND_H
 #define COMMON_CONF_FIND_H

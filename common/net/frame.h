@@ -69,8 +69,8 @@ size_t frame_reader_held(const struct frame_reader *r);
 /* --- writing ------------------------------------------------------------------------------- */
 void frame_put_header(uint8_t out[FRAME_HEADER_LEN], unsigned type, uint64_t id, uint32_t len);
 
-/* `m` as one whole frame, header and body, in memory that the caller frees. -1 with ERR_PROTOCOL: it
- * is larger than its type allows (msg_packed_size()). */
+/* `m` as one whole frame, header and body, in memory that the caller frees. -1 with ERR_PROTOCOL:
+ * it is larger than its type allows (msg_packed_size()). */
 int frame_pack(unsigned type, uint64_t id, const ProtobufCMessage *m, uint8_t **bytes, size_t *len,
         struct error *err);
 

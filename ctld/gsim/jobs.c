@@ -141,7 +141,8 @@ static uint32_t limit_for(const struct world *w, uint32_t asked, uint32_t partit
 	return most && asked > most ? most : asked;
 }
 
-static void fill_submit(struct world *w, const struct world_job *job, char *types, struct submit_job *s)
+static void fill_submit(
+        struct world *w, const struct world_job *job, char *types, struct submit_job *s)
 {
 	uint32_t partition = partition_of(w, job), nodes;
 	uint64_t nonce = ++w->n_submits;

@@ -125,13 +125,16 @@ void inputs_apply(struct ctld *c, const struct core_event *event, struct clocks 
 
 bool inputs_schedule(struct ctld *c, struct clocks now, unsigned budget)
 {
-	record(c->inputs, &(struct tape_record){ .kind = TAPE_SLICE, .now = now, .budget = budget });
+	record(c->inputs,
+	        &(struct tape_record){ .kind = TAPE_SLICE, .now = now, .budget = budget });
 	return core_schedule(c->inputs->core, now, budget);
 }
 
 void inputs_reconfigure(struct ctld *c, struct clocks now)
 {
-	record(c->inputs, &(struct tape_record){ .kind = TAPE_RECONFIGURE, .now = now, .conf = c->conf_text });
+	record(c->inputs,
+	        &(struct tape_record){
+	                .kind = TAPE_RECONFIGURE, .now = now, .conf = c->conf_text });
 	core_reconfigure(c->inputs->core, c->conf, now);
 }
 

@@ -170,7 +170,8 @@ static char *changes_text(char *const *lines, int n)
 }
 
 /* `by` NULL: no caller. */
-static void record_event(struct ctld *c, const struct asking_caller *by, const char *changes, struct clocks now)
+static void record_event(struct ctld *c, const struct asking_caller *by, const char *changes,
+        struct clocks now)
 {
 	struct core_event ev = { .kind = EV_NOTE };
 	struct strbuf text = { .s = NULL };
@@ -296,7 +297,8 @@ static void start_reading(struct reload *r)
 	answer_all(r, &(struct reload_lines){ 0 }, &err);
 }
 
-static void request_reading(struct reload *r, const struct caller *by, const char *reason, bool tries)
+static void request_reading(
+        struct reload *r, const struct caller *by, const char *reason, bool tries)
 {
 	callers_add(r->reading ? &r->next : &r->now, by, reason, tries);
 	if (r->reading)

@@ -297,7 +297,8 @@ void event_read(struct core_event *e, struct taker *in, struct pool *pool)
 
 /* --- what makes sense ------------------------------------------------------------------------ */
 
-static int cannot_be(const struct core_event *e, const char *what, uint64_t value, struct error *err)
+static int cannot_be(
+        const struct core_event *e, const char *what, uint64_t value, struct error *err)
 {
 	return error_set(err, ERR_CONFIG, "%s: %s %llu: there is none", event_name(e->kind), what,
 	        (unsigned long long)value);

@@ -124,8 +124,8 @@ Gpusched__StartRun *wire_start_run(const struct run_view *run, const struct job_
         const char *currency, struct arena *arena);
 Gpusched__StartRun *wire_start_bytes(const struct store_blob *blob, struct arena *arena);
 
-/* Of an effect that ends, signals, suspends or forgets a run, or that acknowledges or checks GPUs: the
- * message and its type. */
+/* Of an effect that ends, signals, suspends or forgets a run, or that acknowledges or checks GPUs:
+ * the message and its type. */
 ProtobufCMessage *wire_order(const struct effect *effect, const struct wire_facts *facts,
         struct arena *arena, unsigned *type);
 

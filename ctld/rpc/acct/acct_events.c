@@ -159,7 +159,11 @@ static void listing_free(void *data)
 }
 
 const struct acct_taker acct_events = {
-	.event = take_event, .slice = send_slice, .caught_up = send_cursor, .end = end_events, .free = listing_free
+	.event = take_event,
+	.slice = send_slice,
+	.caught_up = send_cursor,
+	.end = end_events,
+	.free = listing_free,
 };
 
 static int check_kinds(const Gpusched__ListEvents *m, struct error *err)

@@ -255,7 +255,8 @@ Gpusched__Acct *acct_next(struct acct_reader *r)
 	while ((r->is_ahead = batch_next(r->batch, &r->offset, &r->ahead)) &&
 	        r->ahead.row.table == TABLE_RUN) {
 		if (n == room) {
-			Gpusched__AcctRun **more = arena_take(r->arena, (room * 2 + 4) * sizeof(*more));
+			Gpusched__AcctRun **more =
+			        arena_take(r->arena, (room * 2 + 4) * sizeof(*more));
 
 			if (n)
 				memcpy(more, runs, n * sizeof(*more));

@@ -64,7 +64,9 @@ static void archiving_free(void *data)
 	free(a);
 }
 
-static const struct acct_taker taker = { .work = do_slice, .end = send_counts, .free = archiving_free };
+static const struct acct_taker taker = {
+	.work = do_slice, .end = send_counts, .free = archiving_free
+};
 
 static int check(const Gpusched__Archive *m, const struct rpc *rpc, struct error *err)
 {

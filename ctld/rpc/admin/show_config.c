@@ -77,7 +77,9 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	call_continue(c, call, *l->at, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
+static const struct call_ops listing_ops = {
+	.slice = slice, .free = listing_free, .size = listing_size
+};
 
 int rpc_show_config(struct ctld *c, const struct rpc *rpc, struct error *err)
 {

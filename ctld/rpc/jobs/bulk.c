@@ -128,7 +128,8 @@ static struct bulk *bulk_of(struct ctld *c, struct peer *peer, uint64_t number)
 }
 
 /* What it will store is charged, too. */
-static int check_limits(struct ctld *c, const struct bulk *b, struct submit *part, struct error *err)
+static int check_limits(
+        struct ctld *c, const struct bulk *b, struct submit *part, struct error *err)
 {
 	if (part->msg->test_only)
 		return error_set(err, ERR_USAGE, "a bulk cannot be a trial");

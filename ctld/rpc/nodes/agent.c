@@ -41,8 +41,8 @@ int rpc_register(struct ctld *c, const struct rpc *rpc, struct error *err)
 	return 0;
 }
 
-/* 1: it comes from a registered agent of a node that is still there; 0: the node is not, and what the
- * agent says is passed over. */
+/* 1: it comes from a registered agent of a node that is still there; 0: the node is not, and what
+ * the agent says is passed over. */
 static int check_agent(const struct rpc *rpc, struct error *err)
 {
 	if (!rpc->peer->registered)

@@ -56,7 +56,9 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	call_continue(c, call, l->at < l->n, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
+static const struct call_ops listing_ops = {
+	.slice = slice, .free = listing_free, .size = listing_size
+};
 
 /* --- which of them -------------------------------------------------------------------------- */
 
