@@ -58,7 +58,9 @@ check_circles() {
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.circle"' EXIT
 check_circles noded
-check_circles common
+for folder in base gpu job net; do
+	check_circles common/$folder
+done
 for folder in store tape wire loop site rpc gsim; do
 	check_circles ctld/$folder
 done

@@ -1,4 +1,4 @@
-/* batch.c - see batch.h
+/* batch_items.c - see batch_items.h and batch.h
  *
  * An item is a head and what follows it, unaligned:
  *	row	head {BATCH_ROW, table, change, number of values}, then the values: a byte of type,
