@@ -54,4 +54,10 @@ request/requests request/shape
 sched/class sched/wait_group
 '
 check_circles noded '' ''
+for folder in base gpu job net; do
+	check_circles common/$folder '' ''
+done
+for folder in store tape wire loop site rpc gsim; do
+	check_circles ctld/$folder '' ''
+done
 exit $bad

@@ -105,6 +105,25 @@ void idmap_remove(struct idmap *m, uint64_t id)
 	memmove(p, p + 1, (m->n - i) * sizeof(*p));
 }
 
+void *idmap_take(struct idmap *m, uint64_t id)
+{
+	void *object = idmap_find(m, id);
+
+	if (object)
+		idmap_remove(m, id);
+	return object;
+}
+
+void *idmap_take_any(struct idmap *m)
+{
+	const struct page *p = m->n ? &m->pages[m->n - 1] : NULL;
+	size_t k = 0;
+
+	while (p && !p->v[k])
+		k++;
+	return p ? idmap_take(m, (p->number << PAGE_BITS) + k) : NULL;
+}
+
 void *idmap_find(const struct idmap *m, uint64_t id)
 {
 	size_t i = seek(m, id >> PAGE_BITS);
