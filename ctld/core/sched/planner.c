@@ -9,8 +9,6 @@
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
 #include "ctld/core/sched/sched_impl.h"
-#include "ctld/core/util/hash.h"
-#include "ctld/core/util/resort.h"
 
 /* Searches for victims between two orderings; each looks at the runs on all nodes of a
  * partition. */
@@ -247,7 +245,7 @@ struct class *planner_searching(const struct sched *s)
 {
 	struct class *class = s->search.class;
 
-	return class && class_link(class)->slot == HEAP_NOWHERE ? class : NULL;
+	return class && !class_ready(class) ? class : NULL;
 }
 
 static void end_kind(struct preemption_search *h, struct find *find)
@@ -414,7 +412,7 @@ static void had_turn(struct sched *s, struct class *class)
 		s->turn = NULL;
 }
 
-/* GPUs that runs were stopped for count as held by the claimant: otherwise an account could reclaim
+/* GPUs that runs were stopped for count as held by the preemptor: otherwise an account could reclaim
  * more than its guarantee by asking twice. */
 static void count_preemptions(struct sched *s, bool count)
 {
@@ -694,84 +692,15 @@ bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *
 	return true;
 }
 
-struct ahead {
-	struct heap_key key;
-	uint64_t own, before;
-};
-
-static int by_ahead_key(const void *x, const void *y)
-{
-	const struct ahead *a = x, *b = y;
-
-	return heap_key_before(a->key, b->key) ? -1 : heap_key_before(b->key, a->key);
-}
-
-static uint64_t owner_hash(const struct reservation *e)
-{
-	return hash_u64(job_id(class_head(e->owner)), 1);
-}
-
-struct aheads planner_aheads(const struct sched *s)
-{
-	size_t n = plan_count(s->view.plan), i;
-	struct aheads all = { .v = xcalloc(n ? n : 1, sizeof(*all.v)) };
-	uint64_t sum = 0;
-
-	for (i = 0; i < n; i++) {
-		const struct reservation *e = plan_at(s->view.plan, i);
-
-		if (e->preempts)
-			all.preempts += owner_hash(e);
-		else
-			all.v[all.n++] = (struct ahead){ .key = e->key, .own = owner_hash(e) };
-	}
-	resort(all.v, all.n, sizeof(*all.v), by_ahead_key);
-	for (i = 0; i < all.n; i++) {
-		all.v[i].before = sum;
-		sum += all.v[i].own;
-	}
-	return all;
-}
-
-static uint64_t ahead_of(const struct aheads *all, struct heap_key key)
-{
-	size_t low = 0, high = all->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (heap_key_before(all->v[mid].key, key))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return all->preempts + (low ? all->v[low - 1].before + all->v[low - 1].own : 0);
-}
-
-uint64_t planner_ahead(const struct sched *s, struct heap_key key)
-{
-	const struct plan *plan = s->view.plan;
-	uint64_t sum = 0;
-	size_t i;
-
-	for (i = 0; i < plan_count(plan); i++) {
-		const struct reservation *e = plan_at(plan, i);
-
-		if (e->preempts || heap_key_before(e->key, key))
-			sum += owner_hash(e);
-	}
-	return sum;
-}
-
-void planner_wake_if_risen(struct sched *s, struct class *class, const struct aheads *all)
+void planner_wake_if_risen(struct sched *s, struct class *class)
 {
 	const struct class_link *l = class_link(class);
 
-	if (l->slot != HEAP_NOWHERE || !l->last.planned || l->ahead == ahead_of(all, l->key))
+	if (class_ready(class) || !l->last.planned || l->ahead == ahead_of(s, l->key))
 		return;
-	/* Members of a wait group that nodes refused are tried in the order of the wait group,
-	 * until one is refused for all. */
-	if (l->reservation || l->last.yields || !blocked_note_behind(s, class))
+	/* Members of a group that nodes refused are tried in the order of the group, until one is
+	 * refused for all. */
+	if (l->reservation || l->last.yields || !blocked_note(s, class))
 		wake(s, class);
 }
 
@@ -779,7 +708,6 @@ void planner_rekeyed(struct sched *s)
 {
 	const struct plan *plan = s->view.plan;
 	bool changed = false;
-	struct aheads all;
 	size_t i;
 
 	s->work += plan_count(plan);
@@ -787,7 +715,7 @@ void planner_rekeyed(struct sched *s)
 		struct reservation *e = plan_at(plan, i);
 		struct heap_key old = e->key;
 
-		if (class_over(s, e->owner) == old.a)
+		if (wait_word(s->wait_groups, e->owner) == old.a)
 			continue;
 		class_rekey(s, e->owner);
 		s->risen |= heap_key_before(old, e->key);
@@ -796,10 +724,8 @@ void planner_rekeyed(struct sched *s)
 	if (!changed && s->plan_changes == plan_changes(plan))
 		return;
 	s->plan_changes = plan_changes(plan);
-	all = planner_aheads(s);
 	for (i = 0; i < plan_count(plan); i++)
-		planner_wake_if_risen(s, plan_at(plan, i)->owner, &all);
-	free(all.v);
+		planner_wake_if_risen(s, plan_at(plan, i)->owner);
 }
 
 void planner_ordered(struct sched *s)
@@ -816,5 +742,5 @@ void planner_ordered(struct sched *s)
 	s->early = s->move_pauses = false;
 	s->compressing = true;
 	s->replan = false;
-	refill_begin(s);
+	s->sweeps |= 1u << SWEEP_REFILL;
 }
