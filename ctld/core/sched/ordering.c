@@ -42,7 +42,7 @@ static void order_begin(struct sched *s)
 	s->ordered = s->view.now.mono;
 	s->ordered_wall = s->view.now.wall;
 	s->disordered = s->usage_changed = false;
-	planner_ordering(s);
+	search_ordering(s);
 	accounts_order(s->accounts, s->view.now);
 	s->retry = INT64_MAX;
 	s->limits_too = s->view.now.mono - s->limits_tried >= LIMITS_EVERY;
@@ -60,7 +60,7 @@ static void order_class(struct sched *s, struct class *class)
 	class_rekey(s, class);
 	if (class_ready(class))
 		return;
-	planner_consider(s, class);
+	search_consider(s, class);
 	if (l->retry <= s->view.now.mono || (s->limits_too && l->last.verdict == VERDICT_LIMIT))
 		wake(s, class);
 	else if (l->retry < s->retry)
@@ -252,7 +252,7 @@ void sweeps_configure(struct sched *s)
 void ordering_over(struct sched *s)
 {
 	uint64_t releases = quota_releases(limits_quota(s->view.limits));
-	struct class *searching = planner_searching(s);
+	struct class *searching = search_class(s);
 
 	s->usage_changed = false;
 	planner_rekeyed(s);

@@ -98,7 +98,7 @@ static void class_leave(struct sched *s, struct class *class)
 	unblock_class(s, class);
 	if (class_ready(class))
 		wait_exit(s->wait_groups, &l->ready);
-	planner_end_search(s, class);
+	search_end(s, class);
 	refill_forget(s, class);
 	wait_leave(s->wait_groups, class);
 	limit_chain_free(s->view.limits, l->chain);
@@ -120,7 +120,7 @@ void sched_free(struct sched *s)
 	}
 	sweeps_configure(s);
 	ahead_free(s);
-	free(s->last_searched);
+	free(s->turns.by_account);
 	plan_free(s->view.plan);
 	wait_groups_free(s->wait_groups);
 	classes_free(s->classes);
@@ -226,7 +226,7 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 	s->view.plan = plan_new(conf, ledger, &s->runs);
 	plan_now(s->view.plan, s->view.now.mono);
 	blocked_configure(s);
-	planner_configure(s);
+	search_configure(s);
 	measure(s, conf);
 	for (cursor = 0; (class = classes_each(s->classes, &cursor));) {
 		class_resolve(s, class);
@@ -353,7 +353,7 @@ static void suppress(struct sched *s, struct class *class)
 	bool again;
 
 	if ((!s->preempts && !blocked_marked(class)) || !decide_wants_capacity(&l->last) ||
-	        !planner_spent(s, class, &again))
+	        !search_spent(s, class, &again))
 		return;
 	if (blocked_suppress(s, class, again) && again)
 		l->retry = INT64_MAX; /* the groups are tried again at that time */
@@ -367,31 +367,31 @@ static enum sched_step refused(struct sched *s, struct class *class, struct sche
 	enum sched_step step = SCHED_BLOCKED;
 	bool wants = decide_wants_capacity(&l->last);
 
-	if (!planner_planning(s, class)) {
+	if (!search_planning(s, class)) {
 		l->retry = INT64_MAX;
 		if (!wants || l->last.yields)
-			planner_end_search(s, class);
-		else if (planner_preempt(s, class, pick))
+			search_end(s, class);
+		else if (search_victims(s, class, pick))
 			step = SCHED_PREEMPT;
-		if (planner_searching(s) == class)
+		if (search_class(s) == class)
 			return SCHED_BLOCKED; /* the search goes on in the next step */
 	}
 	if (wants && step == SCHED_BLOCKED) {
-		enum plan_step planned = planner_plan(s, class);
+		enum plan_step planned = search_start(s, class);
 
 		pick->searched |= planned == PLAN_MORE;
 		if (planned == PLAN_MORE)
 			return SCHED_BLOCKED;
 		step = planned == PLAN_FOUND ? SCHED_PLANNED : SCHED_BLOCKED;
 	} else {
-		planner_end_search(s, class);
+		search_end(s, class);
 	}
 	if (l->reservation)
 		look_at_start(s, class);
 	if (step == SCHED_BLOCKED && !l->reservation)
 		suppress(s, class);
 	if (step == SCHED_PLANNED)
-		planner_tell(s, class, pick);
+		planner_tell(class, pick);
 	return step;
 }
 
@@ -402,7 +402,7 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 
 	s->stats.tried++;
 	if (decide(&s->view, &who, &s->places, &l->last) == VERDICT_START) {
-		planner_end_search(s, class);
+		search_end(s, class);
 		pick->job = heap_first(l->queue);
 		pick->places = &s->places;
 		pick->need = l->last.need;
@@ -419,7 +419,7 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
  * False: there was more to look at than one step may. *first: NULL: there is none. */
 static bool next_turn(struct sched *s, struct waiter **first)
 {
-	const struct class *searching = planner_searching(s);
+	const struct class *searching = search_class(s);
 	struct heap_key key;
 	unsigned n;
 
@@ -450,12 +450,12 @@ static enum sched_step end_pass(struct sched *s, struct sched_pick *pick)
 		s->sweeps |= 1u << SWEEP_RISE;
 		return SCHED_BLOCKED;
 	}
-	if (!s->compressing)
+	if (!s->move.on)
 		return SCHED_IDLE;
-	s->compressing = planner_compress(s, &class, pick);
+	s->move.on = planner_compress(s, &class, pick);
 	if (!class)
 		return SCHED_BLOCKED;
-	planner_tell(s, class, pick);
+	planner_tell(class, pick);
 	return SCHED_PLANNED;
 }
 
@@ -475,8 +475,8 @@ static enum sched_step next_step(struct sched *s, struct sched_pick *pick)
 		class_link(first->class)->key.a = wait_word(s->wait_groups, first->class);
 		return try_class(s, first->class, pick);
 	}
-	if (planner_searching(s))
-		return refused(s, planner_searching(s), pick);
+	if (search_class(s))
+		return refused(s, search_class(s), pick);
 	return end_pass(s, pick);
 }
 
@@ -498,8 +498,8 @@ void sched_reserve_preemption(struct sched *s, const struct sched_pick *pick)
 
 bool sched_idle(const struct sched *s)
 {
-	return wait_none(s->wait_groups) && !sweeps_due(s) && !s->compressing &&
-	       !s->usage_changed && !s->risen && !planner_searching(s);
+	return wait_none(s->wait_groups) && !sweeps_due(s) && !s->move.on && !s->usage_changed &&
+	       !s->risen && !search_class(s);
 }
 
 void sched_search_step(struct sched *s, size_t work)
@@ -509,12 +509,12 @@ void sched_search_step(struct sched *s, size_t work)
 
 bool sched_searching(const struct sched *s)
 {
-	return planner_searching(s) != NULL;
+	return search_class(s) != NULL;
 }
 
 bool sched_busy_before(struct sched *s, struct heap_key key)
 {
-	const struct class *searching = planner_searching(s);
+	const struct class *searching = search_class(s);
 
 	struct heap_key first;
 

@@ -1,5 +1,4 @@
-/* sched_impl.h - the inside of the scheduler, for sched.c, blocked.c, ordering.c, ahead.c
- * and planner.c */
+/* sched_impl.h - the inside of the scheduler, for the files beside it */
 #ifndef CTLD_CORE_SCHED_IMPL_H
 #define CTLD_CORE_SCHED_IMPL_H
 
@@ -25,11 +24,7 @@ struct aheads {
 enum sweep { SWEEP_WAKE, SWEEP_ORDER, SWEEP_RISE, SWEEP_REFILL, SWEEP_NONE };
 #define N_SWEEPS SWEEP_NONE
 
-/* The search in progress, for one class: first for victims, then for a planned start. The class is
- * blocked, but keeps its turn among the ready classes, in which the search goes on. If the class is
- * woken meanwhile it is tried again, and its search goes on if it is refused again. Any other
- * change of the class ends the search. So does a search for another class; then this class is tried
- * again. */
+/* The search in progress (search.c). */
 struct preemption_search {
 	struct class *class; /* NULL: there is none */
 	struct find find;    /* the alternative and type being searched */
@@ -40,10 +35,23 @@ struct preemption_search {
 	struct decide_search *start; /* owned; NULL: not begun */
 };
 
-/* The search for an earlier place of the reservation that is being moved up. */
+/* Which class's turn it is to search for victims (search.c). */
+struct search_turns {
+	unsigned searches;    /* since the last ordering */
+	bool put_off;         /* a class got no search because too many were made already */
+	struct class *turn;   /* the class that gets one search beyond the limit; NULL */
+	uint64_t last;        /* the number of searches */
+	uint64_t *by_account; /* owned: that of its last one */
+};
+
+/* Moving up: one reservation after another, by rank, gets an earlier place if there is one. */
 struct move {
-	struct class *class;          /* NULL: none */
-	struct decide_search *search; /* owned */
+	bool on;
+	size_t rank;                  /* of the next reservation */
+	size_t work;                  /* that is left until the next ordering */
+	bool pauses;                  /* that was used up before all reservations were looked at */
+	struct class *class;          /* whose reservation is searched for; NULL */
+	struct decide_search *search; /* owned: for its earlier place */
 };
 
 struct sched {
@@ -57,9 +65,8 @@ struct sched {
 	struct names partitions, account_names, qos_names;
 	struct places places; /* of the last pick */
 	struct preemption_search search;
+	struct search_turns turns;
 	struct move move;
-	size_t move_work; /* work left for moving up until the next ordering */
-	bool move_pauses; /* move_work was used up before all reservations were looked at */
 	size_t search_step;
 	struct preemption victims; /* the result of the last search for victims */
 	uint64_t cluster_gpus, cluster_cpus;
@@ -77,21 +84,15 @@ struct sched {
 	bool limits_too, promoted; /* of this ordering: check limits over time; a reservation has
 	                              passed another */
 	struct aheads aheads;
-	usec_t limits_tried;     /* mono: when limits over time were last looked at */
-	bool disordered;         /* something has changed since that may change the order */
-	size_t compress;         /* the rank of the next reservation to be moved up */
-	bool compressing, early; /* early: something ended early, or a reservation was removed */
-	bool replan;             /* a node has returned */
-	usec_t replanned;        /* mono: when planned starts were last made for that */
-	bool risen; /* reservations have fallen back: after this pass, check which classes gain */
-	unsigned searches;  /* for victims, since the last ordering */
-	bool put_off;       /* a class got no search because too many were made already */
-	struct class *turn; /* the class that gets one search beyond the limit; NULL */
-	uint64_t last_search,
-	        *last_searched; /* number of searches; by account, that of its last one */
-	usec_t retry;           /* the earliest retry of all classes */
-	usec_t patience;        /* mono: no run is stopped for another job before */
-	uint64_t work; /* of this step: classes, groups, wait groups and reservations looked at */
+	usec_t limits_tried; /* mono: when limits over time were last looked at */
+	bool disordered;     /* something has changed since that may change the order */
+	bool early;          /* something ended early, or a reservation was removed */
+	bool replan;         /* a node has returned */
+	usec_t replanned;    /* mono: when planned starts were last made for that */
+	bool risen;   /* reservations have fallen back: after this pass, check which classes gain */
+	usec_t retry; /* the earliest retry of all classes */
+	usec_t patience; /* mono: no run is stopped for another job before */
+	uint64_t work;   /* of this step: classes, groups, wait groups and reservations looked at */
 	struct sched_stats stats;
 	uint64_t positions_of; /* the ordering that the positions were counted after */
 	usec_t positions_mono; /* mono: when they were counted */
@@ -136,19 +137,47 @@ uint64_t ahead_of(struct sched *s, struct heap_key key);
 void ahead_changed(struct sched *s); /* the key of a reservation has changed */
 void ahead_free(struct sched *s);
 
-/* --- planner.c ------------------------------------------------------------------------------- */
+/* --- search.c -------------------------------------------------------------------------------- */
 
+/* The blocked class whose search continues when its turn comes; NULL: there is none. */
+struct class *search_class(const struct sched *s);
+/* End the search if it is for this class. */
+void search_end(struct sched *s, const struct class *class);
+/* Search for victims, or continue that search: one step. True: *pick has the victims. False and not
+ * search_class(): there are none. */
+bool search_victims(struct sched *s, struct class *class, struct sched_pick *pick);
 /* Give the head of a blocked class a planned start if it is among the best: one step of a search.
  * FOUND: it has a new one. */
-enum plan_step planner_plan(struct sched *s, struct class *class);
+enum plan_step search_start(struct sched *s, struct class *class);
 /* Is the search of this class past victims, at a planned start? */
-bool planner_planning(const struct sched *s, const struct class *class);
+bool search_planning(const struct sched *s, const struct class *class);
+/* Neither this class nor one after it would get victims or a planned start now. *again: it may at
+ * the next ordering. */
+bool search_spent(struct sched *s, struct class *class, bool *again);
+/* At each ordering: search_ordering() before it, search_consider() for each class, search_ordered()
+ * when all keys have changed. */
+void search_ordering(struct sched *s);
+void search_consider(struct sched *s, struct class *class);
+void search_ordered(struct sched *s);
+void search_configure(struct sched *s); /* account numbers have changed */
+
+/* --- planner.c ------------------------------------------------------------------------------- */
+
+/* What to search for: a place from now on, whoever is behind it. */
+struct plan_want planner_want(const struct sched *s, const struct candidate *who);
+/* May the class have a planned start? *out: the class that would have to give up its own; NULL:
+ * none. */
+bool planner_has_room(struct sched *s, struct class *class, struct class **out);
+/* The class gets this planned start; takes over found->places. */
+void planner_enter(struct sched *s, struct class *class, const struct plan_want *want,
+        struct reservation *found);
+/* The victims have been told to end: what they free is reserved for the class. */
+void planner_reserve_preemption(struct sched *s, struct class *class);
+/* The class loses its planned start for that cause, a literal, and by that job or 0. */
+void planner_break(struct sched *s, struct class *class, const char *cause, uint64_t by);
 /* The head of the class, the job `by`, has started, gone or changed: its place is free for
  * others. */
 void planner_drop(struct sched *s, struct class *class, uint64_t by);
-/* Neither this class nor one after it would get victims or a planned start now. *again: it may at
- * the next ordering. */
-bool planner_spent(struct sched *s, struct class *class, bool *again);
 /* If a limit or the like now holds the class, or the alternative that is planned, its planned start
  * is given up for that cause. */
 void planner_close(struct sched *s, struct class *class);
@@ -159,24 +188,11 @@ void planner_recheck(struct sched *s, uint32_t node, const char *cause, uint64_t
 void planner_late(struct sched *s, struct class *class);
 /* Try the class again at the first ordering from then on. */
 void planner_retry_at(struct sched *s, struct class *class, usec_t when);
-/* Search for victims, or continue that search: one step. True: *pick has the victims. False and not
- * planner_searching(): there are none. */
-bool planner_preempt(struct sched *s, struct class *class, struct sched_pick *pick);
-/* The blocked class whose search continues when its turn comes; NULL: there is none. */
-struct class *planner_searching(const struct sched *s);
-/* End the search if it is for this class. */
-void planner_end_search(struct sched *s, const struct class *class);
-/* The victims have been told to end: what they free is reserved for the class. */
-void planner_reserve_preemption(struct sched *s, struct class *class);
 /* Wake the class if it was held back by planned starts and other reservations stand before it now.
  */
 void planner_wake_if_risen(struct sched *s, struct class *class);
-/* At each ordering: planner_ordering() before it, planner_consider() for each class,
- * planner_ordered() when all keys have changed. */
-void planner_ordering(struct sched *s);
-void planner_consider(struct sched *s, struct class *class);
+/* All keys have changed. */
 void planner_ordered(struct sched *s);
-void planner_configure(struct sched *s); /* account numbers have changed */
 /* Usage has changed, and with it perhaps the keys of reservations. Wakes the owners of reservations
  * that have other reservations before them now; whether another class has passed a reservation is
  * checked after the pass (`risen`). */
@@ -187,7 +203,7 @@ bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *
 /* End the move if it is of this class's reservation. */
 void planner_end_move(struct sched *s, const struct class *class);
 /* Fill *pick with the planned start of the class. */
-void planner_tell(struct sched *s, struct class *class, struct sched_pick *pick);
+void planner_tell(struct class *class, struct sched_pick *pick);
 
 /* --- ordering.c ------------------------------------------------------------------------------ */
 
