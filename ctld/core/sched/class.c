@@ -1,4 +1,8 @@
-/* class.c - see class.h */
+/* class.c - see class.h
+ *
+ * Classes have numbers without gaps, so that a sweep over all of them can stop anywhere: the last
+ * class takes over the number of one that is removed.
+ */
 #include "ctld/core/sched/class.h"
 
 #include <stdlib.h>

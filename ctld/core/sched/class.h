@@ -6,8 +6,8 @@
  * (requeued, released) has the place that it had before. If the head of a class cannot start, no
  * job of the class can.
  *
- * A class is either READY (in the heap of classes to be tried) or BLOCKED (it waits for limits or
- * capacity and keeps the decision of its last try). A limit is a bound of the configuration, a
+ * A class is READY (it is to be tried) or BLOCKED (it waits for limits or capacity and keeps the
+ * decision of its last try): sched.h draws it. A limit is a bound of the configuration, a
  * quota or a licence (limits.h). `struct classes` owns the classes; a class is removed with its
  * last job.
  */

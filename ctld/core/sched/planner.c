@@ -3,12 +3,13 @@
  * Which classes get a reservation, what breaks one, and when one is moved up. A class has none, a
  * planned start, or a preemption reservation (runs were told to end for it):
  *
- *	none      -> planned     the search (search.c) found one, and it is among the best
- *	none, planned -> preempts    the search found victims
- *	planned   -> planned     moved up: an earlier place was found
- *	any       -> none        the job starts or goes; no room is left, by another's higher
- *priority, a lost node, a run that ends late; a limit closes; a better class takes its place among
- *the best; another configuration
+ *	none -> planned        the search (search.c) found a start, and it is among the best
+ *	planned -> planned     moved up: an earlier place was found
+ *	none, planned -> preemption    the search found victims
+ *	any -> none            its job starts or goes; a limit closes; another configuration
+ *	any -> none            there is no room any more: a better class has it, a node was lost, a
+ *	                       run ends late or was given more time
+ *	planned -> none        a better class takes its place among the best
  *
  * Why a planned start was lost stays with the class until it has another (`broken`, `cause`): so a
  * later start without a cause is counted as unexplained, and there is none.

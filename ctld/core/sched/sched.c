@@ -1,4 +1,11 @@
-/* sched.c - see sched.h */
+/* sched.c - see sched.h
+ *
+ * One step does the first of these that is due: a part of a sweep; keys after a change of use; the
+ * best turn; a part of the search; after the pass, a part of moving planned starts up. So whatever
+ * is decided is decided with all keys of one ordering.
+ *
+ * Invariant (sched_check()): no blocked class could start.
+ */
 #include "ctld/core/sched/sched.h"
 
 #include <assert.h>

@@ -2,10 +2,11 @@
  *
  * Each is a search of several steps, between which anything may happen:
  *
- *	none     -> victims  a class that waits for capacity was refused, and runs may be stopped
- *	victims  -> start    no victims were found, and the class is among the best of its partition
- *	victims, start -> none   it was found or there is none; the class has started, gone, or
- *waits for something else; a search for another class begins
+ *	none -> victims    a class that waits for capacity was refused; runs may be stopped
+ *	victims -> start   there are none, and the class is among the best of its partition
+ *	victims -> none    victims were found; the class has gone or waits for something else
+ *	start -> none      it was found or there is none; the class has gone
+ *	any -> victims     of another class: it took over, and the first class is tried again
  *
  * While it goes on the class is blocked and keeps its turn; if it is woken it is tried again, and
  * the search goes on if it is refused again.

@@ -1,16 +1,16 @@
 /* wait_group.h - classes whose turn has come, and blocked classes that ask for the same
  *
  * A *wait group* is the set of classes of one partition with equal alternatives (same request,
- *CPUs, memory) and the same length: whether a node has room for a part is the same for all of them.
- *Where the GPUs of a node may be shared by one user only, classes that ask for shares form one
- *group for each user. So a release is checked once for each group. Its members are the classes that
- *are blocked and wait for capacity.
+ * CPUs, memory) and the same length: whether a node has room for a part is the same for all of
+ * them. Where the GPUs of a node may be shared by one user only, classes that ask for shares form
+ * one group for each user. So a release is checked once for each group. Its members are the classes
+ * that are blocked and wait for capacity.
  *
  * A group that may have room for a part is *marked for retry*: then it has a turn like a class that
  * is to be tried, by the key of its best candidate. All members are candidates then; one that
- *enters while the group is marked has been tried since and is none until the group is marked again.
- *A group loses its mark when it has no candidates left, or when it is *suppressed*: the room is
- *gone, or a member was refused for a cause that holds for all others.
+ * enters while the group is marked has been tried since and is none until the group is marked
+ * again. A group loses its mark when it has no candidates left, or when it is *suppressed*: the
+ * room is gone, or a member was refused for a cause that holds for all others.
  *
  *	                 enter, the group is not marked
  *	              +----------------------------------> candidate
@@ -24,12 +24,12 @@
  *
  * How far an account is over its quota is the first word of each key and changes with what other
  * jobs hold. It is the same for all classes of one account, tier and request: those of one group
- *are a *subgroup*. So the word is computed once for a subgroup, and only in groups that are marked:
+ * are an *account subgroup*. So the word is computed once for a subgroup, and only in groups that
+ * are marked:
  *
- *	turns        groups that are marked, by the key of their first subgroup
- *	wait group   subgroups with candidates, by (first word, second word of their first
- *candidate) subgroup     candidates, by the second word of their keys, which only an ordering
- *changes
+ *	turns       marked groups, by the key of their first subgroup
+ *	wait group  subgroups with candidates, by first word and that of their first candidate
+ *	subgroup    candidates, by the second word of their keys, which only an ordering changes
  *
  * What other jobs take only moves classes back. So the word that a subgroup stands by may be too
  * small; it is checked when the subgroup comes to the top. After a release it may be too large:
@@ -42,9 +42,8 @@
 
 #include "ctld/core/sched/class.h"
 
-#define WAIT_GROUP_NODES \
-	8 /* node numbers that a marked group remembers; with more, any node counts */
-#define WAIT_ANY_NODE UINT32_MAX
+#define WAIT_GROUP_NODES 8 /* that a marked group remembers; with more, any node counts */
+#define WAIT_ANY_NODE    UINT32_MAX
 
 struct subgroup {
 	/* what is equal */
