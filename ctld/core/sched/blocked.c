@@ -7,7 +7,8 @@
  * needs.
  *
  * A group is *noted* if it is to be marked when the order changes, or at the next ordering: what
- * refused its members may change without any release.
+ * refused its members may change without any release. If that was what is planned (`recall`), all
+ * are tried again; if there were no more searches for victims, those that had none.
  */
 #include <stdlib.h>
 
@@ -118,8 +119,9 @@ static void leave_seat(struct sched *s, struct wait_group *g)
 	list->v[g->at].group->at = g->at;
 }
 
-static void note(struct sched *s, struct wait_group *g)
+static void note(struct sched *s, struct wait_group *g, bool recall)
 {
+	g->recall |= recall;
 	if (!g->noted.le_prev)
 		LIST_INSERT_HEAD(&s->blocked->noted, g, noted);
 }
@@ -129,6 +131,7 @@ static void forget_note(struct wait_group *g)
 	if (g->noted.le_prev)
 		LIST_REMOVE(g, noted);
 	g->noted.le_prev = NULL;
+	g->recall = false;
 }
 
 /* --- blocking and waking --------------------------------------------------------------------- */
@@ -244,11 +247,13 @@ bool blocked_suppress(struct sched *s, struct class *class, bool again)
 			continue;
 		}
 		if (planned || again)
-			note(s, w->in->group);
+			note(s, w->in->group, planned);
 		if (!wait_marked(w->in->group))
 			continue;
 		wake_planned(s, w->in->group);
 		wait_suppress(s->wait_groups, w->in->group);
+		if (again)
+			wait_untry(s->wait_groups, w);
 	}
 	return all;
 }
@@ -262,7 +267,7 @@ bool blocked_note(struct sched *s, struct class *class)
 	for (a = 0; a < l->n_waiters / 2; a++) {
 		if (l->last.nowhere[a] != VERDICT_PLANNED || !wait_inside(&l->waiters[a]))
 			continue;
-		note(s, l->waiters[a].in->group);
+		note(s, l->waiters[a].in->group, true);
 		any = true;
 	}
 	return any;
@@ -274,7 +279,7 @@ bool blocked_mark_noted(struct sched *s)
 	unsigned n;
 
 	for (n = 0; n < NOTED_STEP && (g = LIST_FIRST(&s->blocked->noted)); n++) {
-		wait_mark(s->wait_groups, g, WAIT_ANY_NODE);
+		wait_mark(s->wait_groups, g, WAIT_ANY_NODE, g->recall);
 		forget_note(g);
 	}
 	return LIST_EMPTY(&s->blocked->noted);
@@ -312,7 +317,7 @@ static void mark_fitting(
 			continue;
 		ask = wait_group_ask(seat->group);
 		if (ledger_fits_part(s->view.ledger, node, &ask, seat->group->key.alternative))
-			wait_mark(s->wait_groups, seat->group, node);
+			wait_mark(s->wait_groups, seat->group, node, true);
 	}
 }
 

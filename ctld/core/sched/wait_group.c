@@ -357,14 +357,18 @@ static void remember(struct wait_group *g, uint32_t node)
 		g->nodes[g->n_nodes++] = node;
 }
 
-void wait_mark(struct wait_groups *ws, struct wait_group *g, uint32_t node)
+void wait_untry(struct wait_groups *ws, struct waiter *w)
 {
-	struct waiter *w;
+	if (!waiter_linked(w))
+		return;
+	waiter_unlink(w);
+	add_candidate(ws, w);
+}
 
-	while ((w = LIST_FIRST(&g->tried))) {
-		waiter_unlink(w);
-		add_candidate(ws, w);
-	}
+void wait_mark(struct wait_groups *ws, struct wait_group *g, uint32_t node, bool recall)
+{
+	while (recall && !LIST_EMPTY(&g->tried))
+		wait_untry(ws, LIST_FIRST(&g->tried));
 	if (!heap_count(g->order))
 		return;
 	if (g->turn == HEAP_NOWHERE) {

@@ -7,16 +7,16 @@
  * that are blocked and wait for capacity.
  *
  * A group that may have room for a part is *marked for retry*: then it has a turn like a class that
- * is to be tried, by the key of its best candidate. All members are candidates then; one that
- * enters while the group is marked has been tried since and is none until the group is marked
- * again. A group loses its mark when it has no candidates left, or when it is *suppressed*: the
- * room is gone, or a member was refused for a cause that holds for all others.
+ * is to be tried, by the key of its best candidate. A member that enters while the group is marked
+ * has been tried since, and is no candidate until what refused it may have changed: the next mark
+ * recalls it. A group loses its mark when it has no candidates left, or when it is *suppressed*:
+ * the room is gone, or a member was refused for a cause that holds for all others.
  *
  *	                 enter, the group is not marked
  *	              +----------------------------------> candidate
  *	not a member -+                                      ^   |
  *	   ^   ^      +----------------------------> tried --+   |
- *	   |   |         enter, the group is marked    |   mark  |
+ *	   |   |         enter, the group is marked    |  recall |
  *	   |   +------------------- exit --------------+         |
  *	   +----------------------- exit ------------------------+
  *
@@ -78,6 +78,7 @@ struct wait_group {
 	/* blocked.c: its place in the list of its node set, and its wish to be marked later */
 	uint32_t list, at;
 	LIST_ENTRY(wait_group) noted; /* linked while it is to be marked */
+	bool recall;                  /* with its tried members */
 };
 
 /* Where first words come from: the word, and a number that grows whenever it may have changed. */
@@ -112,10 +113,12 @@ void wait_rekey(struct wait_groups *ws, struct waiter *w);
 bool wait_inside(const struct waiter *w);
 bool wait_is_candidate(const struct waiter *w);
 
-/* The node, or WAIT_ANY_NODE, may have room for a part: all members are candidates. */
-void wait_mark(struct wait_groups *ws, struct wait_group *g, uint32_t node);
+/* The node, or WAIT_ANY_NODE, may have room for a part. `recall`: what refused the tried members
+ * may have changed too, so all members are candidates. */
+void wait_mark(struct wait_groups *ws, struct wait_group *g, uint32_t node, bool recall);
 bool wait_marked(const struct wait_group *g);
 void wait_suppress(struct wait_groups *ws, struct wait_group *g);
+void wait_untry(struct wait_groups *ws, struct waiter *w); /* it is a candidate again */
 
 /* The best of all turns, and its key as of now; NULL: there is none. */
 struct waiter *wait_first(struct wait_groups *ws, struct heap_key *key);
