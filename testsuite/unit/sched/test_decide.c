@@ -147,7 +147,7 @@ static struct reservation *planned(struct world *w, usec_t start, uint64_t key)
 	places_add(&found.places, &place);
 	r = plan_add(w->view.plan, &owner, &want, &found);
 	r->chain = w->chain;
-	decide_need_of(&w->view, &who.ask, &r->places, &r->need);
+	need_of_places(&w->view, &who.ask, &r->places, &r->need);
 	return r;
 }
 
@@ -217,7 +217,7 @@ static void waits_at_a_limit(void **state)
 	struct candidate who = job(w, "h100:1", HOUR);
 	struct need need;
 
-	decide_need(&w->view, &who.ask, 0, 0, &need);
+	need_at_least(&w->view, &who.ask, 0, 0, &need);
 	limits_take(w->view.limits, w->chain, &need);
 	assert_int_equal(decided(w, &who), VERDICT_START);
 	limits_take(w->view.limits, w->chain, &need);
@@ -271,7 +271,7 @@ static void leaves_room_at_a_limit(void **state)
 
 	planned(w, 2 * HOUR, KEY - 1);
 	who = job(w, "l40s:1", 9 * HOUR);
-	decide_need(&w->view, &who.ask, 0, 1, &need);
+	need_at_least(&w->view, &who.ask, 0, 1, &need);
 	limits_take(w->view.limits, w->chain, &need);
 	assert_int_equal(decided(w, &who), VERDICT_PLANNED);
 	assert_true(w->d.yields && w->d.planned);
@@ -320,7 +320,7 @@ static void goes_through_what_limits_allow(void **state)
 	while (decide_next_open(&w->view, &who, &cursor, &find))
 		n = n * 10 + find.alternative * 2 + find.type + 1;
 	assert_int_equal(n, 134); /* (0, h100), (1, h100), (1, l40s) */
-	decide_need(&w->view, &who.ask, 0, 0, &need);
+	need_at_least(&w->view, &who.ask, 0, 0, &need);
 	limits_take(w->view.limits, w->chain, &need);
 	limits_take(w->view.limits, w->chain, &need);
 	find.alternative = cursor = 0;
