@@ -51,7 +51,6 @@ jobs/array jobs/depends jobs/eligible jobs/job_timers jobs/life jobs/retire jobs
 nodes/devices nodes/faults nodes/gpu_drains
 records/node records/run
 request/requests request/shape
-sched/class sched/wait_group
 '
 check_circles noded '' ''
 for folder in base gpu job net; do
