@@ -81,6 +81,8 @@ void cmd_warn(const struct cmd *cmd, const char *fmt, ...)
 {
 	va_list ap;
 
+	if (cmd->quiet && !isatty(STDERR_FILENO))
+		return;
 	va_start(ap, fmt);
 	print_note(cmd, "warning: ", fmt, ap);
 	va_end(ap);
@@ -313,7 +315,9 @@ static error_t print_standard(struct parse *p, int key, const struct argp_state 
 	p->done = true;
 	loud.flags = 0; /* ARGP_NO_ERRS keeps help back too */
 	loud.name = (char *)p->cmd->name;
-	if (key == KEY_VERSION)
+	if (key == KEY_VERSION && p->cmd->version)
+		puts(p->cmd->version);
+	else if (key == KEY_VERSION)
 		printf("%s (gpusched) %s\n", p->cmd->name, PACKAGE_VERSION);
 	else if (key == KEY_USAGE)
 		argp_state_help(&loud, stdout, ARGP_HELP_USAGE);

@@ -40,6 +40,8 @@ struct cmd {
 	} lists[CMD_LISTS];
 	void (*more_help)(FILE *out); /* below all of it; may be NULL */
 	bool in_order;                /* options end at the first argument */
+	const char *version;          /* what --version prints; NULL: its name and ours */
+	bool quiet;                   /* warnings are for people: only to a terminal */
 };
 
 /* A row of a command's table of options: how it is written, and the field of the command's input

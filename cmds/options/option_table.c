@@ -36,7 +36,7 @@ static const struct option_row rows[] = {
 	ROW(FOR, "job-name", 'J', EVERYWHERE, "NAME", set_text, name,
 	        "Name of the job (default: the script's)"),
 	ROW(FOR, "partition", 'p', EVERYWHERE, "PARTITION", set_text, partition,
-	        "Partition to run in"),
+	        "Partition to run in; of several (a,b) the one that starts it first"),
 	ROW(FOR, "account", 'A', EVERYWHERE, "ACCOUNT", set_text, account,
 	        "Account that the job belongs to"),
 	ROW(FOR, "qos", 'q', EVERYWHERE, "QOS", set_text, qos, "Quality of service"),
@@ -158,6 +158,8 @@ static const struct option_row rows[] = {
 	ROW(ANSWER, "wait", 'W', EVERYWHERE, NULL, set_flag, wait,
 	        "Wait for the end of the job and exit as it did"),
 	ROW(ANSWER, "parsable", 0, EVERYWHERE, NULL, set_flag, parsable, "Print the job id alone"),
+	ROW(ANSWER, "clusters", 'M', EVERYWHERE, "LIST", set_text, clusters,
+	        "Only to this cluster: its name, or all"),
 	ROW(ANSWER, "json", 0, OPTION_IN_ENV, NULL, set_flag, json, "Answer in JSON"),
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

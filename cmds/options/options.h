@@ -51,7 +51,7 @@ enum options_gpus { OPTIONS_GPUS, OPTIONS_GPUS_PER_TASK, OPTIONS_GPUS_PER_NODE, 
 struct submit_options {
 	struct mistakes *mistakes; /* borrowed; NULL: the first one ends the reading */
 	char *name, *partition, *account, *qos, *gpus, *input, *output, *error, *chdir, *export,
-	        *token, *wrap, *bulk, *array;
+	        *token, *wrap, *bulk, *array, *clusters;
 	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
 	uint64_t mem_mb;                                           /* 0: not given */
 	uint64_t gpu_mem_min_mb;                                   /* 0: any */

@@ -18,15 +18,6 @@ static const char *no_limit(const char *value, struct sbatch_value *out, struct 
 	return !*value || value[strspn(value, "0")] ? value : "unlimited";
 }
 
-static const char *one_partition(const char *value, struct sbatch_value *out, struct error *err)
-{
-	(void)out;
-	if (!strchr(value, ','))
-		return value;
-	error_set(err, ERR_USAGE, "a job is in one partition");
-	return NULL;
-}
-
 static const char *whole_nodes(const char *value, struct sbatch_value *out, struct error *err)
 {
 	(void)out;
@@ -118,8 +109,7 @@ static const struct sbatch_row rows[] = {
 	{ "begin", 'b', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "chdir", 'D', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "cluster-constraint", 0, SBATCH_ARG, SBATCH_REFUSED, "there is one cluster", NULL },
-	{ "clusters", 'M', SBATCH_ARG, SBATCH_REFUSED,
-	        "there is one cluster; GPUSCHED_CONTROLLER names another", NULL },
+	{ "clusters", 'M', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "comment", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "consolidate-segments", 0, SBATCH_NO_ARG, SBATCH_IGNORED, CLOSE, NULL },
 	{ "constraint", 'C', SBATCH_ARG, SBATCH_BECOMES,
@@ -195,11 +185,11 @@ static const struct sbatch_row rows[] = {
 	{ "oversubscribe", 's', SBATCH_NO_ARG, SBATCH_IGNORED, "the job gets CPUs of its own",
 	        NULL },
 	{ "parsable", 0, SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
-	{ "partition", 'p', SBATCH_ARG, SBATCH_BECOMES, "the same; a list is refused",
-	        one_partition },
+	{ "partition", 'p', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "power", 0, SBATCH_ARG, SBATCH_IGNORED, "power is not managed", NULL },
 	{ "prefer", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
-	{ "priority", 0, SBATCH_ARG, SBATCH_REFUSED, "--nice moves a job", NULL },
+	{ "priority", 0, SBATCH_ARG, SBATCH_TAKEN,
+	        "as in Slurm for a user who is no operator; --nice moves a job", NULL },
 	{ "profile", 0, SBATCH_ARG, SBATCH_IGNORED, "use is measured anyway", NULL },
 	{ "propagate", 0, SBATCH_ARG_MAY_MISS, SBATCH_IGNORED, "limits are those of the node",
 	        NULL },
@@ -223,7 +213,8 @@ static const struct sbatch_row rows[] = {
 	{ "threads-per-core", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "time", 't', SBATCH_ARG, SBATCH_BECOMES, "the same; 0 is unlimited", no_limit },
 	{ "time-min", 0, SBATCH_ARG, SBATCH_IGNORED, "a job keeps the time it asks for", NULL },
-	{ "tmp", 0, SBATCH_ARG, SBATCH_REFUSED, "space on local disks is not known", NULL },
+	{ "tmp", 0, SBATCH_ARG, SBATCH_TAKEN,
+	        "space on local disks is not known, so no node is left out", NULL },
 	{ "tres-bind", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "tres-per-task", 0, SBATCH_ARG, SBATCH_REFUSED,
 	        "--cpus-per-task and --gpus-per-task say how many", NULL },
@@ -233,7 +224,7 @@ static const struct sbatch_row rows[] = {
 	{ "wait", 'W', SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
 	{ "wait-all-nodes", 0, SBATCH_ARG, SBATCH_IGNORED, "all nodes are there when it starts",
 	        NULL },
-	{ "wckey", 0, SBATCH_ARG, SBATCH_IGNORED, "a --label can hold it", NULL },
+	{ "wckey", 0, SBATCH_ARG, SBATCH_TAKEN, "a --label can hold it", NULL },
 	{ "wrap", 0, SBATCH_ARG, SBATCH_REFUSED, "only on the command line", NULL },
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -371,6 +362,8 @@ static int set(
 		return set_ours(s, row, value, err);
 	case SBATCH_REFUSED:
 		return sbatch_refuse(row, err);
+	case SBATCH_TAKEN:
+		return 0;
 	default:
 		s->warn(s->arg, s->line, sbatch_ignored(row, text));
 		return 0;
@@ -420,6 +413,15 @@ static int short_word(const struct scan *s, size_t n, char **words, struct error
 	return 1;
 }
 
+/* In sbatch's words, which people look for. */
+static int stray_word(const char *word, struct error *err)
+{
+	char shown[80];
+
+	text_escape(shown, sizeof(shown), word, strlen(word));
+	return error_set(err, ERR_USAGE, "Invalid directive found in batch script: %s", shown);
+}
+
 static int refuse_parts(struct error *err)
 {
 	error_set(err, ERR_USAGE, "a heterogeneous job; all nodes of a job get the same");
@@ -444,7 +446,7 @@ static int on_line(void *arg, unsigned line, size_t n, char **words, struct erro
 		else if (w[0] == '-' && w[1] && w[1] != '-')
 			used = short_word(s, n - i, words + i, err);
 		else
-			used = no_such_option(w, "no option", err);
+			used = stray_word(w, err);
 		if (used < 0 && mistakes_add(s->o->mistakes, err) < 0)
 			return -1;
 		i += used < 0 ? options_skip(n - i, words + i) : (size_t)used;
@@ -619,6 +621,7 @@ void sbatch_manual(FILE *out)
 	fprintf(out, " .\n");
 	manual_kind(out, SBATCH_BECOMES, "As something else:");
 	manual_kind(out, SBATCH_IGNORED, "Ignored, with a warning:");
+	manual_kind(out, SBATCH_TAKEN, "Taken, without effect:");
 	manual_kind(out, SBATCH_REFUSED, "Refused:");
 }
 

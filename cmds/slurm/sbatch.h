@@ -26,6 +26,7 @@ enum sbatch_kind {
 	SBATCH_SAME,    /* as our option of that name */
 	SBATCH_BECOMES, /* something else: `text` */
 	SBATCH_IGNORED, /* with a warning, because `text` */
+	SBATCH_TAKEN,   /* without effect, and nothing is said: `text` */
 	SBATCH_REFUSED, /* because `text` */
 };
 

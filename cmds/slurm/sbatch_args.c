@@ -66,6 +66,8 @@ int sbatch_args_take(int key, const char *value, struct sbatch_arg_taken *out, s
 	case SBATCH_IGNORED:
 		sbatch_ignored(theirs, out->warning);
 		return 0;
+	case SBATCH_TAKEN:
+		return 0;
 	default:
 		break;
 	}

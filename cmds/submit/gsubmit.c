@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #include "cmds/slurm/sbatch_args.h"
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/submit/gsubmit.h"
+#include "cmds/submit/partition.h"
 #include "cmds/views/whyview.h"
 #include "common/base/numbers.h"
 #include "common/base/text.h"
@@ -341,13 +343,18 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 {
 	struct jsonout j;
 
+	const char *cluster = gpusched_cluster(g);
+	unsigned long long number = id;
+
 	if (o->json) {
-		jsonout_begin(&j, stdout, gpusched_cluster(g), "jobs");
+		jsonout_begin(&j, stdout, cluster, "jobs");
 		jsonout_object(&j, json_pack("{s:I}", "id", (json_int_t)id));
 		jsonout_end(&j, NULL);
+	} else if (o->clusters) {
+		printf(o->parsable ? "%llu;%s\n" : "Submitted batch job %llu on cluster %s\n", number,
+		        cluster);
 	} else {
-		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n",
-		        (unsigned long long)id);
+		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n", number);
 	}
 	if (fflush(stdout) != 0)
 		cmd_warn(&gsubmit_cmd, "job %llu was submitted", (unsigned long long)id);
@@ -400,6 +407,7 @@ static void advise_waiting(struct gpusched *g, const struct submit_options *o, u
 
 /* What is made of the answer to --test-only. */
 struct verdict_out {
+	const struct gsubmit_manner *manner;
 	const struct submit_options *o;
 	struct jsonout *json; /* NULL: text */
 };
@@ -451,15 +459,18 @@ static void on_verdict(const Gpusched__SubmitResult *r, void *arg)
 
 	if (out->json)
 		jsonout_message(out->json, &r->base);
+	else if (out->manner->verdict)
+		out->manner->verdict(r, out->o);
 	else
 		print_verdict(r, out->o);
 }
 
-static int test(const struct submit_options *o, const struct job *job, struct error *err)
+static int test(const struct gsubmit_manner *manner, const struct submit_options *o,
+        const struct job *job, struct error *err)
 {
 	struct client *c = client_new(NULL, err);
 	struct jsonout json;
-	struct verdict_out out = { o, o->json ? &json : NULL };
+	struct verdict_out out = { manner, o, o->json ? &json : NULL };
 	int rc;
 
 	if (!c)
@@ -485,7 +496,7 @@ static int on_end(const struct gpusched_job *job, void *arg)
 
 	*status = cmd_job_status(job->state, job->exit_code, job->exit_signal);
 	if (strcmp(job->state, "COMPLETED") && (strcmp(job->state, "FAILED") || !by_itself))
-		fprintf(stderr, "gsubmit: job %llu: %s%s%s\n", (unsigned long long)job->id,
+		fprintf(stderr, "%s: job %llu: %s%s%s\n", gsubmit_cmd.name, (unsigned long long)job->id,
 		        job->state, *job->reason_text ? ": " : "", job->reason_text);
 	return 0;
 }
@@ -517,17 +528,37 @@ static void print_token(
 		        token);
 }
 
-static int submit(struct gpusched *g, const struct submit_options *o, const struct job *job,
-        struct error *err)
+/* --clusters is for scripts that name their cluster: there is one. */
+static int check_clusters(const char *list, const char *cluster, struct error *err)
+{
+	size_t len;
+
+	for (const char *s = list ? list : ""; *s; s += len + (s[len] == ',')) {
+		len = strcspn(s, ",");
+		if ((strlen(cluster) == len && !strncasecmp(s, cluster, len)) ||
+		        (len == 3 && !strncasecmp(s, "all", 3)) || !len)
+			continue;
+		error_set(err, ERR_USAGE, "--clusters=%.80s: this is cluster %s", list, cluster);
+		return error_hint(err, "GPUSCHED_CONTROLLER names another cluster's controller");
+	}
+	return 0;
+}
+
+static int submit(struct gpusched *g, const struct gsubmit_manner *manner,
+        const struct submit_options *o, const struct job *job, struct error *err)
 {
 	struct gpusched_error why;
 	uint64_t id;
 
+	if (check_clusters(o->clusters, gpusched_cluster(g), err) < 0)
+		return -1;
 	gpusched_on_retry(g, gsubmit_tell, NULL);
 	gpusched_on_warning(g, gsubmit_warn, NULL);
 	files_check(&job->spec, gsubmit_warn, NULL);
 	if (gpusched_submit(g, &job->spec, 1, &id, &why) < 0) {
 		gsubmit_take_error(&why, err);
+		if (manner->refused)
+			manner->refused(err);
 		return -1;
 	}
 	print_submitted(o, g, id);
@@ -612,19 +643,23 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 	}
 	if (gsubmit_make_job(g, o, script, job, err) < 0)
 		return -1;
+	if (o->partition && strchr(o->partition, ',') && partition_choose(o, &job->spec, err) < 0)
+		return -1;
 	if (o->test_only)
-		return test(o, job, err);
+		return test(g->manner, o, job, err);
 	gpusched = gpusched_open(NULL, &why);
 	if (!gpusched) {
 		gsubmit_take_error(&why, err);
+		if (g->manner->refused)
+			g->manner->refused(err);
 		return -1;
 	}
-	rc = submit(gpusched, o, job, err);
+	rc = submit(gpusched, g->manner, o, job, err);
 	gpusched_close(gpusched);
 	return rc;
 }
 
-int main(int argc, char **argv)
+int gsubmit_main(struct gsubmit_manner *manner, int argc, char **argv)
 {
 	size_t n_options;
 	struct argp_option *ours = options_for_argp(NULL, &n_options);
@@ -638,20 +673,27 @@ int main(int argc, char **argv)
 
 	options_init(&o);
 	options_init(&g->checked);
+	o.slurm_env = manner->slurm;
+	g->manner = manner;
+	gsubmit_cmd.name = manner->name;
+	gsubmit_cmd.version = manner->version;
+	gsubmit_cmd.quiet = manner->slurm;
 	gsubmit_cmd.options = options;
 	status = cmd_parse(&gsubmit_cmd, argc, argv, g);
 	if (status == CMD_GO_ON) {
 		status = run(g, &o, &script, &job, &err);
 		if (status < 0) {
+			manner->failed = true;
 			status = fail(&g->mistakes, &err);
 			if (o.json || g->checked.json)
 				print_error_json(&err);
 			print_token(&g->checked, &job, &err);
-			if (o.wait || g->checked.wait)
+			if ((o.wait || g->checked.wait) && !manner->slurm)
 				status = EXIT_OWN_FAILURE;
 		}
 		status = cmd_finish(&gsubmit_cmd, status);
 	} else if (status) {
+		manner->failed = true;
 		fail(&g->mistakes, &err); /* those that came before what ended the reading */
 		if (g->checked.wait)
 			status = EXIT_OWN_FAILURE;

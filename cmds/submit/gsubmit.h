@@ -10,6 +10,7 @@
 #include "cmds/options/options.h"
 #include "cmds/options/script.h"
 #include "common/base/error.h"
+#include "common/gpusched.pb-c.h"
 
 #define GSUBMIT_TOKEN     40
 #define GSUBMIT_GIVEN_MAX 512
@@ -31,10 +32,25 @@ struct gsubmit {
 	const char *script;            /* NULL: --wrap or standard input */
 	const char *const *args;       /* of the script, NULL-terminated */
 	bool quiet;                    /* its script was warned of */
+	const struct gsubmit_manner *manner;
 	/* Of many jobs, once for all; NULL: ours, the present one. */
 	char *const *environment; /* what of ours can be options */
 	const char *here;
 };
+
+/* In whose manner it speaks: gsubmit's own, or sbatch's (cmds/fronts/sbatch.c). */
+struct gsubmit_manner {
+	const char *name, *version;
+	bool slurm; /* jobs see SLURM_* variables, and warnings are for people */
+	/* Of an answer to --test-only; NULL: as gsubmit says it. */
+	void (*verdict)(const Gpusched__SubmitResult *r, const struct submit_options *o);
+	/* The error of a submit in other words; NULL: as it is. */
+	void (*refused)(struct error *err);
+	bool failed; /* out: the status is of a failure, and not a job's */
+};
+
+/* All of it. Returns the exit status. */
+int gsubmit_main(struct gsubmit_manner *manner, int argc, char **argv);
 
 /* What the spec borrows from. */
 struct job {

@@ -125,10 +125,11 @@ static Gpusched__Acct *job_of(const struct row *row, struct arena *arena)
 	JOB_INTS(m, row, id, uid, exit_code, exit_signal, submit_time, start_time, end_time, cpus,
 	        mem_mb, time_limit_s, max_wait_s, part);
 	JOB_TEXTS(m, row, name, user, account, partition, qos, state, submit_host, cwd, comment,
-	        array, tasks);
+	        array, tasks, remark);
 	m->asked_gpus = text(&row->v[COL_JOB_gpus], arena);
 	m->attempts = (uint32_t)row->v[COL_JOB_attempt].i;
 	m->cause = cause_name(row->v[COL_JOB_end_cause].i, arena);
+	m->array_throttle = (uint32_t)row->v[COL_JOB_at_once].i;
 	m->several = m->array[0] && (!m->part || m->part >= JOB_PART_RANGES);
 	add_labels(m, &row->v[COL_JOB_labels], arena);
 	return m;

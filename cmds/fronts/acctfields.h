@@ -1,0 +1,19 @@
+/* acctfields.h - the fields of sacct
+ *
+ * The object is a line: a job, or its script, which Slurm counts as the job's step "batch".
+ */
+#ifndef CMDS_ACCTFIELDS_H
+#define CMDS_ACCTFIELDS_H
+
+#include "cmds/fronts/field.h"
+#include "common/gpusched.pb-c.h"
+
+struct acct_line {
+	const Gpusched__Acct *job;
+	bool batch;
+};
+
+void acct_fields_cluster(const char *cluster); /* what the field Cluster says; borrowed */
+void acct_fields_units(char unit); /* of memory: 'K' 'M' 'G' 'T' 'P'; 0: whatever fits exactly */
+
+#endif

@@ -1,0 +1,122 @@
+/* front.h - programs under Slurm's names: what all of them do alike
+ *
+ * One program (main.c) is all of them: it looks at the name that it was started by. Each is a row of
+ * `fronts`: its options as a table, its fields, and one function. They print what Slurm 22.05 prints,
+ * since other programs parse it to the byte, and end with Slurm's exit statuses.
+ *
+ * An option has one of three verdicts: it means what it means in Slurm; it differs, and the row says
+ * how; or there is none such, and the row says why: that sentence is the error. No option is ignored
+ * in silence. gpusched-slurm(7) is made of these tables (manual.c).
+ */
+#ifndef CMDS_FRONT_H
+#define CMDS_FRONT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmds/api/client.h"
+#include "cmds/cli/cmd.h"
+#include "cmds/fronts/field.h"
+#include "cmds/views/filter.h"
+#include "common/base/error.h"
+
+#define FRONT_VERSION "slurm 22.05.8" /* whose words and formats these are */
+#define FRONT_FAILED  1
+
+/* NEXT: the value may miss; it may also be the next word. */
+enum front_arg { FRONT_PLAIN, FRONT_VALUE, FRONT_MAY, FRONT_NEXT };
+enum front_says { FRONT_YES, FRONT_DIFFERS, FRONT_NO };
+
+struct front_option {
+	const char *name;
+	int key; /* its letter, or a number from FRONT_KEY on */
+	enum front_arg arg;
+	enum front_says says;
+	const char *text; /* how it differs, or why there is none; NULL: as in Slurm */
+};
+#define FRONT_KEY 0x100
+
+/* A word after the name: of scontrol, sacctmgr, sreport. */
+struct front_word {
+	const char *name;
+	enum front_says says;
+	const char *text;
+};
+
+struct front {
+	const char *name, *about;
+	int (*run)(int argc, char **argv); /* the exit status */
+	const struct front_option *(*options)(size_t *n);
+	const struct front_field *(*fields)(size_t *n); /* NULL: it has none */
+	const struct front_word *(*words)(size_t *n);   /* likewise */
+};
+
+extern const struct front fronts[];
+extern const size_t n_fronts;
+const struct front *front_find(const char *name);
+
+/* The present program: its name, and the exit status of an option that it does not know. */
+struct front_program {
+	const char *name, *usage;
+	const struct front_option *options;
+	size_t n;
+	int bad;
+	bool in_order; /* options end at the first argument */
+	/* `value` is NULL where the option has none. -1 with `err`. */
+	int (*take)(int key, const char *value, void *input, struct error *err);
+	int (*argument)(const char *value, void *input, struct error *err); /* NULL: none */
+};
+
+/* Of an option that only sets something: it is taken. */
+static inline bool front_keep(const char **where, const char *value)
+{
+	*where = value;
+	return true;
+}
+static inline bool front_flag(bool *where)
+{
+	*where = true;
+	return true;
+}
+
+/* CMD_GO_ON, or the status to exit with. */
+int front_parse(const struct front_program *p, int argc, char **argv, void *input);
+
+/* "NAME: error: TEXT". Returns FRONT_FAILED. */
+int front_fail(const char *name, const struct error *err);
+/* The same of what could not be asked: where the controller was not reached, what Slurm says of
+ * that ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)"). */
+int front_fail_load(const char *name, const char *call, const struct error *err);
+bool front_unreachable(const struct error *err);
+void front_say(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Flush; `status`, or FRONT_FAILED with a message if not all could be written. */
+int front_finish(const char *name, int status);
+
+/* --clusters: 1 `value` is this cluster, or all; 0 with a message: it is another. */
+int front_clusters(const char *name, const char *value, const char *cluster);
+
+/* Slurm's words for a job's state. Some Slurm has and gpusched has not: `ours` is NULL. */
+struct front_state {
+	const char *name, *code, *ours;
+};
+const struct front_state *front_state(const char *name_or_code); /* NULL: none */
+void front_state_names(char *buf, size_t size);                  /* of all, for a message */
+/* Which states a list asks for: those that exist go to `filter`. -1 with `err`: the word that is
+ * no state. *none: only such as no job can be in. */
+int front_states(struct filter *f, const char *value, bool *none, bool *all, struct error *err);
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+/* The raw id of a job, and of an array's task: what Slurm's %A and SLURM_JOB_ID say. A task has no id
+ * of its own today, so it is its array's. This is the one place that knows. */
+uint64_t front_raw_id(uint64_t id, const char *tasks, bool several);
+
+/* Times as SLURM_TIME_FORMAT says; `none` for 0. */
+void front_time(struct view_cell *cell, int64_t us, const char *none);
+void front_clock(struct view_cell *cell, uint64_t s);  /* "01:02:03", "1-00:00:00" */
+void front_memory(struct view_cell *cell, uint64_t mb); /* "100M", "1G": exact */
+void front_moment(const char *text, int64_t *us, struct error *err); /* err->code: it is none */
+
+#endif

@@ -1,0 +1,35 @@
+/* jobfields.h - the fields of a job, as squeue and `scontrol show job` have them
+ *
+ * The object is a Gpusched__Job.
+ */
+#ifndef CMDS_JOBFIELDS_H
+#define CMDS_JOBFIELDS_H
+
+#include "cmds/fronts/field.h"
+#include "common/gpusched.pb-c.h"
+
+const struct front_field *job_fields(size_t *n);
+
+/* The value of a field by its name; for records and for JSON. The name exists. */
+const char *job_field(const char *name, const Gpusched__Job *job, struct view_cell *cell);
+
+void job_fields_cluster(const char *cluster); /* what the field Cluster says; borrowed */
+
+bool job_is_pending(const Gpusched__Job *job);
+bool job_has_ended(const Gpusched__Job *job);
+uint32_t job_node_count(const Gpusched__Job *job);
+uint32_t job_gpu_count(const Gpusched__Job *job); /* of all its nodes */
+int64_t job_end_time(const Gpusched__Job *job); /* when it ended or will at the latest; 0: not known */
+
+/* "gpu:h100:2|..." with `prefix` before each; "" for none. */
+void gpu_counts(char *buf, size_t size, const char *prefix, Gpusched__GpuCount *const *v, size_t n);
+
+/* "4_[3-5%2]", "4_7", "4": the tasks as long as SLURM_BITSTR_LEN says (64). */
+void job_id_text(char *buf, size_t size, uint64_t id, const char *tasks, bool several, uint32_t at_once);
+
+/* "cpu=1,mem=100M,node=1,billing=1,gres/gpu=2" */
+void tres_text(char *buf, size_t size, uint64_t cpus, uint64_t mem_mb, uint32_t nodes, uint32_t gpus);
+
+const char *group_of_uid(uint32_t uid, unsigned *gid); /* of its primary group; the uid's, if that is all there is */
+
+#endif

@@ -1,0 +1,221 @@
+/* scancel.c - cancel jobs, or send them a signal, as Slurm's scancel does
+ *
+ * Jobs that have ended or that there are not are no error, and nothing is printed: clients cancel
+ * what they started, whatever became of it.
+ */
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "cmds/cli/sig.h"
+#include "cmds/fronts/ask.h"
+#include "cmds/fronts/front.h"
+#include "cmds/fronts/programs.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+
+enum { KEY_CTLD = FRONT_KEY, KEY_ME, KEY_SIBLING, KEY_WCKEY, KEY_HURRY };
+
+static const struct front_option options[] = {
+	{ "account", 'A', FRONT_VALUE, FRONT_YES, NULL },
+	{ "batch", 'b', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
+	{ "ctld", KEY_CTLD, FRONT_PLAIN, FRONT_YES, NULL },
+	{ "full", 'f', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "hurry", 'H', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "interactive", 'i', FRONT_PLAIN, FRONT_NO, "nothing is asked before a job is cancelled" },
+	{ "jobname", 'n', FRONT_VALUE, FRONT_YES, NULL },
+	{ "name", 'n', FRONT_VALUE, FRONT_YES, NULL },
+	{ "me", KEY_ME, FRONT_PLAIN, FRONT_YES, NULL },
+	{ "nodelist", 'w', FRONT_VALUE, FRONT_YES, NULL },
+	{ "partition", 'p', FRONT_VALUE, FRONT_YES, NULL },
+	{ "qos", 'q', FRONT_VALUE, FRONT_YES, NULL },
+	{ "quiet", 'Q', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "reservation", 'R', FRONT_VALUE, FRONT_NO, "there are no reservations" },
+	{ "sibling", KEY_SIBLING, FRONT_VALUE, FRONT_NO, "there are no federations" },
+	{ "signal", 's', FRONT_VALUE, FRONT_DIFFERS,
+	        "without --batch the script gets it too; KILL cancels, as in Slurm" },
+	{ "state", 't', FRONT_VALUE, FRONT_YES, NULL },
+	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL },
+	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "wckey", KEY_WCKEY, FRONT_VALUE, FRONT_NO, "there are no workload characterization keys" },
+};
+
+struct scancel {
+	struct filter filter;
+	uint32_t signal;
+	bool batch, quiet, verbose, none;
+	bool any;       /* some jobs were named, if only such as there cannot be */
+	const char *clusters;
+	int status;
+};
+
+static int take_signal(struct scancel *s, const char *value, struct error *err)
+{
+	if (sig_parse(value, &s->signal, NULL) >= 0)
+		return 0;
+	return error_set(err, ERR_USAGE, "Unknown job signal: %s", value);
+}
+
+static int take_state(struct scancel *s, const char *value, struct error *err)
+{
+	bool all;
+
+	s->any = true;
+	if (front_states(&s->filter, value, &s->none, &all, err) < 0)
+		return error_wrap(err, "Invalid job state specified");
+	return 0;
+}
+
+static int take_user(struct scancel *s, const char *value, struct error *err)
+{
+	uint64_t uid;
+
+	if (!getpwnam(value) && count_parse(value, 0, UINT32_MAX, &uid, NULL) < 0)
+		return error_set(err, ERR_USAGE, "Invalid user name: %s", value);
+	return filter_add(&s->filter, FILTER_USERS, "--user", value, err);
+}
+
+static int take(int key, const char *value, void *input, struct error *err)
+{
+	struct scancel *s = input;
+
+	switch (key) {
+	case 'A':
+		return filter_add(&s->filter, FILTER_ACCOUNTS, "--account", value, err);
+	case 'n':
+		return filter_add(&s->filter, FILTER_NAMES, "--name", value, err);
+	case 'w':
+		return filter_add(&s->filter, FILTER_NODES, "--nodelist", value, err);
+	case 'p':
+		return filter_add(&s->filter, FILTER_PARTITIONS, "--partition", value, err);
+	case 'q':
+		return filter_add(&s->filter, FILTER_QOS, "--qos", value, err);
+	case KEY_ME:
+		return filter_add_me(&s->filter, err);
+	case 'u':
+		return take_user(s, value, err);
+	case 't':
+		return take_state(s, value, err);
+	case 's':
+		return take_signal(s, value, err);
+	case 'b':
+		return !front_flag(&s->batch);
+	case 'Q':
+		return !front_flag(&s->quiet);
+	case 'v':
+		return !front_flag(&s->verbose);
+	case 'M':
+		return !front_keep(&s->clusters, value);
+	default:
+		return 0; /* what is so here anyway */
+	}
+}
+
+/* "12", "12_3", "12_[3-5]", and a step of one: of "12.batch" the script, others there are not. */
+static int take_job(const char *value, void *input, struct error *err)
+{
+	struct scancel *s = input;
+	char *id = xstrdup(value), *dot = strchr(id, '.');
+	int rc = 0;
+
+	s->any = true;
+	if (dot)
+		*dot = '\0';
+	if (!dot || !strcmp(dot + 1, "batch"))
+		rc = filter_add(&s->filter, FILTER_IDS, "ID", id, err);
+	if (dot && rc == 0)
+		s->batch = true;
+	free(id);
+	return rc < 0 ? error_set(err, ERR_USAGE, "Invalid job id %s", value) : 0;
+}
+
+/* What of a failure is one. */
+static void on_error(const Gpusched__JobError *e, void *arg)
+{
+	struct scancel *s = arg;
+	bool gone = e->code == ERR_NO_JOB || e->code == ERR_JOB_STATE;
+
+	if (gone && !s->verbose)
+		return;
+	if (!s->quiet)
+		front_say("scancel", "Kill job error on job id %llu: %s", (unsigned long long)e->job,
+		        gone                           ? "Job/step already completing or completed"
+		        : e->code == ERR_NOT_PERMITTED ? "Access/permission denied"
+		                                       : e->text);
+	if (!gone)
+		s->status = FRONT_FAILED;
+}
+
+static int carry_out(struct scancel *s, struct client *c)
+{
+	Gpusched__JobControl request = GPUSCHED__JOB_CONTROL__INIT;
+	struct error err;
+	uint32_t done;
+
+	request.verb = GPUSCHED__JOB_CONTROL__VERB__CANCEL;
+	if (s->signal && s->signal != SIGKILL) {
+		request.verb = GPUSCHED__JOB_CONTROL__VERB__SIGNAL;
+		request.signal = s->signal;
+		request.script_only = s->batch;
+	}
+	if (ask_control(c, &request, &s->filter, on_error, s, &done, &err) >= 0)
+		return s->status;
+	/* Of names that there are not there are no jobs. */
+	if (error_exit_status(err.code) == EXIT_NO_OBJECT)
+		return s->status;
+	return front_fail_load("scancel", "scancel: error", &err);
+}
+
+static int run(struct scancel *s)
+{
+	struct error err;
+	struct client *c;
+	int status = 0;
+
+	if (filter_is_empty(&s->filter) && !s->any) {
+		front_say("scancel", "No job identification provided");
+		return FRONT_FAILED;
+	}
+	if (filter_is_empty(&s->filter) || s->none)
+		return 0; /* only what there cannot be */
+	if (!s->filter.ids.n && !s->filter.lists[FILTER_USERS].n && geteuid() != 0 &&
+	        filter_add_me(&s->filter, &err) < 0)
+		return front_fail("scancel", &err);
+	c = client_new(NULL, &err);
+	if (!c)
+		return front_fail_load("scancel", "scancel: error", &err);
+	if (s->clusters && *s->clusters)
+		status = !front_clusters("scancel", s->clusters, client_conf(c)->cluster);
+	if (!status)
+		status = carry_out(s, c);
+	client_free(c);
+	return status;
+}
+
+int scancel_main(int argc, char **argv)
+{
+	const struct front_program program = { .name = "scancel",
+		.usage = "[OPTIONS] [JOB_ID[_ARRAY_ID][.STEP_ID]...]",
+		.options = options,
+		.n = sizeof(options) / sizeof(options[0]),
+		.bad = FRONT_FAILED,
+		.take = take,
+		.argument = take_job };
+	struct scancel s = { .signal = 0 };
+	int status = front_parse(&program, argc, argv, &s);
+
+	if (status == CMD_GO_ON)
+		status = front_finish("scancel", run(&s));
+	filter_clear(&s.filter);
+	return status;
+}
+
+const struct front_option *scancel_options(size_t *n)
+{
+	*n = sizeof(options) / sizeof(options[0]);
+	return options;
+}

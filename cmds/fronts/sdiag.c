@@ -1,0 +1,141 @@
+/* sdiag.c - figures about the controller, in the lines of Slurm's sdiag */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmds/fronts/front.h"
+#include "cmds/fronts/programs.h"
+#include "common/gpusched.pb-c.h"
+
+enum { KEY_LOCAL = FRONT_KEY, KEY_JSON, KEY_YAML };
+
+static const struct front_option options[] = {
+	{ "all", 'a', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
+	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO, "gctl stats --json has all figures" },
+	{ "reset", 'r', FRONT_PLAIN, FRONT_NO, "figures count from the controller's start" },
+	{ "sort-by-id", 'i', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "sort-by-time", 't', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "sort-by-time2", 'T', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO, "gctl stats --json has all figures" },
+};
+
+/* A line, and the figure of `gctl stats` behind it; "-NAME" is one less; NULL: 0; "": a text alone. */
+static const struct {
+	const char *line, *stat;
+} lines[] = {
+	{ "Server thread count:  ", "calls.open" },
+	{ "Agent queue size:     ", NULL },
+	{ "Agent count:          ", "core.nodes_up" },
+	{ "Agent thread count:   ", NULL },
+	{ "DBD Agent queue size: ", "store.history_behind" },
+	{ "\n", "" },
+	{ "Jobs submitted: ", "-core.next_job" },
+	{ "Jobs started:   ", "core.started" },
+	{ "Jobs completed: ", "core.ended" },
+	{ "Jobs canceled:  ", NULL },
+	{ "Jobs failed:    ", NULL },
+	{ "\n", "" },
+	{ "Jobs pending:   ", "core.jobs_pending" },
+	{ "Jobs running:   ", "core.jobs_running" },
+	{ "\nMain schedule statistics (microseconds):\n", "" },
+	{ "\tLast cycle:   ", NULL },
+	{ "\tMax cycle:    ", NULL },
+	{ "\tTotal cycles: ", "core.passes" },
+	{ "\tMean cycle:   ", NULL },
+	{ "\tMean depth cycle:  ", NULL },
+	{ "\tCycles per minute: ", NULL },
+	{ "\tLast queue length: ", "core.classes" },
+	{ "\nBackfilling stats\n", "" },
+	{ "\tTotal backfilled jobs (since last slurm start): ", NULL },
+	{ "\tTotal backfilled jobs (since last stats cycle start): ", NULL },
+	{ "\tTotal cycles: ", NULL },
+};
+
+static int print_stats(const Gpusched__StatsResult *r)
+{
+	double uptime = 0;
+	time_t now = time(NULL), since;
+	char text[64];
+
+	for (size_t i = 0; i < r->n_stats; i++)
+		if (!strcmp(r->stats[i]->name, "uptime"))
+			uptime = r->stats[i]->value;
+	since = now - (time_t)uptime;
+	puts("*******************************************************");
+	strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", localtime(&now));
+	printf("sdiag output at %s (%lld)\n", text, (long long)now);
+	strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", localtime(&since));
+	printf("Data since      %s (%lld)\n", text, (long long)since);
+	puts("*******************************************************");
+	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+		const char *stat = lines[k].stat;
+		double value = 0;
+
+		fputs(lines[k].line, stdout);
+		if (stat && !*stat)
+			continue;
+		for (size_t i = 0; stat && i < r->n_stats; i++)
+			if (!strcmp(r->stats[i]->name, stat + (*stat == '-')))
+				value = r->stats[i]->value - (*stat == '-');
+		printf("%.0f\n", value);
+	}
+	return 0;
+}
+
+static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	(void)arg;
+	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
+		return error_set(err, ERR_PROTOCOL, "not figures of a controller");
+	return print_stats((const Gpusched__StatsResult *)m);
+}
+
+static int take(int key, const char *value, void *input, struct error *err)
+{
+	(void)err;
+	if (key == 'M')
+		*(const char **)input = value;
+	return 0;
+}
+
+static int run(const char *clusters)
+{
+	Gpusched__Stats request = GPUSCHED__STATS__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_STATS,
+		.request = &request.base,
+		.on_chunk = on_stats,
+		.repeatable = true };
+	struct error err;
+	struct client *c = client_new(NULL, &err);
+	int status = 0;
+
+	if (!c)
+		return front_fail_load("sdiag", "slurm_get_statistics", &err);
+	if (clusters && !front_clusters("sdiag", clusters, client_conf(c)->cluster))
+		status = FRONT_FAILED;
+	else if (client_call(c, &call, &err) < 0)
+		status = front_fail_load("sdiag", "slurm_get_statistics", &err);
+	client_free(c);
+	return status;
+}
+
+int sdiag_main(int argc, char **argv)
+{
+	const struct front_program program = { .name = "sdiag",
+		.usage = "[OPTIONS]",
+		.options = options,
+		.n = sizeof(options) / sizeof(options[0]),
+		.bad = FRONT_FAILED,
+		.take = take };
+	const char *clusters = NULL;
+	int status = front_parse(&program, argc, argv, &clusters);
+
+	return status == CMD_GO_ON ? front_finish("sdiag", run(clusters)) : status;
+}
+
+const struct front_option *sdiag_options(size_t *n)
+{
+	*n = sizeof(options) / sizeof(options[0]);
+	return options;
+}

@@ -1,0 +1,477 @@
+/* squeue.c - jobs that wait and run, as Slurm's squeue lists them */
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmds/fronts/ask.h"
+#include "cmds/fronts/front.h"
+#include "cmds/fronts/jobfields.h"
+#include "cmds/fronts/programs.h"
+#include "cmds/fronts/rows.h"
+#include "cmds/fronts/slurmjson.h"
+#include "common/base/taskset.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+
+enum {
+	KEY_ALL_CLUSTERS = FRONT_KEY,
+	KEY_FEDERATION,
+	KEY_HIDE,
+	KEY_JSON,
+	KEY_LOCAL,
+	KEY_ME,
+	KEY_NOCONVERT,
+	KEY_SIBLING,
+	KEY_START,
+	KEY_UNIQUE,
+	KEY_YAML,
+	KEY_ONLY_STATE,
+};
+
+static const struct front_option options[] = {
+	{ "account", 'A', FRONT_VALUE, FRONT_YES, NULL },
+	{ "all", 'a', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "array", 'r', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "array-unique", KEY_UNIQUE, FRONT_PLAIN, FRONT_YES, NULL },
+	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
+	{ "federation", KEY_FEDERATION, FRONT_PLAIN, FRONT_NO, "there are no federations" },
+	{ "format", 'o', FRONT_VALUE, FRONT_YES, NULL },
+	{ "Format", 'O', FRONT_VALUE, FRONT_YES, NULL },
+	{ "hide", KEY_HIDE, FRONT_PLAIN, FRONT_YES, NULL },
+	{ "iterate", 'i', FRONT_VALUE, FRONT_YES, NULL },
+	{ "job", 'j', FRONT_NEXT, FRONT_YES, NULL },
+	{ "jobs", 'j', FRONT_NEXT, FRONT_YES, NULL },
+	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_DIFFERS, "fewer fields; job_state is a list" },
+	{ "licenses", 'L', FRONT_VALUE, FRONT_YES, NULL },
+	{ "local", KEY_LOCAL, FRONT_PLAIN, FRONT_YES, NULL },
+	{ "long", 'l', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "me", KEY_ME, FRONT_PLAIN, FRONT_YES, NULL },
+	{ "name", 'n', FRONT_VALUE, FRONT_YES, NULL },
+	{ "noconvert", KEY_NOCONVERT, FRONT_PLAIN, FRONT_YES, NULL },
+	{ "nodelist", 'w', FRONT_VALUE, FRONT_YES, NULL },
+	{ "nodes", 'w', FRONT_VALUE, FRONT_YES, NULL },
+	{ "noheader", 'h', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "only-job-state", KEY_ONLY_STATE, FRONT_PLAIN, FRONT_DIFFERS,
+	        "of later versions; all fields are there" },
+	{ "partition", 'p', FRONT_VALUE, FRONT_YES, NULL },
+	{ "priority", 'P', FRONT_PLAIN, FRONT_NO, "a job is in one partition" },
+	{ "qos", 'q', FRONT_VALUE, FRONT_YES, NULL },
+	{ "reservation", 'R', FRONT_VALUE, FRONT_NO, "there are no reservations" },
+	{ "sibling", KEY_SIBLING, FRONT_PLAIN, FRONT_NO, "there are no federations" },
+	{ "sort", 'S', FRONT_VALUE, FRONT_YES, NULL },
+	{ "start", KEY_START, FRONT_PLAIN, FRONT_YES, NULL },
+	{ "states", 't', FRONT_VALUE, FRONT_YES, NULL },
+	{ "steps", 's', FRONT_NEXT, FRONT_DIFFERS, "the scripts of jobs alone" },
+	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL },
+	{ "users", 'u', FRONT_VALUE, FRONT_YES, NULL },
+	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO, "--json says the same" },
+};
+
+#define FORMAT       "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
+#define FORMAT_LONG  "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
+#define FORMAT_START "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
+#define FORMAT_STEPS "%.15i %.8j %.9P %.8u %.9M %N"
+#define ORDER        "P,t,-p"
+
+struct squeue {
+	struct filter filter;
+	const char *format, *long_format, *sort, *clusters, *licences;
+	bool no_heading, longer, split, start, steps, json, no_state, all_states, any_user;
+	uint64_t iterate;
+	struct fields fields;
+	struct rows rows;
+	struct slurmjson out;
+	size_t seen; /* jobs of the answer, shown or not */
+};
+
+static int take_user(struct squeue *q, const char *value, struct error *err)
+{
+	char *list = xstrdup(value), *at = list, *one;
+	uint64_t uid;
+	int rc = 0;
+
+	q->any_user = true;
+	while (rc == 0 && (one = strsep(&at, ","))) {
+		bool number = count_parse(one, 0, UINT32_MAX, &uid, NULL) == 0;
+
+		if (!getpwnam(one) && !number)
+			fprintf(stderr, "squeue: error: Invalid user: %s\n\n", one);
+		rc = filter_add(&q->filter, FILTER_USERS, "--user", one, err);
+	}
+	free(list);
+	return rc;
+}
+
+/* An id by itself is an id and its step: "4812.batch" is 4812. */
+static int take_jobs(struct squeue *q, const char *value, struct error *err)
+{
+	char *list = xstrdup(value);
+	int rc;
+
+	for (char *dot = strchr(list, '.'); dot; dot = strchr(dot, '.'))
+		memmove(dot, dot + strcspn(dot, ","), strlen(dot + strcspn(dot, ",")) + 1);
+	rc = filter_add(&q->filter, FILTER_IDS, "--jobs", list, err);
+	free(list);
+	return rc < 0 ? error_set(err, ERR_USAGE, "Invalid job id: %s", value) : 0;
+}
+
+static int take_states(struct squeue *q, const char *value, struct error *err)
+{
+	char names[512];
+
+	if (front_states(&q->filter, value, &q->no_state, &q->all_states, err) >= 0)
+		return 0;
+	front_state_names(names, sizeof(names));
+	error_wrap(err, "Invalid job state specified");
+	return error_hint(err, "Valid job states include: %.220s", names);
+}
+
+static int take_iterate(struct squeue *q, const char *value, struct error *err)
+{
+	if (count_parse(value, 1, 1000000, &q->iterate, NULL) < 0)
+		return error_set(err, ERR_USAGE, "Error: invalid entry for --iterate=%s", value);
+	return 0;
+}
+
+static int take_nodes(struct squeue *q, const char *value, struct error *err)
+{
+	if (filter_add(&q->filter, FILTER_NODES, "--nodelist", value, err) < 0)
+		return error_set(err, ERR_USAGE, "'%s' invalid entry for --nodelist", value);
+	return 0;
+}
+
+/* Options that only set something. */
+static bool take_flag(struct squeue *q, int key, const char *value)
+{
+	switch (key) {
+	case 'h':
+		return front_flag(&q->no_heading);
+	case 'l':
+		return front_flag(&q->longer);
+	case 'r':
+		return front_flag(&q->split);
+	case 'M':
+		return front_keep(&q->clusters, value);
+	case 'o':
+		return front_keep(&q->format, value);
+	case 'O':
+		return front_keep(&q->long_format, value);
+	case 'S':
+		return front_keep(&q->sort, value);
+	case 'L':
+		return front_keep(&q->licences, value);
+	case KEY_START:
+		return front_flag(&q->start);
+	case KEY_JSON:
+		return front_flag(&q->json);
+	default:
+		return false;
+	}
+}
+
+static int take(int key, const char *value, void *input, struct error *err)
+{
+	struct squeue *q = input;
+
+	if (take_flag(q, key, value))
+		return 0;
+	switch (key) {
+	case 'A':
+		return filter_add(&q->filter, FILTER_ACCOUNTS, "--account", value, err);
+	case 'n':
+		return filter_add(&q->filter, FILTER_NAMES, "--name", value, err);
+	case 'p':
+		return filter_add(&q->filter, FILTER_PARTITIONS, "--partition", value, err);
+	case 'q':
+		return filter_add(&q->filter, FILTER_QOS, "--qos", value, err);
+	case 'w':
+		return take_nodes(q, value, err);
+	case 'u':
+		return take_user(q, value, err);
+	case KEY_ME:
+		q->any_user = true;
+		return filter_add_me(&q->filter, err);
+	case 't':
+		return take_states(q, value, err);
+	case 'i':
+		return take_iterate(q, value, err);
+	case 's':
+		q->steps = true;
+		return value ? take_jobs(q, value, err) : 0;
+	case 'j':
+		return value ? take_jobs(q, value, err) : 0;
+	default:
+		return 0; /* what is so here anyway */
+	}
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static void show_step_id(const void *object, struct view_cell *cell)
+{
+	const Gpusched__Job *j = object;
+
+	view_printf(cell, "%llu%s%s.batch", (unsigned long long)j->id, *j->tasks ? "_" : "", j->tasks);
+}
+
+#define OF_JOB(name)                                                             \
+	static void show_step_##name(const void *object, struct view_cell *cell) \
+	{                                                                        \
+		job_field(#name, object, cell);                                  \
+	}
+
+OF_JOB(Partition)
+OF_JOB(UserName)
+OF_JOB(UserID)
+OF_JOB(TimeUsed)
+OF_JOB(StartTime)
+OF_JOB(NodeList)
+OF_JOB(NumCPUs)
+
+/* What squeue -s knows: of each job that runs its script, which is the step "batch". */
+static const struct front_field step_fields[] = {
+	{ 'i', "StepID", "STEPID", 0, NULL, show_step_id, 0 },
+	{ 'j', "StepName", "NAME", 0, "batch", NULL, 0 },
+	{ 'P', "Partition", "PARTITION", 0, NULL, show_step_Partition, 0 },
+	{ 'u', "UserName", "USER", 0, NULL, show_step_UserName, 0 },
+	{ 'U', "UserID", "UID", 0, NULL, show_step_UserID, 0 },
+	{ 'M', "TimeUsed", "TIME", 0, NULL, show_step_TimeUsed, 0 },
+	{ 'S', "StartTime", "START_TIME", 0, NULL, show_step_StartTime, 0 },
+	{ 'N', "Nodes", "NODELIST", 0, NULL, show_step_NodeList, 0 },
+	{ 'C', "NumCPUs", "CPUS", 0, NULL, show_step_NumCPUs, 0 },
+	{ 'A', "NumTasks", "TASKS", 0, "1", NULL, 0 },
+};
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static bool is_shown(const struct squeue *q, const Gpusched__Job *j)
+{
+	const struct cmd_list *states = &q->filter.lists[FILTER_STATES];
+
+	if (q->licences && !strstr(j->licences, q->licences))
+		return false;
+	if (q->start && !job_is_pending(j))
+		return false;
+	if (q->steps && strcmp(j->state, "RUNNING") != 0)
+		return false;
+	if (q->all_states)
+		return true;
+	for (size_t i = 0; i < states->n; i++)
+		if (!strcmp(states->v[i], j->state))
+			return true;
+	return !states->n && !job_has_ended(j);
+}
+
+/* A line for each task that waits. */
+static void add_tasks(struct squeue *q, const Gpusched__Job *j)
+{
+	Gpusched__Job one = *j;
+	struct taskset tasks = { 0 };
+	char number[16];
+
+	if (taskset_parse_kept(j->tasks, &tasks, NULL) < 0)
+		return;
+	one.tasks = number;
+	one.several = false;
+	one.task_count = 1;
+	for (uint32_t t = taskset_first(&tasks); t != TASK_NONE; t = taskset_next(&tasks, t + 1)) {
+		snprintf(number, sizeof(number), "%u", t);
+		rows_add(&q->rows, &q->fields, &one);
+	}
+	taskset_clear(&tasks);
+}
+
+static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__Job *j = (const Gpusched__Job *)m;
+	struct squeue *q = arg;
+	(void)err;
+
+	q->seen++;
+	if (!is_shown(q, j))
+		return 0;
+	if (q->json)
+		slurmjson_job(&q->out, j);
+	else if (q->split && j->several)
+		add_tasks(q, j);
+	else
+		rows_add(&q->rows, &q->fields, j);
+	return 0;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static void choose_format(struct squeue *q)
+{
+	size_t n;
+	const struct front_field *table = job_fields(&n);
+	const char *env = getenv("SQUEUE_FORMAT"), *env_long = getenv("SQUEUE_FORMAT2");
+	const char *order = q->sort ? q->sort : getenv("SQUEUE_SORT");
+	bool chosen = q->format || q->long_format;
+
+	if (q->steps) {
+		table = step_fields;
+		n = sizeof(step_fields) / sizeof(step_fields[0]);
+	}
+	if (q->long_format || (!chosen && !q->longer && !q->start && !q->steps && !env && env_long))
+		fields_long(&q->fields, "squeue", q->long_format ? q->long_format : env_long, table,
+		        n);
+	else
+		fields_letters(&q->fields, "squeue",
+		        q->format  ? q->format
+		        : q->steps ? FORMAT_STEPS
+		        : q->start ? FORMAT_START
+		        : q->longer ? FORMAT_LONG
+		        : env       ? env
+		                    : FORMAT,
+		        table, n);
+	rows_order(&q->rows, "squeue", order ? order : q->start ? "S" : q->steps ? "i" : ORDER, table, n);
+}
+
+static void print_heading(const struct squeue *q)
+{
+	struct strbuf line = { 0 };
+	time_t now = time(NULL);
+	struct tm tm;
+	char text[64];
+
+	if (q->clusters)
+		printf("CLUSTER: %s\n", q->out.cluster);
+	if ((q->longer || q->iterate) && !q->no_heading && localtime_r(&now, &tm) &&
+	        strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &tm))
+		puts(text);
+	if (q->no_heading)
+		return;
+	fields_line(&q->fields, NULL, &line);
+	fwrite(line.s, 1, line.len, stdout);
+	strbuf_free(&line);
+}
+
+/* One id alone that there is not is an error; of several the others are listed. */
+static int missing(const struct squeue *q)
+{
+	if (q->filter.ids.n != 1 || q->seen || q->filter.ids.n_some)
+		return 0;
+	fprintf(stderr, "slurm_load_jobs error: Invalid job id specified\n");
+	return FRONT_FAILED;
+}
+
+static int list(struct squeue *q, struct client *c)
+{
+	struct error err = { .code = ERR_NONE };
+	bool was_ended = q->filter.ended;
+	struct cmd_list states = q->filter.lists[FILTER_STATES];
+	int rc, status;
+
+	q->seen = 0;
+	if (q->filter.ids.n) { /* whether it is known shows only where its state does not matter */
+		q->filter.ended = true;
+		q->filter.lists[FILTER_STATES] = (struct cmd_list){ .n = 0 };
+	}
+	rc = q->no_state ? 0 : ask_jobs(c, &q->filter, q->json, on_job, q, &err);
+	q->filter.ended = was_ended;
+	q->filter.lists[FILTER_STATES] = states;
+	if (rc < 0 && err.code == ERR_NO_NODE)
+		return front_say("squeue", "Invalid node name %s", q->filter.lists[FILTER_NODES].v[0]),
+		       FRONT_FAILED;
+	if (rc < 0 && error_exit_status(err.code) != EXIT_NO_OBJECT)
+		return front_fail_load("squeue", "slurm_load_jobs error", &err);
+	status = missing(q);
+	if (status)
+		return status;
+	if (q->json) {
+		slurmjson_end(&q->out);
+		return 0;
+	}
+	print_heading(q);
+	rows_print(&q->rows, stdout);
+	return 0;
+}
+
+static int run(struct squeue *q)
+{
+	struct error err;
+	struct client *c = client_new(NULL, &err);
+	int status;
+
+	if (!c)
+		return front_fail_load("squeue", "slurm_load_jobs error", &err);
+	q->out.cluster = client_conf(c)->cluster;
+	job_fields_cluster(q->out.cluster);
+	status = q->clusters && !front_clusters("squeue", q->clusters, q->out.cluster);
+	choose_format(q);
+	if (!status)
+		status = list(q, c);
+	while (!status && q->iterate && fflush(stdout) == 0) {
+		sleep((unsigned)q->iterate);
+		rows_clear(&q->rows);
+		fields_clear(&q->fields);
+		choose_format(q);
+		putchar('\n');
+		status = list(q, c);
+	}
+	client_free(c);
+	return status;
+}
+
+static void take_environment(struct squeue *q, struct error *err)
+{
+	static const struct {
+		const char *name;
+		int key;
+	} variables[] = {
+		{ "SQUEUE_ACCOUNT", 'A' }, { "SQUEUE_NAMES", 'n' }, { "SQUEUE_PARTITION", 'p' },
+		{ "SQUEUE_QOS", 'q' }, { "SQUEUE_STATES", 't' }, { "SQUEUE_USERS", 'u' },
+		{ "SQUEUE_ARRAY", 'r' },
+	};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *value = getenv(variables[i].name);
+		bool given = (variables[i].key == 'u' && q->any_user) ||
+		             (variables[i].key == 't' &&
+		                     (q->all_states || q->filter.lists[FILTER_STATES].n));
+
+		if (value && *value && !given)
+			take(variables[i].key, value, q, err);
+	}
+}
+
+int squeue_main(int argc, char **argv)
+{
+	const struct front_program program = { .name = "squeue",
+		.usage = "[OPTIONS]",
+		.options = options,
+		.n = sizeof(options) / sizeof(options[0]),
+		.bad = FRONT_FAILED,
+		.take = take };
+	struct squeue q = { .format = NULL };
+	struct error err = { .code = ERR_NONE };
+	int status = front_parse(&program, argc, argv, &q);
+
+	if (status == CMD_GO_ON) {
+		take_environment(&q, &err);
+		if (err.code)
+			status = front_fail("squeue", &err);
+		else if (q.format && q.long_format)
+			status = (front_say("squeue",
+			                  "-O (--Format) is incompatible with -o (--format)"),
+			        FRONT_FAILED);
+		else
+			status = run(&q);
+		status = front_finish("squeue", status);
+	}
+	rows_clear(&q.rows);
+	fields_clear(&q.fields);
+	filter_clear(&q.filter);
+	return status;
+}
+
+const struct front_option *squeue_options(size_t *n)
+{
+	*n = sizeof(options) / sizeof(options[0]);
+	return options;
+}

@@ -1,0 +1,290 @@
+/* sshare.c - accounts, their users and their shares, as Slurm's sshare lists them */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmds/fronts/front.h"
+#include "cmds/fronts/programs.h"
+#include "common/gpusched.pb-c.h"
+
+enum { KEY_LOCAL = FRONT_KEY };
+
+static const struct front_option options[] = {
+	{ "accounts", 'A', FRONT_VALUE, FRONT_YES, NULL },
+	{ "all", 'a', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
+	{ "format", 'o', FRONT_VALUE, FRONT_YES, NULL },
+	{ "helpformat", 'e', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "long", 'l', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "noheader", 'n', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "parsable", 'p', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "parsable2", 'P', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "partition", 'm', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "users", 'u', FRONT_VALUE, FRONT_YES, NULL },
+	{ "Users", 'U', FRONT_PLAIN, FRONT_YES, NULL },
+	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
+};
+
+static const char *cluster_name = "";
+
+/* A row; the root of all accounts, which no message has, has an empty account. */
+#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
+#define SHARE      const Gpusched__Share *s = object
+
+static bool is_root(const Gpusched__Share *s)
+{
+	return !*s->account;
+}
+
+SHOW(account)
+{
+	SHARE;
+	int depth = is_root(s) ? 0 : (int)s->depth + 1;
+
+	view_printf(cell, "%*s%s", depth > 60 ? 60 : depth, "", is_root(s) ? "root" : s->account);
+}
+
+SHOW(user)
+{
+	SHARE;
+	view_text(cell, s->user);
+}
+
+SHOW(cluster)
+{
+	(void)object;
+	view_text(cell, cluster_name);
+}
+
+SHOW(raw_shares)
+{
+	SHARE;
+	if (!is_root(s))
+		view_number(cell, s->shares);
+}
+
+SHOW(raw_usage)
+{
+	SHARE;
+	view_printf(cell, "%.0f", s->usage);
+}
+
+#define SHOW_REAL(name, value)                      \
+	SHOW(name)                                  \
+	{                                           \
+		SHARE;                              \
+		view_printf(cell, "%.6f", value);   \
+	}
+SHOW_REAL(norm_shares, s->norm)
+SHOW_REAL(effective, (is_root(s) ? 1.0 : s->effective))
+
+SHOW(fair_share)
+{
+	SHARE;
+	if (*s->user)
+		view_printf(cell, "%.6f", s->fair_share);
+}
+
+SHOW(level)
+{
+	SHARE;
+
+	if (is_root(s))
+		return;
+	if (isinf(s->level_fs))
+		view_text(cell, "inf");
+	else
+		view_printf(cell, "%.6f", s->level_fs);
+}
+
+#define FIELD(name, width, show, text)                        \
+	{                                                     \
+		0, name, name, width, text, show_##show, 0 \
+	}
+#define EMPTY(name, width)                           \
+	{                                            \
+		0, name, name, width, "", NULL, 0 \
+	}
+
+static const struct front_field fields[] = {
+	FIELD("Account", -20, account, NULL),
+	FIELD("Cluster", 10, cluster, NULL),
+	FIELD("EffectvUsage", 13, effective, NULL),
+	FIELD("FairShare", 10, fair_share, NULL),
+	EMPTY("GrpTRESMins", 30),
+	EMPTY("GrpTRESRaw", 30),
+	EMPTY("ID", 6),
+	FIELD("LevelFS", 10, level, NULL),
+	FIELD("NormShares", 11, norm_shares, NULL),
+	FIELD("NormUsage", 11, effective, "as EffectvUsage"),
+	EMPTY("Partition", 12),
+	FIELD("RawShares", 10, raw_shares, NULL),
+	FIELD("RawUsage", 11, raw_usage, "in what use costs"),
+	EMPTY("TRESRunMins", 30),
+	FIELD("User", 10, user, NULL),
+};
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+const struct front_field *sshare_fields(size_t *n)
+{
+	*n = N_FIELDS;
+	return fields;
+}
+
+#define FORMAT "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare"
+#define FORMAT_LONG                                                                                \
+	"Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS," \
+	"GrpTRESMins,TRESRunMins"
+
+struct sshare {
+	struct cmd_list accounts, users;
+	const char *format, *clusters;
+	bool all, users_only, help_format;
+	struct fields_style style;
+	struct fields fields;
+	struct strbuf text;
+	char me[256];
+};
+
+static bool take_flag(struct sshare *s, int key, const char *value)
+{
+	switch (key) {
+	case 'a':
+		return front_flag(&s->all);
+	case 'U':
+		return front_flag(&s->users_only);
+	case 'e':
+		return front_flag(&s->help_format);
+	case 'n':
+		return front_flag(&s->style.no_heading);
+	case 'p':
+		s->style.parsable = true;
+		return front_flag(&s->style.ended);
+	case 'P':
+		return front_flag(&s->style.parsable);
+	case 'l':
+		return front_keep(&s->format, FORMAT_LONG);
+	case 'o':
+		return front_keep(&s->format, value);
+	case 'M':
+		return front_keep(&s->clusters, value);
+	default:
+		return false;
+	}
+}
+
+static int take(int key, const char *value, void *input, struct error *err)
+{
+	struct sshare *s = input;
+
+	if (take_flag(s, key, value))
+		return 0;
+	if (key == 'A')
+		return cmd_list_add(&s->accounts, value, err);
+	if (key == 'u')
+		return cmd_list_add(&s->users, value, err);
+	return 0; /* what is so here anyway */
+}
+
+/* Without -a and -u of the users only the caller. */
+static bool is_shown(const struct sshare *s, const Gpusched__Share *share)
+{
+	if (!*share->user)
+		return !s->users_only;
+	return s->all || s->users.n || !strcmp(share->user, s->me);
+}
+
+static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__ShareChunk *chunk = (const Gpusched__ShareChunk *)m;
+	struct sshare *s = arg;
+
+	if (type != GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK)
+		return error_set(err, ERR_PROTOCOL, "not a list of shares");
+	for (size_t i = 0; i < chunk->n_shares; i++)
+		if (is_shown(s, chunk->shares[i]))
+			fields_print(&s->fields, &s->style, chunk->shares[i], &s->text);
+	return 0;
+}
+
+static int list(struct sshare *s, struct client *c)
+{
+	Gpusched__ListShares request = GPUSCHED__LIST_SHARES__INIT;
+	Gpusched__Share root = GPUSCHED__SHARE__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
+		.request = &request.base,
+		.on_chunk = on_chunk,
+		.arg = s,
+		.repeatable = true };
+	struct error err;
+
+	request.accounts = s->accounts.v;
+	request.n_accounts = s->accounts.n;
+	request.users = s->users.v;
+	request.n_users = s->users.n;
+	if (!s->users_only && !s->accounts.n)
+		fields_print(&s->fields, &s->style, &root, &s->text);
+	if (client_call(c, &call, &err) < 0 && error_exit_status(err.code) != EXIT_NO_OBJECT)
+		return front_fail_load("sshare", "sshare: error", &err);
+	fields_print_heading(&s->fields, &s->style, stdout);
+	if (s->text.s)
+		fwrite(s->text.s, 1, s->text.len, stdout);
+	return 0;
+}
+
+static int print_formats(void)
+{
+	for (size_t i = 0; i < N_FIELDS; i++)
+		printf("%-19s%s", fields[i].name, i + 1 == N_FIELDS || i % 4 == 3 ? "\n" : " ");
+	return 0;
+}
+
+static int run(struct sshare *s)
+{
+	struct error err;
+	struct client *c;
+	int status;
+
+	if (s->help_format)
+		return print_formats();
+	if (fields_names(&s->fields, s->format ? s->format : FORMAT, fields, N_FIELDS, &err) < 0)
+		return front_fail("sshare", &err);
+	c = client_new(NULL, &err);
+	if (!c)
+		return front_fail_load("sshare", "sshare: error", &err);
+	cluster_name = client_conf(c)->cluster;
+	cmd_user(s->me, sizeof(s->me));
+	status = s->clusters && !front_clusters("sshare", s->clusters, cluster_name);
+	if (!status)
+		status = list(s, c);
+	client_free(c);
+	return status;
+}
+
+int sshare_main(int argc, char **argv)
+{
+	const struct front_program program = { .name = "sshare",
+		.usage = "[OPTIONS]",
+		.options = options,
+		.n = sizeof(options) / sizeof(options[0]),
+		.bad = FRONT_FAILED,
+		.take = take };
+	struct sshare s = { .format = NULL };
+	int status = front_parse(&program, argc, argv, &s);
+
+	if (status == CMD_GO_ON)
+		status = front_finish("sshare", run(&s));
+	strbuf_free(&s.text);
+	fields_clear(&s.fields);
+	cmd_list_clear(&s.accounts);
+	cmd_list_clear(&s.users);
+	return status;
+}
+
+const struct front_option *sshare_options(size_t *n)
+{
+	*n = sizeof(options) / sizeof(options[0]);
+	return options;
+}

@@ -1,0 +1,23 @@
+/* strigger.c - there are no triggers */
+#include "cmds/fronts/front.h"
+#include "cmds/fronts/programs.h"
+
+int strigger_main(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	front_say("strigger", "there are no triggers: --mail-type tells of jobs, gctl events --follow of "
+	                      "everything, as it happens");
+	return FRONT_FAILED;
+}
+
+const struct front_option *strigger_options(size_t *n)
+{
+	static const struct front_option options[] = {
+		{ "set", FRONT_KEY, FRONT_PLAIN, FRONT_NO, "there are no triggers" },
+		{ "get", FRONT_KEY + 1, FRONT_PLAIN, FRONT_NO, "there are no triggers" },
+		{ "clear", FRONT_KEY + 2, FRONT_PLAIN, FRONT_NO, "there are no triggers" },
+	};
+
+	*n = sizeof(options) / sizeof(options[0]);
+	return options;
+}
