@@ -48,6 +48,11 @@ uint32_t job_node_count(const Gpusched__Job *j)
 	return n ? n : 1;
 }
 
+bool job_gpus_per_node(const Gpusched__Job *j)
+{
+	return j->gpus_per_node || (j->nodes_min <= 1 && j->nodes_max <= 1);
+}
+
 /* Of alternatives the first counts. */
 uint32_t job_gpu_count(const Gpusched__Job *j)
 {
@@ -374,7 +379,7 @@ SHOW(dependency)
 
 static void show_gres(const Gpusched__Job *j, bool per_node, struct view_cell *cell)
 {
-	if (!j->n_gpus || j->gpus_per_node != per_node) {
+	if (!j->n_gpus || job_gpus_per_node(j) != per_node) {
 		view_text(cell, "N/A");
 		return;
 	}

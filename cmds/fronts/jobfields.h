@@ -18,6 +18,8 @@ void job_fields_cluster(const char *cluster); /* what the field Cluster says; bo
 bool job_is_pending(const Gpusched__Job *job);
 bool job_has_ended(const Gpusched__Job *job);
 uint32_t job_node_count(const Gpusched__Job *job);
+/* Are its GPUs asked for on each node? Of one node that is the same as of the whole job. */
+bool job_gpus_per_node(const Gpusched__Job *job);
 uint32_t job_gpu_count(const Gpusched__Job *job); /* of all its nodes */
 int64_t job_end_time(const Gpusched__Job *job); /* when it ended or will at the latest; 0: not known */
 

@@ -10,7 +10,6 @@
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/programs.h"
 #include "common/base/hostlist.h"
-#include "common/base/numbers.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
@@ -120,6 +119,20 @@ uint32_t node_gpus(const Gpusched__Node *node, uint32_t *used)
 	return total;
 }
 
+void index_list(char *buf, size_t size, const uint32_t *v, size_t n)
+{
+	size_t used = 0;
+
+	snprintf(buf, size, "N/A");
+	for (size_t i = 0, last; i < n && used < size; i = last + 1) {
+		for (last = i; last + 1 < n && v[last + 1] == v[last] + 1; last++)
+			;
+		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu32, i ? "," : "", v[i]);
+		if (last > i && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "-%" PRIu32, v[last]);
+	}
+}
+
 void node_gres_used(const Gpusched__Node *node, char *buf, size_t size)
 {
 	size_t at = 0;
@@ -128,14 +141,13 @@ void node_gres_used(const Gpusched__Node *node, char *buf, size_t size)
 	for (size_t i = 0; i < node->n_gpus && at < size; i++) {
 		const char *type = node->gpus[i]->type;
 		uint32_t *which = xcalloc(node->n_devices + 1, sizeof(*which));
-		char list[NUMBERS_TEXT] = "N/A";
+		char list[256];
 		size_t n = 0;
 
 		for (size_t k = 0; k < node->n_devices; k++)
 			if (is_used(node->devices[k]) && !strcmp(node->devices[k]->type, type))
 				which[n++] = node->devices[k]->index;
-		if (n)
-			numbers_format(list, sizeof(list), which, n);
+		index_list(list, sizeof(list), which, n);
 		at += (size_t)snprintf(buf + at, size - at, "%sgpu:%s:%zu(IDX:%s)", i ? "," : "", type,
 		        n, list);
 		free(which);

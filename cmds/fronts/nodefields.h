@@ -37,6 +37,8 @@ bool node_state_known(const char *word);
 
 void node_gres(const Gpusched__Node *node, char *buf, size_t size);      /* "gpu:h100:4" or "" */
 void node_gres_used(const Gpusched__Node *node, char *buf, size_t size); /* "gpu:h100:2(IDX:0-1)" */
+/* "0-1,3" of numbers in order; "N/A" of none. */
+void index_list(char *buf, size_t size, const uint32_t *v, size_t n);
 uint32_t node_gpus(const Gpusched__Node *node, uint32_t *used);
 bool node_in(const Gpusched__Node *node, const Gpusched__Partition *partition);
 void node_reason(const Gpusched__Node *node, char *reason, char *user, char *time, size_t size);

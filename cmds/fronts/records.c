@@ -12,7 +12,6 @@
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/jobfields.h"
 #include "cmds/fronts/nodefields.h"
-#include "common/base/numbers.h"
 #include "common/base/text.h"
 #include "common/gpusched.pb-c.h"
 
@@ -219,11 +218,11 @@ SHOW(node_shares)
 	cell->text = j->n_runs ? cell->buf : NULL;
 	for (size_t i = 0; i < j->n_runs && used < sizeof(cell->buf); i++) {
 		const Gpusched__JobRun *r = j->runs[i];
-		char list[NUMBERS_TEXT], gres[NUMBERS_TEXT + 80] = "";
+		char list[256], gres[400] = "";
 
+		index_list(list, sizeof(list), r->gpus, r->n_gpus);
 		if (r->n_gpus)
-			snprintf(gres, sizeof(gres), "gpu:%s:%zu(IDX:%s)", r->gpu_type, r->n_gpus,
-			        numbers_format(list, sizeof(list), r->gpus, r->n_gpus));
+			snprintf(gres, sizeof(gres), "gpu:%.64s:%zu(IDX:%s)", r->gpu_type, r->n_gpus, list);
 		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
 		        "%s%s CPU_IDs= Mem=%" PRIu64 " GRES=%s", i ? " Nodes=" : "", r->node,
 		        r->mem_mb, gres);
@@ -251,7 +250,7 @@ SHOW(mail_type)
 static void show_gres(const Gpusched__Job *j, bool per_node, struct view_cell *cell)
 {
 	cell->text = NULL;
-	if (!j->n_gpus || j->gpus_per_node != per_node)
+	if (!j->n_gpus || job_gpus_per_node(j) != per_node)
 		return;
 	gpu_counts(cell->buf, sizeof(cell->buf), "gres:gpu", j->gpus, j->n_gpus);
 	cell->text = cell->buf;

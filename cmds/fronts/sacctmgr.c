@@ -140,13 +140,13 @@ static const struct front_field fields[] = {
 	FIELD("ControlHost", "ControlHost", 15, host),
 	SAYS("ControlPort", "ControlPort", 12, "0"),
 	FIELD("DefaultAccount", "Def Acct", 10, account),
-	EMPTY("DefaultQOS", 9),
+	SAYS("DefaultQOS", "Def QOS", 9, ""),
 	FIELD("Description", "Descr", 20, account),
 	FIELD("Fairshare", "Share", 9, shares),
 	SAYS("Flags", "Flags", 20, ""),
 	SAYS("GraceTime", "GraceTime", 10, "00:00:00"),
 	EMPTY("GrpJobs", 7),
-	EMPTY("GrpSubmitJobs", 9),
+	SAYS("GrpSubmitJobs", "GrpSubmit", 9, ""),
 	EMPTY("GrpTRES", 13),
 	EMPTY("GrpTRESMins", 13),
 	EMPTY("GrpTRESRunMins", 13),
@@ -154,7 +154,7 @@ static const struct front_field fields[] = {
 	FIELD("ID", "ID", 6, id),
 	EMPTY("MaxJobs", 7),
 	EMPTY("MaxJobsPU", 9),
-	EMPTY("MaxSubmitJobs", 9),
+	SAYS("MaxSubmitJobs", "MaxSubmit", 9, ""),
 	EMPTY("MaxSubmitPU", 11),
 	EMPTY("MaxTRES", 13),
 	EMPTY("MaxTRESMins", 13),
@@ -179,6 +179,17 @@ static const struct front_field fields[] = {
 
 /* --- what there is ---------------------------------------------------------------------------- */
 
+static void add_share(struct sacctmgr *s, const Gpusched__Share *share)
+{
+	Gpusched__Share *copy = xcalloc(1, sizeof(*copy));
+
+	*copy = *share;
+	copy->account = xstrdup(copy->account);
+	copy->user = xstrdup(copy->user);
+	s->shares = xrealloc(s->shares, s->n_shares + 1, sizeof(*s->shares));
+	s->shares[s->n_shares++] = copy;
+}
+
 static int on_shares(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ShareChunk *chunk = (const Gpusched__ShareChunk *)m;
@@ -186,15 +197,8 @@ static int on_shares(unsigned type, const ProtobufCMessage *m, void *arg, struct
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK)
 		return error_set(err, ERR_PROTOCOL, "not a list of shares");
-	for (size_t i = 0; i < chunk->n_shares; i++) {
-		Gpusched__Share *copy = xcalloc(1, sizeof(*copy));
-
-		*copy = *chunk->shares[i];
-		copy->account = xstrdup(copy->account);
-		copy->user = xstrdup(copy->user);
-		s->shares = xrealloc(s->shares, s->n_shares + 1, sizeof(*s->shares));
-		s->shares[s->n_shares++] = copy;
-	}
+	for (size_t i = 0; i < chunk->n_shares; i++)
+		add_share(s, chunk->shares[i]);
 	return 0;
 }
 
@@ -230,9 +234,38 @@ static void take_qos_line(struct sacctmgr *s, const char *line)
 	}
 }
 
+/* A member of an account that has used nothing yet is in no list of shares. */
+static void add_member(struct sacctmgr *s, char *account, char *user)
+{
+	Gpusched__Share share = GPUSCHED__SHARE__INIT;
+
+	for (size_t i = 0; i < s->n_shares; i++)
+		if (!strcmp(s->shares[i]->account, account) && !strcmp(s->shares[i]->user, user))
+			return;
+	share.account = account;
+	share.user = user;
+	share.shares = 1;
+	add_share(s, &share);
+}
+
+/* Lines of the section "accounts"; groups among the members are left out. */
+static void take_account_line(struct sacctmgr *s, char account[80], const char *line)
+{
+	const char *at = line + strspn(line, " {(");
+	char members[512] = "", *list = members, *one;
+
+	if (sscanf(at, "name = \"%79[^\"]\"", account) == 1 || strncmp(at, "members", 7) != 0)
+		return;
+	take_quoted(at, members, sizeof(members));
+	while ((one = strsep(&list, ",")))
+		if (*one && *one != '@' && *one != '*')
+			add_member(s, account, one);
+}
+
 struct config {
 	struct sacctmgr *s;
-	bool inside;
+	enum { IN_OTHERS, IN_QOS, IN_ACCOUNTS } section;
+	char account[80];
 };
 
 static int on_config(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
@@ -246,9 +279,13 @@ static int on_config(unsigned type, const ProtobufCMessage *m, void *arg, struct
 		const char *line = chunk->lines[i];
 
 		if (line[0] != ' ' && line[0] != ')' && line[0] != '}')
-			c->inside = !strncmp(line, "qos", 3);
-		if (c->inside)
+			c->section = !strncmp(line, "qos", 3)        ? IN_QOS
+			             : !strncmp(line, "accounts", 8) ? IN_ACCOUNTS
+			                                             : IN_OTHERS;
+		if (c->section == IN_QOS)
 			take_qos_line(c->s, line);
+		else if (c->section == IN_ACCOUNTS)
+			take_account_line(c->s, c->account, line);
 	}
 	return 0;
 }
@@ -257,7 +294,7 @@ static int load(struct sacctmgr *s, struct error *err)
 {
 	Gpusched__ListShares shares = GPUSCHED__LIST_SHARES__INIT;
 	Gpusched__ShowConfig config = GPUSCHED__SHOW_CONFIG__INIT;
-	struct config reading = { s, false };
+	struct config reading = { .s = s };
 	struct client_call calls[] = {
 		{ .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES, .request = &shares.base,
 		        .on_chunk = on_shares, .arg = s, .repeatable = true },

@@ -83,11 +83,14 @@ struct client *scontrol_client(struct scontrol *s)
 
 void scontrol_blame_job(uint64_t job, int code, const char *text)
 {
-	fprintf(stderr, "%s for job %llu\n",
-	        code == ERR_NO_JOB         ? "Invalid job id specified"
-	        : code == ERR_NOT_PERMITTED ? "Access/permission denied"
-	                                    : text,
-	        (unsigned long long)job);
+	const char *known = code == ERR_NO_JOB          ? "Invalid job id specified"
+	                    : code == ERR_NOT_PERMITTED ? "Access/permission denied"
+	                                                : NULL;
+
+	if (known)
+		fprintf(stderr, "%s for job %llu\n", known, (unsigned long long)job);
+	else
+		fprintf(stderr, "%s\n", text); /* which names the job itself */
 }
 
 /* --- jobs ------------------------------------------------------------------------------------ */

@@ -281,7 +281,7 @@ static unsigned longest(const struct sinfo *s, unsigned least, bool partitions)
 /* The columns of partitions and nodes are as wide as the longest name. */
 static char *own_format(const struct sinfo *s)
 {
-	unsigned p = longest(s, 9, true), n = longest(s, 10, false);
+	unsigned p = longest(s, 9, true), n = longest(s, 9, false);
 
 	if (s->summary)
 		return xasprintf("%%%uP %%.5a %%.10l %%.16F %%N", p);

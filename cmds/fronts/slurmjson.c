@@ -155,13 +155,16 @@ void slurmjson_job(struct slurmjson *out, const Gpusched__Job *j)
 void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 {
 	json_t *o = json_object();
-	bool ok = !strcmp(j->state, "COMPLETED");
+	const char *status = !strcmp(j->state, "COMPLETED") ? "SUCCESS"
+	                     : !j->end_time                 ? "PENDING"
+	                     : j->exit_signal               ? "SIGNALED"
+	                                                    : "ERROR";
 
 	number(o, "job_id", (int64_t)front_raw_id(j->id, j->tasks, j->several));
 	text(o, "name", j->name);
 	json_object_set_new(o, "state", json_pack("{s:s,s:s}", "current", j->state, "reason", "None"));
 	json_object_set_new(o, "exit_code",
-	        json_pack("{s:s,s:i,s:{s:i}}", "status", j->exit_signal ? "SIGNALED" : ok ? "SUCCESS" : "ERROR",
+	        json_pack("{s:s,s:i,s:{s:i}}", "status", status,
 	                "return_code", (int)j->exit_code, "signal", "signal_id", (int)j->exit_signal));
 	text(o, "cluster", out->cluster);
 	text(o, "account", j->account);

@@ -75,7 +75,7 @@ static const struct front_option options[] = {
 #define FORMAT_LONG  "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 #define FORMAT_START "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
 #define FORMAT_STEPS "%.15i %.8j %.9P %.8u %.9M %N"
-#define ORDER        "P,t,-p"
+#define ORDER        "P,t,-p,i" /* Slurm's, and those that are equal by id */
 
 struct squeue {
 	struct filter filter;
