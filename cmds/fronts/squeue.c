@@ -82,6 +82,7 @@ struct squeue {
 	const char *format, *long_format, *sort, *clusters, *licences;
 	bool no_heading, longer, split, start, steps, json, no_state, all_states, any_user;
 	uint64_t iterate;
+	struct cmd_list states; /* those that are shown; the filter's, if it has any */
 	struct fields fields;
 	struct rows rows;
 	struct slurmjson out;
@@ -250,8 +251,6 @@ static const struct front_field step_fields[] = {
 
 static bool is_shown(const struct squeue *q, const Gpusched__Job *j)
 {
-	const struct cmd_list *states = &q->filter.lists[FILTER_STATES];
-
 	if (q->licences && !strstr(j->licences, q->licences))
 		return false;
 	if (q->start && !job_is_pending(j))
@@ -260,10 +259,10 @@ static bool is_shown(const struct squeue *q, const Gpusched__Job *j)
 		return false;
 	if (q->all_states)
 		return true;
-	for (size_t i = 0; i < states->n; i++)
-		if (!strcmp(states->v[i], j->state))
+	for (size_t i = 0; i < q->states.n; i++)
+		if (!strcmp(q->states.v[i], j->state))
 			return true;
-	return !states->n && !job_has_ended(j);
+	return !q->states.n && !job_has_ended(j);
 }
 
 /* A line for each task that waits. */
@@ -364,17 +363,17 @@ static int list(struct squeue *q, struct client *c)
 {
 	struct error err = { .code = ERR_NONE };
 	bool was_ended = q->filter.ended;
-	struct cmd_list states = q->filter.lists[FILTER_STATES];
 	int rc, status;
 
 	q->seen = 0;
+	q->states = q->filter.lists[FILTER_STATES];
 	if (q->filter.ids.n) { /* whether it is known shows only where its state does not matter */
 		q->filter.ended = true;
 		q->filter.lists[FILTER_STATES] = (struct cmd_list){ .n = 0 };
 	}
 	rc = q->no_state ? 0 : ask_jobs(c, &q->filter, q->json, on_job, q, &err);
 	q->filter.ended = was_ended;
-	q->filter.lists[FILTER_STATES] = states;
+	q->filter.lists[FILTER_STATES] = q->states;
 	if (rc < 0 && err.code == ERR_NO_NODE)
 		return front_say("squeue", "Invalid node name %s", q->filter.lists[FILTER_NODES].v[0]),
 		       FRONT_FAILED;
