@@ -99,7 +99,7 @@ static void cpu_clock(struct view_cell *cell, uint64_t us)
 /* --- fields ---------------------------------------------------------------------------------- */
 
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
-#define LINE                                                   \
+#define LINE                                                           \
 	const struct acct_line *line __attribute__((unused)) = object; \
 	const Gpusched__Acct *j __attribute__((unused)) = line->job
 /* What a step has not. */
@@ -160,7 +160,8 @@ SHOW(id)
 {
 	LINE;
 
-	job_id_text(cell->buf, sizeof(cell->buf) - 8, j->id, j->tasks, j->several, j->array_throttle);
+	job_id_text(
+	        cell->buf, sizeof(cell->buf) - 8, j->id, j->tasks, j->several, j->array_throttle);
 	if (line->batch)
 		strcat(cell->buf, ".batch");
 	cell->text = cell->buf;
@@ -276,7 +277,8 @@ SHOW(max_rss_node)
 {
 	LINE;
 	if (line->batch && j->max_rss_kb)
-		view_printf(cell, "%.*s", (int)strcspn(j->nodes, ",["), j->n_nodes == 1 ? j->nodes : "");
+		view_printf(cell, "%.*s", (int)strcspn(j->nodes, ",["),
+		        j->n_nodes == 1 ? j->nodes : "");
 }
 
 static void show_bytes(uint64_t bytes, bool known, struct view_cell *cell)
@@ -393,16 +395,16 @@ SHOW(limit_raw)
 		view_number(cell, j->time_limit_s / 60);
 }
 
-#define NOT_KNOWN(name, heading, width, value)              \
-	{                                                   \
+#define NOT_KNOWN(name, heading, width, value)          \
+	{                                               \
 		0, name, heading, width, value, NULL, 0 \
 	}
-#define FIELD(name, heading, width, show)                       \
-	{                                                       \
+#define FIELD(name, heading, width, show)                     \
+	{                                                     \
 		0, name, heading, width, NULL, show_##show, 0 \
 	}
-#define DIFFERS(name, heading, width, show, text)               \
-	{                                                       \
+#define DIFFERS(name, heading, width, show, text)             \
+	{                                                     \
 		0, name, heading, width, text, show_##show, 0 \
 	}
 #define EMPTY(name, width) NOT_KNOWN(name, name, width, "")

@@ -201,7 +201,8 @@ static size_t cut(const char *s, size_t max, size_t *characters)
 
 static void pad(struct strbuf *out, size_t n)
 {
-	static const char blanks[] = "                                                                ";
+	static const char blanks[] =
+	        "                                                                ";
 
 	for (; n; n -= n < sizeof(blanks) - 1 ? n : sizeof(blanks) - 1)
 		strbuf_add(out, blanks, n < sizeof(blanks) - 1 ? n : sizeof(blanks) - 1);

@@ -24,8 +24,8 @@
 struct front_field {
 	char letter; /* of -o; 0: none */
 	const char *name, *heading;
-	int width;           /* of print_fields listings; < 0: to the left */
-	const char *text;    /* without `show`: its value, always; else how it differs, or NULL */
+	int width;        /* of print_fields listings; < 0: to the left */
+	const char *text; /* without `show`: its value, always; else how it differs, or NULL */
 	void (*show)(const void *object, struct view_cell *cell);
 	unsigned flags; /* of the listing */
 };
@@ -55,11 +55,13 @@ int fields_names(struct fields *f, const char *format, const struct front_field 
         struct error *err);
 void fields_clear(struct fields *f);
 
-const struct front_field *field_by_name(const char *name, size_t len, const struct front_field *table, size_t n);
+const struct front_field *field_by_name(
+        const char *name, size_t len, const struct front_field *table, size_t n);
 const struct front_field *field_by_letter(char letter, const struct front_field *table, size_t n);
 
 /* What a field says of an object, in `cell`. */
-const char *field_value(const struct front_field *field, const void *object, struct view_cell *cell);
+const char *field_value(
+        const struct front_field *field, const void *object, struct view_cell *cell);
 
 /* One line with its newline; object NULL: the headings. */
 void fields_line(const struct fields *f, const void *object, struct strbuf *out);
@@ -72,6 +74,7 @@ struct fields_style {
 };
 void fields_print_heading(const struct fields *f, const struct fields_style *s, FILE *out);
 /* One line, its newline included. */
-void fields_print(const struct fields *f, const struct fields_style *s, const void *object, struct strbuf *out);
+void fields_print(const struct fields *f, const struct fields_style *s, const void *object,
+        struct strbuf *out);
 
 #endif

@@ -51,9 +51,8 @@ int front_fail_load(const char *name, const char *call, const struct error *err)
 		return front_fail(name, err);
 	fflush(stdout);
 	fprintf(stderr, "%s: %s\n", call,
-	        err->code == ERR_TIMEOUT
-	                ? "Socket timed out on send/recv operation"
-	                : "Unable to contact slurm controller (connect failure)");
+	        err->code == ERR_TIMEOUT ? "Socket timed out on send/recv operation"
+	                                 : "Unable to contact slurm controller (connect failure)");
 	return FRONT_FAILED;
 }
 
@@ -92,7 +91,7 @@ static void print_help(const struct front_program *p, bool all)
 		printf("  %s--%s%s%s%s\n", letter, o->name,
 		        o->arg == FRONT_VALUE ? "=VALUE"
 		        : o->arg              ? "[=VALUE]"
-		                       : "",
+		                              : "",
 		        o->text ? "  " : "", o->text ? o->text : "");
 	}
 	if (all)
@@ -353,7 +352,8 @@ void front_moment(const char *text, int64_t *us, struct error *err)
 	char copy[64];
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	if (strlen(copy) > 11 && isdigit((unsigned char)copy[0]) && copy[4] == '-' && copy[10] == '-')
+	if (strlen(copy) > 11 && isdigit((unsigned char)copy[0]) && copy[4] == '-' &&
+	        copy[10] == '-')
 		copy[10] = 'T';
 	err->code = ERR_NONE;
 	when_parse(copy, when_now(), us, err);

@@ -1,12 +1,12 @@
 /* front.h - programs under Slurm's names: what all of them do alike
  *
- * One program (main.c) is all of them: it looks at the name that it was started by. Each is a row of
- * `fronts`: its options as a table, its fields, and one function. They print what Slurm 22.05 prints,
- * since other programs parse it to the byte, and end with Slurm's exit statuses.
+ * One program (main.c) is all of them: it looks at the name that it was started by. Each is a row
+ * of `fronts`: its options as a table, its fields, and one function. They print what Slurm 22.05
+ * prints, since other programs parse it to the byte, and end with Slurm's exit statuses.
  *
- * An option has one of three verdicts: it means what it means in Slurm; it differs, and the row says
- * how; or there is none such, and the row says why: that sentence is the error. No option is ignored
- * in silence. gpusched-slurm(7) is made of these tables (manual.c).
+ * An option has one of three verdicts: it means what it means in Slurm; it differs, and the row
+ * says how; or there is none such, and the row says why: that sentence is the error. No option is
+ * ignored in silence. gpusched-slurm(7) is made of these tables (manual.c).
  */
 #ifndef CMDS_FRONT_H
 #define CMDS_FRONT_H
@@ -109,14 +109,14 @@ int front_states(struct filter *f, const char *value, bool *none, bool *all, str
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-/* The raw id of a job, and of an array's task: what Slurm's %A and SLURM_JOB_ID say. A task has no id
- * of its own today, so it is its array's. This is the one place that knows. */
+/* The raw id of a job, and of an array's task: what Slurm's %A and SLURM_JOB_ID say. A task has no
+ * id of its own today, so it is its array's. This is the one place that knows. */
 uint64_t front_raw_id(uint64_t id, const char *tasks, bool several);
 
 /* Times as SLURM_TIME_FORMAT says; `none` for 0. */
 void front_time(struct view_cell *cell, int64_t us, const char *none);
-void front_clock(struct view_cell *cell, uint64_t s);  /* "01:02:03", "1-00:00:00" */
-void front_memory(struct view_cell *cell, uint64_t mb); /* "100M", "1G": exact */
+void front_clock(struct view_cell *cell, uint64_t s);                /* "01:02:03", "1-00:00:00" */
+void front_memory(struct view_cell *cell, uint64_t mb);              /* "100M", "1G": exact */
 void front_moment(const char *text, int64_t *us, struct error *err); /* err->code: it is none */
 
 #endif

@@ -103,9 +103,8 @@ static size_t bitstr_len(void)
 static void tasks_text(char *buf, size_t size, const char *tasks, uint32_t at_once)
 {
 	size_t most = bitstr_len();
-	int n = strlen(tasks) > most
-	                ? snprintf(buf, size, "%.*s...", (int)most, tasks)
-	                : snprintf(buf, size, "%s", tasks);
+	int n = strlen(tasks) > most ? snprintf(buf, size, "%.*s...", (int)most, tasks)
+	                             : snprintf(buf, size, "%s", tasks);
 
 	if (at_once && n > 0 && (size_t)n < size)
 		snprintf(buf + n, size - (size_t)n, "%%%" PRIu32, at_once);
@@ -166,11 +165,11 @@ const char *group_of_uid(uint32_t uid, unsigned *gid)
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define JOB        const Gpusched__Job *j = object
 
-#define SHOW_TEXT(name, field, none)                               \
-	SHOW(name)                                                 \
-	{                                                          \
-		JOB;                                               \
-		view_text(cell, *j->field ? j->field : none);      \
+#define SHOW_TEXT(name, field, none)                          \
+	SHOW(name)                                            \
+	{                                                     \
+		JOB;                                          \
+		view_text(cell, *j->field ? j->field : none); \
 	}
 #define SHOW_NUMBER(name, value)                   \
 	SHOW(name)                                 \
@@ -316,8 +315,8 @@ SHOW(left)
 	if (unlimited(j))
 		view_duration(cell, DURATION_FOREVER);
 	else
-		view_duration(cell,
-		        j->time_limit_s > j->elapsed_s ? j->time_limit_s - j->elapsed_s : 0);
+		view_duration(
+		        cell, j->time_limit_s > j->elapsed_s ? j->time_limit_s - j->elapsed_s : 0);
 }
 
 SHOW(time)
@@ -436,16 +435,16 @@ SHOW(stderr)
 	show_path(j, *j->error ? j->error : j->output, cell);
 }
 
-#define NOT_KNOWN(letter, name, heading, value)              \
-	{                                                    \
+#define NOT_KNOWN(letter, name, heading, value)          \
+	{                                                \
 		letter, name, heading, 0, value, NULL, 0 \
 	}
-#define FIELD(letter, name, heading, show)                      \
-	{                                                       \
+#define FIELD(letter, name, heading, show)                     \
+	{                                                      \
 		letter, name, heading, 0, NULL, show_##show, 0 \
 	}
-#define DIFFERS(letter, name, heading, show, text)              \
-	{                                                       \
+#define DIFFERS(letter, name, heading, show, text)             \
+	{                                                      \
 		letter, name, heading, 0, text, show_##show, 0 \
 	}
 

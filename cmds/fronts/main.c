@@ -1,5 +1,5 @@
-/* main.c - one program under all of Slurm's names: by the name that it is started by, or by its first
- * argument */
+/* main.c - one program under all of Slurm's names: by the name that it is started by, or by its
+ * first argument */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +24,8 @@ int main(int argc, char **argv)
 	f = argc > 1 ? front_find(argv[1]) : NULL;
 	if (f)
 		return f->run(argc - 1, argv + 1);
-	fprintf(stderr, "usage: gslurm PROGRAM [ARGUMENT...], or one of Slurm's names that is a link to it; "
+	fprintf(stderr, "usage: gslurm PROGRAM [ARGUMENT...], or one of Slurm's names that is a "
+	                "link to it; "
 	                "gslurm --names lists them\n");
 	return 2;
 }

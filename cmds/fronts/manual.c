@@ -1,7 +1,6 @@
 /* manual.c - see manual.h */
 #include "cmds/fronts/manual.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "cmds/fronts/front.h"
@@ -25,74 +24,88 @@ static void put(FILE *out, const char *text)
 			fputc(*c, out);
 }
 
-static void print_options(FILE *out, const struct front *f)
-{
-	size_t n;
-	const struct front_option *o = f->options(&n);
+/* One row of any table. */
+struct entry {
+	char name[160]; /* with its macros */
+	enum front_says says;
+	const char *before, *text; /* `before` begins the text */
+};
 
-	fprintf(out, ".Pp\nOptions:\n.Bl -tag -width Ds -compact\n");
-	for (size_t i = 0; i < n; i++) {
-		fprintf(out, ".It Fl -%s", o[i].name);
-		if (o[i].key < FRONT_KEY)
-			fprintf(out, " , Fl %c", o[i].key);
-		fprintf(out, "\n%s%s", verdicts[o[i].says], o[i].text ? ": " : "\n");
-		if (o[i].text) {
-			put(out, o[i].text);
-			fputc('\n', out);
-		}
-	}
-	fprintf(out, ".El\n");
+typedef struct entry entry_of(const void *table, size_t i);
+
+static struct entry entry_of_option(const void *table, size_t i)
+{
+	const struct front_option *o = (const struct front_option *)table + i;
+	struct entry e = { .says = o->says, .before = "", .text = o->text };
+
+	if (o->key < FRONT_KEY)
+		snprintf(e.name, sizeof(e.name), "Fl -%s , Fl %c", o->name, o->key);
+	else
+		snprintf(e.name, sizeof(e.name), "Fl -%s", o->name);
+	return e;
 }
 
-static void print_words(FILE *out, const struct front *f)
+static struct entry entry_of_word(const void *table, size_t i)
 {
-	size_t n;
-	const struct front_word *w = f->words(&n);
+	const struct front_word *w = (const struct front_word *)table + i;
+	struct entry e = { .says = w->says, .before = "", .text = w->text };
 
-	fprintf(out, ".Pp\nCommands:\n.Bl -tag -width Ds -compact\n");
-	for (size_t i = 0; i < n; i++) {
-		fprintf(out, ".It Cm %s\n%s%s", w[i].name, verdicts[w[i].says], w[i].text ? ": " : "\n");
-		if (w[i].text) {
-			put(out, w[i].text);
-			fputc('\n', out);
-		}
-	}
-	fprintf(out, ".El\n");
+	snprintf(e.name, sizeof(e.name), "Cm %s", w->name);
+	return e;
 }
 
-static void print_field(FILE *out, const struct front_field *f)
+static struct entry entry_of_field(const void *table, size_t i)
 {
-	fprintf(out, ".It");
-	if (f->letter)
-		fprintf(out, " Cm %%%c", f->letter);
+	const struct front_field *f = (const struct front_field *)table + i;
+	struct entry e = { .says = !f->show  ? FRONT_NO
+		                   : f->text ? FRONT_DIFFERS
+		                             : FRONT_YES,
+		.before = f->show               ? ""
+		          : f->text && *f->text ? "always "
+		                                : "always empty",
+		.text = f->text ? f->text : "" };
+
 	if (f->letter && f->name)
-		fprintf(out, " ,");
-	if (f->name)
-		fprintf(out, " Cm %s", f->name);
-	if (f->show) {
-		fprintf(out, "\n%s%s", f->text ? "differs: " : "yes", f->text ? "" : "\n");
-		if (!f->text)
-			return;
-		put(out, f->text);
-		fputc('\n', out);
-		return;
-	}
-	fprintf(out, "\nno: ");
-	if (f->text && *f->text) {
-		fprintf(out, "always ");
-		put(out, f->text);
-	} else {
-		fprintf(out, "always empty");
-	}
-	fputc('\n', out);
+		snprintf(e.name, sizeof(e.name), "Cm \\&%%%c , Cm %s", f->letter, f->name);
+	else if (f->letter)
+		snprintf(e.name, sizeof(e.name), "Cm \\&%%%c", f->letter);
+	else
+		snprintf(e.name, sizeof(e.name), "Cm %s", f->name);
+	return e;
 }
 
-static void print_table(FILE *out, const char *title, const struct front_field *f, size_t n)
+/* Those that are as in Slurm one after another, the others each with its sentence. */
+static void print_verdict(FILE *out, const char *title, const void *table, size_t n, entry_of *of,
+        enum front_says says)
 {
-	fprintf(out, ".Pp\n%s:\n.Bl -tag -width Ds -compact\n", title);
-	for (size_t i = 0; i < n; i++)
-		print_field(out, &f[i]);
-	fprintf(out, ".El\n");
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct entry e = of(table, i);
+
+		if (e.says != says)
+			continue;
+		if (!found++)
+			fprintf(out, ".Pp\n%s, %s:%s", title, verdicts[says],
+			        says == FRONT_YES ? "\n" : "\n.Bl -tag -width Ds -compact\n");
+		else if (says == FRONT_YES)
+			fprintf(out, " ;\n");
+		fprintf(out, "%s%s", says == FRONT_YES ? "." : ".It ", e.name);
+		if (says == FRONT_YES)
+			continue;
+		fprintf(out, "\n%s", e.before);
+		put(out, e.text);
+		fputc('\n', out);
+	}
+	if (found)
+		fprintf(out, "%s", says == FRONT_YES ? " .\n" : ".El\n");
+}
+
+static void print_table(FILE *out, const char *title, const void *table, size_t n, entry_of *of)
+{
+	print_verdict(out, title, table, n, of, FRONT_YES);
+	print_verdict(out, title, table, n, of, FRONT_DIFFERS);
+	print_verdict(out, title, table, n, of, FRONT_NO);
 }
 
 static void print_records(FILE *out)
@@ -110,7 +123,7 @@ static void print_records(FILE *out)
 		size_t n;
 		const struct front_field *f = tables[i].table(&n);
 
-		print_table(out, tables[i].title, f, n);
+		print_table(out, tables[i].title, f, n, entry_of_field);
 	}
 }
 
@@ -118,16 +131,19 @@ void front_manual(FILE *out)
 {
 	for (size_t i = 0; i < n_fronts; i++) {
 		const struct front *f = &fronts[i];
+		const void *table;
 		size_t n;
 
 		fprintf(out, ".Ss %s\n.Nm %s\n%s.\n", f->name, f->name, f->about);
-		print_options(out, f);
-		if (f->words)
-			print_words(out, f);
+		table = f->options(&n);
+		print_table(out, "Options", table, n, entry_of_option);
+		if (f->words) {
+			table = f->words(&n);
+			print_table(out, "Commands", table, n, entry_of_word);
+		}
 		if (f->fields) {
-			const struct front_field *table = f->fields(&n);
-
-			print_table(out, "Fields", table, n);
+			table = f->fields(&n);
+			print_table(out, "Fields", table, n, entry_of_field);
 		}
 		if (!strcmp(f->name, "scontrol"))
 			print_records(out);

@@ -25,9 +25,10 @@ static const struct node_words words[] = {
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
 /* States of Slurm that no node has here. */
-static const char *const foreign[] = { "future", "no_respond", "reserved", "resv", "perfctrs", "npc",
-	"cloud", "completing", "comp", "powering_down", "powered_down", "power_down", "powering_up", "fail",
-	"failing", "maint", "reboot", "blocked", "planned", "unknown", "unk", "power_up", "error" };
+static const char *const foreign[] = { "future", "no_respond", "reserved", "resv", "perfctrs",
+	"npc", "cloud", "completing", "comp", "powering_down", "powered_down", "power_down",
+	"powering_up", "fail", "failing", "maint", "reboot", "blocked", "planned", "unknown", "unk",
+	"power_up", "error" };
 
 const struct node_words *node_words(const Gpusched__Node *node)
 {
@@ -58,7 +59,8 @@ bool node_state_meant(const char *word, const Gpusched__Node *node)
 		return strstr(w->record, "DRAIN");
 	if (!strcasecmp(word, "down"))
 		return w->is_dead;
-	if (!strcasecmp(word, "no_respond") || !strcasecmp(word, "unknown") || !strcasecmp(word, "unk"))
+	if (!strcasecmp(word, "no_respond") || !strcasecmp(word, "unknown") ||
+	        !strcasecmp(word, "unk"))
 		return !strcmp(w->ours, "unknown");
 	return !strcasecmp(word, w->name) || !strcasecmp(word, w->code);
 }
@@ -80,7 +82,8 @@ const char *partition_state(const Gpusched__Partition *p)
 void node_reason(const Gpusched__Node *node, char *reason, char *user, char *time, size_t size)
 {
 	const char *open = strrchr(node->reason, '['), *at = open ? strchr(open, '@') : NULL;
-	size_t len = at && open > node->reason ? (size_t)(open - node->reason) : strlen(node->reason);
+	size_t len =
+	        at && open > node->reason ? (size_t)(open - node->reason) : strlen(node->reason);
 
 	while (len && node->reason[len - 1] == ' ')
 		len--;
@@ -98,8 +101,8 @@ void node_gres(const Gpusched__Node *node, char *buf, size_t size)
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < node->n_gpus && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%sgpu:%s:%" PRIu32,
-		        i ? "," : "", node->gpus[i]->type, node->gpus[i]->total);
+		used += (size_t)snprintf(buf + used, size - used, "%sgpu:%s:%" PRIu32, i ? "," : "",
+		        node->gpus[i]->type, node->gpus[i]->total);
 }
 
 static bool is_used(const Gpusched__NodeGpu *g)
@@ -148,8 +151,8 @@ void node_gres_used(const Gpusched__Node *node, char *buf, size_t size)
 			if (is_used(node->devices[k]) && !strcmp(node->devices[k]->type, type))
 				which[n++] = node->devices[k]->index;
 		index_list(list, sizeof(list), which, n);
-		at += (size_t)snprintf(buf + at, size - at, "%sgpu:%s:%zu(IDX:%s)", i ? "," : "", type,
-		        n, list);
+		at += (size_t)snprintf(
+		        buf + at, size - at, "%sgpu:%s:%zu(IDX:%s)", i ? "," : "", type, n, list);
 		free(which);
 	}
 }
@@ -158,10 +161,10 @@ void node_gres_used(const Gpusched__Node *node, char *buf, size_t size)
 
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define GROUP      const struct node_group *g = object
-#define PARTITION                         \
-	GROUP;                            \
+#define PARTITION                                    \
+	GROUP;                                       \
 	const Gpusched__Partition *p = g->partition; \
-	if (!p)                           \
+	if (!p)                                      \
 	return
 /* Of no nodes there is nothing to say. */
 #define NODE                            \
@@ -307,12 +310,12 @@ static void show_counts(const uint64_t n[COUNTS], bool all, struct view_cell *ce
 		view_printf(cell, "%" PRIu64 "/%" PRIu64, n[COUNT_ALLOC], n[COUNT_IDLE]);
 }
 
-#define SHOW_COUNTS(name, count, all)           \
-	SHOW(name)                              \
-	{                                       \
-		uint64_t n[COUNTS] = { 0 };     \
-		count(object, n);               \
-		show_counts(n, all, cell);      \
+#define SHOW_COUNTS(name, count, all)       \
+	SHOW(name)                          \
+	{                                   \
+		uint64_t n[COUNTS] = { 0 }; \
+		count(object, n);           \
+		show_counts(n, all, cell);  \
 	}
 SHOW_COUNTS(nodes_ai, count_nodes, false)
 SHOW_COUNTS(nodes_aiot, count_nodes, true)
@@ -406,16 +409,16 @@ SHOW(reason_time)
 	show_reason_part(object, 2, cell);
 }
 
-#define NOT_KNOWN(letter, name, heading, value, flags)           \
-	{                                                        \
-		letter, name, heading, 0, value, NULL, flags     \
+#define NOT_KNOWN(letter, name, heading, value, flags)       \
+	{                                                    \
+		letter, name, heading, 0, value, NULL, flags \
 	}
-#define FIELD(letter, name, heading, show, flags)                   \
-	{                                                           \
+#define FIELD(letter, name, heading, show, flags)                  \
+	{                                                          \
 		letter, name, heading, 0, NULL, show_##show, flags \
 	}
-#define DIFFERS(letter, name, heading, show, text, flags)           \
-	{                                                           \
+#define DIFFERS(letter, name, heading, show, text, flags)          \
+	{                                                          \
 		letter, name, heading, 0, text, show_##show, flags \
 	}
 

@@ -4,7 +4,7 @@
 
 #include "cmds/fronts/front.h"
 
-#define PROGRAM(name)                   \
+#define PROGRAM(name)                           \
 	int name##_main(int argc, char **argv); \
 	const struct front_option *name##_options(size_t *n);
 

@@ -155,7 +155,8 @@ SHOW(limit)
 SHOW(eligible)
 {
 	JOB;
-	front_time(cell, j->begin_time > j->submit_time ? j->begin_time : j->submit_time, "Unknown");
+	front_time(
+	        cell, j->begin_time > j->submit_time ? j->begin_time : j->submit_time, "Unknown");
 }
 
 SHOW(start)
@@ -222,7 +223,8 @@ SHOW(node_shares)
 
 		index_list(list, sizeof(list), r->gpus, r->n_gpus);
 		if (r->n_gpus)
-			snprintf(gres, sizeof(gres), "gpu:%.64s:%zu(IDX:%s)", r->gpu_type, r->n_gpus, list);
+			snprintf(gres, sizeof(gres), "gpu:%.64s:%zu(IDX:%s)", r->gpu_type,
+			        r->n_gpus, list);
 		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
 		        "%s%s CPU_IDs= Mem=%" PRIu64 " GRES=%s", i ? " Nodes=" : "", r->node,
 		        r->mem_mb, gres);
@@ -266,12 +268,12 @@ SHOW(gres_node)
 	show_gres(object, true, cell);
 }
 
-#define KEY(name, show, flags)                            \
-	{                                                 \
+#define KEY(name, show, flags)                        \
+	{                                             \
 		0, name, name, 0, NULL, show, (flags) \
 	}
-#define SAYS(name, value, flags)                           \
-	{                                                  \
+#define SAYS(name, value, flags)                       \
+	{                                              \
 		0, name, name, 0, value, NULL, (flags) \
 	}
 #define LINE RECORD_LINE
@@ -608,7 +610,7 @@ SHOW(preempt)
 SHOW(state_upper)
 {
 	PARTITION;
-	view_text(cell, !strcmp(p->state, "up")     ? "UP"
+	view_text(cell, !strcmp(p->state, "up")      ? "UP"
 	                : !strcmp(p->state, "drain") ? "DRAIN"
 	                : !strcmp(p->state, "down")  ? "DOWN"
 	                                             : "INACTIVE");
@@ -633,8 +635,8 @@ SHOW(partition_tres)
 	struct view_cell mem;
 
 	front_memory(&mem, of->mem_mb);
-	view_printf(cell, "cpu=%" PRIu64 ",mem=%s,node=%" PRIu32 ",billing=%" PRIu64, of->cpus, mem.text,
-	        p->nodes_total, of->cpus);
+	view_printf(cell, "cpu=%" PRIu64 ",mem=%s,node=%" PRIu32 ",billing=%" PRIu64, of->cpus,
+	        mem.text, p->nodes_total, of->cpus);
 	if (of->gpus)
 		sprintf(cell->buf + strlen(cell->buf), ",gres/gpu=%" PRIu32, of->gpus);
 }

@@ -1,7 +1,7 @@
 /* records.h - KEY=VALUE records: what `scontrol show` prints of jobs, nodes and partitions
  *
- * A record is a table of fields: the name is the key, the flags say whether it begins a line and from
- * which --details on it is shown. A field that says NULL is left out.
+ * A record is a table of fields: the name is the key, the flags say whether it begins a line and
+ * from which --details on it is shown. A field that says NULL is left out.
  */
 #ifndef CMDS_RECORDS_H
 #define CMDS_RECORDS_H
@@ -9,10 +9,10 @@
 #include "cmds/fronts/field.h"
 
 enum {
-	RECORD_LINE = 1 << 8,    /* begins a line; without it a blank stands before it */
-	RECORD_DETAIL = 1 << 9,  /* -d */
-	RECORD_MORE = 1 << 10,   /* -dd */
-	RECORD_BLANK = 1 << 11,  /* a blank follows, as in Slurm */
+	RECORD_LINE = 1 << 8,   /* begins a line; without it a blank stands before it */
+	RECORD_DETAIL = 1 << 9, /* -d */
+	RECORD_MORE = 1 << 10,  /* -dd */
+	RECORD_BLANK = 1 << 11, /* a blank follows, as in Slurm */
 };
 
 struct record_style {
@@ -20,7 +20,8 @@ struct record_style {
 	int details;
 };
 
-void record_print(const struct record_style *s, const struct front_field *table, size_t n, const void *object);
+void record_print(const struct record_style *s, const struct front_field *table, size_t n,
+        const void *object);
 
 const struct front_field *record_job(size_t *n);       /* of a Gpusched__Job */
 const struct front_field *record_node(size_t *n);      /* of a Gpusched__Node */

@@ -15,14 +15,15 @@ void rows_order(struct rows *r, const char *program, const char *order,
 	while ((one = strsep(&at, ",")) && r->n_keys < ROWS_KEYS) {
 		bool down = *one == '-';
 		const char *name = one + (*one == '-' || *one == '+');
-		const struct front_field *field = name[0] && !name[1]
-		                                          ? field_by_letter(name[0], table, n)
-		                                          : field_by_name(name, strlen(name), table, n);
+		const struct front_field *field =
+		        name[0] && !name[1] ? field_by_letter(name[0], table, n)
+		                            : field_by_name(name, strlen(name), table, n);
 
 		if (field)
 			r->keys[r->n_keys++] = (struct rows_key){ field, down };
 		else if (*name)
-			fprintf(stderr, "%s: error: Invalid sort specification: %s\n", program, name);
+			fprintf(stderr, "%s: error: Invalid sort specification: %s\n", program,
+			        name);
 	}
 	free(list);
 }

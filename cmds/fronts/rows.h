@@ -1,7 +1,7 @@
 /* rows.h - lines of a listing, kept until all are there, and put in order
  *
- * squeue, sinfo and sprio print in an order of their own. A line is made when its object is there and
- * kept as text, with the values that it is sorted by; the objects need not outlive the call.
+ * squeue, sinfo and sprio print in an order of their own. A line is made when its object is there
+ * and kept as text, with the values that it is sorted by; the objects need not outlive the call.
  */
 #ifndef CMDS_ROWS_H
 #define CMDS_ROWS_H
@@ -41,7 +41,8 @@ struct rows {
 
 /* "P,t,-p": fields by letter or name, "-" before one turns it round. Unknown ones are named on
  * stderr and left out. */
-void rows_order(struct rows *r, const char *program, const char *order, const struct front_field *table, size_t n);
+void rows_order(struct rows *r, const char *program, const char *order,
+        const struct front_field *table, size_t n);
 void rows_add(struct rows *r, const struct fields *f, const void *object);
 void rows_print(struct rows *r, FILE *out); /* in order */
 void rows_clear(struct rows *r);

@@ -30,7 +30,9 @@ enum {
 	KEY_TRES,
 };
 
-#define FEW "a listing is restricted by jobs, users, accounts, partitions, states, names, nodes and time"
+#define FEW                                                                                       \
+	"a listing is restricted by jobs, users, accounts, partitions, states, names, nodes and " \
+	"time"
 
 static const struct front_option options[] = {
 	{ "accounts", 'A', FRONT_VALUE, FRONT_YES, NULL },
@@ -38,15 +40,21 @@ static const struct front_option options[] = {
 	{ "allocations", 'X', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "allusers", 'a', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "associations", 'x', FRONT_VALUE, FRONT_NO, FEW },
-	{ "batch-script", 'B', FRONT_PLAIN, FRONT_NO, "gctl show job ID --script prints the script of a job" },
+	{ "batch-script", 'B', FRONT_PLAIN, FRONT_NO,
+	        "gctl show job ID --script prints the script of a job" },
 	{ "brief", 'b', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all; of another one there is nothing" },
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all; of another one there is nothing" },
-	{ "completion", 'c', FRONT_PLAIN, FRONT_NO, "there is no other record of jobs that have ended" },
+	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS,
+	        "this cluster, or all; of another one there is nothing" },
+	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS,
+	        "this cluster, or all; of another one there is nothing" },
+	{ "completion", 'c', FRONT_PLAIN, FRONT_NO,
+	        "there is no other record of jobs that have ended" },
 	{ "delimiter", KEY_DELIMITER, FRONT_VALUE, FRONT_YES, NULL },
-	{ "duplicates", 'D', FRONT_PLAIN, FRONT_DIFFERS, "the last attempt of a job alone; gacct --runs has all" },
+	{ "duplicates", 'D', FRONT_PLAIN, FRONT_DIFFERS,
+	        "the last attempt of a job alone; gacct --runs has all" },
 	{ "endtime", 'E', FRONT_VALUE, FRONT_YES, NULL },
-	{ "env-vars", KEY_ENV_VARS, FRONT_PLAIN, FRONT_NO, "gctl show job ID --env prints the environment of a job" },
+	{ "env-vars", KEY_ENV_VARS, FRONT_PLAIN, FRONT_NO,
+	        "gctl show job ID --env prints the environment of a job" },
 	{ "federation", KEY_FEDERATION, FRONT_PLAIN, FRONT_NO, "there are no federations" },
 	{ "file", 'f', FRONT_VALUE, FRONT_NO, "gacct --file reads what gctl archive wrote" },
 	{ "flags", 'F', FRONT_VALUE, FRONT_NO, FEW },
@@ -119,7 +127,6 @@ struct sacct {
 	size_t n, size;
 };
 
-
 /* "12,13_4.batch,14.0" */
 static int take_jobs(struct sacct *s, const char *value, struct error *err)
 {
@@ -166,7 +173,9 @@ static int take_users(struct sacct *s, const char *value, struct error *err)
 static int take_moment(int64_t *us, const char *value, struct error *err)
 {
 	front_moment(value, us, err);
-	return err->code ? error_set(err, ERR_USAGE, "Invalid time specification (pos=0): %s", value) : 0;
+	return err->code
+	               ? error_set(err, ERR_USAGE, "Invalid time specification (pos=0): %s", value)
+	               : 0;
 }
 
 static int take_units(const char *value, struct error *err)
@@ -236,7 +245,8 @@ static int take(int key, const char *value, void *input, struct error *err)
 		return take_moment(&s->until, value, err);
 	case 's':
 		if (front_states(&s->filter, value, &s->none, &s->all, err) < 0)
-			return error_set(err, ERR_USAGE, "unrecognized job state value '%s'", value);
+			return error_set(
+			        err, ERR_USAGE, "unrecognized job state value '%s'", value);
 		return 0;
 	case KEY_UNITS:
 		return take_units(value, err);
@@ -267,7 +277,8 @@ static void add_line(struct sacct *s, const Gpusched__Acct *j, bool batch)
 	}
 	l = &s->lines[s->n++];
 	*l = (struct line){ j->id, 0, s->text.len, 0 };
-	l->task = j->several ? UINT64_MAX : 2 * strtoull(*j->tasks ? j->tasks : "0", NULL, 10) + batch;
+	l->task = j->several ? UINT64_MAX
+	                     : 2 * strtoull(*j->tasks ? j->tasks : "0", NULL, 10) + batch;
 	fields_print(&s->fields, &s->style, &object, &s->text);
 	l->len = s->text.len - l->at;
 }
@@ -335,9 +346,10 @@ static int ask(struct sacct *s, struct client *c, struct error *err)
 	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, on_job, s, NULL };
 	char name[256];
 
-	if (!s->filter.lists[FILTER_USERS].n && !s->all_users && geteuid() != 0 && !s->filter.ids.n &&
-	        !s->filter.lists[FILTER_NODES].n &&
-	        filter_add(&s->filter, FILTER_USERS, "--user", cmd_user(name, sizeof(name)), err) < 0)
+	if (!s->filter.lists[FILTER_USERS].n && !s->all_users && geteuid() != 0 &&
+	        !s->filter.ids.n && !s->filter.lists[FILTER_NODES].n &&
+	        filter_add(&s->filter, FILTER_USERS, "--user", cmd_user(name, sizeof(name)), err) <
+	                0)
 		return -1;
 	if (!s->filter.lists[FILTER_STATES].n && all_states(&s->filter, err) < 0)
 		return -1;
@@ -374,7 +386,11 @@ static int run(struct sacct *s)
 	struct client *c;
 	int rc = 0;
 
-	if (fields_names(&s->fields, s->format ? s->format : env && *env ? env : FORMAT, table, n, &err) < 0)
+	if (fields_names(&s->fields,
+	            s->format     ? s->format
+	            : env && *env ? env
+	                          : FORMAT,
+	            table, n, &err) < 0)
 		return front_fail("sacct", &err);
 	c = client_new(NULL, &err);
 	if (!c)

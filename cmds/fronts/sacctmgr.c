@@ -18,7 +18,8 @@ enum { KEY_JSON = FRONT_KEY };
 static const struct front_option options[] = {
 	{ "associations", 's', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "immediate", 'i', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO, "gshare --json and gctl show config have it all" },
+	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO,
+	        "gshare --json and gctl show config have it all" },
 	{ "noheader", 'n', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "oneliner", 'o', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "parsable", 'p', FRONT_PLAIN, FRONT_YES, NULL },
@@ -65,11 +66,11 @@ static const char *cluster_name = "", *host_name = "";
 
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define LINE       const struct line *l = object
-#define SHOW_TEXT(name, field)                               \
-	SHOW(name)                                           \
-	{                                                    \
-		LINE;                                        \
-		view_text(cell, l->field ? l->field : "");   \
+#define SHOW_TEXT(name, field)                             \
+	SHOW(name)                                         \
+	{                                                  \
+		LINE;                                      \
+		view_text(cell, l->field ? l->field : ""); \
 	}
 SHOW_TEXT(account, account)
 SHOW_TEXT(user, user)
@@ -122,12 +123,12 @@ SHOW(qos)
 	cell->text = used ? cell->buf : "normal";
 }
 
-#define FIELD(name, heading, width, show)                      \
-	{                                                      \
+#define FIELD(name, heading, width, show)                     \
+	{                                                     \
 		0, name, heading, width, NULL, show_##show, 0 \
 	}
-#define SAYS(name, heading, width, value)                \
-	{                                                \
+#define SAYS(name, heading, width, value)               \
+	{                                               \
 		0, name, heading, width, value, NULL, 0 \
 	}
 #define EMPTY(name, width) SAYS(name, name, width, "")
@@ -296,10 +297,16 @@ static int load(struct sacctmgr *s, struct error *err)
 	Gpusched__ShowConfig config = GPUSCHED__SHOW_CONFIG__INIT;
 	struct config reading = { .s = s };
 	struct client_call calls[] = {
-		{ .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES, .request = &shares.base,
-		        .on_chunk = on_shares, .arg = s, .repeatable = true },
-		{ .type = GPUSCHED__MSG_TYPE__MSG_SHOW_CONFIG, .request = &config.base,
-		        .on_chunk = on_config, .arg = &reading, .repeatable = true },
+		{ .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
+		        .request = &shares.base,
+		        .on_chunk = on_shares,
+		        .arg = s,
+		        .repeatable = true },
+		{ .type = GPUSCHED__MSG_TYPE__MSG_SHOW_CONFIG,
+		        .request = &config.base,
+		        .on_chunk = on_config,
+		        .arg = &reading,
+		        .repeatable = true },
 	};
 
 	if (client_call(s->client, &calls[0], err) < 0)
@@ -349,7 +356,8 @@ static void list_users(struct sacctmgr *s)
 {
 	for (size_t i = 0; i < s->n_shares; i++) {
 		const Gpusched__Share *h = s->shares[i];
-		const struct line line = { s, h->account, h->user, h->user, NULL, NULL, NULL, NULL, h->shares };
+		const struct line line = { s, h->account, h->user, h->user, NULL, NULL, NULL, NULL,
+			h->shares };
 
 		if (!*h->user || !has(&s->users, h->user) || !has(&s->names, h->user) ||
 		        !has(&s->accounts, h->account) || (!s->with_assoc && !is_first(s, i)))
@@ -362,7 +370,8 @@ static void list_accounts(struct sacctmgr *s)
 {
 	for (size_t i = 0; i < s->n_shares; i++) {
 		const Gpusched__Share *h = s->shares[i];
-		const struct line line = { s, h->account, NULL, h->account, NULL, NULL, parent_of(s, i), NULL, h->shares };
+		const struct line line = { s, h->account, NULL, h->account, NULL, NULL,
+			parent_of(s, i), NULL, h->shares };
 
 		if (!*h->user && has(&s->accounts, h->account) && has(&s->names, h->account))
 			add(s, &line);
@@ -384,7 +393,8 @@ static void list_associations(struct sacctmgr *s)
 static void list_qos(struct sacctmgr *s)
 {
 	for (size_t i = 0; i < s->n_qos; i++) {
-		const struct line line = { s, NULL, NULL, s->qos[i].name, NULL, NULL, NULL, &s->qos[i], 0 };
+		const struct line line = { s, NULL, NULL, s->qos[i].name, NULL, NULL, NULL,
+			&s->qos[i], 0 };
 
 		if (has(&s->names, s->qos[i].name))
 			add(s, &line);
@@ -403,11 +413,12 @@ static void list_tres(struct sacctmgr *s)
 {
 	static const struct {
 		const char *kind, *name, *id;
-	} rows[] = { { "cpu", "", "1" }, { "mem", "", "2" }, { "energy", "", "3" }, { "node", "", "4" },
-		{ "billing", "", "5" }, { "gres", "gpu", "1001" } };
+	} rows[] = { { "cpu", "", "1" }, { "mem", "", "2" }, { "energy", "", "3" },
+		{ "node", "", "4" }, { "billing", "", "5" }, { "gres", "gpu", "1001" } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct line line = { s, NULL, NULL, rows[i].name, rows[i].kind, rows[i].id, NULL, NULL, 0 };
+		const struct line line = { s, NULL, NULL, rows[i].name, rows[i].kind, rows[i].id,
+			NULL, NULL, 0 };
 
 		add(s, &line);
 	}
@@ -418,27 +429,37 @@ static const struct {
 	void (*list)(struct sacctmgr *s);
 } entities[] = {
 	{ "accounts", "Account,Description,Organization",
-	        "Account,Description,Organization,Cluster,ParentName,User,Share,QOS", list_accounts },
+	        "Account,Description,Organization,Cluster,ParentName,User,Share,QOS",
+	        list_accounts },
 	{ "associations",
-	        "Cluster,Account,User,Partition,Share,Priority,GrpJobs,GrpTRES,GrpSubmitJobs,GrpWall,GrpTRESMins,"
-	        "MaxJobs,MaxTRES,MaxTRESPerNode,MaxSubmitJobs,MaxWall,MaxTRESMins,QOS,DefaultQOS,GrpTRESRunMins",
+	        "Cluster,Account,User,Partition,Share,Priority,GrpJobs,GrpTRES,GrpSubmitJobs,"
+	        "GrpWall,GrpTRESMins,"
+	        "MaxJobs,MaxTRES,MaxTRESPerNode,MaxSubmitJobs,MaxWall,MaxTRESMins,QOS,DefaultQOS,"
+	        "GrpTRESRunMins",
 	        NULL, list_associations },
-	{ "clusters", "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmitJobs,MaxJobs,MaxTRES,"
-	              "MaxSubmitJobs,MaxWall,QOS,DefaultQOS",
+	{ "clusters",
+	        "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmitJobs,MaxJobs,"
+	        "MaxTRES,"
+	        "MaxSubmitJobs,MaxWall,QOS,DefaultQOS",
 	        NULL, list_cluster },
-	{ "qos", "Name%10,Priority,GraceTime,Preempt,PreemptMode,Flags,UsageFactor,GrpTRES,GrpTRESMins,GrpTRESRunMins,"
-	         "GrpJobs,GrpSubmitJobs,GrpWall,MaxTRES,MaxTRESPerNode,MaxTRESMins,MaxWall,MaxTRESPU,MaxJobsPU,"
-	         "MaxSubmitPU",
+	{ "qos",
+	        "Name%10,Priority,GraceTime,Preempt,PreemptMode,Flags,UsageFactor,GrpTRES,"
+	        "GrpTRESMins,GrpTRESRunMins,"
+	        "GrpJobs,GrpSubmitJobs,GrpWall,MaxTRES,MaxTRESPerNode,MaxTRESMins,MaxWall,"
+	        "MaxTRESPU,MaxJobsPU,"
+	        "MaxSubmitPU",
 	        NULL, list_qos },
 	{ "tres", "Type,Name,ID", NULL, list_tres },
 	{ "users", "User,DefaultAccount,AdminLevel",
-	        "User,DefaultAccount,AdminLevel,Cluster,Account,Partition,Share,Priority,MaxJobs,MaxTRESPerNode,MaxTRES,"
+	        "User,DefaultAccount,AdminLevel,Cluster,Account,Partition,Share,Priority,MaxJobs,"
+	        "MaxTRESPerNode,MaxTRES,"
 	        "MaxSubmitJobs,MaxWall,MaxTRESMins,QOS,DefaultQOS",
 	        list_users },
 };
 #define N_ENTITIES (sizeof(entities) / sizeof(entities[0]))
 
-/* --- the command line -------------------------------------------------------------------------- */
+/* --- the command line --------------------------------------------------------------------------
+ */
 
 static int take(int key, const char *value, void *input, struct error *err)
 {
@@ -480,7 +501,8 @@ static int take_condition(struct sacctmgr *s, const char *word, struct error *er
 		{ "names", offsetof(struct sacctmgr, names) },
 	};
 
-	if (!equal && (!strncasecmp(word, "with", 4) || !strcasecmp(word, "where") || !strcasecmp(word, "set"))) {
+	if (!equal && (!strncasecmp(word, "with", 4) || !strcasecmp(word, "where") ||
+	                      !strcasecmp(word, "set"))) {
 		s->with_assoc |= !strncasecmp(word, "withassoc", 6);
 		return 0;
 	}
@@ -492,10 +514,13 @@ static int take_condition(struct sacctmgr *s, const char *word, struct error *er
 	}
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && len > 2; i++)
 		if (!strncasecmp(lists[i].name, word, len))
-			return equal[1] ? cmd_list_add((struct cmd_list *)((char *)s + lists[i].offset), equal + 1, err)
+			return equal[1] ? cmd_list_add(
+			                          (struct cmd_list *)((char *)s + lists[i].offset),
+			                          equal + 1, err)
 			                : 0;
 	if (len > 2 && !strncasecmp("clusters", word, len))
-		return front_clusters("sacctmgr", equal + 1, cluster_name) ? 0 : (s->entity = "", 0);
+		return front_clusters("sacctmgr", equal + 1, cluster_name) ? 0
+		                                                           : (s->entity = "", 0);
 	return error_set(err, ERR_USAGE, "Unknown condition: %s", word);
 }
 
@@ -503,15 +528,27 @@ static const struct front_word words[] = {
 	{ "list", FRONT_DIFFERS, "account, association, cluster, qos, tres, user" },
 	{ "show", FRONT_DIFFERS, "the same" },
 	{ "version", FRONT_YES, NULL },
-	{ "add", FRONT_NO, "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads again" },
-	{ "create", FRONT_NO, "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads again" },
-	{ "modify", FRONT_NO, "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads again" },
-	{ "delete", FRONT_NO, "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads again" },
-	{ "remove", FRONT_NO, "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads again" },
+	{ "add", FRONT_NO,
+	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
+	        "again" },
+	{ "create", FRONT_NO,
+	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
+	        "again" },
+	{ "modify", FRONT_NO,
+	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
+	        "again" },
+	{ "delete", FRONT_NO,
+	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
+	        "again" },
+	{ "remove", FRONT_NO,
+	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
+	        "again" },
 	{ "archive", FRONT_NO, "gctl archive moves what is old into a file" },
 	{ "clear", FRONT_NO, "gctl stats has the figures" },
 	{ "dump", FRONT_NO, "gctl show config prints the configuration" },
-	{ "load", FRONT_NO, "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads again" },
+	{ "load", FRONT_NO,
+	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
+	        "again" },
 	{ "reconfigure", FRONT_NO, "scontrol reconfigure" },
 	{ "shutdown", FRONT_NO, "gctl shutdown ends the controller" },
 };
@@ -550,8 +587,9 @@ static int list(struct sacctmgr *s)
 	while (e < N_ENTITIES && (!*what || strncasecmp(entities[e].name, what, strlen(what))))
 		e++;
 	if (e == N_ENTITIES) {
-		fprintf(stderr, "No valid entity in list command\nInput line must include \"Account\", "
-		                "\"Association\", \"Cluster\", \"QOS\", \"TRES\" or \"User\"\n");
+		fprintf(stderr,
+		        "No valid entity in list command\nInput line must include \"Account\", "
+		        "\"Association\", \"Cluster\", \"QOS\", \"TRES\" or \"User\"\n");
 		return FRONT_FAILED;
 	}
 	s->client = client_new(NULL, &err);

@@ -26,8 +26,8 @@ static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_o
 	if (r->would_start_now)
 		start = (int64_t)time(NULL) * 1000000;
 	front_time(&when, start, "Unknown");
-	fprintf(stderr, "sbatch: Job 0 to start at %s using %" PRIu32 " processors on nodes ", when.text,
-	        cpus * nodes);
+	fprintf(stderr, "sbatch: Job 0 to start at %s using %" PRIu32 " processors on nodes ",
+	        when.text, cpus * nodes);
 	for (size_t i = 0; i < r->n_places; i++)
 		fprintf(stderr, "%s%s", i ? "," : "", r->places[i]->node);
 	if (!r->n_places)
@@ -47,18 +47,21 @@ static void say_refused(struct error *err)
 		{ ERR_BUSY, "Slurm temporarily unable to accept job, sleeping and retrying" },
 		{ ERR_NO_PARTITION, "Invalid partition name specified" },
 		{ ERR_NO_ACCOUNT, "Invalid account or account/partition combination specified" },
-		{ ERR_ACCOUNT_MEMBER, "Invalid account or account/partition combination specified" },
+		{ ERR_ACCOUNT_MEMBER,
+		        "Invalid account or account/partition combination specified" },
 		{ ERR_NO_QOS, "Invalid qos specification" },
 		{ ERR_QOS_ACCOUNT, "Invalid qos specification" },
-		{ ERR_TIME_LIMIT, "Requested time limit is invalid (missing or exceeds some limit)" },
+		{ ERR_TIME_LIMIT,
+		        "Requested time limit is invalid (missing or exceeds some limit)" },
 		{ ERR_JOB_NEVER, "Requested node configuration is not available" },
 		{ ERR_NO_GPU_TYPE, "Invalid generic resource (gres) specification" },
 		{ ERR_LIMIT_ACCOUNT_QUEUED, "Job violates accounting/QOS policy (job submit limit, "
 		                            "user's size and/or time limits)" },
 		{ ERR_LIMIT_QOS_QUEUED, "Job violates accounting/QOS policy (job submit limit, "
 		                        "user's size and/or time limits)" },
-		{ ERR_LIMIT_PARTITION_QUEUED, "Job violates accounting/QOS policy (job submit limit, "
-		                              "user's size and/or time limits)" },
+		{ ERR_LIMIT_PARTITION_QUEUED,
+		        "Job violates accounting/QOS policy (job submit limit, "
+		        "user's size and/or time limits)" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -102,13 +105,13 @@ const struct front_option *sbatch_options(size_t *n)
 		enum sbatch_kind kind = sbatch_kind(r);
 		bool line_only = !strcmp(r->text, "only on the command line");
 
-		options[used++] = (struct front_option){ r->name,
-			r->letter ? r->letter : FRONT_KEY + (int)i,
-			r->arg == SBATCH_ARG ? FRONT_VALUE
-			: r->arg == SBATCH_NO_ARG ? FRONT_PLAIN
-			                          : FRONT_MAY,
-			line_only ? FRONT_YES : says[kind],
-			kind == SBATCH_SAME || line_only ? NULL : r->text };
+		options[used++] =
+		        (struct front_option){ r->name, r->letter ? r->letter : FRONT_KEY + (int)i,
+			        r->arg == SBATCH_ARG      ? FRONT_VALUE
+			        : r->arg == SBATCH_NO_ARG ? FRONT_PLAIN
+			                                  : FRONT_MAY,
+			        line_only ? FRONT_YES : says[kind],
+			        kind == SBATCH_SAME || line_only ? NULL : r->text };
 	}
 	*n = used;
 	return options;

@@ -41,14 +41,15 @@ static const struct front_option options[] = {
 	{ "state", 't', FRONT_VALUE, FRONT_YES, NULL },
 	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL },
 	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "wckey", KEY_WCKEY, FRONT_VALUE, FRONT_NO, "there are no workload characterization keys" },
+	{ "wckey", KEY_WCKEY, FRONT_VALUE, FRONT_NO,
+	        "there are no workload characterization keys" },
 };
 
 struct scancel {
 	struct filter filter;
 	uint32_t signal;
 	bool batch, quiet, verbose, none;
-	bool any;       /* some jobs were named, if only such as there cannot be */
+	bool any; /* some jobs were named, if only such as there cannot be */
 	const char *clusters;
 	int status;
 };
@@ -142,7 +143,8 @@ static void on_error(const Gpusched__JobError *e, void *arg)
 	if (gone && !s->verbose)
 		return;
 	if (!s->quiet)
-		front_say("scancel", "Kill job error on job id %llu: %s", (unsigned long long)e->job,
+		front_say("scancel", "Kill job error on job id %llu: %s",
+		        (unsigned long long)e->job,
 		        gone                           ? "Job/step already completing or completed"
 		        : e->code == ERR_NOT_PERMITTED ? "Access/permission denied"
 		                                       : e->text);

@@ -20,14 +20,16 @@ static const struct front_option options[] = {
 	{ "federation", 'F', FRONT_PLAIN, FRONT_NO, "there are no federations" },
 	{ "future", 'f', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "hide", 'H', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO, "gctl show --json says the same in another form" },
+	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO,
+	        "gctl show --json says the same in another form" },
 	{ "local", KEY_LOCAL, FRONT_PLAIN, FRONT_YES, NULL },
 	{ "oneliner", 'o', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "quiet", 'Q', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "sibling", KEY_SIBLING, FRONT_PLAIN, FRONT_NO, "there are no federations" },
 	{ "uid", 'u', FRONT_VALUE, FRONT_NO, "nothing is done in the name of another user" },
 	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO, "gctl show --json says the same in another form" },
+	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO,
+	        "gctl show --json says the same in another form" },
 };
 
 #define WORDS_MAX 256
@@ -107,7 +109,8 @@ static void on_error(const Gpusched__JobError *e, void *arg)
 static int take_ids(const struct scontrol *s, struct filter *f)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const char *equal = strchr(s->words[i], '='), *word = equal ? equal + 1 : s->words[i];
+		const char *equal = strchr(s->words[i], '='),
+		           *word = equal ? equal + 1 : s->words[i];
 		struct error err;
 
 		if (filter_add(f, FILTER_IDS, "ID", word, &err) >= 0)
@@ -134,16 +137,17 @@ static int control(struct scontrol *s, Gpusched__JobControl__Verb verb)
 	request.verb = verb;
 	if (!status && !scontrol_client(s))
 		status = FRONT_FAILED;
-	if (!status && ask_control(s->client, &request, &filter, on_error, &status, &done, &err) < 0)
+	if (!status &&
+	        ask_control(s->client, &request, &filter, on_error, &status, &done, &err) < 0)
 		status = front_fail_load("scontrol", "slurm_update error", &err);
 	filter_clear(&filter);
 	return status;
 }
 
-#define CONTROL(name, verb)                                                       \
-	static int do_##name(struct scontrol *s)                                  \
-	{                                                                         \
-		return control(s, GPUSCHED__JOB_CONTROL__VERB__##verb);           \
+#define CONTROL(name, verb)                                             \
+	static int do_##name(struct scontrol *s)                        \
+	{                                                               \
+		return control(s, GPUSCHED__JOB_CONTROL__VERB__##verb); \
 	}
 CONTROL(hold, HOLD)
 CONTROL(release, RELEASE)
@@ -240,7 +244,8 @@ static int do_version(struct scontrol *s)
 /* --- all of it ------------------------------------------------------------------------------- */
 
 static const struct front_word words[] = {
-	{ "show", FRONT_DIFFERS, "config, hostlist, hostlistsorted, hostnames, job, node, partition, reservation" },
+	{ "show", FRONT_DIFFERS,
+	        "config, hostlist, hostlistsorted, hostnames, job, node, partition, reservation" },
 	{ "update", FRONT_DIFFERS, "JobId=, NodeName= State= Reason=, PartitionName= State=" },
 	{ "hold", FRONT_YES, NULL },
 	{ "uhold", FRONT_YES, NULL },

@@ -1,4 +1,5 @@
-/* scontrol_show.c - scontrol show: records of jobs, nodes and partitions, the configuration, lists */
+/* scontrol_show.c - scontrol show: records of jobs, nodes and partitions, the configuration, lists
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,7 +216,8 @@ static void take_line(struct config *c, const char *line)
 		if (!settings[i].key || strcmp(settings[i].key, key) != 0)
 			continue;
 		if (settings[i].seconds && duration_parse(text, DURATION_BARE_S, &s, NULL) >= 0)
-			snprintf(c->value[i], sizeof(c->value[i]), "%llu sec", (unsigned long long)s);
+			snprintf(c->value[i], sizeof(c->value[i]), "%llu sec",
+			        (unsigned long long)s);
 		else
 			snprintf(c->value[i], sizeof(c->value[i]), "%s", text);
 	}
@@ -374,7 +376,8 @@ int scontrol_show(struct scontrol *s)
 	return FRONT_FAILED;
 }
 
-/* --- scontrol write batch_script --------------------------------------------------------------- */
+/* --- scontrol write batch_script ---------------------------------------------------------------
+ */
 
 static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -391,7 +394,10 @@ static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct
 int scontrol_write(struct scontrol *s)
 {
 	Gpusched__ShowScript request = GPUSCHED__SHOW_SCRIPT__INIT;
-	struct client_call call = { .type = TYPE(SHOW_SCRIPT), .request = &request.base, .on_chunk = on_script, .repeatable = true };
+	struct client_call call = { .type = TYPE(SHOW_SCRIPT),
+		.request = &request.base,
+		.on_chunk = on_script,
+		.repeatable = true };
 	char name[64] = "";
 	const char *path = s->n > 2 ? s->words[2] : name;
 	bool standard = !strcmp(path, "-");

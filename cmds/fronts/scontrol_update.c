@@ -18,7 +18,7 @@
 #include "common/base/units.h"
 
 #define FIELD(name) GPUSCHED__JOB_CONTROL__FIELD__##name
-#define SIGNED      FIELD(FIELD_NONE) /* the owner signs it anew */
+#define SIGNED      FIELD(FIELD_NONE)                 /* the owner signs it anew */
 #define TAKEN       ((Gpusched__JobControl__Field)-1) /* it changes nothing */
 
 /* Keys of jobs; `option` is gsubmit's. */
@@ -186,8 +186,8 @@ static int sign_anew(struct update *u)
 		front_say("scontrol", "WorkDir=%s: begins at the root", o->chdir);
 		return FRONT_FAILED;
 	}
-	if (resign_jobs(u->s->client, u->filter.ids.whole, u->filter.ids.n_whole, &wish, on_signed, u,
-	            &err) < 0)
+	if (resign_jobs(u->s->client, u->filter.ids.whole, u->filter.ids.n_whole, &wish, on_signed,
+	            u, &err) < 0)
 		return front_fail_load("scontrol", "slurm_update error", &err);
 	return u->status;
 }
@@ -226,8 +226,10 @@ static int update_job(struct scontrol *s, size_t id_at)
 	int status = 0;
 
 	options_init(&u.options);
-	if (filter_add(&u.filter, FILTER_IDS, "JobId", strchr(s->words[id_at], '=') + 1, &err) < 0) {
-		fprintf(stderr, "Invalid job id specified for job %s\n", strchr(s->words[id_at], '=') + 1);
+	if (filter_add(&u.filter, FILTER_IDS, "JobId", strchr(s->words[id_at], '=') + 1, &err) <
+	        0) {
+		fprintf(stderr, "Invalid job id specified for job %s\n",
+		        strchr(s->words[id_at], '=') + 1);
 		status = FRONT_FAILED;
 	}
 	for (size_t i = 0; i < s->n && !status; i++)
@@ -307,10 +309,10 @@ static int send(struct scontrol *s, unsigned type, const ProtobufCMessage *reque
 	if (front_unreachable(&err))
 		return front_fail_load("scontrol", "slurm_update error", &err);
 	fprintf(stderr, "slurm_update error: %s\n",
-	        err.code == ERR_NO_NODE          ? "Invalid node name specified"
-	        : err.code == ERR_NO_PARTITION   ? "Invalid partition name specified"
-	        : err.code == ERR_NOT_PERMITTED  ? "Invalid user id"
-	                                         : err.text);
+	        err.code == ERR_NO_NODE         ? "Invalid node name specified"
+	        : err.code == ERR_NO_PARTITION  ? "Invalid partition name specified"
+	        : err.code == ERR_NOT_PERMITTED ? "Invalid user id"
+	                                        : err.text);
 	return FRONT_FAILED;
 }
 
@@ -331,13 +333,16 @@ static int update_node(struct scontrol *s)
 	while (i < n && strcasecmp(node_states[i].word, state) != 0)
 		i++;
 	if (i == n) {
-		fprintf(stderr, "Invalid input: %s\nRequest aborted\n"
-		                "Valid states are: DOWN DRAIN IDLE RESUME UNDRAIN \n", state);
+		fprintf(stderr,
+		        "Invalid input: %s\nRequest aborted\n"
+		        "Valid states are: DOWN DRAIN IDLE RESUME UNDRAIN \n",
+		        state);
 		return FRONT_FAILED;
 	}
 	request.verb = node_states[i].verb;
 	if (request.verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && (!reason || !*reason)) {
-		fprintf(stderr, "You must specify a reason when DOWNING or DRAINING a node. Request denied\n");
+		fprintf(stderr, "You must specify a reason when DOWNING or DRAINING a node. "
+		                "Request denied\n");
 		return FRONT_FAILED;
 	}
 	request.nodes = (char *)value_of(s, "NodeName");
@@ -357,7 +362,9 @@ static int update_partition(struct scontrol *s)
 	while (state && i < n && strcasecmp(partition_states[i].word, state) != 0)
 		i++;
 	if (!state || i == n) {
-		fprintf(stderr, "Invalid input: State=%s\nAcceptable State values are UP, DOWN, DRAIN and INACTIVE\n",
+		fprintf(stderr,
+		        "Invalid input: State=%s\nAcceptable State values are UP, DOWN, DRAIN and "
+		        "INACTIVE\n",
 		        state ? state : "");
 		return FRONT_FAILED;
 	}
@@ -380,8 +387,10 @@ int scontrol_update(struct scontrol *s)
 		return update_partition(s);
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t k = 0; k < sizeof(ids) / sizeof(ids[0]); k++)
-			if (strchr(s->words[i], '=') && is_key(ids[k], s->words[i], strcspn(s->words[i], "=")))
+			if (strchr(s->words[i], '=') &&
+			        is_key(ids[k], s->words[i], strcspn(s->words[i], "=")))
 				return update_job(s, i);
-	front_say("scontrol", "No valid entity in update command: expected JobId=, NodeName= or PartitionName=");
+	front_say("scontrol",
+	        "No valid entity in update command: expected JobId=, NodeName= or PartitionName=");
 	return FRONT_FAILED;
 }

@@ -20,7 +20,8 @@ static const struct front_option options[] = {
 	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO, "gctl stats --json has all figures" },
 };
 
-/* A line, and the figure of `gctl stats` behind it; "-NAME" is one less; NULL: 0; "": a text alone. */
+/* A line, and the figure of `gctl stats` behind it; "-NAME" is one less; NULL: 0; "": a text alone.
+ */
 static const struct {
 	const char *line, *stat;
 } lines[] = {

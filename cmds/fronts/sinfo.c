@@ -158,7 +158,8 @@ static bool is_shown(const struct sinfo *s, const Gpusched__Node *node)
 	bool meant = !s->states.n, dead = node_words(node)->is_dead;
 
 	for (size_t i = 0; i < s->states.n && !meant; i++)
-		meant = node_state_meant(s->states.v[i], node) || !strcasecmp(s->states.v[i], "all");
+		meant = node_state_meant(s->states.v[i], node) ||
+		        !strcasecmp(s->states.v[i], "all");
 	return meant && has(&s->nodes, node->name) && !(s->dead && !dead) &&
 	       !(s->responding && dead) && !(s->reasons && !*node->reason);
 }
@@ -188,7 +189,8 @@ static void add_to(struct node_group *g, const Gpusched__Node *node)
 }
 
 /* Put a node (NULL: a partition without any) to those like it. */
-static void group(struct sinfo *s, const Gpusched__Partition *p, size_t nth, const Gpusched__Node *node)
+static void group(
+        struct sinfo *s, const Gpusched__Partition *p, size_t nth, const Gpusched__Node *node)
 {
 	const Gpusched__Node *nodes[1] = { node };
 	struct node_group one = { p, nodes, node != NULL, 0 };
@@ -270,8 +272,8 @@ static unsigned longest(const struct sinfo *s, unsigned least, bool partitions)
 
 	for (size_t i = 0; i < n; i++) {
 		const char *name = partitions ? s->all.partitions[i]->name : s->all.nodes[i]->name;
-		unsigned len = (unsigned)strlen(name) +
-		               (partitions && s->all.partitions[i]->is_default);
+		unsigned len =
+		        (unsigned)strlen(name) + (partitions && s->all.partitions[i]->is_default);
 
 		least = len > least ? len : least;
 	}
@@ -288,11 +290,13 @@ static char *own_format(const struct sinfo *s)
 	if (s->reasons)
 		return xstrdup(s->longer ? "%20E %12U %19H %6t %N" : "%20E %9u %19H %N");
 	if (s->by_node && s->longer)
-		return xasprintf("%%%uN %%.6D %%.%uP %%.11T %%4c %%.8z %%.6m %%.8d %%.6w %%.8f %%20E", n, p);
+		return xasprintf(
+		        "%%%uN %%.6D %%.%uP %%.11T %%4c %%.8z %%.6m %%.8d %%.6w %%.8f %%20E", n, p);
 	if (s->by_node)
 		return xasprintf("%%%uN %%.6D %%.%uP %%6t", n, p);
 	if (s->longer)
-		return xasprintf("%%%uP %%.5a %%.10l %%.10s %%.4r %%.8h %%.10g %%.6D %%.11T %%N", p);
+		return xasprintf(
+		        "%%%uP %%.5a %%.10l %%.10s %%.4r %%.8h %%.10g %%.6D %%.11T %%N", p);
 	return xasprintf("%%%uP %%.5a %%.10l %%.6D %%.6t %%N", p);
 }
 
@@ -308,7 +312,7 @@ static void choose_format(struct sinfo *s)
 		fields_long(&s->fields, "sinfo", s->long_format, table, n);
 	else
 		fields_letters(&s->fields, "sinfo",
-		        s->format             ? s->format
+		        s->format              ? s->format
 		        : plain && env && *env ? env
 		                               : own,
 		        table, n);

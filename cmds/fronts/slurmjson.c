@@ -79,15 +79,15 @@ static json_t *resources(const Gpusched__Job *j)
 	for (size_t i = 0; i < j->n_runs; i++) {
 		const Gpusched__JobRun *r = j->runs[i];
 
-		json_array_append_new(nodes,
-		        json_pack("{s:s,s:{s:i},s:{s:I}}", "name", r->node, "cpus", "used",
-		                (int)r->cpus, "memory", "allocated", (json_int_t)r->mem_mb));
-		json_array_append_new(old,
-		        json_pack("{s:s,s:i,s:I}", "nodename", r->node, "cpus_used", (int)r->cpus,
-		                "memory_allocated", (json_int_t)r->mem_mb));
+		json_array_append_new(
+		        nodes, json_pack("{s:s,s:{s:i},s:{s:I}}", "name", r->node, "cpus", "used",
+		                       (int)r->cpus, "memory", "allocated", (json_int_t)r->mem_mb));
+		json_array_append_new(
+		        old, json_pack("{s:s,s:i,s:I}", "nodename", r->node, "cpus_used",
+		                     (int)r->cpus, "memory_allocated", (json_int_t)r->mem_mb));
 	}
-	return json_pack("{s:{s:i,s:s,s:o},s:i,s:o}", "nodes", "count", (int)job_node_count(j), "list",
-	        j->nodes, "allocation", nodes, "allocated_hosts", (int)job_node_count(j),
+	return json_pack("{s:{s:i,s:s,s:o},s:i,s:o}", "nodes", "count", (int)job_node_count(j),
+	        "list", j->nodes, "allocation", nodes, "allocated_hosts", (int)job_node_count(j),
 	        "allocated_nodes", old);
 }
 
@@ -162,10 +162,11 @@ void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 
 	number(o, "job_id", (int64_t)front_raw_id(j->id, j->tasks, j->several));
 	text(o, "name", j->name);
-	json_object_set_new(o, "state", json_pack("{s:s,s:s}", "current", j->state, "reason", "None"));
+	json_object_set_new(
+	        o, "state", json_pack("{s:s,s:s}", "current", j->state, "reason", "None"));
 	json_object_set_new(o, "exit_code",
-	        json_pack("{s:s,s:i,s:{s:i}}", "status", status,
-	                "return_code", (int)j->exit_code, "signal", "signal_id", (int)j->exit_signal));
+	        json_pack("{s:s,s:i,s:{s:i}}", "status", status, "return_code", (int)j->exit_code,
+	                "signal", "signal_id", (int)j->exit_signal));
 	text(o, "cluster", out->cluster);
 	text(o, "account", j->account);
 	text(o, "partition", j->partition);
@@ -176,14 +177,16 @@ void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 	number(o, "allocation_nodes", j->n_nodes);
 	json_object_set_new(o, "comment", json_pack("{s:s}", "job", ""));
 	json_object_set_new(o, "array",
-	        json_pack("{s:I,s:o,s:s}", "job_id", *j->array ? (json_int_t)j->id : (json_int_t)0, "task_id",
-	                *j->tasks && !j->several ? json_integer(atol(j->tasks)) : json_null(), "task",
-	                j->several ? j->tasks : ""));
+	        json_pack("{s:I,s:o,s:s}", "job_id", *j->array ? (json_int_t)j->id : (json_int_t)0,
+	                "task_id",
+	                *j->tasks && !j->several ? json_integer(atol(j->tasks)) : json_null(),
+	                "task", j->several ? j->tasks : ""));
 	json_object_set_new(o, "time",
 	        json_pack("{s:I,s:I,s:I,s:I,s:I,s:o}", "elapsed", (json_int_t)j->elapsed_s, "start",
 	                (json_int_t)seconds(j->start_time), "end", (json_int_t)seconds(j->end_time),
 	                "submission", (json_int_t)seconds(j->submit_time), "suspended",
-	                (json_int_t)(j->suspended_us / 1000000), "limit", minutes(j->time_limit_s)));
+	                (json_int_t)(j->suspended_us / 1000000), "limit",
+	                minutes(j->time_limit_s)));
 	json_object_set_new(o, "steps", json_array());
 	put(out, o);
 }

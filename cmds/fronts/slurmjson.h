@@ -1,4 +1,5 @@
-/* slurmjson.h - jobs as the --json of Slurm's squeue and sacct has them: the fields that clients read
+/* slurmjson.h - jobs as the --json of Slurm's squeue and sacct has them: the fields that clients
+ *read
  *
  *	{"meta":{...},"errors":[],"jobs":[
  *	{"job_id":4812,"job_state":["RUNNING"],...}

@@ -40,22 +40,22 @@ static const char *cluster_name = "";
 #define LINE       const struct prio_line *l = object
 
 /* The points of a factor, its part of 1, and of the weights the factor's. */
-#define SHOW_FACTOR(factor, number)                                         \
-	SHOW(points_##factor)                                               \
-	{                                                                   \
-		LINE;                                                       \
-		if (l->prio)                                                \
-			view_number(cell, l->prio->points->number);         \
-		else if (l->weights)                                        \
-			view_number(cell, l->weights->factor);              \
-	}                                                                   \
-	SHOW(part_##factor)                                                 \
-	{                                                                   \
-		LINE;                                                       \
-		if (l->prio)                                                \
+#define SHOW_FACTOR(factor, number)                                          \
+	SHOW(points_##factor)                                                \
+	{                                                                    \
+		LINE;                                                        \
+		if (l->prio)                                                 \
+			view_number(cell, l->prio->points->number);          \
+		else if (l->weights)                                         \
+			view_number(cell, l->weights->factor);               \
+	}                                                                    \
+	SHOW(part_##factor)                                                  \
+	{                                                                    \
+		LINE;                                                        \
+		if (l->prio)                                                 \
 			view_printf(cell, "%.7f", l->prio->factors->factor); \
-		else if (l->weights)                                        \
-			view_number(cell, l->weights->factor);              \
+		else if (l->weights)                                         \
+			view_number(cell, l->weights->factor);               \
 	}
 SHOW_FACTOR(age, age)
 SHOW_FACTOR(fair_share, fair_share)
@@ -79,11 +79,11 @@ SHOW(id)
 	cell->number = (int64_t)l->prio->id;
 }
 
-#define SHOW_TEXT(name, field)                                       \
-	SHOW(name)                                                   \
-	{                                                            \
-		LINE;                                                \
-		view_text(cell, l->prio ? l->prio->field : "");      \
+#define SHOW_TEXT(name, field)                                  \
+	SHOW(name)                                              \
+	{                                                       \
+		LINE;                                           \
+		view_text(cell, l->prio ? l->prio->field : ""); \
 	}
 SHOW_TEXT(account, account)
 SHOW_TEXT(partition_name, partition)
@@ -116,12 +116,12 @@ SHOW(cluster)
 	view_text(cell, cluster_name);
 }
 
-#define FIELD(letter, heading, show, text)                        \
-	{                                                         \
+#define FIELD(letter, heading, show, text)                     \
+	{                                                      \
 		letter, NULL, heading, 0, text, show_##show, 0 \
 	}
-#define NOT_KNOWN(letter, heading)                              \
-	{                                                       \
+#define NOT_KNOWN(letter, heading)                     \
+	{                                              \
 		letter, NULL, heading, 0, "0", NULL, 0 \
 	}
 #define WAIT "the points of --max-wait"
@@ -160,8 +160,7 @@ const struct front_field *sprio_fields(size_t *n)
 	return fields;
 }
 
-#define FORMAT_LONG \
-	"%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T"
+#define FORMAT_LONG "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T"
 
 struct sprio {
 	struct filter filter;
@@ -210,13 +209,17 @@ static void choose_format(struct sprio *s, const Gpusched__PrioWeights *w)
 	bool n = s->norm;
 
 	snprintf(own, sizeof(own), "%%.15i %%9r %s%s%s%s%s%s%s", n ? "%10y" : "%.10Y",
-	        !w || w->wait ? n ? " %10s" : " %.10S" : "", !w || w->age ? n ? " %10a" : " %.10A" : "",
+	        !w || w->wait ? n ? " %10s" : " %.10S" : "",
+	        !w || w->age ? n ? " %10a" : " %.10A" : "",
 	        !w || w->fair_share ? n ? " %10f" : " %.10F" : "",
 	        !w || w->size ? n ? " %10j" : " %.10J" : "",
 	        !w || w->partition ? n ? " %10p" : " %.10P" : "",
 	        !w || w->qos ? n ? " %10q" : " %.10Q" : "");
-	fields_letters(&s->fields, "sprio", s->format ? s->format : s->longer ? FORMAT_LONG : own, fields,
-	        N_FIELDS);
+	fields_letters(&s->fields, "sprio",
+	        s->format   ? s->format
+	        : s->longer ? FORMAT_LONG
+	                    : own,
+	        fields, N_FIELDS);
 	rows_order(&s->rows, "sprio", order, fields, N_FIELDS);
 	s->chosen = true;
 }
@@ -270,7 +273,8 @@ static int list(struct sprio *s, struct client *c)
 	int rc = ask(s, c, &err);
 
 	if (rc < 0 && error_exit_status(err.code) != EXIT_NO_OBJECT)
-		return front_fail_load("sprio", "Couldn't get priority factors from controller", &err);
+		return front_fail_load(
+		        "sprio", "Couldn't get priority factors from controller", &err);
 	if (!s->weights && !s->seen && (s->filter.ids.n || s->filter.lists[FILTER_USERS].n)) {
 		puts("Unable to find jobs matching user/id(s) specified");
 		return 0;
@@ -292,7 +296,8 @@ static int run(struct sprio *s)
 	int status;
 
 	if (!c)
-		return front_fail_load("sprio", "Couldn't get priority factors from controller", &err);
+		return front_fail_load(
+		        "sprio", "Couldn't get priority factors from controller", &err);
 	cluster_name = client_conf(c)->cluster;
 	status = s->clusters && !front_clusters("sprio", s->clusters, cluster_name);
 	if (!status)

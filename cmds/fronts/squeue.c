@@ -216,7 +216,8 @@ static void show_step_id(const void *object, struct view_cell *cell)
 {
 	const Gpusched__Job *j = object;
 
-	view_printf(cell, "%llu%s%s.batch", (unsigned long long)j->id, *j->tasks ? "_" : "", j->tasks);
+	view_printf(
+	        cell, "%llu%s%s.batch", (unsigned long long)j->id, *j->tasks ? "_" : "", j->tasks);
 }
 
 #define OF_JOB(name)                                                             \
@@ -317,18 +318,23 @@ static void choose_format(struct squeue *q)
 		n = sizeof(step_fields) / sizeof(step_fields[0]);
 	}
 	if (q->long_format || (!chosen && !q->longer && !q->start && !q->steps && !env && env_long))
-		fields_long(&q->fields, "squeue", q->long_format ? q->long_format : env_long, table,
-		        n);
+		fields_long(
+		        &q->fields, "squeue", q->long_format ? q->long_format : env_long, table, n);
 	else
 		fields_letters(&q->fields, "squeue",
-		        q->format  ? q->format
-		        : q->steps ? FORMAT_STEPS
-		        : q->start ? FORMAT_START
+		        q->format   ? q->format
+		        : q->steps  ? FORMAT_STEPS
+		        : q->start  ? FORMAT_START
 		        : q->longer ? FORMAT_LONG
 		        : env       ? env
 		                    : FORMAT,
 		        table, n);
-	rows_order(&q->rows, "squeue", order ? order : q->start ? "S" : q->steps ? "i" : ORDER, table, n);
+	rows_order(&q->rows, "squeue",
+	        order      ? order
+	        : q->start ? "S"
+	        : q->steps ? "i"
+	                   : ORDER,
+	        table, n);
 }
 
 static void print_heading(const struct squeue *q)
@@ -375,7 +381,8 @@ static int list(struct squeue *q, struct client *c)
 	q->filter.ended = was_ended;
 	q->filter.lists[FILTER_STATES] = q->states;
 	if (rc < 0 && err.code == ERR_NO_NODE)
-		return front_say("squeue", "Invalid node name %s", q->filter.lists[FILTER_NODES].v[0]),
+		return front_say("squeue", "Invalid node name %s",
+		               q->filter.lists[FILTER_NODES].v[0]),
 		       FRONT_FAILED;
 	if (rc < 0 && error_exit_status(err.code) != EXIT_NO_OBJECT)
 		return front_fail_load("squeue", "slurm_load_jobs error", &err);
@@ -423,8 +430,12 @@ static void take_environment(struct squeue *q, struct error *err)
 		const char *name;
 		int key;
 	} variables[] = {
-		{ "SQUEUE_ACCOUNT", 'A' }, { "SQUEUE_NAMES", 'n' }, { "SQUEUE_PARTITION", 'p' },
-		{ "SQUEUE_QOS", 'q' }, { "SQUEUE_STATES", 't' }, { "SQUEUE_USERS", 'u' },
+		{ "SQUEUE_ACCOUNT", 'A' },
+		{ "SQUEUE_NAMES", 'n' },
+		{ "SQUEUE_PARTITION", 'p' },
+		{ "SQUEUE_QOS", 'q' },
+		{ "SQUEUE_STATES", 't' },
+		{ "SQUEUE_USERS", 'u' },
 		{ "SQUEUE_ARRAY", 'r' },
 	};
 

@@ -104,8 +104,8 @@ SHOW(energy)
 	view_number(cell, (int64_t)(l->energy_mj / 1000));
 }
 
-#define FIELD(name, heading, width, show)                      \
-	{                                                      \
+#define FIELD(name, heading, width, show)                     \
+	{                                                     \
 		0, name, heading, width, NULL, show_##show, 0 \
 	}
 static const struct front_field fields[] = {
@@ -119,7 +119,8 @@ static const struct front_field fields[] = {
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-/* --- what was used ----------------------------------------------------------------------------- */
+/* --- what was used -----------------------------------------------------------------------------
+ */
 
 static int on_report(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -200,7 +201,8 @@ static int ask(struct sreport *s, struct client *c, struct error *err)
 	return client_call(c, &call, err);
 }
 
-/* --- reports ------------------------------------------------------------------------------------ */
+/* --- reports ------------------------------------------------------------------------------------
+ */
 
 static void put(struct sreport *s, const struct line *line)
 {
@@ -226,8 +228,8 @@ static void account_by_user(struct sreport *s)
 		struct line sum = { s, s->lines[i]->keys[0], "", 0, 0 };
 
 		if (!i || strcmp(s->lines[i - 1]->keys[0], sum.account) != 0) {
-			for (size_t k = i; k < s->n_lines && !strcmp(s->lines[k]->keys[0], sum.account);
-			        k++) {
+			for (size_t k = i;
+			        k < s->n_lines && !strcmp(s->lines[k]->keys[0], sum.account); k++) {
 				sum.used_us += used_us(s, s->lines[k]);
 				sum.energy_mj += s->lines[k]->energy_mj;
 			}
@@ -257,10 +259,10 @@ static const struct {
 	const char *group, *name, *title, *format;
 	void (*run)(struct sreport *s);
 } reports[] = {
-	{ "cluster", "AccountUtilizationByUser", "Cluster/Account/User Utilization", "Cluster,Account,Login,Proper",
-	        account_by_user },
-	{ "cluster", "UserUtilizationByAccount", "Cluster/User/Account Utilization", "Cluster,Login,Proper,Account",
-	        user_by_account },
+	{ "cluster", "AccountUtilizationByUser", "Cluster/Account/User Utilization",
+	        "Cluster,Account,Login,Proper", account_by_user },
+	{ "cluster", "UserUtilizationByAccount", "Cluster/User/Account Utilization",
+	        "Cluster,Login,Proper,Account", user_by_account },
 	{ "user", "TopUsage", "Top", "Cluster,Login,Proper,Account", top_users },
 };
 
@@ -268,9 +270,12 @@ static const struct front_word words[] = {
 	{ "cluster AccountUtilizationByUser", FRONT_YES, NULL },
 	{ "cluster UserUtilizationByAccount", FRONT_YES, NULL },
 	{ "user TopUsage", FRONT_YES, NULL },
-	{ "cluster Utilization", FRONT_NO, "greport --by=gpu has what was there and what was used of it" },
-	{ "cluster AccountUtilizationByWCKey", FRONT_NO, "there are no workload characterization keys" },
-	{ "cluster WCKeyUtilizationByUser", FRONT_NO, "there are no workload characterization keys" },
+	{ "cluster Utilization", FRONT_NO,
+	        "greport --by=gpu has what was there and what was used of it" },
+	{ "cluster AccountUtilizationByWCKey", FRONT_NO,
+	        "there are no workload characterization keys" },
+	{ "cluster WCKeyUtilizationByUser", FRONT_NO,
+	        "there are no workload characterization keys" },
 	{ "job SizesByAccount", FRONT_NO, NOT_SUMMED },
 	{ "job SizesByAccountAndWckey", FRONT_NO, NOT_SUMMED },
 	{ "job SizesByWckey", FRONT_NO, NOT_SUMMED },
@@ -283,7 +288,8 @@ const struct front_word *sreport_words(size_t *n)
 	return words;
 }
 
-/* --- the command line ---------------------------------------------------------------------------- */
+/* --- the command line ----------------------------------------------------------------------------
+ */
 
 static const struct {
 	const char *name, *unit;
@@ -302,7 +308,8 @@ static int take_unit(struct sreport *s, const char *value, struct error *err)
 			s->unit_us = units[i].us;
 			return 0;
 		}
-	return error_set(err, ERR_USAGE, "unknown time format: %s; seconds, minutes and hours are known", value);
+	return error_set(err, ERR_USAGE,
+	        "unknown time format: %s; seconds, minutes and hours are known", value);
 }
 
 static int take(int key, const char *value, void *input, struct error *err)
@@ -324,7 +331,8 @@ static int take(int key, const char *value, void *input, struct error *err)
 	case 'T':
 		s->tres = value;
 		return strcasecmp(value, "cpu") && strcasecmp(value, GPU)
-		               ? error_set(err, ERR_USAGE, "--tres=%s: cpu and gres/gpu are counted", value)
+		               ? error_set(err, ERR_USAGE,
+		                         "--tres=%s: cpu and gres/gpu are counted", value)
 		               : 0;
 	default:
 		return 0; /* what is so here anyway */
@@ -372,7 +380,8 @@ static void settle_times(struct sreport *s)
 
 static void print_title(const struct sreport *s, const char *title)
 {
-	static const char line[] = "--------------------------------------------------------------------------------";
+	static const char line[] =
+	        "--------------------------------------------------------------------------------";
 	struct view_cell from, to;
 
 	if (s->style.no_heading)
@@ -384,13 +393,16 @@ static void print_title(const struct sreport *s, const char *title)
 		printf("Top %" PRIu64 " Users", s->top);
 	else
 		fputs(title, stdout);
-	printf(" %s - %s (%" PRId64 " secs)\n", from.text, to.text, (s->until - s->since) / 1000000);
-	printf("Usage reported in %s %s\n%s\n", strcmp(s->tres, GPU) ? "CPU" : "TRES", s->unit, line);
+	printf(" %s - %s (%" PRId64 " secs)\n", from.text, to.text,
+	        (s->until - s->since) / 1000000);
+	printf("Usage reported in %s %s\n%s\n", strcmp(s->tres, GPU) ? "CPU" : "TRES", s->unit,
+	        line);
 }
 
 static int report(struct sreport *s, size_t r, struct client *c)
 {
-	char *format = xasprintf("%s,%sUsed,Energy", reports[r].format, strcmp(s->tres, GPU) ? "" : "TresName,");
+	char *format = xasprintf(
+	        "%s,%sUsed,Energy", reports[r].format, strcmp(s->tres, GPU) ? "" : "TresName,");
 	struct error err;
 	int status = 0;
 
@@ -413,14 +425,17 @@ static int refuse(const struct sreport *s)
 	const struct front_word *all = sreport_words(&n);
 	char name[160];
 
-	snprintf(name, sizeof(name), "%.60s %.60s", s->n ? s->words[0] : "", s->n > 1 ? s->words[1] : "");
+	snprintf(name, sizeof(name), "%.60s %.60s", s->n ? s->words[0] : "",
+	        s->n > 1 ? s->words[1] : "");
 	for (size_t i = 0; i < n && s->n > 1; i++)
 		if (all[i].says == FRONT_NO && !strncasecmp(all[i].name, name, strlen(name))) {
 			front_say("sreport", "%s: %s", all[i].name, all[i].text);
 			return FRONT_FAILED;
 		}
-	front_say("sreport", "Not valid report %s; there are cluster AccountUtilizationByUser, "
-	                     "cluster UserUtilizationByAccount, user TopUsage", name);
+	front_say("sreport",
+	        "Not valid report %s; there are cluster AccountUtilizationByUser, "
+	        "cluster UserUtilizationByAccount, user TopUsage",
+	        name);
 	return FRONT_FAILED;
 }
 
@@ -431,8 +446,9 @@ static int run(struct sreport *s)
 	size_t r = 0, n = sizeof(reports) / sizeof(reports[0]);
 	int status;
 
-	while (r < n && (s->n < 2 || strncasecmp(reports[r].group, s->words[0], strlen(s->words[0])) ||
-	                        strncasecmp(reports[r].name, s->words[1], strlen(s->words[1]))))
+	while (r < n &&
+	        (s->n < 2 || strncasecmp(reports[r].group, s->words[0], strlen(s->words[0])) ||
+	                strncasecmp(reports[r].name, s->words[1], strlen(s->words[1]))))
 		r++;
 	if (r == n)
 		return refuse(s);

@@ -71,11 +71,11 @@ SHOW(raw_usage)
 	view_printf(cell, "%.0f", s->usage);
 }
 
-#define SHOW_REAL(name, value)                      \
-	SHOW(name)                                  \
-	{                                           \
-		SHARE;                              \
-		view_printf(cell, "%.6f", value);   \
+#define SHOW_REAL(name, value)                    \
+	SHOW(name)                                \
+	{                                         \
+		SHARE;                            \
+		view_printf(cell, "%.6f", value); \
 	}
 SHOW_REAL(norm_shares, s->norm)
 SHOW_REAL(effective, (is_root(s) ? 1.0 : s->effective))
@@ -99,12 +99,12 @@ SHOW(level)
 		view_printf(cell, "%.6f", s->level_fs);
 }
 
-#define FIELD(name, width, show, text)                        \
-	{                                                     \
+#define FIELD(name, width, show, text)                     \
+	{                                                  \
 		0, name, name, width, text, show_##show, 0 \
 	}
-#define EMPTY(name, width)                           \
-	{                                            \
+#define EMPTY(name, width)                        \
+	{                                         \
 		0, name, name, width, "", NULL, 0 \
 	}
 
@@ -134,7 +134,7 @@ const struct front_field *sshare_fields(size_t *n)
 }
 
 #define FORMAT "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare"
-#define FORMAT_LONG                                                                                \
+#define FORMAT_LONG                                                                            \
 	"Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS," \
 	"GrpTRESMins,TRESRunMins"
 

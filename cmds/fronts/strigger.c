@@ -5,8 +5,9 @@
 int strigger_main(int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	front_say("strigger", "there are no triggers: --mail-type tells of jobs, gctl events --follow of "
-	                      "everything, as it happens");
+	front_say("strigger",
+	        "there are no triggers: --mail-type tells of jobs, gctl events --follow of "
+	        "everything, as it happens");
 	return FRONT_FAILED;
 }
 

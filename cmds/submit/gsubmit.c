@@ -351,8 +351,8 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 		jsonout_object(&j, json_pack("{s:I}", "id", (json_int_t)id));
 		jsonout_end(&j, NULL);
 	} else if (o->clusters) {
-		printf(o->parsable ? "%llu;%s\n" : "Submitted batch job %llu on cluster %s\n", number,
-		        cluster);
+		printf(o->parsable ? "%llu;%s\n" : "Submitted batch job %llu on cluster %s\n",
+		        number, cluster);
 	} else {
 		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n", number);
 	}
@@ -496,8 +496,9 @@ static int on_end(const struct gpusched_job *job, void *arg)
 
 	*status = cmd_job_status(job->state, job->exit_code, job->exit_signal);
 	if (strcmp(job->state, "COMPLETED") && (strcmp(job->state, "FAILED") || !by_itself))
-		fprintf(stderr, "%s: job %llu: %s%s%s\n", gsubmit_cmd.name, (unsigned long long)job->id,
-		        job->state, *job->reason_text ? ": " : "", job->reason_text);
+		fprintf(stderr, "%s: job %llu: %s%s%s\n", gsubmit_cmd.name,
+		        (unsigned long long)job->id, job->state, *job->reason_text ? ": " : "",
+		        job->reason_text);
 	return 0;
 }
 

@@ -25,7 +25,8 @@ int partition_choose(struct submit_options *o, struct gpusched_spec *spec, struc
 	while (c && (one = strsep(&at, ","))) {
 		spec->partition = one;
 		if (!*one) {
-			error_set(&why, ERR_USAGE, "--partition: a name between the commas is missing");
+			error_set(&why, ERR_USAGE,
+			        "--partition: a name between the commas is missing");
 		} else if (submit_test(c, spec, on_answer, &start, &why) >= 0) {
 			if (!best || start < soonest) {
 				best = one;

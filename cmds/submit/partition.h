@@ -1,8 +1,8 @@
 /* partition.h - one partition of several: --partition=a,b
  *
- * A job is in one partition. Of a list the controller is asked for each what would become of the job
- * there (as --test-only does), and it goes where it would start first: where it would start now,
- * else where its start is planned soonest, else to the first of the list that takes it.
+ * A job is in one partition. Of a list the controller is asked for each what would become of the
+ * job there (as --test-only does), and it goes where it would start first: where it would start
+ * now, else where its start is planned soonest, else to the first of the list that takes it.
  */
 #ifndef CMDS_PARTITION_H
 #define CMDS_PARTITION_H

@@ -3,8 +3,8 @@
 usage: compare.py [--write] [CASE...]
 
 Every script in cases/ is submitted to a one-node Slurm (Debian's slurm-wlm, brought up in a folder) and
-to a one-node gpusched of the same size, each in a folder of its own. What sbatch and gsubmit said of
-it, the state and exit code at the end, the job's SLURM_* and CUDA_* variables and all files are
+to two one-node gpuscheds of the same size, by gsubmit and by the sbatch of theirs, each in a folder of its
+own. What sbatch and gsubmit said of it, the state and exit code at the end, the job's SLURM_* and CUDA_* variables and all files are
 compared. Each difference is a line in the file `differences` with its reason; one that is not there
 fails, and so does a line that no longer differs. --write prints lines for what is not there.
 
@@ -24,7 +24,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[0] / "bench"), str(HERE.parents[0] / "system/lib")]
 import slurm  # noqa: E402
-from cluster import Cluster, wait_until  # noqa: E402
+from cluster import BUILD, Cluster, wait_until  # noqa: E402
 
 HOST = socket.gethostname().split(".")[0]
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "DEADLINE", "HELD"}
@@ -222,6 +222,21 @@ class OurSide:
         self.cluster.close()
 
 
+class FrontSide(OurSide):
+    """The same by our programs under Slurm's names."""
+    name, names = "gpusched's sbatch", BUILD / "cmds/slurm-names"
+    command = str(names / "sbatch")
+
+    def cancel(self, job):
+        self.cluster.run(self.names / "scancel", job)
+
+    def requeue(self, job):
+        self.cluster.run(self.names / "scontrol", "requeue", job)
+
+    def release(self, job):
+        self.cluster.run(self.names / "scontrol", "release", job)
+
+
 def run_all(side, names):
     """Submit everything, then wait for all of it: case -> what came of it."""
     jobs = {n: Job(side, n) for n in names}
@@ -309,17 +324,18 @@ def main():
     chosen = cases(names)
     sides, results = [], []
     try:
-        for make in (SlurmSide, OurSide):
+        for make in (SlurmSide, OurSide, FrontSide):
             sides.append(make())
         results = [run_all(s, chosen) for s in sides]
     finally:
         for s in sides:
             s.close()
-    found = list(differences(*results))
-    bad = judge(found, names, write)
-    same = len(chosen) - len({f[0] for f in found})
-    print(f"{len(chosen)} scripts under Slurm and gpusched, {same} the same in all, "
-          f"{len(found)} differences, {bad} of the list wrong")
+    by_side = [list(differences(results[0], r)) for r in results[1:]]
+    bad = judge([f for found in by_side for f in found], names, write)
+    for side, found in zip(sides[1:], by_side):
+        same = len(chosen) - len({f[0] for f in found})
+        print(f"{len(chosen)} scripts under Slurm and {side.name}, {same} the same in all, {len(found)} differences")
+    print(f"{bad} of the list wrong")
     sys.exit(1 if bad else 0)
 
 

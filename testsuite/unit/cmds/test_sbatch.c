@@ -223,7 +223,7 @@ static const struct {
 	        "2: --contiguous is ignored: nodes are chosen as close together as the topology "
 	        "allows;",
 	        0 },
-	{ "#SBATCH --tmp=10G --wckey=w --priority 5 -M x\n", "", NULL, "", 0 },
+	{ "#SBATCH --tmp=10G --wckey=w --priority 5 -M x -c 1\n", "c=1", NULL, "", 0 },
 	{ "#SBATCH --wrap=x\n", NULL, "2: --wrap: only on the command line", "", 0 },
 	{ "#SBATCH --nosuch=1\n", NULL,
 	        "2: '--nosuch=1': neither sbatch nor gsubmit has such an option", "", 0 },
@@ -698,7 +698,8 @@ static void variables_as_sbatch_reads_them(void **state)
 		{ { (char *)"SBATCH_ARRAY_INX=1-3", (char *)"SBATCH_HINT=x" }, "a=1-3 warned ",
 		        NULL },
 		{ { (char *)"SBATCH_TIMELIMIT=soon" }, NULL, "SBATCH_TIMELIMIT" },
-		{ { (char *)"SBATCH_CLUSTERS=x" }, NULL, "SBATCH_CLUSTERS" },
+		{ { (char *)"SBATCH_CLUSTERS=x", (char *)"SBATCH_WCKEY=y" }, "", NULL },
+		{ { (char *)"SBATCH_RESERVATION=x" }, NULL, "SBATCH_RESERVATION" },
 	};
 
 	(void)state;
