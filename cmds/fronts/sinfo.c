@@ -345,7 +345,13 @@ static void print_heading(const struct sinfo *s)
 /* The GPUs one by one only where they are shown. */
 static bool wants_devices(const struct sinfo *s)
 {
-	return s->long_format && strcasestr(s->long_format, "gresused");
+	const char *at = s->long_format;
+
+	while (at && strncasecmp(at, "gresused", strlen("gresused")) != 0) {
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+	return at;
 }
 
 static int list(struct sinfo *s, struct client *c)
