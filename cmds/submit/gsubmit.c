@@ -465,6 +465,24 @@ static void on_verdict(const Gpusched__SubmitResult *r, void *arg)
 		print_verdict(r, out->o);
 }
 
+/* --clusters is for scripts that name their cluster: there is one. */
+static int check_clusters(const char *list, const char *cluster, struct error *err)
+{
+	for (const char *s = list; s;) {
+		size_t len = strcspn(s, ",");
+
+		if ((strlen(cluster) != len || strncasecmp(s, cluster, len) != 0) &&
+		        (len != strlen("all") || strncasecmp(s, "all", len) != 0)) {
+			error_set(err, ERR_USAGE, "--clusters=%.80s: this is cluster %s", list,
+			        cluster);
+			return error_hint(
+			        err, "GPUSCHED_CONTROLLER names another cluster's controller");
+		}
+		s = s[len] ? s + len + 1 : NULL;
+	}
+	return 0;
+}
+
 static int test(const struct gsubmit_manner *manner, const struct submit_options *o,
         const struct job *job, struct error *err)
 {
@@ -478,7 +496,9 @@ static int test(const struct gsubmit_manner *manner, const struct submit_options
 	cmd_tell_retry(&gsubmit_cmd, c);
 	cmd_tell_warnings(&gsubmit_cmd, c);
 	jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
-	rc = submit_test(c, &job->spec, on_verdict, &out, err);
+	rc = check_clusters(o->clusters, client_conf(c)->cluster, err);
+	if (rc >= 0)
+		rc = submit_test(c, &job->spec, on_verdict, &out, err);
 	if (o->json && rc >= 0)
 		jsonout_end(&json, NULL);
 	client_free(c);
@@ -527,22 +547,6 @@ static void print_token(
 	if (*token && error_exit_status(err->code) == EXIT_NO_CONTROLLER)
 		fprintf(stderr, "to try again without submitting twice: gsubmit --token=%s ...\n",
 		        token);
-}
-
-/* --clusters is for scripts that name their cluster: there is one. */
-static int check_clusters(const char *list, const char *cluster, struct error *err)
-{
-	size_t len;
-
-	for (const char *s = list ? list : ""; *s; s += len + (s[len] == ',')) {
-		len = strcspn(s, ",");
-		if ((strlen(cluster) == len && !strncasecmp(s, cluster, len)) ||
-		        (len == 3 && !strncasecmp(s, "all", 3)) || !len)
-			continue;
-		error_set(err, ERR_USAGE, "--clusters=%.80s: this is cluster %s", list, cluster);
-		return error_hint(err, "GPUSCHED_CONTROLLER names another cluster's controller");
-	}
-	return 0;
 }
 
 static int submit(struct gpusched *g, const struct gsubmit_manner *manner,
