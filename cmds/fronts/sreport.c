@@ -223,7 +223,8 @@ static void put_line(struct sreport *s, const Gpusched__ReportLine *l)
 /* Each account, and below it its users. */
 static void account_by_user(struct sreport *s)
 {
-	qsort(s->lines, s->n_lines, sizeof(*s->lines), by_account);
+	if (s->n_lines)
+		qsort(s->lines, s->n_lines, sizeof(*s->lines), by_account);
 	for (size_t i = 0; i < s->n_lines; i++) {
 		struct line sum = { s, s->lines[i]->keys[0], "", 0, 0 };
 
@@ -241,14 +242,16 @@ static void account_by_user(struct sreport *s)
 
 static void user_by_account(struct sreport *s)
 {
-	qsort(s->lines, s->n_lines, sizeof(*s->lines), by_user);
+	if (s->n_lines)
+		qsort(s->lines, s->n_lines, sizeof(*s->lines), by_user);
 	for (size_t i = 0; i < s->n_lines; i++)
 		put_line(s, s->lines[i]);
 }
 
 static void top_users(struct sreport *s)
 {
-	qsort_r(s->lines, s->n_lines, sizeof(*s->lines), by_use, s);
+	if (s->n_lines)
+		qsort_r(s->lines, s->n_lines, sizeof(*s->lines), by_use, s);
 	for (size_t i = 0; i < s->n_lines && i < s->top; i++)
 		put_line(s, s->lines[i]);
 }
@@ -439,6 +442,12 @@ static int refuse(const struct sreport *s)
 	return FRONT_FAILED;
 }
 
+/* Words may be abbreviated. */
+static bool begins(const char *name, const char *word)
+{
+	return *word && !strncasecmp(name, word, strlen(word));
+}
+
 static int run(struct sreport *s)
 {
 	struct error err;
@@ -446,9 +455,8 @@ static int run(struct sreport *s)
 	size_t r = 0, n = sizeof(reports) / sizeof(reports[0]);
 	int status;
 
-	while (r < n &&
-	        (s->n < 2 || strncasecmp(reports[r].group, s->words[0], strlen(s->words[0])) ||
-	                strncasecmp(reports[r].name, s->words[1], strlen(s->words[1]))))
+	while (r < n && (s->n < 2 || !begins(reports[r].group, s->words[0]) ||
+	                        !begins(reports[r].name, s->words[1])))
 		r++;
 	if (r == n)
 		return refuse(s);
