@@ -140,7 +140,6 @@ SHOW_TEXT(qos, qos, "normal")
 SHOW_TEXT(user, user, "")
 SHOW_TEXT(cwd, cwd, "")
 SHOW_BOTH(nodes_list, nodes, "None assigned")
-SHOW_BOTH(state, state, "")
 SHOW_NUMBER(cpus, cpus_of(j))
 SHOW_NUMBER(nodes, nodes_of(j))
 SHOW_NUMBER(elapsed_raw, (waits(j) ? 0 : j->elapsed_s))
@@ -178,6 +177,12 @@ SHOW(name)
 {
 	LINE;
 	view_text(cell, line->batch ? "batch" : j->name);
+}
+
+SHOW(state)
+{
+	LINE;
+	view_text(cell, front_base_state(j->state));
 }
 
 SHOW(uid)

@@ -249,6 +249,13 @@ const struct front_state *front_state(const char *name)
 	return NULL;
 }
 
+const char *front_base_state(const char *state)
+{
+	bool runs = !strcmp(state, "CONFIGURING") || !strcmp(state, "COMPLETING");
+
+	return runs ? "RUNNING" : state;
+}
+
 void front_state_names(char *buf, size_t size)
 {
 	size_t used = 0;

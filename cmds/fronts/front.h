@@ -102,7 +102,9 @@ struct front_state {
 	const char *name, *code, *ours;
 };
 const struct front_state *front_state(const char *name_or_code); /* NULL: none */
-void front_state_names(char *buf, size_t size);                  /* of all, for a message */
+/* A job that is being started or ended counts as one that runs, for Slurm's records and JSON. */
+const char *front_base_state(const char *state);
+void front_state_names(char *buf, size_t size); /* of all, for a message */
 /* Which states a list asks for: those that exist go to `filter`. -1 with `err`: the word that is
  * no state. *none: only such as no job can be in. */
 int front_states(struct filter *f, const char *value, bool *none, bool *all, struct error *err);

@@ -186,6 +186,20 @@ static int take_units(const char *value, struct error *err)
 	return 0;
 }
 
+/* What is being started or ended is shown as what runs. */
+static int take_states(struct sacct *s, const char *value, struct error *err)
+{
+	const struct cmd_list *states = &s->filter.lists[FILTER_STATES];
+
+	if (front_states(&s->filter, value, &s->none, &s->all, err) < 0)
+		return error_set(err, ERR_USAGE, "unrecognized job state value '%s'", value);
+	for (size_t i = 0; i < states->n; i++)
+		if (!strcmp(states->v[i], "RUNNING"))
+			return filter_add(&s->filter, FILTER_STATES, "--state",
+			        "CONFIGURING,COMPLETING", err);
+	return 0;
+}
+
 static bool take_flag(struct sacct *s, int key, const char *value)
 {
 	switch (key) {
@@ -244,10 +258,7 @@ static int take(int key, const char *value, void *input, struct error *err)
 	case 'E':
 		return take_moment(&s->until, value, err);
 	case 's':
-		if (front_states(&s->filter, value, &s->none, &s->all, err) < 0)
-			return error_set(
-			        err, ERR_USAGE, "unrecognized job state value '%s'", value);
-		return 0;
+		return take_states(s, value, err);
 	case KEY_UNITS:
 		return take_units(value, err);
 	case 'M':

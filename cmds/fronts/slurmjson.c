@@ -71,6 +71,14 @@ static json_t *minutes(uint32_t s)
 	return s && s != UINT32_MAX ? json_integer(s / 60) : json_null();
 }
 
+/* The base state, and what it is besides. */
+static json_t *state_list(const char *state)
+{
+	const char *base = front_base_state(state);
+
+	return strcmp(base, state) ? json_pack("[s,s]", base, state) : json_pack("[s]", state);
+}
+
 /* What it has on each of its nodes; null while it waits. */
 static json_t *resources(const Gpusched__Job *j)
 {
@@ -117,7 +125,7 @@ void slurmjson_job(struct slurmjson *out, const Gpusched__Job *j)
 
 	number(o, "job_id", (int64_t)front_raw_id(j->id, j->tasks, j->several));
 	text(o, "name", j->name);
-	json_object_set_new(o, "job_state", json_pack("[s]", j->state));
+	json_object_set_new(o, "job_state", state_list(j->state));
 	field(o, "state_reason", "Reason", j);
 	text(o, "cluster", out->cluster);
 	text(o, "account", j->account);
@@ -162,8 +170,8 @@ void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 
 	number(o, "job_id", (int64_t)front_raw_id(j->id, j->tasks, j->several));
 	text(o, "name", j->name);
-	json_object_set_new(
-	        o, "state", json_pack("{s:s,s:s}", "current", j->state, "reason", "None"));
+	json_object_set_new(o, "state",
+	        json_pack("{s:s,s:s}", "current", front_base_state(j->state), "reason", "None"));
 	json_object_set_new(o, "exit_code",
 	        json_pack("{s:s,s:i,s:{s:i}}", "status", status, "return_code", (int)j->exit_code,
 	                "signal", "signal_id", (int)j->exit_signal));

@@ -292,6 +292,8 @@ static void test_states(void **state)
 	assert_int_equal(front_states(&f, "CD,all", &none, &all, &err), 0);
 	assert_true(all && f.ended && !f.lists[FILTER_STATES].n);
 	assert_int_equal(front_states(&f, "NOSUCH", &none, &all, &err), -1);
+	assert_string_equal(front_base_state("CONFIGURING"), "RUNNING");
+	assert_string_equal(front_base_state("FAILED"), "FAILED");
 	filter_clear(&f);
 }
 
