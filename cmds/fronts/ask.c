@@ -55,13 +55,12 @@ struct control {
 	int first; /* code of the first error that was told */
 };
 
-static int on_control(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_control(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__JobControlResult *r = (const Gpusched__JobControlResult *)m;
 	struct control *control = arg;
+	(void)err;
 
-	if (type != TYPE(JOB_CONTROL_RESULT))
-		return error_set(err, ERR_PROTOCOL, "not an answer to a request about jobs");
 	control->done += r->done;
 	for (size_t i = 0; i < r->n_errors; i++) {
 		control->first = control->first ? control->first : (int)r->errors[i]->code;
@@ -77,6 +76,7 @@ int ask_control(struct client *c, Gpusched__JobControl *request, const struct fi
 	Gpusched__JobFilter filter;
 	struct client_call call = { .type = TYPE(JOB_CONTROL),
 		.request = &request->base,
+		.answer = TYPE(JOB_CONTROL_RESULT),
 		.on_chunk = on_control,
 		.arg = &control };
 	int rc;

@@ -290,6 +290,15 @@ int front_states(struct filter *f, const char *value, bool *none, bool *all, str
 	return rc;
 }
 
+int front_every_state(struct filter *f, struct error *err)
+{
+	for (size_t i = 0; i < N_STATES; i++)
+		if (states[i].ours &&
+		        filter_add(f, FILTER_STATES, "--state", states[i].ours, err) < 0)
+			return -1;
+	return 0;
+}
+
 /* --- values ---------------------------------------------------------------------------------- */
 
 uint64_t front_raw_id(uint64_t id, const char *tasks, bool several)

@@ -109,6 +109,9 @@ void front_state_names(char *buf, size_t size); /* of all, for a message */
  * no state. *none: only such as no job can be in. */
 int front_states(struct filter *f, const char *value, bool *none, bool *all, struct error *err);
 
+/* Ask for each of them that exists, by its name. */
+int front_every_state(struct filter *f, struct error *err);
+
 /* --- jobs ------------------------------------------------------------------------------------ */
 
 /* The raw id of a job, and of an array's task: what Slurm's %A and SLURM_JOB_ID say. A task has no

@@ -11,7 +11,6 @@
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/programs.h"
 #include "cmds/fronts/slurmjson.h"
-#include "cmds/views/views.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
@@ -338,18 +337,6 @@ static void print_all(struct sacct *s)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-/* Jobs that wait are told only where their state is asked for, so all are. */
-static int all_states(struct filter *f, struct error *err)
-{
-	size_t n;
-	const struct job_state *states = job_states(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (filter_add(f, FILTER_STATES, "--state", states[i].name, err) < 0)
-			return -1;
-	return 0;
-}
-
 static int ask(struct sacct *s, struct client *c, struct error *err)
 {
 	Gpusched__ListAcct request = GPUSCHED__LIST_ACCT__INIT;
@@ -362,7 +349,8 @@ static int ask(struct sacct *s, struct client *c, struct error *err)
 	        filter_add(&s->filter, FILTER_USERS, "--user", cmd_user(name, sizeof(name)), err) <
 	                0)
 		return -1;
-	if (!s->filter.lists[FILTER_STATES].n && all_states(&s->filter, err) < 0)
+	/* Jobs that wait are told only where their state is asked for, so all are. */
+	if (!s->filter.lists[FILTER_STATES].n && front_every_state(&s->filter, err) < 0)
 		return -1;
 	filter_message(&s->filter, &filter);
 	request.filter = &filter;

@@ -191,13 +191,12 @@ static void add_share(struct sacctmgr *s, const Gpusched__Share *share)
 	s->shares[s->n_shares++] = copy;
 }
 
-static int on_shares(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_shares(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ShareChunk *chunk = (const Gpusched__ShareChunk *)m;
 	struct sacctmgr *s = arg;
+	(void)err;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of shares");
 	for (size_t i = 0; i < chunk->n_shares; i++)
 		add_share(s, chunk->shares[i]);
 	return 0;
@@ -269,13 +268,12 @@ struct config {
 	char account[80];
 };
 
-static int on_config(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_config(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ConfigChunk *chunk = (const Gpusched__ConfigChunk *)m;
 	struct config *c = arg;
+	(void)err;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a configuration");
 	for (size_t i = 0; i < chunk->n_lines; i++) {
 		const char *line = chunk->lines[i];
 
@@ -299,11 +297,13 @@ static int load(struct sacctmgr *s, struct error *err)
 	struct client_call calls[] = {
 		{ .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
 		        .request = &shares.base,
+		        .answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
 		        .on_chunk = on_shares,
 		        .arg = s,
 		        .repeatable = true },
 		{ .type = GPUSCHED__MSG_TYPE__MSG_SHOW_CONFIG,
 		        .request = &config.base,
+		        .answer = GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK,
 		        .on_chunk = on_config,
 		        .arg = &reading,
 		        .repeatable = true },

@@ -156,18 +156,11 @@ CONTROL(requeuehold, REQUEUE_HOLD)
 CONTROL(suspend, SUSPEND)
 CONTROL(resume, RESUME)
 
-static int ignore_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
-{
-	(void)type, (void)m, (void)arg, (void)err;
-	return 0;
-}
-
 static int do_wait_job(struct scontrol *s)
 {
 	Gpusched__WaitJobs request = GPUSCHED__WAIT_JOBS__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
 		.request = &request.base,
-		.on_chunk = ignore_chunk,
 		.timeout_ms = -1,
 		.repeatable = true };
 	struct filter filter = { .ended = true };
@@ -191,13 +184,12 @@ static int do_wait_job(struct scontrol *s)
 
 /* --- the controller -------------------------------------------------------------------------- */
 
-static int on_pong(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Pong *pong = (const Gpusched__Pong *)m;
 	(void)arg, (void)err;
 
-	if (type == GPUSCHED__MSG_TYPE__MSG_PONG)
-		printf("Slurmctld(primary) at %s is UP\n", pong->host);
+	printf("Slurmctld(primary) at %s is UP\n", pong->host);
 	return 0;
 }
 
@@ -206,6 +198,7 @@ static int do_ping(struct scontrol *s)
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_PING,
 		.request = &ping.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_PONG,
 		.on_chunk = on_pong,
 		.repeatable = true };
 	struct error err;
@@ -223,8 +216,7 @@ static int do_reconfigure(struct scontrol *s)
 {
 	Gpusched__Reconfigure request = GPUSCHED__RECONFIGURE__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_RECONFIGURE,
-		.request = &request.base,
-		.on_chunk = ignore_chunk };
+		.request = &request.base };
 	struct error err;
 
 	if (!scontrol_client(s))

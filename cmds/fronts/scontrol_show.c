@@ -223,12 +223,11 @@ static void take_line(struct config *c, const char *line)
 	}
 }
 
-static int on_config(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_config(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ConfigChunk *chunk = (const Gpusched__ConfigChunk *)m;
+	(void)err;
 
-	if (type != TYPE(CONFIG_CHUNK))
-		return error_set(err, ERR_PROTOCOL, "not a configuration");
 	for (size_t i = 0; i < chunk->n_lines; i++)
 		take_line(arg, chunk->lines[i]);
 	return 0;
@@ -240,6 +239,7 @@ static int show_config(struct scontrol *s)
 	struct config config = { .inside = false };
 	struct client_call call = { .type = TYPE(SHOW_CONFIG),
 		.request = &request.base,
+		.answer = TYPE(CONFIG_CHUNK),
 		.on_chunk = on_config,
 		.arg = &config,
 		.repeatable = true };
@@ -379,13 +379,11 @@ int scontrol_show(struct scontrol *s)
 /* --- scontrol write batch_script ---------------------------------------------------------------
  */
 
-static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_script(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ScriptResult *r = (const Gpusched__ScriptResult *)m;
 	FILE *out = arg;
 
-	if (type != TYPE(SCRIPT_RESULT))
-		return error_set(err, ERR_PROTOCOL, "not a script");
 	if (fwrite(r->script.data, 1, r->script.len, out) != r->script.len)
 		return error_set(err, ERR_SYSTEM, "the script could not be written");
 	return 0;
@@ -396,6 +394,7 @@ int scontrol_write(struct scontrol *s)
 	Gpusched__ShowScript request = GPUSCHED__SHOW_SCRIPT__INIT;
 	struct client_call call = { .type = TYPE(SHOW_SCRIPT),
 		.request = &request.base,
+		.answer = TYPE(SCRIPT_RESULT),
 		.on_chunk = on_script,
 		.repeatable = true };
 	char name[64] = "";

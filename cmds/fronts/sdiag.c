@@ -84,11 +84,9 @@ static int print_stats(const Gpusched__StatsResult *r)
 	return 0;
 }
 
-static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_stats(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	(void)arg;
-	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not figures of a controller");
+	(void)arg, (void)err;
 	return print_stats((const Gpusched__StatsResult *)m);
 }
 
@@ -105,6 +103,7 @@ static int run(const char *clusters)
 	Gpusched__Stats request = GPUSCHED__STATS__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_STATS,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
 		.on_chunk = on_stats,
 		.repeatable = true };
 	struct error err;

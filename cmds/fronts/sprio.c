@@ -224,13 +224,11 @@ static void choose_format(struct sprio *s, const Gpusched__PrioWeights *w)
 	s->chosen = true;
 }
 
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__PrioChunk *chunk = (const Gpusched__PrioChunk *)m;
 	struct sprio *s = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of priorities");
 	if (!s->chosen)
 		choose_format(s, chunk->weights);
 	if (s->weights && chunk->weights) {
@@ -255,6 +253,7 @@ static int ask(struct sprio *s, struct client *c, struct error *err)
 	Gpusched__JobFilter filter;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PRIOS,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK,
 		.on_chunk = on_chunk,
 		.arg = s,
 		.repeatable = true };

@@ -122,13 +122,12 @@ static const struct front_field fields[] = {
 /* --- what was used -----------------------------------------------------------------------------
  */
 
-static int on_report(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_report(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ReportChunk *chunk = (const Gpusched__ReportChunk *)m;
 	struct sreport *s = arg;
+	(void)err;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a report");
 	for (size_t i = 0; i < chunk->n_lines; i++) {
 		Gpusched__ReportLine *line = xcalloc(1, sizeof(*line));
 		const Gpusched__ReportLine *from = chunk->lines[i];
@@ -184,6 +183,7 @@ static int ask(struct sreport *s, struct client *c, struct error *err)
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_REPORT,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK,
 		.on_chunk = on_report,
 		.arg = s,
 		.repeatable = true };

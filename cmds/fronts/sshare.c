@@ -196,13 +196,12 @@ static bool is_shown(const struct sshare *s, const Gpusched__Share *share)
 	return s->all || s->users.n || !strcmp(share->user, s->me);
 }
 
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ShareChunk *chunk = (const Gpusched__ShareChunk *)m;
 	struct sshare *s = arg;
+	(void)err;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of shares");
 	for (size_t i = 0; i < chunk->n_shares; i++)
 		if (is_shown(s, chunk->shares[i]))
 			fields_print(&s->fields, &s->style, chunk->shares[i], &s->text);
@@ -215,6 +214,7 @@ static int list(struct sshare *s, struct client *c)
 	Gpusched__Share root = GPUSCHED__SHARE__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
 		.on_chunk = on_chunk,
 		.arg = s,
 		.repeatable = true };
