@@ -61,6 +61,7 @@
 #include "noded/launcher/runs.h"
 #include "noded/launcher/settings.h"
 #include "noded/launcher/sigcount.h"
+#include "noded/launcher/spawn.h"
 #include "noded/launcher/spool_guard.h"
 #include "noded/launcher/streams.h"
 #include "noded/launcher/template_client.h"
@@ -69,6 +70,7 @@
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
 
+#define STEPD_ARGS 3
 #define ARENA_CAP                                                                      \
 	(16 * 1024 * 1024) /* order and spec decoded: some 5 MiB at most, and pointers \
 	                    */
@@ -214,7 +216,10 @@ struct parts {
 	char **env;
 	ProtobufCBinaryData *env_list;
 	size_t n_env;
-	char *run_dir, *leaf, *private_dir, *near, *mps_dir;
+	char *run_dir, *leaf, *private_dir, *near, *mps_dir, *stepd;
+	ProtobufCBinaryData stepd_args[STEPD_ARGS];
+	char patience[32];
+	size_t n_stepd_args; /* 0: the script is executed */
 	const Gpusched__RunRlimit *rlimit_list[RLIMITS_MAX];
 	struct jobenv_gpu *gpus;
 	Gpusched__RunReport *report;
@@ -235,6 +240,7 @@ static void parts_clear(struct parts *p)
 	free(p->private_dir);
 	free(p->near);
 	free(p->mps_dir);
+	free(p->stepd);
 	free(p->gpus);
 	run_report_free(p->report);
 	limits_list_free(p->limits, p->n_limits);
@@ -314,6 +320,43 @@ static void add_programs(const struct launcher *l, struct parts *p)
 	}
 }
 
+/* A job with steps: its script is executed on the first of its nodes, gstepd on the others, which
+ * has no files. An allocation has no script. */
+static void add_stepd(const struct start *s, struct parts *p)
+{
+	const Gpusched__Steps *steps = s->spec->steps;
+	bool allocation = steps && steps->mode == GPUSCHED__STEPS__MODE__ALLOCATION;
+
+	if (!steps)
+		return;
+	p->stepd = spawn_path(s->l, "gstepd");
+	if (!allocation && s->run->id.rank == 0)
+		return;
+	set_bytes(&p->stepd_args[p->n_stepd_args++], "--serve");
+	if (allocation && s->run->id.rank == 0) {
+		snprintf(p->patience, sizeof(p->patience), "--patience=%u", steps->patience_s);
+		set_bytes(&p->stepd_args[p->n_stepd_args++], "--allocation");
+		set_bytes(&p->stepd_args[p->n_stepd_args++], p->patience);
+	}
+}
+
+static int make_files(const struct start *s, const char *user, struct parts *p, struct error *err)
+{
+	const char *unset = s->spec->interactive ? NULL
+	                    : s->spec->array[0]  ? PATTERN_OUTPUT_ARRAY
+	                                         : PATTERN_OUTPUT;
+
+	if (p->n_stepd_args) {
+		snprintf(p->output, sizeof(p->output), "/dev/null");
+		return 0;
+	}
+	if (expand_pattern(s, &s->spec->input, NULL, user, false, p->input, err) < 0 ||
+	        expand_pattern(s, &s->spec->output, unset, user, true, p->output, err) < 0 ||
+	        expand_pattern(s, &s->spec->error, NULL, user, true, p->error, err) < 0)
+		return -1;
+	return 0;
+}
+
 static int make_parts(
         const struct start *s, const struct lookup_user *user, struct parts *p, struct error *err)
 {
@@ -327,9 +370,6 @@ static int make_parts(
 		.home = user->home,
 		.shell = user->shell,
 	};
-	const char *unset = s->spec->interactive ? NULL
-	                    : s->spec->array[0]  ? PATTERN_OUTPUT_ARRAY
-	                                         : PATTERN_OUTPUT;
 	const uint64_t values[LIMIT_KINDS] = {
 		[LIMIT_MEMORY] =
 		        s->order->mem_mb > UINT64_MAX >> 20 ? UINT64_MAX : s->order->mem_mb << 20,
@@ -354,15 +394,14 @@ static int make_parts(
 	add_programs(s->l, p);
 	if (gpu_inventory_find(s->l->gpu_inventory, s->order, &p->gpus, err) < 0)
 		return -1;
+	add_stepd(s, p);
+	in.stepd = p->stepd;
 	in.gpus = p->gpus;
 	in.run_dir = p->run_dir;
 	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 	in.own_numbers = s->l->containment->filter &&
 	                 (p->gpus || device_grants_know_gpus(s->l->containment->grants));
-	if (grant_devices(s, p, err) < 0 ||
-	        expand_pattern(s, &s->spec->input, NULL, user->name, false, p->input, err) < 0 ||
-	        expand_pattern(s, &s->spec->output, unset, user->name, true, p->output, err) < 0 ||
-	        expand_pattern(s, &s->spec->error, NULL, user->name, true, p->error, err) < 0)
+	if (grant_devices(s, p, err) < 0 || make_files(s, user->name, p, err) < 0)
 		return -1;
 	p->env = jobenv_make(&in, err);
 	if (!p->env)
@@ -387,8 +426,10 @@ static void fill_record(const struct start *s, const struct lookup_user *user,
 	r->signed_at = s->signed_at;
 	set_bytes(&r->run_dir, p->run_dir);
 	set_bytes(&r->cgroup, p->leaf);
-	r->n_args = s->spec->n_args;
-	r->args = s->spec->args;
+	r->n_args = p->n_stepd_args ? p->n_stepd_args : s->spec->n_args;
+	r->args = p->n_stepd_args ? (ProtobufCBinaryData *)(uintptr_t)p->stepd_args : s->spec->args;
+	set_bytes(&r->program, p->n_stepd_args ? p->stepd : "");
+	r->steps = s->spec->steps != NULL;
 	r->n_env = p->n_env;
 	r->env = p->env_list;
 	r->cwd = s->spec->cwd;
@@ -405,7 +446,7 @@ static void fill_record(const struct start *s, const struct lookup_user *user,
 	r->launch_timeout_ms = s->l->options->launch_timeout_ms;
 	r->requeue = o->requeue;
 	r->interactive = s->spec->interactive != NULL;
-	r->summary = !s->spec->no_summary;
+	r->summary = !s->spec->no_summary && !p->n_stepd_args;
 	r->n_limits = p->n_limits;
 	r->limits = p->limits;
 	r->private_kinds = s->l->containment->private_kinds;
