@@ -1,6 +1,6 @@
 /* glog.c - what a job has written, from any host
  *
- * The file is read where the job ran, by a process that is the job's owner there (noded/stream/tap.c), and
+ * The file is read where the job ran, by a process that is the job's owner there (noded/stream/gtap.c), and
  * comes through an encrypted stream. While it is followed the controller tells of the job's
  * changes: when it starts (until then there is nothing to follow), is run again, or ends, after
  * which the rest is read and nothing more waited for.

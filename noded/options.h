@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 #include "common/base/error.h"
-#include "noded/exec/private.h"
+#include "noded/contain/device_grants.h"
+#include "noded/contain/private.h"
+#include "noded/exec/program.h"
 #include "noded/exec/rlimits.h"
-#include "noded/launcher/device_grants.h"
-#include "noded/shepherd/program.h"
 #include "noded/usage/overmem.h"
 
 struct options {

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
+#include "noded/contain/device_grants.h"
 #include "noded/gpu/gpus.h"
-#include "noded/launcher/device_grants.h"
 #include "noded/net/convert.h"
 
 /* EXIT_DONE: every GPU of the node can be used, or it has none. EXIT_REFUSED: a GPU cannot be used,

@@ -17,16 +17,16 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "noded/contain/cgroup_limits.h"
 #include "noded/contain/cgroupfs.h"
 #include "noded/contain/devfilter.h"
-#include "noded/contain/limits.h"
 #include "noded/contain/procs.h"
 #include "noded/contain/signals.h"
 
 #define LEAF_PREFIX "run-"
 #define OWN_LEAF    "agent" /* for the launcher, its helpers and the shepherds */
-#define NESTED_MAX  16   /* nested cgroups that are removed with a leaf */
-#define PROBE_LOOKS 5000 /* a millisecond each */
+#define NESTED_MAX  16      /* nested cgroups that are removed with a leaf */
+#define PROBE_LOOKS 5000    /* a millisecond each */
 
 struct contain_root {
 	char *path; /* NULL: subreaper */
@@ -34,7 +34,7 @@ struct contain_root {
 	int shortage; /* errno: a test failed for lack of a resource that may be there next time */
 	bool named;   /* by the site: delegated to us */
 	bool devices;
-	struct limits_root *limits;
+	struct cgroup_limits_root *limits;
 };
 
 struct contain {
@@ -177,7 +177,7 @@ static int use_cgroup(
 	root->path = path;
 	root->named = want && *want;
 	root->devices = path && try_filter(path, &root->shortage);
-	root->limits = path ? limits_root_new(mount, path, demanded) : NULL;
+	root->limits = path ? cgroup_limits_root_new(mount, path, demanded) : NULL;
 	free(mount);
 	return path ? 0 : -1;
 }
@@ -225,7 +225,7 @@ void contain_root_free(struct contain_root *root)
 		return;
 	if (root->path)
 		rmdir(root->path); /* fails, as it should, while runs are in it */
-	limits_root_free(root->limits);
+	cgroup_limits_root_free(root->limits);
 	free(root->path);
 	free(root);
 }
@@ -246,7 +246,7 @@ void contain_root_active(const struct contain_root *root, bool filter, char *out
 	        out, size, "%s%s", contain_root_kind(root), filter ? "," CONTAIN_DEVICES : "");
 
 	for (int k = 0; k < LIMIT_KINDS && n < size; k++)
-		if (limits_root_has(root->limits, (enum limit_kind)k))
+		if (cgroup_limits_root_has(root->limits, (enum limit_kind)k))
 			n += (size_t)snprintf(
 			        out + n, size - n, ",%s", limit_name((enum limit_kind)k));
 }
@@ -261,11 +261,11 @@ void contain_root_demand(struct contain_root *root, const char *demanded)
 	char *mount = root->path ? cgroupfs_mount() : NULL;
 
 	if (mount)
-		limits_root_demand(root->limits, mount, demanded);
+		cgroup_limits_root_demand(root->limits, mount, demanded);
 	free(mount);
 }
 
-const struct limits_root *contain_root_limits(const struct contain_root *root)
+const struct cgroup_limits_root *contain_root_limits(const struct contain_root *root)
 {
 	return root->limits;
 }
@@ -539,7 +539,8 @@ static void kill_the_rest(const struct contain *c)
 		pid_t thread = proc_thread(list[i].pid);
 
 		if (thread && thread != list[i].pid)
-			procs_signal(&list[i], 1, SIGKILL, false, still_inside, (void *)(uintptr_t)c);
+			procs_signal(
+			        &list[i], 1, SIGKILL, false, still_inside, (void *)(uintptr_t)c);
 	}
 	free(list);
 }

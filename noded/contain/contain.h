@@ -21,12 +21,12 @@
 
 #include "common/base/error.h"
 #include "common/conf/nodewords.h"
-#include "noded/exec/private.h"
+#include "noded/contain/private.h"
 
 /* --- the launcher's side: the root below which leaves are made -------------------------------- */
 
-/* What a site may demand (CONTAIN_WORDS): the kind, the device filter (devfilter.h), limits.h,
- * private.h. */
+/* What a site may demand (CONTAIN_WORDS): the kind, the device filter (devfilter.h),
+ * cgroup_limits.h, private.h. */
 
 bool contain_words_have(const char *words, const char *word); /* in a list between commas */
 /* The words of `want` that are not in `have`, joined by ", "; NULL: none is missing. Good until the
@@ -34,12 +34,12 @@ bool contain_words_have(const char *words, const char *word); /* in a list betwe
 const char *contain_words_lack(const char *want, const char *have);
 
 struct contain_root;
-struct limits_root;
+struct cgroup_limits_root;
 
-/* `demanded`: CONTAIN_WORDS of the site (limits.h). `want`: "" or NULL: below our own cgroup's
- * mount, a root named after `tag`; "none": subreaper; else a path below the cgroup2 mount. Whether
- * cgroups really work is tested with a process, not guessed. NULL with ERR_SYSTEM: `want` names a
- * path and it does not work, or descriptors or memory are too short for the test. */
+/* `demanded`: CONTAIN_WORDS of the site (cgroup_limits.h). `want`: "" or NULL: below our own
+ * cgroup's mount, a root named after `tag`; "none": subreaper; else a path below the cgroup2 mount.
+ * Whether cgroups really work is tested with a process, not guessed. NULL with ERR_SYSTEM: `want`
+ * names a path and it does not work, or descriptors or memory are too short for the test. */
 struct contain_root *contain_root_new(
         const char *want, const char *tag, const char *demanded, struct error *err);
 void contain_root_free(struct contain_root *root); /* NULL is fine */
@@ -58,7 +58,7 @@ bool contain_root_filters_devices(const struct contain_root *root); /* it is abl
 void contain_root_active(const struct contain_root *root, bool filter, char *out, size_t size);
 /* The site demands more of CONTAIN_WORDS now: look for those that were not looked for earlier. */
 void contain_root_demand(struct contain_root *root, const char *demanded);
-const struct limits_root *contain_root_limits(const struct contain_root *root);
+const struct cgroup_limits_root *contain_root_limits(const struct contain_root *root);
 
 /* Path of the leaf for a run; "" with a subreaper. The caller frees it. */
 char *contain_root_leaf(const struct contain_root *root, const char *id);

@@ -27,14 +27,14 @@
 #include "common/base/failpoint.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "noded/contain/limits.h"
+#include "noded/contain/cgroup_limits.h"
+#include "noded/contain/private.h"
 #include "noded/exec/drop.h"
-#include "noded/exec/private.h"
+#include "noded/exec/program.h"
 #include "noded/exec/rlimits.h"
+#include "noded/record/inherit.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
-#include "noded/shepherd/program.h"
-#include "noded/shepherd/shepherd.h"
 
 #define KERNEL_SIGNALS 64
 #define TIMER_SLACK_NS 50000 /* the kernel's default [prctl(2)] */
@@ -194,7 +194,8 @@ static int open_stream(const struct child *c, const char *what, const char *path
 	int error = errno;
 
 	if (fd < 0)
-		fail_owner(c, "cannot open the %s file '%s': %s", what, path, why_not(error, flags));
+		fail_owner(
+		        c, "cannot open the %s file '%s': %s", what, path, why_not(error, flags));
 	if (fcntl(fd, F_SETFL, flags & O_APPEND) < 0)
 		fail(c, "cannot use the %s file '%s': %s", what, path, strerror(errno));
 	return fd;
@@ -410,7 +411,7 @@ static void be_apart(const struct child *c)
 
 static void become_job(const struct child *c, pid_t shepherd)
 {
-	if (limits_enter(c->launch->limits, c->launch->n_limits) < 0)
+	if (cgroup_limits_enter(c->launch->limits, c->launch->n_limits) < 0)
 		fail(c, "cannot enter the run's cgroups: %s", strerror(errno));
 	be_apart(c);
 	become_user(c);
@@ -420,9 +421,10 @@ static void become_job(const struct child *c, pid_t shepherd)
 
 void child_run(const struct child_start *start)
 {
-	struct child c = {
-		.launch = start->launch, .ends = start->ends, .step = start->step, .tell = start->tell
-	};
+	struct child c = { .launch = start->launch,
+		.ends = start->ends,
+		.step = start->step,
+		.tell = start->tell };
 
 	/* The lock shows that the shepherd is alive; this process may hang for longer. */
 	close(SHEPHERD_LAUNCH_FD);

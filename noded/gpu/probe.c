@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "noded/gpu/discover.h"
 #include "noded/gpu/helper.h"
-#include "noded/gpu/look.h"
 
 #define KILL_WAIT_MS 500 /* a child that does not hang in the kernel is gone by then */
 
@@ -25,17 +25,17 @@ struct shared {
 	char root[256];
 	uint32_t alarm_s; /* the child ends by then, even if the parent does not end it */
 	uint32_t n_skips;
-	struct look_skip skips[GPUS_HOST_MAX];
+	struct discover_skip skips[GPUS_HOST_MAX];
 	bool pairs;
 	/* The answer. */
 	struct gpus gpus;
-	struct look_at at;
+	struct discover_at at;
 	volatile uint32_t done;
 };
 
 /* A GPU that is left out, and the call that hung. */
 struct left_out {
-	struct look_skip skip;
+	struct discover_skip skip;
 	int pidfd; /* the child that hangs there; -1: gone, the next probe includes the GPU */
 };
 
@@ -84,7 +84,7 @@ void helper_probe(uint64_t number)
 
 	(void)number;
 	alarm(s->alarm_s);
-	look(s->root, s->skips, s->n_skips, s->pairs, &s->gpus, &s->at);
+	discover_gpus(s->root, s->skips, s->n_skips, s->pairs, &s->gpus, &s->at);
 	s->done = 1;
 }
 
@@ -105,7 +105,7 @@ static void put_question(const struct gpu_probe *p, struct shared *s)
 	for (uint32_t i = 0; i < p->n_left; i++)
 		s->skips[i] = p->left[i].skip;
 	s->pairs = !p->no_pairs;
-	s->at.gpu = LOOK_NO_GPU;
+	s->at.gpu = DISCOVER_NO_GPU;
 }
 
 static int start_child(struct gpu_probe *p, struct error *err)
@@ -196,7 +196,7 @@ unsigned gpu_probe_timeout_ms(const struct gpu_probe *p)
 }
 
 /* Describe the call at which the child ended without having finished. */
-static void say_trouble(const struct look_at *at, bool hung, char *text, size_t size)
+static void say_trouble(const struct discover_at *at, bool hung, char *text, size_t size)
 {
 	char call[sizeof(at->call)];
 
@@ -207,7 +207,7 @@ static void say_trouble(const struct look_at *at, bool hung, char *text, size_t 
 }
 
 /* Leave out the GPU at which the child was. False: it was at none, or that is left out already. */
-static bool leave_out(struct gpu_probe *p, const struct look_at *at, bool hung, bool gone)
+static bool leave_out(struct gpu_probe *p, const struct discover_at *at, bool hung, bool gone)
 {
 	uint32_t gpu = at->gpu;
 	struct left_out *left = &p->left[p->n_left];
@@ -239,7 +239,7 @@ static void take_copy(struct gpus *to, const struct gpus *from)
 bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
 {
 	bool hung = !has_ended(p->pipe, 0), done = p->shared->done || p->shared->at.enough;
-	struct look_at at = p->shared->at;
+	struct discover_at at = p->shared->at;
 	bool gone = end_child(p);
 	struct error err;
 

@@ -1,8 +1,8 @@
 /* probe.h - probing GPUs safely
  *
  * The driver's library can hang in the kernel for ever and can crash. So only a child process loads
- * it, and writes what it finds (look.h) to memory shared with us. When the child has ended, or has
- * not finished in time, that memory is copied and validated (gpus_settle()).
+ * it, and writes what it finds (discover.h) to memory shared with us. When the child has ended, or
+ * has not finished in time, that memory is copied and validated (gpus_settle()).
  *
  * If the child hung or crashed at one GPU, another child leaves that GPU out; the GPU becomes an
  * entry in trouble and the other GPUs are known. A child that cannot be killed is abandoned, and

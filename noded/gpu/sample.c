@@ -21,7 +21,7 @@ struct slot {
 
 struct gpu_sampling {
 	struct nvml nvml;
-	struct look_at *at;
+	struct discover_at *at;
 	uint32_t gpu; /* the present one */
 	uint32_t n;
 	struct slot slots[GPUS_MAX];
@@ -74,13 +74,13 @@ static void find(struct gpu_sampling *s)
 		add(s, device, false);
 }
 
-struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct look_at *at)
+struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct discover_at *at)
 {
 	struct gpu_sampling *s = xcalloc(1, sizeof(*s));
 	unsigned n = 0;
 
 	s->at = at;
-	s->gpu = LOOK_NO_GPU;
+	s->gpu = DISCOVER_NO_GPU;
 	if (nvml_open(&s->nvml, NULL) < 0) {
 		free(s);
 		return NULL;
@@ -91,7 +91,7 @@ struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct look_at *at)
 			if (!(skip >> s->gpu & 1))
 				find(s);
 		}
-		s->gpu = LOOK_NO_GPU;
+		s->gpu = DISCOVER_NO_GPU;
 		return s;
 	}
 	nvml_close(&s->nvml); /* what is asked last is what did not work */
@@ -237,7 +237,7 @@ void gpu_sampling_take(struct gpu_sampling *s, struct gpu_uses *out)
 	for (uint32_t i = 0; i < s->n; i++)
 		take_slot(s, &s->slots[i], &out->v[i]);
 	out->n = s->n;
-	s->gpu = LOOK_NO_GPU;
+	s->gpu = DISCOVER_NO_GPU;
 }
 
 void gpu_sampling_take_memory(
@@ -250,5 +250,5 @@ void gpu_sampling_take_memory(
 				take_memory(s, &s->slots[i], &out->v[out->n++]);
 				break;
 			}
-	s->gpu = LOOK_NO_GPU;
+	s->gpu = DISCOVER_NO_GPU;
 }

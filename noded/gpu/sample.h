@@ -1,7 +1,7 @@
 /* sample.h - what each GPU is used for, sampled repeatedly through NVML
  *
- * As with look.h every call here may hang or crash, so a separate process makes it (sampler.h) and
- * writes the results to memory that the other process reads. So all data has a fixed size.
+ * As with discover.h every call here may hang or crash, so a separate process makes it (sampler.h)
+ * and writes the results to memory that the other process reads. So all data has a fixed size.
  *
  * Compute use is the mean since the previous sample: of the driver's own samples (about six a
  * second, kept for about 16 s), else its last rate. For MIG instances NVML reports no compute use,
@@ -10,8 +10,8 @@
 #ifndef NODED_GPU_SAMPLE_H
 #define NODED_GPU_SAMPLE_H
 
+#include "noded/gpu/discover.h"
 #include "noded/gpu/gpus.h"
-#include "noded/gpu/look.h"
 
 #define USE_PROCS     64 /* processes of one slot; if there are more, none is reported */
 #define USE_FULL      1000
@@ -45,7 +45,7 @@ struct gpu_sampling;
 
 /* Open the library and find the GPUs, except those in `skip`, a set of NVML's indices. NULL: there
  * is none to sample. */
-struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct look_at *at);
+struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct discover_at *at);
 void gpu_sampling_take(struct gpu_sampling *s, struct gpu_uses *out);
 /* Only memory and processes of these slots, which costs little and takes no sample of compute use
  * away from gpu_sampling_take(). */

@@ -23,7 +23,7 @@
 
 struct shared {
 	struct gpu_uses uses;
-	struct look_at at;
+	struct discover_at at;
 	uint64_t cpu_us; /* of the last answer */
 	uint32_t n;      /* of the request: memory of these slots alone; 0: everything of all */
 	char uuids[SAMPLER_MEMORY_MAX][GPUS_TEXT];
@@ -138,7 +138,7 @@ static int start_child(struct gpu_sampler *s, struct error *err)
 	close_if(&s->stuck_in_all);
 	s->shared = helper_memory_new(sizeof(*s->shared), &memory);
 	if (s->shared && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
-		s->shared->at.gpu = LOOK_NO_GPU;
+		s->shared->at.gpu = DISCOVER_NO_GPU;
 		s->pidfd = helper_start(HELPER_SAMPLER, skip, ends[1], memory, &s->pid);
 	}
 	if (s->pidfd < 0) {
@@ -186,7 +186,7 @@ static void leave_alone(struct gpu_sampler *s, uint32_t gpu)
 /* Describe the call at which the child hung or crashed. */
 static void give_up(struct gpu_sampler *s, bool hung, char *trouble, size_t size)
 {
-	struct look_at at = s->shared->at;
+	struct discover_at at = s->shared->at;
 
 	at.call[sizeof(at.call) - 1] = '\0';
 	snprintf(trouble, size, "%s %s", *at.call ? at.call : "NVML",
@@ -280,7 +280,7 @@ uint64_t gpu_sampler_cost_us(const struct gpu_sampler *s)
 
 void gpu_sampler_rest(struct gpu_sampler *s)
 {
-	uint32_t gpu = s->shared && s->asked ? s->shared->at.gpu : LOOK_NO_GPU;
+	uint32_t gpu = s->shared && s->asked ? s->shared->at.gpu : DISCOVER_NO_GPU;
 
 	if (s->shared && !end_child(s))
 		leave_alone(s, gpu);

@@ -8,7 +8,7 @@
 
 #include "common/base/taskset.h"
 #include "common/base/xalloc.h"
-#include "noded/shepherd/mps.h"
+#include "noded/shepherd/mps_daemon.h"
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
 

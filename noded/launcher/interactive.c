@@ -1,4 +1,4 @@
-/* interactive.c - see interactive.h, hold.h
+/* interactive.c - see interactive.h, ghold.h
  *
  * RUNDIR/holds/ID is the socket of a run's ghold, in a directory that only we can enter: the only
  * way to a run's input and output is through the launcher. It stays until ghold has ended, which
@@ -17,18 +17,18 @@
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/places.h"
-#include "noded/launcher/spawn.h"
 #include "noded/launcher/streams.h"
 #include "noded/record/record.h"
-#include "noded/stream/holdio.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/spawn.h"
+#include "noded/stream/local_channel.h"
 
 static int sweep_one(struct run_id id, const char *name, void *arg)
 {
 	const struct launcher *l = arg;
 	struct error err;
-	int fd = holdio_connect(l->places->holds, name, &err);
+	int fd = local_channel_connect(l->places->holds, name, &err);
 
 	(void)id;
 	if (fd >= 0)
@@ -53,7 +53,7 @@ int interactive_start(struct launcher *l, const char *name, const Gpusched__Laun
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return error_set(err, ERR_SYSTEM, "socketpair: %s", strerror(errno));
 	fds[0] = pair[0];
-	if ((fds[1] = holdio_listen(l->places->holds, name, err)) >= 0 &&
+	if ((fds[1] = local_channel_listen(l->places->holds, name, err)) >= 0 &&
 	        (fds[2] = spawn_grant(&g.base, err)) >= 0)
 		rc = spawn_helper(l, "ghold", fds, 3, err);
 	for (size_t i = 0; i < 3; i++)

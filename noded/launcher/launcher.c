@@ -26,30 +26,30 @@
 #include "common/job/run.h"
 #include "common/net/mcred.h"
 #include "common/net/worker.h"
+#include "noded/confine/containment.h"
+#include "noded/confine/mps_pool.h"
+#include "noded/confine/spool_guard.h"
 #include "noded/contain/contain.h"
-#include "noded/launcher/containment.h"
-#include "noded/launcher/gpu_faults.h"
-#include "noded/launcher/gpu_inventory.h"
-#include "noded/launcher/gpu_occupants.h"
-#include "noded/launcher/gpu_reclaim.h"
-#include "noded/launcher/health.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/lookup.h"
-#include "noded/launcher/mps_pool.h"
-#include "noded/launcher/places.h"
+#include "noded/exec/program.h"
 #include "noded/launcher/protocol.h"
 #include "noded/launcher/recover.h"
-#include "noded/launcher/runs.h"
 #include "noded/launcher/settings.h"
-#include "noded/launcher/sigcount.h"
-#include "noded/launcher/spool_guard.h"
 #include "noded/launcher/start.h"
 #include "noded/launcher/streams.h"
 #include "noded/launcher/template_client.h"
-#include "noded/launcher/usage_loop.h"
-#include "noded/record/order.h"
+#include "noded/record/ctl.h"
 #include "noded/record/record.h"
-#include "noded/shepherd/program.h"
+#include "noded/runs/lookup.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/runs.h"
+#include "noded/runs/sigcount.h"
+#include "noded/watch/gpu_faults.h"
+#include "noded/watch/gpu_inventory.h"
+#include "noded/watch/gpu_occupants.h"
+#include "noded/watch/gpu_reclaim.h"
+#include "noded/watch/health.h"
+#include "noded/watch/usage_loop.h"
 
 #define STATE_SAVE_S 10 /* how old max_job on disk may be */
 #define POOL_THREADS 4  /* one for each kind of query (lookup.c), and one to spare */
@@ -322,7 +322,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	loop->munge = mcred_munge_new(l->options->munge_socket, l->options->munge_socket_2);
 	if (!l->base || !loop->munge)
 		abort();
-	if ((loop->news = order_socket(l->places->rundir, NOTIFY_SOCKET, err)) < 0 ||
+	if ((loop->news = ctl_socket(l->places->rundir, CTL_NOTIFY_SOCKET, err)) < 0 ||
 	        !(l->pool = worker_pool_new(l->base, &ask, err)) ||
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
 	        !(l->sigcount = sigcount_new(l->places->spool, oldest, err)))

@@ -3,8 +3,8 @@
  * gnoded forks the launcher before it drops privileges and communicates with it over a socket pair.
  * The launcher has no network. It does not trust the other half: every message is decoded with the
  * same limits as one from the network, and a run is started only as its owner signed it
- * (common/net/signedjob.h). The launcher owns the records of the runs (record.h) and starts, ends and
- * watches their shepherds; a run outlives agent and launcher.
+ * (common/net/signedjob.h). The launcher owns the records of the runs (record.h) and starts, ends
+ * and watches their shepherds; a run outlives agent and launcher.
  *
  * The socket pair carries unencrypted frames (common/net/frame.h, noise NULL, id 0); senders are
  * MSG_BY_LAUNCHER and MSG_BY_AGENT_LOCAL. The launcher sends the first message, LauncherHello, and
@@ -42,7 +42,7 @@
  *                     system that allows to execute, which /run often does not.
  *   SPOOL/exits/ID    synced copies of exit records that were not acknowledged within a second
  *   SPOOL/outputs/ID  a run's owner and where its output went (streams.c)
- *   SPOOL/mps/UID.GPU sockets and log of the user's MPS on the GPU (mps.h)
+ *   SPOOL/mps/UID.GPU sockets and log of the user's MPS on the GPU (mps_daemon.h)
  *   SPOOL/settings    the controller's latest settings for runs (settings.c)
  *   SPOOL/state       highest epoch and job id; SPOOL/starts: how often a signature was used
  */
@@ -54,10 +54,10 @@
 #include <sys/types.h>
 
 #include "common/base/error.h"
-#include "noded/exec/private.h"
+#include "noded/contain/device_grants.h"
+#include "noded/contain/private.h"
+#include "noded/exec/program.h"
 #include "noded/exec/rlimits.h"
-#include "noded/launcher/device_grants.h"
-#include "noded/shepherd/program.h"
 #include "noded/usage/overmem.h"
 
 #define LAUNCHER_MPS             "/usr/bin/nvidia-cuda-mps-control"

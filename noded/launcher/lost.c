@@ -1,7 +1,7 @@
 /* lost.c - see lost.h
  *
  * What is left of the run is killed. Then another shepherd runs the site's programs that come after
- * a run (site.h), as often as necessary.
+ * a run (program_main.h), as often as necessary.
  */
 #include "config.h"
 
@@ -24,20 +24,20 @@
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "common/job/runused.h"
+#include "noded/confine/containment.h"
+#include "noded/contain/cgroup_limits.h"
 #include "noded/contain/contain.h"
-#include "noded/contain/limits.h"
 #include "noded/contain/signals.h"
-#include "noded/launcher/containment.h"
+#include "noded/exec/program.h"
 #include "noded/launcher/launcher.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/places.h"
-#include "noded/launcher/run_usage.h"
-#include "noded/launcher/runs.h"
-#include "noded/launcher/spawn.h"
+#include "noded/record/inherit.h"
 #include "noded/record/journal.h"
 #include "noded/record/record.h"
-#include "noded/shepherd/program.h"
-#include "noded/shepherd/shepherd.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/runs.h"
+#include "noded/runs/spawn.h"
+#include "noded/watch/run_usage.h"
 
 #define LOST_MS     5    /* delay of the next check after KILL: doubled each time, */
 #define LOST_MS_MAX 1000 /* up to this */
@@ -95,7 +95,7 @@ static void finish_lost(struct run *r)
 	if (r->leaf) {
 		char *leaf = contain_root_leaf(r->l->containment->root, r->name);
 
-		limits_root_remove(contain_root_limits(r->l->containment->root), leaf);
+		cgroup_limits_root_remove(contain_root_limits(r->l->containment->root), leaf);
 		contain_remove(r->leaf);
 		free(leaf);
 	}

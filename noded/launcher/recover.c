@@ -36,19 +36,19 @@
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
+#include "noded/confine/containment.h"
+#include "noded/confine/mps_pool.h"
+#include "noded/contain/cgroup_limits.h"
 #include "noded/contain/contain.h"
-#include "noded/contain/limits.h"
 #include "noded/contain/procs.h"
 #include "noded/contain/signals.h"
-#include "noded/launcher/containment.h"
-#include "noded/launcher/gpu_inventory.h"
-#include "noded/launcher/health.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/mps_pool.h"
-#include "noded/launcher/places.h"
-#include "noded/launcher/runs.h"
+#include "noded/exec/program.h"
 #include "noded/record/record.h"
-#include "noded/shepherd/program.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/runs.h"
+#include "noded/watch/gpu_inventory.h"
+#include "noded/watch/health.h"
 
 #define CLEAR_S  10
 #define PAUSE_MS 5
@@ -91,7 +91,7 @@ static enum cleared clear_leaf(const struct scan *s, const char *name)
 		empty = contain_is_empty(c);
 	}
 	if (c && empty) {
-		limits_root_remove(contain_root_limits(s->l->containment->root), path);
+		cgroup_limits_root_remove(contain_root_limits(s->l->containment->root), path);
 		contain_remove(c);
 	}
 	contain_free(c);

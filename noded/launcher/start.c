@@ -41,34 +41,34 @@
 #include "common/net/mcred.h"
 #include "common/net/msg.h"
 #include "common/net/signedjob.h"
+#include "noded/confine/containment.h"
+#include "noded/confine/mps_pool.h"
+#include "noded/confine/rules.h"
+#include "noded/confine/spool_guard.h"
+#include "noded/contain/cgroup_limits.h"
 #include "noded/contain/contain.h"
 #include "noded/contain/devfilter.h"
-#include "noded/contain/limits.h"
-#include "noded/exec/private.h"
+#include "noded/contain/device_grants.h"
+#include "noded/contain/private.h"
 #include "noded/job/jobenv.h"
-#include "noded/launcher/containment.h"
-#include "noded/launcher/device_grants.h"
-#include "noded/launcher/gpu_inventory.h"
-#include "noded/launcher/gpu_occupants.h"
-#include "noded/launcher/gpu_reclaim.h"
 #include "noded/launcher/interactive.h"
 #include "noded/launcher/launcher.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/lookup.h"
-#include "noded/launcher/mps_pool.h"
-#include "noded/launcher/places.h"
-#include "noded/launcher/rules.h"
-#include "noded/launcher/runs.h"
 #include "noded/launcher/settings.h"
-#include "noded/launcher/sigcount.h"
-#include "noded/launcher/spawn.h"
-#include "noded/launcher/spool_guard.h"
 #include "noded/launcher/streams.h"
 #include "noded/launcher/template_client.h"
-#include "noded/launcher/usage_loop.h"
-#include "noded/record/order.h"
+#include "noded/record/ctl.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
+#include "noded/runs/lookup.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/runs.h"
+#include "noded/runs/sigcount.h"
+#include "noded/runs/spawn.h"
+#include "noded/watch/gpu_inventory.h"
+#include "noded/watch/gpu_occupants.h"
+#include "noded/watch/gpu_reclaim.h"
+#include "noded/watch/usage_loop.h"
 
 #define STEPD_ARGS 3
 #define ARENA_CAP                                                                      \
@@ -243,7 +243,7 @@ static void parts_clear(struct parts *p)
 	free(p->stepd);
 	free(p->gpus);
 	run_report_free(p->report);
-	limits_list_free(p->limits, p->n_limits);
+	cgroup_limits_list_free(p->limits, p->n_limits);
 }
 
 static Gpusched__RunReport *make_report(const struct start *s)
@@ -381,7 +381,7 @@ static int make_parts(
 	p->run_dir = xasprintf("%s/%s", s->l->places->spool_runs_path, s->run->name);
 	p->leaf = contain_root_leaf(s->l->containment->root, s->run->name);
 	p->report = make_report(s);
-	p->n_limits = limits_list(
+	p->n_limits = cgroup_limits_list(
 	        contain_root_limits(s->l->containment->root), p->leaf, values, &p->limits);
 	p->private_dir = s->l->containment->private_kinds & 1u << PRIVATE_TMP
 	                         ? xasprintf("%s/%s", s->l->places->private_path, s->run->name)
@@ -494,7 +494,7 @@ static int launch_in_dir(struct start *s, const struct lookup_user *user, const 
 {
 	struct launcher *l = s->l;
 	struct rundir_owner owner = { .change = l->root, .uid = user->uid, .gid = user->gid };
-	int fds[3] = { -1, -1, -1 }, r = -1; /* shepherd.h */
+	int fds[3] = { -1, -1, -1 }, r = -1; /* inherit.h */
 	Gpusched__LaunchRecord record;
 
 	fill_record(s, user, p, &record);
@@ -511,7 +511,7 @@ static int launch_in_dir(struct start *s, const struct lookup_user *user, const 
 		goto out;
 	if (rundir_make(l->places->spool_runs, s->run->name, &owner, s->order->script.data,
 	            s->order->script.len, err) < 0 ||
-	        (fds[1] = order_socket(dir, ORDER_SOCKET, err)) < 0) {
+	        (fds[1] = ctl_socket(dir, CTL_SOCKET, err)) < 0) {
 		*node = true;
 		goto take_back;
 	}

@@ -25,14 +25,14 @@
 #include "common/net/mcred.h"
 #include "common/net/worker.h"
 #include "noded/launcher/launcher.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/lookup.h"
-#include "noded/launcher/places.h"
 #include "noded/launcher/protocol.h"
-#include "noded/launcher/runs.h"
-#include "noded/launcher/spawn.h"
 #include "noded/record/record.h"
-#include "noded/stream/holdio.h"
+#include "noded/runs/lookup.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/runs.h"
+#include "noded/runs/spawn.h"
+#include "noded/stream/local_channel.h"
 
 #define OUTPUTS_MAX 10000
 #define PRUNE_EACH  1000 /* runs remembered */
@@ -244,7 +244,7 @@ static int open_hold(const struct stream_ask *ask, const struct mcred *cred,
 	if (cred->uid != run->uid)
 		return error_set(
 		        why, ERR_NOT_PERMITTED, "its input and output are its owner's alone");
-	return holdio_connect(ask->l->places->holds, ask->name, why);
+	return local_channel_connect(ask->l->places->holds, ask->name, why);
 }
 
 static int start_tap(const struct stream_ask *ask, const struct mcred *cred,

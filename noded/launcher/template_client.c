@@ -18,13 +18,13 @@
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
 #include "noded/launcher/launcher.h"
-#include "noded/launcher/launcher_impl.h"
-#include "noded/launcher/places.h"
-#include "noded/launcher/runs.h"
-#include "noded/launcher/spawn.h"
+#include "noded/record/inherit.h"
 #include "noded/record/record.h"
-#include "noded/shepherd/shepherd.h"
-#include "noded/shepherd/template.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/places.h"
+#include "noded/runs/runs.h"
+#include "noded/runs/spawn.h"
+#include "noded/shepherd/template_server.h"
 
 #define ANSWER_S 5  /* for a fork(2), on a machine that is short of everything */
 #define AGAIN_S  60 /* after a template that ended soon */

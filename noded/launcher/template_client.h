@@ -18,7 +18,7 @@ struct template_client *template_client_new(struct launcher *l);
 /* NULL is fine. Runs that were ordered are started; the next launcher will find them. */
 void template_client_free(struct template_client *t);
 
-/* Start a shepherd for the record directory at `path`, with the descriptors of shepherd.h, of which
+/* Start a shepherd for the record directory at `path`, with the descriptors of inherit.h, of which
  * only the third may be -1; they stay the caller's. Never waits. Returns 0 with *pid; *pid is 0 if
  * the template was asked, and then run_forked() or run_not_forked() is called later. -1 with
  * ERR_LAUNCH: nothing was started. */

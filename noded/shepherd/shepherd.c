@@ -4,7 +4,8 @@
  *
  * The launcher starts it, with the locked launch record as descriptor 3 and the bound order socket
  * as 4; it outlives launcher and agent. It holds no secret, has no network and reads no file of a
- * user except as rundir.h allows. ending.c decides when a run is to end; this file carries it out:
+ * user except as rundir.h allows. run_deadline.c decides when a run is to end; this file carries it
+ * out:
  *
  *
  *   start    subreaper, descriptors; the rest of it is in shepherd_launch.c
@@ -41,25 +42,25 @@
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
+#include "noded/contain/cgroup_limits.h"
 #include "noded/contain/contain.h"
-#include "noded/contain/limits.h"
+#include "noded/contain/private.h"
 #include "noded/contain/procs.h"
 #include "noded/exec/child.h"
-#include "noded/exec/private.h"
+#include "noded/exec/program.h"
+#include "noded/record/ctl.h"
+#include "noded/record/inherit.h"
 #include "noded/record/journal.h"
-#include "noded/record/order.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
-#include "noded/shepherd/ending.h"
 #include "noded/shepherd/interrupt.h"
-#include "noded/shepherd/mps.h"
+#include "noded/shepherd/mps_daemon.h"
 #include "noded/shepherd/notes.h"
-#include "noded/shepherd/program.h"
-#include "noded/shepherd/shepherd.h"
+#include "noded/shepherd/program_main.h"
+#include "noded/shepherd/run_deadline.h"
 #include "noded/shepherd/shepherd_impl.h"
-#include "noded/shepherd/site.h"
-#include "noded/shepherd/template.h"
-#include "noded/stream/hold.h"
+#include "noded/shepherd/template_server.h"
+#include "noded/stream/ghold.h"
 
 #define KILL_FIRST    ((usec_t)5000)   /* delay of the next check after KILL, */
 #define KILL_LAST     ((usec_t)500000) /* doubled up to this, since processes may hang */
@@ -69,15 +70,15 @@
 #define SIGNAL_LAST   64
 #define NOTES_AT_ONCE 8
 /* until processes that do not stop at once are checked again */
-#define HOLD_RETRY    ((usec_t)20000)
+#define HOLD_RETRY ((usec_t)20000)
 /* the same for stopped processes, which a user may continue */
-#define HOLD_AGAIN    ((usec_t)1000000)
+#define HOLD_AGAIN ((usec_t)1000000)
 
 void shepherd_tell_launcher(struct shepherd *s)
 {
 	FAILPOINT(shepherd_before_news);
-	s->news_wait = order_send(s->news_dir, NOTIFY_SOCKET, s->id, strlen(s->id)) < 0 &&
-	               !order_nobody(errno);
+	s->news_wait = ctl_send(s->news_dir, CTL_NOTIFY_SOCKET, s->id, strlen(s->id)) < 0 &&
+	               !ctl_nobody(errno);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -167,9 +168,9 @@ static int read_launch(struct shepherd *s)
 static void init_ending(struct shepherd *s)
 {
 	const Gpusched__RunProgram *prolog = program_of(s->launch, PROGRAM_TASK_PROLOG);
-	uint64_t launch_ms = s->launch->launch_timeout_ms ? s->launch->launch_timeout_ms
-	                                                  : CHILD_LAUNCH_MS;
-	struct ending_limits limits = {
+	uint64_t launch_ms =
+	        s->launch->launch_timeout_ms ? s->launch->launch_timeout_ms : CHILD_LAUNCH_MS;
+	struct deadline_limits limits = {
 		.limit = s->launch->time_limit_s * SECOND,
 		.launch = (usec_t)(launch_ms + (prolog ? prolog->timeout_ms : 0)) * 1000,
 		.warn_before = s->launch->warn_before_s * SECOND,
@@ -177,7 +178,7 @@ static void init_ending(struct shepherd *s)
 		.warn_signal = (int)s->launch->warn_signal,
 	};
 
-	ending_init(&s->ending, &limits);
+	deadline_init(&s->ending, &limits);
 }
 
 static void remove_private(const struct shepherd *s)
@@ -248,7 +249,7 @@ static void reap(struct shepherd *s)
 			continue;
 		s->main_gone = true;
 		s->status = status;
-		ending_main_gone(&s->ending, mono());
+		deadline_main_gone(&s->ending, mono());
 	}
 }
 
@@ -269,12 +270,12 @@ void shepherd_hear_hold(struct shepherd *s)
 			shepherd_signal(s, &order);
 			continue;
 		}
-		if (s->ending.phase <= ENDING_RUNNING)
+		if (s->ending.phase <= DEADLINE_RUNNING)
 			snprintf(s->detail, sizeof(s->detail), "%s",
 			        n == sizeof(note) && note.news == HOLD_LOST
 			                ? "its client was lost, and none came in its place"
 			                : "what held its input and output has ended");
-		ending_order(&s->ending, END_CANCEL, 0, s->launch->grace_s * SECOND, mono());
+		deadline_order(&s->ending, END_CANCEL, 0, s->launch->grace_s * SECOND, mono());
 		if (n != sizeof(note)) {
 			close(s->hold_fd);
 			s->hold_fd = -1;
@@ -290,13 +291,13 @@ static void look_for_ack(struct shepherd *s)
 	if (s->watch >= 0)
 		while (read(s->watch, buf, sizeof(buf)) > 0)
 			;
-	if (ending_wants_ack(&s->ending) && rundir_stat(s->rundir, RUNDIR_ACK, &st))
-		ending_ack(&s->ending, mono());
+	if (deadline_wants_ack(&s->ending) && rundir_stat(s->rundir, RUNDIR_ACK, &st))
+		deadline_ack(&s->ending, mono());
 }
 
 static bool wants_notes(const struct shepherd *s)
 {
-	return s->executed && s->ending.phase < ENDING_KILLING;
+	return s->executed && s->ending.phase < DEADLINE_KILLING;
 }
 
 void shepherd_tell_notes(struct shepherd *s, usec_t now)
@@ -337,7 +338,7 @@ static bool nothing_left(struct shepherd *s)
 static void write_interrupt(struct shepherd *s)
 {
 	const Gpusched__EndRun *o = s->order;
-	usec_t deadline = ending_deadline(&s->ending);
+	usec_t deadline = deadline_time(&s->ending);
 	struct interrupt in = {
 		.cause = s->ending.cause ? s->ending.cause : END_TIME_LIMIT,
 		.by_job = o ? o->by_job : 0,
@@ -390,7 +391,7 @@ static void hold(struct shepherd *s, usec_t now)
 	if (!all || s->held)
 		return;
 	s->held = now;
-	ending_pause(&s->ending, now);
+	deadline_pause(&s->ending, now);
 	shepherd_tell_notes(s, now);
 }
 
@@ -402,14 +403,14 @@ static void release(struct shepherd *s, usec_t now)
 		return;
 	s->held_us += now - s->held;
 	s->held = 0;
-	ending_go_on(&s->ending, now);
+	deadline_resume(&s->ending, now);
 	shepherd_tell_notes(s, now);
 }
 
 /* A run that is to end must be able to react, so it is not kept suspended. */
 static void hold_or_release(struct shepherd *s, usec_t now)
 {
-	if (s->hold && s->ending.phase == ENDING_RUNNING)
+	if (s->hold && s->ending.phase == DEADLINE_RUNNING)
 		hold(s, now);
 	else if (s->holding)
 		release(s, now);
@@ -418,31 +419,31 @@ static void hold_or_release(struct shepherd *s, usec_t now)
 static void act(struct shepherd *s)
 {
 	usec_t now = mono();
-	bool launching = s->ending.phase == ENDING_LAUNCHING;
+	bool launching = s->ending.phase == DEADLINE_LAUNCHING;
 	unsigned todo;
 
-	ending_clock(&s->ending, now);
-	if (launching && s->ending.phase == ENDING_KILLING)
+	deadline_clock(&s->ending, now);
+	if (launching && s->ending.phase == DEADLINE_KILLING)
 		shepherd_say_late(s);
-	todo = ending_take(&s->ending);
-	if (todo & ENDING_DO_INTERRUPT) {
+	todo = deadline_actions(&s->ending);
+	if (todo & DEADLINE_INTERRUPT) {
 		write_interrupt(s);
 		look_for_ack(s); /* it may have come before the watch for it */
-		todo |= ending_take(&s->ending);
+		todo |= deadline_actions(&s->ending);
 	}
-	if (todo & ENDING_DO_WARN)
+	if (todo & DEADLINE_WARN)
 		contain_warn(s->leaf, s->ending.signal);
-	if (todo & ENDING_DO_SIGNAL) {
+	if (todo & DEADLINE_SIGNAL) {
 		contain_signal(s->leaf, s->ending.signal);
 		contain_signal(s->leaf, SIGCONT); /* a stopped process could not save anything */
 	}
 	hold_or_release(s, now);
-	if ((todo & ENDING_DO_KILL) || (s->ending.phase == ENDING_KILLING && now >= s->kill_next))
+	if ((todo & DEADLINE_KILL) || (s->ending.phase == DEADLINE_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
 			kill_all(s, now);
-	if (s->ending.phase == ENDING_KILLING)
+	if (s->ending.phase == DEADLINE_KILLING)
 		shepherd_leave_alone(s, now);
-	if (s->ending.phase == ENDING_KILLING && shepherd_is_stuck(s, now))
+	if (s->ending.phase == DEADLINE_KILLING && shepherd_is_stuck(s, now))
 		shepherd_tell_notes(s, now);
 	if (wants_notes(s))
 		look_at_notes(s, now);
@@ -452,11 +453,11 @@ static void act(struct shepherd *s)
 
 static int wait_ms(const struct shepherd *s)
 {
-	usec_t now = mono(), next = ending_next(&s->ending);
+	usec_t now = mono(), next = deadline_next(&s->ending);
 
-	if (s->ending.phase == ENDING_KILLING && s->kill_next < next)
+	if (s->ending.phase == DEADLINE_KILLING && s->kill_next < next)
 		next = s->kill_next;
-	if (ending_wants_ack(&s->ending) && s->watch < 0 && now + ACK_POLL < next)
+	if (deadline_wants_ack(&s->ending) && s->watch < 0 && now + ACK_POLL < next)
 		next = now + ACK_POLL;
 	if (wants_notes(s) && s->look_next < next)
 		next = s->look_next;
@@ -478,10 +479,10 @@ static void watch(struct shepherd *s)
 		bool ending;
 
 		act(s);
-		ending = s->ending.phase >= ENDING_GRACE;
+		ending = s->ending.phase >= DEADLINE_GRACE;
 		if (ending && nothing_left(s))
-			ending_empty(&s->ending);
-		if (s->ending.phase == ENDING_OVER)
+			deadline_empty(&s->ending);
+		if (s->ending.phase == DEADLINE_OVER)
 			return;
 		struct pollfd p[] = {
 			{ .fd = SHEPHERD_CTL_FD, .events = POLLIN },
@@ -530,11 +531,11 @@ static void finish(struct shepherd *s)
 		poll(NULL, 0, RETRY_RECORD);
 	FAILPOINT(shepherd_after_exit_record);
 	shepherd_tell_launcher(s);
-	limits_remove(s->launch->limits, s->launch->n_limits);
+	cgroup_limits_remove(s->launch->limits, s->launch->n_limits);
 	contain_remove(s->leaf);
 	rundir_remove(s->spool, s->id);
 	remove_private(s);
-	unlinkat(s->record_dir, ORDER_SOCKET, 0);
+	unlinkat(s->record_dir, CTL_SOCKET, 0);
 }
 
 static void clean_up(struct shepherd *s)
@@ -554,13 +555,13 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;
 	if (argc > 2 && strcmp(argv[argc - 1], SHEPHERD_AGAIN) == 0)
-		return site_again(argv[1]);
+		return program_main_again(argv[1]);
 	if (argc > 2 && strcmp(argv[1], SHEPHERD_CHECK) == 0)
-		return site_check(argc - 2, argv + 2);
+		return program_main_check(argc - 2, argv + 2);
 	if (argc == 2 && strcmp(argv[1], SHEPHERD_MPS) == 0)
-		return mps_main();
+		return mps_daemon_main();
 	if (argc == 3 && strcmp(argv[1], SHEPHERD_TEMPLATE) == 0)
-		path = template_wait(argv);
+		path = template_server_wait(argv);
 	if (!path || path[0] != '/') {
 		fprintf(stderr, "usage: gshepherd RECORD-DIRECTORY\n"
 		                "Started by gnoded for each run; not for use by hand.\n");

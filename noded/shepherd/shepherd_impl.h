@@ -16,11 +16,11 @@
 #include "common/job/run.h"
 #include "noded/contain/contain.h"
 #include "noded/exec/child.h"
+#include "noded/exec/program.h"
 #include "noded/record/rundir.h"
-#include "noded/shepherd/ending.h"
-#include "noded/shepherd/ends.h"
 #include "noded/shepherd/notes.h"
-#include "noded/shepherd/program.h"
+#include "noded/shepherd/run_deadline.h"
+#include "noded/shepherd/stdio.h"
 
 #define SECOND ((usec_t)1000000)
 
@@ -47,7 +47,7 @@ struct shepherd {
 	char detail[CHILD_TELL_MAX];
 	bool tell_detail; /* write `detail` at the end of the run's output too */
 
-	struct ending ending;
+	struct run_deadline ending;
 	Gpusched__EndRun *order; /* the last one; NULL: none */
 	usec_t burst_time;       /* wall: deadline to give borrowed memory back; 0: none */
 	/* when the start was ordered: the run is charged from then on */

@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #include "common/base/failpoint.h"
+#include "noded/contain/cgroup_limits.h"
 #include "noded/contain/devfilter.h"
-#include "noded/contain/limits.h"
+#include "noded/contain/private.h"
 #include "noded/contain/procs.h"
-#include "noded/exec/private.h"
+#include "noded/record/inherit.h"
 #include "noded/record/journal.h"
 #include "noded/record/record.h"
-#include "noded/shepherd/shepherd.h"
 #include "noded/shepherd/shepherd_impl.h"
 
 #define STOPS_MAX 16                /* of the first process before it executes the program */
@@ -37,10 +37,10 @@
 /* The first reason counts: the end of a process that is killed for it gives another one. */
 static void launch_failed_as(struct shepherd *s, enum end_cause cause, const char *why)
 {
-	if (s->ending.phase != ENDING_LAUNCHING)
+	if (s->ending.phase != DEADLINE_LAUNCHING)
 		return;
 	snprintf(s->detail, sizeof(s->detail), "%s", why);
-	ending_failed(&s->ending, cause, mono());
+	deadline_failed(&s->ending, cause, mono());
 }
 
 static void launch_failed(struct shepherd *s, const char *why)
@@ -60,7 +60,7 @@ static int hold_to(const struct shepherd *s, struct error *err)
 			l->devices[i]->major, l->devices[i]->minor };
 	if (l->device_filter && devfilter_attach(contain_dir(s->leaf), granted, n, err) < 0)
 		return -1;
-	return limits_set(l->limits, l->n_limits, err);
+	return cgroup_limits_set(l->limits, l->n_limits, err);
 }
 
 static int make_private(const struct shepherd *s, struct error *err)
@@ -87,7 +87,7 @@ static bool still_launching(void *arg)
 
 	shepherd_obey(s);
 	shepherd_hear_hold(s);
-	return s->ending.phase == ENDING_LAUNCHING;
+	return s->ending.phase == DEADLINE_LAUNCHING;
 }
 
 /* True: the user's process may be started. */
@@ -100,20 +100,18 @@ static bool run_prolog(struct shepherd *s)
 		                 s->trouble) == PROGRAM_FAILED)
 			launch_failed(s, s->trouble);
 	}
-	return s->ending.phase == ENDING_LAUNCHING;
+	return s->ending.phase == DEADLINE_LAUNCHING;
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
 
 static int fork_child(struct shepherd *s)
 {
-	struct child_start child = {
-		.launch = s->launch, .ends = &s->ends, .shepherd = getpid()
-	};
+	struct child_start child = { .launch = s->launch, .ends = &s->ends, .shepherd = getpid() };
 	int tell[2];
 
-	s->step = mmap(NULL, sizeof(*s->step), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-	        -1, 0);
+	s->step = mmap(
+	        NULL, sizeof(*s->step), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s->step == MAP_FAILED) {
 		s->step = NULL;
 		return -1;
@@ -123,7 +121,7 @@ static int fork_child(struct shepherd *s)
 	child.step = s->step;
 	child.tell = tell[1];
 	journal_start(s->launch);
-	ending_launched(&s->ending, mono());
+	deadline_launched(&s->ending, mono());
 	FAILPOINT(shepherd_before_fork);
 	s->main = contain_fork(s->leaf);
 	if (s->main == 0)
@@ -164,7 +162,7 @@ void shepherd_launch(struct shepherd *s)
 	} else if ((s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) {
 		s->no_children = true;
 		launch_failed(s, "there is no descriptor that would tell of its end");
-	} else if (s->launch->interactive && ends_take(s->hold_fd, &s->ends) < 0) {
+	} else if (s->launch->interactive && stdio_receive(s->hold_fd, &s->ends) < 0) {
 		s->no_children = true;
 		launch_failed(s, "the terminal or the pipes for it could not be made");
 	} else if (!run_prolog(s)) {
@@ -192,7 +190,7 @@ static void note_started(struct shepherd *s)
 	record_write(s->record_dir, RECORD_STARTED, &r.base, 0, NULL);
 	shepherd_tell_launcher(s);
 	s->look_next = mono() + NOTES_LOOK;
-	ending_started(&s->ending, mono());
+	deadline_started(&s->ending, mono());
 }
 
 void shepherd_continue_child(struct shepherd *s)
@@ -210,7 +208,8 @@ void shepherd_continue_child(struct shepherd *s)
 		if (++s->stops != STOPS_MAX)
 			continue;
 		snprintf(why, sizeof(why),
-		        "its process was stopped %d times before the program was executed, the last "
+		        "its process was stopped %d times before the program was executed, the "
+		        "last "
 		        "time by signal %d",
 		        STOPS_MAX, stop.si_status);
 		launch_failed_as(s, END_LAUNCH_OWNER, why);

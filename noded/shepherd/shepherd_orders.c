@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdint.h>
 
-#include "noded/record/order.h"
-#include "noded/shepherd/shepherd.h"
+#include "noded/record/ctl.h"
+#include "noded/record/inherit.h"
 #include "noded/shepherd/shepherd_impl.h"
 
 /* Takes the order over. An order that is repeated later no longer says at whose request. */
@@ -14,9 +14,9 @@ static void obey_end(struct shepherd *s, Gpusched__EndRun *o)
 {
 	Gpusched__EndRun *old = s->order;
 
-	if (*o->detail && s->ending.phase <= ENDING_GRACE)
+	if (*o->detail && s->ending.phase <= DEADLINE_GRACE)
 		snprintf(s->detail, sizeof(s->detail), "%s", o->detail);
-	ending_order(
+	deadline_order(
 	        &s->ending, (enum end_cause)o->cause, (int)o->signal, o->grace_s * SECOND, mono());
 	if (old && !old->give_back && old->cause == o->cause && !*o->by_user && !o->by_job) {
 		old->requeue = o->requeue;
@@ -35,9 +35,9 @@ static void obey_give_back(struct shepherd *s, Gpusched__EndRun *o)
 	usec_t now = mono();
 
 	if (o->withdrawn) /* if the signal has ended the main process the run ends */
-		taken = asked && !s->main_gone && ending_withdraw(&s->ending, now);
+		taken = asked && !s->main_gone && deadline_withdraw(&s->ending, now);
 	else
-		taken = ending_ask(&s->ending, (int)o->signal, o->grace_s * SECOND, now);
+		taken = deadline_reclaim(&s->ending, (int)o->signal, o->grace_s * SECOND, now);
 	if (!taken) {
 		protobuf_c_message_free_unpacked(&o->base, NULL);
 		return;
@@ -83,7 +83,7 @@ static void obey_suspend(struct shepherd *s, const Gpusched__SuspendRun *order)
 {
 	s->hold = order->suspend;
 	if (order->time_limit_s)
-		ending_set_limit(&s->ending,
+		deadline_set_limit(&s->ending,
 		        order->time_limit_s == UINT32_MAX ? 0 : order->time_limit_s * SECOND);
 }
 
@@ -93,7 +93,7 @@ void shepherd_obey(struct shepherd *s)
 	unsigned type;
 	int r;
 
-	while ((r = order_receive(SHEPHERD_CTL_FD, &type, &m, NULL)) != 0) {
+	while ((r = ctl_receive(SHEPHERD_CTL_FD, &type, &m, NULL)) != 0) {
 		if (r < 0)
 			continue; /* of an unknown version; the launcher may repeat it */
 		switch (type) {
@@ -103,7 +103,7 @@ void shepherd_obey(struct shepherd *s)
 		case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
 			obey_suspend(s, (Gpusched__SuspendRun *)m);
 			break;
-		case ORDER_NOTE:
+		case CTL_NOTE:
 			obey_note(s, (Gpusched__RunNote *)m);
 			break;
 		default:

@@ -11,8 +11,8 @@
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/job/runused.h"
-#include "noded/contain/limits.h"
-#include "noded/exec/private.h"
+#include "noded/contain/cgroup_limits.h"
+#include "noded/contain/private.h"
 #include "noded/record/record.h"
 #include "noded/shepherd/shepherd_impl.h"
 #include "noded/shepherd/summary.h"
@@ -55,21 +55,20 @@ static uint64_t cpu_time(const struct shepherd *s)
 static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
 {
 	uint64_t booked = s->launch->report->mem_mb;
-	enum limits_oom oom;
+	enum cgroup_limits_oom oom;
 	char *leaf;
 
 	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_EXIT || (!r->exit_code && !r->exit_signal))
 		return;
 	leaf = record_string(&s->launch->cgroup);
-	oom = limits_oom(s->launch->limits, s->launch->n_limits, leaf);
+	oom = cgroup_limits_oom(s->launch->limits, s->launch->n_limits, leaf);
 	free(leaf);
 	if (oom == OOM_NONE)
 		return;
 	r->cause = GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY;
 	if (oom == OOM_OF_RUN)
 		snprintf(s->detail, sizeof(s->detail),
-		        "it used more than the %" PRIu64
-		        " MiB of memory that were booked for it",
+		        "it used more than the %" PRIu64 " MiB of memory that were booked for it",
 		        booked);
 	else if (booked)
 		snprintf(s->detail, sizeof(s->detail),

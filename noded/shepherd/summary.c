@@ -17,8 +17,8 @@
 
 #include "common/base/error.h"
 #include "common/base/units.h"
+#include "noded/contain/private.h"
 #include "noded/exec/drop.h"
-#include "noded/exec/private.h"
 #include "noded/record/record.h"
 
 #define WRITE_MS 2000 /* a file server that hangs is not waited for */

@@ -34,7 +34,7 @@ struct record {
 	/* Memory of its GPUs (sim_memory.c) */
 	uint64_t own_mb;         /* memory that it uses of each GPU */
 	usec_t take_at, give_at; /* mono; NEVER_AT: not planned */
-	bool waits; /* its start waits for its part, which may be lent; not reported */
+	bool waits;              /* its start waits for its part, which may be lent; not reported */
 	Gpusched__StartRun *order; /* the order of that start; owned */
 	bool asked;                /* it was asked to give back what it has borrowed, */
 	usec_t asked_at;           /* mono: at this time */
@@ -51,10 +51,10 @@ struct sim_launcher {
 	size_t n;
 	bool hello_due;
 	struct run_report *hello_runs;
-	usec_t next_due; /* not later than the earliest begin_at or end_at */
-	bool changed;    /* some record has told != report.state */
-	usec_t look_at;  /* mono: next check of GPU memory; NEVER_AT */
-	usec_t born;     /* mono: when it said hello */
+	usec_t next_due;    /* not later than the earliest begin_at or end_at */
+	bool changed;       /* some record has told != report.state */
+	usec_t discover_at; /* mono: next check of GPU memory; NEVER_AT */
+	usec_t born;        /* mono: when it said hello */
 };
 
 static inline bool alive(const struct record *r)

@@ -1,4 +1,5 @@
-/* sim_memory.c - see sim_launcher_impl.h; what noded/launcher/gpu_reclaim.c does, without time or files
+/* sim_memory.c - see sim_launcher_impl.h; what noded/watch/gpu_reclaim.c does, without time or
+ * files
  *
  * noded/usage/burst.h chooses the runs that give back, here as there. A program borrows once, from
  * memory that is in no run's part; so a card gets short when a run starts that has a part of it.
@@ -10,9 +11,10 @@
 #include "common/base/xalloc.h"
 #include "noded/usage/burst.h"
 
-#define AT_ONCE   ((usec_t)0)
-#define BACK_WAIT (20 * SECOND) /* a new launcher waits so long for the orders of the one before \
-	                         */
+#define AT_ONCE ((usec_t)0)
+#define BACK_WAIT                                                                      \
+	(20 * SECOND) /* a new launcher waits so long for the orders of the one before \
+	               */
 #define MAX_CARDS 64
 #define MAX_RUNS  256 /* runs of one card that are considered */
 
@@ -140,7 +142,7 @@ void sim_memory_pass(struct sim_launcher *l, struct record *r, struct clocks now
 		r->give_at = NEVER_AT;
 		r->own_mb = r->report.share_mb;
 		happens(l, SIM_MEMORY_USED, r);
-		l->look_at = AT_ONCE;
+		l->discover_at = AT_ONCE;
 	}
 	if (r->take_at > now.mono)
 		sim_due(l, r->take_at);
@@ -155,7 +157,7 @@ void sim_memory_over(struct sim_launcher *l, struct record *r)
 	r->burst_job = 0;
 	r->burst_time = 0;
 	if (l->world.card_mb && r->report.share_charge)
-		l->look_at = AT_ONCE;
+		l->discover_at = AT_ONCE;
 }
 
 /* --- asking and withdrawing ------------------------------------------------------------------ */
@@ -263,7 +265,7 @@ bool sim_memory_waits(struct sim_launcher *l, struct record *r, const Gpusched__
 	if (!r->order)
 		abort();
 	r->waits = true;
-	l->look_at = AT_ONCE;
+	l->discover_at = AT_ONCE;
 	happens(l, SIM_MEMORY_NEEDED, r);
 	return true;
 }
@@ -271,7 +273,7 @@ bool sim_memory_waits(struct sim_launcher *l, struct record *r, const Gpusched__
 void sim_memory_waived(struct sim_launcher *l, struct record *r)
 {
 	happens(l, SIM_MEMORY_WAIVED, r);
-	l->look_at = AT_ONCE;
+	l->discover_at = AT_ONCE;
 }
 
 /* Of the runs that were asked on its cards, the one with the latest deadline. */
@@ -320,14 +322,14 @@ void sim_memory_hello(struct sim_launcher *l, struct clocks now)
 {
 	l->born = now.mono;
 	if (l->world.card_mb)
-		l->look_at = AT_ONCE;
+		l->discover_at = AT_ONCE;
 }
 
 void sim_memory_look(struct sim_launcher *l, struct clocks now)
 {
 	uint64_t cards = borrowable(l);
 
-	l->look_at = NEVER_AT;
+	l->discover_at = NEVER_AT;
 	for (struct record *r = l->first; r; r = r->next) {
 		if (r->asked && !is_needed(l, r, now))
 			let_off(l, r, now);
@@ -339,7 +341,7 @@ void sim_memory_look(struct sim_launcher *l, struct clocks now)
 	for (struct record *r = l->first, *next; r; r = next) {
 		next = r->next;
 		if (r->asked && is_young(l, now))
-			l->look_at = l->born + BACK_WAIT;
+			l->discover_at = l->born + BACK_WAIT;
 		if (r->waits)
 			look_at_waiter(l, r, now); /* it may start, fail and be gone */
 	}

@@ -191,7 +191,7 @@ void meter_scan_free(struct meter_scan *s)
 }
 
 /* proc(5): the name in parentheses may hold anything, so the fields are counted from its end. */
-static bool look_at(const char *name, struct seen *out)
+static bool discover_at(const char *name, struct seen *out)
 {
 	uint64_t user, system, children_user, children_system;
 	char path[300], buf[1024];
@@ -227,7 +227,7 @@ bool meter_scan_step(struct meter_scan *s, unsigned n)
 			s->room = s->room ? 2 * s->room : 256;
 			s->v = xrealloc(s->v, s->room, sizeof(*s->v));
 		}
-		s->n += look_at(e->d_name, &s->v[s->n]);
+		s->n += discover_at(e->d_name, &s->v[s->n]);
 		n--;
 	}
 	if (e)
@@ -282,7 +282,7 @@ static uint64_t waited_for(pid_t pid)
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", (int)pid);
-	return look_at(name, &self) ? self.children : 0;
+	return discover_at(name, &self) ? self.children : 0;
 }
 
 size_t meter_scan_run(const struct meter_scan *s, pid_t shepherd, struct meter *m, uint32_t **pids)

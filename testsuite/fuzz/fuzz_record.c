@@ -1,5 +1,5 @@
 /* fuzz_record.c - records on a node's disk (noded/record/record.h) and orders to a shepherd
- * (noded/record/order.h)
+ * (noded/record/ctl.h)
  *
  * The first byte chooses: a record of one of the kinds, or a datagram. What is read as a record
  * must be one: written again and read again it is the same.
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/gpusched.pb-c.h"
-#include "noded/record/order.h"
+#include "noded/record/ctl.h"
 #include "noded/record/record.h"
 #include "testsuite/fuzz/fuzz.h"
 
@@ -89,16 +89,16 @@ static void read_order(const uint8_t *data, size_t n)
 		return;
 	FUZZ_CHECK(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) == 0);
 	FUZZ_CHECK(send(pair[0], data, n, 0) == (ssize_t)n);
-	r = order_receive(pair[1], &type, &m, &err);
+	r = ctl_receive(pair[1], &type, &m, &err);
 	if (r == 1) {
-		uint8_t b[ORDER_MAX];
+		uint8_t b[CTL_MAX];
 
-		FUZZ_CHECK(order_pack(type, m, b) > 0);
+		FUZZ_CHECK(ctl_pack(type, m, b) > 0);
 		protobuf_c_message_free_unpacked(m, NULL);
 	} else {
 		FUZZ_CHECK(r == -1 && err.code == ERR_PROTOCOL);
 	}
-	FUZZ_CHECK(order_receive(pair[1], &type, &m, &err) == 0); /* it was taken off */
+	FUZZ_CHECK(ctl_receive(pair[1], &type, &m, &err) == 0); /* it was taken off */
 	close(pair[0]);
 	close(pair[1]);
 }

@@ -1,6 +1,6 @@
 /* gpus.h - a simulated node's GPUs, and what is wrong with them
  *
- * Plays what the launcher does about faults (noded/launcher/gpu_faults.c), in plain: each has a number, is kept
+ * Plays what the launcher does about faults (noded/watch/gpu_faults.c), in plain: each has a number, is kept
  * until it is acknowledged, over deaths of the agent and not over the node's, and is told again
  * after each registration. What looks find (too hot, gone, errors) is so until it passes, is cured
  * by a boot or a reset, or until somebody replaces the GPU.

@@ -16,7 +16,7 @@
 #include "noded/sim/sim_launcher.h"
 #include "testsuite/sim/gpus.h"
 
-/* How often a signature was used here: as noded/launcher/sigcount.h. */
+/* How often a signature was used here: as noded/runs/sigcount.h. */
 struct use {
 	uint32_t uid, task, n;
 	uint8_t nonce[SIGNEDJOB_NONCE_LEN];

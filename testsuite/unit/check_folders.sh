@@ -52,11 +52,35 @@ records/run.h accounts/accounts.h
 records/run.h place/cards.h
 request/requests.h place/cards.h
 '
-check_tower noded 'gpu job record contain usage exec stream shepherd launcher core net sim' '' '
-contain/contain.h exec/private.h
-exec/child.c shepherd/program.h
-exec/child.c shepherd/shepherd.h
-job/jobenv.c shepherd/mps.h
+check_tower noded 'gpu job record contain usage exec stream shepherd runs confine watch launcher core net sim' '' '
+confine/containment.c launcher/launcher.h
+confine/containment.c launcher/settings.h
+confine/containment.c watch/gpu_inventory.h
+confine/mps_pool.c launcher/launcher.h
+confine/mps_pool.c watch/gpu_inventory.h
+confine/mps_pool.c watch/gpu_occupants.h
+confine/rules.h launcher/launcher.h
+confine/spool_guard.c watch/gpu_inventory.h
+job/jobenv.c shepherd/mps_daemon.h
+runs/places.c launcher/launcher.h
+runs/runs.c confine/mps_pool.h
+runs/runs.c launcher/lost.h
+runs/runs.c launcher/protocol.h
+runs/runs.c launcher/start.h
+runs/runs.c watch/gpu_occupants.h
+runs/runs.c watch/gpu_reclaim.h
+runs/runs.c watch/run_usage.h
+runs/runs.c watch/usage_loop.h
+runs/spawn.c launcher/launcher.h
+watch/gpu_faults.c launcher/protocol.h
+watch/gpu_inventory.c launcher/launcher.h
+watch/gpu_inventory.c launcher/protocol.h
+watch/gpu_occupants.c launcher/launcher.h
+watch/gpu_reclaim.c launcher/start.h
+watch/health.c launcher/launcher.h
+watch/run_usage.c launcher/protocol.h
+watch/usage_loop.c launcher/launcher.h
+watch/usage_loop.c launcher/protocol.h
 '
 check_tower common 'base gpu job net conf' gpusched.pb-c.h '
 gpu/gpuset.c conf/conf.h

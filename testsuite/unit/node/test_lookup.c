@@ -1,4 +1,4 @@
-/* test_lookup.c - noded/launcher/lookup.h, over a stand-in for munge */
+/* test_lookup.c - noded/runs/lookup.h, over a stand-in for munge */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <event2/event.h>
 #include <stdio.h>
 
-#include "noded/launcher/lookup.h"
+#include "noded/runs/lookup.h"
 #include "testsuite/sim/fake_munge.h"
 
 #define WAIT_S 20

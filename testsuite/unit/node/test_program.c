@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
-#include "noded/exec/private.h"
+#include "noded/contain/private.h"
+#include "noded/exec/program.h"
 #include "noded/exec/rlimits.h"
-#include "noded/shepherd/program.h"
 
 static char dir[] = "/tmp/test_program.XXXXXX";
 

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "noded/confine/rules.h"
 #include "noded/contain/contain.h"
-#include "noded/launcher/rules.h"
 
 #define N(a) (sizeof(a) / sizeof(*(a)))
 

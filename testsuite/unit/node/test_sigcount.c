@@ -1,4 +1,4 @@
-/* test_sigcount.c - noded/launcher/sigcount.h */
+/* test_sigcount.c - noded/runs/sigcount.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "noded/launcher/sigcount.h"
+#include "noded/runs/sigcount.h"
 #include "testsuite/unit/lib/place.h"
 
 #define ROW 40

@@ -1,0 +1,149 @@
+/* template_server.c - see template_server.h */
+#include "config.h"
+
+#include "noded/shepherd/template_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "noded/record/inherit.h"
+
+#define HIGH_FD 16 /* above the descriptors that a shepherd has */
+
+union control {
+	char bytes[CMSG_SPACE(TEMPLATE_FDS * sizeof(int))];
+	struct cmsghdr align;
+};
+
+struct request {
+	char path[PATH_MAX];
+	int fds[TEMPLATE_FDS];
+	size_t n_fds;
+};
+
+int template_send(int sock, const void *bytes, size_t len, const int *fds, size_t n)
+{
+	union control control = { { 0 } };
+	struct iovec iov = { (void *)(uintptr_t)bytes, len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (n > 0) {
+		m.msg_control = control.bytes;
+		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, n * sizeof(int));
+	}
+	return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* The next request, its path terminated. False: no more will come. */
+static bool receive(struct request *r)
+{
+	union control control;
+	struct iovec iov = { r->path, sizeof(r->path) - 1 };
+	struct msghdr m;
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do {
+		m = (struct msghdr){ .msg_iov = &iov,
+			.msg_iovlen = 1,
+			.msg_control = control.bytes,
+			.msg_controllen = sizeof(control.bytes) };
+		n = recvmsg(TEMPLATE_FD, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return false;
+	r->path[n] = '\0';
+	r->n_fds = 0;
+	c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+		r->n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(r->fds, CMSG_DATA(c), r->n_fds * sizeof(int));
+	}
+	return true;
+}
+
+/* Make ps(1) show the path: the words of our command line lie one behind the other, and the kernel
+ * reads them there. If it does not let us declare them shorter, NULs follow. Returns the path's
+ * place. */
+static char *show_path(char **argv, const char *path)
+{
+	static const char name[] = "gshepherd";
+	char *at = argv[0], *end = argv[2] + strlen(argv[2]) + 1;
+	size_t len = strlen(path) + 1;
+
+	prctl(PR_SET_NAME, name);
+	memset(at, 0, (size_t)(end - at));
+	memcpy(at, name, sizeof(name));
+	memcpy(at + sizeof(name), path, len);
+	prctl(PR_SET_MM, PR_SET_MM_ARG_END, at + sizeof(name) + len, 0, 0);
+	return at + sizeof(name);
+}
+
+/* Move the descriptors to the numbers that a shepherd expects: first all to high numbers. */
+static int put_in_place(struct request *r)
+{
+	int high[TEMPLATE_FDS];
+
+	for (size_t i = 0; i < r->n_fds; i++) {
+		high[i] = fcntl(r->fds[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		if (high[i] < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < TEMPLATE_FDS; i++)
+		if (i >= r->n_fds)
+			close(SHEPHERD_LAUNCH_FD + (int)i);
+		else if (dup2(high[i], SHEPHERD_LAUNCH_FD + (int)i) < 0)
+			return -1;
+	return 0; /* a shepherd closes all others itself */
+}
+
+static pid_t fork_sibling(void)
+{
+	struct clone_args args = { .flags = CLONE_PARENT };
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+char *template_server_wait(char **argv)
+{
+	size_t room = strlen(argv[2]);
+	struct request r;
+	int32_t answer;
+
+	/* so that it is not found when gshepherds are searched */
+	prctl(PR_SET_NAME, "gsh-template");
+	while (receive(&r)) {
+		answer = -ENAMETOOLONG;
+		if (strlen(r.path) <= room) {
+			answer = (int32_t)fork_sibling();
+			if (answer < 0)
+				answer = -errno;
+		}
+		if (answer == 0) {
+			if (put_in_place(&r) < 0)
+				_exit(1);
+			return show_path(argv, r.path);
+		}
+		/* Close the lock first, which must be the shepherd's alone. */
+		for (size_t i = 0; i < r.n_fds; i++)
+			close(r.fds[i]);
+		if (template_send(TEMPLATE_FD, &answer, sizeof(answer), NULL, 0) < 0)
+			break;
+	}
+	_exit(0);
+}

@@ -1,0 +1,43 @@
+/* ghold.h - ghold: holds the other ends of an interactive run's input and output, as its owner
+ *
+ *      grun == stream == gtap -- socket -- ghold ==== pipes, or a terminal ==== the program
+ *                                            |
+ *                                        gshepherd: signals, and "its client is lost"
+ *
+ * There is one process for each interactive run. The launcher starts it before the shepherd; it
+ * outlives launcher and agent. First it becomes the run's owner (handoff.h); then it makes the
+ * pipes or the terminal and hands the program's ends to the shepherd. It belongs to no cgroup of
+ * the run. It ends when the run is over and all output has been taken, or no client came to take
+ * it.
+ *
+ * The program's output is kept until a client acknowledges it: HOLD_RING bytes of each kind. When
+ * these are full the program waits in write(2). So a program can begin before its client has come,
+ * and a client whose connection broke continues where it was. There is one client at a time: a
+ * later client takes over.
+ *
+ * If no client was there for longer than the owner's patience (Interactive.patience_s) the shepherd
+ * is told to end the run, unless the last client has sent CHANNEL_DETACH.
+ */
+#ifndef NODED_GHOLD_H
+#define NODED_GHOLD_H
+
+#include <stdint.h>
+
+#define HOLD_SHEPHERD_FD 3 /* SOCK_SEQPACKET, to the shepherd */
+#define HOLD_LISTEN_FD   4 /* where gtap's connections come in (local_channel.h) */
+#define HOLD_GRANT_FD    5 /* HoldGrant */
+
+#define HOLD_RING     (256 * 1024)
+#define HOLD_LINGER_S 60 /* after the run is over, for a client to take the rest of the output */
+
+/* ghold to the shepherd: one datagram each. The first carries the program's ends as descriptors:
+ * input, output, error; a terminal is one descriptor for all three. */
+enum hold_news { HOLD_ENDS = 1, HOLD_SIGNAL, HOLD_LOST };
+struct hold_note {
+	uint8_t news;   /* enum hold_news */
+	uint8_t signal; /* HOLD_SIGNAL */
+};
+#define HOLD_ENDS_MAX 3
+#define HOLD_ENDS_MS  10000 /* how long the shepherd waits for them */
+
+#endif

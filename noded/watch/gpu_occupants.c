@@ -1,0 +1,485 @@
+/* gpu_occupants.c - see gpu_occupants.h
+ *
+ * A sampler of our own (gpu/sampler.h) is queried for a run's GPUs before each start and after each
+ * end, and for a GPU when the controller wants it examined. A caller waits for a sample that was
+ * requested after its call, so at most for two. A process counts as left on a GPU if it is there
+ * LEFT_MS after it should have gone, since ending takes time. The sampler lives for REST_S after a
+ * query.
+ */
+#include "config.h"
+
+#include "noded/watch/gpu_occupants.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/gpu/gpufault.h"
+#include "common/gpusched.pb-c.h"
+#include "common/job/run.h"
+#include "noded/confine/mps_pool.h"
+#include "noded/gpu/gpus.h"
+#include "noded/gpu/probe.h"
+#include "noded/gpu/sample.h"
+#include "noded/gpu/sampler.h"
+#include "noded/launcher/launcher.h"
+#include "noded/record/record.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/runs.h"
+#include "noded/watch/gpu_faults.h"
+#include "noded/watch/gpu_inventory.h"
+
+#define LEFT_MS      2000 /* a process may take this long to end */
+#define ASK_AGAIN_MS 200
+#define REST_S       60 /* after this time without a query the sampler closes the driver */
+#define TEXT_MAX     200
+
+/* A caller that must know that no process is left on these GPUs. */
+struct waiter {
+	char (*uuids)[GPUS_TEXT];
+	size_t n;
+	usec_t since, need;   /* mono: when it came; the sample must be at least this recent */
+	gpu_occupants_fn *fn; /* NULL: processes that are found are only reported */
+	void *arg;
+	struct waiter *next;
+};
+
+struct gpu_occupants {
+	struct launcher *l;
+	char index[GPU_INDEX_MAX][GPUS_TEXT]; /* UUIDs by the controller's index, as ordered */
+	struct gpu_sampler *sampler;
+	struct event *answer, *again, *rest; /* answer: NULL: no query is pending */
+	usec_t asked, sampled; /* mono: the query; the time of the last sample, 0 none */
+	const struct gpu_uses *uses;
+	bool renew; /* the GPUs have changed since the query */
+	struct waiter *waiters;
+};
+
+static usec_t mono(void)
+{
+	return launcher_clock_us(CLOCK_MONOTONIC);
+}
+
+static void set_timer(struct event *e, unsigned ms)
+{
+	struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+
+	evtimer_add(e, &tv);
+}
+
+static void set_text(char *to, size_t size, const char *text)
+{
+	snprintf(to, size, "%.*s", (int)size - 1, text);
+}
+
+/* --- processes on a free GPU ----------------------------------------------------------------- */
+
+struct holder {
+	uint64_t gpus;
+	const pid_t pid;
+	bool is; /* pid is a shepherd */
+};
+
+static void add_held(struct run *r, void *arg)
+{
+	((struct holder *)arg)->gpus |= r->state == RUN_OVER ? 0 : r->gpus;
+}
+
+static void is_shepherd(struct run *r, void *arg)
+{
+	struct holder *h = arg;
+
+	h->is |= r->state != RUN_OVER && r->shepherd == h->pid;
+}
+
+static bool is_held(const struct gpu_occupants *f, const char *uuid)
+{
+	struct holder held = { 0 };
+
+	runs_each(f->l, add_held, &held);
+	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
+		if (held.gpus >> i & 1 && !strcmp(f->index[i], uuid))
+			return true;
+	}
+	return false;
+}
+
+/* Name, owner and parent of a process; false: it is not on this system. */
+static bool read_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
+{
+	char path[64], line[512], *end;
+	struct stat st;
+	FILE *file;
+	bool got;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	got = fgets(line, sizeof(line), file) && fstat(fileno(file), &st) == 0;
+	fclose(file);
+	end = got ? strrchr(line, ')') : NULL;
+	if (!end || !strchr(line, '('))
+		return false;
+	*end = '\0';
+	snprintf(name, 64, "%.63s", strchr(line, '(') + 1);
+	for (char *p = name; *p; p++)
+		*p = (unsigned char)*p < ' ' || (unsigned char)*p > '~' ? '?' : *p;
+	*uid = st.st_uid;
+	return sscanf(end + 1, " %*c %d", parent) == 1;
+}
+
+/* Is it a descendant of a run's shepherd? */
+static bool is_of_run(const struct gpu_occupants *f, pid_t pid)
+{
+	char name[64];
+	uid_t uid;
+
+	for (int depth = 0; depth < 64 && pid > 1; depth++) {
+		struct holder h = { .pid = pid };
+
+		runs_each(f->l, is_shepherd, &h);
+		if (h.is)
+			return true;
+		if (!read_process(pid, name, &uid, &pid))
+			return false;
+	}
+	return false;
+}
+
+/* The owner's MPS and its clients, which end when no run needs them any more (mps_pool.c). */
+static bool is_of_mps(const struct gpu_occupants *f, uid_t uid, const char *uuid)
+{
+	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
+		if (!strcmp(f->index[i], uuid) && mps_pool_has(f->l, uid, i))
+			return true;
+	}
+	return false;
+}
+
+/* Name a process that should not be on the GPU; "": there is none. Processes that are not visible
+ * here belong to another container and are not considered. */
+static void find_left(const struct gpu_occupants *f, const char *uuid, char text[TEXT_MAX])
+{
+	const struct gpu_use *use = NULL;
+	char name[64];
+	pid_t parent;
+	uid_t uid;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; f->uses && i < f->uses->n && !use; i++) {
+		if (!strcmp(f->uses->v[i].uuid, uuid))
+			use = &f->uses->v[i];
+	}
+	for (uint32_t i = 0; use && i < use->n_procs && !*text; i++) {
+		pid_t pid = (pid_t)use->procs[i].pid;
+
+		if (pid > 1 && read_process(pid, name, &uid, &parent) && !is_of_run(f, pid) &&
+		        !is_of_mps(f, uid, uuid))
+			snprintf(text, TEXT_MAX, "process %ld (%s, uid %u) left on it", (long)pid,
+			        name, (unsigned)uid);
+	}
+}
+
+static void ask_sampler(struct gpu_occupants *f);
+
+static void waiter_free(struct waiter *w)
+{
+	free(w->uuids);
+	free(w);
+}
+
+/* Answer a waiter from the last sample. True: it has its answer and was removed. */
+static bool serve_waiter(struct gpu_occupants *f, struct waiter *w)
+{
+	char left[TEXT_MAX], text[2 * TEXT_MAX] = "";
+	bool wait = f->sampled < w->need, late = mono() - w->since >= LEFT_MS * 1000;
+
+	for (size_t i = 0; i < w->n && !wait; i++) {
+		bool held = !w->fn && is_held(f, w->uuids[i]);
+
+		find_left(f, w->uuids[i], left);
+		if (*left && !held && !late) {
+			w->need = mono() + ASK_AGAIN_MS * 1000;
+			wait = true;
+			break;
+		}
+		if (f->uses)
+			gpu_faults_condition(
+			        f->l, w->uuids[i], GPU_FAULT_PROCESS, *left && !held, left);
+		if (*left && !held)
+			snprintf(text, sizeof(text), "GPU %s: %s", w->uuids[i], left);
+	}
+	if (wait)
+		return false;
+	if (w->fn)
+		w->fn(*text ? text : NULL, w->arg);
+	waiter_free(w);
+	return true;
+}
+
+/* Query as soon as the first of the waiters needs it. */
+static void ask_sampler_later(struct gpu_occupants *f)
+{
+	usec_t now = mono(), need = INT64_MAX;
+
+	for (const struct waiter *w = f->waiters; w; w = w->next)
+		need = w->need < need ? w->need : need;
+	set_timer(f->again, need > now ? (unsigned)((need - now) / 1000 + 1) : 0);
+}
+
+/* Answer all waiters. A callback may add new ones, which come at the end of the list. */
+static void serve_waiters(struct gpu_occupants *f)
+{
+	struct waiter *w = f->waiters, *next, **end;
+
+	f->waiters = NULL;
+	for (; w; w = next) {
+		next = w->next;
+		w->next = NULL;
+		if (serve_waiter(f, w))
+			continue;
+		for (end = &f->waiters; *end; end = &(*end)->next)
+			;
+		*end = w;
+	}
+	if (f->waiters && !f->answer)
+		ask_sampler_later(f);
+}
+
+/* The GPUs cannot be sampled: nothing is known, and no start is refused for that. */
+static void give_up_sampling(struct gpu_occupants *f)
+{
+	f->uses = NULL;
+	f->sampled = INT64_MAX;
+	serve_waiters(f);
+	f->sampled = 0;
+}
+
+/* The GPUs have changed since the sampler was started. */
+static void forget_sample(struct gpu_occupants *f)
+{
+	f->renew = false;
+	f->uses = NULL;
+	f->sampled = 0;
+	gpu_sampler_rest(f->sampler);
+}
+
+static void sample_come(evutil_socket_t fd, short what, void *arg)
+{
+	struct gpu_occupants *f = arg;
+	char trouble[160];
+
+	(void)fd;
+	(void)what;
+	event_free(f->answer);
+	f->answer = NULL;
+	f->uses = gpu_sampler_take(f->sampler, trouble, sizeof(trouble));
+	if (f->uses && !f->renew) {
+		f->sampled = f->asked;
+		serve_waiters(f);
+		return;
+	}
+	if (f->renew) {
+		forget_sample(f);
+		ask_sampler(f);
+		return;
+	}
+	if (*trouble)
+		log_error("who is on the GPUs cannot be asked: %s", trouble);
+	give_up_sampling(f);
+	if (*trouble)
+		gpu_inventory_probe(f->l); /* a probe finds the GPU that hangs */
+}
+
+static void ask_sampler(struct gpu_occupants *f)
+{
+	uint64_t ms = f->l->options->gpu_timeout_ms;
+	struct error err;
+
+	if (f->answer)
+		return;
+	evtimer_del(f->again);
+	gpu_sampler_leave_out(f->sampler, gpu_inventory_not_asked(f->l->gpu_inventory));
+	if (gpu_sampler_ask(f->sampler, &err) < 0) {
+		log_error("%s", err.text);
+		give_up_sampling(f);
+		return;
+	}
+	f->asked = mono();
+	f->answer = event_new(f->l->base, gpu_sampler_fd(f->sampler), EV_READ, sample_come, f);
+	if (!f->answer)
+		abort();
+	set_timer(f->answer, (unsigned)(ms ? ms : PROBE_TIMEOUT_MS));
+	set_timer(f->rest, REST_S * 1000);
+}
+
+static void query_due(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	ask_sampler(arg);
+}
+
+static void rest_due(evutil_socket_t fd, short what, void *arg)
+{
+	struct gpu_occupants *f = arg;
+
+	(void)fd;
+	(void)what;
+	if (!f->answer && !f->waiters)
+		forget_sample(f);
+}
+
+static void add_waiter(struct gpu_occupants *f, struct waiter *w)
+{
+	struct waiter **end;
+
+	w->since = mono();
+	for (end = &f->waiters; *end; end = &(*end)->next)
+		;
+	*end = w;
+	if (!f->answer)
+		ask_sampler(f);
+}
+
+void gpu_occupants_wait(
+        struct launcher *l, const Gpusched__StartRun *order, gpu_occupants_fn *fn, void *arg)
+{
+	struct gpu_occupants *f = l->gpu_occupants;
+	struct waiter *w;
+
+	if (!f || gpu_inventory_now(l->gpu_inventory)->state != GPUS_FOUND || !order->n_gpu_uuids ||
+	        order->n_gpu_uuids != order->n_gpus) {
+		fn(NULL, arg);
+		return;
+	}
+	w = xcalloc(1, sizeof(*w));
+	w->uuids = xcalloc(order->n_gpu_uuids, sizeof(*w->uuids));
+	w->fn = fn;
+	w->arg = arg;
+	w->need = mono();
+	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
+		const char *uuid = order->gpu_uuids[i];
+
+		if (order->gpus[i] < GPU_INDEX_MAX)
+			set_text(f->index[order->gpus[i]], GPUS_TEXT, uuid);
+		/* another run has a part of it, and its processes belong there */
+		if (is_held(f, uuid))
+			continue;
+		set_text(w->uuids[w->n++], GPUS_TEXT, uuid);
+	}
+	if (w->n) {
+		add_waiter(f, w);
+		return;
+	}
+	waiter_free(w);
+	fn(NULL, arg);
+}
+
+void gpu_occupants_freed(struct launcher *l, uint64_t gpus)
+{
+	struct gpu_occupants *f = l->gpu_occupants;
+	struct waiter *w;
+
+	if (!f || !gpus || gpu_inventory_now(l->gpu_inventory)->state != GPUS_FOUND)
+		return;
+	w = xcalloc(1, sizeof(*w));
+	w->uuids = xcalloc(GPU_INDEX_MAX, sizeof(*w->uuids));
+	w->need = mono();
+	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
+		if (!(gpus >> i & 1) || !*f->index[i])
+			continue;
+		memcpy(w->uuids[w->n++], f->index[i], GPUS_TEXT);
+	}
+	if (w->n)
+		add_waiter(f, w);
+	else
+		waiter_free(w);
+}
+
+void gpu_occupants_check(
+        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, gpu_occupants_fn *fn, void *arg)
+{
+	struct gpu_occupants *f = l->gpu_occupants;
+	struct waiter *w = xcalloc(1, sizeof(*w));
+
+	w->uuids = xcalloc(n + 1, sizeof(*w->uuids));
+	w->need = mono();
+	w->fn = fn;
+	w->arg = arg;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_held(f, uuids[i]))
+			memcpy(w->uuids[w->n++], uuids[i], GPUS_TEXT);
+	}
+	add_waiter(f, w);
+}
+
+void gpu_occupants_gpus_changed(struct launcher *l)
+{
+	if (!l->gpu_occupants)
+		return;
+	l->gpu_occupants->renew = l->gpu_occupants->answer != NULL;
+	if (!l->gpu_occupants->renew)
+		forget_sample(l->gpu_occupants);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+/* For a run of an earlier launcher: which GPU each index of it is. */
+static void learn_gpus(struct run *r, void *arg)
+{
+	struct gpu_occupants *f = arg;
+	const Gpusched__LaunchRecord *launch;
+	ProtobufCMessage *m = NULL;
+
+	if (r->state == RUN_OVER || !r->gpus ||
+	        run_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
+		return;
+	launch = (const Gpusched__LaunchRecord *)m;
+	for (size_t i = 0; launch->report && i < launch->n_gpu_uuids && i < launch->report->n_gpus;
+	        i++) {
+		if (launch->report->gpus[i] < GPU_INDEX_MAX)
+			set_text(
+			        f->index[launch->report->gpus[i]], GPUS_TEXT, launch->gpu_uuids[i]);
+	}
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+struct gpu_occupants *gpu_occupants_new(struct launcher *l)
+{
+	struct gpu_occupants *f = xcalloc(1, sizeof(*f));
+
+	f->l = l;
+	f->sampler = gpu_sampler_new();
+	f->again = evtimer_new(l->base, query_due, f);
+	f->rest = evtimer_new(l->base, rest_due, f);
+	if (!f->again || !f->rest)
+		abort();
+	runs_each(l, learn_gpus, f);
+	return f;
+}
+
+void gpu_occupants_free(struct gpu_occupants *f)
+{
+	if (!f)
+		return;
+	while (f->waiters) {
+		struct waiter *w = f->waiters;
+
+		f->waiters = w->next;
+		waiter_free(w);
+	}
+	if (f->answer)
+		event_free(f->answer);
+	event_free(f->again);
+	event_free(f->rest);
+	gpu_sampler_free(f->sampler);
+	free(f);
+}

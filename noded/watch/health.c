@@ -1,0 +1,256 @@
+/* health.c - see health.h, program_main.h
+ *
+ * The rules name the program and its interval (rules.h), and may change both at any time. Until the
+ * first check has ended the node is not known to be well. The result is reported with the GPUs, in
+ * the hello and whenever it has changed. The hello, or the report of a new program, waits a moment
+ * for the first check, so that a node whose check is quick reports once. Two checks never run at a
+ * time: a check whose program is no longer the site's is waited for, and its result is ignored.
+ */
+#include "config.h"
+
+#include "noded/watch/health.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/conf/nodewords.h"
+#include "noded/confine/containment.h"
+#include "noded/confine/rules.h"
+#include "noded/confine/spool_guard.h"
+#include "noded/contain/contain.h"
+#include "noded/exec/program.h"
+#include "noded/launcher/launcher.h"
+#include "noded/record/inherit.h"
+#include "noded/runs/parts.h"
+#include "noded/runs/spawn.h"
+#include "noded/watch/gpu_inventory.h"
+
+#define LEAF        "health"
+#define FIRST       "the health check has not ended yet"
+#define NO_RESULT   "the health check was killed"
+#define PATIENCE_MS 2000 /* the hello waits this long for the first check */
+
+struct health {
+	struct launcher *l;
+	char trouble[PROGRAM_TROUBLE_MAX]; /* what the check found wrong; "": nothing */
+	struct event *next, *said;         /* said: NULL: no check is in progress */
+	struct event *patience;            /* pending: the hello waits */
+	char *path;                        /* NULL: the site has none */
+	uint64_t timeout_ms, interval_s;
+	bool unheard; /* the check in progress is of another program */
+	int fd;
+	char text[PROGRAM_TROUBLE_MAX];
+	size_t len;
+};
+
+static void check_later(struct health *h)
+{
+	struct timeval tv = { .tv_sec = (time_t)h->interval_s };
+
+	evtimer_del(h->next);
+	if (tv.tv_sec)
+		evtimer_add(h->next, &tv);
+}
+
+static void start_check(struct health *h);
+
+static void take_result(struct health *h, const char *found)
+{
+	check_later(h);
+	evtimer_del(h->patience);
+	if (strcmp(h->trouble, found) == 0)
+		return;
+	if (*found)
+		log_error("nothing is started here: %s", found);
+	else
+		log_info("the health check finds nothing wrong");
+	snprintf(h->trouble, sizeof(h->trouble), "%s", found);
+	gpu_inventory_send(h->l);
+}
+
+static void close_result(struct health *h)
+{
+	if (h->said)
+		event_free(h->said);
+	if (h->fd >= 0)
+		close(h->fd);
+	h->said = NULL;
+	h->fd = -1;
+}
+
+static void result_come(evutil_socket_t fd, short what, void *arg)
+{
+	struct health *h = arg;
+	ssize_t n;
+
+	(void)what;
+	while ((n = read(fd, h->text + h->len, sizeof(h->text) - 1 - h->len)) > 0)
+		h->len += (size_t)n;
+	if (n < 0 && errno == EAGAIN)
+		return;
+	h->text[h->len] = '\0';
+	close_result(h);
+	if (h->unheard) {
+		h->unheard = false;
+		if (h->path)
+			start_check(h);
+		return;
+	}
+	take_result(h, strcmp(h->text, SHEPHERD_CHECK_OK) == 0 ? ""
+	               : *h->text                              ? h->text
+	                                                       : NO_RESULT);
+}
+
+static int spawn_check(struct health *h, int fd, struct error *err)
+{
+	struct launcher *l = h->l;
+	char *path = xstrdup(h->path), *ms = xasprintf("%" PRIu64, h->timeout_ms);
+	char *node = xstrdup(l->options->node),
+	     *leaf = contain_root_leaf(l->containment->root, LEAF);
+	char name[] = "gshepherd", check[] = SHEPHERD_CHECK;
+	char *argv[] = { name, check, path, ms, node, leaf, NULL };
+	pid_t pid;
+	int rc = spawn_program(l->options->shepherd, argv, &fd, 1, &pid, err);
+
+	free(leaf);
+	free(node);
+	free(ms);
+	free(path);
+	return rc;
+}
+
+static void start_check(struct health *h)
+{
+	struct error err;
+	int fds[2];
+
+	h->len = 0;
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+		take_result(h, "no health check: there is no pipe");
+		return;
+	}
+	h->fd = fds[0];
+	if (spawn_check(h, fds[1], &err) < 0) {
+		close_result(h);
+		take_result(h, err.text);
+	} else {
+		h->said = event_new(h->l->base, h->fd, EV_READ | EV_PERSIST, result_come, h);
+		if (!h->said || event_add(h->said, NULL) < 0)
+			abort();
+	}
+	close(fds[1]);
+}
+
+static void check_due(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	start_check(arg);
+}
+
+static void patience_over(evutil_socket_t fd, short what, void *arg)
+{
+	const struct health *h = arg;
+
+	(void)fd;
+	(void)what;
+	gpu_inventory_send(h->l);
+}
+
+const char *health_why(const struct launcher *l)
+{
+	if (*l->rules->programs_why)
+		return l->rules->programs_why;
+	return l->health && *l->health->trouble ? l->health->trouble : spool_guard_why(l);
+}
+
+bool health_awaited(const struct health *h)
+{
+	return h && event_pending(h->patience, EV_TIMEOUT, NULL);
+}
+
+bool health_is_leaf(const struct launcher *l, const char *name)
+{
+	return l->health && l->health->said && strcmp(name, LEAF) == 0;
+}
+
+static bool is_another(const struct health *h, const struct rules_program *p)
+{
+	if (!h->path || !p->path)
+		return h->path || p->path;
+	return strcmp(h->path, p->path) != 0 || h->timeout_ms != p->timeout_ms;
+}
+
+/* Use the rules' program from now on. */
+static void replace_program(struct health *h, const struct rules_program *p)
+{
+	static const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
+
+	free(h->path);
+	h->path = p->path ? xstrdup(p->path) : NULL;
+	h->timeout_ms = p->timeout_ms;
+	h->unheard = h->said != NULL;
+	evtimer_del(h->next);
+	snprintf(h->trouble, sizeof(h->trouble), "%s", h->path ? FIRST : "");
+	if (!h->path) {
+		evtimer_del(h->patience);
+		return;
+	}
+	evtimer_add(h->patience, &patience);
+	if (!h->said)
+		start_check(h);
+}
+
+void health_follow(struct launcher *l)
+{
+	const struct rules_program *p = &l->rules->programs[PROGRAM_HEALTH];
+	struct health *h = l->health;
+	bool sooner;
+
+	if (!h)
+		return;
+	sooner = h->interval_s != l->rules->health_interval_s;
+	h->interval_s = l->rules->health_interval_s;
+	if (is_another(h, p)) {
+		replace_program(h, p);
+		if (!h->path)
+			gpu_inventory_send(l);
+	} else if (sooner && h->path && !h->said) {
+		check_later(h);
+	}
+}
+
+struct health *health_start(struct launcher *l)
+{
+	struct health *h = xcalloc(1, sizeof(*h));
+
+	h->l = l;
+	h->fd = -1;
+	h->next = evtimer_new(l->base, check_due, h);
+	h->patience = evtimer_new(l->base, patience_over, h);
+	if (!h->next || !h->patience)
+		abort();
+	l->health = h;
+	health_follow(l);
+	return h;
+}
+
+void health_free(struct health *h)
+{
+	if (!h)
+		return;
+	close_result(h);
+	event_free(h->patience);
+	event_free(h->next);
+	free(h->path);
+	free(h);
+}
