@@ -607,9 +607,11 @@ static const struct option_row rows[] = {
 	        "the "
 	        "partition gives for each GPU)" },
 	{ "ntasks", 'n', OPTION_NEEDS, EVERYWHERE, "COUNT", set_tasks, AT(ntasks),
-	        "So many tasks, which the script starts itself; on one node, or one on each" },
+	        "So many tasks, which srun starts in the script, or the script itself" },
 	{ "ntasks-per-node", 0, OPTION_NEEDS, EVERYWHERE, "COUNT", set_tasks, AT(ntasks_per_node),
 	        "So many tasks on each node" },
+	{ "ntasks-per-gpu", 0, OPTION_NEEDS, EVERYWHERE, "COUNT", set_tasks, AT(ntasks_per_gpu),
+	        "So many tasks for each GPU" },
 	{ "cpus-per-gpu", 0, OPTION_NEEDS, EVERYWHERE, "COUNT", set_cpus, AT(cpus_per_gpu),
 	        "CPUs for each GPU; in place of --cpus-per-task" },
 	{ "mem", 0, OPTION_NEEDS, EVERYWHERE, "SIZE", set_mem, AT(mem_mb),
@@ -793,6 +795,7 @@ void options_ask(const struct submit_options *o, struct gpusched_spec *s)
 	s->mail_type = o->mail_type;
 	s->mail_user = o->mail_user;
 	s->requeue_on = o->requeue_on;
+	s->steps = o->steps ? 1 : 0;
 	s->requeue_delay_s = o->requeue_delay_s;
 	if (o->requeue_delay_s == REQUEUE_DELAY_DEFAULT)
 		s->requeue_delay_s = o->requeue_on && *o->requeue_on ? REQUEUE_DELAY_S : 0;
