@@ -1,6 +1,5 @@
 /* gacct.c - what jobs used, of the past and of now */
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
 #include "cmds/api/whole.h"
 #include "cmds/cli/cmd.h"
@@ -8,8 +7,6 @@
 #include "cmds/cli/when.h"
 #include "cmds/views/acctopt.h"
 #include "cmds/views/acctview.h"
-
-enum { KEY_RUNS = 0x200 };
 
 struct gacct {
 	Gpusched__RunUsed total_used;
@@ -19,30 +16,17 @@ struct gacct {
 	Gpusched__Acct total;
 };
 
-static const struct argp_option options[] = {
-	ACCTOPT_OPTIONS(1),
-	LISTING_OPTIONS(2),
-	LISTING_WHOLE(2),
-	{ "runs", KEY_RUNS, NULL, 0, "A line for each run of each attempt", 2 },
-	{ "duplicates", 'D', NULL, OPTION_ALIAS, NULL, 2 },
-	{ 0 },
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct gacct, member, name, letter, arg, set, help)
+
+static const struct cmd_option table[] = {
+	ACCTOPT_OPTIONS(struct gacct, which),
+	LISTING_OPTIONS(struct gacct, listing),
+	LISTING_WHOLE(struct gacct, listing),
+	ROW(runs, "runs", 0, NULL, cmd_set_flag, "A line for each run of each attempt"),
+	CMD_ALIAS("duplicates", 'D'),
+	CMD_TABLE_END,
 };
-
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
-{
-	struct gacct *g = input;
-	int taken;
-	(void)state;
-
-	if (key == KEY_RUNS || key == 'D') {
-		g->runs = true;
-		return 0;
-	}
-	taken = acctopt_take(&g->which, key, value, err);
-	if (taken)
-		return taken < 0 ? -1 : 0;
-	return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
-}
 
 static void more_help(FILE *out)
 {
@@ -73,12 +57,11 @@ static const struct cmd cmd = {
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
 	        "4 the controller was not reached.",
-	.options = options,
-	.take = take,
+	.table = table,
 	.more_help = more_help,
 };
 
-static int show(const ProtobufCMessage *m, void *arg, struct error *err)
+static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Acct *job = (const Gpusched__Acct *)m;
 	struct gacct *g = arg;
@@ -103,7 +86,7 @@ static int list(struct gacct *g, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct request;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show, g, NULL };
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show_job, g, NULL };
 
 	acctopt_message(&g->which, when_today(when_now()), &filter, &request);
 	request.with_runs = g->runs;
@@ -115,17 +98,12 @@ static int run(void *input, struct error *err)
 {
 	struct gacct *g = input;
 	const struct view_kind *kind = g->runs ? &acct_run_kind : &acct_kind;
-	struct client *c = NULL;
+	struct client *c =
+	        listing_open(&g->listing, &cmd, kind, "jobs", g->which.file, err);
 	int rc;
 
-	if (listing_check(&g->listing, kind, err) == 0)
-		c = acctopt_client(&g->which, err);
-	if (!c) {
-		listing_drop(&g->listing);
+	if (!c)
 		return -1;
-	}
-	cmd_tell_retry(&cmd, c);
-	listing_begin(&g->listing, client_conf(c)->cluster, "jobs");
 	rc = list(g, c, err);
 	if (rc >= 0)
 		rc = filter_check_users(&g->which.filter, g->any, err);
@@ -133,9 +111,7 @@ static int run(void *input, struct error *err)
 		listing_add_total(&g->listing, &g->total);
 	rc = cmd_ids_end(&g->which.filter.ids, rc,
 	        "not known, never ran, or not selected by the other options", err);
-	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && filter_is_partial(err, g->any));
-	client_free(c);
-	return rc;
+	return listing_close(&g->listing, c, rc, rc < 0 && filter_is_partial(err, g->any), err);
 }
 
 int main(int argc, char **argv)
@@ -144,7 +120,7 @@ int main(int argc, char **argv)
 	int status;
 
 	g.total.used = &g.total_used;
-	status = cmd_list(&cmd, argc, argv, &g, run);
+	status = cmd_main(&cmd, argc, argv, &g, run);
 	acctopt_clear(&g.which);
 	return status;
 }

@@ -1,12 +1,11 @@
 /* ginfo.c - list partitions or nodes, and what is free */
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "cmds/api/whole.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/listing.h"
 #include "cmds/views/views.h"
-#include "common/base/text.h"
 
 struct ginfo {
 	struct cmd_list partitions, nodes; /* asked for; empty: all */
@@ -14,51 +13,28 @@ struct ginfo {
 	struct listing listing;
 };
 
-enum { KEY_GPUS = 0x7000 };
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct ginfo, member, name, letter, arg, set, help)
 
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "What is listed:", 1 },
-	{ "gpus", KEY_GPUS, NULL, 0, "The GPUs of nodes, one by one", 1 },
-	{ "nodes", 'N', NULL, 0, "Nodes instead of partitions", 1 },
-	{ "partition", 'p', "LIST", 0, "These partitions (with -N: their nodes)", 1 },
-	{ "nodelist", 'n', "NODES", 0, "These nodes: n[01-04],m1; implies -N", 1 },
-	LISTING_OPTIONS(2),
-	LISTING_WHOLE(2),
-	{ 0 },
+static const struct cmd_option table[] = {
+	CMD_HEADING("What is listed:"),
+	ROW(by_node, "nodes", 'N', NULL, cmd_set_flag, "Nodes instead of partitions"),
+	ROW(by_gpu, "gpus", 0, NULL, cmd_set_flag, "The GPUs of nodes, one by one"),
+	ROW(partitions, "partition", 'p', "LIST", cmd_set_list,
+	        "These partitions (with -N: their nodes)"),
+	ROW(nodes, "nodelist", 'n', "NODES", cmd_set_hosts, "These nodes: n[01-04],m1; implies -N"),
+	LISTING_OPTIONS(struct ginfo, listing),
+	LISTING_WHOLE(struct ginfo, listing),
+	CMD_TABLE_END,
 };
 
-static int take_nodes(struct ginfo *g, const char *value, struct error *err)
-{
-	char shown[160];
-
-	g->by_node = true;
-	if (cmd_hosts_add(&g->nodes, value, err) >= 0)
-		return 0;
-	text_escape(shown, sizeof(shown), value, strlen(value));
-	return error_wrap(err, "--nodelist=%s", shown);
-}
-
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+static int take_nodes(
+        int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct ginfo *g = input;
-	(void)state;
 
-	switch (key) {
-	case 'N':
-		g->by_node = true;
-		return 0;
-	case KEY_GPUS:
-		g->by_node = g->by_gpu = true;
-		return 0;
-	case 'p':
-		return cmd_list_add(&g->partitions, value, err) < 0 ? error_wrap(err, "--partition")
-		                                                    : 0;
-	case 'n':
-	case ARGP_KEY_ARG:
-		return take_nodes(g, value, err);
-	default:
-		return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
-	}
+	(void)key, (void)state;
+	return cmd_hosts_add(&g->nodes, value, err) < 0 ? cmd_blame("--nodelist", value, err) : 0;
 }
 
 static void more_help(FILE *out)
@@ -91,8 +67,8 @@ static const struct cmd cmd = {
 	        "Exit status: 0 done; 2 usage; 3 no such partition or node; 4 the controller was "
 	        "not "
 	        "reached.",
-	.options = options,
-	.take = take,
+	.table = table,
+	.take = take_nodes,
 	.more_help = more_help,
 };
 
@@ -198,31 +174,24 @@ static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
 static int run(void *input, struct error *err)
 {
 	struct ginfo *g = input;
-	struct client *c = NULL;
+	const struct view_kind *kind;
+	struct client *c;
 	int rc;
 
-	const struct view_kind *kind = g->by_gpu    ? &gpu_kind
-	                               : g->by_node ? &node_kind
-	                                            : &partition_kind;
-
-	if (listing_check(&g->listing, kind, err) == 0)
-		c = client_new(NULL, err);
-	if (!c) {
-		listing_drop(&g->listing);
+	g->by_node |= g->by_gpu || g->nodes.n;
+	kind = g->by_gpu ? &gpu_kind : g->by_node ? &node_kind : &partition_kind;
+	c = listing_open(
+	        &g->listing, &cmd, kind, g->by_node ? "nodes" : "partitions", NULL, err);
+	if (!c)
 		return -1;
-	}
-	cmd_tell_retry(&cmd, c);
-	listing_begin(&g->listing, client_conf(c)->cluster, g->by_node ? "nodes" : "partitions");
 	rc = g->by_node ? list_nodes(g, c, err) : list_partitions(g, c, err);
-	listing_end(&g->listing, rc < 0 ? err : NULL, false);
-	client_free(c);
-	return rc;
+	return listing_close(&g->listing, c, rc, false, err);
 }
 
 int main(int argc, char **argv)
 {
 	struct ginfo g = { .by_node = false };
-	int status = cmd_list(&cmd, argc, argv, &g, run);
+	int status = cmd_main(&cmd, argc, argv, &g, run);
 
 	cmd_list_clear(&g.partitions);
 	cmd_list_clear(&g.nodes);

@@ -9,6 +9,7 @@
  * node knows of it.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,14 +17,13 @@
 #include "cmds/api/stream.h"
 #include "cmds/api/whole.h"
 #include "cmds/cli/cmd.h"
+#include "cmds/cli/ids.h"
 #include "common/base/arena.h"
 #include "common/base/taskset.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-
-enum { KEY_RANK = 0x200, KEY_NODE, KEY_STDERR };
 
 struct glog {
 	struct cmd_ids ids; /* one, of an array with one task */
@@ -47,32 +47,40 @@ struct glog {
 	struct arena *arena;
 };
 
-static const struct argp_option options[] = {
-	{ "follow", 'f', NULL, 0, "Show what is added, until the job has ended", 1 },
-	{ "lines", 'n', "COUNT", 0, "Only the last COUNT lines of what is there", 1 },
-	{ "stderr", KEY_STDERR, NULL, 0,
-	        "The standard error, where the job has a file of its own for it", 1 },
-	{ NULL, 0, NULL, 0, "Of a job on several nodes:", 2 },
-	{ "rank", KEY_RANK, "NUMBER", 0, "On its node of this rank; without: the first", 2 },
-	{ "node", KEY_NODE, "NAME", 0, "On this node", 2 },
-	{ 0 },
-};
-
-static int take_number(
-        const char *name, const char *value, uint64_t max, uint64_t *n, struct error *err)
+static CMD_SETTER(set_lines)
 {
-	if (count_parse(value, 0, max, n, err) < 0)
-		return error_wrap(err, "%s=%s", name, value);
+	return count_parse(value, 0, INT64_MAX, field, err);
+}
+
+static CMD_SETTER(set_rank)
+{
+	struct glog *g = field;
+	uint64_t n = 0;
+
+	if (count_parse(value, 0, UINT32_MAX, &n, err) < 0)
+		return -1;
+	g->have_rank = true;
+	g->rank = (uint32_t)n;
 	return 0;
 }
 
-static int take_job(struct glog *g, const char *value, struct error *err)
+static CMD_SETTER(set_node)
 {
+	*(const char **)field = value;
+	if (!*value)
+		return error_set(err, ERR_USAGE, "--node: needs a value");
+	return text_check("--node", value, 255, err);
+}
+
+static int take_job(int key, char *value, struct argp_state *state, void *input, struct error *err)
+{
+	struct glog *g = input;
 	struct taskset tasks;
 	uint32_t n = 1;
 
+	(void)key, (void)state;
 	if (g->ids.n)
-		return error_set(err, ERR_USAGE, "one job at a time, not '%s' too", value);
+		return error_set(err, ERR_USAGE, "expected a single job; '%s' is too much", value);
 	if (cmd_ids_add(&g->ids, value, err) < 0)
 		return error_wrap(err, "JOB=%s", value);
 	if (g->ids.n_some && taskset_parse(g->ids.some[0]->tasks, &tasks, err) == 0) {
@@ -80,41 +88,26 @@ static int take_job(struct glog *g, const char *value, struct error *err)
 		taskset_clear(&tasks);
 	}
 	if (g->ids.n > 1 || n != 1)
-		return error_set(err, ERR_USAGE, "one job or task at a time, not '%s'", value);
+		return error_set(err, ERR_USAGE, "expected a single job or task, not '%s'", value);
 	g->job = g->ids.v[0].id;
 	return 0;
 }
 
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
-{
-	struct glog *g = input;
-	uint64_t n = 0;
-	(void)state;
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct glog, member, name, letter, arg, set, help)
 
-	switch (key) {
-	case 'f':
-		g->follow = true;
-		return 0;
-	case 'n':
-		return take_number("--lines", value, INT64_MAX, &g->lines, err);
-	case KEY_STDERR:
-		g->error = true;
-		return 0;
-	case KEY_NODE:
-		g->node = value;
-		if (!*value)
-			return error_set(err, ERR_USAGE, "--node: needs a value");
-		return text_check("--node", value, 255, err);
-	case KEY_RANK:
-		g->have_rank = true;
-		if (take_number("--rank", value, UINT32_MAX, &n, err) < 0)
-			return -1;
-		g->rank = (uint32_t)n;
-		return 0;
-	default:
-		return take_job(g, value, err);
-	}
-}
+static const struct cmd_option table[] = {
+	CMD_HEADING("What is shown:"),
+	ROW(follow, "follow", 'f', NULL, cmd_set_flag,
+	        "Also what is added, until the job has ended"),
+	ROW(lines, "lines", 'n', "COUNT", set_lines, "Only the last COUNT lines of what is there"),
+	ROW(error, "stderr", 0, NULL, cmd_set_flag,
+	        "The standard error, where the job has a file of its own for it"),
+	CMD_HEADING("Of a job on several nodes:"),
+	{ "rank", 0, "NUMBER", "On its node of this rank (default: the first)", set_rank, 0, 0, 0 },
+	ROW(node, "node", 0, "NAME", set_node, "On this node"),
+	CMD_TABLE_END,
+};
 
 static const struct cmd cmd = {
 	.name = "glog",
@@ -133,8 +126,8 @@ static const struct cmd cmd = {
 	        "Exit status: 0 done; 1 refused (it has not started, the file is gone); 2 usage; 3 "
 	        "no such job; 4 the controller was not reached, or the connection broke; 5 not "
 	        "permitted.",
-	.options = options,
-	.take = take,
+	.table = table,
+	.take = take_job,
 };
 
 /* --- which run -------------------------------------------------------------------------------- */
@@ -348,7 +341,7 @@ static int show_message(struct glog *g, const struct channel_message *m, struct 
 }
 
 /* What has come. 1: that was all. */
-static int show(struct glog *g, struct stream *s, struct error *err)
+static int show_output(struct glog *g, struct stream *s, struct error *err)
 {
 	struct channel_message m;
 	int r;
@@ -386,7 +379,7 @@ static int copy(struct glog *g, struct dial *d, struct stream *s, struct error *
 			r = take_watch(g, &f, watch, err);
 		if (r < 0)
 			return -1;
-		r = show(g, s, err);
+		r = show_output(g, s, err);
 		if (r != 0)
 			return r < 0 ? -1 : 0;
 		if (!asked && stream_is_open(s)) {
@@ -440,13 +433,14 @@ static bool pause_after(struct glog *g, const struct error *why)
 	return client_pause(g->client, &passing);
 }
 
-static int run(struct glog *g, struct error *err)
+static int run(void *input, struct error *err)
 {
+	struct glog *g = input;
 	struct error why = { .code = ERR_NONE };
 	int rc;
 
 	if (!g->ids.n) {
-		error_set(err, ERR_USAGE, "which job?");
+		error_set(err, ERR_USAGE, "a job id is required");
 		return error_hint(err, "glog JOB; gqueue --me shows your own");
 	}
 	g->client = client_new(NULL, err);
@@ -467,13 +461,8 @@ static int run(struct glog *g, struct error *err)
 int main(int argc, char **argv)
 {
 	struct glog g = { .lines = UINT64_MAX, .at = CHANNEL_LOG_NEW };
-	struct error err = { .code = ERR_NONE };
-	int status = cmd_parse(&cmd, argc, argv, &g);
+	int status = cmd_main(&cmd, argc, argv, &g, run);
 
-	if (status == CMD_GO_ON) {
-		status = run(&g, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	cmd_ids_clear(&g.ids);
 	free(g.on);
 	return status;

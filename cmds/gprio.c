@@ -1,14 +1,12 @@
 /* gprio.c - what the priorities of waiting jobs are made of */
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
+#include <stdio.h>
 
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/listing.h"
 #include "cmds/views/filter.h"
 #include "cmds/views/views.h"
 #include "common/base/units.h"
-
-enum { KEY_ME = 0x200, KEY_NORM };
 
 #define NORM_COLUMNS \
 	"JOBID,PARTITION,USER,PRIORITY,AGE-N,FAIRSHARE-N,SIZE-N,PART-N,QOSPRIO-N,WAIT-N"
@@ -20,45 +18,24 @@ struct gprio {
 	bool any; /* job was found */
 };
 
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Which jobs (several restrict together; LIST has commas between):", 1 },
-	{ "me", KEY_ME, NULL, 0, "My own", 1 },
-	{ "user", 'u', "LIST", 0, "Of these users", 1 },
-	{ "partition", 'p', "LIST", 0, "In these partitions", 1 },
-	{ "name", 'n', "LIST", 0, "With these names", 1 },
-	{ "jobs", 'j', "IDS", 0, "With these ids", 1 },
-	LISTING_OPTIONS(2),
-	{ "norm", KEY_NORM, NULL, 0, "Factors from 0 to 1 instead of points", 2 },
-	{ "weights", 'w', NULL, 0, "What each factor counts, instead of jobs", 2 },
-	{ 0 },
+#define AT(member)     offsetof(struct gprio, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct gprio, member, name, letter, arg, set, help)
+#define SELECTS(which) FILTER_##which(struct gprio, filter)
+
+static const struct cmd_option table[] = {
+	FILTER_HEADING,
+	SELECTS(ME),
+	SELECTS(USER),
+	SELECTS(PARTITION),
+	SELECTS(NAME),
+	{ "jobs", 'j', "IDS", "With these ids", filter_set, AT(filter), FILTER_IDS, 0 },
+	LISTING_OPTIONS(struct gprio, listing),
+	ROW(norm, "norm", 0, NULL, cmd_set_flag, "Factors from 0 to 1 instead of points"),
+	ROW(weights, "weights", 'w', NULL, cmd_set_flag,
+	        "What each factor counts, instead of jobs"),
+	CMD_TABLE_END,
 };
-
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
-{
-	struct gprio *g = input;
-	(void)state;
-
-	switch (key) {
-	case KEY_ME:
-		return filter_add_me(&g->filter, err);
-	case 'u':
-		return filter_add(&g->filter, FILTER_USERS, "--user", value, err);
-	case 'p':
-		return filter_add(&g->filter, FILTER_PARTITIONS, "--partition", value, err);
-	case 'n':
-		return filter_add(&g->filter, FILTER_NAMES, "--name", value, err);
-	case 'j':
-		return filter_add(&g->filter, FILTER_IDS, "--jobs", value, err);
-	case KEY_NORM:
-		g->norm = true;
-		return 0;
-	case 'w':
-		g->weights = true;
-		return 0;
-	default:
-		return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
-	}
-}
 
 static void more_help(FILE *out)
 {
@@ -86,8 +63,7 @@ static const struct cmd cmd = {
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
 	        "4 the controller was not reached.",
-	.options = options,
-	.take = take,
+	.table = table,
 	.more_help = more_help,
 };
 
@@ -126,7 +102,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct gprio *g = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of priorities");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a list of priorities");
 	if (g->weights && chunk->weights)
 		add_weights(g, chunk->weights);
 	for (size_t i = 0; i < chunk->n_prios && !g->weights; i++) {
@@ -158,9 +135,9 @@ static int check_pairs(const struct gprio *g, struct error *err)
 {
 	const struct cmd_pair pairs[] = {
 		{ g->weights, !filter_is_empty(&g->filter), "--weights", "options that choose jobs",
-		        "they are the same for all" },
+		        "they are the same for all jobs jobs" },
 		{ g->weights, g->norm, "--weights", "--norm", NULL },
-		{ g->norm, g->listing.chosen, "--norm", "--format", NULL },
+		{ g->norm, g->listing.columns, "--norm", "--format", NULL },
 		{ g->norm, g->listing.longer, "--norm", "--long", NULL },
 		{ g->norm, g->listing.json, "--norm", "--json", "JSON has both" },
 	};
@@ -172,37 +149,30 @@ static int run(void *input, struct error *err)
 {
 	struct gprio *g = input;
 	const struct view_kind *kind = g->weights ? &weight_kind : &prio_kind;
-	struct client *c = NULL;
+	struct client *c;
 	int rc;
 
 	if (check_pairs(g, err) < 0)
 		return -1;
 	if (g->norm)
-		g->listing.columns = NORM_COLUMNS;
+		g->listing.own_columns = NORM_COLUMNS;
 	if (!g->weights && filter_add(&g->filter, FILTER_STATES, "", "PENDING", err) < 0)
 		return -1;
-	if (listing_check(&g->listing, kind, err) == 0)
-		c = client_new(NULL, err);
-	if (!c) {
-		listing_drop(&g->listing);
+	c = listing_open(&g->listing, &cmd, kind, g->weights ? "weights" : "jobs", NULL, err);
+	if (!c)
 		return -1;
-	}
-	cmd_tell_retry(&cmd, c);
-	listing_begin(&g->listing, client_conf(c)->cluster, g->weights ? "weights" : "jobs");
 	rc = list(g, c, err);
 	if (rc >= 0)
 		rc = filter_check_users(&g->filter, g->any, err);
 	if (!g->weights)
 		rc = cmd_ids_end(&g->filter.ids, rc, "not known, or it does not wait", err);
-	listing_end(&g->listing, rc < 0 ? err : NULL, rc < 0 && filter_is_partial(err, g->any));
-	client_free(c);
-	return rc;
+	return listing_close(&g->listing, c, rc, rc < 0 && filter_is_partial(err, g->any), err);
 }
 
 int main(int argc, char **argv)
 {
 	struct gprio g = { .norm = false };
-	int status = cmd_list(&cmd, argc, argv, &g, run);
+	int status = cmd_main(&cmd, argc, argv, &g, run);
 
 	filter_clear(&g.filter);
 	return status;

@@ -1,5 +1,5 @@
 /* gqueue.c - list jobs */
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "cmds/api/whole.h"
@@ -9,9 +9,6 @@
 #include "cmds/views/views.h"
 #include "cmds/views/watch.h"
 #include "cmds/views/whyview.h"
-#include "common/base/text.h"
-
-enum { KEY_ME = 0x200, KEY_ALL, KEY_START, KEY_WHY, KEY_WATCH, KEY_SINCE };
 
 #define START_COLUMNS "JOBID,PARTITION,NAME,USER,ST,START,POS,SCHEDNODES"
 #define START_ORDER   "START,JOBID"
@@ -24,81 +21,54 @@ struct gqueue {
 	size_t n_shown;
 };
 
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Which jobs (several restrict together; LIST has commas between):", 1 },
-	{ "me", KEY_ME, NULL, 0, "My own", 1 },
-	{ "user", 'u', "LIST", 0, "Of these users", 1 },
-	{ "account", 'A', "LIST", 0, "Of these accounts, and all below them", 1 },
-	{ "partition", 'p', "LIST", 0, "In these partitions", 1 },
-	{ "qos", 'q', "LIST", 0, "With these qualities of service", 1 },
-	{ "states", 't', "LIST", 0, "In these states: PENDING or PD, RUNNING or R, ...", 1 },
-	{ "name", 'n', "LIST", 0, "With these names", 1 },
-	{ "nodes", 'w', "NODES", 0, "On these nodes: n[01-04],m1", 1 },
-	{ "nodelist", 0, NULL, OPTION_ALIAS, NULL, 1 },
-	{ "jobs", 'j', "IDS", 0, "With these ids, also if they have ended", 1 },
-	{ "all", KEY_ALL, NULL, 0, "Also those that have ended, while the controller keeps them",
-	        1 },
-	{ NULL, 0, NULL, 0, "What is asked about them:", 2 },
-	{ "start", KEY_START, NULL, 0,
-	        "When and where those that wait are planned to start, the first on top", 2 },
-	{ "why", KEY_WHY, "IDS", 0, "Why these wait: all reasons, and what would start them now",
-	        2 },
-	{ "watch", KEY_WATCH, NULL, 0,
-	        "All of them, then each again when it changes, until it is interrupted", 2 },
-	{ "since", KEY_SINCE, "CURSOR", 0,
-	        "With --watch: what has changed since then; now: only what changes from now on",
-	        2 },
-	LISTING_OPTIONS(3),
-	LISTING_WHOLE(3),
-	{ 0 },
+static CMD_SETTER(set_why)
+{
+	struct gqueue *q = field;
+
+	q->why = true;
+	return filter_set(&q->filter, option, value, err);
+}
+
+#define AT(member)     offsetof(struct gqueue, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct gqueue, member, name, letter, arg, set, help)
+#define SELECTS(which) FILTER_##which(struct gqueue, filter)
+
+static const struct cmd_option table[] = {
+	FILTER_HEADING,
+	SELECTS(ME),
+	SELECTS(USER),
+	SELECTS(ACCOUNT),
+	SELECTS(PARTITION),
+	SELECTS(QOS_ROW),
+	FILTER_STATE(struct gqueue, filter, "states"),
+	SELECTS(NAME),
+	SELECTS(NODE),
+	CMD_ALIAS("nodelist", 0),
+	{ "jobs", 'j', "IDS", "With these ids, also if they have ended", filter_set, AT(filter),
+	        FILTER_IDS, 0 },
+	ROW(filter.ended, "all", 0, NULL, cmd_set_flag,
+	        "Also those that have ended, while the controller keeps them"),
+	CMD_HEADING("What to show about them:"),
+	ROW(start, "start", 0, NULL, cmd_set_flag,
+	        "When and where those that wait are planned to start, soonest first"),
+	{ "why", 0, "IDS", "Why these wait: all reasons, and what would start them now", set_why, 0,
+	        FILTER_IDS, 0 },
+	ROW(watch, "watch", 0, NULL, cmd_set_flag,
+	        "All of them, then each again when it changes, until interrupted"),
+	ROW(since, "since", 0, "CURSOR", cmd_set_text,
+	        "With --watch: what has changed since then; now: only what changes from now on"),
+	LISTING_OPTIONS(struct gqueue, listing),
+	LISTING_WHOLE(struct gqueue, listing),
+	CMD_TABLE_END,
 };
 
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+static int take_id(int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct gqueue *q = input;
-	(void)state;
 
-	switch (key) {
-	case KEY_ME:
-		return filter_add_me(&q->filter, err);
-	case 'u':
-		return filter_add(&q->filter, FILTER_USERS, "--user", value, err);
-	case 'A':
-		return filter_add(&q->filter, FILTER_ACCOUNTS, "--account", value, err);
-	case 'q':
-		return filter_add(&q->filter, FILTER_QOS, "--qos", value, err);
-	case 'p':
-		return filter_add(&q->filter, FILTER_PARTITIONS, "--partition", value, err);
-	case 't':
-		return filter_add(&q->filter, FILTER_STATES, "--states", value, err);
-	case 'n':
-		return filter_add(&q->filter, FILTER_NAMES, "--name", value, err);
-	case 'w':
-		return filter_add(&q->filter, FILTER_NODES, "--nodes", value, err);
-	case 'j':
-		q->filter.ended = true;
-		return filter_add(&q->filter, FILTER_IDS, "--jobs", value, err);
-	case ARGP_KEY_ARG:
-		q->filter.ended = true;
-		return filter_add(&q->filter, FILTER_IDS, "ID", value, err);
-	case KEY_ALL:
-		q->filter.ended = true;
-		return 0;
-	case KEY_START:
-		q->start = true;
-		return 0;
-	case KEY_WHY:
-		q->why = true;
-		return filter_add(&q->filter, FILTER_IDS, "--why", value, err);
-	case KEY_WATCH:
-		q->watch = true;
-		return 0;
-	case KEY_SINCE:
-		q->since = value;
-		return 0;
-	default:
-		return listing_take(&q->listing, key, value) ? 0 : cmd_no_argument(value, err);
-	}
+	(void)key, (void)state;
+	return filter_add(&q->filter, FILTER_IDS, "ID", value, err);
 }
 
 static void more_help(FILE *out)
@@ -129,12 +99,12 @@ static const struct cmd cmd = {
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
 	        "4 the controller was not reached.",
-	.options = options,
-	.take = take,
+	.table = table,
+	.take = take_id,
 	.more_help = more_help,
 };
 
-static int show(const ProtobufCMessage *m, void *arg, struct error *err)
+static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Job *job = (const Gpusched__Job *)m;
 	struct gqueue *q = arg;
@@ -150,7 +120,7 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show, q, NULL };
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show_job, q, NULL };
 
 	filter_message(&q->filter, &filter);
 	request.filter = &filter;
@@ -167,7 +137,7 @@ static int on_why(unsigned type, const ProtobufCMessage *m, void *arg, struct er
 	struct gqueue *q = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_WHY_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not an answer to why a job waits");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to gqueue --why");
 	if (!why->job)
 		return error_set(err, ERR_PROTOCOL, "a reason without its job");
 	cmd_ids_saw(&q->filter.ids, why->job->id, why->job->tasks);
@@ -209,36 +179,25 @@ static int ask_why(struct gqueue *q, struct error *err)
 
 /* --- listings -------------------------------------------------------------------------------- */
 
-static int take_start(struct gqueue *q, struct error *err)
-{
-	if (!q->listing.columns)
-		q->listing.columns = START_COLUMNS;
-	if (!q->listing.sort)
-		q->listing.sort = START_ORDER;
-	return filter_add(&q->filter, FILTER_STATES, "--start", "PENDING", err);
-}
-
 static int run(struct gqueue *q, struct error *err)
 {
-	struct client *c = NULL;
+	struct client *c;
 	int rc;
 
-	if (q->start && take_start(q, err) < 0)
-		return -1;
-	if (listing_check(&q->listing, &job_kind, err) == 0)
-		c = client_new(NULL, err);
-	if (!c) {
-		listing_drop(&q->listing);
-		return -1;
+	if (q->start) {
+		q->listing.own_columns = START_COLUMNS;
+		q->listing.own_sort = START_ORDER;
+		if (filter_add(&q->filter, FILTER_STATES, "--start", "PENDING", err) < 0)
+			return -1;
 	}
-	cmd_tell_retry(&cmd, c);
-	listing_begin(&q->listing, client_conf(c)->cluster, "jobs");
+	c = listing_open(&q->listing, &cmd, &job_kind, "jobs", NULL, err);
+	if (!c)
+		return -1;
 	rc = cmd_ids_end(&q->filter.ids, list(q, c, err),
 	        "not known, or not selected by the other options", err);
 	rc = rc < 0 ? rc : filter_check_users(&q->filter, q->n_shown > 0, err);
-	listing_end(&q->listing, rc < 0 ? err : NULL, rc < 0 && filter_is_partial(err, q->n_shown > 0));
-	client_free(c);
-	return rc;
+	return listing_close(
+	        &q->listing, c, rc, rc < 0 && filter_is_partial(err, q->n_shown > 0), err);
 }
 
 /* --- --watch ---------------------------------------------------------------------------------- */
@@ -246,27 +205,20 @@ static int run(struct gqueue *q, struct error *err)
 static int check_watch(const struct gqueue *q, struct watch_from *from, struct error *err)
 {
 	if (q->since && !q->watch)
-		return error_set(err, ERR_USAGE, "--since goes with --watch only");
+		return error_set(err, ERR_USAGE, "--since is only valid with --watch");
 	return q->since ? watch_from_parse(q->since, from, err) : 0;
 }
 
 static int watch(struct gqueue *q, const struct watch_from *from, struct error *err)
 {
-	struct client *c = NULL;
+	struct client *c;
 
 	q->listing.stream = true;
-	if (listing_check(&q->listing, &job_kind, err) == 0)
-		c = client_new(NULL, err);
-	if (!c) {
-		listing_drop(&q->listing);
+	c = listing_open(&q->listing, &cmd, &job_kind, "jobs", NULL, err);
+	if (!c)
 		return -1;
-	}
-	cmd_tell_retry(&cmd, c);
-	listing_begin(&q->listing, client_conf(c)->cluster, "jobs");
 	watch_jobs(&cmd, c, &q->filter, from, &q->listing, err);
-	listing_end(&q->listing, err, false);
-	client_free(c);
-	return -1;
+	return listing_close(&q->listing, c, -1, false, err);
 }
 
 /* Of those that wait: does it ask for others? */
@@ -280,16 +232,17 @@ static bool asks_for_others(const struct cmd_list *states)
 
 static int check_pairs(const struct gqueue *q, struct error *err)
 {
-	static const char named[] = "it tells of the jobs that it names",
-	                  changes[] = "jobs come as they change";
+	static const char named[] = "it is about the jobs that it names",
+	                  changes[] = "jobs are printed as they change";
 	const struct cmd_list *lists = q->filter.lists;
 	const struct cmd_pair pairs[] = {
 		{ q->watch, q->start, "--watch", "--start", NULL },
 		{ q->watch, q->why, "--watch", "--why", NULL },
 		{ q->watch, q->listing.sort, "--watch", "--sort", changes },
-		{ q->watch, q->listing.whole, "--watch", "--whole", "changes are told with long texts cut" },
+		{ q->watch, q->listing.whole, "--watch", "--whole", "long texts are cut in "
+		        "changes" },
 		{ q->start, asks_for_others(&lists[FILTER_STATES]), "--start", "--states",
-		        "it is of jobs that are PENDING" },
+		        "it lists PENDING jobs only" },
 		{ q->why, q->start, "--why", "--start", named },
 		{ q->why, q->listing.columns, "--why", "--format", named },
 		{ q->why, q->listing.sort, "--why", "--sort", named },
@@ -314,6 +267,7 @@ static int carry_out(void *input, struct error *err)
 	struct gqueue *q = input;
 	struct watch_from from = { 0 };
 
+	q->filter.ended |= q->filter.ids.n > 0;
 	if (check_watch(q, &from, err) < 0 || check_pairs(q, err) < 0)
 		return -1;
 	if (q->watch)
@@ -324,7 +278,7 @@ static int carry_out(void *input, struct error *err)
 int main(int argc, char **argv)
 {
 	struct gqueue q = { .start = false };
-	int status = cmd_list(&cmd, argc, argv, &q, carry_out);
+	int status = cmd_main(&cmd, argc, argv, &q, carry_out);
 
 	filter_clear(&q.filter);
 	return status;

@@ -1,6 +1,7 @@
 /* greport.c - what was used, what it cost, how long jobs waited: in groups */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static const struct report {
 	{ "use", "SHARE,USED,JOBS,GPU-H,IDLE-H,EFF,WAIT-P50,WAIT-P95,IN-TARGET,COST",
 	        "GPU-hours, against shares; how long jobs waited; cost" },
 	{ "wait", "STARTED,WAIT-P50,WAIT-P95,WAIT-MAX,TARGETS,IN-TARGET",
-	        "how long jobs waited, and how many no longer than they wished" },
+	        "how long jobs waited, and how many started within --max-wait" },
 	{ "cost", "JOBS,GPU-H,CPU-H,COST,PART", "hours, cost, and the part of all cost" },
 };
 #define N_REPORTS (sizeof(reports) / sizeof(reports[0]))
@@ -49,7 +50,6 @@ struct line {
 };
 
 #define NUM        TABLE_RIGHT | TABLE_WHOLE
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define LINE                              \
 	const struct line *line = object; \
 	const Gpusched__ReportLine *m = line->m
@@ -107,40 +107,19 @@ SHOW_LABEL(label2, 1)
 SHOW_LABEL(label3, 2)
 SHOW_LABEL(label4, 3)
 
-static void view_percent(struct view_cell *cell, double part, int digits)
-{
-	view_printf(cell, "%.*f%%", digits, 100 * part);
-	cell->is_number = true;
-	cell->number = (int64_t)(part * 1e9);
-}
-
 SHOW(share)
 {
 	LINE;
 
 	if (m->share > 0)
-		view_percent(cell, m->share, 0);
+		view_percent(cell, m->share, 1, 0);
 	else
 		view_text(cell, m->n_keys ? "-" : "");
 }
 
-SHOW(used)
-{
-	LINE;
-	view_percent(cell, m->used, 0);
-}
-
-SHOW(jobs)
-{
-	LINE;
-	view_number(cell, (int64_t)m->jobs);
-}
-
-SHOW(gpu_hours)
-{
-	LINE;
-	view_real(cell, (double)m->gpu_us / 3.6e9, 2);
-}
+CELL(used, LINE, view_percent(cell, m->used, 1, 0))
+CELL(jobs, LINE, view_number(cell, (int64_t)m->jobs))
+CELL(gpu_hours, LINE, view_real(cell, (double)m->gpu_us / 3.6e9, 2))
 
 SHOW(gpu_seconds)
 {
@@ -150,39 +129,12 @@ SHOW(gpu_seconds)
 	cell->number = (int64_t)m->gpu_us;
 }
 
-SHOW(cpu_hours)
-{
-	LINE;
-	view_real(cell, (double)m->cpu_us / 3.6e9, 2);
-}
+CELL(cpu_hours, LINE, view_real(cell, (double)m->cpu_us / 3.6e9, 2))
+CELL(cpu_time, LINE, view_duration(cell, m->cpu_time_us / 1000000))
+CELL(cost, LINE, view_real(cell, m->cost, 2))
+CELL(part, LINE, view_percent(cell, m->cost, line->all_cost, 1))
 
-SHOW(cpu_time)
-{
-	LINE;
-	view_duration(cell, m->cpu_time_us / 1000000);
-}
-
-SHOW(cost)
-{
-	LINE;
-	view_real(cell, m->cost, 2);
-}
-
-SHOW(part)
-{
-	LINE;
-
-	if (line->all_cost > 0)
-		view_percent(cell, m->cost / line->all_cost, 1);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(started)
-{
-	LINE;
-	view_number(cell, (int64_t)m->started);
-}
+CELL(started, LINE, view_number(cell, (int64_t)m->started))
 
 static void view_wait(struct view_cell *cell, const Gpusched__ReportLine *m, uint64_t wait_s)
 {
@@ -192,39 +144,11 @@ static void view_wait(struct view_cell *cell, const Gpusched__ReportLine *m, uin
 		view_text(cell, "-");
 }
 
-SHOW(wait_p50)
-{
-	LINE;
-	view_wait(cell, m, m->wait_p50_s);
-}
-
-SHOW(wait_p95)
-{
-	LINE;
-	view_wait(cell, m, m->wait_p95_s);
-}
-
-SHOW(wait_max)
-{
-	LINE;
-	view_wait(cell, m, m->wait_max_s);
-}
-
-SHOW(targets)
-{
-	LINE;
-	view_number(cell, (int64_t)m->targets);
-}
-
-SHOW(in_target)
-{
-	LINE;
-
-	if (m->targets)
-		view_percent(cell, (double)m->in_target / (double)m->targets, 1);
-	else
-		view_text(cell, "-");
-}
+CELL(wait_p50, LINE, view_wait(cell, m, m->wait_p50_s))
+CELL(wait_p95, LINE, view_wait(cell, m, m->wait_p95_s))
+CELL(wait_max, LINE, view_wait(cell, m, m->wait_max_s))
+CELL(targets, LINE, view_number(cell, (int64_t)m->targets))
+CELL(in_target, LINE, view_percent(cell, (double)m->in_target, (double)m->targets, 1))
 
 /* What nothing has measured is not 0. */
 SHOW(idle_hours)
@@ -237,15 +161,7 @@ SHOW(idle_hours)
 		view_text(cell, "-");
 }
 
-SHOW(eff)
-{
-	LINE;
-
-	if (m->gpu_seen_us)
-		view_percent(cell, (double)m->gpu_busy_us / (double)m->gpu_seen_us, 0);
-	else
-		view_text(cell, "-");
-}
+CELL(eff, LINE, view_percent(cell, (double)m->gpu_busy_us, (double)m->gpu_seen_us, 0))
 
 SHOW(idle_cost)
 {
@@ -268,44 +184,37 @@ SHOW(energy)
 }
 
 static const struct view_column columns[] = {
-	{ "ACCOUNT", { "ACCOUNT", 12, 7, 0 }, "account, below the one that it belongs to",
-	        show_account },
-	{ "USER", { "USER", 8, 4, 0 }, "user", show_user },
-	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "partition", show_partition },
-	{ "QOS", { "QOS", 8, 4, 0 }, "quality of service", show_qos },
-	{ "GPU", { "GPU", 8, 4, 0 }, "type of GPU; -: none", show_gpu },
-	{ "STATE", { "STATE", 9, 4, 0 }, "state of the job", show_state },
-	{ "DAY", { "DAY", 10, 0, TABLE_WHOLE }, "day, in the controller's time zone", show_day },
-	{ "LABEL", { "LABEL", 10, 5, 0 }, "value of the label; -: it has none", show_label },
-	{ "LABEL2", { "LABEL2", 10, 6, 0 }, "that of the second label of --by", show_label2 },
-	{ "LABEL3", { "LABEL3", 10, 6, 0 }, "that of the third", show_label3 },
-	{ "LABEL4", { "LABEL4", 10, 6, 0 }, "that of the fourth", show_label4 },
-	{ "SHARE", { "SHARE", 5, 0, NUM }, "the account's part of the shares of its siblings",
-	        show_share },
-	{ "USED", { "USED", 4, 0, NUM },
-	        "its part of the GPU time: by account, of its siblings'; else of all", show_used },
-	{ "JOBS", { "JOBS", 6, 0, NUM }, "jobs that ran", show_jobs },
-	{ "GPU-H", { "GPU-H", 7, 0, NUM }, "GPU-hours", show_gpu_hours },
-	{ "IDLE-H", { "IDLE-H", 6, 0, NUM }, "of them idle while held; -: not known",
-	        show_idle_hours },
-	{ "EFF", { "EFF", 4, 0, NUM }, "compute use while the GPUs were held; -: not known",
-	        show_eff },
-	{ "IDLE-COST", { "IDLE-COST", 9, 0, NUM }, "what the idle time cost", show_idle_cost },
-	{ "ENERGY", { "ENERGY", 7, 0, NUM }, "energy of the GPUs, in kWh", show_energy },
-	{ "GPU-S", { "GPU-S", 12, 0, NUM }, "GPU-seconds, in full", show_gpu_seconds },
-	{ "CPU-H", { "CPU-H", 7, 0, NUM }, "CPU-hours held", show_cpu_hours },
-	{ "CPUTIME", { "CPUTIME", 8, 0, NUM }, "CPU time that programs used; of what has ended",
-	        show_cpu_time },
-	{ "COST", { "COST", 8, 0, NUM }, "what that cost, by the prices of then", show_cost },
-	{ "PART", { "PART", 6, 0, NUM }, "part of all cost", show_part },
-	{ "STARTED", { "STARTED", 7, 0, NUM }, "jobs that first started; the waits are theirs",
-	        show_started },
-	{ "WAIT-P50", { "WAIT-P50", 8, 0, NUM }, "half of them waited no longer", show_wait_p50 },
-	{ "WAIT-P95", { "WAIT-P95", 8, 0, NUM }, "95 of 100 waited no longer", show_wait_p95 },
-	{ "WAIT-MAX", { "WAIT-MAX", 8, 0, NUM }, "the longest wait", show_wait_max },
-	{ "TARGETS", { "TARGETS", 7, 0, NUM }, "those that wished to start within a time",
-	        show_targets },
-	{ "IN-TARGET", { "IN-TARGET", 9, 0, NUM }, "how many of those did", show_in_target },
+	COLUMN("ACCOUNT", 12, 7, 0, "account, below the one that it belongs to", account),
+	COLUMN("USER", 8, 4, 0, "user", user),
+	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
+	COLUMN("QOS", 8, 4, 0, "quality of service", qos),
+	COLUMN("GPU", 8, 4, 0, "type of GPU; -: none", gpu),
+	COLUMN("STATE", 9, 4, 0, "state of the job", state),
+	COLUMN("DAY", 10, 0, TABLE_WHOLE, "day, in the controller's time zone", day),
+	COLUMN("LABEL", 10, 5, 0, "value of the label; -: it has none", label),
+	COLUMN("LABEL2", 10, 6, 0, "that of the second label of --by", label2),
+	COLUMN("LABEL3", 10, 6, 0, "that of the third", label3),
+	COLUMN("LABEL4", 10, 6, 0, "that of the fourth", label4),
+	COLUMN("SHARE", 5, 0, NUM, "the account's part of the shares of its siblings", share),
+	COLUMN("USED", 4, 0, NUM,
+	        "its part of the GPU time: by account, of its siblings'; else of all", used),
+	COLUMN("JOBS", 6, 0, NUM, "jobs that ran", jobs),
+	COLUMN("GPU-H", 7, 0, NUM, "GPU-hours", gpu_hours),
+	COLUMN("IDLE-H", 6, 0, NUM, "of them idle while held; -: not known", idle_hours),
+	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", eff),
+	COLUMN("IDLE-COST", 9, 0, NUM, "what the idle time cost", idle_cost),
+	COLUMN("ENERGY", 7, 0, NUM, "energy of the GPUs, in kWh", energy),
+	COLUMN("GPU-S", 12, 0, NUM, "GPU-seconds, in full", gpu_seconds),
+	COLUMN("CPU-H", 7, 0, NUM, "CPU-hours held", cpu_hours),
+	COLUMN("CPUTIME", 8, 0, NUM, "CPU time that programs used; of what has ended", cpu_time),
+	COLUMN("COST", 8, 0, NUM, "what that cost, by the prices of then", cost),
+	COLUMN("PART", 6, 0, NUM, "part of all cost", part),
+	COLUMN("STARTED", 7, 0, NUM, "jobs that first started; the waits are theirs", started),
+	COLUMN("WAIT-P50", 8, 0, NUM, "half of them waited no longer", wait_p50),
+	COLUMN("WAIT-P95", 8, 0, NUM, "95 of 100 waited no longer", wait_p95),
+	COLUMN("WAIT-MAX", 8, 0, NUM, "the longest wait", wait_max),
+	COLUMN("TARGETS", 7, 0, NUM, "those with --max-wait", targets),
+	COLUMN("IN-TARGET", 9, 0, NUM, "how many of those did", in_target),
 };
 
 static const struct view_kind kind = {
@@ -316,46 +225,36 @@ static const struct view_kind kind = {
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static const struct argp_option options[] = {
-	{ "by", 'b', "LIST", 0,
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct greport, member, name, letter, arg, set, help)
+
+static const struct cmd_option table[] = {
+	CMD_HEADING("What is reported:"),
+	ROW(by, "by", 'b', "LIST", cmd_set_list,
 	        "A line for each of these: account, user, partition, qos, gpu, state, day, "
-	        "label:KEY; several, for each of their combinations",
-	        1 },
-	ACCTOPT_OPTIONS(2),
-	LISTING_OPTIONS(3),
-	{ 0 },
+	        "label:KEY; several, for each of their combinations"),
+	ACCTOPT_OPTIONS(struct greport, which),
+	LISTING_OPTIONS(struct greport, listing),
+	CMD_TABLE_END,
 };
 
-static int take_report(struct greport *g, const char *name, struct error *err)
+static int take_report(
+        int key, char *name, struct argp_state *state, void *input, struct error *err)
 {
+	struct greport *g = input;
 	char shown[80];
 
+	(void)key, (void)state;
 	for (size_t i = 0; i < N_REPORTS && !g->report; i++)
 		if (!strcmp(reports[i].name, name)) {
 			g->report = &reports[i];
 			return 0;
 		}
 	text_escape(shown, sizeof(shown), name, strlen(name));
-	error_set(err, ERR_USAGE, "'%s': want one of use, wait and cost", shown);
+	error_set(err, ERR_USAGE, "'%s': expected use, wait or cost", shown);
 	if (habits_find("greport", name))
 		error_hint(err, "%s", habits_find("greport", name));
 	return -1;
-}
-
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
-{
-	struct greport *g = input;
-	int taken;
-	(void)state;
-
-	if (key == ARGP_KEY_ARG)
-		return take_report(g, value, err);
-	if (key == 'b')
-		return cmd_list_add(&g->by, value, err) < 0 ? error_wrap(err, "--by=%s", value) : 0;
-	taken = acctopt_take(&g->which, key, value, err);
-	if (taken)
-		return taken < 0 ? -1 : 0;
-	return listing_take(&g->listing, key, value) ? 0 : cmd_no_argument(value, err);
 }
 
 static void more_help(FILE *out)
@@ -380,10 +279,11 @@ static const struct cmd cmd = {
 	            "  greport wait --by=qos,day -S now-7d\n"
 	            "  greport cost --by=label:project -S 2026-11-01 --csv\n"
 	            "\n"
-	            "Exit status: 0 done; 2 usage; 3 no such account, partition, QOS or node; 4 the "
+	            "Exit status: 0 done; 2 usage; 3 no such account, partition, QOS or node; "
+	            "4 the "
 	            "controller was not reached.",
-	.options = options,
-	.take = take,
+	.table = table,
+	.take = take_report,
 	.more_help = more_help,
 };
 
@@ -409,7 +309,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct greport *g = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a report");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a report");
 	if (chunk->n_types && keep_types(g, chunk, err) < 0)
 		return -1;
 	for (size_t i = 0; i < chunk->n_lines; i++) {
@@ -419,7 +319,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 
 		if (line->n_keys && line->n_keys != g->by.n) {
 			free(bytes);
-			return error_set(err, ERR_PROTOCOL, "not the report that was asked for");
+			return error_set(
+			        err, ERR_PROTOCOL, "the report has other columns than requested");
 		}
 		gpusched__report_line__pack(line, bytes);
 		if (g->n == g->room) {
@@ -435,7 +336,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	return 0;
 }
 
-static int ask(struct greport *g, struct client *c, struct error *err)
+static int ask_for_lines(struct greport *g, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct jobs;
@@ -455,7 +356,7 @@ static int ask(struct greport *g, struct client *c, struct error *err)
 }
 
 /* The line of all together is the last, below whatever order. */
-static void show(struct greport *g)
+static void show_lines(struct greport *g)
 {
 	const Gpusched__ReportLine *all = g->n ? g->lines[g->n - 1] : NULL;
 	struct line line = { .g = g, .all_cost = all ? all->cost : 0 };
@@ -543,11 +444,12 @@ static int check_by(const struct greport *g, size_t i, struct error *err)
 		good = good || !strcmp(known[k], by);
 	if (!good)
 		return error_set(err, ERR_USAGE,
-		        "--by: want account, user, partition, qos, gpu, state, day or label:KEY");
+		        "--by: expected account, user, partition, qos, gpu, state, day or "
+		        "label:KEY");
 	for (size_t k = 0; k < i; k++)
 		if (!strcmp(g->by.v[k], by)) {
 			text_escape(shown, sizeof(shown), by, strlen(by));
-			return error_set(err, ERR_USAGE, "--by: %s stands there twice", shown);
+			return error_set(err, ERR_USAGE, "--by: %s is given twice", shown);
 		}
 	return 0;
 }
@@ -555,7 +457,7 @@ static int check_by(const struct greport *g, size_t i, struct error *err)
 static int check(struct greport *g, char **names, struct error *err)
 {
 	if (!g->report) {
-		error_set(err, ERR_USAGE, "which report?");
+		error_set(err, ERR_USAGE, "a report is required");
 		return error_hint(err, "greport use, greport wait or greport cost");
 	}
 	if (!g->by.n && cmd_list_add(&g->by, "account", err) < 0)
@@ -566,11 +468,9 @@ static int check(struct greport *g, char **names, struct error *err)
 		if (check_by(g, i, err) < 0)
 			return -1;
 	*names = standard_columns(g);
-	if (!g->listing.columns) {
-		g->listing.columns = *names;
-		g->listing.fitted = true;
-	}
-	return listing_check(&g->listing, &kind, err);
+	g->listing.own_columns = *names;
+	g->listing.fitted = true;
+	return 0;
 }
 
 static int run(void *input, struct error *err)
@@ -581,27 +481,23 @@ static int run(void *input, struct error *err)
 	int rc;
 
 	if (check(g, &names, err) == 0)
-		c = acctopt_client(&g->which, err);
+		c = listing_open(&g->listing, &cmd, &kind, "report", g->which.file, err);
 	if (!c) {
-		listing_drop(&g->listing);
 		free(names);
 		return -1;
 	}
-	cmd_tell_retry(&cmd, c);
-	listing_begin(&g->listing, client_conf(c)->cluster, "report");
-	rc = ask(g, c, err);
+	rc = ask_for_lines(g, c, err);
 	if (rc >= 0)
 		rc = filter_check_users(&g->which.filter, g->any, err);
 	if (rc >= 0)
-		show(g);
+		show_lines(g);
 	if (rc >= 0 && g->listing.json) {
 		jsonout_list(&g->listing.out, "types");
 		show_types(g);
 	}
-	listing_end(&g->listing, rc < 0 ? err : NULL, false);
+	listing_close(&g->listing, c, rc, false, err);
 	if (rc >= 0 && !g->listing.json)
 		show_types(g);
-	client_free(c);
 	free(names);
 	return rc;
 }
@@ -609,7 +505,7 @@ static int run(void *input, struct error *err)
 int main(int argc, char **argv)
 {
 	struct greport g = { .n = 0 };
-	int status = cmd_list(&cmd, argc, argv, &g, run);
+	int status = cmd_main(&cmd, argc, argv, &g, run);
 
 	for (size_t i = 0; i < g.n; i++)
 		gpusched__report_line__free_unpacked(g.lines[i], NULL);

@@ -27,14 +27,14 @@
 #include "ctld/loop/blobs.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/census.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/reload.h"
 #include "ctld/loop/room.h"
 #include "ctld/loop/streams.h"
 #include "ctld/loop/tick.h"
-#include "ctld/loop/turns.h"
+#include "ctld/loop/fair_queue.h"
 #include "ctld/loop/user_peers.h"
 #include "ctld/loop/users.h"
 #include "ctld/loop/watch.h"
@@ -134,12 +134,12 @@ static const struct tick_work ending_work = { apply_ending, drop_nothing };
 static void on_ending(evutil_socket_t fd, short what, void *arg)
 {
 	struct ctld *c = arg;
-	struct gate_stats gate;
+	struct commit_gate_stats gate;
 	size_t queued = 0;
 
 	(void)fd;
 	(void)what;
-	gate_stats(c->gate, &gate);
+	commit_gate_stats(c->gate, &gate);
 	sessions_each(c->sessions, add_queued, &queued);
 	if ((tick_is_settled(c->tick) && gate.held == 0 && queued == 0) ||
 	        ctld_mono() - c->ending_since > END_WITHIN_US)
@@ -311,7 +311,7 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->out = arena_new(0);
 	if (!c->mcred || !c->in || !c->out)
 		return error_set(err, ERR_SYSTEM, "out of memory");
-	c->gate = gate_new(peers_gate_send, c);
+	c->gate = commit_gate_new(peers_commit_gate_send, c);
 	c->blobs = blobs_new(core_budget(c->core));
 	c->bulks = bulks_new(c);
 	c->calls = calls_new();
@@ -324,7 +324,7 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->mail = mail_new(c);
 	c->reload = reload_new(c, rpc_reconfigured);
 	c->watch = watch_new(c, err);
-	c->turns = turns_new(c);
+	c->fair_queue = fair_queue_new(c);
 	c->tick = tick_new(c, err);
 	if (c->tick)
 		c->acct = acct_new(c, err);
@@ -461,14 +461,14 @@ void ctld_free(struct ctld *c)
 	census_free(c->census);
 	acct_free(c->acct);
 	tick_free(c->tick);
-	turns_free(c->turns);
+	fair_queue_free(c->fair_queue);
 	store_close(c->store);
 	blobs_free(c->blobs);
 	calls_free(c->calls);
 	watch_free(c->watch);
 	streams_free(c->streams);
 	agents_free(c->agents);
-	gate_free(c->gate);
+	commit_gate_free(c->gate);
 	inputs_free(c->inputs);
 	c->core = NULL;
 	mcred_ops_free(c->mcred);

@@ -49,7 +49,7 @@ struct core;
 struct event_base;
 struct fence;
 struct mail;
-struct gate;
+struct commit_gate;
 struct inputs;
 struct mcred_ops;
 struct peers;
@@ -59,7 +59,7 @@ struct sessions;
 struct store;
 struct streams;
 struct tick;
-struct turns;
+struct fair_queue;
 struct user_peers;
 struct users;
 struct watch;
@@ -97,8 +97,8 @@ struct ctld {
 	struct sessions *sessions;
 
 	struct tick *tick;
-	struct turns *turns;
-	struct gate *gate;
+	struct fair_queue *fair_queue;
+	struct commit_gate *gate;
 	struct peers *peers;
 	struct user_peers *user_peers;
 	struct calls *calls;

@@ -22,6 +22,8 @@
 #include "noded/net/bridge.h"
 #include "noded/net/node.h"
 #include "noded/net/relay.h"
+#include "noded/record/fdpass.h"
+#include "noded/runs/agent_channel.h"
 #include "noded/supervise.h"
 
 enum { N_SIGNALS = 2 };
@@ -126,35 +128,26 @@ static void stream_lost(void *arg)
 /* From the launcher a descriptor: the log file, or with a stream's number the socket to gtap. */
 static void on_descriptor(evutil_socket_t fd, short what, void *arg)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	uint64_t stream = 0;
-	struct iovec iov = { &stream, sizeof(stream) };
 	struct gnoded *g = arg;
-	int got;
+	uint64_t stream;
+	int fds[FDPASS_MAX];
+	size_t n_fds;
+	ssize_t n;
 
 	(void)what;
 	for (;;) {
-		struct msghdr m = { .msg_iov = &iov,
-			.msg_iovlen = 1,
-			.msg_control = control.bytes,
-			.msg_controllen = sizeof(control.bytes) };
-		ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-		struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-
+		stream = 0;
+		n = fdpass_receive(fd, &stream, sizeof(stream), fds, &n_fds, MSG_DONTWAIT);
 		if (n == 0)
 			event_del(g->streams); /* the bridge notices the launcher's end */
 		if (n <= 0)
 			return;
-		if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)))
+		if (n_fds != 1)
 			continue;
-		memcpy(&got, CMSG_DATA(c), sizeof(got));
 		if (n == LAUNCHER_LOG_LEN)
-			log_take(got);
+			log_take(fds[0]);
 		else
-			relay_granted(g->relay, stream, got);
+			relay_granted(g->relay, stream, fds[0]);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
 
 struct supervisor {
@@ -20,14 +21,6 @@ struct supervisor {
 	unsigned nth; /* workers so far */
 	sigset_t wanted, before;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 static int start_worker(struct supervisor *s, supervise_fn *work, void *arg, struct error *err)
 {
@@ -76,14 +69,14 @@ static bool start_again(const struct supervisor *s)
 
 static void wait_before(struct supervisor *s, unsigned ms)
 {
-	uint64_t until = now_ms() + ms, now;
+	uint64_t until = (uint64_t)clock_us(CLOCK_MONOTONIC) / 1000 + ms, now;
 
 	if (WIFSIGNALED(s->status))
 		log_error("the agent was killed by signal %d; starting it again in %u ms",
 		        WTERMSIG(s->status), ms);
 	else
 		log_warning("starting the launcher again in %u ms", ms);
-	while (!s->ending && (now = now_ms()) < until)
+	while (!s->ending && (now = (uint64_t)clock_us(CLOCK_MONOTONIC) / 1000) < until)
 		take_signal(s, (int64_t)(until - now));
 }
 
@@ -92,7 +85,7 @@ static int supervise_all(struct supervisor *s, supervise_fn *work, void *arg, st
 	unsigned ms = SUPERVISE_WAIT_MS;
 
 	for (;;) {
-		uint64_t began = now_ms();
+		uint64_t began = (uint64_t)clock_us(CLOCK_MONOTONIC) / 1000;
 
 		if (start_worker(s, work, arg, err) < 0)
 			return -1;
@@ -102,7 +95,7 @@ static int supervise_all(struct supervisor *s, supervise_fn *work, void *arg, st
 			break;
 		/* A failpoint that has killed the worker is not hit again. */
 		unsetenv("GPUSCHED_FAILPOINT");
-		if (now_ms() - began > SUPERVISE_MAX_MS)
+		if ((uint64_t)clock_us(CLOCK_MONOTONIC) / 1000 - began > SUPERVISE_MAX_MS)
 			ms = SUPERVISE_WAIT_MS;
 		wait_before(s, ms);
 		if (s->ending)

@@ -123,7 +123,7 @@ static int on_result(unsigned type, const ProtobufCMessage *m, void *arg, struct
 	struct bulk *b = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_BULK_RESULT || r->n_first != r->n_count)
-		return error_set(err, ERR_PROTOCOL, "not an answer to a bulk");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a bulk submit");
 	for (size_t i = 0; i < r->n_first; i++)
 		for (uint64_t k = 0; k < r->count[i] && b->n_ids < b->n; k++)
 			b->ids[b->n_ids++] = r->first[i] + k;
@@ -186,7 +186,7 @@ int bulk_submit(struct client *c, struct submit_queue *q, const struct gpusched_
 	int rc;
 
 	if (!n)
-		return error_set(err, ERR_USAGE, "a bulk without a job");
+		return error_set(err, ERR_USAGE, "a bulk must have at least one job");
 	if (getentropy(random, sizeof(random)) < 0)
 		return error_set(err, ERR_SYSTEM, "getentropy: %s", strerror(errno));
 	snprintf(own, sizeof(own), "%016" PRIx64 "%016" PRIx64, random[0], random[1]);

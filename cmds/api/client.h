@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmds/api/call.h"
 #include "common/base/error.h"
 #include "common/conf/conf.h"
 #include "common/net/dial.h"
@@ -77,15 +78,6 @@ void client_drop(struct client *c);
 bool client_pause(struct client *c, const struct error *why);
 void client_worked(struct client *c);
 
-struct client_call {
-	unsigned type; /* MsgType */
-	const ProtobufCMessage *request;
-	/* Each part of the answer; gone when it returns. -1 with `err` ends the call. */
-	int (*on_chunk)(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err);
-	void *arg;
-	int timeout_ms;  /* of the silence between two parts; 0: 30 s; < 0: none */
-	bool repeatable; /* may be asked again if no part of the answer came */
-};
 int client_call(struct client *c, const struct client_call *call, struct error *err);
 
 #endif

@@ -152,9 +152,9 @@ struct gpusched_spec {
 	const char *exclude;           /* on none of these */
 	bool exclusive;                /* alone on its nodes, with all they have */
 	const char *licences;          /* "trtllm:2,other" */
-	uint32_t max_wait_s;           /* wishes to start within; 0: the QOS's */
+	uint32_t max_wait_s;           /* should start within this time; 0: the QOS's */
 	int64_t begin_time;            /* not before; microseconds of UTC; 0: at once */
-	int64_t deadline_time;         /* it must have ended by then; 0: whenever */
+	int64_t deadline_time;         /* latest end; 0: whenever */
 	const char *dependency;        /* "afterok:12:13,singleton": gsubmit(1); NULL: none */
 	int32_t kill_invalid_dep;      /* when that can never come true: 0 as configured, 1 it is
 	                                * cancelled, 2 it waits */
@@ -292,7 +292,7 @@ struct gpusched_job {
 	double cost_max;         /* by the configured prices, to its time limit; < 0: it has none */
 	uint32_t gpus_held;      /* on all its nodes; `node` and gpu_indices are of the first */
 	int64_t checkpoint_time; /* its work up to here is safe, it says; 0: it has not said so */
-	const char *progress;    /* how far it is, in its own words */
+	const char *progress;    /* progress, as the job reports it */
 };
 
 /* Return 0 to go on; anything else ends the listing and is returned by it. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "common/net/dial.h"
 #include "common/net/frame.h"
 #include "common/net/msg.h"
 
@@ -73,7 +74,7 @@ static const ProtobufCMessage *receive(struct pastfile *f, unsigned *type, struc
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			error_set(err, ERR_SYSTEM, "gpast has ended without an answer");
+			error_set(err, ERR_SYSTEM, "gpast exited without an answer");
 			return NULL;
 		}
 		if (frame_reader_feed(f->reader, buf, (size_t)n, &used, err) < 0)
@@ -95,7 +96,7 @@ static int greet(struct pastfile *f, struct error *err)
 	        dial_reply_error((const Gpusched__Reply *)m, err) < 0)
 		return -1;
 	if (type != GPUSCHED__MSG_TYPE__MSG_PONG)
-		return error_set(err, ERR_PROTOCOL, "gpast says something else");
+		return error_set(err, ERR_PROTOCOL, "unexpected answer from gpast");
 	f->cluster = xstrdup(((const Gpusched__Pong *)m)->cluster);
 	return 0;
 }
@@ -141,7 +142,7 @@ const char *pastfile_cluster(const struct pastfile *f)
 	return f->cluster;
 }
 
-static int ask(struct pastfile *f, const struct client_call *call, struct error *err)
+static int send_request(struct pastfile *f, const struct client_call *call, struct error *err)
 {
 	uint8_t *bytes;
 	size_t len;
@@ -166,7 +167,7 @@ int pastfile_call(struct pastfile *f, const struct client_call *call, struct err
 	const ProtobufCMessage *m;
 	unsigned type;
 
-	if (ask(f, call, err) < 0)
+	if (send_request(f, call, err) < 0)
 		return -1;
 	while ((m = receive(f, &type, err))) {
 		if (type == GPUSCHED__MSG_TYPE__MSG_REPLY)

@@ -7,7 +7,7 @@
 #ifndef CMDS_PASTFILE_H
 #define CMDS_PASTFILE_H
 
-#include "cmds/api/client.h"
+#include "cmds/api/call.h"
 
 struct pastfile;
 

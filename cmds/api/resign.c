@@ -95,8 +95,8 @@ static int check(struct group *g, const Gpusched__ScriptResult *m, const struct 
 
 	if (cred->uid != geteuid())
 		return error_set(err, ERR_SIGNATURE,
-		        "only its owner can %s: it was signed by uid %u, and you are uid %u",
-		        g->wish->change ? "change what he signed" : "sign it", (unsigned)cred->uid,
+		        "only the job's owner can %s: it was signed by uid %u, and you are uid %u",
+		        g->wish->change ? "change what was signed" : "sign it", (unsigned)cred->uid,
 		        (unsigned)geteuid());
 	if (cred->gid != getegid())
 		return error_set(err, ERR_SIGNATURE,
@@ -135,8 +135,8 @@ static int take_for_ours(const Gpusched__ScriptResult *m, struct mcred *cred)
 static int explain_key(const struct group *g, struct error *err)
 {
 	error_set(err, ERR_MUNGE_KEY,
-	        "it was signed with another munge key than this host's: nothing vouches for what "
-	        "the controller shows");
+	        "it was signed with another munge key than this host's, so what the controller "
+	        "shows cannot be verified");
 	return error_hint(err,
 	        "if gctl show job --script %" PRIu64 " shows what you submitted: gctl renew "
 	        "--unchecked %" PRIu64 "; or see KEY ROTATION in gctld(8)",
@@ -153,7 +153,7 @@ static int decode_and_check(struct group *g, const Gpusched__ScriptResult *m, st
 	if (m->job != g->asked)
 		return error_set(err, ERR_PROTOCOL, "the controller answers with another job");
 	if (m->credential.len == 0)
-		return error_set(err, ERR_SIGNATURE, "the controller shows no signature of it");
+		return error_set(err, ERR_SIGNATURE, "the controller returned no signature");
 	if (m->credential.len > MCRED_TEXT_MAX ||
 	        memchr(m->credential.data, '\0', m->credential.len))
 		return error_set(err, ERR_SIGNATURE, "its signature is no munge credential");
@@ -174,7 +174,8 @@ static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct
 	struct group *g = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT || g->got)
-		return error_set(err, ERR_PROTOCOL, "not an answer to a request for a script");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a request for a script");
 	g->got = true;
 	if (decode_and_check(g, (const Gpusched__ScriptResult *)m, &g->error) == 0)
 		g->error.code = ERR_NONE;
@@ -222,7 +223,7 @@ static int on_result(unsigned type, const ProtobufCMessage *m, void *arg, struct
 	struct group *g = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not an answer to a signature");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a signature");
 	g->got = true;
 	for (size_t e = 0; e < r->n_errors; e++)
 		for (size_t i = 0; i < g->n; i++)

@@ -13,8 +13,7 @@
 
 #include <sodium.h>
 
-#include "cmds/api/submit.h"
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/near.h"
@@ -102,6 +101,14 @@ int spec_adopt_struct(const char *type, const void *theirs, size_t least, void *
 	return 0;
 }
 
+void gpusched_spec_init_sized(struct gpusched_spec *spec, size_t size)
+{
+	memset(spec, 0, size);
+	spec->size = size;
+	if (GPUSCHED_HAS(spec, umask))
+		spec->umask = -1;
+}
+
 int spec_adopt(const struct gpusched_spec *specs, size_t i, struct gpusched_spec *out,
         struct error *err)
 {
@@ -181,7 +188,7 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	int rc = -1;
 
 	if (!s->cwd && !getcwd(cwd, sizeof(cwd)))
-		return error_set(err, ERR_SYSTEM, "the present directory: %s", strerror(errno));
+		return error_set(err, ERR_SYSTEM, "current directory: %s", strerror(errno));
 	if (make_nonce(s->token, nonce, err) < 0)
 		return -1;
 	spec.version = SIGNEDJOB_VERSION;
@@ -205,7 +212,7 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	spec.append = s->append;
 	spec.no_summary = s->no_summary;
 	spec.tasks_per_node = 1;
-	spec.max_attempts = s->no_requeue ? 1 : s->max_attempts ? s->max_attempts : SUBMIT_ATTEMPTS;
+	spec.max_attempts = s->no_requeue ? 1 : s->max_attempts ? s->max_attempts : SPEC_ATTEMPTS;
 	spec.umask = s->umask < 0 ? present_umask() : (uint32_t)s->umask;
 	if (s->interactive)
 		sign_interactive(s, &interactive, &spec);

@@ -7,6 +7,8 @@
 #include "common/gpusched.pb-c.h"
 #include "common/net/signedjob.h"
 
+#define SPEC_ATTEMPTS 100 /* starts of a job that may be requeued: signed with it */
+
 /* Copy a struct that a program filled, which may have been built with an older or a later
  * gpusched.h: both begin with their size. `ours` has our size and its defaults; what theirs is too
  * short for keeps them. ERR_USAGE: theirs is shorter than `least`, or sets something behind our end,

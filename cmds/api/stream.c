@@ -150,7 +150,7 @@ int stream_send(struct stream *s, unsigned kind, const void *data, size_t len, s
 	size_t n;
 
 	if (!stream_has_room(s))
-		return error_set(err, ERR_INTERNAL, "there is no room in the stream");
+		return error_set(err, ERR_INTERNAL, "the stream is full");
 	n = channel_seal(s->channel, kind, data, len, s->out + s->out_n, err);
 	if (n == 0)
 		return -1;
@@ -168,7 +168,7 @@ static int take_data(struct stream *s, const Gpusched__StreamData *m, struct err
 		s->at = 0;
 	}
 	if (m->data.len > STREAM_WINDOW - s->n)
-		return error_set(err, ERR_PROTOCOL, "%s sends more than was asked for", s->peer);
+		return error_set(err, ERR_PROTOCOL, "%s sent more than was requested", s->peer);
 	if (m->data.len)
 		memcpy(s->in + s->n, m->data.data, m->data.len);
 	s->n += m->data.len;

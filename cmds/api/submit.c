@@ -170,7 +170,7 @@ static int put(struct dial *d, const struct group *g, struct error *err)
 
 /* A connection with all frames that have no answer on their way. NULL: not for as long as the
  * client tries. */
-static struct dial *ready(struct submit_queue *q, struct error *err)
+static struct dial *ready_connection(struct submit_queue *q, struct error *err)
 {
 	for (;;) {
 		struct dial *d = client_dial(q->client, err);
@@ -201,7 +201,7 @@ static struct dial *ready(struct submit_queue *q, struct error *err)
 	}
 }
 
-static struct group *add(struct submit_queue *q)
+static struct group *add_group(struct submit_queue *q)
 {
 	if (q->n == q->room && q->head) {
 		memmove(q->v, q->v + q->head, (q->n - q->head) * sizeof(*q->v));
@@ -233,7 +233,7 @@ int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, 
 		        err, ERR_BUSY, "%d submits wait for their answer", GPUSCHED_PIPELINE_MAX);
 	if (make_group(q, specs, n, bulk, &g, err) < 0)
 		return -1;
-	d = ready(q, &why);
+	d = ready_connection(q, &why);
 	if (!d) {
 		group_clear(&g);
 		if (err)
@@ -242,7 +242,7 @@ int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, 
 	}
 	q->last_id = g.id;
 	g.tag = tag;
-	*add(q) = g;
+	*add_group(q) = g;
 	if (put(d, &g, &why) < 0)
 		client_drop(q->client); /* it is sent again with the next connection */
 	return 0;
@@ -250,7 +250,7 @@ int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, 
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-static struct group *find(struct submit_queue *q, uint64_t id)
+static struct group *find_group(struct submit_queue *q, uint64_t id)
 {
 	for (size_t i = q->head; i < q->n; i++)
 		if (q->v[i].id == id && !q->v[i].done)
@@ -290,25 +290,25 @@ static int on_reply(
 
 static int on_frame(struct submit_queue *q, const struct frame *f, struct error *err)
 {
-	struct group *g = find(q, f->id);
+	struct group *g = find_group(q, f->id);
 	ProtobufCMessage *m = msg_unpack(f->type, f->body, f->len, q->arena, err);
 
 	if (!m)
 		return -1;
 	if (!g)
-		return error_set(err, ERR_PROTOCOL, "an answer to nothing that was asked");
+		return error_set(err, ERR_PROTOCOL, "an answer without a request");
 	switch (f->type) {
 	case GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT:
 		return on_result(g, (Gpusched__SubmitResult *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_REPLY:
 		return on_reply(q, g, (Gpusched__Reply *)m, err);
 	default:
-		return error_set(err, ERR_PROTOCOL, "not an answer to a submit");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a submit");
 	}
 }
 
 /* Hand over the oldest group, which is done. */
-static void take(struct submit_queue *q, struct submit_answer *out)
+static void take_answer(struct submit_queue *q, struct submit_answer *out)
 {
 	struct group *g = &q->v[q->head++];
 
@@ -330,7 +330,7 @@ static int64_t now_ms(void)
 }
 
 /* Wait for one frame and apply it. 1; 0: the deadline has passed; -1: the connection has failed. */
-static int step(struct submit_queue *q, struct dial *d, int64_t deadline, struct error *err)
+static int receive_frame(struct submit_queue *q, struct dial *d, int64_t deadline, struct error *err)
 {
 	int64_t left = deadline < 0 ? SILENCE_MS : deadline - now_ms();
 	struct frame f;
@@ -353,8 +353,8 @@ int submit_receive(
 		return 0;
 	while (!q->v[q->head].done) {
 		struct error why;
-		struct dial *d = ready(q, &why);
-		int rc = d ? step(q, d, deadline, &why) : -1;
+		struct dial *d = ready_connection(q, &why);
+		int rc = d ? receive_frame(q, d, deadline, &why) : -1;
 
 		if (rc == 0)
 			return 0;
@@ -369,7 +369,7 @@ int submit_receive(
 		}
 	}
 	client_worked(q->client);
-	take(q, out);
+	take_answer(q, out);
 	return 1;
 }
 
@@ -397,7 +397,7 @@ static int on_test(unsigned type, const ProtobufCMessage *m, void *arg, struct e
 	struct test *test = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not an answer to a submit");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a submit");
 	test->on_result((const Gpusched__SubmitResult *)m, test->arg);
 	return 0;
 }

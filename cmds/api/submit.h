@@ -17,8 +17,6 @@
 #include "cmds/api/gpusched.h"
 #include "common/gpusched.pb-c.h"
 
-#define SUBMIT_ATTEMPTS 100 /* starts of a job that may be requeued: signed with it */
-
 struct submit_queue;
 
 struct submit_queue *submit_queue_new(struct client *c); /* `c` is borrowed */

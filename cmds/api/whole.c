@@ -57,7 +57,8 @@ static int hold(struct whole *w, const ProtobufCMessage *piece, struct error *er
 		msg_join(w->held, piece);
 	else
 		w->held = copy_of(piece);
-	return w->held ? 0 : error_set(err, ERR_PROTOCOL, "a piece that cannot be read");
+	return w->held ? 0 : error_set(err, ERR_PROTOCOL, "a piece of the answer cannot be "
+	        "decoded");
 }
 
 /* The items of a part that are complete. */
@@ -69,7 +70,7 @@ static int take_items(struct whole *w, const ProtobufCMessage *chunk, struct err
 	int rc = 0;
 
 	if (flag(chunk, "continues") != (w->held != NULL))
-		return error_set(err, ERR_PROTOCOL, "pieces that do not follow each other");
+		return error_set(err, ERR_PROTOCOL, "the pieces of the answer are out of order");
 	if (w->held && n) {
 		if (hold(w, items[i++], err) < 0)
 			return -1;
@@ -88,7 +89,8 @@ int whole_chunk(unsigned type, const ProtobufCMessage *m, void *whole, struct er
 	struct whole *w = whole;
 
 	if (type != w->type)
-		return error_set(err, ERR_PROTOCOL, "the answer is a %s and no %s", msg_name(type),
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected answer: %s instead of %s", msg_name(type),
 		        msg_name(w->type));
 	return take_items(w, m, err);
 }

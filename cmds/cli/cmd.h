@@ -15,20 +15,52 @@
 
 #include "cmds/api/client.h"
 #include "common/base/error.h"
-#include "common/base/taskset.h"
-#include "common/gpusched.pb-c.h"
 
 struct cmd {
 	const char *name;
 	const char *arguments; /* "[ID...]" */
 	const char *about;     /* one paragraph */
 	const char *examples;  /* and what else stands below the options */
+	const struct cmd_option *table; /* may be NULL */
+	/* Rows of a command that makes its table itself; in --help they stand before `table`. */
 	const struct argp_option *options;
-	/* An option's key with its value, or ARGP_KEY_ARG with an argument. -1 with `err`. */
+	/* The key of one of `options` with its value, or ARGP_KEY_ARG with an argument. -1 with `err`.
+	 * NULL: there are neither. */
 	int (*take)(int key, char *value, struct argp_state *state, void *input, struct error *err);
+	/* Told of each row of `table` that is given, before its field is set; may be NULL. */
+	void (*given)(void *input, const struct cmd_option *option);
 	void (*more_help)(FILE *out); /* below all of it; may be NULL */
 	bool in_order;                /* options end at the first argument */
 };
+
+/* A row of a command's table of options: how it is written, and the field of the command's input
+ * that it sets. The table ends with a row of nothing. */
+struct cmd_option {
+	const char *name; /* "user"; NULL: `help` is the heading of the rows below */
+	int letter;       /* or 0 */
+	const char *arg;  /* its value in the help, "[TIME]" if it may miss; NULL: it has none */
+	const char *help; /* NULL: another name of the row above */
+	/* Set `field`, at `offset` of the input. -1 with `err`, whose text gets "--NAME=VALUE: " in
+	 * front unless it begins with an option itself. */
+	int (*set)(void *field, const struct cmd_option *option, const char *value,
+	        struct error *err);
+	size_t offset;
+	unsigned what; /* for `set` */
+	unsigned own;  /* for the command */
+};
+
+/* A row of that: `member` of a `type`. */
+#define CMD_ROW(type, member, name, letter, arg, set, help) \
+	{ name, letter, arg, help, set, offsetof(type, member), 0, 0 }
+/* The head of a `set`, which need not look at all that it is handed. */
+#define CMD_SETTER(name)                                                     \
+	int name(void *field __attribute__((unused)),                        \
+	        const struct cmd_option *option __attribute__((unused)),     \
+	        const char *value __attribute__((unused)),                   \
+	        struct error *err __attribute__((unused)))
+#define CMD_HEADING(text) { NULL, 0, NULL, text, NULL, 0, 0, 0 }
+#define CMD_ALIAS(name, letter) { name, letter, NULL, NULL, NULL, 0, 0, 0 }
+#define CMD_TABLE_END { NULL, 0, NULL, NULL, NULL, 0, 0, 0 }
 
 #define CMD_GO_ON (-1)
 
@@ -54,9 +86,9 @@ void cmd_tell_warnings(const struct cmd *cmd, struct client *c);
 /* Everything that was printed must have arrived. Returns `status`, or what a failure asks for. */
 int cmd_finish(const struct cmd *cmd, int status);
 
-/* All of a command that lists, in the user's locale: takes the options, runs, and says what went
- * wrong. Returns the exit status. */
-int cmd_list(const struct cmd *cmd, int argc, char **argv, void *input,
+/* All of a command, in the user's locale: reads the command line, runs, and says what went wrong.
+ * `run` returns the exit status, or -1 with `err`. Returns the exit status. */
+int cmd_main(const struct cmd *cmd, int argc, char **argv, void *input,
         int (*run)(void *input, struct error *err));
 
 /* --- values of options ---------------------------------------------------------------------- */
@@ -76,36 +108,18 @@ int cmd_list_add(struct cmd_list *list, const char *text, struct error *err);
 int cmd_hosts_add(struct cmd_list *list, const char *text, struct error *err);
 void cmd_list_clear(struct cmd_list *list);
 
-/* Jobs by number; of an array perhaps only some tasks: 123_7, 123_[3-9,12].
- *
- * One rule for all commands that take several: what there is of them is shown or done, each that
- * there is not is named (of an array each task), and the exit status is that of ERR_NO_JOB (3). */
-struct cmd_id {
-	uint64_t id;
-	bool some; /* only tasks of it, `left` of which were not seen */
-	bool seen; /* cmd_ids_saw() was told of all of it */
-	struct taskset left;
-};
-struct cmd_ids {
-	struct cmd_id *v; /* all of them */
-	size_t n;
-	uint64_t *whole; /* those that are meant as a whole */
-	size_t n_whole;
-	Gpusched__JobTasks **some; /* the others */
-	size_t n_some;
-};
+#define CMD_REASON_MAX 255 /* bytes of a --reason */
 
-/* Ids with commas between. */
-int cmd_ids_add(struct cmd_ids *ids, const char *text, struct error *err);
-void cmd_ids_clear(struct cmd_ids *ids);
+/* For the rows of tables, each with the type of its field. */
+CMD_SETTER(cmd_set_flag);   /* bool */
+CMD_SETTER(cmd_set_text);   /* const char *, borrowed of the command line */
+CMD_SETTER(cmd_set_reason); /* the same */
+CMD_SETTER(cmd_set_list);   /* struct cmd_list */
+CMD_SETTER(cmd_set_hosts);  /* struct cmd_list */
+CMD_SETTER(cmd_set_past);   /* int64_t, us UTC (when.h) */
 
-/* The answer has this job; of an array these tasks ("" in any other). */
-void cmd_ids_saw(struct cmd_ids *ids, uint64_t id, const char *tasks);
-/* Was it asked for, and not seen yet? */
-bool cmd_ids_miss(const struct cmd_ids *ids, uint64_t id, const char *tasks);
-/* The end of the answer, which was `rc` with its error: as it is, or ERR_NO_JOB with the numbers
- * that were not seen and `why` ("not known"). */
-int cmd_ids_end(struct cmd_ids *ids, int rc, const char *why, struct error *err);
+/* "OPTION=VALUE: " before the error; value NULL: "OPTION: ". -1. */
+int cmd_blame(const char *option, const char *value, struct error *err);
 
 /* What the end of a job is as an exit status: its own, 128 + signal, EXIT_OWN_FAILURE where it did
  * not end by itself. Of an array the highest. */
@@ -121,9 +135,6 @@ struct cmd_pair {
 /* ERR_USAGE, of the first that are both given: "--one and --other exclude each other: because" */
 int cmd_check_pairs(const struct cmd_pair *pairs, size_t n, struct error *err);
 #define CMD_PAIRS(pairs) (pairs), sizeof(pairs) / sizeof((pairs)[0])
-
-/* For cmd->take: an argument where there can be none. */
-int cmd_no_argument(const char *value, struct error *err);
 
 /* The name of the user that runs this, or the uid if there is none. */
 const char *cmd_user(char *buf, size_t size);

@@ -83,7 +83,6 @@ static const struct {
 	{ "gctl", "wait_job", "gctl wait ID..." },
 	{ "gctl", "reconfig", "gctl reconfigure" },
 	{ "gctl", "version", "gctl --version" },
-	{ "gctl", "help", "gctl --help" },
 	{ "gctl", "listpids", "grun --nodelist=NODE ps, or ps there" },
 	{ "gctl", "create", "gpusched.conf says what there is; gctl reconfigure reads it again" },
 	{ "gctl", "delete", "gpusched.conf says what there is; gctl reconfigure reads it again" },

@@ -25,7 +25,7 @@ void jsonout_begin(struct jsonout *j, FILE *out, const char *cluster, const char
 	*j = (struct jsonout){ .out = out, .cluster = cluster, .what = what };
 }
 
-static void begin(struct jsonout *j)
+static void begin_document(struct jsonout *j)
 {
 	if (j->begun)
 		return;
@@ -37,7 +37,7 @@ static void begin(struct jsonout *j)
 
 void jsonout_object(struct jsonout *j, json_t *object)
 {
-	begin(j);
+	begin_document(j);
 	if (j->n++)
 		putc(',', j->out);
 	if (!j->lines)
@@ -48,14 +48,14 @@ void jsonout_object(struct jsonout *j, json_t *object)
 
 void jsonout_list(struct jsonout *j, const char *what)
 {
-	begin(j);
+	begin_document(j);
 	fprintf(j->out, "%s],\"%s\":[", j->n && !j->lines ? "\n" : "", what);
 	j->n = 0;
 }
 
 void jsonout_part(struct jsonout *j, uint64_t cursor, bool fresh)
 {
-	begin(j);
+	begin_document(j);
 	putc(']', j->out);
 	if (cursor)
 		fprintf(j->out, ",\"cursor\":%" PRIu64, cursor);
@@ -66,7 +66,7 @@ void jsonout_part(struct jsonout *j, uint64_t cursor, bool fresh)
 
 void jsonout_end(struct jsonout *j, const struct error *err)
 {
-	begin(j);
+	begin_document(j);
 	fputs(j->n && !j->lines ? "\n]" : "]", j->out);
 	if (err) {
 		fputs(",\"error\":{\"code\":", j->out);

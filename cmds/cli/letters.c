@@ -40,7 +40,7 @@ static int refuse(
 		if (!known->name[1])
 			letters[n++] = known->name[0];
 	letters[n] = '\0';
-	error_set(err, ERR_USAGE, "'%s': want one of the letters %s behind %%", shown, letters);
+	error_set(err, ERR_USAGE, "'%s': expected one of the letters %s after %%", shown, letters);
 	return error_hint(err, "or names of columns with commas between; --help lists them");
 }
 
@@ -55,7 +55,7 @@ static int parse_one(struct letter_column *out, const char **s, const struct slu
 	for (const char *c = *s + 1 + out->right; c < end; c++) {
 		out->width = out->width * 10 + (unsigned)(*c - '0');
 		if (out->width > LETTERS_WIDTH_MAX)
-			return error_set(err, ERR_USAGE, "'%.*s...': want a width of 1 to %d",
+			return error_set(err, ERR_USAGE, "'%.*s...': expected a width of 1 to %d",
 			        (int)(c - *s) + 1, *s, LETTERS_WIDTH_MAX);
 	}
 	while (l->name && (l->name[0] != *end || l->name[1]))

@@ -3,71 +3,54 @@
 
 #include <unistd.h>
 
-bool listing_take(struct listing *l, int key, const char *value)
-{
-	switch (key) {
-	case 'o':
-		l->columns = value;
-		l->chosen = true;
-		return true;
-	case 'l':
-		l->longer = true;
-		return true;
-	case 'h':
-		l->no_heading = true;
-		return true;
-	case LISTING_KEY_SORT:
-		l->sort = value;
-		l->sorted = true;
-		return true;
-	case LISTING_KEY_CSV:
-		l->csv = true;
-		return true;
-	case LISTING_KEY_WHOLE:
-		l->whole = true;
-		return true;
-	case LISTING_KEY_JSON:
-		l->json = true;
-		return true;
-	default:
-		return false;
-	}
-}
-
 static int check_options(const struct listing *l, struct error *err)
 {
-	static const char all[] = "JSON has all there is to know, in the order in which it comes";
+	static const char all[] = "JSON has all columns, in the order of the answer";
 	const struct cmd_pair pairs[] = {
 		{ l->csv, l->json, "--csv", "--json", NULL },
-		{ l->json, l->chosen, "--json", "--format", all },
+		{ l->json, l->columns, "--json", "--format", all },
 		{ l->json, l->longer, "--json", "--long", all },
-		{ l->json, l->sorted, "--json", "--sort", all },
-		{ l->longer, l->chosen, "--long", "--format", NULL },
+		{ l->json, l->sort, "--json", "--sort", all },
+		{ l->longer, l->columns, "--long", "--format", NULL },
 	};
 
 	return cmd_check_pairs(CMD_PAIRS(pairs), err);
 }
 
-int listing_check(struct listing *l, const struct view_kind *kind, struct error *err)
+static int make_view(struct listing *l, const struct view_kind *kind, struct error *err)
 {
 	struct table_style style = table_style_for(stdout);
-	const char *columns = l->columns ? l->columns : l->longer ? kind->longer : NULL;
+	const char *own = l->own_columns ? l->own_columns : l->longer ? kind->longer : NULL;
+	bool named = l->columns || (l->own_columns && !l->fitted);
 
 	if (check_options(l, err) < 0)
 		return -1;
-	if (l->columns && !l->fitted && !isatty(STDOUT_FILENO))
+	if (named && !isatty(STDOUT_FILENO))
 		style.width = 0;
 	l->whole |= l->csv || style.width == 0;
 	style.heading = !l->no_heading;
 	style.csv = l->csv;
-	l->view = view_new(kind, columns, l->sort, &style, err);
+	l->view = view_new(kind, l->columns ? l->columns : own, l->sort ? l->sort : l->own_sort,
+	        &style, err);
 	return l->view ? 0 : -1;
 }
 
-void listing_begin(struct listing *l, const char *cluster, const char *name)
+struct client *listing_open(struct listing *l, const struct cmd *cmd, const struct view_kind *kind,
+        const char *name, const char *file, struct error *err)
 {
-	jsonout_begin(&l->out, stdout, cluster, name);
+	struct client *c;
+
+	if (make_view(l, kind, err) < 0)
+		return NULL;
+	c = file ? client_new_file(file, err) : client_new(NULL, err);
+	if (!c) {
+		view_drop(l->view);
+		return NULL;
+	}
+	cmd_tell_retry(cmd, c);
+	jsonout_begin(&l->out, stdout, client_conf(c)->cluster, name);
 	l->out.lines = l->stream;
+	return c;
 }
 
 void listing_add(struct listing *l, const void *object, const ProtobufCMessage *message)
@@ -93,19 +76,15 @@ void listing_part(struct listing *l, uint64_t cursor, bool fresh)
 	fflush(stdout);
 }
 
-void listing_end(struct listing *l, const struct error *err, bool whole)
+int listing_close(struct listing *l, struct client *c, int rc, bool whole, const struct error *err)
 {
 	if (l->json)
-		jsonout_end(&l->out, err);
-	if (!l->json && (!err || whole))
+		jsonout_end(&l->out, rc < 0 ? err : NULL);
+	if (!l->json && (rc >= 0 || whole))
 		view_end(l->view);
 	else
 		view_drop(l->view);
 	l->view = NULL;
-}
-
-void listing_drop(struct listing *l)
-{
-	view_drop(l->view);
-	l->view = NULL;
+	client_free(c);
+	return rc;
 }

@@ -1,68 +1,66 @@
 /* listing.h - commands that list: the options of their table, and the table or the JSON
  *
- * The common part of ginfo and gqueue: -o, -l, -h, --sort and --json, the style of the table,
+ * The common part of gqueue, ginfo and the like: -o, -l, -h, --sort and --json, the style of the
+ * table,
  * which depends on them and on where it goes, and one function that takes each item.
  *
- * In order: listing_take() for each option, listing_check(), listing_begin() once the controller
- * is known, listing_add() for each object, listing_end(). listing_drop() at any time instead.
+ * In order: listing_open() once the options are read, listing_add() for each object,
+ * listing_close().
  */
 #ifndef CMDS_LISTING_H
 #define CMDS_LISTING_H
 
+#include <stddef.h>
+
+#include "cmds/api/client.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/jsonout.h"
 #include "cmds/cli/view.h"
 
-enum { LISTING_KEY_SORT = 0x6000, LISTING_KEY_JSON, LISTING_KEY_CSV, LISTING_KEY_WHOLE };
-
-#define LISTING_ROW(name, key, value, help, group) \
-	{                                          \
-		name, key, value, 0, help, group   \
-	}
-
-/* Rows of a command's argp_option table; `group` as there. */
-#define LISTING_OPTIONS(g)                                                                \
-	LISTING_ROW(NULL, 0, NULL, "What is shown:", g),                                  \
-	        LISTING_ROW("format", 'o', "COLUMNS",                                     \
-	                "These columns, with commas between; NAME%20 is 20 wide", g),     \
-	        LISTING_ROW("long", 'l', NULL, "More columns", g),                        \
-	        LISTING_ROW("sort", LISTING_KEY_SORT, "COLUMNS",                          \
-	                "In the order of these columns; -COLUMN the other way round", g), \
-	        LISTING_ROW("noheader", 'h', NULL, "No heading", g),                      \
-	        LISTING_ROW("csv", LISTING_KEY_CSV, NULL,                                 \
-	                "Values with commas between, nothing cut", g),                    \
-	        LISTING_ROW("json", LISTING_KEY_JSON, NULL, "All there is to know, as JSON", g)
+/* Rows of a command's table; `member` is the struct listing in its input. */
+#define LISTING_TEXT(type, member, name, letter, arg, help) \
+	{ name, letter, arg, help, cmd_set_text, offsetof(type, member), 0, 0 }
+#define LISTING_FLAG(type, member, name, letter, help) \
+	{ name, letter, NULL, help, cmd_set_flag, offsetof(type, member), 0, 0 }
+#define LISTING_OPTIONS(type, listing)                                                     \
+	CMD_HEADING("What is shown:"),                                                     \
+	        LISTING_TEXT(type, listing.columns, "format", 'o', "COLUMNS",              \
+	                "These columns, with commas between; NAME%20 is 20 wide"),         \
+	        LISTING_FLAG(type, listing.longer, "long", 'l', "More columns"),           \
+	        LISTING_TEXT(type, listing.sort, "sort", 0, "COLUMNS",                     \
+	                "In the order of these columns; -COLUMN the other way round"),     \
+	        LISTING_FLAG(type, listing.no_heading, "noheader", 'h', "No heading"),     \
+	        LISTING_FLAG(type, listing.csv, "csv", 0,                                  \
+	                "Values with commas between, nothing cut"),                        \
+	        LISTING_FLAG(type, listing.json, "json", 0, "All there is to know, as JSON")
 
 /* Besides, where what is listed has texts of any length. */
-#define LISTING_WHOLE(g)                          \
-	LISTING_ROW("whole", LISTING_KEY_WHOLE, NULL, \
-	        "Also texts of more than 4 KiB, which end in ... else", g)
+#define LISTING_WHOLE(type, listing)                    \
+	LISTING_FLAG(type, listing.whole, "whole", 0, \
+	        "Also texts of more than 4 KiB, which end in ... else")
 
 /* Begins as { 0 }. */
 struct listing {
-	const char *columns, *sort; /* borrowed of the command line */
-	bool chosen, sorted;        /* they are the user's; else the command's own */
+	const char *columns, *sort;         /* the user's, borrowed of the command line; or NULL */
+	const char *own_columns, *own_sort; /* the command's, where the user names none; or NULL */
 	bool longer, no_heading, json, csv, whole;
-	bool fitted; /* `columns` are the command's own: into a pipe the table is cut as usual */
+	bool fitted; /* where `own_columns` are shown: into a pipe the table is cut as usual */
 	bool stream; /* listing_part() will be called */
 	struct view *view;
 	struct jsonout out;
 };
 
-/* For cmd->take: false if it is none of these options. */
-bool listing_take(struct listing *l, int key, const char *value);
-
-/* Do the columns exist, and do the options go together? -1 with ERR_USAGE. To be called before any
- * request is sent. With -o nothing is cut in a pipe, because another program reads the columns. */
-int listing_check(struct listing *l, const struct view_kind *kind, struct error *err);
-
-void listing_begin(struct listing *l, const char *cluster, const char *name);
+/* Begin a listing of `kind`, as the list `name` in JSON, and connect to where it comes from: the
+ * controller, or a `file` of the past if it is not NULL. Columns and options are checked before.
+ * With -o nothing is cut in a pipe, because another program reads the columns. NULL with `err`. */
+struct client *listing_open(struct listing *l, const struct cmd *cmd, const struct view_kind *kind,
+        const char *name, const char *file, struct error *err);
 
 /* One line of the table, or `message` in JSON; NULL: an object of several lines, this is not its
  * first. */
 void listing_add(struct listing *l, const void *object, const ProtobufCMessage *message);
 
-/* A line of sums below the table; only listing_end() may follow. There is none where -h, --csv or
+/* A line of sums below the table; only listing_close() may follow. There is none where -h, --csv or
  * --json say that a program reads it. */
 void listing_add_total(struct listing *l, const void *object);
 
@@ -71,9 +69,9 @@ void listing_add_total(struct listing *l, const void *object);
  */
 void listing_part(struct listing *l, uint64_t cursor, bool fresh);
 
-/* `err` NULL: all is well. Otherwise JSON ends with it, and the table is shown only if what there
- * is of it is whole. */
-void listing_end(struct listing *l, const struct error *err, bool whole);
-void listing_drop(struct listing *l); /* print nothing more */
+/* The end of the answer, which was `rc` with its error, of a client that is freed. On a failure JSON
+ * ends with the error, and the table is shown only if what there is of it is `whole`. Returns
+ * `rc`. */
+int listing_close(struct listing *l, struct client *c, int rc, bool whole, const struct error *err);
 
 #endif

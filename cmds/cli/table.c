@@ -263,7 +263,7 @@ static void leave_out(struct table *t, const unsigned *needs)
 		widen(t, i, needs[i], &spare);
 }
 
-static void settle(struct table *t)
+static void settle_widths(struct table *t)
 {
 	unsigned *needs = xcalloc(t->n, sizeof(*needs));
 
@@ -451,7 +451,7 @@ void table_flush(struct table *t)
 	if (comes_at_once(t))
 		return;
 	if (!t->settled) {
-		settle(t);
+		settle_widths(t);
 		if (t->style.heading)
 			print_heading(t);
 	}

@@ -9,11 +9,13 @@
 #include <strings.h>
 #include <time.h>
 
+#include "cmds/cli/help.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
-#define WIDTH_MAX 1000
+#define WIDTH_MAX     1000
+#define COLUMN_INDENT 20 /* of what a column is, in --help */
 
 /* One value of a row that is kept back. */
 struct value {
@@ -62,7 +64,7 @@ static const struct view_column *find_ours(
 }
 
 /* By our name, or by Slurm's. */
-static const struct view_column *find(const struct view_kind *kind, const char *name, size_t len)
+static const struct view_column *find_column(const struct view_kind *kind, const char *name, size_t len)
 {
 	const struct view_column *column = find_ours(kind, name, len);
 
@@ -81,7 +83,7 @@ static int no_such_column(
 
 	text_escape(shown, sizeof(shown), name, len);
 	if (*name == '%') {
-		error_set(err, ERR_USAGE, "'%s': columns have names here, not letters", shown);
+		error_set(err, ERR_USAGE, "'%s': expected names of columns, not letters", shown);
 		return error_hint(err, "-o NAME,NAME%%20; --help lists them");
 	}
 	for (i = 0; i < len && i < sizeof(upper) - 1; i++)
@@ -118,7 +120,8 @@ static int cut_width(const char *name, size_t *len, unsigned *width, struct erro
 	}
 	if (value < 1 || value > WIDTH_MAX) {
 		text_escape(shown, sizeof(shown), name, *len);
-		return error_set(err, ERR_USAGE, "'%s': want a width of 1 to %d, as in NAME%%20",
+		return error_set(
+		        err, ERR_USAGE, "'%s': expected a width of 1 to %d, as in NAME%%20",
 		        shown, WIDTH_MAX);
 	}
 	*width = value;
@@ -140,7 +143,7 @@ static int select_columns(const struct view_kind *kind, const char *list,
 			return error_set(err, ERR_USAGE, "more than %d columns", VIEW_COLUMNS_MAX);
 		if (widths && *s != '%' && cut_width(s, &name, &width, err) < 0)
 			return -1;
-		out[*n] = find(kind, s + minus, name - minus);
+		out[*n] = find_column(kind, s + minus, name - minus);
 		if (!out[*n])
 			return no_such_column(kind, s + minus, name - minus, err);
 		if (widths)
@@ -157,7 +160,7 @@ static int select_columns(const struct view_kind *kind, const char *list,
 void view_print_columns(const struct view_kind *kind, FILE *out)
 {
 	for (size_t i = 0; i < kind->n; i++)
-		fprintf(out, "  %-17s %s\n", kind->columns[i].name, kind->columns[i].help);
+		help_row(out, kind->columns[i].name, COLUMN_INDENT, kind->columns[i].help);
 }
 
 /* --- values --------------------------------------------------------------------------------- */
@@ -167,12 +170,49 @@ void view_text(struct view_cell *cell, const char *text)
 	cell->text = text;
 }
 
+void view_text_or_dash(struct view_cell *cell, const char *text)
+{
+	cell->text = *text ? text : "-";
+}
+
 void view_number(struct view_cell *cell, int64_t number)
 {
 	snprintf(cell->buf, sizeof(cell->buf), "%" PRId64, number);
 	cell->text = cell->buf;
 	cell->is_number = true;
 	cell->number = number;
+}
+
+void view_number_or_dash(struct view_cell *cell, int64_t number)
+{
+	if (number)
+		view_number(cell, number);
+	else
+		view_text(cell, "-");
+}
+
+void view_percent(struct view_cell *cell, double part, double all, int digits)
+{
+	if (all <= 0) {
+		view_text(cell, "-");
+		return;
+	}
+	view_printf(cell, "%.*f%%", digits, 100 * part / all);
+	cell->is_number = true;
+	cell->number = (int64_t)(part / all * 1e9);
+}
+
+void view_list(struct view_cell *cell, size_t n, const void *arg,
+        int (*print)(char *buf, size_t size, size_t i, const void *arg))
+{
+	size_t used = 0, size = sizeof(cell->buf);
+
+	cell->text = n ? cell->buf : "-";
+	for (size_t i = 0; i < n && used < size; i++) {
+		used += (size_t)snprintf(cell->buf + used, size - used, "%s", i ? "," : "");
+		if (used < size)
+			used += (size_t)print(cell->buf + used, size - used, i, arg);
+	}
 }
 
 #define TASKS_SHOWN 14 /* of several */
@@ -245,6 +285,19 @@ void view_duration(struct view_cell *cell, uint64_t s)
 	cell->number = s > INT64_MAX ? INT64_MAX : (int64_t)s;
 }
 
+void view_limit(struct view_cell *cell, uint32_t s)
+{
+	view_duration(cell, s && s != UINT32_MAX ? s : DURATION_FOREVER);
+}
+
+void view_duration_or_dash(struct view_cell *cell, uint64_t s)
+{
+	if (s)
+		view_duration(cell, s);
+	else
+		view_text(cell, "-");
+}
+
 void view_size_mb(struct view_cell *cell, uint64_t mb)
 {
 	cell->text = mb ? size_format_mb(cell->buf, mb) : "-";
@@ -254,7 +307,7 @@ void view_size_mb(struct view_cell *cell, uint64_t mb)
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-static void show(
+static void show_row(
         const struct view_column *column, const void *object, bool csv, struct view_cell *cell)
 {
 	cell->csv = csv;
@@ -269,7 +322,7 @@ static struct value keep(const struct view *v, const struct view_column *column,
 {
 	struct view_cell cell;
 
-	show(column, object, v->csv, &cell);
+	show_row(column, object, v->csv, &cell);
 	return (struct value){ xstrdup(cell.text), cell.number, cell.is_number, cell.colour };
 }
 
@@ -341,7 +394,7 @@ void view_print_record(const struct view_kind *kind, const void *object, FILE *o
 	for (size_t i = 0; i < kind->n; i++) {
 		char *plain;
 
-		show(&kind->columns[i], object, false, &cell);
+		show_row(&kind->columns[i], object, false, &cell);
 		plain = text_escape_dup(cell.text);
 		if (*plain && strcmp(plain, "-") != 0)
 			fprintf(out, "%-16s  %s\n", kind->columns[i].name, plain);
@@ -440,7 +493,7 @@ void view_add(struct view *v, const void *object)
 		return;
 	}
 	for (size_t i = 0; i < v->n_shown; i++) {
-		show(v->shown[i], object, v->csv, &cell);
+		show_row(v->shown[i], object, v->csv, &cell);
 		table_cell(v->table, cell.text, cell.colour);
 	}
 }

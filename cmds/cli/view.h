@@ -42,6 +42,19 @@ struct view_column {
 	void (*show)(const void *object, struct view_cell *cell);
 };
 
+/* One line of code a column: CELL(tasks, JOB, view_text(cell, j->tasks)) is its show_tasks(), where
+ * JOB declares what the code looks at of `object`. SHOW() begins a longer one. */
+#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
+#define CELL(name, declarations, ...) \
+	SHOW(name)                    \
+	{                             \
+		declarations;         \
+		__VA_ARGS__;          \
+	}
+/* A row of `columns`. */
+#define COLUMN(name, width, min, flags, help, show) \
+	{ name, { name, width, min, flags }, help, show_##show }
+
 struct view_kind {
 	const struct view_column *columns;
 	size_t n;
@@ -55,6 +68,7 @@ struct view_kind {
 struct view;
 
 /* Columns by their names, with commas between, in either case; NAME%20 is 20 wide. Several columns
+ * may be named twice. NULL: the standard ones. Or a format of letters, where the kind has some. `sort`: names with commas between,
  * may be named twice. NULL: the standard ones. Or a format of letters, where the kind has some. `sort`: names with commas between, "-" before one
  * turns it round; NULL: as above. NULL with ERR_USAGE. `kind` is borrowed. */
 struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
@@ -81,7 +95,14 @@ void view_print_record(const struct view_kind *kind, const void *object, FILE *o
 
 /* Values of cells. */
 void view_text(struct view_cell *cell, const char *text);
+void view_text_or_dash(struct view_cell *cell, const char *text); /* "-" for "" */
 void view_number(struct view_cell *cell, int64_t number);
+void view_number_or_dash(struct view_cell *cell, int64_t number); /* "-" for 0 */
+/* "42%", with so many decimals; "-" where `all` is 0: what nothing has measured is not 0. */
+void view_percent(struct view_cell *cell, double part, double all, int digits);
+/* `n` texts one after another with commas between, from print(buf, size, i, arg); "-" for none. */
+void view_list(struct view_cell *cell, size_t n, const void *arg,
+        int (*print)(char *buf, size_t size, size_t i, const void *arg));
 /* A job's id: "4812", "4812_7", and of several tasks "4812_[3-9,12]", cut to a readable length. */
 void view_job(struct view_cell *cell, uint64_t id, const char *tasks, bool several);
 #define VIEW_JOB_TEXT 40
@@ -93,6 +114,8 @@ void view_real(struct view_cell *cell, double value, int digits);
 #define VIEW_CSV_DIGITS 6
 void view_time(struct view_cell *cell, int64_t us); /* local; 0: "-" */
 void view_duration(struct view_cell *cell, uint64_t s);
+void view_duration_or_dash(struct view_cell *cell, uint64_t s); /* "-" for 0 */
+void view_limit(struct view_cell *cell, uint32_t s); /* 0, UINT32_MAX: "unlimited" */
 void view_size_mb(struct view_cell *cell, uint64_t mb); /* 0: "-" */
 
 #endif

@@ -1,12 +1,17 @@
-/* when.h - moments of the past as people write them
+/* when.h - moments as people write them, of the past (--since) and to come (--begin, --deadline)
  *
- *	2026-11-21  2026-11-21T09:30  2026-11-21T09:30:15     in the local time zone
- *	11/21  11/21/26  11/21/2026  11/21-09:30              as Slurm has them, MM/DD: without a year
- *	                                                      the last there was
- *	09:30  09:30:15                                       of today
- *	today  midnight  yesterday  noon  now
- *	now-2h  now-30m  now-7d  today-1w  now-2hours         units as durations have them (units.h),
- *	                                                      and in words (begin.h)
+ *	now                                         this moment
+ *	now+90  now+1hour  now+2 days               to come; seconds, minutes, hours, days, weeks
+ *	now-2h  now-7d  today-1w  now-2hours        of the past; units as durations have them (units.h),
+ *	                                            and in words
+ *	16:00  4:30pm  16:00:30                     of today; to come: the next time that it is so late
+ *	midnight  noon  teatime                     likewise; teatime is 16:00
+ *	yesterday  today  tomorrow                  at 0:00
+ *	2027-01-31  2027-01-31T16:00[:30][Z]        Z: UTC
+ *	01/31  01/31/27  0131  013127  31.01.2027   without a year: the last there was, or the next
+ *
+ * All in local time but where it says Z. A date that has a time may have it behind a blank, a 'T' or
+ * a '-', before or after.
  */
 #ifndef CMDS_WHEN_H
 #define CMDS_WHEN_H
@@ -15,9 +20,10 @@
 
 #include "common/base/error.h"
 
-/* `text` in microseconds of UTC, where it is `now` now. ERR_USAGE; the caller puts the option
- * before it. */
-int when_parse(const char *text, int64_t now, int64_t *us, struct error *err);
+/* `text` in microseconds of UTC, where it is `now` now. ERR_USAGE says what would be right; the
+ * caller puts the option before it. */
+int when_parse(const char *text, int64_t now, int64_t *us, struct error *err);      /* past */
+int when_parse_next(const char *text, int64_t now, int64_t *us, struct error *err); /* to come */
 
 int64_t when_now(void);
 int64_t when_today(int64_t now); /* when the present day began */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,10 +15,7 @@
 #include "cmds/cli/when.h"
 #include "cmds/views/filter.h"
 #include "common/base/hostlist.h"
-#include "common/base/text.h"
 #include "common/base/units.h"
-
-enum { KEY_BY = 0x200, KEY_ME, KEY_SINCE, KEY_UNTIL, KEY_FOLLOW, KEY_FILE };
 
 struct events {
 	struct listing listing;
@@ -38,26 +36,12 @@ struct events {
 #define NUM   TABLE_RIGHT | TABLE_WHOLE
 #define EVENT const Gpusched__Event *e = object
 
-static void show_time(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_time(cell, e->time);
-}
-
-static void show_seq(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_number(cell, (int64_t)e->seq);
-}
-
-static void show_kind(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_text(cell, e->kind);
-}
+CELL(time, EVENT, view_time(cell, e->time))
+CELL(seq, EVENT, view_number(cell, (int64_t)e->seq))
+CELL(kind, EVENT, view_text(cell, e->kind))
 
 /* The name that the number has here; the trail keeps numbers. */
-static void show_by(const void *object, struct view_cell *cell)
+SHOW(by)
 {
 	EVENT;
 	const struct passwd *pw;
@@ -70,50 +54,22 @@ static void show_by(const void *object, struct view_cell *cell)
 	view_printf(cell, pw ? "%s" : "%s%" PRId64, pw ? pw->pw_name : "", e->uid);
 }
 
-static void show_uid(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_number(cell, e->uid);
-}
-
-static void show_from(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_text(cell, e->host[0] ? e->host : "-");
-}
-
-static void show_job(const void *object, struct view_cell *cell)
-{
-	EVENT;
-
-	if (e->job)
-		view_number(cell, (int64_t)e->job);
-	else
-		view_text(cell, "-");
-}
-
-static void show_node(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_text(cell, e->node[0] ? e->node : "-");
-}
-
-static void show_text(const void *object, struct view_cell *cell)
-{
-	EVENT;
-	view_text(cell, e->text);
-}
+CELL(uid, EVENT, view_number(cell, e->uid))
+CELL(from, EVENT, view_text_or_dash(cell, e->host))
+CELL(job, EVENT, view_number_or_dash(cell, (int64_t)e->job))
+CELL(node, EVENT, view_text_or_dash(cell, e->node))
+CELL(text, EVENT, view_text(cell, e->text))
 
 static const struct view_column columns[] = {
-	{ "TIME", { "TIME", 19, 0, TABLE_WHOLE }, "when", show_time },
-	{ "SEQ", { "SEQ", 8, 0, NUM }, "its number", show_seq },
-	{ "EVENT", { "EVENT", 12, 8, 0 }, "what: job.submit job.cancel node.drain ...", show_kind },
-	{ "BY", { "BY", 8, 4, 0 }, "who; -: the controller itself", show_by },
-	{ "UID", { "UID", 7, 0, NUM }, "who, as a number", show_uid },
-	{ "FROM", { "FROM", 15, 8, 0 }, "from where", show_from },
-	{ "JOBID", { "JOBID", 7, 0, NUM }, "which job", show_job },
-	{ "NODE", { "NODE", 8, 4, 0 }, "which node", show_node },
-	{ "TEXT", { "TEXT", 0, 10, TABLE_DEAR }, "why, and what else there is to say", show_text },
+	COLUMN("TIME", 19, 0, TABLE_WHOLE, "when", time),
+	COLUMN("SEQ", 8, 0, NUM, "its number", seq),
+	COLUMN("EVENT", 12, 8, 0, "what: job.submit job.cancel node.drain ...", kind),
+	COLUMN("BY", 8, 4, 0, "user; -: the controller itself", by),
+	COLUMN("UID", 7, 0, NUM, "number of the user", uid),
+	COLUMN("FROM", 15, 8, 0, "host of the user", from),
+	COLUMN("JOBID", 7, 0, NUM, "which job", job),
+	COLUMN("NODE", 8, 4, 0, "which node", node),
+	COLUMN("TEXT", 0, 10, TABLE_DEAR, "why, and what else there is to say", text),
 };
 
 static const struct view_kind kind = {
@@ -125,95 +81,59 @@ static const struct view_kind kind = {
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0,
-	        "Which events (several restrict together; LIST has commas between):", 1 },
-	{ "by", KEY_BY, "USER", 0, "What this user did, by name or number", 1 },
-	{ "me", KEY_ME, NULL, 0, "What I did", 1 },
-	{ "job", 'j', "ID", 0, "What happened to this job", 1 },
-	{ "nodes", 'w', "NODES", 0, "What happened to these nodes", 1 },
-	{ "kind", 'k', "LIST", 0, "Of these kinds: job.cancel, or job for all about jobs", 1 },
-	{ "since", KEY_SINCE, "TIME|CURSOR", 0,
-	        "From then on, or behind the event of that number; else of today, or of all time "
-	        "of a "
-	        "job",
-	        1 },
-	{ "until", KEY_UNTIL, "TIME", 0, "Before then", 1 },
-	{ "follow", KEY_FOLLOW, NULL, 0, "Then what comes, as it happens, until interrupted", 1 },
-	{ "file", KEY_FILE, "FILE", 0,
-	        "In this file, of gctl archive or a copy of history.db; asks no controller", 1 },
-	LISTING_OPTIONS(2),
-	{ 0 },
-};
-
-static int take_user(struct events *e, const char *name, struct error *err)
+static CMD_SETTER(set_by)
 {
-	const struct passwd *pw = getpwnam(name);
-	char shown[80];
+	const struct passwd *pw = getpwnam(value);
+	struct events *e = field;
 	uint64_t uid;
 
 	e->by_uid = true;
-	if (pw) {
-		e->uid = pw->pw_uid;
-		return 0;
-	}
-	if (count_parse(name, 0, UINT32_MAX - 1, &uid, NULL) == 0) {
-		e->uid = (int64_t)uid;
-		return 0;
-	}
-	text_escape(shown, sizeof(shown), name, strlen(name));
-	return error_set(err, ERR_USAGE, "--by=%s: there is no such user here", shown);
+	if (!pw && count_parse(value, 0, UINT32_MAX - 1, &uid, NULL) < 0)
+		return error_set(err, ERR_USAGE, "unknown user on this host");
+	e->uid = pw ? (int64_t)pw->pw_uid : (int64_t)uid;
+	return 0;
 }
 
-static int wrap(int rc, const char *option, const char *value, struct error *err)
+static CMD_SETTER(set_job)
 {
-	char shown[80];
-
-	if (rc >= 0)
-		return 0;
-	text_escape(shown, sizeof(shown), value, strlen(value));
-	return error_wrap(err, "%s=%s", option, shown);
+	return count_parse(value, 1, INT64_MAX, field, err);
 }
 
 /* Digits alone are the number of an event. */
-static int take_since(struct events *e, const char *value, struct error *err)
+static CMD_SETTER(set_since)
 {
+	struct events *e = field;
+
 	if (*value && !value[strspn(value, "0123456789")])
 		return count_parse(value, 1, INT64_MAX, &e->cursor, err);
 	return when_parse(value, when_now(), &e->since, err);
 }
 
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
-{
-	struct events *e = input;
-	(void)state;
+#define AT(member) offsetof(struct events, member)
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct events, member, name, letter, arg, set, help)
 
-	switch (key) {
-	case KEY_BY:
-		return take_user(e, value, err);
-	case KEY_ME:
-		e->me = true;
-		return 0;
-	case 'j':
-		return wrap(count_parse(value, 1, INT64_MAX, &e->job, err), "--job", value, err);
-	case 'w':
-		return filter_add(&e->filter, FILTER_NODES, "--nodes", value, err);
-	case 'k':
-		return wrap(cmd_list_add(&e->kinds, value, err), "--kind", value, err);
-	case KEY_SINCE:
-		return wrap(take_since(e, value, err), "--since", value, err);
-	case KEY_UNTIL:
-		return wrap(when_parse(value, when_now(), &e->until, err), "--until", value, err);
-	case KEY_FILE:
-		e->file = value;
-		return 0;
-	case KEY_FOLLOW:
-		e->follow = true;
-		return 0;
-	default:
-		return listing_take(&e->listing, key, value) ? 0 : cmd_no_argument(value, err);
-	}
-}
+static const struct cmd_option table[] = {
+	CMD_HEADING("Which events (several restrict together; LIST has commas between):"),
+	{ "by", 0, "USER", "What this user did, by name or number", set_by, 0, 0, 0 },
+	ROW(me, "me", 0, NULL, cmd_set_flag, "What I did"),
+	ROW(job, "job", 'j', "ID", set_job, "What happened to this job"),
+	{ "nodes", 'w', "NODES", "What happened to these nodes", filter_set, AT(filter),
+	        FILTER_NODES, 0 },
+	ROW(kinds, "kind", 'k', "LIST", cmd_set_list,
+	        "Of these kinds: job.cancel, or job for all about jobs"),
+	{ "since", 0, "TIME|CURSOR",
+	        "From then on, or after the event of that number; by default of today, or of all "
+	        "time for a job",
+	        set_since, 0, 0, 0 },
+	ROW(until, "until", 0, "TIME", cmd_set_past, "Before then"),
+	ROW(follow, "follow", 0, NULL, cmd_set_flag,
+	        "Then what comes, as it happens, until interrupted"),
+	ROW(file, "file", 0, "FILE", cmd_set_text,
+	        "In this file, of gctl archive or a copy of history.db; asks no controller"),
+	LISTING_OPTIONS(struct events, listing),
+	CMD_TABLE_END,
+};
 
 static void more_help(FILE *out)
 {
@@ -224,7 +144,7 @@ static void more_help(FILE *out)
 static const struct cmd cmd = {
 	.name = "gctl events",
 	.arguments = "",
-	.about = "Tell who changed what, when, from where and why.",
+	.about = "List changes: what, by which user, when, from where and why.",
 	.examples =
 	        "Administrators see all events, users what they did themselves (--me) and what "
 	        "happened to a job of theirs (--job). In order of time.\n"
@@ -236,10 +156,10 @@ static const struct cmd cmd = {
 	        "  gctl events --follow --json --since=88120\n"
 	        "  gctl events --file=/srv/2025.db --job=4812\n"
 	        "\n"
-	        "Exit status: 0 done; 2 usage; 3 no such job or node; 4 the controller was not reached; 5 "
+	        "Exit status: 0 done; 2 usage; 3 no such job or node; 4 the controller was not "
+	        "reached; 5 "
 	        "not permitted.",
-	.options = options,
-	.take = take,
+	.table = table,
 	.more_help = more_help,
 };
 
@@ -249,7 +169,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct events *e = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of events");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a list of events");
 	for (size_t i = 0; i < chunk->n_events; i++) {
 		uint64_t seq = chunk->events[i]->seq;
 
@@ -307,23 +228,22 @@ static int expand_nodes(struct events *e, struct error *err)
 	return 0;
 }
 
-static int check(struct events *e, struct error *err)
+static int check_pairs(const struct events *e, struct error *err)
 {
-	if (e->me && e->by_uid)
-		return error_set(err, ERR_USAGE, "--me and --by exclude each other");
-	if (e->follow && e->file)
-		return error_set(err, ERR_USAGE, "--follow and --file exclude each other");
-	if (e->follow && e->until)
-		return error_set(err, ERR_USAGE, "--follow and --until exclude each other");
-	if (e->follow && e->listing.sort)
-		return error_set(err, ERR_USAGE, "--follow and --sort exclude each other");
-	if (e->follow && e->listing.csv)
-		return error_set(err, ERR_USAGE, "--follow and --csv exclude each other");
-	return expand_nodes(e, err);
+	const struct cmd_pair pairs[] = {
+		{ e->me, e->by_uid, "--me", "--by", NULL },
+		{ e->follow, e->file, "--follow", "--file", NULL },
+		{ e->follow, e->until, "--follow", "--until", NULL },
+		{ e->follow, e->listing.sort, "--follow", "--sort", NULL },
+		{ e->follow, e->listing.csv, "--follow", "--csv", NULL },
+	};
+
+	return cmd_check_pairs(CMD_PAIRS(pairs), err);
 }
 
-static int run(struct events *e, struct error *err)
+static int run(void *input, struct error *err)
 {
+	struct events *e = input;
 	Gpusched__ListEvents request = GPUSCHED__LIST_EVENTS__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_EVENTS,
 		.request = &request.base,
@@ -334,13 +254,10 @@ static int run(struct events *e, struct error *err)
 	int rc;
 
 	e->listing.stream = e->follow;
-	if (check(e, err) == 0 && listing_check(&e->listing, &kind, err) == 0)
-		c = e->file ? client_new_file(e->file, err) : client_new(NULL, err);
-	if (!c) {
-		listing_drop(&e->listing);
+	if (check_pairs(e, err) == 0 && expand_nodes(e, err) == 0)
+		c = listing_open(&e->listing, &cmd, &kind, "events", e->file, err);
+	if (!c)
 		return -1;
-	}
-	cmd_tell_retry(&cmd, c);
 	e->client = c;
 	request.job = e->job;
 	request.by_uid = e->by_uid || e->me;
@@ -351,24 +268,16 @@ static int run(struct events *e, struct error *err)
 	request.n_kinds = e->kinds.n;
 	request.nodes = e->nodes.v;
 	request.n_nodes = e->nodes.n;
-	listing_begin(&e->listing, client_conf(c)->cluster, "events");
 	request.after_seq = e->cursor;
 	rc = e->follow ? follow(e, &call, err) : client_call(c, &call, err);
-	listing_end(&e->listing, rc < 0 ? err : NULL, false);
-	client_free(c);
-	return rc;
+	return listing_close(&e->listing, c, rc, false, err);
 }
 
 int events_main(int argc, char **argv)
 {
 	struct events e = { .job = 0 };
-	struct error err = { .code = ERR_NONE };
-	int status = cmd_parse(&cmd, argc, argv, &e);
+	int status = cmd_main(&cmd, argc, argv, &e, run);
 
-	if (status == CMD_GO_ON) {
-		status = run(&e, &err) < 0 ? cmd_fail(&cmd, &err) : EXIT_DONE;
-		status = cmd_finish(&cmd, status);
-	}
 	cmd_list_clear(&e.kinds);
 	cmd_list_clear(&e.nodes);
 	filter_clear(&e.filter);

@@ -4,7 +4,6 @@
 
 #include "cmds/cli/when.h"
 #include "cmds/ctl/gctl.h"
-#include "common/base/text.h"
 #include "common/base/units.h"
 
 static int on_archived(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
@@ -21,14 +20,6 @@ static int on_archived(unsigned type, const ProtobufCMessage *m, void *arg, stru
 	return 0;
 }
 
-static int wrong(const char *option, const char *value, struct error *err)
-{
-	char shown[80];
-
-	text_escape(shown, sizeof(shown), value, strlen(value));
-	return error_wrap(err, "%s=%s", option, shown);
-}
-
 /* --before or --older-than, as us UTC. */
 static int find_time(const struct gctl *g, int64_t *time, struct error *err)
 {
@@ -39,18 +30,18 @@ static int find_time(const struct gctl *g, int64_t *time, struct error *err)
 		return error_set(
 		        err, ERR_USAGE, "archive: --before and --older-than exclude each other");
 	if (!g->before && !g->older_than) {
-		error_set(err, ERR_USAGE, "archive: of before when?");
+		error_set(err, ERR_USAGE, "archive: --before or --older-than is required");
 		return error_hint(err, "--before=2026-01-01, or --older-than=90d");
 	}
 	if (g->before) {
 		if (when_parse(g->before, now, time, err) < 0)
-			return wrong("--before", g->before, err);
+			return cmd_blame("--before", g->before, err);
 		if (*time > now)
 			return error_set(err, ERR_USAGE, "--before: must be in the past");
 		return 0;
 	}
 	if (duration_parse_ms(g->older_than, DURATION_BARE_REFUSED, &ms, err) < 0)
-		return wrong("--older-than", g->older_than, err);
+		return cmd_blame("--older-than", g->older_than, err);
 	if (ms >= (uint64_t)now / 1000)
 		return error_set(
 		        err, ERR_USAGE, "--older-than=%s: that is before 1970", g->older_than);

@@ -91,12 +91,14 @@ static int take_gpu(const struct run *r, char *nodes, const char **gpu, struct e
 	if (!colon)
 		return 0;
 	if (!colon[1]) {
-		error_set(err, ERR_USAGE, "'%s': which GPU?", nodes);
-		return error_hint(err, "behind ':' its index, its UUID or the beginning of that");
+		error_set(err, ERR_USAGE, "'%s': the GPU is missing", nodes);
+		return error_hint(err, "after ':' expected its index, its UUID or the "
+		        "beginning of that");
 	}
 	if (r->n > 1 && !strncmp(r->words[1], nodes, n))
 		return error_set(
-		        err, ERR_USAGE, "'%s': one GPU at a time; then the reason", r->words[1]);
+		        err, ERR_USAGE, "'%s': expected the reason: only one GPU can be "
+		                "given", r->words[1]);
 	*colon = '\0';
 	return 0;
 }
@@ -119,10 +121,10 @@ int gctl_control_nodes(
 	request.reason = *reason || !no_reason ? reason : (char *)no_reason;
 	request.confirmed_off = r->g->confirmed_off;
 	if (rc >= 0)
-		rc = text_check("the reason", request.reason, CONTROL_REASON_MAX, err);
+		rc = text_check("the reason", request.reason, CMD_REASON_MAX, err);
 	if (rc >= 0 && verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && !*request.reason) {
-		error_set(err, ERR_USAGE, "why? A reason is needed");
-		rc = error_hint(err, "add it behind the nodes, or as --reason=TEXT");
+		error_set(err, ERR_USAGE, "a reason is required");
+		rc = error_hint(err, "add it after the nodes, or as --reason=TEXT");
 	}
 	if (rc >= 0)
 		rc = gctl_ask(

@@ -367,7 +367,7 @@ int gctl_show_config(struct run *r, struct error *err)
 		return -1;
 	if (!r->seen) {
 		error_set(
-		        err, ERR_USAGE, "'%s': the configuration has no such section", r->words[0]);
+		        err, ERR_USAGE, "'%s': no such section in the configuration", r->words[0]);
 		return error_hint(
 		        err, "sections: controller, nodes, partitions, accounts, qos, ...");
 	}
@@ -388,7 +388,7 @@ int gctl_show_hostnames(struct run *r, struct error *err)
 	const char *list = r->n ? r->words[0] : getenv("GPUSCHED_NODELIST");
 
 	if (!list || !*list) {
-		error_set(err, ERR_USAGE, "show hostnames: which nodes?");
+		error_set(err, ERR_USAGE, "show hostnames: a list of nodes is required");
 		return error_hint(
 		        err, "in a job its own nodes: GPUSCHED_NODELIST, which is not set");
 	}

@@ -28,7 +28,7 @@ struct waiting {
 	int status; /* the highest */
 };
 
-static void add(struct waiting *w, uint64_t id, uint32_t task)
+static void add_awaited(struct waiting *w, uint64_t id, uint32_t task)
 {
 	if (!(w->n & (w->n - 1)))
 		w->v = xrealloc(w->v, w->n ? 2 * w->n : 1, sizeof(*w->v));
@@ -43,7 +43,7 @@ static void add_tasks(struct waiting *w, const Gpusched__JobTasks *t)
 	if (taskset_parse(t->tasks, &set, NULL) < 0)
 		return; /* cmd_ids_add() has read it */
 	while ((task = taskset_first(&set)) != TASK_NONE) {
-		add(w, t->job, task);
+		add_awaited(w, t->job, task);
 		taskset_remove(&set, task);
 	}
 	taskset_clear(&set);
@@ -84,7 +84,7 @@ static int take_ended(const ProtobufCMessage *m, void *arg, struct error *err)
 }
 
 /* The message has room for all of them. */
-static void fill(const struct waiting *w, Gpusched__WaitJobs *m, Gpusched__JobTasks *tasks,
+static void fill_request(const struct waiting *w, Gpusched__WaitJobs *m, Gpusched__JobTasks *tasks,
         char (*texts)[12])
 {
 	m->n_ids = m->n_tasks = 0;
@@ -120,7 +120,7 @@ static int wait_for(struct run *r, struct waiting *w, struct error *err)
 	m.ids = xcalloc(w->n, sizeof(*m.ids));
 	m.tasks = xcalloc(w->n, sizeof(*m.tasks));
 	do {
-		fill(w, &m, tasks, texts);
+		fill_request(w, &m, tasks, texts);
 		rc = client_call(r->client, &call, &why);
 		whole_clear(&ended);
 	} while (rc < 0 && client_pause(r->client, &why));
@@ -145,7 +145,7 @@ int gctl_wait(struct run *r, struct error *err)
 	for (size_t i = 0; i < r->n && rc == 0; i++)
 		rc = cmd_ids_add(&ids, r->words[i], err) < 0 ? error_wrap(err, "wait") : 0;
 	for (size_t i = 0; i < ids.n_whole && rc == 0; i++)
-		add(&w, ids.whole[i], TASK_NONE);
+		add_awaited(&w, ids.whole[i], TASK_NONE);
 	for (size_t i = 0; i < ids.n_some && rc == 0; i++)
 		add_tasks(&w, ids.some[i]);
 	if (rc == 0) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,6 @@
 #include "cmds/options/options.h"
 #include "cmds/views/control.h"
 #include "common/base/taskset.h"
-#include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
@@ -81,10 +81,7 @@ static const struct {
 	{ "array", FIXED },
 	{ "ntasks-per-node", FIXED },
 };
-#define N_CHANGES    (sizeof(changes) / sizeof(changes[0]))
-#define KEY_REASON   0x100
-#define KEY_THROTTLE 0x101
-#define KEY_BASE     0x200 /* KEY_BASE + index of the change, where there is no letter */
+#define N_CHANGES (sizeof(changes) / sizeof(changes[0]))
 
 struct update {
 	struct filter filter;
@@ -97,20 +94,19 @@ struct update {
 	uint64_t throttle; /* of an array; 0: any number */
 };
 
-static const struct option_row *row_of(size_t change)
-{
-	return option_by_name(changes[change].option, strlen(changes[change].option));
-}
-
-static size_t change_of(int key)
+/* The change that an option of gsubmit is; N_CHANGES: none. */
+static size_t change_of(const struct option_row *row)
 {
 	size_t i = 0;
 
-	if (key >= KEY_BASE)
-		return (size_t)(key - KEY_BASE);
-	while (row_of(i)->letter != key)
+	while (i < N_CHANGES && strcmp(changes[i].option, row->name))
 		i++;
 	return i;
+}
+
+static bool has_change(const struct option_row *row)
+{
+	return change_of(row) < N_CHANGES;
 }
 
 static void add_field(struct update *u, Gpusched__JobControl__Field field)
@@ -121,32 +117,33 @@ static void add_field(struct update *u, Gpusched__JobControl__Field field)
 	u->fields[u->n_fields++] = field;
 }
 
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+static CMD_SETTER(set_throttle)
+{
+	struct update *u = field;
+
+	add_field(u, FIELD(ARRAY_THROTTLE));
+	return count_parse(value, 0, TASK_MAX, &u->throttle, err);
+}
+
+static int take_change(
+        int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct update *u = input;
+	const struct option_row *row;
 	size_t change;
-	(void)state;
 
+	(void)state;
 	if (key == ARGP_KEY_ARG)
 		return filter_add(&u->filter, FILTER_IDS, "ID", value, err);
-	if (key == KEY_REASON) {
-		u->reason = value;
-		return text_check("--reason", value, CONTROL_REASON_MAX, err);
-	}
-	if (key == KEY_THROTTLE) {
-		add_field(u, FIELD(ARRAY_THROTTLE));
-		return count_parse(value, 0, TASK_MAX, &u->throttle, err) < 0
-		               ? error_wrap(err, "--array-throttle=%s", value)
-		               : 0;
-	}
-	change = change_of(key);
+	row = options_by_key(key);
+	change = change_of(row);
 	if (changes[change].field == FIXED) {
 		error_set(err, ERR_USAGE,
 		        "--%s: that is part of what the job's owner signed, and cannot be changed",
 		        changes[change].option);
 		return error_hint(err, "cancel the job, and submit another");
 	}
-	if (options_set(&u->options, row_of(change), value, err) < 0)
+	if (options_set(&u->options, row, value, err) < 0)
 		return -1;
 	if (changes[change].field == SIGNED)
 		u->is_signed = true;
@@ -156,30 +153,28 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	return 0;
 }
 
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct update, member, name, letter, arg, set, help)
+
+static const struct cmd_option table[] = {
+	CMD_HEADING("Of an array, and of the change:"),
+	{ "array-throttle", 0, "N",
+	        "At most N tasks of the array run at a time, 0: any number; also while it runs",
+	        set_throttle, 0, 0, 0 },
+	ROW(reason, "reason", 0, "TEXT", cmd_set_reason,
+	        "Recorded with the job, next to who changed it"),
+	CMD_TABLE_END,
+};
+
+/* Those that cannot be changed are refused by name, and not listed. */
 static struct argp_option *make_options(void)
 {
-	struct argp_option *o = xcalloc(N_CHANGES + 3, sizeof(*o));
+	size_t n;
+	struct argp_option *o = options_for_argp(has_change, &n);
 
-	for (size_t i = 0; i < N_CHANGES; i++) {
-		const struct option_row *row = row_of(i);
-
-		o[i] = (struct argp_option){ .name = row->name,
-			.key = row->letter ? row->letter : KEY_BASE + (int)i,
-			.arg = row->arg,
-			.flags = (row->where & OPTION_ARG_MAY_MISS ? OPTION_ARG_OPTIONAL : 0) |
-			         (row->where & OPTION_IS_ALIAS ? OPTION_ALIAS : 0) |
-			         (changes[i].field == FIXED ? OPTION_HIDDEN : 0),
-			.doc = row->help };
-	}
-	o[N_CHANGES] = (struct argp_option){ .name = "reason",
-		.key = KEY_REASON,
-		.arg = "TEXT",
-		.doc = "Kept with the job, next to who changed it" };
-	o[N_CHANGES + 1] = (struct argp_option){ .name = "array-throttle",
-		.key = KEY_THROTTLE,
-		.arg = "N",
-		.doc = "At most N tasks of the array run at a time, 0: any number; also while it "
-		       "runs" };
+	for (size_t i = 0; i < n; i++)
+		if (o[i].name && changes[change_of(options_by_key(o[i].key))].field == FIXED)
+			o[i].flags |= OPTION_HIDDEN;
 	return o;
 }
 
@@ -208,7 +203,8 @@ static struct cmd cmd = {
 	        "\n"
 	        "Exit status: 0 done; 1 refused; 2 usage; 3 no such job, partition or GPU type; 4 "
 	        "the controller was not reached; 5 not permitted.",
-	.take = take,
+	.table = table,
+	.take = take_change,
 };
 
 /* --chdir, from the root on; owned. NULL: not given, or with `err`. */
@@ -219,7 +215,7 @@ static char *folder(const struct submit_options *o, struct error *err)
 	if (!o->chdir || o->chdir[0] == '/')
 		return o->chdir ? xstrdup(o->chdir) : NULL;
 	if (!getcwd(here, sizeof(here))) {
-		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		error_set(err, ERR_USAGE, "current directory: %s", strerror(errno));
 		return NULL;
 	}
 	return xasprintf("%s/%s", here, o->chdir);
@@ -285,8 +281,9 @@ static int change_request(const struct update *u, struct error *err)
 	return status;
 }
 
-static int run(const struct update *u, struct error *err)
+static int run(void *input, struct error *err)
 {
+	const struct update *u = input;
 	/* How many nodes the job has, which would join them, is not known here. */
 	const struct cmd_pair pairs[] = {
 		{ u->options.gpus_said[OPTIONS_GPUS].text,
@@ -298,9 +295,9 @@ static int run(const struct update *u, struct error *err)
 	if (cmd_check_pairs(CMD_PAIRS(pairs), err) < 0)
 		return -1;
 	if (filter_is_empty(&u->filter))
-		return error_set(err, ERR_USAGE, "which jobs? Their ids are needed");
+		return error_set(err, ERR_USAGE, "ids of jobs are required");
 	if (!u->n_fields && !u->is_signed) {
-		error_set(err, ERR_USAGE, "what is to be changed?");
+		error_set(err, ERR_USAGE, "no change is given");
 		return error_hint(err, "%s --help lists the options", cmd.name);
 	}
 	if (u->options.all_mem)
@@ -318,16 +315,11 @@ int update_main(int argc, char **argv)
 {
 	struct argp_option *options = make_options();
 	struct update u = { .reason = NULL };
-	struct error err = { .code = ERR_NONE };
 	int status;
 
 	options_init(&u.options);
 	cmd.options = options;
-	status = cmd_parse(&cmd, argc, argv, &u);
-	if (status == CMD_GO_ON) {
-		status = run(&u, &err);
-		status = cmd_finish(&cmd, status < 0 ? cmd_fail(&cmd, &err) : status);
-	}
+	status = cmd_main(&cmd, argc, argv, &u, run);
 	options_clear(&u.options);
 	filter_clear(&u.filter);
 	free(options);

@@ -73,7 +73,8 @@ static const struct option_row *find_row(const char *key, struct error *err)
 		        name);
 	else if (!(row->where & OPTION_IN_SCRIPT) || row->group == OPTION_ANSWER)
 		error_set(err, ERR_USAGE,
-		        "\"%s\": not of a single job; it belongs on the command line", name);
+		        "\"%s\": not allowed for a single job; it belongs on the command "
+		        "line", name);
 	else
 		return row;
 	return NULL;
@@ -142,7 +143,7 @@ static int take_job(struct reader *r, json_t *object, struct error *err)
 		return error_set(
 		        err, ERR_USAGE, "needs \"script\" or \"wrap\", and not both of them");
 	if (r->job.wrap && r->args[0])
-		return error_set(err, ERR_USAGE, "\"args\": arguments are of a \"script\"");
+		return error_set(err, ERR_USAGE, "\"args\" requires \"script\"");
 	return 0;
 }
 

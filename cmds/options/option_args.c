@@ -13,12 +13,23 @@ const struct option_row *options_by_key(int key)
 	return key >= KEY_BASE ? &rows[key - KEY_BASE] : option_by_letter((char)key);
 }
 
-struct argp_option *options_for_argp(
-        const char *const *headings, bool (*has)(const struct option_row *row), size_t *count)
+static const char *const headings[] = {
+	[OPTION_WHAT] = "What to run:",
+	[OPTION_FOR] = "Name, partition and account:",
+	[OPTION_GPUS] = "GPUs:",
+	[OPTION_CPUS] = "CPUs, tasks and memory:",
+	[OPTION_NODES] = "Nodes:",
+	[OPTION_TIME] = "Time and priority:",
+	[OPTION_ORDER] = "Before it starts, and after it fails:",
+	[OPTION_FILES] = "Input and output:",
+	[OPTION_ANSWER] = "What gsubmit answers:",
+};
+
+struct argp_option *options_for_argp(bool (*has)(const struct option_row *row), size_t *count)
 {
 	size_t n, at = 0;
 	const struct option_row *rows = option_rows(&n);
-	struct argp_option *o = xcalloc(n * 2 + 1 + OPTIONS_OWN_MAX, sizeof(*o));
+	struct argp_option *o = xcalloc(n * 2 + 1, sizeof(*o));
 	int group = -1;
 
 	for (size_t i = 0; i < n; i++) {

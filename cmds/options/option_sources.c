@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmds/cli/cmd.h"
 #include "cmds/options/directives.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
@@ -52,7 +53,7 @@ static int long_word(struct submit_options *o, char **words, size_t n, struct er
 		return -1;
 	value = name[len] ? name + len + 1 : NULL;
 	if (value && !row->arg)
-		return error_set(err, ERR_USAGE, "--%s: has no value", row->name);
+		return error_set(err, ERR_USAGE, "--%s: takes no value", row->name);
 	if (row->arg && !value && !(row->where & OPTION_ARG_MAY_MISS) && n > 1) {
 		value = words[1];
 		used = 2;
@@ -154,7 +155,7 @@ static int from_variable(struct submit_options *o, const char *entry, struct err
 		return error_hint(err, "unset %s", shown);
 	}
 	if (rows[i].set(o, &rows[i], name + len + 1, err) < 0)
-		return options_blame(shown, name + len + 1, err);
+		return cmd_blame(shown, name + len + 1, err);
 	return 0;
 }
 

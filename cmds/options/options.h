@@ -106,7 +106,18 @@ enum option_where {
 	OPTION_IS_ALIAS = 1 << 3,     /* another name of the option before it */
 };
 
-enum option_group { OPTION_WHAT, OPTION_NEEDS, OPTION_LIFE, OPTION_FILES, OPTION_ANSWER };
+/* The headings of --help, by what an option is for. */
+enum option_group {
+	OPTION_WHAT,
+	OPTION_FOR, /* the job's name, and what it counts for */
+	OPTION_GPUS,
+	OPTION_CPUS, /* and memory */
+	OPTION_NODES,
+	OPTION_TIME,
+	OPTION_ORDER, /* before and after other jobs, and again */
+	OPTION_FILES,
+	OPTION_ANSWER
+};
 
 struct option_row {
 	const char *name; /* "cpus-per-task": --cpus-per-task, GSUBMIT_CPUS_PER_TASK */
@@ -127,11 +138,8 @@ const struct option_row *option_by_name(const char *name, size_t len);
 const struct option_row *option_by_letter(char letter);
 
 /* The rows (of `has`, NULL: all) as argp wants them, under a heading for each enum option_group, in
- * a table that the caller frees; behind *count (may be NULL) there is room for OPTIONS_OWN_MAX of
- * his own. */
-#define OPTIONS_OWN_MAX 16
-struct argp_option *options_for_argp(
-        const char *const *headings, bool (*has)(const struct option_row *row), size_t *count);
+ * a table that the caller frees. *count of them; may be NULL. */
+struct argp_option *options_for_argp(bool (*has)(const struct option_row *row), size_t *count);
 const struct option_row *options_by_key(int key); /* argp's key, of such a table */
 
 void options_init(struct submit_options *o);
@@ -141,9 +149,6 @@ void options_clear(struct submit_options *o);
  * On failure *o is as before. */
 int options_set(struct submit_options *o, const struct option_row *row, const char *value,
         struct error *err);
-
-/* "OPTION=VALUE: " before the error; value NULL: "OPTION: ". -1. */
-int options_blame(const char *option, const char *value, struct error *err);
 
 /* What they ask of the scheduler, into a spec that borrows from them: all but what is signed. */
 void options_ask(const struct submit_options *o, struct gpusched_spec *spec);

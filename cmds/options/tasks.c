@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 
@@ -271,7 +271,8 @@ static int settle_mem(struct submit_options *o, struct error *err)
 	uint32_t gpus;
 
 	if (o->all_mem && !o->exclusive) {
-		error_set(err, ERR_USAGE, "--mem=0: all memory of a node is its who has it alone");
+		error_set(err, ERR_USAGE, "--mem=0 requires --exclusive: only a job that is "
+		        "alone on its node can have all of its memory");
 		return error_hint(err, "--exclusive, or an amount");
 	}
 	if (o->mem_per_cpu_mb)

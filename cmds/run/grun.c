@@ -1,9 +1,9 @@
 /* grun.c - run a command now, as the job of a cluster, with our input and output */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,81 +42,61 @@ static bool has_row(const struct option_row *row)
 	return true;
 }
 
-static const struct argp_option own[] = {
-	{ NULL, 0, NULL, 0, "How it is run:", 6 },
-	{ "pty", KEY_PTY, NULL, 0, "In a terminal of its own, which is this one", 6 },
-	{ "immediate", 'I', "TIME", OPTION_ARG_OPTIONAL,
-	        "Give up if it does not start within TIME (seconds, default 1)", 6 },
-	{ "detach-on-loss", KEY_DETACH, NULL, 0,
-	        "Go on without a client, should this one be killed or lose its connection", 6 },
-	{ "loss-timeout", KEY_PATIENCE, "TIME", 0,
-	        "Otherwise end it when it had no client for TIME (seconds, default 30)", 6 },
-	{ "attach", KEY_ATTACH, "JOB", 0,
-	        "Run nothing: take over the input and output of a job that grun has started", 6 },
-	{ "disable-status", 'X', NULL, 0,
-	        "Pass on the first ^C too, instead of telling how it stands", 6 },
-	{ "quiet", 'Q', NULL, 0, "Say nothing of waiting and connections", 6 },
-	{ 0 },
-};
-
-static int take_seconds(
-        const char *option, const char *value, uint64_t max, uint64_t *s, struct error *err)
+static int parse_seconds(const char *value, uint64_t least, uint64_t *s, struct error *err)
 {
 	if (duration_parse(value, DURATION_BARE_S, s, err) < 0)
-		return options_blame(option, value, err);
-	if (*s <= max)
-		return 0;
-	error_set(err, ERR_USAGE, "must be under 68 years");
-	return options_blame(option, value, err);
+		return -1;
+	if (*s < least)
+		return error_set(err, ERR_USAGE, "must be more than nothing");
+	return *s > INT32_MAX ? error_set(err, ERR_USAGE, "must be under 68 years") : 0;
 }
 
-static int take_own(struct grun *g, int key, const char *value, struct error *err)
+static CMD_SETTER(set_immediate)
 {
-	uint64_t n = 1;
+	uint64_t s = 1;
 
-	switch (key) {
-	case KEY_PTY:
-		g->pty = true;
-		return 0;
-	case KEY_DETACH:
-		g->detach_on_loss = true;
-		return 0;
-	case 'X':
-		g->disable_status = true;
-		return 0;
-	case 'Q':
-		g->quiet = true;
-		return 0;
-	case 'I':
-		if (value && take_seconds("--immediate", value, INT32_MAX, &n, err) < 0)
-			return -1;
-		g->immediate_ms = (int64_t)n * 1000;
-		return 0;
-	case KEY_PATIENCE:
-		if (take_seconds("--loss-timeout", value, INT32_MAX, &n, err) < 0)
-			return -1;
-		if (n == 0) {
-			error_set(err, ERR_USAGE, "must be more than nothing");
-			return options_blame("--loss-timeout", value, err);
-		}
-		g->patience_s = (uint32_t)n;
-		return 0;
-	default: /* KEY_ATTACH */
-		if (count_parse(value, 1, UINT64_MAX, &g->attach, err) < 0)
-			return options_blame("--attach", value, err);
-		return 0;
-	}
+	if (value && parse_seconds(value, 0, &s, err) < 0)
+		return -1;
+	*(int64_t *)field = (int64_t)s * 1000;
+	return 0;
 }
 
-static bool is_own(int key)
+static CMD_SETTER(set_patience)
 {
-	for (size_t i = 0; i + 1 < sizeof(own) / sizeof(own[0]); i++)
-		if (own[i].name && own[i].key == key)
-			return true;
-	return false;
+	uint64_t s;
+
+	if (parse_seconds(value, 1, &s, err) < 0)
+		return -1;
+	*(uint32_t *)field = (uint32_t)s;
+	return 0;
 }
 
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+static CMD_SETTER(set_attach)
+{
+	return count_parse(value, 1, UINT64_MAX, field, err);
+}
+
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct grun, member, name, letter, arg, set, help)
+
+static const struct cmd_option own[] = {
+	CMD_HEADING("How the command is run:"),
+	ROW(pty, "pty", 0, NULL, cmd_set_flag, "In a terminal of its own, which is this one"),
+	ROW(immediate_ms, "immediate", 'I', "[TIME]", set_immediate,
+	        "Give up if it does not start within TIME (seconds, default 1)"),
+	ROW(detach_on_loss, "detach-on-loss", 0, NULL, cmd_set_flag,
+	        "Go on without a client, should this one be killed or lose its connection"),
+	ROW(patience_s, "loss-timeout", 0, "TIME", set_patience,
+	        "Otherwise end it when it had no client for TIME (seconds, default 30)"),
+	ROW(attach, "attach", 0, "JOB", set_attach,
+	        "Run nothing: take over the input and output of a job that grun has started"),
+	ROW(disable_status, "disable-status", 'X', NULL, cmd_set_flag,
+	        "Pass on the first ^C too, instead of printing the state"),
+	ROW(quiet, "quiet", 'Q', NULL, cmd_set_flag, "Say nothing of waiting and connections"),
+	CMD_TABLE_END,
+};
+
+static int take_word(int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct grun *g = input;
 
@@ -125,19 +105,11 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 		state->next = state->argc;
 		return 0;
 	}
-	if (is_own(key))
-		return take_own(g, key, value, err);
 	if (g->n_given == GRUN_GIVEN_MAX)
 		return error_set(err, ERR_USAGE, "more than %d options", GRUN_GIVEN_MAX);
 	g->given[g->n_given] = (struct grun_given){ options_by_key(key), value };
 	return options_set(&g->checked, g->given[g->n_given++].row, value, err);
 }
-
-static const char *const group_names[] = {
-	[OPTION_WHAT] = "What is run:",
-	[OPTION_NEEDS] = "What it needs:",
-	[OPTION_LIFE] = "How it lives:",
-};
 
 struct cmd grun_cmd = {
 	.name = "grun",
@@ -155,7 +127,8 @@ struct cmd grun_cmd = {
 	            "  grun --detach-on-loss ./serve;  grun --attach=4812\n"
 	            "\n"
 	            "Exit status: the command's own, 128 + signal, or 125 for a failure of grun.",
-	.take = take,
+	.table = own,
+	.take = take_word,
 	.in_order = true,
 };
 
@@ -183,9 +156,9 @@ static int check_options(const struct grun *g, struct error *err)
 		return -1;
 	if (g->attach && g->command)
 		return error_set(err, ERR_USAGE,
-		        "--attach: there is no command to run, such as '%s'", g->command[0]);
+		        "--attach: the command '%s' is not expected", g->command[0]);
 	if (!g->attach && !g->command) {
-		error_set(err, ERR_USAGE, "which command?");
+		error_set(err, ERR_USAGE, "a command is required");
 		return error_hint(err, "grun OPTIONS COMMAND ARGUMENT...; grun --pty bash");
 	}
 	if (g->o.nodes_max > 1)
@@ -218,7 +191,7 @@ static int make_cwd(const struct grun *g, char **cwd, struct error *err)
 		return 0;
 	}
 	if (!getcwd(here, sizeof(here))) {
-		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		error_set(err, ERR_USAGE, "current directory: %s", strerror(errno));
 		return error_hint(err, "--chdir=DIR says where to run, from the root on");
 	}
 	*cwd = g->o.chdir ? xasprintf("%s/%s", here, g->o.chdir) : xstrdup(here);
@@ -339,19 +312,9 @@ static int run(struct grun *g, struct error *err)
 	return status;
 }
 
-static struct argp_option *make_options(void)
-{
-	size_t n;
-	struct argp_option *o = options_for_argp(group_names, has_row, &n);
-
-	static_assert(sizeof(own) / sizeof(own[0]) <= OPTIONS_OWN_MAX, "room for them");
-	memcpy(o + n, own, sizeof(own));
-	return o;
-}
-
 int main(int argc, char **argv)
 {
-	struct argp_option *options = make_options();
+	struct argp_option *options = options_for_argp(has_row, NULL);
 	struct grun *g = xcalloc(1, sizeof(*g));
 	struct error err = { .code = ERR_NONE };
 	int status;

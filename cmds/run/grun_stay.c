@@ -37,7 +37,7 @@ static int64_t now_ms(void)
 }
 
 /* A line for people, on a terminal that may be lent to the program. */
-static void __attribute__((format(printf, 2, 3))) say(const struct grun *g, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) print_notice(const struct grun *g, const char *fmt, ...)
 {
 	char text[1024], shown[1200];
 	va_list ap;
@@ -72,7 +72,7 @@ static void leave(struct grun *g, int sig, const char *what)
 	g->ended_by = sig;
 	terminal_restore();
 	if (!g->quiet)
-		say(g, "job %" PRIu64 " %s", g->link.job, what);
+		print_notice(g, "job %" PRIu64 " %s", g->link.job, what);
 }
 
 static void pass_on(struct grun *g, int sig)
@@ -96,7 +96,7 @@ static void interrupt(struct grun *g)
 	}
 	if (g->int_ms && now_ms() - g->int_ms <= TWICE_MS) {
 		g->ints++;
-		say(g, "sending ^C to job %" PRIu64 ", and ending it", g->link.job);
+		print_notice(g, "sending ^C to job %" PRIu64 ", and ending it", g->link.job);
 		pass_on(g, SIGINT);
 		g->cancel_ms = now_ms() + TWICE_MS; /* it may have its own way to end */
 		return;
@@ -106,7 +106,7 @@ static void interrupt(struct grun *g)
 	duration_format(ran, (uint64_t)(t.tv_sec > g->link.start_time / 1000000
 	                                        ? t.tv_sec - g->link.start_time / 1000000
 	                                        : 0));
-	say(g, "job %" PRIu64 " runs on %s for %s (one more ^C within a second to end it)",
+	print_notice(g, "job %" PRIu64 " runs on %s for %s (one more ^C within a second to end it)",
 	        g->link.job, g->link.node, ran);
 }
 
@@ -190,7 +190,7 @@ static void explain(struct grun *g)
 	if (g->quiet || l->started || g->told_waits)
 		return;
 	if (l->has_why) {
-		say(g, "job %" PRIu64 " waits: %s", l->job, l->why);
+		print_notice(g, "job %" PRIu64 " waits: %s", l->job, l->why);
 		g->told_waits = true;
 	} else if (!g->asked_why && now_ms() - g->began_ms >= EXPLAIN_MS && l->dial) {
 		g->asked_why = runlink_ask_why(l, &err) == 0;
@@ -260,10 +260,10 @@ static void tell_break(struct grun *g)
 	if (g->quiet)
 		return;
 	if (broken)
-		say(g, "job %" PRIu64 ": the connection broke (%s); trying again", l->job,
+		print_notice(g, "job %" PRIu64 ": the connection broke (%s); trying again", l->job,
 		        l->lost.text);
 	else if (!runlink_is_done(l))
-		say(g, "job %" PRIu64 ": connected again", l->job);
+		print_notice(g, "job %" PRIu64 ": connected again", l->job);
 }
 
 static int step_stream(struct grun *g, struct error *err)
@@ -277,7 +277,7 @@ static int step_stream(struct grun *g, struct error *err)
 		if (g->io.pty)
 			terminal_raw();
 		if (g->told_waits && !g->quiet)
-			say(g, "job %" PRIu64 " runs on %s", g->link.job, g->link.node);
+			print_notice(g, "job %" PRIu64 " runs on %s", g->link.job, g->link.node);
 		g->told_waits = false;
 	}
 	return 0;
@@ -322,7 +322,7 @@ static int status_of(const struct grun *g)
 	bool failed = !strcmp(l->state, "FAILED"), ok = !strcmp(l->state, "COMPLETED");
 
 	if ((!ok && !failed) || (failed && !l->exit_code && !l->exit_signal))
-		say(g, "job %" PRIu64 ": %s%s%s", l->job, l->state, *l->text ? ": " : "", l->text);
+		print_notice(g, "job %" PRIu64 ": %s%s%s", l->job, l->state, *l->text ? ": " : "", l->text);
 	if (l->exit_signal)
 		return SIGNAL_STATUS + (int)l->exit_signal;
 	if (l->exit_code || ok)
@@ -347,7 +347,7 @@ static int end(struct grun *g, struct error *err)
 		return error_set(err, ERR_TIMEOUT, "job %" PRIu64 " did not start within %lld s",
 		        l->job, (long long)(g->immediate_ms / 1000));
 	if (l->started && !g->io.over)
-		say(g, "job %" PRIu64 " has ended; the rest of its output is lost: %s", l->job,
+		print_notice(g, "job %" PRIu64 " has ended; the rest of its output is lost: %s", l->job,
 		        l->lost.text);
 	if (!l->started && g->ints)
 		return SIGNAL_STATUS + g->ints;

@@ -33,7 +33,8 @@ static int take_attached(struct runio *io, const struct channel_message *m, stru
 	if (io->ever && (a.in < io->in_first || a.in > io->in_read ||
 	                        (a.out != io->out && !io->closed[0]) ||
 	                        (a.err != io->err && !io->closed[1])))
-		return error_set(err, ERR_PROTOCOL, "the run's side does not go on where it was");
+		return error_set(
+		        err, ERR_PROTOCOL, "the node does not continue where the stream stopped");
 	if (!io->ever)
 		io->in_first = io->in_read = a.in;
 	io->out = io->told_out = a.out;
@@ -52,7 +53,7 @@ static int take_in_taken(struct runio *io, const struct channel_message *m, stru
 	size_t drop;
 
 	if (n > io->in_sent || n < io->in_taken)
-		return error_set(err, ERR_PROTOCOL, "more was taken than was sent");
+		return error_set(err, ERR_PROTOCOL, "the answer acknowledges more than was sent");
 	io->in_taken = n;
 	if (n > io->in_first) {
 		drop = (size_t)(n - io->in_first);

@@ -247,7 +247,7 @@ static int connect_again(struct runlink *l, struct error *err)
 }
 
 /* What is to be known and is not being asked for. */
-static int ask(struct runlink *l, struct error *err)
+static int send_requests(struct runlink *l, struct error *err)
 {
 	if (!l->wait_id && !l->ended && !l->refused && ask_wait(l, err) < 0)
 		return -1;
@@ -264,7 +264,7 @@ int runlink_step(struct runlink *l, struct error *err)
 		return -1;
 	if (!l->dial)
 		return 0;
-	if (ask(l, &why) < 0)
+	if (send_requests(l, &why) < 0)
 		lose(l, &why);
 	if (receive(l, err) < 0)
 		return -1;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cmds/cli/cmd.h"
 #include "cmds/options/directives.h"
 #include "common/base/text.h"
 
@@ -31,7 +32,8 @@ static const char *whole_nodes(const char *value, struct sbatch_value *out, stru
 	(void)out;
 	if (!value)
 		return "yes";
-	error_set(err, ERR_USAGE, "nodes cannot be kept for the jobs of one user; use --exclusive alone");
+	error_set(err, ERR_USAGE, "nodes cannot be kept for the jobs of one user; use "
+	        "--exclusive alone");
 	return NULL;
 }
 
@@ -324,7 +326,7 @@ const char *sbatch_convert(const struct sbatch_row *row, const char *value,
 		taken = row->convert(value, out, err);
 	if (row->convert && !taken) {
 		snprintf(option, sizeof(option), "--%s", row->name);
-		options_blame(option, value, err);
+		cmd_blame(option, value, err);
 	}
 	return taken;
 }
@@ -382,7 +384,7 @@ static int give(const struct scan *s, const struct sbatch_row *row, const char *
 	int used = 1;
 
 	if (value && row->arg == SBATCH_NO_ARG)
-		return error_set(err, ERR_USAGE, "--%s: has no value", row->name);
+		return error_set(err, ERR_USAGE, "--%s: takes no value", row->name);
 	if (!value && row->arg == SBATCH_ARG) {
 		if (n < 2)
 			return error_set(

@@ -39,7 +39,8 @@ extern char **environ;
 /* --- the command line --------------------------------------------------------------------------
  */
 
-static int take(int key, char *value, struct argp_state *state, void *input, struct error *err)
+static int take_option(
+        int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
 	struct gsubmit *g = input;
 	struct sbatch_arg_taken taken;
@@ -68,14 +69,6 @@ static int take(int key, char *value, struct argp_state *state, void *input, str
 	return 0;
 }
 
-static const char *const group_names[] = {
-	[OPTION_WHAT] = "What is run:",
-	[OPTION_NEEDS] = "What it needs:",
-	[OPTION_LIFE] = "How it lives:",
-	[OPTION_FILES] = "Where its input and output are:",
-	[OPTION_ANSWER] = "How gsubmit answers:",
-};
-
 static const char examples[] =
         "SCRIPT begins with #!; without one, and without --wrap, it is read from the standard "
         "input. It can hold options itself:\n"
@@ -84,9 +77,9 @@ static const char examples[] =
         "  #GPUSCHED -J embed --gpus=h100:2 --time=8:00:00\n"
         "  python embed.py --resume\n"
         "\n"
-        "The command line goes before GSUBMIT_* variables (GSUBMIT_TIME=2:00:00), these before "
-        "sbatch's own (SBATCH_PARTITION, SBATCH_TIMELIMIT, ...), these before #GPUSCHED lines, "
-        "these before #SBATCH lines.\n"
+        "An option counts from the first of these that has it: the command line, GSUBMIT_* "
+        "variables (GSUBMIT_TIME=2:00:00), sbatch's variables (SBATCH_PARTITION, "
+        "SBATCH_TIMELIMIT, ...), #GPUSCHED lines, #SBATCH lines.\n"
         "\n"
         "Examples:\n"
         "  gsubmit --gpus=1 job.sh input.json\n"
@@ -104,7 +97,7 @@ struct cmd gsubmit_cmd = {
 	.arguments = "[SCRIPT [ARGUMENT...]]",
 	.about = "Submit a batch job.",
 	.examples = examples,
-	.take = take,
+	.take = take_option,
 	.in_order = true,
 };
 
@@ -133,14 +126,14 @@ static int read_script(const struct gsubmit *g, struct script *script, struct er
 {
 	if (g->checked.wrap && g->script)
 		return error_set(err, ERR_USAGE,
-		        "--wrap: runs a command, there can be no script '%s'", g->script);
+		        "--wrap and the script '%s' exclude each other", g->script);
 	if (g->checked.wrap) {
 		script_wrap(g->checked.wrap, script);
 		return 0;
 	}
 	if (!g->script && isatty(STDIN_FILENO))
 		cmd_advise(
-		        &gsubmit_cmd, "reading the script from the terminal, to its end (Ctrl-D)");
+		        &gsubmit_cmd, "reading the script from the terminal; end it with Ctrl-D");
 	return script_read(g->script ? g->script : "-", script, err);
 }
 
@@ -173,13 +166,13 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
 	o->source++;
 	for (int i = 0; i < 2; i++)
 		if (late[i] && !g->quiet)
-			cmd_advise(&gsubmit_cmd, "%s:%u: %s behind the first command is not read",
+			cmd_advise(&gsubmit_cmd, "%s:%u: %s after the first command is ignored",
 			        name, late[i],
 			        directives_mark(i ? DIRECTIVES_GPUSCHED : DIRECTIVES_SBATCH));
 	others = g->quiet ? 0 : sbatch_finds_others(script->text, script->len, &mark);
 	if (others)
 		cmd_warn(&gsubmit_cmd,
-		        "%s:%u: %s lines are not read: #SBATCH or #GPUSCHED lines are", name,
+		        "%s:%u: %s lines are ignored; use #SBATCH or #GPUSCHED lines", name,
 		        others, mark);
 	srun = g->quiet ? 0 : sbatch_finds_srun(script->text, script->len);
 	if (srun)
@@ -254,7 +247,7 @@ static int make_cwd(const struct gsubmit *g, const char *dir, char **cwd, struct
 		return 0;
 	}
 	if (!here && !(here = getcwd(buf, sizeof(buf)))) {
-		error_set(err, ERR_USAGE, "the present directory: %s", strerror(errno));
+		error_set(err, ERR_USAGE, "current directory: %s", strerror(errno));
 		return error_hint(err, "--chdir=DIR says where to run, from the root on");
 	}
 	*cwd = dir ? xasprintf("%s/%s", here, dir) : xstrdup(here);
@@ -381,7 +374,7 @@ static int on_waiting(const struct gpusched_job *job, void *arg)
 		        why_time(when, job->planned_start, now_us()),
 		        *job->planned_nodes ? " on " : "", job->planned_nodes);
 	if (job->n_blockers == 1 && !strcmp(job->reason, "JobArrayTaskLimit")) {
-		cmd_advise(&gsubmit_cmd, "as many of its tasks run as may at a time");
+		cmd_advise(&gsubmit_cmd, "the limit of tasks that run at a time is reached");
 		return 0;
 	}
 	if (job->n_blockers > 1)
@@ -520,7 +513,7 @@ static void print_token(
 	const char *token = o->token ? o->token : job->token;
 
 	if (*token && error_exit_status(err->code) == EXIT_NO_CONTROLLER)
-		fprintf(stderr, "to try again, and never submit twice: gsubmit --token=%s ...\n",
+		fprintf(stderr, "to try again without submitting twice: gsubmit --token=%s ...\n",
 		        token);
 }
 
@@ -634,7 +627,7 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 int main(int argc, char **argv)
 {
 	size_t n_options;
-	struct argp_option *ours = options_for_argp(group_names, NULL, &n_options);
+	struct argp_option *ours = options_for_argp(NULL, &n_options);
 	struct argp_option *options = sbatch_args_for_argp(ours, n_options);
 	struct gsubmit *g = xcalloc(1, sizeof(*g));
 	struct submit_options o;

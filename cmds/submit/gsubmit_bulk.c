@@ -147,7 +147,7 @@ static char **copy_args(const char *const *args)
 	return v;
 }
 
-static struct bulk_job *add(struct bulk *b)
+static struct bulk_job *add_job(struct bulk *b)
 {
 	struct bulk_job *e = xcalloc(1, sizeof(*e));
 
@@ -178,7 +178,7 @@ static int take_own(struct bulk *b, const struct bulkfile_job *job, struct error
 static int on_job(void *arg, const struct bulkfile_job *job, struct error *err)
 {
 	struct bulk *b = arg;
-	struct bulk_job *e = add(b);
+	struct bulk_job *e = add_job(b);
 	struct known_script *known = NULL;
 	const struct script *script;
 	struct script wrap;
@@ -225,7 +225,7 @@ static int read_jobs(struct bulk *b, const char *path, struct error *err)
 		snprintf(err->text, sizeof(err->text), "%s:%.300s", shown, text);
 		return -1;
 	}
-	return n ? 0 : error_set(err, ERR_USAGE, "%s: there is no job in it", shown);
+	return n ? 0 : error_set(err, ERR_USAGE, "%s: the file has no job", shown);
 }
 
 static void print_ids(const struct gsubmit *g, struct gpusched *gs, const uint64_t *ids, size_t n)

@@ -4,39 +4,36 @@
 
 #include "cmds/views/filter.h"
 
-enum {
-	ACCTOPT_KEY_ME = 0x5000,
-	ACCTOPT_KEY_FILE,
-};
-
-#define ACCTOPT_ROW(name, key, value, help, group) \
-	{                                          \
-		name, key, value, 0, help, group   \
-	}
-
-/* Rows of a command's argp_option table. */
-#define ACCTOPT_OPTIONS(g)                                                                        \
-	ACCTOPT_ROW(NULL, 0, NULL,                                                                \
-	        "Which jobs (several restrict together; LIST has commas between):", g),           \
-	        ACCTOPT_ROW("since", 'S', "TIME", "That ran or ended then or later", g),          \
-	        { "starttime", 0, NULL, OPTION_ALIAS, NULL, g },                                  \
-	        ACCTOPT_ROW("until", 'E', "TIME", "That began before then", g),                   \
-	        { "endtime", 0, NULL, OPTION_ALIAS, NULL, g },                                    \
-	        ACCTOPT_ROW("me", ACCTOPT_KEY_ME, NULL, "My own", g),                             \
-	        ACCTOPT_ROW("user", 'u', "LIST", "Of these users", g),                            \
-	        ACCTOPT_ROW("accounts", 'A', "LIST", "Of these accounts, and all below them", g), \
-	        ACCTOPT_ROW("partition", 'p', "LIST", "In these partitions", g),                  \
-	        ACCTOPT_ROW("qos", 'q', "LIST", "Of this quality of service", g),                 \
-	        ACCTOPT_ROW("states", 's', "LIST", "In these states: COMPLETED or CD, ...", g),   \
-	        ACCTOPT_ROW("name", 'n', "LIST", "With these names", g),                          \
-	        ACCTOPT_ROW("label", 'L', "LIST", "With all these labels: KEY or KEY=VALUE", g),  \
-	        ACCTOPT_ROW("nodes", 'N', "NODES", "Whose last attempt was on these nodes", g),   \
-	        { "nodelist", 0, NULL, OPTION_ALIAS, NULL, g },                                   \
-	        ACCTOPT_ROW("jobs", 'j', "IDS", "With these ids, whenever they ran", g),          \
-	        ACCTOPT_ROW("file", ACCTOPT_KEY_FILE, "FILE",                                     \
-	                "In this file, of gctl archive or a copy of history.db; asks no "         \
-	                "controller",                                                             \
-	                g)
+/* Rows of a command's table; `at` is the struct acctopt in its input. */
+#define ACCTOPT_ROW(type, member, name, letter, arg, set, help) \
+	{ name, letter, arg, help, set, offsetof(type, member), 0, 0 }
+#define ACCTOPT_OPTIONS(type, at)                                                                \
+	FILTER_HEADING,                                                                          \
+	        ACCTOPT_ROW(type, at.since, "since", 'S', "TIME", cmd_set_past,                  \
+	                "That ran or ended then or later"),                                      \
+	        CMD_ALIAS("starttime", 0),                                                       \
+	        ACCTOPT_ROW(type, at.until, "until", 'E', "TIME", cmd_set_past,                  \
+	                "That began before then"),                                               \
+	        CMD_ALIAS("endtime", 0), FILTER_ME(type, at.filter),                             \
+	        FILTER_USER(type, at.filter),                                                    \
+	        ACCTOPT_ROW(type, at.accounts, "accounts", 'A', "LIST", cmd_set_list,            \
+	                "Of these accounts, and all below them"),                                \
+	        FILTER_PARTITION(type, at.filter),                                               \
+	        ACCTOPT_ROW(type, at.qos, "qos", 'q', "LIST", cmd_set_list,                      \
+	                "Of this quality of service"),                                           \
+	        FILTER_ROW(type, at.filter, "states", 's', "LIST", FILTER_STATES,                \
+	                "In these states: COMPLETED or CD, ..."),                                \
+	        FILTER_NAME(type, at.filter),                                                    \
+	        ACCTOPT_ROW(type, at.labels, "label", 'L', "LIST", cmd_set_list,                 \
+	                "With all these labels: KEY or KEY=VALUE"),                              \
+	        FILTER_ROW(type, at.filter, "nodes", 'N', "NODES", FILTER_NODES,                 \
+	                "Whose last attempt was on these nodes"),                                \
+	        CMD_ALIAS("nodelist", 0),                                                        \
+	        FILTER_ROW(type, at.filter, "jobs", 'j', "IDS", FILTER_IDS,                      \
+	                "With these ids, whenever they ran"),                                    \
+	        ACCTOPT_ROW(type, at.file, "file", 0, "FILE", cmd_set_text,                      \
+	                "In this file, of gctl archive or a copy of history.db; asks no "        \
+	                "controller")
 
 /* Begins as { 0 }. */
 struct acctopt {
@@ -46,16 +43,10 @@ struct acctopt {
 	const char *file;     /* borrowed of the command line; NULL: none */
 };
 
-/* For cmd->take: 1 taken, 0 it is none of these, -1 with `err`. */
-int acctopt_take(struct acctopt *o, int key, const char *value, struct error *err);
-
 /* As messages that borrow from the options and from each other. Where no --since, no ids and no
  * file were given, it is `since`, or before that the day that --until is in. */
 void acctopt_message(
         const struct acctopt *o, int64_t since, Gpusched__JobFilter *filter, Gpusched__ListAcct *m);
-
-/* Connect to the source of the answers: the file, or the controller. NULL with `err`. */
-struct client *acctopt_client(const struct acctopt *o, struct error *err);
 
 void acctopt_clear(struct acctopt *o);
 

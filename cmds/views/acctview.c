@@ -8,14 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "cmds/views/views.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define JOB        const Gpusched__Acct *j = object
 
 /* What a line of totals does not add up it leaves empty. */
@@ -24,31 +23,6 @@
 	if (!j->id) \
 	return
 
-#define SHOW_TEXT(name, field)             \
-	SHOW(name)                         \
-	{                                  \
-		ONE_JOB;                   \
-		view_text(cell, j->field); \
-	}
-#define SHOW_NUMBER(name, field)                      \
-	SHOW(name)                                    \
-	{                                             \
-		ONE_JOB;                              \
-		view_number(cell, (int64_t)j->field); \
-	}
-#define SHOW_TIME(name, field)             \
-	SHOW(name)                         \
-	{                                  \
-		ONE_JOB;                   \
-		view_time(cell, j->field); \
-	}
-#define SHOW_REAL(name, value)             \
-	SHOW(name)                         \
-	{                                  \
-		JOB;                       \
-		view_real(cell, value, 2); \
-	}
-
 /* Of a whole second or more; a program that ended at once used something too. */
 static void view_us(struct view_cell *cell, uint64_t us)
 {
@@ -56,19 +30,13 @@ static void view_us(struct view_cell *cell, uint64_t us)
 	cell->number = (int64_t)us;
 }
 
-/* What nothing has measured is not 0. */
-static void show_part(struct view_cell *cell, uint64_t part, uint64_t all)
+/* A part of the time that its GPUs were looked at. */
+static void view_part(struct view_cell *cell, const Gpusched__RunUsed *used, uint64_t us)
 {
-	if (!all) {
-		view_text(cell, "-");
-		return;
-	}
-	view_printf(cell, "%.0f%%", 100 * (double)part / (double)all);
-	cell->is_number = true;
-	cell->number = (int64_t)((double)part / (double)all * 1e9);
+	view_percent(cell, (double)us, used ? (double)used->gpu_seen_us : 0, 0);
 }
 
-static void show_mb(struct view_cell *cell, uint64_t mb)
+static void view_mb(struct view_cell *cell, uint64_t mb)
 {
 	if (mb)
 		view_size_mb(cell, mb);
@@ -77,7 +45,7 @@ static void show_mb(struct view_cell *cell, uint64_t mb)
 }
 
 /* In kWh. */
-static void show_energy(struct view_cell *cell, uint64_t mj)
+static void view_energy(struct view_cell *cell, uint64_t mj)
 {
 	if (mj)
 		view_real(cell, (double)mj / 3.6e9, 3);
@@ -105,26 +73,26 @@ SHOW(name)
 		view_printf(cell, "%" PRIu32 " job%s", j->attempts, j->attempts == 1 ? "" : "s");
 }
 
-SHOW_TEXT(user, user)
-SHOW_NUMBER(uid, uid)
-SHOW_TEXT(account, account)
-SHOW_TEXT(partition, partition)
-SHOW_TEXT(qos, qos)
-SHOW_TIME(submit, submit_time)
-SHOW_TIME(start, start_time)
-SHOW_TIME(first_start, first_start_time)
-SHOW_TIME(end, end_time)
-SHOW_NUMBER(cpus, cpus)
-SHOW_NUMBER(nodes, n_nodes)
-SHOW_NUMBER(attempts, attempts)
-SHOW_TEXT(host, submit_host)
-SHOW_TEXT(cwd, cwd)
-SHOW_TEXT(comment, comment)
-SHOW_TEXT(cause, cause)
-SHOW_TEXT(detail, detail)
-SHOW_REAL(gpu_hours, (double)j->gpu_us / 3.6e9)
-SHOW_REAL(cpu_hours, (double)j->cpu_us / 3.6e9)
-SHOW_REAL(cost, j->cost)
+CELL(user, ONE_JOB, view_text(cell, j->user))
+CELL(uid, ONE_JOB, view_number(cell, (int64_t)j->uid))
+CELL(account, ONE_JOB, view_text(cell, j->account))
+CELL(partition, ONE_JOB, view_text(cell, j->partition))
+CELL(qos, ONE_JOB, view_text(cell, j->qos))
+CELL(submit, ONE_JOB, view_time(cell, j->submit_time))
+CELL(start, ONE_JOB, view_time(cell, j->start_time))
+CELL(first_start, ONE_JOB, view_time(cell, j->first_start_time))
+CELL(end, ONE_JOB, view_time(cell, j->end_time))
+CELL(cpus, ONE_JOB, view_number(cell, (int64_t)j->cpus))
+CELL(nodes, ONE_JOB, view_number(cell, (int64_t)j->n_nodes))
+CELL(attempts, ONE_JOB, view_number(cell, (int64_t)j->attempts))
+CELL(host, ONE_JOB, view_text(cell, j->submit_host))
+CELL(cwd, ONE_JOB, view_text(cell, j->cwd))
+CELL(comment, ONE_JOB, view_text(cell, j->comment))
+CELL(cause, ONE_JOB, view_text(cell, j->cause))
+CELL(detail, ONE_JOB, view_text(cell, j->detail))
+CELL(gpu_hours, JOB, view_real(cell, (double)j->gpu_us / 3.6e9, 2))
+CELL(cpu_hours, JOB, view_real(cell, (double)j->cpu_us / 3.6e9, 2))
+CELL(cost, JOB, view_real(cell, j->cost, 2))
 
 /* Seconds in full: for sums that must agree. */
 SHOW(gpu_seconds)
@@ -145,17 +113,8 @@ SHOW(state)
 	cell->colour = s ? s->colour : TABLE_PLAIN;
 }
 
-SHOW(exit)
-{
-	ONE_JOB;
-	view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal);
-}
-
-SHOW(elapsed)
-{
-	ONE_JOB;
-	view_duration(cell, j->elapsed_s);
-}
+CELL(exit, ONE_JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
+CELL(elapsed, ONE_JOB, view_duration(cell, j->elapsed_s))
 
 SHOW(wait)
 {
@@ -178,42 +137,12 @@ SHOW(gpus)
 		view_text(cell, j->runs_billed || !j->asked_gpus[0] ? "-" : j->asked_gpus);
 }
 
-SHOW(asked_gpus)
-{
-	ONE_JOB;
-	view_text(cell, j->asked_gpus[0] ? j->asked_gpus : "-");
-}
-
-SHOW(where)
-{
-	ONE_JOB;
-	view_text(cell, j->nodes[0] ? j->nodes : "-");
-}
-
-SHOW(mem)
-{
-	ONE_JOB;
-	view_size_mb(cell, j->mem_mb);
-}
-
-SHOW(limit)
-{
-	ONE_JOB;
-	view_duration(cell, j->time_limit_s && j->time_limit_s != UINT32_MAX ? j->time_limit_s
-	                                                                     : DURATION_FOREVER);
-}
-
-SHOW(cpu_time)
-{
-	JOB;
-	view_us(cell, j->cpu_time_us);
-}
-
-SHOW(max_rss)
-{
-	ONE_JOB;
-	view_size_mb(cell, (j->max_rss_kb + 1023) / 1024);
-}
+CELL(asked_gpus, ONE_JOB, view_text_or_dash(cell, j->asked_gpus))
+CELL(where, ONE_JOB, view_text_or_dash(cell, j->nodes))
+CELL(mem, ONE_JOB, view_size_mb(cell, j->mem_mb))
+CELL(limit, ONE_JOB, view_limit(cell, j->time_limit_s))
+CELL(cpu_time, JOB, view_us(cell, j->cpu_time_us))
+CELL(max_rss, ONE_JOB, view_size_mb(cell, (j->max_rss_kb + 1023) / 1024))
 
 SHOW(suspended)
 {
@@ -225,107 +154,60 @@ SHOW(suspended)
 		view_text(cell, "-");
 }
 
-SHOW(labels)
-{
-	ONE_JOB;
-	size_t used = 0;
+CELL(labels, ONE_JOB, view_list(cell, j->n_labels, j->labels, view_print_label))
 
-	cell->text = j->n_labels ? cell->buf : "-";
-	for (size_t i = 0; i < j->n_labels && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s=%s",
-		        i ? "," : "", j->labels[i]->key, j->labels[i]->value);
-}
-
-SHOW(eff)
-{
-	JOB;
-	show_part(cell, j->used ? j->used->gpu_busy_us : 0, j->used ? j->used->gpu_seen_us : 0);
-}
-
-SHOW(idle)
-{
-	JOB;
-	show_part(cell, j->used ? j->used->gpu_idle_us : 0, j->used ? j->used->gpu_seen_us : 0);
-}
-
-SHOW(gpu_mem)
-{
-	ONE_JOB;
-	show_mb(cell, j->used ? j->used->gpu_mem_peak_mb : 0);
-}
-
-SHOW(energy_used)
-{
-	JOB;
-	show_energy(cell, j->used ? j->used->energy_mj : 0);
-}
-
-SHOW(read)
-{
-	ONE_JOB;
-	show_mb(cell, j->used ? (j->used->read_bytes + (1 << 20) - 1) >> 20 : 0);
-}
-
-SHOW(written)
-{
-	ONE_JOB;
-	show_mb(cell, j->used ? (j->used->written_bytes + (1 << 20) - 1) >> 20 : 0);
-}
+CELL(eff, JOB, view_part(cell, j->used, j->used ? j->used->gpu_busy_us : 0))
+CELL(idle, JOB, view_part(cell, j->used, j->used ? j->used->gpu_idle_us : 0))
+CELL(gpu_mem, ONE_JOB, view_mb(cell, j->used ? j->used->gpu_mem_peak_mb : 0))
+CELL(energy_used, JOB, view_energy(cell, j->used ? j->used->energy_mj : 0))
+CELL(read, ONE_JOB, view_mb(cell, j->used ? (j->used->read_bytes + (1 << 20) - 1) >> 20 : 0))
+CELL(written, ONE_JOB,
+        view_mb(cell, j->used ? (j->used->written_bytes + (1 << 20) - 1) >> 20 : 0))
 
 static const struct view_column columns[] = {
-	{ "JOBID", { "JOBID", 7, 0, NUM }, "the job's id", show_id },
-	{ "NAME", { "NAME", 9, 5, 0 }, "name", show_name },
-	{ "USER", { "USER", 8, 4, 0 }, "owner", show_user },
-	{ "UID", { "UID", 7, 0, NUM }, "its owner's number", show_uid },
-	{ "ACCOUNT", { "ACCOUNT", 9, 5, 0 }, "account", show_account },
-	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "partition", show_partition },
-	{ "QOS", { "QOS", 8, 4, 0 }, "quality of service", show_qos },
-	{ "STATE", { "STATE", 9, 4, 0 }, "state: COMPLETED FAILED CANCELLED TIMEOUT RUNNING ...",
-	        show_state },
-	{ "EXIT", { "EXIT", 4, 0, NUM }, "exit code:signal", show_exit },
-	{ "ELAPSED", { "ELAPSED", 7, 0, NUM }, "time the last attempt ran, without suspensions",
-	        show_elapsed },
-	{ "WAIT", { "WAIT", 7, 0, NUM }, "from its submit to its first start", show_wait },
-	{ "GPUS", { "GPUS", 7, 4, TABLE_DEAR }, "GPUs that the last attempt held", show_gpus },
-	{ "GPU-H", { "GPU-H", 7, 0, NUM }, "GPU-hours, all attempts together", show_gpu_hours },
-	{ "COST", { "COST", 7, 0, NUM }, "what that cost, by the prices of then", show_cost },
-	{ "GPU-S", { "GPU-S", 12, 0, NUM }, "GPU-seconds, all attempts together, in full",
-	        show_gpu_seconds },
-	{ "CPU-H", { "CPU-H", 7, 0, NUM }, "CPU-hours held, all attempts together",
-	        show_cpu_hours },
-	{ "CPUTIME", { "CPUTIME", 8, 0, NUM }, "CPU time that its programs used", show_cpu_time },
-	{ "MAXRSS", { "MAXRSS", 6, 0, NUM }, "the most host memory that it had on a node",
-	        show_max_rss },
-	{ "EFF", { "EFF", 4, 0, NUM }, "compute use while the GPUs were held; -: not known",
-	        show_eff },
-	{ "IDLE", { "IDLE", 4, 0, NUM }, "part of that time in which they were idle", show_idle },
-	{ "GPUMEM", { "GPUMEM", 6, 0, NUM }, "the most memory of one GPU that it had",
-	        show_gpu_mem },
-	{ "ENERGY", { "ENERGY", 7, 0, NUM }, "energy of its GPUs, in kWh", show_energy_used },
-	{ "READ", { "READ", 6, 0, NUM }, "read from storage", show_read },
-	{ "WRITTEN", { "WRITTEN", 7, 0, NUM }, "written to storage", show_written },
-	{ "SUBMIT", { "SUBMIT", 19, 0, TABLE_WHOLE }, "when it was submitted", show_submit },
-	{ "START", { "START", 19, 0, TABLE_WHOLE }, "when the last attempt started", show_start },
-	{ "FIRSTSTART", { "FIRSTSTART", 19, 0, TABLE_WHOLE }, "when the first attempt started",
-	        show_first_start },
-	{ "END", { "END", 19, 0, TABLE_WHOLE }, "when it ended", show_end },
-	{ "NODELIST", { "NODELIST", 12, 6, 0 }, "nodes of the last attempt", show_where },
-	{ "NODES", { "NODES", 5, 0, NUM }, "how many", show_nodes },
-	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs on each node", show_cpus },
-	{ "MEM", { "MEM", 5, 0, NUM }, "host memory on each node", show_mem },
-	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, NUM }, "time limit", show_limit },
-	{ "REQGPUS", { "REQGPUS", 8, 4, 0 }, "GPUs that it asked for", show_asked_gpus },
-	{ "ATTEMPTS", { "ATTEMPTS", 8, 0, NUM }, "how often it was started", show_attempts },
-	{ "SUSPENDED", { "SUSPENDED", 9, 7, NUM }, "for how long the last attempt was suspended",
-	        show_suspended },
-	{ "LABELS", { "LABELS", 16, 6, 0 }, "labels", show_labels },
-	{ "HOST", { "HOST", 10, 4, 0 }, "where it was submitted", show_host },
-	{ "WORKDIR", { "WORKDIR", 24, 8, 0 }, "where it ran", show_cwd },
-	{ "CAUSE", { "CAUSE", 13, 4, 0 }, "what ended the last attempt: exit time-limit cancel ...",
-	        show_cause },
-	{ "DETAIL", { "DETAIL", 24, 8, 0 }, "the same in words", show_detail },
-	{ "COMMENT", { "COMMENT", 0, 10, 0 }, "who held, cancelled or preempted it, and why",
-	        show_comment },
+	COLUMN("JOBID", 7, 0, NUM, "the job's id", id),
+	COLUMN("NAME", 9, 5, 0, "name", name),
+	COLUMN("USER", 8, 4, 0, "owner", user),
+	COLUMN("UID", 7, 0, NUM, "its owner's number", uid),
+	COLUMN("ACCOUNT", 9, 5, 0, "account", account),
+	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
+	COLUMN("QOS", 8, 4, 0, "quality of service", qos),
+	COLUMN("STATE", 9, 4, 0, "state: COMPLETED FAILED CANCELLED TIMEOUT RUNNING ...", state),
+	COLUMN("EXIT", 4, 0, NUM, "exit code:signal", exit),
+	COLUMN("ELAPSED", 7, 0, NUM, "time the last attempt ran, without suspensions", elapsed),
+	COLUMN("WAIT", 7, 0, NUM, "from its submit to its first start", wait),
+	COLUMN("GPUS", 7, 4, TABLE_DEAR, "GPUs that the last attempt held", gpus),
+	COLUMN("GPU-H", 7, 0, NUM, "GPU-hours, all attempts together", gpu_hours),
+	COLUMN("COST", 7, 0, NUM, "what that cost, by the prices of then", cost),
+	COLUMN("GPU-S", 12, 0, NUM, "GPU-seconds, all attempts together, in full", gpu_seconds),
+	COLUMN("CPU-H", 7, 0, NUM, "CPU-hours held, all attempts together", cpu_hours),
+	COLUMN("CPUTIME", 8, 0, NUM, "CPU time that its programs used", cpu_time),
+	COLUMN("MAXRSS", 6, 0, NUM, "the most host memory that it had on a node", max_rss),
+	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", eff),
+	COLUMN("IDLE", 4, 0, NUM, "part of that time in which they were idle", idle),
+	COLUMN("GPUMEM", 6, 0, NUM, "the most memory of one GPU that it had", gpu_mem),
+	COLUMN("ENERGY", 7, 0, NUM, "energy of its GPUs, in kWh", energy_used),
+	COLUMN("READ", 6, 0, NUM, "read from storage", read),
+	COLUMN("WRITTEN", 7, 0, NUM, "written to storage", written),
+	COLUMN("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", submit),
+	COLUMN("START", 19, 0, TABLE_WHOLE, "when the last attempt started", start),
+	COLUMN("FIRSTSTART", 19, 0, TABLE_WHOLE, "when the first attempt started", first_start),
+	COLUMN("END", 19, 0, TABLE_WHOLE, "when it ended", end),
+	COLUMN("NODELIST", 12, 6, 0, "nodes of the last attempt", where),
+	COLUMN("NODES", 5, 0, NUM, "how many", nodes),
+	COLUMN("CPUS", 4, 0, NUM, "CPUs on each node", cpus),
+	COLUMN("MEM", 5, 0, NUM, "host memory on each node", mem),
+	COLUMN("TIMELIMIT", 10, 0, NUM, "time limit", limit),
+	COLUMN("REQGPUS", 8, 4, 0, "GPUs that it asked for", asked_gpus),
+	COLUMN("ATTEMPTS", 8, 0, NUM, "how often it was started", attempts),
+	COLUMN("SUSPENDED", 9, 7, NUM, "for how long the last attempt was suspended", suspended),
+	COLUMN("LABELS", 16, 6, 0, "labels", labels),
+	COLUMN("HOST", 10, 4, 0, "where it was submitted", host),
+	COLUMN("WORKDIR", 24, 8, 0, "where it ran", cwd),
+	COLUMN("CAUSE", 13, 4, 0, "what ended the last attempt: exit time-limit cancel ...", cause),
+	COLUMN("DETAIL", 24, 8, 0, "the same in words", detail),
+	COLUMN("COMMENT", 0, 10, 0, "why it was held, cancelled or preempted, and by which "
+	        "user", comment),
 };
 
 /* In order of id. */
@@ -404,19 +286,6 @@ void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 
 #define JOB_OF(r, line) ((void)(r), (line)->job)
 
-#define RUN_TEXT(name, value)           \
-	SHOW(run_##name)                \
-	{                               \
-		RUN;                    \
-		view_text(cell, value); \
-	}
-#define RUN_NUMBER(name, value)                    \
-	SHOW(run_##name)                           \
-	{                                          \
-		RUN;                               \
-		view_number(cell, (int64_t)value); \
-	}
-
 SHOW(run_id)
 {
 	RUN;
@@ -424,41 +293,22 @@ SHOW(run_id)
 	view_job(cell, line->job->id, line->job->tasks, line->job->several);
 }
 
-RUN_TEXT(name, JOB_OF(r, line)->name)
-RUN_TEXT(user, JOB_OF(r, line)->user)
-RUN_TEXT(account, r->account)
-RUN_NUMBER(task, r->task)
-RUN_NUMBER(attempt, r->attempt)
-RUN_NUMBER(rank, r->rank)
-RUN_TEXT(node, r->node)
-RUN_TEXT(state, r->state)
-RUN_TEXT(cause, r->cause[0] ? r->cause : "-")
-RUN_TEXT(detail, r->detail)
-RUN_NUMBER(cpus, r->cpus)
+CELL(run_name, RUN, view_text(cell, JOB_OF(r, line)->name))
+CELL(run_user, RUN, view_text(cell, JOB_OF(r, line)->user))
+CELL(run_account, RUN, view_text(cell, r->account))
+CELL(run_task, RUN, view_number(cell, (int64_t)r->task))
+CELL(run_attempt, RUN, view_number(cell, (int64_t)r->attempt))
+CELL(run_rank, RUN, view_number(cell, (int64_t)r->rank))
+CELL(run_node, RUN, view_text(cell, r->node))
+CELL(run_state, RUN, view_text(cell, r->state))
+CELL(run_cause, RUN, view_text(cell, r->cause[0] ? r->cause : "-"))
+CELL(run_detail, RUN, view_text(cell, r->detail))
+CELL(run_cpus, RUN, view_number(cell, (int64_t)r->cpus))
 
-SHOW(run_start)
-{
-	RUN;
-	view_time(cell, r->start_time);
-}
-
-SHOW(run_end)
-{
-	RUN;
-	view_time(cell, r->end_time);
-}
-
-SHOW(run_held)
-{
-	RUN;
-	view_us(cell, r->held_us);
-}
-
-SHOW(run_exit)
-{
-	RUN;
-	view_printf(cell, "%" PRIu32 ":%" PRIu32, r->exit_code, r->exit_signal);
-}
+CELL(run_start, RUN, view_time(cell, r->start_time))
+CELL(run_end, RUN, view_time(cell, r->end_time))
+CELL(run_held, RUN, view_us(cell, r->held_us))
+CELL(run_exit, RUN, view_printf(cell, "%" PRIu32 ":%" PRIu32, r->exit_code, r->exit_signal))
 
 SHOW(run_gpus)
 {
@@ -474,72 +324,38 @@ SHOW(run_gpus)
 		        "%" PRIu32 "%s", r->gpus[i], i + 1 < r->n_gpus ? "," : ")");
 }
 
-SHOW(run_gpu_hours)
-{
-	RUN;
-	view_real(cell, (double)r->gpu_us / 3.6e9, 2);
-}
-
-SHOW(run_cpu_time)
-{
-	RUN;
-	view_us(cell, r->cpu_time_us);
-}
-
-SHOW(run_max_rss)
-{
-	RUN;
-	view_size_mb(cell, (r->max_rss_kb + 1023) / 1024);
-}
-
-SHOW(run_eff)
-{
-	RUN;
-	show_part(cell, r->used ? r->used->gpu_busy_us : 0, r->used ? r->used->gpu_seen_us : 0);
-}
-
-SHOW(run_gpu_mem)
-{
-	RUN;
-	show_mb(cell, r->used ? r->used->gpu_mem_peak_mb : 0);
-}
-
-SHOW(run_cost)
-{
-	RUN;
-	view_real(cell, r->cost, 2);
-}
+CELL(run_gpu_hours, RUN, view_real(cell, (double)r->gpu_us / 3.6e9, 2))
+CELL(run_cpu_time, RUN, view_us(cell, r->cpu_time_us))
+CELL(run_max_rss, RUN, view_size_mb(cell, (r->max_rss_kb + 1023) / 1024))
+CELL(run_eff, RUN, view_part(cell, r->used, r->used ? r->used->gpu_busy_us : 0))
+CELL(run_gpu_mem, RUN, view_mb(cell, r->used ? r->used->gpu_mem_peak_mb : 0))
+CELL(run_cost, RUN, view_real(cell, r->cost, 2))
 
 static const struct view_column run_columns[] = {
-	{ "JOBID", { "JOBID", 7, 0, NUM }, "the job's id", show_run_id },
-	{ "NAME", { "NAME", 9, 5, 0 }, "its name", show_run_name },
-	{ "USER", { "USER", 8, 4, 0 }, "its owner", show_run_user },
-	{ "ACCOUNT", { "ACCOUNT", 9, 5, 0 }, "to which the run is billed", show_run_account },
-	{ "TASK", { "TASK", 5, 0, NUM }, "task of an array", show_run_task },
-	{ "ATTEMPT", { "ATTEMPT", 7, 0, NUM }, "which attempt", show_run_attempt },
-	{ "RANK", { "RANK", 4, 0, NUM }, "which of its nodes", show_run_rank },
-	{ "NODE", { "NODE", 8, 4, 0 }, "node", show_run_node },
-	{ "STATE", { "STATE", 8, 4, 0 }, "state of the run: RUNNING ENDED NEVER ...",
-	        show_run_state },
-	{ "CAUSE", { "CAUSE", 10, 4, 0 }, "what ended it: exit time-limit cancel preempt ...",
-	        show_run_cause },
-	{ "EXIT", { "EXIT", 4, 0, NUM }, "exit code:signal", show_run_exit },
-	{ "START", { "START", 19, 0, TABLE_WHOLE }, "when it started", show_run_start },
-	{ "END", { "END", 19, 0, TABLE_WHOLE }, "when it ended", show_run_end },
-	{ "HELD", { "HELD", 8, 0, NUM }, "for how long it held what it has, suspensions included",
-	        show_run_held },
-	{ "GPUS", { "GPUS", 12, 4, 0 }, "GPUs, with their numbers on the node", show_run_gpus },
-	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs", show_run_cpus },
-	{ "GPU-H", { "GPU-H", 7, 0, NUM }, "GPU-hours", show_run_gpu_hours },
-	{ "CPUTIME", { "CPUTIME", 8, 0, NUM }, "CPU time that its programs used",
-	        show_run_cpu_time },
-	{ "MAXRSS", { "MAXRSS", 6, 0, NUM }, "the most host memory that it had", show_run_max_rss },
-	{ "EFF", { "EFF", 4, 0, NUM }, "compute use while the GPUs were held; -: not known",
-	        show_run_eff },
-	{ "GPUMEM", { "GPUMEM", 6, 0, NUM }, "the most memory of one GPU that it had",
-	        show_run_gpu_mem },
-	{ "COST", { "COST", 7, 0, NUM }, "what it cost", show_run_cost },
-	{ "DETAIL", { "DETAIL", 0, 8, 0 }, "how it ended, in words", show_run_detail },
+	COLUMN("JOBID", 7, 0, NUM, "the job's id", run_id),
+	COLUMN("NAME", 9, 5, 0, "its name", run_name),
+	COLUMN("USER", 8, 4, 0, "its owner", run_user),
+	COLUMN("ACCOUNT", 9, 5, 0, "to which the run is billed", run_account),
+	COLUMN("TASK", 5, 0, NUM, "task of an array", run_task),
+	COLUMN("ATTEMPT", 7, 0, NUM, "which attempt", run_attempt),
+	COLUMN("RANK", 4, 0, NUM, "which of its nodes", run_rank),
+	COLUMN("NODE", 8, 4, 0, "node", run_node),
+	COLUMN("STATE", 8, 4, 0, "state of the run: RUNNING ENDED NEVER ...", run_state),
+	COLUMN("CAUSE", 10, 4, 0, "what ended it: exit time-limit cancel preempt ...", run_cause),
+	COLUMN("EXIT", 4, 0, NUM, "exit code:signal", run_exit),
+	COLUMN("START", 19, 0, TABLE_WHOLE, "when it started", run_start),
+	COLUMN("END", 19, 0, TABLE_WHOLE, "when it ended", run_end),
+	COLUMN("HELD", 8, 0, NUM,
+	        "for how long it held what it has, suspensions included", run_held),
+	COLUMN("GPUS", 12, 4, 0, "GPUs, with their numbers on the node", run_gpus),
+	COLUMN("CPUS", 4, 0, NUM, "CPUs", run_cpus),
+	COLUMN("GPU-H", 7, 0, NUM, "GPU-hours", run_gpu_hours),
+	COLUMN("CPUTIME", 8, 0, NUM, "CPU time that its programs used", run_cpu_time),
+	COLUMN("MAXRSS", 6, 0, NUM, "the most host memory that it had", run_max_rss),
+	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", run_eff),
+	COLUMN("GPUMEM", 6, 0, NUM, "the most memory of one GPU that it had", run_gpu_mem),
+	COLUMN("COST", 7, 0, NUM, "what it cost", run_cost),
+	COLUMN("DETAIL", 0, 8, 0, "how it ended, in words", run_detail),
 };
 
 static void run_rank(const void *object, int64_t key[VIEW_RANK])

@@ -10,18 +10,11 @@
 
 #include "common/base/units.h"
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define NUM        TABLE_RIGHT | TABLE_WHOLE
 
-/* "a,b"; "-" for none. */
-static void view_list(struct view_cell *cell, char *const *v, size_t n)
+static int print_name(char *buf, size_t size, size_t i, const void *names)
 {
-	size_t used = 0;
-
-	cell->text = n ? cell->buf : "-";
-	for (size_t i = 0; i < n && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(
-		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "," : "", v[i]);
+	return snprintf(buf, size, "%s", ((char *const *)names)[i]);
 }
 
 /* --- GPUs that jobs share -------------------------------------------------------------------- */
@@ -86,11 +79,7 @@ static const struct {
 	{ "invalid", TABLE_BAD },
 };
 
-SHOW(node_name)
-{
-	NODE;
-	view_text(cell, n->name);
-}
+CELL(node_name, NODE, view_text(cell, n->name))
 
 SHOW(node_state)
 {
@@ -157,40 +146,19 @@ SHOW(node_shared)
 	}
 }
 
-SHOW(node_gpus)
+static int print_gpus(char *buf, size_t size, size_t i, const void *gpus)
 {
-	NODE;
-	size_t used = 0;
+	const Gpusched__GpuUse *use = ((Gpusched__GpuUse *const *)gpus)[i];
 
-	cell->text = n->n_gpus ? cell->buf : "-";
-	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-		        "%s%s:%" PRIu32, i ? "," : "", n->gpus[i]->type, n->gpus[i]->total);
+	return snprintf(buf, size, "%s:%" PRIu32, use->type, use->total);
 }
 
-SHOW(node_reason)
-{
-	NODE;
-	view_text(cell, n->reason);
-}
+CELL(node_gpus, NODE, view_list(cell, n->n_gpus, n->gpus, print_gpus))
 
-SHOW(node_cpus)
-{
-	NODE;
-	view_number(cell, n->cpus);
-}
-
-SHOW(node_mem)
-{
-	NODE;
-	view_size_mb(cell, n->mem_mb);
-}
-
-SHOW(node_runs)
-{
-	NODE;
-	view_number(cell, (int64_t)(n->n_runs + n->others_runs));
-}
+CELL(node_reason, NODE, view_text(cell, n->reason))
+CELL(node_cpus, NODE, view_number(cell, n->cpus))
+CELL(node_mem, NODE, view_size_mb(cell, n->mem_mb))
+CELL(node_runs, NODE, view_number(cell, (int64_t)(n->n_runs + n->others_runs)))
 
 SHOW(node_jobs)
 {
@@ -206,77 +174,39 @@ SHOW(node_jobs)
 		        used ? "," : "", n->others_runs);
 }
 
-SHOW(node_partitions)
-{
-	NODE;
-	view_list(cell, n->partitions, n->n_partitions);
-}
-
-SHOW(node_features)
-{
-	NODE;
-	view_list(cell, n->features, n->n_features);
-}
-
-SHOW(node_switch)
-{
-	NODE;
-	view_text(cell, *n->leaf_switch ? n->leaf_switch : "-");
-}
-
-SHOW(node_heard)
-{
-	NODE;
-	view_time(cell, n->last_heard);
-}
-
-SHOW(node_version)
-{
-	NODE;
-	view_text(cell, n->agent_version);
-}
-
-SHOW(node_containment)
-{
-	NODE;
-	view_text(cell, n->containment);
-}
-
-SHOW(node_gpu_note)
-{
-	NODE;
-	view_text(cell, *n->gpu_note ? n->gpu_note : "-");
-}
+CELL(node_partitions, NODE, view_list(cell, n->n_partitions, n->partitions, print_name))
+CELL(node_features, NODE, view_list(cell, n->n_features, n->features, print_name))
+CELL(node_switch, NODE, view_text_or_dash(cell, n->leaf_switch))
+CELL(node_heard, NODE, view_time(cell, n->last_heard))
+CELL(node_version, NODE, view_text(cell, n->agent_version))
+CELL(node_containment, NODE, view_text(cell, n->containment))
+CELL(node_gpu_note, NODE, view_text_or_dash(cell, n->gpu_note))
 
 static const struct view_column node_columns[] = {
-	{ "NODE", { "NODE", 10, 4, 0 }, "name", show_node_name },
-	{ "STATE", { "STATE", 9, 4, 0 }, "idle, mixed, allocated, draining, drained, unknown, down",
-	        show_node_state },
-	{ "FREE-CPUS", { "FREE-CPUS", 10, 0, NUM }, "CPUs free, of all", show_free_cpus },
-	{ "FREE-MEM", { "FREE-MEM", 12, 0, NUM }, "memory free, of all", show_free_mem },
-	{ "FREE-GPUS", { "FREE-GPUS", 16, 9, 0 },
-	        "GPUs free, of all, by type; + what is left of those that jobs share",
-	        show_free_gpus },
-	{ "REASON", { "REASON", 0, 6, 0 }, "why it is drained or down, who said so and when",
-	        show_node_reason },
-	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs", show_node_cpus },
-	{ "MEM", { "MEM", 5, 0, NUM }, "memory", show_node_mem },
-	{ "GPUS", { "GPUS", 10, 4, 0 }, "GPUs by type", show_node_gpus },
-	{ "SHARED", { "SHARED", 12, 6, 0 },
-	        "GPUs that jobs share: memory and compute that they have of it, of all",
-	        show_node_shared },
-	{ "RUNS", { "RUNS", 4, 0, NUM }, "jobs that it runs", show_node_runs },
-	{ "JOBS", { "JOBS", 16, 6, 0 }, "their ids", show_node_jobs },
-	{ "PARTITIONS", { "PARTITIONS", 16, 6, 0 }, "partitions that it is in",
-	        show_node_partitions },
-	{ "FEATURES", { "FEATURES", 12, 6, 0 }, "features, for --constraint", show_node_features },
-	{ "SWITCH", { "SWITCH", 8, 4, 0 }, "leaf switch that it is on", show_node_switch },
-	{ "HEARD", { "HEARD", 19, 0, TABLE_WHOLE }, "when it was heard of last", show_node_heard },
-	{ "VERSION", { "VERSION", 8, 4, 0 }, "its agent's version", show_node_version },
-	{ "CONTAINMENT", { "CONTAINMENT", 12, 4, 0 }, "what holds its jobs in",
-	        show_node_containment },
-	{ "GPU-NOTE", { "GPU-NOTE", 24, 8, 0 }, "how its GPUs differ from the configuration",
-	        show_node_gpu_note },
+	COLUMN("NODE", 10, 4, 0, "name", node_name),
+	COLUMN("STATE", 9, 4, 0,
+	        "idle, mixed, allocated, draining, drained, unknown, down", node_state),
+	COLUMN("FREE-CPUS", 10, 0, NUM, "CPUs free, of all", free_cpus),
+	COLUMN("FREE-MEM", 12, 0, NUM, "memory free, of all", free_mem),
+	COLUMN("FREE-GPUS", 16, 9, 0,
+	        "GPUs free, of all, by type; + what is left of those that jobs share", free_gpus),
+	COLUMN("REASON", 0, 6, 0, "why it is drained or down, by which user and since "
+	        "when", node_reason),
+	COLUMN("CPUS", 4, 0, NUM, "CPUs", node_cpus),
+	COLUMN("MEM", 5, 0, NUM, "memory", node_mem),
+	COLUMN("GPUS", 10, 4, 0, "GPUs by type", node_gpus),
+	COLUMN("SHARED", 12, 6, 0,
+	        "GPUs that jobs share: memory and compute that they have of it, of "
+	        "all", node_shared),
+	COLUMN("RUNS", 4, 0, NUM, "jobs that it runs", node_runs),
+	COLUMN("JOBS", 16, 6, 0, "their ids", node_jobs),
+	COLUMN("PARTITIONS", 16, 6, 0, "partitions that it is in", node_partitions),
+	COLUMN("FEATURES", 12, 6, 0, "features, for --constraint", node_features),
+	COLUMN("SWITCH", 8, 4, 0, "leaf switch that it is on", node_switch),
+	COLUMN("HEARD", 19, 0, TABLE_WHOLE, "last contact", node_heard),
+	COLUMN("VERSION", 8, 4, 0, "its agent's version", node_version),
+	COLUMN("CONTAINMENT", 12, 4, 0, "how jobs are confined", node_containment),
+	COLUMN("GPU-NOTE", 24, 8, 0, "how its GPUs differ from the configuration", node_gpu_note),
 };
 
 /* sinfo's -o, of nodes. */
@@ -348,11 +278,7 @@ size_t partition_lines(const Gpusched__Partition *partition)
 	return n ? n : 1;
 }
 
-SHOW(part_name)
-{
-	FIRST_LINE;
-	view_printf(cell, "%s%s", p->name, p->is_default ? "*" : "");
-}
+CELL(part_name, FIRST_LINE, view_printf(cell, "%s%s", p->name, p->is_default ? "*" : ""))
 
 SHOW(part_state)
 {
@@ -361,65 +287,24 @@ SHOW(part_state)
 	cell->colour = strcmp(p->state, "up") ? TABLE_WARN : TABLE_GOOD;
 }
 
-SHOW(part_limit)
-{
-	FIRST_LINE;
-	view_duration(cell, p->max_time_s ? p->max_time_s : DURATION_FOREVER);
-}
-
-SHOW(part_default_time)
-{
-	FIRST_LINE;
-	view_duration(cell, p->default_time_s ? p->default_time_s : DURATION_FOREVER);
-}
-
-#define SHOW_COUNT(name, field)              \
-	SHOW(name)                           \
-	{                                    \
-		FIRST_LINE;                  \
-		view_number(cell, p->field); \
-	}
-
-SHOW_COUNT(part_nodes, nodes_total)
-SHOW_COUNT(part_ok, nodes_ok)
-SHOW_COUNT(part_drain, nodes_drain)
-SHOW_COUNT(part_down, nodes_down)
-SHOW_COUNT(part_pending, jobs_pending)
-SHOW_COUNT(part_running, jobs_running)
-SHOW_COUNT(part_tier, tier)
-
-SHOW_COUNT(part_priority, priority)
-SHOW_COUNT(part_depth, plan_depth)
-
-SHOW(part_preempt)
-{
-	FIRST_LINE;
-	view_text(cell, p->preempt_mode);
-}
-
-SHOW(part_min_run)
-{
-	FIRST_LINE;
-	view_duration(cell, p->min_run_s);
-}
-
-SHOW(part_place)
-{
-	FIRST_LINE;
-	view_text(cell, p->place);
-}
-
-SHOW(part_accounts)
-{
-	FIRST_LINE;
-	view_list(cell, p->accounts, p->n_accounts);
-}
-
-SHOW(part_nodelist)
-{
-	FIRST_LINE;
-	view_text(cell, p->nodes);
-}
+CELL(part_limit, FIRST_LINE,
+        view_duration(cell, p->max_time_s ? p->max_time_s : DURATION_FOREVER))
+CELL(part_default_time, FIRST_LINE,
+        view_duration(cell, p->default_time_s ? p->default_time_s : DURATION_FOREVER))
+CELL(part_nodes, FIRST_LINE, view_number(cell, p->nodes_total))
+CELL(part_ok, FIRST_LINE, view_number(cell, p->nodes_ok))
+CELL(part_drain, FIRST_LINE, view_number(cell, p->nodes_drain))
+CELL(part_down, FIRST_LINE, view_number(cell, p->nodes_down))
+CELL(part_pending, FIRST_LINE, view_number(cell, p->jobs_pending))
+CELL(part_running, FIRST_LINE, view_number(cell, p->jobs_running))
+CELL(part_tier, FIRST_LINE, view_number(cell, p->tier))
+CELL(part_priority, FIRST_LINE, view_number(cell, p->priority))
+CELL(part_depth, FIRST_LINE, view_number(cell, p->plan_depth))
+CELL(part_preempt, FIRST_LINE, view_text(cell, p->preempt_mode))
+CELL(part_min_run, FIRST_LINE, view_duration(cell, p->min_run_s))
+CELL(part_place, FIRST_LINE, view_text(cell, p->place))
+CELL(part_accounts, FIRST_LINE, view_list(cell, p->n_accounts, p->accounts, print_name))
+CELL(part_nodelist, FIRST_LINE, view_text(cell, p->nodes))
 
 SHOW(gpu_type)
 {
@@ -492,41 +377,36 @@ SHOW(gpu_largest)
 }
 
 static const struct view_column part_columns[] = {
-	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "name; * marks the default one", show_part_name },
-	{ "STATE", { "STATE", 5, 0, 0 }, "up, drain, down, inactive", show_part_state },
-	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, TABLE_WHOLE }, "longest time limit", show_part_limit },
-	{ "NODES", { "NODES", 5, 0, NUM }, "nodes", show_part_nodes },
-	{ "OK", { "OK", 2, 0, NUM }, "nodes that take work", show_part_ok },
-	{ "DRAIN", { "DRAIN", 5, 0, NUM }, "nodes draining or drained", show_part_drain },
-	{ "DOWN", { "DOWN", 4, 0, NUM }, "nodes down or not heard of", show_part_down },
-	{ "GPUS", { "GPUS", 8, 4, 0 }, "type of GPU, a line each; those of it that jobs share",
-	        show_gpu_type },
-	{ "FREE", { "FREE", 4, 0, NUM }, "GPUs free on nodes that take work; memory of shared ones",
-	        show_gpu_free },
-	{ "TOTAL", { "TOTAL", 5, 0, NUM }, "GPUs; memory of shared ones", show_gpu_total },
-	{ "LARGEST", { "LARGEST", 0, 7, 0 }, "the most that one job can get on one node now",
-	        show_gpu_largest },
-	{ "SHARED", { "SHARED", 12, 6, 0 },
-	        "GPUs that jobs share: memory and compute that they have of it, of all",
-	        show_part_shared },
-	{ "DEFAULTTIME", { "DEFAULTTIME", 11, 0, TABLE_WHOLE }, "time limit of who names none",
-	        show_part_default_time },
-	{ "TIER", { "TIER", 4, 0, NUM }, "higher is served first", show_part_tier },
-	{ "PRIORITY", { "PRIORITY", 8, 0, NUM },
-	        "counts as its part of the largest partition priority", show_part_priority },
-	{ "PREEMPT", { "PREEMPT", 7, 0, TABLE_WHOLE },
-	        "what preemption does to its jobs: off, requeue, cancel", show_part_preempt },
-	{ "MINRUN", { "MINRUN", 8, 0, TABLE_WHOLE }, "they are protected from it for so long",
-	        show_part_min_run },
-	{ "PLACE", { "PLACE", 6, 0, TABLE_WHOLE }, "how jobs are placed: pack, spread",
-	        show_part_place },
-	{ "PLANDEPTH", { "PLANDEPTH", 9, 0, NUM }, "so many blocked classes have a planned start",
-	        show_part_depth },
-	{ "ACCOUNTS", { "ACCOUNTS", 12, 6, 0 }, "accounts that may use it; -: all",
-	        show_part_accounts },
-	{ "PENDING", { "PENDING", 7, 0, NUM }, "jobs that wait", show_part_pending },
-	{ "RUNNING", { "RUNNING", 7, 0, NUM }, "jobs that run", show_part_running },
-	{ "NODELIST", { "NODELIST", 0, 8, 0 }, "nodes by name", show_part_nodelist },
+	COLUMN("PARTITION", 9, 5, 0, "name; * marks the default one", part_name),
+	COLUMN("STATE", 5, 0, 0, "up, drain, down, inactive", part_state),
+	COLUMN("TIMELIMIT", 10, 0, TABLE_WHOLE, "longest time limit", part_limit),
+	COLUMN("NODES", 5, 0, NUM, "nodes", part_nodes),
+	COLUMN("OK", 2, 0, NUM, "nodes that take work", part_ok),
+	COLUMN("DRAIN", 5, 0, NUM, "nodes draining or drained", part_drain),
+	COLUMN("DOWN", 4, 0, NUM, "nodes down or unreachable", part_down),
+	COLUMN("GPUS", 8, 4, 0, "type of GPU, a line each; those of it that jobs share", gpu_type),
+	COLUMN("FREE", 4, 0, NUM,
+	        "GPUs free on nodes that take work; memory of shared ones", gpu_free),
+	COLUMN("TOTAL", 5, 0, NUM, "GPUs; memory of shared ones", gpu_total),
+	COLUMN("LARGEST", 0, 7, 0, "the most that one job can get on one node now", gpu_largest),
+	COLUMN("SHARED", 12, 6, 0,
+	        "GPUs that jobs share: memory and compute that they have of it, of "
+	        "all", part_shared),
+	COLUMN("DEFAULTTIME", 11, 0, TABLE_WHOLE,
+	        "time limit of jobs that name none", part_default_time),
+	COLUMN("TIER", 4, 0, NUM, "higher is served first", part_tier),
+	COLUMN("PRIORITY", 8, 0, NUM,
+	        "counts as its part of the largest partition priority", part_priority),
+	COLUMN("PREEMPT", 7, 0, TABLE_WHOLE,
+	        "what preemption does to its jobs: off, requeue, cancel", part_preempt),
+	COLUMN("MINRUN", 8, 0, TABLE_WHOLE, "for how long they are protected from "
+	        "it", part_min_run),
+	COLUMN("PLACE", 6, 0, TABLE_WHOLE, "how jobs are placed: pack, spread", part_place),
+	COLUMN("PLANDEPTH", 9, 0, NUM, "how many blocked classes get a planned start", part_depth),
+	COLUMN("ACCOUNTS", 12, 6, 0, "accounts that may use it; -: all", part_accounts),
+	COLUMN("PENDING", 7, 0, NUM, "jobs that wait", part_pending),
+	COLUMN("RUNNING", 7, 0, NUM, "jobs that run", part_running),
+	COLUMN("NODELIST", 0, 8, 0, "nodes by name", part_nodelist),
 };
 
 /* sinfo's -o, of partitions. */

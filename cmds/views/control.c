@@ -17,7 +17,8 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct result *result = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT)
-		return error_set(err, ERR_PROTOCOL, "not an answer to a request about jobs");
+		return error_set(
+		        err, ERR_PROTOCOL, "unexpected type of answer to a change of jobs");
 	result->done += r->done;
 	result->arrays += r->arrays;
 	result->tasks += r->tasks;
@@ -93,7 +94,7 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	if (rc < 0 && !(result.status && err.code == result.code))
 		return cmd_fail(cmd, &err);
 	if (result.cut)
-		fprintf(stderr, "%s: there may be more errors than these\n", cmd->name);
+		fprintf(stderr, "%s: there may be more errors than are shown\n", cmd->name);
 	if (!result.status && filter_check_users(filter, result.done > 0, &err) < 0)
 		return cmd_fail(cmd, &err);
 	if (result.done || !result.status)

@@ -6,8 +6,6 @@
 #include "cmds/views/filter.h"
 #include "common/gpusched.pb-c.h"
 
-#define CONTROL_REASON_MAX 255 /* bytes of a reason */
-
 struct control {
 	Gpusched__JobControl__Verb verb;
 	const char *done; /* "Cancelled": "Cancelled 3 jobs", "... 7 tasks of job 12" */

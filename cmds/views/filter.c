@@ -2,6 +2,7 @@
 #include "cmds/views/filter.h"
 
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -39,7 +40,7 @@ static int add_states(struct filter *f, const char *value, struct error *err)
 	return 0;
 }
 
-static int add(struct filter *f, enum filter_what what, const char *value, struct error *err)
+static int add_value(struct filter *f, enum filter_what what, const char *value, struct error *err)
 {
 	switch (what) {
 	case FILTER_IDS:
@@ -58,20 +59,28 @@ static int me_alone(struct error *err)
 	char name[256];
 
 	error_set(err, ERR_USAGE, "--me and --user exclude each other");
-	return error_hint(err, "for both: --user=%s,...", cmd_user(name, sizeof(name)));
+	return error_hint(err, "for both use --user=%s,...", cmd_user(name, sizeof(name)));
 }
 
 int filter_add(struct filter *f, enum filter_what what, const char *option, const char *value,
         struct error *err)
 {
-	char shown[160];
-
 	if (what == FILTER_USERS && f->me)
 		return me_alone(err);
-	if (add(f, what, value, err) >= 0)
-		return 0;
-	text_escape(shown, sizeof(shown), value, strlen(value));
-	return error_wrap(err, "%s=%s", option, shown);
+	return add_value(f, what, value, err) < 0 ? cmd_blame(option, value, err) : 0;
+}
+
+CMD_SETTER(filter_set)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "--%s", option->name);
+	return filter_add(field, (enum filter_what)option->what, name, value, err);
+}
+
+CMD_SETTER(filter_set_me)
+{
+	return filter_add_me(field, err);
 }
 
 int filter_add_me(struct filter *f, struct error *err)
@@ -105,7 +114,8 @@ int filter_check_users(const struct filter *f, bool any, struct error *err)
 		if (getpwnam(users->v[i]) || count_parse(users->v[i], 0, UINT32_MAX, &uid, NULL) == 0)
 			continue;
 		text_escape(shown, sizeof(shown), users->v[i], strlen(users->v[i]));
-		return error_set(err, ERR_USAGE, "--user=%s: unknown user, who has no job", shown);
+		return error_set(err, ERR_USAGE, "--user=%s: unknown user on this host, and "
+		        "without jobs", shown);
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "cmds/cli/cmd.h"
+#include "cmds/cli/ids.h"
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 
@@ -35,6 +36,34 @@ int filter_add(struct filter *f, enum filter_what what, const char *option, cons
 
 /* Only the user that runs this: ERR_USAGE if users are named too. */
 int filter_add_me(struct filter *f, struct error *err);
+
+/* The same for rows of tables (cmd.h): a struct filter, and enum filter_what as the row's `what`. */
+CMD_SETTER(filter_set);
+CMD_SETTER(filter_set_me);
+
+/* Rows of a command's table that select jobs; `member` is its struct filter. */
+#define FILTER_HEADING \
+	CMD_HEADING("Which jobs (several restrict together; LIST has commas between):")
+#define FILTER_ROW(type, member, name, letter, arg, what, help) \
+	{ name, letter, arg, help, filter_set, offsetof(type, member), what, 0 }
+#define FILTER_ME(type, member) \
+	{ "me", 0, NULL, "My own", filter_set_me, offsetof(type, member), 0, 0 }
+#define FILTER_USER(type, member) \
+	FILTER_ROW(type, member, "user", 'u', "LIST", FILTER_USERS, "Of these users")
+#define FILTER_ACCOUNT(type, member)                                       \
+	FILTER_ROW(type, member, "account", 'A', "LIST", FILTER_ACCOUNTS, \
+	        "Of these accounts, and all below them")
+#define FILTER_PARTITION(type, member) \
+	FILTER_ROW(type, member, "partition", 'p', "LIST", FILTER_PARTITIONS, "In these partitions")
+#define FILTER_QOS_ROW(type, member) \
+	FILTER_ROW(type, member, "qos", 'q', "LIST", FILTER_QOS, "With these qualities of service")
+#define FILTER_STATE(type, member, name)                          \
+	FILTER_ROW(type, member, name, 't', "LIST", FILTER_STATES, \
+	        "In these states: PENDING or PD, RUNNING or R, ...")
+#define FILTER_NAME(type, member) \
+	FILTER_ROW(type, member, "name", 'n', "LIST", FILTER_NAMES, "With these names")
+#define FILTER_NODE(type, member) \
+	FILTER_ROW(type, member, "nodes", 'w', "NODES", FILTER_NODES, "On these nodes: n[01-04],m1")
 
 bool filter_is_empty(const struct filter *f); /* it restricts nothing */
 

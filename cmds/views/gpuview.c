@@ -9,7 +9,6 @@
 #include "cmds/views/views.h"
 #include "common/base/units.h"
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define GPU                                   \
 	const struct gpu_line *line = object; \
 	const Gpusched__NodeGpu *g = line->gpu
@@ -27,17 +26,8 @@ static const struct {
 	{ "trouble", TABLE_BAD },
 };
 
-SHOW(gpu)
-{
-	GPU;
-	view_printf(cell, "%s:%" PRIu32, line->node->name, g->index);
-}
-
-SHOW(type)
-{
-	GPU;
-	view_text(cell, g->type);
-}
+CELL(gpu, GPU, view_printf(cell, "%s:%" PRIu32, line->node->name, g->index))
+CELL(type, GPU, view_text(cell, g->type))
 
 SHOW(state)
 {
@@ -108,29 +98,10 @@ SHOW(jobs)
 		        used ? "; " : "", g->others_runs);
 }
 
-SHOW(reason)
-{
-	GPU;
-	view_text(cell, g->reason);
-}
-
-SHOW(by)
-{
-	GPU;
-	view_text(cell, *g->reason_by ? g->reason_by : "-");
-}
-
-SHOW(since)
-{
-	GPU;
-	view_time(cell, g->since);
-}
-
-SHOW(recheck)
-{
-	GPU;
-	view_time(cell, g->recheck);
-}
+CELL(reason, GPU, view_text(cell, g->reason))
+CELL(by, GPU, view_text_or_dash(cell, g->reason_by))
+CELL(since, GPU, view_time(cell, g->since))
+CELL(recheck, GPU, view_time(cell, g->recheck))
 
 SHOW(card)
 {
@@ -142,38 +113,26 @@ SHOW(card)
 		view_text(cell, "-");
 }
 
-SHOW(uuid)
-{
-	GPU;
-	view_text(cell, *g->uuid ? g->uuid : "-");
-}
-
-SHOW(near)
-{
-	GPU;
-	view_text(cell, *g->near ? g->near : "-");
-}
+CELL(uuid, GPU, view_text_or_dash(cell, g->uuid))
+CELL(near, GPU, view_text_or_dash(cell, g->near))
 
 static const struct view_column columns[] = {
-	{ "GPU", { "GPU", 10, 4, 0 }, "node and index", show_gpu },
-	{ "TYPE", { "TYPE", 8, 4, 0 }, "its type", show_type },
-	{ "STATE", { "STATE", 8, 4, 0 }, "free, whole, shared, draining, drained, missing, trouble",
-	        show_state },
-	{ "UTIL", { "UTIL", 4, 0, TABLE_RIGHT | TABLE_WHOLE }, "compute use of its job now",
-	        show_util },
-	{ "MEM", { "MEM", 8, 0, TABLE_RIGHT | TABLE_WHOLE }, "memory that its job uses, of all",
-	        show_mem },
-	{ "JOBS", { "JOBS", 10, 6, TABLE_DEAR },
-	        "jobs that have it, and how much each has of one shared", show_jobs },
-	{ "REASON", { "REASON", 0, 6, TABLE_DEAR }, "why it is not given to jobs", show_reason },
-	{ "BY", { "BY", 10, 4, 0 }, "who drained it", show_by },
-	{ "SINCE", { "SINCE", 19, 0, TABLE_WHOLE }, "when it was drained", show_since },
-	{ "RECHECK", { "RECHECK", 19, 0, TABLE_WHOLE },
-	        "when it is looked at whether one that a fault has drained is well", show_recheck },
-	{ "UUID", { "UUID", 40, 8, 0 }, "its UUID", show_uuid },
-	{ "CARD", { "CARD", 4, 0, TABLE_RIGHT | TABLE_WHOLE },
-	        "which GPU of the host it is, or is an instance of", show_card },
-	{ "NEAR", { "NEAR", 0, 8, 0 }, "how close it is to each GPU of its node", show_near },
+	COLUMN("GPU", 10, 4, 0, "node and index", gpu),
+	COLUMN("TYPE", 8, 4, 0, "its type", type),
+	COLUMN("STATE", 8, 4, 0, "free, whole, shared, draining, drained, missing, trouble", state),
+	COLUMN("UTIL", 4, 0, TABLE_RIGHT | TABLE_WHOLE, "compute use of its job now", util),
+	COLUMN("MEM", 8, 0, TABLE_RIGHT | TABLE_WHOLE, "memory that its job uses, of all", mem),
+	COLUMN("JOBS", 10, 6, TABLE_DEAR,
+	        "jobs on it; of a shared GPU also the part of each", jobs),
+	COLUMN("REASON", 0, 6, TABLE_DEAR, "why it gets no jobs", reason),
+	COLUMN("BY", 10, 4, 0, "user that drained it", by),
+	COLUMN("SINCE", 19, 0, TABLE_WHOLE, "when it was drained", since),
+	COLUMN("RECHECK", 19, 0, TABLE_WHOLE,
+	        "when a GPU drained by a fault is checked again", recheck),
+	COLUMN("UUID", 40, 8, 0, "its UUID", uuid),
+	COLUMN("CARD", 4, 0, TABLE_RIGHT | TABLE_WHOLE,
+	        "number of the GPU on the host, also of a MIG instance", card),
+	COLUMN("NEAR", 0, 8, 0, "how close it is to each GPU of its node", near),
 };
 
 const struct view_kind gpu_kind = {

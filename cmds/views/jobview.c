@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "cmds/cli/sig.h"
 #include "common/base/numbers.h"
 #include "common/base/text.h"
@@ -34,12 +34,6 @@ static const struct job_state states[] = {
 };
 #define N_STATES (sizeof(states) / sizeof(states[0]))
 
-const struct job_state *job_states(size_t *n)
-{
-	*n = N_STATES;
-	return states;
-}
-
 const struct job_state *job_state(const char *name)
 {
 	for (size_t i = 0; i < N_STATES; i++)
@@ -53,75 +47,47 @@ static bool is_pending(const Gpusched__Job *j)
 	return !strcmp(j->state, "PENDING");
 }
 
+int view_print_label(char *buf, size_t size, size_t i, const void *labels)
+{
+	const Gpusched__KeyValue *label = ((Gpusched__KeyValue *const *)labels)[i];
+
+	return snprintf(buf, size, "%s=%s", label->key, label->value);
+}
+
 /* --- columns -------------------------------------------------------------------------------- */
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define JOB        const Gpusched__Job *j = object
 
-#define SHOW_TEXT(name, field)             \
-	SHOW(name)                         \
-	{                                  \
-		JOB;                       \
-		view_text(cell, j->field); \
-	}
-#define SHOW_NUMBER(name, field)                      \
-	SHOW(name)                                    \
-	{                                             \
-		JOB;                                  \
-		view_number(cell, (int64_t)j->field); \
-	}
-#define SHOW_TIME(name, field)             \
-	SHOW(name)                         \
-	{                                  \
-		JOB;                       \
-		view_time(cell, j->field); \
-	}
-
-SHOW(id)
-{
-	JOB;
-	view_job(cell, j->id, j->tasks, j->several);
-}
-
-SHOW(array)
-{
-	JOB;
-	view_text(cell, j->array[0] ? j->array : "-");
-}
-
-SHOW(tasks)
-{
-	JOB;
-	view_text(cell, j->tasks[0] ? j->tasks : "-");
-}
-
-SHOW_TEXT(partition, partition)
-SHOW_TEXT(name, name)
-SHOW_TEXT(user, user)
-SHOW_NUMBER(uid, uid)
-SHOW_TEXT(account, account)
-SHOW_TEXT(qos, qos)
-SHOW_TEXT(constraint, constraint)
-SHOW_TEXT(licences, licences)
-SHOW_TEXT(why, reason_text)
-SHOW_NUMBER(cpus, cpus)
-SHOW_NUMBER(attempt, attempt)
-SHOW_NUMBER(priority, priority)
-SHOW_NUMBER(nice, nice)
-SHOW_TEXT(cwd, cwd)
-SHOW_TEXT(output, output)
-SHOW_TEXT(error, error)
-SHOW_TEXT(host, submit_host)
-SHOW_TEXT(comment, comment)
-SHOW_TIME(submit, submit_time)
-SHOW_TIME(end, end_time)
-SHOW_TIME(checkpoint, checkpoint_time)
-SHOW_TEXT(remark, remark)
-SHOW_TEXT(mail_type, mail_type)
-SHOW_TEXT(mail_user, mail_user)
-SHOW_TEXT(requeue_on, requeue_on)
-SHOW_TIME(begin, begin_time)
-SHOW_TIME(deadline, deadline_time)
+CELL(id, JOB, view_job(cell, j->id, j->tasks, j->several))
+CELL(array, JOB, view_text_or_dash(cell, j->array))
+CELL(tasks, JOB, view_text_or_dash(cell, j->tasks))
+CELL(partition, JOB, view_text(cell, j->partition))
+CELL(name, JOB, view_text(cell, j->name))
+CELL(user, JOB, view_text(cell, j->user))
+CELL(uid, JOB, view_number(cell, (int64_t)j->uid))
+CELL(account, JOB, view_text(cell, j->account))
+CELL(qos, JOB, view_text(cell, j->qos))
+CELL(constraint, JOB, view_text(cell, j->constraint))
+CELL(licences, JOB, view_text(cell, j->licences))
+CELL(why, JOB, view_text(cell, j->reason_text))
+CELL(cpus, JOB, view_number(cell, (int64_t)j->cpus))
+CELL(attempt, JOB, view_number(cell, (int64_t)j->attempt))
+CELL(priority, JOB, view_number(cell, (int64_t)j->priority))
+CELL(nice, JOB, view_number(cell, (int64_t)j->nice))
+CELL(cwd, JOB, view_text(cell, j->cwd))
+CELL(output, JOB, view_text(cell, j->output))
+CELL(error, JOB, view_text(cell, j->error))
+CELL(host, JOB, view_text(cell, j->submit_host))
+CELL(comment, JOB, view_text(cell, j->comment))
+CELL(submit, JOB, view_time(cell, j->submit_time))
+CELL(end, JOB, view_time(cell, j->end_time))
+CELL(checkpoint, JOB, view_time(cell, j->checkpoint_time))
+CELL(remark, JOB, view_text(cell, j->remark))
+CELL(mail_type, JOB, view_text(cell, j->mail_type))
+CELL(mail_user, JOB, view_text(cell, j->mail_user))
+CELL(requeue_on, JOB, view_text(cell, j->requeue_on))
+CELL(begin, JOB, view_time(cell, j->begin_time))
+CELL(deadline, JOB, view_time(cell, j->deadline_time))
 
 static enum table_colour state_colour(const Gpusched__Job *j)
 {
@@ -146,18 +112,8 @@ SHOW(code)
 	cell->colour = state_colour(j);
 }
 
-SHOW(time)
-{
-	JOB;
-	view_duration(cell, j->elapsed_s);
-}
-
-SHOW(limit)
-{
-	JOB;
-	view_duration(cell, j->time_limit_s && j->time_limit_s != UINT32_MAX ? j->time_limit_s
-	                                                                     : DURATION_FOREVER);
-}
+CELL(time, JOB, view_duration(cell, j->elapsed_s))
+CELL(limit, JOB, view_limit(cell, j->time_limit_s))
 
 SHOW(left)
 {
@@ -172,11 +128,7 @@ SHOW(left)
 		view_duration(cell, limit > j->elapsed_s ? limit - j->elapsed_s : 0);
 }
 
-SHOW(mem)
-{
-	JOB;
-	view_size_mb(cell, j->mem_mb);
-}
+CELL(mem, JOB, view_size_mb(cell, j->mem_mb))
 
 /* What it holds, or asks for. */
 SHOW(gpus)
@@ -213,23 +165,15 @@ SHOW(gpu_share)
 		view_printf(cell, "%s", share);
 }
 
+static int print_index(char *buf, size_t size, size_t i, const void *indices)
+{
+	return snprintf(buf, size, "%" PRIu32, ((const uint32_t *)indices)[i]);
+}
+
 /* Of several nodes each has its own: `gctl show job` says them. */
-SHOW(gpu_ids)
-{
-	JOB;
-	size_t used = 0;
-
-	cell->text = j->n_gpu_indices && j->n_nodes < 2 ? cell->buf : "-";
-	for (size_t i = 0; i < j->n_gpu_indices && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32,
-		        i ? "," : "", j->gpu_indices[i]);
-}
-
-SHOW(node)
-{
-	JOB;
-	view_text(cell, is_pending(j) ? "" : j->nodes);
-}
+CELL(gpu_ids, JOB,
+        view_list(cell, j->n_nodes < 2 ? j->n_gpu_indices : 0, j->gpu_indices, print_index))
+CELL(node, JOB, view_text(cell, is_pending(j) ? "" : j->nodes))
 
 /* NODELIST(REASON): where it runs or ran, else why it does not; "n1 (NodeUnknown)" where something
  * is the matter there. */
@@ -268,21 +212,8 @@ SHOW(start)
 		cell->number = INT64_MAX;
 }
 
-SHOW(planned_nodes)
-{
-	JOB;
-	view_text(cell, j->planned_nodes[0] ? j->planned_nodes : "-");
-}
-
-SHOW(position)
-{
-	JOB;
-
-	if (j->position)
-		view_number(cell, j->position);
-	else
-		view_text(cell, "-");
-}
+CELL(planned_nodes, JOB, view_text_or_dash(cell, j->planned_nodes))
+CELL(position, JOB, view_number_or_dash(cell, (int64_t)j->position))
 
 /* "2", "2-8": that it has, or asks for. */
 SHOW(nodes)
@@ -308,135 +239,74 @@ SHOW(cost)
 		view_text(cell, "-");
 }
 
-SHOW(suspended)
-{
-	JOB;
-
-	if (j->suspended_s)
-		view_duration(cell, j->suspended_s);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(max_wait)
-{
-	JOB;
-
-	if (j->max_wait_s)
-		view_duration(cell, j->max_wait_s);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(dependency)
-{
-	JOB;
-	view_text(cell, j->dependency[0] ? j->dependency : "-");
-}
-
-SHOW(progress)
-{
-	JOB;
-	view_text(cell, j->progress[0] ? j->progress : "-");
-}
-
-SHOW(exit)
-{
-	JOB;
-
-	view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal);
-}
-
-SHOW(requeue)
-{
-	JOB;
-	view_text(cell, j->requeue ? "yes" : "no");
-}
-
-SHOW(labels)
-{
-	JOB;
-	size_t used = 0;
-
-	cell->text = j->n_labels ? cell->buf : "-";
-	for (size_t i = 0; i < j->n_labels && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s=%s",
-		        i ? "," : "", j->labels[i]->key, j->labels[i]->value);
-}
+CELL(suspended, JOB, view_duration_or_dash(cell, j->suspended_s))
+CELL(max_wait, JOB, view_duration_or_dash(cell, j->max_wait_s))
+CELL(dependency, JOB, view_text_or_dash(cell, j->dependency))
+CELL(progress, JOB, view_text_or_dash(cell, j->progress))
+CELL(exit, JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
+CELL(requeue, JOB, view_text(cell, j->requeue ? "yes" : "no"))
+CELL(labels, JOB, view_list(cell, j->n_labels, j->labels, view_print_label))
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
 
 static const struct view_column columns[] = {
-	{ "JOBID", { "JOBID", 7, 0, NUM },
-	        "the job's id; of an array the task, or in brackets those that wait", show_id },
-	{ "ARRAY", { "ARRAY", 10, 6, 0 }, "the tasks of the array, as submitted", show_array },
-	{ "TASKS", { "TASKS", 10, 6, 0 }, "the tasks in this line", show_tasks },
-	{ "PARTITION", { "PARTITION", 9, 5, 0 }, "partition", show_partition },
-	{ "NAME", { "NAME", 10, 5, 0 }, "name", show_name },
-	{ "USER", { "USER", 8, 4, 0 }, "owner", show_user },
-	{ "ST", { "ST", 2, 0, TABLE_WHOLE }, "state, short: PD R CG CD F CA TO NF ...", show_code },
-	{ "STATE", { "STATE", 11, 4, 0 }, "state: PENDING RUNNING COMPLETED FAILED ...",
-	        show_state },
-	{ "TIME", { "TIME", 11, 7, NUM }, "time it has run, without suspensions", show_time },
-	{ "GPUS", { "GPUS", 8, 4, TABLE_DEAR }, "GPUs that it holds or asks for", show_gpus },
-	{ "GPU-SHARE", { "GPU-SHARE", 16, 9, 0 }, "of each GPU, where it asks for a part",
-	        show_gpu_share },
-	{ "NODELIST(REASON)", { "NODELIST(REASON)", 0, 8, 0 }, "its nodes, or why it waits",
-	        show_where },
-	{ "NODE", { "NODE", 10, 4, 0 }, "its nodes", show_node },
-	{ "REASON", { "REASON", 16, 6, 0 },
-	        "why it waits, or how it ended; +N: so many reasons more", show_reason },
-	{ "WHY", { "WHY", 0, 20, 0 }, "the same in words, with numbers", show_why },
-	{ "ACCOUNT", { "ACCOUNT", 10, 5, 0 }, "account", show_account },
-	{ "QOS", { "QOS", 10, 4, 0 }, "quality of service", show_qos },
-	{ "UID", { "UID", 7, 0, NUM }, "its owner's number", show_uid },
-	{ "NODES", { "NODES", 5, 0, NUM }, "how many nodes it has or asks for", show_nodes },
-	{ "CPUS", { "CPUS", 4, 0, NUM }, "CPUs on each node", show_cpus },
-	{ "MEM", { "MEM", 5, 0, NUM }, "host memory on each node", show_mem },
-	{ "TIMELIMIT", { "TIMELIMIT", 10, 0, NUM }, "time limit", show_limit },
-	{ "LEFT", { "LEFT", 10, 0, NUM }, "time until its limit", show_left },
-	{ "SUBMIT", { "SUBMIT", 19, 0, TABLE_WHOLE }, "when it was submitted", show_submit },
-	{ "START", { "START", 19, 0, TABLE_WHOLE },
-	        "when it started last, or is planned to start at the latest", show_start },
-	{ "SCHEDNODES", { "SCHEDNODES", 12, 6, 0 }, "where it is planned to start",
-	        show_planned_nodes },
-	{ "POS", { "POS", 4, 0, NUM }, "its place among those that wait in its partition",
-	        show_position },
-	{ "END", { "END", 19, 0, TABLE_WHOLE }, "when it ended", show_end },
-	{ "PROGRESS", { "PROGRESS", 16, 6, 0 }, "how far it is, in its own words", show_progress },
-	{ "SUSPENDED", { "SUSPENDED", 11, 7, NUM }, "for how long it was suspended",
-	        show_suspended },
-	{ "CHECKPOINT", { "CHECKPOINT", 19, 0, TABLE_WHOLE }, "up to when its work is safe",
-	        show_checkpoint },
-	{ "REMARK", { "REMARK", 16, 6, 0 }, "what its owner says of it: --comment", show_remark },
-	{ "MAILTYPE", { "MAILTYPE", 12, 6, 0 }, "of what mail is sent", show_mail_type },
-	{ "MAILUSER", { "MAILUSER", 16, 6, 0 }, "to whom, if not to its owner", show_mail_user },
-	{ "REQUEUEON", { "REQUEUEON", 16, 6, 0 }, "ends after which it is run again",
-	        show_requeue_on },
-	{ "BEGIN", { "BEGIN", 19, 0, TABLE_WHOLE }, "it is not to start before", show_begin },
-	{ "DEADLINE", { "DEADLINE", 19, 0, TABLE_WHOLE }, "it must have ended by then",
-	        show_deadline },
-	{ "DEPENDENCY", { "DEPENDENCY", 20, 6, 0 }, "what it still waits for, of other jobs",
-	        show_dependency },
-	{ "COST", { "COST", 9, 0, NUM }, "what it costs at most, by the configured prices",
-	        show_cost },
-	{ "MAXWAIT", { "MAXWAIT", 8, 0, NUM }, "wishes to start within", show_max_wait },
-	{ "CONSTRAINT", { "CONSTRAINT", 12, 6, 0 }, "features that its nodes must have",
-	        show_constraint },
-	{ "LICENCES", { "LICENCES", 12, 6, 0 }, "licences that it holds while it runs",
-	        show_licences },
-	{ "EXIT", { "EXIT", 5, 0, NUM }, "exit code:signal", show_exit },
-	{ "GPUIDS", { "GPUIDS", 8, 0, TABLE_WHOLE }, "which GPUs of its node", show_gpu_ids },
-	{ "ATTEMPT", { "ATTEMPT", 7, 0, NUM }, "how often it was started", show_attempt },
-	{ "PRIORITY", { "PRIORITY", 8, 0, NUM }, "priority", show_priority },
-	{ "NICE", { "NICE", 5, 0, NUM }, "niceness that it was given", show_nice },
-	{ "REQUEUE", { "REQUEUE", 7, 0, 0 }, "run again if its node fails: yes, no", show_requeue },
-	{ "LABELS", { "LABELS", 16, 6, 0 }, "labels", show_labels },
-	{ "WORKDIR", { "WORKDIR", 24, 8, 0 }, "where it runs", show_cwd },
-	{ "STDOUT", { "STDOUT", 24, 8, 0 }, "file of its standard output", show_output },
-	{ "STDERR", { "STDERR", 24, 8, 0 }, "file of its standard error", show_error },
-	{ "HOST", { "HOST", 10, 4, 0 }, "where it was submitted", show_host },
-	{ "COMMENT", { "COMMENT", 0, 10, 0 }, "who held or ended it, and why", show_comment },
+	COLUMN("JOBID", 7, 0, NUM,
+	        "the job's id; of an array the task, or in brackets those that wait", id),
+	COLUMN("ARRAY", 10, 6, 0, "the tasks of the array, as submitted", array),
+	COLUMN("TASKS", 10, 6, 0, "the tasks in this line", tasks),
+	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
+	COLUMN("NAME", 10, 5, 0, "name", name),
+	COLUMN("USER", 8, 4, 0, "owner", user),
+	COLUMN("ST", 2, 0, TABLE_WHOLE, "state, short: PD R CG CD F CA TO NF ...", code),
+	COLUMN("STATE", 11, 4, 0, "state: PENDING RUNNING COMPLETED FAILED ...", state),
+	COLUMN("TIME", 11, 7, NUM, "time it has run, without suspensions", time),
+	COLUMN("GPUS", 8, 4, TABLE_DEAR, "GPUs that it holds or asks for", gpus),
+	COLUMN("GPU-SHARE", 16, 9, 0, "of each GPU, where it asks for a part", gpu_share),
+	COLUMN("NODELIST(REASON)", 0, 8, 0, "its nodes, or why it waits", where),
+	COLUMN("NODE", 10, 4, 0, "its nodes", node),
+	COLUMN("REASON", 16, 6, 0,
+	        "why it waits, or how it ended; +N: so many reasons more", reason),
+	COLUMN("WHY", 0, 20, 0, "the same in words, with numbers", why),
+	COLUMN("ACCOUNT", 10, 5, 0, "account", account),
+	COLUMN("QOS", 10, 4, 0, "quality of service", qos),
+	COLUMN("UID", 7, 0, NUM, "its owner's number", uid),
+	COLUMN("NODES", 5, 0, NUM, "how many nodes it has or asks for", nodes),
+	COLUMN("CPUS", 4, 0, NUM, "CPUs on each node", cpus),
+	COLUMN("MEM", 5, 0, NUM, "host memory on each node", mem),
+	COLUMN("TIMELIMIT", 10, 0, NUM, "time limit", limit),
+	COLUMN("LEFT", 10, 0, NUM, "time until its limit", left),
+	COLUMN("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", submit),
+	COLUMN("START", 19, 0, TABLE_WHOLE,
+	        "when it started last, or is planned to start at the latest", start),
+	COLUMN("SCHEDNODES", 12, 6, 0, "where it is planned to start", planned_nodes),
+	COLUMN("POS", 4, 0, NUM, "its position among the waiting jobs of its partition", position),
+	COLUMN("END", 19, 0, TABLE_WHOLE, "when it ended", end),
+	COLUMN("PROGRESS", 16, 6, 0, "progress, as the job reports it", progress),
+	COLUMN("SUSPENDED", 11, 7, NUM, "for how long it was suspended", suspended),
+	COLUMN("CHECKPOINT", 19, 0, TABLE_WHOLE, "time of the last checkpoint", checkpoint),
+	COLUMN("REMARK", 16, 6, 0, "the owner's remark: --comment", remark),
+	COLUMN("MAILTYPE", 12, 6, 0, "events that cause mail", mail_type),
+	COLUMN("MAILUSER", 16, 6, 0, "address of the mail, if not the owner's", mail_user),
+	COLUMN("REQUEUEON", 16, 6, 0, "ends after which it is requeued", requeue_on),
+	COLUMN("BEGIN", 19, 0, TABLE_WHOLE, "it starts no earlier", begin),
+	COLUMN("DEADLINE", 19, 0, TABLE_WHOLE, "latest end", deadline),
+	COLUMN("DEPENDENCY", 20, 6, 0, "what it still waits for, of other jobs", dependency),
+	COLUMN("COST", 9, 0, NUM, "what it costs at most, by the configured prices", cost),
+	COLUMN("MAXWAIT", 8, 0, NUM, "should start within this time", max_wait),
+	COLUMN("CONSTRAINT", 12, 6, 0, "features that its nodes must have", constraint),
+	COLUMN("LICENCES", 12, 6, 0, "licences that it holds while it runs", licences),
+	COLUMN("EXIT", 5, 0, NUM, "exit code:signal", exit),
+	COLUMN("GPUIDS", 8, 0, TABLE_WHOLE, "which GPUs of its node", gpu_ids),
+	COLUMN("ATTEMPT", 7, 0, NUM, "how often it was started", attempt),
+	COLUMN("PRIORITY", 8, 0, NUM, "priority", priority),
+	COLUMN("NICE", 5, 0, NUM, "niceness that it was given", nice),
+	COLUMN("REQUEUE", 7, 0, 0, "run again if its node fails: yes, no", requeue),
+	COLUMN("LABELS", 16, 6, 0, "labels", labels),
+	COLUMN("WORKDIR", 24, 8, 0, "where it runs", cwd),
+	COLUMN("STDOUT", 24, 8, 0, "file of its standard output", output),
+	COLUMN("STDERR", 24, 8, 0, "file of its standard error", error),
+	COLUMN("HOST", 10, 4, 0, "where it was submitted", host),
+	COLUMN("COMMENT", 0, 10, 0, "why it was held or ended, and by which user", comment),
 };
 
 /* What waits stands first, the next to start on top; then what has started, the latest on top. */

@@ -48,7 +48,9 @@ struct job_state {
 	bool ended;
 };
 const struct job_state *job_state(const char *name_or_code); /* in either case; NULL: none */
-const struct job_state *job_states(size_t *n);
+
+/* For view_list() of Gpusched__KeyValue: "key=value". */
+int view_print_label(char *buf, size_t size, size_t i, const void *labels);
 
 /* A line for each of a job's runs, where it has several. */
 void job_print_runs(const Gpusched__Job *job, FILE *out);

@@ -37,7 +37,7 @@ int watch_from_parse(const char *text, struct watch_from *from, struct error *er
 	if (count_parse(text, 1, UINT64_MAX, &from->cursor, err) == 0)
 		return 0;
 	error_wrap(err, "--since");
-	return error_hint(err, "the number that a --watch of before has ended with, or now");
+	return error_hint(err, "expected the number that an earlier --watch ended with, or now");
 }
 
 static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
@@ -46,7 +46,7 @@ static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct 
 	struct watch *w = arg;
 
 	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "not a list of jobs");
+		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a list of jobs");
 	if (chunk->fresh && w->cursor)
 		fprintf(stderr,
 		        "%s: what has changed since %" PRIu64

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/cli/gpus.h"
+#include "cmds/api/gpus.h"
 #include "cmds/cli/table.h"
 #include "cmds/cli/view.h"
 #include "common/base/strbuf.h"
@@ -296,7 +296,7 @@ static void print_changes(const struct layout *l, const Gpusched__Why *why)
 	if (why->n_changes) {
 		putc('\n', l->out);
 		print_wrapped(l->out,
-		        "WOULD START IT NOW, each tried on the scheduler just now, smallest first:",
+		        "WOULD START IT NOW, each tried on the scheduler, smallest change first:",
 		        l->width, 0);
 	}
 	for (size_t i = 0; i < why->n_changes; i++) {
@@ -325,8 +325,8 @@ static void print_changes(const struct layout *l, const Gpusched__Why *why)
 	text = xasprintf("%s%s%s%s", *why->tried ? "Tried without success: " : "", why->tried,
 	        *why->tried ? "." : "",
 	        !why->cut_short ? ""
-	        : *why->tried   ? " There was more to try; the search was cut short."
-	                        : "There was more to try than could be: the search was cut short.");
+	        : *why->tried   ? " The search was cut short before all changes were tried."
+	                        : "The search was cut short before all changes were tried.");
 	print_wrapped(l->out, text, l->width, 0);
 	free(text);
 }
@@ -343,7 +343,7 @@ static void print_list(
 		print_cells(out, heading, l.clears ? 2 : 1);
 	else
 		print_wrapped(out,
-		        "Nothing is known to hold it: the scheduler has not looked at it yet.",
+		        "No reason is known yet: the scheduler has not evaluated it.",
 		        l.width, 0);
 	for (size_t i = 0; i < why->n_blockers; i++)
 		print_blocker(&l, i, why->blockers[i]);
@@ -403,7 +403,7 @@ static void say_time(struct strbuf *s, const Gpusched__Job *j)
 		strbuf_adds(s, ", without a time limit.");
 }
 
-/* What else it asks of its nodes: "It wants nodes with nvlink&ib, none of h03, ..." */
+/* What else it asks of its nodes: "It needs nodes with nvlink&ib, none of h03, ..." */
 static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 {
 	char text[UNITS_TEXT], share[UNITS_TEXT];
@@ -411,7 +411,7 @@ static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 		const char *before, *value, *after;
 	} wishes[] = {
 		{ "nodes with ", j->constraint, "" },
-		{ "rather nodes with ", j->prefer, "" },
+		{ "preferably nodes with ", j->prefer, "" },
 		{ "to be on ", j->nodelist, "" },
 		{ "none of ", j->exclude, "" },
 		{ "GPUs of ", j->gpu_mem_min_mb ? size_format_mb(text, j->gpu_mem_min_mb) : "",
@@ -421,7 +421,7 @@ static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 		{ "licences ", j->licences, "" },
 		{ "its nodes for itself", j->exclusive ? " " : "", "" },
 	};
-	const char *comma = " It wants ";
+	const char *comma = " It needs ";
 
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
 		if (!*wishes[i].value)
@@ -483,7 +483,7 @@ static char *say_job(const Gpusched__WhyResult *r)
 			strbuf_addf(&s, " has waited %s.", waited);
 		/* A user whose job waits again needs this first. */
 		if (j->attempt && *j->comment && !is_blocker(r->why, j->comment))
-			strbuf_addf(&s, " Noted last: %s.", j->comment);
+			strbuf_addf(&s, " Last note: %s.", j->comment);
 		return strbuf_take(&s);
 	}
 	if (j->several && !j->task_count) {
@@ -500,7 +500,7 @@ static char *say_job(const Gpusched__WhyResult *r)
 	if (j->reason && *j->reason && !j->end_time)
 		strbuf_addf(&s, " %s: %s.", j->reason, j->reason_text);
 	if (*j->comment)
-		strbuf_addf(&s, " Noted last: %s.", j->comment);
+		strbuf_addf(&s, " Last note: %s.", j->comment);
 	return strbuf_take(&s);
 }
 

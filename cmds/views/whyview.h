@@ -7,7 +7,7 @@
  *	1 AssocGrpGRES  vision: limit h100:32, holds 28, +8    12:40, 4690 must end
  *	PLANNED START   13:05 on h07 or earlier; no backfilled job can delay it
  *
- *	WOULD START IT NOW, each tried on the scheduler just now, smallest first:
+ *	WOULD START IT NOW, each tried on the scheduler, smallest change first:
  *	  --gpus=h100:4                     on h07, within the limit (32 of 32)
  *	Tried without success: shorter --time.
  *

@@ -20,7 +20,7 @@
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/run_snapshot.h"
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/nodes/agent.h"
 #include "ctld/core/nodes/faults.h"
 #include "ctld/core/nodes/hardware.h"
@@ -36,13 +36,13 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/partition.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/records/waiters.h"
+#include "ctld/core/records/wait_replies.h"
 #include "ctld/core/request/labels.h"
 #include "ctld/core/request/requests.h"
 #include "ctld/core/rows/audit.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/rows/dirty.h"
-#include "ctld/core/rows/fates.h"
+#include "ctld/core/rows/outcomes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/nonce.h"
 #include "ctld/core/rows/state.h"
@@ -74,16 +74,16 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->accounts = accounts_new(core->strings, core->dirty, seed);
 	core->hours = hours_new(core->strings, core->dirty, seed);
 	core->sched = sched_new(core->strings, core->requests, core->accounts, seed,
-	        &(struct plan_runs){ held_on_node, held_work, core });
-	core->waiters = waiters_new(seed);
-	core->starters = waiters_new(seed);
+	        &(struct plan_runs){ snapshots_on_node, snapshot_work, core });
+	core->wait_replies = wait_replies_new(seed);
+	core->start_replies = wait_replies_new(seed);
 	core->audit = audit_new();
 	core->foreign = foreign_new();
 	core->effects = effects_new();
-	core->worries = heap_new(node_moved);
-	core->alarms = heap_new(job_alarm_moved);
+	core->node_timers = heap_new(node_moved);
+	core->job_timers = heap_new(job_timer_moved);
 	core->checks = heap_new(faults_moved);
-	core->fates = fates_new(core->dirty);
+	core->outcomes = outcomes_new(core->dirty);
 	core->namesakes = namesakes_new(seed);
 	core->waiting = idmap_new();
 	return core;
@@ -131,7 +131,7 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 		piece_encode((const struct piece *)mark, row, change);
 		break;
 	case TABLE_FATE:
-		fate_page_encode((const struct fate_page *)mark, row, change);
+		outcome_page_encode((const struct outcome_page *)mark, row, change);
 		break;
 	case TABLE_META:
 	case TABLE_EVENT:
@@ -187,7 +187,7 @@ static void free_gone(struct core *core, struct mark *mark)
 		piece_free(core->hours, (struct piece *)mark);
 		break;
 	case TABLE_FATE:
-		fate_page_free((struct fate_page *)mark);
+		outcome_page_free((struct outcome_page *)mark);
 		break;
 	case TABLE_NODE:
 	case TABLE_META:
@@ -236,22 +236,22 @@ void core_free(struct core *core)
 		depends_detach(core, jobs_find(core->jobs, job_ref(job)));
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
 		depends_forget(core, jobs_find(core->jobs, job_ref(job)));
-	for (job = core->gates ? jobs_next(core->jobs, 0) : NULL; job;
+	for (job = core->limits ? jobs_next(core->jobs, 0) : NULL; job;
 	        job = jobs_next(core->jobs, job_ref(job)))
 		job_forget_taken(core, jobs_find(core->jobs, job_ref(job)));
 	effects_free(core->effects);
 	audit_free(core->audit);
 	foreign_free(core->foreign);
-	waiters_free(core->waiters);
-	waiters_free(core->starters);
+	wait_replies_free(core->wait_replies);
+	wait_replies_free(core->start_replies);
 	sched_free(core->sched);
-	gates_free(core->gates);
+	limits_free(core->limits);
 	members_free(core->members);
 	ledger_free(core->ledger);
-	heap_free(core->worries);
-	heap_free(core->alarms);
+	heap_free(core->node_timers);
+	heap_free(core->job_timers);
 	heap_free(core->checks);
-	fates_free(core->fates);
+	outcomes_free(core->outcomes);
 	namesakes_free(core->namesakes);
 	idmap_free(core->waiting);
 	runs_free(core->runs);
@@ -276,8 +276,8 @@ void core_free(struct core *core)
 
 static void on_wait_cancel(struct core *core, const struct core_event *e)
 {
-	waiters_cancel(core->waiters, e->wait);
-	waiters_cancel(core->starters, e->wait);
+	wait_replies_cancel(core->wait_replies, e->wait);
+	wait_replies_cancel(core->start_replies, e->wait);
 }
 
 static void on_agent_gone(struct core *core, const struct core_event *e)
@@ -378,7 +378,7 @@ static void do_pick(struct core *core, enum sched_step step, const struct sched_
 	case SCHED_PREEMPT:
 		for (i = 0; i < pick->n_victims; i++)
 			job_preempt(core, &pick->victims[i], pick->job);
-		sched_claim(core->sched, pick);
+		sched_reserve_preemption(core->sched, pick);
 		job_note_plan(core, pick->job, pick->planned);
 		break;
 	case SCHED_PLANNED:
@@ -441,7 +441,7 @@ uint64_t core_hash(const struct core *core)
 {
 	uint64_t sum = meta_hash(core->meta) + nodes_hash(core->nodes) + runs_hash(core->runs) +
 	               nonces_hash(core->nonces) + accounts_hash(core->accounts) +
-	               hours_hash(core->hours) + fates_hash(core->fates) + bulk_hash(core);
+	               hours_hash(core->hours) + outcomes_hash(core->outcomes) + bulk_hash(core);
 	const struct job *job;
 	struct row row;
 
@@ -476,7 +476,7 @@ void core_stats(const struct core *core, struct core_stats *stats)
 		                jobs_count_in(core->jobs, JOB_COMPLETING),
 		.runs = runs_count(core->runs),
 		.classes = sched.classes,
-		.classes_parked = sched.parked,
+		.classes_parked = sched.blocked,
 		.events = core->n_events,
 		.passes = sched.passes,
 		.placements_tried = sched.tried,

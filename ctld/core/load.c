@@ -25,7 +25,7 @@
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/nodes/agent.h"
 #include "ctld/core/nodes/faults.h"
 #include "ctld/core/nodes/hardware.h"
@@ -38,7 +38,7 @@
 #include "ctld/core/records/partition.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/codec.h"
-#include "ctld/core/rows/fates.h"
+#include "ctld/core/rows/outcomes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
@@ -66,7 +66,7 @@ int core_load(struct core *core, const struct row *row, struct error *err)
 	case TABLE_HOURS:
 		return hours_load(core->hours, row, err);
 	case TABLE_FATE:
-		return fates_load(core->fates, row, err);
+		return outcomes_load(core->outcomes, row, err);
 	case TABLE_EVENT:
 	case TABLE_COUNT:
 		break;
@@ -85,12 +85,12 @@ static int bad_run(const struct run *run, struct error *err, const char *what)
 	        i->node, what);
 }
 
-/* Give each run to its job, and let those that are not over hold what they hold. Strays come last:
- * they get what is left. */
+/* Give each run to its job, and let those that are not over hold what they hold. Orphan runs come
+ * last: they get what is left. */
 static int adopt_rows(struct core *core, struct run **v, size_t n, struct error *err)
 {
 	size_t i;
-	int strays;
+	int orphans;
 
 	/* Backwards: each is then the first of its job, or near it. */
 	for (i = n; i-- > 0;) {
@@ -98,15 +98,15 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 
 		if (job)
 			run_attach(job, v[i]);
-		else if (!run_over(v[i]) && run_info(v[i])->state != RUN_STRAY)
+		else if (!run_over(v[i]) && run_info(v[i])->state != RUN_ORPHAN)
 			return bad_run(v[i], err, "there is no such job");
 	}
-	for (strays = 0; strays <= 1; strays++) {
+	for (orphans = 0; orphans <= 1; orphans++) {
 		for (i = 0; i < n; i++) {
-			if (run_over(v[i]) || (run_info(v[i])->state == RUN_STRAY) != strays)
+			if (run_over(v[i]) || (run_info(v[i])->state == RUN_ORPHAN) != orphans)
 				continue;
 			run_book(core, v[i], nodes_want(core->nodes, run_info(v[i])->node));
-			if (!strays && run_link(v[i])->booked != run_info(v[i])->gpus)
+			if (!orphans && run_link(v[i])->booked != run_info(v[i])->gpus)
 				return bad_run(v[i], err, "its GPUs are held by another run too");
 		}
 	}
@@ -195,7 +195,7 @@ static int take_jobs(struct core *core, struct error *err)
 		if (job_info(job)->state == JOB_PENDING && job_signature_old(core, job))
 			job_expires(core, job);
 		job_take_again(core, job);
-		job_alarm(core, job);
+		job_timer_set(core, job);
 	}
 	/* When all are known by their names. */
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
@@ -223,15 +223,15 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	nodes_configure(core->nodes, core->conf, now.mono);
 	nodes_start(core->nodes, now);
 	core->ledger = ledger_new(core->conf);
-	core->gates = gates_new(core->conf, core->seed);
+	core->limits = limits_new(core->conf, core->seed);
 	core->members = members_new(core->conf, core->seed);
-	gates_hours(core->gates, core->hours);
-	gates_time(core->gates, now);
+	limits_set_hours(core->limits, core->hours);
+	limits_time(core->limits, now);
 	hours_configure(core->hours, core->conf, now);
 	partitions_configure(core->partitions, core->conf);
 	accounts_configure(core->accounts, core->conf, now);
 	sched_now(core->sched, now);
-	sched_configure(core->sched, core->conf, core->ledger, core->gates, core->partitions);
+	sched_configure(core->sched, core->conf, core->ledger, core->limits, core->partitions);
 	for (n = 0; n < core->conf->n_nodes; n++)
 		node_settle(core, nodes_at(core->nodes, (uint32_t)n));
 	v = runs_sorted(core->runs, &n);
@@ -256,7 +256,7 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 
 static uint64_t last_known_job(const struct core *core)
 {
-	uint64_t last = fates_last(core->fates);
+	uint64_t last = outcomes_last(core->outcomes);
 	const struct job *job;
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
@@ -277,20 +277,20 @@ void core_takeover(struct core *core, uint64_t epoch_above, uint64_t job_above)
 
 /* --- another configuration ------------------------------------------------------------------- */
 
-/* All runs that are booked, into a new ledger; strays get what is left. */
+/* All runs that are booked, into a new ledger; orphan runs get what is left. */
 static void book_again(struct core *core)
 {
 	size_t cursor = 0;
 	struct node *node;
 
 	while ((node = nodes_each(core->nodes, &cursor))) {
-		int strays;
+		int orphans;
 
-		for (strays = 0; strays <= 1; strays++) {
+		for (orphans = 0; orphans <= 1; orphans++) {
 			struct run *run = node_link(node)->runs;
 
 			for (; run; run = run_link(run)->next_of_node) {
-				if ((run_info(run)->state == RUN_STRAY) == strays)
+				if ((run_info(run)->state == RUN_ORPHAN) == orphans)
 					run_hold(core, run);
 			}
 		}
@@ -308,14 +308,14 @@ static void close_left(struct core *core)
 		if (l->index != NODE_LEFT)
 			continue;
 		if (l->slot != HEAP_NOWHERE)
-			heap_remove(core->worries, l->slot);
+			heap_remove(core->node_timers, l->slot);
 		faults_later(core, node);
 		node_close(core, node, "the node has left the configuration");
 		foreign_forgotten(core, node, NULL);
 	}
 }
 
-/* What jobs hold of the gates, from the old ones to the new. */
+/* What jobs hold of the limits, from the old ones to the new. */
 static void take_again(struct core *core, bool forget)
 {
 	struct job *job;
@@ -360,7 +360,7 @@ static void settle_nodes(struct core *core)
 
 		if (node_link(node)->session)
 			node_compare(core, node);
-		node_worry(core, node);
+		node_timer_set(core, node);
 		node_settle(core, node);
 	}
 }
@@ -369,7 +369,7 @@ static void settle_nodes(struct core *core)
 static void reconfigure(struct core *core)
 {
 	struct ledger *old = core->ledger;
-	struct gates *old_gates = core->gates;
+	struct limits *old_limits = core->limits;
 	struct hardware *old_hardware = core->hardware;
 	struct clocks now = core->now;
 	const struct conf *conf;
@@ -383,21 +383,21 @@ static void reconfigure(struct core *core)
 	requests_resolve(core->requests, conf);
 	nodes_configure(core->nodes, conf, now.mono);
 	core->ledger = ledger_new(conf);
-	core->gates = gates_new(conf, core->seed);
+	core->limits = limits_new(conf, core->seed);
 	members_free(core->members);
 	core->members = members_new(conf, core->seed);
 	forget_counted(core);
-	gates_hours(core->gates, core->hours);
-	gates_time(core->gates, now);
+	limits_set_hours(core->limits, core->hours);
+	limits_time(core->limits, now);
 	bill_reconfigured(core);
 	for (i = 0; i < conf->n_nodes; i++)
 		node_link(nodes_at(core->nodes, i))->counted = 0;
 	partitions_configure(core->partitions, conf);
 	accounts_configure(core->accounts, conf, now);
-	sched_configure(core->sched, conf, core->ledger, core->gates, core->partitions);
+	sched_configure(core->sched, conf, core->ledger, core->limits, core->partitions);
 	admit_count_all(core);
 	ledger_free(old);
-	gates_free(old_gates);
+	limits_free(old_limits);
 	book_again(core);
 	take_again(core, false);
 	close_left(core);

@@ -11,7 +11,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/blobs.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/tick.h"
@@ -226,7 +226,7 @@ void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clock
 /* A launch that waits for its signed bytes. */
 struct launch {
 	struct ctld *c;
-	struct gate_slot *slot;
+	struct commit_gate_slot *slot;
 	struct run_id run;
 	uint64_t session;
 	uint8_t *order; /* packed, without the signed bytes */
@@ -299,7 +299,7 @@ static void launch_got(void *arg, const struct store_blob *blob)
 	}
 	if (blob->spec)
 		frame = launch_frame(l->c, l, blob, &len);
-	gate_fill(l->slot, frame, frame ? len : 0);
+	commit_gate_fill(l->slot, frame, frame ? len : 0);
 	if (frame) {
 		launch_free(l);
 		return;
@@ -330,7 +330,8 @@ void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	l->order = pack(
 	        &wire_start_run(&run, &job, c->conf->prices.currency, c->out)->base, &l->order_len);
-	l->slot = gate_reserve(c->gate, GATE_AGENTS, effect->session, core_change(c->core));
+	l->slot = commit_gate_reserve(
+	        c->gate, COMMIT_GATE_AGENTS, effect->session, core_change(c->core));
 	blob = blobs_get(c->blobs, id.job);
 	if (blob)
 		launch_got(l, blob);

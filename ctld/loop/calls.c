@@ -10,7 +10,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/byid.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/turns.h"
+#include "ctld/loop/fair_queue.h"
 #include "ctld/loop/users.h"
 
 struct calls {
@@ -166,7 +166,8 @@ void call_go_on(struct ctld *c, struct call *call)
 	if (!may_go_on(c, call))
 		return;
 	call->posted = true;
-	turns_post(c->turns, call->peer->uid, &slice_work, (void *)(uintptr_t)call->number);
+	fair_queue_post(
+	        c->fair_queue, call->peer->uid, &slice_work, (void *)(uintptr_t)call->number);
 }
 
 void calls_room(struct ctld *c)

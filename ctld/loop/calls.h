@@ -3,8 +3,8 @@
  * A request that is not answered at once has a number, which goes into the core as caller.reply and
  * comes back with effects. It ends with call_done(), or with its peer.
  *
- * A long answer is made in slices, one at a turn of its user (turns.h): call_go_on() asks for the
- * next one as soon as the peer has room for it.
+ * A long answer is made in slices, one at a turn of its user (fair_queue.h): call_go_on() asks for
+ * the next one as soon as the peer has room for it.
  */
 #ifndef CTLD_CALLS_H
 #define CTLD_CALLS_H

@@ -16,10 +16,10 @@
 #include "ctld/loop/agents.h"
 #include "ctld/loop/byid.h"
 #include "ctld/loop/calls.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/loop/streams.h"
 #include "ctld/loop/tick.h"
-#include "ctld/loop/turns.h"
+#include "ctld/loop/fair_queue.h"
 #include "ctld/loop/user_peers.h"
 #include "ctld/loop/users.h"
 #include "ctld/rpc/jobs/bulk.h"
@@ -204,7 +204,7 @@ static void post(struct ctld *c, const struct peer *peer, const struct tick_work
 	if (peer->agent)
 		tick_post(c->tick, work, arg);
 	else
-		turns_post(c->turns, peer->uid, work, arg);
+		fair_queue_post(c->fair_queue, peer->uid, work, arg);
 }
 
 static void handle_gone(struct ctld *c, void *arg, struct clocks now)
@@ -436,8 +436,8 @@ static void put(struct ctld *c, struct peer *peer, uint8_t *bytes, size_t len)
 {
 	peer->held += len;
 	recount_unread(c, peer);
-	gate_put(c->gate, peer->agent ? GATE_AGENTS : gate_user(peer->uid), peer->session,
-	        core_change(c->core), bytes, len);
+	commit_gate_put(c->gate, peer->agent ? COMMIT_GATE_AGENTS : commit_gate_user(peer->uid),
+	        peer->session, core_change(c->core), bytes, len);
 }
 
 int peers_send(
@@ -507,7 +507,7 @@ void peers_reply_at_once(struct ctld *c, struct peer *peer, uint64_t id, const s
 	                            &wire_reply(err, c->out)->base, &bytes, &len, &mistake) < 0)
 		return;
 	peer->held += len;
-	peers_gate_send(c, peer->session, bytes, len);
+	peers_commit_gate_send(c, peer->session, bytes, len);
 	free(bytes);
 }
 
@@ -522,7 +522,7 @@ void peers_reply_done(struct ctld *c, uint64_t session, uint64_t id, const char 
 	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &m.base);
 }
 
-void peers_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len)
+void peers_commit_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len)
 {
 	struct ctld *c = arg;
 	struct peer *peer = peers_find(c->peers, session);

@@ -2,7 +2,7 @@
  *
  * The controller's side of common/net/session.h. A peer exists from opened() until the tick has
  * processed its end; it is identified by its session's number. What it sends waits for its user's
- * turn (turns.h). A peer with much waiting or in the works is not read from until that is done
+ * turn (fair_queue.h). A peer with much waiting or in the works is not read from until that is done
  * (back pressure), so a client that sends request after request is slowed down, not refused.
  *
  * Everything that leaves goes through peers_send(), and the gate keeps it until the state that it
@@ -113,8 +113,8 @@ void peer_expel(struct ctld *c, struct peer *peer, const struct error *why);
 /* End one that did nothing wrong. */
 void peer_end(struct ctld *c, struct peer *peer, const struct error *why);
 
-/* For gate_new(). */
-void peers_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len);
+/* For commit_gate_new(). */
+void peers_commit_gate_send(void *arg, uint64_t session, const uint8_t *frames, size_t len);
 
 /* For users_new(): the name behind a session is known. */
 void peers_user_known(void *arg, uint64_t session);

@@ -12,7 +12,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/blobs.h"
 #include "ctld/loop/calls.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/streams.h"
@@ -24,7 +24,7 @@
 /* Everything that the rows read, taken at one moment. */
 struct snapshot {
 	struct tick_stats tick;
-	struct gate_stats gate;
+	struct commit_gate_stats gate;
 	struct blobs_stats blobs;
 	struct session_stats sessions;
 	struct store_stats store;
@@ -151,7 +151,7 @@ static void take_snapshot(struct ctld *c, struct snapshot *s)
 	usec_t age = ctld_mono() - c->start_mono;
 
 	tick_stats(c->tick, &s->tick);
-	gate_stats(c->gate, &s->gate);
+	commit_gate_stats(c->gate, &s->gate);
 	blobs_stats(c->blobs, &s->blobs);
 	sessions_stats(c->sessions, &s->sessions);
 	store_stats(c->store, &s->store);

@@ -19,7 +19,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/blobs.h"
 #include "ctld/loop/effects.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
@@ -177,9 +177,9 @@ static void take_events(struct tick *t, struct clocks now)
 
 static size_t waiting_bytes(const struct tick *t)
 {
-	struct gate_stats gate;
+	struct commit_gate_stats gate;
 
-	gate_stats(t->c->gate, &gate);
+	commit_gate_stats(t->c->gate, &gate);
 	return core_dirty_bytes(t->c->core) + blobs_pending_bytes(t->c->blobs) + gate.held_bytes;
 }
 
@@ -215,7 +215,7 @@ static void on_committed(void *arg, const struct store_result *result, const str
 	t->in_flight = false;
 	blobs_arrived(t->c->blobs, result);
 	FAILPOINT(ctld_before_release);
-	t->releasing = gate_release(t->c->gate, t->sealed);
+	t->releasing = commit_gate_release(t->c->gate, t->sealed);
 	FAILPOINT(ctld_after_release);
 	mail_committed(t->c->mail);
 	peers_output_moved(t->c->peers);
@@ -240,9 +240,9 @@ static void seal_row(void *arg, const struct row *row)
 static bool may_wait(struct tick *t)
 {
 	static const struct timeval moment = { .tv_usec = TICK_LATE_MS * 1000 };
-	struct gate_stats gate;
+	struct commit_gate_stats gate;
 
-	gate_stats(t->c->gate, &gate);
+	commit_gate_stats(t->c->gate, &gate);
 	if (t->is_late || gate.held > 0 || !blobs_is_clean(t->c->blobs) ||
 	        core_dirty_bytes(t->c->core) > TICK_DIRTY_LATE || t->c->ending_since)
 		return false;
@@ -307,7 +307,8 @@ static void seal(struct tick *t, struct clocks now)
 		return;
 	t->sealed = core_change(c->core);
 	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs) && !t->is_older) {
-		t->releasing = gate_release(c->gate, t->sealed); /* all is durable as it is */
+		t->releasing =
+		        commit_gate_release(c->gate, t->sealed); /* all is durable as it is */
 		mail_committed(c->mail);
 		return;
 	}
@@ -405,7 +406,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	t->beating = true;
 	t->again = false;
 	if (t->releasing)
-		t->releasing = gate_release(t->c->gate, gate_committed(t->c->gate));
+		t->releasing = commit_gate_release(t->c->gate, commit_gate_committed(t->c->gate));
 	take_events(t, now);
 	if (core_next_timer(t->c->core) <= now.mono) {
 		struct core_event clock = { .kind = EV_CLOCK };

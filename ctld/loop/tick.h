@@ -1,7 +1,7 @@
 /* tick.h - the heartbeat of the controller
  *
- * What has happened waits in an inbox, first in first out: what users sent in one (turns.h), and the
- * rest, of which most is agents', in another. A tick
+ * What has happened waits in an inbox, first in first out: what users sent in one (fair_queue.h),
+ * and the rest, of which most is agents', in another. A tick
  *
  *	1. takes at most TICK_EVENTS of them, or what fits in TICK_US; while both have something
  *	   each has half of that time, so that neither waits for a crowd of the other,
@@ -57,7 +57,7 @@ struct tick *tick_new(struct ctld *c, struct error *err);
 void tick_free(struct tick *t); /* NULL is fine */
 
 void tick_post(struct tick *t, const struct tick_work *work, void *arg);
-/* The same for users' work; turns.c alone calls it. */
+/* The same for users' work; fair_queue.c alone calls it. */
 void tick_post_user(struct tick *t, const struct tick_work *work, void *arg);
 
 /* There is something to do that is not in the inbox: a batch to seal, a timer. */

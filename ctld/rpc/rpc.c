@@ -164,7 +164,8 @@ struct filter *rpc_filter(
 	struct caller caller = peer_caller(c, rpc->peer);
 
 	if (filter)
-		filter_see_only(filter, sight_new(c->conf, &caller, c->conf->roles.private_jobs));
+		filter_see_only(
+		        filter, visibility_new(c->conf, &caller, c->conf->roles.private_jobs));
 	return filter;
 }
 

@@ -11,7 +11,7 @@
 #include "common/job/mail_types.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/site/programs.h"
 
 struct letter {
@@ -95,7 +95,7 @@ static void start_some(void *arg)
 	struct error err;
 
 	while (programs_have_room(m->programs) && (l = TAILQ_FIRST(&m->waiting)) &&
-	        l->change <= gate_committed(m->c->gate)) {
+	        l->change <= commit_gate_committed(m->c->gate)) {
 		TAILQ_REMOVE(&m->waiting, l, next);
 		m->n_waiting--;
 		TAILQ_INSERT_TAIL(&m->sent, l, next);

@@ -13,11 +13,10 @@
 #include "noded/contain/contain.h"
 #include "noded/contain/device_grants.h"
 #include "noded/contain/private.h"
-#include "noded/launcher/launcher.h"
-#include "noded/launcher/settings.h"
+#include "noded/contain/words.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
-#include "noded/watch/gpu_inventory.h"
 
 /* A tag for the cgroup root, from the directory: two clusters on one host may use the same node
  * name, but not the same directory. */
@@ -77,6 +76,7 @@ void containment_filter_devices(struct launcher *l)
 {
 	struct containment *c = l->containment;
 
+	c->gpus_found = true;
 	c->filter = contain_root_filters_devices(c->root);
 	find_active(l);
 }
@@ -98,15 +98,17 @@ static void try_private(struct launcher *l)
 static void name_devices(struct launcher *l)
 {
 	struct containment *c = l->containment;
+	struct device_grants_wish wish = l->rules->devices;
 	struct error err;
 
 	device_grants_free(c->grants);
-	c->grants = device_grants_new(&l->rules->devices, &err);
+	c->grants = device_grants_new(&wish, &err);
 	if (c->grants)
 		return;
 	log_error("the GPUs' device files as the controller names them: %s", err.text);
-	settings_drop_gpu_devices(l); /* the options' own could be read at the start */
-	c->grants = device_grants_new(&l->rules->devices, &err);
+	wish.gpus = l->options->devices.gpus; /* these could be read at the start */
+	wish.gpus_told = false;
+	c->grants = device_grants_new(&wish, &err);
 	if (!c->grants)
 		abort();
 }
@@ -121,7 +123,7 @@ void containment_follow(struct launcher *l)
 	name_devices(l);
 	try_private(l);
 	c->filter = contain_root_filters_devices(c->root) &&
-	            (device_grants_know_gpus(c->grants) || gpu_inventory_found(l->gpu_inventory) ||
+	            (device_grants_know_gpus(c->grants) || c->gpus_found ||
 	                    contain_words_have(l->rules->containment, CONTAIN_DEVICES));
 	find_active(l);
 }

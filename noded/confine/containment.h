@@ -19,6 +19,7 @@ struct launcher;
 struct containment {
 	struct contain_root *root;
 	struct device_grants *grants;
+	bool gpus_found;        /* the node knows its GPUs itself */
 	bool filter;            /* runs open their own devices only */
 	uint32_t private_kinds; /* bits of enum private_kind: what runs have for themselves */
 	char active[160];       /* all of this in words, as reported to the controller */

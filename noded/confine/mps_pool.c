@@ -34,15 +34,13 @@
 #include "noded/confine/containment.h"
 #include "noded/contain/contain.h"
 #include "noded/contain/devfilter.h"
-#include "noded/launcher/launcher.h"
 #include "noded/record/inherit.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/spawn.h"
-#include "noded/watch/gpu_inventory.h"
-#include "noded/watch/gpu_occupants.h"
 
 #define MPS_POOL_LEAF "mps."
 #define START_MS      20000
@@ -184,8 +182,7 @@ static void daemon_stopped(struct mps_daemon *d, const char *trouble)
 		uint64_t gpu = (uint64_t)1 << d->gpu;
 
 		daemon_remove(d);
-		gpu_occupants_freed(
-		        l, gpu); /* until now the user's processes there were not checked */
+		l->hooks->gpus_freed(l, gpu); /* its processes were not looked for until now */
 		return;
 	}
 	order = d->waiters->order;

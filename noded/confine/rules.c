@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "common/job/rlimit.h"
 #include "noded/contain/contain.h"
+#include "noded/contain/words.h"
 #include "noded/record/record.h"
 
 static void refuse_setting(struct strbuf *refused, const char *key, const char *value)

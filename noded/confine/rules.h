@@ -31,7 +31,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/gpusched.pb-c.h"
-#include "noded/launcher/launcher.h"
+#include "noded/runs/launcher_options.h"
 
 /* Bounds of the controller's values. */
 #define RULES_SAMPLE_MIN_MS         100

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
@@ -34,10 +35,10 @@
 #include "noded/record/record.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
+#include "noded/runs/run_orders.h"
 #include "noded/runs/runs.h"
 #include "noded/usage/meter.h"
 #include "noded/usage/spool.h"
-#include "noded/watch/gpu_inventory.h"
 
 #define LOOK_S  2
 #define WAIT_US ((usec_t)60000000) /* the longest wait of a start */
@@ -73,7 +74,7 @@ static bool has_space(const struct launcher *l, struct spool_room *room)
 /* Release all waiters, or those that have waited for too long. */
 static void release_waiters(struct spool_guard *s, bool there)
 {
-	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
+	usec_t now = clock_us(CLOCK_MONOTONIC);
 	struct waiter *w;
 
 	while ((w = s->waiters) && w->since <= (there ? now : now - WAIT_US)) {
@@ -94,7 +95,7 @@ bool spool_guard_wait(struct launcher *l, struct run *run, spool_guard_fn *fn, v
 	while (*at)
 		at = &(*at)->next;
 	*at = xcalloc(1, sizeof(**at));
-	**at = (struct waiter){ run, launcher_clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	**at = (struct waiter){ run, clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
 	event_active(s->timer, 0, 0);
 	return true;
 }
@@ -214,7 +215,7 @@ static void say_why(struct spool_guard *s, const char *why)
 	else
 		log_info("there is room in the spool again");
 	snprintf(s->why, sizeof(s->why), "%s", why);
-	gpu_inventory_send(s->l);
+	s->l->hooks->node_changed(s->l);
 }
 
 static void end_holder(struct run *r, const struct holder *h, const struct launcher *l)

@@ -12,7 +12,7 @@
 
 #include "common/base/xalloc.h"
 #include "noded/contain/cgroupfs.h"
-#include "noded/contain/contain.h"
+#include "noded/contain/words.h"
 #include "noded/record/record.h"
 
 #define CPU_WEIGHT_MAX 10000  /* cgroup v2 */

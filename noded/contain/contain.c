@@ -42,43 +42,6 @@ struct contain {
 	int dirfd, events; /* -1 */
 };
 
-/* --- words ------------------------------------------------------------------------------------ */
-
-static const char *next_word(const char *words, size_t *len)
-{
-	words += strspn(words, ", ");
-	*len = strcspn(words, ", ");
-	return *len ? words : NULL;
-}
-
-static bool have(const char *words, const char *word, size_t word_len)
-{
-	size_t len = 0;
-
-	for (words = next_word(words, &len); words; words = next_word(words + len, &len))
-		if (len == word_len && strncmp(words, word, len) == 0)
-			return true;
-	return false;
-}
-
-bool contain_words_have(const char *words, const char *word)
-{
-	return have(words, word, strlen(word));
-}
-
-const char *contain_words_lack(const char *want, const char *active)
-{
-	static char lacks[100];
-	size_t len = 0, n = 0;
-
-	for (want = next_word(want, &len); want; want = next_word(want + len, &len)) {
-		if (!have(active, want, len) && n < sizeof(lacks))
-			n += (size_t)snprintf(lacks + n, sizeof(lacks) - n, "%s%.*s", n ? ", " : "",
-			        (int)len, want);
-	}
-	return n ? lacks : NULL;
-}
-
 /* --- the root --------------------------------------------------------------------------------- */
 
 /* Does cgroup.kill end a process that was created in a leaf below `path`? */
@@ -488,22 +451,15 @@ size_t contain_name_one(struct contain *c, char *text, size_t size)
 {
 	struct proc *list;
 	size_t n = list_of(c, &list), living = 0;
-	char buf[512], *end;
+	struct proc_stat st;
 
 	*text = '\0';
 	for (size_t i = 0; i < n; i++) {
 		pid_t thread = proc_thread(list[i].pid);
 
 		living += thread > 0;
-		if (!thread || *text ||
-		        proc_read(buf, sizeof(buf), "%d/task/%d/stat", (int)list[i].pid,
-		                (int)thread) <= 0)
-			continue;
-		end = strrchr(buf, ')');
-		if (!end || !end[1])
-			continue;
-		end[1] = '\0';
-		snprintf(text, size, "%s, state %c", buf, end[2]);
+		if (thread && !*text && proc_stat_thread(list[i].pid, thread, &st) == 0)
+			snprintf(text, size, "%d (%s), state %c", (int)thread, st.name, st.state);
 	}
 	free(list);
 	return living;

@@ -27,12 +27,6 @@
 
 /* What a site may demand (CONTAIN_WORDS): the kind, the device filter (devfilter.h),
  * cgroup_limits.h, private.h. */
-
-bool contain_words_have(const char *words, const char *word); /* in a list between commas */
-/* The words of `want` that are not in `have`, joined by ", "; NULL: none is missing. Good until the
- * next call. */
-const char *contain_words_lack(const char *want, const char *have);
-
 struct contain_root;
 struct cgroup_limits_root;
 

@@ -26,14 +26,6 @@
 #define FORKED_NOT_EXECUTED \
 	0x40 /* PF_FORKNOEXEC of the kernel's sched.h, in proc(5) stat field 9 */
 
-struct stat_line {
-	char state;
-	pid_t ppid;
-	unsigned flags;
-	int threads;
-	uint64_t ticks;
-};
-
 ssize_t proc_read(char *buf, size_t size, const char *name, ...)
 {
 	char path[NAME_SIZE] = "/proc/";
@@ -56,27 +48,45 @@ ssize_t proc_read(char *buf, size_t size, const char *name, ...)
 	return r < 0 ? -1 : (ssize_t)n;
 }
 
-/* proc(5): the name in parentheses may hold anything, so the fields are counted from its end. */
-static int parse_stat(const char *text, struct stat_line *out)
+/* proc(5): the name in parentheses may hold anything, so the other fields are counted from its end.
+ */
+static int parse_stat(char *text, struct proc_stat *out)
 {
-	const char *p = strrchr(text, ')');
+	char *open = strchr(text, '('), *end = strrchr(text, ')');
+	int n = end ? sscanf(end + 1,
+	                      " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+	                      " %" SCNu64 " %" SCNu64 " %*d %*d %d %*d %" SCNu64 " %*u %" SCNu64,
+	                      &out->state, &out->ppid, &out->flags, &out->user, &out->system,
+	                      &out->ended_user, &out->ended_system, &out->threads, &out->ticks,
+	                      &out->pages)
+	            : 0;
 
-	return p && sscanf(p + 1,
-	                    " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d"
-	                    " %" SCNu64,
-	                    &out->state, &out->ppid, &out->flags, &out->threads, &out->ticks) == 5
-	               ? 0
-	               : -1;
+	if (n != 10 || !open)
+		return -1;
+	*end = '\0';
+	snprintf(out->name, sizeof(out->name), "%s", open + 1);
+	return 0;
 }
 
-static int read_stat(pid_t pid, struct stat_line *out)
+int proc_stat(pid_t pid, struct proc_stat *out)
 {
 	char buf[STAT_MAX];
 
 	return proc_read(buf, sizeof(buf), "%d/stat", (int)pid) <= 0 ? -1 : parse_stat(buf, out);
 }
 
-static bool is_gone(const struct stat_line *st)
+int proc_stat_thread(pid_t pid, pid_t tid, struct proc_stat *out)
+{
+	char buf[STAT_MAX];
+	ssize_t n = proc_read(buf, sizeof(buf), "%d/task/%d/stat", (int)pid, (int)tid);
+
+	if (n < 0)
+		return -1;
+	errno = ESRCH;
+	return n == 0 ? -1 : parse_stat(buf, out);
+}
+
+static bool is_gone(const struct proc_stat *st)
 {
 	return st->state == 'Z' || st->state == 'X';
 }
@@ -84,17 +94,15 @@ static bool is_gone(const struct stat_line *st)
 /* True also if that cannot be determined now. */
 static bool thread_lives(pid_t pid, pid_t tid)
 {
-	char buf[STAT_MAX];
-	struct stat_line st;
-	ssize_t n = proc_read(buf, sizeof(buf), "%d/task/%d/stat", (int)pid, (int)tid);
+	struct proc_stat st;
 
-	if (n < 0)
+	if (proc_stat_thread(pid, tid, &st) < 0)
 		return errno != ENOENT && errno != ESRCH;
-	return n > 0 && parse_stat(buf, &st) == 0 && !is_gone(&st);
+	return !is_gone(&st);
 }
 
 /* `st`: of the process. */
-static pid_t living_thread(pid_t pid, const struct stat_line *st)
+static pid_t living_thread(pid_t pid, const struct proc_stat *st)
 {
 	char path[NAME_SIZE];
 	struct dirent *e;
@@ -121,23 +129,23 @@ static pid_t living_thread(pid_t pid, const struct stat_line *st)
 
 pid_t proc_thread(pid_t pid)
 {
-	struct stat_line st;
+	struct proc_stat st;
 
-	return read_stat(pid, &st) == 0 ? living_thread(pid, &st) : 0;
+	return proc_stat(pid, &st) == 0 ? living_thread(pid, &st) : 0;
 }
 
 bool proc_executed(pid_t pid)
 {
-	struct stat_line st;
+	struct proc_stat st;
 
-	return read_stat(pid, &st) == 0 && !(st.flags & FORKED_NOT_EXECUTED);
+	return proc_stat(pid, &st) == 0 && !(st.flags & FORKED_NOT_EXECUTED);
 }
 
 uint64_t proc_ticks(pid_t pid)
 {
-	struct stat_line st;
+	struct proc_stat st;
 
-	return read_stat(pid, &st) == 0 ? st.ticks : 0;
+	return proc_stat(pid, &st) == 0 ? st.ticks : 0;
 }
 
 uint64_t proc_status_number(const char *status, const char *field, int base)
@@ -154,8 +162,7 @@ bool proc_is_stopped(pid_t pid)
 	uint64_t pending;
 	pid_t thread = proc_thread(pid);
 
-	if (!thread ||
-	        proc_read(buf, sizeof(buf), "%d/task/%d/status", (int)pid, (int)thread) <= 0)
+	if (!thread || proc_read(buf, sizeof(buf), "%d/task/%d/status", (int)pid, (int)thread) <= 0)
 		return true; /* there is none any more */
 	state = strstr(buf, "\nState:\t");
 	if (!state)
@@ -219,14 +226,14 @@ static ssize_t list_all(struct entry **list, const uid_t *uid)
 	struct entry *v = NULL;
 	size_t cap = 0, n = 0;
 	struct dirent *e;
-	struct stat_line st;
+	struct proc_stat st;
 	bool all = d != NULL;
 
 	while (d && (e = readdir(d))) {
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
 		errno = 0;
-		if (read_stat((pid_t)atoi(e->d_name), &st) < 0) {
+		if (proc_stat((pid_t)atoi(e->d_name), &st) < 0) {
 			all = all && errno != EMFILE && errno != ENFILE && errno != ENOMEM;
 			continue;
 		}

@@ -21,6 +21,20 @@ struct proc {
 	uint64_t ticks; /* start time */
 };
 
+/* Of /proc/PID/stat. Times and `ticks`, the start time, are in clock ticks. */
+struct proc_stat {
+	char name[64], state;
+	pid_t ppid;
+	unsigned flags;
+	int threads;
+	uint64_t user, system, ended_user, ended_system; /* ended: of children it has waited for */
+	uint64_t ticks, pages;
+};
+
+/* -1: there is no such process or thread (errno ENOENT, ESRCH), or it cannot be read now. */
+int proc_stat(pid_t pid, struct proc_stat *out);
+int proc_stat_thread(pid_t pid, pid_t tid, struct proc_stat *out);
+
 /* Its start time; 0: there is no such process. */
 uint64_t proc_ticks(pid_t pid);
 

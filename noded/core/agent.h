@@ -44,11 +44,11 @@
 
 #include "common/base/error.h"
 #include "common/job/run.h"
+#include "noded/core/run_state.h"
 
-#define AGENT_REMEMBER          256                    /* forgotten runs whose ids are remembered */
 /* Register unanswered: the session is closed */
 #define AGENT_REGISTER_TIMEOUT  ((usec_t)30 * 1000000)
-#define AGENT_REPEAT_FIRST      ((usec_t)5 * 1000000) /* an end not forgotten is repeated after */
+#define AGENT_REPEAT_FIRST      ((usec_t)5 * 1000000)  /* an end not forgotten is repeated after */
 #define AGENT_REPEAT_MAX        ((usec_t)60 * 1000000) /* each further wait is longer, up to this */
 #define AGENT_HEARTBEAT_DEFAULT ((usec_t)10 * 1000000) /* if the controller names none */
 
@@ -100,8 +100,7 @@ struct agent_suspend {
 
 struct agent_event {
 	enum agent_event_kind kind;
-	uint64_t
-	        session; /* SESSION_*, controller: the world's number; never 0 or reused */
+	uint64_t session; /* SESSION_*, controller: the world's number; never 0 or reused */
 	union {
 		struct {
 			const char *incarnation, *boot_id, *containment;
@@ -169,7 +168,7 @@ struct agent_effect {
 			uint64_t max_epoch, max_job;
 			const struct run_report *runs;
 			size_t n_runs;
-			bool more_runs; /* the others follow as reports of their own */
+			bool more_runs;   /* the others follow as reports of their own */
 		} reg;                    /* SEND_REGISTER */
 		struct run_report report; /* SEND_REPORT */
 		struct {
@@ -187,7 +186,7 @@ struct agent_effect {
 		struct run_id forget;
 		struct {
 			uint64_t epoch, signature_age_s;
-		};                /* TELL_EPOCH */
+		}; /* TELL_EPOCH */
 		const char *text; /* CLOSE_SESSION, NOTE */
 	};
 };
@@ -215,18 +214,6 @@ int agent_check(const struct agent *agent, struct error *err);
 uint64_t agent_hash(const struct agent *agent);
 
 /* --- queries --------------------------------------------------------------------------------- */
-
-enum agent_run_state {
-	AGENT_RUN_NONE,   /* not known */
-	AGENT_RUN_ASKED,  /* the launcher was told to start it and has not answered */
-	AGENT_RUN_DOOMED, /* the launcher was told that this run must never start */
-	AGENT_RUN_STARTING,
-	AGENT_RUN_RUNNING,
-	AGENT_RUN_ENDED, /* reported until forgotten */
-	AGENT_RUN_NEVER, /* reported until forgotten */
-	AGENT_RUN_FORGOTTEN,
-	AGENT_RUN_STATES
-};
 
 const char *agent_run_state_name(enum agent_run_state state); /* "STARTING" */
 enum agent_run_state agent_run_state(const struct agent *agent, struct run_id run);

@@ -9,7 +9,9 @@
 #ifndef NODED_CORE_RUNS_H
 #define NODED_CORE_RUNS_H
 
-#include "noded/core/agent.h"
+#include "common/base/error.h"
+#include "common/job/run.h"
+#include "noded/core/run_state.h"
 
 struct run {
 	struct run_id id;
@@ -19,8 +21,8 @@ struct run {
 	usec_t heard;
 	/* DOOMED: the reason, if the core has a better one than the launcher; or NULL */
 	char *refusal;
-	bool unsent;              /* changed since the last report to the controller */
-	usec_t repeat_at;         /* ENDED, NEVER, reported: when to repeat it (mono) */
+	bool unsent;      /* changed since the last report to the controller */
+	usec_t repeat_at; /* ENDED, NEVER, reported: when to repeat it (mono) */
 	usec_t repeat_wait;
 	struct run *same_bucket;
 	struct run *prev, *next; /* in order of arrival */

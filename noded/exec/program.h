@@ -73,32 +73,4 @@ const Gpusched__RunProgram *program_of(
 /* Has the run any program that comes after it? */
 bool program_any_after(const Gpusched__LaunchRecord *launch);
 
-struct program_run {
-	enum program_kind kind;
-	const char *path;
-	uint64_t timeout_ms;
-	const Gpusched__LaunchRecord *launch; /* NULL: it belongs to no run */
-	const char *node;
-	const char *leaf; /* its own cgroup, which is made and removed; "": none */
-	/* Called at least every 100 ms; false: kill the program now. NULL: never. */
-	bool (*go_on)(void *arg);
-	void *arg;
-};
-
-enum program_end { PROGRAM_DONE, PROGRAM_STOPPED, PROGRAM_FAILED };
-
-/* Run the program to its end, and kill whatever it leaves running. The calling process must be a
- * subreaper without other children, with SIGCHLD blocked. FAILED: `trouble` says why in one line;
- * else it is empty. */
-enum program_end program_run(const struct program_run *what, char trouble[PROGRAM_TROUBLE_MAX]);
-
-/* A run's program of this kind; DONE where it has none. */
-enum program_end program_run_of(const Gpusched__LaunchRecord *launch, enum program_kind kind,
-        bool (*go_on)(void *arg), void *arg, char trouble[PROGRAM_TROUBLE_MAX]);
-
-/* Run all of root's programs that come after a run, even if an earlier one failed; `trouble` is of
- * the first that failed. */
-enum program_end program_run_after(const Gpusched__LaunchRecord *launch, bool (*go_on)(void *arg),
-        void *arg, char trouble[PROGRAM_TROUBLE_MAX]);
-
 #endif

@@ -8,7 +8,6 @@
 
 #include "common/base/taskset.h"
 #include "common/base/xalloc.h"
-#include "noded/shepherd/mps_daemon.h"
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
 
@@ -81,7 +80,7 @@ static char *cuda_list(const struct jobenv_in *in)
 	size_t n = in->order->n_gpus, len = 0;
 	char *s;
 
-	if (in->mps_dir && in->gpus) /* MPS has numbers of its own, but knows every UUID */
+	if (in->mps_pipe && in->gpus) /* MPS has numbers of its own, but knows every UUID */
 		return gpu_uuids(in);
 	if (!in->own_numbers || (n && in->gpus && in->gpus[0].mig)) /* all are of one type */
 		return gpu_list(in);
@@ -101,14 +100,14 @@ static char *nvidia_devices(const struct jobenv_in *in)
 
 static char *mps_pipe(const struct jobenv_in *in)
 {
-	return in->mps_dir ? xasprintf("%s/" MPS_PIPE_DIR, in->mps_dir) : NULL;
+	return in->mps_pipe ? xstrdup(in->mps_pipe) : NULL;
 }
 
 static char *mps_percentage(const struct jobenv_in *in)
 {
 	uint32_t milli = in->order->share_milli;
 
-	if (!in->mps_dir || !milli)
+	if (!in->mps_pipe || !milli)
 		return NULL;
 	return milli % 10 ? xasprintf("%" PRIu32 ".%" PRIu32, milli / 10, milli % 10)
 	                  : xasprintf("%" PRIu32, milli / 10);
@@ -119,7 +118,7 @@ static char *mps_memory(const struct jobenv_in *in)
 	const Gpusched__StartRun *o = in->order;
 	uint64_t mb = o->share_burst_mb ? o->share_burst_mb : o->share_mb;
 
-	return in->mps_dir && mb ? xasprintf("0=%" PRIu64 "M", mb) : NULL;
+	return in->mps_pipe && mb ? xasprintf("0=%" PRIu64 "M", mb) : NULL;
 }
 
 static char *pci_order(const struct jobenv_in *in)
@@ -614,7 +613,7 @@ static int take_owner(
 		env[*n] = xstrndup(s, e->len);
 		/* If a name comes twice the first counts, as for getenv(3). */
 		if (jobenv_is_ours(env[*n]) || (slurm && is_slurms(env[*n])) ||
-		        (in->mps_dir && strncmp(env[*n], "CUDA_MPS_", 9) == 0))
+		        (in->mps_pipe && strncmp(env[*n], "CUDA_MPS_", 9) == 0))
 			free(env[*n]);
 		else
 			(*n)++;

@@ -47,7 +47,7 @@ struct jobenv_in {
 	usec_t start_time; /* wall */
 	bool own_numbers;  /* it can open its own GPUs only, so GPU programs count from 0 */
 	const struct jobenv_gpu *gpus; /* the order's; NULL: as configured */
-	const char *mps_dir;           /* of the MPS that it must use (mps_daemon.h); NULL: none */
+	const char *mps_pipe;          /* the directory of the MPS that it must use; NULL: none */
 	const char *stepd; /* gstepd, for a job with steps; NULL: it has none */
 };
 

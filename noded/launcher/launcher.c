@@ -31,6 +31,8 @@
 #include "noded/confine/spool_guard.h"
 #include "noded/contain/contain.h"
 #include "noded/exec/program.h"
+#include "noded/launcher/hooks.h"
+#include "noded/launcher/node_report.h"
 #include "noded/launcher/protocol.h"
 #include "noded/launcher/recover.h"
 #include "noded/launcher/settings.h"
@@ -39,11 +41,15 @@
 #include "noded/launcher/template_client.h"
 #include "noded/record/ctl.h"
 #include "noded/record/record.h"
+#include "noded/runs/agent_channel.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
+#include "noded/runs/run_life.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/sigcount.h"
+#include "noded/watch/gpu_checks.h"
 #include "noded/watch/gpu_faults.h"
 #include "noded/watch/gpu_inventory.h"
 #include "noded/watch/gpu_occupants.h"
@@ -62,14 +68,6 @@ struct launcher_loop {
 	struct event *news_event, *state_event, *child_event, *hup_event;
 	bool sweep; /* runs ended since leftover directories were last removed */
 };
-
-usec_t launcher_clock_us(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (usec_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 /* --- before the fork: errors still reach the terminal that starts the agent ------------------- */
 
@@ -193,6 +191,7 @@ static void launcher_free(struct launcher *l)
 	worker_pool_free(l->disk);
 	spool_guard_free(l->spool_guard);
 	gpu_occupants_free(l->gpu_occupants);
+	gpu_checks_free(l->gpu_checks);
 	gpu_faults_free(l->gpu_faults);
 	gpu_inventory_free(l->gpu_inventory);
 	health_free(l->health);
@@ -202,7 +201,8 @@ static void launcher_free(struct launcher *l)
 	template_client_free(l->template_client);
 	loop_free_events(l->loop);
 	settings_free(l->settings);
-	protocol_free(l->protocol);
+	agent_channel_free(l->agent);
+	node_report_free(l->node_report);
 	if (l->base)
 		event_base_free(l->base);
 	loop_free(l->loop);
@@ -229,6 +229,7 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 	struct launcher *l = xcalloc(1, sizeof(*l));
 
 	l->loop = loop_new();
+	l->hooks = launcher_hooks();
 	l->root = geteuid() == 0;
 	l->options = copy_options(options);
 	if (access(l->options->shepherd, X_OK) < 0)
@@ -333,7 +334,8 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	l->spool_guard = spool_guard_new(l);
 	l->usage_loop = usage_loop_new(l);
 	l->lookup = lookup_new(l->base, l->pool, loop->munge);
-	l->protocol = protocol_new(l, sock);
+	l->agent = agent_channel_new(l, sock, protocol_handle);
+	l->node_report = node_report_new();
 	loop->news_event = event_new(l->base, loop->news, EV_READ | EV_PERSIST, news_come, l);
 	loop->state_event = event_new(l->base, -1, EV_PERSIST, state_due, l);
 	loop->child_event = evsignal_new(l->base, SIGCHLD, children_ended, l);
@@ -357,7 +359,7 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 	event_add(l->loop->hup_event, NULL);
 	if (recover_runs(l, err) < 0 || places_save_incarnation(l, err) < 0)
 		return -1;
-	protocol_begin(l->protocol);
+	agent_channel_begin(l->agent);
 	event_add(l->loop->news_event, NULL);
 	event_add(l->loop->state_event, &save);
 	log_info("launcher of node %s: %s%s%s%s, %zu runs, incarnation %s%s", l->options->node,
@@ -372,6 +374,7 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 	l->health = health_start(l);
 	settings_watch(l);
 	l->gpu_faults = gpu_faults_new(l);
+	l->gpu_checks = gpu_checks_new();
 	l->gpu_occupants = gpu_occupants_new(l);
 	gpu_inventory_start(l);
 	return 0;

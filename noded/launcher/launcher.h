@@ -49,63 +49,13 @@
 #ifndef NODED_LAUNCHER_H
 #define NODED_LAUNCHER_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/base/error.h"
-#include "noded/contain/device_grants.h"
-#include "noded/contain/private.h"
-#include "noded/exec/program.h"
-#include "noded/exec/rlimits.h"
-#include "noded/usage/overmem.h"
+#include "noded/runs/launcher_options.h"
 
-#define LAUNCHER_MPS             "/usr/bin/nvidia-cuda-mps-control"
-#define LAUNCHER_MAX_PROCESSES   16384
-#define LAUNCHER_SIGNATURE_AGE_S (14 * 86400) /* default of signature_age_s */
 /* Exit status if the node cannot provide what the site demands: a restart would not help. */
 #define LAUNCHER_NEVER 3
-
-/* Length of a datagram that carries the log's descriptor; a stream's number is longer. */
-#define LAUNCHER_LOG_LEN 1
-
-struct launcher_options {
-	const char *node;           /* its name in the configuration */
-	const char *cluster;        /* cluster id: jobs signed for another are refused */
-	const char *rundir;         /* made if missing; one launcher at a time (locked) */
-	const char *spool;          /* made if missing; must not be mounted noexec */
-	const char *munge_socket;   /* NULL or "": munge's own default */
-	const char *munge_socket_2; /* NULL or "": none; asked for credentials of another key */
-	const char *shepherd;       /* path of gshepherd */
-	const char *cgroup;         /* NULL or "": chosen; "none": do not use cgroups; else a path
-	                             * below the cgroup2 mount, delegated to us */
-	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S.
-	                             * The controller may ask for less */
-	/* a killed process counts as stuck after this; 0: not reported */
-	uint64_t kill_wait_ms;
-	uint64_t launch_timeout_ms; /* until a run's program is executed; 0: CHILD_LAUNCH_MS */
-	uint64_t spool_min_free_mb; /* a run that leaves less in the spool is ended; 0: none is */
-	uint64_t gpu_timeout_ms;    /* for one probe of the GPUs; 0: PROBE_TIMEOUT_MS */
-	uint64_t gpu_recheck_ms;    /* between two probes; 0: there is only one */
-	uint64_t sample_ms;         /* between two samples of what runs use; 0: none */
-	enum overmem_policy over_memory;     /* of runs with a part of a GPU */
-	bool over_memory_said;               /* set by the site, not the built-in default */
-	bool share_users_one;                /* only one user's runs share a GPU at a time */
-	const char *mps;                     /* NULL: LAUNCHER_MPS. As long as the process */
-	bool allow_root;                     /* run root's jobs (only matters when we are root) */
-	const char *programs[PROGRAM_KINDS]; /* the site's; NULL: none. As long as the process */
-	const char *programs_of;     /* the folder of those that gpusched.conf may name; NULL:
-	                              * none are. As long as the process */
-	uint64_t program_timeout_ms; /* of each; 0: PROGRAM_TIMEOUT_MS */
-	uint64_t health_interval_s;  /* between two health checks; 0: there is only one */
-	uint32_t private_kinds;      /* bits of enum private_kind */
-	uint64_t private_tmp_mb;     /* of each, in memory; 0: on disk */
-	const Gpusched__RunRlimit *rlimits; /* the site's; as long as the process */
-	size_t n_rlimits;                   /* at most RLIMITS_MAX */
-	uint64_t max_processes;             /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
-	struct device_grants_wish devices; /* strings as long as the process, as of `containment` */
-	const char *containment; /* "devices,memory": not to run jobs with less; NULL: whatever */
-};
 
 /* Prepare directories and lock, then fork the launcher. Returns the agent's end of the socket pair
  * (close-on-exec, not blocking), or -1 with ERR_SYSTEM or ERR_USAGE; the child is in *pid. *streams

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -29,13 +30,15 @@
 #include "noded/contain/contain.h"
 #include "noded/contain/signals.h"
 #include "noded/exec/program.h"
-#include "noded/launcher/launcher.h"
 #include "noded/record/inherit.h"
 #include "noded/record/journal.h"
 #include "noded/record/record.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
-#include "noded/runs/runs.h"
+#include "noded/runs/run_life.h"
+#include "noded/runs/run_records.h"
+#include "noded/runs/run_report.h"
 #include "noded/runs/spawn.h"
 #include "noded/watch/run_usage.h"
 
@@ -86,7 +89,7 @@ static void finish_lost(struct run *r)
 	report->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	report->cause = is_of_older(r) ? GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL
 	                               : GPUSCHED__END_CAUSE__CAUSE_LOST;
-	report->end_time = launcher_clock_us(CLOCK_REALTIME);
+	report->end_time = clock_us(CLOCK_REALTIME);
 	add_after(r, report);
 	run_report_set(&report->detail,
 	        report->cause == GPUSCHED__END_CAUSE__CAUSE_NODE_FAIL

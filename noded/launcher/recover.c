@@ -31,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -46,8 +47,9 @@
 #include "noded/record/record.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
-#include "noded/runs/runs.h"
-#include "noded/watch/gpu_inventory.h"
+#include "noded/runs/run_life.h"
+#include "noded/runs/run_records.h"
+#include "noded/runs/run_report.h"
 #include "noded/watch/health.h"
 
 #define CLEAR_S  10
@@ -67,7 +69,7 @@ static bool wait_moment(const struct scan *s)
 {
 	struct timespec t = { .tv_nsec = PAUSE_MS * 1000000L };
 
-	if (launcher_clock_us(CLOCK_MONOTONIC) >= s->until)
+	if (clock_us(CLOCK_MONOTONIC) >= s->until)
 		return false;
 	nanosleep(&t, NULL);
 	return true;
@@ -341,9 +343,9 @@ static int remove_orphan_dir(struct run_id id, const char *name, void *arg)
 
 int recover_runs(struct launcher *l, struct error *err)
 {
-	struct scan s = { .l = l,
-		.err = err,
-		.until = launcher_clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000 };
+	struct scan s = {
+		.l = l, .err = err, .until = clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000
+	};
 
 	if (l->places->fresh) {
 		if (record_scan(l->places->runs, kill_old, &s, err) < 0)

@@ -22,8 +22,9 @@
 #include "common/gpusched.pb-c.h"
 #include "noded/confine/containment.h"
 #include "noded/confine/rules.h"
-#include "noded/launcher/launcher.h"
+#include "noded/launcher/node_report.h"
 #include "noded/record/record.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
 #include "noded/watch/gpu_inventory.h"
@@ -82,14 +83,6 @@ void settings_free(struct settings *s)
 	free(s);
 }
 
-void settings_drop_gpu_devices(struct launcher *l)
-{
-	struct settings *s = l->settings;
-
-	s->rules.devices.gpus = l->options->devices.gpus;
-	s->rules.devices.gpus_told = false;
-}
-
 /* --- reasons to start nothing ----------------------------------------------------------------- */
 
 int settings_allow(const struct launcher *l, struct error *err)
@@ -125,7 +118,7 @@ static void recheck_programs(evutil_socket_t fd, short what, void *arg)
 	settings_watch(l);
 	if (strcmp(why, l->rules->programs_why) != 0) {
 		settings_log(l);
-		gpu_inventory_send(l);
+		node_report_send(l);
 	}
 }
 
@@ -184,10 +177,6 @@ void settings_receive(struct launcher *l, const Gpusched__NodeSettings *m)
 	char programs_why[sizeof(l->rules->programs_why)];
 	struct error err;
 
-	if (m->epoch < l->places->max_epoch) {
-		log_warning("settings of a controller that is no longer in charge are ignored");
-		return;
-	}
 	memcpy(programs_why, l->rules->programs_why, sizeof(programs_why));
 	if (!replace_settings(l, m))
 		return;
@@ -207,5 +196,5 @@ void settings_receive(struct launcher *l, const Gpusched__NodeSettings *m)
 	        strcmp(programs_why, l->rules->programs_why) == 0)
 		return;
 	settings_log(l);
-	gpu_inventory_send(l);
+	node_report_send(l);
 }

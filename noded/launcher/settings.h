@@ -18,11 +18,8 @@ void settings_free(struct settings *s); /* NULL is fine */
 /* While some of the site's programs may not be run, check them again and again. */
 void settings_watch(struct launcher *l);
 
-/* From the controller: keep them and follow them, unless their epoch is an old one. */
+/* From the controller: keep them and follow them. */
 void settings_receive(struct launcher *l, const Gpusched__NodeSettings *m);
-
-/* The GPUs' device files that the settings name cannot be used: those of the options count. */
-void settings_drop_gpu_devices(struct launcher *l);
 
 /* May runs be started here? -1 with ERR_LAUNCH: no, for this reason. settings_log() logs it. */
 int settings_allow(const struct launcher *l, struct error *err);

@@ -33,10 +33,7 @@
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "common/conf/nodewords.h"
 #include "common/gpusched.pb-c.h"
-#include "common/job/pattern.h"
-#include "common/job/rlimit.h"
 #include "common/job/run.h"
 #include "common/net/mcred.h"
 #include "common/net/msg.h"
@@ -45,37 +42,32 @@
 #include "noded/confine/mps_pool.h"
 #include "noded/confine/rules.h"
 #include "noded/confine/spool_guard.h"
-#include "noded/contain/cgroup_limits.h"
-#include "noded/contain/contain.h"
 #include "noded/contain/devfilter.h"
-#include "noded/contain/device_grants.h"
-#include "noded/contain/private.h"
-#include "noded/job/jobenv.h"
 #include "noded/launcher/interactive.h"
-#include "noded/launcher/launcher.h"
+#include "noded/launcher/launch_record.h"
 #include "noded/launcher/settings.h"
 #include "noded/launcher/streams.h"
 #include "noded/launcher/template_client.h"
 #include "noded/record/ctl.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
-#include "noded/runs/runs.h"
+#include "noded/runs/run_life.h"
+#include "noded/runs/run_records.h"
+#include "noded/runs/run_report.h"
 #include "noded/runs/sigcount.h"
-#include "noded/runs/spawn.h"
 #include "noded/watch/gpu_inventory.h"
 #include "noded/watch/gpu_occupants.h"
 #include "noded/watch/gpu_reclaim.h"
 #include "noded/watch/usage_loop.h"
 
-#define STEPD_ARGS 3
 #define ARENA_CAP                                                                      \
 	(16 * 1024 * 1024) /* order and spec decoded: some 5 MiB at most, and pointers \
 	                    */
 #define NAMES_MAX      255
-#define PATH_BYTES     4096
 #define NODELIST_BYTES 65536 /* one environment variable has at most 128 KiB */
 
 struct start {
@@ -145,11 +137,6 @@ void starts_limit_age(struct starts *s, uint64_t age_s)
 	s->signature_age_s = age_s;
 }
 
-const Gpusched__StartRun *start_order_of(const struct run *r)
-{
-	return r->start ? r->start->order : NULL;
-}
-
 static void refuse_start(struct start *s, const char *why)
 {
 	run_never(s->run, why, NEVER_RUN); /* frees s */
@@ -165,317 +152,6 @@ static void refuse_credential(struct start *s, const struct error *why)
 	run_never(s->run, why->text, signature ? NEVER_SIGNATURE : NEVER_RUN); /* frees s */
 }
 
-/* --- the record ------------------------------------------------------------------------------- */
-
-/* `unset`: the value if the owner gave none; NULL: nothing. `own`: it is written to. */
-static int expand_pattern(const struct start *s, const ProtobufCBinaryData *pattern,
-        const char *unset, const char *user, bool own, char out[PATH_BYTES], struct error *err)
-{
-	struct pattern_values v = {
-		.job = s->run->id.job,
-		.task = s->run->id.task,
-		.is_array = s->spec->array[0] != '\0',
-		.name = s->spec->name,
-		.user = user,
-		.node = s->l->options->node,
-		.rank = s->run->id.rank,
-		.own = own,
-	};
-	char *p = pattern->len ? xstrndup((const char *)pattern->data, pattern->len) : NULL;
-	int r = 0;
-
-	if (p || unset)
-		r = pattern_expand(p ? p : unset, &v, out, PATH_BYTES, err);
-	else
-		out[0] = '\0';
-	free(p);
-	return r;
-}
-
-static void set_bytes(ProtobufCBinaryData *b, const char *s)
-{
-	b->len = strlen(s);
-	b->data = (uint8_t *)(uintptr_t)s;
-}
-
-static ProtobufCBinaryData *env_bytes(char **env, size_t *n)
-{
-	ProtobufCBinaryData *v;
-
-	for (*n = 0; env[*n];)
-		(*n)++;
-	v = xcalloc(*n + 1, sizeof(*v));
-	for (size_t i = 0; i < *n; i++)
-		set_bytes(&v[i], env[i]);
-	return v;
-}
-
-/* The parts of a launch record that are not borrowed from the order. */
-struct parts {
-	char input[PATH_BYTES], output[PATH_BYTES], error[PATH_BYTES];
-	char **env;
-	ProtobufCBinaryData *env_list;
-	size_t n_env;
-	char *run_dir, *leaf, *private_dir, *near, *mps_dir, *stepd;
-	ProtobufCBinaryData stepd_args[STEPD_ARGS];
-	char patience[32];
-	size_t n_stepd_args; /* 0: the script is executed */
-	const Gpusched__RunRlimit *rlimit_list[RLIMITS_MAX];
-	struct jobenv_gpu *gpus;
-	Gpusched__RunReport *report;
-	Gpusched__RunLimit **limits;
-	size_t n_limits;
-	Gpusched__RunProgram programs[PROGRAM_KINDS], *program_list[PROGRAM_KINDS];
-	size_t n_programs;
-	Gpusched__RunDevice devices[DEVFILTER_MAX], *device_list[DEVFILTER_MAX];
-	size_t n_devices;
-};
-
-static void parts_clear(struct parts *p)
-{
-	jobenv_free(p->env);
-	free(p->env_list);
-	free(p->run_dir);
-	free(p->leaf);
-	free(p->private_dir);
-	free(p->near);
-	free(p->mps_dir);
-	free(p->stepd);
-	free(p->gpus);
-	run_report_free(p->report);
-	cgroup_limits_list_free(p->limits, p->n_limits);
-}
-
-static Gpusched__RunReport *make_report(const struct start *s)
-{
-	const Gpusched__StartRun *o = s->order;
-	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
-	Gpusched__RunOwner owner = GPUSCHED__RUN_OWNER__INIT;
-
-	owner.user = o->user;
-	owner.account = o->account;
-	owner.partition = o->partition;
-	owner.qos = o->qos;
-	owner.name = s->spec->name;
-	owner.array = s->spec->array;
-	owner.gid = s->spec->gid;
-	r.owner = &owner;
-	r.run = o->run;
-	r.state = GPUSCHED__RUN_REPORT__STATE__STARTING;
-	r.incarnation = s->l->places->incarnation;
-	r.epoch = o->epoch;
-	r.n_gpus = o->n_gpus;
-	r.gpus = o->gpus;
-	r.gpu_type = o->gpu_type;
-	r.cpus = o->cpus;
-	r.mem_mb = o->mem_mb;
-	r.share_charge = o->share_charge;
-	r.share_milli = o->share_milli;
-	r.share_mb = o->share_mb;
-	r.share_burst_mb = o->share_burst_mb;
-	r.uid = s->spec->uid;
-	r.nnodes = o->nnodes;
-	return run_report_copy(&r);
-}
-
-static int grant_devices(const struct start *s, struct parts *p, struct error *err)
-{
-	struct device granted[DEVFILTER_MAX];
-
-	if (!s->l->containment->filter)
-		return 0;
-	if (!p->gpus && s->order->n_gpus && device_grants_told_gpus(s->l->containment->grants) &&
-	        gpu_inventory_found(s->l->gpu_inventory))
-		return error_set(
-		        err, ERR_LAUNCH, "GPUs are found here, and the order names no UUID");
-	if ((p->gpus ? gpu_inventory_grants(
-	                       s->l->gpu_inventory, s->order, granted, &p->n_devices, err)
-	             : device_grants_of(s->l->containment->grants, s->order->gpus, s->order->n_gpus,
-	                       granted, &p->n_devices, err)) < 0)
-		return -1;
-	for (size_t i = 0; i < p->n_devices; i++) {
-		Gpusched__RunDevice *d = p->device_list[i] = &p->devices[i];
-
-		gpusched__run_device__init(d);
-		d->block = granted[i].type == 'b';
-		d->major = granted[i].major;
-		d->minor = granted[i].minor;
-	}
-	return 0;
-}
-
-/* All programs except the health check, which belongs to no run. */
-static void add_programs(const struct launcher *l, struct parts *p)
-{
-	for (int k = 0; k < PROGRAM_RUN_KINDS; k++) {
-		Gpusched__RunProgram *m = &p->programs[p->n_programs];
-
-		if (!l->rules->programs[k].path)
-			continue;
-		gpusched__run_program__init(m);
-		m->kind = (uint32_t)k;
-		m->timeout_ms = l->rules->programs[k].timeout_ms;
-		set_bytes(&m->path, l->rules->programs[k].path);
-		p->program_list[p->n_programs++] = m;
-	}
-}
-
-/* A job with steps: its script is executed on the first of its nodes, gstepd on the others, which
- * has no files. An allocation has no script. */
-static void add_stepd(const struct start *s, struct parts *p)
-{
-	const Gpusched__Steps *steps = s->spec->steps;
-	bool allocation = steps && steps->mode == GPUSCHED__STEPS__MODE__ALLOCATION;
-
-	if (!steps)
-		return;
-	p->stepd = spawn_path(s->l, "gstepd");
-	if (!allocation && s->run->id.rank == 0)
-		return;
-	set_bytes(&p->stepd_args[p->n_stepd_args++], "--serve");
-	if (allocation && s->run->id.rank == 0) {
-		snprintf(p->patience, sizeof(p->patience), "--patience=%u", steps->patience_s);
-		set_bytes(&p->stepd_args[p->n_stepd_args++], "--allocation");
-		set_bytes(&p->stepd_args[p->n_stepd_args++], p->patience);
-	}
-}
-
-static int make_files(const struct start *s, const char *user, struct parts *p, struct error *err)
-{
-	const char *unset = s->spec->interactive ? NULL
-	                    : s->spec->array[0]  ? PATTERN_OUTPUT_ARRAY
-	                                         : PATTERN_OUTPUT;
-
-	if (p->n_stepd_args) {
-		snprintf(p->output, sizeof(p->output), "/dev/null");
-		return 0;
-	}
-	if (expand_pattern(s, &s->spec->input, NULL, user, false, p->input, err) < 0 ||
-	        expand_pattern(s, &s->spec->output, unset, user, true, p->output, err) < 0 ||
-	        expand_pattern(s, &s->spec->error, NULL, user, true, p->error, err) < 0)
-		return -1;
-	return 0;
-}
-
-static int make_parts(
-        const struct start *s, const struct lookup_user *user, struct parts *p, struct error *err)
-{
-	struct timespec now;
-	struct jobenv_in in = {
-		.order = s->order,
-		.spec = s->spec,
-		.cluster = s->l->options->cluster,
-		.node = s->l->options->node,
-		.user = user->name,
-		.home = user->home,
-		.shell = user->shell,
-	};
-	const uint64_t values[LIMIT_KINDS] = {
-		[LIMIT_MEMORY] =
-		        s->order->mem_mb > UINT64_MAX >> 20 ? UINT64_MAX : s->order->mem_mb << 20,
-		[LIMIT_PIDS] = s->l->rules->max_processes,
-		[LIMIT_CPU] = s->order->cpus,
-	};
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	p->run_dir = xasprintf("%s/%s", s->l->places->spool_runs_path, s->run->name);
-	p->leaf = contain_root_leaf(s->l->containment->root, s->run->name);
-	p->report = make_report(s);
-	p->n_limits = cgroup_limits_list(
-	        contain_root_limits(s->l->containment->root), p->leaf, values, &p->limits);
-	p->private_dir = s->l->containment->private_kinds & 1u << PRIVATE_TMP
-	                         ? xasprintf("%s/%s", s->l->places->private_path, s->run->name)
-	                         : xstrdup("");
-	p->near = gpu_inventory_near(s->l->gpu_inventory, s->order);
-	p->mps_dir = s->run->mps ? mps_pool_dir(s->l, s->run->uid, s->order->gpus[0]) : xstrdup("");
-	in.mps_dir = s->run->mps ? p->mps_dir : NULL;
-	for (size_t i = 0; i < s->l->rules->n_rlimits; i++)
-		p->rlimit_list[i] = &s->l->rules->rlimits[i];
-	add_programs(s->l, p);
-	if (gpu_inventory_find(s->l->gpu_inventory, s->order, &p->gpus, err) < 0)
-		return -1;
-	add_stepd(s, p);
-	in.stepd = p->stepd;
-	in.gpus = p->gpus;
-	in.run_dir = p->run_dir;
-	in.start_time = (usec_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-	in.own_numbers = s->l->containment->filter &&
-	                 (p->gpus || device_grants_know_gpus(s->l->containment->grants));
-	if (grant_devices(s, p, err) < 0 || make_files(s, user->name, p, err) < 0)
-		return -1;
-	p->env = jobenv_make(&in, err);
-	if (!p->env)
-		return -1;
-	p->env_list = env_bytes(p->env, &p->n_env);
-	return 0;
-}
-
-static void fill_record(const struct start *s, const struct lookup_user *user,
-        const struct parts *p, Gpusched__LaunchRecord *r)
-{
-	const Gpusched__StartRun *o = s->order;
-
-	gpusched__launch_record__init(r);
-	r->report = p->report;
-	r->user = user->name;
-	r->gid = s->spec->gid;
-	r->n_groups = user->n_groups;
-	r->groups = user->groups;
-	r->switch_user = s->l->root;
-	r->nonce = s->spec->nonce;
-	r->signed_at = s->signed_at;
-	set_bytes(&r->run_dir, p->run_dir);
-	set_bytes(&r->cgroup, p->leaf);
-	r->n_args = p->n_stepd_args ? p->n_stepd_args : s->spec->n_args;
-	r->args = p->n_stepd_args ? (ProtobufCBinaryData *)(uintptr_t)p->stepd_args : s->spec->args;
-	set_bytes(&r->program, p->n_stepd_args ? p->stepd : "");
-	r->steps = s->spec->steps != NULL;
-	r->n_env = p->n_env;
-	r->env = p->env_list;
-	r->cwd = s->spec->cwd;
-	set_bytes(&r->input, p->input);
-	set_bytes(&r->output, p->output);
-	set_bytes(&r->error, p->error);
-	r->append = s->spec->append;
-	r->umask = s->spec->umask;
-	r->time_limit_s = o->time_limit_s;
-	r->warn_signal = o->warn_signal;
-	r->warn_before_s = o->warn_before_s;
-	r->grace_s = o->grace_s;
-	r->kill_wait_ms = s->l->rules->kill_wait_ms;
-	r->launch_timeout_ms = s->l->options->launch_timeout_ms;
-	r->requeue = o->requeue;
-	r->interactive = s->spec->interactive != NULL;
-	r->summary = !s->spec->no_summary && !p->n_stepd_args;
-	r->n_limits = p->n_limits;
-	r->limits = p->limits;
-	r->private_kinds = s->l->containment->private_kinds;
-	r->private_tmp_mb = s->l->rules->private_tmp_mb;
-	if (s->run->mps) /* its processes and the daemon meet there */
-		r->private_kinds &= ~(1u << PRIVATE_SHM | 1u << PRIVATE_IPC);
-	set_bytes(&r->mps_dir, p->mps_dir);
-	set_bytes(&r->private_dir, p->private_dir);
-	set_bytes(&r->near_cpus, p->near);
-	r->n_rlimits = s->l->rules->n_rlimits;
-	r->rlimits = (Gpusched__RunRlimit **)(uintptr_t)p->rlimit_list;
-	r->n_programs = p->n_programs;
-	r->programs = (Gpusched__RunProgram **)(uintptr_t)p->program_list;
-	r->node = (char *)(uintptr_t)s->l->options->node;
-	r->device_filter = s->l->containment->filter;
-	r->n_devices = p->n_devices;
-	r->devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;
-	r->gpu_mem_mb = o->share_burst_mb ? o->share_burst_mb : o->gpu_mem_mb;
-	r->waited_us = o->waited_us;
-	r->cost_hour_u = o->cost_hour_u;
-	r->currency = o->currency;
-	if (p->gpus) {
-		r->n_gpu_uuids = o->n_gpu_uuids;
-		r->gpu_uuids = o->gpu_uuids;
-		if (o->share_charge)
-			r->gpu_mem_allowed_mb = o->share_burst_mb ? o->share_burst_mb : o->share_mb;
-	}
-}
-
 /* --- the shepherd ----------------------------------------------------------------------------- */
 
 static int spawn_shepherd(const struct start *s, const int fds[3], pid_t *pid, struct error *err)
@@ -487,17 +163,23 @@ static int spawn_shepherd(const struct start *s, const int fds[3], pid_t *pid, s
 	return r;
 }
 
+static struct launch launch_of(const struct start *s, const struct lookup_user *user)
+{
+	return (struct launch){ s->l, s->run, s->order, s->spec, s->signed_at, user };
+}
+
 /* The steps that leave something behind; after a failure the caller removes it. `node`: the failure
  * has nothing to do with this run, and any other run would fail too. */
-static int launch_in_dir(struct start *s, const struct lookup_user *user, const struct parts *p,
-        int dir, pid_t *pid, bool *node, struct error *err)
+static int launch_in_dir(struct start *s, const struct lookup_user *user,
+        const struct launch_parts *p, int dir, pid_t *pid, bool *node, struct error *err)
 {
 	struct launcher *l = s->l;
 	struct rundir_owner owner = { .change = l->root, .uid = user->uid, .gid = user->gid };
 	int fds[3] = { -1, -1, -1 }, r = -1; /* inherit.h */
+	struct launch launch = launch_of(s, user);
 	Gpusched__LaunchRecord record;
 
-	fill_record(s, user, p, &record);
+	launch_record_fill(&launch, p, &record);
 	FAILPOINT(launcher_before_record);
 	streams_remember(l, s->run->name, &record);
 	fds[0] = record_write(dir, RECORD_LAUNCH, &record.base, RECORD_LOCK, err);
@@ -535,21 +217,23 @@ out:
 
 static void launch_run(struct start *s, const struct lookup_user *user)
 {
-	struct parts p = { .env = NULL };
+	struct launch launch = launch_of(s, user);
+	struct launch_parts *p;
 	struct run *run = s->run;
 	struct error err;
 	bool node = false;
 	pid_t pid = 0;
 	int dir = -1, r = -1;
 
-	if (make_parts(s, user, &p, &err) == 0) {
+	p = launch_parts_new(&launch, &err);
+	if (p) {
 		dir = run_dir(run, true);
 		node = dir < 0;
 		if (dir < 0)
 			error_set(&err, ERR_SYSTEM, "cannot make the run's record directory: %s",
 			        strerror(errno));
 		else
-			r = launch_in_dir(s, user, &p, dir, &pid, &node, &err);
+			r = launch_in_dir(s, user, p, dir, &pid, &node, &err);
 	}
 	if (dir >= 0)
 		close(dir);
@@ -560,12 +244,12 @@ static void launch_run(struct start *s, const struct lookup_user *user)
 	} else {
 		places_saw_job(s->l, run->id.job);
 		run->start = NULL;
-		run_started(run, p.report, pid);
-		p.report = NULL;
+		run->order = NULL;
+		run_started(run, launch_parts_take_report(p), pid);
 		start_free(s);
 		run_send_report(run);
 	}
-	parts_clear(&p);
+	launch_parts_free(p);
 }
 
 /* --- the checks ------------------------------------------------------------------------------- */
@@ -732,10 +416,9 @@ static void user_known(const struct lookup_user *user, const struct error *why, 
 	}
 	if (!user)
 		refuse_start(s, why->text);
-	/* another controller has taken charge meanwhile */
-	else if (s->order->epoch < s->l->places->max_epoch)
-		refuse_start(s, "ordered by a controller that is no longer in charge");
-	else if (settings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
+	/* another controller may have taken charge meanwhile */
+	else if (places_take_epoch(s->l, s->order->epoch, &err) < 0 ||
+	         settings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
 	         check_gpus(s, &err) < 0)
 		refuse_start(s, err.text);
 	else if (must_wait(s))
@@ -828,12 +511,10 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 	}
 }
 
-static int check_order(const struct launcher *l, const Gpusched__StartRun *o, struct error *err)
+static int check_order(struct launcher *l, const Gpusched__StartRun *o, struct error *err)
 {
-	if (o->epoch < l->places->max_epoch)
-		return error_set(err, ERR_EPOCH,
-		        "ordered under epoch %llu, but epoch %llu was seen on this node",
-		        (unsigned long long)o->epoch, (unsigned long long)l->places->max_epoch);
+	if (places_take_epoch(l, o->epoch, err) < 0)
+		return -1;
 	if (strcmp(o->incarnation, l->places->incarnation) != 0)
 		return error_set(err, ERR_LAUNCH,
 		        "ordered for another incarnation of the node: it was restarted");
@@ -876,11 +557,11 @@ void start_order(struct launcher *l, const void *body, size_t len)
 		return;
 	}
 	s->run->start = s;
+	s->run->order = s->order;
 	if (check_order(l, s->order, &err) < 0) {
 		refuse_start(s, err.text);
 		return;
 	}
-	places_saw_epoch(l, s->order->epoch);
 	s->asking = true;
 	lookup_cred(l->lookup, s->order->credential.data, s->order->credential.len, cred_known, s);
 }

@@ -12,7 +12,6 @@
 #include "common/gpusched.pb-c.h"
 
 struct launcher;
-struct run;
 struct start;
 struct starts;
 
@@ -28,8 +27,5 @@ void start_order(struct launcher *l, const void *body, size_t len);
 
 /* End it without an answer; the run is about to be freed or refused. NULL is fine. */
 void start_cancel(struct start *s);
-
-/* ASKED: the order to start it; NULL: it is not ASKED. Borrowed from the run. */
-const Gpusched__StartRun *start_order_of(const struct run *r);
 
 #endif

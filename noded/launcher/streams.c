@@ -24,12 +24,14 @@
 #include "common/net/hello.h"
 #include "common/net/mcred.h"
 #include "common/net/worker.h"
-#include "noded/launcher/launcher.h"
-#include "noded/launcher/protocol.h"
+#include "noded/record/fdpass.h"
 #include "noded/record/record.h"
+#include "noded/runs/agent_channel.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
+#include "noded/runs/run_report.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/spawn.h"
 #include "noded/stream/local_channel.h"
@@ -153,22 +155,7 @@ void streams_remember(struct launcher *l, const char *name, const Gpusched__Laun
 static int send_descriptor(
         const struct launcher *l, const void *what, size_t len, int fd, struct error *err)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { { 0 } };
-	struct iovec iov = { (void *)(uintptr_t)what, len };
-	struct msghdr m = { .msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	if (sendmsg(l->streams->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (fdpass_send(l->streams->fd, what, len, &fd, 1, MSG_DONTWAIT) < 0)
 		return error_set(
 		        err, ERR_BUSY, "a descriptor cannot be handed over: %s", strerror(errno));
 	return 0;
@@ -201,7 +188,7 @@ static void refuse_stream(struct launcher *l, uint64_t stream, const struct erro
 	m.stream = stream;
 	m.error = (uint32_t)why->code;
 	m.error_text = (char *)(uintptr_t)why->text;
-	protocol_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, &m.base);
+	agent_send(l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, &m.base);
 }
 
 /* The payload that munge vouches for must be a greeting to this very run. */

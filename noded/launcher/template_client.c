@@ -13,16 +13,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
-#include "noded/launcher/launcher.h"
+#include "noded/record/fdpass.h"
 #include "noded/record/inherit.h"
 #include "noded/record/record.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
-#include "noded/runs/runs.h"
+#include "noded/runs/run_life.h"
 #include "noded/runs/spawn.h"
 #include "noded/shepherd/template_server.h"
 
@@ -47,14 +49,6 @@ struct template_client {
 	time_t next; /* CLOCK_MONOTONIC: no template is started earlier */
 	struct wanted *first, **last;
 };
-
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
@@ -160,7 +154,8 @@ static bool send_first(struct template_client *t)
 	static const struct timeval patience = { .tv_sec = ANSWER_S };
 	const struct wanted *w = t->first;
 
-	if (template_send(t->fd, w->path, strlen(w->path), w->fds, w->fds[2] < 0 ? 2 : 3) < 0)
+	if (fdpass_send(t->fd, w->path, strlen(w->path), w->fds, w->fds[2] < 0 ? 2 : 3,
+	            MSG_DONTWAIT) < 0)
 		return false;
 	evtimer_add(t->late, &patience);
 	return true;
@@ -231,7 +226,7 @@ static void make_template(struct template_client *t)
 	struct error err;
 	int pair[2];
 
-	t->next = now_s() + AGAIN_S;
+	t->next = clock_us(CLOCK_MONOTONIC) / 1000000 + AGAIN_S;
 	memset(blank, ' ', room);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		free(blank);
@@ -295,7 +290,7 @@ int template_client_spawn(struct template_client *t, struct run_id id, const cha
 	bool alone = !t->first;
 
 	*pid = 0;
-	if (t->fd < 0 && now_s() >= t->next)
+	if (t->fd < 0 && clock_us(CLOCK_MONOTONIC) / 1000000 >= t->next)
 		make_template(t);
 	if (t->fd < 0 || !(w = wanted_new(id, path, fds)))
 		return execute_shepherd(t, path, fds, pid, err);

@@ -10,6 +10,7 @@
 
 #include <event2/event.h>
 
+#include "common/base/clock.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -22,17 +23,9 @@ struct node {
 	struct event *timer;
 	uint64_t session; /* that is up; 0: none */
 	bool applying;
-	bool takes_faults; /* the controller accepts GpuReports */
+	bool takes_faults;                               /* the controller accepts GpuReports */
 	char trouble[sizeof(((struct error *)0)->text)]; /* last logged; "" none */
 };
-
-static usec_t clock_us(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
 
 static struct clocks clocks_now(void)
 {

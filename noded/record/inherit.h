@@ -22,4 +22,6 @@
 #define SHEPHERD_RESULT_FD 3
 #define SHEPHERD_CHECK_OK  "ok" /* any other result is an error text */
 
+#define MPS_PIPE_DIR "pipe" /* in MpsOrder.dir: CUDA_MPS_PIPE_DIRECTORY */
+
 #endif

@@ -13,13 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
+#include "common/base/clock.h"
 
 static const char *node_of(const Gpusched__LaunchRecord *launch, char *out, size_t size)
 {
@@ -68,7 +62,8 @@ void journal_start(const Gpusched__LaunchRecord *launch)
 	append(line,
 	        snprintf(line, sizeof(line), "start %s %u %s %" PRIu64 " %" PRIx64 " %" PRId64 "\n",
 	                id_of(launch, id, sizeof(id)), r->nnodes ? r->nnodes : 1,
-	                node_of(launch, node, sizeof(node)), r->epoch, gpus, now_us()));
+	                node_of(launch, node, sizeof(node)), r->epoch, gpus,
+	                clock_us(CLOCK_MONOTONIC)));
 }
 
 void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig)
@@ -77,7 +72,7 @@ void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned s
 
 	append(line, snprintf(line, sizeof(line), "end %s %s %u %u %" PRId64 "\n",
 	                     id_of(launch, id, sizeof(id)), node_of(launch, node, sizeof(node)),
-	                     code, sig, now_us()));
+	                     code, sig, clock_us(CLOCK_MONOTONIC)));
 }
 
 void journal_gone(const Gpusched__LaunchRecord *launch)
@@ -86,7 +81,7 @@ void journal_gone(const Gpusched__LaunchRecord *launch)
 
 	append(line, snprintf(line, sizeof(line), "gone %s %s %" PRId64 "\n",
 	                     id_of(launch, id, sizeof(id)), node_of(launch, node, sizeof(node)),
-	                     now_us()));
+	                     clock_us(CLOCK_MONOTONIC)));
 }
 
 #endif

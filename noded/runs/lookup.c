@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/xalloc.h"
 
 #define RETRY_MS      500
@@ -61,14 +62,6 @@ struct lookup {
 	struct user_job *user_jobs; /* open ones; their owner is the pool */
 	struct make_job *make_jobs;
 };
-
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
 
 /* --- credentials ------------------------------------------------------------------------------ */
 
@@ -234,7 +227,8 @@ static void decode_done(void *arg)
 			cred_drop(e);
 		else
 			drop_oldest(e->a);
-	} else if (j->err.code == ERR_MUNGE_DOWN && now_s() < e->give_up) {
+	} else if (j->err.code == ERR_MUNGE_DOWN &&
+	           clock_us(CLOCK_MONOTONIC) / 1000000 < e->give_up) {
 		if (!e->retry)
 			e->retry = evtimer_new(e->a->base, retry_now, e);
 		evtimer_add(e->retry, &pause);
@@ -282,7 +276,7 @@ static void ask_cred(
 		.once = once,
 		.used = ++a->clock,
 		.waiters = w,
-		.give_up = now_s() + LOOKUP_MUNGE_PATIENCE_S };
+		.give_up = clock_us(CLOCK_MONOTONIC) / 1000000 + LOOKUP_MUNGE_PATIENCE_S };
 	tsearch(e, &a->creds, cred_order);
 	a->n_creds++;
 	decode_start(e);
@@ -428,7 +422,7 @@ static void user_done(void *arg)
 		*e = (struct user_entry){ .next = a->users,
 			.asked_name = xstrdup(j->name),
 			.user = j->user,
-			.until = now_s() + LOOKUP_USER_LIFE_S };
+			.until = clock_us(CLOCK_MONOTONIC) / 1000000 + LOOKUP_USER_LIFE_S };
 		j->user = (struct lookup_user){ 0 };
 		a->users = e;
 		a->n_users++;
@@ -445,7 +439,7 @@ void lookup_user(
 	struct user_job *j;
 	struct error err;
 
-	users_forget(a, now_s());
+	users_forget(a, clock_us(CLOCK_MONOTONIC) / 1000000);
 	for (struct user_entry *e = a->users; e; e = e->next) {
 		if (e->user.uid == uid && e->user.gid == gid && strcmp(e->asked_name, name) == 0) {
 			fn(&e->user, NULL, arg);

@@ -1,9 +1,10 @@
 /* parts.h - struct launcher: where the parts of the launcher find each other
  *
- * Each part is one file of this folder; its header says what it is and what others may call. The
- * part's state is in its .c, except for places.h and containment.h, whose fields other parts read,
- * and for struct run (runs.h).
- * launcher.c makes the parts in order and frees them. A part that is NULL is not made yet.
+ * Each part is a file of runs/, confine/, watch/ or launcher/, which stand on each other in this
+ * order; its header says what it is and what others may call. The part's state is in its .c, except
+ * for places.h and containment.h, whose fields other parts read, and for struct run (runs.h). What
+ * a part must cause in a part above it is a hook. launcher.c makes the parts in order and frees
+ * them. A part that is NULL is not made yet.
  *
  * There is one thread; blocking work runs in a pool. Functions return nothing if their errors go to
  * the log only; the function that decides what an error means logs it.
@@ -12,17 +13,36 @@
 #define NODED_PARTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "common/job/run.h"
 
 struct event_base;
+struct gpus;
 struct launcher_options;
 struct rules;
+struct run;
 struct worker_pool;
+
+/* What happens in one part and concerns parts above it (launcher/hooks.c). */
+struct launcher_hooks {
+	void (*run_executed)(struct run *r); /* its program was executed */
+	void (*run_lost)(struct run *r);     /* its shepherd is gone without an exit record */
+	void (*run_lost_due)(struct run *r); /* the same, and its timer has fired */
+	void (*run_over)(struct run *r, uint64_t gpus); /* it has ended; the GPUs that it had */
+	void (*run_due)(struct run *r);                 /* its timer has fired */
+	void (*run_freed)(struct run *r);               /* it is about to be freed */
+	void (*start_cancelled)(struct run *r);         /* it will never start: run.start ends */
+	void (*gpus_probed)(struct launcher *l, const struct gpus *old, const struct gpus *now);
+	void (*gpus_sampled)(struct launcher *l, usec_t asked); /* shared GPUs; asked: mono */
+	void (*gpus_freed)(struct launcher *l, uint64_t gpus);  /* no run or daemon is on them */
+	void (*node_changed)(struct launcher *l); /* its GPUs, health or containment: report it */
+};
 
 struct launcher {
 	const struct launcher_options *options; /* a copy */
+	const struct launcher_hooks *hooks;
 	const struct rules *rules; /* the rules in force: options and settings (settings.c) */
 	bool root;                 /* it runs as root */
 	bool closing;              /* it ends: no part begins anything new */
@@ -35,7 +55,8 @@ struct launcher {
 	struct streams *streams;
 	struct settings *settings;
 	struct containment *containment;
-	struct protocol *protocol;
+	struct agent_channel *agent;
+	struct node_report *node_report;
 	struct lookup *lookup;
 	struct sigcount *sigcount;
 	struct runs *runs;
@@ -47,12 +68,10 @@ struct launcher {
 	struct usage_loop *usage_loop;
 	struct gpu_inventory *gpu_inventory;
 	struct gpu_faults *gpu_faults;
+	struct gpu_checks *gpu_checks;
 	struct gpu_occupants *gpu_occupants;
 	struct gpu_reclaim *gpu_reclaim;
 };
-
-/* Microseconds of this clock. */
-usec_t launcher_clock_us(clockid_t id);
 
 /* A run has ended, or processes of a run did not die: remove leftovers (recover.h) soon. */
 void launcher_sweep_later(struct launcher *l);

@@ -19,8 +19,8 @@
 #include "common/gpusched.pb-c.h"
 #include "noded/contain/private.h"
 #include "noded/exec/program.h"
-#include "noded/launcher/launcher.h"
 #include "noded/record/record.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 
 #define LOCK_PATIENCE_S  10 /* for an earlier launcher to end */
@@ -212,13 +212,18 @@ static void save_state(struct launcher *l, int dirfd, unsigned flags)
 		l->places->saved_job = l->places->max_job;
 }
 
-void places_saw_epoch(struct launcher *l, uint64_t epoch)
+int places_take_epoch(struct launcher *l, uint64_t epoch, struct error *err)
 {
-	if (epoch <= l->places->max_epoch)
-		return;
+	if (epoch < l->places->max_epoch)
+		return error_set(err, ERR_EPOCH,
+		        "ordered under epoch %llu, but epoch %llu was seen on this node",
+		        (unsigned long long)epoch, (unsigned long long)l->places->max_epoch);
+	if (epoch == l->places->max_epoch)
+		return 0;
 	l->places->max_epoch = epoch;
 	save_state(l, l->places->rundir, 0);
 	save_state(l, l->places->spool, RECORD_SYNC); /* happens once in a controller's life */
+	return 0;
 }
 
 void places_saw_job(struct launcher *l, uint64_t job)

@@ -39,7 +39,9 @@ int places_incarnation(struct launcher *l, struct error *err); /* found, or a ne
  * gone. -1 with ERR_SYSTEM. */
 int places_save_incarnation(struct launcher *l, struct error *err);
 
-void places_saw_epoch(struct launcher *l, uint64_t epoch);
+/* An order of a controller of this epoch has come. -1 with ERR_EPOCH: a later controller has taken
+ * charge of this node, and the order must be refused. */
+int places_take_epoch(struct launcher *l, uint64_t epoch, struct error *err);
 /* A run of this job has a launch record. */
 void places_saw_job(struct launcher *l, uint64_t job);
 /* The job's record is about to be removed: save what only the record remembers. */

@@ -15,7 +15,7 @@
 
 #include "common/base/error.h"
 #include "common/base/xalloc.h"
-#include "noded/launcher/launcher.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 
 #define FIRST_FD 3

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/contain.h"
 #include "noded/contain/devfilter.h"
@@ -44,18 +45,10 @@ struct mps {
 	char said[WHY_MAX]; /* the last line of the program's output */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static bool pause_until(int64_t deadline_ms)
 {
 	poll(NULL, 0, PAUSE_MS);
-	return now_ms() < deadline_ms;
+	return clock_us(CLOCK_MONOTONIC) / 1000 < deadline_ms;
 }
 
 /* --- as the user ------------------------------------------------------------------------------ */
@@ -133,7 +126,7 @@ static int wait_for(pid_t pid, int64_t deadline_ms)
 	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	bool ended;
 
-	left = (int)(deadline_ms - now_ms());
+	left = (int)(deadline_ms - clock_us(CLOCK_MONOTONIC) / 1000);
 	ended = end.fd >= 0 && poll(&end, 1, left > 0 ? left : 0) == 1;
 	if (!ended) {
 		kill(pid, SIGKILL); /* our own child, not waited for yet */
@@ -253,7 +246,8 @@ static int start(struct mps *m, struct error *err)
 /* The daemon gets half of the time to end by itself. */
 static int stop(struct mps *m, struct error *err)
 {
-	int64_t own_ms = now_ms() + (m->deadline_ms - now_ms()) / 2;
+	int64_t own_ms = clock_us(CLOCK_MONOTONIC) / 1000 +
+	                 (m->deadline_ms - clock_us(CLOCK_MONOTONIC) / 1000) / 2;
 	char *name = xstrdup(m->dir), *parent = xstrdup(m->dir);
 	int fd, r = 0;
 
@@ -306,7 +300,7 @@ int mps_daemon_main(void)
 	m.program = record_string(&m.order->program);
 	m.dir = record_string(&m.order->dir);
 	m.leaf = record_string(&m.order->leaf);
-	m.deadline_ms = now_ms() + (int64_t)m.order->timeout_ms;
+	m.deadline_ms = clock_us(CLOCK_MONOTONIC) / 1000 + (int64_t)m.order->timeout_ms;
 	if ((m.order->stop ? stop(&m, &err) : start(&m, &err)) < 0)
 		result = err.text;
 	contain_free(m.in);

@@ -18,7 +18,6 @@
 #define NODED_MPS_DAEMON_H
 
 #define MPS_ORDER_FD 4
-#define MPS_PIPE_DIR "pipe" /* in MpsOrder.dir: CUDA_MPS_PIPE_DIRECTORY */
 #define MPS_LOG_DIR  "log"
 
 /* The whole task; returns an exit status. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/gpusched.pb-c.h"
-#include "noded/exec/program.h"
+#include "noded/exec/program_run.h"
 #include "noded/record/inherit.h"
 #include "noded/record/record.h"
 

@@ -39,6 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
@@ -47,7 +48,7 @@
 #include "noded/contain/private.h"
 #include "noded/contain/procs.h"
 #include "noded/exec/child.h"
-#include "noded/exec/program.h"
+#include "noded/exec/program_run.h"
 #include "noded/record/ctl.h"
 #include "noded/record/inherit.h"
 #include "noded/record/journal.h"

@@ -12,11 +12,12 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "noded/contain/contain.h"
 #include "noded/exec/child.h"
-#include "noded/exec/program.h"
+#include "noded/exec/program_run.h"
 #include "noded/record/rundir.h"
 #include "noded/shepherd/notes.h"
 #include "noded/shepherd/run_deadline.h"
@@ -68,14 +69,6 @@ struct shepherd {
 	 * suspensions */
 	usec_t held, held_us, hold_next;
 };
-
-static inline usec_t clock_us(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (usec_t)t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
 
 static inline usec_t mono(void)
 {

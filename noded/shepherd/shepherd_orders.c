@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdint.h>
 
+#include "common/base/clock.h"
 #include "noded/record/ctl.h"
 #include "noded/record/inherit.h"
 #include "noded/shepherd/shepherd_impl.h"

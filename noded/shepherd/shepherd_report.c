@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "common/base/clock.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/job/runused.h"

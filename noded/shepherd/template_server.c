@@ -15,65 +15,25 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "noded/record/fdpass.h"
 #include "noded/record/inherit.h"
 
 #define HIGH_FD 16 /* above the descriptors that a shepherd has */
 
-union control {
-	char bytes[CMSG_SPACE(TEMPLATE_FDS * sizeof(int))];
-	struct cmsghdr align;
-};
-
 struct request {
 	char path[PATH_MAX];
-	int fds[TEMPLATE_FDS];
+	int fds[FDPASS_MAX];
 	size_t n_fds;
 };
 
-int template_send(int sock, const void *bytes, size_t len, const int *fds, size_t n)
-{
-	union control control = { { 0 } };
-	struct iovec iov = { (void *)(uintptr_t)bytes, len };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *c;
-
-	if (n > 0) {
-		m.msg_control = control.bytes;
-		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(n * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, n * sizeof(int));
-	}
-	return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
-}
-
 /* The next request, its path terminated. False: no more will come. */
-static bool receive(struct request *r)
+static bool read_request(struct request *r)
 {
-	union control control;
-	struct iovec iov = { r->path, sizeof(r->path) - 1 };
-	struct msghdr m;
-	struct cmsghdr *c;
-	ssize_t n;
+	ssize_t n = fdpass_receive(TEMPLATE_FD, r->path, sizeof(r->path) - 1, r->fds, &r->n_fds, 0);
 
-	do {
-		m = (struct msghdr){ .msg_iov = &iov,
-			.msg_iovlen = 1,
-			.msg_control = control.bytes,
-			.msg_controllen = sizeof(control.bytes) };
-		n = recvmsg(TEMPLATE_FD, &m, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return false;
 	r->path[n] = '\0';
-	r->n_fds = 0;
-	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		r->n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(r->fds, CMSG_DATA(c), r->n_fds * sizeof(int));
-	}
 	return true;
 }
 
@@ -97,7 +57,7 @@ static char *show_path(char **argv, const char *path)
 /* Move the descriptors to the numbers that a shepherd expects: first all to high numbers. */
 static int put_in_place(struct request *r)
 {
-	int high[TEMPLATE_FDS];
+	int high[FDPASS_MAX];
 
 	for (size_t i = 0; i < r->n_fds; i++) {
 		high[i] = fcntl(r->fds[i], F_DUPFD_CLOEXEC, HIGH_FD);
@@ -127,7 +87,7 @@ char *template_server_wait(char **argv)
 
 	/* so that it is not found when gshepherds are searched */
 	prctl(PR_SET_NAME, "gsh-template");
-	while (receive(&r)) {
+	while (read_request(&r)) {
 		answer = -ENAMETOOLONG;
 		if (strlen(r.path) <= room) {
 			answer = (int32_t)fork_sibling();
@@ -142,7 +102,7 @@ char *template_server_wait(char **argv)
 		/* Close the lock first, which must be the shepherd's alone. */
 		for (size_t i = 0; i < r.n_fds; i++)
 			close(r.fds[i]);
-		if (template_send(TEMPLATE_FD, &answer, sizeof(answer), NULL, 0) < 0)
+		if (fdpass_send(TEMPLATE_FD, &answer, sizeof(answer), NULL, 0, MSG_DONTWAIT) < 0)
 			break;
 	}
 	_exit(0);

@@ -20,16 +20,11 @@
 #ifndef NODED_TEMPLATE_SERVER_H
 #define NODED_TEMPLATE_SERVER_H
 
-#include <stddef.h>
-
 #define TEMPLATE_FD  3 /* its socket */
 #define TEMPLATE_FDS 3 /* at most, with a request */
 
 /* Wait for requests and fork, without end. It returns only in the forks: with the path, which lies
  * in the command line as in an executed shepherd, and with the descriptors in place. */
 char *template_server_wait(char **argv);
-
-/* One message with n descriptors (0 to TEMPLATE_FDS). 0 or -1 with errno. */
-int template_send(int sock, const void *bytes, size_t len, const int *fds, size_t n);
 
 #endif

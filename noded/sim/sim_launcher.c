@@ -15,7 +15,7 @@ struct sim_launcher *sim_launcher_new(const char *incarnation, const struct sim_
 		l->world = *world;
 	l->incarnation = xstrdup(incarnation);
 	l->last = &l->first;
-	l->next_due = l->discover_at = NEVER_AT;
+	l->next_due = l->check_at = NEVER_AT;
 	l->hello_due = true;
 	return l;
 }
@@ -528,7 +528,7 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 		hello(l, event, now);
 		return true;
 	}
-	if (l->discover_at <= now.mono)
+	if (l->check_at <= now.mono)
 		sim_memory_look(l, now);
 	if (!l->changed)
 		return false;
@@ -551,7 +551,7 @@ usec_t sim_launcher_next_timer(const struct sim_launcher *l)
 {
 	if (l->hello_due || l->changed)
 		return 0;
-	return l->discover_at < l->next_due ? l->discover_at : l->next_due;
+	return l->check_at < l->next_due ? l->check_at : l->next_due;
 }
 
 /* The orders of waiting runs are lost with the launcher. */
@@ -589,7 +589,7 @@ void sim_launcher_reboot(struct sim_launcher *l, const char *incarnation, struct
 		else
 			drop_at(l, at);
 	}
-	l->next_due = l->discover_at = NEVER_AT;
+	l->next_due = l->check_at = NEVER_AT;
 	free(l->incarnation);
 	l->incarnation = xstrdup(incarnation);
 	l->hello_due = true;

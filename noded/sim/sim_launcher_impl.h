@@ -51,10 +51,10 @@ struct sim_launcher {
 	size_t n;
 	bool hello_due;
 	struct run_report *hello_runs;
-	usec_t next_due;    /* not later than the earliest begin_at or end_at */
-	bool changed;       /* some record has told != report.state */
-	usec_t discover_at; /* mono: next check of GPU memory; NEVER_AT */
-	usec_t born;        /* mono: when it said hello */
+	usec_t next_due; /* not later than the earliest begin_at or end_at */
+	bool changed;    /* some record has told != report.state */
+	usec_t check_at; /* mono: next check of GPU memory; NEVER_AT */
+	usec_t born;     /* mono: when it said hello */
 };
 
 static inline bool alive(const struct record *r)

@@ -142,7 +142,7 @@ void sim_memory_pass(struct sim_launcher *l, struct record *r, struct clocks now
 		r->give_at = NEVER_AT;
 		r->own_mb = r->report.share_mb;
 		happens(l, SIM_MEMORY_USED, r);
-		l->discover_at = AT_ONCE;
+		l->check_at = AT_ONCE;
 	}
 	if (r->take_at > now.mono)
 		sim_due(l, r->take_at);
@@ -157,7 +157,7 @@ void sim_memory_over(struct sim_launcher *l, struct record *r)
 	r->burst_job = 0;
 	r->burst_time = 0;
 	if (l->world.card_mb && r->report.share_charge)
-		l->discover_at = AT_ONCE;
+		l->check_at = AT_ONCE;
 }
 
 /* --- asking and withdrawing ------------------------------------------------------------------ */
@@ -265,7 +265,7 @@ bool sim_memory_waits(struct sim_launcher *l, struct record *r, const Gpusched__
 	if (!r->order)
 		abort();
 	r->waits = true;
-	l->discover_at = AT_ONCE;
+	l->check_at = AT_ONCE;
 	happens(l, SIM_MEMORY_NEEDED, r);
 	return true;
 }
@@ -273,7 +273,7 @@ bool sim_memory_waits(struct sim_launcher *l, struct record *r, const Gpusched__
 void sim_memory_waived(struct sim_launcher *l, struct record *r)
 {
 	happens(l, SIM_MEMORY_WAIVED, r);
-	l->discover_at = AT_ONCE;
+	l->check_at = AT_ONCE;
 }
 
 /* Of the runs that were asked on its cards, the one with the latest deadline. */
@@ -322,14 +322,14 @@ void sim_memory_hello(struct sim_launcher *l, struct clocks now)
 {
 	l->born = now.mono;
 	if (l->world.card_mb)
-		l->discover_at = AT_ONCE;
+		l->check_at = AT_ONCE;
 }
 
 void sim_memory_look(struct sim_launcher *l, struct clocks now)
 {
 	uint64_t cards = borrowable(l);
 
-	l->discover_at = NEVER_AT;
+	l->check_at = NEVER_AT;
 	for (struct record *r = l->first; r; r = r->next) {
 		if (r->asked && !is_needed(l, r, now))
 			let_off(l, r, now);
@@ -341,7 +341,7 @@ void sim_memory_look(struct sim_launcher *l, struct clocks now)
 	for (struct record *r = l->first, *next; r; r = next) {
 		next = r->next;
 		if (r->asked && is_young(l, now))
-			l->discover_at = l->born + BACK_WAIT;
+			l->check_at = l->born + BACK_WAIT;
 		if (r->waits)
 			look_at_waiter(l, r, now); /* it may start, fail and be gone */
 	}

@@ -12,6 +12,7 @@
 
 #include <event2/event.h>
 
+#include "common/base/clock.h"
 #include "common/base/daemon.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -43,14 +44,6 @@ struct simulation {
 	size_t registered;
 	char trouble[512]; /* last logged; "" none */
 };
-
-static usec_t clock_us(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
 
 static struct clocks clocks_now(void)
 {

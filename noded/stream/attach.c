@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
-#include "noded/stream/gtap.h"
 #include "noded/stream/local_channel.h"
+#include "noded/stream/tap_fds.h"
 
 struct tapio {
 	struct channel *channel;

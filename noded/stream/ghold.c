@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "noded/record/fdpass.h"
 #include "noded/stream/ghold.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
@@ -60,35 +62,13 @@ struct hold {
 	int64_t deadline;  /* ms; without a client; NO_MOMENT: none */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* --- ends ------------------------------------------------------------------------------------- */
 
 static int send_ends(const int *fds, size_t n)
 {
 	struct hold_note note = { .news = HOLD_ENDS };
-	union {
-		char bytes[CMSG_SPACE(HOLD_ENDS_MAX * sizeof(int))];
-		struct cmsghdr align;
-	} control = { { 0 } };
-	struct iovec iov = { &note, sizeof(note) };
-	struct msghdr m = { .msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = CMSG_SPACE(n * sizeof(int)) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
-	return sendmsg(HOLD_SHEPHERD_FD, &m, MSG_NOSIGNAL) < 0 ? -1 : 0;
+	return fdpass_send(HOLD_SHEPHERD_FD, &note, sizeof(note), fds, n, 0);
 }
 
 static void set_window(int fd, uint32_t rows, uint32_t cols)
@@ -224,20 +204,22 @@ static void begin_patience(struct hold *h)
 {
 	uint32_t s = h->over ? HOLD_LINGER_S : h->what->patience_s;
 
-	h->deadline = s == FOREVER ? NO_MOMENT : now_ms() + (int64_t)s * 1000;
+	h->deadline =
+	        s == FOREVER ? NO_MOMENT : clock_us(CLOCK_MONOTONIC) / 1000 + (int64_t)s * 1000;
 }
 
 static bool write_end(const struct hold *h);
 
 static void look_at_clock(struct hold *h)
 {
-	if (h->end_again != NO_MOMENT && now_ms() >= h->end_again) {
-		h->end_again =
-		        h->in_closed && h->in_end && !h->over ? now_ms() + END_AGAIN_MS : NO_MOMENT;
+	if (h->end_again != NO_MOMENT && clock_us(CLOCK_MONOTONIC) / 1000 >= h->end_again) {
+		h->end_again = h->in_closed && h->in_end && !h->over
+		                       ? clock_us(CLOCK_MONOTONIC) / 1000 + END_AGAIN_MS
+		                       : NO_MOMENT;
 		if (h->end_again != NO_MOMENT)
 			write_end(h);
 	}
-	if (h->deadline == NO_MOMENT || now_ms() < h->deadline)
+	if (h->deadline == NO_MOMENT || clock_us(CLOCK_MONOTONIC) / 1000 < h->deadline)
 		return;
 	if (h->over)
 		exit(EXIT_SUCCESS);
@@ -437,7 +419,8 @@ static bool obey(struct hold *h, const struct channel_message *m)
 		return true;
 	case CHANNEL_DETACH:
 		local_channel_close(&h->client);
-		h->deadline = h->over ? now_ms() + HOLD_LINGER_S * 1000 : NO_MOMENT;
+		h->deadline = h->over ? clock_us(CLOCK_MONOTONIC) / 1000 + HOLD_LINGER_S * 1000
+		                      : NO_MOMENT;
 		return true;
 	default:
 		return false;
@@ -522,7 +505,7 @@ static void feed(struct hold *h)
 	if (h->in_end && !h->in_closed && !h->in_n)
 		h->in_closed = write_end(h);
 	if (h->pty && h->in_end && h->in_closed && h->end_again == NO_MOMENT)
-		h->end_again = now_ms() + END_AGAIN_MS;
+		h->end_again = clock_us(CLOCK_MONOTONIC) / 1000 + END_AGAIN_MS;
 }
 
 static bool wants_to_feed(const struct hold *h)
@@ -540,7 +523,7 @@ static int wait_ms(const struct hold *h)
 
 	if (next == NO_MOMENT)
 		return -1;
-	left = next - now_ms();
+	left = next - clock_us(CLOCK_MONOTONIC) / 1000;
 	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 

@@ -1,4 +1,4 @@
-/* gtap.c - gtap; see gtap.h
+/* gtap.c - gtap; see tap_fds.h
  *
  *   greeting, answer, confirmation   hello.h; until the client has confirmed nothing is opened
  *   CHANNEL_LOG      the file is opened, its end (or all of it) sent; if asked to, what is added
@@ -28,9 +28,9 @@
 #include "common/net/steplink.h"
 #include "noded/record/record.h"
 #include "noded/stream/attach.h"
-#include "noded/stream/gtap.h"
 #include "noded/stream/handoff.h"
 #include "noded/stream/local_channel.h"
+#include "noded/stream/tap_fds.h"
 
 #define GREETING_MS 10000 /* for the client's confirmation and its first request */
 #define LOOK_MS     200   /* between two checks of a file that is followed */

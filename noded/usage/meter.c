@@ -11,6 +11,7 @@
 
 #include "common/base/xalloc.h"
 #include "noded/contain/cgroupfs.h"
+#include "noded/contain/procs.h"
 
 #define TEXT_MAX 4096
 
@@ -190,24 +191,17 @@ void meter_scan_free(struct meter_scan *s)
 	free(s);
 }
 
-/* proc(5): the name in parentheses may hold anything, so the fields are counted from its end. */
-static bool discover_at(const char *name, struct seen *out)
+static bool read_seen(pid_t pid, struct seen *out)
 {
-	uint64_t user, system, children_user, children_system;
-	char path[300], buf[1024];
-	const char *p;
+	struct proc_stat st;
 
-	snprintf(path, sizeof(path), "/proc/%s/stat", name);
-	if (read_file(path, buf, sizeof(buf)) <= 0 || !(p = strrchr(buf, ')')) ||
-	        sscanf(p + 1,
-	                " %*c %" SCNu32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-	                " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %*u %*u %" SCNu64,
-	                &out->parent, &user, &system, &children_user, &children_system,
-	                &out->pages) != 6)
+	if (proc_stat(pid, &st) < 0)
 		return false;
-	out->pid = (uint32_t)strtoul(name, NULL, 10);
-	out->own = user + system;
-	out->children = children_user + children_system;
+	*out = (struct seen){ .pid = (uint32_t)pid,
+		.parent = (uint32_t)st.ppid,
+		.own = st.user + st.system,
+		.children = st.ended_user + st.ended_system,
+		.pages = st.pages };
 	return true;
 }
 
@@ -227,7 +221,7 @@ bool meter_scan_step(struct meter_scan *s, unsigned n)
 			s->room = s->room ? 2 * s->room : 256;
 			s->v = xrealloc(s->v, s->room, sizeof(*s->v));
 		}
-		s->n += discover_at(e->d_name, &s->v[s->n]);
+		s->n += read_seen((pid_t)atoi(e->d_name), &s->v[s->n]);
 		n--;
 	}
 	if (e)
@@ -279,10 +273,8 @@ static size_t add_children(const struct meter_scan *s, uint32_t parent, const st
 static uint64_t waited_for(pid_t pid)
 {
 	struct seen self;
-	char name[16];
 
-	snprintf(name, sizeof(name), "%d", (int)pid);
-	return discover_at(name, &self) ? self.children : 0;
+	return read_seen(pid, &self) ? self.children : 0;
 }
 
 size_t meter_scan_run(const struct meter_scan *s, pid_t shepherd, struct meter *m, uint32_t **pids)

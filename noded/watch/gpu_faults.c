@@ -20,6 +20,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -28,13 +29,11 @@
 #include "common/job/run.h"
 #include "noded/gpu/events.h"
 #include "noded/gpu/gpus.h"
-#include "noded/launcher/protocol.h"
 #include "noded/record/record.h"
+#include "noded/runs/agent_channel.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
 #include "noded/watch/gpu_inventory.h"
-#include "noded/watch/gpu_occupants.h"
-#include "noded/watch/usage_loop.h"
 
 #define RECORD     "faults"
 #define FAULTS_MAX 256 /* not acknowledged; more are not kept */
@@ -63,17 +62,8 @@ struct gpu_faults {
 	uint64_t left_out; /* GPUs that the child leaves out, NVML's indices */
 	uint64_t seq;
 	struct faults pending, seen, told; /* told: Xids of the last SAME_S */
-
-	char (*check)[GPUS_TEXT]; /* the GPUs that the controller wants examined */
-	size_t n_check;
-	bool checking; /* a probe for them is in progress */
-	usec_t looked; /* mono: the last probe because of an Xid */
+	usec_t looked;                     /* mono: the last probe because of an Xid */
 };
-
-static usec_t mono(void)
-{
-	return launcher_clock_us(CLOCK_MONOTONIC);
-}
 
 static void set_text(char *to, size_t size, const char *text)
 {
@@ -178,6 +168,7 @@ static void load_faults(struct gpu_faults *f)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
+/* Report all faults, and what was found on GPUs that the controller wanted examined. */
 static void report_faults(struct gpu_faults *f, Gpusched__GpuLooked **looked, size_t n_looked)
 {
 	Gpusched__GpuReport m = GPUSCHED__GPU_REPORT__INIT;
@@ -186,7 +177,7 @@ static void report_faults(struct gpu_faults *f, Gpusched__GpuLooked **looked, si
 	m.faults = messages(&f->pending);
 	m.n_looked = n_looked;
 	m.looked = looked;
-	protocol_send(f->l, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT, &m.base);
+	agent_send(f->l, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT, &m.base);
 	messages_free(m.faults, m.n_faults);
 }
 
@@ -200,10 +191,9 @@ void gpu_faults_send(struct launcher *l)
 static void add_fault(struct gpu_faults *f, const char *uuid, enum gpu_fault_kind kind,
         uint32_t code, const char *text)
 {
-	struct fault fault = { .seq = f->seq + 1,
-		.kind = kind,
-		.code = code,
-		.wall_us = launcher_clock_us(CLOCK_REALTIME) };
+	struct fault fault = {
+		.seq = f->seq + 1, .kind = kind, .code = code, .wall_us = clock_us(CLOCK_REALTIME)
+	};
 	char word[GPU_FAULT_WORD];
 
 	set_text(fault.uuid, sizeof(fault.uuid), uuid);
@@ -367,7 +357,7 @@ static size_t add_xid(struct gpu_faults *f, const struct gpu_event *e, uint32_t 
 			continue;
 		n++;
 		memcpy(x.uuid, gpu->uuid, sizeof(x.uuid));
-		x.wall_us = launcher_clock_us(CLOCK_REALTIME);
+		x.wall_us = clock_us(CLOCK_REALTIME);
 		if (!was_told_lately(f, &x))
 			add_fault(f, gpu->uuid, GPU_FAULT_XID, e->xid, "");
 	}
@@ -412,8 +402,8 @@ static void xid_come(evutil_socket_t fd, short what, void *arg)
 		return;
 	save_faults(f);
 	report_faults(f, NULL, 0);
-	if (mono() - f->looked > (usec_t)LOOK_S * 1000000) {
-		f->looked = mono();
+	if (clock_us(CLOCK_MONOTONIC) - f->looked > (usec_t)LOOK_S * 1000000) {
+		f->looked = clock_us(CLOCK_MONOTONIC);
 		gpu_inventory_probe(f->l);
 	}
 }
@@ -426,30 +416,57 @@ static void stop_xids(struct gpu_faults *f)
 	gpu_events_end(f->events);
 }
 
-static void watch_xids(struct gpu_faults *f)
+/* True: other GPUs than before are left out. */
+static bool watch_xids(struct gpu_faults *f)
 {
 	uint64_t left_out = gpu_inventory_to_reset(f->l->gpu_inventory);
+	bool renew = left_out != f->left_out;
 	struct error err;
 
 	/* release GPUs that need a reset; use those again that were reset */
-	if (left_out != f->left_out) {
+	if (renew)
 		stop_xids(f);
-		usage_loop_gpus_changed(f->l);
-		gpu_occupants_gpus_changed(f->l);
-	}
 	if (f->xid)
-		return;
+		return false;
 	f->left_out = left_out;
 	if (gpu_events_start(f->events, left_out, &err) < 0) {
 		log_error("%s", err.text);
-		return;
+		return renew;
 	}
 	f->xid = event_new(f->l->base, gpu_events_fd(f->events), EV_READ | EV_PERSIST, xid_come, f);
 	if (!f->xid || event_add(f->xid, NULL) < 0)
 		abort();
+	return renew;
 }
 
-/* --- queries of the controller --------------------------------------------------------------- */
+bool gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct gpus *now)
+{
+	struct gpu_faults *f = l->gpu_faults;
+	uint64_t before;
+	bool changed = false, renew = false;
+
+	if (!f)
+		return false;
+	before = f->seq;
+	if (now->state == GPUS_FOUND) {
+		renew = watch_xids(f);
+		for (uint32_t i = 0; i < now->n; i++) {
+			if (gpu_is_slot(&now->v[i]))
+				changed |= check_slot(f, &now->v[i]);
+		}
+		for (uint32_t i = 0; i < old->n; i++) {
+			if (gpu_is_slot(&old->v[i]))
+				changed |= check_gone(f, now, &old->v[i]);
+		}
+	}
+	if (changed)
+		save_faults(f);
+	if (f->seq != before)
+		report_faults(f, NULL, 0);
+	return renew;
+}
+
+/* --- answers to the controller --------------------------------------------------------------- */
 
 /* What is wrong with it now; "": nothing. */
 static const char *trouble_now(const struct gpu_faults *f, const char *uuid)
@@ -465,79 +482,19 @@ static const char *trouble_now(const struct gpu_faults *f, const char *uuid)
 	return "";
 }
 
-static void answer_check(struct gpu_faults *f)
+void gpu_faults_answer(struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n)
 {
-	size_t n = f->n_check;
 	Gpusched__GpuLooked *v = xcalloc(n + 1, sizeof(*v)), **list = xcalloc(n + 1, sizeof(*list));
 
 	for (size_t i = 0; i < n; i++) {
 		gpusched__gpu_looked__init(&v[i]);
-		v[i].uuid = f->check[i];
-		v[i].trouble = (char *)(uintptr_t)trouble_now(f, f->check[i]);
+		v[i].uuid = uuids[i];
+		v[i].trouble = (char *)(uintptr_t)trouble_now(l->gpu_faults, uuids[i]);
 		list[i] = &v[i];
 	}
-	report_faults(f, list, n);
+	report_faults(l->gpu_faults, list, n);
 	free(list);
 	free(v);
-	free(f->check);
-	f->check = NULL;
-	f->n_check = 0;
-}
-
-static void occupants_known(const char *left, void *arg)
-{
-	(void)left; /* it is a condition by now */
-	answer_check(arg);
-}
-
-void gpu_faults_check(struct launcher *l, const Gpusched__GpuCheck *m)
-{
-	struct gpu_faults *f = l->gpu_faults;
-
-	if (!f || f->check || !m->n_uuids)
-		return; /* an answer is on its way; GPUs that are not in it are asked for again */
-	f->check = xcalloc(m->n_uuids, sizeof(*f->check));
-	for (size_t i = 0; i < m->n_uuids; i++) {
-		if (strlen(m->uuids[i]) < GPUS_TEXT)
-			set_text(f->check[f->n_check++], GPUS_TEXT, m->uuids[i]);
-	}
-	f->checking = true;
-	gpu_inventory_probe(l);
-}
-
-void gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct gpus *now)
-{
-	struct gpu_faults *f = l->gpu_faults;
-	uint64_t before;
-	bool changed = false;
-
-	if (!f)
-		return;
-	before = f->seq;
-	if (!gpus_equal(old, now))
-		gpu_occupants_gpus_changed(l);
-	if (now->state == GPUS_FOUND) {
-		watch_xids(f);
-		for (uint32_t i = 0; i < now->n; i++) {
-			if (gpu_is_slot(&now->v[i]))
-				changed |= check_slot(f, &now->v[i]);
-		}
-		for (uint32_t i = 0; i < old->n; i++) {
-			if (gpu_is_slot(&old->v[i]))
-				changed |= check_gone(f, now, &old->v[i]);
-		}
-	}
-	if (changed)
-		save_faults(f);
-	if (f->seq != before)
-		report_faults(f, NULL, 0);
-	if (f->checking) {
-		f->checking = false;
-		if (now->state == GPUS_FOUND)
-			gpu_occupants_check(l, f->check, f->n_check, occupants_known, f);
-		else
-			answer_check(f);
-	}
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -561,6 +518,5 @@ void gpu_faults_free(struct gpu_faults *f)
 	free(f->pending.v);
 	free(f->seen.v);
 	free(f->told.v);
-	free(f->check);
 	free(f);
 }

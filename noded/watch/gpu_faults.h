@@ -3,20 +3,21 @@
 #define NODED_LAUNCHER_GPU_FAULTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/gpu/gpufault.h"
-#include "common/gpusched.pb-c.h"
+#include "noded/gpu/gpus.h"
 
 struct gpu_faults;
-struct gpus;
 struct launcher;
 
 struct gpu_faults *gpu_faults_new(struct launcher *l);
 void gpu_faults_free(struct gpu_faults *f); /* NULL is fine */
 
-/* A probe has ended; `old` and `now` may be equal. */
-void gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct gpus *now);
+/* A probe has ended; `old` and `now` may be equal. True: GPUs are left out, or no longer, because
+ * they need a reset, so samplers must be started anew. */
+bool gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct gpus *now);
 /* A lasting fault of the GPU has appeared or disappeared: report it if that is new. */
 void gpu_faults_condition(
         struct launcher *l, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text);
@@ -25,7 +26,7 @@ void gpu_faults_condition(
 void gpu_faults_send(struct launcher *l);
 /* The controller has committed the reports up to `seq`. */
 void gpu_faults_ack(struct launcher *l, uint64_t seq);
-/* The controller wants some GPUs examined. */
-void gpu_faults_check(struct launcher *l, const Gpusched__GpuCheck *m);
+/* Report all faults, and what is wrong with these GPUs now, which were examined. */
+void gpu_faults_answer(struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n);
 
 #endif

@@ -1,8 +1,7 @@
 /* gpu_inventory.c - see gpu_inventory.h
  *
- * The GPUs are probed by a process of its own (gpu/probe.h). The hello waits for the first probe,
- * and a moment for the first health check (health.c). Further probes come every gpu_recheck_ms; if
- * anything has changed it is reported, and the network half registers again. Orders name GPUs by
+ * The GPUs are probed by a process of its own (gpu/probe.h), at the start and every gpu_recheck_ms;
+ * if anything has changed it is reported, and the network half registers again. Orders name GPUs by
  * UUID if the controller knows them from us; a run is not started on a GPU that the last probe did
  * not find.
  */
@@ -26,12 +25,8 @@
 #include "noded/gpu/gpus.h"
 #include "noded/gpu/probe.h"
 #include "noded/job/jobenv.h"
-#include "noded/launcher/launcher.h"
-#include "noded/launcher/protocol.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
-#include "noded/watch/gpu_faults.h"
-#include "noded/watch/health.h"
-#include "noded/watch/usage_loop.h"
 
 struct gpu_inventory {
 	struct launcher *l;
@@ -40,34 +35,18 @@ struct gpu_inventory {
 	struct event *ended;     /* the probe's child has ended, or its time is up */
 	struct event *again;
 	bool known; /* the first probe is done */
-	bool told;  /* the hello was sent */
 };
 
 static void watch_probe(struct gpu_inventory *g);
 
-/* --- reporting ------------------------------------------------------------------------------- */
-
-void gpu_inventory_fill(const struct gpu_inventory *g, Gpusched__Inventory *m)
+bool gpu_inventory_known(const struct gpu_inventory *g)
 {
-	gpusched__inventory__init(m);
-	m->driver = g->now->driver;
-	m->asked = g->now->state == GPUS_FOUND;
-	if (g->now->state == GPUS_TROUBLE)
-		m->trouble = g->now->trouble;
-	m->gpus = gpus_messages(g->now, &m->n_gpus);
-	m->health = (char *)(uintptr_t)health_why(g->l);
-	m->containment = g->l->containment->active;
-	m->containment_why = g->l->containment->active_why;
+	return g && g->known;
 }
 
 bool gpu_inventory_found(const struct gpu_inventory *g)
 {
 	return g && g->now->state == GPUS_FOUND;
-}
-
-void gpu_inventory_clear(Gpusched__Inventory *m)
-{
-	gpus_messages_free(m->gpus, m->n_gpus);
 }
 
 static void log_gpus(const struct gpus *g)
@@ -88,28 +67,6 @@ static void log_gpus(const struct gpus *g)
 		log_error("GPUs: %s", g->trouble);
 	if (g->state == GPUS_FOUND)
 		log_info("%u GPUs can be used, driver %s", slots, g->driver);
-}
-
-static void report_gpus(struct gpu_inventory *g)
-{
-	Gpusched__Inventory m;
-
-	if (!g->told) {
-		if (health_awaited(g->l->health))
-			return;
-		g->told = true;
-		protocol_hello(g->l);
-		return;
-	}
-	gpu_inventory_fill(g, &m);
-	protocol_send(g->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_GPUS, &m.base);
-	gpu_inventory_clear(&m);
-}
-
-void gpu_inventory_send(struct launcher *l)
-{
-	if (l->gpu_inventory && l->gpu_inventory->known)
-		report_gpus(l->gpu_inventory);
 }
 
 /* --- probing --------------------------------------------------------------------------------- */
@@ -142,10 +99,9 @@ static void take_result(struct gpu_inventory *g)
 		log_gpus(g->now);
 		if (g->now->state == GPUS_FOUND)
 			containment_filter_devices(g->l);
-		usage_loop_gpus_changed(g->l);
-		report_gpus(g);
+		g->l->hooks->node_changed(g->l);
 	}
-	gpu_faults_probed(g->l, g->next, g->now);
+	g->l->hooks->gpus_probed(g->l, g->next, g->now);
 	probe_later(g);
 }
 
@@ -190,7 +146,7 @@ static void start_probe(struct gpu_inventory *g)
 	g->now->state = GPUS_TROUBLE;
 	snprintf(g->now->trouble, sizeof(g->now->trouble), "%.*s", (int)sizeof(g->now->trouble) - 1,
 	        err.text);
-	report_gpus(g);
+	g->l->hooks->node_changed(g->l);
 	probe_later(g);
 }
 

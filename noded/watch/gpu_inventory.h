@@ -1,7 +1,6 @@
 /* gpu_inventory.h - the node's GPUs, and which of them an order means
  *
- * The GPUs are probed when the launcher starts and then periodically. The network half is told of
- * them in the hello, and again whenever they, the node's health or the containment have changed.
+ * The GPUs are probed when the launcher starts and then periodically.
  */
 #ifndef NODED_LAUNCHER_GPU_INVENTORY_H
 #define NODED_LAUNCHER_GPU_INVENTORY_H
@@ -16,26 +15,20 @@
 #include "noded/gpu/gpus.h"
 #include "noded/job/jobenv.h"
 
-#define GPU_INDEX_MAX 64 /* GPUs of a node, as the controller counts them: a set is one word */
-
 struct gpu_inventory;
 struct launcher;
 
-/* Probe the GPUs in the background; protocol_hello() only after that. Sets l->gpu_inventory. */
+/* Probe the GPUs in the background. Sets l->gpu_inventory. */
 struct gpu_inventory *gpu_inventory_start(struct launcher *l);
 void gpu_inventory_free(struct gpu_inventory *g); /* NULL is fine */
 
-/* Something else in the node's report has changed: send all of it again, if it was sent already. */
-void gpu_inventory_send(struct launcher *l);
-/* The report as a message; gpu_inventory_clear() frees what gpu_inventory_fill() made. */
-void gpu_inventory_fill(const struct gpu_inventory *g, Gpusched__Inventory *m);
-void gpu_inventory_clear(Gpusched__Inventory *m);
-
 /* The interval between probes has changed. */
 void gpu_inventory_period(struct launcher *l);
-/* Probe again now, unless a probe is in progress; then gpu_faults_probed(). */
+/* Probe again now, unless a probe is in progress. */
 void gpu_inventory_probe(struct launcher *l);
 
+/* Has the first probe ended? NULL: no. */
+bool gpu_inventory_known(const struct gpu_inventory *g);
 /* Does the node know its GPUs itself? NULL: not yet. */
 bool gpu_inventory_found(const struct gpu_inventory *g);
 /* As last found. Good until the next probe. */

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -24,13 +25,15 @@
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "noded/confine/mps_pool.h"
+#include "noded/contain/procs.h"
 #include "noded/gpu/gpus.h"
 #include "noded/gpu/probe.h"
 #include "noded/gpu/sample.h"
 #include "noded/gpu/sampler.h"
-#include "noded/launcher/launcher.h"
 #include "noded/record/record.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
+#include "noded/runs/run_records.h"
 #include "noded/runs/runs.h"
 #include "noded/watch/gpu_faults.h"
 #include "noded/watch/gpu_inventory.h"
@@ -60,11 +63,6 @@ struct gpu_occupants {
 	bool renew; /* the GPUs have changed since the query */
 	struct waiter *waiters;
 };
-
-static usec_t mono(void)
-{
-	return launcher_clock_us(CLOCK_MONOTONIC);
-}
 
 static void set_timer(struct event *e, unsigned ms)
 {
@@ -113,26 +111,19 @@ static bool is_held(const struct gpu_occupants *f, const char *uuid)
 /* Name, owner and parent of a process; false: it is not on this system. */
 static bool read_process(pid_t pid, char name[64], uid_t *uid, pid_t *parent)
 {
-	char path[64], line[512], *end;
+	struct proc_stat stat_line;
 	struct stat st;
-	FILE *file;
-	bool got;
+	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	file = fopen(path, "re");
-	if (!file)
+	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
+	if (stat(path, &st) < 0 || proc_stat(pid, &stat_line) < 0)
 		return false;
-	got = fgets(line, sizeof(line), file) && fstat(fileno(file), &st) == 0;
-	fclose(file);
-	end = got ? strrchr(line, ')') : NULL;
-	if (!end || !strchr(line, '('))
-		return false;
-	*end = '\0';
-	snprintf(name, 64, "%.63s", strchr(line, '(') + 1);
+	snprintf(name, 64, "%s", stat_line.name);
 	for (char *p = name; *p; p++)
 		*p = (unsigned char)*p < ' ' || (unsigned char)*p > '~' ? '?' : *p;
 	*uid = st.st_uid;
-	return sscanf(end + 1, " %*c %d", parent) == 1;
+	*parent = stat_line.ppid;
+	return true;
 }
 
 /* Is it a descendant of a run's shepherd? */
@@ -199,14 +190,15 @@ static void waiter_free(struct waiter *w)
 static bool serve_waiter(struct gpu_occupants *f, struct waiter *w)
 {
 	char left[TEXT_MAX], text[2 * TEXT_MAX] = "";
-	bool wait = f->sampled < w->need, late = mono() - w->since >= LEFT_MS * 1000;
+	bool wait = f->sampled < w->need,
+	     late = clock_us(CLOCK_MONOTONIC) - w->since >= LEFT_MS * 1000;
 
 	for (size_t i = 0; i < w->n && !wait; i++) {
 		bool held = !w->fn && is_held(f, w->uuids[i]);
 
 		find_left(f, w->uuids[i], left);
 		if (*left && !held && !late) {
-			w->need = mono() + ASK_AGAIN_MS * 1000;
+			w->need = clock_us(CLOCK_MONOTONIC) + ASK_AGAIN_MS * 1000;
 			wait = true;
 			break;
 		}
@@ -227,7 +219,7 @@ static bool serve_waiter(struct gpu_occupants *f, struct waiter *w)
 /* Query as soon as the first of the waiters needs it. */
 static void ask_sampler_later(struct gpu_occupants *f)
 {
-	usec_t now = mono(), need = INT64_MAX;
+	usec_t now = clock_us(CLOCK_MONOTONIC), need = INT64_MAX;
 
 	for (const struct waiter *w = f->waiters; w; w = w->next)
 		need = w->need < need ? w->need : need;
@@ -312,7 +304,7 @@ static void ask_sampler(struct gpu_occupants *f)
 		give_up_sampling(f);
 		return;
 	}
-	f->asked = mono();
+	f->asked = clock_us(CLOCK_MONOTONIC);
 	f->answer = event_new(f->l->base, gpu_sampler_fd(f->sampler), EV_READ, sample_come, f);
 	if (!f->answer)
 		abort();
@@ -341,7 +333,7 @@ static void add_waiter(struct gpu_occupants *f, struct waiter *w)
 {
 	struct waiter **end;
 
-	w->since = mono();
+	w->since = clock_us(CLOCK_MONOTONIC);
 	for (end = &f->waiters; *end; end = &(*end)->next)
 		;
 	*end = w;
@@ -364,7 +356,7 @@ void gpu_occupants_wait(
 	w->uuids = xcalloc(order->n_gpu_uuids, sizeof(*w->uuids));
 	w->fn = fn;
 	w->arg = arg;
-	w->need = mono();
+	w->need = clock_us(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
 		const char *uuid = order->gpu_uuids[i];
 
@@ -392,7 +384,7 @@ void gpu_occupants_freed(struct launcher *l, uint64_t gpus)
 		return;
 	w = xcalloc(1, sizeof(*w));
 	w->uuids = xcalloc(GPU_INDEX_MAX, sizeof(*w->uuids));
-	w->need = mono();
+	w->need = clock_us(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
 		if (!(gpus >> i & 1) || !*f->index[i])
 			continue;
@@ -411,7 +403,7 @@ void gpu_occupants_check(
 	struct waiter *w = xcalloc(1, sizeof(*w));
 
 	w->uuids = xcalloc(n + 1, sizeof(*w->uuids));
-	w->need = mono();
+	w->need = clock_us(CLOCK_MONOTONIC);
 	w->fn = fn;
 	w->arg = arg;
 	for (size_t i = 0; i < n; i++) {

@@ -24,14 +24,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "noded/confine/rules.h"
-#include "noded/launcher/start.h"
 #include "noded/record/record.h"
 #include "noded/runs/parts.h"
+#include "noded/runs/run_orders.h"
+#include "noded/runs/run_records.h"
 #include "noded/runs/runs.h"
 #include "noded/usage/burst.h"
 #include "noded/usage/overmem.h"
@@ -61,7 +63,7 @@ struct gpu_reclaim *gpu_reclaim_new(void)
 {
 	struct gpu_reclaim *b = xcalloc(1, sizeof(*b));
 
-	b->born = launcher_clock_us(CLOCK_MONOTONIC);
+	b->born = clock_us(CLOCK_MONOTONIC);
 	return b;
 }
 
@@ -99,7 +101,7 @@ static void add_run(struct run *r, void *arg)
 	if (r->state == RUN_OVER || !r->has_parts || !(r->gpus >> c->index & 1) ||
 	        c->n == SHARERS_MAX)
 		return;
-	work = r->start_mono > 0 ? launcher_clock_us(CLOCK_MONOTONIC) - r->start_mono : 0;
+	work = r->start_mono > 0 ? clock_us(CLOCK_MONOTONIC) - r->start_mono : 0;
 	c->held[c->n] = r;
 	c->runs[c->n++] = (struct burst_run){ .share_mb = r->share_mb,
 		.own_mb = run_usage_own_mb(r, c->index),
@@ -167,14 +169,14 @@ static Gpusched__LaunchRecord *launch_of(const struct run *r)
 static void ask_borrower(struct launcher *l, const struct card *c, size_t i)
 {
 	struct run *r = c->held[i], *by = needed_by(l, c, r);
-	const Gpusched__StartRun *o = by ? start_order_of(by) : NULL;
+	const Gpusched__StartRun *o = by ? by->order : NULL;
 	Gpusched__EndRun m = GPUSCHED__END_RUN__INIT;
 	Gpusched__LaunchRecord *launch = launch_of(r);
 	uint64_t grace = launch ? launch->grace_s : 0;
 	char text[OVERMEM_TEXT];
 
 	r->burst_job = by ? by->id.job : r->id.job;
-	r->burst_time = launcher_clock_us(CLOCK_REALTIME) + (usec_t)grace * 1000000;
+	r->burst_time = clock_us(CLOCK_REALTIME) + (usec_t)grace * 1000000;
 	r->burst_own_mb = own_on_all(r);
 	run_usage_text(r, c->index, text);
 	m.run = r->report->run;
@@ -195,7 +197,7 @@ static void ask_borrower(struct launcher *l, const struct card *c, size_t i)
 	}
 	log_info("run %s: %s: asked to give back for job %" PRIu64 ", within %" PRIu64 " s",
 	        r->name, text, r->burst_job, grace);
-	run_give_back(r, &m);
+	run_reclaim(r, &m);
 	run_usage_send(r);
 	if (launch)
 		gpusched__launch_record__free_unpacked(launch, NULL);
@@ -221,9 +223,8 @@ static void ask_borrowers(struct launcher *l, unsigned index)
 static bool run_is_needed(struct launcher *l, const struct run *r)
 {
 	struct card *c = xcalloc(1, sizeof(*c));
-	bool needed = false,
-	     young = launcher_clock_us(CLOCK_MONOTONIC) - l->gpu_reclaim->born < BACK_WAIT &&
-	             l->rules->over_memory == OVERMEM_END;
+	bool needed = false, young = clock_us(CLOCK_MONOTONIC) - l->gpu_reclaim->born < BACK_WAIT &&
+	                             l->rules->over_memory == OVERMEM_END;
 	for (unsigned index = 0; index < GPU_INDEX_MAX && !needed; index++) {
 		if (!(r->gpus >> index & 1) || run_usage_own_mb(r, index) <= r->share_mb)
 			continue;
@@ -249,7 +250,7 @@ static void release_borrower(struct run *r)
 	r->burst_job = 0;
 	r->burst_time = 0;
 	log_info("run %s: %s", r->name, text);
-	run_give_back(r, &m);
+	run_reclaim(r, &m);
 	run_usage_send(r);
 }
 
@@ -309,7 +310,7 @@ static void report_waiter(struct run *run, const struct run *borrower)
 
 static void repeat_reports(struct launcher *l, const struct list *asked)
 {
-	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
+	usec_t now = clock_us(CLOCK_MONOTONIC);
 
 	if (now - l->gpu_reclaim->told < TELL_WAIT)
 		return;
@@ -390,7 +391,7 @@ bool gpu_reclaim_wait(struct launcher *l, struct run *run, gpu_reclaim_fn *fn, v
 	while (*at)
 		at = &(*at)->next;
 	w = *at = xcalloc(1, sizeof(*w));
-	*w = (struct waiter){ run, launcher_clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	*w = (struct waiter){ run, clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
 	usage_loop_hurry(l);
 	return true;
 }

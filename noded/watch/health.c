@@ -28,11 +28,10 @@
 #include "noded/confine/spool_guard.h"
 #include "noded/contain/contain.h"
 #include "noded/exec/program.h"
-#include "noded/launcher/launcher.h"
 #include "noded/record/inherit.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/spawn.h"
-#include "noded/watch/gpu_inventory.h"
 
 #define LEAF        "health"
 #define FIRST       "the health check has not ended yet"
@@ -74,7 +73,7 @@ static void take_result(struct health *h, const char *found)
 	else
 		log_info("the health check finds nothing wrong");
 	snprintf(h->trouble, sizeof(h->trouble), "%s", found);
-	gpu_inventory_send(h->l);
+	h->l->hooks->node_changed(h->l);
 }
 
 static void close_result(struct health *h)
@@ -163,7 +162,7 @@ static void patience_over(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	gpu_inventory_send(h->l);
+	h->l->hooks->node_changed(h->l);
 }
 
 const char *health_why(const struct launcher *l)
@@ -223,7 +222,7 @@ void health_follow(struct launcher *l)
 	if (is_another(h, p)) {
 		replace_program(h, p);
 		if (!h->path)
-			gpu_inventory_send(l);
+			l->hooks->node_changed(l);
 	} else if (sooner && h->path && !h->said) {
 		check_later(h);
 	}

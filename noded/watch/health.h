@@ -18,7 +18,7 @@ void health_follow(struct launcher *l);
  * a full spool; "": no reason. Good until the next event. */
 const char *health_why(const struct launcher *l);
 
-/* Is the first check about to end, so that the hello should wait for it? gpu_inventory_send()
+/* Is the first check about to end, so that the hello should wait for it? node_report_send()
  * follows then. NULL: there is no check. */
 bool health_awaited(const struct health *h);
 

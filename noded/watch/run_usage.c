@@ -14,9 +14,11 @@
 #include "common/job/runused.h"
 #include "noded/confine/rules.h"
 #include "noded/contain/cgroup_limits.h"
-#include "noded/launcher/protocol.h"
 #include "noded/record/record.h"
+#include "noded/runs/agent_channel.h"
 #include "noded/runs/parts.h"
+#include "noded/runs/run_orders.h"
+#include "noded/runs/run_records.h"
 #include "noded/runs/runs.h"
 #include "noded/usage/overmem.h"
 #include "noded/usage/used.h"
@@ -246,5 +248,5 @@ void run_usage_send(const struct run *r)
 	run_usage_message(r, &used, &id);
 	m.n_runs = 1;
 	m.runs = &list;
-	protocol_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
+	agent_send(r->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
 }

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -37,14 +38,13 @@
 #include "noded/gpu/probe.h"
 #include "noded/gpu/sample.h"
 #include "noded/gpu/sampler.h"
-#include "noded/launcher/launcher.h"
-#include "noded/launcher/protocol.h"
+#include "noded/runs/agent_channel.h"
+#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/runs.h"
 #include "noded/usage/meter.h"
 #include "noded/usage/used.h"
 #include "noded/watch/gpu_inventory.h"
-#include "noded/watch/gpu_reclaim.h"
 #include "noded/watch/run_usage.h"
 
 #define SLICE_US     500                /* of one slice, roughly */
@@ -154,7 +154,7 @@ static void find_alone(
 
 static void add_gpus(struct usage_loop *w, struct run_usage *u, struct used_pids mine)
 {
-	usec_t now = launcher_clock_us(CLOCK_MONOTONIC), us = u->sampled ? now - u->sampled : 0;
+	usec_t now = clock_us(CLOCK_MONOTONIC), us = u->sampled ? now - u->sampled : 0;
 	bool alone[GPU_INDEX_MAX];
 
 	find_alone(w, u, alone);
@@ -247,7 +247,7 @@ static void send_telling(struct telling *t)
 	m.n_runs = t->n;
 	m.runs = t->list;
 	if (t->n)
-		protocol_send(t->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
+		agent_send(t->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
 	t->n = 0;
 }
 
@@ -292,7 +292,7 @@ static void list_run(struct run *r, void *arg)
 
 static void set_round(struct usage_loop *w, uint64_t ms)
 {
-	w->due = launcher_clock_us(CLOCK_MONOTONIC) + (usec_t)ms * 1000;
+	w->due = clock_us(CLOCK_MONOTONIC) + (usec_t)ms * 1000;
 	set_timer(w->timer, ms);
 }
 
@@ -324,7 +324,7 @@ static void quick_round_over(struct usage_loop *w)
 	cost = w->cost_us * QUICK_FACTOR / 1000;
 	if (w->some_guarded)
 		set_timer(w->quick_timer, cost > pause ? cost : pause);
-	gpu_reclaim_sampled(w->l, w->asked);
+	w->l->hooks->gpus_sampled(w->l, w->asked);
 }
 
 static void round_over(struct usage_loop *w)
@@ -333,10 +333,10 @@ static void round_over(struct usage_loop *w)
 
 	end_round(w);
 	cost = w->cost_us * COST_FACTOR / 1000;
-	w->not_before = launcher_clock_us(CLOCK_MONOTONIC) + (usec_t)(w->cost_us * COST_FACTOR);
+	w->not_before = clock_us(CLOCK_MONOTONIC) + (usec_t)(w->cost_us * COST_FACTOR);
 	set_round(w, w->pause_ms > cost ? w->pause_ms : cost);
 	w->pause_ms = w->pause_ms * 2 < period ? w->pause_ms * 2 : (unsigned)period;
-	gpu_reclaim_sampled(w->l, w->asked);
+	w->l->hooks->gpus_sampled(w->l, w->asked);
 }
 
 /* False: there is nothing to sample. */
@@ -349,7 +349,7 @@ static bool begin_round(struct usage_loop *w, bool quick)
 	runs_each(w->l, add_run_as_holder, w);
 	w->scan_needed = w->gpus_needed = w->some_guarded = false;
 	w->cost_us = 0;
-	w->asked = launcher_clock_us(CLOCK_MONOTONIC);
+	w->asked = clock_us(CLOCK_MONOTONIC);
 	w->quick = quick;
 	if (w->n) {
 		w->under_way = true;
@@ -386,7 +386,7 @@ static void start_quick_round(evutil_socket_t fd, short what, void *arg)
 	if (w->under_way)
 		set_timer(w->quick_timer, RETRY_MS);
 	else if (!begin_round(w, true))
-		gpu_reclaim_sampled(w->l, launcher_clock_us(CLOCK_MONOTONIC));
+		w->l->hooks->gpus_sampled(w->l, clock_us(CLOCK_MONOTONIC));
 }
 
 static void sample_come(evutil_socket_t fd, short what, void *arg)
@@ -459,7 +459,7 @@ static bool each_run(struct usage_loop *w, void (*fn)(struct usage_loop *w), use
 	while (w->at < w->n) {
 		fn(w);
 		w->at++;
-		if (launcher_clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
+		if (clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
 			return false;
 	}
 	w->at = 0;
@@ -473,7 +473,7 @@ static bool scan_procs(struct usage_loop *w, usec_t until)
 	if (!w->scan)
 		w->scan = meter_scan_new();
 	while (w->scan && meter_scan_step(w->scan, SCAN_STEP)) {
-		if (launcher_clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
+		if (clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
 			return false;
 	}
 	return true;
@@ -509,12 +509,12 @@ static bool advance_round(struct usage_loop *w, usec_t until)
 static void run_slice(evutil_socket_t fd, short what, void *arg)
 {
 	struct usage_loop *w = arg;
-	usec_t before = launcher_clock_us(CLOCK_THREAD_CPUTIME_ID);
+	usec_t before = clock_us(CLOCK_THREAD_CPUTIME_ID);
 	bool more = advance_round(w, before + SLICE_US), last = w->phase == PHASE_TELL && !more;
 
 	(void)fd;
 	(void)what;
-	w->cost_us += (uint64_t)(launcher_clock_us(CLOCK_THREAD_CPUTIME_ID) - before);
+	w->cost_us += (uint64_t)(clock_us(CLOCK_THREAD_CPUTIME_ID) - before);
 	if (more)
 		event_active(w->step, 0, 0);
 	else if (last && w->quick)
@@ -559,7 +559,7 @@ void usage_loop_started(struct launcher *l)
 {
 	struct usage_loop *w = l->usage_loop;
 	uint64_t period = l->rules->sample_ms, wait;
-	usec_t now = launcher_clock_us(CLOCK_MONOTONIC);
+	usec_t now = clock_us(CLOCK_MONOTONIC);
 
 	if (w && !event_pending(w->quick_timer, EV_TIMEOUT, NULL))
 		set_timer(w->quick_timer, quick_ms(l));
@@ -587,8 +587,7 @@ void usage_loop_hurry(struct launcher *l)
 
 void usage_loop_period(struct launcher *l)
 {
-	if (l->usage_loop && l->usage_loop->due > launcher_clock_us(CLOCK_MONOTONIC) &&
-	        runs_count(l))
+	if (l->usage_loop && l->usage_loop->due > clock_us(CLOCK_MONOTONIC) && runs_count(l))
 		usage_loop_started(l);
 }
 

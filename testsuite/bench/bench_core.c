@@ -719,7 +719,7 @@ static void bench_search(struct ledger *l, struct requests *rs, const struct sea
 
 	find.type = *s->gpus ? 0 : TYPE_NONE;
 	for (n = 0; s->aside && n < ASIDE; n++)
-		ledger_set_aside(l, (uint32_t)n * 7, true);
+		ledger_set_reserved(l, (uint32_t)n * 7, true);
 	start = cpu_ns();
 	do {
 		if (ledger_find(l, 0, &ask, &find, &places) != s->found) {
@@ -731,7 +731,7 @@ static void bench_search(struct ledger *l, struct requests *rs, const struct sea
 	} while (took < 50000000);
 	figure(s->name, (double)took / 1e3 / (double)rounds, "us");
 	for (n = 0; s->aside && n < ASIDE; n++)
-		ledger_set_aside(l, (uint32_t)n * 7, false);
+		ledger_set_reserved(l, (uint32_t)n * 7, false);
 	places_free(&places);
 	requests_drop(rs, ask.gpus);
 }

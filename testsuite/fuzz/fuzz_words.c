@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "cmds/cli/begin.h"
+#include "cmds/cli/when.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/job/mail_types.h"
@@ -43,7 +43,7 @@ static int word_moment(const char *text, struct error *err)
 {
 	int64_t us = -1;
 
-	if (begin_parse(text, NOW, &us, err) < 0)
+	if (when_parse_next(text, NOW, &us, err) < 0)
 		return -1;
 	FUZZ_CHECK(us >= 0);
 	return 0;

@@ -55,4 +55,4 @@ def test_a_node_under_another_name(c):
     c.wait_nodes(nodes=["n1"])
     c.run("gcancel", job)
     assert c.wait_state(job, "CANCELLED")["node"] == "n1"
-    assert not c.shepherds()
+    wait_until(lambda: not c.shepherds(), "shepherds to end")

@@ -12,7 +12,7 @@
 #include "common/net/msg.h"
 #include "ctld/core/core.h"
 #include "ctld/core/rows/codec.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/rpc/call/part.h"
 #include "ctld/store/batch.h"
 #include "ctld/store/store.h"
@@ -62,7 +62,7 @@ static uint8_t *pack(unsigned type, const ProtobufCMessage *m, size_t *len)
 	return bytes;
 }
 
-static void gate_sends(void *arg, uint64_t session, const uint8_t *frames, size_t len)
+static void commit_gate_sends(void *arg, uint64_t session, const uint8_t *frames, size_t len)
 {
 	struct sim_controller *c = arg;
 	uint16_t type;
@@ -82,8 +82,8 @@ void sim_put(struct sim_controller *c, uint64_t session, uint64_t change, unsign
 	if (!peer)
 		return; /* it has gone */
 	bytes = pack(type, message, &len);
-	gate_put(c->gate, peer->node < 0 ? gate_user(peer->uid) : GATE_AGENTS, session, change, bytes,
-	        len);
+	commit_gate_put(c->gate, peer->node < 0 ? commit_gate_user(peer->uid) : COMMIT_GATE_AGENTS,
+	        session, change, bytes, len);
 }
 
 void sim_reply(struct sim_controller *c, uint64_t link, uint64_t change, const struct error *err)
@@ -104,7 +104,7 @@ static void put_start(struct sim_controller *c, const struct effect *f)
 		sim_bug("a start of a run that is not there", NULL);
 	m = wire_start_run(&run, &job, c->o.conf->prices.currency, c->out);
 	p->bytes = pack(GPUSCHED__MSG_TYPE__MSG_START_RUN, &m->base, &p->len);
-	p->slot = gate_reserve(c->gate, GATE_AGENTS, f->session, f->change);
+	p->slot = commit_gate_reserve(c->gate, COMMIT_GATE_AGENTS, f->session, f->change);
 	p->next = c->starts;
 	c->starts = p;
 	/* The tag finds the job of the start again when the batch is filled. */
@@ -294,11 +294,11 @@ static void committed(void *arg, const struct store_result *result, const struct
 		len = protobuf_c_message_get_packed_size(&m->base);
 		p->bytes = xrealloc(p->bytes, p->len + len, 1);
 		protobuf_c_message_pack(&m->base, p->bytes + p->len);
-		gate_fill(p->slot, p->bytes, p->len + len);
+		commit_gate_fill(p->slot, p->bytes, p->len + len);
 		p->bytes = NULL;
 	}
 	starts_free(&c->wanted);
-	while (gate_release(c->gate, c->sealed_change))
+	while (commit_gate_release(c->gate, c->sealed_change))
 		;
 	check_commit(c);
 	if (c->stats.commits % ANSWERS_EVERY == 0)
@@ -325,7 +325,7 @@ static void seal(struct sim_controller *c)
 	struct life *l;
 
 	if (c->in_flight ||
-	        (gate_committed(c->gate) == core_change(c->core) && !c->starts && !c->blobs))
+	        (commit_gate_committed(c->gate) == core_change(c->core) && !c->starts && !c->blobs))
 		return;
 	batch = store_batch_new(c->store);
 	c->sealing = batch;
@@ -672,7 +672,7 @@ void sim_controller_start(struct sim_controller *c)
 		sim_bug("core_start", &err);
 	if (c->restored)
 		take_over(c);
-	c->gate = gate_new(gate_sends, c);
+	c->gate = commit_gate_new(commit_gate_sends, c);
 	core_apply(c->core, &ev, engine_now(c->o.engine));
 	sim_tick(c);
 }
@@ -725,7 +725,7 @@ void sim_controller_crash(struct sim_controller *c, bool power)
 	else
 		fault_vfs_crash_process(c->o.vfs);
 	store_close(c->store);
-	gate_free(c->gate);
+	commit_gate_free(c->gate);
 	core_free(c->core);
 	c->store = NULL;
 	c->gate = NULL;

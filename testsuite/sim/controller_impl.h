@@ -9,7 +9,7 @@
 #include "common/base/arena.h"
 #include "common/gpusched.pb-c.h"
 #include "ctld/core/core.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/store/store.h"
 #include "testsuite/sim/controller.h"
 
@@ -24,7 +24,7 @@ struct peer {
 
 /* A start that waits for its signed bytes. */
 struct pending_start {
-	struct gate_slot *slot;
+	struct commit_gate_slot *slot;
 	uint8_t *bytes; /* the order, packed, without them */
 	size_t len;
 	struct pending_start *next;
@@ -41,7 +41,7 @@ struct sim_controller {
 	struct sim_controller_options o;
 	struct core *core; /* NULL: it is down */
 	struct store *store;
-	struct gate *gate;
+	struct commit_gate *gate;
 	struct arena *in, *out, *spec;
 	unsigned life;
 	struct peer *peers;

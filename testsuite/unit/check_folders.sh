@@ -49,47 +49,14 @@ jobs/life.c intake/admit.h
 jobs/runlife.c nodes/hardware.h
 preempt/preempt.h sched/decide.h
 records/run.h accounts/accounts.h
-records/run.h place/cards.h
-request/requests.h place/cards.h
+records/run.h place/gpu_share.h
+request/requests.h place/gpu_share.h
 '
-check_tower noded 'gpu job record contain usage exec stream shepherd runs confine watch launcher core net sim' '' '
-confine/containment.c launcher/launcher.h
-confine/containment.c launcher/settings.h
-confine/containment.c watch/gpu_inventory.h
-confine/mps_pool.c launcher/launcher.h
-confine/mps_pool.c watch/gpu_inventory.h
-confine/mps_pool.c watch/gpu_occupants.h
-confine/rules.h launcher/launcher.h
-confine/spool_guard.c watch/gpu_inventory.h
-job/jobenv.c shepherd/mps_daemon.h
-runs/places.c launcher/launcher.h
-runs/runs.c confine/mps_pool.h
-runs/runs.c launcher/lost.h
-runs/runs.c launcher/protocol.h
-runs/runs.c launcher/start.h
-runs/runs.c watch/gpu_occupants.h
-runs/runs.c watch/gpu_reclaim.h
-runs/runs.c watch/run_usage.h
-runs/runs.c watch/usage_loop.h
-runs/spawn.c launcher/launcher.h
-watch/gpu_faults.c launcher/protocol.h
-watch/gpu_inventory.c launcher/launcher.h
-watch/gpu_inventory.c launcher/protocol.h
-watch/gpu_occupants.c launcher/launcher.h
-watch/gpu_reclaim.c launcher/start.h
-watch/health.c launcher/launcher.h
-watch/run_usage.c launcher/protocol.h
-watch/usage_loop.c launcher/launcher.h
-watch/usage_loop.c launcher/protocol.h
-'
+check_tower noded 'gpu job record contain usage exec stream shepherd runs confine watch launcher core net sim' '' ''
 check_tower common 'base gpu job net conf' gpusched.pb-c.h '
 gpu/gpuset.c conf/conf.h
 '
-check_tower cmds 'cli options slurm api views submit ctl run' '' '
-cli/cmd.h api/client.h
-options/files.h api/gpusched.h
-options/options.h api/gpusched.h
-'
+check_tower cmds 'api cli options slurm views submit ctl run' '' ''
 check_tower ctld 'core store tape wire loop site rpc gsim' 'ctld.h rpc/rpc.h' '
 loop/effects.c rpc/call/filter.h
 loop/effects.c rpc/jobs/bulk.h

@@ -50,6 +50,7 @@ expect() {
 for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
+	awk -v of="$c --help" 'length($0) > 79 { print "FAIL: " of ": " $0; bad = 1 } END { exit bad }' "$dir/out" || failed=$((failed + 1))
 	expect 0 "Usage: $c" $c --usage
 	expect 0 "$c (gpusched) " $c --version
 	usage=2
@@ -59,7 +60,7 @@ for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun;
 done
 expect 2 "did you mean --partition?" gqueue --partitoin=x
 expect 2 "did you mean --job-name?" gsubmit --jobname=x
-expect 2 "has no value" gsubmit --hold=1
+expect 2 "takes no value" gsubmit --hold=1
 expect 2 "needs a value" gsubmit --gpus
 expect 2 "--time=-5" gsubmit --time=-5
 expect 2 "--gpus=h100:1,l40s:1" gsubmit --gpus=h100:1,l40s:1
@@ -81,77 +82,77 @@ expect 2 "did you mean FAIRSHARE?" gprio -o FAIRSHAR
 expect 2 "no such column" gprio -w -o JOBID
 expect 2 "--accounts" gshare -A ,
 expect 2 "no such column" gshare --sort=JOBID
-expect 2 "--since=2026-02-30: there is no such day" gacct -S 2026-02-30
-expect 2 "want a moment" gacct -S tomorow
+expect 2 "--since=2026-02-30: this date does not exist" gacct -S 2026-02-30
+expect 2 "expected a moment" gacct -S tomorow
 expect 2 "--until=now-5x" gacct -E now-5x
 expect 2 "--label=" gacct -L ,
-expect 2 "which report?" greport
+expect 2 "a report is required" greport
 expect 2 "backup: 0 arguments" gctl backup
-expect 2 "want one of use" greport idle
-expect 2 "--by: want account" greport use --by=label:
+expect 2 "expected use" greport idle
+expect 2 "--by: expected account" greport use --by=label:
 expect 2 "at most 4" greport use --by=user,day,gpu,state,qos
 expect 2 "--csv and --json" gacct --csv --json
 expect 2 "did you mean GPU-H?" gacct -o GPU_H
-expect 2 "want a width" gacct -o NAME%0
-expect 2 "want one of the letters" gqueue -o NAME%x
-expect 2 "which job?" glog
+expect 2 "expected a width" gacct -o NAME%0
+expect 2 "expected one of the letters" gqueue -o NAME%x
+expect 2 "a job id is required" glog
 expect 2 "JOB=x" glog x
-expect 2 "one job at a time" glog 1 2
+expect 2 "expected a single job" glog 1 2
 expect 2 "--lines=-1" glog -n -1 1
 expect 2 "--rank=5000000000" glog --rank=5000000000 1
-expect 125 "which command?" grun
+expect 125 "a command is required" grun
 expect 125 "no such option" grun --output=x true
 expect 125 "--nodes=2" grun -N 2 true
-expect 125 "no command to run" grun --attach=1 true
+expect 125 "is not expected" grun --attach=1 true
 expect 125 "--attach=0" grun --attach=0
 expect 125 "--detach-on-loss and --loss-timeout exclude each other" grun --detach-on-loss --loss-timeout=5 true
 expect 125 "--loss-timeout=0" grun --loss-timeout=0 true
 expect 125 "--immediate=x" grun --immediate=x true
 expect 125 "--time=-5" grun --time=-5 true
-expect 2 "which jobs?" gcancel
+expect 2 "no jobs are named" gcancel
 expect 2 "ID=x" gcancel x
 expect 2 "--signal=FOO" gcancel -s FOO 1
 expect 2 "--reason" gcancel --reason="$(printf 'a\nb')" 1
 expect 2 "did you mean ping?" gctl pingg
-expect 2 "what is to be done?" gctl
+expect 2 "a subcommand is required" gctl
 expect 2 "show job, show node, show partition, show config, show hostnames or" gctl show
 expect 2 "gctl show job ID..." gctl show job
 expect 2 "takes no --confirmed-off" gctl drain n1 why --confirmed-off
 expect 2 "takes no --user" gctl ping --user=x
-expect 2 "A reason is needed" gctl drain n1
+expect 2 "a reason is required" gctl drain n1
 expect 2 "n[0-4294967295]" gctl drain 'n[0-4294967295]' why
-expect 2 "which jobs?" gctl release
+expect 2 "no jobs are named" gctl release
 expect 2 "expected up, drain, down or inactive" gctl partition batch off
 expect 2 "gctl partition NAME STATE" gctl partition batch
 expect 0 "job.token" gctl list-errors
 expect 0 "AssocGrpGRES" gctl list-reasons
 expect 0 "Examples:" gctl update --help
 expect 0 "gpus-per-node" gctl update --help
-expect 2 "Their ids are needed" gctl update --gpus=1
-expect 2 "what is to be changed?" gctl update 1
+expect 2 "ids of jobs are required" gctl update --gpus=1
+expect 2 "no change is given" gctl update 1
 expect 2 "--gpus=h100" gctl update 1 --gpus=h100
 expect 2 "owner signed" gctl update 1 --array=1-9
 expect 2 "no such option" gctl update 1 --wrap=x
 expect 2 "ID=h1" gctl update h1 --gpus=1
-expect 2 "stand behind it" gctl --reason=x update 1
+expect 2 "options must follow it" gctl --reason=x update 1
 expect 0 "Examples:" gctl events --help
-expect 2 "no such user here" gctl events --by=no.such.user
+expect 2 "unknown user on this host" gctl events --by=no.such.user
 expect 2 "--job=x" gctl events --job=x
 expect 2 "--since=never" gctl events --since=never
 expect 2 "did you mean EVENT?" gctl events -o EVENTS
-expect 2 "stand behind it" gctl --json events
+expect 2 "options must follow it" gctl --json events
 expect 2 "one list of nodes" gctl resume n1 n2
-expect 2 "which jobs?" gctl suspend
+expect 2 "no jobs are named" gctl suspend
 
-expect 2 "which nodes?" gctl show hostnames
+expect 2 "a list of nodes is required" gctl show hostnames
 expect 2 "show hostnames or show hostlist" gctl show hosts
 expect 2 "2-1" gctl show hostnames 'h[2-1]'
 expect 0 'h[07-08],m1' gctl show hostlist h08,m1,h07
 GPUSCHED_NODELIST='h[09-11]' expect 0 'h09' gctl show hostnames
 [ "$(cmds/gctl show hostnames 'h[07-08],m1' | tr '\n' ' ')" = "h07 h08 m1 " ] || fail "gctl show hostnames"
-expect 2 "want one of the letters" gqueue -o "%.18i %.9X %R"
-expect 2 "want one of the letters" ginfo -N -o "%N %z"
-expect 2 "columns have names here, not letters" gacct -o "%i"
+expect 2 "expected one of the letters" gqueue -o "%.18i %.9X %R"
+expect 2 "expected one of the letters" ginfo -N -o "%N %z"
+expect 2 "names of columns, not letters" gacct -o "%i"
 expect 2 "did you mean EXIT?" gacct -o JOBID,EXITCODES
 
 # What hands used to Slurm type: each row of the table is reached, with its advice.
@@ -272,9 +273,19 @@ for c in gqueue ginfo gprio gshare gacct greport; do
 	[ -s "$dir/have" ] || fail "$c --help lists no columns"
 	cmp -s "$dir/have" "$dir/told" || fail "$c.1: columns: $(diff "$dir/have" "$dir/told")"
 done
-cmds/gctl --help | sed -n '/^Subcommands:/,$s/^  \([a-z -]*[a-z]\) .*/\1/p' | sort >"$dir/have"
+cmds/gctl --help | sed -n '/^Subcommands:/,$s/^  \([a-z][a-z -]*[a-z]\) .*/\1/p' | sort >"$dir/have"
 sed -n 's/^\.It Ic \([a-z -]*[a-z]\).*/\1/p' "$src/man/gctl.1" | sed 's/ Ar.*//; s/ Op.*//' | sort >"$dir/told"
 [ -s "$dir/have" ] || fail "gctl --help lists no subcommands"
+# Each has a help of its own, which gctl help prints too; nothing is wider than a terminal.
+while read -r sub; do
+	# shellcheck disable=SC2086
+	expect 0 "Examples:" gctl help $sub
+	# shellcheck disable=SC2086
+	[ "$sub" = help ] || [ "$(cmds/gctl help $sub)" = "$(cmds/gctl $sub --help)" ] || fail "gctl $sub --help is not gctl help $sub"
+	awk -v of="gctl help $sub" 'length($0) > 79 { print "FAIL: " of ": " $0; bad = 1 } END { exit bad }' "$dir/out" || failed=$((failed + 1))
+done <"$dir/have"
+expect 2 "no such subcommand" gctl help nosuch
+expect 0 "Usage: gctl drain" gctl drain n1 --help
 cmp -s "$dir/have" "$dir/told" || fail "gctl.1: subcommands: $(diff "$dir/have" "$dir/told")"
 
 # Reasons, states and error codes: the words that the programs have.

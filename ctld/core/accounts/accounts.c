@@ -165,8 +165,8 @@ static struct assoc *add(struct accounts *as, const char *account, uint32_t uid,
 	struct assoc *a = xcalloc(1, sizeof(*a));
 
 	a->mark.table = TABLE_USAGE;
-	a->account = strings_keep(as->strings, account);
-	a->user = strings_keep(as->strings, user);
+	a->account = strings_intern(as->strings, account);
+	a->user = strings_intern(as->strings, user);
 	a->uid = uid;
 	a->index = CONF_NONE;
 	table_add(as->table, a);
@@ -269,7 +269,7 @@ static void take_names(struct accounts *as)
 	as->v = xcalloc(n, sizeof(*as->v));
 	as->by_name = xcalloc(n, sizeof(*as->by_name));
 	for (i = 0; i < n; i++) {
-		as->v[i].name = strings_keep(as->strings, as->conf->accounts[i].name);
+		as->v[i].name = strings_intern(as->strings, as->conf->accounts[i].name);
 		as->v[i].index = (uint32_t)i;
 		sorted[i] = as->v[i];
 	}

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/place/cards.h"
+#include "ctld/core/place/gpu_share.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
@@ -79,7 +79,7 @@ struct hours *hours_new(struct strings *strings, struct dirty *dirty, uint64_t s
 	h->dirty = dirty;
 	h->windows = table_new(window_hash, seed);
 	for (s = 0; s < HOURS_SCOPES; s++)
-		h->scopes[s] = strings_keep(strings, scope_names[s]);
+		h->scopes[s] = strings_intern(strings, scope_names[s]);
 	return h;
 }
 
@@ -131,7 +131,7 @@ static struct window *want(struct hours *h, enum hours_scope scope, const char *
 	if (w)
 		return w;
 	w = xcalloc(1, sizeof(*w));
-	w->name = strings_keep(h->strings, name);
+	w->name = strings_intern(h->strings, name);
 	w->scope = (uint8_t)scope;
 	w->uid = uid;
 	table_add(h->windows, w);
@@ -175,7 +175,7 @@ static struct piece *piece_at(struct hours *h, struct window *w, usec_t time, us
 	p = xcalloc(1, sizeof(*p));
 	p->mark.table = TABLE_HOURS;
 	p->scope = h->scopes[w->scope];
-	p->name = strings_keep(h->strings, w->name);
+	p->name = strings_intern(h->strings, w->name);
 	p->uid = w->uid;
 	p->start = start;
 	p->end = end;
@@ -318,7 +318,7 @@ static void spread(struct hours *h, struct window *w, usec_t span, void *arg)
 		struct piece *p = piece_at(h, w, at, span);
 		usec_t to = p->end < b->end ? p->end : b->end;
 
-		p->gpu_us += (uint64_t)(to - at) * b->milli / CARD_MILLI;
+		p->gpu_us += (uint64_t)(to - at) * b->milli / GPU_MILLI;
 		dirty_put(h->dirty, &p->mark);
 		at = to;
 	}

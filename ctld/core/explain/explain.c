@@ -89,10 +89,10 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 
 /* --- capacity -------------------------------------------------------------------------------- */
 
-/* The contender that is explained. */
+/* The candidate that is explained. */
 struct wait {
 	struct core *core;
-	const struct contender *who;
+	const struct candidate *who;
 	const struct class *class; /* its own; NULL: it is imagined */
 	uint32_t before;           /* jobs of its class that come before it */
 	uint32_t uid;              /* its user: other users' jobs may be hidden from it */
@@ -100,45 +100,45 @@ struct wait {
 
 #define MAX_ENDERS  256 /* jobs that must end; of further ones only the number is reported */
 #define FEW_ENDERS  64  /* up to so many, those that need not end are left out */
-#define MAX_HOLDERS 64  /* jobs holding a gate: if more must end, no time is reported */
+#define MAX_HOLDERS 64  /* jobs holding a limit: if more must end, no time is reported */
 
 /* One alternative with one type, and what blocks it. */
 struct option {
 	uint32_t alternative;
 	uint16_t type;
 	struct need need; /* at the place that is free or found; else the least */
-	size_t n_gates;
+	size_t n_limits;
 	bool resources, planned;
-	bool found; /* with resources: there will be a place, `entry` */
+	bool found; /* with resources: there will be a place, `reservation` */
 	bool never; /* there would be no place even if all nodes accepted work */
-	struct plan_entry entry;
+	struct reservation reservation;
 	struct job **enders; /* owned: jobs that must end before; MAX_ENDERS at most */
 	size_t n_enders, all_enders;
 	uint64_t ahead[WHATIF_NAMED]; /* with planned: jobs that take the place first */
 	size_t n_ahead;
 };
 
-static bool any_place(void *arg, struct place *place, uint64_t cards)
+static bool any_place(void *arg, struct place *place, uint64_t gpu_set)
 {
-	(void)arg, (void)place, (void)cards;
+	(void)arg, (void)place, (void)gpu_set;
 	return true;
 }
 
 /* Is there a place now, apart from what is planned? */
 static bool fits_now(const struct wait *w, const struct option *o, struct places *places)
 {
-	const struct scene *sc = sched_scene(w->core->sched);
+	const struct sched_view *view = sched_view(w->core->sched);
 	struct find find = { .alternative = o->alternative, .type = o->type, .test = any_place };
 
-	return ledger_find(sc->ledger, ledger_set_of(sc->ledger, w->who->partition), &w->who->ask,
-	        &find, places);
+	return ledger_find(view->ledger, ledger_set_of(view->ledger, w->who->partition),
+	        &w->who->ask, &find, places);
 }
 
 static struct plan_want want_alone(
-        const struct scene *sc, const struct contender *who, uint32_t a, uint16_t type)
+        const struct sched_view *view, const struct candidate *who, uint32_t a, uint16_t type)
 {
 	return (struct plan_want){ .ask = who->ask,
-		.set = ledger_set_of(sc->ledger, who->partition),
+		.set = ledger_set_of(view->ledger, who->partition),
 		.partition = who->partition,
 		.find = { .alternative = a, .type = type },
 		.length = who->length }; /* its key is the first of all: no class is before it */
@@ -177,30 +177,31 @@ static bool fits_without(
 	return fits;
 }
 
-/* The jobs on the nodes of the entry that end by its start, each once. */
+/* The jobs on the nodes of the reservation that end by its start, each once. */
 static struct ending *endings_of(const struct wait *w, const struct option *o, size_t *n)
 {
 	struct idmap *seen = idmap_new();
 	struct ending *v = NULL;
 	size_t size = 0, i;
 
-	for (i = 0, *n = 0; i < o->entry.places.n; i++) {
-		uint32_t index = o->entry.places.v[i].node;
+	for (i = 0, *n = 0; i < o->reservation.places.n; i++) {
+		uint32_t index = o->reservation.places.v[i].node;
 		struct run *run = node_link(nodes_at(w->core->nodes, index))->runs;
 
 		for (; run; run = run_link(run)->next_of_node) {
 			struct job *job = run_link(run)->job;
-			struct held held;
+			struct run_snapshot snapshot;
 
-			run_held(w->core, run, &held);
-			if (!job || held.end > o->entry.start || idmap_find(seen, job_ref(job)))
+			run_snapshot_of(w->core, run, &snapshot);
+			if (!job || snapshot.end > o->reservation.start ||
+			        idmap_find(seen, job_ref(job)))
 				continue;
 			idmap_insert(seen, job_ref(job), job);
 			if (*n == size) {
 				size = size ? 2 * size : 16;
 				v = xrealloc(v, size, sizeof(*v));
 			}
-			v[(*n)++] = (struct ending){ job, held.end };
+			v[(*n)++] = (struct ending){ job, snapshot.end };
 		}
 	}
 	idmap_free(seen);
@@ -230,7 +231,7 @@ static void find_enders(const struct wait *w, struct option *o)
 
 static void option_clear(struct option *o)
 {
-	places_free(&o->entry.places);
+	places_free(&o->reservation.places);
 	free(o->enders);
 	o->enders = NULL;
 }
@@ -322,33 +323,33 @@ void say_places(const struct core *core, const struct places *places, char *text
  * possible; else the least. What a share is charged as is known only for a place. */
 static void need_of(const struct wait *w, struct option *o, struct places places)
 {
-	const struct scene *sc = sched_scene(w->core->sched);
+	const struct sched_view *view = sched_view(w->core->sched);
 	const struct request *r = w->who->ask.gpus;
 
 	if (!places.n) {
-		decide_need(sc, &w->who->ask, o->alternative, o->type, &o->need);
+		decide_need(view, &w->who->ask, o->alternative, o->type, &o->need);
 		return;
 	}
 	if ((r->per_node || !r->n) && places.n > r->nodes_min)
 		places.n = r->nodes_min;
-	decide_need_of(sc, &w->who->ask, &places, &o->need);
+	decide_need_of(view, &w->who->ask, &places, &o->need);
 }
 
-static size_t gates_of_option(const struct wait *w, const struct option *o, struct gate_block *v)
+static size_t limits_of_option(const struct wait *w, const struct option *o, struct limit_block *v)
 {
-	return gates_check_all(w->core->gates, w->who->path, &o->need, v, v ? WHY_BLOCKERS : 0);
+	return limits_check_all(w->core->limits, w->who->chain, &o->need, v, v ? WHY_BLOCKERS : 0);
 }
 
 static void weigh(const struct wait *w, struct option *o)
 {
-	const struct scene *sc = sched_scene(w->core->sched);
-	struct plan_want want = want_alone(sc, w->who, o->alternative, o->type);
+	const struct sched_view *view = sched_view(w->core->sched);
+	struct plan_want want = want_alone(view, w->who, o->alternative, o->type);
 	struct places places = { 0 };
 
 	o->resources = !fits_now(w, o, &places);
-	o->found = o->resources && plan_find(sc->plan, &want, &o->entry);
-	need_of(w, o, o->found ? o->entry.places : places);
-	o->n_gates = gates_of_option(w, o, NULL);
+	o->found = o->resources && plan_find(view->plan, &want, &o->reservation);
+	need_of(w, o, o->found ? o->reservation.places : places);
+	o->n_limits = limits_of_option(w, o, NULL);
 	places_free(&places);
 	if (!o->resources)
 		return;
@@ -362,14 +363,14 @@ static void weigh(const struct wait *w, struct option *o)
 /* If all other blockers were gone: would a class before it take what it needs? */
 static void try_order(const struct wait *w, struct option *o)
 {
-	struct gate_block v[WHY_BLOCKERS];
+	struct limit_block v[WHY_BLOCKERS];
 	struct whatif wi;
 	size_t n, i;
 
 	/* If too many jobs must end, it is not known which classes would take what they leave. */
 	if ((o->resources && !o->found) || o->n_enders < o->all_enders)
 		return;
-	n = gates_of_option(w, o, v);
+	n = limits_of_option(w, o, v);
 	whatif_begin(&wi, w->core);
 	for (i = 0; i < n && i < WHY_BLOCKERS; i++)
 		whatif_lift(&wi, &v[i]);
@@ -384,7 +385,7 @@ static void try_order(const struct wait *w, struct option *o)
 
 static size_t weight(const struct option *o)
 {
-	return o->n_gates + o->resources;
+	return o->n_limits + o->resources;
 }
 
 /* 0: it waits for nodes that accept work, 1: for nodes that do not, 2: for nodes that do not
@@ -407,14 +408,14 @@ static bool nearer(const struct option *x, const struct option *y)
 /* The alternative and type that the fewest things block. False: no type is left. */
 static bool best_option(const struct wait *w, struct option *best)
 {
-	const struct scene *sc = sched_scene(w->core->sched);
+	const struct sched_view *view = sched_view(w->core->sched);
 	unsigned tried = 0;
 	uint32_t a, cursor;
 	uint16_t type;
 
 	memset(best, 0, sizeof(*best));
 	for (a = 0; a < decide_alternatives(&w->who->ask); a++) {
-		for (cursor = 0; decide_types(sc, &w->who->ask, a, &cursor, &type);) {
+		for (cursor = 0; decide_types(view, &w->who->ask, a, &cursor, &type);) {
 			struct option o = { .alternative = a, .type = type };
 			bool better;
 
@@ -434,7 +435,7 @@ static bool best_option(const struct wait *w, struct option *best)
 
 uint32_t explain_count(struct core *core, const struct class *class)
 {
-	struct contender who = sched_contender(core->sched, class);
+	struct candidate who = sched_candidate(core->sched, class);
 	struct wait w = { core, &who, class, 0, class_info(class)->uid };
 	struct option o;
 	uint32_t n = 1;
@@ -459,8 +460,8 @@ static void say_resources(const struct wait *w, const struct option *o, struct j
 	snprintf(b->text, sizeof(b->text), "%s", text);
 	if (!o->found)
 		return;
-	b->clears = wall_of(w->core, o->entry.start);
-	hostlist_of(w->core, &o->entry.places, nodes, sizeof(nodes));
+	b->clears = wall_of(w->core, o->reservation.start);
+	hostlist_of(w->core, &o->reservation.places, nodes, sizeof(nodes));
 	used = (size_t)snprintf(
 	        b->clears_text, sizeof(b->clears_text), "on %s%s", nodes, o->n_enders ? ", " : "");
 	if (used < sizeof(b->clears_text))
@@ -502,24 +503,24 @@ static usec_t job_ends(struct core *core, const struct job *job)
 {
 	const struct run *run;
 	usec_t end = 0;
-	struct held held;
+	struct run_snapshot snapshot;
 
 	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job) {
 		if (run_over(run))
 			continue;
-		run_held(core, run, &held);
-		end = held.end > end ? held.end : end;
+		run_snapshot_of(core, run, &snapshot);
+		end = snapshot.end > end ? snapshot.end : end;
 	}
 	return end;
 }
 
-static bool still_held(const struct wait *w, const struct need *need, uint32_t gate)
+static bool still_held(const struct wait *w, const struct need *need, uint32_t limit)
 {
-	struct gate_block v[WHY_BLOCKERS];
-	size_t n = gates_check_all(w->core->gates, w->who->path, need, v, WHY_BLOCKERS), i;
+	struct limit_block v[WHY_BLOCKERS];
+	size_t n = limits_check_all(w->core->limits, w->who->chain, need, v, WHY_BLOCKERS), i;
 
 	for (i = 0; i < n && i < WHY_BLOCKERS; i++) {
-		if (v[i].gate == gate)
+		if (v[i].limit == limit)
 			return true;
 	}
 	return false;
@@ -542,10 +543,10 @@ static void note_ending(struct ending *v, size_t *n, size_t max, const struct en
 	v[i] = *e;
 }
 
-/* When will the gate let it through? The jobs that hold it are made to end one after another, and
+/* When will the limit let it through? The jobs that hold it are made to end one after another, and
  * that is undone. */
-static void say_gate_clears(
-        const struct wait *w, const struct option *o, uint32_t gate, struct why_blocker *b)
+static void say_limit_clears(
+        const struct wait *w, const struct option *o, uint32_t limit, struct why_blocker *b)
 {
 	struct core *core = w->core;
 	struct ending v[MAX_HOLDERS];
@@ -560,7 +561,7 @@ static void say_gate_clears(
 		for (; run; run = run_link(run)->next_of_node) {
 			struct ending e = { .job = run_link(run)->job };
 
-			if (!e.job || !job_takes_gate(core, e.job, gate))
+			if (!e.job || !job_takes_limit(core, e.job, limit))
 				continue;
 			e.end = job_ends(core, e.job);
 			note_ending(v, &n, MAX_HOLDERS, &e);
@@ -570,7 +571,7 @@ static void say_gate_clears(
 	for (i = 0; i < n && held; i++) {
 		jobs[i] = v[i].job;
 		whatif_over(&wi, jobs[i]);
-		held = still_held(w, &o->need, gate);
+		held = still_held(w, &o->need, limit);
 	}
 	whatif_end(&wi);
 	if (held)
@@ -581,8 +582,8 @@ static void say_gate_clears(
 
 static void say_option(const struct wait *w, const struct option *o, struct job_why *why)
 {
-	struct gate_block v[WHY_BLOCKERS];
-	size_t n = gates_of_option(w, o, v), i;
+	struct limit_block v[WHY_BLOCKERS];
+	size_t n = limits_of_option(w, o, v), i;
 
 	for (i = 0; i < n && i < WHY_BLOCKERS; i++) {
 		struct why_blocker *b = add(why, v[i].reason);
@@ -590,7 +591,7 @@ static void say_option(const struct wait *w, const struct option *o, struct job_
 		if (!b)
 			return;
 		snprintf(b->text, sizeof(b->text), "%s", v[i].text);
-		say_gate_clears(w, o, v[i].gate, b);
+		say_limit_clears(w, o, v[i].limit, b);
 	}
 	if (o->resources)
 		say_resources(w, o, why);
@@ -619,18 +620,18 @@ static void say_no_plan(const struct core *core, const struct class *class, stru
 
 	/* One type may wait for a limit and another one for room. */
 	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
-		if (l->last.verdict == VERDICT_GATE)
+		if (l->last.verdict == VERDICT_LIMIT)
 			snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
 		return;
 	}
 	if (l->broken)
 		say_cause(core, class, l->broken, l->broken_by, why->planned_why,
 		        sizeof(why->planned_why));
-	else if (plan_count_of(sched_scene(core->sched)->plan, l->partition) >= p->plan_depth)
+	else if (plan_count_of(sched_view(core->sched)->plan, l->partition) >= p->plan_depth)
 		snprintf(why->planned_why, sizeof(why->planned_why),
 		        "only the first %u that wait for room in %.60s have one", p->plan_depth,
 		        p->name);
-	else if (l->last.verdict == VERDICT_GATE)
+	else if (l->last.verdict == VERDICT_LIMIT)
 		snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
 }
 
@@ -642,16 +643,16 @@ static void say_plan(const struct core *core, const struct job *job, const struc
 	why->first_planned = job_info(job)->planned_start;
 	if (class_head(class) != job || l->partition == CONF_NONE)
 		return;
-	if (!l->entry)
+	if (!l->reservation)
 		return say_no_plan(core, class, why);
-	why->planned_start = wall_of(core, l->entry->start);
-	hostlist_of(core, &l->entry->places, why->planned_nodes, sizeof(why->planned_nodes));
+	why->planned_start = wall_of(core, l->reservation->start);
+	hostlist_of(core, &l->reservation->places, why->planned_nodes, sizeof(why->planned_nodes));
 	if (l->cause)
 		say_cause(core, class, l->cause, l->cause_job, why->planned_why,
 		        sizeof(why->planned_why));
 }
 
-void explain_contender(struct core *core, const struct contender *who, const struct class *class,
+void explain_candidate(struct core *core, const struct candidate *who, const struct class *class,
         uint32_t before, uint32_t uid, struct job_why *why)
 {
 	struct wait w = { core, who, class, before, uid };
@@ -660,7 +661,7 @@ void explain_contender(struct core *core, const struct contender *who, const str
 	struct places places = { 0 };
 	struct decision d;
 
-	switch (decide(sched_scene(core->sched), who, &places, &d)) {
+	switch (decide(sched_view(core->sched), who, &places, &d)) {
 	case VERDICT_PARTITION:
 		b = add(why, reason_word(REASON_BAD_CONSTRAINTS));
 		snprintf(b->text, sizeof(b->text), "its partition is no longer configured");
@@ -682,20 +683,20 @@ void explain_contender(struct core *core, const struct contender *who, const str
 	places_free(&places);
 }
 
-void explain_plan(struct core *core, const struct contender *who, struct job_why *why)
+void explain_plan(struct core *core, const struct candidate *who, struct job_why *why)
 {
-	const struct scene *sc = sched_scene(core->sched);
-	struct plan_entry best = { 0 }, this = { 0 };
+	const struct sched_view *view = sched_view(core->sched);
+	struct reservation best = { 0 }, this = { 0 };
 	uint32_t a, cursor;
 	uint16_t type;
 
 	for (a = 0; who->partition != CONF_NONE && a < decide_alternatives(&who->ask); a++) {
-		for (cursor = 0; decide_types(sc, &who->ask, a, &cursor, &type);) {
-			struct plan_want want = want_alone(sc, who, a, type);
-			struct plan_entry swap = best;
+		for (cursor = 0; decide_types(view, &who->ask, a, &cursor, &type);) {
+			struct plan_want want = want_alone(view, who, a, type);
+			struct reservation swap = best;
 
 			want.key = who->key;
-			if (!plan_find(sc->plan, &want, &this) ||
+			if (!plan_find(view->plan, &want, &this) ||
 			        (best.places.n && this.start >= best.start))
 				continue;
 			best = this;
@@ -712,7 +713,7 @@ void explain_plan(struct core *core, const struct contender *who, struct job_why
 
 #define TOLD " would be told to end for it"
 
-void explain_victims(struct core *core, const struct contender *who, const struct decision *d,
+void explain_victims(struct core *core, const struct candidate *who, const struct decision *d,
         uint32_t uid, struct job_why *why)
 {
 	const struct wait w = { .core = core, .who = who, .uid = uid };
@@ -722,10 +723,10 @@ void explain_victims(struct core *core, const struct contender *who, const struc
 	size_t n, i;
 
 	if (sched_would_stop(core->sched, who, d, &p)) {
-		start = wall_of(core, p.entry.start);
+		start = wall_of(core, p.reservation.start);
 		if (!why->planned_start || start < why->planned_start) {
 			why->planned_start = start;
-			hostlist_of(core, &p.entry.places, why->planned_nodes,
+			hostlist_of(core, &p.reservation.places, why->planned_nodes,
 			        sizeof(why->planned_nodes));
 			for (i = n = 0; i < p.n && n < WHATIF_NAMED; i++) {
 				jobs[n] = jobs_find(core->jobs, p.victims[i].job);
@@ -750,7 +751,7 @@ double explain_cost(
 	for (i = 0; i < places->n; i++) {
 		const struct place *p = &places->v[i];
 		uint32_t gpus = (uint32_t)__builtin_popcountll(p->gpus);
-		double part = p->share.charge ? (double)p->share.charge / CARD_MILLI : 1;
+		double part = p->share.charge ? (double)p->share.charge / GPU_MILLI : 1;
 
 		sum += core->conf->prices.cpu * p->cpus;
 		sum += core->conf->prices.mem_gb * (double)p->mem_mb / 1024;
@@ -760,12 +761,12 @@ double explain_cost(
 	return sum * hours * qos_factor(core, info->qos);
 }
 
-static bool starts_next(const struct core *core, const struct contender *who)
+static bool starts_next(const struct core *core, const struct candidate *who)
 {
 	struct places places = { 0 };
 	struct decision d;
 	bool starts = !sched_busy_before(core->sched, who->key) &&
-	              decide(sched_scene(core->sched), who, &places, &d) == VERDICT_START;
+	              decide(sched_view(core->sched), who, &places, &d) == VERDICT_START;
 
 	places_free(&places);
 	return starts;
@@ -776,7 +777,7 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 	uint32_t before; /* tasks of its record that come before it */
 	struct job *job = (struct job *)(uintptr_t)job_or_waiting(core, ref, &before);
 	struct class *class;
-	struct contender who;
+	struct candidate who;
 
 	if (!job || job_info(job)->state != JOB_PENDING || !job_weight(job))
 		return false;
@@ -789,11 +790,11 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 	sched_position(core->sched, class, &why->position, &why->of);
 	before += sched_before(class, job);
 	why->position += before;
-	who = sched_contender(core->sched, class);
+	who = sched_candidate(core->sched, class);
 	/* During a pass the job may be about to start, and what is free may be for other jobs. */
 	why->cut_short = !sched_idle(core->sched);
 	if (!why->cut_short || !starts_next(core, &who))
-		explain_contender(core, &who, class, before, job_info(job)->uid, why);
+		explain_candidate(core, &who, class, before, job_info(job)->uid, why);
 	say_plan(core, job, class, why);
 	if (!why->cut_short)
 		suggest(core, job, why);

@@ -6,16 +6,16 @@
 #include <stdint.h>
 
 struct class;
-struct contender;
+struct candidate;
 struct core;
 struct decision;
 struct job_info;
 struct job_why;
 struct places;
 
-/* Add all that blocks a contender: the head of a class, a job behind `before` others of its class,
+/* Add all that blocks a candidate: the head of a class, a job behind `before` others of its class,
  * or an imagined one (`class` NULL, `before` 0). */
-void explain_contender(struct core *core, const struct contender *who, const struct class *class,
+void explain_candidate(struct core *core, const struct candidate *who, const struct class *class,
         uint32_t before, uint32_t uid, struct job_why *why);
 
 void hostlist_of(const struct core *core, const struct places *places, char *text, size_t size);
@@ -24,17 +24,17 @@ void hostlist_of(const struct core *core, const struct places *places, char *tex
 void say_places(const struct core *core, const struct places *places, char *text, size_t size);
 
 /* When and where it could start, if the plan can tell. */
-void explain_plan(struct core *core, const struct contender *who, struct job_why *why);
-/* The same with other jobs stopped for it, if that is sooner. The contender is an imagined job of
+void explain_plan(struct core *core, const struct candidate *who, struct job_why *why);
+/* The same with other jobs stopped for it, if that is sooner. The candidate is an imagined job of
  * user `uid`, for which decide() gave *d. */
-void explain_victims(struct core *core, const struct contender *who, const struct decision *d,
+void explain_victims(struct core *core, const struct candidate *who, const struct decision *d,
         uint32_t uid, struct job_why *why);
 /* What a job would cost at those places if it ran for all of its time limit; < 0: it has no
  * limit. */
 double explain_cost(
         const struct core *core, const struct job_info *info, const struct places *places);
 
-/* How many things block the head of a class: as many as explain_contender() would add. It tries
+/* How many things block the head of a class: as many as explain_candidate() would add. It tries
  * changes on the ledger and undoes them. */
 uint32_t explain_count(struct core *core, const struct class *class);
 

@@ -95,7 +95,7 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 		.index = index, .type = type->name, .state = "free", .mem_mb = type->mem_mb
 	};
 	if (ledger_shares(core->ledger, n))
-		v->parts_mem_mb = ledger_card(core->ledger, n, index)->mem_mb;
+		v->parts_mem_mb = ledger_shared_gpu(core->ledger, n, index)->mem_mb;
 	view_use(l, index, v);
 	device_uuid(node_info(node)->gpus, index, v->uuid);
 	gpu = found(l, v->uuid);

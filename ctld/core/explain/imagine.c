@@ -18,7 +18,7 @@ void imagine(struct core *core, const struct intake *t, const char *user, uint64
 		.gpus = i->gpus,
 		.mem_mb = i->mem_mb,
 		.nice = i->nice };
-	im->who = (struct contender){ .ask = { i->gpus, i->cpus, i->mem_mb,
+	im->who = (struct candidate){ .ask = { i->gpus, i->cpus, i->mem_mb,
 		                              sched_user(
 		                                      core->sched, t->partition, i->gpus, i->uid) },
 		.partition = t->partition,
@@ -26,13 +26,14 @@ void imagine(struct core *core, const struct intake *t, const char *user, uint64
 		.qos = sched_qos(core->sched, i->qos),
 		.length = class_length_us(im->info.length_s,
 		        t->partition == CONF_NONE ? NULL : &core->conf->partitions[t->partition]) };
-	im->path = gates_path(core->gates, im->who.account, i->uid, im->who.qos, im->who.partition);
-	im->who.path = im->path;
+	im->chain =
+	        limits_chain(core->limits, im->who.account, i->uid, im->who.qos, im->who.partition);
+	im->who.chain = im->chain;
 	im->who.key = sched_key(core->sched, &im->who, assoc, &im->info, id, submit_time);
 	assoc_drop(core->accounts, assoc);
 }
 
 void imagined_clear(struct core *core, struct imagined *im)
 {
-	gate_path_free(core->gates, im->path);
+	limit_chain_free(core->limits, im->chain);
 }

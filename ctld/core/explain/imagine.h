@@ -13,9 +13,9 @@
 #include "ctld/core/sched/decide.h"
 
 struct imagined {
-	struct contender who;
+	struct candidate who;
 	struct class_info info;
-	struct gate_path *path;
+	struct limit_chain *chain;
 };
 struct core;
 struct intake;

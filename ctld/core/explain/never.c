@@ -297,7 +297,7 @@ static bool wants_type(const struct request *r, const struct conf *conf, uint16_
 static bool most_shared(const struct survey *s, uint64_t *most_mb)
 {
 	const struct request *r = s->ask->gpus;
-	const struct share_wish all = { .milli = CARD_MILLI };
+	const struct share_wish all = { .milli = GPU_MILLI };
 	const struct conf *conf = s->core->conf;
 	bool any = false;
 	struct share share;

@@ -49,7 +49,7 @@ struct suggest {
 	struct caller owner;
 	struct submit_job asked;
 	struct class *class;
-	struct plan_entry *planned; /* its planned start, which it would give up; NULL */
+	struct reservation *planned; /* its planned start, which it would give up; NULL */
 	bool refused;               /* what it asks for would be refused by now */
 	uint32_t budget;            /* the work left, in decisions on one node */
 	bool spent;
@@ -81,7 +81,7 @@ static uint32_t cost_of(const struct suggest *s, const struct submit_job *in)
 }
 
 /* Jobs before its new place may take what it gives up, and more: they are tried first. */
-static bool left_to_it(struct suggest *s, struct whatif *w, const struct contender *who)
+static bool left_to_it(struct suggest *s, struct whatif *w, const struct candidate *who)
 {
 	uint32_t others = (uint32_t)class_link(s->class)->tasks - 1;
 	size_t before = whatif_before(w, who, s->class);
@@ -107,8 +107,8 @@ static bool starts(struct suggest *s, const struct intake *t, char *effect, size
 	imagine(core, t, s->owner.user, job_id(s->job), job_waits_since(job_info(s->job)), &im);
 	whatif_begin(&w, core);
 	if (s->planned)
-		whatif_aside(&w, s->planned);
-	yes = decide(sched_scene(core->sched), &im.who, &places, &d) == VERDICT_START;
+		whatif_ignore(&w, s->planned);
+	yes = decide(sched_view(core->sched), &im.who, &places, &d) == VERDICT_START;
 	if (yes && effect)
 		say_places(core, &places, effect, size);
 	if (yes && s->planned)
@@ -673,7 +673,7 @@ void suggest(struct core *core, struct job *job, struct job_why *why)
 	s->owner = (struct caller){ .uid = i->uid, .user = i->user, .host = "" };
 	s->asked = job_as_asked(core, job);
 	s->class = class;
-	s->planned = class_head(class) == job ? class_link(class)->entry : NULL;
+	s->planned = class_head(class) == job ? class_link(class)->reservation : NULL;
 	s->budget = BUDGET;
 	/* As in an update, the job is not counted with its present request. */
 	admit_count(core, i, -1);

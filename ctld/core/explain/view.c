@@ -17,7 +17,7 @@
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/place/cards.h"
+#include "ctld/core/place/gpu_share.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/records/job.h"
@@ -163,7 +163,7 @@ static void view_waiting(const struct core *core, const struct job *job, struct 
 	struct class *class = job_link_of(job)->class;
 	struct factors factors;
 	struct prio_parts parts;
-	const struct plan_entry *entry;
+	const struct reservation *reservation;
 	uint32_t of;
 
 	sched_priority(core->sched, job, &factors, &parts);
@@ -178,12 +178,12 @@ static void view_waiting(const struct core *core, const struct job *job, struct 
 		v->n_blockers = class_link(class)->n_blockers;
 	v->position = v->order;
 	v->position_of = of;
-	entry = class_link(class)->entry;
-	if (!entry)
+	reservation = class_link(class)->reservation;
+	if (!reservation)
 		return;
-	if (entry->start < PLAN_FAR)
-		v->planned_start = core->now.wall + (entry->start - core->now.mono);
-	hostlist_of(core, &entry->places, v->planned_nodes, sizeof(v->planned_nodes));
+	if (reservation->start < PLAN_FAR)
+		v->planned_start = core->now.wall + (reservation->start - core->now.mono);
+	hostlist_of(core, &reservation->places, v->planned_nodes, sizeof(v->planned_nodes));
 }
 
 static void view_array(const struct job *job, struct job_view *v)
@@ -250,7 +250,7 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->submit_time = i->submit_time;
 	v->start_time = i->start_time;
 	v->end_time = i->end_time;
-	/* An array's own record keeps the highest codes of its tasks, for its own end. */
+	/* An array parent keeps the highest codes of its tasks, for its own end. */
 	v->exit_code = i->state == JOB_PENDING ? 0 : i->exit_code;
 	v->exit_signal = i->state == JOB_PENDING ? 0 : i->exit_signal;
 	v->attempt = i->attempt;
@@ -580,9 +580,9 @@ static const char *node_reason(const struct node *node)
 		return l->invalid;
 	if (*l->unwell)
 		return l->unwell;
-	if (*l->gpu_note && !l->n_strays)
+	if (*l->gpu_note && !l->n_orphans)
 		return l->gpu_note;
-	return l->n_strays ? "a run here is of no job that is known: it holds what it has" : "";
+	return l->n_orphans ? "a run here is of no job that is known: it holds what it has" : "";
 }
 
 /* Add what is shared of GPUs of that type on a node. */
@@ -591,8 +591,8 @@ static void add_shared(const struct core *core, uint32_t n, uint16_t type, struc
 	uint64_t left = ledger_gpus_shared(core->ledger, n) & ledger_gpus_of(core->ledger, n, type);
 
 	for (; left; left &= left - 1) {
-		const struct card *card =
-		        ledger_card(core->ledger, n, (uint32_t)__builtin_ctzll(left));
+		const struct shared_gpu *card =
+		        ledger_shared_gpu(core->ledger, n, (uint32_t)__builtin_ctzll(left));
 		uint64_t spare = card->mem_mb > card->mem_used ? card->mem_mb - card->mem_used : 0;
 
 		sum->gpus++;

@@ -22,18 +22,18 @@
 
 /* A start that was tried. */
 struct start {
-	const struct gate_path *path;
+	const struct limit_chain *chain;
 	struct need need;
-	struct plan_entry *entry; /* the planned start of its class; NULL */
+	struct reservation *reservation; /* the planned start of its class; NULL */
 };
 
 struct trial {
 	struct whatif *w;
 	struct start starts[WHATIF_STARTS];
 	size_t n;
-	struct plan_entry *planned[WHATIF_PLANS]; /* that classes would get */
+	struct reservation *planned[WHATIF_PLANS]; /* that classes would get */
 	size_t n_planned;
-	struct plan_entry *gone[WHATIF_PLANS]; /* that classes would lose */
+	struct reservation *gone[WHATIF_PLANS]; /* that classes would lose */
 	size_t n_gone;
 	size_t plans;    /* how many may be made: each looks at all nodes */
 	uint32_t *taken; /* nodes of the starts; owned */
@@ -47,7 +47,7 @@ void whatif_begin(struct whatif *w, struct core *core)
 	memset(w, 0, sizeof(*w));
 	w->core = core;
 	ledger_mark(core->ledger);
-	plan_wonder(sched_scene(core->sched)->plan, true);
+	plan_wonder(sched_view(core->sched)->plan, true);
 }
 
 /* --- over ------------------------------------------------------------------------------------ */
@@ -63,7 +63,7 @@ static void set_over(struct core *core, struct job *job, bool over)
 		if (!node || run_over(run))
 			continue;
 		run_imagine_over(run, over);
-		plan_node_changed(sched_scene(core->sched)->plan, node_link_of(node)->index);
+		plan_node_changed(sched_view(core->sched)->plan, node_link_of(node)->index);
 		if (!over)
 			continue; /* ledger_undo() books it again */
 		place = run_place(run);
@@ -88,32 +88,32 @@ void whatif_over(struct whatif *w, struct job *job)
 	set_over(w->core, job, true);
 }
 
-void whatif_lift(struct whatif *w, const struct gate_block *block)
+void whatif_lift(struct whatif *w, const struct limit_block *block)
 {
 	if (w->n_lifted == WHY_BLOCKERS)
 		return;
 	w->lifted[w->n_lifted++] = *block;
-	gates_lift(w->core->gates, block, true);
+	limits_lift(w->core->limits, block, true);
 }
 
-void whatif_aside(struct whatif *w, struct plan_entry *entry)
+void whatif_ignore(struct whatif *w, struct reservation *reservation)
 {
-	w->aside = entry;
-	entry->idle = true;
+	w->ignored = reservation;
+	reservation->idle = true;
 }
 
 void whatif_end(struct whatif *w)
 {
 	ledger_undo(w->core->ledger);
-	if (w->aside)
-		w->aside->idle = false;
+	if (w->ignored)
+		w->ignored->idle = false;
 	while (w->n_lifted)
-		gates_lift(w->core->gates, &w->lifted[--w->n_lifted], false);
+		limits_lift(w->core->limits, &w->lifted[--w->n_lifted], false);
 	while (w->n_over)
 		set_over(w->core, w->over[--w->n_over], false);
 	free(w->over);
 	w->over = NULL;
-	plan_wonder(sched_scene(w->core->sched)->plan, false);
+	plan_wonder(sched_view(w->core->sched)->plan, false);
 }
 
 /* --- classes before it ----------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static struct class **classes_before(
 	return v;
 }
 
-size_t whatif_before(const struct whatif *w, const struct contender *who, const struct class *but)
+size_t whatif_before(const struct whatif *w, const struct candidate *who, const struct class *but)
 {
 	const struct class *class;
 	size_t cursor = 0, n = 0;
@@ -165,30 +165,30 @@ static void note_ahead(struct whatif *w, const struct class *class)
 }
 
 /* Note the classes before it with a planned start in its partition. */
-static void note_planned(struct whatif *w, const struct contender *who)
+static void note_planned(struct whatif *w, const struct candidate *who)
 {
-	const struct plan *plan = sched_scene(w->core->sched)->plan;
+	const struct plan *plan = sched_view(w->core->sched)->plan;
 	size_t i;
 
 	for (i = 0; i < plan_count(plan); i++) {
-		const struct plan_entry *e = plan_at(plan, i);
+		const struct reservation *e = plan_at(plan, i);
 
 		if (e->partition == who->partition && key_before(e->key, who->key))
 			note_ahead(w, e->owner);
 	}
 }
 
-static void set_aside(struct trial *t, struct plan_entry *entry)
+static void ignore(struct trial *t, struct reservation *reservation)
 {
-	entry->idle = true;
-	t->gone[t->n_gone++] = entry;
+	reservation->idle = true;
+	t->gone[t->n_gone++] = reservation;
 }
 
-/* How many entries of the partition no longer count. */
+/* How many reservations of the partition no longer count. */
 static size_t given_up(const struct trial *t, uint32_t partition)
 {
-	const struct plan_entry *aside = t->w->aside;
-	size_t n = aside && aside->partition == partition, i;
+	const struct reservation *ignored = t->w->ignored;
+	size_t n = ignored && ignored->partition == partition, i;
 
 	for (i = 0; i < t->n_gone; i++)
 		n += t->gone[i]->partition == partition;
@@ -196,43 +196,43 @@ static size_t given_up(const struct trial *t, uint32_t partition)
 }
 
 /* A class that does not start gets a planned start. */
-static void plan_class(struct trial *t, struct class *class, const struct contender *who)
+static void plan_class(struct trial *t, struct class *class, const struct candidate *who)
 {
-	const struct scene *sc = sched_scene(t->w->core->sched);
-	uint32_t depth = sc->conf->partitions[who->partition].plan_depth;
-	const struct plan_entry *old = class_link(class)->entry;
-	struct plan_entry entry = { 0 };
+	const struct sched_view *view = sched_view(t->w->core->sched);
+	uint32_t depth = view->conf->partitions[who->partition].plan_depth;
+	const struct reservation *old = class_link(class)->reservation;
+	struct reservation reservation = { 0 };
 	struct plan_want want = { .ask = who->ask,
-		.set = ledger_set_of(sc->ledger, who->partition),
+		.set = ledger_set_of(view->ledger, who->partition),
 		.partition = who->partition,
 		.length = who->length,
 		.key = who->key };
 
-	/* It has one already. Entries move up only later, when all classes have had their
+	/* It has one already. Reservations move up only later, when all classes have had their
 	 * chance. */
 	if ((old && !old->idle) || t->n_planned == t->plans ||
-	        plan_count_of(sc->plan, who->partition) >= depth + given_up(t, who->partition))
+	        plan_count_of(view->plan, who->partition) >= depth + given_up(t, who->partition))
 		return;
-	if (decide_later(sc, who, &want, &entry)) {
-		struct plan_entry *e = plan_add(sc->plan, class, &want, &entry);
+	if (decide_later(view, who, &want, &reservation)) {
+		struct reservation *e = plan_add(view->plan, class, &want, &reservation);
 
-		e->path = who->path;
-		decide_need_of(sc, &who->ask, &e->places, &e->need);
+		e->chain = who->chain;
+		decide_need_of(view, &who->ask, &e->places, &e->need);
 		t->planned[t->n_planned++] = e;
 	}
-	places_free(&entry.places);
+	places_free(&reservation.places);
 }
 
 /* Another limit means another configuration, for which all plans are made again. */
 static void drop_plans(struct trial *t)
 {
-	const struct plan *plan = sched_scene(t->w->core->sched)->plan;
+	const struct plan *plan = sched_view(t->w->core->sched)->plan;
 	size_t i;
 
 	if (!t->w->n_lifted || plan_count(plan) > t->plans)
 		return;
 	for (i = 0; i < plan_count(plan); i++)
-		set_aside(t, plan_at(plan, i));
+		ignore(t, plan_at(plan, i));
 }
 
 static bool part_fits(const struct core *core, const struct ask *ask, uint32_t node)
@@ -256,8 +256,8 @@ static bool wakes(const struct whatif *w, struct class *class)
 
 	if (w->n_lifted) /* a new configuration: all classes are tried */
 		return true;
-	for (i = 0; w->aside && i < w->aside->places.n; i++) {
-		if (part_fits(w->core, &ask, w->aside->places.v[i].node))
+	for (i = 0; w->ignored && i < w->ignored->places.n; i++) {
+		if (part_fits(w->core, &ask, w->ignored->places.v[i].node))
 			return true;
 	}
 	for (i = 0; i < w->n_over; i++) {
@@ -278,22 +278,23 @@ static bool wakes(const struct whatif *w, struct class *class)
 static void take(struct trial *t, const struct places *places, const struct start *s, usec_t length)
 {
 	struct core *core = t->w->core;
-	const struct scene *sc = sched_scene(core->sched);
-	const struct held held = { .end = length >= PLAN_FAR ? PLAN_FAR : sc->now.mono + length,
+	const struct sched_view *view = sched_view(core->sched);
+	const struct run_snapshot snapshot = { .end = length >= PLAN_FAR ? PLAN_FAR
+		                                                         : view->now.mono + length,
 		.job = UINT64_MAX - t->n, /* unlike that of any job */
 		.lost_cause = true,
 		.partition = CONF_NONE,
 		.account = CONF_NONE,
 		.qos = CONF_NONE,
-		.path = s->path,
+		.chain = s->chain,
 		.need = &s->need };
 	size_t i;
 
 	t->taken = xrealloc(t->taken, t->n_taken + places->n, sizeof(*t->taken));
 	for (i = 0; i < places->n; i++) {
 		ledger_take(core->ledger, &places->v[i]);
-		held_imagine(core, &places->v[i], &held);
-		plan_node_changed(sc->plan, places->v[i].node);
+		snapshot_imagine(core, &places->v[i], &snapshot);
+		plan_node_changed(view->plan, places->v[i].node);
 		t->taken[t->n_taken++] = places->v[i].node;
 	}
 }
@@ -307,7 +308,7 @@ static void forget_taken(struct trial *t)
 		uint32_t node = t->taken[--t->n_taken];
 
 		node_runs_changed(nodes_at(core->nodes, node));
-		plan_node_changed(sched_scene(core->sched)->plan, node);
+		plan_node_changed(sched_view(core->sched)->plan, node);
 	}
 	free(t->taken);
 }
@@ -316,13 +317,13 @@ static void forget_taken(struct trial *t)
 static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool woken)
 {
 	struct core *core = t->w->core;
-	const struct scene *sc = sched_scene(core->sched);
-	struct contender who = sched_contender(core->sched, class);
+	const struct sched_view *view = sched_view(core->sched);
+	struct candidate who = sched_candidate(core->sched, class);
 	struct places places = { 0 };
 	struct decision d;
 	size_t n = t->n;
 
-	for (; jobs && decide(sc, &who, &places, &d) == VERDICT_START; jobs--) {
+	for (; jobs && decide(view, &who, &places, &d) == VERDICT_START; jobs--) {
 		struct start *s = &t->starts[t->n];
 
 		if (t->n == WHATIF_STARTS) {
@@ -330,29 +331,29 @@ static void try_class(struct trial *t, struct class *class, uint32_t jobs, bool 
 			break;
 		}
 		t->n++;
-		*s = (struct start){ who.path, d.need, class_link(class)->entry };
-		gates_take(core->gates, s->path, &s->need);
+		*s = (struct start){ who.chain, d.need, class_link(class)->reservation };
+		limits_take(core->limits, s->chain, &s->need);
 		take(t, &places, s, who.length);
-		if (s->entry && s->entry->idle)
-			s->entry = NULL;
-		if (s->entry)
-			s->entry->idle = true;
+		if (s->reservation && s->reservation->idle)
+			s->reservation = NULL;
+		if (s->reservation)
+			s->reservation->idle = true;
 	}
 	if (t->n > n)
 		note_ahead(t->w, class);
 	if (!jobs || t->full)
 		return places_free(&places);
-	/* A gate that has become too narrow takes its planned start away. */
-	if (woken && (d.verdict == VERDICT_BLOCKED || d.verdict == VERDICT_PLANNED))
+	/* A limit that has become too narrow takes its planned start away. */
+	if (woken && (d.verdict == VERDICT_CAPACITY || d.verdict == VERDICT_PLANNED))
 		plan_class(t, class, &who);
-	else if (woken && class_link(class)->entry && !class_link(class)->entry->idle &&
+	else if (woken && class_link(class)->reservation && !class_link(class)->reservation->idle &&
 	         t->n_gone < WHATIF_PLANS)
-		set_aside(t, class_link(class)->entry);
+		ignore(t, class_link(class)->reservation);
 	places_free(&places);
 }
 
 bool whatif_starts(
-        struct whatif *w, const struct contender *who, const struct class *class, uint32_t before)
+        struct whatif *w, const struct candidate *who, const struct class *class, uint32_t before)
 {
 	struct core *core = w->core;
 	struct trial *t = xcalloc(1, sizeof(*t));
@@ -369,25 +370,25 @@ bool whatif_starts(
 	drop_plans(t);
 	v = classes_before(core, who->key, class, &n);
 	for (i = 0; i < n && i < WHATIF_TRIES; i++)
-		t->woken[i] = (!class_link(v[i])->entry && !w->aside) || wakes(w, v[i]);
+		t->woken[i] = (!class_link(v[i])->reservation && !w->ignored) || wakes(w, v[i]);
 	for (i = 0; i < n && i < WHATIF_TRIES && !t->full; i++)
 		try_class(t, v[i], (uint32_t)class_link(v[i])->tasks, t->woken[i]);
 	if (class && before)
 		try_class(t, (struct class *)(uintptr_t) class, before, true);
 	starts = n <= WHATIF_TRIES && !t->full &&
-	         decide(sched_scene(core->sched), who, &places, &d) == VERDICT_START;
+	         decide(sched_view(core->sched), who, &places, &d) == VERDICT_START;
 	if (!starts && !w->n_ahead)
 		note_planned(w, who);
 	while (t->n_planned)
-		plan_remove(sched_scene(core->sched)->plan, t->planned[--t->n_planned]);
+		plan_remove(sched_view(core->sched)->plan, t->planned[--t->n_planned]);
 	while (t->n_gone)
 		t->gone[--t->n_gone]->idle = false;
 	ledger_undo(core->ledger);
 	forget_taken(t);
 	while (t->n--) {
-		gates_release(core->gates, t->starts[t->n].path, &t->starts[t->n].need);
-		if (t->starts[t->n].entry)
-			t->starts[t->n].entry->idle = false;
+		limits_release(core->limits, t->starts[t->n].chain, &t->starts[t->n].need);
+		if (t->starts[t->n].reservation)
+			t->starts[t->n].reservation->idle = false;
 	}
 	places_free(&places);
 	free(v);

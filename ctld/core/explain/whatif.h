@@ -1,6 +1,6 @@
 /* whatif.h - what would happen if some jobs had ended and some limits were wider
  *
- * The changes are made on the ledger, the gates and the plan themselves and are undone exactly.
+ * The changes are made on the ledger, the limits and the plan themselves and are undone exactly.
  * Between whatif_begin() and whatif_end() nothing else may change them.
  */
 #ifndef CTLD_CORE_WHATIF_H
@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/rows/view.h"
 
 struct class;
-struct contender;
+struct candidate;
 
 #define WHATIF_NAMED  4
 #define WHATIF_STARTS 128 /* starts of other jobs that are tried */
@@ -25,28 +25,28 @@ struct whatif {
 	struct core *core;
 	struct job **over; /* owned */
 	size_t n_over, over_size;
-	struct gate_block lifted[WHY_BLOCKERS];
+	struct limit_block lifted[WHY_BLOCKERS];
 	size_t n_lifted;
-	struct plan_entry *aside;     /* set by whatif_aside(); NULL */
+	struct reservation *ignored;  /* set by whatif_ignore(); NULL */
 	uint64_t ahead[WHATIF_NAMED]; /* of whatif_starts(): jobs that would start before it */
 	size_t n_ahead;               /* how many there are in all */
 };
 
 void whatif_begin(struct whatif *w, struct core *core);
-/* The job has ended: what its runs hold of nodes and gates is free. */
+/* The job has ended: what its runs hold of nodes and limits is free. */
 void whatif_over(struct whatif *w, struct job *job);
-/* The gate is wider by what it lacked. */
-void whatif_lift(struct whatif *w, const struct gate_block *block);
-/* The entry is given up, and its place is free for others. At most one. */
-void whatif_aside(struct whatif *w, struct plan_entry *entry);
-/* How many classes stand before the contender, not counting its own. */
+/* The limit is wider by what it lacked. */
+void whatif_lift(struct whatif *w, const struct limit_block *block);
+/* The reservation is given up, and its place is free for others. At most one. */
+void whatif_ignore(struct whatif *w, struct reservation *reservation);
+/* How many classes stand before the candidate, not counting its own. */
 size_t whatif_before(
-        const struct whatif *w, const struct contender *who, const struct class *class);
-/* Would the contender start after all classes before it had their chance? `class` is its own, in
+        const struct whatif *w, const struct candidate *who, const struct class *class);
+/* Would the candidate start after all classes before it had their chance? `class` is its own, in
  * which `before` jobs come first (NULL and 0: none). Also false if there are too many classes to
  * try. */
 bool whatif_starts(
-        struct whatif *w, const struct contender *who, const struct class *class, uint32_t before);
+        struct whatif *w, const struct candidate *who, const struct class *class, uint32_t before);
 void whatif_end(struct whatif *w);
 
 #endif

@@ -94,11 +94,11 @@ static uint64_t most_left(
 	         most = 0;
 
 	for (gpus &= ~whole; gpus; gpus &= gpus - 1) {
-		const struct card *card =
-		        ledger_card(core->ledger, node, (uint32_t)__builtin_ctzll(gpus));
-		uint64_t left = r->share.milli ? card_left(card) : card->mem_mb - card->mem_used;
+		const struct shared_gpu *gpu =
+		        ledger_shared_gpu(core->ledger, node, (uint32_t)__builtin_ctzll(gpus));
+		uint64_t left = r->share.milli ? shared_gpu_left(gpu) : gpu->mem_mb - gpu->mem_used;
 
-		if (!r->share.milli && card->mem_used > card->mem_mb)
+		if (!r->share.milli && gpu->mem_used > gpu->mem_mb)
 			left = 0;
 		most = left > most ? left : most;
 	}
@@ -360,9 +360,9 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 		        core->conf->partitions[l->partition].name);
 		l->n_blockers = 1;
 		break;
-	case VERDICT_GATE:
-		l->reason = l->last.gate.reason;
-		snprintf(l->text, TEXT_SIZE, "%s", l->last.gate.text);
+	case VERDICT_LIMIT:
+		l->reason = l->last.limit.reason;
+		snprintf(l->text, TEXT_SIZE, "%s", l->last.limit.text);
 		l->n_blockers = explain_count((struct core *)(uintptr_t)core, class);
 		break;
 	case VERDICT_PLANNED:
@@ -370,7 +370,7 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 		snprintf(l->text, TEXT_SIZE, "what is free is planned for jobs before it");
 		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
-	case VERDICT_BLOCKED:
+	case VERDICT_CAPACITY:
 		l->reason = ask_why(core, l->partition, &ask, l->text, TEXT_SIZE);
 		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
@@ -418,7 +418,7 @@ const char *job_why(
         const struct core *core, const struct job *job, struct clocks now, char *text, size_t size)
 {
 	struct class *class = job_link_of(job)->class;
-	const struct run *stray;
+	const struct run *orphan;
 	const struct job *head;
 	const char *words, *reason;
 	char label[JOB_LABEL];
@@ -438,11 +438,11 @@ const char *job_why(
 	reason = conditions_why(core, job, text, size);
 	if (reason)
 		return reason;
-	stray = job_stray(job);
-	if (stray) {
+	orphan = job_orphan(job);
+	if (orphan) {
 		snprintf(text, size, "attempt %u is still alive on %.80s%s",
-		        run_info(stray)->id.attempt, run_info(stray)->node,
-		        run_info(stray)->end_wanted ? ", and was told to end" : "");
+		        run_info(orphan)->id.attempt, run_info(orphan)->node,
+		        run_info(orphan)->end_wanted ? ", and was told to end" : "");
 		return reason_word(REASON_ATTEMPT_ALIVE);
 	}
 	if (array_full(job)) {

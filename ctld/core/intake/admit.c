@@ -10,7 +10,7 @@
 #include "ctld/core/accounts/members.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/bulk.h"
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/partition.h"
 #include "ctld/core/rows/state.h"
@@ -234,9 +234,9 @@ void admit_defaults(const struct core *core, struct intake *t)
 	                                             : p->default_mem_mb;
 }
 
-static struct gate_path *path_of(struct core *core, const struct intake *t, uint32_t uid)
+static struct limit_chain *chain_of(struct core *core, const struct intake *t, uint32_t uid)
 {
-	return gates_path(core->gates, t->account, uid, t->qos, t->partition);
+	return limits_chain(core->limits, t->account, uid, t->qos, t->partition);
 }
 
 int admit_time(struct core *core, struct intake *t, struct error *err)
@@ -244,7 +244,7 @@ int admit_time(struct core *core, struct intake *t, struct error *err)
 	const struct conf_partition *p = &core->conf->partitions[t->partition];
 	uint32_t asked = t->in->time_limit_s, *limit = &t->info.time_limit_s, least;
 	char want[UNITS_TEXT], most[UNITS_TEXT];
-	struct gate_path *path;
+	struct limit_chain *chain;
 
 	if (asked) {
 		*limit = asked == TIME_LIMIT_NONE ? 0 : asked;
@@ -254,9 +254,9 @@ int admit_time(struct core *core, struct intake *t, struct error *err)
 		        duration_format(want, *limit ? *limit : DURATION_FOREVER), p->name,
 		        duration_format(most, p->max_time_s));
 	}
-	path = path_of(core, t, 0);
-	least = gates_time_s(core->gates, path);
-	gate_path_free(core->gates, path);
+	chain = chain_of(core, t, 0);
+	least = limits_time_s(core->limits, chain);
+	limit_chain_free(core->limits, chain);
 	*limit = p->default_time_s ? p->default_time_s : p->max_time_s;
 	if (p->max_time_s && *limit > p->max_time_s)
 		*limit = p->max_time_s;
@@ -296,7 +296,7 @@ static struct need need_of(
 int admit_limits(
         struct core *core, const struct caller *caller, const struct intake *t, struct error *err)
 {
-	struct gate_path *path = path_of(core, t, caller->uid);
+	struct limit_chain *chain = chain_of(core, t, caller->uid);
 	struct ask ask = { .gpus = t->info.gpus };
 	struct error other;
 	uint32_t a, cursor;
@@ -306,31 +306,33 @@ int admit_limits(
 	/* If none may, the best liked says why. */
 	for (a = 0; rc && a < decide_alternatives(&ask); a++) {
 		for (cursor = 0;
-		        rc && decide_types(sched_scene(core->sched), &ask, a, &cursor, &type);) {
+		        rc && decide_types(sched_view(core->sched), &ask, a, &cursor, &type);) {
 			struct need need = need_of(core, &t->info, a, type);
 
-			rc = gates_submit(core->gates, path, &need, t->info.time_limit_s, t->weight,
-			        rc < 0 ? &other : err);
+			rc = limits_submit(core->limits, chain, &need, t->info.time_limit_s,
+			        t->weight, rc < 0 ? &other : err);
 		}
 	}
-	gate_path_free(core->gates, path);
+	limit_chain_free(core->limits, chain);
 	return rc < 0 ? -1 : 0;
 }
 
 /* --- counting -------------------------------------------------------------------------------- */
 
-struct gate_path *admit_path(const struct core *core, struct gates *gates, const struct job_info *i)
+struct limit_chain *admit_chain(
+        const struct core *core, struct limits *limits, const struct job_info *i)
 {
-	return gates_path(gates, accounts_find(core->accounts, i->account), i->uid,
+	return limits_chain(limits, accounts_find(core->accounts, i->account), i->uid,
 	        find_qos(core->conf, i->qos), sched_partition(core->sched, i->partition));
 }
 
-static void count(const struct core *core, struct gates *gates, const struct job_info *i, int delta)
+static void count(
+        const struct core *core, struct limits *limits, const struct job_info *i, int delta)
 {
-	struct gate_path *path = admit_path(core, gates, i);
+	struct limit_chain *chain = admit_chain(core, limits, i);
 
-	gates_queued(gates, path, delta);
-	gate_path_free(gates, path);
+	limits_queued(limits, chain, delta);
+	limit_chain_free(limits, chain);
 }
 
 static bool note_asked(struct core *core, const struct job *job)
@@ -351,21 +353,21 @@ void admit_asked(struct core *core, const struct job *job)
 
 void admit_count(struct core *core, const struct job_info *info, int delta)
 {
-	if (gates_count_queued(core->gates))
-		count(core, core->gates, info, delta);
+	if (limits_count_queued(core->limits))
+		count(core, core->limits, info, delta);
 }
 
-static void count_jobs(const struct core *core, struct gates *gates)
+static void count_jobs(const struct core *core, struct limits *limits)
 {
 	const struct job *job;
 	size_t cursor = 0;
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (!job_state_ended(job_info(job)->state))
-			count(core, gates, job_info(job), (int)job_weight(job));
+			count(core, limits, job_info(job), (int)job_weight(job));
 	}
 	while ((job = bulk_next(core, &cursor)))
-		count(core, gates, job_info(job), (int)job_weight(job));
+		count(core, limits, job_info(job), (int)job_weight(job));
 }
 
 void admit_count_all(struct core *core)
@@ -374,30 +376,31 @@ void admit_count_all(struct core *core)
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
 		note_asked(core, job);
-	if (gates_count_queued(core->gates))
-		count_jobs(core, core->gates);
+	if (limits_count_queued(core->limits))
+		count_jobs(core, core->limits);
 }
 
 int admit_check(const struct core *core, struct error *err)
 {
-	struct gates *anew = gates_new(core->conf, core->seed);
+	struct limits *anew = limits_new(core->conf, core->seed);
 	const struct job *job = jobs_next(core->jobs, 0);
 	int rc = 0;
 
 	count_jobs(core, anew);
 	for (; job && rc == 0; job = jobs_next(core->jobs, job_ref(job))) {
-		struct gate_path *x = admit_path(core, core->gates, job_info(job));
-		struct gate_path *y = admit_path(core, anew, job_info(job));
-		uint64_t is = gates_queued_now(core->gates, x), should = gates_queued_now(anew, y);
+		struct limit_chain *x = admit_chain(core, core->limits, job_info(job));
+		struct limit_chain *y = admit_chain(core, anew, job_info(job));
+		uint64_t is = limits_queued_now(core->limits, x),
+		         should = limits_queued_now(anew, y);
 
-		gate_path_free(core->gates, x);
-		gate_path_free(anew, y);
+		limit_chain_free(core->limits, x);
+		limit_chain_free(anew, y);
 		if (is != should)
 			rc = error_set(err, ERR_INTERNAL,
 			        "job %llu: %llu jobs count for its limits of queued ones, not %llu",
 			        (unsigned long long)job_id(job), (unsigned long long)should,
 			        (unsigned long long)is);
 	}
-	gates_free(anew);
+	limits_free(anew);
 	return rc;
 }

@@ -11,7 +11,7 @@
 struct caller;
 struct core;
 struct error;
-struct gates;
+struct limits;
 struct job;
 
 /* The account: the named one, if the caller is a member (by name, group or "*") or an
@@ -40,13 +40,13 @@ int admit_limits(
         struct core *core, const struct caller *caller, const struct intake *t, struct error *err);
 
 /* The limits of this configuration that apply to a job, as a chain. */
-struct gate_path *admit_path(
-        const struct core *core, struct gates *gates, const struct job_info *i);
+struct limit_chain *admit_chain(
+        const struct core *core, struct limits *limits, const struct job_info *i);
 
 /* --- jobs that have not ended, for the limit `queued` ---------------------------------------- */
 
-/* The job was admitted, changed or revived: count its request in the workload profile (mix.h).
- * Trial submissions are not counted. */
+/* The job was admitted, changed or revived: count its request in the workload profile
+ * (workload_profile.h). Trial submissions are not counted. */
 void admit_asked(struct core *core, const struct job *job);
 
 void admit_count(struct core *core, const struct job_info *info, int delta);

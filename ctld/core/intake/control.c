@@ -21,11 +21,11 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/jobs/wishes.h"
+#include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/records/waiters.h"
+#include "ctld/core/records/wait_replies.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
@@ -54,13 +54,13 @@ static void remember(struct control *c, const char *done)
 
 /* Ends attempts that should not be alive any more. Returns the number of runs that were ordered to
  * end. */
-static unsigned end_strays(struct control *c)
+static unsigned end_orphans(struct control *c)
 {
 	struct run *run = job_link(c->job)->runs;
 	unsigned n = 0;
 
 	for (; run; run = run_link(run)->next_of_job) {
-		if (run_info(run)->state != RUN_STRAY)
+		if (run_info(run)->state != RUN_ORPHAN)
 			continue;
 		run_set_end_wanted(c->core->runs, run, END_CANCEL);
 		end_run_order(c->core, run, &(struct stop){ .by_user = c->event->caller.user });
@@ -73,10 +73,10 @@ static int cancel(struct control *c, struct error *err)
 {
 	struct job *job = c->job;
 	enum job_state state = job_info(job)->state;
-	unsigned strays = end_strays(c);
+	unsigned orphans = end_orphans(c);
 
 	if (job_state_ended(state))
-		return strays ? 0 : wrong_state(job, "cancelled", err);
+		return orphans ? 0 : wrong_state(job, "cancelled", err);
 	remember(c, "cancelled");
 	if (state == JOB_PENDING)
 		job_cancel_pending(c->core, job);
@@ -244,7 +244,7 @@ static int requeue(struct control *c, struct error *err)
 	remember(c, "requeued");
 	hold_then(c);
 	if (ended) {
-		wish_mail(c->core, c->job, MAIL_REQUEUE);
+		job_mail(c->core, c->job, MAIL_REQUEUE);
 		job_revive(c->core, c->job);
 		return 0;
 	}
@@ -423,7 +423,7 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 		c->job = job;
 		return resign(c, err);
 	}
-	/* What an array waits for is its own record's, also when all tasks have others. */
+	/* What an array waits for is its array parent's, also when all tasks have others. */
 	if (array && !set && c->event->job.verb == JOB_UPDATE && fields & WHOLE_FIELDS) {
 		c->of_array = WHOLE_FIELDS | UPDATE_AT_ONCE;
 		c->job = job;
@@ -618,7 +618,7 @@ void job_control_apply(struct core *core, const struct core_event *e)
 }
 
 /* The record that a client waits for; of one task its own, which it gets. NULL with an error. */
-static struct job *find_awaited(
+static struct job *find_dependents(
         struct core *core, const struct core_event *e, uint64_t ref, struct error *err)
 {
 	struct job *job = jobs_find(core->jobs, ref);
@@ -642,16 +642,16 @@ static struct job *find_awaited(
 void wait_apply(struct core *core, const struct core_event *e)
 {
 	struct error err = { 0 };
-	struct job *job = find_awaited(core, e, e->wait, &err);
+	struct job *job = find_dependents(core, e, e->wait, &err);
 	struct effect *fx;
 
 	if (!job) {
 		effects_reply(core->effects, e->caller.reply, &err);
 	} else if (e->kind == EV_WAIT_START && (job_info(job)->state == JOB_PENDING ||
 	                                               job_info(job)->state == JOB_CONFIGURING)) {
-		waiters_add(core->starters, e->wait, e->caller.reply);
+		wait_replies_add(core->start_replies, e->wait, e->caller.reply);
 	} else if (e->kind == EV_WAIT_JOB && !job_state_ended(job_info(job)->state)) {
-		waiters_add(core->waiters, e->wait, e->caller.reply);
+		wait_replies_add(core->wait_replies, e->wait, e->caller.reply);
 	} else {
 		fx = effects_add(core->effects, EFFECT_JOB_ENDED);
 		fx->reply = e->caller.reply;

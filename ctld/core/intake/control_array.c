@@ -52,7 +52,7 @@ static struct job *next_task(struct control *c, const struct array *a, const str
 	return job;
 }
 
-/* What waits comes first, the array's own record and those of several tasks: a task that is started
+/* What waits comes first, the array parent and those of several tasks: a task that is started
  * between two pieces has a record that is yet to come. NULL: there is no more, or it is spent. */
 static struct job *next_record(struct control *c, struct job *own, const struct taskset *set)
 {

@@ -29,7 +29,7 @@ struct control {
 	struct array_walk walk; /* through the records of the present id */
 	struct error first;     /* the first refusal among them; code 0: none */
 	uint32_t left;          /* of event->job.most */
-	bool own_only;          /* apply the verb only to the array's own record */
+	bool own_only;          /* apply the verb only to the array parent */
 	bool cut;               /* event->job.most is used up: there is more to do */
 	struct job_error *errors;
 	size_t n_errors, max_errors;

@@ -10,7 +10,7 @@
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/explain/never.h"
 #include "ctld/core/jobs/conditions.h"
-#include "ctld/core/jobs/wishes.h"
+#include "ctld/core/jobs/notifications.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/core/rows/state.h"
@@ -148,7 +148,7 @@ static bool fill_names(
 	struct error e;
 	bool account, partition;
 
-	passed(wishes_take(in, &t->info, &e), &e, all);
+	passed(notifications_take(in, &t->info, &e), &e, all);
 	passed(check_numbers(in, caller, &e), &e, all);
 	passed(take_tasks(t, &e), &e, all);
 	partition = passed(find_partition(core, in->partition, &t->partition, &e), &e, all);
@@ -170,9 +170,9 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	if (check_texts(in, err) < 0)
 		return -1;
 	names = fill_names(core, caller, t, &all);
-	i->gpus = requests_keep(core->requests, in, &e);
+	i->gpus = requests_intern(core->requests, in, &e);
 	passed(i->gpus ? 0 : -1, &e, &all);
-	i->labels = labels_keep(core->labels, in->labels, in->n_labels, &e);
+	i->labels = labels_intern(core->labels, in->labels, in->n_labels, &e);
 	passed(i->labels ? 0 : -1, &e, &all);
 	passed(conditions_take(core, caller, t, &e), &e, &all);
 	if (names && i->gpus) {

@@ -116,7 +116,7 @@ int job_respec(struct core *core, struct job *own, const struct respec *r, char 
 		return -1;
 	name_fields(r->fields, names, size);
 	jobs_set_hash(core->jobs, own, r->is.b);
-	/* Of an array's own record PENDING: it stands for what waits. */
+	/* Of an array parent PENDING: it stands for what waits. */
 	job_respecified(core, own, r, job_info(own)->state == JOB_PENDING);
 	for (job = next_record(own, own); job; job = next_record(own, job)) {
 		job_set_respec(core->jobs, job, r, job_info(job)->state == JOB_PENDING);

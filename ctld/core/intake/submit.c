@@ -209,12 +209,12 @@ static const struct job_why *test_why(struct core *core, const struct intake *v,
 	} else if (conditions_hold(core, v, &condition)) {
 		why->blockers[why->n_blockers++] = condition;
 	} else {
-		explain_contender(core, &im->who, NULL, 0, im->info.uid, why);
+		explain_candidate(core, &im->who, NULL, 0, im->info.uid, why);
 		/* A job that a limit blocks gets no plan. */
 		if (d->verdict == VERDICT_START || d->verdict == VERDICT_PLANNED ||
-		        d->verdict == VERDICT_BLOCKED)
+		        d->verdict == VERDICT_CAPACITY)
 			explain_plan(core, &im->who, why);
-		if (d->verdict == VERDICT_PLANNED || d->verdict == VERDICT_BLOCKED)
+		if (d->verdict == VERDICT_PLANNED || d->verdict == VERDICT_CAPACITY)
 			explain_victims(core, &im->who, d, im->info.uid, why);
 	}
 	return why;
@@ -253,7 +253,7 @@ static void answer_test(struct core *core, const struct core_event *e, struct in
 	v->info.account = v->info.account ? v->info.account : v->in->account;
 	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
 	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
-	verdict = decide(sched_scene(core->sched), &im.who, &places, &d);
+	verdict = decide(sched_view(core->sched), &im.who, &places, &d);
 	if (verdict == VERDICT_START && !v->in->hold && !conditions_hold(core, v, &condition) &&
 	        !sched_busy_before(core->sched, im.who.key)) {
 		test_where(core, &places, fx);

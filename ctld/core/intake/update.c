@@ -19,7 +19,7 @@
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/jobs/wishes.h"
+#include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
@@ -190,14 +190,14 @@ static void name_fields(uint64_t fields, char *text, size_t size)
 }
 
 /* These fields concern only the owner. */
-static int update_wishes(
+static int update_notifications(
         struct core *core, struct job *job, const struct submit_job *in, struct error *err)
 {
 	struct job_info wished;
 
-	if (wishes_take(in, &wished, err) < 0)
+	if (notifications_take(in, &wished, err) < 0)
 		return -1;
-	job_set_wishes(core->jobs, job, &wished);
+	job_set_notifications(core->jobs, job, &wished);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ static int update_limit(struct core *core, struct job *job, const struct caller 
 		sched_node_changed(
 		        core->sched, node_link_of(node)->index, "a time limit was changed");
 	}
-	job_alarm(core, job);
+	job_timer_set(core, job);
 	return 0;
 }
 
@@ -277,7 +277,7 @@ static int update_asked(struct core *core, struct job *job, const struct core_ev
 	t.info.nice = e->job.fields & UPDATE_NICE ? in->nice : i->nice;
 	job_withdraw(core, job);
 	job_set_asked(core->jobs, job, &t.info);
-	job_set_wishes(core->jobs, job, &t.info);
+	job_set_notifications(core->jobs, job, &t.info);
 	t.info.gpus = NULL; /* the job has them now, and counts */
 	t.info.labels = NULL;
 	t.counted = false;
@@ -317,7 +317,8 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 
 	if (!fields)
 		return error_set(err, ERR_USAGE, "nothing is to be changed");
-	name_fields(unknown ? unknown : fields & ~(uint64_t)UPDATE_WISHES, names, sizeof(names));
+	name_fields(
+	        unknown ? unknown : fields & ~(uint64_t)UPDATE_NOTIFICATIONS, names, sizeof(names));
 	if (unknown)
 		return error_set(err, ERR_JOB_SPEC,
 		        "%s of the update is not known to this controller, which is older than "
@@ -331,8 +332,8 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		        (unsigned long long)i->id);
 	}
 	show_now(core, job, fields, &was);
-	if (!(e->job.fields & ~(uint64_t)UPDATE_WISHES))
-		rc = update_wishes(core, job, &in, err);
+	if (!(e->job.fields & ~(uint64_t)UPDATE_NOTIFICATIONS))
+		rc = update_notifications(core, job, &in, err);
 	else if (i->state != JOB_PENDING && e->job.fields == UPDATE_TIME)
 		rc = update_limit(core, job, &e->caller, in.time_limit_s, err);
 	else if (i->state != JOB_PENDING)

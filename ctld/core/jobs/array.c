@@ -24,7 +24,7 @@ void array_shrunk(struct core *core, struct job *job)
 	job_withdraw(core, job);
 	if (job_weight(job))
 		return;
-	job_alarm(core, job);
+	job_timer_set(core, job);
 	if (job_info(job)->part)
 		jobs_drop_empty(core->jobs, job);
 }

@@ -1,6 +1,6 @@
 /* array.h - the tasks of an array: which record each task is under, and when the array is over
  *
- * The array's own record waits in its class like any job. Each time the scheduler picks it, it
+ * The array parent waits in its class like any job. Each time the scheduler picks it, it
  * yields its first task: the task gets a record of its own (a part), and the part is started. A
  * change that concerns only some of the tasks (a hold, another time limit) first splits these
  * tasks off into a part. So the code of requeues, holds, preemption and bills need not know about
@@ -9,7 +9,7 @@
  * At most `at_once` tasks have an attempt at a time. While that many do, no record of the array is
  * eligible (job_consider()), so the array neither has planned starts nor delays other jobs.
  *
- * Tasks that have ended leave memory as jobs do, but sooner when there are many. The own record
+ * Tasks that have ended leave memory as jobs do, but sooner when there are many. The array parent
  * counts them and keeps the highest exit code. It ends when no task of the array waits or runs:
  * FAILED if a task ended neither COMPLETED nor by a cancel, else CANCELLED if a task was
  * cancelled, else COMPLETED.
@@ -33,7 +33,7 @@ struct taskset;
 struct job *array_first(struct core *core, struct job *job);
 
 /* Moves the tasks of a record that are in `set` into a record of their own. Returns the record
- * itself if `set` has all its tasks and it is neither the array's own record nor is `keep_own`
+ * itself if `set` has all its tasks and it is neither the array parent nor is `keep_own`
  * set. NULL: the record has none of these tasks. */
 struct job *array_split(
         struct core *core, struct job *job, const struct taskset *set, bool keep_own);

@@ -10,7 +10,7 @@
  * If the owner or the scheduler ended the whole attempt, all runs got that order, and the lowest
  * rank that did not end well decides.
  *
- * A stray run does not count as alive for its attempt: it was given up.
+ * An orphan run does not count as alive for its attempt: it was given up.
  */
 #include "ctld/core/jobs/attempt.h"
 
@@ -84,11 +84,11 @@ bool run_of_present(const struct run *run)
 	return job && run_info(run)->id.attempt == job_info(job)->attempt;
 }
 
-const struct run *job_stray(const struct job *job)
+const struct run *job_orphan(const struct job *job)
 {
 	const struct run *run = job_link_of(job)->runs;
 
-	while (run && run_info(run)->state != RUN_STRAY)
+	while (run && run_info(run)->state != RUN_ORPHAN)
 		run = run_link_of(run)->next_of_job;
 	return run;
 }
@@ -129,7 +129,7 @@ uint32_t job_launch_failures(const struct job *job)
 
 bool run_lives(const struct run *run)
 {
-	return !run_over(run) && run_info(run)->state != RUN_STRAY;
+	return !run_over(run) && run_info(run)->state != RUN_ORPHAN;
 }
 
 bool run_ended_well(const struct run *run)

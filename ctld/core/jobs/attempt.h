@@ -18,11 +18,11 @@ struct run *run_next_rank(const struct run *run);
 const struct run *run_first_rank(const struct run *run); /* of its attempt */
 bool run_of_present(const struct run *run);              /* of its job's present or last attempt? */
 
-const struct run *job_stray(const struct job *job);  /* a run that is alive and should not be */
+const struct run *job_orphan(const struct job *job); /* a run that is alive and should not be */
 uint32_t job_starts(const struct job *job);          /* attempts that a launcher began */
 uint32_t job_launch_failures(const struct job *job); /* attempts */
 
-bool run_lives(const struct run *run);      /* neither over nor a stray */
+bool run_lives(const struct run *run);      /* neither over nor an orphan run */
 bool run_ended_well(const struct run *run); /* by itself, with exit code 0 */
 
 /* Of the present or last attempt: is any run alive? Are all its ranks known? Do or did all run,

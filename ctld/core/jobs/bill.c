@@ -22,7 +22,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
@@ -49,7 +49,7 @@ static uint64_t gpu_milli(const struct run *run)
 {
 	uint32_t charge = run_share(run)->charge;
 
-	return (uint64_t)__builtin_popcountll(run_info(run)->gpus) * (charge ? charge : CARD_MILLI);
+	return (uint64_t)__builtin_popcountll(run_info(run)->gpus) * (charge ? charge : GPU_MILLI);
 }
 
 /* Multiplied in this order, 35 years fit. */
@@ -57,7 +57,7 @@ static int64_t gpu_us(const struct run *run, uint64_t us)
 {
 	uint64_t milli = gpu_milli(run);
 
-	return (int64_t)(us / CARD_MILLI * milli + us % CARD_MILLI * milli / CARD_MILLI);
+	return (int64_t)(us / GPU_MILLI * milli + us % GPU_MILLI * milli / GPU_MILLI);
 }
 
 static uint16_t type_of(const struct core *core, const char *name)
@@ -88,7 +88,7 @@ uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us
 	const struct job *job = run_link_of(run)->job;
 
 	return usage_cost_u(core->conf, type_of(core, i->gpu_type),
-	        (double)gpu_milli(run) / CARD_MILLI, i->cpus, i->mem_mb, us,
+	        (double)gpu_milli(run) / GPU_MILLI, i->cpus, i->mem_mb, us,
 	        qos_factor(core, job ? job_info(job)->qos : run_owner(run)->qos));
 }
 
@@ -113,13 +113,13 @@ static void look_again(struct core *core, const struct run *run)
 	struct job_info anybody = {
 		.account = i->account, .uid = i->uid, .qos = "", .partition = ""
 	};
-	struct gate_path *path = admit_path(core, core->gates, job ? job_info(job) : &anybody);
-	const uint32_t *gates;
+	struct limit_chain *chain = admit_chain(core, core->limits, job ? job_info(job) : &anybody);
+	const uint32_t *limits;
 	size_t n;
 
-	gates = gates_of_hours(core->gates, path, &n);
-	sched_gates_released(core->sched, gates, n);
-	gate_path_free(core->gates, path);
+	limits = limits_of_hours(core->limits, chain, &n);
+	sched_limits_released(core->sched, limits, n);
+	limit_chain_free(core->limits, chain);
 }
 
 /* Billed to the time up to the run's end. */
@@ -390,7 +390,7 @@ double job_cost_max(const struct core *core, const struct job_info *i)
 
 		ledger_share_of(core->ledger, r, (uint16_t)t, &share);
 		if (share.charge)
-			of_one *= (double)share.charge / CARD_MILLI;
+			of_one *= (double)share.charge / GPU_MILLI;
 		if ((type == TYPE_ANY || type == t) && of_one > price)
 			price = of_one;
 	}

@@ -1,9 +1,9 @@
 /* correspond.c - aftercorr between two arrays: task by task; see depends_impl.h
  *
  * Task N of an array waits for task N of another array. Such a term is marked with a '*' in the
- * text that rows keep, and has one edge, on the other array's own record. While the term is open
- * for a task, the task stays under its array's own record. Each time a part of the other array
- * ends, the same tasks leave the own record, and join a record of tasks in the same situation:
+ * text that rows keep, and has one edge, on the other array parent. While the term is open
+ * for a task, the task stays under its array parent. Each time a part of the other array
+ * ends, the same tasks leave the array parent, and join a record of tasks in the same situation:
  *
  *	a record's text without a '*'	only the array's own terms are open
  *	a record's text with a '*'	these terms are open, or can never come true ('!')
@@ -45,7 +45,7 @@ bool corr_is(const struct core *core, const struct depend_term *t, bool array)
 
 bool corr_many(const struct job *on)
 {
-	const struct awaited *a = job_link_of(on)->awaited;
+	const struct dependents *a = job_link_of(on)->dependents;
 	const struct edge *e = a ? a->corrs : NULL;
 	unsigned n = 0;
 
@@ -293,7 +293,7 @@ static void tell(struct core *core, struct job *own, const struct taskset *tasks
 	free(v);
 }
 
-static struct edge *not_heard(const struct awaited *a, uint64_t round)
+static struct edge *not_heard(const struct dependents *a, uint64_t round)
 {
 	struct edge *e = a->corrs;
 
@@ -304,7 +304,7 @@ static struct edge *not_heard(const struct awaited *a, uint64_t round)
 
 void corr_part_ended(struct core *core, struct job *part)
 {
-	const struct awaited *a = job_link(job_own(part))->awaited;
+	const struct dependents *a = job_link(job_own(part))->dependents;
 	enum outcome outcome = job_info(part)->state == JOB_COMPLETED ? DEPEND_MET : DEPEND_NEVER;
 	uint64_t round = ++core->told_round;
 	struct taskset tasks;
@@ -335,7 +335,7 @@ static void judge_gone(struct core *core, struct edge *e, struct job *on)
 
 bool corr_gone(struct core *core, struct job *on)
 {
-	struct edge *e = job_link(on)->awaited->corrs;
+	struct edge *e = job_link(on)->dependents->corrs;
 
 	while (e && !e->gone)
 		e = e->next;
@@ -363,7 +363,7 @@ void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome out
 	struct job **v = records_of(core, own, NULL);
 	size_t n;
 
-	/* The tasks under the own record are decided by the own record's text. */
+	/* The tasks under the array parent are decided by the array parent's text. */
 	for (n = 0; v[n] && job_link(own)->depends; n++)
 		if (v[n] != own)
 			settle_tasks(core, v[n], NULL, on, outcome);
@@ -443,7 +443,7 @@ int corr_check(const struct core *core, const struct job *part, struct error *er
 
 		if (d.v[n].each && depend_term_open(&d.v[n]) && on &&
 		        job_state_ended((enum job_state)job_info(on)->state) &&
-		        !(job_link_of(on)->awaited && job_link_of(on)->awaited->queued))
+		        !(job_link_of(on)->dependents && job_link_of(on)->dependents->queued))
 			rc = error_set(err, ERR_INTERNAL, "job %llu_%u: nobody tells it of %llu_%u",
 			        (unsigned long long)job_id(part), task,
 			        (unsigned long long)job_id(on), task);

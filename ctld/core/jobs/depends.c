@@ -12,7 +12,7 @@
 #include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/wishes.h"
+#include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/rows/state.h"
@@ -42,7 +42,7 @@ static bool all_began(const struct job *own)
 	const struct array *a = job_array(own);
 	const struct job *p = job_weight(own) ? NULL : idmap_next(a->parts, 0);
 
-	/* The own record is PENDING until its end. */
+	/* The array parent is PENDING until its end. */
 	if (job_weight(own) || a->waiting != own || job_link_of(own)->next)
 		return false;
 	for (; p; p = idmap_next(a->parts, job_info(p)->part)) {
@@ -98,11 +98,11 @@ static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec
 
 static void push_last(struct core *core, struct job *job)
 {
-	struct awaited *a = awaited_of(job);
+	struct dependents *a = dependents_of(job);
 
 	a->next = NULL;
 	if (core->settle_last)
-		job_link(core->settle_last)->awaited->next = job;
+		job_link(core->settle_last)->dependents->next = job;
 	else
 		core->settle_first = job;
 	core->settle_last = job;
@@ -110,20 +110,20 @@ static void push_last(struct core *core, struct job *job)
 
 static void pop_first(struct core *core)
 {
-	core->settle_first = job_link(core->settle_first)->awaited->next;
+	core->settle_first = job_link(core->settle_first)->dependents->next;
 	if (!core->settle_first)
 		core->settle_last = NULL;
 }
 
 void depends_queue(struct core *core, struct job *job)
 {
-	struct awaited *a = awaited_of(job);
+	struct dependents *a = dependents_of(job);
 
 	if (a->queued)
 		return;
 	a->queued = true;
 	if (job_info(job)->part)
-		awaited_of(job_own(job))->parts_queued++;
+		dependents_of(job_own(job))->parts_queued++;
 	push_last(core, job);
 }
 
@@ -190,7 +190,7 @@ void depends_weigh(struct core *core, struct job *job)
 	}
 	p->never = p->any ? !p->open : p->never_n;
 	if (p->never && !was_never)
-		wish_mail(core, job, MAIL_INVALID_DEPEND);
+		job_mail(core, job, MAIL_INVALID_DEPEND);
 	text = depends_text(p, true, SIZE_MAX);
 	job_set_depends(core->jobs, job, text);
 	free(text);
@@ -270,7 +270,7 @@ static void settle_lost(struct core *core, struct job *job)
 /* The list of jobs that wait for the event that has happened. */
 static struct waiting *due_waiting(const struct job *job)
 {
-	struct awaited *a = job_link_of(job)->awaited;
+	struct dependents *a = job_link_of(job)->dependents;
 
 	if (a->starts.n && depends_began(job))
 		return &a->starts;
@@ -280,7 +280,7 @@ static struct waiting *due_waiting(const struct job *job)
 /* The next edge on the array's tasks that is to be decided, once the array has ended. */
 static struct edge *due_edge(const struct job *job)
 {
-	const struct awaited *a = job_link_of(job)->awaited;
+	const struct dependents *a = job_link_of(job)->dependents;
 
 	if (!job_state_ended(job_info(job)->state))
 		return NULL;
@@ -292,7 +292,7 @@ static struct edge *due_edge(const struct job *job)
 
 static unsigned settle_waiting(struct core *core, struct waiting *w, struct job *job)
 {
-	bool start = w == &job_link(job)->awaited->starts;
+	bool start = w == &job_link(job)->dependents->starts;
 	struct depends *p = waiting_pop(core, w);
 	unsigned cost = p ? 1 + p->n / SETTLE_TERMS : 1;
 
@@ -307,15 +307,15 @@ static void settle_part(struct core *core, struct job *part)
 	/* If not, it was requeued since: its next end will be queued again. */
 	if (job_state_ended((enum job_state)job_info(part)->state))
 		corr_part_ended(core, part);
-	job_link(job_own(part))->awaited->parts_queued--;
+	job_link(job_own(part))->dependents->parts_queued--;
 	pop_first(core);
-	job_link(part)->awaited->queued = false;
+	job_link(part)->dependents->queued = false;
 }
 
 /* Does one step for a queued job. Returns its cost, in edges. */
 static unsigned settle_one(struct core *core, struct job *job)
 {
-	struct awaited *a = job_link(job)->awaited;
+	struct dependents *a = job_link(job)->dependents;
 	struct waiting *w = due_waiting(job);
 	struct edge *e;
 
@@ -356,7 +356,7 @@ bool depends_settle(struct core *core, unsigned budget)
 void depends_tell(struct core *core, struct job *job)
 {
 	struct job *own = job_own(job);
-	const struct awaited *a = job_link(own)->awaited, *part = job_link(job)->awaited;
+	const struct dependents *a = job_link(own)->dependents, *part = job_link(job)->dependents;
 
 	if (job != own && part && (part->starts.n || part->ends.n))
 		depends_queue(core, job);
@@ -541,7 +541,7 @@ void depends_say(const struct job *job, char *text, size_t size)
 
 static bool hangs_on(const struct depends *p, uint32_t n, const struct job *on)
 {
-	const struct awaited *a = job_link_of(on)->awaited;
+	const struct dependents *a = job_link_of(on)->dependents;
 
 	return a && waiting_has((p->flags[n] & TERM_TYPE) == DEPEND_AFTER ? &a->starts : &a->ends,
 	                    p->number);
@@ -558,7 +558,7 @@ static int check_term(const struct core *core, const struct job *job, uint32_t n
 		return 0;
 	if (!t.tasks && !t.each && !hangs_on(p, n, on))
 		return error_set(err, ERR_INTERNAL, "job %llu: its term %u hangs on nothing", id, n);
-	if (job_state_ended(job_info(on)->state) && !job_link_of(on)->awaited->queued)
+	if (job_state_ended(job_info(on)->state) && !job_link_of(on)->dependents->queued)
 		return error_set(err, ERR_INTERNAL, "job %llu: nobody tells it of job %llu", id,
 		        (unsigned long long)job_id(on));
 	return t.tasks ? range_check(core, job, &t, err) : 0;

@@ -8,7 +8,7 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/fates.h"
+#include "ctld/core/rows/outcomes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
@@ -200,7 +200,7 @@ static int check_tasks(const struct core *core, const struct caller *caller, con
 	const struct job *own = find_seen(core, caller, t), *in;
 	char text[100];
 
-	if (!own && fates_find(core->fates, t->job) == FATE_WELL) {
+	if (!own && outcomes_find(core->outcomes, t->job) == OUTCOME_WELL) {
 		decide_past(t, true);
 		return 0;
 	}
@@ -254,7 +254,7 @@ static int check_term(const struct core *core, const struct caller *caller, cons
 	const struct job *named = find_seen(core, caller, t);
 	unsigned long long id = t->job;
 	char text[100];
-	enum fate fate;
+	enum job_outcome outcome;
 
 	if (!t->job)
 		return 0;
@@ -272,11 +272,11 @@ static int check_term(const struct core *core, const struct caller *caller, cons
 		return t->each ? check_each(tasks, named, err) : 0;
 	if (t->job >= meta_next_job(core->meta))
 		return error_set(err, ERR_NO_JOB, "there is no job %llu", id);
-	fate = fates_find(core->fates, t->job);
-	if (fate == FATE_UNKNOWN)
+	outcome = outcomes_find(core->outcomes, t->job);
+	if (outcome == OUTCOME_UNKNOWN)
 		return error_set(err, ERR_NO_JOB,
 		        "job %llu is not known: it never was, or has ended too long ago", id);
-	decide_past(t, fate == FATE_WELL);
+	decide_past(t, outcome == OUTCOME_WELL);
 	return 0;
 }
 
@@ -304,13 +304,14 @@ void depends_catch_up(struct core *core, struct job *job)
 		return;
 	for (n = 0; n < d.n; n++) {
 		struct depend_term *t = &d.v[n];
-		enum fate fate = t->job && depend_term_open(t) && !jobs_find(core->jobs, t->job)
-		                         ? fates_find(core->fates, t->job)
-		                         : FATE_UNKNOWN;
+		enum job_outcome outcome =
+		        t->job && depend_term_open(t) && !jobs_find(core->jobs, t->job)
+		                ? outcomes_find(core->outcomes, t->job)
+		                : OUTCOME_UNKNOWN;
 
-		if (fate == FATE_UNKNOWN)
+		if (outcome == OUTCOME_UNKNOWN)
 			continue;
-		decide_past(t, fate == FATE_WELL);
+		decide_past(t, outcome == OUTCOME_WELL);
 		any = true;
 	}
 	text = any ? kept_text(&d) : NULL;
@@ -332,7 +333,7 @@ int depends_revivable(const struct core *core, const struct job *job, struct err
 		struct depend_term *t = &d.v[n];
 
 		if (depend_term_open(t) && t->job && !jobs_find(core->jobs, t->job))
-			decide_past(t, fates_find(core->fates, t->job) == FATE_WELL);
+			decide_past(t, outcomes_find(core->outcomes, t->job) == OUTCOME_WELL);
 		never += t->never;
 	}
 	if (d.any ? never == d.n : never)

@@ -63,7 +63,7 @@ struct waiting {
 	uint32_t at; /* the next number that a sweep examines */
 };
 
-struct awaited {
+struct dependents {
 	struct waiting starts, ends; /* jobs that wait for its start, and for its end */
 	struct edge *corrs;          /* of an array: arrays whose tasks wait for its tasks */
 	struct edge *ranges;         /* of an array: terms on some of its tasks */
@@ -106,7 +106,7 @@ bool waiting_has(const struct waiting *w, uint32_t number);
 usec_t depends_began(const struct job *job);
 /* Takes the edge out of its list. */
 void depends_unhang(struct edge *e);
-struct awaited *awaited_of(struct job *job);
+struct dependents *dependents_of(struct job *job);
 
 /* --- depends.c ------------------------------------------------------------------------------- */
 

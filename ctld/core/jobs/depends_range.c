@@ -1,9 +1,9 @@
 /* depends_range.c - terms about some tasks of an array (12_[1-3,7]); see depends_impl.h
  *
  * Such a term means the same as one term for each of its tasks, and costs one edge, on the array's
- * own record. In the row of the waiting job it names the tasks that are still open: each part that
- * starts or ends is queued, and settling it removes its tasks from the term. So settling a part
- * twice changes nothing, and a restart settles all ended parts that are still in memory. Parts
+ * array parent. In the row of the waiting job it names the tasks that are still open: each part
+ * that starts or ends is queued, and settling it removes its tasks from the term. So settling a
+ * part twice changes nothing, and a restart settles all ended parts that are still in memory. Parts
  * stay in memory until they were settled.
  *
  * Of tasks that left memory before a job waited for them only the fact that they have ended is
@@ -49,7 +49,7 @@ bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bo
 
 bool range_many(const struct job *on)
 {
-	const struct awaited *a = job_link_of(on)->awaited;
+	const struct dependents *a = job_link_of(on)->dependents;
 	const struct edge *e = a ? a->ranges : NULL;
 	unsigned n = 0;
 
@@ -94,7 +94,7 @@ void range_hung(struct core *core, struct edge *e, struct job *on)
 
 void range_tell(struct core *core, struct job *part)
 {
-	const struct awaited *a = job_link_of(job_own(part))->awaited;
+	const struct dependents *a = job_link_of(job_own(part))->dependents;
 
 	if (a && a->ranges && has_news(part))
 		depends_queue(core, part);
@@ -163,7 +163,7 @@ static bool say_part(
 
 void range_part_moved(struct core *core, struct job *part)
 {
-	const struct awaited *a = job_link(job_own(part))->awaited;
+	const struct dependents *a = job_link(job_own(part))->dependents;
 	uint64_t round = ++core->told_round;
 	struct edge *e = a->ranges;
 	struct taskset tasks;
@@ -202,7 +202,7 @@ static void say_gone(struct core *core, struct edge *e, const struct job *on)
 
 bool range_gone(struct core *core, struct job *on)
 {
-	struct edge *e = job_link(on)->awaited->ranges;
+	struct edge *e = job_link(on)->dependents->ranges;
 
 	while (e && !e->gone)
 		e = e->next;
@@ -232,11 +232,12 @@ int range_check(const struct core *core, const struct job *job, const struct dep
 	uint32_t task = taskset_first(t->tasks);
 	const struct job *own = jobs_find(core->jobs, t->job);
 	const struct job *on = jobs_find(core->jobs, job_ref_of(t->job, (uint64_t)task + 1));
-	const struct awaited *a = own ? job_link_of(own)->awaited : NULL;
+	const struct dependents *a = own ? job_link_of(own)->dependents : NULL;
 
 	if (!depend_term_open(t) || t->at || !own || !on ||
 	        !job_state_ended((enum job_state)job_info(on)->state) ||
-	        (job_link_of(on)->awaited && job_link_of(on)->awaited->queued) || (a && a->lost))
+	        (job_link_of(on)->dependents && job_link_of(on)->dependents->queued) ||
+	        (a && a->lost))
 		return 0;
 	return error_set(err, ERR_INTERNAL, "job %llu: nobody tells it of %llu_%u",
 	        (unsigned long long)job_id(job), (unsigned long long)t->job, task);

@@ -179,13 +179,13 @@ char *depends_text(const struct depends *p, bool kept, size_t bytes)
 
 /* --- where they hang ------------------------------------------------------------------------- */
 
-struct awaited *awaited_of(struct job *job)
+struct dependents *dependents_of(struct job *job)
 {
 	struct job_link *l = job_link(job);
 
-	if (!l->awaited)
-		l->awaited = xcalloc(1, sizeof(*l->awaited));
-	return l->awaited;
+	if (!l->dependents)
+		l->dependents = xcalloc(1, sizeof(*l->dependents));
+	return l->dependents;
 }
 
 /* A task that a job waits for has a record of its own; a task that was cancelled together with
@@ -202,7 +202,7 @@ struct job *depends_where(const struct core *core, const struct depends *p, uint
 
 static void hang_edge(struct core *core, struct edge *e, struct job *on)
 {
-	struct edge **list = e->t.each ? &awaited_of(on)->corrs : &awaited_of(on)->ranges;
+	struct edge **list = e->t.each ? &dependents_of(on)->corrs : &dependents_of(on)->ranges;
 
 	e->next = *list;
 	e->back = list;
@@ -229,12 +229,13 @@ void depends_hang(struct core *core, struct depends *p, uint32_t n)
 	if (!on)
 		on = depends_where(core, p, n);
 	if (!on) {
-		awaited_of(p->who)->lost = true;
+		dependents_of(p->who)->lost = true;
 		depends_queue(core, p->who);
 	} else if (e && (e->t.each || e->t.tasks)) {
 		hang_edge(core, e, on);
 	} else {
-		waiting_add(start ? &awaited_of(on)->starts : &awaited_of(on)->ends, p->number);
+		waiting_add(
+		        start ? &dependents_of(on)->starts : &dependents_of(on)->ends, p->number);
 		if (job_state_ended(job_info(on)->state) || (start && depends_began(on)))
 			depends_queue(core, on);
 	}
@@ -321,7 +322,7 @@ void depends_attach(struct core *core, struct job *job)
 			depends_hang(core, p, n);
 	/* Settled like any other from the start: the job is decided in its turn. */
 	if (p->never && core->started) {
-		awaited_of(job)->lost = true;
+		dependents_of(job)->lost = true;
 		depends_queue(core, job);
 	}
 }
@@ -330,7 +331,7 @@ void depends_attach(struct core *core, struct job *job)
 static void let_go(const struct core *core, const struct depends *p, uint32_t n)
 {
 	struct job *on = depends_where(core, p, n);
-	struct awaited *a = on ? job_link(on)->awaited : NULL;
+	struct dependents *a = on ? job_link(on)->dependents : NULL;
 
 	if (a)
 		waiting_sweep(core, (p->flags[n] & TERM_TYPE) == DEPEND_AFTER ? &a->starts : &a->ends);
@@ -361,7 +362,7 @@ void depends_detach(struct core *core, struct job *job)
 
 void depends_forget(struct core *core, struct job *job)
 {
-	struct awaited *a = job_link(job)->awaited;
+	struct dependents *a = job_link(job)->dependents;
 
 	depends_detach(core, job);
 	if (!a)
@@ -369,12 +370,12 @@ void depends_forget(struct core *core, struct job *job)
 	free(a->starts.v);
 	free(a->ends.v);
 	free(a);
-	job_link(job)->awaited = NULL;
+	job_link(job)->dependents = NULL;
 }
 
 bool depends_wanted(const struct job *job)
 {
-	const struct awaited *a = job_link_of(job)->awaited;
+	const struct dependents *a = job_link_of(job)->dependents;
 
 	return a && (a->queued || a->starts.n || a->ends.n || a->corrs || a->ranges);
 }

@@ -9,7 +9,7 @@
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/jobs/wishes.h"
+#include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
@@ -127,7 +127,7 @@ static void act(struct core *core, struct job *job, const struct conf_idle *c)
 	        end ? ": ended" : "");
 	audit_note(core, "job.idle", NULL, job_ref(job), "", text);
 	if (!told && c->action == CONF_IDLE_MAIL)
-		mail_always(core, job, MAIL_IDLE);
+		job_mail_always(core, job, MAIL_IDLE);
 	if (end)
 		job_stop(core, job, &(struct stop){ .cause = END_IDLE });
 }

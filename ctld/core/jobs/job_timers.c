@@ -13,9 +13,9 @@
 
 #define WALL_LOOKED_AT (60 * USEC_PER_S)
 
-void job_alarm_moved(void *item, uint32_t index)
+void job_timer_moved(void *item, uint32_t index)
 {
-	job_link(item)->alarm = index;
+	job_link(item)->timer = index;
 }
 
 /* Wall; INT64_MAX: nothing is due. */
@@ -38,15 +38,15 @@ static usec_t job_due(const struct core *core, const struct job *job)
 	return due < 0 ? 0 : due;
 }
 
-void job_alarm(struct core *core, struct job *job)
+void job_timer_set(struct core *core, struct job *job)
 {
 	struct job_link *l = job_link(job);
 	usec_t due = job_due(core, job);
 
-	if (l->alarm != HEAP_NOWHERE)
-		heap_remove(core->alarms, l->alarm);
+	if (l->timer != HEAP_NOWHERE)
+		heap_remove(core->job_timers, l->timer);
 	if (due != INT64_MAX)
-		heap_put(core->alarms, (struct heap_key){ (uint64_t)due, job_ref(job) }, job);
+		heap_put(core->job_timers, (struct heap_key){ (uint64_t)due, job_ref(job) }, job);
 }
 
 void job_timers_apply(struct core *core)
@@ -54,10 +54,10 @@ void job_timers_apply(struct core *core)
 	struct job *job;
 	unsigned n;
 
-	for (n = 0; n < TIMER_SLICE && (job = heap_first(core->alarms)); n++) {
-		if (heap_first_key(core->alarms).a > (uint64_t)core->now.wall)
+	for (n = 0; n < TIMER_SLICE && (job = heap_first(core->job_timers)); n++) {
+		if (heap_first_key(core->job_timers).a > (uint64_t)core->now.wall)
 			break;
-		job_alarmed(core, job);
+		job_timer_due(core, job);
 	}
 }
 
@@ -65,8 +65,8 @@ usec_t job_timers_next(const struct core *core)
 {
 	usec_t in;
 
-	if (!heap_first(core->alarms))
+	if (!heap_first(core->job_timers))
 		return INT64_MAX;
-	in = (usec_t)heap_first_key(core->alarms).a - core->now.wall;
+	in = (usec_t)heap_first_key(core->job_timers).a - core->now.wall;
 	return core->now.mono + (in < 0 ? 0 : in < WALL_LOOKED_AT ? in : WALL_LOOKED_AT);
 }

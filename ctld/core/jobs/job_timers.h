@@ -10,8 +10,8 @@ struct core;
 struct job;
 
 /* Set the time at which something is due for a job. */
-void job_alarm(struct core *core, struct job *job);
-void job_alarm_moved(void *item, uint32_t index);
+void job_timer_set(struct core *core, struct job *job);
+void job_timer_moved(void *item, uint32_t index);
 /* Do what is due. */
 void job_timers_apply(struct core *core);
 /* Mono: when to call it next; INT64_MAX: nothing is due. */

@@ -25,20 +25,20 @@
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/jobs/wishes.h"
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/jobs/notifications.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/records/waiters.h"
-#include "ctld/core/rows/fates.h"
+#include "ctld/core/records/wait_replies.h"
+#include "ctld/core/rows/outcomes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/util/idmap.h"
 
-struct waiters;
+struct wait_replies;
 
 /* --- counting and telling -------------------------------------------------------------------- */
 
@@ -113,8 +113,8 @@ static void move(struct core *core, struct job *job, enum job_state state)
 	job_move(core->jobs, job, state);
 	tell_namesakes(core, job_own(job), was_active);
 	depends_tell(core, job);
-	job_alarm(core, job);
-	wish_mail_moved(core, job, from);
+	job_timer_set(core, job);
+	job_mail_moved(core, job, from);
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_ref(job);
 	if (array_full(job) != full)
 		array_reconsider(core, job);
@@ -182,13 +182,13 @@ static void consider(struct core *core, struct job *job)
 	const struct job_info *i = job_info(job);
 	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE &&
 	                !job_link(job)->expired && job_weight(job) && !array_full(job) &&
-	                !job_stray(job) && !depends_open(job) && i->begin_time <= core->now.wall;
+	                !job_orphan(job) && !depends_open(job) && i->begin_time <= core->now.wall;
 
 	if (!eligible)
 		job_withdraw(core, job);
 	else if (!job_link(job)->class)
 		sched_add(core->sched, job);
-	job_alarm(core, job);
+	job_timer_set(core, job);
 }
 
 void job_consider(struct core *core, struct job *job)
@@ -197,7 +197,7 @@ void job_consider(struct core *core, struct job *job)
 	struct job *w;
 
 	consider(core, job);
-	/* What an array's own record waits for blocks all records of the array. */
+	/* What an array parent waits for blocks all records of the array. */
 	for (w = a ? a->waiting : NULL; w; w = job_link(w)->next) {
 		if (w != job)
 			consider(core, w);
@@ -262,8 +262,8 @@ void job_start(
 }
 
 /* Is nothing known of that attempt that would keep the job from going on with it? A rank that was
- * reported while the job was at another attempt is a stray and stays one, and the other ranks of
- * its attempt cannot go on without it. A rank that has ended well does no harm: it could as well
+ * reported while the job was at another attempt is an orphan run and stays one, and the other ranks
+ * of its attempt cannot go on without it. A rank that has ended well does no harm: it could as well
  * have ended later. */
 static bool attempt_untouched(const struct job *job, const struct run_report *r)
 {
@@ -307,11 +307,12 @@ void job_adopts(struct core *core, struct job *job, struct run *run)
 	job_take_again(core, job);
 }
 
-static void tell_waiters(struct core *core, struct waiters *waiters, const struct job *job)
+static void tell_waiters(
+        struct core *core, struct wait_replies *wait_replies, const struct job *job)
 {
 	uint64_t reply;
 
-	while (waiters_take(waiters, job_ref(job), &reply)) {
+	while (wait_replies_take(wait_replies, job_ref(job), &reply)) {
 		struct effect *e = effects_add(core->effects, EFFECT_JOB_ENDED);
 
 		e->reply = reply;
@@ -324,7 +325,7 @@ void job_runs(struct core *core, struct job *job)
 	if (job_info(job)->state == JOB_CONFIGURING && attempt_runs(job)) {
 		job_set_start(core->jobs, job, attempt_start_time(job));
 		move(core, job, JOB_RUNNING);
-		tell_waiters(core, core->starters, job);
+		tell_waiters(core, core->start_replies, job);
 	}
 	if (job_info(job)->state == JOB_RUNNING && attempt_suspended(job))
 		move(core, job, JOB_SUSPENDED);
@@ -383,8 +384,8 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	admit_count(core, job_info(job), -(int)job_weight(job));
 	job_list_ended(core, job, core->now.mono);
 	core->n_ended += job_weight(job);
-	tell_waiters(core, core->waiters, job);
-	tell_waiters(core, core->starters, job);
+	tell_waiters(core, core->wait_replies, job);
+	tell_waiters(core, core->start_replies, job);
 	if (job_info(job)->part)
 		array_part_ended(core, job);
 }
@@ -447,7 +448,7 @@ void job_cancel_pending(struct core *core, struct job *job)
 		cancel_record(core, job);
 		return;
 	}
-	/* The own record ends together with the last of the others. */
+	/* The array parent ends together with the last of the others. */
 	for (w = a->waiting; w; w = next) {
 		next = job_link(w)->next;
 		if (w != job)
@@ -502,12 +503,12 @@ static void cut_short(struct core *core, struct job *job)
 	const struct job_info *i = job_info(job);
 
 	if (!i->limit_set || !i->time_limit_s || job_time_left(core, job) > 0)
-		job_alarm(core, job);
+		job_timer_set(core, job);
 	else
 		job_stop(core, job, &(struct stop){ .cause = END_TIME_LIMIT });
 }
 
-void job_alarmed(struct core *core, struct job *job)
+void job_timer_due(struct core *core, struct job *job)
 {
 	if (job_info(job)->deadline && job_last_chance(job) <= core->now.wall)
 		miss_deadline(core, job);
@@ -575,7 +576,7 @@ static bool comes_again(const struct job *job, const struct run *decisive)
 		return false;
 	return attempt_asked(job) || not_launched(decisive) || !attempt_whole(job) ||
 	       (outcomes[run_info(decisive)->end_cause].again && i->requeue) ||
-	       wish_again(job, decisive);
+	       job_wants_requeue(job, decisive);
 }
 
 bool job_again_when_reclaimed(const struct core *core, const struct job *job)
@@ -619,7 +620,7 @@ static void job_again(struct core *core, struct job *job)
 	job_give_back(core, job);
 	job_set_end_cause(core->jobs, job, END_NONE);
 	move(core, job, JOB_PENDING);
-	tell_waiters(core, core->starters, job);
+	tell_waiters(core, core->start_replies, job);
 	job_consider(core, job);
 }
 
@@ -743,9 +744,9 @@ static void job_after_attempt(struct core *core, struct job *job)
 	} else if (again) {
 		if (!attempt_asked(job)) {
 			say_requeued(core, job, run);
-			wish_delay(core, job);
+			job_delay_requeue(core, job);
 		}
-		wish_mail(core, job, MAIL_REQUEUE);
+		job_mail(core, job, MAIL_REQUEUE);
 		job_again(core, job);
 	} else {
 		enum job_state state = end_state(job, run);
@@ -796,9 +797,9 @@ static void retire(struct core *core, struct job *job)
 		run_retire(core, run);
 	}
 	depends_forget(core, job);
-	/* How an array ended is recorded for its own record. */
+	/* How an array ended is recorded for its array parent. */
 	if (!job_info(job)->part)
-		fates_put(core->fates, job_id(job), job_info(job)->state == JOB_COMPLETED);
+		outcomes_put(core->outcomes, job_id(job), job_info(job)->state == JOB_COMPLETED);
 	jobs_retire(core->jobs, job);
 }
 

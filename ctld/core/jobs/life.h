@@ -38,7 +38,7 @@ usec_t job_last_chance(const struct job *job);
 /* The time left of its time limit, for a job that has one; < 0: none is left. */
 usec_t job_time_left(const struct core *core, const struct job *job);
 /* Its timer has expired: its begin time, the end of a delay, or its deadline has come. */
-void job_alarmed(struct core *core, struct job *job);
+void job_timer_due(struct core *core, struct job *job);
 /* End a PENDING job that has not run; of an array, all that waits. */
 void job_cancel_pending(struct core *core, struct job *job);
 /* No task of the array waits or runs any more. */

@@ -18,7 +18,7 @@
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/limits/quota.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/preempt/preempt.h"
@@ -48,11 +48,11 @@ uint16_t gpu_type_number(const struct conf *conf, const char *name)
 	return TYPE_GONE;
 }
 
-static struct gate_path *path_of(struct core *core, const struct job *job)
+static struct limit_chain *chain_of(struct core *core, const struct job *job)
 {
 	const struct job_info *i = job_info(job);
 
-	return gates_path(core->gates, sched_account_kept(core->sched, i->account), i->uid,
+	return limits_chain(core->limits, sched_account_kept(core->sched, i->account), i->uid,
 	        sched_qos_kept(core->sched, i->qos),
 	        sched_partition_kept(core->sched, i->partition));
 }
@@ -60,24 +60,24 @@ static struct gate_path *path_of(struct core *core, const struct job *job)
 /* The guarantee that was reserved for an account is in use now, so less of it is reserved. */
 static void kept_changed(struct core *core, const struct need *need)
 {
-	const uint32_t gates[] = { gates_kept(core->gates, need->type),
-		gates_kept(core->gates, CONF_ANY_TYPE) };
+	const uint32_t limits[] = { limits_guarantee(core->limits, need->type),
+		limits_guarantee(core->limits, CONF_ANY_TYPE) };
 
-	sched_gates_released(core->sched, gates, sizeof(gates) / sizeof(*gates));
+	sched_limits_released(core->sched, limits, sizeof(limits) / sizeof(*limits));
 }
 
 void job_take(struct core *core, struct job *job, const struct need *need)
 {
-	const struct quota *quota = gates_quota(core->gates);
+	const struct quota *quota = limits_quota(core->limits);
 	struct taken *t = xcalloc(1, sizeof(*t));
-	uint64_t kept = quota_keeps(quota, need->type);
+	uint64_t kept = quota_reserved(quota, need->type);
 
-	t->path = path_of(core, job);
+	t->chain = chain_of(core, job);
 	t->need = *need;
-	gates_take(core->gates, t->path, &t->need);
+	limits_take(core->limits, t->chain, &t->need);
 	job_link(job)->taken = t;
 	job_runs_changed(job);
-	if (quota_keeps(quota, need->type) < kept)
+	if (quota_reserved(quota, need->type) < kept)
 		kept_changed(core, need);
 }
 
@@ -89,23 +89,23 @@ static void leave(struct core *core, struct job *job, bool leaving)
 	if (job_link(job)->leaving == leaving)
 		return;
 	job_link(job)->leaving = leaving;
-	quota_leaving(gates_quota(core->gates), gate_path_account(t->path), t->need.type,
+	quota_leaving(limits_quota(core->limits), limit_chain_account(t->chain), t->need.type,
 	        need_milli(&t->need), leaving);
 }
 
 void job_give_back(struct core *core, struct job *job)
 {
 	struct taken *t = job_link(job)->taken;
-	const uint32_t *gates;
+	const uint32_t *limits;
 	size_t n;
 
 	if (!t)
 		return;
 	leave(core, job, false);
-	gates_release(core->gates, t->path, &t->need);
-	gates = gates_of(core->gates, t->path, &t->need, &n);
-	sched_gates_released(core->sched, gates, n);
-	gate_path_free(core->gates, t->path);
+	limits_release(core->limits, t->chain, &t->need);
+	limits = limits_of_need(core->limits, t->chain, &t->need, &n);
+	sched_limits_released(core->sched, limits, n);
+	limit_chain_free(core->limits, t->chain);
 	free(t);
 	job_link(job)->taken = NULL;
 	job_runs_changed(job);
@@ -126,7 +126,7 @@ static void need_of_runs(const struct core *core, const struct job *job, struct 
 			.share = *run_share(run) };
 		uint16_t type = gpu_type_number(core->conf, i->gpu_type);
 
-		if (i->id.attempt != job_info(job)->attempt || i->state == RUN_STRAY)
+		if (i->id.attempt != job_info(job)->attempt || i->state == RUN_ORPHAN)
 			continue;
 		if (type == TYPE_GONE || type == TYPE_NONE)
 			place.gpus = 0; /* no limit counts a type that the configuration does not
@@ -136,7 +136,7 @@ static void need_of_runs(const struct core *core, const struct job *job, struct 
 		place.type = type;
 		places_add(&places, &place);
 	}
-	decide_need_of(sched_scene(core->sched), &(struct ask){ .gpus = job_info(job)->gpus },
+	decide_need_of(sched_view(core->sched), &(struct ask){ .gpus = job_info(job)->gpus },
 	        &places, need);
 	places_free(&places);
 }
@@ -164,24 +164,24 @@ void job_forget_taken(struct core *core, struct job *job)
 	if (!t)
 		return;
 	leave(core, job, false);
-	gates_release(core->gates, t->path, &t->need);
-	gate_path_free(core->gates, t->path);
+	limits_release(core->limits, t->chain, &t->need);
+	limit_chain_free(core->limits, t->chain);
 	free(t);
 	job_link(job)->taken = NULL;
 	job_runs_changed(job);
 }
 
-bool job_takes_gate(struct core *core, const struct job *job, uint32_t gate)
+bool job_takes_limit(struct core *core, const struct job *job, uint32_t limit)
 {
 	const struct taken *t = job_link_of(job)->taken;
-	const uint32_t *gates;
+	const uint32_t *limits;
 	size_t n, i;
 
 	if (!t)
 		return false;
-	gates = gates_of(core->gates, t->path, &t->need, &n);
+	limits = limits_of_need(core->limits, t->chain, &t->need, &n);
 	for (i = 0; i < n; i++) {
-		if (gates[i] == gate)
+		if (limits[i] == limit)
 			return true;
 	}
 	return false;
@@ -194,9 +194,9 @@ void job_imagine_over(struct core *core, struct job *job, bool over)
 	if (!t)
 		return;
 	if (over)
-		gates_release(core->gates, t->path, &t->need);
+		limits_release(core->limits, t->chain, &t->need);
 	else
-		gates_take(core->gates, t->path, &t->need);
+		limits_take(core->limits, t->chain, &t->need);
 }
 
 /* The run was ordered to end: set the time by which it will have ended. */
@@ -218,7 +218,7 @@ void node_count_gpus(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);
 	const struct conf_node *conf;
-	uint32_t gates[2];
+	uint32_t limits[2];
 	uint64_t now;
 	size_t g;
 
@@ -242,10 +242,10 @@ void node_count_gpus(struct core *core, struct node *node)
 			continue;
 		*sum += (uint32_t)__builtin_popcountll(mask & now);
 		*sum -= (uint32_t)__builtin_popcountll(mask & l->counted);
-		quota_capacity(gates_quota(core->gates), type, *sum);
-		gates[0] = gates_kept(core->gates, type);
-		gates[1] = gates_kept(core->gates, CONF_ANY_TYPE);
-		sched_gates_released(core->sched, gates, 2);
+		quota_capacity(limits_quota(core->limits), type, *sum);
+		limits[0] = limits_guarantee(core->limits, type);
+		limits[1] = limits_guarantee(core->limits, CONF_ANY_TYPE);
+		sched_limits_released(core->sched, limits, 2);
 	}
 	l->counted = now;
 }

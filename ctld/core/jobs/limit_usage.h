@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "common/job/run.h"
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 
 struct conf;
@@ -18,7 +18,7 @@ struct run;
 
 /* What an attempt counts against the limits. */
 struct taken {
-	struct gate_path *path;
+	struct limit_chain *chain;
 	struct need need;
 };
 
@@ -27,7 +27,7 @@ void job_take(struct core *core, struct job *job, const struct need *need);
 void job_give_back(struct core *core, struct job *job);
 void job_take_again(struct core *core, struct job *job);   /* against other limits, by its runs */
 void job_forget_taken(struct core *core, struct job *job); /* before the limits are freed */
-bool job_takes_gate(struct core *core, const struct job *job, uint32_t gate);
+bool job_takes_limit(struct core *core, const struct job *job, uint32_t limit);
 /* For --why: count as if the job were over, and undo that. */
 void job_imagine_over(struct core *core, struct job *job, bool over);
 

@@ -33,7 +33,7 @@ static usec_t seconds(uint32_t s)
 	return (usec_t)s * USEC_PER_S;
 }
 
-void run_held(const struct core *core, const struct run *run, struct held *h)
+void run_snapshot_of(const struct core *core, const struct run *run, struct run_snapshot *h)
 {
 	const struct run_info *i = run_info(run);
 	struct job *job = run_link_of(run)->job;
@@ -44,9 +44,9 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	const struct node *node = run_link_of(run)->node;
 	uint64_t back = run_link_of(run)->booked & ~(node ? node_link_of(node)->gpus_out : 0);
 
-	*h = (struct held){ .job = j ? job_ref(job) : i->id.job,
+	*h = (struct run_snapshot){ .job = j ? job_ref(job) : i->id.job,
 		.gpus = (uint32_t)__builtin_popcountll(back),
-		.cards = back,
+		.gpu_set = back,
 		.share = *run_share(run),
 		.cpus = i->cpus,
 		.mem_mb = i->mem_mb,
@@ -58,7 +58,7 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 		.partition = CONF_NONE };
 	if (run_end_by(run))
 		h->end = run_end_by(run);
-	if (!j || i->state == RUN_STRAY)
+	if (!j || i->state == RUN_ORPHAN)
 		return;
 	h->partition = sched_partition_kept(core->sched, j->partition);
 	h->account = sched_account_kept(core->sched, j->account);
@@ -75,7 +75,7 @@ void run_held(const struct core *core, const struct run *run, struct held *h)
 	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
 	h->protected_until = began + seconds(min_run);
 	if (job_link(job)->taken) {
-		h->path = job_link(job)->taken->path;
+		h->chain = job_link(job)->taken->chain;
 		h->need = &job_link(job)->taken->need;
 	}
 }
@@ -84,38 +84,39 @@ static void look(const struct core *core, struct node_link *l)
 {
 	const struct run *run;
 
-	l->held = xrealloc(l->held, l->n_runs ? l->n_runs : 1, sizeof(*l->held));
-	l->n_held = 0;
+	l->snapshot = xrealloc(l->snapshot, l->n_runs ? l->n_runs : 1, sizeof(*l->snapshot));
+	l->n_snapshots = 0;
 	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
 		if (!run_imagined_over(run))
-			run_held(core, run, &l->held[l->n_held++]);
+			run_snapshot_of(core, run, &l->snapshot[l->n_snapshots++]);
 	}
-	l->held_known = true;
+	l->snapshots_known = true;
 }
 
-const struct held *held_on_node(void *arg, uint32_t index, size_t *n)
+const struct run_snapshot *snapshots_on_node(void *arg, uint32_t index, size_t *n)
 {
 	const struct core *core = arg;
 	struct node_link *l = node_link(nodes_at(core->nodes, index));
 
-	if (!l->held_known)
+	if (!l->snapshots_known)
 		look(core, l);
-	*n = l->n_held;
-	return l->held;
+	*n = l->n_snapshots;
+	return l->snapshot;
 }
 
-void held_imagine(struct core *core, const struct place *place, const struct held *held)
+void snapshot_imagine(
+        struct core *core, const struct place *place, const struct run_snapshot *snapshot)
 {
 	struct node_link *l = node_link(nodes_at(core->nodes, place->node));
-	struct held *h;
+	struct run_snapshot *h;
 	size_t n;
 
-	held_on_node(core, place->node, &n);
-	l->held = xrealloc(l->held, n + 1, sizeof(*l->held));
-	h = &l->held[l->n_held++];
-	*h = *held;
+	snapshots_on_node(core, place->node, &n);
+	l->snapshot = xrealloc(l->snapshot, n + 1, sizeof(*l->snapshot));
+	h = &l->snapshot[l->n_snapshots++];
+	*h = *snapshot;
 	h->gpus = (uint32_t)__builtin_popcountll(place->gpus);
-	h->cards = place->gpus;
+	h->gpu_set = place->gpus;
 	h->share = place->share;
 	h->cpus = place->cpus;
 	h->mem_mb = place->mem_mb;
@@ -134,36 +135,36 @@ static double unsafe_s(const struct core *core, const struct run *run)
 	return work < 0 ? 0 : (double)work / USEC_PER_S;
 }
 
-double held_work(void *arg, const struct held *h)
+double snapshot_work(void *arg, const struct run_snapshot *h)
 {
 	return h->need ? unsafe_s(arg, h->run) * (h->need->gpus ? h->need->gpus : 1) : 0;
 }
 
-static bool same(const struct held *x, const struct held *y)
+static bool same(const struct run_snapshot *x, const struct run_snapshot *y)
 {
 	return x->job == y->job && x->gpus == y->gpus && x->cpus == y->cpus &&
-	       x->cards == y->cards && x->share.milli == y->share.milli &&
+	       x->gpu_set == y->gpu_set && x->share.milli == y->share.milli &&
 	       x->share.charge == y->share.charge && x->share.mem_mb == y->share.mem_mb &&
 	       x->share.user == y->share.user && x->mem_mb == y->mem_mb && x->end == y->end &&
 	       x->type == y->type && x->stopping == y->stopping && x->lost_cause == y->lost_cause &&
 	       x->partition == y->partition && x->account == y->account && x->qos == y->qos &&
-	       x->protected_until == y->protected_until && x->path == y->path &&
+	       x->protected_until == y->protected_until && x->chain == y->chain &&
 	       x->need == y->need && x->run == y->run;
 }
 
-bool held_check(const struct core *core, const struct node *node)
+bool snapshots_check(const struct core *core, const struct node *node)
 {
 	const struct node_link *l = node_link_of(node);
 	const struct run *run;
-	struct held now;
+	struct run_snapshot now;
 	uint32_t i = 0;
 
-	if (!l->held_known)
+	if (!l->snapshots_known)
 		return true;
 	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
-		run_held(core, run, &now);
-		if (i == l->n_held || !same(&l->held[i++], &now))
+		run_snapshot_of(core, run, &now);
+		if (i == l->n_snapshots || !same(&l->snapshot[i++], &now))
 			return false;
 	}
-	return i == l->n_held;
+	return i == l->n_snapshots;
 }

@@ -19,7 +19,7 @@
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/nodes/hardware.h"
-#include "ctld/core/place/cards.h"
+#include "ctld/core/place/gpu_share.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
@@ -66,7 +66,8 @@ void run_hold(struct core *core, struct run *run)
 		run_link(run)->began = core->now.mono - run_age(core, run);
 	if (index == NODE_LEFT)
 		return;
-	/* A stray may still occupy GPUs that were given to another run: they are booked once. */
+	/* An orphan run may still occupy GPUs that were given to another run: they are booked once.
+	 */
 	run_link(run)->booked &=
 	        ~(run_share(run)->charge ? ledger_gpus_used(core->ledger, index) &
 	                                           ~ledger_gpus_shared(core->ledger, index)
@@ -265,7 +266,7 @@ void run_retire(struct core *core, struct run *run)
 static void run_over_now(struct core *core, struct run *run, enum run_state state)
 {
 	struct job *job = run_link(run)->job;
-	bool stray = run_info(run)->state == RUN_STRAY;
+	bool orphan = run_info(run)->state == RUN_ORPHAN;
 
 	if (job)
 		attempt_checkpoint(job, run);
@@ -277,7 +278,7 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 		node_not_launched(core, run);
 	if (!job)
 		foreign_over(core, run);
-	else if (stray)
+	else if (orphan)
 		job_consider(core, job);
 	else
 		job_run_over(core, job, run);
@@ -397,7 +398,7 @@ void run_says_never(struct core *core, struct run *run, const struct run_report 
 		return;
 	end.start_time = end.elapsed_us = 0;
 	end.end_time = core->now.wall;
-	if (i->state == RUN_RUNNING || i->state == RUN_STRAY) {
+	if (i->state == RUN_RUNNING || i->state == RUN_ORPHAN) {
 		/* The node had the run, and has no record of it any more. */
 		run_gone(core, run, END_LOST, "its node has no record of it any more");
 		return;
@@ -443,14 +444,15 @@ void node_runs_gone(struct core *core, struct node *node, const char *why)
 		run_gone(core, node_link(node)->runs, END_NODE_FAIL, why);
 }
 
-/* --- strays ---------------------------------------------------------------------------------- */
+/* --- orphan runs
+ * ---------------------------------------------------------------------------------- */
 
-void run_stray(struct core *core, struct run *run, const struct run_report *report)
+void run_orphan(struct core *core, struct run *run, const struct run_report *report)
 {
 	struct node *node = nodes_find(core->nodes, run_info(run)->node);
 
 	(void)report;
-	run_move(core->runs, run, RUN_STRAY);
+	run_move(core->runs, run, RUN_ORPHAN);
 	run_book(core, run, node);
 	run_set_end_wanted(core->runs, run, END_NODE_FAIL);
 	end_run_order(core, run, &(struct stop){ .cause = END_NODE_FAIL });
@@ -479,7 +481,7 @@ static struct run *new_to_us(struct core *core, const struct node *node, struct 
 		.start_time = r->start_time,
 		.uid = r->uid,
 		.nodes = r->nodes ? r->nodes : 1,
-		.state = ours ? RUN_ORDERED : RUN_STRAY,
+		.state = ours ? RUN_ORDERED : RUN_ORPHAN,
 		.suspend_wanted = ours && r->suspended,
 	};
 	struct run *run = runs_add(core->runs, &info,

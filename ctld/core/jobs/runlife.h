@@ -51,7 +51,7 @@ void run_retire(struct core *core, struct run *run);
 /* An unknown run that is over: record and bill it; nothing else changes. */
 struct run *run_learn(struct core *core, struct node *node, const struct run_report *report);
 /* A run that is alive on its node and should not be. */
-void run_stray(struct core *core, struct run *run, const struct run_report *report);
+void run_orphan(struct core *core, struct run *run, const struct run_report *report);
 struct run *run_adopt(struct core *core, struct node *node, const struct run_report *report);
 
 #endif

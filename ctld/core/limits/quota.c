@@ -19,7 +19,7 @@ struct sum {
 };
 
 struct cell {
-	uint64_t guaranteed, keeps;
+	uint64_t guaranteed, reserved;
 	uint64_t held; /* here and below */
 	struct sum leaving, coming;
 	uint64_t below;       /* guaranteed to children */
@@ -42,7 +42,7 @@ struct quota {
 	uint64_t *versions; /* by uppermost account: changes of what it and all below it hold */
 	uint32_t *uppermost; /* by account: the uppermost account above it, or itself */
 	uint64_t releases;
-	bool any_kept;
+	bool any_reserved;
 };
 
 static struct cell *cell(const struct quota *q, uint32_t account, uint32_t dim)
@@ -102,7 +102,7 @@ static void fill_account(struct quota *q, uint32_t account)
 		uint32_t dim = q->dim_of[type_slot(q->conf, c->guaranteed.v[i].type)];
 		struct cell *above = cell(q, parent_of(q, account), dim);
 
-		uint64_t milli = (uint64_t)c->guaranteed.v[i].count * CARD_MILLI;
+		uint64_t milli = (uint64_t)c->guaranteed.v[i].count * GPU_MILLI;
 
 		cell(q, account, dim)->guaranteed = milli;
 		above->below += milli;
@@ -112,17 +112,17 @@ static void fill_account(struct quota *q, uint32_t account)
 		uint32_t dim = q->dim_of[type_slot(q->conf, c->lend.v[i].type)];
 		struct cell *it = cell(q, account, dim);
 
-		uint64_t lent = (uint64_t)c->lend.v[i].count * CARD_MILLI;
+		uint64_t lent = (uint64_t)c->lend.v[i].count * GPU_MILLI;
 
-		it->keeps = it->guaranteed > lent ? it->guaranteed - lent : 0;
-		q->any_kept |= it->keeps > 0;
-		cell(q, CONF_NONE, dim)->kept |= it->keeps > 0;
+		it->reserved = it->guaranteed > lent ? it->guaranteed - lent : 0;
+		q->any_reserved |= it->reserved > 0;
+		cell(q, CONF_NONE, dim)->kept |= it->reserved > 0;
 	}
 }
 
 static uint64_t reserve_of(const struct cell *c, uint32_t held, uint64_t below)
 {
-	uint64_t own = c->keeps > held ? c->keeps - held : 0;
+	uint64_t own = c->reserved > held ? c->reserved - held : 0;
 
 	return own > below ? own : below;
 }
@@ -191,7 +191,7 @@ void quota_free(struct quota *q)
 
 void quota_capacity(struct quota *q, uint16_t type, uint32_t total)
 {
-	uint64_t milli = (uint64_t)total * CARD_MILLI;
+	uint64_t milli = (uint64_t)total * GPU_MILLI;
 
 	q->capacity[q->conf->n_gpu_types] += milli - q->capacity[type];
 	q->capacity[type] = milli;
@@ -293,7 +293,7 @@ void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t mil
 
 #define SEVERAL ((uint64_t)1 << 32)
 
-uint64_t quota_keeps(const struct quota *q, uint16_t type)
+uint64_t quota_reserved(const struct quota *q, uint16_t type)
 {
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
 	uint64_t sum = 0;
@@ -337,7 +337,7 @@ static uint32_t keeper(const struct quota *q, uint32_t account, uint32_t dim)
 
 	for (a = 0; a < q->conf->n_accounts; a++) {
 		const struct cell *c = cell(q, a, dim);
-		uint64_t own = c->keeps > c->held ? c->keeps - c->held : 0;
+		uint64_t own = c->reserved > c->held ? c->reserved - c->held : 0;
 
 		for (up = account; up != CONF_NONE && up != a; up = parent_of(q, up))
 			;
@@ -446,7 +446,7 @@ static uint16_t over_at(const struct quota *q, uint32_t above, uint32_t child, c
 		*cohort = true;
 		held = (uint64_t)m.held + milli;
 		over = held > m.guaranteed
-		               ? rough((double)(held - m.guaranteed) / CARD_MILLI / m.weight)
+		               ? rough((double)(held - m.guaranteed) / GPU_MILLI / m.weight)
 		               : 0;
 		most = over > most ? over : most;
 	}
@@ -529,9 +529,9 @@ bool quota_reclaims(
 	return over;
 }
 
-bool quota_any_kept(const struct quota *q)
+bool quota_any_reserved(const struct quota *q)
 {
-	return q->any_kept;
+	return q->any_reserved;
 }
 
 bool quota_given(const struct quota *q, uint16_t type)
@@ -546,5 +546,5 @@ void quota_use(const struct quota *q, uint32_t account, uint16_t type, struct qu
 	*use = (struct quota_use){ 0 };
 	if (dim != NO_DIM)
 		*use = (struct quota_use){ cell(q, account, dim)->guaranteed,
-			cell(q, account, dim)->keeps, cell(q, account, dim)->held };
+			cell(q, account, dim)->reserved, cell(q, account, dim)->held };
 }

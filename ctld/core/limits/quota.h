@@ -2,7 +2,7 @@
  *
  * Accounts with the same parent are a *cohort*. For a GPU type (or "any": all types together) an
  * account may have a guarantee g, a cap on what it lends (none: all of g) and a weight; the hard
- * limit of a quota is a gate like other limits (gates.h).
+ * limit of a quota is a limit like other limits (limits.h).
  *
  *	keeps    g - lend is never lent: whatever other accounts do, so much is free for the
  *	         account or held by it. Every account may borrow the rest of an idle guarantee
@@ -29,7 +29,7 @@
 #define CTLD_CORE_QUOTA_H
 
 #include "common/conf/conf.h"
-#include "ctld/core/place/cards.h"
+#include "ctld/core/place/gpu_share.h"
 
 struct quota;
 
@@ -60,11 +60,11 @@ void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint64_t mi
 void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool coming);
 
 /* How much must be kept free of this type and of all types together, as far as that is for one of
- * the uppermost accounts alone. When it falls, classes that wait on gates_kept() may be able to
- * start: what is still kept may be for their own account only, and then the ledger decides what is
- * free. (A gang that has lost a node holds all of its GPUs until it has ended; so less may be free
- * here than in the ledger.) */
-uint64_t quota_keeps(const struct quota *q, uint16_t type);
+ * the uppermost accounts alone. When it falls, classes that wait on limits_guarantee() may be able
+ * to start: what is still kept may be for their own account only, and then the ledger decides what
+ * is free. (A gang that has lost a node holds all of its GPUs until it has ended; so less may be
+ * free here than in the ledger.) */
+uint64_t quota_reserved(const struct quota *q, uint16_t type);
 
 /* The blocker: the free GPUs are kept for other accounts. It passes when borrowers have given
  * back. */
@@ -102,13 +102,13 @@ uint64_t quota_releases(const struct quota *q);
 bool quota_reclaims(
         const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint64_t milli);
 
-bool quota_any_kept(const struct quota *q); /* does any account keep what it does not lend? */
+bool quota_any_reserved(const struct quota *q); /* does any account keep what it does not lend? */
 bool quota_given(const struct quota *q, uint16_t type); /* has any account a guarantee? */
 
 /* What the account is promised, and what it and all accounts below it hold; for listings.
  * CONF_NONE: what all hold. A type that no account has a guarantee of is not counted. */
 struct quota_use {
-	uint64_t guaranteed, keeps, held;
+	uint64_t guaranteed, reserved, held;
 };
 void quota_use(const struct quota *q, uint32_t account, uint16_t type, struct quota_use *use);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "ctld/core/nodes/health.h"
+#include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/layout.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/place/nearness.h"
@@ -369,7 +369,7 @@ void devices_bind(struct core *core, struct node *node)
 		out |= is_well(&b, &b.slots[i]) ? 0 : 1ULL << i;
 		ledger_gpu_mem(core->ledger, l->index, (uint32_t)i,
 		        b.slots[i].gpu ? b.slots[i].gpu->mem_mb : 0);
-		ledger_gpu_card(core->ledger, l->index, (uint32_t)i,
+		ledger_gpu_shared(core->ledger, l->index, (uint32_t)i,
 		        b.slots[i].gpu && b.slots[i].gpu->mig ? b.slots[i].gpu->host + 1 : 0);
 		say_type(&b, i, note);
 	}

@@ -93,7 +93,7 @@ static void note_gpu(struct core *core, struct node *node, const char *kind, con
 
 /* --- looking again --------------------------------------------------------------------------- */
 
-/* Identifies the node's boot: its boot id as one word of the list (health.c). */
+/* Identifies the node's boot: its boot id as one word of the list (gpu_drains.c). */
 static void boot_of(const struct node *node, char boot[GPU_BOOT_MAX])
 {
 	char *c;

@@ -6,10 +6,9 @@
  * `health_events` determine the effect:
  *
  *	note    an event of the audit trail
- *	gpu     the GPU is drained with GPU_NOBODY as the user (health.h), unless an operator has
- *	        drained it, or a fault that takes longer to recover from; the node's
- *	        `health_jobs` says what becomes of the jobs on it
- *	node    its node is drained, and the same applies to all jobs there
+ *	gpu     the GPU is drained with GPU_NOBODY as the user (gpu_drains.h), unless an operator
+ * has drained it, or a fault that takes longer to recover from; the node's `health_jobs` says what
+ * becomes of the jobs on it node    its node is drained, and the same applies to all jobs there
  *
  * A GPU drained in this way that may come back is checked every `health_recheck`, and whenever its
  * agent registers: the agent gets the order (EFFECT_CHECK_GPUS) and checks the GPU, and if no
@@ -18,7 +17,7 @@
 #ifndef CTLD_CORE_FAULTS_H
 #define CTLD_CORE_FAULTS_H
 
-#include "ctld/core/nodes/health.h"
+#include "ctld/core/nodes/gpu_drains.h"
 
 void gpu_report_apply(struct core *core, const struct core_event *event);
 

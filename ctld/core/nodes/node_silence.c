@@ -50,7 +50,7 @@ static void silent(struct core *core, struct node *node)
 	if (node_link(node)->runs)
 		audit_note(core, "node.unknown", NULL, 0, node_info(node)->name, text);
 	node_fence(core, node);
-	node_worry(core, node);
+	node_timer_set(core, node);
 }
 
 void node_moved(void *item, uint32_t index)
@@ -58,17 +58,17 @@ void node_moved(void *item, uint32_t index)
 	node_link(item)->slot = index;
 }
 
-void node_worry(struct core *core, struct node *node)
+void node_timer_set(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);
 	bool off;
 	usec_t due = unknown_until(core, node, &off);
 
 	if (l->slot != HEAP_NOWHERE)
-		heap_remove(core->worries, l->slot);
+		heap_remove(core->node_timers, l->slot);
 	if (due != INT64_MAX && l->index != NODE_LEFT)
-		heap_put(core->worries, (struct heap_key){ due < 0 ? 0 : (uint64_t)due, l->index },
-		        node);
+		heap_put(core->node_timers,
+		        (struct heap_key){ due < 0 ? 0 : (uint64_t)due, l->index }, node);
 }
 
 void unknown_nodes_apply(struct core *core)
@@ -76,10 +76,10 @@ void unknown_nodes_apply(struct core *core)
 	struct node *node;
 	unsigned n;
 
-	for (n = 0; n < TIMER_SLICE && (node = heap_first(core->worries)); n++) {
+	for (n = 0; n < TIMER_SLICE && (node = heap_first(core->node_timers)); n++) {
 		bool off;
 
-		if (heap_first_key(core->worries).a > (uint64_t)core->now.mono)
+		if (heap_first_key(core->node_timers).a > (uint64_t)core->now.mono)
 			break;
 		if (unknown_until(core, node, &off) <= core->now.mono) {
 			if (off) {
@@ -91,7 +91,7 @@ void unknown_nodes_apply(struct core *core)
 			}
 		}
 		/* Heard again, or without runs by now: then nothing is due any more. */
-		node_worry(core, node);
+		node_timer_set(core, node);
 	}
 }
 
@@ -116,5 +116,6 @@ usec_t node_silence_next(const struct core *core)
 
 usec_t unknown_nodes_next(const struct core *core)
 {
-	return heap_first(core->worries) ? (usec_t)heap_first_key(core->worries).a : INT64_MAX;
+	return heap_first(core->node_timers) ? (usec_t)heap_first_key(core->node_timers).a
+	                                     : INT64_MAX;
 }

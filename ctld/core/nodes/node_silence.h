@@ -11,7 +11,7 @@ struct node;
 
 /* The fence or the silence of an unknown node has changed: set the time at which something is
  * due. */
-void node_worry(struct core *core, struct node *node);
+void node_timer_set(struct core *core, struct node *node);
 void node_moved(void *item, uint32_t index);
 /* Nodes from which nothing has come for too long become UNKNOWN. */
 void node_silence_apply(struct core *core);

@@ -8,7 +8,7 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/nodes/health.h"
+#include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
@@ -53,7 +53,7 @@ void node_fence(struct core *core, struct node *node)
 	l->fenced_mono = core->now.mono;
 	e = effects_add(core->effects, EFFECT_FENCE);
 	e->node = l->index;
-	node_worry(core, node);
+	node_timer_set(core, node);
 	audit_note(core, "node.fence", NULL, 0, node_info(node)->name, "asked for");
 }
 
@@ -68,7 +68,7 @@ void fenced_apply(struct core *core, uint32_t index, bool off)
 	l->fenced_mono = core->now.mono;
 	if (!off) {
 		l->fence = FENCE_FAILED;
-		node_worry(core, node);
+		node_timer_set(core, node);
 		audit_note(core, "node.fence", NULL, 0, node_info(node)->name, "failed");
 		return;
 	}
@@ -141,7 +141,7 @@ static int clear(struct core *core, struct node *node, const struct core_event *
 	struct run *run = node_link(node)->runs;
 
 	for (; run; run = run_link(run)->next_of_node) {
-		if (run_info(run)->state != RUN_STRAY)
+		if (run_info(run)->state != RUN_ORPHAN)
 			continue;
 		run_set_end_wanted(core->runs, run, END_CANCEL);
 		end_run_order(core, run, &(struct stop){ .by_user = e->caller.user });

@@ -95,7 +95,7 @@ void report_apply(struct core *core, struct node *node, const struct run_report 
 		if (run_info(run)->end_cause != END_NODE_FAIL ||
 		        strcmp(report->incarnation, node_info(node)->incarnation))
 			return;
-		run_stray(core, run, report);
+		run_orphan(core, run, report);
 	}
 	states[report->state].says(core, run, report);
 }

@@ -16,15 +16,15 @@ struct kind {
 	uint16_t type;
 	uint32_t most; /* that one node has: no bucket above is ever used */
 	uint32_t total;
-	uint32_t roots[BUCKETS];  /* without those aside */
+	uint32_t roots[BUCKETS];  /* without the reserved ones */
 	uint32_t counts[BUCKETS]; /* with them */
 	uint32_t n;               /* members */
 	uint32_t *nodes;          /* by member; ascending */
 	struct order_link *links; /* by member */
 	uint8_t *bucket;          /* by member */
-	uint32_t *aside;          /* members, in no order */
-	uint32_t n_aside;
-	uint32_t *aside_at; /* by member: position in `aside`; ORDER_NONE */
+	uint32_t *reserved;       /* members, in no order */
+	uint32_t n_reserved;
+	uint32_t *reserved_at; /* by member: position in `reserved`; ORDER_NONE */
 };
 
 struct capacity {
@@ -101,9 +101,9 @@ struct capacity *capacity_new(const struct conf *conf, const uint32_t *nodes, si
 		kind->links = xcalloc(kind->n, sizeof(*kind->links));
 		kind->bucket = xcalloc(kind->n, 1);
 		memset(kind->bucket, NOWHERE, kind->n);
-		kind->aside = xcalloc(kind->n, sizeof(*kind->aside));
-		kind->aside_at = xcalloc(kind->n, sizeof(*kind->aside_at));
-		memset(kind->aside_at, 0xff, kind->n * sizeof(*kind->aside_at));
+		kind->reserved = xcalloc(kind->n, sizeof(*kind->reserved));
+		kind->reserved_at = xcalloc(kind->n, sizeof(*kind->reserved_at));
+		memset(kind->reserved_at, 0xff, kind->n * sizeof(*kind->reserved_at));
 	}
 	return c;
 }
@@ -118,8 +118,8 @@ void capacity_free(struct capacity *c)
 		free(c->kinds[k].nodes);
 		free(c->kinds[k].links);
 		free(c->kinds[k].bucket);
-		free(c->kinds[k].aside);
-		free(c->kinds[k].aside_at);
+		free(c->kinds[k].reserved);
+		free(c->kinds[k].reserved_at);
 	}
 	free(c->kinds);
 	free(c->nodes);
@@ -167,13 +167,13 @@ size_t capacity_slots(
 	return n;
 }
 
-static void aside_remove(struct kind *kind, uint32_t member)
+static void reserved_remove(struct kind *kind, uint32_t member)
 {
-	uint32_t at = kind->aside_at[member], last = kind->aside[--kind->n_aside];
+	uint32_t at = kind->reserved_at[member], last = kind->reserved[--kind->n_reserved];
 
-	kind->aside[at] = last;
-	kind->aside_at[last] = at;
-	kind->aside_at[member] = ORDER_NONE;
+	kind->reserved[at] = last;
+	kind->reserved_at[last] = at;
+	kind->reserved_at[member] = ORDER_NONE;
 }
 
 void capacity_drop(struct capacity *c, const struct capacity_slot *slot)
@@ -183,8 +183,8 @@ void capacity_drop(struct capacity *c, const struct capacity_slot *slot)
 
 	if (bucket == NOWHERE)
 		return;
-	if (kind->aside_at[slot->member] != ORDER_NONE)
-		aside_remove(kind, slot->member);
+	if (kind->reserved_at[slot->member] != ORDER_NONE)
+		reserved_remove(kind, slot->member);
 	else
 		order_remove(kind->links, &kind->roots[bucket], slot->member);
 	kind->counts[bucket]--;
@@ -192,19 +192,19 @@ void capacity_drop(struct capacity *c, const struct capacity_slot *slot)
 }
 
 void capacity_put(struct capacity *c, const struct capacity_slot *slot, uint32_t gpus,
-        uint32_t cpus, uint64_t mem, bool aside)
+        uint32_t cpus, uint64_t mem, bool reserved)
 {
 	struct kind *kind = &c->kinds[slot->kind];
 	uint32_t member = slot->member;
 
-	if (capacity_stands(c, slot, true, gpus, cpus, mem, aside))
+	if (capacity_stands(c, slot, true, gpus, cpus, mem, reserved))
 		return;
 	capacity_drop(c, slot);
-	if (aside) {
+	if (reserved) {
 		kind->links[member].cpus = cpus;
 		kind->links[member].mem = mem;
-		kind->aside_at[member] = kind->n_aside;
-		kind->aside[kind->n_aside++] = member;
+		kind->reserved_at[member] = kind->n_reserved;
+		kind->reserved[kind->n_reserved++] = member;
 	} else {
 		order_add(kind->links, &kind->roots[gpus], member, cpus, mem);
 	}
@@ -213,7 +213,7 @@ void capacity_put(struct capacity *c, const struct capacity_slot *slot, uint32_t
 }
 
 bool capacity_stands(const struct capacity *c, const struct capacity_slot *slot, bool accept,
-        uint32_t gpus, uint32_t cpus, uint64_t mem, bool aside)
+        uint32_t gpus, uint32_t cpus, uint64_t mem, bool reserved)
 {
 	const struct kind *kind = &c->kinds[slot->kind];
 	const struct order_link *link = &kind->links[slot->member];
@@ -221,7 +221,7 @@ bool capacity_stands(const struct capacity *c, const struct capacity_slot *slot,
 	if (!accept)
 		return kind->bucket[slot->member] == NOWHERE;
 	return kind->bucket[slot->member] == gpus && link->cpus == cpus && link->mem == mem &&
-	       (kind->aside_at[slot->member] != ORDER_NONE) == aside;
+	       (kind->reserved_at[slot->member] != ORDER_NONE) == reserved;
 }
 
 /* --- one node -------------------------------------------------------------------------------- */
@@ -287,7 +287,7 @@ static struct capacity_find found_at(const struct kind *kind, uint32_t member)
 		.gpus = kind->bucket[member],
 		.cpus = kind->links[member].cpus,
 		.type = kind->type,
-		.aside = kind->aside_at[member] != ORDER_NONE };
+		.reserved = kind->reserved_at[member] != ORDER_NONE };
 }
 
 static bool find_in_order(
@@ -327,19 +327,19 @@ static uint64_t worth_of(const struct capacity_want *want, uint32_t node)
 }
 
 /* Called only if the result matters, because the planner's test may be slow. */
-static bool find_aside(const struct kind *kind, const struct capacity_want *want, bool any,
+static bool find_reserved(const struct kind *kind, const struct capacity_want *want, bool any,
         struct capacity_find *found)
 {
 	uint32_t i;
 
-	for (i = 0; i < kind->n_aside; i++) {
-		struct capacity_find this = found_at(kind, kind->aside[i]);
+	for (i = 0; i < kind->n_reserved; i++) {
+		struct capacity_find this = found_at(kind, kind->reserved[i]);
 
-		if (!has(kind, kind->aside[i], want))
+		if (!has(kind, kind->reserved[i], want))
 			continue;
 		this.worth = worth_of(want, this.node);
 		if ((any && !capacity_better(want, &this, found)) || !passes(want, this.node) ||
-		        !want->aside(want->arg, this.node))
+		        !want->reserved(want->arg, this.node))
 			continue;
 		*found = this;
 		any = true;
@@ -366,7 +366,8 @@ static bool find_among(
 			this = found_at(kind, member);
 			this.worth = worth_of(want, node);
 			if ((any && !capacity_better(want, &this, found)) || !passes(want, node) ||
-			        (this.aside && !(want->aside && want->aside(want->arg, node))))
+			        (this.reserved &&
+			                !(want->reserved && want->reserved(want->arg, node))))
 				continue;
 			*found = this;
 			any = true;
@@ -386,7 +387,7 @@ bool capacity_find(
 	if (want->only && want->n_only * FEW <= kind->n)
 		return find_among(kind, want, found);
 	any = find_in_order(kind, want, found);
-	return want->aside ? find_aside(kind, want, any, found) : any;
+	return want->reserved ? find_reserved(kind, want, any, found) : any;
 }
 
 /* --- several --------------------------------------------------------------------------------- */
@@ -425,7 +426,7 @@ bool capacity_next(const struct capacity *c, const struct capacity_want *want, u
 
 /* --- sums and checks ------------------------------------------------------------------------- */
 
-/* The node in a bucket with the fewest free CPUs, those aside last. */
+/* The node in a bucket with the fewest free CPUs, the reserved ones last. */
 static uint32_t first_in(const struct kind *kind, uint32_t bucket)
 {
 	struct order_want any = { 0 };
@@ -460,16 +461,16 @@ bool capacity_sum(const struct capacity *c, uint16_t type, struct capacity_sum *
 
 static bool kind_check(const struct kind *kind)
 {
-	uint32_t counts[BUCKETS] = { 0 }, aside = 0, m, b;
+	uint32_t counts[BUCKETS] = { 0 }, reserved = 0, m, b;
 
 	for (m = 0; m < kind->n; m++) {
-		uint32_t at = kind->aside_at[m];
+		uint32_t at = kind->reserved_at[m];
 
 		if (at != ORDER_NONE) {
-			if (at >= kind->n_aside || kind->aside[at] != m ||
+			if (at >= kind->n_reserved || kind->reserved[at] != m ||
 			        kind->bucket[m] == NOWHERE)
 				return false;
-			aside++;
+			reserved++;
 		}
 		if (kind->bucket[m] != NOWHERE)
 			counts[kind->bucket[m]]++;
@@ -478,7 +479,7 @@ static bool kind_check(const struct kind *kind)
 		if (counts[b] != kind->counts[b])
 			return false;
 	}
-	return aside == kind->n_aside;
+	return reserved == kind->n_reserved;
 }
 
 bool capacity_check(const struct capacity *c)

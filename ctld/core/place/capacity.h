@@ -3,7 +3,7 @@
  * For each kind (a GPU type that some node of the set has, or TYPE_NONE for the node as such),
  * each node that accepts work is in the bucket of its number of free GPUs. A slot is the place of
  * one node in one kind of one set; the ledger keeps a node's slots with the node. A node that is
- * set aside (ledger.h) is counted in its bucket too, but is in a separate list.
+ * reserved (ledger.h) is counted in its bucket too, but is in a separate list.
  */
 #ifndef CTLD_CORE_CAPACITY_H
 #define CTLD_CORE_CAPACITY_H
@@ -33,8 +33,8 @@ struct capacity_want {
 			       * NULL: all nodes */
 	uint32_t n_only;      /* number of nodes in it */
 	bool (*test)(void *arg, uint32_t node);  /* further conditions; NULL: none */
-	bool (*aside)(void *arg, uint32_t node); /* the same for a node set aside; NULL: no such
-						  * node will do */
+	bool (*reserved)(void *arg, uint32_t node); /* the same for a node reserved; NULL: no such
+	                                             * node will do */
 	/* The preference among nodes with equally many free GPUs, the largest first; NULL: none. */
 	uint64_t (*worth)(void *arg, uint32_t node);
 	void *arg;
@@ -44,7 +44,7 @@ struct capacity_find {
 	uint32_t node, gpus, cpus; /* free */
 	uint64_t worth;
 	uint16_t type;
-	bool aside;
+	bool reserved;
 };
 
 struct capacity_sum {
@@ -61,10 +61,10 @@ const uint32_t *capacity_nodes(const struct capacity *c, size_t *n);
 size_t capacity_slots(
         const struct capacity *c, uint32_t set, uint32_t node, struct capacity_slot *slots);
 
-/* capacity_put(): the node accepts work, has this much free, and is set aside or not.
+/* capacity_put(): the node accepts work, has this much free, and is reserved or not.
  * capacity_drop(): it does not accept work. */
 void capacity_put(struct capacity *c, const struct capacity_slot *slot, uint32_t gpus,
-        uint32_t cpus, uint64_t mem, bool aside);
+        uint32_t cpus, uint64_t mem, bool reserved);
 void capacity_drop(struct capacity *c, const struct capacity_slot *slot);
 
 #define CAPACITY_WORTHS 16
@@ -73,7 +73,7 @@ void capacity_drop(struct capacity *c, const struct capacity_slot *slot);
  * most, then the fewest sufficient free CPUs, then the first. Spread: the most free GPUs (of
  * TYPE_NONE still the fewest), the most worth, the most free CPUs, the last. The worth is computed
  * only for the first CAPACITY_WORTHS nodes (by free CPUs) with equally many free GPUs that are not
- * set aside. */
+ * reserved. */
 bool capacity_find(
         const struct capacity *c, const struct capacity_want *want, struct capacity_find *found);
 /* Compares in the same order, also between types (the lower one first). */
@@ -84,7 +84,7 @@ bool capacity_better(const struct capacity_want *want, const struct capacity_fin
  * GPUs only; O(1). */
 bool capacity_could(const struct capacity *c, const struct capacity_want *want, uint32_t nodes,
         uint32_t most, uint32_t all);
-/* Visits every node, set aside or not, that has what is wanted, by node; want->test and ->aside
+/* Visits every node, reserved or not, that has what is wanted, by node; want->test and ->reserved
  * are not called. Start with *cursor 0; false: no more. */
 bool capacity_next(const struct capacity *c, const struct capacity_want *want, uint32_t *cursor,
         struct capacity_find *found);
@@ -93,7 +93,7 @@ bool capacity_sum(const struct capacity *c, uint16_t type, struct capacity_sum *
 
 /* For checks: does the slot have exactly these values; do counts and lists agree with the slots? */
 bool capacity_stands(const struct capacity *c, const struct capacity_slot *slot, bool accept,
-        uint32_t gpus, uint32_t cpus, uint64_t mem, bool aside);
+        uint32_t gpus, uint32_t cpus, uint64_t mem, bool reserved);
 bool capacity_check(const struct capacity *c);
 
 #endif

@@ -8,8 +8,8 @@
 
 #define MAX_WEIGHT CONF_MAX_GPUS_PER_NODE
 
-/* The nodes of a leaf, those aside that are required. A node weighs 1, or for a total the GPUs that
- * it could give. */
+/* The nodes of a leaf, the reserved ones that are required. A node weighs 1, or for a total the
+ * GPUs that it could give. */
 struct leaf {
 	uint32_t number; /* 0: that of the nodes without one */
 	bool chosen;

@@ -60,16 +60,16 @@ static uint64_t all_gpus(const struct record *r)
 	return bits(0, n);
 }
 
-static void set_card(struct record *r, uint32_t index, uint32_t card)
+static void set_card(struct record *r, uint32_t index, uint32_t gpu)
 {
-	if (!r->card_of && !card)
+	if (!r->gpu_of && !gpu)
 		return;
-	if (!r->card_of)
-		r->card_of = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->card_of));
-	r->card_of[index] = card;
+	if (!r->gpu_of)
+		r->gpu_of = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->gpu_of));
+	r->gpu_of[index] = gpu;
 }
 
-/* Each index that the configuration has on a card. */
+/* Each index that the configuration has on a GPU. */
 static void demand_cards(struct record *r)
 {
 	uint32_t from = 0, k;
@@ -145,7 +145,7 @@ void ledger_free(struct ledger *l)
 	for (i = 0; i < l->conf->n_nodes; i++) {
 		free(l->nodes[i].sets);
 		free(l->nodes[i].slots);
-		free(l->nodes[i].card_of);
+		free(l->nodes[i].gpu_of);
 		free(l->nodes[i].near);
 		free(l->nodes[i].worths);
 	}
@@ -199,7 +199,7 @@ static void settle(struct ledger *l, uint32_t node)
 
 		if (r->accept)
 			capacity_put(l->sets[s->set], s, mask_count(mask), record_cpus_free(r),
-			        record_mem_free(r), r->aside);
+			        record_mem_free(r), r->reserved);
 		else
 			capacity_drop(l->sets[s->set], s);
 	}
@@ -214,13 +214,13 @@ void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t m
 	settle(l, node);
 }
 
-void ledger_gpu_card(struct ledger *l, uint32_t node, uint32_t index, uint32_t card)
+void ledger_gpu_shared(struct ledger *l, uint32_t node, uint32_t index, uint32_t gpu)
 {
 	struct record *r = &l->nodes[node];
 
 	/* Numbers of the configuration and of the host are not the same. */
-	if (!r->card_of || !r->card_of[index] || r->card_of[index] > CONF_MAX_GPUS_PER_NODE)
-		set_card(r, index, card ? CONF_MAX_GPUS_PER_NODE + card : 0);
+	if (!r->gpu_of || !r->gpu_of[index] || r->gpu_of[index] > CONF_MAX_GPUS_PER_NODE)
+		set_card(r, index, gpu ? CONF_MAX_GPUS_PER_NODE + gpu : 0);
 }
 
 void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near)
@@ -275,17 +275,17 @@ void ledger_accept(struct ledger *l, uint32_t node, bool accept)
 	settle(l, node);
 }
 
-void ledger_set_aside(struct ledger *l, uint32_t node, bool aside)
+void ledger_set_reserved(struct ledger *l, uint32_t node, bool reserved)
 {
-	if (l->nodes[node].aside == aside)
+	if (l->nodes[node].reserved == reserved)
 		return;
-	l->nodes[node].aside = aside;
+	l->nodes[node].reserved = reserved;
 	settle(l, node);
 }
 
-bool ledger_is_aside(const struct ledger *l, uint32_t node)
+bool ledger_is_reserved(const struct ledger *l, uint32_t node)
 {
-	return l->nodes[node].aside;
+	return l->nodes[node].reserved;
 }
 
 bool ledger_accepts(const struct ledger *l, uint32_t node)
@@ -441,7 +441,7 @@ bool ledger_check(const struct ledger *l, char *text, size_t size)
 			                        : ledger_gpus_free(l, (uint32_t)n, s->type);
 
 			if (capacity_stands(l->sets[s->set], s, r->accept, mask_count(mask),
-			            record_cpus_free(r), record_mem_free(r), r->aside))
+			            record_cpus_free(r), record_mem_free(r), r->reserved))
 				continue;
 			snprintf(text, size, "node %s: the capacity index of set %u is wrong",
 			        r->conf->name, s->set);

@@ -16,15 +16,15 @@
  * number of nodes compared).
  *
  * The GPUs of a place are chosen last: among whole GPUs those that are closest to each other
- * (closest.h), among MIG instances those on the fullest cards.
+ * (closest.h), among MIG instances those on the fullest GPUs.
  *
- * Nodes with reservations are set aside: they are counted and booked like the others, but each
+ * Nodes with reservations are reserved: they are counted and booked like the others, but each
  * place there must pass a test that the planner supplies.
  *
- * Where GPUs may be shared (cards.h), a place on one node is chosen by the fragmentation that it
- * causes (strand.h), over all suitable nodes of the set. The cost on each node is kept until
- * something about the node changes, so a search examines the GPUs of few nodes. A shared GPU is in
- * no bucket, because no job can have all of it.
+ * Where GPUs may be shared (gpu_share.h), a place on one node is chosen by the fragmentation that
+ * it causes (fragmentation.h), over all suitable nodes of the set. The cost on each node is kept
+ * until something about the node changes, so a search examines the GPUs of few nodes. A shared GPU
+ * is in no bucket, because no job can have all of it.
  *
  * The bookings may exceed what a node has (it came back smaller, or a configuration removed GPUs):
  * then nothing is free there, and no count is negative.
@@ -72,7 +72,8 @@ struct places {
 	size_t n, size;
 	uint16_t type; /* of all places */
 	uint32_t alternative;
-	int64_t strands; /* the fragmentation that it adds (strand.h); 0 where no GPU is shared */
+	int64_t fragmentation; /* the fragmentation that it adds (fragmentation.h); 0 where no GPU
+	                          is shared */
 };
 void places_add(struct places *p, const struct place *place);
 void places_free(struct places *p); /* frees what it contains */
@@ -90,9 +91,9 @@ void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out);
  * this or the type's nominal `mem`, whichever is known and less, minus the type's `mem_reserve`.
  */
 void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t mem_mb);
-/* The GPU is a MIG instance on card `card` - 1 of the host; 0: it is no MIG instance. If the
- * configuration names the card (`mig`), that counts instead. */
-void ledger_gpu_card(struct ledger *l, uint32_t node, uint32_t index, uint32_t card);
+/* The GPU is a MIG instance on GPU `GPU` - 1 of the host; 0: it is no MIG instance. If the
+ * configuration names the GPU (`mig`), that counts instead. */
+void ledger_gpu_shared(struct ledger *l, uint32_t node, uint32_t index, uint32_t gpu);
 /* How close its GPUs are to each other; the ledger owns `near` from here on. NULL: not known. */
 void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near);
 /* Its agent has reported how close they are, or that it does not know. */
@@ -119,7 +120,7 @@ uint64_t ledger_gpus_for(
 /* --- shares ---------------------------------------------------------------------------------- */
 
 bool ledger_shares(const struct ledger *l, uint32_t node); /* its GPUs may be shared */
-const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t index);
+const struct shared_gpu *ledger_shared_gpu(const struct ledger *l, uint32_t node, uint32_t index);
 /* What the request amounts to on each GPU of that type there; { 0 }: all of it. False: such a GPU
  * can never give it. */
 bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
@@ -136,8 +137,8 @@ void ledger_share_of(
 uint32_t ledger_user(
         const struct ledger *l, uint32_t set, const struct request *gpus, uint32_t uid);
 
-/* Record that `tasks` tasks with such a request were submitted (mix.h). True: the workload profile
- * has changed, and so may the best places. */
+/* Record that `tasks` tasks with such a request were submitted (workload_profile.h). True: the
+ * workload profile has changed, and so may the best places. */
 bool ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks);
 
 /* The smallest number such that any so many GPUs of that type include a part of alternative `a`
@@ -173,17 +174,17 @@ bool ledger_fits_part(const struct ledger *l, uint32_t node, const struct ask *a
 bool ledger_could_fit_part(
         const struct ledger *l, uint32_t node, const struct ask *ask, uint32_t a, uint16_t type);
 
-/* May this place be used on a node that is set aside? The place has the most that a member could
+/* May this place be used on a node that is reserved? The place has the most that a member could
  * get there; if it may be used, so may one with fewer GPUs. For shares of GPUs: may it, or as many
- * others of `cards`? The test moves the place to those then. */
-typedef bool ledger_test(void *arg, struct place *place, uint64_t cards);
+ * others of `gpu_set`? The test moves the place to those then. */
+typedef bool ledger_test(void *arg, struct place *place, uint64_t gpu_set);
 
 struct find {
 	uint32_t alternative; /* 0 for no GPUs */
 	uint16_t type;        /* a type that passes request_type_ok(), or TYPE_ANY: whichever is
 			       * best */
 	bool spread;
-	ledger_test *test; /* called only for nodes set aside; NULL: none of them may be used */
+	ledger_test *test; /* called only for nodes reserved; NULL: none of them may be used */
 	void *arg;
 	/* Of an exclusive job: whole nodes that its limits do not allow. On one node, other nodes
 	 * that are as large are excluded too. */
@@ -199,13 +200,13 @@ bool find_refuses(const struct find *find, const struct ask *ask, const struct p
 bool ledger_find(struct ledger *l, uint32_t set, const struct ask *ask, const struct find *find,
         struct places *out);
 
-/* Tries alternatives and types in their order; for one node, without nodes set aside. */
+/* Tries alternatives and types in their order; for one node, without nodes reserved. */
 bool ledger_can_start(
         const struct ledger *l, uint32_t set, const struct ask *ask, struct place *place);
 
 /* Something is planned on the node, or no longer. */
-void ledger_set_aside(struct ledger *l, uint32_t node, bool aside);
-bool ledger_is_aside(const struct ledger *l, uint32_t node);
+void ledger_set_reserved(struct ledger *l, uint32_t node, bool reserved);
+bool ledger_is_reserved(const struct ledger *l, uint32_t node);
 
 void ledger_take(struct ledger *l, const struct place *place);    /* GPUs must be free */
 void ledger_release(struct ledger *l, const struct place *place); /* must have been taken */

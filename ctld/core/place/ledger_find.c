@@ -88,45 +88,45 @@ static uint64_t lowest(uint64_t mask, uint32_t n)
 	return taken;
 }
 
-/* Those of `mask` that are on that card. */
-static uint64_t on_card(const struct record *r, uint64_t mask, uint32_t card)
+/* Those of `mask` that are on that GPU. */
+static uint64_t on_card(const struct record *r, uint64_t mask, uint32_t gpu)
 {
 	uint64_t here = 0;
 
 	for (; mask; mask &= mask - 1) {
-		if (r->card_of[__builtin_ctzll(mask)] == card)
+		if (r->gpu_of[__builtin_ctzll(mask)] == gpu)
 			here |= mask & -mask;
 	}
 	return here;
 }
 
-/* The card that has the fewest of `mask` left, but at least `n`; 0: none has. */
+/* The GPU that has the fewest of `mask` left, but at least `n`; 0: none has. */
 static uint64_t fullest(const struct record *r, uint64_t mask, uint32_t n)
 {
 	uint64_t best = 0, left, here;
 
 	for (left = mask; left; left &= ~here) {
-		uint32_t card = r->card_of[__builtin_ctzll(left)];
+		uint32_t gpu = r->gpu_of[__builtin_ctzll(left)];
 
-		here = on_card(r, left, card);
-		if (card && mask_count(here) >= n && (!best || mask_count(here) < mask_count(best)))
+		here = on_card(r, left, gpu);
+		if (gpu && mask_count(here) >= n && (!best || mask_count(here) < mask_count(best)))
 			best = here;
 	}
 	return best;
 }
 
-/* `n` of `mask`. MIG instances are chosen so that whole cards stay free as long as possible (only
- * a free card can be cut anew), and a job's instances are on one card if possible. Of others the
+/* `n` of `mask`. MIG instances are chosen so that whole GPUs stay free as long as possible (only
+ * a free GPU can be cut anew), and a job's instances are on one GPU if possible. Of others the
  * lowest are chosen. */
 static uint64_t choose(const struct record *r, uint64_t mask, uint32_t n)
 {
-	uint64_t taken = 0, card;
+	uint64_t taken = 0, gpu;
 
-	for (; r->card_of && n > mask_count(taken); taken |= lowest(card, n - mask_count(taken))) {
-		card = fullest(r, mask & ~taken, n - mask_count(taken));
-		if (!card)
-			card = fullest(r, mask & ~taken, 1);
-		if (!card)
+	for (; r->gpu_of && n > mask_count(taken); taken |= lowest(gpu, n - mask_count(taken))) {
+		gpu = fullest(r, mask & ~taken, n - mask_count(taken));
+		if (!gpu)
+			gpu = fullest(r, mask & ~taken, 1);
+		if (!gpu)
 			break;
 	}
 	return taken | lowest(mask & ~taken, n - mask_count(taken));
@@ -232,10 +232,10 @@ static bool may_use(void *arg, uint32_t node)
 bool search_test(const struct search *s, struct place *place)
 {
 	const struct share_wish wish = ask_share(s->ask);
-	uint64_t cards = place->share.charge ? ledger_gpus_for(s->l, place->node, s->type, &wish)
-	                                     : place->gpus;
+	uint64_t gpu_set = place->share.charge ? ledger_gpus_for(s->l, place->node, s->type, &wish)
+	                                       : place->gpus;
 
-	return s->find->test(s->find->arg, place, cards);
+	return s->find->test(s->find->arg, place, gpu_set);
 }
 
 /* What was found there: the closest GPUs; of parts the same as when it was tested. */
@@ -243,10 +243,10 @@ static bool place_found(const struct search *s, uint32_t node, uint32_t gpus, st
 {
 	*place = place_at(s, node, gpus);
 	draw_close(s, place);
-	return !place->share.charge || !s->l->nodes[node].aside || search_test(s, place);
+	return !place->share.charge || !s->l->nodes[node].reserved || search_test(s, place);
 }
 
-static bool may_use_aside(void *arg, uint32_t node)
+static bool may_use_reserved(void *arg, uint32_t node)
 {
 	const struct search *s = arg;
 	struct place place = place_at(s, node, s->gpus);
@@ -291,7 +291,7 @@ static struct capacity_want search_want(struct search *s)
 		.only = r->allowed,
 		.n_only = r->n_allowed,
 		.test = r->exclusive || r->link || s->preferred_only ? may_use : NULL,
-		.aside = s->find->test ? may_use_aside : NULL,
+		.reserved = s->find->test ? may_use_reserved : NULL,
 		.worth = near_matters(s) ? worth : NULL,
 		.arg = s };
 }
@@ -325,11 +325,11 @@ static bool find_least(struct search *s, uint32_t set, struct places *out)
 	struct place place;
 
 	s->preferred_only = s->ask->gpus->preferred;
-	if (!shares_find(s, set, &place, &out->strands)) {
+	if (!shares_find(s, set, &place, &out->fragmentation)) {
 		if (!s->preferred_only)
 			return false;
 		s->preferred_only = false;
-		if (!shares_find(s, set, &place, &out->strands))
+		if (!shares_find(s, set, &place, &out->fragmentation))
 			return false;
 	}
 	draw_close(s, &place);
@@ -346,7 +346,7 @@ static bool find_one(struct search *s, uint32_t set, struct places *out)
 
 	if (shares_decide(s, set))
 		return find_least(s, set, out);
-	out->strands = 0;
+	out->fragmentation = 0;
 	s->preferred_only = s->ask->gpus->preferred;
 	if (!find_node(s, set, &found)) {
 		if (!s->preferred_only)
@@ -372,7 +372,7 @@ static bool offer(const struct search *s, const struct capacity_find *found, uin
 	uint32_t part = total || r->exclusive ? found->gpus : s->gpus;
 
 	*gpus = found->gpus;
-	if (!found->aside)
+	if (!found->reserved)
 		return true;
 	if (!s->find->test)
 		return false;
@@ -429,7 +429,7 @@ static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct p
 	                r, a, s->find->spread, l->candidates, find_candidates(s, set), &l->choice))
 		return false;
 	out->n = 0;
-	out->strands = 0;
+	out->fragmentation = 0;
 	out->type = s->type;
 	for (i = 0; i < l->choice.n; i++) {
 		const struct gang_part *part = &l->choice.v[i];

@@ -11,7 +11,7 @@
 #include "ctld/core/place/closest.h"
 #include "ctld/core/place/gang.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/place/strand.h"
+#include "ctld/core/place/fragmentation.h"
 
 #define MAX_COSTS 32 /* requests whose costs on all nodes are kept */
 
@@ -32,14 +32,14 @@ struct record {
 	uint64_t used, shared, out; /* GPUs; shared: of those used */
 	uint64_t *left; /* by entry of its GPUs: thousandths that can be given; owned; NULL: no
 			 * node shares GPUs */
-	struct card *cards;         /* by index; owned; NULL: none is shared, and none may be */
-	uint32_t *card_of; /* by index: the card that a MIG instance is on, 0: no MIG instance;
-			    * owned; NULL: there is none */
+	struct shared_gpu *gpu_set; /* by index; owned; NULL: none is shared, and none may be */
+	uint32_t *gpu_of;       /* by index: the GPU that a MIG instance is on, 0: no MIG instance;
+	                         * owned; NULL: there is none */
 	struct closeness *near; /* owned; NULL: it is not known how close its GPUs are */
 	bool near_matters;      /* some are closer than others */
 	struct worth *worths;   /* WORTHS of them, if closeness is known; owned */
 	uint64_t stamp;         /* changes whenever something about the node has changed */
-	bool accept, aside;
+	bool accept, reserved;
 	bool told;      /* the driver has reported the memory of its GPUs */
 	bool near_told; /* ledger_near_told() */
 	uint32_t *sets; /* owned */
@@ -51,7 +51,7 @@ struct record {
 struct entry {
 	struct place place;
 	bool take;
-	uint64_t mixed; /* its GPUs that were CARD_MIXED, a state that no booking restores */
+	uint64_t mixed; /* its GPUs that were GPU_MIXED, a state that no booking restores */
 };
 
 struct ledger {
@@ -73,9 +73,9 @@ struct ledger {
 	struct gang_candidate *candidates; /* for one search; room for all nodes */
 	struct gang_choice choice;
 	/* If GPUs may be shared on some node; else NULL. */
-	struct mix *mix;
-	struct mix_room *room; /* by type: how much all nodes have, and how much of it can be
-			        * given */
+	struct profile *profile;
+	struct profile_room *room; /* by type: how much all nodes have, and how much of it can be
+	                            * given */
 	struct costs *costs; /* MAX_COSTS of them */
 	uint64_t *type_mem;  /* by type: the most memory of one GPU that can be shared; 0: not
 			      * known */
@@ -123,7 +123,7 @@ void shares_mix(struct ledger *l, uint32_t node, uint64_t gpus);
 
 /* Is a place on one node to be chosen by the fragmentation that it causes? */
 bool shares_decide(const struct search *s, uint32_t set);
-bool shares_find(const struct search *s, uint32_t set, struct place *place, int64_t *strands);
+bool shares_find(const struct search *s, uint32_t set, struct place *place, int64_t *fragmentation);
 
 /* Is it not known yet how much memory of these GPUs could be shared? */
 bool shares_unknown(const struct ledger *l, uint32_t node, uint16_t type);

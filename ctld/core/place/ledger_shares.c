@@ -9,13 +9,13 @@
 
 /* The costs of a place for one request on each node. */
 struct costs {
-	struct strand_want want;
+	struct fragmentation_want want;
 	uint64_t used; /* when it was last used */
 	struct cost {
 		uint64_t stamp; /* of the node, plus 1; 0: not known */
-		uint64_t mixes; /* of its types: the sum of their versions */
+		uint64_t profiles; /* of its types: the sum of their versions */
 		uint64_t gpus;
-		int64_t strands;
+		int64_t fragmentation;
 	} * v; /* by node; owned */
 };
 
@@ -56,12 +56,12 @@ static void want_cards(const struct ledger *l, struct record *r)
 {
 	uint32_t i;
 
-	if (r->cards)
+	if (r->gpu_set)
 		return;
-	r->cards = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->cards));
+	r->gpu_set = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->gpu_set));
 	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
-		r->cards[i].mem_mb = mem_to_share(l, r, i, 0);
-		r->cards[i].one_user = r->conf->share_users == CONF_USERS_ONE;
+		r->gpu_set[i].mem_mb = mem_to_share(l, r, i, 0);
+		r->gpu_set[i].one_user = r->conf->share_users == CONF_USERS_ONE;
 	}
 }
 
@@ -90,14 +90,15 @@ void shares_new(struct ledger *l)
 	if (!any)
 		return;
 	l->room = xcalloc(l->conf->n_gpu_types, sizeof(*l->room));
-	l->mix = mix_new(l->room, l->conf->n_gpu_types);
+	l->profile = profile_new(l->room, l->conf->n_gpu_types);
 	l->costs = xcalloc(MAX_COSTS, sizeof(*l->costs));
 	for (i = 0; i < l->conf->n_nodes; i++) {
 		struct record *r = &l->nodes[i];
 
 		r->left = xcalloc(r->conf->n_gpus, sizeof(*r->left));
 		for (k = 0; k < r->conf->n_gpus; k++)
-			l->room[r->conf->gpus[k].type].all += CARD_MILLI * (uint64_t)r->conf->gpus[k].count;
+			l->room[r->conf->gpus[k].type].all +=
+			        GPU_MILLI * (uint64_t)r->conf->gpus[k].count;
 	}
 }
 
@@ -106,7 +107,7 @@ void shares_free(struct ledger *l)
 	size_t i;
 
 	for (i = 0; i < l->conf->n_nodes; i++) {
-		free(l->nodes[i].cards);
+		free(l->nodes[i].gpu_set);
 		free(l->nodes[i].left);
 	}
 	for (i = 0; l->costs && i < MAX_COSTS; i++)
@@ -115,7 +116,7 @@ void shares_free(struct ledger *l)
 	free(l->set_shares);
 	free(l->set_users);
 	free(l->type_mem);
-	mix_free(l->mix);
+	profile_free(l->profile);
 	free(l->room);
 }
 
@@ -138,9 +139,9 @@ void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t me
 	mem_mb = mem_to_share(l, r, index, mem_mb);
 	if (mem_mb > l->type_mem[type])
 		l->type_mem[type] = mem_mb;
-	if (r->cards[index].mem_mb == mem_mb)
+	if (r->gpu_set[index].mem_mb == mem_mb)
 		return;
-	r->cards[index].mem_mb = mem_mb;
+	r->gpu_set[index].mem_mb = mem_mb;
 	r->stamp++;
 	shares_count(l, node);
 }
@@ -150,20 +151,20 @@ uint32_t ledger_user(const struct ledger *l, uint32_t set, const struct request 
 	return share_wished(&gpus->share) && l->set_users[set] ? uid + 1 : 0;
 }
 
-const struct card *ledger_card(const struct ledger *l, uint32_t node, uint32_t index)
+const struct shared_gpu *ledger_shared_gpu(const struct ledger *l, uint32_t node, uint32_t index)
 {
-	static const struct card none;
+	static const struct shared_gpu none;
 
-	return l->nodes[node].cards ? &l->nodes[node].cards[index] : &none;
+	return l->nodes[node].gpu_set ? &l->nodes[node].gpu_set[index] : &none;
 }
 
-/* If cards of one type differ, the one with the least memory counts. */
-static uint64_t card_mem(const struct ledger *l, uint32_t node, uint16_t type)
+/* If GPUs of one type differ, the one with the least memory counts. */
+static uint64_t gpu_mem(const struct ledger *l, uint32_t node, uint16_t type)
 {
 	uint64_t gpus = ledger_gpus_of(l, node, type), least = UINT64_MAX;
 
 	for (; gpus; gpus &= gpus - 1) {
-		uint64_t mem = l->nodes[node].cards[__builtin_ctzll(gpus)].mem_mb;
+		uint64_t mem = l->nodes[node].gpu_set[__builtin_ctzll(gpus)].mem_mb;
 
 		least = mem < least ? mem : least;
 	}
@@ -176,7 +177,7 @@ bool ledger_share(const struct ledger *l, uint32_t node, uint16_t type,
 	*share = (struct share){ .milli = 0 };
 	if (!share_wished(wish))
 		return true;
-	return ledger_shares(l, node) && share_of(wish, card_mem(l, node, type), share);
+	return ledger_shares(l, node) && share_of(wish, gpu_mem(l, node, type), share);
 }
 
 bool shares_unknown(const struct ledger *l, uint32_t node, uint16_t type)
@@ -204,7 +205,7 @@ uint64_t ledger_gpus_for(
 		return 0;
 	left = free_now | (ledger_gpus_of(l, node, type) & rec->shared & ~rec->out);
 	for (; left; left &= left - 1) {
-		if (card_holds(&rec->cards[__builtin_ctzll(left)], &share))
+		if (shared_gpu_holds(&rec->gpu_set[__builtin_ctzll(left)], &share))
 			fit |= left & -left;
 	}
 	return fit;
@@ -219,11 +220,11 @@ void shares_book(struct ledger *l, const struct place *p, bool take)
 	assert(!(r->used & ~r->shared & p->gpus));
 	for (left = p->gpus; left; left &= left - 1) {
 		uint64_t bit = left & -left;
-		struct card *card = &r->cards[__builtin_ctzll(left)];
+		struct shared_gpu *gpu = &r->gpu_set[__builtin_ctzll(left)];
 
-		card_book(card, &p->share, take);
-		r->used = card->runs ? r->used | bit : r->used & ~bit;
-		r->shared = card->runs ? r->shared | bit : r->shared & ~bit;
+		shared_gpu_book(gpu, &p->share, take);
+		r->used = gpu->runs ? r->used | bit : r->used & ~bit;
+		r->shared = gpu->runs ? r->shared | bit : r->shared & ~bit;
 	}
 }
 
@@ -233,7 +234,7 @@ uint64_t shares_mixed(const struct ledger *l, const struct place *p)
 	uint64_t left, mixed = 0;
 
 	for (left = p->gpus & r->shared; left; left &= left - 1) {
-		if (r->cards[__builtin_ctzll(left)].user == CARD_MIXED)
+		if (r->gpu_set[__builtin_ctzll(left)].user == GPU_MIXED)
 			mixed |= left & -left;
 	}
 	return mixed;
@@ -242,20 +243,20 @@ uint64_t shares_mixed(const struct ledger *l, const struct place *p)
 void shares_mix(struct ledger *l, uint32_t node, uint64_t gpus)
 {
 	for (; gpus; gpus &= gpus - 1)
-		l->nodes[node].cards[__builtin_ctzll(gpus)].user = CARD_MIXED;
+		l->nodes[node].gpu_set[__builtin_ctzll(gpus)].user = GPU_MIXED;
 }
 
 /* What is left of one entry of the node's GPUs, the first of which is `from`: thousandths. */
 static uint64_t left_of(const struct record *r, uint32_t from, uint32_t count)
 {
 	uint64_t all = (count == 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1) << from;
-	uint64_t left = CARD_MILLI * (uint64_t)mask_count(all & ~(r->used | r->out));
+	uint64_t left = GPU_MILLI * (uint64_t)mask_count(all & ~(r->used | r->out));
 	uint64_t shared = all & r->shared & ~r->out;
 
 	if (r->conf->share == CONF_SHARE_NO)
 		return left;
 	for (; shared; shared &= shared - 1)
-		left += card_left(&r->cards[__builtin_ctzll(shared)]);
+		left += shared_gpu_left(&r->gpu_set[__builtin_ctzll(shared)]);
 	return left;
 }
 
@@ -265,7 +266,7 @@ void shares_count(struct ledger *l, uint32_t node)
 	uint32_t from = 0;
 	size_t i;
 
-	for (i = 0; l->mix && i < r->conf->n_gpus; i++) {
+	for (i = 0; l->profile && i < r->conf->n_gpus; i++) {
 		const struct conf_gpu_count *gpus = &r->conf->gpus[i];
 		uint64_t left = r->accept ? left_of(r, from, gpus->count) : 0;
 
@@ -280,25 +281,26 @@ bool shares_check(const struct ledger *l, uint32_t node)
 	const struct record *r = &l->nodes[node];
 	uint32_t from = 0, i;
 
-	for (i = 0; l->mix && i < r->conf->n_gpus; i++) {
+	for (i = 0; l->profile && i < r->conf->n_gpus; i++) {
 		uint32_t count = r->conf->gpus[i].count;
 
 		if (r->left[i] != (r->accept ? left_of(r, from, count) : 0))
 			return false;
 		from += count;
 	}
-	if (!r->cards)
+	if (!r->gpu_set)
 		return !r->shared;
 	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
-		if (!r->cards[i].runs != !(r->shared >> i & 1))
+		if (!r->gpu_set[i].runs != !(r->shared >> i & 1))
 			return false;
-		if (!r->cards[i].runs && (r->cards[i].milli_used || r->cards[i].mem_used))
+		if (!r->gpu_set[i].runs && (r->gpu_set[i].milli_used || r->gpu_set[i].mem_used))
 			return false;
 	}
 	return !(r->shared & ~r->used);
 }
 
-/* --- the mix --------------------------------------------------------------------------------- */
+/* --- the profile ---------------------------------------------------------------------------------
+ */
 
 static int by_number(const void *x, const void *y)
 {
@@ -308,7 +310,7 @@ static int by_number(const void *x, const void *y)
 }
 
 /* The types of the first alternative, and of those that want as many GPUs. False: all are gone. */
-static bool types_of(const struct request *r, struct mix_task *task)
+static bool types_of(const struct request *r, struct profile_task *task)
 {
 	uint32_t i;
 
@@ -328,17 +330,18 @@ static bool types_of(const struct request *r, struct mix_task *task)
 bool ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks)
 {
 	const struct request *r = ask->gpus;
-	struct mix_task task = { .cpus = ask->cpus, .wish = r->share };
+	struct profile_task task = { .cpus = ask->cpus, .wish = r->share };
 
-	if (!l->mix || !r->n)
+	if (!l->profile || !r->n)
 		return false;
 	task.gpus = request_part_gpus(r, 0);
-	return types_of(r, &task) && mix_note(l->mix, &task, tasks);
+	return types_of(r, &task) && profile_note(l->profile, &task, tasks);
 }
 
-/* --- what strands least ---------------------------------------------------------------------- */
+/* --- what causes the least fragmentation
+ * ---------------------------------------------------------------------- */
 
-static void fill(const struct ledger *l, uint32_t node, struct strand_node *n)
+static void fill(const struct ledger *l, uint32_t node, struct fragmentation_node *n)
 {
 	const struct record *r = &l->nodes[node];
 	uint32_t from = 0, k;
@@ -349,17 +352,17 @@ static void fill(const struct ledger *l, uint32_t node, struct strand_node *n)
 	n->shares = r->conf->share != CONF_SHARE_NO;
 	for (i = 0; i < r->conf->n_gpus; i++) {
 		for (k = from; k < from + r->conf->gpus[i].count; k++) {
-			struct strand_card *c = &n->v[n->n];
+			struct fragmentation_gpu *c = &n->v[n->n];
 
 			if (((r->used & ~r->shared) | r->out) >> k & 1)
 				continue;
-			*c = (struct strand_card){
-				.index = k, .left = CARD_MILLI, .type = r->conf->gpus[i].type
+			*c = (struct fragmentation_gpu){
+				.index = k, .left = GPU_MILLI, .type = r->conf->gpus[i].type
 			};
-			if (r->cards)
-				c->card = r->cards[k];
-			if (c->card.runs)
-				c->left = card_left(&c->card);
+			if (r->gpu_set)
+				c->gpu = r->gpu_set[k];
+			if (c->gpu.runs)
+				c->left = shared_gpu_left(&c->gpu);
 			n->n++;
 		}
 		from += r->conf->gpus[i].count;
@@ -367,14 +370,14 @@ static void fill(const struct ledger *l, uint32_t node, struct strand_node *n)
 }
 
 /* Equal except for the user: cost_at(). */
-static bool same_want(const struct strand_want *x, const struct strand_want *y)
+static bool same_want(const struct fragmentation_want *x, const struct fragmentation_want *y)
 {
 	return x->type == y->type && x->gpus == y->gpus && x->cpus == y->cpus &&
 	       x->wish.milli == y->wish.milli && x->wish.mem_mb == y->wish.mem_mb;
 }
 
 /* The costs of the request; the least recently used ones are replaced. */
-static struct costs *costs_of(const struct ledger *l, const struct strand_want *want)
+static struct costs *costs_of(const struct ledger *l, const struct fragmentation_want *want)
 {
 	struct costs *oldest = &l->costs[0], *c;
 	uint64_t latest = 0;
@@ -402,42 +405,42 @@ static struct costs *costs_of(const struct ledger *l, const struct strand_want *
 }
 
 /* A number that changes when the profile of one of its types changes. */
-static uint64_t mixes_of(const struct ledger *l, const struct record *r)
+static uint64_t profiles_of(const struct ledger *l, const struct record *r)
 {
 	uint64_t sum = 0;
 	size_t i;
 
 	for (i = 0; i < r->conf->n_gpus; i++)
-		sum += mix_version(l->mix, r->conf->gpus[i].type);
+		sum += profile_version(l->profile, r->conf->gpus[i].type);
 	return sum;
 }
 
-static const struct cost *cost_at(
-        const struct ledger *l, struct costs *c, const struct strand_want *want, uint32_t node)
+static const struct cost *cost_at(const struct ledger *l, struct costs *c,
+        const struct fragmentation_want *want, uint32_t node)
 {
 	const struct record *r = &l->nodes[node];
 	bool personal = want->wish.user && r->shared && r->conf->share_users == CONF_USERS_ONE;
 	struct cost *cost = &c->v[node];
-	uint64_t mixes = mixes_of(l, r);
-	struct strand_node n;
+	uint64_t profiles = profiles_of(l, r);
+	struct fragmentation_node n;
 
-	if (!personal && cost->stamp == r->stamp + 1 && cost->mixes == mixes)
+	if (!personal && cost->stamp == r->stamp + 1 && cost->profiles == profiles)
 		return cost;
 	fill(l, node, &n);
-	cost->strands = strand_cost(l->mix, &n, want, &cost->gpus);
+	cost->fragmentation = fragmentation_cost(l->profile, &n, want, &cost->gpus);
 	cost->stamp = personal ? 0 : r->stamp + 1;
-	cost->mixes = mixes;
+	cost->profiles = profiles;
 	return cost;
 }
 
 /* With just these GPUs. */
 static int64_t cost_of(
-        const struct ledger *l, const struct strand_want *want, const struct place *place)
+        const struct ledger *l, const struct fragmentation_want *want, const struct place *place)
 {
-	struct strand_node n;
+	struct fragmentation_node n;
 
 	fill(l, place->node, &n);
-	return strand_cost_of(l->mix, &n, want, place->gpus);
+	return fragmentation_cost_of(l->profile, &n, want, place->gpus);
 }
 
 bool shares_decide(const struct search *s, uint32_t set)
@@ -449,7 +452,7 @@ bool shares_decide(const struct search *s, uint32_t set)
 }
 
 struct best {
-	int64_t strands;
+	int64_t fragmentation;
 	uint32_t gpus, cpus;
 	struct place place;
 };
@@ -457,8 +460,8 @@ struct best {
 /* Among places with equal fragmentation: where the fewest GPUs, then the fewest CPUs are free. */
 static bool better(const struct best *x, const struct best *y)
 {
-	if (x->strands != y->strands)
-		return x->strands < y->strands;
+	if (x->fragmentation != y->fragmentation)
+		return x->fragmentation < y->fragmentation;
 	if (x->gpus != y->gpus)
 		return x->gpus < y->gpus;
 	return x->cpus < y->cpus;
@@ -478,20 +481,20 @@ static uint32_t free_gpus(const struct ledger *l, uint32_t node, uint16_t type)
 	return free_now - mask_count(r->used | r->out);
 }
 
-static bool look(const struct search *s, struct costs *costs, const struct strand_want *want,
+static bool look(const struct search *s, struct costs *costs, const struct fragmentation_want *want,
         uint32_t node, struct best *best)
 {
 	const struct record *r = &s->l->nodes[node];
 	const struct cost *cost;
 	struct best this;
 
-	if (!r->accept || record_mem_free(r) < s->ask->mem_mb || (r->aside && !s->find->test) ||
+	if (!r->accept || record_mem_free(r) < s->ask->mem_mb || (r->reserved && !s->find->test) ||
 	        !request_allows(s->ask->gpus, node) || !search_may_use(s, node))
 		return false;
 	cost = cost_at(s->l, costs, want, node);
-	if (cost->strands == STRAND_NEVER)
+	if (cost->fragmentation == FRAGMENTATION_NEVER)
 		return false;
-	this = (struct best){ .strands = cost->strands,
+	this = (struct best){ .fragmentation = cost->fragmentation,
 		.gpus = free_gpus(s->l, node, s->type),
 		.cpus = record_cpus_free(r),
 		.place = { .node = node,
@@ -499,16 +502,16 @@ static bool look(const struct search *s, struct costs *costs, const struct stran
 		        .mem_mb = s->ask->mem_mb,
 		        .gpus = cost->gpus,
 		        .type = s->type } };
-	if (best->strands != STRAND_NEVER && !better(&this, best))
+	if (best->fragmentation != FRAGMENTATION_NEVER && !better(&this, best))
 		return false;
 	if (s->type != TYPE_NONE)
 		ledger_share(s->l, node, s->type, &want->wish, &this.place.share);
-	if (r->aside) {
+	if (r->reserved) {
 		if (!search_test(s, &this.place))
 			return false;
 		if (this.place.gpus != cost->gpus)
-			this.strands = cost_of(s->l, want, &this.place);
-		if (best->strands != STRAND_NEVER && !better(&this, best))
+			this.fragmentation = cost_of(s->l, want, &this.place);
+		if (best->fragmentation != FRAGMENTATION_NEVER && !better(&this, best))
 			return false;
 	}
 	*best = this;
@@ -517,7 +520,7 @@ static bool look(const struct search *s, struct costs *costs, const struct stran
 
 static bool find_type(struct search *s, uint32_t set, struct best *best)
 {
-	struct strand_want want = {
+	struct fragmentation_want want = {
 		.type = s->type, .gpus = s->gpus, .wish = ask_share(s->ask), .cpus = s->ask->cpus
 	};
 	struct costs *costs = costs_of(s->l, &want);
@@ -530,13 +533,14 @@ static bool find_type(struct search *s, uint32_t set, struct best *best)
 	return found;
 }
 
-bool shares_find(const struct search *search, uint32_t set, struct place *place, int64_t *strands)
+bool shares_find(
+        const struct search *search, uint32_t set, struct place *place, int64_t *fragmentation)
 {
 	struct search s = *search;
-	struct best best = { .strands = STRAND_NEVER };
+	struct best best = { .fragmentation = FRAGMENTATION_NEVER };
 	size_t t;
 
-	if (!s.l->mix)
+	if (!s.l->profile)
 		return false;
 	if (s.type != TYPE_ANY) {
 		find_type(&s, set, &best);
@@ -547,9 +551,9 @@ bool shares_find(const struct search *search, uint32_t set, struct place *place,
 				find_type(&s, set, &best);
 		}
 	}
-	if (best.strands == STRAND_NEVER)
+	if (best.fragmentation == FRAGMENTATION_NEVER)
 		return false;
 	*place = best.place;
-	*strands = best.strands;
+	*fragmentation = best.fragmentation;
 	return true;
 }

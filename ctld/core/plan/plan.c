@@ -18,7 +18,7 @@ struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const stru
 	p->conf = conf;
 	p->ledger = ledger;
 	p->runs = *runs;
-	p->spots = xcalloc(conf->n_nodes, sizeof(*p->spots));
+	p->timelines = xcalloc(conf->n_nodes, sizeof(*p->timelines));
 	plan_orders_init(p);
 	p->counts = xcalloc(conf->n_partitions, sizeof(*p->counts));
 	return p;
@@ -31,14 +31,14 @@ void plan_free(struct plan *p)
 	if (!p)
 		return;
 	while (p->n)
-		plan_remove(p, p->entries[p->n - 1]);
+		plan_remove(p, p->reservations[p->n - 1]);
 	for (i = 0; i < p->conf->n_nodes; i++) {
-		free(p->spots[i].releases);
-		free(p->spots[i].given);
+		free(p->timelines[i].releases);
+		free(p->timelines[i].given);
 	}
 	plan_orders_free(p);
-	free(p->spots);
-	free(p->entries);
+	free(p->timelines);
+	free(p->reservations);
 	free(p->ranked);
 	free(p->counts);
 	steps_free(&p->steps);
@@ -52,8 +52,8 @@ void plan_now(struct plan *p, usec_t mono)
 
 void plan_node_changed(struct plan *p, uint32_t node)
 {
-	p->spots[node].fresh = false;
-	p->spots[node].sound = INT64_MIN;
+	p->timelines[node].fresh = false;
+	p->timelines[node].sound = INT64_MIN;
 	plan_log(p, node);
 }
 
@@ -93,7 +93,7 @@ bool plan_room_holds(const struct plan_room *room, const struct plan_part *part)
 /* Add what runs on the node as steps up, and return the level as of now. */
 static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct plan_kind *kind)
 {
-	const struct spot *s = plan_spot(p, node);
+	const struct node_timeline *s = plan_timeline(p, node);
 	usec_t when[CONF_MAX_GPUS_PER_NODE];
 	bool numbers = plan_by_number(s, kind);
 	struct plan_room level;
@@ -108,7 +108,7 @@ static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct 
 		        (struct plan_room){ gpus ? s->releases[i].gpus : 0, s->releases[i].cpus,
 		                (int64_t)s->releases[i].mem_mb });
 	}
-	n = numbers ? 0 : plan_cards_when(p, node, kind, when);
+	n = numbers ? 0 : plan_gpus_when(p, node, kind, when);
 	for (i = 0; i < n; i++)
 		steps_add(&p->steps, when[i], (struct plan_room){ 1, 0, 0 });
 	return level;
@@ -122,7 +122,7 @@ static bool has_length(const struct plan *p, const struct plan_slot *slot)
 
 static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type)
 {
-	int64_t gpus = slot->entry->places.type == type ? slot->gpus : 0;
+	int64_t gpus = slot->reservation->places.type == type ? slot->gpus : 0;
 	int64_t cpus = slot->cpus, mem_mb = (int64_t)slot->mem_mb;
 
 	if (!has_length(p, slot))
@@ -137,7 +137,7 @@ static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type
 static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_kind *kind,
         const struct plan_part *part, usec_t *when)
 {
-	const struct spot *s = plan_spot(p, node);
+	const struct node_timeline *s = plan_timeline(p, node);
 	struct plan_room room;
 	uint32_t i;
 
@@ -171,8 +171,8 @@ usec_t plan_node_earliest_from(
 	if (earliest_unplanned(p, node, &kind, &part, &when))
 		return when > from ? when : from;
 	level = begin_steps(p, node, &kind);
-	for (slot = p->spots[node].slots; slot; slot = slot->next) {
-		if (plan_counts(slot, w->key, w->polite))
+	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
+		if (plan_counts(slot, w->key, w->displace_none))
 			add_slot(p, slot, w->find.type);
 	}
 	return steps_earliest(&p->steps, from, level, &need,
@@ -217,7 +217,7 @@ bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node
 	return !find_refuses(&w->find, &w->ask, &place);
 }
 
-void plan_set_found(const struct plan_want *w, usec_t start, struct plan_entry *found)
+void plan_set_found(const struct plan_want *w, usec_t start, struct reservation *found)
 {
 	found->start = start;
 	found->end = plan_end_of(start, w->length);
@@ -225,12 +225,13 @@ void plan_set_found(const struct plan_want *w, usec_t start, struct plan_entry *
 	found->places.alternative = w->find.alternative;
 }
 
-/* --- entries --------------------------------------------------------------------------------- */
+/* --- reservations
+ * --------------------------------------------------------------------------------- */
 
-struct plan_entry *plan_add(
-        struct plan *p, void *owner, const struct plan_want *want, struct plan_entry *found)
+struct reservation *plan_add(
+        struct plan *p, void *owner, const struct plan_want *want, struct reservation *found)
 {
-	struct plan_entry *e = xmemdup(found, sizeof(*found));
+	struct reservation *e = xmemdup(found, sizeof(*found));
 	size_t i;
 
 	e->owner = owner;
@@ -239,13 +240,13 @@ struct plan_entry *plan_add(
 	e->slots = xcalloc(e->places.n, sizeof(*e->slots));
 	e->index = (uint32_t)p->n;
 	e->rank = UINT32_MAX;
-	e->rose = e->idle = false;
+	e->promoted = e->idle = false;
 	memset(&found->places, 0, sizeof(found->places));
 	for (i = 0; i < e->places.n; i++) {
 		const struct place *place = &e->places.v[i];
-		struct plan_slot *slot = &e->slots[i], **list = &p->spots[place->node].slots;
+		struct plan_slot *slot = &e->slots[i], **list = &p->timelines[place->node].slots;
 
-		*slot = (struct plan_slot){ .entry = e,
+		*slot = (struct plan_slot){ .reservation = e,
 			.node = place->node,
 			.gpus = (uint32_t)__builtin_popcountll(place->gpus),
 			.cpus = place->cpus,
@@ -256,21 +257,21 @@ struct plan_entry *plan_add(
 		if (slot->next)
 			slot->next->back = &slot->next;
 		*list = slot;
-		p->spots[place->node].sound = INT64_MIN;
+		p->timelines[place->node].sound = INT64_MIN;
 		plan_log(p, place->node);
-		ledger_set_aside(p->ledger, place->node, true);
+		ledger_set_reserved(p->ledger, place->node, true);
 	}
 	if (p->n == p->size) {
 		p->size = p->size ? p->size * 2 : 64;
-		p->entries = xrealloc(p->entries, p->size, sizeof(struct plan_entry *));
+		p->reservations = xrealloc(p->reservations, p->size, sizeof(struct reservation *));
 	}
-	p->entries[p->n++] = e;
+	p->reservations[p->n++] = e;
 	p->changes++;
 	p->counts[e->partition]++;
 	return e;
 }
 
-void plan_shrink(struct plan *p, struct plan_entry *e, size_t n)
+void plan_shrink(struct plan *p, struct reservation *e, size_t n)
 {
 	while (e->places.n > n) {
 		struct plan_slot *slot = &e->slots[--e->places.n];
@@ -279,20 +280,20 @@ void plan_shrink(struct plan *p, struct plan_entry *e, size_t n)
 		if (slot->next)
 			slot->next->back = slot->back;
 		plan_log(p, slot->node);
-		if (!p->spots[slot->node].slots)
-			ledger_set_aside(p->ledger, slot->node, false);
+		if (!p->timelines[slot->node].slots)
+			ledger_set_reserved(p->ledger, slot->node, false);
 	}
 }
 
-void plan_remove(struct plan *p, struct plan_entry *e)
+void plan_remove(struct plan *p, struct reservation *e)
 {
 	plan_shrink(p, e, 0);
 	if (e->rank != UINT32_MAX)
 		p->ranked[e->rank] = NULL;
 	p->counts[e->partition]--;
 	p->changes++;
-	p->entries[e->index] = p->entries[--p->n];
-	p->entries[e->index]->index = e->index;
+	p->reservations[e->index] = p->reservations[--p->n];
+	p->reservations[e->index]->index = e->index;
 	free(e->slots);
 	places_free(&e->places);
 	free(e);
@@ -312,11 +313,11 @@ bool plan_slot_holds(struct plan *p, const struct plan_slot *slot)
 	if (!ledger_accepts(p->ledger, slot->node))
 		return false;
 	plan_room(p, slot->node, &slot->kind, plan_slot_start(p, slot), plan_slot_end(p, slot),
-	        slot->entry->key, false, &room);
+	        slot->reservation->key, false, &room);
 	return plan_room_holds(&room, &part);
 }
 
-bool plan_holds(struct plan *p, const struct plan_want *want, const struct plan_entry *e)
+bool plan_holds(struct plan *p, const struct plan_want *want, const struct reservation *e)
 {
 	const struct plan_kind kind = { e->places.type, ask_share(&want->ask) };
 	struct plan_room room;
@@ -329,15 +330,16 @@ bool plan_holds(struct plan *p, const struct plan_want *want, const struct plan_
 
 		if (!ledger_accepts(p->ledger, place->node))
 			return false;
-		plan_room(p, place->node, &kind, e->start, e->end, want->key, want->polite, &room);
+		plan_room(p, place->node, &kind, e->start, e->end, want->key, want->displace_none,
+		        &room);
 		if (!plan_room_holds(&room, &part))
 			return false;
 	}
 	return true;
 }
 
-bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end,
-        struct heap_key key, bool polite)
+bool plan_allows(struct plan *p, struct place *place, uint64_t gpu_set, usec_t end,
+        struct heap_key key, bool displace_none)
 {
 	struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
 		place->mem_mb };
@@ -347,16 +349,17 @@ bool plan_allows(struct plan *p, struct place *place, uint64_t cards, usec_t end
 
 	if (place->share.charge)
 		part.gpus = 0;
-	plan_room(p, place->node, &kind, p->now, end, key, polite, &room);
+	plan_room(p, place->node, &kind, p->now, end, key, displace_none, &room);
 	return plan_room_holds(&room, &part) &&
-	       (!place->share.charge || plan_choose_cards(p, place, cards, end, key, polite));
+	       (!place->share.charge ||
+	               plan_choose_gpus(p, place, gpu_set, end, key, displace_none));
 }
 
-/* Do all entries on the node have room together? False: check each of them. */
+/* Do all reservations on the node have room together? False: check each of them. */
 static bool all_hold(struct plan *p, uint32_t node)
 {
 	static const struct plan_room nothing = { 0, 0, 0 };
-	const struct plan_slot *slot = p->spots[node].slots;
+	const struct plan_slot *slot = p->timelines[node].slots;
 	struct plan_kind kind = slot ? slot->kind : (struct plan_kind){ .type = TYPE_NONE };
 	struct plan_room level;
 
@@ -374,72 +377,72 @@ static bool all_hold(struct plan *p, uint32_t node)
 
 /* The first moment at which something changes by time alone: a run is overdue, or a start has
  * come. */
-static usec_t first_moment(const struct spot *s)
+static usec_t first_moment(const struct node_timeline *s)
 {
 	const struct plan_slot *slot;
 	usec_t first = s->n ? s->releases[0].end : INT64_MAX;
 
 	for (slot = s->slots; slot; slot = slot->next)
-		first = slot->entry->start < first ? slot->entry->start : first;
+		first = slot->reservation->start < first ? slot->reservation->start : first;
 	return first;
 }
 
-struct plan_entry *plan_broken(struct plan *p, uint32_t node)
+struct reservation *plan_broken(struct plan *p, uint32_t node)
 {
-	struct plan_entry *worst = NULL;
+	struct reservation *worst = NULL;
 	const struct plan_slot *slot;
-	struct spot *s = &p->spots[node];
+	struct node_timeline *s = &p->timelines[node];
 
 	if (s->sound > p->now)
 		return NULL;
 	if (all_hold(p, node)) {
-		s->sound = s->slots ? first_moment(plan_spot(p, node)) : INT64_MIN;
+		s->sound = s->slots ? first_moment(plan_timeline(p, node)) : INT64_MIN;
 		return NULL;
 	}
-	for (slot = p->spots[node].slots; slot; slot = slot->next) {
+	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
 		if (!plan_slot_holds(p, slot) &&
-		        (!worst || plan_key_before(slot->entry->key, worst->key)))
-			worst = slot->entry;
+		        (!worst || plan_key_before(slot->reservation->key, worst->key)))
+			worst = slot->reservation;
 	}
 	return worst;
 }
 
-const struct plan_entry *plan_first(const struct plan *p, uint32_t node)
+const struct reservation *plan_first(const struct plan *p, uint32_t node)
 {
-	const struct plan_entry *first = NULL;
+	const struct reservation *first = NULL;
 	const struct plan_slot *slot;
 
-	for (slot = p->spots[node].slots; slot; slot = slot->next) {
-		if (!first || plan_key_before(slot->entry->key, first->key))
-			first = slot->entry;
+	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
+		if (!first || plan_key_before(slot->reservation->key, first->key))
+			first = slot->reservation;
 	}
 	return first;
 }
 
-bool plan_claimed(const struct plan *p, uint32_t node)
+bool plan_has_preemption(const struct plan *p, uint32_t node)
 {
-	const struct plan_slot *slot = p->spots[node].slots;
+	const struct plan_slot *slot = p->timelines[node].slots;
 
-	while (slot && !slot->entry->claim)
+	while (slot && !slot->reservation->preempts)
 		slot = slot->next;
 	return slot != NULL;
 }
 
 usec_t plan_first_end(struct plan *p, uint32_t node)
 {
-	const struct spot *s = plan_spot(p, node);
+	const struct node_timeline *s = plan_timeline(p, node);
 
 	return s->n ? s->releases[0].end : PLAN_FAR;
 }
 
-const struct held *plan_held(const struct plan *p, uint32_t node, size_t *n)
+const struct run_snapshot *plan_snapshots(const struct plan *p, uint32_t node, size_t *n)
 {
 	return p->runs.on_node(p->runs.arg, node, n);
 }
 
-double plan_work(const struct plan *p, const struct held *held)
+double plan_work(const struct plan *p, const struct run_snapshot *snapshot)
 {
-	return p->runs.work(p->runs.arg, held);
+	return p->runs.work(p->runs.arg, snapshot);
 }
 
 size_t plan_count(const struct plan *p)
@@ -457,15 +460,15 @@ size_t plan_count_of(const struct plan *p, uint32_t partition)
 	return p->counts[partition];
 }
 
-struct plan_entry *plan_at(const struct plan *p, size_t i)
+struct reservation *plan_at(const struct plan *p, size_t i)
 {
-	return p->entries[i];
+	return p->reservations[i];
 }
 
 static int by_key(const void *x, const void *y)
 {
-	const struct plan_entry *a = *(struct plan_entry *const *)x,
-	                        *b = *(struct plan_entry *const *)y;
+	const struct reservation *a = *(struct reservation *const *)x,
+	                         *b = *(struct reservation *const *)y;
 
 	return plan_key_before(a->key, b->key) ? -1 : plan_key_before(b->key, a->key);
 }
@@ -475,23 +478,23 @@ void plan_sort(struct plan *p)
 	uint32_t least = UINT32_MAX;
 	size_t i;
 
-	resort(p->entries, p->n, sizeof(struct plan_entry *), by_key);
+	resort(p->reservations, p->n, sizeof(struct reservation *), by_key);
 	for (i = p->n; i--;) {
-		struct plan_entry *e = p->entries[i];
+		struct reservation *e = p->reservations[i];
 
-		/* An entry that stood before it now stands behind it. */
-		e->rose |= e->rank != UINT32_MAX && least < e->rank;
+		/* A reservation that stood before it now stands behind it. */
+		e->promoted |= e->rank != UINT32_MAX && least < e->rank;
 		least = e->rank < least ? e->rank : least;
 	}
-	p->ranked = xrealloc(p->ranked, p->n ? p->n : 1, sizeof(struct plan_entry *));
+	p->ranked = xrealloc(p->ranked, p->n ? p->n : 1, sizeof(struct reservation *));
 	p->n_ranked = p->n;
 	for (i = 0; i < p->n; i++) {
-		p->entries[i]->index = (uint32_t)i;
-		plan_rank(p, p->entries[i], (uint32_t)i);
+		p->reservations[i]->index = (uint32_t)i;
+		plan_rank(p, p->reservations[i], (uint32_t)i);
 	}
 }
 
-struct plan_entry *plan_by_rank(const struct plan *p, size_t rank)
+struct reservation *plan_by_rank(const struct plan *p, size_t rank)
 {
 	for (; rank < p->n_ranked; rank++) {
 		if (p->ranked[rank])
@@ -500,7 +503,7 @@ struct plan_entry *plan_by_rank(const struct plan *p, size_t rank)
 	return NULL;
 }
 
-void plan_rank(struct plan *p, struct plan_entry *e, uint32_t rank)
+void plan_rank(struct plan *p, struct reservation *e, uint32_t rank)
 {
 	e->rank = rank;
 	p->ranked[rank] = e;
@@ -508,11 +511,11 @@ void plan_rank(struct plan *p, struct plan_entry *e, uint32_t rank)
 
 bool plan_is_late(struct plan *p, uint32_t node)
 {
-	const struct spot *s = plan_spot(p, node);
+	const struct node_timeline *s = plan_timeline(p, node);
 	const struct plan_slot *slot;
 
 	for (slot = s->slots; slot; slot = slot->next) {
-		if (slot->entry->start <= p->now + PLAN_LATE)
+		if (slot->reservation->start <= p->now + PLAN_LATE)
 			return true;
 	}
 	return s->n && s->releases[0].end <= p->now + PLAN_LATE;
@@ -523,7 +526,7 @@ bool plan_check(struct plan *p, char *text, size_t size)
 	size_t i, k;
 
 	for (i = 0; i < p->n; i++) {
-		const struct plan_entry *e = p->entries[i];
+		const struct reservation *e = p->reservations[i];
 
 		for (k = 0; k < e->places.n; k++) {
 			/* The end of a run without a limit is not known: what is planned behind it

@@ -97,7 +97,7 @@ static bool seen_enough(struct plan *p, const struct plan_want *w, struct plan_s
 }
 
 static enum plan_step take_one(struct plan *p, const struct plan_want *w, struct plan_search *ps,
-        struct plan_entry *found)
+        struct reservation *found)
 {
 	usec_t start = ps->best > p->now ? ps->best : p->now;
 	struct plan_part part;
@@ -119,7 +119,7 @@ static enum plan_step take_one(struct plan *p, const struct plan_want *w, struct
 }
 
 static enum plan_step find_one(struct plan *p, struct plan_search *ps, const struct plan_want *w,
-        const struct order *o, size_t *work, struct plan_entry *found)
+        const struct order *o, size_t *work, struct reservation *found)
 {
 	if (!ps->begun) {
 		ps->best = plan_latest_of_use(w);
@@ -133,7 +133,7 @@ static enum plan_step find_one(struct plan *p, struct plan_search *ps, const str
 /* --- either ---------------------------------------------------------------------------------- */
 
 enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct plan_want *w,
-        size_t *work, struct plan_entry *found)
+        size_t *work, struct reservation *found)
 {
 	const struct order *o = plan_order(p, w, work);
 
@@ -152,7 +152,7 @@ enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct 
 	return plan_gang_search(p, ps, w, o, work, found);
 }
 
-bool plan_find(struct plan *p, const struct plan_want *want, struct plan_entry *found)
+bool plan_find(struct plan *p, const struct plan_want *want, struct reservation *found)
 {
 	struct plan_search *ps = plan_search_new();
 	bool wondering = p->wondering;

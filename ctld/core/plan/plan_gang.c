@@ -114,7 +114,7 @@ static bool holds_at(struct plan *p, const struct plan_want *w, uint32_t node, u
 {
 	const struct plan_kind kind = plan_kind(w);
 
-	plan_room(p, node, &kind, at, plan_end_of(at, w->length), w->key, w->polite, room);
+	plan_room(p, node, &kind, at, plan_end_of(at, w->length), w->key, w->displace_none, room);
 	return plan_room_holds(room, part);
 }
 
@@ -127,7 +127,7 @@ static void earlier(usec_t *next, usec_t when, usec_t at)
 /* When a node with room at `at` could give more (for a total), or less. */
 static usec_t next_change(struct plan *p, const struct plan_want *w, uint32_t node, usec_t at)
 {
-	const struct spot *s = plan_spot(p, node);
+	const struct node_timeline *s = plan_timeline(p, node);
 	const struct plan_slot *slot;
 	usec_t next = INT64_MAX;
 	uint32_t i;
@@ -139,7 +139,7 @@ static usec_t next_change(struct plan *p, const struct plan_want *w, uint32_t no
 	for (slot = s->slots; slot; slot = slot->next) {
 		usec_t start = plan_slot_start(p, slot);
 
-		if (!plan_counts(slot, w->key, w->polite))
+		if (!plan_counts(slot, w->key, w->displace_none))
 			continue;
 		earlier(&next, plan_slot_end(p, slot), at);
 		earlier(&next, w->length >= PLAN_FAR ? at : start - w->length + 1, at);
@@ -306,7 +306,7 @@ static bool collect(struct plan *p, struct plan_gang *g, const struct plan_want 
 
 /* The places on the chosen nodes, as things are now. False: one of them has less than before. */
 static bool take_places(struct plan *p, const struct plan_gang *g, const struct plan_want *w,
-        const struct gang_choice *choice, struct plan_entry *found)
+        const struct gang_choice *choice, struct reservation *found)
 {
 	const struct request *r = w->ask.gpus;
 	size_t i;
@@ -329,8 +329,8 @@ static bool take_places(struct plan *p, const struct plan_gang *g, const struct 
 	return true;
 }
 
-static bool choose(struct plan *p, struct plan_gang *g, const struct plan_want *w,
-        struct plan_entry *found)
+static bool choose(
+        struct plan *p, struct plan_gang *g, const struct plan_want *w, struct reservation *found)
 {
 	struct gang_choice choice = { 0 };
 	bool ok = gang_choose(w->ask.gpus, w->find.alternative, w->find.spread, g->candidates, g->n,
@@ -344,7 +344,7 @@ static bool choose(struct plan *p, struct plan_gang *g, const struct plan_want *
 /* --- step by step ---------------------------------------------------------------------------- */
 
 enum plan_step plan_gang_search(struct plan *p, struct plan_search *ps, const struct plan_want *w,
-        const struct order *o, size_t *work, struct plan_entry *found)
+        const struct order *o, size_t *work, struct reservation *found)
 {
 	struct plan_gang *g = ps->gang;
 

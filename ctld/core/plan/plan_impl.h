@@ -1,8 +1,8 @@
 /* plan_impl.h - the inside of a plan, for its files
  *
- *	plan.c       entries on nodes, and whether they still have room
- *	plan_spot.c  what a node will have free, and when
- *	plan_cards.c which GPUs of a node may serve a part of a GPU
+ *	plan.c       reservations on nodes, and whether they still have room
+ *	node_timeline.c  what a node will have free, and when
+ *	plan_gpus.c which GPUs of a node may serve a part of a GPU
  *	plan_order.c nodes in the order in which they have GPUs free
  *	plan_find.c  where and when a job could start
  *	plan_gang.c  the same on several nodes
@@ -14,9 +14,9 @@
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/plan/soonest.h"
 
-/* The part of one entry on one node. */
+/* The part of one reservation on one node. */
 struct plan_slot {
-	struct plan_entry *entry;
+	struct reservation *reservation;
 	uint32_t node, gpus, cpus;
 	uint64_t mem_mb;
 	struct plan_kind kind;
@@ -28,23 +28,23 @@ struct release {
 	usec_t end;
 	uint64_t mem_mb;
 	uint32_t gpus, cpus;
-	uint32_t given; /* index into spot.given */
+	uint32_t given; /* index into node_timeline.given */
 	uint16_t type;
 };
 
 /* The GPUs of a run, and its share of each. */
 struct given {
-	uint64_t cards;
+	uint64_t gpu_set;
 	struct share share;
 };
 
 /* A node over time: what is planned there, and when its runs end. */
-struct spot {
+struct node_timeline {
 	struct plan_slot *slots;
 	struct release *releases; /* by end; owned */
 	struct given *given;      /* owned; by release; NULL: no GPU is shared */
 	uint32_t n;
-	usec_t sound;        /* until then all entries there have room, if nothing changes */
+	usec_t sound;        /* until then all reservations there have room, if nothing changes */
 	bool shared;         /* some runs share GPUs */
 	bool fresh;
 };
@@ -114,14 +114,14 @@ struct plan {
 	struct ledger *ledger;
 	struct plan_runs runs;
 	usec_t now;
-	struct spot *spots; /* by node */
+	struct node_timeline *timelines; /* by node */
 	struct plan_orders real;  /* the scheduler's: unaffected by imagined changes */
 	struct plan_orders asked; /* those of questions */
 	bool wondering;
-	struct plan_entry **entries;
+	struct reservation **reservations;
 	size_t n, size;
 	uint64_t changes;
-	struct plan_entry **ranked; /* as last sorted; NULL: gone since */
+	struct reservation **ranked; /* as last sorted; NULL: gone since */
 	size_t n_ranked;
 	uint32_t *counts;   /* by partition */
 	struct steps steps; /* scratch, for one node */
@@ -136,18 +136,18 @@ int plan_by_end(const void *x, const void *y); /* of releases; for qsort(3) */
 usec_t plan_slot_start(const struct plan *p, const struct plan_slot *slot);
 usec_t plan_slot_end(const struct plan *p, const struct plan_slot *slot);
 bool plan_key_before(struct heap_key x, struct heap_key y);
-/* Does the slot count against a job with this key? `polite`: so do slots behind the key. */
-bool plan_counts(const struct plan_slot *slot, struct heap_key key, bool polite);
+/* Does the slot count against a job with this key? `displace_none`: so do slots behind the key. */
+bool plan_counts(const struct plan_slot *slot, struct heap_key key, bool displace_none);
 /* True if all GPUs there are given as whole ones, each to one run: then each run that ends gives
  * back a number of GPUs. */
-bool plan_by_number(const struct spot *s, const struct plan_kind *kind);
+bool plan_by_number(const struct node_timeline *s, const struct plan_kind *kind);
 /* What is known of a node's runs, brought up to date. */
-struct spot *plan_spot(struct plan *p, uint32_t node);
+struct node_timeline *plan_timeline(struct plan *p, uint32_t node);
 /* What is free on the node now. */
 void plan_room_now(
         const struct plan *p, uint32_t node, const struct plan_kind *kind, struct plan_room *room);
 /* When each GPU that does not serve the kind now will, going by the ends of runs; in no order. */
-uint32_t plan_cards_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
+uint32_t plan_gpus_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         usec_t when[CONF_MAX_GPUS_PER_NODE]);
 /* Are the kinds equal, apart from the user? */
 bool plan_same_kind(const struct plan_kind *x, const struct plan_kind *y);
@@ -156,13 +156,13 @@ usec_t plan_end_of(usec_t start, usec_t length); /* PLAN_FAR * 2 if it has no li
 /* Does the slot have room beside those before it? */
 bool plan_slot_holds(struct plan *p, const struct plan_slot *slot);
 /* plan_allows() for a place with parts, for its GPUs. */
-bool plan_choose_cards(struct plan *p, struct place *place, uint64_t cards, usec_t end,
-        struct heap_key key, bool polite);
+bool plan_choose_gpus(struct plan *p, struct place *place, uint64_t gpu_set, usec_t end,
+        struct heap_key key, bool displace_none);
 /* The earliest start on one node, not before `from`; INT64_MAX: never. */
 usec_t plan_node_earliest_from(
         struct plan *p, const struct plan_want *w, uint32_t node, usec_t from);
 usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t node); /* from now */
-void plan_set_found(const struct plan_want *w, usec_t start, struct plan_entry *found);
+void plan_set_found(const struct plan_want *w, usec_t start, struct reservation *found);
 usec_t plan_latest_of_use(const struct plan_want *w);
 
 /* --- plan_order.c ---------------------------------------------------------------------------- */
@@ -195,6 +195,6 @@ const struct order *plan_order(struct plan *p, const struct plan_want *w, size_t
 struct plan_gang *plan_gang_new(struct plan *p, const struct plan_want *w);
 void plan_gang_free(struct plan_gang *g); /* NULL is fine */
 enum plan_step plan_gang_search(struct plan *p, struct plan_search *ps, const struct plan_want *w,
-        const struct order *o, size_t *work, struct plan_entry *found);
+        const struct order *o, size_t *work, struct reservation *found);
 
 #endif

@@ -100,11 +100,11 @@ static int by_time(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* When so many GPUs of the kind are free on the node (mono). Entries, CPUs, memory and the users
- * that share GPUs may make it later. */
+/* When so many GPUs of the kind are free on the node (mono). Reservations, CPUs, memory and the
+ * users that share GPUs may make it later. */
 static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kind, uint32_t gpus)
 {
-	const struct spot *s = plan_spot(p, node);
+	const struct node_timeline *s = plan_timeline(p, node);
 	usec_t when[CONF_MAX_GPUS_PER_NODE];
 	struct plan_room now;
 	int64_t have;
@@ -117,7 +117,7 @@ static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kin
 	if (have >= (kind->type == TYPE_NONE ? 1 : (int64_t)gpus))
 		return INT64_MIN;
 	if (kind->type != TYPE_NONE && (s->shared || share_wished(&kind->wish))) {
-		n = plan_cards_when(p, node, kind, when);
+		n = plan_gpus_when(p, node, kind, when);
 		if (have + n < gpus)
 			return SOONEST_NEVER;
 		qsort(when, n, sizeof(*when), by_time);
@@ -161,7 +161,7 @@ void plan_pay(size_t *work, size_t cost)
 
 size_t plan_cost(struct plan *p, uint32_t node)
 {
-	return 1 + plan_spot(p, node)->n / 8;
+	return 1 + plan_timeline(p, node)->n / 8;
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */

@@ -45,10 +45,10 @@ static uint32_t qos_level(const struct conf *conf, uint32_t qos)
 	return qos == CONF_NONE ? 0 : conf->qos[qos].level;
 }
 
-enum preempt_reason preempt_may(const struct scene *sc, const struct contender *who,
-        const struct held *v, uint16_t type, uint64_t milli)
+enum preempt_reason preempt_may(const struct sched_view *view, const struct candidate *who,
+        const struct run_snapshot *v, uint16_t type, uint64_t milli)
 {
-	const struct conf *conf = sc->conf;
+	const struct conf *conf = view->conf;
 	uint32_t mine = conf->partitions[who->partition].tier, theirs;
 
 	if (v->lost_cause || v->stopping || v->partition == CONF_NONE ||
@@ -64,7 +64,7 @@ enum preempt_reason preempt_may(const struct scene *sc, const struct contender *
 		return PREEMPT_NOT;
 	if (v->type != type || !v->gpus || !milli)
 		return PREEMPT_NOT;
-	return quota_reclaims(gates_quota(sc->gates), who->account, v->account, type, milli)
+	return quota_reclaims(limits_quota(view->limits), who->account, v->account, type, milli)
 	               ? PREEMPT_RECLAIM
 	               : PREEMPT_NOT;
 }

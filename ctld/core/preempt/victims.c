@@ -12,7 +12,7 @@
 void preemption_clear(struct preemption *p)
 {
 	free(p->victims);
-	places_free(&p->entry.places);
+	places_free(&p->reservation.places);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -76,7 +76,7 @@ static int by_offer(const void *x, const void *y)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* From now on the victims count as gone, at their gates too: so on the next node a reclaim checks
+/* From now on the victims count as gone, at their limits too: so on the next node a reclaim checks
  * whether the account is still over quota without them. */
 static void add_victims(struct search *s)
 {
@@ -84,7 +84,7 @@ static void add_victims(struct search *s)
 	size_t i;
 
 	for (i = 0; i < s->n; i++) {
-		const struct held *held = s->v[i].held;
+		const struct run_snapshot *snapshot = s->v[i].snapshot;
 
 		if (!s->v[i].chosen)
 			continue;
@@ -93,11 +93,12 @@ static void add_victims(struct search *s)
 			out->victims = xrealloc(out->victims, out->size, sizeof(*out->victims));
 			s->gone = xrealloc(s->gone, out->size, sizeof(*s->gone));
 		}
-		s->gone[out->n] = (struct gone){ held->path, held->need, held->account };
-		idmap_insert(s->index, held->job, (void *)(uintptr_t)(out->n + 1));
-		out->victims[out->n++] = (struct preempt_victim){ held->job, s->v[i].reason };
-		if (held->path)
-			gates_release(s->scene->gates, held->path, held->need);
+		s->gone[out->n] =
+		        (struct gone){ snapshot->chain, snapshot->need, snapshot->account };
+		idmap_insert(s->index, snapshot->job, (void *)(uintptr_t)(out->n + 1));
+		out->victims[out->n++] = (struct preempt_victim){ snapshot->job, s->v[i].reason };
+		if (snapshot->chain)
+			limits_release(s->view->limits, snapshot->chain, snapshot->need);
 	}
 }
 
@@ -108,14 +109,14 @@ static void forget_victims(struct search *s)
 	s->index = idmap_new();
 }
 
-/* Undo it: the victims hold their gates again. */
+/* Undo it: the victims hold their limits again. */
 static void imagine_no_more(struct search *s)
 {
 	size_t i;
 
 	for (i = 0; i < s->out->n; i++) {
-		if (s->gone[i].path)
-			gates_take(s->scene->gates, s->gone[i].path, s->gone[i].need);
+		if (s->gone[i].chain)
+			limits_take(s->view->limits, s->gone[i].chain, s->gone[i].need);
 	}
 }
 
@@ -123,27 +124,27 @@ static void imagine_no_more(struct search *s)
  * and those before it? An account that was over quota only by runs that end anyway owes nothing. */
 static bool all_owe(struct search *s)
 {
-	struct gates *gates = s->scene->gates;
+	struct limits *limits = s->view->limits;
 	struct preemption *out = s->out;
 	bool owe = true;
 	size_t i;
 
 	for (i = 0; i < out->n; i++) {
-		if (s->gone[i].path)
-			gates_release(gates, s->gone[i].path, s->gone[i].need);
+		if (s->gone[i].chain)
+			limits_release(limits, s->gone[i].chain, s->gone[i].need);
 	}
 	for (i = out->n; i--;) {
 		const struct gone *gone = &s->gone[i];
 
-		if (out->victims[i].reason != PREEMPT_RECLAIM || !gone->path)
+		if (out->victims[i].reason != PREEMPT_RECLAIM || !gone->chain)
 			continue;
-		gates_take(gates, gone->path, gone->need);
-		owe &= quota_reclaims(gates_quota(gates), s->who->account, gone->account,
+		limits_take(limits, gone->chain, gone->need);
+		owe &= quota_reclaims(limits_quota(limits), s->who->account, gone->account,
 		        s->want->find.type, s->milli);
 	}
 	for (i = 0; i < out->n; i++) {
-		if (out->victims[i].reason != PREEMPT_RECLAIM && s->gone[i].path)
-			gates_take(gates, s->gone[i].path, s->gone[i].need);
+		if (out->victims[i].reason != PREEMPT_RECLAIM && s->gone[i].chain)
+			limits_take(limits, s->gone[i].chain, s->gone[i].need);
 	}
 	return owe;
 }
@@ -163,7 +164,7 @@ static int last_first(const void *x, const void *y)
 
 static struct stay *find_stays(struct search *s, size_t *n)
 {
-	const struct places *places = &s->out->entry.places;
+	const struct places *places = &s->out->reservation.places;
 	struct stay *v = NULL;
 	size_t size = 0, i, k;
 
@@ -233,7 +234,7 @@ static void pay(const struct search *s, uint32_t node, size_t *work)
 {
 	size_t runs, cost;
 
-	plan_held(s->scene->plan, node, &runs);
+	plan_snapshots(s->view->plan, node, &runs);
 	cost = 1 + runs / 8;
 	*work -= *work < cost ? *work : cost;
 }
@@ -241,7 +242,7 @@ static void pay(const struct search *s, uint32_t node, size_t *work)
 /* The next node to be looked at; NULL: all have been, or the work of this step is used up. */
 static const uint32_t *next_node(struct search *s, struct victims *v, size_t *work)
 {
-	const struct conf_partition *p = &s->scene->conf->partitions[s->want->partition];
+	const struct conf_partition *p = &s->view->conf->partitions[s->want->partition];
 
 	if (v->at == p->n_nodes || !*work)
 		return NULL;
@@ -251,7 +252,7 @@ static const uint32_t *next_node(struct search *s, struct victims *v, size_t *wo
 
 static bool all_seen(const struct search *s, const struct victims *v)
 {
-	return v->at == s->scene->conf->partitions[s->want->partition].n_nodes;
+	return v->at == s->view->conf->partitions[s->want->partition].n_nodes;
 }
 
 /* A total on several nodes need not be split into equal parts. */
@@ -267,7 +268,7 @@ static void look_for_total(
         struct search *s, struct victims *v, const struct plan_want *total, size_t *work)
 {
 	const struct request *r = total->ask.gpus;
-	const struct conf_partition *p = &s->scene->conf->partitions[total->partition];
+	const struct conf_partition *p = &s->view->conf->partitions[total->partition];
 	const struct plan_want *even = s->want;
 	const uint32_t *node;
 	struct plan_room room;
@@ -277,11 +278,11 @@ static void look_for_total(
 		v->do_anyway = xcalloc(p->n_nodes, sizeof(*v->do_anyway));
 	s->want = total;
 	while ((node = next_node(s, v, work))) {
-		if (!plan_may_use(s->scene->plan, total, *node) ||
+		if (!plan_may_use(s->view->plan, total, *node) ||
 		        !victims_met(s, *node, 0, &room, &part))
 			continue;
 		v->do_anyway[v->n_do_anyway++] = (struct gang_candidate){ .node = *node,
-			.leaf = s->scene->conf->nodes[*node].leaf,
+			.leaf = s->view->conf->nodes[*node].leaf,
 			.gpus = (uint32_t)room.gpus,
 			.required = request_requires(r, *node),
 			.preferred = request_prefers(r, *node) };
@@ -301,15 +302,15 @@ static bool total_anyway(struct search *s, const struct victims *v, const struct
 	ok = gang_choose(total->ask.gpus, total->find.alternative, total->find.spread, v->do_anyway,
 	        v->n_do_anyway, &choice);
 	for (i = 0; i < choice.n; i++) {
-		struct plan_part part = plan_part(s->scene->plan, total, choice.v[i].node);
+		struct plan_part part = plan_part(s->view->plan, total, choice.v[i].node);
 		struct place place;
 
 		part.gpus = choice.v[i].gpus;
-		place = plan_place(s->scene->plan, total, choice.v[i].node, &part);
+		place = plan_place(s->view->plan, total, choice.v[i].node, &part);
 		places_add(&places, &place);
 	}
-	decide_need_of(s->scene, &total->ask, &places, &need);
-	ok = ok && gates_check(s->scene->gates, s->who->path, &need, NULL);
+	decide_need_of(s->view, &total->ask, &places, &need);
+	ok = ok && limits_check(s->view->limits, s->who->chain, &need, NULL);
 	gang_choice_free(&choice);
 	places_free(&places);
 	return ok;
@@ -323,7 +324,7 @@ static void look_for_offers(struct search *s, struct victims *v, size_t *work)
 
 	if (!v->offers)
 		v->offers = xcalloc(
-		        s->scene->conf->partitions[s->want->partition].n_nodes, sizeof(*v->offers));
+		        s->view->conf->partitions[s->want->partition].n_nodes, sizeof(*v->offers));
 	while ((node = next_node(s, v, work))) {
 		if (victims_make_room(s, *node, &cost))
 			v->offers[v->n_offers++] = (struct offer){ .cost = cost,
@@ -336,7 +337,7 @@ static void look_for_offers(struct search *s, struct victims *v, size_t *work)
  * earlier steps took, then the next ones. False: there are more to look at, in another step. */
 static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, size_t *work)
 {
-	struct places *places = &s->out->entry.places;
+	struct places *places = &s->out->reservation.places;
 	size_t i;
 
 	places->type = s->want->find.type;
@@ -354,10 +355,10 @@ static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, si
 			pay(s, o->node, work);
 			v->at++;
 		}
-		part = plan_part(s->scene->plan, s->want, o->node);
+		part = plan_part(s->view->plan, s->want, o->node);
 		o->taken = victims_make_room(s, o->node, &cost);
 		part.gpus = o->taken ? victims_gpus(s, &part) : part.gpus;
-		place = plan_place(s->scene->plan, s->want, o->node, &part);
+		place = plan_place(s->view->plan, s->want, o->node, &part);
 		if (o->taken) {
 			add_victims(s);
 			places_add(places, &place);
@@ -396,9 +397,9 @@ static enum victims_step take_some(
 
 	for (;;) {
 		all = take_offers(s, v, wanted, work);
-		decide_need_of(s->scene, &s->want->ask, &out->entry.places, &need);
-		found = all && out->entry.places.n == wanted && out->n &&
-		        gates_check(s->scene->gates, s->who->path, &need, NULL);
+		decide_need_of(s->view, &s->want->ask, &out->reservation.places, &need);
+		found = all && out->reservation.places.n == wanted && out->n &&
+		        limits_check(s->view->limits, s->who->chain, &need, NULL);
 		imagine_no_more(s);
 		if (!all || found)
 			return found ? VICTIMS_FOUND : VICTIMS_MORE;
@@ -445,7 +446,7 @@ static enum victims_step go_on(struct search *s, struct victims *v, const struct
 	}
 	if (v->n_offers >= wanted)
 		step = take_some(s, v, wanted, work);
-	if (step == VICTIMS_NONE && out->entry.places.n == wanted && !out->n)
+	if (step == VICTIMS_NONE && out->reservation.places.n == wanted && !out->n)
 		s->retry = s->start < s->retry ? s->start : s->retry;
 	if (step != VICTIMS_FOUND)
 		return step;
@@ -454,13 +455,13 @@ static enum victims_step go_on(struct search *s, struct victims *v, const struct
 	return all_owe(s) ? VICTIMS_FOUND : VICTIMS_NONE;
 }
 
-enum victims_step victims_step(struct victims *v, const struct scene *sc,
-        const struct contender *who, const struct plan_want *want, size_t *work,
+enum victims_step victims_step(struct victims *v, const struct sched_view *view,
+        const struct candidate *who, const struct plan_want *want, size_t *work,
         struct preemption *out)
 {
 	struct request shape;
 	struct plan_want even = plan_equal_parts(want, want->ask.gpus->nodes_min, &shape);
-	struct search s = { .scene = sc,
+	struct search s = { .view = view,
 		.who = who,
 		.want = &even,
 		.everything = v->everything,
@@ -471,24 +472,24 @@ enum victims_step victims_step(struct victims *v, const struct scene *sc,
 
 	memset(out, 0, sizeof(*out));
 	s.index = idmap_new();
-	s.start = sc->now.mono + preempt_delay(sc->conf);
-	ledger_share_of(sc->ledger, want->ask.gpus, want->find.type, &share);
-	s.milli = share.charge ? share.charge : CARD_MILLI;
+	s.start = view->now.mono + preempt_delay(view->conf);
+	ledger_share_of(view->ledger, want->ask.gpus, want->find.type, &share);
+	s.milli = share.charge ? share.charge : GPU_MILLI;
 	s.milli *= shape.n ? shape.v[want->find.alternative].count : 0;
 	if (shape.per_node)
 		s.milli *= shape.nodes_min;
-	decide_need(sc, &even.ask, even.find.alternative, even.find.type, &s.need);
+	decide_need(view, &even.ask, even.find.alternative, even.find.type, &s.need);
 	step = go_on(&s, v, want, shape.nodes_min, work);
 	idmap_free(s.index);
 	free(s.gone);
 	free(s.here.gone);
 	free(s.v);
-	plan_trim(want, &out->entry.places);
-	out->entry.start = s.start;
-	out->entry.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
-	out->entry.places.type = want->find.type;
-	out->entry.places.alternative = want->find.alternative;
-	out->entry.claim = true;
+	plan_trim(want, &out->reservation.places);
+	out->reservation.start = s.start;
+	out->reservation.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
+	out->reservation.places.type = want->find.type;
+	out->reservation.places.alternative = want->find.alternative;
+	out->reservation.preempts = true;
 	v->retry = s.retry < v->retry ? s.retry : v->retry;
 	out->retry = v->retry;
 	return step;

@@ -28,7 +28,7 @@ struct preempt_victim {
 struct preemption {
 	struct preempt_victim *victims; /* owned */
 	size_t n, size;
-	struct plan_entry entry; /* where and by when the job can start then */
+	struct reservation reservation; /* where and by when the job can start then */
 	usec_t retry;            /* mono: when the protection of a run ends, or when there should
 	                          * have been room without victims; INT64_MAX: never */
 };
@@ -47,12 +47,12 @@ enum victims_step {
 	VICTIMS_FOUND,
 };
 
-/* One step of a search for victims, for a contender that decide() found blocked. *work is how much
+/* One step of a search for victims, for a candidate that decide() found blocked. *work is how much
  * the step may look at (one for a node, and one for each eight of its runs), and becomes what is
  * left of that. *want is as for plan_find(), and describes the same job in all steps. *out is valid
  * once the result is not VICTIMS_MORE; then the search is over. */
-enum victims_step victims_step(struct victims *v, const struct scene *scene,
-        const struct contender *who, const struct plan_want *want, size_t *work,
+enum victims_step victims_step(struct victims *v, const struct sched_view *view,
+        const struct candidate *who, const struct plan_want *want, size_t *work,
         struct preemption *out);
 
 #endif

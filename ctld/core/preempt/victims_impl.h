@@ -16,8 +16,8 @@ struct cost {
 	double tier, qos, work;
 };
 
-struct candidate {
-	const struct held *held;
+struct stoppable {
+	const struct run_snapshot *snapshot;
 	enum preempt_reason reason;
 	struct cost cost;
 	bool chosen;
@@ -27,15 +27,15 @@ struct candidate {
  * GPUs that a victim gives back depend on the other victims: they are counted again each time. */
 struct on_node {
 	uint32_t node;
-	bool by_card;
-	const struct held *v;
+	bool by_gpu;
+	const struct run_snapshot *v;
 	bool *gone; /* owned */
 	size_t n, size;
 };
 
-/* What a victim holds of the gates. */
+/* What a victim holds of the limits. */
 struct gone {
-	const struct gate_path *path; /* NULL: nothing */
+	const struct limit_chain *chain; /* NULL: nothing */
 	const struct need *need;
 	uint32_t account;
 };
@@ -53,13 +53,13 @@ struct victims_verdict {
 
 /* One step of a search; only `out` outlives it. */
 struct search {
-	const struct scene *scene;
-	const struct contender *who;
+	const struct sched_view *view;
+	const struct candidate *who;
 	const struct plan_want *want;
 	bool everything; /* victims_ask_everything() */
 	usec_t start, retry;
 	uint64_t milli;                  /* of GPUs, of the whole job */
-	struct candidate *v; /* owned: runs that could be stopped on the node that is looked at */
+	struct stoppable *v; /* owned: runs that could be stopped on the node that is looked at */
 	size_t n;
 	struct on_node here;
 	struct preemption *out;

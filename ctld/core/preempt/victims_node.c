@@ -29,12 +29,14 @@ int cost_order(const struct cost *x, const struct cost *y)
 
 static int by_cost(const void *x, const void *y)
 {
-	const struct candidate *a = x, *b = y;
+	const struct stoppable *a = x, *b = y;
 	int order = cost_order(&a->cost, &b->cost);
 
 	if (order)
 		return order;
-	return a->held->job > b->held->job ? -1 : a->held->job < b->held->job; /* newest first */
+	return a->snapshot->job > b->snapshot->job
+	               ? -1
+	               : a->snapshot->job < b->snapshot->job; /* newest first */
 }
 
 uint32_t victims_gpus(const struct search *s, const struct plan_part *part)
@@ -44,9 +46,9 @@ uint32_t victims_gpus(const struct search *s, const struct plan_part *part)
 
 	if (!r->link)
 		return part->gpus;
-	return ledger_sure_of(s->scene->ledger, s->here.node,
-	        plan_free_without(s->scene->plan, s->here.node, &kind, s->here.v, s->here.gone,
-	                s->here.n),
+	return ledger_sure_of(s->view->ledger, s->here.node,
+	        plan_free_without(
+	                s->view->plan, s->here.node, &kind, s->here.v, s->here.gone, s->here.n),
 	        r, s->want->find.alternative);
 }
 
@@ -60,32 +62,33 @@ static bool met(const struct search *s, const struct plan_room *room, const stru
 	return (gpus || !part->gpus) && room->gpus >= (int64_t)gpus;
 }
 
-static uint32_t cards(const struct search *s)
+static uint32_t gpu_set(const struct search *s)
 {
 	const struct plan_kind kind = plan_kind(s->want);
 
-	return plan_cards_without(
-	        s->scene->plan, s->here.node, &kind, s->here.v, s->here.gone, s->here.n);
+	return plan_gpus_without(
+	        s->view->plan, s->here.node, &kind, s->here.v, s->here.gone, s->here.n);
 }
 
 /* One more of the runs counts as gone, or no longer does. */
-static void add_held(struct search *s, struct plan_room *room, const struct held *v, bool gone)
+static void add_snapshot(
+        struct search *s, struct plan_room *room, const struct run_snapshot *v, bool gone)
 {
 	int64_t sign = gone ? 1 : -1, before;
 	size_t i;
 
 	room->cpus += sign * (int64_t)v->cpus;
 	room->mem_mb += sign * (int64_t)v->mem_mb;
-	if (!s->here.by_card) {
+	if (!s->here.by_gpu) {
 		room->gpus += v->type == s->want->find.type ? sign * (int64_t)v->gpus : 0;
 		return;
 	}
-	before = cards(s);
+	before = gpu_set(s);
 	for (i = 0; i < s->here.n; i++) {
-		if (s->here.v[i].job == v->job && s->here.v[i].cards == v->cards)
+		if (s->here.v[i].job == v->job && s->here.v[i].gpu_set == v->gpu_set)
 			s->here.gone[i] = gone;
 	}
-	room->gpus += (int64_t)cards(s) - before;
+	room->gpus += (int64_t)gpu_set(s) - before;
 }
 
 void victims_look_at(struct search *s, uint32_t node)
@@ -94,16 +97,16 @@ void victims_look_at(struct search *s, uint32_t node)
 	size_t i;
 
 	here->node = node;
-	here->v = plan_held(s->scene->plan, node, &here->n);
+	here->v = plan_snapshots(s->view->plan, node, &here->n);
 	if (here->n > here->size) {
 		here->size = here->n;
 		here->gone = xrealloc(here->gone, here->size, sizeof(*here->gone));
 		s->v = xrealloc(s->v, here->size, sizeof(*s->v));
 	}
-	here->by_card = share_wished(&s->want->ask.gpus->share) || s->want->ask.gpus->link;
+	here->by_gpu = share_wished(&s->want->ask.gpus->share) || s->want->ask.gpus->link;
 	for (i = 0; i < here->n; i++) {
-		here->gone[i] = plan_run_end(s->scene->plan, here->v[i].end) <= s->start;
-		here->by_card |= here->v[i].share.charge > 0;
+		here->gone[i] = plan_run_end(s->view->plan, here->v[i].end) <= s->start;
+		here->by_gpu |= here->v[i].share.charge > 0;
 	}
 }
 
@@ -112,17 +115,17 @@ size_t victims_number(const struct search *s, uint64_t job)
 	return s->out->n ? (size_t)(uintptr_t)idmap_find(s->index, job) : 0;
 }
 
-static struct victims_verdict judge(const struct search *s, const struct held *v)
+static struct victims_verdict judge(const struct search *s, const struct run_snapshot *v)
 {
-	const struct conf *conf = s->scene->conf;
-	const struct quota *q = gates_quota(s->scene->gates);
+	const struct conf *conf = s->view->conf;
+	const struct quota *q = limits_quota(s->view->limits);
 	struct victims_verdict verdict = { .partition = v->partition,
 		.account = v->account,
 		.qos = v->qos,
 		.type = v->type,
 		.gpus = v->gpus > 0,
 		.known = !s->out->n,
-		.reason = preempt_may(s->scene, s->who, v, s->want->find.type, s->milli) };
+		.reason = preempt_may(s->view, s->who, v, s->want->find.type, s->milli) };
 	double over;
 
 	if (verdict.reason == PREEMPT_NOT)
@@ -136,7 +139,7 @@ static struct victims_verdict judge(const struct search *s, const struct held *v
 
 /* May the run be stopped (unless it is protected), and at what cost, without the work? Valid until
  * the next call. */
-static const struct victims_verdict *verdict_of(struct search *s, const struct held *v)
+static const struct victims_verdict *verdict_of(struct search *s, const struct run_snapshot *v)
 {
 	uint32_t hash = v->account * 31 + v->qos * 7 + v->partition * 5 + v->type * 3;
 	struct victims_verdict *known = &s->verdicts[(hash * 2 + (v->gpus > 0)) % VERDICTS];
@@ -154,46 +157,46 @@ static const struct victims_verdict *verdict_of(struct search *s, const struct h
 /* The runs on the node that may be stopped, cheapest first. */
 static void gather(struct search *s)
 {
-	const struct held *held = s->here.v;
+	const struct run_snapshot *snapshot = s->here.v;
 	size_t i;
 
 	s->n = 0;
 	for (i = 0; i < s->here.n; i++) {
 		const struct victims_verdict *verdict;
-		struct candidate *c = &s->v[s->n];
+		struct stoppable *c = &s->v[s->n];
 
 		/* What ends by then is counted as room already. */
-		if (held[i].end <= s->start || victims_number(s, held[i].job))
+		if (snapshot[i].end <= s->start || victims_number(s, snapshot[i].job))
 			continue;
-		verdict = verdict_of(s, &held[i]);
+		verdict = verdict_of(s, &snapshot[i]);
 		if (verdict->reason == PREEMPT_NOT)
 			continue;
-		if (held[i].protected_until > s->scene->now.mono) {
-			if (held[i].protected_until < s->retry)
-				s->retry = held[i].protected_until;
+		if (snapshot[i].protected_until > s->view->now.mono) {
+			if (snapshot[i].protected_until < s->retry)
+				s->retry = snapshot[i].protected_until;
 			continue;
 		}
-		*c = (struct candidate){ &held[i], verdict->reason, verdict->cost, false };
-		c->cost.work = plan_work(s->scene->plan, &held[i]);
+		*c = (struct stoppable){ &snapshot[i], verdict->reason, verdict->cost, false };
+		c->cost.work = plan_work(s->view->plan, &snapshot[i]);
 		s->n++;
 	}
 	if (s->n)
 		qsort(s->v, s->n, sizeof(s->v[0]), by_cost);
 }
 
-/* Release what the run holds at the gates. It is taken back, and the run left alone, if the gates
- * would then refuse the contender: the victim's account would keep for itself what it gives back,
- * and the contender could not have it. */
-static bool release(struct search *s, const struct held *v)
+/* Release what the run holds at the limits. It is taken back, and the run left alone, if the limits
+ * would then refuse the candidate: the victim's account would keep for itself what it gives back,
+ * and the candidate could not have it. */
+static bool release(struct search *s, const struct run_snapshot *v)
 {
-	struct gates *gates = s->scene->gates;
+	struct limits *limits = s->view->limits;
 
-	if (!v->path)
+	if (!v->chain)
 		return true;
-	gates_release(gates, v->path, v->need);
-	if (gates_check(gates, s->who->path, &s->need, NULL))
+	limits_release(limits, v->chain, v->need);
+	if (limits_check(limits, s->who->chain, &s->need, NULL))
 		return true;
-	gates_take(gates, v->path, v->need);
+	limits_take(limits, v->chain, v->need);
 	return false;
 }
 
@@ -201,25 +204,25 @@ static bool release(struct search *s, const struct held *v)
  * quota when its turn comes. */
 static bool choose(struct search *s, struct plan_room *room, const struct plan_part *part)
 {
-	struct gates *gates = s->scene->gates;
+	struct limits *limits = s->view->limits;
 	uint16_t type = s->want->find.type;
 	size_t i;
 
 	for (i = 0; i < s->n && !met(s, room, part); i++) {
-		struct candidate *c = &s->v[i];
+		struct stoppable *c = &s->v[i];
 
 		if (c->reason == PREEMPT_RECLAIM &&
-		        !quota_reclaims(gates_quota(gates), s->who->account, c->held->account, type,
-		                s->milli))
+		        !quota_reclaims(limits_quota(limits), s->who->account, c->snapshot->account,
+		                type, s->milli))
 			continue;
-		if (!release(s, c->held))
+		if (!release(s, c->snapshot))
 			continue;
 		c->chosen = true;
-		add_held(s, room, c->held, true);
+		add_snapshot(s, room, c->snapshot, true);
 	}
 	for (i = 0; i < s->n; i++) {
-		if (s->v[i].chosen && s->v[i].held->path)
-			gates_take(gates, s->v[i].held->path, s->v[i].held->need);
+		if (s->v[i].chosen && s->v[i].snapshot->chain)
+			limits_take(limits, s->v[i].snapshot->chain, s->v[i].snapshot->need);
 	}
 	return met(s, room, part);
 }
@@ -229,15 +232,15 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
 	size_t i;
 
 	for (i = s->n; i--;) {
-		struct candidate *c = &s->v[i];
+		struct stoppable *c = &s->v[i];
 
 		if (!c->chosen)
 			continue;
-		add_held(s, room, c->held, false);
+		add_snapshot(s, room, c->snapshot, false);
 		if (met(s, room, part))
 			c->chosen = false;
 		else
-			add_held(s, room, c->held, true);
+			add_snapshot(s, room, c->snapshot, true);
 	}
 }
 
@@ -245,7 +248,7 @@ static void let_go(struct search *s, struct plan_room *room, const struct plan_p
 static struct plan_part least_part(const struct search *s, uint32_t node)
 {
 	const struct request *r = s->want->ask.gpus;
-	struct plan_part part = plan_part(s->scene->plan, s->want, node);
+	struct plan_part part = plan_part(s->view->plan, s->want, node);
 
 	if (r->link)
 		part.gpus = request_part_gpus(r, s->want->find.alternative);
@@ -254,34 +257,35 @@ static struct plan_part least_part(const struct search *s, uint32_t node)
 
 /* The run should have ended long ago. When it will end is not known, so no run is stopped to wait
  * for it. */
-static bool stuck(const struct scene *sc, const struct held *v)
+static bool stuck(const struct sched_view *view, const struct run_snapshot *v)
 {
-	return v->end + PLAN_STUCK <= sc->now.mono;
+	return v->end + PLAN_STUCK <= view->now.mono;
 }
 
 static bool has_stuck(const struct search *s, uint32_t node)
 {
-	return plan_first_end(s->scene->plan, node) + PLAN_STUCK <= s->scene->now.mono;
+	return plan_first_end(s->view->plan, node) + PLAN_STUCK <= s->view->now.mono;
 }
 
 bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room *room,
         struct plan_part *part)
 {
-	struct plan *plan = s->scene->plan;
+	struct plan *plan = s->view->plan;
 	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
 	const struct plan_kind kind = plan_kind(s->want);
-	const struct held *held;
+	const struct run_snapshot *snapshot;
 	size_t i;
 
 	*part = least_part(s, node);
 	plan_room(plan, node, &kind, s->start, end, s->want->key, false, room);
 	victims_look_at(s, node);
-	held = s->here.v;
+	snapshot = s->here.v;
 	for (i = 0; i < s->here.n; i++) {
-		if (stuck(s->scene, &held[i]) && plan_run_end(plan, held[i].end) <= s->start)
-			add_held(s, room, &held[i], false);
-		if (held[i].end > s->start && held[i].job != but && victims_number(s, held[i].job))
-			add_held(s, room, &held[i], true);
+		if (stuck(s->view, &snapshot[i]) && plan_run_end(plan, snapshot[i].end) <= s->start)
+			add_snapshot(s, room, &snapshot[i], false);
+		if (snapshot[i].end > s->start && snapshot[i].job != but &&
+		        victims_number(s, snapshot[i].job))
+			add_snapshot(s, room, &snapshot[i], true);
 	}
 	return met(s, room, part);
 }
@@ -291,35 +295,35 @@ bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room
  * protection. */
 static bool hopeless(struct search *s, uint32_t node)
 {
-	const struct ledger *ledger = s->scene->ledger;
+	const struct ledger *ledger = s->view->ledger;
 	const struct plan_kind kind = plan_kind(s->want);
 	const struct plan_part part = least_part(s, node);
-	uint64_t cards = 0, mem_mb = ledger_mem_free_mb(ledger, node);
+	uint64_t gpu_set = 0, mem_mb = ledger_mem_free_mb(ledger, node);
 	uint64_t cpus = ledger_cpus_free(ledger, node);
 	usec_t retry = s->retry;
 	size_t n, i;
-	const struct held *held = plan_held(s->scene->plan, node, &n);
+	const struct run_snapshot *snapshot = plan_snapshots(s->view->plan, node, &n);
 
 	for (i = 0; i < n; i++) {
-		if (held[i].end > s->start && !victims_number(s, held[i].job)) {
-			if (verdict_of(s, &held[i])->reason == PREEMPT_NOT)
+		if (snapshot[i].end > s->start && !victims_number(s, snapshot[i].job)) {
+			if (verdict_of(s, &snapshot[i])->reason == PREEMPT_NOT)
 				continue;
-			if (held[i].protected_until > s->scene->now.mono) {
-				if (held[i].protected_until < retry)
-					retry = held[i].protected_until;
+			if (snapshot[i].protected_until > s->view->now.mono) {
+				if (snapshot[i].protected_until < retry)
+					retry = snapshot[i].protected_until;
 				continue;
 			}
 		}
-		cards |= held[i].type == kind.type ? held[i].cards : 0;
-		cpus += held[i].cpus;
-		mem_mb += held[i].mem_mb;
+		gpu_set |= snapshot[i].type == kind.type ? snapshot[i].gpu_set : 0;
+		cpus += snapshot[i].cpus;
+		mem_mb += snapshot[i].mem_mb;
 	}
 	if (kind.type != TYPE_NONE)
-		cards |= ledger_gpus_for(ledger, node, kind.type, &kind.wish);
-	if (part.gpus <= (uint32_t)__builtin_popcountll(cards) && part.cpus <= cpus &&
+		gpu_set |= ledger_gpus_for(ledger, node, kind.type, &kind.wish);
+	if (part.gpus <= (uint32_t)__builtin_popcountll(gpu_set) && part.cpus <= cpus &&
 	        part.mem_mb <= mem_mb)
 		return false;
-	if (retry < s->retry && plan_may_use(s->scene->plan, s->want, node) && !has_stuck(s, node))
+	if (retry < s->retry && plan_may_use(s->view->plan, s->want, node) && !has_stuck(s, node))
 		s->retry = retry;
 	return true;
 }
@@ -332,7 +336,7 @@ bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 
 	*cost = (struct cost){ .within = 0 };
 	s->n = 0;
-	if ((!s->everything && hopeless(s, node)) || !plan_may_use(s->scene->plan, s->want, node))
+	if ((!s->everything && hopeless(s, node)) || !plan_may_use(s->view->plan, s->want, node))
 		return false;
 	if (victims_met(s, node, 0, &room, &part))
 		return true;

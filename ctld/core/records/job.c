@@ -268,7 +268,7 @@ static void array_free(struct array *a)
 	free(a);
 }
 
-/* An array's own record. */
+/* An array parent. */
 static int decode_array(struct job *job, const struct row *row, struct error *err)
 {
 	struct array *a = job->link.array = array_blank();
@@ -369,7 +369,7 @@ struct job *job_new_blank(void)
 	struct job *job = xcalloc(1, sizeof(*job));
 
 	job->mark.table = TABLE_JOB;
-	job->link.slot = job->link.alarm = HEAP_NOWHERE;
+	job->link.slot = job->link.timer = HEAP_NOWHERE;
 	return job;
 }
 
@@ -570,7 +570,7 @@ static struct job *job_made(struct jobs *jobs, const struct job_info *info)
 	for (t = 0; t < JOB_TEXTS; t++) {
 		const char **text = job_text(&job->info, t);
 
-		*text = strings_keep(jobs->strings, *text ? *text : "");
+		*text = strings_intern(jobs->strings, *text ? *text : "");
 	}
 	return job;
 }
@@ -729,7 +729,7 @@ void job_set_mail_begun(struct jobs *jobs, struct job *own)
 	dirty_put(jobs->dirty, &own->mark);
 }
 
-void job_set_wishes(struct jobs *jobs, struct job *job, const struct job_info *wished)
+void job_set_notifications(struct jobs *jobs, struct job *job, const struct job_info *wished)
 {
 	struct job_info *i = &job->info;
 
@@ -820,6 +820,6 @@ void jobs_take_out(struct jobs *jobs, struct job *job)
 void jobs_retire(struct jobs *jobs, struct job *job)
 {
 	assert(job_state_ended(job->info.state));
-	assert(!job->link.depends && !job->link.awaited);
+	assert(!job->link.depends && !job->link.dependents);
 	jobs_take_out(jobs, job);
 }

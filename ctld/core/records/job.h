@@ -12,18 +12,18 @@
  * has reported that the program runs. COMPLETING: its run has been ordered to end and has not
  * ended yet. The ended states are final, unless a user requeues the job while it is in memory
  * (revive.c). A job leaves CONFIGURING, RUNNING and COMPLETING only after a report of its node, or
- * when its node is known to be off. An array's own record goes from PENDING directly to its end.
+ * when its node is known to be off. An array parent goes from PENDING directly to its end.
  *
  * Jobs are owned by `struct jobs` and live until jobs_retire().
  *
  * An array is one PENDING job that stands for all of its tasks without a record of their own. A
- * task gets its own record when it starts, or when it alone is held, changed or cancelled; several
- * tasks that are treated alike get one together. Such a record is a job like any other, with the
- * same id: a *part* of the array. It begins as a copy of the record from which it was split
- * (array.h), and shares texts, request and nonce with it. The array's own record ends when all of
+ * task gets its array parent when it starts, or when it alone is held, changed or cancelled;
+ * several tasks that are treated alike get one together. Such a record is a job like any other, with
+ * the same id: a *part* of the array. It begins as a copy of the record from which it was split
+ * (array.h), and shares texts, request and nonce with it. The array parent ends when all of
  * its parts have ended.
  *
- *	part 0			a job that is no array; an array's own record
+ *	part 0			a job that is no array; an array parent
  *	1 + task		that task
  *	JOB_PART_RANGES...	several tasks
  *
@@ -90,7 +90,7 @@ enum job_hold {
 	HOLD_SIGNATURE,
 };
 
-struct awaited;
+struct dependents;
 struct budget;
 struct class;
 struct depends;
@@ -158,7 +158,7 @@ struct job_info {
 			 * it, too */
 };
 
-/* Of an array's own record. The last three are durable. */
+/* Of an array parent. The last three are durable. */
 struct array {
 	struct taskset all;  /* tasks, as they were signed */
 	struct idmap *parts; /* struct job by part */
@@ -191,15 +191,15 @@ struct job_link {
 	uint32_t controlled;     /* the last round of control of its array that was applied to it */
 	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
 	struct depends *depends; /* its unsatisfied dependencies; NULL: none */
-	struct awaited *awaited; /* the jobs that wait for it; NULL: there never were any */
+	struct dependents *dependents; /* the jobs that wait for it; NULL: there never were any */
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
 	bool expired;        /* its signature is too old to be started */
 	bool leaving;        /* it was ordered to end: it will release what it has taken */
-	uint32_t alarm;      /* in the heap of alarms; HEAP_NOWHERE */
+	uint32_t timer;      /* in the heap of job timers; HEAP_NOWHERE */
 	usec_t ended;        /* mono */
-	struct array *array; /* owned; of an array's own record; NULL */
-	struct job *own;     /* of a part: its array's own record; NULL */
+	struct array *array; /* owned; of an array parent; NULL */
+	struct job *own;     /* of a part: its array parent; NULL */
 	/* Links in the list of its array's waiting records, or of ended records. */
 	struct job *next, *prev;
 };
@@ -217,9 +217,9 @@ static inline uint64_t job_ref(const struct job *job)
 }
 /* The task of a part that is one task, as runs name it; 0 for a job that is no array. */
 uint32_t job_task(const struct job *job);
-/* The array of a part or of an array's own record; NULL: it is no array. */
+/* The array of a part or of an array parent; NULL: it is no array. */
 struct array *job_array(const struct job *job);
-struct job *job_own(const struct job *job); /* the array's own record; itself of other jobs */
+struct job *job_own(const struct job *job); /* the array parent; itself of other jobs */
 /* The tasks of a record that stands for several tasks, or may; NULL: it is one job or one task. */
 const struct taskset *job_tasks(const struct job *job);
 /* How many jobs wait or run under this record: 1, or the number of its tasks; 0: an array's own
@@ -324,7 +324,7 @@ void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time);
 /* The mail about the array's begin has been sent. */
 void job_set_mail_begun(struct jobs *jobs, struct job *own);
 /* Copies remark, mail_types (except MAIL_BEGUN), mail_user, requeue_on, requeue_delay_s. */
-void job_set_wishes(struct jobs *jobs, struct job *job, const struct job_info *wished);
+void job_set_notifications(struct jobs *jobs, struct job *job, const struct job_info *wished);
 void job_set_comment(struct jobs *jobs, struct job *job, const char *comment);
 void job_set_end_cause(struct jobs *jobs, struct job *job, enum end_cause cause);
 /* A run of this attempt is being ordered: clears what the previous attempt has left. */

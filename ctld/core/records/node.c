@@ -93,7 +93,7 @@ static void node_free(struct nodes *ns, struct node *node)
 	strings_drop(s, node->link.containment_why);
 	strings_drop(s, node->link.invalid);
 	node_set_gpus(ns, node, NULL, 0);
-	free(node->link.held);
+	free(node->link.snapshot);
 	free(node);
 }
 
@@ -152,20 +152,20 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 		return node;
 	node = xcalloc(1, sizeof(*node));
 	node->mark.table = TABLE_NODE;
-	node->info.name = strings_keep(ns->strings, name);
-	node->info.reason = strings_keep(ns->strings, "");
-	node->info.incarnation = strings_keep(ns->strings, "");
-	node->info.boot_id = strings_keep(ns->strings, "");
-	node->info.gpus = strings_keep(ns->strings, "");
-	node->info.found = strings_keep(ns->strings, "");
-	node->info.health = strings_keep(ns->strings, "");
-	node->link.gpu_trouble = strings_keep(ns->strings, "");
-	node->link.unwell = strings_keep(ns->strings, "");
-	node->link.gpu_note = strings_keep(ns->strings, "");
-	node->link.version = strings_keep(ns->strings, "");
-	node->link.containment = strings_keep(ns->strings, "");
-	node->link.containment_why = strings_keep(ns->strings, "");
-	node->link.invalid = strings_keep(ns->strings, "");
+	node->info.name = strings_intern(ns->strings, name);
+	node->info.reason = strings_intern(ns->strings, "");
+	node->info.incarnation = strings_intern(ns->strings, "");
+	node->info.boot_id = strings_intern(ns->strings, "");
+	node->info.gpus = strings_intern(ns->strings, "");
+	node->info.found = strings_intern(ns->strings, "");
+	node->info.health = strings_intern(ns->strings, "");
+	node->link.gpu_trouble = strings_intern(ns->strings, "");
+	node->link.unwell = strings_intern(ns->strings, "");
+	node->link.gpu_note = strings_intern(ns->strings, "");
+	node->link.version = strings_intern(ns->strings, "");
+	node->link.containment = strings_intern(ns->strings, "");
+	node->link.containment_why = strings_intern(ns->strings, "");
+	node->link.invalid = strings_intern(ns->strings, "");
 	node->link.index = NODE_LEFT;
 	node->link.slot = HEAP_NOWHERE;
 	node->link.check_slot = HEAP_NOWHERE;
@@ -365,13 +365,13 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 	for (i = 0; i < n; i++) {
 		struct strings *s = ns->strings;
 
-		l->gpus[i] = (struct node_gpu){ .type = strings_keep(s, v[i].type),
-			.uuid = strings_keep(s, v[i].uuid),
-			.trouble = strings_keep(s, v[i].trouble ? v[i].trouble : ""),
-			.told = strings_keep(s, v[i].type),
-			.name = strings_keep(s, v[i].name ? v[i].name : ""),
-			.of = strings_keep(s, v[i].of ? v[i].of : ""),
-			.near = strings_keep(s, v[i].near ? v[i].near : ""),
+		l->gpus[i] = (struct node_gpu){ .type = strings_intern(s, v[i].type),
+			.uuid = strings_intern(s, v[i].uuid),
+			.trouble = strings_intern(s, v[i].trouble ? v[i].trouble : ""),
+			.told = strings_intern(s, v[i].type),
+			.name = strings_intern(s, v[i].name ? v[i].name : ""),
+			.of = strings_intern(s, v[i].of ? v[i].of : ""),
+			.near = strings_intern(s, v[i].near ? v[i].near : ""),
 			.mem_mb = v[i].mem_mb,
 			.host = v[i].host,
 			.mig = v[i].mig };
@@ -390,14 +390,14 @@ void node_link_run(struct node *node, struct run *run)
 		run_link(l->next_of_node)->prev_of_node = run;
 	node->link.runs = run;
 	node->link.n_runs++;
-	node->link.n_strays += run_info(run)->state == RUN_STRAY;
+	node->link.n_orphans += run_info(run)->state == RUN_ORPHAN;
 	node_runs_changed(node);
 }
 
 void node_runs_changed(struct node *node)
 {
 	if (node)
-		node->link.held_known = false;
+		node->link.snapshots_known = false;
 }
 
 /* Before its state changes to ENDED or NEVER. */
@@ -413,7 +413,7 @@ void node_unlink_run(struct run *run)
 	l->node = NULL;
 	l->next_of_node = l->prev_of_node = NULL;
 	node->link.n_runs--;
-	node->link.n_strays -= run_info(run)->state == RUN_STRAY;
+	node->link.n_orphans -= run_info(run)->state == RUN_ORPHAN;
 	node_runs_changed(node);
 }
 

@@ -34,7 +34,7 @@ enum node_hearing { NODE_HEARINGS(X) NODE_HEARING_COUNT };
 
 enum node_fence { FENCE_NONE, FENCE_ASKED, FENCE_FAILED };
 
-struct held;
+struct run_snapshot;
 struct node;
 struct nodes;
 struct run;
@@ -43,7 +43,7 @@ struct run;
 struct node_info {
 	const char *name, *reason, *incarnation, *boot_id;
 	const char *gpus;     /* UUIDs of its GPUs by index, with "," between (devices.h) */
-	const char *health;   /* its drained GPUs (health.h) */
+	const char *health;   /* its drained GPUs (gpu_drains.h) */
 	uint64_t faults_seen; /* the last fault applied, of this incarnation (faults.h) */
 	const char *found;    /* its GPUs, if they are taken as found (hardware.h) */
 	uint32_t reason_uid, cpus;
@@ -99,11 +99,11 @@ struct node_link {
 	const char *gpu_note;    /* interned; how they differ from the configuration */
 	uint64_t gpus_out;       /* indices with no GPU, or with a faulty one */
 	struct run *runs;        /* booked here */
-	struct held *held;       /* what the scheduler knows of these runs, while it is valid
-				  * (run_snapshot.c); owned */
-	uint32_t n_held;
-	bool held_known;
-	uint32_t n_runs, n_strays;
+	struct run_snapshot *snapshot; /* what the scheduler knows of these runs, while it is valid
+	                                * (run_snapshot.c); owned */
+	uint32_t n_snapshots;
+	bool snapshots_known;
+	uint32_t n_runs, n_orphans;
 	uint64_t counted; /* GPUs that count for quotas: all while the node accepts work, else
 			   * those in use */
 	enum node_hearing hearing; /* set only by node_hear() */
@@ -163,7 +163,7 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 
 void node_link_run(struct node *node, struct run *run);
 void node_unlink_run(struct run *run);
-/* Something about its runs has changed that the plans use (struct held). */
+/* Something about its runs has changed that the plans use (struct run_snapshot). */
 void node_runs_changed(struct node *node); /* NULL is fine */
 
 /* --- rows ------------------------------------------------------------------------------------ */

@@ -205,7 +205,7 @@ static struct run_past *past(struct runs *runs, struct run *run)
 {
 	if (!run->link.past) {
 		run->link.past = xcalloc(1, sizeof(*run->link.past));
-		run->link.past->detail = strings_keep(runs->strings, "");
+		run->link.past->detail = strings_intern(runs->strings, "");
 	}
 	return run->link.past;
 }
@@ -343,7 +343,7 @@ static int decode_share(struct run *run, const struct row *row, struct error *er
 {
 	int64_t milli = row->v[COL_RUN_share_milli].i, charge = row->v[COL_RUN_share_charge].i;
 
-	if (milli < 0 || charge < 0 || milli > CARD_MILLI || charge > CARD_MILLI)
+	if (milli < 0 || charge < 0 || milli > GPU_MILLI || charge > GPU_MILLI)
 		return row_error(row, COL_RUN_share_charge, err, "more than a whole GPU");
 	set_share(run, &(struct share){ .milli = (uint32_t)milli,
 	                       .charge = (uint32_t)charge,
@@ -428,14 +428,14 @@ struct run *runs_add(struct runs *runs, const struct run_info *info, const struc
 {
 	struct run *run = xcalloc(1, sizeof(*run));
 
-	assert(info->state == RUN_ORDERED || info->state == RUN_STRAY);
+	assert(info->state == RUN_ORDERED || info->state == RUN_ORPHAN);
 	run->mark.table = TABLE_RUN;
 	run->info = *info;
-	run->info.node = strings_keep(runs->strings, info->node);
-	run->info.gpu_type = strings_keep(runs->strings, info->gpu_type ? info->gpu_type : "");
+	run->info.node = strings_intern(runs->strings, info->node);
+	run->info.gpu_type = strings_intern(runs->strings, info->gpu_type ? info->gpu_type : "");
 	run->info.incarnation =
-	        strings_keep(runs->strings, info->incarnation ? info->incarnation : "");
-	run->info.account = strings_keep(runs->strings, info->account ? info->account : "");
+	        strings_intern(runs->strings, info->incarnation ? info->incarnation : "");
+	run->info.account = strings_intern(runs->strings, info->account ? info->account : "");
 	set_share(run, share);
 	table_add(runs->table, run);
 	dirty_put(runs->dirty, &run->mark);
@@ -552,7 +552,7 @@ usec_t run_end_by(const struct run *run)
 
 void run_set_nodes(struct runs *runs, struct run *run, const char *hostlist)
 {
-	const char *kept = hostlist ? strings_keep(runs->strings, hostlist) : NULL;
+	const char *kept = hostlist ? strings_intern(runs->strings, hostlist) : NULL;
 
 	if (!kept && !run_nodes(run))
 		return;
@@ -572,8 +572,8 @@ struct run_hours *run_want_hours(
 
 	if (!h) {
 		h = run->link.hours = xcalloc(1, sizeof(*h));
-		h->qos = strings_keep(runs->strings, qos);
-		h->partition = strings_keep(runs->strings, partition);
+		h->qos = strings_intern(runs->strings, qos);
+		h->partition = strings_intern(runs->strings, partition);
 	}
 	return h;
 }
@@ -648,7 +648,7 @@ const struct run_owner *run_owner(const struct run *run)
 
 static const char *keep_text(struct runs *runs, const char *text)
 {
-	return strings_keep(runs->strings, text ? text : "");
+	return strings_intern(runs->strings, text ? text : "");
 }
 
 void run_set_owner(struct runs *runs, struct run *run, const struct run_owner *owner)

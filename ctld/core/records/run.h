@@ -28,7 +28,7 @@
 #include "common/base/error.h"
 #include "common/job/run.h"
 #include "ctld/core/accounts/accounts.h"
-#include "ctld/core/place/cards.h"
+#include "ctld/core/place/gpu_share.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/util/strings.h"
 
@@ -37,9 +37,9 @@
 	        1u << RUN_STARTING | 1u << RUN_RUNNING | 1u << RUN_ENDED | 1u << RUN_NEVER) \
 	X(RUN_STARTING, "STARTING", 1u << RUN_RUNNING | 1u << RUN_ENDED | 1u << RUN_NEVER)  \
 	X(RUN_RUNNING, "RUNNING", 1u << RUN_ENDED)                                          \
-	X(RUN_ENDED, "ENDED", 1u << RUN_STRAY)                                              \
-	X(RUN_NEVER, "NEVER", 1u << RUN_STRAY)                                              \
-	X(RUN_STRAY, "STRAY", 1u << RUN_ENDED)
+	X(RUN_ENDED, "ENDED", 1u << RUN_ORPHAN)                                             \
+	X(RUN_NEVER, "NEVER", 1u << RUN_ORPHAN)                                             \
+	X(RUN_ORPHAN, "STRAY", 1u << RUN_ENDED)
 
 #define X(sym, name, next) sym,
 enum run_state { RUN_STATES(X) RUN_STATE_COUNT };
@@ -122,7 +122,7 @@ struct run_link {
 	struct run *next_of_node, *prev_of_node;
 	usec_t began;        /* mono: when it was booked, as far as is known; later `started` */
 	uint64_t booked;     /* the GPUs booked for it in the ledger: all of info.gpus, unless it
-			      * is a stray */
+	                      * is an orphan run */
 	usec_t started;      /* mono: its start by the controller's clock, once
 			      * run_started_known() */
 	struct assoc *assoc; /* while it is booked: the assoc that its meter counts for */

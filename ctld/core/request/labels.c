@@ -81,7 +81,7 @@ static void cut(struct labels *l)
 
 static const struct labels *keep(struct label_sets *ls, const char *text)
 {
-	const char *kept = strings_keep(ls->strings, text);
+	const char *kept = strings_intern(ls->strings, text);
 	struct labels *l = table_find(
 	        ls->table, hash_u64((uintptr_t)kept, table_seed(ls->table)), labels_equal, kept);
 
@@ -98,7 +98,7 @@ static const struct labels *keep(struct label_sets *ls, const char *text)
 	return l;
 }
 
-const struct labels *labels_keep(
+const struct labels *labels_intern(
         struct label_sets *ls, const struct label *v, size_t n, struct error *err)
 {
 	char text[MAX_LABEL_BYTES] = "";

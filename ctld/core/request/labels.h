@@ -26,7 +26,7 @@ void label_sets_free(struct label_sets *ls); /* NULL is fine */
 
 /* ERR_JOB_SPEC: an empty key, a key with a '=', a line break in a key or value, or too many
  * bytes. */
-const struct labels *labels_keep(
+const struct labels *labels_intern(
         struct label_sets *ls, const struct label *v, size_t n, struct error *err);
 const struct labels *labels_parse(struct label_sets *ls, const char *text, struct error *err);
 const struct labels *labels_again(const struct labels *l);

@@ -358,7 +358,7 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 
 	r->n = (uint32_t)s->n;
 	for (i = 0; i < s->n; i++) {
-		r->v[i].type = strings_keep(rs->strings, s->v[i].type);
+		r->v[i].type = strings_intern(rs->strings, s->v[i].type);
 		r->v[i].count = s->v[i].count;
 	}
 	r->nodes_min = s->nodes_min;
@@ -369,13 +369,13 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 	r->link = s->link;
 	r->share = s->share;
 	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;
-	r->constraint = strings_keep(rs->strings, s->constraint);
-	r->prefer = strings_keep(rs->strings, s->prefer);
-	r->nodelist = strings_keep(rs->strings, s->nodelist);
-	r->exclude = strings_keep(rs->strings, s->exclude);
+	r->constraint = strings_intern(rs->strings, s->constraint);
+	r->prefer = strings_intern(rs->strings, s->prefer);
+	r->nodelist = strings_intern(rs->strings, s->nodelist);
+	r->exclude = strings_intern(rs->strings, s->exclude);
 	r->n_licence_names = s->n_licences;
 	for (i = 0; i < s->n_licences; i++) {
-		r->licence_names[i] = strings_keep(rs->strings, s->licences[i].name);
+		r->licence_names[i] = strings_intern(rs->strings, s->licences[i].name);
 		r->licence_counts[i] = s->licences[i].count;
 	}
 	resolve(rs, r);
@@ -395,7 +395,8 @@ static struct request *find(
 {
 	struct request *r;
 
-	*key = (struct key){ strings_keep(rs->strings, text), strings_keep(rs->strings, place) };
+	*key = (struct key){ strings_intern(rs->strings, text),
+		strings_intern(rs->strings, place) };
 	r = table_find(rs->table, key_hash(key->text, key->place, table_seed(rs->table)),
 	        request_equal, key);
 	if (!r)
@@ -420,7 +421,7 @@ static struct request *keep(struct requests *rs, const struct shape *s)
 	return r;
 }
 
-const struct request *requests_keep(
+const struct request *requests_intern(
         struct requests *rs, const struct submit_job *job, struct error *err)
 {
 	const struct request *r;

@@ -11,7 +11,7 @@
 #define CTLD_CORE_REQUESTS_H
 
 #include "common/gpu/near.h"
-#include "ctld/core/place/cards.h"
+#include "ctld/core/place/gpu_share.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/util/strings.h"
 
@@ -72,7 +72,7 @@ void requests_free(struct requests *rs); /* NULL is fine */
 
 /* The request of a submit. Refuses what shape_read() refuses, and types, features, nodes and
  * licences that are not configured; the error says what would be right. */
-const struct request *requests_keep(
+const struct request *requests_intern(
         struct requests *rs, const struct submit_job *job, struct error *err);
 /* The same from a row's texts, whether or not the names are configured; ERR_INTERNAL. */
 const struct request *requests_parse(

@@ -51,7 +51,7 @@ static int read_share(struct shape *s, const struct submit_job *job, struct erro
 		        "--gpu-mem-burst: say with --gpu-mem what the job needs at any time");
 	if (!share_wished(&s->share))
 		return 0;
-	if (s->share.milli > CARD_MILLI)
+	if (s->share.milli > GPU_MILLI)
 		return error_set(err, ERR_JOB_SPEC, "--gpu-share: more than all of a GPU");
 	if (s->exclusive)
 		return error_set(err, ERR_JOB_SPEC,
@@ -451,7 +451,7 @@ static bool parse_word(struct submit_job *job, char *word)
 		job->gpu_mem_burst_mb = n;
 		return true;
 	}
-	if (!strcmp(word, "gpu_share") && parse_number(value, CARD_MILLI, &n)) {
+	if (!strcmp(word, "gpu_share") && parse_number(value, GPU_MILLI, &n)) {
 		job->gpu_share_milli = (uint32_t)n;
 		return true;
 	}

@@ -149,7 +149,7 @@ enum job_verb {
 
 /* Progress through the records of an array that is controlled in pieces; all 0 at first. */
 struct array_walk {
-	uint32_t next;  /* the part to examine next; 0: the array's own record */
+	uint32_t next;  /* the part to examine next; 0: the array parent */
 	uint32_t round; /* the mark of records that have been processed */
 	bool done;      /* the verb was applied to some of its records */
 	bool refused;   /* it was refused for some of its records, and this was reported */
@@ -301,8 +301,8 @@ struct core_event {
 			enum node_verb verb;
 			const uint32_t *nodes; /* indices into conf.nodes */
 			size_t n;
-			const char *gpu; /* DRAIN, RESUME: that GPU (health.h); NULL or "": the
-					  * node */
+			const char *gpu; /* DRAIN, RESUME: that GPU (gpu_drains.h); NULL or "": the
+			                  * node */
 			const char *reason;
 			bool confirmed_off;
 		} node;

@@ -33,7 +33,7 @@
 	X(mem_mb, INT, _)                                           \
 	X(gpus, TEXT, _)        /* which GPU has which index (devices.h) */ \
 	X(found, TEXT, _)       /* GPUs taken as found, by index (hardware.h) */ \
-	X(health, TEXT, _)      /* GPUs that are drained (health.h) */ \
+	X(health, TEXT, _)      /* GPUs that are drained (gpu_drains.h) */ \
 	X(faults_seen, INT, _)  /* of this incarnation, the last that was applied (faults.h) */
 
 #define JOB_COLUMNS(X)                                                             \
@@ -175,7 +175,7 @@
 	X(until, INT, _)        /* it is of no use after that */                   \
 	X(gpu_us, INT, _)
 
-#define FATE_COLUMNS(X) /* how jobs ended that are in history (fates.h) */         \
+#define FATE_COLUMNS(X) /* how jobs ended that are in history (outcomes.h) */         \
 	X(page, INT, K)         /* of so many ids */                               \
 	X(bits, BLOB, _)        /* two each: 1 COMPLETED, 2 otherwise, 0 not known */
 

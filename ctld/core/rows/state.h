@@ -18,9 +18,9 @@ struct budget;
 struct bulk;
 struct dirty;
 struct effects;
-struct fates;
+struct outcomes;
 struct foreign;
-struct gates;
+struct limits;
 struct hardware;
 struct heap;
 struct hours;
@@ -39,7 +39,7 @@ struct requests;
 struct runs;
 struct sched;
 struct strings;
-struct waiters;
+struct wait_replies;
 
 #define USEC_PER_S ((usec_t)1000000)
 /* The most that one EV_CLOCK does of each kind; for the rest another EV_CLOCK is due at once. */
@@ -73,21 +73,21 @@ struct core {
 	struct nodes *nodes;
 	struct accounts *accounts;
 	struct hours *hours;
-	struct gates *gates;     /* of this configuration; from core_start() on */
+	struct limits *limits;   /* of this configuration; from core_start() on */
 	struct members *members; /* the same */
 	struct ledger *ledger;
 	struct sched *sched;
 	uint32_t gpus_counted[CONF_MAX_GPU_TYPES]; /* for quotas: accepting work, or in use */
-	struct waiters *waiters, *starters;        /* requests that wait for the end of a job, and
-						    * for its start */
+	struct wait_replies *wait_replies, *start_replies; /* requests that wait for the end of a
+	                                                    * job, and for its start */
 	struct audit *audit;
 	struct foreign *foreign; /* runs of jobs that a restored state does not know */
 	struct effects *effects;
-	struct heap *worries; /* heap of unknown nodes, by the time at which something is due */
+	struct heap *node_timers; /* heap of unknown nodes, by the time at which something is due */
 	struct heap *checks;  /* heap of nodes whose GPUs are to be checked (faults.h) */
-	struct heap *alarms;  /* heap of jobs, by the wall time at which something is due */
+	struct heap *job_timers; /* heap of jobs, by the wall time at which something is due */
 	struct namesakes *namesakes;
-	struct fates *fates;
+	struct outcomes *outcomes;
 	struct job *settle_first, *settle_last; /* depends.h */
 	struct idmap *waiting;                  /* depends_terms.c: struct depends by its number */
 	uint32_t waiting_last;                  /* the last number that was given out */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/sched/crowd.h"
+#include "ctld/core/sched/wait_group.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 

@@ -6,9 +6,10 @@
  * (requeued, released) has the place that it had before. If the head of a class cannot start, no
  * job of the class can.
  *
- * A class is either READY (in the heap of classes to be tried) or PARKED (it waits for gates or
- * capacity and keeps the decision of its last try). A gate is a limit, a quota or a licence
- * (gates.h). `struct classes` owns the classes; a class is removed with its last job.
+ * A class is either READY (in the heap of classes to be tried) or BLOCKED (it waits for limits or
+ * capacity and keeps the decision of its last try). A limit is a bound of the configuration, a
+ * quota or a licence (limits.h). `struct classes` owns the classes; a class is removed with its
+ * last job.
  */
 #ifndef CTLD_CORE_CLASS_H
 #define CTLD_CORE_CLASS_H
@@ -21,7 +22,7 @@
 struct class;
 struct classes;
 
-struct waiter; /* crowd.h */
+struct waiter; /* wait_group.h */
 struct ready_group;
 
 /* What the jobs of a class have in common: its key. */
@@ -39,30 +40,31 @@ struct class_link {
 	struct heap *queue; /* jobs by class_queue_key(); never empty */
 	uint64_t tasks;     /* the sum over all its jobs */
 	uint32_t number;    /* among all classes */
-	uint32_t slot;      /* index among the ready classes of its group; HEAP_NOWHERE: parked */
+	uint32_t slot;      /* index among the ready classes of its group; HEAP_NOWHERE: blocked */
 	struct ready_group *group; /* ready.c */
 	uint32_t refill;           /* ordering.c: its index in the heap of a refill; HEAP_NOWHERE */
 	/* Numbers in the present configuration; CONF_NONE: not there any more. */
 	uint32_t partition, account, qos;
 	uint32_t user; /* ledger_user(); 0 where the user makes no difference */
-	struct gate_path *path;
+	struct limit_chain *chain;
 	struct assoc *assoc;
 	struct heap_key key; /* as of the last ordering; its first word as of its last turn */
 	struct decision last;
-	struct plan_entry *entry; /* the planned start of its head; NULL: none */
+	struct reservation *reservation; /* the planned start of its head; NULL: none */
 	uint32_t position, position_of;
 	usec_t planned;     /* mono: the last planned start of its head; 0: none yet */
-	const char *broken; /* a literal: why its entry was broken; kept until it has another */
-	uint64_t broken_by; /* the job that broke the entry, or 0 */
-	const char *cause;  /* why its previous entry was broken; NULL: this is its first */
+	const char
+	        *broken; /* a literal: why its reservation was broken; kept until it has another */
+	uint64_t broken_by; /* the job that broke the reservation, or 0 */
+	const char *cause;  /* why its previous reservation was broken; NULL: this is its first */
 	uint64_t cause_job;
-	uint64_t ahead; /* a hash of the entries that stood before it when it was parked */
+	uint64_t ahead; /* a hash of the reservations that stood before it when it was blocked */
 	usec_t retry;   /* mono: when to search for victims again; INT64_MAX: never */
-	uint64_t hunted; /* the number of the last search for its victims; 0: none yet */
+	uint64_t last_searched; /* the number of the last search for its victims; 0: none yet */
 	bool waking;    /* already chosen while a list is searched */
 	struct class *next_waking;
-	/* One for each alternative and kind of list, capacity first, then gates. They are linked
-	 * while the class is parked. */
+	/* One for each alternative and kind of list, capacity first, then limits. They are linked
+	 * while the class is blocked. */
 	struct waiter *waiters;
 	uint32_t n_waiters;
 	/* The text of the verdict. It is made on demand and valid for one change of the ledger. */

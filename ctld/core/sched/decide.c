@@ -12,8 +12,8 @@ uint32_t decide_alternatives(const struct ask *ask)
 	return ask->gpus->n ? ask->gpus->n : 1;
 }
 
-bool decide_types(
-        const struct scene *sc, const struct ask *ask, uint32_t a, uint32_t *cursor, uint16_t *type)
+bool decide_types(const struct sched_view *view, const struct ask *ask, uint32_t a,
+        uint32_t *cursor, uint16_t *type)
 {
 	const struct request *r = ask->gpus;
 	uint16_t number = r->n ? r->v[a].number : TYPE_NONE;
@@ -23,32 +23,32 @@ bool decide_types(
 	if (number != TYPE_ANY) {
 		*type = number;
 		return !(*cursor)++ &&
-		       (number == TYPE_NONE || request_type_ok(r, sc->conf, a, number));
+		       (number == TYPE_NONE || request_type_ok(r, view->conf, a, number));
 	}
-	while (*cursor < sc->conf->n_gpu_types) {
+	while (*cursor < view->conf->n_gpu_types) {
 		*type = (uint16_t)(*cursor)++;
-		if (request_type_ok(r, sc->conf, a, *type))
+		if (request_type_ok(r, view->conf, a, *type))
 			return true;
 	}
 	return false;
 }
 
-static void fill_need(const struct scene *sc, const struct request *r, uint16_t type, uint32_t gpus,
-        const struct share *share, uint32_t nodes, struct need *need)
+static void fill_need(const struct sched_view *view, const struct request *r, uint16_t type,
+        uint32_t gpus, const struct share *share, uint32_t nodes, struct need *need)
 {
 	need->type = type;
 	need->gpus = gpus;
 	need->charge = share->charge;
 	need->gpu_mem_mb = !gpus           ? 0
 	                   : share->charge ? gpus * share->mem_mb
-	                                   : gpus * sc->conf->gpu_types[type].mem_mb;
+	                                   : gpus * view->conf->gpu_types[type].mem_mb;
 	need->nodes = nodes;
 	need->licences = r->licences;
 	need->n_licences = (uint16_t)r->n_licences;
 }
 
-void decide_need(
-        const struct scene *sc, const struct ask *ask, uint32_t a, uint16_t type, struct need *need)
+void decide_need(const struct sched_view *view, const struct ask *ask, uint32_t a, uint16_t type,
+        struct need *need)
 {
 	const struct request *r = ask->gpus;
 	uint32_t gpus = r->n ? r->v[a].count : 0;
@@ -56,14 +56,14 @@ void decide_need(
 
 	if (r->per_node)
 		gpus *= r->nodes_min;
-	ledger_share_of(sc->ledger, r, type, &share);
-	fill_need(sc, r, type, gpus, &share, r->nodes_min, need);
+	ledger_share_of(view->ledger, r, type, &share);
+	fill_need(view, r, type, gpus, &share, r->nodes_min, need);
 	need->cpus = ask->cpus * r->nodes_min;
 	need->mem_mb = ask->mem_mb * r->nodes_min;
 }
 
-void decide_need_of(const struct scene *sc, const struct ask *ask, const struct places *places,
-        struct need *need)
+void decide_need_of(const struct sched_view *view, const struct ask *ask,
+        const struct places *places, struct need *need)
 {
 	static const struct share whole;
 	uint32_t gpus = 0;
@@ -76,33 +76,33 @@ void decide_need_of(const struct scene *sc, const struct ask *ask, const struct 
 		uint32_t part = ask->gpus->link ? request_part_gpus(ask->gpus, places->alternative)
 		                                : n;
 
-		gpus += n < part ? n : part; /* an entry may keep more than the job takes */
+		gpus += n < part ? n : part; /* a reservation may keep more than the job takes */
 		need->cpus += places->v[i].cpus;
 		need->mem_mb += places->v[i].mem_mb;
 	}
-	fill_need(sc, ask->gpus, gpus ? places->type : TYPE_NONE, gpus,
+	fill_need(view, ask->gpus, gpus ? places->type : TYPE_NONE, gpus,
 	        places->n ? &places->v[0].share : &whole, (uint32_t)places->n, need);
 }
 
 /* --- one type -------------------------------------------------------------------------------- */
 
-bool decide_test(void *arg, struct place *place, uint64_t cards)
+bool decide_test(void *arg, struct place *place, uint64_t gpu_set)
 {
 	struct decide_look *look = arg;
-	const struct contender *who = look->who;
-	usec_t now = look->scene->now.mono;
+	const struct candidate *who = look->who;
+	usec_t now = look->view->now.mono;
 	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length - who->late;
 
-	if (plan_allows(look->scene->plan, place, cards, end, who->key, look->polite))
+	if (plan_allows(look->view->plan, place, gpu_set, end, who->key, look->displace_none))
 		return true;
 	look->refused = true;
 	return false;
 }
 
-/* The place that takes most of what the gate counts and that can be left out; places->n: there is
+/* The place that takes most of what the limit counts and that can be left out; places->n: there is
  * none. */
-static size_t heaviest(const struct scene *sc, const struct contender *who,
-        const struct places *places, const struct gate_block *gate)
+static size_t heaviest(const struct sched_view *view, const struct candidate *who,
+        const struct places *places, const struct limit_block *limit)
 {
 	uint64_t most = 0;
 	size_t best = places->n, i;
@@ -114,8 +114,8 @@ static size_t heaviest(const struct scene *sc, const struct contender *who,
 
 		if (request_requires(who->ask.gpus, places->v[i].node))
 			continue;
-		decide_need_of(sc, &who->ask, &one, &need);
-		weight = gates_amount(sc->gates, gate, &need);
+		decide_need_of(view, &who->ask, &one, &need);
+		weight = limits_amount(view->limits, limit, &need);
 		if (best < places->n && weight < most)
 			continue;
 		most = weight;
@@ -126,19 +126,19 @@ static size_t heaviest(const struct scene *sc, const struct contender *who,
 
 /* A gang of a range of sizes may be too large for a limit. Then it gets as many nodes as the limit
  * allows, without those that take most of what is limited. */
-bool decide_fits_gates(const struct scene *sc, const struct contender *who, struct places *places,
-        struct decision *d)
+bool decide_fits_limits(const struct sched_view *view, const struct candidate *who,
+        struct places *places, struct decision *d)
 {
 	const struct request *r = who->ask.gpus;
 	size_t i;
 
 	for (;;) {
-		decide_need_of(sc, &who->ask, places, &d->need);
-		if (gates_check(sc->gates, who->path, &d->need, &d->gate))
+		decide_need_of(view, &who->ask, places, &d->need);
+		if (limits_check(view->limits, who->chain, &d->need, &d->limit))
 			return true;
 		if (places->n <= r->nodes_min || (r->n && !r->per_node))
 			return false;
-		i = heaviest(sc, who, places, &d->gate);
+		i = heaviest(view, who, places, &d->limit);
 		if (i == places->n)
 			return false;
 		places->n--;
@@ -146,14 +146,14 @@ bool decide_fits_gates(const struct scene *sc, const struct contender *who, stru
 	}
 }
 
-size_t decide_fits_first(const struct scene *sc, const struct contender *who, struct places places,
-        struct decision *d)
+size_t decide_fits_first(const struct sched_view *view, const struct candidate *who,
+        struct places places, struct decision *d)
 {
 	const struct request *r = who->ask.gpus;
 
 	for (;; places.n--) {
-		decide_need_of(sc, &who->ask, &places, &d->need);
-		if (gates_check(sc->gates, who->path, &d->need, &d->gate))
+		decide_need_of(view, &who->ask, &places, &d->need);
+		if (limits_check(view->limits, who->chain, &d->need, &d->limit))
 			return places.n;
 		if (places.n <= r->nodes_min || (r->n && !r->per_node) ||
 		        request_requires(r, places.v[places.n - 1].node))
@@ -161,11 +161,11 @@ size_t decide_fits_first(const struct scene *sc, const struct contender *who, st
 	}
 }
 
-bool decide_unfit(const struct scene *sc, const struct contender *who,
-        const struct gate_block *gate, const struct places *places, struct decide_unfit *unfit,
+bool decide_unfit(const struct sched_view *view, const struct candidate *who,
+        const struct limit_block *limit, const struct places *places, struct decide_unfit *unfit,
         struct find *find)
 {
-	size_t most = heaviest(sc, who, places, gate);
+	size_t most = heaviest(view, who, places, limit);
 
 	if (!who->ask.gpus->exclusive || unfit->n == MAX_UNFIT || most == places->n)
 		return false;
@@ -176,69 +176,72 @@ bool decide_unfit(const struct scene *sc, const struct contender *who,
 }
 
 /* Find a place now: first one that delays no planned start of any class. */
-static bool find_now(const struct scene *sc, const struct contender *who, struct find *find,
+static bool find_now(const struct sched_view *view, const struct candidate *who, struct find *find,
         struct decide_look *look, struct places *out)
 {
-	uint32_t set = ledger_set_of(sc->ledger, who->partition);
+	uint32_t set = ledger_set_of(view->ledger, who->partition);
 
-	look->polite = true;
+	look->displace_none = true;
 	look->refused = false;
-	if (ledger_find(sc->ledger, set, &who->ask, find, out))
+	if (ledger_find(view->ledger, set, &who->ask, find, out))
 		return true;
 	if (!look->refused)
 		return false;
-	look->polite = look->refused = false;
-	return ledger_find(sc->ledger, set, &who->ask, find, out);
+	look->displace_none = look->refused = false;
+	return ledger_find(view->ledger, set, &who->ask, find, out);
 }
 
 static bool overlaps(
-        const struct scene *sc, const struct contender *who, const struct plan_entry *e)
+        const struct sched_view *view, const struct candidate *who, const struct reservation *e)
 {
-	usec_t now = sc->now.mono;
+	usec_t now = view->now.mono;
 	usec_t end = who->length >= PLAN_FAR ? PLAN_FAR * 2 : now + who->length;
 
 	/* A planned start that has come is a promise too: it yields only to higher tiers. */
 	if (who->due && who->key.a >> 48 <= e->key.a >> 48)
 		return false;
-	return e->path && e->start < end && plan_before(e, who->key);
+	return e->chain && e->start < end && plan_before(e, who->key);
 }
 
-/* The runs that an entry waits for, each job once, with what they hold of the gates. */
+/* The runs that a reservation waits for, each job once, with what they hold of the limits. */
 struct endings {
 	struct idmap *jobs;
-	const struct held **v;
+	const struct run_snapshot **v;
 	size_t n, size;
 };
 
-static void note_endings_on(
-        struct endings *es, const struct scene *sc, const struct plan_entry *e, uint32_t node)
+static void note_endings_on(struct endings *es, const struct sched_view *view,
+        const struct reservation *e, uint32_t node)
 {
 	size_t runs, i;
-	const struct held *held = plan_held(sc->plan, node, &runs);
+	const struct run_snapshot *snapshot = plan_snapshots(view->plan, node, &runs);
 
 	for (i = 0; i < runs; i++) {
-		if (held[i].end > e->start || !held[i].path || idmap_find(es->jobs, held[i].job))
+		if (snapshot[i].end > e->start || !snapshot[i].chain ||
+		        idmap_find(es->jobs, snapshot[i].job))
 			continue;
-		/* When a claim goes, only jobs that wait at gates of its GPU type are woken. */
-		if (e->claim && held[i].need->type != e->need.type)
+		/* When a preemption reservation goes, only jobs that wait at limits of its GPU type
+		 * are woken. */
+		if (e->preempts && snapshot[i].need->type != e->need.type)
 			continue;
-		idmap_insert(es->jobs, held[i].job, es);
+		idmap_insert(es->jobs, snapshot[i].job, es);
 		if (es->n == es->size) {
 			es->size = es->size ? 2 * es->size : 64;
-			es->v = xrealloc(es->v, es->size, sizeof(const struct held *));
+			es->v = xrealloc(es->v, es->size, sizeof(const struct run_snapshot *));
 		}
-		es->v[es->n++] = &held[i];
+		es->v[es->n++] = &snapshot[i];
 	}
 }
 
-static void note_endings(struct endings *es, const struct scene *sc, const struct plan_entry *e)
+static void note_endings(
+        struct endings *es, const struct sched_view *view, const struct reservation *e)
 {
 	size_t i;
 
 	if (!es->jobs)
 		es->jobs = idmap_new();
 	for (i = 0; i < e->places.n; i++)
-		note_endings_on(es, sc, e, e->places.v[i].node);
+		note_endings_on(es, view, e, e->places.v[i].node);
 }
 
 static void forget_endings(struct endings *es)
@@ -247,65 +250,68 @@ static void forget_endings(struct endings *es)
 	free(es->v);
 }
 
-/* Begin or end to count what the entries before the job will take of the gates. A claim counts at
- * the guarantees too, and there the runs that it waits for (*es) count as ended. Otherwise the job
- * could take what may be lent, and the claim would be lost; the victim would come back by its
- * guarantee, and all of that would happen again and again. */
-static void reserve(
-        const struct scene *sc, const struct contender *who, const struct endings *es, bool on)
+/* Begin or end to count what the reservations before the job will take of the limits. A preemption
+ * reservation counts at the guarantees too, and there the runs that it waits for (*es) count as
+ * ended. Otherwise the job could take what may be lent, and the preemption reservation would be
+ * lost; the victim would come back by its guarantee, and all of that would happen again and again.
+ */
+static void reserve(const struct sched_view *view, const struct candidate *who,
+        const struct endings *es, bool on)
 {
-	struct quota *q = gates_quota(sc->gates);
+	struct quota *q = limits_quota(view->limits);
 	size_t i;
 
-	for (i = 0; i < plan_count(sc->plan); i++) {
-		const struct plan_entry *e = plan_at(sc->plan, i);
+	for (i = 0; i < plan_count(view->plan); i++) {
+		const struct reservation *e = plan_at(view->plan, i);
 
-		if (!overlaps(sc, who, e))
+		if (!overlaps(view, who, e))
 			continue;
-		gates_reserve(sc->gates, e->path, &e->need, on);
-		if (e->claim)
-			quota_imagine(q, gate_path_account(e->path), e->need.type,
+		limits_reserve(view->limits, e->chain, &e->need, on);
+		if (e->preempts)
+			quota_imagine(q, limit_chain_account(e->chain), e->need.type,
 			        need_milli(&e->need), true, on);
 	}
 	for (i = 0; i < es->n; i++)
-		quota_imagine(q, gate_path_account(es->v[i]->path), es->v[i]->need->type,
+		quota_imagine(q, limit_chain_account(es->v[i]->chain), es->v[i]->need->type,
 		        need_milli(es->v[i]->need), false, on);
 }
 
-/* Does the job have to leave room at a gate? The gates must suffice for it and for all entries
- * before it that begin before it ends. Of a range of nodes, it keeps as many as that leaves. Runs
- * of now are assumed to run on, but for what reserve() says. */
-static bool yields(const struct scene *sc, const struct contender *who, struct places *places,
-        struct decision *d)
+/* Does the job have to leave room at a limit? The limits must suffice for it and for all
+ * reservations before it that begin before it ends. Of a range of nodes, it keeps as many as that
+ * leaves. Runs of now are assumed to run on, but for what reserve() says. */
+static bool yields(const struct sched_view *view, const struct candidate *who,
+        struct places *places, struct decision *d)
 {
 	struct endings es = { .n = 0 };
 	size_t i;
 
-	for (i = 0; quota_any_kept(gates_quota(sc->gates)) && i < plan_count(sc->plan); i++) {
-		const struct plan_entry *e = plan_at(sc->plan, i);
+	for (i = 0; quota_any_reserved(limits_quota(view->limits)) && i < plan_count(view->plan);
+	        i++) {
+		const struct reservation *e = plan_at(view->plan, i);
 
-		if (e->claim && overlaps(sc, who, e))
-			note_endings(&es, sc, e);
+		if (e->preempts && overlaps(view, who, e))
+			note_endings(&es, view, e);
 	}
-	reserve(sc, who, &es, true);
-	d->yields = !decide_fits_gates(sc, who, places, d);
-	reserve(sc, who, &es, false);
+	reserve(view, who, &es, true);
+	d->yields = !decide_fits_limits(view, who, places, d);
+	reserve(view, who, &es, false);
 	forget_endings(&es);
 	return d->yields;
 }
 
-/* Note that the alternative waits for this gate; for several, DECIDE_ANY_GATE. */
-static void note_gate(struct decision *d, uint32_t a, uint32_t gate)
+/* Note that the alternative waits for this limit; for several, DECIDE_ANY_LIMIT. */
+static void note_limit(struct decision *d, uint32_t a, uint32_t limit)
 {
-	d->gate_of[a] =
-	        d->gate_of[a] == DECIDE_NO_GATE || d->gate_of[a] == gate ? gate : DECIDE_ANY_GATE;
+	d->limit_of[a] = d->limit_of[a] == DECIDE_NO_LIMIT || d->limit_of[a] == limit
+	                         ? limit
+	                         : DECIDE_ANY_LIMIT;
 }
 
-static enum verdict try_type(const struct scene *sc, const struct contender *who, uint32_t a,
+static enum verdict try_type(const struct sched_view *view, const struct candidate *who, uint32_t a,
         uint16_t type, struct places *out, struct decision *d)
 {
-	const struct conf_partition *p = &sc->conf->partitions[who->partition];
-	struct decide_look look = { sc, who, true, false };
+	const struct conf_partition *p = &view->conf->partitions[who->partition];
+	struct decide_look look = { view, who, true, false };
 	struct find find = { .alternative = a,
 		.type = type,
 		.spread = p->place == CONF_PLACE_SPREAD,
@@ -315,39 +321,39 @@ static enum verdict try_type(const struct scene *sc, const struct contender *who
 	struct need need;
 	bool found, yielded = false;
 
-	decide_need(sc, &who->ask, a, type, &need);
-	if (!gates_check(sc->gates, who->path, &need, &d->gate))
-		return VERDICT_GATE;
-	while ((found = find_now(sc, who, &find, &look, out))) {
-		if (decide_fits_gates(sc, who, out, d)) {
-			if (!yields(sc, who, out, d))
+	decide_need(view, &who->ask, a, type, &need);
+	if (!limits_check(view->limits, who->chain, &need, &d->limit))
+		return VERDICT_LIMIT;
+	while ((found = find_now(view, who, &find, &look, out))) {
+		if (decide_fits_limits(view, who, out, d)) {
+			if (!yields(view, who, out, d))
 				return VERDICT_START;
 			yielded = true;
 		}
-		note_gate(d, a, d->gate.gate);
+		note_limit(d, a, d->limit.limit);
 		d->planned |= look.refused;
-		if (!decide_unfit(sc, who, &d->gate, out, &unfit, &find))
+		if (!decide_unfit(view, who, &d->limit, out, &unfit, &find))
 			break;
 	}
 	d->planned |= look.refused || yielded;
 	if (!found && !unfit.n)
-		return look.refused ? VERDICT_PLANNED : VERDICT_BLOCKED;
+		return look.refused ? VERDICT_PLANNED : VERDICT_CAPACITY;
 	d->yields = yielded;
 	d->other[a] = !yielded || unfit.n;
-	return yielded ? VERDICT_PLANNED : VERDICT_GATE;
+	return yielded ? VERDICT_PLANNED : VERDICT_LIMIT;
 }
 
 /* --- later ----------------------------------------------------------------------------------- */
 
-bool decide_next_open(
-        const struct scene *sc, const struct contender *who, uint32_t *cursor, struct find *find)
+bool decide_next_open(const struct sched_view *view, const struct candidate *who, uint32_t *cursor,
+        struct find *find)
 {
 	struct need need;
 
 	while (find->alternative < decide_alternatives(&who->ask)) {
-		while (decide_types(sc, &who->ask, find->alternative, cursor, &find->type)) {
-			decide_need(sc, &who->ask, find->alternative, find->type, &need);
-			if (gates_check(sc->gates, who->path, &need, NULL))
+		while (decide_types(view, &who->ask, find->alternative, cursor, &find->type)) {
+			decide_need(view, &who->ask, find->alternative, find->type, &need);
+			if (limits_check(view->limits, who->chain, &need, NULL))
 				return true;
 		}
 		find->alternative++;
@@ -356,28 +362,28 @@ bool decide_next_open(
 	return false;
 }
 
-/* Do the gates allow it when the runs that it waits for have ended? What their accounts then keep
+/* Do the limits allow it when the runs that it waits for have ended? What their accounts then keep
  * for themselves must stay free. */
-static bool fits_gates_then(const struct scene *sc, const struct contender *who,
-        const struct plan_entry *e, const struct need *need)
+static bool fits_limits_then(const struct sched_view *view, const struct candidate *who,
+        const struct reservation *e, const struct need *need)
 {
 	struct endings es = { .n = 0 };
 	size_t i;
 	bool fits;
 
-	if (!quota_any_kept(gates_quota(sc->gates)))
+	if (!quota_any_reserved(limits_quota(view->limits)))
 		return true;
-	note_endings(&es, sc, e);
+	note_endings(&es, view, e);
 	for (i = 0; i < es.n; i++)
-		gates_release(sc->gates, es.v[i]->path, es.v[i]->need);
-	fits = gates_check(sc->gates, who->path, need, NULL);
+		limits_release(view->limits, es.v[i]->chain, es.v[i]->need);
+	fits = limits_check(view->limits, who->chain, need, NULL);
 	for (i = 0; i < es.n; i++)
-		gates_take(sc->gates, es.v[i]->path, es.v[i]->need);
+		limits_take(view->limits, es.v[i]->chain, es.v[i]->need);
 	forget_endings(&es);
 	return fits;
 }
 
-/* A total on fewer nodes may pass the gates where this one did not, though later. */
+/* A total on fewer nodes may pass the limits where this one did not, though later. */
 static bool on_fewer(struct plan_want *want, const struct places *places, struct request *shape)
 {
 	const struct request *r = want->ask.gpus;
@@ -390,7 +396,7 @@ static bool on_fewer(struct plan_want *want, const struct places *places, struct
 	return true;
 }
 
-/* The search goes through alternatives and types in order. If the gates refuse what was found for
+/* The search goes through alternatives and types in order. If the limits refuse what was found for
  * one, it searches that one again. */
 struct decide_search {
 	uint32_t cursor;
@@ -400,7 +406,7 @@ struct decide_search {
 	struct decide_unfit unfit;
 	struct request shape; /* the request, for a total on fewer nodes */
 	bool shaped, found;
-	struct plan_entry this, best;
+	struct reservation this, best;
 	unsigned steps;
 };
 
@@ -437,7 +443,7 @@ static void end_search(struct decide_search *ds, bool kind_too)
 
 static void keep_best(struct decide_search *ds)
 {
-	struct plan_entry swap = ds->best;
+	struct reservation swap = ds->best;
 
 	if (ds->found && ds->this.start >= ds->best.start)
 		return;
@@ -446,40 +452,40 @@ static void keep_best(struct decide_search *ds)
 	ds->found = true;
 }
 
-/* A start was found: keep it if the gates allow it. Otherwise search for another one, if there may
+/* A start was found: keep it if the limits allow it. Otherwise search for another one, if there may
  * be one. */
-static void judge_start(struct decide_search *ds, const struct scene *sc,
-        const struct contender *who, struct plan_want *want)
+static void judge_start(struct decide_search *ds, const struct sched_view *view,
+        const struct candidate *who, struct plan_want *want)
 {
 	struct places *places = &ds->this.places;
 	struct decision d;
 	bool other = false;
 
-	if (!decide_fits_gates(sc, who, places, &d)) {
-		other = decide_unfit(sc, who, &d.gate, places, &ds->unfit, &ds->find);
+	if (!decide_fits_limits(view, who, places, &d)) {
+		other = decide_unfit(view, who, &d.limit, places, &ds->unfit, &ds->find);
 		if (!other && on_fewer(want, places, &ds->shape))
 			other = ds->shaped = true;
-	} else if (fits_gates_then(sc, who, &ds->this, &d.need) &&
-	           (ds->this.start > sc->now.mono || !yields(sc, who, places, &d))) {
+	} else if (fits_limits_then(view, who, &ds->this, &d.need) &&
+	           (ds->this.start > view->now.mono || !yields(view, who, places, &d))) {
 		keep_best(ds);
 	}
 	end_search(ds, !other);
 }
 
 /* Is what was found some steps ago still possible? */
-static bool still_good(const struct decide_search *ds, const struct scene *sc,
-        const struct contender *who, const struct plan_want *want)
+static bool still_good(const struct decide_search *ds, const struct sched_view *view,
+        const struct candidate *who, const struct plan_want *want)
 {
 	struct decision d;
 
-	return decide_fits_first(sc, who, ds->best.places, &d) == ds->best.places.n &&
-	       plan_holds(sc->plan, want, &ds->best);
+	return decide_fits_first(view, who, ds->best.places, &d) == ds->best.places.n &&
+	       plan_holds(view->plan, want, &ds->best);
 }
 
-static enum plan_step finish(struct decide_search *ds, const struct scene *sc,
-        const struct contender *who, struct plan_want *want, struct plan_entry *best)
+static enum plan_step finish(struct decide_search *ds, const struct sched_view *view,
+        const struct candidate *who, struct plan_want *want, struct reservation *best)
 {
-	if (ds->found && ds->steps > 1 && !still_good(ds, sc, who, want)) {
+	if (ds->found && ds->steps > 1 && !still_good(ds, view, who, want)) {
 		search_clear(ds);
 		return PLAN_MORE;
 	}
@@ -488,17 +494,17 @@ static enum plan_step finish(struct decide_search *ds, const struct scene *sc,
 	if (!ds->found)
 		return PLAN_NOWHERE;
 	*best = ds->best;
-	ds->best = (struct plan_entry){ .start = 0 };
+	ds->best = (struct reservation){ .start = 0 };
 	return PLAN_FOUND;
 }
 
-enum plan_step decide_search(struct decide_search *ds, const struct scene *sc,
-        const struct contender *who, struct plan_want *want, size_t *work, struct plan_entry *best)
+enum plan_step decide_search(struct decide_search *ds, const struct sched_view *view,
+        const struct candidate *who, struct plan_want *want, size_t *work, struct reservation *best)
 {
 	memset(best, 0, sizeof(*best));
 	ds->steps++;
 	ds->find.spread = want->find.spread;
-	while (ds->open || decide_next_open(sc, who, &ds->cursor, &ds->find)) {
+	while (ds->open || decide_next_open(view, who, &ds->cursor, &ds->find)) {
 		struct plan_want this = *want;
 		enum plan_step step;
 
@@ -508,19 +514,20 @@ enum plan_step decide_search(struct decide_search *ds, const struct scene *sc,
 			this.ask.gpus = &ds->shape;
 		if (!ds->search)
 			ds->search = plan_search_new();
-		step = *work ? plan_search(sc->plan, ds->search, &this, work, &ds->this) : PLAN_MORE;
+		step = *work ? plan_search(view->plan, ds->search, &this, work, &ds->this)
+		             : PLAN_MORE;
 		if (step == PLAN_MORE)
 			return step;
 		if (step == PLAN_FOUND)
-			judge_start(ds, sc, who, &this);
+			judge_start(ds, view, who, &this);
 		else
 			end_search(ds, true);
 	}
-	return finish(ds, sc, who, want, best);
+	return finish(ds, view, who, want, best);
 }
 
-bool decide_later(const struct scene *sc, const struct contender *who, struct plan_want *want,
-        struct plan_entry *best)
+bool decide_later(const struct sched_view *view, const struct candidate *who,
+        struct plan_want *want, struct reservation *best)
 {
 	struct decide_search *ds = decide_search_new();
 	enum plan_step step;
@@ -528,7 +535,7 @@ bool decide_later(const struct scene *sc, const struct contender *who, struct pl
 	do {
 		size_t work = SIZE_MAX;
 
-		step = decide_search(ds, sc, who, want, &work, best);
+		step = decide_search(ds, view, who, want, &work, best);
 	} while (step == PLAN_MORE);
 	decide_search_free(ds);
 	return step == PLAN_FOUND;
@@ -541,26 +548,26 @@ bool decide_later(const struct scene *sc, const struct contender *who, struct pl
 /* How nodes of different types are compared: as the ledger compares nodes of one type. */
 struct rank {
 	bool disliked;
-	int64_t strands;
+	int64_t fragmentation;
 	uint32_t gpus, cpus, node;
 };
 
 static struct rank rank_of(
-        const struct scene *sc, const struct contender *who, const struct places *places)
+        const struct sched_view *view, const struct candidate *who, const struct places *places)
 {
 	uint32_t node = places->v[0].node;
 
-	return (struct rank){ !request_prefers(who->ask.gpus, node), places->strands,
-		(uint32_t)__builtin_popcountll(ledger_gpus_free(sc->ledger, node, places->type)),
-		ledger_cpus_free(sc->ledger, node), node };
+	return (struct rank){ !request_prefers(who->ask.gpus, node), places->fragmentation,
+		(uint32_t)__builtin_popcountll(ledger_gpus_free(view->ledger, node, places->type)),
+		ledger_cpus_free(view->ledger, node), node };
 }
 
 static bool ranks_before(const struct rank *x, const struct rank *y)
 {
 	if (x->disliked != y->disliked)
 		return y->disliked;
-	if (x->strands != y->strands)
-		return x->strands < y->strands;
+	if (x->fragmentation != y->fragmentation)
+		return x->fragmentation < y->fragmentation;
 	if (x->gpus != y->gpus)
 		return x->gpus < y->gpus;
 	if (x->cpus != y->cpus)
@@ -572,43 +579,43 @@ static bool ranks_before(const struct rank *x, const struct rank *y)
 static int weight(enum verdict v)
 {
 	static const int weights[] = { [VERDICT_TYPE] = 1,
-		[VERDICT_BLOCKED] = 2,
+		[VERDICT_CAPACITY] = 2,
 		[VERDICT_PLANNED] = 3,
-		[VERDICT_GATE] = 4,
+		[VERDICT_LIMIT] = 4,
 		[VERDICT_START] = 5 };
 
 	return (size_t)v < sizeof(weights) / sizeof(weights[0]) ? weights[v] : 0;
 }
 
-static void note_block(struct decision *d, uint32_t a, enum verdict v, uint32_t gate)
+static void note_block(struct decision *d, uint32_t a, enum verdict v, uint32_t limit)
 {
-	if (v == VERDICT_GATE)
-		note_gate(d, a, gate);
+	if (v == VERDICT_LIMIT)
+		note_limit(d, a, limit);
 	else if (v != VERDICT_TYPE)
 		d->capacity[a] = true;
 }
 
 /* Try one alternative: of the types that may start, take the one that leaves the least behind. */
-static enum verdict try_alternative(const struct scene *sc, const struct contender *who, uint32_t a,
-        struct places *out, struct decision *d)
+static enum verdict try_alternative(const struct sched_view *view, const struct candidate *who,
+        uint32_t a, struct places *out, struct decision *d)
 {
 	enum verdict best = VERDICT_TYPE;
 	bool nowhere = true;
-	struct gate_block gate = d->gate;
+	struct limit_block limit = d->limit;
 	struct places other = { 0 };
 	struct rank least = { true, STRANDS_MOST, UINT32_MAX, UINT32_MAX, UINT32_MAX };
 	uint32_t cursor = 0;
 	uint16_t type;
 
-	while (decide_types(sc, &who->ask, a, &cursor, &type)) {
+	while (decide_types(view, &who->ask, a, &cursor, &type)) {
 		struct decision this = *d;
 		enum verdict v;
 
 		this.yields = false;
-		v = try_type(sc, who, a, type, &other, &this);
+		v = try_type(view, who, a, type, &other, &this);
 
 		if (v == VERDICT_START) {
-			struct rank rank = rank_of(sc, who, &other);
+			struct rank rank = rank_of(view, who, &other);
 
 			if (ranks_before(&rank, &least)) {
 				struct places swap = *out;
@@ -621,46 +628,46 @@ static enum verdict try_alternative(const struct scene *sc, const struct contend
 			best = v;
 			continue;
 		}
-		d->gate_of[a] = this.gate_of[a];
-		note_block(d, a, this.yields ? VERDICT_GATE : v, this.gate.gate);
-		nowhere &= v != VERDICT_GATE && !this.yields;
+		d->limit_of[a] = this.limit_of[a];
+		note_block(d, a, this.yields ? VERDICT_LIMIT : v, this.limit.limit);
+		nowhere &= v != VERDICT_LIMIT && !this.yields;
 		d->other[a] |= this.other[a];
 		d->yields |= this.yields;
 		d->planned |= this.planned;
-		if (v == VERDICT_GATE)
-			gate = this.gate;
+		if (v == VERDICT_LIMIT)
+			limit = this.limit;
 		if (weight(v) > weight(best))
 			best = v;
 	}
 	places_free(&other);
-	d->gate = gate;
-	if (nowhere && (best == VERDICT_BLOCKED || best == VERDICT_PLANNED))
+	d->limit = limit;
+	if (nowhere && (best == VERDICT_CAPACITY || best == VERDICT_PLANNED))
 		d->nowhere[a] = best;
 	return best;
 }
 
-enum verdict decide(
-        const struct scene *sc, const struct contender *who, struct places *out, struct decision *d)
+enum verdict decide(const struct sched_view *view, const struct candidate *who, struct places *out,
+        struct decision *d)
 {
 	uint32_t a;
 
 	memset(d, 0, sizeof(*d));
-	memset(d->gate_of, 0xff, sizeof(d->gate_of));
+	memset(d->limit_of, 0xff, sizeof(d->limit_of));
 	d->verdict = VERDICT_TYPE;
 	if (who->partition == CONF_NONE) {
 		d->verdict = VERDICT_PARTITION;
 		return d->verdict;
 	}
-	if (!partition_starts(sc->partitions, who->partition)) {
+	if (!partition_starts(view->partitions, who->partition)) {
 		d->verdict = VERDICT_STATE;
 		return d->verdict;
 	}
 	for (a = 0; a < decide_alternatives(&who->ask); a++) {
-		struct gate_block gate = d->gate;
-		enum verdict v = try_alternative(sc, who, a, out, d);
+		struct limit_block limit = d->limit;
+		enum verdict v = try_alternative(view, who, a, out, d);
 
-		if (d->verdict == VERDICT_GATE)
-			d->gate = gate; /* the first gate that blocked */
+		if (d->verdict == VERDICT_LIMIT)
+			d->limit = limit; /* the first limit that blocked */
 		if (weight(v) > weight(d->verdict))
 			d->verdict = v;
 		if (v == VERDICT_START)

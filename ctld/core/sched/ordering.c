@@ -7,15 +7,15 @@
  *
  *	waking    every class is tried again
  *	ordering  fair-share ranks, the keys of classes with a planned start, then of all classes
- *	rising    classes held back by planned starts are woken if other entries stand before them
- *	refill    planned starts for the best classes that have none
+ *	rising    classes held back by planned starts are woken if other reservations stand before
+ * them refill    planned starts for the best classes that have none
  */
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
 #include "ctld/core/sched/sched_impl.h"
 
-#define GATES_EVERY ((usec_t)60000000) /* limits over a time window open by themselves */
+#define LIMITS_EVERY ((usec_t)60000000) /* limits over a time window open by themselves */
 #define SWEEP_STEP  64                 /* classes that one step looks at */
 
 /* The next class of a sweep; NULL: the sweep is over. */
@@ -45,11 +45,12 @@ static void wake_some(struct sched *s)
 
 /* --- ordering -------------------------------------------------------------------------------- */
 
-/* Put the entries in the order of their new keys. True: some entry has passed another. */
-static bool order_entries(struct sched *s)
+/* Put the reservations in the order of their new keys. True: some reservation has passed another.
+ */
+static bool order_reservations(struct sched *s)
 {
-	struct plan *plan = s->scene.plan;
-	bool rose = false;
+	struct plan *plan = s->view.plan;
+	bool promoted = false;
 	size_t i;
 
 	s->work += plan_count(plan);
@@ -57,26 +58,26 @@ static bool order_entries(struct sched *s)
 		class_rekey(s, plan_at(plan, i)->owner);
 	plan_sort(plan);
 	for (i = 0; i < plan_count(plan); i++)
-		rose |= plan_at(plan, i)->rose;
-	return rose;
+		promoted |= plan_at(plan, i)->promoted;
+	return promoted;
 }
 
 static void ordering_begin(struct sched *s)
 {
 	s->ordering = true;
 	s->order_at = classes_count(s->classes);
-	s->ordered = s->scene.now.mono;
-	s->ordered_wall = s->scene.now.wall;
-	s->disordered = s->held_changed = false;
+	s->ordered = s->view.now.mono;
+	s->ordered_wall = s->view.now.wall;
+	s->disordered = s->usage_changed = false;
 	planner_ordering(s);
-	accounts_order(s->accounts, s->scene.now);
+	accounts_order(s->accounts, s->view.now);
 	s->retry = INT64_MAX;
-	s->gates_too = s->scene.now.mono - s->gates_tried >= GATES_EVERY;
-	if (s->gates_too) {
-		s->gates_tried = s->scene.now.mono;
-		gates_time(s->scene.gates, s->scene.now);
+	s->limits_too = s->view.now.mono - s->limits_tried >= LIMITS_EVERY;
+	if (s->limits_too) {
+		s->limits_tried = s->view.now.mono;
+		limits_time(s->view.limits, s->view.now);
 	}
-	s->rose = order_entries(s);
+	s->promoted = order_reservations(s);
 	free(s->aheads.v);
 	s->aheads = planner_aheads(s);
 }
@@ -89,15 +90,15 @@ static void order_class(struct sched *s, struct class *class)
 	if (l->slot != HEAP_NOWHERE)
 		return;
 	planner_consider(s, class);
-	if (l->retry <= s->scene.now.mono || (s->gates_too && l->last.verdict == VERDICT_GATE))
+	if (l->retry <= s->view.now.mono || (s->limits_too && l->last.verdict == VERDICT_LIMIT))
 		wake(s, class);
 	else if (l->retry < s->retry)
 		s->retry = l->retry;
 	planner_wake_if_risen(s, class, &s->aheads);
 }
 
-/* At the end of the ordering the noted crowds are stirred; after that planned starts are
- * reviewed. */
+/* At the end of the ordering the noted wait groups are marked for retry; after that planned starts
+ * are reviewed. */
 static void order_some(struct sched *s)
 {
 	struct class *class;
@@ -105,7 +106,7 @@ static void order_some(struct sched *s)
 
 	for (n = 0; n < SWEEP_STEP && (class = sweep_next(s, &s->order_at)); n++)
 		order_class(s, class);
-	if (s->order_at || !park_stir_noted(s))
+	if (s->order_at || !blocked_mark_noted(s))
 		return;
 	s->ordering = false;
 	s->stats.orderings++;
@@ -123,7 +124,7 @@ static void raise_some(struct sched *s)
 	for (n = 0; n < SWEEP_STEP && (class = sweep_next(s, &s->rise_at)); n++)
 		planner_wake_if_risen(s, class, &all);
 	free(all.v);
-	s->rising = s->rise_at || !park_stir_noted(s);
+	s->rising = s->rise_at || !blocked_mark_noted(s);
 }
 
 /* --- refill ---------------------------------------------------------------------------------- */
@@ -152,7 +153,7 @@ static void refill_free(struct sched *s)
 
 void refill_begin(struct sched *s)
 {
-	const struct conf *conf = s->scene.conf;
+	const struct conf *conf = s->view.conf;
 	bool any = false;
 	size_t i;
 
@@ -160,7 +161,7 @@ void refill_begin(struct sched *s)
 	s->n_refills = conf->n_partitions;
 	s->refills = xcalloc(s->n_refills, sizeof(*s->refills));
 	for (i = 0; i < s->n_refills; i++) {
-		size_t count = plan_count_of(s->scene.plan, (uint32_t)i);
+		size_t count = plan_count_of(s->view.plan, (uint32_t)i);
 		uint32_t depth = conf->partitions[i].plan_depth;
 
 		s->refills[i] = (struct refill){ heap_new(refill_moved),
@@ -198,7 +199,7 @@ static void consider(struct sched *s, struct class *class)
 	struct heap_key key = { ~l->key.a, ~l->key.b };
 	struct refill *r;
 
-	if (l->slot != HEAP_NOWHERE || l->entry || l->partition == CONF_NONE ||
+	if (l->slot != HEAP_NOWHERE || l->reservation || l->partition == CONF_NONE ||
 	        !decide_wants_capacity(&l->last))
 		return;
 	r = &s->refills[l->partition];
@@ -233,7 +234,7 @@ static void refill_some(struct sched *s)
 
 static bool replan_due(const struct sched *s)
 {
-	return s->replan && s->scene.now.mono - s->replanned >= REPLAN_EVERY;
+	return s->replan && s->view.now.mono - s->replanned >= REPLAN_EVERY;
 }
 
 bool sweeps_due(const struct sched *s)
@@ -243,9 +244,9 @@ bool sweeps_due(const struct sched *s)
 
 bool sweeps_step(struct sched *s)
 {
-	bool due = s->disordered || s->early || s->retry <= s->scene.now.mono;
+	bool due = s->disordered || s->early || s->retry <= s->view.now.mono;
 
-	if (!s->ordering && due && s->scene.now.mono - s->ordered >= ORDER_EVERY)
+	if (!s->ordering && due && s->view.now.mono - s->ordered >= ORDER_EVERY)
 		ordering_begin(s);
 	if (s->wake_at) {
 		wake_some(s);
@@ -257,7 +258,7 @@ bool sweeps_step(struct sched *s)
 		refill_some(s);
 	} else if (replan_due(s)) {
 		s->replan = false;
-		s->replanned = s->scene.now.mono;
+		s->replanned = s->view.now.mono;
 		refill_begin(s);
 	} else {
 		return false;
@@ -267,17 +268,17 @@ bool sweeps_step(struct sched *s)
 
 void ordering_over(struct sched *s)
 {
-	uint64_t releases = quota_releases(gates_quota(s->scene.gates));
-	struct class *hunting = planner_hunting(s);
+	uint64_t releases = quota_releases(limits_quota(s->view.limits));
+	struct class *searching = planner_searching(s);
 
-	s->held_changed = false;
+	s->usage_changed = false;
 	planner_rekeyed(s);
 	/* It waits for its turn as the ready classes do. */
-	if (hunting && class_over(s, hunting) != class_link(hunting)->key.a)
-		class_rekey(s, hunting);
+	if (searching && class_over(s, searching) != class_link(searching)->key.a)
+		class_rekey(s, searching);
 	if (s->releases == releases)
 		return; /* keys have only grown: each is checked in its turn */
 	s->releases = releases;
 	ready_released(s);
-	park_released(s);
+	blocked_released(s);
 }

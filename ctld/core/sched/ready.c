@@ -112,7 +112,7 @@ static uint64_t group_over(struct sched *s, struct ready_group *g)
 	uint64_t version = 1;
 
 	if (g->account != CONF_NONE)
-		version += quota_version(gates_quota(s->scene.gates), g->account);
+		version += quota_version(limits_quota(s->view.limits), g->account);
 	if (g->version != version) {
 		s->work++;
 		g->version = version;

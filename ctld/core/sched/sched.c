@@ -14,9 +14,9 @@
 #define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* at a late start; then at twice its delay */
 #define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
 
-static void stirred_moved(void *item, uint32_t index)
+static void marked_moved(void *item, uint32_t index)
 {
-	((struct crowd *)item)->stirred = index;
+	((struct wait_group *)item)->marked = index;
 }
 
 struct sched *sched_new(struct strings *strings, struct requests *requests,
@@ -29,8 +29,8 @@ struct sched *sched_new(struct strings *strings, struct requests *requests,
 	s->runs = *runs;
 	s->classes = classes_new(strings, requests, seed);
 	ready_new(s, seed);
-	s->stirred = heap_new(stirred_moved);
-	s->crowds = crowds_new(seed);
+	s->marked = heap_new(marked_moved);
+	s->wait_groups = wait_groups_new(seed);
 	s->retry = INT64_MAX;
 	s->search_step = SEARCH_STEP;
 	s->ordered = s->replanned = INT64_MIN / 2;
@@ -102,25 +102,25 @@ void sched_free(struct sched *s)
 	if (!s)
 		return;
 	while ((class = classes_each(s->classes, &cursor))) {
-		planner_end_hunt(s, class);
+		planner_end_search(s, class);
 		planner_end_move(s, class);
-		gate_path_free(s->scene.gates, class_link(class)->path);
+		limit_chain_free(s->view.limits, class_link(class)->chain);
 		assoc_drop(s->accounts, class_link(class)->assoc);
-		unpark(s, class);
-		park_unresolve(s, class);
+		unblock_class(s, class);
+		blocked_unresolve(s, class);
 	}
 	refill_end(s);
 	free(s->aheads.v);
-	free(s->hunted);
+	free(s->last_searched);
 	ready_free(s);
-	heap_free(s->stirred);
-	plan_free(s->scene.plan);
-	crowds_free(s->crowds);
+	heap_free(s->marked);
+	plan_free(s->view.plan);
+	wait_groups_free(s->wait_groups);
 	classes_free(s->classes);
 	names_drop(&s->partitions, s->strings);
 	names_drop(&s->account_names, s->strings);
 	names_drop(&s->qos_names, s->strings);
-	park_free(s);
+	blocked_free(s);
 	places_free(&s->places);
 	preemption_clear(&s->victims);
 	free(s);
@@ -134,7 +134,7 @@ static double seconds_since(const struct sched *s, usec_t wall)
 	return s->ordered_wall > wall ? (double)(s->ordered_wall - wall) / USEC_PER_S : 0;
 }
 
-static void factors_of(const struct sched *s, const struct contender *who,
+static void factors_of(const struct sched *s, const struct candidate *who,
         const struct assoc *assoc, const struct class_info *info, usec_t submit_time,
         struct factors *f)
 {
@@ -144,14 +144,14 @@ static void factors_of(const struct sched *s, const struct contender *who,
 	uint32_t max_wait = info->max_wait_s;
 
 	if (!max_wait && who->qos != CONF_NONE)
-		max_wait = s->scene.conf->qos[who->qos].max_wait_s;
+		max_wait = s->view.conf->qos[who->qos].max_wait_s;
 	*f = (struct factors){
-		.age = prio_age(s->scene.conf, waited),
+		.age = prio_age(s->view.conf, waited),
 		.fair_share = assoc ? assoc_fair_share(assoc) : 0,
 		.size = prio_size(s->cluster_gpus, s->cluster_cpus, gpus,
 		        (uint64_t)info->cpus * r->nodes_min),
-		.partition = prio_partition(s->scene.conf, who->partition),
-		.qos = prio_qos(s->scene.conf, who->qos),
+		.partition = prio_partition(s->view.conf, who->partition),
+		.qos = prio_qos(s->view.conf, who->qos),
 		.wait = prio_wait(waited, max_wait),
 	};
 }
@@ -168,17 +168,17 @@ static double over_quota(const struct sched *s, uint32_t account, const struct r
 	if (!s->quotas || account == CONF_NONE || !r->n)
 		return 0;
 	for (a = 0; a < r->n; a++) {
-		for (cursor = 0; decide_types(&s->scene, &ask, a, &cursor, &type);) {
+		for (cursor = 0; decide_types(&s->view, &ask, a, &cursor, &type);) {
 			struct need need = { .gpus = request_all_gpus(r, a, r->nodes_min) };
 			struct share share;
 			double over;
 
-			ledger_share_of(s->scene.ledger, r, type, &share);
+			ledger_share_of(s->view.ledger, r, type, &share);
 			if (share_wished(&r->share) && !share.charge)
 				continue; /* no GPU of that type has so much */
 			need.charge = share.charge;
 			over = quota_over(
-			        gates_quota(s->scene.gates), account, type, need_milli(&need));
+			        limits_quota(s->view.limits), account, type, need_milli(&need));
 			least = least < 0 || over < least ? over : least;
 		}
 	}
@@ -187,7 +187,7 @@ static double over_quota(const struct sched *s, uint32_t account, const struct r
 
 uint32_t sched_tier(const struct sched *s, uint32_t partition)
 {
-	return partition == CONF_NONE ? 0 : s->scene.conf->partitions[partition].tier;
+	return partition == CONF_NONE ? 0 : s->view.conf->partitions[partition].tier;
 }
 
 uint64_t sched_over(
@@ -198,10 +198,10 @@ uint64_t sched_over(
 	return (0xffff - tier) << 48 | (over & ((1ull << 48) - 1));
 }
 
-struct heap_key sched_key(struct sched *s, const struct contender *who, struct assoc *assoc,
+struct heap_key sched_key(struct sched *s, const struct candidate *who, struct assoc *assoc,
         const struct class_info *info, uint64_t id, usec_t submit_time)
 {
-	const struct conf *conf = s->scene.conf;
+	const struct conf *conf = s->view.conf;
 	struct factors f;
 	struct prio_parts parts;
 	int64_t p;
@@ -215,27 +215,27 @@ struct heap_key sched_key(struct sched *s, const struct contender *who, struct a
 		(uint64_t)(MAX_PRIORITY - p) << 40 | (id & ((1ull << 40) - 1)) };
 }
 
-static usec_t late(const struct sched *s, const struct plan_entry *e)
+static usec_t late(const struct sched *s, const struct reservation *e)
 {
-	usec_t by = e ? s->scene.now.mono - e->start : 0;
+	usec_t by = e ? s->view.now.mono - e->start : 0;
 
 	return by < 0 ? 0 : by < LATE_FORGIVEN ? by : LATE_FORGIVEN;
 }
 
-struct contender sched_contender(const struct sched *s, const struct class *class)
+struct candidate sched_candidate(const struct sched *s, const struct class *class)
 {
 	const struct class_link *l = class_link_of(class);
 
-	return (struct contender){ .ask = class_ask(class),
-		.path = l->path,
+	return (struct candidate){ .ask = class_ask(class),
+		.chain = l->chain,
 		.partition = l->partition,
 		.account = l->account,
 		.qos = l->qos,
-		.late = late(s, l->entry),
-		.due = l->entry && (l->entry->claim || l->entry->start <= s->scene.now.mono),
+		.late = late(s, l->reservation),
+		.due = l->reservation &&
+		       (l->reservation->preempts || l->reservation->start <= s->view.now.mono),
 		.length = class_length_us(class_info(class)->length_s,
-		        l->partition == CONF_NONE ? NULL
-		                                  : &s->scene.conf->partitions[l->partition]),
+		        l->partition == CONF_NONE ? NULL : &s->view.conf->partitions[l->partition]),
 		.key = l->key };
 }
 
@@ -243,12 +243,12 @@ struct heap_key class_key(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
 	const struct job *head = class_head(class);
-	struct contender who = sched_contender(s, class);
+	struct candidate who = sched_candidate(s, class);
 
 	l->key = sched_key(s, &who, l->assoc, class_info(class), job_id(head),
 	        job_waits_since(job_info(head)));
-	if (l->entry)
-		l->entry->key = l->key;
+	if (l->reservation)
+		l->reservation->key = l->key;
 	return l->key;
 }
 
@@ -260,7 +260,7 @@ void class_rekey(struct sched *s, struct class *class)
 	if (l->slot != HEAP_NOWHERE)
 		ready_rekey(s, class);
 	else
-		park_rekey(s, class);
+		blocked_rekey(s, class);
 }
 
 void sched_priority(
@@ -271,12 +271,12 @@ void sched_priority(
 	struct class_info info = {
 		.uid = i->uid, .cpus = i->cpus, .max_wait_s = i->max_wait_s, .gpus = i->gpus
 	};
-	struct contender who = { .partition = sched_partition_kept(s, i->partition),
+	struct candidate who = { .partition = sched_partition_kept(s, i->partition),
 		.qos = sched_qos_kept(s, i->qos) };
 
 	factors_of(
 	        s, &who, class ? class_link_of(class)->assoc : NULL, &info, job_waits_since(i), f);
-	prio_parts(s->scene.conf, f, i->nice, parts);
+	prio_parts(s->view.conf, f, i->nice, parts);
 }
 
 void sched_patience(struct sched *s, usec_t until)
@@ -286,9 +286,9 @@ void sched_patience(struct sched *s, usec_t until)
 
 void sched_now(struct sched *s, struct clocks now)
 {
-	s->scene.now = now;
-	if (s->scene.plan)
-		plan_now(s->scene.plan, now.mono);
+	s->view.now = now;
+	if (s->view.plan)
+		plan_now(s->view.plan, now.mono);
 }
 
 /* --- configurations -------------------------------------------------------------------------- */
@@ -299,7 +299,7 @@ static void measure(struct sched *s, const struct conf *conf)
 
 	s->cluster_gpus = s->cluster_cpus = 0;
 	for (i = 0; i < conf->n_nodes; i++) {
-		s->cluster_cpus += ledger_cpus(s->scene.ledger, (uint32_t)i);
+		s->cluster_cpus += ledger_cpus(s->view.ledger, (uint32_t)i);
 		for (g = 0; g < conf->nodes[i].n_gpus; g++)
 			s->cluster_gpus += conf->nodes[i].gpus[g].count;
 	}
@@ -312,7 +312,7 @@ static void measure(struct sched *s, const struct conf *conf)
 uint32_t sched_user(
         const struct sched *s, uint32_t partition, const struct request *gpus, uint32_t uid)
 {
-	const struct ledger *ledger = s->scene.ledger;
+	const struct ledger *ledger = s->view.ledger;
 
 	if (partition == CONF_NONE)
 		return 0;
@@ -328,11 +328,11 @@ static void class_resolve(struct sched *s, struct class *class)
 	l->account = sched_account_kept(s, i->account);
 	l->qos = sched_qos_kept(s, i->qos);
 	l->user = sched_user(s, l->partition, i->gpus, i->uid);
-	l->path = gates_path(s->scene.gates, l->account, i->uid, l->qos, l->partition);
+	l->chain = limits_chain(s->view.limits, l->account, i->uid, l->qos, l->partition);
 	l->assoc =
 	        accounts_want(s->accounts, i->account, i->uid, job_info(class_head(class))->user);
 	ready_resolve(s, class);
-	park_resolve(s, class);
+	blocked_resolve(s, class);
 }
 
 /* Take the class out of heap, lists and plan, while the old numbers are still valid. */
@@ -340,23 +340,23 @@ static void class_unresolve(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
 
-	unpark(s, class);
-	planner_end_hunt(s, class);
+	unblock_class(s, class);
+	planner_end_search(s, class);
 	refill_forget(s, class);
 	if (l->slot != HEAP_NOWHERE)
 		ready_remove(s, class);
-	if (l->entry) {
+	if (l->reservation) {
 		l->broken = "reconfigured";
 		l->broken_by = 0;
 		s->stats.broken++;
 		planner_end_move(s, class);
-		plan_remove(s->scene.plan, l->entry);
-		l->entry = NULL;
+		plan_remove(s->view.plan, l->reservation);
+		l->reservation = NULL;
 	}
-	park_unresolve(s, class);
+	blocked_unresolve(s, class);
 	ready_unresolve(s, class);
-	gate_path_free(s->scene.gates, l->path);
-	l->path = NULL;
+	limit_chain_free(s->view.limits, l->chain);
+	l->chain = NULL;
 	assoc_drop(s->accounts, l->assoc);
 	l->assoc = NULL;
 	free(l->text);
@@ -365,7 +365,7 @@ static void class_unresolve(struct sched *s, struct class *class)
 }
 
 void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger,
-        struct gates *gates, const struct partitions *partitions)
+        struct limits *limits, const struct partitions *partitions)
 {
 	size_t cursor = 0;
 	struct class *class;
@@ -373,15 +373,15 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 	while ((class = classes_each(s->classes, &cursor)))
 		class_unresolve(s, class);
 	refill_end(s);
-	plan_free(s->scene.plan);
+	plan_free(s->view.plan);
 	learn_names(s, conf);
-	s->scene.conf = conf;
-	s->scene.ledger = ledger;
-	s->scene.gates = gates;
-	s->scene.partitions = partitions;
-	s->scene.plan = plan_new(conf, ledger, &s->runs);
-	plan_now(s->scene.plan, s->scene.now.mono);
-	park_configure(s);
+	s->view.conf = conf;
+	s->view.ledger = ledger;
+	s->view.limits = limits;
+	s->view.partitions = partitions;
+	s->view.plan = plan_new(conf, ledger, &s->runs);
+	plan_now(s->view.plan, s->view.now.mono);
+	blocked_configure(s);
 	planner_configure(s);
 	measure(s, conf);
 	for (cursor = 0; (class = classes_each(s->classes, &cursor));) {
@@ -441,15 +441,15 @@ void sched_remove(struct sched *s, struct job *job)
 	job_link(job)->class = NULL;
 	l->tasks -= job_link(job)->counted;
 	if (!heap_count(l->queue)) {
-		unpark(s, class);
-		planner_end_hunt(s, class);
+		unblock_class(s, class);
+		planner_end_search(s, class);
 		planner_drop(s, class, job_id(job));
 		refill_forget(s, class);
 		if (l->slot != HEAP_NOWHERE)
 			ready_remove(s, class);
-		park_unresolve(s, class);
+		blocked_unresolve(s, class);
 		ready_unresolve(s, class);
-		gate_path_free(s->scene.gates, l->path);
+		limit_chain_free(s->view.limits, l->chain);
 		assoc_drop(s->accounts, l->assoc);
 		classes_remove(s->classes, class);
 	} else if (head) {
@@ -473,8 +473,8 @@ void sched_shrunk(struct sched *s, struct job *job)
 
 static void node_changed(struct sched *s, uint32_t node, const char *cause, uint64_t by)
 {
-	plan_node_changed(s->scene.plan, node);
-	if (!plan_first(s->scene.plan, node))
+	plan_node_changed(s->view.plan, node);
+	if (!plan_first(s->view.plan, node))
 		return;
 	wake_beside_claims(s, node);
 	planner_recheck(s, node, cause, by);
@@ -495,31 +495,31 @@ void sched_node_taken(struct sched *s, uint32_t node, uint64_t by)
 /* --- deciding -------------------------------------------------------------------------------- */
 
 /* When a planned start has come, the class is tried again: a job whose own start has come no longer
- * leaves room at a gate to others; and if what it waits for is late, it gets a later start. */
+ * leaves room at a limit to others; and if what it waits for is late, it gets a later start. */
 static void look_at_start(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	usec_t start = l->entry->start, late = s->scene.now.mono - start;
+	usec_t start = l->reservation->start, late = s->view.now.mono - start;
 
-	if (late >= 0 && l->last.verdict == VERDICT_BLOCKED) {
+	if (late >= 0 && l->last.verdict == VERDICT_CAPACITY) {
 		start += late < LOOK_AGAIN ? LOOK_AGAIN : 2 * late;
 		planner_late(s, class);
 	}
-	if (l->entry && start < l->retry && start < PLAN_FAR)
+	if (l->reservation && start < l->retry && start < PLAN_FAR)
 		planner_retry_at(s, class, start);
 }
 
-/* If possible, settle the crowds of the class: the members after it need not be tried. */
-static void settle(struct sched *s, struct class *class)
+/* If possible, suppress the wait groups of the class: the members after it need not be tried. */
+static void suppress(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
 	bool again;
 
-	if ((!s->preempts && !park_stirred(class)) || !decide_wants_capacity(&l->last) ||
+	if ((!s->preempts && !blocked_marked(class)) || !decide_wants_capacity(&l->last) ||
 	        !planner_spent(s, class, &again))
 		return;
-	if (park_settle(s, class, again) && again)
-		l->retry = INT64_MAX; /* the crowds are tried again at that time */
+	if (blocked_suppress(s, class, again) && again)
+		l->retry = INT64_MAX; /* the wait groups are tried again at that time */
 }
 
 /* The class cannot start now: search for victims, or else for a planned start. Each is a search of
@@ -533,10 +533,10 @@ static enum sched_step refused(struct sched *s, struct class *class, struct sche
 	if (!planner_planning(s, class)) {
 		l->retry = INT64_MAX;
 		if (!wants || l->last.yields)
-			planner_end_hunt(s, class);
+			planner_end_search(s, class);
 		else if (planner_preempt(s, class, pick))
 			step = SCHED_PREEMPT;
-		if (planner_hunting(s) == class)
+		if (planner_searching(s) == class)
 			return SCHED_BLOCKED; /* the search goes on in the next step */
 	}
 	if (wants && step == SCHED_BLOCKED) {
@@ -547,12 +547,12 @@ static enum sched_step refused(struct sched *s, struct class *class, struct sche
 			return SCHED_BLOCKED;
 		step = planned == PLAN_FOUND ? SCHED_PLANNED : SCHED_BLOCKED;
 	} else {
-		planner_end_hunt(s, class);
+		planner_end_search(s, class);
 	}
-	if (l->entry)
+	if (l->reservation)
 		look_at_start(s, class);
-	if (step == SCHED_BLOCKED && !l->entry)
-		settle(s, class);
+	if (step == SCHED_BLOCKED && !l->reservation)
+		suppress(s, class);
 	if (step == SCHED_PLANNED)
 		planner_tell(s, class, pick);
 	return step;
@@ -561,19 +561,19 @@ static enum sched_step refused(struct sched *s, struct class *class, struct sche
 static enum sched_step try_class(struct sched *s, struct class *class, struct sched_pick *pick)
 {
 	struct class_link *l = class_link(class);
-	struct contender who = sched_contender(s, class);
+	struct candidate who = sched_candidate(s, class);
 
 	s->stats.tried++;
-	if (decide(&s->scene, &who, &s->places, &l->last) == VERDICT_START) {
-		planner_end_hunt(s, class);
+	if (decide(&s->view, &who, &s->places, &l->last) == VERDICT_START) {
+		planner_end_search(s, class);
 		pick->job = heap_first(l->queue);
 		pick->places = &s->places;
 		pick->need = l->last.need;
-		s->held_changed = s->quotas;
+		s->usage_changed = s->quotas;
 		return SCHED_PICKED;
 	}
 	ready_remove(s, class);
-	park(s, class);
+	block_class(s, class);
 	planner_close(s, class);
 	return refused(s, class, pick);
 }
@@ -592,11 +592,11 @@ static enum sched_step next_step(struct sched *s, struct sched_pick *pick)
 
 	if (sweeps_step(s))
 		return SCHED_BLOCKED;
-	if (s->held_changed)
+	if (s->usage_changed)
 		ordering_over(s);
-	if (!wake_stirred(s))
+	if (!wake_marked(s))
 		return SCHED_BLOCKED;
-	class = planner_hunting(s);
+	class = planner_searching(s);
 	if (class && !ready_before(s, class_link(class)->key))
 		return refused(s, class, pick);
 	class = ready_first(s);
@@ -633,15 +633,15 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 	return step;
 }
 
-void sched_claim(struct sched *s, const struct sched_pick *pick)
+void sched_reserve_preemption(struct sched *s, const struct sched_pick *pick)
 {
-	planner_claim(s, job_link(pick->job)->class);
+	planner_reserve_preemption(s, job_link(pick->job)->class);
 }
 
 bool sched_idle(const struct sched *s)
 {
-	return !s->n_ready && !heap_count(s->stirred) && !sweeps_due(s) && !s->compressing &&
-	       !s->held_changed && !s->risen && !planner_hunting(s);
+	return !s->n_ready && !heap_count(s->marked) && !sweeps_due(s) && !s->compressing &&
+	       !s->usage_changed && !s->risen && !planner_searching(s);
 }
 
 void sched_search_step(struct sched *s, size_t work)
@@ -651,15 +651,15 @@ void sched_search_step(struct sched *s, size_t work)
 
 bool sched_searching(const struct sched *s)
 {
-	return planner_hunting(s) != NULL;
+	return planner_searching(s) != NULL;
 }
 
 bool sched_busy_before(struct sched *s, struct heap_key key)
 {
-	const struct class *hunting = planner_hunting(s);
+	const struct class *searching = planner_searching(s);
 
-	return ready_before(s, key) || stirred_before(s, key) ||
-	       (hunting && heap_key_before(class_link_of(hunting)->key, key));
+	return ready_before(s, key) || marked_before(s, key) ||
+	       (searching && heap_key_before(class_link_of(searching)->key, key));
 }
 
 usec_t sched_next(const struct sched *s)
@@ -675,9 +675,9 @@ usec_t sched_next(const struct sched *s)
 	return s->retry == INT64_MAX ? INT64_MAX : s->retry > order ? s->retry : order;
 }
 
-const struct scene *sched_scene(const struct sched *s)
+const struct sched_view *sched_view(const struct sched *s)
 {
-	return &s->scene;
+	return &s->view;
 }
 
 /* --- views ----------------------------------------------------------------------------------- */
@@ -686,8 +686,8 @@ void sched_stats(const struct sched *s, struct sched_stats *stats)
 {
 	*stats = s->stats;
 	stats->classes = classes_count(s->classes);
-	stats->parked = stats->classes - s->n_ready;
-	stats->planned = plan_count(s->scene.plan);
+	stats->blocked = stats->classes - s->n_ready;
+	stats->planned = plan_count(s->view.plan);
 }
 
 struct class *sched_each_class(const struct sched *s, size_t *cursor)
@@ -735,7 +735,7 @@ static void count_positions(struct sched *s)
 	struct class **v, *class;
 
 	s->positions_of = s->stats.orderings;
-	s->positions_mono = s->scene.now.mono;
+	s->positions_mono = s->view.now.mono;
 	v = xcalloc(classes_count(s->classes), sizeof(struct class *));
 	while ((class = classes_each(s->classes, &cursor)))
 		v[n++] = class;
@@ -758,7 +758,7 @@ static void count_positions(struct sched *s)
 void sched_position(struct sched *s, const struct class *class, uint32_t *position, uint32_t *of)
 {
 	bool missing = !class_link_of(class)->position &&
-	               s->scene.now.mono - s->positions_mono >= COUNT_EVERY;
+	               s->view.now.mono - s->positions_mono >= COUNT_EVERY;
 
 	if (s->positions_of != s->stats.orderings || missing)
 		count_positions(s);
@@ -771,30 +771,30 @@ bool sched_check(struct sched *s, char *text, size_t size)
 	size_t cursor = 0, i;
 	struct class *class;
 
-	for (i = 0; i < plan_count(s->scene.plan); i++) {
-		const struct plan_entry *e = plan_at(s->scene.plan, i);
+	for (i = 0; i < plan_count(s->view.plan); i++) {
+		const struct reservation *e = plan_at(s->view.plan, i);
 
-		if (class_link(e->owner)->entry != e) {
+		if (class_link(e->owner)->reservation != e) {
 			snprintf(text, size, "an entry of the plan is not its class's");
 			return false;
 		}
 	}
 	while ((class = classes_each(s->classes, &cursor))) {
 		struct class_link *l = class_link(class);
-		struct contender who = sched_contender(s, class);
+		struct candidate who = sched_candidate(s, class);
 		struct places places = { 0 };
 		struct decision d;
 		enum verdict v;
 
 		if (l->slot != HEAP_NOWHERE)
 			continue;
-		v = decide(&s->scene, &who, &places, &d);
+		v = decide(&s->view, &who, &places, &d);
 		places_free(&places);
 		if (v != VERDICT_START)
 			continue;
-		snprintf(text, size, "job %llu could start and was parked",
+		snprintf(text, size, "job %llu could start and was blocked",
 		        (unsigned long long)job_id(class_head(class)));
 		return false;
 	}
-	return plan_check(s->scene.plan, text, size);
+	return plan_check(s->view.plan, text, size);
 }

@@ -2,11 +2,11 @@
  *
  * Eligible jobs wait in classes (class.h). Classes to be tried stand in a heap, best first: by
  * (tier of the partition, how far over quota, priority, id of the head). Taking the best again and
- * again is a k-way merge of all queues. A class whose head cannot start (decide.h) is *parked* in
- * the lists of what it waits for: gates (limits, quotas, licences), or capacity of a kind in a node
- * set. A release there wakes it.
+ * again is a k-way merge of all queues. A class whose head cannot start (decide.h) is *blocked* in
+ * the lists of what it waits for: limits (of the configuration, by quotas, by licences), or
+ * capacity of a kind in a node set. A release there wakes it.
  *
- * For a parked class that waits for capacity, running jobs may be stopped (victims.h); it gets a
+ * For a blocked class that waits for capacity, running jobs may be stopped (victims.h); it gets a
  * planned start (plan.h) if it is among the best `plan_depth` of its partition. A job that starts
  * must not delay the planned start of a class before it.
  *
@@ -33,7 +33,7 @@ struct sched;
 struct sched_pick {
 	struct job *job;
 	const struct places *places;          /* PICKED: valid until the next step */
-	struct need need;                     /* PICKED: what to take from the gates */
+	struct need need;                     /* PICKED: what to take from the limits */
 	const struct preempt_victim *victims; /* PREEMPT: the runs to be stopped for the job */
 	size_t n_victims;
 	usec_t planned; /* PLANNED, PREEMPT: mono; PLAN_FAR or more: the time is not known */
@@ -42,7 +42,7 @@ struct sched_pick {
 
 enum sched_step {
 	SCHED_IDLE,    /* nothing to do */
-	SCHED_BLOCKED, /* a class was parked, or a part of other work was done */
+	SCHED_BLOCKED, /* a class was blocked, or a part of other work was done */
 	SCHED_PLANNED, /* as BLOCKED, and its head has a planned start */
 	SCHED_PREEMPT, /* as BLOCKED, and these runs must end for it */
 	SCHED_PICKED,  /* this job starts at these places */
@@ -52,11 +52,11 @@ struct sched *sched_new(struct strings *strings, struct requests *requests,
         struct accounts *accounts, uint64_t seed, const struct plan_runs *runs);
 void sched_free(struct sched *s); /* NULL is fine; no job may be left in it */
 
-/* Take over another configuration (or the first), its ledger and gates; all classes are tried
- * again. Call it before the old gates are freed, because the paths of the classes are freed
+/* Take over another configuration (or the first), its ledger and limits; all classes are tried
+ * again. Call it before the old limits are freed, because the chains of the classes are freed
  * here. */
 void sched_configure(struct sched *s, const struct conf *conf, struct ledger *ledger,
-        struct gates *gates, const struct partitions *partitions);
+        struct limits *limits, const struct partitions *partitions);
 
 /* The time for all calls that follow, until it is set again. */
 void sched_now(struct sched *s, struct clocks now);
@@ -71,19 +71,19 @@ void sched_remove(struct sched *s, struct job *job);
 /* The job stands for fewer tasks than before, and for at least one. */
 void sched_shrunk(struct sched *s, struct job *job);
 
-/* The job `by` has taken something on the node: an entry that has no room there any more is
+/* The job `by` has taken something on the node: a reservation that has no room there any more is
  * broken. */
 void sched_node_taken(struct sched *s, uint32_t node, uint64_t by);
-/* Something on the node ends at another time, or the node takes no more work: an entry that has no
- * room there any more is broken for that cause, a literal. */
+/* Something on the node ends at another time, or the node takes no more work: a reservation that
+ * has no room there any more is broken for that cause, a literal. */
 void sched_node_changed(struct sched *s, uint32_t node, const char *cause);
 /* Something on that node has become free, or it accepts work again. */
 void sched_node_freed(struct sched *s, uint32_t node);
 /* The node accepts work, and perhaps did not before: it is planned on before anything starts
  * there. */
 void sched_node_returned(struct sched *s, uint32_t node);
-/* Something was released at these gates. */
-void sched_gates_released(struct sched *s, const uint32_t *gates, size_t n);
+/* Something was released at these limits. */
+void sched_limits_released(struct sched *s, const uint32_t *limits, size_t n);
 /* Try every class again. */
 void sched_wake_all(struct sched *s);
 
@@ -91,7 +91,7 @@ void sched_wake_all(struct sched *s);
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick);
 /* The victims of a PREEMPT have been told to end, and by when: their places now belong to the
  * job. */
-void sched_claim(struct sched *s, const struct sched_pick *pick);
+void sched_reserve_preemption(struct sched *s, const struct sched_pick *pick);
 bool sched_idle(const struct sched *s);
 /* How much work one step of a search does, for victims or for a planned start, counted as
  * plan_search() counts. Tests set it as low as 1, so that small clusters are searched in steps,
@@ -100,9 +100,9 @@ bool sched_idle(const struct sched *s);
 void sched_search_step(struct sched *s, size_t work);
 /* The work that a search may do for a query that changes nothing. */
 #define SEARCH_ASKED 10000
-/* The victims that would be stopped for an imagined contender that decide() found blocked, as far
+/* The victims that would be stopped for an imagined candidate that decide() found blocked, as far
  * as SEARCH_ASKED allows. False: none. The caller clears *out in any case. */
-bool sched_would_stop(struct sched *s, const struct contender *who, const struct decision *d,
+bool sched_would_stop(struct sched *s, const struct candidate *who, const struct decision *d,
         struct preemption *out);
 /* Is there a search to be continued? */
 bool sched_searching(const struct sched *s);
@@ -113,13 +113,13 @@ usec_t sched_next(const struct sched *s);
 
 /* --- for views, --test-only and --why -------------------------------------------------------- */
 
-const struct scene *sched_scene(const struct sched *s);
+const struct sched_view *sched_view(const struct sched *s);
 /* As ledger_user(), for a partition; 0 if it is CONF_NONE. */
 uint32_t sched_user(
         const struct sched *s, uint32_t partition, const struct request *gpus, uint32_t uid);
-struct contender sched_contender(const struct sched *s, const struct class *class);
+struct candidate sched_candidate(const struct sched *s, const struct class *class);
 /* The key that a job with these numbers and names would have if it came now. */
-struct heap_key sched_key(struct sched *s, const struct contender *who, struct assoc *assoc,
+struct heap_key sched_key(struct sched *s, const struct candidate *who, struct assoc *assoc,
         const struct class_info *info, uint64_t id, usec_t submit_time);
 
 /* The number of a partition, account, QOS in the present configuration; CONF_NONE: none. */
@@ -135,10 +135,11 @@ void sched_priority(const struct sched *s, const struct job *job, struct factors
         struct prio_parts *parts);
 
 struct sched_stats {
-	uint64_t classes, parked, passes, tried, planned, orderings, moved_up;
+	uint64_t classes, blocked, passes, tried, planned, orderings, moved_up;
 	uint64_t broken;      /* planned starts given up, for any cause */
 	uint64_t unexplained; /* later starts without a cause: must be 0 */
-	uint64_t work_most;   /* the most classes, entries and the like that one step looked at */
+	uint64_t
+	        work_most; /* the most classes, reservations and the like that one step looked at */
 };
 void sched_stats(const struct sched *s, struct sched_stats *stats);
 struct class *sched_each_class(const struct sched *s, size_t *cursor); /* for checks and verdicts */

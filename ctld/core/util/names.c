@@ -19,7 +19,7 @@ void names_drop(struct names *names, struct strings *strings)
 void names_add(struct names *names, struct strings *strings, const char *name)
 {
 	names->v = xrealloc(names->v, names->n + 1, sizeof(*names->v));
-	names->v[names->n] = (struct name){ strings_keep(strings, name), (uint32_t)names->n };
+	names->v[names->n] = (struct name){ strings_intern(strings, name), (uint32_t)names->n };
 	names->n++;
 }
 

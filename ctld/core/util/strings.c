@@ -87,7 +87,7 @@ const char *strings_keep_n(struct strings *s, const char *text, size_t n)
 	return found->text;
 }
 
-const char *strings_keep(struct strings *s, const char *text)
+const char *strings_intern(struct strings *s, const char *text)
 {
 	return strings_keep_n(s, text, strlen(text));
 }
@@ -122,7 +122,7 @@ const char *strings_peek(const struct strings *s, const char *text)
 
 int strings_set(struct strings *s, const char **field, const char *text)
 {
-	const char *kept = strings_keep(s, text);
+	const char *kept = strings_intern(s, text);
 	int changed = *field != kept;
 
 	strings_drop(s, *field);

@@ -1,6 +1,6 @@
 /* strings.h - each text stored once
  *
- * A million jobs share some hundred users, partitions and directories. strings_keep() returns the
+ * A million jobs share some hundred users, partitions and directories. strings_intern() returns the
  * one copy of a text (the text is *interned*): equal texts are equal pointers. References are
  * counted; the copy is owned by `struct strings` and lives until its last reference is dropped. ""
  * is a text like any other.
@@ -16,7 +16,7 @@ struct strings;
 struct strings *strings_new(uint64_t seed);
 void strings_free(struct strings *s); /* NULL is fine */
 
-const char *strings_keep(struct strings *s, const char *text);
+const char *strings_intern(struct strings *s, const char *text);
 const char *strings_keep_n(struct strings *s, const char *text, size_t n); /* no NUL inside */
 const char *strings_again(const char *kept);                               /* one more reference */
 void strings_drop(struct strings *s, const char *kept);                    /* NULL is fine */

@@ -14,7 +14,7 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/gate.h"
+#include "ctld/loop/commit_gate.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
 #include "ctld/loop/tick.h"
@@ -40,8 +40,8 @@ struct walk {
 	uid_t uid;
 	struct acct_query *query; /* NULL: events are asked for */
 	struct past_events events;
-	struct sight
-	        *sight; /* owned: the job of the events must be in it; NULL: it is, or no matter */
+	struct visibility *visibility; /* owned: the job of the events must be in it; NULL: it is,
+	                                  or no matter */
 	bool follow;
 	uint64_t generation; /* of the configuration that says what he may see */
 	uint64_t upto; /* walks that follow: of events by time only those up to here */
@@ -108,7 +108,7 @@ static void walk_free(struct walk *w)
 	w->acct->stats.open--;
 	w->taker->free(w->data);
 	acct_query_free(w->query);
-	sight_free(w->sight);
+	visibility_free(w->visibility);
 	batch_free(w->batch);
 	arena_free(w->arena);
 	free(w->given);
@@ -135,12 +135,12 @@ void acct_stats(const struct acct *a, struct acct_stats *out)
 	*out = a->stats;
 }
 
-struct sight *acct_sight(struct ctld *c, const struct peer *peer)
+struct visibility *acct_visibility(struct ctld *c, const struct peer *peer)
 {
 	const struct conf_roles *roles = &c->conf->roles;
 	struct caller caller = peer_caller(c, peer);
 
-	return sight_new(c->conf, &caller, roles->private_jobs || roles->private_usage);
+	return visibility_new(c->conf, &caller, roles->private_jobs || roles->private_usage);
 }
 
 /* --- giving --------------------------------------------------------------------------------- */
@@ -346,7 +346,7 @@ void acct_look(struct acct *a)
 	if (a->flushing)
 		return;
 	LIST_FOREACH (w, &a->walks, next)
-		if (w->phase == WALK_COMMIT && w->change <= gate_committed(a->c->gate)) {
+		if (w->phase == WALK_COMMIT && w->change <= commit_gate_committed(a->c->gate)) {
 			w->phase = WALK_FLUSH;
 			any = true;
 		}
@@ -359,7 +359,7 @@ void acct_look(struct acct *a)
 /* --- history -------------------------------------------------------------------------------- */
 
 struct looked {
-	const struct sight *sight;
+	const struct visibility *visibility;
 	bool found, his;
 };
 
@@ -368,21 +368,21 @@ static bool note_owner(void *arg, const struct row *job)
 	struct looked *looked = arg;
 
 	looked->found = true;
-	looked->his = sight_has(
-	        looked->sight, (uint32_t)job->v[COL_JOB_uid].i, job->v[COL_JOB_account].p);
+	looked->his = visibility_has(
+	        looked->visibility, (uint32_t)job->v[COL_JOB_uid].i, job->v[COL_JOB_account].p);
 	return false;
 }
 
 /* Of a job that is history: is it his to ask about? */
 static int check_owner(struct walk *w, struct error *err)
 {
-	struct looked looked = { .sight = w->sight };
+	struct looked looked = { .visibility = w->visibility };
 	const struct past_query query = {
 		.by = PAST_BY_ID, .ids = &w->events.job, .n = 1, .wants = note_owner, .arg = &looked
 	};
 	struct past_cursor cursor = { 0 };
 
-	if (!w->sight)
+	if (!w->visibility)
 		return 0;
 	if (past_jobs(w->acct->past, &query, &cursor, 1, w->batch, err) < 0)
 		return -1;
@@ -392,8 +392,8 @@ static int check_owner(struct walk *w, struct error *err)
 		verb_refuse(VERB_JOB_EVENTS, err);
 		return error_wrap(err, "job %llu is not yours", (unsigned long long)w->events.job);
 	}
-	sight_free(w->sight);
-	w->sight = NULL;
+	visibility_free(w->visibility);
+	w->visibility = NULL;
 	return 0;
 }
 
@@ -562,7 +562,7 @@ static void begin(struct ctld *c, const struct rpc *rpc, const struct walk *from
 		rpc_reply(c, rpc, &err);
 		from->taker->free(from->data);
 		acct_query_free(from->query);
-		sight_free(from->sight);
+		visibility_free(from->visibility);
 		return;
 	}
 	w = xmemdup(from, sizeof(*from));
@@ -590,11 +590,11 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
 }
 
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
-        bool follow, struct sight *sight, const struct acct_taker *taker, void *data)
+        bool follow, struct visibility *visibility, const struct acct_taker *taker, void *data)
 {
 	const struct walk from = { .events = *events,
 		.follow = follow,
-		.sight = sight,
+		.visibility = visibility,
 		.hidden = c->conf->roles.private_jobs,
 		.taker = taker,
 		.data = data };

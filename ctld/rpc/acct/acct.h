@@ -50,16 +50,16 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
         const struct acct_taker *taker, void *data);
 
 /* The same for events: only 2 and 3, because the core keeps none. `follow`: continue with new
- * ones. `sight`: only events of a job that it includes, if one is named; taken over, NULL: of any
- * user's job. Copies `events`. */
+ * ones. `visibility`: only events of a job that it includes, if one is named; taken over, NULL: of
+ * any user's job. Copies `events`. */
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
-        bool follow, struct sight *sight, const struct acct_taker *taker, void *data);
+        bool follow, struct visibility *visibility, const struct acct_taker *taker, void *data);
 
 /* Something else with history.db, once it has what had ended by now: 2, then taker->work() until it
  * is done, a slice at a time. ERR_BUSY: that taker has one under way. */
 void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *taker, void *data);
 
 /* The jobs that the caller may see, for acct_query_new(). */
-struct sight *acct_sight(struct ctld *c, const struct peer *peer);
+struct visibility *acct_visibility(struct ctld *c, const struct peer *peer);
 
 #endif

@@ -19,7 +19,7 @@ struct acct_query {
 	struct filter *nodes;  /* NULL: not restricted */
 	struct nameset users, accounts, qos, labels;
 	int64_t since, until;
-	struct sight *sight; /* owned; NULL: all */
+	struct visibility *visibility; /* owned; NULL: all */
 	struct unknown *unknown; /* owned; what of its names nothing was found to have */
 	bool pending, has_states;
 	struct past_query past;
@@ -73,7 +73,8 @@ static bool wants(void *arg, const struct row *row)
 		.ended = true,
 	};
 
-	return sight_has(q->sight, (uint32_t)row->v[COL_JOB_uid].i, row->v[COL_JOB_account].p) &&
+	return visibility_has(
+	               q->visibility, (uint32_t)row->v[COL_JOB_uid].i, row->v[COL_JOB_account].p) &&
 	       row->v[COL_JOB_end_time].i >= q->since &&
 	       (!q->until || row->v[COL_JOB_submit_time].i < q->until) &&
 	       nameset_fit(&q->accounts, row->v[COL_JOB_account].p) &&
@@ -128,14 +129,14 @@ static void plan_past(struct acct_query *q)
 }
 
 struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf *conf,
-        struct sight *sight, struct error *err)
+        struct visibility *visibility, struct error *err)
 {
 	static const Gpusched__ListAcct all = GPUSCHED__LIST_ACCT__INIT;
 	struct acct_query *q = xcalloc(1, sizeof(*q));
 
 	if (!m)
 		m = &all;
-	q->sight = sight;
+	q->visibility = visibility;
 	q->since = m->since_time;
 	q->until = m->until_time;
 	if (take_filter(q, m->filter, conf, err) < 0) {
@@ -162,7 +163,7 @@ void acct_query_free(struct acct_query *q)
 	if (!q)
 		return;
 	free(q->ids);
-	sight_free(q->sight);
+	visibility_free(q->visibility);
 	unknown_free(q->unknown);
 	filter_free(q->filter);
 	filter_free(q->nodes);
@@ -234,7 +235,7 @@ bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job)
 	/* The tasks of an array are told; its own record, when it ends, says nothing more. */
 	if (job->several && !job->tasks[0])
 		return false;
-	if (!sight_has(q->sight, job->uid, job->account) ||
+	if (!visibility_has(q->visibility, job->uid, job->account) ||
 	        (waits && !q->pending && !job->runs_billed) ||
 	        !nameset_fit(&q->accounts, job->account) || !nameset_fit(&q->qos, job->qos))
 		return false;

@@ -10,15 +10,15 @@
 #include "common/conf/conf.h"
 #include "common/gpusched.pb-c.h"
 #include "ctld/rpc/call/filter.h"
-#include "ctld/rpc/call/sight.h"
+#include "ctld/rpc/call/visibility.h"
 #include "ctld/store/past.h"
 
 struct acct_query;
 
-/* `m` NULL: all. `sight`: the jobs that may be shown; taken over, NULL: all. Copies what it keeps;
- * accounts are looked up in `conf` for what is below them. ERR_USAGE. */
+/* `m` NULL: all. `visibility`: the jobs that may be shown; taken over, NULL: all. Copies what it
+ * keeps; accounts are looked up in `conf` for what is below them. ERR_USAGE. */
 struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf *conf,
-        struct sight *sight, struct error *err);
+        struct visibility *visibility, struct error *err);
 void acct_query_free(struct acct_query *q); /* NULL is fine */
 
 /* What of the core comes into question; acct_query_fits() decides. */

@@ -8,7 +8,7 @@ void rpc_list_acct(struct ctld *c, const struct rpc *rpc)
 	struct acct_query *query;
 	struct error err;
 
-	query = acct_query_new(m, c->conf, acct_sight(c, rpc->peer), &err);
+	query = acct_query_new(m, c->conf, acct_visibility(c, rpc->peer), &err);
 	if (!query) {
 		rpc_reply(c, rpc, &err);
 		return;
@@ -23,7 +23,7 @@ void rpc_report(struct ctld *c, const struct rpc *rpc)
 	void *data = NULL;
 	struct error err;
 
-	query = acct_query_new(m->jobs, c->conf, acct_sight(c, rpc->peer), &err);
+	query = acct_query_new(m->jobs, c->conf, acct_visibility(c, rpc->peer), &err);
 	if (query)
 		data = acct_report_data(m, query, c->conf, &err);
 	if (!data) {

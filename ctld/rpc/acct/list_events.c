@@ -4,15 +4,15 @@
 #include "ctld/loop/peers.h"
 #include "ctld/rpc/acct/acct.h"
 
-/* May he ask that? *sight: what the job must be in, if the core does not know it. */
+/* May he ask that? *visibility: what the job must be in, if the core does not know it. */
 static int check_rights(struct ctld *c, const struct rpc *rpc, const Gpusched__ListEvents *m,
-        struct sight **sight, struct error *err)
+        struct visibility **visibility, struct error *err)
 {
 	struct caller caller = peer_caller(c, rpc->peer);
 	unsigned long long id = m->job;
 	struct job_view job;
 
-	*sight = NULL;
+	*visibility = NULL;
 	if (verb_permits(VERB_EVENTS, standing(&caller)) ||
 	        (m->by_uid && m->uid == (int64_t)rpc->peer->uid))
 		return 0;
@@ -23,7 +23,7 @@ static int check_rights(struct ctld *c, const struct rpc *rpc, const Gpusched__L
 		        "(--job)");
 	}
 	if (!core_job_view(c->core, id, rpc->now, &job)) {
-		*sight = sight_new(c->conf, &caller, true);
+		*visibility = visibility_new(c->conf, &caller, true);
 		return 0;
 	}
 	if (verb_permits(VERB_JOB_EVENTS, rpc_standing(c, rpc, &job)))
@@ -48,19 +48,19 @@ void rpc_list_events(struct ctld *c, const struct rpc *rpc)
 	const Gpusched__ListEvents *m = (const Gpusched__ListEvents *)rpc->msg;
 	struct past_events events;
 	struct error err;
-	struct sight *sight;
+	struct visibility *visibility;
 	void *data;
 
-	if (check_rights(c, rpc, m, &sight, &err) < 0 || check_cursor(c, m, &err) < 0) {
+	if (check_rights(c, rpc, m, &visibility, &err) < 0 || check_cursor(c, m, &err) < 0) {
 		rpc_reply(c, rpc, &err);
-		sight_free(sight);
+		visibility_free(visibility);
 		return;
 	}
 	data = acct_events_data(m, c->conf, &events, &err);
 	if (!data) {
 		rpc_reply(c, rpc, &err);
-		sight_free(sight);
+		visibility_free(visibility);
 		return;
 	}
-	acct_walk_events(c, rpc, &events, m->follow, sight, &acct_events, data);
+	acct_walk_events(c, rpc, &events, m->follow, visibility, &acct_events, data);
 }

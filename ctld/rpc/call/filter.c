@@ -22,7 +22,7 @@ struct filter {
 	const char *states[STATES_MAX]; /* long names */
 	size_t n_states;
 	bool include_ended;
-	struct sight *sight; /* owned; NULL: not restricted */
+	struct visibility *visibility; /* owned; NULL: not restricted */
 	struct unknown *unknown; /* owned; what of its names nothing was found to have */
 };
 
@@ -231,7 +231,7 @@ void filter_free(struct filter *f)
 	nameset_clear(&f->qos);
 	nameset_clear(&f->names);
 	nameset_clear(&f->nodes);
-	sight_free(f->sight);
+	visibility_free(f->visibility);
 	unknown_free(f->unknown);
 	free(f);
 }
@@ -302,15 +302,15 @@ void filter_include_ended(struct filter *f)
 	f->include_ended = true;
 }
 
-void filter_see_only(struct filter *f, struct sight *sight)
+void filter_see_only(struct filter *f, struct visibility *visibility)
 {
-	sight_free(f->sight);
-	f->sight = sight;
+	visibility_free(f->visibility);
+	f->visibility = visibility;
 }
 
-const struct sight *filter_sight(const struct filter *f)
+const struct visibility *filter_visibility(const struct filter *f)
 {
-	return f->sight;
+	return f->visibility;
 }
 
 /* FNV-1a */
@@ -337,7 +337,7 @@ bool filter_may_fit(const struct filter *f, uint64_t ref, uint32_t user)
 
 static bool sees(const struct filter *f, const struct job_view *job)
 {
-	return sight_has(f->sight, job->uid, job->account);
+	return visibility_has(f->visibility, job->uid, job->account);
 }
 
 bool filter_fits(const struct filter *f, const struct job_view *job)

@@ -20,7 +20,7 @@
 #include "common/gpusched.pb-c.h"
 #include "ctld/core/core.h"
 #include "ctld/loop/slice.h"
-#include "ctld/rpc/call/sight.h"
+#include "ctld/rpc/call/visibility.h"
 
 /* Names of nodes in one request: taking them apart costs some 0.5 us each, all others wait. */
 #define FILTER_NODES_MAX 16384
@@ -39,7 +39,7 @@ size_t filter_size(const struct filter *f);
 void filter_include_ended(struct filter *f);
 
 /* Jobs that are not in it do not fit, and are not there. Takes it over; NULL: all are. */
-void filter_see_only(struct filter *f, struct sight *sight);
+void filter_see_only(struct filter *f, struct visibility *visibility);
 
 bool filter_fits(const struct filter *f, const struct job_view *job);
 
@@ -51,7 +51,7 @@ int filter_check_names(const struct filter *f, struct error *err);
 bool filter_may_fit(const struct filter *f, uint64_t ref, uint32_t user);
 uint32_t filter_user(const char *name);
 /* The argument of filter_see_only(); NULL: the caller may see everything. */
-const struct sight *filter_sight(const struct filter *f);
+const struct visibility *filter_visibility(const struct filter *f);
 
 /* A job that is named, or some tasks of it. */
 struct filter_named {

@@ -38,7 +38,7 @@ struct bulk {
 	/* The first job that the step has not done: */
 	struct submit *part;
 	size_t at;        /* in `part` */
-	bool wishes_mail; /* one of its jobs does */
+	bool wants_mail;  /* one of its jobs does */
 	uint64_t *ids;    /* of its jobs, n_ids so far */
 	bool *known;      /* with each: it was there already */
 	size_t n_ids;
@@ -154,7 +154,7 @@ void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
 	STAILQ_INSERT_TAIL(&b->parts, part, next);
 	b->n_jobs += part->msg->n_jobs;
 	b->bytes += part->len;
-	b->wishes_mail |= part->wishes_mail;
+	b->wants_mail |= part->wants_mail;
 	budget_add(core_budget(c->core), b->uid, BUDGET_WAITS, part_bytes(part));
 	peers_reply(c, peer->session, part->id, NULL);
 }
@@ -231,9 +231,9 @@ static void finish(struct ctld *c, struct bulk *b)
 		for (size_t i = 0; i < b->n_depend && !found; i++)
 			found = submit_never(c, b->depend[i], never);
 		call_done_but(c, call,
-		        found            ? never
-		        : b->wishes_mail ? mail_warning(c->mail)
-		                         : NULL);
+		        found           ? never
+		        : b->wants_mail ? mail_warning(c->mail)
+		                        : NULL);
 	}
 	STAILQ_REMOVE_HEAD(&c->bulks->queue, next);
 	bulk_free(b);

@@ -144,7 +144,7 @@ void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
 		call_done_but(c, call, done.jobs ? done.warning : NULL);
 }
 
-static bool wishes_mail(const struct core_event *e)
+static bool wants_mail(const struct core_event *e)
 {
 	return e->job.verb == JOB_UPDATE && e->job.fields & UPDATE_MAIL_TYPE &&
 	       e->job.change->mail_types;
@@ -155,7 +155,7 @@ static void finish(struct ctld *c, struct call *call)
 	struct control *ctl = call->data;
 	struct error err;
 
-	if (wishes_mail(&ctl->event))
+	if (wants_mail(&ctl->event))
 		ctl->done.warning = mail_warning(c->mail);
 	if (filter_check_names(ctl->filter, &err) < 0) {
 		if (ctl->done.jobs == 0 && ctl->n_errors == 0) {

@@ -26,7 +26,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/turns.h"
+#include "ctld/loop/fair_queue.h"
 #include "ctld/rpc/jobs/respec.h"
 #include "ctld/rpc/rpc.h"
 
@@ -279,7 +279,7 @@ static void done(void *arg)
 {
 	struct resign *r = arg;
 
-	turns_post(r->c->turns, r->uid, &apply_work, r);
+	fair_queue_post(r->c->fair_queue, r->uid, &apply_work, r);
 }
 
 static const struct worker_ops worker_ops = { run, done, resign_free };

@@ -23,7 +23,7 @@
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/room.h"
-#include "ctld/loop/turns.h"
+#include "ctld/loop/fair_queue.h"
 #include "ctld/loop/users.h"
 #include "ctld/rpc/jobs/bulk.h"
 #include "ctld/rpc/jobs/submit.h"
@@ -105,7 +105,7 @@ static int check_job(struct submit *s, const struct mcred *cred, const Gpusched_
 		return -1;
 	if (spec->interactive && check_interactive(out, err))
 		return -1;
-	s->wishes_mail |= out->mail_types != 0;
+	s->wants_mail |= out->mail_types != 0;
 	if (out->nice < 0 && !verb_permits(VERB_BOOST, s->standing)) {
 		verb_refuse(VERB_BOOST, err);
 		return error_wrap(err, "--nice=%d", out->nice);
@@ -278,7 +278,7 @@ bool submit_never(struct ctld *c, uint64_t id, char text[SUBMIT_NEVER_TEXT])
 static void warn_and_end(
         struct ctld *c, struct call *call, const struct submit *s, const uint64_t *ids)
 {
-	const char *mail = s->wishes_mail ? mail_warning(c->mail) : NULL;
+	const char *mail = s->wants_mail ? mail_warning(c->mail) : NULL;
 	char never[SUBMIT_NEVER_TEXT];
 	bool found = false;
 
@@ -299,7 +299,7 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, call->id,
 	        &wire_submitted(effect, c->conf, c->out)->base);
 	if (effect->submitted.test_only) {
-		call_done_but(c, call, s->wishes_mail ? mail_warning(c->mail) : NULL);
+		call_done_but(c, call, s->wants_mail ? mail_warning(c->mail) : NULL);
 		return;
 	}
 	submit_keep_blobs(c, s, effect->submitted.ids, effect->submitted.known);
@@ -369,7 +369,7 @@ static void done(void *arg)
 	peer = peers_find(c->peers, s->session);
 	while ((s = STAILQ_FIRST(&peer->submits)) && s->ready) {
 		STAILQ_REMOVE_HEAD(&peer->submits, next);
-		turns_post(c->turns, s->uid, &apply_work, s);
+		fair_queue_post(c->fair_queue, s->uid, &apply_work, s);
 	}
 }
 

@@ -30,7 +30,7 @@ struct submit {
 	struct arena *arena, *specs;
 	Gpusched__Submit *msg;   /* in `arena` */
 	struct submit_job *jobs; /* in `specs`; as many as msg->n_jobs */
-	bool wishes_mail;        /* one of them does */
+	bool wants_mail;         /* one of them does */
 	uint64_t charged;        /* bytes that it would store, to the user's account */
 	struct error error;      /* code 0: none */
 };

@@ -1,7 +1,7 @@
 /* watch_group.h - watchers with the same request get the same bytes
  *
- * Watchers with the same filter and the same sight are in one group. The message for a stretch of
- * changes (watch.h) is computed and packed for the first watcher of the group, and kept for the
+ * Watchers with the same filter and the same visibility are in one group. The message for a stretch
+ * of changes (watch.h) is computed and packed for the first watcher of the group, and kept for the
  * others as long as the round lasts: only the latest few chunks, since all of them advance at one
  * pace.
  */

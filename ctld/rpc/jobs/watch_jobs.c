@@ -98,15 +98,15 @@ static void changes(struct ctld *c, struct call *call, struct clocks now)
 static bool sees_as_before(struct ctld *c, const struct call *call, struct watching *w)
 {
 	struct caller caller = call_caller(c, call);
-	struct sight *sight;
+	struct visibility *visibility;
 	bool same;
 
 	if (w->generation == c->generation)
 		return true;
 	w->generation = c->generation;
-	sight = sight_new(c->conf, &caller, c->conf->roles.private_jobs);
-	same = sight_same(sight, filter_sight(w->filter));
-	sight_free(sight);
+	visibility = visibility_new(c->conf, &caller, c->conf->roles.private_jobs);
+	same = visibility_same(visibility, filter_visibility(w->filter));
+	visibility_free(visibility);
 	return same;
 }
 

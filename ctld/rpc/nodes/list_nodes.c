@@ -8,7 +8,7 @@
 #include "ctld/loop/slice.h"
 #include "ctld/loop/users.h"
 #include "ctld/rpc/call/call_part.h"
-#include "ctld/rpc/call/sight.h"
+#include "ctld/rpc/call/visibility.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"
 
@@ -47,35 +47,37 @@ static const char *user_name(struct ctld *c, uint32_t uid)
 
 /* --- what is kept from who asks ------------------------------------------------------------- */
 
-/* May the caller see this job? `sight` NULL: all jobs. */
-static bool is_told_of(struct ctld *c, const struct sight *sight, uint64_t job, struct clocks now)
+/* May the caller see this job? `visibility` NULL: all jobs. */
+static bool is_told_of(
+        struct ctld *c, const struct visibility *visibility, uint64_t job, struct clocks now)
 {
 	struct job_view view;
 
-	return core_job_view(c->core, job, now, &view) && sight_has(sight, view.uid, view.account);
+	return core_job_view(c->core, job, now, &view) &&
+	       visibility_has(visibility, view.uid, view.account);
 }
 
 /* The runs of jobs that he may not see are counted, not named. Returns how many. */
-static uint32_t keep_back(struct ctld *c, const struct sight *sight, Gpusched__RunId **runs,
-        size_t *n, struct clocks now)
+static uint32_t keep_back(struct ctld *c, const struct visibility *visibility,
+        Gpusched__RunId **runs, size_t *n, struct clocks now)
 {
 	size_t kept = 0, all = *n;
 
 	for (size_t i = 0; i < all; i++)
-		if (is_told_of(c, sight, runs[i]->job, now))
+		if (is_told_of(c, visibility, runs[i]->job, now))
 			runs[kept++] = runs[i];
 	*n = kept;
 	return (uint32_t)(all - kept);
 }
 
-static void keep_back_of_gpu(
-        struct ctld *c, const struct sight *sight, Gpusched__NodeGpu *m, struct clocks now)
+static void keep_back_of_gpu(struct ctld *c, const struct visibility *visibility,
+        Gpusched__NodeGpu *m, struct clocks now)
 {
 	size_t kept = 0;
 
-	m->others_runs = keep_back(c, sight, m->runs, &m->n_runs, now);
+	m->others_runs = keep_back(c, visibility, m->runs, &m->n_runs, now);
 	for (size_t i = 0; i < m->n_parts; i++)
-		if (is_told_of(c, sight, m->parts[i]->run->job, now))
+		if (is_told_of(c, visibility, m->parts[i]->run->job, now))
 			m->parts[kept++] = m->parts[i];
 	m->n_parts = kept;
 }
@@ -84,14 +86,15 @@ static void keep_back_of_node(
         struct ctld *c, const struct call *call, Gpusched__Node *m, struct clocks now)
 {
 	struct caller caller = call_caller(c, call);
-	struct sight *sight = sight_new(c->conf, &caller, c->conf->roles.private_jobs);
+	struct visibility *visibility =
+	        visibility_new(c->conf, &caller, c->conf->roles.private_jobs);
 
-	if (!sight)
+	if (!visibility)
 		return;
-	m->others_runs = keep_back(c, sight, m->runs, &m->n_runs, now);
+	m->others_runs = keep_back(c, visibility, m->runs, &m->n_runs, now);
 	for (size_t i = 0; i < m->n_devices; i++)
-		keep_back_of_gpu(c, sight, m->devices[i], now);
-	sight_free(sight);
+		keep_back_of_gpu(c, visibility, m->devices[i], now);
+	visibility_free(visibility);
 }
 
 /* --- the listing ----------------------------------------------------------------------------- */

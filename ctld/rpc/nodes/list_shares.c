@@ -13,7 +13,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/peers.h"
 #include "ctld/rpc/call/call_part.h"
-#include "ctld/rpc/call/sight.h"
+#include "ctld/rpc/call/visibility.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"
 #include "ctld/wire/nameset.h"
@@ -66,7 +66,7 @@ static const struct call_ops listing_ops = { .slice = slice, .free = listing_fre
 /* A walk down the tree: where an account stands that was asked for, and the accounts above the
  * present row that were not shown yet. */
 struct walk {
-	struct sight *sight;      /* owned; NULL: he may see all */
+	struct visibility *visibility; /* owned; NULL: he may see all */
 	const char *user;         /* the caller */
 	struct nameset accounts, users; /* that were asked for; empty: all */
 	bool *found;                    /* of `accounts` */
@@ -105,7 +105,8 @@ static void add(struct listing *l, const struct share_view *row)
 /* Where usage is private: his own, and all of the accounts that he coordinates. */
 static bool sees(const struct walk *w, const struct share_view *row)
 {
-	return sight_has_account(w->sight, row->account) || strcmp(row->user, w->user) == 0;
+	return visibility_has_account(w->visibility, row->account) ||
+	       strcmp(row->user, w->user) == 0;
 }
 
 static bool wanted(const struct walk *w, const struct share_view *row)
@@ -164,7 +165,7 @@ static int collect(struct ctld *c, const struct rpc *rpc, struct listing *l, str
 	size_t cursor = 0;
 	int ret;
 
-	w.sight = sight_new(c->conf, &caller, c->conf->roles.private_usage);
+	w.visibility = visibility_new(c->conf, &caller, c->conf->roles.private_usage);
 	nameset_add_all(&w.accounts, m->accounts, m->n_accounts);
 	nameset_seal(&w.accounts);
 	nameset_add_all(&w.users, m->users, m->n_users);
@@ -174,7 +175,7 @@ static int collect(struct ctld *c, const struct rpc *rpc, struct listing *l, str
 		if (in_accounts(&w, &row))
 			add_wanted(l, &w, &row);
 	ret = check_found(&w, err);
-	sight_free(w.sight);
+	visibility_free(w.visibility);
 	nameset_clear(&w.accounts);
 	nameset_clear(&w.users);
 	free(w.found);

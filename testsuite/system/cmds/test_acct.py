@@ -146,10 +146,12 @@ def test_sums_agree_whatever_is_killed(cluster, jobs):
     *_, total, given = c.run("greport", "use").stdout.splitlines()
     assert total.split()[0] == "all" and re.fullmatch(r"h100: [0-9.]+ of [0-9.]+ GPU-hours given \([0-9.]+%\)", given)
     assert c.run("greport", "wait").stdout.splitlines()[-1].split()[0] == "all"
-    [h100] = json.loads(c.run("greport", "use", "--json").stdout)["types"]
     began = min(e["time"] for e in events(c) if e["kind"] == "cluster.capacity")
+    before = time.time()
+    [h100] = json.loads(c.run("greport", "use", "--json").stdout)["types"]
+    after = time.time()
     assert h100["type"] == "h100" and h100["gpu_us"] == lines[()]["gpu_us"] and not h100["known_since_time"]
-    assert h100["capacity_us"] == pytest.approx(16 * (time.time() - began) * 1e6, rel=0.2)
+    assert 16e6 * (before - began - 1) <= h100["capacity_us"] <= 16e6 * (after - began + 1)  # events have whole seconds
     [past] = json.loads(c.run("greport", "use", "--json", "-S", "2020-01-01", "-E", "2020-02-01").stdout)["types"] or [None]
     assert past is None
     c.ctld.kill()
@@ -206,8 +208,7 @@ def test_the_loop_does_not_wait_for_questions(cluster, jobs):
     """A user's many questions are answered, or he is told to come back; others go on."""
     c = cluster
     job = jobs.running(RED, "--gpus=1", account="red")
-    end = time.monotonic() + 2
-    while time.monotonic() < end:
+    for _ in range(20):
         assert job in acct(c, "-S", "2020-01-01")
     stats = {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}
     assert stats["acct.walks"] > 0 and stats["acct.open"] == 0

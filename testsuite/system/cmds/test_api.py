@@ -8,12 +8,11 @@ import subprocess
 
 import pytest
 
-from cluster import BUILD, TOP, Cluster, wait_until
+from cluster import BUILD, SANITIZED, TOP, Cluster, wait_until
 from tools import need
 
 CC = (os.environ.get("CC") or "cc").split()[-1]
 STRICT = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-SANITIZED = re.search(r"^[^#]*-fsanitize=address", (BUILD / "Makefile").read_text(), re.M) is not None
 
 
 @pytest.fixture(name="prefix", scope="module")

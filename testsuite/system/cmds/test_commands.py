@@ -367,7 +367,7 @@ def test_queue_filters_and_columns(cluster):
     assert ids("-t", "running") == ids("-w", "n[1-3]") == ids("--name=beta,gamma") == [b]
     assert ids("-t", "R", "-n", "alpha") == []
     r = cluster.run("gqueue", "-u", "nobody-like-that", check=False)
-    assert r.returncode == 2 and "--user=nobody-like-that: unknown user, who has no job" in r.stderr
+    assert r.returncode == 2 and "--user=nobody-like-that: unknown user on this host, and without jobs" in r.stderr
     assert ids("--sort=-jobid") == [b, a]
     lines = cluster.run("gqueue").stdout.splitlines()
     assert lines[0] == "  JOBID PARTITION NAME       USER     ST        TIME GPUS     NODELIST(REASON)"

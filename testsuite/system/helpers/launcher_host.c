@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "noded/gpu/helper.h"
+#include "noded/contain/private.h"
 #include "noded/launcher/launcher.h"
 
 static int copy(int from, int to)

@@ -4,9 +4,8 @@ import os
 import subprocess
 
 import pytest
-from cluster import BIN, BUILD, ROOT, Cluster, live_for, wait_until
+from cluster import BIN, ROOT, SANITIZED, Cluster, live_for, wait_until
 
-SANITIZED = "asan" in BUILD.name
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ def test_two_on_one(cluster):
     c.wait_state(whole, "RUNNING")
     third, other = c.submit("exit 0", "--gpu-mem=20G"), c.submit("exit 0", "--gpus=l40s:1")
     wait_until(lambda: shown(c, third)["reason"] == "Resources", "the reason")
-    assert "It wants 20G of each GPU." in " ".join(c.run("gqueue", "--why", third).stdout.split())
+    assert "It needs 20G of each GPU." in " ".join(c.run("gqueue", "--why", third).stdout.split())
     # What runs stays where it is, and what waits goes on waiting, when the controller comes back.
     c.ctld.kill()
     c.start_ctld()

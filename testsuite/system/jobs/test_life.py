@@ -60,16 +60,18 @@ def test_time_limit_ends_it(cluster):
 def test_a_longer_limit_is_an_operator_s_to_give(cluster):
     """The run hears of it, and keeps to it also where the agent is another one by then."""
     who = {"user": "bin"} if ROOT else {}
-    job = cluster.submit("sleep 3.3; echo went on", "--time=0:03", "--output=longer.out", **who)
-    cluster.wait_state(job, "RUNNING")
-    if ROOT:
-        r = cluster.run("gctl", "update", job, "--time=5", user="bin", check=False)
-        assert r.returncode == 5 and "an operator" in r.stderr
-    cluster.run("gctl", "update", job, "--time=5")
+    for limit in (3, 45):  # where the machine is too slow to give the longer one in time, once more
+        job = cluster.submit(f"sleep {limit}.3; echo went on", f"--time=0:{limit:02}", "--output=longer.out", **who)
+        cluster.wait_state(job, "RUNNING", "COMPLETING", "TIMEOUT")
+        if ROOT:
+            r = cluster.run("gctl", "update", job, "--time=5", user="bin", check=False)
+            assert r.returncode == 5 and "an operator" in r.stderr or cluster.state(job) == "TIMEOUT"
+        cluster.run("gctl", "update", job, "--time=5", check=False)
+        cluster.agents["n1"].kill()
+        cluster.start_agent("n1")
+        if cluster.wait_state(job, "COMPLETED", "TIMEOUT")["state"] == "COMPLETED":
+            break
     assert cluster.job(job)["time_limit_s"] == 300
-    cluster.agents["n1"].kill()
-    cluster.start_agent("n1")
-    cluster.wait_state(job, "COMPLETED")
     assert (cluster.dir / "jobs/longer.out").read_text() == "went on\n"
 
 
@@ -101,7 +103,7 @@ def test_how_long_it_has_run_outlives_the_daemons(cluster):
 
 
 def test_suspended_job_stands_still_and_keeps_its_gpus(cluster):
-    job = cluster.submit("while sleep 0.05; do echo tick; done", "--gpus=4", "--output=ticks.out", "--time=0:20")
+    job = cluster.submit("while sleep 0.05; do echo tick; done", "--gpus=4", "--output=ticks.out")
     cluster.wait_state(job, "RUNNING")
     ticks = cluster.dir / "jobs/ticks.out"
     wait_until(lambda: ticks.exists() and ticks.stat().st_size, "its first tick")

@@ -53,7 +53,7 @@ def test_name_and_files_of_a_job_that_waits(c):
     (c.dir / "jobs/in").write_text("read\n")
     for other in ("root", "daemon", "games"):
         refused(c, 5, "", job, "--job-name=stolen", user=other)
-    refused(c, 5, "only its owner can change what he signed", job, "--job-name=stolen", user="root")
+    refused(c, 5, "only the job's owner can change what was signed", job, "--job-name=stolen", user="root")
     refused(c, 2, "cannot be changed", job, "--array=1-3")
     refused(c, 3, "there is no job 99999", job, 99999, "--job-name=second", "--output=%x.out")
     update(c, job, "--error=%x.err", f"--chdir={c.dir}/jobs", f"--input={c.dir}/jobs/in", "--open-mode=append", "--no-summary",

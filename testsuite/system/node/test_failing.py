@@ -17,14 +17,13 @@ import tempfile
 
 import pytest
 
-from cluster import BUILD, ROOT, Failed, wait_until
+from cluster import BUILD, ROOT, SANITIZED, Failed, wait_until
 from launcher import SHEPHERD, Launcher
 from test_gpus import Machine, h100
 from test_parts import MPS, Mps
 
 LIBRARY = BUILD / "testsuite/system/helpers/failing.so"
 EVERY = os.environ.get("GPUSCHED_TEST_EVERY_N")
-SANITIZED = re.search(r"^[^#]*-fsanitize=address", (BUILD / "Makefile").read_text(), re.M) is not None
 BLOCK = struct.Struct("16siIIIII")
 
 # The owner's identity and all that holds a run, as the script sees it.

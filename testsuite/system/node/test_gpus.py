@@ -352,7 +352,7 @@ def test_close_as_written():
         assert refused.returncode == 2 and "--gpu-link=fast: must be nvlink, pcie, numa or any" in refused.stderr
         pair, other = (c.submit("true", "--gpus=h100:2", "--gpu-link=nvlink", "--time=1:00:00") for _ in range(2))
         why = c.run("gqueue", "--why", str(pair)).stdout
-        assert "It wants GPUs linked by nvlink or closer." in " ".join(why.split())
+        assert "It needs GPUs linked by nvlink or closer." in " ".join(why.split())
         c.run("gctl", "update", str(other), "--gpus=h100:1", "--gpu-link=any")
         c.wait_state(other, "COMPLETED")
         assert c.state(pair) == "PENDING"

@@ -246,14 +246,14 @@ def test_hot_and_an_operators_drain(site):
 
 
 @pytest.mark.parametrize("words,error", [
-    (("gpu04:", "fan"), "'gpu04:': which GPU?"),
+    (("gpu04:", "fan"), "'gpu04:': the GPU is missing"),
     (("gpu04:2", "fan"), "node gpu04: no GPU is '2'\nhint: it has 2, 0 to 1; or the beginning of one's UUID: ginfo --gpus gpu04"),
     (("gpu04:gpu-0", "fan"), "node gpu04: no GPU is 'gpu-0'"),
     (("gpu04:-1", "fan"), "node gpu04: no GPU is '-1'"),
     (("gpu04:99999999999999999999", "fan"), "no GPU is '99999999999999999999'"),
     (("gpu04:GPU-", "fan"), "node gpu04: several GPUs are 'GPU-'"),
     (("gpu04:0", "gpu04:1", "fan"), "'gpu04:1': one GPU at a time"),
-    (("gpu04:0",), "why? A reason is needed"),
+    (("gpu04:0",), "a reason is required"),
     (("gpu05:0", "fan"), "gpu05"),
 ], ids=lambda v: " ".join(v) if isinstance(v, tuple) else "")
 def test_which_gpu(site, words, error):

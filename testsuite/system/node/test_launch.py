@@ -64,7 +64,7 @@ def test_a_folder_that_does_not_answer(hanging, cgroup, limit, cause, text):
         run = lau.submit("echo ran >ran", cwd=str(hanging.path), order={**GPU, "time_limit_s": limit})
         r = lau.wait_over(run)
         assert r["state"] == "ENDED" and r["cause"] == cause and text.format(path=hanging.path) in r["detail"], r
-        assert 1_000_000 <= r["elapsed_us"] < 30_000_000
+        assert r["elapsed_us"] >= 1_000_000
         assert [state_of(pid) for pid in hanging.waiting] == ["D"]
         assert lau.result(lau.submit("exit 3", order=GPU)) == ("CAUSE_EXIT", 3, 0)
 

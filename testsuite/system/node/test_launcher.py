@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from cluster import BUILD, ROOT, wait_until
+from cluster import BUILD, DEADLINE, ROOT, wait_until
 from launcher import Job, Launcher, alive, processes
 
 FAILPOINTS = "#define ENABLE_FAILPOINTS 1" in (BUILD / "config.h").read_text()
@@ -57,12 +57,13 @@ def test_exit_is_reported_as_it_was(lau, script, code, sig):
 
 
 def test_report_has_times_and_usage(lau):
-    before = time.time()
+    before, began = time.time(), time.monotonic()
     run = lau.submit("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.2")
     r = lau.wait_over(run)
-    assert before - 1 < r["start_time"] / 1e6 <= r["end_time"] / 1e6 < time.time() + 1
-    assert 100_000 <= r["elapsed_us"] <= r["end_time"] - r["start_time"] + 100_000
-    assert 1000 < r["cpu_time_us"] < r["elapsed_us"] + 100_000
+    taken = (time.monotonic() - began) * 1e6
+    assert before <= r["start_time"] / 1e6 <= r["end_time"] / 1e6 <= time.time()
+    assert 200_000 <= r["elapsed_us"] <= taken
+    assert 1000 < r["cpu_time_us"] <= taken
     assert r["max_rss_kb"] > 100
     assert r["uid"] == lau.owner().pw_uid
 
@@ -111,18 +112,18 @@ def test_time_limit_kills_what_ignores_term(any_lau):
                          order={"time_limit_s": 1, "grace_s": 1})
     r = any_lau.wait_over(run)
     assert any_lau.result(run) == ("CAUSE_TIME_LIMIT", 0, 9)
-    assert 1_900_000 < r["elapsed_us"] < 8_000_000
+    assert r["elapsed_us"] > 1_900_000  # the limit and the grace
     assert not alive(pid_in(any_lau, "pid"))
 
 
 def test_time_limit_lets_the_program_end_itself(lau):
     run = lau.submit("trap 'cat $GPUSCHED_INTERRUPT_FILE > why; exit 9' TERM; while :; do sleep 0.05; done",
                      order={"time_limit_s": 1, "grace_s": 30})
-    now = time.time()
     assert lau.result(run) == ("CAUSE_TIME_LIMIT", 9, 0)
     why = dict(line.split("=", 1) for line in (lau.jobs / "why").read_text().splitlines())
     assert why["reason"] == "timeout" and why["then"] == "end"
-    assert abs(int(why["deadline"]) - (now + 31)) < 5
+    r = lau.runs[run]
+    assert r["start_time"] / 1e6 + 30 <= int(why["deadline"]) <= r["end_time"] / 1e6 + 31
 
 
 def test_a_child_has_its_grace_when_term_ends_the_shell(any_lau):
@@ -131,11 +132,10 @@ def test_a_child_has_its_grace_when_term_ends_the_shell(any_lau):
         sh -c 'trap "sleep 0.5; echo saved > saved; exit 0" TERM; echo up > up; while :; do sleep 0.05; done'
         echo after > after""")
     wait_until((any_lau.jobs / "up").exists, "the program")
-    any_lau.end(run, cause="CAUSE_PREEMPT", grace=30)
+    any_lau.end(run, cause="CAUSE_PREEMPT", grace=3000)  # it is over when the program is, long before that
     assert any_lau.result(run) == ("CAUSE_PREEMPT", 0, 15)
     assert (any_lau.jobs / "saved").read_text() == "saved\n"
     assert not (any_lau.jobs / "after").exists()
-    assert any_lau.runs[run]["elapsed_us"] < 20_000_000
 
 
 def test_early_warning_reaches_who_awaits_it_and_kills_nobody(lau):
@@ -826,7 +826,7 @@ def test_who_holds_its_input_cannot_hold_up_the_shepherd(lau):
     hold = next(p for p, cmd in processes() if cmd[0] == b"ghold" and
                 int(pathlib.Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[1]) == lau.pid)
     fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(hold), 3, 0)  # pidfd_getfd(2) of its HOLD_SHEPHERD_FD
-    end = time.monotonic() + 15
+    end = time.monotonic() + DEADLINE
     with socket.socket(fileno=fd) as s, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         while lau.state(run) != "ENDED":
             assert time.monotonic() < end, "it does not end as long as there is something to hear"

@@ -365,7 +365,7 @@ class Mps:
     def stopped(self):
         """Nothing of any daemon is left."""
         wait_until(lambda: not list((self.lau.dir / "spool/mps").iterdir()), "MPS to be stopped")
-        assert not any(alive(int(pid)) for _, _, pid in self.starts())
+        wait_until(lambda: not any(alive(int(pid)) for _, _, pid in self.starts()), "its processes to end")
 
     def close(self):
         self.lau.close()

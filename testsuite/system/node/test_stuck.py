@@ -119,7 +119,7 @@ def test_a_job_that_cannot_be_killed(disk):
             disk.thaw()
         c.wait_state(job, "CANCELLED")
         c.wait_state(fourth, "COMPLETED")
-        assert not pathlib.Path(f"/proc/{pid}").exists()
+        wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "the process to be gone")
 
 
 def test_a_prolog_that_cannot_be_killed(disk):

@@ -434,7 +434,7 @@ def test_restored_backup_gives_no_orders_until_it_is_told_to():
         assert r.returncode == 2 and "reason" in r.stderr
         c.run("gctl", "node", "clear", "n1", "of before the backup")
         wait_until(lambda: json.loads(c.run("ginfo", "--nodes", "--json").stdout)["nodes"][0]["gpus"][0]["free"] == 4, "its end")
-        assert not c.shepherds()
+        wait_until(lambda: not c.shepherds(), "shepherds to end")
 
 
 # --- the disk ------------------------------------------------------------------------------------

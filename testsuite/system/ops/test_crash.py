@@ -5,11 +5,10 @@ import random
 import signal
 
 import pytest
-from cluster import BIN, BUILD, Cluster, live_for, wait_until
+from cluster import BIN, SANITIZED, Cluster, live_for, wait_until
 from judge import Judge, Load
 
-SLOW = "asan" in BUILD.name  # sanitizer builds are several times slower
-KILLS = int(os.environ.get("GPUSCHED_TEST_KILLS", "40" if SLOW else "200"))
+KILLS = int(os.environ.get("GPUSCHED_TEST_KILLS", "40" if SANITIZED else "200"))
 
 
 def failpoints(daemon):

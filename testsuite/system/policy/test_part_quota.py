@@ -74,10 +74,10 @@ def test_just_enough_is_given_back(cluster):
     last = jobs.submit(BLUE, "--time=60", "--gpu-share=50%", account="blue")
     jobs.wait_reason(last, "Resources", "Priority", "AssocGrpGRES")
     words = why(c, last)
-    assert "needs any:1/50% on one node of batch" in words and "It wants 50% of each GPU." in words, words
+    assert "needs any:1/50% on one node of batch" in words and "It needs 50% of each GPU." in words, words
     assert len(jobs.told()) == 4
     words = why(c, first)
-    assert f"Noted last: preempted for job {whole} of {BLUE} (reclaim)." in words, words
+    assert f"Last note: preempted for job {whole} of {BLUE} (reclaim)." in words, words
 
     # All end; what each had of a GPU is what it is billed, everywhere.
     jobs.end(*jobs.ids)

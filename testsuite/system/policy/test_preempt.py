@@ -79,7 +79,7 @@ def test_what_is_lent_is_taken_back(judged, jobs):
     assert jobs.wait_reason(victim, "Resources", "Priority", "AssocGrpGRES")["attempt"] == 1
     assert jobs.told() == [victim], "no more than was needed"
     words = " ".join(c.run("gqueue", "--why", victim).stdout.split())
-    assert f"Noted last: preempted for job {first} of {BLUE} (reclaim)." in words
+    assert f"Last note: preempted for job {first} of {BLUE} (reclaim)." in words
 
     # Blue takes back all that is its own, and nothing more.
     second = jobs.submit(BLUE, *WHOLE, account="blue")

@@ -6,11 +6,10 @@ import os
 import random
 
 import pytest
-from cluster import BIN, BUILD, Cluster, Daemon, wait_until
+from cluster import BIN, SANITIZED, Cluster, Daemon, wait_until
 from rivals import BLUE, GREEN, RED, Rivals
 
-SLOW = "asan" in BUILD.name  # sanitizer builds are several times slower
-KILLS = int(os.environ.get("GPUSCHED_TEST_KILLS", "40" if SLOW else "200"))
+KILLS = int(os.environ.get("GPUSCHED_TEST_KILLS", "40" if SANITIZED else "200"))
 
 PRICES = {"h100": 4.0, "l40s": 8.0, "1g.10gb": 0.5, "3g.40gb": 1.5}
 CPU = 0.25

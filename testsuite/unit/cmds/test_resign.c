@@ -369,7 +369,7 @@ static void test_changed(void **state)
 	assert_int_equal(resign_jobs(client, jobs, 2, &wish, note, &told, &err), 1);
 	assert_int_equal(told.refused, 1);
 	assert_int_equal(told.error.code, ERR_SIGNATURE);
-	assert_non_null(strstr(told.error.text, "only its owner can change"));
+	assert_non_null(strstr(told.error.text, "only the job's owner can change"));
 	assert_int_equal(resigned.n_specs, 1);
 	hash = signedjob_hash(resigned.spec, resigned.spec_len);
 	assert_int_equal(resigned.cred.len, SIGNEDJOB_TAG_LEN + SIGNEDJOB_HASH_LEN);

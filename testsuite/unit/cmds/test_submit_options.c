@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cmds/api/gpus.h"
 #include "cmds/api/spec.h"
-#include "cmds/cli/gpus.h"
 #include "cmds/cli/sig.h"
 #include "cmds/options/export.h"
 #include "cmds/options/options.h"
@@ -219,7 +219,7 @@ static const struct {
 	{ { "--time=0:02" }, NULL },
 	{ { "--gpus" }, "--gpus: needs a value: --gpus=[TYPE:]COUNT" },
 	{ { "-G" }, "--gpus: needs a value: --gpus=[TYPE:]COUNT" },
-	{ { "--hold=yes" }, "--hold: has no value" },
+	{ { "--hold=yes" }, "--hold: takes no value" },
 	{ { "--gpu=1" }, "'--gpu=1': no such option; did you mean --gpus?" },
 	{ { "--zzz" }, "'--zzz': no such option" },
 	{ { "-Z" }, "'-Z': no such option" },
@@ -236,7 +236,7 @@ static const struct {
 	{ { "--open-mode=at" }, "--open-mode=at: expected append or truncate" },
 	{ { "--job-name=" }, "--job-name=: needs a value" },
 	{ { "--mem-per-gpu=0" }, "--mem-per-gpu=0: must be more than nothing" },
-	{ { "--time=0" }, "--time=0: a job needs some time" },
+	{ { "--time=0" }, "--time=0: must be more than nothing" },
 	{ { "--label=x" }, "--label=x: expected k=v" },
 	{ { "--label=a b=x" }, "--label=a b=x: label key 'a b': must be 1 to 63 letters, digits, "
 	                       "'.', '_', '-' and '/'" },

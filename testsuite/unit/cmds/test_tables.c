@@ -525,10 +525,10 @@ static void test_letters(void **state)
 static void test_bad_letters(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "%x", "--format: '%x': want one of the letters iAP" },
-		{ "%i%", "--format: '%': want one of the letters iAP" },
-		{ "%i %5", "--format: '%5': want one of the letters iAP" },
-		{ "%.99999i", "--format: '%.9999...': want a width of 1 to 1000" },
+		{ "%x", "--format: '%x': expected one of the letters iAP" },
+		{ "%i%", "--format: '%': expected one of the letters iAP" },
+		{ "%i %5", "--format: '%5': expected one of the letters iAP" },
+		{ "%.99999i", "--format: '%.9999...': expected a width of 1 to 1000" },
 		{ "JobNam", "--format: 'JobNam': no such column" },
 	};
 	struct table_style style = { stdout, 80, true, false, false, NULL };

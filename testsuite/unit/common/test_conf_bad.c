@@ -11,6 +11,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/conf/conf.h"
+#include "testsuite/unit/lib/conf_told.h"
 
 /* What a row is about stands between these, which are right. */
 #define CTL   "cluster = \"c\"; controller = { host = \"h\"; };\n"
@@ -29,6 +30,12 @@
 	"{ name = \"h100-tiny\"; mig_of = \"h100\"; }, "                                           \
 	"{ name = \"media\"; mig_of = \"h100\"; match = \"*MIG 1g.10gb+me\"; }, "                  \
 	"{ name = \"1g.5gb\"; mig_of = \"a100\"; } );\n"
+/* The keys of a row are on line 2, on line 3, on the line that follows what is before it. */
+#define CONTROLLER(keys) \
+	"cluster = \"c\"; controller = { host = \"h\";\n" keys " };\n" NODES PARTS
+#define PARTITION(keys) \
+	CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; " keys " } );\n"
+#define NODE(keys) "nodes = ( { name = \"n1\"; " keys " } );\n" PARTS
 #define MIG(gpus, layout)                                                                       \
 	CTL PROFILES "nodes = ( { name = \"n1\";\nmig = ( { gpus = " gpus ";\nlayout = " layout \
 	             "; } ); } );\n" PARTS
@@ -36,9 +43,7 @@
 	CTL GPUS "nodes = ( { name = \"n[1-4]\"; gpus = \"h100:6,l40s:2\";\ngpu_near = " near "; } " \
 	         ");\n" PARTS
 
-static const struct {
-	const char *text, *told;
-} rows[] = {
+static const struct conf_row rows[] = {
 /* syntax; libconfig takes a comma after the last element from 1.7 on */
 #if LIBCONFIG_VER_MAJOR == 1 && LIBCONFIG_VER_MINOR < 7
 	{ "cluster = \"c\"\n"
@@ -114,7 +119,7 @@ static const struct {
 	  "controller = { host = \"h\"; };\n" NODES PARTS,
 	        "c:1: cluster: must be text in quotes\n" },
 	/* unknown */
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; max_tme = \"1h\"; } );\n",
+	{ PARTITION("max_tme = \"1h\";"),
 	        "c:3: partitions[0].max_tme: unknown key; did you mean 'max_time'?\n" },
 	{ "clutser = \"c\"; controller = { host = \"h\"; };\n" NODES PARTS,
 	        "c: cluster: must be given\n"
@@ -122,8 +127,7 @@ static const struct {
 	{ CTL "nodess = ();\n" NODES PARTS, "c:2: nodess: unknown key; did you mean 'nodes'?\n" },
 	{ CTL "federation = { };\n" NODES PARTS,
 	        "c:2: federation: unknown key; see gpusched.conf(5)\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; idle_gpu = {\n below = "
-	            "\"5\";\n for = \"0s\";\n action = \"kill\"; }; } );\n",
+	{ PARTITION("idle_gpu = {\n below = \"5\";\n for = \"0s\";\n action = \"kill\"; };"),
 	        "c:4: partitions[0].idle_gpu.below: \"5\": must be whole per cent, as in \"25%\"\n"
 	        "c:5: partitions[0].idle_gpu.for: \"0s\": must be 1s to 365-00:00:00\n"
 	        "c:6: partitions[0].idle_gpu.action: \"kill\": must be \"note\", \"mail\" or "
@@ -150,8 +154,7 @@ static const struct {
 	        "c:4: roles.private_data[1]: \"node\": must be \"jobs\" or \"usage\"\n"
 	        "c:7: accounts[0].coordinators[0]: \"*\": must be a user, or a Unix group as in "
 	        "\"@staff\"\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "hots = \"x\"; zzz = 1; };\n" NODES PARTS,
+	{ CONTROLLER("hots = \"x\"; zzz = 1;"),
 	        "c:2: controller.hots: unknown key; did you mean 'host'?\n"
 	        "c:2: controller.zzz: unknown key; see gpusched.conf(5)\n" },
 	{ CTL "node_defaults = { name = \"x\"; };\n" NODES PARTS,
@@ -186,8 +189,7 @@ static const struct {
 	        "c:1: cluster: "
 	        "\"cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc...\": 65 "
 	        "characters; at most 64\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "user = \"a b\"; agent_user = \"\"; };\n" NODES PARTS,
+	{ CONTROLLER("user = \"a b\"; agent_user = \"\";"),
 	        "c:2: controller.user: \"a b\": must be a user name\n"
 	        "c:2: controller.agent_user: \"\": must not be empty\n" },
 	{ "cluster = \"c\"; controller = { host = \"h\";\n"
@@ -205,140 +207,108 @@ static const struct {
 	        "c:2: controller.munge_socket: "
 	        "\"/mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm...\": 108 "
 	        "characters; at most 107\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "log = \"file\"; log_level = \"verbose\"; };\n" NODES PARTS,
+	{ CONTROLLER("log = \"file\"; log_level = \"verbose\";"),
 	        "c:2: controller.log: \"file\": must be \"stderr\", \"syslog\" or a path from the "
 	        "root\n"
 	        "c:2: controller.log_level: \"verbose\": must be \"error\", \"warning\", \"info\" "
 	        "or \"debug\"\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "log = \"\"; log_level = \"\"; };\n" NODES PARTS,
+	{ CONTROLLER("log = \"\"; log_level = \"\";"),
 	        "c:2: controller.log: \"\": must not be empty\n"
 	        "c:2: controller.log_level: \"\": must be \"error\", \"warning\", \"info\" or "
 	        "\"debug\"\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "listen = \"*\"; };\n" NODES PARTS,
+	{ CONTROLLER("listen = \"*\";"),
 	        "c:2: controller.listen: \"*\": must be a host name or an address\n" },
 	/* counts */
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "port = 0; };\n" NODES PARTS,
-	        "c:2: controller.port: 0: must be 1 to 65535\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "port = 65536; };\n" NODES PARTS,
-	        "c:2: controller.port: 65536: must be 1 to 65535\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "port = -1; };\n" NODES PARTS,
-	        "c:2: controller.port: -1: must be 1 to 65535\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "port = \"7320\"; };\n" NODES PARTS,
+	{ CONTROLLER("port = 0;"), "c:2: controller.port: 0: must be 1 to 65535\n" },
+	{ CONTROLLER("port = 65536;"), "c:2: controller.port: 65536: must be 1 to 65535\n" },
+	{ CONTROLLER("port = -1;"), "c:2: controller.port: -1: must be 1 to 65535\n" },
+	{ CONTROLLER("port = \"7320\";"),
 	        "c:2: controller.port: \"7320\": must be a whole number, without quotes\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "port = 73.2; };\n" NODES PARTS,
+	{ CONTROLLER("port = 73.2;"),
 	        "c:2: controller.port: 73.2: must be a whole number, without quotes\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "port = 1e3; };\n" NODES PARTS,
+	{ CONTROLLER("port = 1e3;"),
 	        "c:2: controller.port: 1e3: must be a whole number, without quotes\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "port = true; };\n" NODES PARTS,
+	{ CONTROLLER("port = true;"),
 	        "c:2: controller.port: true: must be a whole number, without quotes\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "port = [ 7320 ]; };\n" NODES PARTS,
+	{ CONTROLLER("port = [ 7320 ];"),
 	        "c:2: controller.port: must be a whole number, without quotes\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "max_jobs = 5000000000; };\n" NODES PARTS,
+	{ CONTROLLER("max_jobs = 5000000000;"),
 	        "c:2: controller.max_jobs: 5000000000: must be 1 to 100000000\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "max_jobs = 4294967297; };\n" NODES PARTS,
+	{ CONTROLLER("max_jobs = 4294967297;"),
 	        "c:2: controller.max_jobs: 4294967297: must be 1 to 100000000\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "max_jobs = 0xFFFFFFFFF; };\n" NODES PARTS,
+	{ CONTROLLER("max_jobs = 0xFFFFFFFFF;"),
 	        "c:2: controller.max_jobs: 0xFFFFFFFFF: must be 1 to 100000000\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "max_jobs = 99999999999999999999999L; };\n" NODES PARTS,
+	{ CONTROLLER("max_jobs = 99999999999999999999999L;"),
 	        "c:2: controller.max_jobs: 99999999999999999999999L: must be 1 to 100000000\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "max_jobs = -4294967295; };\n" NODES PARTS,
+	{ CONTROLLER("max_jobs = -4294967295;"),
 	        "c:2: controller.max_jobs: -4294967295: must be 1 to 100000000\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "workers = 0; max_jobs = 0; };\n" NODES PARTS,
+	{ CONTROLLER("workers = 0; max_jobs = 0;"),
 	        "c:2: controller.max_jobs: 0: must be 1 to 100000000\n"
 	        "c:2: controller.workers: 0: must be 1 to 64\n" },
 	/* times */
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = 120; } );\n",
+	{ PARTITION("grace = 120;"),
 	        "c:3: partitions[0].grace: 120: needs a unit, as in \"120s\" or \"2m\"\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = \"120\"; } );\n",
+	{ PARTITION("grace = \"120\";"),
 	        "c:3: partitions[0].grace: \"120\": needs a unit, as in \"120s\" or \"2m\"\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = 45; } );\n",
+	{ PARTITION("grace = 45;"),
 	        "c:3: partitions[0].grace: 45: needs a unit, as in \"45s\" or \"45m\"\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = -45; } );\n",
-	        "c:3: partitions[0].grace: -45: must not be negative\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = 1.5; } );\n",
+	{ PARTITION("grace = -45;"), "c:3: partitions[0].grace: -45: must not be negative\n" },
+	{ PARTITION("grace = 1.5;"),
 	        "c:3: partitions[0].grace: 1.5: must be a time in quotes, as in \"20m\"\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = \"-5s\"; } );\n",
+	{ PARTITION("grace = \"-5s\";"),
 	        "c:3: partitions[0].grace: \"-5s\": must not be negative\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = \"2 days\"; } );\n",
+	{ PARTITION("grace = \"2 days\";"),
 	        "c:3: partitions[0].grace: \"2 days\": the units of time are ms, s, m, h, d and w, "
 	        "as in \"90s\" or \"20m\"\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = \"25:00:00\"; } );\n",
+	{ PARTITION("grace = \"25:00:00\";"),
 	        "c:3: partitions[0].grace: \"25:00:00\": must be 0s to 1-00:00:00\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = \"unlimited\"; } );\n",
+	{ PARTITION("grace = \"unlimited\";"),
 	        "c:3: partitions[0].grace: \"unlimited\": must be 0s to 1-00:00:00\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; grace = \"500ms\"; } );\n",
+	{ PARTITION("grace = \"500ms\";"),
 	        "c:3: partitions[0].grace: \"500ms\": must be whole seconds\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; max_time = \"0s\"; } );\n",
+	{ PARTITION("max_time = \"0s\";"),
 	        "c:3: partitions[0].max_time: \"0s\": must be 1s to 3650-00:00:00, or "
 	        "unlimited\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; max_time = "
-	            "\"999999999999999999999d\"; } );\n",
+	{ PARTITION("max_time = \"999999999999999999999d\";"),
 	        "c:3: partitions[0].max_time: \"999999999999999999999d\": too large a number\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; max_time = \"1h\"; "
-	            "default_time = \"2h\"; } );\n",
+	{ PARTITION("max_time = \"1h\"; default_time = \"2h\";"),
 	        "c:3: partitions[0].default_time: 2:00:00: must not be longer than max_time, "
 	        "1:00:00\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; max_time = true; } );\n",
+	{ PARTITION("max_time = true;"),
 	        "c:3: partitions[0].max_time: true: must be a time in quotes, as in \"20m\"\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "unknown_is_off = \"0s\"; };\n" NODES PARTS,
+	{ CONTROLLER("unknown_is_off = \"0s\";"),
 	        "c:2: controller.unknown_is_off: \"0s\": must be 1s to 365-00:00:00, or never\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "unknown_is_off = \"unlimited\"; };\n" NODES PARTS,
+	{ CONTROLLER("unknown_is_off = \"unlimited\";"),
 	        "c:2: controller.unknown_is_off: \"unlimited\": must be 1s to 365-00:00:00, or "
 	        "never\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "heartbeat = \"1ms\"; };\n" NODES PARTS,
+	{ CONTROLLER("heartbeat = \"1ms\";"),
 	        "c:2: controller.heartbeat: \"1ms\": must be 100ms to 5m\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "heartbeat = \"40s\"; };\n" NODES PARTS,
+	{ CONTROLLER("heartbeat = \"40s\";"),
 	        "c:2: controller.node_timeout: 60s: must be at least twice the heartbeat, 40s\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "node_timeout = \"15s\"; };\n" NODES PARTS,
+	{ CONTROLLER("node_timeout = \"15s\";"),
 	        "c:2: controller.node_timeout: 15s: must be at least twice the heartbeat, 10s\n" },
 	/* sizes */
-	{ CTL "nodes = ( { name = \"n1\"; mem = 80; } );\n" PARTS,
+	{ CTL NODE("mem = 80;"),
 	        "c:2: nodes[0].mem: 80: needs a unit, as in \"80M\" or \"80G\"\n" },
-	{ CTL "nodes = ( { name = \"n1\"; mem = \"80\"; } );\n" PARTS,
+	{ CTL NODE("mem = \"80\";"),
 	        "c:2: nodes[0].mem: \"80\": needs a unit, as in \"80M\" or \"80G\"\n" },
-	{ CTL "nodes = ( { name = \"n1\"; mem = \"1.5T\"; } );\n" PARTS,
+	{ CTL NODE("mem = \"1.5T\";"),
 	        "c:2: nodes[0].mem: \"1.5T\": must be a whole number; \"1536M\" is one and a half "
 	        "G\n" },
-	{ CTL "nodes = ( { name = \"n1\"; mem = \"80P\"; } );\n" PARTS,
+	{ CTL NODE("mem = \"80P\";"),
 	        "c:2: nodes[0].mem: \"80P\": the units of sizes are K, M, G and T, as in "
 	        "\"80G\"\n" },
-	{ CTL "nodes = ( { name = \"n1\"; mem = \"-1G\"; } );\n" PARTS,
-	        "c:2: nodes[0].mem: \"-1G\": must not be negative\n" },
-	{ CTL "nodes = ( { name = \"n1\"; mem = \"2000T\"; } );\n" PARTS,
-	        "c:2: nodes[0].mem: \"2000T\": must be 0 to 1024T\n" },
-	{ CTL "nodes = ( { name = \"n1\"; mem = \"1K\"; } );\n" PARTS,
-	        "c:2: nodes[0].mem: \"1K\": must be a whole number of M\n" },
-	{ CTL "nodes = ( { name = \"n1\"; mem = \"99999999999T\"; } );\n" PARTS,
+	{ CTL NODE("mem = \"-1G\";"), "c:2: nodes[0].mem: \"-1G\": must not be negative\n" },
+	{ CTL NODE("mem = \"2000T\";"), "c:2: nodes[0].mem: \"2000T\": must be 0 to 1024T\n" },
+	{ CTL NODE("mem = \"1K\";"), "c:2: nodes[0].mem: \"1K\": must be a whole number of M\n" },
+	{ CTL NODE("mem = \"99999999999T\";"),
 	        "c:2: nodes[0].mem: \"99999999999T\": too large a size\n" },
-	{ "cluster = \"c\"; controller = { host = \"h\";\n"
-	  "max_script = \"5M\"; };\n" NODES PARTS,
+	{ CONTROLLER("max_script = \"5M\";"),
 	        "c:2: controller.max_script: \"5M\": must be 1K to 4M\n" },
 	/* booleans */
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; default = \"true\"; } );\n",
+	{ PARTITION("default = \"true\";"),
 	        "c:3: partitions[0].default: \"true\": must be true or false, without quotes\n" },
-	{ CTL NODES "partitions = ( { name = \"p\"; nodes = \"ALL\"; default = 1; } );\n",
+	{ PARTITION("default = 1;"),
 	        "c:3: partitions[0].default: 1: must be true or false, without quotes\n" },
 	/* gpu_types */
 	{ CTL "gpu_types = ( { name = \"a\"; mig_of = \"b\"; } );\n" NODES PARTS,
@@ -439,38 +409,38 @@ static const struct {
 	        "c:4: accounts[0].quota: 1g.10gb guaranteed to a = 15, the nodes have "
 	        "14\n" },
 	/* gpus */
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h10:8\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h10:8\";"),
 	        "c:3: nodes[0].gpus: \"h10:8\": no GPU type 'h10'; did you mean 'h100'?\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"a100:8\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"a100:8\";"),
 	        "c:3: nodes[0].gpus: \"a100:8\": no GPU type 'a100'; did you mean 'h100'?\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h100:65\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h100:65\";"),
 	        "c:3: nodes[0].gpus: \"h100:65\": a node has at most 64 GPUs\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h100:60,l40s:5\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h100:60,l40s:5\";"),
 	        "c:3: nodes[0].gpus: \"h100:60,l40s:5\": a node has at most 64 GPUs\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h100:0\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h100:0\";"),
 	        "c:3: nodes[0].gpus: \"h100:0\": the count must be 1 to 1000000\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h100:4294967297\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h100:4294967297\";"),
 	        "c:3: nodes[0].gpus: \"h100:4294967297\": the count must be 1 to 1000000\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h100:4,h100:4\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h100:4,h100:4\";"),
 	        "c:3: nodes[0].gpus: \"h100:4,h100:4\": 'h100': is there twice\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h100\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h100\";"),
 	        "c:3: nodes[0].gpus: \"h100\": must be TYPE:COUNT, as in \"h100:2\", or a "
 	        "number\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"8\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"8\";"),
 	        "c:3: nodes[0].gpus: \"8\": a node's GPUs have types: must be TYPE:COUNT, as in "
 	        "\"h100:8\"\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"any:8\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"any:8\";"),
 	        "c:3: nodes[0].gpus: \"any:8\": a node's GPUs have types: must be TYPE:COUNT, as "
 	        "in \"h100:8\"\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = 8; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = 8;"),
 	        "c:3: nodes[0].gpus: 8: must be amounts in quotes, as in \"h100:8\"\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h100:4,\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h100:4,\";"),
 	        "c:3: nodes[0].gpus: \"h100:4,\": '': must be TYPE:COUNT, as in \"h100:2\", or a "
 	        "number\n" },
-	{ CTL GPUS "nodes = ( { name = \"n1\"; gpus = \"h100:-1\"; } );\n" PARTS,
+	{ CTL GPUS NODE("gpus = \"h100:-1\";"),
 	        "c:3: nodes[0].gpus: \"h100:-1\": must be TYPE:COUNT, as in \"h100:2\", or a "
 	        "number\n" },
-	{ CTL "nodes = ( { name = \"n1\"; gpus = \"h100:8\"; } );\n" PARTS,
+	{ CTL NODE("gpus = \"h100:8\";"),
 	        "c:2: nodes[0].gpus: \"h100:8\": no GPU type 'h100' in gpu_types\n" },
 	{ CTL "gpu_types = ( { name = \"any\"; }, { name = \"8\"; }, { name = \"a b\"; }, { mem = "
 	      "\"1G\"; } );\n" NODES PARTS,
@@ -589,51 +559,18 @@ static const struct {
 	        "c:2: nodes[0].name: \"n[1-\": '[1-': a '[' without its ']'\n" },
 };
 
-static char *told_of(const char *text)
-{
-	struct conf_problems problems;
-	char *told = NULL;
-	size_t size;
-	FILE *out = open_memstream(&told, &size);
-
-	assert_null(conf_parse(text, "c", &problems));
-	conf_problems_print(&problems, out);
-	fclose(out);
-	conf_problems_clear(&problems);
-	return told;
-}
-
 static void every_row_is_told(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char *told = told_of(rows[i].text);
-
-		if (strcmp(told, rows[i].told))
-			print_error("row %zu:\n%s", i, rows[i].text);
-		assert_string_equal(told, rows[i].told);
-		free(told);
-	}
+	conf_rows_are_told("", rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-/* A text cut anywhere is refused, or read as what it then says; no cut is a crash. */
 static void cut_anywhere(void **state)
 {
 	static const char whole[] = CTL GPUS NODES PARTS "# end\n/* x */ // y\n";
-	char text[sizeof(whole)];
 
 	(void)state;
-	for (size_t n = 0; n < sizeof(whole); n++) {
-		struct conf_problems problems;
-		struct conf *conf;
-
-		memcpy(text, whole, n);
-		text[n] = '\0';
-		conf = conf_parse(text, "c", &problems);
-		assert_true(conf ? problems.n == 0 : problems.n > 0);
-		conf_free(conf);
-		conf_problems_clear(&problems);
-	}
+	conf_cut_anywhere(whole, sizeof(whole) - 1);
 }
 
 static void no_more_than_a_thousand(void **state)
@@ -682,7 +619,7 @@ static void too_many(void **state)
 			        (int)(number - cases[i].entry), cases[i].entry, e, number + 2);
 		}
 		strbuf_adds(&text, cases[i].tail);
-		told = told_of(text.s);
+		told = conf_told(text.s);
 		assert_string_equal(told, cases[i].told);
 		free(told);
 		strbuf_free(&text);
@@ -696,7 +633,7 @@ static void too_large(void **state)
 	(void)state;
 	memset(text, ' ', 17 << 20);
 	text[17 << 20] = '\0';
-	told = told_of(text);
+	told = conf_told(text);
 	assert_string_equal(told, "c: more than 16 MiB of configuration\n");
 	free(told);
 	free(text);

@@ -1,4 +1,4 @@
-/* test_depend.c - what jobs wait for of others, as text; and moments as text (cmds/cli/begin.h) */
+/* test_depend.c - what jobs wait for of others, as text; and moments as text (cmds/cli/when.h) */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/cli/begin.h"
 #include "cmds/cli/when.h"
 #include "common/base/strbuf.h"
 #include "common/job/depend.h"
@@ -245,7 +244,7 @@ static void moments(void **state)
 		time_t t;
 		struct tm tm;
 
-		if (begin_parse(cases[i].text, NOW, &us, &err) < 0)
+		if (when_parse_next(cases[i].text, NOW, &us, &err) < 0)
 			fail_msg("%s: %s", cases[i].text, err.text);
 		t = us / 1000000;
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", gmtime_r(&t, &tm));
@@ -291,12 +290,12 @@ static void in_the_zone(void **state)
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	/* 11:20 there; Z is UTC all the same. */
-	assert_int_equal(begin_parse("16:00", NOW, &us, NULL), 0);
+	assert_int_equal(when_parse_next("16:00", NOW, &us, NULL), 0);
 	assert_int_equal((us - NOW) / 60000000, 4 * 60 + 40);
-	assert_int_equal(begin_parse("2026-11-21T16:00Z", NOW, &us, NULL), 0);
+	assert_int_equal(when_parse_next("2026-11-21T16:00Z", NOW, &us, NULL), 0);
 	assert_int_equal((us - NOW) / 60000000, 5 * 60 + 40);
 	/* The next day is there in summer, too, when a day has 23 hours. */
-	assert_int_equal(begin_parse("2027-03-28T12:00", NOW, &us, NULL), 0);
+	assert_int_equal(when_parse_next("2027-03-28T12:00", NOW, &us, NULL), 0);
 	assert_int_equal(us / 1000000, 1806228000);
 	setenv("TZ", "UTC0", 1);
 	tzset();
@@ -315,7 +314,7 @@ static void no_moments(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		err.text[0] = '\0';
-		if (begin_parse(cases[i], NOW, &us, &err) == 0)
+		if (when_parse_next(cases[i], NOW, &us, &err) == 0)
 			fail_msg("'%s' is %lld", cases[i], (long long)us);
 		assert_int_equal(err.code, ERR_USAGE);
 	}

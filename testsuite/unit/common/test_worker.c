@@ -79,7 +79,7 @@ static struct worker_job *submit(
 	return w;
 }
 
-static void wait_at_gate(int n)
+static void wait_at_limit(int n)
 {
 	pthread_mutex_lock(&lock);
 	while (at_gate < n)
@@ -87,7 +87,7 @@ static void wait_at_gate(int n)
 	pthread_mutex_unlock(&lock);
 }
 
-static void set_gate(bool open)
+static void set_limit(bool open)
 {
 	pthread_mutex_lock(&lock);
 	open_gate = open;
@@ -139,16 +139,16 @@ static void test_all_done(void **state)
 }
 
 /* One thread: first in first out within a key, keys in turn. */
-static void test_turns(void **state)
+static void test_fair_queue(void **state)
 {
 	struct worker_pool *p = pool(1, 100, 100);
 
 	(void)state;
 	submit(p, 0, '.', true, NULL);
-	wait_at_gate(1);
+	wait_at_limit(1);
 	for (const char *s = "AAAABBCa"; *s; s++)
 		submit(p, (uint64_t)(*s | 0x20), *s, false, NULL);
-	set_gate(true);
+	set_limit(true);
 	loop_until(9);
 	assert_string_equal(order, ".ABCABAAa");
 	end(p);
@@ -162,12 +162,12 @@ static void test_hung_key(void **state)
 	(void)state;
 	for (int i = 0; i < 10; i++)
 		submit(p, 1, 'x', true, NULL);
-	wait_at_gate(2);
+	wait_at_limit(2);
 	submit(p, 2, 'y', false, NULL);
 	loop_until(1);
 	assert_string_equal(order, "y");
 	assert_int_equal(at_gate, 2);
-	set_gate(true);
+	set_limit(true);
 	loop_until(11);
 	end(p);
 }
@@ -180,7 +180,7 @@ static void test_bounds(void **state)
 
 	(void)state;
 	submit(p, 9, '.', true, NULL);
-	wait_at_gate(1);
+	wait_at_limit(1);
 	for (int i = 0; i < 3; i++)
 		assert_non_null(submit(p, 1, 'a', false, NULL));
 	assert_null(submit(p, 1, 'a', false, &err));
@@ -192,7 +192,7 @@ static void test_bounds(void **state)
 	assert_int_equal(st.queued, 5);
 	assert_int_equal(st.running, 1);
 	assert_int_equal(st.refused, 2);
-	set_gate(true);
+	set_limit(true);
 	loop_until(6);
 	assert_non_null(submit(p, 1, 'a', false, NULL));
 	loop_until(7);
@@ -208,12 +208,12 @@ static void test_cancel(void **state)
 	running = submit(p, 1, 'r', true, NULL);
 	waiting = submit(p, 1, 'w', false, NULL);
 	submit(p, 1, 'k', false, NULL);
-	wait_at_gate(1);
+	wait_at_limit(1);
 	worker_cancel(waiting); /* dropped at once, never run */
 	assert_int_equal(drops, 1);
 	worker_cancel(running); /* dropped when it has ended */
 	assert_int_equal(drops, 1);
-	set_gate(true);
+	set_limit(true);
 	loop_until(3);
 	assert_int_equal(drops, 2);
 	assert_int_equal(dones, 1);
@@ -230,8 +230,8 @@ static void test_pool_free(void **state)
 	submit(p, 1, 'f', false, NULL);
 	for (int i = 0; i < 20; i++)
 		submit(p, (uint64_t)i, 'x', true, NULL);
-	wait_at_gate(2);
-	set_gate(true);
+	wait_at_limit(2);
+	set_limit(true);
 	end(p);
 	assert_int_equal(dones, 0);
 	assert_int_equal(drops, 21);
@@ -280,7 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_done),
-		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_fair_queue),
 		cmocka_unit_test(test_hung_key),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_cancel),

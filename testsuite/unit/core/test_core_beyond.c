@@ -17,14 +17,14 @@
 #define MINUTE ((usec_t)60 * 1000000)
 
 /* Each has a CPU; the first to end is the last that the plan is told of. */
-static const struct held *many(void *arg, uint32_t node, size_t *n)
+static const struct run_snapshot *many(void *arg, uint32_t node, size_t *n)
 {
-	static struct held v[RUNS];
+	static struct run_snapshot v[RUNS];
 	uint32_t i;
 
 	(void)arg, (void)node;
 	for (i = 0; i < RUNS; i++)
-		v[i] = (struct held){
+		v[i] = (struct run_snapshot){
 			.job = i + 1, .cpus = 1, .end = (RUNS + 1 - i) * MINUTE, .type = TYPE_NONE
 		};
 	*n = RUNS;
@@ -40,7 +40,7 @@ static void a_node_with_300_runs(void **state)
 	struct plan_want want = { .ask = { .gpus = &none, .cpus = 1 },
 		.find = { .type = TYPE_NONE },
 		.length = MINUTE };
-	struct plan_entry found = { 0 };
+	struct reservation found = { 0 };
 	struct conf *conf = places_conf();
 	struct ledger *ledger;
 	struct plan *p;

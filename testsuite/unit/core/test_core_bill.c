@@ -156,7 +156,7 @@ static void late_and_truer(void **state)
 	world_free(w);
 }
 
-static void strays_pay(void **state)
+static void orphans_pay(void **state)
 {
 	struct world *w = world_new(conf);
 	struct run_report r;
@@ -304,7 +304,7 @@ int main(void)
 		cmocka_unit_test(estimates),
 		cmocka_unit_test(listed_at_once),
 		cmocka_unit_test(late_and_truer),
-		cmocka_unit_test(strays_pay),
+		cmocka_unit_test(orphans_pay),
 		cmocka_unit_test(attempts),
 		cmocka_unit_test(absurd_times),
 		cmocka_unit_test(kills),

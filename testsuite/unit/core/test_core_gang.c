@@ -6,121 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "testsuite/unit/lib/core_world.h"
-
-/* --- a gang ---------------------------------------------------------------------------------- */
-
-static struct run_id rank_of(struct world *w, uint64_t job, uint32_t rank)
-{
-	return (struct run_id){ job, 0, world_view(w, job).attempt, rank };
-}
-
-static struct run_view run_of(struct world *w, uint64_t job, uint32_t rank)
-{
-	struct run_view v = { .state = "none", .node = "", .nodes = "", .detail = "" };
-
-	core_run_view(w->core, rank_of(w, job, rank), w->now, &v);
-	return v;
-}
-
-static uint32_t node_of(struct world *w, uint64_t job, uint32_t rank)
-{
-	const char *name = run_of(w, job, rank).node;
-	uint32_t n;
-
-	for (n = 0; n < w->conf->n_nodes; n++) {
-		if (!strcmp(w->conf->nodes[n].name, name))
-			return n;
-	}
-	fail_msg("rank %u of job %llu is nowhere", rank, (unsigned long long)job);
-	return 0;
-}
-
-static struct run_report report_of(
-        struct world *w, uint64_t job, uint32_t rank, enum run_report_state state)
-{
-	struct run_report r = world_report(rank_of(w, job, rank), state);
-	struct run_view v = run_of(w, job, rank);
-
-	r.start_time = v.start_time ? v.start_time : w->now.wall;
-	r.nodes = v.n_nodes;
-	r.gpus = v.gpus;
-	return r;
-}
-
-static void starts(struct world *w, uint64_t job, uint32_t rank)
-{
-	world_say(w, node_of(w, job, rank), report_of(w, job, rank, REPORT_RUNNING));
-}
-
-static void ends(struct world *w, uint64_t job, uint32_t rank, enum end_cause cause, uint32_t code,
-        uint32_t sig)
-{
-	struct run_report r = report_of(w, job, rank, REPORT_ENDED);
-
-	r.cause = cause;
-	r.exit_code = code;
-	r.exit_signal = sig;
-	r.end_time = w->now.wall;
-	r.elapsed_us = (uint64_t)(r.end_time - r.start_time);
-	world_say(w, node_of(w, job, rank), r);
-}
-
-static void never(struct world *w, uint64_t job, uint32_t rank)
-{
-	struct run_report r = world_report(rank_of(w, job, rank), REPORT_NEVER);
-
-	r.detail = "no such user";
-	world_say(w, node_of(w, job, rank), r);
-}
-
-static struct submit_job gang_job(struct world *w, const char *gpus, uint32_t nodes)
-{
-	struct submit_job job = world_job(w, gpus);
-
-	job.nodes_min = nodes;
-	job.gpus_per_node = true;
-	return job;
-}
-
-static uint64_t submit_gang(struct world *w, const char *gpus, uint32_t nodes)
-{
-	struct submit_job job = gang_job(w, gpus, nodes);
-	uint64_t id = world_submit_job(w, &job, 1000);
-
-	if (!id)
-		fail_msg("refused: %s", w->error.text);
-	return id;
-}
-
-/* Three nodes of four GPUs, a gang on two of them; all of it runs. */
-static struct world *running(uint64_t *id, bool requeue)
-{
-	struct world *w = world_simple(3, "h100:4");
-	struct submit_job job = gang_job(w, "h100:4", 2);
-
-	world_register_all(w);
-	job.requeue = requeue;
-	*id = world_submit_job(w, &job, 1000);
-	starts(w, *id, 0);
-	starts(w, *id, 1);
-	assert_string_equal(world_state(w, *id), "RUNNING");
-	world_clear(w);
-	return w;
-}
-
-/* The one EndRun since world_clear() is for that rank, because of a peer. */
-static void only_told(struct world *w, uint64_t job, uint32_t rank, bool requeue)
-{
-	const struct effect *e = world_effect(w, EFFECT_END_RUN);
-	struct run_id id = rank_of(w, job, rank);
-
-	assert_int_equal(world_effect_count(w, EFFECT_END_RUN), 1);
-	assert_true(run_id_equal(&e->run.run, &id));
-	assert_int_equal(e->run.cause, END_PEER);
-	assert_int_equal(e->run.requeue, requeue);
-	assert_int_equal(e->node, node_of(w, job, rank));
-}
+#include "testsuite/unit/lib/gang_world.h"
 
 /* --- the good life --------------------------------------------------------------------------- */
 
@@ -423,7 +309,7 @@ static void node_reboots(void **state)
 }
 
 /* A rank that was given up lives: nothing starts beside it, and the job does not wait for it. */
-static void rank_strays(void **state)
+static void orphan_ranks(void **state)
 {
 	uint64_t id;
 	struct world *w = running(&id, true);
@@ -457,8 +343,8 @@ static void rank_strays(void **state)
 	world_free(w);
 }
 
-/* The stray ends before the others do. */
-static void stray_ends_first(void **state)
+/* The orphan run ends before the others do. */
+static void orphan_ends_first(void **state)
 {
 	uint64_t id;
 	struct world *w = running(&id, false);
@@ -606,218 +492,6 @@ static void signalled(void **state)
 	world_free(w);
 }
 
-/* --- a restored backup ----------------------------------------------------------------------- */
-
-/* The second attempt runs on two nodes, and the database has the job waiting for its first. */
-static struct world *restored(uint64_t *id, struct run_report r[2])
-{
-	struct world *w = world_simple(3, "h100:4");
-	struct submit_job job = gang_job(w, "h100:4", 2);
-	uint32_t rank;
-
-	*id = world_submit_job(w, &job, 1000);
-	world_restart(w);
-	core_takeover(w->core, 0, 0);
-	for (rank = 0; rank < 2; rank++) {
-		r[rank] = world_report((struct run_id){ *id, 0, 2, rank }, REPORT_RUNNING);
-		r[rank].gpus = 0xf;
-		r[rank].nodes = 2;
-	}
-	return w;
-}
-
-static void adopted(void **state)
-{
-	struct run_report r[2];
-	uint64_t id;
-	struct world *w = restored(&id, r);
-
-	(void)state;
-	world_register(w, 2, "inc1", NULL, 0);
-	world_register(w, 1, "inc1", &r[1], 1);
-	assert_string_equal(world_state(w, id), "CONFIGURING"); /* until all of it is known */
-	world_restart(w);
-	world_register(w, 0, "inc1", &r[0], 1);
-	assert_string_equal(world_state(w, id), "RUNNING");
-	assert_string_equal(world_view(w, id).nodes, "n[0-1]");
-	world_register(w, 1, "inc1", &r[1], 1);
-	world_seal(w);
-	ends(w, id, 1, END_EXIT, 0, 0);
-	ends(w, id, 0, END_EXIT, 0, 0);
-	assert_string_equal(world_state(w, id), "COMPLETED");
-	world_free(w);
-}
-
-/* One had ended when the node registered: it says so then, or where there is no room for it in that
- * message, just after it. */
-static void adopted_ended(void **state)
-{
-	static const struct {
-		uint32_t code;
-		bool later;
-		const char *state;
-	} rows[] = { { 0, false, "COMPLETED" }, { 5, false, "FAILED" }, { 0, true, "COMPLETED" },
-		{ 5, true, "FAILED" } };
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct run_report r[2];
-		uint64_t id;
-		struct world *w = restored(&id, r);
-
-		world_register(w, 1, "inc1", &r[1], 1);
-		r[0].state = REPORT_ENDED;
-		r[0].exit_code = rows[i].code;
-		r[0].cause = END_EXIT;
-		world_register(w, 0, "inc1", &r[0], !rows[i].later);
-		if (rows[i].later)
-			world_say(w, 0, r[0]);
-		if (rows[i].code)
-			only_told(w, id, 1, false);
-		else
-			assert_string_equal(world_state(w, id), "RUNNING");
-		ends(w, id, 1, rows[i].code ? END_PEER : END_EXIT, 0, rows[i].code ? 15 : 0);
-		assert_string_equal(world_state(w, id), rows[i].state);
-		assert_int_equal(world_view(w, id).exit_code, rows[i].code);
-		world_free(w);
-	}
-}
-
-/* A rank turns up when the attempt is being ended. */
-static void adopted_too_late(void **state)
-{
-	struct run_report r[2];
-	uint64_t id;
-	struct world *w = restored(&id, r);
-
-	(void)state;
-	world_register(w, 1, "inc1", &r[1], 1);
-	world_control(w, world_user(1000), JOB_CANCEL, id);
-	world_clear(w);
-	world_register(w, 0, "inc1", &r[0], 1);
-	only_told(w, id, 0, false);
-	ends(w, id, 0, END_PEER, 0, 15);
-	assert_string_equal(world_state(w, id), "COMPLETING");
-	ends(w, id, 1, END_CANCEL, 0, 15);
-	assert_string_equal(world_state(w, id), "CANCELLED");
-	world_free(w);
-}
-
-/* The other rank is never heard of: nobody knows whether it lives. */
-static void adopted_in_part(void **state)
-{
-	struct run_report r[2];
-	uint64_t id;
-	struct world *w = restored(&id, r);
-
-	(void)state;
-	world_register(w, 1, "inc1", &r[1], 1);
-	world_register(w, 2, "inc1", NULL, 0);
-	ends(w, id, 1, END_EXIT, 0, 0);
-	assert_string_equal(world_state(w, id), "PENDING");
-	assert_string_equal(world_reason(w, id), "JobHeldUser");
-	/* It does, and holds what it has; the job waits for it. */
-	world_register(w, 0, "inc1", &r[0], 1);
-	assert_int_equal(world_control(w, world_user(1000), JOB_RELEASE, id), 1);
-	assert_string_equal(world_reason(w, id), "AttemptAlive");
-	r[0].state = REPORT_ENDED;
-	r[0].cause = END_EXIT;
-	world_say(w, 0, r[0]);
-	assert_string_equal(world_state(w, id), "CONFIGURING");
-	/* Nobody knows how many more there were. */
-	assert_int_equal(world_view(w, id).attempt, 103);
-	world_seal(w);
-	world_free(w);
-}
-
-/* The backup has the first attempt running, on nodes 0 and 1. In truth the second one came since, on
- * nodes 0 and 2, and node 2 tells of its rank while the first is not known to be over: it is a
- * stray. */
-static struct world *overtaken(uint64_t *id, struct run_report r[2], const struct run_report *as)
-{
-	struct world *w = running(id, true);
-	uint32_t rank;
-
-	world_restart(w);
-	core_takeover(w->core, 0, 0);
-	for (rank = 0; rank < 2; rank++) {
-		r[rank] = world_report((struct run_id){ *id, 0, 2, rank }, REPORT_RUNNING);
-		r[rank].gpus = 0xf;
-		r[rank].nodes = 2;
-	}
-	r[1].state = as->state;
-	r[1].cause = as->cause;
-	r[1].exit_code = as->exit_code;
-	world_register(w, 2, "inc1", &r[1], 1);
-	assert_string_equal(world_state(w, *id), "RUNNING");
-	world_register(w, 1, "inc1", NULL, 0);
-	assert_string_equal(world_state(w, *id), "COMPLETING");
-	/* That ends the first attempt, so the job waits when this node tells of the second. */
-	world_register(w, 0, "inc1", &r[0], 1);
-	return w;
-}
-
-/* A job goes on with all of an attempt or with none of it: where one rank is a stray, or ended
- * badly while the job was at another attempt, the others are strays too. */
-static void adopted_whole_or_not(void **state)
-{
-	static const struct run_report strays[] = {
-		{ .state = REPORT_STARTING },
-		{ .state = REPORT_RUNNING },
-		{ .state = REPORT_ENDED, .cause = END_EXIT, .exit_code = 3 },
-		{ .state = REPORT_ENDED, .cause = END_NODE_FAIL },
-	};
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(strays) / sizeof(*strays); i++) {
-		struct run_report r[2];
-		uint64_t id;
-		struct world *w = overtaken(&id, r, &strays[i]);
-		uint32_t rank;
-
-		assert_string_equal(world_state(w, id), "PENDING");
-		assert_string_equal(world_reason(w, id), "AttemptAlive");
-		assert_int_equal(world_view(w, id).attempt, 1);
-		world_restart(w);
-		for (rank = 0; rank < 2; rank++)
-			world_register(w, rank ? 2 : 0, "inc1", &r[rank], 1);
-		world_register(w, 1, "inc1", NULL, 0);
-		assert_string_equal(world_reason(w, id), "AttemptAlive");
-		for (rank = 0; rank < 2; rank++) {
-			r[rank].state = REPORT_ENDED;
-			r[rank].cause = END_EXIT;
-			world_say(w, rank ? 2 : 0, r[rank]);
-		}
-		assert_string_equal(world_state(w, id), "CONFIGURING");
-		assert_int_equal(world_view(w, id).attempt, 103);
-		world_seal(w);
-		world_free(w);
-	}
-}
-
-/* A rank that ended well leaves nothing to be ended: the job goes on with the other one. */
-static void adopted_after_a_good_end(void **state)
-{
-	const struct run_report ended = { .state = REPORT_ENDED, .cause = END_EXIT };
-	struct run_report r[2];
-	uint64_t id;
-	struct world *w = overtaken(&id, r, &ended);
-
-	(void)state;
-	assert_string_equal(world_state(w, id), "RUNNING");
-	assert_int_equal(world_view(w, id).attempt, 2);
-	world_restart(w);
-	world_register(w, 0, "inc1", &r[0], 1);
-	ends(w, id, 0, END_EXIT, 0, 0);
-	assert_string_equal(world_state(w, id), "COMPLETED");
-	world_seal(w);
-	world_free(w);
-}
-
-/* --------------------------------------------------------------------------------------------- */
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -831,19 +505,13 @@ int main(void)
 		cmocka_unit_test(one_order_lost),
 		cmocka_unit_test(node_off),
 		cmocka_unit_test(node_reboots),
-		cmocka_unit_test(rank_strays),
-		cmocka_unit_test(stray_ends_first),
+		cmocka_unit_test(orphan_ranks),
+		cmocka_unit_test(orphan_ends_first),
 		cmocka_unit_test(late_truth),
 		cmocka_unit_test(cancelled),
 		cmocka_unit_test(cancelled_late),
 		cmocka_unit_test(requeued),
 		cmocka_unit_test(signalled),
-		cmocka_unit_test(adopted),
-		cmocka_unit_test(adopted_ended),
-		cmocka_unit_test(adopted_too_late),
-		cmocka_unit_test(adopted_in_part),
-		cmocka_unit_test(adopted_whole_or_not),
-		cmocka_unit_test(adopted_after_a_good_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

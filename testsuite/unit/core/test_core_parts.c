@@ -14,7 +14,7 @@
 #include "ctld/core/place/order.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/records/waiters.h"
+#include "ctld/core/records/wait_replies.h"
 #include "ctld/core/request/labels.h"
 #include "ctld/core/request/requests.h"
 #include "ctld/core/rows/codec.h"
@@ -253,7 +253,8 @@ static void orders(void **state)
 static void texts(void **state)
 {
 	struct strings *s = strings_new(1);
-	const char *a = strings_keep(s, "alpha"), *b = strings_keep_n(s, "alphabet", 5), *c = NULL;
+	const char *a = strings_intern(s, "alpha"), *b = strings_keep_n(s, "alphabet", 5),
+	           *c = NULL;
 
 	(void)state;
 	assert_ptr_equal(a, b);
@@ -339,25 +340,25 @@ static void label_rows(void **state)
 
 static void waiting(void **state)
 {
-	struct waiters *w = waiters_new(1);
+	struct wait_replies *w = wait_replies_new(1);
 	uint64_t reply, job;
 	int n;
 
 	(void)state;
 	for (job = 1; job <= 100; job++) {
 		for (reply = 0; reply < 50; reply++)
-			waiters_add(w, job, reply);
+			wait_replies_add(w, job, reply);
 	}
-	assert_int_equal(waiters_count(w), 5000);
-	waiters_cancel(w, 17);
-	waiters_cancel(w, 17);
-	assert_int_equal(waiters_count(w), 4900);
-	for (n = 0; waiters_take(w, 50, &reply); n++)
+	assert_int_equal(wait_replies_count(w), 5000);
+	wait_replies_cancel(w, 17);
+	wait_replies_cancel(w, 17);
+	assert_int_equal(wait_replies_count(w), 4900);
+	for (n = 0; wait_replies_take(w, 50, &reply); n++)
 		assert_int_equal(reply, n < 17 ? n : n + 1);
 	assert_int_equal(n, 49);
-	assert_int_equal(waiters_count(w), 4851);
-	waiters_free(w);
-	waiters_free(NULL);
+	assert_int_equal(wait_replies_count(w), 4851);
+	wait_replies_free(w);
+	wait_replies_free(NULL);
 }
 
 /* --- states ---------------------------------------------------------------------------------- */
@@ -428,7 +429,7 @@ static void ledger(void **state)
 	struct strings *s = strings_new(1);
 	struct requests *rs = requests_new(s, w->conf, 1);
 	struct error err;
-	struct ask ask = { .gpus = requests_keep(rs, &two, &err), .cpus = 3, .mem_mb = 1000 };
+	struct ask ask = { .gpus = requests_intern(rs, &two, &err), .cpus = 3, .mem_mb = 1000 };
 	struct place a, b, huge = { .node = 1, .cpus = 100, .mem_mb = 1 << 20, .gpus = 1ull << 40 };
 	uint32_t total, free_now, most, where;
 	char text[200];

@@ -197,7 +197,7 @@ static void check_gpu(
 			continue;
 		milli += r->share_milli;
 		mb += r->share_mb;
-		if (!r->share_charge || !o->share.charge || milli > CARD_MILLI || mb > CARD_MB)
+		if (!r->share_charge || !o->share.charge || milli > GPU_MILLI || mb > CARD_MB)
 			fail_msg("GPU %u of node %u is given to job %llu and held by %llu", gpu,
 			        node, (unsigned long long)o->effect.run.run.job,
 			        (unsigned long long)r->run.job);

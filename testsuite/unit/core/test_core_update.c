@@ -392,7 +392,7 @@ static void a_limit_is_heard_of(void **state)
 {
 	struct world *w = world_new(conf);
 	struct submit_job change = { .time_limit_s = 600 };
-	const struct held *held;
+	const struct run_snapshot *held;
 	struct error err;
 	usec_t before;
 	uint64_t id;
@@ -402,17 +402,17 @@ static void a_limit_is_heard_of(void **state)
 	world_register_all(w);
 	id = world_submit(w, "h100:4");
 	world_run_starts(w, id);
-	held = held_on_node(w->core, 0, &n);
+	held = snapshots_on_node(w->core, 0, &n);
 	if (!n)
-		held = held_on_node(w->core, 1, &n);
+		held = snapshots_on_node(w->core, 1, &n);
 	assert_int_equal(n, 1);
 	before = held->end;
 	assert_int_equal(update(w, world_admin(), id, &change, UPDATE_TIME), 1);
 	if (core_check(w->core, &err) < 0)
 		fail_msg("%s", err.text);
-	held = held_on_node(w->core, 0, &n);
+	held = snapshots_on_node(w->core, 0, &n);
 	if (!n)
-		held = held_on_node(w->core, 1, &n);
+		held = snapshots_on_node(w->core, 1, &n);
 	assert_true(held->end < before);
 	world_free(w);
 }

@@ -221,7 +221,7 @@ static void mps(void **state)
 	assert_value(env, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", NULL);
 	jobenv_free(env);
 	f.in.own_numbers = true;
-	f.in.mps_dir = "/spool/mps/1000.4";
+	f.in.mps_pipe = "/spool/mps/1000.4/pipe";
 	f.order.share_milli = 255;
 	f.order.share_mb = 20480;
 	env = jobenv_make(&f.in, NULL);

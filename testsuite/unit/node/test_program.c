@@ -17,7 +17,7 @@
 
 #include "common/base/xalloc.h"
 #include "noded/contain/private.h"
-#include "noded/exec/program.h"
+#include "noded/exec/program_run.h"
 #include "noded/exec/rlimits.h"
 
 static char dir[] = "/tmp/test_program.XXXXXX";

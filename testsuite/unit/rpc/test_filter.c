@@ -247,13 +247,13 @@ static void test_sight(void **state)
 		struct slice slice = slice_begin(INT32_MAX);
 
 		assert_string_equal(walk(f), "1 3 4 7 8");
-		filter_see_only(f, sight_new(&conf, &rows[i].caller, false));
+		filter_see_only(f, visibility_new(&conf, &rows[i].caller, false));
 		assert_string_equal(walk(f), "1 3 4 7 8");
-		filter_see_only(f, sight_new(&conf, &rows[i].caller, true));
+		filter_see_only(f, visibility_new(&conf, &rows[i].caller, true));
 		assert_string_equal(walk(f), rows[i].all);
 		filter_free(f);
 		f = filter_new(&n, &conf, NULL);
-		filter_see_only(f, sight_new(&conf, &rows[i].caller, true));
+		filter_see_only(f, visibility_new(&conf, &rows[i].caller, true));
 		assert_string_equal(walk(f), rows[i].named);
 		while (filter_next(f, &known, NULL, (struct clocks){ 0 }, &slice, &view) > 0)
 			;

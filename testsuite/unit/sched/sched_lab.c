@@ -162,10 +162,10 @@ static void note_mixed(struct lab *lab)
 
 	rules_room(lab, lab->w->now.mono, 0, &room);
 	for (i = 0; i < lab->n_nodes; i++) {
-		for (k = 0; k < room.v[i].n_cards; k++) {
-			if (!room.v[i].apart || !room.v[i].cards[k].runs)
+		for (k = 0; k < room.v[i].n_gpus; k++) {
+			if (!room.v[i].apart || !room.v[i].gpu_set[k].runs)
 				lab->mixed[i] &= ~(1u << k);
-			else if (room.v[i].cards[k].uid == CONF_NONE)
+			else if (room.v[i].gpu_set[k].uid == CONF_NONE)
 				lab->mixed[i] |= 1u << k;
 		}
 	}

@@ -11,7 +11,7 @@
 #ifndef TESTSUITE_UNIT_SCHED_LAB_H
 #define TESTSUITE_UNIT_SCHED_LAB_H
 
-#include "ctld/core/place/cards.h"
+#include "ctld/core/place/gpu_share.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define LAB_NODES  12
@@ -70,7 +70,7 @@ struct lab_job {
 	uint32_t attempt;   /* that the runs are of */
 	bool started;       /* at least once */
 	uint64_t forgotten; /* could have started: the number of the next ordering then; 0: no */
-	bool claims;        /* runs were told to end for it, and it has not started yet */
+	bool preempts;      /* runs were told to end for it, and it has not started yet */
 };
 
 struct lab_stop { /* a run was told to end */
@@ -94,8 +94,7 @@ struct lab {
 	unsigned variant;                                      /* of the configuration */
 	unsigned n_nodes;
 	struct lab_node nodes[LAB_NODES];
-	uint32_t
-	        mixed[LAB_NODES]; /* cards that had runs of several users when that was forbidden */
+	uint32_t mixed[LAB_NODES]; /* GPUs that had runs of several users when that was forbidden */
 	struct lab_job jobs[LAB_JOBS];
 	size_t n_jobs;
 	struct run_id starts[LAB_NODES]; /* of the last step */

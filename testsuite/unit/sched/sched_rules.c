@@ -50,7 +50,7 @@ usec_t rules_end(const struct lab *lab, const struct lab_job *j, const struct la
 }
 
 /* Of a GPU of that type, what several may share. */
-static uint64_t card_mem(const struct lab *lab, uint16_t type)
+static uint64_t gpu_mem(const struct lab *lab, uint16_t type)
 {
 	const struct conf_gpu_type *t = &lab->w->conf->gpu_types[type];
 
@@ -65,19 +65,19 @@ static void give_cards(
 	for (i = 0; i < LAB_CARDS; i++) {
 		if (!(r->gpus >> i & 1))
 			continue;
-		room->v[r->node].cards[i].wrong |=
-		        room->v[r->node].cards[i].whole ||
-		        (!r->share.charge && room->v[r->node].cards[i].runs);
-		room->v[r->node].cards[i].whole |= !r->share.charge;
-		if (!room->v[r->node].cards[i].runs++)
-			room->v[r->node].cards[i].uid = uid;
-		else if (room->v[r->node].cards[i].uid != uid)
-			room->v[r->node].cards[i].uid = CONF_NONE;
-		room->v[r->node].cards[i].milli += r->share.milli;
-		room->v[r->node].cards[i].mem_mb += r->share.mem_mb;
-		room->v[r->node].cards[i].wrong |=
-		        room->v[r->node].cards[i].milli > LAB_MILLI ||
-		        room->v[r->node].cards[i].mem_mb > card_mem(lab, r->type);
+		room->v[r->node].gpu_set[i].wrong |=
+		        room->v[r->node].gpu_set[i].whole ||
+		        (!r->share.charge && room->v[r->node].gpu_set[i].runs);
+		room->v[r->node].gpu_set[i].whole |= !r->share.charge;
+		if (!room->v[r->node].gpu_set[i].runs++)
+			room->v[r->node].gpu_set[i].uid = uid;
+		else if (room->v[r->node].gpu_set[i].uid != uid)
+			room->v[r->node].gpu_set[i].uid = CONF_NONE;
+		room->v[r->node].gpu_set[i].milli += r->share.milli;
+		room->v[r->node].gpu_set[i].mem_mb += r->share.mem_mb;
+		room->v[r->node].gpu_set[i].wrong |=
+		        room->v[r->node].gpu_set[i].milli > LAB_MILLI ||
+		        room->v[r->node].gpu_set[i].mem_mb > gpu_mem(lab, r->type);
 	}
 }
 
@@ -96,7 +96,7 @@ void rules_room(const struct lab *lab, usec_t at, lab_set gone, struct room *roo
 		room->v[i].apart = n->share_users == CONF_USERS_ONE;
 		for (g = 0; g < n->n_gpus; g++) {
 			for (k = 0; k < n->gpus[g].count; k++)
-				room->v[i].cards[room->v[i].n_cards++].type = n->gpus[g].type;
+				room->v[i].gpu_set[room->v[i].n_gpus++].type = n->gpus[g].type;
 		}
 		room->v[i].cpus = (int)n->cpus;
 		room->v[i].mem_mb = (int64_t)n->mem_mb;
@@ -140,7 +140,7 @@ bool rules_part(const struct lab *lab, const struct lab_job *j, uint16_t type, s
 	*part = (struct share){ 0 };
 	if (type == LAB_NO_GPU || (!j->part.milli && !j->part.mem_mb))
 		return true;
-	all = card_mem(lab, type);
+	all = gpu_mem(lab, type);
 	part->milli = j->part.milli;
 	part->mem_mb = j->part.mem_mb ? j->part.mem_mb : all * j->part.milli / LAB_MILLI;
 	part->charge = j->part.milli;
@@ -149,9 +149,9 @@ bool rules_part(const struct lab *lab, const struct lab_job *j, uint16_t type, s
 	return part->mem_mb <= all;
 }
 
-/* How many cards of that type do for one part of the job: free ones, or shared ones that have so
+/* How many GPUs of that type do for one part of the job: free ones, or shared ones that have so
  * much left. */
-static int cards_for(const struct lab *lab, const struct lab_job *j, uint16_t type,
+static int gpus_for(const struct lab *lab, const struct lab_job *j, uint16_t type,
         const struct room *room, uint32_t node)
 {
 	struct share part;
@@ -161,15 +161,15 @@ static int cards_for(const struct lab *lab, const struct lab_job *j, uint16_t ty
 	if (type == LAB_NO_GPU || !rules_part(lab, j, type, &part) ||
 	        (part.charge && !room->v[node].shares))
 		return 0;
-	for (i = 0; i < room->v[node].n_cards; i++) {
-		if (room->v[node].cards[i].type != type || room->v[node].cards[i].whole)
+	for (i = 0; i < room->v[node].n_gpus; i++) {
+		if (room->v[node].gpu_set[i].type != type || room->v[node].gpu_set[i].whole)
 			continue;
 		if (!part.charge)
-			n += !room->v[node].cards[i].runs;
-		else if (!room->v[node].apart || !room->v[node].cards[i].runs ||
-		         (room->v[node].cards[i].uid == j->uid && !(lab->mixed[node] >> i & 1)))
-			n += room->v[node].cards[i].milli + part.milli <= LAB_MILLI &&
-			     room->v[node].cards[i].mem_mb + part.mem_mb <= card_mem(lab, type);
+			n += !room->v[node].gpu_set[i].runs;
+		else if (!room->v[node].apart || !room->v[node].gpu_set[i].runs ||
+		         (room->v[node].gpu_set[i].uid == j->uid && !(lab->mixed[node] >> i & 1)))
+			n += room->v[node].gpu_set[i].milli + part.milli <= LAB_MILLI &&
+			     room->v[node].gpu_set[i].mem_mb + part.mem_mb <= gpu_mem(lab, type);
 	}
 	return n;
 }
@@ -195,7 +195,7 @@ static int by_most(const void *x, const void *y)
 static int offered(const struct lab *lab, const struct lab_job *j, uint16_t type,
         const struct room *room, uint32_t node)
 {
-	int gpus = cards_for(lab, j, type, room, node);
+	int gpus = gpus_for(lab, j, type, room, node);
 
 	if (!in_partition(lab, j->partition, node) || !room->v[node].accepts ||
 	        room->v[node].cpus < (int)j->cpus || room->v[node].mem_mb < (int64_t)j->mem_mb ||
@@ -458,10 +458,10 @@ static uint64_t capacity(const struct lab *lab, uint16_t type)
 
 	rules_room(lab, lab->w->now.mono, 0, &room);
 	for (i = 0; i < lab->n_nodes; i++) {
-		for (g = 0; g < room.v[i].n_cards; g++) {
-			if (type != CONF_ANY_TYPE && room.v[i].cards[g].type != type)
+		for (g = 0; g < room.v[i].n_gpus; g++) {
+			if (type != CONF_ANY_TYPE && room.v[i].gpu_set[g].type != type)
 				continue;
-			sum += room.v[i].accepts || room.v[i].cards[g].runs ? LAB_MILLI : 0;
+			sum += room.v[i].accepts || room.v[i].gpu_set[g].runs ? LAB_MILLI : 0;
 		}
 	}
 	return sum;

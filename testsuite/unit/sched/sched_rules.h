@@ -12,20 +12,20 @@
 typedef uint64_t lab_set;
 lab_set rules_one(const struct lab *lab, const struct lab_job *j);
 
-/* What each node has for new runs. A card is whole somebody's, or shared by some runs, or free. */
+/* What each node has for new runs. A GPU is whole somebody's, or shared by some runs, or free. */
 struct room {
 	struct {
 		bool accepts, empty, shares, apart;
 		int cpus;
 		int64_t mem_mb;
-		unsigned n_cards;
+		unsigned n_gpus;
 		struct {
 			uint16_t type;
 			bool whole, wrong; /* wrong: it has two owners, or gives too much */
 			unsigned runs;
 			uint32_t uid; /* of its runs; CONF_NONE: of several users */
 			uint64_t milli, mem_mb;
-		} cards[LAB_CARDS];
+		} gpu_set[LAB_CARDS];
 	} v[LAB_NODES];
 };
 

@@ -23,7 +23,8 @@ static double story_time(usec_t mono)
 static usec_t core_end(const struct lab *lab, const struct lab_job *j, const struct lab_run *r)
 {
 	size_t n, i;
-	const struct held *v = plan_held(sched_scene(lab->w->core->sched)->plan, r->node, &n);
+	const struct run_snapshot *v =
+	        plan_snapshots(sched_view(lab->w->core->sched)->plan, r->node, &n);
 
 	for (i = 0; i < n; i++) {
 		if (v[i].job == j->id)
@@ -47,7 +48,7 @@ void tell_order(const struct lab *lab)
 	printf("   ---- %.3f %s\n", story_time(lab->w->now.mono), lab->doing);
 	while ((class = sched_each_class(lab->w->core->sched, &cursor))) {
 		const struct class_link *l = class_link_of(class);
-		const struct plan_entry *e = l->entry;
+		const struct reservation *e = l->reservation;
 
 		printf("    class of %llu: key %016llx %016llx, verdict %d%s%s%s",
 		        (unsigned long long)job_id(class_head(class)), (unsigned long long)l->key.a,
@@ -58,7 +59,7 @@ void tell_order(const struct lab *lab)
 			const struct place *p = &e->places.v[i];
 
 			if (!i)
-				printf(", %s %.3f to %.3f", e->claim ? "claims" : "planned",
+				printf(", %s %.3f to %.3f", e->preempts ? "claims" : "planned",
 				        story_time(e->start), story_time(e->end));
 			printf(" n%u:%dx%u,%uc,%llum", p->node, __builtin_popcountll(p->gpus),
 			        p->type, p->cpus, (unsigned long long)p->mem_mb);

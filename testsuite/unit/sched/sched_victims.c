@@ -12,7 +12,7 @@
 #include "ctld/core/sched/decide.h"
 #include "ctld/core/sched/sched.h"
 
-static enum victims_step search(const struct scene *scene, const struct contender *who,
+static enum victims_step search(const struct sched_view *view, const struct candidate *who,
         const struct plan_want *want, bool everything, struct preemption *out)
 {
 	struct victims *v = victims_new();
@@ -21,7 +21,7 @@ static enum victims_step search(const struct scene *scene, const struct contende
 
 	if (everything)
 		victims_ask_everything(v);
-	step = victims_step(v, scene, who, want, &nodes, out);
+	step = victims_step(v, view, who, want, &nodes, out);
 	victims_free(v);
 	return step;
 }
@@ -30,17 +30,17 @@ static bool same(const struct preemption *x, const struct preemption *y)
 {
 	size_t i;
 
-	if (x->n != y->n || x->retry != y->retry || x->entry.start != y->entry.start ||
-	        x->entry.places.n != y->entry.places.n)
+	if (x->n != y->n || x->retry != y->retry || x->reservation.start != y->reservation.start ||
+	        x->reservation.places.n != y->reservation.places.n)
 		return false;
 	for (i = 0; i < x->n; i++) {
 		if (x->victims[i].job != y->victims[i].job ||
 		        x->victims[i].reason != y->victims[i].reason)
 			return false;
 	}
-	for (i = 0; i < x->entry.places.n; i++) {
-		if (x->entry.places.v[i].node != y->entry.places.v[i].node ||
-		        x->entry.places.v[i].gpus != y->entry.places.v[i].gpus)
+	for (i = 0; i < x->reservation.places.n; i++) {
+		if (x->reservation.places.v[i].node != y->reservation.places.v[i].node ||
+		        x->reservation.places.v[i].gpus != y->reservation.places.v[i].gpus)
 			return false;
 	}
 	return true;
@@ -48,30 +48,30 @@ static bool same(const struct preemption *x, const struct preemption *y)
 
 unsigned check_searches(struct lab *lab)
 {
-	const struct scene *scene = sched_scene(lab->w->core->sched);
+	const struct sched_view *view = sched_view(lab->w->core->sched);
 	unsigned found = 0;
 	size_t cursor = 0;
 	struct class *class;
 
 	while ((class = sched_each_class(lab->w->core->sched, &cursor))) {
 		const struct class_link *l = class_link_of(class);
-		struct contender who;
+		struct candidate who;
 		struct plan_want want;
 		uint32_t kind = 0;
 
 		if (l->partition == CONF_NONE)
 			continue;
-		who = sched_contender(lab->w->core->sched, class);
+		who = sched_candidate(lab->w->core->sched, class);
 		want = (struct plan_want){ .ask = who.ask,
-			.set = ledger_set_of(scene->ledger, l->partition),
+			.set = ledger_set_of(view->ledger, l->partition),
 			.partition = l->partition,
 			.length = who.length,
 			.key = who.key };
-		while (decide_next_open(scene, &who, &kind, &want.find)) {
+		while (decide_next_open(view, &who, &kind, &want.find)) {
 			struct preemption fast, slow;
-			enum victims_step step = search(scene, &who, &want, false, &fast);
+			enum victims_step step = search(view, &who, &want, false, &fast);
 
-			if (search(scene, &who, &want, true, &slow) != step || !same(&fast, &slow))
+			if (search(view, &who, &want, true, &slow) != step || !same(&fast, &slow))
 				lab_fail(lab,
 				        "job %llu: a search that leaves out nothing finds others",
 				        (unsigned long long)job_id(class_head(class)));

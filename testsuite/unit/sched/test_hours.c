@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/limits/gates.h"
+#include "ctld/core/limits/limits.h"
 #include "ctld/core/rows/codec.h"
 #include "testsuite/unit/lib/policy_conf.h"
 
@@ -181,39 +181,39 @@ static void at_the_gate(void **state)
 {
 	struct lab l = lab();
 	struct need gpu = { .type = H100, .gpus = 1 }, cpu = { .type = TYPE_NONE, .cpus = 4 };
-	struct gate_path *path;
-	struct gate_block block;
-	struct gates *g;
+	struct limit_chain *chain;
+	struct limit_block block;
+	struct limits *g;
 	size_t n;
 
 	(void)state;
 	limit(&l.conf->accounts[l.research].per_user, 10, 32 * 86400);
 	hours_configure(l.h, l.conf, l.now);
-	g = gates_new(l.conf, 1);
-	path = gates_path(g, l.vision, 7, CONF_NONE, 0);
-	assert_true(gates_check(g, path, &gpu, NULL)); /* nothing is known */
-	gates_hours(g, l.h);
-	gates_time(g, l.now);
+	g = limits_new(l.conf, 1);
+	chain = limits_chain(g, l.vision, 7, CONF_NONE, 0);
+	assert_true(limits_check(g, chain, &gpu, NULL)); /* nothing is known */
+	limits_set_hours(g, l.h);
+	limits_time(g, l.now);
 	hours_bill(l.h, &ana, 1 * GPU, T0 - 10 * HOUR + 1, T0, T0);
-	assert_true(gates_check(g, path, &gpu, NULL));
+	assert_true(limits_check(g, chain, &gpu, NULL));
 	hours_bill(l.h, &ana, 1 * GPU, T0 - 1, T0, T0);
-	assert_false(gates_check(g, path, &gpu, &block));
+	assert_false(limits_check(g, chain, &gpu, &block));
 	assert_string_equal(block.reason, "AssocMaxGRESMinutesPerUser");
 	assert_string_equal(
 	        block.text, "research: limit 10 GPU-hours a user in 32-00:00:00, used 10");
-	assert_true(gates_check(g, path, &cpu, NULL));
+	assert_true(limits_check(g, chain, &cpu, NULL));
 	/* Its end releases nothing there, but its bill is worth a look; time does. */
-	gates_take(g, path, &gpu);
-	gates_of(g, path, &gpu, &n);
+	limits_take(g, chain, &gpu);
+	limits_of_need(g, chain, &gpu, &n);
 	assert_int_equal(n, 0);
-	assert_int_equal(gates_of_hours(g, path, &n)[0], block.gate);
+	assert_int_equal(limits_of_hours(g, chain, &n)[0], block.limit);
 	assert_int_equal(n, 1);
-	gates_release(g, path, &gpu);
+	limits_release(g, chain, &gpu);
 	pass(&l, 33 * DAY);
-	gates_time(g, l.now);
-	assert_true(gates_check(g, path, &gpu, NULL));
-	gate_path_free(g, path);
-	gates_free(g);
+	limits_time(g, l.now);
+	assert_true(limits_check(g, chain, &gpu, NULL));
+	limit_chain_free(g, chain);
+	limits_free(g);
 	lab_free(&l);
 }
 

@@ -111,7 +111,7 @@ static const struct submit_job possible[] = {
 static struct ask ask_of(struct core *core, const struct submit_job *job)
 {
 	struct error err = { 0 };
-	const struct request *r = requests_keep(core->requests, job, &err);
+	const struct request *r = requests_intern(core->requests, job, &err);
 
 	if (!r)
 		fail_msg("%s", err.text);
@@ -199,7 +199,7 @@ static void on_an_empty_cluster(void **state)
 		for (k = 0; k < job.n_gpus; k++)
 			job.gpus[k] = (struct gpu_request){ types[pick(3)], 1 + pick(20) };
 		job.nodes_min = job.nodes_max ? 1 + pick(job.nodes_max) : 0;
-		ask = (struct ask){ .gpus = requests_keep(w->core->requests, &job, NULL),
+		ask = (struct ask){ .gpus = requests_intern(w->core->requests, &job, NULL),
 			.cpus = job.cpus,
 			.mem_mb = job.mem_mb };
 		if (!ask.gpus)

@@ -29,7 +29,7 @@
 struct node {
 	struct places_node has;
 	bool features[3]; /* a b c */
-	bool accepts, aside;
+	bool accepts, reserved;
 	uint32_t cap; /* aside: so many GPUs of a place may be used */
 	uint32_t cpus_used;
 	uint64_t mem_used, used;
@@ -170,7 +170,7 @@ static bool make_want(struct model *m, struct want *w)
 		name_nodes(m, w->excluded, w->exclude, 3);
 	w->job.nodelist = w->nodelist;
 	w->job.exclude = w->exclude;
-	w->ask.gpus = requests_keep(m->requests, &w->job, NULL);
+	w->ask.gpus = requests_intern(m->requests, &w->job, NULL);
 	if (!w->ask.gpus)
 		return false;
 	w->ask.cpus = 1 + pick(m, 4);
@@ -226,7 +226,7 @@ static int offer(const struct model *m, const struct want *w, unsigned i, uint16
 		return -1;
 	if (r->n && (gpus < part || gpus == 0))
 		return -1;
-	if (!n->aside)
+	if (!n->reserved)
 		return (int)gpus;
 	if (!w->find.test)
 		return -1;
@@ -431,7 +431,7 @@ static void check_parts(struct model *m, const struct want *w, unsigned *mask)
 			assert_int_equal(bit_count(p->gpus), r->v[0].count);
 		else if (r->n)
 			assert_true(p->gpus);
-		if (n->aside)
+		if (n->reserved)
 			assert_true(bit_count(p->gpus) <= n->cap && w->find.test);
 		gpus += bit_count(p->gpus);
 		*mask |= 1u << p->node;
@@ -498,13 +498,13 @@ static void check_gang(struct model *m, const struct want *w, bool found)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-static bool test_aside(void *arg, struct place *place, uint64_t cards)
+static bool test_aside(void *arg, struct place *place, uint64_t gpu_set)
 {
 	struct model *m = arg;
 
-	(void)cards;
+	(void)gpu_set;
 
-	assert_true(m->nodes[place->node].aside);
+	assert_true(m->nodes[place->node].reserved);
 	return bit_count(place->gpus) <= m->nodes[place->node].cap;
 }
 
@@ -520,7 +520,7 @@ static void check_fits(struct model *m, const struct want *w)
 		bool fits = false, could = false;
 		uint16_t t;
 
-		n->aside = false;
+		n->reserved = false;
 		for (t = 0; t < PLACES_TYPES; t++) {
 			uint16_t type = w->ask.gpus->n ? t : TYPE_NONE;
 
@@ -532,7 +532,7 @@ static void check_fits(struct model *m, const struct want *w)
 			n->used = n->mem_used = n->cpus_used = 0;
 			could |= listed && offer(m, w, i, type) >= 0;
 			*n = was;
-			n->aside = false;
+			n->reserved = false;
 		}
 		*n = was;
 		assert_int_equal(ledger_fits_part(m->ledger, i, &w->ask, 0), fits);
@@ -606,9 +606,9 @@ static void change_node(struct model *m)
 		n->accepts = !n->accepts;
 		ledger_accept(m->ledger, i, n->accepts);
 	} else {
-		n->aside = !n->aside;
+		n->reserved = !n->reserved;
 		n->cap = pick(m, 5);
-		ledger_set_aside(m->ledger, i, n->aside);
+		ledger_set_reserved(m->ledger, i, n->reserved);
 	}
 }
 
@@ -625,7 +625,7 @@ static void check_books(struct model *m)
 		assert_int_equal(ledger_cpus_free(m->ledger, i), cpus_free(&m->nodes[i]));
 		assert_int_equal(ledger_mem_free_mb(m->ledger, i),
 		        m->nodes[i].has.mem_mb - m->nodes[i].mem_used);
-		assert_int_equal(ledger_is_aside(m->ledger, i), m->nodes[i].aside);
+		assert_int_equal(ledger_is_reserved(m->ledger, i), m->nodes[i].reserved);
 	}
 	for (t = 0; t < PLACES_TYPES; t++) {
 		uint32_t total, free_now, most, where, sum = 0, best = 0;

@@ -21,15 +21,15 @@
 /* One run on each node has all of its GPUs; it ends by... */
 static usec_t ends[NODES];
 
-static const struct held *held(void *arg, uint32_t node, size_t *n)
+static const struct run_snapshot *held(void *arg, uint32_t node, size_t *n)
 {
-	static struct held run;
+	static struct run_snapshot run;
 
 	(void)arg;
-	run = (struct held){ .job = node + 1,
+	run = (struct run_snapshot){ .job = node + 1,
 		.gpus = GPUS,
 		.cpus = 1,
-		.cards = (1 << GPUS) - 1,
+		.gpu_set = (1 << GPUS) - 1,
 		.end = ends[node] };
 	*n = 1;
 	return &run;
@@ -90,7 +90,7 @@ static uint32_t ask(struct cluster *c, struct plan *p, uint64_t mem_mb, usec_t *
 	struct plan_want want = { .ask = { .gpus = c->request, .cpus = 1, .mem_mb = 1 },
 		.find = { .type = H100 },
 		.length = HOUR };
-	struct plan_entry found = { 0 };
+	struct reservation found = { 0 };
 	uint32_t node;
 
 	c->request->share.mem_mb = mem_mb;
@@ -172,7 +172,7 @@ static unsigned steps(uint32_t questions)
 	struct cluster c;
 	struct plan_want want = { .find = { .type = H100 }, .length = HOUR };
 	struct plan_search *ps = plan_search_new();
-	struct plan_entry found = { 0 };
+	struct reservation found = { 0 };
 	enum plan_step step;
 	struct plan *p;
 	unsigned n = 0;
@@ -215,7 +215,7 @@ static unsigned steps_with(size_t size, uint32_t changes)
 	struct cluster c;
 	struct plan_want want = { .find = { .type = H100 }, .length = HOUR };
 	struct plan_search *ps = plan_search_new();
-	struct plan_entry found = { 0 };
+	struct reservation found = { 0 };
 	enum plan_step step;
 	struct plan *p;
 	unsigned n = 0;

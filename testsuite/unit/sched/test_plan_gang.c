@@ -33,19 +33,19 @@ static unsigned pick(unsigned n)
 /* Each GPU of a node may have a run of its own. */
 static usec_t ends[NODES][GPUS]; /* 0: it is free */
 
-static const struct held *held(void *arg, uint32_t node, size_t *n)
+static const struct run_snapshot *held(void *arg, uint32_t node, size_t *n)
 {
-	static struct held v[GPUS];
+	static struct run_snapshot v[GPUS];
 	uint32_t g;
 
 	(void)arg;
 	for (g = 0, *n = 0; g < GPUS; g++) {
 		if (!ends[node][g])
 			continue;
-		v[(*n)++] = (struct held){ .job = node * GPUS + g + 1,
+		v[(*n)++] = (struct run_snapshot){ .job = node * GPUS + g + 1,
 			.gpus = 1,
 			.cpus = 1,
-			.cards = 1u << g,
+			.gpu_set = 1u << g,
 			.end = ends[node][g] };
 	}
 	return v;
@@ -105,7 +105,7 @@ static void plan_there(struct cluster *c, uint32_t node, uint32_t gpus, usec_t s
 	struct plan_want want = { .ask = { .gpus = &one, .cpus = 1 },
 		.find = { .type = H100 },
 		.key = { 0, plan_count(c->plan) } };
-	struct plan_entry found = { .start = start, .end = end, .places = { .type = H100 } };
+	struct reservation found = { .start = start, .end = end, .places = { .type = H100 } };
 	struct place place = {
 		.node = node, .cpus = 1, .gpus = (1u << gpus) - 1, .type = H100
 	};
@@ -129,8 +129,8 @@ static bool can_start(struct cluster *c, const struct plan_want *w, usec_t at)
 		struct plan_part part = plan_part(c->plan, w, i);
 		struct plan_room room;
 
-		plan_room(c->plan, i, &kind, at, plan_end_of(at, w->length), w->key, w->polite,
-		        &room);
+		plan_room(c->plan, i, &kind, at, plan_end_of(at, w->length), w->key,
+		        w->displace_none, &room);
 		if (!plan_may_use(c->plan, w, i) || !plan_room_holds(&room, &part))
 			continue;
 		v[n++] = (struct gang_candidate){
@@ -171,7 +171,7 @@ static usec_t earliest(struct cluster *c, const struct plan_want *w)
 static usec_t planned(struct cluster *c, const struct plan_want *w, size_t work)
 {
 	struct plan_search *ps = plan_search_new();
-	struct plan_entry found = { .start = INT64_MAX };
+	struct reservation found = { .start = INT64_MAX };
 	enum plan_step step;
 
 	do {
@@ -208,7 +208,7 @@ static void after_many_failures(void **state)
 		.find = { .type = H100 },
 		.length = MINUTE,
 		.key = { 1, 0 } };
-	struct plan_entry found = { .start = 0 };
+	struct reservation found = { .start = 0 };
 	struct cluster c;
 	uint32_t i, g;
 
@@ -266,7 +266,7 @@ static void any_gang(void **state)
 				.find = { .type = H100 },
 				.length = pick(5) ? (1 + pick(60)) * MINUTE : PLAN_FAR,
 				.key = { 0, pick(80) },
-				.polite = pick(2) };
+				.displace_none = pick(2) };
 
 			r.nodes_min = min;
 			r.nodes_max = max < min ? min : max;

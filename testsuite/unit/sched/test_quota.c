@@ -267,7 +267,7 @@ static uint32_t model_held(const struct world *w, uint32_t top, uint16_t type)
 	return sum;
 }
 
-static uint32_t model_keeps(const struct conf *conf, uint32_t a, uint16_t type)
+static uint32_t model_reserved(const struct conf *conf, uint32_t a, uint16_t type)
 {
 	const struct conf_quota *q = &conf->accounts[a].quota;
 	uint32_t g = amount(&q->guaranteed, type, 0), lend = amount(&q->lend, type, g);
@@ -284,9 +284,10 @@ static uint32_t model_reserve(const struct world *w, uint32_t top, uint16_t type
 			sum += model_reserve(w, a, type);
 	}
 	if (top != CONF_NONE) {
-		uint32_t keeps = model_keeps(w->conf, top, type), held = model_held(w, top, type);
+		uint32_t reserved = model_reserved(w->conf, top, type),
+		         held = model_held(w, top, type);
 
-		own = keeps > held ? keeps - held : 0;
+		own = reserved > held ? reserved - held : 0;
 	}
 	return own > sum ? own : sum;
 }
@@ -366,9 +367,9 @@ static void check_promises(const struct world *w)
 			assert_int_equal(use.held, model_held(w, a, types[i]) * 1000);
 			for (up = 0; up < ACCOUNTS && w->conf->accounts[up].parent != a; up++)
 				;
-			if (up < ACCOUNTS || use.keeps <= use.held)
+			if (up < ACCOUNTS || use.reserved <= use.held)
 				continue;
-			left = (uint32_t)((use.keeps - use.held) / 1000);
+			left = (uint32_t)((use.reserved - use.held) / 1000);
 			assert_true(model_held(w, CONF_NONE, types[i]) + left <=
 			            model_capacity(w, types[i]));
 			/* With one kind of promise it is also let through. */

@@ -112,7 +112,7 @@ static void one_spelling(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(spelled) / sizeof(spelled[0]); i++) {
-		const struct request *r = requests_keep(d->requests, &spelled[i].job, &err), *row;
+		const struct request *r = requests_intern(d->requests, &spelled[i].job, &err), *row;
 
 		if (!r)
 			fail_msg("%s %s: %s", spelled[i].gpus, spelled[i].place, err.text);
@@ -197,7 +197,7 @@ static void refusals(void **state)
 	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		struct error err = { 0 };
 
-		if (requests_keep(d->requests, &refused[i].job, &err))
+		if (requests_intern(d->requests, &refused[i].job, &err))
 			fail_msg("taken: %s", refused[i].text);
 		if (err.code != refused[i].code || !strstr(err.text, refused[i].text))
 			fail_msg("'%s' (%d) without '%s'", err.text, err.code, refused[i].text);
@@ -214,20 +214,20 @@ static void long_texts(void **state)
 	memset(text, '!', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	job.constraint = text;
-	assert_null(requests_keep(d->requests, &job, &err));
+	assert_null(requests_intern(d->requests, &job, &err));
 	assert_string_equal(err.text, "--constraint: more than 4096 bytes");
 	job.constraint = NULL;
 	job.nodelist = text;
-	assert_null(requests_keep(d->requests, &job, &err));
+	assert_null(requests_intern(d->requests, &job, &err));
 	assert_string_equal(err.text, "--nodelist: more than 4096 bytes");
 	/* Short as it was given, long in the spelling of rows. */
 	job.nodelist = "n[0-9999]m9";
-	assert_null(requests_keep(d->requests, &job, &err));
+	assert_null(requests_intern(d->requests, &job, &err));
 	assert_string_equal(err.text,
 	        "--nodelist: too many names that have no common list (4096 bytes at most)");
 	job.nodelist = NULL;
 	job.licences = text;
-	assert_null(requests_keep(d->requests, &job, &err));
+	assert_null(requests_intern(d->requests, &job, &err));
 	assert_string_equal(err.text, "--licenses: more than 4096 bytes");
 }
 
@@ -252,7 +252,7 @@ static void long_lists(void **state)
 		struct submit_job job = { .nodelist = text[i] };
 
 		snprintf(text[i], sizeof(text[i]), "n[%d-99],n[0-%d]", i + 1, i);
-		r[i] = requests_keep(d->requests, &job, &err);
+		r[i] = requests_intern(d->requests, &job, &err);
 		assert_non_null(r[i]);
 		assert_string_equal(r[i]->place, "nodes=100 nodelist=n[0-99]");
 		assert_ptr_equal(r[i], r[0]);
@@ -260,13 +260,14 @@ static void long_lists(void **state)
 	for (int i = 0; i < 20; i++) {
 		struct submit_job job = { .nodelist = text[i] };
 
-		again = requests_keep(d->requests, &job, &err);
+		again = requests_intern(d->requests, &job, &err);
 		assert_ptr_equal(again, r[0]);
 		requests_drop(d->requests, again);
 	}
 	/* The 100th is gone: the text is remembered, and refused all the same. */
 	requests_resolve(d->requests, less);
-	assert_null(requests_keep(d->requests, &(struct submit_job){ .nodelist = text[19] }, &err));
+	assert_null(
+	        requests_intern(d->requests, &(struct submit_job){ .nodelist = text[19] }, &err));
 	assert_int_equal(err.code, ERR_NO_NODE);
 	assert_string_equal(err.text, "--nodelist: there is no node 'n99'");
 	for (int i = 0; i < 20; i++)
@@ -342,8 +343,8 @@ static void reload(void **state)
 	struct submit_job job = { GPUS({ "h100", 1 }), .constraint = "ib", .licences = "other:2" };
 	struct submit_job named = { .nodelist = "n3", .prefer = "slow" };
 	struct error err;
-	const struct request *r = requests_keep(d->requests, &job, &err),
-	                     *on = requests_keep(d->requests, &named, &err);
+	const struct request *r = requests_intern(d->requests, &job, &err),
+	                     *on = requests_intern(d->requests, &named, &err);
 
 	assert_true(request_allows(r, 0));
 	assert_false(request_allows(r, 1));
@@ -386,7 +387,7 @@ static void types(void **state)
 	struct desk *d = *state;
 	struct submit_job job = { GPUS({ "any", 2 }, { "h100", 3 }), .gpu_mem_min_mb = 49152 };
 	struct error err;
-	const struct request *r = requests_keep(d->requests, &job, &err);
+	const struct request *r = requests_intern(d->requests, &job, &err);
 
 	assert_true(request_type_ok(r, d->conf, 0, H100));
 	assert_true(request_type_ok(r, d->conf, 0, L40S));

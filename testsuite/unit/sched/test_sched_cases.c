@@ -201,7 +201,7 @@ static void searched_for_nothing(void **state)
 	}
 }
 
-/* --- gates and planned starts ---------------------------------------------------------------- */
+/* --- limits and planned starts ---------------------------------------------------------------- */
 
 static uint64_t with_licences(
         struct world *w, const char *gpus, uint32_t time_s, const char *licences, int nice)
@@ -533,7 +533,8 @@ static void a_lost_start_comes_first(void **state)
 	lose_and_move(0);
 }
 
-/* --- a claim and what is kept for others ------------------------------------------------------ */
+/* --- a preemption reservation and what is kept for others
+ * ------------------------------------------------------ */
 
 /* Account c lends one of its two GPUs, and a is guaranteed none. Jobs of the QOS urgent stop those
  * of normal, whatever account they are of. */
@@ -620,7 +621,8 @@ static void what_will_be_lent_goes_to_a_claim(void **state)
 	world_free(w);
 }
 
-/* Another run is told to end where the claim is: what it holds is no longer in the way either. */
+/* Another run is told to end where the preemption reservation is: what it holds is no longer in the
+ * way either. */
 static void what_leaves_too_is_lent(void **state)
 {
 	struct world *w =
@@ -641,7 +643,8 @@ static void what_leaves_too_is_lent(void **state)
 	world_free(w);
 }
 
-/* The victim of another claim holds more than that claim takes: the rest is not in the way. */
+/* The victim of another preemption reservation holds more than that preemption reservation takes:
+ * the rest is not in the way. */
 static void what_a_claim_leaves_over_is_lent(void **state)
 {
 	struct world *w =

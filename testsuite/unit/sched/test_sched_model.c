@@ -7,7 +7,7 @@
  *
  * In every third case GPUs are shared on some nodes, and jobs ask for parts of them beside jobs
  * that want whole ones. Which of the places is the best is test_shares's matter then: here the
- * core's must be one where the job may be (each card free, whole, or shared and not beyond what it
+ * core's must be one where the job may be (each GPU free, whole, or shared and not beyond what it
  * has), and the model goes on from there.
  *
  * SCHED_SEED=n runs that case alone, SCHED_CASES=n so many, from SCHED_FIRST=n on.
@@ -37,8 +37,8 @@ static const char *const type_names[TYPES + 1] = { "a100", "h100", "1g.10gb", ""
 /* MiB that can be shared. */
 static const uint32_t type_mem[TYPES] = { 40 * 1024, 80 * 1024 - 640, 10 * 1024 };
 
-/* What its runs have of a card that is shared. */
-struct model_card {
+/* What its runs have of a GPU that is shared. */
+struct model_gpu {
 	uint32_t runs, milli, mem, uid;
 };
 
@@ -46,7 +46,7 @@ struct model_node {
 	uint32_t cpus, cpus_used, mem, mem_used;
 	uint32_t gpus[TYPES];       /* how many; in the order of types */
 	uint64_t used, shared, out; /* whole; by some; drained */
-	struct model_card cards[CARDS];
+	struct model_gpu gpu_set[CARDS];
 	bool heard, drained, shares, in[PARTITIONS];
 	bool apart; /* a GPU is shared by runs of one user only */
 };
@@ -70,7 +70,7 @@ struct model_job {
 	unsigned starts, attempts;
 	uint32_t node;
 	uint64_t got;
-	struct model_card part; /* of each; runs 0: whole ones */
+	struct model_gpu part;  /* of each; runs 0: whole ones */
 	uint32_t charge;        /* thousandths that each counts for */
 };
 
@@ -207,21 +207,21 @@ static uint32_t free_of(const struct model_node *n, unsigned type)
 	return (uint32_t)__builtin_popcountll(free_mask(n, type));
 }
 
-/* What a part of a card of that type is: of compute alone it is as much of the memory. False: no
- * such card has so much. */
-static bool part_of(const struct model_job *j, unsigned type, struct model_card *part)
+/* What a part of a GPU of that type is: of compute alone it is as much of the memory. False: no
+ * such GPU has so much. */
+static bool part_of(const struct model_job *j, unsigned type, struct model_gpu *part)
 {
-	*part = (struct model_card){ 1, j->milli, j->gpu_mem, j->uid };
+	*part = (struct model_gpu){ 1, j->milli, j->gpu_mem, j->uid };
 	if (!j->gpu_mem)
 		part->mem = (uint32_t)((uint64_t)type_mem[type] * j->milli / CARD_ALL);
 	return part->mem <= type_mem[type];
 }
 
-/* The cards of that type that will do for it. */
-static uint64_t cards_for(const struct model_node *n, const struct model_job *j, unsigned type)
+/* The GPUs of that type that will do for it. */
+static uint64_t gpus_for(const struct model_node *n, const struct model_job *j, unsigned type)
 {
 	uint64_t mask = 0, left = mask_of(n, type) & ~(n->used | n->out);
-	struct model_card part;
+	struct model_gpu part;
 	unsigned i;
 
 	if (!j->milli && !j->gpu_mem)
@@ -229,7 +229,7 @@ static uint64_t cards_for(const struct model_node *n, const struct model_job *j,
 	if (!n->shares || !part_of(j, type, &part))
 		return 0;
 	for (i = 0; i < CARDS && left >> i; i++) {
-		const struct model_card *c = &n->cards[i];
+		const struct model_gpu *c = &n->gpu_set[i];
 
 		if (left >> i & 1 && c->milli + part.milli <= CARD_ALL &&
 		        c->mem + part.mem <= type_mem[type] &&
@@ -280,7 +280,7 @@ static struct found best_place(
 		if (!takes(m, j, i))
 			continue;
 		for (t = 0; t < TYPES; t++) {
-			uint32_t fit = (uint32_t)__builtin_popcountll(cards_for(n, j, t));
+			uint32_t fit = (uint32_t)__builtin_popcountll(gpus_for(n, j, t));
 
 			all += free_of(n, t);
 			if (want && (want->type == ANY || want->type == t) && n->gpus[t] &&
@@ -319,7 +319,7 @@ static bool by_strands(const struct model *m, const struct model_job *j)
 	return any;
 }
 
-/* The best place is known: the lowest cards of it. */
+/* The best place is known: the lowest GPUs of it. */
 static void check_best(struct model *m, const struct model_job *j, const struct found *best,
         uint32_t node, uint64_t gpus)
 {
@@ -338,7 +338,7 @@ static void check_best(struct model *m, const struct model_job *j, const struct 
 		        (unsigned long long)wants);
 }
 
-/* It may be there: cards of one type that the alternative takes, each with room for it. */
+/* It may be there: GPUs of one type that the alternative takes, each with room for it. */
 static void check_place(struct model *m, const struct model_job *j, const struct found *best,
         uint32_t node, uint64_t gpus)
 {
@@ -352,7 +352,7 @@ static void check_place(struct model *m, const struct model_job *j, const struct
 	if (want)
 		ok = ok && t < TYPES && (want->type == ANY || want->type == t) &&
 		     (uint32_t)__builtin_popcountll(gpus) == want->count &&
-		     !(gpus & ~cards_for(n, j, t));
+		     !(gpus & ~gpus_for(n, j, t));
 	if (!ok)
 		fail_msg("job %llu may not be on node %u with GPUs %llx", (unsigned long long)j->id,
 		        node, (unsigned long long)gpus);
@@ -376,18 +376,18 @@ static void book_cards(struct model_node *n, const struct model_job *j, int sign
 	for (i = 0; i < CARDS && j->part.runs; i++) {
 		if (!(j->got >> i & 1))
 			continue;
-		n->cards[i].runs += sign > 0 ? 1 : -1u;
-		n->cards[i].uid = j->uid;
-		n->cards[i].milli += sign > 0 ? j->part.milli : -j->part.milli;
-		n->cards[i].mem += sign > 0 ? j->part.mem : -j->part.mem;
+		n->gpu_set[i].runs += sign > 0 ? 1 : -1u;
+		n->gpu_set[i].uid = j->uid;
+		n->gpu_set[i].milli += sign > 0 ? j->part.milli : -j->part.milli;
+		n->gpu_set[i].mem += sign > 0 ? j->part.mem : -j->part.mem;
 		n->shared &= ~(UINT64_C(1) << i);
-		n->shared |= n->cards[i].runs ? UINT64_C(1) << i : 0;
+		n->shared |= n->gpu_set[i].runs ? UINT64_C(1) << i : 0;
 	}
 	n->cpus_used += sign > 0 ? j->cpus : -j->cpus;
 	n->mem_used += sign > 0 ? j->mem : -j->mem;
 }
 
-/* It has what the core says, which must be what it asked for of each card. */
+/* It has what the core says, which must be what it asked for of each GPU. */
 static void begins(struct model *m, struct model_job *j, const struct effect *e)
 {
 	struct found best = find_place(m, j);
@@ -402,7 +402,7 @@ static void begins(struct model *m, struct model_job *j, const struct effect *e)
 		check_best(m, j, &best, e->node, v.gpus);
 	j->got = v.gpus;
 	j->node = e->node;
-	j->part = (struct model_card){ 0 };
+	j->part = (struct model_gpu){ 0 };
 	j->charge = CARD_ALL;
 	if (j->milli || j->gpu_mem) {
 		type = type_at(n, j->got);

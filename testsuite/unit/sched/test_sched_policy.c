@@ -19,7 +19,7 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 #include "testsuite/unit/sched/policy_known.h"
-#include "testsuite/unit/sched/sched_cards.h"
+#include "testsuite/unit/sched/sched_gpu_sets.h"
 #include "testsuite/unit/sched/sched_tell.h"
 #include "testsuite/unit/sched/sched_victims.h"
 
@@ -39,14 +39,14 @@ static void check_capacity(struct lab *lab)
 	rules_room(lab, lab->w->now.mono, 0, &room);
 	for (i = 0; i < lab->n_nodes; i++) {
 		for (k = 0; k < LAB_CARDS; k++) {
-			if (room.v[i].cards[k].wrong ||
-			        (room.v[i].cards[k].runs && k >= room.v[i].n_cards))
+			if (room.v[i].gpu_set[k].wrong ||
+			        (room.v[i].gpu_set[k].runs && k >= room.v[i].n_gpus))
 				lab_fail(lab,
 				        "node %zu: GPU %zu has %u runs with %llu thousandths and "
 				        "%llu MiB, or two owners",
-				        i, k, room.v[i].cards[k].runs,
-				        (unsigned long long)room.v[i].cards[k].milli,
-				        (unsigned long long)room.v[i].cards[k].mem_mb);
+				        i, k, room.v[i].gpu_set[k].runs,
+				        (unsigned long long)room.v[i].gpu_set[k].milli,
+				        (unsigned long long)room.v[i].gpu_set[k].mem_mb);
 		}
 		if (room.v[i].cpus < 0 || room.v[i].mem_mb < 0)
 			lab_fail(lab, "node %zu gives too many CPUs or too much memory", i);
@@ -150,7 +150,7 @@ static bool planned_before(struct lab *lab, const struct lab_job *j)
 		const struct lab_job *k = &lab->jobs[i];
 
 		if (k->before.state == LAB_WAITS && k->before.has_plan && k != j &&
-		        (k->claims || rules_maybe_before(lab, k, j)))
+		        (k->preempts || rules_maybe_before(lab, k, j)))
 			return true;
 	}
 	return false;
@@ -437,7 +437,7 @@ static void check_preempted(struct lab *lab)
 	if (!s.n)
 		return;
 	lab->seen.preempted += s.n;
-	s.by->claims = true;
+	s.by->preempts = true;
 	for (i = 0; i < s.n; i++) {
 		s.victims[i]->now.state = LAB_HOLDS;
 		lab->preempted_by[s.victims[i] - lab->jobs][s.by - lab->jobs]++;
@@ -592,13 +592,13 @@ static void check_step(struct lab *lab, bool scheduled)
 	if (getenv("POLICY_KEYS"))
 		tell_order(lab);
 	lab->seen.searched += check_searches(lab);
-	lab->seen.beside += check_card_sets(lab);
+	lab->seen.beside += check_gpu_sets(lab);
 	if (scheduled && lab->n_starts)
 		check_start(lab);
 	check_preempted(lab);
 	check_plans(lab);
 	for (i = 0; i < lab->n_jobs; i++)
-		lab->jobs[i].claims &= lab->jobs[i].now.has_plan;
+		lab->jobs[i].preempts &= lab->jobs[i].now.has_plan;
 }
 
 /* --- at rest --------------------------------------------------------------------------------- */

@@ -1,8 +1,10 @@
-/* test_shares.c - parts of GPUs: cards.h, mix.h, strand.h, and the ledger's shares against a model
+/* test_shares.c - parts of GPUs: gpu_share.h, workload_profile.h, fragmentation.h, and the ledger's
+ * shares against a model
  *
- * The model books shares card by card in the plainest way. The ledger must find a place exactly
- * when some card has room, one that the definition of strand.h, written here once more, calls the
- * best; no card is whole and shared, none is given away beyond what it has, and all can be undone.
+ * The model books shares GPU by GPU in the plainest way. The ledger must find a place exactly
+ * when some GPU has room, one that the definition of fragmentation.h, written here once more, calls
+ * the best; no GPU is whole and shared, none is given away beyond what it has, and all can be
+ * undone.
  *
  * SHARES_CASES=n: so many random clusters.
  */
@@ -15,16 +17,16 @@
 #include <string.h>
 
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/place/strand.h"
+#include "ctld/core/place/fragmentation.h"
 #include "testsuite/unit/lib/places_conf.h"
 
-/* --- one card -------------------------------------------------------------------------------- */
+/* --- one GPU -------------------------------------------------------------------------------- */
 
 static void test_share_of(void **state)
 {
 	static const struct {
 		struct share_wish wish;
-		uint64_t card;
+		uint64_t gpu;
 		bool possible;
 		struct share share;
 	} rows[] = {
@@ -43,7 +45,7 @@ static void test_share_of(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(share_of(&rows[i].wish, rows[i].card, &share), rows[i].possible);
+		assert_int_equal(share_of(&rows[i].wish, rows[i].gpu, &share), rows[i].possible);
 		if (!rows[i].possible)
 			continue;
 		assert_int_equal(share.milli, rows[i].share.milli);
@@ -54,48 +56,49 @@ static void test_share_of(void **state)
 
 static void test_card(void **state)
 {
-	struct card card = { .mem_mb = 1000 };
+	struct shared_gpu gpu = { .mem_mb = 1000 };
 	const struct share quarter = { 250, 250, 250, 0 }, mem = { 0, 600, 600, 0 };
 
 	(void)state;
-	assert_int_equal(card_left(&card), 1000);
-	card_book(&card, &quarter, true);
-	assert_int_equal(card_left(&card), 750);
-	card_book(&card, &mem, true);
-	assert_int_equal(card_left(&card), 150);
-	assert_false(card_holds(&card, &quarter)); /* compute would do, memory does not */
-	assert_true(card_holds(&card, &(struct share){ 750, 750, 150, 0 }));
-	assert_false(card_holds(&card, &(struct share){ 751, 751, 0, 0 }));
-	card_book(&card, &mem, false);
-	card_book(&card, &quarter, false);
-	assert_int_equal(card.runs, 0);
-	assert_int_equal(card_left(&card), 1000);
+	assert_int_equal(shared_gpu_left(&gpu), 1000);
+	shared_gpu_book(&gpu, &quarter, true);
+	assert_int_equal(shared_gpu_left(&gpu), 750);
+	shared_gpu_book(&gpu, &mem, true);
+	assert_int_equal(shared_gpu_left(&gpu), 150);
+	assert_false(shared_gpu_holds(&gpu, &quarter)); /* compute would do, memory does not */
+	assert_true(shared_gpu_holds(&gpu, &(struct share){ 750, 750, 150, 0 }));
+	assert_false(shared_gpu_holds(&gpu, &(struct share){ 751, 751, 0, 0 }));
+	shared_gpu_book(&gpu, &mem, false);
+	shared_gpu_book(&gpu, &quarter, false);
+	assert_int_equal(gpu.runs, 0);
+	assert_int_equal(shared_gpu_left(&gpu), 1000);
 }
 
 static void test_card_of_one_user(void **state)
 {
-	struct card card = { .mem_mb = 1000, .one_user = true };
+	struct shared_gpu gpu = { .mem_mb = 1000, .one_user = true };
 	const struct share mine = { 250, 250, 250, 7 }, theirs = { 250, 250, 250, 8 },
 	                   whose = { 250, 250, 250, 0 };
 
 	(void)state;
-	assert_true(card_holds(&card, &mine));
-	card_book(&card, &mine, true);
-	assert_true(card_holds(&card, &mine) && card_holds(&card, &whose));
-	assert_false(card_holds(&card, &theirs));
+	assert_true(shared_gpu_holds(&gpu, &mine));
+	shared_gpu_book(&gpu, &mine, true);
+	assert_true(shared_gpu_holds(&gpu, &mine) && shared_gpu_holds(&gpu, &whose));
+	assert_false(shared_gpu_holds(&gpu, &theirs));
 	/* Who was there before it was asked: nobody joins until both have gone. */
-	card_book(&card, &theirs, true);
-	assert_int_equal(card.user, CARD_MIXED);
-	card_book(&card, &mine, false);
-	assert_false(card_holds(&card, &mine) || card_holds(&card, &theirs));
-	card_book(&card, &theirs, false);
-	assert_true(card_holds(&card, &theirs));
-	card.one_user = false;
-	card_book(&card, &mine, true);
-	assert_true(card_holds(&card, &theirs));
+	shared_gpu_book(&gpu, &theirs, true);
+	assert_int_equal(gpu.user, GPU_MIXED);
+	shared_gpu_book(&gpu, &mine, false);
+	assert_false(shared_gpu_holds(&gpu, &mine) || shared_gpu_holds(&gpu, &theirs));
+	shared_gpu_book(&gpu, &theirs, false);
+	assert_true(shared_gpu_holds(&gpu, &theirs));
+	gpu.one_user = false;
+	shared_gpu_book(&gpu, &mine, true);
+	assert_true(shared_gpu_holds(&gpu, &theirs));
 }
 
-/* --- the mix --------------------------------------------------------------------------------- */
+/* --- the profile ---------------------------------------------------------------------------------
+ */
 
 #define TASK(n, m)                                                                   \
 	{                                                                            \
@@ -103,56 +106,56 @@ static void test_card_of_one_user(void **state)
 	}
 
 /* Of the one type 0. */
-static const struct mix_room one_type = { 8000, 8000 };
+static const struct profile_room one_type = { 8000, 8000 };
 
 static void test_mix(void **state)
 {
-	const struct mix_task half = TASK(1, 500), whole = TASK(1, 0), none = TASK(0, 0);
-	struct mix *m = mix_new(&one_type, 1);
-	const struct mix_typical *v;
+	const struct profile_task half = TASK(1, 500), whole = TASK(1, 0), none = TASK(0, 0);
+	struct profile *m = profile_new(&one_type, 1);
+	const struct profile_typical *v;
 	uint64_t version, cpus, milli;
 	size_t n;
 	int i;
 
 	(void)state;
-	assert_false(mix_note(m, &none, 1000));
-	mix_typical(m, 0, &n);
+	assert_false(profile_note(m, &none, 1000));
+	profile_typical(m, 0, &n);
 	assert_int_equal(n, 0);
 	for (i = 0; i < 10; i++)
-		assert_false(mix_note(m, &half, 1));
-	assert_true(mix_note(m, &whole, 6));
-	v = mix_typical(m, 0, &n);
+		assert_false(profile_note(m, &half, 1));
+	assert_true(profile_note(m, &whole, 6));
+	v = profile_typical(m, 0, &n);
 	assert_int_equal(n, 2);
 	/* 6 x 1000 is more than 10 x 500. */
 	assert_int_equal(v[1].task.wish.milli, 500);
-	assert_int_equal(v[1].weight, 10 * MIX_WEIGHT);
-	assert_int_equal(mix_weight(m, 0), 16 * MIX_WEIGHT);
-	mix_cpus(m, &cpus, &milli);
+	assert_int_equal(v[1].weight, 10 * PROFILE_WEIGHT);
+	assert_int_equal(profile_weight(m, 0), 16 * PROFILE_WEIGHT);
+	profile_cpus(m, &cpus, &milli);
 	assert_int_equal(cpus, 64);
 	assert_int_equal(milli, 11000);
-	version = mix_version(m, 0);
-	assert_false(mix_note(m, &whole, 15));
-	assert_int_equal(mix_version(m, 0), version); /* not twice as many yet */
-	assert_true(mix_note(m, &whole, 1));
-	assert_int_not_equal(mix_version(m, 0), version);
-	assert_int_equal(mix_typical(m, 0, &n)[0].task.wish.milli, 0);
+	version = profile_version(m, 0);
+	assert_false(profile_note(m, &whole, 15));
+	assert_int_equal(profile_version(m, 0), version); /* not twice as many yet */
+	assert_true(profile_note(m, &whole, 1));
+	assert_int_not_equal(profile_version(m, 0), version);
+	assert_int_equal(profile_typical(m, 0, &n)[0].task.wish.milli, 0);
 	/* An array of a million counts as a hundred; what is old fades away. */
 	for (i = 0; i < 2000; i++)
-		mix_note(m, &half, 1000000);
-	v = mix_typical(m, 0, &n);
+		profile_note(m, &half, 1000000);
+	v = profile_typical(m, 0, &n);
 	assert_int_equal(v[0].task.wish.milli, 500);
-	assert_true(v[0].weight <= (MIX_MEMORY + MIX_AT_ONCE) * MIX_WEIGHT);
+	assert_true(v[0].weight <= (PROFILE_MEMORY + PROFILE_AT_ONCE) * PROFILE_WEIGHT);
 	assert_int_equal(n, 1);
-	mix_free(m);
-	mix_free(NULL);
+	profile_free(m);
+	profile_free(NULL);
 }
 
 /* What names a type weighs as much more as there is less of it left, and only there. */
 static void test_mix_of_types(void **state)
 {
-	struct mix_room room[3] = { { 60000, 60000 }, { 20000, 20000 }, { 0, 0 } };
-	struct mix_task any = TASK(1, 0), scarce = TASK(1, 0), both = TASK(1, 500);
-	struct mix *m = mix_new(room, 3);
+	struct profile_room room[3] = { { 60000, 60000 }, { 20000, 20000 }, { 0, 0 } };
+	struct profile_task any = TASK(1, 0), scarce = TASK(1, 0), both = TASK(1, 500);
+	struct profile *m = profile_new(room, 3);
 	uint64_t version;
 	size_t n, i;
 
@@ -161,102 +164,100 @@ static void test_mix_of_types(void **state)
 	both.types[both.n_types++] = 0;
 	both.types[both.n_types++] = 1;
 	for (i = 0; i < 2; i++) {
-		mix_note(m, &any, 8);
-		mix_note(m, &both, 4);
-		assert_true(mix_note(m, &scarce, 4));
+		profile_note(m, &any, 8);
+		profile_note(m, &both, 4);
+		assert_true(profile_note(m, &scarce, 4));
 	}
-	assert_int_equal(mix_weight(m, 0), (16 + 8) * MIX_WEIGHT);
+	assert_int_equal(profile_weight(m, 0), (16 + 8) * PROFILE_WEIGHT);
 	/* A quarter of all is of type 1. There all whole GPUs are one kind. */
-	assert_int_equal(mix_weight(m, 1), (16 + 8 + 8 * 4) * MIX_WEIGHT);
-	assert_int_equal(mix_typical(m, 1, &n)[0].weight, (16 + 8 * 4) * MIX_WEIGHT);
+	assert_int_equal(profile_weight(m, 1), (16 + 8 + 8 * 4) * PROFILE_WEIGHT);
+	assert_int_equal(profile_typical(m, 1, &n)[0].weight, (16 + 8 * 4) * PROFILE_WEIGHT);
 	assert_int_equal(n, 2);
-	assert_int_equal(mix_weight(m, 2), 16 * MIX_WEIGHT);
+	assert_int_equal(profile_weight(m, 2), 16 * PROFILE_WEIGHT);
 	/* None of type 1 is left: (60000 + 7500 + 2500) / 2500 = 28. Nothing else changes. */
 	room[1].left = 0;
-	version = mix_version(m, 0);
-	assert_false(mix_note(m, &any, MIX_LOOK - 1));
-	assert_true(mix_note(m, &any, 1));
-	assert_int_equal(mix_weight(m, 1), (32 + 8 + 8 * 28) * MIX_WEIGHT);
-	assert_int_equal(mix_version(m, 0), version);
+	version = profile_version(m, 0);
+	assert_false(profile_note(m, &any, PROFILE_LOOK - 1));
+	assert_true(profile_note(m, &any, 1));
+	assert_int_equal(profile_weight(m, 1), (32 + 8 + 8 * 28) * PROFILE_WEIGHT);
+	assert_int_equal(profile_version(m, 0), version);
 	/* Less than an eighth more or less is no change. */
 	room[1].left = 100;
-	assert_false(mix_note(m, &any, MIX_LOOK - 1));
-	mix_free(m);
+	assert_false(profile_note(m, &any, PROFILE_LOOK - 1));
+	profile_free(m);
 }
 
 /* --- the gradient ---------------------------------------------------------------------------- */
 
-#define CARD(i, l)                                                                                 \
-	{                                                                                          \
-		.index = (i), .left = (l), .card = {.milli_used = 1000 - (l), .runs = (l) < 1000 } \
-	}
+#define CARD(i, l) \
+	{ .index = (i), .left = (l), .gpu = { .milli_used = 1000 - (l), .runs = (l) < 1000 } }
 
 /* Half of the tasks want half a GPU, half of them a whole one, all two CPUs a GPU. */
-static struct mix *halves(void)
+static struct profile *halves(void)
 {
-	const struct mix_task half = { .gpus = 1, .wish = { .milli = 500 }, .cpus = 1 };
-	const struct mix_task whole = { .gpus = 1, .cpus = 2 };
-	struct mix *m = mix_new(&one_type, 1);
+	const struct profile_task half = { .gpus = 1, .wish = { .milli = 500 }, .cpus = 1 };
+	const struct profile_task whole = { .gpus = 1, .cpus = 2 };
+	struct profile *m = profile_new(&one_type, 1);
 
-	mix_note(m, &half, 16);
-	mix_note(m, &whole, 16);
+	profile_note(m, &half, 16);
+	profile_note(m, &whole, 16);
 	return m;
 }
 
 static void test_worth(void **state)
 {
-	struct mix *m = halves();
-	struct strand_node node = {
+	struct profile *m = halves();
+	struct fragmentation_node node = {
 		.n = 2, .v = { CARD(0, 1000), CARD(1, 400) }, .cpus = 100, .shares = true
 	};
-	const int64_t each = 16 * MIX_WEIGHT * STRAND_FINE; /* of both kinds */
+	const int64_t each = 16 * PROFILE_WEIGHT * FRAGMENTATION_FINE; /* of both kinds */
 
 	(void)state;
 	/* To both kinds the 400 are of no use. */
-	assert_int_equal(strand_worth(m, &node), each * (1000 + 1000));
+	assert_int_equal(fragmentation_worth(m, &node), each * (1000 + 1000));
 	/* 600: of no use to the whole one. */
-	node.v[1] = (struct strand_card)CARD(1, 600);
-	assert_int_equal(strand_worth(m, &node), each * (1600 + 1000));
+	node.v[1] = (struct fragmentation_gpu)CARD(1, 600);
+	assert_int_equal(fragmentation_worth(m, &node), each * (1600 + 1000));
 	/* Two CPUs: they do for one whole GPU, and for 1500 thousandths of the mix. */
 	node.cpus = 2;
-	assert_int_equal(strand_worth(m, &node), each * (1000 + 1000) - 2 * each * 600);
+	assert_int_equal(fragmentation_worth(m, &node), each * (1000 + 1000) - 2 * each * 600);
 	/* One CPU: no whole one can be, and it does for half a GPU; the rest is without CPUs. */
 	node.cpus = 1;
-	assert_int_equal(strand_worth(m, &node), each * 500 - 2 * each * 1100);
+	assert_int_equal(fragmentation_worth(m, &node), each * 500 - 2 * each * 1100);
 	/* Nobody can have a part: none may be shared. */
 	node.cpus = 100;
 	node.shares = false;
-	assert_int_equal(strand_worth(m, &node), each * 1000);
-	mix_free(m);
+	assert_int_equal(fragmentation_worth(m, &node), each * 1000);
+	profile_free(m);
 }
 
 static void test_choice(void **state)
 {
-	struct mix *m = halves();
-	struct strand_node node = { .n = 3,
+	struct profile *m = halves();
+	struct fragmentation_node node = { .n = 3,
 		.v = { CARD(3, 1000), CARD(5, 600), CARD(7, 500) },
 		.cpus = 100,
 		.shares = true };
-	struct strand_want want = {
+	struct fragmentation_want want = {
 		.type = UINT16_MAX, .gpus = 1, .wish = { .milli = 500 }, .cpus = 1
 	};
 	uint64_t gpus;
 
 	(void)state;
 	/* On the 500 nothing is left over; from the 600 it would leave 100. */
-	assert_int_equal(strand_cost(m, &node, &want, &gpus), STRAND_UNIT * 500 / 2);
+	assert_int_equal(fragmentation_cost(m, &node, &want, &gpus), FRAGMENTATION_UNIT * 500 / 2);
 	assert_int_equal(gpus, 1 << 7);
 	want.gpus = 2;
-	strand_cost(m, &node, &want, &gpus);
+	fragmentation_cost(m, &node, &want, &gpus);
 	assert_int_equal(gpus, 1 << 7 | 1 << 5); /* the whole one stays whole */
 	want.gpus = 4;
-	assert_int_equal(strand_cost(m, &node, &want, &gpus), STRAND_NEVER);
-	want = (struct strand_want){ .type = UINT16_MAX, .gpus = 1, .cpus = 1 };
-	strand_cost(m, &node, &want, &gpus);
+	assert_int_equal(fragmentation_cost(m, &node, &want, &gpus), FRAGMENTATION_NEVER);
+	want = (struct fragmentation_want){ .type = UINT16_MAX, .gpus = 1, .cpus = 1 };
+	fragmentation_cost(m, &node, &want, &gpus);
 	assert_int_equal(gpus, 1 << 3);
 	want.cpus = 101;
-	assert_int_equal(strand_cost(m, &node, &want, &gpus), STRAND_NEVER);
-	mix_free(m);
+	assert_int_equal(fragmentation_cost(m, &node, &want, &gpus), FRAGMENTATION_NEVER);
+	profile_free(m);
 }
 
 /* --- the ledger against a model -------------------------------------------------------------- */
@@ -280,7 +281,7 @@ struct model {
 	} nodes[NODES];
 	struct place taken[TAKEN];
 	unsigned n_taken;
-	bool users; /* some nodes have one user's runs share a card */
+	bool users; /* some nodes have one user's runs share a GPU */
 	unsigned long found[2], apart;
 };
 
@@ -341,11 +342,11 @@ static bool card_free(
 
 static bool fits(const struct model *m, unsigned n, const struct ask *ask, uint32_t uid)
 {
-	unsigned g, cards = 0;
+	unsigned g, gpu_set = 0;
 
 	for (g = 0; g < m->nodes[n].gpus; g++)
-		cards += card_free(m, n, g, ask->gpus, uid);
-	return m->nodes[n].cpus >= ask->cpus && cards >= ask->gpus->v[0].count;
+		gpu_set += card_free(m, n, g, ask->gpus, uid);
+	return m->nodes[n].cpus >= ask->cpus && gpu_set >= ask->gpus->v[0].count;
 }
 
 /* Into the model, or out of it; both must agree that it may. */
@@ -388,10 +389,10 @@ static void compare(const struct model *m)
 		for (g = 0; g < 8; g++) {
 			used |= (uint64_t)(m->nodes[n].whole[g] || m->nodes[n].runs[g]) << g;
 			shared |= (uint64_t)(m->nodes[n].runs[g] > 0) << g;
+			assert_int_equal(ledger_shared_gpu(m->ledger, n, g)->milli_used,
+			        m->nodes[n].milli[g]);
 			assert_int_equal(
-			        ledger_card(m->ledger, n, g)->milli_used, m->nodes[n].milli[g]);
-			assert_int_equal(
-			        ledger_card(m->ledger, n, g)->mem_used, m->nodes[n].mem[g]);
+			        ledger_shared_gpu(m->ledger, n, g)->mem_used, m->nodes[n].mem[g]);
 		}
 		assert_int_equal(ledger_gpus_used(m->ledger, n), used);
 		assert_int_equal(ledger_gpus_shared(m->ledger, n), shared);
@@ -425,7 +426,7 @@ static void try(struct model *m)
 	job.gpus[0].count = 1 + pick(m, 2);
 	job.gpu_share_milli = parts[pick(m, 8)];
 	job.gpu_mem_mb = pick(m, 3) ? 0 : 1 + pick(m, MEM);
-	ask.gpus = requests_keep(m->requests, &job, &err);
+	ask.gpus = requests_intern(m->requests, &job, &err);
 	assert_non_null(ask.gpus);
 	ask.user = ledger_user(m->ledger, 0, ask.gpus, uid);
 	if (m->users && (job.gpu_share_milli || job.gpu_mem_mb) && m->nodes[0].one_user)

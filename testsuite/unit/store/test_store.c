@@ -16,91 +16,7 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
-#include "testsuite/unit/lib/store_fixture.h"
-
-struct place {
-	char *dir;
-	struct event_base *base;
-};
-
-static int set_up(void **state)
-{
-	struct place *p = xcalloc(1, sizeof(*p));
-
-	p->dir = fixture_mkdir();
-	p->base = event_base_new();
-	*state = p;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct place *p = *state;
-
-	event_base_free(p->base);
-	fixture_rmdir(p->dir);
-	free(p);
-	return 0;
-}
-
-/* What a load must find: rows made by fixture_row() with keys 1.. and these versions. */
-struct expected {
-	unsigned version[TABLE_COUNT];
-	uint64_t n[TABLE_COUNT], seen[TABLE_COUNT];
-	int last_table;
-	bool extra_meta;
-};
-
-static int take(void *arg, const struct row *row, struct error *err)
-{
-	struct expected *e = arg;
-	struct fixture_room room;
-	struct row want;
-
-	(void)err;
-	assert_true((int)row->table >= e->last_table);
-	e->last_table = row->table;
-	if (row->table == TABLE_META && row->v[0].n == 7 && !memcmp(row->v[0].p, "cluster", 7)) {
-		assert_int_equal(row->v[1].n, 4);
-		assert_memory_equal(row->v[1].p, "test", 4);
-		e->extra_meta = true;
-		return 0;
-	}
-	fixture_row(&want, &room, row->table, ++e->seen[row->table], e->version[row->table]);
-	assert_true(fixture_rows_equal(row, &want));
-	return 0;
-}
-
-static void check_load(struct store *store, struct expected *e)
-{
-	struct error err;
-
-	assert_int_equal(store_load(store, take, e, &err), 0);
-	assert_true(e->extra_meta);
-	for (int t = 0; t < TABLE_COUNT; t++)
-		assert_int_equal(e->seen[t], t == TABLE_EVENT ? 0 : e->n[t]);
-}
-
-static void put(struct store_batch *batch, enum row_table table, uint64_t key, unsigned version)
-{
-	struct fixture_room room;
-	struct row row;
-
-	fixture_row(&row, &room, table, key, version);
-	store_batch_row(batch, &row);
-}
-
-static void change(
-        struct store_batch *batch, enum row_table table, uint64_t key, enum row_change what)
-{
-	struct fixture_room room;
-	struct row row;
-
-	fixture_row(&row, &room, table, key, 0);
-	row.n = fixture_tables[table].n_keys;
-	row.change = what;
-	store_batch_row(batch, &row);
-}
+#include "testsuite/unit/lib/store_place.h"
 
 static void test_round_trip(void **state)
 {
@@ -555,43 +471,12 @@ static void test_stats(void **state)
 	store_close(NULL);
 }
 
-/* Turn the loop until `reached` says so; the store's threads work meanwhile. */
-static void wait_until(struct place *p, bool (*reached)(void *arg), void *arg)
-{
-	const struct timeval tick = { .tv_usec = 2000 };
-
-	for (int i = 0; i < 5000; i++) {
-		if (reached(arg))
-			return;
-		event_base_loopexit(p->base, &tick);
-		event_base_dispatch(p->base);
-	}
-	fail_msg("not reached in time");
-}
-
 static bool has_moved(void *arg)
 {
 	struct store_stats stats;
 
 	store_stats(arg, &stats);
 	return stats.history_behind == 0;
-}
-
-static int64_t ask(const char *dir, const char *file, const char *text)
-{
-	char *path = xasprintf("%s/%s", dir, file);
-	sqlite3_stmt *stmt;
-	int64_t number;
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, text, -1, &stmt, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	number = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	free(path);
-	return number;
 }
 
 /* What has ended moves on by itself: soon when it is much, after a while when it is quiet. */
@@ -687,137 +572,6 @@ static void test_bad_rows(void **state)
 	}
 }
 
-struct copied {
-	struct event_base *base;
-	bool done, failed;
-	struct error error;
-};
-
-static void on_copied(void *arg, const struct store_result *result, const struct error *err)
-{
-	struct copied *c = arg;
-
-	assert_int_equal(result->n_blobs, 0);
-	c->done = true;
-	c->failed = err != NULL;
-	if (err)
-		c->error = *err;
-}
-
-static bool is_copied(void *arg)
-{
-	return ((struct copied *)arg)->done;
-}
-
-/* A backup made while commits go on is whole, and is what a new store can start from. */
-static void test_backup(void **state)
-{
-	struct place *p = *state;
-	struct store *store = fixture_open(p->dir, NULL, false, p->base);
-	char *copy = xasprintf("%s/copy", p->dir), *other = fixture_mkdir(),
-	     *path = xasprintf("%s/state.db", other);
-	struct copied done = { .base = p->base }, second = { 0 };
-	struct expected all = { .version = { [TABLE_JOB] = 1 }, .n = { [TABLE_JOB] = 3000 } };
-	struct error err;
-
-	for (uint64_t key = 1; key <= 3000;) {
-		struct store_batch *batch = store_batch_new(store);
-
-		for (uint64_t end = key + 100; key < end; key++)
-			put(batch, TABLE_JOB, key, 0);
-		assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
-	}
-	store_backup(store, path, on_copied, &done);
-	store_backup(store, copy, on_copied, &second);
-	assert_true(second.done && second.failed);
-	assert_int_equal(second.error.code, ERR_BUSY);
-	for (uint64_t key = 1; key <= 3000;) {
-		struct store_batch *batch = store_batch_new(store);
-
-		for (uint64_t end = key + 100; key < end; key++)
-			put(batch, TABLE_JOB, key, 1);
-		assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
-	}
-	wait_until(p, is_copied, &done);
-	assert_false(done.failed);
-	/* never onto something that is there, never to a relative path */
-	for (int i = 0; i < 2; i++) {
-		done = (struct copied){ .base = p->base };
-		store_backup(store, i ? "copy" : path, on_copied, &done);
-		wait_until(p, is_copied, &done);
-		assert_true(done.failed);
-		assert_non_null(strstr(done.error.text, i ? "absolute" : "exists"));
-	}
-	done = (struct copied){ .base = p->base };
-	store_backup(store, copy, on_copied, &done);
-	wait_until(p, is_copied, &done);
-	assert_false(done.failed);
-	store_close(store);
-
-	/* a copy in which commits of all times are mixed would not be one of a moment */
-	assert_int_equal(ask(other, "state.db", "SELECT count(*) FROM job"), 3000);
-	assert_int_equal(ask(other, "state.db",
-	                         "SELECT count(*) FROM pragma_quick_check WHERE "
-	                         "quick_check = 'ok'"),
-	        1);
-	unlink(path);
-	assert_int_equal(rename(copy, path), 0);
-	store = fixture_open(other, NULL, false, p->base);
-	assert_non_null(store);
-	check_load(store, &all);
-	store_close(store);
-	fixture_rmdir(other);
-	free(copy);
-	free(path);
-}
-
-/* The callback may hand over the next batch; closing finishes what is in flight. */
-struct chain {
-	struct store *store;
-	uint64_t done, last;
-};
-
-static void on_link(void *arg, const struct store_result *result, const struct error *err)
-{
-	struct chain *chain = arg;
-	struct store_batch *batch;
-
-	(void)result;
-	assert_null(err);
-	assert_false(store_busy(chain->store));
-	if (++chain->done >= chain->last)
-		return;
-	batch = store_batch_new(chain->store);
-	put(batch, TABLE_JOB, chain->done + 1, 0);
-	store_commit(chain->store, batch, on_link, chain);
-	assert_true(store_busy(chain->store));
-}
-
-static bool is_chained(void *arg)
-{
-	return ((struct chain *)arg)->done >= 50;
-}
-
-static void test_chain_and_close(void **state)
-{
-	struct place *p = *state;
-	struct chain chain = { .store = fixture_open(p->dir, NULL, false, p->base), .last = 50 };
-	struct expected all = { .n = { [TABLE_JOB] = 51 } };
-	struct store_batch *batch = store_batch_new(chain.store);
-
-	put(batch, TABLE_JOB, 1, 0);
-	store_commit(chain.store, batch, on_link, &chain);
-	wait_until(p, is_chained, &chain);
-	batch = store_batch_new(chain.store);
-	put(batch, TABLE_JOB, 51, 0);
-	store_commit(chain.store, batch, on_link, &chain);
-	store_close(chain.store);
-	assert_int_equal(chain.done, 51);
-	chain.store = fixture_open(p->dir, NULL, false, p->base);
-	check_load(chain.store, &all);
-	store_close(chain.store);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -833,8 +587,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_history, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_retire_whole, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bad_rows, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_backup, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_chain_and_close, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stats, set_up, tear_down),
 		cmocka_unit_test(test_memory_is_not_counted),
 	};

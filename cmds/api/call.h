@@ -1,0 +1,21 @@
+/* call.h - one request and its answer, of a controller (client.h) or of a file (pastfile.h) */
+#ifndef CMDS_CALL_H
+#define CMDS_CALL_H
+
+#include <stdbool.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "common/base/error.h"
+
+struct client_call {
+	unsigned type; /* MsgType */
+	const ProtobufCMessage *request;
+	/* Each part of the answer; gone when it returns. -1 with `err` ends the call. */
+	int (*on_chunk)(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err);
+	void *arg;
+	int timeout_ms;  /* of the silence between two parts; 0: 30 s; < 0: none */
+	bool repeatable; /* may be asked again if no part of the answer came */
+};
+
+#endif

@@ -1,0 +1,142 @@
+/* help.c - see help.h */
+#include "cmds/cli/help.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/cli/cmd.h"
+#include "common/base/strbuf.h"
+
+#define WIDTH 79
+
+/* Fill `text` from `indent` on; the line is at `column` already. Ends it. */
+static void fill_text(FILE *out, const char *text, size_t len, unsigned column, unsigned indent)
+{
+	bool first = true;
+
+	while (len) {
+		size_t blanks = strspn(text, " "), word;
+
+		if (blanks >= len)
+			break;
+		text += blanks;
+		len -= blanks;
+		word = strcspn(text, " \n");
+		word = word < len ? word : len;
+		if (!first && column + 1 + word > WIDTH) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (!first) {
+			putc(' ', out);
+			column++;
+		}
+		fwrite(text, 1, word, out);
+		column += (unsigned)word;
+		text += word;
+		len -= word;
+		first = false;
+	}
+	putc('\n', out);
+}
+
+/* Paragraphs are filled, lines that begin with a blank are printed as they are. */
+static void print_text(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		if (*text == ' ')
+			fprintf(out, "%.*s\n", (int)len, text);
+		else
+			fill_text(out, text, len, 0, 0);
+		text += len + (text[len] != '\0');
+	}
+}
+
+void help_row(FILE *out, const char *left, unsigned indent, const char *text)
+{
+	unsigned column = (unsigned)strlen(left) + 2;
+
+	fprintf(out, "  %s", left);
+	if (column + 2 > indent) {
+		putc('\n', out);
+		column = 0;
+	}
+	fprintf(out, "%*s", (int)(indent - column), "");
+	fill_text(out, text, strlen(text), indent, indent);
+}
+
+static bool is_end(const struct argp_option *o)
+{
+	return !o->name && !o->key && !o->doc;
+}
+
+static const char *letter_text(const struct argp_option *o, char text[8])
+{
+	snprintf(text, 8, o->key > ' ' && o->key < 127 ? "-%c, " : "", o->key);
+	return text;
+}
+
+/* An option with its other names: "-n, --nodelist=NODES, --nodes=NODES". Returns the row behind. */
+static const struct argp_option *print_option(FILE *out, const struct argp_option *o)
+{
+	const struct argp_option *first = o;
+	struct strbuf letters = { 0 }, names = { 0 };
+	bool maybe = o->flags & OPTION_ARG_OPTIONAL;
+	char letter[8], *left, *right;
+
+	do {
+		strbuf_adds(&letters, letter_text(o, letter));
+		strbuf_addf(&names, "%s--%s", names.len ? ", " : "", o->name);
+		if (first->arg)
+			strbuf_addf(&names, maybe ? "[=%s]" : "=%s", first->arg);
+	} while ((++o)->flags & OPTION_ALIAS);
+	left = strbuf_take(&letters);
+	right = strbuf_take(&names);
+	strbuf_addf(&letters, "%s%s", *left ? left : "    ", right);
+	free(left);
+	free(right);
+	left = strbuf_take(&letters);
+	if (!(first->flags & OPTION_HIDDEN))
+		help_row(out, left, HELP_OPTION_INDENT, first->doc ? first->doc : "");
+	free(left);
+	return o;
+}
+
+static void print_usage(FILE *out, const struct cmd *cmd)
+{
+	const char *start = "Usage:", *a = cmd->arguments;
+
+	do {
+		size_t len = strcspn(a, "\n");
+
+		fprintf(out, "%s %s [OPTION...]%s%.*s\n", start, cmd->name, len ? " " : "",
+		        (int)len, a);
+		start = "  or: ";
+		a += len + (a[len] != '\0');
+	} while (*a);
+}
+
+void help_print(FILE *out, const struct cmd *cmd, const struct argp_option *options)
+{
+	int group = 0;
+
+	print_usage(out, cmd);
+	print_text(out, cmd->about);
+	for (const struct argp_option *o = options; !is_end(o);) {
+		if (o->group != group && !(o->flags & OPTION_HIDDEN)) {
+			putc('\n', out);
+			group = o->group;
+		}
+		if (o->name) {
+			o = print_option(out, o);
+		} else {
+			fill_text(out, o->doc, strlen(o->doc), 0, 0);
+			o++;
+		}
+	}
+	putc('\n', out);
+	print_text(out, cmd->examples);
+	if (cmd->more_help)
+		cmd->more_help(out);
+}

@@ -1,0 +1,22 @@
+/* help.h - what --help prints
+ *
+ * Options stand in the order of their table, under its headings; nothing is wider than a terminal
+ * of 80 columns. A text is filled, but for lines that begin with a blank: these are examples.
+ */
+#ifndef CMDS_HELP_H
+#define CMDS_HELP_H
+
+#include <argp.h>
+#include <stdio.h>
+
+#define HELP_OPTION_INDENT 29 /* where the text of an option begins */
+
+struct cmd;
+
+/* The whole help of a command; `options` end with a row of nothing. */
+void help_print(FILE *out, const struct cmd *cmd, const struct argp_option *options);
+
+/* One row of a list: "  LEFT   TEXT", the text from column `indent` on. */
+void help_row(FILE *out, const char *left, unsigned indent, const char *text);
+
+#endif

@@ -1,0 +1,201 @@
+/* gpu_drains.c - see gpu_drains.h */
+#include "ctld/core/nodes/gpu_drains.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/text.h"
+#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/nodes/faults.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/rows/state.h"
+
+#define LINE_MAX_TEXT (DEVICE_UUID_MAX + 96 + GPU_BOOT_MAX + GPU_REASON_MAX)
+#define LIST_MAX_TEXT (CONF_MAX_GPUS_PER_NODE * LINE_MAX_TEXT)
+
+/* --- the list as text: "GPU UID SINCE [KIND CODE BOOT] REASON", a line each; the part in brackets
+ * where UID is GPU_NOBODY --- */
+
+/* KIND CODE BOOT at `text`, behind a blank; where it ends, NULL: it is none. */
+static char *take_fault(char *text, struct gpu_drain *d)
+{
+	char *end;
+	size_t n;
+
+	d->kind = (uint32_t)strtoul(text, &end, 10);
+	d->code = (uint32_t)strtoul(end, &end, 10);
+	if (*end++ != ' ')
+		return NULL;
+	n = strcspn(end, " \n");
+	if (!n || n >= GPU_BOOT_MAX)
+		return NULL;
+	if (n > 1 || *end != '-')
+		memcpy(d->boot, end, n);
+	return end + n;
+}
+
+/* The next line; false: the end. What cannot be read is passed over. */
+static bool next(const char **text, struct gpu_drain *d)
+{
+	while (**text) {
+		const char *line = *text;
+		size_t n = strcspn(line, "\n"), key = strcspn(line, " \n");
+		char *end;
+
+		*text = line + n + (line[n] == '\n');
+		if (!key || key >= DEVICE_UUID_MAX || line[key] != ' ')
+			continue;
+		*d = (struct gpu_drain){ 0 };
+		memcpy(d->gpu, line, key);
+		d->uid = (uint32_t)strtoul(line + key, &end, 10);
+		d->since = (usec_t)strtoull(end, &end, 10);
+		if (end < line + n && d->uid == GPU_NOBODY)
+			end = take_fault(end, d);
+		if (!end || end >= line + n || *end != ' ')
+			continue;
+		end++;
+		n = (size_t)(line + n - end);
+		if (n >= GPU_REASON_MAX)
+			n = GPU_REASON_MAX - 1;
+		memcpy(d->reason, end, n);
+		return true;
+	}
+	return false;
+}
+
+static size_t add(char *list, size_t used, const struct gpu_drain *d)
+{
+	size_t size = LIST_MAX_TEXT - used;
+
+	if (size < LINE_MAX_TEXT)
+		return used;
+	used += (size_t)snprintf(
+	        list + used, size, "%s %u %lld ", d->gpu, d->uid, (long long)d->since);
+	if (d->uid == GPU_NOBODY)
+		used += (size_t)snprintf(list + used, LIST_MAX_TEXT - used, "%u %u %s ", d->kind,
+		        d->code, *d->boot ? d->boot : "-");
+	return used + (size_t)snprintf(list + used, LIST_MAX_TEXT - used, "%s\n", d->reason);
+}
+
+/* --- which GPU ------------------------------------------------------------------------------- */
+
+static void key_of(const struct node *node, uint32_t index, char key[DEVICE_UUID_MAX])
+{
+	device_uuid(node_info(node)->gpus, index, key);
+	if (!*key)
+		snprintf(key, DEVICE_UUID_MAX, "#%u", index);
+}
+
+static uint32_t indices(const struct core *core, const struct node *node)
+{
+	const struct conf_node *conf = &core->conf->nodes[node_link_of(node)->index];
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < conf->n_gpus; i++)
+		n += conf->gpus[i].count;
+	return n < CONF_MAX_GPUS_PER_NODE ? n : CONF_MAX_GPUS_PER_NODE;
+}
+
+/* `n` GPUs are there, `alike` of them begin so. */
+static int gpu_unknown(
+        const char *node, uint32_t n, const char *text, uint32_t alike, struct error *err)
+{
+	error_set(err, ERR_NO_NODE, "node %s: %s '%.100s'", node,
+	        alike ? "several GPUs are" : "no GPU is", text);
+	if (!n)
+		return error_hint(err, "it has no GPUs that are known");
+	return error_hint(err, "it has %u, %s%u; or the beginning of one's UUID: ginfo --gpus %s",
+	        n, n > 1 ? "0 to " : "", n - 1, node);
+}
+
+int gpu_index(const struct core *core, const struct node *node, const char *text, uint32_t *index,
+        struct error *err)
+{
+	uint32_t n = indices(core, node), i, alike = 0;
+	size_t len = strlen(text);
+	char *end;
+
+	*index = (uint32_t)strtoul(text, &end, 10);
+	if (len && len < 4 && !*end && *text >= '0' && *text <= '9' && *index < n)
+		return 0;
+	for (i = 0; i < n && len; i++) {
+		char uuid[DEVICE_UUID_MAX];
+
+		device_uuid(node_info(node)->gpus, i, uuid);
+		if (strncmp(uuid, text, len))
+			continue;
+		*index = i;
+		if (!uuid[len])
+			return 0;
+		alike++;
+	}
+	if (alike == 1)
+		return 0;
+	return gpu_unknown(node_info(node)->name, n, text, alike, err);
+}
+
+bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain)
+{
+	const char *text = node_info(node)->health;
+	struct gpu_drain d;
+	char key[DEVICE_UUID_MAX];
+
+	if (!*text)
+		return false;
+	key_of(node, index, key);
+	while (next(&text, &d)) {
+		if (strcmp(d.gpu, key))
+			continue;
+		if (drain)
+			*drain = d;
+		return true;
+	}
+	return false;
+}
+
+void gpu_reason(char reason[GPU_REASON_MAX], const char *text)
+{
+	size_t n = text_plain_prefix(text, strnlen(text, GPU_REASON_MAX - 1));
+
+	memcpy(reason, text, n);
+	reason[n] = '\0';
+}
+
+/* --- changes --------------------------------------------------------------------------------- */
+
+/* The list without a GPU, and with `drain` if there is one. */
+static void write_list(
+        struct core *core, struct node *node, const char *gpu, const struct gpu_drain *drain)
+{
+	const char *text = node_info(node)->health;
+	char list[LIST_MAX_TEXT] = "";
+	struct gpu_drain d;
+	size_t used = 0;
+
+	while (next(&text, &d)) {
+		if (strcmp(d.gpu, gpu))
+			used = add(list, used, &d);
+	}
+	if (drain)
+		add(list, used, drain);
+	node_set_health(core->nodes, node, list);
+	devices_bind(core, node);
+	node_settle(core, node);
+	faults_later(core, node);
+}
+
+void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain)
+{
+	key_of(node, index, drain->gpu);
+	write_list(core, node, drain->gpu, drain);
+}
+
+void gpu_return(struct core *core, struct node *node, uint32_t index)
+{
+	char key[DEVICE_UUID_MAX];
+
+	key_of(node, index, key);
+	write_list(core, node, key, NULL);
+}

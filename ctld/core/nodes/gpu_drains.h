@@ -1,0 +1,44 @@
+/* gpu_drains.h - GPUs that are taken out of use, one by one
+ *
+ * Drained GPUs are a list stored with the node (node_info.health), by UUID, so that a drain
+ * follows its GPU to another index and survives restarts; an index that has no UUID is "#5".
+ * Nothing starts on a drained GPU (it is one of gpus_out); what runs there continues.
+ */
+#ifndef CTLD_CORE_GPU_DRAINS_H
+#define CTLD_CORE_GPU_DRAINS_H
+
+#include "common/base/error.h"
+#include "ctld/core/nodes/devices.h"
+#include "ctld/core/rows/event.h"
+
+#define GPU_REASON_MAX 300 /* with its NUL */
+#define GPU_NOBODY     UINT32_MAX
+#define GPU_BOOT_MAX   64
+
+struct gpu_drain {
+	char gpu[DEVICE_UUID_MAX];
+	uint32_t uid; /* the user that drained it; GPU_NOBODY: not an operator, but a fault of it
+	               * (faults.h) */
+	usec_t since; /* wall */
+	uint32_t kind, code;     /* GPU_NOBODY: the fault (common/gpu/gpufault.h) */
+	char boot[GPU_BOOT_MAX]; /* with GPU_NOBODY: its node's boot id at that time; "": not
+	                          * known, or the GPU was reset since */
+	char reason[GPU_REASON_MAX];
+};
+
+/* The index of the node that a text names: by the index, a UUID, or the beginning of one if it is
+ * unique on the node. ERR_NO_NODE. */
+int gpu_index(const struct core *core, const struct node *node, const char *text, uint32_t *index,
+        struct error *err);
+
+/* Is it drained? `drain` may be NULL. */
+bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain);
+
+/* Cuts a text between characters so that it fits. */
+void gpu_reason(char reason[GPU_REASON_MAX], const char *text);
+
+/* Drains the index; fills in drain->gpu. A drain replaces an earlier one. */
+void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain);
+void gpu_return(struct core *core, struct node *node, uint32_t index);
+
+#endif
