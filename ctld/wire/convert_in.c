@@ -297,6 +297,7 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 
 	if (take_request(request ? request : &defaults, arena, &job, err))
 		return -1;
+	job.steps = spec->steps ? (uint8_t)spec->steps->mode : 0;
 	job.name = spec->name;
 	job.array = spec->array;
 	job.cwd = wire_string(&spec->cwd, arena);
@@ -359,6 +360,7 @@ int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct 
 	event->job.verb = (enum job_verb)m->verb;
 	event->job.signal = m->signal;
 	event->job.script_only = m->script_only;
+	event->job.steps_only = m->steps_only;
 	event->job.reason = m->reason;
 	return 0;
 }

@@ -200,6 +200,7 @@ Gpusched__SignalRun *wire_signal_run(
 	m->epoch = facts->epoch;
 	m->signal = effect->run.signal;
 	m->script_only = effect->run.script_only;
+	m->steps_only = effect->run.steps_only;
 	return m;
 }
 

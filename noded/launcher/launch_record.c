@@ -7,6 +7,7 @@
 
 #include "noded/launcher/launch_record.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
