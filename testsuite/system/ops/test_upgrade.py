@@ -1,7 +1,7 @@
 """Agents and their records: of the release after ours, half there, with other modes, and cgroups of nobody.
 
 The outcomes are those of ARCHITECTURE.md, 7: record and shepherd, running; exit record, ended; record without a shepherd, killed and LOST;
-another incarnation, NODE_FAIL (test_launcher.py); a cgroup without a record, killed and said.
+another incarnation, NODE_FAIL (test_restarts.py); a cgroup without a record, killed and said.
 """
 
 import os
