@@ -1,4 +1,10 @@
-/* view.c - how listings read the core: values by copy, in slices */
+/* view.c - how listings read the core: values by copy, in slices
+ *
+ * A listing takes many slices of the loop, and jobs come and go between them. So a view is a copy
+ * by value of one job or node at one moment, a listing goes on from the last ref it has shown, and
+ * nothing that a view points to outlives the call. What is counted to explain a wait is kept with
+ * the class (why.c), so a listing counts it once.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,13 +17,13 @@
 #include "ctld/core/core.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/why.h"
-#include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
-#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/records/job.h"
@@ -350,7 +356,7 @@ bool core_job_next_brief(const struct core *core, uint64_t after, struct job_vie
 bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *v)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 
 	if (job)
 		view(core, job, now, v);
@@ -360,7 +366,7 @@ bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, str
 bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *v)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 
 	if (job)
 		view_brief(job, v);
@@ -370,7 +376,7 @@ bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *v)
 const char *core_job_user(const struct core *core, uint64_t ref)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 
 	return job ? job_info(job)->user : "";
 }
@@ -390,7 +396,7 @@ uint64_t core_run_ref(const struct core *core, struct run_id id)
 bool core_job_prio(const struct core *core, uint64_t ref, struct clocks now, struct prio_view *v)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 	struct factors f;
 	struct prio_parts p;
 

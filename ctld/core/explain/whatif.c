@@ -217,7 +217,7 @@ static void plan_class(struct trial *t, struct class *class, const struct candid
 		struct reservation *e = plan_add(view->plan, class, &want, &reservation);
 
 		e->chain = who->chain;
-		decide_need_of(view, &who->ask, &e->places, &e->need);
+		need_of_places(view, &who->ask, &e->places, &e->need);
 		t->planned[t->n_planned++] = e;
 	}
 	places_free(&reservation.places);

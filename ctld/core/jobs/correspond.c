@@ -25,7 +25,7 @@
 #include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
-#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/rows/state.h"

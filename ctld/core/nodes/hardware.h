@@ -47,7 +47,5 @@ bool hardware_as_found(const struct core *core, const struct node *node);
 /* Name the types of what the agent found and, if the configuration leaves the GPUs open, use them
  * for the node. Sets core->hardware_due, the time at which core->conf is to be made again. */
 void hardware_take(struct core *core, struct node *node);
-/* A run has ended: bind what it kept from being bound. */
-void hardware_freed(struct core *core, struct node *node);
 
 #endif

@@ -1,4 +1,11 @@
-/* node_timeline.c - what a node will have free, and when; see plan_impl.h */
+/* node_timeline.c - what a node will have free, and when; see plan_impl.h
+ *
+ * What one node has at a moment is a level that steps up where a run ends and down where a
+ * reservation begins. The ends of runs are kept sorted with the node, and made again when
+ * something about its runs changed (`fresh`). Where runs share GPUs the level cannot be a number:
+ * which GPUs serve a request depends on which runs have gone, so the GPUs are counted one by one
+ * there.
+ */
 #include "ctld/core/plan/plan_impl.h"
 
 #include <stdlib.h>

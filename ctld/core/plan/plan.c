@@ -1,4 +1,14 @@
-/* plan.c - see plan.h */
+/* plan.c - see plan.h
+ *
+ * Reservations, and whether they still have room. On each node a reservation has one slot; the
+ * slots of a node are a list in no order, because few stand on one node. What a slot may use is
+ * what is free at each moment of its time, less the slots that count before it (node_timeline.c).
+ *
+ * Invariant: at every moment all reservations on a node fit together, as far as is known. A change
+ * on a node only marks it; plan_broken() then checks its slots and names the first by key that
+ * lost its room, and the scheduler drops or moves that one and asks again. Until something changes
+ * there the answer is kept (`sound`), so the usual check costs nothing.
+ */
 #include "ctld/core/plan/plan.h"
 
 #include "ctld/core/plan/plan_impl.h"

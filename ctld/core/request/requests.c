@@ -1,4 +1,11 @@
-/* requests.c - see requests.h */
+/* requests.c - see requests.h
+ *
+ * Requests are interned: the jobs that ask for the same share one `struct request`, so equality is
+ * a comparison of pointers, and what is derived from a request (which nodes may be used, what a
+ * place costs) can be kept for all of them. A request is immutable. What depends on the
+ * configuration, its types' numbers and its sets of nodes, is computed by requests_resolve() when
+ * the configuration changes.
+ */
 #include "ctld/core/request/requests.h"
 
 #include <assert.h>

@@ -11,7 +11,7 @@
 #define CTLD_CORE_REQUESTS_H
 
 #include "common/gpu/near.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/util/strings.h"
 

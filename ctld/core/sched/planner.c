@@ -45,7 +45,7 @@ static void note_need(struct sched *s, struct reservation *e)
 	struct ask ask = class_ask(e->owner);
 
 	e->chain = class_link(e->owner)->chain;
-	decide_need_of(&s->view, &ask, &e->places, &e->need);
+	need_of_places(&s->view, &ask, &e->places, &e->need);
 }
 
 static void wake_yielding(struct sched *s, const struct limit_chain *chain, const struct need *need)
@@ -427,7 +427,7 @@ static void count_preemptions(struct sched *s, bool count)
 
 		if (!e->preempts)
 			continue;
-		decide_need_of(&s->view, &ask, &e->places, &need);
+		need_of_places(&s->view, &ask, &e->places, &need);
 		quota_coming(limits_quota(s->view.limits), class_link_of(e->owner)->account,
 		        need.type, need_milli(&need), count);
 	}

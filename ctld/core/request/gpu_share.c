@@ -1,5 +1,5 @@
 /* gpu_share.c - see gpu_share.h */
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 
 #include <assert.h>
 

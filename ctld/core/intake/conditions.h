@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/intake_job.h"
 
 struct caller;
 struct core;

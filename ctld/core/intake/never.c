@@ -4,7 +4,7 @@
  * yet is assumed to have enough. The first obstacle found is the reason: first what the job names
  * (nodes, features), then what it requests of each node, then the number of such nodes.
  */
-#include "ctld/core/explain/never.h"
+#include "ctld/core/intake/never.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,8 +331,7 @@ static int no_share(const struct survey *s, struct error *err)
 		return 0;
 	if (!most_shared(s, &most_mb))
 		return error_set(err, ERR_JOB_NEVER, "%s: no node of %s gives parts of %s GPUs",
-		        option, s->where,
-		        s->ask->gpus->v[0].number == TYPE_ANY ? "its" : "such");
+		        option, s->where, s->ask->gpus->v[0].number == TYPE_ANY ? "its" : "such");
 	if (wish->mem_mb <= most_mb)
 		return 0;
 	size_format_two(mem, most, wish->mem_mb, most_mb);
@@ -398,7 +397,8 @@ static bool links_alone(const struct survey *s)
 
 	anyhow.link = NEAR_LINK_ANY;
 	ask.gpus = &anyhow;
-	return s->ask->gpus->link && could_ever(s->core, (uint32_t)(s->p - s->core->conf->partitions), &ask);
+	return s->ask->gpus->link &&
+	       could_ever(s->core, (uint32_t)(s->p - s->core->conf->partitions), &ask);
 }
 
 static int too_few(const struct survey *s, struct error *err)

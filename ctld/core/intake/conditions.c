@@ -1,5 +1,5 @@
 /* conditions.c - see conditions.h */
-#include "ctld/core/jobs/conditions.h"
+#include "ctld/core/intake/conditions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* gpu_share.h - what is left of a GPU that several runs share
  *
- * A GPU (a *GPU*) is free, whole (one run has all of it) or shared. Each run on a shared GPU has
+ * A GPU is free, whole (one run has all of it) or shared. Each run on a shared GPU has
  * a *share*: MiB of its memory, thousandths of its compute, or both. The sums on a GPU exceed
  * neither. A share of memory alone reserves no compute: its run uses the compute that the other
  * runs leave.
