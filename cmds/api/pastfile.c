@@ -146,7 +146,7 @@ static int send_request(struct pastfile *f, const struct client_call *call, stru
 {
 	uint8_t *bytes;
 	size_t len;
-	int rc = msg_pack_frame(call->type, 1, call->request, &bytes, &len, err);
+	int rc = frame_pack(call->type, 1, call->request, &bytes, &len, err);
 
 	if (rc < 0)
 		return -1;

@@ -105,7 +105,7 @@ static int pack(
 	if (!cred)
 		return -1;
 	submit->credential = (ProtobufCBinaryData){ strlen(cred), (uint8_t *)cred };
-	rc = msg_pack_frame(
+	rc = frame_pack(
 	        GPUSCHED__MSG_TYPE__MSG_SUBMIT, g->id, &submit->base, &frame, &g->frame_len, err);
 	free(cred);
 	if (rc < 0)

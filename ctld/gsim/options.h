@@ -21,7 +21,7 @@ struct options {
 	unsigned inflate;          /* per cent; 0: a replay */
 	const char *series, *jobs; /* files to write; NULL: none */
 	usec_t series_step;
-	bool again; /* --replay: not a history, but what gctld recorded */
+	bool rerun; /* --replay: not a history, but what gctld recorded */
 	bool show_config, json, quiet;
 };
 

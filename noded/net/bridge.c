@@ -130,7 +130,7 @@ void bridge_send(struct bridge *b, unsigned type, const ProtobufCMessage *messag
 	if (evbuffer_get_length(out) > BRIDGE_QUEUE_MAX) {
 		error_set(&b->why, ERR_SYSTEM, "the launcher takes nothing any more");
 		give_up_launcher(b);
-	} else if (msg_pack_frame(type, 0, message, &bytes, &len, &b->why) < 0) {
+	} else if (frame_pack(type, 0, message, &bytes, &len, &b->why) < 0) {
 		error_wrap(&b->why, "%s to the launcher", msg_name(type));
 		give_up_launcher(b);
 	} else if (evbuffer_add_reference(out, bytes, len, wipe_and_free, NULL) < 0) {

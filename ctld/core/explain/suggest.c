@@ -60,11 +60,6 @@ struct suggest {
 
 /* --- trying ---------------------------------------------------------------------------------- */
 
-static bool key_before(struct heap_key x, struct heap_key y)
-{
-	return x.a != y.a ? x.a < y.a : x.b < y.b;
-}
-
 static bool pay(struct suggest *s, uint32_t cost)
 {
 	s->spent |= s->budget < cost;
@@ -90,7 +85,7 @@ static bool left_to_it(struct suggest *s, struct whatif *w, const struct candida
 		return true;
 	if (!pay(s, (uint32_t)before + s->core->conf->n_nodes / BUDGET_NODES))
 		return false;
-	if (!key_before(class_link(s->class)->key, who->key))
+	if (!heap_key_before(class_link(s->class)->key, who->key))
 		others = 0;
 	return whatif_starts(w, who, s->class, others);
 }

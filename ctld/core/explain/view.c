@@ -424,13 +424,9 @@ bool core_share_next(const struct core *core, size_t *cursor, struct share_view 
 
 static uint64_t nominal_mb(const struct conf *conf, const char *type)
 {
-	size_t t;
+	uint16_t number = gpu_type_number(conf, type);
 
-	for (t = 0; t < conf->n_gpu_types; t++) {
-		if (!strcmp(conf->gpu_types[t].name, type))
-			return conf->gpu_types[t].mem_mb;
-	}
-	return 0;
+	return number < conf->n_gpu_types ? conf->gpu_types[number].mem_mb : 0;
 }
 
 static bool held_by_mps(const struct core *core, const struct run *run)

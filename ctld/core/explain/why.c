@@ -43,7 +43,7 @@ static void count_blockers(
 		core->counts = 0;
 	}
 	/* A class that is to be tried again has to be re-evaluated: what blocked it may be gone. */
-	if (l->slot == HEAP_NOWHERE && core->counts++ < COUNTS)
+	if (!class_ready(class) && core->counts++ < COUNTS)
 		l->n_blockers = explain_count(core, class);
 	else if (l->text_of != l->last.verdict || !l->n_blockers)
 		l->n_blockers = 1;

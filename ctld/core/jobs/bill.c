@@ -59,17 +59,6 @@ static int64_t gpu_us(const struct run *run, uint64_t us)
 	return (int64_t)(us / GPU_MILLI * milli + us % GPU_MILLI * milli / GPU_MILLI);
 }
 
-static uint16_t type_of(const struct core *core, const char *name)
-{
-	size_t t;
-
-	for (t = 0; t < core->conf->n_gpu_types; t++) {
-		if (!strcmp(core->conf->gpu_types[t].name, name))
-			return (uint16_t)t;
-	}
-	return TYPE_GONE;
-}
-
 double qos_factor(const struct core *core, const char *name)
 {
 	size_t q;
@@ -81,12 +70,13 @@ double qos_factor(const struct core *core, const char *name)
 	return 1;
 }
 
-uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us)
+/* The cost of a run for so much time, at the present prices; millionths. */
+static uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us)
 {
 	const struct run_info *i = run_info(run);
 	const struct job *job = run_link_of(run)->job;
 
-	return usage_cost_u(core->conf, type_of(core, i->gpu_type),
+	return usage_cost_u(core->conf, gpu_type_number(core->conf, i->gpu_type),
 	        (double)gpu_milli(run) / GPU_MILLI, i->cpus, i->mem_mb, us,
 	        qos_factor(core, job ? job_info(job)->qos : run_owner(run)->qos));
 }

@@ -20,8 +20,6 @@ void bill_stops(struct core *core, struct run *run);
 void bill_reconfigured(struct core *core); /* the same again for all booked runs */
 /* Move it to history, with its bill, unlinked from its job. */
 void run_retire(struct core *core, struct run *run);
-/* The cost of a run for so much time, at the present prices; millionths. */
-uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us);
 /* The factor of that QOS for costs; 1 if the QOS does not exist. */
 double qos_factor(const struct core *core, const char *name);
 /* Process all runs at a start; at a check. */

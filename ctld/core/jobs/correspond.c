@@ -102,7 +102,7 @@ static bool whole_never(const struct depends *p)
 	return p->any ? never == p->n - p->each_n : never;
 }
 
-bool corr_never(const struct job *part)
+static bool corr_never(const struct job *part)
 {
 	const struct depends *p = own_depends(part);
 	struct depend d;

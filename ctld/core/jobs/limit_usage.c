@@ -29,19 +29,6 @@
 struct job;
 struct node;
 
-uint16_t gpu_type_number(const struct conf *conf, const char *name)
-{
-	size_t t;
-
-	if (!*name)
-		return TYPE_NONE;
-	for (t = 0; t < conf->n_gpu_types; t++) {
-		if (!strcmp(conf->gpu_types[t].name, name))
-			return (uint16_t)t;
-	}
-	return TYPE_GONE;
-}
-
 uint32_t job_partition(const struct core *core, const struct job *job)
 {
 	return sched_partition_kept(core->sched, job_info(job)->partition);

@@ -10,7 +10,6 @@
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 
-struct conf;
 struct core;
 struct job;
 struct job_info;
@@ -39,8 +38,6 @@ void node_count_gpus(struct core *core, struct node *node);
 /* Its number in the configuration; CONF_NONE: there is no such partition any more. */
 uint32_t job_partition(const struct core *core, const struct job *job);
 struct place run_place(const struct run *run); /* of a booked run */
-/* The number of a GPU type; TYPE_GONE; TYPE_NONE for "". */
-uint16_t gpu_type_number(const struct conf *conf, const char *name);
 
 /* --- jobs that have not ended: counted for the limit `queued` -------------------------------- */
 

@@ -403,7 +403,8 @@ static void set_found(struct core *core, struct node *node, const char *found)
 	node_hardware_due(core);
 }
 
-bool hardware_as_found(const struct core *core, const struct node *node)
+/* Is that node's list of GPUs the agent's, and not the configuration's? */
+static bool hardware_as_found(const struct core *core, const struct node *node)
 {
 	return !core->given->nodes[node_link_of(node)->index].gpus;
 }

@@ -411,7 +411,7 @@ struct reservation *plan_broken(struct plan *p, uint32_t node)
 	}
 	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
 		if (!plan_slot_holds(p, slot) &&
-		        (!worst || plan_key_before(slot->reservation->key, worst->key)))
+		        (!worst || heap_key_before(slot->reservation->key, worst->key)))
 			worst = slot->reservation;
 	}
 	return worst;
@@ -423,7 +423,7 @@ const struct reservation *plan_first(const struct plan *p, uint32_t node)
 	const struct plan_slot *slot;
 
 	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
-		if (!first || plan_key_before(slot->reservation->key, first->key))
+		if (!first || heap_key_before(slot->reservation->key, first->key))
 			first = slot->reservation;
 	}
 	return first;
@@ -480,7 +480,7 @@ static int by_key(const void *x, const void *y)
 	const struct reservation *a = *(struct reservation *const *)x,
 	                         *b = *(struct reservation *const *)y;
 
-	return plan_key_before(a->key, b->key) ? -1 : plan_key_before(b->key, a->key);
+	return heap_key_before(a->key, b->key) ? -1 : heap_key_before(b->key, a->key);
 }
 
 void plan_sort(struct plan *p)

@@ -203,7 +203,7 @@ void nodes_configure(struct nodes *ns, const struct conf *conf, usec_t mono)
 	}
 }
 
-size_t nodes_count(const struct nodes *ns)
+static size_t nodes_count(const struct nodes *ns)
 {
 	return table_count(ns->by_name);
 }

@@ -67,6 +67,9 @@ struct request {
 
 struct requests;
 
+/* The number of a GPU type; TYPE_GONE; TYPE_NONE for "". */
+uint16_t gpu_type_number(const struct conf *conf, const char *name);
+
 struct requests *requests_new(struct strings *strings, const struct conf *conf, uint64_t seed);
 void requests_free(struct requests *rs); /* NULL is fine */
 

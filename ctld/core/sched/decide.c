@@ -1,4 +1,8 @@
-/* decide.c - see decide.h */
+/* decide.c - see decide.h
+ *
+ * A decision has no state: it is a function of what it is shown. What it counts on the limits for a
+ * trial it takes back before it returns.
+ */
 #include "ctld/core/sched/decide.h"
 
 #include <stdlib.h>

@@ -170,15 +170,12 @@ static bool was_given(const struct walk *w, uint64_t id)
 
 static void note_given(struct walk *w, uint64_t id)
 {
-	if (w->n_given == w->room) {
-		w->room = w->room ? 2 * w->room : 256;
-		w->given = xrealloc(w->given, w->room, sizeof(*w->given));
-	}
+	w->given = xgrow(w->given, w->n_given, &w->room, sizeof(*w->given));
 	w->given[w->n_given++] = id;
 }
 
 /* The jobs of the batch that fit, to the taker. */
-static void give(struct walk *w)
+static void give_jobs(struct walk *w)
 {
 	struct acct_reader reader = { .batch = w->batch, .arena = w->arena };
 	Gpusched__Acct *job;
@@ -281,7 +278,7 @@ static void slice_living(struct ctld *c, struct call *call, struct walk *w, stru
 		core_job_rows(c->core, view.ref, now, keep_row, w->batch);
 		n++;
 	}
-	give(w);
+	give_jobs(w);
 	end_slice(c, call, w);
 	if (found != 0) {
 		call_go_on(c, call);
@@ -310,7 +307,7 @@ static void flushed(void *arg, const struct store_result *result, const struct e
 		if (call)
 			call_go_on(a->c, call);
 	}
-	acct_look(a);
+	acct_tick(a);
 }
 
 static void on_news(evutil_socket_t fd, short what, void *arg)
@@ -326,7 +323,7 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
 			leave_living(a->c, w);
 }
 
-static void look_for_news(struct acct *a)
+static void check_for_news(struct acct *a)
 {
 	static const struct timeval soon = { .tv_usec = ACCT_FOLLOW_MS * 1000 };
 
@@ -337,12 +334,12 @@ static void look_for_news(struct acct *a)
 	}
 }
 
-void acct_look(struct acct *a)
+void acct_tick(struct acct *a)
 {
 	bool any = false;
 	struct walk *w;
 
-	look_for_news(a);
+	check_for_news(a);
 	if (a->flushing)
 		return;
 	LIST_FOREACH (w, &a->walks, next)
@@ -433,7 +430,7 @@ static void work_run(void *arg)
 	                    w->batch, &w->error) < 0;
 	if (w->failed)
 		return;
-	give(w);
+	give_jobs(w);
 	if (w->cursor.end && w->taker->past)
 		w->failed = w->taker->past(w->data, w->acct->past, &w->error) < 0;
 }
@@ -476,7 +473,7 @@ static void wait_for_news(struct ctld *c, struct call *call, struct walk *w)
 	w->acct->n_waiting++;
 	/* The others that wait are told the earlier for it, and of nothing twice. */
 	w->acct->told = w->upto;
-	look_for_news(w->acct);
+	check_for_news(w->acct);
 }
 
 static void slice_past(struct ctld *c, struct call *call, struct walk *w)
@@ -548,7 +545,7 @@ static unsigned walks_of(const struct acct *a, uid_t uid, bool follow)
 	return n;
 }
 
-static void begin(struct ctld *c, const struct rpc *rpc, const struct walk *from)
+static void begin_walk(struct ctld *c, const struct rpc *rpc, const struct walk *from)
 {
 	struct acct *a = c->acct;
 	struct error err;
@@ -586,7 +583,7 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
 {
 	const struct walk from = { .query = query, .taker = taker, .data = data };
 
-	begin(c, rpc, &from);
+	begin_walk(c, rpc, &from);
 }
 
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
@@ -599,7 +596,7 @@ void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_e
 		.taker = taker,
 		.data = data };
 
-	begin(c, rpc, &from);
+	begin_walk(c, rpc, &from);
 }
 
 void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *taker, void *data)
@@ -615,5 +612,5 @@ void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *t
 			taker->free(data);
 			return;
 		}
-	begin(c, rpc, &from);
+	begin_walk(c, rpc, &from);
 }

@@ -1,5 +1,5 @@
-/* stats.c - see stats.h; to add a figure: a row in FIGURES */
-#include "ctld/loop/stats.h"
+/* figures.c - see figures.h; to add a figure: a row in FIGURES */
+#include "ctld/rpc/admin/figures.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/streams.h"
+#include "ctld/rpc/nodes/streams.h"
 #include "ctld/loop/tick.h"
 #include "ctld/loop/watch.h"
 #include "ctld/rpc/acct/acct.h"
@@ -130,7 +130,7 @@ struct snapshot {
 	X("core.nodes_up", "", "of them connected and fit for work now", s->core.nodes_up)
 
 #define X(name, unit, help, from) +1
-static_assert(0 FIGURES(X) <= STATS_MAX, "room for all figures");
+static_assert(0 FIGURES(X) <= FIGURES_MAX, "room for all figures");
 #undef X
 
 static double memory_mb(void)
@@ -172,14 +172,14 @@ static void take_snapshot(struct ctld *c, struct snapshot *s)
 	s->watchers = (double)watch_count(c->watch);
 }
 
-size_t stats_take(struct ctld *c, struct stat_value out[STATS_MAX])
+size_t figures_take(struct ctld *c, struct figure out[FIGURES_MAX])
 {
 	struct snapshot snap, *s = &snap;
 	size_t n = 0;
 
 	take_snapshot(c, s);
 #define X(name, unit, help, from) \
-	out[n++] = (struct stat_value){ name, unit, help, (double)(from) };
+	out[n++] = (struct figure){ name, unit, help, (double)(from) };
 	FIGURES(X)
 #undef X
 	return n;

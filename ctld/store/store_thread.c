@@ -1,9 +1,9 @@
-/* store.c - see store.h
+/* store_thread.c - the store of store.h, as a thread beside the loop
  *
- * Who works when: the loop fills a batch, hands it over and hears of its commit through an eventfd;
- * the store's thread commits what it is given and does chores while there is nothing to commit.
- * They meet in the fields under the lock. What the work is stands in work.c. In synchronous mode
- * there is no thread and the loop's side does the same work.
+ * The loop fills a batch, passes it on and learns of its commit through an eventfd; the store's
+ * thread commits what it is given and does chores while there is nothing to commit. They share the
+ * fields under the lock. What the work is stands in work.c. In synchronous mode there is no thread
+ * and the loop's side does the same work.
  */
 #include "config.h"
 
@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
 #include "ctld/store/backup.h"
@@ -86,10 +87,7 @@ struct store {
 
 static uint64_t now_us(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+	return (uint64_t)clock_us(CLOCK_MONOTONIC);
 }
 
 /* ---- the thread's side ---- */
@@ -390,7 +388,7 @@ static void commit_here(struct store *store)
 }
 
 /* Give the thread something to do. */
-static void ask(struct store *store, enum phase *phase)
+static void request_phase(struct store *store, enum phase *phase)
 {
 	if (start_thread(store) != 0)
 		abort();
@@ -411,7 +409,7 @@ void store_commit(struct store *store, struct store_batch *batch, store_done_fn 
 	if (store->synchronous)
 		commit_here(store);
 	else
-		ask(store, &store->phase);
+		request_phase(store, &store->phase);
 }
 
 void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg)
@@ -428,7 +426,7 @@ void store_backup(struct store *store, const char *path, store_done_fn *done, vo
 	store->copying.arg = arg;
 	store->copying.backup = backup_new(path, &store->copying.error);
 	if (!store->synchronous) {
-		ask(store, &store->copying_phase);
+		request_phase(store, &store->copying_phase);
 		return;
 	}
 	while (!do_backup_slice(store))
@@ -442,7 +440,7 @@ void store_flush(struct store *store, store_done_fn *done, void *arg)
 	store->flushing.done = done;
 	store->flushing.arg = arg;
 	if (!store->synchronous) {
-		ask(store, &store->flushing_phase);
+		request_phase(store, &store->flushing_phase);
 		return;
 	}
 	work_flush_begin(store->work);

@@ -1,5 +1,5 @@
-/* again.c - see again.h */
-#include "ctld/gsim/again.h"
+/* rerun.c - see rerun.h */
+#include "ctld/gsim/rerun.h"
 
 #include <errno.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static uint64_t size_of(FILE *f)
 	return fstat(fileno(f), &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-static int check(const struct player *p, const struct again_options *o,
+static int check(const struct player *p, const struct rerun_options *o,
         const struct player_stats *s, struct error *err)
 {
 	const struct core *core = player_core(p);
@@ -93,7 +93,7 @@ static int check(const struct player *p, const struct again_options *o,
 	return error_wrap(err, "after record %llu", (unsigned long long)s->records);
 }
 
-static int play(struct player *p, FILE *f, const struct again_options *o, struct error *err)
+static int play(struct player *p, FILE *f, const struct rerun_options *o, struct error *err)
 {
 	uint64_t size = size_of(f);
 	struct player_stats s;
@@ -112,7 +112,7 @@ static int play(struct player *p, FILE *f, const struct again_options *o, struct
 }
 
 static int play_file(
-        FILE *f, const char *path, const struct again_options *o, FILE *out, struct error *err)
+        FILE *f, const char *path, const struct rerun_options *o, FILE *out, struct error *err)
 {
 	struct player *p = player_new(f, path, err);
 	struct player_stats s;
@@ -130,7 +130,7 @@ static int play_file(
 	return rc;
 }
 
-int again(const char *path, const struct again_options *o, FILE *out, struct error *err)
+int rerun(const char *path, const struct rerun_options *o, FILE *out, struct error *err)
 {
 	FILE *f = fopen(path, "re");
 	int rc;

@@ -1,4 +1,4 @@
-/* ctld.c - the parts put together and taken apart; see ctld.h */
+/* parts.c - the controller's parts put together, connected and taken apart; see ctld.h */
 #include "config.h"
 
 #include "ctld/ctld.h"
@@ -23,16 +23,18 @@
 #include "ctld/become.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/effects.h"
 #include "ctld/loop/agents.h"
 #include "ctld/loop/blobs.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/census.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
+#include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/reload.h"
-#include "ctld/loop/room.h"
-#include "ctld/loop/streams.h"
+#include "ctld/loop/disk_space.h"
+#include "ctld/rpc/nodes/streams.h"
 #include "ctld/loop/tick.h"
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/user_peers.h"
@@ -80,19 +82,14 @@ static void on_hup(evutil_socket_t sig, short what, void *arg)
 static void apply_disk(struct ctld *c, void *arg, struct clocks now)
 {
 	(void)arg;
-	room_tell(c, 0, now);
+	disk_space_report(c, 0, now);
 	if (c->conf->controller.keep_scripts_s) /* else they go with their jobs */
 		blobs_erase(c->blobs);
 }
 
-static void drop_nothing(void *arg)
-{
-	(void)arg;
-}
+static const struct tick_work disk_work = { apply_disk, NULL };
 
-static const struct tick_work disk_work = { apply_disk, drop_nothing };
-
-static void tell_of_damage(struct ctld *c)
+static void log_damage(struct ctld *c)
 {
 	struct store_stats stats;
 
@@ -108,8 +105,8 @@ static void on_disk(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	tell_of_damage(c);
-	user_peers_look(c);
+	log_damage(c);
+	user_peers_end_stuck(c);
 	tick_post(c->tick, &disk_work, NULL);
 }
 
@@ -128,7 +125,7 @@ static void apply_ending(struct ctld *c, void *arg, struct clocks now)
 	inputs_apply(c, &ev, now);
 }
 
-static const struct tick_work ending_work = { apply_ending, drop_nothing };
+static const struct tick_work ending_work = { apply_ending, NULL };
 
 /* All that is known is on disk and told, or there was time enough for it. */
 static void on_ending(evutil_socket_t fd, short what, void *arg)
@@ -206,7 +203,7 @@ static void charge_stored(void *arg, const struct store_stored *stored)
 	budget_add(core_budget(c->core), stored->uid, BUDGET_SCRIPTS, stored->bytes);
 }
 
-static void tell_of_files(const struct ctld *c)
+static void log_files(const struct ctld *c)
 {
 	struct store_stats stats;
 
@@ -235,7 +232,7 @@ static int load(struct ctld *c, struct error *err)
 		log_error("%s; trying again until there is room", err->text);
 		sleep(START_AGAIN_S);
 	}
-	tell_of_files(c);
+	log_files(c);
 	randombytes_buf(&seed, sizeof(seed));
 	inputs_core_new(c, seed);
 	if (store_load(c->store, load_row, c, err) || inputs_start(c, ctld_now(), err) ||
@@ -284,6 +281,46 @@ static void take_over(struct ctld *c, uint64_t history_job)
 	log_warning("takeover: epoch and job ids are raised above all that agents report");
 }
 
+/* --- how parts below call parts above ------------------------------------------------------- */
+
+static void on_durable(struct ctld *c)
+{
+	mail_committed(c->mail);
+}
+
+static void on_tick_over(struct ctld *c)
+{
+	acct_tick(c->acct);
+}
+
+static const struct tick_hooks tick_hooks = {
+	.decided = effects_carry_out,
+	.durable = on_durable,
+	.sent = calls_output_sent,
+	.over = on_tick_over,
+};
+
+static void drop_peer(struct ctld *c, struct peer *peer, struct clocks now)
+{
+	calls_drop(c, peer, now);
+	streams_drop(c, peer);
+	rpc_submits_orphan(peer);
+	bulk_drop(c, peer);
+}
+
+static const struct peers_hooks peers_hooks = {
+	.frame = rpc_dispatch,
+	.agent_gone = agents_gone,
+	.drop = drop_peer,
+	.sent = calls_output_sent,
+};
+
+static const struct user_peers_hooks user_peers_hooks = {
+	.end = peer_end,
+	.go_on = peer_update_pause,
+	.sent = calls_output_sent,
+};
+
 /* --- parts ---------------------------------------------------------------------------------- */
 
 static struct worker_pool *pool_new(struct ctld *c, unsigned threads, struct error *err)
@@ -316,16 +353,16 @@ static int make_parts(struct ctld *c, struct error *err)
 	c->bulks = bulks_new(c);
 	c->calls = calls_new();
 	c->streams = streams_new();
-	c->user_peers = user_peers_new();
-	c->peers = peers_new(c);
-	c->agents = agents_new(c->conf);
+	c->user_peers = user_peers_new(&user_peers_hooks);
+	c->peers = peers_new(c, &peers_hooks);
+	c->node_names = node_names_new(c->conf);
 	c->users = users_new(c->aside, peers_user_known, c);
 	c->fence = fence_new(c);
 	c->mail = mail_new(c);
 	c->reload = reload_new(c, rpc_reconfigured);
 	c->watch = watch_new(c, err);
 	c->fair_queue = fair_queue_new(c);
-	c->tick = tick_new(c, err);
+	c->tick = tick_new(c, &tick_hooks, err);
 	if (c->tick)
 		c->acct = acct_new(c, err);
 	if (c->acct)
@@ -380,7 +417,7 @@ struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct er
 	c->conf_text = inputs_conf_text(conf);
 	c->conf_path = xstrdup(o->conf_path);
 	c->self = geteuid();
-	c->room_told = UINT64_MAX;
+	c->disk_space_reported = UINT64_MAX;
 	c->start_mono = ctld_mono();
 	if (gethostname(c->host, sizeof(c->host) - 1))
 		snprintf(c->host, sizeof(c->host), "?");
@@ -438,7 +475,38 @@ void ctld_run(struct ctld *c)
 	event_base_dispatch(c->base);
 }
 
-/* In reverse: the threads first, since they hand things back to the parts. */
+/* In the order in which they are freed: threads first, since they pass things back to the parts.
+ * Each is NULL from then on: bulks that go with their peers look for the users. */
+#define PARTS(X)                           \
+	X(sessions, sessions_free)         \
+	X(reload, reload_free)             \
+	X(users, users_free)               \
+	X(fence, fence_free)               \
+	X(mail, mail_free)                 \
+	X(pool, worker_pool_free)          \
+	X(aside, worker_pool_free)         \
+	X(peers, peers_free)               \
+	X(user_peers, user_peers_free)     \
+	X(bulks, bulks_free)               \
+	X(census, census_free)             \
+	X(acct, acct_free)                 \
+	X(tick, tick_free)                 \
+	X(fair_queue, fair_queue_free)     \
+	X(store, store_close)              \
+	X(blobs, blobs_free)               \
+	X(calls, calls_free)               \
+	X(watch, watch_free)               \
+	X(streams, streams_free)           \
+	X(node_names, node_names_free)     \
+	X(gate, commit_gate_free)          \
+	X(inputs, inputs_free) /* and the core */ \
+	X(mcred, mcred_ops_free)           \
+	X(in, arena_free)                  \
+	X(out, arena_free)                 \
+	X(conf, conf_free)                 \
+	X(conf_text, free)                 \
+	X(conf_path, free)
+
 void ctld_free(struct ctld *c)
 {
 	if (!c)
@@ -446,37 +514,11 @@ void ctld_free(struct ctld *c)
 	for (int i = 0; i < CTLD_EVENTS; i++)
 		if (c->events[i])
 			event_free(c->events[i]);
-	sessions_free(c->sessions);
-	c->sessions = NULL;
-	reload_free(c->reload);
-	users_free(c->users);
-	c->users = NULL; /* bulks that go with their peers look */
-	fence_free(c->fence);
-	mail_free(c->mail);
-	worker_pool_free(c->pool);
-	worker_pool_free(c->aside);
-	peers_free(c->peers);
-	user_peers_free(c->user_peers);
-	bulks_free(c->bulks);
-	census_free(c->census);
-	acct_free(c->acct);
-	tick_free(c->tick);
-	fair_queue_free(c->fair_queue);
-	store_close(c->store);
-	blobs_free(c->blobs);
-	calls_free(c->calls);
-	watch_free(c->watch);
-	streams_free(c->streams);
-	agents_free(c->agents);
-	commit_gate_free(c->gate);
-	inputs_free(c->inputs);
-	c->core = NULL;
-	mcred_ops_free(c->mcred);
-	arena_free(c->in);
-	arena_free(c->out);
-	conf_free(c->conf);
-	free(c->conf_text);
-	free(c->conf_path);
+#define X(part, free_part)  \
+	free_part(c->part); \
+	c->part = NULL;
+	PARTS(X)
+#undef X
 	if (c->base)
 		event_base_free(c->base);
 	free(c);

@@ -1,5 +1,5 @@
 /* streams.c - see streams.h; and the handlers of MSG_STREAM_* */
-#include "ctld/loop/streams.h"
+#include "ctld/rpc/nodes/streams.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "common/net/channel.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/agents.h"
-#include "ctld/loop/byid.h"
+#include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
 #include "ctld/rpc/rpc.h"
 
@@ -30,7 +30,7 @@ struct stream {
 };
 
 struct streams {
-	struct byid *map; /* by the agent's number */
+	struct idmap *map; /* by the agent's number */
 	uint64_t last;
 	struct streams_stats stats;
 };
@@ -39,7 +39,7 @@ struct streams *streams_new(void)
 {
 	struct streams *s = xcalloc(1, sizeof(*s));
 
-	s->map = byid_new();
+	s->map = idmap_new();
 	return s;
 }
 
@@ -47,14 +47,14 @@ void streams_free(struct streams *s)
 {
 	if (!s)
 		return;
-	byid_free(s->map);
+	idmap_free(s->map);
 	free(s);
 }
 
 void streams_stats(const struct streams *s, struct streams_stats *out)
 {
 	*out = s->stats;
-	out->open = byid_count(s->map);
+	out->open = idmap_count(s->map);
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static void end_stream(struct ctld *c, struct stream *st, enum side told, const 
 	budget_add(core_budget(c->core), st->ends[CLIENT].peer->uid, BUDGET_STREAMS, -1);
 	LIST_REMOVE(st, of_client);
 	LIST_REMOVE(st, of_agent);
-	byid_take(c->streams->map, st->ends[AGENT].number);
+	idmap_take(c->streams->map, st->ends[AGENT].number);
 	free(st);
 }
 
@@ -125,7 +125,7 @@ static struct end *find(struct ctld *c, const struct peer *peer, uint64_t number
 	struct stream *st;
 
 	if (peer->agent) {
-		st = byid_get(c->streams->map, number);
+		st = idmap_find(c->streams->map, number);
 		return st && st->ends[AGENT].peer == peer ? &st->ends[AGENT] : NULL;
 	}
 	for (st = first_of(peer); st; st = next_of(peer, st))
@@ -168,7 +168,7 @@ static struct peer *find_agent(
 	struct peer *agent;
 	uint32_t index;
 
-	if (!agents_find_node(c->agents, node, &index) ||
+	if (!node_names_find(c->node_names, node, &index) ||
 	        !core_node_view(c->core, index, rpc->now, &view)) {
 		error_set(err, ERR_NO_NODE, "node %s is not in the configuration", node);
 		return NULL;
@@ -181,7 +181,7 @@ static struct peer *find_agent(
 	return agent;
 }
 
-static int check_room(
+static int check_limits(
         struct ctld *c, const struct peer *client, const struct peer *agent, struct error *err)
 {
 	if (client->n_streams >= STREAMS_A_SESSION)
@@ -189,12 +189,12 @@ static int check_room(
 		        err, ERR_BUSY, "at most %d streams on one session", STREAMS_A_SESSION);
 	if (budget_check(core_budget(c->core), client->uid, BUDGET_STREAMS, 1, err) < 0)
 		return -1;
-	if (agent->n_streams >= STREAMS_A_NODE || byid_count(c->streams->map) >= STREAMS_MAX)
+	if (agent->n_streams >= STREAMS_A_NODE || idmap_count(c->streams->map) >= STREAMS_MAX)
 		return error_set(err, ERR_BUSY, "too many streams at a time");
 	return 0;
 }
 
-static void add(struct ctld *c, struct peer *client, struct peer *agent, uint64_t number)
+static void add_stream(struct ctld *c, struct peer *client, struct peer *agent, uint64_t number)
 {
 	struct stream *st = xcalloc(1, sizeof(*st));
 
@@ -205,30 +205,27 @@ static void add(struct ctld *c, struct peer *client, struct peer *agent, uint64_
 	budget_add(core_budget(c->core), client->uid, BUDGET_STREAMS, 1);
 	LIST_INSERT_HEAD(&client->streams, st, of_client);
 	LIST_INSERT_HEAD(&agent->streams, st, of_agent);
-	byid_put(c->streams->map, c->streams->last, st);
+	idmap_insert(c->streams->map, c->streams->last, st);
 	c->streams->stats.opened++;
 }
 
-void rpc_stream_open(struct ctld *c, const struct rpc *rpc)
+int rpc_stream_open(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__StreamOpen *m = (const Gpusched__StreamOpen *)rpc->msg;
 	Gpusched__StreamOpen to = *m;
 	struct peer *agent = NULL;
-	struct error err;
 
-	if (find(c, rpc->peer, m->stream)) {
-		error_set(&err, ERR_PROTOCOL, "a stream is opened twice");
-		peer_expel(c, rpc->peer, &err);
-		return;
+	if (find(c, rpc->peer, m->stream))
+		return error_set(err, ERR_PROTOCOL, "a stream is opened twice");
+	if (check_job(c, rpc, m, err) < 0 || !(agent = find_agent(c, rpc, m->node, err)) ||
+	        check_limits(c, rpc->peer, agent, err) < 0) {
+		say_closed(c, rpc->peer, m->stream, err);
+		return 0;
 	}
-	if (check_job(c, rpc, m, &err) < 0 || !(agent = find_agent(c, rpc, m->node, &err)) ||
-	        check_room(c, rpc->peer, agent, &err) < 0) {
-		say_closed(c, rpc->peer, m->stream, &err);
-		return;
-	}
-	add(c, rpc->peer, agent, m->stream);
+	add_stream(c, rpc->peer, agent, m->stream);
 	to.stream = c->streams->last;
 	pass(c, agent, GPUSCHED__MSG_TYPE__MSG_STREAM_OPEN, &to.base);
+	return 0;
 }
 
 /* --- passing on ------------------------------------------------------------------------------- */
@@ -248,50 +245,56 @@ static void cut_off(struct ctld *c, struct end *e, const char *what)
 	end_stream(c, e->stream, SIDES, &why);
 }
 
-void rpc_stream_data(struct ctld *c, const struct rpc *rpc)
+int rpc_stream_data(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__StreamData *m = (const Gpusched__StreamData *)rpc->msg;
 	struct end *e = find(c, rpc->peer, m->stream);
 	Gpusched__StreamData to = *m;
 
+	(void)err;
 	if (!e)
-		return;
+		return 0;
 	e->sent += m->data.len;
 	if (e->sent > STREAM_WINDOW || m->data.len > STREAM_CHUNK_MAX) {
 		cut_off(c, e, "more bytes than were asked for");
-		return;
+		return 0;
 	}
 	c->streams->stats.bytes += m->data.len;
 	to.stream = other(e)->number;
 	pass(c, other(e)->peer, GPUSCHED__MSG_TYPE__MSG_STREAM_DATA, &to.base);
+	return 0;
 }
 
-void rpc_stream_credit(struct ctld *c, const struct rpc *rpc)
+int rpc_stream_credit(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__StreamCredit *m = (const Gpusched__StreamCredit *)rpc->msg;
 	struct end *e = find(c, rpc->peer, m->stream);
 	Gpusched__StreamCredit to = *m;
 
+	(void)err;
 	if (!e)
-		return;
+		return 0;
 	if (m->bytes > other(e)->sent) {
 		cut_off(c, e, "credit for what never came");
-		return;
+		return 0;
 	}
 	other(e)->sent -= m->bytes;
 	to.stream = other(e)->number;
 	pass(c, other(e)->peer, GPUSCHED__MSG_TYPE__MSG_STREAM_CREDIT, &to.base);
+	return 0;
 }
 
-void rpc_stream_close(struct ctld *c, const struct rpc *rpc)
+int rpc_stream_close(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__StreamClose *m = (const Gpusched__StreamClose *)rpc->msg;
 	struct end *e = find(c, rpc->peer, m->stream);
 	struct error why;
 
+	(void)err;
 	if (!e)
-		return;
+		return 0;
 	if (m->code)
 		error_set(&why, (int)m->code, "%s", m->text);
 	end_stream(c, e->stream, side_of(e), m->code ? &why : NULL);
+	return 0;
 }

@@ -1,10 +1,10 @@
-/* again.h - `gsim --replay`: what gctld recorded, through the core again
+/* rerun.h - `gsim --replay`: what gctld recorded, through the core again
  *
  * Files are played one after another, each to its end. The first record at which the core is not
  * what it was is an error, and so is what cannot be read; a record cut short at the end is none.
  */
-#ifndef GSIM_AGAIN_H
-#define GSIM_AGAIN_H
+#ifndef GSIM_RERUN_H
+#define GSIM_RERUN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "common/base/error.h"
 #include "ctld/core/rows/row.h"
 
-struct again_options {
+struct rerun_options {
 	bool json;
 	unsigned check_every; /* core_check() after so many records; 0: never */
 	/* Now and then, with bytes; may be NULL. */
@@ -25,6 +25,6 @@ struct again_options {
 };
 
 /* Play a file and say on `out` (NULL: nowhere) what was found. */
-int again(const char *path, const struct again_options *o, FILE *out, struct error *err);
+int rerun(const char *path, const struct rerun_options *o, FILE *out, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* batch.c - see batch.h
+/* batch_items.c - see batch_items.h and batch.h
  *
  * An item is a head and what follows it, unaligned:
  *	row	head {BATCH_ROW, table, change, number of values}, then the values: a byte of type,
@@ -8,7 +8,7 @@
  *	sign	the same, BATCH_SIGN, without script, and without spec where that stays
  *	want	head {BATCH_WANT, 0, 0, 0}, the job, the tag
  */
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* room.c - see room.h */
+/* disk_space.c - see disk_space.h */
 #include "config.h"
 
-#include "ctld/loop/room.h"
+#include "ctld/loop/disk_space.h"
 
 #include "common/conf/conf.h"
 #include "ctld/core/core.h"
@@ -16,7 +16,7 @@
 #define UNSURE_MB 1    /* free space is told in whole MiB */
 
 /* MiB that are free once all that is on its way is written, and `bytes` more. */
-static uint64_t room_left(const struct ctld *c, uint64_t bytes)
+static uint64_t space_left(const struct ctld *c, uint64_t bytes)
 {
 	uint64_t free_mb = store_free_mb(c->store), taken;
 	struct store_stats stats;
@@ -32,17 +32,17 @@ static uint64_t room_left(const struct ctld *c, uint64_t bytes)
 	return free_mb > taken ? free_mb - taken : 0;
 }
 
-void room_tell(struct ctld *c, uint64_t bytes, struct clocks now)
+void disk_space_report(struct ctld *c, uint64_t bytes, struct clocks now)
 {
-	struct core_event ev = { .kind = EV_DISK_FREE, .disk_free_mb = room_left(c, bytes) };
+	struct core_event ev = { .kind = EV_DISK_FREE, .disk_free_mb = space_left(c, bytes) };
 
-	if (ev.disk_free_mb == c->room_told)
+	if (ev.disk_free_mb == c->disk_space_reported)
 		return;
-	c->room_told = ev.disk_free_mb;
+	c->disk_space_reported = ev.disk_free_mb;
 	inputs_apply(c, &ev, now);
 }
 
-int room_check(const struct ctld *c, struct error *err)
+int disk_space_check(const struct ctld *c, struct error *err)
 {
 	struct store_stats stats;
 
