@@ -50,10 +50,14 @@ enum step_kind {
 	STEP_IN_TAKEN = 19, /* u32: so many bytes of input were taken by all tasks that get them */
 	STEP_HELLO = 20,    /* StepHello; a node's first */
 	STEP_PMI_ASK = 21,  /* u32 task, bytes; node to manager */
+	STEP_DONE = 22,     /* node to manager: its tasks have ended and all their output was sent */
 	/* the manager to a client */
 	STEP_STATE = 24, /* StepState */
 	STEP_END = 25,   /* StepEnd; the last of a step */
 	STEP_REPLY = 26, /* Reply; to STEP_CONTROL */
+	/* of a link that goes on after its connection broke (cmds/steps/lasting.h) */
+	STEP_RESUME = 32, /* u64 session, u64 bytes received */
+	STEP_ACK = 33,    /* u64 bytes received */
 };
 
 struct steplink;
