@@ -2,6 +2,7 @@
 #include "common/net/steplink.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
