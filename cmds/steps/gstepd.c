@@ -499,6 +499,8 @@ int main(int argc, char **argv)
 	if (g.daemon)
 		ready = become_daemon();
 	if (set_up(&g, &err) < 0) {
+		if (g.daemon && err.code == ERR_BUSY)
+			return EXIT_SUCCESS;
 		fprintf(stderr, "gstepd: error: %s\n", err.text);
 		return EXIT_FAILURE;
 	}

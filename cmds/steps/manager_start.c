@@ -324,7 +324,12 @@ static void tell_created(struct manager *m, struct mstep *s)
 	state.nodelist = name_nodes(m, place);
 	state.n_node_tasks = place->n;
 	state.node_tasks = counts;
+	state.n_part_tasks = s->n_parts;
+	state.part_tasks = xcalloc(s->n_parts, sizeof(uint32_t));
+	for (size_t i = 0; i < s->n_parts; i++)
+		state.part_tasks[i] = s->parts[i].place.tasks;
 	mstep_say(m, s, STEP_STATE, &state.base);
+	free(state.part_tasks);
 	free(state.nodelist);
 	free(counts);
 }
