@@ -75,11 +75,16 @@ static bool says_gpus(const struct layout_ask *ask)
 	return ask->no_gpus || ask->gpus || ask->gpus_per_node || ask->gpus_per_task;
 }
 
+static bool shares_gpus(const struct layout_ask *ask)
+{
+	return ask->share_gpus && !says_gpus(ask);
+}
+
 /* GPUs of a node that a step needs to have any task there. */
 static uint32_t gpus_at_least(const struct search *s, const struct layout_node *node)
 {
 	if (!says_gpus(s->ask))
-		return node->gpus;
+		return s->ask->share_gpus ? 0 : node->gpus;
 	if (s->ask->gpus_per_node)
 		return s->ask->gpus_per_node;
 	return s->ask->gpus_per_task ? s->ask->gpus_per_task : s->ask->gpus ? 1 : 0;
@@ -265,7 +270,7 @@ static void make_part(const struct search *s, size_t i, uint32_t gpus, struct la
 	part->n_tasks = room->got;
 	part->tasks = xcalloc(room->got, sizeof(*part->tasks));
 	part->cpus = pick(node->cpu_taken, node->cpus, cpus, s->ignore, &part->n_cpus);
-	part->gpus = pick(node->gpu_taken, node->gpus, gpus, s->ignore, &part->n_gpus);
+	part->gpus = pick(node->gpu_taken, node->gpus, gpus, s->ignore || shares_gpus(s->ask), &part->n_gpus);
 }
 
 static bool make_place(const struct search *s, struct layout_place *place)
@@ -371,7 +376,7 @@ static void mark(struct layout *l, const struct layout_place *place, bool taken)
 
 		for (size_t k = 0; k < part->n_cpus; k++)
 			node->cpu_taken[part->cpus[k]] = taken;
-		for (size_t k = 0; k < part->n_gpus; k++)
+		for (size_t k = 0; k < part->n_gpus && place->gpus_booked; k++)
 			node->gpu_taken[part->gpus[k]] = taken;
 	}
 }
@@ -381,6 +386,7 @@ void layout_take(struct layout *l, const struct layout_ask *ask, struct layout_p
 	if (ask->overlap)
 		return;
 	place->booked = true;
+	place->gpus_booked = !shares_gpus(ask);
 	mark(l, place, true);
 }
 

@@ -7,7 +7,8 @@
  *	nodes    `nodes_min` of those that may be used, in their order; when these have too little
  *	         room, those with the most
  *	CPUs     exact: as many as its tasks need; else all of its nodes
- *	GPUs     as asked for; a step that says nothing of GPUs has all of its nodes
+ *	GPUs     as asked for; a step that says nothing of GPUs has all of its nodes, and parts of
+ *	         `A : B` that say nothing share them
  *	overlap  what other steps hold counts as free, and nothing is booked
  *	tasks    are counted one a node in turn until each has a place, and then numbered node after
  *	         node (block) or in turn (cyclic), as Slurm 22.05 does
@@ -46,6 +47,7 @@ struct layout_ask {
 	uint32_t nodes_min, nodes_max;
 	uint32_t gpus, gpus_per_node, gpus_per_task;
 	bool no_gpus, exact, overlap, overcommit, cyclic;
+	bool share_gpus;     /* says nothing of GPUs: sees all of its nodes, books none */
 	uint32_t relative;   /* not on the first so many nodes */
 	const bool *allowed; /* of each node; NULL: all */
 	const bool *must;    /* likewise; NULL: none */
@@ -66,7 +68,7 @@ struct layout_place {
 	struct layout_part *parts; /* in the order of the nodes */
 	size_t n;
 	uint32_t tasks;
-	bool booked;
+	bool booked, gpus_booked;
 };
 
 enum layout_answer {

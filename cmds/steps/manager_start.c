@@ -94,6 +94,7 @@ static void read_ask(struct mpart *part, bool several)
 		.gpus_per_task = r->gpus_per_task,
 		.no_gpus = r->no_gpus,
 		.exact = r->exact || several, /* the parts stand beside each other */
+		.share_gpus = several,
 		.overlap = r->overlap,
 		.overcommit = r->overcommit,
 		.cyclic = r->cyclic,
@@ -366,6 +367,10 @@ static bool try_one(struct manager *m, struct mstep *s)
 		ask_nodes(m);
 		return false;
 	case LAYOUT_BUSY:
+		if (!m->n_running) { /* its own parts are in each other's way */
+			refuse(m, s, ERR_JOB_NEVER, why_nodes);
+			return true;
+		}
 		if (!s->parts[0].request->immediate) {
 			tell_waits(m, s, why_busy);
 			return false;
