@@ -169,6 +169,17 @@ static bool put(struct pmi *p, const char *key, const char *value)
 
 /* --- reading ------------------------------------------------------------------------------------ */
 
+static char *find_end(char *p, bool two)
+{
+	for (; *p; p++) {
+		if (two && p[0] == ';' && p[1] == ';')
+			memmove(p, p + 1, strlen(p));
+		else if (two ? *p == ';' : *p == ' ' || *p == '\n')
+			break;
+	}
+	return p;
+}
+
 /* "name=value" parted by blanks and line ends (PMI-1; a value may have blanks where it is the last),
  * or by semicolons (PMI-2, where ";;" is one in a value). */
 static void split(char *text, bool two, struct fields *f)
@@ -183,10 +194,7 @@ static void split(char *text, bool two, struct fields *f)
 		p += strspn(p, two ? ";" : " \n");
 		if (!*p)
 			break;
-		end = p;
-		for (; *end && (two ? *end != ';' : *end != ' ' && *end != '\n'); end++)
-			if (two && end[0] == ';' && end[1] == ';')
-				memmove(end, end + 1, strlen(end));
+		end = find_end(p, two);
 		equals = memchr(p, '=', (size_t)(end - p));
 		f->v[f->n].name = p;
 		f->v[f->n].value = equals ? equals + 1 : end;
