@@ -370,6 +370,14 @@ static void two_fullinit(const struct reply *r, uint32_t task, const struct fiel
 	free(rest);
 }
 
+static void two_job_id(const struct reply *r, uint32_t task, const struct fields *f)
+{
+	char *rest = xasprintf("rc=0;jobid=%s;", r->p->name);
+
+	say_two(r, task, "job-getid-response", field(f, "thrid"), rest);
+	free(rest);
+}
+
 static void two_put(const struct reply *r, uint32_t task, const struct fields *f)
 {
 	const char *key = field(f, "key"), *value = field(f, "value");
@@ -489,6 +497,7 @@ static const struct {
 	{ "spawn", one_spawn },
 	{ "abort", do_abort },
 	{ "fullinit", two_fullinit },
+	{ "job-getid", two_job_id },
 	{ "kvs-put", two_put },
 	{ "kvs-get", two_get },
 	{ "kvs-fence", enter_fence },
@@ -504,6 +513,15 @@ static bool is_protocol(size_t i, bool two)
 	return commands[i].take != (two ? one_finalize : two_finalize);
 }
 
+/* What PMI-2 has and this has not, such as spawning and names of services. */
+static void two_unknown(const struct reply *r, uint32_t task, const char *cmd, const struct fields *f)
+{
+	char *response = xasprintf("%.64s-response", cmd);
+
+	say_two(r, task, response, field(f, "thrid"), "rc=1;errmsg=not supported;");
+	free(response);
+}
+
 void pmi_ask(struct pmi *p, uint32_t task, const uint8_t *data, size_t len, pmi_answer_fn *answer,
         void *arg)
 {
@@ -512,6 +530,7 @@ void pmi_ask(struct pmi *p, uint32_t task, const uint8_t *data, size_t len, pmi_
 	char *text = xcalloc(len + 2, 1);
 	struct fields f;
 	const char *cmd;
+	bool known = false;
 
 	memcpy(text, two ? data + 6 : data, two ? len - 6 : len);
 	split(text, two, &f);
@@ -520,7 +539,10 @@ void pmi_ask(struct pmi *p, uint32_t task, const uint8_t *data, size_t len, pmi_
 	for (size_t i = 0; cmd && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(commands[i].cmd, cmd) && is_protocol(i, two)) {
 			commands[i].take(&r, task, &f);
+			known = true;
 			break;
 		}
+	if (cmd && two && !known)
+		two_unknown(&r, task, cmd, &f);
 	free(text);
 }
