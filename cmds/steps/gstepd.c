@@ -56,7 +56,8 @@ struct gstepd {
 	struct worker *worker;
 	struct manager *manager; /* NULL: of another rank */
 	struct bridge *bridge;
-	int signals;
+	int signals, lock;
+	uint32_t noted; /* in the lock's file: the next step's number */
 	char **names; /* of the job's nodes, by rank */
 	size_t n_names;
 	struct node *nodes;
@@ -116,10 +117,31 @@ static void need_node(void *arg, uint32_t rank)
 	g->nodes[rank].peer = peers_add(g->peers, fd);
 }
 
+/* Should this process be killed, the next one goes on counting. */
+static void note_number(struct gstepd *g)
+{
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%u\n", manager_next_number(g->manager));
+
+	if (g->noted == manager_next_number(g->manager))
+		return;
+	g->noted = manager_next_number(g->manager);
+	(void)!pwrite(g->lock, text, (size_t)n, 0);
+}
+
+static uint32_t noted_number(const struct gstepd *g)
+{
+	char text[16] = "";
+
+	(void)!pread(g->lock, text, sizeof(text) - 1, 0);
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
 static void report(void *arg, const Gpusched__StepReport *r)
 {
 	struct gstepd *g = arg;
 
+	note_number(g);
 	bridge_report(g->bridge, r);
 }
 
@@ -167,7 +189,7 @@ static struct node *find_node(const struct gstepd *g, uint64_t peer)
 	return NULL;
 }
 
-/* The first peer of a node's gstepd is the manager. */
+/* The peer of a node's gstepd is the manager; a later one has taken the place of the first. */
 static void say_hello(struct gstepd *g, uint64_t peer)
 {
 	Gpusched__StepHello h = GPUSCHED__STEP_HELLO__INIT;
@@ -197,6 +219,7 @@ static void peer_arrived(void *arg, uint64_t peer)
 	g->had_client = true;
 	if (g->manager)
 		return;
+	worker_forget(g->worker);
 	g->manager_peer = peer;
 	say_hello(g, peer);
 }
@@ -307,6 +330,7 @@ static void make_manager(struct gstepd *g)
 		.arg = g };
 
 	g->manager = manager_new(&ops, (const char *const *)g->names, g->n_names);
+	manager_go_on(g->manager, noted_number(g));
 	manager_node_known(g->manager, 0, worker_cpus(g->worker), worker_gpus(g->worker));
 }
 
@@ -322,14 +346,16 @@ static void raise_files(void)
 
 /* One gstepd a run: of two that srun has started at once, the second one ends, and its srun finds
  * the first. What a killed one left of its socket goes. */
-static int be_the_one(const char *dir, const char *socket_path, struct error *err)
+static int be_the_one(
+        struct gstepd *g, const char *dir, const char *socket_path, struct error *err)
 {
 	char *path = xasprintf("%s/step.lock", dir);
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), rc = 0;
+	int rc = 0;
 
-	if (fd < 0)
+	g->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (g->lock < 0)
 		rc = error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
-	else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+	else if (flock(g->lock, LOCK_EX | LOCK_NB) < 0)
 		rc = error_set(err, ERR_BUSY, "another gstepd serves this run");
 	else
 		unlink(socket_path);
@@ -360,7 +386,7 @@ static int set_up(struct gstepd *g, struct error *err)
 	g->bridge = bridge_new(&of);
 	ops.for_ever = g->rank > 0;
 	path = xasprintf("%s/%s", dir, STEP_SOCKET);
-	if (be_the_one(dir, path, err) == 0)
+	if (be_the_one(g, dir, path, err) == 0)
 		g->peers = peers_new(g->loop, path, &ops, err);
 	free(path);
 	if (!g->peers)

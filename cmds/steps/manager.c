@@ -30,6 +30,16 @@ void manager_free(struct manager *m)
 	free(m);
 }
 
+void manager_go_on(struct manager *m, uint32_t number)
+{
+	m->next_id = number;
+}
+
+uint32_t manager_next_number(const struct manager *m)
+{
+	return m->next_id;
+}
+
 size_t manager_steps(const struct manager *m)
 {
 	return m->n_steps;

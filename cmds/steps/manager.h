@@ -50,6 +50,10 @@ struct manager *manager_new(
         const struct manager_ops *ops, const char *const *nodes, size_t n_nodes);
 void manager_free(struct manager *m);
 
+/* Steps before that number were an earlier manager's. */
+void manager_go_on(struct manager *m, uint32_t number);
+uint32_t manager_next_number(const struct manager *m);
+
 void manager_node_known(struct manager *m, uint32_t rank, uint32_t cpus, uint32_t gpus);
 
 /* -1 with ERR_PROTOCOL: that client, or that node, is not to be heard any more. */

@@ -16,7 +16,6 @@
 
 #define READ_STEP   (64 * 1024)
 #define READS_MAX   8           /* of one peer before others are heard */
-#define SEND_KEPT   (32 * 1024 * 1024) /* beyond that a peer is not worth keeping */
 #define FIRST_BYTES 15
 
 struct peer {
@@ -279,9 +278,8 @@ void peers_put(struct peers *p, uint64_t id, unsigned kind, uint32_t step, const
 		return;
 	steplink_put(peer->link, kind, step, data, len);
 	steplink_pending(peer->link, &kept);
-	if (kept + (peer->lasting ? lasting_kept(peer->lasting) : 0) > SEND_KEPT)
-		end_peer(peer);
-	else if (kept <= READ_STEP || peer->lasting)
+	/* The windows of output and input bound what waits; more of it than that goes with EPOLLOUT. */
+	if (kept <= READ_STEP || peer->lasting)
 		flush(peer);
 }
 

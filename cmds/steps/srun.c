@@ -78,6 +78,17 @@ static void set_dests(struct srun_part *part)
 	}
 }
 
+/* Slurm's srun knows the job's nodes before it asks. */
+static int check_nodes(const struct srun_options *o, struct error *err)
+{
+	const char *text = getenv("GPUSCHED_NNODES");
+	unsigned long nodes = text && !o->jobid ? strtoul(text, NULL, 10) : 0;
+
+	if (!nodes || !o->nodes_said || o->nodes_min <= nodes)
+		return 0;
+	return error_set(err, ERR_USAGE, "Only allocated %lu nodes asked for %u", nodes, o->nodes_min);
+}
+
 static void warn_nodes(const struct srun_options *o)
 {
 	if (o->ntasks_said && o->nodes_min > o->ntasks && !o->quiet)
@@ -138,6 +149,8 @@ static int run(struct srun_part *parts, size_t n, struct error *err)
 		return -1;
 	if (!job.id)
 		return run_outside(parts, n, err);
+	if (check_nodes(&parts[0].o, err) < 0)
+		return -1;
 	warn_nodes(&parts[0].o);
 	fd = srun_connect(&job, err);
 	return fd < 0 ? -1 : srun_step(parts, n, &job, fd);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,6 +106,7 @@ static void execute(const struct task_start *s)
 
 static void __attribute__((noreturn)) become(const struct task_start *s)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no task is left that nothing waits for */
 	setsid();
 	put_descriptors(s);
 	if (s->terminal)

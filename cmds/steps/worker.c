@@ -116,6 +116,14 @@ void worker_free(struct worker *w)
 	free(w);
 }
 
+void worker_forget(struct worker *w)
+{
+	while (w->steps) {
+		wkill_rest(w->steps);
+		wstep_free(w->steps);
+	}
+}
+
 void wstep_check(struct wstep *s)
 {
 	if (s->n_alive)

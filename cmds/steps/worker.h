@@ -41,6 +41,7 @@ void worker_tick(struct worker *w);
 int worker_wait_ms(const struct worker *w);
 
 bool worker_is_idle(const struct worker *w); /* no step is here */
+void worker_forget(struct worker *w); /* its manager is another one now: kill and drop all steps */
 void worker_signal_all(struct worker *w, int sig);
 
 /* What the node has, for STEP_HELLO and the manager's table. */
