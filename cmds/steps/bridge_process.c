@@ -57,7 +57,8 @@ struct process {
 	struct arena *arena;
 };
 
-/* --- links -------------------------------------------------------------------------------------- */
+/* --- links --------------------------------------------------------------------------------------
+ */
 
 static void drop_link(struct process *p, size_t i)
 {
@@ -129,7 +130,8 @@ static int take_message(struct link *l, const struct channel_message *m, struct 
 
 		if (channel_get_end(m, &why, err) == 0)
 			*err = why.code ? why
-			                : (error_set(&why, ERR_UNREACHABLE, "the link has ended"), why);
+			                : (error_set(&why, ERR_UNREACHABLE, "the link has ended"),
+			                          why);
 		return -1;
 	}
 	return error_set(err, ERR_PROTOCOL, "a message of kind %u", m->kind);
@@ -169,10 +171,11 @@ static int send_stream(struct link *l, struct error *err)
 
 static int open_stream(struct process *p, struct link *l, struct error *err)
 {
-	struct stream_to to = {
-		.run = { .job = p->of.job, .task = p->of.task, .attempt = p->of.attempt, .rank = l->rank },
-		.node = l->node
-	};
+	struct stream_to to = { .run = { .job = p->of.job,
+		                        .task = p->of.task,
+		                        .attempt = p->of.attempt,
+		                        .rank = l->rank },
+		.node = l->node };
 
 	l->stream = stream_open(p->client, p->dial, &to, err);
 	return l->stream ? 0 : -1;
@@ -237,7 +240,8 @@ static bool step_link(struct process *p, size_t i)
 	return true;
 }
 
-/* --- reports ------------------------------------------------------------------------------------ */
+/* --- reports ------------------------------------------------------------------------------------
+ */
 
 static void add_report(struct process *p, Gpusched__StepReport *r)
 {
@@ -319,7 +323,8 @@ static void step_reports(struct process *p)
 		lose_connection(p);
 }
 
-/* --- the program -------------------------------------------------------------------------------- */
+/* --- the program --------------------------------------------------------------------------------
+ */
 
 static void add_link(struct process *p, const uint8_t *d, size_t len, int fd)
 {
@@ -388,12 +393,13 @@ static void read_datagrams(struct process *p)
 	}
 }
 
-/* --- the connection ----------------------------------------------------------------------------- */
+/* --- the connection -----------------------------------------------------------------------------
+ */
 
 static bool needs_connection(const struct process *p)
 {
-	return p->n_links || (p->n_reports && !p->no_reports &&
-	                             (p->fd < 0 || loop_now_ms() >= p->batch_ms));
+	return p->n_links ||
+	       (p->n_reports && !p->no_reports && (p->fd < 0 || loop_now_ms() >= p->batch_ms));
 }
 
 static void connect_now(struct process *p)
@@ -442,7 +448,8 @@ static void receive(struct process *p)
 	}
 }
 
-/* --- all of it ---------------------------------------------------------------------------------- */
+/* --- all of it ----------------------------------------------------------------------------------
+ */
 
 static int64_t earlier(int64_t least, int64_t at)
 {
@@ -481,7 +488,8 @@ static void wait_for(struct process *p)
 		short events = lasting_kept(l->lasting) < KEPT_MAX ? POLLIN : 0;
 
 		lasting_arrived(l->lasting, &len);
-		fds[n++] = (struct pollfd){ .fd = l->fd, .events = (short)(events | (len ? POLLOUT : 0)) };
+		fds[n++] = (struct pollfd){ .fd = l->fd,
+			.events = (short)(events | (len ? POLLOUT : 0)) };
 	}
 	poll(fds, n, timeout_of(p));
 }

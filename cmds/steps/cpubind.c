@@ -7,8 +7,8 @@
 #include "common/base/xalloc.h"
 
 static const char *const quiet_words[] = { "q", "quiet", "v", "verbose", "none", "no" };
-static const char *const own_words[] = { "rank", "threads", "cores", "sockets", "ldoms",
-	"boards", "rank_ldom" };
+static const char *const own_words[] = { "rank", "threads", "cores", "sockets", "ldoms", "boards",
+	"rank_ldom" };
 static const char *const list_words[] = { "map_cpu:", "mask_cpu:" };
 #define N_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -90,8 +90,7 @@ static bool from_map(const char *text, cpu_set_t *cpus)
 }
 
 /* Positions [first, first + n) of the step's list, as CPUs that the run may use. */
-static bool from_positions(
-        const uint32_t *at, size_t n, const cpu_set_t *allowed, cpu_set_t *cpus)
+static bool from_positions(const uint32_t *at, size_t n, const cpu_set_t *allowed, cpu_set_t *cpus)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint32_t left = at[i];
@@ -126,5 +125,6 @@ bool cpubind_find(const Gpusched__StepTasks *part, size_t local, const cpu_set_t
 		return false;
 	if (has_word(how, own_words, N_OF(own_words)) && each)
 		return from_positions(part->cpu_at + local * each, each, allowed, cpus);
-	return part->n_cpu_at < run_cpus && from_positions(part->cpu_at, part->n_cpu_at, allowed, cpus);
+	return part->n_cpu_at < run_cpus &&
+	       from_positions(part->cpu_at, part->n_cpu_at, allowed, cpus);
 }

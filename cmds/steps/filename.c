@@ -9,10 +9,11 @@
 #include "cmds/steps/taskenv.h"
 #include "common/base/strbuf.h"
 
-#define PAD_MAX      10
-#define NO_ARRAY     "4294967294" /* as Slurm writes %a of a job that is no array */
+#define PAD_MAX  10
+#define NO_ARRAY "4294967294" /* as Slurm writes %a of a job that is no array */
 
-static const char *of_env(const struct filename_in *in, const char *slurm, const char *ours, const char *none)
+static const char *of_env(
+        const struct filename_in *in, const char *slurm, const char *ours, const char *none)
 {
 	const char *v = taskenv_get(in->env, slurm);
 
@@ -51,10 +52,12 @@ static bool put_value(struct strbuf *out, char letter, unsigned width, const str
 		strbuf_addf(out, ".%" PRIu32, in->step);
 		return true;
 	case 'A':
-		put_number(out, of_env(in, "SLURM_ARRAY_JOB_ID", "GPUSCHED_ARRAY_JOB_ID", job), width);
+		put_number(
+		        out, of_env(in, "SLURM_ARRAY_JOB_ID", "GPUSCHED_ARRAY_JOB_ID", job), width);
 		return true;
 	case 'a':
-		put_number(out, of_env(in, "SLURM_ARRAY_TASK_ID", "GPUSCHED_ARRAY_TASK_ID", NO_ARRAY),
+		put_number(out,
+		        of_env(in, "SLURM_ARRAY_TASK_ID", "GPUSCHED_ARRAY_TASK_ID", NO_ARRAY),
 		        width);
 		return true;
 	case 's':
@@ -77,12 +80,14 @@ static bool put_value(struct strbuf *out, char letter, unsigned width, const str
 	}
 }
 
-static size_t put_piece(struct strbuf *out, const char *p, size_t left, const struct filename_in *in)
+static size_t put_piece(
+        struct strbuf *out, const char *p, size_t left, const struct filename_in *in)
 {
 	size_t digits = 0;
 	unsigned width = 0;
 
-	while (*p == '%' && 1 + digits < left && isdigit((unsigned char)p[1 + digits]) && digits < 3)
+	while (*p == '%' && 1 + digits < left && isdigit((unsigned char)p[1 + digits]) &&
+	        digits < 3)
 		width = width * 10 + (unsigned)(p[1 + digits++] - '0');
 	if (*p == '%' && 1 + digits < left &&
 	        put_value(out, p[1 + digits], width < PAD_MAX ? width : PAD_MAX, in))

@@ -1,7 +1,7 @@
 /* filename.h - file names of a step's output and input, as srun(1) has them
  *
- *	%j job    %J job.step    %A %a array's job and task    %s step    %t task    %n node's number
- *	in the step    %N node    %x the job's name    %u user    %% %
+ *	%j job    %J job.step    %A %a array's job and task    %s step    %t task    %n node's
+ *number in the step    %N node    %x the job's name    %u user    %% %
  *
  * A number between % and the letter pads numbers with zeros, up to ten digits. A backslash anywhere
  * turns patterns off and goes itself. A '/' in a name becomes '_'.

@@ -1,15 +1,16 @@
 /* gstepd.c - the step daemon of a run
  *
- * One process a run of a job with steps, without privilege, as the job's owner. On the first node it
- * is the job's manager of steps (manager.h) and starts the tasks of that node; on each other node it
- * starts that node's tasks, for the manager at the other end of a stream.
+ * One process a run of a job with steps, without privilege, as the job's owner. On the first node
+ *it is the job's manager of steps (manager.h) and starts the tasks of that node; on each other node
+ *it starts that node's tasks, for the manager at the other end of a stream.
  *
  *	gstepd --serve                                as the program of a run, rank 1 and above
  *	gstepd --serve --allocation --patience=S      as the program of an allocation's first run
  *	gstepd --daemon                               from srun, in a batch job's first run
  *
- * Of the signals that are sent to all processes of a run it takes TERM alone: then it starts nothing
- * more, and ends when no task is left. As a daemon it lives until the run's processes are killed.
+ * Of the signals that are sent to all processes of a run it takes TERM alone: then it starts
+ *nothing more, and ends when no task is left. As a daemon it lives until the run's processes are
+ *killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,7 @@ struct gstepd {
 	struct bridge *bridge;
 	int signals, lock;
 	uint32_t noted; /* in the lock's file: the next step's number */
-	char **names; /* of the job's nodes, by rank */
+	char **names;   /* of the job's nodes, by rank */
 	size_t n_names;
 	struct node *nodes;
 	uint32_t rank;
@@ -82,10 +83,11 @@ static uint64_t own_number(const char *name, uint64_t none)
 	return v ? strtoull(v, NULL, 10) : none;
 }
 
-/* --- between manager and nodes ------------------------------------------------------------------ */
+/* --- between manager and nodes ------------------------------------------------------------------
+ */
 
-static void to_client(void *arg, uint64_t client, unsigned kind, uint32_t step, const void *data,
-        size_t len)
+static void to_client(
+        void *arg, uint64_t client, unsigned kind, uint32_t step, const void *data, size_t len)
 {
 	struct gstepd *g = arg;
 
@@ -179,7 +181,8 @@ static void from_worker(void *arg, unsigned kind, uint32_t step, const void *dat
 		peers_put(g->peers, g->manager_peer, kind, step, data, len);
 }
 
-/* --- peers -------------------------------------------------------------------------------------- */
+/* --- peers --------------------------------------------------------------------------------------
+ */
 
 static struct node *find_node(const struct gstepd *g, uint64_t peer)
 {
@@ -269,7 +272,8 @@ static void peer_gone(void *arg, uint64_t peer)
 		g->manager_peer = 0;
 }
 
-/* --- signals ------------------------------------------------------------------------------------ */
+/* --- signals ------------------------------------------------------------------------------------
+ */
 
 static void on_signal(uint32_t events, void *arg)
 {
@@ -301,7 +305,8 @@ static int catch_signals(struct gstepd *g, struct error *err)
 	return 0;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------- */
+/* --- the whole ----------------------------------------------------------------------------------
+ */
 
 static int read_nodes(struct gstepd *g, struct error *err)
 {
@@ -346,8 +351,7 @@ static void raise_files(void)
 
 /* One gstepd a run: of two that srun has started at once, the second one ends, and its srun finds
  * the first. What a killed one left of its socket goes. */
-static int be_the_one(
-        struct gstepd *g, const char *dir, const char *socket_path, struct error *err)
+static int be_the_one(struct gstepd *g, const char *dir, const char *socket_path, struct error *err)
 {
 	char *path = xasprintf("%s/step.lock", dir);
 	int rc = 0;
@@ -366,10 +370,9 @@ static int be_the_one(
 static int set_up(struct gstepd *g, struct error *err)
 {
 	const char *dir = own("GPUSCHED_RUN_DIR", NULL);
-	struct peers_ops ops = { .arrived = peer_arrived,
-		.message = peer_message,
-		.gone = peer_gone,
-		.arg = g };
+	struct peers_ops ops = {
+		.arrived = peer_arrived, .message = peer_message, .gone = peer_gone, .arg = g
+	};
 	struct bridge_of of = { .job = own_number("GPUSCHED_JOB_ID", 0),
 		.task = (uint32_t)own_number("GPUSCHED_ARRAY_TASK_ID", 0),
 		.attempt = (uint32_t)own_number(
@@ -491,8 +494,9 @@ static void daemon_is_ready(int fd)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: gstepd --serve [--allocation] [--patience=SECONDS] | --daemon\n"
-	                "Started for jobs with steps by gnoded and by srun; not for use by hand.\n");
+	fprintf(stderr,
+	        "usage: gstepd --serve [--allocation] [--patience=SECONDS] | --daemon\n"
+	        "Started for jobs with steps by gnoded and by srun; not for use by hand.\n");
 	return EXIT_USAGE;
 }
 
@@ -502,8 +506,7 @@ int main(int argc, char **argv)
 		{ "daemon", no_argument, NULL, OPT_DAEMON },
 		{ "allocation", no_argument, NULL, OPT_ALLOCATION },
 		{ "patience", required_argument, NULL, OPT_PATIENCE },
-		{ "version", no_argument, NULL, OPT_VERSION },
-		{ 0 } };
+		{ "version", no_argument, NULL, OPT_VERSION }, { 0 } };
 	static struct gstepd g = { .patience_s = 30, .status = -1 };
 	struct error err;
 	bool chosen = false;

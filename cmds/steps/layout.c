@@ -68,7 +68,8 @@ static uint32_t count_free(const bool *taken, uint32_t n, bool ignore)
 	return free_ones;
 }
 
-/* --- how many tasks each node could have ------------------------------------------------------- */
+/* --- how many tasks each node could have -------------------------------------------------------
+ */
 
 static bool says_gpus(const struct layout_ask *ask)
 {
@@ -139,7 +140,8 @@ static void list_rooms(struct search *s)
 	}
 }
 
-/* --- which nodes -------------------------------------------------------------------------------- */
+/* --- which nodes --------------------------------------------------------------------------------
+ */
 
 static uint64_t room_of(const struct room *rooms, size_t n)
 {
@@ -196,7 +198,8 @@ static void count_tasks(struct search *s)
 		}
 }
 
-/* --- the place ---------------------------------------------------------------------------------- */
+/* --- the place ----------------------------------------------------------------------------------
+ */
 
 static uint32_t *pick(const bool *taken, uint32_t n, uint32_t want, bool ignore, size_t *got)
 {
@@ -270,7 +273,8 @@ static void make_part(const struct search *s, size_t i, uint32_t gpus, struct la
 	part->n_tasks = room->got;
 	part->tasks = xcalloc(room->got, sizeof(*part->tasks));
 	part->cpus = pick(node->cpu_taken, node->cpus, cpus, s->ignore, &part->n_cpus);
-	part->gpus = pick(node->gpu_taken, node->gpus, gpus, s->ignore || shares_gpus(s->ask), &part->n_gpus);
+	part->gpus = pick(
+	        node->gpu_taken, node->gpus, gpus, s->ignore || shares_gpus(s->ask), &part->n_gpus);
 }
 
 static bool make_place(const struct search *s, struct layout_place *place)
@@ -293,7 +297,8 @@ static bool make_place(const struct search *s, struct layout_place *place)
 	return ok;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------- */
+/* --- all of it ----------------------------------------------------------------------------------
+ */
 
 static uint32_t count_usable(const struct search *s, bool known_only)
 {

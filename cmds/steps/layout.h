@@ -1,8 +1,8 @@
 /* layout.h - where the tasks of a step run: nodes, CPUs and GPUs of the job
  *
  * A table of the job's nodes says what each has and what steps hold of it. layout_find() looks for
- * room for one step (or one part of `A : B`): it changes nothing. layout_take() and layout_release()
- * book what was found.
+ * room for one step (or one part of `A : B`): it changes nothing. layout_take() and
+ *layout_release() book what was found.
  *
  *	nodes    `nodes_min` of those that may be used, in their order; when these have too little
  *	         room, those with the most

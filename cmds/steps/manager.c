@@ -9,8 +9,7 @@
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
-struct manager *manager_new(
-        const struct manager_ops *ops, const char *const *nodes, size_t n_nodes)
+struct manager *manager_new(const struct manager_ops *ops, const char *const *nodes, size_t n_nodes)
 {
 	struct manager *m = xcalloc(1, sizeof(*m));
 
@@ -54,7 +53,8 @@ void manager_node_known(struct manager *m, uint32_t rank, uint32_t cpus, uint32_
 	mstart_try(m);
 }
 
-/* --- what the files share ----------------------------------------------------------------------- */
+/* --- what the files share -----------------------------------------------------------------------
+ */
 
 static void free_part(struct manager *m, struct mpart *part)
 {
@@ -91,7 +91,8 @@ void mstep_say(struct manager *m, struct mstep *s, unsigned kind, const Protobuf
 
 	protobuf_c_message_pack(msg, data);
 	if (s->client)
-		m->ops.to_client(m->ops.arg, s->client, kind, s->runs ? s->id : STEP_NONE, data, len);
+		m->ops.to_client(
+		        m->ops.arg, s->client, kind, s->runs ? s->id : STEP_NONE, data, len);
 	free(data);
 }
 
@@ -120,7 +121,8 @@ void mstep_terminate(struct manager *m, struct mstep *s)
 	mstep_signal(m, s, STEP_NONE, SIGTERM);
 }
 
-/* --- clients ------------------------------------------------------------------------------------ */
+/* --- clients ------------------------------------------------------------------------------------
+ */
 
 static struct mstep *find_client(struct manager *m, uint64_t client)
 {
@@ -180,8 +182,8 @@ static void reply(struct manager *m, uint64_t client, const struct error *err)
 	free(data);
 }
 
-static int take_control(struct manager *m, uint64_t client, const struct steplink_message *msg,
-        struct error *err)
+static int take_control(
+        struct manager *m, uint64_t client, const struct steplink_message *msg, struct error *err)
 {
 	Gpusched__StepControl *c = gpusched__step_control__unpack(NULL, msg->len, msg->data);
 	struct error why = { .code = ERR_NONE };
@@ -235,7 +237,8 @@ int manager_node(
 	return s ? mrun_node(m, s, rank, msg, err) : 0;
 }
 
-/* --- the clock ---------------------------------------------------------------------------------- */
+/* --- the clock ----------------------------------------------------------------------------------
+ */
 
 static void check_limit(struct manager *m, struct mstep *s, int64_t now)
 {

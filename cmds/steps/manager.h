@@ -6,9 +6,9 @@
  * all of the others.
  *
  *	waits    -> a client has asked (STEP_NEW); it is tried again, in the order of asking,
- *	            whenever a step ends or a node becomes known. A later one that fits may start first
- *	runs     -> it has a number and a place (layout.h); each of its nodes has its tasks
- *	ends     -> every node has said STEP_DONE; the client hears STEP_END
+ *	            whenever a step ends or a node becomes known. A later one that fits may start
+ *first runs     -> it has a number and a place (layout.h); each of its nodes has its tasks ends ->
+ *every node has said STEP_DONE; the client hears STEP_END
  *
  * A client that goes away takes its step with it: its tasks are told to end, and killed later.
  */

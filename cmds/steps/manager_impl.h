@@ -19,7 +19,7 @@ struct mpart {
 struct mnode {
 	uint32_t rank;
 	bool done;
-	bool has_reader;  /* of the step's input */
+	bool has_reader; /* of the step's input */
 	uint64_t in_sent, in_taken;
 };
 
@@ -40,7 +40,7 @@ struct mstep {
 	size_t n_nodes, n_done;
 	uint32_t *task_rank; /* of each task */
 	uint32_t tasks;
-	uint64_t in_told; /* input that the client knows to be taken */
+	uint64_t in_told;      /* input that the client knows to be taken */
 	struct mpiece *pieces; /* a queue */
 	size_t piece_at, n_pieces, pieces_size;
 	uint32_t exit_code, exit_signal;
@@ -55,7 +55,7 @@ struct manager {
 	struct manager_ops ops;
 	const char *const *names;
 	struct layout layout;
-	bool *asked; /* need_node() was called */
+	bool *asked;         /* need_node() was called */
 	struct mstep *steps; /* in the order of asking */
 	size_t n_steps, n_running;
 	uint32_t next_id;
@@ -63,19 +63,20 @@ struct manager {
 };
 
 void mstep_say(struct manager *m, struct mstep *s, unsigned kind, const ProtobufCMessage *msg);
-void mstep_to_nodes(struct manager *m, struct mstep *s, unsigned kind, const void *data, size_t len);
+void mstep_to_nodes(
+        struct manager *m, struct mstep *s, unsigned kind, const void *data, size_t len);
 void mstep_signal(struct manager *m, struct mstep *s, uint32_t task, uint32_t sig);
 void mstep_terminate(struct manager *m, struct mstep *s);
 void mstep_free(struct manager *m, struct mstep *s);
 
 /* manager_start.c: from a request to tasks. */
-int mstart_add(struct manager *m, uint64_t client, const struct steplink_message *msg,
-        struct error *err);
+int mstart_add(
+        struct manager *m, uint64_t client, const struct steplink_message *msg, struct error *err);
 void mstart_try(struct manager *m); /* all that wait */
 
 /* manager_run.c: a step that runs. */
-int mrun_client(struct manager *m, struct mstep *s, const struct steplink_message *msg,
-        struct error *err);
+int mrun_client(
+        struct manager *m, struct mstep *s, const struct steplink_message *msg, struct error *err);
 int mrun_node(struct manager *m, struct mstep *s, uint32_t rank, const struct steplink_message *msg,
         struct error *err);
 void mrun_report(struct manager *m, const struct mstep *s, bool ended);

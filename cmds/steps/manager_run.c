@@ -17,7 +17,8 @@ static struct mnode *find_node(struct mstep *s, uint32_t rank)
 	return NULL;
 }
 
-/* --- reports ------------------------------------------------------------------------------------ */
+/* --- reports ------------------------------------------------------------------------------------
+ */
 
 static char *all_nodes(const struct manager *m, const struct mstep *s)
 {
@@ -57,7 +58,8 @@ void mrun_report(struct manager *m, const struct mstep *s, bool ended)
 	free(r.nodelist);
 }
 
-/* --- output ------------------------------------------------------------------------------------- */
+/* --- output -------------------------------------------------------------------------------------
+ */
 
 static void credit(struct manager *m, struct mstep *s, uint32_t rank, uint32_t n)
 {
@@ -125,10 +127,11 @@ void mrun_orphan(struct manager *m, struct mstep *s)
 	mstep_terminate(m, s);
 }
 
-/* --- input -------------------------------------------------------------------------------------- */
+/* --- input --------------------------------------------------------------------------------------
+ */
 
-static int send_input(struct manager *m, struct mstep *s, const struct steplink_message *msg,
-        struct error *err)
+static int send_input(
+        struct manager *m, struct mstep *s, const struct steplink_message *msg, struct error *err)
 {
 	if (msg->len < 4)
 		return error_set(err, ERR_PROTOCOL, "input without a task");
@@ -166,7 +169,8 @@ static int take_input_taken(struct manager *m, struct mstep *s, struct mnode *no
 	return 0;
 }
 
-/* --- tasks -------------------------------------------------------------------------------------- */
+/* --- tasks --------------------------------------------------------------------------------------
+ */
 
 /* A wait status' order of badness as srun has it: the highest of codes and of 128 + signal. */
 static uint32_t badness(uint32_t code, uint32_t signal)
@@ -174,8 +178,8 @@ static uint32_t badness(uint32_t code, uint32_t signal)
 	return signal ? 128 + signal : code;
 }
 
-static int take_task(struct manager *m, struct mstep *s, const struct steplink_message *msg,
-        struct error *err)
+static int take_task(
+        struct manager *m, struct mstep *s, const struct steplink_message *msg, struct error *err)
 {
 	Gpusched__StepTask *t = gpusched__step_task__unpack(NULL, msg->len, msg->data);
 
@@ -223,7 +227,8 @@ static void take_done(struct manager *m, struct mstep *s, struct mnode *node)
 		tell_input_taken(m, s);
 }
 
-/* --- the process management interface ----------------------------------------------------------- */
+/* --- the process management interface -----------------------------------------------------------
+ */
 
 struct answering {
 	struct manager *m;
@@ -241,8 +246,8 @@ static void answer_pmi(void *arg, uint32_t task, const void *data, size_t len)
 	free(b);
 }
 
-static int take_pmi(struct manager *m, struct mstep *s, const struct steplink_message *msg,
-        struct error *err)
+static int take_pmi(
+        struct manager *m, struct mstep *s, const struct steplink_message *msg, struct error *err)
 {
 	struct answering a = { m, s };
 	uint32_t task;
@@ -261,10 +266,11 @@ static int take_pmi(struct manager *m, struct mstep *s, const struct steplink_me
 	return 0;
 }
 
-/* --- messages ----------------------------------------------------------------------------------- */
+/* --- messages -----------------------------------------------------------------------------------
+ */
 
-int mrun_client(struct manager *m, struct mstep *s, const struct steplink_message *msg,
-        struct error *err)
+int mrun_client(
+        struct manager *m, struct mstep *s, const struct steplink_message *msg, struct error *err)
 {
 	switch (msg->kind) {
 	case STEP_IN:

@@ -32,7 +32,8 @@ static void tell_waits(struct manager *m, struct mstep *s, const char *text)
 	mstep_say(m, s, STEP_STATE, &state.base);
 }
 
-/* --- the request -------------------------------------------------------------------------------- */
+/* --- the request --------------------------------------------------------------------------------
+ */
 
 struct marking {
 	const struct manager *m;
@@ -143,8 +144,8 @@ static int check_request(const Gpusched__StepRequest *r, struct error *err)
 	return 0;
 }
 
-int mstart_add(struct manager *m, uint64_t client, const struct steplink_message *msg,
-        struct error *err)
+int mstart_add(
+        struct manager *m, uint64_t client, const struct steplink_message *msg, struct error *err)
 {
 	Gpusched__StepRequest *r = gpusched__step_request__unpack(NULL, msg->len, msg->data);
 	struct mstep *s = find_open(m, client);
@@ -170,7 +171,8 @@ int mstart_add(struct manager *m, uint64_t client, const struct steplink_message
 	return 0;
 }
 
-/* --- the place ---------------------------------------------------------------------------------- */
+/* --- the place ----------------------------------------------------------------------------------
+ */
 
 static void ask_nodes(struct manager *m)
 {
@@ -204,7 +206,8 @@ static enum layout_answer find_place(struct manager *m, struct mstep *s, const c
 	return LAYOUT_FITS;
 }
 
-/* --- the start ---------------------------------------------------------------------------------- */
+/* --- the start ----------------------------------------------------------------------------------
+ */
 
 static struct mnode *node_of(struct mstep *s, uint32_t rank)
 {

@@ -41,7 +41,8 @@ static int find_task(const char *list, size_t len, uint32_t task, uint32_t *plac
 	return 0;
 }
 
-static void put_char(struct strbuf *word, const char **p, const char *end, uint32_t task, uint32_t place)
+static void put_char(
+        struct strbuf *word, const char **p, const char *end, uint32_t task, uint32_t place)
 {
 	const char *at = *p;
 
@@ -88,7 +89,8 @@ static char **split(const char *p, const char *end, uint32_t task, uint32_t plac
 }
 
 /* One line; 1: *words are those of the task. */
-static int take_line(const char *p, const char *end, uint32_t task, char ***words, struct error *err)
+static int take_line(
+        const char *p, const char *end, uint32_t task, char ***words, struct error *err)
 {
 	const char *list;
 	uint32_t place;

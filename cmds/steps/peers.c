@@ -15,7 +15,7 @@
 #include "common/base/xalloc.h"
 
 #define READ_STEP   (64 * 1024)
-#define READS_MAX   8           /* of one peer before others are heard */
+#define READS_MAX   8 /* of one peer before others are heard */
 #define FIRST_BYTES 15
 
 struct peer {
@@ -25,7 +25,7 @@ struct peer {
 	int fd; /* -1: to come back */
 	struct loop_watch *watch;
 	struct steplink *link;
-	struct lasting *lasting; /* NULL: none */
+	struct lasting *lasting;    /* NULL: none */
 	uint8_t first[FIRST_BYTES]; /* until it is known which kind it is */
 	size_t n_first;
 	bool known, dead;
@@ -43,13 +43,15 @@ struct peers {
 	uint64_t last_id;
 };
 
-/* --- the socket --------------------------------------------------------------------------------- */
+/* --- the socket ---------------------------------------------------------------------------------
+ */
 
 static int make_address(const char *path, struct sockaddr_un *a, struct error *err)
 {
 	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(a->sun_path))
-		return error_set(err, ERR_SYSTEM, "%s: the path is longer than a socket's can be", path);
+		return error_set(
+		        err, ERR_SYSTEM, "%s: the path is longer than a socket's can be", path);
 	strcpy(a->sun_path, path);
 	return 0;
 }
@@ -128,7 +130,8 @@ struct peers *peers_new(
 	return p;
 }
 
-/* --- ends --------------------------------------------------------------------------------------- */
+/* --- ends ---------------------------------------------------------------------------------------
+ */
 
 static void close_fd(struct peer *peer)
 {
@@ -213,7 +216,8 @@ int64_t peers_wait_ms(const struct peers *p)
 	return least;
 }
 
-/* --- sending ------------------------------------------------------------------------------------ */
+/* --- sending ------------------------------------------------------------------------------------
+ */
 
 static const uint8_t *pending(struct peer *peer, size_t *len)
 {
@@ -268,8 +272,8 @@ static struct peer *find(struct peers *p, uint64_t id)
 	return NULL;
 }
 
-void peers_put(struct peers *p, uint64_t id, unsigned kind, uint32_t step, const void *data,
-        size_t len)
+void peers_put(
+        struct peers *p, uint64_t id, unsigned kind, uint32_t step, const void *data, size_t len)
 {
 	struct peer *peer = find(p, id);
 	size_t kept;
@@ -278,7 +282,8 @@ void peers_put(struct peers *p, uint64_t id, unsigned kind, uint32_t step, const
 		return;
 	steplink_put(peer->link, kind, step, data, len);
 	steplink_pending(peer->link, &kept);
-	/* The windows of output and input bound what waits; more of it than that goes with EPOLLOUT. */
+	/* The windows of output and input bound what waits; more of it than that goes with
+	 * EPOLLOUT. */
 	if (kept <= READ_STEP || peer->lasting)
 		flush(peer);
 }
@@ -300,7 +305,8 @@ void peers_free(struct peers *p)
 	free(p);
 }
 
-/* --- receiving ---------------------------------------------------------------------------------- */
+/* --- receiving ----------------------------------------------------------------------------------
+ */
 
 static int take_messages(struct peer *peer, struct error *err)
 {

@@ -23,8 +23,8 @@ struct peers;
 struct peers_ops {
 	void (*arrived)(void *arg, uint64_t peer);
 	/* -1: it is not heard any more. */
-	int (*message)(void *arg, uint64_t peer, const struct steplink_message *m,
-	        struct error *err);
+	int (*message)(
+	        void *arg, uint64_t peer, const struct steplink_message *m, struct error *err);
 	void (*gone)(void *arg, uint64_t peer);
 	bool for_ever; /* peers that are to come back are waited for as long as it takes */
 	void *arg;
@@ -38,8 +38,8 @@ void peers_free(struct peers *p); /* what is still to be sent is, as far as it g
 /* A connection that is there already. Returns its peer. */
 uint64_t peers_add(struct peers *p, int fd);
 
-void peers_put(struct peers *p, uint64_t peer, unsigned kind, uint32_t step, const void *data,
-        size_t len);
+void peers_put(
+        struct peers *p, uint64_t peer, unsigned kind, uint32_t step, const void *data, size_t len);
 
 size_t peers_count(const struct peers *p); /* connected, or to come back */
 void peers_tick(struct peers *p);

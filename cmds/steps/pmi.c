@@ -34,7 +34,7 @@ struct pmi {
 	struct {
 		bool two, in; /* it speaks PMI-2; it waits in a fence */
 		char *thread; /* of the fence's question */
-	} *of;
+	} * of;
 	struct waiter *waiters;
 	bool aborted;
 };
@@ -129,7 +129,8 @@ char *pmi_mapping(const uint32_t *rank, uint32_t tasks)
 	return strbuf_take(&out);
 }
 
-/* --- what is kept ------------------------------------------------------------------------------- */
+/* --- what is kept -------------------------------------------------------------------------------
+ */
 
 static size_t bucket(const char *key)
 {
@@ -167,7 +168,8 @@ static bool put(struct pmi *p, const char *key, const char *value)
 	return true;
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ------------------------------------------------------------------------------------
+ */
 
 static char *find_end(char *p, bool two)
 {
@@ -180,8 +182,8 @@ static char *find_end(char *p, bool two)
 	return p;
 }
 
-/* "name=value" parted by blanks and line ends (PMI-1; a value may have blanks where it is the last),
- * or by semicolons (PMI-2, where ";;" is one in a value). */
+/* "name=value" parted by blanks and line ends (PMI-1; a value may have blanks where it is the
+ * last), or by semicolons (PMI-2, where ";;" is one in a value). */
 static void split(char *text, bool two, struct fields *f)
 {
 	char *p = text;
@@ -214,7 +216,8 @@ static const char *field(const struct fields *f, const char *name)
 	return NULL;
 }
 
-/* --- answers ------------------------------------------------------------------------------------ */
+/* --- answers ------------------------------------------------------------------------------------
+ */
 
 static void say_one(const struct reply *r, uint32_t task, const char *text)
 {
@@ -234,7 +237,8 @@ static void say_two(
 	free(body);
 }
 
-/* --- PMI-1 -------------------------------------------------------------------------------------- */
+/* --- PMI-1 --------------------------------------------------------------------------------------
+ */
 
 static void one_init(const struct reply *r, uint32_t task, const struct fields *f)
 {
@@ -250,8 +254,8 @@ static void one_init(const struct reply *r, uint32_t task, const struct fields *
 
 static void one_maxes(const struct reply *r, uint32_t task, const struct fields *f)
 {
-	char *text = xasprintf("cmd=maxes rc=0 kvsname_max=256 keylen_max=%d vallen_max=%d\n",
-	        KEY_MAX, VALUE_MAX);
+	char *text = xasprintf(
+	        "cmd=maxes rc=0 kvsname_max=256 keylen_max=%d vallen_max=%d\n", KEY_MAX, VALUE_MAX);
 
 	(void)f;
 	say_one(r, task, text);
@@ -296,7 +300,8 @@ static void one_put(const struct reply *r, uint32_t task, const struct fields *f
 	const char *key = field(f, "key"), *value = field(f, "value");
 	bool done = key && value && put(r->p, key, value);
 
-	say_one(r, task, done ? "cmd=put_result rc=0 msg=success\n" : "cmd=put_result rc=-1 msg=no_room\n");
+	say_one(r, task,
+	        done ? "cmd=put_result rc=0 msg=success\n" : "cmd=put_result rc=-1 msg=no_room\n");
 }
 
 static void one_get(const struct reply *r, uint32_t task, const struct fields *f)
@@ -357,12 +362,14 @@ static void one_spawn(const struct reply *r, uint32_t task, const struct fields 
 	say_one(r, task, "cmd=spawn_result rc=-1 errmsg=not_supported\n");
 }
 
-/* --- PMI-2 -------------------------------------------------------------------------------------- */
+/* --- PMI-2 --------------------------------------------------------------------------------------
+ */
 
 static void two_fullinit(const struct reply *r, uint32_t task, const struct fields *f)
 {
-	char *rest = xasprintf("rc=0;pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=0;debugged=FALSE;"
-	                       "pmiverbose=FALSE;pmijobid=%s;",
+	char *rest = xasprintf(
+	        "rc=0;pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=0;debugged=FALSE;"
+	        "pmiverbose=FALSE;pmijobid=%s;",
 	        task, r->p->tasks, r->p->name);
 
 	r->p->of[task].two = true;
@@ -415,7 +422,8 @@ static char *node_key(const struct pmi *p, uint32_t task, const char *key)
 
 static void two_node_get(const struct reply *r, uint32_t task, const struct fields *f)
 {
-	const char *key = field(f, "key"), *wait = field(f, "wait"), *thread = field(f, "thrid"), *value;
+	const char *key = field(f, "key"), *wait = field(f, "wait"), *thread = field(f, "thrid"),
+	           *value;
 	char *name = node_key(r->p, task, key ? key : "");
 	struct waiter *w;
 
@@ -468,10 +476,10 @@ static void two_job_get(const struct reply *r, uint32_t task, const struct field
 
 	snprintf(size, sizeof(size), "%u", r->p->tasks);
 	say_value(r, task, "info-getjobattr-response", field(f, "thrid"),
-	        !key                               ? NULL
-	        : !strcmp(key, "universeSize")     ? size
+	        !key                                  ? NULL
+	        : !strcmp(key, "universeSize")        ? size
 	        : !strcmp(key, "PMI_process_mapping") ? r->p->mapping
-	                                           : get(r->p, key));
+	                                              : get(r->p, key));
 }
 
 static void two_finalize(const struct reply *r, uint32_t task, const struct fields *f)
@@ -479,7 +487,8 @@ static void two_finalize(const struct reply *r, uint32_t task, const struct fiel
 	say_two(r, task, "finalize-response", field(f, "thrid"), "rc=0;");
 }
 
-/* --- all of it ---------------------------------------------------------------------------------- */
+/* --- all of it ----------------------------------------------------------------------------------
+ */
 
 static const struct {
 	const char *cmd;
@@ -514,7 +523,8 @@ static bool is_protocol(size_t i, bool two)
 }
 
 /* What PMI-2 has and this has not, such as spawning and names of services. */
-static void two_unknown(const struct reply *r, uint32_t task, const char *cmd, const struct fields *f)
+static void two_unknown(
+        const struct reply *r, uint32_t task, const char *cmd, const struct fields *f)
 {
 	char *response = xasprintf("%.64s-response", cmd);
 

@@ -1,10 +1,10 @@
 /* pmi.h - the process management interface of MPI libraries: PMI-1 and PMI-2 on the wire
  *
  * A task writes questions to the descriptor PMI_FD and reads their answers. PMI-1 are lines
- * ("cmd=put kvsname=.. key=.. value=..\n"), PMI-2 messages "LENGTH cmd=..;key=..;value=..;" with six
- * digits of length; the first line of both is PMI-1's "cmd=init". All that tasks put is kept here, once
- * a step, and answered from here: what a task has put can be read once all of them have met in a
- * fence (barrier_in).
+ * ("cmd=put kvsname=.. key=.. value=..\n"), PMI-2 messages "LENGTH cmd=..;key=..;value=..;" with
+ * six digits of length; the first line of both is PMI-1's "cmd=init". All that tasks put is kept
+ * here, once a step, and answered from here: what a task has put can be read once all of them have
+ * met in a fence (barrier_in).
  *
  * Pure: questions in, answers out.
  */
@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PMI_KEYS_MAX 262144 /* of one step; PMI-1's and PMI-2's limits a key and a value hold too */
+#define PMI_KEYS_MAX 262144 /* of one step; PMI-1's and PMI-2's limits a key and a value hold too \
+	                     */
 
 struct pmi;
 

@@ -15,9 +15,10 @@
 
 #include "cmds/steps/taskenv.h"
 
-#define OOM_SCORE_TASK "100" /* the kernel ends a task before gstepd, which has its owner's score */
-#define PATH_DEFAULT   "/usr/bin:/bin"
-#define EXEC_FAILED    2 /* what slurmstepd ends with; ENOENT has that number */
+#define OOM_SCORE_TASK "100" /* the kernel ends a task before gstepd, which has its owner's score \
+	                      */
+#define PATH_DEFAULT "/usr/bin:/bin"
+#define EXEC_FAILED  2 /* what slurmstepd ends with; ENOENT has that number */
 
 static void __attribute__((format(printf, 2, 3)))
 complain(const struct task_start *s, const char *fmt, ...)

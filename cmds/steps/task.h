@@ -17,9 +17,9 @@ struct task_start {
 	char **env; /* taskenv_make() */
 	const char *cwd;
 	mode_t umask;
-	int fd[3];     /* its standard input, output, error */
-	int keep_fd;   /* stays open in it under the same number; -1: none */
-	bool terminal; /* fd[0] becomes its controlling terminal */
+	int fd[3];             /* its standard input, output, error */
+	int keep_fd;           /* stays open in it under the same number; -1: none */
+	bool terminal;         /* fd[0] becomes its controlling terminal */
 	const cpu_set_t *cpus; /* NULL: as it is */
 	const char *node;
 };

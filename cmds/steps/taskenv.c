@@ -13,9 +13,9 @@
 #define PID_ROOM 32
 
 /* What the node's run says of itself: the values of srun's environment are another node's. */
-static const char *const of_the_run[] = { "GPUSCHED_", "CUDA_MPS_", "CUDA_VISIBLE_DEVICES=",
-	"CUDA_DEVICE_ORDER=", "NVIDIA_VISIBLE_DEVICES=", "SLURMD_NODENAME=", "SLURM_CPUS_ON_NODE=",
-	"SLURM_JOB_GPUS=", "SLURM_GPUS_ON_NODE=" };
+static const char *const of_the_run[] = { "GPUSCHED_", "CUDA_MPS_",
+	"CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER=", "NVIDIA_VISIBLE_DEVICES=",
+	"SLURMD_NODENAME=", "SLURM_CPUS_ON_NODE=", "SLURM_JOB_GPUS=", "SLURM_GPUS_ON_NODE=" };
 
 struct list {
 	char **v;
@@ -75,7 +75,8 @@ const char *taskenv_get(char *const *env, const char *name)
 	return NULL;
 }
 
-/* --- lists -------------------------------------------------------------------------------------- */
+/* --- lists --------------------------------------------------------------------------------------
+ */
 
 char *taskenv_pick(const char *list, const uint32_t *at, size_t n)
 {
@@ -119,7 +120,8 @@ static char *numbers(const uint32_t *v, size_t n)
 	return strbuf_take(&out);
 }
 
-/* --- the parts ---------------------------------------------------------------------------------- */
+/* --- the parts ----------------------------------------------------------------------------------
+ */
 
 static void put_exported(struct list *l, const Gpusched__StepRequest *r)
 {

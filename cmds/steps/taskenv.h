@@ -14,9 +14,9 @@
 struct taskenv_in {
 	const Gpusched__StepTasks *tasks; /* what this node has of the step */
 	uint32_t step;
-	size_t local;     /* which of its tasks */
-	char *const *own; /* the environment of the node's run */
-	const char *pmi;  /* NAME=value lines of a process management interface, or NULL */
+	size_t local;         /* which of its tasks */
+	char *const *own;     /* the environment of the node's run */
+	const char *pmi;      /* NAME=value lines of a process management interface, or NULL */
 	uint32_t first_local; /* of the tasks of earlier parts of `A : B` on this node */
 };
 

@@ -36,7 +36,8 @@ static uint32_t count_list(const char *list)
 struct worker *worker_new(struct loop *loop, char *const *own, worker_send_fn *send, void *arg)
 {
 	struct worker *w = xcalloc(1, sizeof(*w));
-	const char *cpus = taskenv_get(own, "GPUSCHED_CPUS"), *node = taskenv_get(own, "GPUSCHED_NODE");
+	const char *cpus = taskenv_get(own, "GPUSCHED_CPUS"),
+	           *node = taskenv_get(own, "GPUSCHED_NODE");
 
 	*w = (struct worker){ .loop = loop, .own = own, .send = send, .arg = arg };
 	sched_getaffinity(0, sizeof(w->allowed), &w->allowed);
@@ -68,7 +69,8 @@ bool worker_is_idle(const struct worker *w)
 	return !w->steps;
 }
 
-/* --- steps -------------------------------------------------------------------------------------- */
+/* --- steps --------------------------------------------------------------------------------------
+ */
 
 static struct wstep *find(struct worker *w, uint32_t id)
 {
@@ -143,7 +145,8 @@ static void end_tasks(struct wstep *s)
 	wstep_check(s);
 }
 
-/* --- what is told of tasks ---------------------------------------------------------------------- */
+/* --- what is told of tasks ----------------------------------------------------------------------
+ */
 
 static void tell(struct wtask *t, Gpusched__StepTask *m)
 {
@@ -193,12 +196,13 @@ static void tell_ended(struct wtask *t, int status, const struct rusage *used)
 		m.exit_code = (uint32_t)WEXITSTATUS(status);
 	}
 	m.cpu_time_us = (uint64_t)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000 +
-	        (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec);
+	                (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec);
 	m.max_rss_kb = (uint64_t)used->ru_maxrss;
 	tell(t, &m);
 }
 
-/* --- starting ----------------------------------------------------------------------------------- */
+/* --- starting -----------------------------------------------------------------------------------
+ */
 
 static char **plain_words(const Gpusched__StepRequest *r)
 {
@@ -288,8 +292,9 @@ static void add_tasks(struct wstep *s, const Gpusched__StepTasks *part)
 	for (size_t i = 0; i < part->n_ids; i++) {
 		struct wtask *t = xcalloc(1, sizeof(*t));
 
-		*t = (struct wtask){ .step = s, .part = part, .local = i, .first = first,
-			.id = part->ids[i] };
+		*t = (struct wtask){
+			.step = s, .part = part, .local = i, .first = first, .id = part->ids[i]
+		};
 		t->in.fd = t->out.fd = t->err.fd = t->pmi.fd = -1;
 		s->tasks[s->n_tasks++] = t;
 	}
@@ -356,7 +361,8 @@ static int take_start(struct worker *w, const struct steplink_message *m, struct
 	return 0;
 }
 
-/* --- ending ------------------------------------------------------------------------------------- */
+/* --- ending -------------------------------------------------------------------------------------
+ */
 
 static struct wtask *find_pid(struct worker *w, pid_t pid)
 {
@@ -428,7 +434,8 @@ void worker_signal_all(struct worker *w, int sig)
 		wkill_tasks(s, STEP_NONE, sig);
 }
 
-/* --- messages ----------------------------------------------------------------------------------- */
+/* --- messages -----------------------------------------------------------------------------------
+ */
 
 static int take_input_bytes(struct wstep *s, const struct steplink_message *m, struct error *err)
 {

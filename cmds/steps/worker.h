@@ -4,8 +4,8 @@
  * becomes of it through `send`: on the first node straight to the manager, elsewhere over the link.
  *
  *	STEP_START  the tasks begin; each tells of its start and its end (STEP_TASK)
- *	            once all have ended, what they left behind is killed, and when all of their output
- *	            was sent the step is done here (STEP_DONE)
+ *	            once all have ended, what they left behind is killed, and when all of their
+ *output was sent the step is done here (STEP_DONE)
  *
  * Output that the manager has not taken is bounded (STEP_WINDOW): beyond that the tasks' pipes are
  * left unread, so that a slow reader slows the tasks and nothing else. Input is kept until each
@@ -24,8 +24,7 @@
 
 struct worker;
 
-typedef void worker_send_fn(
-        void *arg, unsigned kind, uint32_t step, const void *data, size_t len);
+typedef void worker_send_fn(void *arg, unsigned kind, uint32_t step, const void *data, size_t len);
 
 /* `own` is the environment of the node's run: borrowed. */
 struct worker *worker_new(struct loop *loop, char *const *own, worker_send_fn *send, void *arg);

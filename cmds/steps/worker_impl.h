@@ -40,8 +40,8 @@ struct wstep {
 	size_t n_parts;
 	struct wtask **tasks;
 	size_t n_tasks, n_alive;
-	size_t out_way;  /* bytes of output on their way */
-	uint8_t *in;     /* input that some task has not: from in_base on */
+	size_t out_way; /* bytes of output on their way */
+	uint8_t *in;    /* input that some task has not: from in_base on */
 	size_t in_n, in_size;
 	uint64_t in_base;
 	bool in_ended;
@@ -67,11 +67,11 @@ struct wends {
 };
 int wio_open(struct wtask *t, struct wends *ends, struct error *err);
 void wio_close_ends(struct wends *ends);
-void wio_watch(struct wtask *t);                /* the task has started */
-void wio_close(struct wtask *t);                /* all of it */
-bool wio_is_done(const struct wtask *t);        /* its output has ended */
-void wio_more_room(struct wstep *s);            /* output was taken */
-void wio_feed(struct wstep *s);                 /* there is new input, or its end */
+void wio_watch(struct wtask *t);         /* the task has started */
+void wio_close(struct wtask *t);         /* all of it */
+bool wio_is_done(const struct wtask *t); /* its output has ended */
+void wio_more_room(struct wstep *s);     /* output was taken */
+void wio_feed(struct wstep *s);          /* there is new input, or its end */
 void wio_answer(struct wtask *t, const uint8_t *data, size_t len); /* of the PMI */
 
 /* worker_kill.c */

@@ -16,9 +16,9 @@
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
-#define READ_STEP   (STEPLINK_DATA_MAX - 4)
-#define PMI_MAX     STEPLINK_DATA_MAX
-#define CONTROL_D   4
+#define READ_STEP (STEPLINK_DATA_MAX - 4)
+#define PMI_MAX   STEPLINK_DATA_MAX
+#define CONTROL_D 4
 
 static void pipe_drop(struct wpipe *p)
 {
@@ -29,10 +29,11 @@ static void pipe_drop(struct wpipe *p)
 	p->fd = -1;
 }
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------
+ */
 
-static int open_file(struct wtask *t, const ProtobufCBinaryData *pattern, int flags, const char *what,
-        struct error *err)
+static int open_file(struct wtask *t, const ProtobufCBinaryData *pattern, int flags,
+        const char *what, struct error *err)
 {
 	const Gpusched__StepRequest *r = t->part->request;
 	struct filename_in in = { .env = t->step->w->own,
@@ -191,7 +192,8 @@ bool wio_is_done(const struct wtask *t)
 	return t->out.fd < 0 && t->err.fd < 0;
 }
 
-/* --- output ------------------------------------------------------------------------------------- */
+/* --- output -------------------------------------------------------------------------------------
+ */
 
 static bool may_read(const struct wstep *s)
 {
@@ -271,7 +273,8 @@ static void on_error(uint32_t events, void *arg)
 	read_output(t, &t->err, STEP_ERR);
 }
 
-/* --- input -------------------------------------------------------------------------------------- */
+/* --- input --------------------------------------------------------------------------------------
+ */
 
 static int input_fd(const struct wtask *t)
 {
@@ -363,7 +366,8 @@ void wio_feed(struct wstep *s)
 	take_input(s);
 }
 
-/* --- the process management interface ----------------------------------------------------------- */
+/* --- the process management interface -----------------------------------------------------------
+ */
 
 /* PMI-1 speaks in lines, PMI-2 in messages with six digits of length before them. Returns the
  * length of the first one, 0: it is not all there. */

@@ -78,14 +78,13 @@ void steplink_free(struct steplink *l)
 int steplink_feed(struct steplink *l, const void *bytes, size_t len, struct error *err)
 {
 	if (left(&l->in) + len > KEPT_MAX)
-		return error_set(err, ERR_PROTOCOL, "more than %d bytes that were not asked for",
-		        KEPT_MAX);
+		return error_set(
+		        err, ERR_PROTOCOL, "more than %d bytes that were not asked for", KEPT_MAX);
 	append(&l->in, bytes, len);
 	return 0;
 }
 
-static int check_frame(
-        const struct steplink *l, size_t n, const uint8_t *head, struct error *err)
+static int check_frame(const struct steplink *l, size_t n, const uint8_t *head, struct error *err)
 {
 	if (n < HEAD_LEN - 2 || n > HEAD_LEN - 2 + STEPLINK_DATA_MAX)
 		return error_set(err, ERR_PROTOCOL, "a frame of %zu bytes", n);
@@ -115,9 +114,10 @@ int steplink_next(struct steplink *l, struct steplink_message *out, struct error
 		drop(&l->in, 2 + n);
 		if (kind == STEP_PART)
 			continue;
-		*out = (struct steplink_message){
-			.kind = kind, .step = step, .data = l->whole.p + l->whole.at, .len = left(&l->whole)
-		};
+		*out = (struct steplink_message){ .kind = kind,
+			.step = step,
+			.data = l->whole.p + l->whole.at,
+			.len = left(&l->whole) };
 		l->taken = true;
 		return 1;
 	}

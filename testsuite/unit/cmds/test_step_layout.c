@@ -33,15 +33,18 @@ static const char *shown(const struct layout_place *p)
 	for (size_t i = 0; i < p->n; i++) {
 		const struct layout_part *part = &p->parts[i];
 
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s:", i ? "; " : "", names[part->node]);
+		n += (size_t)snprintf(
+		        text + n, sizeof(text) - n, "%s%s:", i ? "; " : "", names[part->node]);
 		for (size_t k = 0; k < part->n_tasks; k++)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, " %u", part->tasks[k]);
-		n += (size_t)snprintf(text + n, sizeof(text) - n, " cpus %zu gpus %zu", part->n_cpus, part->n_gpus);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " cpus %zu gpus %zu",
+		        part->n_cpus, part->n_gpus);
 	}
 	return text;
 }
 
-static void expect(struct layout *l, struct layout_ask ask, enum layout_answer answer, const char *place)
+static void expect(
+        struct layout *l, struct layout_ask ask, enum layout_answer answer, const char *place)
 {
 	struct layout_place p = { .n = 0 };
 	const char *why = "";
@@ -59,15 +62,19 @@ static void test_block_and_cyclic(void **state)
 	struct layout l = make(2, (uint32_t[]){ 4, 4 }, 0);
 
 	(void)state;
-	expect(&l, (struct layout_ask){ .tasks = 5 }, LAYOUT_FITS, "n1: 0 1 2 cpus 4 gpus 0; n2: 3 4 cpus 4 gpus 0");
+	expect(&l, (struct layout_ask){ .tasks = 5 }, LAYOUT_FITS,
+	        "n1: 0 1 2 cpus 4 gpus 0; n2: 3 4 cpus 4 gpus 0");
 	expect(&l, (struct layout_ask){ .tasks = 5, .cyclic = true }, LAYOUT_FITS,
 	        "n1: 0 2 4 cpus 4 gpus 0; n2: 1 3 cpus 4 gpus 0");
 	expect(&l, (struct layout_ask){ .tasks = 1 }, LAYOUT_FITS, "n1: 0 cpus 4 gpus 0");
-	expect(&l, (struct layout_ask){ .nodes_min = 2 }, LAYOUT_FITS, "n1: 0 cpus 4 gpus 0; n2: 1 cpus 4 gpus 0");
+	expect(&l, (struct layout_ask){ .nodes_min = 2 }, LAYOUT_FITS,
+	        "n1: 0 cpus 4 gpus 0; n2: 1 cpus 4 gpus 0");
 	expect(&l, (struct layout_ask){ .tasks_per_node = 2 }, LAYOUT_FITS,
 	        "n1: 0 1 cpus 4 gpus 0; n2: 2 3 cpus 4 gpus 0");
-	expect(&l, (struct layout_ask){ .tasks = 4, .tasks_per_node = 4 }, LAYOUT_FITS, "n1: 0 1 2 3 cpus 4 gpus 0");
-	expect(&l, (struct layout_ask){ .tasks = 1, .relative = 1 }, LAYOUT_FITS, "n2: 0 cpus 4 gpus 0");
+	expect(&l, (struct layout_ask){ .tasks = 4, .tasks_per_node = 4 }, LAYOUT_FITS,
+	        "n1: 0 1 2 3 cpus 4 gpus 0");
+	expect(&l, (struct layout_ask){ .tasks = 1, .relative = 1 }, LAYOUT_FITS,
+	        "n2: 0 cpus 4 gpus 0");
 	expect(&l, (struct layout_ask){ .tasks = 1, .must = (bool[]){ false, true } }, LAYOUT_FITS,
 	        "n2: 0 cpus 4 gpus 0");
 	layout_clear(&l);
@@ -80,9 +87,10 @@ static void test_nodes_of_different_size(void **state)
 	(void)state;
 	expect(&l, (struct layout_ask){ .tasks = 7 }, LAYOUT_FITS,
 	        "n1: 0 cpus 1 gpus 0; n2: 1 2 3 4 cpus 4 gpus 0; n3: 5 6 cpus 2 gpus 0");
-	expect(&l, (struct layout_ask){ .tasks = 4, .nodes_min = 1, .exact = true }, LAYOUT_FITS, "n2: 0 1 2 3 cpus 4 gpus 0");
-	expect(&l, (struct layout_ask){ .tasks = 2, .cpus_per_task = 2, .exact = true }, LAYOUT_FITS,
-	        "n2: 0 cpus 2 gpus 0; n3: 1 cpus 2 gpus 0");
+	expect(&l, (struct layout_ask){ .tasks = 4, .nodes_min = 1, .exact = true }, LAYOUT_FITS,
+	        "n2: 0 1 2 3 cpus 4 gpus 0");
+	expect(&l, (struct layout_ask){ .tasks = 2, .cpus_per_task = 2, .exact = true },
+	        LAYOUT_FITS, "n2: 0 cpus 2 gpus 0; n3: 1 cpus 2 gpus 0");
 	expect(&l, (struct layout_ask){ .tasks = 6, .nodes_min = 1, .nodes_max = 2 }, LAYOUT_FITS,
 	        "n2: 0 1 2 3 cpus 4 gpus 0; n3: 4 5 cpus 2 gpus 0");
 	layout_clear(&l);
@@ -93,13 +101,16 @@ static void test_what_never_fits(void **state)
 	struct layout l = make(2, (uint32_t[]){ 4, 4 }, 2);
 
 	(void)state;
-	expect(&l, (struct layout_ask){ .tasks = 9 }, LAYOUT_NEVER, "More processors requested than permitted");
+	expect(&l, (struct layout_ask){ .tasks = 9 }, LAYOUT_NEVER,
+	        "More processors requested than permitted");
 	expect(&l, (struct layout_ask){ .tasks = 9, .overcommit = true }, LAYOUT_FITS,
 	        "n1: 0 1 2 3 4 cpus 4 gpus 2; n2: 5 6 7 8 cpus 4 gpus 2");
-	expect(&l, (struct layout_ask){ .nodes_min = 3 }, LAYOUT_NEVER, "Requested node configuration is not available");
+	expect(&l, (struct layout_ask){ .nodes_min = 3 }, LAYOUT_NEVER,
+	        "Requested node configuration is not available");
 	expect(&l, (struct layout_ask){ .gpus_per_node = 3 }, LAYOUT_NEVER,
 	        "Invalid generic resource (gres) specification");
-	expect(&l, (struct layout_ask){ .gpus = 5 }, LAYOUT_NEVER, "Invalid generic resource (gres) specification");
+	expect(&l, (struct layout_ask){ .gpus = 5 }, LAYOUT_NEVER,
+	        "Invalid generic resource (gres) specification");
 	layout_clear(&l);
 }
 
@@ -108,12 +119,14 @@ static void test_gpus(void **state)
 	struct layout l = make(2, (uint32_t[]){ 8, 8 }, 4);
 
 	(void)state;
-	expect(&l, (struct layout_ask){ .tasks = 2 }, LAYOUT_FITS, "n1: 0 cpus 8 gpus 4; n2: 1 cpus 8 gpus 4");
+	expect(&l, (struct layout_ask){ .tasks = 2 }, LAYOUT_FITS,
+	        "n1: 0 cpus 8 gpus 4; n2: 1 cpus 8 gpus 4");
 	expect(&l, (struct layout_ask){ .tasks = 2, .no_gpus = true }, LAYOUT_FITS,
 	        "n1: 0 cpus 8 gpus 0; n2: 1 cpus 8 gpus 0");
 	expect(&l, (struct layout_ask){ .tasks = 6, .gpus_per_task = 1 }, LAYOUT_FITS,
 	        "n1: 0 1 2 cpus 8 gpus 3; n2: 3 4 5 cpus 8 gpus 3");
-	expect(&l, (struct layout_ask){ .tasks = 2, .gpus = 5 }, LAYOUT_FITS, "n1: 0 cpus 8 gpus 3; n2: 1 cpus 8 gpus 2");
+	expect(&l, (struct layout_ask){ .tasks = 2, .gpus = 5 }, LAYOUT_FITS,
+	        "n1: 0 cpus 8 gpus 3; n2: 1 cpus 8 gpus 2");
 	expect(&l, (struct layout_ask){ .tasks = 2, .gpus_per_node = 1 }, LAYOUT_FITS,
 	        "n1: 0 cpus 8 gpus 1; n2: 1 cpus 8 gpus 1");
 	layout_clear(&l);
@@ -135,7 +148,8 @@ static void test_steps_beside_each_other(void **state)
 	assert_int_not_equal(p[0].parts[0].cpus[0], p[1].parts[0].cpus[0]);
 	expect(&l, one, LAYOUT_BUSY, "");
 	expect(&l, whole, LAYOUT_BUSY, "");
-	expect(&l, (struct layout_ask){ .tasks = 1, .exact = true, .no_gpus = true }, LAYOUT_FITS, "n1: 0 cpus 1 gpus 0");
+	expect(&l, (struct layout_ask){ .tasks = 1, .exact = true, .no_gpus = true }, LAYOUT_FITS,
+	        "n1: 0 cpus 1 gpus 0");
 	whole.overlap = true;
 	expect(&l, whole, LAYOUT_FITS, "n1: 0 cpus 4 gpus 2");
 	whole.overlap = false;
@@ -157,7 +171,8 @@ static void test_nodes_that_are_not_known(void **state)
 	layout_know(&l, 0, 4, 0);
 	expect(&l, (struct layout_ask){ .tasks = 1 }, LAYOUT_FITS, "n1: 0 cpus 4 gpus 0");
 	expect(&l, (struct layout_ask){ .tasks = 2 }, LAYOUT_ASK, "");
-	expect(&l, (struct layout_ask){ .nodes_min = 4 }, LAYOUT_NEVER, "Requested node configuration is not available");
+	expect(&l, (struct layout_ask){ .nodes_min = 4 }, LAYOUT_NEVER,
+	        "Requested node configuration is not available");
 	layout_know(&l, 1, 2, 0);
 	layout_know(&l, 2, 2, 0);
 	expect(&l, (struct layout_ask){ .tasks = 3 }, LAYOUT_FITS,

@@ -1,4 +1,5 @@
-/* test_step_manager.c - cmds/steps/manager.h: clients and nodes are played, messages are looked at */
+/* test_step_manager.c - cmds/steps/manager.h: clients and nodes are played, messages are looked at
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +45,8 @@ static void expect(struct lab *l, const char *text)
 	l->log[0] = '\0';
 }
 
-static void to_client(void *arg, uint64_t client, unsigned kind, uint32_t step, const void *data, size_t len)
+static void to_client(
+        void *arg, uint64_t client, unsigned kind, uint32_t step, const void *data, size_t len)
 {
 	struct lab *l = arg;
 	Gpusched__StepState *s;
@@ -75,7 +77,8 @@ static void to_client(void *arg, uint64_t client, unsigned kind, uint32_t step, 
 	}
 }
 
-static void to_node(void *arg, uint32_t rank, unsigned kind, uint32_t step, const void *data, size_t len)
+static void to_node(
+        void *arg, uint32_t rank, unsigned kind, uint32_t step, const void *data, size_t len)
 {
 	struct lab *l = arg;
 	Gpusched__StepTasks *t;
@@ -133,14 +136,16 @@ static void lab_begin(struct lab *l, size_t nodes)
 	expect(l, "");
 }
 
-static void client_says(struct lab *l, uint64_t client, unsigned kind, uint32_t step, const void *data, size_t len)
+static void client_says(
+        struct lab *l, uint64_t client, unsigned kind, uint32_t step, const void *data, size_t len)
 {
 	struct steplink_message m = { kind, step, data, len };
 
 	assert_int_equal(manager_client(l->m, client, &m, NULL), 0);
 }
 
-static void node_says(struct lab *l, uint32_t rank, unsigned kind, uint32_t step, const void *data, size_t len)
+static void node_says(
+        struct lab *l, uint32_t rank, unsigned kind, uint32_t step, const void *data, size_t len)
 {
 	struct steplink_message m = { kind, step, data, len };
 
@@ -154,7 +159,7 @@ static void ask(struct lab *l, uint64_t client, Gpusched__StepRequest *r)
 
 	r->n_args = 1;
 	r->args = &arg;
-	r->cwd = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t)"/" };
+	r->cwd = (ProtobufCBinaryData){ 1, (uint8_t *)(uintptr_t) "/" };
 	client_says(l, client, STEP_NEW, STEP_NONE, data, gpusched__step_request__pack(r, data));
 }
 
@@ -210,11 +215,11 @@ static void test_what_never_fits_is_refused(void **state)
 	lab_begin(&l, 1);
 	ask_tasks(&l, 1, 3);
 	expect(&l, "c1 state 3 More processors requested than permitted; ");
-	r.nodelist = (char *)(uintptr_t)"n1,n7";
+	r.nodelist = (char *)(uintptr_t) "n1,n7";
 	ask(&l, 2, &r);
 	expect(&l, "c2 state 3 Requested node configuration is not available; ");
 	ask_tasks(&l, 3, 1);
-	r.nodelist = (char *)(uintptr_t)"n1";
+	r.nodelist = (char *)(uintptr_t) "n1";
 	r.immediate = true;
 	ask(&l, 4, &r);
 	expect(&l, "c3 created 0 n1 1; n0 start 0: 0; c4 state 3 Requested nodes are busy; ");
@@ -256,7 +261,8 @@ static void test_output_is_credited_where_it_came_from(void **state)
 	expect(&l, "n0 taken 3; n1 taken 1; ");
 	/* nobody reads the rest, and the tasks are told to end */
 	manager_client_gone(l.m, 1);
-	expect(&l, "n1 taken 1; n0 taken 1; n0 signal 18; n1 signal 18; n0 signal 15; n1 signal 15; ");
+	expect(&l,
+	        "n1 taken 1; n0 taken 1; n0 signal 18; n1 signal 18; n0 signal 15; n1 signal 15; ");
 	node_says(&l, 0, STEP_OUT, 0, "\0\0\0\1gh", 6);
 	expect(&l, "n0 taken 2; ");
 	assert_int_equal(manager_wait_ms(l.m), MANAGER_KILL_MS);

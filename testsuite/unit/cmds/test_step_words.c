@@ -16,8 +16,9 @@ static void test_file_names(void **state)
 {
 	char *env[] = { (char[]){ "SLURM_JOB_ID=12" }, (char[]){ "SLURM_JOB_NAME=a/b" }, NULL };
 	struct filename_in in = { env, 3, 17, 1, "n2", "step" };
-	static const char *const cases[][2] = { { "%j.%J.%s", "12.12.3.3" }, { "%4t-%n-%N", "0017-1-n2" },
-		{ "%x %A %a %%", "a_b 12 4294967294 %" }, { "a\\%j", "a%j" }, { "%q%", "%q%" }, { "", "" } };
+	static const char *const cases[][2] = { { "%j.%J.%s", "12.12.3.3" },
+		{ "%4t-%n-%N", "0017-1-n2" }, { "%x %A %a %%", "a_b 12 4294967294 %" },
+		{ "a\\%j", "a%j" }, { "%q%", "%q%" }, { "", "" } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -34,7 +35,8 @@ static void test_file_names(void **state)
 
 static void test_multi_prog(void **state)
 {
-	static const char text[] = "# who\n0 ./master -v\n1-3,7 ./w %t %o \"an arg\" 'x'\n* ./rest\n";
+	static const char text[] =
+	        "# who\n0 ./master -v\n1-3,7 ./w %t %o \"an arg\" 'x'\n* ./rest\n";
 	struct error err;
 	char **w = multiprog_words(text, strlen(text), 7, &err);
 
@@ -101,7 +103,8 @@ static void test_pmi_1(void **state)
 
 	(void)state;
 	ask(p, &h, 0, "cmd=init pmi_version=1 pmi_subversion=1\n");
-	assert_string_equal(h.text[0], "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n");
+	assert_string_equal(
+	        h.text[0], "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n");
 	ask(p, &h, 0, "cmd=put kvsname=kvs key=a value=x#y\n");
 	assert_string_equal(h.text[0], "cmd=put_result rc=0 msg=success\n");
 	ask(p, &h, 0, "cmd=barrier_in\n");
@@ -123,7 +126,8 @@ static void test_pmi_2(void **state)
 
 	(void)state;
 	ask(p, &h, 0, "cmd=init pmi_version=2 pmi_subversion=0\n");
-	assert_string_equal(h.text[0], "cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n");
+	assert_string_equal(
+	        h.text[0], "cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n");
 	ask(p, &h, 1, "    13cmd=fullinit;");
 	assert_non_null(strstr(h.text[1], "cmd=fullinit-response;rc=0;"));
 	assert_non_null(strstr(h.text[1], ";rank=1;size=2;"));

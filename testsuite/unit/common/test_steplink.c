@@ -1,4 +1,5 @@
-/* test_steplink.c - common/net/steplink.h: messages of any length in any pieces, and what is no frame */
+/* test_steplink.c - common/net/steplink.h: messages of any length in any pieces, and what is no
+ * frame */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  *
  * The strongest last: SLURM_* variables, the command line.
  */
-#ifndef CMDS_STEPS_SRUN_OPTIONS_H
-#define CMDS_STEPS_SRUN_OPTIONS_H
+#ifndef CMDS_SRUN_OPTIONS_H
+#define CMDS_SRUN_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

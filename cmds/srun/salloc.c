@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmds/steps/srun.h"
+#include "cmds/srun/srun.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;
@@ -23,7 +23,8 @@ const char *srun_name = "salloc";
 #define POLL_MS           200
 #define EXIT_NOT_EXECUTED 1
 
-/* --- the command's environment -------------------------------------------------------------------- */
+/* --- the command's environment
+ * -------------------------------------------------------------------- */
 
 static void set_number(const char *name, uint64_t v)
 {
@@ -85,7 +86,8 @@ static void set_environment(const struct srun_options *o, const struct srun_allo
 	setenv("SLURM_SUBMIT_HOST", host, 1);
 }
 
-/* --- the command ---------------------------------------------------------------------------------- */
+/* --- the command
+ * ---------------------------------------------------------------------------------- */
 
 static char **shell_words(void)
 {
@@ -93,7 +95,7 @@ static char **shell_words(void)
 	const struct passwd *who = getpwuid(getuid());
 	const char *shell = getenv("SHELL");
 
-	words[0] = (char *)(uintptr_t)(shell && *shell ? shell
+	words[0] = (char *)(uintptr_t)(shell && *shell         ? shell
 	                               : who && *who->pw_shell ? who->pw_shell
 	                                                       : "/bin/sh");
 	return words;
@@ -127,14 +129,15 @@ static int pidfd_of(pid_t pid)
 /* Until the command has ended; *revoked: the allocation has, before it. */
 static int wait_for(pid_t pid, int fd, const struct srun_allocation *a, bool *revoked)
 {
-	struct pollfd p[2] = { { .fd = pidfd_of(pid), .events = POLLIN }, { .fd = fd, .events = POLLIN } };
+	struct pollfd p[2] = { { .fd = pidfd_of(pid), .events = POLLIN },
+		{ .fd = fd, .events = POLLIN } };
 	uint8_t bytes[512];
 	int status;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		poll(p, *revoked ? 1 : 2, p[0].fd < 0 ? POLL_MS : -1);
-		if (*revoked || !(p[1].revents & (POLLIN | POLLHUP)) || read(fd, bytes, sizeof(bytes)) > 0 ||
-		        errno == EAGAIN)
+		if (*revoked || !(p[1].revents & (POLLIN | POLLHUP)) ||
+		        read(fd, bytes, sizeof(bytes)) > 0 || errno == EAGAIN)
 			continue;
 		*revoked = true;
 		srun_info("Job allocation %s has been revoked.", a->job.name);
@@ -146,7 +149,8 @@ static int wait_for(pid_t pid, int fd, const struct srun_allocation *a, bool *re
 
 static int run_command(const struct srun_options *o, const struct srun_allocation *a, int fd)
 {
-	bool terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp(), revoked = false;
+	bool terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp(),
+	     revoked = false;
 	char **words = o->command[0] ? o->command : shell_words();
 	pid_t pid;
 	int status;
@@ -166,7 +170,8 @@ static int run_command(const struct srun_options *o, const struct srun_allocatio
 	return status;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------ */
+/* --- all of it
+ * ------------------------------------------------------------------------------------ */
 
 static int run(const struct srun_options *o, bool no_shell, struct error *err)
 {
@@ -198,7 +203,7 @@ static bool take_no_shell(int *argc, char **argv)
 		else
 			argv[n++] = argv[i];
 	}
-	argv[*argc = n] = NULL;
+	argv[ *argc = n] = NULL;
 	return found;
 }
 

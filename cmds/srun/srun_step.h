@@ -1,8 +1,8 @@
 /* srun_step.h - what the files of a step's run share; see srun.h */
-#ifndef CMDS_STEPS_SRUN_STEP_H
-#define CMDS_STEPS_SRUN_STEP_H
+#ifndef CMDS_SRUN_STEP_H
+#define CMDS_SRUN_STEP_H
 
-#include "cmds/steps/srun.h"
+#include "cmds/srun/srun.h"
 
 enum srun_task_state { SRUN_TASK_NONE, SRUN_TASK_RUNNING, SRUN_TASK_EXITED, SRUN_TASK_ABNORMAL };
 
@@ -32,7 +32,7 @@ struct srun_run {
 	bool in_ended, created, over, failed, lost;
 	bool waits_told, aborted, terminated, told_sigpipe, interrupted;
 	int64_t flush_ms, wait_ms, kill_ms, int_ms, first_ms; /* 0: none */
-	uint32_t worst; /* exit status */
+	uint32_t worst;                                       /* exit status */
 };
 
 /* srun_ends.c: what is said of tasks and steps that end, and made to happen. */

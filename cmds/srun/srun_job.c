@@ -15,7 +15,7 @@
 #include "cmds/slurm/sbatch.h"
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/steps/loop.h"
-#include "cmds/steps/srun.h"
+#include "cmds/srun/srun.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 
@@ -29,13 +29,14 @@ static const char script[] = "#!/bin/sh\n# an allocation for srun\n";
 
 static volatile sig_atomic_t stopped; /* by that signal */
 
-/* --- what is asked for ---------------------------------------------------------------------------- */
+/* --- what is asked for
+ * ---------------------------------------------------------------------------- */
 
 /* Files and such are the step's; these are not asked of the job. */
 static bool is_of_step(const char *name)
 {
-	static const char *const names[] = { "output", "error", "input", "export", "test-only", "wait",
-		"open-mode", "quiet", "verbose", "help", "usage", "version", "overcommit",
+	static const char *const names[] = { "output", "error", "input", "export", "test-only",
+		"wait", "open-mode", "quiet", "verbose", "help", "usage", "version", "overcommit",
 		"distribution", "gpu-bind", "hint", "mem-bind" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -72,11 +73,11 @@ static int apply(struct submit_options *job, const char *name, const char *value
 /* SALLOC_PARTITION, SLURM_PARTITION and such; the weaker source. */
 static int apply_variables(struct submit_options *job, const char *prefix, struct error *err)
 {
-	static const char *const names[][2] = { { "PARTITION", "partition" }, { "ACCOUNT", "account" },
-		{ "QOS", "qos" }, { "TIMELIMIT", "time" }, { "CONSTRAINT", "constraint" },
-		{ "GPUS", "gpus" }, { "GPUS_PER_NODE", "gpus-per-node" },
-		{ "GPUS_PER_TASK", "gpus-per-task" }, { "GRES", "gres" },
-		{ "MEM_PER_CPU", "mem-per-cpu" }, { "MEM_PER_NODE", "mem" } };
+	static const char *const names[][2] = { { "PARTITION", "partition" },
+		{ "ACCOUNT", "account" }, { "QOS", "qos" }, { "TIMELIMIT", "time" },
+		{ "CONSTRAINT", "constraint" }, { "GPUS", "gpus" },
+		{ "GPUS_PER_NODE", "gpus-per-node" }, { "GPUS_PER_TASK", "gpus-per-task" },
+		{ "GRES", "gres" }, { "MEM_PER_CPU", "mem-per-cpu" }, { "MEM_PER_NODE", "mem" } };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char name[64];
@@ -157,7 +158,8 @@ static int send_spec(
 	return rc < 0 ? -1 : 0;
 }
 
-/* --- waiting for it ------------------------------------------------------------------------------- */
+/* --- waiting for it
+ * ------------------------------------------------------------------------------- */
 
 static void on_stop(int sig)
 {
@@ -186,8 +188,8 @@ static void take_place(const Gpusched__Job *j, struct srun_allocation *a)
 }
 
 /* 1: it runs; 0: not the answer; -1: it never will. */
-static int take_answer(const struct frame *f, struct arena *arena, struct srun_allocation *a,
-        struct error *err)
+static int take_answer(
+        const struct frame *f, struct arena *arena, struct srun_allocation *a, struct error *err)
 {
 	ProtobufCMessage *m = msg_unpack(f->type, f->body, f->len, arena, err);
 	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
@@ -227,8 +229,8 @@ static void say_waits(const struct srun_options *o, const struct srun_allocation
 	srun_info("job %s queued and waiting for resources", a->job.name);
 }
 
-static int wait_until_runs(struct client *c, const struct srun_options *o, struct srun_allocation *a,
-        struct error *err)
+static int wait_until_runs(struct client *c, const struct srun_options *o,
+        struct srun_allocation *a, struct error *err)
 {
 	struct arena *arena = arena_new(MSG_BODY_MAX);
 	int64_t began = loop_now_ms(), limit = o->immediate ? began + 1000 : INT64_MAX;
@@ -247,9 +249,11 @@ static int wait_until_runs(struct client *c, const struct srun_options *o, struc
 		}
 		r = r > 0 ? take_answer(&f, arena, a, err) : r;
 		if (r == 0 && stopped)
-			r = error_set(err, ERR_JOB_STATE, "Job allocation %s has been revoked.", a->job.name);
+			r = error_set(err, ERR_JOB_STATE, "Job allocation %s has been revoked.",
+			        a->job.name);
 		if (r == 0 && loop_now_ms() > limit)
-			r = error_set(err, ERR_BUSY, "Unable to allocate resources: Requested nodes are busy");
+			r = error_set(err, ERR_BUSY,
+			        "Unable to allocate resources: Requested nodes are busy");
 		if (r == 0 && !told && loop_now_ms() - began >= TELL_MS) {
 			told = true;
 			say_waits(o, a);
@@ -284,7 +288,8 @@ void srun_cancel(uint64_t job)
 	client_free(c);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------ */
+/* --- all of it
+ * ------------------------------------------------------------------------------------ */
 
 static int allocate(struct client *c, const struct srun_options *o, const struct gpusched_spec *s,
         struct srun_allocation *a, struct error *err)
@@ -324,7 +329,8 @@ int srun_allocate(const struct srun_options *o, uint32_t patience_s, struct srun
 	return rc;
 }
 
-/* --- --test-only ---------------------------------------------------------------------------------- */
+/* --- --test-only
+ * ---------------------------------------------------------------------------------- */
 
 static void tell_test(const Gpusched__SubmitResult *r, void *arg)
 {
@@ -337,8 +343,8 @@ static void tell_test(const Gpusched__SubmitResult *r, void *arg)
 	localtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	if (r->would_start_now)
-		srun_info("Job 0 to start at %s using %u processors on nodes %s in partition %s", when,
-		        job->cpus ? job->cpus : 1, r->node, partition);
+		srun_info("Job 0 to start at %s using %u processors on nodes %s in partition %s",
+		        when, job->cpus ? job->cpus : 1, r->node, partition);
 	else
 		srun_info("Job 0 waits in partition %s : %s", partition, r->reason);
 }
@@ -364,7 +370,8 @@ int srun_test_only(const struct srun_options *o, struct error *err)
 	return rc;
 }
 
-/* --- its end -------------------------------------------------------------------------------------- */
+/* --- its end
+ * -------------------------------------------------------------------------------------- */
 
 static bool move_bytes(struct steplink *l, int fd)
 {

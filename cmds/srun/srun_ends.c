@@ -9,7 +9,7 @@
 
 #include "cmds/cli/terminal.h"
 #include "cmds/steps/loop.h"
-#include "cmds/steps/srun_step.h"
+#include "cmds/srun/srun_step.h"
 #include "common/base/strbuf.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
@@ -17,7 +17,8 @@
 #define GATHER_MS 100  /* for ends of the same kind to come in */
 #define TWICE_MS  1000 /* between two ^C that mean it */
 
-/* --- what is told ------------------------------------------------------------------------------- */
+/* --- what is told -------------------------------------------------------------------------------
+ */
 
 static bool same_end(const struct srun_exit *a, const struct srun_exit *b)
 {
@@ -98,12 +99,14 @@ void srun_tell_cancelled(struct srun_run *r, bool limit)
 	        r->first_node, r->name + strlen("StepId="), r->first_node, when,
 	        limit ? " DUE TO TIME LIMIT" : "");
 	if (!limit && !r->aborted && !r->o->quiet)
-		srun_info("Job step aborted: Waiting up to %d seconds for job step to finish.", SRUN_ABORT_S);
+		srun_info("Job step aborted: Waiting up to %d seconds for job step to finish.",
+		        SRUN_ABORT_S);
 	r->terminated |= limit;
 	r->aborted = true;
 }
 
-/* --- ending it ---------------------------------------------------------------------------------- */
+/* --- ending it ----------------------------------------------------------------------------------
+ */
 
 void srun_terminate(struct srun_run *r)
 {
@@ -122,7 +125,8 @@ static void step_terminate(struct srun_run *r, bool waits)
 	srun_tell_exits(r);
 	srun_info("launch/slurm: _step_signal: Terminating %s", r->name);
 	if (waits)
-		srun_info("Job step aborted: Waiting up to %d seconds for job step to finish.", SRUN_ABORT_S);
+		srun_info("Job step aborted: Waiting up to %d seconds for job step to finish.",
+		        SRUN_ABORT_S);
 	r->aborted = true;
 	srun_tell_cancelled(r, false);
 	r->terminated = true;
@@ -136,14 +140,16 @@ static void force(struct srun_run *r)
 		return;
 	}
 	srun_info("forcing job termination");
-	srun_info("Job step aborted: Waiting up to %d seconds for job step to finish.", SRUN_ABORT_S);
+	srun_info(
+	        "Job step aborted: Waiting up to %d seconds for job step to finish.", SRUN_ABORT_S);
 	r->aborted = true;
 	if (!r->created)
 		r->over = r->failed = true;
 	srun_terminate(r);
 }
 
-/* --- tasks -------------------------------------------------------------------------------------- */
+/* --- tasks --------------------------------------------------------------------------------------
+ */
 
 static void note_bad_end(struct srun_run *r, const Gpusched__StepTask *t)
 {
@@ -154,8 +160,8 @@ static void note_bad_end(struct srun_run *r, const Gpusched__StepTask *t)
 		srun_fail("%s: task %u: %s", t->node, t->task, t->error);
 	} else {
 		r->exits = xrealloc(r->exits, r->n_exits + 1, sizeof(*r->exits));
-		r->exits[r->n_exits++] = (struct srun_exit){ t->task, xstrdup(t->node), t->exit_code,
-			t->exit_signal, t->core_dumped, t->out_of_memory };
+		r->exits[r->n_exits++] = (struct srun_exit){ t->task, xstrdup(t->node),
+			t->exit_code, t->exit_signal, t->core_dumped, t->out_of_memory };
 		r->flush_ms = loop_now_ms() + GATHER_MS;
 	}
 	if (r->o->kill_on_bad_exit && r->n_ended < r->tasks)
@@ -214,12 +220,14 @@ static void tell_states(const struct srun_run *r)
 			i = last;
 		}
 		if (n)
-			srun_info("%s task%s %s: %s", r->name, n > 1 ? "s" : "", list.s, names[state]);
+			srun_info("%s task%s %s: %s", r->name, n > 1 ? "s" : "", list.s,
+			        names[state]);
 		strbuf_free(&list);
 	}
 }
 
-/* --- the clock ---------------------------------------------------------------------------------- */
+/* --- the clock ----------------------------------------------------------------------------------
+ */
 
 void srun_check_clock(struct srun_run *r)
 {
@@ -231,7 +239,8 @@ void srun_check_clock(struct srun_run *r)
 		r->wait_ms = 0;
 		if (r->n_ended < r->tasks && !r->aborted) {
 			srun_tell_exits(r);
-			srun_info("First task exited %llds ago", (long long)(now - r->first_ms) / 1000);
+			srun_info("First task exited %llds ago",
+			        (long long)(now - r->first_ms) / 1000);
 			tell_states(r);
 			step_terminate(r, true);
 		}
@@ -253,7 +262,8 @@ int srun_timeout(const struct srun_run *r)
 	return !least ? -1 : least > now ? (int)(least - now) : 0;
 }
 
-/* --- signals ------------------------------------------------------------------------------------ */
+/* --- signals ------------------------------------------------------------------------------------
+ */
 
 /* ^C asks how it stands; a second one within a second goes to the tasks, a third one ends them. */
 static void take_interrupt(struct srun_run *r)

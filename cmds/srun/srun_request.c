@@ -14,12 +14,13 @@
 
 #include "cmds/cli/terminal.h"
 #include "cmds/steps/filename.h"
-#include "cmds/steps/srun.h"
+#include "cmds/srun/srun.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;
 
-/* --- the environment ---------------------------------------------------------------------------- */
+/* --- the environment ----------------------------------------------------------------------------
+ */
 
 /* Names that every task gets, whatever the rule says: what Slurm's and our own programs read. */
 static bool is_always(const char *entry)
@@ -110,7 +111,8 @@ char **srun_export(const char *rule, char *const *environment)
 	list = xcalloc(1, (n + parts + 1) * sizeof(*list) + bytes + parts + 1);
 	text = (char *)(list + n + parts + 1);
 	for (size_t i = 0; i < n; i++)
-		if ((all || is_always(environment[i])) && !(rule && rule_sets(rule, environment[i])))
+		if ((all || is_always(environment[i])) &&
+		        !(rule && rule_sets(rule, environment[i])))
 			list[k++] = environment[i];
 	for (const char *p = rule; p && *p;) {
 		size_t len = value_length(p);
@@ -128,7 +130,8 @@ char **srun_export(const char *rule, char *const *environment)
 	return list;
 }
 
-/* --- the program -------------------------------------------------------------------------------- */
+/* --- the program --------------------------------------------------------------------------------
+ */
 
 static ProtobufCBinaryData bytes_of(const char *text)
 {
@@ -204,8 +207,9 @@ static int send_program(struct srun_part *part, struct error *err)
 	int rc = read_whole(file, &r->bcast_file, err);
 
 	slash = slash ? slash + 1 : name;
-	to = !*part->o.bcast                   ? xasprintf("%s/%s.%d", part->cwd, slash, (int)getpid())
-	     : part->o.bcast[strlen(part->o.bcast) - 1] == '/' ? xasprintf("%s%s", part->o.bcast, slash)
+	to = !*part->o.bcast ? xasprintf("%s/%s.%d", part->cwd, slash, (int)getpid())
+	     : part->o.bcast[strlen(part->o.bcast) - 1] == '/'
+	             ? xasprintf("%s%s", part->o.bcast, slash)
 	     : part->o.bcast[0] == '/' ? xstrdup(part->o.bcast)
 	                               : xasprintf("%s/%s", part->cwd, part->o.bcast);
 	r->bcast = bytes_of(to);
@@ -214,7 +218,8 @@ static int send_program(struct srun_part *part, struct error *err)
 	return rc;
 }
 
-/* --- where --------------------------------------------------------------------------------------- */
+/* --- where ---------------------------------------------------------------------------------------
+ */
 
 static int find_cwd(struct srun_part *part, struct error *err)
 {
@@ -227,13 +232,14 @@ static int find_cwd(struct srun_part *part, struct error *err)
 	}
 	if (!getcwd(here, sizeof(here)))
 		return error_set(err, ERR_SYSTEM, "the present directory: %s", strerror(errno));
-	if (snprintf(part->cwd, sizeof(part->cwd), "%s%s%s", here, dir ? "/" : "", dir ? dir : "") >=
-	        (int)sizeof(part->cwd))
+	if (snprintf(part->cwd, sizeof(part->cwd), "%s%s%s", here, dir ? "/" : "",
+	            dir ? dir : "") >= (int)sizeof(part->cwd))
 		return error_set(err, ERR_USAGE, "the directory's name is too long");
 	return 0;
 }
 
-/* The first address of this host that others can reach; what tasks find in SLURM_LAUNCH_NODE_IPADDR. */
+/* The first address of this host that others can reach; what tasks find in
+ * SLURM_LAUNCH_NODE_IPADDR. */
 static void find_address(char *out, size_t size)
 {
 	struct ifaddrs *list, *i;
@@ -252,7 +258,8 @@ static void find_address(char *out, size_t size)
 	freeifaddrs(list);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------- */
+/* --- all of it ----------------------------------------------------------------------------------
+ */
 
 static void set_input(Gpusched__StepRequest *r, const struct srun_options *o)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/steps/srun.h"
+#include "cmds/srun/srun.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;
@@ -35,8 +35,7 @@ static size_t split_parts(int argc, char **argv, int *first, int *count)
 }
 
 /* Reads one part. -1: say err, or it was said already (*unknown). */
-static int read_part(
-        struct srun_part *part, char **words, int n, bool *unknown, struct error *err)
+static int read_part(struct srun_part *part, char **words, int n, bool *unknown, struct error *err)
 {
 	char **argv = xcalloc((size_t)n + 2, sizeof(*argv)), *name = xstrdup(srun_name);
 	int rc;
@@ -86,7 +85,8 @@ static int check_nodes(const struct srun_options *o, struct error *err)
 
 	if (!nodes || !o->nodes_said || o->nodes_min <= nodes)
 		return 0;
-	return error_set(err, ERR_USAGE, "Only allocated %lu nodes asked for %u", nodes, o->nodes_min);
+	return error_set(
+	        err, ERR_USAGE, "Only allocated %lu nodes asked for %u", nodes, o->nodes_min);
 }
 
 static void warn_nodes(const struct srun_options *o)

@@ -1,5 +1,5 @@
 /* srun_step.c - a step from its request to its end; see srun.h */
-#include "cmds/steps/srun_step.h"
+#include "cmds/srun/srun_step.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,8 @@
 
 extern char **environ;
 
-/* --- to the manager ----------------------------------------------------------------------------- */
+/* --- to the manager -----------------------------------------------------------------------------
+ */
 
 void srun_signal(struct srun_run *r, uint32_t sig)
 {
@@ -74,7 +75,8 @@ static int flush(struct srun_run *r)
 	return 0;
 }
 
-/* --- input -------------------------------------------------------------------------------------- */
+/* --- input --------------------------------------------------------------------------------------
+ */
 
 static bool wants_input(const struct srun_run *r)
 {
@@ -124,12 +126,14 @@ static int open_input(struct srun_run *r, struct error *err)
 	name = filename_expand(text, strlen(text), &in);
 	r->in_fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (r->in_fd < 0)
-		error_set(err, ERR_USAGE, "Could not open stdin file: %s: %s", name, strerror(errno));
+		error_set(
+		        err, ERR_USAGE, "Could not open stdin file: %s: %s", name, strerror(errno));
 	free(name);
 	return r->in_fd < 0 ? -1 : 0;
 }
 
-/* --- output ------------------------------------------------------------------------------------- */
+/* --- output -------------------------------------------------------------------------------------
+ */
 
 /* The files that srun opens itself; their names may have the step's number. */
 static void open_outputs(struct srun_run *r)
@@ -137,7 +141,9 @@ static void open_outputs(struct srun_run *r)
 	for (size_t i = 0; i < r->n_parts * 2; i++) {
 		struct srun_dest *d = &r->out.dest[i];
 		const struct srun_part *part = &r->parts[i / 2];
-		struct filename_in in = { .env = environ, .step = r->id, .node = r->first_node,
+		struct filename_in in = { .env = environ,
+			.step = r->id,
+			.node = r->first_node,
 			.name = part->request.name };
 		char *name, *path;
 
@@ -150,10 +156,12 @@ static void open_outputs(struct srun_run *r)
 		}
 		name = filename_expand(d->pattern, strlen(d->pattern), &in);
 		path = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", part->cwd, name);
-		d->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (part->o.append ? 0 : O_TRUNC), 0666);
+		d->fd = open(path,
+		        O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (part->o.append ? 0 : O_TRUNC),
+		        0666);
 		if (d->fd < 0) {
-			srun_fail("Could not open %s file: %s: %s", i % 2 ? "stderr" : "stdout", path,
-			        strerror(errno));
+			srun_fail("Could not open %s file: %s: %s", i % 2 ? "stderr" : "stdout",
+			        path, strerror(errno));
 			r->worst = r->worst ? r->worst : 1;
 			srun_terminate(r);
 		}
@@ -173,7 +181,8 @@ static void begin_output(struct srun_run *r)
 	r->out.arg = r;
 }
 
-/* --- from the manager --------------------------------------------------------------------------- */
+/* --- from the manager ---------------------------------------------------------------------------
+ */
 
 static void take_created(struct srun_run *r, const Gpusched__StepState *s)
 {
@@ -250,7 +259,8 @@ static void take_message(struct srun_run *r, const struct steplink_message *m)
 	case STEP_OUT:
 	case STEP_ERR:
 		if (r->created && m->len >= 4)
-			srun_out_put(&r->out, get_u32(m->data), m->kind == STEP_ERR, m->data + 4, m->len - 4);
+			srun_out_put(&r->out, get_u32(m->data), m->kind == STEP_ERR, m->data + 4,
+			        m->len - 4);
 		tell_taken(r);
 		tell_broken(r);
 		break;
@@ -291,11 +301,13 @@ static int receive(struct srun_run *r, struct error *err)
 	return 0;
 }
 
-/* --- the loop ----------------------------------------------------------------------------------- */
+/* --- the loop -----------------------------------------------------------------------------------
+ */
 
 static int wait_and_take(struct srun_run *r, struct error *err)
 {
-	struct pollfd p[3] = { { .fd = r->fd, .events = POLLIN }, { .fd = r->signals, .events = POLLIN } };
+	struct pollfd p[3] = { { .fd = r->fd, .events = POLLIN },
+		{ .fd = r->signals, .events = POLLIN } };
 	bool input = wants_input(r);
 	size_t len;
 
@@ -355,7 +367,9 @@ static int finish(struct srun_run *r, int rc, const struct error *err)
 
 int srun_step(struct srun_part *parts, size_t n, const struct srun_job *job, int fd)
 {
-	struct srun_run r = { .parts = parts, .n_parts = n, .o = &parts[0].o, .job = job, .fd = fd };
+	struct srun_run r = {
+		.parts = parts, .n_parts = n, .o = &parts[0].o, .job = job, .fd = fd
+	};
 	struct error err = { .code = ERR_NONE };
 	int rc = 0;
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cmds/steps/filename.h"
-#include "cmds/steps/srun.h"
+#include "cmds/srun/srun.h"
 #include "common/base/xalloc.h"
 
 #define LINE_MAX_BYTES (64 * 1024) /* a longer one is written in pieces */
@@ -53,7 +53,8 @@ void srun_out_begin(struct srun_out *o, uint32_t tasks, const uint32_t *part_tas
 			o->part_of[at++] = (uint32_t)i;
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing ------------------------------------------------------------------------------------
+ */
 
 /* Signals are heard while the reader is slow. */
 static void wait_for_reader(struct srun_out *o, int fd)
@@ -95,12 +96,14 @@ static void write_all(struct srun_out *o, struct srun_dest *d, const char *p, si
 	}
 }
 
-static void write_line(struct srun_out *o, struct srun_dest *d, uint32_t task, const char *p, size_t n)
+static void write_line(
+        struct srun_out *o, struct srun_dest *d, uint32_t task, const char *p, size_t n)
 {
 	char label[24];
 
 	if (o->label)
-		write_all(o, d, label, (size_t)snprintf(label, sizeof(label), "%*u: ", o->width, task));
+		write_all(o, d, label,
+		        (size_t)snprintf(label, sizeof(label), "%*u: ", o->width, task));
 	write_all(o, d, p, n);
 }
 

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cmds/steps/srun.h"
+#include "cmds/srun/srun.h"
 #include "common/base/text.h"
 
 #include <stdlib.h>

@@ -1,27 +1,30 @@
 /* srun.h - what the files of srun share */
-#ifndef CMDS_STEPS_SRUN_H
-#define CMDS_STEPS_SRUN_H
+#ifndef CMDS_SRUN_H
+#define CMDS_SRUN_H
 
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmds/steps/srun_options.h"
+#include "cmds/srun/srun_options.h"
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 #include "common/net/steplink.h"
 
-#define SRUN_VERSION   "slurm 22.05.8" /* whose options and texts these are; clients read the number */
+#define SRUN_VERSION \
+	"slurm 22.05.8" /* whose options and texts these are; clients read the number */
 #define SRUN_PARTS_MAX 64
 #define SRUN_KILL_S    30 /* from SIGTERM to SIGKILL */
 #define SRUN_ABORT_S   32 /* that Slurm speaks of */
 
-/* One line on stderr, "srun: TEXT"; srun_fail(): "srun: error: TEXT". A program's name: srun_name. */
+/* One line on stderr, "srun: TEXT"; srun_fail(): "srun: error: TEXT". A program's name: srun_name.
+ */
 extern const char *srun_name;
 void srun_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void srun_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- srun_link.c: the way to the job's manager of steps ------------------------------------------ */
+/* --- srun_link.c: the way to the job's manager of steps ------------------------------------------
+ */
 
 struct srun_job {
 	uint64_t id; /* 0: none, one is to be made */
@@ -40,7 +43,8 @@ int srun_ask_job(struct srun_job *job, struct error *err);
 /* A connected descriptor, non-blocking. */
 int srun_connect(const struct srun_job *job, struct error *err);
 
-/* --- srun_out.c: output of tasks to where it goes ------------------------------------------------- */
+/* --- srun_out.c: output of tasks to where it goes
+ * ------------------------------------------------- */
 
 enum srun_where { SRUN_ALL, SRUN_NONE, SRUN_TASK, SRUN_FILE, SRUN_NODE };
 
@@ -60,9 +64,9 @@ struct srun_stream { /* a line of a task that has not ended yet */
 struct srun_out {
 	uint32_t tasks;
 	bool label, by_line;
-	int width; /* of a label's number */
-	struct srun_dest *dest; /* two for each part of A : B */
-	uint32_t *part_of;      /* of each task */
+	int width;                   /* of a label's number */
+	struct srun_dest *dest;      /* two for each part of A : B */
+	uint32_t *part_of;           /* of each task */
 	struct srun_stream *streams; /* two for each task */
 	uint64_t taken;
 	bool broken; /* a reader has gone */
@@ -79,7 +83,8 @@ void srun_out_end(struct srun_out *o); /* lines without an end too */
 /* What --output or --error says: "all", "none", a task's number, a file. `fd` is 1 or 2. */
 void srun_dest_read(struct srun_dest *d, const char *text, int fd);
 
-/* --- srun_request.c: from options to a request ---------------------------------------------------- */
+/* --- srun_request.c: from options to a request
+ * ---------------------------------------------------- */
 
 struct srun_part {
 	struct srun_options o;
@@ -97,12 +102,14 @@ void srun_request_clear(struct srun_part *part);
 /* The environment by a rule of --export; the entries are borrowed or of the list's block. */
 char **srun_export(const char *rule, char *const *environment);
 
-/* --- srun_step.c: the step from its request to its end -------------------------------------------- */
+/* --- srun_step.c: the step from its request to its end
+ * -------------------------------------------- */
 
 /* Runs it over `fd`; returns the exit status. */
 int srun_step(struct srun_part *parts, size_t n, const struct srun_job *job, int fd);
 
-/* --- srun_job.c: a job that is made for a step, or for salloc ------------------------------------- */
+/* --- srun_job.c: a job that is made for a step, or for salloc
+ * ------------------------------------- */
 
 struct srun_allocation {
 	struct srun_job job;

@@ -14,13 +14,13 @@
 
 #include "cmds/api/client.h"
 #include "cmds/steps/bridge.h"
-#include "cmds/steps/srun.h"
+#include "cmds/srun/srun.h"
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 
-#define TRIES   100
-#define TRY_MS  20
+#define TRIES  100
+#define TRY_MS 20
 
 extern char **environ;
 
@@ -50,7 +50,8 @@ int srun_find_job(uint64_t jobid, struct srun_job *job, struct error *err)
 		return srun_ask_job(job, err);
 	if (!has_steps) {
 		error_set(err, ERR_JOB_STATE, "job %s was submitted without steps", job->name);
-		return error_hint(err, "a script with #SBATCH lines, or gsubmit --ntasks, has them");
+		return error_hint(
+		        err, "a script with #SBATCH lines, or gsubmit --ntasks, has them");
 	}
 	job->task = (uint32_t)number_of("GPUSCHED_ARRAY_TASK_ID");
 	job->attempt = (uint32_t)number_of("GPUSCHED_ATTEMPT");
@@ -68,7 +69,8 @@ int srun_find_job(uint64_t jobid, struct srun_job *job, struct error *err)
 	return 0;
 }
 
-/* --- a job elsewhere ----------------------------------------------------------------------------- */
+/* --- a job elsewhere -----------------------------------------------------------------------------
+ */
 
 struct asking {
 	struct srun_job *job;
@@ -134,11 +136,13 @@ int srun_ask_job(struct srun_job *job, struct error *err)
 	if (rc < 0)
 		return -1;
 	if (!a.found)
-		return error_set(err, ERR_NO_JOB, "Unable to confirm allocation for job %s: Invalid job id specified",
+		return error_set(err, ERR_NO_JOB,
+		        "Unable to confirm allocation for job %s: Invalid job id specified",
 		        job->name);
 	if (strcmp(a.state, "RUNNING") != 0)
 		return error_set(err, ERR_JOB_STATE,
-		        "Unable to confirm allocation for job %s: Job/step already completing or completed",
+		        "Unable to confirm allocation for job %s: Job/step already completing or "
+		        "completed",
 		        job->name);
 	return keep_first(job->node, sizeof(job->node), err);
 }
@@ -151,7 +155,8 @@ static int connect_far(const struct srun_job *job, struct error *err)
 	return bridge_open(bridge_new(&of), 0, job->node, err);
 }
 
-/* --- the job's first node ------------------------------------------------------------------------ */
+/* --- the job's first node ------------------------------------------------------------------------
+ */
 
 static int try_socket(const char *path)
 {
@@ -176,7 +181,8 @@ static int start_gstepd(struct error *err)
 	int status, rc;
 
 	if (!path)
-		return error_set(err, ERR_JOB_STATE, "GPUSCHED_STEPD is not set: this job has no steps");
+		return error_set(
+		        err, ERR_JOB_STATE, "GPUSCHED_STEPD is not set: this job has no steps");
 	snprintf(program, sizeof(program), "%s", path);
 	rc = posix_spawn(&pid, program, NULL, NULL, argv, environ);
 	if (rc != 0)
