@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmds/steps/bridge_impl.h"
@@ -45,8 +46,8 @@ static void keep_only(int fd)
 	sigset_t none;
 
 	if (fd > 3)
-		close_range(3, (unsigned)fd - 1, 0);
-	close_range((unsigned)fd + 1, ~0U, 0);
+		syscall(SYS_close_range, 3, (unsigned)fd - 1, 0);
+	syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0);
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
 	signal(SIGINT, SIG_IGN); /* the terminal's: srun decides what becomes of the step */

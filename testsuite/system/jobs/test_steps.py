@@ -384,9 +384,6 @@ def test_no_steps_here():
 
 # --- jobs on several nodes ------------------------------------------------------------------------
 
-# The controller ends the other runs of a job when its first one is over.
-CONTROLLER_ENDS = os.environ.get("STEPS_CONTROLLER") == "1"
-
 
 @pytest.fixture(name="cluster", scope="module")
 def fixture_cluster():
@@ -405,11 +402,7 @@ def script(c, text, *options):
                    env={"PATH": f"{SRUN.parent}:{c.env['PATH']}"})
     out = c.dir / f"jobs/steps-{job}.out"
     wait_until(lambda: out.exists() and re.search(r"^script \d+$", out.read_text(), re.M), "the script to end")
-    if CONTROLLER_ENDS:
-        c.wait_state(job, "COMPLETED", "FAILED")
-    else:
-        c.run("gcancel", job)
-        c.wait_state(job, "COMPLETED", "FAILED", "CANCELLED")
+    c.wait_state(job, "COMPLETED", "FAILED")
     return out.read_text()
 
 
@@ -438,9 +431,7 @@ def test_a_step_outlives_its_controller(cluster):
     (c.dir / "jobs/go").touch()
     wait_until(lambda: "script 0" in out.read_text(), "the step to end")
     assert {"0: last", "1: last"} <= set(out.read_text().splitlines())
-    if not CONTROLLER_ENDS:
-        c.run("gcancel", job)
-    c.wait_state(job, "COMPLETED", "CANCELLED")
+    c.wait_state(job, "COMPLETED")
 
 
 def test_srun_makes_a_job(cluster):
