@@ -250,6 +250,20 @@ static void take_state(struct srun_run *r, const struct steplink_message *m)
 	gpusched__step_state__free_unpacked(s, NULL);
 }
 
+static void take_end(struct srun_run *r, const struct steplink_message *m)
+{
+	Gpusched__StepEnd *e = gpusched__step_end__unpack(NULL, m->len, m->data);
+
+	r->over = true;
+	if (!e)
+		return;
+	if (*e->text) {
+		srun_fail("%s", e->text);
+		r->worst = r->worst ? r->worst : e->exit_code;
+	}
+	gpusched__step_end__free_unpacked(e, NULL);
+}
+
 static void take_message(struct srun_run *r, const struct steplink_message *m)
 {
 	switch (m->kind) {
@@ -273,7 +287,7 @@ static void take_message(struct srun_run *r, const struct steplink_message *m)
 			r->in_way -= get_u32(m->data);
 		break;
 	case STEP_END:
-		r->over = true;
+		take_end(r, m);
 		break;
 	default:
 		break;

@@ -24,6 +24,8 @@
 #define KEPT_MAX     (1024 * 1024) /* of a link: beyond that its program is not read */
 #define PAUSE_MIN_MS 100
 #define PAUSE_MAX_MS 5000
+#define CLOSE_MS     5000  /* for the last words of a program */
+#define START_MS     30000 /* for a run to start its gstepd */
 #define LAST_MS      10000 /* for reports after the program's end */
 #define FD_MAX       8
 
@@ -34,7 +36,8 @@ struct link {
 	struct stream *stream;
 	struct lasting *lasting;
 	bool asked, open; /* CHANNEL_STEPS was sent; it was answered */
-	int64_t next_ms, pause_ms;
+	int64_t next_ms, pause_ms, close_ms, since_ms;
+	bool was_open;
 };
 
 struct report {
@@ -97,20 +100,25 @@ static void lose_connection(struct process *p)
 	p->pause_ms = p->pause_ms * 2 < PAUSE_MAX_MS ? p->pause_ms * 2 : PAUSE_MAX_MS;
 }
 
-/* A refusal that time does not change. A run may be starting still, or its node be away. */
-static bool is_final(const struct error *why)
+/* A refusal that time does not change. A run may be starting still, or its node be away; one whose
+ * gstepd was reached is over when there is none. */
+static bool is_final(const struct link *l, const struct error *why)
 {
-	return why->code == ERR_NOT_PERMITTED || why->code == ERR_NO_JOB;
+	if (why->code == ERR_NOT_PERMITTED || why->code == ERR_NO_JOB)
+		return true;
+	return why->code == ERR_JOB_STATE &&
+	       (l->was_open || loop_now_ms() - l->since_ms >= START_MS);
 }
 
 /* True: the link is gone. */
 static bool fail_stream(struct process *p, size_t i, const struct error *why)
 {
-	if (!is_final(why)) {
+	if (!is_final(p->links[i], why)) {
 		lose_stream(p->links[i]);
 		return false;
 	}
-	fprintf(stderr, "%s\n", why->text);
+	if (!p->links[i]->was_open)
+		fprintf(stderr, "%s\n", why->text);
 	drop_link(p, i);
 	return true;
 }
@@ -118,7 +126,7 @@ static bool fail_stream(struct process *p, size_t i, const struct error *why)
 static int take_message(struct link *l, const struct channel_message *m, struct error *err)
 {
 	if (m->kind == CHANNEL_STEPS) {
-		l->open = true;
+		l->open = l->was_open = true;
 		l->pause_ms = PAUSE_MIN_MS;
 		lasting_connect(l->lasting);
 		return 0;
@@ -213,27 +221,40 @@ static int read_program(struct link *l)
 	return 0;
 }
 
+/* The program has ended: what it said last goes out, and STEP_BYE behind it. */
+static void begin_closing(struct link *l)
+{
+	close(l->fd);
+	l->fd = -1;
+	l->close_ms = loop_now_ms() + CLOSE_MS;
+	lasting_bye(l->lasting);
+}
+
+static bool is_closed(const struct process *p, const struct link *l)
+{
+	size_t len;
+
+	lasting_pending(l->lasting, &len);
+	return loop_now_ms() >= l->close_ms ||
+	       (l->open && lasting_is_connected(l->lasting) && !len && !dial_is_sending(p->dial));
+}
+
 /* Returns whether the link is still there. */
 static bool step_link(struct process *p, size_t i)
 {
 	struct link *l = p->links[i];
 	struct error err = { .code = ERR_NONE };
 
-	if (read_program(l) < 0) {
-		/* What it said last is on its way as far as the stream takes it now. */
-		if (l->stream)
-			send_stream(l, NULL);
-		if (p->dial)
-			dial_flush(p->dial, 0, NULL);
-		drop_link(p, i);
-		return false;
-	}
+	if (l->fd >= 0 && read_program(l) < 0)
+		begin_closing(l);
 	if (p->dial && !l->stream && loop_now_ms() >= l->next_ms && open_stream(p, l, &err) < 0)
 		return !fail_stream(p, i, &err);
 	if (l->stream && (receive_stream(l, &err) < 0 || send_stream(l, &err) < 0) &&
 	        fail_stream(p, i, &err))
 		return false;
-	if (write_program(l) < 0) {
+	if (l->fd >= 0 && write_program(l) < 0)
+		begin_closing(l);
+	if (l->fd < 0 && is_closed(p, l)) {
 		drop_link(p, i);
 		return false;
 	}
@@ -345,6 +366,7 @@ static void add_link(struct process *p, const uint8_t *d, size_t len, int fd)
 	l->node = xstrndup((const char *)d + 4, len - 4);
 	l->lasting = lasting_new(session);
 	l->pause_ms = PAUSE_MIN_MS;
+	l->since_ms = loop_now_ms();
 	p->links[p->n_links++] = l;
 }
 
@@ -467,6 +489,9 @@ static int timeout_of(const struct process *p)
 			at = earlier(at, p->links[i]->next_ms);
 	if (p->n_reports && !p->report_id && !p->no_reports)
 		at = earlier(at, p->dial || p->batch_ms > p->next_ms ? p->batch_ms : p->next_ms);
+	for (size_t i = 0; i < p->n_links; i++)
+		if (p->links[i]->fd < 0)
+			at = earlier(at, p->links[i]->close_ms);
 	if (p->fd < 0)
 		at = earlier(at, p->end_ms);
 	return at < 0 ? -1 : at > now ? (int)(at - now) : 0;

@@ -265,11 +265,13 @@ static void peer_gone(void *arg, uint64_t peer)
 	struct node *node = find_node(g, peer);
 
 	if (node)
-		fprintf(stderr, "gstepd: the link to node %s has ended\n", g->names[node->rank]);
+		manager_node_lost(g->manager, node->rank);
 	else if (g->manager)
 		manager_client_gone(g->manager, peer);
-	else if (peer == g->manager_peer)
+	else if (peer == g->manager_peer) {
 		g->manager_peer = 0;
+		worker_forget(g->worker);
+	}
 }
 
 /* --- signals ------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ struct lasting {
 	uint64_t session;
 	bool greeted;       /* the other side's STEP_RESUME has come */
 	bool connected;     /* there is a connection */
+	bool bye, over;     /* STEP_BYE is to be said; it has come */
 	struct bytes kept;  /* from the first byte that the other side has not */
 	uint64_t kept_from; /* which that is */
 	size_t cut;         /* of `kept`: so much are whole frames */
@@ -119,6 +120,16 @@ void lasting_connect(struct lasting *l)
 	put_frame(l, STEP_RESUME, b, sizeof(b));
 }
 
+void lasting_bye(struct lasting *l)
+{
+	l->bye = true;
+}
+
+bool lasting_is_over(const struct lasting *l)
+{
+	return l->over;
+}
+
 void lasting_break(struct lasting *l)
 {
 	l->connected = l->greeted = false;
@@ -170,6 +181,10 @@ const uint8_t *lasting_pending(struct lasting *l, size_t *len)
 		l->acked = l->received;
 		put_frame(l, STEP_ACK, b, sizeof(b));
 	}
+	if (l->greeted && l->bye && l->moved == l->cut) {
+		l->bye = false;
+		put_frame(l, STEP_BYE, NULL, 0);
+	}
 	*len = left(&l->out);
 	return l->out.p + l->out.at;
 }
@@ -210,6 +225,10 @@ static int take_frame(struct lasting *l, const uint8_t *frame, size_t n, struct 
 		return take_resume(l, frame + HEAD_LEN, n - HEAD_LEN, err);
 	if (!l->greeted)
 		return error_set(err, ERR_PROTOCOL, "no greeting");
+	if (kind == STEP_BYE) {
+		l->over = true;
+		return 0;
+	}
 	if (kind == STEP_ACK && n == HEAD_LEN + 8)
 		return take_received(l, get_u64(frame + HEAD_LEN), err);
 	append(&l->arrived, frame, n);

@@ -7,8 +7,9 @@
  *	STEP_RESUME  u64 session, u64 bytes received: the first frame of both sides. The side that
  *	             connects chooses the session, a random number that is not 0
  *	STEP_ACK     u64 bytes received
+ *	STEP_BYE     the side that connects has ended: the last of its frames
  *
- * Only whole frames are sent and counted, and neither of these two counts. Pure: bytes in and out.
+ * Only whole frames are sent and counted, and none of these three counts. Pure: bytes in and out.
  */
 #ifndef CMDS_STEPS_LASTING_H
 #define CMDS_STEPS_LASTING_H
@@ -39,6 +40,10 @@ bool lasting_is_connected(const struct lasting *l); /* both have greeted */
 /* To the other side: any pieces of whole frames. lasting_kept(): bytes that it has not yet. */
 void lasting_put(struct lasting *l, const void *bytes, size_t len);
 size_t lasting_kept(const struct lasting *l);
+
+/* Say STEP_BYE behind all that there is. The other side finds it by lasting_is_over(). */
+void lasting_bye(struct lasting *l);
+bool lasting_is_over(const struct lasting *l);
 
 /* For the connection at hand. */
 const uint8_t *lasting_pending(struct lasting *l, size_t *len);

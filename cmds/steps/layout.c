@@ -59,6 +59,12 @@ void layout_know(struct layout *l, size_t node, uint32_t cpus, uint32_t gpus)
 	at->gpu_taken = xcalloc(at->gpus, sizeof(bool));
 }
 
+void layout_lose(struct layout *l, size_t node)
+{
+	layout_know(l, node, 0, 0);
+	l->nodes[node].cpus = l->nodes[node].gpus = 0;
+}
+
 static uint32_t count_free(const bool *taken, uint32_t n, bool ignore)
 {
 	uint32_t free_ones = 0;

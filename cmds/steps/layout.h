@@ -42,6 +42,9 @@ void layout_init(struct layout *l, const char *const *names, size_t n);
 void layout_clear(struct layout *l);
 void layout_know(struct layout *l, size_t node, uint32_t cpus, uint32_t gpus);
 
+/* It is gone: nothing is put there any more. */
+void layout_lose(struct layout *l, size_t node);
+
 struct layout_ask {
 	uint32_t tasks, tasks_per_node, cpus_per_task; /* 0: not asked for */
 	uint32_t nodes_min, nodes_max;

@@ -237,6 +237,15 @@ int manager_node(
 	return s ? mrun_node(m, s, rank, msg, err) : 0;
 }
 
+void manager_node_lost(struct manager *m, uint32_t rank)
+{
+	if (rank >= m->layout.n)
+		return;
+	layout_lose(&m->layout, rank);
+	mrun_lose_node(m, rank);
+	mstart_try(m);
+}
+
 /* --- the clock ----------------------------------------------------------------------------------
  */
 

@@ -56,6 +56,9 @@ uint32_t manager_next_number(const struct manager *m);
 
 void manager_node_known(struct manager *m, uint32_t rank, uint32_t cpus, uint32_t gpus);
 
+/* It does not come back: its tasks are gone, and their steps end. */
+void manager_node_lost(struct manager *m, uint32_t rank);
+
 /* -1 with ERR_PROTOCOL: that client, or that node, is not to be heard any more. */
 int manager_client(
         struct manager *m, uint64_t client, const struct steplink_message *msg, struct error *err);

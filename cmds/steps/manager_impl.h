@@ -44,7 +44,8 @@ struct mstep {
 	struct mpiece *pieces; /* a queue */
 	size_t piece_at, n_pieces, pieces_size;
 	uint32_t exit_code, exit_signal;
-	bool cancelled, timeout;
+	bool cancelled, timeout, has_lost_node;
+	uint32_t lost_node;
 	int64_t limit_ms, kill_ms; /* 0: none */
 	int64_t start_time;
 	uint64_t cpu_time_us, max_rss_kb;
@@ -80,6 +81,7 @@ int mrun_client(
 int mrun_node(struct manager *m, struct mstep *s, uint32_t rank, const struct steplink_message *msg,
         struct error *err);
 void mrun_report(struct manager *m, const struct mstep *s, bool ended);
+void mrun_lose_node(struct manager *m, uint32_t rank);
 void mrun_orphan(struct manager *m, struct mstep *s); /* its client has gone */
 
 #endif

@@ -205,11 +205,16 @@ static int take_task(
 static void finish(struct manager *m, struct mstep *s)
 {
 	Gpusched__StepEnd end = GPUSCHED__STEP_END__INIT;
+	char text[HOSTLIST_NAME_MAX + 32];
 
 	end.exit_code = s->exit_code;
 	end.exit_signal = s->exit_signal;
 	end.cancelled = s->cancelled;
 	end.timeout = s->timeout;
+	if (s->has_lost_node) {
+		snprintf(text, sizeof(text), "Node %s has failed", m->names[s->lost_node]);
+		end.text = text;
+	}
 	mstep_say(m, s, STEP_END, &end.base);
 	mrun_report(m, s, true);
 	mstep_free(m, s);
@@ -225,6 +230,31 @@ static void take_done(struct manager *m, struct mstep *s, struct mnode *node)
 		finish(m, s);
 	else
 		tell_input_taken(m, s);
+}
+
+/* Of the steps that it had: each ends, and the list changes. */
+static struct mstep *find_on(struct manager *m, uint32_t rank, struct mnode **node)
+{
+	for (struct mstep *s = m->steps; s; s = s->next) {
+		*node = s->runs ? find_node(s, rank) : NULL;
+		if (*node && !(*node)->done)
+			return s;
+	}
+	return NULL;
+}
+
+void mrun_lose_node(struct manager *m, uint32_t rank)
+{
+	struct mnode *node;
+	struct mstep *s;
+
+	while ((s = find_on(m, rank, &node))) {
+		s->exit_code = s->exit_code ? s->exit_code : 1;
+		s->lost_node = rank;
+		s->has_lost_node = true;
+		mstep_terminate(m, s);
+		take_done(m, s, node);
+	}
 }
 
 /* --- the process management interface -----------------------------------------------------------

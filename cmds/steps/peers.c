@@ -352,7 +352,11 @@ static int feed(struct peer *peer, const uint8_t *bytes, size_t len, struct erro
 		return -1;
 	if (peer->lasting)
 		lasting_taken(peer->lasting, len);
-	return take_messages(peer, err);
+	if (take_messages(peer, err) < 0)
+		return -1;
+	if (peer->lasting && lasting_is_over(peer->lasting))
+		end_peer(peer);
+	return 0;
 }
 
 /* What kind of peer it is; then its first bytes are fed. *peer is then another one, perhaps. */

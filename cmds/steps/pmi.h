@@ -15,8 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PMI_KEYS_MAX 262144 /* of one step; PMI-1's and PMI-2's limits a key and a value hold too \
-	                     */
+#define PMI_KEYS_MAX                                                                 \
+	262144 /* of one step; PMI-1's and PMI-2's limits a key and a value hold too \
+	        */
 
 struct pmi;
 

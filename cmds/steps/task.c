@@ -15,8 +15,9 @@
 
 #include "cmds/steps/taskenv.h"
 
-#define OOM_SCORE_TASK "100" /* the kernel ends a task before gstepd, which has its owner's score \
-	                      */
+#define OOM_SCORE_TASK                                                             \
+	"100" /* the kernel ends a task before gstepd, which has its owner's score \
+	       */
 #define PATH_DEFAULT "/usr/bin:/bin"
 #define EXEC_FAILED  2 /* what slurmstepd ends with; ENOENT has that number */
 

@@ -58,6 +58,7 @@ enum step_kind {
 	/* of a link that goes on after its connection broke (cmds/steps/lasting.h) */
 	STEP_RESUME = 32, /* u64 session, u64 bytes received */
 	STEP_ACK = 33,    /* u64 bytes received */
+	STEP_BYE = 34,    /* the side that connects does not come back */
 };
 
 struct steplink;

@@ -450,3 +450,33 @@ def test_salloc(cluster):
     assert r.returncode == 5, r.stderr
     assert re.fullmatch(r"n\[\d-\d\]\n4\n", r.stdout)
     assert re.fullmatch(r"salloc: Granted job allocation (\d+)\nsalloc: Relinquishing job allocation \1\n", r.stderr)
+
+
+def test_a_job_that_others_have(cluster):
+    """srun --jobid from a host that is no node of it; another srun in a task on the second node."""
+    c = cluster
+    r = srun_out(c, "-N2", "-n4", "--no-shell", command=SALLOC)
+    job = int(r.stderr.split()[-1])
+    r = srun_out(c, f"--jobid={job}", "-n1", "-r1", "sh", "-c", 'echo $GPUSCHED_NODE_RANK; srun --overlap -n2 -l sh -c "echo in"')
+    assert lines(r.stdout) == ["0: in", "1", "1: in"], r.stderr
+    # what is killed here ends there
+    mark = c.dir / "jobs/pid"
+    p = subprocess.Popen([SRUN, f"--jobid={job}", "-n1", "sh", "-c", f"echo $$ >{mark}; exec sleep 600"], env=c.env,
+                         stdin=subprocess.DEVNULL)
+    wait_until(lambda: mark.exists() and mark.read_text().strip(), "the task to run")
+    p.kill()
+    p.wait()
+    wait_until(lambda: not alive(int(mark.read_text())), "the task to end with its srun")
+    c.run("gcancel", job)
+    c.wait_state(job, "CANCELLED")
+    r = srun_out(c, f"--jobid={job}", "true")
+    assert r.returncode == 1 and f"Unable to confirm allocation for job {job}" in r.stderr
+
+
+def test_an_allocation_is_revoked(cluster):
+    p = subprocess.Popen([SALLOC, "-N2", "sleep", "600"], env=cluster.env, stderr=subprocess.PIPE, text=True,
+                         stdin=subprocess.DEVNULL)
+    job = p.stderr.readline().split()[-1]
+    cluster.run("gcancel", job)
+    assert p.wait(timeout=60) == 128 + signal.SIGHUP
+    assert p.stderr.read() == f"salloc: Job allocation {job} has been revoked.\n"

@@ -102,6 +102,23 @@ static void test_breaks_lose_nothing(void **state)
 	end_free(&b);
 }
 
+static void test_the_last_word(void **state)
+{
+	struct end a = end_new(), b = end_new();
+
+	(void)state;
+	connect_both(&a, &b);
+	say(&a);
+	lasting_bye(a.link);
+	while (move(&a, &b, 5) | move(&b, &a, 5))
+		;
+	assert_int_equal(b.got, 1);
+	assert_true(lasting_is_over(b.link));
+	assert_false(lasting_is_over(a.link));
+	end_free(&a);
+	end_free(&b);
+}
+
 static void test_greetings(void **state)
 {
 	struct end a = end_new();
@@ -129,6 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_breaks_lose_nothing),
+		cmocka_unit_test(test_the_last_word),
 		cmocka_unit_test(test_greetings),
 	};
 

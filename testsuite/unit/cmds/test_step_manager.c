@@ -314,6 +314,25 @@ static void test_parts_are_one_step(void **state)
 	manager_free(l.m);
 }
 
+static void test_a_lost_node_ends_its_steps(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	lab_begin(&l, 2);
+	manager_node_known(l.m, 1, 2, 0);
+	ask_tasks(&l, 1, 4);
+	ask_tasks(&l, 2, 4);
+	l.n = 0;
+	manager_node_lost(l.m, 1);
+	/* which has no room for the other one any more */
+	expect(&l, "n0 signal 18; n1 signal 18; n0 signal 15; n1 signal 15; "
+	           "c2 state 3 More processors requested than permitted; ");
+	node_says(&l, 0, STEP_DONE, 0, NULL, 0);
+	expect(&l, "c1 end 1 0; ");
+	manager_free(l.m);
+}
+
 static void test_controls(void **state)
 {
 	Gpusched__StepControl c = GPUSCHED__STEP_CONTROL__INIT;
@@ -353,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_output_is_credited_where_it_came_from),
 		cmocka_unit_test(test_input_is_taken_when_all_nodes_have_it),
 		cmocka_unit_test(test_parts_are_one_step),
+		cmocka_unit_test(test_a_lost_node_ends_its_steps),
 		cmocka_unit_test(test_controls),
 	};
 
