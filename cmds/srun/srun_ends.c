@@ -66,6 +66,8 @@ static char *take_alike(struct srun_run *r, const struct srun_exit *e, size_t *n
 void srun_tell_exits(struct srun_run *r)
 {
 	r->flush_ms = 0;
+	if (!r->n_exits)
+		return;
 	qsort(r->exits, r->n_exits, sizeof(*r->exits), by_task);
 	while (r->n_exits) {
 		struct srun_exit e = r->exits[0];
