@@ -34,6 +34,7 @@ struct mstep {
 	uint32_t id;
 	uint64_t client; /* 0: gone */
 	bool runs, told_waits;
+	bool starting; /* its nodes are being told: it does not end meanwhile */
 	struct mpart *parts;
 	size_t n_parts, parts_wanted;
 	struct mnode *nodes;
@@ -80,6 +81,7 @@ int mrun_client(
         struct manager *m, struct mstep *s, const struct steplink_message *msg, struct error *err);
 int mrun_node(struct manager *m, struct mstep *s, uint32_t rank, const struct steplink_message *msg,
         struct error *err);
+void mrun_check_end(struct manager *m, struct mstep *s); /* may free it */
 void mrun_report(struct manager *m, const struct mstep *s, bool ended);
 void mrun_lose_node(struct manager *m, uint32_t rank);
 void mrun_orphan(struct manager *m, struct mstep *s); /* its client has gone */

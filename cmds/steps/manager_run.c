@@ -226,10 +226,15 @@ static void take_done(struct manager *m, struct mstep *s, struct mnode *node)
 	if (node->done)
 		return;
 	node->done = true;
-	if (++s->n_done == s->n_nodes)
+	s->n_done++;
+	tell_input_taken(m, s);
+	mrun_check_end(m, s);
+}
+
+void mrun_check_end(struct manager *m, struct mstep *s)
+{
+	if (s->n_done == s->n_nodes && !s->starting)
 		finish(m, s);
-	else
-		tell_input_taken(m, s);
 }
 
 /* Of the steps that it had: each ends, and the list changes. */

@@ -297,8 +297,18 @@ static void send_tasks(struct manager *m, struct mstep *s, const struct mpart *p
 	free(ids);
 }
 
-static void send_part(struct manager *m, struct mstep *s, const struct mpart *part)
+static bool has_more(const struct mstep *s, size_t part, size_t node)
 {
+	for (size_t i = part + 1; i < s->n_parts; i++)
+		for (size_t k = 0; k < s->parts[i].place.n; k++)
+			if (s->parts[i].place.parts[k].node == node)
+				return true;
+	return false;
+}
+
+static void send_part(struct manager *m, struct mstep *s, size_t number)
+{
+	const struct mpart *part = &s->parts[number];
 	Gpusched__StepTasks t = GPUSCHED__STEP_TASKS__INIT;
 	char *list = name_nodes(m, &part->place);
 	uint32_t *counts = count_tasks(&part->place);
@@ -310,8 +320,10 @@ static void send_part(struct manager *m, struct mstep *s, const struct mpart *pa
 	t.n_node_tasks = part->place.n;
 	t.node_tasks = counts;
 	t.launch_port = part->request->host_pid & 0xffff;
-	for (size_t i = 0; i < part->place.n; i++)
+	for (size_t i = 0; i < part->place.n; i++) {
+		t.more = has_more(s, number, part->place.parts[i].node);
 		send_tasks(m, s, part, i, &t);
+	}
 	free(counts);
 	free(list);
 }
@@ -351,8 +363,12 @@ static void start(struct manager *m, struct mstep *s)
 	note_places(s);
 	tell_created(m, s);
 	mrun_report(m, s, false);
+	/* A node may be done with its tasks while others are still told of theirs. */
+	s->starting = true;
 	for (size_t i = 0; i < s->n_parts; i++)
-		send_part(m, s, &s->parts[i]);
+		send_part(m, s, i);
+	s->starting = false;
+	mrun_check_end(m, s);
 }
 
 /* True: the list of steps has changed. */

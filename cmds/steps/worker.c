@@ -128,7 +128,7 @@ void worker_forget(struct worker *w)
 
 void wstep_check(struct wstep *s)
 {
-	if (s->n_alive)
+	if (s->n_alive || s->more)
 		return;
 	for (size_t i = 0; i < s->n_tasks; i++)
 		if (!wio_is_done(s->tasks[i]))
@@ -140,6 +140,8 @@ void wstep_check(struct wstep *s)
 /* Its last task has ended. */
 static void end_tasks(struct wstep *s)
 {
+	if (s->more)
+		return;
 	s->give_up_ms = loop_now_ms() + PIPES_GRACE_MS;
 	wkill_rest(s);
 	wstep_check(s);
@@ -350,6 +352,7 @@ static int take_start(struct worker *w, const struct steplink_message *m, struct
 	first = s->n_tasks;
 	s->parts = xrealloc(s->parts, s->n_parts + 1, sizeof(*s->parts));
 	s->parts[s->n_parts++] = part;
+	s->more = part->more;
 	add_tasks(s, part);
 	if (part->request->bcast_file.len && write_program(part->request, &why) < 0)
 		fail_tasks(s, first, why.text);
@@ -394,7 +397,7 @@ void worker_reap(struct worker *w)
 	}
 	/* What an orphan leaves behind comes to us with its end. */
 	for (struct wstep *s = w->steps; s; s = s->next)
-		if (!s->n_alive)
+		if (!s->n_alive && !s->more)
 			wkill_rest(s);
 }
 
@@ -405,7 +408,7 @@ void worker_tick(struct worker *w)
 
 	for (struct wstep *s = w->steps; s; s = next) {
 		next = s->next;
-		if (s->n_alive || now < s->give_up_ms)
+		if (s->n_alive || s->more || now < s->give_up_ms)
 			continue;
 		for (size_t i = 0; i < s->n_tasks; i++)
 			wio_close(s->tasks[i]);
@@ -420,7 +423,7 @@ int worker_wait_ms(const struct worker *w)
 	for (const struct wstep *s = w->steps; s; s = s->next) {
 		int64_t left = s->give_up_ms - now;
 
-		if (s->n_alive)
+		if (s->n_alive || s->more)
 			continue;
 		left = left < 0 ? 0 : left;
 		least = least < 0 || left < least ? left : least;

@@ -45,6 +45,7 @@ struct wstep {
 	size_t in_n, in_size;
 	uint64_t in_base;
 	bool in_ended;
+	bool more;          /* another part of it follows */
 	int64_t give_up_ms; /* pipes that are still open then are closed; 0: tasks live */
 	uint64_t oom_kills; /* of the run's cgroup before it began */
 };

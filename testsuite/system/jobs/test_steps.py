@@ -232,6 +232,8 @@ def test_parts(run):
     r = run.srun("-n1", "-l", "sh", "-c", "echo first $SLURM_PROCID", ":", "-n2", "sh", "-c",
                  "echo second $SLURM_PROCID of $SLURM_NTASKS")
     assert (r.returncode, lines(r.stdout)) == (0, ["0: first 0", "1: second 1 of 3", "2: second 2 of 3"])
+    r = run.srun("-n1", "-o", "/no/such/%t", "true", ":", "-n1", "sh", "-c", "sleep 0.2; echo second")
+    assert (r.returncode, r.stdout) == (1, "second\n")
     r = run.srun("-n3", "true", ":", "-n2", "true")
     assert r.returncode == 1 and "is not available" in r.stderr
 
