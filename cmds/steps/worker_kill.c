@@ -23,8 +23,11 @@ void wkill_tasks(struct wstep *s, uint32_t task, int sig)
 	for (size_t i = 0; i < s->n_tasks; i++) {
 		const struct wtask *t = s->tasks[i];
 
-		if (t->group && !t->ended && (task == STEP_NONE || task == t->id))
-			kill(-t->group, sig);
+		if (!t->group || t->ended || (task != STEP_NONE && task != t->id))
+			continue;
+		/* One that has not made its session yet gets the signal when it unblocks it. */
+		if (kill(-t->group, sig) < 0 && errno == ESRCH && t->pid)
+			kill(t->pid, sig);
 	}
 }
 
