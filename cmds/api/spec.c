@@ -149,6 +149,19 @@ size_t spec_bytes(const struct gpusched_spec *s)
 
 /* --- what is signed ------------------------------------------------------------------------- */
 
+static void sign_steps(
+        const struct gpusched_spec *s, Gpusched__Steps *steps, Gpusched__SignedSpec *spec)
+{
+	gpusched__steps__init(steps);
+	steps->mode = (Gpusched__Steps__Mode)s->steps;
+	if (steps->mode == GPUSCHED__STEPS__MODE__ALLOCATION) {
+		steps->patience_s = s->patience_s ? s->patience_s : PATIENCE_S;
+		spec->max_attempts = 1;
+	}
+	spec->version = SIGNEDJOB_STEPS;
+	spec->steps = steps;
+}
+
 static void sign_interactive(
         const struct gpusched_spec *s, Gpusched__Interactive *i, Gpusched__SignedSpec *spec)
 {
@@ -169,6 +182,7 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
 	struct signedjob_hash script = signedjob_hash(s->script, s->script_len);
 	Gpusched__Interactive interactive;
+	Gpusched__Steps steps;
 	uint8_t nonce[SIGNEDJOB_NONCE_LEN];
 	char cwd[PATH_MAX];
 	int rc = -1;
@@ -202,6 +216,8 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 	spec.umask = s->umask < 0 ? present_umask() : (uint32_t)s->umask;
 	if (s->interactive)
 		sign_interactive(s, &interactive, &spec);
+	if (s->steps)
+		sign_steps(s, &steps, &spec);
 	if (signedjob_script_check(s->script, s->script_len, MSG_SCRIPT_MAX, err) >= 0 &&
 	        signedjob_spec_check(&spec, err) >= 0) {
 		out->len = gpusched__signed_spec__get_packed_size(&spec);

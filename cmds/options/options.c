@@ -72,6 +72,7 @@ void options_ask(const struct submit_options *o, struct gpusched_spec *s)
 	s->mail_type = o->mail_type;
 	s->mail_user = o->mail_user;
 	s->requeue_on = o->requeue_on;
+	s->steps = o->steps ? 1 : 0;
 	s->requeue_delay_s = o->requeue_delay_s;
 	if (o->requeue_delay_s == REQUEUE_DELAY_DEFAULT)
 		s->requeue_delay_s = o->requeue_on && *o->requeue_on ? REQUEUE_DELAY_S : 0;

@@ -63,7 +63,8 @@ struct submit_options {
 	uint32_t cpus;            /* of a task, of a node; 0: not given */
 	uint32_t cpus_per_gpu;    /* 0: not given, as all of these */
 	uint64_t mem_per_cpu_mb, mem_per_gpu_mb;
-	uint32_t ntasks, ntasks_per_node;
+	uint32_t ntasks, ntasks_per_node, ntasks_per_gpu;
+	bool steps; /* tasks_settle(): it has steps */
 	uint32_t nodes_min, nodes_max;     /* 0: not given */
 	bool nodes_ours;                   /* --nodes was said to us, and not to sbatch */
 	bool of_sbatch;                    /* what is set now comes from #SBATCH lines, SBATCH_* */

@@ -30,32 +30,55 @@ static void count_nodes(const struct submit_options *o, uint32_t *min, uint32_t 
 	*max = o->nodes_max ? o->nodes_max : *min;
 }
 
-/* Tasks that need more nodes than one ask for them, as in sbatch: 2 tasks with 1 on each node. */
+/* Tasks that need more nodes than one ask for them, as in sbatch: 2 tasks with 1 on each node. No
+ * node is taken that would have no task. */
 static void spread(struct submit_options *o)
 {
 	uint32_t n = o->ntasks, per = o->ntasks_per_node;
 
 	if (n && per && !o->nodes_min && !o->nodelist)
 		o->nodes_min = o->nodes_max = n / per + (n % per != 0);
+	if (n && o->nodes_min > n)
+		o->nodes_min = n;
+	if (n && o->nodes_max > n)
+		o->nodes_max = n;
 }
 
-/* Tasks on each node: 0 if nothing was said of tasks. */
+/* The most tasks that a node has: 0 if nothing was said of tasks. The first nodes may have one more
+ * than the last. */
 static int tasks_on_node(const struct submit_options *o, uint32_t *tasks, struct error *err)
+{
+	uint32_t n = o->ntasks, per = o->ntasks_per_node, min, max;
+
+	count_nodes(o, &min, &max);
+	*tasks = n ? n / min + (n % min != 0) : per;
+	if (!n || !per || *tasks <= per || o->ntasks_per_gpu)
+		return 0;
+	if (max > 1) {
+		error_set(err, ERR_USAGE,
+		        "--ntasks=%u: %u node%s with --ntasks-per-node=%u have room for %llu", n,
+		        min, min == 1 ? "" : "s", per, (unsigned long long)per * min);
+		return error_hint(err, "--nodes=%u", n / per + (n % per != 0));
+	}
+	return 0;
+}
+
+bool tasks_in_steps(const struct submit_options *o)
 {
 	uint32_t min, max;
 
 	count_nodes(o, &min, &max);
-	*tasks = o->ntasks_per_node && (max > 1 || !o->ntasks) ? o->ntasks_per_node : o->ntasks;
-	if (max == 1 || !*tasks)
-		return 0;
-	if (o->ntasks_per_node > 1 || (o->ntasks && (min != max || o->ntasks != max))) {
-		error_set(err, ERR_USAGE, "--ntasks%s=%u: a job on %u nodes has one task on each",
-		        o->ntasks_per_node > 1 ? "-per-node" : "",
-		        o->ntasks_per_node > 1 ? o->ntasks_per_node : o->ntasks, max);
-		return error_hint(err, "the script is started once on each node");
-	}
-	*tasks = 1;
-	return 0;
+	if (max > 1 && (o->ntasks || o->ntasks_per_node || o->ntasks_per_gpu))
+		return true;
+	return o->slurm_env && !(max > 1 && o->nodes_ours);
+}
+
+uint32_t tasks_count(const struct submit_options *o)
+{
+	uint32_t min, max;
+
+	count_nodes(o, &min, &max);
+	return o->ntasks ? o->ntasks : o->ntasks_per_node * min;
 }
 
 static int multiply_gpus(struct submit_options *o, uint32_t tasks, struct error *err)
@@ -262,17 +285,61 @@ static int settle_mem(struct submit_options *o, struct error *err)
 	return multiply("--mem-per-gpu", o->mem_per_gpu_mb, gpus, INT64_MAX, &o->mem_mb, err);
 }
 
-/* It would not do what it did there. */
-static int check_sbatch_nodes(const struct submit_options *o, struct error *err)
+/* sbatch -N 2 --gpus=8: four on each, where that comes out. */
+static void share_gpus(struct submit_options *o)
 {
-	if (!o->slurm_env || o->nodes_max <= 1 || o->nodes_ours)
+	uint32_t min, max;
+	struct gpus g;
+	char text[GPUS_TEXT] = "";
+	size_t used = 0;
+
+	count_nodes(o, &min, &max);
+	if (!o->steps || min != max || max == 1 || !o->gpus || o->gpus_per_node || o->gpus_per_task ||
+	        gpus_parse(o->gpus, &g, NULL) < 0 || !g.n)
+		return;
+	for (size_t i = 0; i < g.n; i++) {
+		if (g.v[i].count % max)
+			return;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s:%u", i ? "|" : "",
+		        *g.v[i].type ? g.v[i].type : "any", g.v[i].count / max);
+	}
+	free(o->gpus);
+	o->gpus = xstrdup(text);
+	o->gpus_per_node = true;
+}
+
+/* --ntasks-per-gpu: so many tasks for each GPU, or where only tasks are given GPUs for them. */
+static int settle_tasks_per_gpu(struct submit_options *o, struct error *err)
+{
+	uint32_t min, max, each;
+	uint64_t all;
+	char text[32];
+
+	if (!o->ntasks_per_gpu)
 		return 0;
-	error_set(err, ERR_USAGE,
-	        "%u nodes: sbatch starts a script on the first of its nodes alone, gsubmit on each",
-	        o->nodes_max);
-	return error_hint(err,
-	        "if that is meant: gsubmit --nodes=%u, or #GPUSCHED --nodes=%u in the script",
-	        o->nodes_max, o->nodes_max);
+	count_nodes(o, &min, &max);
+	if (!o->gpus || !*o->gpus) {
+		if (!o->ntasks || o->ntasks % o->ntasks_per_gpu) {
+			error_set(err, ERR_USAGE, "--ntasks-per-gpu=%u: how many GPUs or tasks?",
+			        o->ntasks_per_gpu);
+			return error_hint(err, "--gpus=COUNT, or --ntasks as a multiple of it");
+		}
+		snprintf(text, sizeof(text), "%u", o->ntasks / o->ntasks_per_gpu);
+		o->gpus = xstrdup(text);
+		return 0;
+	}
+	if (o->gpus_per_task)
+		return error_set(err, ERR_USAGE,
+		        "--ntasks-per-gpu and --gpus-per-task contradict each other");
+	if (gpus_on_node(o, "--ntasks-per-gpu", &each, err) < 0)
+		return -1;
+	all = (uint64_t)each * max * o->ntasks_per_gpu;
+	if (all > CPUS_MAX)
+		return error_set(err, ERR_USAGE, "--ntasks-per-gpu=%u: too many tasks",
+		        o->ntasks_per_gpu);
+	if (!o->ntasks)
+		o->ntasks = (uint32_t)all;
+	return 0;
 }
 
 int tasks_settle(struct submit_options *o, struct error *err)
@@ -281,7 +348,9 @@ int tasks_settle(struct submit_options *o, struct error *err)
 
 	spread(o);
 	spread_gpus(o);
-	if (check_sbatch_nodes(o, err) < 0)
+	o->steps = tasks_in_steps(o);
+	share_gpus(o);
+	if (settle_tasks_per_gpu(o, err) < 0)
 		return -1;
 	if (tasks_on_node(o, &tasks, err) < 0 || settle_gpus(o, tasks, err) < 0 ||
 	        check_part(o, err) < 0)

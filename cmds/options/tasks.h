@@ -1,12 +1,14 @@
 /* tasks.h - what tasks, and amounts for each task, CPU or GPU, come to on a node
  *
- * gpusched starts a script once on each of a job's nodes and asks a node for CPUs, memory and GPUs.
+ * A job asks each of its nodes for CPUs, memory and GPUs.
  * sbatch's words say the same in other units: --ntasks times --cpus-per-task, --mem-per-cpu,
  * --mem-per-gpu, --cpus-per-gpu, --gpus-per-task. Here they become amounts of a node, once, when
  * all sources of options have been applied.
  *
- * Several tasks are the script's own affair (mpirun, a loop); they are counted for their CPUs and
- * told as SLURM_NTASKS. On several nodes the script itself is the task: there is one on each.
+ * Tasks are started by srun inside the job (cmds/steps/README.md), or are the script's own affair
+ * (mpirun, a loop); they are counted for their CPUs and told as SLURM_NTASKS. The script of a job
+ * with steps runs once, on the first node: that is so where tasks on several nodes are asked for,
+ * and for scripts written for Slurm. `gsubmit --nodes` without tasks starts the script on each node.
  *
  * Pure.
  */
@@ -19,5 +21,11 @@
 /* Fill in cpus, mem_mb, gpus and nodes. ERR_USAGE names the option that does not come out. To be
  * called once. */
 int tasks_settle(struct submit_options *o, struct error *err);
+
+/* Does the job have steps (tasks_settle() sets `steps` by it)? */
+bool tasks_in_steps(const struct submit_options *o);
+
+/* All tasks on the least number of nodes; 0: nothing was said of tasks. */
+uint32_t tasks_count(const struct submit_options *o);
 
 #endif

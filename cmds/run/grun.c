@@ -211,6 +211,7 @@ static void make_spec(struct grun *g, struct gpusched_spec *s)
 	s->max_attempts = 0;
 	s->requeue_on = NULL;
 	s->hold = false;
+	s->steps = 0;
 	s->interactive = g->pty ? 2 : 1;
 	if (g->pty)
 		terminal_window(&rows, &cols);

@@ -96,7 +96,7 @@ static const char *known_mail(const char *value, struct sbatch_value *out, struc
 
 #define PLACEMENT "where processes run on a node is left to the kernel and to the script"
 #define CLOSE     "nodes are chosen as close together as the topology allows"
-#define STEPS     "a job has no steps"
+#define STEPS     "steps are kept by the first node of their job"
 
 static const struct sbatch_row rows[] = {
 	{ "account", 'A', SBATCH_ARG, SBATCH_SAME, "", NULL },
@@ -175,7 +175,7 @@ static const struct sbatch_row rows[] = {
 	{ "nodes", 'N', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "ntasks", 'n', SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "ntasks-per-core", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
-	{ "ntasks-per-gpu", 0, SBATCH_ARG, SBATCH_REFUSED, "--ntasks says how many", NULL },
+	{ "ntasks-per-gpu", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "ntasks-per-node", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "ntasks-per-socket", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "oom-kill-step", 0, SBATCH_ARG_MAY_MISS, SBATCH_IGNORED, STEPS, NULL },

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmds/options/tasks.h"
 #include "common/base/xalloc.h"
 
 #define NAME_MAX_BYTES 32
@@ -19,11 +20,6 @@ struct value {
 static const char *certain(const char *gpus)
 {
 	return gpus && !strchr(gpus, '|') && strcmp(gpus, "0") ? gpus : NULL;
-}
-
-static uint64_t tasks(const struct submit_options *o)
-{
-	return o->ntasks ? o->ntasks : o->ntasks_per_node;
 }
 
 static bool several_nodes(const struct submit_options *o)
@@ -54,10 +50,10 @@ char **slurmenv_add(char *const *env, const struct submit_options *o)
 	const char *gpus = certain(o->gpus);
 	const struct value values[] = {
 		{ "SLURM_JOB_ID", "", 0 }, /* asks the node for the rest */
-		{ "SLURM_NTASKS", NULL, tasks(o) },
-		{ "SLURM_NPROCS", NULL, tasks(o) },
+		{ "SLURM_NTASKS", NULL, tasks_count(o) },
+		{ "SLURM_NPROCS", NULL, tasks_count(o) },
 		{ "SLURM_NTASKS_PER_NODE", NULL, o->ntasks_per_node },
-		{ "SLURM_TASKS_PER_NODE", NULL, several_nodes(o) ? 0 : tasks(o) },
+		{ "SLURM_TASKS_PER_NODE", NULL, several_nodes(o) ? 0 : tasks_count(o) },
 		{ "SLURM_CPUS_PER_TASK", NULL, o->cpus },
 		{ "SLURM_CPUS_PER_GPU", NULL, o->cpus_per_gpu },
 		{ "SLURM_MEM_PER_CPU", NULL, o->mem_per_cpu_mb },

@@ -40,6 +40,9 @@ enum channel_kind {
 	CHANNEL_CLOSED = 9,  /* u8: no process reads its standard output (1) or error (2) any
 			      * more */
 	CHANNEL_DETACH = 10, /* the client leaves, and the run is to continue */
+	/* from a client of the run's steps (steplink.h), the first of them instead of LOG */
+	CHANNEL_STEPS = 11,    /* connect me with gstepd; answered by the same kind */
+	CHANNEL_STEP_DATA = 12, /* bytes of the link; both ways */
 	/* from the run's side */
 	CHANNEL_OUT = 16, /* bytes of its standard output */
 	CHANNEL_ERR = 17, /* of its standard error */

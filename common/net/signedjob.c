@@ -167,19 +167,41 @@ static int array_check(const char *text, struct error *err)
 	return 0;
 }
 
-/* A program that does not know `interactive` must not take it for an ordinary job: so it has a
- * version of its own. */
+/* A program that does not know `interactive` or `steps` must not take the job for an ordinary one:
+ * so each of the two has a version of its own. */
 static int version_check(const Gpusched__SignedSpec *spec, struct error *err)
 {
-	uint32_t want = spec->interactive ? SIGNEDJOB_INTERACTIVE : SIGNEDJOB_VERSION;
+	uint32_t want = spec->steps         ? SIGNEDJOB_STEPS
+	                : spec->interactive ? SIGNEDJOB_INTERACTIVE
+	                                    : SIGNEDJOB_VERSION;
 
-	if (spec->version != SIGNEDJOB_VERSION && spec->version != SIGNEDJOB_INTERACTIVE)
+	if (spec->version < SIGNEDJOB_VERSION || spec->version > SIGNEDJOB_STEPS)
 		return error_set(err, ERR_JOB_SPEC,
-		        "version %u of a signed job; %d and %d are known here", spec->version,
-		        SIGNEDJOB_VERSION, SIGNEDJOB_INTERACTIVE);
+		        "version %u of a signed job; %d to %d are known here", spec->version,
+		        SIGNEDJOB_VERSION, SIGNEDJOB_STEPS);
 	if (spec->version != want)
-		return error_set(err, ERR_JOB_SPEC, "version %u of a signed job that is %s",
-		        spec->version, spec->interactive ? "interactive" : "not interactive");
+		return error_set(err, ERR_JOB_SPEC, "version %u of a signed job that has version %u's fields",
+		        spec->version, want);
+	return 0;
+}
+
+static int steps_check(const Gpusched__SignedSpec *spec, struct error *err)
+{
+	const Gpusched__Steps *steps = spec->steps;
+
+	if (spec->interactive)
+		return error_set(err, ERR_JOB_SPEC, "a job with steps is not interactive itself");
+	if (steps->mode == GPUSCHED__STEPS__MODE__SCRIPT)
+		return 0;
+	if (steps->mode != GPUSCHED__STEPS__MODE__ALLOCATION)
+		return error_set(err, ERR_JOB_SPEC, "steps: mode %d", (int)steps->mode);
+	if (steps->patience_s == 0)
+		return error_set(err, ERR_JOB_SPEC, "steps: patience must not be 0");
+	if (spec->array[0])
+		return error_set(err, ERR_JOB_SPEC, "an allocation for steps cannot be an array");
+	if (spec->max_attempts != 1)
+		return error_set(err, ERR_JOB_SPEC,
+		        "attempts of an allocation for steps: %u; must be 1", spec->max_attempts);
 	return 0;
 }
 
@@ -238,6 +260,8 @@ int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err)
 		        spec->max_attempts, SIGNEDJOB_ATTEMPTS_MAX);
 	if (spec->umask > 0777)
 		return error_set(err, ERR_JOB_SPEC, "umask: %o; must be 0 to 777", spec->umask);
+	if (spec->steps)
+		return steps_check(spec, err);
 	return spec->interactive ? interactive_check(spec, err) : 0;
 }
 

@@ -33,6 +33,7 @@
 #define SIGNEDJOB_TAG_LEN     14 /* no NUL */
 #define SIGNEDJOB_VERSION     1
 #define SIGNEDJOB_INTERACTIVE 2 /* the version of a spec that is interactive, and of no other */
+#define SIGNEDJOB_STEPS       3 /* the version of a spec with steps, and of no other */
 #define SIGNEDJOB_HASH_LEN    32
 #define SIGNEDJOB_NONCE_LEN   16
 #define SIGNEDJOB_MAX         MSG_SUBMIT_JOBS

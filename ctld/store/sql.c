@@ -12,11 +12,11 @@
 	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, "  \
 	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid, " \
 	"remark, mail_types, mail_user, requeue_on, requeue_delay_s, limit_cut, " \
-	"tasks, at_once, next_part, tasks_ended, tasks_failed, tasks_cancelled"
+	"tasks, at_once, next_part, tasks_ended, tasks_failed, tasks_cancelled, steps"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56, ?57"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -52,6 +52,8 @@
 	"ALTER TABLE " table " ADD COLUMN requeue_on TEXT NOT NULL DEFAULT '';"          \
 	"ALTER TABLE " table " ADD COLUMN requeue_delay_s INTEGER NOT NULL DEFAULT 0;"   \
 	"ALTER TABLE " table " ADD COLUMN limit_cut INTEGER NOT NULL DEFAULT 0;"
+#define JOB_GETS_STEPS(table)                                                        \
+	"ALTER TABLE " table " ADD COLUMN steps INTEGER NOT NULL DEFAULT 0;"
 #define RUN_GETS_BILLED(table)                                                               \
 	"ALTER TABLE " table " ADD COLUMN account TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN billed_us INTEGER NOT NULL DEFAULT 0;"             \
@@ -306,6 +308,11 @@ static const char *const state_steps[] = {
 	/* Pages have sums (pages.h), and backups none of their own. */
 	"DELETE FROM meta WHERE key = 'sum';"
 	"PRAGMA user_version = 24;",
+
+	/* Jobs can have steps. */
+	JOB_GETS_STEPS("job")
+	JOB_GETS_STEPS("ended_job")
+	"PRAGMA user_version = 25;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -375,6 +382,9 @@ static const char *const history_steps[] = {
 
 	/* Pages have sums (pages.h): a program that knows nothing of them must not write here. */
 	"PRAGMA user_version = 17;",
+
+	JOB_GETS_STEPS("job")
+	"PRAGMA user_version = 18;",
 };
 /* clang-format on */
 

@@ -275,6 +275,7 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 	if (take_request(request ? request : &defaults, arena, &job, err))
 		return -1;
 	COPY_FIELDS(&job, spec, name, array);
+	job.steps = spec->steps ? (uint8_t)spec->steps->mode : 0;
 	job.cwd = wire_string(&spec->cwd, arena);
 	job.output = wire_string(&spec->output, arena);
 	job.error = wire_string(&spec->error, arena);
@@ -333,7 +334,7 @@ int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct 
 		return -1;
 	event->kind = EV_JOB_CONTROL;
 	event->job.verb = (enum job_verb)m->verb;
-	COPY_FIELDS(&event->job, m, signal, script_only, reason);
+	COPY_FIELDS(&event->job, m, signal, script_only, steps_only, reason);
 	return 0;
 }
 

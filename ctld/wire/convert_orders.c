@@ -175,7 +175,7 @@ static ProtobufCMessage *signal_run(
 
 	m->run = wire_run_name(effect->run.run, arena);
 	m->epoch = facts->epoch;
-	COPY_FIELDS(m, &effect->run, signal, script_only);
+	COPY_FIELDS(m, &effect->run, signal, script_only, steps_only);
 	return &m->base;
 }
 

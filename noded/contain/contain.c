@@ -419,14 +419,32 @@ static bool still_inside(pid_t pid, void *arg)
 	return line && strcmp(line, leaf) == 0;
 }
 
-static size_t send_signal(struct contain *c, int sig, bool only_awaiting)
+static size_t without_session(struct proc *list, size_t n, pid_t session)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (getsid(list[i].pid) != session)
+			list[kept++] = list[i];
+	return kept;
+}
+
+/* `beyond`: not to the processes of this session; 0: to all. */
+static size_t send_signal_beyond(struct contain *c, int sig, bool only_awaiting, pid_t beyond)
 {
 	struct proc *list;
 	size_t n = list_of(c, &list), sent;
 
+	if (beyond)
+		n = without_session(list, n, beyond);
 	sent = procs_signal(list, n, sig, only_awaiting, still_inside, c);
 	free(list);
 	return sent;
+}
+
+static size_t send_signal(struct contain *c, int sig, bool only_awaiting)
+{
+	return send_signal_beyond(c, sig, only_awaiting, 0);
 }
 
 size_t contain_name_one(struct contain *c, char *text, size_t size)
@@ -452,13 +470,18 @@ size_t contain_warn(struct contain *c, int sig)
 	return send_signal(c, sig, true);
 }
 
-size_t contain_signal(struct contain *c, int sig)
+size_t contain_signal_beyond(struct contain *c, int sig, pid_t session)
 {
 	size_t sent = 0;
 
 	if (!signal_is_for_all(sig))
-		sent = send_signal(c, sig, true);
-	return sent ? sent : send_signal(c, sig, false);
+		sent = send_signal_beyond(c, sig, true, session);
+	return sent ? sent : send_signal_beyond(c, sig, false, session);
+}
+
+size_t contain_signal(struct contain *c, int sig)
+{
+	return contain_signal_beyond(c, sig, 0);
 }
 
 /* cgroup.kill sends the signal to the first thread of each process. That fails if this thread has

@@ -85,6 +85,9 @@ void contain_kill(struct contain *c);
  * processes got it. */
 size_t contain_signal(struct contain *c, int sig);
 
+/* The same, but not to the processes of this session. */
+size_t contain_signal_beyond(struct contain *c, int sig, pid_t session);
+
 /* The same, only to processes that await the signal, for every signal: a warning kills nothing. */
 size_t contain_warn(struct contain *c, int sig);
 

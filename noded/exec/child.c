@@ -276,7 +276,8 @@ static _Noreturn void execute(const struct child *c)
 {
 	const Gpusched__LaunchRecord *l = c->launch;
 	char *dir = record_string(&l->run_dir);
-	char *script = xasprintf("%s/%s", dir, RUNDIR_SCRIPT);
+	char *script = l->program.len ? record_string(&l->program)
+	                              : xasprintf("%s/%s", dir, RUNDIR_SCRIPT);
 	char **argv = list_of(l->args, l->n_args, script);
 	char **env = list_of(l->env, l->n_env, NULL);
 

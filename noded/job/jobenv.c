@@ -307,6 +307,17 @@ static char *run_dir(const struct jobenv_in *in)
 	return xstrdup(in->run_dir);
 }
 
+static char *stepd(const struct jobenv_in *in)
+{
+	return in->stepd ? xstrdup(in->stepd) : NULL;
+}
+
+/* Which run it is, for who connects to it from elsewhere: attempts are counted from 1. */
+static char *attempt(const struct jobenv_in *in)
+{
+	return in->stepd ? number(in->order->run->attempt) : NULL;
+}
+
 static char *interrupt_file(const struct jobenv_in *in)
 {
 	return xasprintf("%s/%s", in->run_dir, JOBENV_INTERRUPT_FILE);
@@ -359,9 +370,37 @@ static char *slurm_cpus_each(const struct jobenv_in *in)
 	return each_node(in, in->order->cpus);
 }
 
+/* The number that the owner's environment gives by this name; 0: none. */
+static uint32_t signed_number(const struct jobenv_in *in, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < in->spec->n_env; i++) {
+		const ProtobufCBinaryData *e = &in->spec->env[i];
+		char text[16] = "";
+
+		if (e->len <= len + 1 || e->len > len + 10 || memcmp(e->data, name, len) != 0 ||
+		        e->data[len] != '=')
+			continue;
+		memcpy(text, e->data + len + 1, e->len - len - 1);
+		return (uint32_t)strtoul(text, NULL, 10);
+	}
+	return 0;
+}
+
+/* Tasks go to nodes in blocks, the first nodes have one more: "3(x2),2". */
 static char *slurm_tasks_each(const struct jobenv_in *in)
 {
-	return each_node(in, 1);
+	uint32_t nodes = in->order->nnodes ? in->order->nnodes : 1;
+	uint32_t tasks = in->spec->steps ? signed_number(in, "SLURM_NTASKS") : 0;
+	uint32_t each = tasks / nodes, more = tasks % nodes;
+	char first[32], rest[32];
+
+	if (tasks < nodes || !more)
+		return each_node(in, tasks < nodes ? 1 : each);
+	snprintf(first, sizeof(first), more > 1 ? "%u(x%u)" : "%u", each + 1, more);
+	snprintf(rest, sizeof(rest), nodes - more > 1 ? "%u(x%u)" : "%u", each, nodes - more);
+	return xasprintf("%s,%s", first, rest);
 }
 
 static char *slurm_uid(const struct jobenv_in *in)
@@ -451,6 +490,8 @@ static const struct row rows[] = {
 	{ "GPUSCHED_SUBMIT_HOST", submit_host, OURS },
 	{ "GPUSCHED_RUN_DIR", run_dir, OURS },
 	{ "GPUSCHED_INTERRUPT_FILE", interrupt_file, OURS },
+	{ "GPUSCHED_STEPD", stepd, OURS },
+	{ "GPUSCHED_ATTEMPT", attempt, OURS },
 	{ "HOME", home, IF_MISSING },
 	{ "USER", user, IF_MISSING },
 	{ "LOGNAME", user, IF_MISSING },

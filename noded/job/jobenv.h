@@ -48,6 +48,7 @@ struct jobenv_in {
 	bool own_numbers;  /* it can open its own GPUs only, so GPU programs count from 0 */
 	const struct jobenv_gpu *gpus; /* the order's; NULL: as configured */
 	const char *mps_pipe;          /* the directory of the MPS that it must use; NULL: none */
+	const char *stepd; /* gstepd, for a job with steps; NULL: it has none */
 };
 
 /* A NULL-terminated list that jobenv_free() frees, or NULL with ERR_JOB_SPEC. */

@@ -7,6 +7,7 @@
 
 #include "noded/launcher/launch_record.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,9 +32,11 @@
 #include "noded/runs/places.h"
 #include "noded/runs/run_report.h"
 #include "noded/runs/runs.h"
+#include "noded/runs/spawn.h"
 #include "noded/watch/gpu_inventory.h"
 
 #define PATH_BYTES 4096
+#define STEPD_ARGS 3
 
 /* `unset`: the value if the owner gave none; NULL: nothing. `own`: it is written to. */
 static int expand_pattern(const struct launch *s, const ProtobufCBinaryData *pattern,
@@ -84,7 +87,10 @@ struct launch_parts {
 	char **env;
 	ProtobufCBinaryData *env_list;
 	size_t n_env;
-	char *run_dir, *leaf, *private_dir, *near, *mps_dir, *mps_pipe;
+	char *run_dir, *leaf, *private_dir, *near, *mps_dir, *mps_pipe, *stepd;
+	ProtobufCBinaryData stepd_args[STEPD_ARGS];
+	char patience[32];
+	size_t n_stepd_args; /* 0: the script is executed */
 	const Gpusched__RunRlimit *rlimit_list[RLIMITS_MAX];
 	struct jobenv_gpu *gpus;
 	Gpusched__RunReport *report;
@@ -108,6 +114,7 @@ void launch_parts_free(struct launch_parts *p)
 	free(p->near);
 	free(p->mps_dir);
 	free(p->mps_pipe);
+	free(p->stepd);
 	free(p->gpus);
 	run_report_free(p->report);
 	cgroup_limits_list_free(p->limits, p->n_limits);
@@ -187,6 +194,28 @@ static void add_programs(const struct launcher *l, struct launch_parts *p)
 		p->program_list[p->n_programs++] = m;
 	}
 }
+
+/* A job with steps: its script is executed on the first of its nodes, gstepd on the others, which
+ * has no files. An allocation has no script. */
+static void add_stepd(const struct launch *s, struct launch_parts *p)
+{
+	const Gpusched__Steps *steps = s->spec->steps;
+	bool first = s->run->id.rank == 0;
+	bool allocation = steps && steps->mode == GPUSCHED__STEPS__MODE__ALLOCATION;
+
+	if (!steps)
+		return;
+	p->stepd = spawn_path(s->l, "gstepd");
+	if (!allocation && first)
+		return;
+	set_bytes(&p->stepd_args[p->n_stepd_args++], "--serve");
+	if (!first)
+		return;
+	snprintf(p->patience, sizeof(p->patience), "--patience=%u", steps->patience_s);
+	set_bytes(&p->stepd_args[p->n_stepd_args++], "--allocation");
+	set_bytes(&p->stepd_args[p->n_stepd_args++], p->patience);
+}
+
 /* The texts and lists that need no check. */
 static void find_places(const struct launch *s, struct launch_parts *p)
 {
@@ -228,6 +257,7 @@ static int make_env(const struct launch *s, struct launch_parts *p, struct error
 		.home = s->user->home,
 		.shell = s->user->shell,
 		.mps_pipe = p->mps_pipe,
+		.stepd = p->stepd,
 		.gpus = p->gpus,
 		.run_dir = p->run_dir,
 		.start_time = clock_us(CLOCK_REALTIME),
@@ -249,6 +279,10 @@ static int make_files(const struct launch *s, struct launch_parts *p, struct err
 	                    : spec->array[0]  ? PATTERN_OUTPUT_ARRAY
 	                                      : PATTERN_OUTPUT;
 
+	if (p->n_stepd_args) {
+		snprintf(p->output, sizeof(p->output), "/dev/null");
+		return 0;
+	}
 	if (expand_pattern(s, &spec->input, NULL, false, p->input, err) < 0 ||
 	        expand_pattern(s, &spec->output, unset, true, p->output, err) < 0)
 		return -1;
@@ -263,6 +297,7 @@ struct launch_parts *launch_parts_new(const struct launch *s, struct error *err)
 	find_limits(s, p);
 	p->report = make_report(s);
 	add_programs(s->l, p);
+	add_stepd(s, p);
 	if (gpu_inventory_find(s->l->gpu_inventory, s->order, &p->gpus, err) == 0 &&
 	        grant_devices(s, p, err) == 0 && make_files(s, p, err) == 0 &&
 	        make_env(s, p, err) == 0)
@@ -286,8 +321,10 @@ static void fill_job(
 	r->gid = s->spec->gid;
 	r->nonce = s->spec->nonce;
 	r->signed_at = s->signed_at;
-	r->n_args = s->spec->n_args;
-	r->args = s->spec->args;
+	r->n_args = p->n_stepd_args ? p->n_stepd_args : s->spec->n_args;
+	r->args = p->n_stepd_args ? (ProtobufCBinaryData *)(uintptr_t)p->stepd_args : s->spec->args;
+	set_bytes(&r->program, p->n_stepd_args ? p->stepd : "");
+	r->steps = s->spec->steps != NULL;
 	r->n_env = p->n_env;
 	r->env = p->env_list;
 	r->cwd = s->spec->cwd;
@@ -297,7 +334,7 @@ static void fill_job(
 	r->append = s->spec->append;
 	r->umask = s->spec->umask;
 	r->interactive = s->spec->interactive != NULL;
-	r->summary = !s->spec->no_summary;
+	r->summary = !s->spec->no_summary && !p->n_stepd_args;
 }
 
 /* What the controller ordered. */

@@ -133,6 +133,8 @@ void streams_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
 	o->error = r->error;
 	o->interactive = r->interactive;
 	o->append = r->append;
+	o->run_dir = r->run_dir;
+	o->steps = r->steps;
 }
 
 void streams_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r)
@@ -247,6 +249,7 @@ static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
 	g.name = (char *)(uintptr_t)ask->name;
 	fds[2] = open_hold(ask, cred, run, &why);
 	g.no_attach = why.code ? why.text : g.no_attach;
+	g.owner = cred->uid == run->uid;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		error_set(err, ERR_SYSTEM, "socketpair: %s", strerror(errno));
 		goto out;

@@ -108,17 +108,24 @@ int spawn_program(const char *path, char *const argv[], const int *fds, size_t n
 	return 0;
 }
 
+char *spawn_path(const struct launcher *l, const char *name)
+{
+	char *dir = xstrdup(l->options->shepherd), *path = xasprintf("%s/%s", dirname(dir), name);
+
+	free(dir);
+	return path;
+}
+
 int spawn_helper(
         const struct launcher *l, const char *name, const int *fds, size_t n, struct error *err)
 {
-	char *dir = xstrdup(l->options->shepherd), *path = xasprintf("%s/%s", dirname(dir), name);
+	char *path = spawn_path(l, name);
 	char *self = xstrdup(name), *argv[] = { self, NULL };
 	pid_t pid;
 	int rc = spawn_program(path, argv, fds, n, &pid, err);
 
 	free(self);
 	free(path);
-	free(dir);
 	return rc;
 }
 

@@ -23,6 +23,9 @@ int spawn_program(const char *path, char *const argv[], const int *fds, size_t n
 int spawn_helper(
         const struct launcher *l, const char *name, const int *fds, size_t n, struct error *err);
 
+/* The path of a program in the shepherd's directory; the caller's to free. */
+char *spawn_path(const struct launcher *l, const char *name);
+
 /* A message as a descriptor, for one process that will inherit it. -1 with ERR_SYSTEM. */
 int spawn_grant(const ProtobufCMessage *m, struct error *err);
 

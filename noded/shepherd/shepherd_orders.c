@@ -64,7 +64,9 @@ void shepherd_signal(struct shepherd *s, const Gpusched__SignalRun *order)
 	if (!s->executed || (s->holding && sig == SIGCONT))
 		return;
 	/* Our own child, not reaped yet: the process id is still its own. */
-	if (!order->script_only)
+	if (order->steps_only) /* gstepd starts each task in a session of its own */
+		contain_signal_beyond(s->leaf, sig, s->main);
+	else if (!order->script_only)
 		contain_signal(s->leaf, sig);
 	else if (!s->main_gone)
 		kill(s->main, sig);

@@ -23,8 +23,10 @@ struct tapio {
 	size_t out_at, out_n;
 };
 
-static bool is_client_kind(unsigned kind)
+static bool is_client_kind(const struct tapio *t, unsigned kind)
 {
+	if (t->hold.raw)
+		return kind == t->hold.raw;
 	return kind >= CHANNEL_ATTACH && kind <= CHANNEL_DETACH;
 }
 
@@ -51,7 +53,7 @@ static void take_client(struct tapio *t)
 
 	while (local_channel_has_room(&t->hold)) {
 		r = channel_next(t->channel, &m, &err);
-		if (r < 0 || (r > 0 && !is_client_kind(m.kind))) {
+		if (r < 0 || (r > 0 && !is_client_kind(t, m.kind))) {
 			t->client_gone = true;
 			return;
 		}
@@ -127,6 +129,17 @@ static void serve(struct tapio *t)
 	local_channel_write(&t->hold);
 }
 
+static _Noreturn void relay(struct tapio *t)
+{
+	take_client(t);
+	while (!is_over(t))
+		serve(t);
+	channel_free(t->channel);
+	explicit_bzero(t, sizeof(*t));
+	free(t);
+	exit(EXIT_SUCCESS);
+}
+
 void attach_relay(struct channel *c, const struct channel_message *first)
 {
 	struct tapio *t = xcalloc(1, sizeof(*t));
@@ -135,11 +148,19 @@ void attach_relay(struct channel *c, const struct channel_message *first)
 	local_channel_init(&t->hold, TAP_HOLD_FD);
 	local_channel_put(&t->hold, first->kind, first->data, first->len);
 	local_channel_write(&t->hold);
-	take_client(t);
-	while (!is_over(t))
-		serve(t);
-	channel_free(t->channel);
-	explicit_bzero(t, sizeof(*t));
-	free(t);
-	exit(EXIT_SUCCESS);
+	relay(t);
+}
+
+void attach_relay_steps(struct channel *c, int fd)
+{
+	struct tapio *t = xcalloc(1, sizeof(*t));
+	struct error err;
+
+	t->channel = c;
+	local_channel_init(&t->hold, fd);
+	t->hold.raw = CHANNEL_STEP_DATA;
+	t->out_n = channel_seal(c, CHANNEL_STEPS, NULL, 0, t->out, &err);
+	if (t->out_n == 0)
+		exit(EXIT_FAILURE);
+	relay(t);
 }

@@ -11,4 +11,7 @@
 /* `first` is the client's CHANNEL_ATTACH; `c` is wiped at the end. */
 _Noreturn void attach_relay(struct channel *c, const struct channel_message *first);
 
+/* The same with bytes: CHANNEL_STEP_DATA to and from `fd`, a connection to gstepd. */
+_Noreturn void attach_relay_steps(struct channel *c, int fd);
+
 #endif

@@ -5,6 +5,7 @@
  *                    is sent as it comes, until
  *   CHANNEL_FINISH   the run has ended: the rest, and CHANNEL_END
  *   CHANNEL_ATTACH   instead of CHANNEL_LOG, of an interactive run: attach.h
+ *   CHANNEL_STEPS    instead of both, of a job with steps: a connection to the run's gstepd
  *
  * It does one thing at a time and may block on its socket, since it serves only this client.
  */
@@ -24,13 +25,16 @@
 #include "common/gpusched.pb-c.h"
 #include "common/net/channel.h"
 #include "common/net/hello.h"
+#include "common/net/steplink.h"
 #include "noded/record/record.h"
 #include "noded/stream/attach.h"
 #include "noded/stream/handoff.h"
+#include "noded/stream/local_channel.h"
 #include "noded/stream/tap_fds.h"
 
 #define GREETING_MS 10000 /* for the client's confirmation and its first request */
 #define LOOK_MS     200   /* between two checks of a file that is followed */
+#define STEPD_MS    20    /* between two tries to reach gstepd */
 #define BLOCK       CHANNEL_DATA_MAX
 
 struct tap {
@@ -269,6 +273,45 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 	end(t, &err);
 }
 
+/* --- steps ------------------------------------------------------------------------------------ */
+
+/* The run's gstepd may only just be starting. */
+static int connect_stepd(int dir, struct error *err)
+{
+	int fd = -1;
+
+	for (int ms = 0; fd < 0 && ms <= GREETING_MS; ms += STEPD_MS) {
+		if (ms > 0)
+			poll(NULL, 0, STEPD_MS);
+		fd = local_channel_connect(dir, STEP_SOCKET, err);
+	}
+	return fd;
+}
+
+/* As the owner: the process at the other end of the socket is the owner's too, or none is reached,
+ * for the directory is the owner's alone. */
+_Noreturn static void show_steps(struct tap *t)
+{
+	const Gpusched__OutputRecord *run = t->grant->run;
+	char *path = record_string(&run->run_dir);
+	struct error err;
+	int dir = -1, fd = -1;
+
+	if (!t->grant->owner)
+		error_set(&err, ERR_NOT_PERMITTED, "its steps are its owner's alone");
+	else if (!run->steps)
+		error_set(&err, ERR_JOB_STATE, "the job has no steps");
+	else if ((dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+		error_set(&err, ERR_JOB_STATE, "the run is over");
+	else if ((fd = connect_stepd(dir, &err)) < 0)
+		error_set(&err, ERR_JOB_STATE, "no step daemon runs on node %s: the job is over, or "
+		                               "its script has not called srun yet", t->grant->node);
+	free(path);
+	if (fd < 0)
+		end(t, &err);
+	attach_relay_steps(t->channel, fd);
+}
+
 /* --- the process ------------------------------------------------------------------------------ */
 
 int main(int argc, char **argv)
@@ -300,6 +343,8 @@ int main(int argc, char **argv)
 		error_set(&err, ERR_JOB_STATE, "%s", t.grant->no_attach);
 		end(&t, &err);
 	}
+	if (m.kind == CHANNEL_STEPS)
+		show_steps(&t);
 	if (channel_get_log(&m, &log, &err) < 0)
 		end(&t, &err);
 	show_log(&t, &log);

@@ -6,6 +6,9 @@
  *      | u16 n  | u8 kind | n - 1 bytes    |   n <= CHANNEL_DATA_MAX + 1
  *      +--------+---------+----------------+
  *
+ * With `raw` set the socket carries bytes without a frame, of a program that frames them itself
+ * (gstepd).
+ *
  * Nothing here blocks: the caller polls for the events of local_channel_events().
  */
 #ifndef NODED_LOCAL_CHANNEL_H
@@ -23,6 +26,7 @@
 struct local_channel {
 	int fd;      /* -1: none */
 	bool closed; /* the other side has gone, or violates the protocol */
+	unsigned raw; /* no messages but bytes, which are read and put as this kind; 0: messages */
 	size_t in_n, in_used;
 	size_t out_at, out_n;
 	uint8_t in[LOCAL_CHANNEL_WIRE_MAX], out[2 * LOCAL_CHANNEL_WIRE_MAX];

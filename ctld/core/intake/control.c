@@ -174,9 +174,12 @@ static int send_signal(struct control *c, struct error *err)
 		e->run.run = run_info(run)->id;
 		e->run.signal = c->event->job.signal;
 		e->run.script_only = c->event->job.script_only;
+		e->run.steps_only = c->event->job.steps_only && job_info(c->job)->steps;
 	}
 	snprintf(c->what, sizeof(c->what), "signal %u%s", c->event->job.signal,
-	        c->event->job.script_only ? " to the script alone" : "");
+	        c->event->job.script_only  ? " to the script alone"
+	        : c->event->job.steps_only ? " to its steps"
+	                                   : "");
 	return 0;
 }
 

@@ -44,6 +44,7 @@ void submit_fill(const struct core *core, const struct caller *caller, struct in
 	i->warn_signal = in->warn_signal;
 	i->warn_before_s = in->warn_before_s;
 	i->max_attempts = in->max_attempts ? in->max_attempts : 1;
+	i->steps = in->steps;
 	i->nice = in->nice;
 	i->requeue = in->requeue;
 

@@ -134,6 +134,7 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 		.warn_signal = i->warn_signal,
 		.warn_before_s = i->warn_before_s,
 		.max_attempts = i->max_attempts,
+		.steps = i->steps,
 		.begin_time = i->begin_time,
 		.deadline = i->deadline,
 		.kill_invalid = i->kill_invalid,

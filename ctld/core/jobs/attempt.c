@@ -7,6 +7,9 @@
  * stored. When the deciding run ended, each other run was over and had ended well, or was ordered
  * to end with PEER in the same event. So it is the one run that ended badly without that order.
  *
+ * The script of a job with steps runs on rank 0 alone: the end of that run is the job's, whatever it
+ * was, and the others are ordered to end then.
+ *
  * If the owner or the scheduler ended the whole attempt, all runs got that order, and the lowest
  * rank that did not end well decides.
  *
@@ -194,10 +197,18 @@ bool attempt_asked(const struct job *job)
 	return false;
 }
 
+bool attempt_is_decided_by(const struct job *job, const struct run *run)
+{
+	return job_info(job)->steps && run_info(run)->id.rank == 0 &&
+	       run_info(run)->end_wanted != END_PEER;
+}
+
 const struct run *attempt_decisive(const struct job *job)
 {
 	const struct run *first = job_run(job), *run, *told = NULL;
 
+	if (first && !run_lives(first) && attempt_is_decided_by(job, first))
+		return first;
 	for (run = first; run; run = run_next_rank(run)) {
 		if (run_lives(run) || run_ended_well(run))
 			continue;

@@ -557,7 +557,7 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 		return;
 	if (!attempt_lives(job))
 		job_after_attempt(core, job);
-	else if (run_ended_well(run))
+	else if (run_ended_well(run) && !attempt_is_decided_by(job, run))
 		job_runs(core, job);
 	else
 		end_attempt(core, job, &(struct stop){ .cause = END_PEER });

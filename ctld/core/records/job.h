@@ -153,6 +153,8 @@ struct job_info {
 	uint8_t hold;           /* enum job_hold */
 	uint8_t end_cause; /* enum end_cause; END_CANCEL while RUNNING: the job will not be
 			    * requeued */
+	uint8_t steps; /* Gpusched__Steps__Mode: its script runs on the first node alone, whose end is
+			* the job's; 0: on each */
 	bool requeue;
 	bool limit_set; /* the limit changed after its attempt was started: the controller enforces
 			 * it, too */

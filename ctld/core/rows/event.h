@@ -84,6 +84,8 @@ struct submit_job {
 	uint8_t kill_invalid;        /* enum kill_invalid */
 	uint32_t warn_signal, warn_before_s;
 	uint32_t max_attempts; /* attempts that a launcher has begun; 0 counts as 1 */
+	uint8_t steps; /* Gpusched__Steps__Mode: its script runs on the first node, srun starts
+			* tasks; 0: on each node */
 	bool hold, requeue;
 	int32_t nice;
 	const struct label *labels;
@@ -285,6 +287,7 @@ struct core_event {
 			struct array_walk walk; /* through the first of the ids */
 			uint32_t signal;
 			bool script_only; /* SIGNAL: not to the processes that the script started */
+			bool steps_only;  /* SIGNAL: of a job with steps, to these alone */
 			const char *reason;
 			const struct submit_job *change; /* UPDATE: as in a submit */
 			uint64_t fields;                 /* UPDATE: bits of enum job_update */
@@ -485,6 +488,7 @@ struct effect {
 			bool suspend;     /* SUSPEND_RUN; false: resume it */
 			uint32_t limit_s; /* SUSPEND_RUN; 0: unchanged; TIME_LIMIT_NONE */
 			bool script_only; /* SIGNAL_RUN */
+			bool steps_only;  /* SIGNAL_RUN */
 		} run;                    /* START_RUN (details: core_run_view), *_RUN */
 	};
 };

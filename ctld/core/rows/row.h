@@ -92,7 +92,8 @@
 	X(next_part, INT, _)    /* the array's own: for the next range of tasks */ \
 	X(tasks_ended, INT, _)  /* the array's own, and how: */                    \
 	X(tasks_failed, INT, _)                                                    \
-	X(tasks_cancelled, INT, _)
+	X(tasks_cancelled, INT, _)                                                 \
+	X(steps, INT, _)        /* Gpusched__Steps__Mode */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \

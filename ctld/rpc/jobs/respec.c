@@ -13,7 +13,7 @@
 
 #define FIXED RESPEC_FIELD_COUNT /* it may not differ */
 
-enum kind { NUMBER, BOOL, MASK, TEXT, BYTES, LIST, INTERACTIVE };
+enum kind { NUMBER, BOOL, MASK, TEXT, BYTES, LIST, INTERACTIVE, STEPS };
 
 static const struct spec_row {
 	const char *name; /* as in the proto */
@@ -46,6 +46,7 @@ static const struct spec_row {
 	ROW(max_attempts, NUMBER, RESPEC_ATTEMPTS),
 	ROW(umask, MASK, RESPEC_UMASK),
 	ROW(interactive, INTERACTIVE, FIXED),
+	ROW(steps, STEPS, FIXED),
 	ROW(no_summary, BOOL, RESPEC_NO_SUMMARY),
 #undef ROW
 };
@@ -85,6 +86,13 @@ static bool same_interactive(const Gpusched__Interactive *a, const Gpusched__Int
 	       a->patience_s == b->patience_s;
 }
 
+static bool same_steps(const Gpusched__Steps *a, const Gpusched__Steps *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->mode == b->mode && a->patience_s == b->patience_s;
+}
+
 static bool same(
         const Gpusched__SignedSpec *a, const Gpusched__SignedSpec *b, const struct spec_row *row)
 {
@@ -102,6 +110,8 @@ static bool same(
 		return same_bytes(x, y);
 	case LIST:
 		return same_list(a, b, row);
+	case STEPS:
+		return same_steps(a->steps, b->steps);
 	case INTERACTIVE:
 		return same_interactive(a->interactive, b->interactive);
 	}

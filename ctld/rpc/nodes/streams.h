@@ -26,7 +26,7 @@ struct ctld;
 struct peer;
 struct streams;
 
-#define STREAMS_A_SESSION 4
+#define STREAMS_A_SESSION 64
 #define STREAMS_A_NODE    1024
 #define STREAMS_MAX       16384
 

@@ -143,7 +143,7 @@ static void twice(struct hostile *h)
 
 static void many(struct hostile *h)
 {
-	for (uint64_t i = 1; i <= 5; i++) {
+	for (uint64_t i = 1; i <= 65; i++) {
 		make_good_hello(h);
 		send_open(h, i);
 	}

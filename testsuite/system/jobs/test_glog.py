@@ -197,7 +197,7 @@ HOSTILE = {
     "false-credit": "closed protocol: credit for what never came",
     "junk": "closed ok:",
     "twice": "session: ",
-    "many": "closed busy: at most 4 streams",
+    "many": "closed busy: at most 64 streams",
     "replay": "closed munge.replay: ",
     "other-run": "closed auth",
     "other-node": "closed auth",

@@ -458,13 +458,13 @@ static void test_unknown_field(void **state)
 static void test_a_reader_from_before_no_summary(void **state)
 {
 	const ProtobufCMessageDescriptor *now = &gpusched__signed_spec__descriptor;
-	const ProtobufCIntRange ranges[] = { { 1, 0 }, { 0, now->n_fields - 1 } };
+	const ProtobufCIntRange ranges[] = { { 1, 0 }, { 0, 19 } };
 	ProtobufCMessageDescriptor before = *now;
 
 	(void)state;
-	assert_string_equal(now->fields[now->n_fields - 1].name, "no_summary");
+	assert_string_equal(now->fields[19].name, "no_summary");
 	assert_int_equal(now->n_field_ranges, 1);
-	before.n_fields--;
+	before.n_fields = 19;
 	before.field_ranges = ranges;
 	for (int wished = 0; wished < 2; wished++) {
 		struct fixture f;

@@ -95,6 +95,63 @@ static void ranks_by_name(void **state)
 	world_free(w);
 }
 
+/* --- a job with steps ------------------------------------------------------------------------ */
+
+/* Its script runs on rank 0: the end of that run is the job's, and the other nodes are told. */
+static void first_rank_decides(void **state)
+{
+	static const struct {
+		uint32_t code;
+		const char *state;
+	} rows[] = { { 0, "COMPLETED" }, { 7, "FAILED" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct world *w = world_simple(3, "h100:4");
+		struct submit_job job = gang_job(w, "h100:4", 3);
+		uint64_t id;
+
+		world_register_all(w);
+		job.steps = 1;
+		id = world_submit_job(w, &job, 1000);
+		for (uint32_t rank = 0; rank < 3; rank++)
+			starts(w, id, rank);
+		world_seal(w);
+		world_clear(w);
+		world_restart(w); /* that it has steps is known afterwards */
+		world_register_all(w);
+		world_clear(w);
+		ends(w, id, 0, END_EXIT, rows[i].code, 0);
+		assert_int_equal(world_effect_count(w, EFFECT_END_RUN), 2);
+		assert_string_equal(world_state(w, id), "COMPLETING");
+		ends(w, id, 1, END_PEER, 0, 0);
+		ends(w, id, 2, END_PEER, 0, 15);
+		assert_string_equal(world_state(w, id), rows[i].state);
+		assert_int_equal(world_view(w, id).exit_code, rows[i].code);
+		world_free(w);
+	}
+}
+
+/* Where another node is lost, that is the job's end. */
+static void other_rank_is_lost(void **state)
+{
+	struct world *w = world_simple(2, "h100:4");
+	struct submit_job job = gang_job(w, "h100:4", 2);
+	uint64_t id;
+
+	(void)state;
+	world_register_all(w);
+	job.steps = 1;
+	job.requeue = false;
+	id = world_submit_job(w, &job, 1000);
+	starts(w, id, 0);
+	starts(w, id, 1);
+	ends(w, id, 1, END_LOST, 0, 0);
+	ends(w, id, 0, END_PEER, 0, 0);
+	assert_string_equal(world_state(w, id), "NODE_FAIL");
+	world_free(w);
+}
+
 /* --- a rank ends badly ----------------------------------------------------------------------- */
 
 static const struct {
@@ -508,6 +565,8 @@ int main(void)
 		cmocka_unit_test(orphan_ranks),
 		cmocka_unit_test(orphan_ends_first),
 		cmocka_unit_test(late_truth),
+		cmocka_unit_test(first_rank_decides),
+		cmocka_unit_test(other_rank_is_lost),
 		cmocka_unit_test(cancelled),
 		cmocka_unit_test(cancelled_late),
 		cmocka_unit_test(requeued),

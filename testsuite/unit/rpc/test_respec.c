@@ -22,6 +22,7 @@ static uint8_t nonce[2][SIGNEDJOB_NONCE_LEN] = { { 1 }, { 2 } };
 static uint8_t script[2][SIGNEDJOB_HASH_LEN] = { { 1 }, { 2 } };
 static ProtobufCBinaryData words[2] = { { 3, (uint8_t *)"A=1" }, { 3, (uint8_t *)"B=2" } };
 static Gpusched__Interactive interactive;
+static Gpusched__Steps steps;
 
 static ProtobufCBinaryData bytes(const char *text)
 {
@@ -106,11 +107,13 @@ static void test_each_field(void **state)
 		{ "umask", "umask 0022 -> 0077" },
 		{ "interactive", NULL },
 		{ "no_summary", "no-summary no -> yes" },
+		{ "steps", NULL },
 	};
 	const ProtobufCMessageDescriptor *d = &gpusched__signed_spec__descriptor;
 
 	(void)state;
 	gpusched__interactive__init(&interactive);
+	gpusched__steps__init(&steps);
 	assert_int_equal(d->n_fields, LEN(cases)); /* a new field needs a row here and there */
 	for (size_t i = 0; i < LEN(cases); i++) {
 		Gpusched__SignedSpec s = spec_of();
@@ -176,6 +179,9 @@ static void test_each_field(void **state)
 			break;
 		case 18:
 			s.interactive = &interactive;
+			break;
+		case 20:
+			s.steps = &steps;
 			break;
 		default:
 			s.no_summary = true;
