@@ -493,7 +493,7 @@ static const struct front_field fields[] = {
 	FIELD("ResvCPU", "ResvCPU", 10, resv_cpu),
 	FIELD("ResvCPURAW", "ResvCPURAW", 10, resv_cpu_raw),
 	FIELD("Start", "Start", 19, start),
-	DIFFERS("State", "State", 10, state, "CANCELLED without by whom"),
+	DIFFERS("State", "State", 10, state, "CANCELLED, without the user that did it"),
 	FIELD("Submit", "Submit", 19, submit),
 	EMPTY("SubmitLine", 20),
 	FIELD("Suspended", "Suspended", 10, suspended),
