@@ -36,8 +36,7 @@ static const struct front_option options[] = {
 	{ "quiet", 'Q', FRONT_PLAIN, FRONT_YES, NULL },
 	{ "reservation", 'R', FRONT_VALUE, FRONT_NO, "there are no reservations" },
 	{ "sibling", KEY_SIBLING, FRONT_VALUE, FRONT_NO, "there are no federations" },
-	{ "signal", 's', FRONT_VALUE, FRONT_DIFFERS,
-	        "without --batch the script gets it too; KILL cancels, as in Slurm" },
+	{ "signal", 's', FRONT_VALUE, FRONT_YES, NULL },
 	{ "state", 't', FRONT_VALUE, FRONT_YES, NULL },
 	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL },
 	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
@@ -48,7 +47,7 @@ static const struct front_option options[] = {
 struct scancel {
 	struct filter filter;
 	uint32_t signal;
-	bool batch, quiet, verbose, none;
+	bool batch, full, quiet, verbose, none;
 	bool any; /* some jobs were named, if only such as there cannot be */
 	const char *clusters;
 	int status;
@@ -105,6 +104,8 @@ static int take(int key, const char *value, void *input, struct error *err)
 		return take_signal(s, value, err);
 	case 'b':
 		return !front_flag(&s->batch);
+	case 'f':
+		return !front_flag(&s->full);
 	case 'Q':
 		return !front_flag(&s->quiet);
 	case 'v':
@@ -163,6 +164,7 @@ static int carry_out(struct scancel *s, struct client *c)
 		request.verb = GPUSCHED__JOB_CONTROL__VERB__SIGNAL;
 		request.signal = s->signal;
 		request.script_only = s->batch;
+		request.steps_only = !s->batch && !s->full;
 	}
 	if (ask_control(c, &request, &s->filter, on_error, s, &done, &err) >= 0)
 		return s->status;

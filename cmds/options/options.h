@@ -67,6 +67,7 @@ struct submit_options {
 	bool steps; /* tasks_settle(): it has steps */
 	uint32_t nodes_min, nodes_max;     /* 0: not given */
 	bool nodes_ours;                   /* --nodes was said to us, and not to sbatch */
+	bool as_sbatch; /* sbatch was called: its script runs once, whatever says so */
 	bool of_sbatch;                    /* what is set now comes from #SBATCH lines, SBATCH_* */
 	uint32_t time_limit_s;             /* 0: not given; UINT32_MAX: none */
 	uint32_t max_wait_s;               /* 0: none */

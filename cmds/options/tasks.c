@@ -70,7 +70,7 @@ bool tasks_in_steps(const struct submit_options *o)
 	count_nodes(o, &min, &max);
 	if (max > 1 && (o->ntasks || o->ntasks_per_node || o->ntasks_per_gpu))
 		return true;
-	return o->slurm_env && !(max > 1 && o->nodes_ours);
+	return o->as_sbatch || (o->slurm_env && !(max > 1 && o->nodes_ours));
 }
 
 uint32_t tasks_count(const struct submit_options *o)

@@ -678,7 +678,7 @@ int gsubmit_main(struct gsubmit_manner *manner, int argc, char **argv)
 
 	options_init(&o);
 	options_init(&g->checked);
-	o.slurm_env = manner->slurm;
+	o.slurm_env = o.as_sbatch = manner->slurm;
 	g->manner = manner;
 	gsubmit_cmd.name = manner->name;
 	gsubmit_cmd.version = manner->version;
