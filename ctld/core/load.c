@@ -68,10 +68,11 @@ int core_load(struct core *core, const struct row *row, struct error *err)
 	case TABLE_FATE:
 		return outcomes_load(core->outcomes, row, err);
 	case TABLE_EVENT:
+	case TABLE_STEP:
 	case TABLE_COUNT:
 		break;
 	}
-	return 0; /* events are for people */
+	return 0; /* events and ended steps are for people */
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */

@@ -57,6 +57,8 @@ static const struct request rows[] = {
 	ROW(BACKUP, BACKUP, false, "controller.backup", rpc_backup),
 	ROW(ARCHIVE, ARCHIVE, false, "controller.archive", rpc_archive),
 	ROW(LIST_EVENTS, LIST, false, NOTHING, rpc_list_events),
+	ROW(STEP_REPORTS, ASK, false, NOTHING, rpc_step_reports),
+	ROW(LIST_STEPS, LIST, false, NOTHING, rpc_list_steps),
 	ROW(RESIGN, ASK, false, "job.resign", rpc_resign),
 	ROW(SHOW_SCRIPT, ASK, false, NOTHING, rpc_show_script),
 	ROW(REGISTER, AGENT, false, BY_NODE, rpc_register),

@@ -114,6 +114,51 @@ static int add_runs(struct past *past, const struct row *job, struct store_batch
 	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
 }
 
+int past_steps(struct past *past, const struct past_steps *of, struct past_cursor *cursor,
+        unsigned max, struct store_batch *out, struct error *err)
+{
+	sqlite3_stmt *stmt = past->slices[PAST_STEPS];
+	struct row row = { .table = TABLE_STEP };
+	unsigned n = 0;
+	int rc;
+
+	sqlite3_bind_int64(stmt, 1, (int64_t)of->job);
+	sqlite3_bind_int64(stmt, 2, of->task);
+	sqlite3_bind_int64(stmt, 3, cursor->begun ? cursor->id : -1);
+	sqlite3_bind_int64(stmt, 4, cursor->begun ? cursor->part : -1);
+	sqlite3_bind_int64(stmt, 5, max);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		db_row(stmt, &row);
+		cursor->begun = true;
+		cursor->id = row.v[COL_STEP_attempt].i;
+		cursor->part = row.v[COL_STEP_step].i;
+		store_batch_row(out, &row);
+		n++;
+	}
+	sqlite3_reset(stmt);
+	cursor->end = n < max;
+	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+}
+
+/* All steps of a job behind its row and its runs. */
+static int add_steps(struct past *past, const struct row *job, struct store_batch *out,
+        unsigned *n, struct error *err)
+{
+	int64_t part = job->v[COL_JOB_part].i;
+	const struct past_steps of = { (uint64_t)job->v[COL_JOB_id].i,
+		(uint32_t)(part ? part - 1 : 0) };
+	struct past_cursor cursor = { 0 };
+
+	if (part >= JOB_PART_RANGES || (!part && job->v[COL_JOB_array].n))
+		return 0;
+	while (!cursor.end) {
+		if (past_steps(past, &of, &cursor, PAST_SLICE, out, err) < 0)
+			return -1;
+		*n += cursor.end ? 0 : PAST_SLICE;
+	}
+	return 0;
+}
+
 /* --- jobs ----------------------------------------------------------------------------------- */
 
 struct slice {
@@ -168,7 +213,9 @@ static int read_key(struct slice *s, struct error *err)
 		if (!s->query->wants(s->query->arg, &row))
 			continue;
 		store_batch_row(s->out, &row);
-		if (add_runs(s->past, &row, s->out, &s->runs, err) < 0) {
+		if (add_runs(s->past, &row, s->out, &s->runs, err) < 0 ||
+		        (s->query->with_steps &&
+		                add_steps(s->past, &row, s->out, &s->runs, err) < 0)) {
 			result = -1;
 			break;
 		}

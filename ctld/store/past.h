@@ -43,6 +43,7 @@ struct past_query {
 	 * by the thread that reads it. */
 	bool (*wants)(void *arg, const struct row *job);
 	void *arg;
+	bool with_steps; /* behind its runs those of its steps */
 };
 
 /* Begins as { 0 }. */
@@ -57,6 +58,15 @@ struct past_cursor {
 
 /* The next slice, into `out` (appended). cursor->end: there is no more. */
 int past_jobs(struct past *past, const struct past_query *query, struct past_cursor *cursor,
+        unsigned max, struct store_batch *out, struct error *err);
+
+/* The steps of a job (of an array, of a task) in order of attempts and numbers, a slice at a time;
+ * they are there while the job still runs, too. cursor->end: there are no more. */
+struct past_steps {
+	uint64_t job;
+	uint32_t task;
+};
+int past_steps(struct past *past, const struct past_steps *of, struct past_cursor *cursor,
         unsigned max, struct store_batch *out, struct error *err);
 
 #define PAST_ANYBODY (-2)

@@ -235,6 +235,8 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	m->tasks_running = view->tasks_running;
 	m->tasks_ended = view->tasks_ended;
 	m->tasks_failed = view->tasks_failed;
+	m->raw_id = view->raw_id;
+	m->steps_running = view->steps_running;
 	return m;
 }
 

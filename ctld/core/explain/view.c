@@ -15,6 +15,7 @@
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/place/gpu_share.h"
@@ -305,6 +306,7 @@ static void view(
 	depends_say(job, v->dependency, sizeof(v->dependency));
 	view_gpus(i, v);
 	view_array(job, v);
+	v->steps_running = job_steps_count(job);
 	if (i->state == JOB_PENDING) {
 		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));
 		view_waiting(core, job, v);
@@ -502,6 +504,13 @@ bool core_run_view(const struct core *core, struct run_id id, struct clocks now,
 	if (run)
 		view_run(core, run, now, v);
 	return run;
+}
+
+const struct step_report *core_step_next(const struct core *core, uint64_t ref, int64_t after)
+{
+	const struct job *job = jobs_find(core->jobs, ref);
+
+	return job ? job_step_next(job, after) : NULL;
 }
 
 bool core_job_run_next(const struct core *core, uint64_t ref, uint32_t *rank, struct clocks now,

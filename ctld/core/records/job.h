@@ -96,6 +96,7 @@ struct class;
 struct depends;
 struct idmap;
 struct job;
+struct job_steps;
 struct jobs;
 struct name_set;
 struct run;
@@ -155,6 +156,7 @@ struct job_info {
 			    * requeued */
 	uint8_t steps; /* Gpusched__Steps__Mode: its script runs on the first node alone, whose end is
 			* the job's; 0: on each */
+	bool raw_ids; /* of an array: the next ids are its tasks', by position in its set */
 	bool requeue;
 	bool limit_set; /* the limit changed after its attempt was started: the controller enforces
 			 * it, too */
@@ -194,6 +196,7 @@ struct job_link {
 	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
 	struct depends *depends; /* its unsatisfied dependencies; NULL: none */
 	struct dependents *dependents; /* the jobs that wait for it; NULL: there never were any */
+	struct job_steps *steps; /* those that run (job_steps.h); NULL: none */
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
 	bool expired;        /* its signature is too old to be started */

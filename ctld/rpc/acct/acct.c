@@ -59,6 +59,7 @@ struct walk {
 	/* the thread's while it works */
 	struct worker_job *job; /* NULL: it does not */
 	bool ready;             /* a slice of the past is there */
+	bool passed;            /* all jobs were given */
 	struct past_cursor cursor;
 	uint64_t n_jobs; /* that the taker got */
 	struct error error;
@@ -429,13 +430,19 @@ static void work_run(void *arg)
 		events_run(w);
 		return;
 	}
-	w->failed = past_jobs(w->acct->past, acct_query_past(w->query), &w->cursor, PAST_SLICE,
-	                    w->batch, &w->error) < 0;
-	if (w->failed)
+	if (!w->passed) {
+		w->failed = past_jobs(w->acct->past, acct_query_past(w->query), &w->cursor,
+		                    PAST_SLICE, w->batch, &w->error) < 0;
+		if (w->failed)
+			return;
+		give(w);
+		w->passed = w->cursor.end;
+	}
+	if (!w->passed || !w->taker->past)
 		return;
-	give(w);
-	if (w->cursor.end && w->taker->past)
-		w->failed = w->taker->past(w->data, w->acct->past, &w->error) < 0;
+	rc = w->taker->past(w->data, w->acct->past, &w->error);
+	w->failed = rc < 0;
+	w->cursor.end = rc == 0;
 }
 
 static void work_done(void *arg)
