@@ -90,11 +90,19 @@ struct walk {
 	const struct conf *conf;
 };
 
-static int walk_jobs(struct walk *w, const struct acct_query *query, const struct acct_taker *taker,
+static int walk_jobs(struct walk *w, struct acct_query *query, const struct acct_taker *taker,
         void *data, struct error *err)
 {
 	struct past_cursor cursor = { 0 };
+	size_t at = 0;
 	int more = 1;
+
+	while (acct_query_past(query)->ids && more > 0) {
+		more = acct_query_find_past(query, w->past, &at, err);
+		if (more < 0)
+			return -1;
+	}
+	more = 1;
 
 	while (!cursor.end) {
 		struct acct_reader reader = { .batch = w->batch, .arena = w->arena };

@@ -105,7 +105,7 @@ int core_check(const struct core *core, struct error *err);
 
 struct job_view {
 	uint64_t id;
-	uint64_t raw_id;     /* of an array's task its own id; else `id` (raw_id.h) */
+	uint64_t raw_id;     /* of an array's task its own id; else `id` */
 	uint64_t ref;        /* of this record: job.h. The waiting tasks of an array have one of
 			      * their own */
 	const char *array;   /* the task set as it was signed; "": no array */
@@ -194,6 +194,9 @@ bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *view
 const char *core_job_user(const struct core *core, uint64_t ref);
 /* For a task that waits without a record of its own: the record that it is under. */
 bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *view);
+/* Is the id, which no job has, that of a task of an array in memory (job.h)? If not, nothing is
+ * written. */
+bool core_raw_task(const struct core *core, uint64_t raw_id, uint64_t *array, uint32_t *task);
 /* The ref of a task, whether or not it has a record; the ref of a run's job. */
 uint64_t core_task_ref(uint64_t id, uint32_t task);
 uint64_t core_run_ref(const struct core *core, struct run_id run);

@@ -127,7 +127,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	bool waits = i->state == JOB_PENDING, ended = job_state_ended(i->state);
 	bool runs = attempt_lives(job), eligible, active;
 
-	if (i->id >= meta_next_job(core->meta))
+	if (i->id + job_ids(job) > meta_next_job(core->meta))
 		return BROKEN(err, "job %llu: its id was not handed out", id);
 	if (runs != (!waits && !ended))
 		return BROKEN(err, "job %llu is %s, and its run is %s", id,

@@ -165,6 +165,10 @@ struct filter *rpc_filter(
 	struct filter *filter = filter_new(m, c->conf, err);
 	struct caller caller = peer_caller(c, rpc->peer);
 
+	if (filter && filter_find_tasks_in(filter, c->core, err) < 0) {
+		filter_free(filter);
+		return NULL;
+	}
 	if (filter)
 		filter_see_only(
 		        filter, visibility_new(c->conf, &caller, c->conf->roles.private_jobs));

@@ -22,8 +22,10 @@ void past_close(struct past *past); /* NULL is fine */
 
 /* The cluster that it belongs to; "": not recorded. */
 int past_cluster(const struct past *past, char *name, size_t size, struct error *err);
-/* The highest id of a job and number of an event; 0: there is none. */
-int past_highest(const struct past *past, uint64_t *job, uint64_t *event, struct error *err);
+/* Is the id, which no job there has, that of an array's task (core/records/job.h)? 1, 0, -1. */
+int past_task(struct past *past, uint64_t id, uint64_t *array, uint32_t *task, struct error *err);
+/* The highest id of a job, or of an array's task, and number of an event; 0: there is none. */
+int past_highest(struct past *past, uint64_t *job, uint64_t *event, struct error *err);
 
 enum past_by {
 	PAST_BY_TIME,    /* in order of their end */

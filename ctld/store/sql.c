@@ -584,6 +584,5 @@ const char sql_count_runs[] = "SELECT count(*) FROM run";
 const char sql_page_count[] = "PRAGMA page_count";
 const char sql_table_info[] = "SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid";
 const char sql_cluster_get[] = "SELECT value FROM meta WHERE key = 'cluster'";
-const char sql_highest_job[] = "SELECT max(id) FROM job";
 const char sql_highest_event[] = "SELECT max(seq) FROM event";
 const char sql_cluster_put[] = "INSERT INTO meta (" META_COLS ") VALUES ('cluster', ?1)";

@@ -152,6 +152,6 @@ extern const char sql_table_names[], sql_check_table[]; /* the latter for sqlite
 extern const char sql_count_jobs[], sql_count_runs[];   /* in history.db */
 extern const char sql_table_info[]; /* for tests: columns of table ?1 */
 extern const char sql_cluster_get[], sql_cluster_put[];
-extern const char sql_highest_job[], sql_highest_event[]; /* in history.db; "": none */
+extern const char sql_highest_event[]; /* in history.db; "": none */
 
 #endif

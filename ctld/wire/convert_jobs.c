@@ -123,6 +123,7 @@ static char *file_of(const struct job_view *view, const char *pattern, struct ar
 	const bool array = view->array && *view->array;
 	const struct pattern_values values = {
 		.job = view->id,
+		.raw_id = view->raw_id == view->id ? 0 : view->raw_id,
 		.task = array ? (uint32_t)strtoul(view->tasks, NULL, 10) : 0,
 		.is_array = array,
 		.name = view->name,

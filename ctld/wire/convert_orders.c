@@ -156,6 +156,7 @@ Gpusched__StartRun *wire_start_run(const struct run_view *run, const struct job_
 	m->grace_s = run->grace_s;
 	m->nodelist = wire_lend(run->nodes);
 	m->nnodes = run->n_nodes;
+	m->raw_id = job->raw_id;
 	m->submit_host = wire_shown(job->submit_host, arena);
 	m->labels = wire_labels(job->labels, job->n_labels, arena);
 	m->n_labels = job->n_labels;

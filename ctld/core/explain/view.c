@@ -307,6 +307,7 @@ static void view(
 	view_gpus(i, v);
 	view_array(job, v);
 	v->steps_running = job_steps_count(job);
+	v->raw_id = job_raw_id(job);
 	if (i->state == JOB_PENDING) {
 		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));
 		view_waiting(core, job, v);
@@ -375,6 +376,15 @@ const char *core_job_user(const struct core *core, uint64_t ref)
 	const struct job *job = job_or_waiting(core, ref, &before);
 
 	return job ? job_info(job)->user : "";
+}
+
+bool core_raw_task(const struct core *core, uint64_t raw_id, uint64_t *array, uint32_t *task)
+{
+	const struct job *own = jobs_of_raw_id(core->jobs, raw_id, task);
+
+	if (own)
+		*array = job_id(own);
+	return own;
 }
 
 uint64_t core_task_ref(uint64_t id, uint32_t task)

@@ -122,9 +122,12 @@ void rpc_show_script(struct ctld *c, const struct rpc *rpc)
 	struct asked *asked;
 	struct call *call;
 	struct error err;
+	uint64_t job = m->job;
+	uint32_t task;
 	bool permitted;
 
-	if (check(c, rpc, m->job, &permitted, &err) < 0) {
+	core_raw_task(c->core, m->job, &job, &task);
+	if (check(c, rpc, job, &permitted, &err) < 0) {
 		rpc_reply(c, rpc, &err);
 		return;
 	}
@@ -133,7 +136,7 @@ void rpc_show_script(struct ctld *c, const struct rpc *rpc)
 	asked->session = rpc->peer->session;
 	asked->uid = rpc->peer->uid;
 	asked->permitted = permitted;
-	asked->job = m->job;
+	asked->job = job;
 	call = call_new(c, rpc->peer, rpc->id, &script_ops, asked);
 	if (!call)
 		return;

@@ -18,6 +18,8 @@ void rpc_step_reports(struct ctld *c, const struct rpc *rpc)
 		rpc_reply(c, rpc, &err);
 		return;
 	}
+	/* The id of an array's task is as good. */
+	core_raw_task(c->core, ev.steps.job, &ev.steps.job, &ev.steps.task);
 	call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
 	if (!call)
 		return;

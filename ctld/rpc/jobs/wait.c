@@ -125,7 +125,7 @@ void rpc_wait_jobs(struct ctld *c, const struct rpc *rpc)
 		return;
 	}
 	w = xcalloc(1, sizeof(*w));
-	if (filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, m->n_ids + MAX_TASKS, &w->ids,
+	if (filter_refs(c->core, m->ids, m->n_ids, m->tasks, m->n_tasks, m->n_ids + MAX_TASKS, &w->ids,
 	            &w->n, &err)) {
 		free(w);
 		rpc_reply(c, rpc, &err);
