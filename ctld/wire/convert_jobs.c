@@ -267,6 +267,7 @@ Gpusched__Prio *wire_prio(
 
 	m->id = job->id;
 	m->tasks = wire_shown(job->tasks, arena);
+	m->array = wire_lend(job->array);
 	m->partition = wire_shown(job->partition, arena);
 	m->user = wire_shown(job->user, arena);
 	m->account = wire_shown(job->account, arena);

@@ -56,7 +56,7 @@ check_tower noded 'gpu job record contain usage exec stream shepherd runs confin
 check_tower common 'base gpu job net conf' gpusched.pb-c.h '
 gpu/gpuset.c conf/conf.h
 '
-check_tower cmds 'api cli options slurm views submit ctl run' '' ''
+check_tower cmds 'api steps cli options slurm views submit ctl run' '' ''
 check_tower ctld 'core store tape wire loop site rpc gsim' 'ctld.h rpc/rpc.h' '
 loop/effects.c rpc/call/filter.h
 loop/effects.c rpc/jobs/bulk.h
