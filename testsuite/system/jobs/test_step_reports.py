@@ -120,7 +120,7 @@ def test_archived_with_their_job():
         assert c.run("gacct", "-h", "-o", "JOBID", "-j", array + 2).stdout.split() == [f"{array}_5"]
         assert "job.submit" in c.run("gctl", "events", f"--job={array + 2}").stdout
         file = c.dir / "state/old.db"
-        c.run("gctl", "archive", "--older-than=0s", file)
+        c.run("gctl", "archive", "--older-than=0s", "--delete", file)
         assert [x[0] for x in accounted(c, job, f"--file={file}")] == [str(job), f"{job}.0"]
         assert c.run("gacct", "-h", "-o", "JOBID", f"--file={file}", "-j", array + 1).stdout.split() == [f"{array}_4"]
         assert c.run("gacct", "--steps", "-j", job, check=False).returncode == 3
