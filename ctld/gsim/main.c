@@ -313,6 +313,6 @@ int main(int argc, char **argv)
 	status = options_read(&o, argc, argv);
 	if (status < 0)
 		status = (o.rerun ? run_tapes : run)(&o, &err) < 0 ? options_fail(&err) : EXIT_DONE;
-	options_clear(&o);
+	gsim_options_clear(&o);
 	return status;
 }

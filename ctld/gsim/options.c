@@ -448,7 +448,7 @@ int options_read(struct options *o, int argc, char **argv)
 	return agree(o, &err) < 0 ? options_fail(&err) : -1;
 }
 
-void options_clear(struct options *o)
+void gsim_options_clear(struct options *o)
 {
 	free(o->files);
 	free(o->add_nodes);

@@ -27,7 +27,7 @@ struct options {
 
 /* -1: go on; else the status to exit with, and what is wrong was said. */
 int options_read(struct options *o, int argc, char **argv);
-void options_clear(struct options *o);
+void gsim_options_clear(struct options *o);
 
 /* One line of our own on stderr. Returns the exit status that belongs to it. */
 int options_fail(const struct error *err);

@@ -593,14 +593,14 @@ static void add_shared(const struct core *core, uint32_t n, uint16_t type, struc
 	uint64_t left = ledger_gpus_shared(core->ledger, n) & ledger_gpus_of(core->ledger, n, type);
 
 	for (; left; left &= left - 1) {
-		const struct shared_gpu *card =
+		const struct shared_gpu *gpu =
 		        ledger_shared_gpu(core->ledger, n, (uint32_t)__builtin_ctzll(left));
-		uint64_t spare = card->mem_mb > card->mem_used ? card->mem_mb - card->mem_used : 0;
+		uint64_t spare = gpu->mem_mb > gpu->mem_used ? gpu->mem_mb - gpu->mem_used : 0;
 
 		sum->gpus++;
-		sum->mem_mb += card->mem_mb;
-		sum->granted_mem_mb += card->mem_used;
-		sum->granted_milli += card->milli_used;
+		sum->mem_mb += gpu->mem_mb;
+		sum->granted_mem_mb += gpu->mem_used;
+		sum->granted_milli += gpu->milli_used;
 		if (spare <= sum->largest_mem_mb || !ledger_accepts(core->ledger, n))
 			continue;
 		sum->largest_mem_mb = spare;
