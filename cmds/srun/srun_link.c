@@ -78,14 +78,12 @@ struct asking {
 	char state[32];
 };
 
-static int take_job(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int take_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	struct asking *a = arg;
 	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
 
 	(void)err;
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return 0;
 	for (size_t i = 0; i < chunk->n_jobs; i++) {
 		const Gpusched__Job *j = chunk->jobs[i];
 
@@ -120,6 +118,7 @@ int srun_ask_job(struct srun_job *job, struct error *err)
 	struct asking a = { .job = job };
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_JOBS,
 		.request = &list.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
 		.on_chunk = take_job,
 		.arg = &a,
 		.repeatable = true };
