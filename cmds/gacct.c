@@ -37,16 +37,6 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-static void more_help(FILE *out)
-{
-	fputs("\nColumns:\n", out);
-	view_print_columns(&acct_kind, out);
-	fputs("\nColumns of --runs:\n", out);
-	view_print_columns(&acct_run_kind, out);
-	fputs("\nColumns of --steps:\n", out);
-	view_print_columns(&acct_step_kind, out);
-}
-
 static const struct cmd cmd = {
 	.name = "gacct",
 	.arguments = "",
@@ -70,7 +60,8 @@ static const struct cmd cmd = {
 	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
 	        "4 the controller was not reached.",
 	.table = table,
-	.more_help = more_help,
+	.lists = { { "Columns", &acct_kind }, { "Columns of --runs", &acct_run_kind },
+		{ "Columns of --steps", &acct_step_kind } },
 };
 
 /* --- --steps ---------------------------------------------------------------------------------- */

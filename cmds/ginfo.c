@@ -37,16 +37,6 @@ static int take_nodes(
 	return cmd_hosts_add(&g->nodes, value, err) < 0 ? cmd_blame("--nodelist", value, err) : 0;
 }
 
-static void more_help(FILE *out)
-{
-	fputs("\nColumns of partitions:\n", out);
-	view_print_columns(&partition_kind, out);
-	fputs("\nColumns of nodes:\n", out);
-	view_print_columns(&node_kind, out);
-	fputs("\nColumns of GPUs:\n", out);
-	view_print_columns(&gpu_kind, out);
-}
-
 static const struct cmd cmd = {
 	.name = "ginfo",
 	.arguments = "[NODES]",
@@ -69,7 +59,9 @@ static const struct cmd cmd = {
 	        "reached.",
 	.table = table,
 	.take = take_nodes,
-	.more_help = more_help,
+	.lists = { { "Columns of partitions", &partition_kind },
+	        { "Columns of nodes", &node_kind },
+	        { "Columns of GPUs", &gpu_kind } },
 };
 
 /* --- partitions ---------------------------------------------------------------------------------
@@ -137,9 +129,9 @@ static int show_node(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
-static int drop_partitions(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int drop_partitions(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	(void)type, (void)m, (void)arg, (void)err;
+	(void)m, (void)arg, (void)err;
 	return 0;
 }
 
@@ -149,6 +141,7 @@ static int check_partitions(struct ginfo *g, struct client *c, struct error *err
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK,
 		.on_chunk = drop_partitions,
 		.repeatable = true };
 

@@ -1,7 +1,7 @@
 /* glog.c - what a job has written, from any host
  *
- * The file is read where the job ran, by a process that is the job's owner there (noded/stream/gtap.c), and
- * comes through an encrypted stream. While it is followed the controller tells of the job's
+ * The file is read where the job ran, by a process of the job's owner there (noded/stream/gtap.c),
+ * and comes through an encrypted stream. While it is followed the controller tells of the job's
  * changes: when it starts (until then there is nothing to follow), is run again, or ends, after
  * which the rest is read and nothing more waited for.
  *
@@ -267,8 +267,10 @@ static int take_watch(struct glog *g, const struct frame *f, uint64_t watch, str
 	m = msg_unpack(f->type, f->body, f->len, g->arena, err);
 	if (!m)
 		return -1;
+	if (f->type == GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
+		return whole_chunk(m, &jobs, err);
 	if (f->type != GPUSCHED__MSG_TYPE__MSG_REPLY)
-		return whole_chunk(f->type, m, &jobs, err);
+		return error_set(err, ERR_PROTOCOL, "unexpected answer: %s", msg_name(f->type));
 	if (dial_reply_error((const Gpusched__Reply *)m, err) < 0)
 		return -1;
 	return error_set(err, ERR_PROTOCOL, "the controller has ended a watch");

@@ -37,12 +37,6 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-static void more_help(FILE *out)
-{
-	fputs("\nColumns:\n", out);
-	view_print_columns(&prio_kind, out);
-}
-
 static const struct cmd cmd = {
 	.name = "gprio",
 	.arguments = "",
@@ -64,7 +58,7 @@ static const struct cmd cmd = {
 	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
 	        "4 the controller was not reached.",
 	.table = table,
-	.more_help = more_help,
+	.lists = { { "Columns", &prio_kind } },
 };
 
 /* --- weights -------------------------------------------------------------------------------- */
@@ -96,14 +90,11 @@ static void add_weights(struct gprio *g, const Gpusched__PrioWeights *w)
 
 /* --- jobs ----------------------------------------------------------------------------------- */
 
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__PrioChunk *chunk = (const Gpusched__PrioChunk *)m;
 	struct gprio *g = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK)
-		return error_set(
-		        err, ERR_PROTOCOL, "unexpected type of answer to a list of priorities");
 	if (g->weights && chunk->weights)
 		add_weights(g, chunk->weights);
 	for (size_t i = 0; i < chunk->n_prios && !g->weights; i++) {
@@ -122,6 +113,7 @@ static int list(struct gprio *g, struct client *c, struct error *err)
 	Gpusched__ListPrios request = GPUSCHED__LIST_PRIOS__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PRIOS,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK,
 		.on_chunk = on_chunk,
 		.arg = g,
 		.repeatable = true };

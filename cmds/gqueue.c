@@ -75,14 +75,6 @@ static int take_id(int key, char *value, struct argp_state *state, void *input, 
 	return filter_add(&q->filter, FILTER_IDS, "ID", value, err);
 }
 
-static void more_help(FILE *out)
-{
-	fputs("\nColumns:\n", out);
-	view_print_columns(&job_kind, out);
-	fputs("\nColumns of --steps:\n", out);
-	view_print_columns(&step_kind, out);
-}
-
 static const struct cmd cmd = {
 	.name = "gqueue",
 	.arguments = "[ID...]",
@@ -108,7 +100,7 @@ static const struct cmd cmd = {
 	        "4 the controller was not reached.",
 	.table = table,
 	.take = take_id,
-	.more_help = more_help,
+	.lists = { { "Columns", &job_kind }, { "Columns of --steps", &step_kind } },
 };
 
 static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
@@ -138,13 +130,11 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 /* --- --why -----------------------------------------------------------------------------------
  */
 
-static int on_why(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__WhyResult *why = (const Gpusched__WhyResult *)m;
 	struct gqueue *q = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_WHY_RESULT)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to gqueue --why");
 	if (!why->job)
 		return error_set(err, ERR_PROTOCOL, "a reason without its job");
 	cmd_ids_saw(&q->filter.ids, CMD_TOLD(why->job));
@@ -163,6 +153,7 @@ static int ask_why(struct gqueue *q, struct error *err)
 	Gpusched__JobWhy request = GPUSCHED__JOB_WHY__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_WHY,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_WHY_RESULT,
 		.on_chunk = on_why,
 		.arg = q,
 		.repeatable = true };

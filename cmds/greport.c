@@ -257,12 +257,6 @@ static int take_report(
 	return -1;
 }
 
-static void more_help(FILE *out)
-{
-	fputs("\nColumns:\n", out);
-	view_print_columns(&kind, out);
-}
-
 static const struct cmd cmd = {
 	.name = "greport",
 	.arguments = "use|wait|cost",
@@ -284,7 +278,7 @@ static const struct cmd cmd = {
 	            "controller was not reached.",
 	.table = table,
 	.take = take_report,
-	.more_help = more_help,
+	.lists = { { "Columns", &kind } },
 };
 
 /* --- the report ----------------------------------------------------------------------------- */
@@ -303,13 +297,11 @@ static int keep_types(struct greport *g, const Gpusched__ReportChunk *chunk, str
 }
 
 /* Lines come whole and few: they are kept until the last, which has the sums. */
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ReportChunk *chunk = (const Gpusched__ReportChunk *)m;
 	struct greport *g = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a report");
 	if (chunk->n_types && keep_types(g, chunk, err) < 0)
 		return -1;
 	for (size_t i = 0; i < chunk->n_lines; i++) {
@@ -343,6 +335,7 @@ static int ask_for_lines(struct greport *g, struct client *c, struct error *err)
 	Gpusched__Report request = GPUSCHED__REPORT__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_REPORT,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK,
 		.on_chunk = on_chunk,
 		.arg = g,
 		.timeout_ms = -1, /* it comes as a whole */

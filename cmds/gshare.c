@@ -31,12 +31,6 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-static void more_help(FILE *out)
-{
-	fputs("\nColumns:\n", out);
-	view_print_columns(&share_kind, out);
-}
-
 static const struct cmd cmd = {
 	.name = "gshare",
 	.arguments = "",
@@ -56,17 +50,15 @@ static const struct cmd cmd = {
 	            "Exit status: 0 done; 2 usage, or no such account; 4 the controller was not "
 	            "reached.",
 	.table = table,
-	.more_help = more_help,
+	.lists = { { "Columns", &share_kind } },
 };
 
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ShareChunk *chunk = (const Gpusched__ShareChunk *)m;
 	struct gshare *g = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK)
-		return error_set(
-		        err, ERR_PROTOCOL, "unexpected type of answer to a list of shares");
+	(void)err;
 	for (size_t i = 0; i < chunk->n_shares; i++)
 		g->any = g->any || *chunk->shares[i]->user;
 	for (size_t i = 0; i < chunk->n_shares; i++)
@@ -80,6 +72,7 @@ static int run(void *input, struct error *err)
 	Gpusched__ListShares request = GPUSCHED__LIST_SHARES__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
 		.on_chunk = on_chunk,
 		.arg = g,
 		.repeatable = true };

@@ -4,28 +4,29 @@
  *                                            |                  ^
  *                                            +-> store (commit) +
  *
- *	peers     the connected clients and agents, and their users
- *	user_peers  how many sessions each user may have, and which one is ended for a new one
- *	turns     a fair queue: the user whose work goes to the tick next
- *	tick      the heartbeat: takes what has happened in bounded slices, seals, commits
- *	rpc/      one row a message type: role and handler; answers
- *	calls     requests without an answer yet
- *	inputs    the calls that change the core, and their record
- *	effects   the actions that the core has decided on: one row a kind
- *	gate      keeps every frame until the state that it reports is on disk
- *	agents    which session belongs to which node; launches and their signed bytes
- *	blobs     the signed bytes of jobs, on their way to the store and lately used
- *	bulks     many jobs at once, on their way into the core in slices (rpc/bulk.h)
- *	streams   relays between clients and runs: bytes that the controller cannot read
- *	users     login names, looked up in workers
- *	room      the free space of the disk
- *	fence     the site's program that makes sure a node is off
- *	reload    the configuration, read again
- *	acct      walks over all present and past jobs (rpc/acct.h)
- *	stats     the figures of `gctl stats`
+ *	peers        the connected clients and agents
+ *	user_peers   how many sessions each user may have, and which one is ended for a new one
+ *	fair_queue   the user whose work goes to the tick next
+ *	tick         the heartbeat: takes what has happened in bounded slices, seals, commits
+ *	rpc/         one row a message type: role and handler; answers
+ *	calls        requests without an answer yet
+ *	inputs       the calls that change the core, and their record
+ *	effects      the actions that the core has decided on: one row a kind
+ *	gate         keeps every frame until the state that it reports is on disk
+ *	node_names   which node has a name
+ *	blobs        the signed bytes of jobs, on their way to the store and lately used
+ *	bulks        many jobs at once, on their way into the core in slices (rpc/jobs/bulk.h)
+ *	streams      relays between clients and runs: bytes that the controller cannot read
+ *	users        login names, looked up in workers
+ *	watch        which jobs have changed, and the clients that follow them
+ *	fence, mail  the site's programs
+ *	reload       the configuration, read again
+ *	acct         walks over all present and past jobs (rpc/acct/acct.h)
+ *	census       how many GPUs there are, for the audit trail
  *
- * One thread runs all of it. `struct ctld` is made and freed by main.c; the parts get a pointer to
- * it and use what they need. No state here must survive a restart: the core has all of that.
+ * One thread runs all of it. `struct ctld` is made and freed by parts.c; the parts get a pointer to
+ * it and use what they need. A part calls those above it only through hooks that parts.c gives it.
+ * No state here must survive a restart: the core has all of that.
  */
 #ifndef CTLD_CTLD_H
 #define CTLD_CTLD_H
@@ -41,7 +42,6 @@
 #include "common/job/run.h"
 
 struct acct;
-struct agents;
 struct blobs;
 struct bulks;
 struct census;
@@ -52,6 +52,7 @@ struct mail;
 struct commit_gate;
 struct inputs;
 struct mcred_ops;
+struct node_names;
 struct peers;
 struct reload;
 struct calls;
@@ -92,7 +93,7 @@ struct ctld {
 	const struct core *core; /* changed only by inputs.h, which records the changes */
 	struct inputs *inputs;
 	struct store *store;
-	uint64_t room_told; /* to the core: MiB (room.h) */
+	uint64_t disk_space_reported; /* to the core: MiB (disk_space.h) */
 	unsigned damaged;   /* files with a damaged page, that the log has */
 	struct sessions *sessions;
 
@@ -103,7 +104,7 @@ struct ctld {
 	struct user_peers *user_peers;
 	struct calls *calls;
 	struct streams *streams;
-	struct agents *agents;
+	struct node_names *node_names;
 	struct blobs *blobs;
 	struct bulks *bulks;
 	struct users *users;

@@ -71,58 +71,63 @@ static const struct argp_option option_rows[] = {
 	{ 0 },
 };
 
+/* What an option sets, where that is a value of its own. */
+static const struct setting {
+	int key;
+	enum { SET_TEXT, SET_YES, SET_NO, SET_ACTION } kind;
+	size_t at; /* offset in struct options */
+	enum action action;
+} settings[] = {
+	{ 'f', SET_TEXT, offsetof(struct options, conf), RUN },
+	{ OPT_FOREGROUND, SET_NO, offsetof(struct options, detach), RUN },
+	{ OPT_DAEMON, SET_YES, offsetof(struct options, detach), RUN },
+	{ OPT_TAKEOVER, SET_YES, offsetof(struct options, ctld.takeover), RUN },
+	{ OPT_RECORD, SET_TEXT, offsetof(struct options, ctld.record), RUN },
+	{ OPT_TEST_CONFIG, SET_ACTION, 0, TEST_CONFIG },
+	{ OPT_SHOW_CONFIG, SET_ACTION, 0, SHOW_CONFIG },
+	{ OPT_VERIFY, SET_TEXT, offsetof(struct options, verify), VERIFY },
+	{ OPT_LIST_KEYS, SET_ACTION, 0, LIST_KEYS },
+	{ OPT_LIST_FAILPOINTS, SET_ACTION, 0, LIST_FAILPOINTS },
+};
+
+static bool set_option(struct options *o, int key, const char *arg)
+{
+	size_t i = 0;
+	void *at;
+
+	while (i < sizeof(settings) / sizeof(settings[0]) && settings[i].key != key)
+		i++;
+	if (i == sizeof(settings) / sizeof(settings[0]))
+		return false;
+	at = (char *)o + settings[i].at;
+	if (settings[i].kind == SET_TEXT)
+		*(const char **)at = arg;
+	else if (settings[i].kind != SET_ACTION)
+		*(bool *)at = settings[i].kind == SET_YES;
+	if (settings[i].action != RUN)
+		o->action = settings[i].action;
+	return true;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 	struct error err;
 
-	switch (key) {
-	case 'f':
-		o->conf = arg;
-		break;
-	case OPT_FOREGROUND:
-		o->detach = false;
-		break;
-	case OPT_DAEMON:
-		o->detach = true;
-		break;
-	case OPT_TAKEOVER:
-		o->ctld.takeover = true;
-		break;
-	case OPT_RECORD:
-		o->ctld.record = arg;
-		break;
-	case OPT_RECORD_MARKS:
+	if (set_option(o, key, arg))
+		return 0;
+	if (key == OPT_RECORD_MARKS) {
 		if (count_parse(arg, 1, UINT32_MAX, &o->ctld.record_marks, &err)) {
 			error_wrap(&err, "--record-marks=%s", arg);
 			argp_error(state, "%s", err.text);
 		}
-		break;
-	case OPT_TEST_CONFIG:
-		o->action = TEST_CONFIG;
-		break;
-	case OPT_SHOW_CONFIG:
-		o->action = SHOW_CONFIG;
-		break;
-	case OPT_VERIFY:
-		o->action = VERIFY;
-		o->verify = arg;
-		break;
-	case OPT_LIST_KEYS:
-		o->action = LIST_KEYS;
-		break;
-	case OPT_LIST_FAILPOINTS:
-		o->action = LIST_FAILPOINTS;
-		break;
-	case ARGP_KEY_ARG:
-		if ((o->action != TEST_CONFIG && o->action != SHOW_CONFIG) || state->arg_num > 0)
-			argp_error(
-			        state, "%s: only --test-config and --show-config take a FILE", arg);
-		o->conf = arg;
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
+		return 0;
 	}
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if ((o->action != TEST_CONFIG && o->action != SHOW_CONFIG) || state->arg_num > 0)
+		argp_error(state, "%s: only --test-config and --show-config take a FILE", arg);
+	o->conf = arg;
 	return 0;
 }
 
@@ -221,7 +226,7 @@ static int verify(const struct options *o)
 }
 
 /* Change to controller.user, and open the log. */
-static int settle(const struct conf *conf, struct pidfile **pidfile, struct error *err)
+static int become_daemon(const struct conf *conf, struct pidfile **pidfile, struct error *err)
 {
 	if (pidfile_open(conf->controller.pid_file, "controller", pidfile, err) ||
 	        become_user(conf->controller.user, err))
@@ -238,7 +243,7 @@ static int start(const struct ctld_options *o, struct conf *conf, int ready,
 	bool log_elsewhere = strcmp(conf->controller.log, "stderr") != 0;
 	struct ctld *c;
 
-	if (settle(conf, pidfile, err)) {
+	if (become_daemon(conf, pidfile, err)) {
 		conf_free(conf);
 		return -1;
 	}

@@ -1,4 +1,9 @@
-/* gnoded.c - see gnoded.h */
+/* gnoded.c - see gnoded.h
+ *
+ * Wires the network half: the session to the controller (net/net.h), the node's core around it
+ * (net/node.h), the bridge to the launcher and the relay of streams. None of them knows the others;
+ * what one causes in another is a callback here.
+ */
 #include "noded/gnoded.h"
 
 #include <poll.h>
@@ -45,7 +50,7 @@ struct gnoded {
 	int status;
 };
 
-static void end(struct gnoded *g, int status)
+static void end_loop(struct gnoded *g, int status)
 {
 	g->status = status;
 	event_base_loopbreak(g->base);
@@ -53,7 +58,7 @@ static void end(struct gnoded *g, int status)
 
 /* --- node to launcher ------------------------------------------------------------------------ */
 
-static void tell(void *arg, const struct agent_effect *effect, unsigned type,
+static void send_effect(void *arg, const struct agent_effect *effect, unsigned type,
         const ProtobufCMessage *message)
 {
 	struct gnoded *g = arg;
@@ -199,7 +204,7 @@ static void keep_faults(struct gnoded *g, const Gpusched__GpuReport *m)
 }
 
 static const struct node_launcher launcher = {
-	.tell = tell,
+	.tell = send_effect,
 	.credential = ask_credential,
 	.settings = tell_settings,
 	.stream = take_stream,
@@ -290,7 +295,7 @@ static void on_gone(void *arg, const struct error *why)
 
 	log_error("%s", why->text);
 	node_event(g->node, &(struct agent_event){ .kind = AGENT_LAUNCHER_GONE });
-	end(g, SUPERVISE_AGAIN);
+	end_loop(g, SUPERVISE_AGAIN);
 }
 
 static const struct bridge_ops bridge_ops = {
@@ -304,7 +309,7 @@ static void on_end_signal(evutil_socket_t sig, short what, void *arg)
 	(void)what;
 	log_info("ending: %s; runs go on", strsignal(sig));
 	daemon_notify("STOPPING=1");
-	end(arg, 0);
+	end_loop(arg, 0);
 }
 
 static void catch_signals(struct gnoded *g)

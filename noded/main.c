@@ -59,7 +59,7 @@ static int find_facts(struct setup *s, struct error *err)
 		.cpus = inventory.cpus,
 		.mem_mb = inventory.mem_mb,
 		.pretended = s->options.pretend || s->options.simulate,
-		.share_users_one = s->options.share_users_one };
+		.share_users_one = s->options.launcher.share_users_one };
 	return 0;
 }
 
@@ -68,11 +68,11 @@ static int find_shepherd(struct setup *s, struct error *err)
 {
 	char self[PATH_MAX + 1] = "";
 
-	if (s->options.shepherd) {
-		s->shepherd = realpath(s->options.shepherd, NULL);
+	if (s->options.launcher.shepherd) {
+		s->shepherd = realpath(s->options.launcher.shepherd, NULL);
 		if (!s->shepherd)
-			return error_set(err, ERR_USAGE, "--shepherd=%s: %s", s->options.shepherd,
-			        strerror(errno));
+			return error_set(err, ERR_USAGE, "--shepherd=%s: %s",
+			        s->options.launcher.shepherd, strerror(errno));
 		return 0;
 	}
 	if (readlink("/proc/self/exe", self, PATH_MAX) > 0)
@@ -109,42 +109,21 @@ static int work(void *arg, unsigned nth)
 {
 	struct setup *s = arg;
 	const struct options *o = &s->options;
-	struct launcher_options launcher = { .node = o->node,
-		.cluster = s->client.cluster,
-		.rundir = o->rundir,
-		.spool = o->spool,
-		.munge_socket = s->client.munge_socket,
-		.munge_socket_2 = o->munge_socket_2 ? o->munge_socket_2 : s->client.munge_socket_2,
-		.shepherd = s->shepherd,
-		.cgroup = o->cgroup,
-		.signature_age_s = o->signature_age_s,
-		.kill_wait_ms = o->kill_wait_ms,
-		.launch_timeout_ms = o->launch_timeout_ms,
-		.spool_min_free_mb = o->spool_min_free_mb,
-		.gpu_timeout_ms = o->gpu_timeout_ms,
-		.gpu_recheck_ms = o->gpu_recheck_ms,
-		.sample_ms = o->sample_ms,
-		.over_memory = o->over_memory,
-		.over_memory_said = o->over_memory_said,
-		.share_users_one = o->share_users_one,
-		.mps = o->mps,
-		.allow_root = o->allow_root,
-		.max_processes = o->max_processes,
-		.devices = o->devices,
-		.containment = o->containment,
-		.program_timeout_ms = o->program_timeout_ms,
-		.health_interval_s = o->health_interval_s };
+	struct launcher_options launcher = o->launcher;
 	struct gnoded_options gnoded = {
 		.client = &s->client, .facts = s->facts, .ready_fd = nth ? -1 : s->ready_fd
 	};
 	struct error err;
 
-	launcher.private_kinds = o->private_kinds;
-	launcher.private_tmp_mb = o->private_tmp_mb;
+	launcher.node = o->node;
+	launcher.cluster = s->client.cluster;
+	launcher.rundir = o->rundir;
+	launcher.spool = o->spool;
+	launcher.shepherd = s->shepherd;
+	launcher.munge_socket = s->client.munge_socket;
+	if (!launcher.munge_socket_2)
+		launcher.munge_socket_2 = s->client.munge_socket_2;
 	launcher.rlimits = o->rlimits;
-	launcher.n_rlimits = o->n_rlimits;
-	memcpy(launcher.programs, o->programs, sizeof(launcher.programs));
-	launcher.programs_of = o->programs_of;
 	pidfile_leave(s->pidfile); /* the supervisor's */
 	gnoded.launcher_fd =
 	        launcher_fork(&launcher, &gnoded.streams_fd, &gnoded.launcher_pid, &err);
@@ -224,11 +203,11 @@ static int print_test(const struct setup *s)
 static int print_inventory(struct setup *s, struct error *err)
 {
 	struct gpus *gpus = xcalloc(1, sizeof(*gpus));
-	struct device_grants *files = device_grants_new(&s->options.devices, err);
+	struct device_grants *files = device_grants_new(&s->options.launcher.devices, err);
 	int status = -1;
 
 	if (files && find_facts(s, err) == 0 &&
-	        gpu_probe_run("", (unsigned)s->options.gpu_timeout_ms, gpus, err) == 0)
+	        gpu_probe_run("", (unsigned)s->options.launcher.gpu_timeout_ms, gpus, err) == 0)
 		status = show_inventory(&s->facts, gpus, files, s->options.json, stdout, err);
 	device_grants_free(files);
 	free(gpus);

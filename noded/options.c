@@ -14,10 +14,10 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/contain.h"
+#include "noded/contain/private.h"
 #include "noded/contain/words.h"
 #include "noded/exec/child.h"
 #include "noded/gpu/probe.h"
-#include "noded/launcher/launcher.h"
 #include "noded/privilege.h"
 #include "noded/usage/spool.h"
 
@@ -45,41 +45,41 @@ static int take_simulate(struct options *o, const char *arg, struct error *err)
 
 static int take_programs(struct options *o, const char *arg, struct error *err)
 {
-	o->programs_of = strcmp(arg, "none") == 0 ? NULL : arg;
-	if (o->programs_of && *arg != '/')
+	o->launcher.programs_of = strcmp(arg, "none") == 0 ? NULL : arg;
+	if (o->launcher.programs_of && *arg != '/')
 		return error_set(err, ERR_USAGE, "'%s' is no absolute path, nor none", arg);
 	return 0;
 }
 
 static int take_over_memory(struct options *o, const char *arg, struct error *err)
 {
-	o->over_memory_said = true;
-	return overmem_parse(arg, &o->over_memory, err);
+	o->launcher.over_memory_said = true;
+	return overmem_parse(arg, &o->launcher.over_memory, err);
 }
 
 static int take_share_users(struct options *o, const char *arg, struct error *err)
 {
-	o->share_users_one = strcmp(arg, "one") == 0;
-	if (!o->share_users_one && strcmp(arg, "any") != 0)
+	o->launcher.share_users_one = strcmp(arg, "one") == 0;
+	if (!o->launcher.share_users_one && strcmp(arg, "any") != 0)
 		return error_set(err, ERR_USAGE, "'%s' is none of one, any", arg);
 	return 0;
 }
 
 static int take_private(struct options *o, const char *arg, struct error *err)
 {
-	return private_parse(arg, &o->private_kinds, err);
+	return private_parse(arg, &o->launcher.private_kinds, err);
 }
 
 static int take_private_tmp(struct options *o, const char *arg, struct error *err)
 {
-	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->private_tmp_mb, err);
+	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->launcher.private_tmp_mb, err);
 }
 
 static int take_rlimit(struct options *o, const char *arg, struct error *err)
 {
-	if (o->n_rlimits == RLIMITS_MAX)
+	if (o->launcher.n_rlimits == RLIMITS_MAX)
 		return error_set(err, ERR_USAGE, "at most %d", RLIMITS_MAX);
-	return rlimits_parse(arg, &o->rlimits[o->n_rlimits++], err);
+	return rlimits_parse(arg, &o->rlimits[o->launcher.n_rlimits++], err);
 }
 
 static int take_containment(struct options *o, const char *arg, struct error *err)
@@ -88,7 +88,7 @@ static int take_containment(struct options *o, const char *arg, struct error *er
 
 	if (unknown)
 		return error_set(err, ERR_USAGE, "no '%s'; there are " CONTAIN_WORDS, unknown);
-	o->containment = arg;
+	o->launcher.containment = arg;
 	return 0;
 }
 
@@ -96,20 +96,20 @@ static int take_device(struct options *o, const char *arg, struct error *err)
 {
 	if (*arg != '/')
 		return error_set(err, ERR_USAGE, "'%s' is no absolute path", arg);
-	if (o->devices.n_all == DEVICE_GRANTS_ALL_MAX)
+	if (o->launcher.devices.n_all == DEVICE_GRANTS_ALL_MAX)
 		return error_set(err, ERR_USAGE, "at most %d", DEVICE_GRANTS_ALL_MAX);
-	o->devices.all[o->devices.n_all++] = arg;
+	o->launcher.devices.all[o->launcher.devices.n_all++] = arg;
 	return 0;
 }
 
 static int take_spool_min_free(struct options *o, const char *arg, struct error *err)
 {
-	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->spool_min_free_mb, err);
+	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->launcher.spool_min_free_mb, err);
 }
 
 static int take_max_processes(struct options *o, const char *arg, struct error *err)
 {
-	return count_parse(arg, 1, INT32_MAX, &o->max_processes, err);
+	return count_parse(arg, 1, INT32_MAX, &o->launcher.max_processes, err);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static const struct row {
 	{ "munge-socket-2", "PATH",
 	        "a second munge daemon, with the other key, while the key is replaced (default: "
 	        "munge_socket_2 of the configuration)",
-	        .kind = TEXT, .at = offsetof(struct options, munge_socket_2) },
+	        .kind = TEXT, .at = offsetof(struct options, launcher.munge_socket_2) },
 
 	{ .help = "Directories:" },
 	{ "rundir", "DIR", "records of runs, on tmpfs (default: /run/gpusched)", .kind = TEXT,
@@ -154,20 +154,21 @@ static const struct row {
 
 	{ .help = "Starts and ends of runs:" },
 	{ "allow-root", NULL, "run root's jobs too (default: refuse them)", .kind = FLAG,
-	        .at = offsetof(struct options, allow_root) },
+	        .at = offsetof(struct options, launcher.allow_root) },
 	{ "signature-age", "TIME", "refuse jobs that were signed longer ago (default: 14d)",
-	        .kind = TIME, .at = offsetof(struct options, signature_age_s), .unit_ms = SECOND_MS,
-	        .least_ms = SECOND_MS, .most_ms = UINT64_MAX, .possible = "1s or more" },
+	        .kind = TIME, .at = offsetof(struct options, launcher.signature_age_s),
+	        .unit_ms = SECOND_MS, .least_ms = SECOND_MS, .most_ms = UINT64_MAX,
+	        .possible = "1s or more" },
 	{ "launch-timeout", "TIME",
 	        "until a run's program must be executed, without its task prolog (default: 1m)",
-	        .kind = TIME, .at = offsetof(struct options, launch_timeout_ms), .unit_ms = 1,
-	        .least_ms = SECOND_MS, .most_ms = HOUR_MS, .possible = "1s to 1h" },
+	        .kind = TIME, .at = offsetof(struct options, launcher.launch_timeout_ms),
+	        .unit_ms = 1, .least_ms = SECOND_MS, .most_ms = HOUR_MS, .possible = "1s to 1h" },
 	{ "kill-wait", "TIME", "drain the node if a killed process lives longer (default: 1m)",
-	        .kind = TIME, .at = offsetof(struct options, kill_wait_ms), .unit_ms = 1,
+	        .kind = TIME, .at = offsetof(struct options, launcher.kill_wait_ms), .unit_ms = 1,
 	        .least_ms = 100, .most_ms = HOUR_MS, .possible = "100ms to 1h" },
 	{ "shepherd", "FILE",
 	        "the program that watches a run (default: gshepherd of this installation)",
-	        .kind = TEXT, .at = offsetof(struct options, shepherd) },
+	        .kind = TEXT, .at = offsetof(struct options, launcher.shepherd) },
 
 	{ .help = "What confines runs:" },
 	{ "containment", "WORD,...",
@@ -176,7 +177,7 @@ static const struct row {
 	        .kind = OTHER, .take = take_containment },
 	{ "cgroup", "PATH",
 	        "run jobs below this cgroup; none: without cgroups (default: what the host offers)",
-	        .kind = TEXT, .at = offsetof(struct options, cgroup) },
+	        .kind = TEXT, .at = offsetof(struct options, launcher.cgroup) },
 	{ "private", "WORD,...",
 	        "what each run has for itself: " PRIVATE_WORDS " (default: nothing)", .kind = OTHER,
 	        .take = take_private },
@@ -196,17 +197,17 @@ static const struct row {
 	{ "gpu-devices", "LIST",
 	        "their device files in order, as in /dev/dri/renderD[128-135] (default: found "
 	        "through the driver)",
-	        .kind = TEXT, .at = offsetof(struct options, devices.gpus) },
+	        .kind = TEXT, .at = offsetof(struct options, launcher.devices.gpus) },
 	{ "gpu-recheck", "TIME",
 	        "between two checks of the GPUs; 0s: only at the start (default: 10m)",
-	        .kind = TIME, .at = offsetof(struct options, gpu_recheck_ms), .unit_ms = 1,
+	        .kind = TIME, .at = offsetof(struct options, launcher.gpu_recheck_ms), .unit_ms = 1,
 	        .least_ms = 100, .most_ms = 30 * DAY_MS, .off = true,
 	        .possible = "0s, or 100ms to 30d" },
 	{ "gpu-timeout", "TIME", "give up a GPU that does not answer for longer (default: 20s)",
-	        .kind = TIME, .at = offsetof(struct options, gpu_timeout_ms), .unit_ms = 1,
+	        .kind = TIME, .at = offsetof(struct options, launcher.gpu_timeout_ms), .unit_ms = 1,
 	        .least_ms = 100, .most_ms = HOUR_MS, .possible = "100ms to 1h" },
 	{ "sample-every", "TIME", "between two samples of what runs use; 0s: never (default: 10s)",
-	        .kind = TIME, .at = offsetof(struct options, sample_ms), .unit_ms = 1,
+	        .kind = TIME, .at = offsetof(struct options, launcher.sample_ms), .unit_ms = 1,
 	        .least_ms = 100, .most_ms = HOUR_MS, .off = true,
 	        .possible = "0s, or 100ms to 1h" },
 	{ "over-memory", "note|warn|end",
@@ -215,27 +216,27 @@ static const struct row {
 	{ "share-users", "one|any", "the users whose runs may share one GPU (default: any)",
 	        .kind = OTHER, .take = take_share_users },
 	{ "mps", "FILE", "the control program of NVIDIA's MPS (default: " LAUNCHER_MPS ")",
-	        .kind = TEXT, .at = offsetof(struct options, mps) },
+	        .kind = TEXT, .at = offsetof(struct options, launcher.mps) },
 
 	{ .help = "Programs of the site (default: none):" },
 	{ "prolog", "FILE", "run as root before each run", .kind = TEXT,
-	        .at = offsetof(struct options, programs[PROGRAM_PROLOG]) },
+	        .at = offsetof(struct options, launcher.programs[PROGRAM_PROLOG]) },
 	{ "task-prolog", "FILE", "run as the owner before each job's script", .kind = TEXT,
-	        .at = offsetof(struct options, programs[PROGRAM_TASK_PROLOG]) },
+	        .at = offsetof(struct options, launcher.programs[PROGRAM_TASK_PROLOG]) },
 	{ "task-epilog", "FILE", "run as the owner when nothing is left of the job", .kind = TEXT,
-	        .at = offsetof(struct options, programs[PROGRAM_TASK_EPILOG]) },
+	        .at = offsetof(struct options, launcher.programs[PROGRAM_TASK_EPILOG]) },
 	{ "epilog", "FILE", "run as root after each run", .kind = TEXT,
-	        .at = offsetof(struct options, programs[PROGRAM_EPILOG]) },
+	        .at = offsetof(struct options, launcher.programs[PROGRAM_EPILOG]) },
 	{ "scrub", "FILE", "run as root last of all, to clear the run's GPUs", .kind = TEXT,
-	        .at = offsetof(struct options, programs[PROGRAM_SCRUB]) },
+	        .at = offsetof(struct options, launcher.programs[PROGRAM_SCRUB]) },
 	{ "health-check", "FILE", "start nothing while this program fails", .kind = TEXT,
-	        .at = offsetof(struct options, programs[PROGRAM_HEALTH]) },
+	        .at = offsetof(struct options, launcher.programs[PROGRAM_HEALTH]) },
 	{ "health-interval", "TIME", "between two health checks (default: 5m)", .kind = TIME,
-	        .at = offsetof(struct options, health_interval_s), .unit_ms = SECOND_MS,
+	        .at = offsetof(struct options, launcher.health_interval_s), .unit_ms = SECOND_MS,
 	        .least_ms = SECOND_MS, .most_ms = 30 * DAY_MS, .possible = "1s to 30d" },
 	{ "program-timeout", "TIME", "the longest time of each of these programs (default: 1m)",
-	        .kind = TIME, .at = offsetof(struct options, program_timeout_ms), .unit_ms = 1,
-	        .least_ms = 100, .most_ms = HOUR_MS, .possible = "100ms to 1h" },
+	        .kind = TIME, .at = offsetof(struct options, launcher.program_timeout_ms),
+	        .unit_ms = 1, .least_ms = 100, .most_ms = HOUR_MS, .possible = "100ms to 1h" },
 	{ "programs", "DIR|none",
 	        "the folder of those that gpusched.conf may name (default: " SYSCONFDIR
 	        "/gpusched)",
@@ -398,8 +399,8 @@ void options_parse(struct options *o, int argc, char **argv)
 {
 	struct error err;
 
-	*o = (struct options){ .log_level = "info",
-		.kill_wait_ms = 60000,
+	*o = (struct options){ .log_level = "info" };
+	o->launcher = (struct launcher_options){ .kill_wait_ms = 60000,
 		.launch_timeout_ms = CHILD_LAUNCH_MS,
 		.spool_min_free_mb = SPOOL_MIN_FREE_MB,
 		.gpu_timeout_ms = PROBE_TIMEOUT_MS,

@@ -117,13 +117,14 @@ static int send_parts(struct bulk *b, struct error *err)
 
 /* --- all of it ----------------------------------------------------------------------------- */
 
-static int on_result(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_result(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__BulkResult *r = (const Gpusched__BulkResult *)m;
 	struct bulk *b = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_BULK_RESULT || r->n_first != r->n_count)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a bulk submit");
+	if (r->n_first != r->n_count)
+		return error_set(
+		        err, ERR_PROTOCOL, "the answer has other numbers of ids than of jobs");
 	for (size_t i = 0; i < r->n_first; i++)
 		for (uint64_t k = 0; k < r->count[i] && b->n_ids < b->n; k++)
 			b->ids[b->n_ids++] = r->first[i] + k;
@@ -135,6 +136,7 @@ static int commit(struct bulk *b, struct error *err)
 	Gpusched__SubmitBulk m = GPUSCHED__SUBMIT_BULK__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SUBMIT_BULK,
 		.request = &m.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_BULK_RESULT,
 		.on_chunk = on_result,
 		.arg = b,
 		.timeout_ms = 120000 };

@@ -12,10 +12,15 @@ struct client_call {
 	unsigned type; /* MsgType */
 	const ProtobufCMessage *request;
 	/* Each part of the answer; gone when it returns. -1 with `err` ends the call. */
-	int (*on_chunk)(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err);
+	int (*on_chunk)(const ProtobufCMessage *m, void *arg, struct error *err);
 	void *arg;
 	int timeout_ms;  /* of the silence between two parts; 0: 30 s; < 0: none */
 	bool repeatable; /* may be asked again if no part of the answer came */
+	unsigned answer; /* MsgType of each part: another one ends the call (ERR_PROTOCOL) */
 };
+
+/* Hand over a part of the answer. -1 with `err`. */
+int call_part(const struct client_call *call, unsigned type, const ProtobufCMessage *m,
+        struct error *err);
 
 #endif

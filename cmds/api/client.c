@@ -282,11 +282,9 @@ struct counted {
 static int count_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	struct counted *counted = arg;
-	int rc = 0;
+	int rc = call_part(counted->call, type, m, err);
 
 	counted->handed_over = true;
-	if (counted->call->on_chunk)
-		rc = counted->call->on_chunk(type, m, counted->call->arg, err);
 	counted->ours = rc < 0;
 	return rc;
 }

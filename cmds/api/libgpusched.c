@@ -140,7 +140,8 @@ const char *gpusched_cluster(const struct gpusched *g)
 }
 
 /* One request, unless submits use the connection. */
-static int call_controller(struct gpusched *g, const struct client_call *call, struct gpusched_error *err)
+static int call_controller(
+        struct gpusched *g, const struct client_call *call, struct gpusched_error *err)
 {
 	struct error why;
 
@@ -151,14 +152,13 @@ static int call_controller(struct gpusched *g, const struct client_call *call, s
 	return give_error(&why, err);
 }
 
-static int keep_pong(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int keep_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Pong *pong = (const Gpusched__Pong *)m;
 	struct gpusched_pong *out = ((void **)arg)[1];
 	struct gpusched *g = ((void **)arg)[0];
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_PONG)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a ping");
+	(void)err;
 	forget_texts(g->pong_texts, 3);
 	out->cluster = g->pong_texts[0] = xstrdup(pong->cluster);
 	out->host = g->pong_texts[1] = xstrdup(pong->host);
@@ -178,6 +178,7 @@ int gpusched_ping_sized(
 	int rc = call_controller(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_PING,
 	                .request = &ping.base,
+	                .answer = GPUSCHED__MSG_TYPE__MSG_PONG,
 	                .on_chunk = keep_pong,
 	                .arg = arg,
 	                .repeatable = true },
@@ -390,6 +391,7 @@ static int list_for(struct gpusched *g, unsigned type, const ProtobufCMessage *r
 {
 	const struct client_call call = { .type = type,
 		.request = request,
+		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
 		.on_chunk = whole_chunk,
 		.arg = w,
 		.repeatable = true };
@@ -480,13 +482,11 @@ struct waiting {
 	struct callback cb;
 };
 
-static int on_ended(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_ended(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
 	struct waiting *w = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a list of jobs");
 	for (size_t i = 0; i < chunk->n_jobs && !w->cb.result; i++) {
 		size_t before = w->n;
 
@@ -517,6 +517,7 @@ int gpusched_wait(struct gpusched *g, const uint64_t *ids, size_t n, gpusched_on
 		size_t before = w.n;
 		struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
 			.request = &wait.base,
+			.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
 			.on_chunk = on_ended,
 			.arg = &w,
 			.timeout_ms = -1,
@@ -546,14 +547,12 @@ struct controlled {
 	size_t errors;
 };
 
-static int on_control(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_control(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__JobControlResult *r = (const Gpusched__JobControlResult *)m;
 	struct controlled *c = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT)
-		return error_set(
-		        err, ERR_PROTOCOL, "unexpected type of answer to a change of jobs");
+	(void)err;
 	c->done += r->done;
 	if (r->n_errors && !c->first.code)
 		error_set(&c->first, (int)r->errors[0]->code, "job %llu: %s",
@@ -580,6 +579,7 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
 	rc = call_controller(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
 	                .request = &control.base,
+	                .answer = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT,
 	                .on_chunk = on_control,
 	                .arg = &result },
 	        err);
@@ -659,14 +659,11 @@ int gpusched_list_partitions(struct gpusched *g, const char *const *names,
 	        &cb, err);
 }
 
-static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_stats(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__StatsResult *r = (const Gpusched__StatsResult *)m;
 	struct callback *cb = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
-		return error_set(
-		        err, ERR_PROTOCOL, "unexpected type of answer to a request for statistics");
 	for (size_t i = 0; i < r->n_stats && !cb->result; i++) {
 		struct gpusched_stat stat = { sizeof(stat), r->stats[i]->name, r->stats[i]->unit,
 			r->stats[i]->help, r->stats[i]->value };
@@ -685,6 +682,7 @@ int gpusched_stats(
 	return ask_for(g,
 	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_STATS,
 	                .request = &stats.base,
+	                .answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
 	                .on_chunk = on_stats,
 	                .arg = &cb,
 	                .repeatable = true },

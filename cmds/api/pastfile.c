@@ -146,7 +146,7 @@ static int send_request(struct pastfile *f, const struct client_call *call, stru
 {
 	uint8_t *bytes;
 	size_t len;
-	int rc = msg_pack_frame(call->type, 1, call->request, &bytes, &len, err);
+	int rc = frame_pack(call->type, 1, call->request, &bytes, &len, err);
 
 	if (rc < 0)
 		return -1;
@@ -172,7 +172,7 @@ int pastfile_call(struct pastfile *f, const struct client_call *call, struct err
 	while ((m = receive(f, &type, err))) {
 		if (type == GPUSCHED__MSG_TYPE__MSG_REPLY)
 			return dial_reply_error((const Gpusched__Reply *)m, err) < 0 ? -1 : 0;
-		if (call->on_chunk && call->on_chunk(type, m, call->arg, err) < 0)
+		if (call_part(call, type, m, err) < 0)
 			return -1;
 	}
 	return -1;

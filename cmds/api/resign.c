@@ -169,13 +169,12 @@ static int decode_and_check(struct group *g, const Gpusched__ScriptResult *m, st
 	return rc;
 }
 
-static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_script(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	struct group *g = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT || g->got)
-		return error_set(
-		        err, ERR_PROTOCOL, "unexpected type of answer to a request for a script");
+	if (g->got)
+		return error_set(err, ERR_PROTOCOL, "more than one script for a job");
 	g->got = true;
 	if (decode_and_check(g, (const Gpusched__ScriptResult *)m, &g->error) == 0)
 		g->error.code = ERR_NONE;
@@ -188,6 +187,7 @@ static int fetch(struct group *g, uint64_t job, struct error *err)
 	Gpusched__ShowScript request = GPUSCHED__SHOW_SCRIPT__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SHOW_SCRIPT,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT,
 		.on_chunk = on_script,
 		.arg = g,
 		.repeatable = true };
@@ -217,13 +217,12 @@ static void take_error(const Gpusched__JobError *from, struct error *to)
 		error_hint(to, "%s", from->hint);
 }
 
-static int on_result(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_result(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__JobControlResult *r = (const Gpusched__JobControlResult *)m;
 	struct group *g = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a signature");
+	(void)err;
 	g->got = true;
 	for (size_t e = 0; e < r->n_errors; e++)
 		for (size_t i = 0; i < g->n; i++)
@@ -237,6 +236,7 @@ static int send_signed(struct group *g, const char *cred, struct error *err)
 	Gpusched__Resign request = GPUSCHED__RESIGN__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_RESIGN,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT,
 		.on_chunk = on_result,
 		.arg = g,
 		.repeatable = true };

@@ -105,7 +105,7 @@ static int pack(
 	if (!cred)
 		return -1;
 	submit->credential = (ProtobufCBinaryData){ strlen(cred), (uint8_t *)cred };
-	rc = msg_pack_frame(
+	rc = frame_pack(
 	        GPUSCHED__MSG_TYPE__MSG_SUBMIT, g->id, &submit->base, &frame, &g->frame_len, err);
 	free(cred);
 	if (rc < 0)
@@ -330,7 +330,8 @@ static int64_t now_ms(void)
 }
 
 /* Wait for one frame and apply it. 1; 0: the deadline has passed; -1: the connection has failed. */
-static int receive_frame(struct submit_queue *q, struct dial *d, int64_t deadline, struct error *err)
+static int receive_frame(struct submit_queue *q, struct dial *d, int64_t deadline,
+        struct error *err)
 {
 	int64_t left = deadline < 0 ? SILENCE_MS : deadline - now_ms();
 	struct frame f;
@@ -392,12 +393,11 @@ struct test {
 	void *arg;
 };
 
-static int on_test(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_test(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	struct test *test = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a submit");
+	(void)err;
 	test->on_result((const Gpusched__SubmitResult *)m, test->arg);
 	return 0;
 }
@@ -408,6 +408,7 @@ int submit_test(struct client *c, const struct gpusched_spec *spec,
 {
 	struct test test = { on_result_fn, arg };
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SUBMIT,
+		.answer = GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT,
 		.on_chunk = on_test,
 		.arg = &test,
 		.repeatable = true };

@@ -61,9 +61,10 @@ static int hold(struct whole *w, const ProtobufCMessage *piece, struct error *er
 	        "decoded");
 }
 
-/* The items of a part that are complete. */
-static int take_items(struct whole *w, const ProtobufCMessage *chunk, struct error *err)
+/* Hands over the items of a part that are complete. */
+int whole_chunk(const ProtobufCMessage *chunk, void *whole, struct error *err)
 {
+	struct whole *w = whole;
 	size_t n, i = 0;
 	ProtobufCMessage **items = items_of(chunk, &n);
 	bool more = flag(chunk, "more");
@@ -84,22 +85,12 @@ static int take_items(struct whole *w, const ProtobufCMessage *chunk, struct err
 	return rc < 0 ? -1 : 0;
 }
 
-int whole_chunk(unsigned type, const ProtobufCMessage *m, void *whole, struct error *err)
-{
-	struct whole *w = whole;
-
-	if (type != w->type)
-		return error_set(
-		        err, ERR_PROTOCOL, "unexpected answer: %s instead of %s", msg_name(type),
-		        msg_name(w->type));
-	return take_items(w, m, err);
-}
-
 int whole_ask(struct client *c, unsigned type, const ProtobufCMessage *request, struct whole *w,
         struct error *err)
 {
 	const struct client_call call = { .type = type,
 		.request = request,
+		.answer = w->type,
 		.on_chunk = whole_chunk,
 		.arg = w,
 		.repeatable = true };

@@ -22,7 +22,7 @@ struct whole {
 };
 
 /* Each part of the answer; `whole` is a struct whole. For client_call.on_chunk. */
-int whole_chunk(unsigned type, const ProtobufCMessage *m, void *whole, struct error *err);
+int whole_chunk(const ProtobufCMessage *m, void *whole, struct error *err);
 void whole_clear(struct whole *w); /* the answer is over */
 
 /* Ask for a listing, which may be asked for again as long as nothing of it has come. */

@@ -12,6 +12,7 @@
 
 #include "cmds/cli/habits.h"
 #include "cmds/cli/help.h"
+#include "cmds/cli/view.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 
@@ -276,6 +277,35 @@ static void blame_word(struct parse *p, const struct argp_state *state)
 		error_hint(&p->err, "%s --help", p->cmd->name);
 }
 
+static void print_usage(FILE *out, const struct cmd *cmd)
+{
+	const char *start = "Usage:", *a = cmd->arguments;
+
+	do {
+		size_t len = strcspn(a, "\n");
+
+		fprintf(out, "%s %s [OPTION...]%s%.*s\n", start, cmd->name, len ? " " : "",
+		        (int)len, a);
+		start = "  or: ";
+		a += len + (a[len] != '\0');
+	} while (*a);
+}
+
+static void print_help(FILE *out, const struct cmd *cmd, const struct argp_option *options)
+{
+	print_usage(out, cmd);
+	help_text(out, cmd->about);
+	help_options(out, options);
+	putc('\n', out);
+	help_text(out, cmd->examples);
+	for (size_t i = 0; i < CMD_LISTS && cmd->lists[i].kind; i++) {
+		fprintf(out, "\n%s:\n", cmd->lists[i].heading);
+		view_print_columns(cmd->lists[i].kind, out);
+	}
+	if (cmd->more_help)
+		cmd->more_help(out);
+}
+
 static error_t print_standard(struct parse *p, int key, const struct argp_state *state)
 {
 	struct argp_state loud = *state;
@@ -288,7 +318,7 @@ static error_t print_standard(struct parse *p, int key, const struct argp_state 
 	else if (key == KEY_USAGE)
 		argp_state_help(&loud, stdout, ARGP_HELP_USAGE);
 	else
-		help_print(stdout, p->cmd, p->options);
+		print_help(stdout, p->cmd, p->options);
 	return ECANCELED;
 }
 

@@ -16,6 +16,10 @@
 #include "cmds/api/client.h"
 #include "common/base/error.h"
 
+struct view_kind;
+
+#define CMD_LISTS 4
+
 struct cmd {
 	const char *name;
 	const char *arguments; /* "[ID...]" */
@@ -24,11 +28,16 @@ struct cmd {
 	const struct cmd_option *table; /* may be NULL */
 	/* Rows of a command that makes its table itself; in --help they stand before `table`. */
 	const struct argp_option *options;
-	/* The key of one of `options` with its value, or ARGP_KEY_ARG with an argument. -1 with `err`.
-	 * NULL: there are neither. */
+	/* The key of one of `options` with its value, or ARGP_KEY_ARG with an argument. -1 with
+	 * `err`. NULL: there are neither. */
 	int (*take)(int key, char *value, struct argp_state *state, void *input, struct error *err);
 	/* Told of each row of `table` that is given, before its field is set; may be NULL. */
 	void (*given)(void *input, const struct cmd_option *option);
+	/* What it lists, whose columns stand below that: "Columns of nodes". */
+	struct {
+		const char *heading;
+		const struct view_kind *kind;
+	} lists[CMD_LISTS];
 	void (*more_help)(FILE *out); /* below all of it; may be NULL */
 	bool in_order;                /* options end at the first argument */
 };

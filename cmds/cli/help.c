@@ -1,10 +1,10 @@
 /* help.c - see help.h */
 #include "cmds/cli/help.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cli/cmd.h"
 #include "common/base/strbuf.h"
 
 #define WIDTH 79
@@ -39,8 +39,7 @@ static void fill_text(FILE *out, const char *text, size_t len, unsigned column, 
 	putc('\n', out);
 }
 
-/* Paragraphs are filled, lines that begin with a blank are printed as they are. */
-static void print_text(FILE *out, const char *text)
+void help_text(FILE *out, const char *text)
 {
 	while (*text) {
 		size_t len = strcspn(text, "\n");
@@ -103,26 +102,10 @@ static const struct argp_option *print_option(FILE *out, const struct argp_optio
 	return o;
 }
 
-static void print_usage(FILE *out, const struct cmd *cmd)
-{
-	const char *start = "Usage:", *a = cmd->arguments;
-
-	do {
-		size_t len = strcspn(a, "\n");
-
-		fprintf(out, "%s %s [OPTION...]%s%.*s\n", start, cmd->name, len ? " " : "",
-		        (int)len, a);
-		start = "  or: ";
-		a += len + (a[len] != '\0');
-	} while (*a);
-}
-
-void help_print(FILE *out, const struct cmd *cmd, const struct argp_option *options)
+void help_options(FILE *out, const struct argp_option *options)
 {
 	int group = 0;
 
-	print_usage(out, cmd);
-	print_text(out, cmd->about);
 	for (const struct argp_option *o = options; !is_end(o);) {
 		if (o->group != group && !(o->flags & OPTION_HIDDEN)) {
 			putc('\n', out);
@@ -135,8 +118,4 @@ void help_print(FILE *out, const struct cmd *cmd, const struct argp_option *opti
 			o++;
 		}
 	}
-	putc('\n', out);
-	print_text(out, cmd->examples);
-	if (cmd->more_help)
-		cmd->more_help(out);
 }

@@ -11,10 +11,11 @@
 
 #define HELP_OPTION_INDENT 29 /* where the text of an option begins */
 
-struct cmd;
+/* Paragraphs, each on a line of `text`. */
+void help_text(FILE *out, const char *text);
 
-/* The whole help of a command; `options` end with a row of nothing. */
-void help_print(FILE *out, const struct cmd *cmd, const struct argp_option *options);
+/* All options with their headings; they end with a row of nothing. */
+void help_options(FILE *out, const struct argp_option *options);
 
 /* One row of a list: "  LEFT   TEXT", the text from column `indent` on. */
 void help_row(FILE *out, const char *left, unsigned indent, const char *text);

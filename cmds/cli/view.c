@@ -64,7 +64,8 @@ static const struct view_column *find_ours(
 }
 
 /* By our name, or by Slurm's. */
-static const struct view_column *find_column(const struct view_kind *kind, const char *name, size_t len)
+static const struct view_column *find_column(
+        const struct view_kind *kind, const char *name, size_t len)
 {
 	const struct view_column *column = find_ours(kind, name, len);
 

@@ -68,9 +68,9 @@ struct view_kind {
 struct view;
 
 /* Columns by their names, with commas between, in either case; NAME%20 is 20 wide. Several columns
- * may be named twice. NULL: the standard ones. Or a format of letters, where the kind has some. `sort`: names with commas between,
- * may be named twice. NULL: the standard ones. Or a format of letters, where the kind has some. `sort`: names with commas between, "-" before one
- * turns it round; NULL: as above. NULL with ERR_USAGE. `kind` is borrowed. */
+ * may be named twice. NULL: the standard ones. Or a format of letters, where the kind has some.
+ * `sort`: names with commas between, "-" before one turns it round; NULL: as above. NULL with
+ * ERR_USAGE. `kind` is borrowed. */
 struct view *view_new(const struct view_kind *kind, const char *columns, const char *sort,
         const struct table_style *style, struct error *err);
 

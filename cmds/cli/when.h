@@ -2,16 +2,16 @@
  *
  *	now                                         this moment
  *	now+90  now+1hour  now+2 days               to come; seconds, minutes, hours, days, weeks
- *	now-2h  now-7d  today-1w  now-2hours        of the past; units as durations have them (units.h),
- *	                                            and in words
- *	16:00  4:30pm  16:00:30                     of today; to come: the next time that it is so late
+ *	now-2h  now-7d  today-1w  now-2hours        of the past; units as in durations (units.h), or
+ *	                                            words
+ *	16:00  4:30pm  16:00:30                     of today; to come: the next time of day like it
  *	midnight  noon  teatime                     likewise; teatime is 16:00
  *	yesterday  today  tomorrow                  at 0:00
  *	2027-01-31  2027-01-31T16:00[:30][Z]        Z: UTC
  *	01/31  01/31/27  0131  013127  31.01.2027   without a year: the last there was, or the next
  *
- * All in local time but where it says Z. A date that has a time may have it behind a blank, a 'T' or
- * a '-', before or after.
+ * All in local time but where it says Z. A date that has a time may have it behind a blank, a 'T'
+ * or a '-', before or after.
  */
 #ifndef CMDS_WHEN_H
 #define CMDS_WHEN_H

@@ -135,12 +135,6 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-static void more_help(FILE *out)
-{
-	fputs("\nColumns:\n", out);
-	view_print_columns(&kind, out);
-}
-
 static const struct cmd cmd = {
 	.name = "gctl events",
 	.arguments = "",
@@ -160,17 +154,14 @@ static const struct cmd cmd = {
 	        "reached; 5 "
 	        "not permitted.",
 	.table = table,
-	.more_help = more_help,
+	.lists = { { "Columns", &kind } },
 };
 
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__EventChunk *chunk = (const Gpusched__EventChunk *)m;
 	struct events *e = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK)
-		return error_set(
-		        err, ERR_PROTOCOL, "unexpected type of answer to a list of events");
 	for (size_t i = 0; i < chunk->n_events; i++) {
 		uint64_t seq = chunk->events[i]->seq;
 
@@ -247,6 +238,7 @@ static int run(void *input, struct error *err)
 	Gpusched__ListEvents request = GPUSCHED__LIST_EVENTS__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_EVENTS,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK,
 		.on_chunk = on_chunk,
 		.arg = e,
 		.repeatable = true };

@@ -1,8 +1,8 @@
 /* gctl.c - ask and steer the controller, its nodes and jobs
  *
  * What gctl can do is a table of subcommands (gctl_table.c). This file reads the command line,
- * finds the row that its words mean, and refuses options that the row does not take. An option may stand
- * in front of the subcommand too, so the words are looked up once all options are read.
+ * finds the row that its words mean, and refuses options that the row does not take. An option may
+ * stand in front of the subcommand too, so the words are looked up once all options are read.
  */
 #include "cmds/ctl/gctl.h"
 
@@ -18,10 +18,11 @@
 /* --- what subcommands share ------------------------------------------------------------------- */
 
 int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
-        gctl_on_chunk *on_chunk, struct error *err)
+        unsigned answer, gctl_on_chunk *on_chunk, struct error *err)
 {
 	struct client_call call = { .type = type,
 		.request = request,
+		.answer = answer,
 		.on_chunk = on_chunk,
 		.arg = r,
 		.repeatable = repeatable };
@@ -32,11 +33,6 @@ int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool
 char *gctl_reason(const struct run *r)
 {
 	return (char *)(r->g->reason ? r->g->reason : "");
-}
-
-int gctl_wrong_answer(struct error *err)
-{
-	return error_set(err, ERR_PROTOCOL, "unexpected type of answer from the controller");
 }
 
 /* --- options ---------------------------------------------------------------------------------- */

@@ -71,10 +71,10 @@ struct run {
 };
 
 /* Each part of an answer; `arg` is the struct run. */
-typedef int gctl_on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err);
+typedef int gctl_on_chunk(const ProtobufCMessage *m, void *arg, struct error *err);
+/* Parts of type `answer`; on_chunk NULL: there are none. */
 int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
-        gctl_on_chunk *on_chunk, struct error *err);
-int gctl_wrong_answer(struct error *err);
+        unsigned answer, gctl_on_chunk *on_chunk, struct error *err);
 /* The end of what was asked: in JSON with the error, if there is one. EXIT_DONE, or -1. */
 int gctl_end(struct run *r, int rc, struct error *err);
 /* --reason; "" without one. For the field of a request. */

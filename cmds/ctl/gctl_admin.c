@@ -18,13 +18,12 @@ static double now_ms(void)
 	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
-static int on_pong(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Pong *pong = (const Gpusched__Pong *)m;
 	struct run *r = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_PONG)
-		return gctl_wrong_answer(err);
+	(void)err;
 	if (r->g->json)
 		jsonout_message(&r->out, m);
 	else
@@ -41,7 +40,8 @@ int gctl_ping(struct run *r, struct error *err)
 
 	client_set_retry(r->client, 0);
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "pong");
-	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true, on_pong, err);
+	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true,
+	        GPUSCHED__MSG_TYPE__MSG_PONG, on_pong, err);
 	if (!r->g->json && rc >= 0)
 		printf("answered in %.1f ms, including the handshake\n", now_ms() - start);
 	return gctl_end(r, rc, err);
@@ -73,7 +73,7 @@ int gctl_partition(struct run *r, struct error *err)
 	request.name = (char *)r->words[0];
 	request.state = partition_states[s].state;
 	request.reason = gctl_reason(r);
-	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PARTITION_CONTROL, &request.base, false, NULL,
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PARTITION_CONTROL, &request.base, false, 0, NULL,
 	            err) < 0)
 		return -1;
 	printf("%s: %s\n", r->words[0], r->words[1]);
@@ -82,13 +82,12 @@ int gctl_partition(struct run *r, struct error *err)
 
 /* --- the controller itself ------------------------------------------------------------------- */
 
-static int on_reconfigured(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_reconfigured(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ReconfigureResult *result = (const Gpusched__ReconfigureResult *)m;
 	struct run *r = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_RECONFIGURE_RESULT)
-		return gctl_wrong_answer(err);
+	(void)err;
 	for (size_t i = 0; i < result->n_changes; i++) {
 		char *plain = text_escape_dup(result->changes[i]);
 
@@ -113,8 +112,8 @@ int gctl_reconfigure(struct run *r, struct error *err)
 
 	request.reason = gctl_reason(r);
 	request.dry_run = r->g->dry_run;
-	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE, &request.base, false, on_reconfigured,
-	            err) < 0)
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_RECONFIGURE, &request.base, false,
+	            GPUSCHED__MSG_TYPE__MSG_RECONFIGURE_RESULT, on_reconfigured, err) < 0)
 		return -1;
 	printf("%zu change%s%s\n", r->seen, r->seen == 1 ? "" : "s",
 	        r->g->dry_run ? ", not made" : "");
@@ -126,7 +125,7 @@ int gctl_shutdown(struct run *r, struct error *err)
 	Gpusched__Shutdown request = GPUSCHED__SHUTDOWN__INIT;
 
 	request.reason = gctl_reason(r);
-	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHUTDOWN, &request.base, false, NULL, err) < 0)
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHUTDOWN, &request.base, false, 0, NULL, err) < 0)
 		return -1;
 	puts("The controller is shutting down; jobs continue.");
 	return EXIT_DONE;

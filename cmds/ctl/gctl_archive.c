@@ -6,13 +6,12 @@
 #include "cmds/ctl/gctl.h"
 #include "common/base/units.h"
 
-static int on_archived(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_archived(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ArchiveResult *result = (const Gpusched__ArchiveResult *)m;
 	const struct run *r = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_ARCHIVE_RESULT)
-		return gctl_wrong_answer(err);
+	(void)err;
 	printf("%s: %" PRIu64 " job%s, %" PRIu64 " run%s and %" PRIu64 " event%s %s\n", r->words[0],
 	        result->jobs, result->jobs == 1 ? "" : "s", result->runs,
 	        result->runs == 1 ? "" : "s", result->events, result->events == 1 ? "" : "s",
@@ -54,6 +53,7 @@ int gctl_archive(struct run *r, struct error *err)
 	Gpusched__Archive request = GPUSCHED__ARCHIVE__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_ARCHIVE,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_ARCHIVE_RESULT,
 		.on_chunk = on_archived,
 		.arg = r,
 		.timeout_ms = -1 }; /* it takes as long as it takes */

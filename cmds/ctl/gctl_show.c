@@ -148,7 +148,7 @@ static int print_env(const Gpusched__ScriptResult *m, struct error *err)
 	Gpusched__SignedSpec *spec = gpusched__signed_spec__unpack(NULL, m->spec.len, m->spec.data);
 
 	if (!spec)
-		return gctl_wrong_answer(err);
+		return error_set(err, ERR_PROTOCOL, "the job's environment cannot be decoded");
 	for (size_t i = 0; i < spec->n_env; i++) {
 		print_bytes(spec->env[i].data, spec->env[i].len);
 		putchar('\n');
@@ -157,13 +157,11 @@ static int print_env(const Gpusched__ScriptResult *m, struct error *err)
 	return 0;
 }
 
-static int on_script(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_script(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ScriptResult *result = (const Gpusched__ScriptResult *)m;
 	struct run *r = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT)
-		return gctl_wrong_answer(err);
 	if (r->g->env)
 		return print_env(result, err);
 	print_bytes(result->script.data, result->script.len);
@@ -181,8 +179,8 @@ static int show_scripts(struct run *r, struct error *err)
 		        r->g->script ? "--script" : "--env", r->g->json ? "--json" : "--env");
 	for (size_t i = 0; i < ids->n; i++) {
 		request.job = ids->v[i].id;
-		if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHOW_SCRIPT, &request.base, true, on_script,
-		            err) >= 0)
+		if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHOW_SCRIPT, &request.base, true,
+		            GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT, on_script, err) >= 0)
 			ids->v[i].seen = true;
 		else if (err->code != ERR_NO_JOB)
 			return -1;
@@ -283,7 +281,8 @@ int gctl_list_nodes(
 	request.names = names->v;
 	request.n_names = names->n;
 	request.devices = true;
-	return gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, true, on_chunk, err);
+	return gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, true,
+	        GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_chunk, err);
 }
 
 int gctl_show_node(struct run *r, struct error *err)
@@ -335,13 +334,12 @@ static bool in_section(const struct run *r, const char *line)
 	return !r->n;
 }
 
-static int on_config(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_config(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ConfigChunk *chunk = (const Gpusched__ConfigChunk *)m;
 	struct run *r = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK)
-		return gctl_wrong_answer(err);
+	(void)err;
 	for (size_t i = 0; i < chunk->n_lines; i++) {
 		const char *line = chunk->lines[i];
 		bool goes_on = i == 0 && chunk->continues;
@@ -362,8 +360,8 @@ int gctl_show_config(struct run *r, struct error *err)
 {
 	Gpusched__ShowConfig request = GPUSCHED__SHOW_CONFIG__INIT;
 
-	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHOW_CONFIG, &request.base, true, on_config, err) <
-	        0)
+	if (gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_SHOW_CONFIG, &request.base, true,
+	            GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK, on_config, err) < 0)
 		return -1;
 	if (!r->seen) {
 		error_set(

@@ -142,13 +142,12 @@ struct shown {
 	size_t parts;
 };
 
-static int on_stats(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_stats(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__StatsResult *result = (const Gpusched__StatsResult *)m;
 	struct shown *shown = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_STATS_RESULT)
-		return gctl_wrong_answer(err);
+	(void)err;
 	for (size_t i = 0; i < result->n_stats; i++) {
 		if (shown->view)
 			view_add(shown->view, result->stats[i]);
@@ -169,6 +168,7 @@ int gctl_stats(struct run *r, struct error *err)
 	struct shown shown = { .r = r };
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_STATS,
 		.request = &stats.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
 		.on_chunk = on_stats,
 		.arg = &shown,
 		.repeatable = true };
@@ -179,7 +179,8 @@ int gctl_stats(struct run *r, struct error *err)
 		return error_set(err, ERR_USAGE, "--by=%.60s: expected --by=user", r->g->by);
 	stats.by_user = r->g->by != NULL;
 	style.width = isatty(STDOUT_FILENO) ? style.width : 0;
-	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, r->g->by ? "users" : "stats");
+	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster,
+	        r->g->by ? "users" : "stats");
 	shown.view = r->g->json ? NULL : view_new(kind, NULL, NULL, &style, err);
 	rc = client_call(r->client, &call, err);
 	if (shown.view && rc == 0)

@@ -109,6 +109,7 @@ static int wait_for(struct run *r, struct waiting *w, struct error *err)
 	struct whole ended = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_ended, w, NULL };
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
 		.request = &m.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
 		.on_chunk = whole_chunk,
 		.arg = &ended,
 		.timeout_ms = -1 };

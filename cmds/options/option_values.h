@@ -1,4 +1,4 @@
-/* option_values.h - how the values of options are read: the `set` of the rows in options.c
+/* option_values.h - how the values of options are read: the `set` of the rows in option_table.c
  *
  * A setter checks the value and puts it into the field of its row; on failure the options are as
  * they were, and the text (ERR_USAGE) says what would be right.

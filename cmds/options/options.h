@@ -15,8 +15,7 @@
  * When all are in, tasks.h makes of tasks and of what is given for each GPU what a node is asked
  * for.
  *
- * To add an option: a row in options.c, a setter if none fits, a field here, its use in gsubmit.c,
- * a test, the manual (man/gsubmit.1).
+ * To add an option: see option_table.c.
  */
 #ifndef CMDS_OPTIONS_H
 #define CMDS_OPTIONS_H

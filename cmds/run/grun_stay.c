@@ -37,7 +37,8 @@ static int64_t now_ms(void)
 }
 
 /* A line for people, on a terminal that may be lent to the program. */
-static void __attribute__((format(printf, 2, 3))) print_notice(const struct grun *g, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3)))
+print_notice(const struct grun *g, const char *fmt, ...)
 {
 	char text[1024], shown[1200];
 	va_list ap;
@@ -322,7 +323,8 @@ static int status_of(const struct grun *g)
 	bool failed = !strcmp(l->state, "FAILED"), ok = !strcmp(l->state, "COMPLETED");
 
 	if ((!ok && !failed) || (failed && !l->exit_code && !l->exit_signal))
-		print_notice(g, "job %" PRIu64 ": %s%s%s", l->job, l->state, *l->text ? ": " : "", l->text);
+		print_notice(g, "job %" PRIu64 ": %s%s%s", l->job, l->state,
+		        *l->text ? ": " : "", l->text);
 	if (l->exit_signal)
 		return SIGNAL_STATUS + (int)l->exit_signal;
 	if (l->exit_code || ok)
@@ -347,7 +349,8 @@ static int end(struct grun *g, struct error *err)
 		return error_set(err, ERR_TIMEOUT, "job %" PRIu64 " did not start within %lld s",
 		        l->job, (long long)(g->immediate_ms / 1000));
 	if (l->started && !g->io.over)
-		print_notice(g, "job %" PRIu64 " has ended; the rest of its output is lost: %s", l->job,
+		print_notice(g, "job %" PRIu64 " has ended; the rest of its output is lost: %s",
+		        l->job,
 		        l->lost.text);
 	if (!l->started && g->ints)
 		return SIGNAL_STATUS + g->ints;

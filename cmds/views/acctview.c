@@ -223,16 +223,9 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 
 /* sacct's -o, where the value means the same. */
 static const struct slurm_name slurm_names[] = {
-	{ "JobName", "NAME" },
-	{ "JobIDRaw", "RAWID" },
-	{ "ExitCode", "EXIT" },
-	{ "NNodes", "NODES" },
-	{ "ReqMem", "MEM" },
-	{ "TotalCPU", "CPUTIME" },
-	{ "MaxDiskRead", "READ" },
-	{ "MaxDiskWrite", "WRITTEN" },
-	{ "Planned", "WAIT" },
-	{ NULL, NULL },
+	{ "JobName", "NAME" }, { "JobIDRaw", "RAWID" }, { "ExitCode", "EXIT" }, { "NNodes", "NODES" },
+	{ "ReqMem", "MEM" }, { "TotalCPU", "CPUTIME" }, { "MaxDiskRead", "READ" },
+	{ "MaxDiskWrite", "WRITTEN" }, { "Planned", "WAIT" }, { NULL, NULL },
 };
 
 const struct view_kind acct_kind = {

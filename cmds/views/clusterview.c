@@ -211,21 +211,10 @@ static const struct view_column node_columns[] = {
 
 /* sinfo's -o, of nodes. */
 static const struct slurm_name node_slurm[] = {
-	{ "N", "NODE" },
-	{ "n", "NODE" },
-	{ "t", "STATE" },
-	{ "T", "STATE" },
-	{ "c", "CPUS" },
-	{ "C", "FREE-CPUS" },
-	{ "m", "MEM" },
-	{ "e", "FREE-MEM" },
-	{ "G", "GPUS" },
-	{ "f", "FEATURES" },
-	{ "E", "REASON" },
-	{ "P", "PARTITIONS" },
-	{ "R", "PARTITIONS" },
-	{ "v", "VERSION" },
-	{ NULL, NULL },
+	{ "N", "NODE" }, { "n", "NODE" }, { "t", "STATE" }, { "T", "STATE" }, { "c", "CPUS" },
+	{ "C", "FREE-CPUS" }, { "m", "MEM" }, { "e", "FREE-MEM" }, { "G", "GPUS" },
+	{ "f", "FEATURES" }, { "E", "REASON" }, { "P", "PARTITIONS" }, { "R", "PARTITIONS" },
+	{ "v", "VERSION" }, { NULL, NULL },
 };
 
 const struct view_kind node_kind = {
@@ -411,17 +400,9 @@ static const struct view_column part_columns[] = {
 
 /* sinfo's -o, of partitions. */
 static const struct slurm_name part_slurm[] = {
-	{ "P", "PARTITION" },
-	{ "R", "PARTITION" },
-	{ "a", "STATE" },
-	{ "l", "TIMELIMIT" },
-	{ "L", "DEFAULTTIME" },
-	{ "D", "NODES" },
-	{ "G", "GPUS" },
-	{ "N", "NODELIST" },
-	{ "p", "TIER" },
-	{ "M", "PREEMPT" },
-	{ NULL, NULL },
+	{ "P", "PARTITION" }, { "R", "PARTITION" }, { "a", "STATE" }, { "l", "TIMELIMIT" },
+	{ "L", "DEFAULTTIME" }, { "D", "NODES" }, { "G", "GPUS" }, { "N", "NODELIST" },
+	{ "p", "TIER" }, { "M", "PREEMPT" }, { NULL, NULL },
 };
 
 const struct view_kind partition_kind = {

@@ -37,7 +37,7 @@ int filter_add(struct filter *f, enum filter_what what, const char *option, cons
 /* Only the user that runs this: ERR_USAGE if users are named too. */
 int filter_add_me(struct filter *f, struct error *err);
 
-/* The same for rows of tables (cmd.h): a struct filter, and enum filter_what as the row's `what`. */
+/* The same for rows of tables (cmd.h), with enum filter_what as the row's `what`. */
 CMD_SETTER(filter_set);
 CMD_SETTER(filter_set_me);
 

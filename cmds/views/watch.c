@@ -40,13 +40,11 @@ int watch_from_parse(const char *text, struct watch_from *from, struct error *er
 	return error_hint(err, "expected the number that an earlier --watch ended with, or now");
 }
 
-static int on_chunk(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
 	struct watch *w = arg;
 
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a list of jobs");
 	if (chunk->fresh && w->cursor)
 		fprintf(stderr,
 		        "%s: what has changed since %" PRIu64
@@ -78,6 +76,7 @@ int watch_jobs(const struct cmd *cmd, struct client *c, const struct filter *fil
 	Gpusched__WatchJobs request = GPUSCHED__WATCH_JOBS__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WATCH_JOBS,
 		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
 		.on_chunk = on_chunk,
 		.arg = &w,
 		.timeout_ms = -1 };

@@ -2,6 +2,7 @@
 #include "common/base/arena.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +168,17 @@ char *arena_strdup(struct arena *a, const char *s)
 	char *p = arena_alloc(a, n);
 
 	return p ? memcpy(p, s, n) : NULL;
+}
+
+void *arena_take(struct arena *a, size_t size)
+{
+	void *p = arena_alloc(a, size);
+
+	if (!p) {
+		fputs("out of memory\n", stderr);
+		abort();
+	}
+	return memset(p, 0, size);
 }
 
 ProtobufCAllocator *arena_allocator(struct arena *a)

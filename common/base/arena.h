@@ -28,6 +28,8 @@ void arena_reset(struct arena *a, size_t cap);
 /* NULL when the cap would be exceeded or memory is out. */
 void *arena_alloc(struct arena *a, size_t size);
 char *arena_strdup(struct arena *a, const char *s);
+/* Zeroed, of an arena that must have it: aborts instead of NULL. */
+void *arena_take(struct arena *a, size_t size) __attribute__((returns_nonnull));
 
 /* The arena as protobuf-c wants it (its free does nothing). Lives as long as the arena. */
 ProtobufCAllocator *arena_allocator(struct arena *a);

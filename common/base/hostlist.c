@@ -137,10 +137,7 @@ static int ranges_parse(const char *p, const char *end, struct part *part, struc
 
 		if (range_parse(p, comma ? comma : end, &r, err) < 0)
 			return -1;
-		if (part->n_ranges == cap) {
-			cap = cap ? cap * 2 : 4;
-			part->ranges = xrealloc(part->ranges, cap, sizeof(r));
-		}
+		part->ranges = xgrow(part->ranges, part->n_ranges, &cap, sizeof(r));
 		part->ranges[part->n_ranges++] = r;
 		if (__builtin_add_overflow(part->count, r.hi - r.lo + 1, &part->count))
 			part->count = UINT64_MAX;

@@ -39,10 +39,7 @@ static void problem_add(
 		line = 0;
 		text = "more mistakes than are told";
 	}
-	if (r->n_problems == r->cap_problems) {
-		r->cap_problems = r->cap_problems ? r->cap_problems * 2 : 8;
-		r->problems = xrealloc(r->problems, r->cap_problems, sizeof(*r->problems));
-	}
+	r->problems = xgrow(r->problems, r->n_problems, &r->cap_problems, sizeof(*r->problems));
 	found = &r->problems[r->n_problems];
 	found->order = r->n_problems++;
 	found->at = at;

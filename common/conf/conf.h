@@ -18,9 +18,10 @@
 
 #include "common/base/error.h"
 #include "common/conf/nodewords.h"
+#include "common/gpu/gpuset.h"
 
 #define CONF_MAX_NODES         65536 /* named nodes of a cluster; the design's aim is 12,500 */
-#define CONF_MAX_GPUS_PER_NODE 64    /* GPU sets of a node are one 64-bit word */
+#define CONF_MAX_GPUS_PER_NODE GPUSET_MAX
 #define CONF_MAX_PARTITIONS    1024
 #define CONF_MAX_GPU_TYPES     256
 #define CONF_MAX_ACCOUNTS      4096

@@ -30,10 +30,7 @@ struct changes {
 static void change_add(struct changes *c, const struct conf_section *section,
         const struct conf_key *key, char *path, const char *name, char *what)
 {
-	if (c->n == c->cap) {
-		c->cap = c->cap ? c->cap * 2 : 16;
-		c->v = xrealloc(c->v, c->cap, sizeof(*c->v));
-	}
+	c->v = xgrow(c->v, c->n, &c->cap, sizeof(*c->v));
 	c->v[c->n] = (struct change){ section, key, path, what, name, c->n };
 	c->n++;
 }

@@ -53,19 +53,14 @@ static uint32_t file_add(struct conf_source *src, const char *path)
 
 static void line_add(struct conf_source *src, uint32_t file, uint32_t line)
 {
-	if (src->n_lines == src->cap_lines) {
-		src->cap_lines = src->cap_lines ? src->cap_lines * 2 : 256;
-		src->lines = xrealloc(src->lines, src->cap_lines, sizeof(*src->lines));
-	}
+	src->lines = xgrow(src->lines, src->n_lines, &src->cap_lines, sizeof(*src->lines));
 	src->lines[src->n_lines++] = (struct conf_line){ file, line };
 }
 
 static void number_add(struct conf_source *src, size_t len)
 {
-	if (src->n_numbers == src->cap_numbers) {
-		src->cap_numbers = src->cap_numbers ? src->cap_numbers * 2 : 64;
-		src->numbers = xrealloc(src->numbers, src->cap_numbers, sizeof(*src->numbers));
-	}
+	src->numbers =
+	        xgrow(src->numbers, src->n_numbers, &src->cap_numbers, sizeof(*src->numbers));
 	src->numbers[src->n_numbers++] = (struct conf_number){ src->text.len, len };
 }
 

@@ -4,18 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/conf/conf.h"
-
 static int number_read(const char **text, unsigned *n, struct error *err)
 {
 	size_t len = strspn(*text, "0123456789");
 
 	if (!len)
 		return error_set(err, ERR_CONFIG, "must be numbers of GPUs, as in \"0-3,6\"");
-	*n = len > 4 ? CONF_MAX_GPUS_PER_NODE : (unsigned)strtoul(*text, NULL, 10);
-	if (*n >= CONF_MAX_GPUS_PER_NODE)
+	*n = len > 4 ? GPUSET_MAX : (unsigned)strtoul(*text, NULL, 10);
+	if (*n >= GPUSET_MAX)
 		return error_set(err, ERR_CONFIG, "GPUs have the numbers 0 to %d",
-		        CONF_MAX_GPUS_PER_NODE - 1);
+		        GPUSET_MAX - 1);
 	*text += len;
 	return 0;
 }

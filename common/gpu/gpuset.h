@@ -7,6 +7,8 @@
 #include "common/base/error.h"
 #include "common/base/strbuf.h"
 
+#define GPUSET_MAX 64 /* numbers: a set is one word */
+
 /* As bits; ERR_CONFIG: what would be right. */
 int gpuset_read(const char *text, uint64_t *set, struct error *err);
 

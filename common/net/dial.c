@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/base/backoff.h"
+#include "common/base/clock.h"
 #include "common/net/hello.h"
 
 #define OPEN_MS      10000
@@ -44,15 +44,11 @@ struct dial {
 	bool eof;
 };
 
-/* --- small parts ---------------------------------------------------------------------------------
- */
+/* --- small parts ----------------------------------------------------------------------------- */
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return clock_us(CLOCK_MONOTONIC) / 1000;
 }
 
 /* A moment from which on there is no waiting; INT64_MAX: never. */

@@ -186,6 +186,24 @@ void frame_put_header(uint8_t out[FRAME_HEADER_LEN], unsigned type, uint64_t id,
 	put_u64(out + 8, id);
 }
 
+int frame_pack(unsigned type, uint64_t id, const ProtobufCMessage *m, uint8_t **bytes,
+        size_t *len, struct error *err)
+{
+	int64_t n = msg_packed_size(type, m, err);
+	uint8_t *p;
+
+	if (n < 0)
+		return -1;
+	p = malloc(FRAME_HEADER_LEN + (size_t)n);
+	if (!p)
+		return error_set(err, ERR_SYSTEM, "out of memory");
+	frame_put_header(p, type, id, (uint32_t)n);
+	protobuf_c_message_pack(m, p + FRAME_HEADER_LEN);
+	*bytes = p;
+	*len = FRAME_HEADER_LEN + (size_t)n;
+	return 0;
+}
+
 size_t frame_sealed_len(size_t len)
 {
 	size_t messages = (len + FRAME_CHUNK_MAX - 1) / FRAME_CHUNK_MAX;

@@ -29,6 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <protobuf-c/protobuf-c.h>
+
 #include "common/base/error.h"
 #include "common/net/noise.h"
 
@@ -66,6 +68,11 @@ size_t frame_reader_held(const struct frame_reader *r);
 
 /* --- writing ------------------------------------------------------------------------------- */
 void frame_put_header(uint8_t out[FRAME_HEADER_LEN], unsigned type, uint64_t id, uint32_t len);
+
+/* `m` as one whole frame, header and body, in memory that the caller frees. -1 with ERR_PROTOCOL:
+ * it is larger than its type allows (msg_packed_size()). */
+int frame_pack(unsigned type, uint64_t id, const ProtobufCMessage *m, uint8_t **bytes, size_t *len,
+        struct error *err);
 
 /* How many bytes frame_seal() makes of `len` bytes of plaintext. */
 size_t frame_sealed_len(size_t len);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/net/frame.h"
 #include "common/net/msgscan.h"
 
 #define U MSG_BY_USER
@@ -244,22 +243,4 @@ int64_t msg_packed_size(unsigned type, const ProtobufCMessage *m, struct error *
 		return error_set(err, ERR_PROTOCOL, "a %s of %zu bytes; at most %u are allowed",
 		        t->name, n, t->max_len);
 	return (int64_t)n;
-}
-
-int msg_pack_frame(unsigned type, uint64_t id, const ProtobufCMessage *m, uint8_t **bytes,
-        size_t *len, struct error *err)
-{
-	int64_t n = msg_packed_size(type, m, err);
-	uint8_t *p;
-
-	if (n < 0)
-		return -1;
-	p = malloc(FRAME_HEADER_LEN + (size_t)n);
-	if (!p)
-		return error_set(err, ERR_SYSTEM, "out of memory");
-	frame_put_header(p, type, id, (uint32_t)n);
-	protobuf_c_message_pack(m, p + FRAME_HEADER_LEN);
-	*bytes = p;
-	*len = FRAME_HEADER_LEN + (size_t)n;
-	return 0;
 }

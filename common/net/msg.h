@@ -24,13 +24,12 @@
 #include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
+#include "common/net/msgscan.h"
 
 #define MSG_BODY_MAX      (64 * 1024)   /* bytes of a body, unless the row says more */
 #define MSG_BODY_MAX_MANY (1024 * 1024) /* answers with many entries */
 #define MSG_BODY_MAX_JOB  (4608 * 1024) /* scripts of up to MSG_SCRIPT_MAX; all runs of a node */
 #define MSG_SCRIPT_MAX    (4096 * 1024)
-#define MSG_SUBMIT_JOBS   64 /* jobs of one Submit */
-#define MSG_ELEMENTS_MAX  65536 /* of a list, unless msgscan.c says less */
 
 /* The sender: bits, for the rows and for frame_reader_new(). */
 enum msg_sender {
@@ -78,9 +77,5 @@ ProtobufCMessage *msg_unpack_desc(const ProtobufCMessageDescriptor *desc, const 
 /* The packed size of `m`; -1 with ERR_PROTOCOL if it is larger than the type allows (an internal
  * error: the code that fills lists must cut them). */
 int64_t msg_packed_size(unsigned type, const ProtobufCMessage *m, struct error *err);
-
-/* `m` as one whole frame, header and body (frame.h), in memory that the caller frees. */
-int msg_pack_frame(unsigned type, uint64_t id, const ProtobufCMessage *m, uint8_t **bytes,
-        size_t *len, struct error *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* msgfit.c - see msgfit.h */
 #include "common/net/msgfit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,17 +12,6 @@
 #define BORDER     64  /* a text is cut behind a comma, if one is so near */
 
 typedef ProtobufCFieldDescriptor field_t;
-
-static void *take(struct arena *arena, size_t size)
-{
-	void *p = arena_alloc(arena, size ? size : 1);
-
-	if (!p) {
-		fputs("out of memory\n", stderr);
-		abort();
-	}
-	return p;
-}
 
 static bool is_text(const field_t *f)
 {
@@ -99,7 +87,7 @@ static void mark(struct marker marker, struct arena *arena)
 			return;
 	if (*n == 0)
 		*(char ***)msgfield_at(marker.m, marker.cut) = names =
-		        take(arena, marker.m->descriptor->n_fields * sizeof(*names));
+		        arena_take(arena, marker.m->descriptor->n_fields * sizeof(*names));
 	names[(*n)++] = (char *)(uintptr_t)marker.f->name;
 }
 
@@ -116,7 +104,7 @@ static size_t whole_characters(const char *s, size_t max)
 static char *cut_text(const char *s, size_t max, struct arena *arena)
 {
 	size_t keep = whole_characters(s, max - strlen(MSG_CUT_MARK));
-	char *copy = take(arena, keep + sizeof(MSG_CUT_MARK));
+	char *copy = arena_take(arena, keep + sizeof(MSG_CUT_MARK));
 
 	for (size_t i = keep; i > 0 && keep - i < BORDER; i--)
 		if (s[i - 1] == ',') {
@@ -144,7 +132,7 @@ static bool cut_texts_of(
 		if (!too_long(v[i], max))
 			continue;
 		if (!copy) {
-			copy = take(arena, n * sizeof(*copy));
+			copy = arena_take(arena, n * sizeof(*copy));
 			memcpy(copy, v, n * sizeof(*copy));
 		}
 		copy[i] = cut_text(v[i], max, arena);
@@ -403,7 +391,7 @@ static void move_end(ProtobufCMessage *m, ProtobufCMessage *rest, const field_t 
 	}
 	len = strlen(text_of(m, f));
 	keep = whole_characters(before->p, len > excess ? len - excess : 0);
-	copy = take(arena, keep + 1);
+	copy = arena_take(arena, keep + 1);
 	memcpy(copy, before->p, keep);
 	copy[keep] = '\0';
 	*(char **)msgfield_at(m, f) = copy;
@@ -442,7 +430,7 @@ ProtobufCMessage *msg_split(ProtobufCMessage *m, size_t max, struct arena *arena
 		return NULL;
 	fit_elements(m, max / 2, arena);
 	note_before(m, before);
-	rest = take(arena, m->descriptor->sizeof_message);
+	rest = arena_take(arena, m->descriptor->sizeof_message);
 	m->descriptor->message_init(rest);
 	while ((i = longest_list(m)) >= 0)
 		move_end(m, rest, &m->descriptor->fields[i], &before[i], 1, arena);

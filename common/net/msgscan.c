@@ -5,7 +5,6 @@
 
 #include "common/base/text.h"
 #include "common/gpusched.pb-c.h"
-#include "common/net/msg.h"
 
 #define MAX_FIELDS 128 /* of one message; checked by test_msg */
 #define MAX_DEPTH  8

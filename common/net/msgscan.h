@@ -15,6 +15,9 @@
 
 #include "common/base/error.h"
 
+#define MSG_SUBMIT_JOBS  64    /* jobs of one Submit */
+#define MSG_ELEMENTS_MAX 65536 /* of a list, unless msgscan.c says less */
+
 /* 0, or -1 with ERR_PROTOCOL (not well formed; with `strict` also: an unknown field) or ERR_USAGE
  * (a string or a count that is not acceptable). */
 int msgscan(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len, bool strict,

@@ -161,7 +161,7 @@ void *session_data(const struct session *s);
 int session_send(struct session *s, unsigned type, uint64_t id, const ProtobufCMessage *m,
         struct error *err);
 
-/* Queue whole frames, packed earlier with msg_pack_frame(): the owner can hold packed frames until
+/* Queue whole frames, packed earlier with frame_pack(): the owner can hold packed frames until
  * what they tell is on disk. Nothing is encrypted before it is really sent. */
 int session_send_bytes(struct session *s, const void *frames, size_t len, struct error *err);
 

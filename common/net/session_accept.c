@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/base/clock.h"
 
 #define BACKLOG     4096 /* the kernel cuts it to net.core.somaxconn */
 #define TURN_ACCEPT 64   /* connections taken in one turn of the loop */
@@ -206,15 +207,11 @@ void session_accept_read(struct session *s)
 	}
 }
 
-/* --- connections
- * --------------------------------------------------------------------------------------- */
+/* --- connections ----------------------------------------------------------------------------- */
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return clock_us(CLOCK_MONOTONIC_COARSE) / 1000;
 }
 
 /* Another connection must be closed for a new one. Honest peers send everything they have at once,

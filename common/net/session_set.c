@@ -1,4 +1,5 @@
 /* session_set.c - the set of sessions: how they begin, are numbered, paused and end */
+#include "common/base/each.h"
 #include "common/net/session_impl.h"
 
 #include <arpa/inet.h>
@@ -87,12 +88,7 @@ struct sessions *sessions_new(const struct session_config *config, struct error 
 
 	if (!ss)
 		goto fail;
-	ss->base = config->base;
-	ss->pool = config->pool;
-	ss->mcred = config->mcred;
-	ss->ops = config->ops;
-	ss->arg = config->arg;
-	ss->limits = config->limits;
+	COPY_FIELDS(ss, config, base, pool, mcred, ops, arg, limits);
 	fill_limits(&ss->limits);
 	TAILQ_INIT(&ss->listeners);
 	TAILQ_INIT(&ss->unauth);

@@ -23,7 +23,7 @@
 
 #include "common/base/error.h"
 
-#define STEP_SOCKET          "step.sock"   /* in GPUSCHED_RUN_DIR */
+#define STEP_SOCKET          "step.sock" /* in GPUSCHED_RUN_DIR */
 #define STEPLINK_DATA_MAX    (16 * 1024)
 #define STEPLINK_MESSAGE_MAX (8 * 1024 * 1024)
 #define STEP_WINDOW          (256 * 1024) /* of a step's output from one node, not yet taken */
@@ -36,13 +36,13 @@ enum step_kind {
 	STEP_NEW = 2,     /* StepRequest; answered by STEP_STATE */
 	STEP_CONTROL = 3, /* StepControl; answered by STEP_REPLY */
 	/* the manager to a node, and where it says so a client to the manager */
-	STEP_START = 8,   /* StepTasks */
-	STEP_IN = 9,      /* u32 task (STEP_NONE: all), bytes of standard input; client too */
-	STEP_IN_END = 10, /* u32 task; client too */
-	STEP_SIGNAL = 11, /* u32 signal, u32 task (STEP_NONE: all); client too */
-	STEP_TAKEN = 12,  /* u32: so many bytes of output were taken; client too */
+	STEP_START = 8,        /* StepTasks */
+	STEP_IN = 9,           /* u32 task (STEP_NONE: all), bytes of standard input; client too */
+	STEP_IN_END = 10,      /* u32 task; client too */
+	STEP_SIGNAL = 11,      /* u32 signal, u32 task (STEP_NONE: all); client too */
+	STEP_TAKEN = 12,       /* u32: so many bytes of output were taken; client too */
 	STEP_WINDOW_SIZE = 13, /* u16 rows, u16 columns of the terminal; client too */
-	STEP_PMI = 14,    /* u32 task, bytes: what the process management interface answers */
+	STEP_PMI = 14,         /* u32 task, bytes: what the process management interface answers */
 	/* a node to the manager, and the manager to a client */
 	STEP_OUT = 16,      /* u32 task, bytes */
 	STEP_ERR = 17,      /* u32 task, bytes */
@@ -50,10 +50,15 @@ enum step_kind {
 	STEP_IN_TAKEN = 19, /* u32: so many bytes of input were taken by all tasks that get them */
 	STEP_HELLO = 20,    /* StepHello; a node's first */
 	STEP_PMI_ASK = 21,  /* u32 task, bytes; node to manager */
+	STEP_DONE = 22, /* node to manager: its tasks have ended and all their output was sent */
 	/* the manager to a client */
 	STEP_STATE = 24, /* StepState */
 	STEP_END = 25,   /* StepEnd; the last of a step */
 	STEP_REPLY = 26, /* Reply; to STEP_CONTROL */
+	/* of a link that goes on after its connection broke (cmds/steps/lasting.h) */
+	STEP_RESUME = 32, /* u64 session, u64 bytes received */
+	STEP_ACK = 33,    /* u64 bytes received */
+	STEP_BYE = 34,    /* the side that connects does not come back */
 };
 
 struct steplink;

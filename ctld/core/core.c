@@ -1,4 +1,13 @@
-/* core.c - the wiring: parts made and freed, events dispatched, slices, seals */
+/* core.c - the wiring: parts made and freed, events dispatched, slices, seals
+ *
+ * core_apply() and core_schedule() are the only ways in, and both end in finish(): what was
+ * changed since gets one number, and the effects of the call wait for the commit of that number.
+ * So whatever leaves the process is on disk before.
+ *
+ * A part is freed after those that use it; core_free() is the order of core_new() backwards. A
+ * seal passes on the rows of what changed and frees what is gone, and it does not change the
+ * state: core_hash() is the same before and after.
+ */
 #include "ctld/core/core.h"
 
 #include <stdio.h>
@@ -11,10 +20,12 @@
 #include "ctld/core/core_impl.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/control.h"
+#include "ctld/core/explain/trial.h"
 #include "ctld/core/intake/submit.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/job_timers.h"
@@ -326,9 +337,17 @@ static void on_ending(struct core *core, const struct core_event *e)
 	meta_give_back(core->meta);
 }
 
+static void on_submit(struct core *core, const struct core_event *e)
+{
+	if (e->submit.test_only)
+		trial_apply(core, e);
+	else
+		submit_apply(core, e);
+}
+
 typedef void apply_fn(struct core *core, const struct core_event *e);
 static apply_fn *const handlers[] = {
-	[EV_SUBMIT] = submit_apply,
+	[EV_SUBMIT] = on_submit,
 	[EV_BULK] = bulk_apply,
 	[EV_JOB_CONTROL] = job_control_apply,
 	[EV_NODE_CONTROL] = node_control_apply,

@@ -24,7 +24,7 @@
 #include "common/gpu/near.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/gpu_drains.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/row.h"
 #include "ctld/core/rows/view.h"

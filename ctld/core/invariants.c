@@ -8,7 +8,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
-#include "ctld/core/intake/admit.h"
+#include "ctld/core/intake/queued.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/bill.h"
@@ -427,5 +427,5 @@ int core_check(const struct core *core, struct error *err)
 	if (check_jobs(core, err) < 0 || check_counts(core, err) < 0 || check_runs(core, err) < 0 ||
 	        check_nodes(core, err) < 0)
 		return -1;
-	return admit_check(core, err) < 0 ? -1 : check_classes(core, err);
+	return jobs_check_queued(core, err) < 0 ? -1 : check_classes(core, err);
 }

@@ -13,24 +13,24 @@
 #include "ctld/core/accounts/members.h"
 #include "ctld/core/core.h"
 #include "ctld/core/core_impl.h"
-#include "ctld/core/intake/admit.h"
+#include "ctld/core/intake/queued.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/job_timers.h"
-#include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/node_state.h"
+#include "ctld/core/jobs/retire.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/nodes/agent.h"
 #include "ctld/core/nodes/faults.h"
 #include "ctld/core/nodes/hardware.h"
 #include "ctld/core/nodes/node_silence.h"
-#include "ctld/core/nodes/operate.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/core/records/namesakes.h"
@@ -243,7 +243,7 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 		sched_patience(core->sched, now.mono + START_PATIENCE);
 	if (rc < 0 || take_jobs(core, err) < 0)
 		return -1;
-	admit_count_all(core);
+	jobs_count_queued(core);
 	bulk_start(core);
 	nonces_start(core->nonces, now);
 	core->started = true;
@@ -396,7 +396,7 @@ static void reconfigure(struct core *core)
 	partitions_configure(core->partitions, conf);
 	accounts_configure(core->accounts, conf, now);
 	sched_configure(core->sched, conf, core->ledger, core->limits, core->partitions);
-	admit_count_all(core);
+	jobs_count_queued(core);
 	ledger_free(old);
 	limits_free(old_limits);
 	book_again(core);

@@ -4,8 +4,10 @@
  */
 #include "ctld/core/core_impl.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/retire.h"
 #include "ctld/core/nodes/faults.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/job.h"
@@ -14,6 +16,9 @@
 
 void timers_apply(struct core *core)
 {
+	struct job *job;
+	unsigned n;
+
 	node_silence_apply(core);
 	if (core->suspended)
 		return;
@@ -21,7 +26,8 @@ void timers_apply(struct core *core)
 		core_rehardware(core);
 	unknown_nodes_apply(core);
 	faults_timer(core);
-	job_timers_apply(core);
+	for (n = 0; n < TIMER_SLICE && (job = job_timers_first(core)); n++)
+		job_timer_due(core, job);
 	if (core->expired_wall && core->now.wall < core->expired_wall)
 		jobs_unexpire(core);
 	jobs_retire_old(core);

@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
+#include "common/conf/conf_find.h"
 #include "common/gpu/amount.h"
 #include "ctld/gsim/csv.h"
 
@@ -276,28 +277,6 @@ struct conf *cluster_make(const char *path, bool partitions, struct error *err)
 
 /* --- more nodes ------------------------------------------------------------------------------ */
 
-uint32_t cluster_type(const struct conf *conf, const char *name)
-{
-	size_t t;
-
-	for (t = 0; t < conf->n_gpu_types; t++) {
-		if (!strcmp(conf->gpu_types[t].name, name))
-			return (uint32_t)t;
-	}
-	return UINT32_MAX;
-}
-
-static uint32_t find_node(const struct conf *conf, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < conf->n_nodes; i++) {
-		if (!strcmp(conf->nodes[i].name, name))
-			return (uint32_t)i;
-	}
-	return UINT32_MAX;
-}
-
 /* The first number that no node has behind ADDED. */
 static unsigned long first_free(const struct conf *conf)
 {
@@ -400,15 +379,15 @@ static struct conf_node largest_node(const struct conf *conf)
 
 static uint32_t want_type(struct conf *conf, const char *name, struct error *err)
 {
-	uint32_t t = cluster_type(conf, name);
+	uint32_t t = CONF_FIND(conf, gpu_types, name);
 
-	if (t != UINT32_MAX)
+	if (t != CONF_NONE)
 		return t;
 	if (amount_type_check(name, err) < 0)
-		return UINT32_MAX;
+		return CONF_NONE;
 	if (conf->n_gpu_types == CONF_MAX_GPU_TYPES) {
 		error_set(err, ERR_USAGE, "more than %d types of GPU", CONF_MAX_GPU_TYPES);
-		return UINT32_MAX;
+		return CONF_NONE;
 	}
 	conf->gpu_types =
 	        xrealloc(conf->gpu_types, conf->n_gpu_types + 1, sizeof(*conf->gpu_types));
@@ -429,7 +408,7 @@ static int add_typed(
 	if (count_parse(gpus, 1, CONF_MAX_GPUS_PER_NODE, &n, err) < 0)
 		return -1;
 	t = want_type(conf, type, err);
-	if (t == UINT32_MAX)
+	if (t == CONF_NONE)
 		return -1;
 	have = (struct conf_gpu_count){ .type = (uint16_t)t, .count = (uint16_t)n };
 	model.gpus = &have;
@@ -453,8 +432,8 @@ static int add_parts(struct conf *conf, char *text, struct error *err)
 		*gpus++ = '\0';
 		return add_typed(conf, what, gpus, count, err);
 	}
-	like = find_node(conf, what);
-	if (like == UINT32_MAX)
+	like = CONF_FIND(conf, nodes, what);
+	if (like == CONF_NONE)
 		return error_set(err, ERR_USAGE, "there is no node of that name");
 	return add_nodes(conf, &conf->nodes[like], like, count, err);
 }
@@ -475,7 +454,7 @@ int cluster_add(struct conf *conf, const char *text, struct error *err)
 
 void cluster_prepare(struct conf *conf)
 {
-	conf->controller.node_timeout_s = UINT32_MAX;
+	conf->controller.node_timeout_s = CONF_NONE;
 	conf->controller.unknown_is_off_s = 0;
 	conf->controller.signature_age_s = 0;
 	conf->controller.keep_ended_s = 0;
@@ -503,7 +482,7 @@ uint32_t cluster_largest(const struct conf *conf, uint32_t partition, uint32_t t
 		const struct conf_node *n = &conf->nodes[p->nodes[i]];
 
 		for (g = 0; g < n->n_gpus; g++) {
-			if ((type == UINT32_MAX || n->gpus[g].type == type) &&
+			if ((type == CONF_NONE || n->gpus[g].type == type) &&
 			        n->gpus[g].count > most)
 				most = n->gpus[g].count;
 		}

@@ -34,10 +34,7 @@ void cluster_prepare(struct conf *conf);
 
 uint64_t cluster_gpus(const struct conf *conf);
 
-/* The most GPUs of a type (UINT32_MAX: of any) that one node of a partition has. */
+/* The most GPUs of a type (CONF_NONE: of any) that one node of a partition has. */
 uint32_t cluster_largest(const struct conf *conf, uint32_t partition, uint32_t type);
-
-/* Index of the type; UINT32_MAX: there is none of that name. */
-uint32_t cluster_type(const struct conf *conf, const char *name);
 
 #endif

@@ -19,7 +19,7 @@ struct pool {
 	struct names *texts;
 };
 
-static const char *keep(struct pool *p, const char *text)
+static const char *keep_text(struct pool *p, const char *text)
 {
 	return names_text(p->texts, names_number(p->texts, text));
 }
@@ -28,18 +28,15 @@ static void pool_add(struct pool *p, const struct history_job *job)
 {
 	struct history_job *j;
 
-	if (p->n == p->size) {
-		p->size = p->size ? p->size * 2 : 1024;
-		p->v = xrealloc(p->v, p->size, sizeof(*p->v));
-	}
+	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
 	j = &p->v[p->n++];
 	*j = *job;
-	j->name = keep(p, job->name);
-	j->user = keep(p, job->user);
-	j->group = keep(p, job->group);
-	j->account = keep(p, job->account);
-	j->partition = keep(p, job->partition);
-	j->gpu_type = keep(p, job->gpu_type);
+	j->name = keep_text(p, job->name);
+	j->user = keep_text(p, job->user);
+	j->group = keep_text(p, job->group);
+	j->account = keep_text(p, job->account);
+	j->partition = keep_text(p, job->partition);
+	j->gpu_type = keep_text(p, job->gpu_type);
 	j->duration = FOREVER;
 	j->time_limit = 0;
 }
@@ -88,7 +85,7 @@ static void place(struct world *w, const struct history_job *job, struct inflati
 		r->dropped++;
 		return;
 	}
-	world_settle(w);
+	world_schedule(w);
 	if (world_job_runs(j)) {
 		r->placed++;
 	} else {
@@ -111,7 +108,7 @@ static void place_by(struct rival *rival, struct measures *m, const struct histo
 	m->used_milli += (uint64_t)job->gpus * job->gpu_milli;
 }
 
-static int fill(struct world *w, struct pool *p, struct rival *rival, uint64_t *chance,
+static int fill_cluster(struct world *w, struct pool *p, struct rival *rival, uint64_t *chance,
         unsigned percent, const struct replay_options *o, struct inflation *r, struct error *err)
 {
 	struct measures *m = world_measures(w);
@@ -158,7 +155,7 @@ int replay_inflated(struct world *w, struct history *h, uint64_t seed, unsigned 
 		if (o->rival != RIVAL_NONE)
 			rival = rival_new(world_conf(w), o->rival, p.v, p.n);
 		shuffle(&p, &chance);
-		rc = fill(w, &p, rival, &chance, percent, o, r, err);
+		rc = fill_cluster(w, &p, rival, &chance, percent, o, r, err);
 	}
 	rival_free(rival);
 	free(p.v);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
+#include "common/conf/conf_find.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/random.h"
 #include "ctld/gsim/world_impl.h"
@@ -42,13 +44,7 @@ struct world_job *world_job_new(struct world *w, const struct history_job *job)
 	j->partition = names_number(w->names, job->partition);
 	j->type = names_number(w->names, job->gpu_type);
 	j->group = names_number(w->names, job->group);
-	j->gpus = job->gpus;
-	j->gpu_milli = job->gpu_milli;
-	j->gpu_mem_mb = job->gpu_mem_mb;
-	j->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
-	j->nodes = job->nodes;
-	j->cpus = job->cpus;
-	j->mem_mb = job->mem_mb;
+	COPY_FIELDS(j, job, gpus, gpu_milli, gpu_mem_mb, gpu_mem_burst_mb, nodes, cpus, mem_mb);
 	j->time_limit_s = time_limit(w, job);
 	j->arrival = world_now(w);
 	j->duration = j->remaining = job->duration;
@@ -90,19 +86,12 @@ static void forget(struct world *w, struct world_job *job)
 
 /* --- submission ------------------------------------------------------------------------------ */
 
-/* UINT32_MAX: the core will say that there is none. */
+/* CONF_NONE: the core will say that there is none. */
 static uint32_t partition_of(const struct world *w, const struct world_job *job)
 {
 	const char *name = names_text(w->names, job->partition);
-	uint32_t p;
 
-	if (!*name)
-		return w->conf->default_partition;
-	for (p = 0; p < w->conf->n_partitions; p++) {
-		if (!strcmp(w->conf->partitions[p].name, name))
-			return p;
-	}
-	return UINT32_MAX;
+	return *name ? CONF_FIND(w->conf, partitions, name) : w->conf->default_partition;
 }
 
 /* "V100M16|V100M32", cut in `buf`. */
@@ -122,9 +111,9 @@ static void fill_types(struct submit_job *s, char *buf, uint32_t gpus)
 static uint32_t largest(const struct world *w, uint32_t partition, const char *type)
 {
 	size_t types = w->conf->n_gpu_types;
-	uint32_t t = *type ? cluster_type(w->conf, type) : (uint32_t)types;
+	uint32_t t = *type ? CONF_FIND(w->conf, gpu_types, type) : (uint32_t)types;
 
-	return t == UINT32_MAX ? 0 : w->largest[partition * (types + 1) + t];
+	return t == CONF_NONE ? 0 : w->largest[partition * (types + 1) + t];
 }
 
 /* On as many nodes as it was; where that is not known, on as few as can hold it. */
@@ -136,7 +125,7 @@ static uint32_t nodes_for(const struct world *w, const struct world_job *job,
 
 	if (job->nodes || !job->gpus)
 		return job->nodes ? job->nodes : 1;
-	for (a = 0; a < s->n_gpus && partition != UINT32_MAX; a++) {
+	for (a = 0; a < s->n_gpus && partition != CONF_NONE; a++) {
 		n = largest(w, partition, s->gpus[a].type);
 		most = n > most ? n : most;
 	}
@@ -147,12 +136,13 @@ static uint32_t nodes_for(const struct world *w, const struct world_job *job,
  * allows. */
 static uint32_t limit_for(const struct world *w, uint32_t asked, uint32_t partition)
 {
-	uint32_t most = partition == UINT32_MAX ? 0 : w->conf->partitions[partition].max_time_s;
+	uint32_t most = partition == CONF_NONE ? 0 : w->conf->partitions[partition].max_time_s;
 
 	return most && asked > most ? most : asked;
 }
 
-static void fill(struct world *w, const struct world_job *job, char *types, struct submit_job *s)
+static void fill_submit(
+        struct world *w, const struct world_job *job, char *types, struct submit_job *s)
 {
 	uint32_t partition = partition_of(w, job), nodes;
 	uint64_t nonce = ++w->n_submits;
@@ -180,8 +170,7 @@ static void fill(struct world *w, const struct world_job *job, char *types, stru
 		fill_types(s, types, job->gpus);
 	if (job->gpus && job->gpu_milli < 1000)
 		s->gpu_share_milli = job->gpu_milli;
-	s->gpu_mem_mb = job->gpu_mem_mb;
-	s->gpu_mem_burst_mb = job->gpu_mem_burst_mb;
+	COPY_FIELDS(s, job, gpu_mem_mb, gpu_mem_burst_mb);
 	nodes = nodes_for(w, job, s, partition);
 	if (nodes > 1)
 		s->nodes_min = s->nodes_max = nodes;
@@ -202,7 +191,7 @@ bool world_submit(struct world *w, struct world_job *job)
 		        .n_groups = *group ? 1 : 0 },
 		.submit = { .jobs = &s, .n = 1 } };
 
-	fill(w, job, types, &s);
+	fill_submit(w, job, types, &s);
 	w->submitted = 0;
 	world_apply(w, &e);
 	free(types);
@@ -253,7 +242,7 @@ static void report(struct world *w, const struct world_run *run, enum run_report
 }
 
 /* Of each of its GPUs what the run has. */
-static void hold_gpus(struct world *w, const struct world_run *run, bool take)
+static void book_gpus(struct world *w, const struct world_run *run, bool take)
 {
 	struct world_node *n = &w->nodes[run->node];
 	bool lent = false;
@@ -280,12 +269,12 @@ static void hold_gpus(struct world *w, const struct world_run *run, bool take)
 	w->m.lending.runs += take && run->burst_mb > run->part_mb;
 }
 
-/* Take what the run needs from its node, or give it back. */
-static void hold(struct world *w, const struct world_run *run, bool take)
+/* Book what the run needs on its node, or release it. */
+static void book_run(struct world *w, const struct world_run *run, bool take)
 {
 	struct world_node *n = &w->nodes[run->node];
 
-	hold_gpus(w, run, take);
+	book_gpus(w, run, take);
 	n->cpus_used += take ? run->cpus : -run->cpus;
 	n->mem_used_mb += take ? run->mem_mb : -run->mem_mb;
 	if (n->cpus_used > n->cpus || n->mem_used_mb > n->mem_mb)
@@ -364,12 +353,12 @@ void world_run_start(struct world *w, const struct order *order)
 	if (!job->runs)
 		attempt_starts(w, job, &job_view);
 	job->runs = run;
-	hold(w, run, true);
+	book_run(w, run, true);
 	set_end(w, run, &job_view);
 	report(w, run, REPORT_RUNNING);
 }
 
-void world_run_told(struct world *w, const struct order *order)
+void world_run_stop(struct world *w, const struct order *order)
 {
 	struct world_job *job = idmap_find(w->jobs, order->run.job);
 	usec_t grace = (usec_t)order->grace_s * USEC_PER_S, at;
@@ -451,7 +440,7 @@ void world_run_ends(struct world *w, struct world_run *run)
 	usec_t saved = run->cause == END_EXIT ? 0 : run->end - run->start - lost(w, run);
 
 	heap_remove(w->ends, run->slot);
-	hold(w, run, false);
+	book_run(w, run, false);
 	unlink_run(job, run);
 	job->gpu_us += gpu_us;
 	job->saved = saved < job->saved ? saved : job->saved;

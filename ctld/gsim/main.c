@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/units.h"
-#include "ctld/gsim/again.h"
+#include "ctld/gsim/rerun.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/options.h"
 #include "ctld/gsim/report.h"
@@ -16,23 +16,15 @@
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
 #define BAD_SHOWN    20 /* broken rows */
 #define BAR          30
-#define REDRAW_NS    100000000LL
+#define REDRAW_US    100000
 
 /* What is shown while it runs. */
 struct show {
 	bool on;
 	uint64_t jobs; /* of the history; 0: not known (standard input) */
 	uint64_t bad;  /* rows that were shown */
-	long long started, drawn;
+	int64_t started, drawn; /* us */
 };
-
-static long long clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
 
 /* --- progress -------------------------------------------------------------------------------- */
 
@@ -40,12 +32,12 @@ static void progress(void *arg, const struct world *w)
 {
 	struct show *s = arg;
 	const struct measures *m = world_measures((struct world *)w);
-	long long now = clock_ns(CLOCK_MONOTONIC);
+	int64_t now = clock_us(CLOCK_MONOTONIC);
 	uint64_t done = m->ended + m->refused;
 	char text[UNITS_TEXT];
 	int full;
 
-	if (!s->on || now - s->drawn < REDRAW_NS)
+	if (!s->on || now - s->drawn < REDRAW_US)
 		return;
 	s->drawn = now;
 	full = s->jobs ? (int)(done * BAR / s->jobs) : 0;
@@ -56,12 +48,12 @@ static void progress(void *arg, const struct world *w)
 		fprintf(stderr, " of %llu", (unsigned long long)s->jobs);
 	fprintf(stderr, " jobs, %s, %.0f jobs/s \033[K",
 	        duration_format(text, (uint64_t)(world_now(w) / 1000000)),
-	        (double)done * 1e9 / (double)(now - s->started + 1));
+	        (double)done * 1e6 / (double)(now - s->started + 1));
 }
 
 static void progress_end(struct show *s, const struct options *o, const struct measures *m)
 {
-	double cpu = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
+	double cpu = (double)clock_us(CLOCK_PROCESS_CPUTIME_ID) / 1e6;
 
 	if (s->on)
 		fputs("\r\033[K", stderr);
@@ -207,7 +199,7 @@ static int simulate(const struct options *o, const struct conf *conf, struct sho
 		measures_each(world_measures(w), out[1]);
 	how.progress = progress;
 	how.arg = s;
-	s->started = clock_ns(CLOCK_MONOTONIC);
+	s->started = clock_us(CLOCK_MONOTONIC);
 	rc = o->inflate ? replay_inflated(w, h, o->world.seed, o->inflate, &how, &inflation, err)
 	                : replay(w, h, &how, err);
 	progress_end(s, o, world_measures(w));
@@ -262,10 +254,10 @@ static int with_files(
 static void progress_bytes(void *arg, uint64_t done, uint64_t size)
 {
 	struct show *s = arg;
-	long long now = clock_ns(CLOCK_MONOTONIC);
+	int64_t now = clock_us(CLOCK_MONOTONIC);
 	int full = size ? (int)(done * BAR / size) : 0;
 
-	if (!s->on || now - s->drawn < REDRAW_NS)
+	if (!s->on || now - s->drawn < REDRAW_US)
 		return;
 	s->drawn = now;
 	fprintf(stderr, "\r[%.*s%*s] %llu of %llu MB \033[K", full,
@@ -273,10 +265,10 @@ static void progress_bytes(void *arg, uint64_t done, uint64_t size)
 	        (unsigned long long)(done / 1000000), (unsigned long long)(size / 1000000));
 }
 
-static int run_again(const struct options *o, struct error *err)
+static int run_tapes(const struct options *o, struct error *err)
 {
 	struct show s = { .on = !o->quiet && isatty(STDERR_FILENO) };
-	struct again_options how = { .json = o->json,
+	struct rerun_options how = { .json = o->json,
 		.check_every = o->world.check_every,
 		.progress = progress_bytes,
 		.arg = &s };
@@ -284,7 +276,7 @@ static int run_again(const struct options *o, struct error *err)
 	int rc = 0;
 
 	for (i = 0; i < o->n_files && rc == 0; i++) {
-		rc = again(o->files[i], &how, stdout, err);
+		rc = rerun(o->files[i], &how, stdout, err);
 		if (s.on)
 			fputs("\r\033[K", stderr);
 	}
@@ -320,7 +312,7 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	status = options_read(&o, argc, argv);
 	if (status < 0)
-		status = (o.again ? run_again : run)(&o, &err) < 0 ? options_fail(&err) : EXIT_DONE;
-	options_clear(&o);
+		status = (o.rerun ? run_tapes : run)(&o, &err) < 0 ? options_fail(&err) : EXIT_DONE;
+	gsim_options_clear(&o);
 	return status;
 }

@@ -94,7 +94,7 @@ static void put_text(const char *text, FILE *file)
 	putc('"', file);
 }
 
-static void each(const struct measures *m, const struct measured_end *e)
+static void put_job_row(const struct measures *m, const struct measured_end *e)
 {
 	if (!m->each)
 		return;
@@ -194,7 +194,7 @@ void measures_ended(struct measures *m, const struct measured_end *end)
 	double slowdown = (double)end->completion / (double)work;
 	struct state_use *state = state_of(m, end->state);
 
-	each(m, end);
+	put_job_row(m, end);
 	m->ended++;
 	state->jobs++;
 	state->gpu_us += end->gpu_us;

@@ -16,7 +16,8 @@ struct name {
 struct names {
 	struct table *table;
 	struct name **v;
-	uint32_t n, size;
+	uint32_t n;
+	size_t size;
 };
 
 static uint64_t text_hash(const char *text, uint64_t seed)
@@ -63,10 +64,7 @@ uint32_t names_number(struct names *n, const char *text)
 
 	if (name)
 		return name->number;
-	if (n->n == n->size) {
-		n->size = n->size ? n->size * 2 : 16;
-		n->v = xrealloc(n->v, n->size, sizeof(struct name *));
-	}
+	n->v = xgrow(n->v, n->n, &n->size, sizeof(struct name *));
 	name = xcalloc(1, sizeof(*name) + len + 1);
 	memcpy(name->text, text, len + 1);
 	name->number = n->n;

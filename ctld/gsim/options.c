@@ -327,7 +327,7 @@ static int take_plain(struct options *o, int key, char *arg)
 		o->show_config = true;
 		return 0;
 	case OPT_REPLAY:
-		o->again = true;
+		o->rerun = true;
 		return 0;
 	case OPT_JSON:
 		o->json = true;
@@ -387,7 +387,7 @@ static const struct argp argp = {
 };
 
 /* A record says by itself what there was. */
-static int agree_again(const struct options *o, struct error *err)
+static int agree_rerun(const struct options *o, struct error *err)
 {
 	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
 	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->series || o->jobs)
@@ -415,7 +415,7 @@ static int agree(const struct options *o, struct error *err)
 		        o->history.reader == &history_record ? "record" : "accounting");
 	if (!o->n_files && !o->show_config)
 		return error_set(err, ERR_USAGE, "which history? See gsim --help");
-	if (o->again && agree_again(o, err) < 0)
+	if (o->rerun && agree_rerun(o, err) < 0)
 		return -1;
 	for (i = 0; i < o->n_files; i++) {
 		for (k = 0; k < i; k++) {
@@ -448,7 +448,7 @@ int options_read(struct options *o, int argc, char **argv)
 	return agree(o, &err) < 0 ? options_fail(&err) : -1;
 }
 
-void options_clear(struct options *o)
+void gsim_options_clear(struct options *o)
 {
 	free(o->files);
 	free(o->add_nodes);

@@ -21,13 +21,13 @@ struct options {
 	unsigned inflate;          /* per cent; 0: a replay */
 	const char *series, *jobs; /* files to write; NULL: none */
 	usec_t series_step;
-	bool again; /* --replay: not a history, but what gctld recorded */
+	bool rerun; /* --replay: not a history, but what gctld recorded */
 	bool show_config, json, quiet;
 };
 
 /* -1: go on; else the status to exit with, and what is wrong was said. */
 int options_read(struct options *o, int argc, char **argv);
-void options_clear(struct options *o);
+void gsim_options_clear(struct options *o);
 
 /* One line of our own on stderr. Returns the exit status that belongs to it. */
 int options_fail(const struct error *err);

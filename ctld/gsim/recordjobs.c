@@ -1,6 +1,6 @@
 /* recordjobs.c - histories out of what `gctld --record` wrote
  *
- * The record is played (again.h), and the last row that the core gave up of each job and each run
+ * The record is played (rerun.h), and the last row that the core gave up of each job and each run
  * is kept in tables of our own, which are then read as a controller's history.db is. What had not
  * ended when the record ends has no duration.
  */
@@ -10,7 +10,7 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/gsim/acctjobs.h"
-#include "ctld/gsim/again.h"
+#include "ctld/gsim/rerun.h"
 
 /* A table of ours: which columns of the core's row, in its order. */
 struct kept {
@@ -119,13 +119,13 @@ static bool prepare(struct taking *t)
 	return ok;
 }
 
-static int take(struct taking *t, const char *path, struct error *err)
+static int take_record(struct taking *t, const char *path, struct error *err)
 {
-	const struct again_options how = { .row = take_row, .arg = t };
+	const struct rerun_options how = { .row = take_row, .arg = t };
 
 	if (!prepare(t))
 		return database_error(t->db, path, err);
-	if (again(path, &how, NULL, err) < 0)
+	if (rerun(path, &how, NULL, err) < 0)
 		return -1;
 	if (t->failed || sqlite3_exec(t->db, forget_open, NULL, NULL, NULL) != SQLITE_OK ||
 	        sqlite3_exec(t->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
@@ -143,7 +143,7 @@ static void *record_open(const char *path, const struct history_options *o, stru
 	if (sqlite3_open("", &t.db) != SQLITE_OK)
 		rc = database_error(t.db, path, err);
 	else
-		rc = take(&t, path, err);
+		rc = take_record(&t, path, err);
 	for (k = 0; k < KEPT; k++)
 		sqlite3_finalize(t.put[k]);
 	sqlite3_finalize(t.drop);

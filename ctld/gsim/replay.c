@@ -83,10 +83,7 @@ static void line_put(struct line *l, struct world_job *job)
 			l->v[i] = l->v[l->first + i];
 		l->first = 0;
 	}
-	if (l->first + l->n == l->size) {
-		l->size = l->size ? l->size * 2 : 64;
-		l->v = xrealloc(l->v, l->size, sizeof(struct world_job *));
-	}
+	l->v = xgrow(l->v, l->first + l->n, &l->size, sizeof(struct world_job *));
 	l->v[l->first + l->n++] = job;
 }
 
@@ -116,13 +113,13 @@ static bool line_feed(struct state *s, struct line *l)
 	return l->head;
 }
 
-static void settle(struct state *s)
+static void schedule_lines(struct state *s)
 {
 	bool fed;
 	size_t i;
 
 	do {
-		world_settle(s->w);
+		world_schedule(s->w);
 		fed = false;
 		for (i = 0; i < s->n_lines; i++)
 			fed |= line_feed(s, &s->lines[i]);
@@ -184,7 +181,7 @@ static int moment(struct state *s, struct error *err)
 	if (submissions(s, err) < 0)
 		return -1;
 	world_timers(s->w);
-	settle(s);
+	schedule_lines(s);
 	if (s->o->progress && s->moments++ % PROGRESS_EVERY == 0)
 		s->o->progress(s->o->arg, s->w);
 	return world_check(s->w, err);

@@ -157,7 +157,7 @@ static void find_typical(struct rival *r, const struct history_job *workload, si
 
 /* --- scores ---------------------------------------------------------------------------------- */
 
-static void take(struct node *n, const struct task *t, uint64_t gpus)
+static void take_place(struct node *n, const struct task *t, uint64_t gpus)
 {
 	n->cpus -= t->cpus;
 	for (; gpus; gpus &= gpus - 1)
@@ -184,7 +184,7 @@ static double growth(
 {
 	struct node after = *n;
 
-	take(&after, t, gpus);
+	take_place(&after, t, gpus);
 	return fragmentation(r, &after) - fragmentation(r, n);
 }
 
@@ -375,7 +375,7 @@ long rival_place(struct rival *r, const struct history_job *job, uint64_t *gpus)
 	}
 	if (best < 0)
 		return -1;
-	take(&r->nodes[best], &t, t.gpus ? chosen : 0);
+	take_place(&r->nodes[best], &t, t.gpus ? chosen : 0);
 	r->nodes[best].mem_mb -= job->mem_mb;
 	set_state(&r->nodes[best]);
 	if (gpus)

@@ -7,10 +7,7 @@
 
 void samples_add(struct samples *s, int64_t value)
 {
-	if (s->n == s->size) {
-		s->size = s->size ? s->size * 2 : 256;
-		s->v = xrealloc(s->v, s->size, sizeof(*s->v));
-	}
+	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
 	s->v[s->n++] = value;
 	s->sum += (double)value;
 	s->sorted = false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "common/conf/conf_find.h"
 
 #define US_PER_HOUR 3.6e9
 
@@ -13,18 +14,7 @@ struct sums {
 	uint64_t jobs, waits;
 };
 
-static uint32_t account_index(const struct conf *conf, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < conf->n_accounts; i++) {
-		if (!strcmp(conf->accounts[i].name, name))
-			return i;
-	}
-	return CONF_NONE;
-}
-
-static void add(struct sums *s, const struct account_use *use)
+static void add_use(struct sums *s, const struct account_use *use)
 {
 	s->gpu_us += (double)use->gpu_us;
 	s->wait += use->wait;
@@ -93,18 +83,18 @@ struct share *shares_make(const struct conf *conf, const struct measures *m, siz
 
 	for (i = 0; i < m->n_use_of; i++) {
 		total += (double)m->use_of[i].gpu_us;
-		a = account_index(conf, names_text(m->accounts, i));
+		a = CONF_FIND(conf, accounts, names_text(m->accounts, i));
 		for (; a != CONF_NONE; a = conf->accounts[a].parent)
-			add(&sums[a], &m->use_of[i]);
+			add_use(&sums[a], &m->use_of[i]);
 	}
 	*n = others = walk(conf, sums, CONF_NONE, 1, total, v);
 	for (i = 0; i < m->n_use_of; i++) {
 		const char *name = names_text(m->accounts, i);
 		struct sums own = { 0 };
 
-		if (account_index(conf, name) != CONF_NONE)
+		if (CONF_FIND(conf, accounts, name) != CONF_NONE)
 			continue;
-		add(&own, &m->use_of[i]);
+		add_use(&own, &m->use_of[i]);
 		v[*n] = (struct share){ .name = name, .promised = -1 };
 		fill(&v[(*n)++], &own, total);
 	}

@@ -45,10 +45,7 @@ static void note_order(struct world *w, const struct effect *e)
 {
 	struct order *o;
 
-	if (w->n_orders == w->orders_size) {
-		w->orders_size = w->orders_size ? w->orders_size * 2 : 64;
-		w->orders = xrealloc(w->orders, w->orders_size, sizeof(*w->orders));
-	}
+	w->orders = xgrow(w->orders, w->n_orders, &w->orders_size, sizeof(*w->orders));
 	o = &w->orders[w->n_orders++];
 	*o = (struct order){ .kind = e->kind, .run = e->run.run, .node = e->node };
 	if (e->kind == EFFECT_END_RUN) {
@@ -114,12 +111,12 @@ static void carry_out(struct world *w)
 		if (o.kind == EFFECT_START_RUN)
 			world_run_start(w, &o);
 		else
-			world_run_told(w, &o);
+			world_run_stop(w, &o);
 	}
 	w->n_orders = 0;
 }
 
-void world_settle(struct world *w)
+void world_schedule(struct world *w)
 {
 	bool more;
 
@@ -260,7 +257,7 @@ struct world *world_new(const struct conf *conf, const struct world_options *o, 
 	}
 	for (i = 0; i < conf->n_nodes; i++)
 		register_node(w, i);
-	world_settle(w);
+	world_schedule(w);
 	return w;
 }
 

@@ -63,7 +63,7 @@ void world_to(struct world *w, usec_t now);
 void world_idle_to(struct world *w, usec_t now);
 void world_ends(struct world *w);   /* runs that end now */
 void world_timers(struct world *w); /* the core's timers that are due */
-void world_settle(struct world *w); /* all that the scheduler decides now */
+void world_schedule(struct world *w); /* all that the scheduler decides now */
 
 /* 0, or -1 with what must never be. */
 int world_check(const struct world *w, struct error *err);
@@ -77,7 +77,7 @@ struct world_job *world_job_new(struct world *w, const struct history_job *job);
 /* Hand it to the core. False: refused (measured), and the job is gone. */
 bool world_submit(struct world *w, struct world_job *job);
 
-/* Until it has ended, it is as it was; then it is gone. Ask after world_settle() only. */
+/* Until it has ended, it is as it was; then it is gone. Ask after world_schedule() only. */
 bool world_job_runs(const struct world_job *job);
 uint32_t world_job_partition(const struct world_job *job); /* a number of its partition's */
 

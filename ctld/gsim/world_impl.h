@@ -89,7 +89,7 @@ void world_apply(struct world *w, const struct core_event *event);
 void world_fail(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 void world_run_start(struct world *w, const struct order *order);
-void world_run_told(struct world *w, const struct order *order);
+void world_run_stop(struct world *w, const struct order *order);
 void world_run_ends(struct world *w, struct world_run *run);
 
 #endif

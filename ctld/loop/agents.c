@@ -5,73 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/session.h"
 #include "ctld/core/core.h"
+#include "ctld/core/util/hash.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/blobs.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
+#include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/tick.h"
 #include "ctld/loop/user_peers.h"
 #include "ctld/wire/convert.h"
-
-struct by_name {
-	const char *name; /* of the configuration */
-	uint32_t node;
-};
-
-struct agents {
-	struct by_name *names; /* in order */
-	size_t n;
-};
-
-/* --- nodes by name ------------------------------------------------------------------------- */
-
-static int compare_names(const void *a, const void *b)
-{
-	const struct by_name *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-static void index_nodes(struct agents *a, const struct conf *conf)
-{
-	free(a->names);
-	a->n = conf->n_nodes;
-	a->names = xcalloc(a->n, sizeof(*a->names));
-	for (size_t i = 0; i < a->n; i++)
-		a->names[i] = (struct by_name){ conf->nodes[i].name, (uint32_t)i };
-	qsort(a->names, a->n, sizeof(*a->names), compare_names);
-}
-
-struct agents *agents_new(const struct conf *conf)
-{
-	struct agents *a = xcalloc(1, sizeof(*a));
-
-	index_nodes(a, conf);
-	return a;
-}
-
-void agents_free(struct agents *a)
-{
-	if (!a)
-		return;
-	free(a->names);
-	free(a);
-}
-
-bool agents_find_node(const struct agents *a, const char *name, uint32_t *node)
-{
-	struct by_name key = { name, 0 };
-	const struct by_name *at = bsearch(&key, a->names, a->n, sizeof(key), compare_names);
-
-	if (at)
-		*node = at->node;
-	return at != NULL;
-}
 
 void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
 {
@@ -79,8 +27,7 @@ void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
 
 	if (!peer->registered || peer->node == UINT32_MAX)
 		return;
-	ev.agent.node = peer->node;
-	ev.agent.session = peer->session;
+	COPY_FIELDS(&ev.agent, peer, node, session);
 	inputs_apply(c, &ev, now);
 }
 
@@ -89,11 +36,6 @@ void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
 static struct wire_facts facts_of(const struct ctld *c)
 {
 	return (struct wire_facts){ core_conf(c->core), c->epoch };
-}
-
-static void order(struct ctld *c, uint64_t session, unsigned type, const ProtobufCMessage *m)
-{
-	peers_send(c, session, type, 0, m);
 }
 
 static uint8_t *pack(const ProtobufCMessage *m, size_t *len)
@@ -107,19 +49,18 @@ static uint8_t *pack(const ProtobufCMessage *m, size_t *len)
 }
 
 /* What the configuration says of the node's runs, unless that was told in this session. */
-static void tell_settings(struct ctld *c, struct peer *peer)
+static void send_settings(struct ctld *c, struct peer *peer)
 {
 	struct wire_facts facts = facts_of(c);
-	uint64_t hash = 0xcbf29ce484222325u;
 	uint8_t *bytes;
+	uint64_t hash;
 	size_t len;
 
 	if (!peer->registered || !peer->takes_settings || peer->node == UINT32_MAX)
 		return;
 	arena_reset(c->out, WIRE_ARENA_CAP);
 	bytes = pack(&wire_node_settings(peer->node, &facts, c->out)->base, &len);
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
+	hash = hash_bytes(bytes, len, 0);
 	if (hash != peer->settings)
 		peers_send_packed(
 		        c, peer->session, GPUSCHED__MSG_TYPE__MSG_NODE_SETTINGS, 0, bytes, len);
@@ -134,26 +75,29 @@ void agents_registered(struct ctld *c, const struct effect *effect, struct clock
 
 	(void)now;
 	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_REGISTERED,
+	peers_send(c, effect->session, GPUSCHED__MSG_TYPE__MSG_REGISTERED, 0,
 	        &wire_registered(effect, &facts, c->out)->base);
 	peer = peers_find(c->peers, effect->session);
 	if (peer)
-		tell_settings(c, peer);
+		send_settings(c, peer);
 	log_info("node %s: registered", c->conf->nodes[effect->node].name);
 }
 
 static void remap_peer(struct ctld *c, struct peer *peer)
 {
-	if (!agents_find_node(c->agents, peer->node_name, &peer->node))
+	uint32_t from = peer->node;
+
+	if (!node_names_find(c->node_names, peer->node_name, &peer->node))
 		peer->node = UINT32_MAX;
-	tell_settings(c, peer);
+	if (!peer->closed)
+		user_peers_renumber(c, peer, from);
+	send_settings(c, peer);
 }
 
 void agents_remap(struct ctld *c)
 {
-	index_nodes(c->agents, c->conf);
+	node_names_set(c->node_names, c->conf);
 	peers_each_agent(c->peers, remap_peer);
-	user_peers_renumber(c);
 }
 
 void agents_close(struct ctld *c, const struct effect *effect, struct clocks now)
@@ -167,58 +111,16 @@ void agents_close(struct ctld *c, const struct effect *effect, struct clocks now
 		peer_expel(c, peer, &why);
 }
 
-void agents_end_run(struct ctld *c, const struct effect *effect, struct clocks now)
+void agents_order(struct ctld *c, const struct effect *effect, struct clocks now)
 {
 	struct wire_facts facts = facts_of(c);
+	const ProtobufCMessage *m;
+	unsigned type;
 
 	(void)now;
 	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_END_RUN,
-	        &wire_end_run(effect, &facts, c->out)->base);
-}
-
-void agents_signal_run(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	struct wire_facts facts = facts_of(c);
-
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN,
-	        &wire_signal_run(effect, &facts, c->out)->base);
-}
-
-void agents_suspend_run(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	struct wire_facts facts = facts_of(c);
-
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN,
-	        &wire_suspend_run(effect, &facts, c->out)->base);
-}
-
-void agents_forget_run(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
-	        &wire_forget_run(&effect->run.run, 1, c->out)->base);
-}
-
-void agents_ack_gpus(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_GPU_ACK,
-	        &wire_gpu_ack(effect, c->out)->base);
-}
-
-void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clocks now)
-{
-	(void)now;
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	order(c, effect->session, GPUSCHED__MSG_TYPE__MSG_GPU_CHECK,
-	        &wire_gpu_check(effect, c->out)->base);
+	m = wire_order(effect, &facts, c->out, &type);
+	peers_send(c, effect->session, type, 0, m);
 }
 
 /* --- launches ------------------------------------------------------------------------------ */
@@ -277,9 +179,7 @@ static void run_never(struct ctld *c, void *arg, struct clocks now)
 		ev.run.report.run = l->run;
 		ev.run.report.state = REPORT_NEVER;
 		ev.run.report.detail = "the controller has lost what its owner signed";
-		ev.run.report.incarnation = run.incarnation;
-		ev.run.report.epoch = run.epoch;
-		ev.run.report.gpu_type = run.gpu_type;
+		COPY_FIELDS(&ev.run.report, &run, incarnation, epoch, gpu_type);
 		inputs_apply(c, &ev, now);
 	}
 	launch_free(l);

@@ -8,21 +8,11 @@
 #ifndef CTLD_AGENTS_H
 #define CTLD_AGENTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/conf/conf.h"
 #include "common/job/run.h"
 #include "ctld/core/rows/event.h"
 
-struct agents;
 struct ctld;
 struct peer;
-
-struct agents *agents_new(const struct conf *conf);
-void agents_free(struct agents *a); /* NULL is fine */
-
-bool agents_find_node(const struct agents *a, const char *name, uint32_t *node);
 
 /* There is another configuration, and the core has it: nodes have other numbers. */
 void agents_remap(struct ctld *c);
@@ -34,11 +24,7 @@ void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now);
 void agents_registered(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_close(struct ctld *c, const struct effect *effect, struct clocks now);
 void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_end_run(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_signal_run(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_suspend_run(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_ack_gpus(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_check_gpus(struct ctld *c, const struct effect *effect, struct clocks now);
-void agents_forget_run(struct ctld *c, const struct effect *effect, struct clocks now);
+/* EFFECT_END_RUN, SIGNAL_RUN, SUSPEND_RUN, FORGET_RUN, ACK_GPUS, CHECK_GPUS */
+void agents_order(struct ctld *c, const struct effect *effect, struct clocks now);
 
 #endif

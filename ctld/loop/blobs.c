@@ -8,7 +8,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/records/budget.h"
-#include "ctld/loop/byid.h"
+#include "ctld/core/util/idmap.h"
 
 struct entry {
 	TAILQ_ENTRY(entry) next; /* in `pending` or in `kept`, the longest unused first */
@@ -58,7 +58,7 @@ struct blobs {
 	struct budget *budget; /* the core's */
 	struct sealed *sealed;
 	size_t n_sealed, sealed_cap;
-	struct byid *map;
+	struct idmap *map;
 	struct entries pending, kept;
 	struct signings signings;
 	struct wants wanted, asked; /* for the next batch; in the batch in flight, in its order */
@@ -75,7 +75,7 @@ struct blobs *blobs_new(struct budget *budget)
 	struct blobs *b = xcalloc(1, sizeof(*b));
 
 	b->budget = budget;
-	b->map = byid_new();
+	b->map = idmap_new();
 	TAILQ_INIT(&b->pending);
 	TAILQ_INIT(&b->kept);
 	STAILQ_INIT(&b->signings);
@@ -97,7 +97,7 @@ static void forget(struct blobs *b, struct entry *e)
 		if (g->refs == 1)
 			b->stats.kept_bytes -= g->size;
 	}
-	byid_take(b->map, e->blob.job);
+	idmap_take(b->map, e->blob.job);
 	if (--g->refs == 0)
 		free(g);
 }
@@ -132,7 +132,7 @@ void blobs_free(struct blobs *b)
 	wants_clear(&b->wanted);
 	wants_clear(&b->asked);
 	wants_clear(&b->looks);
-	byid_free(b->map);
+	idmap_free(b->map);
 	free(b->sealed);
 	free(b);
 }
@@ -216,7 +216,7 @@ void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
 		e->group = g;
 		e->pending = true;
 		TAILQ_INSERT_TAIL(&b->pending, e, next);
-		byid_put(b->map, e->blob.job, e);
+		idmap_insert(b->map, e->blob.job, e);
 	}
 	b->pending_bytes += size;
 }
@@ -238,7 +238,7 @@ void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, s
 	s->uid = uid;
 	s->n = n;
 	for (size_t i = 0; i < n; i++) {
-		struct entry *e = byid_get(b->map, jobs[i].job);
+		struct entry *e = idmap_find(b->map, jobs[i].job);
 
 		s->jobs[i] = jobs[i];
 		if (jobs[i].spec)
@@ -259,7 +259,7 @@ void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, s
 
 const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
 {
-	struct entry *e = byid_get(b->map, job);
+	struct entry *e = idmap_find(b->map, job);
 
 	if (!e || e->outdated)
 		return NULL;
@@ -271,7 +271,7 @@ const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
 	return &e->blob;
 }
 
-static void want(struct wants *wants, uint64_t job, blobs_got_fn *got, void *arg)
+static void add_want(struct wants *wants, uint64_t job, blobs_got_fn *got, void *arg)
 {
 	struct want *w = xcalloc(1, sizeof(*w));
 
@@ -283,12 +283,12 @@ static void want(struct wants *wants, uint64_t job, blobs_got_fn *got, void *arg
 
 void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
 {
-	want(&b->wanted, job, got, arg);
+	add_want(&b->wanted, job, got, arg);
 }
 
-void blobs_want_look(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
+void blobs_want_read(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
 {
-	want(&b->looks, job, got, arg);
+	add_want(&b->looks, job, got, arg);
 }
 
 void blobs_erase(struct blobs *b)
@@ -314,7 +314,7 @@ static void seal_signing(struct blobs *b, struct store_batch *batch, struct sign
 			.spec_len = job->spec_len,
 			.credential = s->credential,
 			.credential_len = s->len };
-		struct entry *e = byid_get(b->map, job->job);
+		struct entry *e = idmap_find(b->map, job->job);
 
 		store_batch_sign(batch, &blob);
 		if (e)
@@ -323,11 +323,11 @@ static void seal_signing(struct blobs *b, struct store_batch *batch, struct sign
 	signing_free(b, s);
 }
 
-static void take_looks(struct blobs *b)
+static void take_reads(struct blobs *b)
 {
 	struct want *w;
 
-	for (int n = 0; n < BLOBS_LOOKS && (w = STAILQ_FIRST(&b->looks)); n++) {
+	for (int n = 0; n < BLOBS_READS && (w = STAILQ_FIRST(&b->looks)); n++) {
 		STAILQ_REMOVE_HEAD(&b->looks, next);
 		STAILQ_INSERT_TAIL(&b->wanted, w, next);
 	}
@@ -340,16 +340,13 @@ static void seal_charge(struct blobs *b, const struct entry *e)
 
 	if (!g->charged)
 		return;
-	if (b->n_sealed == b->sealed_cap) {
-		b->sealed_cap = b->sealed_cap ? 2 * b->sealed_cap : 16;
-		b->sealed = xrealloc(b->sealed, b->sealed_cap, sizeof(*b->sealed));
-	}
+	b->sealed = xgrow(b->sealed, b->n_sealed, &b->sealed_cap, sizeof(*b->sealed));
 	b->sealed[b->n_sealed++] = (struct sealed){ e->blob.uid, g->charged };
 	g->charged = 0;
 }
 
 /* What was charged when it came is what the store has now. */
-static void settle_charges(struct blobs *b, const struct store_result *result)
+static void correct_charges(struct blobs *b, const struct store_result *result)
 {
 	for (size_t i = 0; i < b->n_sealed; i++)
 		budget_add(b->budget, b->sealed[i].uid, BUDGET_SCRIPTS,
@@ -379,7 +376,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 		seal_signing(b, batch, STAILQ_FIRST(&b->signings));
 	while (b->stats.kept_bytes > BLOBS_KEPT_BYTES)
 		forget(b, TAILQ_FIRST(&b->kept));
-	take_looks(b);
+	take_reads(b);
 	STAILQ_FOREACH (w, &b->wanted, next) {
 		store_batch_want_blob(batch, w->job, w);
 		b->stats.reads++;
@@ -390,7 +387,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 
 void blobs_arrived(struct blobs *b, const struct store_result *result)
 {
-	settle_charges(b, result);
+	correct_charges(b, result);
 	for (size_t i = 0; i < result->n_blobs; i++) {
 		struct want *w = STAILQ_FIRST(&b->asked);
 

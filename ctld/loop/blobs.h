@@ -55,10 +55,10 @@ const struct store_blob *blobs_get(struct blobs *b, uint64_t job);
 typedef void blobs_got_fn(void *arg, const struct store_blob *blob);
 void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg);
 
-/* The same for a client that only wants to read them: BLOBS_LOOKS with each batch, in the order of
+/* The same for a client that only wants to read them: BLOBS_READS with each batch, in the order of
  * the requests, so that the answers do not all come at once. */
-#define BLOBS_LOOKS 2
-void blobs_want_look(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg);
+#define BLOBS_READS 2
+void blobs_want_read(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg);
 
 /* Have the next batch erase what is due, even if it has nothing else to do. */
 void blobs_erase(struct blobs *b);

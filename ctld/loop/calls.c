@@ -7,14 +7,14 @@
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/byid.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/users.h"
 
 struct calls {
-	struct byid *map;
+	struct idmap *map;
 	uint64_t last;
 	TAILQ_HEAD(, call) stalled; /* for room in their peer's output */
 };
@@ -23,14 +23,14 @@ struct calls *calls_new(void)
 {
 	struct calls *r = xcalloc(1, sizeof(*r));
 
-	r->map = byid_new();
+	r->map = idmap_new();
 	TAILQ_INIT(&r->stalled);
 	return r;
 }
 
 static void forget(struct ctld *c, struct call *call)
 {
-	byid_take(c->calls->map, call->number);
+	idmap_take(c->calls->map, call->number);
 	if (call->stalled)
 		TAILQ_REMOVE(&c->calls->stalled, call, stalled_next);
 	LIST_REMOVE(call, of_peer);
@@ -45,11 +45,11 @@ void calls_free(struct calls *r)
 {
 	if (!r)
 		return;
-	byid_free(r->map);
+	idmap_free(r->map);
 	free(r);
 }
 
-static int check_room(struct ctld *c, const struct peer *peer, size_t size, struct error *err)
+static int check_limits(struct ctld *c, const struct peer *peer, size_t size, struct error *err)
 {
 	if (peer->n_calls >= PEER_CALLS_MAX)
 		return error_set(err, ERR_BUSY, "%d requests of this session are still open",
@@ -64,7 +64,7 @@ struct call *call_new(
 	struct call *call;
 	struct error err;
 
-	if (check_room(c, peer, size, &err)) {
+	if (check_limits(c, peer, size, &err)) {
 		peers_reply(c, peer->session, id, &err);
 		if (ops->free)
 			ops->free(data);
@@ -81,13 +81,26 @@ struct call *call_new(
 	budget_add(core_budget(c->core), peer->uid, BUDGET_WAITS, (int64_t)size);
 	LIST_INSERT_HEAD(&peer->calls, call, of_peer);
 	peer->n_calls++;
-	byid_put(c->calls->map, call->number, call);
+	idmap_insert(c->calls->map, call->number, call);
 	return call;
 }
 
 struct call *call_find(struct ctld *c, uint64_t number)
 {
-	return byid_get(c->calls->map, number);
+	return idmap_find(c->calls->map, number);
+}
+
+void calls_answer(struct ctld *c, const struct effect *effect, struct clocks now)
+{
+	struct call *call = call_find(c, effect->reply);
+
+	(void)now;
+	if (!call)
+		return;
+	if (call->ops->effect)
+		call->ops->effect(c, call, effect);
+	else
+		call_done(c, call, effect->kind == EFFECT_REPLY ? effect->error : NULL);
 }
 
 struct caller peer_caller(struct ctld *c, const struct peer *peer)
@@ -127,7 +140,7 @@ static bool may_go_on(struct ctld *c, struct call *call)
 {
 	if (call->posted || call->stalled)
 		return false;
-	if (peer_has_room(c, call->peer))
+	if (peer_has_space(c, call->peer))
 		return true;
 	/* The youngest continues first: it is the one that may, if its user is choked by sessions
 	 * that read nothing. */
@@ -148,12 +161,7 @@ static void run_slice(struct ctld *c, void *arg, struct clocks now)
 		call->ops->slice(c, call, now);
 }
 
-static void drop_slice(void *arg)
-{
-	(void)arg; /* a number */
-}
-
-static const struct tick_work slice_work = { run_slice, drop_slice };
+static const struct tick_work slice_work = { run_slice, NULL };
 
 void call_slice_now(struct ctld *c, struct call *call)
 {
@@ -170,13 +178,21 @@ void call_go_on(struct ctld *c, struct call *call)
 	        c->fair_queue, call->peer->uid, &slice_work, (void *)(uintptr_t)call->number);
 }
 
-void calls_room(struct ctld *c)
+void call_continue(struct ctld *c, struct call *call, bool more, const struct error *err)
+{
+	if (more)
+		call_go_on(c, call);
+	else
+		call_done(c, call, err);
+}
+
+void calls_output_sent(struct ctld *c)
 {
 	struct call *call, *next;
 
 	for (call = TAILQ_FIRST(&c->calls->stalled); call; call = next) {
 		next = TAILQ_NEXT(call, stalled_next);
-		if (!peer_has_room(c, call->peer))
+		if (!peer_has_space(c, call->peer))
 			continue;
 		TAILQ_REMOVE(&c->calls->stalled, call, stalled_next);
 		call->stalled = false;
@@ -197,5 +213,5 @@ void calls_drop(struct ctld *c, struct peer *peer, struct clocks now)
 
 size_t calls_count(const struct calls *r)
 {
-	return byid_count(r->map);
+	return idmap_count(r->map);
 }

@@ -58,6 +58,9 @@ struct call *call_new(
         struct ctld *c, struct peer *peer, uint64_t id, const struct call_ops *ops, void *data);
 struct call *call_find(struct ctld *c, uint64_t number); /* NULL: it has ended */
 
+/* A reply of the core, to the request if its client still waits for it. */
+void calls_answer(struct ctld *c, const struct effect *effect, struct clocks now);
+
 /* The caller, for events. Borrowed from the peer, for the call. */
 struct caller call_caller(struct ctld *c, const struct call *call);
 struct caller peer_caller(struct ctld *c, const struct peer *peer);
@@ -68,11 +71,14 @@ void call_done(struct ctld *c, struct call *call, const struct error *err);
 /* The same for a success, with a warning for the caller; NULL: no warning. */
 void call_done_but(struct ctld *c, struct call *call, const char *warning);
 
+/* A slice is over: there is more to do, or that was all (call_done() with `err`). */
+void call_continue(struct ctld *c, struct call *call, bool more, const struct error *err);
+
 /* Ask for slice() at a turn to come, when there is room. */
 void call_go_on(struct ctld *c, struct call *call);
 /* The same at once. */
 void call_slice_now(struct ctld *c, struct call *call);
-void calls_room(struct ctld *c); /* for peers_output_moved() */
+void calls_output_sent(struct ctld *c); /* for peers_hooks.sent */
 
 /* All requests of a peer that has gone. */
 void calls_drop(struct ctld *c, struct peer *peer, struct clocks now);

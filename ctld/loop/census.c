@@ -7,6 +7,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
+#include "common/conf/conf_find.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/inputs.h"
@@ -24,7 +25,7 @@ struct census {
 	uint32_t at;         /* the next node */
 	uint64_t *counts;    /* of the nodes before it, by type in the order of the configuration */
 	size_t n_counts;
-	char *told;
+	char *reported;
 };
 
 static void set_timer(struct census *census, long s, long us)
@@ -34,7 +35,7 @@ static void set_timer(struct census *census, long s, long us)
 	event_add(census->timer, &tv);
 }
 
-static void begin(struct census *census)
+static void begin_count(struct census *census)
 {
 	const struct conf *conf = census->c->conf;
 
@@ -49,10 +50,12 @@ static void add_node(struct census *census, const struct node_view *view)
 {
 	const struct conf *conf = census->c->conf;
 
-	for (size_t i = 0; i < view->n_gpus; i++)
-		for (size_t t = 0; t < census->n_counts; t++)
-			if (!strcmp(conf->gpu_types[t].name, view->gpus[i].type))
-				census->counts[t] += view->gpus[i].total;
+	for (size_t i = 0; i < view->n_gpus; i++) {
+		uint32_t type = CONF_FIND(conf, gpu_types, view->gpus[i].type);
+
+		if (type < census->n_counts)
+			census->counts[type] += view->gpus[i].total;
+	}
 }
 
 static char *text_of(const struct census *census)
@@ -67,45 +70,40 @@ static char *text_of(const struct census *census)
 	return strbuf_take(&text);
 }
 
-static void tell(struct census *census, struct clocks now)
+static void report_capacity(struct census *census, struct clocks now)
 {
 	struct core_event ev = { .kind = EV_NOTE };
 	char *text = text_of(census);
 
-	if (census->told && !strcmp(census->told, text)) {
+	if (census->reported && !strcmp(census->reported, text)) {
 		free(text);
 		return;
 	}
-	free(census->told);
-	census->told = text;
+	free(census->reported);
+	census->reported = text;
 	ev.note.kind = "cluster.capacity";
 	ev.note.text = text;
 	ev.note.nobody = true;
 	inputs_apply(census->c, &ev, now);
 }
 
-static void look(struct ctld *c, void *arg, struct clocks now)
+static void count_nodes(struct ctld *c, void *arg, struct clocks now)
 {
 	struct census *census = arg;
 	struct node_view view;
 
 	if (census->generation != c->generation)
-		begin(census);
+		begin_count(census);
 	for (uint32_t n = 0; n < SLICE_NODES && census->at < c->conf->n_nodes; n++, census->at++)
 		if (core_node_view(c->core, census->at, now, &view))
 			add_node(census, &view);
 	if (census->at < c->conf->n_nodes)
 		return;
-	tell(census, now);
-	begin(census);
+	report_capacity(census, now);
+	begin_count(census);
 }
 
-static void drop(void *arg)
-{
-	(void)arg;
-}
-
-static const struct tick_work work = { look, drop };
+static const struct tick_work count_work = { count_nodes, NULL };
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -113,7 +111,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	tick_post(census->c->tick, &work, census);
+	tick_post(census->c->tick, &count_work, census);
 	set_timer(census, EVERY_S, 0);
 }
 
@@ -133,7 +131,7 @@ struct census *census_new(struct ctld *c, struct error *err)
 		census_free(census);
 		return NULL;
 	}
-	begin(census);
+	begin_count(census);
 	census_soon(census);
 	return census;
 }
@@ -145,6 +143,6 @@ void census_free(struct census *census)
 	if (census->timer)
 		event_free(census->timer);
 	free(census->counts);
-	free(census->told);
+	free(census->reported);
 	free(census);
 }

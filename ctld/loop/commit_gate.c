@@ -6,7 +6,7 @@
 #include <sys/queue.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/loop/byid.h"
+#include "ctld/core/util/idmap.h"
 
 struct commit_gate_slot {
 	STAILQ_ENTRY(commit_gate_slot) next;
@@ -28,7 +28,7 @@ struct line {
 
 struct commit_gate {
 	struct slots agents;
-	struct byid *users; /* their lines */
+	struct idmap *users; /* their lines */
 	TAILQ_HEAD(ring, line)
 	ring; /* of those that hold something: the next to be released first */
 	size_t n_ring;
@@ -44,7 +44,7 @@ struct commit_gate *commit_gate_new(commit_gate_send_fn *send, void *arg)
 	struct commit_gate *g = xcalloc(1, sizeof(*g));
 
 	STAILQ_INIT(&g->agents);
-	g->users = byid_new();
+	g->users = idmap_new();
 	TAILQ_INIT(&g->ring);
 	g->send = send;
 	g->arg = arg;
@@ -65,29 +65,27 @@ static void drop_all(struct slots *queue)
 void commit_gate_free(struct commit_gate *g)
 {
 	struct line *line;
-	uint64_t id;
 
 	if (!g)
 		return;
 	drop_all(&g->agents);
-	while ((line = byid_any(g->users, &id))) {
-		byid_take(g->users, id);
+	while ((line = idmap_take_any(g->users))) {
 		drop_all(&line->queue);
 		free(line);
 	}
-	byid_free(g->users);
+	idmap_free(g->users);
 	free(g);
 }
 
 static struct line *line_of(struct commit_gate *g, uint64_t user)
 {
-	struct line *line = byid_get(g->users, user);
+	struct line *line = idmap_find(g->users, user);
 
 	if (line)
 		return line;
 	line = xcalloc(1, sizeof(*line));
 	STAILQ_INIT(&line->queue);
-	byid_put(g->users, user, line);
+	idmap_insert(g->users, user, line);
 	return line;
 }
 
@@ -146,7 +144,7 @@ static bool is_empty(const struct commit_gate *g, uint64_t line)
 
 	if (line == COMMIT_GATE_AGENTS)
 		return STAILQ_EMPTY(&g->agents);
-	user = byid_get(g->users, line);
+	user = idmap_find(g->users, line);
 	return !user || STAILQ_EMPTY(&user->queue);
 }
 

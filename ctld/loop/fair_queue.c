@@ -7,8 +7,8 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/byid.h"
 #include "ctld/loop/slice.h"
 
 struct piece {
@@ -27,7 +27,7 @@ struct line {
 
 struct fair_queue {
 	struct ctld *c;
-	struct byid *map;            /* by uid + 1; lines stay, to know what was used lately */
+	struct idmap *map;            /* by uid + 1; lines stay, to know what was used lately */
 	TAILQ_HEAD(ring, line) ring; /* of lines with pieces: the least used first */
 	usec_t reached;              /* `used` of the last that had a turn */
 };
@@ -37,7 +37,7 @@ struct fair_queue *fair_queue_new(struct ctld *c)
 	struct fair_queue *t = xcalloc(1, sizeof(*t));
 
 	t->c = c;
-	t->map = byid_new();
+	t->map = idmap_new();
 	TAILQ_INIT(&t->ring);
 	return t;
 }
@@ -56,7 +56,7 @@ static void line_up(struct fair_queue *t, struct line *line)
 }
 
 /* The first piece of the first line. */
-static struct piece *take(struct fair_queue *t, struct line **of)
+static struct piece *take_piece(struct fair_queue *t, struct line **of)
 {
 	struct line *line = *of = TAILQ_FIRST(&t->ring);
 	struct piece *p = STAILQ_FIRST(&line->pieces);
@@ -71,18 +71,17 @@ void fair_queue_free(struct fair_queue *t)
 {
 	struct line *line;
 	struct piece *p;
-	uint64_t id;
 
 	if (!t)
 		return;
 	while (!TAILQ_EMPTY(&t->ring)) {
-		p = take(t, &line);
-		p->work->drop(p->arg);
+		p = take_piece(t, &line);
+		tick_work_drop(p->work, p->arg);
 		free(p);
 	}
-	while ((line = byid_any(t->map, &id)))
-		free(byid_take(t->map, id));
-	byid_free(t->map);
+	while ((line = idmap_take_any(t->map)))
+		free(line);
+	idmap_free(t->map);
 	free(t);
 }
 
@@ -103,30 +102,26 @@ static void run_one(struct ctld *c, void *arg, struct clocks now)
 	struct fair_queue *t = arg;
 	usec_t begin = thread_cpu_time();
 	struct line *line;
-	struct piece *p = take(t, &line);
+	struct piece *p = take_piece(t, &line);
 
 	p->work->run(c, p->arg, now);
 	free(p);
 	charge(t, line, thread_cpu_time() - begin);
 }
 
-static void drop_none(void *arg)
-{
-	(void)arg; /* fair_queue_free() does it */
-}
-
-static const struct tick_work token = { run_one, drop_none };
+/* What is left is dropped by fair_queue_free(). */
+static const struct tick_work token = { run_one, NULL };
 
 static struct line *line_of(struct fair_queue *t, uid_t uid)
 {
-	struct line *line = byid_get(t->map, (uint64_t)uid + 1);
+	struct line *line = idmap_find(t->map, (uint64_t)uid + 1);
 
 	if (line)
 		return line;
 	line = xcalloc(1, sizeof(*line));
 	line->uid = uid;
 	STAILQ_INIT(&line->pieces);
-	byid_put(t->map, (uint64_t)uid + 1, line);
+	idmap_insert(t->map, (uint64_t)uid + 1, line);
 	return line;
 }
 

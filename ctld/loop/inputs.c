@@ -30,7 +30,7 @@ struct inputs *inputs_new(const char *path, uint64_t marks, struct error *err)
 	return NULL;
 }
 
-static void put(struct inputs *in, const struct tape_record *r)
+static void record(struct inputs *in, const struct tape_record *r)
 {
 	if (in->recorder)
 		recorder_put(in->recorder, r);
@@ -39,7 +39,7 @@ static void put(struct inputs *in, const struct tape_record *r)
 static void mark(struct inputs *in)
 {
 	in->events = 0;
-	put(in, &(struct tape_record){ .kind = TAPE_MARK, .hash = core_hash(in->core) });
+	record(in, &(struct tape_record){ .kind = TAPE_MARK, .hash = core_hash(in->core) });
 }
 
 void inputs_free(struct inputs *in)
@@ -48,7 +48,7 @@ void inputs_free(struct inputs *in)
 		return;
 	if (in->started && in->recorder) {
 		mark(in);
-		put(in, &(struct tape_record){ .kind = TAPE_END });
+		record(in, &(struct tape_record){ .kind = TAPE_END });
 	}
 	core_free(in->core);
 	recorder_close(in->recorder);
@@ -58,11 +58,6 @@ void inputs_free(struct inputs *in)
 uint64_t inputs_bytes(const struct inputs *in)
 {
 	return recorder_bytes(in->recorder);
-}
-
-static void record(const struct ctld *c, const struct tape_record *r)
-{
-	put(c->inputs, r);
 }
 
 char *inputs_conf_text(const struct conf *conf)
@@ -91,7 +86,7 @@ void inputs_core_new(struct ctld *c, uint64_t seed)
 		r.start.gpusched = PACKAGE_VERSION;
 		r.start.seed = seed;
 		r.start.conf = c->conf_text;
-		record(c, &r);
+		record(c->inputs, &r);
 	}
 	c->inputs->core = core_new(c->conf, seed);
 	c->core = c->inputs->core;
@@ -99,13 +94,13 @@ void inputs_core_new(struct ctld *c, uint64_t seed)
 
 int inputs_load(struct ctld *c, const struct row *row, struct error *err)
 {
-	record(c, &(struct tape_record){ .kind = TAPE_ROW, .row = row });
+	record(c->inputs, &(struct tape_record){ .kind = TAPE_ROW, .row = row });
 	return core_load(c->inputs->core, row, err);
 }
 
 int inputs_start(struct ctld *c, struct clocks now, struct error *err)
 {
-	record(c, &(struct tape_record){ .kind = TAPE_STARTED, .now = now });
+	record(c->inputs, &(struct tape_record){ .kind = TAPE_STARTED, .now = now });
 	if (core_start(c->inputs->core, now, err))
 		return -1;
 	c->inputs->started = true;
@@ -114,7 +109,7 @@ int inputs_start(struct ctld *c, struct clocks now, struct error *err)
 
 void inputs_takeover(struct ctld *c, uint64_t epoch_above, uint64_t job_above)
 {
-	record(c, &(struct tape_record){
+	record(c->inputs, &(struct tape_record){
 	                  .kind = TAPE_TAKEOVER, .takeover = { epoch_above, job_above } });
 	core_takeover(c->inputs->core, epoch_above, job_above);
 }
@@ -123,26 +118,29 @@ void inputs_takeover(struct ctld *c, uint64_t epoch_above, uint64_t job_above)
 
 void inputs_apply(struct ctld *c, const struct core_event *event, struct clocks now)
 {
-	record(c, &(struct tape_record){ .kind = TAPE_EVENT, .now = now, .event = event });
+	record(c->inputs, &(struct tape_record){ .kind = TAPE_EVENT, .now = now, .event = event });
 	c->inputs->events++;
 	core_apply(c->inputs->core, event, now);
 }
 
 bool inputs_schedule(struct ctld *c, struct clocks now, unsigned budget)
 {
-	record(c, &(struct tape_record){ .kind = TAPE_SLICE, .now = now, .budget = budget });
+	record(c->inputs,
+	        &(struct tape_record){ .kind = TAPE_SLICE, .now = now, .budget = budget });
 	return core_schedule(c->inputs->core, now, budget);
 }
 
 void inputs_reconfigure(struct ctld *c, struct clocks now)
 {
-	record(c, &(struct tape_record){ .kind = TAPE_RECONFIGURE, .now = now, .conf = c->conf_text });
+	record(c->inputs,
+	        &(struct tape_record){
+	                .kind = TAPE_RECONFIGURE, .now = now, .conf = c->conf_text });
 	core_reconfigure(c->inputs->core, c->conf, now);
 }
 
 bool inputs_why(struct ctld *c, uint64_t ref, struct clocks now, struct job_why *why)
 {
-	record(c, &(struct tape_record){ .kind = TAPE_WHY, .now = now, .ref = ref });
+	record(c->inputs, &(struct tape_record){ .kind = TAPE_WHY, .now = now, .ref = ref });
 	return core_job_why(c->inputs->core, ref, now, why);
 }
 
@@ -154,7 +152,7 @@ size_t inputs_seal(struct ctld *c, core_row_sink *sink, void *arg)
 	if (!c->inputs->recorder)
 		return core_seal(c->inputs->core, sink, arg);
 	rows = core_seal(c->inputs->core, tape_sum_row, &s);
-	record(c, &(struct tape_record){ .kind = TAPE_SEAL, .seal = { rows, s.sum } });
+	record(c->inputs, &(struct tape_record){ .kind = TAPE_SEAL, .seal = { rows, s.sum } });
 	return rows;
 }
 

@@ -12,18 +12,14 @@
 #include "common/net/frame.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/agents.h"
-#include "ctld/loop/byid.h"
-#include "ctld/loop/calls.h"
 #include "ctld/loop/commit_gate.h"
-#include "ctld/loop/streams.h"
+#include "ctld/loop/node_names.h"
 #include "ctld/loop/tick.h"
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/user_peers.h"
 #include "ctld/loop/users.h"
-#include "ctld/rpc/jobs/bulk.h"
-#include "ctld/rpc/rpc.h"
 #include "ctld/wire/answer.h"
 #include "ctld/wire/convert.h"
 
@@ -31,17 +27,19 @@
 
 struct peers {
 	struct ctld *c;
-	struct byid *map; /* by session */
+	const struct peers_hooks *hooks;
+	struct idmap *map; /* by session */
 	usec_t refused_since;
 	unsigned refused, refused_silently;
 };
 
-struct peers *peers_new(struct ctld *c)
+struct peers *peers_new(struct ctld *c, const struct peers_hooks *hooks)
 {
 	struct peers *p = xcalloc(1, sizeof(*p));
 
 	p->c = c;
-	p->map = byid_new();
+	p->hooks = hooks;
+	p->map = idmap_new();
 	return p;
 }
 
@@ -70,10 +68,7 @@ static void forget_unsent(struct peer *peer, struct unsent *u)
 
 static void peer_free(struct ctld *c, struct peer *peer, struct clocks now)
 {
-	calls_drop(c, peer, now);
-	streams_drop(c, peer);
-	rpc_submits_orphan(peer);
-	bulk_drop(c, peer);
+	c->peers->hooks->drop(c, peer, now);
 	while (!SLIST_EMPTY(&peer->unsent))
 		forget_unsent(peer, SLIST_FIRST(&peer->unsent));
 	free(peer->node_name);
@@ -83,21 +78,19 @@ static void peer_free(struct ctld *c, struct peer *peer, struct clocks now)
 void peers_free(struct peers *p)
 {
 	struct peer *peer;
-	uint64_t id;
 
 	if (!p)
 		return;
-	while ((peer = byid_any(p->map, &id))) {
-		byid_take(p->map, id);
+	while ((peer = idmap_take_any(p->map))) {
 		peer_free(p->c, peer, ctld_now());
 	}
-	byid_free(p->map);
+	idmap_free(p->map);
 	free(p);
 }
 
 struct peer *peers_find(struct peers *p, uint64_t session)
 {
-	return byid_get(p->map, session);
+	return idmap_find(p->map, session);
 }
 
 struct each {
@@ -131,7 +124,7 @@ static bool has_much_work(const struct peer *peer)
 	return peer->work > PEER_WORK_MAX / part || peer->work_bytes > PEER_WORK_BYTES_MAX / part;
 }
 
-void peer_look_pause(struct ctld *c, struct peer *peer)
+void peer_update_pause(struct ctld *c, struct peer *peer)
 {
 	bool pause = has_much_work(peer) || user_peers_choked(peer);
 	struct session *s;
@@ -159,7 +152,7 @@ void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_
 {
 	peer->work += (size_t)frames;
 	charge(c, peer, BUDGET_REQUESTS, &peer->work_bytes, peer->work_bytes + (size_t)bytes);
-	peer_look_pause(c, peer);
+	peer_update_pause(c, peer);
 }
 
 /* Of answers: at the gate, or sent and not yet taken. */
@@ -209,22 +202,17 @@ static void post(struct ctld *c, const struct peer *peer, const struct tick_work
 
 static void handle_gone(struct ctld *c, void *arg, struct clocks now)
 {
-	struct peer *peer = byid_take(c->peers->map, (uint64_t)(uintptr_t)arg);
+	struct peer *peer = idmap_take(c->peers->map, (uint64_t)(uintptr_t)arg);
 
 	if (!peer)
 		return;
 	charge(c, peer, BUDGET_REQUESTS, &peer->work_bytes, 0);
 	if (peer->agent)
-		agents_gone(c, peer, now);
+		c->peers->hooks->agent_gone(c, peer, now);
 	peer_free(c, peer, now);
 }
 
-static void drop_gone(void *arg)
-{
-	(void)arg; /* a number */
-}
-
-static const struct tick_work gone_work = { handle_gone, drop_gone };
+static const struct tick_work gone_work = { handle_gone, NULL };
 
 /* What it sent before its end is dealt with first: it waits already. */
 static void has_gone(struct ctld *c, struct peer *peer)
@@ -254,7 +242,7 @@ static int on_admit(
 		        (unsigned)sp->uid, sp->node);
 		return ERR_NOT_PERMITTED;
 	}
-	if (!agents_find_node(c->agents, sp->node, &node)) {
+	if (!node_names_find(c->node_names, sp->node, &node)) {
 		error_set(err, ERR_NO_NODE, "node %s is not in the configuration", sp->node);
 		return ERR_NO_NODE;
 	}
@@ -280,10 +268,10 @@ static void on_opened(struct session *s, void *arg)
 	STAILQ_INIT(&peer->submits);
 	SLIST_INIT(&peer->unsent);
 	session_set_data(s, peer);
-	byid_put(c->peers->map, peer->session, peer);
+	idmap_insert(c->peers->map, peer->session, peer);
 	if (peer->agent) {
 		peer->node_name = xstrdup(sp->node);
-		agents_find_node(c->agents, sp->node, &peer->node);
+		node_names_find(c->node_names, sp->node, &peer->node);
 		user_peers_add(c, peer);
 		return;
 	}
@@ -294,7 +282,7 @@ static void on_opened(struct session *s, void *arg)
 		return;
 	}
 	user_peers_add(c, peer);
-	known = users_ask(c->users, peer->uid, peer->session, NULL);
+	known = users_look_up(c->users, peer->uid, peer->session, NULL);
 	if (known == 0)
 		session_pause_reading(s, true); /* until peers_user_known() */
 	else if (known < 0)
@@ -324,7 +312,7 @@ static void handle_frame(struct ctld *c, void *arg, struct clocks now)
 	struct peer *peer = peers_find(c->peers, w->session);
 
 	if (peer) {
-		rpc_dispatch(c, peer, w->type, w->id, w->body, w->len, now);
+		c->peers->hooks->frame(c, peer, w->type, w->id, w->body, w->len, now);
 		peer = peers_find(c->peers, w->session);
 		if (peer)
 			peer_add_work(c, peer, -1, -(ptrdiff_t)w->len);
@@ -416,7 +404,7 @@ static void on_refused(struct sessions *ss, const char *address, const struct er
 
 /* An internal error: it is logged, and the client gets it at the end of the answer. An order to an
  * agent is lost, which is not the agent's fault either. */
-static int note_unsent(struct peer *peer, unsigned type, uint64_t id, const struct error *why)
+static int record_unsent(struct peer *peer, unsigned type, uint64_t id, const struct error *why)
 {
 	struct unsent *u;
 
@@ -432,7 +420,7 @@ static int note_unsent(struct peer *peer, unsigned type, uint64_t id, const stru
 	return -1;
 }
 
-static void put(struct ctld *c, struct peer *peer, uint8_t *bytes, size_t len)
+static void put_frame(struct ctld *c, struct peer *peer, uint8_t *bytes, size_t len)
 {
 	peer->held += len;
 	recount_unread(c, peer);
@@ -451,8 +439,8 @@ int peers_send(
 	if (!peer || peer->closed)
 		return 0;
 	if (answer_pack(type, id, m, &bytes, &len, &err) < 0)
-		return note_unsent(peer, type, id, &err);
-	put(c, peer, bytes, len);
+		return record_unsent(peer, type, id, &err);
+	put_frame(c, peer, bytes, len);
 	return 0;
 }
 
@@ -466,11 +454,11 @@ int peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t 
 	if (!peer || peer->closed)
 		return 0;
 	if (answer_check(type, len, &err) < 0)
-		return note_unsent(peer, type, id, &err);
+		return record_unsent(peer, type, id, &err);
 	bytes = xcalloc(FRAME_HEADER_LEN + len, 1);
 	frame_put_header(bytes, type, id, (uint32_t)len);
 	memcpy(bytes + FRAME_HEADER_LEN, body, len);
-	put(c, peer, bytes, FRAME_HEADER_LEN + len);
+	put_frame(c, peer, bytes, FRAME_HEADER_LEN + len);
 	return 0;
 }
 
@@ -545,16 +533,11 @@ void peers_commit_gate_send(void *arg, uint64_t session, const uint8_t *frames, 
 		FAILPOINT(ctld_after_reply);
 }
 
-bool peer_has_room(struct ctld *c, const struct peer *peer)
+bool peer_has_space(struct ctld *c, const struct peer *peer)
 {
 	struct session *s = session_find(c->sessions, peer->session);
 
 	return !s || (peer->held < PEER_HELD_MAX && !session_full(s) && !user_peers_choked(peer));
-}
-
-void peers_output_moved(struct peers *p)
-{
-	calls_room(p->c);
 }
 
 static void on_writable(struct session *s, void *arg)
@@ -562,7 +545,7 @@ static void on_writable(struct session *s, void *arg)
 	struct ctld *c = arg;
 
 	(void)s;
-	peers_output_moved(c->peers);
+	c->peers->hooks->sent(c);
 }
 
 const struct session_ops peers_ops = {

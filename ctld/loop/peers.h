@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 #include <sys/types.h>
 
 #include <protobuf-c/protobuf-c.h>
@@ -23,52 +22,25 @@
 #include "common/base/error.h"
 #include "common/job/run.h"
 #include "common/net/session.h"
+#include "ctld/loop/peer.h"
 
 struct ctld;
 struct peers;
-struct call;
-struct submit;
-struct bulk;
-struct stream;
-struct unsent;
-struct user_sessions;
 
-#define PEER_WORK_MAX       128         /* frames waiting and submits in the works */
-#define PEER_WORK_BYTES_MAX (8 << 20)   /* of them */
-#define PEER_HELD_MAX       (512 << 10) /* bytes of answers not sent: slices of listings wait */
-#define PEER_CALLS_MAX      1024        /* open at a time: waits and listings */
-
-struct peer {
-	uint64_t session;
-	uid_t uid;
-	bool agent, root; /* root: or the controller's user */
-	char address[SESSION_ADDRESS_LEN];
-	/* agents */
-	char *node_name;
-	uint32_t node; /* index into conf.nodes; UINT32_MAX: the configuration has it no longer */
-	bool registered;
-	bool takes_settings;
-	uint64_t settings; /* hash of those that it was told */
-	/* bookkeeping; what is charged to its user: core/budget.h */
-	bool closed, paused;
-	struct user_sessions *user; /* user_peers.h; NULL: an agent, or closed */
-	TAILQ_ENTRY(peer) of_user;
-	size_t work, work_bytes; /* taken from it and not yet done with */
-	size_t input;            /* bytes of a frame in the making */
-	size_t held;             /* bytes of answers at the gate */
-	size_t unread;           /* of those, and of what was sent and not taken yet: charged */
-	usec_t taken;            /* mono: when it last took some */
-	unsigned n_calls;
-	LIST_HEAD(, call) calls;
-	LIST_HEAD(, stream) streams; /* that begin or end here (rpc/stream.c) */
-	unsigned n_streams;
-	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
-	struct bulk *bulk;             /* parts that wait for the rest (rpc/bulk.h); NULL: none */
-	SLIST_HEAD(, unsent) unsent;   /* answers that were not sent whole, until their Reply */
-	bool script_asked;             /* of the store (rpc/show_script.c, rpc/resign.c) */
+/* What the parts above have to do with peers. */
+struct peers_hooks {
+	/* A frame of a peer, in a tick. */
+	void (*frame)(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
+	        const uint8_t *body, size_t len, struct clocks now);
+	/* An agent's session has ended. */
+	void (*agent_gone)(struct ctld *c, const struct peer *peer, struct clocks now);
+	/* A peer is about to be freed: nothing may refer to it any more. */
+	void (*drop)(struct ctld *c, struct peer *peer, struct clocks now);
+	/* Answers have left: requests that wait for space in the output continue. */
+	void (*sent)(struct ctld *c);
 };
 
-struct peers *peers_new(struct ctld *c);
+struct peers *peers_new(struct ctld *c, const struct peers_hooks *hooks);
 void peers_free(struct peers *p); /* after the sessions; NULL is fine */
 
 /* For session_config.ops, with the ctld as arg. */
@@ -100,13 +72,10 @@ int peers_send_packed(struct ctld *c, uint64_t session, unsigned type, uint64_t 
         const uint8_t *body, size_t len);
 
 /* May more be produced for it now? */
-bool peer_has_room(struct ctld *c, const struct peer *peer);
+bool peer_has_space(struct ctld *c, const struct peer *peer);
 
 /* Is it to be read from? Look again. */
-void peer_look_pause(struct ctld *c, struct peer *peer);
-
-/* Answers have left: requests that wait for space in the output continue. */
-void peers_output_moved(struct peers *p);
+void peer_update_pause(struct ctld *c, struct peer *peer);
 
 /* End a session that broke the rules, and say so in the log. */
 void peer_expel(struct ctld *c, struct peer *peer, const struct error *why);

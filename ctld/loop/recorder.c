@@ -211,7 +211,7 @@ static int find_end(struct recorder *r, FILE *f, struct error *err)
 	return 0;
 }
 
-static int go_on(struct recorder *r, struct error *err)
+static int append_to_file(struct recorder *r, struct error *err)
 {
 	int fd = open(r->path, O_RDONLY | O_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -242,7 +242,7 @@ static int open_file(struct recorder *r, struct error *err)
 		return system_error(r, "another controller? ", err);
 	if (fchmod(r->fd, 0600))
 		return system_error(r, "", err);
-	return st.st_size ? go_on(r, err) : begin_file(r, err);
+	return st.st_size ? append_to_file(r, err) : begin_file(r, err);
 }
 
 static int start_thread(struct recorder *r, struct error *err)

@@ -23,15 +23,15 @@
 #define KEY       1   /* one reading at a time: any queue will do */
 
 /* A caller that requested the reading. */
-struct asker {
+struct asking_caller {
 	uint64_t call;
 	uint32_t uid;
 	bool tries; /* a trial: only report what would change */
 	char *user, *host, *reason;
 };
 
-struct askers {
-	struct asker *v;
+struct callers {
+	struct asking_caller *v;
 	size_t n;
 	bool apply; /* not all of them only try */
 };
@@ -41,7 +41,7 @@ struct reload {
 	reload_done_fn *done;
 	struct worker_job *job;
 	bool reading;
-	struct askers now, next; /* callers answered by this reading, and by the one after it */
+	struct callers now, next; /* callers answered by this reading, and by the one after it */
 	bool again;
 };
 
@@ -105,18 +105,18 @@ static void run_reading(void *arg)
 		        r->conf->controller.agent_user);
 }
 
-static void askers_add(
-        struct askers *a, const struct caller *by, const char *reason, bool tries)
+static void callers_add(
+        struct callers *a, const struct caller *by, const char *reason, bool tries)
 {
 	a->apply |= !tries;
 	if (!by)
 		return;
 	a->v = xrealloc(a->v, a->n + 1, sizeof(*a->v));
-	a->v[a->n++] = (struct asker){ by->reply, by->uid, tries, xstrdup(by->user),
+	a->v[a->n++] = (struct asking_caller){ by->reply, by->uid, tries, xstrdup(by->user),
 		xstrdup(by->host), xstrdup(reason) };
 }
 
-static void askers_clear(struct askers *a)
+static void callers_clear(struct callers *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		free(a->v[i].user);
@@ -147,11 +147,11 @@ static void switch_to(struct ctld *c, struct reading *r, struct clocks now)
 	conf_free(old);
 }
 
-static void tell_all(struct reload *r, const struct reload_lines *lines, const struct error *err)
+static void answer_all(struct reload *r, const struct reload_lines *lines, const struct error *err)
 {
 	for (size_t i = 0; i < r->now.n; i++)
 		r->done(r->c, r->now.v[i].call, lines, err);
-	askers_clear(&r->now);
+	callers_clear(&r->now);
 }
 
 /* "2 changes: ..., ...", of which the log has all. Caller frees. */
@@ -170,7 +170,8 @@ static char *changes_text(char *const *lines, int n)
 }
 
 /* `by` NULL: no caller. */
-static void note_one(struct ctld *c, const struct asker *by, const char *changes, struct clocks now)
+static void record_event(struct ctld *c, const struct asking_caller *by, const char *changes,
+        struct clocks now)
 {
 	struct core_event ev = { .kind = EV_NOTE };
 	struct strbuf text = { .s = NULL };
@@ -185,7 +186,7 @@ static void note_one(struct ctld *c, const struct asker *by, const char *changes
 	strbuf_free(&text);
 }
 
-static void note(struct ctld *c, const struct reload *r, const struct reload_lines *lines,
+static void record_changes(struct ctld *c, const struct reload *r, const struct reload_lines *lines,
         struct clocks now)
 {
 	char *changes = changes_text(lines->changes, (int)lines->n_changes);
@@ -194,11 +195,11 @@ static void note(struct ctld *c, const struct reload *r, const struct reload_lin
 	for (size_t i = 0; i < r->now.n; i++) {
 		if (r->now.v[i].tries)
 			continue;
-		note_one(c, &r->now.v[i], changes, now);
+		record_event(c, &r->now.v[i], changes, now);
 		noted++;
 	}
 	if (!noted)
-		note_one(c, NULL, changes, now);
+		record_event(c, NULL, changes, now);
 	free(changes);
 }
 
@@ -245,20 +246,20 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 
 	if (compare(c, reading, &lines) < 0) {
 		log_error("%s; the running configuration is untouched", reading->error.text);
-		tell_all(r, &lines, &reading->error);
+		answer_all(r, &lines, &reading->error);
 	} else {
 		if (r->now.apply) {
 			switch_to(c, reading, now);
 			log_lines(reading, &lines);
-			note(c, r, &lines, now);
+			record_changes(c, r, &lines, now);
 		}
-		tell_all(r, &lines, NULL);
+		answer_all(r, &lines, NULL);
 	}
 	lines_clear(&lines);
 	reading_free(reading);
 	r->reading = false;
 	if (r->again) {
-		struct askers empty = r->now;
+		struct callers empty = r->now;
 
 		r->now = r->next;
 		r->next = empty;
@@ -293,12 +294,13 @@ static void start_reading(struct reload *r)
 	}
 	reading_free(reading);
 	log_error("%s is not read again: %s", r->c->conf_path, err.text);
-	tell_all(r, &(struct reload_lines){ 0 }, &err);
+	answer_all(r, &(struct reload_lines){ 0 }, &err);
 }
 
-static void want(struct reload *r, const struct caller *by, const char *reason, bool tries)
+static void request_reading(
+        struct reload *r, const struct caller *by, const char *reason, bool tries)
 {
-	askers_add(r->reading ? &r->next : &r->now, by, reason, tries);
+	callers_add(r->reading ? &r->next : &r->now, by, reason, tries);
 	if (r->reading)
 		r->again = true;
 	else
@@ -307,12 +309,12 @@ static void want(struct reload *r, const struct caller *by, const char *reason, 
 
 void reload_start(struct reload *r, const struct caller *by, const char *reason)
 {
-	want(r, by, reason, false);
+	request_reading(r, by, reason, false);
 }
 
 void reload_try(struct reload *r, const struct caller *by)
 {
-	want(r, by, "", true);
+	request_reading(r, by, "", true);
 }
 
 struct reload *reload_new(struct ctld *c, reload_done_fn *done)
@@ -330,8 +332,8 @@ void reload_free(struct reload *r)
 		return;
 	if (r->job)
 		worker_cancel(r->job);
-	askers_clear(&r->now);
-	askers_clear(&r->next);
+	callers_clear(&r->now);
+	callers_clear(&r->next);
 	free(r->now.v);
 	free(r->next.v);
 	free(r);

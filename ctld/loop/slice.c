@@ -3,14 +3,11 @@
 
 #include "ctld/loop/slice.h"
 
-#include <time.h>
+#include "common/base/clock.h"
 
 usec_t thread_cpu_time(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+	return clock_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
 struct slice slice_begin(usec_t budget_us)

@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <sys/queue.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -18,13 +17,9 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/blobs.h"
-#include "ctld/loop/effects.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
-#include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
-#include "ctld/rpc/acct/acct.h"
-#include "ctld/site/mail.h"
 #include "ctld/store/store.h"
 
 #define WINDOW_US  60000000 /* of the longest stall */
@@ -41,6 +36,7 @@ enum lane { LANE_USERS, LANE_REST, LANES };
 
 struct tick {
 	struct ctld *c;
+	const struct tick_hooks *hooks;
 	STAILQ_HEAD(, item) inbox[LANES];
 	struct event *beat;  /* made active by hand */
 	struct event *timer; /* for core_next_timer() */
@@ -63,24 +59,6 @@ struct tick {
 	uint64_t stall_before; /* the longest stall of the window before */
 	struct tick_stats stats;
 };
-
-usec_t ctld_mono(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
-struct clocks ctld_now(void)
-{
-	struct clocks now = { .mono = ctld_mono() };
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	now.wall = (usec_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-	return now;
-}
 
 /* --- the inbox ----------------------------------------------------------------------------- */
 
@@ -217,8 +195,8 @@ static void on_committed(void *arg, const struct store_result *result, const str
 	FAILPOINT(ctld_before_release);
 	t->releasing = commit_gate_release(t->c->gate, t->sealed);
 	FAILPOINT(ctld_after_release);
-	mail_committed(t->c->mail);
-	peers_output_moved(t->c->peers);
+	t->hooks->durable(t->c);
+	t->hooks->sent(t->c);
 	tick_wake(t); /* what became dirty meanwhile is the next batch */
 }
 
@@ -309,7 +287,7 @@ static void seal(struct tick *t, struct clocks now)
 	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs) && !t->is_older) {
 		t->releasing =
 		        commit_gate_release(c->gate, t->sealed); /* all is durable as it is */
-		mail_committed(c->mail);
+		t->hooks->durable(c);
 		return;
 	}
 	if (!t->is_older && may_wait(t))
@@ -415,10 +393,10 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	}
 	if (!is_full(t))
 		more = schedule(t, now);
-	effects_carry_out(t->c, now);
+	t->hooks->decided(t->c, now);
 	seal(t, now);
 	inputs_tick(t->c);
-	acct_look(t->c->acct);
+	t->hooks->over(t->c);
 	pause_or_go_on(t);
 	note_stall(t, now.mono, ctld_mono());
 	t->woken = 0;
@@ -474,11 +452,12 @@ void tick_stats(const struct tick *t, struct tick_stats *out)
 		out->stall_us = t->stall_before;
 }
 
-struct tick *tick_new(struct ctld *c, struct error *err)
+struct tick *tick_new(struct ctld *c, const struct tick_hooks *hooks, struct error *err)
 {
 	struct tick *t = xcalloc(1, sizeof(*t));
 
 	t->c = c;
+	t->hooks = hooks;
 	for (size_t i = 0; i < LANES; i++)
 		STAILQ_INIT(&t->inbox[i]);
 	t->timer_due = INT64_MAX;
@@ -505,7 +484,7 @@ void tick_free(struct tick *t)
 	for (size_t i = 0; i < LANES; i++)
 		while ((item = STAILQ_FIRST(&t->inbox[i]))) {
 			STAILQ_REMOVE_HEAD(&t->inbox[i], next);
-			item->work->drop(item->arg);
+			tick_work_drop(item->work, item->arg);
 			free(item);
 		}
 	if (t->beat)

@@ -7,13 +7,13 @@
  *	   each has half of that time, so that neither waits for a crowd of the other,
  *	2. lets timers that are due happen (EV_CLOCK),
  *	3. lets the scheduler decide for one slice,
- *	4. carries out the effects (effects.h),
+ *	4. carries out the effects (tick_hooks),
  *	5. if the store is idle, seals what is dirty into one batch and hands it over; at once if
  *	   a frame waits for it in the gate, else TICK_LATE_MS later,
  *
  * and comes again at once while there is more. One batch is in flight; when it is durable, the gate
  * releases what waited for it, a slice with each tick, and the next is sealed. A commit that fails
- * ends the process; on a full disk it waits for room (room.h).
+ * ends the process; on a full disk it waits for room (disk_space.h).
  *
  * The loop's longest stall is the longest time from when something had happened until a tick was
  * over that had begun after it: the wait for the tick, and the tick.
@@ -50,10 +50,27 @@ struct tick;
 /* Something to do in a tick. Exactly one of the two is called, and frees `arg` or hands it on. */
 struct tick_work {
 	void (*run)(struct ctld *c, void *arg, struct clocks now);
-	void (*drop)(void *arg); /* the controller ends first */
+	void (*drop)(void *arg); /* the controller ends first; NULL: `arg` owns nothing */
+};
+static inline void tick_work_drop(const struct tick_work *work, void *arg)
+{
+	if (work->drop)
+		work->drop(arg);
+}
+
+/* What the parts above have to do with a tick. */
+struct tick_hooks {
+	/* Carry out what the core has decided. */
+	void (*decided)(struct ctld *c, struct clocks now);
+	/* More of what has happened is on disk: gate_committed(). */
+	void (*durable)(struct ctld *c);
+	/* The frames that waited for it have left, or some of them. */
+	void (*sent)(struct ctld *c);
+	/* The tick is over. */
+	void (*over)(struct ctld *c);
 };
 
-struct tick *tick_new(struct ctld *c, struct error *err);
+struct tick *tick_new(struct ctld *c, const struct tick_hooks *hooks, struct error *err);
 void tick_free(struct tick *t); /* NULL is fine */
 
 void tick_post(struct tick *t, const struct tick_work *work, void *arg);

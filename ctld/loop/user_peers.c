@@ -7,10 +7,9 @@
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/byid.h"
-#include "ctld/loop/calls.h"
-#include "ctld/loop/peers.h"
+#include "ctld/loop/peer.h"
 #include "ctld/loop/users.h"
 
 /* Descriptors that are no users' sessions: handshakes, the store's, logs, workers. */
@@ -27,18 +26,20 @@ struct user_sessions {
 };
 
 struct user_peers {
-	struct byid *map; /* by uid + 1 */
+	const struct user_peers_hooks *hooks;
+	struct idmap *map; /* by uid + 1 */
 	TAILQ_HEAD(, user_sessions) users;
 	unsigned n;          /* sessions of users */
-	struct byid *agents; /* by node + 1: how many, as a pointer */
+	struct idmap *agents; /* by node + 1: how many, as a pointer */
 };
 
-struct user_peers *user_peers_new(void)
+struct user_peers *user_peers_new(const struct user_peers_hooks *hooks)
 {
 	struct user_peers *u = xcalloc(1, sizeof(*u));
 
-	u->map = byid_new();
-	u->agents = byid_new();
+	u->hooks = hooks;
+	u->map = idmap_new();
+	u->agents = idmap_new();
 	TAILQ_INIT(&u->users);
 	return u;
 }
@@ -53,14 +54,14 @@ void user_peers_free(struct user_peers *u)
 		TAILQ_REMOVE(&u->users, us, next);
 		free(us);
 	}
-	byid_free(u->map);
-	byid_free(u->agents);
+	idmap_free(u->map);
+	idmap_free(u->agents);
 	free(u);
 }
 
 static struct user_sessions *find(const struct user_peers *u, uid_t uid)
 {
-	return byid_get(u->map, (uint64_t)uid + 1);
+	return idmap_find(u->map, (uint64_t)uid + 1);
 }
 
 /* --- making room ----------------------------------------------------------------------------- */
@@ -84,7 +85,7 @@ static struct peer *to_end(const struct user_sessions *us, bool any)
 	return any ? TAILQ_FIRST(&us->peers) : NULL;
 }
 
-static struct user_sessions *who_has_most(const struct user_peers *u)
+static struct user_sessions *user_with_most(const struct user_peers *u)
 {
 	struct user_sessions *us, *most = TAILQ_FIRST(&u->users);
 
@@ -115,7 +116,7 @@ static unsigned most_sessions(const struct ctld *c)
 	return c->conf->controller.max_sessions < left ? c->conf->controller.max_sessions : left;
 }
 
-static int room_of_user(struct ctld *c, uid_t uid, struct error *err)
+static int space_of_user(struct ctld *c, uid_t uid, struct error *err)
 {
 	struct error why;
 	struct peer *old;
@@ -129,11 +130,11 @@ static int room_of_user(struct ctld *c, uid_t uid, struct error *err)
 		return -1;
 	}
 	error_set(&why, ERR_BUSY, "idle, and its user has another one instead");
-	peer_end(c, old, &why);
+	c->user_peers->hooks->end(c, old, &why);
 	return 0;
 }
 
-static int room_of_all(struct ctld *c, uid_t uid, struct error *err)
+static int space_of_all(struct ctld *c, uid_t uid, struct error *err)
 {
 	const struct user_sessions *mine = find(c->user_peers, uid), *most;
 	unsigned limit = most_sessions(c) + (is_staff(c, uid) ? USER_PEERS_KEPT : 0);
@@ -143,7 +144,7 @@ static int room_of_all(struct ctld *c, uid_t uid, struct error *err)
 
 	if (c->user_peers->n < limit)
 		return 0;
-	most = who_has_most(c->user_peers);
+	most = user_with_most(c->user_peers);
 	others = most && most->n > (mine ? mine->n : 0) + 1;
 	old = to_end(others ? most : mine, others);
 	if (!old)
@@ -153,44 +154,38 @@ static int room_of_all(struct ctld *c, uid_t uid, struct error *err)
 		        limit, mine ? mine->n : 0);
 	error_set(&why, ERR_BUSY, "all %u connections of users are in use, and its user has %u",
 	        limit, most->n);
-	peer_end(c, old, &why);
+	c->user_peers->hooks->end(c, old, &why);
 	return 0;
 }
 
 int user_peers_admit(struct ctld *c, uid_t uid, struct error *err)
 {
-	return room_of_user(c, uid, err) < 0 ? -1 : room_of_all(c, uid, err);
+	return space_of_user(c, uid, err) < 0 ? -1 : space_of_all(c, uid, err);
 }
 
 /* --- agents ---------------------------------------------------------------------------------- */
 
 static uintptr_t agents_of(const struct user_peers *u, uint32_t node)
 {
-	return (uintptr_t)byid_get(u->agents, (uint64_t)node + 1);
+	return (uintptr_t)idmap_find(u->agents, (uint64_t)node + 1);
 }
 
-static void count_agent(struct user_peers *u, const struct peer *peer, bool in)
+static void count_agent(struct user_peers *u, uint32_t node, bool in)
 {
-	uint64_t key = (uint64_t)peer->node + 1;
-	uintptr_t n = agents_of(u, peer->node) + (in ? 1 : -(uintptr_t)1);
+	uint64_t key = (uint64_t)node + 1;
+	uintptr_t n = agents_of(u, node) + (in ? 1 : -(uintptr_t)1);
 
-	if (peer->node == UINT32_MAX)
+	if (node == UINT32_MAX)
 		return;
-	byid_take(u->agents, key);
+	idmap_take(u->agents, key);
 	if (n)
-		byid_put(u->agents, key, (void *)n);
+		idmap_insert(u->agents, key, (void *)n);
 }
 
-static void count_in(struct ctld *c, struct peer *peer)
+void user_peers_renumber(struct ctld *c, struct peer *peer, uint32_t from)
 {
-	count_agent(c->user_peers, peer, true);
-}
-
-void user_peers_renumber(struct ctld *c)
-{
-	byid_free(c->user_peers->agents);
-	c->user_peers->agents = byid_new();
-	peers_each_agent(c->peers, count_in);
+	count_agent(c->user_peers, from, false);
+	count_agent(c->user_peers, peer->node, true);
 }
 
 int user_peers_admit_agent(struct ctld *c, uint32_t node, struct error *err)
@@ -213,7 +208,7 @@ static struct user_sessions *take_user(struct user_peers *u, uid_t uid)
 	us->uid = uid;
 	TAILQ_INIT(&us->peers);
 	TAILQ_INSERT_TAIL(&u->users, us, next);
-	byid_put(u->map, (uint64_t)uid + 1, us);
+	idmap_insert(u->map, (uint64_t)uid + 1, us);
 	return us;
 }
 
@@ -222,7 +217,7 @@ void user_peers_add(struct ctld *c, struct peer *peer)
 	struct user_peers *u = c->user_peers;
 
 	if (peer->agent) {
-		count_agent(u, peer, true);
+		count_agent(u, peer->node, true);
 		return;
 	}
 	peer->user = take_user(u, peer->uid);
@@ -238,7 +233,7 @@ void user_peers_remove(struct ctld *c, struct peer *peer)
 	struct user_peers *u = c->user_peers;
 
 	if (peer->agent) {
-		count_agent(u, peer, false);
+		count_agent(u, peer->node, false);
 		return;
 	}
 	if (!us)
@@ -251,7 +246,7 @@ void user_peers_remove(struct ctld *c, struct peer *peer)
 	if (us->n)
 		return;
 	TAILQ_REMOVE(&u->users, us, next);
-	byid_take(u->map, (uint64_t)us->uid + 1);
+	idmap_take(u->map, (uint64_t)us->uid + 1);
 	free(us);
 }
 
@@ -302,8 +297,8 @@ void user_peers_charged(struct ctld *c, uid_t uid)
 	if (us->choked)
 		return; /* its sessions stop with the next frame of each */
 	TAILQ_FOREACH (peer, &us->peers, of_user)
-		peer_look_pause(c, peer);
-	calls_room(c);
+		c->user_peers->hooks->go_on(c, peer);
+	c->user_peers->hooks->sent(c);
 }
 
 static bool is_stuck(const struct peer *peer, usec_t now)
@@ -324,11 +319,11 @@ static void end_stuck(struct ctld *c, struct user_sessions *us)
 	for (peer = TAILQ_FIRST(&us->peers); peer; peer = next) {
 		next = TAILQ_NEXT(peer, of_user);
 		if (is_stuck(peer, now))
-			peer_end(c, peer, &why);
+			c->user_peers->hooks->end(c, peer, &why);
 	}
 }
 
-void user_peers_look(struct ctld *c)
+void user_peers_end_stuck(struct ctld *c)
 {
 	struct user_sessions *us, *next;
 

@@ -35,7 +35,16 @@ struct user_sessions; /* of one user */
 #define USER_PEERS_AGENT   4   /* of one node; an old one may linger when a new one comes */
 #define USER_PEERS_STUCK_S 10
 
-struct user_peers *user_peers_new(void);
+/* What the sessions of users have to do with peers (peers.h). */
+struct user_peers_hooks {
+	void (*end)(struct ctld *c, struct peer *peer, const struct error *why);
+	/* Its user is no longer choked. */
+	void (*go_on)(struct ctld *c, struct peer *peer);
+	/* So answers that waited for space may continue. */
+	void (*sent)(struct ctld *c);
+};
+
+struct user_peers *user_peers_new(const struct user_peers_hooks *hooks);
 void user_peers_free(struct user_peers *u); /* after the peers; NULL is fine */
 
 /* Is there room for one more, of a user or of the agent of a node? It is made, if need be. -1 with
@@ -47,8 +56,8 @@ int user_peers_admit_agent(struct ctld *c, uint32_t node, struct error *err);
 void user_peers_add(struct ctld *c, struct peer *peer);
 void user_peers_remove(struct ctld *c, struct peer *peer);
 
-/* Nodes have other numbers. */
-void user_peers_renumber(struct ctld *c);
+/* An agent's node has another number: it is peer->node now, and was `from`. */
+void user_peers_renumber(struct ctld *c, struct peer *peer, uint32_t from);
 
 /* It has sent a frame: it is the user's last idle one. */
 void user_peers_used(struct peer *peer);
@@ -58,6 +67,6 @@ void user_peers_charged(struct ctld *c, uid_t uid);
 bool user_peers_choked(const struct peer *peer);
 
 /* Every few seconds: end sessions that are stuck. */
-void user_peers_look(struct ctld *c);
+void user_peers_end_stuck(struct ctld *c);
 
 #endif

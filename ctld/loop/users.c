@@ -12,8 +12,8 @@
 
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
+#include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/byid.h"
 
 #define NAME_MAX_LEN 255
 #define ENTRY_MAX    (1024 * 1024) /* of a passwd or group entry: longer ones are no entries */
@@ -41,7 +41,7 @@ struct user {
 };
 
 struct users {
-	struct byid *map; /* by uid + 1 */
+	struct idmap *map; /* by uid + 1 */
 	struct worker_pool *pool;
 	users_known_fn *known;
 	void *arg;
@@ -74,7 +74,7 @@ static void lookup_free(void *arg)
 
 static struct user *user_of(struct users *u, uid_t uid)
 {
-	struct user *user = byid_get(u->map, (uint64_t)uid + 1);
+	struct user *user = idmap_find(u->map, (uint64_t)uid + 1);
 
 	if (user)
 		return user;
@@ -83,7 +83,7 @@ static struct user *user_of(struct users *u, uid_t uid)
 	user->state = USER_NOT_KNOWN;
 	snprintf(user->name, sizeof(user->name), "uid %u", (unsigned)uid);
 	STAILQ_INIT(&user->waiters);
-	byid_put(u->map, (uint64_t)uid + 1, user);
+	idmap_insert(u->map, (uint64_t)uid + 1, user);
 	return user;
 }
 
@@ -91,7 +91,7 @@ struct users *users_new(struct worker_pool *pool, users_known_fn *known, void *a
 {
 	struct users *u = xcalloc(1, sizeof(*u));
 
-	u->map = byid_new();
+	u->map = idmap_new();
 	u->pool = pool;
 	u->known = known;
 	u->arg = arg;
@@ -111,19 +111,17 @@ static void waiters_clear(struct user *user)
 void users_free(struct users *u)
 {
 	struct user *user;
-	uint64_t id;
 
 	if (!u)
 		return;
-	while ((user = byid_any(u->map, &id))) {
-		byid_take(u->map, id);
+	while ((user = idmap_take_any(u->map))) {
 		if (user->job)
 			worker_cancel(user->job);
 		waiters_clear(user);
 		groups_clear(&user->groups);
 		free(user);
 	}
-	byid_free(u->map);
+	idmap_free(u->map);
 	free(u);
 }
 
@@ -269,7 +267,7 @@ static void lookup_done(void *arg)
 
 static const struct worker_ops lookup_ops = { run_lookup, lookup_done, lookup_free };
 
-int users_ask(struct users *u, uid_t uid, uint64_t who, struct error *err)
+int users_look_up(struct users *u, uid_t uid, uint64_t who, struct error *err)
 {
 	struct user *user = user_of(u, uid);
 	struct waiter *w;

@@ -27,7 +27,7 @@ void users_free(struct users *u); /* before its pool; NULL is fine */
 
 /* Look a name up, unless there is a fresh answer: 1, it is there already; 0, known(who) will be
  * called; -1 with ERR_BUSY. */
-int users_ask(struct users *u, uid_t uid, uint64_t who, struct error *err);
+int users_look_up(struct users *u, uid_t uid, uint64_t who, struct error *err);
 
 enum user_state {
 	USER_NAMED,

@@ -164,7 +164,7 @@ struct seen {
 	uint64_t ids[2 * WATCH_READ_MAX];
 };
 
-static bool add(struct seen *seen, uint64_t id)
+static bool seen_add(struct seen *seen, uint64_t id)
 {
 	size_t i = (size_t)(id * 0x9e3779b97f4a7c15ULL >> 54);
 
@@ -187,7 +187,7 @@ size_t watch_read(const struct watch *w, uint64_t *cursor, struct watch_change v
 	for (; at < end; at++) {
 		const struct change *change = &w->changes[at & (w->size - 1)];
 
-		if (add(&seen, change->job))
+		if (seen_add(&seen, change->job))
 			v[n++] = (struct watch_change){ change->job, cursor_of(w, at + 1),
 				change->user };
 	}

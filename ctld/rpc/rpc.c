@@ -11,7 +11,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/room.h"
+#include "ctld/loop/disk_space.h"
 #include "ctld/loop/users.h"
 #include "ctld/rpc/call/filter.h"
 #include "ctld/wire/convert.h"
@@ -106,14 +106,18 @@ void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const cha
 	free(all);
 }
 
-bool rpc_reason(struct ctld *c, const struct rpc *rpc, const char *reason)
+int rpc_reason(const char *reason, struct error *err)
 {
-	struct error err;
+	return text_check("reason", reason, WIRE_TEXT_MAX, err);
+}
 
-	if (text_check("reason", reason, WIRE_TEXT_MAX, &err) == 0)
-		return true;
-	rpc_reply(c, rpc, &err);
-	return false;
+int rpc_call(struct ctld *c, const struct rpc *rpc, const struct call_ops *ops, void *data)
+{
+	struct call *call = call_new(c, rpc->peer, rpc->id, ops, data);
+
+	if (call)
+		call_go_on(c, call);
+	return 0;
 }
 
 int rpc_permitted(unsigned type, unsigned standing, struct error *err)
@@ -194,7 +198,7 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
 	if (!is_named(c, peer)) {
 		error_set(&err, ERR_BUSY, "the controller's name service does not answer");
 		refuse(c, &rpc, &err);
-		users_ask(c->users, peer->uid, peer->session, NULL);
+		users_look_up(c->users, peer->uid, peer->session, NULL);
 		return;
 	}
 	if (rpc_permitted(type, standing_of(c, peer), &err)) {
@@ -202,7 +206,7 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
 		return;
 	}
 	/* Agents repeat what they have to say until it is written. */
-	if (!peer->agent && room_check(c, &err) < 0) {
+	if (!peer->agent && disk_space_check(c, &err) < 0) {
 		peers_reply_at_once(c, peer, id, &err);
 		return;
 	}
@@ -213,7 +217,8 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
 			return;
 		}
 	}
-	row->handle(c, &rpc);
+	if (row->handle(c, &rpc, &err) < 0)
+		refuse(c, &rpc, &err);
 }
 
 void rpc_answer(struct ctld *c, const struct rpc *rpc, unsigned type, const ProtobufCMessage *m)

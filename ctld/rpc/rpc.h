@@ -25,6 +25,7 @@
 
 struct reload_lines;
 struct call;
+struct call_ops;
 struct ctld;
 struct filter;
 struct peer;
@@ -58,8 +59,8 @@ struct rpc {
 void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const char *text,
         const char *reason);
 
-/* Is what he says of why fit to be kept? False: he was told what is wrong with it. */
-bool rpc_reason(struct ctld *c, const struct rpc *rpc, const char *reason);
+/* Is what a user says of why fit to be kept? */
+int rpc_reason(const char *reason, struct error *err);
 
 /* How the caller stands to a job that was found in the core; is he told that it is there? */
 unsigned rpc_standing(struct ctld *c, const struct rpc *rpc, const struct job_view *job);
@@ -81,8 +82,12 @@ struct rpc_done {
 void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
         const struct job_error *errors, size_t n);
 
-/* The handlers, a file each. */
-typedef void rpc_fn(struct ctld *c, const struct rpc *rpc);
+/* Answer it with a call, in slices. */
+int rpc_call(struct ctld *c, const struct rpc *rpc, const struct call_ops *ops, void *data);
+
+/* The handlers, a file each. 0: the request was answered, or will be; -1: it is refused with `err`,
+ * and nothing was done. */
+typedef int rpc_fn(struct ctld *c, const struct rpc *rpc, struct error *err);
 rpc_fn rpc_submit_bulk, rpc_show_script, rpc_resign;
 rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc_list_partitions,
         rpc_node_control, rpc_wait_jobs, rpc_watch_jobs, rpc_stats, rpc_reconfigure, rpc_shutdown,

@@ -11,8 +11,8 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/agents.h"
 #include "ctld/loop/inputs.h"
+#include "ctld/loop/node_names.h"
 #include "ctld/loop/tick.h"
 #include "ctld/site/programs.h"
 
@@ -72,7 +72,7 @@ static void apply_word(struct ctld *c, void *arg, struct clocks now)
 	struct word *w = arg;
 
 	ev.fenced.off = w->off;
-	if (agents_find_node(c->agents, w->node, &ev.fenced.node))
+	if (node_names_find(c->node_names, w->node, &ev.fenced.node))
 		inputs_apply(c, &ev, now);
 	free(w);
 }
@@ -127,7 +127,7 @@ static void start_some(void *arg)
 	struct asked *a, *next;
 	struct error err;
 
-	for (a = TAILQ_FIRST(&f->asked); a && programs_have_room(f->programs); a = next) {
+	for (a = TAILQ_FIRST(&f->asked); a && programs_have_space(f->programs); a = next) {
 		next = TAILQ_NEXT(a, next);
 		if (a->running)
 			continue;
@@ -141,11 +141,13 @@ static void start_some(void *arg)
 	}
 }
 
-void fence_node(struct fence *f, uint32_t node)
+void fence_effect(struct ctld *c, const struct effect *effect, struct clocks now)
 {
-	const char *name = f->c->conf->nodes[node].name;
+	const char *name = c->conf->nodes[effect->node].name;
+	struct fence *f = c->fence;
 	struct asked *a;
 
+	(void)now;
 	TAILQ_FOREACH (a, &f->asked, next)
 		if (strcmp(a->node, name) == 0)
 			return;

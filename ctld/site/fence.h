@@ -7,17 +7,18 @@
 #ifndef CTLD_FENCE_H
 #define CTLD_FENCE_H
 
-#include <stdint.h>
+#include "common/job/run.h"
 
 #define FENCE_AT_ONCE 16 /* programs running; further nodes wait */
 
 struct ctld;
+struct effect;
 struct fence;
 
 struct fence *fence_new(struct ctld *c);
 void fence_free(struct fence *f); /* kills what runs; NULL is fine */
 
-/* Start it for a node, unless it is running or waiting for that node already. */
-void fence_node(struct fence *f, uint32_t node);
+/* EFFECT_FENCE: start it for a node, unless it is running or waiting for that node already. */
+void fence_effect(struct ctld *c, const struct effect *effect, struct clocks now);
 
 #endif

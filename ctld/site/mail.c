@@ -7,9 +7,11 @@
 #include <sys/queue.h>
 
 #include "common/base/log.h"
+#include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/job/mail_types.h"
 #include "ctld/core/core.h"
+#include "ctld/core/records/job.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/site/programs.h"
@@ -94,7 +96,7 @@ static void start_some(void *arg)
 	struct letter *l;
 	struct error err;
 
-	while (programs_have_room(m->programs) && (l = TAILQ_FIRST(&m->waiting)) &&
+	while (programs_have_space(m->programs) && (l = TAILQ_FIRST(&m->waiting)) &&
 	        l->change <= commit_gate_committed(m->c->gate)) {
 		TAILQ_REMOVE(&m->waiting, l, next);
 		m->n_waiting--;
@@ -146,4 +148,59 @@ void mail_committed(struct mail *m)
 {
 	if (m->n_waiting)
 		start_some(m);
+}
+
+/* --- what it says ---------------------------------------------------------------------------- */
+
+/* "12"; of tasks that tell for themselves "12_7", "12_[3-9,12]" */
+static void job_name(const struct effect *effect, const struct job_view *v, char *buf, size_t size)
+{
+	const char *tasks = job_ref_part(effect->mail.job) && v->tasks ? v->tasks : "";
+
+	snprintf(buf, size, v->several ? "%llu%s[%.60s]" : "%llu%s%.60s", (unsigned long long)v->id,
+	        *tasks ? "_" : "", tasks);
+	if (!*tasks)
+		snprintf(buf, size, "%llu", (unsigned long long)v->id);
+}
+
+/* What became of it, and what more there is to say: "COMPLETED, exit 0:0, ran 1:30:00",
+ * "OUT_OF_MEMORY, exit 0:9, ran 0:02: used 24.3G of 20G of GPU 2"; of an array "FAILED, 3 of 100
+ * tasks failed" */
+static void job_end_text(
+        const struct effect *effect, const struct job_view *v, char *buf, size_t size)
+{
+	char ran[UNITS_TEXT];
+
+	if (*v->array && !job_ref_part(effect->mail.job))
+		snprintf(buf, size, "%s, %u of %u tasks failed", v->state, v->tasks_failed,
+		        v->tasks_ended);
+	else
+		snprintf(buf, size, "%s, exit %u:%u, ran %s%s%.120s", v->state, v->exit_code,
+		        v->exit_signal, duration_format(ran, v->elapsed_s),
+		        *v->reason_text ? ": " : "", v->reason_text);
+}
+
+/* "gpusched lab: job 12 (embed) COMPLETED, exit 0:0, ran 1:30:00" */
+void mail_effect(struct ctld *c, const struct effect *effect, struct clocks now)
+{
+	char subject[512], name[128], became[256];
+	struct job_view v;
+
+	if (!core_job_view(c->core, effect->mail.job, now, &v))
+		return;
+	job_name(effect, &v, name, sizeof(name));
+	if (effect->mail.type == MAIL_BEGIN)
+		snprintf(became, sizeof(became), "began%s%.200s", v.n_nodes ? " on " : "", v.nodes);
+	else if (effect->mail.type == MAIL_REQUEUE)
+		snprintf(became, sizeof(became), "was requeued");
+	else if (effect->mail.type == MAIL_IDLE)
+		snprintf(became, sizeof(became), "leaves its GPUs idle");
+	else if (effect->mail.type == MAIL_INVALID_DEPEND)
+		snprintf(
+		        became, sizeof(became), "can never start: dependency %.200s", v.dependency);
+	else
+		job_end_text(effect, &v, became, sizeof(became));
+	snprintf(subject, sizeof(subject), "gpusched %s: job %s (%.80s) %s", c->conf->cluster, name,
+	        v.name, became);
+	mail_send(c->mail, effect->change, *v.mail_user ? v.mail_user : v.user, subject);
 }

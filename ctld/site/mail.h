@@ -10,11 +10,14 @@
 
 #include <stdint.h>
 
+#include "common/job/run.h"
+
 #define MAIL_AT_ONCE     4
 #define MAIL_WAITING_MAX 1000
 #define MAIL_TIMEOUT_S   60
 
 struct ctld;
+struct effect;
 struct mail;
 
 struct mail *mail_new(struct ctld *c);
@@ -27,5 +30,8 @@ const char *mail_warning(const struct mail *m);
 void mail_send(struct mail *m, uint64_t change, const char *address, const char *subject);
 /* Something was committed. */
 void mail_committed(struct mail *m);
+
+/* EFFECT_MAIL */
+void mail_effect(struct ctld *c, const struct effect *effect, struct clocks now);
 
 #endif

@@ -38,24 +38,24 @@ struct programs {
 	LIST_HEAD(, program) list;
 	struct event_base *base;
 	unsigned n, at_once;
-	void (*room)(void *arg);
+	void (*free_place)(void *arg);
 	void *arg;
 };
 
 struct programs *programs_new(
-        struct event_base *base, unsigned at_once, void (*room)(void *arg), void *arg)
+        struct event_base *base, unsigned at_once, void (*free_place)(void *arg), void *arg)
 {
 	struct programs *p = xcalloc(1, sizeof(*p));
 
 	LIST_INIT(&p->list);
 	p->base = base;
 	p->at_once = at_once;
-	p->room = room;
+	p->free_place = free_place;
 	p->arg = arg;
 	return p;
 }
 
-static void deafen(struct program *p)
+static void close_output(struct program *p)
 {
 	if (p->hear)
 		event_free(p->hear);
@@ -82,14 +82,14 @@ static void on_said(evutil_socket_t fd, short what, void *arg)
 		memcpy(p->said + p->said_len, b, len);
 		p->said_len += len;
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		deafen(p);
+		close_output(p);
 	}
 }
 
 /* Its place is free. */
 static void forget(struct program *p)
 {
-	deafen(p);
+	close_output(p);
 	LIST_REMOVE(p, next);
 	p->programs->n--;
 	if (p->pidfd >= 0)
@@ -114,12 +114,12 @@ void programs_free(struct programs *p)
 	free(p);
 }
 
-bool programs_have_room(const struct programs *p)
+bool programs_have_space(const struct programs *p)
 {
 	return p->n < p->at_once;
 }
 
-static void tell(struct program *p, struct program_end end)
+static void report_end(struct program *p, struct program_end end)
 {
 	program_done_fn *done = p->done;
 
@@ -150,10 +150,10 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 		event_add(p->late, &soon); /* a process that traces it is notified first */
 		return;
 	}
-	tell(p, (struct program_end){
+	report_end(p, (struct program_end){
 	                .how = pid == p->pid ? PROGRAM_ENDED : PROGRAM_LOST, .status = status });
 	forget(p);
-	all->room(all->arg);
+	all->free_place(all->arg);
 }
 
 static void on_late(evutil_socket_t fd, short what, void *arg)
@@ -165,7 +165,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	kill(-p->pid, SIGKILL);
-	tell(p, (struct program_end){ .how = PROGRAM_LATE });
+	report_end(p, (struct program_end){ .how = PROGRAM_LATE });
 }
 
 /* `out` becomes its stderr. 0 or an errno. */
@@ -231,7 +231,7 @@ int programs_start(struct programs *programs, char *const argv[], char *const en
 	close(out[1]);
 	p->out = out[0];
 	if (error) {
-		deafen(p);
+		close_output(p);
 		free(p);
 		return error_set(err, ERR_SYSTEM, "%s: %s", argv[0], strerror(error));
 	}

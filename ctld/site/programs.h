@@ -32,13 +32,13 @@ struct program_end {
 /* Called once for each program that was started; it may start others. */
 typedef void program_done_fn(void *arg, const struct program_end *end);
 
-/* At most `at_once` of them run. `room` is told when there is a place again. */
+/* At most `at_once` of them run. `free_place` is called when there is a place again. */
 struct programs *programs_new(
-        struct event_base *base, unsigned at_once, void (*room)(void *arg), void *arg);
+        struct event_base *base, unsigned at_once, void (*free_place)(void *arg), void *arg);
 /* Kills running programs, without callbacks. NULL is fine. */
 void programs_free(struct programs *p);
 
-bool programs_have_room(const struct programs *p);
+bool programs_have_space(const struct programs *p);
 
 /* argv[0] is its path; both lists end with NULL and are borrowed. After `timeout_s` (0: never) it
  * is late. 0 or -1: it was not started, and `done` is not called. */

@@ -11,7 +11,8 @@
 #ifndef CTLD_STORE_ARCHIVE_H
 #define CTLD_STORE_ARCHIVE_H
 
-#include "ctld/store/batch.h"
+#include "common/base/error.h"
+#include "ctld/store/batch_items.h"
 
 struct archive;
 

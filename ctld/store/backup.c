@@ -88,7 +88,7 @@ static void remove_left(const struct backup *backup)
 
 /* --- copying -------------------------------------------------------------------------------- */
 
-static int begin(struct backup *backup, struct db *from, struct error *err)
+static int open_copy(struct backup *backup, struct db *from, struct error *err)
 {
 	if (access(backup->path, F_OK) == 0)
 		return fail(backup, backup->path, strerror(EEXIST), err);
@@ -152,7 +152,7 @@ int backup_step(struct backup *backup, struct db *from, struct error *err)
 			return fail(backup, backup->path, "the copy is not what was written", err);
 		return rc ? 1 : complete(backup, err);
 	}
-	if (!backup->copy && begin(backup, from, err) < 0)
+	if (!backup->copy && open_copy(backup, from, err) < 0)
 		return -1;
 	rc = sqlite3_backup_step(backup->copy, SLICE_PAGES);
 	FAILPOINT(backup_between_slices);

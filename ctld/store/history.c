@@ -123,7 +123,7 @@ static int give_up(struct history *history, const struct error *err)
 	return -1;
 }
 
-static int begin(struct history *history, struct error *err)
+static int begin_transaction(struct history *history, struct error *err)
 {
 	if (history->is_broken)
 		return error_set(err, ERR_SYSTEM, "history.db: an earlier write failed");
@@ -137,7 +137,7 @@ static int make_room(struct history *history, struct error *err)
 
 static int copy(struct history *history, const struct store_batch *slice, struct error *err)
 {
-	if (begin(history, err) < 0)
+	if (begin_transaction(history, err) < 0)
 		return -1;
 	if (insert_all(history, slice, err) < 0 || trim_all(history, err) < 0)
 		return give_up(history, err);
@@ -166,7 +166,7 @@ static int delete_all(struct history *history, const struct store_batch *rows, s
 
 static int drop_all(struct history *history, const struct store_batch *rows, struct error *err)
 {
-	if (begin(history, err) < 0)
+	if (begin_transaction(history, err) < 0)
 		return -1;
 	if (delete_all(history, rows, err) < 0)
 		return give_up(history, err);

@@ -16,7 +16,7 @@
 #ifndef CTLD_STORE_HISTORY_H
 #define CTLD_STORE_HISTORY_H
 
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 #include "ctld/store/db.h"
 
 struct history;

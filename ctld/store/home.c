@@ -131,7 +131,7 @@ static int create_file(const struct home *home, const char *name, struct error *
 	return 0;
 }
 
-static int settle(struct home *home, struct error *err)
+static int prepare_dir(struct home *home, struct error *err)
 {
 	if (check_dir(home, err) < 0 || check_files(home, err) < 0 || lock(home, err) < 0)
 		return -1;
@@ -154,7 +154,7 @@ struct home *home_open(const char *dir, const char *vfs, uint64_t reserve_kb, st
 	home->reserve_size = (reserve_kb ? reserve_kb : RESERVE_DEFAULT_KB) * 1024;
 	if (!home->vfs)
 		error_set(err, ERR_INTERNAL, "no SQLite VFS '%s'", vfs);
-	else if (home->virtual || settle(home, err) == 0) {
+	else if (home->virtual || prepare_dir(home, err) == 0) {
 		home_make_reserve(home);
 		return home;
 	}

@@ -82,7 +82,7 @@ static unsigned size_in_head(const uint8_t *head)
 	return is_page_size(n) ? n : 0;
 }
 
-static uint8_t *room(struct pages *pages)
+static uint8_t *scratch_page(struct pages *pages)
 {
 	if (!pages->room)
 		pages->room = xcalloc(1, PAGE_MAX);
@@ -92,7 +92,7 @@ static uint8_t *room(struct pages *pages)
 /* What does the first page say of sums? False: it is damaged. */
 static bool decide(struct pages *pages, const uint8_t *page, unsigned size)
 {
-	uint8_t *copy = room(pages);
+	uint8_t *copy = scratch_page(pages);
 
 	memcpy(copy, page, size);
 	copy[HEAD_RESERVE] = PAGES_RESERVE;
@@ -151,7 +151,7 @@ static int read_part(struct page_file *file, void *to, int n, sqlite3_int64 at)
 	inside = pages->page_size ? at % pages->page_size : 0;
 	if (pages->sums == PAGES_UNKNOWN || !pages->page_size || inside + n > pages->page_size)
 		return SQLITE_IOERR_READ;
-	rc = read_page(file, room(pages), pages->page_size,
+	rc = read_page(file, scratch_page(pages), pages->page_size,
 	        (uint32_t)(at / pages->page_size) + 1);
 	if (rc == SQLITE_OK)
 		memcpy(to, pages->room + inside, (size_t)n);
@@ -176,7 +176,7 @@ static int on_write(sqlite3_file *base, const void *from, int n, sqlite3_int64 a
 	struct pages *pages = file->pages;
 
 	if (file->is_main && pages->sums == PAGES_SUMMED) {
-		uint8_t *page = room(pages);
+		uint8_t *page = scratch_page(pages);
 
 		if (!is_page_size((unsigned)n) || at % n)
 			return SQLITE_IOERR_WRITE; /* SQLite writes whole pages */
@@ -394,7 +394,7 @@ static int scan_page(struct pages *pages, uint32_t number)
 	int rc = SQLITE_IOERR_DATA;
 
 	for (int i = 0; i < SCAN_TRIES && rc == SQLITE_IOERR_DATA; i++)
-		rc = read_page(pages->main, room(pages), pages->page_size, number);
+		rc = read_page(pages->main, scratch_page(pages), pages->page_size, number);
 	return rc;
 }
 

@@ -10,7 +10,8 @@
 #ifndef CTLD_STORE_PAST_H
 #define CTLD_STORE_PAST_H
 
-#include "ctld/store/batch.h"
+#include "common/base/error.h"
+#include "ctld/store/batch_items.h"
 
 struct past;
 

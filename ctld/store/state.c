@@ -235,10 +235,8 @@ static void stored_note(struct state *state, uint32_t uid, int64_t bytes)
 		told->stored[told->n_stored - 1].bytes += bytes;
 		return;
 	}
-	if (told->n_stored == told->stored_cap) {
-		told->stored_cap = told->stored_cap ? told->stored_cap * 2 : 16;
-		told->stored = xrealloc(told->stored, told->stored_cap, sizeof(*told->stored));
-	}
+	told->stored =
+	        xgrow(told->stored, told->n_stored, &told->stored_cap, sizeof(*told->stored));
 	told->stored[told->n_stored++] = (struct store_stored){ uid, bytes };
 }
 

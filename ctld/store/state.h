@@ -7,7 +7,7 @@
 #ifndef CTLD_STORE_STATE_H
 #define CTLD_STORE_STATE_H
 
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 #include "ctld/store/db.h"
 
 struct state;

@@ -21,9 +21,9 @@
 
 #include "common/base/error.h"
 #include "ctld/core/rows/row.h"
+#include "ctld/store/batch.h"
 
 struct store;
-struct store_batch;
 struct event_base;
 
 struct store_options {
@@ -45,55 +45,15 @@ void store_close(struct store *store);
 /* Read all rows, tables in the order of enum row_table, in key order. Only before the first commit.
  * A row that `take` refuses stops the load with its error. META has `cluster` besides what the core
  * put there. Audit events are not read back: `next_event` in META says where to go on. */
-typedef int store_row_fn(void *arg, const struct row *row, struct error *err);
 int store_load(struct store *store, store_row_fn *take, void *arg, struct error *err);
 
-/* What the owner signed, byte by byte. The core never sees these. */
-struct store_blob {
-	uint64_t job;
-	const void *spec, *script, *credential;
-	size_t spec_len, script_len, credential_len;
-	uint32_t uid;  /* the user that they belong to */
-	int64_t ended; /* wall us; 0: the job is in memory. Read, never written */
-};
-
-/* How many bytes of blobs a user has in the database, or so many more (less) after a commit. Bytes
- * that several jobs of a user share count once. */
-struct store_stored {
-	uint32_t uid;
-	int64_t bytes;
-};
 /* All users that have some. Only before the first commit. */
-typedef void store_stored_fn(void *arg, const struct store_stored *stored);
 int store_load_stored(struct store *store, store_stored_fn *take, void *arg, struct error *err);
 
-/* A batch is filled on the loop, copies everything, and belongs to the store once committed. */
+/* A batch is filled on the loop (batch.h), and belongs to the store once committed. */
 struct store_batch *store_batch_new(struct store *store);
 /* Nothing much happens: what batches needed in a burst is given back. */
 void store_tidy(struct store *store);
-void store_batch_row(struct store_batch *batch, const struct row *row);
-void store_batch_blob(struct store_batch *batch, const struct store_blob *blob);
-/* Another credential of the same owner, for the same spec or for another one of the same script
- * (`spec`, unless it is NULL). Nothing happens to a job that has no blob. */
-void store_batch_sign(struct store_batch *batch, const struct store_blob *blob);
-/* Ask for a job's blob together with the commit, for a start that waits on it. */
-void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag);
-/* The bytes of jobs that ended before that time (wall us) go; those of a job that is retired and
- * ended later stay, for so long. Without it those of every retired job go with it. A batch erases
- * STORE_ERASED_MAX of those that had stayed, the longest ended first. */
-#define STORE_ERASED_MAX 256
-void store_batch_erase(struct store_batch *batch, int64_t before);
-/* Jobs that ended, and events, before these times (wall us; INT64_MIN: none) leave history.db,
- * along with whatever moves there next, or when nothing moves: up to STORE_TRIMMED_MAX of each at a
- * time. */
-#define STORE_TRIMMED_MAX 1000
-struct store_trim {
-	int64_t jobs, events;
-};
-void store_batch_trim(struct store_batch *batch, struct store_trim before);
-size_t store_batch_bytes(const struct store_batch *batch);
-bool store_batch_empty(const struct store_batch *batch);
-
 /* Called on the loop when the batch is durable (or a read-only request is served). `blobs`
  * (borrowed) are those wanted, in the order asked, with spec NULL for a job that has none. `err`
  * NULL: committed. Otherwise nothing of it is: end the process. */

@@ -8,6 +8,7 @@
 
 #include "ctld/store/history.h"
 #include "ctld/store/state.h"
+#include "ctld/store/store.h"
 
 struct work;
 

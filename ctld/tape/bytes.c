@@ -8,7 +8,7 @@
 
 #define NUMBER_MAX 10 /* bytes of a number */
 
-static uint8_t *room(struct bytes *b, size_t n)
+static uint8_t *space_for(struct bytes *b, size_t n)
 {
 	if (b->size - b->n < n) {
 		b->size = b->size * 2 > b->n + n ? b->size * 2 : b->n + n + 256;
@@ -20,13 +20,13 @@ static uint8_t *room(struct bytes *b, size_t n)
 void bytes_raw(struct bytes *b, const void *p, size_t n)
 {
 	if (n)
-		memcpy(room(b, n), p, n);
+		memcpy(space_for(b, n), p, n);
 	b->n += n;
 }
 
 void bytes_u64(struct bytes *b, uint64_t x)
 {
-	uint8_t *at = room(b, NUMBER_MAX);
+	uint8_t *at = space_for(b, NUMBER_MAX);
 	size_t n = 0;
 
 	for (; x >= 0x80; x >>= 7)

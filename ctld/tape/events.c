@@ -12,22 +12,16 @@
 /* --- the parts ------------------------------------------------------------------------------- */
 
 static const struct field caller_fields[] = {
-	NUMBER(struct caller, reply),
-	NUMBER(struct caller, uid),
-	NUMBER(struct caller, role),
-	TEXT(struct caller, user),
-	TEXT(struct caller, host),
+	NUMBER(struct caller, reply, uid, role),
+	TEXT(struct caller, user, host),
 	LIST(struct caller, groups, n_groups, GROUPS_MAX, &form_text),
 };
 static const struct form caller_form = FORM("caller", struct caller, caller_fields);
 
 /* Of a step of a bulk but the first only the number of the request is there. */
 static const struct field bulk_caller_fields[] = {
-	NUMBER(struct caller, reply),
-	NUMBER(struct caller, uid),
-	NUMBER(struct caller, role),
-	MAY_TEXT(struct caller, user),
-	MAY_TEXT(struct caller, host),
+	NUMBER(struct caller, reply, uid, role),
+	MAY_TEXT(struct caller, user, host),
 	LIST(struct caller, groups, n_groups, GROUPS_MAX, &form_text),
 };
 static const struct form bulk_caller_form = FORM("bulk-caller", struct caller, bulk_caller_fields);
@@ -39,42 +33,29 @@ static const struct field gpus_fields[] = {
 static const struct form gpus_form = FORM("gpus", struct gpu_request, gpus_fields);
 
 static const struct field found_fields[] = {
-	TEXT(struct gpu_found, type),
-	TEXT(struct gpu_found, uuid),
-	MAY_TEXT(struct gpu_found, trouble),
-	MAY_TEXT(struct gpu_found, name),
-	MAY_TEXT(struct gpu_found, of),
-	MAY_TEXT(struct gpu_found, near),
-	NUMBER(struct gpu_found, mem_mb),
-	NUMBER(struct gpu_found, host),
-	NUMBER(struct gpu_found, mig),
+	TEXT(struct gpu_found, type, uuid),
+	MAY_TEXT(struct gpu_found, trouble, name, of, near),
+	NUMBER(struct gpu_found, mem_mb, host, mig),
 };
 static const struct form found_form = FORM("gpu", struct gpu_found, found_fields);
 
 static const struct field label_fields[] = {
-	TEXT(struct label, key),
-	TEXT(struct label, value),
+	TEXT(struct label, key, value),
 };
 static const struct form label_form = FORM("label", struct label, label_fields);
 
 static const struct field run_id_fields[] = {
-	NUMBER(struct run_id, job),
-	NUMBER(struct run_id, task),
-	NUMBER(struct run_id, attempt),
-	NUMBER(struct run_id, rank),
+	NUMBER(struct run_id, job, task, attempt, rank),
 };
 static const struct form run_id_form = FORM("run", struct run_id, run_id_fields);
 
 static const struct field range_fields[] = {
-	NUMBER(struct task_range, first),
-	NUMBER(struct task_range, last),
-	NUMBER(struct task_range, step),
+	NUMBER(struct task_range, first, last, step),
 };
 static const struct form range_form = FORM("range", struct task_range, range_fields);
 
 static const struct field tasks_fields[] = {
-	NUMBER(struct taskset, at),
-	NUMBER(struct taskset, count),
+	NUMBER(struct taskset, at, count),
 	LIST(struct taskset, v, n, TASK_MAX, &range_form),
 };
 static const struct form tasks_form = FORM("tasks", struct taskset, tasks_fields);
@@ -82,50 +63,18 @@ static const struct form tasks_form = FORM("tasks", struct taskset, tasks_fields
 /* What an owner signed is not in an update. */
 static const struct field job_fields[] = {
 	MAY_TEXT(struct submit_job, name),
-	TEXT(struct submit_job, partition),
-	TEXT(struct submit_job, account),
-	TEXT(struct submit_job, submit_host),
-	MAY_TEXT(struct submit_job, array),
-	MAY_TEXT(struct submit_job, cwd),
-	MAY_TEXT(struct submit_job, output),
-	MAY_TEXT(struct submit_job, error),
+	TEXT(struct submit_job, partition, account, submit_host),
+	MAY_TEXT(struct submit_job, array, cwd, output, error),
 	TEXT(struct submit_job, qos),
-	MAY_TEXT(struct submit_job, constraint),
-	MAY_TEXT(struct submit_job, prefer),
-	MAY_TEXT(struct submit_job, nodelist),
-	MAY_TEXT(struct submit_job, exclude),
-	MAY_TEXT(struct submit_job, licences),
-	MAY_TEXT(struct submit_job, depends),
+	MAY_TEXT(struct submit_job, constraint, prefer, nodelist, exclude, licences, depends),
 	NUMBER(struct submit_job, gid),
 	SOME(struct submit_job, gpus, n_gpus, MAX_GPU_ALTERNATIVES, &gpus_form),
-	NUMBER(struct submit_job, nodes_min),
-	NUMBER(struct submit_job, nodes_max),
-	NUMBER(struct submit_job, gpus_per_node),
-	NUMBER(struct submit_job, gpu_mem_min_mb),
-	NUMBER(struct submit_job, gpu_link),
-	NUMBER(struct submit_job, gpu_mem_mb),
-	NUMBER(struct submit_job, gpu_mem_burst_mb),
-	NUMBER(struct submit_job, gpu_share_milli),
-	NUMBER(struct submit_job, exclusive),
-	NUMBER(struct submit_job, max_wait_s),
-	NUMBER(struct submit_job, cpus),
-	NUMBER(struct submit_job, mem_mb),
-	NUMBER(struct submit_job, time_limit_s),
-	MAY_TEXT(struct submit_job, remark),
-	MAY_TEXT(struct submit_job, mail_user),
-	MAY_TEXT(struct submit_job, requeue_on),
-	NUMBER(struct submit_job, requeue_delay_s),
-	NUMBER(struct submit_job, mail_types),
-	NUMBER(struct submit_job, begin_time),
-	NUMBER(struct submit_job, deadline),
-	NUMBER(struct submit_job, kill_invalid),
-	NUMBER(struct submit_job, warn_signal),
-	NUMBER(struct submit_job, warn_before_s),
-	NUMBER(struct submit_job, max_attempts),
-	NUMBER(struct submit_job, steps),
-	NUMBER(struct submit_job, hold),
-	NUMBER(struct submit_job, requeue),
-	NUMBER(struct submit_job, nice),
+	NUMBER(struct submit_job, nodes_min, nodes_max, gpus_per_node, gpu_mem_min_mb, gpu_link,
+	        gpu_mem_mb, gpu_mem_burst_mb, gpu_share_milli, exclusive, max_wait_s, cpus, mem_mb,
+	        time_limit_s),
+	MAY_TEXT(struct submit_job, remark, mail_user, requeue_on),
+	NUMBER(struct submit_job, requeue_delay_s, mail_types, begin_time, deadline, kill_invalid,
+	        warn_signal, warn_before_s, max_attempts, steps, hold, requeue, nice),
 	LIST(struct submit_job, labels, n_labels, LIST_MAX, &label_form),
 	NUMBER(struct submit_job, array_at_once),
 	RAW(struct submit_job, nonce),
@@ -135,63 +84,30 @@ static const struct field job_fields[] = {
 static const struct form job_form = FORM("job", struct submit_job, job_fields);
 
 static const struct field used_fields[] = {
-	NUMBER(struct run_used, cpu_time_us),
-	NUMBER(struct run_used, cpu_wait_us),
-	NUMBER(struct run_used, mem_now_mb),
-	NUMBER(struct run_used, mem_peak_mb),
-	NUMBER(struct run_used, read_bytes),
-	NUMBER(struct run_used, written_bytes),
-	NUMBER(struct run_used, gpu_seen_us),
-	NUMBER(struct run_used, gpu_busy_us),
-	NUMBER(struct run_used, gpu_idle_us),
-	NUMBER(struct run_used, gpu_mem_now_mb),
-	NUMBER(struct run_used, gpu_mem_peak_mb),
-	NUMBER(struct run_used, energy_mj),
-	NUMBER(struct run_used, gpu_now_pct),
-	NUMBER(struct run_used, burst_job),
-	NUMBER(struct run_used, burst_time),
+	NUMBER(struct run_used, cpu_time_us, cpu_wait_us, mem_now_mb, mem_peak_mb, read_bytes,
+	        written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_now_mb,
+	        gpu_mem_peak_mb, energy_mj, gpu_now_pct, burst_job, burst_time),
 };
 static const struct form used_form = FORM("used", struct run_used, used_fields);
 
 static const struct field owner_fields[] = {
-	MAY_TEXT(struct run_owner, user),
-	MAY_TEXT(struct run_owner, account),
-	MAY_TEXT(struct run_owner, partition),
-	MAY_TEXT(struct run_owner, qos),
-	MAY_TEXT(struct run_owner, name),
-	MAY_TEXT(struct run_owner, array),
+	MAY_TEXT(struct run_owner, user, account, partition, qos, name, array),
 	NUMBER(struct run_owner, gid),
 };
 static const struct form owner_form = FORM("owner", struct run_owner, owner_fields);
 
 static const struct field report_fields[] = {
 	PART(struct run_report, run, &run_id_form),
-	NUMBER(struct run_report, state),
-	NUMBER(struct run_report, start_time),
-	NUMBER(struct run_report, end_time),
-	NUMBER(struct run_report, elapsed_us),
-	NUMBER(struct run_report, exit_code),
-	NUMBER(struct run_report, exit_signal),
-	NUMBER(struct run_report, cause),
-	TEXT(struct run_report, detail),
-	TEXT(struct run_report, incarnation),
-	NUMBER(struct run_report, epoch),
-	NUMBER(struct run_report, gpus),
+	NUMBER(struct run_report, state, start_time, end_time, elapsed_us, exit_code, exit_signal,
+	        cause),
+	TEXT(struct run_report, detail, incarnation),
+	NUMBER(struct run_report, epoch, gpus),
 	TEXT(struct run_report, gpu_type),
-	NUMBER(struct run_report, cpus),
-	NUMBER(struct run_report, mem_mb),
-	NUMBER(struct run_report, cpu_time_us),
-	NUMBER(struct run_report, max_rss_kb),
-	NUMBER(struct run_report, uid),
-	NUMBER(struct run_report, nodes),
-	NUMBER(struct run_report, checkpoint_time),
+	NUMBER(struct run_report, cpus, mem_mb, cpu_time_us, max_rss_kb, uid, nodes,
+	        checkpoint_time),
 	MAY_TEXT(struct run_report, progress),
-	NUMBER(struct run_report, suspended),
-	NUMBER(struct run_report, suspended_us),
-	NUMBER(struct run_report, share_charge),
-	NUMBER(struct run_report, share_milli),
-	NUMBER(struct run_report, share_mb),
-	NUMBER(struct run_report, share_burst_mb),
+	NUMBER(struct run_report, suspended, suspended_us, share_charge, share_milli, share_mb,
+	        share_burst_mb),
 	MAY_TEXT(struct run_report, node_trouble),
 	NUMBER(struct run_report, signature_refused),
 	PART(struct run_report, owner, &owner_form),
@@ -223,20 +139,13 @@ static const struct field respec_fields[] = {
 	PART(struct respec, was, &hash_form),
 	PART(struct respec, is, &hash_form),
 	NUMBER(struct respec, fields),
-	TEXT(struct respec, told),
-	TEXT(struct respec, name),
-	TEXT(struct respec, cwd),
-	TEXT(struct respec, output),
-	TEXT(struct respec, error),
+	TEXT(struct respec, told, name, cwd, output, error),
 	NUMBER(struct respec, max_attempts),
 };
 static const struct form respec_form = FORM("respec", struct respec, respec_fields);
 
 static const struct field walk_fields[] = {
-	NUMBER(struct array_walk, next),
-	NUMBER(struct array_walk, round),
-	NUMBER(struct array_walk, done),
-	NUMBER(struct array_walk, refused),
+	NUMBER(struct array_walk, next, round, done, refused),
 };
 static const struct form walk_form = FORM("walk", struct array_walk, walk_fields);
 
@@ -247,9 +156,7 @@ static const struct field job_control_fields[] = {
 	REFS(EV, job.tasks, job.n, LIST_MAX, &tasks_form),
 	NUMBER(EV, job.most),
 	PART(EV, job.walk, &walk_form),
-	NUMBER(EV, job.signal),
-	NUMBER(EV, job.script_only),
-	NUMBER(EV, job.steps_only),
+	NUMBER(EV, job.signal, job.script_only, job.steps_only),
 	MAY_TEXT(EV, job.reason),
 	MAY(EV, job.change, &job_form),
 	NUMBER(EV, job.fields),
@@ -262,15 +169,13 @@ static const struct field node_control_fields[] = {
 	CALLER,
 	NUMBER(EV, node.verb),
 	LIST(EV, node.nodes, node.n, LIST_MAX, &form_u32),
-	MAY_TEXT(EV, node.gpu),
-	MAY_TEXT(EV, node.reason),
+	MAY_TEXT(EV, node.gpu, node.reason),
 	NUMBER(EV, node.confirmed_off),
 };
 
 static const struct field partition_control_fields[] = {
 	CALLER,
-	NUMBER(EV, partition.partition),
-	NUMBER(EV, partition.state),
+	NUMBER(EV, partition.partition, partition.state),
 	MAY_TEXT(EV, partition.reason),
 };
 
@@ -278,40 +183,26 @@ static const struct field wait_fields[] = { CALLER, NUMBER(EV, wait) };
 static const struct field wait_cancel_fields[] = { NUMBER(EV, wait) };
 
 static const struct field agent_up_fields[] = {
-	NUMBER(EV, agent_up.node),
-	NUMBER(EV, agent_up.session),
-	TEXT(EV, agent_up.boot_id),
-	TEXT(EV, agent_up.incarnation),
-	TEXT(EV, agent_up.version),
-	TEXT(EV, agent_up.containment),
-	NUMBER(EV, agent_up.cpus),
-	NUMBER(EV, agent_up.mem_mb),
+	NUMBER(EV, agent_up.node, agent_up.session),
+	TEXT(EV, agent_up.boot_id, agent_up.incarnation, agent_up.version, agent_up.containment),
+	NUMBER(EV, agent_up.cpus, agent_up.mem_mb),
 	LIST(EV, agent_up.gpus, agent_up.n_gpus, LIST_MAX, &found_form),
 	NUMBER(EV, agent_up.gpus_asked),
-	MAY_TEXT(EV, agent_up.gpu_trouble),
-	MAY_TEXT(EV, agent_up.health),
-	NUMBER(EV, agent_up.tells_faults),
-	NUMBER(EV, agent_up.pretended),
+	MAY_TEXT(EV, agent_up.gpu_trouble, agent_up.health),
+	NUMBER(EV, agent_up.tells_faults, agent_up.pretended),
 	LIST(EV, agent_up.runs, agent_up.n_runs, LIST_MAX, &report_form),
-	NUMBER(EV, agent_up.max_epoch),
-	NUMBER(EV, agent_up.max_job),
+	NUMBER(EV, agent_up.max_epoch, agent_up.max_job),
 	MAY_TEXT(EV, agent_up.containment_why),
-	NUMBER(EV, agent_up.no_settings),
-	NUMBER(EV, agent_up.no_programs),
-	NUMBER(EV, agent_up.no_health_check),
-	NUMBER(EV, agent_up.no_private_tmp),
-	NUMBER(EV, agent_up.share_users_one),
-	NUMBER(EV, agent_up.more_runs),
+	NUMBER(EV, agent_up.no_settings, agent_up.no_programs, agent_up.no_health_check,
+	        agent_up.no_private_tmp, agent_up.share_users_one, agent_up.more_runs),
 };
 
 static const struct field agent_fields[] = {
-	NUMBER(EV, agent.node),
-	NUMBER(EV, agent.session),
+	NUMBER(EV, agent.node, agent.session),
 };
 
 static const struct field run_report_fields[] = {
-	NUMBER(EV, run.node),
-	NUMBER(EV, run.session),
+	NUMBER(EV, run.node, run.session),
 	PART(EV, run.report, &report_form),
 };
 
@@ -322,29 +213,25 @@ static const struct field run_use_fields[] = {
 static const struct form run_use_form = FORM("run-use", struct run_use, run_use_fields);
 
 static const struct field runs_used_fields[] = {
-	NUMBER(EV, used.node),
-	NUMBER(EV, used.session),
+	NUMBER(EV, used.node, used.session),
 	LIST(EV, used.runs, used.n, LIST_MAX, &run_use_form),
 };
 
 static const struct field gpu_fault_fields[] = {
 	NUMBER(struct gpu_fault, seq),
 	TEXT(struct gpu_fault, uuid),
-	NUMBER(struct gpu_fault, kind),
-	NUMBER(struct gpu_fault, code),
+	NUMBER(struct gpu_fault, kind, code),
 	TEXT(struct gpu_fault, text),
 };
 static const struct form gpu_fault_form = FORM("gpu-fault", struct gpu_fault, gpu_fault_fields);
 
 static const struct field gpu_looked_fields[] = {
-	TEXT(struct gpu_looked, uuid),
-	TEXT(struct gpu_looked, trouble),
+	TEXT(struct gpu_looked, uuid, trouble),
 };
 static const struct form gpu_looked_form = FORM("gpu-looked", struct gpu_looked, gpu_looked_fields);
 
 static const struct field gpu_report_fields[] = {
-	NUMBER(EV, gpus.node),
-	NUMBER(EV, gpus.session),
+	NUMBER(EV, gpus.node, gpus.session),
 	LIST(EV, gpus.faults, gpus.n_faults, LIST_MAX, &gpu_fault_form),
 	LIST(EV, gpus.looked, gpus.n_looked, LIST_MAX, &gpu_looked_form),
 };
@@ -377,8 +264,7 @@ static const struct field step_reports_fields[] = {
 };
 
 static const struct field fenced_fields[] = {
-	NUMBER(EV, fenced.node),
-	NUMBER(EV, fenced.off),
+	NUMBER(EV, fenced.node, fenced.off),
 };
 
 static const struct field disk_free_fields[] = { NUMBER(EV, disk_free_mb) };
@@ -386,8 +272,7 @@ static const struct field disk_free_fields[] = { NUMBER(EV, disk_free_mb) };
 /* What the controller did by itself has no caller. */
 static const struct field note_fields[] = {
 	PART(EV, caller, &bulk_caller_form),
-	TEXT(EV, note.kind),
-	TEXT(EV, note.text),
+	TEXT(EV, note.kind, note.text),
 	NUMBER(EV, note.nobody),
 };
 
@@ -440,7 +325,8 @@ void event_read(struct core_event *e, struct taker *in, struct pool *pool)
 
 /* --- what makes sense ------------------------------------------------------------------------ */
 
-static int no(const struct core_event *e, const char *what, uint64_t value, struct error *err)
+static int cannot_be(
+        const struct core_event *e, const char *what, uint64_t value, struct error *err)
 {
 	return error_set(err, ERR_CONFIG, "%s: %s %llu: there is none", event_name(e->kind), what,
 	        (unsigned long long)value);
@@ -448,20 +334,20 @@ static int no(const struct core_event *e, const char *what, uint64_t value, stru
 
 static int check_caller(const struct core_event *e, struct error *err)
 {
-	return e->caller.role <= ROLE_ADMIN ? 0 : no(e, "role", e->caller.role, err);
+	return e->caller.role <= ROLE_ADMIN ? 0 : cannot_be(e, "role", e->caller.role, err);
 }
 
 static int check_node(
         const struct core_event *e, const struct conf *conf, uint32_t node, struct error *err)
 {
-	return node < conf->n_nodes ? 0 : no(e, "node", node, err);
+	return node < conf->n_nodes ? 0 : cannot_be(e, "node", node, err);
 }
 
 static int check_report(const struct core_event *e, const struct run_report *r, struct error *err)
 {
 	if (r->state < REPORT_STARTING || r->state > REPORT_NEVER)
-		return no(e, "state", r->state, err);
-	return r->cause <= END_CAUSE_LAST ? 0 : no(e, "cause", r->cause, err);
+		return cannot_be(e, "state", r->state, err);
+	return r->cause <= END_CAUSE_LAST ? 0 : cannot_be(e, "cause", r->cause, err);
 }
 
 static int check_jobs(
@@ -476,7 +362,7 @@ static int check_jobs(
 			return error_set(err, ERR_CONFIG, "%s: job %zu lacks a text",
 			        event_name(e->kind), i);
 		if (j->kill_invalid > KILL_NO)
-			return no(e, "kill_invalid", j->kill_invalid, err);
+			return cannot_be(e, "kill_invalid", j->kill_invalid, err);
 	}
 	return 0;
 }
@@ -491,7 +377,7 @@ static int check_bulk(const struct core_event *e, const struct conf *conf, struc
 {
 	(void)conf;
 	if (e->bulk.step > BULK_UNDO)
-		return no(e, "step", e->bulk.step, err);
+		return cannot_be(e, "step", e->bulk.step, err);
 	if (e->bulk.step != BULK_CHECK)
 		return 0;
 	if (!e->caller.user || !e->caller.host || !e->bulk.jobs)
@@ -520,7 +406,7 @@ static int check_job_control(const struct core_event *e, const struct conf *conf
 
 	(void)conf;
 	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_VERB_LAST)
-		return no(e, "verb", e->job.verb, err);
+		return cannot_be(e, "verb", e->job.verb, err);
 	if (e->job.verb == JOB_UPDATE && !e->job.change)
 		return error_set(err, ERR_CONFIG, "job-control: an update without a change");
 	if (e->job.n_respecs && e->job.n_respecs != e->job.n)
@@ -538,7 +424,7 @@ static int check_node_control(
 	size_t i;
 
 	if (e->node.verb < NODE_DRAIN || e->node.verb > NODE_CLEAR)
-		return no(e, "verb", e->node.verb, err);
+		return cannot_be(e, "verb", e->node.verb, err);
 	for (i = 0; i < e->node.n; i++) {
 		if (check_node(e, conf, e->node.nodes[i], err))
 			return -1;
@@ -550,9 +436,9 @@ static int check_partition_control(
         const struct core_event *e, const struct conf *conf, struct error *err)
 {
 	if (e->partition.partition >= conf->n_partitions)
-		return no(e, "partition", e->partition.partition, err);
+		return cannot_be(e, "partition", e->partition.partition, err);
 	if (e->partition.state > CONF_PARTITION_INACTIVE)
-		return no(e, "state", e->partition.state, err);
+		return cannot_be(e, "state", e->partition.state, err);
 	return 0;
 }
 
@@ -560,61 +446,51 @@ static int check_agent_up(const struct core_event *e, const struct conf *conf, s
 {
 	size_t i;
 
+	(void)conf;
 	if (!e->agent_up.session)
-		return no(e, "session", 0, err);
+		return cannot_be(e, "session", 0, err);
 	for (i = 0; i < e->agent_up.n_runs; i++) {
 		if (check_report(e, &e->agent_up.runs[i], err))
 			return -1;
 	}
-	return check_node(e, conf, e->agent_up.node, err);
-}
-
-static int check_agent(const struct core_event *e, const struct conf *conf, struct error *err)
-{
-	return check_node(e, conf, e->agent.node, err);
+	return 0;
 }
 
 static int check_run_report(const struct core_event *e, const struct conf *conf, struct error *err)
 {
-	return check_node(e, conf, e->run.node, err) ? -1 : check_report(e, &e->run.report, err);
-}
-
-static int check_runs_used(const struct core_event *e, const struct conf *conf, struct error *err)
-{
-	return check_node(e, conf, e->used.node, err);
-}
-
-static int check_gpu_report(const struct core_event *e, const struct conf *conf, struct error *err)
-{
-	return check_node(e, conf, e->gpus.node, err);
-}
-
-static int check_fenced(const struct core_event *e, const struct conf *conf, struct error *err)
-{
-	return check_node(e, conf, e->fenced.node, err);
+	(void)conf;
+	return check_report(e, &e->run.report, err);
 }
 
 typedef int check_fn(const struct core_event *e, const struct conf *conf, struct error *err);
-static check_fn *const checks[EVENT_KINDS] = {
-	[EV_SUBMIT] = check_submit,
-	[EV_BULK] = check_bulk,
-	[EV_JOB_CONTROL] = check_job_control,
-	[EV_NODE_CONTROL] = check_node_control,
-	[EV_PARTITION_CONTROL] = check_partition_control,
-	[EV_AGENT_UP] = check_agent_up,
-	[EV_AGENT_GONE] = check_agent,
-	[EV_HEARTBEAT] = check_agent,
-	[EV_RUN_REPORT] = check_run_report,
-	[EV_RUNS_USED] = check_runs_used,
-	[EV_GPU_REPORT] = check_gpu_report,
-	[EV_FENCED] = check_fenced,
+#define NODE(field) offsetof(struct core_event, field)
+static const struct {
+	check_fn *check;
+	size_t node; /* offset of the number of its one node; 0: it has none */
+} checks[EVENT_KINDS] = {
+	[EV_SUBMIT] = { check_submit, 0 },
+	[EV_BULK] = { check_bulk, 0 },
+	[EV_JOB_CONTROL] = { check_job_control, 0 },
+	[EV_NODE_CONTROL] = { check_node_control, 0 },
+	[EV_PARTITION_CONTROL] = { check_partition_control, 0 },
+	[EV_AGENT_UP] = { check_agent_up, NODE(agent_up.node) },
+	[EV_AGENT_GONE] = { NULL, NODE(agent.node) },
+	[EV_HEARTBEAT] = { NULL, NODE(agent.node) },
+	[EV_RUN_REPORT] = { check_run_report, NODE(run.node) },
+	[EV_RUNS_USED] = { NULL, NODE(used.node) },
+	[EV_GPU_REPORT] = { NULL, NODE(gpus.node) },
+	[EV_FENCED] = { NULL, NODE(fenced.node) },
 };
 
 int event_check(const struct core_event *e, const struct conf *conf, struct error *err)
 {
-	if (check_caller(e, err))
+	check_fn *check = checks[e->kind].check;
+	size_t node = checks[e->kind].node;
+
+	if (check_caller(e, err) ||
+	        (node && check_node(e, conf, *(const uint32_t *)((const char *)e + node), err)))
 		return -1;
-	return checks[e->kind] ? checks[e->kind](e, conf, err) : 0;
+	return check ? check(e, conf, err) : 0;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

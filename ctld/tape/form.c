@@ -18,10 +18,7 @@ const struct form form_text = FORM("text", const char *, text_fields);
 
 static void *pool_take(struct pool *p, size_t n, size_t size)
 {
-	if (p->n == p->size) {
-		p->size = p->size ? p->size * 2 : 16;
-		p->v = xrealloc(p->v, p->size, sizeof(*p->v));
-	}
+	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
 	return p->v[p->n++] = xcalloc(n, size);
 }
 
@@ -69,29 +66,50 @@ static void write_refs(const struct form *s, const char *v, size_t n, struct byt
 	}
 }
 
+static void write_number(enum wire wire, const void *at, struct bytes *out)
+{
+	if (wire == WIRE_BOOL)
+		bytes_u64(out, *(const bool *)at);
+	else if (wire == WIRE_U8)
+		bytes_u64(out, *(const uint8_t *)at);
+	else if (wire == WIRE_U32)
+		bytes_u64(out, *(const uint32_t *)at);
+	else if (wire == WIRE_U64)
+		bytes_u64(out, *(const uint64_t *)at);
+	else if (wire == WIRE_I32)
+		bytes_i64(out, *(const int32_t *)at);
+	else
+		bytes_i64(out, *(const int64_t *)at);
+}
+
+/* How many there are, and then they. */
+static void write_several(const struct field *f, const char *object, struct bytes *out)
+{
+	const char *v = f->wire == WIRE_SOME ? object + f->at : pointer_at(object + f->at);
+	const size_t *count = (const void *)(object + f->count);
+	size_t n = f->wire == WIRE_MAY ? v != NULL : *count;
+
+	bytes_u64(out, n);
+	if (f->wire == WIRE_MAY_LIST)
+		bytes_u64(out, v != NULL);
+	if (f->wire == WIRE_REFS)
+		write_refs(f->of, v, n, out);
+	else if (v)
+		write_items(f->of, v, n, out);
+}
+
 static void write_field(const struct field *f, const char *object, struct bytes *out)
 {
 	const void *at = object + f->at;
-	const size_t *count = (const void *)(object + f->count);
 
 	switch (f->wire) {
 	case WIRE_BOOL:
-		bytes_u64(out, *(const bool *)at);
-		break;
 	case WIRE_U8:
-		bytes_u64(out, *(const uint8_t *)at);
-		break;
 	case WIRE_U32:
-		bytes_u64(out, *(const uint32_t *)at);
-		break;
 	case WIRE_I32:
-		bytes_i64(out, *(const int32_t *)at);
-		break;
 	case WIRE_U64:
-		bytes_u64(out, *(const uint64_t *)at);
-		break;
 	case WIRE_I64:
-		bytes_i64(out, *(const int64_t *)at);
+		write_number(f->wire, at, out);
 		break;
 	case WIRE_TEXT:
 		bytes_text(out, pointer_at(at));
@@ -103,25 +121,11 @@ static void write_field(const struct field *f, const char *object, struct bytes 
 		form_write(f->of, at, out);
 		break;
 	case WIRE_SOME:
-		bytes_u64(out, *count);
-		write_items(f->of, at, *count, out);
-		break;
 	case WIRE_LIST:
-		bytes_u64(out, *count);
-		write_items(f->of, pointer_at(at), *count, out);
-		break;
 	case WIRE_MAY_LIST:
-		bytes_u64(out, *count);
-		bytes_u64(out, pointer_at(at) != NULL);
-		write_items(f->of, pointer_at(at), pointer_at(at) ? *count : 0, out);
-		break;
 	case WIRE_MAY:
-		bytes_u64(out, pointer_at(at) != NULL);
-		write_items(f->of, pointer_at(at), pointer_at(at) != NULL, out);
-		break;
 	case WIRE_REFS:
-		bytes_u64(out, *count);
-		write_refs(f->of, pointer_at(at), *count, out);
+		write_several(f, object, out);
 		break;
 	}
 }

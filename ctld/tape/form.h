@@ -10,6 +10,7 @@
 #ifndef CTLD_TAPE_FORM_H
 #define CTLD_TAPE_FORM_H
 
+#include "common/base/each.h"
 #include "ctld/tape/bytes.h"
 
 enum wire {
@@ -51,9 +52,12 @@ struct form {
 		form_name, sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]) \
 	}
 
-/* A row for a plain field: NUMBER(struct submit_job, cpus). */
-#define NUMBER(type, field)                               \
-	{                                                 \
+/* Rows for plain fields, in this order: NUMBER(struct submit_job, cpus, mem_mb). */
+#define NUMBER(type, ...)   EACH(NUMBER_ROW, type, , __VA_ARGS__)
+#define TEXT(type, ...)     EACH(TEXT_ROW, type, 1, __VA_ARGS__)
+#define MAY_TEXT(type, ...) EACH(TEXT_ROW, type, 0, __VA_ARGS__)
+#define NUMBER_ROW(type, none, field)             \
+	{                                         \
 #field,                                   \
 		        _Generic(((type *)0)->field, bool \
 		                 : WIRE_BOOL, uint8_t     \
@@ -64,13 +68,9 @@ struct form {
 		                 : WIRE_I64),             \
 		        offsetof(type, field), 0, 0, NULL \
 	}
-#define TEXT(type, field)                                            \
-	{                                                            \
-#field, WIRE_TEXT, offsetof(type, field), 0, 1, NULL \
-	}
-#define MAY_TEXT(type, field)                                        \
-	{                                                            \
-#field, WIRE_TEXT, offsetof(type, field), 0, 0, NULL \
+#define TEXT_ROW(type, needed, field)                                     \
+	{                                                                 \
+#field, WIRE_TEXT, offsetof(type, field), 0, needed, NULL \
 	}
 #define RAW(type, field)                                                                     \
 	{                                                                                    \

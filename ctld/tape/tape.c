@@ -13,15 +13,13 @@
 #define REC struct tape_record
 
 static const struct field start_fields[] = {
-	NUMBER(REC, start.version),
-	NUMBER(REC, start.format),
+	NUMBER(REC, start.version, start.format),
 	TEXT(REC, start.gpusched),
 	NUMBER(REC, start.seed),
 	TEXT(REC, start.conf),
 };
 static const struct field takeover_fields[] = {
-	NUMBER(REC, takeover.epoch),
-	NUMBER(REC, takeover.job),
+	NUMBER(REC, takeover.epoch, takeover.job),
 };
 static const struct field slice_fields[] = { NUMBER(REC, budget) };
 static const struct field reconfigure_fields[] = { TEXT(REC, conf) };
@@ -165,7 +163,7 @@ static int damaged(const struct tape_reader *r, struct error *err, const char *w
 }
 
 /* As many as there are, `n` at most. -1: it cannot be read. */
-static ssize_t get(struct tape_reader *r, void *p, size_t n, struct error *err)
+static ssize_t read_bytes(struct tape_reader *r, void *p, size_t n, struct error *err)
 {
 	size_t got = fread(p, 1, n, r->f);
 
@@ -200,7 +198,7 @@ static int not_whole(struct tape_reader *r, uint8_t last, const char *what, stru
 	bool zeros = !last;
 	ssize_t n;
 
-	while (zeros && (n = get(r, rest, sizeof(rest), err)) != 0) {
+	while (zeros && (n = read_bytes(r, rest, sizeof(rest), err)) != 0) {
 		if (n < 0)
 			return -1;
 		zeros = is_zero(rest, (size_t)n);
@@ -212,7 +210,7 @@ static int not_whole(struct tape_reader *r, uint8_t last, const char *what, stru
 static int read_frame(struct tape_reader *r, uint8_t *kind, uint64_t number, struct error *err)
 {
 	uint8_t frame[TAPE_HEAD + TAPE_FRAME];
-	ssize_t n = get(r, frame, TAPE_HEAD, err);
+	ssize_t n = read_bytes(r, frame, TAPE_HEAD, err);
 	uint16_t length;
 
 	if (n < TAPE_HEAD)
@@ -220,7 +218,7 @@ static int read_frame(struct tape_reader *r, uint8_t *kind, uint64_t number, str
 	length = get16(frame);
 	if (length < 1 || length > TAPE_FRAME || get16(frame + 2) != check_length(length, number))
 		return not_whole(r, frame[TAPE_HEAD - 1], "damaged: the length of a frame", err);
-	n = get(r, frame + TAPE_HEAD, length, err);
+	n = read_bytes(r, frame + TAPE_HEAD, length, err);
 	if (n < length)
 		return n < 0 ? -1 : torn(r);
 	if ((get16(frame + 4) | (uint32_t)get16(frame + 6) << 16) !=
@@ -316,7 +314,7 @@ int tape_read_begin(struct tape_reader *r, FILE *f, const char *path, struct err
 	ssize_t n;
 
 	*r = (struct tape_reader){ .path = path, .f = f };
-	n = get(r, magic, sizeof(magic), err);
+	n = read_bytes(r, magic, sizeof(magic), err);
 	if (n < 0)
 		return -1;
 	if (n < TAPE_MAGIC_LEN || memcmp(magic, TAPE_MAGIC, TAPE_MAGIC_LEN) != 0)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
+#include "common/net/frame.h"
 #include "common/net/msg.h"
 #include "common/net/msgfit.h"
 
@@ -47,7 +48,7 @@ static int pack_cut(unsigned type, uint64_t id, const ProtobufCMessage *m, size_
 		error_set(err, ERR_SYSTEM, "out of memory");
 	else if (answer_check(type, msg_fit(copy, msg_type(type)->max_len, arena), err) == 0)
 		rc = msg_too_many(copy) ? too_many(type, err)
-		                        : msg_pack_frame(type, id, copy, bytes, len, err);
+		                        : frame_pack(type, id, copy, bytes, len, err);
 	free(packed);
 	arena_free(arena);
 	return rc;
@@ -59,6 +60,6 @@ int answer_pack(unsigned type, uint64_t id, const ProtobufCMessage *m, uint8_t *
 	size_t size = protobuf_c_message_get_packed_size(m);
 
 	if (answer_check(type, size, NULL) == 0 && (size <= MSG_ELEMENTS_MAX || !msg_too_many(m)))
-		return msg_pack_frame(type, id, m, bytes, len, err);
+		return frame_pack(type, id, m, bytes, len, err);
 	return pack_cut(type, id, m, size, bytes, len, err);
 }

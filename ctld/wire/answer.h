@@ -17,7 +17,7 @@
 
 #include "common/base/error.h"
 
-/* `m` as one whole frame (msg_pack_frame()), in memory that the caller frees. -1 with
+/* `m` as one whole frame (frame_pack()), in memory that the caller frees. -1 with
  * ERR_ANSWER_SIZE. */
 int answer_pack(unsigned type, uint64_t id, const ProtobufCMessage *m, uint8_t **bytes, size_t *len,
         struct error *err);

@@ -136,14 +136,9 @@ Gpusched__StartRun *wire_start_run(const struct run_view *run, const struct job_
         const char *currency, struct arena *arena);
 Gpusched__StartRun *wire_start_bytes(const struct store_blob *blob, struct arena *arena);
 
-Gpusched__EndRun *wire_end_run(
-        const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
-Gpusched__SignalRun *wire_signal_run(
-        const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
-Gpusched__SuspendRun *wire_suspend_run(
-        const struct effect *effect, const struct wire_facts *facts, struct arena *arena);
-Gpusched__GpuAck *wire_gpu_ack(const struct effect *effect, struct arena *arena);
-Gpusched__GpuCheck *wire_gpu_check(const struct effect *effect, struct arena *arena);
-Gpusched__ForgetRun *wire_forget_run(const struct run_id *runs, size_t n, struct arena *arena);
+/* Of an effect that ends, signals, suspends or forgets a run, or that acknowledges or checks GPUs:
+ * the message and its type. */
+ProtobufCMessage *wire_order(const struct effect *effect, const struct wire_facts *facts,
+        struct arena *arena, unsigned *type);
 
 #endif

@@ -1,4 +1,5 @@
 /* convert_in.c - from the wire to the core; see convert.h */
+#include "common/conf/conf_find.h"
 #include "ctld/wire/convert.h"
 
 #include <assert.h>
@@ -237,21 +238,11 @@ static void take_places(const Gpusched__JobRequest *r, struct submit_job *out)
 {
 	enum near_link link;
 
-	out->nodes_min = r->nodes_min;
-	out->nodes_max = r->nodes_max;
-	out->gpus_per_node = r->gpus_per_node;
-	out->gpu_mem_min_mb = r->gpu_mem_min_mb;
+	COPY_FIELDS(out, r, nodes_min, nodes_max, gpus_per_node, gpu_mem_min_mb, gpu_mem_mb,
+	        gpu_share_milli, gpu_mem_burst_mb, constraint, prefer, nodelist, exclude, licences,
+	        exclusive);
 	near_link_parse(r->gpu_link, &link, NULL);
 	out->gpu_link = link;
-	out->gpu_mem_mb = r->gpu_mem_mb;
-	out->gpu_share_milli = r->gpu_share_milli;
-	out->gpu_mem_burst_mb = r->gpu_mem_burst_mb;
-	out->constraint = r->constraint;
-	out->prefer = r->prefer;
-	out->nodelist = r->nodelist;
-	out->exclude = r->exclude;
-	out->licences = r->licences;
-	out->exclusive = r->exclusive;
 }
 
 static int take_request(const Gpusched__JobRequest *r, struct arena *arena, struct submit_job *out,
@@ -261,29 +252,15 @@ static int take_request(const Gpusched__JobRequest *r, struct arena *arena, stru
 	        take_labels(r, arena, out, err))
 		return -1;
 	take_places(r, out);
-	out->qos = r->qos;
-	out->max_wait_s = r->max_wait_s;
-	out->begin_time = r->begin_time;
+	COPY_FIELDS(out, r, qos, max_wait_s, begin_time, mail_user, remark, requeue_on,
+	        requeue_delay_s, partition, account, submit_host, cpus, mem_mb, time_limit_s,
+	        warn_signal, warn_before_s, hold, nice);
 	out->deadline = r->deadline_time;
 	if (*r->mail_type && mail_types_parse(r->mail_type, &out->mail_types, err))
 		return -1;
-	out->mail_user = r->mail_user;
-	out->remark = r->remark;
-	out->requeue_on = r->requeue_on;
-	out->requeue_delay_s = r->requeue_delay_s;
 	out->depends = r->dependency;
 	out->kill_invalid = (uint8_t)r->kill_invalid_dep;
-	out->partition = r->partition;
-	out->account = r->account;
-	out->submit_host = r->submit_host;
-	out->cpus = r->cpus;
-	out->mem_mb = r->mem_mb;
-	out->time_limit_s = r->time_limit_s;
-	out->warn_signal = r->warn_signal;
-	out->warn_before_s = r->warn_before_s;
-	out->hold = r->hold;
 	out->requeue = !r->no_requeue;
-	out->nice = r->nice;
 	out->array_at_once = r->array_throttle;
 	return 0;
 }
@@ -297,9 +274,8 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 
 	if (take_request(request ? request : &defaults, arena, &job, err))
 		return -1;
+	COPY_FIELDS(&job, spec, name, array);
 	job.steps = spec->steps ? (uint8_t)spec->steps->mode : 0;
-	job.name = spec->name;
-	job.array = spec->array;
 	job.cwd = wire_string(&spec->cwd, arena);
 	job.output = wire_string(&spec->output, arena);
 	job.error = wire_string(&spec->error, arena);
@@ -358,10 +334,7 @@ int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct 
 		return -1;
 	event->kind = EV_JOB_CONTROL;
 	event->job.verb = (enum job_verb)m->verb;
-	event->job.signal = m->signal;
-	event->job.script_only = m->script_only;
-	event->job.steps_only = m->steps_only;
-	event->job.reason = m->reason;
+	COPY_FIELDS(&event->job, m, signal, script_only, steps_only, reason);
 	return 0;
 }
 
@@ -427,29 +400,26 @@ int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, s
 	event->node.verb = (enum node_verb)m->verb;
 	event->node.nodes = nodes;
 	event->node.n = n;
-	event->node.reason = m->reason;
-	event->node.confirmed_off = m->confirmed_off;
+	COPY_FIELDS(&event->node, m, reason, confirmed_off);
 	return 0;
 }
 
 int wire_partition_control(const Gpusched__PartitionControl *m, const struct conf *conf,
         struct core_event *event, struct error *err)
 {
+	uint32_t partition = CONF_FIND(conf, partitions, m->name);
 	char escaped[80];
-	size_t p = 0;
 
 	if (m->state == GPUSCHED__PARTITION_CONTROL__STATE__NONE)
 		return error_set(err, ERR_USAGE, "a partition's state that is not known here");
 	if (text_check("reason", m->reason, WIRE_TEXT_MAX, err))
 		return -1;
-	while (p < conf->n_partitions && strcmp(conf->partitions[p].name, m->name) != 0)
-		p++;
-	if (p == conf->n_partitions) {
+	if (partition == CONF_NONE) {
 		text_escape(escaped, sizeof(escaped), m->name, strlen(m->name));
 		return error_set(err, ERR_NO_PARTITION, "no partition '%s'", escaped);
 	}
 	event->kind = EV_PARTITION_CONTROL;
-	event->partition.partition = (uint32_t)p;
+	event->partition.partition = partition;
 	event->partition.state = (enum conf_partition_state)(m->state - 1);
 	event->partition.reason = m->reason;
 	return 0;
@@ -536,34 +506,15 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 		return -1;
 	r.run = (struct run_id){ m->run->job, m->run->task, m->run->attempt, m->run->rank };
 	r.state = (enum run_report_state)m->state;
-	r.start_time = m->start_time;
-	r.end_time = m->end_time;
-	r.elapsed_us = m->elapsed_us;
-	r.exit_code = m->exit_code;
-	r.exit_signal = m->exit_signal;
+	COPY_FIELDS(&r, m, start_time, end_time, elapsed_us, exit_code, exit_signal);
 	r.cause = (enum end_cause)m->cause;
-	r.detail = m->detail;
-	r.incarnation = m->incarnation;
-	r.epoch = m->epoch;
-	r.share_charge = m->share_charge;
-	r.share_milli = m->share_milli;
-	r.share_mb = m->share_mb;
-	r.share_burst_mb = m->share_burst_mb;
-	r.gpu_type = m->gpu_type;
-	r.cpus = m->cpus;
-	r.mem_mb = m->mem_mb;
-	r.cpu_time_us = m->cpu_time_us;
-	r.max_rss_kb = m->max_rss_kb;
-	r.uid = m->uid;
+	COPY_FIELDS(&r, m, detail, incarnation, epoch, share_charge, share_milli, share_mb,
+	        share_burst_mb, gpu_type, cpus, mem_mb, cpu_time_us, max_rss_kb, uid);
 	r.nodes = m->nnodes;
-	r.checkpoint_time = m->checkpoint_time;
-	r.progress = m->progress;
-	r.node_trouble = m->node_trouble;
-	r.signature_refused = m->signature_refused;
+	COPY_FIELDS(&r, m, checkpoint_time, progress, node_trouble, signature_refused);
 	if (m->owner && take_owner(m->owner, &r.owner, err))
 		return -1;
-	r.suspended = m->suspended;
-	r.suspended_us = m->suspended_us;
+	COPY_FIELDS(&r, m, suspended, suspended_us);
 	run_used_from_message(m->used, &r.used);
 	*out = r;
 	return 0;
@@ -674,9 +625,7 @@ static int take_devices(const Gpusched__Register *m, struct arena *arena, struct
 	}
 	event->agent_up.gpus = found;
 	event->agent_up.n_gpus = n;
-	event->agent_up.gpus_asked = m->gpus_asked;
-	event->agent_up.gpu_trouble = m->gpu_trouble;
-	event->agent_up.health = m->health;
+	COPY_FIELDS(&event->agent_up, m, gpus_asked, gpu_trouble, health);
 	return 0;
 }
 
@@ -706,24 +655,14 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	if (take_devices(m, arena, event, err))
 		return -1;
 	event->kind = EV_AGENT_UP;
-	event->agent_up.boot_id = m->boot_id;
-	event->agent_up.incarnation = m->incarnation;
-	event->agent_up.version = m->version;
-	event->agent_up.containment = m->containment;
-	event->agent_up.containment_why = m->containment_why;
-	event->agent_up.cpus = m->cpus;
-	event->agent_up.mem_mb = m->mem_mb;
-	event->agent_up.pretended = m->pretended;
-	event->agent_up.tells_faults = m->tells_faults;
+	COPY_FIELDS(&event->agent_up, m, boot_id, incarnation, version, containment,
+	        containment_why, cpus, mem_mb, pretended, tells_faults, n_runs, more_runs,
+	        max_epoch, max_job);
 	event->agent_up.no_settings = !m->settings;
 	event->agent_up.no_programs = !m->takes_programs;
 	event->agent_up.no_health_check = !m->takes_health_check;
 	event->agent_up.no_private_tmp = !m->takes_private_tmp;
 	event->agent_up.share_users_one = m->share_users_one;
 	event->agent_up.runs = runs;
-	event->agent_up.n_runs = m->n_runs;
-	event->agent_up.more_runs = m->more_runs;
-	event->agent_up.max_epoch = m->max_epoch;
-	event->agent_up.max_job = m->max_job;
 	return 0;
 }

@@ -17,8 +17,7 @@ Gpusched__Reply *wire_reply(const struct error *err, struct arena *arena)
 
 	if (err && err->code != ERR_NONE) {
 		m->code = (uint32_t)err->code;
-		m->text = wire_shown(err->text, arena);
-		m->hint = wire_shown(err->hint, arena);
+		WIRE_SHOW(m, err, text, hint);
 		if (err->code == ERR_BUSY)
 			m->retry_after_ms = WIRE_RETRY_MS;
 	}
@@ -29,7 +28,7 @@ static Gpusched__Why *wire_why(const struct job_why *why, struct arena *arena)
 {
 	Gpusched__Why *m = WIRE_NEW(Gpusched__Why, GPUSCHED__WHY__INIT, arena);
 
-	m->blockers = wire_take(arena, why->n_blockers * sizeof(*m->blockers));
+	m->blockers = arena_take(arena, why->n_blockers * sizeof(*m->blockers));
 	for (; m->n_blockers < why->n_blockers; m->n_blockers++) {
 		const struct why_blocker *from = &why->blockers[m->n_blockers];
 		Gpusched__Blocker *b = WIRE_NEW(Gpusched__Blocker, GPUSCHED__BLOCKER__INIT, arena);
@@ -40,22 +39,19 @@ static Gpusched__Why *wire_why(const struct job_why *why, struct arena *arena)
 		b->clears = wire_shown(from->clears_text, arena);
 		m->blockers[m->n_blockers] = b;
 	}
-	m->changes = wire_take(arena, why->n_changes * sizeof(*m->changes));
+	m->changes = arena_take(arena, why->n_changes * sizeof(*m->changes));
 	for (; m->n_changes < why->n_changes; m->n_changes++) {
 		Gpusched__Change *change =
 		        WIRE_NEW(Gpusched__Change, GPUSCHED__CHANGE__INIT, arena);
 
-		change->option = wire_shown(why->changes[m->n_changes].option, arena);
-		change->effect = wire_shown(why->changes[m->n_changes].effect, arena);
+		WIRE_SHOW(change, &why->changes[m->n_changes], option, effect);
 		m->changes[m->n_changes] = change;
 	}
 	m->position = why->position;
 	m->position_of = why->of;
 	m->planned_start_time = why->planned_start;
 	m->first_planned_start_time = why->first_planned;
-	m->planned_nodes = wire_shown(why->planned_nodes, arena);
-	m->planned_why = wire_shown(why->planned_why, arena);
-	m->tried = wire_shown(why->tried, arena);
+	WIRE_SHOW(m, why, planned_nodes, planned_why, tried);
 	m->cut_short = why->cut_short;
 	return m;
 }
@@ -63,7 +59,7 @@ static Gpusched__Why *wire_why(const struct job_why *why, struct arena *arena)
 static void fill_places(Gpusched__SubmitResult *m, const struct effect *effect,
         const struct conf *conf, struct arena *arena)
 {
-	m->places = wire_take(arena, effect->submitted.n_places * sizeof(*m->places));
+	m->places = arena_take(arena, effect->submitted.n_places * sizeof(*m->places));
 	for (size_t i = 0; i < effect->submitted.n_places; i++) {
 		const struct test_place *from = &effect->submitted.places[i];
 		Gpusched__Place *p = WIRE_NEW(Gpusched__Place, GPUSCHED__PLACE__INIT, arena);
@@ -76,10 +72,7 @@ static void fill_places(Gpusched__SubmitResult *m, const struct effect *effect,
 		m->places[m->n_places++] = p;
 	}
 	if (m->n_places) {
-		m->node = m->places[0]->node;
-		m->gpu_type = m->places[0]->gpu_type;
-		m->gpus = m->places[0]->gpus;
-		m->n_gpus = m->places[0]->n_gpus;
+		COPY_FIELDS(m, m->places[0], node, gpu_type, gpus, n_gpus);
 	}
 }
 
@@ -88,7 +81,7 @@ static char *first_reason(const Gpusched__Why *why, struct arena *arena)
 {
 	const Gpusched__Blocker *b = why->blockers[0];
 	size_t size = strlen(b->reason) + strlen(b->text) + 4;
-	char *text = wire_take(arena, size);
+	char *text = arena_take(arena, size);
 
 	snprintf(text, size, "%s%s%s", b->reason, *b->text ? ": " : "", b->text);
 	return text;
@@ -143,101 +136,47 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 {
 	char mail[MAIL_TEXT_MAX];
 
-	m->gpus = wire_take(arena, view->n_gpus * sizeof(*m->gpus));
-	m->n_gpus = view->n_gpus;
+	m->gpus = arena_take(arena, view->n_gpus * sizeof(*m->gpus));
+	COPY_FIELDS(m, view, n_gpus, cpus, mem_mb, time_limit_s, max_attempts, nice, requeue,
+	        n_labels, nodes_min, nodes_max, gpus_per_node, exclusive, gpu_mem_min_mb,
+	        gpu_mem_mb, gpu_share_milli, gpu_mem_burst_mb, max_wait_s, begin_time,
+	        requeue_delay_s);
 	for (size_t i = 0; i < view->n_gpus; i++) {
 		m->gpus[i] = WIRE_NEW(Gpusched__GpuCount, GPUSCHED__GPU_COUNT__INIT, arena);
 		m->gpus[i]->type = wire_lend(view->gpus[i].type);
 		m->gpus[i]->count = view->gpus[i].count;
 	}
-	m->cpus = view->cpus;
-	m->mem_mb = view->mem_mb;
-	m->time_limit_s = view->time_limit_s;
-	m->max_attempts = view->max_attempts;
-	m->nice = view->nice;
-	m->requeue = view->requeue;
 	m->labels = wire_labels(view->labels, view->n_labels, arena);
-	m->n_labels = view->n_labels;
-	m->cwd = wire_shown(view->cwd, arena);
+	WIRE_SHOW(m, view, cwd, submit_host, qos, constraint, prefer, nodelist, exclude, licences,
+	        remark);
 	m->output = file_of(view, view->output, arena);
 	m->error = file_of(view, view->error, arena);
-	m->submit_host = wire_shown(view->submit_host, arena);
-	m->qos = wire_shown(view->qos, arena);
-	m->nodes_min = view->nodes_min;
-	m->nodes_max = view->nodes_max;
-	m->gpus_per_node = view->gpus_per_node;
-	m->exclusive = view->exclusive;
-	m->gpu_mem_min_mb = view->gpu_mem_min_mb;
 	m->gpu_link = (char *)near_link_word(view->gpu_link);
-	m->gpu_mem_mb = view->gpu_mem_mb;
-	m->gpu_share_milli = view->gpu_share_milli;
-	m->gpu_mem_burst_mb = view->gpu_mem_burst_mb;
-	m->constraint = wire_shown(view->constraint, arena);
-	m->prefer = wire_shown(view->prefer, arena);
-	m->nodelist = wire_shown(view->nodelist, arena);
-	m->exclude = wire_shown(view->exclude, arena);
-	m->licences = wire_shown(view->licences, arena);
-	m->max_wait_s = view->max_wait_s;
-	m->begin_time = view->begin_time;
 	m->deadline_time = view->deadline;
 	m->dependency = wire_copied(view->dependency, arena);
-	m->remark = wire_shown(view->remark, arena);
 	m->mail_type = wire_copied(mail_types_format(mail, view->mail_types), arena);
-	m->mail_user = wire_lend(view->mail_user);
-	m->requeue_on = wire_lend(view->requeue_on);
-	m->requeue_delay_s = view->requeue_delay_s;
+	WIRE_LEND(m, view, mail_user, requeue_on);
 }
 
 Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 {
 	Gpusched__Job *m = WIRE_NEW(Gpusched__Job, GPUSCHED__JOB__INIT, arena);
 
-	m->id = view->id;
-	m->uid = view->uid;
-	m->name = wire_shown(view->name, arena);
-	m->user = wire_shown(view->user, arena);
-	m->account = wire_shown(view->account, arena);
-	m->partition = wire_shown(view->partition, arena);
-	m->state = wire_lend(view->state);
-	m->reason = wire_shown(view->reason, arena);
+	COPY_FIELDS(m, view, id, uid, submit_time, start_time, end_time, elapsed_s, exit_code,
+	        exit_signal, attempt, priority, n_nodes, gpus_held, suspended_s, checkpoint_time,
+	        position, position_of, order, n_blockers, several, task_count, tasks_running,
+	        tasks_ended, tasks_failed, raw_id, steps_running);
+	WIRE_SHOW(m, view, name, user, account, partition, reason, gpu_type, comment, progress,
+	        tasks);
+	WIRE_LEND(m, view, state, node, nodes, array);
 	m->reason_text = wire_copied(view->reason_text, arena); /* the view holds it */
-	m->submit_time = view->submit_time;
-	m->start_time = view->start_time;
-	m->end_time = view->end_time;
-	m->elapsed_s = view->elapsed_s;
-	m->exit_code = view->exit_code;
-	m->exit_signal = view->exit_signal;
-	m->node = wire_lend(view->node);
-	m->gpu_type = wire_shown(view->gpu_type, arena);
 	m->gpu_indices = wire_indices(view->gpu_set, &m->n_gpu_indices, arena);
-	m->attempt = view->attempt;
-	m->priority = view->priority;
-	m->comment = wire_shown(view->comment, arena);
-	m->nodes = wire_lend(view->nodes);
-	m->n_nodes = view->n_nodes;
-	m->gpus_held = view->gpus_held;
-	m->suspended_s = view->suspended_s;
-	m->checkpoint_time = view->checkpoint_time;
-	m->progress = wire_shown(view->progress, arena);
 	m->planned_start_time = view->planned_start;
 	m->planned_nodes = wire_copied(view->planned_nodes, arena);
-	m->position = view->position;
-	m->position_of = view->position_of;
-	m->order = view->order;
-	m->n_blockers = view->n_blockers;
 	m->cost_unlimited = view->cost_max < 0;
 	m->cost_max = view->cost_max < 0 ? 0 : view->cost_max;
 	fill_request(m, view, arena);
-	m->array = wire_lend(view->array);
-	m->tasks = wire_shown(view->tasks, arena);
-	m->several = view->several;
-	m->task_count = view->task_count;
 	m->array_throttle = view->at_once;
-	m->tasks_running = view->tasks_running;
-	m->tasks_ended = view->tasks_ended;
-	m->tasks_failed = view->tasks_failed;
-	m->raw_id = view->raw_id;
-	m->steps_running = view->steps_running;
 	return m;
 }
 
@@ -266,26 +205,11 @@ Gpusched__Prio *wire_prio(
 	        WIRE_NEW(Gpusched__PrioFactors, GPUSCHED__PRIO_FACTORS__INIT, arena);
 
 	m->id = job->id;
-	m->tasks = wire_shown(job->tasks, arena);
+	WIRE_SHOW(m, job, tasks, partition, user, account, qos);
 	m->array = wire_lend(job->array);
-	m->partition = wire_shown(job->partition, arena);
-	m->user = wire_shown(job->user, arena);
-	m->account = wire_shown(job->account, arena);
-	m->qos = wire_shown(job->qos, arena);
 	m->priority = prio->points.total;
-	p->age = prio->points.age;
-	p->fair_share = prio->points.fair_share;
-	p->size = prio->points.size;
-	p->partition = prio->points.partition;
-	p->qos = prio->points.qos;
-	p->wait = prio->points.wait;
-	p->nice = prio->points.nice;
-	f->age = prio->factor.age;
-	f->fair_share = prio->factor.fair_share;
-	f->size = prio->factor.size;
-	f->partition = prio->factor.partition;
-	f->qos = prio->factor.qos;
-	f->wait = prio->factor.wait;
+	COPY_FIELDS(p, &prio->points, age, fair_share, size, partition, qos, wait, nice);
+	COPY_FIELDS(f, &prio->factor, age, fair_share, size, partition, qos, wait);
 	m->points = p;
 	m->factors = f;
 	return m;
@@ -296,14 +220,9 @@ Gpusched__PrioWeights *wire_weights(const struct conf *conf, struct arena *arena
 	Gpusched__PrioWeights *m =
 	        WIRE_NEW(Gpusched__PrioWeights, GPUSCHED__PRIO_WEIGHTS__INIT, arena);
 
-	m->age = conf->priority.age;
-	m->fair_share = conf->priority.fair_share;
-	m->size = conf->priority.size;
-	m->partition = conf->priority.partition;
-	m->qos = conf->priority.qos;
+	COPY_FIELDS(m, &conf->priority, age, fair_share, size, partition, qos);
 	m->wait = conf->priority.wait_target;
-	m->age_max_s = conf->priority.age_max_s;
-	m->half_life_s = conf->priority.half_life_s;
+	COPY_FIELDS(m, &conf->priority, age_max_s, half_life_s);
 	return m;
 }
 
@@ -311,19 +230,9 @@ Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena)
 {
 	Gpusched__Share *m = WIRE_NEW(Gpusched__Share, GPUSCHED__SHARE__INIT, arena);
 
-	m->account = wire_copied(share->account, arena);
-	m->user = wire_copied(share->user, arena);
-	m->depth = share->depth;
-	m->shares = share->shares;
-	m->norm = share->norm;
-	m->gpu_us = share->gpu_us;
-	m->cpu_us = share->cpu_us;
-	m->cost = share->cost;
-	m->usage = share->usage;
-	m->effective = share->effective;
-	m->level_fs = share->level_fs;
-	m->fair_share = share->fair_share;
-	m->rank = share->rank;
+	WIRE_COPY(m, share, account, user);
+	COPY_FIELDS(m, share, depth, shares, norm, gpu_us, cpu_us, cost, usage, effective, level_fs,
+	        fair_share, rank);
 	return m;
 }
 
@@ -332,19 +241,11 @@ static Gpusched__JobRun *job_run(const struct run_view *view, struct arena *aren
 	Gpusched__JobRun *m = WIRE_NEW(Gpusched__JobRun, GPUSCHED__JOB_RUN__INIT, arena);
 
 	m->rank = view->id.rank;
-	m->node = wire_lend(view->node);
-	m->state = wire_lend(view->state);
-	m->gpu_type = wire_shown(view->gpu_type, arena);
+	WIRE_LEND(m, view, node, state);
+	WIRE_SHOW(m, view, gpu_type, detail);
 	m->gpus = wire_indices(view->gpus, &m->n_gpus, arena);
-	m->cpus = view->cpus;
-	m->mem_mb = view->mem_mb;
-	m->start_time = view->start_time;
-	m->end_time = view->end_time;
-	m->elapsed_s = view->elapsed_s;
-	m->exit_code = view->exit_code;
-	m->exit_signal = view->exit_signal;
+	COPY_FIELDS(m, view, cpus, mem_mb, start_time, end_time, elapsed_s, exit_code, exit_signal);
 	m->cause = (Gpusched__EndCause)view->cause;
-	m->detail = wire_shown(view->detail, arena);
 	if (view->used) {
 		m->used = WIRE_NEW(Gpusched__RunUsed, GPUSCHED__RUN_USED__INIT, arena);
 		run_used_to_message(view->used, m->used);
@@ -359,7 +260,7 @@ void wire_job_runs(const struct core *core, struct clocks now, uint64_t ref, Gpu
 	struct run_view view;
 	uint32_t rank = 0;
 
-	m->runs = wire_take(arena, room * sizeof(*m->runs));
+	m->runs = arena_take(arena, room * sizeof(*m->runs));
 	while (m->n_runs < room && core_job_run_next(core, ref, &rank, now, &view))
 		m->runs[m->n_runs++] = job_run(&view, arena);
 }

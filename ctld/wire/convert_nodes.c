@@ -18,26 +18,19 @@ static Gpusched__GpuShared *shared_of(const struct gpu_shared *shared, struct ar
 	if (!shared->gpus)
 		return NULL;
 	m = WIRE_NEW(Gpusched__GpuShared, GPUSCHED__GPU_SHARED__INIT, arena);
-	m->gpus = shared->gpus;
-	m->mem_mb = shared->mem_mb;
-	m->granted_mem_mb = shared->granted_mem_mb;
-	m->granted_milli = shared->granted_milli;
-	m->largest_mem_mb = shared->largest_mem_mb;
+	COPY_FIELDS(m, shared, gpus, mem_mb, granted_mem_mb, granted_milli, largest_mem_mb);
 	m->largest_node = wire_lend(shared->largest_node);
 	return m;
 }
 
 static Gpusched__GpuUse **uses_of(const struct gpu_use *uses, size_t n, struct arena *arena)
 {
-	Gpusched__GpuUse **v = wire_take(arena, n * sizeof(*v));
+	Gpusched__GpuUse **v = arena_take(arena, n * sizeof(*v));
 
 	for (size_t i = 0; i < n; i++) {
 		v[i] = WIRE_NEW(Gpusched__GpuUse, GPUSCHED__GPU_USE__INIT, arena);
-		v[i]->type = wire_lend(uses[i].type);
-		v[i]->total = uses[i].total;
-		v[i]->free = uses[i].free;
-		v[i]->largest = uses[i].largest;
-		v[i]->largest_node = wire_lend(uses[i].largest_node);
+		WIRE_LEND(v[i], &uses[i], type, largest_node);
+		COPY_FIELDS(v[i], &uses[i], total, free, largest);
 		v[i]->shared = shared_of(&uses[i].shared, arena);
 	}
 	return v;
@@ -60,7 +53,7 @@ static char *reason_of(const struct node_view *view, const char *by, struct aren
 	if (!by)
 		by = who;
 	size = strlen(reason) + strlen(by) + sizeof(when) + 8;
-	text = wire_take(arena, size);
+	text = arena_take(arena, size);
 	snprintf(text, size, "%s [%s@%s]", reason, by, when);
 	return text;
 }
@@ -75,7 +68,7 @@ static int compare_index(const void *a, const void *b)
 static void fill_partitions(
         Gpusched__Node *m, const struct conf *conf, uint32_t node, struct arena *arena)
 {
-	m->partitions = wire_take(arena, conf->n_partitions * sizeof(*m->partitions));
+	m->partitions = arena_take(arena, conf->n_partitions * sizeof(*m->partitions));
 	for (size_t i = 0; i < conf->n_partitions; i++) {
 		const struct conf_partition *p = &conf->partitions[i];
 
@@ -89,17 +82,12 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
         const struct node_view *view, const char *reason_by, struct arena *arena)
 {
 	Gpusched__Node *m = WIRE_NEW(Gpusched__Node, GPUSCHED__NODE__INIT, arena);
-	struct run_id *runs = wire_take(arena, view->n_runs * sizeof(*runs));
+	struct run_id *runs = arena_take(arena, view->n_runs * sizeof(*runs));
 
-	m->name = wire_lend(view->name);
-	m->state = wire_lend(view->state);
+	WIRE_LEND(m, view, name, state);
 	m->reason = reason_of(view, reason_by, arena);
-	m->cpus = view->cpus;
-	m->cpus_free = view->cpus_free;
-	m->mem_mb = view->mem_mb;
-	m->mem_free_mb = view->mem_free_mb;
+	COPY_FIELDS(m, view, cpus, cpus_free, mem_mb, mem_free_mb, n_gpus, last_heard, pretended);
 	m->gpus = uses_of(view->gpus, view->n_gpus, arena);
-	m->n_gpus = view->n_gpus;
 	fill_partitions(m, conf, node, arena);
 	m->features = conf->nodes[node].features.v;
 	m->n_features = conf->nodes[node].features.n;
@@ -109,19 +97,15 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 	if (m->n_runs > view->n_runs)
 		m->n_runs = view->n_runs;
 	m->runs = wire_run_names(runs, m->n_runs, arena);
-	m->last_heard = view->last_heard;
-	m->boot_id = wire_shown(view->boot_id, arena);
+	WIRE_SHOW(m, view, boot_id, containment, gpu_note);
 	m->agent_version = wire_shown(view->version, arena);
-	m->containment = wire_shown(view->containment, arena);
-	m->pretended = view->pretended;
-	m->gpu_note = wire_shown(view->gpu_note, arena);
 	return m;
 }
 
 /* Those of a GPU's runs that have a part of it. */
 static void fill_parts(Gpusched__NodeGpu *m, const struct gpu_run_view *runs, struct arena *arena)
 {
-	m->parts = wire_take(arena, m->n_runs * sizeof(*m->parts));
+	m->parts = arena_take(arena, m->n_runs * sizeof(*m->parts));
 	for (size_t i = 0; i < m->n_runs; i++) {
 		Gpusched__GpuPart *part;
 
@@ -129,8 +113,7 @@ static void fill_parts(Gpusched__NodeGpu *m, const struct gpu_run_view *runs, st
 			continue;
 		part = WIRE_NEW(Gpusched__GpuPart, GPUSCHED__GPU_PART__INIT, arena);
 		part->run = m->runs[i];
-		part->mem_mb = runs[i].share.mem_mb;
-		part->milli = runs[i].share.milli;
+		COPY_FIELDS(part, &runs[i].share, mem_mb, milli);
 		part->burst_mb = runs[i].burst_mb;
 		m->parts[m->n_parts++] = part;
 	}
@@ -148,20 +131,11 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
 		snprintf(who, sizeof(who), "uid %u", view->uid);
 		by = who;
 	}
-	m->index = view->index;
-	m->type = wire_lend(view->type);
-	m->uuid = wire_copied(view->uuid, arena);
-	m->state = wire_lend(view->state);
-	m->reason = wire_copied(view->reason, arena);
+	COPY_FIELDS(m, view, index, since, recheck, use_known, util_pct, mem_used_mb, mem_mb, card,
+	        parts_mem_mb);
+	WIRE_LEND(m, view, type, state);
+	WIRE_COPY(m, view, uuid, reason);
 	m->reason_by = by ? wire_copied(by, arena) : wire_lend("");
-	m->since = view->since;
-	m->recheck = view->recheck;
-	m->use_known = view->use_known;
-	m->util_pct = view->util_pct;
-	m->mem_used_mb = view->mem_used_mb;
-	m->mem_mb = view->mem_mb;
-	m->card = view->card;
-	m->parts_mem_mb = view->parts_mem_mb;
 	m->n_runs = core_gpu_runs(core, node, view->index, runs, GPU_RUNS_SHOWN);
 	for (size_t i = 0; i < m->n_runs; i++)
 		ids[i] = runs[i].run;
@@ -186,29 +160,16 @@ Gpusched__Partition *wire_partition(const struct partition_view *view, struct ar
 {
 	Gpusched__Partition *m = WIRE_NEW(Gpusched__Partition, GPUSCHED__PARTITION__INIT, arena);
 
-	m->name = view->conf->name;
-	m->is_default = view->conf->is_default;
+	COPY_FIELDS(m, view->conf, name, is_default, min_run_s, priority, plan_depth, require_gpu,
+	        tier, default_time_s, max_time_s, grace_s);
 	m->state = wire_lend(view->state);
 	m->preempt_mode = wire_lend(preempt_modes[view->conf->preempt_mode]);
-	m->min_run_s = view->conf->min_run_s;
 	m->place = wire_lend(places[view->conf->place]);
-	m->priority = view->conf->priority;
-	m->plan_depth = view->conf->plan_depth;
-	m->require_gpu = view->conf->require_gpu;
 	m->accounts = view->conf->accounts_names.v;
 	m->n_accounts = view->conf->accounts_names.n;
-	m->tier = view->conf->tier;
-	m->default_time_s = view->conf->default_time_s;
-	m->max_time_s = view->conf->max_time_s;
-	m->grace_s = view->conf->grace_s;
 	m->nodes = wire_lend(view->conf->node_names);
 	m->nodes_total = (uint32_t)view->conf->n_nodes;
-	m->nodes_ok = view->nodes_ok;
-	m->nodes_drain = view->nodes_drain;
-	m->nodes_down = view->nodes_down;
+	COPY_FIELDS(m, view, nodes_ok, nodes_drain, nodes_down, n_gpus, jobs_pending, jobs_running);
 	m->gpus = uses_of(view->gpus, view->n_gpus, arena);
-	m->n_gpus = view->n_gpus;
-	m->jobs_pending = view->jobs_pending;
-	m->jobs_running = view->jobs_running;
 	return m;
 }

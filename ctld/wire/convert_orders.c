@@ -12,7 +12,7 @@ static void fill_devices(
 	const struct conf_node *cn = &conf->nodes[node];
 	uint32_t index = 0;
 
-	m->gpus = wire_take(arena, CONF_MAX_GPUS_PER_NODE * sizeof(*m->gpus));
+	m->gpus = arena_take(arena, CONF_MAX_GPUS_PER_NODE * sizeof(*m->gpus));
 	for (size_t i = 0; i < cn->n_gpus; i++) {
 		const struct conf_gpu_type *type = &conf->gpu_types[cn->gpus[i].type];
 
@@ -37,8 +37,7 @@ Gpusched__Registered *wire_registered(
 	m->wanted = wire_run_names(effect->registered.wanted, effect->registered.n, arena);
 	m->n_wanted = effect->registered.n;
 	fill_devices(m, facts->conf, effect->node, arena);
-	m->heartbeat_ms = facts->conf->controller.heartbeat_ms;
-	m->signature_age_s = facts->conf->controller.signature_age_s;
+	COPY_FIELDS(m, &facts->conf->controller, heartbeat_ms, signature_age_s);
 	m->cluster = facts->conf->cluster;
 	m->takes_faults = true;
 	return m;
@@ -47,7 +46,7 @@ Gpusched__Registered *wire_registered(
 static void fill_programs(
         Gpusched__NodeSettings *m, const struct conf_agent *agent, struct arena *arena)
 {
-	m->programs = wire_take(arena, PROGRAM_KINDS * sizeof(*m->programs));
+	m->programs = arena_take(arena, PROGRAM_KINDS * sizeof(*m->programs));
 	for (uint32_t k = 0; k < PROGRAM_KINDS; k++) {
 		const struct conf_program *program = &agent->programs[k];
 		Gpusched__RunProgram *p;
@@ -77,16 +76,10 @@ Gpusched__NodeSettings *wire_node_settings(
 	m->n_private_kinds = a->private_kinds.n;
 	m->rlimits = a->rlimits.v;
 	m->n_rlimits = a->rlimits.n;
-	m->private_tmp_mb = a->private_tmp_mb;
-	m->max_processes = a->max_processes;
-	m->kill_wait_ms = a->kill_wait_ms;
-	m->gpu_recheck_ms = a->gpu_recheck_ms;
-	m->spool_min_free_mb = a->spool_min_free_mb;
-	m->gpu_devices = a->gpu_devices;
+	COPY_FIELDS(m, a, private_tmp_mb, max_processes, kill_wait_ms, gpu_recheck_ms,
+	        spool_min_free_mb, gpu_devices, sample_ms, over_memory);
 	m->devices = a->devices.v;
 	m->n_devices = a->devices.n;
-	m->sample_ms = a->sample_ms;
-	m->over_memory = a->over_memory;
 	fill_programs(m, a, arena);
 	m->share_users_one = facts->conf->nodes[node].share_users == CONF_USERS_ONE;
 	return m;
@@ -95,7 +88,7 @@ Gpusched__NodeSettings *wire_node_settings(
 /* None, unless all are known. */
 static char **uuids_of(const struct run_view *run, size_t *n, struct arena *arena)
 {
-	char **v = wire_take(arena, CONF_MAX_GPUS_PER_NODE * sizeof(*v));
+	char **v = arena_take(arena, CONF_MAX_GPUS_PER_NODE * sizeof(*v));
 	char uuid[DEVICE_UUID_MAX];
 
 	*n = 0;
@@ -107,7 +100,7 @@ static char **uuids_of(const struct run_view *run, size_t *n, struct arena *aren
 			*n = 0;
 			break;
 		}
-		v[*n] = wire_take(arena, sizeof(uuid));
+		v[*n] = arena_take(arena, sizeof(uuid));
 		memcpy(v[(*n)++], uuid, sizeof(uuid));
 	}
 	return v;
@@ -131,35 +124,22 @@ Gpusched__StartRun *wire_start_run(const struct run_view *run, const struct job_
 	Gpusched__StartRun *m = WIRE_NEW(Gpusched__StartRun, GPUSCHED__START_RUN__INIT, arena);
 
 	m->run = wire_run_name(run->id, arena);
-	m->epoch = run->epoch;
-	m->incarnation = wire_shown(run->incarnation, arena);
-	m->user = wire_shown(job->user, arena);
-	m->account = wire_shown(job->account, arena);
-	m->partition = wire_shown(job->partition, arena);
-	m->qos = wire_shown(job->qos, arena);
+	COPY_FIELDS(m, run, epoch, share_mps, unnamed, cpus, mem_mb, grace_s);
+	WIRE_SHOW(m, run, incarnation, gpu_type);
+	WIRE_SHOW(m, job, user, account, partition, qos, submit_host);
 	m->gpus = wire_indices(run->gpus, &m->n_gpus, arena);
 	m->gpu_uuids = uuids_of(run, &m->n_gpu_uuids, arena);
-	m->gpu_type = wire_shown(run->gpu_type, arena);
 	m->gpu_mem_mb = run->share.charge ? run->share.mem_mb : run->gpu_mem_mb;
 	m->share_charge = run->share.charge;
 	m->share_milli = run->share.milli;
 	m->share_mb = run->share.mem_mb;
-	m->share_mps = run->share_mps;
 	m->share_burst_mb = run->share.charge ? run->share_burst_mb : 0;
 	m->requeue = run->comes_again;
-	m->unnamed = run->unnamed;
-	m->cpus = run->cpus;
-	m->mem_mb = run->mem_mb;
-	m->time_limit_s = job->time_limit_s;
-	m->warn_signal = job->warn_signal;
-	m->warn_before_s = job->warn_before_s;
-	m->grace_s = run->grace_s;
+	COPY_FIELDS(m, job, time_limit_s, warn_signal, warn_before_s, n_labels);
 	m->nodelist = wire_lend(run->nodes);
 	m->nnodes = run->n_nodes;
 	m->raw_id = job->raw_id;
-	m->submit_host = wire_shown(job->submit_host, arena);
 	m->labels = wire_labels(job->labels, job->n_labels, arena);
-	m->n_labels = job->n_labels;
 	fill_summary(m, run, job, currency);
 	return m;
 }
@@ -174,7 +154,9 @@ Gpusched__StartRun *wire_start_bytes(const struct store_blob *blob, struct arena
 	return m;
 }
 
-Gpusched__EndRun *wire_end_run(
+/* --- orders that follow from an effect alone -------------------------------------------------- */
+
+static ProtobufCMessage *end_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__EndRun *m = WIRE_NEW(Gpusched__EndRun, GPUSCHED__END_RUN__INIT, arena);
@@ -182,30 +164,23 @@ Gpusched__EndRun *wire_end_run(
 	m->run = wire_run_name(effect->run.run, arena);
 	m->epoch = facts->epoch;
 	m->cause = (Gpusched__EndCause)effect->run.cause;
-	m->signal = effect->run.signal;
-	m->grace_s = effect->run.grace_s;
-	m->by_user = wire_shown(effect->run.by_user, arena);
-	m->by_account = wire_shown(effect->run.by_account, arena);
-	m->by_qos = wire_shown(effect->run.by_qos, arena);
-	m->by_job = effect->run.by_job;
-	m->requeue = effect->run.requeue;
-	return m;
+	COPY_FIELDS(m, &effect->run, signal, grace_s, by_job, requeue);
+	WIRE_SHOW(m, &effect->run, by_user, by_account, by_qos);
+	return &m->base;
 }
 
-Gpusched__SignalRun *wire_signal_run(
+static ProtobufCMessage *signal_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__SignalRun *m = WIRE_NEW(Gpusched__SignalRun, GPUSCHED__SIGNAL_RUN__INIT, arena);
 
 	m->run = wire_run_name(effect->run.run, arena);
 	m->epoch = facts->epoch;
-	m->signal = effect->run.signal;
-	m->script_only = effect->run.script_only;
-	m->steps_only = effect->run.steps_only;
-	return m;
+	COPY_FIELDS(m, &effect->run, signal, script_only, steps_only);
+	return &m->base;
 }
 
-Gpusched__SuspendRun *wire_suspend_run(
+static ProtobufCMessage *suspend_run(
         const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__SuspendRun *m =
@@ -215,33 +190,59 @@ Gpusched__SuspendRun *wire_suspend_run(
 	m->epoch = facts->epoch;
 	m->suspend = effect->run.suspend;
 	m->time_limit_s = effect->run.limit_s;
-	return m;
+	return &m->base;
 }
 
-Gpusched__ForgetRun *wire_forget_run(const struct run_id *runs, size_t n, struct arena *arena)
+static ProtobufCMessage *forget_run(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__ForgetRun *m = WIRE_NEW(Gpusched__ForgetRun, GPUSCHED__FORGET_RUN__INIT, arena);
 
-	m->runs = wire_run_names(runs, n, arena);
-	m->n_runs = n;
-	return m;
+	(void)facts;
+	m->runs = wire_run_names(&effect->run.run, 1, arena);
+	m->n_runs = 1;
+	return &m->base;
 }
 
-Gpusched__GpuAck *wire_gpu_ack(const struct effect *effect, struct arena *arena)
+static ProtobufCMessage *ack_gpus(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__GpuAck *m = WIRE_NEW(Gpusched__GpuAck, GPUSCHED__GPU_ACK__INIT, arena);
 
+	(void)facts;
 	m->seq = effect->ack;
-	return m;
+	return &m->base;
 }
 
-Gpusched__GpuCheck *wire_gpu_check(const struct effect *effect, struct arena *arena)
+static ProtobufCMessage *check_gpus(
+        const struct effect *effect, const struct wire_facts *facts, struct arena *arena)
 {
 	Gpusched__GpuCheck *m = WIRE_NEW(Gpusched__GpuCheck, GPUSCHED__GPU_CHECK__INIT, arena);
 
+	(void)facts;
 	m->n_uuids = effect->check.n;
-	m->uuids = wire_take(arena, effect->check.n * sizeof(*m->uuids));
+	m->uuids = arena_take(arena, effect->check.n * sizeof(*m->uuids));
 	for (size_t i = 0; i < effect->check.n; i++)
 		m->uuids[i] = wire_lend(effect->check.uuids[i]);
-	return m;
+	return &m->base;
+}
+
+static const struct {
+	unsigned type;
+	ProtobufCMessage *(*make)(const struct effect *effect, const struct wire_facts *facts,
+	        struct arena *arena);
+} orders[] = {
+	[EFFECT_END_RUN] = { GPUSCHED__MSG_TYPE__MSG_END_RUN, end_run },
+	[EFFECT_SIGNAL_RUN] = { GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN, signal_run },
+	[EFFECT_SUSPEND_RUN] = { GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN, suspend_run },
+	[EFFECT_FORGET_RUN] = { GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, forget_run },
+	[EFFECT_ACK_GPUS] = { GPUSCHED__MSG_TYPE__MSG_GPU_ACK, ack_gpus },
+	[EFFECT_CHECK_GPUS] = { GPUSCHED__MSG_TYPE__MSG_GPU_CHECK, check_gpus },
+};
+
+ProtobufCMessage *wire_order(const struct effect *effect, const struct wire_facts *facts,
+        struct arena *arena, unsigned *type)
+{
+	*type = orders[effect->kind].type;
+	return orders[effect->kind].make(effect, facts, arena);
 }

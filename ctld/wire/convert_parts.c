@@ -1,22 +1,10 @@
 /* convert_parts.c - see convert_parts.h */
 #include "ctld/wire/convert_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/text.h"
-
-void *wire_take(struct arena *arena, size_t size)
-{
-	void *p = arena_alloc(arena, size ? size : 1);
-
-	if (!p) {
-		fputs("out of memory\n", stderr);
-		abort();
-	}
-	return memset(p, 0, size);
-}
 
 char *wire_lend(const char *s)
 {
@@ -30,7 +18,7 @@ char *wire_shown(const char *s, struct arena *arena)
 
 	if (len == 0 || text_plain_prefix(s, len) == len)
 		return wire_lend(s);
-	copy = wire_take(arena, 4 * len + 8);
+	copy = arena_take(arena, 4 * len + 8);
 	text_escape(copy, 4 * len + 8, s, len);
 	return copy;
 }
@@ -38,7 +26,7 @@ char *wire_shown(const char *s, struct arena *arena)
 char *wire_copied(const char *s, struct arena *arena)
 {
 	size_t size = 4 * strlen(s) + 8;
-	char *copy = wire_take(arena, size);
+	char *copy = arena_take(arena, size);
 
 	text_escape(copy, size, s, strlen(s));
 	return copy;
@@ -53,16 +41,13 @@ Gpusched__RunId *wire_run_name(struct run_id run, struct arena *arena)
 {
 	Gpusched__RunId *m = WIRE_NEW(Gpusched__RunId, GPUSCHED__RUN_ID__INIT, arena);
 
-	m->job = run.job;
-	m->task = run.task;
-	m->attempt = run.attempt;
-	m->rank = run.rank;
+	COPY_FIELDS(m, &run, job, task, attempt, rank);
 	return m;
 }
 
 Gpusched__RunId **wire_run_names(const struct run_id *runs, size_t n, struct arena *arena)
 {
-	Gpusched__RunId **v = wire_take(arena, n * sizeof(*v));
+	Gpusched__RunId **v = arena_take(arena, n * sizeof(*v));
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = wire_run_name(runs[i], arena);
@@ -71,7 +56,7 @@ Gpusched__RunId **wire_run_names(const struct run_id *runs, size_t n, struct are
 
 uint32_t *wire_indices(uint64_t set, size_t *n, struct arena *arena)
 {
-	uint32_t *v = wire_take(arena, 64 * sizeof(*v));
+	uint32_t *v = arena_take(arena, 64 * sizeof(*v));
 
 	*n = 0;
 	for (uint32_t i = 0; i < 64; i++)
@@ -82,12 +67,11 @@ uint32_t *wire_indices(uint64_t set, size_t *n, struct arena *arena)
 
 Gpusched__KeyValue **wire_labels(const struct label *labels, size_t n, struct arena *arena)
 {
-	Gpusched__KeyValue **v = wire_take(arena, n * sizeof(*v));
+	Gpusched__KeyValue **v = arena_take(arena, n * sizeof(*v));
 
 	for (size_t i = 0; i < n; i++) {
 		v[i] = WIRE_NEW(Gpusched__KeyValue, GPUSCHED__KEY_VALUE__INIT, arena);
-		v[i]->key = wire_shown(labels[i].key, arena);
-		v[i]->value = wire_shown(labels[i].value, arena);
+		WIRE_SHOW(v[i], &labels[i], key, value);
 	}
 	return v;
 }

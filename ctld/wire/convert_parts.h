@@ -8,16 +8,14 @@
 #define CTLD_RPC_CONVERT_PARTS_H
 
 #include "common/base/arena.h"
+#include "common/base/each.h"
 #include "common/gpusched.pb-c.h"
 #include "ctld/core/core.h"
-
-/* Zeroed. */
-void *wire_take(struct arena *arena, size_t size);
 
 /* A message of a type, as its _INIT has it. */
 #define WIRE_NEW(type, init, arena)                                 \
 	({                                                          \
-		type *new_message = wire_take(arena, sizeof(type)); \
+		type *new_message = arena_take(arena, sizeof(type)); \
 		*new_message = (type)init;                          \
 		new_message;                                        \
 	})
@@ -29,6 +27,14 @@ ProtobufCBinaryData wire_lend_bytes(const void *p, size_t n);
 char *wire_shown(const char *s, struct arena *arena);
 /* Escaped, and a copy: of what may go before the message does. */
 char *wire_copied(const char *s, struct arena *arena);
+
+/* Texts of the same name in a message and in what it is made of, in a function with an `arena`. */
+#define WIRE_SHOW(m, from, ...)      EACH(WIRE_SHOW_1, m, from, __VA_ARGS__)
+#define WIRE_LEND(m, from, ...)      EACH(WIRE_LEND_1, m, from, __VA_ARGS__)
+#define WIRE_COPY(m, from, ...)      EACH(WIRE_COPY_1, m, from, __VA_ARGS__)
+#define WIRE_SHOW_1(m, from, name) (m)->name = wire_shown((from)->name, arena)
+#define WIRE_LEND_1(m, from, name) (m)->name = wire_lend((from)->name)
+#define WIRE_COPY_1(m, from, name) (m)->name = wire_copied((from)->name, arena)
 
 Gpusched__RunId *wire_run_name(struct run_id run, struct arena *arena);
 Gpusched__RunId **wire_run_names(const struct run_id *runs, size_t n, struct arena *arena);

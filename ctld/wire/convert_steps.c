@@ -104,7 +104,7 @@ Gpusched__Step *wire_step(const struct job_view *job, const struct step_report *
 
 static char *text(const struct value *v, struct arena *arena)
 {
-	char *copy = wire_take(arena, 4 * v->n + 8);
+	char *copy = arena_take(arena, 4 * v->n + 8);
 
 	text_escape(copy, 4 * v->n + 8, v->p, v->n);
 	return copy;

@@ -12,10 +12,7 @@
 
 void nameset_add(struct nameset *names, const char *name)
 {
-	if (names->n == names->room) {
-		names->room = names->room ? 2 * names->room : 4;
-		names->v = xrealloc(names->v, names->room, sizeof(*names->v));
-	}
+	names->v = xgrow(names->v, names->n, &names->room, sizeof(*names->v));
 	names->v[names->n++] = xstrdup(name);
 }
 

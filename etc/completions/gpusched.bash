@@ -118,6 +118,7 @@ _gpusched_argument() { # COMMAND
     gctl)
         case $COMP_CWORD:${COMP_WORDS[1]} in
         1:*) _gpusched_offer "$(_gpusched_subcommands)" ;;
+        2:help) _gpusched_offer "$(_gpusched_subcommands)" ;;
         2:show | 2:node) _gpusched_offer "$(_gpusched_subcommands "${COMP_WORDS[1]}")" ;;
         *:archive | *:backup | *:verify) _gpusched_files ;;
         *:hold | *:release | *:requeue | *:suspend | *:update | *:wait | *:renew) _gpusched_offer "$(_gpusched_jobs)" ;;

@@ -1,4 +1,10 @@
-/* containment.c - see containment.h */
+/* containment.c - see containment.h
+ *
+ * Demanded is what the rules say, active is what was tried here and works; `lacks` is the
+ * difference. All three are found anew whenever the rules change, and the filter of devices when
+ * the GPUs' files become known. If the agent's own options demand what is not there the launcher
+ * does not start; if the controller's settings do, it starts no run.
+ */
 #include "noded/confine/containment.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* mps_pool.c - see mps_pool.h, shepherd/mps.h
+/* mps_pool.c - see mps_pool.h, shepherd/mps_daemon.h
  *
  * There is one control daemon for each user and GPU, from his first such run there to the end of
  * his last:
@@ -17,7 +17,6 @@
 #include "noded/confine/mps_pool.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -40,21 +39,19 @@
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
 #include "noded/runs/runs.h"
+#include "noded/runs/shepherd_task.h"
 #include "noded/runs/spawn.h"
 
 #define MPS_POOL_LEAF "mps."
 #define START_MS      20000
 #define STOP_MS       3000
 #define NAME_MAX_     32
-#define TEXT_MAX      256
 
 enum daemon_state { DAEMON_STARTING, DAEMON_THERE, DAEMON_STOPPING };
 
-struct waiter {
-	mps_pool_fn *fn;
-	void *arg;
+struct start_waiter {
+	struct waiter base;
 	int order; /* the next task for gshepherd; -1: it was sent */
-	struct waiter *next;
 };
 
 struct mps_daemon {
@@ -62,11 +59,8 @@ struct mps_daemon {
 	uint32_t uid, gpu;
 	char name[NAME_MAX_];
 	enum daemon_state state;
-	struct waiter *waiters;
-	struct event *said; /* NULL: no gshepherd is working on it */
-	int fd;
-	char text[TEXT_MAX];
-	size_t len;
+	struct waiters waiters;
+	struct shepherd_task *task; /* NULL: no gshepherd is working on it */
 	struct mps_daemon *next;
 };
 
@@ -94,34 +88,34 @@ static struct mps_daemon *daemon_add(struct mps_pool *m, uint32_t uid, uint32_t 
 	struct mps_daemon *d = xcalloc(1, sizeof(*d));
 
 	*d = (struct mps_daemon){
-		.m = m, .uid = uid, .gpu = gpu, .state = DAEMON_THERE, .fd = -1, .next = m->daemons
+		.m = m, .uid = uid, .gpu = gpu, .state = DAEMON_THERE, .next = m->daemons
 	};
 	snprintf(d->name, sizeof(d->name), "%" PRIu32 ".%" PRIu32, uid, gpu);
 	m->daemons = d;
 	return d;
 }
 
-static void close_result(struct mps_daemon *d)
+/* The first waiter, or NULL: `base` is its first member. */
+static struct start_waiter *first_waiter(const struct mps_daemon *d)
 {
-	if (d->said)
-		event_free(d->said);
-	if (d->fd >= 0)
-		close(d->fd);
-	d->said = NULL;
-	d->fd = -1;
+	return (struct start_waiter *)d->waiters.first;
+}
+
+static void close_orders(const struct waiters *q)
+{
+	for (const struct waiter *w = q->first; w; w = w->next) {
+		const struct start_waiter *s = (const struct start_waiter *)w;
+
+		if (s->order >= 0)
+			close(s->order);
+	}
 }
 
 static void daemon_free(struct mps_daemon *d)
 {
-	close_result(d);
-	while (d->waiters) {
-		struct waiter *w = d->waiters;
-
-		d->waiters = w->next;
-		if (w->order >= 0)
-			close(w->order);
-		free(w);
-	}
+	shepherd_task_free(d->task);
+	close_orders(&d->waiters);
+	waiters_clear(&d->waiters);
 	free(d);
 }
 
@@ -145,18 +139,12 @@ static void check_soon(struct mps_pool *m)
 /* The callbacks may start another run, or end one, but not free the daemon. */
 static void answer_all(struct mps_daemon *d, const char *trouble)
 {
-	struct waiter *list = d->waiters;
+	struct waiters all = d->waiters;
 
-	d->waiters = NULL;
-	while (list) {
-		struct waiter *w = list;
-
-		list = w->next;
-		if (w->order >= 0)
-			close(w->order);
-		w->fn(trouble, w->arg);
-		free(w);
-	}
+	d->waiters.first = NULL;
+	close_orders(&all);
+	while (all.first)
+		waiter_answer(waiters_take(&all.first), trouble);
 }
 
 static void daemon_started(struct mps_daemon *d, const char *trouble)
@@ -177,7 +165,7 @@ static void daemon_stopped(struct mps_daemon *d, const char *trouble)
 
 	if (trouble)
 		log_error("MPS of uid %" PRIu32 " on GPU %" PRIu32 ": %s", d->uid, d->gpu, trouble);
-	if (!d->waiters) {
+	if (!d->waiters.first) {
 		struct launcher *l = d->m->l;
 		uint64_t gpu = (uint64_t)1 << d->gpu;
 
@@ -185,56 +173,30 @@ static void daemon_stopped(struct mps_daemon *d, const char *trouble)
 		l->hooks->gpus_freed(l, gpu); /* its processes were not looked for until now */
 		return;
 	}
-	order = d->waiters->order;
-	d->waiters->order = -1; /* a waiter may be answered and gone at once */
+	order = first_waiter(d)->order;
+	first_waiter(d)->order = -1; /* a waiter may be answered and gone at once */
 	begin_start(d, order);
 }
 
-static void result_come(evutil_socket_t fd, short what, void *arg)
+static void task_ended(const char *trouble, void *arg)
 {
 	struct mps_daemon *d = arg;
-	const char *trouble;
-	ssize_t n;
 
-	(void)what;
-	while ((n = read(fd, d->text + d->len, sizeof(d->text) - 1 - d->len)) > 0)
-		d->len += (size_t)n;
-	if (n < 0 && errno == EAGAIN)
-		return;
-	d->text[d->len] = '\0';
-	close_result(d);
-	trouble = strcmp(d->text, SHEPHERD_CHECK_OK) == 0 ? NULL
-	          : *d->text                              ? d->text
-	                                                  : "MPS: what starts it was killed";
+	d->task = NULL;
+	if (trouble && !*trouble)
+		trouble = "MPS: what starts it was killed";
 	if (d->state == DAEMON_STOPPING)
 		daemon_stopped(d, trouble);
 	else
 		daemon_started(d, trouble);
 }
 
-static int spawn_shepherd(struct mps_daemon *d, int order, struct error *err)
+static int start_task(struct mps_daemon *d, int order, struct error *err)
 {
-	struct launcher *l = d->m->l;
 	char self[] = "gshepherd", duty[] = SHEPHERD_MPS, *argv[] = { self, duty, NULL };
-	int ends[2], fds[2], r;
-	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return error_set(err, ERR_LAUNCH, "MPS: there is no pipe");
-	fds[0] = ends[1];
-	fds[1] = order;
-	r = spawn_program(l->options->shepherd, argv, fds, 2, &pid, err);
-	close(ends[1]);
-	if (r < 0) {
-		close(ends[0]);
-		return -1;
-	}
-	d->fd = ends[0];
-	d->len = 0;
-	d->said = event_new(l->base, d->fd, EV_READ | EV_PERSIST, result_come, d);
-	if (!d->said || event_add(d->said, NULL) < 0)
-		abort();
-	return 0;
+	d->task = shepherd_task_start(d->m->l, argv, order, task_ended, d, err);
+	return d->task ? 0 : error_wrap(err, "MPS");
 }
 
 /* Takes `order` over. */
@@ -244,7 +206,7 @@ static void begin_start(struct mps_daemon *d, int order)
 	int r;
 
 	d->state = DAEMON_STARTING;
-	r = spawn_shepherd(d, order, &err);
+	r = start_task(d, order, &err);
 	close(order);
 	if (r < 0)
 		daemon_started(d, err.text);
@@ -306,7 +268,7 @@ static void stop_daemon(struct mps_daemon *d)
 	                                                                            : d->uid;
 	order = spawn_grant(&o.base, &err);
 	d->state = DAEMON_STOPPING;
-	if (order < 0 || spawn_shepherd(d, order, &err) < 0)
+	if (order < 0 || start_task(d, order, &err) < 0)
 		daemon_stopped(d, err.text);
 	if (order >= 0)
 		close(order);
@@ -381,11 +343,11 @@ static int make_start_order(
 	return order;
 }
 
-int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, mps_pool_fn *fn, void *arg,
+int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, waiter_fn *fn, void *arg,
         struct error *err)
 {
 	struct mps_daemon *d = daemon_of(l->mps_pool, wish->user->uid, wish->gpu);
-	struct waiter *w, **at;
+	struct start_waiter *w;
 	int order;
 
 	if (!d)
@@ -393,11 +355,8 @@ int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, mps_pool
 	order = make_start_order(d, wish, err);
 	if (order < 0)
 		return -1;
-	w = xcalloc(1, sizeof(*w));
-	*w = (struct waiter){ .fn = fn, .arg = arg, .order = order };
-	for (at = &d->waiters; *at; at = &(*at)->next)
-		;
-	*at = w;
+	w = waiters_add(&d->waiters, sizeof(*w), NULL, fn, arg);
+	w->order = order;
 	if (d->state == DAEMON_THERE) {
 		w->order = -1;
 		begin_start(d, order);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/base/error.h"
+#include "noded/runs/waiters.h"
 
 struct device;
 struct launcher;
@@ -33,8 +34,7 @@ struct mps_pool_wish {
 /* Make sure that the user has an MPS daemon on the GPU, for the run that needs it; its run.mps,
  * gpus and uid must be set already. `fn` is called later, with NULL or an error, unless the
  * launcher ends first. -1 with ERR_LAUNCH: it will not be called. */
-typedef void mps_pool_fn(const char *trouble, void *arg);
-int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, mps_pool_fn *fn, void *arg,
+int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, waiter_fn *fn, void *arg,
         struct error *err);
 
 /* The daemon's directory, which its clients need. The caller frees it. */

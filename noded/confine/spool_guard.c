@@ -47,18 +47,10 @@
 #define KEY_SPOOL 2 /* of worker_submit() */
 #define TEXT_MAX  200
 
-struct waiter {
-	struct run *run;
-	usec_t since; /* mono */
-	spool_guard_fn *fn;
-	void *arg;
-	struct waiter *next;
-};
-
 struct spool_guard {
 	struct launcher *l;
 	struct event *timer;
-	struct waiter *waiters; /* in order of arrival */
+	struct waiters waiters;
 	bool searching;
 	char why[TEXT_MAX]; /* the spool is full, and no run is the cause; "" */
 };
@@ -75,42 +67,29 @@ static bool has_space(const struct launcher *l, struct spool_room *room)
 static void release_waiters(struct spool_guard *s, bool there)
 {
 	usec_t now = clock_us(CLOCK_MONOTONIC);
-	struct waiter *w;
+	struct waiters *q = &s->waiters;
 
-	while ((w = s->waiters) && w->since <= (there ? now : now - WAIT_US)) {
-		s->waiters = w->next;
-		w->fn(there, w->arg);
-		free(w);
-	}
+	while (q->first && q->first->since <= (there ? now : now - WAIT_US))
+		waiter_answer(waiters_take(&q->first), there     ? NULL
+		                                       : *s->why ? s->why
+		                                                 : "the spool is full");
 }
 
-bool spool_guard_wait(struct launcher *l, struct run *run, spool_guard_fn *fn, void *arg)
+bool spool_guard_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *arg)
 {
 	struct spool_guard *s = l->spool_guard;
-	struct waiter **at = &s->waiters;
 	struct spool_room room;
 
 	if (has_space(l, &room))
 		return false;
-	while (*at)
-		at = &(*at)->next;
-	*at = xcalloc(1, sizeof(**at));
-	**at = (struct waiter){ run, clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	waiters_add(&s->waiters, sizeof(struct waiter), run, fn, arg);
 	event_active(s->timer, 0, 0);
 	return true;
 }
 
 void spool_guard_leave(struct launcher *l, const struct run *run)
 {
-	for (struct waiter **at = &l->spool_guard->waiters; *at; at = &(*at)->next) {
-		struct waiter *w = *at;
-
-		if (w->run == run) {
-			*at = w->next;
-			free(w);
-			break;
-		}
-	}
+	waiters_leave(&l->spool_guard->waiters, run);
 }
 
 /* --- which run uses it ------------------------------------------------------------------------ */
@@ -338,14 +317,9 @@ struct spool_guard *spool_guard_new(struct launcher *l)
 
 void spool_guard_free(struct spool_guard *s)
 {
-	struct waiter *w;
-
 	if (!s)
 		return;
-	while ((w = s->waiters)) {
-		s->waiters = w->next;
-		free(w);
-	}
+	waiters_clear(&s->waiters);
 	event_free(s->timer);
 	free(s);
 }

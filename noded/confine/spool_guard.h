@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "noded/runs/waiters.h"
+
 struct launcher;
 struct run;
 struct spool_guard;
@@ -20,10 +22,9 @@ void spool_guard_free(struct spool_guard *s);
 const char *spool_guard_why(const struct launcher *l);
 
 /* For a run that is to be started. False: there is space for it. Else `fn` is called when there is
- * space (true), or after a minute without (false), not before this returns, unless the run leaves
+ * space, or after a minute without, with the reason, not before this returns, unless the run leaves
  * first. */
-typedef void spool_guard_fn(bool there, void *arg);
-bool spool_guard_wait(struct launcher *l, struct run *run, spool_guard_fn *fn, void *arg);
+bool spool_guard_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *arg);
 void spool_guard_leave(struct launcher *l, const struct run *run);
 
 #endif

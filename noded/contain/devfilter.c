@@ -65,7 +65,8 @@ struct program {
 	size_t n;
 };
 
-static void put(struct program *p, uint8_t code, uint8_t dst, uint8_t src, int16_t off, int32_t imm)
+static void put_instruction(
+        struct program *p, uint8_t code, uint8_t dst, uint8_t src, int16_t off, int32_t imm)
 {
 	p->v[p->n++] = (struct bpf_insn){
 		.code = code, .dst_reg = dst, .src_reg = src, .off = off, .imm = imm
@@ -75,13 +76,15 @@ static void put(struct program *p, uint8_t code, uint8_t dst, uint8_t src, int16
 /* r2 is the kind of device, r3 the access, r4 major, r5 minor. Making devices is never allowed. */
 static void put_head(struct program *p)
 {
-	put(p, BPF_LDX | BPF_W | BPF_MEM, 2, 1, offsetof(struct bpf_cgroup_dev_ctx, access_type),
-	        0);
-	put(p, BPF_LDX | BPF_W | BPF_MEM, 4, 1, offsetof(struct bpf_cgroup_dev_ctx, major), 0);
-	put(p, BPF_LDX | BPF_W | BPF_MEM, 5, 1, offsetof(struct bpf_cgroup_dev_ctx, minor), 0);
-	put(p, BPF_ALU64 | BPF_MOV | BPF_X, 3, 2, 0, 0);
-	put(p, BPF_ALU64 | BPF_RSH | BPF_K, 3, 0, 0, 16);
-	put(p, BPF_ALU64 | BPF_AND | BPF_K, 2, 0, 0, 0xffff);
+	put_instruction(p, BPF_LDX | BPF_W | BPF_MEM, 2, 1,
+	        offsetof(struct bpf_cgroup_dev_ctx, access_type), 0);
+	put_instruction(
+	        p, BPF_LDX | BPF_W | BPF_MEM, 4, 1, offsetof(struct bpf_cgroup_dev_ctx, major), 0);
+	put_instruction(
+	        p, BPF_LDX | BPF_W | BPF_MEM, 5, 1, offsetof(struct bpf_cgroup_dev_ctx, minor), 0);
+	put_instruction(p, BPF_ALU64 | BPF_MOV | BPF_X, 3, 2, 0, 0);
+	put_instruction(p, BPF_ALU64 | BPF_RSH | BPF_K, 3, 0, 0, 16);
+	put_instruction(p, BPF_ALU64 | BPF_AND | BPF_K, 2, 0, 0, 0xffff);
 }
 
 /* An immediate operand is extended by its sign, in 64 bits: compare in 32. */
@@ -91,18 +94,19 @@ static void put_rule(struct program *p, const struct device *d)
 	bool any = d->minor == DEVFILTER_MINOR;
 	int16_t rest = any ? 3 : 4;
 
-	put(p, unlike, 2, 0, rest--, d->type == 'c' ? BPF_DEVCG_DEV_CHAR : BPF_DEVCG_DEV_BLOCK);
-	put(p, unlike, 4, 0, rest--, (int32_t)d->major);
+	put_instruction(
+	        p, unlike, 2, 0, rest--, d->type == 'c' ? BPF_DEVCG_DEV_CHAR : BPF_DEVCG_DEV_BLOCK);
+	put_instruction(p, unlike, 4, 0, rest--, (int32_t)d->major);
 	if (!any)
-		put(p, unlike, 5, 0, rest--, (int32_t)d->minor);
-	put(p, BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 1);
-	put(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+		put_instruction(p, unlike, 5, 0, rest--, (int32_t)d->minor);
+	put_instruction(p, BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 1);
+	put_instruction(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
 static void put_verdict(struct program *p, int32_t verdict)
 {
-	put(p, BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, verdict);
-	put(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	put_instruction(p, BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, verdict);
+	put_instruction(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
 static void make_program(struct program *p, const struct device *granted, size_t n)
@@ -110,8 +114,8 @@ static void make_program(struct program *p, const struct device *granted, size_t
 	p->n = 0;
 	put_head(p);
 	/* if (access & MKNOD) return 0 */
-	put(p, BPF_JMP | BPF_JSET | BPF_K, 3, 0, 1, BPF_DEVCG_ACC_MKNOD);
-	put(p, BPF_JMP | BPF_JA, 0, 0, 2, 0);
+	put_instruction(p, BPF_JMP | BPF_JSET | BPF_K, 3, 0, 1, BPF_DEVCG_ACC_MKNOD);
+	put_instruction(p, BPF_JMP | BPF_JA, 0, 0, 2, 0);
 	put_verdict(p, 0);
 	for (size_t i = 0; i < N_FOR_ALL; i++)
 		put_rule(p, &for_all[i]);

@@ -26,7 +26,7 @@
 #define MEMORY_MS   200      /* until reading a process's memory is abandoned */
 #define TELL_FD     3        /* of the reading process */
 #define STOP_LOOKS  8        /* rounds for processes that fork while they are being stopped */
-#define BIT(sig)    (UINT64_C(1) << ((sig)-1))
+#define BIT(sig)    (UINT64_C(1) << ((sig) - 1))
 
 /* A process that blocks all of these has not chosen to wait for one of them. */
 #define EVERYTHING                                                                               \
@@ -180,7 +180,7 @@ static size_t send_one(int fd, int sig)
 }
 
 /* Is it clear by now? Then the signal was sent, or not; closes its fd. */
-static bool settle(const struct unclear *u, int sig, size_t *sent)
+static bool send_if_decided(const struct unclear *u, int sig, size_t *sent)
 {
 	enum awaits awaits = proc_awaits(u->proc.pid, sig);
 
@@ -202,7 +202,7 @@ static size_t settle_all(struct unclear *v, size_t n, int sig)
 
 		nanosleep(&moment, NULL);
 		for (size_t i = 0; i < n; i++)
-			if (!settle(&v[i], sig, &sent))
+			if (!send_if_decided(&v[i], sig, &sent))
 				v[left++] = v[i];
 		n = left;
 	}

@@ -84,7 +84,7 @@ static struct agent_effect *effect(struct agent *agent, enum agent_effect_kind k
 }
 
 /* Takes the text over. */
-static void note(struct agent *agent, char *text)
+static void add_note(struct agent *agent, char *text)
 {
 	keep(agent, text);
 	effect(agent, AGENT_NOTE)->text = text;
@@ -273,7 +273,7 @@ static bool order_counts(
 		return false;
 	if (epoch < agent->max_epoch || !id_is_sound(id)) {
 		agent->orders_ignored++;
-		note(agent,
+		add_note(agent,
 		        xasprintf(RUN ": an order of epoch %llu is ignored; the highest is %llu",
 		                RUN_ARGS(id), (unsigned long long)epoch,
 		                (unsigned long long)agent->max_epoch));
@@ -409,8 +409,8 @@ static void on_forget(struct agent *agent, const struct agent_event *event, stru
 			continue;
 		if (!states[run->state].final) {
 			agent->orders_ignored++;
-			note(agent, xasprintf(RUN " is %s and cannot be forgotten", RUN_ARGS(id),
-			                    states[run->state].name));
+			add_note(agent, xasprintf(RUN " is %s and cannot be forgotten",
+			                        RUN_ARGS(id), states[run->state].name));
 			continue;
 		}
 		agent->orders_obeyed++;
@@ -474,10 +474,11 @@ static void on_registered(struct agent *agent, const struct agent_event *event, 
 	agent->heartbeat_at = now.mono + agent->heartbeat;
 	agent->stale = event->registered.epoch < agent->max_epoch;
 	if (agent->stale) {
-		note(agent, xasprintf("the controller is at epoch %llu, below %llu seen here: no "
-		                      "order of it counts before gctld --takeover",
-		                    (unsigned long long)event->registered.epoch,
-		                    (unsigned long long)agent->max_epoch));
+		add_note(agent,
+		        xasprintf("the controller is at epoch %llu, below %llu seen here: no "
+		                  "order of it counts before gctld --takeover",
+		                (unsigned long long)event->registered.epoch,
+		                (unsigned long long)agent->max_epoch));
 		return;
 	}
 	see_epoch(agent, event->registered.epoch, event->registered.signature_age_s);
@@ -518,8 +519,8 @@ static void take_report(struct agent *agent, const struct run_report *report, st
 	struct run *run;
 
 	if (!report_is_sound(report)) {
-		note(agent, xasprintf(RUN ": a report of the launcher makes no sense",
-		                    RUN_ARGS(report->run)));
+		add_note(agent, xasprintf(RUN ": a report of the launcher makes no sense",
+		                        RUN_ARGS(report->run)));
 		return;
 	}
 	if (runs_is_forgotten(agent->runs, report->run))
@@ -672,7 +673,7 @@ void agent_free(struct agent *agent)
 void agent_apply(struct agent *agent, const struct agent_event *event, struct clocks now)
 {
 	static void (*const handlers[AGENT_EVENT_COUNT])(
-	        struct agent * agent, const struct agent_event *event, struct clocks now) = {
+	        struct agent *agent, const struct agent_event *event, struct clocks now) = {
 		[AGENT_LAUNCHER_HELLO] = on_launcher_hello,
 		[AGENT_LAUNCHER_GONE] = on_launcher_gone,
 		[AGENT_LAUNCHER_RUN] = on_launcher_run,

@@ -51,7 +51,7 @@ static bool watch_all(struct watcher *w, uint64_t leave_out)
 	return w->n;
 }
 
-static bool tell(const struct watcher *w, const struct nvml_event *event)
+static bool send_event(const struct watcher *w, const struct nvml_event *event)
 {
 	struct gpu_event told = { .xid = (uint32_t)event->data,
 		.instance = event->gpu_instance,
@@ -84,7 +84,7 @@ void helper_events(uint64_t leave_out)
 
 		if (r == NVML_TIMEOUT)
 			continue;
-		if (r != NVML_SUCCESS || !tell(&w, &event))
+		if (r != NVML_SUCCESS || !send_event(&w, &event))
 			return;
 	}
 }

@@ -74,7 +74,7 @@ static void clean_gpu(struct gpu *gpu)
 		CLEAN(gpu->links[i]);
 }
 
-static void say(struct gpu *gpu, const char *what, const struct gpu *other)
+static void add_trouble(struct gpu *gpu, const char *what, const struct gpu *other)
 {
 	if (!*gpu->trouble)
 		snprintf(gpu->trouble, sizeof(gpu->trouble), "it has the same %s as NVML's GPU %u",
@@ -101,8 +101,8 @@ static void find_doubles(struct gpus *g)
 			                : NULL;
 
 			if (what) {
-				say(a, what, b);
-				say(b, what, a);
+				add_trouble(a, what, b);
+				add_trouble(b, what, a);
 			}
 		}
 	}
@@ -298,7 +298,7 @@ void gpus_settle(struct gpus *g)
 
 static const char *const ecc_words[] = { "none", "off", "on" };
 
-static void fill(Gpusched__GpuDevice *d, const struct gpu *gpu)
+static void fill_device(Gpusched__GpuDevice *d, const struct gpu *gpu)
 {
 	gpusched__gpu_device__init(d);
 	d->type = (char *)gpu->type;
@@ -344,7 +344,7 @@ Gpusched__GpuDevice **gpus_messages(const struct gpus *g, size_t *n)
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		v[i] = xcalloc(1, sizeof(*v[i]));
-		fill(v[i], &g->v[i]);
+		fill_device(v[i], &g->v[i]);
 		if (g->v[i].kind != GPU_MIG_PARENT)
 			v[i]->index = slot++;
 	}

@@ -22,7 +22,7 @@ static const struct {
 #undef X
 };
 
-static void *find(void *library, const char *name, unsigned newest, unsigned oldest)
+static void *find_symbol(void *library, const char *name, unsigned newest, unsigned oldest)
 {
 	char symbol[80];
 	void *found = NULL;
@@ -59,7 +59,7 @@ int nvml_open(struct nvml *nvml, struct error *err)
 		return -1;
 	/* A pointer to data becomes one to a function: dlsym(3), NOTES. */
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		found = find(n.library, calls[i].name, calls[i].newest, calls[i].oldest);
+		found = find_symbol(n.library, calls[i].name, calls[i].newest, calls[i].oldest);
 		memcpy((char *)&n + calls[i].at, &found, sizeof(found));
 	}
 	found = dlsym(n.library, "nvmlErrorString");

@@ -39,7 +39,7 @@ static void asking(struct gpu_sampling *s, const char *call)
 
 /* --- finding the slots ----------------------------------------------------------------------- */
 
-static void add(struct gpu_sampling *s, nvml_device device, bool mig)
+static void add_slot(struct gpu_sampling *s, nvml_device device, bool mig)
 {
 	struct slot *slot = &s->slots[s->n];
 
@@ -57,11 +57,11 @@ static void find_instances(struct gpu_sampling *s, nvml_device device)
 		n = 0;
 	for (unsigned i = 0; i < n && s->n < GPUS_MAX; i++) {
 		if (ASK(s, nvmlDeviceGetMigDeviceHandleByIndex, device, i, &mig) == NVML_SUCCESS)
-			add(s, mig, true);
+			add_slot(s, mig, true);
 	}
 }
 
-static void find(struct gpu_sampling *s)
+static void find_slots(struct gpu_sampling *s)
 {
 	unsigned now = 0, pending;
 	nvml_device device = NULL;
@@ -71,7 +71,7 @@ static void find(struct gpu_sampling *s)
 	if (ASK(s, nvmlDeviceGetMigMode, device, &now, &pending) == NVML_SUCCESS && now)
 		find_instances(s, device);
 	else
-		add(s, device, false);
+		add_slot(s, device, false);
 }
 
 struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct discover_at *at)
@@ -89,7 +89,7 @@ struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct discover_at *at)
 		for (s->gpu = 0; s->gpu < n && s->gpu < GPUS_HOST_MAX && s->n < GPUS_MAX;
 		        s->gpu++) {
 			if (!(skip >> s->gpu & 1))
-				find(s);
+				find_slots(s);
 		}
 		s->gpu = DISCOVER_NO_GPU;
 		return s;

@@ -184,7 +184,7 @@ static void leave_alone(struct gpu_sampler *s, uint32_t gpu)
 }
 
 /* Describe the call at which the child hung or crashed. */
-static void give_up(struct gpu_sampler *s, bool hung, char *trouble, size_t size)
+static void give_up_child(struct gpu_sampler *s, bool hung, char *trouble, size_t size)
 {
 	struct discover_at at = s->shared->at;
 
@@ -269,7 +269,7 @@ const struct gpu_uses *gpu_sampler_take(struct gpu_sampler *s, char *trouble, si
 		return s->answer;
 	}
 	hung = !readable(s->sock, 0);
-	give_up(s, hung, trouble, size);
+	give_up_child(s, hung, trouble, size);
 	return NULL;
 }
 

@@ -561,7 +561,8 @@ static bool is_one_of(const char *entry, const char *const *names, size_t n)
 
 #define IS_ONE_OF(entry, names) is_one_of(entry, names, sizeof(names) / sizeof((names)[0]))
 
-bool jobenv_is_ours(const char *entry)
+/* Is the name reserved for us? `entry` is NAME or NAME=value. */
+static bool is_ours(const char *entry)
 {
 	if (strncmp(entry, "GPUSCHED_", 9) == 0)
 		return !IS_ONE_OF(entry, command_names);
@@ -618,7 +619,7 @@ static int take_owner(
 			        err, ERR_JOB_SPEC, "environment: entry %zu is not NAME=value", i);
 		env[*n] = xstrndup(s, e->len);
 		/* If a name comes twice the first counts, as for getenv(3). */
-		if (jobenv_is_ours(env[*n]) || (slurm && is_slurms(env[*n])) ||
+		if (is_ours(env[*n]) || (slurm && is_slurms(env[*n])) ||
 		        (in->mps_pipe && strncmp(env[*n], "CUDA_MPS_", 9) == 0))
 			free(env[*n]);
 		else

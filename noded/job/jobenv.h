@@ -55,9 +55,6 @@ struct jobenv_in {
 char **jobenv_make(const struct jobenv_in *in, struct error *err);
 void jobenv_free(char **env); /* NULL is fine */
 
-/* Is the name reserved for us? `entry` is NAME or NAME=value. */
-bool jobenv_is_ours(const char *entry);
-
 /* The value of a name, NULL if it is not there. */
 const char *jobenv_get(char *const *env, const char *name);
 

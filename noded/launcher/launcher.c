@@ -107,41 +107,24 @@ static struct launcher_options *copy_options(const struct launcher_options *from
 {
 	struct launcher_options *to = xcalloc(1, sizeof(*to));
 
-	*to = (struct launcher_options){
-		.node = xstrdup(from->node),
-		.cluster = xstrdup(from->cluster),
-		.rundir = absolute(from->rundir),
-		.spool = absolute(from->spool),
-		.munge_socket = xstrdup(or_empty(from->munge_socket)),
-		.munge_socket_2 = xstrdup(or_empty(from->munge_socket_2)),
-		.shepherd = absolute(from->shepherd),
-		.cgroup = xstrdup(or_empty(from->cgroup)),
-		.signature_age_s =
-		        from->signature_age_s ? from->signature_age_s : LAUNCHER_SIGNATURE_AGE_S,
-		.kill_wait_ms = from->kill_wait_ms,
-		.launch_timeout_ms = from->launch_timeout_ms,
-		.spool_min_free_mb = from->spool_min_free_mb,
-		.gpu_timeout_ms = from->gpu_timeout_ms,
-		.gpu_recheck_ms = from->gpu_recheck_ms,
-		.sample_ms = from->sample_ms,
-		.over_memory = from->over_memory,
-		.over_memory_said = from->over_memory_said,
-		.share_users_one = from->share_users_one,
-		.mps = from->mps ? from->mps : LAUNCHER_MPS,
-		.allow_root = from->allow_root,
-		.max_processes = from->max_processes ? from->max_processes : LAUNCHER_MAX_PROCESSES,
-		.devices = from->devices,
-		.containment = or_empty(from->containment),
-		.program_timeout_ms =
-		        from->program_timeout_ms ? from->program_timeout_ms : PROGRAM_TIMEOUT_MS,
-		.health_interval_s = from->health_interval_s,
-		.private_kinds = from->private_kinds,
-		.private_tmp_mb = from->private_tmp_mb,
-		.rlimits = from->rlimits,
-		.n_rlimits = from->n_rlimits,
-	};
-	to->programs_of = from->programs_of;
-	memcpy(to->programs, from->programs, sizeof(to->programs));
+	*to = *from;
+	to->node = xstrdup(from->node);
+	to->cluster = xstrdup(from->cluster);
+	to->rundir = absolute(from->rundir);
+	to->spool = absolute(from->spool);
+	to->munge_socket = xstrdup(or_empty(from->munge_socket));
+	to->munge_socket_2 = xstrdup(or_empty(from->munge_socket_2));
+	to->shepherd = absolute(from->shepherd);
+	to->cgroup = xstrdup(or_empty(from->cgroup));
+	to->containment = or_empty(from->containment);
+	if (!to->signature_age_s)
+		to->signature_age_s = LAUNCHER_SIGNATURE_AGE_S;
+	if (!to->mps)
+		to->mps = LAUNCHER_MPS;
+	if (!to->max_processes)
+		to->max_processes = LAUNCHER_MAX_PROCESSES;
+	if (!to->program_timeout_ms)
+		to->program_timeout_ms = PROGRAM_TIMEOUT_MS;
 	return to;
 }
 

@@ -1,4 +1,9 @@
-/* protocol.c - see protocol.h, launcher.h */
+/* protocol.c - see protocol.h, launcher.h
+ *
+ * A table says of each message what handles it, and where in it are the run that it must name and
+ * the epoch of its controller. Both are checked here, for all messages: an order of an old epoch
+ * goes no further.
+ */
 #include "config.h"
 
 #include "noded/launcher/protocol.h"

@@ -77,7 +77,9 @@ struct start {
 	Gpusched__StartRun *order;
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
-	bool asking, mps_there, memory_there;
+	bool asking;                  /* an answer is pending that comes in any case */
+	bool mps_asked, memory_asked; /* they are waited for once */
+	enum never never;             /* what trouble with the present wait means */
 	/* for memory of a GPU, or space in the spool: no callback of ours is pending */
 	bool waiting;
 	bool dropped;       /* its run is gone; freed when the answer comes */
@@ -324,56 +326,36 @@ static int check_uses(struct start *s, struct error *err)
 
 static void user_known(const struct lookup_user *user, const struct error *why, void *arg);
 
-static void mps_known(const char *trouble, void *arg)
+static void ask_user(struct start *s)
 {
-	struct start *s = arg;
-
-	s->asking = false;
-	if (s->dropped) {
-		start_free(s);
-	} else if (trouble) {
-		refuse_start(s, trouble);
-	} else {
-		s->asking = s->mps_there = true;
-		lookup_user(
-		        s->l->lookup, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
-	}
-}
-
-static void ask_user_again(struct start *s)
-{
-	s->waiting = false;
 	s->asking = true;
 	lookup_user(s->l->lookup, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
 }
 
-static void memory_is_there(void *arg)
+/* What the start has waited for is there, or in trouble. */
+static void wait_over(const char *trouble, void *arg)
 {
 	struct start *s = arg;
 
-	s->memory_there = true;
-	ask_user_again(s);
-}
-
-static void space_is_there(bool there, void *arg)
-{
-	struct start *s = arg;
-
-	if (there) {
-		ask_user_again(s);
-		return;
-	}
-	s->waiting = false;
-	run_never(s->run, *spool_guard_why(s->l) ? spool_guard_why(s->l) : "the spool is full",
-	        NEVER_NODE);
+	s->asking = s->waiting = false;
+	if (s->dropped)
+		start_free(s);
+	else if (trouble)
+		run_never(s->run, trouble, s->never); /* frees s */
+	else
+		ask_user(s);
 }
 
 static bool must_wait(struct start *s)
 {
-	if (s->order->share_charge && !s->memory_there)
-		s->waiting = gpu_reclaim_wait(s->l, s->run, memory_is_there, s);
-	if (!s->waiting)
-		s->waiting = spool_guard_wait(s->l, s->run, space_is_there, s);
+	if (s->order->share_charge && !s->memory_asked) {
+		s->waiting = gpu_reclaim_wait(s->l, s->run, wait_over, s);
+		s->memory_asked = s->waiting;
+	}
+	if (!s->waiting) {
+		s->waiting = spool_guard_wait(s->l, s->run, wait_over, s);
+		s->never = s->waiting ? NEVER_NODE : NEVER_RUN;
+	}
 	return s->waiting;
 }
 
@@ -391,13 +373,13 @@ static void want_mps(struct start *s, const struct lookup_user *user)
 		        "node");
 		return;
 	}
-	s->run->mps = s->asking = true;
+	s->run->mps = s->asking = s->mps_asked = true;
 	wish.gpu = o->gpus[0];
 	wish.gpu_uuid = o->gpu_uuids[0];
 	if (s->l->containment->filter)
 		r = gpu_inventory_grants(s->l->gpu_inventory, o, granted, &wish.n_devices, &err);
 	if (r == 0)
-		r = mps_pool_want(s->l, &wish, mps_known, s, &err);
+		r = mps_pool_want(s->l, &wish, wait_over, s, &err);
 	if (r < 0) {
 		s->asking = false;
 		refuse_start(s, err.text);
@@ -423,7 +405,7 @@ static void user_known(const struct lookup_user *user, const struct error *why, 
 		refuse_start(s, err.text);
 	else if (must_wait(s))
 		return;
-	else if (s->order->share_charge && s->order->share_mps && !s->mps_there)
+	else if (s->order->share_charge && s->order->share_mps && !s->mps_asked)
 		want_mps(s, user);
 	else
 		launch_run(s, user);
@@ -477,22 +459,6 @@ static int check_job(struct start *s, const struct mcred *cred, struct error *er
 	return check_user(s, err);
 }
 
-static void occupants_known(const char *left, void *arg)
-{
-	struct start *s = arg;
-
-	s->asking = false;
-	if (s->dropped) {
-		start_free(s);
-	} else if (left) {
-		refuse_start(s, left);
-	} else {
-		s->asking = true;
-		lookup_user(
-		        s->l->lookup, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
-	}
-}
-
 static void cred_known(const struct mcred *cred, const struct error *why, void *arg)
 {
 	struct start *s = arg;
@@ -507,7 +473,7 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 		refuse_credential(s, &err);
 	} else {
 		s->asking = true;
-		gpu_occupants_wait(s->l, s->order, occupants_known, s);
+		gpu_occupants_wait(s->l, s->order, wait_over, s);
 	}
 }
 

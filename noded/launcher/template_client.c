@@ -1,4 +1,14 @@
-/* template_client.c - see template_client.h, shepherd/template.h */
+/* template_client.c - see template_client.h, shepherd/template_server.h
+ *
+ *                   spawned                a shepherd is wanted
+ *   no template ---------------> idle <--------------------------> one request is sent
+ *        ^                         |              answered                |
+ *        +-------------------------+--------------------------------------+
+ *             the template has ended, does not answer or takes no request
+ *
+ * Shepherds that are wanted meanwhile wait in a queue, in which the first is the one that was sent.
+ * Without a template each is executed. After a template has ended the next is not made for AGAIN_S.
+ */
 #include "config.h"
 
 #include "noded/launcher/template_client.h"

@@ -26,7 +26,7 @@ struct bridge {
 	struct error why;
 };
 
-static void give_up(struct bridge *b)
+static void give_up_launcher(struct bridge *b)
 {
 	if (b->gone)
 		return;
@@ -90,7 +90,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 		            b->reader, evbuffer_pullup(in, (ev_ssize_t)n), n, &used, &b->why) < 0 ||
 		        take_frames(b, &b->why) < 0) {
 			error_wrap(&b->why, "from the launcher");
-			give_up(b);
+			give_up_launcher(b);
 			return;
 		}
 		evbuffer_drain(in, used);
@@ -107,7 +107,7 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 	else
 		error_set(&b->why, ERR_SYSTEM, "launcher: %s",
 		        evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
-	give_up(b);
+	give_up_launcher(b);
 }
 
 /* --- to the launcher ------------------------------------------------------------------------- */
@@ -129,10 +129,10 @@ void bridge_send(struct bridge *b, unsigned type, const ProtobufCMessage *messag
 		return;
 	if (evbuffer_get_length(out) > BRIDGE_QUEUE_MAX) {
 		error_set(&b->why, ERR_SYSTEM, "the launcher takes nothing any more");
-		give_up(b);
-	} else if (msg_pack_frame(type, 0, message, &bytes, &len, &b->why) < 0) {
+		give_up_launcher(b);
+	} else if (frame_pack(type, 0, message, &bytes, &len, &b->why) < 0) {
 		error_wrap(&b->why, "%s to the launcher", msg_name(type));
-		give_up(b);
+		give_up_launcher(b);
 	} else if (evbuffer_add_reference(out, bytes, len, wipe_and_free, NULL) < 0) {
 		abort(); /* out of memory */
 	}

@@ -60,7 +60,7 @@ void convert_free(struct convert *c)
 	free(c);
 }
 
-static void *take(struct convert *c, size_t n, size_t size)
+static void *take_memory(struct convert *c, size_t n, size_t size)
 {
 	if (c->n == c->room) {
 		c->room = c->room ? 2 * c->room : 8;
@@ -83,7 +83,7 @@ static struct run_id id_from(const Gpusched__RunId *id)
 
 static Gpusched__RunId *id_to(struct convert *c, struct run_id id)
 {
-	Gpusched__RunId *out = take(c, 1, sizeof(*out));
+	Gpusched__RunId *out = take_memory(c, 1, sizeof(*out));
 
 	gpusched__run_id__init(out);
 	out->job = id.job;
@@ -95,7 +95,7 @@ static Gpusched__RunId *id_to(struct convert *c, struct run_id id)
 
 static struct run_id *ids_from(struct convert *c, Gpusched__RunId *const *ids, size_t n)
 {
-	struct run_id *out = take(c, n, sizeof(*out));
+	struct run_id *out = take_memory(c, n, sizeof(*out));
 
 	for (size_t i = 0; i < n; i++)
 		out[i] = id_from(ids[i]);
@@ -126,7 +126,7 @@ static void owner_from(const Gpusched__RunOwner *m, struct run_owner *out)
 
 static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *owner)
 {
-	Gpusched__RunOwner *m = take(c, 1, sizeof(*m));
+	Gpusched__RunOwner *m = take_memory(c, 1, sizeof(*m));
 
 	gpusched__run_owner__init(m);
 	m->user = (char *)owner->user;
@@ -139,6 +139,18 @@ static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *o
 	return m;
 }
 
+/* Fields with one name in struct run_report and in its message. */
+#define REPORT_TEXTS(X) X(detail) X(incarnation) X(gpu_type) X(progress) X(node_trouble)
+/* clang-format off */
+#define REPORT_NUMBERS(X) \
+	X(start_time) X(end_time) X(elapsed_us) X(suspended) X(suspended_us) X(checkpoint_time) \
+	X(exit_code) X(exit_signal) X(signature_refused) X(epoch) X(uid) X(cpus) X(mem_mb) \
+	X(cpu_time_us) X(max_rss_kb) X(share_charge) X(share_milli) X(share_mb) X(share_burst_mb)
+/* clang-format on */
+#define FIELD_FROM(f) out->f = r->f;
+#define TEXT_TO(f)    out->f = (char *)report->f;
+#define NUMBER_TO(f)  out->f = report->f;
+
 static int report_from(const Gpusched__RunReport *r, struct run_report *out, struct error *err)
 {
 	if (gpus_from(r->gpus, r->n_gpus, &out->gpus, err) < 0)
@@ -146,35 +158,13 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	if (r->state < GPUSCHED__RUN_REPORT__STATE__STARTING ||
 	        r->state > GPUSCHED__RUN_REPORT__STATE__NEVER)
 		return error_set(err, ERR_PROTOCOL, "a run in state %d", (int)r->state);
+	REPORT_TEXTS(FIELD_FROM)
+	REPORT_NUMBERS(FIELD_FROM)
 	out->run = id_from(r->run);
 	out->state = (enum run_report_state)r->state;
-	out->start_time = r->start_time;
-	out->end_time = r->end_time;
-	out->elapsed_us = r->elapsed_us;
-	out->exit_code = r->exit_code;
-	out->exit_signal = r->exit_signal;
 	out->cause = (enum end_cause)r->cause;
-	out->detail = r->detail;
-	out->incarnation = r->incarnation;
-	out->epoch = r->epoch;
-	out->gpu_type = r->gpu_type;
-	out->cpus = r->cpus;
-	out->mem_mb = r->mem_mb;
-	out->cpu_time_us = r->cpu_time_us;
-	out->max_rss_kb = r->max_rss_kb;
-	out->uid = r->uid;
 	out->nodes = r->nnodes;
-	out->checkpoint_time = r->checkpoint_time;
-	out->progress = r->progress;
-	out->node_trouble = r->node_trouble;
-	out->signature_refused = r->signature_refused;
 	owner_from(r->owner, &out->owner);
-	out->suspended = r->suspended;
-	out->suspended_us = r->suspended_us;
-	out->share_charge = r->share_charge;
-	out->share_milli = r->share_milli;
-	out->share_mb = r->share_mb;
-	out->share_burst_mb = r->share_burst_mb;
 	run_used_from_message(r->used, &out->used);
 	return 0;
 }
@@ -182,43 +172,21 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 void convert_report(struct convert *c, const struct run_report *report, Gpusched__RunReport *out)
 {
 	gpusched__run_report__init(out);
+	REPORT_TEXTS(TEXT_TO)
+	REPORT_NUMBERS(NUMBER_TO)
 	out->run = id_to(c, report->run);
 	out->state = (Gpusched__RunReport__State)report->state;
-	out->start_time = report->start_time;
-	out->end_time = report->end_time;
-	out->elapsed_us = report->elapsed_us;
-	out->exit_code = report->exit_code;
-	out->exit_signal = report->exit_signal;
 	out->cause = (Gpusched__EndCause)report->cause;
-	out->detail = (char *)report->detail;
-	out->incarnation = (char *)report->incarnation;
-	out->epoch = report->epoch;
-	out->gpu_type = (char *)report->gpu_type;
-	out->cpus = report->cpus;
-	out->mem_mb = report->mem_mb;
-	out->cpu_time_us = report->cpu_time_us;
-	out->max_rss_kb = report->max_rss_kb;
-	out->uid = report->uid;
 	out->nnodes = report->nodes;
-	out->checkpoint_time = report->checkpoint_time;
-	out->progress = (char *)report->progress;
-	out->node_trouble = (char *)report->node_trouble;
-	out->signature_refused = report->signature_refused;
 	if (report->owner.user && *report->owner.user)
 		out->owner = owner_to(c, &report->owner);
-	out->suspended = report->suspended;
-	out->suspended_us = report->suspended_us;
-	out->share_charge = report->share_charge;
-	out->share_milli = report->share_milli;
-	out->share_mb = report->share_mb;
-	out->share_burst_mb = report->share_burst_mb;
 	if (report->state == REPORT_ENDED) {
-		out->used = take(c, 1, sizeof(*out->used));
+		out->used = take_memory(c, 1, sizeof(*out->used));
 		run_used_to_message(&report->used, out->used);
 	}
 	if (!report->gpus)
 		return;
-	out->gpus = take(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));
+	out->gpus = take_memory(c, (size_t)__builtin_popcountll(report->gpus), sizeof(*out->gpus));
 	for (uint32_t gpu = 0; gpu < MAX_GPUS; gpu++) {
 		if (report->gpus >> gpu & 1)
 			out->gpus[out->n_gpus++] = gpu;
@@ -234,7 +202,7 @@ static int hello_event(struct convert *c, const ProtobufCMessage *msg, struct ag
         struct error *err)
 {
 	const Gpusched__LauncherHello *m = (const Gpusched__LauncherHello *)msg;
-	struct run_report *runs = take(c, m->n_runs, sizeof(*runs));
+	struct run_report *runs = take_memory(c, m->n_runs, sizeof(*runs));
 
 	for (size_t i = 0; i < m->n_runs; i++) {
 		if (report_from(m->runs[i], &runs[i], err) < 0)
@@ -390,8 +358,8 @@ typedef const ProtobufCMessage *message_fn(
 static const ProtobufCMessage *register_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__Register *m = take(c, 1, sizeof(*m));
-	Gpusched__RunReport *reports = take(c, effect->reg.n_runs, sizeof(*reports));
+	Gpusched__Register *m = take_memory(c, 1, sizeof(*m));
+	Gpusched__RunReport *reports = take_memory(c, effect->reg.n_runs, sizeof(*reports));
 
 	gpusched__register__init(m);
 	m->node = (char *)facts->node;
@@ -417,7 +385,7 @@ static const ProtobufCMessage *register_message(
 		m->containment_why = facts->inventory->containment_why;
 		m->tells_faults = true;
 	}
-	m->runs = take(c, effect->reg.n_runs, sizeof(*m->runs));
+	m->runs = take_memory(c, effect->reg.n_runs, sizeof(*m->runs));
 	m->n_runs = effect->reg.n_runs;
 	m->more_runs = effect->reg.more_runs;
 	for (size_t i = 0; i < m->n_runs; i++) {
@@ -430,7 +398,7 @@ static const ProtobufCMessage *register_message(
 static const ProtobufCMessage *report_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__RunReport *m = take(c, 1, sizeof(*m));
+	Gpusched__RunReport *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	convert_report(c, &effect->report, m);
@@ -440,7 +408,7 @@ static const ProtobufCMessage *report_message(
 static const ProtobufCMessage *heartbeat_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__Heartbeat *m = take(c, 1, sizeof(*m));
+	Gpusched__Heartbeat *m = take_memory(c, 1, sizeof(*m));
 
 	(void)effect;
 	gpusched__heartbeat__init(m);
@@ -461,7 +429,7 @@ static const ProtobufCMessage *end_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
 	const struct agent_end *end = &effect->end;
-	Gpusched__EndRun *m = take(c, 1, sizeof(*m));
+	Gpusched__EndRun *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__end_run__init(m);
@@ -481,7 +449,7 @@ static const ProtobufCMessage *end_message(
 static const ProtobufCMessage *signal_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__SignalRun *m = take(c, 1, sizeof(*m));
+	Gpusched__SignalRun *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__signal_run__init(m);
@@ -495,7 +463,7 @@ static const ProtobufCMessage *signal_message(
 static const ProtobufCMessage *suspend_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__SuspendRun *m = take(c, 1, sizeof(*m));
+	Gpusched__SuspendRun *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__suspend_run__init(m);
@@ -509,11 +477,11 @@ static const ProtobufCMessage *suspend_message(
 static const ProtobufCMessage *forget_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__ForgetRun *m = take(c, 1, sizeof(*m));
+	Gpusched__ForgetRun *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__forget_run__init(m);
-	m->runs = take(c, 1, sizeof(*m->runs));
+	m->runs = take_memory(c, 1, sizeof(*m->runs));
 	m->runs[0] = id_to(c, effect->forget);
 	m->n_runs = 1;
 	return &m->base;
@@ -522,7 +490,7 @@ static const ProtobufCMessage *forget_message(
 static const ProtobufCMessage *epoch_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
-	Gpusched__LauncherEpoch *m = take(c, 1, sizeof(*m));
+	Gpusched__LauncherEpoch *m = take_memory(c, 1, sizeof(*m));
 
 	(void)facts;
 	gpusched__launcher_epoch__init(m);

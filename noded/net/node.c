@@ -101,7 +101,7 @@ static void close_session(struct node *node, const struct agent_effect *effect)
 		lose_streams(node);
 }
 
-static void note(struct node *node, const struct agent_effect *effect)
+static void log_effect(struct node *node, const struct agent_effect *effect)
 {
 	log_warning("node %s: %s", node->config.facts->node, effect->text);
 }
@@ -118,7 +118,7 @@ static void (*const carry_out[AGENT_EFFECT_COUNT])(
 	[AGENT_TELL_SUSPEND] = tell_launcher,
 	[AGENT_TELL_FORGET] = tell_forget,
 	[AGENT_TELL_EPOCH] = tell_launcher,
-	[AGENT_NOTE] = note,
+	[AGENT_NOTE] = log_effect,
 };
 
 static void arm_timer(struct node *node, struct clocks now)

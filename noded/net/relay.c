@@ -77,7 +77,7 @@ size_t relay_count(const struct relay *r)
 	return r->n;
 }
 
-static struct conn *find(const struct relay *r, uint64_t number)
+static struct conn *find_conn(const struct relay *r, uint64_t number)
 {
 	struct conn *c;
 
@@ -196,7 +196,7 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 
 void relay_granted(struct relay *r, uint64_t stream, int fd)
 {
-	struct conn *c = find(r, stream);
+	struct conn *c = find_conn(r, stream);
 
 	if (!c || c->bev) {
 		close(fd);
@@ -216,7 +216,7 @@ void relay_granted(struct relay *r, uint64_t stream, int fd)
 
 void relay_refused(struct relay *r, uint64_t stream, const struct error *why)
 {
-	struct conn *c = find(r, stream);
+	struct conn *c = find_conn(r, stream);
 
 	if (c && !c->bev)
 		close_conn(c, why);
@@ -230,7 +230,7 @@ static void on_open(struct relay *r, const Gpusched__StreamOpen *m)
 	struct error why;
 	struct conn *c;
 
-	if (find(r, m->stream))
+	if (find_conn(r, m->stream))
 		return;
 	if (r->n >= RELAY_STREAMS_MAX) {
 		error_set(&why, ERR_BUSY, "the node has too many streams");
@@ -252,7 +252,7 @@ static void on_open(struct relay *r, const Gpusched__StreamOpen *m)
 
 static void on_data(struct relay *r, const Gpusched__StreamData *m)
 {
-	struct conn *c = find(r, m->stream);
+	struct conn *c = find_conn(r, m->stream);
 	struct error why;
 
 	if (!c)
@@ -268,7 +268,7 @@ static void on_data(struct relay *r, const Gpusched__StreamData *m)
 
 static void on_credit(struct relay *r, const Gpusched__StreamCredit *m)
 {
-	struct conn *c = find(r, m->stream);
+	struct conn *c = find_conn(r, m->stream);
 	struct error why;
 
 	if (!c)
@@ -310,7 +310,7 @@ void relay_message(struct relay *r, unsigned type, const ProtobufCMessage *messa
 		on_credit(r, (const Gpusched__StreamCredit *)message);
 		break;
 	case GPUSCHED__MSG_TYPE__MSG_STREAM_CLOSE:
-		c = find(r, ((const Gpusched__StreamClose *)message)->stream);
+		c = find_conn(r, ((const Gpusched__StreamClose *)message)->stream);
 		if (c)
 			on_close(c);
 		break;

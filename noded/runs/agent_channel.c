@@ -30,7 +30,7 @@ void agent_send(struct launcher *l, unsigned type, const ProtobufCMessage *m)
 
 	if (!l->agent)
 		return;
-	if (msg_pack_frame(type, 0, m, &bytes, &len, &err) < 0) {
+	if (frame_pack(type, 0, m, &bytes, &len, &err) < 0) {
 		log_error("message to the agent: %s", err.text);
 		return;
 	}

@@ -14,12 +14,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "common/job/run.h"
 
 struct event_base;
 struct gpus;
+struct launcher;
 struct launcher_options;
 struct rules;
 struct run;

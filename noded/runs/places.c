@@ -1,4 +1,8 @@
-/* places.c - see places.h */
+/* places.c - see places.h
+ *
+ * An incarnation is one life of the node's tmpfs: the boot id and a random id. It is found in
+ * RUNDIR, or made new, which means that all runs of the last one are dead or must be.
+ */
 #include "noded/runs/places.h"
 
 #include <errno.h>

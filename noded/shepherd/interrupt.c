@@ -20,14 +20,15 @@ static const char *const reasons[] = {
 	[END_SPOOL] = "spool",
 };
 
-const char *interrupt_reason(enum end_cause cause)
+/* "preempt"; "end" for causes without a word. */
+static const char *reason_word(enum end_cause cause)
 {
 	size_t n = sizeof(reasons) / sizeof(reasons[0]);
 
 	return (size_t)cause < n && reasons[cause] ? reasons[cause] : "end";
 }
 
-static size_t put(char *out, size_t n, const char *name, const char *value)
+static size_t put_field(char *out, size_t n, const char *name, const char *value)
 {
 	char safe[VALUE_MAX];
 	size_t len = strnlen(value, sizeof(safe) - 1);
@@ -50,16 +51,16 @@ static size_t put_number(char *out, size_t n, const char *name, uint64_t value)
 
 size_t interrupt_text(const struct interrupt *in, char out[INTERRUPT_MAX])
 {
-	size_t n = put(out, 0, "reason", interrupt_reason(in->cause));
+	size_t n = put_field(out, 0, "reason", reason_word(in->cause));
 
 	if (in->by_job)
 		n = put_number(out, n, "by_job", in->by_job);
-	n = put(out, n, "by_user", in->by_user);
-	n = put(out, n, "by_account", in->by_account);
-	n = put(out, n, "by_qos", in->by_qos);
+	n = put_field(out, n, "by_user", in->by_user);
+	n = put_field(out, n, "by_account", in->by_account);
+	n = put_field(out, n, "by_qos", in->by_qos);
 	if (in->gpu_mem_mb)
 		n = put_number(out, n, "gpu_mem_mb", in->gpu_mem_mb);
 	if (in->deadline != INT64_MAX)
 		n = put_number(out, n, "deadline", (uint64_t)(in->deadline / 1000000));
-	return put(out, n, "then", in->requeue ? "requeue" : "end");
+	return put_field(out, n, "then", in->requeue ? "requeue" : "end");
 }

@@ -26,6 +26,4 @@ struct interrupt {
 /* Returns the length written, always less than INTERRUPT_MAX. */
 size_t interrupt_text(const struct interrupt *in, char out[INTERRUPT_MAX]);
 
-const char *interrupt_reason(enum end_cause cause); /* "preempt"; "end" for causes without a word */
-
 #endif

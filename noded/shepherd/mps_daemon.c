@@ -221,7 +221,7 @@ static int make_dir(const struct mps *m, struct error *err)
 	return r;
 }
 
-static int start(struct mps *m, struct error *err)
+static int start_daemon(struct mps *m, struct error *err)
 {
 	int status;
 
@@ -301,7 +301,7 @@ int mps_daemon_main(void)
 	m.dir = record_string(&m.order->dir);
 	m.leaf = record_string(&m.order->leaf);
 	m.deadline_ms = clock_us(CLOCK_MONOTONIC) / 1000 + (int64_t)m.order->timeout_ms;
-	if ((m.order->stop ? stop(&m, &err) : start(&m, &err)) < 0)
+	if ((m.order->stop ? stop(&m, &err) : start_daemon(&m, &err)) < 0)
 		result = err.text;
 	contain_free(m.in);
 	free(m.program);

@@ -45,7 +45,7 @@ static bool look_at_progress(struct notes *n, int rundir, const struct rundir_ow
 	return true;
 }
 
-bool notes_look(
+bool notes_poll(
         struct notes *n, int rundir, const struct rundir_owner *owner, usec_t started, usec_t now)
 {
 	bool safe = look_at_checkpoint(n, rundir, started, now);

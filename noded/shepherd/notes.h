@@ -28,7 +28,7 @@ struct notes {
 
 /* Poll the files. A run that began at `started` has no checkpoint earlier than that, and none after
  * `now` (wall). True: something is new. */
-bool notes_look(
+bool notes_poll(
         struct notes *n, int rundir, const struct rundir_owner *owner, usec_t started, usec_t now);
 
 #endif

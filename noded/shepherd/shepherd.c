@@ -75,7 +75,7 @@
 /* the same for stopped processes, which a user may continue */
 #define HOLD_AGAIN ((usec_t)1000000)
 
-void shepherd_tell_launcher(struct shepherd *s)
+void shepherd_notify(struct shepherd *s)
 {
 	FAILPOINT(shepherd_before_news);
 	s->news_wait = ctl_send(s->news_dir, CTL_NOTIFY_SOCKET, s->id, strlen(s->id)) < 0 &&
@@ -203,7 +203,7 @@ static bool to_its_end(void *arg)
 	struct shepherd *s = arg;
 
 	shepherd_obey(s);
-	shepherd_hear_hold(s);
+	shepherd_read_hold(s);
 	return true;
 }
 
@@ -256,7 +256,7 @@ static void reap(struct shepherd *s)
 
 /* Read messages of ghold, a process of the owner: it may do to the run what the owner may, and is
  * not trusted. A sender without end must not keep us from orders and from the clock. */
-void shepherd_hear_hold(struct shepherd *s)
+void shepherd_read_hold(struct shepherd *s)
 {
 	Gpusched__SignalRun order = GPUSCHED__SIGNAL_RUN__INIT;
 	struct hold_note note;
@@ -315,14 +315,14 @@ void shepherd_tell_notes(struct shepherd *s, usec_t now)
 	s->tell_next = now + NOTES_PAUSE;
 	s->untold = record_write(s->record_dir, RECORD_NOTES, &r.base, 0, NULL) < 0;
 	if (!s->untold)
-		shepherd_tell_launcher(s);
+		shepherd_notify(s);
 }
 
 static void look_at_notes(struct shepherd *s, usec_t now)
 {
 	if (now >= s->look_next) {
 		s->look_next = now + NOTES_LOOK;
-		s->untold |= notes_look(
+		s->untold |= notes_poll(
 		        &s->notes, s->rundir, &s->owner, s->start_wall, clock_us(CLOCK_REALTIME));
 	}
 	if (s->untold && now >= s->tell_next)
@@ -449,7 +449,7 @@ static void act(struct shepherd *s)
 	if (wants_notes(s))
 		look_at_notes(s, now);
 	if (s->news_wait)
-		shepherd_tell_launcher(s);
+		shepherd_notify(s);
 }
 
 static int wait_ms(const struct shepherd *s)
@@ -501,7 +501,7 @@ static void watch(struct shepherd *s)
 		shepherd_continue_child(s);
 		reap(s);
 		shepherd_obey(s);
-		shepherd_hear_hold(s);
+		shepherd_read_hold(s);
 		look_for_ack(s);
 	}
 }
@@ -531,7 +531,7 @@ static void finish(struct shepherd *s)
 	while (record_write(s->record_dir, RECORD_EXIT, &r.base, 0, NULL) < 0 && is_there(s))
 		poll(NULL, 0, RETRY_RECORD);
 	FAILPOINT(shepherd_after_exit_record);
-	shepherd_tell_launcher(s);
+	shepherd_notify(s);
 	cgroup_limits_remove(s->launch->limits, s->launch->n_limits);
 	contain_remove(s->leaf);
 	rundir_remove(s->spool, s->id);

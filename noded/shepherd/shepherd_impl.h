@@ -76,9 +76,9 @@ static inline usec_t mono(void)
 }
 
 /* Notify the launcher: the run's records have changed. */
-void shepherd_tell_launcher(struct shepherd *s);
+void shepherd_notify(struct shepherd *s);
 /* Read a message of ghold, which is a process of the owner: nothing in it is trusted. */
-void shepherd_hear_hold(struct shepherd *s);
+void shepherd_read_hold(struct shepherd *s);
 
 /* Make what the run needs and fork its first process; on error the launch has failed on return. */
 void shepherd_launch(struct shepherd *s);

@@ -73,7 +73,7 @@ static int make_private(const struct shepherd *s, struct error *err)
 }
 
 /* From here on the programs after the run may be needed: see record.h. */
-static int begin(struct shepherd *s)
+static int begin_launch(struct shepherd *s)
 {
 	if (fchmod(SHEPHERD_LAUNCH_FD, RECORD_MODE_FORKED) < 0)
 		return -1;
@@ -86,7 +86,7 @@ static bool still_launching(void *arg)
 	struct shepherd *s = arg;
 
 	shepherd_obey(s);
-	shepherd_hear_hold(s);
+	shepherd_read_hold(s);
 	return s->ending.phase == DEADLINE_LAUNCHING;
 }
 
@@ -94,7 +94,7 @@ static bool still_launching(void *arg)
 static bool run_prolog(struct shepherd *s)
 {
 	if (program_of(s->launch, PROGRAM_PROLOG)) {
-		if (begin(s) < 0)
+		if (begin_launch(s) < 0)
 			launch_failed(s, "its record cannot be marked");
 		else if (program_run_of(s->launch, PROGRAM_PROLOG, still_launching, s,
 		                 s->trouble) == PROGRAM_FAILED)
@@ -116,7 +116,7 @@ static int fork_child(struct shepherd *s)
 		s->step = NULL;
 		return -1;
 	}
-	if (begin(s) < 0 || pipe2(tell, O_CLOEXEC) < 0)
+	if (begin_launch(s) < 0 || pipe2(tell, O_CLOEXEC) < 0)
 		return -1;
 	child.step = s->step;
 	child.tell = tell[1];
@@ -188,7 +188,7 @@ static void note_started(struct shepherd *s)
 	FAILPOINT(shepherd_before_started);
 	/* If this fails (a full tmpfs) the run stays STARTING for longer, at most until its end. */
 	record_write(s->record_dir, RECORD_STARTED, &r.base, 0, NULL);
-	shepherd_tell_launcher(s);
+	shepherd_notify(s);
 	s->look_next = mono() + NOTES_LOOK;
 	deadline_started(&s->ending, mono());
 }

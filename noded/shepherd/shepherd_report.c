@@ -1,4 +1,8 @@
-/* shepherd_report.c - how a run ended and what it used; see shepherd_impl.h */
+/* shepherd_report.c - how a run ended and what it used; see shepherd_impl.h
+ *
+ * The exit record is written once, when nothing of the run is left and its programs have run; what
+ * the run used is added from its last cgroup, its children's times and the launcher's samples.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -135,7 +139,7 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
 		fill_used(s, r, used);
 		/* Its last checkpoint, just before it acknowledged. */
-		notes_look(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
+		notes_poll(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
 		r->checkpoint_time = s->notes.checkpoint;
 		r->suspended_us = (uint64_t)s->held_us;
 	}

@@ -65,7 +65,7 @@ const struct run_report *sim_launcher_each(const struct sim_launcher *l, const v
 	return r ? &r->report : NULL;
 }
 
-static struct record *find(const struct sim_launcher *l, struct run_id id)
+static struct record *find_record(const struct sim_launcher *l, struct run_id id)
 {
 	struct record *r = l->first;
 
@@ -74,7 +74,7 @@ static struct record *find(const struct sim_launcher *l, struct run_id id)
 	return r;
 }
 
-static struct record *add(
+static struct record *add_record(
         struct sim_launcher *l, struct run_id id, const char *gpu_type, const char *detail)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
@@ -125,7 +125,7 @@ static void say_again(struct sim_launcher *l, struct record *r)
 static void never(struct sim_launcher *l, struct run_id id, uint64_t epoch, enum end_cause cause,
         const char *why)
 {
-	struct record *r = add(l, id, "", why);
+	struct record *r = add_record(l, id, "", why);
 
 	r->report.epoch = epoch;
 	r->report.state = REPORT_NEVER;
@@ -232,7 +232,7 @@ void sim_suspend(struct sim_launcher *l, struct record *r, bool suspend, struct 
 }
 
 /* STARTING has become RUNNING. */
-static void begin(struct sim_launcher *l, struct record *r, struct clocks now)
+static void begin_run(struct sim_launcher *l, struct record *r, struct clocks now)
 {
 	r->begin_at = NEVER_AT;
 	r->ran = true;
@@ -334,7 +334,7 @@ static void start_now(struct sim_launcher *l, struct record *r, const Gpusched__
 	r->course = l->world.course ? l->world.course(l->world.arg, order) : course_of_label(order);
 	tell_fact(l, r, now);
 	if (!r->course.begin_after) {
-		begin(l, r, now);
+		begin_run(l, r, now);
 		return;
 	}
 	r->begin_at = now.mono + r->course.begin_after;
@@ -352,17 +352,17 @@ void sim_start_waiting(struct sim_launcher *l, struct record *r, struct clocks n
 }
 
 /* A waiting run will not start: its order is dropped. */
-static void give_up(struct sim_launcher *l, struct record *r)
+static void give_up_start(struct sim_launcher *l, struct record *r)
 {
 	sim_memory_waived(l, r);
 	drop(l, r);
 }
 
-static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struct clocks now)
+static void start_order(struct sim_launcher *l, const Gpusched__StartRun *order, struct clocks now)
 {
 	struct run_id id = { order->run->job, order->run->task, order->run->attempt,
 		order->run->rank };
-	struct record *r = find(l, id);
+	struct record *r = find_record(l, id);
 	struct error err;
 
 	if (r) {
@@ -374,7 +374,7 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 		never(l, id, order->epoch, END_LAUNCH, err.text);
 		return;
 	}
-	r = add(l, id, order->gpu_type, "");
+	r = add_record(l, id, order->gpu_type, "");
 	say_whose(r, order);
 	r->report.epoch = order->epoch;
 	r->report.gpus = gpus_of(order);
@@ -391,16 +391,16 @@ static void start(struct sim_launcher *l, const Gpusched__StartRun *order, struc
 		start_now(l, r, order, now);
 }
 
-static void end(struct sim_launcher *l, const struct agent_end *end, struct clocks now)
+static void end_order(struct sim_launcher *l, const struct agent_end *end, struct clocks now)
 {
-	struct record *r = find(l, end->run);
+	struct record *r = find_record(l, end->run);
 
 	if (end->epoch < l->max_epoch)
 		return;
 	if (!r) {
 		never(l, end->run, end->epoch, END_NONE, "ended before it was started");
 	} else if (r->waits) {
-		give_up(l, r);
+		give_up_start(l, r);
 		never(l, end->run, end->epoch, END_LAUNCH, "it was ended before it was started");
 	} else if (alive(r)) {
 		sim_suspend(l, r, false, now); /* it must be able to react */
@@ -416,7 +416,7 @@ static void end(struct sim_launcher *l, const struct agent_end *end, struct cloc
 
 static void hold(struct sim_launcher *l, const struct agent_suspend *s, struct clocks now)
 {
-	struct record *r = find(l, s->run);
+	struct record *r = find_record(l, s->run);
 
 	if (s->epoch < l->max_epoch || !r || !alive(r) || r->ending)
 		return;
@@ -436,7 +436,7 @@ static void hold(struct sim_launcher *l, const struct agent_suspend *s, struct c
 
 static void forget(struct sim_launcher *l, struct run_id id)
 {
-	struct record *r = find(l, id);
+	struct record *r = find_record(l, id);
 
 	if (r && !alive(r) && !r->waits)
 		drop(l, r);
@@ -446,10 +446,10 @@ void sim_launcher_tell(struct sim_launcher *l, const struct agent_effect *effect
 {
 	switch (effect->kind) {
 	case AGENT_TELL_START:
-		start(l, effect->start.order, now);
+		start_order(l, effect->start.order, now);
 		break;
 	case AGENT_TELL_END:
-		end(l, &effect->end, now);
+		end_order(l, &effect->end, now);
 		break;
 	case AGENT_TELL_SUSPEND:
 		hold(l, &effect->suspend, now);
@@ -498,7 +498,7 @@ void sim_launcher_pass(struct sim_launcher *l, struct clocks now)
 	l->next_due = NEVER_AT;
 	for (struct record *r = l->first; r; r = r->next) {
 		if (r->begin_at <= now.mono && r->begin_at <= r->end_at)
-			begin(l, r, now);
+			begin_run(l, r, now);
 		sim_memory_pass(l, r, now);
 		if (r->end_at <= now.mono)
 			finish(l, r, now);
@@ -529,7 +529,7 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 		return true;
 	}
 	if (l->check_at <= now.mono)
-		sim_memory_look(l, now);
+		sim_memory_check(l, now);
 	if (!l->changed)
 		return false;
 	for (struct record *r = l->first; r; r = r->next) {
@@ -560,7 +560,7 @@ static void forget_waiting(struct sim_launcher *l)
 	for (struct record *r = l->first, *next; r; r = next) {
 		next = r->next;
 		if (r->waits)
-			give_up(l, r);
+			give_up_start(l, r);
 	}
 }
 

@@ -12,8 +12,8 @@
  * time limit ends a run as usual.
  *
  * The world also says how much of its GPUs' memory a run with a burst borrows, and how large the
- * cards are. A start waits until its part is available, as with the real launcher, and
- * noded/usage/burst.h chooses the runs that must give back. If the size of the cards is not given
+ * GPUs are. A start waits until its part is available, as with the real launcher, and
+ * noded/usage/burst.h chooses the runs that must give back. If the size of the GPUs is not given
  * no run borrows anything.
  *
  * Its data stands for the records in tmpfs and for the shepherds: sim_launcher_restart() is the

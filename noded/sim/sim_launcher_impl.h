@@ -88,6 +88,6 @@ void sim_memory_over(struct sim_launcher *l, struct record *r);
 void sim_memory_pass(struct sim_launcher *l, struct record *r, struct clocks now);
 void sim_memory_hello(struct sim_launcher *l, struct clocks now); /* there is a new launcher */
 /* Decide which runs must give back, which need not any more, and which can start. */
-void sim_memory_look(struct sim_launcher *l, struct clocks now);
+void sim_memory_check(struct sim_launcher *l, struct clocks now);
 
 #endif

@@ -2,7 +2,7 @@
  * files
  *
  * noded/usage/burst.h chooses the runs that give back, here as there. A program borrows once, from
- * memory that is in no run's part; so a card gets short when a run starts that has a part of it.
+ * memory that is in no run's part; so a GPU gets short when a run starts that has a part of it.
  */
 #include "noded/sim/sim_launcher_impl.h"
 
@@ -16,7 +16,7 @@
 	(20 * SECOND) /* a new launcher waits so long for the orders of the one before \
 	               */
 #define MAX_CARDS 64
-#define MAX_RUNS  256 /* runs of one card that are considered */
+#define MAX_RUNS  256 /* runs of one GPU that are considered */
 
 static bool on(const struct record *r, unsigned gpu)
 {
@@ -31,11 +31,11 @@ static bool can_borrow(const struct record *r)
 
 static uint64_t borrowable(const struct sim_launcher *l)
 {
-	uint64_t cards = 0;
+	uint64_t gpus = 0;
 
 	for (const struct record *r = l->first; r && l->world.card_mb; r = r->next)
-		cards |= can_borrow(r) ? r->report.gpus : 0;
-	return cards;
+		gpus |= can_borrow(r) ? r->report.gpus : 0;
+	return gpus;
 }
 
 static void happens(const struct sim_launcher *l, enum sim_memory what, const struct record *r)
@@ -44,7 +44,7 @@ static void happens(const struct sim_launcher *l, enum sim_memory what, const st
 		l->world.memory(l->world.arg, what, &r->report, r->own_mb);
 }
 
-static void tell(const struct sim_launcher *l, const struct record *r)
+static void report_use(const struct sim_launcher *l, const struct record *r)
 {
 	struct run_used used = { .burst_job = r->burst_job, .burst_time = r->burst_time };
 
@@ -56,13 +56,13 @@ void sim_launcher_tell_used(struct sim_launcher *l)
 {
 	for (const struct record *r = l->first; r; r = r->next) {
 		if (r->burst_job)
-			tell(l, r);
+			report_use(l, r);
 	}
 }
 
-/* --- a card ---------------------------------------------------------------------------------- */
+/* --- a GPU ---------------------------------------------------------------------------------- */
 
-struct card {
+struct shared_gpu {
 	uint64_t mem_mb;
 	struct record *held[MAX_RUNS];
 	struct burst_run runs[MAX_RUNS];
@@ -70,7 +70,7 @@ struct card {
 };
 
 static void look_at_card(
-        const struct sim_launcher *l, unsigned gpu, struct clocks now, struct card *c)
+        const struct sim_launcher *l, unsigned gpu, struct clocks now, struct shared_gpu *c)
 {
 	c->mem_mb = l->world.card_mb(l->world.arg, gpu);
 	c->n = 0;
@@ -88,7 +88,7 @@ static void look_at_card(
 	}
 }
 
-static bool is_short(const struct card *c)
+static bool is_short(const struct shared_gpu *c)
 {
 	return burst_short(c->runs, c->n, c->mem_mb);
 }
@@ -103,10 +103,10 @@ void sim_memory_begins(struct sim_launcher *l, struct record *r)
 	sim_due(l, r->take_at);
 }
 
-/* Take memory that is in no run's part and was not taken by others, on each of its cards. */
-static void take(struct sim_launcher *l, struct record *r, struct clocks now)
+/* Take memory that is in no run's part and was not taken by others, on each of its GPUs. */
+static void take_memory(struct sim_launcher *l, struct record *r, struct clocks now)
 {
-	struct card *c = xcalloc(1, sizeof(*c));
+	struct shared_gpu *c = xcalloc(1, sizeof(*c));
 	uint64_t most = r->course.own_mb;
 
 	if (most > r->report.share_burst_mb)
@@ -136,7 +136,7 @@ void sim_memory_pass(struct sim_launcher *l, struct record *r, struct clocks now
 	if (r->take_at <= now.mono && !r->report.suspended) {
 		r->take_at = NEVER_AT;
 		if (!r->asked && !r->ending)
-			take(l, r, now);
+			take_memory(l, r, now);
 	}
 	if (r->give_at <= now.mono) {
 		r->give_at = NEVER_AT;
@@ -162,9 +162,9 @@ void sim_memory_over(struct sim_launcher *l, struct record *r)
 
 /* --- asking and withdrawing ------------------------------------------------------------------ */
 
-/* The job that needs it: of the first run that waits for the card, else of the latest other run
+/* The job that needs it: of the first run that waits for the GPU, else of the latest other run
  * that has borrowed nothing, else the borrower's own. */
-static uint64_t needed_by(const struct card *c, const struct record *borrower)
+static uint64_t needed_by(const struct shared_gpu *c, const struct record *borrower)
 {
 	const struct record *found = NULL;
 
@@ -180,12 +180,13 @@ static uint64_t needed_by(const struct card *c, const struct record *borrower)
 	return (found ? found : borrower)->report.run.job;
 }
 
-static void ask(struct sim_launcher *l, const struct card *c, struct record *r, struct clocks now)
+static void ask_borrower(
+        struct sim_launcher *l, const struct shared_gpu *c, struct record *r, struct clocks now)
 {
 	r->burst_job = needed_by(c, r);
 	r->burst_time = now.wall + (usec_t)r->grace_s * SECOND;
 	happens(l, SIM_MEMORY_ASKED, r);
-	tell(l, r);
+	report_use(l, r);
 	sim_suspend(l, r, false, now); /* it must be able to react */
 	r->asked = true;
 	r->asked_at = now.mono;
@@ -201,14 +202,14 @@ static void ask(struct sim_launcher *l, const struct card *c, struct record *r, 
 
 static void ask_on(struct sim_launcher *l, unsigned gpu, struct clocks now)
 {
-	struct card *c = xcalloc(1, sizeof(*c));
+	struct shared_gpu *c = xcalloc(1, sizeof(*c));
 
 	look_at_card(l, gpu, now, c);
 	if (is_short(c)) {
 		burst_choose(c->runs, c->n, c->mem_mb);
 		for (size_t i = 0; i < c->n; i++) {
 			if (c->runs[i].asked && !c->held[i]->asked)
-				ask(l, c, c->held[i], now);
+				ask_borrower(l, c, c->held[i], now);
 		}
 	}
 	free(c);
@@ -222,7 +223,7 @@ static bool is_young(const struct sim_launcher *l, struct clocks now)
 /* It may be needed by a run whose order was lost with the previous launcher. */
 static bool is_needed(const struct sim_launcher *l, const struct record *r, struct clocks now)
 {
-	struct card *c = xcalloc(1, sizeof(*c));
+	struct shared_gpu *c = xcalloc(1, sizeof(*c));
 	bool needed = false;
 
 	for (unsigned gpu = 0; gpu < MAX_CARDS && !needed; gpu++) {
@@ -242,7 +243,7 @@ static void let_off(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->burst_job = 0;
 	r->burst_time = 0;
 	happens(l, SIM_MEMORY_LEFT, r);
-	tell(l, r);
+	report_use(l, r);
 	if (r->ending)
 		return;
 	sim_schedule(l, r);
@@ -276,11 +277,11 @@ void sim_memory_waived(struct sim_launcher *l, struct record *r)
 	l->check_at = AT_ONCE;
 }
 
-/* Of the runs that were asked on its cards, the one with the latest deadline. */
+/* Of the runs that were asked on its GPUs, the one with the latest deadline. */
 static const struct record *last_asked(
         const struct sim_launcher *l, const struct record *waiter, struct clocks now, bool *there)
 {
-	struct card *c = xcalloc(1, sizeof(*c));
+	struct shared_gpu *c = xcalloc(1, sizeof(*c));
 	const struct record *last = NULL;
 
 	*there = true;
@@ -310,7 +311,7 @@ static void look_at_waiter(struct sim_launcher *l, struct record *r, struct cloc
 	if (r->burst_job != job || r->burst_time != until) {
 		r->burst_job = job;
 		r->burst_time = until;
-		tell(l, r);
+		report_use(l, r);
 	}
 	if (there)
 		sim_start_waiting(l, r, now);
@@ -325,9 +326,9 @@ void sim_memory_hello(struct sim_launcher *l, struct clocks now)
 		l->check_at = AT_ONCE;
 }
 
-void sim_memory_look(struct sim_launcher *l, struct clocks now)
+void sim_memory_check(struct sim_launcher *l, struct clocks now)
 {
-	uint64_t cards = borrowable(l);
+	uint64_t gpus = borrowable(l);
 
 	l->check_at = NEVER_AT;
 	for (struct record *r = l->first; r; r = r->next) {
@@ -335,7 +336,7 @@ void sim_memory_look(struct sim_launcher *l, struct clocks now)
 			let_off(l, r, now);
 	}
 	for (unsigned gpu = 0; gpu < MAX_CARDS; gpu++) {
-		if (cards >> gpu & 1)
+		if (gpus >> gpu & 1)
 			ask_on(l, gpu, now);
 	}
 	for (struct record *r = l->first, *next; r; r = next) {

@@ -53,7 +53,7 @@ static struct clocks clocks_now(void)
 
 /* --- one node -------------------------------------------------------------------------------- */
 
-static void tell(void *arg, const struct agent_effect *effect, unsigned type,
+static void send_effect(void *arg, const struct agent_effect *effect, unsigned type,
         const ProtobufCMessage *message)
 {
 	struct sim_node *sim = arg;
@@ -64,7 +64,7 @@ static void tell(void *arg, const struct agent_effect *effect, unsigned type,
 	event_active(sim->timer, 0, 0);
 }
 
-static const struct node_launcher launcher = { .tell = tell };
+static const struct node_launcher launcher = { .tell = send_effect };
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {

@@ -6,7 +6,7 @@ uint64_t burst_borrowed(const struct burst_run *run)
 	return run->own_mb > run->share_mb ? run->own_mb - run->share_mb : 0;
 }
 
-uint64_t burst_short(const struct burst_run *runs, size_t n, uint64_t card_mb)
+uint64_t burst_short(const struct burst_run *runs, size_t n, uint64_t gpu_mb)
 {
 	uint64_t parts = 0, borrowed = 0, left;
 
@@ -14,8 +14,8 @@ uint64_t burst_short(const struct burst_run *runs, size_t n, uint64_t card_mb)
 		parts += runs[i].share_mb;
 		borrowed += burst_borrowed(&runs[i]);
 	}
-	left = card_mb > parts ? card_mb - parts : 0;
-	return card_mb && borrowed > left ? borrowed - left : 0;
+	left = gpu_mb > parts ? gpu_mb - parts : 0;
+	return gpu_mb && borrowed > left ? borrowed - left : 0;
 }
 
 static bool can_be_asked(const struct burst_run *run)
@@ -35,9 +35,9 @@ static bool better(const struct burst_run *x, const struct burst_run *y, uint64_
 	return does_x ? x->work_us < y->work_us : has_x > has_y;
 }
 
-void burst_choose(struct burst_run *runs, size_t n, uint64_t card_mb)
+void burst_choose(struct burst_run *runs, size_t n, uint64_t gpu_mb)
 {
-	uint64_t missing = burst_short(runs, n, card_mb), can = 0;
+	uint64_t missing = burst_short(runs, n, gpu_mb), can = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t has = burst_borrowed(&runs[i]);

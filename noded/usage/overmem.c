@@ -26,15 +26,15 @@ int overmem_parse(const char *word, enum overmem_policy *out, struct error *err)
 	return error_set(err, ERR_USAGE, "'%.40s' is none of " OVERMEM_WORDS, word);
 }
 
-uint64_t overmem_allowed(uint64_t share_mb, uint64_t burst_mb, uint64_t card_mb, uint64_t others_mb)
+uint64_t overmem_allowed(uint64_t share_mb, uint64_t burst_mb, uint64_t gpu_mb, uint64_t others_mb)
 {
 	uint64_t left;
 
 	if (burst_mb <= share_mb)
 		return share_mb;
-	if (!card_mb)
+	if (!gpu_mb)
 		return burst_mb;
-	left = card_mb > others_mb ? card_mb - others_mb : 0;
+	left = gpu_mb > others_mb ? gpu_mb - others_mb : 0;
 	return left < share_mb ? share_mb : left < burst_mb ? left : burst_mb;
 }
 

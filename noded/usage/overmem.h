@@ -1,7 +1,7 @@
 /* overmem.h - a run that uses more memory of a GPU than it may; no I/O
  *
- * A run that shares a card may use a limited amount of its memory, but the card does not enforce
- * the limit: memory beyond it is missing for the card's other runs. So the launcher samples the
+ * A run that shares a GPU may use a limited amount of its memory, but the GPU does not enforce
+ * the limit: memory beyond it is missing for the GPU's other runs. So the launcher samples the
  * memory of such runs every second (usage_loop.c), and does what the site has chosen:
  *
  *   note  it is logged and kept with the run: the log of events, `gctl show job`, gacct
@@ -23,19 +23,18 @@
 
 struct used_gpu;
 
-#define OVERMEM_TEXT  96
+#define OVERMEM_TEXT 96
 
 enum overmem_policy { OVERMEM_NOTE, OVERMEM_WARN, OVERMEM_END };
 
 /* -1 with ERR_USAGE. */
 int overmem_parse(const char *word, enum overmem_policy *out, struct error *err);
 
-/* The memory that a run with the part `share_mb` may use of a card: its part, and up to `burst_mb`
+/* The memory that a run with the part `share_mb` may use of a GPU: its part, and up to `burst_mb`
  * (0: none) of what is in no part, where the parts of other runs are `others_mb`. A run that uses
- * more than its part must be prepared to lose it when another run starts. `card_mb` 0: not
+ * more than its part must be prepared to lose it when another run starts. `gpu_mb` 0: not
  * known. */
-uint64_t overmem_allowed(
-        uint64_t share_mb, uint64_t burst_mb, uint64_t card_mb, uint64_t others_mb);
+uint64_t overmem_allowed(uint64_t share_mb, uint64_t burst_mb, uint64_t gpu_mb, uint64_t others_mb);
 
 /* The GPU on which the run's processes exceed their limit most, except GPUs whose memory the run
  * was asked to give back; -1: none. */

@@ -17,7 +17,7 @@
 #define SPOOL_MIN_FILES   1000 /* at least so many more files must fit */
 #define SPOOL_DEPTH       128  /* depth of nested directories that are examined */
 /* nameless files of one run; beyond that some may be counted twice */
-#define SPOOL_OPEN        64
+#define SPOOL_OPEN 64
 
 struct spool_room {
 	uint64_t mb, files; /* available to users; files UINT64_MAX: no limit is known */

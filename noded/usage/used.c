@@ -6,7 +6,7 @@
 
 #include "noded/usage/meter.h"
 
-static const struct gpu_use *find(const struct gpu_uses *uses, const char *uuid)
+static const struct gpu_use *find_use(const struct gpu_uses *uses, const char *uuid)
 {
 	for (uint32_t i = 0; i < uses->n; i++) {
 		if (strcmp(uses->v[i].uuid, uuid) == 0)
@@ -54,7 +54,7 @@ static uint32_t compute_of(const struct gpu_use *use, bool alone, struct used_pi
 	for (uint32_t p = 0; p < use->n_procs; p++) {
 		if (!is_mine(mine, use->procs[p].pid))
 			continue;
-		/* The only process of all runs that share the card: the card's use is its own. */
+		/* The only process of all runs that share the GPU: the GPU's use is its own. */
 		if (use->procs[p].compute == USE_NOT_KNOWN)
 			return use->n_procs == 1 ? use->compute : USE_NOT_KNOWN;
 		sum += use->procs[p].compute;
@@ -90,7 +90,7 @@ void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const boo
 {
 	used->gpu_mem_now_mb = 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct gpu_use *use = find(uses, gpus[i].uuid);
+		const struct gpu_use *use = find_use(uses, gpus[i].uuid);
 
 		gpus[i].mem_mb = use ? memory_of(use, alone[i], mine) : 0;
 		add_own(&gpus[i], use, mine);
@@ -108,7 +108,7 @@ void used_add_gpus(struct run_used *used, struct used_gpu *gpus, const bool *alo
 
 	used_add_gpu_memory(used, gpus, alone, n, uses, mine);
 	for (size_t i = 0; i < n; i++) {
-		const struct gpu_use *use = find(uses, gpus[i].uuid);
+		const struct gpu_use *use = find_use(uses, gpus[i].uuid);
 		uint32_t compute = use ? compute_of(use, alone[i], mine) : USE_NOT_KNOWN;
 
 		add_energy(used, &gpus[i], use, alone[i]);

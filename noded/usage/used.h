@@ -20,13 +20,13 @@ struct used_gpu {
 	char uuid[GPUS_TEXT];
 	uint32_t index; /* on the node, as people see it */
 	bool energy_known;
-	uint64_t energy_mj;  /* of the card, at the last sample */
+	uint64_t energy_mj;  /* of the GPU, at the last sample */
 	uint64_t mem_mb;     /* now */
 	uint64_t allowed_mb; /* the run may use this much; 0: all (overmem.h) */
 	uint64_t own_mb;     /* now, of processes that are surely the run's (overmem.h) */
 	bool own_known;      /* false: own_mb is 0, the driver has not reported it yet */
 	uint64_t own_before_mb, allowed_before_mb; /* at the last sample but one */
-	bool asked_back;     /* it was asked to give back the excess: burst.h handles it */
+	bool asked_back; /* it was asked to give back the excess: burst.h handles it */
 };
 
 /* Processes of the run: `pids` sorted. */

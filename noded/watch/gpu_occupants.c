@@ -44,13 +44,11 @@
 #define TEXT_MAX     200
 
 /* A caller that must know that no process is left on these GPUs. */
-struct waiter {
-	char (*uuids)[GPUS_TEXT];
+struct gpu_waiter {
+	struct waiter base; /* fn NULL: processes that are found are only reported */
+	usec_t need;        /* mono: the sample must be at least this recent */
 	size_t n;
-	usec_t since, need;   /* mono: when it came; the sample must be at least this recent */
-	gpu_occupants_fn *fn; /* NULL: processes that are found are only reported */
-	void *arg;
-	struct waiter *next;
+	char uuids[GPU_INDEX_MAX][GPUS_TEXT];
 };
 
 struct gpu_occupants {
@@ -61,7 +59,7 @@ struct gpu_occupants {
 	usec_t asked, sampled; /* mono: the query; the time of the last sample, 0 none */
 	const struct gpu_uses *uses;
 	bool renew; /* the GPUs have changed since the query */
-	struct waiter *waiters;
+	struct waiters waiters;
 };
 
 static void set_timer(struct event *e, unsigned ms)
@@ -180,21 +178,15 @@ static void find_left(const struct gpu_occupants *f, const char *uuid, char text
 
 static void ask_sampler(struct gpu_occupants *f);
 
-static void waiter_free(struct waiter *w)
-{
-	free(w->uuids);
-	free(w);
-}
-
 /* Answer a waiter from the last sample. True: it has its answer and was removed. */
-static bool serve_waiter(struct gpu_occupants *f, struct waiter *w)
+static bool serve_waiter(struct gpu_occupants *f, struct gpu_waiter *w)
 {
 	char left[TEXT_MAX], text[2 * TEXT_MAX] = "";
 	bool wait = f->sampled < w->need,
-	     late = clock_us(CLOCK_MONOTONIC) - w->since >= LEFT_MS * 1000;
+	     late = clock_us(CLOCK_MONOTONIC) - w->base.since >= LEFT_MS * 1000;
 
 	for (size_t i = 0; i < w->n && !wait; i++) {
-		bool held = !w->fn && is_held(f, w->uuids[i]);
+		bool held = !w->base.fn && is_held(f, w->uuids[i]);
 
 		find_left(f, w->uuids[i], left);
 		if (*left && !held && !late) {
@@ -210,9 +202,10 @@ static bool serve_waiter(struct gpu_occupants *f, struct waiter *w)
 	}
 	if (wait)
 		return false;
-	if (w->fn)
-		w->fn(*text ? text : NULL, w->arg);
-	waiter_free(w);
+	if (w->base.fn)
+		waiter_answer(&w->base, *text ? text : NULL);
+	else
+		free(w);
 	return true;
 }
 
@@ -221,27 +214,27 @@ static void ask_sampler_later(struct gpu_occupants *f)
 {
 	usec_t now = clock_us(CLOCK_MONOTONIC), need = INT64_MAX;
 
-	for (const struct waiter *w = f->waiters; w; w = w->next)
-		need = w->need < need ? w->need : need;
+	for (const struct waiter *w = f->waiters.first; w; w = w->next) {
+		const struct gpu_waiter *g = (const struct gpu_waiter *)w;
+
+		need = g->need < need ? g->need : need;
+	}
 	set_timer(f->again, need > now ? (unsigned)((need - now) / 1000 + 1) : 0);
 }
 
 /* Answer all waiters. A callback may add new ones, which come at the end of the list. */
 static void serve_waiters(struct gpu_occupants *f)
 {
-	struct waiter *w = f->waiters, *next, **end;
+	struct waiters all = f->waiters;
 
-	f->waiters = NULL;
-	for (; w; w = next) {
-		next = w->next;
-		w->next = NULL;
-		if (serve_waiter(f, w))
-			continue;
-		for (end = &f->waiters; *end; end = &(*end)->next)
-			;
-		*end = w;
+	f->waiters.first = NULL;
+	while (all.first) {
+		struct waiter *w = waiters_take(&all.first);
+
+		if (!serve_waiter(f, (struct gpu_waiter *)w))
+			waiters_put(&f->waiters, w);
 	}
-	if (f->waiters && !f->answer)
+	if (f->waiters.first && !f->answer)
 		ask_sampler_later(f);
 }
 
@@ -325,92 +318,90 @@ static void rest_due(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (!f->answer && !f->waiters)
+	if (!f->answer && !f->waiters.first)
 		forget_sample(f);
 }
 
-static void add_waiter(struct gpu_occupants *f, struct waiter *w)
+static struct gpu_waiter *waiter_new(struct gpu_occupants *f, waiter_fn *fn, void *arg)
 {
-	struct waiter **end;
+	struct gpu_waiter *w = waiters_add(&f->waiters, sizeof(*w), NULL, fn, arg);
 
-	w->since = clock_us(CLOCK_MONOTONIC);
-	for (end = &f->waiters; *end; end = &(*end)->next)
-		;
-	*end = w;
+	w->need = w->base.since;
+	return w;
+}
+
+static void add_gpu(struct gpu_waiter *w, const char *uuid)
+{
+	if (w->n < GPU_INDEX_MAX)
+		set_text(w->uuids[w->n++], GPUS_TEXT, uuid);
+}
+
+/* A sample for the waiters is under way from now on; one that waits for no GPU is answered by it.
+ */
+static void ask_for_waiters(struct gpu_occupants *f)
+{
 	if (!f->answer)
 		ask_sampler(f);
 }
 
 void gpu_occupants_wait(
-        struct launcher *l, const Gpusched__StartRun *order, gpu_occupants_fn *fn, void *arg)
+        struct launcher *l, const Gpusched__StartRun *order, waiter_fn *fn, void *arg)
 {
 	struct gpu_occupants *f = l->gpu_occupants;
-	struct waiter *w;
+	struct gpu_waiter wanted = { .n = 0 }, *w;
 
 	if (!f || gpu_inventory_now(l->gpu_inventory)->state != GPUS_FOUND || !order->n_gpu_uuids ||
 	        order->n_gpu_uuids != order->n_gpus) {
 		fn(NULL, arg);
 		return;
 	}
-	w = xcalloc(1, sizeof(*w));
-	w->uuids = xcalloc(order->n_gpu_uuids, sizeof(*w->uuids));
-	w->fn = fn;
-	w->arg = arg;
-	w->need = clock_us(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < order->n_gpu_uuids; i++) {
 		const char *uuid = order->gpu_uuids[i];
 
 		if (order->gpus[i] < GPU_INDEX_MAX)
 			set_text(f->index[order->gpus[i]], GPUS_TEXT, uuid);
 		/* another run has a part of it, and its processes belong there */
-		if (is_held(f, uuid))
-			continue;
-		set_text(w->uuids[w->n++], GPUS_TEXT, uuid);
+		if (!is_held(f, uuid))
+			add_gpu(&wanted, uuid);
 	}
-	if (w->n) {
-		add_waiter(f, w);
+	if (!wanted.n) {
+		fn(NULL, arg);
 		return;
 	}
-	waiter_free(w);
-	fn(NULL, arg);
+	w = waiter_new(f, fn, arg);
+	w->n = wanted.n;
+	memcpy(w->uuids, wanted.uuids, sizeof(w->uuids));
+	ask_for_waiters(f);
 }
 
 void gpu_occupants_freed(struct launcher *l, uint64_t gpus)
 {
 	struct gpu_occupants *f = l->gpu_occupants;
-	struct waiter *w;
+	struct gpu_waiter *w = NULL;
 
-	if (!f || !gpus || gpu_inventory_now(l->gpu_inventory)->state != GPUS_FOUND)
+	if (!f || gpu_inventory_now(l->gpu_inventory)->state != GPUS_FOUND)
 		return;
-	w = xcalloc(1, sizeof(*w));
-	w->uuids = xcalloc(GPU_INDEX_MAX, sizeof(*w->uuids));
-	w->need = clock_us(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < GPU_INDEX_MAX; i++) {
 		if (!(gpus >> i & 1) || !*f->index[i])
 			continue;
-		memcpy(w->uuids[w->n++], f->index[i], GPUS_TEXT);
+		w = w ? w : waiter_new(f, NULL, NULL);
+		add_gpu(w, f->index[i]);
 	}
-	if (w->n)
-		add_waiter(f, w);
-	else
-		waiter_free(w);
+	if (w)
+		ask_for_waiters(f);
 }
 
 void gpu_occupants_check(
-        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, gpu_occupants_fn *fn, void *arg)
+        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, waiter_fn *fn, void *arg)
 {
 	struct gpu_occupants *f = l->gpu_occupants;
-	struct waiter *w = xcalloc(1, sizeof(*w));
+	struct gpu_waiter *w = waiter_new(f, fn, arg);
 
-	w->uuids = xcalloc(n + 1, sizeof(*w->uuids));
-	w->need = clock_us(CLOCK_MONOTONIC);
-	w->fn = fn;
-	w->arg = arg;
 	for (size_t i = 0; i < n; i++) {
 		if (!is_held(f, uuids[i]))
-			memcpy(w->uuids[w->n++], uuids[i], GPUS_TEXT);
+			add_gpu(w, uuids[i]);
 	}
-	add_waiter(f, w);
+	ask_for_waiters(f);
 }
 
 void gpu_occupants_gpus_changed(struct launcher *l)
@@ -462,12 +453,7 @@ void gpu_occupants_free(struct gpu_occupants *f)
 {
 	if (!f)
 		return;
-	while (f->waiters) {
-		struct waiter *w = f->waiters;
-
-		f->waiters = w->next;
-		waiter_free(w);
-	}
+	waiters_clear(&f->waiters);
 	if (f->answer)
 		event_free(f->answer);
 	event_free(f->again);

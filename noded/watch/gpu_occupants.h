@@ -11,6 +11,7 @@
 
 #include "common/gpusched.pb-c.h"
 #include "noded/gpu/gpus.h"
+#include "noded/runs/waiters.h"
 
 struct gpu_occupants;
 struct launcher;
@@ -21,13 +22,13 @@ void gpu_occupants_free(struct gpu_occupants *f); /* NULL is fine */
 /* Called once, perhaps at once, when it is known whether processes were left on the GPUs: `left`
  * names them, NULL: there are none. A fault is recorded by then. Not called while the launcher is
  * being freed. */
-typedef void gpu_occupants_fn(const char *left, void *arg);
+
 /* Of the GPUs of an order, those that no other run has. */
 void gpu_occupants_wait(
-        struct launcher *l, const Gpusched__StartRun *order, gpu_occupants_fn *fn, void *arg);
+        struct launcher *l, const Gpusched__StartRun *order, waiter_fn *fn, void *arg);
 /* Of a list of UUIDs, those that no run has. */
 void gpu_occupants_check(
-        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, gpu_occupants_fn *fn, void *arg);
+        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, waiter_fn *fn, void *arg);
 
 /* A run or MPS no longer uses these GPUs (a set of indices): check whether processes stay there. */
 void gpu_occupants_freed(struct launcher *l, uint64_t gpus);

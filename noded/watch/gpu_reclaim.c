@@ -1,8 +1,8 @@
 /* gpu_reclaim.c - taking borrowed GPU memory back for the run that it belongs to; see
  * gpu_reclaim.h, burst.h
  *
- * A start on cards with borrowed memory waits here, before anything is made for it, until the parts
- * of all runs are free: at least for one sample of the cards, and, while the cards are short, for
+ * A start on GPUs with borrowed memory waits here, before anything is made for it, until the parts
+ * of all runs are free: at least for one sample of the GPUs, and, while the GPUs are short, for
  * the runs that were asked to give back, at most their grace plus the time of their end. So if no
  * run has borrowed anything a start costs one more sample, and if no run may borrow it costs none.
  *
@@ -41,22 +41,14 @@
 #include "noded/watch/run_usage.h"
 #include "noded/watch/usage_loop.h"
 
-#define SHARERS_MAX 256 /* runs with a part of one card that are considered */
+#define SHARERS_MAX 256 /* runs with a part of one GPU that are considered */
 #define BACK_WAIT   ((usec_t)20000000)
 /* then the report is repeated: sessions and controllers get lost */
 #define TELL_WAIT ((usec_t)2000000)
 
-struct waiter {
-	struct run *run;
-	usec_t since; /* mono */
-	gpu_reclaim_fn *fn;
-	void *arg;
-	struct waiter *next;
-};
-
 struct gpu_reclaim {
-	usec_t born, told;      /* mono */
-	struct waiter *waiters; /* in order of arrival */
+	usec_t born, told; /* mono */
+	struct waiters waiters;
 };
 
 struct gpu_reclaim *gpu_reclaim_new(void)
@@ -69,21 +61,17 @@ struct gpu_reclaim *gpu_reclaim_new(void)
 
 void gpu_reclaim_free(struct gpu_reclaim *b)
 {
-	struct waiter *w;
-
-	while (b && (w = b->waiters)) {
-		b->waiters = w->next;
-		free(w);
-	}
+	if (b)
+		waiters_clear(&b->waiters);
 	free(b);
 }
 
-/* --- a card ----------------------------------------------------------------------------------- */
+/* --- a GPU ----------------------------------------------------------------------------------- */
 
-struct card {
+struct shared_gpu {
 	unsigned index;
 	uint64_t mem_mb;
-	struct run *held[SHARERS_MAX];
+	struct run *sharers[SHARERS_MAX];
 	struct burst_run runs[SHARERS_MAX];
 	size_t n;
 };
@@ -95,14 +83,14 @@ static bool can_borrow(const struct run *r)
 
 static void add_run(struct run *r, void *arg)
 {
-	struct card *c = arg;
+	struct shared_gpu *c = arg;
 	usec_t work;
 
 	if (r->state == RUN_OVER || !r->has_parts || !(r->gpus >> c->index & 1) ||
 	        c->n == SHARERS_MAX)
 		return;
 	work = r->start_mono > 0 ? clock_us(CLOCK_MONOTONIC) - r->start_mono : 0;
-	c->held[c->n] = r;
+	c->sharers[c->n] = r;
 	c->runs[c->n++] = (struct burst_run){ .share_mb = r->share_mb,
 		.own_mb = run_usage_own_mb(r, c->index),
 		.work_us = (uint64_t)work * (uint64_t)__builtin_popcountll(r->gpus),
@@ -111,35 +99,36 @@ static void add_run(struct run *r, void *arg)
 }
 
 /* Empty if no run must give anything back. */
-static void fill_card(struct launcher *l, unsigned index, struct card *c)
+static void fill_gpu(struct launcher *l, unsigned index, struct shared_gpu *c)
 {
-	*c = (struct card){ .index = index };
+	*c = (struct shared_gpu){ .index = index };
 	if (l->rules->over_memory != OVERMEM_END)
 		return;
 	runs_each(l, add_run, c);
 	for (size_t i = 0; i < c->n && !c->mem_mb; i++)
-		c->mem_mb = run_usage_gpu_mb(c->held[i], index);
+		c->mem_mb = run_usage_gpu_mb(c->sharers[i], index);
 }
 
-static bool is_short(const struct card *c)
+static bool is_short(const struct shared_gpu *c)
 {
 	return burst_short(c->runs, c->n, c->mem_mb);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* The run that needs the memory: the first that waits for the card, else, of the other runs that
+/* The run that needs the memory: the first that waits for the GPU, else, of the other runs that
  * have borrowed nothing themselves, the one that started last. */
-static struct run *needed_by(struct launcher *l, const struct card *c, const struct run *borrower)
+static struct run *needed_by(
+        struct launcher *l, const struct shared_gpu *c, const struct run *borrower)
 {
 	struct run *found = NULL;
 
-	for (struct waiter *w = l->gpu_reclaim->waiters; w; w = w->next) {
+	for (struct waiter *w = l->gpu_reclaim->waiters.first; w; w = w->next) {
 		if (w->run->gpus >> c->index & 1)
 			return w->run;
 	}
 	for (size_t i = 0; i < c->n; i++) {
-		struct run *r = c->held[i];
+		struct run *r = c->sharers[i];
 
 		if (r != borrower && !burst_borrowed(&c->runs[i]) &&
 		        (!found || r->start_mono > found->start_mono))
@@ -166,9 +155,9 @@ static Gpusched__LaunchRecord *launch_of(const struct run *r)
 	return (Gpusched__LaunchRecord *)m;
 }
 
-static void ask_borrower(struct launcher *l, const struct card *c, size_t i)
+static void ask_borrower(struct launcher *l, const struct shared_gpu *c, size_t i)
 {
-	struct run *r = c->held[i], *by = needed_by(l, c, r);
+	struct run *r = c->sharers[i], *by = needed_by(l, c, r);
 	const Gpusched__StartRun *o = by ? by->order : NULL;
 	Gpusched__EndRun m = GPUSCHED__END_RUN__INIT;
 	Gpusched__LaunchRecord *launch = launch_of(r);
@@ -205,13 +194,13 @@ static void ask_borrower(struct launcher *l, const struct card *c, size_t i)
 
 static void ask_borrowers(struct launcher *l, unsigned index)
 {
-	struct card *c = xcalloc(1, sizeof(*c));
+	struct shared_gpu *c = xcalloc(1, sizeof(*c));
 
-	fill_card(l, index, c);
+	fill_gpu(l, index, c);
 	if (is_short(c)) {
 		burst_choose(c->runs, c->n, c->mem_mb);
 		for (size_t i = 0; i < c->n; i++) {
-			if (c->runs[i].asked && !c->held[i]->burst_time)
+			if (c->runs[i].asked && !c->sharers[i]->burst_time)
 				ask_borrower(l, c, i);
 		}
 	}
@@ -222,13 +211,13 @@ static void ask_borrowers(struct launcher *l, unsigned index)
 
 static bool run_is_needed(struct launcher *l, const struct run *r)
 {
-	struct card *c = xcalloc(1, sizeof(*c));
+	struct shared_gpu *c = xcalloc(1, sizeof(*c));
 	bool needed = false, young = clock_us(CLOCK_MONOTONIC) - l->gpu_reclaim->born < BACK_WAIT &&
 	                             l->rules->over_memory == OVERMEM_END;
 	for (unsigned index = 0; index < GPU_INDEX_MAX && !needed; index++) {
 		if (!(r->gpus >> index & 1) || run_usage_own_mb(r, index) <= r->share_mb)
 			continue;
-		fill_card(l, index, c);
+		fill_gpu(l, index, c);
 		needed = young || is_short(c);
 	}
 	free(c);
@@ -257,7 +246,7 @@ static void release_borrower(struct run *r)
 struct list {
 	struct run **v;
 	size_t n;
-	uint64_t cards; /* on which a run may borrow */
+	uint64_t gpus; /* on which a run may borrow */
 };
 
 static void list_asked(struct run *r, void *arg)
@@ -267,25 +256,25 @@ static void list_asked(struct run *r, void *arg)
 	if (r->state == RUN_RUNNING && r->burst_time)
 		list->v[list->n++] = r;
 	if (r->state != RUN_OVER && can_borrow(r))
-		list->cards |= r->gpus;
+		list->gpus |= r->gpus;
 }
 
 /* --- waiting starts --------------------------------------------------------------------------- */
 
-/* Of the runs that were asked on its cards, the one with the latest deadline. */
+/* Of the runs that were asked on its GPUs, the one with the latest deadline. */
 static const struct run *last_asked(struct launcher *l, const struct run *run, bool *all_there)
 {
-	struct card *c = xcalloc(1, sizeof(*c));
+	struct shared_gpu *c = xcalloc(1, sizeof(*c));
 	const struct run *last = NULL;
 
 	*all_there = true;
 	for (unsigned index = 0; index < GPU_INDEX_MAX; index++) {
 		if (!(run->gpus >> index & 1))
 			continue;
-		fill_card(l, index, c);
+		fill_gpu(l, index, c);
 		*all_there &= !is_short(c);
 		for (size_t i = 0; i < c->n; i++) {
-			const struct run *r = c->held[i];
+			const struct run *r = c->sharers[i];
 
 			if (r->burst_time && r != run && r->state != RUN_ASKED &&
 			        (!last || r->burst_time > last->burst_time))
@@ -315,34 +304,32 @@ static void repeat_reports(struct launcher *l, const struct list *asked)
 	if (now - l->gpu_reclaim->told < TELL_WAIT)
 		return;
 	l->gpu_reclaim->told = now;
-	for (struct waiter *w = l->gpu_reclaim->waiters; w; w = w->next)
+	for (struct waiter *w = l->gpu_reclaim->waiters.first; w; w = w->next)
 		run_usage_send(w->run);
 	for (size_t i = 0; i < asked->n; i++)
 		run_usage_send(asked->v[i]);
 }
 
-/* Removes the waiters whose cards have room for their parts; `asked`: when the sample was
+/* Takes the waiters out whose GPUs have room for their parts; `asked`: when the sample was
  * requested. */
-static struct waiter *take_ready(struct launcher *l, usec_t asked)
+static struct waiters take_ready(struct launcher *l, usec_t asked)
 {
-	struct waiter **at = &l->gpu_reclaim->waiters, *ready = NULL, **last = &ready;
+	struct waiter **at = &l->gpu_reclaim->waiters.first;
+	struct waiters ready = { 0 };
 
 	while (*at) {
-		struct waiter *w = *at;
+		struct run *run = (*at)->run;
 		bool there;
-		const struct run *borrower = last_asked(l, w->run, &there);
+		const struct run *borrower = last_asked(l, run, &there);
 
-		if (w->since > asked || !there) {
-			if (!there)
-				report_waiter(w->run, borrower);
-			at = &w->next;
+		if (there && (*at)->since <= asked) {
+			report_waiter(run, NULL);
+			waiters_put(&ready, waiters_take(at));
 			continue;
 		}
-		report_waiter(w->run, NULL);
-		*at = w->next;
-		w->next = NULL;
-		*last = w;
-		last = &w->next;
+		if (!there)
+			report_waiter(run, borrower);
+		at = &(*at)->next;
 	}
 	return ready;
 }
@@ -350,7 +337,7 @@ static struct waiter *take_ready(struct launcher *l, usec_t asked)
 void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 {
 	struct list list = { .v = xcalloc(runs_count(l) + 1, sizeof(*list.v)) };
-	struct waiter *ready, *w;
+	struct waiters ready;
 
 	runs_each(l, list_asked, &list);
 	for (size_t i = 0; i < list.n; i++) {
@@ -358,61 +345,47 @@ void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 			release_borrower(list.v[i]);
 	}
 	for (unsigned index = 0; index < GPU_INDEX_MAX; index++) {
-		if (list.cards >> index & 1)
+		if (list.gpus >> index & 1)
 			ask_borrowers(l, index);
 	}
 	repeat_reports(l, &list);
 	free(list.v);
-	for (ready = take_ready(l, asked); (w = ready);) {
-		ready = w->next;
-		w->fn(w->arg);
-		free(w);
-	}
+	ready = take_ready(l, asked);
+	while (ready.first)
+		waiter_answer(waiters_take(&ready.first), NULL);
 }
 
 static void find_borrower(struct run *r, void *arg)
 {
-	uint64_t *cards = arg;
+	uint64_t *gpus = arg;
 
 	if (can_borrow(r))
-		*cards |= r->gpus;
+		*gpus |= r->gpus;
 }
 
-bool gpu_reclaim_wait(struct launcher *l, struct run *run, gpu_reclaim_fn *fn, void *arg)
+bool gpu_reclaim_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *arg)
 {
-	struct waiter **at = &l->gpu_reclaim->waiters, *w;
-	uint64_t cards = 0;
+	uint64_t gpus = 0;
 
 	if (l->rules->over_memory != OVERMEM_END)
 		return false;
-	runs_each(l, find_borrower, &cards);
-	if (!(cards & run->gpus))
+	runs_each(l, find_borrower, &gpus);
+	if (!(gpus & run->gpus))
 		return false;
-	while (*at)
-		at = &(*at)->next;
-	w = *at = xcalloc(1, sizeof(*w));
-	*w = (struct waiter){ run, clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	waiters_add(&l->gpu_reclaim->waiters, sizeof(struct waiter), run, fn, arg);
 	usage_loop_hurry(l);
 	return true;
 }
 
 void gpu_reclaim_leave(struct launcher *l, const struct run *run)
 {
-	for (struct waiter **at = &l->gpu_reclaim->waiters; *at; at = &(*at)->next) {
-		struct waiter *w = *at;
-
-		if (w->run == run) {
-			*at = w->next;
-			free(w);
-			break;
-		}
-	}
+	waiters_leave(&l->gpu_reclaim->waiters, run);
 	if (!l->closing)
 		usage_loop_hurry(l);
 }
 
 void gpu_reclaim_run_over(struct launcher *l)
 {
-	if (l->gpu_reclaim && l->gpu_reclaim->waiters)
+	if (l->gpu_reclaim && l->gpu_reclaim->waiters.first)
 		usage_loop_hurry(l);
 }

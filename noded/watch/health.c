@@ -10,14 +10,11 @@
 
 #include "noded/watch/health.h"
 
-#include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -31,7 +28,7 @@
 #include "noded/record/inherit.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
-#include "noded/runs/spawn.h"
+#include "noded/runs/shepherd_task.h"
 
 #define LEAF        "health"
 #define FIRST       "the health check has not ended yet"
@@ -41,14 +38,12 @@
 struct health {
 	struct launcher *l;
 	char trouble[PROGRAM_TROUBLE_MAX]; /* what the check found wrong; "": nothing */
-	struct event *next, *said;         /* said: NULL: no check is in progress */
-	struct event *patience;            /* pending: the hello waits */
-	char *path;                        /* NULL: the site has none */
+	struct shepherd_task *check;       /* NULL: no check is in progress */
+	struct event *next;
+	struct event *patience; /* pending: the hello waits */
+	char *path;             /* NULL: the site has none */
 	uint64_t timeout_ms, interval_s;
 	bool unheard; /* the check in progress is of another program */
-	int fd;
-	char text[PROGRAM_TROUBLE_MAX];
-	size_t len;
 };
 
 static void check_later(struct health *h)
@@ -76,40 +71,21 @@ static void take_result(struct health *h, const char *found)
 	h->l->hooks->node_changed(h->l);
 }
 
-static void close_result(struct health *h)
-{
-	if (h->said)
-		event_free(h->said);
-	if (h->fd >= 0)
-		close(h->fd);
-	h->said = NULL;
-	h->fd = -1;
-}
-
-static void result_come(evutil_socket_t fd, short what, void *arg)
+static void check_ended(const char *trouble, void *arg)
 {
 	struct health *h = arg;
-	ssize_t n;
 
-	(void)what;
-	while ((n = read(fd, h->text + h->len, sizeof(h->text) - 1 - h->len)) > 0)
-		h->len += (size_t)n;
-	if (n < 0 && errno == EAGAIN)
-		return;
-	h->text[h->len] = '\0';
-	close_result(h);
-	if (h->unheard) {
-		h->unheard = false;
-		if (h->path)
-			start_check(h);
+	h->check = NULL;
+	if (!h->unheard) {
+		take_result(h, !trouble ? "" : *trouble ? trouble : NO_RESULT);
 		return;
 	}
-	take_result(h, strcmp(h->text, SHEPHERD_CHECK_OK) == 0 ? ""
-	               : *h->text                              ? h->text
-	                                                       : NO_RESULT);
+	h->unheard = false;
+	if (h->path)
+		start_check(h);
 }
 
-static int spawn_check(struct health *h, int fd, struct error *err)
+static void start_check(struct health *h)
 {
 	struct launcher *l = h->l;
 	char *path = xstrdup(h->path), *ms = xasprintf("%" PRIu64, h->timeout_ms);
@@ -117,36 +93,15 @@ static int spawn_check(struct health *h, int fd, struct error *err)
 	     *leaf = contain_root_leaf(l->containment->root, LEAF);
 	char name[] = "gshepherd", check[] = SHEPHERD_CHECK;
 	char *argv[] = { name, check, path, ms, node, leaf, NULL };
-	pid_t pid;
-	int rc = spawn_program(l->options->shepherd, argv, &fd, 1, &pid, err);
+	struct error err;
 
+	h->check = shepherd_task_start(l, argv, -1, check_ended, h, &err);
 	free(leaf);
 	free(node);
 	free(ms);
 	free(path);
-	return rc;
-}
-
-static void start_check(struct health *h)
-{
-	struct error err;
-	int fds[2];
-
-	h->len = 0;
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0) {
-		take_result(h, "no health check: there is no pipe");
-		return;
-	}
-	h->fd = fds[0];
-	if (spawn_check(h, fds[1], &err) < 0) {
-		close_result(h);
+	if (!h->check)
 		take_result(h, err.text);
-	} else {
-		h->said = event_new(h->l->base, h->fd, EV_READ | EV_PERSIST, result_come, h);
-		if (!h->said || event_add(h->said, NULL) < 0)
-			abort();
-	}
-	close(fds[1]);
 }
 
 static void check_due(evutil_socket_t fd, short what, void *arg)
@@ -179,7 +134,7 @@ bool health_awaited(const struct health *h)
 
 bool health_is_leaf(const struct launcher *l, const char *name)
 {
-	return l->health && l->health->said && strcmp(name, LEAF) == 0;
+	return l->health && l->health->check && strcmp(name, LEAF) == 0;
 }
 
 static bool is_another(const struct health *h, const struct rules_program *p)
@@ -197,7 +152,7 @@ static void replace_program(struct health *h, const struct rules_program *p)
 	free(h->path);
 	h->path = p->path ? xstrdup(p->path) : NULL;
 	h->timeout_ms = p->timeout_ms;
-	h->unheard = h->said != NULL;
+	h->unheard = h->check != NULL;
 	evtimer_del(h->next);
 	snprintf(h->trouble, sizeof(h->trouble), "%s", h->path ? FIRST : "");
 	if (!h->path) {
@@ -205,7 +160,7 @@ static void replace_program(struct health *h, const struct rules_program *p)
 		return;
 	}
 	evtimer_add(h->patience, &patience);
-	if (!h->said)
+	if (!h->check)
 		start_check(h);
 }
 
@@ -223,7 +178,7 @@ void health_follow(struct launcher *l)
 		replace_program(h, p);
 		if (!h->path)
 			l->hooks->node_changed(l);
-	} else if (sooner && h->path && !h->said) {
+	} else if (sooner && h->path && !h->check) {
 		check_later(h);
 	}
 }
@@ -233,7 +188,6 @@ struct health *health_start(struct launcher *l)
 	struct health *h = xcalloc(1, sizeof(*h));
 
 	h->l = l;
-	h->fd = -1;
 	h->next = evtimer_new(l->base, check_due, h);
 	h->patience = evtimer_new(l->base, patience_over, h);
 	if (!h->next || !h->patience)
@@ -247,7 +201,7 @@ void health_free(struct health *h)
 {
 	if (!h)
 		return;
-	close_result(h);
+	shepherd_task_free(h->check);
 	event_free(h->patience);
 	event_free(h->next);
 	free(h->path);

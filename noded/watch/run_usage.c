@@ -1,4 +1,9 @@
-/* run_usage.c - see run_usage.h */
+/* run_usage.c - see run_usage.h
+ *
+ * How much of a GPU's memory a run with a part of it may use is computed after each sample, since
+ * runs come and go: its own part, and of its burst what no other run has booked. Using more is
+ * handled once (overmem.h), or, if others have come, by gpu_reclaim.c.
+ */
 #include "config.h"
 
 #include "noded/watch/run_usage.h"

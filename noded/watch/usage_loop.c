@@ -7,7 +7,7 @@
  *	GPUS     one request to the sampler's process (gpu/sampler.h), if a run has GPUs
  *	SCAN     /proc, if a run has no cgroup to be counted in
  *	RUNS     each run's sums, its `used` record for the shepherd and a later launcher
- *	TELL     reports of what has changed, in as few messages as hold it
+ *	REPORT   reports of what has changed, in as few messages as hold it
  *
  * Runs that may use only a part of their GPUs' memory (overmem.h) are sampled every second, or more
  * often if sample_ms says so, in a quick round: it covers only these runs, queries only the memory
@@ -55,11 +55,11 @@
 #define RETRY_MS     20                 /* the other kind of round is in progress */
 #define FIRST_MS     1000               /* after a start; then twice as long each time */
 #define LATE_US      ((usec_t)60000000) /* a sample says nothing of a longer time */
-#define TELL_MAX     200                /* runs in one message */
+#define REPORT_MAX   200                /* runs in one message */
 /* each such round reports all runs, since sessions get lost */
 #define ALL_ROUNDS 6
 
-enum phase { PHASE_CGROUPS, PHASE_GPUS, PHASE_SCAN, PHASE_RUNS, PHASE_TELL };
+enum phase { PHASE_CGROUPS, PHASE_GPUS, PHASE_SCAN, PHASE_RUNS, PHASE_REPORT };
 
 struct usage_loop {
 	struct launcher *l;
@@ -233,14 +233,14 @@ static void count_run(struct usage_loop *w)
 
 /* --- reporting ------------------------------------------------------------------------------- */
 
-struct telling {
+struct use_report {
 	struct launcher *l;
-	Gpusched__RunUsed runs[TELL_MAX], *list[TELL_MAX];
-	Gpusched__RunId ids[TELL_MAX];
+	Gpusched__RunUsed runs[REPORT_MAX], *list[REPORT_MAX];
+	Gpusched__RunId ids[REPORT_MAX];
 	size_t n;
 };
 
-static void send_telling(struct telling *t)
+static void send_use_report(struct use_report *t)
 {
 	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
 
@@ -251,7 +251,7 @@ static void send_telling(struct telling *t)
 	t->n = 0;
 }
 
-static void add_to_tell(struct telling *t, struct run *r)
+static void add_to_report(struct use_report *t, struct run *r)
 {
 	size_t i = t->n++;
 
@@ -259,13 +259,13 @@ static void add_to_tell(struct telling *t, struct run *r)
 	t->list[i] = &t->runs[i];
 	r->used->told = r->used->used;
 	r->used->fresh = false;
-	if (t->n == TELL_MAX)
-		send_telling(t);
+	if (t->n == REPORT_MAX)
+		send_use_report(t);
 }
 
 static void report_runs(struct usage_loop *w)
 {
-	struct telling *t = xcalloc(1, sizeof(*t));
+	struct use_report *t = xcalloc(1, sizeof(*t));
 	bool all = w->rounds++ % ALL_ROUNDS == 0;
 
 	t->l = w->l;
@@ -274,9 +274,9 @@ static void report_runs(struct usage_loop *w)
 
 		if (r && r->used &&
 		        (all || r->used->fresh || used_differ(&r->used->told, &r->used->used)))
-			add_to_tell(t, r);
+			add_to_report(t, r);
 	}
-	send_telling(t);
+	send_use_report(t);
 	free(t);
 }
 
@@ -496,9 +496,9 @@ static bool advance_round(struct usage_loop *w, usec_t until)
 		return true;
 	case PHASE_RUNS:
 		if (each_run(w, count_run, until))
-			w->phase = PHASE_TELL;
+			w->phase = PHASE_REPORT;
 		return true;
-	case PHASE_TELL:
+	case PHASE_REPORT:
 		if (!w->quick)
 			report_runs(w);
 		break;
@@ -510,7 +510,7 @@ static void run_slice(evutil_socket_t fd, short what, void *arg)
 {
 	struct usage_loop *w = arg;
 	usec_t before = clock_us(CLOCK_THREAD_CPUTIME_ID);
-	bool more = advance_round(w, before + SLICE_US), last = w->phase == PHASE_TELL && !more;
+	bool more = advance_round(w, before + SLICE_US), last = w->phase == PHASE_REPORT && !more;
 
 	(void)fd;
 	(void)what;

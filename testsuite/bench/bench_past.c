@@ -17,7 +17,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 #include "ctld/store/db.h"
 #include "ctld/store/history.h"
 #include "ctld/store/past.h"

@@ -2,7 +2,7 @@
  *
  * A harness is fuzz_NAME.c; its inputs are the files in corpus/NAME/, replayed by `make check`. It
  * ends normally, whatever the bytes; what it asserts (FUZZ_CHECK) must hold for all of them. To add
- * one: the file, a folder with some inputs, its lines in testsuite/local.am. What a fuzzer found
+ * one: the file, a folder with some inputs, `./bootstrap`. What a fuzzer found
  * goes into the folder with the commit that cures it.
  */
 #ifndef TESTSUITE_FUZZ_FUZZ_H

@@ -14,7 +14,7 @@
 #include "ctld/core/rows/codec.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/rpc/call/part.h"
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 #include "ctld/store/store.h"
 #include "ctld/wire/convert.h"
 #include "testsuite/sim/answers.h"
@@ -146,8 +146,10 @@ static void reply_job_list(struct sim_controller *c, uint64_t link)
 static void release(struct sim_controller *c, const struct effect *f)
 {
 	struct wire_facts facts = { c->o.conf, 0 };
+	const ProtobufCMessage *order;
 	struct core_stats stats;
 	struct peer *peer;
+	unsigned type;
 
 	core_stats(c->core, &stats);
 	facts.epoch = stats.epoch;
@@ -179,28 +181,13 @@ static void release(struct sim_controller *c, const struct effect *f)
 		put_start(c, f);
 		break;
 	case EFFECT_END_RUN:
-		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_END_RUN,
-		        wire_end_run(f, &facts, c->out));
-		break;
 	case EFFECT_SIGNAL_RUN:
-		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SIGNAL_RUN,
-		        wire_signal_run(f, &facts, c->out));
-		break;
 	case EFFECT_SUSPEND_RUN:
-		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN,
-		        wire_suspend_run(f, &facts, c->out));
-		break;
 	case EFFECT_FORGET_RUN:
-		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_FORGET_RUN,
-		        wire_forget_run(&f->run.run, 1, c->out));
-		break;
 	case EFFECT_ACK_GPUS:
-		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_GPU_ACK,
-		        wire_gpu_ack(f, c->out));
-		break;
 	case EFFECT_CHECK_GPUS:
-		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_GPU_CHECK,
-		        wire_gpu_check(f, c->out));
+		order = wire_order(f, &facts, c->out, &type);
+		sim_put(c, f->session, f->change, type, order);
 		break;
 	case EFFECT_FENCE:
 		if (c->o.fence)

@@ -37,35 +37,10 @@ check_tower() {
 		}' || bad=1
 }
 
-check_tower ctld/core 'util rows request records place accounts limits plan preempt sched jobs nodes explain intake' core.h '
-explain/explain.c intake/intake.h
-explain/imagine.c intake/intake.h
-explain/suggest.c intake/admit.h
-explain/suggest.c intake/intake.h
-explain/suggest.c intake/update.h
-jobs/bill.c intake/admit.h
-jobs/conditions.h intake/intake.h
-jobs/life.c intake/admit.h
-jobs/runlife.c nodes/hardware.h
-preempt/preempt.h sched/decide.h
-records/run.h accounts/accounts.h
-records/run.h place/gpu_share.h
-request/requests.h place/gpu_share.h
-'
+check_tower ctld/core 'util rows request records place accounts limits plan preempt sched jobs nodes intake explain' core.h ''
 check_tower noded 'gpu job record contain usage exec stream shepherd runs confine watch launcher core net sim' '' ''
-check_tower common 'base gpu job net conf' gpusched.pb-c.h '
-gpu/gpuset.c conf/conf.h
-'
-check_tower cmds 'api steps cli options slurm views submit ctl run' '' ''
-check_tower ctld 'core store tape wire loop site rpc gsim' 'ctld.h rpc/rpc.h' '
-loop/effects.c rpc/call/filter.h
-loop/effects.c rpc/jobs/bulk.h
-loop/effects.c site/fence.h
-loop/effects.c site/mail.h
-loop/peers.c rpc/jobs/bulk.h
-loop/stats.c rpc/acct/acct.h
-loop/tick.c rpc/acct/acct.h
-loop/tick.c site/mail.h
-'
+check_tower common 'base gpu job net conf' gpusched.pb-c.h ''
+check_tower cmds 'api cli options slurm views submit ctl run steps srun' '' ''
+check_tower ctld 'core store tape wire loop site rpc gsim' ctld.h ''
 check_tower ctld/rpc 'call jobs nodes acct admin' rpc.h ''
 exit $bad

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"

@@ -1,8 +1,6 @@
 /* usage.c - see usage.h */
 #include "ctld/core/accounts/usage.h"
 
-#include "ctld/core/request/requests.h"
-
 #define HOUR_US     3600000000.0
 #define GPU_DEFAULT 1.0
 #define CPU_DEFAULT 0.01 /* of a job without GPUs, where nothing has a price */

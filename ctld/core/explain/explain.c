@@ -16,11 +16,8 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
-#include "ctld/core/core.h"
-#include "ctld/core/explain/never.h"
-#include "ctld/core/explain/why.h"
-#include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/bill.h"
+#include "ctld/core/explain/lacks.h"
+#include "ctld/core/intake/never.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/run_snapshot.h"
 #include "ctld/core/place/ledger.h"
@@ -32,14 +29,12 @@
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
 #include "ctld/core/sched/sched.h"
-#include "ctld/core/explain/suggest.h"
 #include "ctld/core/explain/whatif.h"
-#include "ctld/core/intake/intake.h"
 #include "ctld/core/util/idmap.h"
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-static struct why_blocker *add(struct job_why *why, const char *reason)
+struct why_blocker *explain_add(struct job_why *why, const char *reason)
 {
 	struct why_blocker *b;
 
@@ -51,40 +46,9 @@ static struct why_blocker *add(struct job_why *why, const char *reason)
 	return b;
 }
 
-static usec_t wall_of(const struct core *core, usec_t mono)
+usec_t explain_wall(const struct core *core, usec_t mono)
 {
 	return mono >= PLAN_FAR ? 0 : core->now.wall + (mono - core->now.mono);
-}
-
-/* --- the job itself -------------------------------------------------------------------------- */
-
-/* What keeps the job out of every queue: then nothing else is reported. */
-static bool held_back(struct core *core, const struct job *job, struct job_why *why)
-{
-	struct why_blocker *b;
-	const char *reason;
-	char text[256];
-
-	if (job_link_of(job)->class)
-		return false;
-	reason = job_why(core, job, core->now, text, sizeof(text));
-	b = add(why, *reason ? reason : reason_word(REASON_NONE));
-	snprintf(b->text, sizeof(b->text), "%s", text);
-	if (job_info(job)->hold == HOLD_ADMIN)
-		snprintf(b->clears_text, sizeof(b->clears_text),
-		        "an operator or administrator must release it");
-	else if (job_info(job)->hold == HOLD_COORDINATOR)
-		snprintf(b->clears_text, sizeof(b->clears_text),
-		        "a coordinator of account %.64s must release it", job_info(job)->account);
-	else if (job_info(job)->hold == HOLD_SIGNATURE)
-		snprintf(b->clears_text, sizeof(b->clears_text), "gctl renew %llu",
-		        (unsigned long long)job_id(job));
-	else if (job_info(job)->hold)
-		snprintf(b->clears_text, sizeof(b->clears_text), "gctl release %llu",
-		        (unsigned long long)job_id(job));
-	if (!strcmp(reason, reason_word(REASON_BEGIN_TIME)))
-		b->clears = job_info(job)->begin_time;
-	return true;
 }
 
 /* --- capacity -------------------------------------------------------------------------------- */
@@ -237,7 +201,7 @@ static void option_clear(struct option *o)
 }
 
 /* Where jobs are private, not even their ids are shown to other users. */
-static bool is_hidden(const struct core *core, uint32_t uid, const struct job *other)
+bool explain_hidden(const struct core *core, uint32_t uid, const struct job *other)
 {
 	return core->conf->roles.private_jobs && (!other || job_info(other)->uid != uid);
 }
@@ -250,7 +214,7 @@ static void name_jobs(const struct wait *w, struct job *const *jobs, size_t n, s
 	char label[JOB_LABEL];
 
 	for (i = 0; i < n && used < size; i++) {
-		if (is_hidden(w->core, w->uid, jobs[i])) {
+		if (explain_hidden(w->core, w->uid, jobs[i])) {
 			hidden++;
 			continue;
 		}
@@ -327,12 +291,12 @@ static void need_of(const struct wait *w, struct option *o, struct places places
 	const struct request *r = w->who->ask.gpus;
 
 	if (!places.n) {
-		decide_need(view, &w->who->ask, o->alternative, o->type, &o->need);
+		need_at_least(view, &w->who->ask, o->alternative, o->type, &o->need);
 		return;
 	}
 	if ((r->per_node || !r->n) && places.n > r->nodes_min)
 		places.n = r->nodes_min;
-	decide_need_of(view, &w->who->ask, &places, &o->need);
+	need_of_places(view, &w->who->ask, &places, &o->need);
 }
 
 static size_t limits_of_option(const struct wait *w, const struct option *o, struct limit_block *v)
@@ -451,8 +415,8 @@ uint32_t explain_count(struct core *core, const struct class *class)
 static void say_resources(const struct wait *w, const struct option *o, struct job_why *why)
 {
 	char text[256], nodes[64];
-	struct why_blocker *b =
-	        add(why, ask_why(w->core, w->who->partition, &w->who->ask, text, sizeof(text)));
+	struct why_blocker *b = explain_add(
+	        why, ask_why(w->core, w->who->partition, &w->who->ask, text, sizeof(text)));
 	size_t used;
 
 	if (!b)
@@ -460,7 +424,7 @@ static void say_resources(const struct wait *w, const struct option *o, struct j
 	snprintf(b->text, sizeof(b->text), "%s", text);
 	if (!o->found)
 		return;
-	b->clears = wall_of(w->core, o->reservation.start);
+	b->clears = explain_wall(w->core, o->reservation.start);
 	hostlist_of(w->core, &o->reservation.places, nodes, sizeof(nodes));
 	used = (size_t)snprintf(
 	        b->clears_text, sizeof(b->clears_text), "on %s%s", nodes, o->n_enders ? ", " : "");
@@ -472,7 +436,7 @@ static void say_resources(const struct wait *w, const struct option *o, struct j
 static void say_priority(const struct wait *w, const struct option *o, struct job_why *why)
 {
 	const struct conf_partition *p = &w->core->conf->partitions[w->who->partition];
-	struct why_blocker *b = add(why, reason_word(REASON_PRIORITY));
+	struct why_blocker *b = explain_add(why, reason_word(REASON_PRIORITY));
 	struct job *ahead[WHATIF_NAMED];
 	size_t used, n;
 	char label[JOB_LABEL];
@@ -576,7 +540,7 @@ static void say_limit_clears(
 	whatif_end(&wi);
 	if (held)
 		return;
-	b->clears = wall_of(core, v[i - 1].end);
+	b->clears = explain_wall(core, v[i - 1].end);
 	say_enders(w, jobs, i, 0, b->clears_text, sizeof(b->clears_text));
 }
 
@@ -586,7 +550,7 @@ static void say_option(const struct wait *w, const struct option *o, struct job_
 	size_t n = limits_of_option(w, o, v), i;
 
 	for (i = 0; i < n && i < WHY_BLOCKERS; i++) {
-		struct why_blocker *b = add(why, v[i].reason);
+		struct why_blocker *b = explain_add(why, v[i].reason);
 
 		if (!b)
 			return;
@@ -601,57 +565,6 @@ static void say_option(const struct wait *w, const struct option *o, struct job_
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void say_cause(const struct core *core, const struct class *class, const char *cause,
-        uint64_t by, char *text, size_t size)
-{
-	if (by && is_hidden(core, class_info(class)->uid, jobs_find(core->jobs, by)))
-		snprintf(text, size, "%s: another's job", cause);
-	else if (by)
-		snprintf(text, size, "%s: job %llu", cause, (unsigned long long)by);
-	else
-		snprintf(text, size, "%s", cause);
-}
-
-/* Why the class has no planned start. */
-static void say_no_plan(const struct core *core, const struct class *class, struct job_why *why)
-{
-	const struct class_link *l = class_link_of(class);
-	const struct conf_partition *p = &core->conf->partitions[l->partition];
-
-	/* One type may wait for a limit and another one for room. */
-	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
-		if (l->last.verdict == VERDICT_LIMIT)
-			snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
-		return;
-	}
-	if (l->broken)
-		say_cause(core, class, l->broken, l->broken_by, why->planned_why,
-		        sizeof(why->planned_why));
-	else if (plan_count_of(sched_view(core->sched)->plan, l->partition) >= p->plan_depth)
-		snprintf(why->planned_why, sizeof(why->planned_why),
-		        "only the first %u that wait for room in %.60s have one", p->plan_depth,
-		        p->name);
-	else if (l->last.verdict == VERDICT_LIMIT)
-		snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
-}
-
-static void say_plan(const struct core *core, const struct job *job, const struct class *class,
-        struct job_why *why)
-{
-	const struct class_link *l = class_link_of(class);
-
-	why->first_planned = job_info(job)->planned_start;
-	if (class_head(class) != job || l->partition == CONF_NONE)
-		return;
-	if (!l->reservation)
-		return say_no_plan(core, class, why);
-	why->planned_start = wall_of(core, l->reservation->start);
-	hostlist_of(core, &l->reservation->places, why->planned_nodes, sizeof(why->planned_nodes));
-	if (l->cause)
-		say_cause(core, class, l->cause, l->cause_job, why->planned_why,
-		        sizeof(why->planned_why));
-}
-
 void explain_candidate(struct core *core, const struct candidate *who, const struct class *class,
         uint32_t before, uint32_t uid, struct job_why *why)
 {
@@ -663,15 +576,15 @@ void explain_candidate(struct core *core, const struct candidate *who, const str
 
 	switch (decide(sched_view(core->sched), who, &places, &d)) {
 	case VERDICT_PARTITION:
-		b = add(why, reason_word(REASON_BAD_CONSTRAINTS));
+		b = explain_add(why, reason_word(REASON_BAD_CONSTRAINTS));
 		snprintf(b->text, sizeof(b->text), "its partition is no longer configured");
 		break;
 	case VERDICT_TYPE:
-		b = add(why, reason_word(REASON_BAD_CONSTRAINTS));
+		b = explain_add(why, reason_word(REASON_BAD_CONSTRAINTS));
 		snprintf(b->text, sizeof(b->text), "its GPU type is no longer configured");
 		break;
 	case VERDICT_STATE:
-		b = add(why, reason_word(REASON_PARTITION_DOWN));
+		b = explain_add(why, reason_word(REASON_PARTITION_DOWN));
 		snprintf(b->text, sizeof(b->text), "partition %.60s starts nothing now",
 		        core->conf->partitions[who->partition].name);
 		break;
@@ -704,7 +617,7 @@ void explain_plan(struct core *core, const struct candidate *who, struct job_why
 		}
 	}
 	if (best.places.n) {
-		why->planned_start = wall_of(core, best.start);
+		why->planned_start = explain_wall(core, best.start);
 		hostlist_of(core, &best.places, why->planned_nodes, sizeof(why->planned_nodes));
 	}
 	places_free(&best.places);
@@ -723,7 +636,7 @@ void explain_victims(struct core *core, const struct candidate *who, const struc
 	size_t n, i;
 
 	if (sched_would_stop(core->sched, who, d, &p)) {
-		start = wall_of(core, p.reservation.start);
+		start = explain_wall(core, p.reservation.start);
 		if (!why->planned_start || start < why->planned_start) {
 			why->planned_start = start;
 			hostlist_of(core, &p.reservation.places, why->planned_nodes,
@@ -738,65 +651,4 @@ void explain_victims(struct core *core, const struct candidate *who, const struc
 		}
 	}
 	preemption_clear(&p);
-}
-
-double explain_cost(
-        const struct core *core, const struct job_info *info, const struct places *places)
-{
-	double hours = (double)info->time_limit_s / 3600, sum = 0;
-	size_t i;
-
-	if (!info->time_limit_s)
-		return -1;
-	for (i = 0; i < places->n; i++) {
-		const struct place *p = &places->v[i];
-		uint32_t gpus = (uint32_t)__builtin_popcountll(p->gpus);
-		double part = p->share.charge ? (double)p->share.charge / GPU_MILLI : 1;
-
-		sum += core->conf->prices.cpu * p->cpus;
-		sum += core->conf->prices.mem_gb * (double)p->mem_mb / 1024;
-		if (gpus)
-			sum += core->conf->gpu_types[places->type].price * gpus * part;
-	}
-	return sum * hours * qos_factor(core, info->qos);
-}
-
-static bool starts_next(const struct core *core, const struct candidate *who)
-{
-	struct places places = { 0 };
-	struct decision d;
-	bool starts = !sched_busy_before(core->sched, who->key) &&
-	              decide(sched_view(core->sched), who, &places, &d) == VERDICT_START;
-
-	places_free(&places);
-	return starts;
-}
-
-bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why)
-{
-	uint32_t before; /* tasks of its record that come before it */
-	struct job *job = (struct job *)(uintptr_t)job_or_waiting(core, ref, &before);
-	struct class *class;
-	struct candidate who;
-
-	if (!job || job_info(job)->state != JOB_PENDING || !job_weight(job))
-		return false;
-	memset(why, 0, sizeof(*why));
-	core->now = now;
-	sched_now(core->sched, now);
-	if (held_back(core, job, why))
-		return true;
-	class = job_link_of(job)->class;
-	sched_position(core->sched, class, &why->position, &why->of);
-	before += sched_before(class, job);
-	why->position += before;
-	who = sched_candidate(core->sched, class);
-	/* During a pass the job may be about to start, and what is free may be for other jobs. */
-	why->cut_short = !sched_idle(core->sched);
-	if (!why->cut_short || !starts_next(core, &who))
-		explain_candidate(core, &who, class, before, job_info(job)->uid, why);
-	say_plan(core, job, class, why);
-	if (!why->cut_short)
-		suggest(core, job, why);
-	return true;
 }

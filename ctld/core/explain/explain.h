@@ -1,17 +1,21 @@
-/* explain.h - why a job waits, in full, and what would start it: see core_job_why() */
+/* explain.h - why a job waits, in full, and what would start it: see core_job_why() in job_why.c */
 #ifndef CTLD_CORE_EXPLAIN_H
 #define CTLD_CORE_EXPLAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "common/job/run.h"
 
 struct class;
 struct candidate;
 struct core;
 struct decision;
-struct job_info;
+struct job;
 struct job_why;
 struct places;
+struct why_blocker;
 
 /* Add all that blocks a candidate: the head of a class, a job behind `before` others of its class,
  * or an imagined one (`class` NULL, `before` 0). */
@@ -29,10 +33,12 @@ void explain_plan(struct core *core, const struct candidate *who, struct job_why
  * user `uid`, for which decide() gave *d. */
 void explain_victims(struct core *core, const struct candidate *who, const struct decision *d,
         uint32_t uid, struct job_why *why);
-/* What a job would cost at those places if it ran for all of its time limit; < 0: it has no
- * limit. */
-double explain_cost(
-        const struct core *core, const struct job_info *info, const struct places *places);
+/* May user `uid` not be told of the other job? */
+bool explain_hidden(const struct core *core, uint32_t uid, const struct job *other);
+/* Another blocker of the list, zeroed but for its reason; NULL: the list is full. */
+struct why_blocker *explain_add(struct job_why *why, const char *reason);
+/* The wall time of a moment of the plan; 0: it is not known. */
+usec_t explain_wall(const struct core *core, usec_t mono);
 
 /* How many things block the head of a class: as many as explain_candidate() would add. It tries
  * changes on the ledger and undoes them. */

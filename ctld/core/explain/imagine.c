@@ -1,7 +1,7 @@
 /* imagine.c - see imagine.h */
 #include "ctld/core/explain/imagine.h"
 
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/intake_job.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 

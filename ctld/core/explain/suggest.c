@@ -15,7 +15,7 @@
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/explain/whatif.h"
-#include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/update.h"
 #include "ctld/core/rows/state.h"
@@ -60,11 +60,6 @@ struct suggest {
 
 /* --- trying ---------------------------------------------------------------------------------- */
 
-static bool key_before(struct heap_key x, struct heap_key y)
-{
-	return x.a != y.a ? x.a < y.a : x.b < y.b;
-}
-
 static bool pay(struct suggest *s, uint32_t cost)
 {
 	s->spent |= s->budget < cost;
@@ -90,7 +85,7 @@ static bool left_to_it(struct suggest *s, struct whatif *w, const struct candida
 		return true;
 	if (!pay(s, (uint32_t)before + s->core->conf->n_nodes / BUDGET_NODES))
 		return false;
-	if (!key_before(class_link(s->class)->key, who->key))
+	if (!heap_key_before(class_link(s->class)->key, who->key))
 		others = 0;
 	return whatif_starts(w, who, s->class, others);
 }
@@ -676,9 +671,9 @@ void suggest(struct core *core, struct job *job, struct job_why *why)
 	s->planned = class_head(class) == job ? class_link(class)->reservation : NULL;
 	s->budget = BUDGET;
 	/* As in an update, the job is not counted with its present request. */
-	admit_count(core, i, -1);
+	job_count(core, i, -1);
 	look(s);
-	admit_count(core, i, 1);
+	job_count(core, i, 1);
 	qsort(s->found, s->n, sizeof(s->found[0]), by_size);
 	for (f = 0; f < s->n && f < WHY_CHANGES; f++)
 		why->changes[why->n_changes++] = s->found[f].change;

@@ -1,4 +1,10 @@
-/* view.c - how listings read the core: values by copy, in slices */
+/* view.c - how listings read the core: values by copy, in slices
+ *
+ * A listing takes many slices of the loop, and jobs come and go between them. So a view is a copy
+ * by value of one job or node at one moment, a listing goes on from the last ref it has shown, and
+ * nothing that a view points to outlives the call. What is counted to explain a wait is kept with
+ * the class (why.c), so a listing counts it once.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,14 +17,15 @@
 #include "ctld/core/core.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/why.h"
-#include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/records/job.h"
@@ -353,7 +360,7 @@ bool core_job_next_brief(const struct core *core, uint64_t after, struct job_vie
 bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *v)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 
 	if (job)
 		view(core, job, now, v);
@@ -363,7 +370,7 @@ bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, str
 bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *v)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 
 	if (job)
 		view_brief(job, v);
@@ -373,7 +380,7 @@ bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *v)
 const char *core_job_user(const struct core *core, uint64_t ref)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 
 	return job ? job_info(job)->user : "";
 }
@@ -402,7 +409,7 @@ uint64_t core_run_ref(const struct core *core, struct run_id id)
 bool core_job_prio(const struct core *core, uint64_t ref, struct clocks now, struct prio_view *v)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 	struct factors f;
 	struct prio_parts p;
 
@@ -430,13 +437,9 @@ bool core_share_next(const struct core *core, size_t *cursor, struct share_view 
 
 static uint64_t nominal_mb(const struct conf *conf, const char *type)
 {
-	size_t t;
+	uint16_t number = gpu_type_number(conf, type);
 
-	for (t = 0; t < conf->n_gpu_types; t++) {
-		if (!strcmp(conf->gpu_types[t].name, type))
-			return conf->gpu_types[t].mem_mb;
-	}
-	return 0;
+	return number < conf->n_gpu_types ? conf->gpu_types[number].mem_mb : 0;
 }
 
 static bool held_by_mps(const struct core *core, const struct run *run)
@@ -610,14 +613,14 @@ static void add_shared(const struct core *core, uint32_t n, uint16_t type, struc
 	uint64_t left = ledger_gpus_shared(core->ledger, n) & ledger_gpus_of(core->ledger, n, type);
 
 	for (; left; left &= left - 1) {
-		const struct shared_gpu *card =
+		const struct shared_gpu *gpu =
 		        ledger_shared_gpu(core->ledger, n, (uint32_t)__builtin_ctzll(left));
-		uint64_t spare = card->mem_mb > card->mem_used ? card->mem_mb - card->mem_used : 0;
+		uint64_t spare = gpu->mem_mb > gpu->mem_used ? gpu->mem_mb - gpu->mem_used : 0;
 
 		sum->gpus++;
-		sum->mem_mb += card->mem_mb;
-		sum->granted_mem_mb += card->mem_used;
-		sum->granted_milli += card->milli_used;
+		sum->mem_mb += gpu->mem_mb;
+		sum->granted_mem_mb += gpu->mem_used;
+		sum->granted_milli += gpu->milli_used;
 		if (spare <= sum->largest_mem_mb || !ledger_accepts(core->ledger, n))
 			continue;
 		sum->largest_mem_mb = spare;

@@ -118,17 +118,12 @@ void whatif_end(struct whatif *w)
 
 /* --- classes before it ----------------------------------------------------------------------- */
 
-static bool key_before(struct heap_key x, struct heap_key y)
-{
-	return x.a != y.a ? x.a < y.a : x.b < y.b;
-}
-
 static int by_key(const void *x, const void *y)
 {
 	struct heap_key a = class_link(*(struct class *const *)x)->key,
 	                b = class_link(*(struct class *const *)y)->key;
 
-	return key_before(a, b) ? -1 : key_before(b, a);
+	return heap_key_before(a, b) ? -1 : heap_key_before(b, a);
 }
 
 /* All classes before a key, best first. The caller frees the array. */
@@ -140,7 +135,7 @@ static struct class **classes_before(
 
 	*n = 0;
 	while ((class = sched_each_class(core->sched, &cursor))) {
-		if (class != but && key_before(class_link(class)->key, key))
+		if (class != but && heap_key_before(class_link(class)->key, key))
 			v[(*n)++] = class;
 	}
 	qsort(v, *n, sizeof(struct class *), by_key);
@@ -153,7 +148,7 @@ size_t whatif_before(const struct whatif *w, const struct candidate *who, const 
 	size_t cursor = 0, n = 0;
 
 	while ((class = sched_each_class(w->core->sched, &cursor)))
-		n += class != but && key_before(class_link_of(class)->key, who->key);
+		n += class != but && heap_key_before(class_link_of(class)->key, who->key);
 	return n;
 }
 
@@ -173,7 +168,7 @@ static void note_planned(struct whatif *w, const struct candidate *who)
 	for (i = 0; i < plan_count(plan); i++) {
 		const struct reservation *e = plan_at(plan, i);
 
-		if (e->partition == who->partition && key_before(e->key, who->key))
+		if (e->partition == who->partition && heap_key_before(e->key, who->key))
 			note_ahead(w, e->owner);
 	}
 }
@@ -217,7 +212,7 @@ static void plan_class(struct trial *t, struct class *class, const struct candid
 		struct reservation *e = plan_add(view->plan, class, &want, &reservation);
 
 		e->chain = who->chain;
-		decide_need_of(view, &who->ask, &e->places, &e->need);
+		need_of_places(view, &who->ask, &e->places, &e->need);
 		t->planned[t->n_planned++] = e;
 	}
 	places_free(&reservation.places);

@@ -14,8 +14,5 @@ struct job;
 /* A PENDING job's reason and its text; static strings and `text`. */
 const char *job_why(
         const struct core *core, const struct job *job, struct clocks now, char *text, size_t size);
-/* Why that request does not start in a partition now: a reason, and its text. */
-const char *ask_why(const struct core *core, uint32_t partition, const struct ask *ask, char *text,
-        size_t size);
 
 #endif

@@ -1,4 +1,10 @@
-/* admit.c - see admit.h */
+/* admit.c - see admit.h
+ *
+ * Policy before the job exists: nothing is changed here. The order is that of dependence: the
+ * account decides what labels are required and which QOS are allowed, the partition decides
+ * defaults, and only a filled-in request can be compared with limits. A job that could never start
+ * within the limits is refused now, because in the queue it would wait for ever.
+ */
 #include "ctld/core/intake/admit.h"
 
 #include <stdio.h>
@@ -9,7 +15,6 @@
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/members.h"
 #include "ctld/core/accounts/roles.h"
-#include "ctld/core/intake/bulk.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/partition.h"
@@ -315,92 +320,4 @@ int admit_limits(
 	}
 	limit_chain_free(core->limits, chain);
 	return rc < 0 ? -1 : 0;
-}
-
-/* --- counting -------------------------------------------------------------------------------- */
-
-struct limit_chain *admit_chain(
-        const struct core *core, struct limits *limits, const struct job_info *i)
-{
-	return limits_chain(limits, accounts_find(core->accounts, i->account), i->uid,
-	        find_qos(core->conf, i->qos), sched_partition(core->sched, i->partition));
-}
-
-static void count(
-        const struct core *core, struct limits *limits, const struct job_info *i, int delta)
-{
-	struct limit_chain *chain = admit_chain(core, limits, i);
-
-	limits_queued(limits, chain, delta);
-	limit_chain_free(limits, chain);
-}
-
-static bool note_asked(struct core *core, const struct job *job)
-{
-	const struct job_info *i = job_info(job);
-	struct ask ask = { .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
-
-	return ledger_note_asked(core->ledger, &ask, job_weight(job));
-}
-
-void admit_asked(struct core *core, const struct job *job)
-{
-	/* The plan allows one place and not another: a job that was refused the best place may get
-	 * the next one. */
-	if (job_weight(job) && note_asked(core, job))
-		sched_wake_all(core->sched);
-}
-
-void admit_count(struct core *core, const struct job_info *info, int delta)
-{
-	if (limits_count_queued(core->limits))
-		count(core, core->limits, info, delta);
-}
-
-static void count_jobs(const struct core *core, struct limits *limits)
-{
-	const struct job *job;
-	size_t cursor = 0;
-
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
-		if (!job_state_ended(job_info(job)->state))
-			count(core, limits, job_info(job), (int)job_weight(job));
-	}
-	while ((job = bulk_next(core, &cursor)))
-		count(core, limits, job_info(job), (int)job_weight(job));
-}
-
-void admit_count_all(struct core *core)
-{
-	const struct job *job;
-
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
-		note_asked(core, job);
-	if (limits_count_queued(core->limits))
-		count_jobs(core, core->limits);
-}
-
-int admit_check(const struct core *core, struct error *err)
-{
-	struct limits *anew = limits_new(core->conf, core->seed);
-	const struct job *job = jobs_next(core->jobs, 0);
-	int rc = 0;
-
-	count_jobs(core, anew);
-	for (; job && rc == 0; job = jobs_next(core->jobs, job_ref(job))) {
-		struct limit_chain *x = admit_chain(core, core->limits, job_info(job));
-		struct limit_chain *y = admit_chain(core, anew, job_info(job));
-		uint64_t is = limits_queued_now(core->limits, x),
-		         should = limits_queued_now(anew, y);
-
-		limit_chain_free(core->limits, x);
-		limit_chain_free(anew, y);
-		if (is != should)
-			rc = error_set(err, ERR_INTERNAL,
-			        "job %llu: %llu jobs count for its limits of queued ones, not %llu",
-			        (unsigned long long)job_id(job), (unsigned long long)should,
-			        (unsigned long long)is);
-	}
-	limits_free(anew);
-	return rc;
 }

@@ -6,12 +6,11 @@
 #ifndef CTLD_CORE_ADMIT_H
 #define CTLD_CORE_ADMIT_H
 
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/intake_job.h"
 
 struct caller;
 struct core;
 struct error;
-struct limits;
 struct job;
 
 /* The account: the named one, if the caller is a member (by name, group or "*") or an
@@ -38,19 +37,5 @@ int admit_time(struct core *core, struct intake *t, struct error *err);
 /* Could some alternative start within the limits, and do they allow one more job? */
 int admit_limits(
         struct core *core, const struct caller *caller, const struct intake *t, struct error *err);
-
-/* The limits of this configuration that apply to a job, as a chain. */
-struct limit_chain *admit_chain(
-        const struct core *core, struct limits *limits, const struct job_info *i);
-
-/* --- jobs that have not ended, for the limit `queued` ---------------------------------------- */
-
-/* The job was admitted, changed or revived: count its request in the workload profile
- * (workload_profile.h). Trial submissions are not counted. */
-void admit_asked(struct core *core, const struct job *job);
-
-void admit_count(struct core *core, const struct job_info *info, int delta);
-void admit_count_all(struct core *core); /* count all jobs in new limits */
-int admit_check(const struct core *core, struct error *err);
 
 #endif

@@ -1,4 +1,11 @@
-/* bulk.c - see bulk.h */
+/* bulk.c - see bulk.h
+ *
+ * States of the one bulk in the core, each a kind of event and each in slices: CHECK makes jobs
+ * that are in no table, MAKE gives them ids and rows, SHOW puts them where others are. An error in
+ * CHECK undoes all of it, from memory only. From the first row of MAKE on nothing can fail, and
+ * the open range of ids in meta says what a start of the controller must delete if the process
+ * dies before the end.
+ */
 #include "ctld/core/intake/bulk.h"
 
 #include <assert.h>
@@ -7,7 +14,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
@@ -257,7 +264,7 @@ static void step_undo(struct core *core, const struct core_event *e)
 		weight += b->v[b->n].weight;
 		if (!job)
 			continue;
-		admit_count(core, job_info(job), -(int)job_weight(job));
+		job_count(core, job_info(job), -(int)job_weight(job));
 		nonces_unstage(core->nonces, job_info(job)->nonce);
 		b->n_ids -= job_ids(job);
 		job_free(core->jobs, job);

@@ -19,6 +19,7 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/notifications.h"

@@ -1,4 +1,11 @@
-/* intake.c - see intake.h */
+/* intake.c - see intake.h
+ *
+ * One way in for every request. intake_fill() reports all mistakes at once and not the first one,
+ * so each check runs whose preconditions have passed; the errors are joined. What a job holds
+ * while it is checked (references, a charge for memory, a place among the queued) belongs to
+ * struct intake_job and is released by intake_clear() whatever became of it: a job that was
+ * accepted has taken its references over.
+ */
 #include "ctld/core/intake/intake.h"
 
 #include <stdio.h>
@@ -8,8 +15,9 @@
 #include "common/base/text.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/admit.h"
-#include "ctld/core/explain/never.h"
-#include "ctld/core/jobs/conditions.h"
+#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/intake/never.h"
+#include "ctld/core/intake/conditions.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/budget.h"
@@ -188,7 +196,7 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	}
 	i->uid = caller->uid;
 	i->partition = core->conf->partitions[t->partition].name;
-	admit_count(core, i, (int)t->weight);
+	job_count(core, i, (int)t->weight);
 	t->counted = true;
 	return 0;
 }
@@ -219,7 +227,7 @@ void intake_clear(struct core *core, struct intake *t)
 	budget_add(core->budget, t->info.uid, BUDGET_MEMORY, -(int64_t)t->memory);
 	t->memory = 0;
 	if (t->counted)
-		admit_count(core, &t->info, -(int)t->weight);
+		job_count(core, &t->info, -(int)t->weight);
 	t->counted = false;
 	free(t->depends);
 	t->depends = NULL;

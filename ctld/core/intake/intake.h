@@ -11,31 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/taskset.h"
-#include "ctld/core/records/job.h"
+#include "ctld/core/intake/intake_job.h"
 
 struct caller;
 struct core;
 struct error;
 struct job;
-
-/* A job while it is being checked. */
-struct intake {
-	const struct submit_job *in;    /* borrowed */
-	const struct nonce *known;      /* the nonce of an earlier submit */
-	const struct job_info *updated; /* an update: the job to change; NULL: a new job */
-	uint32_t partition;             /* index into conf.partitions */
-	uint32_t account, qos;          /* indices; CONF_NONE: none */
-	char *depends;                  /* owned: its dependencies, as kept; NULL: unchanged */
-	size_t memory;                  /* charged to the user until intake_clear() */
-	bool counted;                   /* counted among the jobs that have not ended, for the
-					 * limit `queued` */
-	struct job_info info;           /* filled in by intake_fill(); it holds references to gpus
-					 * and labels */
-	struct taskset tasks;           /* of an array */
-	uint32_t at_once;
-	uint32_t weight; /* jobs that it counts as: 1, or its tasks */
-};
 
 /* Checks `in` and fills in the indices, and of info: account, qos, gpus, labels, cpus, mem_mb,
  * time_limit_s, and the conditions (conditions.h). A job that passes is counted as waiting until

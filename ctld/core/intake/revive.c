@@ -11,9 +11,8 @@
 
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/update.h"
-#include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"
-#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

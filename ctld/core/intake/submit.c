@@ -11,23 +11,17 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "common/job/reason.h"
 #include "ctld/core/core.h"
-#include "ctld/core/explain/explain.h"
-#include "ctld/core/explain/imagine.h"
-#include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/eligible.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/intake.h"
-#include "ctld/core/jobs/bill.h"
-#include "ctld/core/jobs/conditions.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
-#include "ctld/core/jobs/life.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/namesakes.h"
+#include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/rows/view.h"
-#include "ctld/core/sched/sched.h"
 
 /* --- taking in ------------------------------------------------------------------------------- */
 
@@ -63,7 +57,7 @@ void submit_joins(struct core *core, struct job *job)
 {
 	struct job *behind;
 
-	admit_asked(core, job);
+	job_requested(core, job);
 	namesakes_add(core->namesakes, job);
 	/* A bulk's may come before one that was the first of its name. */
 	behind = job_link(job)->name_after;
@@ -180,7 +174,7 @@ int submit_room(const struct core *core, size_t n_new, struct error *err)
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-static struct effect *answer(struct core *core, const struct core_event *e, const struct intake *v)
+struct effect *submit_answer(struct core *core, const struct core_event *e, const struct intake *v)
 {
 	uint64_t *ids = effects_alloc(core->effects, e->submit.n * sizeof(*ids));
 	bool *known = effects_alloc(core->effects, e->submit.n * sizeof(*known));
@@ -200,78 +194,7 @@ static struct effect *answer(struct core *core, const struct core_event *e, cons
 	return fx;
 }
 
-/* Why the first job would not start now. */
-static const struct job_why *test_why(struct core *core, const struct intake *v,
-        const struct imagined *im, const struct decision *d)
-{
-	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
-	struct why_blocker condition;
-
-	memset(why, 0, sizeof(*why));
-	if (v->in->hold) {
-		why->blockers[why->n_blockers++].reason = reason_word(REASON_HELD_USER);
-	} else if (conditions_hold(core, v, &condition)) {
-		why->blockers[why->n_blockers++] = condition;
-	} else {
-		explain_candidate(core, &im->who, NULL, 0, im->info.uid, why);
-		/* A job that a limit blocks gets no plan. */
-		if (d->verdict == VERDICT_START || d->verdict == VERDICT_PLANNED ||
-		        d->verdict == VERDICT_CAPACITY)
-			explain_plan(core, &im->who, why);
-		if (d->verdict == VERDICT_PLANNED || d->verdict == VERDICT_CAPACITY)
-			explain_victims(core, &im->who, d, im->info.uid, why);
-	}
-	return why;
-}
-
-static void test_where(struct core *core, const struct places *places, struct effect *fx)
-{
-	struct test_place *v = effects_alloc(core->effects, places->n * sizeof(*v));
-	size_t i;
-
-	for (i = 0; i < places->n; i++)
-		v[i] = (struct test_place){ places->v[i].node, places->v[i].gpus };
-	fx->submitted.would_start_now = true;
-	fx->submitted.places = v;
-	fx->submitted.n_places = places->n;
-	if (places->v[0].gpus)
-		fx->submitted.gpu_type =
-		        effects_text(core->effects, core->conf->gpu_types[places->type].name);
-}
-
-/* Would the first job start now? Asked of the scheduler itself; nothing is changed. */
-static void answer_test(struct core *core, const struct core_event *e, struct intake *v)
-{
-	struct effect *fx = answer(core, e, v);
-	struct places places = { 0 };
-	struct imagined im;
-	struct decision d;
-	struct why_blocker condition;
-	enum verdict verdict;
-
-	fx->submitted.test_only = true;
-	if (!v->info.gpus)
-		return;
-	v->info.uid = e->caller.uid;
-	v->info.nice = v->in->nice;
-	v->info.account = v->info.account ? v->info.account : v->in->account;
-	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
-	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
-	verdict = decide(sched_view(core->sched), &im.who, &places, &d);
-	if (verdict == VERDICT_START && !v->in->hold && !conditions_hold(core, v, &condition) &&
-	        !sched_busy_before(core->sched, im.who.key)) {
-		test_where(core, &places, fx);
-		fx->submitted.cost_max = explain_cost(core, &v->info, &places);
-	} else {
-		fx->submitted.why = test_why(core, v, &im, &d);
-		fx->submitted.cost_max = job_cost_max(core, &v->info);
-	}
-	places_free(&places);
-	imagined_clear(core, &im);
-}
-
-static int submit(
-        struct core *core, const struct core_event *e, struct intake *v, struct error *err)
+int submit_check(struct core *core, const struct core_event *e, struct intake *v, struct error *err)
 {
 	size_t i, n_new;
 
@@ -294,24 +217,27 @@ static int submit(
 	return 0;
 }
 
+void submit_clear(struct core *core, struct intake *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		intake_clear(core, &v[i]);
+	free(v);
+}
+
 void submit_apply(struct core *core, const struct core_event *e)
 {
 	struct intake *v = xcalloc(e->submit.n, sizeof(*v));
 	struct error err = { 0 };
 	size_t i;
 
-	if (submit(core, e, v, &err) < 0) {
+	if (submit_check(core, e, v, &err) < 0) {
 		effects_reply(core->effects, e->caller.reply, &err);
-	} else if (e->submit.test_only) {
-		answer_test(core, e, v);
 	} else {
 		for (i = 0; i < e->submit.n; i++) {
 			if (!v[i].known)
 				intake_commit(core, &e->caller, &v[i]);
 		}
-		answer(core, e, v);
+		submit_answer(core, e, v);
 	}
-	for (i = 0; i < e->submit.n; i++)
-		intake_clear(core, &v[i]);
-	free(v);
+	submit_clear(core, v, e->submit.n);
 }

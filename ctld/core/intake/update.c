@@ -13,11 +13,13 @@
 #include "common/job/mail_types.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/intake/admit.h"
+#include "ctld/core/intake/intake.h"
+#include "ctld/core/jobs/eligible.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/changes.h"
 #include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_timers.h"
-#include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/node.h"
@@ -264,12 +266,12 @@ static int update_asked(struct core *core, struct job *job, const struct core_ev
 		owner.n_groups = e->caller.n_groups;
 	}
 	/* It counts as what it is to be, or as what it is. */
-	admit_count(core, i, -(int)t.weight);
+	job_count(core, i, -(int)t.weight);
 	if (intake_fill(core, &owner, &t, err) < 0 ||
 	        ((t.depends || t.info.labels != i->labels) &&
 	                intake_charge(core, &owner, &t, err) < 0)) {
 		intake_clear(core, &t);
-		admit_count(core, i, (int)t.weight);
+		job_count(core, i, (int)t.weight);
 		return -1;
 	}
 	t.info.max_wait_s = in->max_wait_s;
@@ -282,7 +284,7 @@ static int update_asked(struct core *core, struct job *job, const struct core_ev
 	t.info.gpus = NULL; /* the job has them now, and counts */
 	t.info.labels = NULL;
 	t.counted = false;
-	admit_asked(core, job);
+	job_requested(core, job);
 	if (t.depends)
 		depends_set(core, job, t.depends);
 	job_consider(core, job);

@@ -1,4 +1,15 @@
-/* array.c - see array.h */
+/* array.c - see array.h
+ *
+ * An array is one parent record, PENDING from its submit to the end of its last task, and parts:
+ * records of tasks that were split off because something concerned them alone. array_split() is
+ * the only way a part comes into being, and each task of the array is in exactly one of three
+ * places: under a record that waits, in a record of its own, or in the parent's counts of those
+ * that have ended.
+ *
+ * The throttle is a property of the parent: at `at_once` records with an attempt no record of the
+ * array is eligible. A change of that is told to all records at once (array_reconsider()), because
+ * any of them may be the next to start.
+ */
 #include "ctld/core/jobs/array.h"
 
 #include <stdlib.h>
@@ -6,8 +17,10 @@
 #include "common/base/error.h"
 #include "common/base/taskset.h"
 #include "common/base/xalloc.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/retire.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
@@ -202,19 +215,4 @@ void array_part_ended(struct core *core, struct job *part)
 	        a->failed      ? JOB_FAILED
 	        : a->cancelled ? JOB_CANCELLED
 	                       : JOB_COMPLETED);
-}
-
-const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before)
-{
-	uint32_t part = job_ref_part(ref);
-	const struct job *job =
-	        jobs_find(core->jobs, part == JOB_PART_WAITS ? job_ref_id(ref) : ref);
-
-	*before = 0;
-	if (job || !part || part >= JOB_PART_RANGES)
-		return job;
-	job = jobs_stands_in(core->jobs, job_ref_id(ref), part - 1);
-	if (job)
-		*before = taskset_before(job_tasks(job), part - 1);
-	return job;
 }

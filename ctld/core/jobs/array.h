@@ -67,8 +67,4 @@ int array_check_room(const struct job *job, struct error *err);
  * there is no such task. */
 struct job *array_of_run(struct core *core, struct run_id id);
 
-/* The record of a ref. For a task without a record of its own: the record that it waits under, and
- * *before is the number of tasks before it there. NULL: none. */
-const struct job *job_or_waiting(const struct core *core, uint64_t ref, uint32_t *before);
-
 #endif

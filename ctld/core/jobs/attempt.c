@@ -70,7 +70,7 @@ struct run *run_next_rank(const struct run *run)
 	return next && run_info(next)->id.attempt == run_info(run)->id.attempt ? next : NULL;
 }
 
-const struct run *run_first_rank(const struct run *run)
+static const struct run *run_first_rank(const struct run *run)
 {
 	const struct job *job = run_link_of(run)->job;
 	const struct run *first = job ? job_link_of(job)->runs : run;

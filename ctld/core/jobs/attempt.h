@@ -15,7 +15,6 @@ void run_attach(struct job *job, struct run *run); /* to its job's list */
 /* The first known rank of the present or last attempt (NULL: none yet); the next rank. */
 struct run *job_run(const struct job *job);
 struct run *run_next_rank(const struct run *run);
-const struct run *run_first_rank(const struct run *run); /* of its attempt */
 bool run_of_present(const struct run *run);              /* of its job's present or last attempt? */
 
 const struct run *job_orphan(const struct job *job); /* a run that is alive and should not be */

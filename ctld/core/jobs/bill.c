@@ -20,8 +20,7 @@
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/usage.h"
 #include "ctld/core/core.h"
-#include "ctld/core/intake/admit.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/node.h"
@@ -60,17 +59,6 @@ static int64_t gpu_us(const struct run *run, uint64_t us)
 	return (int64_t)(us / GPU_MILLI * milli + us % GPU_MILLI * milli / GPU_MILLI);
 }
 
-static uint16_t type_of(const struct core *core, const char *name)
-{
-	size_t t;
-
-	for (t = 0; t < core->conf->n_gpu_types; t++) {
-		if (!strcmp(core->conf->gpu_types[t].name, name))
-			return (uint16_t)t;
-	}
-	return TYPE_GONE;
-}
-
 double qos_factor(const struct core *core, const char *name)
 {
 	size_t q;
@@ -82,12 +70,13 @@ double qos_factor(const struct core *core, const char *name)
 	return 1;
 }
 
-uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us)
+/* The cost of a run for so much time, at the present prices; millionths. */
+static uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us)
 {
 	const struct run_info *i = run_info(run);
 	const struct job *job = run_link_of(run)->job;
 
-	return usage_cost_u(core->conf, type_of(core, i->gpu_type),
+	return usage_cost_u(core->conf, gpu_type_number(core->conf, i->gpu_type),
 	        (double)gpu_milli(run) / GPU_MILLI, i->cpus, i->mem_mb, us,
 	        qos_factor(core, job ? job_info(job)->qos : run_owner(run)->qos));
 }
@@ -113,7 +102,8 @@ static void look_again(struct core *core, const struct run *run)
 	struct job_info anybody = {
 		.account = i->account, .uid = i->uid, .qos = "", .partition = ""
 	};
-	struct limit_chain *chain = admit_chain(core, core->limits, job ? job_info(job) : &anybody);
+	struct limit_chain *chain =
+	        job_limit_chain(core, core->limits, job ? job_info(job) : &anybody);
 	const uint32_t *limits;
 	size_t n;
 
@@ -250,13 +240,15 @@ static struct usage_sums sums_of(const struct run *run)
 		.runs = i->billed_us > 0 };
 }
 
-void bill_retires(struct core *core, const struct run *run)
+void run_retire(struct core *core, struct run *run)
 {
 	struct usage_sums sums = sums_of(run);
 	struct assoc *assoc = assoc_of(core, run);
 
 	assoc_retire(assoc, &sums, true);
 	assoc_drop(core->accounts, assoc);
+	run_link(run)->job = NULL;
+	runs_retire(core->runs, run);
 }
 
 static int bad(const struct assoc *assoc, struct error *err, const char *what)
@@ -358,7 +350,7 @@ size_t core_job_rows(
         const struct core *core, uint64_t ref, struct clocks now, core_row_sink *sink, void *arg)
 {
 	uint32_t before;
-	const struct job *job = job_or_waiting(core, ref, &before);
+	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 	const struct run *run;
 	struct row row;
 	size_t n = 1;
@@ -398,4 +390,25 @@ double job_cost_max(const struct core *core, const struct job_info *i)
 	sum += core->conf->prices.cpu * i->cpus * r->nodes_max;
 	sum += core->conf->prices.mem_gb * (double)i->mem_mb / 1024 * r->nodes_max;
 	return sum * qos_factor(core, i->qos) * i->time_limit_s / 3600;
+}
+
+double job_cost_at(
+        const struct core *core, const struct job_info *info, const struct places *places)
+{
+	double hours = (double)info->time_limit_s / 3600, sum = 0;
+	size_t i;
+
+	if (!info->time_limit_s)
+		return -1;
+	for (i = 0; i < places->n; i++) {
+		const struct place *p = &places->v[i];
+		uint32_t gpus = (uint32_t)__builtin_popcountll(p->gpus);
+		double part = p->share.charge ? (double)p->share.charge / GPU_MILLI : 1;
+
+		sum += core->conf->prices.cpu * p->cpus;
+		sum += core->conf->prices.mem_gb * (double)p->mem_mb / 1024;
+		if (gpus)
+			sum += core->conf->gpu_types[places->type].price * gpus * part;
+	}
+	return sum * hours * qos_factor(core, info->qos);
 }

@@ -9,6 +9,7 @@
 
 struct core;
 struct job_info;
+struct places;
 struct run;
 
 /* Bill the run's present record, less what has been billed. Idempotent. */
@@ -17,10 +18,8 @@ void bill_run(struct core *core, struct run *run);
 void bill_starts(struct core *core, struct run *run);
 void bill_stops(struct core *core, struct run *run);
 void bill_reconfigured(struct core *core); /* the same again for all booked runs */
-/* It goes to history. */
-void bill_retires(struct core *core, const struct run *run);
-/* The cost of a run for so much time, at the present prices; millionths. */
-uint64_t bill_cost_u(const struct core *core, const struct run *run, uint64_t us);
+/* Move it to history, with its bill, unlinked from its job. */
+void run_retire(struct core *core, struct run *run);
 /* The factor of that QOS for costs; 1 if the QOS does not exist. */
 double qos_factor(const struct core *core, const char *name);
 /* Process all runs at a start; at a check. */
@@ -30,5 +29,8 @@ int bill_check(const struct core *core, struct run *const *v, size_t n, struct e
 /* The cost by the prices, if the job runs to its limit on the most expensive GPUs that its first
  * alternative allows; < 0: it has no limit. */
 double job_cost_max(const struct core *core, const struct job_info *info);
+/* The same at these places. */
+double job_cost_at(
+        const struct core *core, const struct job_info *info, const struct places *places);
 
 #endif

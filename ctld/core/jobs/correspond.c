@@ -25,7 +25,7 @@
 #include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
-#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/rows/state.h"
@@ -102,7 +102,7 @@ static bool whole_never(const struct depends *p)
 	return p->any ? never == p->n - p->each_n : never;
 }
 
-bool corr_never(const struct job *part)
+static bool corr_never(const struct job *part)
 {
 	const struct depends *p = own_depends(part);
 	struct depend d;

@@ -11,6 +11,7 @@
 #include "common/job/mail_types.h"
 #include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"

@@ -169,7 +169,6 @@ void corr_retext(struct core *core, struct job *own);
 void corr_reweigh(struct core *core, struct job *own);
 
 bool corr_open(const struct job *part);
-bool corr_never(const struct job *part);
 const char *corr_why(const struct core *core, const struct job *part, char *text, size_t size);
 int corr_check(const struct core *core, const struct job *part, struct error *err);
 

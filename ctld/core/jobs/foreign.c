@@ -1,4 +1,10 @@
-/* foreign.c - see foreign.h */
+/* foreign.c - see foreign.h
+ *
+ * A run of a job that the database does not know has used GPUs, so it is billed, and history gets
+ * a job of what the run itself says (struct run_owner). The run's row is made when it is over, the
+ * job's when no known run of its attempt lives any more; a run that failed by itself decides how
+ * the job ended. The rows wait here for the next seal: there is no job object that could be dirty.
+ */
 #include "ctld/core/jobs/foreign.h"
 
 #include <assert.h>
@@ -8,8 +14,8 @@
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
 #include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/attempt_outcome.h"
+#include "ctld/core/jobs/bill.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"

@@ -6,8 +6,9 @@
 #include "ctld/core/jobs/job_timers.h"
 
 #include "ctld/core/jobs/depends.h"
-#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/heap.h"
 
@@ -16,6 +17,27 @@
 void job_timer_moved(void *item, uint32_t index)
 {
 	job_link(item)->timer = index;
+}
+
+usec_t job_last_chance(const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	return i->state == JOB_PENDING ? i->deadline - (usec_t)i->time_limit_s * USEC_PER_S
+	                               : i->deadline;
+}
+
+usec_t job_time_left(const struct core *core, const struct job *job)
+{
+	usec_t left = (usec_t)job_info(job)->time_limit_s * USEC_PER_S, most = 0;
+	const struct run *run;
+
+	for (run = job_run(job); run; run = run_next_rank(run)) {
+		usec_t worked = (usec_t)run_worked_us(run, core->now);
+
+		most = run_lives(run) && worked > most ? worked : most;
+	}
+	return left - most;
 }
 
 /* Wall; INT64_MAX: nothing is due. */
@@ -49,16 +71,11 @@ void job_timer_set(struct core *core, struct job *job)
 		heap_put(core->job_timers, (struct heap_key){ (uint64_t)due, job_ref(job) }, job);
 }
 
-void job_timers_apply(struct core *core)
+struct job *job_timers_first(const struct core *core)
 {
-	struct job *job;
-	unsigned n;
+	struct job *job = heap_first(core->job_timers);
 
-	for (n = 0; n < TIMER_SLICE && (job = heap_first(core->job_timers)); n++) {
-		if (heap_first_key(core->job_timers).a > (uint64_t)core->now.wall)
-			break;
-		job_timer_due(core, job);
-	}
+	return job && heap_first_key(core->job_timers).a <= (uint64_t)core->now.wall ? job : NULL;
 }
 
 usec_t job_timers_next(const struct core *core)

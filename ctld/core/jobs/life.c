@@ -6,6 +6,17 @@
  *
  * A job has one attempt at a time, on one node or on many (attempt.c). Its runs have their own
  * states (runlife.c) and report here what concerns the job: that one runs, or that one is over.
+ *
+ *	PENDING -> CONFIGURING -> RUNNING <-> SUSPENDED
+ *	   ^            |            |             |
+ *	   |            +----> COMPLETING <--------+
+ *	   |                         |
+ *	   +--- another attempt -----+---> an end state (attempt_outcome.c)
+ *
+ * A job is CONFIGURING until all ranks run, and COMPLETING from the order to end until no rank
+ * lives. move() is the only code that changes the state; it does what every change entails:
+ * timers, mail, dependents, the count of active jobs of one name, an effect for watchers. When a
+ * job may be in the scheduler is decided in eligible.c, when it leaves memory in retire.c.
  */
 #include "ctld/core/jobs/life.h"
 
@@ -17,36 +28,28 @@
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 #include "common/job/mail_types.h"
-#include "ctld/core/intake/admit.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/limit_usage.h"
-#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/notifications.h"
-#include "ctld/core/limits/limits.h"
-#include "ctld/core/place/ledger.h"
+#include "ctld/core/jobs/retire.h"
+#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/preempt/preempt.h"
+#include "ctld/core/preempt/victims.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/wait_replies.h"
-#include "ctld/core/rows/outcomes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/sched/sched.h"
-#include "ctld/core/util/idmap.h"
-
-struct wait_replies;
 
 /* --- counting and telling -------------------------------------------------------------------- */
-
-uint32_t job_partition(const struct core *core, const struct job *job)
-{
-	return sched_partition_kept(core->sched, job_info(job)->partition);
-}
 
 static bool is_active(const struct job *job)
 {
@@ -121,90 +124,6 @@ static void move(struct core *core, struct job *job, enum job_state state)
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_ref(job);
 	if (array_full(job) != full)
 		array_reconsider(core, job);
-}
-
-/* --- eligibility ----------------------------------------------------------------------------- */
-
-bool job_signature_old(const struct core *core, const struct job *job)
-{
-	usec_t age = (usec_t)core->conf->controller.signature_age_s * USEC_PER_S;
-	usec_t margin = 3600 * USEC_PER_S;
-
-	if (!age)
-		return false;
-	if (margin > age / 2)
-		margin = age / 2;
-	return core->now.wall - job_info(job)->sign_time >= age - margin;
-}
-
-void job_expires(struct core *core, struct job *job)
-{
-	job_link(job)->expired = true;
-	if (!core->expired_wall || core->now.wall < core->expired_wall)
-		core->expired_wall = core->now.wall;
-	job_consider(core, job);
-}
-
-void job_signed(struct core *core, struct job *job, usec_t sign_time)
-{
-	bool refused = job_info(job)->hold == HOLD_SIGNATURE;
-
-	job_set_signed(core->jobs, job, sign_time);
-	if (refused)
-		job_set_hold(core->jobs, job, HOLD_NONE);
-	if (job_link(job)->expired && !job_signature_old(core, job))
-		job_link(job)->expired = false;
-	else if (!refused)
-		return;
-	job_consider(core, job);
-}
-
-void jobs_unexpire(struct core *core)
-{
-	struct job *job;
-
-	core->expired_wall = 0;
-	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
-		if (!job_link(job)->expired || job_info(job)->state != JOB_PENDING)
-			continue;
-		job_link(job)->expired = false;
-		if (job_signature_old(core, job))
-			job_expires(core, job);
-		job_consider(core, job);
-	}
-}
-
-void job_withdraw(struct core *core, struct job *job)
-{
-	if (job_link(job)->class)
-		sched_remove(core->sched, job);
-}
-
-static void consider(struct core *core, struct job *job)
-{
-	const struct job_info *i = job_info(job);
-	bool eligible = i->state == JOB_PENDING && i->hold == HOLD_NONE &&
-	                !job_link(job)->expired && job_weight(job) && !array_full(job) &&
-	                !job_orphan(job) && !depends_open(job) && i->begin_time <= core->now.wall;
-
-	if (!eligible)
-		job_withdraw(core, job);
-	else if (!job_link(job)->class)
-		sched_add(core->sched, job);
-	job_timer_set(core, job);
-}
-
-void job_consider(struct core *core, struct job *job)
-{
-	struct array *a = job_link(job)->array;
-	struct job *w;
-
-	consider(core, job);
-	/* What an array parent waits for blocks all records of the array. */
-	for (w = a ? a->waiting : NULL; w; w = job_link(w)->next) {
-		if (w != job)
-			consider(core, w);
-	}
 }
 
 /* --- the start ------------------------------------------------------------------------------- */
@@ -353,30 +272,6 @@ void job_suspend(struct core *core, struct job *job, bool suspend)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-void job_list_ended(struct core *core, struct job *job, usec_t mono)
-{
-	struct ended *list = job_info(job)->part ? &core->tasks_ended : &core->jobs_ended;
-	struct job_link *l = job_link(job);
-
-	l->ended = mono;
-	l->next = NULL;
-	l->prev = list->last;
-	*(list->last ? &job_link(list->last)->next : &list->first) = job;
-	list->last = job;
-	list->n++;
-}
-
-static void unlist_ended(struct core *core, struct job *job)
-{
-	struct ended *list = job_info(job)->part ? &core->tasks_ended : &core->jobs_ended;
-	struct job_link *l = job_link(job);
-
-	*(l->prev ? &job_link(l->prev)->next : &list->first) = l->next;
-	*(l->next ? &job_link(l->next)->prev : &list->last) = l->prev;
-	l->next = l->prev = NULL;
-	list->n--;
-}
-
 static void job_end(struct core *core, struct job *job, enum job_state state)
 {
 
@@ -384,7 +279,7 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	depends_detach(core, job);
 	job_give_back(core, job);
 	move(core, job, state);
-	admit_count(core, job_info(job), -(int)job_weight(job));
+	job_count(core, job_info(job), -(int)job_weight(job));
 	job_list_ended(core, job, core->now.mono);
 	core->n_ended += job_weight(job);
 	tell_waiters(core, core->wait_replies, job);
@@ -412,10 +307,10 @@ void job_revive(struct core *core, struct job *job)
 
 	if (own != job && job_state_ended((enum job_state)job_info(own)->state))
 		job_revive(core, own);
-	unlist_ended(core, job);
+	job_unlist_ended(core, job);
 	job_unset_end(core->jobs, job);
-	admit_count(core, job_info(job), (int)job_weight(job));
-	admit_asked(core, job);
+	job_count(core, job_info(job), (int)job_weight(job));
+	job_requested(core, job);
 	if (own != job)
 		job_count_again(core->jobs, own, job_weight(job), state);
 	else
@@ -461,14 +356,6 @@ void job_cancel_pending(struct core *core, struct job *job)
 		cancel_record(core, array_split(core, job, job_tasks(job), false));
 }
 
-usec_t job_last_chance(const struct job *job)
-{
-	const struct job_info *i = job_info(job);
-
-	return i->state == JOB_PENDING ? i->deadline - (usec_t)i->time_limit_s * USEC_PER_S
-	                               : i->deadline;
-}
-
 static void miss_deadline(struct core *core, struct job *job)
 {
 	bool waits = job_info(job)->state == JOB_PENDING;
@@ -485,19 +372,6 @@ static void miss_deadline(struct core *core, struct job *job)
 	job_set_end_cause(core->jobs, job, END_DEADLINE);
 	job_set_end(core->jobs, job, core->now.wall, 0, 0);
 	job_end(core, job, JOB_DEADLINE);
-}
-
-usec_t job_time_left(const struct core *core, const struct job *job)
-{
-	usec_t left = (usec_t)job_info(job)->time_limit_s * USEC_PER_S, most = 0;
-	const struct run *run;
-
-	for (run = job_run(job); run; run = run_next_rank(run)) {
-		usec_t worked = (usec_t)run_worked_us(run, core->now);
-
-		most = run_lives(run) && worked > most ? worked : most;
-	}
-	return left - most;
 }
 
 /* The node may not have received this time limit. */
@@ -521,78 +395,6 @@ void job_timer_due(struct core *core, struct job *job)
 		depends_delays(core, job);
 	if (job_info(job)->state == JOB_PENDING)
 		job_consider(core, job);
-}
-
-/* What becomes of a job whose attempt ended for this cause, without a request to end it. */
-static const struct {
-	enum job_state state;
-	bool again; /* requeue, where its owner allows */
-} outcomes[] = {
-	[END_NONE] = { JOB_COMPLETED, false },
-	[END_EXIT] = { JOB_COMPLETED, false },
-	[END_TIME_LIMIT] = { JOB_TIMEOUT, false },
-	[END_CANCEL] = { JOB_CANCELLED, false },
-	[END_PREEMPT] = { JOB_PREEMPTED, true },
-	[END_NODE_FAIL] = { JOB_NODE_FAIL, true },
-	[END_LAUNCH] = { JOB_FAILED, true },
-	[END_LOST] = { JOB_NODE_FAIL, true },
-	[END_OUT_OF_MEMORY] = { JOB_OUT_OF_MEMORY, false },
-	[END_DRAIN] = { JOB_NODE_FAIL, true },
-	[END_PEER] = { JOB_NODE_FAIL, true },
-	[END_RECLAIM] = { JOB_PREEMPTED, true },
-	[END_DEADLINE] = { JOB_DEADLINE, false },
-	[END_GPU_MEMORY] = { JOB_OUT_OF_MEMORY, false },
-	[END_IDLE] = { JOB_CANCELLED, false },
-	[END_SPOOL] = { JOB_FAILED, false },
-	[END_LAUNCH_OWNER] = { JOB_FAILED, false },
-	[END_SIGNATURE] = { JOB_FAILED, true },
-};
-
-enum job_state job_state_of_end(enum end_cause cause, uint32_t exit_code, uint32_t exit_signal)
-{
-	enum job_state state = outcomes[cause].state;
-
-	return state == JOB_COMPLETED && (exit_code || exit_signal) ? JOB_FAILED : state;
-}
-
-static bool not_launched(const struct run *run)
-{
-	return run_info(run)->state == RUN_NEVER || end_is_launch(run_info(run)->end_cause);
-}
-
-/* The failed launches are for the owner to mend: waiting does not help. A file may have come late
- * to one node, so there are a few tries. */
-static bool owner_must_mend(const struct job *job, const struct run *decisive)
-{
-	return run_info(decisive)->end_cause == END_LAUNCH_OWNER &&
-	       job_launch_failures(job) % LAUNCH_TRIES == 0;
-}
-
-/* Is the job to be started again when its present attempt is over? */
-static bool comes_again(const struct job *job, const struct run *decisive)
-{
-	const struct job_info *i = job_info(job);
-
-	if (i->end_cause != END_NONE || job_starts(job) >= i->max_attempts)
-		return false;
-	if (owner_must_mend(job, decisive) && !attempt_asked(job))
-		return false;
-	return attempt_asked(job) || not_launched(decisive) || !attempt_whole(job) ||
-	       (outcomes[run_info(decisive)->end_cause].again && i->requeue) ||
-	       job_wants_requeue(job, decisive);
-}
-
-bool job_again_when_reclaimed(const struct core *core, const struct job *job)
-{
-	uint32_t p = job_partition(core, job);
-
-	return job_info(job)->requeue &&
-	       (p == CONF_NONE || core->conf->partitions[p].preempt_mode != CONF_PREEMPT_CANCEL);
-}
-
-bool job_comes_again(const struct job *job)
-{
-	return job_info(job)->state == JOB_PENDING || comes_again(job, attempt_decisive(job));
 }
 
 /* Order all living runs to end; those that already have an order keep it. */
@@ -690,19 +492,6 @@ static void job_not_whole(struct core *core, struct job *job, const struct run *
 	job_again(core, job);
 }
 
-/* The state in which it ends. */
-static enum job_state end_state(const struct job *job, const struct run *run)
-{
-	const struct run_info *r = run_info(run);
-
-	if (job_info(job)->end_cause == END_CANCEL)
-		return JOB_CANCELLED;
-	if (!attempt_whole(job) || (r->state == RUN_NEVER && r->end_cause == END_NONE))
-		return JOB_NODE_FAIL;
-	return job_state_of_end((enum end_cause)r->end_cause, run_past(run)->exit_code,
-	        run_past(run)->exit_signal);
-}
-
 /* The requeue was not requested: record why the job waits again. */
 static void say_requeued(struct core *core, struct job *job, const struct run *run)
 {
@@ -720,7 +509,7 @@ static void say_requeued(struct core *core, struct job *job, const struct run *r
 		        past->exit_signal ? past->exit_signal : past->exit_code);
 	else
 		snprintf(text + n, sizeof(text) - (size_t)n, "%s",
-		        job_state_name(end_state(job, run)));
+		        job_state_name(attempt_end_state(job, run)));
 	job_set_comment(core->jobs, job, text);
 	audit_note(core, "job.requeue", NULL, job_ref(job), run_info(run)->node, text);
 }
@@ -731,7 +520,7 @@ static void job_after_attempt(struct core *core, struct job *job)
 	const struct run *run = attempt_decisive(job);
 	const struct run_info *r = run_info(run);
 	usec_t end = attempt_end_time(job);
-	bool again = comes_again(job, run);
+	bool again = attempt_comes_again(job, run);
 
 	/* The node has ended the run, so the core has not yet decided whether the job is
 	 * requeued. */
@@ -742,7 +531,7 @@ static void job_after_attempt(struct core *core, struct job *job)
 		job_set_start(core->jobs, job, attempt_start_time(job));
 	if (again && !attempt_whole(job)) {
 		job_not_whole(core, job, run);
-	} else if (again && not_launched(run)) {
+	} else if (again && attempt_not_launched(run)) {
 		job_not_launched(core, job, run);
 	} else if (again) {
 		if (!attempt_asked(job)) {
@@ -752,7 +541,7 @@ static void job_after_attempt(struct core *core, struct job *job)
 		job_mail(core, job, MAIL_REQUEUE);
 		job_again(core, job);
 	} else {
-		enum job_state state = end_state(job, run);
+		enum job_state state = attempt_end_state(job, run);
 
 		if (job_info(job)->end_cause == END_NONE)
 			job_set_end_cause(core->jobs, job, r->end_cause);
@@ -777,57 +566,43 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 		end_attempt(core, job, &(struct stop){ .cause = END_PEER });
 }
 
-/* --- history --------------------------------------------------------------------------------- */
+/* --- for another job -------------------------------------------------------------------------- */
 
-/* Must the job stay in memory? An attempt that was given up is still alive somewhere, a dependent
- * has not been updated yet, or parts of the array are in memory. */
-static bool is_needed(const struct job *job)
+void job_note_plan(struct core *core, struct job *job, usec_t planned)
 {
-	const struct run *run = job_link_of(job)->runs;
-
-	while (run && run_over(run))
-		run = run_link_of(run)->next_of_job;
-	return run || depends_wanted(job) ||
-	       (job_link_of(job)->array && idmap_count(job_link_of(job)->array->parts));
+	if (planned >= PLAN_FAR || job_info(job)->planned_start)
+		return;
+	job_set_planned(core->jobs, job, core->now.wall + (planned - core->now.mono));
 }
 
-static void retire(struct core *core, struct job *job)
+void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job)
 {
-	struct run *run;
+	struct job *job = jobs_find(core->jobs, victim->job);
+	const struct job_info *by = job_info(for_job);
+	uint32_t p = job ? job_partition(core, job) : CONF_NONE;
+	bool again, named;
+	char text[260], label[JOB_LABEL];
 
-	while ((run = job_link(job)->runs)) {
-		job_link(job)->runs = run_link(run)->next_of_job;
-		run_retire(core, run);
-	}
-	depends_forget(core, job);
-	/* How an array ended is recorded for its array parent. */
-	if (!job_info(job)->part)
-		outcomes_put(core->outcomes, job_id(job), job_info(job)->state == JOB_COMPLETED);
-	jobs_retire(core->jobs, job);
-}
-
-static void retire_old(struct core *core, struct ended *list, size_t kept)
-{
-	usec_t keep = (usec_t)core->conf->controller.keep_ended_s * USEC_PER_S;
-	struct job *job, *last = list->last;
-	unsigned n;
-
-	for (n = 0; n < TIMER_SLICE && list->first; n++) {
-		if (core->now.mono - job_link(list->first)->ended < keep && list->n <= kept)
-			break;
-		job = list->first;
-		unlist_ended(core, job);
-		if (is_needed(job))
-			job_list_ended(core, job, core->now.mono);
-		else
-			retire(core, job);
-		if (job == last)
-			break;
-	}
-}
-
-void jobs_retire_old(struct core *core)
-{
-	retire_old(core, &core->tasks_ended, ARRAY_ENDED_KEPT);
-	retire_old(core, &core->jobs_ended, SIZE_MAX);
+	if (!job || p == CONF_NONE)
+		return;
+	again = core->conf->partitions[p].preempt_mode == CONF_PREEMPT_REQUEUE &&
+	        job_info(job)->requeue;
+	/* Where jobs are private, the owner of a preempted job must not learn whose job preempted
+	 * it, and neither must the owner's programs. */
+	named = !core->conf->roles.private_jobs || by->uid == job_info(job)->uid;
+	snprintf(text, sizeof(text), "preempted for another's job (%s)",
+	        preempt_reason_name(victim->reason));
+	if (named)
+		snprintf(text, sizeof(text), "preempted for job %s of %.60s (%s)",
+		        job_label(for_job, label), by->user, preempt_reason_name(victim->reason));
+	job_set_comment(core->jobs, job, text);
+	audit_note(core, "job.preempt", NULL, victim->job, "", text);
+	job_stop(core, job,
+	        &(struct stop){
+	                .cause = victim->reason == PREEMPT_RECLAIM ? END_RECLAIM : END_PREEMPT,
+	                .by_user = named ? by->user : "",
+	                .by_account = named ? by->account : "",
+	                .by_qos = by->qos,
+	                .by_job = named ? by->id : 0,
+	                .requeue = again });
 }

@@ -16,36 +16,22 @@
 #include "common/conf/conf.h"
 #include "common/job/run.h"
 #include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/limits/quota.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/preempt/preempt.h"
-#include "ctld/core/preempt/victims.h"
-#include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/request/requests.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/sched/decide.h"
 #include "ctld/core/sched/sched.h"
 
 struct job;
 struct node;
 
-uint16_t gpu_type_number(const struct conf *conf, const char *name)
+uint32_t job_partition(const struct core *core, const struct job *job)
 {
-	size_t t;
-
-	if (!*name)
-		return TYPE_NONE;
-	for (t = 0; t < conf->n_gpu_types; t++) {
-		if (!strcmp(conf->gpu_types[t].name, name))
-			return (uint16_t)t;
-	}
-	return TYPE_GONE;
+	return sched_partition_kept(core->sched, job_info(job)->partition);
 }
 
 static struct limit_chain *chain_of(struct core *core, const struct job *job)
@@ -136,7 +122,7 @@ static void need_of_runs(const struct core *core, const struct job *job, struct 
 		place.type = type;
 		places_add(&places, &place);
 	}
-	decide_need_of(sched_view(core->sched), &(struct ask){ .gpus = job_info(job)->gpus },
+	need_of_places(sched_view(core->sched), &(struct ask){ .gpus = job_info(job)->gpus },
 	        &places, need);
 	places_free(&places);
 }
@@ -250,43 +236,44 @@ void node_count_gpus(struct core *core, struct node *node)
 	l->counted = now;
 }
 
-/* --- planned starts and victims -------------------------------------------------------------- */
+/* --- jobs that have not ended ---------------------------------------------------------------- */
 
-void job_note_plan(struct core *core, struct job *job, usec_t planned)
+struct limit_chain *job_limit_chain(
+        const struct core *core, struct limits *limits, const struct job_info *i)
 {
-	if (planned >= PLAN_FAR || job_info(job)->planned_start)
-		return;
-	job_set_planned(core->jobs, job, core->now.wall + (planned - core->now.mono));
+	return limits_chain(limits, accounts_find(core->accounts, i->account), i->uid,
+	        sched_qos(core->sched, i->qos), sched_partition(core->sched, i->partition));
 }
 
-void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job)
+void job_count_in(
+        const struct core *core, struct limits *limits, const struct job_info *i, int delta)
 {
-	struct job *job = jobs_find(core->jobs, victim->job);
-	const struct job_info *by = job_info(for_job);
-	uint32_t p = job ? job_partition(core, job) : CONF_NONE;
-	bool again, named;
-	char text[260], label[JOB_LABEL];
+	struct limit_chain *chain;
 
-	if (!job || p == CONF_NONE)
+	if (!limits_count_queued(limits))
 		return;
-	again = core->conf->partitions[p].preempt_mode == CONF_PREEMPT_REQUEUE &&
-	        job_info(job)->requeue;
-	/* Where jobs are private, the owner of a preempted job must not learn whose job preempted
-	 * it, and neither must the owner's programs. */
-	named = !core->conf->roles.private_jobs || by->uid == job_info(job)->uid;
-	snprintf(text, sizeof(text), "preempted for another's job (%s)",
-	        preempt_reason_name(victim->reason));
-	if (named)
-		snprintf(text, sizeof(text), "preempted for job %s of %.60s (%s)",
-		        job_label(for_job, label), by->user, preempt_reason_name(victim->reason));
-	job_set_comment(core->jobs, job, text);
-	audit_note(core, "job.preempt", NULL, victim->job, "", text);
-	job_stop(core, job,
-	        &(struct stop){
-	                .cause = victim->reason == PREEMPT_RECLAIM ? END_RECLAIM : END_PREEMPT,
-	                .by_user = named ? by->user : "",
-	                .by_account = named ? by->account : "",
-	                .by_qos = by->qos,
-	                .by_job = named ? by->id : 0,
-	                .requeue = again });
+	chain = job_limit_chain(core, limits, i);
+	limits_queued(limits, chain, delta);
+	limit_chain_free(limits, chain);
+}
+
+void job_count(struct core *core, const struct job_info *info, int delta)
+{
+	job_count_in(core, core->limits, info, delta);
+}
+
+bool job_note_request(struct core *core, const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+	struct ask ask = { .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
+
+	return ledger_note_asked(core->ledger, &ask, job_weight(job));
+}
+
+void job_requested(struct core *core, const struct job *job)
+{
+	/* The plan allows one place and not another: a job that was refused the best place may get
+	 * the next one. */
+	if (job_weight(job) && job_note_request(core, job))
+		sched_wake_all(core->sched);
 }

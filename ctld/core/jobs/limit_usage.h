@@ -1,4 +1,5 @@
-/* limit_usage.h - what started jobs count against the limits, and GPUs against quotas */
+/* limit_usage.h - what jobs count against the limits, started or waiting, and GPUs against quotas
+ */
 #ifndef CTLD_CORE_LIMIT_USAGE_H
 #define CTLD_CORE_LIMIT_USAGE_H
 
@@ -9,11 +10,10 @@
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 
-struct conf;
 struct core;
 struct job;
+struct job_info;
 struct node;
-struct preempt_victim;
 struct run;
 
 /* What an attempt counts against the limits. */
@@ -35,12 +35,22 @@ void job_imagine_over(struct core *core, struct job *job, bool over);
 void run_stopping(struct core *core, struct run *run, uint32_t grace_s);
 /* Update which of its GPUs count for quotas. */
 void node_count_gpus(struct core *core, struct node *node);
-/* It has a planned start now. */
-void job_note_plan(struct core *core, struct job *job, usec_t planned_mono);
-/* Stop a running job for another one. */
-void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job);
+/* Its number in the configuration; CONF_NONE: there is no such partition any more. */
+uint32_t job_partition(const struct core *core, const struct job *job);
 struct place run_place(const struct run *run); /* of a booked run */
-/* The number of a GPU type; TYPE_GONE; TYPE_NONE for "". */
-uint16_t gpu_type_number(const struct conf *conf, const char *name);
+
+/* --- jobs that have not ended: counted for the limit `queued` -------------------------------- */
+
+/* The limits of a configuration that apply to a job. The caller frees the chain. */
+struct limit_chain *job_limit_chain(
+        const struct core *core, struct limits *limits, const struct job_info *i);
+/* Count so many more such jobs, in the limits of now or in others. */
+void job_count(struct core *core, const struct job_info *info, int delta);
+void job_count_in(
+        const struct core *core, struct limits *limits, const struct job_info *i, int delta);
+/* The job was admitted, changed or revived: count its request in the workload profile
+ * (workload_profile.h), and wake the classes if that changed. Trial submissions are not counted. */
+void job_requested(struct core *core, const struct job *job);
+bool job_note_request(struct core *core, const struct job *job); /* true: the profile changed */
 
 #endif

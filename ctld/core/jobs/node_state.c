@@ -28,3 +28,20 @@ void node_settle(struct core *core, struct node *node)
 	else
 		sched_node_changed(core->sched, index, "a node was lost");
 }
+
+void node_hardware_due(struct core *core)
+{
+	usec_t earliest = core->hardware_made + USEC_PER_S;
+
+	if (core->hardware_due != INT64_MAX)
+		return;
+	core->hardware_due = core->now.mono;
+	if (core->hardware_made && earliest > core->now.mono)
+		core->hardware_due = earliest;
+}
+
+void node_hardware_freed(struct core *core, struct node *node)
+{
+	if (node_link(node)->unsettled && node_link(node)->session && !core->suspended)
+		node_hardware_due(core);
+}

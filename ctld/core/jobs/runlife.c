@@ -2,6 +2,12 @@
  *
  * All state changes of runs are here, and with them their bookings. What concerns the job is
  * passed on to life.c. Each function may be called again without harm.
+ *
+ * States of a run (run.h): ORDERED until its node says STARTING or RUNNING; ENDED or NEVER when it
+ * is over; ORPHAN while it is alive and its attempt has given it up. It is booked on its node from
+ * its order until it is over, whatever its job does meanwhile, because only the node knows that
+ * its GPUs are free. Orders name the run, and the wanted set of a registration repeats them: so an
+ * order that was lost needs no state here.
  */
 #include "ctld/core/jobs/runlife.h"
 
@@ -12,14 +18,15 @@
 #include "common/conf/conf.h"
 #include "common/job/run.h"
 #include "ctld/core/jobs/attempt.h"
+#include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/node_state.h"
-#include "ctld/core/nodes/hardware.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
@@ -115,7 +122,7 @@ static void unbook(struct core *core, struct run *run)
 	if (index != NODE_LEFT) {
 		book_rest(core, node);
 		sched_node_freed(core->sched, index);
-		hardware_freed(core, node);
+		node_hardware_freed(core, node);
 	}
 }
 
@@ -253,13 +260,6 @@ static void node_in_trouble(struct core *core, struct node *node, const char *tr
 	        core->now.wall);
 	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, trouble);
 	node_settle(core, node);
-}
-
-void run_retire(struct core *core, struct run *run)
-{
-	bill_retires(core, run);
-	run_link(run)->job = NULL;
-	runs_retire(core->runs, run);
 }
 
 /* The run is over, and its record is set. */

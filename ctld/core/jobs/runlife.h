@@ -45,8 +45,6 @@ void run_says_never(struct core *core, struct run *run, const struct run_report 
 /* What ran is gone together with its node. `why` is kept as the detail. */
 void run_gone(struct core *core, struct run *run, enum end_cause cause, const char *why);
 void node_runs_gone(struct core *core, struct node *node, const char *why);
-/* Move it to history, unlinked from its job. */
-void run_retire(struct core *core, struct run *run);
 
 /* An unknown run that is over: record and bill it; nothing else changes. */
 struct run *run_learn(struct core *core, struct node *node, const struct run_report *report);

@@ -1,4 +1,19 @@
-/* limits.c - see limits.h */
+/* limits.c - see limits.h
+ *
+ * All limits are numbers in one array, and an id is an index into it. The limits of accounts, QOS
+ * and partitions are made at once for the whole configuration; those of a user are made when a
+ * chain first leads through them, and their ids are used again when the last chain and the last
+ * counted job have gone. So memory follows the users that are there, and a check is a walk over a
+ * few ids.
+ *
+ * Invariant: `used` of a limit is the sum of the needs that were taken along the chains with its
+ * id. limits_take() and limits_release() are exact inverses, which lets a caller try something and
+ * take it back.
+ *
+ * A guarantee is not such a number: whether GPUs must stay free for another account depends on the
+ * whole tree of accounts, so quota.h decides it, and a block of it has an id of its own, one for
+ * each type.
+ */
 #include "ctld/core/limits/limits.h"
 
 #include "ctld/core/limits/limits_impl.h"

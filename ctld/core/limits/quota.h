@@ -29,7 +29,7 @@
 #define CTLD_CORE_QUOTA_H
 
 #include "common/conf/conf.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 
 struct quota;
 

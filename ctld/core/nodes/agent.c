@@ -367,18 +367,3 @@ void agent_gone_apply(struct core *core, uint32_t index, uint64_t session)
 		node_hear(core->nodes, node, NODE_SILENT, core->now);
 	node_settle(core, node);
 }
-
-void heartbeat_apply(struct core *core, uint32_t index, uint64_t session)
-{
-	struct node *node = nodes_at(core->nodes, index);
-	bool back;
-
-	if (!node || !session || node_link(node)->session != session)
-		return;
-	back = node_link(node)->hearing != NODE_HEARD;
-	node_hear(core->nodes, node, NODE_HEARD, core->now);
-	if (back) {
-		node_link(node)->fence = FENCE_NONE;
-		node_settle(core, node);
-	}
-}

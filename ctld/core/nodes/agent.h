@@ -10,7 +10,6 @@ struct node;
 
 void agent_up_apply(struct core *core, const struct core_event *event);
 void agent_gone_apply(struct core *core, uint32_t node, uint64_t session);
-void heartbeat_apply(struct core *core, uint32_t node, uint64_t session);
 /* Compare what a node registered with what the configuration demands. */
 void node_compare(struct core *core, struct node *node);
 /* Nothing is started any more until an operator has looked: a promise of the state was broken. */

@@ -11,7 +11,7 @@
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/nodes/agent.h"
+#include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"

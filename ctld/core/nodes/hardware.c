@@ -13,6 +13,7 @@
 #include "ctld/core/nodes/layout.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
+#include "ctld/core/jobs/node_state.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
@@ -393,27 +394,17 @@ static void write_uuids(const struct items *items, char *list, size_t size)
 }
 
 /* At most once a second: it costs what a reload costs. */
-static void make_anew(struct core *core)
-{
-	usec_t earliest = core->hardware_made + USEC_PER_S;
-
-	if (core->hardware_due != INT64_MAX)
-		return;
-	core->hardware_due = core->now.mono;
-	if (core->hardware_made && earliest > core->now.mono)
-		core->hardware_due = earliest;
-}
-
 static void set_found(struct core *core, struct node *node, const char *found)
 {
 	if (!strcmp(found, node_info(node)->found))
 		return;
 	node_set_found(core->nodes, node, found);
 	node_link(node)->stale = true;
-	make_anew(core);
+	node_hardware_due(core);
 }
 
-bool hardware_as_found(const struct core *core, const struct node *node)
+/* Is that node's list of GPUs the agent's, and not the configuration's? */
+static bool hardware_as_found(const struct core *core, const struct node *node)
 {
 	return !core->given->nodes[node_link_of(node)->index].gpus;
 }
@@ -595,10 +586,4 @@ void hardware_free(struct hardware *h)
 const struct conf *hardware_conf(const struct hardware *h)
 {
 	return &h->conf;
-}
-
-void hardware_freed(struct core *core, struct node *node)
-{
-	if (node_link(node)->unsettled && node_link(node)->session && !core->suspended)
-		make_anew(core);
 }

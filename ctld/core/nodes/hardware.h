@@ -41,13 +41,8 @@ struct hardware *hardware_new(const struct conf *given, const struct nodes *node
 void hardware_free(struct hardware *h); /* NULL is fine */
 const struct conf *hardware_conf(const struct hardware *h);
 
-/* Is that node's list of GPUs the agent's, and not the configuration's? */
-bool hardware_as_found(const struct core *core, const struct node *node);
-
 /* Name the types of what the agent found and, if the configuration leaves the GPUs open, use them
  * for the node. Sets core->hardware_due, the time at which core->conf is to be made again. */
 void hardware_take(struct core *core, struct node *node);
-/* A run has ended: bind what it kept from being bound. */
-void hardware_freed(struct core *core, struct node *node);
 
 #endif

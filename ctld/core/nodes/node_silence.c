@@ -1,11 +1,19 @@
-/* node_silence.c - see node_silence.h */
+/* node_silence.c - see node_silence.h
+ *
+ * A node is SILENT when its session has ended, and UNKNOWN when nothing has come from it for
+ * node_timeout. Its runs stay booked all that time, because they may live: that ends when the node
+ * registers, when the fence reports success, or after `unknown_is_off`. Only then node_is_off()
+ * ends them. A fence that failed or does not answer is ordered again; one heap holds what is due
+ * when.
+ */
 #include "ctld/core/nodes/node_silence.h"
 
 #include <stdio.h>
 
 #include "common/conf/conf.h"
+#include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/node_state.h"
-#include "ctld/core/nodes/operate.h"
+#include "ctld/core/jobs/runlife.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"
@@ -118,4 +126,82 @@ usec_t unknown_nodes_next(const struct core *core)
 {
 	return heap_first(core->node_timers) ? (usec_t)heap_first_key(core->node_timers).a
 	                                     : INT64_MAX;
+}
+
+void heartbeat_apply(struct core *core, uint32_t index, uint64_t session)
+{
+	struct node *node = nodes_at(core->nodes, index);
+	bool back;
+
+	if (!node || !session || node_link(node)->session != session)
+		return;
+	back = node_link(node)->hearing != NODE_HEARD;
+	node_hear(core->nodes, node, NODE_HEARD, core->now);
+	if (back) {
+		node_link(node)->fence = FENCE_NONE;
+		node_settle(core, node);
+	}
+}
+
+/* --- off ---------------------------------------------------------------------------------------
+ */
+
+void node_close(struct core *core, struct node *node, const char *why)
+{
+	struct node_link *l = node_link(node);
+
+	if (!l->session)
+		return;
+	effects_close_agent(core->effects, l->index, l->session, why);
+	l->session = 0;
+	if (l->hearing == NODE_HEARD)
+		node_hear(core->nodes, node, NODE_SILENT, core->now);
+	node_settle(core, node);
+}
+
+void node_is_off(struct core *core, struct node *node, const char *why)
+{
+	struct node_link *l = node_link(node);
+
+	l->off = true;
+	l->fence = FENCE_NONE;
+	node_close(core, node, why);
+	if (!core->suspended)
+		node_runs_gone(core, node, why);
+}
+
+void node_fence(struct core *core, struct node *node)
+{
+	struct node_link *l = node_link(node);
+	struct effect *e;
+
+	if (!*core->conf->controller.fence || !l->runs || l->index == NODE_LEFT ||
+	        core->suspended || l->fence == FENCE_ASKED)
+		return;
+	l->fence = FENCE_ASKED;
+	l->fenced_mono = core->now.mono;
+	e = effects_add(core->effects, EFFECT_FENCE);
+	e->node = l->index;
+	node_timer_set(core, node);
+	audit_note(core, "node.fence", NULL, 0, node_info(node)->name, "asked for");
+}
+
+void fenced_apply(struct core *core, uint32_t index, bool off)
+{
+	struct node *node = nodes_at(core->nodes, index);
+	struct node_link *l = node ? node_link(node) : NULL;
+
+	/* A node that has registered since was off, or was not: it has said itself what it runs. */
+	if (!l || l->fence != FENCE_ASKED || core->suspended)
+		return;
+	l->fenced_mono = core->now.mono;
+	if (!off) {
+		l->fence = FENCE_FAILED;
+		node_timer_set(core, node);
+		audit_note(core, "node.fence", NULL, 0, node_info(node)->name, "failed");
+		return;
+	}
+	audit_note(
+	        core, "node.fence", NULL, 0, node_info(node)->name, "succeeded: the node is off");
+	node_is_off(core, node, "the node was fenced");
 }

@@ -17,66 +17,6 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 
-void node_close(struct core *core, struct node *node, const char *why)
-{
-	struct node_link *l = node_link(node);
-
-	if (!l->session)
-		return;
-	effects_close_agent(core->effects, l->index, l->session, why);
-	l->session = 0;
-	if (l->hearing == NODE_HEARD)
-		node_hear(core->nodes, node, NODE_SILENT, core->now);
-	node_settle(core, node);
-}
-
-void node_is_off(struct core *core, struct node *node, const char *why)
-{
-	struct node_link *l = node_link(node);
-
-	l->off = true;
-	l->fence = FENCE_NONE;
-	node_close(core, node, why);
-	if (!core->suspended)
-		node_runs_gone(core, node, why);
-}
-
-void node_fence(struct core *core, struct node *node)
-{
-	struct node_link *l = node_link(node);
-	struct effect *e;
-
-	if (!*core->conf->controller.fence || !l->runs || l->index == NODE_LEFT ||
-	        core->suspended || l->fence == FENCE_ASKED)
-		return;
-	l->fence = FENCE_ASKED;
-	l->fenced_mono = core->now.mono;
-	e = effects_add(core->effects, EFFECT_FENCE);
-	e->node = l->index;
-	node_timer_set(core, node);
-	audit_note(core, "node.fence", NULL, 0, node_info(node)->name, "asked for");
-}
-
-void fenced_apply(struct core *core, uint32_t index, bool off)
-{
-	struct node *node = nodes_at(core->nodes, index);
-	struct node_link *l = node ? node_link(node) : NULL;
-
-	/* A node that has registered since was off, or was not: it has said itself what it runs. */
-	if (!l || l->fence != FENCE_ASKED || core->suspended)
-		return;
-	l->fenced_mono = core->now.mono;
-	if (!off) {
-		l->fence = FENCE_FAILED;
-		node_timer_set(core, node);
-		audit_note(core, "node.fence", NULL, 0, node_info(node)->name, "failed");
-		return;
-	}
-	audit_note(
-	        core, "node.fence", NULL, 0, node_info(node)->name, "succeeded: the node is off");
-	node_is_off(core, node, "the node was fenced");
-}
-
 /* --- verbs ----------------------------------------------------------------------------------- */
 
 /* The one that was asked for; it was checked. */

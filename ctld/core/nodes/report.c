@@ -11,11 +11,10 @@
 
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/effects.h"
-#include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/idle.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
-#include "ctld/core/nodes/agent.h"
+#include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/event.h"

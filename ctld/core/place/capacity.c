@@ -1,4 +1,13 @@
-/* capacity.c - see capacity.h */
+/* capacity.c - see capacity.h
+ *
+ * For each set of nodes and each GPU type one array of buckets: bucket g holds the nodes with g
+ * GPUs of the type free, ordered by free CPUs (order.h). The first fit that leaves the least is
+ * then found by looking at buckets one after another, in O(log n) for each, and never by looking
+ * at all nodes.
+ *
+ * Nodes with reservations are beside the trees, in a list: a search asks the plan about each of
+ * them, which is dear, so they are only looked at where what the trees have is no better.
+ */
 #include "ctld/core/place/capacity.h"
 
 #include <stdlib.h>

@@ -1,4 +1,14 @@
-/* gang.c - see gang.h */
+/* gang.c - see gang.h
+ *
+ * Which nodes, out of candidates, form the best gang? Nodes weigh 1, or for a total the GPUs that
+ * they could give. First how many nodes are needed is counted, then the fewest leaf switches that
+ * have them are searched for, then the best nodes within those leaves are picked.
+ *
+ * Choosing leaves is a set-cover-like problem; but leaves differ only in their counts of nodes by
+ * weight, so a search that takes the heaviest first, skips leaves that are alike and stops where
+ * the rest could not be enough ends at once on real clusters. It is cut off after a number of
+ * steps, and then takes what it has: more leaves than needed, never a wrong place.
+ */
 #include "ctld/core/place/gang.h"
 
 #include <stdlib.h>

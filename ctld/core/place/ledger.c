@@ -1,4 +1,14 @@
-/* ledger.c - see ledger.h */
+/* ledger.c - see ledger.h
+ *
+ * The ledger has one record for each node with what is free there, and derived from it the node's
+ * *slots* in the buckets of each set of nodes (capacity.h). settle() brings the slots up to date
+ * after any change of a node and is the only code that moves them.
+ *
+ * Invariant: a slot stands exactly for a node that accepts work, in the bucket of what the node
+ * has free, and among the reserved ones if something is planned there. A change and its inverse
+ * lead to the same state, which searches use: they book, look, and undo by the journal
+ * (ledger_mark(), ledger_undo()).
+ */
 #include "ctld/core/place/ledger.h"
 
 #include "ctld/core/place/ledger_impl.h"
@@ -60,7 +70,7 @@ static uint64_t all_gpus(const struct record *r)
 	return bits(0, n);
 }
 
-static void set_card(struct record *r, uint32_t index, uint32_t gpu)
+static void set_gpu(struct record *r, uint32_t index, uint32_t gpu)
 {
 	if (!r->gpu_of && !gpu)
 		return;
@@ -70,14 +80,14 @@ static void set_card(struct record *r, uint32_t index, uint32_t gpu)
 }
 
 /* Each index that the configuration has on a GPU. */
-static void demand_cards(struct record *r)
+static void demand_gpus(struct record *r)
 {
 	uint32_t from = 0, k;
 	size_t i;
 
 	for (i = 0; i < r->conf->n_gpus; from += r->conf->gpus[i++].count) {
 		for (k = from; k < from + r->conf->gpus[i].count; k++)
-			set_card(r, k, r->conf->gpus[i].mig);
+			set_gpu(r, k, r->conf->gpus[i].mig);
 	}
 }
 
@@ -120,7 +130,7 @@ struct ledger *ledger_new(const struct conf *conf)
 	for (i = 0; i < conf->n_nodes; i++) {
 		l->leaves[i] = conf->nodes[i].leaf;
 		l->nodes[i].conf = &conf->nodes[i];
-		demand_cards(&l->nodes[i]);
+		demand_gpus(&l->nodes[i]);
 		near_count(l, (uint32_t)i, 1);
 		near_written(l, (uint32_t)i);
 		l->nodes[i].cpus = conf->nodes[i].cpus;
@@ -220,7 +230,7 @@ void ledger_gpu_shared(struct ledger *l, uint32_t node, uint32_t index, uint32_t
 
 	/* Numbers of the configuration and of the host are not the same. */
 	if (!r->gpu_of || !r->gpu_of[index] || r->gpu_of[index] > CONF_MAX_GPUS_PER_NODE)
-		set_card(r, index, gpu ? CONF_MAX_GPUS_PER_NODE + gpu : 0);
+		set_gpu(r, index, gpu ? CONF_MAX_GPUS_PER_NODE + gpu : 0);
 }
 
 void ledger_gpus_near(struct ledger *l, uint32_t node, struct closeness *near)

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/event.h"
 
 #define PROFILE_TYPICAL  32

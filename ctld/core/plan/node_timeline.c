@@ -1,4 +1,11 @@
-/* node_timeline.c - what a node will have free, and when; see plan_impl.h */
+/* node_timeline.c - what a node will have free, and when; see plan_impl.h
+ *
+ * What one node has at a moment is a level that steps up where a run ends and down where a
+ * reservation begins. The ends of runs are kept sorted with the node, and made again when
+ * something about its runs changed (`fresh`). Where runs share GPUs the level cannot be a number:
+ * which GPUs serve a request depends on which runs have gone, so the GPUs are counted one by one
+ * there.
+ */
 #include "ctld/core/plan/plan_impl.h"
 
 #include <stdlib.h>
@@ -63,11 +70,6 @@ usec_t plan_release_end(const struct plan *p, const struct release *r)
 	return plan_run_end(p, r->end);
 }
 
-bool plan_key_before(struct heap_key x, struct heap_key y)
-{
-	return x.a != y.a ? x.a < y.a : x.b < y.b;
-}
-
 /* A reservation does not count for its own key. A preemption reservation counts for all keys but
  * those of higher tiers. */
 bool plan_before(const struct reservation *e, struct heap_key key)
@@ -75,14 +77,14 @@ bool plan_before(const struct reservation *e, struct heap_key key)
 	bool booked = e->preempts && key.a >> 48 >= e->key.a >> 48;
 
 	return !e->idle &&
-	       (plan_key_before(e->key, key) || (booked && plan_key_before(key, e->key)));
+	       (heap_key_before(e->key, key) || (booked && heap_key_before(key, e->key)));
 }
 
 bool plan_counts(const struct plan_slot *slot, struct heap_key key, bool displace_none)
 {
 	const struct reservation *e = slot->reservation;
 
-	return plan_before(e, key) || (displace_none && !e->idle && plan_key_before(key, e->key));
+	return plan_before(e, key) || (displace_none && !e->idle && heap_key_before(key, e->key));
 }
 
 /* A reservation whose start has come and that has not started holds its place now. */

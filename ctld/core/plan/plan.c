@@ -1,4 +1,14 @@
-/* plan.c - see plan.h */
+/* plan.c - see plan.h
+ *
+ * Reservations, and whether they still have room. On each node a reservation has one slot; the
+ * slots of a node are a list in no order, because few stand on one node. What a slot may use is
+ * what is free at each moment of its time, less the slots that count before it (node_timeline.c).
+ *
+ * Invariant: at every moment all reservations on a node fit together, as far as is known. A change
+ * on a node only marks it; plan_broken() then checks its slots and names the first by key that
+ * lost its room, and the scheduler drops or moves that one and asks again. Until something changes
+ * there the answer is kept (`sound`), so the usual check costs nothing.
+ */
 #include "ctld/core/plan/plan.h"
 
 #include "ctld/core/plan/plan_impl.h"
@@ -401,7 +411,7 @@ struct reservation *plan_broken(struct plan *p, uint32_t node)
 	}
 	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
 		if (!plan_slot_holds(p, slot) &&
-		        (!worst || plan_key_before(slot->reservation->key, worst->key)))
+		        (!worst || heap_key_before(slot->reservation->key, worst->key)))
 			worst = slot->reservation;
 	}
 	return worst;
@@ -413,7 +423,7 @@ const struct reservation *plan_first(const struct plan *p, uint32_t node)
 	const struct plan_slot *slot;
 
 	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
-		if (!first || plan_key_before(slot->reservation->key, first->key))
+		if (!first || heap_key_before(slot->reservation->key, first->key))
 			first = slot->reservation;
 	}
 	return first;
@@ -470,7 +480,7 @@ static int by_key(const void *x, const void *y)
 	const struct reservation *a = *(struct reservation *const *)x,
 	                         *b = *(struct reservation *const *)y;
 
-	return plan_key_before(a->key, b->key) ? -1 : plan_key_before(b->key, a->key);
+	return heap_key_before(a->key, b->key) ? -1 : heap_key_before(b->key, a->key);
 }
 
 void plan_sort(struct plan *p)

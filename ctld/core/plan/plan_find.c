@@ -2,6 +2,12 @@
  *
  * For one node: nodes are looked at in the order in which they have so many GPUs free, until no
  * later one can be better. For gangs see plan_gang.c.
+ *
+ * The search visits nodes in the order of plan_order.c, so the first ones are the earliest by runs
+ * alone; what is planned on them can only make them later. It ends when the next node of the order
+ * could not be earlier than the best one found. Of nodes that are equally early up to PLAN_EQUAL
+ * are compared, and the one with the least to spare is taken; the bounds keep a step short where
+ * thousands of nodes are alike.
  */
 #include "ctld/core/plan/plan_impl.h"
 

@@ -135,7 +135,6 @@ int plan_by_end(const void *x, const void *y); /* of releases; for qsort(3) */
 /* From when until when the slot holds its place. */
 usec_t plan_slot_start(const struct plan *p, const struct plan_slot *slot);
 usec_t plan_slot_end(const struct plan *p, const struct plan_slot *slot);
-bool plan_key_before(struct heap_key x, struct heap_key y);
 /* Does the slot count against a job with this key? `displace_none`: so do slots behind the key. */
 bool plan_counts(const struct plan_slot *slot, struct heap_key key, bool displace_none);
 /* True if all GPUs there are given as whole ones, each to one run: then each run that ends gives

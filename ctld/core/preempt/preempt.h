@@ -13,7 +13,7 @@
 #ifndef CTLD_CORE_PREEMPT_H
 #define CTLD_CORE_PREEMPT_H
 
-#include "ctld/core/sched/decide.h"
+#include "ctld/core/plan/candidate.h"
 
 enum preempt_reason { PREEMPT_NOT, PREEMPT_TIER, PREEMPT_QOS, PREEMPT_RECLAIM };
 const char *preempt_reason_name(enum preempt_reason reason); /* "tier", "qos", "reclaim" */

@@ -1,4 +1,16 @@
-/* victims.c - see victims.h */
+/* victims.c - see victims.h
+ *
+ * Phases, each in steps: what is there without victims (for a total), an *offer* of each node,
+ * that is the price at which it alone could be had, then taking the cheapest offers together. Only
+ * the price is kept between steps; when an offer is taken the node is looked at again, with all
+ * victims chosen so far counted as gone. So the victims suffice and may be stopped as things are
+ * in the last step.
+ *
+ * While a step takes offers the victims are released at their limits, so that a reclaim on the
+ * next node sees what is still owed; imagine_no_more() undoes that before the step returns. If an
+ * offer fails beside those before it, the taking begins again with that one first: it has the
+ * least choice. At the end victims that a later choice made unnecessary are spared.
+ */
 #include "ctld/core/preempt/victims.h"
 
 #include "ctld/core/preempt/victims_impl.h"
@@ -309,7 +321,7 @@ static bool total_anyway(struct search *s, const struct victims *v, const struct
 		place = plan_place(s->view->plan, total, choice.v[i].node, &part);
 		places_add(&places, &place);
 	}
-	decide_need_of(s->view, &total->ask, &places, &need);
+	need_of_places(s->view, &total->ask, &places, &need);
 	ok = ok && limits_check(s->view->limits, s->who->chain, &need, NULL);
 	gang_choice_free(&choice);
 	places_free(&places);
@@ -397,7 +409,7 @@ static enum victims_step take_some(
 
 	for (;;) {
 		all = take_offers(s, v, wanted, work);
-		decide_need_of(s->view, &s->want->ask, &out->reservation.places, &need);
+		need_of_places(s->view, &s->want->ask, &out->reservation.places, &need);
 		found = all && out->reservation.places.n == wanted && out->n &&
 		        limits_check(s->view->limits, s->who->chain, &need, NULL);
 		imagine_no_more(s);
@@ -478,7 +490,7 @@ enum victims_step victims_step(struct victims *v, const struct sched_view *view,
 	s.milli *= shape.n ? shape.v[want->find.alternative].count : 0;
 	if (shape.per_node)
 		s.milli *= shape.nodes_min;
-	decide_need(view, &even.ask, even.find.alternative, even.find.type, &s.need);
+	need_at_least(view, &even.ask, even.find.alternative, even.find.type, &s.need);
 	step = go_on(&s, v, want, shape.nodes_min, work);
 	idmap_free(s.index);
 	free(s.gone);

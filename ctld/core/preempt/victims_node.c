@@ -1,4 +1,13 @@
-/* victims_node.c - the cheapest runs that would have to be stopped on one node */
+/* victims_node.c - the cheapest runs that would have to be stopped on one node
+ *
+ * On one node victims are chosen greedily by cost until the part fits, and then let go again, the
+ * dearest first, as long as it still fits: the first pass finds a set that suffices, the second
+ * one with no run too many. Verdicts are kept for the step by (partition, account, QOS, type),
+ * since runs that agree in these are judged alike.
+ *
+ * hopeless() is an early answer: if even without every run that may be stopped there would be too
+ * little, nothing more is looked at. It may only say so where choose() would fail too.
+ */
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"

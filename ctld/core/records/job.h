@@ -361,4 +361,8 @@ int jobs_load(struct jobs *jobs, const struct row *row, struct error *err);
 void job_encode(const struct job *job, struct row *row, enum row_change change);
 void job_free(struct jobs *jobs, struct job *job); /* one that was retired */
 
+/* The record of a ref. For a task without a record of its own: the record that it waits under, and
+ * *before is the number of tasks before it there. NULL: none. */
+const struct job *jobs_find_waiting(const struct jobs *jobs, uint64_t ref, uint32_t *before);
+
 #endif

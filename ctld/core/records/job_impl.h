@@ -1,6 +1,7 @@
 /* job_impl.h - the inside of jobs, for their files
  *
- *	job.c        states, rows, lookups, movers
+ *	job.c        states, lookups, movers
+ *	job_rows.c   records as rows
  *	job_tasks.c  records that stand for tasks of an array
  *	job_memory.c the memory that jobs charge to their users' accounts
  */
@@ -51,16 +52,16 @@ struct jobs {
 };
 
 struct job *job_new_blank(void);
+struct array *array_blank(void);
 /* Its texts or tasks have changed: charge its user with its present size. */
 void job_charge(struct jobs *jobs, struct job *job);
 /* Put it into its table. -1: it is there already. */
 int jobs_take_in(struct jobs *jobs, struct job *job);
 /* Remove it from the tables and counts. */
 void jobs_take_out(struct jobs *jobs, struct job *job);
-/* jobs_recount(): call it around a change of a field that jobs are counted by, with `in` false
- * before it and true after it. */
 /* A part of an array takes name, files, max_attempts and time of signature from its array. */
 void job_follow_array(struct jobs *jobs, struct job *job);
+/* Call it around a change of a field that jobs are counted by: `in` false before, true after. */
 void jobs_recount(struct jobs *jobs, struct job *job, bool in);
 
 /* The job's texts by number, for code that does the same to each. */

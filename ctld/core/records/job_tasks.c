@@ -298,3 +298,17 @@ void job_follow_array(struct jobs *jobs, struct job *job)
 	                .max_attempts = own->info.max_attempts },
 	        true);
 }
+
+const struct job *jobs_find_waiting(const struct jobs *jobs, uint64_t ref, uint32_t *before)
+{
+	uint32_t part = job_ref_part(ref);
+	const struct job *job = jobs_find(jobs, part == JOB_PART_WAITS ? job_ref_id(ref) : ref);
+
+	*before = 0;
+	if (job || !part || part >= JOB_PART_RANGES)
+		return job;
+	job = jobs_stands_in(jobs, job_ref_id(ref), part - 1);
+	if (job)
+		*before = taskset_before(job_tasks(job), part - 1);
+	return job;
+}

@@ -1,4 +1,14 @@
-/* node.c - see node.h */
+/* node.c - see node.h
+ *
+ * A node is made by its first appearance in the configuration. One that leaves the configuration
+ * keeps its record (index NODE_LEFT), because runs may still be booked there. What an agent says
+ * about it is durable where a start needs it before the agent is back: CPUs, memory, the GPUs
+ * found, drains.
+ *
+ * Runs of a node are a list in order of their booking. Each change that the scheduler could see
+ * marks the node's snapshots as unknown (node_runs_changed()); they are made again when a search
+ * next looks there.
+ */
 #include "ctld/core/records/node.h"
 
 #include <assert.h>
@@ -193,7 +203,7 @@ void nodes_configure(struct nodes *ns, const struct conf *conf, usec_t mono)
 	}
 }
 
-size_t nodes_count(const struct nodes *ns)
+static size_t nodes_count(const struct nodes *ns)
 {
 	return table_count(ns->by_name);
 }

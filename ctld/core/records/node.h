@@ -128,7 +128,6 @@ struct node *nodes_at(const struct nodes *ns, uint32_t index);     /* by index i
 struct node *nodes_find(const struct nodes *ns, const char *name); /* NULL: none */
 /* The same; if it does not exist, it is made as NODE_LEFT: for the runs of a node that has left. */
 struct node *nodes_want(struct nodes *ns, const char *name);
-size_t nodes_count(const struct nodes *ns);
 /* Every node, sorted by name. Caller frees the array. */
 struct node **nodes_sorted(const struct nodes *ns, size_t *n);
 struct node *nodes_each(const struct nodes *ns, size_t *cursor); /* in no order; NULL: the end */

@@ -1,4 +1,18 @@
-/* run.c - see run.h */
+/* run.c - see run.h
+ *
+ * A run is made ORDERED (by a start) or ORPHAN (by a report that no job claims), and only
+ * run_move() changes its state, along RUN_STATES. Everything else here is a field with a mover: it
+ * compares, changes, marks the row dirty, and tells the node when the field is part of what the
+ * scheduler sees of its runs (node_runs_changed()).
+ *
+ * Most of what a row can hold is empty for most runs, so it is in memory of its own, made when
+ * first needed: `past` from the first end or suspension on, `more` for what only some runs have. A
+ * getter returns a constant without content where there is none, so callers never ask whether it
+ * is there.
+ *
+ * How long a run has worked is measured by the monotonic clock from its start if this process saw
+ * it, else by the wall clock; once the node has reported, its own measure counts.
+ */
 #include "ctld/core/records/run.h"
 
 #include <assert.h>

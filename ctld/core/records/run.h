@@ -27,8 +27,7 @@
 
 #include "common/base/error.h"
 #include "common/job/run.h"
-#include "ctld/core/accounts/accounts.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/util/strings.h"
 

@@ -1,4 +1,11 @@
-/* requests.c - see requests.h */
+/* requests.c - see requests.h
+ *
+ * Requests are interned: the jobs that ask for the same share one `struct request`, so equality is
+ * a comparison of pointers, and what is derived from a request (which nodes may be used, what a
+ * place costs) can be kept for all of them. A request is immutable. What depends on the
+ * configuration, its types' numbers and its sets of nodes, is computed by requests_resolve() when
+ * the configuration changes.
+ */
 #include "ctld/core/request/requests.h"
 
 #include <assert.h>
@@ -106,15 +113,15 @@ void requests_free(struct requests *rs)
 
 /* --- what a configuration makes of it -------------------------------------------------------- */
 
-static uint16_t type_number(const struct conf *conf, const char *name)
+uint16_t gpu_type_number(const struct conf *conf, const char *name)
 {
-	size_t i;
+	size_t t;
 
 	if (!*name)
-		return TYPE_ANY;
-	for (i = 0; i < conf->n_gpu_types; i++) {
-		if (!strcmp(conf->gpu_types[i].name, name))
-			return (uint16_t)i;
+		return TYPE_NONE;
+	for (t = 0; t < conf->n_gpu_types; t++) {
+		if (!strcmp(conf->gpu_types[t].name, name))
+			return (uint16_t)t;
 	}
 	return TYPE_GONE;
 }
@@ -202,7 +209,7 @@ static void resolve(const struct requests *rs, struct request *r)
 	uint32_t i;
 
 	for (i = 0; i < r->n; i++)
-		r->v[i].number = type_number(rs->conf, r->v[i].type);
+		r->v[i].number = *r->v[i].type ? gpu_type_number(rs->conf, r->v[i].type) : TYPE_ANY;
 	resolve_nodes(rs, r);
 	if (!resolve_licences(rs->conf, r)) {
 		free(r->allowed);

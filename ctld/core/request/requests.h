@@ -11,7 +11,7 @@
 #define CTLD_CORE_REQUESTS_H
 
 #include "common/gpu/near.h"
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/util/strings.h"
 
@@ -66,6 +66,9 @@ struct request {
 };
 
 struct requests;
+
+/* The number of a GPU type; TYPE_GONE; TYPE_NONE for "". */
+uint16_t gpu_type_number(const struct conf *conf, const char *name);
 
 struct requests *requests_new(struct strings *strings, const struct conf *conf, uint64_t seed);
 void requests_free(struct requests *rs); /* NULL is fine */

@@ -1,7 +1,13 @@
-/* shape.c - see shape.h */
+/* shape.c - see shape.h
+ *
+ * shape_read() checks a submit as its user wrote it and reports mistakes by option. shape_parse()
+ * reads the two texts that a row keeps into a submit and goes the same way; so a row may say
+ * exactly what a submit may.
+ */
 #include "ctld/core/request/shape.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,59 +413,68 @@ static bool parse_nodes(struct submit_job *job, char *value)
 	return true;
 }
 
+/* The words of a kept place: each sets one member of a submit. A number is one of 32 bits where its
+ * bound fits in them. */
+static const struct place_word {
+	const char *key;
+	enum { WORD_FLAG, WORD_TEXT, WORD_U32, WORD_U64 } kind;
+	size_t at;
+	unsigned long long max;
+} place_words[] = {
+	{ "per_node", WORD_FLAG, offsetof(struct submit_job, gpus_per_node), 0 },
+	{ "exclusive", WORD_FLAG, offsetof(struct submit_job, exclusive), 0 },
+	{ "mem_min", WORD_U64, offsetof(struct submit_job, gpu_mem_min_mb), UINT64_MAX },
+	{ "gpu_mem", WORD_U64, offsetof(struct submit_job, gpu_mem_mb), UINT64_MAX },
+	{ "gpu_burst", WORD_U64, offsetof(struct submit_job, gpu_mem_burst_mb), UINT64_MAX },
+	{ "gpu_share", WORD_U32, offsetof(struct submit_job, gpu_share_milli), GPU_MILLI },
+	{ "constraint", WORD_TEXT, offsetof(struct submit_job, constraint), 0 },
+	{ "prefer", WORD_TEXT, offsetof(struct submit_job, prefer), 0 },
+	{ "nodelist", WORD_TEXT, offsetof(struct submit_job, nodelist), 0 },
+	{ "exclude", WORD_TEXT, offsetof(struct submit_job, exclude), 0 },
+	{ "licences", WORD_TEXT, offsetof(struct submit_job, licences), 0 },
+};
+
+static bool set_word(struct submit_job *job, const struct place_word *word, char *value)
+{
+	void *to = (char *)job + word->at;
+	unsigned long long n;
+
+	if (word->kind == WORD_FLAG)
+		return *(bool *)to = !value;
+	if (!value || !*value)
+		return false;
+	if (word->kind == WORD_TEXT) {
+		*(const char **)to = value;
+		return true;
+	}
+	if (!parse_number(value, word->max, &n))
+		return false;
+	if (word->kind == WORD_U32)
+		*(uint32_t *)to = (uint32_t)n;
+	else
+		*(uint64_t *)to = n;
+	return true;
+}
+
 static bool parse_word(struct submit_job *job, char *word)
 {
-	const struct {
-		const char *key;
-		const char **to;
-	} texts[] = {
-		{ "constraint", &job->constraint },
-		{ "prefer", &job->prefer },
-		{ "nodelist", &job->nodelist },
-		{ "exclude", &job->exclude },
-		{ "licences", &job->licences },
-	};
 	char *value = strchr(word, '=');
-	unsigned long long n;
+	enum near_link link;
 	size_t i;
 
-	if (!strcmp(word, "per_node"))
-		return job->gpus_per_node = true;
-	if (!strcmp(word, "exclusive"))
-		return job->exclusive = true;
-	if (!value || !value[1])
-		return false;
-	*value++ = '\0';
-	if (!strcmp(word, "nodes"))
+	if (value)
+		*value++ = '\0';
+	if (value && !strcmp(word, "nodes"))
 		return parse_nodes(job, value);
-	if (!strcmp(word, "mem_min") && parse_number(value, UINT64_MAX, &n)) {
-		job->gpu_mem_min_mb = n;
-		return true;
-	}
-	if (!strcmp(word, "link")) {
-		enum near_link link;
-		bool ok = near_link_parse(value, &link, NULL) == 0;
-
+	if (value && !strcmp(word, "link")) {
+		if (near_link_parse(value, &link, NULL) < 0)
+			return false;
 		job->gpu_link = link;
-		return ok;
-	}
-	if (!strcmp(word, "gpu_mem") && parse_number(value, UINT64_MAX, &n)) {
-		job->gpu_mem_mb = n;
 		return true;
 	}
-	if (!strcmp(word, "gpu_burst") && parse_number(value, UINT64_MAX, &n)) {
-		job->gpu_mem_burst_mb = n;
-		return true;
-	}
-	if (!strcmp(word, "gpu_share") && parse_number(value, GPU_MILLI, &n)) {
-		job->gpu_share_milli = (uint32_t)n;
-		return true;
-	}
-	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (!strcmp(word, texts[i].key)) {
-			*texts[i].to = value;
-			return true;
-		}
+	for (i = 0; i < sizeof(place_words) / sizeof(place_words[0]); i++) {
+		if (!strcmp(word, place_words[i].key))
+			return set_word(job, &place_words[i], value);
 	}
 	return false;
 }

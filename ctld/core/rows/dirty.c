@@ -1,4 +1,10 @@
-/* dirty.c - see dirty.h */
+/* dirty.c - see dirty.h
+ *
+ * Objects begin with a `struct mark`, and a list links those that were changed since the last
+ * seal, each once however often it was changed. A seal walks that list, so its cost is that of
+ * what changed and not of what there is. An object that goes stays linked until the seal has
+ * written its deletion; only then it is freed.
+ */
 #include "ctld/core/rows/dirty.h"
 
 #include <assert.h>

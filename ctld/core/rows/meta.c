@@ -1,4 +1,14 @@
-/* meta.c - see meta.h */
+/* meta.c - see meta.h
+ *
+ * The durable numbers of the core itself: the epoch, where the leases of job ids and event numbers
+ * end, the open range of a bulk, and texts by key.
+ *
+ * An id is durable only with a row, and a row for each id would double the writes of a submit. So
+ * ids are leased: a row says that all ids below a bound may have been given out, and they are
+ * given out without another row until the bound is reached. A crash skips the rest of a lease, so
+ * no id is ever given out twice; a clean end gives the rest back (meta_give_back()). A lease
+ * doubles while it does not last for a while, so that its rows stay rare at any rate.
+ */
 #include "ctld/core/rows/meta.h"
 
 #include <stdio.h>

@@ -1,4 +1,10 @@
-/* nonce.c - see nonce.h */
+/* nonce.c - see nonce.h
+ *
+ * One table by (uid, nonce), and one heap by expiry. A nonce is *staged* while its job is being
+ * checked (it has no id, no row, and does not expire), *settled* with its job. It goes when its
+ * time is up and its job has left memory, whichever is later: until then a repeat of the submit
+ * gets the id instead of a second job.
+ */
 #include "ctld/core/rows/nonce.h"
 
 #include <stdlib.h>

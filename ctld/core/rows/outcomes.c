@@ -1,4 +1,10 @@
-/* outcomes.c - see outcomes.h */
+/* outcomes.c - see outcomes.h
+ *
+ * Pages are an ascending array: the newest ones are asked for most, and inserting anywhere else
+ * happens only for a restored database or an old job that ended late. Putting a page beyond the
+ * bound drops the oldest one with its row; a job older than all that is kept is not put at all, or
+ * the page of a newer one would go for it.
+ */
 #include "ctld/core/rows/outcomes.h"
 
 #include <stdlib.h>

@@ -1,10 +1,13 @@
-/* class.c - see class.h */
+/* class.c - see class.h
+ *
+ * Classes have numbers without gaps, so that a sweep over all of them can stop anywhere: the last
+ * class takes over the number of one that is removed.
+ */
 #include "ctld/core/sched/class.h"
 
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/sched/wait_group.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 
@@ -57,6 +60,11 @@ usec_t class_length_us(uint32_t length_s, const struct conf_partition *partition
 	return PLAN_START_TAKES + ((usec_t)length_s + grace_s) * 1000000 + PLAN_END_TAKES;
 }
 
+bool class_ready(const struct class *class)
+{
+	return class->link.ready.slot != HEAP_NOWHERE;
+}
+
 struct ask class_ask(const struct class *class)
 {
 	return (struct ask){ class->info.gpus, class->info.cpus, class->info.mem_mb,
@@ -73,6 +81,22 @@ struct heap_key class_queue_key(const struct job *job)
 const struct job *class_head(const struct class *class)
 {
 	return heap_first(class->link.queue);
+}
+
+void waiter_link(struct waiter_list *list, struct waiter *w)
+{
+	LIST_INSERT_HEAD(list, w, at);
+}
+
+void waiter_unlink(struct waiter *w)
+{
+	LIST_REMOVE(w, at);
+	w->at.le_prev = NULL;
+}
+
+bool waiter_linked(const struct waiter *w)
+{
+	return w->at.le_prev != NULL;
 }
 
 static uint64_t info_hash(const struct class_info *i, uint64_t seed)
@@ -169,7 +193,7 @@ struct class *classes_want(struct classes *cs, const struct job_info *job)
 	strings_again(key.partition);
 	requests_again(key.gpus);
 	class->link.queue = heap_new(job_moved);
-	class->link.slot = class->link.refill = HEAP_NOWHERE;
+	class->link.ready = (struct waiter){ .class = class, .slot = HEAP_NOWHERE };
 	class->link.partition = class->link.account = class->link.qos = CONF_NONE;
 	class->link.retry = INT64_MAX;
 	alternatives = key.gpus->n ? key.gpus->n : 1;

@@ -6,13 +6,15 @@
  * (requeued, released) has the place that it had before. If the head of a class cannot start, no
  * job of the class can.
  *
- * A class is either READY (in the heap of classes to be tried) or BLOCKED (it waits for limits or
- * capacity and keeps the decision of its last try). A limit is a bound of the configuration, a
+ * A class is READY (it is to be tried) or BLOCKED (it waits for limits or capacity and keeps the
+ * decision of its last try): sched.h draws it. A limit is a bound of the configuration, a
  * quota or a licence (limits.h). `struct classes` owns the classes; a class is removed with its
  * last job.
  */
 #ifndef CTLD_CORE_CLASS_H
 #define CTLD_CORE_CLASS_H
+
+#include <sys/queue.h>
 
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/records/job.h"
@@ -21,9 +23,20 @@
 
 struct class;
 struct classes;
+struct subgroup; /* wait_group.h */
 
-struct waiter; /* wait_group.h */
-struct ready_group;
+/* A class in one of the groups or lists in which it waits. */
+LIST_HEAD(waiter_list, waiter);
+struct waiter {
+	struct class *class;
+	uint32_t alternative;
+	uint32_t slot;         /* index among the candidates of its subgroup; HEAP_NOWHERE */
+	struct subgroup *in;   /* set by each configuration; NULL for the list of a limit */
+	LIST_ENTRY(waiter) at; /* linked: at a limit, or among the tried members of a group */
+};
+void waiter_link(struct waiter_list *list, struct waiter *w);
+void waiter_unlink(struct waiter *w);
+bool waiter_linked(const struct waiter *w);
 
 /* What the jobs of a class have in common: its key. */
 struct class_info {
@@ -40,9 +53,6 @@ struct class_link {
 	struct heap *queue; /* jobs by class_queue_key(); never empty */
 	uint64_t tasks;     /* the sum over all its jobs */
 	uint32_t number;    /* among all classes */
-	uint32_t slot;      /* index among the ready classes of its group; HEAP_NOWHERE: blocked */
-	struct ready_group *group; /* ready.c */
-	uint32_t refill;           /* ordering.c: its index in the heap of a refill; HEAP_NOWHERE */
 	/* Numbers in the present configuration; CONF_NONE: not there any more. */
 	uint32_t partition, account, qos;
 	uint32_t user; /* ledger_user(); 0 where the user makes no difference */
@@ -52,7 +62,7 @@ struct class_link {
 	struct decision last;
 	struct reservation *reservation; /* the planned start of its head; NULL: none */
 	uint32_t position, position_of;
-	usec_t planned;     /* mono: the last planned start of its head; 0: none yet */
+	usec_t planned; /* mono: the last planned start of its head; 0: none yet */
 	const char
 	        *broken; /* a literal: why its reservation was broken; kept until it has another */
 	uint64_t broken_by; /* the job that broke the reservation, or 0 */
@@ -61,10 +71,9 @@ struct class_link {
 	uint64_t ahead; /* a hash of the reservations that stood before it when it was blocked */
 	usec_t retry;   /* mono: when to search for victims again; INT64_MAX: never */
 	uint64_t last_searched; /* the number of the last search for its victims; 0: none yet */
-	bool waking;    /* already chosen while a list is searched */
-	struct class *next_waking;
-	/* One for each alternative and kind of list, capacity first, then limits. They are linked
-	 * while the class is blocked. */
+	struct waiter ready;    /* a candidate: the class is ready, else it is blocked */
+	/* One for each alternative and kind of list, capacity first, then limits. They are in their
+	 * groups and lists while the class is blocked. */
 	struct waiter *waiters;
 	uint32_t n_waiters;
 	/* The text of the verdict. It is made on demand and valid for one change of the ledger. */
@@ -79,6 +88,7 @@ struct class_link {
 const struct class_info *class_info(const struct class *class);
 struct class_link *class_link(struct class *class);
 const struct class_link *class_link_of(const struct class *class);
+bool class_ready(const struct class *class);
 struct ask class_ask(const struct class *class);
 /* The place of a job in its class: by id, and for arrays by the first of its tasks. */
 struct heap_key class_queue_key(const struct job *job);

@@ -1,4 +1,8 @@
-/* decide.c - see decide.h */
+/* decide.c - see decide.h
+ *
+ * A decision has no state: it is a function of what it is shown. What it counts on the limits for a
+ * trial it takes back before it returns.
+ */
 #include "ctld/core/sched/decide.h"
 
 #include <stdlib.h>
@@ -33,57 +37,6 @@ bool decide_types(const struct sched_view *view, const struct ask *ask, uint32_t
 	return false;
 }
 
-static void fill_need(const struct sched_view *view, const struct request *r, uint16_t type,
-        uint32_t gpus, const struct share *share, uint32_t nodes, struct need *need)
-{
-	need->type = type;
-	need->gpus = gpus;
-	need->charge = share->charge;
-	need->gpu_mem_mb = !gpus           ? 0
-	                   : share->charge ? gpus * share->mem_mb
-	                                   : gpus * view->conf->gpu_types[type].mem_mb;
-	need->nodes = nodes;
-	need->licences = r->licences;
-	need->n_licences = (uint16_t)r->n_licences;
-}
-
-void decide_need(const struct sched_view *view, const struct ask *ask, uint32_t a, uint16_t type,
-        struct need *need)
-{
-	const struct request *r = ask->gpus;
-	uint32_t gpus = r->n ? r->v[a].count : 0;
-	struct share share;
-
-	if (r->per_node)
-		gpus *= r->nodes_min;
-	ledger_share_of(view->ledger, r, type, &share);
-	fill_need(view, r, type, gpus, &share, r->nodes_min, need);
-	need->cpus = ask->cpus * r->nodes_min;
-	need->mem_mb = ask->mem_mb * r->nodes_min;
-}
-
-void decide_need_of(const struct sched_view *view, const struct ask *ask,
-        const struct places *places, struct need *need)
-{
-	static const struct share whole;
-	uint32_t gpus = 0;
-	size_t i;
-
-	need->cpus = 0;
-	need->mem_mb = 0;
-	for (i = 0; i < places->n; i++) {
-		uint32_t n = (uint32_t)__builtin_popcountll(places->v[i].gpus);
-		uint32_t part = ask->gpus->link ? request_part_gpus(ask->gpus, places->alternative)
-		                                : n;
-
-		gpus += n < part ? n : part; /* a reservation may keep more than the job takes */
-		need->cpus += places->v[i].cpus;
-		need->mem_mb += places->v[i].mem_mb;
-	}
-	fill_need(view, ask->gpus, gpus ? places->type : TYPE_NONE, gpus,
-	        places->n ? &places->v[0].share : &whole, (uint32_t)places->n, need);
-}
-
 /* --- one type -------------------------------------------------------------------------------- */
 
 bool decide_test(void *arg, struct place *place, uint64_t gpu_set)
@@ -114,7 +67,7 @@ static size_t heaviest(const struct sched_view *view, const struct candidate *wh
 
 		if (request_requires(who->ask.gpus, places->v[i].node))
 			continue;
-		decide_need_of(view, &who->ask, &one, &need);
+		need_of_places(view, &who->ask, &one, &need);
 		weight = limits_amount(view->limits, limit, &need);
 		if (best < places->n && weight < most)
 			continue;
@@ -133,7 +86,7 @@ bool decide_fits_limits(const struct sched_view *view, const struct candidate *w
 	size_t i;
 
 	for (;;) {
-		decide_need_of(view, &who->ask, places, &d->need);
+		need_of_places(view, &who->ask, places, &d->need);
 		if (limits_check(view->limits, who->chain, &d->need, &d->limit))
 			return true;
 		if (places->n <= r->nodes_min || (r->n && !r->per_node))
@@ -152,7 +105,7 @@ size_t decide_fits_first(const struct sched_view *view, const struct candidate *
 	const struct request *r = who->ask.gpus;
 
 	for (;; places.n--) {
-		decide_need_of(view, &who->ask, &places, &d->need);
+		need_of_places(view, &who->ask, &places, &d->need);
 		if (limits_check(view->limits, who->chain, &d->need, &d->limit))
 			return places.n;
 		if (places.n <= r->nodes_min || (r->n && !r->per_node) ||
@@ -321,7 +274,7 @@ static enum verdict try_type(const struct sched_view *view, const struct candida
 	struct need need;
 	bool found, yielded = false;
 
-	decide_need(view, &who->ask, a, type, &need);
+	need_at_least(view, &who->ask, a, type, &need);
 	if (!limits_check(view->limits, who->chain, &need, &d->limit))
 		return VERDICT_LIMIT;
 	while ((found = find_now(view, who, &find, &look, out))) {
@@ -352,7 +305,7 @@ bool decide_next_open(const struct sched_view *view, const struct candidate *who
 
 	while (find->alternative < decide_alternatives(&who->ask)) {
 		while (decide_types(view, &who->ask, find->alternative, cursor, &find->type)) {
-			decide_need(view, &who->ask, find->alternative, find->type, &need);
+			need_at_least(view, &who->ask, find->alternative, find->type, &need);
 			if (limits_check(view->limits, who->chain, &need, NULL))
 				return true;
 		}

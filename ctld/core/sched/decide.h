@@ -14,33 +14,8 @@
 #ifndef CTLD_CORE_DECIDE_H
 #define CTLD_CORE_DECIDE_H
 
-#include "ctld/core/limits/limits.h"
-#include "ctld/core/plan/plan.h"
+#include "ctld/core/plan/candidate.h"
 #include "ctld/core/records/partition.h"
-
-/* All that a decision is based on; borrowed. */
-struct sched_view {
-	const struct conf *conf;
-	struct ledger *ledger;
-	struct limits *limits;
-	struct plan *plan;
-	const struct partitions *partitions;
-	struct clocks now;
-};
-
-/* A planned start is tried a moment later than it was planned for. That delay must not cost
- * it its place when a reservation begins at its planned end. In microseconds. */
-#define LATE_FORGIVEN (15 * (usec_t)1000000)
-
-struct candidate {
-	struct ask ask;
-	const struct limit_chain *chain;
-	uint32_t partition, account, qos; /* numbers in the configuration; CONF_NONE */
-	usec_t length;                    /* at most, in microseconds; PLAN_FAR: no limit */
-	struct heap_key key;              /* its place in the order */
-	bool due;    /* its own planned start has come, or runs were stopped for it */
-	usec_t late; /* how long ago that start was, in microseconds; LATE_FORGIVEN at most */
-};
 
 enum verdict {
 	VERDICT_NONE,      /* not tried yet */
@@ -134,11 +109,5 @@ void decide_search_free(struct decide_search *ds); /* NULL is fine */
 enum plan_step decide_search(struct decide_search *ds, const struct sched_view *view,
         const struct candidate *who, struct plan_want *want, size_t *work,
         struct reservation *best);
-
-/* What the job needs of the limits: the least, before it has a place; then exactly. */
-void decide_need(const struct sched_view *view, const struct ask *ask, uint32_t alternative,
-        uint16_t type, struct need *need);
-void decide_need_of(const struct sched_view *view, const struct ask *ask,
-        const struct places *places, struct need *need);
 
 #endif

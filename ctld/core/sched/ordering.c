@@ -1,14 +1,14 @@
 /* ordering.c - what is done with all classes, a few in each step
  *
- * With 10,000 classes a single step would stall the controller. No class is tried until an ordering
- * is done, so that all decisions use one order; a class that arrives meanwhile gets a key of the
- * new order. Each of these is a sweep from the last class number to the first: a class that is
- * removed leaves its number to one that the sweep has already passed.
+ * With 10,000 classes a single step would stall the controller. No class is tried until a sweep is
+ * done, so that all decisions use one order; a class that arrives meanwhile gets a key of the new
+ * order. A sweep goes from the last class number to the first: a class that is removed leaves its
+ * number to one that the sweep has already passed. Sweeps that are due are done one after another:
  *
- *	waking    every class is tried again
- *	ordering  fair-share ranks, the keys of classes with a planned start, then of all classes
- *	rising    classes held back by planned starts are woken if other reservations stand before
- * them refill    planned starts for the best classes that have none
+ *	wake    every class is tried again
+ *	order   fair-share ranks, the keys of classes with a planned start, then of all classes
+ *	rise    classes held back by planned starts are woken if other reservations stand before
+ *them refill  planned starts for the best classes that have none
  */
 #include <stdlib.h>
 
@@ -16,34 +16,9 @@
 #include "ctld/core/sched/sched_impl.h"
 
 #define LIMITS_EVERY ((usec_t)60000000) /* limits over a time window open by themselves */
-#define SWEEP_STEP  64                 /* classes that one step looks at */
+#define SWEEP_STEP   64                 /* classes that one step looks at */
 
-/* The next class of a sweep; NULL: the sweep is over. */
-static struct class *sweep_next(struct sched *s, size_t *at)
-{
-	s->work++;
-	if (*at > classes_count(s->classes))
-		*at = classes_count(s->classes);
-	return *at ? classes_at(s->classes, --*at) : NULL;
-}
-
-/* --- waking ---------------------------------------------------------------------------------- */
-
-void sched_wake_all(struct sched *s)
-{
-	s->wake_at = classes_count(s->classes);
-}
-
-static void wake_some(struct sched *s)
-{
-	struct class *class;
-	unsigned n;
-
-	for (n = 0; n < SWEEP_STEP && (class = sweep_next(s, &s->wake_at)); n++)
-		wake(s, class);
-}
-
-/* --- ordering -------------------------------------------------------------------------------- */
+/* --- order ----------------------------------------------------------------------------------- */
 
 /* Put the reservations in the order of their new keys. True: some reservation has passed another.
  */
@@ -62,14 +37,12 @@ static bool order_reservations(struct sched *s)
 	return promoted;
 }
 
-static void ordering_begin(struct sched *s)
+static void order_begin(struct sched *s)
 {
-	s->ordering = true;
-	s->order_at = classes_count(s->classes);
 	s->ordered = s->view.now.mono;
 	s->ordered_wall = s->view.now.wall;
 	s->disordered = s->usage_changed = false;
-	planner_ordering(s);
+	search_ordering(s);
 	accounts_order(s->accounts, s->view.now);
 	s->retry = INT64_MAX;
 	s->limits_too = s->view.now.mono - s->limits_tried >= LIMITS_EVERY;
@@ -78,8 +51,6 @@ static void ordering_begin(struct sched *s)
 		limits_time(s->view.limits, s->view.now);
 	}
 	s->promoted = order_reservations(s);
-	free(s->aheads.v);
-	s->aheads = planner_aheads(s);
 }
 
 static void order_class(struct sched *s, struct class *class)
@@ -87,44 +58,25 @@ static void order_class(struct sched *s, struct class *class)
 	struct class_link *l = class_link(class);
 
 	class_rekey(s, class);
-	if (l->slot != HEAP_NOWHERE)
+	if (class_ready(class))
 		return;
-	planner_consider(s, class);
+	search_consider(s, class);
 	if (l->retry <= s->view.now.mono || (s->limits_too && l->last.verdict == VERDICT_LIMIT))
 		wake(s, class);
 	else if (l->retry < s->retry)
 		s->retry = l->retry;
-	planner_wake_if_risen(s, class, &s->aheads);
+	planner_wake_if_risen(s, class);
 }
 
-/* At the end of the ordering the noted wait groups are marked for retry; after that planned starts
- * are reviewed. */
-static void order_some(struct sched *s)
+/* At the end of the ordering the noted groups are marked; after that planned starts are
+ * reviewed. */
+static bool order_end(struct sched *s)
 {
-	struct class *class;
-	unsigned n;
-
-	for (n = 0; n < SWEEP_STEP && (class = sweep_next(s, &s->order_at)); n++)
-		order_class(s, class);
-	if (s->order_at || !blocked_mark_noted(s))
-		return;
-	s->ordering = false;
+	if (!blocked_mark_noted(s))
+		return false;
 	s->stats.orderings++;
 	planner_ordered(s);
-}
-
-/* --- rising ---------------------------------------------------------------------------------- */
-
-static void raise_some(struct sched *s)
-{
-	struct aheads all = planner_aheads(s);
-	struct class *class;
-	unsigned n;
-
-	for (n = 0; n < SWEEP_STEP && (class = sweep_next(s, &s->rise_at)); n++)
-		planner_wake_if_risen(s, class, &all);
-	free(all.v);
-	s->rising = s->rise_at || !blocked_mark_noted(s);
+	return true;
 }
 
 /* --- refill ---------------------------------------------------------------------------------- */
@@ -137,7 +89,8 @@ struct refill {
 
 static void refill_moved(void *item, uint32_t index)
 {
-	class_link(item)->refill = index;
+	(void)item;
+	(void)index;
 }
 
 static void refill_free(struct sched *s)
@@ -151,13 +104,15 @@ static void refill_free(struct sched *s)
 	s->n_refills = 0;
 }
 
-void refill_begin(struct sched *s)
+static void refill_begin(struct sched *s)
 {
 	const struct conf *conf = s->view.conf;
 	bool any = false;
 	size_t i;
 
-	refill_end(s);
+	if (s->replan)
+		s->replanned = s->view.now.mono;
+	s->replan = false;
 	s->n_refills = conf->n_partitions;
 	s->refills = xcalloc(s->n_refills, sizeof(*s->refills));
 	for (i = 0; i < s->n_refills; i++) {
@@ -168,38 +123,30 @@ void refill_begin(struct sched *s)
 			depth > count ? depth - (uint32_t)count : 0 };
 		any |= s->refills[i].room > 0;
 	}
-	s->refill_at = any ? classes_count(s->classes) : 0;
-	if (!s->refill_at)
-		refill_free(s);
+	if (!any)
+		s->sweep_at = 0;
 }
 
-void refill_forget(struct sched *s, struct class *class)
+void refill_forget(struct sched *s, const struct class *class)
 {
-	struct class_link *l = class_link(class);
+	uint32_t partition = class_link_of(class)->partition, i;
+	struct heap *best = partition < s->n_refills ? s->refills[partition].best : NULL;
 
-	if (l->refill != HEAP_NOWHERE)
-		heap_remove(s->refills[l->partition].best, l->refill);
-}
-
-void refill_end(struct sched *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->n_refills; i++) {
-		while (heap_count(s->refills[i].best))
-			heap_remove(s->refills[i].best, 0);
+	for (i = 0; best && i < heap_count(best); i++) {
+		if (heap_at(best, i) == class) {
+			heap_remove(best, i);
+			return;
+		}
 	}
-	refill_free(s);
-	s->refill_at = 0;
 }
 
-static void consider(struct sched *s, struct class *class)
+static void refill_class(struct sched *s, struct class *class)
 {
 	const struct class_link *l = class_link(class);
 	struct heap_key key = { ~l->key.a, ~l->key.b };
 	struct refill *r;
 
-	if (l->slot != HEAP_NOWHERE || l->reservation || l->partition == CONF_NONE ||
+	if (class_ready(class) || l->reservation || l->partition == CONF_NONE ||
 	        !decide_wants_capacity(&l->last))
 		return;
 	r = &s->refills[l->partition];
@@ -211,16 +158,11 @@ static void consider(struct sched *s, struct class *class)
 	heap_put(r->best, key, class);
 }
 
-static void refill_some(struct sched *s)
+static bool refill_end(struct sched *s)
 {
 	struct class *class;
-	unsigned n;
 	size_t i;
 
-	for (n = 0; n < SWEEP_STEP && (class = sweep_next(s, &s->refill_at)); n++)
-		consider(s, class);
-	if (s->refill_at)
-		return;
 	for (i = 0; i < s->n_refills; i++) {
 		while ((class = heap_first(s->refills[i].best))) {
 			heap_remove(s->refills[i].best, 0);
@@ -228,57 +170,97 @@ static void refill_some(struct sched *s)
 		}
 	}
 	refill_free(s);
+	return true;
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- sweeps ---------------------------------------------------------------------------------- */
 
-static bool replan_due(const struct sched *s)
+static const struct {
+	void (*begin)(struct sched *s); /* may be NULL */
+	void (*class)(struct sched *s, struct class *class);
+	bool (*end)(struct sched *s); /* may be NULL. False: it is to be called again */
+} sweeps[N_SWEEPS] = {
+	[SWEEP_WAKE] = { NULL, wake, NULL },
+	[SWEEP_ORDER] = { order_begin, order_class, order_end },
+	[SWEEP_RISE] = { NULL, planner_wake_if_risen, blocked_mark_noted },
+	[SWEEP_REFILL] = { refill_begin, refill_class, refill_end },
+};
+
+void sched_wake_all(struct sched *s)
 {
-	return s->replan && s->view.now.mono - s->replanned >= REPLAN_EVERY;
+	s->sweeps |= 1u << SWEEP_WAKE;
+}
+
+/* What time makes due. */
+static unsigned due(const struct sched *s)
+{
+	usec_t now = s->view.now.mono;
+	unsigned which = s->sweeps;
+
+	if ((s->disordered || s->early || s->retry <= now) && now - s->ordered >= ORDER_EVERY)
+		which |= 1u << SWEEP_ORDER;
+	if (s->replan && now - s->replanned >= REPLAN_EVERY)
+		which |= 1u << SWEEP_REFILL;
+	return which;
 }
 
 bool sweeps_due(const struct sched *s)
 {
-	return s->wake_at || s->ordering || s->rising || s->refills || replan_due(s);
+	return s->sweep != SWEEP_NONE || (due(s) & ~(1u << SWEEP_ORDER));
+}
+
+/* Begin the first of those that are due. */
+static bool sweep_begin(struct sched *s)
+{
+	unsigned which = due(s);
+
+	if (!which)
+		return false;
+	s->sweep = (enum sweep)__builtin_ctz(which);
+	s->sweeps &= ~(1u << s->sweep);
+	s->sweep_at = classes_count(s->classes);
+	if (sweeps[s->sweep].begin)
+		sweeps[s->sweep].begin(s);
+	return true;
 }
 
 bool sweeps_step(struct sched *s)
 {
-	bool due = s->disordered || s->early || s->retry <= s->view.now.mono;
+	size_t n = classes_count(s->classes);
+	unsigned i;
 
-	if (!s->ordering && due && s->view.now.mono - s->ordered >= ORDER_EVERY)
-		ordering_begin(s);
-	if (s->wake_at) {
-		wake_some(s);
-	} else if (s->ordering) {
-		order_some(s);
-	} else if (s->rising) {
-		raise_some(s);
-	} else if (s->refills) {
-		refill_some(s);
-	} else if (replan_due(s)) {
-		s->replan = false;
-		s->replanned = s->view.now.mono;
-		refill_begin(s);
-	} else {
+	if (s->sweep == SWEEP_NONE && !sweep_begin(s))
 		return false;
+	s->sweep_at = s->sweep_at < n ? s->sweep_at : n;
+	for (i = 0; i < SWEEP_STEP && s->sweep_at; i++) {
+		s->work++;
+		sweeps[s->sweep].class(s, classes_at(s->classes, --s->sweep_at));
 	}
+	if (!s->sweep_at && (!sweeps[s->sweep].end || sweeps[s->sweep].end(s)))
+		s->sweep = SWEEP_NONE;
 	return true;
+}
+
+/* Another configuration: what was collected has numbers of the old one. */
+void sweeps_configure(struct sched *s)
+{
+	refill_free(s);
+	if (s->sweep == SWEEP_REFILL)
+		s->sweep = SWEEP_NONE;
 }
 
 void ordering_over(struct sched *s)
 {
 	uint64_t releases = quota_releases(limits_quota(s->view.limits));
-	struct class *searching = planner_searching(s);
+	struct class *searching = search_class(s);
 
 	s->usage_changed = false;
 	planner_rekeyed(s);
 	/* It waits for its turn as the ready classes do. */
-	if (searching && class_over(s, searching) != class_link(searching)->key.a)
+	if (searching && wait_word(s->wait_groups, searching) != class_link(searching)->key.a)
 		class_rekey(s, searching);
 	if (s->releases == releases)
 		return; /* keys have only grown: each is checked in its turn */
 	s->releases = releases;
-	ready_released(s);
-	blocked_released(s);
+	wait_released(s->wait_groups);
 }

@@ -1,4 +1,11 @@
-/* sched.c - see sched.h */
+/* sched.c - see sched.h
+ *
+ * One step does the first of these that is due: a part of a sweep; keys after a change of use; the
+ * best turn; a part of the search; after the pass, a part of moving planned starts up. So whatever
+ * is decided is decided with all keys of one ordering.
+ *
+ * Invariant (sched_check()): no blocked class could start.
+ */
 #include "ctld/core/sched/sched.h"
 
 #include <assert.h>
@@ -10,27 +17,23 @@
 #include "common/job/reason.h"
 #include "ctld/core/sched/sched_impl.h"
 
-#define USEC_PER_S   1000000
-#define LOOK_AGAIN   ((usec_t)5 * USEC_PER_S) /* at a late start; then at twice its delay */
-#define MAX_PRIORITY ((INT64_C(1) << 23) - 1) /* what fits into a key */
-
-static void marked_moved(void *item, uint32_t index)
-{
-	((struct wait_group *)item)->marked = index;
-}
+#define USEC_PER_S 1000000
+#define LOOK_AGAIN ((usec_t)5 * USEC_PER_S) /* at a late start; then at twice its delay */
+#define TURNS_STEP 256                      /* turns that one step looks at */
 
 struct sched *sched_new(struct strings *strings, struct requests *requests,
         struct accounts *accounts, uint64_t seed, const struct plan_runs *runs)
 {
 	struct sched *s = xcalloc(1, sizeof(*s));
+	const struct wait_words words = { key_word, key_version, s, &s->work };
 
 	s->strings = strings;
 	s->accounts = accounts;
 	s->runs = *runs;
 	s->classes = classes_new(strings, requests, seed);
-	ready_new(s, seed);
-	s->marked = heap_new(marked_moved);
-	s->wait_groups = wait_groups_new(seed);
+	s->wait_groups = wait_groups_new(seed, &words);
+	blocked_new(s);
+	s->sweep = SWEEP_NONE;
 	s->retry = INT64_MAX;
 	s->search_step = SEARCH_STEP;
 	s->ordered = s->replanned = INT64_MIN / 2;
@@ -94,6 +97,23 @@ static void learn_names(struct sched *s, const struct conf *conf)
 	names_sort(&s->qos_names);
 }
 
+/* Take the class out of all that has it but the plan, while its numbers are still valid. */
+static void class_leave(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+
+	unblock_class(s, class);
+	if (class_ready(class))
+		wait_exit(s->wait_groups, &l->ready);
+	search_end(s, class);
+	refill_forget(s, class);
+	wait_leave(s->wait_groups, class);
+	limit_chain_free(s->view.limits, l->chain);
+	l->chain = NULL;
+	assoc_drop(s->accounts, l->assoc);
+	l->assoc = NULL;
+}
+
 void sched_free(struct sched *s)
 {
 	size_t cursor = 0;
@@ -102,18 +122,12 @@ void sched_free(struct sched *s)
 	if (!s)
 		return;
 	while ((class = classes_each(s->classes, &cursor))) {
-		planner_end_search(s, class);
 		planner_end_move(s, class);
-		limit_chain_free(s->view.limits, class_link(class)->chain);
-		assoc_drop(s->accounts, class_link(class)->assoc);
-		unblock_class(s, class);
-		blocked_unresolve(s, class);
+		class_leave(s, class);
 	}
-	refill_end(s);
-	free(s->aheads.v);
-	free(s->last_searched);
-	ready_free(s);
-	heap_free(s->marked);
+	sweeps_configure(s);
+	ahead_free(s);
+	free(s->turns.by_account);
 	plan_free(s->view.plan);
 	wait_groups_free(s->wait_groups);
 	classes_free(s->classes);
@@ -124,159 +138,6 @@ void sched_free(struct sched *s)
 	places_free(&s->places);
 	preemption_clear(&s->victims);
 	free(s);
-}
-
-/* --- the order ------------------------------------------------------------------------------- */
-
-static double seconds_since(const struct sched *s, usec_t wall)
-{
-	/* All ages are as of the last ordering, so that they can be compared. */
-	return s->ordered_wall > wall ? (double)(s->ordered_wall - wall) / USEC_PER_S : 0;
-}
-
-static void factors_of(const struct sched *s, const struct candidate *who,
-        const struct assoc *assoc, const struct class_info *info, usec_t submit_time,
-        struct factors *f)
-{
-	const struct request *r = info->gpus;
-	uint32_t gpus = r->n ? request_all_gpus(r, 0, r->nodes_min) : 0;
-	double waited = seconds_since(s, submit_time);
-	uint32_t max_wait = info->max_wait_s;
-
-	if (!max_wait && who->qos != CONF_NONE)
-		max_wait = s->view.conf->qos[who->qos].max_wait_s;
-	*f = (struct factors){
-		.age = prio_age(s->view.conf, waited),
-		.fair_share = assoc ? assoc_fair_share(assoc) : 0,
-		.size = prio_size(s->cluster_gpus, s->cluster_cpus, gpus,
-		        (uint64_t)info->cpus * r->nodes_min),
-		.partition = prio_partition(s->view.conf, who->partition),
-		.qos = prio_qos(s->view.conf, who->qos),
-		.wait = prio_wait(waited, max_wait),
-	};
-}
-
-/* How far over its quota the account would be with this request: the least over all GPUs that the
- * request may take. */
-static double over_quota(const struct sched *s, uint32_t account, const struct request *r)
-{
-	const struct ask ask = { .gpus = r };
-	double least = -1;
-	uint32_t a, cursor;
-	uint16_t type;
-
-	if (!s->quotas || account == CONF_NONE || !r->n)
-		return 0;
-	for (a = 0; a < r->n; a++) {
-		for (cursor = 0; decide_types(&s->view, &ask, a, &cursor, &type);) {
-			struct need need = { .gpus = request_all_gpus(r, a, r->nodes_min) };
-			struct share share;
-			double over;
-
-			ledger_share_of(s->view.ledger, r, type, &share);
-			if (share_wished(&r->share) && !share.charge)
-				continue; /* no GPU of that type has so much */
-			need.charge = share.charge;
-			over = quota_over(
-			        limits_quota(s->view.limits), account, type, need_milli(&need));
-			least = least < 0 || over < least ? over : least;
-		}
-	}
-	return least < 0 ? 0 : least;
-}
-
-uint32_t sched_tier(const struct sched *s, uint32_t partition)
-{
-	return partition == CONF_NONE ? 0 : s->view.conf->partitions[partition].tier;
-}
-
-uint64_t sched_over(
-        const struct sched *s, uint64_t tier, uint32_t account, const struct request *gpus)
-{
-	uint64_t over = (uint64_t)over_quota(s, account, gpus); /* three levels of 16 bits */
-
-	return (0xffff - tier) << 48 | (over & ((1ull << 48) - 1));
-}
-
-struct heap_key sched_key(struct sched *s, const struct candidate *who, struct assoc *assoc,
-        const struct class_info *info, uint64_t id, usec_t submit_time)
-{
-	const struct conf *conf = s->view.conf;
-	struct factors f;
-	struct prio_parts parts;
-	int64_t p;
-
-	factors_of(s, who, assoc, info, submit_time, &f);
-	prio_parts(conf, &f, info->nice, &parts);
-	p = parts.total;
-	p = p < -MAX_PRIORITY ? -MAX_PRIORITY : p > MAX_PRIORITY ? MAX_PRIORITY : p;
-	return (struct heap_key){ sched_over(s, sched_tier(s, who->partition), who->account,
-		                          who->ask.gpus),
-		(uint64_t)(MAX_PRIORITY - p) << 40 | (id & ((1ull << 40) - 1)) };
-}
-
-static usec_t late(const struct sched *s, const struct reservation *e)
-{
-	usec_t by = e ? s->view.now.mono - e->start : 0;
-
-	return by < 0 ? 0 : by < LATE_FORGIVEN ? by : LATE_FORGIVEN;
-}
-
-struct candidate sched_candidate(const struct sched *s, const struct class *class)
-{
-	const struct class_link *l = class_link_of(class);
-
-	return (struct candidate){ .ask = class_ask(class),
-		.chain = l->chain,
-		.partition = l->partition,
-		.account = l->account,
-		.qos = l->qos,
-		.late = late(s, l->reservation),
-		.due = l->reservation &&
-		       (l->reservation->preempts || l->reservation->start <= s->view.now.mono),
-		.length = class_length_us(class_info(class)->length_s,
-		        l->partition == CONF_NONE ? NULL : &s->view.conf->partitions[l->partition]),
-		.key = l->key };
-}
-
-struct heap_key class_key(struct sched *s, struct class *class)
-{
-	struct class_link *l = class_link(class);
-	const struct job *head = class_head(class);
-	struct candidate who = sched_candidate(s, class);
-
-	l->key = sched_key(s, &who, l->assoc, class_info(class), job_id(head),
-	        job_waits_since(job_info(head)));
-	if (l->reservation)
-		l->reservation->key = l->key;
-	return l->key;
-}
-
-void class_rekey(struct sched *s, struct class *class)
-{
-	struct class_link *l = class_link(class);
-
-	class_key(s, class);
-	if (l->slot != HEAP_NOWHERE)
-		ready_rekey(s, class);
-	else
-		blocked_rekey(s, class);
-}
-
-void sched_priority(
-        const struct sched *s, const struct job *job, struct factors *f, struct prio_parts *parts)
-{
-	const struct job_info *i = job_info(job);
-	const struct class *class = job_link_of(job)->class;
-	struct class_info info = {
-		.uid = i->uid, .cpus = i->cpus, .max_wait_s = i->max_wait_s, .gpus = i->gpus
-	};
-	struct candidate who = { .partition = sched_partition_kept(s, i->partition),
-		.qos = sched_qos_kept(s, i->qos) };
-
-	factors_of(
-	        s, &who, class ? class_link_of(class)->assoc : NULL, &info, job_waits_since(i), f);
-	prio_parts(s->view.conf, f, i->nice, parts);
 }
 
 void sched_patience(struct sched *s, usec_t until)
@@ -331,20 +192,15 @@ static void class_resolve(struct sched *s, struct class *class)
 	l->chain = limits_chain(s->view.limits, l->account, i->uid, l->qos, l->partition);
 	l->assoc =
 	        accounts_want(s->accounts, i->account, i->uid, job_info(class_head(class))->user);
-	ready_resolve(s, class);
-	blocked_resolve(s, class);
+	wait_join(s->wait_groups, class, sched_tier(s, l->partition),
+	        s->quotas ? l->account : CONF_NONE, l->partition != CONF_NONE);
 }
 
-/* Take the class out of heap, lists and plan, while the old numbers are still valid. */
 static void class_unresolve(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
 
-	unblock_class(s, class);
-	planner_end_search(s, class);
-	refill_forget(s, class);
-	if (l->slot != HEAP_NOWHERE)
-		ready_remove(s, class);
+	class_leave(s, class);
 	if (l->reservation) {
 		l->broken = "reconfigured";
 		l->broken_by = 0;
@@ -353,12 +209,6 @@ static void class_unresolve(struct sched *s, struct class *class)
 		plan_remove(s->view.plan, l->reservation);
 		l->reservation = NULL;
 	}
-	blocked_unresolve(s, class);
-	ready_unresolve(s, class);
-	limit_chain_free(s->view.limits, l->chain);
-	l->chain = NULL;
-	assoc_drop(s->accounts, l->assoc);
-	l->assoc = NULL;
 	free(l->text);
 	l->text = NULL;
 	l->last.verdict = VERDICT_NONE;
@@ -372,8 +222,9 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 
 	while ((class = classes_each(s->classes, &cursor)))
 		class_unresolve(s, class);
-	refill_end(s);
+	sweeps_configure(s);
 	plan_free(s->view.plan);
+	ahead_free(s);
 	learn_names(s, conf);
 	s->view.conf = conf;
 	s->view.ledger = ledger;
@@ -382,7 +233,7 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 	s->view.plan = plan_new(conf, ledger, &s->runs);
 	plan_now(s->view.plan, s->view.now.mono);
 	blocked_configure(s);
-	planner_configure(s);
+	search_configure(s);
 	measure(s, conf);
 	for (cursor = 0; (class = classes_each(s->classes, &cursor));) {
 		class_resolve(s, class);
@@ -441,16 +292,9 @@ void sched_remove(struct sched *s, struct job *job)
 	job_link(job)->class = NULL;
 	l->tasks -= job_link(job)->counted;
 	if (!heap_count(l->queue)) {
-		unblock_class(s, class);
-		planner_end_search(s, class);
+		unblock_class(s, class); /* without a head it cannot be woken */
 		planner_drop(s, class, job_id(job));
-		refill_forget(s, class);
-		if (l->slot != HEAP_NOWHERE)
-			ready_remove(s, class);
-		blocked_unresolve(s, class);
-		ready_unresolve(s, class);
-		limit_chain_free(s->view.limits, l->chain);
-		assoc_drop(s->accounts, l->assoc);
+		class_leave(s, class);
 		classes_remove(s->classes, class);
 	} else if (head) {
 		next_head(s, class, job_id(job));
@@ -509,17 +353,17 @@ static void look_at_start(struct sched *s, struct class *class)
 		planner_retry_at(s, class, start);
 }
 
-/* If possible, suppress the wait groups of the class: the members after it need not be tried. */
+/* If possible, suppress the groups of the class: the members after it need not be tried. */
 static void suppress(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
 	bool again;
 
 	if ((!s->preempts && !blocked_marked(class)) || !decide_wants_capacity(&l->last) ||
-	        !planner_spent(s, class, &again))
+	        !search_spent(s, class, &again))
 		return;
 	if (blocked_suppress(s, class, again) && again)
-		l->retry = INT64_MAX; /* the wait groups are tried again at that time */
+		l->retry = INT64_MAX; /* the groups are tried again at that time */
 }
 
 /* The class cannot start now: search for victims, or else for a planned start. Each is a search of
@@ -530,31 +374,31 @@ static enum sched_step refused(struct sched *s, struct class *class, struct sche
 	enum sched_step step = SCHED_BLOCKED;
 	bool wants = decide_wants_capacity(&l->last);
 
-	if (!planner_planning(s, class)) {
+	if (!search_planning(s, class)) {
 		l->retry = INT64_MAX;
 		if (!wants || l->last.yields)
-			planner_end_search(s, class);
-		else if (planner_preempt(s, class, pick))
+			search_end(s, class);
+		else if (search_victims(s, class, pick))
 			step = SCHED_PREEMPT;
-		if (planner_searching(s) == class)
+		if (search_class(s) == class)
 			return SCHED_BLOCKED; /* the search goes on in the next step */
 	}
 	if (wants && step == SCHED_BLOCKED) {
-		enum plan_step planned = planner_plan(s, class);
+		enum plan_step planned = search_start(s, class);
 
 		pick->searched |= planned == PLAN_MORE;
 		if (planned == PLAN_MORE)
 			return SCHED_BLOCKED;
 		step = planned == PLAN_FOUND ? SCHED_PLANNED : SCHED_BLOCKED;
 	} else {
-		planner_end_search(s, class);
+		search_end(s, class);
 	}
 	if (l->reservation)
 		look_at_start(s, class);
 	if (step == SCHED_BLOCKED && !l->reservation)
 		suppress(s, class);
 	if (step == SCHED_PLANNED)
-		planner_tell(s, class, pick);
+		planner_tell(class, pick);
 	return step;
 }
 
@@ -565,61 +409,82 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 
 	s->stats.tried++;
 	if (decide(&s->view, &who, &s->places, &l->last) == VERDICT_START) {
-		planner_end_search(s, class);
+		search_end(s, class);
 		pick->job = heap_first(l->queue);
 		pick->places = &s->places;
 		pick->need = l->last.need;
 		s->usage_changed = s->quotas;
 		return SCHED_PICKED;
 	}
-	ready_remove(s, class);
+	wait_exit(s->wait_groups, &l->ready);
 	block_class(s, class);
 	planner_close(s, class);
 	return refused(s, class, pick);
 }
 
-/* Is a class of a better key ready? */
-static bool ready_before(struct sched *s, struct heap_key key)
+/* The next turn. A wait group has its turn only as long as a node may have room for a part of it.
+ * False: there was more to look at than one step may. *first: NULL: there is none. */
+static bool next_turn(struct sched *s, struct waiter **first)
 {
-	const struct class *first = ready_first(s);
+	const struct class *searching = search_class(s);
+	struct heap_key key;
+	unsigned n;
 
-	return first && heap_key_before(class_link_of(first)->key, key);
+	for (n = 0; n < TURNS_STEP; n++) {
+		s->work++;
+		*first = wait_first(s->wait_groups, &key);
+		/* It may be the class that the search is for: then that is tried. */
+		if (*first && searching && heap_key_before(class_link_of(searching)->key, key))
+			*first = NULL;
+		if (!*first || wait_is_ready(s->wait_groups, *first) ||
+		        blocked_fits(s, (*first)->in->group))
+			return true;
+		/* When the room that it was marked for is gone, it is gone for most others too. */
+		wait_suppress(s->wait_groups, (*first)->in->group);
+	}
+	return false;
+}
+
+/* Nothing is to be tried: what is done then. */
+static enum sched_step end_pass(struct sched *s, struct sched_pick *pick)
+{
+	struct class *class;
+
+	s->stats.passes += s->in_pass;
+	s->in_pass = false;
+	if (s->risen) {
+		s->risen = false;
+		s->sweeps |= 1u << SWEEP_RISE;
+		return SCHED_BLOCKED;
+	}
+	if (!s->move.on)
+		return SCHED_IDLE;
+	s->move.on = planner_compress(s, &class, pick);
+	if (!class)
+		return SCHED_BLOCKED;
+	planner_tell(class, pick);
+	return SCHED_PLANNED;
 }
 
 static enum sched_step next_step(struct sched *s, struct sched_pick *pick)
 {
-	struct class *class;
+	struct waiter *first;
 
 	if (sweeps_step(s))
 		return SCHED_BLOCKED;
 	if (s->usage_changed)
 		ordering_over(s);
-	if (!wake_marked(s))
+	if (!next_turn(s, &first))
 		return SCHED_BLOCKED;
-	class = planner_searching(s);
-	if (class && !ready_before(s, class_link(class)->key))
-		return refused(s, class, pick);
-	class = ready_first(s);
-	if (class) {
+	if (first) {
 		s->in_pass = true;
-		return try_class(s, class, pick);
+		wake(s, first->class);
+		class_link(first->class)->key.a = wait_word(s->wait_groups, first->class);
+		return try_class(s, first->class, pick);
 	}
-	s->stats.passes += s->in_pass;
-	s->in_pass = false;
-	if (s->risen) {
-		s->risen = false;
-		s->rising = true;
-		s->rise_at = classes_count(s->classes);
-		return SCHED_BLOCKED;
-	}
-	if (s->compressing) {
-		s->compressing = planner_compress(s, &class, pick);
-		if (!class)
-			return SCHED_BLOCKED;
-		planner_tell(s, class, pick);
-		return SCHED_PLANNED;
-	}
-	return SCHED_IDLE;
+	if (search_class(s))
+		return refused(s, search_class(s), pick);
+	return end_pass(s, pick);
 }
 
 enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
@@ -640,8 +505,8 @@ void sched_reserve_preemption(struct sched *s, const struct sched_pick *pick)
 
 bool sched_idle(const struct sched *s)
 {
-	return !s->n_ready && !heap_count(s->marked) && !sweeps_due(s) && !s->compressing &&
-	       !s->usage_changed && !s->risen && !planner_searching(s);
+	return wait_none(s->wait_groups) && !sweeps_due(s) && !s->move.on && !s->usage_changed &&
+	       !s->risen && !search_class(s);
 }
 
 void sched_search_step(struct sched *s, size_t work)
@@ -651,14 +516,16 @@ void sched_search_step(struct sched *s, size_t work)
 
 bool sched_searching(const struct sched *s)
 {
-	return planner_searching(s) != NULL;
+	return search_class(s) != NULL;
 }
 
 bool sched_busy_before(struct sched *s, struct heap_key key)
 {
-	const struct class *searching = planner_searching(s);
+	const struct class *searching = search_class(s);
 
-	return ready_before(s, key) || marked_before(s, key) ||
+	struct heap_key first;
+
+	return (wait_first(s->wait_groups, &first) && heap_key_before(first, key)) ||
 	       (searching && heap_key_before(class_link_of(searching)->key, key));
 }
 
@@ -686,7 +553,7 @@ void sched_stats(const struct sched *s, struct sched_stats *stats)
 {
 	*stats = s->stats;
 	stats->classes = classes_count(s->classes);
-	stats->blocked = stats->classes - s->n_ready;
+	stats->blocked = stats->classes - wait_ready(s->wait_groups);
 	stats->planned = plan_count(s->view.plan);
 }
 
@@ -780,13 +647,12 @@ bool sched_check(struct sched *s, char *text, size_t size)
 		}
 	}
 	while ((class = classes_each(s->classes, &cursor))) {
-		struct class_link *l = class_link(class);
 		struct candidate who = sched_candidate(s, class);
 		struct places places = { 0 };
 		struct decision d;
 		enum verdict v;
 
-		if (l->slot != HEAP_NOWHERE)
+		if (class_ready(class))
 			continue;
 		v = decide(&s->view, &who, &places, &d);
 		places_free(&places);

@@ -1,17 +1,34 @@
 /* sched.h - which job starts next, and where
  *
- * Eligible jobs wait in classes (class.h). Classes to be tried stand in a heap, best first: by
- * (tier of the partition, how far over quota, priority, id of the head). Taking the best again and
- * again is a k-way merge of all queues. A class whose head cannot start (decide.h) is *blocked* in
- * the lists of what it waits for: limits (of the configuration, by quotas, by licences), or
- * capacity of a kind in a node set. A release there wakes it.
+ * Eligible jobs wait in classes (class.h). A class is ready (it is to be tried) or blocked:
+ *
+ *	first job ----> READY ----- its head cannot start (decide.h) ----> BLOCKED
+ *	                |   ^                                                 |
+ *	                |   |<--- another head comes into the class ----------+
+ *	 its head       |   |<--- a limit that it waits for is released ------+
+ *	 starts: so     |   |<--- other planned starts are before it ---------+
+ *	 does the next  |   |<--- the time of its retry has come -------------+
+ *	 one, or the    +---+<--- its turn in a wait group that is marked ----+
+ *	 class goes
+ *
+ * A blocked class keeps what refused its head. It stands in the lists of what it waits for: limits
+ * (of the configuration, by quotas, by licences), and in wait groups (wait_group.h) for capacity. A
+ * wait group has a mark while some node may have room for it:
+ *
+ *	UNMARKED ----- a release on a node that has room for a part; another order ----> MARKED
+ *	    ^                                                                              |
+ *	    +--- suppressed: no room any more, or refused for a cause that holds for all --+
+ *
+ * The ready classes and the marked wait groups take turns, best key first: (tier of the partition,
+ * how far over quota, priority, id of the head). Taking the best again and again is a k-way merge
+ * of all queues. So the heap of turns is the pass and its cursor in one: a slice may stop anywhere,
+ * a better class that arrives meanwhile is simply the next, and when no turn is left everything
+ * that may start has.
  *
  * For a blocked class that waits for capacity, running jobs may be stopped (victims.h); it gets a
- * planned start (plan.h) if it is among the best `plan_depth` of its partition. A job that starts
- * must not delay the planned start of a class before it.
- *
- * So the heap is the pass and its cursor in one: a slice may stop anywhere, a better class that
- * arrives meanwhile is simply the next, and when the heap is empty everything that may start has.
+ * planned start (plan.h) if it is among the best `plan_depth` of its partition. One class at a time
+ * is searched for, in steps. A job that starts must not delay the planned start of a class before
+ * it.
  *
  * Priorities change with time and use. So at most once a second, and only if there is something to
  * do, all classes are ordered again (fair-share ranks, ages), planned starts are moved up where
@@ -20,6 +37,15 @@
  * The scheduler decides; it changes neither jobs nor bookings. For each pick the caller books the
  * places and takes the job out of its class, or stops the victims, or takes the job out for another
  * reason.
+ *
+ *	sched.c       jobs come and go, configurations, one step
+ *	key.c         what a key is made of
+ *	wait_group.c  turns: ready classes and wait groups
+ *	blocked.c     what blocks a class, and what wakes it
+ *	search.c      victims and starts, for one class at a time
+ *	planner.c     which classes have a planned start
+ *	ahead.c       which planned starts are before a class
+ *	ordering.c    what is done with all classes
  */
 #ifndef CTLD_CORE_SCHED_H
 #define CTLD_CORE_SCHED_H

@@ -1,4 +1,10 @@
-/* heap.c - see heap.h */
+/* heap.c - see heap.h
+ *
+ * A binary heap of (key, item). The owner of an item is told its index whenever it moves, so
+ * removing any item, or giving it another key, is O(log n) and needs no search. Equal keys have no
+ * order among each other: where the order matters to a replay, the second word of the key is
+ * unique.
+ */
 #include "ctld/core/util/heap.h"
 
 #include <assert.h>

@@ -1,4 +1,10 @@
-/* idmap.c - see idmap.h */
+/* idmap.c - see idmap.h
+ *
+ * Pages of 64 consecutive ids in an ascending array, found by bisection. Ids are given out in
+ * ascending order and most objects live near the end, so an insert is an append to the last page,
+ * and a walk in order of ids is a walk over arrays. A page is freed with its last object: what has
+ * left memory leaves no hole behind.
+ */
 #include "ctld/core/util/idmap.h"
 
 #include <assert.h>
@@ -97,6 +103,25 @@ void idmap_remove(struct idmap *m, uint64_t id)
 	free(p->v);
 	m->n--;
 	memmove(p, p + 1, (m->n - i) * sizeof(*p));
+}
+
+void *idmap_take(struct idmap *m, uint64_t id)
+{
+	void *object = idmap_find(m, id);
+
+	if (object)
+		idmap_remove(m, id);
+	return object;
+}
+
+void *idmap_take_any(struct idmap *m)
+{
+	const struct page *p = m->n ? &m->pages[m->n - 1] : NULL;
+	size_t k = 0;
+
+	while (p && !p->v[k])
+		k++;
+	return p ? idmap_take(m, (p->number << PAGE_BITS) + k) : NULL;
 }
 
 void *idmap_find(const struct idmap *m, uint64_t id)

@@ -19,6 +19,8 @@ void idmap_free(struct idmap *m); /* NULL is fine; the objects are not touched *
 void idmap_add(struct idmap *m, uint64_t id, void *object);    /* id > idmap_last() */
 void idmap_insert(struct idmap *m, uint64_t id, void *object); /* anywhere; not there yet */
 void idmap_remove(struct idmap *m, uint64_t id);               /* must be there */
+void *idmap_take(struct idmap *m, uint64_t id);                /* removes it; NULL: none */
+void *idmap_take_any(struct idmap *m);                         /* to empty it; NULL: it is empty */
 void *idmap_find(const struct idmap *m, uint64_t id);          /* NULL: none */
 void *idmap_below(const struct idmap *m, uint64_t id);         /* the last below; NULL: none */
 void *idmap_next(const struct idmap *m, uint64_t after);       /* the first above; NULL: none */

@@ -1,4 +1,9 @@
-/* strings.c - see strings.h */
+/* strings.c - see strings.h
+ *
+ * A table of texts with a count of references each. Two kept texts are equal exactly if their
+ * pointers are, so comparing names of users, accounts or directories costs nothing, and a million
+ * jobs hold each of them once.
+ */
 #include "ctld/core/util/strings.h"
 
 #include <assert.h>

@@ -173,15 +173,12 @@ static bool was_given(const struct walk *w, uint64_t id)
 
 static void note_given(struct walk *w, uint64_t id)
 {
-	if (w->n_given == w->room) {
-		w->room = w->room ? 2 * w->room : 256;
-		w->given = xrealloc(w->given, w->room, sizeof(*w->given));
-	}
+	w->given = xgrow(w->given, w->n_given, &w->room, sizeof(*w->given));
 	w->given[w->n_given++] = id;
 }
 
 /* The jobs of the batch that fit, to the taker. */
-static void give(struct walk *w)
+static void give_jobs(struct walk *w)
 {
 	struct acct_reader reader = { .batch = w->batch, .arena = w->arena };
 	Gpusched__Acct *job;
@@ -284,7 +281,7 @@ static void slice_living(struct ctld *c, struct call *call, struct walk *w, stru
 		core_job_rows(c->core, view.ref, now, keep_row, w->batch);
 		n++;
 	}
-	give(w);
+	give_jobs(w);
 	end_slice(c, call, w);
 	if (found != 0) {
 		call_go_on(c, call);
@@ -313,7 +310,7 @@ static void flushed(void *arg, const struct store_result *result, const struct e
 		if (call)
 			call_go_on(a->c, call);
 	}
-	acct_look(a);
+	acct_tick(a);
 }
 
 static void on_news(evutil_socket_t fd, short what, void *arg)
@@ -329,7 +326,7 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
 			leave_living(a->c, w);
 }
 
-static void look_for_news(struct acct *a)
+static void check_for_news(struct acct *a)
 {
 	static const struct timeval soon = { .tv_usec = ACCT_FOLLOW_MS * 1000 };
 
@@ -340,12 +337,12 @@ static void look_for_news(struct acct *a)
 	}
 }
 
-void acct_look(struct acct *a)
+void acct_tick(struct acct *a)
 {
 	bool any = false;
 	struct walk *w;
 
-	look_for_news(a);
+	check_for_news(a);
 	if (a->flushing)
 		return;
 	LIST_FOREACH (w, &a->walks, next)
@@ -455,11 +452,9 @@ static void work_run(void *arg)
 		return;
 	}
 	if (!w->passed) {
-		w->failed = past_jobs(w->acct->past, acct_query_past(w->query), &w->cursor,
-		                    PAST_SLICE, w->batch, &w->error) < 0;
+		give_jobs(w);
 		if (w->failed)
 			return;
-		give(w);
 		w->passed = w->cursor.end;
 	}
 	if (!w->passed || !w->taker->past)
@@ -507,7 +502,7 @@ static void wait_for_news(struct ctld *c, struct call *call, struct walk *w)
 	w->acct->n_waiting++;
 	/* The others that wait are told the earlier for it, and of nothing twice. */
 	w->acct->told = w->upto;
-	look_for_news(w->acct);
+	check_for_news(w->acct);
 }
 
 static void slice_past(struct ctld *c, struct call *call, struct walk *w)
@@ -579,7 +574,7 @@ static unsigned walks_of(const struct acct *a, uid_t uid, bool follow)
 	return n;
 }
 
-static void begin(struct ctld *c, const struct rpc *rpc, const struct walk *from)
+static void begin_walk(struct ctld *c, const struct rpc *rpc, const struct walk *from)
 {
 	struct acct *a = c->acct;
 	struct error err;
@@ -627,13 +622,14 @@ void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
 	size_t at = 0;
 	struct error err;
 
-	if (acct_query_find_tasks(query, find_in_core, (void *)(uintptr_t)c->core, &at, SIZE_MAX, &err) < 0) {
-		rpc_reply(c, rpc, &err);
-		taker->free(data);
-		acct_query_free(query);
+	if (acct_query_find_tasks(query, find_in_core, (void *)(uintptr_t)c->core, &at, SIZE_MAX,
+	            &err) == 0) {
+		begin_walk(c, rpc, &from);
 		return;
 	}
-	begin(c, rpc, &from);
+	rpc_reply(c, rpc, &err);
+	taker->free(data);
+	acct_query_free(query);
 }
 
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,
@@ -646,7 +642,7 @@ void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_e
 		.taker = taker,
 		.data = data };
 
-	begin(c, rpc, &from);
+	begin_walk(c, rpc, &from);
 }
 
 void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *taker, void *data)
@@ -662,5 +658,5 @@ void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *t
 			taker->free(data);
 			return;
 		}
-	begin(c, rpc, &from);
+	begin_walk(c, rpc, &from);
 }

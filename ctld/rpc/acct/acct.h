@@ -33,7 +33,7 @@ struct acct *acct_new(struct ctld *c, struct error *err);
 void acct_free(struct acct *a); /* before the store is closed; NULL is fine */
 
 /* A tick is over: walks whose change has been committed may continue. */
-void acct_look(struct acct *a);
+void acct_tick(struct acct *a);
 
 struct acct_stats {
 	uint64_t walks, jobs; /* begun; given */

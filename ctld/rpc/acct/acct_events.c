@@ -44,10 +44,8 @@ static void free_names(char **v, size_t n)
 static char *text(const struct value *v, struct arena *arena)
 {
 	size_t size = 4 * v->n + 8;
-	char *copy = arena_alloc(arena, size);
+	char *copy = arena_take(arena, size);
 
-	if (!copy)
-		abort();
 	text_escape(copy, size, v->p, v->n);
 	return copy;
 }
@@ -80,10 +78,8 @@ static void take_event(void *data, const struct row *row, struct arena *arena)
 {
 	const struct value *v = row->v;
 	struct listing *l = data;
-	Gpusched__Event *m = arena_alloc(arena, sizeof(*m));
+	Gpusched__Event *m = arena_take(arena, sizeof(*m));
 
-	if (!m)
-		abort();
 	gpusched__event__init(m);
 	m->kind = text(&v[COL_EVENT_kind], arena);
 	m->node = text(&v[COL_EVENT_node], arena);
@@ -97,10 +93,7 @@ static void take_event(void *data, const struct row *row, struct arena *arena)
 	m->host = text(&v[COL_EVENT_host], arena);
 	m->job = (uint64_t)v[COL_EVENT_job].i;
 	m->text = text(&v[COL_EVENT_text], arena);
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 256;
-		l->events = xrealloc(l->events, l->room, sizeof(*l->events));
-	}
+	l->events = xgrow(l->events, l->n, &l->room, sizeof(*l->events));
 	l->events[l->n++] = m;
 }
 
@@ -142,7 +135,7 @@ static void send_cursor(const struct acct_out *out, void *data, uint64_t seq)
 	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK, &m.base);
 }
 
-static int end(const struct acct_out *out, void *data, struct error *err)
+static int end_events(const struct acct_out *out, void *data, struct error *err)
 {
 	const struct listing *l = data;
 
@@ -166,7 +159,11 @@ static void listing_free(void *data)
 }
 
 const struct acct_taker acct_events = {
-	.event = take_event, .slice = send_slice, .caught_up = send_cursor, .end = end, .free = listing_free
+	.event = take_event,
+	.slice = send_slice,
+	.caught_up = send_cursor,
+	.end = end_events,
+	.free = listing_free,
 };
 
 static int check_kinds(const Gpusched__ListEvents *m, struct error *err)

@@ -15,10 +15,7 @@ static void take_job(void *data, Gpusched__Acct *job)
 {
 	struct listing *l = data;
 
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 256;
-		l->jobs = xrealloc(l->jobs, l->room, sizeof(*l->jobs));
-	}
+	l->jobs = xgrow(l->jobs, l->n, &l->room, sizeof(*l->jobs));
 	if (!l->with_runs)
 		job->n_runs = 0;
 	l->jobs[l->n++] = job;

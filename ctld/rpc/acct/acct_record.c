@@ -2,10 +2,10 @@
 #include "ctld/rpc/acct/acct_record.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/hostlist.h"
 #include "common/base/text.h"
 #include "common/job/run.h"
@@ -15,22 +15,11 @@
 
 #define USEC_PER_S 1000000
 
-static void *take(struct arena *arena, size_t size)
-{
-	void *p = arena_alloc(arena, size ? size : 1);
-
-	if (!p) {
-		fputs("out of memory\n", stderr);
-		abort();
-	}
-	return p;
-}
-
 /* What was stored may be older than a rule for texts: what is not plain is escaped. */
 static char *text(const struct value *v, struct arena *arena)
 {
 	size_t size = (text_plain_prefix(v->p, v->n) == v->n ? v->n : 4 * v->n) + 8;
-	char *copy = take(arena, size);
+	char *copy = arena_take(arena, size);
 
 	text_escape(copy, size, v->p, v->n);
 	return copy;
@@ -38,7 +27,7 @@ static char *text(const struct value *v, struct arena *arena)
 
 static char *copied(const char *s, struct arena *arena)
 {
-	return strcpy(take(arena, strlen(s) + 1), s);
+	return strcpy(arena_take(arena, strlen(s) + 1), s);
 }
 
 /* "time-limit" of CAUSE_TIME_LIMIT; "" of none. */
@@ -55,71 +44,47 @@ static char *cause_name(int64_t cause, struct arena *arena)
 
 /* --- runs ----------------------------------------------------------------------------------- */
 
-#define INT(column)  (row->v[COL_RUN_##column].i)
-#define TEXT(column) text(&row->v[COL_RUN_##column], arena)
+#define RUN_INT(m, row, name)   (m)->name = (__typeof__((m)->name))(row)->v[COL_RUN_##name].i
+#define RUN_TEXT(m, row, name)  (m)->name = text(&(row)->v[COL_RUN_##name], arena)
+#define RUN_INTS(m, row, ...)   EACH(RUN_INT, m, row, __VA_ARGS__)
+#define RUN_TEXTS(m, row, ...)  EACH(RUN_TEXT, m, row, __VA_ARGS__)
 
 static Gpusched__RunUsed *used_of(const struct row *row, struct arena *arena)
 {
-	Gpusched__RunUsed *m = take(arena, sizeof(*m));
+	Gpusched__RunUsed *m = arena_take(arena, sizeof(*m));
 
 	gpusched__run_used__init(m);
-	m->cpu_time_us = (uint64_t)INT(cpu_time_us);
-	m->mem_peak_mb = (uint64_t)INT(max_rss_kb) / 1024;
-	m->read_bytes = (uint64_t)INT(read_bytes);
-	m->written_bytes = (uint64_t)INT(written_bytes);
-	m->gpu_seen_us = (uint64_t)INT(gpu_seen_us);
-	m->gpu_busy_us = (uint64_t)INT(gpu_busy_us);
-	m->gpu_idle_us = (uint64_t)INT(gpu_idle_us);
-	m->gpu_mem_peak_mb = (uint64_t)INT(gpu_mem_peak_mb);
-	m->energy_mj = (uint64_t)INT(energy_mj);
+	RUN_INTS(m, row, cpu_time_us, read_bytes, written_bytes, gpu_seen_us, gpu_busy_us,
+	        gpu_idle_us, gpu_mem_peak_mb, energy_mj);
+	m->mem_peak_mb = (uint64_t)row->v[COL_RUN_max_rss_kb].i / 1024;
 	return m;
 }
 
 static Gpusched__AcctRun *run_of(const struct row *row, struct arena *arena)
 {
-	Gpusched__AcctRun *m = take(arena, sizeof(*m));
-	uint64_t set = (uint64_t)INT(gpus), charge = (uint64_t)INT(share_charge);
+	Gpusched__AcctRun *m = arena_take(arena, sizeof(*m));
+	uint64_t set = (uint64_t)row->v[COL_RUN_gpus].i;
+	uint64_t charge = (uint64_t)row->v[COL_RUN_share_charge].i;
 
 	gpusched__acct_run__init(m);
-	m->task = (uint64_t)INT(task);
-	m->attempt = (uint32_t)INT(attempt);
-	m->rank = (uint32_t)INT(rank);
-	m->node = TEXT(node);
-	m->state = TEXT(state);
-	m->gpu_type = TEXT(gpu_type);
-	m->gpus = take(arena, 64 * sizeof(*m->gpus));
+	RUN_INTS(m, row, task, attempt, rank, cpus, mem_mb, start_time, end_time, elapsed_us,
+	        suspended_us, exit_code, exit_signal, cpu_time_us, max_rss_kb);
+	RUN_TEXTS(m, row, node, state, gpu_type, detail, account);
+	m->gpus = arena_take(arena, 64 * sizeof(*m->gpus));
 	for (uint32_t i = 0; i < 64; i++)
 		if (set >> i & 1)
 			m->gpus[m->n_gpus++] = i;
-	m->cpus = (uint32_t)INT(cpus);
-	m->mem_mb = (uint64_t)INT(mem_mb);
-	m->start_time = INT(start_time);
-	m->end_time = INT(end_time);
-	m->elapsed_us = (uint64_t)INT(elapsed_us);
-	m->suspended_us = (uint64_t)INT(suspended_us);
-	m->exit_code = (uint32_t)INT(exit_code);
-	m->exit_signal = (uint32_t)INT(exit_signal);
-	m->cause = cause_name(INT(end_cause), arena);
-	m->detail = TEXT(detail);
-	m->cpu_time_us = (uint64_t)INT(cpu_time_us);
-	m->max_rss_kb = (uint64_t)INT(max_rss_kb);
-	m->account = TEXT(account);
-	m->held_us = (uint64_t)INT(billed_us);
+	m->cause = cause_name(row->v[COL_RUN_end_cause].i, arena);
+	m->held_us = (uint64_t)row->v[COL_RUN_billed_us].i;
 	m->gpu_us =
 	        m->n_gpus * (charge ? m->held_us / 1000 * charge + m->held_us % 1000 * charge / 1000
 	                            : m->held_us);
-	m->cost = (double)INT(cost_u) / USAGE_MICRO;
+	m->cost = (double)row->v[COL_RUN_cost_u].i / USAGE_MICRO;
 	m->used = used_of(row, arena);
 	return m;
 }
 
-#undef INT
-#undef TEXT
-
 /* --- jobs ----------------------------------------------------------------------------------- */
-
-#define INT(column)  (row->v[COL_JOB_##column].i)
-#define TEXT(column) text(&row->v[COL_JOB_##column], arena)
 
 /* "key=value" lines */
 static void add_labels(Gpusched__Acct *m, const struct value *v, struct arena *arena)
@@ -129,12 +94,12 @@ static void add_labels(Gpusched__Acct *m, const struct value *v, struct arena *a
 
 	for (const char *c = at; c < end; c++)
 		n += *c == '\n';
-	m->labels = take(arena, n * sizeof(*m->labels));
+	m->labels = arena_take(arena, n * sizeof(*m->labels));
 	for (size_t i = 0; i < n; i++) {
 		const char *line = at, *stop = memchr(at, '\n', (size_t)(end - at));
 		const char *mid = memchr(line, '=', (size_t)(stop - line));
 		struct value key = { .p = line }, value = { .p = stop };
-		Gpusched__KeyValue *label = take(arena, sizeof(*label));
+		Gpusched__KeyValue *label = arena_take(arena, sizeof(*label));
 
 		key.n = (size_t)((mid ? mid : stop) - line);
 		if (mid)
@@ -147,44 +112,27 @@ static void add_labels(Gpusched__Acct *m, const struct value *v, struct arena *a
 	}
 }
 
+#define JOB_INT(m, row, name)   (m)->name = (__typeof__((m)->name))(row)->v[COL_JOB_##name].i
+#define JOB_TEXT(m, row, name)  (m)->name = text(&(row)->v[COL_JOB_##name], arena)
+#define JOB_INTS(m, row, ...)   EACH(JOB_INT, m, row, __VA_ARGS__)
+#define JOB_TEXTS(m, row, ...)  EACH(JOB_TEXT, m, row, __VA_ARGS__)
+
 static Gpusched__Acct *job_of(const struct row *row, struct arena *arena)
 {
-	Gpusched__Acct *m = take(arena, sizeof(*m));
+	Gpusched__Acct *m = arena_take(arena, sizeof(*m));
 
 	gpusched__acct__init(m);
-	m->id = (uint64_t)INT(id);
-	m->name = TEXT(name);
-	m->user = TEXT(user);
-	m->uid = (uint32_t)INT(uid);
-	m->account = TEXT(account);
-	m->partition = TEXT(partition);
-	m->qos = TEXT(qos);
-	m->state = TEXT(state);
-	m->exit_code = (uint32_t)INT(exit_code);
-	m->exit_signal = (uint32_t)INT(exit_signal);
-	m->submit_time = INT(submit_time);
-	m->start_time = INT(start_time);
-	m->end_time = INT(end_time);
-	m->cpus = (uint32_t)INT(cpus);
-	m->mem_mb = (uint64_t)INT(mem_mb);
-	m->time_limit_s = (uint32_t)INT(time_limit_s);
-	m->asked_gpus = TEXT(gpus);
-	m->attempts = (uint32_t)INT(attempt);
-	m->max_wait_s = (uint32_t)INT(max_wait_s);
-	m->submit_host = TEXT(submit_host);
-	m->cwd = TEXT(cwd);
-	m->comment = TEXT(comment);
-	m->cause = cause_name(INT(end_cause), arena);
-	m->array = TEXT(array);
-	m->tasks = TEXT(tasks);
-	m->part = (uint32_t)INT(part);
+	JOB_INTS(m, row, id, uid, exit_code, exit_signal, submit_time, start_time, end_time, cpus,
+	        mem_mb, time_limit_s, max_wait_s, part);
+	JOB_TEXTS(m, row, name, user, account, partition, qos, state, submit_host, cwd, comment,
+	        array, tasks);
+	m->asked_gpus = text(&row->v[COL_JOB_gpus], arena);
+	m->attempts = (uint32_t)row->v[COL_JOB_attempt].i;
+	m->cause = cause_name(row->v[COL_JOB_end_cause].i, arena);
 	m->several = m->array[0] && (!m->part || m->part >= JOB_PART_RANGES);
 	add_labels(m, &row->v[COL_JOB_labels], arena);
 	return m;
 }
-
-#undef INT
-#undef TEXT
 
 /* Did it end as its program wished, and well? */
 static bool ended_well(const Gpusched__AcctRun *run)
@@ -213,11 +161,11 @@ static void add_gpus(Gpusched__Acct *m, const Gpusched__AcctRun *run, struct are
 			m->gpus[i]->count += (uint32_t)run->n_gpus;
 			return;
 		}
-	count = take(arena, sizeof(*count));
+	count = arena_take(arena, sizeof(*count));
 	gpusched__gpu_count__init(count);
 	count->type = run->gpu_type;
 	count->count = (uint32_t)run->n_gpus;
-	more = take(arena, (m->n_gpus + 1) * sizeof(*more));
+	more = arena_take(arena, (m->n_gpus + 1) * sizeof(*more));
 	if (m->n_gpus)
 		memcpy(more, m->gpus, m->n_gpus * sizeof(*more));
 	m->gpus = more;
@@ -227,7 +175,7 @@ static void add_gpus(Gpusched__Acct *m, const Gpusched__AcctRun *run, struct are
 /* What the runs of the last attempt say. */
 static void add_last_attempt(Gpusched__Acct *m, struct arena *arena)
 {
-	const char **nodes = take(arena, m->n_runs * sizeof(*nodes));
+	const char **nodes = arena_take(arena, m->n_runs * sizeof(*nodes));
 	const Gpusched__AcctRun *told = NULL;
 	size_t n = 0;
 	char *list;
@@ -263,13 +211,8 @@ static void add_last_attempt(Gpusched__Acct *m, struct arena *arena)
 
 static void add_used(Gpusched__RunUsed *all, const Gpusched__RunUsed *one)
 {
-	all->cpu_time_us += one->cpu_time_us;
-	all->read_bytes += one->read_bytes;
-	all->written_bytes += one->written_bytes;
-	all->gpu_seen_us += one->gpu_seen_us;
-	all->gpu_busy_us += one->gpu_busy_us;
-	all->gpu_idle_us += one->gpu_idle_us;
-	all->energy_mj += one->energy_mj;
+	ADD_FIELDS(all, one, cpu_time_us, read_bytes, written_bytes, gpu_seen_us, gpu_busy_us,
+	        gpu_idle_us, energy_mj);
 	if (one->mem_peak_mb > all->mem_peak_mb)
 		all->mem_peak_mb = one->mem_peak_mb;
 	if (one->gpu_mem_peak_mb > all->gpu_mem_peak_mb)
@@ -278,7 +221,7 @@ static void add_used(Gpusched__RunUsed *all, const Gpusched__RunUsed *one)
 
 static void add_sums(Gpusched__Acct *m, struct arena *arena)
 {
-	m->used = take(arena, sizeof(*m->used));
+	m->used = arena_take(arena, sizeof(*m->used));
 	gpusched__run_used__init(m->used);
 	for (size_t i = 0; i < m->n_runs; i++) {
 		const Gpusched__AcctRun *run = m->runs[i];
@@ -333,7 +276,8 @@ Gpusched__Acct *acct_next(struct acct_reader *r)
 	while ((r->is_ahead = batch_next(r->batch, &r->offset, &r->ahead)) &&
 	        r->ahead.row.table == TABLE_RUN) {
 		if (n == room) {
-			Gpusched__AcctRun **more = take(r->arena, (room * 2 + 4) * sizeof(*more));
+			Gpusched__AcctRun **more =
+			        arena_take(r->arena, (room * 2 + 4) * sizeof(*more));
 
 			if (n)
 				memcpy(more, runs, n * sizeof(*more));

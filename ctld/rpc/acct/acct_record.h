@@ -9,7 +9,7 @@
 #include "common/base/arena.h"
 #include "common/base/taskset.h"
 #include "common/gpusched.pb-c.h"
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 
 /* Reads the jobs of a batch, one after another: a job's row, then those of its runs. Begins as
  * { batch, arena }. */

@@ -6,15 +6,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 #define SECOND    1000000
 #define SEPARATOR '\x1f' /* between the keys of a group: stands in no name */
 
 /* Waits are counted in buckets: seconds up to 64, then 32 to each power of two. */
-#define FINE    64
-#define EACH    32
-#define BUCKETS (FINE + EACH * 27)
+#define FINE      64
+#define PER_POWER 32
+#define BUCKETS   (FINE + PER_POWER * 27)
 
 enum by { BY_ACCOUNT, BY_USER, BY_PARTITION, BY_QOS, BY_GPU, BY_STATE, BY_DAY, BY_LABEL };
 
@@ -240,10 +241,7 @@ static struct group *group_of(struct sums *s, const struct point *p)
 		s->too_many = true;
 		return NULL;
 	}
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 64;
-		s->groups = xrealloc(s->groups, s->room, sizeof(*s->groups));
-	}
+	s->groups = xgrow(s->groups, s->n, &s->room, sizeof(*s->groups));
 	memmove(s->groups + lo + 1, s->groups + lo, (s->n++ - lo) * sizeof(*s->groups));
 	g = s->groups[lo] = xcalloc(1, sizeof(*g));
 	g->key = xstrdup(key);
@@ -311,15 +309,9 @@ static void add_use(struct sums *s, struct group *g, const void *what)
 	if (g->last != record)
 		g->jobs++;
 	g->last = record;
-	g->gpu_us += use->gpu_us;
-	g->cpu_us += use->cpu_us;
-	g->cpu_time_us += use->cpu_time_us;
-	g->gpu_seen_us += use->gpu_seen_us;
-	g->gpu_busy_us += use->gpu_busy_us;
-	g->gpu_idle_us += use->gpu_idle_us;
-	g->energy_mj += use->energy_mj;
+	ADD_FIELDS(g, use, gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us, gpu_idle_us,
+	        energy_mj, cost);
 	g->idle_cost += idle_cost(use);
-	g->cost += use->cost;
 }
 
 /* So much of `whole` was until `t`. */
@@ -441,18 +433,18 @@ static size_t bucket_of(uint64_t wait_s)
 		return (size_t)wait_s;
 	while (wait_s >> power >= FINE)
 		power++;
-	bucket = FINE + (power - 1) * EACH + (size_t)((wait_s >> power) - EACH);
+	bucket = FINE + (power - 1) * PER_POWER + (size_t)((wait_s >> power) - PER_POWER);
 	return bucket < BUCKETS ? bucket : BUCKETS - 1;
 }
 
 /* The longest wait of a bucket. */
 static uint64_t bucket_end(size_t bucket)
 {
-	size_t power = bucket < FINE ? 0 : (bucket - FINE) / EACH + 1;
+	size_t power = bucket < FINE ? 0 : (bucket - FINE) / PER_POWER + 1;
 
 	if (!power)
 		return bucket;
-	return (((uint64_t)(bucket - FINE) % EACH + EACH + 1) << power) - 1;
+	return (((uint64_t)(bucket - FINE) % PER_POWER + PER_POWER + 1) << power) - 1;
 }
 
 static uint64_t percentile(const struct group *g, unsigned percent)
@@ -502,20 +494,11 @@ void sums_add(struct sums *s, const Gpusched__Acct *job)
 
 /* --- lines ---------------------------------------------------------------------------------- */
 
-static void *take(struct arena *arena, size_t size)
-{
-	void *p = arena_alloc(arena, size ? size : 1);
-
-	if (!p)
-		abort();
-	return p;
-}
-
 static void split(Gpusched__ReportLine *m, const struct group *g, size_t n, struct arena *arena)
 {
 	char *at = arena_strdup(arena, g->key);
 
-	m->keys = take(arena, n * sizeof(*m->keys));
+	m->keys = arena_take(arena, n * sizeof(*m->keys));
 	for (; at && *at && m->n_keys < n; at++) {
 		char *end = strchr(at, SEPARATOR);
 
@@ -548,28 +531,15 @@ static void add_share(const struct sums *s, const struct group *g, Gpusched__Rep
 static Gpusched__ReportLine *line_of(
         const struct sums *s, const struct group *g, struct arena *arena)
 {
-	Gpusched__ReportLine *m = take(arena, sizeof(*m));
+	Gpusched__ReportLine *m = arena_take(arena, sizeof(*m));
 
 	gpusched__report_line__init(m);
 	if (g->key)
 		split(m, g, s->n_by, arena);
-	m->depth = g->depth;
-	m->jobs = g->jobs;
-	m->gpu_us = g->gpu_us;
-	m->cpu_us = g->cpu_us;
-	m->cpu_time_us = g->cpu_time_us;
-	m->gpu_seen_us = g->gpu_seen_us;
-	m->gpu_busy_us = g->gpu_busy_us;
-	m->gpu_idle_us = g->gpu_idle_us;
-	m->energy_mj = g->energy_mj;
-	m->idle_cost = g->idle_cost;
-	m->cost = g->cost;
-	m->started = g->started;
+	COPY_FIELDS(m, g, depth, jobs, gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us,
+	        gpu_idle_us, energy_mj, idle_cost, cost, started, wait_max_s, targets, in_target);
 	m->wait_p50_s = percentile(g, 50);
 	m->wait_p95_s = percentile(g, 95);
-	m->wait_max_s = g->wait_max_s;
-	m->targets = g->targets;
-	m->in_target = g->in_target;
 	m->used = s->all.gpu_us ? (double)g->gpu_us / (double)s->all.gpu_us : 0;
 	if (g->key)
 		add_share(s, g, m);
@@ -624,13 +594,13 @@ static int compare_types(const void *a, const void *b)
 void sums_types(
         struct sums *s, int64_t now, struct arena *arena, Gpusched__ReportType ***types, size_t *n)
 {
-	*types = take(arena, s->n_types * sizeof(**types));
+	*types = arena_take(arena, s->n_types * sizeof(**types));
 	*n = 0;
 	if (s->n_types)
 		qsort(s->types, s->n_types, sizeof(*s->types), compare_types);
 	for (size_t i = 0; i < s->n_types; i++) {
 		struct type *t = &s->types[i];
-		Gpusched__ReportType *m = take(arena, sizeof(*m));
+		Gpusched__ReportType *m = arena_take(arena, sizeof(*m));
 
 		count_up_to(s, t, now ? now : s->last_end);
 		if (!t->capacity_us && !t->gpu_us)
@@ -655,7 +625,7 @@ int sums_lines(struct sums *s, struct arena *arena, Gpusched__ReportLine ***line
 		return error_set(err, ERR_USAGE,
 		        "--by: more than %d groups; fewer things, or a shorter time",
 		        SUMS_GROUPS_MAX);
-	*lines = take(arena, (s->n + 1) * sizeof(**lines));
+	*lines = arena_take(arena, (s->n + 1) * sizeof(**lines));
 	for (*n = 0; *n < s->n; ++*n)
 		(*lines)[*n] = line_of(s, s->groups[*n], arena);
 	(*lines)[(*n)++] = line_of(s, &s->all, arena);

@@ -2,34 +2,31 @@
 #include "ctld/ctld.h"
 #include "ctld/rpc/acct/acct.h"
 
-void rpc_list_acct(struct ctld *c, const struct rpc *rpc)
+int rpc_list_acct(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__ListAcct *m = (const Gpusched__ListAcct *)rpc->msg;
 	struct acct_query *query;
-	struct error err;
 
-	query = acct_query_new(m, c->conf, acct_visibility(c, rpc->peer), &err);
-	if (!query) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
+	query = acct_query_new(m, c->conf, acct_visibility(c, rpc->peer), err);
+	if (!query)
+		return -1;
 	acct_walk(c, rpc, query, &acct_listing, acct_listing_data(m));
+	return 0;
 }
 
-void rpc_report(struct ctld *c, const struct rpc *rpc)
+int rpc_report(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Report *m = (const Gpusched__Report *)rpc->msg;
 	struct acct_query *query;
 	void *data = NULL;
-	struct error err;
 
-	query = acct_query_new(m->jobs, c->conf, acct_visibility(c, rpc->peer), &err);
+	query = acct_query_new(m->jobs, c->conf, acct_visibility(c, rpc->peer), err);
 	if (query)
-		data = acct_report_data(m, query, c->conf, &err);
+		data = acct_report_data(m, query, c->conf, err);
 	if (!data) {
 		acct_query_free(query);
-		rpc_reply(c, rpc, &err);
-		return;
+		return -1;
 	}
 	acct_walk(c, rpc, query, &acct_report, data);
+	return 0;
 }

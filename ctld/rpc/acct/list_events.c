@@ -43,29 +43,26 @@ static int check_cursor(const struct ctld *c, const Gpusched__ListEvents *m, str
 	        (unsigned long long)m->after_seq, (unsigned long long)core_last_event(c->core));
 }
 
-void rpc_list_events(struct ctld *c, const struct rpc *rpc)
+int rpc_list_events(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	Gpusched__ListEvents of_array = *(const Gpusched__ListEvents *)rpc->msg;
 	const Gpusched__ListEvents *m = &of_array;
 	struct past_events events;
-	struct error err;
 	struct visibility *visibility;
 	uint32_t task;
 	void *data;
 
 	/* Events are an array's, also those of its tasks. */
 	core_raw_task(c->core, of_array.job, &of_array.job, &task);
-
-	if (check_rights(c, rpc, m, &visibility, &err) < 0 || check_cursor(c, m, &err) < 0) {
-		rpc_reply(c, rpc, &err);
+	if (check_rights(c, rpc, m, &visibility, err) < 0 || check_cursor(c, m, err) < 0) {
 		visibility_free(visibility);
-		return;
+		return -1;
 	}
-	data = acct_events_data(m, c->conf, &events, &err);
+	data = acct_events_data(m, c->conf, &events, err);
 	if (!data) {
-		rpc_reply(c, rpc, &err);
 		visibility_free(visibility);
-		return;
+		return -1;
 	}
 	acct_walk_events(c, rpc, &events, m->follow, visibility, &acct_events, data);
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include "ctld/loop/users.h"
 #include "ctld/rpc/acct/acct.h"
 #include "ctld/store/archive.h"
+#include "ctld/store/store.h"
 
 struct archiving {
 	char *dir, *path;
@@ -35,7 +36,7 @@ static int do_slice(void *data, struct error *err)
 	return rc;
 }
 
-static int tell(const struct acct_out *out, void *data, struct error *err)
+static int send_counts(const struct acct_out *out, void *data, struct error *err)
 {
 	Gpusched__ArchiveResult m = GPUSCHED__ARCHIVE_RESULT__INIT;
 	struct archiving *a = data;
@@ -63,7 +64,9 @@ static void archiving_free(void *data)
 	free(a);
 }
 
-static const struct acct_taker taker = { .work = do_slice, .end = tell, .free = archiving_free };
+static const struct acct_taker taker = {
+	.work = do_slice, .end = send_counts, .free = archiving_free
+};
 
 static int check(const Gpusched__Archive *m, const struct rpc *rpc, struct error *err)
 {
@@ -75,19 +78,16 @@ static int check(const Gpusched__Archive *m, const struct rpc *rpc, struct error
 	return 0;
 }
 
-void rpc_archive(struct ctld *c, const struct rpc *rpc)
+int rpc_archive(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Archive *m = (const Gpusched__Archive *)rpc->msg;
 	struct archiving *a;
-	struct error err;
 	const char *name;
 
-	if (check(m, rpc, &err) < 0) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
-	if (!rpc_reason(c, rpc, m->reason))
-		return;
+	if (check(m, rpc, err) < 0)
+		return -1;
+	if (rpc_reason(m->reason, err) < 0)
+		return -1;
 	users_name(c->users, rpc->peer->uid, &name);
 	rpc_note(c, rpc, "controller.archive", m->path, m->reason);
 	log_info("archive to %s asked for by %s at %s", m->path, name, rpc->peer->address);
@@ -98,4 +98,5 @@ void rpc_archive(struct ctld *c, const struct rpc *rpc)
 	a->store = m->remove ? c->store : NULL;
 	a->moved = batch_new();
 	acct_work(c, rpc, &taker, a);
+	return 0;
 }

@@ -54,22 +54,23 @@ static void on_done(void *arg, const struct store_result *result, const struct e
 	free(asked);
 }
 
-void rpc_backup(struct ctld *c, const struct rpc *rpc)
+int rpc_backup(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Backup *m = (const Gpusched__Backup *)rpc->msg;
 	struct asked *asked;
 	struct call *call;
 	const char *name;
 
-	if (!rpc_reason(c, rpc, m->reason))
-		return;
+	if (rpc_reason(m->reason, err) < 0)
+		return -1;
 	call = call_new(c, rpc->peer, rpc->id, &backup_ops, xcalloc(1, sizeof(struct backup_call)));
 	if (!call)
-		return;
+		return 0;
 	users_name(c->users, rpc->peer->uid, &name);
 	rpc_note(c, rpc, "controller.backup", m->path, m->reason);
 	log_info("backup to %s asked for by %s at %s", m->path, name, rpc->peer->address);
 	asked = xcalloc(1, sizeof(*asked));
 	*asked = (struct asked){ c, call->number, xstrdup(m->path) };
 	store_backup(c->store, asked->path, on_done, asked);
+	return 0;
 }

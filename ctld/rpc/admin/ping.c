@@ -5,10 +5,11 @@
 #include "ctld/loop/peers.h"
 #include "ctld/rpc/rpc.h"
 
-void rpc_ping(struct ctld *c, const struct rpc *rpc)
+int rpc_ping(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	Gpusched__Pong m = GPUSCHED__PONG__INIT;
 
+	(void)err;
 	m.cluster = c->conf->cluster;
 	m.version = (char *)PACKAGE_VERSION;
 	m.epoch = c->epoch;
@@ -17,4 +18,5 @@ void rpc_ping(struct ctld *c, const struct rpc *rpc)
 	m.uid = rpc->peer->uid;
 	rpc_answer(c, rpc, GPUSCHED__MSG_TYPE__MSG_PONG, &m.base);
 	rpc_reply(c, rpc, NULL);
+	return 0;
 }

@@ -30,20 +30,21 @@ void rpc_reconfigured(struct ctld *c, uint64_t number, const struct reload_lines
 	call_done(c, call, err);
 }
 
-void rpc_reconfigure(struct ctld *c, const struct rpc *rpc)
+int rpc_reconfigure(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Reconfigure *m = (const Gpusched__Reconfigure *)rpc->msg;
 	struct caller caller;
 	struct call *call;
 
-	if (!rpc_reason(c, rpc, m->reason))
-		return;
+	if (rpc_reason(m->reason, err) < 0)
+		return -1;
 	call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
 	if (!call)
-		return;
+		return 0;
 	caller = call_caller(c, call);
 	if (m->dry_run)
 		reload_try(c->reload, &caller);
 	else
 		reload_start(c->reload, &caller, m->reason);
+	return 0;
 }

@@ -74,22 +74,19 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	} while (*l->at && !l->inside && m.n_lines < CHUNK_LINES && bytes < CHUNK_BYTES);
 	m.more = l->inside;
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK, call->id, &m.base);
-	if (*l->at)
-		call_go_on(c, call);
-	else
-		call_done(c, call, NULL);
+	call_continue(c, call, *l->at, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
+static const struct call_ops listing_ops = {
+	.slice = slice, .free = listing_free, .size = listing_size
+};
 
-void rpc_show_config(struct ctld *c, const struct rpc *rpc)
+int rpc_show_config(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct listing *l = xcalloc(1, sizeof(*l));
-	struct call *call;
 
+	(void)err;
 	l->text = xstrdup(c->conf_text);
 	l->at = l->text;
-	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &listing_ops, l);
 }

@@ -5,16 +5,17 @@
 #include "ctld/loop/users.h"
 #include "ctld/rpc/rpc.h"
 
-void rpc_shutdown(struct ctld *c, const struct rpc *rpc)
+int rpc_shutdown(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Shutdown *m = (const Gpusched__Shutdown *)rpc->msg;
 	const char *name;
 
-	if (!rpc_reason(c, rpc, m->reason))
-		return;
+	if (rpc_reason(m->reason, err) < 0)
+		return -1;
 	users_name(c->users, rpc->peer->uid, &name);
 	log_info("shutdown asked for by %s at %s", name, rpc->peer->address);
 	rpc_note(c, rpc, "controller.shutdown", "", m->reason);
 	rpc_reply(c, rpc, NULL);
 	ctld_end(c);
+	return 0;
 }

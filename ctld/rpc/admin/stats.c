@@ -1,5 +1,5 @@
 /* stats.c - MSG_STATS: the controller's figures, or what each user holds of it */
-#include "ctld/loop/stats.h"
+#include "ctld/rpc/admin/figures.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,10 +87,10 @@ static void users_stats(struct ctld *c, const struct rpc *rpc)
 static void figures(struct ctld *c, const struct rpc *rpc)
 {
 	Gpusched__StatsResult m = GPUSCHED__STATS_RESULT__INIT;
-	Gpusched__Stat stats[STATS_MAX], *list[STATS_MAX];
-	struct stat_value values[STATS_MAX];
+	Gpusched__Stat stats[FIGURES_MAX], *list[FIGURES_MAX];
+	struct figure values[FIGURES_MAX];
 
-	m.n_stats = stats_take(c, values);
+	m.n_stats = figures_take(c, values);
 	m.stats = list;
 	for (size_t i = 0; i < m.n_stats; i++) {
 		gpusched__stat__init(&stats[i]);
@@ -104,12 +104,14 @@ static void figures(struct ctld *c, const struct rpc *rpc)
 	rpc_reply(c, rpc, NULL);
 }
 
-void rpc_stats(struct ctld *c, const struct rpc *rpc)
+int rpc_stats(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Stats *m = (const Gpusched__Stats *)rpc->msg;
 
+	(void)err;
 	if (m->by_user)
 		users_stats(c, rpc);
 	else
 		figures(c, rpc);
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/util/hash.h"
 #include "ctld/rpc/call/unknown.h"
 #include "ctld/wire/nameset.h"
 
@@ -351,14 +352,9 @@ const struct visibility *filter_visibility(const struct filter *f)
 	return f->visibility;
 }
 
-/* FNV-1a */
 uint32_t filter_user(const char *name)
 {
-	uint32_t hash = 2166136261u;
-
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * 16777619u;
-	return hash;
+	return (uint32_t)hash_bytes(name, strlen(name), 0);
 }
 
 bool filter_may_fit(const struct filter *f, uint64_t ref, uint32_t user)

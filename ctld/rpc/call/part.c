@@ -63,7 +63,7 @@ bool part_end(struct part *part)
 	return true;
 }
 
-static void put(struct part *part, ProtobufCMessage *item)
+static void put_item(struct part *part, ProtobufCMessage *item)
 {
 	size_t size = protobuf_c_message_get_packed_size(item);
 
@@ -80,9 +80,9 @@ void part_add(struct part *part, ProtobufCMessage *item)
 	ProtobufCMessage *rest;
 
 	while (part->whole && (rest = msg_split(item, PART_ITEM_MAX, part->arena))) {
-		put(part, item);
+		put_item(part, item);
 		send_part(part, true);
 		item = rest;
 	}
-	put(part, item);
+	put_item(part, item);
 }

@@ -101,7 +101,7 @@ static int add_node(const char *node, void *arg)
 	return names->n == UNKNOWN_NAMES_MAX;
 }
 
-static void take(struct nameset *names, enum unknown_kind kind, struct unknown_given given)
+static void take_names(struct nameset *names, enum unknown_kind kind, struct unknown_given given)
 {
 	for (size_t i = 0; i < given.n && names->n < UNKNOWN_NAMES_MAX; i++) {
 		if (kind == UNKNOWN_NODE)
@@ -131,7 +131,7 @@ struct unknown *unknown_new(
 	struct unknown *u = xcalloc(1, sizeof(*u));
 
 	for (size_t k = 0; k < UNKNOWN_KINDS; k++) {
-		take(&u->kinds[k].names, k, given[k]);
+		take_names(&u->kinds[k].names, k, given[k]);
 		u->left += u->kinds[k].names.n;
 		kinds[k].hint(conf, u->kinds[k].hint, HINT_MAX);
 	}

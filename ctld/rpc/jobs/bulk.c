@@ -12,7 +12,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/room.h"
+#include "ctld/loop/disk_space.h"
 #include "ctld/loop/tick.h"
 #include "ctld/rpc/jobs/submit.h"
 #include "ctld/rpc/rpc.h"
@@ -128,7 +128,8 @@ static struct bulk *bulk_of(struct ctld *c, struct peer *peer, uint64_t number)
 }
 
 /* What it will store is charged, too. */
-static int check_room(struct ctld *c, const struct bulk *b, struct submit *part, struct error *err)
+static int check_limits(
+        struct ctld *c, const struct bulk *b, struct submit *part, struct error *err)
 {
 	if (part->msg->test_only)
 		return error_set(err, ERR_USAGE, "a bulk cannot be a trial");
@@ -145,7 +146,7 @@ void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part)
 	struct bulk *b = bulk_of(c, peer, part->msg->bulk);
 	struct error err;
 
-	if (check_room(c, b, part, &err)) {
+	if (check_limits(c, b, part, &err)) {
 		peers_reply(c, peer->session, part->id, &err);
 		submit_free(part);
 		bulk_drop(c, peer);
@@ -189,7 +190,7 @@ static void check(struct ctld *c, struct bulk *b, struct core_event *ev)
 	ev->bulk.n = take_slice(b, c->bulks->v);
 }
 
-static void go_on(struct ctld *c);
+static void give_step(struct ctld *c);
 
 /* The ids as ranges: one, but where some jobs had been there before. In several messages, if there
  * are so many. */
@@ -250,13 +251,13 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 		error_set(&b->error, ERR_BULK, "nobody waits for it any more");
 		if (b->part == STAILQ_FIRST(&b->parts) && !b->at) {
 			finish(c, b);
-			go_on(c);
+			give_step(c);
 			return;
 		}
 		b->step = BULK_UNDO;
 	}
 	if (b->step == BULK_CHECK) {
-		room_tell(c, b->bytes, now);
+		disk_space_report(c, b->bytes, now);
 		check(c, b, &ev);
 	} else {
 		ev.bulk.n = BULK_SLICE;
@@ -266,14 +267,10 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 	inputs_apply(c, &ev, now);
 }
 
-static void drop_step(void *arg)
-{
-	(void)arg; /* the queue has it */
-}
+/* The queue has what is left. */
+static const struct tick_work step_work = { run_step, NULL };
 
-static const struct tick_work step_work = { run_step, drop_step };
-
-static void go_on(struct ctld *c)
+static void give_step(struct ctld *c)
 {
 	if (!STAILQ_EMPTY(&c->bulks->queue))
 		tick_post(c->tick, &step_work, c->bulks);
@@ -328,31 +325,29 @@ void bulk_stepped(struct ctld *c, const struct effect *effect, struct clocks now
 		finish(c, b);
 	else
 		b->step = next_step(b, effect);
-	go_on(c);
+	give_step(c);
 }
 
 static const struct call_ops bulk_ops = { 0 };
 
-void rpc_submit_bulk(struct ctld *c, const struct rpc *rpc)
+int rpc_submit_bulk(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__SubmitBulk *m = (const Gpusched__SubmitBulk *)rpc->msg;
 	bool idle = STAILQ_EMPTY(&c->bulks->queue);
 	struct bulk *b = rpc->peer->bulk;
-	struct error err;
 	struct call *call;
 
 	if (!b || b->number != m->bulk || b->n_jobs != m->jobs) {
-		error_set(&err, ERR_BULK, "a bulk of %llu jobs, of which %zu are here",
+		error_set(err, ERR_BULK, "a bulk of %llu jobs, of which %zu are here",
 		        (unsigned long long)m->jobs, b && b->number == m->bulk ? b->n_jobs : 0);
-		rpc_reply(c, rpc, &err);
 		bulk_drop(c, rpc->peer);
-		return;
+		return -1;
 	}
 	rpc->peer->bulk = NULL;
 	call = call_new(c, rpc->peer, rpc->id, &bulk_ops, NULL);
 	if (!call) {
 		bulk_free(b);
-		return;
+		return 0;
 	}
 	b->session = call->session;
 	b->call = call->number;
@@ -360,5 +355,6 @@ void rpc_submit_bulk(struct ctld *c, const struct rpc *rpc)
 	b->part = STAILQ_FIRST(&b->parts);
 	STAILQ_INSERT_TAIL(&c->bulks->queue, b, next);
 	if (idle)
-		go_on(c);
+		give_step(c);
+	return 0;
 }

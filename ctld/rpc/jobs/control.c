@@ -297,29 +297,24 @@ static int check_filter(const Gpusched__JobFilter *f, struct error *err)
 	        "given");
 }
 
-void rpc_job_control(struct ctld *c, const struct rpc *rpc)
+int rpc_job_control(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct control *ctl = xcalloc(1, sizeof(*ctl));
 	const Gpusched__JobControl *m;
-	struct call *call;
-	struct error err;
 
 	ctl->walk.brief = true;
-	error_set(&err, ERR_BUSY, "out of memory");
+	error_set(err, ERR_BUSY, "out of memory");
 	ctl->arena = arena_new(0);
 	m = ctl->arena
 	            ? (const Gpusched__JobControl *)msg_unpack(GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
-	                      rpc->body, rpc->len, ctl->arena, &err)
+	                      rpc->body, rpc->len, ctl->arena, err)
 	            : NULL;
-	if (m && wire_job_control(m, ctl->arena, &ctl->event, &err) == 0 &&
-	        check_filter(m->filter, &err) == 0)
-		ctl->filter = rpc_filter(c, rpc, m->filter, &err);
+	if (m && wire_job_control(m, ctl->arena, &ctl->event, err) == 0 &&
+	        check_filter(m->filter, err) == 0)
+		ctl->filter = rpc_filter(c, rpc, m->filter, err);
 	if (!ctl->filter) {
 		control_free(ctl);
-		rpc_reply(c, rpc, &err);
-		return;
+		return -1;
 	}
-	call = call_new(c, rpc->peer, rpc->id, &control_ops, ctl);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &control_ops, ctl);
 }

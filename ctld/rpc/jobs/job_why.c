@@ -57,15 +57,12 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	if (core_job_view(c->core, id, now, &job))
 		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_WHY_RESULT, call->id,
 		        &wire_why_result(&job, waits ? &why : NULL, c->conf, now, c->out)->base);
-	if (a->at < a->n)
-		call_go_on(c, call);
-	else
-		call_done(c, call, a->unknown.code ? &a->unknown : NULL);
+	call_continue(c, call, a->at < a->n, a->unknown.code ? &a->unknown : NULL);
 }
 
 static const struct call_ops why_ops = { .slice = slice, .free = asked_free };
 
-static void add(struct asked *a, uint64_t ref, uint64_t id)
+static void add_record(struct asked *a, uint64_t ref, uint64_t id)
 {
 	if (a->n < MAX_RECORDS)
 		a->ids[a->n++] = ref;
@@ -85,12 +82,12 @@ static void add_waiting(const struct ctld *c, uint64_t ref, const struct job_vie
 
 	do {
 		if (part.task_count && !strcmp(part.state, "PENDING")) {
-			add(a, part.ref, job->id);
+			add_record(a, part.ref, job->id);
 			any = true;
 		}
 	} while (core_job_next_brief(c->core, part.ref, &part) && part.id == job->id);
 	if (!any)
-		add(a, ref, job->id);
+		add_record(a, ref, job->id);
 }
 
 /* Leave out what is not known, which is told at the end. */
@@ -113,7 +110,7 @@ static int check(struct ctld *c, const struct rpc *rpc, struct asked *a, struct 
 		} else if (*job.array && !job_ref_part(named[i])) {
 			add_waiting(c, named[i], &job, a);
 		} else {
-			add(a, named[i], job.id);
+			add_record(a, named[i], job.id);
 		}
 	}
 	free(named);
@@ -123,18 +120,13 @@ static int check(struct ctld *c, const struct rpc *rpc, struct asked *a, struct 
 	return -1;
 }
 
-void rpc_job_why(struct ctld *c, const struct rpc *rpc)
+int rpc_job_why(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct asked *a = xcalloc(1, sizeof(*a));
-	struct call *call;
-	struct error err;
 
-	if (check(c, rpc, a, &err)) {
+	if (check(c, rpc, a, err)) {
 		asked_free(a);
-		rpc_reply(c, rpc, &err);
-		return;
+		return -1;
 	}
-	call = call_new(c, rpc->peer, rpc->id, &why_ops, a);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &why_ops, a);
 }

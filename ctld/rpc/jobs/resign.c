@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/net/mcred.h"
 #include "common/net/msg.h"
@@ -166,7 +167,7 @@ static bool is_refused(const struct effect *effect, uint64_t job)
 }
 
 /* More errors than jobs there are not, and a refused one is not signed. */
-static void keep(struct ctld *c, const struct resign *r, const struct effect *effect)
+static void store_signature(struct ctld *c, const struct resign *r, const struct effect *effect)
 {
 	struct blob_signed jobs[SIGNEDJOB_MAX];
 	size_t n = 0;
@@ -228,7 +229,7 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 		call_done(c, call, effect->error);
 		return;
 	}
-	keep(c, r, effect);
+	store_signature(c, r, effect);
 	done.jobs = effect->controlled.done;
 	done.warning = warning(c, r, effect, ctld_now());
 	answer(c, call, r, done, effect->controlled.errors, effect->controlled.n);
@@ -261,9 +262,7 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 	ev.caller = call_caller(c, call);
 	ev.job.verb = JOB_RESIGN;
 	ev.job.ids = r->jobs;
-	ev.job.n = r->n;
-	ev.job.hashes = r->hashes;
-	ev.job.n_hashes = r->n_hashes;
+	COPY_FIELDS(&ev.job, r, n, hashes, n_hashes);
 	ev.job.sign_time = r->signed_at * 1000000;
 	ev.job.reason = r->reason;
 	if (r->changes) {
@@ -275,14 +274,14 @@ static void apply(struct ctld *c, void *arg, struct clocks now)
 
 static const struct tick_work apply_work = { apply, resign_free };
 
-static void done(void *arg)
+static void resign_done(void *arg)
 {
 	struct resign *r = arg;
 
 	fair_queue_post(r->c->fair_queue, r->uid, &apply_work, r);
 }
 
-static const struct worker_ops worker_ops = { run, done, resign_free };
+static const struct worker_ops worker_ops = { run, resign_done, resign_free };
 
 /* --- reading what was signed ------------------------------------------------------------------ */
 
@@ -367,7 +366,7 @@ static void read_on(struct resign *r)
 		}
 		blob = blobs_get(c->blobs, job);
 		if (!blob) {
-			blobs_want_look(c->blobs, job, got, r);
+			blobs_want_read(c->blobs, job, got, r);
 			return;
 		}
 		if (have_read(r, blob) < 0) {
@@ -423,23 +422,19 @@ static int check_request(const Gpusched__Resign *m, const struct peer *peer, str
 	return 0;
 }
 
-void rpc_resign(struct ctld *c, const struct rpc *rpc)
+int rpc_resign(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Resign *m = (const Gpusched__Resign *)rpc->msg;
 	struct resign *r;
-	struct error err;
 
-	if (check_request(m, rpc->peer, &err)) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
-	if (!rpc_reason(c, rpc, m->reason))
-		return;
+	if (check_request(m, rpc->peer, err))
+		return -1;
+	if (rpc_reason(m->reason, err) < 0)
+		return -1;
 	r = xcalloc(1, sizeof(*r));
 	r->c = c;
-	r->session = rpc->peer->session;
+	COPY_FIELDS(r, rpc->peer, session, uid);
 	r->id = rpc->id;
-	r->uid = rpc->peer->uid;
 	r->credential = xstrndup((const char *)m->credential.data, m->credential.len);
 	r->reason = xstrdup(m->reason);
 	r->n = m->n_jobs;
@@ -449,8 +444,9 @@ void rpc_resign(struct ctld *c, const struct rpc *rpc)
 	peer_add_work(c, rpc->peer, 1, (ptrdiff_t)r->len);
 	if (!r->changes) {
 		to_worker(r);
-		return;
+		return 0;
 	}
 	rpc->peer->script_asked = true;
 	read_on(r);
+	return 0;
 }

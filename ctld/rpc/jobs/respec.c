@@ -144,7 +144,7 @@ static void show(const Gpusched__SignedSpec *s, const struct spec_row *row, char
 }
 
 /* "job-name a -> b, export changed"; ends in "..." where there is more. */
-static const char *tell(const Gpusched__SignedSpec *was, const Gpusched__SignedSpec *is,
+static const char *changes_text(const Gpusched__SignedSpec *was, const Gpusched__SignedSpec *is,
         uint32_t fields, struct arena *arena)
 {
 	char *text = arena_alloc(arena, CHANGES_TEXT), before[CHANGES_VALUE], after[CHANGES_VALUE];
@@ -182,7 +182,7 @@ static int fill(const Gpusched__SignedSpec *was, const Gpusched__SignedSpec *is,
 			        rows[i].name);
 		out->fields |= UINT32_C(1) << rows[i].field;
 	}
-	out->told = tell(was, is, out->fields, arena);
+	out->told = changes_text(was, is, out->fields, arena);
 	out->name = is->name;
 	out->cwd = wire_string(&is->cwd, arena);
 	out->output = wire_string(&is->output, arena);

@@ -84,17 +84,17 @@ static void got(void *arg, const struct store_blob *blob)
 }
 
 /* There is room. What the call has goes with it, so the store gets a copy. */
-static void ask(struct ctld *c, struct call *call, struct clocks now)
+static void read_script(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct asked *asked = xmemdup(call->data, sizeof(*asked));
 
 	(void)now;
 	asked->call = call->number;
 	charge(asked, 1);
-	blobs_want_look(c->blobs, asked->job, got, asked);
+	blobs_want_read(c->blobs, asked->job, got, asked);
 }
 
-static const struct call_ops script_ops = { .slice = ask, .free = free };
+static const struct call_ops script_ops = { .slice = read_script, .free = free };
 
 /* What is neither refused nor permitted here has its owner checked by got(). */
 static int check(
@@ -116,21 +116,18 @@ static int check(
 	return error_wrap(err, "job %llu is %s's", (unsigned long long)job, view.user);
 }
 
-void rpc_show_script(struct ctld *c, const struct rpc *rpc)
+int rpc_show_script(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__ShowScript *m = (const Gpusched__ShowScript *)rpc->msg;
 	struct asked *asked;
 	struct call *call;
-	struct error err;
 	uint64_t job = m->job;
 	uint32_t task;
 	bool permitted;
 
 	core_raw_task(c->core, m->job, &job, &task);
-	if (check(c, rpc, job, &permitted, &err) < 0) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
+	if (check(c, rpc, job, &permitted, err) < 0)
+		return -1;
 	asked = xcalloc(1, sizeof(*asked));
 	asked->c = c;
 	asked->session = rpc->peer->session;
@@ -139,7 +136,8 @@ void rpc_show_script(struct ctld *c, const struct rpc *rpc)
 	asked->job = job;
 	call = call_new(c, rpc->peer, rpc->id, &script_ops, asked);
 	if (!call)
-		return;
+		return 0;
 	rpc->peer->script_asked = true;
 	call_slice_now(c, call);
+	return 0;
 }

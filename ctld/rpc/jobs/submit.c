@@ -1,9 +1,6 @@
-/* submit.c - MSG_SUBMIT: from a frame to jobs
- *
- * What costs time and touches nothing of ours is done in a worker: decoding, munge, hashes, all
- * checks of the signed jobs. Then one event tells the core, which accepts all jobs or none; what
- * was signed goes to the store together with the jobs' rows.
- */
+/* submit.c - see submit.h */
+#include "ctld/rpc/jobs/submit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +12,11 @@
 #include "common/net/msg.h"
 #include "common/net/signedjob.h"
 #include "common/net/worker.h"
+#include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/blobs.h"
-#include "ctld/loop/calls.h"
-#include "ctld/loop/inputs.h"
-#include "ctld/loop/peers.h"
-#include "ctld/loop/room.h"
-#include "ctld/loop/fair_queue.h"
-#include "ctld/loop/users.h"
-#include "ctld/rpc/jobs/bulk.h"
-#include "ctld/rpc/jobs/submit.h"
-#include "ctld/rpc/rpc.h"
-#include "ctld/site/mail.h"
 #include "ctld/wire/convert.h"
 
 #define SPEC_ARENA_CAP(len) (((size_t)4 << 20) + 24 * (len)) /* decoded specs, of all jobs */
@@ -159,7 +147,7 @@ static int check_cred(struct submit *s, struct mcred *cred, struct error *err)
 	return -1;
 }
 
-static int check(struct submit *s, struct error *err)
+int submit_read(struct submit *s, struct error *err)
 {
 	struct mcred cred;
 	int ret;
@@ -181,14 +169,6 @@ static int check(struct submit *s, struct error *err)
 	ret = check_jobs(s, &cred, err);
 	mcred_clear(&cred);
 	return ret;
-}
-
-static void run(void *arg)
-{
-	struct submit *s = arg;
-
-	if (check(s, &s->error) == 0)
-		s->error.code = ERR_NONE;
 }
 
 /* --- on the loop --------------------------------------------------------------------------- */
@@ -272,169 +252,4 @@ bool submit_never(struct ctld *c, uint64_t id, char text[SUBMIT_NEVER_TEXT])
 	        "job %llu could never start, and was cancelled (--kill-on-invalid-dep): %s", shown,
 	        job.comment + strlen(never) + strlen(": "));
 	return true;
-}
-
-/* One warning is told: of the first job that never starts, or else of mail. */
-static void warn_and_end(
-        struct ctld *c, struct call *call, const struct submit *s, const uint64_t *ids)
-{
-	const char *mail = s->wants_mail ? mail_warning(c->mail) : NULL;
-	char never[SUBMIT_NEVER_TEXT];
-	bool found = false;
-
-	for (size_t i = 0; i < s->msg->n_jobs && !found; i++)
-		found = submit_depends(&s->jobs[i]) && submit_never(c, ids[i], never);
-	call_done_but(c, call, found ? never : mail);
-}
-
-static void answered(struct ctld *c, struct call *call, const struct effect *effect)
-{
-	const struct submit *s = call->data;
-
-	if (effect->kind != EFFECT_SUBMITTED) {
-		call_done(c, call, effect->error);
-		return;
-	}
-	arena_reset(c->out, WIRE_ARENA_CAP);
-	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, call->id,
-	        &wire_submitted(effect, c->conf, c->out)->base);
-	if (effect->submitted.test_only) {
-		call_done_but(c, call, s->wants_mail ? mail_warning(c->mail) : NULL);
-		return;
-	}
-	submit_keep_blobs(c, s, effect->submitted.ids, effect->submitted.known);
-	warn_and_end(c, call, s, effect->submitted.ids);
-}
-
-static const struct call_ops submit_ops = { .effect = answered, .free = submit_free };
-
-static void apply(struct ctld *c, void *arg, struct clocks now)
-{
-	struct submit *s = arg;
-	struct peer *peer = peers_find(c->peers, s->session);
-	struct core_event ev = { .kind = EV_SUBMIT };
-	struct call *call;
-
-	if (!peer) { /* the client has gone; with its token it can ask again */
-		submit_free(s);
-		return;
-	}
-	peer_add_work(c, peer, -1, -(ptrdiff_t)s->len);
-	if (s->error.code == ERR_PROTOCOL) {
-		peer_expel(c, peer, &s->error);
-		submit_free(s);
-		return;
-	}
-	if (s->error.code) {
-		if (s->msg && s->msg->bulk)
-			bulk_drop(c, peer);
-		peers_reply(c, s->session, s->id, &s->error);
-		submit_free(s);
-		return;
-	}
-	if (s->msg->bulk) {
-		bulk_stage(c, peer, s);
-		return;
-	}
-	if (submit_charge(s, &s->error) < 0) {
-		peers_reply(c, s->session, s->id, &s->error);
-		submit_free(s);
-		return;
-	}
-	call = call_new(c, peer, s->id, &submit_ops, s);
-	if (!call)
-		return;
-	ev.caller = call_caller(c, call);
-	ev.submit.jobs = s->jobs;
-	ev.submit.n = s->msg->n_jobs;
-	ev.submit.test_only = s->msg->test_only;
-	room_tell(c, s->len, now);
-	inputs_apply(c, &ev, now);
-}
-
-static const struct tick_work apply_work = { apply, submit_free };
-
-/* Workers finish in any order; jobs of one session get their ids in the order they were sent. */
-static void done(void *arg)
-{
-	struct submit *s = arg;
-	struct ctld *c = s->c;
-	struct peer *peer;
-
-	if (s->orphan) { /* with its token it can be asked again */
-		submit_free(s);
-		return;
-	}
-	s->ready = true;
-	peer = peers_find(c->peers, s->session);
-	while ((s = STAILQ_FIRST(&peer->submits)) && s->ready) {
-		STAILQ_REMOVE_HEAD(&peer->submits, next);
-		fair_queue_post(c->fair_queue, s->uid, &apply_work, s);
-	}
-}
-
-/* At the end of the process: whatever else is with the workers goes the same way. */
-static void drop(void *arg)
-{
-	struct submit *s = arg;
-	struct peer *peer = s->orphan ? NULL : peers_find(s->c->peers, s->session);
-
-	if (peer)
-		STAILQ_REMOVE(&peer->submits, s, submit, next);
-	submit_free(s);
-}
-
-void rpc_submits_orphan(struct peer *peer)
-{
-	struct submit *s, *next;
-
-	for (s = STAILQ_FIRST(&peer->submits); s; s = next) {
-		next = STAILQ_NEXT(s, next);
-		s->orphan = true;
-		if (s->ready)
-			submit_free(s);
-	}
-	STAILQ_INIT(&peer->submits);
-}
-
-static const struct worker_ops worker_ops = { run, done, drop };
-
-static int may_submit(struct ctld *c, const struct peer *peer, struct error *err)
-{
-	const char *name;
-
-	if (users_name(c->users, peer->uid, &name) == USER_NAMELESS)
-		return error_set(err, ERR_NOT_PERMITTED,
-		        "uid %u is no user that the controller's host knows", (unsigned)peer->uid);
-	return 0;
-}
-
-void rpc_submit(struct ctld *c, const struct rpc *rpc)
-{
-	struct peer *peer = rpc->peer;
-	struct caller caller = peer_caller(c, peer);
-	struct error err;
-	struct submit *s;
-
-	if (may_submit(c, peer, &err)) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
-	s = xcalloc(1, sizeof(*s));
-	s->c = c;
-	s->session = peer->session;
-	s->id = rpc->id;
-	s->uid = peer->uid;
-	s->standing = standing(&caller);
-	s->cluster = xstrdup(c->conf->cluster);
-	s->max_script = c->conf->controller.max_script_kb * 1024;
-	s->body = xmemdup(rpc->body, rpc->len);
-	s->len = rpc->len;
-	if (!worker_submit(c->pool, (uint64_t)peer->uid + 1, &worker_ops, s, &err)) {
-		submit_free(s);
-		rpc_reply(c, rpc, &err);
-		return;
-	}
-	STAILQ_INSERT_TAIL(&peer->submits, s, next);
-	peer_add_work(c, peer, 1, (ptrdiff_t)s->len);
 }

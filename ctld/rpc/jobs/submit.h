@@ -37,6 +37,9 @@ struct submit {
 
 void submit_free(void *submit);
 
+/* In a worker: decode it, and check all that is signed. */
+int submit_read(struct submit *s, struct error *err);
+
 /* Charge what it would store to its user, until it is freed: by then the blobs are charged, or there
  * are none. -1: the user may not have so much. */
 int submit_charge(struct submit *s, struct error *err);

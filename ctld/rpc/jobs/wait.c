@@ -51,12 +51,7 @@ static void cancel_number(struct ctld *c, void *arg, struct clocks now)
 	inputs_apply(c, &ev, now);
 }
 
-static void cancel_never(void *arg)
-{
-	(void)arg; /* a number */
-}
-
-static const struct tick_work cancel_work = { cancel_number, cancel_never };
+static const struct tick_work cancel_work = { cancel_number, NULL };
 
 static void cancel(struct ctld *c, struct call *call, struct clocks now)
 {
@@ -64,7 +59,7 @@ static void cancel(struct ctld *c, struct call *call, struct clocks now)
 	tick_post(c->tick, &cancel_work, (void *)(uintptr_t)call->number);
 }
 
-static void tell(struct ctld *c, struct call *call, uint64_t id)
+static void report_job(struct ctld *c, struct call *call, uint64_t id)
 {
 	struct job_chunk chunk;
 	struct job_view view;
@@ -85,7 +80,7 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 		call_done(c, call, effect->error);
 		return;
 	}
-	tell(c, call, effect->job);
+	report_job(c, call, effect->job);
 	if (--w->to_come == 0)
 		call_done(c, call, NULL);
 }
@@ -113,27 +108,22 @@ static const struct call_ops wait_ops = {
 	.size = waiting_size,
 };
 
-void rpc_wait_jobs(struct ctld *c, const struct rpc *rpc)
+int rpc_wait_jobs(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__WaitJobs *m = (const Gpusched__WaitJobs *)rpc->msg;
 	struct waiting *w;
-	struct call *call;
-	struct error err;
 
 	if (m->n_ids == 0 && m->n_tasks == 0) {
 		rpc_reply(c, rpc, NULL);
-		return;
+		return 0;
 	}
 	w = xcalloc(1, sizeof(*w));
-	if (filter_refs(c->core, m->ids, m->n_ids, m->tasks, m->n_tasks, m->n_ids + MAX_TASKS, &w->ids,
-	            &w->n, &err)) {
+	if (filter_refs(c->core, m->ids, m->n_ids, m->tasks, m->n_tasks, m->n_ids + MAX_TASKS,
+	            &w->ids, &w->n, err)) {
 		free(w);
-		rpc_reply(c, rpc, &err);
-		return;
+		return -1;
 	}
 	w->to_come = w->n;
 	w->start = m->until_started;
-	call = call_new(c, rpc->peer, rpc->id, &wait_ops, w);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &wait_ops, w);
 }

@@ -122,7 +122,7 @@ static void make(struct ctld *c, struct watch_group *g, struct told *t, struct c
 		pack_told(t, &chunk.base);
 }
 
-const struct told *watch_group_tell(
+const struct told *watch_group_report(
         struct ctld *c, struct watch_group *g, uint64_t from, struct clocks now)
 {
 	struct told *t;

@@ -34,7 +34,7 @@ struct told {
 
 /* What is told of the changes of this round behind `from`, as much as fits one chunk. Borrowed
  * until the next call. */
-const struct told *watch_group_tell(
+const struct told *watch_group_report(
         struct ctld *c, struct watch_group *g, uint64_t from, struct clocks now);
 
 #endif

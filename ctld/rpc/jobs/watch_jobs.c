@@ -83,7 +83,7 @@ static void list(struct ctld *c, struct call *call, struct clocks now)
 static void changes(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct watching *w = call->data;
-	const struct told *told = watch_group_tell(c, w->group, w->cursor, now);
+	const struct told *told = watch_group_report(c, w->group, w->cursor, now);
 
 	w->cursor = told->to;
 	if (!told->n_jobs && w->cursor - w->told <= UNTOLD_MAX)
@@ -95,7 +95,7 @@ static void changes(struct ctld *c, struct call *call, struct clocks now)
 }
 
 /* May he see what he might when he asked, by a configuration that was read since? */
-static bool sees_as_before(struct ctld *c, const struct call *call, struct watching *w)
+static bool sees_the_same(struct ctld *c, const struct call *call, struct watching *w)
 {
 	struct caller caller = call_caller(c, call);
 	struct visibility *visibility;
@@ -115,7 +115,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 	struct watching *w = call->data;
 	struct error err;
 
-	if (!sees_as_before(c, call, w)) {
+	if (!sees_the_same(c, call, w)) {
 		watch_stop(c->watch, &w->watcher);
 		error_set(&err, ERR_BUSY, "the configuration says anew who may see which jobs");
 		call_done(c, call, &err);
@@ -139,28 +139,22 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 
 static const struct call_ops watch_ops = { .slice = slice, .gone = gone, .free = watching_free, .size = watching_size };
 
-void rpc_watch_jobs(struct ctld *c, const struct rpc *rpc)
+int rpc_watch_jobs(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__WatchJobs *m = (const Gpusched__WatchJobs *)rpc->msg;
 	struct filter *filter;
 	struct watching *w;
-	struct call *call;
-	struct error err;
 
-	filter = rpc_filter(c, rpc, m->filter, &err);
-	if (!filter) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
+	filter = rpc_filter(c, rpc, m->filter, err);
+	if (!filter)
+		return -1;
 	w = xcalloc(1, sizeof(*w));
 	w->filter = filter;
 	w->generation = c->generation;
-	w->group = watch_group_join(c, rpc, m->filter, rpc_filter(c, rpc, m->filter, &err));
+	w->group = watch_group_join(c, rpc, m->filter, rpc_filter(c, rpc, m->filter, err));
 	w->cursor = watch_cursor(c->watch);
 	w->listing = w->fresh = !m->only_new && !watch_knows(c->watch, m->since);
 	if (!w->listing)
 		w->cursor = m->only_new ? w->cursor : m->since;
-	call = call_new(c, rpc->peer, rpc->id, &watch_ops, w);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &watch_ops, w);
 }

@@ -25,91 +25,81 @@ static int check_register(const struct peer *peer, const Gpusched__Register *m, 
 	return 0;
 }
 
-void rpc_register(struct ctld *c, const struct rpc *rpc)
+int rpc_register(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__Register *m = (const Gpusched__Register *)rpc->msg;
 	struct core_event ev = { 0 };
-	struct error err;
 
-	if (check_register(rpc->peer, m, &err) || wire_register(m, c->in, &ev, &err)) {
-		peer_expel(c, rpc->peer, &err);
-		return;
-	}
+	if (check_register(rpc->peer, m, err) || wire_register(m, c->in, &ev, err))
+		return -1;
 	rpc->peer->registered = true;
 	rpc->peer->takes_settings = m->settings;
 	ev.agent_up.node = rpc->peer->node;
 	ev.agent_up.session = rpc->peer->session;
 	inputs_apply(c, &ev, rpc->now);
 	census_soon(c->census);
+	return 0;
 }
 
-/* Only a registered agent of a node that is still there is heard. */
-static bool is_heard(struct ctld *c, const struct rpc *rpc)
+/* 1: it comes from a registered agent of a node that is still there; 0: the node is not, and what
+ * the agent says is passed over. */
+static int check_agent(const struct rpc *rpc, struct error *err)
 {
-	struct error err;
-
-	if (!rpc->peer->registered) {
-		error_set(&err, ERR_PROTOCOL, "it has not registered");
-		peer_expel(c, rpc->peer, &err);
-	}
-	return rpc->peer->registered && rpc->peer->node != UINT32_MAX;
+	if (!rpc->peer->registered)
+		return error_set(err, ERR_PROTOCOL, "it has not registered");
+	return rpc->peer->node != UINT32_MAX;
 }
 
-void rpc_run_report(struct ctld *c, const struct rpc *rpc)
+/* Give it to the core: `node` and `session`, in the event, say where it comes from. */
+static int apply(struct ctld *c, const struct rpc *rpc, struct core_event *ev, uint32_t *node,
+        uint64_t *session)
+{
+	*node = rpc->peer->node;
+	*session = rpc->peer->session;
+	inputs_apply(c, ev, rpc->now);
+	return 0;
+}
+
+int rpc_run_report(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct core_event ev = { .kind = EV_RUN_REPORT };
-	struct error err;
+	int known = check_agent(rpc, err);
 
-	if (!is_heard(c, rpc))
-		return;
-	if (wire_report((const Gpusched__RunReport *)rpc->msg, &ev.run.report, &err)) {
-		peer_expel(c, rpc->peer, &err);
-		return;
-	}
-	ev.run.node = rpc->peer->node;
-	ev.run.session = rpc->peer->session;
-	inputs_apply(c, &ev, rpc->now);
+	if (known <= 0)
+		return known;
+	if (wire_report((const Gpusched__RunReport *)rpc->msg, &ev.run.report, err))
+		return -1;
+	return apply(c, rpc, &ev, &ev.run.node, &ev.run.session);
 }
 
-void rpc_heartbeat(struct ctld *c, const struct rpc *rpc)
+int rpc_heartbeat(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct core_event ev = { .kind = EV_HEARTBEAT };
+	int known = check_agent(rpc, err);
 
-	if (!is_heard(c, rpc))
-		return;
-	ev.agent.node = rpc->peer->node;
-	ev.agent.session = rpc->peer->session;
-	inputs_apply(c, &ev, rpc->now);
+	return known > 0 ? apply(c, rpc, &ev, &ev.agent.node, &ev.agent.session) : known;
 }
 
-void rpc_runs_used(struct ctld *c, const struct rpc *rpc)
+int rpc_runs_used(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct core_event ev = { 0 };
-	struct error err;
+	int known = check_agent(rpc, err);
 
-	if (!is_heard(c, rpc))
-		return;
-	if (wire_runs_used((const Gpusched__RunsUsed *)rpc->msg, c->in, &ev, &err)) {
-		peer_expel(c, rpc->peer, &err);
-		return;
-	}
-	ev.used.node = rpc->peer->node;
-	ev.used.session = rpc->peer->session;
-	inputs_apply(c, &ev, rpc->now);
+	if (known <= 0)
+		return known;
+	if (wire_runs_used((const Gpusched__RunsUsed *)rpc->msg, c->in, &ev, err))
+		return -1;
+	return apply(c, rpc, &ev, &ev.used.node, &ev.used.session);
 }
 
-void rpc_gpu_report(struct ctld *c, const struct rpc *rpc)
+int rpc_gpu_report(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct core_event ev = { 0 };
-	struct error err;
+	int known = check_agent(rpc, err);
 
-	if (!is_heard(c, rpc))
-		return;
-	if (wire_gpu_report((const Gpusched__GpuReport *)rpc->msg, c->in, &ev, &err)) {
-		peer_expel(c, rpc->peer, &err);
-		return;
-	}
-	ev.gpus.node = rpc->peer->node;
-	ev.gpus.session = rpc->peer->session;
-	inputs_apply(c, &ev, rpc->now);
+	if (known <= 0)
+		return known;
+	if (wire_gpu_report((const Gpusched__GpuReport *)rpc->msg, c->in, &ev, err))
+		return -1;
+	return apply(c, rpc, &ev, &ev.gpus.node, &ev.gpus.session);
 }

@@ -48,7 +48,7 @@ static const char *user_name(struct ctld *c, uint32_t uid)
 /* --- what is kept from who asks ------------------------------------------------------------- */
 
 /* May the caller see this job? `visibility` NULL: all jobs. */
-static bool is_told_of(
+static bool may_see_job(
         struct ctld *c, const struct visibility *visibility, uint64_t job, struct clocks now)
 {
 	struct job_view view;
@@ -58,31 +58,31 @@ static bool is_told_of(
 }
 
 /* The runs of jobs that he may not see are counted, not named. Returns how many. */
-static uint32_t keep_back(struct ctld *c, const struct visibility *visibility,
+static uint32_t hide_runs(struct ctld *c, const struct visibility *visibility,
         Gpusched__RunId **runs, size_t *n, struct clocks now)
 {
 	size_t kept = 0, all = *n;
 
 	for (size_t i = 0; i < all; i++)
-		if (is_told_of(c, visibility, runs[i]->job, now))
+		if (may_see_job(c, visibility, runs[i]->job, now))
 			runs[kept++] = runs[i];
 	*n = kept;
 	return (uint32_t)(all - kept);
 }
 
-static void keep_back_of_gpu(struct ctld *c, const struct visibility *visibility,
+static void hide_runs_of_gpu(struct ctld *c, const struct visibility *visibility,
         Gpusched__NodeGpu *m, struct clocks now)
 {
 	size_t kept = 0;
 
-	m->others_runs = keep_back(c, visibility, m->runs, &m->n_runs, now);
+	m->others_runs = hide_runs(c, visibility, m->runs, &m->n_runs, now);
 	for (size_t i = 0; i < m->n_parts; i++)
-		if (is_told_of(c, visibility, m->parts[i]->run->job, now))
+		if (may_see_job(c, visibility, m->parts[i]->run->job, now))
 			m->parts[kept++] = m->parts[i];
 	m->n_parts = kept;
 }
 
-static void keep_back_of_node(
+static void hide_runs_of_node(
         struct ctld *c, const struct call *call, Gpusched__Node *m, struct clocks now)
 {
 	struct caller caller = call_caller(c, call);
@@ -91,9 +91,9 @@ static void keep_back_of_node(
 
 	if (!visibility)
 		return;
-	m->others_runs = keep_back(c, visibility, m->runs, &m->n_runs, now);
+	m->others_runs = hide_runs(c, visibility, m->runs, &m->n_runs, now);
 	for (size_t i = 0; i < m->n_devices; i++)
-		keep_back_of_gpu(c, visibility, m->devices[i], now);
+		hide_runs_of_gpu(c, visibility, m->devices[i], now);
 	visibility_free(visibility);
 }
 
@@ -125,7 +125,7 @@ static Gpusched__Node *node_message(
 	m = wire_node(c->core, c->conf, node, &view, by, c->out);
 	if (l->devices)
 		add_devices(c, node, m);
-	keep_back_of_node(c, call, m, now);
+	hide_runs_of_node(c, call, m, now);
 	return m;
 }
 
@@ -154,36 +154,27 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 			part_add(&to.part, &one->base);
 	}
 	part_end(&to.part);
-	if (l->at < l->n)
-		call_go_on(c, call);
-	else
-		call_done(c, call, NULL);
+	call_continue(c, call, l->at < l->n, NULL);
 }
 
 static const struct call_ops listing_ops = {
 	.slice = slice, .free = listing_free, .size = listing_size
 };
 
-void rpc_list_nodes(struct ctld *c, const struct rpc *rpc)
+int rpc_list_nodes(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__ListNodes *m = (const Gpusched__ListNodes *)rpc->msg;
 	uint32_t *nodes = NULL;
 	size_t n = c->conf->n_nodes;
 	struct listing *l;
-	struct call *call;
-	struct error err;
 
-	if (m->n_names && wire_node_list(m->names, m->n_names, c->conf, c->in, &nodes, &n, &err)) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
+	if (m->n_names && wire_node_list(m->names, m->n_names, c->conf, c->in, &nodes, &n, err))
+		return -1;
 	l = xcalloc(1, sizeof(*l));
 	l->generation = c->generation;
 	l->nodes = nodes ? xmemdup(nodes, n * sizeof(*nodes)) : NULL;
 	l->n = n;
 	l->devices = m->devices;
 	l->whole = m->whole;
-	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &listing_ops, l);
 }

@@ -7,6 +7,7 @@
 
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
+#include "common/conf/conf_find.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
@@ -53,10 +54,7 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		if (core_partition_view(c->core, l->partitions[l->at], &view))
 			part_add(&to.part, &wire_partition(&view, c->out)->base);
 	part_end(&to.part);
-	if (l->at < l->n)
-		call_go_on(c, call);
-	else
-		call_done(c, call, NULL);
+	call_continue(c, call, l->at < l->n, NULL);
 }
 
 static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
@@ -65,11 +63,9 @@ static int find(const struct conf *conf, const char *name, uint32_t *partition, 
 {
 	char shown[80];
 
-	for (size_t i = 0; i < conf->n_partitions; i++)
-		if (strcmp(conf->partitions[i].name, name) == 0) {
-			*partition = (uint32_t)i;
-			return 0;
-		}
+	*partition = CONF_FIND(conf, partitions, name);
+	if (*partition != CONF_NONE)
+		return 0;
 	text_escape(shown, sizeof(shown), name, strlen(name));
 	return error_set(err, ERR_NO_PARTITION, "no partition '%s'", shown);
 }
@@ -91,21 +87,16 @@ static int choose(const struct conf *conf, const Gpusched__ListPartitions *m, st
 	return 0;
 }
 
-void rpc_list_partitions(struct ctld *c, const struct rpc *rpc)
+int rpc_list_partitions(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__ListPartitions *m = (const Gpusched__ListPartitions *)rpc->msg;
 	struct listing *l = xcalloc(1, sizeof(*l));
-	struct call *call;
-	struct error err;
 
 	l->generation = c->generation;
 	l->whole = m->whole;
-	if (choose(c->conf, m, l, &err)) {
+	if (choose(c->conf, m, l, err)) {
 		listing_free(l);
-		rpc_reply(c, rpc, &err);
-		return;
+		return -1;
 	}
-	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &listing_ops, l);
 }

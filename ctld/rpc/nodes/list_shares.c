@@ -53,13 +53,12 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 		part_add(&to.part, &l->shares[l->at]->base);
 	if (!part_end(&to.part))
 		peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK, call->id, &m.base);
-	if (l->at < l->n)
-		call_go_on(c, call);
-	else
-		call_done(c, call, NULL);
+	call_continue(c, call, l->at < l->n, NULL);
 }
 
-static const struct call_ops listing_ops = { .slice = slice, .free = listing_free, .size = listing_size };
+static const struct call_ops listing_ops = {
+	.slice = slice, .free = listing_free, .size = listing_size
+};
 
 /* --- which of them -------------------------------------------------------------------------- */
 
@@ -93,12 +92,9 @@ static bool in_accounts(struct walk *w, const struct share_view *row)
 	return w->inside != UINT32_MAX;
 }
 
-static void add(struct listing *l, const struct share_view *row)
+static void add_row(struct listing *l, const struct share_view *row)
 {
-	if (l->n == l->room) {
-		l->room = l->room ? 2 * l->room : 256;
-		l->shares = xrealloc(l->shares, l->room, sizeof(*l->shares));
-	}
+	l->shares = xgrow(l->shares, l->n, &l->room, sizeof(*l->shares));
 	l->shares[l->n++] = wire_share(row, l->arena);
 }
 
@@ -120,10 +116,7 @@ static void put_above(struct walk *w, const struct share_view *row)
 {
 	while (w->n_above && w->above[w->n_above - 1].depth >= row->depth)
 		w->n_above--;
-	if (w->n_above == w->room) {
-		w->room = w->room ? 2 * w->room : 16;
-		w->above = xrealloc(w->above, w->room, sizeof(*w->above));
-	}
+	w->above = xgrow(w->above, w->n_above, &w->room, sizeof(*w->above));
 	w->above[w->n_above++] = *row;
 }
 
@@ -136,11 +129,11 @@ static void add_wanted(struct listing *l, struct walk *w, const struct share_vie
 		return;
 	for (size_t i = 0; i < w->n_above; i++)
 		if (w->above[i].account) {
-			add(l, &w->above[i]);
+			add_row(l, &w->above[i]);
 			w->above[i].account = NULL; /* is shown */
 		}
 	if (*row->user)
-		add(l, row);
+		add_row(l, row);
 }
 
 static int check_found(const struct walk *w, struct error *err)
@@ -183,21 +176,16 @@ static int collect(struct ctld *c, const struct rpc *rpc, struct listing *l, str
 	return ret;
 }
 
-void rpc_list_shares(struct ctld *c, const struct rpc *rpc)
+int rpc_list_shares(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct listing *l = xcalloc(1, sizeof(*l));
-	struct call *call;
-	struct error err;
 
 	l->arena = arena_new(WIRE_ARENA_CAP);
 	if (!l->arena)
-		error_set(&err, ERR_BUSY, "out of memory");
-	if (!l->arena || collect(c, rpc, l, &err)) {
+		error_set(err, ERR_BUSY, "out of memory");
+	if (!l->arena || collect(c, rpc, l, err)) {
 		listing_free(l);
-		rpc_reply(c, rpc, &err);
-		return;
+		return -1;
 	}
-	call = call_new(c, rpc->peer, rpc->id, &listing_ops, l);
-	if (call)
-		call_go_on(c, call);
+	return rpc_call(c, rpc, &listing_ops, l);
 }

@@ -8,37 +8,29 @@
 
 static const struct call_ops ops = { .effect = NULL }; /* the core's answer ends it */
 
-void rpc_node_control(struct ctld *c, const struct rpc *rpc)
+static int control(struct ctld *c, const struct rpc *rpc, struct core_event *ev)
 {
-	struct core_event ev = { 0 };
-	struct call *call;
-	struct error err;
+	struct call *call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
 
-	if (wire_node_control((const Gpusched__NodeControl *)rpc->msg, c->conf, c->in, &ev, &err)) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
-	call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
 	if (!call)
-		return;
-	ev.caller = call_caller(c, call);
-	inputs_apply(c, &ev, rpc->now);
+		return 0;
+	ev->caller = call_caller(c, call);
+	inputs_apply(c, ev, rpc->now);
+	return 0;
 }
 
-void rpc_partition_control(struct ctld *c, const struct rpc *rpc)
+int rpc_node_control(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
+	const Gpusched__NodeControl *m = (const Gpusched__NodeControl *)rpc->msg;
 	struct core_event ev = { 0 };
-	struct call *call;
-	struct error err;
 
-	if (wire_partition_control(
-	            (const Gpusched__PartitionControl *)rpc->msg, c->conf, &ev, &err)) {
-		rpc_reply(c, rpc, &err);
-		return;
-	}
-	call = call_new(c, rpc->peer, rpc->id, &ops, NULL);
-	if (!call)
-		return;
-	ev.caller = call_caller(c, call);
-	inputs_apply(c, &ev, rpc->now);
+	return wire_node_control(m, c->conf, c->in, &ev, err) ? -1 : control(c, rpc, &ev);
+}
+
+int rpc_partition_control(struct ctld *c, const struct rpc *rpc, struct error *err)
+{
+	const Gpusched__PartitionControl *m = (const Gpusched__PartitionControl *)rpc->msg;
+	struct core_event ev = { 0 };
+
+	return wire_partition_control(m, c->conf, &ev, err) ? -1 : control(c, rpc, &ev);
 }

@@ -74,7 +74,7 @@ def accepted(cluster):
     (b'{"wrap": "x\\u0000"}', 2, "a NUL byte; jobs are text"),
     (b'{"wrap": "\xff"}', 2, "no JSON: "),
     (b'{"wrap": "' + b"x" * (5 << 20) + b'"}', 2, "more than 1048576 bytes"),
-    (b'{"wrap": "x", "token": "mine"}', 2, '"token": not of a single job; it belongs on the command line'),
+    (b'{"wrap": "x", "token": "mine"}', 2, '"token": not allowed for a single job; it belongs on the command line'),
     (b'{"wrap": "x", "wrap": "y"}', 2, "no JSON: duplicate object key"),
     (b'{"script": "/no/such/script"}', 1, "script '/no/such/script': No such file or directory"),
     # The controller finds these, when all are there.
@@ -131,7 +131,7 @@ def test_options_that_cannot_be(cluster):
                           (["job.sh"], "scripts are named in the file")):
         r = cluster.run("gsubmit", "--bulk", "/dev/null", *options, check=False)
         assert r.returncode in (2, 125) and text in r.stderr
-    assert "no job in it" in cluster.run("gsubmit", "--bulk", "/dev/null", check=False).stderr
+    assert "the file has no job" in cluster.run("gsubmit", "--bulk", "/dev/null", check=False).stderr
 
 
 def test_accepted_survives_a_kill(cluster):

@@ -74,7 +74,7 @@ def test_a_task_of_an_array(cluster):
     assert cluster.run("glog", f"{job}_4", check=False).returncode == 3
     for several in (f"{job}_[3,6]", f"{job}_3,{job}_6"):
         r = cluster.run("glog", several, check=False)
-        assert r.returncode == 2 and "one job or task at a time" in r.stderr
+        assert r.returncode == 2 and "expected a single job or task" in r.stderr
 
 
 def test_waits_for_the_start(cluster):

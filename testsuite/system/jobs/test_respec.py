@@ -123,7 +123,7 @@ def test_with_what_is_not_signed(c, gate):
     """Signed first; when that is refused, nothing is done."""
     del gate
     job = c.submit("true", BLOCKED, "--time=10", user=OWNER)
-    refused(c, 5, "only its owner", job, "--job-name=x", "--time=20", user="root")
+    refused(c, 5, "only the job's owner", job, "--job-name=x", "--time=20", user="root")
     assert c.job(job)["time_limit_s"] == 600
     update(c, job, "--job-name=both", "--time=20")
     assert (c.job(job)["name"], c.job(job)["time_limit_s"]) == ("both", 1200)

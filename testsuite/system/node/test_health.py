@@ -252,7 +252,7 @@ def test_hot_and_an_operators_drain(site):
     (("gpu04:-1", "fan"), "node gpu04: no GPU is '-1'"),
     (("gpu04:99999999999999999999", "fan"), "no GPU is '99999999999999999999'"),
     (("gpu04:GPU-", "fan"), "node gpu04: several GPUs are 'GPU-'"),
-    (("gpu04:0", "gpu04:1", "fan"), "'gpu04:1': one GPU at a time"),
+    (("gpu04:0", "gpu04:1", "fan"), "'gpu04:1': expected the reason: only one GPU can be given"),
     (("gpu04:0",), "a reason is required"),
     (("gpu05:0", "fan"), "gpu05"),
 ], ids=lambda v: " ".join(v) if isinstance(v, tuple) else "")

@@ -397,6 +397,7 @@ def test_mps_of_one_user(mps, machine):
     assert len(mps.starts()) == 1 and alive(int(mps.starts()[0][2]))
     # One that has died is started anew.
     os.kill(int(mps.starts()[0][2]), signal.SIGKILL)
+    wait_until(lambda: not alive(int(mps.starts()[0][2])), "the daemon to be gone")
     fourth, _ = mps.start()
     assert len(mps.starts()) == 2
     mps.ends(second, third, fourth)

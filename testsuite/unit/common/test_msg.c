@@ -57,7 +57,7 @@ static void test_roundtrip(void **state)
 	filter.n_ids = 3;
 	filter.users = users;
 	filter.n_users = 2;
-	assert_int_equal(msg_pack_frame(T(JOB_CONTROL), 77, &in.base, &bytes, &len, NULL), 0);
+	assert_int_equal(frame_pack(T(JOB_CONTROL), 77, &in.base, &bytes, &len, NULL), 0);
 	assert_int_equal(frame_reader_feed(r, bytes, len, &used, NULL), 0);
 	assert_int_equal(frame_reader_next(r, &f, NULL), 1);
 	assert_int_equal(f.id, 77);
@@ -248,7 +248,7 @@ static void test_limits(void **state)
 	memset(big, 'x', MSG_BODY_MAX);
 	big[MSG_BODY_MAX] = '\0';
 	reply.text = big;
-	assert_int_equal(msg_pack_frame(T(REPLY), 1, &reply.base, &bytes, &len, &err), -1);
+	assert_int_equal(frame_pack(T(REPLY), 1, &reply.base, &bytes, &len, &err), -1);
 	assert_int_equal(err.code, ERR_PROTOCOL);
 	assert_int_equal(msg_packed_size(T(PONG), &reply.base, &err), -1); /* not that type */
 	assert_null(msg_unpack(T(REPLY), big, MSG_BODY_MAX + 1, arena, &err));
@@ -269,7 +269,7 @@ static void test_large(void **state)
 	s.n_jobs = 1;
 	job.script.data = script;
 	job.script.len = MSG_SCRIPT_MAX;
-	assert_int_equal(msg_pack_frame(T(SUBMIT), 1, &s.base, &bytes, &len, NULL), 0);
+	assert_int_equal(frame_pack(T(SUBMIT), 1, &s.base, &bytes, &len, NULL), 0);
 	out = (Gpusched__Submit *)msg_unpack(
 	        T(SUBMIT), bytes + FRAME_HEADER_LEN, len - FRAME_HEADER_LEN, arena, NULL);
 	assert_non_null(out);

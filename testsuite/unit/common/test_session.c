@@ -392,7 +392,7 @@ static void test_many(void **state)
 		size_t len;
 
 		assert_int_equal(
-		        msg_pack_frame(T(FORGET_RUN), (uint64_t)i, &f.base, &bytes, &len, NULL), 0);
+		        frame_pack(T(FORGET_RUN), (uint64_t)i, &f.base, &bytes, &len, NULL), 0);
 		assert_int_equal(session_send_bytes(s, bytes, len, NULL), 0);
 		free(bytes);
 	}

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "common/base/xalloc.h"
+#include "common/conf/conf_find.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/csv.h"
 #include "ctld/gsim/history.h"
@@ -341,7 +342,7 @@ static void cluster_from_a_list(void **state)
 	assert_int_equal(c->nodes[1].mem_mb, 1024);
 	assert_string_equal(c->nodes[3].name, "old");
 	assert_int_equal(cluster_gpus(c), 26);
-	assert_int_equal(cluster_type(c, "gpu-12G"), 1);
+	assert_int_equal(CONF_FIND(c, gpu_types, "gpu-12G"), 1);
 	assert_int_equal(c->gpu_types[0].mem_mb, 81920);
 	assert_int_equal(c->n_partitions, 3);
 	assert_string_equal(c->partitions[c->default_partition].name, "all");

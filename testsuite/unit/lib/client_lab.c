@@ -113,7 +113,7 @@ bool lab_answer(int fd, struct noise *noise, unsigned type, uint64_t id, const P
 	size_t len;
 	bool ok;
 
-	if (msg_pack_frame(type, id, m, &frame, &len, NULL) < 0)
+	if (frame_pack(type, id, m, &frame, &len, NULL) < 0)
 		return false;
 	sealed = xcalloc(frame_sealed_len(len), 1);
 	ok = frame_seal(noise, frame, len, sealed, NULL) >= 0 &&

@@ -106,7 +106,7 @@ static void send_frame(struct fixture *f, unsigned type, const ProtobufCMessage 
 	uint8_t *bytes;
 	size_t len;
 
-	assert_int_equal(msg_pack_frame(type, 0, m, &bytes, &len, NULL), 0);
+	assert_int_equal(frame_pack(type, 0, m, &bytes, &len, NULL), 0);
 	for (size_t at = 0; at < len; at += piece) {
 		size_t n = len - at < piece ? len - at : piece;
 

@@ -71,7 +71,7 @@ static void touch(const struct place *p, usec_t at)
 /* At 1000 s of UTC; the run began at 100 s. */
 static bool look(struct place *p)
 {
-	return notes_look(&p->notes, p->dir, &us, 100 * S, 1000 * S);
+	return notes_poll(&p->notes, p->dir, &us, 100 * S, 1000 * S);
 }
 
 static void a_checkpoint_is_its_files_time(void **state)

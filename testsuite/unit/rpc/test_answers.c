@@ -260,8 +260,8 @@ static void read_part(void *to, const ProtobufCMessage *chunk)
 	size_t len;
 
 	/* As it is: parts need no cutting of their own. */
-	assert_int_equal(msg_pack_frame(r->kind->type, 9, chunk, &bytes, &len, &err), 0);
-	if (whole_chunk(r->kind->type, received(bytes, len), &r->whole, &err) < 0)
+	assert_int_equal(frame_pack(r->kind->type, 9, chunk, &bytes, &len, &err), 0);
+	if (whole_chunk(received(bytes, len), &r->whole, &err) < 0)
 		fail_msg("%s", err.text);
 	free(bytes);
 }

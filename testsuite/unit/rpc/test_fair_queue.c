@@ -146,7 +146,7 @@ static void what_is_left_is_dropped(void **state)
 	post(2, "c ");
 	run_tokens(1);
 	while (first < last) { /* as tick_free() does */
-		inbox[first].work->drop(inbox[first].arg);
+		tick_work_drop(inbox[first].work, inbox[first].arg);
 		first++;
 	}
 	fair_queue_free(fair_queue);

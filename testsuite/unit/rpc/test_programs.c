@@ -46,13 +46,13 @@ static void run(struct told *t, const char *script, uint32_t timeout_s)
 	t->programs = programs_new(t->base, 1, on_room, t);
 	strncpy(text, script, sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	assert_true(programs_have_room(t->programs));
+	assert_true(programs_have_space(t->programs));
 	assert_int_equal(programs_start(t->programs, argv, env, timeout_s, on_done, t, NULL), 0);
-	assert_false(programs_have_room(t->programs));
+	assert_false(programs_have_space(t->programs));
 	event_base_dispatch(t->base);
 	assert_int_equal(t->done, 1);
 	assert_int_equal(t->room, 1);
-	assert_true(programs_have_room(t->programs));
+	assert_true(programs_have_space(t->programs));
 	programs_free(t->programs);
 	event_base_free(t->base);
 }
@@ -108,7 +108,7 @@ static void test_cannot_be_started(void **state)
 	(void)state;
 	assert_int_equal(programs_start(p, argv, env, 1, on_done, NULL, &err), -1);
 	assert_string_equal(err.text, "/nowhere: No such file or directory");
-	assert_true(programs_have_room(p));
+	assert_true(programs_have_space(p));
 	programs_free(p);
 	event_base_free(base);
 }

@@ -80,7 +80,7 @@ static ProtobufCMessage *through_the_wire(unsigned type, const ProtobufCMessage 
 
 	if (!other)
 		other = arena_new(1 << 20);
-	assert_int_equal(msg_pack_frame(type, 1, m, &bytes, &len, &err), 0);
+	assert_int_equal(frame_pack(type, 1, m, &bytes, &len, &err), 0);
 	back = msg_unpack(type, bytes + FRAME_HEADER_LEN, len - FRAME_HEADER_LEN, other, &err);
 	if (!back)
 		fail_msg("%s", err.text);
@@ -466,6 +466,7 @@ static void test_orders(void **state)
 	const Gpusched__Registered *reg;
 	const Gpusched__EndRun *end;
 	const Gpusched__ForgetRun *forget;
+	unsigned type;
 
 	(void)state;
 	conf.gpu_types = types;
@@ -497,17 +498,20 @@ static void test_orders(void **state)
 	e.run.grace_s = 30;
 	e.run.by_user = "root";
 	end = (Gpusched__EndRun *)through_the_wire(
-	        GPUSCHED__MSG_TYPE__MSG_END_RUN, &wire_end_run(&e, &facts, arena)->base);
+	        GPUSCHED__MSG_TYPE__MSG_END_RUN, wire_order(&e, &facts, arena, &type));
 	assert_int_equal(end->run->job, 2);
 	assert_int_equal(end->cause, GPUSCHED__END_CAUSE__CAUSE_CANCEL);
 	assert_int_equal(end->grace_s, 30);
 	assert_int_equal(end->epoch, 12);
 	assert_string_equal(end->by_user, "root");
 
+	assert_int_equal(type, GPUSCHED__MSG_TYPE__MSG_END_RUN);
+
+	e = (struct effect){ .kind = EFFECT_FORGET_RUN, .run.run = wanted[1] };
 	forget = (Gpusched__ForgetRun *)through_the_wire(
-	        GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, &wire_forget_run(wanted, 2, arena)->base);
-	assert_int_equal(forget->n_runs, 2);
-	assert_int_equal(forget->runs[1]->job, 2);
+	        GPUSCHED__MSG_TYPE__MSG_FORGET_RUN, wire_order(&e, &facts, arena, &type));
+	assert_int_equal(forget->n_runs, 1);
+	assert_int_equal(forget->runs[0]->job, 2);
 	conf.nodes[4].gpus = NULL;
 	conf.nodes[4].n_gpus = 0;
 }

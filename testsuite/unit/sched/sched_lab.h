@@ -11,7 +11,7 @@
 #ifndef TESTSUITE_UNIT_SCHED_LAB_H
 #define TESTSUITE_UNIT_SCHED_LAB_H
 
-#include "ctld/core/place/gpu_share.h"
+#include "ctld/core/request/gpu_share.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define LAB_NODES  12

@@ -53,7 +53,7 @@ void tell_order(const struct lab *lab)
 		printf("    class of %llu: key %016llx %016llx, verdict %d%s%s%s",
 		        (unsigned long long)job_id(class_head(class)), (unsigned long long)l->key.a,
 		        (unsigned long long)l->key.b, (int)l->last.verdict,
-		        l->slot == HEAP_NOWHERE ? "" : ", awake", l->broken ? ", broken: " : "",
+		        class_ready(class) ? ", awake" : "", l->broken ? ", broken: " : "",
 		        l->broken ? l->broken : "");
 		for (i = 0; e && i < e->places.n; i++) {
 			const struct place *p = &e->places.v[i];

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ctld/core/explain/never.h"
+#include "ctld/core/intake/never.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/request/requests.h"
 #include "ctld/core/rows/state.h"

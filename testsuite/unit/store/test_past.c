@@ -12,7 +12,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
-#include "ctld/store/batch.h"
+#include "ctld/store/batch_items.h"
 #include "ctld/store/past.h"
 #include "ctld/store/state.h"
 #include "ctld/store/work.h"

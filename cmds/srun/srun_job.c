@@ -1,0 +1,419 @@
+/* srun_job.c - a job that is made for a step, or for salloc; see srun.h */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmds/api/gpusched.h"
+#include "cmds/api/submit.h"
+#include "cmds/options/tasks.h"
+#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/slurmenv.h"
+#include "cmds/steps/loop.h"
+#include "cmds/srun/srun.h"
+#include "common/base/xalloc.h"
+#include "common/net/msg.h"
+
+#define TELL_MS 150   /* a job that starts at once is not said to wait */
+#define QUIT_MS 10000 /* for the allocation to hear that it is to end */
+
+extern char **environ;
+
+/* No node executes it: the job's program is gstepd. */
+static const char script[] = "#!/bin/sh\n# an allocation for srun\n";
+
+static volatile sig_atomic_t stopped; /* by that signal */
+
+/* --- what is asked for
+ * ---------------------------------------------------------------------------- */
+
+/* Files and such are the step's; these are not asked of the job. */
+static bool is_of_step(const char *name)
+{
+	static const char *const names[] = { "output", "error", "input", "export", "test-only",
+		"wait", "open-mode", "quiet", "verbose", "help", "usage", "version", "overcommit",
+		"distribution", "gpu-bind", "hint", "mem-bind" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static int apply(struct submit_options *job, const char *name, const char *value, struct error *err)
+{
+	size_t n;
+	const struct sbatch_row *rows = sbatch_rows(&n), *row = NULL;
+	struct sbatch_value room;
+
+	for (size_t i = 0; i < n && !row; i++)
+		row = strcmp(rows[i].name, name) ? NULL : &rows[i];
+	if (!row || is_of_step(name))
+		return 0;
+	if (!strcmp(name, "exclusive"))
+		value = NULL;
+	switch (sbatch_kind(row)) {
+	case SBATCH_REFUSED:
+		return sbatch_refuse(row, err);
+	case SBATCH_IGNORED:
+		return 0;
+	default:
+		value = sbatch_convert(row, value, &room, err);
+		if (!value && row->convert && row->arg == SBATCH_ARG)
+			return -1;
+		return options_set(job, sbatch_ours(row), value, err);
+	}
+}
+
+/* SALLOC_PARTITION, SLURM_PARTITION and such; the weaker source. */
+static int apply_variables(struct submit_options *job, const char *prefix, struct error *err)
+{
+	static const char *const names[][2] = { { "PARTITION", "partition" },
+		{ "ACCOUNT", "account" }, { "QOS", "qos" }, { "TIMELIMIT", "time" },
+		{ "CONSTRAINT", "constraint" }, { "GPUS", "gpus" },
+		{ "GPUS_PER_NODE", "gpus-per-node" }, { "GPUS_PER_TASK", "gpus-per-task" },
+		{ "GRES", "gres" }, { "MEM_PER_CPU", "mem-per-cpu" }, { "MEM_PER_NODE", "mem" } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char name[64];
+		const char *value;
+
+		snprintf(name, sizeof(name), "%s_%s", prefix, names[i][0]);
+		value = getenv(name);
+		if (value && *value && apply(job, names[i][1], value, err) < 0)
+			return error_wrap(err, "%s", name);
+	}
+	return 0;
+}
+
+static int gather(const struct srun_options *o, struct submit_options *job, struct error *err)
+{
+	int rc;
+
+	options_init(job);
+	job->of_sbatch = true;
+	rc = apply_variables(job, strcmp(srun_name, "salloc") ? "SLURM" : "SALLOC", err);
+	job->source++;
+	for (size_t i = 0; rc == 0 && i < o->n_given; i++)
+		rc = apply(job, o->given[i].name, o->given[i].value, err);
+	job->of_sbatch = false;
+	job->slurm_env = true;
+	return rc;
+}
+
+static const char *job_name(const struct srun_options *o)
+{
+	const char *slash = o->command && o->command[0] ? strrchr(o->command[0], '/') : NULL;
+
+	return !strcmp(srun_name, "salloc") || !o->command || !o->command[0] ? "interactive"
+	       : slash && slash[1]                                           ? slash + 1
+	                                                                     : o->command[0];
+}
+
+/* `env` as the job is to have it; freed by the caller. */
+static int make_spec(const struct srun_options *o, struct submit_options *job, uint32_t patience_s,
+        struct gpusched_spec *s, char ***env, struct error *err)
+{
+	*env = slurmenv_add(environ, job);
+	if (tasks_settle(job, err) < 0)
+		return -1;
+	gpusched_spec_init(s);
+	options_ask(job, s);
+	s->script = script;
+	s->script_len = sizeof(script) - 1;
+	s->env = (const char *const *)*env;
+	s->name = job->name ? job->name : job_name(o);
+	s->no_requeue = true;
+	s->max_attempts = 0;
+	s->requeue_on = NULL;
+	s->output = "/dev/null";
+	s->steps = 2;
+	s->patience_s = patience_s;
+	return 0;
+}
+
+static int send_spec(
+        struct client *c, const struct gpusched_spec *s, uint64_t *id, struct error *err)
+{
+	struct submit_queue *q = submit_queue_new(c);
+	struct submit_answer answer;
+	int rc = submit_send(q, s, 1, 0, err);
+
+	if (rc >= 0)
+		rc = submit_receive(q, &answer, -1, err);
+	if (rc > 0 && answer.error.code) {
+		*err = answer.error;
+		rc = -1;
+	} else if (rc > 0) {
+		*id = answer.ids[0];
+	} else if (rc == 0) {
+		rc = error_set(err, ERR_INTERNAL, "no answer to a submit");
+	}
+	submit_queue_free(q);
+	return rc < 0 ? -1 : 0;
+}
+
+/* --- waiting for it
+ * ------------------------------------------------------------------------------- */
+
+static void on_stop(int sig)
+{
+	stopped = sig;
+}
+
+static void catch_stops(void (*handler)(int))
+{
+	static const int stops[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+		struct sigaction a = { .sa_handler = handler };
+
+		sigaction(stops[i], &a, NULL);
+	}
+}
+
+static void take_place(const Gpusched__Job *j, struct srun_allocation *a)
+{
+	a->job.attempt = j->attempt;
+	a->nodelist = xstrdup(*j->nodes ? j->nodes : j->node);
+	a->nodes = j->n_nodes ? j->n_nodes : 1;
+	a->cpus_per_node = j->cpus;
+	a->partition = xstrdup(j->partition);
+	snprintf(a->job.node, sizeof(a->job.node), "%s", j->node);
+}
+
+/* 1: it runs; 0: not the answer; -1: it never will. */
+static int take_answer(
+        const struct frame *f, struct arena *arena, struct srun_allocation *a, struct error *err)
+{
+	ProtobufCMessage *m = msg_unpack(f->type, f->body, f->len, arena, err);
+	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
+
+	if (!m)
+		return -1;
+	if (f->type == GPUSCHED__MSG_TYPE__MSG_REPLY)
+		return dial_reply_error((const Gpusched__Reply *)m, err) < 0 ? -1 : 0;
+	if (f->type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK || chunk->n_jobs != 1)
+		return 0;
+	if (strcmp(chunk->jobs[0]->state, "RUNNING") != 0)
+		return error_set(err, ERR_JOB_STATE, "Job allocation %s has been revoked (%s%s%s)",
+		        a->job.name, chunk->jobs[0]->state, *chunk->jobs[0]->comment ? ": " : "",
+		        chunk->jobs[0]->comment);
+	take_place(chunk->jobs[0], a);
+	return 1;
+}
+
+static int ask(struct client *c, const struct srun_allocation *a, struct error *err)
+{
+	Gpusched__WaitJobs wait = GPUSCHED__WAIT_JOBS__INIT;
+	struct dial *d = client_dial(c, err);
+	uint64_t id = a->job.id;
+
+	wait.n_ids = 1;
+	wait.ids = &id;
+	wait.until_started = true;
+	return d && dial_send(d, GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS, &wait.base, err) ? 0 : -1;
+}
+
+static void say_waits(const struct srun_options *o, const struct srun_allocation *a)
+{
+	if (o->quiet)
+		return;
+	if (!strcmp(srun_name, "salloc"))
+		srun_info("Pending job allocation %s", a->job.name);
+	srun_info("job %s queued and waiting for resources", a->job.name);
+}
+
+static int wait_until_runs(struct client *c, const struct srun_options *o,
+        struct srun_allocation *a, struct error *err)
+{
+	struct arena *arena = arena_new(MSG_BODY_MAX);
+	int64_t began = loop_now_ms(), limit = o->immediate ? began + 1000 : INT64_MAX;
+	bool told = false;
+	struct frame f;
+	int r = ask(c, a, err);
+
+	while (r == 0) {
+		int ms = told ? 1000 : TELL_MS;
+
+		r = dial_recv(client_dial(c, err), &f, ms, err);
+		if (r < 0 && dial_may_retry(err)) { /* the controller is away: it is asked again */
+			client_drop(c);
+			r = ask(c, a, err);
+			continue;
+		}
+		r = r > 0 ? take_answer(&f, arena, a, err) : r;
+		if (r == 0 && stopped)
+			r = error_set(err, ERR_JOB_STATE, "Job allocation %s has been revoked.",
+			        a->job.name);
+		if (r == 0 && loop_now_ms() > limit)
+			r = error_set(err, ERR_BUSY,
+			        "Unable to allocate resources: Requested nodes are busy");
+		if (r == 0 && !told && loop_now_ms() - began >= TELL_MS) {
+			told = true;
+			say_waits(o, a);
+		}
+	}
+	if (r > 0 && told && !o->quiet)
+		srun_info("job %s has been allocated resources", a->job.name);
+	arena_free(arena);
+	return r < 0 ? -1 : 0;
+}
+
+static int cancel(struct client *c, uint64_t job, struct error *err)
+{
+	Gpusched__JobControl control = GPUSCHED__JOB_CONTROL__INIT;
+	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
+		.request = &control.base };
+
+	filter.n_ids = 1;
+	filter.ids = &job;
+	control.verb = GPUSCHED__JOB_CONTROL__VERB__CANCEL;
+	control.filter = &filter;
+	return client_call(c, &call, err);
+}
+
+void srun_cancel(uint64_t job)
+{
+	struct client *c = client_new(NULL, NULL);
+
+	if (c)
+		cancel(c, job, NULL);
+	client_free(c);
+}
+
+/* --- all of it
+ * ------------------------------------------------------------------------------------ */
+
+static int allocate(struct client *c, const struct srun_options *o, const struct gpusched_spec *s,
+        struct srun_allocation *a, struct error *err)
+{
+	catch_stops(on_stop); /* from here on ^C must not leave a job behind */
+	if (send_spec(c, s, &a->job.id, err) < 0)
+		return error_wrap(err, "Unable to allocate resources");
+	snprintf(a->job.name, sizeof(a->job.name), "%llu", (unsigned long long)a->job.id);
+	if (wait_until_runs(c, o, a, err) == 0)
+		return 0;
+	client_drop(c);
+	cancel(c, a->job.id, NULL);
+	return -1;
+}
+
+int srun_allocate(const struct srun_options *o, uint32_t patience_s, struct srun_allocation *a,
+        struct error *err)
+{
+	struct client *c = client_new(NULL, err);
+	struct submit_options job;
+	struct gpusched_spec spec;
+	char **env = NULL;
+	int rc = -1;
+
+	*a = (struct srun_allocation){ .nodes = 0 };
+	if (!c)
+		return -1;
+	if (gather(o, &job, err) == 0) {
+		a->tasks = tasks_count(&job);
+		if (make_spec(o, &job, patience_s, &spec, &env, err) == 0)
+			rc = allocate(c, o, &spec, a, err);
+	}
+	catch_stops(SIG_DFL);
+	free(env);
+	options_clear(&job);
+	client_free(c);
+	return rc;
+}
+
+/* --- --test-only
+ * ---------------------------------------------------------------------------------- */
+
+static void tell_test(const Gpusched__SubmitResult *r, void *arg)
+{
+	const struct submit_options *job = arg;
+	const char *partition = job->partition ? job->partition : "batch";
+	char when[40];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (r->would_start_now)
+		srun_info("Job 0 to start at %s using %u processors on nodes %s in partition %s",
+		        when, job->cpus ? job->cpus : 1, r->node, partition);
+	else
+		srun_info("Job 0 waits in partition %s : %s", partition, r->reason);
+}
+
+int srun_test_only(const struct srun_options *o, struct error *err)
+{
+	struct client *c = client_new(NULL, err);
+	struct submit_options job;
+	struct gpusched_spec spec;
+	char **env = NULL;
+	int rc = -1;
+
+	if (!c)
+		return -1;
+	if (gather(o, &job, err) == 0 && make_spec(o, &job, 30, &spec, &env, err) == 0) {
+		rc = submit_test(c, &spec, tell_test, &job, err);
+		if (rc < 0)
+			error_wrap(err, "allocation failure");
+	}
+	free(env);
+	options_clear(&job);
+	client_free(c);
+	return rc;
+}
+
+/* --- its end
+ * -------------------------------------------------------------------------------------- */
+
+static bool move_bytes(struct steplink *l, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct steplink_message m;
+	uint8_t bytes[4096];
+	const uint8_t *out;
+	size_t len;
+	ssize_t n;
+
+	out = steplink_pending(l, &len);
+	if (len)
+		p.events |= POLLOUT;
+	if (poll(&p, 1, QUIT_MS) <= 0)
+		return false;
+	if (len && p.revents & POLLOUT) {
+		n = send(fd, out, len, MSG_NOSIGNAL);
+		if (n < 0)
+			return false;
+		steplink_sent(l, (size_t)n);
+	}
+	if (!(p.revents & (POLLIN | POLLHUP)))
+		return true;
+	n = read(fd, bytes, sizeof(bytes));
+	if (n <= 0 || steplink_feed(l, bytes, (size_t)n, NULL) < 0)
+		return false;
+	while (steplink_next(l, &m, NULL) > 0)
+		if (m.kind == STEP_REPLY)
+			return false;
+	return true;
+}
+
+void srun_quit(int fd, int status)
+{
+	Gpusched__StepControl c = GPUSCHED__STEP_CONTROL__INIT;
+	struct steplink *l = steplink_new();
+
+	c.verb = GPUSCHED__STEP_CONTROL__VERB__QUIT;
+	c.exit_code = (uint32_t)status;
+	steplink_put_message(l, STEP_CONTROL, STEP_NONE, &c.base);
+	while (move_bytes(l, fd))
+		;
+	steplink_free(l);
+	close(fd);
+}

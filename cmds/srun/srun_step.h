@@ -1,0 +1,50 @@
+/* srun_step.h - what the files of a step's run share; see srun.h */
+#ifndef CMDS_SRUN_STEP_H
+#define CMDS_SRUN_STEP_H
+
+#include "cmds/srun/srun.h"
+
+enum srun_task_state { SRUN_TASK_NONE, SRUN_TASK_RUNNING, SRUN_TASK_EXITED, SRUN_TASK_ABNORMAL };
+
+struct srun_exit { /* ends that are told together */
+	uint32_t task;
+	char *node;
+	uint32_t code, signal;
+	bool core, memory;
+};
+
+struct srun_run {
+	struct srun_part *parts;
+	size_t n_parts;
+	const struct srun_options *o; /* of the first part */
+	const struct srun_job *job;
+	int fd, signals, in_fd;
+	struct steplink *link;
+	struct srun_out out;
+	char name[96]; /* "StepId=12.0" */
+	char *nodelist, *first_node;
+	uint32_t id, tasks, n_ended;
+	uint8_t *states;
+	struct srun_exit *exits;
+	size_t n_exits;
+	uint64_t told_taken;
+	size_t in_way; /* bytes of input that are not taken */
+	bool in_ended, created, over, failed, lost;
+	bool waits_told, aborted, terminated, told_sigpipe, interrupted;
+	int64_t flush_ms, wait_ms, kill_ms, int_ms, first_ms; /* 0: none */
+	uint32_t worst;                                       /* exit status */
+};
+
+/* srun_ends.c: what is said of tasks and steps that end, and made to happen. */
+void srun_take_task(struct srun_run *r, const struct steplink_message *m);
+void srun_tell_exits(struct srun_run *r);
+void srun_take_signals(void *arg); /* of r->signals */
+void srun_check_clock(struct srun_run *r);
+int srun_timeout(const struct srun_run *r);
+void srun_tell_cancelled(struct srun_run *r, bool limit);
+void srun_terminate(struct srun_run *r);
+
+/* srun_step.c */
+void srun_signal(struct srun_run *r, uint32_t sig);
+
+#endif

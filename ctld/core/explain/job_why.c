@@ -1,0 +1,144 @@
+/* job_why.c - core_job_why(): all that `gqueue --why` says of one waiting job
+ *
+ * A job that is in no class is held back by something of its own, and then nothing else is said:
+ * what the cluster has free says nothing about it. Otherwise the class's head, or the job at its
+ * place in the class, is explained as the scheduler would decide it now, with its planned start and
+ * with the changes of its request that would start it at once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/job/reason.h"
+#include "ctld/core/core.h"
+#include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/suggest.h"
+#include "ctld/core/explain/why.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/rows/view.h"
+#include "ctld/core/sched/class.h"
+#include "ctld/core/sched/sched.h"
+
+/* --- the job itself -------------------------------------------------------------------------- */
+
+/* What keeps the job out of every queue: then nothing else is reported. */
+static bool held_back(struct core *core, const struct job *job, struct job_why *why)
+{
+	struct why_blocker *b;
+	const char *reason;
+	char text[256];
+
+	if (job_link_of(job)->class)
+		return false;
+	reason = job_why(core, job, core->now, text, sizeof(text));
+	b = explain_add(why, *reason ? reason : reason_word(REASON_NONE));
+	snprintf(b->text, sizeof(b->text), "%s", text);
+	if (job_info(job)->hold == HOLD_ADMIN)
+		snprintf(b->clears_text, sizeof(b->clears_text),
+		        "an operator or administrator must release it");
+	else if (job_info(job)->hold == HOLD_COORDINATOR)
+		snprintf(b->clears_text, sizeof(b->clears_text),
+		        "a coordinator of account %.64s must release it", job_info(job)->account);
+	else if (job_info(job)->hold == HOLD_SIGNATURE)
+		snprintf(b->clears_text, sizeof(b->clears_text), "gctl renew %llu",
+		        (unsigned long long)job_id(job));
+	else if (job_info(job)->hold)
+		snprintf(b->clears_text, sizeof(b->clears_text), "gctl release %llu",
+		        (unsigned long long)job_id(job));
+	if (!strcmp(reason, reason_word(REASON_BEGIN_TIME)))
+		b->clears = job_info(job)->begin_time;
+	return true;
+}
+
+/* --- its planned start ----------------------------------------------------------------------- */
+
+static void say_cause(const struct core *core, const struct class *class, const char *cause,
+        uint64_t by, char *text, size_t size)
+{
+	if (by && explain_hidden(core, class_info(class)->uid, jobs_find(core->jobs, by)))
+		snprintf(text, size, "%s: another's job", cause);
+	else if (by)
+		snprintf(text, size, "%s: job %llu", cause, (unsigned long long)by);
+	else
+		snprintf(text, size, "%s", cause);
+}
+
+/* Why the class has no planned start. */
+static void say_no_plan(const struct core *core, const struct class *class, struct job_why *why)
+{
+	const struct class_link *l = class_link_of(class);
+	const struct conf_partition *p = &core->conf->partitions[l->partition];
+
+	/* One type may wait for a limit and another one for room. */
+	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
+		if (l->last.verdict == VERDICT_LIMIT)
+			snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
+		return;
+	}
+	if (l->broken)
+		say_cause(core, class, l->broken, l->broken_by, why->planned_why,
+		        sizeof(why->planned_why));
+	else if (plan_count_of(sched_view(core->sched)->plan, l->partition) >= p->plan_depth)
+		snprintf(why->planned_why, sizeof(why->planned_why),
+		        "only the first %u that wait for room in %.60s have one", p->plan_depth,
+		        p->name);
+	else if (l->last.verdict == VERDICT_LIMIT)
+		snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
+}
+
+static void say_plan(const struct core *core, const struct job *job, const struct class *class,
+        struct job_why *why)
+{
+	const struct class_link *l = class_link_of(class);
+
+	why->first_planned = job_info(job)->planned_start;
+	if (class_head(class) != job || l->partition == CONF_NONE)
+		return;
+	if (!l->reservation)
+		return say_no_plan(core, class, why);
+	why->planned_start = explain_wall(core, l->reservation->start);
+	hostlist_of(core, &l->reservation->places, why->planned_nodes, sizeof(why->planned_nodes));
+	if (l->cause)
+		say_cause(core, class, l->cause, l->cause_job, why->planned_why,
+		        sizeof(why->planned_why));
+}
+
+static bool starts_next(const struct core *core, const struct candidate *who)
+{
+	struct places places = { 0 };
+	struct decision d;
+	bool starts = !sched_busy_before(core->sched, who->key) &&
+	              decide(sched_view(core->sched), who, &places, &d) == VERDICT_START;
+
+	places_free(&places);
+	return starts;
+}
+
+bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why)
+{
+	uint32_t before; /* tasks of its record that come before it */
+	struct job *job = (struct job *)(uintptr_t)jobs_find_waiting(core->jobs, ref, &before);
+	struct class *class;
+	struct candidate who;
+
+	if (!job || job_info(job)->state != JOB_PENDING || !job_weight(job))
+		return false;
+	memset(why, 0, sizeof(*why));
+	core->now = now;
+	sched_now(core->sched, now);
+	if (held_back(core, job, why))
+		return true;
+	class = job_link_of(job)->class;
+	sched_position(core->sched, class, &why->position, &why->of);
+	before += sched_before(class, job);
+	why->position += before;
+	who = sched_candidate(core->sched, class);
+	/* During a pass the job may be about to start, and what is free may be for other jobs. */
+	why->cut_short = !sched_idle(core->sched);
+	if (!why->cut_short || !starts_next(core, &who))
+		explain_candidate(core, &who, class, before, job_info(job)->uid, why);
+	say_plan(core, job, class, why);
+	if (!why->cut_short)
+		suggest(core, job, why);
+	return true;
+}

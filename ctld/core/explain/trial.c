@@ -1,0 +1,104 @@
+/* trial.c - see trial.h
+ *
+ * The job passes the checks of a submit and is counted as waiting meanwhile, so limits on queued
+ * jobs refuse what they would refuse. Then decide() is asked with a candidate that is in no class.
+ * Whatever it counted is released again, so nothing is left of it, and no id is used up.
+ */
+#include "ctld/core/explain/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/xalloc.h"
+#include "common/job/reason.h"
+#include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/imagine.h"
+#include "ctld/core/intake/conditions.h"
+#include "ctld/core/intake/submit.h"
+#include "ctld/core/jobs/bill.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/rows/view.h"
+#include "ctld/core/sched/sched.h"
+
+/* Why the first job would not start now. */
+static const struct job_why *test_why(struct core *core, const struct intake *v,
+        const struct imagined *im, const struct decision *d)
+{
+	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
+	struct why_blocker condition;
+
+	memset(why, 0, sizeof(*why));
+	if (v->in->hold) {
+		why->blockers[why->n_blockers++].reason = reason_word(REASON_HELD_USER);
+	} else if (conditions_hold(core, v, &condition)) {
+		why->blockers[why->n_blockers++] = condition;
+	} else {
+		explain_candidate(core, &im->who, NULL, 0, im->info.uid, why);
+		/* A job that a limit blocks gets no plan. */
+		if (d->verdict == VERDICT_START || d->verdict == VERDICT_PLANNED ||
+		        d->verdict == VERDICT_CAPACITY)
+			explain_plan(core, &im->who, why);
+		if (d->verdict == VERDICT_PLANNED || d->verdict == VERDICT_CAPACITY)
+			explain_victims(core, &im->who, d, im->info.uid, why);
+	}
+	return why;
+}
+
+static void test_where(struct core *core, const struct places *places, struct effect *fx)
+{
+	struct test_place *v = effects_alloc(core->effects, places->n * sizeof(*v));
+	size_t i;
+
+	for (i = 0; i < places->n; i++)
+		v[i] = (struct test_place){ places->v[i].node, places->v[i].gpus };
+	fx->submitted.would_start_now = true;
+	fx->submitted.places = v;
+	fx->submitted.n_places = places->n;
+	if (places->v[0].gpus)
+		fx->submitted.gpu_type =
+		        effects_text(core->effects, core->conf->gpu_types[places->type].name);
+}
+
+/* Would the first job start now? Asked of the scheduler itself; nothing is changed. */
+static void answer(struct core *core, const struct core_event *e, struct intake *v)
+{
+	struct effect *fx = submit_answer(core, e, v);
+	struct places places = { 0 };
+	struct imagined im;
+	struct decision d;
+	struct why_blocker condition;
+	enum verdict verdict;
+
+	fx->submitted.test_only = true;
+	if (!v->info.gpus)
+		return;
+	v->info.uid = e->caller.uid;
+	v->info.nice = v->in->nice;
+	v->info.account = v->info.account ? v->info.account : v->in->account;
+	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
+	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
+	verdict = decide(sched_view(core->sched), &im.who, &places, &d);
+	if (verdict == VERDICT_START && !v->in->hold && !conditions_hold(core, v, &condition) &&
+	        !sched_busy_before(core->sched, im.who.key)) {
+		test_where(core, &places, fx);
+		fx->submitted.cost_max = job_cost_at(core, &v->info, &places);
+	} else {
+		fx->submitted.why = test_why(core, v, &im, &d);
+		fx->submitted.cost_max = job_cost_max(core, &v->info);
+	}
+	places_free(&places);
+	imagined_clear(core, &im);
+}
+
+void trial_apply(struct core *core, const struct core_event *e)
+{
+	struct intake *v = xcalloc(e->submit.n, sizeof(*v));
+	struct error err = { 0 };
+
+	if (submit_check(core, e, v, &err) < 0)
+		effects_reply(core->effects, e->caller.reply, &err);
+	else
+		answer(core, e, v);
+	submit_clear(core, v, e->submit.n);
+}

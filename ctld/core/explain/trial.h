@@ -1,0 +1,10 @@
+/* trial.h - --test-only: would the first of these jobs start now, and if not, why and when? */
+#ifndef CTLD_CORE_TRIAL_H
+#define CTLD_CORE_TRIAL_H
+
+struct core;
+struct core_event;
+
+void trial_apply(struct core *core, const struct core_event *event);
+
+#endif

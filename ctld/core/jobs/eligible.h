@@ -1,0 +1,26 @@
+/* eligible.h - which jobs are in the scheduler: those that nothing but room and limits keeps */
+#ifndef CTLD_CORE_ELIGIBLE_H
+#define CTLD_CORE_ELIGIBLE_H
+
+#include <stdbool.h>
+
+#include "common/job/run.h"
+
+struct core;
+struct job;
+
+/* Check whether a PENDING job may start, and put it into the scheduler or remove it accordingly.
+ * Idempotent. */
+void job_consider(struct core *core, struct job *job);
+/* Remove it from the scheduler; call it before a field changes that its class depends on. */
+void job_withdraw(struct core *core, struct job *job);
+
+/* A signature was found too old by a wrong clock: check it again. */
+void job_expires(struct core *core, struct job *job);
+void jobs_unexpire(struct core *core);
+/* Its owner has signed it again. */
+void job_signed(struct core *core, struct job *job, usec_t sign_time);
+/* Is the end of the job's signature too near for an order? */
+bool job_signature_old(const struct core *core, const struct job *job);
+
+#endif

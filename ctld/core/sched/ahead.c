@@ -1,0 +1,85 @@
+/* ahead.c - which planned starts stand before a class
+ *
+ * A class that was held back by planned starts is tried again if other reservations stand before it
+ * than when it was blocked. A hash of their owners tells: a sum, so that no order matters.
+ */
+#include <stdlib.h>
+
+#include "common/base/xalloc.h"
+#include "ctld/core/sched/sched_impl.h"
+#include "ctld/core/util/hash.h"
+#include "ctld/core/util/resort.h"
+
+struct ahead {
+	struct heap_key key;
+	uint64_t own, before; /* the hash of its owner; the sum of those before it */
+};
+
+static int by_ahead_key(const void *x, const void *y)
+{
+	const struct ahead *a = x, *b = y;
+
+	return heap_key_before(a->key, b->key) ? -1 : heap_key_before(b->key, a->key);
+}
+
+static uint64_t owner_hash(const struct reservation *e)
+{
+	return hash_u64(job_id(class_head(e->owner)), 1);
+}
+
+/* A preemption reservation stands before every key. */
+static void add_up(struct aheads *all, const struct plan *plan)
+{
+	size_t n = plan_count(plan), i;
+	uint64_t sum = 0;
+
+	all->v = xrealloc(all->v, n ? n : 1, sizeof(*all->v));
+	all->n = 0;
+	all->preempts = 0;
+	for (i = 0; i < n; i++) {
+		const struct reservation *e = plan_at(plan, i);
+
+		if (e->preempts)
+			all->preempts += owner_hash(e);
+		else
+			all->v[all->n++] = (struct ahead){ .key = e->key, .own = owner_hash(e) };
+	}
+	resort(all->v, all->n, sizeof(*all->v), by_ahead_key);
+	for (i = 0; i < all->n; i++) {
+		all->v[i].before = sum;
+		sum += all->v[i].own;
+	}
+}
+
+uint64_t ahead_of(struct sched *s, struct heap_key key)
+{
+	struct aheads *all = &s->aheads;
+	uint64_t changes = plan_changes(s->view.plan) + 1; /* 0: never added up */
+	size_t low = 0, high;
+
+	if (all->changes != changes) {
+		all->changes = changes;
+		s->work += plan_count(s->view.plan);
+		add_up(all, s->view.plan);
+	}
+	for (high = all->n; low < high;) {
+		size_t mid = low + (high - low) / 2;
+
+		if (heap_key_before(all->v[mid].key, key))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return all->preempts + (low ? all->v[low - 1].before + all->v[low - 1].own : 0);
+}
+
+void ahead_changed(struct sched *s)
+{
+	s->aheads.changes = 0;
+}
+
+void ahead_free(struct sched *s)
+{
+	free(s->aheads.v);
+	s->aheads = (struct aheads){ .v = NULL };
+}

@@ -1,0 +1,56 @@
+/* peer.h - one connected client or agent: what the parts of the controller know of it (peers.h) */
+#ifndef CTLD_PEER_H
+#define CTLD_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "common/job/run.h"
+#include "common/net/session.h"
+
+struct bulk;
+struct call;
+struct stream;
+struct submit;
+struct unsent;
+struct user_sessions;
+
+#define PEER_WORK_MAX       128         /* frames waiting and submits in the works */
+#define PEER_WORK_BYTES_MAX (8 << 20)   /* of them */
+#define PEER_HELD_MAX       (512 << 10) /* bytes of answers not sent: slices of listings wait */
+#define PEER_CALLS_MAX      1024        /* open at a time: waits and listings */
+
+struct peer {
+	uint64_t session;
+	uid_t uid;
+	bool agent, root; /* root: or the controller's user */
+	char address[SESSION_ADDRESS_LEN];
+	/* agents */
+	char *node_name;
+	uint32_t node; /* index into conf.nodes; UINT32_MAX: the configuration has it no longer */
+	bool registered;
+	bool takes_settings;
+	uint64_t settings; /* hash of those that it was told */
+	/* bookkeeping; what is charged to its user: core/budget.h */
+	bool closed, paused;
+	struct user_sessions *user; /* user_peers.h; NULL: an agent, or closed */
+	TAILQ_ENTRY(peer) of_user;
+	size_t work, work_bytes; /* taken from it and not yet done with */
+	size_t input;            /* bytes of a frame in the making */
+	size_t held;             /* bytes of answers at the gate */
+	size_t unread;           /* of those, and of what was sent and not taken yet: charged */
+	usec_t taken;            /* mono: when it last took some */
+	unsigned n_calls;
+	LIST_HEAD(, call) calls;
+	LIST_HEAD(, stream) streams; /* that begin or end here (rpc/stream.c) */
+	unsigned n_streams;
+	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
+	struct bulk *bulk;             /* parts that wait for the rest (rpc/bulk.h); NULL: none */
+	SLIST_HEAD(, unsent) unsent;   /* answers that were not sent whole, until their Reply */
+	bool script_asked;             /* of the store (rpc/show_script.c, rpc/resign.c) */
+};
+
+#endif
