@@ -157,7 +157,7 @@ static int note_job(struct glog *g, const Gpusched__Job *job, struct error *err)
 	struct taskset tasks;
 	uint32_t first = 0;
 
-	if (*job->array && !g->ids.n_some) {
+	if (*job->array && !g->ids.n_some && g->job == job->id) {
 		if (taskset_parse_signed(job->array, &tasks, &first, NULL) == 0) {
 			first = taskset_first(&tasks);
 			taskset_clear(&tasks);

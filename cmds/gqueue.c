@@ -2,10 +2,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cmds/api/steplist.h"
 #include "cmds/api/whole.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/listing.h"
 #include "cmds/views/filter.h"
+#include "cmds/views/stepview.h"
 #include "cmds/views/views.h"
 #include "cmds/views/watch.h"
 #include "cmds/views/whyview.h"
@@ -16,7 +18,7 @@
 struct gqueue {
 	struct filter filter;
 	struct listing listing;
-	bool start, why, watch;
+	bool start, why, watch, steps;
 	const char *since; /* borrowed of the command line */
 	size_t n_shown;
 };
@@ -54,6 +56,8 @@ static const struct cmd_option table[] = {
 	        "When and where those that wait are planned to start, soonest first"),
 	{ "why", 0, "IDS", "Why these wait: all reasons, and what would start them now", set_why, 0,
 	        FILTER_IDS, 0 },
+	ROW(steps, "steps", 0, NULL, cmd_set_flag,
+	        "The steps of these jobs that run (srun starts them), instead of the jobs"),
 	ROW(watch, "watch", 0, NULL, cmd_set_flag,
 	        "All of them, then each again when it changes, until interrupted"),
 	ROW(since, "since", 0, "CURSOR", cmd_set_text,
@@ -89,13 +93,14 @@ static const struct cmd cmd = {
 	        "  gqueue --me --start -o JOBID,NAME,POS,START,COST\n"
 	        "  gqueue --why 4812                  and what to change to start it now\n"
 	        "  gqueue --me --watch --since=now    each change, as it happens\n"
+	        "  gqueue --me --steps\n"
 	        "  gqueue --all --sort=-END -o JOBID,STATE,EXIT,END\n"
 	        "\n"
 	        "Exit status: 0 done; 2 usage; 3 no such job, account, partition, QOS or node; "
 	        "4 the controller was not reached.",
 	.table = table,
 	.take = take_id,
-	.lists = { { "Columns", &job_kind } },
+	.lists = { { "Columns", &job_kind }, { "Columns of --steps", &step_kind } },
 };
 
 static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
@@ -105,7 +110,7 @@ static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 
 	(void)err;
 	q->n_shown++;
-	cmd_ids_saw(&q->filter.ids, job->id, job->tasks);
+	cmd_ids_saw(&q->filter.ids, CMD_TOLD(job));
 	listing_add(&q->listing, job, m);
 	return 0;
 }
@@ -132,7 +137,7 @@ static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 
 	if (!why->job)
 		return error_set(err, ERR_PROTOCOL, "a reason without its job");
-	cmd_ids_saw(&q->filter.ids, why->job->id, why->job->tasks);
+	cmd_ids_saw(&q->filter.ids, CMD_TOLD(why->job));
 	if (q->listing.json) {
 		jsonout_message(&q->listing.out, m);
 		return 0;
@@ -193,6 +198,34 @@ static int run(struct gqueue *q, struct error *err)
 	        &q->listing, c, rc, rc < 0 && filter_is_partial(err, q->n_shown > 0), err);
 }
 
+/* --- --steps ---------------------------------------------------------------------------------- */
+
+static int show_step(const Gpusched__Step *step, void *arg, struct error *err)
+{
+	struct gqueue *q = arg;
+
+	(void)err;
+	q->n_shown++;
+	listing_add(&q->listing, step, &step->base);
+	return 0;
+}
+
+/* A job without steps is no mistake; one that is not known is the controller's to refuse. */
+static int list_steps(struct gqueue *q, struct error *err)
+{
+	Gpusched__JobFilter filter;
+	struct client *c;
+	int rc;
+
+	c = listing_open(&q->listing, &cmd, &step_kind, "steps", NULL, err);
+	if (!c)
+		return -1;
+	filter_message(&q->filter, &filter);
+	rc = steplist_running(c, &filter, show_step, q, err);
+	return listing_close(
+	        &q->listing, c, rc, rc < 0 && filter_is_partial(err, q->n_shown > 0), err);
+}
+
 /* --- --watch ---------------------------------------------------------------------------------- */
 
 static int check_watch(const struct gqueue *q, struct watch_from *from, struct error *err)
@@ -234,6 +267,9 @@ static int check_pairs(const struct gqueue *q, struct error *err)
 		{ q->watch, q->listing.sort, "--watch", "--sort", changes },
 		{ q->watch, q->listing.whole, "--watch", "--whole", "long texts are cut in "
 		        "changes" },
+		{ q->steps, q->start, "--steps", "--start", NULL },
+		{ q->steps, q->why, "--steps", "--why", NULL },
+		{ q->steps, q->watch, "--steps", "--watch", NULL },
 		{ q->start, asks_for_others(&lists[FILTER_STATES]), "--start", "--states",
 		        "it lists PENDING jobs only" },
 		{ q->why, q->start, "--why", "--start", named },
@@ -265,6 +301,8 @@ static int carry_out(void *input, struct error *err)
 		return -1;
 	if (q->watch)
 		return watch(q, &from, err);
+	if (q->steps)
+		return list_steps(q, err);
 	return q->why ? ask_why(q, err) : run(q, err);
 }
 

@@ -90,10 +90,19 @@ struct walk {
 	const struct conf *conf;
 };
 
-static int walk_jobs(struct walk *w, const struct acct_query *query, const struct acct_taker *taker,
+static int walk_jobs(struct walk *w, struct acct_query *query, const struct acct_taker *taker,
         void *data, struct error *err)
 {
 	struct past_cursor cursor = { 0 };
+	size_t at = 0;
+	int more = 1;
+
+	while (acct_query_past(query)->ids && more > 0) {
+		more = acct_query_find_past(query, w->past, &at, err);
+		if (more < 0)
+			return -1;
+	}
+	more = 1;
 
 	while (!cursor.end) {
 		struct acct_reader reader = { .batch = w->batch, .arena = w->arena };
@@ -110,8 +119,14 @@ static int walk_jobs(struct walk *w, const struct acct_query *query, const struc
 		if (taker->slice)
 			taker->slice(&w->out, data);
 	}
-	if (taker->past && taker->past(data, w->past, err) < 0)
-		return -1;
+	while (taker->past && more > 0) {
+		more = taker->past(data, w->past, err);
+		if (more < 0)
+			return -1;
+		arena_reset(w->arena, WIRE_ARENA_CAP);
+		if (taker->slice)
+			taker->slice(&w->out, data);
+	}
 	return taker->end ? taker->end(&w->out, data, err) : 0;
 }
 
@@ -140,6 +155,25 @@ static int answer_report(struct walk *w, const ProtobufCMessage *m, struct error
 
 	if (data)
 		acct_report.free(data);
+	acct_query_free(query);
+	return rc;
+}
+
+static int answer_steps(struct walk *w, const ProtobufCMessage *m, struct error *err)
+{
+	const Gpusched__ListSteps *request = (const Gpusched__ListSteps *)m;
+	struct acct_query *query = NULL;
+	Gpusched__ListAcct jobs;
+	void *data;
+	int rc;
+
+	if (acct_steps_query(request, &jobs, err) == 0)
+		query = acct_query_new(&jobs, w->conf, NULL, err);
+	if (!query)
+		return -1;
+	data = acct_steps_data(NULL, NULL);
+	rc = walk_jobs(w, query, &acct_steps, data, err);
+	acct_steps.free(data);
 	acct_query_free(query);
 	return rc;
 }
@@ -176,6 +210,8 @@ static int answer(struct walk *w, unsigned type, const ProtobufCMessage *m, stru
 		return answer_acct(w, m, err);
 	case GPUSCHED__MSG_TYPE__MSG_REPORT:
 		return answer_report(w, m, err);
+	case GPUSCHED__MSG_TYPE__MSG_LIST_STEPS:
+		return answer_steps(w, m, err);
 	case GPUSCHED__MSG_TYPE__MSG_LIST_EVENTS:
 		return answer_events(w, m, err);
 	default:

@@ -491,7 +491,8 @@ static int on_ended(const ProtobufCMessage *m, void *arg, struct error *err)
 		size_t before = w->n;
 
 		for (size_t k = w->n; k-- > 0;)
-			if (w->ids[k] == chunk->jobs[i]->id)
+			if (w->ids[k] == chunk->jobs[i]->id ||
+			        w->ids[k] == chunk->jobs[i]->raw_id)
 				w->ids[k] = w->ids[--w->n];
 		if (w->n < before)
 			w->cb.result = give_job(chunk->jobs[i], &w->cb);

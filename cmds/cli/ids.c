@@ -100,15 +100,40 @@ static bool is_cut(const char *text)
 	return n >= mark && !strcmp(text + n - mark, MSG_CUT_MARK);
 }
 
-void cmd_ids_saw(struct cmd_ids *ids, uint64_t id, const char *tasks)
+bool cmd_id_is_task(uint64_t id, const struct cmd_id_told *job)
 {
+	struct taskset all, has;
+	uint32_t at_once, task = TASK_NONE;
+	bool is;
+
+	if (!*job->array || id <= job->id || id - job->id > TASK_MAX + 1)
+		return false;
+	if (is_cut(job->array) || is_cut(job->tasks)) /* it may be in what is not told */
+		return true;
+	if (taskset_parse_signed(job->array, &all, &at_once, NULL) < 0)
+		return false;
+	if (id - job->id <= all.count)
+		task = taskset_at(&all, (uint32_t)(id - job->id - 1));
+	taskset_clear(&all);
+	if (task == TASK_NONE || taskset_parse_kept(job->tasks, &has, NULL) < 0)
+		return false;
+	is = taskset_has(&has, task);
+	taskset_clear(&has);
+	return is;
+}
+
+void cmd_ids_saw(struct cmd_ids *ids, const struct cmd_id_told *job)
+{
+	const char *tasks = job->tasks;
 	struct taskset has = { .n = 0 };
 	bool read = false;
 
 	for (size_t i = 0; i < ids->n; i++) {
 		struct cmd_id *named = &ids->v[i];
 
-		if (named->id != id || named->seen)
+		if (!named->seen && !named->some)
+			named->seen = cmd_id_is_task(named->id, job);
+		if (named->id != job->id || named->seen)
 			continue;
 		if (named->some && is_cut(tasks)) { /* it may be in what is not told */
 			named->seen = true;
@@ -123,7 +148,7 @@ void cmd_ids_saw(struct cmd_ids *ids, uint64_t id, const char *tasks)
 	taskset_clear(&has);
 }
 
-bool cmd_ids_miss(const struct cmd_ids *ids, uint64_t id, const char *tasks)
+bool cmd_ids_miss(const struct cmd_ids *ids, const struct cmd_id_told *job)
 {
 	bool missing = false;
 
@@ -131,9 +156,10 @@ bool cmd_ids_miss(const struct cmd_ids *ids, uint64_t id, const char *tasks)
 		const struct cmd_id *named = &ids->v[i];
 		struct taskset has = { .n = 0 };
 
-		if (named->id != id || named->seen)
+		missing = !named->seen && !named->some && cmd_id_is_task(named->id, job);
+		if (named->id != job->id || named->seen)
 			continue;
-		missing = !named->some || (taskset_parse_kept(tasks, &has, NULL) >= 0 &&
+		missing = !named->some || (taskset_parse_kept(job->tasks, &has, NULL) >= 0 &&
 		                                  taskset_meets(&named->left, &has));
 		taskset_clear(&has);
 	}

@@ -184,6 +184,12 @@ void view_number(struct view_cell *cell, int64_t number)
 	cell->number = number;
 }
 
+void view_number_or_none(struct view_cell *cell, int64_t number)
+{
+	if (number)
+		view_number(cell, number);
+}
+
 void view_number_or_dash(struct view_cell *cell, int64_t number)
 {
 	if (number)

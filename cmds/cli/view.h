@@ -98,6 +98,7 @@ void view_text(struct view_cell *cell, const char *text);
 void view_text_or_dash(struct view_cell *cell, const char *text); /* "-" for "" */
 void view_number(struct view_cell *cell, int64_t number);
 void view_number_or_dash(struct view_cell *cell, int64_t number); /* "-" for 0 */
+void view_number_or_none(struct view_cell *cell, int64_t number); /* "" for 0 */
 /* "42%", with so many decimals; "-" where `all` is 0: what nothing has measured is not 0. */
 void view_percent(struct view_cell *cell, double part, double all, int digits);
 /* `n` texts one after another with commas between, from print(buf, size, i, arg); "-" for none. */

@@ -34,7 +34,7 @@ static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 	struct run *r = arg;
 
 	(void)err;
-	cmd_ids_saw(&r->g->filter.ids, job->id, job->tasks);
+	cmd_ids_saw(&r->g->filter.ids, CMD_TOLD(job));
 	show_object(r, &job_kind, job, m);
 	if (!r->g->json)
 		job_print_runs(job, stdout);
@@ -195,9 +195,9 @@ static int show_past_job(const ProtobufCMessage *m, void *arg, struct error *err
 	struct run *r = arg;
 
 	(void)err;
-	if (!cmd_ids_miss(&r->g->filter.ids, job->id, job->tasks))
+	if (!cmd_ids_miss(&r->g->filter.ids, CMD_TOLD(job)))
 		return 0;
-	cmd_ids_saw(&r->g->filter.ids, job->id, job->tasks);
+	cmd_ids_saw(&r->g->filter.ids, CMD_TOLD(job));
 	if (r->g->json && !r->past)
 		jsonout_list(&r->out, "history");
 	r->past = true;

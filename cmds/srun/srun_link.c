@@ -87,8 +87,10 @@ static int take_job(const ProtobufCMessage *m, void *arg, struct error *err)
 	for (size_t i = 0; i < chunk->n_jobs; i++) {
 		const Gpusched__Job *j = chunk->jobs[i];
 
-		if (j->id != a->job->id)
+		if (j->id != a->job->id && j->raw_id != a->job->id)
 			continue;
+		a->job->id = j->id; /* an array's task may be named by its own id */
+		a->job->task = (uint32_t)strtoul(j->tasks, NULL, 10);
 		a->found = true;
 		snprintf(a->state, sizeof(a->state), "%s", j->state);
 		a->job->attempt = j->attempt;

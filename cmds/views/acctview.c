@@ -73,6 +73,7 @@ SHOW(name)
 		view_printf(cell, "%" PRIu32 " job%s", j->attempts, j->attempts == 1 ? "" : "s");
 }
 
+CELL(raw_id, ONE_JOB, view_number(cell, (int64_t)(j->raw_id ? j->raw_id : j->id)))
 CELL(user, ONE_JOB, view_text(cell, j->user))
 CELL(uid, ONE_JOB, view_number(cell, (int64_t)j->uid))
 CELL(account, ONE_JOB, view_text(cell, j->account))
@@ -166,6 +167,7 @@ CELL(written, ONE_JOB,
 
 static const struct view_column columns[] = {
 	COLUMN("JOBID", 7, 0, NUM, "the job's id", id),
+	COLUMN("RAWID", 7, 0, NUM, "of an array's task its own id; else the id", raw_id),
 	COLUMN("NAME", 9, 5, 0, "name", name),
 	COLUMN("USER", 8, 4, 0, "owner", user),
 	COLUMN("UID", 7, 0, NUM, "its owner's number", uid),
@@ -221,7 +223,7 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 
 /* sacct's -o, where the value means the same. */
 static const struct slurm_name slurm_names[] = {
-	{ "JobName", "NAME" }, { "ExitCode", "EXIT" }, { "NNodes", "NODES" },
+	{ "JobName", "NAME" }, { "JobIDRaw", "RAWID" }, { "ExitCode", "EXIT" }, { "NNodes", "NODES" },
 	{ "ReqMem", "MEM" }, { "TotalCPU", "CPUTIME" }, { "MaxDiskRead", "READ" },
 	{ "MaxDiskWrite", "WRITTEN" }, { "Planned", "WAIT" }, { NULL, NULL },
 };

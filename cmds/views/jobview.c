@@ -63,6 +63,8 @@ CELL(array, JOB, view_text_or_dash(cell, j->array))
 CELL(tasks, JOB, view_text_or_dash(cell, j->tasks))
 CELL(partition, JOB, view_text(cell, j->partition))
 CELL(name, JOB, view_text(cell, j->name))
+CELL(raw_id, JOB, view_number(cell, (int64_t)(j->raw_id ? j->raw_id : j->id)))
+CELL(steps, JOB, view_number_or_none(cell, j->steps_running))
 CELL(user, JOB, view_text(cell, j->user))
 CELL(uid, JOB, view_number(cell, (int64_t)j->uid))
 CELL(account, JOB, view_text(cell, j->account))
@@ -252,6 +254,7 @@ CELL(labels, JOB, view_list(cell, j->n_labels, j->labels, view_print_label))
 static const struct view_column columns[] = {
 	COLUMN("JOBID", 7, 0, NUM,
 	        "the job's id; of an array the task, or in brackets those that wait", id),
+	COLUMN("RAWID", 7, 0, NUM, "of an array's task its own id; else the id", raw_id),
 	COLUMN("ARRAY", 10, 6, 0, "the tasks of the array, as submitted", array),
 	COLUMN("TASKS", 10, 6, 0, "the tasks in this line", tasks),
 	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
@@ -301,6 +304,7 @@ static const struct view_column columns[] = {
 	COLUMN("PRIORITY", 8, 0, NUM, "priority", priority),
 	COLUMN("NICE", 5, 0, NUM, "niceness that it was given", nice),
 	COLUMN("REQUEUE", 7, 0, 0, "run again if its node fails: yes, no", requeue),
+	COLUMN("STEPS", 5, 0, NUM, "how many of its steps run", steps),
 	COLUMN("LABELS", 16, 6, 0, "labels", labels),
 	COLUMN("WORKDIR", 24, 8, 0, "where it runs", cwd),
 	COLUMN("STDOUT", 24, 8, 0, "file of its standard output", output),
@@ -322,7 +326,7 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 
 /* squeue's -o and -O. */
 static const struct slurm_name slurm_names[] = {
-	{ "i", "JOBID" }, { "A", "JOBID" }, { "P", "PARTITION" }, { "j", "NAME" },
+	{ "i", "JOBID" }, { "A", "RAWID" }, { "P", "PARTITION" }, { "j", "NAME" },
 	{ "u", "USER" }, { "U", "UID" }, { "a", "ACCOUNT" }, { "q", "QOS" }, { "t", "ST" },
 	{ "T", "STATE" }, { "M", "TIME" }, { "l", "TIMELIMIT" }, { "L", "LEFT" },
 	{ "D", "NODES" }, { "C", "CPUS" }, { "m", "MEM" }, { "b", "GPUS" },

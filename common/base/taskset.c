@@ -497,6 +497,18 @@ size_t taskset_ranges(const struct taskset *set)
 	return set->n - set->at;
 }
 
+uint32_t taskset_at(const struct taskset *set, uint32_t n)
+{
+	for (size_t i = set->at; i < set->n; i++) {
+		uint32_t here = range_count(&set->v[i]);
+
+		if (n < here)
+			return set->v[i].first + n * set->v[i].step;
+		n -= here;
+	}
+	return TASK_NONE;
+}
+
 uint32_t taskset_before(const struct taskset *set, uint32_t task)
 {
 	uint32_t n = 0;

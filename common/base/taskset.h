@@ -71,6 +71,7 @@ uint32_t taskset_next(const struct taskset *set, uint32_t from); /* `from` or ab
 uint32_t taskset_step(const struct taskset *set); /* of a set that is one range; else 1 */
 size_t taskset_ranges(const struct taskset *set);
 uint32_t taskset_before(const struct taskset *set, uint32_t task); /* so many are lower */
+uint32_t taskset_at(const struct taskset *set, uint32_t n); /* before which are n; TASK_NONE */
 
 /* Put in what is not there yet. */
 void taskset_add(struct taskset *set, const struct taskset *more);

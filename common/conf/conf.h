@@ -283,6 +283,7 @@ struct conf_controller {
 	uint32_t unknown_is_off_s; /* 0: never assume that an unknown node is off */
 	uint32_t signature_age_s;  /* how old a job's signature may be at a start */
 	uint32_t max_jobs;         /* jobs held in memory */
+	uint32_t max_steps;        /* of an attempt of a job */
 	uint64_t max_script_kb;
 	bool kill_invalid_dep;   /* cancel jobs with a dependency that can never be satisfied */
 	uint32_t keep_ended_s;   /* ended jobs stay visible to gqueue --all for so long */

@@ -291,6 +291,8 @@ static const struct conf_key controller_keys[] = {
 	        .help = "how old the signature of a job may be when it starts" },
 	{ "max_jobs", CONF_COUNT, "1000000", .min = 1, .max = 100000000, CTL(max_jobs),
 	        .reload = true, .help = "jobs that gctld holds; beyond, submits are refused" },
+	{ "max_steps", CONF_COUNT, "40000", .min = 1, .max = 1000000, CTL(max_steps),
+	        .reload = true, .help = "steps of one attempt of a job; further ones are not kept" },
 	{ "max_script", CONF_SIZE, "4M", .unit = KIB, .min = 1, .max = MSG_SCRIPT_MAX / 1024, CTL(max_script_kb),
 	        .reload = true, .help = "the largest job script" },
 	{ "keep_ended", CONF_TIME, "5m", .unit = S, .min = 0, .max = 30 * DAY, CTL(keep_ended_s),

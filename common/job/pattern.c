@@ -43,7 +43,7 @@ static int put_value(struct text *t, char letter, unsigned width, const struct p
 	switch (letter) {
 	case 'j':
 	case 'J':
-		put_number(t, v->job, width);
+		put_number(t, v->raw_id ? v->raw_id : v->job, width);
 		if (t->of_task) {
 			put(t, "_", 1);
 			put_number(t, v->task, 0);
@@ -124,7 +124,7 @@ int pattern_expand(const char *pattern, const struct pattern_values *values, cha
 
 	put_all(&t, pattern, values);
 	t = (struct text){
-		.p = out, .size = size, .of_task = values->own && values->is_array && !t.task
+		.p = out, .size = size, .of_task = values->own && values->is_array && !t.task && !values->raw_id
 	};
 	put_all(&t, pattern, values);
 	if (values->own && values->rank && t.n && !t.own && strncmp(pattern, "/dev/", 5) != 0) {

@@ -7,9 +7,9 @@
  * no pattern stays as it is. A backslash anywhere turns patterns off; it is removed itself. A '/'
  * in the job's name becomes '_': a name names no directory.
  *
- * In Slurm the tasks of an array have ids of their own, and files that are named by them. Here they
- * would destroy each other's output: where a file is written to and the pattern has no %a, %j of a
- * task is "4812_7".
+ * The tasks of an array have ids of their own, as in Slurm, and %j is that of the task. Those of an
+ * array that was submitted before tasks had ids would destroy each other's output: where a file is
+ * written to and the pattern has no %a, %j of such a task is "4812_7".
  *
  * Nodes that write to one file on a shared file system would destroy each other's output. So where
  * a file is written to and the pattern tells no nodes apart (%N, %n, %t), ranks after the first get
@@ -33,6 +33,7 @@
 
 struct pattern_values {
 	uint64_t job;
+	uint64_t raw_id; /* of an array's task its own id; 0: it has none */
 	uint32_t task;
 	bool is_array;
 	const char *name; /* of the job */

@@ -99,6 +99,10 @@ static const struct msg_type rows[] = {
 	ROW(GPU_ACK, C | L, NORMAL, "gpu_ack", gpu_ack),
 	ROW(GPU_CHECK, C | L, NORMAL, "gpu_check", gpu_check),
 	ROW(NODE_SETTINGS, C | L, NORMAL, "node_settings", node_settings),
+
+	ROW(STEP_REPORTS, U, NORMAL, "step_reports", step_reports),
+	ROW(LIST_STEPS, U, NORMAL, "list_steps", list_steps),
+	ROW(STEP_CHUNK, C, MANY, "step_chunk", step_chunk),
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

@@ -27,6 +27,7 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
+#include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/limit_usage.h"
@@ -53,6 +54,7 @@
 #include "ctld/core/rows/audit.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/rows/dirty.h"
+#include "ctld/core/rows/kept_rows.h"
 #include "ctld/core/rows/outcomes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/nonce.h"
@@ -90,6 +92,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->start_replies = wait_replies_new(seed);
 	core->audit = audit_new();
 	core->foreign = foreign_new();
+	core->kept_rows = kept_rows_new();
 	core->effects = effects_new();
 	core->node_timers = heap_new(node_moved);
 	core->job_timers = heap_new(job_timer_moved);
@@ -146,6 +149,7 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 		break;
 	case TABLE_META:
 	case TABLE_EVENT:
+	case TABLE_STEP:
 	case TABLE_COUNT:
 		break;
 	}
@@ -204,6 +208,7 @@ static void free_gone(struct core *core, struct mark *mark)
 	case TABLE_META:
 	case TABLE_EVENT:
 	case TABLE_USAGE:
+	case TABLE_STEP:
 	case TABLE_COUNT:
 		break;
 	}
@@ -224,14 +229,15 @@ static size_t drain(struct core *core, core_row_sink *sink, void *arg)
 
 size_t core_seal(struct core *core, core_row_sink *sink, void *arg)
 {
-	size_t n = foreign_seal(core->foreign, sink, arg);
+	size_t n = kept_rows_seal(core->kept_rows, sink, arg);
 
 	return n + drain(core, sink, arg) + audit_seal(core->audit, sink, arg);
 }
 
 size_t core_dirty_bytes(const struct core *core)
 {
-	return dirty_bytes(core->dirty) + audit_bytes(core->audit);
+	return dirty_bytes(core->dirty) + kept_rows_bytes(core->kept_rows) +
+	       audit_bytes(core->audit);
 }
 
 void core_free(struct core *core)
@@ -247,12 +253,15 @@ void core_free(struct core *core)
 		depends_detach(core, jobs_find(core->jobs, job_ref(job)));
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
 		depends_forget(core, jobs_find(core->jobs, job_ref(job)));
+	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
+		job_steps_forget(core, jobs_find(core->jobs, job_ref(job)));
 	for (job = core->limits ? jobs_next(core->jobs, 0) : NULL; job;
 	        job = jobs_next(core->jobs, job_ref(job)))
 		job_forget_taken(core, jobs_find(core->jobs, job_ref(job)));
 	effects_free(core->effects);
 	audit_free(core->audit);
 	foreign_free(core->foreign);
+	kept_rows_free(core->kept_rows);
 	wait_replies_free(core->wait_replies);
 	wait_replies_free(core->start_replies);
 	sched_free(core->sched);
@@ -352,6 +361,7 @@ static apply_fn *const handlers[] = {
 	[EV_RUN_REPORT] = run_report_apply,
 	[EV_RUNS_USED] = runs_used_apply,
 	[EV_GPU_REPORT] = gpu_report_apply,
+	[EV_STEP_REPORTS] = step_reports_apply,
 	[EV_FENCED] = on_fenced,
 	[EV_DISK_FREE] = on_disk_free,
 	[EV_NOTE] = on_note,

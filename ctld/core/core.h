@@ -105,6 +105,7 @@ int core_check(const struct core *core, struct error *err);
 
 struct job_view {
 	uint64_t id;
+	uint64_t raw_id;     /* of an array's task its own id; else `id` */
 	uint64_t ref;        /* of this record: job.h. The waiting tasks of an array have one of
 			      * their own */
 	const char *array;   /* the task set as it was signed; "": no array */
@@ -173,6 +174,7 @@ struct job_view {
 	 */
 	uint32_t n_blockers;
 	double cost_max; /* by the prices, if it runs to its limit; < 0: it has no limit */
+	uint32_t steps_running;
 };
 
 /* "job-name": the name of the option for this field of a struct respec. */
@@ -192,6 +194,9 @@ bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *view
 const char *core_job_user(const struct core *core, uint64_t ref);
 /* For a task that waits without a record of its own: the record that it is under. */
 bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *view);
+/* Is the id, which no job has, that of a task of an array in memory (job.h)? If not, nothing is
+ * written. */
+bool core_raw_task(const struct core *core, uint64_t raw_id, uint64_t *array, uint32_t *task);
 /* The ref of a task, whether or not it has a record; the ref of a run's job. */
 uint64_t core_task_ref(uint64_t id, uint32_t task);
 uint64_t core_run_ref(const struct core *core, struct run_id run);
@@ -240,6 +245,10 @@ bool core_run_view(
  * *rank. False: no more. */
 bool core_job_run_next(const struct core *core, uint64_t ref, uint32_t *rank, struct clocks now,
         struct run_view *view);
+
+/* The step that runs of a record with that ref, the next after number `after` (at first -1). Borrowed
+ * until the core changes. NULL: no more. */
+const struct step_report *core_step_next(const struct core *core, uint64_t ref, int64_t after);
 
 /* The rows of a job and of all its runs in memory, as they would be stored if its living runs had
  * ended now: the row of a living run has its use until now, as if it had been billed. Returns the

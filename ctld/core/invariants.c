@@ -127,7 +127,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	bool waits = i->state == JOB_PENDING, ended = job_state_ended(i->state);
 	bool runs = attempt_lives(job), eligible, active;
 
-	if (i->id >= meta_next_job(core->meta))
+	if (i->id + job_ids(job) > meta_next_job(core->meta))
 		return BROKEN(err, "job %llu: its id was not handed out", id);
 	if (runs != (!waits && !ended))
 		return BROKEN(err, "job %llu is %s, and its run is %s", id,
@@ -160,6 +160,8 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		return -1;
 	if (i->part && waits && corr_check(core, job, err) < 0)
 		return -1;
+	if (l->steps && (waits || ended))
+		return BROKEN(err, "job %llu does not run, and has steps", id);
 	if (l->timer != HEAP_NOWHERE && heap_at(core->job_timers, l->timer) != job)
 		return BROKEN(err, "job %llu is not where the alarms have it", id);
 	if (i->deadline && !ended && i->state != JOB_COMPLETING && job_weight(job) &&

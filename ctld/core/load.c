@@ -68,10 +68,11 @@ int core_load(struct core *core, const struct row *row, struct error *err)
 	case TABLE_FATE:
 		return outcomes_load(core->outcomes, row, err);
 	case TABLE_EVENT:
+	case TABLE_STEP:
 	case TABLE_COUNT:
 		break;
 	}
-	return 0; /* events are for people */
+	return 0; /* events and ended steps are for people */
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -128,7 +129,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	bool runs = attempt_lives(job);
 	bool should = i->state != JOB_PENDING && !job_state_ended(i->state);
 
-	if (i->id >= meta_next_job(core->meta))
+	if (i->id + job_ids(job) > meta_next_job(core->meta))
 		return error_set(err, ERR_INTERNAL, "job %llu: its id was never handed out",
 		        (unsigned long long)i->id);
 	if (runs != should)
@@ -260,7 +261,7 @@ static uint64_t last_known_job(const struct core *core)
 	const struct job *job;
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
-		last = job_id(job) > last ? job_id(job) : last;
+		last = job_id(job) + job_ids(job) > last + 1 ? job_id(job) + job_ids(job) - 1 : last;
 	return last;
 }
 

@@ -57,6 +57,8 @@ static const struct request rows[] = {
 	ROW(BACKUP, BACKUP, false, "controller.backup", rpc_backup),
 	ROW(ARCHIVE, ARCHIVE, false, "controller.archive", rpc_archive),
 	ROW(LIST_EVENTS, LIST, false, NOTHING, rpc_list_events),
+	ROW(STEP_REPORTS, ASK, false, NOTHING, rpc_step_reports),
+	ROW(LIST_STEPS, LIST, false, NOTHING, rpc_list_steps),
 	ROW(RESIGN, ASK, false, "job.resign", rpc_resign),
 	ROW(SHOW_SCRIPT, ASK, false, NOTHING, rpc_show_script),
 	ROW(REGISTER, AGENT, false, BY_NODE, rpc_register),
@@ -167,6 +169,10 @@ struct filter *rpc_filter(
 	struct filter *filter = filter_new(m, c->conf, err);
 	struct caller caller = peer_caller(c, rpc->peer);
 
+	if (filter && filter_find_tasks_in(filter, c->core, err) < 0) {
+		filter_free(filter);
+		return NULL;
+	}
 	if (filter)
 		filter_see_only(
 		        filter, visibility_new(c->conf, &caller, c->conf->roles.private_jobs));

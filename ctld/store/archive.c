@@ -151,7 +151,9 @@ static bool is_old(void *arg, const struct row *row)
 
 static int read_jobs(struct archive *archive, struct store_batch *out, struct error *err)
 {
-	const struct past_query query = { .by = PAST_BY_TIME, .wants = is_old, .arg = archive };
+	const struct past_query query = {
+		.by = PAST_BY_TIME, .wants = is_old, .arg = archive, .with_steps = true
+	};
 
 	return past_jobs(archive->past, &query, &archive->cursor, PAST_SLICE, out, err);
 }
@@ -169,6 +171,7 @@ static int put_all(struct archive *archive, const struct store_batch *rows, stru
 		[TABLE_JOB] = &archive->counts.jobs,
 		[TABLE_RUN] = &archive->counts.runs,
 		[TABLE_EVENT] = &archive->counts.events,
+		[TABLE_STEP] = &archive->counts.steps,
 	};
 	struct batch_item item;
 	size_t offset = 0;

@@ -26,7 +26,7 @@ int archive_step(struct archive *archive, struct store_batch *moved, struct erro
 
 /* How many it was until now. */
 struct archive_counts {
-	uint64_t jobs, runs, events;
+	uint64_t jobs, runs, steps, events;
 };
 struct archive_counts archive_counts(const struct archive *archive);
 

@@ -86,7 +86,7 @@ static int trim_two(
 	return db_run(&history->db, history->trims[which], NULL, err);
 }
 
-/* What is too old goes: jobs with their runs, events. */
+/* What is too old goes: jobs with their runs and steps, events. */
 static int trim_all(struct history *history, struct error *err)
 {
 	int64_t id, part;
@@ -97,7 +97,8 @@ static int trim_all(struct history *history, struct error *err)
 		if (found <= 0)
 			break;
 		if (trim_two(history, TRIM_JOB, id, part, err) < 0 ||
-		        trim_two(history, TRIM_RUNS, id, part ? part - 1 : 0, err) < 0)
+		        trim_two(history, TRIM_RUNS, id, part ? part - 1 : 0, err) < 0 ||
+		        trim_two(history, TRIM_STEPS, id, part ? part - 1 : 0, err) < 0)
 			return -1;
 	}
 	history->has_more = n == STORE_TRIMMED_MAX;

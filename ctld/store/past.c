@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/taskset.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/codec.h"
@@ -63,15 +64,74 @@ int past_cluster(const struct past *past, char *name, size_t size, struct error 
 	return db_ask(&past->db, sql_cluster_get, name, size, err);
 }
 
-int past_highest(const struct past *past, uint64_t *job, uint64_t *event, struct error *err)
+/* The job with the highest id below `id`, and if it is an array whose tasks have ids, its tasks.
+ * *job 0: there is none. */
+static int job_below(
+        struct past *past, uint64_t id, uint64_t *job, struct taskset *tasks, struct error *err)
 {
-	char text[2][24];
+	sqlite3_stmt *stmt = past->slices[PAST_JOB_BEFORE];
+	struct row row = { .table = TABLE_JOB };
+	uint32_t at_once;
+	int rc;
 
-	if (db_ask(&past->db, sql_highest_job, text[0], sizeof(text[0]), err) < 0 ||
-	        db_ask(&past->db, sql_highest_event, text[1], sizeof(text[1]), err) < 0)
+	*job = 0;
+	*tasks = (struct taskset){ 0 };
+	sqlite3_bind_int64(stmt, 1, (int64_t)id);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW) {
+		db_row(stmt, &row);
+		*job = (uint64_t)row.v[COL_JOB_id].i;
+		if (row.v[COL_JOB_raw_ids].i &&
+		        taskset_parse_signed(row.v[COL_JOB_array].p, tasks, &at_once, NULL) < 0)
+			*tasks = (struct taskset){ 0 };
+	}
+	sqlite3_reset(stmt);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+}
+
+/* Has a job that id? 1, 0, -1. */
+static int has_job(struct past *past, uint64_t id, struct error *err)
+{
+	sqlite3_stmt *stmt = past->slices[PAST_JOB];
+	int rc;
+
+	sqlite3_bind_int64(stmt, 1, (int64_t)id);
+	sqlite3_bind_int64(stmt, 2, -1);
+	sqlite3_bind_int64(stmt, 3, 1);
+	rc = sqlite3_step(stmt);
+	sqlite3_reset(stmt);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return db_error(&past->db, rc, "read", err);
+	return rc == SQLITE_ROW;
+}
+
+int past_task(struct past *past, uint64_t id, uint64_t *array, uint32_t *task, struct error *err)
+{
+	int has = has_job(past, id, err);
+	struct taskset tasks;
+
+	if (has)
+		return has < 0 ? -1 : 0;
+	if (job_below(past, id, array, &tasks, err) < 0)
 		return -1;
-	*job = strtoull(text[0], NULL, 10);
-	*event = strtoull(text[1], NULL, 10);
+	has = *array && id - *array <= tasks.count;
+	if (has)
+		*task = taskset_at(&tasks, (uint32_t)(id - *array - 1));
+	taskset_clear(&tasks);
+	return has;
+}
+
+int past_highest(struct past *past, uint64_t *job, uint64_t *event, struct error *err)
+{
+	struct taskset tasks;
+	char text[24];
+
+	if (job_below(past, INT64_MAX, job, &tasks, err) < 0 ||
+	        db_ask(&past->db, sql_highest_event, text, sizeof(text), err) < 0)
+		return -1;
+	*job += tasks.count;
+	taskset_clear(&tasks);
+	*event = strtoull(text, NULL, 10);
 	return 0;
 }
 
@@ -112,6 +172,51 @@ static int add_runs(struct past *past, const struct row *job, struct store_batch
 	}
 	sqlite3_reset(stmt);
 	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+}
+
+int past_steps(struct past *past, const struct past_steps *of, struct past_cursor *cursor,
+        unsigned max, struct store_batch *out, struct error *err)
+{
+	sqlite3_stmt *stmt = past->slices[PAST_STEPS];
+	struct row row = { .table = TABLE_STEP };
+	unsigned n = 0;
+	int rc;
+
+	sqlite3_bind_int64(stmt, 1, (int64_t)of->job);
+	sqlite3_bind_int64(stmt, 2, of->task);
+	sqlite3_bind_int64(stmt, 3, cursor->begun ? cursor->id : -1);
+	sqlite3_bind_int64(stmt, 4, cursor->begun ? cursor->part : -1);
+	sqlite3_bind_int64(stmt, 5, max);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		db_row(stmt, &row);
+		cursor->begun = true;
+		cursor->id = row.v[COL_STEP_attempt].i;
+		cursor->part = row.v[COL_STEP_step].i;
+		store_batch_row(out, &row);
+		n++;
+	}
+	sqlite3_reset(stmt);
+	cursor->end = n < max;
+	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+}
+
+/* All steps of a job behind its row and its runs. */
+static int add_steps(struct past *past, const struct row *job, struct store_batch *out,
+        unsigned *n, struct error *err)
+{
+	int64_t part = job->v[COL_JOB_part].i;
+	const struct past_steps of = { (uint64_t)job->v[COL_JOB_id].i,
+		(uint32_t)(part ? part - 1 : 0) };
+	struct past_cursor cursor = { 0 };
+
+	if (part >= JOB_PART_RANGES || (!part && job->v[COL_JOB_array].n))
+		return 0;
+	while (!cursor.end) {
+		if (past_steps(past, &of, &cursor, PAST_SLICE, out, err) < 0)
+			return -1;
+		*n += cursor.end ? 0 : PAST_SLICE;
+	}
+	return 0;
 }
 
 /* --- jobs ----------------------------------------------------------------------------------- */
@@ -168,7 +273,9 @@ static int read_key(struct slice *s, struct error *err)
 		if (!s->query->wants(s->query->arg, &row))
 			continue;
 		store_batch_row(s->out, &row);
-		if (add_runs(s->past, &row, s->out, &s->runs, err) < 0) {
+		if (add_runs(s->past, &row, s->out, &s->runs, err) < 0 ||
+		        (s->query->with_steps &&
+		                add_steps(s->past, &row, s->out, &s->runs, err) < 0)) {
 			result = -1;
 			break;
 		}

@@ -23,8 +23,10 @@ void past_close(struct past *past); /* NULL is fine */
 
 /* The cluster that it belongs to; "": not recorded. */
 int past_cluster(const struct past *past, char *name, size_t size, struct error *err);
-/* The highest id of a job and number of an event; 0: there is none. */
-int past_highest(const struct past *past, uint64_t *job, uint64_t *event, struct error *err);
+/* Is the id, which no job there has, that of an array's task (core/records/job.h)? 1, 0, -1. */
+int past_task(struct past *past, uint64_t id, uint64_t *array, uint32_t *task, struct error *err);
+/* The highest id of a job, or of an array's task, and number of an event; 0: there is none. */
+int past_highest(struct past *past, uint64_t *job, uint64_t *event, struct error *err);
 
 enum past_by {
 	PAST_BY_TIME,    /* in order of their end */
@@ -44,6 +46,7 @@ struct past_query {
 	 * by the thread that reads it. */
 	bool (*wants)(void *arg, const struct row *job);
 	void *arg;
+	bool with_steps; /* behind its runs those of its steps */
 };
 
 /* Begins as { 0 }. */
@@ -58,6 +61,15 @@ struct past_cursor {
 
 /* The next slice, into `out` (appended). cursor->end: there is no more. */
 int past_jobs(struct past *past, const struct past_query *query, struct past_cursor *cursor,
+        unsigned max, struct store_batch *out, struct error *err);
+
+/* The steps of a job (of an array, of a task) in order of attempts and numbers, a slice at a time;
+ * they are there while the job still runs, too. cursor->end: there are no more. */
+struct past_steps {
+	uint64_t job;
+	uint32_t task;
+};
+int past_steps(struct past *past, const struct past_steps *of, struct past_cursor *cursor,
         unsigned max, struct store_batch *out, struct error *err);
 
 #define PAST_ANYBODY (-2)

@@ -12,11 +12,11 @@
 	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, "  \
 	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid, " \
 	"remark, mail_types, mail_user, requeue_on, requeue_delay_s, limit_cut, " \
-	"tasks, at_once, next_part, tasks_ended, tasks_failed, tasks_cancelled, steps"
+	"tasks, at_once, next_part, tasks_ended, tasks_failed, tasks_cancelled, steps, raw_ids"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56, ?57"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56, ?57, ?58"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -33,6 +33,11 @@
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
 
 #define FATE_COLS "page, bits"
+#define STEP_COLS                                                                         \
+	"job, task, attempt, step, name, state, nodelist, nodes, tasks, cpus, gpus, " \
+	"start_time, end_time, exit_code, exit_signal, cpu_time_us, max_rss_kb"
+#define STEP_PLACES                                                                     \
+	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17"
 #define HOURS_COLS "scope, name, uid, start, end_time, until, gpu_us"
 
 /* clang-format off */
@@ -54,6 +59,8 @@
 	"ALTER TABLE " table " ADD COLUMN limit_cut INTEGER NOT NULL DEFAULT 0;"
 #define JOB_GETS_STEPS(table)                                                        \
 	"ALTER TABLE " table " ADD COLUMN steps INTEGER NOT NULL DEFAULT 0;"
+#define JOB_GETS_RAW_IDS(table)                                                      \
+	"ALTER TABLE " table " ADD COLUMN raw_ids INTEGER NOT NULL DEFAULT 0;"
 #define RUN_GETS_BILLED(table)                                                               \
 	"ALTER TABLE " table " ADD COLUMN account TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN billed_us INTEGER NOT NULL DEFAULT 0;"             \
@@ -149,6 +156,15 @@
 	"seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, "               \
 	"uid INTEGER NOT NULL, host TEXT NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, " \
 	"text TEXT NOT NULL"
+
+#define STEP_TABLE_1                                                                         \
+	"job INTEGER NOT NULL, task INTEGER NOT NULL, attempt INTEGER NOT NULL, "            \
+	"step INTEGER NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, "                   \
+	"nodelist TEXT NOT NULL, nodes INTEGER NOT NULL, tasks INTEGER NOT NULL, "           \
+	"cpus INTEGER NOT NULL, gpus INTEGER NOT NULL, start_time INTEGER NOT NULL, "        \
+	"end_time INTEGER NOT NULL, exit_code INTEGER NOT NULL, "                            \
+	"exit_signal INTEGER NOT NULL, cpu_time_us INTEGER NOT NULL, "                       \
+	"max_rss_kb INTEGER NOT NULL, PRIMARY KEY (job, task, attempt, step)"
 
 #define RUN_COLS_1                                                                           \
 	"node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, order_time, "        \
@@ -313,6 +329,13 @@ static const char *const state_steps[] = {
 	JOB_GETS_STEPS("job")
 	JOB_GETS_STEPS("ended_job")
 	"PRAGMA user_version = 25;",
+
+	/* Steps that have ended wait here until they are in history.db; array tasks have ids of
+	 * their own. */
+	"CREATE TABLE step (" STEP_TABLE_1 ") STRICT, WITHOUT ROWID;"
+	JOB_GETS_RAW_IDS("job")
+	JOB_GETS_RAW_IDS("ended_job")
+	"PRAGMA user_version = 26;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -385,6 +408,10 @@ static const char *const history_steps[] = {
 
 	JOB_GETS_STEPS("job")
 	"PRAGMA user_version = 18;",
+
+	"CREATE TABLE step (" STEP_TABLE_1 ") STRICT, WITHOUT ROWID;"
+	JOB_GETS_RAW_IDS("job")
+	"PRAGMA user_version = 19;",
 };
 /* clang-format on */
 
@@ -493,6 +520,22 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 		.del = "DELETE FROM fate WHERE page = ?1",
 		.load = "SELECT " FATE_COLS " FROM fate ORDER BY page",
 	},
+	[TABLE_STEP] = {
+		.name = "step",
+		.put = "INSERT OR REPLACE INTO step (" STEP_COLS ") VALUES (" STEP_PLACES ")",
+		.del = "DELETE FROM step "
+		       "WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND step = ?4",
+		.ended_slice = "SELECT " STEP_COLS " FROM step "
+			       "ORDER BY job, task, attempt, step LIMIT ?1",
+		.ended_delete = "DELETE FROM step "
+				"WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND step = ?4",
+		.ended_count = "SELECT count(*) FROM step",
+		/* How it ended may be reported after the end of its attempt. */
+		.history_put = "INSERT OR REPLACE INTO step (" STEP_COLS ") "
+			       "VALUES (" STEP_PLACES ")",
+		.history_del = "DELETE FROM step "
+			       "WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND step = ?4",
+	},
 };
 
 #define X(sym, text) [sym] = text,
@@ -502,6 +545,7 @@ const char *const sql_statements[SQL_STATEMENT_COUNT] = { SQL_STATEMENTS(X) };
 #define COLS_TABLE_JOB   "SELECT " JOB_COLS " FROM job"
 #define COLS_TABLE_RUN   "SELECT " RUN_COLS " FROM run"
 #define COLS_TABLE_EVENT "SELECT " EVENT_COLS " FROM event"
+#define COLS_TABLE_STEP  "SELECT " STEP_COLS " FROM step"
 #define X(sym, table, condition) [sym] = COLS_##table " WHERE " condition,
 const char *const sql_past[SQL_PAST_COUNT] = { SQL_PAST(X) };
 #undef X
@@ -540,6 +584,5 @@ const char sql_count_runs[] = "SELECT count(*) FROM run";
 const char sql_page_count[] = "PRAGMA page_count";
 const char sql_table_info[] = "SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid";
 const char sql_cluster_get[] = "SELECT value FROM meta WHERE key = 'cluster'";
-const char sql_highest_job[] = "SELECT max(id) FROM job";
 const char sql_highest_event[] = "SELECT max(seq) FROM event";
 const char sql_cluster_put[] = "INSERT INTO meta (" META_COLS ") VALUES ('cluster', ?1)";

@@ -88,6 +88,8 @@ extern const char *const sql_statements[SQL_STATEMENT_COUNT];
  */
 #define SQL_PAST(X)                                                                         \
 	X(PAST_JOB, TABLE_JOB, "id = ?1 AND part > ?2 ORDER BY part LIMIT ?3")              \
+	/* the array that a raw id may be of */                                             \
+	X(PAST_JOB_BEFORE, TABLE_JOB, "id < ?1 ORDER BY id DESC, part LIMIT 1")             \
 	X(PAST_JOBS, TABLE_JOB,                                                             \
 	        "(end_time, id, part) > (?1, ?2, ?3) ORDER BY end_time, id, part LIMIT ?4") \
 	X(PAST_JOBS_OF_USER, TABLE_JOB,                                                     \
@@ -99,6 +101,9 @@ extern const char *const sql_statements[SQL_STATEMENT_COUNT];
 	X(PAST_RUNS, TABLE_RUN,                                                             \
 	        "job = ?1 AND task = ?2 AND (attempt, rank) > (?3, ?4) "                    \
 	        "ORDER BY attempt, rank LIMIT ?5")                                          \
+	X(PAST_STEPS, TABLE_STEP,                                                           \
+	        "job = ?1 AND task = ?2 AND (attempt, step) > (?3, ?4) "                    \
+	        "ORDER BY attempt, step LIMIT ?5")                                          \
 	X(PAST_EVENTS, TABLE_EVENT, "(time, seq) > (?1, ?2) ORDER BY time, seq LIMIT ?3")   \
 	X(PAST_CAPACITIES, TABLE_EVENT,                                                     \
 	        "kind = 'cluster.capacity' AND (time, seq) > (?1, ?2) "                     \
@@ -115,12 +120,13 @@ enum sql_past { SQL_PAST(X) SQL_PAST_COUNT };
 extern const char *const sql_past[SQL_PAST_COUNT];
 
 /* X(symbol, text): what goes from history.db when it is too old: the first such job (parameter: the
- * time) and its runs, ?2 events. */
+ * time) with its runs and steps, ?2 events. */
 #define SQL_TRIMS(X)                                                                            \
 	X(TRIM_FIND, "SELECT id, part FROM job WHERE end_time > 0 AND end_time < ?1 "           \
 	             "ORDER BY end_time LIMIT 1")                                               \
 	X(TRIM_JOB, "DELETE FROM job WHERE id = ?1 AND part = ?2")                              \
 	X(TRIM_RUNS, "DELETE FROM run WHERE job = ?1 AND task = ?2")                            \
+	X(TRIM_STEPS, "DELETE FROM step WHERE job = ?1 AND task = ?2")                          \
 	X(TRIM_EVENTS, "DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE time < ?1 " \
 	               "AND kind <> 'cluster.capacity' ORDER BY time LIMIT ?2)")
 
@@ -146,6 +152,6 @@ extern const char sql_table_names[], sql_check_table[]; /* the latter for sqlite
 extern const char sql_count_jobs[], sql_count_runs[];   /* in history.db */
 extern const char sql_table_info[]; /* for tests: columns of table ?1 */
 extern const char sql_cluster_get[], sql_cluster_put[];
-extern const char sql_highest_job[], sql_highest_event[]; /* in history.db; "": none */
+extern const char sql_highest_event[]; /* in history.db; "": none */
 
 #endif

@@ -179,17 +179,19 @@ int state_load(struct state *state, store_row_fn *take, void *arg, struct error 
 
 int state_slice(struct state *state, struct store_batch *slice, unsigned max, struct error *err)
 {
+	/* Runs and steps first: a job moves only when none that ended is left, so none of its own
+	 * either. A reader of history.db never sees a job without its use. */
+	static const enum row_table first[] = { TABLE_RUN, TABLE_STEP };
+	const int n_first = sizeof(first) / sizeof(first[0]);
 	struct row row = { .change = ROW_RETIRE };
 
 	batch_reset(slice);
-	/* Runs first: a job moves only when no ended run is left, so none of its own either. A
-	 * reader of history.db never sees a job without its use. */
-	for (int i = -1; i < TABLE_COUNT && slice->n_rows < max; i++) {
-		int t = i < 0 ? TABLE_RUN : i;
+	for (int i = -n_first; i < TABLE_COUNT && slice->n_rows < max; i++) {
+		int t = i < 0 ? (int)first[i + n_first] : i;
 		sqlite3_stmt *stmt = state->tables[t][TABLE_ENDED_SLICE];
 		int rc;
 
-		if (!stmt || i == TABLE_RUN)
+		if (!stmt || i == TABLE_RUN || i == TABLE_STEP)
 			continue;
 		row.table = t;
 		sqlite3_bind_int64(stmt, 1, (int64_t)(max - slice->n_rows));
@@ -682,7 +684,7 @@ static int row_apply(struct state *state, const struct row *row, struct error *e
 		return row_remove(state, row, err);
 	if (row->change == ROW_RETIRE)
 		return row_retire(state, row, err);
-	if (row->table == TABLE_EVENT)
+	if (row->table == TABLE_EVENT || row->table == TABLE_STEP)
 		state->ended++;
 	return row_run(state, row, TABLE_PUT, n_columns, err);
 }

@@ -236,6 +236,33 @@ static const struct field gpu_report_fields[] = {
 	LIST(EV, gpus.looked, gpus.n_looked, LIST_MAX, &gpu_looked_form),
 };
 
+static const struct field step_fields[] = {
+	NUMBER(struct step_report, step),
+	TEXT(struct step_report, name),
+	TEXT(struct step_report, nodelist),
+	NUMBER(struct step_report, nodes),
+	NUMBER(struct step_report, tasks),
+	NUMBER(struct step_report, cpus),
+	NUMBER(struct step_report, gpus),
+	NUMBER(struct step_report, start_time),
+	NUMBER(struct step_report, end_time),
+	NUMBER(struct step_report, exit_code),
+	NUMBER(struct step_report, exit_signal),
+	NUMBER(struct step_report, cancelled),
+	NUMBER(struct step_report, timeout),
+	NUMBER(struct step_report, cpu_time_us),
+	NUMBER(struct step_report, max_rss_kb),
+};
+static const struct form step_form = FORM("step", struct step_report, step_fields);
+
+static const struct field step_reports_fields[] = {
+	CALLER,
+	NUMBER(EV, steps.job),
+	NUMBER(EV, steps.task),
+	NUMBER(EV, steps.attempt),
+	LIST(EV, steps.v, steps.n, LIST_MAX, &step_form),
+};
+
 static const struct field fenced_fields[] = {
 	NUMBER(EV, fenced.node, fenced.off),
 };
@@ -264,6 +291,7 @@ static const struct form forms[EVENT_KINDS] = {
 	[EV_RUN_REPORT] = FORM("run-report", EV, run_report_fields),
 	[EV_RUNS_USED] = FORM("runs-used", EV, runs_used_fields),
 	[EV_GPU_REPORT] = FORM("gpu-report", EV, gpu_report_fields),
+	[EV_STEP_REPORTS] = FORM("step-reports", EV, step_reports_fields),
 	[EV_FENCED] = FORM("fenced", EV, fenced_fields),
 	[EV_DISK_FREE] = FORM("disk-free", EV, disk_free_fields),
 	[EV_NOTE] = FORM("note", EV, note_fields),

@@ -58,6 +58,11 @@ int wire_node_control(const Gpusched__NodeControl *m, const struct conf *conf, s
 int wire_partition_control(const Gpusched__PartitionControl *m, const struct conf *conf,
         struct core_event *event, struct error *err);
 
+#define WIRE_STEPS_MAX 64 /* reports of one message */
+/* All of a StepReports. Fills event->steps. */
+int wire_step_reports(const Gpusched__StepReports *m, struct arena *arena,
+        struct core_event *event, struct error *err);
+
 /* --- agents -------------------------------------------------------------------------------- */
 
 int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct error *err);
@@ -85,6 +90,13 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena);
 #define WIRE_JOB_RUNS 4096 /* at most: one message holds them */
 void wire_job_runs(const struct core *core, struct clocks now, uint64_t ref, Gpusched__Job *m,
         struct arena *arena);
+
+/* A step of `job` that runs. */
+Gpusched__Step *wire_step(const struct job_view *job, const struct step_report *step,
+        struct clocks now, struct arena *arena);
+/* One that has ended, by its row; borrows nothing of it. `of` says whose it is. */
+Gpusched__Step *wire_step_row(
+        const Gpusched__Step *of, const struct row *row, struct arena *arena);
 
 /* `why` NULL: the job does not wait. */
 Gpusched__WhyResult *wire_why_result(const struct job_view *job, const struct job_why *why,

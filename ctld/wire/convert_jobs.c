@@ -116,6 +116,7 @@ static char *file_of(const struct job_view *view, const char *pattern, struct ar
 	const bool array = view->array && *view->array;
 	const struct pattern_values values = {
 		.job = view->id,
+		.raw_id = view->raw_id == view->id ? 0 : view->raw_id,
 		.task = array ? (uint32_t)strtoul(view->tasks, NULL, 10) : 0,
 		.is_array = array,
 		.name = view->name,
@@ -165,6 +166,7 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	        exit_signal, attempt, priority, n_nodes, gpus_held, suspended_s, checkpoint_time,
 	        position, position_of, order, n_blockers, several, task_count, tasks_running,
 	        tasks_ended, tasks_failed);
+	COPY_FIELDS(m, view, raw_id, steps_running);
 	WIRE_SHOW(m, view, name, user, account, partition, reason, gpu_type, comment, progress,
 	        tasks);
 	WIRE_LEND(m, view, state, node, nodes, array);
@@ -205,6 +207,7 @@ Gpusched__Prio *wire_prio(
 
 	m->id = job->id;
 	WIRE_SHOW(m, job, tasks, partition, user, account, qos);
+	m->array = wire_lend(job->array);
 	m->priority = prio->points.total;
 	COPY_FIELDS(p, &prio->points, age, fair_share, size, partition, qos, wait, nice);
 	COPY_FIELDS(f, &prio->factor, age, fair_share, size, partition, qos, wait);

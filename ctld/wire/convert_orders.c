@@ -138,6 +138,7 @@ Gpusched__StartRun *wire_start_run(const struct run_view *run, const struct job_
 	COPY_FIELDS(m, job, time_limit_s, warn_signal, warn_before_s, n_labels);
 	m->nodelist = wire_lend(run->nodes);
 	m->nnodes = run->n_nodes;
+	m->raw_id = job->raw_id;
 	m->labels = wire_labels(job->labels, job->n_labels, arena);
 	fill_summary(m, run, job, currency);
 	return m;

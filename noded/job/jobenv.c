@@ -142,6 +142,12 @@ static char *job_id(const struct jobenv_in *in)
 	return number(in->order->run->job);
 }
 
+/* As Slurm has it: each task of an array has an id of its own. */
+static char *slurm_job_id(const struct jobenv_in *in)
+{
+	return in->order->raw_id ? number(in->order->raw_id) : job_id(in);
+}
+
 static char *job_name(const struct jobenv_in *in)
 {
 	return xstrdup(in->spec->name);
@@ -497,8 +503,8 @@ static const struct row rows[] = {
 	{ "LOGNAME", user, IF_MISSING },
 	{ "SHELL", shell, IF_MISSING },
 	{ "PATH", path, IF_MISSING },
-	{ SLURM_MARK, job_id, SLURM },
-	{ "SLURM_JOBID", job_id, SLURM },
+	{ SLURM_MARK, slurm_job_id, SLURM },
+	{ "SLURM_JOBID", slurm_job_id, SLURM },
 	{ "SLURM_JOB_NAME", job_name, SLURM },
 	{ "SLURM_CLUSTER_NAME", cluster, SLURM },
 	{ "SLURM_JOB_USER", user, SLURM },

@@ -44,6 +44,7 @@ static int expand_pattern(const struct launch *s, const ProtobufCBinaryData *pat
 {
 	struct pattern_values v = {
 		.job = s->run->id.job,
+		.raw_id = s->order->raw_id == s->run->id.job ? 0 : s->order->raw_id,
 		.task = s->run->id.task,
 		.is_array = s->spec->array[0] != '\0',
 		.name = s->spec->name,

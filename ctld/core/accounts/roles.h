@@ -67,6 +67,7 @@ enum standing {
 	        AS_OWNER | AS_COORDINATOR | AS_STAFF)                                          \
 	X(VERB_JOB_UPDATE, "change what else it asks for", AS_OWNER | AS_STAFF)                \
 	X(VERB_JOB_LONGER, "make the time limit of a job that runs longer", AS_STAFF)          \
+	X(VERB_JOB_STEPS, "say which steps it has", AS_OWNER | AS_STAFF)                       \
 	X(VERB_JOB_RESIGN, "sign it anew", AS_OWNER)                                           \
 	X(VERB_JOB_RELEASE_COORDINATOR, "release what a coordinator holds",                    \
 	        AS_COORDINATOR | AS_STAFF)                                                     \

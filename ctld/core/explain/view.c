@@ -21,6 +21,8 @@
 #include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/job_steps.h"
+#include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/request/gpu_share.h"
@@ -311,6 +313,8 @@ static void view(
 	depends_say(job, v->dependency, sizeof(v->dependency));
 	view_gpus(i, v);
 	view_array(job, v);
+	v->steps_running = job_steps_count(job);
+	v->raw_id = job_raw_id(job);
 	if (i->state == JOB_PENDING) {
 		v->reason = job_why(core, job, now, v->reason_text, sizeof(v->reason_text));
 		view_waiting(core, job, v);
@@ -379,6 +383,15 @@ const char *core_job_user(const struct core *core, uint64_t ref)
 	const struct job *job = jobs_find_waiting(core->jobs, ref, &before);
 
 	return job ? job_info(job)->user : "";
+}
+
+bool core_raw_task(const struct core *core, uint64_t raw_id, uint64_t *array, uint32_t *task)
+{
+	const struct job *own = jobs_of_raw_id(core->jobs, raw_id, task);
+
+	if (own)
+		*array = job_id(own);
+	return own;
 }
 
 uint64_t core_task_ref(uint64_t id, uint32_t task)
@@ -504,6 +517,13 @@ bool core_run_view(const struct core *core, struct run_id id, struct clocks now,
 	if (run)
 		view_run(core, run, now, v);
 	return run;
+}
+
+const struct step_report *core_step_next(const struct core *core, uint64_t ref, int64_t after)
+{
+	const struct job *job = jobs_find(core->jobs, ref);
+
+	return job ? job_step_next(job, after) : NULL;
 }
 
 bool core_job_run_next(const struct core *core, uint64_t ref, uint32_t *rank, struct clocks now,

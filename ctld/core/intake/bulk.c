@@ -36,6 +36,7 @@ struct bulk {
 	struct entry *v;
 	size_t n, size;
 	size_t n_new;
+	uint64_t n_ids; /* of the new ones, arrays with their tasks */
 	size_t made, shown; /* entries that are through with MAKE, with SHOW */
 	uint64_t first;     /* of the ids */
 	bool promised;
@@ -91,6 +92,11 @@ const struct job *bulk_next(const struct core *core, size_t *cursor)
 size_t bulk_count(const struct core *core)
 {
 	return core->bulk ? core->bulk->n_new : 0;
+}
+
+uint64_t bulk_ids(const struct core *core)
+{
+	return core->bulk ? core->bulk->n_ids : 0;
 }
 
 uint64_t bulk_hash(const struct core *core)
@@ -214,6 +220,7 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 	job = make_job(core, caller, &t);
 	add_entry(b, in)->job = job;
 	b->n_new++;
+	b->n_ids += job_ids(job);
 	intake_clear(core, &t);
 	return 0;
 }
@@ -259,6 +266,7 @@ static void step_undo(struct core *core, const struct core_event *e)
 			continue;
 		job_count(core, job_info(job), -(int)job_weight(job));
 		nonces_unstage(core->nonces, job_info(job)->nonce);
+		b->n_ids -= job_ids(job);
 		job_free(core->jobs, job);
 		b->n_new--;
 	}
@@ -281,7 +289,7 @@ static void promise(struct core *core)
 	if (!b->n_new)
 		return;
 	meta_bulk_over(core->meta);
-	snprintf(text, sizeof(text), "a bulk: jobs %llu-%llu", first, first + b->n_new - 1);
+	snprintf(text, sizeof(text), "a bulk: jobs %llu-%llu", first, first + b->n_ids - 1);
 	audit_note(core, "job.submit", &by, b->first, "", text);
 }
 
@@ -294,12 +302,13 @@ static void step_make(struct core *core, const struct core_event *e)
 	struct effect *fx;
 
 	if (b->n_new && !b->first)
-		b->first = meta_take_bulk(core->meta, b->n_new);
+		b->first = meta_take_bulk(core->meta, b->n_ids);
 	for (i = 0; i < n; i++) {
 		struct entry *entry = &b->v[b->made + i];
 
 		known[i] = !entry->job;
-		ids[i] = known[i] ? entry->known : meta_bulk_next(core->meta);
+		ids[i] = known[i] ? entry->known
+		                  : meta_bulk_next(core->meta, job_ids(entry->job));
 		if (known[i])
 			continue;
 		jobs_stage_row(core->jobs, entry->job, ids[i], core->now.wall);

@@ -32,6 +32,7 @@ void bulk_apply(struct core *core, const struct core_event *event);
 /* Jobs that were created and are in no table yet. Start with *cursor 0; NULL: no more. */
 const struct job *bulk_next(const struct core *core, size_t *cursor);
 size_t bulk_count(const struct core *core);
+uint64_t bulk_ids(const struct core *core); /* that they will take */
 /* The hash of the rows of jobs whose acceptance is final. */
 uint64_t bulk_hash(const struct core *core);
 

@@ -39,6 +39,8 @@ void submit_fill(const struct core *core, const struct caller *caller, struct in
 	i->output = in->output;
 	i->error = in->error;
 	i->array = in->array;
+	i->raw_ids = *in->array && meta_next_job(core->meta) + bulk_ids(core) + t->tasks.count <
+	                                   RAW_IDS_END;
 	i->sign_time = in->sign_time;
 	i->submit_time = core->now.wall;
 	i->warn_signal = in->warn_signal;
@@ -76,7 +78,8 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	struct job *job;
 
 	submit_fill(core, caller, t);
-	i->id = meta_take_job(core->meta, core->now.mono);
+	i->id = i->raw_ids ? meta_take_jobs(core->meta, t->tasks.count + 1, core->now.mono)
+	                   : meta_take_job(core->meta, core->now.mono);
 	i->nonce = nonces_add(
 	        core->nonces, caller->uid, t->in->nonce, t->in->spec_hash, i->id, core->now);
 	job = *t->in->array ? jobs_add_array(core->jobs, &t->info, &t->tasks, t->at_once)

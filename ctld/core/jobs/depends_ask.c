@@ -344,6 +344,21 @@ int depends_revivable(const struct core *core, const struct job *job, struct err
 	return rc;
 }
 
+/* The id of a task of an array means that task. */
+static void find_task(const struct core *core, struct depend_term *t)
+{
+	const struct job *own;
+	uint32_t task;
+
+	if (!t->job || t->task != DEPEND_NO_TASK || t->tasks)
+		return;
+	own = jobs_of_raw_id(core->jobs, t->job, &task);
+	if (!own)
+		return;
+	t->job = job_id(own);
+	t->task = task;
+}
+
 int depends_check(const struct core *core, const struct caller *caller, const struct job *job,
         const struct taskset *tasks, const char *text, char **kept, struct error *err)
 {
@@ -356,8 +371,10 @@ int depends_check(const struct core *core, const struct caller *caller, const st
 		err->code = ERR_JOB_SPEC;
 		return error_wrap(err, "--dependency");
 	}
-	for (n = 0; n < d.n && rc == 0; n++)
+	for (n = 0; n < d.n && rc == 0; n++) {
+		find_task(core, &d.v[n]);
 		rc = check_term(core, caller, job, tasks, &d, &d.v[n], err);
+	}
 	if (rc == 0 && job)
 		rc = check_circle(core, job, &d, err);
 	if (rc == 0)

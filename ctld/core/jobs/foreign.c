@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
@@ -23,61 +22,34 @@
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/rows/event.h"
+#include "ctld/core/rows/kept_rows.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/util/scratch.h"
 
 struct foreign {
 	struct run **kept;
 	size_t n_kept, kept_size;
-	struct row *rows; /* for the next seal; their texts are in scratch */
-	size_t n, size;
-	struct scratch *scratch;
 };
 
 struct foreign *foreign_new(void)
 {
-	struct foreign *f = xcalloc(1, sizeof(*f));
-
-	f->scratch = scratch_new();
-	return f;
+	return xcalloc(1, sizeof(struct foreign));
 }
 
 void foreign_free(struct foreign *f)
 {
 	if (!f)
 		return;
-	scratch_free(f->scratch);
 	free(f->kept);
-	free(f->rows);
 	free(f);
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static void keep_value(struct foreign *f, struct value *v)
-{
-	void *copy;
-
-	if (v->type == VALUE_INT)
-		return;
-	copy = scratch_alloc(f->scratch, v->n + 1);
-	memcpy(copy, v->p, v->n);
-	v->p = copy;
-}
-
 /* Keeps a whole row that goes to history. */
-static void keep_row(struct foreign *f, struct row *row)
+static void keep_row(struct core *core, struct row *row)
 {
-	size_t i;
-
-	if (f->n == f->size) {
-		f->size = f->size ? f->size * 2 : 16;
-		f->rows = xrealloc(f->rows, f->size, sizeof(*f->rows));
-	}
 	row->change = ROW_RETIRE;
-	for (i = 0; i < row->n; i++)
-		keep_value(f, &row->v[i]);
-	f->rows[f->n++] = *row;
+	kept_rows_add(core->kept_rows, row);
 }
 
 static void row_blank(struct row *row, enum row_table table)
@@ -141,7 +113,7 @@ static void put_job(struct core *core, const struct run *run)
 	row.v[COL_JOB_exit_signal] = value_int(past->exit_signal);
 	row.v[COL_JOB_end_cause] = value_int(i->end_cause);
 	row.v[COL_JOB_comment] = value_text("of before the controller was restored from a backup");
-	keep_row(core->foreign, &row);
+	keep_row(core, &row);
 }
 
 /* The next known rank of its attempt, from *rank on; NULL: there is none. */
@@ -174,7 +146,7 @@ void foreign_over(struct core *core, struct run *run)
 
 	foreign_keep(core, run);
 	run_encode(run, &row, ROW_PUT);
-	keep_row(core->foreign, &row);
+	keep_row(core, &row);
 	dirty_touch(core->dirty);
 	/* The job's record is written when the last run of the attempt is over. A run that failed
 	 * by itself decides how the job ended. */
@@ -186,17 +158,6 @@ void foreign_over(struct core *core, struct run *run)
 	}
 	if (!alive)
 		put_job(core, decisive);
-}
-
-size_t foreign_seal(struct foreign *f, core_row_sink *sink, void *arg)
-{
-	size_t i, n = f->n;
-
-	for (i = 0; i < n && sink; i++)
-		sink(arg, &f->rows[i]);
-	f->n = 0;
-	scratch_clear(f->scratch);
-	return n;
 }
 
 /* --- how long they stay ---------------------------------------------------------------------- */

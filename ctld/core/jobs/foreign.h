@@ -14,10 +14,6 @@
 #ifndef CTLD_CORE_FOREIGN_H
 #define CTLD_CORE_FOREIGN_H
 
-#include <stddef.h>
-
-#include "ctld/core/rows/row.h"
-
 struct core;
 struct foreign;
 struct run;
@@ -35,9 +31,5 @@ void foreign_over(struct core *core, struct run *run);
 struct core_event;
 struct node;
 void foreign_forgotten(struct core *core, const struct node *node, const struct core_event *e);
-
-/* Hands out the rows and forgets them; call it before any other row of the seal. Returns how
- * many. */
-size_t foreign_seal(struct foreign *f, core_row_sink *sink, void *arg);
 
 #endif

@@ -34,6 +34,7 @@
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
+#include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/notifications.h"
@@ -114,6 +115,8 @@ static void move(struct core *core, struct job *job, enum job_state state)
 	enum job_state from = (enum job_state)job_info(job)->state;
 
 	job_move(core->jobs, job, state);
+	if (state == JOB_PENDING || job_state_ended(state))
+		job_steps_end(core, job);
 	tell_namesakes(core, job_own(job), was_active);
 	depends_tell(core, job);
 	job_timer_set(core, job);

@@ -27,6 +27,10 @@
  *	1 + task		that task
  *	JOB_PART_RANGES...	several tasks
  *
+ * Each task has a *raw id* besides, as Slurm's tasks have: an array of n tasks takes the ids A to
+ * A + n, and A + 1 + i is that of the i-th task of its set. A raw id is computed, never kept, and
+ * commands take it for the task wherever they take an id. Arrays of before raw_ids have none.
+ *
  * Id and part together are a *ref*: one number that identifies the record. The ref of part 0 is
  * the id.
  */
@@ -96,12 +100,14 @@ struct class;
 struct depends;
 struct idmap;
 struct job;
+struct job_steps;
 struct jobs;
 struct name_set;
 struct run;
 struct taken;
 
 #define JOB_REF_BITS    40 /* of the id; above it the part */
+#define RAW_IDS_END     (UINT64_C(1) << 39) /* arrays that would reach beyond take one id each */
 #define JOB_PART_RANGES (1u << 22)
 #define JOB_PART_LAST   ((1u << 23) - 2)
 #define JOB_PART_WAITS  ((1u << 23) - 1) /* in a ref: the tasks that wait under an array's own
@@ -155,6 +161,7 @@ struct job_info {
 			    * requeued */
 	uint8_t steps; /* Gpusched__Steps__Mode: its script runs on the first node alone, whose end is
 			* the job's; 0: on each */
+	bool raw_ids; /* of an array: the next ids are its tasks', by position in its set */
 	bool requeue;
 	bool limit_set; /* the limit changed after its attempt was started: the controller enforces
 			 * it, too */
@@ -194,6 +201,7 @@ struct job_link {
 	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
 	struct depends *depends; /* its unsatisfied dependencies; NULL: none */
 	struct dependents *dependents; /* the jobs that wait for it; NULL: there never were any */
+	struct job_steps *steps; /* those that run (job_steps.h); NULL: none */
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
 	bool expired;        /* its signature is too old to be started */
@@ -227,6 +235,10 @@ const struct taskset *job_tasks(const struct job *job);
 /* How many jobs wait or run under this record: 1, or the number of its tasks; 0: an array's own
  * record without any task. */
 uint32_t job_weight(const struct job *job);
+/* How many ids the record has that begin with its own: of an array parent one for each task. */
+uint32_t job_ids(const struct job *job);
+/* Of one task of an array its own id; of everything else the id. */
+uint64_t job_raw_id(const struct job *job);
 /* "7", "3-9,12"; "" for a job that is no array. Valid until its tasks change. */
 const char *job_tasks_text(const struct job *job);
 
@@ -256,6 +268,9 @@ struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct
 void jobs_free(struct jobs *jobs); /* NULL is fine */
 
 struct job *jobs_find(const struct jobs *jobs, uint64_t ref); /* NULL: none */
+/* Is the id, which no job has, that of an array's task? The array in memory, and its task. O(log n)
+ * in jobs, O(n) in the ranges of the array's tasks. */
+const struct job *jobs_of_raw_id(const struct jobs *jobs, uint64_t raw_id, uint32_t *task);
 /* In the order of ids, and of parts; NULL: no more. */
 struct job *jobs_next(const struct jobs *jobs, uint64_t after_ref);
 struct job *jobs_of_run(const struct jobs *jobs, struct run_id id);

@@ -84,6 +84,30 @@ const char *job_ref_label(uint64_t ref, char buf[JOB_LABEL])
 	return label(job_ref_id(ref), task, false, buf);
 }
 
+uint32_t job_ids(const struct job *job)
+{
+	return job->info.raw_ids && !job->info.part ? job->link.array->all.count + 1 : 1;
+}
+
+uint64_t job_raw_id(const struct job *job)
+{
+	const struct array *a = job_array(job);
+
+	if (!job->info.raw_ids || !job_is_task(job))
+		return job->info.id;
+	return job->info.id + 1 + taskset_before(&a->all, job_task(job));
+}
+
+const struct job *jobs_of_raw_id(const struct jobs *jobs, uint64_t raw_id, uint32_t *task)
+{
+	const struct job *own = idmap_below(jobs->map, raw_id);
+
+	if (!own || idmap_find(jobs->map, raw_id) || raw_id - own->info.id >= job_ids(own))
+		return NULL;
+	*task = taskset_at(&own->link.array->all, (uint32_t)(raw_id - own->info.id - 1));
+	return own;
+}
+
 static void tasks_changed(struct jobs *jobs, struct job *job)
 {
 	free(job->of.tasks->text);

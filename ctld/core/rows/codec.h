@@ -70,6 +70,9 @@ enum hours_column { HOURS_COLUMNS(X) COL_HOURS_COUNT };
 #define X(name, type, key) COL_FATE_##name,
 enum fate_column { FATE_COLUMNS(X) COL_FATE_COUNT };
 #undef X
+#define X(name, type, key) COL_STEP_##name,
+enum step_column { STEP_COLUMNS(X) COL_STEP_COUNT };
+#undef X
 
 const char *row_table_name(enum row_table table);
 size_t row_columns(enum row_table table);

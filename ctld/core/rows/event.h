@@ -214,6 +214,7 @@ enum event_kind {
 	EV_RUN_REPORT, /* -> EFFECT_FORGET_RUN once an end is applied */
 	EV_RUNS_USED,  /* the present use of runs: shown, and kept until they end */
 	EV_GPU_REPORT, /* which GPU faults there are, and which no longer -> EFFECT_ACK_GPUS */
+	EV_STEP_REPORTS, /* what is new of steps of a job -> EFFECT_REPLY */
 	EV_FENCED,     /* the fence program has ended */
 	EV_DISK_FREE,  /* free space of the state directory */
 	EV_NOTE,       /* the world did something without the core: for the audit trail */
@@ -255,10 +256,22 @@ struct gpu_looked {
 	const char *trouble; /* "": nothing is wrong with it */
 };
 
+/* What is new of a step of a job (job_steps.h). Texts are within their limits and plain. */
+struct step_report {
+	uint32_t step;        /* its number within the attempt */
+	const char *name, *nodelist;
+	uint32_t nodes, tasks, cpus, gpus;
+	usec_t start_time, end_time; /* wall; end 0: it runs */
+	uint32_t exit_code, exit_signal;
+	bool cancelled, timeout; /* of one that has ended */
+	uint64_t cpu_time_us;    /* of its tasks that have ended */
+	uint64_t max_rss_kb;     /* of the largest task */
+};
+
 struct core_event {
 	enum event_kind kind;
-	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB, NOTE: complete; BULK:
-			       * complete for CHECK, else only `reply` */
+	struct caller caller; /* SUBMIT, JOB_CONTROL, NODE_CONTROL, WAIT_JOB, STEP_REPORTS, NOTE:
+			       * complete; BULK: complete for CHECK, else only `reply` */
 	union {
 		struct {
 			const struct submit_job *jobs; /* all or none are accepted */
@@ -372,6 +385,13 @@ struct core_event {
 			const struct gpu_looked *looked;
 			size_t n_looked;
 		} gpus;
+		struct {
+			uint64_t job; /* of an array the array's id, and: */
+			uint32_t task;
+			uint32_t attempt;
+			const struct step_report *v;
+			size_t n;
+		} steps;
 		struct {
 			uint32_t node;
 			bool off; /* true: the program reported success, the node is off */

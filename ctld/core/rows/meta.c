@@ -15,8 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/taskset.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
+
+/* A job that this state does not know may be an array, and its tasks have the next ids. */
+#define ARRAY_IDS (TASK_MAX + 1)
 
 enum number {
 	EPOCH,
@@ -200,21 +204,34 @@ static void renew(struct meta *m, struct lease *lease, enum number end, usec_t m
 	dirty_put(m->dirty, &m->mark);
 }
 
-static uint64_t take(struct meta *m, struct lease *lease, enum number end, usec_t mono)
+static uint64_t take(
+        struct meta *m, struct lease *lease, enum number end, uint64_t n, usec_t mono)
 {
-	if (lease->next >= m->number[end])
+	uint64_t first = lease->next;
+
+	if (n == 1 && first >= m->number[end])
 		renew(m, lease, end, mono);
-	return lease->next++;
+	if (first + n > m->number[end]) {
+		m->number[end] = first + n;
+		dirty_put(m->dirty, &m->mark);
+	}
+	lease->next += n;
+	return first;
 }
 
 uint64_t meta_take_job(struct meta *m, usec_t mono)
 {
-	return take(m, &m->jobs, NEXT_JOB, mono);
+	return take(m, &m->jobs, NEXT_JOB, 1, mono);
+}
+
+uint64_t meta_take_jobs(struct meta *m, uint32_t n, usec_t mono)
+{
+	return take(m, &m->jobs, NEXT_JOB, n, mono);
 }
 
 uint64_t meta_take_event(struct meta *m, usec_t mono)
 {
-	return take(m, &m->events, NEXT_EVENT, mono);
+	return take(m, &m->events, NEXT_EVENT, 1, mono);
 }
 
 void meta_give_back(struct meta *m)
@@ -239,9 +256,12 @@ uint64_t meta_take_bulk(struct meta *m, uint64_t n)
 	return first;
 }
 
-uint64_t meta_bulk_next(struct meta *m)
+uint64_t meta_bulk_next(struct meta *m, uint32_t n)
 {
-	return m->bulk++;
+	uint64_t first = m->bulk;
+
+	m->bulk += n;
+	return first;
 }
 
 void meta_bulk_over(struct meta *m)
@@ -269,7 +289,7 @@ void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)
 		dirty_put(m->dirty, &m->mark);
 	}
 	if (m->jobs.next <= job_above) {
-		m->jobs.next = job_above + 1;
+		m->jobs.next = job_above + 1 + ARRAY_IDS;
 		if (m->number[NEXT_JOB] < m->jobs.next)
 			m->number[NEXT_JOB] = m->jobs.next;
 		dirty_put(m->dirty, &m->mark);

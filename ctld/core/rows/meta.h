@@ -5,7 +5,8 @@
  * lease that it finds, so a lease is small: of one number, which leaves no gap, and of twice as
  * many as the previous one if that was used up within a second. So the rows of this table are
  * written some ten times in a burst of thousands, and a crash skips at most about as many numbers
- * as were used within a second.
+ * as were used within a second. An array takes an id for itself and one for each of its tasks at
+ * once; a lease that has fewer left is made larger by just what is missing.
  */
 #ifndef CTLD_CORE_META_H
 #define CTLD_CORE_META_H
@@ -29,11 +30,14 @@ int meta_start(struct meta *m, const char *cluster, struct error *err);
 uint64_t meta_epoch(const struct meta *m);
 uint64_t meta_next_job(const struct meta *m); /* the next one to be handed out */
 uint64_t meta_take_job(struct meta *m, usec_t mono);
+/* So many, which follow one another; the first of them. */
+uint64_t meta_take_jobs(struct meta *m, uint32_t n, usec_t mono);
 uint64_t meta_take_event(struct meta *m, usec_t mono);
 /* Ids of a bulk (bulk.h), which follow one another: the range is open, durably, until it is over.
- * meta_take_bulk() gives the first and meta_bulk_next() all of them, in order. One at a time. */
+ * meta_take_bulk() gives the first and meta_bulk_next() all of them, in order, the first of `n` at
+ * a time. One bulk at a time. */
 uint64_t meta_take_bulk(struct meta *m, uint64_t n);
-uint64_t meta_bulk_next(struct meta *m);
+uint64_t meta_bulk_next(struct meta *m, uint32_t n);
 void meta_bulk_over(struct meta *m);
 bool meta_bulk_has(const struct meta *m, uint64_t job); /* is it in the open range? */
 /* Return the leased numbers that were not used, durably: an orderly end leaves no gap in the job
@@ -41,7 +45,7 @@ bool meta_bulk_has(const struct meta *m, uint64_t job); /* is it in the open ran
 void meta_give_back(struct meta *m);
 /* The last number that was used. */
 uint64_t meta_last_event(const struct meta *m);
-/* Never hand out these numbers or lower ones again. */
+/* Never hand out these numbers or lower ones again, nor ids that tasks of that job may have. */
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above);
 /* The state is older than the cluster, and its epoch and next job have been raised: it knows only
  * jobs up to this id. */

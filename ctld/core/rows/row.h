@@ -93,7 +93,8 @@
 	X(tasks_ended, INT, _)  /* the array's own, and how: */                    \
 	X(tasks_failed, INT, _)                                                    \
 	X(tasks_cancelled, INT, _)                                                 \
-	X(steps, INT, _)        /* Gpusched__Steps__Mode */
+	X(steps, INT, _)        /* Gpusched__Steps__Mode */                        \
+	X(raw_ids, INT, _)      /* 1: an array whose tasks have ids of their own (job.h) */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \
@@ -180,6 +181,25 @@
 	X(page, INT, K)         /* of so many ids */                               \
 	X(bits, BLOB, _)        /* two each: 1 COMPLETED, 2 otherwise, 0 not known */
 
+#define STEP_COLUMNS(X) /* steps of jobs that have ended; append only, and they move on to history.db */ \
+	X(job, INT, K)                                                             \
+	X(task, INT, K)         /* of an array */                                  \
+	X(attempt, INT, K)                                                         \
+	X(step, INT, K)         /* its number within the attempt */                \
+	X(name, TEXT, _)                                                           \
+	X(state, TEXT, _)       /* long name, as of jobs */                        \
+	X(nodelist, TEXT, _)                                                       \
+	X(nodes, INT, _)                                                           \
+	X(tasks, INT, _)                                                           \
+	X(cpus, INT, _)                                                            \
+	X(gpus, INT, _)                                                            \
+	X(start_time, INT, _)                                                      \
+	X(end_time, INT, _)                                                        \
+	X(exit_code, INT, _)                                                       \
+	X(exit_signal, INT, _)                                                     \
+	X(cpu_time_us, INT, _)  /* of all its tasks */                             \
+	X(max_rss_kb, INT, _)   /* of the largest task */
+
 /* X(TABLE, name, columns) */
 #define ROW_TABLES(X)                        \
 	X(TABLE_META, meta, META_COLUMNS)    \
@@ -190,7 +210,8 @@
 	X(TABLE_EVENT, event, EVENT_COLUMNS) \
 	X(TABLE_USAGE, usage, USAGE_COLUMNS) \
 	X(TABLE_HOURS, hours, HOURS_COLUMNS) \
-	X(TABLE_FATE, fate, FATE_COLUMNS)
+	X(TABLE_FATE, fate, FATE_COLUMNS)    \
+	X(TABLE_STEP, step, STEP_COLUMNS)
 
 #define X(sym, name, columns) sym,
 enum row_table { ROW_TABLES(X) TABLE_COUNT };

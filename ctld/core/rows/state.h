@@ -27,6 +27,7 @@ struct hours;
 struct idmap;
 struct job;
 struct jobs;
+struct kept_rows;
 struct label_sets;
 struct ledger;
 struct members;
@@ -81,6 +82,7 @@ struct core {
 	struct wait_replies *wait_replies, *start_replies; /* requests that wait for the end of a
 	                                                    * job, and for its start */
 	struct audit *audit;
+	struct kept_rows *kept_rows;
 	struct foreign *foreign; /* runs of jobs that a restored state does not know */
 	struct effects *effects;
 	struct heap *node_timers; /* heap of unknown nodes, by the time at which something is due */

@@ -133,6 +133,24 @@ void *idmap_find(const struct idmap *m, uint64_t id)
 	return m->pages[i].v[id % PAGE_IDS];
 }
 
+void *idmap_below(const struct idmap *m, uint64_t id)
+{
+	size_t i = seek(m, id >> PAGE_BITS), k;
+
+	/* A page has an id at least: what is below is in this one or in the one before. */
+	if (i < m->n && m->pages[i].number == id >> PAGE_BITS) {
+		for (k = id % PAGE_IDS; k > 0; k--) {
+			if (m->pages[i].v[k - 1])
+				return m->pages[i].v[k - 1];
+		}
+	}
+	for (k = PAGE_IDS; i > 0 && k > 0; k--) {
+		if (m->pages[i - 1].v[k - 1])
+			return m->pages[i - 1].v[k - 1];
+	}
+	return NULL;
+}
+
 void *idmap_next(const struct idmap *m, uint64_t after)
 {
 	uint64_t id = after + 1;

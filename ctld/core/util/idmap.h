@@ -22,6 +22,7 @@ void idmap_remove(struct idmap *m, uint64_t id);               /* must be there 
 void *idmap_take(struct idmap *m, uint64_t id);                /* removes it; NULL: none */
 void *idmap_take_any(struct idmap *m);                         /* to empty it; NULL: it is empty */
 void *idmap_find(const struct idmap *m, uint64_t id);          /* NULL: none */
+void *idmap_below(const struct idmap *m, uint64_t id);         /* the last below; NULL: none */
 void *idmap_next(const struct idmap *m, uint64_t after);       /* the first above; NULL: none */
 
 uint64_t idmap_last(const struct idmap *m); /* the highest ever added; 0: none */

@@ -59,6 +59,9 @@ struct walk {
 	/* the thread's while it works */
 	struct worker_job *job; /* NULL: it does not */
 	bool ready;             /* a slice of the past is there */
+	bool found_tasks;       /* ids of tasks of past arrays were found */
+	size_t tasks_at;        /* else: among the ids */
+	bool passed;            /* all jobs were given */
 	struct past_cursor cursor;
 	uint64_t n_jobs; /* that the taker got */
 	struct error error;
@@ -394,13 +397,29 @@ static int check_owner(struct walk *w, struct error *err)
 	return 0;
 }
 
+/* Events are an array's, also those of its tasks. */
+static int find_task(struct walk *w, struct error *err)
+{
+	uint64_t array;
+	uint32_t task;
+	int rc;
+
+	if (w->found_tasks || !w->events.job)
+		return 0;
+	w->found_tasks = true;
+	rc = past_task(w->acct->past, w->events.job, &array, &task, err);
+	if (rc > 0)
+		w->events.job = array;
+	return rc;
+}
+
 static void events_run(struct walk *w)
 {
 	struct batch_item item;
 	size_t offset = 0;
 
 	w->failed =
-	        check_owner(w, &w->error) < 0 || past_events(w->acct->past, &w->events, &w->cursor,
+	        find_task(w, &w->error) < 0 || check_owner(w, &w->error) < 0 || past_events(w->acct->past, &w->events, &w->cursor,
 	                                                 PAST_SLICE, w->batch, &w->error) < 0;
 	while (!w->failed && batch_next(w->batch, &offset, &item)) {
 		uint64_t seq = (uint64_t)item.row.v[COL_EVENT_seq].i;
@@ -426,13 +445,23 @@ static void work_run(void *arg)
 		events_run(w);
 		return;
 	}
-	w->failed = past_jobs(w->acct->past, acct_query_past(w->query), &w->cursor, PAST_SLICE,
-	                    w->batch, &w->error) < 0;
-	if (w->failed)
+	if (!w->found_tasks) {
+		rc = acct_query_find_past(w->query, w->acct->past, &w->tasks_at, &w->error);
+		w->failed = rc < 0;
+		w->found_tasks = rc == 0;
 		return;
-	give_jobs(w);
-	if (w->cursor.end && w->taker->past)
-		w->failed = w->taker->past(w->data, w->acct->past, &w->error) < 0;
+	}
+	if (!w->passed) {
+		give_jobs(w);
+		if (w->failed)
+			return;
+		w->passed = w->cursor.end;
+	}
+	if (!w->passed || !w->taker->past)
+		return;
+	rc = w->taker->past(w->data, w->acct->past, &w->error);
+	w->failed = rc < 0;
+	w->cursor.end = rc == 0;
 }
 
 static void work_done(void *arg)
@@ -578,12 +607,29 @@ static void begin_walk(struct ctld *c, const struct rpc *rpc, const struct walk 
 	call_go_on(c, call);
 }
 
+static bool find_in_core(void *arg, uint64_t id, uint64_t *array, uint32_t *task)
+{
+	return core_raw_task(arg, id, array, task);
+}
+
 void acct_walk(struct ctld *c, const struct rpc *rpc, struct acct_query *query,
         const struct acct_taker *taker, void *data)
 {
-	const struct walk from = { .query = query, .taker = taker, .data = data };
+	const struct walk from = { .query = query,
+		.found_tasks = !acct_query_past(query)->ids,
+		.taker = taker,
+		.data = data };
+	size_t at = 0;
+	struct error err;
 
-	begin_walk(c, rpc, &from);
+	if (acct_query_find_tasks(query, find_in_core, (void *)(uintptr_t)c->core, &at, SIZE_MAX,
+	            &err) == 0) {
+		begin_walk(c, rpc, &from);
+		return;
+	}
+	rpc_reply(c, rpc, &err);
+	taker->free(data);
+	acct_query_free(query);
 }
 
 void acct_walk_events(struct ctld *c, const struct rpc *rpc, const struct past_events *events,

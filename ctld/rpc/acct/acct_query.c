@@ -100,23 +100,33 @@ static void take_unknown(
 	q->unknown = unknown_new(given, conf);
 }
 
+/* Whose rows are read: the jobs that are named. */
+static void plan_ids(struct acct_query *q)
+{
+	size_t n;
+	const struct filter_named *named = filter_named(q->filter, &n);
+
+	free(q->ids);
+	q->ids = xcalloc(n, sizeof(*q->ids));
+	for (size_t i = 0; i < n; i++)
+		q->ids[i] = named[i].id;
+	q->past.by = PAST_BY_ID;
+	q->past.ids = q->ids;
+	q->past.n = n;
+}
+
 static void plan_past(struct acct_query *q)
 {
 	struct past_query *past = &q->past;
 	size_t n_ids;
-	const struct filter_named *named = filter_named(q->filter, &n_ids);
 
+	filter_named(q->filter, &n_ids);
 	past->since = q->since;
 	past->wants = wants;
 	past->arg = q;
 	past->by = PAST_BY_TIME;
 	if (n_ids) {
-		past->by = PAST_BY_ID;
-		q->ids = xcalloc(n_ids, sizeof(*q->ids));
-		for (size_t i = 0; i < n_ids; i++)
-			q->ids[i] = named[i].id;
-		past->ids = q->ids;
-		past->n = n_ids;
+		plan_ids(q);
 	} else if (q->users.n && q->users.n <= KEYS_MAX) {
 		past->by = PAST_BY_USER;
 		past->keys = q->users.v;
@@ -126,6 +136,43 @@ static void plan_past(struct acct_query *q)
 		past->keys = q->accounts.v;
 		past->n = q->accounts.n;
 	}
+}
+
+int acct_query_find_tasks(struct acct_query *q, filter_task_fn *find, void *arg, size_t *at,
+        size_t max, struct error *err)
+{
+	int rc = filter_find_tasks(q->filter, find, arg, at, max, err);
+
+	if (rc == 0 && q->past.by == PAST_BY_ID)
+		plan_ids(q);
+	return rc;
+}
+
+struct past_search {
+	struct past *past;
+	struct error error;
+	bool failed;
+};
+
+static bool find_in_past(void *arg, uint64_t id, uint64_t *array, uint32_t *task)
+{
+	struct past_search *s = arg;
+	int rc = s->failed ? 0 : past_task(s->past, id, array, task, &s->error);
+
+	s->failed |= rc < 0;
+	return rc > 0;
+}
+
+int acct_query_find_past(struct acct_query *q, struct past *past, size_t *at, struct error *err)
+{
+	struct past_search s = { .past = past };
+	int rc = acct_query_find_tasks(q, find_in_past, &s, at, PAST_SLICE, err);
+
+	if (!s.failed)
+		return rc;
+	if (err)
+		*err = s.error;
+	return -1;
 }
 
 struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf *conf,

@@ -21,6 +21,13 @@ struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf
         struct visibility *visibility, struct error *err);
 void acct_query_free(struct acct_query *q); /* NULL is fine */
 
+/* Ids that it names may be those of tasks of arrays: filter_find_tasks(). Before it is used. */
+int acct_query_find_tasks(struct acct_query *q, filter_task_fn *find, void *arg, size_t *at,
+        size_t max, struct error *err);
+/* The same by history.db: the next PAST_SLICE of them. */
+int acct_query_find_past(
+        struct acct_query *q, struct past *past, size_t *at, struct error *err);
+
 /* What of the core comes into question; acct_query_fits() decides. */
 const struct filter *acct_query_filter(const struct acct_query *q);
 /* The same of history.db, through the index that leaves least. */

@@ -244,15 +244,36 @@ static void add_sums(Gpusched__Acct *m, struct arena *arena)
 		m->wait_s = (uint64_t)(m->first_start_time - m->submit_time) / USEC_PER_S;
 }
 
+/* As job_raw_id(). The array of a task is read once for all of its tasks that follow. */
+static uint64_t raw_id(struct acct_reader *r, const struct row *row, const Gpusched__Acct *m)
+{
+	uint32_t at_once;
+
+	if (!row->v[COL_JOB_raw_ids].i || !m->part || m->part >= JOB_PART_RANGES)
+		return m->id;
+	if (r->tasks_of != m->id) {
+		taskset_clear(&r->tasks);
+		r->tasks_of = m->id;
+		if (taskset_parse_signed(m->array, &r->tasks, &at_once, NULL) < 0)
+			r->tasks = (struct taskset){ 0 };
+	}
+	if (!taskset_has(&r->tasks, m->part - 1))
+		return m->id;
+	return m->id + 1 + taskset_before(&r->tasks, m->part - 1);
+}
+
 Gpusched__Acct *acct_next(struct acct_reader *r)
 {
 	Gpusched__AcctRun **runs = NULL;
 	size_t n = 0, room = 0;
 	Gpusched__Acct *m;
 
-	if (!r->is_ahead && !batch_next(r->batch, &r->offset, &r->ahead))
+	if (!r->is_ahead && !batch_next(r->batch, &r->offset, &r->ahead)) {
+		taskset_clear(&r->tasks);
 		return NULL;
+	}
 	m = job_of(&r->ahead.row, r->arena);
+	m->raw_id = raw_id(r, &r->ahead.row, m);
 	while ((r->is_ahead = batch_next(r->batch, &r->offset, &r->ahead)) &&
 	        r->ahead.row.table == TABLE_RUN) {
 		if (n == room) {

@@ -7,6 +7,7 @@
 #define CTLD_RPC_ACCT_RECORD_H
 
 #include "common/base/arena.h"
+#include "common/base/taskset.h"
 #include "common/gpusched.pb-c.h"
 #include "ctld/store/batch_items.h"
 
@@ -18,9 +19,11 @@ struct acct_reader {
 	size_t offset;
 	struct batch_item ahead; /* the row of the next job */
 	bool is_ahead;
+	struct taskset tasks; /* of the array that the last task was of */
+	uint64_t tasks_of;    /* its id; 0: none yet */
 };
 
-/* The next one, with all its runs; NULL: no more. */
+/* The next one, with all its runs; NULL: no more, and the reader owns nothing. */
 Gpusched__Acct *acct_next(struct acct_reader *reader);
 
 #endif

@@ -31,7 +31,8 @@ struct acct_taker {
 	/* Instead of both: a slice of something else that is done with history.db, in the thread.
 	 * 1: there is more; 0; -1. */
 	int (*work)(void *data, struct error *err);
-	/* In the thread, after the last job: what else is read there. May be NULL. */
+	/* In the thread, after the last job: a slice of what else is read there. 1: there is more,
+	 * after slice(); 0; -1. May be NULL. */
 	int (*past)(void *data, struct past *past, struct error *err);
 	/* On the loop, after some jobs: send what is to be sent of them. May be NULL. */
 	void (*slice)(const struct acct_out *out, void *data);
@@ -56,5 +57,15 @@ void *acct_report_data(const Gpusched__Report *m, const struct acct_query *query
 extern const struct acct_taker acct_events;
 void *acct_events_data(const Gpusched__ListEvents *m, const struct conf *conf,
         struct past_events *which, struct error *err);
+
+/* ListSteps with `ended`: the query for their jobs (borrows from `m`; ERR_USAGE), and the taker.
+ * `running` adds the steps that run of a job to a part of the answer; NULL: of a file, where none
+ * does. */
+#define ACCT_STEPS_JOBS 1000 /* named by one request */
+struct part;
+typedef void acct_steps_fn(void *arg, uint64_t ref, struct arena *arena, struct part *part);
+int acct_steps_query(const Gpusched__ListSteps *m, Gpusched__ListAcct *query, struct error *err);
+extern const struct acct_taker acct_steps;
+void *acct_steps_data(acct_steps_fn *running, void *arg);
 
 #endif

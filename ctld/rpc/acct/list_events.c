@@ -45,11 +45,15 @@ static int check_cursor(const struct ctld *c, const Gpusched__ListEvents *m, str
 
 int rpc_list_events(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
-	const Gpusched__ListEvents *m = (const Gpusched__ListEvents *)rpc->msg;
+	Gpusched__ListEvents of_array = *(const Gpusched__ListEvents *)rpc->msg;
+	const Gpusched__ListEvents *m = &of_array;
 	struct past_events events;
 	struct visibility *visibility;
+	uint32_t task;
 	void *data;
 
+	/* Events are an array's, also those of its tasks. */
+	core_raw_task(c->core, of_array.job, &of_array.job, &task);
 	if (check_rights(c, rpc, m, &visibility, err) < 0 || check_cursor(c, m, err) < 0) {
 		visibility_free(visibility);
 		return -1;

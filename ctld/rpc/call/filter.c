@@ -23,6 +23,7 @@ struct filter {
 	const char *states[STATES_MAX]; /* long names */
 	size_t n_states;
 	bool include_ended;
+	bool found_tasks; /* in `named`, which is out of order: see filter_find_tasks() */
 	struct visibility *visibility; /* owned; NULL: not restricted */
 	struct unknown *unknown; /* owned; what of its names nothing was found to have */
 };
@@ -142,6 +143,43 @@ static int take_named(struct filter *f, const Gpusched__JobFilter *m, struct err
 		return -1;
 	qsort(f->named, f->n_named, sizeof(*f->named), compare_named);
 	return join_named(f, &steps, err);
+}
+
+int filter_find_tasks(struct filter *f, filter_task_fn *find, void *arg, size_t *at, size_t max,
+        struct error *err)
+{
+	size_t steps = TASKSET_STEPS_MAX;
+
+	for (; *at < f->n_named && max; ++*at, max--) {
+		struct filter_named *t = &f->named[*at];
+		uint64_t array;
+		uint32_t task;
+
+		if (t->some || !find(arg, t->id, &array, &task))
+			continue;
+		t->id = array;
+		t->some = f->found_tasks = true;
+		taskset_single(&t->tasks, task);
+	}
+	if (*at < f->n_named)
+		return 1;
+	if (!f->found_tasks)
+		return 0;
+	f->found_tasks = false;
+	qsort(f->named, f->n_named, sizeof(*f->named), compare_named);
+	return join_named(f, &steps, err);
+}
+
+static bool find_in_core(void *arg, uint64_t id, uint64_t *array, uint32_t *task)
+{
+	return core_raw_task(arg, id, array, task);
+}
+
+int filter_find_tasks_in(struct filter *f, const struct core *core, struct error *err)
+{
+	size_t at = 0;
+
+	return filter_find_tasks(f, find_in_core, (void *)(uintptr_t)core, &at, SIZE_MAX, err);
 }
 
 static int take_state(struct filter *f, const char *text, struct error *err)
@@ -465,8 +503,9 @@ static int add_tasks(const Gpusched__JobTasks *t, size_t max, size_t *steps, uin
 	return 0;
 }
 
-int filter_refs(const uint64_t *ids, size_t n_ids, Gpusched__JobTasks *const *tasks, size_t n_tasks,
-        size_t max, uint64_t **refs, size_t *n, struct error *err)
+int filter_refs(const struct core *core, const uint64_t *ids, size_t n_ids,
+        Gpusched__JobTasks *const *tasks, size_t n_tasks, size_t max, uint64_t **refs, size_t *n,
+        struct error *err)
 {
 	size_t steps = TASKSET_STEPS_MAX, i;
 
@@ -476,6 +515,13 @@ int filter_refs(const uint64_t *ids, size_t n_ids, Gpusched__JobTasks *const *ta
 		return error_set(err, ERR_USAGE, "more than %zu jobs and tasks at once", max);
 	*refs = xmemdup(ids, n_ids * sizeof(*ids));
 	*n = n_ids;
+	for (i = 0; i < n_ids; i++) {
+		uint64_t array;
+		uint32_t task;
+
+		if (core_raw_task(core, ids[i], &array, &task))
+			(*refs)[i] = core_task_ref(array, task);
+	}
 	for (i = 0; i < n_tasks; i++) {
 		if (add_tasks(tasks[i], max, &steps, refs, n, err)) {
 			free(*refs);

@@ -32,6 +32,15 @@ struct filter;
 struct filter *filter_new(const Gpusched__JobFilter *m, const struct conf *conf, struct error *err);
 void filter_free(struct filter *f); /* NULL is fine */
 
+/* Is the id, which no job has, that of an array's task? */
+typedef bool filter_task_fn(void *arg, uint64_t id, uint64_t *array, uint32_t *task);
+/* Some of the jobs that it names by id may be tasks of arrays, by their own ids: ask of the next
+ * `max` of them, from *at on. 1: there are more; 0: that was all; -1 with ERR_USAGE. */
+int filter_find_tasks(struct filter *f, filter_task_fn *find, void *arg, size_t *at, size_t max,
+        struct error *err);
+/* The same of all, by the core. */
+int filter_find_tasks_in(struct filter *f, const struct core *core, struct error *err);
+
 /* Bytes of memory that it takes, roughly. */
 size_t filter_size(const struct filter *f);
 
@@ -80,9 +89,10 @@ struct filter_walk {
 int filter_next(const struct filter *f, struct filter_walk *walk, const struct core *core,
         struct clocks now, struct slice *slice, struct job_view *job);
 
-/* Ids, and tasks one by one, as refs, ascending and each once. At most `max`, else -1 with
- * ERR_USAGE; the caller frees *refs. */
-int filter_refs(const uint64_t *ids, size_t n_ids, Gpusched__JobTasks *const *tasks, size_t n_tasks,
-        size_t max, uint64_t **refs, size_t *n, struct error *err);
+/* Ids, and tasks one by one, as refs, ascending and each once; an id of a task is that task. At most
+ * `max`, else -1 with ERR_USAGE; the caller frees *refs. */
+int filter_refs(const struct core *core, const uint64_t *ids, size_t n_ids,
+        Gpusched__JobTasks *const *tasks, size_t n_tasks, size_t max, uint64_t **refs, size_t *n,
+        struct error *err);
 
 #endif

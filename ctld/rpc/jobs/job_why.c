@@ -98,7 +98,7 @@ static int check(struct ctld *c, const struct rpc *rpc, struct asked *a, struct 
 	char label[JOB_LABEL];
 	uint64_t *named = NULL;
 	size_t n = 0, i;
-	int rc = filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, MAX_JOBS, &named, &n, err);
+	int rc = filter_refs(c->core, m->ids, m->n_ids, m->tasks, m->n_tasks, MAX_JOBS, &named, &n, err);
 
 	if (!rc && n < 1)
 		rc = error_set(err, ERR_USAGE, "no job is named; must be 1 to %d", MAX_JOBS);

@@ -1,5 +1,5 @@
 /* list_jobs.c - MSG_LIST_JOBS and MSG_LIST_PRIOS: jobs, or what the priorities of waiting jobs are
- * made of, in a stream of chunks, one a tick, as the peer takes them */
+ * made of, in a stream of chunks, one a tick, as the peer takes them; and steps (steps_list.h) */
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
@@ -10,6 +10,7 @@
 #include "ctld/loop/slice.h"
 #include "ctld/rpc/call/filter.h"
 #include "ctld/rpc/call/job_chunk.h"
+#include "ctld/rpc/jobs/steps_list.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"
 
@@ -105,6 +106,39 @@ static void list_prios(struct ctld *c, struct call *call, struct clocks now)
 	        found == 0 && filter_check_names(l->filter, &err) < 0 ? &err : NULL);
 }
 
+void steps_add(const struct core *core, const struct job_view *job, struct clocks now,
+        struct arena *arena, struct part *part)
+{
+	const struct step_report *step;
+	int64_t after = -1;
+
+	for (; (step = core_step_next(core, job->ref, after)); after = step->step)
+		part_add(part, &wire_step(job, step, now, arena)->base);
+}
+
+static void list_steps(struct ctld *c, struct call *call, struct clocks now)
+{
+	Gpusched__StepChunk m = GPUSCHED__STEP_CHUNK__INIT;
+	struct listing *l = call->data;
+	struct call_part to;
+	struct slice budget = slice_begin(SLICE_US);
+	struct job_view job;
+	struct error err = { 0 };
+	int found = 1;
+
+	call_part_begin(c, call, &to, GPUSCHED__MSG_TYPE__MSG_STEP_CHUNK, &m.base, false);
+	while (!part_full(&to.part)) {
+		found = filter_next(l->filter, &l->walk, c->core, now, &budget, &job);
+		if (found <= 0)
+			break;
+		if (core_step_next(c->core, job.ref, -1) &&
+		        core_job_view(c->core, job.ref, now, &job))
+			steps_add(c->core, &job, now, c->out, &to.part);
+	}
+	part_end(&to.part);
+	call_continue(c, call, found != 0, found == 0 && check_named(l, &err) < 0 ? &err : NULL);
+}
+
 static int list(struct ctld *c, const struct rpc *rpc, const struct call_ops *ops,
         const Gpusched__JobFilter *which, const struct listing *how, struct error *err)
 {
@@ -136,4 +170,14 @@ int rpc_list_prios(struct ctld *c, const struct rpc *rpc, struct error *err)
 	const Gpusched__ListPrios *m = (const Gpusched__ListPrios *)rpc->msg;
 
 	return list(c, rpc, &ops, m->filter, &(struct listing){ 0 }, err);
+}
+
+int steps_list(struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *which,
+        struct error *err)
+{
+	static const struct call_ops ops = { .slice = list_steps,
+		.free = listing_free,
+		.size = listing_size };
+
+	return list(c, rpc, &ops, which, &(struct listing){ .walk = { .brief = true } }, err);
 }

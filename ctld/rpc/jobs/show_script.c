@@ -121,16 +121,19 @@ int rpc_show_script(struct ctld *c, const struct rpc *rpc, struct error *err)
 	const Gpusched__ShowScript *m = (const Gpusched__ShowScript *)rpc->msg;
 	struct asked *asked;
 	struct call *call;
+	uint64_t job = m->job;
+	uint32_t task;
 	bool permitted;
 
-	if (check(c, rpc, m->job, &permitted, err) < 0)
+	core_raw_task(c->core, m->job, &job, &task);
+	if (check(c, rpc, job, &permitted, err) < 0)
 		return -1;
 	asked = xcalloc(1, sizeof(*asked));
 	asked->c = c;
 	asked->session = rpc->peer->session;
 	asked->uid = rpc->peer->uid;
 	asked->permitted = permitted;
-	asked->job = m->job;
+	asked->job = job;
 	call = call_new(c, rpc->peer, rpc->id, &script_ops, asked);
 	if (!call)
 		return 0;

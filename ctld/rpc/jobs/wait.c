@@ -118,8 +118,8 @@ int rpc_wait_jobs(struct ctld *c, const struct rpc *rpc, struct error *err)
 		return 0;
 	}
 	w = xcalloc(1, sizeof(*w));
-	if (filter_refs(m->ids, m->n_ids, m->tasks, m->n_tasks, m->n_ids + MAX_TASKS, &w->ids,
-	            &w->n, err)) {
+	if (filter_refs(c->core, m->ids, m->n_ids, m->tasks, m->n_tasks, m->n_ids + MAX_TASKS,
+	            &w->ids, &w->n, err)) {
 		free(w);
 		return -1;
 	}

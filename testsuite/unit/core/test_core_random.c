@@ -372,6 +372,22 @@ static void is_asked(struct model *m, unsigned node, const struct model_run *r)
 		world_apply(m->w, &e);
 }
 
+/* Its steps come and go. */
+static void steps(struct model *m, const struct model_run *r)
+{
+	struct core_event e = { .kind = EV_STEP_REPORTS, .caller = world_admin() };
+	struct step_report v[2] = { { .step = pick(m, 8), .name = "s", .nodelist = "n0" },
+		{ .step = pick(m, 8), .name = "other", .nodelist = "" } };
+
+	v[0].end_time = pick(m, 2) ? m->w->now.wall : 0;
+	e.steps.job = r->report.run.job;
+	e.steps.task = r->report.run.task;
+	e.steps.attempt = r->report.run.attempt;
+	e.steps.v = v;
+	e.steps.n = 1 + pick(m, 2);
+	world_apply(m->w, &e);
+}
+
 /* It did not give back. Whom nobody else has ended comes again where its owner and the partition
  * have it so. */
 static void is_reclaimed(struct model *m, unsigned node, struct model_run *r)
@@ -410,6 +426,9 @@ static void run_goes_on(struct model *m, unsigned node)
 	else if (r->report.state == REPORT_STARTING) {
 		r->report.state = REPORT_RUNNING;
 		r->report.start_time = m->w->now.wall;
+	} else if (r->report.state == REPORT_RUNNING && !m->quiet && !pick(m, 4)) {
+		steps(m, r);
+		return;
 	} else if (r->report.state == REPORT_RUNNING && r->hold != r->report.suspended) {
 		run_suspends(m, r);
 	} else if (r->report.state == REPORT_RUNNING && !r->report.suspended) {

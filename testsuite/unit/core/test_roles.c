@@ -42,6 +42,7 @@ static const struct {
 	{ VERB_JOB_RANK, "OCPA" },
 	{ VERB_JOB_UPDATE, "OPA" },
 	{ VERB_JOB_LONGER, "PA" },
+	{ VERB_JOB_STEPS, "OPA" },
 	{ VERB_JOB_RESIGN, "O" },
 	{ VERB_JOB_RELEASE_COORDINATOR, "CPA" },
 	{ VERB_JOB_RELEASE_ADMIN, "PA" },

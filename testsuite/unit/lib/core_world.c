@@ -138,12 +138,33 @@ static void rows_free(struct rows *r)
 	free(r);
 }
 
+static void take_step(struct world *w, const struct row *row)
+{
+	const struct value *v = row->v;
+
+	assert_int_equal(row->change, ROW_PUT);
+	w->steps.n++;
+	w->steps.job = (uint64_t)v[COL_STEP_job].i;
+	w->steps.task = (uint32_t)v[COL_STEP_task].i;
+	w->steps.attempt = (uint32_t)v[COL_STEP_attempt].i;
+	w->steps.step = (uint32_t)v[COL_STEP_step].i;
+	w->steps.end_time = v[COL_STEP_end_time].i;
+	snprintf(w->steps.state, sizeof(w->steps.state), "%.*s", (int)v[COL_STEP_state].n,
+	        (const char *)v[COL_STEP_state].p);
+	snprintf(w->steps.name, sizeof(w->steps.name), "%.*s", (int)v[COL_STEP_name].n,
+	        (const char *)v[COL_STEP_name].p);
+}
+
 static void take_row(void *arg, const struct row *row)
 {
 	struct world *w = arg;
 
 	if (row->table == TABLE_EVENT) {
 		w->audit_rows++;
+		return;
+	}
+	if (row->table == TABLE_STEP) {
+		take_step(w, row);
 		return;
 	}
 	if (row->change == ROW_PUT) {

@@ -31,6 +31,12 @@ struct world {
 	size_t n_wanted;
 	uint64_t next_session, next_nonce;
 	uint64_t retired, history_jobs, history_runs, audit_rows;
+	struct { /* rows of steps, and what the last one says */
+		uint64_t n, job;
+		uint32_t task, attempt, step;
+		char state[20], name[40];
+		usec_t end_time;
+	} steps;
 	/* Called for each effect while what it points to is there; may be NULL. */
 	void (*hook)(void *arg, const struct effect *effect);
 	void *hook_arg;

@@ -49,6 +49,8 @@ static const struct {
 	{ T(ARCHIVE), FOR_ADMIN },
 	{ T(LIST_EVENTS), FOR_ALL },
 	{ T(SHOW_SCRIPT), FOR_ALL },
+	{ T(STEP_REPORTS), FOR_ALL },
+	{ T(LIST_STEPS), FOR_ALL },
 	{ T(RESIGN), FOR_ALL },
 	{ T(REGISTER), FOR_AGENT },
 	{ T(RUN_REPORT), FOR_AGENT },
@@ -93,7 +95,7 @@ static void test_every_type_for_everybody(void **state)
 }
 
 /* Every request that changes something leaves an event, of this kind. All others only look, or are
- * what nodes tell. */
+ * what nodes and step managers tell. */
 static void test_what_changes_leaves_an_event(void **state)
 {
 	static const struct {
@@ -115,7 +117,8 @@ static void test_what_changes_leaves_an_event(void **state)
 		T(WAIT_JOBS), T(STATS), T(JOB_WHY), T(LIST_PRIOS), T(LIST_SHARES), T(SHOW_CONFIG),
 		T(WATCH_JOBS), T(LIST_ACCT), T(REPORT), T(LIST_EVENTS), T(SHOW_SCRIPT),
 		T(STREAM_OPEN), T(STREAM_DATA), T(STREAM_CREDIT), T(STREAM_CLOSE), T(REGISTER),
-		T(RUN_REPORT), T(HEARTBEAT), T(RUNS_USED), T(GPU_REPORT) };
+		T(RUN_REPORT), T(HEARTBEAT), T(RUNS_USED), T(GPU_REPORT), T(STEP_REPORTS),
+		T(LIST_STEPS) };
 
 	(void)state;
 	for (unsigned type = 0; type <= UINT16_MAX; type++) {

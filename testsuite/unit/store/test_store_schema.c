@@ -85,6 +85,7 @@ static void test_columns(void **state)
 	check_columns(dir, "history.db", "job", &fixture_tables[TABLE_JOB]);
 	check_columns(dir, "history.db", "run", &fixture_tables[TABLE_RUN]);
 	check_columns(dir, "history.db", "event", &fixture_tables[TABLE_EVENT]);
+	check_columns(dir, "history.db", "step", &fixture_tables[TABLE_STEP]);
 	fixture_rmdir(dir);
 }
 
