@@ -18,7 +18,7 @@ void options_clear(struct submit_options *o)
 	char *texts[] = { o->name, o->partition, o->account, o->qos, o->gpus, o->input, o->output,
 		o->error, o->chdir, o->export, o->token, o->wrap, o->bulk, o->constraint, o->prefer,
 		o->nodelist, o->exclude, o->licences, o->dependency, o->remark, o->mail_user,
-		o->mail_type, o->requeue_on, o->array };
+		o->mail_type, o->requeue_on, o->array, o->clusters };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free(texts[i]);
@@ -26,6 +26,10 @@ void options_clear(struct submit_options *o)
 		free(o->labels[i]);
 	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++)
 		free(o->gpus_said[i].text);
+	if (o->component) {
+		options_clear(o->component);
+		free(o->component);
+	}
 	options_init(o);
 }
 

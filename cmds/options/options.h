@@ -51,7 +51,7 @@ enum options_gpus { OPTIONS_GPUS, OPTIONS_GPUS_PER_TASK, OPTIONS_GPUS_PER_NODE, 
 struct submit_options {
 	struct mistakes *mistakes; /* borrowed; NULL: the first one ends the reading */
 	char *name, *partition, *account, *qos, *gpus, *input, *output, *error, *chdir, *export,
-	        *token, *wrap, *bulk, *array;
+	        *token, *wrap, *bulk, *array, *clusters;
 	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
 	uint64_t mem_mb;                                           /* 0: not given */
 	uint64_t gpu_mem_min_mb;                                   /* 0: any */
@@ -87,6 +87,9 @@ struct submit_options {
 	bool hold, no_requeue, append, no_summary, wait, parsable, json, test_only;
 	char *labels[LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
+	/* The components behind `#SBATCH hetjob` lines, in order, each the next one's owner (het.h). */
+	struct submit_options *component;
+	bool components_differ; /* tasks_settle(): in what they ask of a node */
 	unsigned source; /* incremented by the code that applies an option */
 	struct {
 		const char *option; /* that said it last; NULL: none */

@@ -66,6 +66,9 @@ int sbatch_args_take(int key, const char *value, struct sbatch_arg_taken *out, s
 	case SBATCH_IGNORED:
 		sbatch_ignored(theirs, out->warning);
 		return 0;
+	case SBATCH_TAKEN:
+		out->row = NULL;
+		return sbatch_convert(theirs, value, &out->room, err) || !theirs->convert ? 0 : -1;
 	default:
 		break;
 	}

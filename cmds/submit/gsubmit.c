@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -286,6 +287,9 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 		job->slurm_env = slurmenv_add(job->env, o);
 	if (tasks_settle(o, err) < 0)
 		return -1;
+	if (o->components_differ && !g->quiet)
+		cmd_warn(&gsubmit_cmd, "the components of the job ask for different amounts; each "
+		        "of its nodes gets the largest of each");
 	job->name = o->name ? xstrdup(o->name) : default_name(g);
 	s->script = script->text;
 	s->script_len = script->len;
@@ -341,13 +345,18 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 {
 	struct jsonout j;
 
+	const char *cluster = gpusched_cluster(g);
+	unsigned long long number = id;
+
 	if (o->json) {
-		jsonout_begin(&j, stdout, gpusched_cluster(g), "jobs");
+		jsonout_begin(&j, stdout, cluster, "jobs");
 		jsonout_object(&j, json_pack("{s:I}", "id", (json_int_t)id));
 		jsonout_end(&j, NULL);
+	} else if (o->clusters) {
+		printf(o->parsable ? "%llu;%s\n" : "Submitted batch job %llu on cluster %s\n", number,
+		        cluster);
 	} else {
-		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n",
-		        (unsigned long long)id);
+		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n", number);
 	}
 	if (fflush(stdout) != 0)
 		cmd_warn(&gsubmit_cmd, "job %llu was submitted", (unsigned long long)id);
@@ -517,12 +526,30 @@ static void print_token(
 		        token);
 }
 
+/* --clusters is for scripts that name their cluster: there is one. */
+static int check_clusters(const char *list, const char *cluster, struct error *err)
+{
+	size_t len;
+
+	for (const char *s = list ? list : ""; *s; s += len + (s[len] == ',')) {
+		len = strcspn(s, ",");
+		if ((strlen(cluster) == len && !strncasecmp(s, cluster, len)) ||
+		        (len == 3 && !strncasecmp(s, "all", 3)) || !len)
+			continue;
+		error_set(err, ERR_USAGE, "--clusters=%.80s: this is cluster %s", list, cluster);
+		return error_hint(err, "GPUSCHED_CONTROLLER names another cluster's controller");
+	}
+	return 0;
+}
+
 static int submit(struct gpusched *g, const struct submit_options *o, const struct job *job,
         struct error *err)
 {
 	struct gpusched_error why;
 	uint64_t id;
 
+	if (check_clusters(o->clusters, gpusched_cluster(g), err) < 0)
+		return -1;
 	gpusched_on_retry(g, gsubmit_tell, NULL);
 	gpusched_on_warning(g, gsubmit_warn, NULL);
 	files_check(&job->spec, gsubmit_warn, NULL);
