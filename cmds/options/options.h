@@ -155,6 +155,9 @@ int options_set(struct submit_options *o, const struct option_row *row, const ch
 /* What they ask of the scheduler, into a spec that borrows from them: all but what is signed. */
 void options_ask(const struct submit_options *o, struct gpusched_spec *spec);
 
+/* --clusters is for scripts that name their cluster: there is one. ERR_USAGE: it is another. */
+int options_check_cluster(const struct submit_options *o, const char *cluster, struct error *err);
+
 /* The words of a directive: "--gpus=2", "--gpus 2", "-G2", "-G 2", "-HW". ERR_USAGE also for what
  * is no option and for one that a script cannot have. */
 int options_from_words(struct submit_options *o, size_t n, char **words, struct error *err);

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -318,21 +317,6 @@ void gsubmit_clear_job(struct job *job)
 	free(job->name);
 }
 
-int gsubmit_check_clusters(const char *list, const char *cluster, struct error *err)
-{
-	size_t len;
-
-	for (const char *s = list ? list : ""; *s; s += len + (s[len] == ',')) {
-		len = strcspn(s, ",");
-		if ((strlen(cluster) == len && !strncasecmp(s, cluster, len)) ||
-		        (len == 3 && !strncasecmp(s, "all", 3)) || !len)
-			continue;
-		error_set(err, ERR_USAGE, "--clusters=%.80s: this is cluster %s", list, cluster);
-		return error_hint(err, "GPUSCHED_CONTROLLER names another cluster's controller");
-	}
-	return 0;
-}
-
 /* --- answers ------------------------------------------------------------------------------------
  */
 
@@ -490,7 +474,7 @@ static int test(const struct submit_options *o, const struct job *job, struct er
 		return -1;
 	cmd_tell_retry(&gsubmit_cmd, c);
 	cmd_tell_warnings(&gsubmit_cmd, c);
-	rc = gsubmit_check_clusters(o->clusters, client_conf(c)->cluster, err);
+	rc = options_check_cluster(o, client_conf(c)->cluster, err);
 	if (rc >= 0) {
 		jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
 		rc = submit_test(c, &job->spec, on_verdict, &out, err);
@@ -550,7 +534,7 @@ static int submit(struct gpusched *g, const struct submit_options *o, const stru
 	struct gpusched_error why;
 	uint64_t id;
 
-	if (gsubmit_check_clusters(o->clusters, gpusched_cluster(g), err) < 0)
+	if (options_check_cluster(o, gpusched_cluster(g), err) < 0)
 		return -1;
 	gpusched_on_retry(g, gsubmit_tell, NULL);
 	gpusched_on_warning(g, gsubmit_warn, NULL);

@@ -54,9 +54,6 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
         struct job *job, struct error *err);
 void gsubmit_clear_job(struct job *job);
 
-/* --clusters is for scripts that name their cluster: there is one. ERR_USAGE: it is another. */
-int gsubmit_check_clusters(const char *list, const char *cluster, struct error *err);
-
 int gsubmit_make_token(char token[GSUBMIT_TOKEN], struct error *err);
 void gsubmit_take_error(const struct gpusched_error *from, struct error *to);
 void gsubmit_tell(const struct gpusched_error *why, void *arg); /* for gpusched_on_retry() */

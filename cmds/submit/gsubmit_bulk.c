@@ -270,7 +270,7 @@ static int check_clusters(
         const struct bulk *b, const char *cluster, size_t *bad, struct error *err)
 {
 	for (size_t i = 0; i < b->n; i++) {
-		if (gsubmit_check_clusters(b->v[i]->o.clusters, cluster, err) < 0) {
+		if (options_check_cluster(&b->v[i]->o, cluster, err) < 0) {
 			*bad = i;
 			return -1;
 		}
