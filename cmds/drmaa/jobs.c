@@ -177,7 +177,8 @@ static int control(const struct jobset *jobs, const struct action *action, bool 
 	jobset_message_clear(&names);
 	session_give(c);
 	if (rc < 0)
-		return fail_as(d, &err, DRMAA_ERRNO_INTERNAL_ERROR);
+		return all && err.code == ERR_JOB_STATE ? DRMAA_ERRNO_SUCCESS
+		                                        : fail_as(d, &err, action->inconsistent);
 	if (!result.failed || all) /* of all jobs some have ended */
 		return DRMAA_ERRNO_SUCCESS;
 	return fail_as(d, &result.first, action->inconsistent);

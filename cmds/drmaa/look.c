@@ -100,22 +100,35 @@ static int list_past(
 	return rc;
 }
 
+/* A job that is not known is named behind the others. */
+static int told(int rc, const struct error *err)
+{
+	return rc < 0 && err->code == ERR_NO_JOB ? 0 : rc;
+}
+
 int look_jobs(struct client *c, const struct jobset *set, look_on *on, void *arg,
         struct jobset *unknown, struct error *err)
 {
 	struct looking l = { .on = on, .arg = arg };
+	struct jobset rest;
+	struct error why = { .code = ERR_NONE };
 	int rc = 0;
 
 	jobset_copy(&l.unseen, set);
 	if (l.unseen.n)
-		rc = list_now(c, &l, err);
-	if (rc >= 0 && l.unseen.n)
-		rc = list_past(c, set, on_past_job, &l, err);
+		rc = told(list_now(c, &l, &why), &why);
+	if (rc >= 0 && l.unseen.n) {
+		jobset_copy(&rest, &l.unseen);
+		rc = told(list_past(c, &rest, on_past_job, &l, &why), &why);
+		jobset_clear(&rest);
+	}
+	if (rc < 0 && err)
+		*err = why;
 	if (unknown)
 		*unknown = l.unseen;
 	else
 		jobset_clear(&l.unseen);
-	return rc < 0 ? -1 : 0;
+	return rc;
 }
 
 /* --- until one has ended -------------------------------------------------------------------- */

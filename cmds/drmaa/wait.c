@@ -129,6 +129,14 @@ static int wait_among(const char *job_id, struct jobset *jobs, struct diagnosis 
 	return DRMAA_ERRNO_SUCCESS;
 }
 
+/* Told once: it would be in the way of all others that are waited for. */
+static int tell_unknown(const struct jobset *unknown, struct diagnosis d)
+{
+	session_dispose_all(unknown);
+	return fail_with(d, DRMAA_ERRNO_INVALID_JOB, "job %" PRIu64 " is not known",
+	        unknown->v[0].id);
+}
+
 /* Look at those that are meant: one has ended, or it is worth to look again. */
 static int look_once(struct client *c, const char *job_id, int64_t deadline, struct found *f,
         struct diagnosis d)
@@ -142,8 +150,7 @@ static int look_once(struct client *c, const char *job_id, int64_t deadline, str
 	if (code == DRMAA_ERRNO_SUCCESS && look_jobs(c, &jobs, find_ended, f, &unknown, &err) < 0)
 		code = fail_as(d, &err, DRMAA_ERRNO_INTERNAL_ERROR);
 	else if (code == DRMAA_ERRNO_SUCCESS && !f->any && unknown.n)
-		code = fail_with(d, DRMAA_ERRNO_INVALID_JOB, "job %" PRIu64 " is not known",
-		        unknown.v[0].id);
+		code = tell_unknown(&unknown, d);
 	else if (code == DRMAA_ERRNO_SUCCESS && !f->any)
 		code = wait_for(c, &jobs, deadline, d);
 	jobset_clear(&jobs);
