@@ -337,8 +337,13 @@ if have "${CC:-cc}" gcc && [ -f .libs/libgpusched.so ] && ! ldd .libs/libgpusche
 	fi
 fi
 
+# Each attribute of DRMAA is in its manual.
+for a in $(sed -n 's/^#define DRMAA_[A-Z_]* *"\(drmaa_[a-z_]*\)".*/\1/p' "$src/cmds/drmaa/drmaa.h" | grep -v '_active$\|_hold$'); do
+	grep -q "$a" "$src/man/drmaa.3" || fail "drmaa.3 lacks $a"
+done
+
 if have mandoc mandoc; then
-	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 grun.1 gpusched.3; do
+	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 grun.1 gpusched.3 drmaa.3; do
 		checked=$((checked + 1))
 		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
 		[ ! -s "$dir/lint" ] || fail "$(cat "$dir/lint")"
