@@ -53,7 +53,7 @@ int options_check_cluster(const struct submit_options *o, const char *cluster, s
 	for (const char *s = o->clusters ? o->clusters : ""; *s; s += len + (s[len] == ',')) {
 		len = strcspn(s, ",");
 		if ((strlen(cluster) == len && !strncasecmp(s, cluster, len)) ||
-		        (len == 3 && !strncasecmp(s, "all", 3)) || !len)
+		        (len == 3 && !strncasecmp(s, "all", 3)))
 			continue;
 		error_set(err, ERR_USAGE, "--clusters=%.80s: this is cluster %s", o->clusters,
 		        cluster);
