@@ -1,9 +1,9 @@
 /* drmaa.h - DRMAA 1.0: the C binding of GFD.022 and GFD.133, over gpusched
  *
  * Link with -ldrmaa. drmaa(3) says what each attribute becomes here. All functions may be called
- * from several threads at once, but for drmaa_init() and drmaa_exit(), and for two calls with one job
- * template or one list. A function that fails writes why into `error_diagnosis` (may be NULL), in the
- * controller's words where it was the controller that refused.
+ * from several threads at once, but for drmaa_init() and drmaa_exit(), and for two calls with one
+ * job template or one list. A function that fails writes why into `error_diagnosis` (may be NULL),
+ * in the controller's words where it was the controller that refused.
  */
 #ifndef DRMAA_H
 #define DRMAA_H
@@ -160,12 +160,10 @@ int drmaa_get_vector_attribute_names(
 
 int drmaa_run_job(char *job_id, size_t job_id_len, const drmaa_job_template_t *jt,
         char *error_diagnosis, size_t error_diag_len);
-int drmaa_run_bulk_jobs(drmaa_job_ids_t **jobids, const drmaa_job_template_t *jt, int start, int end,
-        int incr, char *error_diagnosis, size_t error_diag_len);
-int drmaa_control(
-        const char *jobid, int action, char *error_diagnosis, size_t error_diag_len);
-int drmaa_job_ps(
-        const char *job_id, int *remote_ps, char *error_diagnosis, size_t error_diag_len);
+int drmaa_run_bulk_jobs(drmaa_job_ids_t **jobids, const drmaa_job_template_t *jt, int start,
+        int end, int incr, char *error_diagnosis, size_t error_diag_len);
+int drmaa_control(const char *jobid, int action, char *error_diagnosis, size_t error_diag_len);
+int drmaa_job_ps(const char *job_id, int *remote_ps, char *error_diagnosis, size_t error_diag_len);
 int drmaa_synchronize(const char *job_ids[], signed long timeout, int dispose,
         char *error_diagnosis, size_t error_diag_len);
 int drmaa_wait(const char *job_id, char *job_id_out, size_t job_id_out_len, int *stat,
@@ -177,8 +175,8 @@ int drmaa_wait(const char *job_id, char *job_id_out, size_t job_id_out_len, int 
 int drmaa_wifexited(int *exited, int stat, char *error_diagnosis, size_t error_diag_len);
 int drmaa_wexitstatus(int *exit_status, int stat, char *error_diagnosis, size_t error_diag_len);
 int drmaa_wifsignaled(int *signaled, int stat, char *error_diagnosis, size_t error_diag_len);
-int drmaa_wtermsig(char *signal, size_t signal_len, int stat, char *error_diagnosis,
-        size_t error_diag_len);
+int drmaa_wtermsig(
+        char *signal, size_t signal_len, int stat, char *error_diagnosis, size_t error_diag_len);
 int drmaa_wcoredump(int *core_dumped, int stat, char *error_diagnosis, size_t error_diag_len);
 int drmaa_wifaborted(int *aborted, int stat, char *error_diagnosis, size_t error_diag_len);
 
@@ -187,8 +185,8 @@ int drmaa_wifaborted(int *aborted, int stat, char *error_diagnosis, size_t error
 const char *drmaa_strerror(int drmaa_errno);
 int drmaa_get_contact(
         char *contact, size_t contact_len, char *error_diagnosis, size_t error_diag_len);
-int drmaa_version(unsigned int *major, unsigned int *minor, char *error_diagnosis,
-        size_t error_diag_len);
+int drmaa_version(
+        unsigned int *major, unsigned int *minor, char *error_diagnosis, size_t error_diag_len);
 int drmaa_get_DRM_system(
         char *drm_system, size_t drm_system_len, char *error_diagnosis, size_t error_diag_len);
 int drmaa_get_DRMAA_implementation(

@@ -7,7 +7,7 @@
 
 #include "cmds/drmaa/fail.h"
 
-#define CODE(stat)   ((stat) & 0xff)
+#define CODE(stat)   ((stat)&0xff)
 #define SIGNAL(stat) (((stat) >> 8) & 0xff)
 #define ABORTED      (1 << 16)
 
@@ -47,8 +47,8 @@ int drmaa_wifsignaled(int *signaled, int stat, char *error_diagnosis, size_t err
 	return give(signaled, SIGNAL(stat) != 0, DIAGNOSIS);
 }
 
-int drmaa_wtermsig(char *signal, size_t signal_len, int stat, char *error_diagnosis,
-        size_t error_diag_len)
+int drmaa_wtermsig(
+        char *signal, size_t signal_len, int stat, char *error_diagnosis, size_t error_diag_len)
 {
 	const char *name = SIGNAL(stat) ? sigabbrev_np(SIGNAL(stat)) : NULL;
 	char text[DRMAA_SIGNAL_BUFFER] = "";

@@ -80,8 +80,8 @@ static int code_of(int error, int refused)
 
 int fail_as(struct diagnosis d, const struct error *err, int refused)
 {
-	return fail_with(d, code_of(err->code, refused), "%s%s%s", err->text, *err->hint ? "; " : "",
-	        err->hint);
+	return fail_with(d, code_of(err->code, refused), "%s%s%s", err->text,
+	        *err->hint ? "; " : "", err->hint);
 }
 
 void fail_copy(char *to, size_t size, const char *from)

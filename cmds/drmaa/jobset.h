@@ -47,8 +47,8 @@ bool jobset_first(const struct jobset *set, uint64_t id, const char *tasks, uint
 /* Take all of these out. */
 void jobset_take(struct jobset *set, uint64_t id, const char *tasks);
 
-/* The set as a request names it, as far as `most` tasks (UINT32_MAX: all of them, and perhaps more of
- * their arrays); `all`: that is all of it. */
+/* The set as a request names it, as far as `most` tasks (UINT32_MAX: all of them, and perhaps more
+ * of their arrays); `all`: that is all of it. */
 struct jobset_message {
 	uint64_t *ids;
 	size_t n_ids;

@@ -73,8 +73,8 @@ static int find_places(struct making *m, const char *array)
 	if (gethostname(m->host, sizeof(m->host) - 1) < 0)
 		m->host[0] = '\0';
 	if (!getcwd(buf, sizeof(buf)))
-		return fail_with(m->d, DRMAA_ERRNO_INTERNAL_ERROR, "current directory: %s",
-		        strerror(errno));
+		return fail_with(
+		        m->d, DRMAA_ERRNO_INTERNAL_ERROR, "current directory: %s", strerror(errno));
 	m->home = home_folder();
 	m->here = xstrdup(buf);
 	m->places = (struct value_places){ m->home, m->here, m->host, array != NULL };
@@ -101,7 +101,8 @@ static void name_in_folder(const struct making *m, char **path, char kind)
 
 	free(whole);
 	if (folder)
-		replace(path, xasprintf("%s/%%x.%c%s", *path, kind, m->places.bulk ? "%A.%a" : "%j"));
+		replace(path,
+		        xasprintf("%s/%%x.%c%s", *path, kind, m->places.bulk ? "%A.%a" : "%j"));
 }
 
 static int set_path(const struct making *m, enum attribute a, char **path, char kind)
@@ -299,8 +300,8 @@ static void make_args(const struct making *m)
 	job->args[0] = text(m, ATTRIBUTE_REMOTE_COMMAND);
 	for (size_t i = 0; i < argv->n; i++)
 		job->args[i + 1] = argv->v[i];
-	job->script = xasprintf("#!/bin/sh\n%s%sexec \"$@\"\n", m->into ? m->into : "",
-	        m->into ? "\n" : "");
+	job->script = xasprintf(
+	        "#!/bin/sh\n%s%sexec \"$@\"\n", m->into ? m->into : "", m->into ? "\n" : "");
 }
 
 /* The command's, as far as a name can be so. */
@@ -345,8 +346,8 @@ static int fill(const struct making *m, const char *array)
 	return DRMAA_ERRNO_SUCCESS;
 }
 
-int jobspec_make(struct jobspec *job, const drmaa_job_template_t *jt, const char *array,
-        struct diagnosis d)
+int jobspec_make(
+        struct jobspec *job, const drmaa_job_template_t *jt, const char *array, struct diagnosis d)
 {
 	struct making m = { .job = job, .jt = jt, .d = d };
 	int code;

@@ -22,8 +22,8 @@ struct jobspec {
 };
 
 /* `array`: "1-9:2" of a bulk, else NULL. DRMAA's number; jobspec_clear() in any case. */
-int jobspec_make(struct jobspec *job, const drmaa_job_template_t *jt, const char *array,
-        struct diagnosis d);
+int jobspec_make(
+        struct jobspec *job, const drmaa_job_template_t *jt, const char *array, struct diagnosis d);
 void jobspec_clear(struct jobspec *job);
 
 #endif

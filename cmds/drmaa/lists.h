@@ -17,8 +17,7 @@ struct text_list {
 };
 
 void list_add(struct text_list *list, const char *text);
-void list_addf(struct text_list *list, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
+void list_addf(struct text_list *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void list_clear(struct text_list *list);
 
 /* Take over what `list` holds. */

@@ -6,7 +6,7 @@
 #include "cmds/api/whole.h"
 #include "common/net/msg.h"
 
-#define WAIT_TASKS 4000 /* tasks that are waited for at a time */
+#define WAIT_TASKS   4000 /* tasks that are waited for at a time */
 #define WAIT_SOME_MS 5000 /* for so long, where there are more */
 
 /* --- as they are ---------------------------------------------------------------------------- */
@@ -134,19 +134,19 @@ int look_jobs(struct client *c, const struct jobset *set, look_on *on, void *arg
 /* --- until one has ended -------------------------------------------------------------------- */
 
 /* The first that has ended is enough. */
-static int on_end(unsigned type, const ProtobufCMessage *m, void *arg, struct error *err)
+static int on_end(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	(void)m;
-	if (type != GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return error_set(err, ERR_PROTOCOL, "unexpected type of answer to a wait for jobs");
 	*(bool *)arg = true;
 	return error_set(err, ERR_USAGE, "ended by the caller");
 }
 
 static int until(int64_t timeout_ms)
 {
-	return timeout_ms < 0 ? -1 : timeout_ms < 1 ? 1 : timeout_ms > INT32_MAX ? INT32_MAX
-	                                                                        : (int)timeout_ms;
+	return timeout_ms < 0           ? -1
+	       : timeout_ms < 1         ? 1
+	       : timeout_ms > INT32_MAX ? INT32_MAX
+	                                : (int)timeout_ms;
 }
 
 int look_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, struct error *err)
@@ -157,6 +157,7 @@ int look_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, st
 	bool ended = false, part;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
 		.request = &wait.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
 		.on_chunk = on_end,
 		.arg = &ended };
 	int rc;

@@ -1,7 +1,7 @@
 /* look.h - asking the controller about jobs, and waiting for their ends
  *
- * A job that ended long ago is one of the past: the controller's memory is asked first, and then its
- * accounting.
+ * A job that ended long ago is one of the past: the controller's memory is asked first, and then
+ * its accounting.
  */
 #ifndef CMDS_DRMAA_LOOK_H
 #define CMDS_DRMAA_LOOK_H
@@ -24,13 +24,14 @@ struct look {
 };
 typedef void look_on(const struct look *job, void *arg);
 
-/* Tell of each job of `set`. *unknown, unless NULL, are those of which nothing is known any more; the
- * caller clears it, on failure too. -1 with `err`. */
+/* Tell of each job of `set`. *unknown, unless NULL, are those of which nothing is known any more;
+ * the caller clears it, on failure too. -1 with `err`. */
 int look_jobs(struct client *c, const struct jobset *set, look_on *on, void *arg,
         struct jobset *unknown, struct error *err);
 
-/* Return 0 once one of these has ended, or perhaps has: some are waited for at a time, so look again.
- * 1: none has within timeout_ms (< 0: no limit). -1 with `err`. None has ended when it is called. */
+/* Return 0 once one of these has ended, or perhaps has: some are waited for at a time, so look
+ * again. 1: none has within timeout_ms (< 0: no limit). -1 with `err`. None has ended when it is
+ * called. */
 int look_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, struct error *err);
 
 /* The accounts of one job that has ended. */

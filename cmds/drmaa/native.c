@@ -169,8 +169,8 @@ int native_apply_category(struct submit_options *o, const char *name, struct err
 	path = path && *path ? path : CATEGORIES_FILE;
 	f = fopen(path, "re");
 	if (!f)
-		return error_set(err, ERR_USAGE, "category '%.80s': %s: %s", name, path,
-		        strerror(errno));
+		return error_set(
+		        err, ERR_USAGE, "category '%.80s': %s: %s", name, path, strerror(errno));
 	while (!options && getline(&line, &size, f) >= 0)
 		options = options_of(line, name);
 	fclose(f);

@@ -3,8 +3,8 @@
  * The words are those of a command line of gsubmit(1), by its table of options and sbatch's. What
  * only a command line can have (--wrap), and what asks gsubmit to wait or to print, is refused.
  *
- * A category is a line "NAME: OPTIONS" of the file that the variable GPUSCHED_DRMAA_CATEGORIES names,
- * or of SYSCONFDIR/gpusched/drmaa-categories.
+ * A category is a line "NAME: OPTIONS" of the file that the variable GPUSCHED_DRMAA_CATEGORIES
+ * names, or of SYSCONFDIR/gpusched/drmaa-categories.
  */
 #ifndef CMDS_DRMAA_NATIVE_H
 #define CMDS_DRMAA_NATIVE_H

@@ -10,14 +10,15 @@
 
 #include "config.h"
 
-#define SYSTEM     "gpusched " PACKAGE_VERSION
-#define CLIENTS    8 /* connections that are kept */
-#define CONTACT_OF_FILE '/' /* a contact that begins so is a client.conf, else the cluster's name */
+#define SYSTEM          "gpusched " PACKAGE_VERSION
+#define CLIENTS         8   /* connections that are kept */
+#define CONTACT_OF_FILE '/' /* a contact that begins so is a client.conf, else the cluster's name \
+	                     */
 
 static struct {
 	pthread_mutex_t lock;
 	bool active;
-	char *conf;      /* NULL: as the commands find it */
+	char *conf; /* NULL: as the commands find it */
 	char *contact;
 	struct client *idle[CLIENTS];
 	size_t n_idle;
@@ -50,7 +51,8 @@ bool session_active(void)
 
 int session_none(struct diagnosis d)
 {
-	return fail_with(d, DRMAA_ERRNO_NO_ACTIVE_SESSION, "there is no session; drmaa_init() opens it");
+	return fail_with(
+	        d, DRMAA_ERRNO_NO_ACTIVE_SESSION, "there is no session; drmaa_init() opens it");
 }
 
 struct client *session_take(struct diagnosis d, int *code)
@@ -176,7 +178,8 @@ static int open_session(const char *contact, struct client *c, struct diagnosis 
 	lock();
 	if (session.active) {
 		unlock();
-		return fail_with(d, DRMAA_ERRNO_ALREADY_ACTIVE_SESSION, "a session is active already");
+		return fail_with(
+		        d, DRMAA_ERRNO_ALREADY_ACTIVE_SESSION, "a session is active already");
 	}
 	session.active = true;
 	session.contact = xstrdup(contact && *contact ? contact : client_conf(c)->cluster);
@@ -250,8 +253,8 @@ int drmaa_get_contact(
 	return DRMAA_ERRNO_SUCCESS;
 }
 
-int drmaa_version(unsigned int *major, unsigned int *minor, char *error_diagnosis,
-        size_t error_diag_len)
+int drmaa_version(
+        unsigned int *major, unsigned int *minor, char *error_diagnosis, size_t error_diag_len)
 {
 	if (!major || !minor)
 		return fail_with(DIAGNOSIS, DRMAA_ERRNO_INVALID_ARGUMENT, "an argument is NULL");

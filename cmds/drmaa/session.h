@@ -24,8 +24,8 @@ void session_give(struct client *c);
 /* A job was submitted: a single one (TASK_NONE), or the tasks of an array. */
 void session_add(uint64_t id, const struct taskset *tasks);
 
-/* The jobs of this session that drmaa_wait() and drmaa_synchronize() have not disposed of; the caller
- * clears *jobs. */
+/* The jobs of this session that drmaa_wait() and drmaa_synchronize() have not disposed of; the
+ * caller clears *jobs. */
 void session_jobs(struct jobset *jobs);
 
 /* An end that was seen, so that of many jobs not all are looked at for each that is waited for. */

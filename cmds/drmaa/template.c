@@ -143,7 +143,8 @@ int drmaa_delete_job_template(
 
 static int no_attribute(struct diagnosis d, const char *name, const char *what)
 {
-	return fail_with(d, DRMAA_ERRNO_INVALID_ARGUMENT, "'%.200s' is no %s", name ? name : "", what);
+	return fail_with(
+	        d, DRMAA_ERRNO_INVALID_ARGUMENT, "'%.200s' is no %s", name ? name : "", what);
 }
 
 static int check(struct diagnosis d, size_t a, const char *value)

@@ -15,7 +15,7 @@
 /* --- moments -------------------------------------------------------------------------------- */
 
 struct moment {
-	int v[3]; /* year, month, day */
+	int v[3];  /* year, month, day */
 	int given; /* of these, from the last on */
 	int hour, minute, second;
 	bool zone;
@@ -228,7 +228,8 @@ int value_path(const char *text, const struct value_places *places, char **out, 
 	struct strbuf path = { .s = NULL };
 
 	if (colon && !is_here(text, (size_t)(colon - text), places->host)) {
-		error_set(err, ERR_USAGE, "files are on the node that runs the job, and not on '%.*s'",
+		error_set(err, ERR_USAGE,
+		        "files are on the node that runs the job, and not on '%.*s'",
 		        (int)(colon - text), text);
 		return error_hint(err, ":PATH, in a folder that all nodes share");
 	}

@@ -1,4 +1,5 @@
-/* wait.c - drmaa_wait() and drmaa_synchronize(): looking, and waiting until it is worth to look again */
+/* wait.c - drmaa_wait() and drmaa_synchronize(): looking, and waiting until it is worth to look
+ * again */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static int64_t now_ms(void)
 /* `timeout` of drmaa.h, in seconds, as the moment when it is over; -1: never. */
 static int64_t deadline_of(signed long timeout)
 {
-	return timeout < 0 ? -1 : now_ms() + (timeout > INT32_MAX ? INT32_MAX : timeout) * INT64_C(1000);
+	return timeout < 0 ? -1
+	                   : now_ms() + (timeout > INT32_MAX ? INT32_MAX : timeout) * INT64_C(1000);
 }
 
 static int64_t left(int64_t deadline)
@@ -91,9 +93,8 @@ static void add_account(const Gpusched__Acct *a, void *arg)
 	list_addf(rusage, "starts=%" PRIu32, a->attempts);
 }
 
-static int give_rusage(
-        struct client *c, const struct session_end *end, drmaa_attr_values_t **rusage,
-        struct diagnosis d)
+static int give_rusage(struct client *c, const struct session_end *end,
+        drmaa_attr_values_t **rusage, struct diagnosis d)
 {
 	struct text_list list = { .v = NULL };
 	struct error err;
@@ -124,7 +125,8 @@ static int wait_among(const char *job_id, struct jobset *jobs, struct diagnosis 
 	if (jobset_parse(job_id, &id, &task, &err) < 0)
 		return fail_as(d, &err, DRMAA_ERRNO_INVALID_JOB);
 	if (session_has_disposed(id, task))
-		return fail_with(d, DRMAA_ERRNO_INVALID_JOB, "job %s was waited for before", job_id);
+		return fail_with(
+		        d, DRMAA_ERRNO_INVALID_JOB, "job %s was waited for before", job_id);
 	jobset_add(jobs, id, task);
 	return DRMAA_ERRNO_SUCCESS;
 }
@@ -133,13 +135,13 @@ static int wait_among(const char *job_id, struct jobset *jobs, struct diagnosis 
 static int tell_unknown(const struct jobset *unknown, struct diagnosis d)
 {
 	session_dispose_all(unknown);
-	return fail_with(d, DRMAA_ERRNO_INVALID_JOB, "job %" PRIu64 " is not known",
-	        unknown->v[0].id);
+	return fail_with(
+	        d, DRMAA_ERRNO_INVALID_JOB, "job %" PRIu64 " is not known", unknown->v[0].id);
 }
 
 /* Look at those that are meant: one has ended, or it is worth to look again. */
-static int look_once(struct client *c, const char *job_id, int64_t deadline, struct found *f,
-        struct diagnosis d)
+static int look_once(
+        struct client *c, const char *job_id, int64_t deadline, struct found *f, struct diagnosis d)
 {
 	struct jobset jobs = { .v = NULL }, unknown = { .v = NULL };
 	struct error err;
@@ -159,8 +161,8 @@ static int look_once(struct client *c, const char *job_id, int64_t deadline, str
 }
 
 /* Until one of those that are meant has ended, and no other thread was told so. */
-static int wait_one(struct client *c, const char *job_id, int64_t deadline,
-        struct session_end *end, drmaa_attr_values_t **rusage, struct diagnosis d)
+static int wait_one(struct client *c, const char *job_id, int64_t deadline, struct session_end *end,
+        drmaa_attr_values_t **rusage, struct diagnosis d)
 {
 	bool any_job = !strcmp(job_id, DRMAA_JOB_IDS_SESSION_ANY);
 
@@ -242,8 +244,8 @@ static int synchronize_among(
 	return DRMAA_ERRNO_SUCCESS;
 }
 
-static int wait_all(struct client *c, const struct jobset *jobs, bool all, int64_t deadline,
-        struct diagnosis d)
+static int wait_all(
+        struct client *c, const struct jobset *jobs, bool all, int64_t deadline, struct diagnosis d)
 {
 	struct jobset rest, unknown;
 	int code = DRMAA_ERRNO_SUCCESS;

@@ -63,8 +63,10 @@ static int gpus_each(
 
 static int differ_in_gpus(unsigned number, struct error *err)
 {
-	error_set(err, ERR_USAGE, "component %u asks for GPUs of another type; all nodes of a job get "
-	        "the same", number);
+	error_set(err, ERR_USAGE,
+	        "component %u asks for GPUs of another type; all nodes of a job get "
+	        "the same",
+	        number);
 	return error_hint(err, "submit a job for each component");
 }
 

@@ -1,9 +1,9 @@
 /* het.h - jobs of several components: `#SBATCH hetjob`
  *
  * Slurm starts the components of such a job together, each on nodes of its own with what it asks
- * for. Here they are one gang: a job on as many nodes as all of them ask for, in their order, so that
- * the first nodes are the first component's. All nodes of a job get the same, which is the largest
- * amount that a component asks of a node.
+ * for. Here they are one gang: a job on as many nodes as all of them ask for, in their order, so
+ * that the first nodes are the first component's. All nodes of a job get the same, which is the
+ * largest amount that a component asks of a node.
  *
  * What is no amount must be the same in all components, or be said in the first alone (GPU types,
  * partition, account, QOS, features). Name, files and what else concerns the script are the first

@@ -57,8 +57,8 @@ static void add_component(
 	free(list);
 }
 
-size_t hetenv_make(const char *value, size_t len, const char *nodelist, uint32_t nnodes, uint64_t job,
-        char **env)
+size_t hetenv_make(const char *value, size_t len, const char *nodelist, uint32_t nnodes,
+        uint64_t job, char **env)
 {
 	struct parts parts;
 	char **names = NULL;

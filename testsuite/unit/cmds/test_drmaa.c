@@ -1,4 +1,5 @@
-/* test_drmaa.c - cmds/drmaa/: what is pure of it; testsuite/system/cmds/test_drmaa.py has the rest */
+/* test_drmaa.c - cmds/drmaa/: what is pure of it; testsuite/system/cmds/test_drmaa.py has the rest
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -81,9 +82,19 @@ static void durations(void **state)
 		const char *text;
 		uint32_t s;
 	} rows[] = {
-		{ "90", 90 }, { "1:30", 90 }, { "2:00:00", 7200 }, { "0:90", 90 }, { "0", 0 },
-		{ "", 0 }, { ":1", 0 }, { "1:", 0 }, { "1:2:3:4", 0 }, { "-1", 0 }, { "1h", 0 },
-		{ "4294967295", 0 }, { "99999999:00:00", 0 },
+		{ "90", 90 },
+		{ "1:30", 90 },
+		{ "2:00:00", 7200 },
+		{ "0:90", 90 },
+		{ "0", 0 },
+		{ "", 0 },
+		{ ":1", 0 },
+		{ "1:", 0 },
+		{ "1:2:3:4", 0 },
+		{ "-1", 0 },
+		{ "1h", 0 },
+		{ "4294967295", 0 },
+		{ "99999999:00:00", 0 },
 	};
 
 	(void)state;
@@ -113,12 +124,14 @@ static void paths(void **state)
 		{ ":x.$drmaa_incr_ph$.$drmaa_incr_ph$", true, "x.%a.%a", NULL },
 		{ ":x.%a", true, "x.%%a", NULL },
 		{ ":/x:y", false, "/x:y", NULL },
-		{ "other:/x", false, NULL, "files are on the node that runs the job, and not on 'other'" },
+		{ "other:/x", false, NULL,
+		        "files are on the node that runs the job, and not on 'other'" },
 		{ ":", false, NULL, "the path is empty" },
 		{ "", false, NULL, "the path is empty" },
 		{ ":a\\b", false, NULL, "a backslash in the path" },
 		{ ":$drmaa_incr_ph$", false, NULL,
-		        "$drmaa_incr_ph$ stands for the index of a bulk, and this is a single job" },
+		        "$drmaa_incr_ph$ stands for the index of a bulk, and this is a single "
+		        "job" },
 	};
 
 	(void)state;
@@ -128,8 +141,8 @@ static void paths(void **state)
 		struct error err = { .code = ERR_NONE };
 		char *out = NULL;
 
-		assert_int_equal(value_path(rows[i].text, &places, &out, &err),
-		        rows[i].want ? 0 : -1);
+		assert_int_equal(
+		        value_path(rows[i].text, &places, &out, &err), rows[i].want ? 0 : -1);
 		if (rows[i].want)
 			assert_string_equal(out, rows[i].want);
 		else
@@ -152,8 +165,7 @@ static void folders(void **state)
 	free(out);
 	assert_int_equal(value_folder("/it's/$drmaa_incr_ph$/x", &bulk, &out, &script, NULL), 0);
 	assert_string_equal(out, "/it's/$drmaa_incr_ph$/x");
-	assert_string_equal(
-	        script, "cd -- '''/it'\\''s/'\"$GPUSCHED_ARRAY_TASK_ID\"'/x' || exit");
+	assert_string_equal(script, "cd -- '''/it'\\''s/'\"$GPUSCHED_ARRAY_TASK_ID\"'/x' || exit");
 	free(out);
 	free(script);
 	assert_int_equal(value_folder("/$drmaa_incr_ph$", &single, &out, &script, NULL), -1);
@@ -453,8 +465,10 @@ static void ends(void **state)
 		{ { .state = "FAILED", .start_time = 1 }, 0, 0, 0, 1, "" },
 		{ { .state = "CANCELLED" }, 0, 0, 0, 1, "" },
 		{ { .state = "CANCELLED", .start_time = 1 }, 0, 0, 1, 0, "SIGTERM" },
-		{ { .state = "TIMEOUT", .start_time = 1, .exit_signal = 9 }, 0, 0, 1, 0, "SIGKILL" },
-		{ { .state = "OUT_OF_MEMORY", .start_time = 1, .exit_code = 1 }, 0, 0, 1, 0, "SIGTERM" },
+		{ { .state = "TIMEOUT", .start_time = 1, .exit_signal = 9 }, 0, 0, 1, 0,
+		        "SIGKILL" },
+		{ { .state = "OUT_OF_MEMORY", .start_time = 1, .exit_code = 1 }, 0, 0, 1, 0,
+		        "SIGTERM" },
 		{ { .state = "FAILED", .start_time = 1, .exit_signal = 40 }, 0, 0, 1, 0, "40" },
 	};
 
