@@ -2,6 +2,7 @@
  * again */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -9,6 +10,8 @@
 #include "cmds/drmaa/lists.h"
 #include "cmds/drmaa/look.h"
 #include "cmds/drmaa/session.h"
+
+#define WAIT_RETRY_MS (15 * 60 * 1000)
 
 /* --- time ----------------------------------------------------------------------------------- */
 
@@ -47,6 +50,25 @@ static int wait_for(
 	return rc ? fail_with(d, DRMAA_ERRNO_EXIT_TIMEOUT, "%s",
 	                    drmaa_strerror(DRMAA_ERRNO_EXIT_TIMEOUT))
 	          : DRMAA_ERRNO_SUCCESS;
+}
+
+/* A connection for a wait. One without an end sits out a controller that is away for a while. */
+static struct client *take_waiting(struct diagnosis d, int64_t deadline, int64_t *retry, int *code)
+{
+	struct client *c = session_take(d, code);
+
+	if (!c)
+		return NULL;
+	*retry = client_retry(c);
+	if (deadline < 0 && !getenv(CLIENT_RETRY_VARIABLE))
+		client_set_retry(c, WAIT_RETRY_MS);
+	return c;
+}
+
+static void give_waiting(struct client *c, int64_t retry)
+{
+	client_set_retry(c, retry);
+	session_give(c);
 }
 
 /* --- drmaa_wait() --------------------------------------------------------------------------- */
@@ -191,7 +213,7 @@ int drmaa_wait(const char *job_id, char *job_id_out, size_t job_id_out_len, int 
         signed long timeout, drmaa_attr_values_t **rusage, char *error_diagnosis,
         size_t error_diag_len)
 {
-	int64_t deadline = deadline_of(timeout);
+	int64_t deadline = deadline_of(timeout), retry;
 	char name[JOBSET_NAME];
 	struct client *c;
 	struct session_end end;
@@ -200,11 +222,11 @@ int drmaa_wait(const char *job_id, char *job_id_out, size_t job_id_out_len, int 
 	if (!job_id || timeout < -1)
 		return fail_with(DIAGNOSIS, DRMAA_ERRNO_INVALID_ARGUMENT,
 		        "the job id is NULL or the timeout negative");
-	c = session_take(DIAGNOSIS, &code);
+	c = take_waiting(DIAGNOSIS, deadline, &retry, &code);
 	if (!c)
 		return code;
 	code = wait_one(c, job_id, deadline, &end, rusage, DIAGNOSIS);
-	session_give(c);
+	give_waiting(c, retry);
 	if (code != DRMAA_ERRNO_SUCCESS)
 		return code;
 	if (stat)
@@ -274,7 +296,7 @@ static int wait_all(
 int drmaa_synchronize(const char *job_ids[], signed long timeout, int dispose,
         char *error_diagnosis, size_t error_diag_len)
 {
-	int64_t deadline = deadline_of(timeout);
+	int64_t deadline = deadline_of(timeout), retry;
 	struct jobset jobs = { .v = NULL };
 	struct client *c;
 	bool all;
@@ -283,7 +305,7 @@ int drmaa_synchronize(const char *job_ids[], signed long timeout, int dispose,
 	if (!job_ids || timeout < -1)
 		return fail_with(DIAGNOSIS, DRMAA_ERRNO_INVALID_ARGUMENT,
 		        "the job ids are NULL or the timeout negative");
-	c = session_take(DIAGNOSIS, &code);
+	c = take_waiting(DIAGNOSIS, deadline, &retry, &code);
 	if (!c)
 		return code;
 	code = synchronize_among(job_ids, &jobs, &all, DIAGNOSIS);
@@ -291,7 +313,7 @@ int drmaa_synchronize(const char *job_ids[], signed long timeout, int dispose,
 		code = wait_all(c, &jobs, all, deadline, DIAGNOSIS);
 	if (code == DRMAA_ERRNO_SUCCESS && dispose)
 		session_dispose_all(&jobs);
-	session_give(c);
+	give_waiting(c, retry);
 	jobset_clear(&jobs);
 	return code;
 }

@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 import pytest
-from cluster import BUILD, DEADLINE, SANITIZED, TOP, Cluster
+from cluster import BUILD, DEADLINE, SANITIZED, TOP, Cluster, wait_until
 
 LIBRARY = BUILD / ".libs/libdrmaa.so"
 HEAD = """
@@ -54,16 +54,20 @@ def fixture_c():
         yield c
 
 
-def program(c, body, head=HEAD, env=None, check=True):
-    """Run `body` in a session; returns what it printed."""
-    text = f"DEADLINE = {DEADLINE}\n" + head + textwrap.indent(textwrap.dedent(body), "    ")
+def started(c, body, head=HEAD, env=None):
+    """A program that runs `body` in a session."""
     path = c.dir / "jobs/program.py"
-    path.write_text(text)
-    r = subprocess.run([sys.executable, path], env={**c.env, "DRMAA_LIBRARY_PATH": str(LIBRARY), **(env or {})}, cwd=c.dir / "jobs",
-                       capture_output=True, text=True, timeout=2 * DEADLINE, check=False)
-    if check:
-        assert r.returncode == 0, r.stdout + r.stderr
-    return r.stdout
+    path.write_text(f"DEADLINE = {DEADLINE}\n" + head + textwrap.indent(textwrap.dedent(body), "    "))
+    return subprocess.Popen([sys.executable, path], env={**c.env, "DRMAA_LIBRARY_PATH": str(LIBRARY), **(env or {})},
+                            cwd=c.dir / "jobs", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def program(c, body, **kw):
+    """Run it; returns what it printed."""
+    p = started(c, body, **kw)
+    out, err = p.communicate(timeout=2 * DEADLINE)
+    assert p.returncode == 0, out + err
+    return out
 
 
 def test_who_it_is(c):
@@ -263,6 +267,26 @@ def test_threads_wait_and_submit(c):
         waiting.join()
         assert ends[-1] == 5
     """)
+
+
+def test_the_controller_restarts_while_jobs_are_waited_for(c):
+    p = started(c, """
+        jobs = s.runBulkJobs(sh(s, "while [ ! -e go-on ]; do sleep 0.05; done; exit 6"), 1, 2, 1)
+        jobs.append(s.runJob(sh(s, "while [ ! -e go-on ]; do sleep 0.05; done; exit 7")))
+        ends = []
+        waits = threading.Thread(target=lambda: ends.append(s.wait(jobs[2]).exitStatus))
+        waits.start()
+        open("waits", "w").close()
+        s.synchronize(jobs[:2], Session.TIMEOUT_WAIT_FOREVER, False)
+        waits.join()
+        assert ends == [7] and [s.wait(j).exitStatus for j in jobs[:2]] == [6, 6]
+    """)
+    wait_until((c.dir / "jobs/waits").exists, "the program to wait")
+    c.ctld.kill()
+    c.start_ctld()
+    (c.dir / "jobs/go-on").touch()
+    out, err = p.communicate(timeout=2 * DEADLINE)
+    assert p.returncode == 0, out + err
 
 
 def test_without_a_session_or_a_controller(c):
