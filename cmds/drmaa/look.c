@@ -133,12 +133,24 @@ int look_jobs(struct client *c, const struct jobset *set, look_on *on, void *arg
 
 /* --- until one has ended -------------------------------------------------------------------- */
 
-/* The first that has ended is enough. */
+struct waited {
+	bool one; /* job or task is waited for */
+	bool ended;
+};
+
+/* The first that has ended is enough. If others are waited for the connection is given up. */
 static int on_end(const ProtobufCMessage *m, void *arg, struct error *err)
 {
+	struct waited *w = arg;
+
 	(void)m;
-	*(bool *)arg = true;
-	return error_set(err, ERR_USAGE, "ended by the caller");
+	w->ended = true;
+	return w->one ? 0 : error_set(err, ERR_USAGE, "ended by the caller");
+}
+
+static bool is_one(const struct jobset *set)
+{
+	return set->n == 1 && (!set->v[0].array || set->v[0].tasks.count == 1);
 }
 
 static int until(int64_t timeout_ms)
@@ -154,12 +166,13 @@ int look_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, st
 	Gpusched__WaitJobs wait = GPUSCHED__WAIT_JOBS__INIT;
 	struct jobset_message names;
 	struct error why = { .code = ERR_NONE };
-	bool ended = false, part;
+	struct waited waited = { .one = is_one(set) };
+	bool part;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
 		.request = &wait.base,
 		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
 		.on_chunk = on_end,
-		.arg = &ended };
+		.arg = &waited };
 	int rc;
 
 	jobset_message(set, WAIT_TASKS, &names);
@@ -171,7 +184,7 @@ int look_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, st
 	wait.n_tasks = names.n_tasks;
 	rc = client_call(c, &call, &why);
 	jobset_message_clear(&names);
-	if (rc >= 0 || ended || why.code == ERR_NO_JOB) {
+	if (rc >= 0 || waited.ended || why.code == ERR_NO_JOB) {
 		client_worked(c);
 		return 0;
 	}

@@ -331,9 +331,13 @@ if have "${CC:-cc}" gcc && [ -f .libs/libgpusched.so ] && ! ldd .libs/libgpusche
 		fail "gpusched.3: the example does not compile"
 	LD_LIBRARY_PATH=.libs "$dir/example" >"$dir/out" 2>"$dir/err"
 	[ $? -eq 1 ] && grep -q "munge" "$dir/err" || fail "gpusched.3: the example says $(cat "$dir/err")"
-	printf '#include "gpusched.h"\nint main() { return gpusched_version() == 0; }\n' >"$dir/header.cc"
+	sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$src/man/drmaa.3" | sed '1,/^\.Bd/d; /^\./d; s/\\e/\\/g' >"$dir/example.c"
+	"${CC:-cc}" -Wall -Wextra -Werror -I"$src/cmds/drmaa" -o "$dir/example" "$dir/example.c" -L.libs -ldrmaa ||
+		fail "drmaa.3: the example does not compile"
+	printf '#include "gpusched.h"\n#include "drmaa.h"\nint main() { return gpusched_version() == 0; }\n' >"$dir/header.cc"
 	if have c++ g++; then
-		c++ -Wall -Werror -fsyntax-only -I"$src/cmds/api" "$dir/header.cc" || fail "gpusched.h is no C++"
+		c++ -Wall -Werror -fsyntax-only -I"$src/cmds/api" -I"$src/cmds/drmaa" "$dir/header.cc" ||
+			fail "gpusched.h or drmaa.h is no C++"
 	fi
 fi
 
