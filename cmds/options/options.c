@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cmds/cli/cmd.h"
 
@@ -26,6 +27,10 @@ void options_clear(struct submit_options *o)
 		free(o->labels[i]);
 	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++)
 		free(o->gpus_said[i].text);
+	if (o->component) {
+		options_clear(o->component);
+		free(o->component);
+	}
 	options_init(o);
 }
 
@@ -39,6 +44,22 @@ int options_set(struct submit_options *o, const struct option_row *row, const ch
 		return error_set(
 		        err, ERR_USAGE, "%s: needs a value: %s=%s", option, option, row->arg);
 	return row->set(o, row, value, err) < 0 ? cmd_blame(option, value, err) : 0;
+}
+
+int options_check_cluster(const struct submit_options *o, const char *cluster, struct error *err)
+{
+	size_t len;
+
+	for (const char *s = o->clusters ? o->clusters : ""; *s; s += len + (s[len] == ',')) {
+		len = strcspn(s, ",");
+		if ((strlen(cluster) == len && !strncasecmp(s, cluster, len)) ||
+		        (len == 3 && !strncasecmp(s, "all", 3)))
+			continue;
+		error_set(err, ERR_USAGE, "--clusters=%.80s: this is cluster %s", o->clusters,
+		        cluster);
+		return error_hint(err, "GPUSCHED_CONTROLLER names another cluster's controller");
+	}
+	return 0;
 }
 
 void options_ask(const struct submit_options *o, struct gpusched_spec *s)

@@ -88,6 +88,9 @@ struct submit_options {
 	bool hold, no_requeue, append, no_summary, wait, parsable, json, test_only;
 	char *labels[LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
+	/* The components behind `#SBATCH hetjob` lines, in order, each the next one's owner (het.h). */
+	struct submit_options *component;
+	bool components_differ; /* tasks_settle(): in what they ask of a node */
 	unsigned source; /* incremented by the code that applies an option */
 	struct {
 		const char *option; /* that said it last; NULL: none */
@@ -152,6 +155,9 @@ int options_set(struct submit_options *o, const struct option_row *row, const ch
 
 /* What they ask of the scheduler, into a spec that borrows from them: all but what is signed. */
 void options_ask(const struct submit_options *o, struct gpusched_spec *spec);
+
+/* --clusters is for scripts that name their cluster: there is one. ERR_USAGE: it is another. */
+int options_check_cluster(const struct submit_options *o, const char *cluster, struct error *err);
 
 /* The words of a directive: "--gpus=2", "--gpus 2", "-G2", "-G 2", "-HW". ERR_USAGE also for what
  * is no option and for one that a script cannot have. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmds/api/gpus.h"
+#include "cmds/options/het.h"
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 
@@ -342,7 +343,18 @@ static int settle_tasks_per_gpu(struct submit_options *o, struct error *err)
 	return 0;
 }
 
-int tasks_settle(struct submit_options *o, struct error *err)
+uint32_t tasks_nodes(const struct submit_options *o)
+{
+	struct submit_options copy = *o; /* whose texts stay as they are */
+	uint32_t min, max;
+
+	spread(&copy);
+	spread_gpus(&copy);
+	count_nodes(&copy, &min, &max);
+	return min;
+}
+
+static int settle(struct submit_options *o, struct error *err)
 {
 	uint32_t tasks;
 
@@ -358,4 +370,19 @@ int tasks_settle(struct submit_options *o, struct error *err)
 	if (o->gpus_per_task && multiply_gpus(o, tasks ? tasks : 1, err) < 0)
 		return -1;
 	return settle_cpus(o, tasks, err) < 0 ? -1 : settle_mem(o, err);
+}
+
+int tasks_settle(struct submit_options *o, struct error *err)
+{
+	unsigned number = 0;
+
+	if (settle(o, err) < 0)
+		return -1;
+	for (struct submit_options *c = o->component; c; c = c->component) {
+		number++;
+		c->slurm_env = o->slurm_env;
+		if (settle(c, err) < 0)
+			return error_wrap(err, "component %u", number);
+	}
+	return o->component ? het_join(o, err) : 0;
 }

@@ -28,4 +28,7 @@ bool tasks_in_steps(const struct submit_options *o);
 /* All tasks on the least number of nodes; 0: nothing was said of tasks. */
 uint32_t tasks_count(const struct submit_options *o);
 
+/* The nodes that it asks for, at least; before tasks_settle() too. */
+uint32_t tasks_nodes(const struct submit_options *o);
+
 #endif

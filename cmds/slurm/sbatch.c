@@ -8,7 +8,9 @@
 
 #include "cmds/cli/cmd.h"
 #include "cmds/options/directives.h"
+#include "cmds/options/het.h"
 #include "common/base/text.h"
+#include "common/base/xalloc.h"
 
 /* --- values that become others -------------------------------------------------------------- */
 
@@ -46,6 +48,19 @@ static const char *no_reservation(const char *value, struct sbatch_value *out, s
 	if (!strchr(value, ':') || !strncasecmp(value, "B:", 2))
 		return value;
 	error_set(err, ERR_USAGE, "expected [B:]SIGNAL[@SECONDS]; there are no reservations");
+	return NULL;
+}
+
+/* An amount of nothing, in any unit. */
+static const char *no_space(const char *value, struct sbatch_value *out, struct error *err)
+{
+	size_t zeros = strspn(value, "0");
+
+	(void)out;
+	if (zeros && !value[zeros + strspn(value + zeros, "KMGTBkmgtb")])
+		return value;
+	error_set(err, ERR_USAGE, "space on local disks is not known, so no node is known to have it");
+	error_hint(err, "nodes are chosen by features: --constraint");
 	return NULL;
 }
 
@@ -189,7 +204,7 @@ static const struct sbatch_row rows[] = {
 	{ "power", 0, SBATCH_ARG, SBATCH_IGNORED, "power is not managed", NULL },
 	{ "prefer", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "priority", 0, SBATCH_ARG, SBATCH_TAKEN,
-	        "only operators set priorities in Slurm; --nice moves a job", NULL },
+	        "as in Slurm for a user who is no operator; --nice moves a job", NULL },
 	{ "profile", 0, SBATCH_ARG, SBATCH_IGNORED, "use is measured anyway", NULL },
 	{ "propagate", 0, SBATCH_ARG_MAY_MISS, SBATCH_IGNORED, "limits are those of the node",
 	        NULL },
@@ -197,7 +212,7 @@ static const struct sbatch_row rows[] = {
 	{ "quiet", 'Q', SBATCH_NO_ARG, SBATCH_IGNORED, "gsubmit prints one line", NULL },
 	{ "reboot", 0, SBATCH_NO_ARG, SBATCH_REFUSED, "no node is booted for a job", NULL },
 	{ "requeue", 0, SBATCH_NO_ARG, SBATCH_SAME, "", NULL },
-	{ "reservation", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no reservations", NULL },
+	{ "reservation", 0, SBATCH_ARG, SBATCH_REFUSED, "there are no reservations yet", NULL },
 	{ "segment", 0, SBATCH_ARG, SBATCH_IGNORED, CLOSE, NULL },
 	{ "signal", 0, SBATCH_ARG, SBATCH_BECOMES, "the same; R: is refused", no_reservation },
 	{ "sockets-per-node", 0, SBATCH_ARG, SBATCH_REFUSED,
@@ -214,7 +229,7 @@ static const struct sbatch_row rows[] = {
 	{ "time", 't', SBATCH_ARG, SBATCH_BECOMES, "the same; 0 is unlimited", no_limit },
 	{ "time-min", 0, SBATCH_ARG, SBATCH_IGNORED, "a job keeps the time it asks for", NULL },
 	{ "tmp", 0, SBATCH_ARG, SBATCH_TAKEN,
-	        "space on local disks is not known, so no node is left out", NULL },
+	        "only 0; space on local disks is not known, so more is refused", no_space },
 	{ "tres-bind", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "tres-per-task", 0, SBATCH_ARG, SBATCH_REFUSED,
 	        "--cpus-per-task and --gpus-per-task say how many", NULL },
@@ -251,7 +266,9 @@ enum sbatch_kind sbatch_kind(const struct sbatch_row *row)
 /* --- words ---------------------------------------------------------------------------------- */
 
 struct scan {
-	struct submit_options *o;
+	struct submit_options *o; /* of the component that is read */
+	struct submit_options *first;
+	unsigned components; /* behind the first */
 	sbatch_warn *warn;
 	void *arg;
 	unsigned line;
@@ -355,15 +372,16 @@ static int set(
         const struct scan *s, const struct sbatch_row *row, const char *value, struct error *err)
 {
 	char text[SBATCH_TEXT];
+	struct sbatch_value room;
 
 	switch (sbatch_kind(row)) {
 	case SBATCH_SAME:
 	case SBATCH_BECOMES:
 		return set_ours(s, row, value, err);
+	case SBATCH_TAKEN:
+		return sbatch_convert(row, value, &room, err) || !row->convert ? 0 : -1;
 	case SBATCH_REFUSED:
 		return sbatch_refuse(row, err);
-	case SBATCH_TAKEN:
-		return 0;
 	default:
 		s->warn(s->arg, s->line, sbatch_ignored(row, text));
 		return 0;
@@ -422,10 +440,24 @@ static int stray_word(const char *word, struct error *err)
 	return error_set(err, ERR_USAGE, "Invalid directive found in batch script: %s", shown);
 }
 
-static int refuse_parts(struct error *err)
+/* `hetjob`: the words behind it are the next component's. Returns the words used. */
+static int begin_component(struct scan *s, size_t n, struct error *err)
 {
-	error_set(err, ERR_USAGE, "a heterogeneous job; all nodes of a job get the same");
-	return error_hint(err, "submit a job for each part");
+	if (n > 1)
+		return error_set(err, ERR_USAGE, "hetjob stands alone on its line");
+	if (++s->components == HET_COMPONENTS_MAX)
+		return error_set(err, ERR_USAGE, "more than %d components", HET_COMPONENTS_MAX);
+	s->o = s->o->component = xcalloc(1, sizeof(*s->o));
+	options_init(s->o);
+	s->o->mistakes = s->first->mistakes;
+	s->o->of_sbatch = true;
+	return 1;
+}
+
+static int refuse_colon(struct error *err)
+{
+	error_set(err, ERR_USAGE, "':' separates components on srun's command line alone");
+	return error_hint(err, "#SBATCH hetjob");
 }
 
 static int on_line(void *arg, unsigned line, size_t n, char **words, struct error *err)
@@ -439,8 +471,10 @@ static int on_line(void *arg, unsigned line, size_t n, char **words, struct erro
 		const char *w = words[i];
 		int used;
 
-		if (!strcmp(w, "hetjob") || !strcmp(w, "packjob") || !strcmp(w, ":"))
-			used = refuse_parts(err);
+		if (!i && (!strcmp(w, "hetjob") || !strcmp(w, "packjob")))
+			used = begin_component(s, n, err);
+		else if (!strcmp(w, ":"))
+			used = refuse_colon(err);
 		else if (!strncmp(w, "--", 2) && w[2] && w[2] != '=')
 			used = long_word(s, n - i, words + i, err);
 		else if (w[0] == '-' && w[1] && w[1] != '-')
@@ -451,14 +485,14 @@ static int on_line(void *arg, unsigned line, size_t n, char **words, struct erro
 			return -1;
 		i += used < 0 ? options_skip(n - i, words + i) : (size_t)used;
 	}
-	s->o->slurm_env = true;
+	s->first->slurm_env = true;
 	return 0;
 }
 
 int sbatch_from_script(struct submit_options *o, const char *script, size_t len, sbatch_warn *warn,
         void *arg, unsigned *late, struct error *err)
 {
-	struct scan s = { .o = o, .warn = warn, .arg = arg };
+	struct scan s = { .o = o, .first = o, .warn = warn, .arg = arg };
 	int rc;
 
 	o->of_sbatch = true;

@@ -6,8 +6,9 @@
  * knows goes there, whatever the row says: so a new option of ours needs no change here. The manual
  * lists the rows (a test compares).
  *
- * Long options may be abbreviated as far as they stay clear. A word that is no option, for sbatch
- * too an error, and a line that makes the job heterogeneous are refused.
+ * Long options may be abbreviated as far as they stay clear. A word that is no option is an error, as
+ * for sbatch. `hetjob` (or `packjob`) alone on a line begins the next component of a job
+ * (cmds/options/het.h).
  *
  * Pure; foreign bytes.
  */
@@ -47,7 +48,8 @@ struct sbatch_row {
 	enum sbatch_kind kind;
 	const char *text;
 	/* SBATCH_BECOMES: the value to set our option of that name to: a constant, `value` or in
-	 * *out; or NULL with `err`. NULL: as it is, to the option that `text` is. */
+	 * *out; or NULL with `err`. NULL: as it is, to the option that `text` is. SBATCH_TAKEN:
+	 * NULL with `err` where the value asks for what there is not. */
 	const char *(*convert)(const char *value, struct sbatch_value *out, struct error *err);
 };
 

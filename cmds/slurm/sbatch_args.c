@@ -67,7 +67,8 @@ int sbatch_args_take(int key, const char *value, struct sbatch_arg_taken *out, s
 		sbatch_ignored(theirs, out->warning);
 		return 0;
 	case SBATCH_TAKEN:
-		return 0;
+		out->row = NULL;
+		return sbatch_convert(theirs, value, &out->room, err) || !theirs->convert ? 0 : -1;
 	default:
 		break;
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmds/options/het.h"
 #include "cmds/options/tasks.h"
 #include "common/base/xalloc.h"
 
@@ -48,6 +49,7 @@ static size_t put(const struct value *v, size_t n, char **list, char *at)
 char **slurmenv_add(char *const *env, const struct submit_options *o)
 {
 	const char *gpus = certain(o->gpus);
+	char het[HET_NODES_TEXT];
 	const struct value values[] = {
 		{ "SLURM_JOB_ID", "", 0 }, /* asks the node for the rest */
 		{ "SLURM_NTASKS", NULL, tasks_count(o) },
@@ -62,6 +64,7 @@ char **slurmenv_add(char *const *env, const struct submit_options *o)
 		{ "SLURM_GPUS_PER_NODE", o->gpus_per_node && !o->gres ? gpus : NULL, 0 },
 		{ "SLURM_GPUS_PER_TASK", o->gpus_per_task ? gpus : NULL, 0 },
 		{ "SLURM_EXPORT_ENV", o->export, 0 },
+		{ HET_NODES_VARIABLE, het_nodes(o, het), 0 },
 	};
 	size_t n_values = sizeof(values) / sizeof(values[0]), n = 0, bytes = 0;
 	char **list;

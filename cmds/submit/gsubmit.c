@@ -288,6 +288,9 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 		job->slurm_env = slurmenv_add(job->env, o);
 	if (tasks_settle(o, err) < 0)
 		return -1;
+	if (o->components_differ && !g->quiet)
+		cmd_warn(&gsubmit_cmd, "the components of the job ask for different amounts; each "
+		        "of its nodes gets the largest of each");
 	job->name = o->name ? xstrdup(o->name) : default_name(g);
 	s->script = script->text;
 	s->script_len = script->len;
@@ -351,8 +354,8 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 		jsonout_object(&j, json_pack("{s:I}", "id", (json_int_t)id));
 		jsonout_end(&j, NULL);
 	} else if (o->clusters) {
-		printf(o->parsable ? "%llu;%s\n" : "Submitted batch job %llu on cluster %s\n",
-		        number, cluster);
+		printf(o->parsable ? "%llu;%s\n" : "Submitted batch job %llu on cluster %s\n", number,
+		        cluster);
 	} else {
 		printf(o->parsable ? "%llu\n" : "Submitted batch job %llu\n", number);
 	}
@@ -465,24 +468,6 @@ static void on_verdict(const Gpusched__SubmitResult *r, void *arg)
 		print_verdict(r, out->o);
 }
 
-/* --clusters is for scripts that name their cluster: there is one. */
-static int check_clusters(const char *list, const char *cluster, struct error *err)
-{
-	for (const char *s = list; s;) {
-		size_t len = strcspn(s, ",");
-
-		if ((strlen(cluster) != len || strncasecmp(s, cluster, len) != 0) &&
-		        (len != strlen("all") || strncasecmp(s, "all", len) != 0)) {
-			error_set(err, ERR_USAGE, "--clusters=%.80s: this is cluster %s", list,
-			        cluster);
-			return error_hint(
-			        err, "GPUSCHED_CONTROLLER names another cluster's controller");
-		}
-		s = s[len] ? s + len + 1 : NULL;
-	}
-	return 0;
-}
-
 static int test(const struct gsubmit_manner *manner, const struct submit_options *o,
         const struct job *job, struct error *err)
 {
@@ -495,10 +480,11 @@ static int test(const struct gsubmit_manner *manner, const struct submit_options
 		return -1;
 	cmd_tell_retry(&gsubmit_cmd, c);
 	cmd_tell_warnings(&gsubmit_cmd, c);
-	jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
-	rc = check_clusters(o->clusters, client_conf(c)->cluster, err);
-	if (rc >= 0)
+	rc = options_check_cluster(o, client_conf(c)->cluster, err);
+	if (rc >= 0) {
+		jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
 		rc = submit_test(c, &job->spec, on_verdict, &out, err);
+	}
 	if (o->json && rc >= 0)
 		jsonout_end(&json, NULL);
 	client_free(c);
@@ -555,7 +541,7 @@ static int submit(struct gpusched *g, const struct gsubmit_manner *manner,
 	struct gpusched_error why;
 	uint64_t id;
 
-	if (check_clusters(o->clusters, gpusched_cluster(g), err) < 0)
+	if (options_check_cluster(o, gpusched_cluster(g), err) < 0)
 		return -1;
 	gpusched_on_retry(g, gsubmit_tell, NULL);
 	gpusched_on_warning(g, gsubmit_warn, NULL);

@@ -266,6 +266,18 @@ static int blame(const struct bulk *b, size_t bad, struct error *err)
 	return -1;
 }
 
+static int check_clusters(
+        const struct bulk *b, const char *cluster, size_t *bad, struct error *err)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		if (options_check_cluster(&b->v[i]->o, cluster, err) < 0) {
+			*bad = i;
+			return -1;
+		}
+	}
+	return 0;
+}
+
 static int submit(struct bulk *b, const char *token, struct error *err)
 {
 	struct gpusched_spec *specs = xcalloc(b->n, sizeof(*specs));
@@ -277,14 +289,16 @@ static int submit(struct bulk *b, const char *token, struct error *err)
 
 	for (size_t i = 0; i < b->n; i++)
 		specs[i] = b->v[i]->job.spec;
-	if (gs) {
+	if (gs && check_clusters(b, gpusched_cluster(gs), &bad, err) < 0) {
+		rc = -2;
+	} else if (gs) {
 		gpusched_on_retry(gs, gsubmit_tell, NULL);
 		gpusched_on_warning(gs, gsubmit_warn, NULL);
 		rc = gpusched_submit_bulk(gs, specs, b->n, token, ids, &bad, &why);
 	}
 	if (rc >= 0)
 		print_ids(b->g, gs, ids, b->n);
-	else
+	else if (rc == -1)
 		gsubmit_take_error(&why, err);
 	gpusched_close(gs);
 	free(specs);

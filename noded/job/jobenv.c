@@ -8,6 +8,7 @@
 
 #include "common/base/taskset.h"
 #include "common/base/xalloc.h"
+#include "noded/job/hetenv.h"
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
 
@@ -376,22 +377,33 @@ static char *slurm_cpus_each(const struct jobenv_in *in)
 	return each_node(in, in->order->cpus);
 }
 
-/* The number that the owner's environment gives by this name; 0: none. */
-static uint32_t signed_number(const struct jobenv_in *in, const char *name)
+/* What the owner's environment gives by this name, `*n` bytes; NULL: nothing. */
+static const char *signed_value(const struct jobenv_in *in, const char *name, size_t *n)
 {
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < in->spec->n_env; i++) {
 		const ProtobufCBinaryData *e = &in->spec->env[i];
-		char text[16] = "";
 
-		if (e->len <= len + 1 || e->len > len + 10 || memcmp(e->data, name, len) != 0 ||
-		        e->data[len] != '=')
-			continue;
-		memcpy(text, e->data + len + 1, e->len - len - 1);
-		return (uint32_t)strtoul(text, NULL, 10);
+		if (e->len > len && !memcmp(e->data, name, len) && e->data[len] == '=') {
+			*n = e->len - len - 1;
+			return (const char *)e->data + len + 1;
+		}
 	}
-	return 0;
+	return NULL;
+}
+
+/* The number that it gives; 0: none. */
+static uint32_t signed_number(const struct jobenv_in *in, const char *name)
+{
+	size_t n;
+	const char *value = signed_value(in, name, &n);
+	char text[16] = "";
+
+	if (!value || n >= 10)
+		return 0;
+	memcpy(text, value, n);
+	return (uint32_t)strtoul(text, NULL, 10);
 }
 
 /* Tasks go to nodes in blocks, the first nodes have one more: "3(x2),2". */
@@ -586,15 +598,9 @@ void jobenv_free(char **env)
 
 static bool asks_for_slurm(const struct jobenv_in *in)
 {
-	size_t len = strlen(SLURM_MARK);
+	size_t n;
 
-	for (size_t i = 0; i < in->spec->n_env; i++) {
-		const ProtobufCBinaryData *e = &in->spec->env[i];
-
-		if (e->len > len && !memcmp(e->data, SLURM_MARK, len) && e->data[len] == '=')
-			return true;
-	}
-	return false;
+	return signed_value(in, SLURM_MARK, &n) != NULL;
 }
 
 static bool is_slurms(const char *entry)
@@ -602,7 +608,7 @@ static bool is_slurms(const char *entry)
 	for (size_t i = 0; i < N_ROWS; i++)
 		if (rows[i].when == SLURM && name_is(entry, rows[i].name))
 			return true;
-	return false;
+	return hetenv_is_name(entry);
 }
 
 /* The owner's entries, as signed. */
@@ -656,15 +662,20 @@ static int add_row(
 
 char **jobenv_make(const struct jobenv_in *in, struct error *err)
 {
-	char **env = xcalloc(in->spec->n_env + N_ROWS + 1, sizeof(*env));
 	bool slurm = asks_for_slurm(in);
-	size_t n = 0;
+	size_t n = 0, len = 0;
+	const char *het = slurm ? signed_value(in, HETENV_NODES, &len) : NULL;
+	char **env = xcalloc(in->spec->n_env + N_ROWS + (het ? HETENV_ENTRIES_MAX : 0) + 1,
+	        sizeof(*env));
 
 	if (take_owner(in, slurm, env, &n, err) < 0)
 		goto fail;
 	for (size_t i = 0; i < N_ROWS; i++)
 		if ((slurm || rows[i].when < SLURM) && add_row(&rows[i], in, env, &n, err) < 0)
 			goto fail;
+	if (het)
+		hetenv_make(het, len, in->order->nodelist, in->order->nnodes, in->order->run->job,
+		        env + n);
 	return env;
 fail:
 	jobenv_free(env);

@@ -331,14 +331,23 @@ if have "${CC:-cc}" gcc && [ -f .libs/libgpusched.so ] && ! ldd .libs/libgpusche
 		fail "gpusched.3: the example does not compile"
 	LD_LIBRARY_PATH=.libs "$dir/example" >"$dir/out" 2>"$dir/err"
 	[ $? -eq 1 ] && grep -q "munge" "$dir/err" || fail "gpusched.3: the example says $(cat "$dir/err")"
-	printf '#include "gpusched.h"\nint main() { return gpusched_version() == 0; }\n' >"$dir/header.cc"
+	sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$src/man/drmaa.3" | sed '1,/^\.Bd/d; /^\./d; s/\\e/\\/g' >"$dir/example.c"
+	"${CC:-cc}" -Wall -Wextra -Werror -I"$src/cmds/drmaa" -o "$dir/example" "$dir/example.c" -L.libs -ldrmaa ||
+		fail "drmaa.3: the example does not compile"
+	printf '#include "gpusched.h"\n#include "drmaa.h"\nint main() { return gpusched_version() == 0; }\n' >"$dir/header.cc"
 	if have c++ g++; then
-		c++ -Wall -Werror -fsyntax-only -I"$src/cmds/api" "$dir/header.cc" || fail "gpusched.h is no C++"
+		c++ -Wall -Werror -fsyntax-only -I"$src/cmds/api" -I"$src/cmds/drmaa" "$dir/header.cc" ||
+			fail "gpusched.h or drmaa.h is no C++"
 	fi
 fi
 
+# Each attribute of DRMAA is in its manual.
+for a in $(sed -n 's/^#define DRMAA_[A-Z_]* *"\(drmaa_[a-z_]*\)".*/\1/p' "$src/cmds/drmaa/drmaa.h" | grep -v '_active$\|_hold$'); do
+	grep -q "$a" "$src/man/drmaa.3" || fail "drmaa.3 lacks $a"
+done
+
 if have mandoc mandoc; then
-	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 grun.1 gpusched.3; do
+	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 grun.1 gpusched.3 drmaa.3; do
 		checked=$((checked + 1))
 		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
 		[ ! -s "$dir/lint" ] || fail "$(cat "$dir/lint")"

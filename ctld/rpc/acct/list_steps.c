@@ -11,7 +11,7 @@ static void add_running(void *arg, uint64_t ref, struct arena *arena, struct par
 	struct job_view job;
 
 	if (core_step_next(c->core, ref, -1) && core_job_view(c->core, ref, now, &job))
-		steps_add(c->core, &job, now, arena, part);
+		part_add_steps(c->core, &job, now, arena, part);
 }
 
 int rpc_list_steps(struct ctld *c, const struct rpc *rpc, struct error *err)

@@ -6,7 +6,7 @@
 #include "ctld/rpc/rpc.h"
 
 /* Add those of a job to a part of an answer, which `arena` lives as long as. */
-void steps_add(const struct core *core, const struct job_view *job, struct clocks now,
+void part_add_steps(const struct core *core, const struct job_view *job, struct clocks now,
         struct arena *arena, struct part *part);
 
 /* A request for those of all jobs that fit: as a handler. */

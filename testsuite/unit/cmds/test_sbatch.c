@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cmds/options/het.h"
 #include "cmds/options/tasks.h"
 #include "cmds/slurm/sbatch.h"
 #include "cmds/slurm/sbatch_args.h"
@@ -78,6 +79,7 @@ static void show(const struct submit_options *o, char *out, size_t size)
 		{ "wait", NULL, o->wait },
 		{ "exclusive", NULL, o->exclusive },
 		{ "parsable", NULL, o->parsable },
+		{ "M", o->clusters, 0 },
 	};
 	size_t used = 0;
 
@@ -224,7 +226,14 @@ static const struct {
 	        "2: --contiguous is ignored: nodes are chosen as close together as the topology "
 	        "allows;",
 	        0 },
-	{ "#SBATCH --tmp=10G --wckey=w --priority 5 -M x -c 1\n", "c=1", NULL, "", 0 },
+	{ "#SBATCH --tmp=10G\n", NULL,
+	        "2: --tmp=10G: space on local disks is not known, so no node is known to have it",
+	        "", 0 },
+	{ "#SBATCH --tmp=0G --wckey=submitit --priority=TOP -c 2\n", "c=2", NULL, "", 0 },
+	{ "#SBATCH --tmp=\n", NULL, "", "", 0 },
+	{ "#SBATCH -M all -c 2\n", "c=2 M=all", NULL, "", 0 },
+	{ "#SBATCH --reservation=x\n", NULL, "2: --reservation: there are no reservations yet", "",
+	        0 },
 	{ "#SBATCH --wrap=x\n", NULL, "2: --wrap: only on the command line", "", 0 },
 	{ "#SBATCH --nosuch=1\n", NULL,
 	        "2: '--nosuch=1': neither sbatch nor gsubmit has such an option", "", 0 },
@@ -233,12 +242,13 @@ static const struct {
 	{ "#SBATCH -c 2 stray\n", NULL, "2: Invalid directive found in batch script: stray", "", 0 },
 	{ "#SBATCH -\n", NULL, "2: Invalid directive found in batch script: -", "", 0 },
 	{ "#SBATCH --\n", NULL, "2: Invalid directive found in batch script: --", "", 0 },
-	{ "#SBATCH -c 1\n#SBATCH hetjob\n#SBATCH -c 2\n", NULL,
-	        "3: a heterogeneous job; all nodes of a job get the same", "", 0 },
-	{ "#SBATCH -c 1 : -c 2\n", NULL, "2: a heterogeneous job; all nodes of a job get the same",
-	        "", 0 },
-	{ "#SBATCH packjob\n", NULL, "2: a heterogeneous job; all nodes of a job get the same", "",
-	        0 },
+	{ "#SBATCH -c 1\n#SBATCH hetjob\n#SBATCH -c 2\n", "c=1", NULL, "", 0 },
+	{ "#SBATCH -c 1\n#SBATCH packjob # next\n#SBATCH --nosuch=1\n", NULL,
+	        "4: '--nosuch=1': neither sbatch nor gsubmit has such an option", "", 0 },
+	{ "#SBATCH -c 1 hetjob\n", NULL, "2: Invalid directive found in batch script: hetjob", "", 0 },
+	{ "#SBATCH hetjob -c 1\n", NULL, "2: hetjob stands alone on its line", "", 0 },
+	{ "#SBATCH -c 1 : -c 2\n", NULL,
+	        "2: ':' separates components on srun's command line alone", "", 0 },
 };
 
 static void test_lines(void **state)
@@ -428,6 +438,106 @@ static void test_several_nodes(void **state)
 	}
 }
 
+/* Components become one job: as many nodes as all ask for, each with the largest amount. */
+static const struct {
+	const char *head; /* of the script */
+	const char *set, *error, *nodes;
+	bool differ;
+} components[] = {
+	{ "-N 1 -n 1 -c 2 --mem=1G\nhetjob\n-N 1 -n 1 -c 2 --mem=1G\n",
+	        "c=2 n=1 mem=1024 N=2 N max=2", NULL, "1,1", false },
+	/* as TorchX writes it */
+	{ "--job-name=a-0 --requeue --time=5 --ntasks-per-node=1 --cpus-per-task=2 --mem=100\nhetjob\n"
+	  "--job-name=a-1 --requeue --time=5 --ntasks-per-node=1 --cpus-per-task=2 --mem=100\n",
+	        "J=a-0 c=2 n/node=1 mem=100 N=2 N max=2 t=300", NULL, "1,1", false },
+	{ "-n 4 --ntasks-per-node=2 -t 5\nhetjob\n-N 3 -c 4 --mem=2G -t 9\nhetjob\n-w h9 -x h8\n",
+	        "w=h9 x=h8 c=4 n=4 n/node=2 mem=2048 N=6 N max=6 t=540", NULL, "2,3,1", true },
+	{ "-N 2 -n 2 -G a:4\nhetjob\n--gpus-per-task=3 -n 1\n", "G/node=a:3 n=2 N=3 N max=3", NULL,
+	        "2,1", true },
+	{ "-G 2\nhetjob\n-c 1\n", "G/node=any:2 c=1 N=2 N max=2", NULL, "1,1", true },
+	{ "-p a --exclusive\nhetjob\n-p a\n", "p=a N=2 N max=2 exclusive=1", NULL, "1,1", true },
+	{ "-p a\nhetjob\n-p b\n", NULL,
+	        "component 1: --partition=b: the nodes of a job are all alike, by what its first "
+	        "component asks for",
+	        NULL, false },
+	{ "-G a:1\nhetjob\n-G b:1\n", NULL,
+	        "component 1 asks for GPUs of another type; all nodes of a job get the same", NULL,
+	        false },
+	{ "-c 1\nhetjob\n-n 3 --ntasks-per-gpu=2\n", NULL,
+	        "component 1: --ntasks-per-gpu=2: how many GPUs or tasks?", NULL, false },
+	{ "-c 1\nhetjob\n-N 2 -G 3\n", NULL,
+	        "component 1: --gpus=3 cannot be shared equally by its 2 nodes", NULL, false },
+	{ "-a 1-2\nhetjob\n-c 1\n", NULL, "a job of several components cannot be an array", NULL,
+	        false },
+};
+
+/* "#!/bin/sh" and each line behind its mark; the caller frees. */
+static char *marked(const char *lines_of)
+{
+	char *script = xstrdup("#!/bin/sh\n"), *copy = xstrdup(lines_of), *rest = copy, *line;
+
+	while ((line = strsep(&rest, "\n")) && *line) {
+		char *longer = xasprintf("%s#SBATCH %s\n", script, line);
+
+		free(script);
+		script = longer;
+	}
+	free(copy);
+	return script;
+}
+
+static void test_components(void **state)
+{
+	char shown[1024], text[HET_NODES_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < LEN(components); i++) {
+		char *script = marked(components[i].head);
+		struct submit_options o;
+		struct seen seen = { "" };
+		struct error err = { .code = ERR_NONE };
+		int rc;
+
+		options_init(&o);
+		assert_int_equal(sbatch_from_script(&o, script, strlen(script), on_warning, &seen,
+		                         NULL, &err),
+		        0);
+		if (components[i].nodes)
+			assert_string_equal(het_nodes(&o, text), components[i].nodes);
+		rc = tasks_settle(&o, &err);
+		if (components[i].error) {
+			assert_int_equal(rc, -1);
+			assert_int_equal(err.code, ERR_USAGE);
+			assert_string_equal(err.text, components[i].error);
+		} else {
+			assert_string_equal(err.text, "");
+			show(&o, shown, sizeof(shown));
+			assert_string_equal(shown, components[i].set);
+			assert_true(o.steps);
+			assert_int_equal(o.components_differ, components[i].differ);
+		}
+		options_clear(&o);
+		free(script);
+	}
+}
+
+static void test_too_many_components(void **state)
+{
+	char *script = xcalloc(1, 32 + HET_COMPONENTS_MAX * sizeof("#SBATCH hetjob\n"));
+	size_t at = (size_t)sprintf(script, "#!/bin/sh\n");
+	struct submit_options o;
+	struct error err = { .code = ERR_NONE };
+
+	(void)state;
+	for (size_t i = 0; i < HET_COMPONENTS_MAX; i++)
+		at += (size_t)sprintf(script + at, "#SBATCH hetjob\n");
+	options_init(&o);
+	assert_int_equal(sbatch_from_script(&o, script, at, NULL, NULL, NULL, &err), -1);
+	assert_string_equal(err.text, "129: more than 128 components");
+	options_clear(&o);
+	free(script);
+}
+
 /* #SBATCH gives way to #GPUSCHED, also where two options say the same in different ways. */
 static void test_precedence(void **state)
 {
@@ -525,7 +635,7 @@ static void test_table(void **state)
 		assert_int_equal(rows[i].kind == SBATCH_SAME, !*rows[i].text);
 		if (rows[i].kind == SBATCH_BECOMES && !rows[i].convert)
 			assert_true(ours == NULL && sbatch_ours(&rows[i]) != NULL);
-		else
+		else if (rows[i].kind != SBATCH_TAKEN)
 			assert_int_equal(rows[i].kind == SBATCH_BECOMES, rows[i].convert != NULL);
 		for (size_t k = 0; rows[i].letter && k < i; k++)
 			assert_int_not_equal(rows[k].letter, rows[i].letter);
@@ -634,12 +744,14 @@ static void test_command_line(void **state)
 		{ "mail-type", "END,STAGE_OUT", "mail-type", "END",
 		        "--mail-type: there is no mail for STAGE_OUT", NULL },
 		{ "wckey", "x", NULL, NULL, "", NULL },
-		{ "priority", "5", NULL, NULL, "", NULL },
-		{ "tmp", "1G", NULL, NULL, "", NULL },
+		{ "tmp", "0", NULL, NULL, "", NULL },
+		{ "priority", "7", NULL, NULL, "", NULL },
+		{ "clusters", "all", "clusters", "all", "", NULL },
+		{ "tmp", "1G", NULL, NULL, "",
+		        "--tmp=1G: space on local disks is not known, so no node is known to have it" },
 		{ "quiet", NULL, NULL, NULL, "--quiet is ignored: gsubmit prints one line", NULL },
 		{ "partition", "a,b", "partition", "a,b", "", NULL },
-		{ "reservation", "x", NULL, NULL, "", "--reservation: there are no reservations" },
-		{ "clusters", "x", "clusters", "x", "", NULL },
+		{ "reservation", "x", NULL, NULL, "", "--reservation: there are no reservations yet" },
 	};
 	size_t n, i, k;
 	struct argp_option *table =
@@ -713,7 +825,6 @@ static void variables_as_sbatch_reads_them(void **state)
 		{ { (char *)"SBATCH_ARRAY_INX=1-3", (char *)"SBATCH_HINT=x" }, "a=1-3 warned ",
 		        NULL },
 		{ { (char *)"SBATCH_TIMELIMIT=soon" }, NULL, "SBATCH_TIMELIMIT" },
-		{ { (char *)"SBATCH_CLUSTERS=x", (char *)"SBATCH_WCKEY=y" }, "", NULL },
 		{ { (char *)"SBATCH_RESERVATION=x" }, NULL, "SBATCH_RESERVATION" },
 	};
 
@@ -754,6 +865,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_several_nodes),
+		cmocka_unit_test(test_components),
+		cmocka_unit_test(test_too_many_components),
 		cmocka_unit_test(test_precedence),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_table),

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -332,6 +333,52 @@ static void slurms_names(void **state)
 	jobenv_free(env);
 }
 
+/* A job of several components: each has its part of the nodes, in their order. */
+static void components(void **state)
+{
+	static const char *const good[] = { "SLURM_JOB_ID=", "GPUSCHED_HET_NODES=1,3",
+		"SLURM_HET_SIZE=9", "SLURM_JOB_NODELIST_HET_GROUP_5=outer", NULL };
+	static const char *const wrong[] = { "1,2", "1,4", "4", "0,4", "1,,3", ",1,3", "1,3,", "1,3x",
+		"", "99999999999999999999,1", "1 3", "-1,5" };
+	static const struct {
+		const char *name, *value;
+	} want[] = {
+		{ "SLURM_HET_SIZE", "2" },
+		{ "SLURM_HET_JOB_ID", "4812" },
+		{ "SLURM_HET_JOB_OFFSET", "0" },
+		{ "SLURM_JOB_ID_HET_GROUP_1", "4812" },
+		{ "SLURM_JOB_NODELIST_HET_GROUP_0", "h05" },
+		{ "SLURM_JOB_NODELIST_HET_GROUP_1", "h[06-08]" },
+		{ "SLURM_NODELIST_HET_GROUP_1", "h[06-08]" },
+		{ "SLURM_JOB_NUM_NODES_HET_GROUP_0", "1" },
+		{ "SLURM_NNODES_HET_GROUP_1", "3" },
+		{ "SLURM_JOB_NODELIST_HET_GROUP_2", NULL },
+		{ "SLURM_JOB_NODELIST_HET_GROUP_5", NULL },
+		{ "SLURM_JOB_NODELIST", "h[05-08]" },
+		{ "GPUSCHED_HET_NODES", "1,3" },
+	};
+	struct fixture f;
+	char **env;
+
+	(void)state;
+	init(&f, good);
+	env = jobenv_make(&f.in, NULL);
+	for (size_t i = 0; i < LEN(want); i++)
+		assert_value(env, want[i].name, want[i].value);
+	jobenv_free(env);
+	for (size_t i = 0; i < LEN(wrong); i++) {
+		char entry[64];
+		const char *const asks[] = { "SLURM_JOB_ID=", entry, NULL };
+
+		snprintf(entry, sizeof(entry), "GPUSCHED_HET_NODES=%s", wrong[i]);
+		init(&f, asks);
+		env = jobenv_make(&f.in, NULL);
+		assert_value(env, "SLURM_HET_SIZE", NULL);
+		assert_value(env, "GPUSCHED_HET_NODES", NULL);
+		jobenv_free(env);
+	}
+}
+
 static void slurms_names_on_one_node(void **state)
 {
 	static const char *const asks[] = { "SLURM_JOB_ID=7", NULL };
@@ -459,6 +506,7 @@ int main(void)
 		cmocka_unit_test(mps),
 		cmocka_unit_test(arrays_name_their_task),
 		cmocka_unit_test(slurms_names),
+		cmocka_unit_test(components),
 		cmocka_unit_test(slurms_names_on_one_node),
 		cmocka_unit_test(the_owner_is_heard_but_not_about_us),
 		cmocka_unit_test(malformed_entries_are_refused),
