@@ -165,7 +165,8 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	COPY_FIELDS(m, view, id, uid, submit_time, start_time, end_time, elapsed_s, exit_code,
 	        exit_signal, attempt, priority, n_nodes, gpus_held, suspended_s, checkpoint_time,
 	        position, position_of, order, n_blockers, several, task_count, tasks_running,
-	        tasks_ended, tasks_failed, raw_id, steps_running);
+	        tasks_ended, tasks_failed);
+	COPY_FIELDS(m, view, raw_id, steps_running);
 	WIRE_SHOW(m, view, name, user, account, partition, reason, gpu_type, comment, progress,
 	        tasks);
 	WIRE_LEND(m, view, state, node, nodes, array);
