@@ -11,7 +11,7 @@ static void add_running(void *arg, uint64_t ref, struct arena *arena, struct par
 	struct job_view job;
 
 	if (core_step_next(c->core, ref, -1) && core_job_view(c->core, ref, now, &job))
-		part_add_steps(c->core, &job, now, arena, part);
+		running_steps_add(c->core, &job, now, arena, part);
 }
 
 int rpc_list_steps(struct ctld *c, const struct rpc *rpc, struct error *err)
@@ -21,7 +21,7 @@ int rpc_list_steps(struct ctld *c, const struct rpc *rpc, struct error *err)
 	Gpusched__ListAcct jobs;
 
 	if (!m->ended)
-		return steps_list(c, rpc, m->filter, err);
+		return running_steps_list(c, rpc, m->filter, err);
 	if (acct_steps_query(m, &jobs, err) == 0)
 		query = acct_query_new(&jobs, c->conf, acct_visibility(c, rpc->peer), err);
 	if (!query)

@@ -106,7 +106,7 @@ static void list_prios(struct ctld *c, struct call *call, struct clocks now)
 	        found == 0 && filter_check_names(l->filter, &err) < 0 ? &err : NULL);
 }
 
-void part_add_steps(const struct core *core, const struct job_view *job, struct clocks now,
+void running_steps_add(const struct core *core, const struct job_view *job, struct clocks now,
         struct arena *arena, struct part *part)
 {
 	const struct step_report *step;
@@ -133,7 +133,7 @@ static void list_steps(struct ctld *c, struct call *call, struct clocks now)
 			break;
 		if (core_step_next(c->core, job.ref, -1) &&
 		        core_job_view(c->core, job.ref, now, &job))
-			part_add_steps(c->core, &job, now, c->out, &to.part);
+			running_steps_add(c->core, &job, now, c->out, &to.part);
 	}
 	part_end(&to.part);
 	call_continue(c, call, found != 0, found == 0 && check_named(l, &err) < 0 ? &err : NULL);
@@ -172,7 +172,7 @@ int rpc_list_prios(struct ctld *c, const struct rpc *rpc, struct error *err)
 	return list(c, rpc, &ops, m->filter, &(struct listing){ 0 }, err);
 }
 
-int steps_list(struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *which,
+int running_steps_list(struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *which,
         struct error *err)
 {
 	static const struct call_ops ops = { .slice = list_steps,

@@ -6,11 +6,11 @@
 #include "ctld/rpc/rpc.h"
 
 /* Add those of a job to a part of an answer, which `arena` lives as long as. */
-void part_add_steps(const struct core *core, const struct job_view *job, struct clocks now,
+void running_steps_add(const struct core *core, const struct job_view *job, struct clocks now,
         struct arena *arena, struct part *part);
 
 /* A request for those of all jobs that fit: as a handler. */
-int steps_list(struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *which,
+int running_steps_list(struct ctld *c, const struct rpc *rpc, const Gpusched__JobFilter *which,
         struct error *err);
 
 #endif
