@@ -90,7 +90,7 @@ static int choose(struct core *core, const struct caller *caller, const char *na
 	        members_lists(core->members, *account, caller) ||
 	        *account == own_account(core, caller))
 		return 0;
-	error_set(err, ERR_ACCOUNT_MEMBER, "--account=%s: %.64s is not a member of it",
+	error_set(err, ERR_ACCOUNT_MEMBER, "--account=%s: %.64s is not a member of this account",
 	        shown(buf, name), caller->user);
 	return hint_accounts(core, caller, err);
 }

@@ -394,13 +394,13 @@ static int update_at_once(struct control *c, struct job *own, struct error *err)
 	uint32_t at_once = c->event->job.change->array_at_once;
 
 	if (!job_array(own))
-		return error_set(err, ERR_JOB_STATE, "job %llu is no array: it has no throttle",
+		return error_set(err, ERR_JOB_STATE, "job %llu is not an array: it has no throttle",
 		        (unsigned long long)job_id(own));
 	if (job_state_ended(job_info(own)->state))
 		return wrong_state(own, "updated", err);
 	if (at_once > TASK_MAX)
-		return error_set(err, ERR_JOB_SPEC, "--array-throttle=%u: want 0 (none) to %d",
-		        at_once, TASK_MAX);
+		return error_set(err, ERR_JOB_SPEC,
+		        "--array-throttle=%u: expected 0 (no throttle) to %d", at_once, TASK_MAX);
 	snprintf(c->throttle, sizeof(c->throttle), "array-throttle %u -> %u",
 	        job_array(own)->at_once, at_once);
 	array_set_at_once(c->core, own, at_once);
@@ -561,7 +561,7 @@ static int check_event(const struct core *core, const struct core_event *e, stru
 	if (verb_of_job(e->job.verb) == VERB_COUNT)
 		return error_set(err, ERR_USAGE, "unknown verb %d", (int)e->job.verb);
 	if (e->job.verb == JOB_SIGNAL && (e->job.signal < 1 || e->job.signal > 64))
-		return error_set(err, ERR_USAGE, "signal %u: want 1 to 64", e->job.signal);
+		return error_set(err, ERR_USAGE, "signal %u: expected 1 to 64", e->job.signal);
 	return 0;
 }
 

@@ -111,7 +111,7 @@ const struct labels *labels_intern(
 
 		if (!*v[i].key || strpbrk(v[i].key, "=\n") || strchr(v[i].value, '\n')) {
 			error_set(err, ERR_JOB_SPEC,
-			        "--label: want KEY=VALUE on one line, with a KEY that is not "
+			        "--label: expected KEY=VALUE on one line, with a KEY that is not "
 			        "empty");
 			return NULL;
 		}
@@ -136,7 +136,7 @@ const struct labels *labels_parse(struct label_sets *ls, const char *text, struc
 
 		end = strchr(line, '\n');
 		if (!end || !eq || eq > end || eq == line) {
-			error_set(err, ERR_INTERNAL, "labels: want KEY=VALUE lines");
+			error_set(err, ERR_INTERNAL, "labels: expected KEY=VALUE lines");
 			return NULL;
 		}
 	}

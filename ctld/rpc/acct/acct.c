@@ -607,7 +607,7 @@ void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *t
 
 	LIST_FOREACH (w, &c->acct->walks, next)
 		if (w->taker == taker) {
-			error_set(&err, ERR_BUSY, "another one is under way");
+			error_set(&err, ERR_BUSY, "another request of this kind is in progress");
 			rpc_reply(c, rpc, &err);
 			taker->free(data);
 			return;

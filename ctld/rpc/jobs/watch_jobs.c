@@ -117,7 +117,8 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 
 	if (!sees_the_same(c, call, w)) {
 		watch_stop(c->watch, &w->watcher);
-		error_set(&err, ERR_BUSY, "the configuration says anew who may see which jobs");
+		error_set(&err, ERR_BUSY,
+		        "the configuration has changed which jobs each user may see");
 		call_done(c, call, &err);
 		return;
 	}
