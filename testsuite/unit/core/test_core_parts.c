@@ -11,7 +11,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/place/order.h"
+#include "ctld/core/place/fill_order.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/wait_replies.h"

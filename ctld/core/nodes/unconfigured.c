@@ -1,5 +1,5 @@
-/* departures.c - see departures.h */
-#include "ctld/core/preempt/departures.h"
+/* unconfigured.c - see unconfigured.h */
+#include "ctld/core/nodes/unconfigured.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct list {
 
 static void add(struct list *l, char *line)
 {
-	if (l->n < DEPARTURES_MAX) {
+	if (l->n < UNCONFIGURED_MAX) {
 		l->v[l->n++] = line;
 		return;
 	}
@@ -85,9 +85,9 @@ static void add_nodes(const struct core *core, const struct conf *to, struct lis
 	free(names);
 }
 
-size_t core_departures(const struct core *core, const struct conf *to, char ***lines)
+size_t core_unconfigured(const struct core *core, const struct conf *to, char ***lines)
 {
-	struct list l = { .v = xcalloc(DEPARTURES_MAX + 1, sizeof(*l.v)) };
+	struct list l = { .v = xcalloc(UNCONFIGURED_MAX + 1, sizeof(*l.v)) };
 
 	add_partitions(core, to, &l);
 	add_nodes(core, to, &l);

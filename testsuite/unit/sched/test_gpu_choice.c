@@ -1,7 +1,7 @@
-/* test_closest.c - common/gpu/near.h and ctld/core/place/closest.h: which GPUs are taken for one job
+/* test_gpu_choice.c - common/gpu/near.h and ctld/core/place/gpu_choice.h: which GPUs are taken for one job
  *
  * Machines as they are sold, with what is free on them and what is to be taken; and random ones, on
- * which the choice is compared with every other. Whole cores: test_closest_core.c.
+ * which the choice is compared with every other. Whole cores: test_gpu_choice_core.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "ctld/core/place/capacity.h"
-#include "ctld/core/place/closest.h"
+#include "ctld/core/place/gpu_choice.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/node.h"
 #include "testsuite/unit/lib/devices_world.h"
@@ -141,7 +141,7 @@ static uint32_t chance(uint32_t below)
 	return (seed >> 8) % below;
 }
 
-/* As closest.h says it, the most important first; to be the largest. */
+/* As gpu_choice.h says it, the most important first; to be the largest. */
 struct worth {
 	long v[4];
 };

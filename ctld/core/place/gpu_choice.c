@@ -1,5 +1,5 @@
-/* closest.c - see closest.h */
-#include "ctld/core/place/closest.h"
+/* gpu_choice.c - see gpu_choice.h */
+#include "ctld/core/place/gpu_choice.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* nearness.c - see nearness.h */
-#include "ctld/core/place/nearness.h"
+/* gpu_nearness.c - see gpu_nearness.h */
+#include "ctld/core/place/gpu_nearness.h"
 
 #include <stdio.h>
 #include <string.h>
