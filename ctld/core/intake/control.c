@@ -424,7 +424,7 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 		c->job = job;
 		return resign(c, err);
 	}
-	/* What an array waits for is its array parent's, also when all tasks have others. */
+	/* The dependencies of an array are those of its parent, also when all tasks have records. */
 	if (array && !set && c->event->job.verb == JOB_UPDATE && fields & WHOLE_FIELDS) {
 		c->of_array = WHOLE_FIELDS | UPDATE_AT_ONCE;
 		c->job = job;

@@ -11,7 +11,7 @@
  *	unread    peers.c                   no answer is made, nothing is read from the user
  *	memory    core/job_memory.c         a request for more jobs, or larger ones, is refused
  *	scripts   rpc/submit.c, blobs.c     a request that would store more is refused
- *	time      fair_queue.c                   never; the user's next turn comes later
+ *	time      fair_queue.c              never; the user's next turn comes later
  *
  * The accounts belong to the core. The core itself charges only memory, and only memory influences
  * its decisions. So a replay, which has no sessions, decides the same.
