@@ -45,7 +45,7 @@ static const enum verb job_verbs[] = {
 	[JOB_REQUEUE_HOLD] = VERB_JOB_REQUEUE, /* the same roles may hold the job, too */
 };
 
-/* --- who asks -------------------------------------------------------------------------------- */
+/* --- the caller ------------------------------------------------------------------------------ */
 
 bool caller_listed(const struct conf_texts *list, const struct caller *caller)
 {
@@ -108,7 +108,7 @@ unsigned standing_to_named(
 	return standing_to(conf, caller, uid, a < conf->n_accounts ? a : CONF_NONE);
 }
 
-/* --- what he may ----------------------------------------------------------------------------- */
+/* --- what the caller may do ------------------------------------------------------------------ */
 
 unsigned verb_who(enum verb verb)
 {

@@ -321,8 +321,8 @@ static unsigned settle_waiting(struct core *core, struct waiting *w, struct job 
 	return cost;
 }
 
-/* A part of an array has started or ended. Whole-array edges are told of each part: terms on some of
- * the tasks (depends_range.c), and aftercorr (correspond.c). */
+/* A part of an array has started or ended. Whole-array edges are told of each part: terms on some
+ * of the tasks (depends_range.c), and aftercorr (correspond.c). */
 static void settle_part(struct core *core, struct job *part)
 {
 	range_part_moved(core, part);

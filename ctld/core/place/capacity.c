@@ -1,8 +1,8 @@
 /* capacity.c - see capacity.h
  *
  * For each set of nodes and each GPU type one array of buckets: bucket g holds the nodes with g
- * GPUs of the type free, ordered by free CPUs (fill_order.h). The first fit that leaves the least is
- * then found by looking at buckets one after another, in O(log n) for each, and never by looking
+ * GPUs of the type free, ordered by free CPUs (fill_order.h). The first fit that leaves the least
+ * is then found by looking at buckets one after another, in O(log n) for each, and never by looking
  * at all nodes.
  *
  * Nodes with reservations are beside the trees, in a list: a search asks the plan about each of

@@ -3,8 +3,8 @@
  * Closeness is asked for by index; the configuration and nvidia-smi write it by the host's numbers.
  * nearness_written() gives the number of each index, nearness_new() takes the reported closeness of
  * each pair, else the configured one, and notes the pairs that are farther apart than configured.
- * find_lacks() then removes the GPU that is in the most such pairs, again and again until no pair is
- * left: it is the most likely one to be at fault.
+ * find_lacks() then removes the GPU that is in the most such pairs, again and again until no pair
+ * is left: it is the most likely one to be at fault.
  */
 #include "ctld/core/place/gpu_nearness.h"
 

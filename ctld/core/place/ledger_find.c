@@ -4,8 +4,8 @@
  * node (capacity.h), and takes the best of these. What a request says of nodes beyond numbers
  * (links, exclusive, preferred nodes, reserved nodes) is a test that the buckets call for each node
  * that they would return, so a request without such wishes costs O(log n). Preferred nodes are
- * tried first, alone. Where GPUs are shared, the place with the least fragmentation is taken instead
- * (ledger_shares.c).
+ * tried first, alone. Where GPUs are shared, the place with the least fragmentation is taken
+ * instead (ledger_shares.c).
  *
  * A search for a gang first asks the buckets whether there could be enough, in O(1). Then it lists
  * every node that could give a part, with what it could give, and gang_choose() decides.

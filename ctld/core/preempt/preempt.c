@@ -1,8 +1,8 @@
 /* preempt.c - see preempt.h
  *
- * preempt_may() asks in the order of the rule: tier, then QOS, then guarantees. An earlier difference
- * decides alone, also against the job, so the three never contradict each other. A run that was told
- * to end is no victim any more.
+ * preempt_may() asks in the order of the rule: tier, then QOS, then guarantees. An earlier
+ * difference decides alone, also against the job, so the three never contradict each other. A run
+ * that was told to end is no victim any more.
  */
 #include "ctld/core/preempt/preempt.h"
 
