@@ -11,8 +11,8 @@
  *
  * A ranking (fairtree.h) is made when it is asked for and something has changed (`stale`). Jobs are
  * sorted by the factors of the last *ordering* (accounts_order()), which the scheduler asks for
- *when it makes its own: two decisions between orderings use the same factors. The tree is grouped
- *anew only if an assoc was added or removed (`regroup`).
+ * when it makes its own: two decisions between orderings use the same factors. The tree is grouped
+ * anew only if an assoc was added or removed (`regroup`).
  */
 #include "ctld/core/accounts/accounts.h"
 

@@ -17,11 +17,11 @@
  * Jobs are owned by `struct jobs` and live until jobs_retire().
  *
  * An array is one PENDING job, the *array parent*, that stands for all of its tasks without a
- *record of their own. A task gets a record when it starts, or when it alone is held, changed or
- *cancelled; several tasks that are treated alike get one together. Such a record is a job like any
- *other, with the same id: a *part* of the array. It begins as a copy of the record from which it
- *was split (array.h), and shares texts, request and nonce with it. The array parent ends when all
- *of its parts have ended.
+ * record of their own. A task gets a record when it starts, or when it alone is held, changed or
+ * cancelled; several tasks that are treated alike get one together. Such a record is a job like any
+ * other, with the same id: a *part* of the array. It begins as a copy of the record from which it
+ * was split (array.h), and shares texts, request and nonce with it. The array parent ends when all
+ * of its parts have ended.
  *
  *	part 0			a job that is not an array; an array parent
  *	1 + task		that task
