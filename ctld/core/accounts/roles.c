@@ -1,8 +1,8 @@
 /* roles.c - see roles.h
  *
  * A caller has a set of relations (AS_...): those by its role, and towards a job also owner and
- * coordinator. A verb's row has the set of relations that may use it. So a permission is one bitwise
- * "and", and the text of a refusal is made of the row.
+ * coordinator. A verb's row has the set of relations that may use it. So a permission is one
+ * bitwise "and", and the text of a refusal is made of the row.
  */
 #include "ctld/core/accounts/roles.h"
 

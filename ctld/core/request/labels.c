@@ -1,8 +1,8 @@
 /* labels.c - see labels.h
  *
- * A set is found by its text, which is interned first: so equal sets are one struct, with a count of
- * references, and comparing two jobs' labels is comparing two pointers. The text is cut into keys
- * and values once, when the set is made.
+ * A set is found by its text, which is interned first: so equal sets are one struct, with a count
+ * of references, and comparing two jobs' labels is comparing two pointers. The text is cut into
+ * keys and values once, when the set is made.
  */
 #include "ctld/core/request/labels.h"
 
