@@ -81,7 +81,7 @@ void gpusched_close(struct gpusched *g); /* NULL is fine; requests in flight are
 void gpusched_set_retry(struct gpusched *g, int64_t ms);
 
 /* Called once in each stretch of failures that lasts more than a second, from inside the call that
- * is being tried again: for telling a user what he waits for. */
+ * is being tried again: to tell a user what the program waits for. */
 void gpusched_on_retry(
         struct gpusched *g, void (*tell)(const struct gpusched_error *why, void *arg), void *arg);
 

@@ -1,7 +1,7 @@
-/* habits.h - what hands that are used to Slurm type, and how it is said here
+/* habits.h - options and subcommands of Slurm that do not exist here, and what to type instead
  *
- * For hints: an option or a subcommand that there is not, and that squeue, sinfo, sacct, scontrol,
- * scancel, srun and their likes have, is answered with what to type instead. To add one: a row.
+ * For hints: if a user types an option or a subcommand that squeue, sinfo, sacct, scontrol,
+ * scancel, srun and others have and ours have not, the error has a hint. To add one: a row.
  */
 #ifndef CMDS_HABITS_H
 #define CMDS_HABITS_H

@@ -6,7 +6,7 @@
  *	]}
  *
  * Objects are messages of gpusched.proto (common/net/msgjson.h) or made by hand, and are printed as
- *they come, one a line. Fields are only ever added. A failure adds "error":{"code":...,"text":...,
+ * they come, one a line. Fields are only ever added. A failure adds "error":{"code":...,"text":...,
  * "hint":...}, behind what was listed until then. Times are UTC seconds, memory is MiB.
  */
 #ifndef CMDS_JSONOUT_H

@@ -1,8 +1,7 @@
 /* listing.h - commands that list: the options of their table, and the table or the JSON
  *
  * The common part of gqueue, ginfo and the like: -o, -l, -h, --sort and --json, the style of the
- * table,
- * which depends on them and on where it goes, and one function that takes each item.
+ * table, which depends on them and on where it goes, and one function that takes each item.
  *
  * In order: listing_open() once the options are read, listing_add() for each object,
  * listing_close().

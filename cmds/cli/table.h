@@ -6,9 +6,9 @@
  * and does not mark what it cuts: it would cost more than fetching the rows.)
  *
  * Layout: every column has a width that makes the whole at home on 80 columns. On a wider terminal
- * columns grow as far as their cells need it, first the one that has what
- * is left, then the others in order; on a narrower one they give
- * back what they do not need and then shrink to their minimum, the widest first. A TABLE_DEAR
+ * columns grow as far as their cells need it, first the one that takes what is left over, then the
+ * others in order. On a narrower one they give back what they do not need and then shrink to their
+ * minimum, the widest first. A TABLE_DEAR
  * column that would be cut gets what others do not need, also on 80 columns. Columns that still
  * do not fit are left out, and each line then ends in " +". What is cut ends in "+"; a TABLE_WHOLE
  * cell is never cut. Without a limit (width 0) nothing is. There are no blanks at the end of lines.

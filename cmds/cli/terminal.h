@@ -1,7 +1,7 @@
 /* terminal.h - the terminal of a command that lends it to a program elsewhere
  *
- * Raw: every key goes to the program, ^C too. It is as it was again when the process ends, however
- * it does (but by KILL).
+ * The terminal is raw: every key goes to the program, ^C too. Its settings are restored when the
+ * process ends, however it ends (except by KILL).
  */
 #ifndef CMDS_TERMINAL_H
 #define CMDS_TERMINAL_H

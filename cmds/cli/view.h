@@ -1,6 +1,6 @@
 /* view.h - listings: which columns, in which order, from what
  *
- * A kind of listing is a table of columns (struct view_kind; jobview.c, nodeview.c). Each column
+ * A kind of listing is a table of columns (struct view_kind; views/jobview.c). Each column
  * knows its heading and layout, one line of help, and how to show one object. A view is one listing
  * being made: some of the columns, perhaps sorted. The values are taken when an object is added, so
  * objects need not outlive that call.

@@ -1,4 +1,4 @@
-/* update.h - gctl update: other demands of jobs that wait, in gsubmit's words */
+/* update.h - gctl update: changes what a job asks for, with the options of gsubmit */
 #ifndef CMDS_UPDATE_H
 #define CMDS_UPDATE_H
 

@@ -6,8 +6,8 @@
  *
  * Sources, the strongest last, are applied one after another to one struct submit_options:
  *
- *	built in  ->  #SBATCH (sbatch.h)  ->  #GPUSCHED  ->  SBATCH_* variables  ->  GSUBMIT_*
- *variables  ->  command line
+ *	built in  ->  #SBATCH (sbatch.h)  ->  #GPUSCHED  ->  SBATCH_* variables
+ *	          ->  GSUBMIT_* variables  ->  command line
  *
  * A later one replaces what an earlier one set; labels are replaced key by key. Every value is
  * checked where it stands, also if a stronger source replaces it. Options that exclude each other

@@ -392,10 +392,11 @@ int hostlist_expand_paths(const char *text, size_t max, char ***paths, size_t *n
 
 	if (*text != '/' || !slash[1])
 		return error_set(err, ERR_USAGE,
-		        "'%s': want paths of device files, as in /dev/nvidia[0-7]", text);
+		        "'%s': expected paths of device files, as in /dev/nvidia[0-7]", text);
 	if (strcspn(text, ",[]") < (size_t)(slash - text))
 		return error_set(err, ERR_USAGE,
-		        "'%s': want files of one folder, as in /dev/dri/renderD[128,136]", text);
+		        "'%s': expected files of one folder, as in /dev/dri/renderD[128,136]",
+		        text);
 	if (hostlist_expand(slash + 1, max, &names, &n_names, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n_names; i++) {

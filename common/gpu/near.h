@@ -2,7 +2,8 @@
  *
  * One number, the larger the closer: NVLinks count first, the more the better, then what PCIe has
  * between the two. Only comparing it makes sense. Agents find it out (noded/gpu/pcie.h), the
- * scheduler goes by it (ctld/core/place/closest.h), people read it in the words of `nvidia-smi topo -m`.
+ * scheduler goes by it (ctld/core/place/gpu_choice.h), people read it in the words of `nvidia-smi
+ * topo -m`.
  *
  * On the wire it is not told pair by pair: what PCIe has between GPUs is a tree, so each GPU says
  * which *group* it is in at each level, and two are as close as the closest level at which theirs

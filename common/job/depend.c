@@ -80,7 +80,7 @@ static int read_tasks(struct reader *r, struct depend_term *term)
 	int rc;
 
 	if (!end)
-		return bad(r, r->p, "want ']' behind the tasks, as in afterok:12_[1-3,7]");
+		return bad(r, r->p, "expected ']' behind the tasks, as in afterok:12_[1-3,7]");
 	text = xstrndup(r->p + 1, (size_t)(end - r->p) - 1);
 	rc = r->kept ? taskset_parse_kept(text, &set, r->err) : taskset_parse(text, &set, r->err);
 	free(text);
@@ -139,7 +139,7 @@ static int read_rest(struct reader *r, struct depend_term *term, const char *sta
 		term->never = true;
 	}
 	if (*r->p && !strchr(":,?", *r->p))
-		return bad(r, start, "want ID, or several as in afterok:12:13");
+		return bad(r, start, "expected ID, or several as in afterok:12:13");
 	return add(r, term);
 }
 
@@ -181,7 +181,7 @@ static int read_type(struct reader *r)
 		t++;
 	if (t == DEPEND_TYPE_COUNT)
 		return bad(r, start,
-		        "want after, afterok, afternotok, afterany, aftercorr or singleton");
+		        "expected after, afterok, afternotok, afterany, aftercorr or singleton");
 	r->p += n;
 	if (!types[t].ids) {
 		if (*r->p && !strchr(",?", *r->p))
@@ -206,7 +206,7 @@ static int read_all(struct reader *r)
 		if (!*r->p)
 			return 0;
 		if (*r->p != ',' && *r->p != '?')
-			return bad(r, r->p, "want ',' or '?' here");
+			return bad(r, r->p, "expected ',' or '?' here");
 		if (between && *r->p != between)
 			return error_set(
 			        r->err, ERR_USAGE, "',' (all) and '?' (any) cannot be mixed");

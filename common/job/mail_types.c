@@ -39,7 +39,8 @@ static int add_word(const char *text, size_t n, uint32_t *types, struct error *e
 		return 0;
 	text_escape(shown, sizeof(shown), text, n < 16 ? n : 16);
 	return error_set(err, ERR_USAGE,
-	        "'%s': want BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, ARRAY_TASKS, "
+	        "'%s': expected BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, "
+	        "ARRAY_TASKS, "
 	        "ALL "
 	        "or NONE",
 	        shown);

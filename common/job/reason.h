@@ -9,48 +9,48 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define REASON_WORDS(X)                                                                          \
-	/* why it waits */                                                                       \
-	X(REASON_NONE, "None", "it has just come")                                               \
-	X(REASON_PRIORITY, "Priority", "jobs that come first are to have what is free")          \
-	X(REASON_RESOURCES, "Resources", "what it asks for is not free")                         \
-	X(REASON_NODE_NOT_AVAIL, "ReqNodeNotAvail",                                              \
-	        "all nodes that could run it are down, drained or not heard of")                 \
-	X(REASON_PARTITION_DOWN, "PartitionDown", "its partition starts nothing now")            \
-	X(REASON_BAD_CONSTRAINTS, "BadConstraints",                                              \
-	        "since the configuration changed no node could ever run it")                     \
-	X(REASON_LICENSES, "Licenses", "licences that it asks for are in use")                   \
-	X(REASON_BEGIN_TIME, "BeginTime",                                                        \
-	        "it is not to start before a time, or not so soon again")                        \
-	X(REASON_DEPENDENCY, "Dependency", "it waits for other jobs")                            \
-	X(REASON_NEVER_SATISFIED, "DependencyNeverSatisfied",                                    \
-	        "it waits for what can never come true any more")                                \
-	X(REASON_HELD_USER, "JobHeldUser", "held by its owner")                                  \
-	X(REASON_HELD_ADMIN, "JobHeldAdmin", "held by a coordinator, operator or administrator") \
-	X(REASON_ARRAY_LIMIT, "JobArrayTaskLimit",                                               \
-	        "as many of its array's tasks run as may at a time")                             \
-	X(REASON_ATTEMPT_ALIVE, "AttemptAlive", "its last attempt has not ended everywhere")     \
-	X(REASON_SIGNATURE_EXPIRED, "SignatureExpired",                                          \
-	        "its owner's signature is too old: gctl renew")                                 \
-	X(REASON_SIGNATURE_REFUSED, "SignatureRefused",                                          \
-	        "its node refused its owner's signature, made with another key: gctl renew")    \
-	X(REASON_SUSPENDED, "ControllerSuspended", "the controller starts nothing now")          \
-	/* how it ended, or what became of it */                                                 \
-	X(REASON_LAUNCH_FAILURE, "JobLaunchFailure",                                             \
-	        "it could not be started: it is held, or failed if its owner must mend the cause")  \
-	X(REASON_EXIT_CODE, "NonZeroExitCode", "it ended with an exit code or a signal")         \
-	X(REASON_TIME_LIMIT, "TimeLimit", "it reached its time limit")                           \
-	X(REASON_DEADLINE, "DeadLine", "it could not end by its deadline")                       \
-	X(REASON_OUT_OF_MEMORY, "OutOfMemory",                                                   \
-	        "it used more host memory than it asked for, or its node had no more")           \
-	X(REASON_GPU_MEMORY, "GpuMemory", "it used more of a shared GPU's memory than it may")   \
-	X(REASON_GPU_BURST, "GpuBurst",                                                          \
-	        "memory of a GPU that was borrowed is needed by whose it is")                    \
-	X(REASON_IDLE, "Idle", "it did not use its GPUs")                                        \
-	X(REASON_SPOOL, "SpoolFull", "its files on the node filled the spool")                   \
-	X(REASON_PREEMPTED, "Preempted", "it was stopped for another job")                       \
-	X(REASON_NODE_DOWN, "NodeDown", "a node of it is off, or came back without it")          \
-	X(REASON_NODE_UNKNOWN, "NodeUnknown", "its node is not heard of: nothing is known")
+#define REASON_WORDS(X)                                                                           \
+	/* why it waits */                                                                        \
+	X(REASON_NONE, "None", "it has just been submitted")                                      \
+	X(REASON_PRIORITY, "Priority", "the free resources are planned for jobs ahead of it")     \
+	X(REASON_RESOURCES, "Resources", "the requested resources are not free")                  \
+	X(REASON_NODE_NOT_AVAIL, "ReqNodeNotAvail",                                               \
+	        "all nodes that could run it are down, drained or unreachable")                   \
+	X(REASON_PARTITION_DOWN, "PartitionDown", "its partition currently starts no jobs")       \
+	X(REASON_BAD_CONSTRAINTS, "BadConstraints",                                               \
+	        "after a change of the configuration no node can ever run it")                    \
+	X(REASON_LICENSES, "Licenses", "the requested licences are in use")                       \
+	X(REASON_BEGIN_TIME, "BeginTime",                                                         \
+	        "its earliest start time, or the delay of a requeue, has not been reached")       \
+	X(REASON_DEPENDENCY, "Dependency", "it waits for other jobs")                             \
+	X(REASON_NEVER_SATISFIED, "DependencyNeverSatisfied",                                     \
+	        "it waits for a condition that can no longer be fulfilled")                       \
+	X(REASON_HELD_USER, "JobHeldUser", "held by its owner")                                   \
+	X(REASON_HELD_ADMIN, "JobHeldAdmin", "held by a coordinator, operator or administrator")  \
+	X(REASON_ARRAY_LIMIT, "JobArrayTaskLimit",                                                \
+	        "as many tasks of its array run as may run at the same time")                     \
+	X(REASON_ATTEMPT_ALIVE, "AttemptAlive", "its last attempt has not ended on all nodes")    \
+	X(REASON_SIGNATURE_EXPIRED, "SignatureExpired",                                           \
+	        "its owner's signature is too old: gctl renew")                                   \
+	X(REASON_SIGNATURE_REFUSED, "SignatureRefused",                                           \
+	        "its node refused its owner's signature, made with another key: gctl renew")      \
+	X(REASON_SUSPENDED, "ControllerSuspended", "the controller currently starts no jobs")     \
+	/* how it ended, or what became of it */                                                  \
+	X(REASON_LAUNCH_FAILURE, "JobLaunchFailure",                                              \
+	        "it could not be started: it is held, or failed if its owner must fix the cause") \
+	X(REASON_EXIT_CODE, "NonZeroExitCode", "it ended with an exit code or a signal")          \
+	X(REASON_TIME_LIMIT, "TimeLimit", "it reached its time limit")                            \
+	X(REASON_DEADLINE, "DeadLine", "it could not end by its deadline")                        \
+	X(REASON_OUT_OF_MEMORY, "OutOfMemory",                                                    \
+	        "it used more host memory than it asked for, or its node had no more")            \
+	X(REASON_GPU_MEMORY, "GpuMemory", "it used more of a shared GPU's memory than it may")    \
+	X(REASON_GPU_BURST, "GpuBurst", "another job needs the GPU memory that it has borrowed")  \
+	X(REASON_IDLE, "Idle", "it did not use its GPUs")                                         \
+	X(REASON_SPOOL, "SpoolFull", "its files on the node filled the spool")                    \
+	X(REASON_PREEMPTED, "Preempted", "it was stopped for another job")                        \
+	X(REASON_NODE_DOWN, "NodeDown", "one of its nodes is off, or came back without it")       \
+	X(REASON_NODE_UNKNOWN, "NodeUnknown",                                                     \
+	        "its node is unreachable: the state of the job is not known")
 
 #define X(symbol, word, meaning) symbol,
 enum reason { REASON_WORDS(X) REASONS };

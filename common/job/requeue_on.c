@@ -58,7 +58,7 @@ int requeue_on_check(const char *text, struct error *err)
 			continue;
 		text_escape(shown, sizeof(shown), part, strnlen(part, 16));
 		return error_set(err, ERR_USAGE,
-		        "'%s': want exit:CODE or exit:CODE-CODE (1 to 255) or signal:NAME or "
+		        "'%s': expected exit:CODE or exit:CODE-CODE (1 to 255) or signal:NAME or "
 		        "signal:NUMBER (1 to "
 		        "64)",
 		        shown);

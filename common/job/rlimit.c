@@ -72,7 +72,8 @@ int rlimit_parse(const char *text, struct rlimit_said *out, struct error *err)
 	        (value[soft] &&
 	                parse_value(value + soft + 1, strlen(value + soft + 1), &out->hard) < 0))
 		return error_set(err, ERR_USAGE,
-		        "'%s': want NAME=SOFT or NAME=SOFT:HARD, of numbers or unlimited", text);
+		        "'%s': expected NAME=SOFT or NAME=SOFT:HARD, of numbers or unlimited",
+		        text);
 	if (!value[soft])
 		out->hard = out->soft;
 	if (out->soft > out->hard)

@@ -63,6 +63,8 @@
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
 
+/* Makes the parts without content. What depends on the rows (ledger, limits, classes) is made when
+ * they are loaded: load.c. */
 struct core *core_new(const struct conf *conf, uint64_t seed)
 {
 	struct core *core = xcalloc(1, sizeof(*core));
@@ -163,6 +165,8 @@ static bool deletes(const struct mark *mark)
 	       (mark->table == TABLE_JOB && job_dropped((const struct job *)mark));
 }
 
+/* An object that changed and then went leaves two rows, its last state and its removal, if history
+ * is to get it; else only its removal. */
 static void seal_one(void *arg, struct mark *mark, bool put, bool gone)
 {
 	struct seal *s = arg;
@@ -214,6 +218,7 @@ static void free_gone(struct core *core, struct mark *mark)
 	}
 }
 
+/* All that is dirty becomes rows, then all that has gone is freed. */
 static size_t drain(struct core *core, core_row_sink *sink, void *arg)
 {
 	struct seal s = { core, sink, arg, 0, NULL, 0 };
@@ -227,6 +232,7 @@ static size_t drain(struct core *core, core_row_sink *sink, void *arg)
 	return s.rows;
 }
 
+/* Rows of foreign jobs, then everything that is dirty, then the audit trail. */
 size_t core_seal(struct core *core, core_row_sink *sink, void *arg)
 {
 	size_t n = kept_rows_seal(core->kept_rows, sink, arg);
@@ -331,6 +337,7 @@ static void on_clock(struct core *core, const struct core_event *e)
 	timers_apply(core);
 }
 
+/* The process ends in an orderly way: the ids that are left of its leases are given back. */
 static void on_ending(struct core *core, const struct core_event *e)
 {
 	(void)e;
@@ -390,6 +397,7 @@ void core_apply(struct core *core, const struct core_event *event, struct clocks
 /* One call of core_schedule() settles so many dependencies. */
 #define SETTLE_SLICE 256
 
+/* Carries out what the scheduler has decided in one step. The scheduler itself changes no job. */
 static void do_pick(struct core *core, enum sched_step step, const struct sched_pick *pick)
 {
 	size_t i;
@@ -416,6 +424,7 @@ static void do_pick(struct core *core, enum sched_step step, const struct sched_
 	}
 }
 
+/* Dependencies come first, since they make jobs eligible. True: there is more to do at once. */
 bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 {
 	struct sched_pick pick;

@@ -423,7 +423,7 @@ static int add_parts(struct conf *conf, char *text, struct error *err)
 	uint32_t like;
 
 	if (!what)
-		return error_set(err, ERR_USAGE, "want N:NODE or N:TYPE:COUNT");
+		return error_set(err, ERR_USAGE, "expected N:NODE or N:TYPE:COUNT");
 	*what++ = '\0';
 	if (count_parse(text, 1, CONF_MAX_NODES, &count, err) < 0)
 		return -1;

@@ -242,7 +242,7 @@ static int bad_value(const char *text, const char *what, const char *want, struc
 	char shown[80];
 
 	text_escape(shown, sizeof(shown), text, strlen(text));
-	return error_set(err, ERR_USAGE, "%s \"%s\": want %s", what, shown, want);
+	return error_set(err, ERR_USAGE, "%s \"%s\": expected %s", what, shown, want);
 }
 
 /* "3600" or "0.25" in millionths; what is less is cut off. -1: it is no such number, or too much.

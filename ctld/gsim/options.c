@@ -160,7 +160,7 @@ static int take_factor(const char *text, double least, double *value, struct err
 	double v = strtod(text, &end);
 
 	if (end == text || *end || !isfinite(v) || v < least || v > 1e6)
-		return error_set(err, ERR_USAGE, "want a number from %g to a million", least);
+		return error_set(err, ERR_USAGE, "expected a number from %g to a million", least);
 	*value = v;
 	return 0;
 }
@@ -173,7 +173,7 @@ static int take_time(const char *text, uint64_t least, usec_t *value, struct err
 		return -1;
 	if (s < least || s > 1000000000)
 		return error_set(
-		        err, ERR_USAGE, "want %llus to 1000000000s", (unsigned long long)least);
+		        err, ERR_USAGE, "expected %llus to 1000000000s", (unsigned long long)least);
 	*value = (usec_t)s * 1000000;
 	return 0;
 }
@@ -195,7 +195,7 @@ static int take_word(const char *text, const char *const *words, int *value, str
 
 		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", between, words[i]);
 	}
-	return error_set(err, ERR_USAGE, "want %s", all);
+	return error_set(err, ERR_USAGE, "expected %s", all);
 }
 
 static int take_limit(struct options *o, const char *text, struct error *err)
@@ -208,7 +208,7 @@ static int take_limit(struct options *o, const char *text, struct error *err)
 	else if (take_factor(text, 1, &o->world.factor, NULL) == 0)
 		o->world.limits = LIMITS_FACTOR;
 	else
-		return error_set(err, ERR_USAGE, "want none, exact or a number from 1");
+		return error_set(err, ERR_USAGE, "expected none, exact or a number from 1");
 	return 0;
 }
 
@@ -221,7 +221,7 @@ static int take_percent(const char *text, unsigned *value, struct error *err)
 	snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
 	if (n >= sizeof(digits) || (text[n] && text[n + 1]) ||
 	        count_parse(digits, 1, MAX_PERCENT, &v, NULL) < 0)
-		return error_set(err, ERR_USAGE, "want per cent, as in 130%%");
+		return error_set(err, ERR_USAGE, "expected per cent, as in 130%%");
 	*value = (unsigned)v;
 	return 0;
 }

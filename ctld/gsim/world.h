@@ -1,4 +1,4 @@
-/* world.h - a cluster that is only pretended, around the real core, with clocks of its own
+/* world.h - a simulated cluster around the real core, with a clock of its own
  *
  * The world gives the core what a controller gives it: submissions, registrations, reports of runs,
  * clocks. Nodes have registered before the first submission and are never silent. A StartRun is
@@ -9,8 +9,8 @@
  * Of the things of one moment ends come first, then submissions, then timers, then the scheduler's
  * decisions; ends in the order in which their runs started. The same calls give the same world.
  *
- * What must never be (a GPU that two runs hold, a node with more on it than it has, a check of the
- * core that fails) is kept as the world's error, and nothing goes on after it.
+ * If something happens that must never be (two runs hold one GPU, more is booked on a node than it
+ * has, a check of the core fails), the world keeps it as its error and stops.
  */
 #ifndef GSIM_WORLD_H
 #define GSIM_WORLD_H

@@ -1,14 +1,15 @@
-/* blobs.h - the signed bytes of jobs: on their way to the store, and just used
+/* blobs.h - the signed bytes of jobs: on their way to the store, and those used lately
  *
- * The core holds none of them. A job that was just submitted has them here until they are in a
- * batch; after that they stay for a while, since many jobs start at once and then need no reading.
- * For others the store is asked with the next batch.
+ * The core has no signed bytes. Those of a job that was just submitted are here until they are in a
+ * batch. After that they stay for a while, because many jobs start soon after their submit and then
+ * nothing has to be read. Other bytes are requested from the store with the next batch.
  *
- * Bytes are charged to their owner (BUDGET_SCRIPTS) from when they come here: as they are until
- * their batch is durable, and then as the store says that it has them, which may be less.
+ * Bytes are charged to their owner (BUDGET_SCRIPTS) as long as they exist: with their size here
+ * until their batch is durable, and from then on with their size in the store, which may be
+ * smaller.
  *
- * They are copies, and the jobs of one submit share one piece of memory, which is freed when none
- * of them is left: nothing else of a request may live as long as they do.
+ * The bytes are copies. The jobs of one submit share one piece of memory, which is freed with the
+ * last of them; so nothing else of the request is kept alive by them.
  */
 #ifndef CTLD_BLOBS_H
 #define CTLD_BLOBS_H

@@ -1,8 +1,9 @@
-/* census.h - how many GPUs of each type there are, told to the audit trail when it changes
+/* census.h - how many GPUs of each type the cluster has, as events of the audit trail
  *
- * An event "cluster.capacity" says it, "h100:128,l40s:32": all GPUs of all nodes that are known,
- * drained and down ones too. greport adds them up over time. Each start tells it anew; then it is
- * looked for from time to time, some nodes at once, and soon after a node has registered.
+ * An event "cluster.capacity" ("h100:128,l40s:32") counts all GPUs of all known nodes, also drained
+ * and down ones. It is written at each start and whenever the numbers have changed, and greport
+ * adds the numbers up over time. The GPUs are counted again from time to time, a few nodes at once,
+ * and soon after a node has registered.
  */
 #ifndef CTLD_CENSUS_H
 #define CTLD_CENSUS_H

@@ -1,12 +1,13 @@
-/* disk_space.h - free space on the disk of the state directory, for what is about to be taken in
+/* disk_space.h - the free space on the disk of the state directory, less what is on its way there
  *
- * What is on its way to the disk is counted with what is there: a job's bytes are written twice, to
- * the log and to the database, and what waits for a commit, is in one, or is in the log alone has
- * yet to be. The core refuses submits by that (EV_DISK_FREE), so that they leave `min_free`.
+ * A job's bytes are written twice, to SQLite's log and to the database. So bytes that wait for a
+ * commit, are being committed, or are in the log alone are subtracted from the free space. The core
+ * refuses submits that would leave less than `min_free` of the rest (EV_DISK_FREE).
  *
- * Where others have filled the disk, the reserve (store/home.h) holds the ends of runs, and submits
- * are refused until there is space for a reserve again. Where that is used up too, a commit waits
- * for space: nothing that was asked since can be answered, and what is asked is refused at once.
+ * If other programs have filled the disk, the ends of runs are written to the space of a reserve
+ * file (store/home.h), and submits are refused until there is space for a reserve again. If that is
+ * used up too, a commit waits for space. Meanwhile no change can be answered, and new requests are
+ * refused at once.
  */
 #ifndef CTLD_DISK_SPACE_H
 #define CTLD_DISK_SPACE_H

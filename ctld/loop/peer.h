@@ -34,7 +34,7 @@ struct peer {
 	bool registered;
 	bool takes_settings;
 	uint64_t settings; /* hash of those that it was told */
-	/* bookkeeping; what is charged to its user: core/budget.h */
+	/* bookkeeping; what is charged to its user: core/records/budget.h */
 	bool closed, paused;
 	struct user_sessions *user; /* user_peers.h; NULL: an agent, or closed */
 	TAILQ_ENTRY(peer) of_user;
@@ -45,12 +45,12 @@ struct peer {
 	usec_t taken;            /* mono: when it last took some */
 	unsigned n_calls;
 	LIST_HEAD(, call) calls;
-	LIST_HEAD(, stream) streams; /* that begin or end here (rpc/stream.c) */
+	LIST_HEAD(, stream) streams; /* that begin or end here (rpc/nodes/streams.c) */
 	unsigned n_streams;
-	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (rpc/submit.c) */
-	struct bulk *bulk;             /* parts that wait for the rest (rpc/bulk.h); NULL: none */
+	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (jobs/submit.c) */
+	struct bulk *bulk;             /* parts that wait for the rest (jobs/bulk.h); NULL: none */
 	SLIST_HEAD(, unsent) unsent;   /* answers that were not sent whole, until their Reply */
-	bool script_asked;             /* of the store (rpc/show_script.c, rpc/resign.c) */
+	bool script_asked;             /* of the store (jobs/show_script.c, jobs/resign.c) */
 };
 
 #endif

@@ -12,7 +12,7 @@
 #include "common/base/xalloc.h"
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
-#include "ctld/core/preempt/departures.h"
+#include "ctld/core/nodes/unconfigured.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/agents.h"
 #include "ctld/loop/calls.h"
@@ -232,7 +232,7 @@ static int compare(const struct ctld *c, struct reading *reading, struct reload_
 	if (n < 0)
 		return -1;
 	l->n_changes = (size_t)n;
-	l->n_warnings = core_departures(c->core, reading->conf, &l->warnings);
+	l->n_warnings = core_unconfigured(c->core, reading->conf, &l->warnings);
 	return 0;
 }
 

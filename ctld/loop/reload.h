@@ -17,7 +17,7 @@ struct reload;
 
 /* Borrowed by the callback. */
 struct reload_lines {
-	char **changes, **warnings; /* of conf_diff() and core_departures() */
+	char **changes, **warnings; /* of conf_diff() and core_unconfigured() */
 	size_t n_changes, n_warnings;
 };
 

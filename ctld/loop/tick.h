@@ -4,7 +4,7 @@
  * and the rest, of which most is agents', in another. A tick
  *
  *	1. takes at most TICK_EVENTS of them, or what fits in TICK_US; while both have something
- *	   each has half of that time, so that neither waits for a crowd of the other,
+ *	   each has half of that time, so that much of the one does not delay the other,
  *	2. lets timers that are due happen (EV_CLOCK),
  *	3. lets the scheduler decide for one slice,
  *	4. carries out the effects (tick_hooks),

@@ -1,9 +1,10 @@
-/* rpc.h - one row a message type: which verb it is, and what is done with it
+/* rpc.h - the table of requests: for each type of message its verb and its handler
  *
- * Authentication is the session's; whether its user may do what he asks is checked here, in one
- * place (the verb's row in core/roles.h), before a message is even decoded. Of a job the core or
- * the handler asks the same table again. To add a message: see the head of gpusched.proto; the row
- * goes into rpc.c, the handler into a file of its verb.
+ * Authentication is the session's; whether its user may do what is requested is checked here, in
+ * one place (the verb's row in core/accounts/roles.h), before the message is even decoded. If the
+ * verb concerns a job, the core or the handler asks the same table again about that job. To add a
+ * message: see the head of gpusched.proto; the row goes into rpc.c, the handler into a file of its
+ * verb.
  *
  * A handler answers at once, or makes a call (calls.h) that is answered later. What is wrong with
  * a user's request is answered with a Reply; what no client of ours sends closes the session.
@@ -62,7 +63,8 @@ void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const cha
 /* Is what a user says of why fit to be kept? */
 int rpc_reason(const char *reason, struct error *err);
 
-/* How the caller stands to a job that was found in the core; is he told that it is there? */
+/* The caller's relation to a job that was found in the core. May the caller learn that it exists?
+ */
 unsigned rpc_standing(struct ctld *c, const struct rpc *rpc, const struct job_view *job);
 bool rpc_sees(struct ctld *c, const struct rpc *rpc, const struct job_view *job);
 

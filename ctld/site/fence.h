@@ -1,8 +1,8 @@
 /* fence.h - the site's program that makes sure a node is off
  *
- * Called as `PROGRAM NODE` (programs.h). Exit status 0 is its word that nothing runs on the node any
- * more; anything else, or no end within controller.fence_timeout, is no. The core hears of it as
- * EV_FENCED.
+ * Called as `PROGRAM NODE` (programs.h). Exit status 0 means that nothing runs on the node any
+ * more. Any other status, or no end within controller.fence_timeout, means that this is not known.
+ * The core gets the result as EV_FENCED.
  */
 #ifndef CTLD_FENCE_H
 #define CTLD_FENCE_H

@@ -2,8 +2,8 @@
  *
  * Each is called with a fixed environment and nothing of ours, as the controller's user, never
  * through a shell, in a process group of its own that is killed with it. The loop waits for none of
- * them. One that does not end in time is killed and told as late at once; where it hangs in the
- * kernel it stays, and has its place, until it has really gone.
+ * them. A program that does not end in time is killed and reported as late at once. If it hangs in
+ * the kernel, it keeps its place among those that may run until it has really gone.
  */
 #ifndef CTLD_PROGRAMS_H
 #define CTLD_PROGRAMS_H

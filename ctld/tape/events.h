@@ -1,9 +1,9 @@
 /* events.h - the events of the core as bytes
  *
- * One table a kind of event (events.c): which of its fields count. What was read is checked as far
- * as the core relies on it: numbers of nodes and partitions of the configuration, verbs and states
- * that there are, texts where it wants texts. So a file that says what cannot be is refused, and
- * not obeyed.
+ * events.c has a table for each kind of event with the fields that it uses. An event that was read
+ * from a file is checked as far as the core relies on it: nodes and partitions exist, verbs and
+ * states are known, texts are there. So a damaged or forged file is refused before the core sees
+ * it.
  */
 #ifndef CTLD_TAPE_EVENTS_H
 #define CTLD_TAPE_EVENTS_H

@@ -1,8 +1,8 @@
-/* player.h - what went into a core, into a core once more
+/* player.h - plays a tape: gives the recorded inputs to another core
  *
- * Makes for each record the call that it stands for, on a core of its own. Where the record says
- * what came of it - the rows of a seal, a mark - the two are compared: that they are equal up to a
- * record proves that the core is a function of what it was given, and that this is all of it.
+ * For each record the player makes the call that it stands for, on a core of its own. Some records
+ * also hold a result (the rows of a seal, a hash of the state), and the player compares it with
+ * that of its core. If all are equal, the core depends on nothing but its recorded inputs.
  */
 #ifndef CTLD_TAPE_PLAYER_H
 #define CTLD_TAPE_PLAYER_H

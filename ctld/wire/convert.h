@@ -5,8 +5,9 @@
  * msg_unpack() (well formed, plain text, counts within limits); here each value is checked for what
  * the core takes for granted: lengths, ranges, parts that must be there.
  *
- * From the wire: results borrow from the message and from `arena`. 0, or -1 with ERR_PROTOCOL (an
- * agent that is none), ERR_USAGE or ERR_NO_NODE (a request that its user can put right).
+ * From the wire: results borrow from the message and from `arena`. 0, or -1 with ERR_PROTOCOL (a
+ * peer that does not behave like an agent), ERR_USAGE or ERR_NO_NODE (a request that its user can
+ * put right).
  *
  * To the wire: messages live in `arena`, which must allow for them (running out of it aborts), and
  * borrow from what they were made of.

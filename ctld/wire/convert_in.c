@@ -299,7 +299,7 @@ static int take_fields(const Gpusched__JobControl *m, uint64_t *fields, struct e
 			        err, ERR_USAGE, "a change of something that is not known here");
 		*fields |= UINT64_C(1) << (m->fields[i] - 1);
 	}
-	return *fields ? 0 : error_set(err, ERR_USAGE, "nothing is to be changed");
+	return *fields ? 0 : error_set(err, ERR_USAGE, "no change is requested");
 }
 
 static int take_change(const Gpusched__JobControl *m, struct arena *arena, struct core_event *event,
@@ -311,7 +311,7 @@ static int take_change(const Gpusched__JobControl *m, struct arena *arena, struc
 		return too_much(err);
 	*change = (struct submit_job){ .name = "" };
 	if (!m->change)
-		return error_set(err, ERR_USAGE, "nothing is to be changed");
+		return error_set(err, ERR_USAGE, "no change is requested");
 	event->job.change = change;
 	return take_fields(m, &event->job.fields, err) ||
 	                       take_request(m->change, arena, change, err)

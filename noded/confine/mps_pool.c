@@ -1,7 +1,7 @@
 /* mps_pool.c - see mps_pool.h, shepherd/mps_daemon.h
  *
- * There is one control daemon for each user and GPU, from his first such run there to the end of
- * his last:
+ * There is one control daemon for each user and GPU, from the user's first such run there to the
+ * end of the last:
  *
  *               want                       ok                        no run left
  *   (none) ------------> STARTING ------------------> THERE ---------------------> STOPPING

@@ -9,14 +9,17 @@
  *	private_tmp     the smaller; with it goes `tmp`
  *	rlimits         the lower number of each, soft and hard; if the agent names none the soft
  *	                limit may be anything up to the table's hard one (common/job/rlimit.h),
- *since any process may raise its own so far max_processes   the lower sample_every    the shorter,
- *and on even if the agent says off; gpu_recheck too kill_wait       the shorter spool_min_free  the
- *larger over_memory     the stricter; the built-in value if neither names one share_users     one
- *where either says so gpu_devices     only if the agent names none; used where no GPUs are found
- *(device_grants.h) devices         added, unless the agent's own --containment has `devices`: then
- *its
+ *	                since any process may raise its own so far
+ *	max_processes   the lower
+ *	sample_every    the shorter, and on even if the agent says off; gpu_recheck too
+ *	kill_wait       the shorter
+ *	spool_min_free  the larger
+ *	over_memory     the stricter; the built-in value if neither names one
+ *	share_users     `one` if either says so
+ *	gpu_devices     only if the agent names none; used where no GPUs are found
+ *	                (device_grants.h)
+ *	devices         added, unless the agent's own --containment has `devices`: then its
  *	                --device options are the whole list. Never a GPU's file (device_grants.h)
- *
  *	programs        only kinds for which the agent names no program, and only from one folder
  *	                that root owns (program_told()). If such a program may not be run it is
  *	                not skipped: no run is started meanwhile. The health check is one of them

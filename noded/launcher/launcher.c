@@ -42,6 +42,7 @@
 #include "noded/record/ctl.h"
 #include "noded/record/record.h"
 #include "noded/runs/agent_channel.h"
+#include "noded/runs/epochs.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
@@ -231,7 +232,7 @@ static void state_due(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	places_save_job(l);
+	epochs_save_job(l);
 	/* The job that should have removed them may have been killed, or have failed. */
 	if (l->loop->sweep && recover_leftovers(l, &err) == 0)
 		l->loop->sweep = false;
@@ -334,7 +335,7 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 
 	if (open_parts(l, sock, err) < 0)
 		return -1;
-	places_load(l);
+	epochs_load(l);
 	/* The socket for news exists already: events during the scan are not lost. */
 	if (places_incarnation(l, err) < 0)
 		return -1;
@@ -422,7 +423,7 @@ static _Noreturn void launcher_main(struct launcher *l, int sock)
 		log_error("launcher: %s", err.text);
 	else
 		event_base_dispatch(l->base);
-	places_save_job(l);
+	epochs_save_job(l);
 	launcher_free(l);
 	log_close();
 	exit(r == 0 ? EXIT_SUCCESS : err.code == ERR_CONFIG ? LAUNCHER_NEVER : EXIT_FAILURE);

@@ -24,10 +24,10 @@
 #include "noded/launcher/start.h"
 #include "noded/launcher/streams.h"
 #include "noded/runs/agent_channel.h"
+#include "noded/runs/epochs.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
-#include "noded/runs/places.h"
 #include "noded/runs/run_life.h"
 #include "noded/runs/run_report.h"
 #include "noded/watch/gpu_checks.h"
@@ -201,7 +201,7 @@ static int handle_message(struct launcher *l, size_t i, const void *message, str
 	if (handlers[i].run_at && !names_run(m, handlers[i].run_at))
 		return error_set(err, ERR_USAGE, "no run");
 	if (handlers[i].epoch_at &&
-	        places_take_epoch(
+	        epochs_take(
 	                l, *(const uint64_t *)(const void *)(m + handlers[i].epoch_at), err) < 0)
 		return -1;
 	return handlers[i].handle(l, message, err);

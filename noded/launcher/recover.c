@@ -45,6 +45,7 @@
 #include "noded/contain/signals.h"
 #include "noded/exec/program.h"
 #include "noded/record/record.h"
+#include "noded/runs/epochs.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
 #include "noded/runs/run_life.h"
@@ -255,7 +256,7 @@ static int take_run(struct run_id id, const char *name, void *arg)
 	if (dir < 0)
 		return gone ? 0 : -1;
 	if (faccessat(dir, RECORD_LAUNCH, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		places_saw_job(l, id.job);
+		epochs_saw_job(l, id.job);
 	got = read_record(s, dir, name, RECORD_EXIT, &gpusched__run_report__descriptor, &m);
 	if (got == 1) {
 		r = run_add(l, id);

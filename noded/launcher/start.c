@@ -51,6 +51,7 @@
 #include "noded/record/ctl.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
+#include "noded/runs/epochs.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
@@ -244,7 +245,7 @@ static void launch_run(struct start *s, const struct lookup_user *user)
 		run->gpus = 0;
 		run_never(run, err.text, node ? NEVER_NODE : NEVER_RUN); /* frees s */
 	} else {
-		places_saw_job(s->l, run->id.job);
+		epochs_saw_job(s->l, run->id.job);
 		run->start = NULL;
 		run->order = NULL;
 		run_started(run, launch_parts_take_report(p), pid);
@@ -399,7 +400,7 @@ static void user_known(const struct lookup_user *user, const struct error *why, 
 	if (!user)
 		refuse_start(s, why->text);
 	/* another controller may have taken charge meanwhile */
-	else if (places_take_epoch(s->l, s->order->epoch, &err) < 0 ||
+	else if (epochs_take(s->l, s->order->epoch, &err) < 0 ||
 	         settings_allow(s->l, &err) < 0 || check_uses(s, &err) < 0 ||
 	         check_gpus(s, &err) < 0)
 		refuse_start(s, err.text);
@@ -479,7 +480,7 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 
 static int check_order(struct launcher *l, const Gpusched__StartRun *o, struct error *err)
 {
-	if (places_take_epoch(l, o->epoch, err) < 0)
+	if (epochs_take(l, o->epoch, err) < 0)
 		return -1;
 	if (strcmp(o->incarnation, l->places->incarnation) != 0)
 		return error_set(err, ERR_LAUNCH,

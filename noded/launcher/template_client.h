@@ -1,7 +1,7 @@
 /* template_client.h - starts the shepherds of runs
  *
- * Shepherds are forked from a template (shepherd/template.h), which is started here and restarted
- * if it ends; while there is none they are executed. The result is the same.
+ * Shepherds are forked from a template (shepherd/template_server.h), which is started here and
+ * restarted if it ends; while there is none they are executed. The result is the same.
  */
 #ifndef NODED_LAUNCHER_TEMPLATE_CLIENT_H
 #define NODED_LAUNCHER_TEMPLATE_CLIENT_H

@@ -1,7 +1,8 @@
 /* rundir.h - RUN_DIR, the one directory that root makes and a user owns
  *
  * SPOOL/runs (root's, mode 0711) holds one directory for each run, mode 0700, owned by the run's
- * owner. It holds his script, `interrupt` when the run is to end, and the files that he writes.
+ * owner. It holds the script, `interrupt` when the run is to end, and the files that the job
+ * writes.
  *
  * Root never follows a name in it. Root fills it before giving it to the owner; writes `interrupt`
  * beside it and renames the file into it; reads the owner's files without leaving the directory

@@ -18,18 +18,14 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
-#include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "common/gpusched.pb-c.h"
 #include "noded/contain/private.h"
 #include "noded/exec/program.h"
-#include "noded/record/record.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 
 #define LOCK_PATIENCE_S  10 /* for an earlier launcher to end */
 #define INCARNATION_FILE "incarnation"
-#define STATE_FILE       "state"
 
 /* --- directories ------------------------------------------------------------------------------
  */
@@ -182,74 +178,7 @@ int places_lock(struct launcher *l, struct error *err)
 	return 0;
 }
 
-/* --- saved state ------------------------------------------------------------------------------ */
-
-static void load_state(struct launcher *l, int dirfd)
-{
-	ProtobufCMessage *m;
-	struct error err;
-	Gpusched__LauncherState *s;
-	int r = record_read(dirfd, STATE_FILE, &gpusched__launcher_state__descriptor, &m, &err);
-
-	if (r < 0)
-		log_error("what the launcher remembered: %s", err.text);
-	if (r <= 0)
-		return;
-	s = (Gpusched__LauncherState *)m;
-	if (s->max_epoch > l->places->max_epoch)
-		l->places->max_epoch = s->max_epoch;
-	if (s->max_job > l->places->max_job)
-		l->places->max_job = s->max_job;
-	protobuf_c_message_free_unpacked(m, NULL);
-}
-
-static void save_state(struct launcher *l, int dirfd, unsigned flags)
-{
-	Gpusched__LauncherState s = GPUSCHED__LAUNCHER_STATE__INIT;
-	struct error err;
-
-	s.max_epoch = l->places->max_epoch;
-	s.max_job = l->places->max_job;
-	if (record_write(dirfd, STATE_FILE, &s.base, flags, &err) < 0)
-		log_error("highest epoch and job id: %s", err.text);
-	else if (dirfd == l->places->rundir)
-		l->places->saved_job = l->places->max_job;
-}
-
-int places_take_epoch(struct launcher *l, uint64_t epoch, struct error *err)
-{
-	if (epoch < l->places->max_epoch)
-		return error_set(err, ERR_EPOCH,
-		        "ordered under epoch %llu, but epoch %llu was seen on this node",
-		        (unsigned long long)epoch, (unsigned long long)l->places->max_epoch);
-	if (epoch == l->places->max_epoch)
-		return 0;
-	l->places->max_epoch = epoch;
-	save_state(l, l->places->rundir, 0);
-	save_state(l, l->places->spool, RECORD_SYNC); /* happens once in a controller's life */
-	return 0;
-}
-
-void places_saw_job(struct launcher *l, uint64_t job)
-{
-	if (job <= l->places->max_job)
-		return;
-	l->places->max_job = job;
-	l->places->job_unsaved = true;
-}
-
-void places_forget_job(struct launcher *l, uint64_t job)
-{
-	if (job > l->places->saved_job && job <= l->places->max_job)
-		save_state(l, l->places->rundir, 0);
-}
-
-void places_save_job(struct launcher *l)
-{
-	if (l->places->job_unsaved)
-		save_state(l, l->places->spool, 0);
-	l->places->job_unsaved = false;
-}
+/* --- incarnation ------------------------------------------------------------------------------ */
 
 /* It consists of the boot id and a random id that lives as long as tmpfs does. */
 int places_incarnation(struct launcher *l, struct error *err)
@@ -312,11 +241,4 @@ int places_save_incarnation(struct launcher *l, struct error *err)
 	}
 	close(fd);
 	return 0;
-}
-
-void places_load(struct launcher *l)
-{
-	load_state(l, l->places->rundir);
-	l->places->saved_job = l->places->max_job;
-	load_state(l, l->places->spool);
 }

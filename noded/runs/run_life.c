@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "noded/runs/epochs.h"
 #include "noded/runs/run_life.h"
 
 #include <errno.h>
@@ -341,7 +342,7 @@ void run_forget(struct launcher *l, struct run_id id)
 
 	if (!r || r->state != RUN_OVER)
 		return;
-	places_forget_job(l, id.job);
+	epochs_forget_job(l, id.job);
 	run_remove_records(r);
 	if (r->on_disk)
 		unlinkat(l->places->exits, r->name, 0);

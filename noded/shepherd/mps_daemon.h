@@ -8,7 +8,7 @@
  * The daemon is a process of the user, who can debug it and do everything that it may do. So it is
  * in a cgroup of its own, MpsOrder.leaf, that allows the one GPU and no other device, and every
  * process that talks to the daemon is in that cgroup too. Its sockets and its log are in
- * MpsOrder.dir, which belongs to the user and is private to him.
+ * MpsOrder.dir, which belongs to the user and is closed to all others.
  *
  * Starting a daemon that exists already is no error: it is probed, and if it does not answer,
  * killed and started anew. Stopping means: send quit, wait, kill what is left, remove leaf and

@@ -1,7 +1,9 @@
 /* run_deadline.h - when a run is warned, interrupted, killed and over
  *
  * The shepherd's decisions without its I/O: events go in, actions come out (deadline_actions).
- * Times are microseconds of one monotonic clock. started               order, or the time limit
+ * Times are microseconds of one monotonic clock.
+ *
+ *              started               order, or the time limit
  *   LAUNCHING ---------> RUNNING --------------------------------> GRACE
  *       |                   | main process gone                      | all gone, deadline, ack
  *       | failed, order,    v                                        v
@@ -24,7 +26,7 @@
  *   merely repeated (the agent was away, and the controller cannot know) has no effect: a second
  *   signal makes many programs abandon what the first made them save.
  * - A run that must give back borrowed GPU memory (deadline_reclaim) is interrupted like a run that
- * is ordered to end, and continues when that is withdrawn. Any order to end replaces it.
+ *   is ordered to end, and continues when that is withdrawn. Any order to end replaces it.
  * - A run whose main process had ended before the first order or limit ended by itself.
  * - While the run is paused its time limit stands still, and comes later by the length of the
  *   pause; a deadline in the interruption file is rewritten when the run resumes. A run can be

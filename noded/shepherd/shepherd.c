@@ -355,7 +355,8 @@ static void write_interrupt(struct shepherd *s)
 	size_t len = interrupt_text(&in, text);
 	char self[64];
 
-	/* It fails if the owner has put something in its place or filled the disk: his own loss. */
+	/* It fails if the owner has put something in its place or filled the disk: that is the
+	 * owner's own loss. */
 	rundir_interrupt(s->spool, s->id, s->rundir, &s->owner, text, len);
 	if (s->watch < 0) {
 		s->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

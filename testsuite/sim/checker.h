@@ -60,19 +60,26 @@
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *
  *	submit JOB UID TOKEN             a client was told this id
- *	array JOB TASKS N                it is an array of these tasks, "0-9:2,12", N at a time (0:
- *any number) throttle JOB N                   a client asks for N at a time waits JOB TYPE OTHER a
- *client submitted it with such a dependency; OTHER may be a task, 12_3 any JOB one of these is
- *enough stays JOB                        it is to wait when they can never come true, not to end
+ *	array JOB TASKS N                it is an array of these tasks, "0-9:2,12", N at a time
+ *					 (0: any number)
+ *	throttle JOB N                   a client asks for N at a time
+ *	waits JOB TYPE OTHER             a client submitted it with such a dependency; OTHER may
+ *					 be a task, 12_3
+ *	any JOB                          one of these is enough
+ *	stays JOB                        it is to wait when they can never come true, not to end
  *	alone JOB NAME                   it is a singleton, of that name
  *	attempts JOB N                   so many may be started
  *	comeback JOB LOW HIGH DELAY      it runs again after these exit codes; DELAY, then twice
- *that begin JOB TIME                   not before that deadline JOB                     it has one
+ *					 that
+ *	begin JOB TIME                   not before that
+ *	deadline JOB                     it has one
  *	kill JOB, suspend JOB            a client asks that it be cancelled, suspended; of JOB_TASK
  *					 that task
  *	again JOB			 a client asks that it be requeued, also if it has ended
  *	cancel JOB                       a client was told that it was cancelled; of JOB_TASK
- *likewise state JOB STATE CODE SIGNAL ATTEMPT   a client was shown this; of an array JOB_TASK
+ *					 likewise
+ *	state JOB STATE CODE SIGNAL ATTEMPT
+ *	                                 a client was shown this; of an array JOB_TASK
  *	unknown JOB                      a client was told that there is no such job
  *	retired JOB                      JOB ended long enough ago: it may be unknown from now on
  *	start JOB TASK ATTEMPT RANK NODES NODE EPOCH GPUS TIME
@@ -117,7 +124,8 @@
  *	contact NODE TIME, parted NODE   from now on the controller and it hear each other; no more
  *	books JOB TASK ATTEMPT RANK NODE the controller has it booked there
  *	tells JOB TASK ATTEMPT RANK NODE the agent has it, or an end of it that was not yet
- *forgotten looked NODE TIME                 those since the last `looked` were all of this node
+ *					 forgotten
+ *	looked NODE TIME                 those since the last `looked` were all of this node
  *	left JOB TASK ATTEMPT RANK       a process of it was found after its end
  *	quiet                            faults have stopped and the cluster had its time
  */

@@ -279,7 +279,7 @@ static int fill_check(struct sim_controller *c, struct sim_bulk *b, const struct
         struct submit_job *jobs, struct core_event *ev, struct error *err)
 {
 	if (!peer)
-		return error_set(err, ERR_BULK, "nobody waits for it any more");
+		return error_set(err, ERR_BULK, "the session that sent it has ended");
 	if (check_signed(c, peer->uid, unpack(c, b), jobs, err) < 0)
 		return -1;
 	ev->caller = sim_caller(peer);

@@ -11,6 +11,7 @@ bad=0
 
 # check_tower ROOT ORDER FREE UPWARD: ORDER are its folders, the lowest first; UPWARD lines "FILE HEADER"
 check_tower() {
+	grep -qF "| \`$1\` | $2 |" "$src/ARCHITECTURE.md" || { echo "ARCHITECTURE.md, section 4, has another order of $1"; bad=1; }
 	for folder in "$src/$1"/*/; do
 		case " $2 " in
 		*" $(basename "$folder") "*) ;;

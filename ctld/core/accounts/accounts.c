@@ -1,4 +1,19 @@
-/* accounts.c - see accounts.h */
+/* accounts.c - see accounts.h
+ *
+ * Three things are kept for different questions:
+ *
+ *	sums	what was used, for reports: integers, exact, of each assoc and added up for each
+ *		account. A row of TABLE_USAGE for each assoc
+ *	scaled	what was used, for fair-share: each assoc's decayed cost as of one common moment
+ *		(`epoch`), so that no time has to be applied to compare two of them. When time is
+ *		EPOCH_LIVES half-lives from that moment, all are scaled to a new one
+ *	meters	what is running: two numbers for each assoc, whatever the number of runs
+ *
+ * A ranking (fairtree.h) is made when it is asked for and something has changed (`stale`). Jobs are
+ * sorted by the factors of the last *ordering* (accounts_order()), which the scheduler asks for
+ * when it makes its own: two decisions between orderings use the same factors. The tree is grouped
+ * anew only if an assoc was added or removed (`regroup`).
+ */
 #include "ctld/core/accounts/accounts.h"
 
 #include <assert.h>

@@ -1,4 +1,11 @@
-/* fairtree.c - see fairtree.h */
+/* fairtree.c - see fairtree.h
+ *
+ * The tree is an array in which children come after their parents. So one pass from the end adds up
+ * usage and shares, and one pass from the beginning computes the ratios. The walk needs no
+ * recursion for siblings: those of one level stand on a stack, sorted, and an account puts its
+ * children (and those of all accounts equal to it) on top. The order of the last ranking is kept by
+ * the caller and given again, so that sorting finds nearly sorted input (resort.h).
+ */
 #include "ctld/core/accounts/fairtree.h"
 
 #include <stdlib.h>

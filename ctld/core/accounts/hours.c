@@ -1,4 +1,13 @@
-/* hours.c - see hours.h */
+/* hours.c - see hours.h
+ *
+ * A *window* is what one account, QOS or partition used, by one user or by all together. It has
+ * pieces, which do not overlap and are sorted by their start; a piece is a row. A piece is as wide
+ * as a 32nd of the limit's time, less what other pieces cover already.
+ *
+ * Living runs are a meter on each window of theirs: the sum of their rates, and the sum of rate
+ * times start. The use so far is rate x now less that sum, whatever the number of runs. A bill
+ * takes the run out of the meter and spreads its use over the pieces.
+ */
 #include "ctld/core/accounts/hours.h"
 
 #include <stdlib.h>

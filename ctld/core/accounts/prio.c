@@ -1,4 +1,9 @@
-/* prio.c - see prio.h */
+/* prio.c - see prio.h
+ *
+ * Each factor is computed here from what the caller knows of a class, and is 0 where nothing is
+ * configured that it could be compared with. The parts of a priority are rounded one by one, so
+ * that the parts that gprio shows add up to the total exactly.
+ */
 #include "ctld/core/accounts/prio.h"
 
 static double clamp(double x)

@@ -1,4 +1,9 @@
-/* roles.c - see roles.h */
+/* roles.c - see roles.h
+ *
+ * A caller has a set of relations (AS_...): those by its role, and towards a job also owner and
+ * coordinator. A verb's row has the set of relations that may use it. So a permission is one
+ * bitwise "and", and the text of a refusal is made of the row.
+ */
 #include "ctld/core/accounts/roles.h"
 
 #include <assert.h>
@@ -45,7 +50,7 @@ static const enum verb job_verbs[] = {
 	[JOB_REQUEUE_HOLD] = VERB_JOB_REQUEUE, /* the same roles may hold the job, too */
 };
 
-/* --- who asks -------------------------------------------------------------------------------- */
+/* --- the caller ------------------------------------------------------------------------------ */
 
 bool caller_listed(const struct conf_texts *list, const struct caller *caller)
 {
@@ -108,7 +113,7 @@ unsigned standing_to_named(
 	return standing_to(conf, caller, uid, a < conf->n_accounts ? a : CONF_NONE);
 }
 
-/* --- what he may ----------------------------------------------------------------------------- */
+/* --- what the caller may do ------------------------------------------------------------------ */
 
 unsigned verb_who(enum verb verb)
 {

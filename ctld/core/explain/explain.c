@@ -585,7 +585,7 @@ void explain_candidate(struct core *core, const struct candidate *who, const str
 		break;
 	case VERDICT_STATE:
 		b = explain_add(why, reason_word(REASON_PARTITION_DOWN));
-		snprintf(b->text, sizeof(b->text), "partition %.60s starts nothing now",
+		snprintf(b->text, sizeof(b->text), "partition %.60s currently starts no jobs",
 		        core->conf->partitions[who->partition].name);
 		break;
 	default:

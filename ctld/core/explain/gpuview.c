@@ -6,7 +6,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/faults.h"
-#include "ctld/core/place/closest.h"
+#include "ctld/core/place/gpu_choice.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"

@@ -241,7 +241,7 @@ static void say_tally(const struct core *core, const struct tally *t, const stru
 	        "nodes have too little free memory");
 	add_named(core, list, sizeof(list), &t->drained, "is drained", "are drained");
 	add_named(core, list, sizeof(list), &t->down, "is down", "are down");
-	add_named(core, list, sizeof(list), &t->unknown, "is not heard of", "are not heard of");
+	add_named(core, list, sizeof(list), &t->unknown, "does not respond", "do not respond");
 	add_named(core, list, sizeof(list), &t->invalid, "is invalid", "are invalid");
 	snprintf(text, size, "%.*s", (int)size - 1, *list ? list + 2 : "being tried");
 }

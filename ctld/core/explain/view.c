@@ -102,7 +102,8 @@ static void say_unknown(const struct run *run, struct job_view *v)
 		return;
 	v->reason = reason_word(REASON_NODE_UNKNOWN);
 	snprintf(v->reason_text, sizeof(v->reason_text),
-	        "node %.80s is not heard of: nothing is known", run_info(run)->node);
+	        "node %.80s does not respond: the state of the job is not known",
+	        run_info(run)->node);
 }
 
 /* Memory of a GPU was borrowed and is needed back: which job waits for which, and how long at
@@ -125,8 +126,8 @@ static void say_burst(
 	v->reason = reason_word(REASON_GPU_BURST);
 	snprintf(v->reason_text, sizeof(v->reason_text),
 	        run_info(run)->state == RUN_RUNNING
-	                ? "%s needs what it has borrowed of a GPU: give back within %s"
-	                : "%s has borrowed what it needs of a GPU: ended or given back within %s",
+	                ? "%s needs the GPU memory that this job has borrowed: return it within %s"
+	                : "waits for GPU memory that %s has borrowed: returned within %s",
 	        label, time);
 }
 
@@ -593,18 +594,18 @@ static const char *node_reason(const struct node *node)
 	if (i->drain || i->down)
 		return i->reason;
 	if (l->off)
-		return "off: what ran here was given up";
+		return "off: the runs here were given up";
 	if (l->hearing == NODE_UNKNOWN && l->fence == FENCE_ASKED)
-		return "not heard of; being fenced";
+		return "does not respond; being fenced";
 	if (l->hearing == NODE_UNKNOWN)
-		return "not heard of";
+		return "does not respond";
 	if (*l->invalid)
 		return l->invalid;
 	if (*l->unwell)
 		return l->unwell;
 	if (*l->gpu_note && !l->n_orphans)
 		return l->gpu_note;
-	return l->n_orphans ? "a run here is of no job that is known: it holds what it has" : "";
+	return l->n_orphans ? "a run here belongs to no known job; what it has stays booked" : "";
 }
 
 /* Add what is shared of GPUs of that type on a node. */

@@ -1,4 +1,15 @@
-/* whatif.c - see whatif.h */
+/* whatif.c - see whatif.h
+ *
+ * Other conditions are made on the real ledger, limits and plan, because a copy of them would cost
+ * more than the question. All of it is taken back in reverse: the ledger by its journal
+ * (ledger_mark(), ledger_undo()), limits and runs one by one. plan_wonder() keeps what the plan
+ * learns meanwhile apart from what the scheduler uses.
+ *
+ * Whether a job would start is tried with all classes ahead of it, best first, each as the
+ * scheduler would: it starts (WHATIF_STARTS), or would get a planned start (WHATIF_PLANS), or
+ * waits. Beyond those bounds, and after WHATIF_TRIES tries, the answer is that the job would not
+ * start.
+ */
 #include "ctld/core/explain/whatif.h"
 
 #include <stdlib.h>

@@ -74,7 +74,7 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 		break;
 	case VERDICT_STATE:
 		l->reason = reason_word(REASON_PARTITION_DOWN);
-		snprintf(l->text, TEXT_SIZE, "partition %.40s starts nothing now",
+		snprintf(l->text, TEXT_SIZE, "partition %.40s currently starts no jobs",
 		        core->conf->partitions[l->partition].name);
 		l->n_blockers = 1;
 		break;
@@ -85,7 +85,7 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 		break;
 	case VERDICT_PLANNED:
 		l->reason = reason_word(REASON_PRIORITY);
-		snprintf(l->text, TEXT_SIZE, "what is free is planned for jobs before it");
+		snprintf(l->text, TEXT_SIZE, "the free resources are planned for jobs ahead of it");
 		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
 	case VERDICT_CAPACITY:
@@ -164,7 +164,7 @@ const char *job_why(
 		return reason_word(REASON_ATTEMPT_ALIVE);
 	}
 	if (array_full(job)) {
-		snprintf(text, size, "%u of its tasks run, and no more may at a time",
+		snprintf(text, size, "%u tasks of its array run, and no more may run at once",
 		        job_array(job)->running);
 		return reason_word(REASON_ARRAY_LIMIT);
 	}

@@ -63,7 +63,7 @@ static int hint_accounts(const struct core *core, const struct caller *caller, s
 	return error_hint(err, "accounts that you may use: %s", list);
 }
 
-/* Without -A: the first that lists him, else the default. */
+/* Without -A: the first account that lists the user, else the default one. */
 static uint32_t own_account(const struct core *core, const struct caller *caller)
 {
 	uint32_t first = members_first(core->members, caller);
@@ -90,7 +90,7 @@ static int choose(struct core *core, const struct caller *caller, const char *na
 	        members_lists(core->members, *account, caller) ||
 	        *account == own_account(core, caller))
 		return 0;
-	error_set(err, ERR_ACCOUNT_MEMBER, "--account=%s: %.64s is not a member of it",
+	error_set(err, ERR_ACCOUNT_MEMBER, "--account=%s: %.64s is not a member of this account",
 	        shown(buf, name), caller->user);
 	return hint_accounts(core, caller, err);
 }

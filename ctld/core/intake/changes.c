@@ -1,4 +1,9 @@
-/* changes.c - see changes.h */
+/* changes.c - see changes.h
+ *
+ * One table (CHANGES) has a row for each field: the option that sets it, and how its value is
+ * shown. The text has "option old -> new" for each field that the update names. Values are cut,
+ * since the text goes into a row that cannot grow without a bound.
+ */
 #include "ctld/core/intake/changes.h"
 
 #include <assert.h>

@@ -1,4 +1,9 @@
-/* conditions.c - see conditions.h */
+/* conditions.c - see conditions.h
+ *
+ * What keeps a job from being eligible by its owner's wish. The first half checks and fills in a
+ * request (conditions_take()); the second says of an accepted job which of the conditions it still
+ * waits for (conditions_why()).
+ */
 #include "ctld/core/intake/conditions.h"
 
 #include <stdio.h>

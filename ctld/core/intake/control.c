@@ -70,6 +70,7 @@ static unsigned end_orphans(struct control *c)
 	return n;
 }
 
+/* A job that has ended can still be cancelled if an orphan run of it is alive: that run ends. */
 static int cancel(struct control *c, struct error *err)
 {
 	struct job *job = c->job;
@@ -102,6 +103,7 @@ static unsigned strength(enum job_hold hold)
 	return strengths[hold];
 }
 
+/* The hold that this caller places: with the highest authority that the caller has over the job. */
 static enum job_hold hold_of(const struct control *c)
 {
 	if (c->as & AS_STAFF)
@@ -109,6 +111,7 @@ static enum job_hold hold_of(const struct control *c)
 	return c->as & AS_OWNER ? HOLD_USER : HOLD_COORDINATOR;
 }
 
+/* The verb that a caller must be allowed in order to release such a hold. */
 static enum verb release_of(enum job_hold hold)
 {
 	if (hold == HOLD_ADMIN)
@@ -116,6 +119,8 @@ static enum verb release_of(enum job_hold hold)
 	return hold == HOLD_COORDINATOR ? VERB_JOB_RELEASE_COORDINATOR : VERB_JOB_RELEASE;
 }
 
+/* A weaker hold changes nothing: an owner cannot replace an operator's hold by one of the owner's.
+ */
 static int hold(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
@@ -225,6 +230,8 @@ static void hold_then(struct control *c)
 		job_set_hold(c->core->jobs, c->job, hold_of(c));
 }
 
+/* A job that runs is stopped first and waits again when its attempt is over; one that has ended
+ * waits at once. Its owner signed how often it may be started. */
 static int requeue(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
@@ -260,6 +267,7 @@ static int requeue(struct control *c, struct error *err)
 
 #define WHOLE_FIELDS (uint64_t)(UPDATE_DEPENDENCY | UPDATE_KILL_INVALID_DEP)
 
+/* Of an array some fields are the parent's alone (WHOLE_FIELDS): a part cannot change them. */
 static int update_fields(struct control *c, uint64_t which, struct error *err)
 {
 	struct core_event e = *c->event;
@@ -280,6 +288,7 @@ static int update_fields(struct control *c, uint64_t which, struct error *err)
 	return 0;
 }
 
+/* For one record: the fields that were already changed for the whole array are left out. */
 static int update(struct control *c, struct error *err)
 {
 	uint64_t of_array = job_info(c->job)->part ? c->of_array : 0;
@@ -288,6 +297,7 @@ static int update(struct control *c, struct error *err)
 	return of_array && !which ? 0 : update_fields(c, which, err);
 }
 
+/* One signature covers many jobs; the event has the hashes of all that it covers. */
 static bool is_signed(const struct core_event *e, const uint8_t *hash)
 {
 	size_t i = 0;
@@ -397,19 +407,21 @@ static int update_at_once(struct control *c, struct job *own, struct error *err)
 	uint32_t at_once = c->event->job.change->array_at_once;
 
 	if (!job_array(own))
-		return error_set(err, ERR_JOB_STATE, "job %llu is no array: it has no throttle",
+		return error_set(err, ERR_JOB_STATE, "job %llu is not an array: it has no throttle",
 		        (unsigned long long)job_id(own));
 	if (job_state_ended(job_info(own)->state))
 		return wrong_state(own, "updated", err);
 	if (at_once > TASK_MAX)
-		return error_set(err, ERR_JOB_SPEC, "--array-throttle=%u: want 0 (none) to %d",
-		        at_once, TASK_MAX);
+		return error_set(err, ERR_JOB_SPEC,
+		        "--array-throttle=%u: expected 0 (no throttle) to %d", at_once, TASK_MAX);
 	snprintf(c->throttle, sizeof(c->throttle), "array-throttle %u -> %u",
 	        job_array(own)->at_once, at_once);
 	array_set_at_once(c->core, own, at_once);
 	return 0;
 }
 
+/* One id of the event: what concerns an array as a whole first, then each of its records
+ * (control_array.c), or the job itself. */
 static int control_job(struct control *c, struct job *job, uint64_t ref, const struct taskset *set,
         struct error *err)
 {
@@ -427,7 +439,8 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 		c->job = job;
 		return resign(c, err);
 	}
-	/* What an array waits for is its array parent's, also when all tasks have others. */
+	/* The dependencies of an array are those of its parent, also when all tasks have records.
+	 */
 	if (array && !set && c->event->job.verb == JOB_UPDATE && fields & WHOLE_FIELDS) {
 		c->of_array = WHOLE_FIELDS | UPDATE_AT_ONCE;
 		c->job = job;
@@ -479,7 +492,7 @@ static int refuse(const struct control *c, const struct job *job, enum verb verb
 	        (unsigned long long)job_id(job), job_info(job)->user, c->event->caller.user);
 }
 
-/* May he do it to this job? */
+/* May the caller do it to this job? */
 static int check_role(struct control *c, const struct job *job, struct error *err)
 {
 	const struct core_event *e = c->event;
@@ -564,7 +577,7 @@ static int check_event(const struct core *core, const struct core_event *e, stru
 	if (verb_of_job(e->job.verb) == VERB_COUNT)
 		return error_set(err, ERR_USAGE, "unknown verb %d", (int)e->job.verb);
 	if (e->job.verb == JOB_SIGNAL && (e->job.signal < 1 || e->job.signal > 64))
-		return error_set(err, ERR_USAGE, "signal %u: want 1 to 64", e->job.signal);
+		return error_set(err, ERR_USAGE, "signal %u: expected 1 to 64", e->job.signal);
 	return 0;
 }
 

@@ -116,7 +116,7 @@ int control_know(const struct job *own, const struct taskset *set, struct taskse
 	char *text;
 
 	if (!job_array(own))
-		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u", id,
+		return error_set(err, ERR_NO_JOB, "job %llu is not an array: it has no task %u", id,
 		        taskset_first(set));
 	if (taskset_part(&job_array(own)->all, set, TASKSET_RANGES_MAX, known) < 0) {
 		error_set(err, ERR_USAGE,

@@ -108,8 +108,8 @@ static int check_numbers(
 		return error_set(err, ERR_JOB_SPEC, "--signal=%u: signals are 1 to %d",
 		        in->warn_signal, MAX_SIGNAL);
 	if (in->nice < -NICE_MAX || in->nice > NICE_MAX)
-		return error_set(err, ERR_JOB_SPEC, "--nice=%d: want -%d to %d", in->nice, NICE_MAX,
-		        NICE_MAX);
+		return error_set(err, ERR_JOB_SPEC, "--nice=%d: expected -%d to %d", in->nice,
+		        NICE_MAX, NICE_MAX);
 	if (in->nice < 0 && !verb_permits(VERB_BOOST, standing(caller))) {
 		verb_refuse(VERB_BOOST, err);
 		return error_wrap(err, "--nice=%d", in->nice);

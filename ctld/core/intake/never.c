@@ -337,7 +337,7 @@ static int no_share(const struct survey *s, struct error *err)
 	size_format_two(mem, most, wish->mem_mb, most_mb);
 	if (!most_mb)
 		return error_set(err, ERR_JOB_NEVER,
-		        "%s=%s: nobody says how much memory the GPUs of that type in %s have; "
+		        "%s=%s: the memory of the GPUs of that type in %s is not known; "
 		        "--gpu-share gives parts of them",
 		        option, mem, s->where);
 	return error_set(err, ERR_JOB_NEVER,
@@ -425,7 +425,7 @@ static int too_few(const struct survey *s, struct error *err)
 		        r->nodes_min, most, most == 1 ? "" : "s", s->where, most == 1 ? "s" : "ve",
 		        part);
 	if (unfit(s) != CONF_NONE)
-		return error_set(err, ERR_JOB_NEVER, "--nodelist: %s has not %s",
+		return error_set(err, ERR_JOB_NEVER, "--nodelist: %s does not have %s",
 		        s->core->conf->nodes[unfit(s)].name, part);
 	if (r->per_node || !r->n)
 		return error_set(err, ERR_JOB_NEVER,

@@ -1,4 +1,10 @@
-/* respec.c - see respec.h */
+/* respec.c - see respec.h
+ *
+ * Which fields may change in which state is two masks (WHILE_RUNS, WHEN_ENDED); a waiting job may
+ * change all. The new spec is that of the whole array: its parent and all parts that have not ended
+ * get it in one event, because the signed bytes are stored once. A running part keeps what its
+ * program was started with and uses the new spec from its next attempt on.
+ */
 #include "ctld/core/intake/respec.h"
 
 #include <stdio.h>
@@ -116,7 +122,7 @@ int job_respec(struct core *core, struct job *own, const struct respec *r, char 
 		return -1;
 	name_fields(r->fields, names, size);
 	jobs_set_hash(core->jobs, own, r->is.b);
-	/* Of an array parent PENDING: it stands for what waits. */
+	/* An array parent is PENDING as long as it stands for tasks that wait. */
 	job_respecified(core, own, r, job_info(own)->state == JOB_PENDING);
 	for (job = next_record(own, own); job; job = next_record(own, job)) {
 		job_set_respec(core->jobs, job, r, job_info(job)->state == JOB_PENDING);

@@ -226,7 +226,7 @@ static int check_limit(const struct core *core, const struct job *job, const str
 	}
 	if (job_time_left(core, job) <= (usec_t)i->warn_before_s * USEC_PER_S)
 		return error_set(err, ERR_JOB_STATE,
-		        "--time: it was told already that it ends at its limit of %s", is);
+		        "--time: the job was already told that it ends at its limit of %s", is);
 	return 0;
 }
 
@@ -319,7 +319,7 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 	int rc;
 
 	if (!fields)
-		return error_set(err, ERR_USAGE, "nothing is to be changed");
+		return error_set(err, ERR_USAGE, "no change is requested");
 	name_fields(
 	        unknown ? unknown : fields & ~(uint64_t)UPDATE_NOTIFICATIONS, names, sizeof(names));
 	if (unknown)
@@ -330,7 +330,8 @@ int job_update(struct core *core, struct job *job, const struct core_event *e, c
 		        names);
 	name_fields(fields, what, size);
 	if (fields & UPDATE_NO_REQUEUE && in.requeue && i->max_attempts <= 1) {
-		error_set(err, ERR_JOB_SPEC, "--requeue: its owner signed that it is started once");
+		error_set(err, ERR_JOB_SPEC,
+		        "--requeue: its owner signed that it is started only once");
 		return error_hint(err, "the owner can sign more: gctl update %llu --max-attempts=100",
 		        (unsigned long long)i->id);
 	}

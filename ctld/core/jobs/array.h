@@ -33,7 +33,7 @@ struct taskset;
 struct job *array_first(struct core *core, struct job *job);
 
 /* Moves the tasks of a record that are in `set` into a record of their own. Returns the record
- * itself if `set` has all its tasks and it is neither the array parent nor is `keep_own`
+ * itself if `set` has all its tasks, unless it is the array parent or `keep_own` is
  * set. NULL: the record has none of these tasks. */
 struct job *array_split(
         struct core *core, struct job *job, const struct taskset *set, bool keep_own);

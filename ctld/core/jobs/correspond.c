@@ -1,9 +1,9 @@
 /* correspond.c - aftercorr between two arrays: task by task; see depends_impl.h
  *
  * Task N of an array waits for task N of another array. Such a term is marked with a '*' in the
- * text that rows keep, and has one edge, on the other array parent. While the term is open
- * for a task, the task stays under its array parent. Each time a part of the other array
- * ends, the same tasks leave the array parent, and join a record of tasks in the same situation:
+ * text that rows keep, and has one edge, on the parent of the other array. While the term is open
+ * for a task, the task stays under its own array parent. Each time a part of the other array
+ * ends, the same tasks leave that parent, and join a record of tasks in the same situation:
  *
  *	a record's text without a '*'	only the array's own terms are open
  *	a record's text with a '*'	these terms are open, or can never come true ('!')

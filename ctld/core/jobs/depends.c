@@ -1,4 +1,21 @@
-/* depends.c - see depends.h */
+/* depends.c - see depends.h
+ *
+ * The states of a term, by the events of the job that it names:
+ *
+ *	OPEN --- the named job has started (after) or ended (the others) ---> MET or NEVER
+ *	  |                                                                      ^
+ *	  +--- started, and a delay was asked for: `at` is set; its time comes --+
+ *
+ * MET and NEVER are final, and are in the row of the waiting job before the event that decided them
+ * is committed. A job may start when all of its terms are MET, or one of them if they are
+ * alternatives ("?"); it is NEVER when that can no longer come.
+ *
+ * A job whose start or end decides terms of others stands in the queue of the core
+ * (settle_first ... settle_last) until all of them are settled; settle_one() does one step for the
+ * first of the queue and says what it cost, so that a slice has a bound. Settling twice changes
+ * nothing, because a term that is decided is no longer open. So a start of the controller simply
+ * puts all ended jobs with dependents into the queue.
+ */
 #include "ctld/core/jobs/depends.h"
 
 #include "ctld/core/jobs/depends_impl.h"
@@ -128,6 +145,7 @@ void depends_queue(struct core *core, struct job *job)
 	push_last(core, job);
 }
 
+/* Other dependencies replace the present ones: all edges are hung anew. */
 void depends_set(struct core *core, struct job *job, const char *kept)
 {
 	depends_detach(core, job);
@@ -173,6 +191,7 @@ static void kill_never(struct core *core, struct job *job, bool each_only)
 	depends_end_never(core, job, p->each && (p->any || each_only));
 }
 
+/* A term of the job has changed: is the job free now, or can it never be? */
 void depends_weigh(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
@@ -302,6 +321,8 @@ static unsigned settle_waiting(struct core *core, struct waiting *w, struct job 
 	return cost;
 }
 
+/* A part of an array has started or ended. Whole-array edges are told of each part: terms on some
+ * of the tasks (depends_range.c), and aftercorr (correspond.c). */
 static void settle_part(struct core *core, struct job *part)
 {
 	range_part_moved(core, part);

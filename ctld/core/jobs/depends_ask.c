@@ -1,4 +1,12 @@
-/* depends_ask.c - may a job wait for this? Changes no job; see depends.h */
+/* depends_ask.c - may a job wait for this? Changes no job; see depends.h
+ *
+ * Two checks. Does each term name something that a job can wait for: a job in memory, or one whose
+ * end is still known (rows/outcomes.h), with the tasks that it has? And would the job wait for
+ * itself? A submit can make no circle, because no other job can name a job that has no id yet; so
+ * circles are searched for only when a job is updated or is to run again. That search follows open
+ * terms from job to job, each job once, and stops after CIRCLE_STEPS terms: then the change is
+ * refused, since a circle that was not found would wait for ever.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +103,7 @@ static int check_circle(
 		        (unsigned long long)job_id(job));
 	return all ? 0
 	           : error_set(err, ERR_JOB_SPEC,
-	                     "more than %d dependencies would have to be looked at for a circle",
+	                     "more than %d dependencies would have to be checked for a circle",
 	                     CIRCLE_STEPS);
 }
 
@@ -145,7 +153,7 @@ static int check_has(const struct job *own, const struct depend_term *t, struct 
 	uint32_t task;
 
 	if (!a)
-		return error_set(err, ERR_NO_JOB, "job %llu is no array: it has no task %u", id,
+		return error_set(err, ERR_NO_JOB, "job %llu is not an array: it has no task %u", id,
 		        t->tasks ? taskset_first(t->tasks) : t->task);
 	task = first_missing(a, t);
 	if (task != TASK_NONE)
@@ -206,7 +214,7 @@ static int check_tasks(const struct core *core, const struct caller *caller, con
 	}
 	if (!own)
 		return error_set(err, ERR_NO_JOB,
-		        "job %s is not known: it never was, or how it ended is in the history",
+		        "job %s is not known: it never existed, or how it ended is in the history",
 		        say_tasks(t, text, sizeof(text)));
 	if (check_has(own, t, err) < 0)
 		return -1;
@@ -275,7 +283,7 @@ static int check_term(const struct core *core, const struct caller *caller, cons
 	outcome = outcomes_find(core->outcomes, t->job);
 	if (outcome == OUTCOME_UNKNOWN)
 		return error_set(err, ERR_NO_JOB,
-		        "job %llu is not known: it never was, or has ended too long ago", id);
+		        "job %llu is not known: it never existed, or ended too long ago", id);
 	decide_past(t, outcome == OUTCOME_WELL);
 	return 0;
 }
@@ -337,7 +345,7 @@ int depends_revivable(const struct core *core, const struct job *job, struct err
 		never += t->never;
 	}
 	if (d.any ? never == d.n : never)
-		rc = error_set(err, ERR_JOB_STATE, "what it waited for can never come true");
+		rc = error_set(err, ERR_JOB_STATE, "its dependency can never be satisfied");
 	else
 		rc = check_circle(core, job, &d, err);
 	depend_clear(&d);

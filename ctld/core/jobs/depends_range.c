@@ -1,7 +1,7 @@
 /* depends_range.c - terms about some tasks of an array (12_[1-3,7]); see depends_impl.h
  *
- * Such a term means the same as one term for each of its tasks, and costs one edge, on the array's
- * array parent. In the row of the waiting job it names the tasks that are still open: each part
+ * Such a term means the same as one term for each of its tasks, and costs one edge, on the array
+ * parent. In the row of the waiting job it names the tasks that are still open: each part
  * that starts or ends is queued, and settling it removes its tasks from the term. So settling a
  * part twice changes nothing, and a restart settles all ended parts that are still in memory. Parts
  * stay in memory until they were settled.

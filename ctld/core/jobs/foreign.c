@@ -112,7 +112,8 @@ static void put_job(struct core *core, const struct run *run)
 	row.v[COL_JOB_exit_code] = value_int(past->exit_code);
 	row.v[COL_JOB_exit_signal] = value_int(past->exit_signal);
 	row.v[COL_JOB_end_cause] = value_int(i->end_cause);
-	row.v[COL_JOB_comment] = value_text("of before the controller was restored from a backup");
+	row.v[COL_JOB_comment] =
+	        value_text("from before the controller was restored from a backup");
 	keep_row(core, &row);
 }
 

@@ -1,4 +1,10 @@
-/* idle.c - see idle.h */
+/* idle.c - see idle.h
+ *
+ * Of each living run is known (struct run_idle): for how long its GPUs have been idle without a
+ * break, and what CPU time it had when that began. A report that shows use above the mark sets the
+ * time to 0. Every report ends with the question for the whole job; a job that is reported as idle
+ * stays `told`, so that each job is noted once, also over a restart (the note is in the run's row).
+ */
 #include "ctld/core/jobs/idle.h"
 
 #include <stdio.h>

@@ -1,4 +1,10 @@
-/* notifications.c - see notifications.h */
+/* notifications.c - see notifications.h
+ *
+ * Mail is an effect (EFFECT_MAIL): the world writes and sends it after the commit. An array is one
+ * job to its owner unless the owner asked for mail about each task; so a change of a task's state
+ * is mailed only if is_heard(), and the begin of an array once (MAIL_BEGUN, in the row of its
+ * parent).
+ */
 #include "ctld/core/jobs/notifications.h"
 
 #include <string.h>

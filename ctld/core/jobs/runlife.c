@@ -524,7 +524,7 @@ struct run *run_adopt(struct core *core, struct node *node, const struct run_rep
 		job_consider(core, job);
 	audit_note(core, "run.adopt", NULL, r->run.job, node_info(node)->name,
 	        ours  ? "unknown until now: taken over"
-	        : job ? "alive, and of an attempt that its job is not at: its GPUs stay booked"
-	              : "alive, and of no job that is known: its GPUs stay booked");
+	        : job ? "alive, but not of its job's present attempt: its GPUs stay booked"
+	              : "alive, but of no known job: its GPUs stay booked");
 	return run;
 }

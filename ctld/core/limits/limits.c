@@ -75,6 +75,7 @@ static void hours_text(
 
 /* --- making ---------------------------------------------------------------------------------- */
 
+/* Free places are used again, so that ids stay small while users come and go. */
 static uint32_t limit_add(struct limits *g, const struct limit *limit)
 {
 	uint32_t id;
@@ -238,6 +239,7 @@ static struct user_scope *user_want(
 	return u;
 }
 
+/* Is anything still counted in the limits of this user? Then they must stay. */
 static bool user_counts(const struct limits *g, const struct user_scope *u)
 {
 	uint32_t i;
@@ -249,6 +251,7 @@ static bool user_counts(const struct limits *g, const struct user_scope *u)
 	return false;
 }
 
+/* The places of its limits can be used again: limit_add(). */
 static void user_free(struct limits *g, struct user_scope *u)
 {
 	uint32_t i;
@@ -387,6 +390,7 @@ static bool limit_open(const struct limits *g, const struct limit_chain *chain,
 	return !amount || used + amount <= limit->max;
 }
 
+/* Describes the limit that the need does not pass: the reason, its text, and what is missing. */
 static void closed(const struct limits *g, const struct limit_chain *chain, uint32_t id,
         uint64_t amount, struct limit_block *block)
 {
@@ -412,6 +416,7 @@ uint32_t limits_guarantee(const struct limits *g, uint16_t type)
 	       (type == CONF_ANY_TYPE ? (uint32_t)g->conf->n_gpu_types : (uint32_t)type);
 }
 
+/* The same for GPUs that must stay free for other accounts. `reclaim`: preemption may free them. */
 static void kept_back(const struct limits *g, const struct limit_chain *chain,
         const struct need *need, const struct quota_block *q, struct limit_block *block)
 {
@@ -438,6 +443,7 @@ static void kept_back(const struct limits *g, const struct limit_chain *chain,
 	        q->account == CONF_NONE ? "others" : conf->accounts[q->account].name);
 }
 
+/* As limits_check(), but all limits that the need does not pass, for explanations. */
 size_t limits_check_all(const struct limits *g, const struct limit_chain *chain,
         const struct need *need, struct limit_block *v, size_t max)
 {
@@ -519,6 +525,7 @@ void limits_release(struct limits *g, const struct limit_chain *chain, const str
 	quota_release(g->quota, chain->account, need->type, need_milli(need));
 }
 
+/* As take and release, but without quotas and without the check that as much was taken. */
 void limits_reserve(
         struct limits *g, const struct limit_chain *chain, const struct need *need, bool reserve)
 {

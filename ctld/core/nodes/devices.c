@@ -1,4 +1,12 @@
-/* devices.c - see devices.h */
+/* devices.c - see devices.h
+ *
+ * A binding is made anew from three things whenever one of them changes: what the node has as
+ * indices (configuration and row), what its agent found, and what is booked. It goes by the rules
+ * of the header: keep() is rule 1, room_for() rule 2, is_well() rule 3. Nothing is remembered but
+ * the result, a list of UUIDs in the node's row; so binding twice gives the same, and a restart
+ * before the agent is back has the indices as they were. say() and the functions beside it tell
+ * users which indices are out, and why.
+ */
 #include "ctld/core/nodes/devices.h"
 
 #include <stdarg.h>
@@ -10,7 +18,7 @@
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/layout.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/place/nearness.h"
+#include "ctld/core/place/gpu_nearness.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"

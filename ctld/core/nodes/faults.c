@@ -1,4 +1,17 @@
-/* faults.c - see faults.h */
+/* faults.c - see faults.h
+ *
+ * The drain of a GPU is in the node's row (gpu_drains.h), with the kind of the fault and the boot
+ * in which it happened. How the GPU returns depends on the fault (common/gpu/gpufault.h):
+ *
+ *	GPU_BACK_WELL	a check by the agent finds it well
+ *	GPU_BACK_RESET	the same, but only after the node was booted or the GPU was reset: until
+ *			then it is not checked
+ *	GPU_BACK_NEVER	an operator resumes it
+ *
+ * One heap (core->checks) has the nodes with GPUs to be checked, by the time of the next check; a
+ * registration brings it forward. A later fault replaces the drain only if the GPU takes at least
+ * as long to recover from it, so that a small fault does not bring back a GPU that needs a reset.
+ */
 #include "ctld/core/nodes/faults.h"
 
 #include <stdio.h>

@@ -5,10 +5,11 @@
  * changes in the same commit as the effects. One table (common/gpu/gpufault.h) and the node's
  * `health_events` determine the effect:
  *
- *	note    an event of the audit trail
- *	gpu     the GPU is drained with GPU_NOBODY as the user (gpu_drains.h), unless an operator
- * has drained it, or a fault that takes longer to recover from; the node's `health_jobs` says what
- * becomes of the jobs on it node    its node is drained, and the same applies to all jobs there
+ *	note	an event of the audit trail
+ *	gpu	the GPU is drained with GPU_NOBODY as the user (gpu_drains.h), unless an operator
+ *		has drained it, or a fault that takes longer to recover from; the node's
+ *		`health_jobs` says what becomes of the jobs on it
+ *	node	its node is drained, and the same applies to all jobs there
  *
  * A GPU drained in this way that may come back is checked every `health_recheck`, and whenever its
  * agent registers: the agent gets the order (EFFECT_CHECK_GPUS) and checks the GPU, and if no

@@ -1,4 +1,9 @@
-/* gpu_drains.c - see gpu_drains.h */
+/* gpu_drains.c - see gpu_drains.h
+ *
+ * The list is a text in the node's row, a line for each drained GPU, and is read anew for each
+ * question: few GPUs are drained, and a second copy of the list could differ from the row. A line
+ * that cannot be read is passed over.
+ */
 #include "ctld/core/nodes/gpu_drains.h"
 
 #include <stdio.h>

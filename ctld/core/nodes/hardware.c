@@ -1,4 +1,11 @@
-/* hardware.c - see hardware.h */
+/* hardware.c - see hardware.h
+ *
+ * `items` are the indices of one node as this file decides them: read from its row (found), kept,
+ * given to new GPUs or removed by the rules of the header, and written back. An index on which a
+ * run is booked is never changed, whatever the agent says. If the list differs from that in the
+ * row, the configuration of the whole core is made again (core_rehardware()), with the new list
+ * filled in.
+ */
 #include "ctld/core/nodes/hardware.h"
 
 #include <stdio.h>

@@ -1,4 +1,9 @@
-/* layout.c - see layout.h */
+/* layout.c - see layout.h
+ *
+ * settle() is the invariant: a number of `mig` that has a GPU keeps it, and a GPU that stands for a
+ * number stands for no other. layouts_find() calls it first for the numbers that an instance of a
+ * bound index identifies, and then for the rest by the host's numbers.
+ */
 #include "ctld/core/nodes/layout.h"
 
 #include <stdio.h>

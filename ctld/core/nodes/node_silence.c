@@ -52,7 +52,7 @@ static void silent(struct core *core, struct node *node)
 {
 	char text[100];
 
-	snprintf(text, sizeof(text), "not heard for %u s", core->conf->controller.node_timeout_s);
+	snprintf(text, sizeof(text), "no response for %u s", core->conf->controller.node_timeout_s);
 	node_hear(core->nodes, node, NODE_UNKNOWN, core->now);
 	node_settle(core, node);
 	if (node_link(node)->runs)
@@ -92,7 +92,7 @@ void unknown_nodes_apply(struct core *core)
 		if (unknown_until(core, node, &off) <= core->now.mono) {
 			if (off) {
 				node_is_off(
-				        core, node, "the node was not heard of for unknown_is_off");
+				        core, node, "the node did not respond for unknown_is_off");
 			} else {
 				node_link(node)->fence = FENCE_NONE;
 				node_fence(core, node);

@@ -1,4 +1,4 @@
-/* node_silence.h - nodes that are not heard of: the fence, and the time after which they count as off */
+/* node_silence.h - nodes that do not respond: fencing them, and when they count as off */
 #ifndef CTLD_CORE_NODE_SILENCE_H
 #define CTLD_CORE_NODE_SILENCE_H
 

@@ -35,6 +35,7 @@ static bool of_gpu(const struct core_event *e)
 	return e->node.gpu && *e->node.gpu;
 }
 
+/* Nothing new starts there; what runs goes on. */
 static int drain(struct core *core, struct node *node, const struct core_event *e)
 {
 	struct gpu_drain drain = { .uid = e->caller.uid, .since = core->now.wall };
@@ -50,6 +51,7 @@ static int drain(struct core *core, struct node *node, const struct core_event *
 	return 0;
 }
 
+/* The failed launches that may have drained the node are forgotten, too. */
 static int resume(struct core *core, struct node *node, const struct core_event *e)
 {
 	if (of_gpu(e)) {
@@ -65,6 +67,7 @@ static int resume(struct core *core, struct node *node, const struct core_event 
 	return 0;
 }
 
+/* The node is not used. Its runs stay booked unless the operator confirms that it is off. */
 static int down(struct core *core, struct node *node, const struct core_event *e)
 {
 	node_set_admin(core->nodes, node, node_info(node)->drain, true, e->node.reason,

@@ -1,8 +1,8 @@
 /* capacity.c - see capacity.h
  *
  * For each set of nodes and each GPU type one array of buckets: bucket g holds the nodes with g
- * GPUs of the type free, ordered by free CPUs (order.h). The first fit that leaves the least is
- * then found by looking at buckets one after another, in O(log n) for each, and never by looking
+ * GPUs of the type free, ordered by free CPUs (fill_order.h). The first fit that leaves the least
+ * is then found by looking at buckets one after another, in O(log n) for each, and never by looking
  * at all nodes.
  *
  * Nodes with reservations are beside the trees, in a list: a search asks the plan about each of
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/place/order.h"
+#include "ctld/core/place/fill_order.h"
 #include "ctld/core/request/requests.h"
 
 #define BUCKETS (CONF_MAX_GPUS_PER_NODE + 1)

@@ -1,4 +1,10 @@
-/* fragmentation.c - see fragmentation.h */
+/* fragmentation.c - see fragmentation.h
+ *
+ * The cost of a place is the worth of the node before, less its worth after. The GPUs of the place
+ * are chosen on the way (give_one()), one after another, each the one that leaves the most worth. A
+ * GPU that is equal to one that was tried (like_before()) is not tried again: on most nodes two or
+ * three of eight differ.
+ */
 #include "ctld/core/place/fragmentation.h"
 
 #include "ctld/core/request/requests.h"

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/place/nearness.h"
+#include "ctld/core/place/gpu_nearness.h"
 #include "ctld/core/records/node.h"
 
 /* --- making ---------------------------------------------------------------------------------- */

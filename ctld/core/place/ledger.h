@@ -6,17 +6,17 @@
  * The nodes are those of one configuration, by index; another configuration gets another ledger. A
  * node set is the nodes of a partition; partitions with the same nodes share one. For each set and
  * each kind of resource (a GPU type, or no GPU) the nodes that accept work are in buckets by their
- * free GPUs, and in a bucket in the order of free CPUs (order.h). So the best place (fewest
+ * free GPUs, and in a bucket in the order of free CPUs (fill_order.h). So the best place (fewest
  * sufficient free GPUs, then fewest sufficient free CPUs, then the first node) is found without
  * visiting the other nodes. A place without GPUs is searched where the fewest GPUs are free,
  * because this leaves the fewest GPUs without CPUs.
  *
- * Where nodes differ in how close their GPUs are (closest.h), the node whose best set is worth
+ * Where nodes differ in how close their GPUs are (gpu_choice.h), the node whose best set is worth
  * most is taken among those with equally many free GPUs, before CPUs count (capacity.h limits the
  * number of nodes compared).
  *
  * The GPUs of a place are chosen last: among whole GPUs those that are closest to each other
- * (closest.h), among MIG instances those on the fullest GPUs.
+ * (gpu_choice.h), among MIG instances those on the fullest GPUs.
  *
  * Nodes with reservations are reserved: they are counted and booked like the others, but each
  * place there must pass a test that the planner supplies.

@@ -1,4 +1,18 @@
-/* ledger_find.c - where a request fits; see ledger.h */
+/* ledger_find.c - where a request fits; see ledger.h
+ *
+ * A search for one node asks, for each GPU type that will do, the buckets of the set for their best
+ * node (capacity.h), and takes the best of these. What a request says of nodes beyond numbers
+ * (links, exclusive, preferred nodes, reserved nodes) is a test that the buckets call for each node
+ * that they would return, so a request without such wishes costs O(log n). Preferred nodes are
+ * tried first, alone. Where GPUs are shared, the place with the least fragmentation is taken
+ * instead (ledger_shares.c).
+ *
+ * A search for a gang first asks the buckets whether there could be enough, in O(1). Then it lists
+ * every node that could give a part, with what it could give, and gang_choose() decides.
+ *
+ * Up to there only the number of GPUs is decided. The GPUs themselves are chosen at the end:
+ * draw_close() for whole GPUs, choose() for MIG instances.
+ */
 #include "ctld/core/place/ledger_impl.h"
 
 #include <stdlib.h>
@@ -246,6 +260,7 @@ static bool place_found(const struct search *s, uint32_t node, uint32_t gpus, st
 	return !place->share.charge || !s->l->nodes[node].reserved || search_test(s, place);
 }
 
+/* The planner's answer about a node with reservations: for the place as it would be taken there. */
 static bool may_use_reserved(void *arg, uint32_t node)
 {
 	const struct search *s = arg;
@@ -263,6 +278,8 @@ static bool near_matters(const struct search *s)
 	       (r->nodes_max == 1 || r->per_node);
 }
 
+/* What the best set of GPUs on that node is worth (gpu_choice.h). Kept with the node for the last
+ * numbers of GPUs that were asked for; the node's stamp says whether it is still true. */
 static uint64_t worth(void *arg, uint32_t node)
 {
 	const struct search *s = arg;
@@ -339,6 +356,7 @@ static bool find_least(struct search *s, uint32_t set, struct places *out)
 	return true;
 }
 
+/* A place on one node. The preferred nodes have the first try, then all. */
 static bool find_one(struct search *s, uint32_t set, struct places *out)
 {
 	struct capacity_find found;
@@ -389,6 +407,7 @@ static bool offer(const struct search *s, const struct capacity_find *found, uin
 	return true;
 }
 
+/* Fills l->candidates with all nodes of the set that could give the gang a part. */
 static size_t find_candidates(struct search *s, uint32_t set)
 {
 	const struct request *r = s->ask->gpus;

@@ -8,7 +8,7 @@
 #define CTLD_CORE_LEDGER_IMPL_H
 
 #include "ctld/core/place/capacity.h"
-#include "ctld/core/place/closest.h"
+#include "ctld/core/place/gpu_choice.h"
 #include "ctld/core/place/gang.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/place/fragmentation.h"

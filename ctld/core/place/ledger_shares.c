@@ -1,5 +1,16 @@
 /* ledger_shares.c - ledger.h: GPUs that several runs share, and places with the least
- * fragmentation */
+ * fragmentation
+ *
+ * A node with `share` has a struct shared_gpu for each index: what of its memory and compute is
+ * taken, and by whom. A shared GPU leaves the buckets, because no request for whole GPUs can use
+ * it, and returns when its last share is released.
+ *
+ * What a place would cost on each node is kept for the last MAX_COSTS requests, with the stamps of
+ * the node and of the workload profiles that the cost was computed from. A search compares the
+ * stamps, computes again where one has changed, and takes the smallest cost. So it examines the
+ * GPUs of the nodes that have changed since the same request was last searched for, and of no
+ * others.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

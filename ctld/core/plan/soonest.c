@@ -1,4 +1,10 @@
-/* soonest.c - see soonest.h */
+/* soonest.c - see soonest.h
+ *
+ * The tree is an array: node i has the children 2i and 2i + 1, and each node has the least time of
+ * its leaves. A walk keeps a heap of subtrees that it has not entered, by the least time that each
+ * had when it was put there. A time that was set since then is noticed when the subtree is taken
+ * from the heap: if it has become later, the subtree is put back with its new time.
+ */
 #include "ctld/core/plan/soonest.h"
 
 #include <stdlib.h>

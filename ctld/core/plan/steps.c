@@ -1,4 +1,10 @@
-/* steps.c - see steps.h */
+/* steps.c - see steps.h
+ *
+ * One pass over the steps in the order of time, with the level after each of them. `since` is the
+ * time from which the level has sufficed without a break; the first `since` that holds for the
+ * whole length is the answer. Behind the last step nothing changes any more, so a `since` that is
+ * left there is the answer, too.
+ */
 #include "ctld/core/plan/steps.h"
 
 #include <stdbool.h>

@@ -1,4 +1,9 @@
-/* preempt.c - see preempt.h */
+/* preempt.c - see preempt.h
+ *
+ * preempt_may() asks in the order of the rule: tier, then QOS, then guarantees. An earlier
+ * difference decides alone, also against the job, so the three never contradict each other. A run
+ * that was told to end is no victim any more.
+ */
 #include "ctld/core/preempt/preempt.h"
 
 #define USEC_PER_S ((usec_t)1000000)
@@ -13,6 +18,7 @@ const char *preempt_reason_name(enum preempt_reason reason)
 	return names[reason];
 }
 
+/* The longest time from the decision to the free place: victims may be of any partition. */
 usec_t preempt_delay(const struct conf *conf)
 {
 	uint32_t longest = 0;

@@ -7,11 +7,11 @@
  *	sessions  peers.c                   the user's longest idle session ends, for the new one
  *	streams   streams.c                 no further stream is opened
  *	requests  peers.c                   nothing is read from the user until some are done
- *	waits     calls.c, rpc/bulk.c       a request that would stay open is refused
+ *	waits     calls.c, jobs/bulk.c      a request that would stay open is refused
  *	unread    peers.c                   no answer is made, nothing is read from the user
- *	memory    core/job_memory.c         a request for more jobs, or larger ones, is refused
- *	scripts   rpc/submit.c, blobs.c     a request that would store more is refused
- *	time      fair_queue.c                   never; the user's next turn comes later
+ *	memory    job_memory.c              a request for more jobs, or larger ones, is refused
+ *	scripts   jobs/submit.c, blobs.c    a request that would store more is refused
+ *	time      fair_queue.c              never; the user's next turn comes later
  *
  * The accounts belong to the core. The core itself charges only memory, and only memory influences
  * its decisions. So a replay, which has no sessions, decides the same.

@@ -100,6 +100,8 @@ const struct job_count *jobs_count_of(const struct jobs *jobs, const char *parti
 	return kept ? count_find(jobs, kept) : NULL;
 }
 
+/* The records of an array that are PENDING are a list: the scheduler's and the controls' way
+ * through them without a walk over all parts. */
 static void waits(struct array *a, struct job *job)
 {
 	job->link.prev = NULL;
@@ -119,6 +121,8 @@ static void waits_no_more(struct array *a, struct job *job)
 	l->next = l->prev = NULL;
 }
 
+/* All counts that a record is in: by state, by partition, of its array. A record for several tasks
+ * counts as that many. A mover takes the record out, changes it, and puts it in. */
 void jobs_recount(struct jobs *jobs, struct job *job, bool in)
 {
 	uint32_t weight = job_weight(job), by = in ? weight : 0 - weight;
@@ -178,6 +182,7 @@ struct jobs *jobs_new(struct strings *strings, struct requests *requests, struct
 
 /* --- made and freed --------------------------------------------------------------------------- */
 
+/* Parts for several tasks are numbered from JOB_PART_RANGES on, above all parts for one task. */
 struct array *array_blank(void)
 {
 	struct array *a = xcalloc(1, sizeof(*a));
@@ -206,6 +211,7 @@ struct job *job_new_blank(void)
 	return job;
 }
 
+/* -1: there is a record with that id, or a later one: rows come in order. */
 int jobs_take_in(struct jobs *jobs, struct job *job)
 {
 	const struct job_info *i = &job->info;
@@ -255,6 +261,7 @@ void job_free(struct jobs *jobs, struct job *job)
 	free(job);
 }
 
+/* Before their parent: parts borrow its array. */
 static void free_parts(struct jobs *jobs, struct array *a)
 {
 	struct job *part;
@@ -300,6 +307,7 @@ struct job *jobs_find(const struct jobs *jobs, uint64_t ref)
 	return own->link.array ? idmap_find(own->link.array->parts, part) : NULL;
 }
 
+/* In order of ref: after each array parent its parts, then the next id. `after` need not exist. */
 struct job *jobs_next(const struct jobs *jobs, uint64_t after)
 {
 	struct job *own = idmap_find(jobs->map, job_ref_id(after)), *part = NULL;
@@ -309,6 +317,7 @@ struct job *jobs_next(const struct jobs *jobs, uint64_t after)
 	return part ? part : idmap_next(jobs->map, job_ref_id(after));
 }
 
+/* A run names the task, never a part: a task with a run always has a record of its own. */
 struct job *jobs_of_run(const struct jobs *jobs, struct run_id id)
 {
 	struct job *own = idmap_find(jobs->map, id.job);
@@ -318,6 +327,7 @@ struct job *jobs_of_run(const struct jobs *jobs, struct run_id id)
 	return id.task <= TASK_MAX ? idmap_find(own->link.array->parts, id.task + 1) : NULL;
 }
 
+/* Tasks without a record of their own are under the parent or under a part for several. */
 struct job *jobs_stands_in(const struct jobs *jobs, uint64_t id, uint32_t task)
 {
 	struct job *own = idmap_find(jobs->map, id), *job;
@@ -344,12 +354,15 @@ size_t jobs_count_in(const struct jobs *jobs, enum job_state state)
 
 /* --- movers ---------------------------------------------------------------------------------- */
 
+/* Texts take memory, which is charged to the job's user: it is counted again. */
 static void texts_changed(struct jobs *jobs, struct job *job)
 {
 	job_charge(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+/* A record that is in no table yet. Takes over the references in `info` (request, labels, nonce),
+ * and keeps texts of its own. */
 static struct job *job_made(struct jobs *jobs, const struct job_info *info)
 {
 	struct job *job = job_new_blank();
@@ -406,6 +419,7 @@ void jobs_show(struct jobs *jobs, struct job *job)
 	count_in(jobs, job);
 }
 
+/* Deletes the row of a job that was never promised to a client: it must not get into history. */
 void jobs_forget(struct jobs *jobs, uint64_t id)
 {
 	struct job *job = job_made(jobs, &(struct job_info){ .id = id });

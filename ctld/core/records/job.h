@@ -16,14 +16,14 @@
  *
  * Jobs are owned by `struct jobs` and live until jobs_retire().
  *
- * An array is one PENDING job that stands for all of its tasks without a record of their own. A
- * task gets its array parent when it starts, or when it alone is held, changed or cancelled;
- * several tasks that are treated alike get one together. Such a record is a job like any other, with
- * the same id: a *part* of the array. It begins as a copy of the record from which it was split
- * (array.h), and shares texts, request and nonce with it. The array parent ends when all of
- * its parts have ended.
+ * An array is one PENDING job, the *array parent*, that stands for all of its tasks without a
+ * record of their own. A task gets a record when it starts, or when it alone is held, changed or
+ * cancelled; several tasks that are treated alike get one together. Such a record is a job like any
+ * other, with the same id: a *part* of the array. It begins as a copy of the record from which it
+ * was split (array.h), and shares texts, request and nonce with it. The array parent ends when all
+ * of its parts have ended.
  *
- *	part 0			a job that is no array; an array parent
+ *	part 0			a job that is not an array; an array parent
  *	1 + task		that task
  *	JOB_PART_RANGES...	several tasks
  *
@@ -227,7 +227,7 @@ static inline uint64_t job_ref(const struct job *job)
 }
 /* The task of a part that is one task, as runs name it; 0 for a job that is no array. */
 uint32_t job_task(const struct job *job);
-/* The array of a part or of an array parent; NULL: it is no array. */
+/* The array of a part or of an array parent; NULL: it is not an array. */
 struct array *job_array(const struct job *job);
 struct job *job_own(const struct job *job); /* the array parent; itself of other jobs */
 /* The tasks of a record that stands for several tasks, or may; NULL: it is one job or one task. */

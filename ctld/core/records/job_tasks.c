@@ -1,4 +1,10 @@
-/* job_tasks.c - job.h: records that stand for tasks of an array */
+/* job_tasks.c - job.h: records that stand for tasks of an array
+ *
+ * Every task of a signed set is in exactly one place: under the array parent, in a part (a record
+ * for one task or for several), or counted as ended. The functions here move tasks from one to
+ * another and never copy them. A part is a copy of the record that it is split from, with its own
+ * references to what is kept once (texts, request, labels).
+ */
 #include "ctld/core/records/job_impl.h"
 
 #include <assert.h>

@@ -1,4 +1,10 @@
-/* namesakes.c - see namesakes.h */
+/* namesakes.c - see namesakes.h
+ *
+ * The jobs of a set are a list in order of id. New ids are larger than all others, so a job is
+ * usually added at the end. Only the jobs of a bulk get ids before other jobs come in between and
+ * are added after them; `late` remembers where the last of them went, so that a bulk of many jobs
+ * of one name does not walk the list for each.
+ */
 #include "ctld/core/records/namesakes.h"
 
 #include <stdlib.h>

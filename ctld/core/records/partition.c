@@ -1,4 +1,12 @@
-/* partition.c - see partition.h */
+/* partition.c - see partition.h
+ *
+ * The four states are two questions: does the partition take jobs, and does it start them?
+ *
+ * 	up		takes and starts
+ * 	drain		starts what it has, takes no more
+ * 	down		takes, starts nothing
+ * 	inactive	neither
+ */
 #include "ctld/core/records/partition.h"
 
 #include <stdio.h>

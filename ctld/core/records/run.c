@@ -75,6 +75,7 @@ bool run_over(const struct run *run)
 	return run->info.state == RUN_ENDED || run->info.state == RUN_NEVER;
 }
 
+/* Did its program begin? A launch that the node refused counts as none. */
 bool run_started(const struct run *run)
 {
 	return run->info.state != RUN_ORDERED && run->info.state != RUN_NEVER &&
@@ -86,6 +87,7 @@ static uint64_t beyond(uint64_t us, uint64_t part)
 	return us > part ? us - part : 0;
 }
 
+/* While it is suspended its work stands still at what the node has reported. */
 uint64_t run_worked_us(const struct run *run, struct clocks now)
 {
 	const struct run_past *past = run_past(run);
@@ -102,6 +104,7 @@ uint64_t run_worked_us(const struct run *run, struct clocks now)
 	return elapsed < 0 ? 0 : beyond((uint64_t)elapsed, past->suspended_us);
 }
 
+/* Attempts are few, so the rank is put above their bits. */
 static uint64_t id_hash(const struct run_id *id, uint64_t seed)
 {
 	return hash_u64(id->job,
@@ -201,6 +204,7 @@ struct run **runs_sorted(const struct runs *runs, size_t *n)
 	return v;
 }
 
+/* For writing: makes the memory when first needed. Readers use the getters, which never make it. */
 static struct run_more *more(struct run *run)
 {
 	if (!run->link.more)
@@ -224,6 +228,7 @@ static struct run_past *past(struct runs *runs, struct run *run)
 	return run->link.past;
 }
 
+/* The user goes with the share, because nodes may allow only one user's shares on a GPU. */
 static void set_share(struct run *run, const struct share *share)
 {
 	if (!share->charge)
@@ -282,6 +287,7 @@ static void encode_past(const struct run *run, struct row *row)
 	row->v[COL_RUN_detail] = value_text(run_past(run)->detail);
 }
 
+/* Only a past that says something gets memory; most rows at a start are of runs without one. */
 static int decode_past(struct runs *runs, struct run *run, const struct row *row, struct error *err)
 {
 	const struct value *detail = &row->v[COL_RUN_detail];
@@ -317,6 +323,8 @@ static const struct {
 };
 #define USED_COLUMNS (sizeof(used_columns) / sizeof(used_columns[0]))
 
+/* While a run lives its use is known from its node and changes with each report: it is written
+ * once, when the run is over. */
 static void encode_used(const struct run *run, struct row *row)
 {
 	static const struct run_used nothing;
@@ -377,6 +385,8 @@ void run_encode(const struct run *run, struct row *row, enum row_change change)
 	encode_used(run, row);
 }
 
+/* The columns that no table converts. Each value is checked, because the rest of the core indexes
+ * with it. */
 static int decode_own(struct runs *runs, struct run *run, const struct row *row, struct error *err)
 {
 	const struct value *v = &row->v[COL_RUN_state];

@@ -1,4 +1,9 @@
-/* labels.c - see labels.h */
+/* labels.c - see labels.h
+ *
+ * A set is found by its text, which is interned first: so equal sets are one struct, with a count
+ * of references, and comparing two jobs' labels is comparing two pointers. The text is cut into
+ * keys and values once, when the set is made.
+ */
 #include "ctld/core/request/labels.h"
 
 #include <assert.h>
@@ -111,7 +116,7 @@ const struct labels *labels_intern(
 
 		if (!*v[i].key || strpbrk(v[i].key, "=\n") || strchr(v[i].value, '\n')) {
 			error_set(err, ERR_JOB_SPEC,
-			        "--label: want KEY=VALUE on one line, with a KEY that is not "
+			        "--label: expected KEY=VALUE on one line, with a KEY that is not "
 			        "empty");
 			return NULL;
 		}
@@ -136,7 +141,7 @@ const struct labels *labels_parse(struct label_sets *ls, const char *text, struc
 
 		end = strchr(line, '\n');
 		if (!end || !eq || eq > end || eq == line) {
-			error_set(err, ERR_INTERNAL, "labels: want KEY=VALUE lines");
+			error_set(err, ERR_INTERNAL, "labels: expected KEY=VALUE lines");
 			return NULL;
 		}
 	}

@@ -208,7 +208,7 @@ static bool walk(struct walk *w, uint64_t *set)
 	if (!any_of(w, set))
 		return false;
 	if (*w->at)
-		w->fault = "want features joined by & (and), | (or), ! (not) and parentheses";
+		w->fault = "expected features joined by & (and), | (or), ! (not) and parentheses";
 	return !*w->at;
 }
 

@@ -61,7 +61,7 @@ static int read_share(struct shape *s, const struct submit_job *job, struct erro
 		return error_set(err, ERR_JOB_SPEC, "--gpu-share: more than all of a GPU");
 	if (s->exclusive)
 		return error_set(err, ERR_JOB_SPEC,
-		        "--exclusive: whole nodes, and %s asks for a part of a GPU",
+		        "--exclusive asks for whole nodes, %s for a part of a GPU",
 		        s->share.mem_mb ? "--gpu-mem" : "--gpu-share");
 	if (!s->n) {
 		s->v[s->n++].count = 1;
@@ -230,7 +230,7 @@ static int read_licence(struct shape *s, char *part, struct error *err)
 	if (!is_name(part) || (colon && (colon[1] < '0' || colon[1] > '9' || *end)) || count < 1 ||
 	        count > UINT32_MAX / 2)
 		return error_set(
-		        err, ERR_JOB_SPEC, "--licenses: '%s': want NAME or NAME:COUNT", shown);
+		        err, ERR_JOB_SPEC, "--licenses: '%s': expected NAME or NAME:COUNT", shown);
 	if (s->n_licences == MAX_LICENCE_NEEDS)
 		return error_set(
 		        err, ERR_JOB_SPEC, "--licenses: more than %d of them", MAX_LICENCE_NEEDS);
@@ -315,7 +315,7 @@ static int read_link(struct shape *s, const struct submit_job *job, struct error
 		return error_set(err, ERR_JOB_SPEC, "--gpu-link=%s: the job asks for no GPU", word);
 	if (share_wished(&s->share))
 		return error_set(err, ERR_JOB_SPEC,
-		        "--gpu-link=%s: is of whole GPUs, and the job wants parts", word);
+		        "--gpu-link=%s: applies to whole GPUs, the job asks for parts", word);
 	if (s->exclusive)
 		return error_set(err, ERR_JOB_SPEC,
 		        "--gpu-link=%s: with --exclusive a job has all GPUs of its nodes", word);
@@ -497,7 +497,7 @@ int shape_parse(struct shape *s, const char *gpus, const char *place, struct err
 	int rc = -1;
 
 	if (!parse_gpus(&job, gpus_copy)) {
-		error_set(err, ERR_INTERNAL, "gpus '%.80s': want \"TYPE:COUNT|...\"", gpus);
+		error_set(err, ERR_INTERNAL, "gpus '%.80s': expected \"TYPE:COUNT|...\"", gpus);
 	} else if (!parse_place(&job, place_copy)) {
 		error_set(err, ERR_INTERNAL, "place '%.80s': no such words", place);
 	} else {

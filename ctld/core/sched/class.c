@@ -40,6 +40,8 @@ const struct class_link *class_link_of(const struct class *class)
 	return &class->link;
 }
 
+/* Rounded up to a multiple of a step that is a minute for the shortest and at most an eighth of the
+ * length for longer ones: jobs of about the same length are of one class. */
 uint32_t class_length(uint32_t s)
 {
 	uint32_t step = 60;
@@ -51,6 +53,8 @@ uint32_t class_length(uint32_t s)
 	return (s + step - 1) / step * step;
 }
 
+/* The longest time that a run of the class can hold its place, from the order to the report of its
+ * end. PLAN_FAR: it has no time limit. */
 usec_t class_length_us(uint32_t length_s, const struct conf_partition *partition)
 {
 	usec_t grace_s = partition ? partition->grace_s : 0;
@@ -71,6 +75,7 @@ struct ask class_ask(const struct class *class)
 		class->link.user };
 }
 
+/* By id, and for a record of an array by its first task. */
 struct heap_key class_queue_key(const struct job *job)
 {
 	const struct taskset *tasks = job_tasks(job);
@@ -168,6 +173,7 @@ static void job_moved(void *item, uint32_t index)
 	job_link(item)->slot = index;
 }
 
+/* The class of such a job, made when it is the first one. */
 struct class *classes_want(struct classes *cs, const struct job_info *job)
 {
 	struct class_info key = { .uid = job->uid,

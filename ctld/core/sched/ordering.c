@@ -5,10 +5,11 @@
  * order. A sweep goes from the last class number to the first: a class that is removed leaves its
  * number to one that the sweep has already passed. Sweeps that are due are done one after another:
  *
- *	wake    every class is tried again
- *	order   fair-share ranks, the keys of classes with a planned start, then of all classes
- *	rise    classes held back by planned starts are woken if other reservations stand before
- *them refill  planned starts for the best classes that have none
+ *	wake	every class becomes ready and is tried again
+ *	order	fair-share ranks, the keys of classes with a planned start, then of all classes
+ *	rise	classes that planned starts hold back become ready if other reservations are ahead
+ *		of them now
+ *	refill	planned starts for the best classes that have none
  */
 #include <stdlib.h>
 

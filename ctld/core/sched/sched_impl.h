@@ -163,7 +163,7 @@ void search_configure(struct sched *s); /* account numbers have changed */
 
 /* --- planner.c ------------------------------------------------------------------------------- */
 
-/* What to search for: a place from now on, whoever is behind it. */
+/* What to search for: a place from now on, whichever classes are behind it. */
 struct plan_want planner_want(const struct sched *s, const struct candidate *who);
 /* May the class have a planned start? *out: the class that would have to give up its own; NULL:
  * none. */

@@ -43,7 +43,7 @@ struct walk {
 	struct visibility *visibility; /* owned: the job of the events must be in it; NULL: it is,
 	                                  or no matter */
 	bool follow;
-	uint64_t generation; /* of the configuration that says what he may see */
+	uint64_t generation; /* of the configuration that says what the caller may see */
 	uint64_t upto; /* walks that follow: of events by time only those up to here */
 	bool hidden;   /* else it is as if there were none */
 	const struct acct_taker *taker;
@@ -373,7 +373,7 @@ static bool note_owner(void *arg, const struct row *job)
 	return false;
 }
 
-/* Of a job that is history: is it his to ask about? */
+/* May the caller ask about this job, which is in history? */
 static int check_owner(struct walk *w, struct error *err)
 {
 	struct looked looked = { .visibility = w->visibility };
@@ -653,7 +653,7 @@ void acct_work(struct ctld *c, const struct rpc *rpc, const struct acct_taker *t
 
 	LIST_FOREACH (w, &c->acct->walks, next)
 		if (w->taker == taker) {
-			error_set(&err, ERR_BUSY, "another one is under way");
+			error_set(&err, ERR_BUSY, "another request of this kind is in progress");
 			rpc_reply(c, rpc, &err);
 			taker->free(data);
 			return;

@@ -142,7 +142,7 @@ static int end_events(const struct acct_out *out, void *data, struct error *err)
 	(void)out;
 	if (l->job && !l->any)
 		return error_set(err, ERR_NO_JOB,
-		        "there is no event of job %llu: it never was, or was too long ago",
+		        "there is no event of job %llu: it never existed, or is too old",
 		        (unsigned long long)l->job);
 	return unknown_check(l->unknown, err);
 }

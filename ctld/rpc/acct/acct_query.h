@@ -1,7 +1,7 @@
 /* acct_query.h - which jobs accounting is asked about
  *
- * The one meaning of ListAcct. Once made it is only read, by the loop and by the thread that reads
- * history, but for which of its names were found.
+ * The request ListAcct, checked and with names resolved. The loop and the thread that reads history
+ * both use it; only its marks (which of its names were found) change after it is made.
  */
 #ifndef CTLD_RPC_ACCT_QUERY_H
 #define CTLD_RPC_ACCT_QUERY_H

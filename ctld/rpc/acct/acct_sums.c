@@ -93,7 +93,7 @@ static int take_by(struct sums *s, const char *text, struct error *err)
 		return 0;
 	}
 	return error_set(err, ERR_USAGE,
-	        "--by: want account, user, partition, qos, gpu, state, day or label:KEY");
+	        "--by: expected account, user, partition, qos, gpu, state, day or label:KEY");
 }
 
 static void take_conf(struct sums *s, const struct conf *conf)
@@ -120,7 +120,7 @@ struct sums *sums_new(char *const *by, size_t n, int64_t since, int64_t until,
 	s->since = since;
 	s->until = until;
 	if (n < 1 || n > SUMS_BY_MAX) {
-		error_set(err, ERR_USAGE, "--by: want 1 to %d things", SUMS_BY_MAX);
+		error_set(err, ERR_USAGE, "--by: expected 1 to %d things", SUMS_BY_MAX);
 		sums_free(s);
 		return NULL;
 	}

@@ -4,7 +4,7 @@
 #include "ctld/loop/peers.h"
 #include "ctld/rpc/acct/acct.h"
 
-/* May he ask that? *visibility: what the job must be in, if the core does not know it. */
+/* May the caller ask that? *visibility: what the job must be in, if the core does not know it. */
 static int check_rights(struct ctld *c, const struct rpc *rpc, const Gpusched__ListEvents *m,
         struct visibility **visibility, struct error *err)
 {

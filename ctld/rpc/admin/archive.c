@@ -74,7 +74,7 @@ static int check(const Gpusched__Archive *m, const struct rpc *rpc, struct error
 		return error_set(
 		        err, ERR_USAGE, "archive '%s': the path must be absolute", m->path);
 	if (m->before_time <= 0 || m->before_time > rpc->now.wall)
-		return error_set(err, ERR_USAGE, "archive: before when? It must be in the past");
+		return error_set(err, ERR_USAGE, "archive: a time in the past is needed");
 	return 0;
 }
 

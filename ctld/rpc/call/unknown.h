@@ -1,8 +1,8 @@
-/* unknown.h - names in a request that nothing has
+/* unknown.h - names in a request that neither the configuration nor any job has
  *
- * A job keeps the names of its account, partition, QOS and nodes also when the configuration has
- * them no longer, so a name that is not configured is no mistake by itself. It is one if no job
- * that the request finds has it either: then the answer ends with an error that says so.
+ * A job keeps the names of its account, partition, QOS and nodes when they leave the configuration.
+ * So a name that is not configured is an error only if no job that the request finds has it either.
+ * Then the answer ends with that error.
  */
 #ifndef CTLD_RPC_UNKNOWN_H
 #define CTLD_RPC_UNKNOWN_H

@@ -17,7 +17,7 @@
 
 struct visibility;
 
-/* NULL: he may be told of all. `private`: is what he asks for private here? */
+/* NULL: the caller may see everything. `private`: does the configuration keep such data private? */
 struct visibility *visibility_new(
         const struct conf *conf, const struct caller *caller, bool private);
 void visibility_free(struct visibility *s); /* NULL is fine */

@@ -132,7 +132,7 @@ static int check_limits(
         struct ctld *c, const struct bulk *b, struct submit *part, struct error *err)
 {
 	if (part->msg->test_only)
-		return error_set(err, ERR_USAGE, "a bulk cannot be a trial");
+		return error_set(err, ERR_USAGE, "--test-only is not available for a bulk");
 	if (b->n_jobs + part->msg->n_jobs > SUBMIT_JOBS_MAX)
 		return error_set(err, ERR_USAGE, "a bulk of more than %d jobs", SUBMIT_JOBS_MAX);
 	if (budget_check(core_budget(c->core), b->uid, BUDGET_WAITS, (uint64_t)part_bytes(part),
@@ -248,7 +248,7 @@ static void run_step(struct ctld *c, void *arg, struct clocks now)
 	(void)arg;
 	/* Nothing of it is durable: without its session it is not wanted. */
 	if (b->step == BULK_CHECK && !peers_find(c->peers, b->session)) {
-		error_set(&b->error, ERR_BULK, "nobody waits for it any more");
+		error_set(&b->error, ERR_BULK, "the session that sent it has ended");
 		if (b->part == STAILQ_FIRST(&b->parts) && !b->at) {
 			finish(c, b);
 			give_step(c);

@@ -2,8 +2,9 @@
  *
  * Parts of a bulk come as Submits, each checked by the workers like any other. They wait here,
  * with the peer that sent them, until SubmitBulk gives the total number of jobs. Then the bulk
- * enters a queue, and the first one goes through the core in steps (core/bulk.h), a slice a tick:
- * other events are processed in between. The answer follows when the last job is in its class.
+ * enters a queue, and the first one goes through the core in steps (core/intake/bulk.h), a slice a
+ * tick: other events are processed in between. The answer follows when the last job is in its
+ * class.
  *
  * Until all jobs have passed the checks nothing is durable, and a bulk is dropped with its
  * session; from then on it continues without it. A client that loses the connection sends the bulk
@@ -11,7 +12,7 @@
  * reply has the previous ids.
  *
  * A session has one bulk at a time; the memory of the parts is charged to the user
- * (core/budget.h).
+ * (core/records/budget.h).
  */
 #ifndef CTLD_RPC_BULK_H
 #define CTLD_RPC_BULK_H

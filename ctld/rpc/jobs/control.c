@@ -293,8 +293,8 @@ static int check_filter(const Gpusched__JobFilter *f, struct error *err)
 	                 f->n_qos || f->n_states || f->n_names || f->n_nodes))
 		return 0;
 	return error_set(err, ERR_USAGE,
-	        "which jobs? ids, users, accounts, partitions, QOS, states, names or nodes must be "
-	        "given");
+	        "no job is selected: ids, users, accounts, partitions, QOS, states, names or nodes "
+	        "must be given");
 }
 
 int rpc_job_control(struct ctld *c, const struct rpc *rpc, struct error *err)

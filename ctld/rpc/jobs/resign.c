@@ -415,7 +415,7 @@ static int check_request(const Gpusched__Resign *m, const struct peer *peer, str
 	if (m->n_specs && m->n_specs != m->n_jobs)
 		return error_set(err, ERR_USAGE, "%zu specs of %zu jobs", m->n_specs, m->n_jobs);
 	if (m->n_specs && peer->script_asked)
-		return error_set(err, ERR_BUSY, "a request at a time: another is on its way");
+		return error_set(err, ERR_BUSY, "one request at a time: another is in progress");
 	if (m->credential.len == 0 || m->credential.len > MCRED_TEXT_MAX ||
 	        memchr(m->credential.data, '\0', m->credential.len))
 		return error_set(err, ERR_SIGNATURE, "the signature is no munge credential");

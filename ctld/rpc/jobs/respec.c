@@ -177,8 +177,8 @@ static int fill(const Gpusched__SignedSpec *was, const Gpusched__SignedSpec *is,
 			continue;
 		if (rows[i].field == FIXED)
 			return error_set(err, ERR_JOB_SPEC,
-			        "%s: cannot be changed, also not by who signs it; another job can "
-			        "be submitted",
+			        "%s cannot be changed, not even with a new signature; "
+			        "another job can be submitted",
 			        rows[i].name);
 		out->fields |= UINT32_C(1) << rows[i].field;
 	}

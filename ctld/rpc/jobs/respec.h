@@ -1,8 +1,8 @@
 /* respec.h - two specs of one job side by side: what has its owner changed, and may it be changed?
  *
- * Pure: for a worker. Which fields may differ is one table in respec.c, with a row for each field
- * of SignedSpec; what was decided of a job in other ways (its array, its script) may not, nor what
- * tells it from others (nonce, uid, gid, cluster).
+ * One table in respec.c has a row for each field of SignedSpec and says whether it may differ.
+ * Fields that other decisions rely on (array, script) may not, nor those that identify the job
+ * (nonce, uid, gid, cluster). Pure: runs in a worker.
  */
 #ifndef CTLD_RPC_RESPEC_H
 #define CTLD_RPC_RESPEC_H

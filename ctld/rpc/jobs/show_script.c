@@ -103,7 +103,7 @@ static int check(
 	struct job_view view;
 
 	if (rpc->peer->script_asked)
-		return error_set(err, ERR_BUSY, "a script at a time: another is on its way");
+		return error_set(err, ERR_BUSY, "one script at a time: another is in progress");
 	*permitted = core_job_view(c->core, job, rpc->now, &view);
 	if (!*permitted)
 		return 0;

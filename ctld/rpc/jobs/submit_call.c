@@ -161,7 +161,7 @@ static int may_submit(struct ctld *c, const struct peer *peer, struct error *err
 
 	if (users_name(c->users, peer->uid, &name) == USER_NAMELESS)
 		return error_set(err, ERR_NOT_PERMITTED,
-		        "uid %u is no user that the controller's host knows", (unsigned)peer->uid);
+		        "uid %u is not a user of the controller's host", (unsigned)peer->uid);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ struct watching {
 	uint64_t cursor;
 	uint64_t told;       /* the cursor that the client has */
 	bool listing, fresh; /* the first part; nothing of it was told yet */
-	uint64_t generation; /* of the configuration that says what he may see */
+	uint64_t generation; /* of the configuration that says what the caller may see */
 };
 
 static void watching_free(void *data)
@@ -94,7 +94,8 @@ static void changes(struct ctld *c, struct call *call, struct clocks now)
 	w->told = w->cursor;
 }
 
-/* May he see what he might when he asked, by a configuration that was read since? */
+/* May the caller still see what it could when it asked? A configuration may have been read since.
+ */
 static bool sees_the_same(struct ctld *c, const struct call *call, struct watching *w)
 {
 	struct caller caller = call_caller(c, call);
@@ -117,7 +118,8 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 
 	if (!sees_the_same(c, call, w)) {
 		watch_stop(c->watch, &w->watcher);
-		error_set(&err, ERR_BUSY, "the configuration says anew who may see which jobs");
+		error_set(&err, ERR_BUSY,
+		        "the configuration has changed which jobs each user may see");
 		call_done(c, call, &err);
 		return;
 	}

@@ -45,7 +45,7 @@ static const char *user_name(struct ctld *c, uint32_t uid)
 	return by;
 }
 
-/* --- what is kept from who asks ------------------------------------------------------------- */
+/* --- what the caller may not see ------------------------------------------------------------ */
 
 /* May the caller see this job? `visibility` NULL: all jobs. */
 static bool may_see_job(
@@ -57,7 +57,7 @@ static bool may_see_job(
 	       visibility_has(visibility, view.uid, view.account);
 }
 
-/* The runs of jobs that he may not see are counted, not named. Returns how many. */
+/* The runs of jobs that the caller may not see are counted, not named. Returns how many. */
 static uint32_t hide_runs(struct ctld *c, const struct visibility *visibility,
         Gpusched__RunId **runs, size_t *n, struct clocks now)
 {

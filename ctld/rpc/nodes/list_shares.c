@@ -65,7 +65,7 @@ static const struct call_ops listing_ops = {
 /* A walk down the tree: where an account stands that was asked for, and the accounts above the
  * present row that were not shown yet. */
 struct walk {
-	struct visibility *visibility; /* owned; NULL: he may see all */
+	struct visibility *visibility; /* owned; NULL: the caller may see all */
 	const char *user;         /* the caller */
 	struct nameset accounts, users; /* that were asked for; empty: all */
 	bool *found;                    /* of `accounts` */
@@ -98,7 +98,7 @@ static void add_row(struct listing *l, const struct share_view *row)
 	l->shares[l->n++] = wire_share(row, l->arena);
 }
 
-/* Where usage is private: his own, and all of the accounts that he coordinates. */
+/* Where usage is private: a user's own, and all of the accounts that the user coordinates. */
 static bool sees(const struct walk *w, const struct share_view *row)
 {
 	return visibility_has_account(w->visibility, row->account) ||

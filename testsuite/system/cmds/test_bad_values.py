@@ -120,7 +120,7 @@ def judge(case, env):
     err = r.stderr.decode("utf-8", "replace")
     # A file that is not here is only warned of: the node may see another.
     head, *rest = [line for line in err.splitlines() if ": warning: " not in line] or [""]
-    taken = r.returncode == 0 or AWAY.decode() in head or "another one is under way" in head
+    taken = r.returncode == 0 or AWAY.decode() in head or "another request of this kind is in progress" in head
     clear = re.match(r"g\w+( \w+)?: error: .", head) and len(rest) <= 1 and len(err) < 700 and not re.search(
         r"[\x00-\x09\x0b-\x1f\x7f\ufffd]", err)
     named = any(f"--{n}" in head for n in names)

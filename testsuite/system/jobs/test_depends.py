@@ -69,7 +69,7 @@ def test_dependencies(c):
     c.wait_state(vain, "COMPLETED")
     assert "there is no job" in refused(c, "-d", "afterok:999999")
     assert "cannot be mixed" in refused(c, "-d", f"afterok:{first},afterok:{second}?afterok:{ok}")
-    assert "want after" in refused(c, "-d", "sometime")
+    assert "expected after" in refused(c, "-d", "sometime")
 
 
 def test_some_tasks_of_an_array(c):
@@ -108,7 +108,7 @@ def test_some_tasks_of_an_array(c):
     wait_reason(c, ill, "DependencyNeverSatisfied")
     assert f"afternotok: 1 task of job {array} ended otherwise: 1" in c.run("gqueue", "--why", str(ill)).stdout
     assert "has no task 6: its array is 0-5" in refused(c, "-d", f"afterok:{array}_[4-6]")
-    assert "want ']'" in refused(c, "-d", f"afterok:{array}_[4")
+    assert "expected ']'" in refused(c, "-d", f"afterok:{array}_[4")
     assert "an array can wait for the same tasks" in refused(c, "-d", f"aftercorr:{array}_[4-5]")
     c.run("gctl", "update", str(ill), f"--dependency=afterany:{array}_[0-5]")
     c.wait_state(ill, "COMPLETED")

@@ -132,7 +132,7 @@ def test_runs_again(c):
     job = c.submit("exit 75", "--requeue-on=exit:75", "--requeue-delay=1:00:00")
     wait_until(lambda: c.job(job)["reason"] == "BeginTime", "the job to wait after its failure")
     r = c.run("gsubmit", "--requeue-on=75", stdin="#!/bin/sh\n", check=False)
-    assert r.returncode == 2 and "want exit:CODE" in r.stderr
+    assert r.returncode == 2 and "expected exit:CODE" in r.stderr
 
 
 def test_signal_to_the_script_alone(c):

@@ -93,13 +93,13 @@ def test_who_gives_back_lives(c):
     c.uses(server)
     owner = c.waiting("--gpu-mem=50G")
     seen = c.job(owner)
-    assert seen["reason_text"].startswith(f"job {server[0]} has borrowed what it needs of a GPU: ended or given back within ")
+    assert seen["reason_text"].startswith(f"waits for GPU memory that job {server[0]} has borrowed: returned within ")
     wait_until(lambda: c.asked(server[0]), "it to be asked")
     told = dict(line.split("=") for line in (c.dir / f"jobs/{server[0]}.file").read_text().split())
     assert told.pop("deadline").isdigit() and told.pop("by_user")
     assert told == {"reason": "reclaim", "by_job": str(owner), "gpu_mem_mb": "20480", "then": "requeue"}
     wait_until(lambda: c.job(server[0])["reason"] == "GpuBurst", "it to be said of the server")
-    assert c.job(server[0])["reason_text"].startswith(f"job {owner} needs what it has borrowed of a GPU: give back within ")
+    assert c.job(server[0])["reason_text"].startswith(f"job {owner} needs the GPU memory that this job has borrowed: return it within ")
     assert "GpuBurst" in c.run("gqueue", "--why", owner).stdout
     # Less, and not yet enough.
     server = (*server[:2], 40960)

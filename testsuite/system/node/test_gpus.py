@@ -145,9 +145,9 @@ def test_inventory_of_device_files(machine):
     told = json.loads(inventory(machine, "--json", "--gpu-devices=/dev/null").stdout)
     assert told["files"] == [{"index": 0, "path": "/dev/null", "major": 1, "minor": 3, "trouble": ""}]
     r = inventory(machine, "--gpu-devices=gpu0")
-    assert r.returncode == 2 and "want paths of device files" in r.stderr
+    assert r.returncode == 2 and "expected paths of device files" in r.stderr
     r = inventory(machine, "--gpu-devices=/dev/null,/dev/zero")
-    assert r.returncode == 2 and "want files of one folder, as in /dev/dri/renderD[128,136]" in r.stderr
+    assert r.returncode == 2 and "expected files of one folder, as in /dev/dri/renderD[128,136]" in r.stderr
 
 
 def test_inventory_where_containers_have_the_library(machine):

@@ -274,7 +274,7 @@ def test_restored_what_happened_since_is_not_undone_or_done_twice(cluster):
     assert was["state"] == "COMPLETED"
     # The run of no job keeps its GPU until it ends, or an operator ends it.
     assert not_known not in c.jobs("--all")
-    assert "of no job that is known" in c.run("gctl", "show", "node", "n1").stdout
+    assert "belongs to no known job" in c.run("gctl", "show", "node", "n1").stdout
     full = c.submit("true", "--gpus=4")
     assert c.state(full) == "PENDING"
     c.run("gctl", "node", "clear", "n1", "restored")

@@ -211,7 +211,7 @@ def test_what_leaves_although_it_is_in_use(cluster):
 
         cluster.nodes.remove("n3")
         cluster.write_conf(good)
-        said = ("nodes.n3 leaves with 1 run on 1 GPU", "partitions.extra leaves while 7 of its jobs wait and 1 run")
+        said = ("nodes.n3 is dropped with 1 run on 1 GPU", "partitions.extra is dropped while 7 of its jobs wait and 1 run")
         before = cluster.run("gctl", "events", "--kind=controller.reconfigure").stdout
         r = cluster.run("gctl", "reconfigure", "--dry-run")
         assert all(f"warning: {s}" in r.stderr for s in said), r.stderr
@@ -326,14 +326,14 @@ def test_a_fence_program_s_word_and_one_that_hangs(tmp_path):
 
 
 def test_jobs_on_a_lost_node_say_so():
-    """gqueue, gctl show job and --why: NodeUnknown while the node is not heard of."""
+    """gqueue, gctl show job and --why: NodeUnknown while the node does not respond."""
     with Cluster(nodes=["n1"], controller='heartbeat = "200ms"; node_timeout = "1s";') as c:
         job = c.submit("sleep 600", "--gpus=1")
         c.wait_state(job, "RUNNING")
         c.agents["n1"].kill()
         wait_until(lambda: "n1 (NodeUnknown)" in c.run("gqueue").stdout, "gqueue to say so")
         assert "NodeUnknown" in c.run("gctl", "show", "job", job).stdout
-        assert "NodeUnknown: node n1 is not heard of" in " ".join(c.run("gqueue", "--why", job).stdout.split())
+        assert "NodeUnknown: node n1 does not respond: the state of the job is not known" in " ".join(c.run("gqueue", "--why", job).stdout.split())
         for pid in c.shepherds():
             os.kill(pid, signal.SIGKILL)
 
@@ -428,7 +428,7 @@ def test_restored_backup_gives_no_orders_until_it_is_told_to():
         assert len(c.shepherds()) == 1
         node = json.loads(c.run("ginfo", "--nodes", "--json").stdout)["nodes"][0]
         assert node["gpus"][0]["free"] == 3
-        assert "no job that is known" in c.run("gctl", "show", "node", "n1").stdout
+        assert "belongs to no known job" in c.run("gctl", "show", "node", "n1").stdout
         # Until an administrator says that it is not wanted.
         r = c.run("gctl", "node", "clear", "n1", check=False)
         assert r.returncode == 2 and "reason" in r.stderr

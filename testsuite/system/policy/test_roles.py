@@ -157,7 +157,7 @@ def test_private_dependency(cluster):
             assert told(user, f"afterok:{theirs}")[0] == 0, user
         assert told(OTHER, f"afterok:{mine}")[0] == 0
         r = c.run("gctl", "update", mine, f"--dependency=afterok:{theirs}", check=False, user=OTHER)
-        assert r.returncode == 3 and f"job {theirs} is not known: it never was, or has ended too long ago" in r.stderr
+        assert r.returncode == 3 and f"job {theirs} is not known: it never existed, or ended too long ago" in r.stderr
         (c.dir / "jobs/bulk").write_text(json.dumps({"wrap": "true", "dependency": f"afterok:{theirs}"}) + "\n")
         r = c.run("gsubmit", "--bulk=bulk", check=False, user=OTHER)
         assert r.returncode == 3 and f"job {theirs}" in r.stderr, r

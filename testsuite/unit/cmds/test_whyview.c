@@ -74,7 +74,7 @@ static Gpusched__Why later = { WHY, .n_blockers = 2, .blockers = two, .n_changes
 	.first_planned_start_time = NOW + 60 * MINUTE, .planned_nodes = "h[01-02]",
 	.planned_why = "node h03 was lost" };
 static Gpusched__Why hold = { WHY, .n_blockers = 1, .blockers = one, .position = 0,
-	.planned_why = "nobody holds it back but its owner", .tried = "nothing" };
+	.planned_why = "its owner holds it", .tried = "nothing" };
 static Gpusched__Why unknown = { WHY, .position = 0 };
 
 static Gpusched__Job gang = { JOB, .n_gpus = 2, .gpus = counts, .cpus = 1,

@@ -232,10 +232,10 @@ static void test_paths(void **state)
 	} rows[] = {
 		{ "/dev/dri/renderD[128,136]", NULL },
 		{ "/dev/dri/renderD128,renderD136", NULL },
-		{ "renderD[128,136]", "want paths of device files" },
-		{ "/dev/dri/", "want paths of device files" },
-		{ "/dev/dri/renderD128,/dev/dri/renderD136", "want files of one folder" },
-		{ "/dev/[a,b]/renderD128", "want files of one folder" },
+		{ "renderD[128,136]", "expected paths of device files" },
+		{ "/dev/dri/", "expected paths of device files" },
+		{ "/dev/dri/renderD128,/dev/dri/renderD136", "expected files of one folder" },
+		{ "/dev/[a,b]/renderD128", "expected files of one folder" },
 		{ "/dev/dri/renderD[128-131]", "more than 3 names" },
 	};
 

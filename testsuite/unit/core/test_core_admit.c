@@ -103,20 +103,20 @@ static void which_account(void **state)
 		{ { "root", "", true }, "serving", "serving", "", "", "" },
 		/* His membership above says nothing of what is below. */
 		{ { "pi", "", false }, "vision", "", "account.member",
-		        "--account=vision: pi is not a member of it",
+		        "--account=vision: pi is not a member of this account",
 		        "accounts that you may use: research" },
 		{ { "ana", "vision", false }, "guest", "", "account.member",
-		        "--account=guest: ana is not a member of it",
+		        "--account=guest: ana is not a member of this account",
 		        "accounts that you may use: vision" },
 		{ { "zoe", "", false }, "serving", "", "account.member",
-		        "--account=serving: zoe is not a member of it",
+		        "--account=serving: zoe is not a member of this account",
 		        "accounts that you may use: guest" },
 		{ { "eve", "serving", false }, "visoin", "", "account.unknown",
 		        "--account=visoin: there is no such account",
 		        "accounts that you may use: serving, guest" },
 		/* A group is a group and a user a user. */
 		{ { "serving", "", false }, "serving", "", "account.member",
-		        "--account=serving: serving is not a member of it",
+		        "--account=serving: serving is not a member of this account",
 		        "accounts that you may use: guest" },
 	};
 	struct world *w = world_new(with_default);
@@ -153,7 +153,7 @@ static void nobody_lists_him(void **state)
 	        "no account lists zoe as a member, and there is no default account", "");
 	job.account = "vision";
 	assert_int_equal(submit(w, &zoe, &job), 0);
-	refused(w, "account.member", "--account=vision: zoe is not a member of it", "");
+	refused(w, "account.member", "--account=vision: zoe is not a member of this account", "");
 	world_free(w);
 	/* Without accounts any name will do, and none too. */
 	w = world_simple(1, "h100:1");
@@ -423,7 +423,8 @@ static void updates(void **state)
 	        strstr(w->error.text, "--partition=batch: it takes no jobs, it is drained"));
 	change.account = "serving";
 	assert_int_equal(update(w, id, &ana, UPDATE_ACCOUNT, &change), 0);
-	assert_non_null(strstr(w->error.text, "--account=serving: ana is not a member of it"));
+	assert_non_null(
+	        strstr(w->error.text, "--account=serving: ana is not a member of this account"));
 	assert_int_equal(update(w, id, &serving, UPDATE_ACCOUNT, &change), 1);
 	assert_string_equal(world_view(w, id).account, "serving");
 	world_seal(w);

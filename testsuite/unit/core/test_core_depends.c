@@ -296,7 +296,7 @@ static void refused(void **state)
 	assert_int_equal(submit_after(w, "afterok:%llu", U(ended + 1)), 0);
 	assert_int_equal(w->error.code, ERR_NO_JOB);
 	assert_int_equal(submit_after(w, "afterok:%llu_3", U(first)), 0);
-	assert_non_null(strstr(w->error.text, "is no array: it has no task 3"));
+	assert_non_null(strstr(w->error.text, "is not an array: it has no task 3"));
 	assert_int_equal(submit_after(w, "afterok"), 0);
 	assert_int_equal(w->error.code, ERR_JOB_SPEC);
 	/* Itself, a circle, a circle over a singleton. */

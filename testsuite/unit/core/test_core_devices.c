@@ -576,7 +576,7 @@ static void memory_of_nobody(void **state)
 	job.gpu_mem_mb = 20480;
 	assert_int_equal(world_submit_job(w, &job, 1000), 0);
 	assert_string_equal(w->error.text,
-	        "--gpu-mem=20G: nobody says how much memory the GPUs of that type in batch have; "
+	        "--gpu-mem=20G: the memory of the GPUs of that type in batch is not known; "
 	        "--gpu-share gives parts of them");
 	job = world_job(w, "l40s:1");
 	job.gpu_mem_mb = 40961;

@@ -160,7 +160,7 @@ static void reasons(void **state)
 	assert_string_equal(world_reason(w, a), "Resources");
 	assert_string_equal(world_view(w, a).reason_text,
 	        "needs h100:2 on one node of batch: 2 nodes have "
-	        "fewer free (n0 1, n1 1), 1 is drained (n2), 1 is not heard of (n3)");
+	        "fewer free (n0 1, n1 1), 1 is drained (n2), 1 does not respond (n3)");
 	/* Who comes after one that asks for the same, too: as --why says. */
 	assert_string_equal(world_reason(w, b), "Resources");
 	snprintf(behind, sizeof(behind), "behind job %llu, which asks for the same; needs h100:2 ",
@@ -180,9 +180,9 @@ static void reasons(void **state)
 		world_node(w, NODE_DOWN, n, false);
 	world_pass(w, 2);
 	assert_string_equal(world_reason(w, b), "ReqNodeNotAvail");
-	assert_string_equal(
-	        world_view(w, b).reason_text, "needs h100:2 on one node of batch: 1 is drained "
-	                                      "(n2), 2 are down (n0, n1), 1 is not heard of (n3)");
+	assert_string_equal(world_view(w, b).reason_text,
+	        "needs h100:2 on one node of batch: 1 is drained "
+	        "(n2), 2 are down (n0, n1), 1 does not respond (n3)");
 	world_free(w);
 }
 

@@ -454,7 +454,7 @@ static void adopts(void **state)
 	assert_null(world_effect(w, EFFECT_END_RUN));
 	assert_int_equal(world_node_view(w, 0).gpus[0].free, 2);
 	assert_int_equal(world_node_view(w, 0).cpus_free, 6);
-	assert_non_null(strstr(world_node_view(w, 0).reason, "no job that is known"));
+	assert_non_null(strstr(world_node_view(w, 0).reason, "belongs to no known job"));
 	id = world_submit(w, "h100:3");
 	assert_string_equal(world_state(w, id), "PENDING");
 	world_restart(w);

@@ -451,7 +451,7 @@ static void a_longer_limit_of_a_job_that_runs(void **state)
 	assert_int_equal(update(w, world_user(OWNER), id, change, UPDATE_TIME), 1);
 	change.time_limit_s = 7500;
 	assert_int_equal(update(w, world_admin(), id, change, UPDATE_TIME), 0);
-	assert_non_null(strstr(w->error.text, "was told already"));
+	assert_non_null(strstr(w->error.text, "was already told"));
 	world_free(w);
 }
 

@@ -11,7 +11,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/place/order.h"
+#include "ctld/core/place/fill_order.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/wait_replies.h"
@@ -511,8 +511,8 @@ static const struct row_case row_cases[] = {
 	{ TABLE_JOB, COL_JOB_nonce, BLOB("short"), "job 1: nonce: wrong length" },
 	{ TABLE_JOB, COL_JOB_spec_hash, BLOB("short"), "job 1: spec_hash: wrong length" },
 	{ TABLE_JOB, COL_JOB_name, TEXT("a\0b"), "job 1: name: NUL inside a text" },
-	{ TABLE_JOB, COL_JOB_gpus, TEXT("many"), "gpus 'many': want \"TYPE:COUNT|...\"" },
-	{ TABLE_JOB, COL_JOB_labels, TEXT("none"), "labels: want KEY=VALUE lines" },
+	{ TABLE_JOB, COL_JOB_gpus, TEXT("many"), "gpus 'many': expected \"TYPE:COUNT|...\"" },
+	{ TABLE_JOB, COL_JOB_labels, TEXT("none"), "labels: expected KEY=VALUE lines" },
 	{ TABLE_JOB, COL_JOB_end_cause, INT(END_CAUSE_LAST + 1),
 	        "job 1: end_cause: no such cause" },
 	{ TABLE_JOB, COL_JOB_nice, INT(1ll << 31), "job 1: nice: does not fit" },

@@ -244,14 +244,14 @@ static void refused(void **state)
 	} cases[] = {
 		{ "afterok:1_[3-12]", "job 1 has no task 10: its array is 0-9" },
 		{ "afterok:1_[0-9:2,11]", "job 1 has no task 11" },
-		{ "afterok:12_[0-1]", "job 12 is no array: it has no task 0" },
+		{ "afterok:12_[0-1]", "job 12 is not an array: it has no task 0" },
 		{ "afterok:77_[0-1]", "job 77_[0-1] is not known" },
 		{ "aftercorr:1_[1-2]", "1_[1-2]: an array can wait for the same tasks" },
 		{ "afterok:1_[5-3]", "5-3" },
 		{ "afterok:1_[1-3,2]", "2" },
 		{ "afterok:1_[]", "" },
-		{ "afterok:1_[1-3", "want ']'" },
-		{ "afterok:1_[1-3]x", "want ID" },
+		{ "afterok:1_[1-3", "expected ']'" },
+		{ "afterok:1_[1-3]x", "expected ID" },
 		{ "afterok:1_[1-3%2]", "%2" },
 		{ "afterok:1_[0-4000000]", "more than 4000000 tasks" },
 	};

@@ -117,7 +117,7 @@ static void not_these(void **state)
 	cut = world_submit_job(w, &job, OWNER);
 	assert_string_equal(world_reason(w, cut), "DependencyNeverSatisfied");
 	world_control(w, world_user(OWNER), JOB_CANCEL, cut);
-	refused(w, cut, ERR_JOB_STATE, "never come true");
+	refused(w, cut, ERR_JOB_STATE, "never be satisfied");
 	/* Its signature is too old, until it is signed anew. */
 	old = world_submit(w, "h100:2");
 	runs_once_more(w, old, 0);

@@ -210,7 +210,7 @@ static void csv_values(void **state)
 	assert_int_equal(csv_count("", "x", 10, &n, &err), 0);
 	assert_int_equal(n, 7);
 	assert_int_equal(csv_count("11", "x", 10, &n, &err), -1);
-	assert_string_equal(err.text, "x \"11\": want a number up to 10");
+	assert_string_equal(err.text, "x \"11\": expected a number up to 10");
 }
 
 /* --- histories ------------------------------------------------------------------------------- */
@@ -278,11 +278,12 @@ static void count_bad(void *arg, const struct error *err)
 static void history_names_broken_rows(void **state)
 {
 	static const char *const want[] = { "2: submit_s: blank",
-		"3: duration_s \"-5\": want seconds, such as 3600 or 0.25, up to a hundred years",
-		"4: gpus \"two\": want a number up to 1000000", "5: 3 fields, and 10 columns",
+		"3: duration_s \"-5\": expected seconds, such as 3600 or 0.25, up to a hundred "
+		"years",
+		"4: gpus \"two\": expected a number up to 1000000", "5: 3 fields, and 10 columns",
 		"7: submitted at 4, before the job above it (8): sort the file by submit_s",
 		"9: user", "10: nodes 4, and gpus only 2",
-		"11: gpu_milli \"1500\": want a number up to 1000" };
+		"11: gpu_milli \"1500\": expected a number up to 1000" };
 	const char *paths[1] = { file(0,
 		HEAD "a,,1,1,,,,,,\nb,1,-5,1,,,,,,\nc,1,1,two,,,,,,\nd,1,1\n"
 		     "e,8,1,1,,,,,,\nf,4,1,1,,,,,,\ng,8,1,1,,,,,,\n"
@@ -395,12 +396,12 @@ static void cluster_refuses(void **state)
 	} rows[] = {
 		{ "node,gpus\na b,8\n", ":2: node: " },
 		{ "node,gpus\nn1,8\nn2,\n", ":3: gpus: blank" },
-		{ "node,gpus\nn1,65\n", ":2: gpus \"65\": want a number up to 64" },
+		{ "node,gpus\nn1,65\n", ":2: gpus \"65\": expected a number up to 64" },
 		{ "node,gpus,gpu_type,gpu_mem_mb\na,1,t,5\nb,1,t,6\n",
 		        ":3: gpu_mem_mb 6, and a row above gives t 5" },
 		{ "node,gpus,count\na,1,40000\nb,1,40000\n", ":3: more than 65536 nodes" },
 	}, added[] = {
-		{ "4", "--add-nodes=4: want N:NODE or N:TYPE:COUNT" },
+		{ "4", "--add-nodes=4: expected N:NODE or N:TYPE:COUNT" },
 		{ "1:nobody", "--add-nodes=1:nobody: there is no node of that name" },
 		{ "0:n", "--add-nodes=0:n: must be 1 to 65536" },
 		{ "1:h100:65", "--add-nodes=1:h100:65: must be 1 to 64" },

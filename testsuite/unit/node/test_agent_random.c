@@ -7,11 +7,11 @@
  * seed as the argument. Judged:
  *
  *	- a run starts at most once, and never what a stale controller or another incarnation
- *ordered;
+ *	  ordered;
  *	- NEVER is said only of runs that did not start and never will;
  *	- an end that is told happened, with that exit code, whoever asks and how often;
  *	- once nothing is lost any more, every run ends, is acknowledged and leaves no record; what
- *was lost with its node's incarnation is known to be over.
+ *	  was lost with its node's incarnation is known to be over.
  */
 #include <setjmp.h>
 #include <stdarg.h>

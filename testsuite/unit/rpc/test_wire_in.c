@@ -383,7 +383,7 @@ static void test_job_update(void **state)
 	m.fields = fields;
 	m.n_fields = 2;
 	assert_int_equal(wire_job_control(&m, arena, &ev, &err), -1);
-	assert_string_equal(err.text, "nothing is to be changed");
+	assert_string_equal(err.text, "no change is requested");
 	m.change = &r;
 	r.gpus = &gpus;
 	r.n_gpus = 1;

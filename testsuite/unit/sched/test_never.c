@@ -75,7 +75,7 @@ static const struct {
 	        "--nodes=3: 2 nodes of batch have such a GPU and 1 CPU and memory 48G together",
 	        "" },
 	{ { GPUS("h100", 8), .nodes_min = 2, .gpus_per_node = true, .nodelist = "c0" },
-	        "--nodelist: c0 has not h100:8 and 1 CPU", "" },
+	        "--nodelist: c0 does not have h100:8 and 1 CPU", "" },
 	{ { GPUS("h100", 12), .nodes_min = 2, .nodelist = "c[0-1]" },
 	        "--gpus=h100:12: no 2 nodes of batch that it may use with those of the node list "
 	        "have "

@@ -5,7 +5,7 @@
  *	  one that changes two options does not;
  *	- no smaller change of the same kind (suggest.h) does: each is tried;
  *	- of a kind of which nothing is suggested no change at all does, whether that is said or
- *not.
+ *	  not.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_closest_core.c - whole cores, whose agent says how close its GPUs are: which are taken */
+/* test_gpu_choice_core.c - whole cores, whose agent says how close its GPUs are: which are taken */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ctld/core/place/closest.h"
+#include "ctld/core/place/gpu_choice.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/rows/state.h"
 #include "testsuite/unit/lib/devices_world.h"

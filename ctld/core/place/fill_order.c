@@ -1,5 +1,5 @@
-/* order.c - see order.h. Recursion is as deep as a treap of 65,536: some 40 levels. */
-#include "ctld/core/place/order.h"
+/* fill_order.c - see fill_order.h. Recursion is as deep as a treap of 65,536: some 40 levels. */
+#include "ctld/core/place/fill_order.h"
 
 #include "ctld/core/util/hash.h"
 

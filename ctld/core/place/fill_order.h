@@ -1,12 +1,12 @@
-/* order.h - nodes in the order in which they are to be filled
+/* fill_order.h - nodes in the order in which they are to be filled
  *
  * An ordered set of (free CPUs, index): the first or last member with at least so many CPUs and so
  * much memory is found in O(log n), whatever the others have. It is a treap with a fixed
  * pseudo-random shape; each subtree knows the largest memory of a member. Members of many sets
  * share one pool of links; a member is in at most one set of its pool at a time.
  */
-#ifndef CTLD_CORE_ORDER_H
-#define CTLD_CORE_ORDER_H
+#ifndef CTLD_CORE_FILL_ORDER_H
+#define CTLD_CORE_FILL_ORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

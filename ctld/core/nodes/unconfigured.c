@@ -1,5 +1,5 @@
-/* departures.c - see departures.h */
-#include "ctld/core/preempt/departures.h"
+/* unconfigured.c - see unconfigured.h */
+#include "ctld/core/nodes/unconfigured.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct list {
 
 static void add(struct list *l, char *line)
 {
-	if (l->n < DEPARTURES_MAX) {
+	if (l->n < UNCONFIGURED_MAX) {
 		l->v[l->n++] = line;
 		return;
 	}
@@ -48,8 +48,8 @@ static void add_partitions(const struct core *core, const struct conf *to, struc
 			k++;
 		if (k < to->n_partitions || !c || !(c->pending + c->running))
 			continue;
-		add(l, xasprintf("partitions.%s leaves while %u of its jobs wait and %u run: the "
-		                 "former wait until it is there again, the latter go on",
+		add(l, xasprintf("partitions.%s is dropped while %u of its jobs wait and %u run: "
+		                 "those wait until it is configured again, these go on",
 		               name, c->pending, c->running));
 	}
 }
@@ -63,8 +63,8 @@ static void add_node(struct node *node, struct list *l)
 		gpus += (size_t)__builtin_popcountll(run_info(run)->gpus);
 	}
 	if (runs)
-		add(l, xasprintf("nodes.%s leaves with %zu run%s on %zu GPU%s: they go on, and "
-		                 "nothing is heard of them until it is there again",
+		add(l, xasprintf("nodes.%s is dropped with %zu run%s on %zu GPU%s: they go on, "
+		                 "and are reported when the node is configured again",
 		               node_info(node)->name, runs, s_of(runs), gpus, s_of(gpus)));
 }
 
@@ -85,14 +85,14 @@ static void add_nodes(const struct core *core, const struct conf *to, struct lis
 	free(names);
 }
 
-size_t core_departures(const struct core *core, const struct conf *to, char ***lines)
+size_t core_unconfigured(const struct core *core, const struct conf *to, char ***lines)
 {
-	struct list l = { .v = xcalloc(DEPARTURES_MAX + 1, sizeof(*l.v)) };
+	struct list l = { .v = xcalloc(UNCONFIGURED_MAX + 1, sizeof(*l.v)) };
 
 	add_partitions(core, to, &l);
 	add_nodes(core, to, &l);
 	if (l.beyond)
-		l.v[l.n++] = xasprintf("%zu more leave that are in use", l.beyond);
+		l.v[l.n++] = xasprintf("%zu more that are in use are dropped", l.beyond);
 	*lines = l.v;
 	return l.n;
 }

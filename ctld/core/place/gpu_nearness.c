@@ -1,5 +1,12 @@
-/* nearness.c - see nearness.h */
-#include "ctld/core/place/nearness.h"
+/* gpu_nearness.c - see gpu_nearness.h
+ *
+ * Closeness is asked for by index; the configuration and nvidia-smi write it by the host's numbers.
+ * nearness_written() gives the number of each index, nearness_new() takes the reported closeness of
+ * each pair, else the configured one, and notes the pairs that are farther apart than configured.
+ * find_lacks() then removes the GPU that is in the most such pairs, again and again until no pair
+ * is left: it is the most likely one to be at fault.
+ */
+#include "ctld/core/place/gpu_nearness.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* nearness.h - how close a node's GPUs are to each other, as configured and as reported
+/* gpu_nearness.h - how close a node's GPUs are to each other, as configured and as reported
  *
  * The configuration may give it (`gpu_near`), and an agent reports what it has found
  * (common/gpu/near.h). The report counts. The configured value counts where there is no report: for
@@ -12,11 +12,11 @@
  *
  * Only whole GPUs are close or far; MIG instances have no number here.
  */
-#ifndef CTLD_CORE_NEARNESS_H
-#define CTLD_CORE_NEARNESS_H
+#ifndef CTLD_CORE_GPU_NEARNESS_H
+#define CTLD_CORE_GPU_NEARNESS_H
 
 #include "common/conf/conf.h"
-#include "ctld/core/place/closest.h"
+#include "ctld/core/place/gpu_choice.h"
 
 #define NEARNESS_NOWHERE UINT32_MAX
 

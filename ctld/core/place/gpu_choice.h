@@ -1,4 +1,4 @@
-/* closest.h - which GPUs of a node to give to one job, so that they are close to each other
+/* gpu_choice.h - which GPUs of a node to give to one job, so that they are close to each other
  *
  * If it is known how close a node's GPUs are (common/gpu/near.h), the best set of `n` of the
  * available GPUs is chosen by these rules, in this order:
@@ -17,8 +17,8 @@
  * Only whole GPUs have a closeness. MIG instances and shares are placed by other rules
  * (ledger.h).
  */
-#ifndef CTLD_CORE_CLOSEST_H
-#define CTLD_CORE_CLOSEST_H
+#ifndef CTLD_CORE_GPU_CHOICE_H
+#define CTLD_CORE_GPU_CHOICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
-/* test_closest.c - common/gpu/near.h and ctld/core/place/closest.h: which GPUs are taken for one job
+/* test_gpu_choice.c - common/gpu/near.h and ctld/core/place/gpu_choice.h: which GPUs are taken for
+ * one job
  *
  * Machines as they are sold, with what is free on them and what is to be taken; and random ones, on
- * which the choice is compared with every other. Whole cores: test_closest_core.c.
+ * which the choice is compared with every other. Whole cores: test_gpu_choice_core.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include <cmocka.h>
 
 #include "ctld/core/place/capacity.h"
-#include "ctld/core/place/closest.h"
+#include "ctld/core/place/gpu_choice.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/node.h"
 #include "testsuite/unit/lib/devices_world.h"
@@ -141,7 +142,7 @@ static uint32_t chance(uint32_t below)
 	return (seed >> 8) % below;
 }
 
-/* As closest.h says it, the most important first; to be the largest. */
+/* As gpu_choice.h says it, the most important first; to be the largest. */
 struct worth {
 	long v[4];
 };
@@ -206,7 +207,8 @@ static struct closeness *random_machine(uint32_t n, bool tree)
 	uint32_t links = tree ? 1 : 1 + chance(5), at[64];
 
 	for (uint32_t a = 0; a < n; a++)
-		at[a] = chance(16); /* by its bits from the uppermost: socket, bridge, tree, switch */
+		at[a] = chance(
+		        16); /* by its bits from the uppermost: socket, bridge, tree, switch */
 	for (uint32_t a = 0; a < n; a++) {
 		for (uint32_t b = 0; b < a; b++) {
 			uint32_t differ = at[a] ^ at[b];
@@ -478,7 +480,8 @@ static const struct {
 	{ { "NV4:0-3" }, 3, 4, "-" }, /* nothing is said of PCIe */
 	{ { "PIX:0,1", "PIX:2,3" }, 1, 2, "SYS" },
 	{ { "PIX:0,1", "PIX:2,3", "PHB:0-3" }, 1, 2, "PHB" },
-	{ { "PIX:0,1", "NODE:1,2" }, 0, 2, "NODE" }, /* who is under one switch is of one NUMA node */
+	{ { "PIX:0,1", "NODE:1,2" }, 0, 2,
+	        "NODE" }, /* who is under one switch is of one NUMA node */
 	{ { "PIX:0,1", "NODE:1,2" }, 0, 1, "PIX" },
 	{ { "PIX:0,1" }, 0, 2, "-" }, /* of 2 nothing is said */
 	{ { "PIX:0,1", "SYS:0-2" }, 0, 2, "SYS" },

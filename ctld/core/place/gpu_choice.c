@@ -1,5 +1,14 @@
-/* closest.c - see closest.h */
-#include "ctld/core/place/closest.h"
+/* gpu_choice.c - see gpu_choice.h
+ *
+ * Sets of the same size are compared by (worst pair, sum of pairs, ties to the GPUs that stay
+ * free). All three can be kept up to date when a GPU is added to a set, so try_all() walks the sets
+ * as a tree and leaves a branch as soon as its worst pair is below that of the best set. Where
+ * there are too many sets, grow() adds the GPU that is best at each step.
+ *
+ * closest_worth() packs the three into one number, so that nodes can be compared and a demand
+ * (`--gpu-link`) can be checked by the first of the three alone, closest_worst().
+ */
+#include "ctld/core/place/gpu_choice.h"
 
 #include <string.h>
 
