@@ -169,6 +169,7 @@ def test_private_dependency(cluster):
 def test_private_nodes(cluster):
     """On nodes and GPUs the jobs of others are counted and not named."""
     c = cluster
+    c.run("gcancel", c.submit("true", "--hold", "--array=1-1000"))  # ids that no other number is
     theirs, mine = c.submit("sleep 60", "--gpus=2", user=OWNER), c.submit("sleep 60", "--gpus=1", user=OTHER)
     for job in (theirs, mine):
         c.wait_state(job, "RUNNING")
