@@ -452,9 +452,11 @@ static void work_run(void *arg)
 		return;
 	}
 	if (!w->passed) {
-		give_jobs(w);
+		w->failed = past_jobs(w->acct->past, acct_query_past(w->query), &w->cursor,
+		                    PAST_SLICE, w->batch, &w->error) < 0;
 		if (w->failed)
 			return;
+		give_jobs(w);
 		w->passed = w->cursor.end;
 	}
 	if (!w->passed || !w->taker->past)

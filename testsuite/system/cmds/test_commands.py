@@ -770,5 +770,5 @@ def test_patterns_in_files_are_expanded_once_known(cluster):
         found = json.loads(cluster.run("gqueue", "--json", "-j", array).stdout)["jobs"]
         return {j["tasks"]: (j["output"], j["error"]) for j in found if j["state"] == "RUNNING"}
     wait_until(lambda: len(tasks()) == 2, "both tasks to run")
-    assert tasks() == {t: (f"{array}_{t}.out", f"e_{array}_{t}") for t in ("3", "4")}
+    assert tasks() == {t: (f"{array + n}.out", f"e_{array}_{t}") for n, t in ((1, "3"), (2, "4"))}
     cluster.run("gcancel", waits, job, array)

@@ -1,11 +1,16 @@
 """Who may do what on a living cluster, and what private listings keep from whom: all that tells of jobs."""
 
 import json
+import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 from cluster import BIN, ROOT, TOP, Cluster, wait_until
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "security"))
+from peer import ERRORS, Peer  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not ROOT, reason="needs other users")
 
@@ -169,6 +174,7 @@ def test_private_dependency(cluster):
 def test_private_nodes(cluster):
     """On nodes and GPUs the jobs of others are counted and not named."""
     c = cluster
+    c.run("gcancel", c.submit("true", "--hold", "--array=1-1000"))  # ids that no other number is
     theirs, mine = c.submit("sleep 60", "--gpus=2", user=OWNER), c.submit("sleep 60", "--gpus=1", user=OTHER)
     for job in (theirs, mine):
         c.wait_state(job, "RUNNING")
@@ -193,6 +199,27 @@ def test_private_nodes(cluster):
         c.run("gcancel", theirs, mine)
 
 
+def test_private_steps(cluster):
+    c = cluster
+    job = c.submit("sleep 60", user=OWNER)
+    c.wait_state(job, "RUNNING")
+    told = {"job": job, "attempt": 1, "steps": [{"step": 3, "name": "s", "nodelist": "n1", "start_time": 1}]}
+    try:
+        with Peer(c, user=OWNER) as owner, Peer(c, user=OTHER) as other:
+            assert owner.call("MSG_STEP_REPORTS", told)[-1].get("code", 0) == 0
+            assert other.call("MSG_STEP_REPORTS", told)[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
+            assert len(other.call("MSG_LIST_STEPS")) == 2
+            set_private(c, "jobs")
+            assert other.call("MSG_STEP_REPORTS", told)[-1]["code"] == ERRORS["ERR_NO_JOB"]
+            assert len(other.call("MSG_LIST_STEPS")) == 1
+            assert len(owner.call("MSG_LIST_STEPS")) == 2
+            asked = {"ended": True, "filter": {"ids": [job]}}
+            assert not other.call("MSG_LIST_STEPS", asked)[:-1] and owner.call("MSG_LIST_STEPS", asked)[:-1]
+    finally:
+        set_private(c)
+        c.run("gcancel", job)
+
+
 # What the answer to each request tells of jobs, and the test that it keeps back what is private; None: nothing.
 TOLD = {
     "PING": None, "STATS": None, "SHOW_CONFIG": None, "LIST_PARTITIONS": None,  # numbers of jobs at most
@@ -201,6 +228,7 @@ TOLD = {
     "JOB_CONTROL": "test_private_jobs", "LIST_JOBS": "test_private_jobs", "LIST_PRIOS": "test_private_jobs",
     "LIST_ACCT": "test_private_jobs", "REPORT": "test_private_jobs", "LIST_EVENTS": "test_private_jobs",
     "WAIT_JOBS": "test_private_jobs", "RESIGN": "test_private_jobs", "STREAM_OPEN": "test_private_jobs",
+    "STEP_REPORTS": "test_private_steps", "LIST_STEPS": "test_private_steps",
     "JOB_WHY": "test_private_reasons", "WATCH_JOBS": "test_private_watch", "LIST_SHARES": "test_private_usage", "SHOW_SCRIPT": "test_scripts",
     # by the number of a stream that was opened
     "STREAM_DATA": None, "STREAM_CREDIT": None, "STREAM_CLOSE": None,
