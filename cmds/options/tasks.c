@@ -73,6 +73,14 @@ bool tasks_in_steps(const struct submit_options *o)
 	return o->slurm_env && !(max > 1 && o->nodes_ours);
 }
 
+bool tasks_several(const struct submit_options *o)
+{
+	uint32_t min, max;
+
+	count_nodes(o, &min, &max);
+	return max > 1 || o->ntasks > 1 || o->ntasks_per_node > 1 || o->ntasks_per_gpu;
+}
+
 uint32_t tasks_count(const struct submit_options *o)
 {
 	uint32_t min, max;

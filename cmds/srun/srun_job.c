@@ -91,7 +91,7 @@ static int apply_variables(struct submit_options *job, const char *prefix, struc
 	return 0;
 }
 
-static int gather(const struct srun_options *o, struct submit_options *job, struct error *err)
+int srun_job_options(const struct srun_options *o, struct submit_options *job, struct error *err)
 {
 	int rc;
 
@@ -233,7 +233,8 @@ static int wait_until_runs(struct client *c, const struct srun_options *o,
         struct srun_allocation *a, struct error *err)
 {
 	struct arena *arena = arena_new(MSG_BODY_MAX);
-	int64_t began = loop_now_ms(), limit = o->immediate ? began + 1000 : INT64_MAX;
+	int64_t began = loop_now_ms(), limit = o->immediate ? began + (int64_t)o->immediate_s * 1000
+	                                                            : INT64_MAX;
 	bool told = false;
 	struct frame f;
 	int r = ask(c, a, err);
@@ -306,11 +307,10 @@ static int allocate(struct client *c, const struct srun_options *o, const struct
 	return -1;
 }
 
-int srun_allocate(const struct srun_options *o, uint32_t patience_s, struct srun_allocation *a,
-        struct error *err)
+int srun_allocate(const struct srun_options *o, struct submit_options *job, uint32_t patience_s,
+        struct srun_allocation *a, struct error *err)
 {
 	struct client *c = client_new(NULL, err);
-	struct submit_options job;
 	struct gpusched_spec spec;
 	char **env = NULL;
 	int rc = -1;
@@ -318,14 +318,13 @@ int srun_allocate(const struct srun_options *o, uint32_t patience_s, struct srun
 	*a = (struct srun_allocation){ .nodes = 0 };
 	if (!c)
 		return -1;
-	if (gather(o, &job, err) == 0) {
-		a->tasks = tasks_count(&job);
-		if (make_spec(o, &job, patience_s, &spec, &env, err) == 0)
-			rc = allocate(c, o, &spec, a, err);
+	if (make_spec(o, job, patience_s, &spec, &env, err) == 0) {
+		a->tasks = tasks_count(job);
+		rc = allocate(c, o, &spec, a, err);
 	}
+	a->stopped = stopped;
 	catch_stops(SIG_DFL);
 	free(env);
-	options_clear(&job);
 	client_free(c);
 	return rc;
 }
@@ -360,7 +359,7 @@ int srun_test_only(const struct srun_options *o, struct error *err)
 
 	if (!c)
 		return -1;
-	if (gather(o, &job, err) == 0 && make_spec(o, &job, 30, &spec, &env, err) == 0) {
+	if (srun_job_options(o, &job, err) == 0 && make_spec(o, &job, 30, &spec, &env, err) == 0) {
 		rc = submit_test(c, &spec, tell_test, &job, err);
 		if (rc < 0)
 			error_wrap(err, "allocation failure");
