@@ -190,7 +190,7 @@ char *grun_make_name(const struct grun *g)
 	return xstrdup(text);
 }
 
-static int make_cwd(const struct grun *g, char **cwd, struct error *err)
+int grun_make_cwd(const struct grun *g, char **cwd, struct error *err)
 {
 	char here[PATH_MAX];
 
@@ -262,7 +262,7 @@ static int submit(struct grun *g, struct client *c, uint64_t *id, struct error *
 
 	if (*missing)
 		cmd_advise(&grun_cmd, "--export: %s is not set", missing);
-	if (tasks_settle(&g->o, err) == 0 && make_cwd(g, &cwd, err) == 0) {
+	if (tasks_settle(&g->o, err) == 0 && grun_make_cwd(g, &cwd, err) == 0) {
 		make_spec(g, &spec);
 		spec.env = (const char *const *)(slurm ? slurm : env);
 		spec.name = name;

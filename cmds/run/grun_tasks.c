@@ -13,12 +13,13 @@ extern char **environ;
 
 const char *srun_name = "grun";
 
-/* As the only process of a job: a shell finds the program on the node, and 127 says that there is
- * none. */
-static char **make_words(const struct grun *g)
+/* As the only process of a job: a shell finds the program on the node, where 127 says that there is
+ * none, and a job does not run in another folder than its own. */
+static char **make_words(const struct grun *g, char *cwd)
 {
-	static char shell[] = "/bin/sh", option[] = "-c", line[] = "exec \"$@\"", name[] = "grun";
-	char *const first[] = { shell, option, line, name };
+	static char shell[] = "/bin/sh", option[] = "-c", name[] = "grun",
+	            line[] = "cd -- \"$1\" || exit 125; shift; exec \"$@\"";
+	char *const first[] = { shell, option, line, name, cwd };
 	size_t n_first = sizeof(first) / sizeof(first[0]), n = 0;
 	char **words;
 
@@ -42,12 +43,13 @@ static uint32_t gpus_per_task(const struct submit_options *o)
 	return gpus.v[0].count;
 }
 
-static void make_options(const struct grun *g, struct srun_options *o)
+static int make_options(const struct grun *g, struct srun_options *o, struct error *err)
 {
 	srun_options_init(o);
-	o->command = make_words(g);
+	if (grun_make_cwd(g, &o->chdir, err) < 0)
+		return -1;
+	o->command = make_words(g, o->chdir);
 	o->name = grun_make_name(g);
-	o->chdir = g->o.chdir ? xstrdup(g->o.chdir) : NULL;
 	o->ntasks_per_node = g->o.ntasks_per_node;
 	o->cpus_per_task = g->o.cpus;
 	o->gpus_per_task = gpus_per_task(&g->o);
@@ -56,6 +58,7 @@ static void make_options(const struct grun *g, struct srun_options *o)
 	o->quiet = g->quiet;
 	o->forward = true;
 	o->disable_status = g->disable_status || !isatty(STDERR_FILENO);
+	return 0;
 }
 
 int grun_tasks(struct grun *g, struct error *err)
@@ -64,14 +67,13 @@ int grun_tasks(struct grun *g, struct error *err)
 	const char *missing;
 	int stopped = 0, status = -1;
 
-	make_options(g, &part->o);
 	part->env = export_apply(g->o.export ? g->o.export : "ALL", environ, &missing);
 	if (*missing)
 		cmd_advise(&grun_cmd, "--export: %s is not set", missing);
 	srun_dest_read(&part->dest[0], NULL, STDOUT_FILENO);
 	srun_dest_read(&part->dest[1], NULL, STDERR_FILENO);
 	g->o.slurm_env = true;
-	if (srun_request_make(part, 0, err) == 0)
+	if (make_options(g, &part->o, err) == 0 && srun_request_make(part, 0, err) == 0)
 		status = srun_alone(part, 1, &g->o,
 		        g->patience_s ? g->patience_s : GRUN_PATIENCE_S, &stopped, err);
 	srun_request_clear(part);

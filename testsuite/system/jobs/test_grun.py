@@ -379,7 +379,7 @@ def test_ended_by_others(cluster):
 
 def test_wrong_command_lines(cluster):
     for args, words in ((("--nodes=2", "--pty", "true"), "--pty is for one process"), (("--attach=1", "true"), "--attach"),
-                        (("-n4", "--detach-on-loss", "true"), "--detach-on-loss is for one"), ((), "which command"),
+                        (("-n4", "--detach-on-loss", "true"), "--detach-on-loss is for one"), ((), "a command is required"),
                         (("--detach-on-loss", "--loss-timeout=5", "true"), "--detach-on-loss and --loss-timeout"),
                         (("--loss-timeout=0", "true"), "--loss-timeout=0"), (("--attach=x",), "--attach=x"),
                         (("--output=x", "true"), "no such option"), (("--attach=99999999",), "99999999")):
