@@ -68,7 +68,7 @@ bool tasks_in_steps(const struct submit_options *o)
 	uint32_t min, max;
 
 	count_nodes(o, &min, &max);
-	if (max > 1 && (o->ntasks || o->ntasks_per_node || o->ntasks_per_gpu))
+	if (o->ntasks || o->ntasks_per_node || o->ntasks_per_gpu)
 		return true;
 	return o->slurm_env && !(max > 1 && o->nodes_ours);
 }

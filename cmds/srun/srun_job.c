@@ -32,19 +32,6 @@ static volatile sig_atomic_t stopped; /* by that signal */
 /* --- what is asked for
  * ---------------------------------------------------------------------------- */
 
-/* Files and such are the step's; these are not asked of the job. */
-static bool is_of_step(const char *name)
-{
-	static const char *const names[] = { "output", "error", "input", "export", "test-only",
-		"wait", "open-mode", "quiet", "verbose", "help", "usage", "version", "overcommit",
-		"distribution", "gpu-bind", "hint", "mem-bind" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
-}
-
 static int apply(struct submit_options *job, const char *name, const char *value, struct error *err)
 {
 	size_t n;
@@ -53,7 +40,7 @@ static int apply(struct submit_options *job, const char *name, const char *value
 
 	for (size_t i = 0; i < n && !row; i++)
 		row = strcmp(rows[i].name, name) ? NULL : &rows[i];
-	if (!row || is_of_step(name))
+	if (!row || srun_is_of_step(name))
 		return 0;
 	if (!strcmp(name, "exclusive"))
 		value = NULL;

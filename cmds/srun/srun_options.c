@@ -443,6 +443,18 @@ const struct srun_row *srun_rows(size_t *n)
 	return rows;
 }
 
+bool srun_is_of_step(const char *name)
+{
+	static const char *const names[] = { "output", "error", "input", "export", "test-only",
+		"wait", "open-mode", "quiet", "verbose", "help", "usage", "version", "overcommit",
+		"distribution", "gpu-bind", "hint", "mem-bind" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 void srun_options_init(struct srun_options *o)
 {
 	*o = (struct srun_options){ .ntasks = 0 };

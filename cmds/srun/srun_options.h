@@ -62,6 +62,9 @@ struct srun_row {
 
 const struct srun_row *srun_rows(size_t *n);
 
+/* Is an option of sbatch's the step's alone, as files are? It is not asked of a job that is made. */
+bool srun_is_of_step(const char *name);
+
 void srun_options_init(struct srun_options *o);
 void srun_options_clear(struct srun_options *o);
 
