@@ -7,13 +7,16 @@
 
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/sig.h"
-#include "cmds/steps/steps_signal.h"
+#include "cmds/srun/srun.h"
+#include "cmds/srun/steps_signal.h"
 #include "cmds/views/control.h"
 #include "cmds/views/filter.h"
 #include "common/base/numbers.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
+
+const char *srun_name = "gcancel";
 
 struct gcancel {
 	struct filter filter;
@@ -129,20 +132,15 @@ static int restrict_to_own(struct filter *f, struct error *err)
 static int signal_steps(const struct gcancel *g)
 {
 	struct error err;
-	struct client *c = client_new(NULL, &err);
 	int status = 0;
 
-	if (!c)
-		return cmd_fail(&cmd, &err);
-	cmd_tell_retry(&cmd, c);
 	for (size_t i = 0; i < g->n_steps; i++) {
-		if (steps_signal(c, &g->steps[i], g->signal, &err) < 0) {
+		if (steps_signal(&g->steps[i], g->signal, &err) < 0) {
 			int one = cmd_fail(&cmd, &err);
 
 			status = status ? status : one;
 		}
 	}
-	client_free(c);
 	return status;
 }
 

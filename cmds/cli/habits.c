@@ -6,7 +6,7 @@
 
 #define COLUMNS "columns have names: -o NAME,NAME%20; --help lists them"
 #define CLUSTER "GPUSCHED_CONTROLLER names another cluster's controller"
-#define STEPS   "a job has no steps: leave it away"
+#define STEPS   "gqueue --steps"
 #define TASKS   "a command is started once: grun in a loop, or gsubmit --array"
 #define CSV     "--csv"
 #define LINES   "tasks that wait are one line, ID_[TASKS]; each that runs has its own"
@@ -23,7 +23,6 @@ static const struct {
 	{ "gqueue", "-r", LINES },
 	{ "gqueue", "--array", LINES },
 	{ "gqueue", "-s", STEPS },
-	{ "gqueue", "--steps", STEPS },
 	{ "gqueue", "-M", CLUSTER },
 	{ "gqueue", "--clusters", CLUSTER },
 
@@ -70,7 +69,7 @@ static const struct {
 	{ "grun", "--mpi", "a command is started once: mpirun starts the others" },
 	{ "grun", "-l", TASKS },
 	{ "grun", "--jobid", "grun --attach=ID; gsubmit's script starts its own commands" },
-	{ "grun", "--overlap", STEPS },
+	{ "grun", "--overlap", "grun has a job of its own; srun inside a job takes it" },
 	{ "grun", "--cpu-bind", "leave it away: the kernel places processes" },
 	{ "grun", "--x11", "ssh -X to a node of a job of yours, where the site allows it" },
 
@@ -89,7 +88,7 @@ static const struct {
 	{ "gctl", "-o", "--json" },
 	{ "gctl", "-d", "leave it away: all is shown" },
 	{ "gctl show", "reservation", "there are no reservations" },
-	{ "gctl show", "steps", "a job has no steps: gctl show job ID" },
+	{ "gctl show", "steps", STEPS },
 	{ "gctl show", "licenses", "gctl show config licences" },
 	{ "gctl show", "assoc_mgr", "gctl show config accounts; gshare" },
 

@@ -5,6 +5,8 @@
 
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/records.h"
+#include "cmds/slurm/sbatch.h"
+#include "cmds/srun/srun_options.h"
 
 static const char *const verdicts[] = {
 	[FRONT_YES] = "yes",
@@ -127,6 +129,71 @@ static void print_records(FILE *out)
 	}
 }
 
+/* --- srun and salloc, which are programs of their own -------------------------------------------
+ */
+
+static struct entry entry_of_srun(const void *table, size_t i)
+{
+	static const enum front_says says[] = { [SRUN_STEP] = FRONT_YES,
+		[SRUN_NOTHING] = FRONT_DIFFERS,
+		[SRUN_REFUSED] = FRONT_NO };
+	const struct srun_row *row = (const struct srun_row *)table + i;
+	struct entry e = { .says = says[row->kind],
+		.before = row->kind == SRUN_NOTHING ? "taken without effect" : "",
+		.text = row->text };
+
+	if (row->letter)
+		snprintf(e.name, sizeof(e.name), "Fl -%s , Fl %c", row->name, row->letter);
+	else
+		snprintf(e.name, sizeof(e.name), "Fl -%s", row->name);
+	return e;
+}
+
+static bool srun_has(const char *name)
+{
+	size_t n;
+	const struct srun_row *rows = srun_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(rows[i].name, name))
+			return true;
+	return false;
+}
+
+/* Those of sbatch's that say something of a job; `own` are in srun's table as well. */
+static void print_of_job(FILE *out, const char *title, bool own)
+{
+	size_t n, found = 0;
+	const struct sbatch_row *rows = sbatch_rows(&n);
+
+	fprintf(out, ".Pp\n%s:\n", title);
+	for (size_t i = 0; i < n; i++) {
+		enum sbatch_kind kind = sbatch_kind(&rows[i]);
+
+		if ((kind != SBATCH_SAME && kind != SBATCH_BECOMES) ||
+		        srun_is_of_step(rows[i].name) || (!own && srun_has(rows[i].name)))
+			continue;
+		fprintf(out, "%s.Fl -%s", found++ ? " ;\n" : "", rows[i].name);
+	}
+	fprintf(out, " .\n");
+}
+
+static void print_srun(FILE *out)
+{
+	size_t n;
+	const void *rows = srun_rows(&n);
+
+	fprintf(out, ".Ss srun\n.Nm srun\n"
+	             "runs tasks as a step of the job that it is called in, or of one that it "
+	             "makes.\n");
+	print_table(out, "Options", rows, n, entry_of_srun);
+	print_of_job(out, "Options of sbatch that count too, where it makes a job", false);
+	fprintf(out, ".Ss salloc\n.Nm salloc\n"
+	             "makes a job and runs a command or a shell here, in which srun starts steps.\n"
+	             ".Pp\nOptions, yes:\n.Fl -no-shell , Fl -quiet , Fl -immediate .\n");
+	print_of_job(out, "Options of sbatch that count", true);
+}
+
 void front_manual(FILE *out)
 {
 	for (size_t i = 0; i < n_fronts; i++) {
@@ -148,4 +215,5 @@ void front_manual(FILE *out)
 		if (!strcmp(f->name, "scontrol"))
 			print_records(out);
 	}
+	print_srun(out);
 }

@@ -69,9 +69,17 @@ bool tasks_in_steps(const struct submit_options *o)
 	uint32_t min, max;
 
 	count_nodes(o, &min, &max);
-	if (max > 1 && (o->ntasks || o->ntasks_per_node || o->ntasks_per_gpu))
+	if (o->ntasks || o->ntasks_per_node || o->ntasks_per_gpu)
 		return true;
 	return o->as_sbatch || (o->slurm_env && !(max > 1 && o->nodes_ours));
+}
+
+bool tasks_several(const struct submit_options *o)
+{
+	uint32_t min, max;
+
+	count_nodes(o, &min, &max);
+	return max > 1 || o->ntasks > 1 || o->ntasks_per_node > 1 || o->ntasks_per_gpu;
 }
 
 uint32_t tasks_count(const struct submit_options *o)

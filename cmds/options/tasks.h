@@ -7,7 +7,7 @@
  *
  * Tasks are started by srun inside the job (cmds/steps/README.md), or are the script's own affair
  * (mpirun, a loop); they are counted for their CPUs and told as SLURM_NTASKS. The script of a job
- * with steps runs once, on the first node: that is so where tasks on several nodes are asked for,
+ * with steps runs once, on the first node: that is so where tasks are asked for,
  * and for scripts written for Slurm. `gsubmit --nodes` without tasks starts the script on each node.
  *
  * Pure.
@@ -24,6 +24,9 @@ int tasks_settle(struct submit_options *o, struct error *err);
 
 /* Does the job have steps (tasks_settle() sets `steps` by it)? */
 bool tasks_in_steps(const struct submit_options *o);
+
+/* Is more than one process asked for, of the command or script? */
+bool tasks_several(const struct submit_options *o);
 
 /* All tasks on the least number of nodes; 0: nothing was said of tasks. */
 uint32_t tasks_count(const struct submit_options *o);

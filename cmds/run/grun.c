@@ -150,6 +150,18 @@ static int check_pairs(const struct grun *g, struct error *err)
 	return cmd_check_pairs(CMD_PAIRS(pairs), err);
 }
 
+/* One process has the terminal, and one client is in the place of another. */
+static int check_several(const struct grun *g, struct error *err)
+{
+	const char *option = g->pty ? "--pty" : g->detach_on_loss ? "--detach-on-loss" : NULL;
+
+	if (!option)
+		return 0;
+	error_set(err, ERR_USAGE, "%s is for one process; --ntasks and --nodes ask for several",
+	        option);
+	return error_hint(err, "salloc gives a shell in which srun starts tasks");
+}
+
 static int check_options(const struct grun *g, struct error *err)
 {
 	if (check_pairs(g, err) < 0)
@@ -161,16 +173,12 @@ static int check_options(const struct grun *g, struct error *err)
 		error_set(err, ERR_USAGE, "a command is required");
 		return error_hint(err, "grun OPTIONS COMMAND ARGUMENT...; grun --pty bash");
 	}
-	if (g->o.nodes_max > 1)
-		return error_set(err, ERR_USAGE,
-		        "--nodes=%u: grun runs a command on one node; gsubmit on several",
-		        g->o.nodes_max);
-	return 0;
+	return !g->attach && tasks_several(&g->o) ? check_several(g, err) : 0;
 }
 
 /* --- the job ---------------------------------------------------------------------------------- */
 
-static char *make_name(const struct grun *g)
+char *grun_make_name(const struct grun *g)
 {
 	const char *slash = strrchr(g->command[0], '/');
 	const char *name = slash && slash[1] ? slash + 1 : g->command[0];
@@ -182,7 +190,7 @@ static char *make_name(const struct grun *g)
 	return xstrdup(text);
 }
 
-static int make_cwd(const struct grun *g, char **cwd, struct error *err)
+int grun_make_cwd(const struct grun *g, char **cwd, struct error *err)
 {
 	char here[PATH_MAX];
 
@@ -249,12 +257,12 @@ static int submit(struct grun *g, struct client *c, uint64_t *id, struct error *
 	const char *missing;
 	char **env = export_apply(g->o.export ? g->o.export : "ALL", environ, &missing);
 	char **slurm = g->o.slurm_env ? slurmenv_add(env, &g->o) : NULL;
-	char *name = make_name(g), *cwd = NULL;
+	char *name = grun_make_name(g), *cwd = NULL;
 	int rc = -1;
 
 	if (*missing)
 		cmd_advise(&grun_cmd, "--export: %s is not set", missing);
-	if (tasks_settle(&g->o, err) == 0 && make_cwd(g, &cwd, err) == 0) {
+	if (tasks_settle(&g->o, err) == 0 && grun_make_cwd(g, &cwd, err) == 0) {
 		make_spec(g, &spec);
 		spec.env = (const char *const *)(slurm ? slurm : env);
 		spec.name = name;
@@ -296,7 +304,11 @@ static int run(struct grun *g, struct error *err)
 	uint64_t id = g->attach;
 	int status = -1;
 
-	if (gather(g, err) < 0 || !(c = client_new(NULL, err)))
+	if (gather(g, err) < 0)
+		return -1;
+	if (!g->attach && tasks_several(&g->o))
+		return grun_tasks(g, err);
+	if (!(c = client_new(NULL, err)))
 		return -1;
 	cmd_tell_retry(&grun_cmd, c);
 	cmd_tell_warnings(&grun_cmd, c);

@@ -49,6 +49,15 @@ extern struct cmd grun_cmd;
 /* Signals come through a descriptor from here on. -1 with `err`. */
 int grun_catch_signals(struct grun *g, struct error *err);
 
+/* The job's name: of the command where nothing is said. The caller frees it. */
+char *grun_make_name(const struct grun *g);
+
+/* The folder that it runs in; the caller frees it. */
+int grun_make_cwd(const struct grun *g, char **cwd, struct error *err);
+
+/* Several processes, as the tasks of one step: all of it. Our exit status; -1 with `err`. */
+int grun_tasks(struct grun *g, struct error *err);
+
 /* From a job that has been submitted to our exit status; -1 with `err`. */
 int grun_stay(struct grun *g, struct error *err);
 

@@ -175,10 +175,14 @@ static int run_command(const struct srun_options *o, const struct srun_allocatio
 
 static int run(const struct srun_options *o, bool no_shell, struct error *err)
 {
+	struct submit_options job;
 	struct srun_allocation a;
-	int fd;
+	int fd = -1;
 
-	if (srun_allocate(o, no_shell ? FOR_EVER : PATIENCE_S, &a, err) < 0)
+	if (srun_job_options(o, &job, err) == 0)
+		fd = srun_allocate(o, &job, no_shell ? FOR_EVER : PATIENCE_S, &a, err);
+	options_clear(&job);
+	if (fd < 0)
 		return -1;
 	srun_info("Granted job allocation %s", a.job.name);
 	if (no_shell)

@@ -13,6 +13,7 @@ extern char **environ;
 const char *srun_name = "srun";
 
 #define EXIT_UNKNOWN_OPTION 255 /* as Slurm's commands */
+#define PATIENCE_S          30
 
 /* Each part of A : B is a command line of its own. Returns how many there are, 0: too many. */
 static size_t split_parts(int argc, char **argv, int *first, int *count)
@@ -118,23 +119,14 @@ static int make_requests(struct srun_part *parts, size_t n, struct error *err)
 	return 0;
 }
 
-/* In a job that is made for it, which ends with the step. */
 static int run_outside(struct srun_part *parts, size_t n, struct error *err)
 {
-	struct srun_allocation a;
-	int fd, status;
+	struct submit_options job;
+	int stopped, status = -1;
 
-	if (srun_allocate(&parts[0].o, 30, &a, err) < 0)
-		return -1;
-	if (!parts[0].o.ntasks_said)
-		parts[0].request.tasks = a.tasks;
-	fd = srun_connect(&a.job, err);
-	if (fd < 0) {
-		srun_cancel(a.job.id);
-		return -1;
-	}
-	status = srun_step(parts, n, &a.job, fd);
-	srun_quit(fd, status);
+	if (srun_job_options(&parts[0].o, &job, err) == 0)
+		status = srun_alone(parts, n, &job, PATIENCE_S, &stopped, err);
+	options_clear(&job);
 	return status;
 }
 
@@ -181,6 +173,8 @@ int main(int argc, char **argv)
 		status = run(parts, n, &err);
 		if (status < 0)
 			status = say_unknown(false, &err);
+		else if (status == SRUN_FAILED)
+			status = 1;
 	}
 	for (size_t i = 0; i < n; i++)
 		srun_request_clear(&parts[i]);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmds/options/options.h"
 #include "cmds/srun/srun_options.h"
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
@@ -16,6 +17,7 @@
 #define SRUN_PARTS_MAX 64
 #define SRUN_KILL_S    30 /* from SIGTERM to SIGKILL */
 #define SRUN_ABORT_S   32 /* that Slurm speaks of */
+#define SRUN_FAILED    256 /* no task's exit status: srun itself failed, and has said why */
 
 /* One line on stderr, "srun: TEXT"; srun_fail(): "srun: error: TEXT". A program's name: srun_name.
  */
@@ -29,6 +31,7 @@ void srun_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 struct srun_job {
 	uint64_t id; /* 0: none, one is to be made */
 	uint32_t task, attempt;
+	bool of_array;  /* srun_ask_job(): `task` says which one is asked for */
 	char node[256]; /* its first */
 	char name[64];  /* as people see it: SLURM_JOB_ID */
 	bool here;      /* its first run is this one: its socket is at hand */
@@ -90,7 +93,7 @@ struct srun_part {
 	struct srun_options o;
 	struct srun_dest dest[2];
 	Gpusched__StepRequest request;
-	char **env; /* of the tasks: entries are ours or of its block */
+	char **env; /* of the tasks: entries are ours or of its block; NULL: as --export says */
 	char cwd[4096];
 	char host[256];
 };
@@ -105,7 +108,7 @@ char **srun_export(const char *rule, char *const *environment);
 /* --- srun_step.c: the step from its request to its end
  * -------------------------------------------- */
 
-/* Runs it over `fd`; returns the exit status. */
+/* Runs it over `fd`; returns the exit status, or SRUN_FAILED. */
 int srun_step(struct srun_part *parts, size_t n, const struct srun_job *job, int fd);
 
 /* --- srun_job.c: a job that is made for a step, or for salloc
@@ -115,18 +118,32 @@ struct srun_allocation {
 	struct srun_job job;
 	char *nodelist;
 	uint32_t nodes, cpus_per_node, tasks;
-	char **environment; /* of salloc: SLURM_* */
 	char *partition;
+	int stopped; /* the signal that ended the waiting; 0: none */
 };
 
-/* Submit an allocation as the options say, and wait until it runs. Says what Slurm's command says.
+/* What the command line and the variables say of the job that is to be made; for options_clear(). */
+int srun_job_options(
+        const struct srun_options *o, struct submit_options *job, struct error *err);
+
+/* Submit `job` as an allocation, and wait until it runs. Says what Slurm's command says.
  * `patience_s` as of an allocation. */
-int srun_allocate(const struct srun_options *o, uint32_t patience_s, struct srun_allocation *a,
-        struct error *err);
+int srun_allocate(const struct srun_options *o, struct submit_options *job, uint32_t patience_s,
+        struct srun_allocation *a, struct error *err);
 int srun_test_only(const struct srun_options *o, struct error *err);
+/* Ask the manager for something, and close the connection. -1 with `err`: its refusal, or it is
+ * gone. */
+int srun_control(int fd, const Gpusched__StepControl *control, struct error *err);
 /* Its end: with the exit status that it is to have. */
 void srun_quit(int fd, int status);
 /* Cancel it where there is no way to quit it. */
 void srun_cancel(uint64_t job);
+
+/* --- srun_alone.c: a step in a job that is made for it, which ends with it
+ * --------------------------------------------------------------------------------------- */
+
+/* Returns as srun_step(); -1 with `err`. *stopped: the signal that ended the waiting, or 0. */
+int srun_alone(struct srun_part *parts, size_t n, struct submit_options *job, uint32_t patience_s,
+        int *stopped, struct error *err);
 
 #endif

@@ -272,6 +272,10 @@ static void take_interrupt(struct srun_run *r)
 {
 	int64_t now = loop_now_ms();
 
+	if (r->created && r->o->forward && r->o->disable_status) {
+		srun_signal(r, SIGINT);
+		return;
+	}
 	if (!r->created || r->interrupted || r->o->quit_on_interrupt) {
 		force(r);
 		return;
@@ -314,7 +318,10 @@ void srun_take_signals(void *arg)
 		case SIGTERM:
 		case SIGQUIT:
 		case SIGHUP:
-			force(r);
+			if (r->created && r->o->forward)
+				srun_signal(r, info.ssi_signo);
+			else
+				force(r);
 			break;
 		case SIGWINCH:
 			send_window(r);

@@ -32,19 +32,6 @@ static volatile sig_atomic_t stopped; /* by that signal */
 /* --- what is asked for
  * ---------------------------------------------------------------------------- */
 
-/* Files and such are the step's; these are not asked of the job. */
-static bool is_of_step(const char *name)
-{
-	static const char *const names[] = { "output", "error", "input", "export", "test-only",
-		"wait", "open-mode", "quiet", "verbose", "help", "usage", "version", "overcommit",
-		"distribution", "gpu-bind", "hint", "mem-bind" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
-}
-
 static int apply(struct submit_options *job, const char *name, const char *value, struct error *err)
 {
 	size_t n;
@@ -53,7 +40,7 @@ static int apply(struct submit_options *job, const char *name, const char *value
 
 	for (size_t i = 0; i < n && !row; i++)
 		row = strcmp(rows[i].name, name) ? NULL : &rows[i];
-	if (!row || is_of_step(name))
+	if (!row || srun_is_of_step(name))
 		return 0;
 	if (!strcmp(name, "exclusive"))
 		value = NULL;
@@ -91,7 +78,7 @@ static int apply_variables(struct submit_options *job, const char *prefix, struc
 	return 0;
 }
 
-static int gather(const struct srun_options *o, struct submit_options *job, struct error *err)
+int srun_job_options(const struct srun_options *o, struct submit_options *job, struct error *err)
 {
 	int rc;
 
@@ -233,7 +220,8 @@ static int wait_until_runs(struct client *c, const struct srun_options *o,
         struct srun_allocation *a, struct error *err)
 {
 	struct arena *arena = arena_new(MSG_BODY_MAX);
-	int64_t began = loop_now_ms(), limit = o->immediate ? began + 1000 : INT64_MAX;
+	int64_t began = loop_now_ms(), limit = o->immediate ? began + (int64_t)o->immediate_s * 1000
+	                                                            : INT64_MAX;
 	bool told = false;
 	struct frame f;
 	int r = ask(c, a, err);
@@ -306,11 +294,10 @@ static int allocate(struct client *c, const struct srun_options *o, const struct
 	return -1;
 }
 
-int srun_allocate(const struct srun_options *o, uint32_t patience_s, struct srun_allocation *a,
-        struct error *err)
+int srun_allocate(const struct srun_options *o, struct submit_options *job, uint32_t patience_s,
+        struct srun_allocation *a, struct error *err)
 {
 	struct client *c = client_new(NULL, err);
-	struct submit_options job;
 	struct gpusched_spec spec;
 	char **env = NULL;
 	int rc = -1;
@@ -318,14 +305,13 @@ int srun_allocate(const struct srun_options *o, uint32_t patience_s, struct srun
 	*a = (struct srun_allocation){ .nodes = 0 };
 	if (!c)
 		return -1;
-	if (gather(o, &job, err) == 0) {
-		a->tasks = tasks_count(&job);
-		if (make_spec(o, &job, patience_s, &spec, &env, err) == 0)
-			rc = allocate(c, o, &spec, a, err);
+	if (make_spec(o, job, patience_s, &spec, &env, err) == 0) {
+		a->tasks = tasks_count(job);
+		rc = allocate(c, o, &spec, a, err);
 	}
+	a->stopped = stopped;
 	catch_stops(SIG_DFL);
 	free(env);
-	options_clear(&job);
 	client_free(c);
 	return rc;
 }
@@ -360,7 +346,7 @@ int srun_test_only(const struct srun_options *o, struct error *err)
 
 	if (!c)
 		return -1;
-	if (gather(o, &job, err) == 0 && make_spec(o, &job, 30, &spec, &env, err) == 0) {
+	if (srun_job_options(o, &job, err) == 0 && make_spec(o, &job, 30, &spec, &env, err) == 0) {
 		rc = submit_test(c, &spec, tell_test, &job, err);
 		if (rc < 0)
 			error_wrap(err, "allocation failure");
@@ -374,10 +360,28 @@ int srun_test_only(const struct srun_options *o, struct error *err)
 /* --- its end
  * -------------------------------------------------------------------------------------- */
 
-static bool move_bytes(struct steplink *l, int fd)
+/* The reply to a control, or that there will be none. 1: it is there. */
+static int take_reply(struct steplink *l, struct error *err)
+{
+	struct steplink_message m;
+	Gpusched__Reply *r;
+
+	while (steplink_next(l, &m, err) > 0) {
+		if (m.kind != STEP_REPLY || !(r = gpusched__reply__unpack(NULL, m.len, m.data)))
+			continue;
+		err->code = (enum error_code)r->code;
+		if (r->code)
+			error_set(err, (enum error_code)r->code, "%s", r->text);
+		gpusched__reply__free_unpacked(r, NULL);
+		return 1;
+	}
+	return 0;
+}
+
+/* 0: go on; 1: the reply is there; -1: the other end is gone, or silent. */
+static int move_bytes(struct steplink *l, int fd, struct error *err)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct steplink_message m;
 	uint8_t bytes[4096];
 	const uint8_t *out;
 	size_t len;
@@ -387,34 +391,42 @@ static bool move_bytes(struct steplink *l, int fd)
 	if (len)
 		p.events |= POLLOUT;
 	if (poll(&p, 1, QUIT_MS) <= 0)
-		return false;
+		return error_set(err, ERR_TIMEOUT, "its step manager does not answer");
 	if (len && p.revents & POLLOUT) {
 		n = send(fd, out, len, MSG_NOSIGNAL);
 		if (n < 0)
-			return false;
+			return error_set(err, ERR_JOB_STATE, "its steps are over");
 		steplink_sent(l, (size_t)n);
 	}
 	if (!(p.revents & (POLLIN | POLLHUP)))
-		return true;
+		return 0;
 	n = read(fd, bytes, sizeof(bytes));
-	if (n <= 0 || steplink_feed(l, bytes, (size_t)n, NULL) < 0)
-		return false;
-	while (steplink_next(l, &m, NULL) > 0)
-		if (m.kind == STEP_REPLY)
-			return false;
-	return true;
+	if (n <= 0)
+		return error_set(err, ERR_JOB_STATE, "its steps are over");
+	if (steplink_feed(l, bytes, (size_t)n, err) < 0)
+		return -1;
+	return take_reply(l, err);
+}
+
+int srun_control(int fd, const Gpusched__StepControl *control, struct error *err)
+{
+	struct steplink *l = steplink_new();
+	int rc;
+
+	steplink_put_message(l, STEP_CONTROL, STEP_NONE, &control->base);
+	while ((rc = move_bytes(l, fd, err)) == 0)
+		;
+	steplink_free(l);
+	close(fd);
+	return rc < 0 || err->code ? -1 : 0;
 }
 
 void srun_quit(int fd, int status)
 {
 	Gpusched__StepControl c = GPUSCHED__STEP_CONTROL__INIT;
-	struct steplink *l = steplink_new();
+	struct error err;
 
 	c.verb = GPUSCHED__STEP_CONTROL__VERB__QUIT;
 	c.exit_code = (uint32_t)status;
-	steplink_put_message(l, STEP_CONTROL, STEP_NONE, &c.base);
-	while (move_bytes(l, fd))
-		;
-	steplink_free(l);
-	close(fd);
+	srun_control(fd, &c, &err); /* without it the allocation ends for want of a client */
 }

@@ -1,4 +1,5 @@
 /* srun_link.c - the way to the job's manager of steps; see srun.h */
+#include <inttypes.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -117,6 +118,8 @@ int srun_ask_job(struct srun_job *job, struct error *err)
 	struct client *c = client_new(NULL, err);
 	Gpusched__ListJobs list = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+	Gpusched__JobTasks tasks = GPUSCHED__JOB_TASKS__INIT, *one = &tasks;
+	char number[16];
 	struct asking a = { .job = job };
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_JOBS,
 		.request = &list.base,
@@ -128,8 +131,16 @@ int srun_ask_job(struct srun_job *job, struct error *err)
 
 	if (!c)
 		return -1;
-	filter.n_ids = 1;
-	filter.ids = &job->id;
+	if (job->of_array) {
+		snprintf(number, sizeof(number), "%" PRIu32, job->task);
+		tasks.job = job->id;
+		tasks.tasks = number;
+		filter.n_tasks = 1;
+		filter.tasks = &one;
+	} else {
+		filter.n_ids = 1;
+		filter.ids = &job->id;
+	}
 	filter.include_ended = true;
 	list.filter = &filter;
 	rc = client_call(c, &call, err);

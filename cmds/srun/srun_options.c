@@ -147,6 +147,18 @@ static int set_gres(
 	               : (o->gpus_per_node = 1, 0);
 }
 
+static int set_immediate(
+        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+{
+	uint64_t s = 1;
+
+	if (value && !is_no(value) && count_parse(value, 0, INT32_MAX, &s, NULL) < 0)
+		return bad_number(row, value, err);
+	o->immediate = !is_no(value);
+	o->immediate_s = (uint32_t)s;
+	return 0;
+}
+
 static int set_exclusive(
         struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
 {
@@ -330,8 +342,8 @@ static const struct srun_row rows[] = {
 	{ "het-group", 0, SRUN_ARG, SRUN_STEP, NULL, set_number_or_0, AT(het_group),
 	        "Part of a heterogeneous job: 0" },
 	{ "hint", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
-	{ "immediate", 'I', SRUN_ARG_MAY_MISS, SRUN_STEP, "SLURM_IMMEDIATE", set_flag,
-	        AT(immediate), "Fail where it would have to wait" },
+	{ "immediate", 'I', SRUN_ARG_MAY_MISS, SRUN_STEP, "SLURM_IMMEDIATE",
+	        set_immediate, 0, "Fail where it would have to wait" },
 	{ "input", 'i', SRUN_ARG, SRUN_STEP, "SLURM_STDINMODE", set_text, AT(input),
 	        "Where standard input comes from" },
 	{ "interactive", 0, SRUN_NO_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
@@ -429,6 +441,18 @@ const struct srun_row *srun_rows(size_t *n)
 {
 	*n = N_ROWS;
 	return rows;
+}
+
+bool srun_is_of_step(const char *name)
+{
+	static const char *const names[] = { "output", "error", "input", "export", "test-only",
+		"wait", "open-mode", "quiet", "verbose", "help", "usage", "version", "overcommit",
+		"distribution", "gpu-bind", "hint", "mem-bind" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
 }
 
 void srun_options_init(struct srun_options *o)

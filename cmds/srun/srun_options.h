@@ -29,10 +29,11 @@ struct srun_options {
 	uint32_t gpus, gpus_per_node, gpus_per_task, relative;
 	bool ntasks_said, nodes_said, cpus_said; /* on the command line */
 	bool no_gpus, gres;
-	bool exact, overlap, overcommit, immediate, label, unbuffered, pty, multi_prog, append;
+	bool exact, overlap, overcommit, immediate, forward, label, unbuffered, pty, multi_prog, append;
 	bool cyclic, test_only, quiet, disable_status, quit_on_interrupt;
-	bool kill_on_bad_exit;
+	bool kill_on_bad_exit; /* forward: signals go to the tasks, as grun says */
 	uint32_t verbose, wait_s, time_s, het_group;
+	uint32_t immediate_s; /* for a job that is made */
 	uint64_t mem_mb, jobid;
 	char *nodelist, *exclude, *rule, *output, *error, *input, *cpu_bind, *mpi, *name, *chdir;
 	char *bcast; /* "": where srun says */
@@ -60,6 +61,9 @@ struct srun_row {
 };
 
 const struct srun_row *srun_rows(size_t *n);
+
+/* Is an option of sbatch's the step's alone, as files are? It is not asked of a job that is made. */
+bool srun_is_of_step(const char *name);
 
 void srun_options_init(struct srun_options *o);
 void srun_options_clear(struct srun_options *o);

@@ -337,7 +337,8 @@ int srun_request_make(struct srun_part *part, size_t follow, struct error *err)
 	gpusched__step_request__init(r);
 	find_address(part->host, sizeof(part->host));
 	r->args = bytes_list(o->command, &r->n_args);
-	part->env = srun_export(o->rule, environ);
+	if (!part->env)
+		part->env = srun_export(o->rule, environ);
 	r->env = bytes_list(part->env, &r->n_env);
 	if (find_cwd(part, err) < 0)
 		return -1;

@@ -376,7 +376,7 @@ static int finish(struct srun_run *r, int rc, const struct error *err)
 	free(r->nodelist);
 	free(r->first_node);
 	close(r->signals);
-	return rc < 0 || r->failed ? 1 : (int)r->worst;
+	return rc < 0 || r->failed ? SRUN_FAILED : (int)r->worst;
 }
 
 int srun_step(struct srun_part *parts, size_t n, const struct srun_job *job, int fd)

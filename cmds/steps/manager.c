@@ -84,16 +84,21 @@ void mstep_free(struct manager *m, struct mstep *s)
 	free(s);
 }
 
-void mstep_say(struct manager *m, struct mstep *s, unsigned kind, const ProtobufCMessage *msg)
+static void say(struct manager *m, uint64_t client, unsigned kind, uint32_t step,
+        const ProtobufCMessage *msg)
 {
 	size_t len = protobuf_c_message_get_packed_size(msg);
 	uint8_t *data = xcalloc(len, 1);
 
 	protobuf_c_message_pack(msg, data);
-	if (s->client)
-		m->ops.to_client(
-		        m->ops.arg, s->client, kind, s->runs ? s->id : STEP_NONE, data, len);
+	m->ops.to_client(m->ops.arg, client, kind, step, data, len);
 	free(data);
+}
+
+void mstep_say(struct manager *m, struct mstep *s, unsigned kind, const ProtobufCMessage *msg)
+{
+	if (s->client)
+		say(m, s->client, kind, s->runs ? s->id : STEP_NONE, msg);
 }
 
 void mstep_to_nodes(struct manager *m, struct mstep *s, unsigned kind, const void *data, size_t len)
@@ -170,16 +175,24 @@ static size_t signal_steps(struct manager *m, const Gpusched__StepControl *c)
 static void reply(struct manager *m, uint64_t client, const struct error *err)
 {
 	Gpusched__Reply r = GPUSCHED__REPLY__INIT;
-	size_t len;
-	uint8_t *data;
 
 	r.code = (uint32_t)err->code;
 	r.text = (char *)(uintptr_t)err->text;
-	len = gpusched__reply__get_packed_size(&r);
-	data = xcalloc(len, 1);
-	gpusched__reply__pack(&r, data);
-	m->ops.to_client(m->ops.arg, client, STEP_REPLY, STEP_NONE, data, len);
-	free(data);
+	say(m, client, STEP_REPLY, STEP_NONE, &r.base);
+}
+
+/* Each step as its own client knows it; the reply follows. */
+static void list_steps(struct manager *m, uint64_t client)
+{
+	for (struct mstep *s = m->steps; s; s = s->next) {
+		Gpusched__StepState state;
+
+		if (s->n_parts < s->parts_wanted)
+			continue;
+		mstart_describe(m, s, &state);
+		say(m, client, STEP_STATE, s->runs ? s->id : STEP_NONE, &state.base);
+		mstart_description_clear(&state);
+	}
 }
 
 static int take_control(
@@ -195,6 +208,8 @@ static int take_control(
 			error_set(&why, ERR_JOB_STATE, "no such step");
 	} else if (c->verb == GPUSCHED__STEP_CONTROL__VERB__QUIT && m->ops.quit) {
 		m->ops.quit(m->ops.arg, c->exit_code);
+	} else if (c->verb == GPUSCHED__STEP_CONTROL__VERB__LIST) {
+		list_steps(m, client);
 	} else {
 		error_set(&why, ERR_USAGE, "not understood");
 	}

@@ -62,6 +62,10 @@ struct manager {
 	size_t n_steps, n_running;
 	uint32_t next_id;
 	bool trying;
+	/* While all that wait are tried: what was found to be busy last. Of 10,000 steps that ask
+	 * for the same, one is looked for. */
+	struct layout_ask busy;
+	bool knows_busy;
 };
 
 void mstep_say(struct manager *m, struct mstep *s, unsigned kind, const ProtobufCMessage *msg);
@@ -75,6 +79,10 @@ void mstep_free(struct manager *m, struct mstep *s);
 int mstart_add(
         struct manager *m, uint64_t client, const struct steplink_message *msg, struct error *err);
 void mstart_try(struct manager *m); /* all that wait */
+
+/* A step that runs (CREATED) or waits; its lists are the caller's to clear. */
+void mstart_describe(const struct manager *m, const struct mstep *s, Gpusched__StepState *state);
+void mstart_description_clear(Gpusched__StepState *state);
 
 /* manager_run.c: a step that runs. */
 int mrun_client(

@@ -144,6 +144,8 @@ static int check_request(const Gpusched__StepRequest *r, struct error *err)
 	return 0;
 }
 
+static bool try_one(struct manager *m, struct mstep *s);
+
 int mstart_add(
         struct manager *m, uint64_t client, const struct steplink_message *msg, struct error *err)
 {
@@ -167,7 +169,7 @@ int mstart_add(
 	else if (!read_parts(m, s))
 		refuse(m, s, ERR_JOB_SPEC, why_nodes);
 	else
-		mstart_try(m);
+		try_one(m, s); /* for those before it there is no more room than there was */
 	return 0;
 }
 
@@ -328,26 +330,44 @@ static void send_part(struct manager *m, struct mstep *s, size_t number)
 	free(list);
 }
 
+void mstart_describe(const struct manager *m, const struct mstep *s, Gpusched__StepState *state)
+{
+	const struct layout_place *place = &s->parts[0].place;
+
+	gpusched__step_state__init(state);
+	state->state = s->runs ? GPUSCHED__STEP_STATE__STATE__CREATED
+	                       : GPUSCHED__STEP_STATE__STATE__WAITS;
+	if (!s->runs) {
+		state->text = (char *)(uintptr_t)why_busy;
+		return;
+	}
+	state->step = s->id;
+	state->tasks = s->tasks;
+	state->nodelist = name_nodes(m, place);
+	state->n_node_tasks = place->n;
+	state->node_tasks = count_tasks(place);
+	state->n_part_tasks = s->n_parts;
+	state->part_tasks = xcalloc(s->n_parts, sizeof(uint32_t));
+	for (size_t i = 0; i < s->n_parts; i++)
+		state->part_tasks[i] = s->parts[i].place.tasks;
+}
+
+void mstart_description_clear(Gpusched__StepState *state)
+{
+	if (state->state != GPUSCHED__STEP_STATE__STATE__CREATED)
+		return;
+	free(state->part_tasks);
+	free(state->nodelist);
+	free(state->node_tasks);
+}
+
 static void tell_created(struct manager *m, struct mstep *s)
 {
-	Gpusched__StepState state = GPUSCHED__STEP_STATE__INIT;
-	const struct layout_place *place = &s->parts[0].place;
-	uint32_t *counts = count_tasks(place);
+	Gpusched__StepState state;
 
-	state.state = GPUSCHED__STEP_STATE__STATE__CREATED;
-	state.step = s->id;
-	state.tasks = s->tasks;
-	state.nodelist = name_nodes(m, place);
-	state.n_node_tasks = place->n;
-	state.node_tasks = counts;
-	state.n_part_tasks = s->n_parts;
-	state.part_tasks = xcalloc(s->n_parts, sizeof(uint32_t));
-	for (size_t i = 0; i < s->n_parts; i++)
-		state.part_tasks[i] = s->parts[i].place.tasks;
+	mstart_describe(m, s, &state);
 	mstep_say(m, s, STEP_STATE, &state.base);
-	free(state.part_tasks);
-	free(state.nodelist);
-	free(counts);
+	mstart_description_clear(&state);
 }
 
 static void start(struct manager *m, struct mstep *s)
@@ -371,12 +391,34 @@ static void start(struct manager *m, struct mstep *s)
 	mrun_check_end(m, s);
 }
 
+/* Was the same looked for in vain since a place was freed last? Bytes between the fields may differ:
+ * then it is looked for once more. */
+static bool is_known_busy(const struct manager *m, const struct mstep *s)
+{
+	return m->knows_busy && s->n_parts == 1 && !s->parts[0].allowed && !s->parts[0].must &&
+	       !memcmp(&m->busy, &s->parts[0].ask, sizeof(m->busy));
+}
+
+static enum layout_answer look_for(struct manager *m, struct mstep *s, const char **why)
+{
+	enum layout_answer answer;
+
+	*why = why_busy;
+	if (m->n_running >= MANAGER_STEPS_MAX || is_known_busy(m, s))
+		return LAYOUT_BUSY;
+	answer = find_place(m, s, why);
+	if (answer == LAYOUT_BUSY && s->n_parts == 1) {
+		m->busy = s->parts[0].ask;
+		m->knows_busy = true;
+	}
+	return answer;
+}
+
 /* True: the list of steps has changed. */
 static bool try_one(struct manager *m, struct mstep *s)
 {
-	const char *why = why_busy;
-	enum layout_answer answer =
-	        m->n_running < MANAGER_STEPS_MAX ? find_place(m, s, &why) : LAYOUT_BUSY;
+	const char *why;
+	enum layout_answer answer = look_for(m, s, &why);
 
 	switch (answer) {
 	case LAYOUT_FITS:
@@ -406,6 +448,7 @@ void mstart_try(struct manager *m)
 {
 	struct mstep *s = m->steps;
 
+	m->knows_busy = false;
 	if (m->trying) /* a step that ended at once: the loop below goes on with what it freed */
 		return;
 	m->trying = true;

@@ -41,6 +41,7 @@ struct peers {
 	struct peer *list;
 	size_t n;
 	uint64_t last_id;
+	bool full; /* no descriptor is left: connections wait until a peer goes */
 };
 
 /* --- the socket ---------------------------------------------------------------------------------
@@ -114,6 +115,10 @@ static void on_connection(uint32_t events, void *arg)
 		else
 			close(fd);
 	}
+	if (errno == EMFILE || errno == ENFILE) {
+		p->full = true;
+		loop_want(p->watch, 0);
+	}
 }
 
 struct peers *peers_new(
@@ -183,6 +188,7 @@ void peers_tick(struct peers *p)
 {
 	struct peer **at = &p->list;
 	int64_t now = loop_now_ms();
+	bool gone = false;
 
 	for (struct peer *peer = p->list; peer; peer = peer->next)
 		if (!peer->dead && peer->fd < 0 && !p->ops.for_ever &&
@@ -198,6 +204,11 @@ void peers_tick(struct peers *p)
 		*at = peer->next;
 		p->n--;
 		free_peer(peer);
+		gone = true;
+	}
+	if (gone && p->full) {
+		p->full = false;
+		loop_want(p->watch, EPOLLIN);
 	}
 }
 

@@ -34,7 +34,8 @@ enum step_kind {
 	STEP_PART = 1, /* of the message that follows */
 	/* a client to the manager */
 	STEP_NEW = 2,     /* StepRequest; answered by STEP_STATE */
-	STEP_CONTROL = 3, /* StepControl; answered by STEP_REPLY */
+	STEP_CONTROL = 3, /* StepControl; answered by STEP_REPLY, LIST before it by a STEP_STATE
+	                   * of each step that runs or waits */
 	/* the manager to a node, and where it says so a client to the manager */
 	STEP_START = 8,        /* StepTasks */
 	STEP_IN = 9,           /* u32 task (STEP_NONE: all), bytes of standard input; client too */

@@ -102,7 +102,6 @@ expect 2 "--lines=-1" glog -n -1 1
 expect 2 "--rank=5000000000" glog --rank=5000000000 1
 expect 125 "a command is required" grun
 expect 125 "no such option" grun --output=x true
-expect 125 "--nodes=2" grun -N 2 true
 expect 125 "is not expected" grun --attach=1 true
 expect 125 "--attach=0" grun --attach=0
 expect 125 "--detach-on-loss and --loss-timeout exclude each other" grun --detach-on-loss --loss-timeout=5 true

@@ -378,7 +378,8 @@ def test_ended_by_others(cluster):
 
 
 def test_wrong_command_lines(cluster):
-    for args, words in ((("--nodes=2", "true"), "one node"), (("--attach=1", "true"), "--attach"), ((), "a command is required"),
+    for args, words in ((("--nodes=2", "--pty", "true"), "--pty is for one process"), (("--attach=1", "true"), "--attach"),
+                        (("-n4", "--detach-on-loss", "true"), "--detach-on-loss is for one"), ((), "a command is required"),
                         (("--detach-on-loss", "--loss-timeout=5", "true"), "--detach-on-loss and --loss-timeout"),
                         (("--loss-timeout=0", "true"), "--loss-timeout=0"), (("--attach=x",), "--attach=x"),
                         (("--output=x", "true"), "no such option"), (("--attach=99999999",), "99999999")):
@@ -579,6 +580,96 @@ def test_attach_to_what_is_not_interactive(cluster):
     cluster.run("gcancel", job)
 
 
-def test_two_nodes_are_refused_before_they_are_waited_for(cluster):
-    r = cluster.run("grun", "--nodelist=n[1-2]", "true", check=False)
-    assert r.returncode and "an interactive job runs on one" in " ".join(r.stderr.split()), r.stderr
+# --- several processes ----------------------------------------------------------------------------
+
+
+@pytest.fixture(name="two", scope="module")
+def fixture_two():
+    with Cluster(nodes=("n1", "n2"), gpus="demo:4") as c:
+        yield c
+
+
+def grun(c, *args, stdin="", **kw):
+    r = c.run("grun", *args, stdin=stdin, check=False, **kw)
+    return r.returncode, sorted(r.stdout.splitlines()), r.stderr
+
+
+def test_tasks_and_nodes_are_processes(two):
+    say = ("sh", "-c", 'echo $SLURM_PROCID $SLURMD_NODENAME; cat; echo "$1"', "x", "it's $HOME")
+    assert grun(two, "-n4", "-N1", "-w", "n1", *say, stdin="in\n") == (
+        0, sorted([f"{i} n1" for i in range(4)] + ["in"] * 4 + ["it's $HOME"] * 4), "")
+    assert grun(two, "-N2", "sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME") == (0, ["0 n1", "1 n2"], "")
+    assert grun(two, "-N2", "--ntasks-per-node=2", "sh", "-c", "echo $SLURM_LOCALID $SLURMD_NODENAME") == (
+        0, ["0 n1", "0 n2", "1 n1", "1 n2"], "")
+    assert grun(two, "--nodelist=n[1-2]", "hostname")[1:] == ([os.uname().nodename] * 2, "")
+    assert grun(two, "-n2", "--gpus-per-task=1", "sh", "-c", "echo $GPUSCHED_GPU_COUNT") == (0, ["1", "1"], "")
+    assert grun(two, "--ntasks-per-gpu=2", "--gpus=2", "sh", "-c", "echo $SLURM_NTASKS") == (0, ["4"] * 4, "")
+    r = two.run("grun", "echo", "$SLURM_PROCID", env={"GSUBMIT_NTASKS": "2"})
+    assert r.stdout == "$SLURM_PROCID\n" * 2
+
+
+def test_environment_and_folder_of_tasks(two):
+    (two.dir / "jobs/sub").mkdir(exist_ok=True)
+    status, out, err = grun(two, "-n2", "--export=MINE,SET=1", "--chdir=sub", "sh", "-c", 'echo "$MINE$SET$OTHER ${PWD##*/}"',
+                            env={"MINE": "a", "OTHER": "b"})
+    assert (status, out, err) == (0, ["a1 sub"] * 2, "")
+    assert two.job(last_job(two))["name"] == "sh"
+
+
+def test_exit_status_of_tasks(two):
+    status, _, err = grun(two, "-n4", "sh", "-c", "exit $SLURM_PROCID")
+    assert status == 3 and "grun: error: n1: task 3: Exited with exit code 3" in err
+    assert two.wait_state(last_job(two), "FAILED")["exit_code"] == 3
+    assert grun(two, "-n2", "/no/such")[0] == 127
+    assert grun(two, "-n2", "sh", "-c", "kill -9 $$")[0] == 128 + signal.SIGKILL
+    status, out, err = grun(two, "-n2", "-c", "100000", "true")
+    assert (status, out) == (125, []) and err.startswith("grun: error:"), err
+    assert grun(two, "-N2", "--chdir=/no/such/folder", "true")[0] == 125
+
+
+def test_tasks_that_wait(two):
+    blocker = two.submit("sleep 1000", "--exclusive", "--nodes=2")
+    two.wait_state(blocker, "RUNNING")
+    status, out, err = grun(two, "-N2", "--immediate=1", "true")
+    assert (status, out) == (125, []) and "Requested nodes are busy" in err
+    assert two.state(last_job(two)) == "CANCELLED"
+    before = set(two.jobs())
+    c = Client(two, "-N2", "true")
+    job = new_job(two, before)
+    wait_until(lambda: "waits" in c.err() or "waiting" in c.err(), "a word on why it waits")
+    c.p.send_signal(signal.SIGINT)
+    assert c.end()[:2] == (130, "")
+    assert two.state(job) == "CANCELLED"
+    c = Client(two, "-Q", "-N2", "echo", "here")
+    new_job(two, before | {job})
+    two.run("gcancel", blocker)
+    assert c.end() == (0, "here\nhere\n", "")
+
+
+def test_signals_reach_all_tasks(two):
+    c = Client(two, "-N2", "sh", "-c", TRAPS)
+    wait_until(lambda: c.out().count("ready") == 2, "both tasks to run")
+    c.p.send_signal(signal.SIGUSR1)
+    wait_until(lambda: c.out().count("got USR1") == 2, "both to hear of it")
+    c.p.send_signal(signal.SIGTERM)
+    status, out, _ = c.end()
+    assert status == 5 and out.count("got TERM") == 2
+    c = Client(two, "-n2", "sh", "-c", TRAPS)
+    wait_until(lambda: c.out().count("ready") == 2, "both tasks to run")
+    c.p.send_signal(signal.SIGINT)
+    status, out, _ = c.end()
+    assert status == 4 and out.count("got INT") == 2
+
+
+def test_tasks_that_are_ended(two):
+    c = Client(two, "-N2", "sh", "-c", "echo up; sleep 1000")
+    wait_until(lambda: c.out().count("up") == 2, "both tasks to run")
+    two.run("gcancel", last_job(two))
+    status, out, err = c.end()
+    assert status != 0 and out == "up\nup\n", err
+    c = Client(two, "--loss-timeout=1", "-N2", "sh", "-c", "echo up; sleep 1000")
+    wait_until(lambda: c.out().count("up") == 2, "both tasks to run")
+    job = last_job(two)
+    c.p.kill()
+    c.p.wait()
+    two.wait_state(job, "COMPLETED", "CANCELLED", "FAILED")

@@ -416,7 +416,8 @@ static void test_several_nodes(void **state)
 		{ "#!/bin/sh\n#SBATCH -J x\n#GPUSCHED --nodes=2\n", false },
 		{ "#!/bin/sh\n#GPUSCHED --nodes=2\n", false },
 		{ "#!/bin/sh\n#GPUSCHED --nodes=2 --ntasks=4\n", true },
-		{ "#!/bin/sh\n#GPUSCHED --ntasks=4\n", false },
+		{ "#!/bin/sh\n#GPUSCHED --ntasks=4\n", true },
+		{ "#!/bin/sh\n#GPUSCHED --cpus-per-task=4\n", false },
 	};
 
 	(void)state;

@@ -350,6 +350,13 @@ static void test_controls(void **state)
 	c.signal = SIGUSR1;
 	client_says(&l, 2, STEP_CONTROL, STEP_NONE, data, gpusched__step_control__pack(&c, data));
 	expect(&l, "n0 signal 10; c2 kind 26; ");
+	ask(&l, 3, &r);
+	expect(&l, "c3 state 1 Requested nodes are busy; ");
+	c.verb = GPUSCHED__STEP_CONTROL__VERB__LIST;
+	client_says(&l, 2, STEP_CONTROL, STEP_NONE, data, gpusched__step_control__pack(&c, data));
+	expect(&l, "c2 created 0 n1 1; c2 state 1 Requested nodes are busy; c2 kind 26; ");
+	manager_client_gone(l.m, 3);
+	c.verb = GPUSCHED__STEP_CONTROL__VERB__SIGNAL;
 	c.signal = SIGKILL;
 	client_says(&l, 2, STEP_CONTROL, STEP_NONE, data, gpusched__step_control__pack(&c, data));
 	expect(&l, "c1 state 4 ; n0 signal 9; c2 kind 26; ");
@@ -360,6 +367,37 @@ static void test_controls(void **state)
 	c.exit_code = 7;
 	client_says(&l, 2, STEP_CONTROL, STEP_NONE, data, gpusched__step_control__pack(&c, data));
 	assert_int_equal(l.quit, 7);
+	manager_free(l.m);
+}
+
+static void test_as_many_at_once_as_may(void **state)
+{
+	Gpusched__StepRequest r = GPUSCHED__STEP_REQUEST__INIT;
+	struct lab l;
+	uint64_t client = 0;
+
+	(void)state;
+	lab_begin(&l, 1);
+	r.overlap = true;
+	r.tasks = 1;
+	for (size_t i = 0; i < MANAGER_STEPS_MAX; i++) {
+		ask(&l, ++client, &r);
+		l.n = 0;
+	}
+	r.overlap = false;
+	r.immediate = true;
+	ask(&l, ++client, &r);
+	expect(&l, "c1025 state 3 Requested nodes are busy; ");
+	r.immediate = false;
+	for (size_t i = 0; i < MANAGER_WAITING_MAX - MANAGER_STEPS_MAX; i++) {
+		ask(&l, ++client, &r);
+		l.n = 0;
+	}
+	ask(&l, ++client, &r);
+	expect(&l, "c16386 state 3 More steps wait than may; ");
+	/* The first that waits has the place of one that ends. */
+	node_says(&l, 0, STEP_DONE, 0, NULL, 0);
+	assert_non_null(strstr(l.log, "c1 end 0 0; "));
 	manager_free(l.m);
 }
 
@@ -374,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_parts_are_one_step),
 		cmocka_unit_test(test_a_lost_node_ends_its_steps),
 		cmocka_unit_test(test_controls),
+		cmocka_unit_test(test_as_many_at_once_as_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
