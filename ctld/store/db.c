@@ -303,10 +303,17 @@ static int db_add_sums(struct db *db, struct error *err)
 
 	if (pages_sums(db->pages) == PAGES_SUMMED)
 		return 0;
+	/* What a migration has put into the log goes first: if the disk gets full, the log can then be
+	 * emptied without room for anything. */
+	if (checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err) < 0)
+		return -1;
 	sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
 	rc = sqlite3_exec(db->handle, sql_write_anew, NULL, NULL, NULL);
-	if ((rc & 0xff) == SQLITE_FULL)
-		return 0; /* the next start tries again */
+	if ((rc & 0xff) == SQLITE_FULL) {
+		/* The next start tries again. What was tried has made the log long, and its room is
+		 * needed now. */
+		return checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err);
+	}
 	if (rc != SQLITE_OK)
 		return db_error(db, rc, "add sums to its pages", err);
 	pages_set_sums(db->pages, PAGES_SUMMED);

@@ -721,7 +721,7 @@ static void test_old_file_full_disk(void **state)
 
 	(void)state;
 	make_old(DISK, "/state.db", MANY);
-	fault_vfs_capacity(disk, fault_vfs_used(disk) + 1200000);
+	fault_vfs_capacity(disk, fault_vfs_used(disk) + 1000000);
 	store = open_store("", DISK);
 	store_stats(store, &stats);
 	assert_true(stats.no_sums);
