@@ -155,28 +155,37 @@ SHOW(cluster)
 	view_text(cell, cluster_name);
 }
 
+static void add_step(char *buf, size_t size, const struct acct_line *line)
+{
+	size_t n = strlen(buf);
+
+	if (line->step)
+		snprintf(buf + n, size - n, ".%" PRIu32, line->step->step);
+	else if (line->batch)
+		snprintf(buf + n, size - n, ".batch");
+}
+
 SHOW(id)
 {
 	LINE;
 
 	job_id_text(
 	        cell->buf, sizeof(cell->buf) - 8, j->id, j->tasks, j->several, j->array_throttle);
-	if (line->batch)
-		strcat(cell->buf, ".batch");
+	add_step(cell->buf, sizeof(cell->buf), line);
 	cell->text = cell->buf;
 }
 
 SHOW(raw_id)
 {
 	LINE;
-	view_printf(cell, "%" PRIu64 "%s", front_raw_id(j->id, j->tasks, j->several),
-	        line->batch ? ".batch" : "");
+	view_printf(cell, "%" PRIu64, j->raw_id ? j->raw_id : j->id);
+	add_step(cell->buf, sizeof(cell->buf), line);
 }
 
 SHOW(name)
 {
 	LINE;
-	view_text(cell, line->batch ? "batch" : j->name);
+	view_text(cell, line->batch && !line->step ? "batch" : j->name);
 }
 
 SHOW(state)
@@ -211,7 +220,7 @@ SHOW(group)
 SHOW(req_nodes)
 {
 	LINE;
-	view_number(cell, line->batch ? 1 : nodes_of(j));
+	view_number(cell, line->batch && !line->step ? 1 : nodes_of(j));
 }
 
 SHOW(alloc_nodes)
@@ -224,7 +233,7 @@ SHOW(tasks)
 {
 	LINE;
 	if (line->batch)
-		view_number(cell, 1);
+		view_number(cell, line->step ? line->step->tasks : 1);
 }
 
 /* How the job ended if something else than its script decided is told by its state. */

@@ -1,6 +1,6 @@
 /* acctfields.h - the fields of sacct
  *
- * The object is a line: a job, or its script, which Slurm counts as the job's step "batch".
+ * The object is a line: a job, or a step of it. Its script counts as the step "batch", as in Slurm.
  */
 #ifndef CMDS_ACCTFIELDS_H
 #define CMDS_ACCTFIELDS_H
@@ -9,8 +9,9 @@
 #include "common/gpusched.pb-c.h"
 
 struct acct_line {
-	const Gpusched__Acct *job;
-	bool batch;
+	const Gpusched__Acct *job; /* of a step of tasks: what is known of that */
+	bool batch;                /* a step */
+	const Gpusched__StepReport *step; /* one of tasks; NULL: none */
 };
 
 void acct_fields_cluster(const char *cluster); /* what the field Cluster says; borrowed */

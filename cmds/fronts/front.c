@@ -301,12 +301,6 @@ int front_every_state(struct filter *f, struct error *err)
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-uint64_t front_raw_id(uint64_t id, const char *tasks, bool several)
-{
-	(void)tasks, (void)several;
-	return id;
-}
-
 /* The format is the user's own. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"

@@ -114,10 +114,6 @@ int front_every_state(struct filter *f, struct error *err);
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-/* The raw id of a job, and of an array's task: what Slurm's %A and SLURM_JOB_ID say. A task has no
- * id of its own today, so it is its array's. This is the one place that knows. */
-uint64_t front_raw_id(uint64_t id, const char *tasks, bool several);
-
 /* Times as SLURM_TIME_FORMAT says; `none` for 0. */
 void front_time(struct view_cell *cell, int64_t us, const char *none);
 void front_clock(struct view_cell *cell, uint64_t s);                /* "01:02:03", "1-00:00:00" */

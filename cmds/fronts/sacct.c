@@ -1,10 +1,13 @@
 /* sacct.c - jobs of the past and of now, as Slurm's sacct lists them */
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "cmds/api/steplist.h"
 #include "cmds/api/whole.h"
 #include "cmds/cli/when.h"
 #include "cmds/fronts/acctfields.h"
@@ -118,6 +121,8 @@ struct sacct {
 	const char *format;
 	struct fields_style style;
 	bool no_steps, help_format, all_users, none, all, json, elsewhere;
+	struct steplist_job *steps_of; /* owned */
+	size_t n_steps_of;
 	bool jobs_named, scripts_named; /* of what -j says: jobs, their step "batch" */
 	struct fields fields;
 	struct slurmjson out;
@@ -276,9 +281,11 @@ static int take_argument(const char *value, void *input, struct error *err)
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-static void add_line(struct sacct *s, const Gpusched__Acct *j, bool batch)
+/* `step`: of tasks, which follow the job and its script. */
+static void add_line(struct sacct *s, const Gpusched__Acct *j, bool batch,
+        const Gpusched__StepReport *step)
 {
-	const struct acct_line object = { j, batch };
+	const struct acct_line object = { j, batch, step };
 	struct line *l;
 
 	if (s->n == s->size) {
@@ -293,6 +300,17 @@ static void add_line(struct sacct *s, const Gpusched__Acct *j, bool batch)
 	l->len = s->text.len - l->at;
 }
 
+/* Its steps are asked for when all jobs are known. */
+static void ask_steps_of(struct sacct *s, const Gpusched__Acct *j)
+{
+	struct steplist_job *of;
+
+	s->steps_of = xrealloc(s->steps_of, s->n_steps_of + 1, sizeof(*s->steps_of));
+	of = &s->steps_of[s->n_steps_of++];
+	*of = (struct steplist_job){ .id = j->id, .array = *j->tasks };
+	of->task = (uint32_t)strtoul(j->tasks, NULL, 10);
+}
+
 static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Acct *j = (const Gpusched__Acct *)m;
@@ -305,9 +323,47 @@ static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 		return 0;
 	}
 	if (!named || s->jobs_named)
-		add_line(s, j, false);
-	if (!s->no_steps && (!named || s->scripts_named) && j->first_start_time)
-		add_line(s, j, true);
+		add_line(s, j, false, NULL);
+	if (s->no_steps || !j->first_start_time)
+		return 0;
+	if (!named || s->scripts_named)
+		add_line(s, j, true, NULL);
+	if (!named || s->jobs_named)
+		ask_steps_of(s, j);
+	return 0;
+}
+
+/* A step as the accounting of a job has it. */
+static int on_step(const Gpusched__Step *step, void *arg, struct error *err)
+{
+	const Gpusched__StepReport *r = step->report;
+	int64_t end = r->end_time ? r->end_time : (int64_t)time(NULL) * 1000000;
+	Gpusched__Acct j = GPUSCHED__ACCT__INIT;
+	Gpusched__RunUsed used = GPUSCHED__RUN_USED__INIT;
+	char tasks[16] = "";
+
+	(void)err;
+	if (step->array)
+		snprintf(tasks, sizeof(tasks), "%" PRIu32, step->task);
+	j.id = step->job;
+	j.tasks = tasks;
+	j.name = r->name;
+	j.user = step->user;
+	j.account = step->account;
+	j.partition = step->partition;
+	j.state = step->state;
+	j.nodes = r->nodelist;
+	j.n_nodes = r->nodes;
+	j.cpus = r->nodes ? r->cpus / r->nodes : r->cpus;
+	j.submit_time = j.start_time = j.first_start_time = r->start_time;
+	j.end_time = r->end_time;
+	j.elapsed_s = end > r->start_time ? (uint64_t)(end - r->start_time) / 1000000 : 0;
+	j.exit_code = r->exit_code;
+	j.exit_signal = r->exit_signal;
+	j.cpu_time_us = r->cpu_time_us;
+	j.max_rss_kb = r->max_rss_kb;
+	j.used = &used;
+	add_line(arg, &j, true, r);
 	return 0;
 }
 
@@ -398,6 +454,8 @@ static int run(struct sacct *s)
 	acct_fields_cluster(s->out.cluster);
 	if (!s->none && !is_elsewhere(clusters, s->out.cluster))
 		rc = ask(s, c, &err);
+	if (rc >= 0 && s->n_steps_of)
+		rc = steplist_all(c, NULL, s->steps_of, s->n_steps_of, on_step, s, &err);
 	if (rc < 0 && error_exit_status(err.code) == EXIT_NO_OBJECT)
 		rc = 0; /* of what there is not, there is nothing */
 	if (rc >= 0)
@@ -431,6 +489,7 @@ int sacct_main(int argc, char **argv)
 	if (status == CMD_GO_ON)
 		status = front_finish("sacct", s.help_format ? print_formats() : run(&s));
 	free(s.lines);
+	free(s.steps_of);
 	strbuf_free(&s.text);
 	fields_clear(&s.fields);
 	filter_clear(&s.filter);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "cmds/srun/steps_signal.h"
 #include "cmds/cli/sig.h"
 #include "cmds/fronts/ask.h"
 #include "cmds/fronts/front.h"
@@ -46,6 +47,8 @@ static const struct front_option options[] = {
 
 struct scancel {
 	struct filter filter;
+	struct steps_target *steps; /* owned */
+	size_t n_steps;
 	uint32_t signal;
 	bool batch, full, quiet, verbose, none;
 	bool any; /* some jobs were named, if only such as there cannot be */
@@ -117,7 +120,23 @@ static int take(int key, const char *value, void *input, struct error *err)
 	}
 }
 
-/* "12", "12_3", "12_[3-5]", and a step of one: of "12.batch" the script, others there are not. */
+/* "12.0", "12_3.0" */
+static void add_step(struct scancel *s, const char *id, const char *step)
+{
+	struct steps_target to = { .array = strchr(id, '_') };
+	const char *task = to.array ? strchr(id, '_') + 1 : "0";
+	char *end;
+
+	to.job = strtoull(id, NULL, 10);
+	to.task = (uint32_t)strtoul(task, NULL, 10);
+	to.step = (uint32_t)strtoul(step, &end, 10);
+	if (*end || end == step || !to.job)
+		return; /* there are no other steps */
+	s->steps = xrealloc(s->steps, s->n_steps + 1, sizeof(*s->steps));
+	s->steps[s->n_steps++] = to;
+}
+
+/* "12", "12_3", "12_[3-5]", and a step of one; of "12.batch" the script. */
 static int take_job(const char *value, void *input, struct error *err)
 {
 	struct scancel *s = input;
@@ -129,7 +148,9 @@ static int take_job(const char *value, void *input, struct error *err)
 		*dot = '\0';
 	if (!dot || !strcmp(dot + 1, "batch"))
 		rc = filter_add(&s->filter, FILTER_IDS, "ID", id, err);
-	if (dot && rc == 0)
+	else
+		add_step(s, id, dot + 1);
+	if (dot && rc == 0 && !strcmp(dot + 1, "batch"))
 		s->batch = true;
 	free(id);
 	return rc < 0 ? error_set(err, ERR_USAGE, "Invalid job id %s", value) : 0;
@@ -184,8 +205,13 @@ static int run(struct scancel *s)
 		front_say("scancel", "No job identification provided");
 		return FRONT_FAILED;
 	}
+	for (size_t i = 0; i < s->n_steps; i++) {
+		if (steps_signal(&s->steps[i], s->signal, &err) < 0 && !s->quiet && s->verbose)
+			front_say("scancel", "Kill job error on job step id %llu.%u: %s",
+			        (unsigned long long)s->steps[i].job, s->steps[i].step, err.text);
+	}
 	if (filter_is_empty(&s->filter) || s->none)
-		return 0; /* only what there cannot be */
+		return 0; /* only steps, or what there cannot be */
 	if (!s->filter.ids.n && !s->filter.lists[FILTER_USERS].n && geteuid() != 0 &&
 	        filter_add_me(&s->filter, &err) < 0)
 		return front_fail("scancel", &err);
@@ -214,6 +240,7 @@ int scancel_main(int argc, char **argv)
 
 	if (status == CMD_GO_ON)
 		status = front_finish("scancel", run(&s));
+	free(s.steps);
 	filter_clear(&s.filter);
 	return status;
 }

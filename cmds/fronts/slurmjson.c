@@ -123,7 +123,7 @@ void slurmjson_job(struct slurmjson *out, const Gpusched__Job *j)
 {
 	json_t *o = json_object();
 
-	number(o, "job_id", (int64_t)front_raw_id(j->id, j->tasks, j->several));
+	number(o, "job_id", (int64_t)(j->raw_id ? j->raw_id : j->id));
 	text(o, "name", j->name);
 	json_object_set_new(o, "job_state", state_list(j->state));
 	field(o, "state_reason", "Reason", j);
@@ -168,7 +168,7 @@ void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 	                     : j->exit_signal               ? "SIGNALED"
 	                                                    : "ERROR";
 
-	number(o, "job_id", (int64_t)front_raw_id(j->id, j->tasks, j->several));
+	number(o, "job_id", (int64_t)(j->raw_id ? j->raw_id : j->id));
 	text(o, "name", j->name);
 	json_object_set_new(o, "state",
 	        json_pack("{s:s,s:s}", "current", front_base_state(j->state), "reason", "None"));

@@ -1,4 +1,5 @@
 /* squeue.c - jobs that wait and run, as Slurm's squeue lists them */
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmds/api/steplist.h"
 #include "cmds/fronts/ask.h"
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/jobfields.h"
@@ -212,12 +214,29 @@ static int take(int key, const char *value, void *input, struct error *err)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
+/* A step as a job that its fields are shown of. */
+struct step_line {
+	Gpusched__Job job;
+	const char *step; /* "batch", "0" */
+	uint32_t tasks;
+};
+
 static void show_step_id(const void *object, struct view_cell *cell)
 {
-	const Gpusched__Job *j = object;
+	const struct step_line *l = object;
 
-	view_printf(
-	        cell, "%llu%s%s.batch", (unsigned long long)j->id, *j->tasks ? "_" : "", j->tasks);
+	view_printf(cell, "%llu%s%s.%s", (unsigned long long)l->job.id, *l->job.tasks ? "_" : "",
+	        l->job.tasks, l->step);
+}
+
+static void show_step_name(const void *object, struct view_cell *cell)
+{
+	view_text(cell, ((const struct step_line *)object)->job.name);
+}
+
+static void show_step_tasks(const void *object, struct view_cell *cell)
+{
+	view_number(cell, ((const struct step_line *)object)->tasks);
 }
 
 #define OF_JOB(name)                                                             \
@@ -234,10 +253,9 @@ OF_JOB(StartTime)
 OF_JOB(NodeList)
 OF_JOB(NumCPUs)
 
-/* What squeue -s knows: of each job that runs its script, which is the step "batch". */
 static const struct front_field step_fields[] = {
 	{ 'i', "StepID", "STEPID", 0, NULL, show_step_id, 0 },
-	{ 'j', "StepName", "NAME", 0, "batch", NULL, 0 },
+	{ 'j', "StepName", "NAME", 0, NULL, show_step_name, 0 },
 	{ 'P', "Partition", "PARTITION", 0, NULL, show_step_Partition, 0 },
 	{ 'u', "UserName", "USER", 0, NULL, show_step_UserName, 0 },
 	{ 'U', "UserID", "UID", 0, NULL, show_step_UserID, 0 },
@@ -245,7 +263,7 @@ static const struct front_field step_fields[] = {
 	{ 'S', "StartTime", "START_TIME", 0, NULL, show_step_StartTime, 0 },
 	{ 'N', "Nodes", "NODELIST", 0, NULL, show_step_NodeList, 0 },
 	{ 'C', "NumCPUs", "CPUS", 0, NULL, show_step_NumCPUs, 0 },
-	{ 'A', "NumTasks", "TASKS", 0, "1", NULL, 0 },
+	{ 'A', "NumTasks", "TASKS", 0, NULL, show_step_tasks, 0 },
 };
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -285,6 +303,43 @@ static void add_tasks(struct squeue *q, const Gpusched__Job *j)
 	taskset_clear(&tasks);
 }
 
+/* The script of a job that runs is its step "batch". */
+static void add_script(struct squeue *q, const Gpusched__Job *j)
+{
+	struct step_line line = { .job = *j, .step = "batch", .tasks = 1 };
+
+	line.job.name = (char *)(uintptr_t) "batch";
+	rows_add(&q->rows, &q->fields, &line);
+}
+
+static int on_step(const Gpusched__Step *step, void *arg, struct error *err)
+{
+	struct squeue *q = arg;
+	const Gpusched__StepReport *r = step->report;
+	struct step_line line = { .job = GPUSCHED__JOB__INIT, .tasks = r->tasks };
+	int64_t now = (int64_t)time(NULL) * 1000000;
+	char number[16], task[16] = "";
+
+	(void)err;
+	snprintf(number, sizeof(number), "%" PRIu32, r->step);
+	if (step->array)
+		snprintf(task, sizeof(task), "%" PRIu32, step->task);
+	line.step = number;
+	line.job.id = step->job;
+	line.job.tasks = task;
+	line.job.name = r->name;
+	line.job.user = step->user;
+	line.job.partition = step->partition;
+	line.job.state = step->state;
+	line.job.node = line.job.nodes = r->nodelist;
+	line.job.n_nodes = r->nodes;
+	line.job.cpus = r->nodes ? r->cpus / r->nodes : r->cpus;
+	line.job.start_time = r->start_time;
+	line.job.elapsed_s = now > r->start_time ? (uint64_t)(now - r->start_time) / 1000000 : 0;
+	rows_add(&q->rows, &q->fields, &line);
+	return 0;
+}
+
 static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Job *j = (const Gpusched__Job *)m;
@@ -294,7 +349,9 @@ static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 	q->seen++;
 	if (!is_shown(q, j))
 		return 0;
-	if (q->json)
+	if (q->steps)
+		add_script(q, j);
+	else if (q->json)
 		slurmjson_job(&q->out, j);
 	else if (q->split && j->several)
 		add_tasks(q, j);
@@ -369,6 +426,7 @@ static int list(struct squeue *q, struct client *c)
 {
 	struct error err = { .code = ERR_NONE };
 	bool was_ended = q->filter.ended;
+	Gpusched__JobFilter filter;
 	int rc, status;
 
 	q->seen = 0;
@@ -389,6 +447,11 @@ static int list(struct squeue *q, struct client *c)
 	status = missing(q);
 	if (status)
 		return status;
+	if (q->steps) {
+		filter_message(&q->filter, &filter);
+		if (steplist_running(c, &filter, on_step, q, &err) < 0)
+			return front_fail_load("squeue", "slurm_load_jobs error", &err);
+	}
 	if (q->json) {
 		slurmjson_end(&q->out);
 		return 0;
