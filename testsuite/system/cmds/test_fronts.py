@@ -46,7 +46,7 @@ def test_sbatch_answers(cluster):
 
 def test_sbatch_says_nothing_of_what_it_takes(cluster):
     """One client puts both outputs together before it takes the last word."""
-    r = cluster.call("sbatch", "-H", "--wckey=submitit", "--priority=5", "--tmp=1G", "--hint=nomultithread", "--get-user-env=L",
+    r = cluster.call("sbatch", "-H", "--wckey=submitit", "--priority=5", "--tmp=0", "--hint=nomultithread", "--get-user-env=L",
                      stdin="#!/bin/bash\n#SBATCH --open-mode=append\n#SBATCH --wckey=x --contiguous\ntrue\n")
     assert r.stderr == "" and r.stdout.split()[-1].isdigit()
 

@@ -483,3 +483,18 @@ def test_an_allocation_is_revoked(cluster):
     cluster.run("gcancel", job)
     assert p.wait(timeout=60) == 128 + signal.SIGHUP
     assert p.stderr.read() == f"salloc: Job allocation {job} has been revoked.\n"
+
+
+def test_steps_are_seen_and_ended_under_slurm_s_names(cluster):
+    """squeue -s, sacct's rows and scancel N.K: the step ends, and its job goes on."""
+    name = lambda n: BUILD / "cmds/slurm-names" / n  # noqa: E731
+    job = cluster.submit(f"{SRUN} sleep 600; echo ended $? >ended; {SRUN} -n1 -N1 true; exec sleep 600", "--slurm-env", "-N2", "-n2")
+    wait_until(lambda: f"{job}.0 " in cluster.run(name("squeue"), "-s").stdout, "the step to be seen")
+    cluster.run(name("scancel"), f"{job}.0")
+    wait_until(lambda: (cluster.dir / "jobs/ended").exists(), "the step to end")
+    rows = lambda: dict(line.split("|") for line in cluster.run(  # noqa: E731
+        name("sacct"), "-nP", "-j", job, "-o", "JobID,State").stdout.splitlines())
+    wait_until(lambda: rows().get(f"{job}.1") == "COMPLETED", "the second step's row")
+    assert rows()[f"{job}.0"].startswith("CANCELLED") and rows()[f"{job}"] == "RUNNING"
+    assert cluster.run("gcancel", f"{job}.7", check=False).returncode == 1
+    cluster.run("gcancel", job)

@@ -113,7 +113,7 @@ static void test_longs(void **state)
 static void test_names(void **state)
 {
 	Gpusched__Acct a = GPUSCHED__ACCT__INIT;
-	const struct acct_line job = { &a, false }, batch = { &a, true };
+	const struct acct_line job = { &a, false, NULL }, batch = { &a, true, NULL };
 	const struct fields_style pretty = { .parsable = false }, two = { .parsable = true },
 	                          one = { .parsable = true, .ended = true };
 	struct fields f = { 0 };
@@ -326,7 +326,7 @@ static void test_tables(void **state)
 {
 	Gpusched__Job j = a_job();
 	Gpusched__Acct a = GPUSCHED__ACCT__INIT;
-	const struct acct_line line = { &a, false };
+	const struct acct_line line = { &a, false, NULL };
 	const struct node_group nodes = { NULL, NULL, 0, 0 };
 	const struct {
 		const struct front_field *(*table)(size_t *n);
