@@ -1,15 +1,15 @@
 """job_steps.py - what job steps cost: for run.py"""
 
 import os
+import pathlib
 import re
 import statistics
 import sys
-import pathlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system/lib"))
 from cluster import BUILD, Cluster, wait_until  # noqa: E402
 
-# Runs each command line of $@ so often, and prints how long each took in ms: as a script of a user would, in one process.
+# Runs a command so often, one after another, and prints how many ms each call took.
 TIMER = """
 import subprocess, sys, time
 for _ in range(int(sys.argv[1])):
@@ -55,9 +55,10 @@ def bench_job_steps(res, slurm_figures, nodes=64, tasks=512):
         rss, cpu = cost_of(c.ctld.pid)
         took = timed(c, 1000, "srun -n1 true")
         rss, cpu = (after - before for after, before in zip(cost_of(c.ctld.pid), (rss, cpu)))
-    beside = f"Slurm {slurm_figures['step_of_one_task_p50'][0]:.3g} ms" if "step_of_one_task_p50" in slurm_figures else ""
-    res.add("a step of one task, p50", statistics.median(took), "ms", "10 ms", beside)
-    res.add("a step of one task, p99", percentile(took, 99), "ms")
+    theirs = {p: f"Slurm {slurm_figures[name][0]:.3g} ms" for p, name in ((50, "step_of_one_task_p50"), (99, "step_of_one_task_p99"))
+              if name in slurm_figures}
+    res.add("a step of one task, p50", statistics.median(took), "ms", "10 ms", theirs.get(50, ""))
+    res.add("a step of one task, p99", percentile(took, 99), "ms", "", theirs.get(99, ""))
     res.add("steps one after another", 1000 * len(took) / sum(took), "/s")
     res.add("1,000 steps: the controller's processor time", cpu * 1000, "ms")
     res.add("1,000 steps: growth of the controller", rss / 1024, "MiB")
