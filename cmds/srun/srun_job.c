@@ -11,11 +11,13 @@
 
 #include "cmds/api/gpusched.h"
 #include "cmds/api/submit.h"
+#include "cmds/api/whole.h"
 #include "cmds/options/tasks.h"
 #include "cmds/slurm/sbatch.h"
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/steps/loop.h"
 #include "cmds/srun/srun.h"
+#include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 
@@ -319,35 +321,83 @@ int srun_allocate(const struct srun_options *o, struct submit_options *job, uint
 /* --- --test-only
  * ---------------------------------------------------------------------------------- */
 
+struct verdict {
+	const struct submit_options *job;
+	char partition[64];
+};
+
+static int keep_default(const ProtobufCMessage *item, void *arg, struct error *err)
+{
+	const Gpusched__Partition *p = (const Gpusched__Partition *)item;
+	struct verdict *v = arg;
+
+	(void)err;
+	if (p->is_default)
+		snprintf(v->partition, sizeof(v->partition), "%s", p->name);
+	return 0;
+}
+
+static int find_partition(struct client *c, struct verdict *v, struct error *err)
+{
+	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
+	struct whole parts = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, keep_default, v, NULL };
+
+	snprintf(v->partition, sizeof(v->partition), "%s",
+	        v->job->partition ? v->job->partition : "");
+	request.whole = true;
+	return *v->partition ? 0
+	                     : whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
+	                               &request.base, &parts, err);
+}
+
+static char *name_places(const Gpusched__SubmitResult *r)
+{
+	const char **names = xcalloc(r->n_places + 1, sizeof(*names));
+	char *list;
+
+	for (size_t i = 0; i < r->n_places; i++)
+		names[i] = r->places[i]->node;
+	list = r->n_places ? hostlist_compress(names, r->n_places)
+	                   : xstrdup(r->why && *r->why->planned_nodes ? r->why->planned_nodes
+	                                                              : "(null)");
+	free(names);
+	return list;
+}
+
+/* The number that the job would have is not known: another one may come before it. */
 static void tell_test(const Gpusched__SubmitResult *r, void *arg)
 {
-	const struct submit_options *job = arg;
-	const char *partition = job->partition ? job->partition : "batch";
-	char when[40];
-	time_t now = time(NULL);
+	const struct verdict *v = arg;
+	uint32_t nodes = r->n_places        ? (uint32_t)r->n_places
+	                 : v->job->nodes_min ? v->job->nodes_min
+	                                     : 1;
+	int64_t start = r->why ? r->why->planned_start_time / 1000000 : 0;
+	time_t at = r->would_start_now ? time(NULL) : start;
+	char when[40] = "Unknown", *list = name_places(r);
 	struct tm tm;
 
-	localtime_r(&now, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	if (r->would_start_now)
-		srun_info("Job 0 to start at %s using %u processors on nodes %s in partition %s",
-		        when, job->cpus ? job->cpus : 1, r->node, partition);
-	else
-		srun_info("Job 0 waits in partition %s : %s", partition, r->reason);
+	localtime_r(&at, &tm);
+	if (at)
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	srun_info("Job 0 to start at %s using %u processors on nodes %s in partition %s", when,
+	        (v->job->cpus ? v->job->cpus : 1) * nodes, list, v->partition);
+	free(list);
 }
 
 int srun_test_only(const struct srun_options *o, struct error *err)
 {
 	struct client *c = client_new(NULL, err);
 	struct submit_options job;
+	struct verdict v = { .job = &job };
 	struct gpusched_spec spec;
 	char **env = NULL;
 	int rc = -1;
 
 	if (!c)
 		return -1;
-	if (srun_job_options(o, &job, err) == 0 && make_spec(o, &job, 30, &spec, &env, err) == 0) {
-		rc = submit_test(c, &spec, tell_test, &job, err);
+	if (srun_job_options(o, &job, err) == 0 && make_spec(o, &job, 30, &spec, &env, err) == 0 &&
+	        find_partition(c, &v, err) == 0) {
+		rc = submit_test(c, &spec, tell_test, &v, err);
 		if (rc < 0)
 			error_wrap(err, "allocation failure");
 	}

@@ -36,7 +36,8 @@ int srun_find_job(uint64_t jobid, struct srun_job *job, struct error *err)
 {
 	const char *id = getenv("SLURM_JOB_ID"), *list = getenv("GPUSCHED_NODELIST"), *raw;
 	uint64_t own = number_of("GPUSCHED_JOB_ID");
-	bool has_steps = getenv("GPUSCHED_STEPD") && getenv("GPUSCHED_RUN_DIR");
+	const char *dir = getenv("GPUSCHED_RUN_DIR");
+	bool has_steps = getenv("GPUSCHED_STEPD") && dir;
 
 	*job = (struct srun_job){ .id = jobid };
 	if (jobid == 0 || (id && jobid == strtoull(id, NULL, 10)))
@@ -47,7 +48,8 @@ int srun_find_job(uint64_t jobid, struct srun_job *job, struct error *err)
 	snprintf(job->name, sizeof(job->name), "%s", raw ? raw : "");
 	if (!raw)
 		snprintf(job->name, sizeof(job->name), "%llu", (unsigned long long)job->id);
-	if (job->id != own)
+	/* The variables may be those of a run that is over, or on another host. */
+	if (job->id != own || (has_steps && access(dir, F_OK) < 0 && errno == ENOENT))
 		return srun_ask_job(job, err);
 	if (!has_steps) {
 		error_set(err, ERR_JOB_STATE, "job %s was submitted without steps", job->name);
@@ -145,7 +147,7 @@ int srun_ask_job(struct srun_job *job, struct error *err)
 	list.filter = &filter;
 	rc = client_call(c, &call, err);
 	client_free(c);
-	if (rc < 0)
+	if (rc < 0 && err->code != ERR_NO_JOB)
 		return -1;
 	if (!a.found)
 		return error_set(err, ERR_NO_JOB,

@@ -117,7 +117,7 @@ static bool fail_stream(struct process *p, size_t i, const struct error *why)
 		lose_stream(p->links[i]);
 		return false;
 	}
-	if (!p->links[i]->was_open && why->code != ERR_NO_JOB) /* its end is told anyway */
+	if (!p->links[i]->was_open && why->code != ERR_NO_JOB) /* over: its end says that */
 		fprintf(stderr, "%s\n", why->text);
 	drop_link(p, i);
 	return true;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cmds/steps/taskenv.h"
+#include "common/base/text.h"
 
 #define OOM_SCORE_TASK                                                             \
 	"100" /* the kernel ends a task before gstepd, which has its owner's score \
@@ -24,15 +25,16 @@
 static void __attribute__((format(printf, 2, 3)))
 complain(const struct task_start *s, const char *fmt, ...)
 {
-	char text[1024];
+	char text[1024], plain[2048];
 	va_list ap;
 	int n = snprintf(text, sizeof(text), "slurmstepd-%s: error: ", s->node);
 
 	va_start(ap, fmt);
-	vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, ap);
+	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
-	strcat(text, "\n");
-	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+	text_escape(plain, sizeof(plain) - 1, text, strlen(text));
+	strcat(plain, "\n");
+	if (write(STDERR_FILENO, plain, strlen(plain)) < 0)
 		_exit(EXEC_FAILED);
 }
 

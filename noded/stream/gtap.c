@@ -302,7 +302,7 @@ _Noreturn static void show_steps(struct tap *t)
 	else if (!run->steps)
 		error_set(&err, ERR_JOB_STATE, "the job has no steps");
 	else if ((dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
-		error_set(&err, ERR_NO_JOB, "the run is over");
+		error_set(&err, ERR_NO_JOB, "the run is over"); /* waiting does not help */
 	else if ((fd = connect_stepd(dir, &err)) < 0)
 		error_set(&err, ERR_JOB_STATE, "no step daemon runs on node %s: the job is over, or "
 		                               "its script has not called srun yet", t->grant->node);

@@ -24,6 +24,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system/lib"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import job_steps  # noqa: E402
 import launcher  # noqa: E402
 import slurm  # noqa: E402
 from cluster import BIN, BUILD, Cluster, Daemon, wait_until  # noqa: E402
@@ -654,7 +655,7 @@ def bench_grun(res, n=40):
 
 
 SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "arrays", "latency", "queue", "different", "idle", "agent", "watch", "simulated",
-            "programs", "past", "steps", "curve", "gsim", "slurm")
+            "job-steps", "programs", "past", "steps", "curve", "gsim", "slurm")
 
 
 def main():
@@ -707,6 +708,9 @@ def main():
         bench_sample(res)
     if "simulated" in only:
         bench_simulated(res, args.nodes)
+    if "job-steps" in only:
+        progress("job steps")
+        job_steps.bench_job_steps(res, slurm_figures)
     if "programs" in only:
         bench_programs(res)
     if "past" in only:

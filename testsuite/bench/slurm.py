@@ -17,6 +17,8 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system/lib"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import job_steps  # noqa: E402
 from cluster import Daemon, free_port, wait_until  # noqa: E402
 
 CONF = """
@@ -147,6 +149,12 @@ def measure():
         s.submit("exit 0", f"--array=1-{n}")
         wait_until(s.idle, "Slurm to be idle", 120)
         out["jobs_end_to_end_array"] = (n / (time.monotonic() - t), "/s")
+        steps = s.dir / "jobs/steps"
+        s.submit(job_steps.script_of(s.dir / "jobs", 100, "srun", "-n1", "true") + f" >{steps}.part && mv {steps}.part {steps}", "-n1")
+        wait_until(steps.exists, "the steps", 120)
+        took = [float(line.split()[1]) for line in steps.read_text().splitlines()]
+        out["step_of_one_task_p50"] = (job_steps.percentile(took, 50), "ms")
+        out["step_of_one_task_p99"] = (job_steps.percentile(took, 99), "ms")
     finally:
         s.close()
     return out

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from cluster import TOP, Cluster, wait_until
+from cluster import BUILD, TOP, Cluster, wait_until
 
 JOBS = TOP / "etc/examples/jobs"
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
@@ -153,3 +153,73 @@ def test_the_array_is_told_to_stop(box):
                ["shard 77: 0 of 1200 are done", "shard 77: 512 of 1200 are done"], "it to go on at its mark")
     wait_until(lambda: (jobs / "vectors/77.mark").read_text() == "1200", "its end")
     assert (jobs / "vectors/77.f32").stat().st_size == 1200 * 384 * 4
+
+
+# --- on two nodes, with job steps -------------------------------------------------------------------
+
+MPI_SUM = """
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    int rank, size, sum;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("rank %d of %d: the sum is %d\\n", rank, size, sum);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.fixture(name="two", scope="module")
+def fixture_two():
+    with Cluster(nodes=("n1", "n2"), gpus="demo:4", cpus=16) as c:
+        yield c
+
+
+def run_on_two(c, name, *args, **env):
+    """What the job has printed."""
+    env = {"PATH": f"{BUILD}/cmds/slurm-names:{os.environ['PATH']}", "HOME": str(c.dir / "jobs"), **env}
+    job = int(c.run("gsubmit", "--parsable", "--mem=1G", JOBS / name, *args, user=c.ctld_user.pw_name, env=env).stdout)
+    state = c.wait_state(job, "COMPLETED", "FAILED")["state"]
+    text = (c.dir / f"jobs/{name.removesuffix('.sh')}-{job}.out").read_text()
+    assert state == "COMPLETED", text
+    return text
+
+
+def test_torchrun_s_processes_find_each_other(two):
+    said = re.findall(r"rank (\d) of 8 on (n[12]), GPU (\d+): the sum is 28", run_on_two(two, "torchrun.sh", MASTER_ADDR="127.0.0.1"))
+    assert sorted((int(rank), node) for rank, node, _ in said) == [(i, "n1" if i < 4 else "n2") for i in range(8)]
+
+
+def test_torchrun_is_called_once_on_each_node(two):
+    folder = two.dir / "bin"
+    folder.mkdir()
+    (folder / "torchrun").write_text('#!/bin/sh\necho "on $SLURMD_NODENAME: $*"\n')
+    (folder / "torchrun").chmod(0o755)
+    text = run_on_two(two, "torchrun.sh", "train.py", "--epochs", "3",
+                      PATH=f"{folder}:{BUILD}/cmds/slurm-names:{os.environ['PATH']}")
+    assert sorted(re.sub(r"\d{5}|-id=\d+", "N", line) for line in text.splitlines()) == [
+        f"on {n}: --nnodes=2 --nproc-per-node=4 --rdzvN --rdzv-backend=c10d --rdzv-endpoint=n1:N train.py --epochs 3"
+        for n in ("n1", "n2")]
+
+
+@pytest.mark.parametrize(("mpi", "compiler"), (("openmpi", "mpicc.openmpi"), ("pmi2", "mpicc.mpich")))
+def test_mpi_on_two_nodes(two, mpi, compiler):
+    if not shutil.which(compiler):
+        pytest.skip(f"there is no {compiler}")
+    source = two.dir / f"jobs/{mpi}.c"
+    source.write_text(MPI_SUM)
+    subprocess.run([compiler, "-o", two.dir / f"jobs/{mpi}", source], check=True)
+    mpirun = two.dir / f"bin-{mpi}"
+    mpirun.mkdir()
+    (mpirun / "mpirun").symlink_to(shutil.which("mpirun.openmpi") or "/none")  # whatever mpirun is on this host
+    # Both nodes are this host: what Open MPI shares within a node would be shared by both.
+    text = run_on_two(two, "mpi.sh", f"./{mpi}", MPI=mpi, OMPI_MCA_btl="tcp,self",
+                      PATH=f"{mpirun}:{BUILD}/cmds/slurm-names:{os.environ['PATH']}")
+    assert sorted(re.findall(r"^rank (\d+) of 16: the sum is 120$", text, re.M), key=int) == [str(i) for i in range(16)], text
