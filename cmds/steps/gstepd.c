@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmds/cli/cmd.h"
 #include "cmds/steps/bridge.h"
 #include "cmds/steps/loop.h"
 #include "cmds/steps/manager.h"
@@ -514,6 +515,7 @@ int main(int argc, char **argv)
 	bool chosen = false;
 	int c, ready = -1;
 
+	cmd_occupy_standard_files();
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == OPT_VERSION)
 			return puts("gstepd (gpusched) " PACKAGE_VERSION) < 0;
