@@ -49,19 +49,19 @@ ALL = ["rank 0 of 4 on n1 sum 6", "rank 1 of 4 on n1 sum 6", "rank 2 of 4 on n2 
 
 def test_mpirun_on_two_nodes(mpi):
     job = mpi.submit(f"{mpi.mpirun} ./ranks")
-    mpi.desk.wait_state(job, "COMPLETED", "FAILED", timeout=120)
+    mpi.desk.wait_state(job, "COMPLETED", "FAILED", timeout=60)
     assert ranks(mpi.output(job)) == ALL, mpi.output(job)
 
 
 def test_failure(mpi):
     job = mpi.submit(f"{mpi.mpirun} ./ranks fail")
-    mpi.desk.wait_state(job, "FAILED", timeout=120)
+    mpi.desk.wait_state(job, "FAILED", timeout=60)
     assert mpi.desk.slurm("sacct", "-nXP", "-o", "ExitCode", "-j", job).strip() == "7:0", mpi.output(job)
 
 
 def test_cancel(mpi):
     job = mpi.submit(f"{mpi.mpirun} ./ranks stay")
-    wait_until(lambda: (mpi.folder / f"{job}.out").exists() and len(ranks(mpi.output(job))) == 4, "all ranks", 120)
+    wait_until(lambda: (mpi.folder / f"{job}.out").exists() and len(ranks(mpi.output(job))) == 4, "all ranks", 60)
     mpi.desk.slurm("scancel", job)
     mpi.desk.wait_state(job, "CANCELLED")
     wait_until(lambda: not mpi.desk.processes("ranks"), "the ranks to be gone")
@@ -72,12 +72,12 @@ def test_srun_starts_the_ranks(mpi):
     if mpi.mpirun.endswith("openmpi"):
         pytest.skip("Debian's Open MPI has PMIx only, which srun refuses with a sentence")
     job = mpi.submit("srun --mpi=pmi2 ./ranks || srun ./ranks")
-    mpi.desk.wait_state(job, "COMPLETED", "FAILED", timeout=120)
+    mpi.desk.wait_state(job, "COMPLETED", "FAILED", timeout=60)
     assert ranks(mpi.output(job)) == ALL, mpi.output(job)
 
 
 def test_array_and_requeue(mpi):
     job = mpi.submit(f"{mpi.mpirun} ./ranks; [ $SLURM_RESTART_COUNT -gt 0 ] || scontrol requeue $SLURM_JOB_ID; "
                      "[ $SLURM_RESTART_COUNT -gt 0 ] || sleep 60", "--open-mode=append")
-    mpi.desk.wait_state(job, "COMPLETED", "FAILED", timeout=120)
+    mpi.desk.wait_state(job, "COMPLETED", "FAILED", timeout=60)
     assert ranks(mpi.output(job)) == sorted(ALL * 2)

@@ -28,7 +28,7 @@ def test_batchtools_failure(call):
 
 def test_batchtools_cancel(desk, call):
     words = call("batchtools", "cancel").split()
-    assert words[:2] == ["expired", "2"]
+    assert words[:2] == ["done", "0"]
     assert [desk.state(int(i)) for i in words[3].split(",")] == ["CANCELLED"] * 2
 
 

@@ -28,9 +28,8 @@ if (what == "work") {
   ids <- batchMap(function(x) Sys.sleep(600), 1:2)
   submitJobs(ids, resources = resources)
   while (nrow(findRunning()) < 2) Sys.sleep(0.3)
-  say("queued %d", nrow(findOnSystem()))
+  batch <- getJobTable(ids)$batch.id
   killJobs(ids)
   while (nrow(findOnSystem()) > 0) Sys.sleep(0.3)
-  waitForJobs(sleep = 0.3)
-  say("expired %d batch %s", nrow(findExpired()), paste(getJobTable(ids)$batch.id, collapse = ","))
+  say("done %d batch %s", nrow(findDone()), paste(batch, collapse = ","))
 }

@@ -40,13 +40,14 @@ def failure():
 
 
 def refused():
-    with SLURMCluster(queue="no-such-partition", cores=1, memory="500MB", interface="lo", log_directory="logs",
-                      scheduler_options={"dashboard_address": None}) as c:
-        c.scale(jobs=1)
-        try:
-            c.sync(c._correct_state)
-        except RuntimeError as e:
-            return {"error": str(e)}
+    c = SLURMCluster(queue="no-such-partition", cores=1, memory="500MB", interface="lo", log_directory="logs",
+                     scheduler_options={"dashboard_address": None})
+    job = c.new_worker_spec()
+    worker = list(job.values())[0]
+    try:
+        c.sync(worker["cls"](c.scheduler_address, name="w", **worker["options"]).start)
+    except RuntimeError as e:
+        return {"error": str(e)}
     return {"error": ""}
 
 

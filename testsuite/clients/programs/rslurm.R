@@ -12,7 +12,7 @@ if (what == "work") {
 } else if (what == "failure") {
   job <- slurm_call(function() stop("made to fail"), jobname = "rfail", slurm_options = options)
   while (!get_job_status(job)$completed) Sys.sleep(0.3)
-  say("log %s", paste(get_job_status(job)$log, collapse = " "))
+  say("log %s", gsub("\n", " ", paste(get_job_status(job)$log, collapse = " ")))
 } else if (what == "cancel") {
   job <- slurm_apply(function(x) Sys.sleep(600), rows, jobname = "rcancel", nodes = 2, cpus_per_node = 1, slurm_options = options)
   while (!"R" %in% get_job_status(job)$queue$ST) Sys.sleep(0.3)

@@ -45,15 +45,22 @@ def wait_for(path):
         time.sleep(0.05)
 
 
+def ended(job):
+    """The state that sacct says, once the job has ended: what submitit has asked lately may be older."""
+    while job.get_info(mode="force").get("State", "PENDING") in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING"):
+        time.sleep(0.2)
+    return job.state
+
+
 def work():
     job = executor().submit(pow, 2, 10)
-    return {"result": job.result(), "state": job.state, "done": job.done()}
+    return {"result": job.result(), "state": ended(job), "done": job.done()}
 
 
 def failure():
     job = executor().submit(fail)
     e = job.exception()
-    return {"error": str(e), "state": job.state}
+    return {"error": str(e), "state": ended(job)}
 
 
 def cancel():
@@ -61,14 +68,12 @@ def cancel():
     while job.get_info(mode="force").get("State") != "RUNNING":
         time.sleep(0.2)
     job.cancel(check=True)
-    while not job.get_info(mode="force").get("State", "").startswith("CANCELLED"):
-        time.sleep(0.2)
-    return {"state": job.state}
+    return {"state": ended(job)}
 
 
 def array():
     jobs = executor(slurm_array_parallelism=3).map_array(pow, range(6), [2] * 6)
-    return {"results": [j.result() for j in jobs], "ids": [j.job_id for j in jobs], "states": [j.state for j in jobs]}
+    return {"results": [j.result() for j in jobs], "ids": [j.job_id for j in jobs], "states": [ended(j) for j in jobs]}
 
 
 def tasks():
