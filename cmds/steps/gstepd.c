@@ -24,6 +24,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmds/cli/cmd.h"
@@ -469,6 +470,8 @@ static int become_daemon(void)
 	char ok;
 	pid_t pid;
 
+	/* What srun inherited from its caller, which may wait until all have closed it */
+	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 	if (pipe2(p, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
 		perror("gstepd");
 		exit(EXIT_FAILURE);
