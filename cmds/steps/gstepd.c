@@ -23,8 +23,8 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmds/cli/cmd.h"
