@@ -1,13 +1,12 @@
 """TorchX's own calls: an app whose role is a job."""
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import time
 
 from torchx.runner import get_runner
+from torchx.schedulers.api import Stream
 from torchx.specs import AppDef, AppState, Resource, Role
 
 HERE = pathlib.Path.cwd()
@@ -32,7 +31,7 @@ def work():
     with get_runner() as r:
         handle = submit(r, "echo $TORCHX_JOB_ID >work.txt; echo said")
         a = answer(r, handle, text="")
-        a["text"] = "".join(r.log_lines(handle, "role", 0)).strip()
+        a["text"] = "".join(r.log_lines(handle, "role", 0, streams=Stream.STDOUT)).strip()
         listed = [x.app_id for x in r._scheduler("slurm").list()]
         return {**a, "listed": str(a["job"]) in listed}
 
@@ -59,13 +58,11 @@ def cancel():
 
 
 def requeue():
-    """A role with retries is submitted with --requeue; an operator's requeue starts it again."""
+    """The script that TorchX writes calls `scontrol requeue` for a role that fails and has retries."""
     with get_runner() as r:
-        handle = submit(r, "echo begun >>count; [ $(wc -l <count) -gt 1 ] || sleep 600", max_retries=1)
-        while not os.path.exists("count"):
-            time.sleep(0.1)
-        subprocess.run(["scontrol", "requeue", handle.rsplit("/", 1)[1]], check=True)
-        return answer(r, handle, begun=None) | {"begun": len(pathlib.Path("count").read_text().split())}
+        handle = submit(r, "echo begun >>count; [ $(wc -l <count) -gt 1 ]", max_retries=1)
+        a = answer(r, handle)
+        return {**a, "begun": len(pathlib.Path("count").read_text().split())}
 
 
 print(json.dumps(globals()[sys.argv[1]]()))
