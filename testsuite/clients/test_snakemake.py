@@ -1,8 +1,9 @@
 """Snakemake 9 with its executor plugin for Slurm: a DAG, a job that fails and is tried again, cancel, arrays."""
 
+import os
 import shutil
 import signal
-import subprocess
+import threading
 
 import pytest
 from cluster import wait_until
@@ -55,24 +56,38 @@ def test_arrays(desk, bin):
     assert any("array" in str(j) for j in jobs) and all(j["state"] == "COMPLETED" for j in jobs)
 
 
+class Aside:
+    """A snakemake beside the test; `pid` is a file with its pid."""
+
+    def __init__(self, desk, bin, name, *args):
+        self.folder, self.since = desk.folder(f"snakemake-{name}"), newest(desk)
+        shutil.copy(PROGRAMS / "Snakefile", self.folder)
+        self.thread = threading.Thread(target=self.drive, args=(desk, bin, args))
+        self.thread.start()
+
+    def drive(self, desk, bin, args):
+        self.answer = desk.use("sh", "-c", "echo $$ >pid; exec snakemake \"$@\"", "sh", *FLAGS, *args, bin=bin, cwd=self.folder, check=False)
+
+    def end(self):
+        self.thread.join()
+        return self.answer
+
+
 def test_cancel(desk, bin):
     """Ctrl-C: Snakemake cancels what it has submitted."""
-    folder, since = desk.folder("snakemake-cancel"), newest(desk)
-    shutil.copy(PROGRAMS / "Snakefile", folder)
-    pid_file = folder / "pid"
-    p = subprocess.Popen(["true"])
-    p.wait()
-    import threading
-    answer = {}
+    aside = Aside(desk, bin, "cancel", "long.txt")
+    wait_until((aside.folder / "began").exists, "the job to run", 120)
+    os.kill(int((aside.folder / "pid").read_text()), signal.SIGINT)
+    assert aside.end().returncode != 0
+    wait_until(lambda: [j["state"] for j in named(desk, aside.since)] == ["CANCELLED"], "the job to be cancelled")
 
-    def drive():
-        answer["r"] = desk.use("sh", "-c", "echo $$ >pid; exec snakemake \"$@\"", "sh", *FLAGS, "long.txt", bin=bin, cwd=folder, check=False)
 
-    t = threading.Thread(target=drive)
-    t.start()
-    wait_until((folder / "began").exists, "the job to run", 120)
-    import os
-    os.kill(int(pid_file.read_text()), signal.SIGINT)
-    t.join()
-    assert answer["r"].returncode != 0
-    wait_until(lambda: [j["state"] for j in named(desk, since)] == ["CANCELLED"], "the job to be cancelled")
+def test_requeue(desk, bin):
+    """A job that is requeued under Snakemake goes on being waited for."""
+    aside = Aside(desk, bin, "requeue", "--slurm-requeue", "again.txt")
+    wait_until((aside.folder / "count").exists, "the job to run", 120)
+    job = newest(desk)
+    desk.slurm("scontrol", "requeue", job)
+    r = aside.end()
+    assert r.returncode == 0, r.stderr
+    assert len((aside.folder / "count").read_text().split()) == 2 and desk.state(job) == "COMPLETED"
