@@ -22,7 +22,7 @@ def test_work(desk, call):
     answer = call("work")
     assert answer["total"] == sum(i * i for i in range(100)) and len(answer["jobs"]) == 2
     for job in answer["jobs"]:
-        assert desk.state(int(job)) in ("CANCELLED", "COMPLETED")
+        desk.wait_state(int(job), "CANCELLED", "COMPLETED")
 
 
 def test_failure_in_a_worker(call):
@@ -39,4 +39,5 @@ def test_fewer(call):
 
 def test_a_cancelled_worker_is_replaced(desk, call):
     answer = call("lost")
-    assert int(answer["second"]) > int(answer["first"]) and desk.state(int(answer["first"])) == "CANCELLED"
+    assert int(answer["second"]) > int(answer["first"])
+    desk.wait_state(int(answer["first"]), "CANCELLED")

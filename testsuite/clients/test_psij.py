@@ -22,7 +22,8 @@ def test_failure(call):
 
 def test_cancel(desk, call):
     answer = call("cancel")
-    assert answer["state"] == "CANCELED" and desk.state(answer["job"]) == "CANCELLED"
+    assert answer["state"] == "CANCELED"
+    desk.wait_state(answer["job"], "CANCELLED")
 
 
 def test_several_tasks(call):

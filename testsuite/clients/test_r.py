@@ -1,6 +1,7 @@
 """R: batchtools with its template for Slurm, and rslurm."""
 
 import pytest
+from cluster import wait_until
 from desk import PROGRAMS, debian
 
 
@@ -29,7 +30,8 @@ def test_batchtools_failure(call):
 def test_batchtools_cancel(desk, call):
     words = call("batchtools", "cancel").split()
     assert words[:2] == ["done", "0"]
-    assert [desk.state(int(i)) for i in words[3].split(",")] == ["CANCELLED"] * 2
+    for job in words[3].split(","):
+        desk.wait_state(int(job), "CANCELLED")
 
 
 def test_rslurm_work(desk, call):
@@ -38,9 +40,9 @@ def test_rslurm_work(desk, call):
 
 def test_rslurm_failure(desk, call):
     assert "made to fail" in call("rslurm", "failure")
-    assert set(desk.states("rfail")) == {"FAILED"}
+    wait_until(lambda: set(desk.states("rfail")) == {"FAILED"}, "the job to fail")
 
 
 def test_rslurm_cancel(desk, call):
     assert call("rslurm", "cancel") == "completed"
-    assert set(desk.states("rcancel")) == {"CANCELLED"}
+    wait_until(lambda: set(desk.states("rcancel")) == {"CANCELLED"}, "the job to be cancelled")

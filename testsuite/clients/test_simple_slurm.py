@@ -12,15 +12,16 @@ def call(desk):
 
 def test_work(desk, call):
     answer = call("work")
-    assert answer["text"] == "42\n" and desk.state(answer["job"]) == "COMPLETED"
+    assert answer["text"] == "42\n"
+    desk.wait_state(answer["job"], "COMPLETED")
 
 
 def test_failure(desk, call):
-    assert desk.state(call("failure")["job"]) == "FAILED"
+    desk.wait_state(call("failure")["job"], "FAILED")
 
 
 def test_cancel(desk, call):
-    assert desk.state(call("cancel")["job"]) == "CANCELLED"
+    desk.wait_state(call("cancel")["job"], "CANCELLED")
 
 
 def test_array_and_dependency(call):

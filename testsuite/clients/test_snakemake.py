@@ -90,4 +90,5 @@ def test_requeue(desk, bin):
     desk.slurm("scontrol", "requeue", job)
     r = aside.end()
     assert r.returncode == 0, r.stderr
-    assert len((aside.folder / "count").read_text().split()) == 2 and desk.state(job) == "COMPLETED"
+    assert len((aside.folder / "count").read_text().split()) == 2
+    desk.wait_state(job, "COMPLETED")

@@ -13,7 +13,7 @@ def call(desk):
 def test_work(desk, call):
     answer = call("work")
     assert (answer["state"], answer["text"], answer["listed"]) == ("SUCCEEDED", "said", True)
-    assert desk.state(answer["job"]) == "COMPLETED"
+    desk.wait_state(answer["job"], "COMPLETED")
 
 
 def test_failure(call):
@@ -22,7 +22,8 @@ def test_failure(call):
 
 def test_cancel(desk, call):
     answer = call("cancel")
-    assert answer["state"] == "CANCELLED" and desk.state(answer["job"]) == "CANCELLED"
+    assert answer["state"] == "CANCELLED"
+    desk.wait_state(answer["job"], "CANCELLED")
 
 
 def test_requeue(call):
