@@ -370,9 +370,7 @@ static error_t parser(int key, char *value, struct argp_state *state)
 	}
 }
 
-/* Where we were started with one of them closed, the connection to the controller would get its
- * number, and what is printed would go there. What is put in its place fails as a closed one. */
-static void occupy_standard_files(void)
+void cmd_occupy_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
@@ -387,7 +385,7 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
 	struct parse p = { .cmd = cmd, .input = input, .options = options };
 	error_t rc;
 
-	occupy_standard_files();
+	cmd_occupy_standard_files();
 	rc = argp_parse(&argp, argc, argv,
 	        ARGP_NO_ERRS | ARGP_NO_HELP | (cmd->in_order ? ARGP_IN_ORDER : 0), NULL, &p);
 	free(options);

@@ -75,6 +75,11 @@ struct cmd_option {
 
 #define CMD_GO_ON (-1)
 
+/* Where a program is started with one of these closed, its connection to the controller would get that
+ * number, and what is printed would go there. What is put in its place fails as a closed one.
+ * cmd_parse does it; programs that read their command line in another way call it first. */
+void cmd_occupy_standard_files(void);
+
 /* Read the command line. CMD_GO_ON, or the status to exit with: --help and --version are done, or
  * an error was printed. `input` is handed to cmd->take. */
 int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmds/cli/cmd.h"
 #include "cmds/srun/srun.h"
 #include "common/base/xalloc.h"
 
@@ -219,6 +220,7 @@ int main(int argc, char **argv)
 	bool unknown, no_shell = take_no_shell(&argc, argv);
 	int status;
 
+	cmd_occupy_standard_files();
 	argv[0] = name;
 	srun_options_init(&o);
 	if (srun_options_from_words(&o, argc, argv, &unknown, &err) < 0) {

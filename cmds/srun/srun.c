@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmds/cli/cmd.h"
 #include "cmds/srun/srun.h"
 #include "common/base/xalloc.h"
 
@@ -157,6 +158,7 @@ int main(int argc, char **argv)
 	bool unknown = false;
 	int status = n ? -1 : 1;
 
+	cmd_occupy_standard_files();
 	if (!n)
 		srun_fail("more than %d parts", SRUN_PARTS_MAX);
 	for (size_t i = 0; i < n && status < 0; i++) {

@@ -23,9 +23,11 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cmds/cli/cmd.h"
 #include "cmds/steps/bridge.h"
 #include "cmds/steps/loop.h"
 #include "cmds/steps/manager.h"
@@ -468,6 +470,8 @@ static int become_daemon(void)
 	char ok;
 	pid_t pid;
 
+	/* What srun inherited from its caller, which may wait until all have closed it */
+	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 	if (pipe2(p, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
 		perror("gstepd");
 		exit(EXIT_FAILURE);
@@ -514,6 +518,7 @@ int main(int argc, char **argv)
 	bool chosen = false;
 	int c, ready = -1;
 
+	cmd_occupy_standard_files();
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == OPT_VERSION)
 			return puts("gstepd (gpusched) " PACKAGE_VERSION) < 0;

@@ -155,6 +155,32 @@ def test_input(run):
     assert r.stdout == "3000000\n"
 
 
+def test_standard_files_that_are_closed(run):
+    """MPICH's mpiexec starts srun, which starts gstepd, without standard input: nothing else may get its number."""
+    for options in ("-i none", ""):
+        for pid in run.daemons():
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not run.daemons(), "gstepd to be gone")
+        r = subprocess.run(["sh", "-c", f"exec {SRUN} -n2 {options} echo here <&-"], capture_output=True, text=True, check=False,
+                           cwd=run.dir / "work", env=run.env, timeout=20)
+        assert (r.returncode, r.stdout) == (0, "here\nhere\n"), r.stderr
+    r = subprocess.run(["sh", "-c", f"exec {SRUN} touch there >&- 2>&-"], check=False, cwd=run.dir / "work", env=run.env, timeout=20)
+    assert r.returncode == 0 and (run.dir / "work/there").exists()
+
+
+def test_nothing_of_the_caller_stays_open(run):
+    """MPICH's mpiexec waits for the end of pipes that srun has inherited; the gstepd that srun starts has not."""
+    for pid in run.daemons():
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not run.daemons(), "gstepd to be gone")
+    ends = os.pipe()
+    p = run.start("true", pass_fds=[ends[1]])
+    os.close(ends[1])
+    p.communicate(timeout=60)
+    assert select.select([ends[0]], [], [], 20)[0] and os.read(ends[0], 1) == b""
+    os.close(ends[0])
+
+
 def test_much_output(run):
     r = run.srun("-n2", "head", "-c", "20000000", "/dev/zero", text=False, stdin=b"")
     assert len(r.stdout) == 40000000

@@ -1,0 +1,82 @@
+"""install.py - the clients from their packages, outside of the source tree
+
+Each line of `versions` is a virtual environment in $GPUSCHED_CLIENTS, by default /var/cache/gpusched-clients (root) or
+~/.cache/gpusched-clients. One that is complete has a file `installed` with its line of `versions`.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = os.geteuid() == 0
+CACHE = pathlib.Path(os.environ.get("GPUSCHED_CLIENTS") or (
+    "/var/cache/gpusched-clients" if ROOT else pathlib.Path.home() / ".cache/gpusched-clients"))
+LIMIT = int(os.environ.get("GPUSCHED_CLIENTS_TIMEOUT", "1200"))  # seconds that one client's installation may take
+
+
+class Missing(Exception):
+    """A client that cannot be installed here; the text is the reason."""
+
+
+def packages():
+    lines = [line.split() for line in (HERE / "versions").read_text().splitlines() if line and line[0] != "#"]
+    return {name: list(words) for name, *words in lines}
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no output"
+
+
+def venv(name):
+    """The folder of the client's programs; installs it if it is not there."""
+    words, home = packages()[name], CACHE / name
+    stamp = home / "installed"
+    if stamp.exists() and stamp.read_text().split() == words:
+        return home / "bin"
+    if HERE.parents[1] in home.resolve().parents:
+        raise Missing(f"{home} is inside the source tree")
+    shutil.rmtree(home, ignore_errors=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    debian("python3-venv", [sys.executable, "-c", "import ensurepip"])
+    for argv in ([sys.executable, "-m", "venv", home], [home / "bin/pip", "install", "-q", "--retries", "1", *words]):
+        try:
+            r = subprocess.run(list(map(str, argv)), capture_output=True, text=True, check=False, timeout=LIMIT)
+        except (OSError, subprocess.TimeoutExpired) as e:
+            raise Missing(f"{name}: {e}") from None
+        if r.returncode:
+            raise Missing(f"{' '.join(words)}: {last_line(r.stderr or r.stdout)}")
+    stamp.write_text(" ".join(words) + "\n")
+    return home / "bin"
+
+
+def debian(package, present):
+    """A package of Debian's: `present` is a command that succeeds where it is installed. Root installs it."""
+    def there():
+        try:
+            return subprocess.run(present, capture_output=True, check=False).returncode == 0
+        except OSError:
+            return False
+    if there():
+        return
+    if not ROOT or not shutil.which("apt-get"):
+        raise Missing(f"Debian's {package} is not installed")
+    r = subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", package], capture_output=True, text=True,
+                       env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, check=False)
+    if r.returncode or not there():
+        raise Missing(f"{package}: {last_line(r.stderr)}")
+
+
+def main():
+    for name in sys.argv[1:] or packages():
+        try:
+            print(f"{name}: {venv(name)}", flush=True)
+        except Missing as e:
+            print(f"{name}: skipped: {e}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
