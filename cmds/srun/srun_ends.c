@@ -305,6 +305,22 @@ static void send_window(struct srun_run *r)
 	steplink_put(r->link, STEP_WINDOW_SIZE, r->id, b, sizeof(b));
 }
 
+/* `scancel --signal` makes the node's shepherd signal all processes of the run: the step's tasks, and
+ * srun beside them. They would get from srun what they have got already. */
+static bool from_the_node(const struct signalfd_siginfo *info)
+{
+	char path[64], name[sizeof("gshepherd")] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", info->ssi_pid);
+	f = info->ssi_pid ? fopen(path, "r") : NULL;
+	if (!f)
+		return info->ssi_pid == 0 && info->ssi_code == SI_USER;
+	(void)!fread(name, 1, sizeof(name) - 1, f);
+	fclose(f);
+	return strcmp(name, "gshepherd") == 0;
+}
+
 void srun_take_signals(void *arg)
 {
 	struct srun_run *r = arg;
@@ -327,7 +343,8 @@ void srun_take_signals(void *arg)
 			send_window(r);
 			break;
 		default:
-			srun_signal(r, info.ssi_signo);
+			if (!from_the_node(&info))
+				srun_signal(r, info.ssi_signo);
 		}
 	}
 }

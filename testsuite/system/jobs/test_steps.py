@@ -262,6 +262,17 @@ def test_signals_of_srun(run):
     p.communicate()
 
 
+def test_signals_of_the_node_are_not_handed_on(run):
+    """`scancel --signal` reaches the tasks and srun beside them: what srun got from the shepherd the tasks have too."""
+    shepherd = run.dir / "gshepherd"
+    shepherd.symlink_to(shutil.which("kill"))
+    p = run.start("-n1", "sh", "-c", "trap 'echo one' USR1; trap 'echo two; exit' USR2; echo up; while :; do sleep 0.05; done")
+    assert p.stdout.readline() == "up\n"
+    subprocess.run([shepherd, "-USR1", str(p.pid)], check=True)
+    os.kill(p.pid, signal.SIGUSR2)
+    assert p.communicate(timeout=60)[0] == "two\n"
+
+
 def test_nothing_is_left_of_a_step(run):
     r = run.srun("-n1", "sh", "-c", "sleep 600 & echo $!; setsid sleep 600 & echo $!; exit 0")
     pids = [int(x) for x in r.stdout.split()]
