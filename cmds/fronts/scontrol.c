@@ -1,6 +1,7 @@
 /* scontrol.c - shows and changes jobs, nodes and partitions, as Slurm's scontrol does */
 #include "cmds/fronts/scontrol.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,8 @@ static int take_ids(const struct scontrol *s, struct filter *f)
 	return 0;
 }
 
+#define VERB(name) GPUSCHED__JOB_CONTROL__VERB__##name
+
 static int control(struct scontrol *s, Gpusched__JobControl__Verb verb)
 {
 	Gpusched__JobControl request = GPUSCHED__JOB_CONTROL__INIT;
@@ -135,6 +138,10 @@ static int control(struct scontrol *s, Gpusched__JobControl__Verb verb)
 	}
 	status = take_ids(s, &filter);
 	request.verb = verb;
+	/* A job may requeue itself: what ends it is not to end this program before it has said how
+	 * that went. */
+	if ((verb == VERB(REQUEUE) || verb == VERB(REQUEUE_HOLD)) && getenv("SLURM_JOB_ID"))
+		signal(SIGTERM, SIG_IGN);
 	if (!status && !scontrol_client(s))
 		status = FRONT_FAILED;
 	if (!status &&
@@ -147,7 +154,7 @@ static int control(struct scontrol *s, Gpusched__JobControl__Verb verb)
 #define CONTROL(name, verb)                                             \
 	static int do_##name(struct scontrol *s)                        \
 	{                                                               \
-		return control(s, GPUSCHED__JOB_CONTROL__VERB__##verb); \
+		return control(s, VERB(verb));                          \
 	}
 CONTROL(hold, HOLD)
 CONTROL(release, RELEASE)

@@ -145,6 +145,14 @@ def test_a_job_requeues_itself(cluster):
     assert (cluster.dir / "jobs/again").read_text().split()[-1] == "1."
 
 
+def test_a_job_requeues_itself_and_hears_so(cluster):
+    """The requeue ends all processes of the job; the program that asked for it first says how that went: submitit relies on it."""
+    job = cluster.batch(f'trap : TERM\n[ "$SLURM_RESTART_COUNT" -ge 6 ] || '
+                        f'{{ {NAMES}/scontrol requeue $SLURM_JOB_ID; echo $? >>answers; sleep 600; }}')
+    cluster.wait_state(job, "COMPLETED")
+    assert (cluster.dir / "jobs/answers").read_text().split() == ["0"] * 6
+
+
 def test_update(cluster):
     job = cluster.batch("true", "-H", "-t", "60")
     cluster.call("scontrol", "update", f"JobId={job}", "TimeLimit=1-00:00:00", "Nice=7", "Name=other", "Comment=a b", "Partition=batch")
