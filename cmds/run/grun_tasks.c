@@ -1,5 +1,4 @@
 /* grun_tasks.c - several processes: the tasks of one step, in a job that is made for it; see grun.h */
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 

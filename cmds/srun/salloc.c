@@ -174,25 +174,36 @@ static int run_command(const struct srun_options *o, const struct srun_allocatio
 /* --- all of it
  * ------------------------------------------------------------------------------------ */
 
-static int run(const struct srun_options *o, bool no_shell, struct error *err)
+/* In an allocation that is there. */
+static int run_in(const struct srun_options *o, const struct srun_allocation *a, bool no_shell,
+        struct error *err)
 {
-	struct submit_options job;
-	struct srun_allocation a;
-	int fd = -1;
+	int fd, status = -1;
 
-	if (srun_job_options(o, &job, err) == 0)
-		fd = srun_allocate(o, &job, no_shell ? FOR_EVER : PATIENCE_S, &a, err);
-	options_clear(&job);
-	if (fd < 0)
-		return -1;
-	srun_info("Granted job allocation %s", a.job.name);
+	srun_info("Granted job allocation %s", a->job.name);
 	if (no_shell)
 		return 0;
-	fd = srun_connect(&a.job, err);
+	fd = srun_connect(&a->job, err);
 	if (fd >= 0)
-		return run_command(o, &a, fd);
-	srun_cancel(a.job.id);
-	return -1;
+		status = run_command(o, a, fd);
+	else
+		srun_cancel(a->job.id);
+	srun_hang_up();
+	return status;
+}
+
+static int run(const struct srun_options *o, bool no_shell, struct error *err)
+{
+	struct srun_allocation a = { .nodes = 0 };
+	struct submit_options job;
+	int status = -1;
+
+	if (srun_job_options(o, &job, err) == 0 &&
+	        srun_allocate(o, &job, no_shell ? FOR_EVER : PATIENCE_S, &a, err) == 0)
+		status = run_in(o, &a, no_shell, err);
+	srun_allocation_clear(&a);
+	options_clear(&job);
+	return status;
 }
 
 /* --no-shell is salloc's alone: it is taken out before the others are read. */

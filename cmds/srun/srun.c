@@ -134,7 +134,7 @@ static int run_outside(struct srun_part *parts, size_t n, struct error *err)
 static int run(struct srun_part *parts, size_t n, struct error *err)
 {
 	struct srun_job job;
-	int fd;
+	int fd, status = -1;
 
 	if (parts[0].o.test_only)
 		return srun_test_only(&parts[0].o, err);
@@ -146,7 +146,12 @@ static int run(struct srun_part *parts, size_t n, struct error *err)
 		return -1;
 	warn_nodes(&parts[0].o);
 	fd = srun_connect(&job, err);
-	return fd < 0 ? -1 : srun_step(parts, n, &job, fd);
+	if (fd >= 0) {
+		status = srun_step(parts, n, &job, fd);
+		close(fd);
+	}
+	srun_hang_up();
+	return status;
 }
 
 int main(int argc, char **argv)

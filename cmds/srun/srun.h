@@ -45,6 +45,7 @@ int srun_ask_job(struct srun_job *job, struct error *err);
 
 /* A connected descriptor, non-blocking. */
 int srun_connect(const struct srun_job *job, struct error *err);
+void srun_hang_up(void); /* when its descriptor is closed, or was not there */
 
 /* --- srun_out.c: output of tasks to where it goes
  * ------------------------------------------------- */
@@ -130,6 +131,7 @@ int srun_job_options(
  * `patience_s` as of an allocation. */
 int srun_allocate(const struct srun_options *o, struct submit_options *job, uint32_t patience_s,
         struct srun_allocation *a, struct error *err);
+void srun_allocation_clear(struct srun_allocation *a);
 int srun_test_only(const struct srun_options *o, struct error *err);
 /* Ask the manager for something, and close the connection. -1 with `err`: its refusal, or it is
  * gone. */

@@ -1,13 +1,5 @@
 /* srun_alone.c - a step in a job that is made for it; see srun.h */
-#include <stdlib.h>
-
 #include "cmds/srun/srun.h"
-
-static void clear(struct srun_allocation *a)
-{
-	free(a->nodelist);
-	free(a->partition);
-}
 
 /* What was not said of tasks is as the job has it. */
 static void take_tasks(struct srun_part *part, const struct srun_allocation *a)
@@ -33,6 +25,7 @@ int srun_alone(struct srun_part *parts, size_t n, struct submit_options *job, ui
 		status = srun_step(parts, n, &a.job, fd);
 		srun_quit(fd, status == SRUN_FAILED ? 1 : status);
 	}
-	clear(&a);
+	srun_hang_up();
+	srun_allocation_clear(&a);
 	return status;
 }

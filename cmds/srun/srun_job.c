@@ -318,6 +318,12 @@ int srun_allocate(const struct srun_options *o, struct submit_options *job, uint
 	return rc;
 }
 
+void srun_allocation_clear(struct srun_allocation *a)
+{
+	free(a->nodelist);
+	free(a->partition);
+}
+
 /* --- --test-only
  * ---------------------------------------------------------------------------------- */
 

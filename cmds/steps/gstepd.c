@@ -60,6 +60,7 @@ struct gstepd {
 	struct manager *manager; /* NULL: of another rank */
 	struct bridge *bridge;
 	int signals, lock;
+	struct loop_watch *signal_watch;
 	uint32_t noted; /* in the lock's file: the next step's number */
 	char **names;   /* of the job's nodes, by rank */
 	size_t n_names;
@@ -305,7 +306,7 @@ static int catch_signals(struct gstepd *g, struct error *err)
 	g->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (g->signals < 0)
 		return error_set(err, ERR_SYSTEM, "signalfd: %s", strerror(errno));
-	loop_watch(g->loop, g->signals, EPOLLIN, on_signal, g);
+	g->signal_watch = loop_watch(g->loop, g->signals, EPOLLIN, on_signal, g);
 	return 0;
 }
 

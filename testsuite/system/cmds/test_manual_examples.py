@@ -28,7 +28,7 @@ def command_lines(page):
 def cluster():
     with Cluster(nodes=("h04",), gpus="h100:4", cpus=64, hardware=HARDWARE, policy=POLICY) as c:
         jobs = c.dir / "jobs"
-        for name in ("embed.sh", "job.sh", "check.sh", "train.sh", "train", "count", "ocr", "serve", "nvidia-smi", "jq"):
+        for name in ("embed.sh", "job.sh", "check.sh", "train.sh", "train", "count", "ocr", "serve", "nvidia-smi", "jq", "simulate"):
             (jobs / name).write_text("#!/bin/sh\necho done\n")
             (jobs / name).chmod(0o755)
         (jobs / "data").write_text("b\na\n")

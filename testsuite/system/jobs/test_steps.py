@@ -15,7 +15,7 @@ import subprocess
 import time
 
 import pytest
-from cluster import Cluster, wait_until
+from cluster import BUILD, Cluster, wait_until
 from steps import SALLOC, SRUN, Run, alive, script, srun_out
 
 NOISE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
