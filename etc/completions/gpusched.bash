@@ -52,7 +52,7 @@ _gpusched_subcommands() {
 }
 
 _gpusched_columns() {
-    "$1" --help 2>/dev/null | sed -n '/^Columns/,$s/^  \([A-Z][A-Z()-]*\)  .*/\1/p'
+    "$1" --help 2>/dev/null | sed -n '/^Columns/,$s/^  \([A-Z][A-Z()-]*\)  .*/\1/p' | sort -u
 }
 
 # Offer what begins like the part behind the last comma of `cur`.

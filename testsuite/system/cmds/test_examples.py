@@ -63,7 +63,7 @@ def fixture_box():
 
 def submit(c, name, *args, options=(), dry=True, env=None):
     env = {"DRY_RUN": "1"} if dry else {"PYTHONPATH": str(c.dir / "stubs"), "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
-    return int(c.run("gsubmit", "--parsable", "--export=ALL", "--output=%j.%a.out", *options, JOBS / name, *args,
+    return int(c.run("gsubmit", "--parsable", "--export=ALL", "--output=%A.%a.out", *options, JOBS / name, *args,
                      user=c.ctld_user.pw_name, env=env).stdout)
 
 
