@@ -174,7 +174,7 @@ def test_a_user_namespace_gives_no_other_mounts_back(box):
 
 def test_words_of_private_and_limits_are_checked(box):
     for option, text in (("--private=tmp,shn", "no 'shn'; there are tmp, shm, ipc, proc"), ("--rlimit=nofiles=3", "no limit 'nofiles'"),
-                         ("--rlimit=nofile=3:2", "above the hard one"), ("--rlimit=nofile=-1", "want NAME=SOFT")):
+                         ("--rlimit=nofile=3:2", "above the hard one"), ("--rlimit=nofile=-1", "expected NAME=SOFT")):
         r = box.run("gnoded", option, check=False)
         assert r.returncode == 2 and text in r.stderr
 

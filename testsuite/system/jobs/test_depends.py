@@ -171,7 +171,7 @@ def test_begin_and_deadline(c):
     c.wait_state(runs, "DEADLINE")
     assert not path.exists()
     assert "are left" in refused(c, "--time=30", "--deadline=now+29minutes")
-    assert "no time" in refused(c, "--begin=whenever")
+    assert "expected a time" in refused(c, "--begin=whenever")
     wait_reason(c, waits, "DependencyNeverSatisfied")
 
 

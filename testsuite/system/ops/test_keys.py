@@ -190,4 +190,4 @@ def test_one_who_is_not_its_owner_signs_nothing_unchecked():
         job = c.submit("true", "--hold", user=USERS[0])
         replace_key(c, os.urandom(1024))
         r = c.run("gctl", "renew", "--unchecked", job, check=False, user=USERS[1])
-        assert r.returncode != 0 and "only the job's owner" in r.stderr, r
+        assert r.returncode != 0 and "only its owner" in r.stderr, r

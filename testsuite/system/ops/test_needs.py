@@ -16,9 +16,7 @@ def tree(tmp_path):
     """This tree, with a folder cmds of its own to plant in."""
     for name in ["common", "ctld", "noded", "etc", "testsuite", "configure.ac"]:
         (tmp_path / name).symlink_to(TOP / name)
-    (tmp_path / "cmds").mkdir()
-    for file in (TOP / "cmds").glob("*.[ch]"):
-        shutil.copy(file, tmp_path / "cmds")
+    shutil.copytree(TOP / "cmds", tmp_path / "cmds")
     return tmp_path
 
 
