@@ -110,9 +110,33 @@ static int answer_simple(const struct srun_options *o)
 	return -1;
 }
 
+static const char *of_group(const char *name, size_t group)
+{
+	char variable[64];
+
+	snprintf(variable, sizeof(variable), "%s_HET_GROUP_%zu", name, group);
+	return getenv(variable);
+}
+
+/* In a job of several components each part of A : B has the nodes of one of them. */
+static void take_component(struct srun_options *o, size_t group)
+{
+	const char *nodelist = of_group("SLURM_JOB_NODELIST", group);
+	const char *count = of_group("SLURM_JOB_NUM_NODES", group);
+
+	if (!nodelist || !count || o->nodelist || o->nodes_said)
+		return;
+	o->nodelist = xstrdup(nodelist);
+	o->nodes_min = o->nodes_max = (uint32_t)strtoul(count, NULL, 10);
+	if (!o->ntasks_said)
+		o->ntasks = o->nodes_min * (o->ntasks_per_node ? o->ntasks_per_node : 1);
+}
+
 static int make_requests(struct srun_part *parts, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
+		if (n > 1)
+			take_component(&parts[i].o, i);
 		set_dests(&parts[i]);
 		if (srun_request_make(&parts[i], n - 1 - i, err) < 0)
 			return -1;

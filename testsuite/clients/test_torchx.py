@@ -31,7 +31,6 @@ def test_requeue(call):
     assert (answer["state"], answer["begun"]) == ("SUCCEEDED", 2)
 
 
-@pytest.mark.xfail(strict=True, reason="sbatch refuses heterogeneous jobs (#SBATCH hetjob)")
 def test_replicas(call):
     """Each replica is a part of a heterogeneous job."""
     answer = call("replicas")

@@ -469,3 +469,15 @@ def test_steps_are_seen_and_ended_under_slurm_s_names(cluster):
     assert rows()[f"{job}.0"].startswith("CANCELLED") and rows()[f"{job}"] == "RUNNING"
     assert cluster.run("gcancel", f"{job}.7", check=False).returncode == 1
     cluster.run("gcancel", job)
+
+
+def test_each_part_has_the_nodes_of_its_component(cluster):
+    """#SBATCH hetjob and srun A : B, as TorchX has it."""
+    script = cluster.dir / "jobs/het.sh"
+    script.write_text("#!/bin/sh\n#SBATCH --ntasks-per-node=1 -o het.out\n#SBATCH hetjob\n#SBATCH --ntasks-per-node=1\n"
+                      f"{SRUN} --export=ALL,K=1 sh -c 'echo $K $SLURMD_NODENAME' : --export=ALL,K=2 sh -c 'echo $K $SLURMD_NODENAME'\n"
+                      "echo $SLURM_JOB_NODELIST_HET_GROUP_0 $SLURM_JOB_NODELIST_HET_GROUP_1\n")
+    cluster.run("gsubmit", "--wait", script, cwd=cluster.dir / "jobs")
+    said = lines((cluster.dir / "jobs/het.out").read_text())
+    nodes = [line.split() for line in said if line[0] == "n"][0]
+    assert said[:2] == [f"1 {nodes[0]}", f"2 {nodes[1]}"] and nodes[0] != nodes[1]
