@@ -2,6 +2,8 @@
 #include "cmds/views/control.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
 
 /* What came back. */
 struct result {
@@ -83,6 +85,10 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	request.filter = &selected;
 	request.signal = control->signal;
 	request.script_only = control->script_only;
+	/* A job may requeue itself: what ends it is not to end this program before it has said how
+	 * that went. */
+	if (control->verb == GPUSCHED__JOB_CONTROL__VERB__REQUEUE && getenv("GPUSCHED_JOB_ID"))
+		signal(SIGTERM, SIG_IGN);
 	request.reason = (char *)(control->reason ? control->reason : "");
 	request.change = (Gpusched__JobRequest *)control->change;
 	request.fields = (Gpusched__JobControl__Field *)control->fields;
