@@ -161,19 +161,19 @@ int srun_ask_job(struct srun_job *job, struct error *err)
 	return keep_first(job->node, sizeof(job->node), err);
 }
 
-static struct bridge *bridge; /* NULL: the manager is on this node */
+static struct step_bridge *bridge; /* NULL: the manager is on this node */
 
 static int connect_far(const struct srun_job *job, struct error *err)
 {
-	struct bridge_of of = { job->id, job->task, job->attempt };
+	struct step_bridge_of of = { job->id, job->task, job->attempt };
 
-	bridge = bridge_new(&of);
-	return bridge_open(bridge, 0, job->node, err);
+	bridge = step_bridge_new(&of);
+	return step_bridge_open(bridge, 0, job->node, err);
 }
 
 void srun_hang_up(void)
 {
-	bridge_free(bridge);
+	step_bridge_free(bridge);
 	bridge = NULL;
 }
 

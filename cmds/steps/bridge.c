@@ -16,22 +16,22 @@
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
-struct bridge {
-	struct bridge_of of;
+struct step_bridge {
+	struct step_bridge_of of;
 	int *fds; /* of its processes */
 	size_t n_fds;
 	size_t n_links; /* of the last one */
 };
 
-struct bridge *bridge_new(const struct bridge_of *of)
+struct step_bridge *step_bridge_new(const struct step_bridge_of *of)
 {
-	struct bridge *b = xcalloc(1, sizeof(*b));
+	struct step_bridge *b = xcalloc(1, sizeof(*b));
 
 	b->of = *of;
 	return b;
 }
 
-void bridge_free(struct bridge *b)
+void step_bridge_free(struct step_bridge *b)
 {
 	for (size_t i = 0; b && i < b->n_fds; i++)
 		close(b->fds[i]);
@@ -58,7 +58,7 @@ static void keep_only(int fd)
 }
 
 /* The process is not waited for: gstepd takes the ends of all its children, and srun ends. */
-static int start(struct bridge *b, struct error *err)
+static int start(struct step_bridge *b, struct error *err)
 {
 	int s[2], size = 1024 * 1024;
 	pid_t pid;
@@ -117,7 +117,7 @@ static size_t links_of_one(void)
 	return BRIDGE_LINKS;
 }
 
-int bridge_open(struct bridge *b, uint32_t rank, const char *node, struct error *err)
+int step_bridge_open(struct step_bridge *b, uint32_t rank, const char *node, struct error *err)
 {
 	uint8_t d[512];
 	size_t len = strlen(node);
@@ -145,7 +145,7 @@ int bridge_open(struct bridge *b, uint32_t rank, const char *node, struct error 
 
 /* The kernel keeps what the process has not read; where that is too much, a report is lost, and the
  * next one of the step says all of it again. */
-void bridge_report(struct bridge *b, const Gpusched__StepReport *r)
+void step_bridge_report(struct step_bridge *b, const Gpusched__StepReport *r)
 {
 	size_t len = gpusched__step_report__get_packed_size(r);
 	uint8_t *d;

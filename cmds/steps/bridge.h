@@ -5,7 +5,7 @@
  * socket pair and passes bytes between the two, and it reports steps. A stream that breaks is
  * opened again, and goes on where it was (lasting.h); the socket stays as it is.
  *
- * A bridge has at most BRIDGE_LINKS streams, so that one session can have them; bridge_open()
+ * A bridge has at most BRIDGE_LINKS streams, so that one session can have them; step_bridge_open()
  * starts another one for more.
  */
 #ifndef CMDS_STEPS_BRIDGE_H
@@ -21,24 +21,24 @@
 #define BRIDGE_REPORTS_MAX 64  /* of one message to the controller */
 #define BRIDGE_BATCH_MS    300 /* for reports to gather */
 
-struct bridge;
+struct step_bridge;
 
-struct bridge_of { /* the run that the links are about */
+struct step_bridge_of { /* the run that the links are about */
 	uint64_t job;
 	uint32_t task, attempt;
 };
 
-struct bridge *bridge_new(const struct bridge_of *of);
+struct step_bridge *step_bridge_new(const struct step_bridge_of *of);
 
 /* A link to the gstepd of that rank: the descriptor to speak to it. Its end is the end of the link:
  * it was refused for good, with *text on the bridge's standard error, or the run is over. */
-int bridge_open(struct bridge *b, uint32_t rank, const char *node, struct error *err);
+int step_bridge_open(struct step_bridge *b, uint32_t rank, const char *node, struct error *err);
 
 /* Tell the controller; done when it can be. A later report of a step replaces one that waits. */
-void bridge_report(struct bridge *b, const Gpusched__StepReport *r);
+void step_bridge_report(struct step_bridge *b, const Gpusched__StepReport *r);
 
 /* What waits is still told, then the processes end: for at most a few seconds, and nothing waits
  * for them. */
-void bridge_free(struct bridge *b);
+void step_bridge_free(struct step_bridge *b);
 
 #endif

@@ -11,6 +11,6 @@
 #define BRIDGE_DATAGRAM_MAX 65536
 
 /* The process: until `fd` ends. Never returns. */
-_Noreturn void bridge_process(const struct bridge_of *of, int fd);
+_Noreturn void bridge_process(const struct step_bridge_of *of, int fd);
 
 #endif

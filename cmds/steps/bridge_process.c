@@ -46,7 +46,7 @@ struct report {
 };
 
 struct process {
-	struct bridge_of of;
+	struct step_bridge_of of;
 	int fd; /* the program; -1: it has gone */
 	struct client *client;
 	struct dial *dial;
@@ -526,7 +526,7 @@ static bool is_done(const struct process *p)
 	return p->fd < 0 && (nothing_left || loop_now_ms() >= p->end_ms);
 }
 
-_Noreturn void bridge_process(const struct bridge_of *of, int fd)
+_Noreturn void bridge_process(const struct step_bridge_of *of, int fd)
 {
 	struct process p = { .of = *of, .fd = fd, .pause_ms = PAUSE_MIN_MS };
 	struct error err;

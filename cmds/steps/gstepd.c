@@ -58,7 +58,7 @@ struct gstepd {
 	struct peers *peers;
 	struct worker *worker;
 	struct manager *manager; /* NULL: of another rank */
-	struct bridge *bridge;
+	struct step_bridge *bridge;
 	int signals, lock;
 	struct loop_watch *signal_watch;
 	uint32_t noted; /* in the lock's file: the next step's number */
@@ -113,7 +113,7 @@ static void need_node(void *arg, uint32_t rank)
 {
 	struct gstepd *g = arg;
 	struct error err;
-	int fd = bridge_open(g->bridge, rank, g->names[rank], &err);
+	int fd = step_bridge_open(g->bridge, rank, g->names[rank], &err);
 
 	if (fd < 0) {
 		fprintf(stderr, "gstepd: %s\n", err.text);
@@ -147,7 +147,7 @@ static void report(void *arg, const Gpusched__StepReport *r)
 	struct gstepd *g = arg;
 
 	note_number(g);
-	bridge_report(g->bridge, r);
+	step_bridge_report(g->bridge, r);
 }
 
 static void quit(void *arg, uint32_t exit_code)
@@ -378,7 +378,7 @@ static int set_up(struct gstepd *g, struct error *err)
 	struct peers_ops ops = {
 		.arrived = peer_arrived, .message = peer_message, .gone = peer_gone, .arg = g
 	};
-	struct bridge_of of = { .job = own_number("GPUSCHED_JOB_ID", 0),
+	struct step_bridge_of of = { .job = own_number("GPUSCHED_JOB_ID", 0),
 		.task = (uint32_t)own_number("GPUSCHED_ARRAY_TASK_ID", 0),
 		.attempt = (uint32_t)own_number(
 		        "GPUSCHED_ATTEMPT", own_number("GPUSCHED_RESTART_COUNT", 0) + 1) };
@@ -391,7 +391,7 @@ static int set_up(struct gstepd *g, struct error *err)
 	if (read_nodes(g, err) < 0 || catch_signals(g, err) < 0)
 		return -1;
 	g->worker = worker_new(g->loop, environ, from_worker, g);
-	g->bridge = bridge_new(&of);
+	g->bridge = step_bridge_new(&of);
 	ops.for_ever = g->rank > 0;
 	path = xasprintf("%s/%s", dir, STEP_SOCKET);
 	if (be_the_one(g, dir, path, err) == 0)
@@ -458,7 +458,7 @@ static int serve(struct gstepd *g)
 	}
 	worker_signal_all(g->worker, SIGKILL);
 	peers_free(g->peers);
-	bridge_free(g->bridge);
+	step_bridge_free(g->bridge);
 	return g->status;
 }
 
