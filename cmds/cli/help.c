@@ -72,7 +72,9 @@ static bool is_end(const struct argp_option *o)
 
 static const char *letter_text(const struct argp_option *o, char text[8])
 {
-	snprintf(text, 8, o->key > ' ' && o->key < 127 ? "-%c, " : "", o->key);
+	text[0] = '\0';
+	if (o->key > ' ' && o->key < 127)
+		snprintf(text, 8, "-%c, ", o->key);
 	return text;
 }
 

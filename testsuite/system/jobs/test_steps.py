@@ -265,12 +265,15 @@ def test_signals_of_srun(run):
 def test_signals_of_the_node_are_not_handed_on(run):
     """`scancel --signal` reaches the tasks and srun beside them: what srun got from the shepherd the tasks have too."""
     shepherd = run.dir / "gshepherd"
-    shepherd.symlink_to(shutil.which("kill"))
+    shepherd.symlink_to(shutil.which("sh"))
     p = run.start("-n1", "sh", "-c", "trap 'echo one' USR1; trap 'echo two; exit' USR2; echo up; while :; do sleep 0.05; done")
     assert p.stdout.readline() == "up\n"
-    subprocess.run([shepherd, "-USR1", str(p.pid)], check=True)
-    os.kill(p.pid, signal.SIGUSR2)
-    assert p.communicate(timeout=60)[0] == "two\n"
+    # It stays, as a shepherd does: srun looks who has sent the signal.
+    with subprocess.Popen([shepherd, "-c", f"kill -USR1 {p.pid}; echo sent; read end"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sender:
+        assert sender.stdout.readline() == b"sent\n"
+        os.kill(p.pid, signal.SIGUSR2)
+        assert p.communicate(timeout=60)[0] == "two\n"
+        sender.communicate(b"\n")
 
 
 def test_nothing_is_left_of_a_step(run):
