@@ -204,7 +204,7 @@ static const struct sbatch_row rows[] = {
 	{ "power", 0, SBATCH_ARG, SBATCH_IGNORED, "power is not managed", NULL },
 	{ "prefer", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "priority", 0, SBATCH_ARG, SBATCH_TAKEN,
-	        "as in Slurm for a user who is no operator; --nice moves a job", NULL },
+	        "operators alone set priorities in Slurm; --nice moves a job", NULL },
 	{ "profile", 0, SBATCH_ARG, SBATCH_IGNORED, "use is measured anyway", NULL },
 	{ "propagate", 0, SBATCH_ARG_MAY_MISS, SBATCH_IGNORED, "limits are those of the node",
 	        NULL },

@@ -1,4 +1,4 @@
-/* roles.h - who may do what: one table of verbs, and of the roles that may use each
+/* roles.h - the rights of roles: one table of verbs, and of the roles that may use each
  *
  * Every request of a session is a verb here (the rows of ctld/rpc/rpc.c), and so is each action on
  * a job, a node or a partition in the core. A row names who may use the verb: by the caller's role

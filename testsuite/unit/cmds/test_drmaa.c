@@ -120,7 +120,7 @@ static void paths(void **state)
 		{ "LOGIN1.example.org:/x", false, "/x", NULL },
 		{ "localhost:/x", false, "/x", NULL },
 		{ ":$drmaa_hd_ph$/x", false, "/home/ana/x", NULL },
-		{ ":$drmaa_wd_ph$/100%", false, "/work/100%%", NULL },
+		{ ":$drmaa_wd_ph$/100%", false, "/data/100%%", NULL },
 		{ ":x.$drmaa_incr_ph$.$drmaa_incr_ph$", true, "x.%a.%a", NULL },
 		{ ":x.%a", true, "x.%%a", NULL },
 		{ ":/x:y", false, "/x:y", NULL },
@@ -136,7 +136,7 @@ static void paths(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LEN(rows); i++) {
-		struct value_places places = { "/home/ana", "/work", "login1.example.org",
+		struct value_places places = { "/home/ana", "/data", "login1.example.org",
 			rows[i].bulk };
 		struct error err = { .code = ERR_NONE };
 		char *out = NULL;
@@ -154,7 +154,7 @@ static void paths(void **state)
 
 static void folders(void **state)
 {
-	struct value_places bulk = { "/home/ana", "/work", "", true }, single = bulk;
+	struct value_places bulk = { "/home/ana", "/data", "", true }, single = bulk;
 	char *out, *script;
 
 	(void)state;

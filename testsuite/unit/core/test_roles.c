@@ -1,4 +1,4 @@
-/* test_roles.c - who may do what: every verb for everybody, by hand; and that the core does so */
+/* test_roles.c - rights: every verb for every role, by hand; and that the core does so */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
