@@ -29,7 +29,8 @@
  *
  * Each task has a *raw id* besides, as Slurm's tasks have: an array of n tasks takes the ids A to
  * A + n, and A + 1 + i is that of the i-th task of its set. A raw id is computed, never kept, and
- * commands take it for the task wherever they take an id. Arrays that were submitted before there were raw ids have none.
+ * commands take it for the task wherever they take an id. Arrays that were submitted before there
+ * were raw ids have none.
  *
  * Id and part together are a *ref*: one number that identifies the record. The ref of part 0 is
  * the id.
