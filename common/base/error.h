@@ -100,7 +100,8 @@ enum exit_status {
 	X(ERR_ANSWER_SIZE, "answer.size", EXIT_REFUSED, "an answer that is larger than a message may be") \
 	X(ERR_BUDGET, "limit.user", EXIT_REFUSED, "over what one user may hold of the controller") \
 	X(ERR_SESSIONS, "limit.sessions", EXIT_NO_CONTROLLER, "as many connections as one user may have, none of them idle") \
-	X(ERR_LIMIT_STEPS, "limit.steps", EXIT_REFUSED, "more steps than an attempt of a job may have")
+	X(ERR_LIMIT_STEPS, "limit.steps", EXIT_REFUSED, "more steps than an attempt of a job may have") \
+	X(ERR_NO_SERVICE, "service.unknown", EXIT_NO_OBJECT, "no such service")
 
 #define X(sym, name, exit, help) sym,
 enum error_code { ERROR_CODES(X) ERR_COUNT };

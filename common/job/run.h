@@ -74,8 +74,10 @@ enum end_cause {
 	/* As END_LAUNCH, and the cause is its owner's: a folder, a file, the interpreter. */
 	END_LAUNCH_OWNER,
 	END_SIGNATURE, /* its node refused its owner's signature */
+	END_SCALE,     /* its service needs fewer replicas */
+	END_ROLL,      /* a replica of the next generation takes its place */
 };
-#define END_CAUSE_LAST END_SIGNATURE
+#define END_CAUSE_LAST END_ROLL
 
 /* Nothing of the run's program was ever executed. */
 static inline bool end_is_launch(enum end_cause cause)

@@ -18,6 +18,8 @@ static const char *const reasons[] = {
 	[END_GPU_MEMORY] = "memory",
 	[END_IDLE] = "idle",
 	[END_SPOOL] = "spool",
+	[END_SCALE] = "scale",
+	[END_ROLL] = "roll",
 };
 
 /* "preempt"; "end" for causes without a word. */

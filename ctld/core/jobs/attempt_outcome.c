@@ -37,6 +37,8 @@ static const struct {
 	[END_SPOOL] = { JOB_FAILED, false },
 	[END_LAUNCH_OWNER] = { JOB_FAILED, false },
 	[END_SIGNATURE] = { JOB_FAILED, true },
+	[END_SCALE] = { JOB_CANCELLED, true },
+	[END_ROLL] = { JOB_CANCELLED, true },
 };
 
 enum job_state job_state_of_end(enum end_cause cause, uint32_t exit_code, uint32_t exit_signal)
