@@ -245,6 +245,7 @@ struct conf_partition {
 	enum conf_place place;
 	uint32_t plan_depth; /* so many blocked classes get a planned start */
 	bool require_gpu;
+	bool services; /* it takes services, which have no time limit */
 	uint32_t per_gpu_cpus;   /* for each GPU of a job that asks for none; 0: not given */
 	uint64_t per_gpu_mem_mb; /* the same */
 	struct conf_idle idle;

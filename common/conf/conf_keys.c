@@ -554,6 +554,8 @@ static const struct conf_key partition_keys[] = {
 	        .help = "so many that wait are given a planned start" },
 	{ "require_gpu", CONF_BOOL, "false", PART(require_gpu),
 	        .help = "are jobs without GPUs refused?" },
+	{ "services", CONF_BOOL, "false", PART(services),
+	        .help = "does it take services, which have no time limit?" },
 	{ "per_gpu", CONF_GROUP, .group = &per_gpu_group, .reload = true,
 	        .help = "what jobs that do not say get for each of their GPUs" },
 	{ "idle_gpu", IN_GROUP(struct conf_partition, idle, idle_group), .reload = true,

@@ -117,6 +117,34 @@ struct run_owner {
 	uint32_t gid;
 };
 
+/* Numbers equal Replica.Health of gpusched.proto. */
+enum replica_health { HEALTH_NONE, HEALTH_LOADING, HEALTH_READY, HEALTH_UNREADY };
+#define HEALTH_LAST HEALTH_UNREADY
+
+#define REPLICA_PORTS_MAX 8
+
+/* What a node says of a run that is a replica of a service: the message Replica. HEALTH_NONE: it is
+ * none, or nothing is known yet. */
+struct replica_report {
+	enum replica_health health;
+	const char *text;    /* what the last probe found; NULL or "": nothing */
+	usec_t ready_time;   /* wall: when it was READY first; 0: not yet */
+	uint64_t ready_us;   /* so long was it READY */
+	const char *address; /* for its clients; NULL or "": not said */
+	uint32_t ports[REPLICA_PORTS_MAX];
+	size_t n_ports;
+	uint64_t requests, tokens; /* answered, generated; 0: not known */
+};
+
+/* The load of a replica: the message RunLoad. */
+struct run_load {
+	struct run_id run;
+	bool known;
+	uint32_t kv_milli;
+	uint64_t running_milli, waiting_milli; /* thousandths of a request */
+	uint64_t requests, tokens;
+};
+
 /* One run as its node knows it. */
 struct run_report {
 	struct run_id run;
@@ -151,6 +179,7 @@ struct run_report {
 	bool signature_refused; /* NEVER: that is why */
 	struct run_owner owner;
 	struct run_used used;   /* ENDED */
+	struct replica_report replica;
 };
 
 #endif

@@ -103,6 +103,11 @@ static const struct msg_type rows[] = {
 	ROW(STEP_REPORTS, U, NORMAL, "step_reports", step_reports),
 	ROW(LIST_STEPS, U, NORMAL, "list_steps", list_steps),
 	ROW(STEP_CHUNK, C, MANY, "step_chunk", step_chunk),
+
+	ROW(LIST_SERVICES, U, NORMAL, "list_services", list_services),
+	ROW(SERVICE_CONTROL, U, NORMAL, "service_control", service_control),
+	ROW(SERVICE_CHUNK, C, MANY, "service_chunk", service_chunk),
+	ROW(RUNS_LOAD, A | R, MANY, "runs_load", runs_load),
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

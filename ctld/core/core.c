@@ -48,6 +48,7 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/partition.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/records/wait_replies.h"
 #include "ctld/core/request/labels.h"
 #include "ctld/core/request/requests.h"
@@ -60,6 +61,7 @@
 #include "ctld/core/rows/nonce.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
+#include "ctld/core/services/services.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
 
@@ -84,6 +86,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->nonces = nonces_new(core->dirty, seed);
 	core->jobs = jobs_new(
 	        core->strings, core->requests, core->labels, core->nonces, core->dirty, core->budget, seed);
+	core->services = services_new(core->strings, core->dirty, core->budget);
 	core->runs = runs_new(core->strings, core->dirty, seed);
 	core->nodes = nodes_new(core->strings, core->dirty, seed);
 	core->accounts = accounts_new(core->strings, core->dirty, seed);
@@ -149,6 +152,9 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 	case TABLE_FATE:
 		outcome_page_encode((const struct outcome_page *)mark, row, change);
 		break;
+	case TABLE_SERVICE:
+		service_encode((const struct service *)mark, row, change);
+		break;
 	case TABLE_META:
 	case TABLE_EVENT:
 	case TABLE_STEP:
@@ -161,7 +167,7 @@ static void encode(const struct mark *mark, struct row *row, enum row_change cha
 static bool deletes(const struct mark *mark)
 {
 	return mark->table == TABLE_NONCE || mark->table == TABLE_HOURS ||
-	       mark->table == TABLE_FATE ||
+	       mark->table == TABLE_FATE || mark->table == TABLE_SERVICE ||
 	       (mark->table == TABLE_JOB && job_dropped((const struct job *)mark));
 }
 
@@ -207,6 +213,9 @@ static void free_gone(struct core *core, struct mark *mark)
 		break;
 	case TABLE_FATE:
 		outcome_page_free((struct outcome_page *)mark);
+		break;
+	case TABLE_SERVICE:
+		service_free(core->services, (struct service *)mark);
 		break;
 	case TABLE_NODE:
 	case TABLE_META:
@@ -280,6 +289,7 @@ void core_free(struct core *core)
 	outcomes_free(core->outcomes);
 	namesakes_free(core->namesakes);
 	idmap_free(core->waiting);
+	services_free(core->services);
 	runs_free(core->runs);
 	jobs_free(core->jobs);
 	nodes_free(core->nodes);
@@ -369,6 +379,8 @@ static apply_fn *const handlers[] = {
 	[EV_RUNS_USED] = runs_used_apply,
 	[EV_GPU_REPORT] = gpu_report_apply,
 	[EV_STEP_REPORTS] = step_reports_apply,
+	[EV_SERVICE_CONTROL] = service_control_apply,
+	[EV_RUNS_LOAD] = runs_load_apply,
 	[EV_FENCED] = on_fenced,
 	[EV_DISK_FREE] = on_disk_free,
 	[EV_NOTE] = on_note,
@@ -391,6 +403,8 @@ void core_apply(struct core *core, const struct core_event *event, struct clocks
 	core->n_events++;
 	if ((size_t)event->kind < sizeof(handlers) / sizeof(handlers[0]))
 		handlers[event->kind](core, event);
+	if (core->started)
+		services_apply(core);
 	finish(core);
 }
 
@@ -446,6 +460,7 @@ bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 		if (pick.searched)
 			break; /* as long as a slice may be */
 	}
+	services_apply(core);
 	finish(core);
 	return settling || core->settle_first || !sched_idle(core->sched);
 }
@@ -479,7 +494,7 @@ uint64_t core_hash(const struct core *core)
 {
 	uint64_t sum = meta_hash(core->meta) + nodes_hash(core->nodes) + runs_hash(core->runs) +
 	               nonces_hash(core->nonces) + accounts_hash(core->accounts) +
-	               hours_hash(core->hours) + outcomes_hash(core->outcomes) + bulk_hash(core);
+	               hours_hash(core->hours) + services_hash(core->services) + outcomes_hash(core->outcomes) + bulk_hash(core);
 	const struct job *job;
 	struct row row;
 
@@ -488,6 +503,16 @@ uint64_t core_hash(const struct core *core)
 		sum += row_hash(&row);
 	}
 	return sum;
+}
+
+const struct service *core_service(const struct core *core, const char *name)
+{
+	return services_find(core->services, name);
+}
+
+const struct service *core_service_after(const struct core *core, const char *after)
+{
+	return services_next(core->services, after);
 }
 
 bool core_is_suspended(const struct core *core, const char **text)

@@ -342,6 +342,11 @@ struct partition_view {
 	struct gpu_use gpus[PARTITION_VIEW_GPUS];
 	size_t n_gpus;
 };
+/* Services: services/services.h. NULL: none; after NULL: the first by name. */
+struct service;
+const struct service *core_service(const struct core *core, const char *name);
+const struct service *core_service_after(const struct core *core, const char *after);
+
 bool core_partition_view(const struct core *core, uint32_t partition, struct partition_view *view);
 
 /* Counters for `gctl stats`. */

@@ -37,11 +37,13 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/partition.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/rows/outcomes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
+#include "ctld/core/services/services.h"
 #include "ctld/core/util/heap.h"
 
 int core_load(struct core *core, const struct row *row, struct error *err)
@@ -67,6 +69,8 @@ int core_load(struct core *core, const struct row *row, struct error *err)
 		return hours_load(core->hours, row, err);
 	case TABLE_FATE:
 		return outcomes_load(core->outcomes, row, err);
+	case TABLE_SERVICE:
+		return services_load(core->services, row, err);
 	case TABLE_EVENT:
 	case TABLE_STEP:
 	case TABLE_COUNT:
@@ -242,6 +246,8 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	if (nodes_expected(core->nodes))
 		sched_patience(core->sched, now.mono + START_PATIENCE);
 	if (rc < 0 || take_jobs(core, err) < 0)
+		return -1;
+	if (services_start(core, err) < 0)
 		return -1;
 	jobs_count_queued(core);
 	bulk_start(core);

@@ -13,6 +13,7 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/nonce.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/services/services.h"
 
 void timers_apply(struct core *core)
 {
@@ -55,6 +56,7 @@ usec_t timers_next(const struct core *core)
 		ended_until(core, &core->tasks_ended, ARRAY_ENDED_KEPT),
 		ended_until(core, &core->jobs_ended, SIZE_MAX),
 		nonces_next(core->nonces),
+		services_due(core),
 	};
 
 	for (size_t i = 0; !core->suspended && i < sizeof(due) / sizeof(*due); i++)

@@ -23,11 +23,12 @@
 	"end_cause, detail, cpu_time_us, max_rss_kb, uid, nodes, account, billed_us, "  \
 	"cost_u, checkpoint_time, suspend_wanted, suspend_time, suspended_us, " \
 	"read_bytes, written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_peak_mb, energy_mj, " \
-	"share_milli, share_mb, share_charge"
+	"share_milli, share_mb, share_charge, health, ready_time, ready_us, address, ports, " \
+	"requests, tokens"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
@@ -38,6 +39,18 @@
 	"start_time, end_time, exit_code, exit_signal, cpu_time_us, max_rss_kb"
 #define STEP_PLACES                                                                     \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17"
+#define SERVICE_COLS \
+	"name, user, uid, account, burst_qos, wanted, paused, stopping, min, max, kept, " \
+	"target_milli, kv_target_milli, window_s, burst_window_s, scale_down_s, to_zero_s, " \
+	"request_wait_ms, surge, settle_s, spread, present_job, present_number, present_slots, " \
+	"present_drain_s, present_valid_days, present_spec, next_job, next_number, next_slots, " \
+	"next_drain_s, next_valid_days, next_spec, undo_job, undo_number, undo_slots, " \
+	"undo_drain_s, undo_valid_days, undo_spec, last_number, submit_time, decision, " \
+	"decision_time, trouble"
+#define SERVICE_PLACES \
+	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, " \
+	"?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44"
 #define HOURS_COLS "scope, name, uid, start, end_time, until, gpu_us"
 
 /* clang-format off */
@@ -152,6 +165,32 @@
 	"ALTER TABLE " table " ADD COLUMN share_milli INTEGER NOT NULL DEFAULT 0;"           \
 	"ALTER TABLE " table " ADD COLUMN share_mb INTEGER NOT NULL DEFAULT 0;"              \
 	"ALTER TABLE " table " ADD COLUMN share_charge INTEGER NOT NULL DEFAULT 0;"
+#define RUN_GETS_HEALTH(table)                                                               \
+	"ALTER TABLE " table " ADD COLUMN health INTEGER NOT NULL DEFAULT 0;"                \
+	"ALTER TABLE " table " ADD COLUMN ready_time INTEGER NOT NULL DEFAULT 0;"            \
+	"ALTER TABLE " table " ADD COLUMN ready_us INTEGER NOT NULL DEFAULT 0;"              \
+	"ALTER TABLE " table " ADD COLUMN address TEXT NOT NULL DEFAULT '';"                 \
+	"ALTER TABLE " table " ADD COLUMN ports TEXT NOT NULL DEFAULT '';"                   \
+	"ALTER TABLE " table " ADD COLUMN requests INTEGER NOT NULL DEFAULT 0;"              \
+	"ALTER TABLE " table " ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;"
+#define SERVICE_TABLE_1 \
+	"name TEXT NOT NULL PRIMARY KEY, user TEXT NOT NULL, uid INTEGER NOT NULL, " \
+	"account TEXT NOT NULL, burst_qos TEXT NOT NULL, wanted INTEGER NOT NULL, " \
+	"paused INTEGER NOT NULL, stopping INTEGER NOT NULL, min INTEGER NOT NULL, " \
+	"max INTEGER NOT NULL, kept INTEGER NOT NULL, target_milli INTEGER NOT NULL, " \
+	"kv_target_milli INTEGER NOT NULL, window_s INTEGER NOT NULL, " \
+	"burst_window_s INTEGER NOT NULL, scale_down_s INTEGER NOT NULL, " \
+	"to_zero_s INTEGER NOT NULL, request_wait_ms INTEGER NOT NULL, surge INTEGER NOT NULL, " \
+	"settle_s INTEGER NOT NULL, spread INTEGER NOT NULL, present_job INTEGER NOT NULL, " \
+	"present_number INTEGER NOT NULL, present_slots INTEGER NOT NULL, " \
+	"present_drain_s INTEGER NOT NULL, present_valid_days INTEGER NOT NULL, " \
+	"present_spec TEXT NOT NULL, next_job INTEGER NOT NULL, next_number INTEGER NOT NULL, " \
+	"next_slots INTEGER NOT NULL, next_drain_s INTEGER NOT NULL, " \
+	"next_valid_days INTEGER NOT NULL, next_spec TEXT NOT NULL, undo_job INTEGER NOT NULL, " \
+	"undo_number INTEGER NOT NULL, undo_slots INTEGER NOT NULL, " \
+	"undo_drain_s INTEGER NOT NULL, undo_valid_days INTEGER NOT NULL, " \
+	"undo_spec TEXT NOT NULL, last_number INTEGER NOT NULL, submit_time INTEGER NOT NULL, " \
+	"decision TEXT NOT NULL, decision_time INTEGER NOT NULL, trouble TEXT NOT NULL"
 #define EVENT_TABLE_1                                                                        \
 	"seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, "               \
 	"uid INTEGER NOT NULL, host TEXT NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, " \
@@ -336,6 +375,12 @@ static const char *const state_steps[] = {
 	JOB_GETS_RAW_IDS("job")
 	JOB_GETS_RAW_IDS("ended_job")
 	"PRAGMA user_version = 26;",
+
+	/* Services, and what nodes say of their replicas. */
+	"CREATE TABLE service (" SERVICE_TABLE_1 ") STRICT, WITHOUT ROWID;"
+	RUN_GETS_HEALTH("run")
+	RUN_GETS_HEALTH("ended_run")
+	"PRAGMA user_version = 27;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -412,6 +457,9 @@ static const char *const history_steps[] = {
 	"CREATE TABLE step (" STEP_TABLE_1 ") STRICT, WITHOUT ROWID;"
 	JOB_GETS_RAW_IDS("job")
 	"PRAGMA user_version = 19;",
+
+	RUN_GETS_HEALTH("run")
+	"PRAGMA user_version = 20;",
 };
 /* clang-format on */
 
@@ -535,6 +583,13 @@ const struct sql_table sql_tables[TABLE_COUNT] = {
 			       "VALUES (" STEP_PLACES ")",
 		.history_del = "DELETE FROM step "
 			       "WHERE job = ?1 AND task = ?2 AND attempt = ?3 AND step = ?4",
+	},
+	[TABLE_SERVICE] = {
+		.name = "service",
+		.put = "INSERT OR REPLACE INTO service (" SERVICE_COLS ") "
+		       "VALUES (" SERVICE_PLACES ")",
+		.del = "DELETE FROM service WHERE name = ?1",
+		.load = "SELECT " SERVICE_COLS " FROM service ORDER BY name",
 	},
 };
 

@@ -60,6 +60,15 @@ static const struct field tasks_fields[] = {
 };
 static const struct form tasks_form = FORM("tasks", struct taskset, tasks_fields);
 
+static const struct field service_fields[] = {
+	TEXT(struct submit_service, name, burst_qos, spec),
+	NUMBER(struct submit_service, policy.min, policy.max, policy.kept, policy.target_milli,
+	        policy.kv_target_milli, policy.window_s, policy.burst_window_s,
+	        policy.scale_down_s, policy.to_zero_s, policy.request_wait_ms, policy.surge,
+	        policy.settle_s, policy.spread, drain_s, valid_days, ports, update),
+};
+static const struct form service_form = FORM("service", struct submit_service, service_fields);
+
 /* What an owner signed is not in an update. */
 static const struct field job_fields[] = {
 	MAY_TEXT(struct submit_job, name),
@@ -80,6 +89,7 @@ static const struct field job_fields[] = {
 	RAW(struct submit_job, nonce),
 	RAW(struct submit_job, spec_hash),
 	NUMBER(struct submit_job, sign_time),
+	MAY(struct submit_job, service, &service_form),
 };
 static const struct form job_form = FORM("job", struct submit_job, job_fields);
 
@@ -95,6 +105,16 @@ static const struct field owner_fields[] = {
 	NUMBER(struct run_owner, gid),
 };
 static const struct form owner_form = FORM("owner", struct run_owner, owner_fields);
+
+static const struct field replica_fields[] = {
+	NUMBER(struct replica_report, health),
+	MAY_TEXT(struct replica_report, text),
+	NUMBER(struct replica_report, ready_time, ready_us),
+	MAY_TEXT(struct replica_report, address),
+	SOME(struct replica_report, ports, n_ports, REPLICA_PORTS_MAX, &form_u32),
+	NUMBER(struct replica_report, requests, tokens),
+};
+static const struct form replica_form = FORM("replica", struct replica_report, replica_fields);
 
 static const struct field report_fields[] = {
 	PART(struct run_report, run, &run_id_form),
@@ -112,6 +132,7 @@ static const struct field report_fields[] = {
 	NUMBER(struct run_report, signature_refused),
 	PART(struct run_report, owner, &owner_form),
 	PART(struct run_report, used, &used_form),
+	PART(struct run_report, replica, &replica_form),
 };
 static const struct form report_form = FORM("report", struct run_report, report_fields);
 
@@ -263,6 +284,25 @@ static const struct field step_reports_fields[] = {
 	LIST(EV, steps.v, steps.n, LIST_MAX, &step_form),
 };
 
+static const struct field run_load_fields[] = {
+	PART(struct run_load, run, &run_id_form),
+	NUMBER(struct run_load, known, kv_milli, running_milli, waiting_milli, requests, tokens),
+};
+static const struct form run_load_form = FORM("run-load", struct run_load, run_load_fields);
+
+static const struct field runs_load_fields[] = {
+	NUMBER(EV, load.node, load.session),
+	LIST(EV, load.runs, load.n, LIST_MAX, &run_load_form),
+};
+
+static const struct field service_control_fields[] = {
+	CALLER,
+	NUMBER(EV, service.verb),
+	TEXT(EV, service.name),
+	MAY_TEXT(EV, service.reason),
+	NUMBER(EV, service.min, service.max, service.kept, service.held),
+};
+
 static const struct field fenced_fields[] = {
 	NUMBER(EV, fenced.node, fenced.off),
 };
@@ -292,6 +332,8 @@ static const struct form forms[EVENT_KINDS] = {
 	[EV_RUNS_USED] = FORM("runs-used", EV, runs_used_fields),
 	[EV_GPU_REPORT] = FORM("gpu-report", EV, gpu_report_fields),
 	[EV_STEP_REPORTS] = FORM("step-reports", EV, step_reports_fields),
+	[EV_SERVICE_CONTROL] = FORM("service-control", EV, service_control_fields),
+	[EV_RUNS_LOAD] = FORM("runs-load", EV, runs_load_fields),
 	[EV_FENCED] = FORM("fenced", EV, fenced_fields),
 	[EV_DISK_FREE] = FORM("disk-free", EV, disk_free_fields),
 	[EV_NOTE] = FORM("note", EV, note_fields),

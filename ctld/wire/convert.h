@@ -64,12 +64,24 @@ int wire_partition_control(const Gpusched__PartitionControl *m, const struct con
 int wire_step_reports(const Gpusched__StepReports *m, struct arena *arena,
         struct core_event *event, struct error *err);
 
+/* `spec` and `r` as they came, NULL where they did not. *out lives in the arena. */
+int wire_submit_service(const Gpusched__ServiceSpec *spec, const Gpusched__ServiceRequest *r,
+        struct arena *arena, const struct submit_service **out, struct error *err);
+/* Fills event->service. */
+int wire_service_control(
+        const Gpusched__ServiceControl *m, struct core_event *event, struct error *err);
+
 /* --- agents -------------------------------------------------------------------------------- */
 
 int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct error *err);
 
 /* Fills event->used but for node and session. */
 int wire_runs_used(const Gpusched__RunsUsed *m, struct arena *arena, struct core_event *event,
+        struct error *err);
+
+int wire_replica(const Gpusched__Replica *m, struct replica_report *out, struct error *err);
+/* Fills event->load but for node and session. */
+int wire_runs_load(const Gpusched__RunsLoad *m, struct arena *arena, struct core_event *event,
         struct error *err);
 
 /* Fills event->gpus but for node and session. */
@@ -91,6 +103,10 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena);
 #define WIRE_JOB_RUNS 4096 /* at most: one message holds them */
 void wire_job_runs(const struct core *core, struct clocks now, uint64_t ref, Gpusched__Job *m,
         struct arena *arena);
+
+/* A copy: borrows nothing. */
+Gpusched__Service *wire_service(
+        const struct core *core, const struct service *s, bool replicas, struct arena *arena);
 
 /* A step of `job` that runs. */
 Gpusched__Step *wire_step(const struct job_view *job, const struct step_report *step,

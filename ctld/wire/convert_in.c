@@ -267,6 +267,26 @@ static int take_request(const Gpusched__JobRequest *r, struct arena *arena, stru
 	return 0;
 }
 
+/* Jobs of services have a label that accounting finds them by. */
+static int label_service(
+        const char *name, struct arena *arena, struct submit_job *job, struct error *err)
+{
+	struct label *labels = arena_alloc(arena, (job->n_labels + 1) * sizeof(*labels));
+
+	if (!labels)
+		return too_much(err);
+	for (size_t i = 0; i < job->n_labels; i++) {
+		if (!strcmp(job->labels[i].key, "service"))
+			return error_set(err, ERR_USAGE,
+			        "label 'service': a service's jobs have it with the service's name");
+		labels[i] = job->labels[i];
+	}
+	labels[job->n_labels] = (struct label){ "service", name };
+	job->labels = labels;
+	job->n_labels++;
+	return 0;
+}
+
 int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedSpec *spec,
         const struct signedjob_hash *hash, int64_t sign_time_s, struct arena *arena,
         struct submit_job *out, struct error *err)
@@ -277,6 +297,10 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 	if (take_request(request ? request : &defaults, arena, &job, err))
 		return -1;
 	COPY_FIELDS(&job, spec, name, array);
+	if (spec->service && (wire_submit_service(spec->service, request ? request->service : NULL,
+	                              arena, &job.service, err) ||
+	                             label_service(spec->service->name, arena, &job, err)))
+		return -1;
 	job.steps = spec->steps ? (uint8_t)spec->steps->mode : 0;
 	job.cwd = wire_string(&spec->cwd, arena);
 	job.output = wire_string(&spec->output, arena);
@@ -518,6 +542,8 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 		return -1;
 	COPY_FIELDS(&r, m, suspended, suspended_us);
 	run_used_from_message(m->used, &r.used);
+	if (m->replica && wire_replica(m->replica, &r.replica, err))
+		return -1;
 	*out = r;
 	return 0;
 }

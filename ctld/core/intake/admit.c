@@ -207,6 +207,10 @@ int admit_partition(const struct core *core, const struct intake *t, struct erro
 		return error_set(err, ERR_PARTITION_STATE,
 		        "--partition=%s: it takes no jobs, it is %s", p->name,
 		        partition_starts(core->partitions, t->partition) ? "drained" : "inactive");
+	if (t->in->service && !p->services)
+		return error_set(err, ERR_JOB_SPEC,
+		        "--partition=%s: it takes no services (services = true in gpusched.conf)",
+		        p->name);
 	if (p->require_gpu && !t->in->n_gpus)
 		return error_set(err, ERR_REQUIRE_GPU,
 		        "partition %s is for jobs with GPUs: --gpus is missing", p->name);
@@ -251,6 +255,10 @@ int admit_time(struct core *core, struct intake *t, struct error *err)
 	char want[UNITS_TEXT], most[UNITS_TEXT];
 	struct limit_chain *chain;
 
+	if (t->in->service) { /* they stay up: the partition allows that */
+		*limit = 0;
+		return 0;
+	}
 	if (asked) {
 		*limit = asked == TIME_LIMIT_NONE ? 0 : asked;
 		if (!p->max_time_s || (*limit && *limit <= p->max_time_s))
@@ -314,7 +322,9 @@ int admit_limits(
 		        rc && decide_types(sched_view(core->sched), &ask, a, &cursor, &type);) {
 			struct need need = need_of(core, &t->info, a, type);
 
-			rc = limits_submit(core->limits, chain, &need, t->info.time_limit_s,
+			/* No limit of time is for services. */
+			rc = limits_submit(core->limits, chain, &need,
+			        t->in->service ? 1 : t->info.time_limit_s,
 			        t->weight, rc < 0 ? &other : err);
 		}
 	}

@@ -23,6 +23,7 @@
 #include "ctld/core/records/budget.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
+#include "ctld/core/services/services.h"
 
 #define MAX_NAME      255
 #define MAX_PATH_TEXT 4096
@@ -159,6 +160,8 @@ static bool fill_names(
 	passed(notifications_take(in, &t->info, &e), &e, all);
 	passed(check_numbers(in, caller, &e), &e, all);
 	passed(take_tasks(t, &e), &e, all);
+	if (in->service && !t->updated)
+		passed(service_check(core, caller, in, &e), &e, all);
 	partition = passed(find_partition(core, in->partition, &t->partition, &e), &e, all);
 	account = passed(admit_account(core, caller, t, &e), &e, all);
 	return account && passed(admit_qos(core, t, &e), &e, all) && partition &&

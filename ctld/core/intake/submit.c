@@ -22,6 +22,7 @@
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/services/services.h"
 
 /* --- taking in ------------------------------------------------------------------------------- */
 
@@ -89,6 +90,8 @@ static void intake_commit(struct core *core, const struct caller *caller, struct
 	t->info.labels = NULL;
 	t->counted = false;
 	submit_joins(core, job);
+	if (t->in->service)
+		service_join(core, caller, job, t->in);
 	snprintf(text, sizeof(text), "%.255s%s%.380s", t->in->name, *remark ? ": " : "", remark);
 	audit_note(core, "job.submit", caller, t->info.id, "", text);
 }

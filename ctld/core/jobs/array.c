@@ -126,7 +126,7 @@ bool array_full(const struct job *job)
 {
 	const struct array *a = job_array(job);
 
-	return a && a->at_once && a->running >= a->at_once;
+	return a && (a->at_once || a->service) && a->running >= a->at_once;
 }
 
 void array_reconsider(struct core *core, const struct job *job)

@@ -65,6 +65,10 @@ bool attempt_comes_again(const struct job *job, const struct run *decisive)
 {
 	const struct job_info *i = job_info(job);
 
+	/* A slot of a service waits again however its replica ended: its owner signed how many starts
+	 * a day, and the nodes count them. */
+	if (job_service(job))
+		return i->end_cause == END_NONE;
 	if (i->end_cause != END_NONE || job_starts(job) >= i->max_attempts)
 		return false;
 	if (owner_must_mend(job, decisive) && !attempt_asked(job))

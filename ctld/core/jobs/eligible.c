@@ -13,13 +13,27 @@
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 
+/* 0: it never gets too old. Of a service its owner says how long it holds. */
+static usec_t signature_age(const struct core *core, const struct job *job)
+{
+	const struct service *s = job_service(job);
+
+	for (int g = 0; s && g < GEN_COUNT; g++) {
+		const struct generation *gen = &service_info(s)->gens[g];
+
+		if (gen->job == job_id(job))
+			return (usec_t)gen->valid_days * 86400 * USEC_PER_S;
+	}
+	return (usec_t)core->conf->controller.signature_age_s * USEC_PER_S;
+}
+
 bool job_signature_old(const struct core *core, const struct job *job)
 {
-	usec_t age = (usec_t)core->conf->controller.signature_age_s * USEC_PER_S;
-	usec_t margin = 3600 * USEC_PER_S;
+	usec_t age = signature_age(core, job), margin = 3600 * USEC_PER_S;
 
 	if (!age)
 		return false;

@@ -40,11 +40,13 @@
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/jobs/retire.h"
 #include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/slot.h"
 #include "ctld/core/preempt/preempt.h"
 #include "ctld/core/preempt/victims.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/records/wait_replies.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
@@ -122,6 +124,8 @@ static void move(struct core *core, struct job *job, enum job_state state)
 	job_timer_set(core, job);
 	job_mail_moved(core, job, from);
 	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_ref(job);
+	if (job_service(job))
+		services_touch(core->services, job_service(job));
 	if (array_full(job) != full)
 		array_reconsider(core, job);
 }
@@ -529,7 +533,10 @@ static void job_after_attempt(struct core *core, struct job *job)
 
 	if (attempt_start_time(job))
 		job_set_start(core->jobs, job, attempt_start_time(job));
-	if (again && !attempt_whole(job)) {
+	if (again && job_service(job) && r->end_cause != END_SIGNATURE) {
+		slot_again(core, job, run);
+		job_again(core, job);
+	} else if (again && !attempt_whole(job)) {
 		job_not_whole(core, job, run);
 	} else if (again && attempt_not_launched(run)) {
 		job_not_launched(core, job, run);

@@ -32,6 +32,7 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
@@ -159,6 +160,8 @@ void end_run_order(struct core *core, struct run *run, const struct stop *stop)
 	uint32_t grace = p == CONF_NONE ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s;
 	struct effect *e = order(core, EFFECT_END_RUN, run, run_link(run)->node);
 
+	if (job && grace < service_drain_s(job))
+		grace = service_drain_s(job);
 	run_stopping(core, run, grace);
 	if (!e)
 		return;
@@ -301,8 +304,23 @@ static void run_noted(struct core *core, struct run *run, const struct run_repor
 	node_in_trouble(core, run_link(run)->node, report->node_trouble);
 }
 
+/* What its node says of a replica. That it is READY, or no longer, is a change of its job. */
+static void replica_says(struct core *core, struct run *run, const struct run_report *report)
+{
+	struct job *job = run_link(run)->job;
+	bool changed = run_set_replica(core->runs, run, &report->replica, core->now.mono);
+
+	if (!changed || !job || !job_service(job) || !run_of_present(run))
+		return;
+	if (report->replica.health == HEALTH_READY)
+		service_note_load(job_service(job), job_own(job), false);
+	services_touch(core->services, job_service(job));
+	effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_ref(job);
+}
+
 void run_says_starting(struct core *core, struct run *run, const struct run_report *report)
 {
+	replica_says(core, run, report);
 	if (run_info(run)->state == RUN_ORDERED)
 		run_move(core->runs, run, RUN_STARTING);
 	if (report->node_trouble && *report->node_trouble)
@@ -350,6 +368,7 @@ void run_says_running(struct core *core, struct run *run, const struct run_repor
 	if (job)
 		attempt_checkpoint(job, run);
 	run_set_progress(core->runs, run, report->progress ? report->progress : "");
+	replica_says(core, run, report);
 	if (run_info(run)->state == RUN_ORDERED || run_info(run)->state == RUN_STARTING) {
 		run_runs(core, run, report);
 		if (run_limit_changed(run)) /* it changed before the node had the run */

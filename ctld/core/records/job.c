@@ -491,6 +491,13 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 	texts_changed(jobs, job);
 }
 
+void job_set_qos(struct jobs *jobs, struct job *job, const char *qos)
+{
+	assert(!job->link.class);
+	if (strings_set(jobs->strings, &job->info.qos, qos))
+		texts_changed(jobs, job);
+}
+
 void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s)
 {
 	job->info.time_limit_s = time_limit_s;

@@ -105,6 +105,7 @@ struct job_steps;
 struct jobs;
 struct name_set;
 struct run;
+struct service;
 struct taken;
 
 #define JOB_REF_BITS    40 /* of the id; above it the part */
@@ -179,7 +180,8 @@ struct array {
 	uint32_t live;       /* parts that have not ended */
 	uint32_t running;    /* parts that have an attempt */
 	struct job *waiting; /* its PENDING records, including the own one */
-	uint32_t at_once;    /* number of tasks that may run; 0: any */
+	uint32_t at_once;    /* number of tasks that may run; 0: any, and of a service none */
+	struct service *service; /* whose replicas its tasks are (service.h); NULL: no array of one */
 	uint32_t next_part;
 	uint32_t ended, failed, cancelled; /* numbers of tasks; ended: of all outcomes */
 };
@@ -206,6 +208,7 @@ struct job_link {
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
 	bool expired;        /* its signature is too old to be started */
+	uint8_t restarts;    /* of a slot of a service: failures in a row */
 	bool leaving;        /* it was ordered to end: it will release what it has taken */
 	uint32_t timer;      /* in the heap of job timers; HEAP_NOWHERE */
 	usec_t ended;        /* mono */
@@ -231,6 +234,7 @@ uint32_t job_task(const struct job *job);
 /* The array of a part or of an array parent; NULL: it is not an array. */
 struct array *job_array(const struct job *job);
 struct job *job_own(const struct job *job); /* the array parent; itself of other jobs */
+struct service *job_service(const struct job *job); /* NULL: it is not of a service */
 /* The tasks of a record that stands for several tasks, or may; NULL: it is one job or one task. */
 const struct taskset *job_tasks(const struct job *job);
 /* How many jobs wait or run under this record: 1, or the number of its tasks; 0: an array's own
@@ -326,6 +330,8 @@ void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
  * account, cpus, mem_mb, time_limit_s, nice, begin_time, deadline, kill_invalid, the warning. The
  * job must be out of the scheduler. */
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked);
+/* The job must be out of the scheduler. */
+void job_set_qos(struct jobs *jobs, struct job *job, const char *qos);
 /* Change the time limit of its present attempt. */
 void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s);
 /* Its owner has signed it again, at this time (wall). */

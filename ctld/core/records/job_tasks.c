@@ -26,6 +26,13 @@ struct array *job_array(const struct job *job)
 	return job->link.own ? job->link.own->link.array : job->link.array;
 }
 
+struct service *job_service(const struct job *job)
+{
+	const struct array *a = job_array(job);
+
+	return a ? a->service : NULL;
+}
+
 struct job *job_own(const struct job *job)
 {
 	return job->link.own ? job->link.own : (struct job *)(uintptr_t)job;

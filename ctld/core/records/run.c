@@ -16,6 +16,7 @@
 #include "ctld/core/records/run.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,16 @@ static void drop_owner(struct runs *runs, struct run_owner *o)
 	free(o);
 }
 
+static void drop_replica(struct runs *runs, struct run_replica *r)
+{
+	if (!r)
+		return;
+	strings_drop(runs->strings, r->address);
+	strings_drop(runs->strings, r->ports);
+	strings_drop(runs->strings, r->text);
+	free(r);
+}
+
 void run_free(struct runs *runs, struct run *run)
 {
 	strings_drop(runs->strings, run->info.node);
@@ -157,6 +168,7 @@ void run_free(struct runs *runs, struct run *run)
 		strings_drop(runs->strings, run->link.more->nodes);
 		drop_owner(runs, run->link.more->owner);
 	}
+	drop_replica(runs, run->link.replica);
 	run_drop_hours(runs, run);
 	free(run->link.past);
 	free(run->link.more);
@@ -352,6 +364,35 @@ static void decode_used(struct run *run, const struct row *row)
 		run_set_used(run, &used);
 }
 
+static const struct codec_column replica_columns[COL_RUN_COUNT] = {
+#define F(field) [COL_RUN_##field] = COLUMN(struct run_replica, field)
+	F(health),
+	F(ready_time),
+	F(ready_us),
+	F(address),
+	F(ports),
+	F(requests),
+	F(tokens),
+#undef F
+};
+
+/* Only replicas get memory for it. */
+static int decode_replica(
+        struct runs *runs, struct run *run, const struct row *row, struct error *err)
+{
+	struct run_replica found = { 0 };
+
+	if (!row->v[COL_RUN_health].i && !row->v[COL_RUN_ports].n)
+		return 0;
+	if (row->v[COL_RUN_health].i > HEALTH_LAST)
+		return row_error(row, COL_RUN_health, err, "no such health");
+	if (codec_decode(replica_columns, &found, row, runs->strings, err) < 0)
+		return -1;
+	found.text = strings_intern(runs->strings, "");
+	run->link.replica = xmemdup(&found, sizeof(found));
+	return 0;
+}
+
 static void encode_share(const struct run *run, struct row *row)
 {
 	const struct share *share = run_share(run);
@@ -383,6 +424,7 @@ void run_encode(const struct run *run, struct row *row, enum row_change change)
 	encode_past(run, row);
 	encode_share(run, row);
 	encode_used(run, row);
+	codec_encode(replica_columns, run_replica(run), row);
 }
 
 /* The columns that no table converts. Each value is checked, because the rest of the core indexes
@@ -411,6 +453,8 @@ static int decode_own(struct runs *runs, struct run *run, const struct row *row,
 	if (run_past(run)->suspend_time && s != RUN_RUNNING)
 		return row_error(row, COL_RUN_suspend_time, err, "it does not run");
 	decode_used(run, row);
+	if (decode_replica(runs, run, row, err) < 0)
+		return -1;
 	return decode_share(run, row, err);
 }
 
@@ -629,6 +673,83 @@ const char *run_progress(const struct run *run)
 	return run->link.more ? run->link.more->progress : NULL;
 }
 
+const struct run_replica *run_replica(const struct run *run)
+{
+	static const struct run_replica none = { .address = "", .ports = "", .text = "" };
+
+	return run->link.replica ? run->link.replica : &none;
+}
+
+static struct run_replica *replica(struct runs *runs, struct run *run)
+{
+	struct run_replica *r = run->link.replica;
+
+	if (!r) {
+		r = run->link.replica = xmemdup(run_replica(run), sizeof(*r));
+		r->address = strings_intern(runs->strings, "");
+		r->ports = strings_intern(runs->strings, "");
+		r->text = strings_intern(runs->strings, "");
+	}
+	return r;
+}
+
+/* "20001,20002" */
+static const char *ports_text(const struct replica_report *report, char text[96])
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < report->n_ports && i < REPLICA_PORTS_MAX; i++)
+		n += (size_t)snprintf(
+		        text + n, 96 - n, "%s%u", i ? "," : "", report->ports[i] & 0xffff);
+	return text;
+}
+
+bool run_set_replica(
+        struct runs *runs, struct run *run, const struct replica_report *report, usec_t mono)
+{
+	struct run_replica *r;
+	char ports[96];
+	bool changed;
+
+	if (report->health > HEALTH_LAST || (!report->health && !report->n_ports))
+		return false;
+	r = replica(runs, run);
+	changed = r->health != report->health;
+	r->health = (uint8_t)report->health;
+	if (report->health != HEALTH_READY)
+		r->ready_since = 0;
+	else if (!r->ready_since)
+		r->ready_since = mono ? mono : 1;
+	if (report->ready_time && !r->ready_time)
+		r->ready_time = report->ready_time;
+	r->ready_us = report->ready_us;
+	if (report->requests)
+		r->requests = report->requests;
+	if (report->tokens)
+		r->tokens = report->tokens;
+	changed |= strings_set(runs->strings, &r->text, report->text ? report->text : "");
+	if (report->address && *report->address)
+		changed |= strings_set(runs->strings, &r->address, report->address);
+	if (report->n_ports)
+		changed |= strings_set(runs->strings, &r->ports, ports_text(report, ports));
+	dirty_put(runs->dirty, &run->mark);
+	return changed;
+}
+
+void run_set_load(struct run *run, const struct run_load *load)
+{
+	struct run_replica *r = run->link.replica;
+
+	if (!r)
+		return;
+	r->load = *load;
+	if (load->requests)
+		r->requests = load->requests;
+	if (load->tokens)
+		r->tokens = load->tokens;
+}
+
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 {
 	struct run_info *i = &run->info;
@@ -642,6 +763,8 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	p->elapsed_us = r->elapsed_us;
 	p->suspended_us = r->suspended_us;
 	p->suspend_time = 0;
+	if (r->replica.health)
+		run_set_replica(runs, run, &r->replica, 0);
 	node_runs_changed(run->link.node);
 	p->exit_code = r->exit_code;
 	p->exit_signal = r->exit_signal;

@@ -107,6 +107,20 @@ struct run_more {
 				  * reported */
 };
 
+/* Of a replica of a service. The first fields are durable. */
+struct run_replica {
+	uint8_t health;            /* enum replica_health */
+	usec_t ready_time;         /* wall: when it was READY first; 0: not yet */
+	uint64_t ready_us;         /* so long was it READY, as reported */
+	const char *address, *ports; /* interned; "20001,20002" */
+	uint64_t requests, tokens;
+	const char *text;          /* interned: what the last probe found */
+	usec_t ready_since;        /* mono: since when this process knows it as READY; 0: it is not */
+	uint64_t answered_seen;    /* services.c: `requests` at the last step */
+	bool learned;              /* services.c: its load time counts for its service */
+	struct run_load load;      /* the last that was reported */
+};
+
 /* The limits of GPU-hours in which it counts while it is booked. Names are interned. */
 struct run_hours {
 	const char *qos, *partition;
@@ -129,6 +143,7 @@ struct run_link {
 	struct run_hours *hours;  /* owned; NULL: no limit counts its GPU-hours */
 	struct run_past *past;    /* owned; NULL: nothing yet */
 	struct run_more *more;    /* owned; NULL: nothing yet */
+	struct run_replica *replica; /* owned; NULL: it is none, or nothing was said of it yet */
 	uint64_t ordered_session; /* the session in which its StartRun was sent; 0: before this
 				   * start of the controller */
 };
@@ -144,6 +159,7 @@ const struct run_used *run_used(const struct run *run);
 struct run_idle *run_idle(struct run *run);
 const struct run_owner *run_owner(const struct run *run); /* "": not said */
 const char *run_progress(const struct run *run); /* NULL: it says nothing */
+const struct run_replica *run_replica(const struct run *run); /* zeros and "": nothing yet */
 const char *run_nodes(const struct run *run);    /* of the first rank; NULL: as in run_more */
 bool run_started_known(const struct run *run);
 bool run_imagined_over(const struct run *run); /* true only inside a what-if (whatif.h) */
@@ -191,6 +207,10 @@ void run_set_nodes(struct runs *runs, struct run *run, const char *hostlist);
 struct run_hours *run_want_hours(
         struct runs *runs, struct run *run, const char *qos, const char *partition);
 void run_drop_hours(struct runs *runs, struct run *run);
+/* What its node says of a replica; true: something durable has changed, or its text. */
+bool run_set_replica(
+        struct runs *runs, struct run *run, const struct replica_report *report, usec_t mono);
+void run_set_load(struct run *run, const struct run_load *load); /* not durable */
 /* Copy how it ended from a report. */
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *report);
 void run_set_billed(struct runs *runs, struct run *run, uint64_t billed_us, uint64_t cost_u);

@@ -33,6 +33,7 @@ static const struct schema_column usage_schema[] = { USAGE_COLUMNS(X) };
 static const struct schema_column hours_schema[] = { HOURS_COLUMNS(X) };
 static const struct schema_column fate_schema[] = { FATE_COLUMNS(X) };
 static const struct schema_column step_schema[] = { STEP_COLUMNS(X) };
+static const struct schema_column service_schema[] = { SERVICE_COLUMNS(X) };
 #undef X
 
 #define X(sym, name, columns) \

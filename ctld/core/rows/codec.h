@@ -73,6 +73,9 @@ enum fate_column { FATE_COLUMNS(X) COL_FATE_COUNT };
 #define X(name, type, key) COL_STEP_##name,
 enum step_column { STEP_COLUMNS(X) COL_STEP_COUNT };
 #undef X
+#define X(name, type, key) COL_SERVICE_##name,
+enum service_column { SERVICE_COLUMNS(X) COL_SERVICE_COUNT };
+#undef X
 
 const char *row_table_name(enum row_table table);
 size_t row_columns(enum row_table table);

@@ -17,6 +17,7 @@
 #include "common/base/taskset.h"
 #include "common/conf/conf.h"
 #include "common/job/run.h"
+#include "ctld/core/rows/service_policy.h"
 
 /* A user's role, by the configuration (roles.h). */
 enum role { ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
@@ -46,7 +47,9 @@ enum kill_invalid { KILL_AS_CONFIGURED, KILL_YES, KILL_NO };
 #define SUBMIT_JOBS_MAX 1000000 /* of one event, or of a bulk; the protocol's Submit has 64 */
 
 /* One job of a submit. Signature, hashes and sizes were checked by ctld/rpc. */
+struct submit_service;
 struct submit_job {
+	const struct submit_service *service; /* NULL: of none */
 	const char *name, *partition, *account, *submit_host; /* "" where not given */
 	const char *array;
 	const char *cwd, *output, *error;
@@ -215,6 +218,8 @@ enum event_kind {
 	EV_RUNS_USED,  /* the present use of runs: shown, and kept until they end */
 	EV_GPU_REPORT, /* which GPU faults there are, and which no longer -> EFFECT_ACK_GPUS */
 	EV_STEP_REPORTS, /* what is new of steps of a job -> EFFECT_REPLY */
+	EV_SERVICE_CONTROL, /* -> EFFECT_REPLY */
+	EV_RUNS_LOAD, /* the present load of replicas */
 	EV_FENCED,     /* the fence program has ended */
 	EV_DISK_FREE,  /* free space of the state directory */
 	EV_NOTE,       /* the world did something without the core: for the audit trail */
@@ -267,6 +272,25 @@ struct step_report {
 	uint64_t cpu_time_us;    /* of its tasks that have ended */
 	uint64_t max_rss_kb;     /* of the largest task */
 };
+
+/* A job that is a generation of a service (services.h). */
+struct submit_service {
+	const char *name, *burst_qos; /* "" */
+	const char *spec;             /* its ServiceSpec in hexadecimal, for listings */
+	struct service_policy policy; /* as asked for: 0 is the default */
+	uint32_t drain_s, valid_days, ports;
+	bool update; /* the next generation of one that there is */
+};
+
+enum service_verb {
+	SERVICE_SCALE = 1,
+	SERVICE_PAUSE,
+	SERVICE_RESUME,
+	SERVICE_UNDO,
+	SERVICE_WAKE,
+	SERVICE_STOP
+};
+#define SERVICE_VERB_LAST SERVICE_STOP
 
 struct core_event {
 	enum event_kind kind;
@@ -392,6 +416,18 @@ struct core_event {
 			const struct step_report *v;
 			size_t n;
 		} steps;
+		struct {
+			uint32_t node;
+			uint64_t session;
+			const struct run_load *runs;
+			size_t n;
+		} load;
+		struct {
+			enum service_verb verb;
+			const char *name, *reason;
+			uint32_t min, max, kept; /* SCALE; kept UINT32_MAX: as it is, or min */
+			uint32_t held;           /* WAKE: requests that wait for it */
+		} service;
 		struct {
 			uint32_t node;
 			bool off; /* true: the program reported success, the node is off */

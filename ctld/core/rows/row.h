@@ -138,7 +138,14 @@
 	X(energy_mj, INT, _)                                                       \
 	X(share_milli, INT, _)  /* of each GPU: thousandths of its compute */      \
 	X(share_mb, INT, _)     /* and MiB of its memory */                        \
-	X(share_charge, INT, _) /* as what part of a GPU it counts; 0: whole ones */
+	X(share_charge, INT, _) /* as what part of a GPU it counts; 0: whole ones */ \
+	X(health, INT, _)       /* of a replica: enum replica_health */            \
+	X(ready_time, INT, _)   /* when it was READY first; 0: never */            \
+	X(ready_us, INT, _)     /* so long was it READY, all in all */             \
+	X(address, TEXT, _)     /* for its clients */                              \
+	X(ports, TEXT, _)       /* "20001,20002" */                                \
+	X(requests, INT, _)     /* answered, as its server says */                 \
+	X(tokens, INT, _)       /* generated, the same */
 
 #define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
 	X(uid, INT, K)                                                             \
@@ -200,6 +207,52 @@
 	X(cpu_time_us, INT, _)  /* of all its tasks */                             \
 	X(max_rss_kb, INT, _)   /* of the largest task */
 
+#define SERVICE_COLUMNS(X) /* services by name: records/service.h */ \
+	X(name, TEXT, K) \
+	X(user, TEXT, _) \
+	X(uid, INT, _) \
+	X(account, TEXT, _) \
+	X(burst_qos, TEXT, _) /* of the slots above `kept`; "": the jobs' own */ \
+	X(wanted, INT, _) /* replicas */ \
+	X(paused, INT, _) \
+	X(stopping, INT, _) \
+	X(min, INT, _) /* what its owner asks for: struct service_policy */ \
+	X(max, INT, _) \
+	X(kept, INT, _) \
+	X(target_milli, INT, _) \
+	X(kv_target_milli, INT, _) \
+	X(window_s, INT, _) \
+	X(burst_window_s, INT, _) \
+	X(scale_down_s, INT, _) \
+	X(to_zero_s, INT, _) \
+	X(request_wait_ms, INT, _) \
+	X(surge, INT, _) \
+	X(settle_s, INT, _) \
+	X(spread, INT, _) \
+	X(present_job, INT, _) /* the generation that serves; 0: none */ \
+	X(present_number, INT, _) \
+	X(present_slots, INT, _) \
+	X(present_drain_s, INT, _) \
+	X(present_valid_days, INT, _) \
+	X(present_spec, TEXT, _) \
+	X(next_job, INT, _) /* that is being rolled out */ \
+	X(next_number, INT, _) \
+	X(next_slots, INT, _) \
+	X(next_drain_s, INT, _) \
+	X(next_valid_days, INT, _) \
+	X(next_spec, TEXT, _) \
+	X(undo_job, INT, _) /* that was present before */ \
+	X(undo_number, INT, _) \
+	X(undo_slots, INT, _) \
+	X(undo_drain_s, INT, _) \
+	X(undo_valid_days, INT, _) \
+	X(undo_spec, TEXT, _) \
+	X(last_number, INT, _) /* of a generation */ \
+	X(submit_time, INT, _) \
+	X(decision, TEXT, _) /* why so many are wanted */ \
+	X(decision_time, INT, _) \
+	X(trouble, TEXT, _) /* why the last update was given up */
+
 /* X(TABLE, name, columns) */
 #define ROW_TABLES(X)                        \
 	X(TABLE_META, meta, META_COLUMNS)    \
@@ -211,7 +264,8 @@
 	X(TABLE_USAGE, usage, USAGE_COLUMNS) \
 	X(TABLE_HOURS, hours, HOURS_COLUMNS) \
 	X(TABLE_FATE, fate, FATE_COLUMNS)    \
-	X(TABLE_STEP, step, STEP_COLUMNS)
+	X(TABLE_STEP, step, STEP_COLUMNS)    \
+	X(TABLE_SERVICE, service, SERVICE_COLUMNS)
 
 #define X(sym, name, columns) sym,
 enum row_table { ROW_TABLES(X) TABLE_COUNT };

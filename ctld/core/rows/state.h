@@ -39,6 +39,7 @@ struct partitions;
 struct requests;
 struct runs;
 struct sched;
+struct services;
 struct strings;
 struct wait_replies;
 
@@ -71,6 +72,7 @@ struct core {
 	struct nonces *nonces;
 	struct jobs *jobs;
 	struct runs *runs;
+	struct services *services;
 	struct nodes *nodes;
 	struct accounts *accounts;
 	struct hours *hours;

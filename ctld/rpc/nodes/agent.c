@@ -1,4 +1,4 @@
-/* agent.c - what agents send: REGISTER, RUN_REPORT, HEARTBEAT, RUNS_USED, GPU_REPORT
+/* agent.c - what agents send: REGISTER, RUN_REPORT, HEARTBEAT, RUNS_USED, RUNS_LOAD, GPU_REPORT
  *
  * An agent that sends what it may not, or that cannot be, is closed: it comes back and registers,
  * which puts right whatever was wrong between us.
@@ -90,6 +90,18 @@ int rpc_runs_used(struct ctld *c, const struct rpc *rpc, struct error *err)
 	if (wire_runs_used((const Gpusched__RunsUsed *)rpc->msg, c->in, &ev, err))
 		return -1;
 	return apply(c, rpc, &ev, &ev.used.node, &ev.used.session);
+}
+
+int rpc_runs_load(struct ctld *c, const struct rpc *rpc, struct error *err)
+{
+	struct core_event ev = { 0 };
+	int known = check_agent(rpc, err);
+
+	if (known <= 0)
+		return known;
+	if (wire_runs_load((const Gpusched__RunsLoad *)rpc->msg, c->in, &ev, err))
+		return -1;
+	return apply(c, rpc, &ev, &ev.load.node, &ev.load.session);
 }
 
 int rpc_gpu_report(struct ctld *c, const struct rpc *rpc, struct error *err)

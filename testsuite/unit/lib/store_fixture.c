@@ -52,6 +52,7 @@ static const struct fixture_column usage_columns[] = { USAGE_COLUMNS(X) };
 static const struct fixture_column hours_columns[] = { HOURS_COLUMNS(X) };
 static const struct fixture_column fate_columns[] = { FATE_COLUMNS(X) };
 static const struct fixture_column step_columns[] = { STEP_COLUMNS(X) };
+static const struct fixture_column service_columns[] = { SERVICE_COLUMNS(X) };
 #undef X
 
 #define COUNT_KEY(n, t, k) +IS_##k

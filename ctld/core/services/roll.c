@@ -1,0 +1,27 @@
+/* roll.c - see roll.h */
+#include "ctld/core/services/roll.h"
+
+static uint32_t least(uint32_t x, uint32_t y)
+{
+	return x < y ? x : y;
+}
+
+struct roll_out roll_targets(const struct roll_in *in)
+{
+	uint32_t settled = least(in->settled, in->wanted);
+	struct roll_out out = { 0 };
+
+	if (in->settled >= in->wanted) {
+		out.done = true;
+		out.next = in->wanted;
+		return out;
+	}
+	if (in->failed_loads >= ROLL_FAILURES) {
+		out.given_up = true;
+		out.present = in->wanted;
+		return out;
+	}
+	out.next = least(in->wanted, settled + (in->surge ? in->surge : 1));
+	out.present = in->wanted - (in->surge ? settled : out.next);
+	return out;
+}

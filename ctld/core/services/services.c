@@ -1,0 +1,489 @@
+/* services.c - see services.h: the steps of a service
+ *
+ * A step only looks at records and calls movers: it may be done at any time, and once more without
+ * harm. It never starts a replica. What it lets run is a number, `at_once` of each generation's
+ * array: the slots that should run, and those that are booked without being of use (they drain, or
+ * their node does not answer). Slots that wait for their back-off count as if they ran, else a
+ * program that ends at once would start in one fresh slot after another.
+ *
+ * Replicas are given up in this order: those that do not run yet, LOADING, UNREADY, then READY; of
+ * equal ones the slots above `kept`, then those with the least in flight, then the highest slot.
+ */
+#include "ctld/core/services/services.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/xalloc.h"
+#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/effects.h"
+#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/nodes/node_silence.h"
+#include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/job.h"
+#include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/rows/state.h"
+#include "ctld/core/services/roll.h"
+#include "ctld/core/services/scaler.h"
+#include "ctld/core/services/services_impl.h"
+
+#define STEPS_SLICE   64 /* services of one event */
+#define STEP_EVERY    USEC_PER_S /* so often at most, if only its load has changed */
+#define RATE_OVER_S   30 /* requests answered a second are a mean over about so long */
+
+/* What a step finds. */
+struct look {
+	struct core *core;
+	struct service *s;
+	struct replica *v; /* those that are or will be of use, of all generations */
+	size_t n;
+	uint32_t settled;  /* of the next generation: READY for settle_s */
+	usec_t due;        /* mono: when something changes by itself */
+	double running, waiting, kv;
+	uint32_t known;
+	uint64_t answered; /* requests, since the last look */
+};
+
+static void due_by(struct look *l, usec_t mono)
+{
+	if (mono < l->due)
+		l->due = mono;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+static void look_at_load(struct look *l, struct run *run)
+{
+	struct run_replica *r = run_link(run)->replica;
+	const struct run_load *load = &r->load;
+
+	if (r->requests > r->answered_seen && r->answered_seen)
+		l->answered += r->requests - r->answered_seen;
+	r->answered_seen = r->requests;
+	if (!load->known)
+		return;
+	l->known++;
+	l->running += (double)load->running_milli / 1000;
+	l->waiting += (double)load->waiting_milli / 1000;
+	l->kv += load->kv_milli / 1000.0;
+}
+
+static void look_at_ready(struct look *l, const struct replica *r)
+{
+	const struct service_info *i = service_info(l->s);
+	struct run *run = runs_find(l->core->runs, run_info(r->run)->id);
+	struct run_replica *replica = run_link(run)->replica;
+	usec_t settled = replica->ready_since + (usec_t)i->policy.settle_s * USEC_PER_S;
+
+	if (!replica->learned && replica->ready_time > run_info(run)->start_time)
+		scaler_learn(service_link(l->s)->scaler,
+		        replica->ready_time - run_info(run)->start_time);
+	replica->learned = true;
+	if (r->role == GEN_NEXT) {
+		/* A restart of the controller has lost since when it is READY. */
+		if (settled <= l->core->now.mono)
+			l->settled++;
+		else
+			due_by(l, settled);
+	}
+	look_at_load(l, run);
+}
+
+static void count(struct look *l, const struct replica *r)
+{
+	struct service_counts *c = &service_link(l->s)->counts[r->role];
+	usec_t begin = job_info(r->job)->begin_time;
+
+	if (r->state == REPLICA_PENDING) {
+		if (begin > l->core->now.wall) {
+			c->backing_off++;
+			due_by(l, l->core->now.mono + (begin - l->core->now.wall));
+		}
+		return;
+	}
+	c->draining += r->state == REPLICA_DRAINING;
+	if (r->state == REPLICA_DRAINING)
+		return;
+	if (r->lost) {
+		c->lost++;
+		return;
+	}
+	c->alive++;
+	c->loading += r->state == REPLICA_CONFIGURING || r->state == REPLICA_LOADING;
+	c->unready += r->state == REPLICA_UNREADY;
+	c->ready += r->state == REPLICA_READY;
+	if (r->state == REPLICA_READY)
+		look_at_ready(l, r);
+	l->v = xrealloc(l->v, l->n + 1, sizeof(*l->v));
+	l->v[l->n++] = *r;
+}
+
+static void look(struct look *l)
+{
+	struct service_link *link = service_link(l->s);
+	struct replica_walk at = { 0 };
+	struct replica r;
+
+	memset(link->counts, 0, sizeof(link->counts));
+	while (service_each(l->s, &at, &r))
+		count(l, &r);
+	link->in_flight = l->running;
+	link->waiting = l->waiting;
+}
+
+/* --- how many -------------------------------------------------------------------------------- */
+
+static void note_rate(struct look *l)
+{
+	struct service_link *link = service_link(l->s);
+	double passed = (double)(l->core->now.mono - link->stepped) / USEC_PER_S, part;
+
+	if (passed <= 0)
+		return;
+	part = passed >= RATE_OVER_S ? 1 : passed / RATE_OVER_S;
+	link->answer_rate += part * ((double)l->answered / passed - link->answer_rate);
+}
+
+static void decide(struct look *l)
+{
+	const struct service_info *i = service_info(l->s);
+	struct service_link *link = service_link(l->s);
+	const struct service_counts *c = link->counts;
+	uint32_t ready = c[GEN_PRESENT].ready + c[GEN_NEXT].ready + c[GEN_UNDO].ready;
+	uint32_t alive = c[GEN_PRESENT].alive + c[GEN_NEXT].alive + c[GEN_UNDO].alive;
+	struct scale_input in = { .now = l->core->now.mono,
+		.ready = ready,
+		.loading = i->wanted > ready ? i->wanted - ready : alive - ready,
+		.known = l->known,
+		.running = l->running,
+		.waiting = l->waiting,
+		.kv = l->known ? l->kv / l->known : 0,
+		.held = link->held_until > l->core->now.mono ? link->held : 0,
+		.answered = link->answer_rate };
+	struct scale_decision d;
+	uint32_t want;
+	char text[SCALE_TEXT + 80];
+
+	d = scaler_step(link->scaler, &in);
+	due_by(l, d.next);
+	if (link->held_until > l->core->now.mono)
+		due_by(l, link->held_until);
+	want = i->paused || i->stopping ? 0 : d.want;
+	if (want == i->wanted && (*i->decision || i->paused))
+		return;
+	snprintf(text, sizeof(text), "%s", i->paused ? "paused" : d.text);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), " (%u before)", i->wanted);
+	service_set_wanted(l->core->services, l->s, want, text, l->core->now.wall);
+	audit_note(l->core, "service.scale", NULL, i->gens[GEN_PRESENT].job, "", text);
+}
+
+/* --- generations ----------------------------------------------------------------------------- */
+
+void service_drop_generation(
+        struct core *core, struct service *s, enum generation_role role, enum end_cause cause)
+{
+	struct service_link *link = service_link(s);
+	struct job *own = link->jobs[role];
+	struct replica_walk at = { .role = role };
+	struct replica r;
+
+	while (own && service_each(s, &at, &r) && r.role == role) {
+		struct job *part = jobs_find(core->jobs, job_ref(r.job));
+
+		if (job_info(part)->state != JOB_PENDING)
+			job_stop(core, part, &(struct stop){ .cause = cause });
+	}
+	if (own) {
+		job_link(own)->array->service = NULL;
+		if (!job_state_ended((enum job_state)job_info(own)->state))
+			job_cancel_pending(core, own);
+	}
+	link->jobs[role] = NULL;
+	service_set_generation(core->services, s, role, &(struct generation){ .spec = "" });
+}
+
+/* One role becomes another; the one that had it ends. */
+void service_pass_on(
+        struct core *core, struct service *s, enum generation_role from, enum generation_role to)
+{
+	struct service_link *link = service_link(s);
+	struct generation gen = service_info(s)->gens[from];
+
+	if (link->jobs[to])
+		service_drop_generation(core, s, to, END_ROLL);
+	service_set_generation(core->services, s, to, &gen);
+	link->jobs[to] = link->jobs[from];
+	link->jobs[from] = NULL;
+	service_set_generation(core->services, s, from, &(struct generation){ .spec = "" });
+}
+
+static void rolled(struct look *l)
+{
+	struct core *core = l->core;
+	char text[120];
+
+	service_pass_on(core, l->s, GEN_PRESENT, GEN_UNDO);
+	service_pass_on(core, l->s, GEN_NEXT, GEN_PRESENT);
+	snprintf(text, sizeof(text), "generation %u has taken over",
+	        service_info(l->s)->gens[GEN_PRESENT].number);
+	audit_note(core, "service.rolled", NULL, service_info(l->s)->gens[GEN_PRESENT].job, "", text);
+}
+
+static void give_up_roll(struct look *l)
+{
+	const struct generation *next = &service_info(l->s)->gens[GEN_NEXT];
+	char text[200];
+
+	snprintf(text, sizeof(text),
+	        "generation %u (job %llu) was given up: %d of its replicas ended before they were "
+	        "READY; generation %u stays",
+	        next->number, (unsigned long long)next->job, ROLL_FAILURES,
+	        service_info(l->s)->gens[GEN_PRESENT].number);
+	audit_note(l->core, "service.roll_failed", NULL, next->job, "", text);
+	service_set_trouble(l->core->services, l->s, text);
+	service_drop_generation(l->core, l->s, GEN_NEXT, END_ROLL);
+}
+
+/* Fills in how many replicas each generation should have. */
+static void targets(struct look *l, uint32_t target[GEN_COUNT])
+{
+	const struct service_info *i = service_info(l->s);
+	struct roll_in in = { .wanted = i->wanted,
+		.surge = i->policy.surge,
+		.settled = l->settled,
+		.failed_loads = service_link(l->s)->failed_loads };
+	struct roll_out out;
+
+	target[GEN_PRESENT] = i->wanted;
+	target[GEN_NEXT] = target[GEN_UNDO] = 0;
+	if (!i->gens[GEN_NEXT].job)
+		return;
+	out = roll_targets(&in);
+	if (out.given_up) {
+		give_up_roll(l);
+		return;
+	}
+	if (out.done) {
+		rolled(l);
+		return;
+	}
+	target[GEN_PRESENT] = out.present;
+	target[GEN_NEXT] = out.next;
+}
+
+/* --- giving up replicas ---------------------------------------------------------------------- */
+
+static uint64_t in_flight(const struct replica *r)
+{
+	const struct run_load *load = &run_replica(r->run)->load;
+
+	return load->known ? load->running_milli + load->waiting_milli : 0;
+}
+
+/* The replicas that are given up first stand first. `kept` is that of the policy. */
+struct shed_order {
+	uint32_t kept;
+};
+
+static int shed_before(const void *x, const void *y, void *arg)
+{
+	const struct replica *a = x, *b = y;
+	const struct shed_order *o = arg;
+	bool a_kept = a->slot < o->kept, b_kept = b->slot < o->kept;
+
+	if (a->state != b->state)
+		return a->state < b->state ? -1 : 1;
+	if (a_kept != b_kept)
+		return a_kept ? 1 : -1;
+	if (in_flight(a) != in_flight(b))
+		return in_flight(a) < in_flight(b) ? -1 : 1;
+	return a->slot > b->slot ? -1 : 1;
+}
+
+static void shed(struct look *l, enum generation_role role, uint32_t n, enum end_cause cause)
+{
+	for (size_t i = 0; i < l->n && n; i++) {
+		struct job *part = jobs_find(l->core->jobs, job_ref(l->v[i].job));
+
+		if (l->v[i].role != role || !part || job_info(part)->state == JOB_PENDING ||
+		        job_info(part)->state == JOB_COMPLETING)
+			continue;
+		job_stop(l->core, part,
+		        &(struct stop){ .cause = cause, .requeue = true });
+		n--;
+	}
+}
+
+/* --- which slots may run --------------------------------------------------------------------- */
+
+static void allow(struct look *l, enum generation_role role, uint32_t target, uint32_t *room)
+{
+	struct service_link *link = service_link(l->s);
+	const struct service_counts *c = &link->counts[role];
+	struct job *own = link->jobs[role];
+	uint32_t booked = c->draining + c->lost, may, running;
+
+	if (!own || job_state_ended((enum job_state)job_info(own)->state))
+		return;
+	running = job_link(own)->array->running;
+	may = target + booked;
+	may -= may > c->backing_off ? c->backing_off : may;
+	/* Draining replicas are alive: new ones start beside them only as far as the surge goes. */
+	if (may > running && may - running > *room)
+		may = running + *room;
+	*room -= may > running ? may - running : 0;
+	if (job_link(own)->array->at_once != may)
+		array_set_at_once(l->core, own, may);
+}
+
+static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])
+{
+	const struct service_info *i = service_info(l->s);
+	struct service_counts *c = service_link(l->s)->counts;
+	struct shed_order order = { i->policy.kept };
+	uint32_t alive = 0, most = i->wanted + i->policy.surge, room;
+	int g;
+
+	for (g = 0; g < GEN_COUNT; g++)
+		alive += c[g].alive + c[g].draining;
+	room = most > alive ? most - alive : 0;
+	qsort_r(l->v, l->n, sizeof(*l->v), shed_before, &order);
+	for (g = 0; g < GEN_COUNT; g++) {
+		if (c[g].alive > target[g])
+			shed(l, (enum generation_role)g, c[g].alive - target[g],
+			        service_info(l->s)->gens[GEN_NEXT].job || g != GEN_PRESENT
+			                ? END_ROLL
+			                : END_SCALE);
+		allow(l, (enum generation_role)g, target[g], &room);
+	}
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+/* All of its jobs are told to end, and when they have the service is gone. */
+static void stop_step(struct core *core, struct service *s)
+{
+	struct service_link *link = service_link(s);
+	struct replica_walk at = { 0 };
+	struct replica r;
+	unsigned left = 0;
+
+	for (int g = 0; g < GEN_COUNT; g++) {
+		struct job *own = link->jobs[g];
+
+		if (!own)
+			continue;
+		if (job_state_ended((enum job_state)job_info(own)->state)) {
+			job_link(own)->array->service = NULL;
+			link->jobs[g] = NULL;
+			continue;
+		}
+		left++;
+		if (job_weight(own))
+			job_cancel_pending(core, own);
+	}
+	while (service_each(s, &at, &r)) {
+		struct job *part = jobs_find(core->jobs, job_ref(r.job));
+
+		if (job_info(part)->state == JOB_PENDING)
+			job_cancel_pending(core, part);
+		else if (job_info(part)->end_cause != END_CANCEL)
+			job_stop(core, part, &(struct stop){ .cause = END_CANCEL });
+	}
+	if (left)
+		return;
+	audit_note(core, "service.end", NULL, 0, "", service_info(s)->name);
+	services_remove(core->services, s);
+}
+
+/* Was its present job cancelled as a job? Then it ends. */
+static bool has_ended(const struct service *s)
+{
+	const struct job *own = service_link_of(s)->jobs[GEN_PRESENT];
+
+	return !own || job_state_ended((enum job_state)job_info(own)->state);
+}
+
+static void step(struct core *core, struct service *s)
+{
+	struct look l = { .core = core, .s = s, .due = INT64_MAX };
+	uint32_t target[GEN_COUNT];
+
+	services_set_due(core->services, s, INT64_MAX);
+	if (has_ended(s))
+		service_set_stopping(core->services, s);
+	look(&l);
+	note_rate(&l);
+	service_link(s)->stepped = core->now.mono;
+	if (service_info(s)->stopping) {
+		free(l.v);
+		stop_step(core, s);
+		return;
+	}
+	decide(&l);
+	targets(&l, target);
+	/* A generation that has passed on its role: its replicas are counted under the new one. */
+	free(l.v);
+	l.v = NULL;
+	l.n = 0;
+	look(&l);
+	apply_targets(&l, target);
+	free(l.v);
+	services_set_due(core->services, s, l.due);
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+void services_apply(struct core *core)
+{
+	struct service *s;
+	unsigned n = 0;
+
+	if (core->suspended)
+		return;
+	while (n < STEPS_SLICE && (s = services_first_due(core->services)) &&
+	        service_link(s)->due <= core->now.mono) {
+		services_set_due(core->services, s, INT64_MAX);
+		services_touch(core->services, s);
+		n++;
+	}
+	/* A step may touch its service again: that is for the next call, which is due at once. */
+	for (n = 0; n < STEPS_SLICE && (s = services_take_touched(core->services)); n++)
+		step(core, s);
+}
+
+usec_t services_due(const struct core *core)
+{
+	const struct service *s = services_first_due(core->services);
+
+	if (services_touched(core->services))
+		return core->now.mono;
+	return s ? service_link_of(s)->due : INT64_MAX;
+}
+
+void runs_load_apply(struct core *core, const struct core_event *e)
+{
+	struct node *node = nodes_at(core->nodes, e->load.node);
+
+	if (!node || !e->load.session || node_link(node)->session != e->load.session ||
+	        core->suspended)
+		return;
+	heartbeat_apply(core, e->load.node, e->load.session);
+	for (size_t i = 0; i < e->load.n; i++) {
+		struct run *run = runs_find(core->runs, e->load.runs[i].run);
+		struct job *job = run ? run_link(run)->job : NULL;
+		struct service *s = job ? job_service(job) : NULL;
+		usec_t soon;
+
+		if (!s || run_info(run)->node != node_info(node)->name || run_over(run))
+			continue;
+		run_set_load(run, &e->load.runs[i]);
+		soon = service_link(s)->stepped + STEP_EVERY;
+		if (soon < service_link(s)->due)
+			services_set_due(core->services, s, soon);
+	}
+}

@@ -1,0 +1,20 @@
+/* services_impl.h - what the files of this folder share */
+#ifndef CTLD_CORE_SERVICES_IMPL_H
+#define CTLD_CORE_SERVICES_IMPL_H
+
+#include "common/job/run.h"
+#include "ctld/core/records/service.h"
+
+struct core;
+struct service;
+
+/* The generation ends: its replicas drain, its other slots are cancelled. */
+void service_drop_generation(
+        struct core *core, struct service *s, enum generation_role role, enum end_cause cause);
+/* The generation gets another role; the one that had it ends. */
+void service_pass_on(
+        struct core *core, struct service *s, enum generation_role from, enum generation_role to);
+/* Slots that wait get the QOS that they should have: kept ones the job's, others the burst QOS. */
+void service_set_slots_qos(struct core *core, struct service *s, enum generation_role role);
+
+#endif
