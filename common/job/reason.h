@@ -29,6 +29,8 @@
 	X(REASON_HELD_ADMIN, "JobHeldAdmin", "held by a coordinator, operator or administrator")  \
 	X(REASON_ARRAY_LIMIT, "JobArrayTaskLimit",                                                \
 	        "as many tasks of its array run as may run at the same time")                     \
+	X(REASON_NOT_WANTED, "NotWanted",                                                         \
+	        "a slot of a service that has as many replicas as it wants")                      \
 	X(REASON_ATTEMPT_ALIVE, "AttemptAlive", "its last attempt has not ended on all nodes")    \
 	X(REASON_SIGNATURE_EXPIRED, "SignatureExpired",                                           \
 	        "its owner's signature is too old: gctl renew")                                   \

@@ -21,6 +21,7 @@
 #include "ctld/core/intake/conditions.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
@@ -162,6 +163,12 @@ const char *job_why(
 		        run_info(orphan)->id.attempt, run_info(orphan)->node,
 		        run_info(orphan)->end_wanted ? ", and was told to end" : "");
 		return reason_word(REASON_ATTEMPT_ALIVE);
+	}
+	if (array_full(job) && job_service(job)) {
+		snprintf(text, size, "service %.64s wants %u replicas now",
+		        service_info(job_service(job))->name,
+		        service_info(job_service(job))->wanted);
+		return reason_word(REASON_NOT_WANTED);
 	}
 	if (array_full(job)) {
 		snprintf(text, size, "%u tasks of its array run, and no more may run at once",

@@ -26,6 +26,7 @@
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/records/wait_replies.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
@@ -241,7 +242,7 @@ static int requeue(struct control *c, struct error *err)
 	if (!ended && i->state != JOB_RUNNING && i->state != JOB_SUSPENDED &&
 	        i->state != JOB_CONFIGURING)
 		return wrong_state(c->job, "requeued", err);
-	if (starts >= most) {
+	if (starts >= most && !job_service(c->job)) {
 		error_set(err, ERR_JOB_STATE,
 		        "job %s cannot be requeued: it has been started %u times of %u that its "
 		        "owner signed",
@@ -422,6 +423,28 @@ static int update_at_once(struct control *c, struct job *own, struct error *err)
 
 /* One id of the event: what concerns an array as a whole first, then each of its records
  * (control_array.c), or the job itself. */
+/* A slot cannot be cancelled alone, and how many run is not the owner's number. */
+static int check_slots(const struct control *c, const struct job *job, const struct taskset *set,
+        struct error *err)
+{
+	const struct service *s = job_service(job);
+	bool some = set || job_info(job)->part;
+
+	if (!s)
+		return 0;
+	if (c->event->job.verb == JOB_CANCEL && some) {
+		error_set(err, ERR_JOB_STATE, "a replica of service %s would be started again",
+		        service_info(s)->name);
+		return error_hint(err, "gserve scale %s, gserve stop %s; gctl requeue starts it anew",
+		        service_info(s)->name, service_info(s)->name);
+	}
+	if (c->event->job.verb == JOB_UPDATE && c->event->job.fields & UPDATE_AT_ONCE) {
+		error_set(err, ERR_JOB_STATE, "how many replicas run is the service's affair");
+		return error_hint(err, "gserve scale %s MIN-MAX", service_info(s)->name);
+	}
+	return 0;
+}
+
 static int control_job(struct control *c, struct job *job, uint64_t ref, const struct taskset *set,
         struct error *err)
 {
@@ -429,6 +452,8 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	bool array = job_link(job)->array;
 	uint32_t weight;
 
+	if (check_slots(c, job, set, err) < 0)
+		return -1;
 	if (c->event->job.verb == JOB_UPDATE && c->event->job.fields & UPDATE_AT_ONCE) {
 		if (!c->walk.next && update_at_once(c, job_own(job), err) < 0)
 			return -1;

@@ -321,6 +321,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	l->session = e->agent_up.session;
 	l->fence = FENCE_NONE;
 	node_hear(core->nodes, node, NODE_HEARD, core->now);
+	node_tell_services(core, node);
 	compare_numbers(core, node, e->agent_up.max_epoch, e->agent_up.max_job);
 	node_set_text(core->nodes, &l->version, e->agent_up.version);
 	node_set_text(core->nodes, &l->containment, e->agent_up.containment);

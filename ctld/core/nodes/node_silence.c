@@ -15,7 +15,10 @@
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/records/audit_note.h"
+#include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
+#include "ctld/core/records/run.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/heap.h"
 
@@ -48,12 +51,25 @@ static usec_t unknown_until(const struct core *core, const struct node *node, bo
 	return *off ? gone : fence;
 }
 
+void node_tell_services(struct core *core, const struct node *node)
+{
+	const struct run *run = node_link_of(node)->runs;
+
+	for (; run; run = run_link_of(run)->next_of_node) {
+		const struct job *job = run_link_of(run)->job;
+
+		if (job && job_service(job))
+			services_touch(core->services, job_service(job));
+	}
+}
+
 static void silent(struct core *core, struct node *node)
 {
 	char text[100];
 
 	snprintf(text, sizeof(text), "no response for %u s", core->conf->controller.node_timeout_s);
 	node_hear(core->nodes, node, NODE_UNKNOWN, core->now);
+	node_tell_services(core, node);
 	node_settle(core, node);
 	if (node_link(node)->runs)
 		audit_note(core, "node.unknown", NULL, 0, node_info(node)->name, text);

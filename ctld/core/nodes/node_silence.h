@@ -34,4 +34,7 @@ void node_is_off(struct core *core, struct node *node, const char *why);
 /* Order the fence, if one is configured and something may run there. */
 void node_fence(struct core *core, struct node *node);
 
+/* The services that have replicas on the node look at themselves: it is heard again, or no longer. */
+void node_tell_services(struct core *core, const struct node *node);
+
 #endif
