@@ -1,22 +1,30 @@
 /* scaler.h - how many replicas a service should have
  *
- * Pure: no clock, no I/O. What is known of the load goes in with the time, the number comes out with
- * a sentence that says why. The service (service.c) asks when a load was reported, at most once a
- * second, and when `next` has come; `gsim` asks with requests of a history.
+ * Pure: no clock, no I/O. What is known of the load goes in with the time, the number comes out
+ * with a sentence that says why. The service (service.c) asks when a load was reported, at most
+ * once a second, and when `next` has come; `gsim` asks with requests of a history.
  *
- *	L_w   requests in flight and waiting, summed over READY replicas, with those that gactivate
- *	      holds: the mean over the window w, over the times at which it was known
- *	want  = clamp(max(ceil(L_window / target), ceil(ready * kv / kv_target)), min, max)
- *	burst : L_burst / target >= 2 * ready: want from L_burst, and nothing is given up for `window`
- *	up    : want > ready + loading. A loading replica counts as coming until twice its learned load
- *	        time has passed
- *	noise : with `request_wait`, a predicted wait below it is held if what waits is answered by the
- *	        spare rate before a new replica would be READY
- *	down  : to the highest want of the last `scale_down`, and by half at most; a load that is not
- *	        known never lowers it
+ *	L_w   requests in flight and waiting, summed over READY replicas, with those that
+ *	      gactivate holds: the mean over the window w, over the times at which it was known. A
+ *	      READY replica of unknown load is taken to be as loaded as the known ones, at most with
+ *	      `target`
+ *	need  = max(L_window / target, ready * kv / kv_target), kv too as a mean over `window`
+ *	want  = clamp(ceil(need), min, max)
+ *	burst : L_burst / target >= 2 * ready: want from L_burst, nothing is given up for `window`
+ *	close : while need is within 10 percent of the present number nothing changes
+ *	up    : at once. A replica that loads for more than twice the learned load time (`late`) no
+ *	        longer counts as coming: one more is wanted in its place
+ *	noise : with `request_wait`, more is not wanted while the predicted wait is below it and the
+ *	        spare rate of the present replicas answers what waits before a new one is READY
+ *	down  : to the highest want of the last `scale_down`, and not below half of the most that
+ *	        was wanted within the last `window`; a load that is not known never lowers it
  *	zero  : with min 0, after `to_zero` without a request; a held request wakes the service
  *
- * Within 10 percent of the present number nothing changes.
+ * A load counts for the time since the previous one, at most two seconds: of a longer silence
+ * nothing is known. Windows are rings of 60 buckets, so that an hour takes as little memory (about
+ * 4 KB a service) as a minute does; means are exact to a sixtieth of their window.
+ *
+ * Numbers that are none (NaN, infinite, negative) are a load that is not known.
  */
 #ifndef CTLD_CORE_SERVICES_SCALER_H
 #define CTLD_CORE_SERVICES_SCALER_H
@@ -38,11 +46,12 @@ struct scale_policy {
 struct scale_input {
 	usec_t now;              /* mono */
 	uint32_t ready, loading; /* replicas; loading: wanted, and not READY yet */
+	uint32_t late;           /* of the loading: for more than twice scaler_load_time() */
 	uint32_t known;          /* of the ready ones, those whose load is known */
 	double running, waiting; /* requests of these */
 	double kv;               /* the mean of their caches' use, 0 to 1 */
 	double held;             /* requests that gactivate holds */
-	double answered;         /* requests answered a second by the service, of late; 0: not known */
+	double answered; /* requests answered a second by the service, of late; 0: not known */
 };
 
 #define SCALE_TEXT 240
@@ -50,8 +59,8 @@ struct scale_input {
 struct scale_decision {
 	uint32_t want;
 	bool changed;          /* since the last decision */
-	char text[SCALE_TEXT]; /* "5: 272 in flight over 60 s / 64 a replica" */
-	usec_t next;           /* mono: ask again then, whatever is reported; INT64_MAX: not needed */
+	char text[SCALE_TEXT]; /* "5: 290 in flight over 1:00 / 64 a replica" */
+	usec_t next; /* mono: ask again then, whatever is reported; INT64_MAX: not needed */
 };
 
 struct scaler;

@@ -1,0 +1,42 @@
+/* window.h - means and maxima over a sliding time, in little memory
+ *
+ * A ring of WINDOW_BUCKETS buckets and the one that is being filled. Times never go back.
+ */
+#ifndef CTLD_CORE_SERVICES_WINDOW_H
+#define CTLD_CORE_SERVICES_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/job/run.h"
+
+#define WINDOW_BUCKETS 60
+
+/* The mean of a level over the times at which it was known. */
+struct mean_window {
+	usec_t width;   /* of a bucket, above 0 */
+	int64_t newest; /* number of the newest bucket: time / width */
+	struct {
+		double sum, known; /* level x us, us */
+	} at[WINDOW_BUCKETS + 1];
+};
+
+/* The highest value within a time. */
+struct max_window {
+	usec_t width;
+	int64_t newest;
+	uint32_t at[WINDOW_BUCKETS + 1];
+};
+
+void mean_window_init(struct mean_window *w, usec_t length, usec_t now);
+/* The level was so from `from` to `to`, the latest time so far. */
+void mean_window_add(struct mean_window *w, usec_t from, usec_t to, double level);
+/* False: nothing is known of the window before `now`. */
+bool mean_window_get(struct mean_window *w, usec_t now, double *mean);
+
+void max_window_init(struct max_window *w, usec_t length, usec_t now);
+void max_window_add(struct max_window *w, usec_t now, uint32_t value);
+/* 0: nothing was added. A value is kept up to a bucket longer than the window. */
+uint32_t max_window_get(struct max_window *w, usec_t now);
+
+#endif
