@@ -9,6 +9,7 @@
  *	- EndRuns that are due go out again.
  */
 #include "ctld/core/nodes/agent.h"
+#include "ctld/core/nodes/node_silence.h"
 
 #include <stdio.h>
 #include <stdlib.h>

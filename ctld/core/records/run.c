@@ -369,12 +369,15 @@ static const struct codec_column replica_columns[COL_RUN_COUNT] = {
 	F(health),
 	F(ready_time),
 	F(ready_us),
-	F(address),
-	F(ports),
 	F(requests),
 	F(tokens),
 #undef F
 };
+
+static const char *keep_value(struct runs *runs, const struct value *v)
+{
+	return strings_keep_n(runs->strings, v->p, v->n);
+}
 
 /* Only replicas get memory for it. */
 static int decode_replica(
@@ -389,6 +392,8 @@ static int decode_replica(
 	if (codec_decode(replica_columns, &found, row, runs->strings, err) < 0)
 		return -1;
 	found.text = strings_intern(runs->strings, "");
+	found.address = keep_value(runs, &row->v[COL_RUN_address]);
+	found.ports = keep_value(runs, &row->v[COL_RUN_ports]);
 	run->link.replica = xmemdup(&found, sizeof(found));
 	return 0;
 }
@@ -425,6 +430,8 @@ void run_encode(const struct run *run, struct row *row, enum row_change change)
 	encode_share(run, row);
 	encode_used(run, row);
 	codec_encode(replica_columns, run_replica(run), row);
+	row->v[COL_RUN_address] = value_text(run_replica(run)->address);
+	row->v[COL_RUN_ports] = value_text(run_replica(run)->ports);
 }
 
 /* The columns that no table converts. Each value is checked, because the rest of the core indexes
