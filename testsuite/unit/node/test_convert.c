@@ -82,6 +82,50 @@ static void every_field_of_a_report_survives(void **state)
 	convert_free(c);
 }
 
+static void a_replica_survives(void **state)
+{
+	const struct replica_report in = { HEALTH_READY, "503", 20, 21, "", { 7001, 65535 }, 2, 22,
+		23 };
+	struct agent_effect effect = { .kind = AGENT_SEND_REPORT,
+		.report = { .run = { 7, 8, 9, 0 },
+		        .state = REPORT_RUNNING,
+		        .detail = "",
+		        .incarnation = "",
+		        .gpu_type = "",
+		        .progress = "",
+		        .node_trouble = "",
+		        .replica = in } };
+	const struct node_facts facts = { .node = "n1", .service_address = "10.0.0.1" };
+	struct convert *c = convert_new();
+	const struct replica_report *out;
+	struct agent_event event;
+	Gpusched__RunReport *m;
+	struct error err;
+	unsigned type;
+
+	(void)state;
+	m = (Gpusched__RunReport *)convert_effect(c, &effect, &facts, &type);
+	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &m->base, 0, &event, &err), 0);
+	out = &event.report.replica;
+	assert_int_equal(out->health, in.health);
+	assert_string_equal(out->text, in.text);
+	assert_int_equal(out->ready_time, in.ready_time);
+	assert_int_equal(out->ready_us, in.ready_us);
+	assert_string_equal(out->address, "10.0.0.1");
+	assert_int_equal(out->n_ports, 2);
+	assert_memory_equal(out->ports, in.ports, sizeof(in.ports));
+	assert_int_equal(out->requests, in.requests);
+	assert_int_equal(out->tokens, in.tokens);
+	m->replica->ports[1] = 65536;
+	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &m->base, 0, &event, &err), -1);
+	m->replica->n_ports = REPLICA_PORTS_MAX + 1;
+	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &m->base, 0, &event, &err), -1);
+	m->replica->n_ports = 0;
+	m->replica->health = HEALTH_LAST + 1;
+	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &m->base, 0, &event, &err), -1);
+	convert_free(c);
+}
+
 static void an_end_survives(void **state)
 {
 	struct agent_effect effect = { .kind = AGENT_TELL_END };
@@ -348,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_field_of_a_report_survives),
+		cmocka_unit_test(a_replica_survives),
 		cmocka_unit_test(an_end_survives),
 		cmocka_unit_test(suspensions_go_both_ways),
 		cmocka_unit_test(missing_ids_are_zero),
