@@ -14,6 +14,7 @@
 #include "noded/contain/contain.h"
 #include "noded/runs/agent_channel.h"
 #include "noded/runs/parts.h"
+#include "noded/runs/replicas.h"
 #include "noded/runs/run_report.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -133,6 +134,7 @@ void run_refresh(struct run *r)
 	r->report->suspended_us = r->suspended_us;
 	if (r->suspended_mono > 0)
 		r->report->suspended_us += (uint64_t)(now - r->suspended_mono);
+	replicas_refresh(r);
 }
 
 void run_send_report(struct run *r)
