@@ -89,8 +89,9 @@ int service_ports_choose(struct launcher *l, size_t n, uint32_t *ports, struct e
 	free(h.ports);
 	if (found < n)
 		return error_set(err, ERR_LAUNCH,
-		        "%zu ports for services are free here (%u-%u), and it needs %zu", found,
-		        h.low, h.high, n);
+		        "too few ports for services are free here (of %u-%u): it needs %zu, and "
+		        "there are %zu",
+		        h.low, h.high, n, found);
 	if (n)
 		s->next = ports[n - 1] + 1;
 	return 0;

@@ -160,7 +160,7 @@ bool replica_line(struct replica *r, const char *line, size_t len, struct clocks
 		return take_health(r, at, end, now);
 	if (strcmp(word, "load") == 0)
 		return take_load(r, at, end, now);
-	if (strcmp(word, "end") != 0)
+	if (strcmp(word, "end") != 0 || at == end)
 		return false;
 	take_text(at, end, r->end);
 	return true;
