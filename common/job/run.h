@@ -147,6 +147,14 @@ struct run_load {
 	uint64_t requests, tokens;
 };
 
+/* Is the load the same, of whatever run? */
+static inline bool run_load_equal(const struct run_load *x, const struct run_load *y)
+{
+	return x->known == y->known && x->kv_milli == y->kv_milli &&
+	       x->running_milli == y->running_milli && x->waiting_milli == y->waiting_milli &&
+	       x->requests == y->requests && x->tokens == y->tokens;
+}
+
 /* One run as its node knows it. */
 struct run_report {
 	struct run_id run;

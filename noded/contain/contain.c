@@ -482,6 +482,11 @@ size_t contain_warn(struct contain *c, int sig)
 	return send_signal(c, sig, true);
 }
 
+size_t contain_warn_except(struct contain *c, int sig, pid_t pid)
+{
+	return send_signal_to(c, sig, true, is_another, pid);
+}
+
 /* By the rule of signals.h. */
 static size_t signal_by_rule(struct contain *c, int sig, meant_fn *meant, pid_t other)
 {

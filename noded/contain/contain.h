@@ -94,6 +94,7 @@ size_t contain_signal_children(struct contain *c, int sig, pid_t parent);
 
 /* The same, only to processes that await the signal, for every signal: a warning kills nothing. */
 size_t contain_warn(struct contain *c, int sig);
+size_t contain_warn_except(struct contain *c, int sig, pid_t pid);
 
 /* Stop all of its processes, those forked meanwhile too: with the cgroup's freezer, or with STOP to
  * every process. True: all of them are stopped. Repeat the call until then. Where

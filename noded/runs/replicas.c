@@ -55,7 +55,7 @@ static void add_load(struct run *r, void *arg)
 	const struct run_load *load = &r->load;
 	Gpusched__RunLoad *m = &b->loads[b->n];
 
-	if (r->state != RUN_RUNNING || !load->time)
+	if (r->state != RUN_RUNNING || !r->load_time)
 		return;
 	b->any = true;
 	if (!r->load_changed && b->now - r->load_sent < REPLICAS_AGAIN - EARLY)
@@ -63,12 +63,12 @@ static void add_load(struct run *r, void *arg)
 	gpusched__run_load__init(m);
 	m->run = r->report->run;
 	m->known = load->known;
-	m->running = load->running;
-	m->waiting = load->waiting;
+	m->running = (double)load->running_milli / 1000;
+	m->waiting = (double)load->waiting_milli / 1000;
 	m->kv_milli = load->kv_milli;
 	m->requests = load->requests;
 	m->tokens = load->tokens;
-	m->time = load->time;
+	m->time = r->load_time;
 	r->load_changed = false;
 	r->load_sent = b->now;
 	b->list[b->n++] = m;
@@ -112,15 +112,25 @@ static void load_changed(struct run *r)
 		set_timer(p, at, now);
 }
 
+/* Not negative, and not much: replica.c has seen to that. */
+static uint64_t milli(double n)
+{
+	return (uint64_t)(n * 1000 + 0.5);
+}
+
 static void take_load(struct run *r, const Gpusched__RunLoad *m)
 {
-	struct run_load *load = &r->load;
-	bool changed = !load->time || load->known != m->known || load->running != m->running ||
-	               load->waiting != m->waiting || load->kv_milli != m->kv_milli ||
-	               load->requests != m->requests || load->tokens != m->tokens;
+	const struct run_load old = r->load;
+	bool changed = !r->load_time;
 
-	*load = (struct run_load){ m->known, m->running, m->waiting, m->kv_milli, m->requests,
-		m->tokens, m->time };
+	r->load = (struct run_load){ .known = m->known,
+		.kv_milli = m->kv_milli,
+		.running_milli = milli(m->running),
+		.waiting_milli = milli(m->waiting),
+		.requests = m->requests,
+		.tokens = m->tokens };
+	r->load_time = m->time;
+	changed = changed || !run_load_equal(&r->load, &old);
 	if (r->report->replica) {
 		r->report->replica->requests = m->requests;
 		r->report->replica->tokens = m->tokens;

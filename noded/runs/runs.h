@@ -88,7 +88,8 @@ struct run {
 	/* Of a replica, as in its NotesRecord; all 0 of other runs (replicas.h) */
 	uint64_t ready_us;
 	int64_t ready_mono;
-	struct run_load load; /* time 0: not told yet */
+	struct run_load load; /* without the run */
+	int64_t load_time;    /* wall: when it was measured; 0: not told yet */
 	bool load_changed;    /* since it was sent */
 	int64_t load_sent;    /* mono */
 	struct run_sync *sync; /* the copy to disk in progress */

@@ -95,14 +95,19 @@ static bool take_health(struct replica *r, const char *at, const char *end, stru
 	return false;
 }
 
-static bool take_double(const char **at, const char *end, double most, double *out)
+/* A number that may have a fraction, in thousandths. */
+static bool take_milli(const char **at, const char *end, double most, uint64_t *out)
 {
 	char word[DIGITS_MAX], *stop;
+	double n;
 
 	if (!take_word(at, end, word, sizeof(word)) || word[strspn(word, "0123456789.")] != '\0')
 		return false;
-	*out = strtod(word, &stop);
-	return *stop == '\0' && *out <= most;
+	n = strtod(word, &stop);
+	if (*stop != '\0' || !(n <= most))
+		return false;
+	*out = (uint64_t)(n * 1000 + 0.5);
+	return true;
 }
 
 static bool take_number(const char **at, const char *end, uint64_t most, uint64_t *out)
@@ -116,26 +121,15 @@ static bool take_number(const char **at, const char *end, uint64_t most, uint64_
 	return errno == 0 && *out <= most;
 }
 
-static bool load_differs(const struct run_load *a, const struct run_load *b)
-{
-	return !b->time || a->known != b->known || a->running != b->running ||
-	       a->waiting != b->waiting || a->kv_milli != b->kv_milli ||
-	       a->requests != b->requests || a->tokens != b->tokens;
-}
-
 static bool take_load(struct replica *r, const char *at, const char *end, struct clocks now)
 {
-	struct run_load load = { .known = true, .time = now.wall };
+	struct run_load load = { .known = true };
 	uint64_t kv = 0;
 
 	if (end - at == 7 && memcmp(at, "unknown", 7) == 0) {
-		load = r->load; /* the sums stay */
-		load.known = false;
-		load.time = now.wall;
-		load.running = load.waiting = 0;
-		load.kv_milli = 0;
-	} else if (!take_double(&at, end, REQUESTS_MAX, &load.running) ||
-	           !take_double(&at, end, REQUESTS_MAX, &load.waiting) ||
+		load = (struct run_load){ .requests = r->load.requests, .tokens = r->load.tokens };
+	} else if (!take_milli(&at, end, REQUESTS_MAX, &load.running_milli) ||
+	           !take_milli(&at, end, REQUESTS_MAX, &load.waiting_milli) ||
 	           !take_number(&at, end, KV_MILLI_MAX, &kv) ||
 	           !take_number(&at, end, INT64_MAX, &load.requests) ||
 	           !take_number(&at, end, INT64_MAX, &load.tokens) || at != end) {
@@ -143,9 +137,10 @@ static bool take_load(struct replica *r, const char *at, const char *end, struct
 	} else {
 		load.kv_milli = (uint32_t)kv;
 	}
-	r->load_new = r->load_new || load_differs(&load, &r->load) ||
+	r->load_new = r->load_new || !r->load_time || !run_load_equal(&load, &r->load) ||
 	              now.mono - r->load_told_at >= REPLICA_AGAIN;
 	r->load = load;
+	r->load_time = now.wall;
 	return true;
 }
 
@@ -263,16 +258,16 @@ void replica_fill(const struct replica *r, Gpusched__Replica *m)
 
 bool replica_fill_load(const struct replica *r, Gpusched__RunLoad *load)
 {
-	if (!r->load.time)
+	if (!r->load_time)
 		return false;
 	gpusched__run_load__init(load);
 	load->known = r->load.known;
-	load->running = r->load.running;
-	load->waiting = r->load.waiting;
+	load->running = (double)r->load.running_milli / 1000;
+	load->waiting = (double)r->load.waiting_milli / 1000;
 	load->kv_milli = r->load.kv_milli;
 	load->requests = r->load.requests;
 	load->tokens = r->load.tokens;
-	load->time = r->load.time;
+	load->time = r->load_time;
 	return true;
 }
 

@@ -51,7 +51,8 @@ struct replica {
 	enum replica_health health;      /* as gprobe says */
 	char text[REPLICA_TEXT_MAX + 1]; /* plain text (text.h) */
 	char end[REPLICA_TEXT_MAX + 1];  /* why gprobe ends the script; "": it does not */
-	struct run_load load;            /* time 0: nothing was said yet */
+	struct run_load load;            /* without the run */
+	usec_t load_time;                /* wall: when it was said; 0: not yet */
 	const char *hidden; /* READY is passed on as UNREADY, for this reason; NULL: it is not */
 
 	usec_t ready_time;  /* wall: READY first; 0: not yet */

@@ -474,7 +474,9 @@ static void act(struct shepherd *s)
 		look_for_ack(s); /* it may have come before the watch for it */
 		todo |= deadline_actions(&s->ending);
 	}
-	if (todo & DEADLINE_WARN)
+	if ((todo & DEADLINE_WARN) && s->launch->probe) /* gprobe is told of the end alone */
+		contain_warn_except(s->leaf, s->ending.signal, s->main);
+	else if (todo & DEADLINE_WARN)
 		contain_warn(s->leaf, s->ending.signal);
 	if (todo & DEADLINE_SIGNAL)
 		signal_end(s);

@@ -168,7 +168,7 @@ static void test_nonsense(void **state)
 		if (say(&r, lines[i], S))
 			fail_msg("'%s' was taken", lines[i]);
 	assert_int_equal(r.health, untouched.health);
-	assert_int_equal(r.load.time, 0);
+	assert_int_equal(r.load_time, 0);
 	assert_string_equal(r.end, "");
 	assert_string_equal(r.text, "");
 	/* A text is made plain, and cut. */
