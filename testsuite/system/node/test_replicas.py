@@ -15,7 +15,8 @@ from cluster import BUILD, wait_until
 from launcher import Job, Launcher, alive, processes
 
 STANDIN = pathlib.Path(__file__).resolve().parents[1] / "helpers/gprobe_standin"
-PORTS = (42100, 42109)
+LOW = 20000 + os.getpid() % 1200 * 10  # below the ports that the kernel gives to connections
+PORTS = (LOW, LOW + 9)
 SERVICE = {"name": "chat", "ports": 1, "ready": "http:/health", "probe_every_ms": 1000, "probe_timeout_ms": 500,
            "probe_fails": 3, "load_time_s": 60, "drain_s": 7, "starts_per_day": 100, "valid_days": 30}
 SLEEP = "echo $$ > pid.$GPUSCHED_SLOT; exec sleep 1000"
@@ -320,6 +321,50 @@ def test_a_missing_gprobe_is_the_nodes_fault(node):
     (node.dir / "programs/gprobe").unlink()
     r = node.wait_over(node.replica())
     assert r["cause"] == "CAUSE_LAUNCH" and "gprobe" in r["detail"]
+
+
+# --- gprobe itself ------------------------------------------------------------------------------
+
+SERVER = """#!/usr/bin/python3
+import http.server, os, signal, sys, threading, time
+busy = 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        global busy
+        if self.path == "/work":
+            busy += 1
+            time.sleep(4)
+            busy -= 1
+        body = f"vllm:num_requests_running {busy}\\nvllm:num_requests_waiting 0\\n".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *args):
+        pass
+signal.signal(signal.SIGTERM, lambda *_: os._exit(5))
+http.server.ThreadingHTTPServer(("", int(os.environ["GPUSCHED_PORT"])), Handler).serve_forever()
+"""
+
+
+@pytest.mark.skipif(not (BUILD / "noded/gprobe").exists(), reason="no gprobe here")
+def test_a_server_behind_gprobe(node):
+    """It loads, is READY, says its load, and answers what is in flight before it ends."""
+    shutil.copy(BUILD / "noded/gprobe", node.dir / "programs/gprobe")
+    (node.jobs / "server").write_text(SERVER)
+    run = node.replica("exec /usr/bin/python3 server", service={
+        "metrics": "vllm", "probe_every_ms": 200, "probe_timeout_ms": 200, "drain_s": 20})
+    port = node.wait_running(run)["replica"]["ports"][0]
+    node.wait(lambda: node.health(run)[0] == "READY", "READY")
+    node.wait(lambda: node.load.get(run, {}).get("known"), "its load")
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"GET /work HTTP/1.0\r\n\r\n")
+        node.wait(lambda: node.load[run].get("running") == 1, "the request to be seen")
+        node.end(run, "CAUSE_SCALE", grace=25)
+        node.wait_health(run, "UNREADY", "it is to end")
+        assert client.makefile("rb").read().startswith(b"HTTP/1.0 200")
+    assert node.result(run) == ("CAUSE_SCALE", 5, 0)
+    assert node.runs[run]["replica"]["ready_us"] > 0
 
 
 # --- a hostile owner ----------------------------------------------------------------------------

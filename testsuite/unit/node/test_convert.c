@@ -373,6 +373,7 @@ static void simulated_replicas_load_serve_and_drain(void **state)
 	assert_int_equal(r->replica.n_ports, 2);
 	assert_int_not_equal(r->replica.ports[0], r->replica.ports[1]);
 	assert_int_equal(next_report(l, 0)->state, REPORT_RUNNING);
+	assert_false(sim_launcher_next(l, &event, (struct clocks){ 0, 0 }));
 	assert_int_equal(sim_launcher_next_timer(l), 5000000);
 	assert_false(sim_launcher_next(l, &event, (struct clocks){ 0, 4999999 }));
 	r = next_report(l, 5000000);
