@@ -161,13 +161,6 @@ bool replicas_take(struct run *r, const Gpusched__NotesRecord *notes)
 	return changed;
 }
 
-void replicas_refresh(struct run *r)
-{
-	if (r->ready_mono > 0)
-		r->report->replica->ready_us =
-		        r->ready_us + (uint64_t)(mono() - r->ready_mono);
-}
-
 /* --- the whole -------------------------------------------------------------------------------- */
 
 struct replicas *replicas_new(struct launcher *l)

@@ -26,7 +26,4 @@ void replicas_free(struct replicas *p); /* NULL is fine */
 /* Take over a run's notes, which were just read. True: its health has changed. */
 bool replicas_take(struct run *r, const Gpusched__NotesRecord *notes);
 
-/* Bring ready_us in the run's report up to now. */
-void replicas_refresh(struct run *r);
-
 #endif

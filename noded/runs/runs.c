@@ -14,7 +14,6 @@
 #include "noded/contain/contain.h"
 #include "noded/runs/agent_channel.h"
 #include "noded/runs/parts.h"
-#include "noded/runs/replicas.h"
 #include "noded/runs/run_report.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -134,7 +133,8 @@ void run_refresh(struct run *r)
 	r->report->suspended_us = r->suspended_us;
 	if (r->suspended_mono > 0)
 		r->report->suspended_us += (uint64_t)(now - r->suspended_mono);
-	replicas_refresh(r);
+	if (r->ready_mono > 0)
+		r->report->replica->ready_us = r->ready_us + (uint64_t)(now - r->ready_mono);
 }
 
 void run_send_report(struct run *r)
