@@ -263,6 +263,10 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 		node_send_used(g->node, message);
 		return 0;
 	}
+	if (type == GPUSCHED__MSG_TYPE__MSG_RUNS_LOAD) {
+		node_send_load(g->node, message);
+		return 0;
+	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_GPU_REPORT) {
 		keep_faults(g, (const Gpusched__GpuReport *)message);
 		node_tell_gpus(g->node, message);

@@ -46,6 +46,11 @@ struct setup {
 
 /* --- preparing ------------------------------------------------------------------------------- */
 
+static uint32_t service_ports(const struct launcher_options *o)
+{
+	return o->service_port_low ? o->service_port_high - o->service_port_low + 1 : 0;
+}
+
 static int find_facts(struct setup *s, struct error *err)
 {
 	struct inventory inventory = { .cpus = 128, .mem_mb = 1024 * 1024 };
@@ -59,7 +64,9 @@ static int find_facts(struct setup *s, struct error *err)
 		.cpus = inventory.cpus,
 		.mem_mb = inventory.mem_mb,
 		.pretended = s->options.pretend || s->options.simulate,
-		.share_users_one = s->options.launcher.share_users_one };
+		.share_users_one = s->options.launcher.share_users_one,
+		.service_ports = service_ports(&s->options.launcher),
+		.service_address = s->options.service_address };
 	return 0;
 }
 

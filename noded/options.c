@@ -31,6 +31,8 @@ enum kind {
 	OTHER, /* it has a function */
 };
 
+#define SERVICE_ADDRESS_MAX 253 /* a host name */
+
 #define SECOND_MS ((uint64_t)1000)
 #define HOUR_MS   (3600 * SECOND_MS)
 #define DAY_MS    (24 * HOUR_MS)
@@ -105,6 +107,38 @@ static int take_device(struct options *o, const char *arg, struct error *err)
 static int take_spool_min_free(struct options *o, const char *arg, struct error *err)
 {
 	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->launcher.spool_min_free_mb, err);
+}
+
+/* As in 20000-20999. Below 1024 only root may listen. */
+static int take_service_ports(struct options *o, const char *arg, struct error *err)
+{
+	char *low = xstrdup(arg), *high = strchr(low, '-');
+	uint64_t first = 0, last = 0;
+	int rc = -1;
+
+	if (high)
+		*high++ = '\0';
+	if (!high)
+		error_set(err, ERR_USAGE, "'%s' is not LOW-HIGH", arg);
+	else if (count_parse(low, 1024, UINT16_MAX, &first, err) == 0 &&
+	         count_parse(high, first, UINT16_MAX, &last, err) == 0)
+		rc = 0;
+	free(low);
+	o->launcher.service_port_low = (uint32_t)first;
+	o->launcher.service_port_high = (uint32_t)last;
+	return rc;
+}
+
+/* Clients get it as it is; a name is fine too. */
+static int take_service_address(struct options *o, const char *arg, struct error *err)
+{
+	size_t n = strlen(arg);
+
+	o->service_address = arg;
+	if (n == 0 || n > SERVICE_ADDRESS_MAX ||
+	        arg[strspn(arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-_")])
+		return error_set(err, ERR_USAGE, "'%s' is no address and no host name", arg);
+	return 0;
 }
 
 static int take_max_processes(struct options *o, const char *arg, struct error *err)
@@ -217,6 +251,20 @@ static const struct row {
 	        .kind = OTHER, .take = take_share_users },
 	{ "mps", "FILE", "the control program of NVIDIA's MPS (default: " LAUNCHER_MPS ")",
 	        .kind = TEXT, .at = offsetof(struct options, launcher.mps) },
+
+	{ .help = "Services:" },
+	{ "service-ports", "LOW-HIGH",
+	        "the ports that replicas get, as in 20000-20999 (default: none)", .kind = OTHER,
+	        .take = take_service_ports },
+	{ "service-address", "ADDR",
+	        "where clients reach replicas here (default: this end of the connection to the "
+	        "controller)",
+	        .kind = OTHER, .take = take_service_address },
+	{ "service-age", "TIME",
+	        "refuse replicas of services that were signed longer ago (default: 90d)",
+	        .kind = TIME, .at = offsetof(struct options, launcher.service_age_s),
+	        .unit_ms = SECOND_MS, .least_ms = SECOND_MS, .most_ms = UINT64_MAX,
+	        .possible = "1s or more" },
 
 	{ .help = "Programs of the site (default: none):" },
 	{ "prolog", "FILE", "run as root before each run", .kind = TEXT,

@@ -122,14 +122,16 @@ enum replica_health { HEALTH_NONE, HEALTH_LOADING, HEALTH_READY, HEALTH_UNREADY 
 #define HEALTH_LAST HEALTH_UNREADY
 
 #define REPLICA_PORTS_MAX 8
+#define REPLICA_TEXT_MAX  480 /* bytes of replica_report.text: a line of gprobe has 512 */
 
 /* What a node says of a run that is a replica of a service: the message Replica. HEALTH_NONE: it is
  * none, or nothing is known yet. */
 struct replica_report {
 	enum replica_health health;
-	const char *text;    /* what the last probe found; NULL or "": nothing */
+	const char *text;    /* what the last probe found; ENDED: why gprobe ended it; NULL or "":
+	                      * nothing */
 	usec_t ready_time;   /* wall: when it was READY first; 0: not yet */
-	uint64_t ready_us;   /* so long was it READY */
+	uint64_t ready_us;   /* so long was it READY, all in all */
 	const char *address; /* for its clients; NULL or "": not said */
 	uint32_t ports[REPLICA_PORTS_MAX];
 	size_t n_ports;
@@ -144,6 +146,14 @@ struct run_load {
 	uint64_t running_milli, waiting_milli; /* thousandths of a request */
 	uint64_t requests, tokens;
 };
+
+/* Is the load the same, of whatever run? */
+static inline bool run_load_equal(const struct run_load *x, const struct run_load *y)
+{
+	return x->known == y->known && x->kv_milli == y->kv_milli &&
+	       x->running_milli == y->running_milli && x->waiting_milli == y->waiting_milli &&
+	       x->requests == y->requests && x->tokens == y->tokens;
+}
 
 /* One run as its node knows it. */
 struct run_report {

@@ -151,6 +151,8 @@ uint64_t session_number(const struct session *s);
 struct session *session_find(struct sessions *ss, uint64_t number); /* NULL: it is gone */
 const struct session_peer *session_peer(const struct session *s);
 bool session_is_open(const struct session *s);
+/* The address of our own end, without a port: "10.0.0.7", "fd00::7". "" if it is not known. */
+void session_own_address(const struct session *s, char out[SESSION_ADDRESS_LEN]);
 
 /* Something of the owner's to go with the session. Not freed. */
 void session_set_data(struct session *s, void *data);

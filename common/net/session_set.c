@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SLOT_BITS    20 /* a million sessions at once */
 #define TURN_STALLED 256
@@ -331,6 +332,23 @@ const struct session_peer *session_peer(const struct session *s)
 bool session_is_open(const struct session *s)
 {
 	return s->state == S_OPEN;
+}
+
+void session_own_address(const struct session *s, char out[SESSION_ADDRESS_LEN])
+{
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
+	char text[SESSION_ADDRESS_LEN];
+	bool v6;
+
+	*out = '\0';
+	if (!s->bev ||
+	        getsockname(bufferevent_getfd(s->bev), (struct sockaddr *)&own, &len) < 0)
+		return;
+	session_format_address((const struct sockaddr *)&own, text);
+	v6 = *text == '[';
+	text[strcspn(text, v6 ? "]" : ":")] = '\0'; /* no port */
+	snprintf(out, SESSION_ADDRESS_LEN, "%s", text + v6);
 }
 
 void session_set_data(struct session *s, void *data)

@@ -10,6 +10,7 @@
 
 #include "common/base/taskset.h"
 #include "common/base/text.h"
+#include "common/net/signedservice.h"
 
 #define SKEW_S 300 /* munge's own default for credentials from the future */
 
@@ -228,6 +229,16 @@ static int interactive_check(const Gpusched__SignedSpec *spec, struct error *err
 	return 0;
 }
 
+static int service_check(const Gpusched__SignedSpec *spec, struct error *err)
+{
+	if (spec->steps || spec->interactive)
+		return error_set(err, ERR_JOB_SPEC, "service: its job has %s",
+		        spec->steps ? "steps" : "a client of its own");
+	if (!spec->array[0])
+		return error_set(err, ERR_JOB_SPEC, "service: its job must be an array");
+	return signedservice_check(spec->service, err);
+}
+
 int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err)
 {
 	size_t total = 0;
@@ -260,6 +271,8 @@ int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err)
 		        spec->max_attempts, SIGNEDJOB_ATTEMPTS_MAX);
 	if (spec->umask > 0777)
 		return error_set(err, ERR_JOB_SPEC, "umask: %o; must be 0 to 777", spec->umask);
+	if (spec->service && service_check(spec, err))
+		return -1;
 	if (spec->steps)
 		return steps_check(spec, err);
 	return spec->interactive ? interactive_check(spec, err) : 0;

@@ -95,7 +95,8 @@ int signedjob_check_spec(const struct mcred *cred, const char *cluster, const vo
         struct error *err);
 
 /* The fields alone: version, lengths, an absolute cwd, NAME=value, no NULs, sizes that execve(2)
- * can take. For the client before it signs. -1 with ERR_JOB_SPEC naming the field. */
+ * can take, a service (signedservice.h). For the client before it signs. -1 with ERR_JOB_SPEC
+ * naming the field. */
 int signedjob_spec_check(const Gpusched__SignedSpec *spec, struct error *err);
 
 /* Is it a script: not empty, at most `max` bytes, begins with #! and a program, no CR at the end of

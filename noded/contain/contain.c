@@ -419,24 +419,36 @@ static bool still_inside(pid_t pid, void *arg)
 	return line && strcmp(line, leaf) == 0;
 }
 
-static size_t without_session(struct proc *list, size_t n, pid_t session)
-{
-	size_t kept = 0;
+/* Is a signal meant for the process? */
+typedef bool meant_fn(pid_t pid, pid_t other);
 
-	for (size_t i = 0; i < n; i++)
-		if (getsid(list[i].pid) != session)
-			list[kept++] = list[i];
-	return kept;
+static bool is_beyond(pid_t pid, pid_t session)
+{
+	return getsid(pid) != session;
 }
 
-/* `beyond`: not to the processes of this session; 0: to all. */
-static size_t send_signal_beyond(struct contain *c, int sig, bool only_awaiting, pid_t beyond)
+static bool is_another(pid_t pid, pid_t other)
+{
+	return pid != other;
+}
+
+static bool is_child(pid_t pid, pid_t parent)
+{
+	struct proc_stat st;
+
+	return proc_stat(pid, &st) == 0 && st.ppid == parent;
+}
+
+/* `meant` NULL: for all. */
+static size_t send_signal_to(
+        struct contain *c, int sig, bool only_awaiting, meant_fn *meant, pid_t other)
 {
 	struct proc *list;
-	size_t n = list_of(c, &list), sent;
+	size_t all = list_of(c, &list), n = 0, sent;
 
-	if (beyond)
-		n = without_session(list, n, beyond);
+	for (size_t i = 0; i < all; i++)
+		if (!meant || meant(list[i].pid, other))
+			list[n++] = list[i];
 	sent = procs_signal(list, n, sig, only_awaiting, still_inside, c);
 	free(list);
 	return sent;
@@ -444,7 +456,7 @@ static size_t send_signal_beyond(struct contain *c, int sig, bool only_awaiting,
 
 static size_t send_signal(struct contain *c, int sig, bool only_awaiting)
 {
-	return send_signal_beyond(c, sig, only_awaiting, 0);
+	return send_signal_to(c, sig, only_awaiting, NULL, 0);
 }
 
 size_t contain_name_one(struct contain *c, char *text, size_t size)
@@ -470,18 +482,39 @@ size_t contain_warn(struct contain *c, int sig)
 	return send_signal(c, sig, true);
 }
 
-size_t contain_signal_beyond(struct contain *c, int sig, pid_t session)
+size_t contain_warn_except(struct contain *c, int sig, pid_t pid)
+{
+	return send_signal_to(c, sig, true, is_another, pid);
+}
+
+/* By the rule of signals.h. */
+static size_t signal_by_rule(struct contain *c, int sig, meant_fn *meant, pid_t other)
 {
 	size_t sent = 0;
 
 	if (!signal_is_for_all(sig))
-		sent = send_signal_beyond(c, sig, true, session);
-	return sent ? sent : send_signal_beyond(c, sig, false, session);
+		sent = send_signal_to(c, sig, true, meant, other);
+	return sent ? sent : send_signal_to(c, sig, false, meant, other);
+}
+
+size_t contain_signal_beyond(struct contain *c, int sig, pid_t session)
+{
+	return signal_by_rule(c, sig, is_beyond, session);
+}
+
+size_t contain_signal_except(struct contain *c, int sig, pid_t pid)
+{
+	return signal_by_rule(c, sig, is_another, pid);
+}
+
+size_t contain_signal_children(struct contain *c, int sig, pid_t parent)
+{
+	return send_signal_to(c, sig, false, is_child, parent);
 }
 
 size_t contain_signal(struct contain *c, int sig)
 {
-	return contain_signal_beyond(c, sig, 0);
+	return signal_by_rule(c, sig, NULL, 0);
 }
 
 /* cgroup.kill sends the signal to the first thread of each process. That fails if this thread has

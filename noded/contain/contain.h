@@ -85,11 +85,16 @@ void contain_kill(struct contain *c);
  * processes got it. */
 size_t contain_signal(struct contain *c, int sig);
 
-/* The same, but not to the processes of this session. */
+/* The same, but not to the processes of this session, or not to this process. */
 size_t contain_signal_beyond(struct contain *c, int sig, pid_t session);
+size_t contain_signal_except(struct contain *c, int sig, pid_t pid);
+
+/* Send it to the children of this process, whether they await it or not. */
+size_t contain_signal_children(struct contain *c, int sig, pid_t parent);
 
 /* The same, only to processes that await the signal, for every signal: a warning kills nothing. */
 size_t contain_warn(struct contain *c, int sig);
+size_t contain_warn_except(struct contain *c, int sig, pid_t pid);
 
 /* Stop all of its processes, those forked meanwhile too: with the cgroup's freezer, or with STOP to
  * every process. True: all of them are stopped. Repeat the call until then. Where

@@ -134,6 +134,8 @@ static void run_refresh(struct run *run, struct clocks now)
 
 	if (run->state == AGENT_RUN_RUNNING) {
 		run->report.elapsed_us += passed;
+		run->report.replica.ready_us +=
+		        run->report.replica.health == HEALTH_READY ? passed : 0;
 		run->report.suspended_us += run->report.suspended ? passed : 0;
 	}
 	run->heard = now.mono;
@@ -157,7 +159,8 @@ static size_t report_bytes(const struct run_report *r)
 {
 	const struct run_owner *o = &r->owner;
 
-	return 210 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
+	return 310 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
+	       strlen(r->replica.text) + strlen(r->replica.address) +
 	       strlen(r->incarnation) + strlen(r->gpu_type) + strlen(r->progress) +
 	       strlen(r->node_trouble) + strlen(o->user) + strlen(o->account) +
 	       strlen(o->partition) + strlen(o->qos) + strlen(o->name) + strlen(o->array);
@@ -503,9 +506,17 @@ static bool report_is_sound(const struct run_report *r)
 	return id_is_sound(r->run) && r->state >= REPORT_STARTING && r->state <= REPORT_NEVER;
 }
 
+static bool replica_changed(const struct replica_report *old, const struct replica_report *new)
+{
+	return new->health != old->health || new->ready_time != old->ready_time ||
+	       strcmp(or_empty(new->text), old->text) != 0;
+}
+
 /* Does the new report of a run that was RUNNING already say anything new? */
 static bool says_more(const struct run_report *old, const struct run_report *new)
 {
+	if (replica_changed(&old->replica, &new->replica))
+		return true;
 	return new->checkpoint_time != old->checkpoint_time || new->suspended != old->suspended ||
 	       new->suspended_us != old->suspended_us ||
 	       strcmp(new->progress, old->progress) != 0 || strcmp(new->detail, old->detail) != 0;

@@ -61,13 +61,18 @@ static void owner_texts(struct run_owner *o, const char **texts[OWNER_TEXTS])
 	texts[5] = &o->array;
 }
 
+static char *copy_text(const char *text)
+{
+	return xstrdup(text ? text : "");
+}
+
 static void owner_copy(struct run_owner *o)
 {
 	const char **texts[OWNER_TEXTS];
 
 	owner_texts(o, texts);
 	for (int i = 0; i < OWNER_TEXTS; i++)
-		*texts[i] = xstrdup(*texts[i] ? *texts[i] : "");
+		*texts[i] = copy_text(*texts[i]);
 }
 
 static void owner_clear(struct run_owner *o)
@@ -82,6 +87,8 @@ static void owner_clear(struct run_owner *o)
 static void report_clear(struct run *run)
 {
 	owner_clear(&run->report.owner);
+	free((char *)run->report.replica.text);
+	free((char *)run->report.replica.address);
 	free((char *)run->report.detail);
 	free((char *)run->report.incarnation);
 	free((char *)run->report.gpu_type);
@@ -252,6 +259,8 @@ void run_set_report(struct run *run, const struct run_report *report)
 	copy.gpu_type = xstrdup(report->gpu_type);
 	copy.progress = xstrdup(report->progress);
 	copy.node_trouble = xstrdup(report->node_trouble);
+	copy.replica.text = copy_text(report->replica.text);
+	copy.replica.address = copy_text(report->replica.address);
 	owner_copy(&copy.owner);
 	report_clear(run);
 	run->report = copy;

@@ -46,6 +46,7 @@ struct child {
 	const struct child_ends *ends;
 	volatile int *step; /* NULL: not told */
 	int tell;
+	int probe; /* -1: none */
 };
 
 static void step(const struct child *c, enum child_step now)
@@ -282,8 +283,12 @@ static _Noreturn void execute(const struct child *c)
 	char **env = list_of(l->env, l->n_env, NULL);
 
 	step(c, CHILD_EXECUTES);
+	if (c->probe >= 0)
+		put_stream(c, c->probe, PROBE_FD);
 	FAILPOINT(shepherd_before_exec);
 	execve(script, argv, env);
+	if (l->program.len && errno != E2BIG)
+		fail(c, "cannot execute '%s': %s", script, strerror(errno));
 	explain_exec(c, script, errno);
 }
 
@@ -424,7 +429,8 @@ void child_run(const struct child_start *start)
 	struct child c = { .launch = start->launch,
 		.ends = start->ends,
 		.step = start->step,
-		.tell = start->tell };
+		.tell = start->tell,
+		.probe = start->probe };
 
 	/* The lock shows that the shepherd is alive; this process may hang for longer. */
 	close(SHEPHERD_LAUNCH_FD);
@@ -466,7 +472,7 @@ void child_step_text(const Gpusched__LaunchRecord *l, int at, char out[CHILD_TEL
 
 void child_run_after(const Gpusched__LaunchRecord *launch, const char *path, pid_t shepherd)
 {
-	struct child c = { .launch = launch, .tell = STDERR_FILENO };
+	struct child c = { .launch = launch, .tell = STDERR_FILENO, .probe = -1 };
 	char *program = xstrdup(path), *argv[] = { program, NULL }, *out;
 	struct error err;
 

@@ -65,6 +65,7 @@ struct child_start {
 	const Gpusched__LaunchRecord *launch;
 	const struct child_ends *ends;
 	volatile int *step; /* enum child_step; shared */
+	int probe;          /* becomes PROBE_FD of gprobe; -1: none */
 	int tell;           /* write end of the pipe, close-on-exec */
 	pid_t shepherd;     /* our parent */
 };

@@ -325,6 +325,33 @@ static char *attempt(const struct jobenv_in *in)
 	return in->stepd ? number(in->order->run->attempt) : NULL;
 }
 
+static char *service(const struct jobenv_in *in)
+{
+	return in->spec->service ? xstrdup(in->spec->service->name) : NULL;
+}
+
+static char *slot(const struct jobenv_in *in)
+{
+	return in->spec->service ? number(in->order->run->task) : NULL;
+}
+
+static char *port(const struct jobenv_in *in)
+{
+	return in->n_ports ? number(in->ports[0]) : NULL;
+}
+
+static char *ports(const struct jobenv_in *in)
+{
+	char *list = NULL, *longer;
+
+	for (size_t i = 0; i < in->n_ports; i++) {
+		longer = xasprintf("%s%s%u", list ? list : "", list ? "," : "", in->ports[i]);
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
 static char *interrupt_file(const struct jobenv_in *in)
 {
 	return xasprintf("%s/%s", in->run_dir, JOBENV_INTERRUPT_FILE);
@@ -510,6 +537,10 @@ static const struct row rows[] = {
 	{ "GPUSCHED_INTERRUPT_FILE", interrupt_file, OURS },
 	{ "GPUSCHED_STEPD", stepd, OURS },
 	{ "GPUSCHED_ATTEMPT", attempt, OURS },
+	{ "GPUSCHED_SERVICE", service, OURS },
+	{ "GPUSCHED_SLOT", slot, OURS },
+	{ "GPUSCHED_PORT", port, OURS },
+	{ "GPUSCHED_PORTS", ports, OURS },
 	{ "HOME", home, IF_MISSING },
 	{ "USER", user, IF_MISSING },
 	{ "LOGNAME", user, IF_MISSING },

@@ -49,6 +49,8 @@ struct jobenv_in {
 	const struct jobenv_gpu *gpus; /* the order's; NULL: as configured */
 	const char *mps_pipe;          /* the directory of the MPS that it must use; NULL: none */
 	const char *stepd; /* gstepd, for a job with steps; NULL: it has none */
+	const uint32_t *ports; /* of a replica of a service */
+	size_t n_ports;
 };
 
 /* A NULL-terminated list that jobenv_free() frees, or NULL with ERR_JOB_SPEC. */

@@ -7,6 +7,7 @@
 
 #include "noded/launcher/launch_record.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +27,19 @@
 #include "noded/contain/private.h"
 #include "noded/job/jobenv.h"
 #include "noded/record/inherit.h"
+#include "noded/record/rundir.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
 #include "noded/runs/run_report.h"
 #include "noded/runs/runs.h"
+#include "noded/runs/service_ports.h"
 #include "noded/runs/spawn.h"
 #include "noded/watch/gpu_inventory.h"
 
-#define PATH_BYTES 4096
-#define STEPD_ARGS 3
+#define PATH_BYTES  4096
+#define OPTIONS_MAX 16 /* of a program of ours that is executed instead of the script */
 
 /* `unset`: the value if the owner gave none; NULL: nothing. `own`: it is written to. */
 static int expand_pattern(const struct launch *s, const ProtobufCBinaryData *pattern,
@@ -89,9 +92,15 @@ struct launch_parts {
 	ProtobufCBinaryData *env_list;
 	size_t n_env;
 	char *run_dir, *leaf, *private_dir, *near, *mps_dir, *mps_pipe, *stepd;
-	ProtobufCBinaryData stepd_args[STEPD_ARGS];
-	char patience[32];
-	size_t n_stepd_args; /* 0: the script is executed */
+	/* executed instead of the script: gprobe, which starts it, or gstepd; NULL: none */
+	char *program;
+	bool no_script;             /* gstepd is all that runs */
+	char *options[OPTIONS_MAX]; /* of that program */
+	size_t n_options;
+	ProtobufCBinaryData *args; /* all its arguments */
+	size_t n_args;
+	uint32_t ports[REPLICA_PORTS_MAX]; /* of a replica */
+	size_t n_ports;
 	const Gpusched__RunRlimit *rlimit_list[RLIMITS_MAX];
 	struct jobenv_gpu *gpus;
 	Gpusched__RunReport *report;
@@ -116,17 +125,28 @@ void launch_parts_free(struct launch_parts *p)
 	free(p->mps_dir);
 	free(p->mps_pipe);
 	free(p->stepd);
+	free(p->program);
+	for (size_t i = 0; i < p->n_options; i++)
+		free(p->options[i]);
+	free(p->args);
 	free(p->gpus);
 	run_report_free(p->report);
 	cgroup_limits_list_free(p->limits, p->n_limits);
 	free(p);
 }
 
-static Gpusched__RunReport *make_report(const struct launch *s)
+static Gpusched__RunReport *make_report(const struct launch *s, struct launch_parts *p)
 {
 	const Gpusched__StartRun *o = s->order;
 	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
 	Gpusched__RunOwner owner = GPUSCHED__RUN_OWNER__INIT;
+	Gpusched__Replica replica = GPUSCHED__REPLICA__INIT;
+
+	replica.health = GPUSCHED__REPLICA__HEALTH__LOADING;
+	replica.ports = p->ports;
+	replica.n_ports = p->n_ports;
+	if (s->spec->service)
+		r.replica = &replica;
 
 	owner.user = o->user;
 	owner.account = o->account;
@@ -196,6 +216,12 @@ static void add_programs(const struct launcher *l, struct launch_parts *p)
 	}
 }
 
+static void add_option(struct launch_parts *p, char *option)
+{
+	assert(p->n_options < OPTIONS_MAX);
+	p->options[p->n_options++] = option;
+}
+
 /* A job with steps: its script is executed on the first of its nodes, gstepd on the others, which
  * has no files. An allocation has no script. */
 static void add_stepd(const struct launch *s, struct launch_parts *p)
@@ -209,12 +235,63 @@ static void add_stepd(const struct launch *s, struct launch_parts *p)
 	p->stepd = spawn_path(s->l, "gstepd");
 	if (!allocation && first)
 		return;
-	set_bytes(&p->stepd_args[p->n_stepd_args++], "--serve");
+	p->program = xstrdup(p->stepd);
+	p->no_script = true;
+	add_option(p, xstrdup("--serve"));
 	if (!first)
 		return;
-	snprintf(p->patience, sizeof(p->patience), "--patience=%u", steps->patience_s);
-	set_bytes(&p->stepd_args[p->n_stepd_args++], "--allocation");
-	set_bytes(&p->stepd_args[p->n_stepd_args++], p->patience);
+	add_option(p, xstrdup("--allocation"));
+	add_option(p, xasprintf("--patience=%u", steps->patience_s));
+}
+
+/* A replica of a service: gprobe, which starts the script. */
+static void add_probe(const struct launch *s, struct launch_parts *p)
+{
+	const Gpusched__ServiceSpec *v = s->spec->service;
+
+	if (!v)
+		return;
+	p->program = spawn_path(s->l, "gprobe");
+	add_option(p, xasprintf("--fd=%d", PROBE_FD));
+	add_option(p, xasprintf("--name=%s", v->name));
+	if (*v->ready)
+		add_option(p, xasprintf("--ready=%s", v->ready));
+	if (*v->live)
+		add_option(p, xasprintf("--live=%s", v->live));
+	add_option(p, xasprintf("--every=%u", v->probe_every_ms));
+	add_option(p, xasprintf("--timeout=%u", v->probe_timeout_ms));
+	add_option(p, xasprintf("--fails=%u", v->probe_fails));
+	add_option(p, xasprintf("--load-time=%u", v->load_time_s));
+	if (*v->metrics)
+		add_option(p, xasprintf("--metrics=%s", v->metrics));
+	if (*v->metrics_path)
+		add_option(p, xasprintf("--metrics-path=%s", v->metrics_path));
+	if (p->n_ports)
+		add_option(p, xasprintf("--port=%u", p->ports[0]));
+	add_option(p, xasprintf("--drain=%u", v->drain_s));
+	add_option(p, xasprintf("--run-dir=%s", p->run_dir));
+	add_option(p, xstrdup("--"));
+	add_option(p, xasprintf("%s/" RUNDIR_SCRIPT, p->run_dir));
+}
+
+/* The program's arguments: its options, and what the script has if that is started too. */
+static void list_args(const struct launch *s, struct launch_parts *p)
+{
+	size_t own = p->no_script ? 0 : s->spec->n_args;
+
+	p->args = xcalloc(p->n_options + own + 1, sizeof(*p->args));
+	for (size_t i = 0; i < p->n_options; i++)
+		set_bytes(&p->args[p->n_args++], p->options[i]);
+	for (size_t i = 0; i < own; i++)
+		p->args[p->n_args++] = s->spec->args[i];
+}
+
+static int find_ports(const struct launch *s, struct launch_parts *p, struct error *err)
+{
+	if (!s->spec->service)
+		return 0;
+	p->n_ports = s->spec->service->ports;
+	return service_ports_choose(s->l, p->n_ports, p->ports, err);
 }
 
 /* The texts and lists that need no check. */
@@ -259,6 +336,8 @@ static int make_env(const struct launch *s, struct launch_parts *p, struct error
 		.shell = s->user->shell,
 		.mps_pipe = p->mps_pipe,
 		.stepd = p->stepd,
+		.ports = p->ports,
+		.n_ports = p->n_ports,
 		.gpus = p->gpus,
 		.run_dir = p->run_dir,
 		.start_time = clock_us(CLOCK_REALTIME),
@@ -280,7 +359,7 @@ static int make_files(const struct launch *s, struct launch_parts *p, struct err
 	                    : spec->array[0]  ? PATTERN_OUTPUT_ARRAY
 	                                      : PATTERN_OUTPUT;
 
-	if (p->n_stepd_args) {
+	if (p->no_script) {
 		snprintf(p->output, sizeof(p->output), "/dev/null");
 		return 0;
 	}
@@ -296,9 +375,15 @@ struct launch_parts *launch_parts_new(const struct launch *s, struct error *err)
 
 	find_places(s, p);
 	find_limits(s, p);
-	p->report = make_report(s);
 	add_programs(s->l, p);
+	if (find_ports(s, p, err) < 0) {
+		launch_parts_free(p);
+		return NULL;
+	}
+	p->report = make_report(s, p);
 	add_stepd(s, p);
+	add_probe(s, p);
+	list_args(s, p);
 	if (gpu_inventory_find(s->l->gpu_inventory, s->order, &p->gpus, err) == 0 &&
 	        grant_devices(s, p, err) == 0 && make_files(s, p, err) == 0 &&
 	        make_env(s, p, err) == 0)
@@ -322,9 +407,10 @@ static void fill_job(
 	r->gid = s->spec->gid;
 	r->nonce = s->spec->nonce;
 	r->signed_at = s->signed_at;
-	r->n_args = p->n_stepd_args ? p->n_stepd_args : s->spec->n_args;
-	r->args = p->n_stepd_args ? (ProtobufCBinaryData *)(uintptr_t)p->stepd_args : s->spec->args;
-	set_bytes(&r->program, p->n_stepd_args ? p->stepd : "");
+	r->n_args = p->n_args;
+	r->args = p->args;
+	set_bytes(&r->program, p->program ? p->program : "");
+	r->probe = s->spec->service != NULL;
 	r->steps = s->spec->steps != NULL;
 	r->n_env = p->n_env;
 	r->env = p->env_list;
@@ -335,7 +421,7 @@ static void fill_job(
 	r->append = s->spec->append;
 	r->umask = s->spec->umask;
 	r->interactive = s->spec->interactive != NULL;
-	r->summary = !s->spec->no_summary && !p->n_stepd_args;
+	r->summary = !s->spec->no_summary && !p->no_script;
 }
 
 /* What the controller ordered. */

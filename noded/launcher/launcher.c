@@ -47,8 +47,10 @@
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
+#include "noded/runs/replicas.h"
 #include "noded/runs/run_life.h"
 #include "noded/runs/runs.h"
+#include "noded/runs/service_ports.h"
 #include "noded/runs/sigcount.h"
 #include "noded/watch/gpu_checks.h"
 #include "noded/watch/gpu_faults.h"
@@ -120,6 +122,8 @@ static struct launcher_options *copy_options(const struct launcher_options *from
 	to->containment = or_empty(from->containment);
 	if (!to->signature_age_s)
 		to->signature_age_s = LAUNCHER_SIGNATURE_AGE_S;
+	if (!to->service_age_s)
+		to->service_age_s = LAUNCHER_SERVICE_AGE_S;
 	if (!to->mps)
 		to->mps = LAUNCHER_MPS;
 	if (!to->max_processes)
@@ -170,6 +174,8 @@ static void launcher_free(struct launcher *l)
 	l->closing = true;
 	lookup_free(l->lookup);
 	runs_free(l->runs);
+	replicas_free(l->replicas);
+	service_ports_free(l->service_ports);
 	starts_free(l->starts);
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
@@ -297,7 +303,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	struct worker_limits disk = {
 		.threads = 1, .max_queued = POOL_QUEUE, .max_per_key = POOL_QUEUE
 	};
-	int64_t oldest = (int64_t)time(NULL) - (int64_t)l->options->signature_age_s;
+	int64_t oldest = sigcount_oldest((int64_t)time(NULL), l->options->signature_age_s);
 	struct launcher_loop *loop = l->loop;
 
 	settings_load(l);
@@ -313,6 +319,8 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	        !(l->sigcount = sigcount_new(l->places->spool, oldest, err)))
 		return -1;
 	l->runs = runs_new();
+	l->replicas = replicas_new(l);
+	l->service_ports = service_ports_new();
 	l->starts = starts_new();
 	l->gpu_reclaim = gpu_reclaim_new();
 	l->spool_guard = spool_guard_new(l);

@@ -21,6 +21,7 @@
  *      LAUNCHER_GPUS  ------------->           Inventory: the GPUs, the node's health or what
  *                                              confines runs differ from the hello
  *      LAUNCHER_USED  ------------->           what runs use now
+ *      RUNS_LOAD      ------------->           the load of replicas of services
  *      GPU_REPORT     ------------->           what is wrong with GPUs, until GPU_ACK
  *                     <-------------  GPU_ACK, GPU_CHECK: of the controller
  *

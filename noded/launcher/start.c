@@ -6,7 +6,8 @@
  *   epoch         not below the highest seen        incarnation   this one
  *   credential    munge vouches for uid and gid (lookup.c); not too old
  *   job           signed by it, for this cluster, the script too (signedjob.h)
- *   run           task and attempt are what the owner allowed; not used up (sigcount.c)
+ *   run           task and attempt are what the owner allowed; not used up (sigcount.c); ports of
+ *                 a replica (service_ports.c)
  *   GPUs          no process was left on them (gpu_occupants.c)
  *   user          may be served here, exists with this uid (lookup.c)
  *   GPUs          held by no other run, unless both have parts of them, and there
@@ -78,6 +79,9 @@ struct start {
 	Gpusched__StartRun *order;
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
+	/* As what its start counts (sigcount.h) */
+	uint32_t counts_task;
+	int64_t counts_from;
 	bool asking;                  /* an answer is pending that comes in any case */
 	bool mps_asked, memory_asked; /* they are waited for once */
 	enum never never;             /* what trouble with the present wait means */
@@ -168,7 +172,13 @@ static int spawn_shepherd(const struct start *s, const int fds[3], pid_t *pid, s
 
 static struct launch launch_of(const struct start *s, const struct lookup_user *user)
 {
-	return (struct launch){ s->l, s->run, s->order, s->spec, s->signed_at, user };
+	return (struct launch){ s->l, s->run, s->order, s->spec, s->counts_from, user };
+}
+
+static int count_start(const struct start *s, int change, struct error *err)
+{
+	return sigcount_add(s->l->sigcount, s->spec->uid, s->spec->nonce.data, s->counts_task,
+	        s->counts_from, change, err);
 }
 
 /* The steps that leave something behind; after a failure the caller removes it. `node`: the failure
@@ -191,8 +201,7 @@ static int launch_in_dir(struct start *s, const struct lookup_user *user,
 		return -1;
 	}
 	FAILPOINT(launcher_after_record);
-	if (sigcount_add(l->sigcount, user->uid, s->spec->nonce.data, s->run->id.task, s->signed_at,
-	            1, err) < 0)
+	if (count_start(s, 1, err) < 0)
 		goto out;
 	if (rundir_make(l->places->spool_runs, s->run->name, &owner, s->order->script.data,
 	            s->order->script.len, err) < 0 ||
@@ -209,8 +218,7 @@ static int launch_in_dir(struct start *s, const struct lookup_user *user,
 	FAILPOINT(launcher_after_spawn);
 take_back:
 	if (r < 0)
-		sigcount_add(l->sigcount, user->uid, s->spec->nonce.data, s->run->id.task,
-		        s->signed_at, -1, NULL);
+		count_start(s, -1, NULL);
 out:
 	for (size_t i = 0; i < 3; i++)
 		if (fds[i] >= 0)
@@ -311,15 +319,25 @@ static int check_gpus(struct start *s, struct error *err)
 }
 
 /* Has the signature been used as often as its owner allowed? Starts are counted, not attempt
- * numbers: orders may have been lost. Each task of an array has its own count. */
+ * numbers: orders may have been lost. Each task of an array has its own count; a service has one a
+ * day. */
 static int check_uses(struct start *s, struct error *err)
 {
-	uint64_t allowed = s->spec->max_attempts;
-	uint32_t used =
-	        sigcount_of(s->l->sigcount, s->spec->uid, s->spec->nonce.data, s->run->id.task);
+	const Gpusched__ServiceSpec *service = s->spec->service;
+	uint64_t allowed = service ? service->starts_per_day : s->spec->max_attempts;
+	int64_t now = (int64_t)time(NULL);
+	uint32_t used;
 
+	s->counts_task = service ? sigcount_day(now) : s->run->id.task;
+	s->counts_from = service ? sigcount_day_began(now) : s->signed_at;
+	used = sigcount_of(s->l->sigcount, s->spec->uid, s->spec->nonce.data, s->counts_task);
 	if (used < allowed)
 		return 0;
+	if (service)
+		return error_set(err, ERR_SIGNATURE,
+		        "replicas of the service were started %u times on this node today (UTC); "
+		        "its owner signed for %llu a day",
+		        used, (unsigned long long)allowed);
 	return error_set(err, ERR_SIGNATURE,
 	        "the job was started %u times on this node; its owner signed for %llu", used,
 	        (unsigned long long)allowed);
@@ -430,10 +448,12 @@ static int check_user(const struct start *s, struct error *err)
 	return 0;
 }
 
-/* The smaller of the node's own limit and the controller's. */
-static uint64_t age_allowed(const struct launcher *l)
+/* The smaller of the node's own limit and the controller's; of a service, and its owner's. */
+static uint64_t age_allowed(const struct launcher *l, const Gpusched__ServiceSpec *service)
 {
-	uint64_t own = l->options->signature_age_s, told = l->starts->signature_age_s;
+	uint64_t own = service ? l->options->service_age_s : l->options->signature_age_s;
+	uint64_t told = service ? (uint64_t)service->valid_days * SIGCOUNT_DAY_S
+	                        : l->starts->signature_age_s;
 
 	return told && told < own ? told : own;
 }
@@ -448,15 +468,18 @@ static int check_job(struct start *s, const struct mcred *cred, struct error *er
 	struct signedjob_hash hash;
 
 	if (signedjob_cred_check(cred, err) < 0 ||
-	        signedjob_cred_age(cred, (int64_t)time(NULL), age_allowed(s->l), err) < 0 ||
 	        signedjob_check(cred, s->l->options->cluster, &job, s->spec_arena, &s->spec, &hash,
 	                err) < 0 ||
+	        signedjob_cred_age(cred, (int64_t)time(NULL),
+	                age_allowed(s->l, s->spec->service), err) < 0 ||
 	        signedjob_run_check(s->spec, o->run->task, o->run->attempt, err) < 0 ||
 	        signedjob_script_check(o->script.data, o->script.len, MSG_SCRIPT_MAX, err) < 0)
 		return -1;
 	s->signed_at = cred->encode_time;
-	if (s->spec->interactive && o->nnodes > 1)
-		return error_set(err, ERR_LAUNCH, "an interactive job on %u nodes", o->nnodes);
+	if ((s->spec->interactive || s->spec->service) && o->nnodes > 1)
+		return error_set(err, ERR_LAUNCH, "%s on %u nodes",
+		        s->spec->service ? "a replica of a service" : "an interactive job",
+		        o->nnodes);
 	return check_user(s, err);
 }
 

@@ -29,6 +29,10 @@ SAME(END_LAUNCH_OWNER, GPUSCHED__END_CAUSE__CAUSE_LAUNCH_OWNER);
 SAME(END_SIGNATURE, GPUSCHED__END_CAUSE__CAUSE_SIGNATURE);
 SAME(END_SCALE, GPUSCHED__END_CAUSE__CAUSE_SCALE);
 SAME(END_ROLL, GPUSCHED__END_CAUSE__CAUSE_ROLL);
+SAME(HEALTH_NONE, GPUSCHED__REPLICA__HEALTH__NONE);
+SAME(HEALTH_LOADING, GPUSCHED__REPLICA__HEALTH__LOADING);
+SAME(HEALTH_READY, GPUSCHED__REPLICA__HEALTH__READY);
+SAME(HEALTH_UNREADY, GPUSCHED__REPLICA__HEALTH__UNREADY);
 SAME(REPORT_STARTING, GPUSCHED__RUN_REPORT__STATE__STARTING);
 SAME(REPORT_RUNNING, GPUSCHED__RUN_REPORT__STATE__RUNNING);
 SAME(REPORT_ENDED, GPUSCHED__RUN_REPORT__STATE__ENDED);
@@ -141,6 +145,52 @@ static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *o
 	return m;
 }
 
+static int replica_from(const Gpusched__Replica *m, struct replica_report *out, struct error *err)
+{
+	*out = (struct replica_report){ 0 };
+	if (!m)
+		return 0;
+	if (m->health < GPUSCHED__REPLICA__HEALTH__NONE || (int)m->health > HEALTH_LAST)
+		return error_set(err, ERR_PROTOCOL, "a replica of health %d", (int)m->health);
+	if (m->n_ports > REPLICA_PORTS_MAX)
+		return error_set(err, ERR_PROTOCOL, "a replica with %zu ports", m->n_ports);
+	*out = (struct replica_report){ .health = (enum replica_health)m->health,
+		.text = m->text,
+		.ready_time = m->ready_time,
+		.ready_us = m->ready_us,
+		.address = m->address,
+		.n_ports = m->n_ports,
+		.requests = m->requests,
+		.tokens = m->tokens };
+	for (size_t i = 0; i < m->n_ports; i++) {
+		if (m->ports[i] > UINT16_MAX)
+			return error_set(err, ERR_PROTOCOL, "a replica at port %u", m->ports[i]);
+		out->ports[i] = m->ports[i];
+	}
+	return 0;
+}
+
+static Gpusched__Replica *replica_to(struct convert *c, const struct replica_report *replica)
+{
+	Gpusched__Replica *m = take_memory(c, 1, sizeof(*m));
+
+	gpusched__replica__init(m);
+	m->health = (Gpusched__Replica__Health)replica->health;
+	if (replica->text)
+		m->text = (char *)replica->text;
+	m->ready_time = replica->ready_time;
+	m->ready_us = replica->ready_us;
+	if (replica->address)
+		m->address = (char *)replica->address;
+	m->n_ports = replica->n_ports;
+	m->ports = take_memory(c, REPLICA_PORTS_MAX, sizeof(*m->ports));
+	for (size_t i = 0; i < replica->n_ports; i++)
+		m->ports[i] = replica->ports[i];
+	m->requests = replica->requests;
+	m->tokens = replica->tokens;
+	return m;
+}
+
 /* Fields with one name in struct run_report and in its message. */
 #define REPORT_TEXTS(X) X(detail) X(incarnation) X(gpu_type) X(progress) X(node_trouble)
 /* clang-format off */
@@ -168,7 +218,7 @@ static int report_from(const Gpusched__RunReport *r, struct run_report *out, str
 	out->nodes = r->nnodes;
 	owner_from(r->owner, &out->owner);
 	run_used_from_message(r->used, &out->used);
-	return 0;
+	return replica_from(r->replica, &out->replica, err);
 }
 
 void convert_report(struct convert *c, const struct run_report *report, Gpusched__RunReport *out)
@@ -182,6 +232,8 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 	out->nnodes = report->nodes;
 	if (report->owner.user && *report->owner.user)
 		out->owner = owner_to(c, &report->owner);
+	if (report->replica.health)
+		out->replica = replica_to(c, &report->replica);
 	if (report->state == REPORT_ENDED) {
 		out->used = take_memory(c, 1, sizeof(*out->used));
 		run_used_to_message(&report->used, out->used);
@@ -357,6 +409,13 @@ int convert_event(struct convert *c, unsigned type, const ProtobufCMessage *msg,
 typedef const ProtobufCMessage *message_fn(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts);
 
+/* The launcher does not know where clients reach the node. */
+static void add_address(Gpusched__RunReport *r, const struct node_facts *facts)
+{
+	if (r->replica && !*r->replica->address && facts->service_address)
+		r->replica->address = (char *)facts->service_address;
+}
+
 static const ProtobufCMessage *register_message(
         struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
 {
@@ -376,6 +435,8 @@ static const ProtobufCMessage *register_message(
 	m->pretended = facts->pretended;
 	m->settings = m->takes_programs = m->takes_health_check = m->takes_private_tmp = true;
 	m->share_users_one = facts->share_users_one;
+	m->takes_services = true;
+	m->service_ports = facts->service_ports;
 	if (facts->inventory) {
 		m->gpus = facts->inventory->gpus;
 		m->n_gpus = facts->inventory->n_gpus;
@@ -392,6 +453,7 @@ static const ProtobufCMessage *register_message(
 	m->more_runs = effect->reg.more_runs;
 	for (size_t i = 0; i < m->n_runs; i++) {
 		convert_report(c, &effect->reg.runs[i], &reports[i]);
+		add_address(&reports[i], facts);
 		m->runs[i] = &reports[i];
 	}
 	return &m->base;
@@ -404,6 +466,7 @@ static const ProtobufCMessage *report_message(
 
 	(void)facts;
 	convert_report(c, &effect->report, m);
+	add_address(m, facts);
 	return &m->base;
 }
 

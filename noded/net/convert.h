@@ -28,6 +28,8 @@ struct node_facts {
 	uint64_t mem_mb;
 	bool pretended;       /* not found on the node: from the command line, or simulated */
 	bool share_users_one; /* by the node's own option */
+	uint32_t service_ports;      /* how many replicas of services may have */
+	const char *service_address; /* of replicas here; NULL: not known */
 	double load;
 	uint64_t mem_free_mb;
 	const Gpusched__Inventory *inventory; /* its GPUs; NULL: as configured */

@@ -341,6 +341,15 @@ int link_send(struct link *link, uint64_t session, unsigned type, const Protobuf
 	return s ? session_send(s, type, 0, message, err) : 0;
 }
 
+void link_own_address(const struct link *link, uint64_t session, char out[SESSION_ADDRESS_LEN])
+{
+	struct session *s = session_find(link->net->sessions, session);
+
+	*out = '\0';
+	if (s)
+		session_own_address(s, out);
+}
+
 bool link_full(const struct link *link, uint64_t session)
 {
 	struct session *s = session_find(link->net->sessions, session);

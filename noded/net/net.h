@@ -21,6 +21,7 @@
 #include "common/base/error.h"
 #include "common/conf/conf.h"
 #include "common/net/mcred.h"
+#include "common/net/session.h"
 
 #define NET_BACKOFF_MIN_MS 100
 #define NET_BACKOFF_MAX_MS 10000
@@ -63,6 +64,9 @@ void link_want(struct link *link, bool wanted);
 
 /* Close this session, without down(), and dial again after a back-off if it is wanted. */
 void link_close(struct link *link, uint64_t session);
+
+/* This end's address, as the network sees it; "" if the session is gone. */
+void link_own_address(const struct link *link, uint64_t session, char out[SESSION_ADDRESS_LEN]);
 
 /* The connection works: after its loss the next try comes soon. */
 void link_is_good(struct link *link);

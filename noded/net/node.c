@@ -24,6 +24,8 @@ struct node {
 	uint64_t session; /* that is up; 0: none */
 	bool applying;
 	bool takes_faults;                               /* the controller accepts GpuReports */
+	bool takes_load;                                 /* and RunsLoad */
+	char address[SESSION_ADDRESS_LEN];               /* facts.service_address, if we found it */
 	char trouble[sizeof(((struct error *)0)->text)]; /* last logged; "" none */
 };
 
@@ -161,7 +163,14 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 static void on_up(void *arg, uint64_t session)
 {
-	((struct node *)arg)->session = session;
+	struct node *node = arg;
+	struct node_facts *facts = node->config.facts;
+
+	node->session = session;
+	if (!facts->service_address || facts->service_address == node->address) {
+		link_own_address(node->link, session, node->address);
+		facts->service_address = node->address;
+	}
 	apply(arg, &(struct agent_event){ .kind = AGENT_SESSION_UP, .session = session });
 }
 
@@ -203,6 +212,12 @@ static bool is_heard(const struct node *node)
 
 	agent_stats(node->agent, &stats);
 	return stats.registered && !stats.stale;
+}
+
+void node_send_load(struct node *node, const ProtobufCMessage *message)
+{
+	if (node->takes_load && is_heard(node) && !node_is_full(node))
+		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_RUNS_LOAD, message);
 }
 
 void node_tell_gpus(struct node *node, const ProtobufCMessage *message)
@@ -269,6 +284,7 @@ static void registered(struct node *node, const Gpusched__Registered *m)
 {
 	log_registered(node, m->epoch);
 	node->takes_faults = m->takes_faults;
+	node->takes_load = m->takes_load;
 	if (node->config.launcher->registered)
 		node->config.launcher->registered(node->config.arg);
 }

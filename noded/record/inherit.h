@@ -12,6 +12,10 @@
 #define SHEPHERD_CTL_FD    4 /* the order socket, bound */
 #define SHEPHERD_HOLD_FD   5 /* of an interactive run: socket to ghold (ghold.h) */
 
+/* What gprobe inherits from its shepherd, besides input, output and error: the pipe into which it
+ * says how its replica is (shepherd/replica.h). */
+#define PROBE_FD 3
+
 /* Other tasks (program_main.h): `gshepherd RUNDIR/runs/ID again`, with only the locked launch
  * record, and `gshepherd check PATH MILLISECONDS NODE LEAF`, whose result goes to
  * SHEPHERD_RESULT_FD. */

@@ -18,6 +18,7 @@
 #define LAUNCHER_MPS             "/usr/bin/nvidia-cuda-mps-control"
 #define LAUNCHER_MAX_PROCESSES   16384
 #define LAUNCHER_SIGNATURE_AGE_S (14 * 86400) /* default of signature_age_s */
+#define LAUNCHER_SERVICE_AGE_S   (90 * 86400) /* default of service_age_s */
 struct launcher_options {
 	const char *node;           /* its name in the configuration */
 	const char *cluster;        /* cluster id: jobs signed for another are refused */
@@ -30,6 +31,9 @@ struct launcher_options {
 	                             * below the cgroup2 mount, delegated to us */
 	uint64_t signature_age_s;   /* how old a signature may be; 0: LAUNCHER_SIGNATURE_AGE_S.
 	                             * The controller may ask for less */
+	uint64_t service_age_s;     /* the same of a service, if its owner did not allow less; 0:
+	                             * LAUNCHER_SERVICE_AGE_S. The controller has no say in it */
+	uint32_t service_port_low, service_port_high; /* for replicas; 0: none */
 	/* a killed process counts as stuck after this; 0: not reported */
 	uint64_t kill_wait_ms;
 	uint64_t launch_timeout_ms; /* until a run's program is executed; 0: CHILD_LAUNCH_MS */

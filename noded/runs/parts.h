@@ -60,6 +60,8 @@ struct launcher {
 	struct lookup *lookup;
 	struct sigcount *sigcount;
 	struct runs *runs;
+	struct replicas *replicas;
+	struct service_ports *service_ports;
 	struct starts *starts;
 	struct spool_guard *spool_guard;
 	struct template_client *template_client;

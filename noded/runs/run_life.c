@@ -25,6 +25,7 @@
 #include "noded/record/record.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
+#include "noded/runs/replicas.h"
 #include "noded/runs/run_orders.h"
 #include "noded/runs/run_records.h"
 #include "noded/runs/run_report.h"
@@ -214,12 +215,14 @@ static void read_notes(struct run *r)
 {
 	ProtobufCMessage *m;
 	Gpusched__NotesRecord *n;
+	bool changed;
 
 	if (run_read(r, RECORD_NOTES, &gpusched__notes_record__descriptor, &m) != 1)
 		return;
 	n = (Gpusched__NotesRecord *)m;
 	take_burst(r, n);
-	if (n->checkpoint_time != r->report->checkpoint_time ||
+	changed = replicas_take(r, n);
+	if (changed || n->checkpoint_time != r->report->checkpoint_time ||
 	        n->suspended_mono != r->suspended_mono || n->suspended_us != r->suspended_us ||
 	        strcmp(n->progress, r->report->progress) != 0 ||
 	        strcmp(n->trouble, r->report->node_trouble) != 0) {

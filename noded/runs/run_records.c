@@ -76,7 +76,8 @@ void run_take_back_use(struct run *r)
 		return;
 	launch = (Gpusched__LaunchRecord *)m;
 	if (launch->nonce.len == SIGCOUNT_NONCE_LEN && launch->report &&
-	        sigcount_add(r->l->sigcount, launch->report->uid, launch->nonce.data, r->id.task,
+	        sigcount_add(r->l->sigcount, launch->report->uid, launch->nonce.data,
+	                launch->probe ? sigcount_day(launch->signed_at) : r->id.task,
 	                launch->signed_at, -1, &err) < 0)
 		log_warning("run %s: %s", r->name, err.text);
 	protobuf_c_message_free_unpacked(m, NULL);

@@ -133,6 +133,8 @@ void run_refresh(struct run *r)
 	r->report->suspended_us = r->suspended_us;
 	if (r->suspended_mono > 0)
 		r->report->suspended_us += (uint64_t)(now - r->suspended_mono);
+	if (r->ready_mono > 0)
+		r->report->replica->ready_us = r->ready_us + (uint64_t)(now - r->ready_mono);
 }
 
 void run_send_report(struct run *r)

@@ -15,6 +15,10 @@
  * array of a million tasks costs as much as ten thousand jobs.
  *
  * Rows that do not match their checksum are skipped. A file that has grown is rewritten, shorter.
+ *
+ * The owner of a service allows so many starts a day instead, of all its tasks together. They are
+ * counted as those of one task, whose number is that of the day, signed when the day began: so the
+ * counts of past days are dropped like those of signatures that are too old.
  */
 #ifndef NODED_SIGCOUNT_H
 #define NODED_SIGCOUNT_H
@@ -28,7 +32,26 @@
 #define SIGCOUNT_NONCE_LEN 16
 #define SIGCOUNT_FILE      "starts"
 
+#define SIGCOUNT_DAY_S     86400 /* a day of UTC, since 1970 */
+
 struct sigcount;
+
+/* As what task the starts of a service at this time count, and when that was signed. */
+static inline uint32_t sigcount_day(int64_t now_s)
+{
+	return now_s > 0 ? (uint32_t)(now_s / SIGCOUNT_DAY_S) & 0xffffff : 0;
+}
+
+static inline int64_t sigcount_day_began(int64_t now_s)
+{
+	return (int64_t)sigcount_day(now_s) * SIGCOUNT_DAY_S;
+}
+
+/* The oldest signature whose starts still matter, if signatures count up to this age. */
+static inline int64_t sigcount_oldest(int64_t now_s, uint64_t age_s)
+{
+	return age_s < SIGCOUNT_DAY_S ? now_s - SIGCOUNT_DAY_S : now_s - (int64_t)age_s;
+}
 
 /* Read the file in the directory, whose descriptor must outlive the result; drop signatures from
  * before `oldest` (seconds of UTC). NULL with ERR_SYSTEM or ERR_NO_SPACE. */

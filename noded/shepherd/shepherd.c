@@ -304,7 +304,16 @@ static bool wants_notes(const struct shepherd *s)
 void shepherd_tell_notes(struct shepherd *s, usec_t now)
 {
 	Gpusched__NotesRecord r = GPUSCHED__NOTES_RECORD__INIT;
+	Gpusched__Replica replica;
+	Gpusched__RunLoad load;
 
+	if (replica_is(&s->replica)) {
+		replica_fill(&s->replica, &replica);
+		r.replica = &replica;
+		r.ready_mono = s->replica.ready_since;
+		if (replica_fill_load(&s->replica, &load))
+			r.load = &load;
+	}
 	r.checkpoint_time = s->notes.checkpoint;
 	r.progress = s->notes.progress;
 	r.suspended_us = (uint64_t)s->held_us;
@@ -314,8 +323,27 @@ void shepherd_tell_notes(struct shepherd *s, usec_t now)
 	r.burst_job = s->burst_time && s->order ? s->order->burst_job : 0;
 	s->tell_next = now + NOTES_PAUSE;
 	s->untold = record_write(s->record_dir, RECORD_NOTES, &r.base, 0, NULL) < 0;
-	if (!s->untold)
-		shepherd_notify(s);
+	if (s->untold)
+		return;
+	replica_told(&s->replica, now);
+	shepherd_notify(s);
+}
+
+/* A replica that is to end or is suspended gets no more requests: clients must know at once. */
+static void look_at_replica(struct shepherd *s)
+{
+	struct clocks now = both_clocks();
+	const char *why = NULL;
+
+	if (!s->executed || !replica_is(&s->replica))
+		return;
+	if (*s->replica.end || (s->ending.phase >= DEADLINE_GRACE && !s->ending.asked))
+		why = "it is to end";
+	else if (s->holding)
+		why = "it is suspended";
+	replica_hide(&s->replica, why, now);
+	if (replica_due(&s->replica, now.mono))
+		shepherd_tell_notes(s, now.mono);
 }
 
 static void look_at_notes(struct shepherd *s, usec_t now)
@@ -418,6 +446,19 @@ static void hold_or_release(struct shepherd *s, usec_t now)
 		release(s, now);
 }
 
+/* A replica's server answers what is in flight first: gprobe ends the script when that is done. To
+ * give back memory is the script's affair. */
+static void signal_end(struct shepherd *s)
+{
+	if (s->launch->probe && !s->main_gone && s->ending.asked)
+		contain_signal_except(s->leaf, s->ending.signal, s->main);
+	else if (s->launch->probe && !s->main_gone)
+		kill(s->main, SIGTERM);
+	else
+		contain_signal(s->leaf, s->ending.signal);
+	contain_signal(s->leaf, SIGCONT); /* a stopped process could not save anything */
+}
+
 static void act(struct shepherd *s)
 {
 	usec_t now = mono();
@@ -433,12 +474,12 @@ static void act(struct shepherd *s)
 		look_for_ack(s); /* it may have come before the watch for it */
 		todo |= deadline_actions(&s->ending);
 	}
-	if (todo & DEADLINE_WARN)
+	if ((todo & DEADLINE_WARN) && s->launch->probe) /* gprobe is told of the end alone */
+		contain_warn_except(s->leaf, s->ending.signal, s->main);
+	else if (todo & DEADLINE_WARN)
 		contain_warn(s->leaf, s->ending.signal);
-	if (todo & DEADLINE_SIGNAL) {
-		contain_signal(s->leaf, s->ending.signal);
-		contain_signal(s->leaf, SIGCONT); /* a stopped process could not save anything */
-	}
+	if (todo & DEADLINE_SIGNAL)
+		signal_end(s);
 	hold_or_release(s, now);
 	if ((todo & DEADLINE_KILL) || (s->ending.phase == DEADLINE_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
@@ -447,6 +488,7 @@ static void act(struct shepherd *s)
 		shepherd_leave_alone(s, now);
 	if (s->ending.phase == DEADLINE_KILLING && shepherd_is_stuck(s, now))
 		shepherd_tell_notes(s, now);
+	look_at_replica(s);
 	if (wants_notes(s))
 		look_at_notes(s, now);
 	if (s->news_wait)
@@ -467,6 +509,8 @@ static int wait_ms(const struct shepherd *s)
 		next = s->hold_next;
 	if (s->news_wait && now + RETRY_NEWS < next)
 		next = now + RETRY_NEWS;
+	if (s->executed && replica_next(&s->replica, now) < next)
+		next = replica_next(&s->replica, now);
 	if (next == INT64_MAX)
 		return -1;
 	if (next <= now)
@@ -492,6 +536,7 @@ static void watch(struct shepherd *s)
 			{ .fd = s->tell, .events = POLLIN },
 			{ .fd = s->watch, .events = POLLIN },
 			{ .fd = s->hold_fd, .events = POLLIN },
+			{ .fd = replica_poll_fd(&s->replica, mono()), .events = POLLIN },
 			/* Needed only while the run is to end or to stop. */
 			{ .fd = ending || (s->holding && !s->held) ? contain_events_fd(s->leaf)
 			                                           : -1,
@@ -503,6 +548,7 @@ static void watch(struct shepherd *s)
 		reap(s);
 		shepherd_obey(s);
 		shepherd_read_hold(s);
+		replica_read(&s->replica, both_clocks());
 		look_for_ack(s);
 	}
 }
@@ -520,9 +566,9 @@ static bool is_there(const struct shepherd *s)
 static void finish(struct shepherd *s)
 {
 	Gpusched__RunReport r = *s->launch->report; /* borrows its strings */
-	Gpusched__RunUsed used;
+	struct exit_parts parts;
 
-	shepherd_report(s, &r, &used);
+	shepherd_report(s, &r, &parts);
 	run_after(s);
 	r.node_trouble = s->trouble;
 	if (s->main > 0)
@@ -551,7 +597,12 @@ static void clean_up(struct shepherd *s)
 
 int main(int argc, char **argv)
 {
-	struct shepherd s = { .tell = -1, .watch = -1, .hold_fd = -1, .io = -1, .signals = -1 };
+	struct shepherd s = { .tell = -1,
+		.watch = -1,
+		.hold_fd = -1,
+		.io = -1,
+		.signals = -1,
+		.replica.fd = -1 };
 	char *path = argc == 2 ? argv[1] : NULL;
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)

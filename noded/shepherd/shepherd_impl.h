@@ -20,6 +20,7 @@
 #include "noded/exec/program_run.h"
 #include "noded/record/rundir.h"
 #include "noded/shepherd/notes.h"
+#include "noded/shepherd/replica.h"
 #include "noded/shepherd/run_deadline.h"
 #include "noded/shepherd/stdio.h"
 
@@ -60,6 +61,7 @@ struct shepherd {
 	bool begun; /* the prolog or the user's process has begun: programs after the run are due */
 	char trouble[PROGRAM_TROUBLE_MAX]; /* why the node must be drained; "": it need not be */
 
+	struct replica replica;
 	struct notes notes;
 	usec_t look_next, tell_next; /* next poll of the notes; next report of them */
 	bool untold;
@@ -73,6 +75,11 @@ struct shepherd {
 static inline usec_t mono(void)
 {
 	return clock_us(CLOCK_MONOTONIC);
+}
+
+static inline struct clocks both_clocks(void)
+{
+	return (struct clocks){ .wall = clock_us(CLOCK_REALTIME), .mono = mono() };
 }
 
 /* Notify the launcher: the run's records have changed. */
@@ -105,9 +112,15 @@ void shepherd_tell_notes(struct shepherd *s, usec_t now);
  * new. */
 bool shepherd_is_stuck(struct shepherd *s, usec_t now);
 
-/* The run is over: fill the report, and `used` for it, and write a summary at the end of its output
+/* What the exit record borrows. */
+struct exit_parts {
+	Gpusched__RunUsed used;
+	Gpusched__Replica replica;
+};
+
+/* The run is over: fill the report, with `parts`, and write a summary at the end of its output
  * if the user wants one. To be called before the programs that come after the run, since these may
  * read that output. */
-void shepherd_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used);
+void shepherd_report(struct shepherd *s, Gpusched__RunReport *r, struct exit_parts *parts);
 
 #endif

@@ -105,9 +105,24 @@ static bool run_prolog(struct shepherd *s)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
+/* Its writer's end waits for us if the pipe is full; our end waits for nothing. */
+static int make_probe_pipe(struct shepherd *s, int *writer)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	replica_init(&s->replica, ends[0]);
+	*writer = ends[1];
+	return 0;
+}
+
 static int fork_child(struct shepherd *s)
 {
-	struct child_start child = { .launch = s->launch, .ends = &s->ends, .shepherd = getpid() };
+	struct child_start child = {
+		.launch = s->launch, .ends = &s->ends, .probe = -1, .shepherd = getpid()
+	};
 	int tell[2];
 
 	s->step = mmap(
@@ -116,7 +131,8 @@ static int fork_child(struct shepherd *s)
 		s->step = NULL;
 		return -1;
 	}
-	if (begin_launch(s) < 0 || pipe2(tell, O_CLOEXEC) < 0)
+	if (begin_launch(s) < 0 || (s->launch->probe && make_probe_pipe(s, &child.probe) < 0) ||
+	        pipe2(tell, O_CLOEXEC) < 0)
 		return -1;
 	child.step = s->step;
 	child.tell = tell[1];
@@ -127,6 +143,8 @@ static int fork_child(struct shepherd *s)
 	if (s->main == 0)
 		child_run(&child);
 	close(tell[1]);
+	if (child.probe >= 0)
+		close(child.probe);
 	for (size_t i = 0; i < s->ends.n; i++)
 		close(s->ends.fds[i]);
 	if (s->main < 0) {

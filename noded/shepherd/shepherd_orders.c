@@ -66,6 +66,10 @@ void shepherd_signal(struct shepherd *s, const Gpusched__SignalRun *order)
 	/* Our own child, not reaped yet: the process id is still its own. */
 	if (order->steps_only) /* gstepd starts each task in a session of its own */
 		contain_signal_beyond(s->leaf, sig, s->main);
+	else if (s->launch->probe && order->script_only) /* which is gprobe's child */
+		contain_signal_children(s->leaf, sig, s->main);
+	else if (s->launch->probe)
+		contain_signal_except(s->leaf, sig, s->main);
 	else if (!order->script_only)
 		contain_signal(s->leaf, sig);
 	else if (!s->main_gone)

@@ -120,7 +120,23 @@ static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched
 	free(memory);
 }
 
-static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+/* Of its launch it has the ports. */
+static void fill_replica(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Replica *m)
+{
+	if (!replica_is(&s->replica) || !r->replica)
+		return;
+	replica_read(&s->replica, both_clocks()); /* the last of it */
+	replica_fill_end(&s->replica, mono(), m);
+	m->ports = r->replica->ports;
+	m->n_ports = r->replica->n_ports;
+	r->replica = m;
+	if (*s->replica.end && !*s->detail) {
+		snprintf(s->detail, sizeof(s->detail), "%s", s->replica.end);
+		s->tell_detail = s->launch->summary;
+	}
+}
+
+static void fill_report(struct shepherd *s, Gpusched__RunReport *r, struct exit_parts *parts)
 {
 	struct rusage ru;
 	char size[UNITS_TEXT];
@@ -137,7 +153,8 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__Ru
 		r->cpu_time_us = cpu_time(s);
 		if (getrusage(RUSAGE_CHILDREN, &ru) == 0)
 			r->max_rss_kb = (uint64_t)ru.ru_maxrss;
-		fill_used(s, r, used);
+		fill_used(s, r, &parts->used);
+		fill_replica(s, r, &parts->replica);
 		/* Its last checkpoint, just before it acknowledged. */
 		notes_poll(&s->notes, s->rundir, &s->owner, s->start_wall, r->end_time);
 		r->checkpoint_time = s->notes.checkpoint;
@@ -171,8 +188,8 @@ static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)
 		summary_write(s->launch, text, summary_text(s->launch, r, text));
 }
 
-void shepherd_report(struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
+void shepherd_report(struct shepherd *s, Gpusched__RunReport *r, struct exit_parts *parts)
 {
-	fill_report(s, r, used);
+	fill_report(s, r, parts);
 	say_used(s, r);
 }

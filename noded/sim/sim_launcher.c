@@ -7,6 +7,8 @@
 
 #include "common/base/xalloc.h"
 
+#define SECONDS_MAX 1000000000
+
 struct sim_launcher *sim_launcher_new(const char *incarnation, const struct sim_world *world)
 {
 	struct sim_launcher *l = xcalloc(1, sizeof(*l));
@@ -85,7 +87,7 @@ static struct record *add_record(
 	r->report.gpu_type = xstrdup(gpu_type);
 	r->report.progress = "";
 	r->report.node_trouble = "";
-	r->begin_at = r->end_at = r->take_at = r->give_at = NEVER_AT;
+	r->begin_at = r->end_at = r->take_at = r->give_at = r->ready_at = NEVER_AT;
 	*l->last = r;
 	l->last = &r->next;
 	l->n++;
@@ -140,23 +142,36 @@ static void tell_fact(const struct sim_launcher *l, const struct record *r, stru
 
 /* --- how a run goes -------------------------------------------------------------------------- */
 
-/* sim=SECONDS[:EXIT]; values that cannot be read count as 0. */
-static struct sim_course course_of_label(const Gpusched__StartRun *order)
+/* Values that cannot be read count as 0. */
+static usec_t seconds_of(const char *value, char **end)
 {
-	struct sim_course c = { 0 };
+	double seconds = strtod(value, end);
 
-	for (size_t i = 0; i < order->n_labels; i++) {
-		char *end;
-		double seconds;
+	return seconds > 0 && seconds < SECONDS_MAX ? (usec_t)(seconds * 1e6) : 0;
+}
 
-		if (strcmp(order->labels[i]->key, "sim") != 0)
-			continue;
-		seconds = strtod(order->labels[i]->value, &end);
+static const char *label_of(const Gpusched__StartRun *order, const char *key)
+{
+	for (size_t i = 0; i < order->n_labels; i++)
+		if (strcmp(order->labels[i]->key, key) == 0)
+			return order->labels[i]->value;
+	return NULL;
+}
+
+/* sim=SECONDS[:EXIT], sim-load=SECONDS */
+static struct sim_course course_of_labels(const Gpusched__StartRun *order, bool replica)
+{
+	struct sim_course c = { .duration = replica ? SECONDS_MAX * SECOND : 0 };
+	const char *sim = label_of(order, "sim"), *load = label_of(order, "sim-load");
+	char *end;
+
+	if (sim) {
+		c.duration = seconds_of(sim, &end);
 		if (*end == ':')
 			c.exit_code = (uint32_t)strtoul(end + 1, NULL, 10) & 0xff;
-		c.duration = seconds > 0 && seconds < 1e9 ? (usec_t)(seconds * 1e6) : 0;
-		break;
 	}
+	if (load)
+		c.load_time = seconds_of(load, &end);
 	return c;
 }
 
@@ -197,6 +212,7 @@ static const struct run_report *refreshed(struct record *r, struct clocks now)
 		r->report.suspended_us += (uint64_t)(now.mono - r->since);
 		r->since = now.mono;
 	}
+	sim_replica_refresh(r, now);
 	return &r->report;
 }
 
@@ -227,6 +243,10 @@ void sim_suspend(struct sim_launcher *l, struct record *r, bool suspend, struct 
 		sim_due(l, r->end_at);
 	}
 	r->report.suspended = suspend;
+	if (suspend)
+		sim_replica_hides(l, r, "it is suspended", now);
+	else
+		sim_replica_resumes(l, r, now);
 	l->changed = true;
 	tell_fact(l, r, now);
 }
@@ -242,6 +262,7 @@ static void begin_run(struct sim_launcher *l, struct record *r, struct clocks no
 	l->changed = true;
 	sim_schedule(l, r);
 	sim_memory_begins(l, r);
+	sim_replica_begins(l, r, now);
 	sim_suspend(l, r, r->hold, now);
 }
 
@@ -258,6 +279,7 @@ static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->begin_at = r->end_at = NEVER_AT;
 	r->ended = now.mono;
 	l->changed = true;
+	sim_replica_ends(r);
 	sim_memory_over(l, r);
 	tell_fact(l, r, now);
 }
@@ -331,7 +353,9 @@ static void start_now(struct sim_launcher *l, struct record *r, const Gpusched__
 	if (id.job > l->max_job)
 		l->max_job = id.job;
 	r->report.state = REPORT_STARTING;
-	r->course = l->world.course ? l->world.course(l->world.arg, order) : course_of_label(order);
+	r->course = l->world.course ? l->world.course(l->world.arg, order)
+	                            : course_of_labels(order, r->spec && r->spec->service);
+	sim_replica_starts(l, r);
 	tell_fact(l, r, now);
 	if (!r->course.begin_after) {
 		begin_run(l, r, now);
@@ -406,6 +430,7 @@ static void end_order(struct sim_launcher *l, const struct agent_end *end, struc
 		sim_suspend(l, r, false, now); /* it must be able to react */
 		r->hold = false;
 		r->ending = true;
+		sim_replica_hides(l, r, "it is to end", now);
 		if (r->asked) /* asked by its node: replaced by this order */
 			sim_schedule(l, r);
 		sim_stop_at(l, r, now.mono, end->cause, end->grace_s);
@@ -479,6 +504,7 @@ static void hello(struct sim_launcher *l, struct agent_event *event, struct cloc
 		l->hello_runs[n++] = *refreshed(r, now);
 		r->told = r->report.state;
 		r->told_suspended = r->report.suspended;
+		r->told_health = r->report.replica.health;
 	}
 	*event = (struct agent_event){ .kind = AGENT_LAUNCHER_HELLO };
 	event->hello.incarnation = l->incarnation;
@@ -500,6 +526,7 @@ void sim_launcher_pass(struct sim_launcher *l, struct clocks now)
 		if (r->begin_at <= now.mono && r->begin_at <= r->end_at)
 			begin_run(l, r, now);
 		sim_memory_pass(l, r, now);
+		sim_replica_pass(l, r, now);
 		if (r->end_at <= now.mono)
 			finish(l, r, now);
 		sim_due(l, r->begin_at < r->end_at ? r->begin_at : r->end_at);
@@ -535,9 +562,11 @@ bool sim_launcher_next(struct sim_launcher *l, struct agent_event *event, struct
 	for (struct record *r = l->first; r; r = r->next) {
 		if (r->told != r->report.state)
 			r->told = next_to_tell(r);
-		else if (r->told_suspended == r->report.suspended)
+		else if (r->told_suspended == r->report.suspended &&
+		         r->told_health == r->report.replica.health)
 			continue;
 		r->told_suspended = r->report.suspended;
+		r->told_health = r->report.replica.health;
 		*event = (struct agent_event){ .kind = AGENT_LAUNCHER_RUN };
 		event->report = *refreshed(r, now);
 		event->report.state = r->told;

@@ -9,7 +9,8 @@
  *
  * The world decides how a run goes. Without a world the job's label `sim=SECONDS[:EXIT]` does
  * (SECONDS may have a fraction, EXIT is 0..255): without it a run ends at once with exit code 0. A
- * time limit ends a run as usual.
+ * time limit ends a run as usual. A replica of a service runs without end instead, and is READY at
+ * once, or after the seconds of its job's label `sim-load`.
  *
  * The world also says how much of its GPUs' memory a run with a burst borrows, and how large the
  * GPUs are. A start waits until its part is available, as with the real launcher, and
@@ -33,6 +34,7 @@ struct sim_launcher;
  * ends it after `obey_after`; a run that ignores TERM ends with KILL, after the grace. */
 struct sim_course {
 	usec_t begin_after, duration, obey_after;
+	usec_t load_time; /* a replica of a service is READY after it */
 	uint32_t exit_code, exit_signal;
 	bool ignores_term;
 	/* After running for `takes_after` it uses this much memory of each GPU, or as much as is

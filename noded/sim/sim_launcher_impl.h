@@ -2,6 +2,7 @@
  *
  *	sim_launcher.c	orders, how runs begin and end, and the reports of them
  *	sim_memory.c	GPU memory that runs borrow and give back
+ *	sim_replica.c	replicas of services
  */
 #ifndef NODED_SIM_LAUNCHER_IMPL_H
 #define NODED_SIM_LAUNCHER_IMPL_H
@@ -40,6 +41,10 @@ struct record {
 	usec_t asked_at;           /* mono: at this time */
 	uint64_t burst_job;        /* the last reported values, as in run_used */
 	usec_t burst_time;
+	/* Of a replica of a service (sim_replica.c) */
+	usec_t ready_at;    /* mono: when it has loaded; NEVER_AT: it has, or does not run yet */
+	usec_t ready_since; /* mono: READY, and ready_us is up to then */
+	enum replica_health told_health;
 	struct record *next;
 };
 
@@ -53,6 +58,7 @@ struct sim_launcher {
 	struct run_report *hello_runs;
 	usec_t next_due; /* not later than the earliest begin_at or end_at */
 	bool changed;    /* some record has told != report.state */
+	uint32_t ports;  /* given to replicas so far */
 	usec_t check_at; /* mono: next check of GPU memory; NEVER_AT */
 	usec_t born;     /* mono: when it said hello */
 };
@@ -75,6 +81,20 @@ void sim_stop_at(struct sim_launcher *l, struct record *r, usec_t at, enum end_c
 void sim_suspend(struct sim_launcher *l, struct record *r, bool suspend, struct clocks now);
 /* Start a run that has waited, or refuse it: then the record is replaced by another. */
 void sim_start_waiting(struct sim_launcher *l, struct record *r, struct clocks now);
+
+/* --- sim_replica.c --------------------------------------------------------------------------- */
+
+/* All of them do nothing for a run that is no replica. It will be started; it is RUNNING. */
+void sim_replica_starts(struct sim_launcher *l, struct record *r);
+void sim_replica_begins(struct sim_launcher *l, struct record *r, struct clocks now);
+/* It becomes READY, if it is time. */
+void sim_replica_pass(struct sim_launcher *l, struct record *r, struct clocks now);
+/* It is to end, or is suspended: `why`, as long as the process. It goes on. It is over. */
+void sim_replica_hides(
+        struct sim_launcher *l, struct record *r, const char *why, struct clocks now);
+void sim_replica_resumes(struct sim_launcher *l, struct record *r, struct clocks now);
+void sim_replica_ends(struct record *r);
+void sim_replica_refresh(struct record *r, struct clocks now); /* ready_us up to now */
 
 /* --- sim_memory.c ---------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* fuzz_msg.c - bodies of messages
  *
  * The first byte is the type. What decodes must be within its cost, must turn into JSON, and
- * encoded again must decode to the same bytes.
+ * encoded again must decode to the same bytes. All of it is tried as a signed job, too.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +10,7 @@
 
 #include "common/net/msg.h"
 #include "common/net/msgjson.h"
+#include "common/net/signedjob.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static uint8_t *pack(const ProtobufCMessage *m, size_t *len)
@@ -28,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t first_len, second_len;
 	struct arena *arena;
 	ProtobufCMessage *m;
+	struct error err;
 	json_t *json;
 
 	if (size == 0)
@@ -35,7 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	arena = arena_new(0);
 	FUZZ_CHECK(arena);
 	arena_reset(arena, 1 << 20);
-	msg_unpack_desc(&gpusched__signed_spec__descriptor, data, size, MSG_STRICT, arena, NULL);
+	m = msg_unpack_desc(
+	        &gpusched__signed_spec__descriptor, data, size, MSG_STRICT, arena, NULL);
+	if (m && signedjob_spec_check((const Gpusched__SignedSpec *)m, &err) < 0)
+		FUZZ_CHECK(err.code == ERR_JOB_SPEC);
 	m = msg_unpack(data[0], data + 1, size - 1, arena, NULL);
 	FUZZ_CHECK(arena_used(arena) <= 22 * 1024 * 1024);
 	if (m) {

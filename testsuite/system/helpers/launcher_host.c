@@ -59,6 +59,12 @@ static int take(struct launcher_options *o, const char *word)
 		o->spool_min_free_mb = strtoull(value + 1, NULL, 10);
 	else if (len == strlen("launch_timeout_ms") && strncmp(word, "launch_timeout_ms", len) == 0)
 		o->launch_timeout_ms = strtoull(value + 1, NULL, 10);
+	else if (len == strlen("service_ports") && strncmp(word, "service_ports", len) == 0)
+		return sscanf(value + 1, "%u-%u", &o->service_port_low, &o->service_port_high) == 2
+		               ? 0
+		               : -1;
+	else if (len == strlen("service_age_s") && strncmp(word, "service_age_s", len) == 0)
+		o->service_age_s = strtoull(value + 1, NULL, 10);
 	else if (len == strlen("task_prolog") && strncmp(word, "task_prolog", len) == 0)
 		o->programs[PROGRAM_TASK_PROLOG] = value + 1;
 	else if (len == strlen("mps") && strncmp(word, "mps", len) == 0)

@@ -101,6 +101,7 @@ class Launcher:
         self.runs, self.history, self.creds, self.frames = {}, {}, {}, 0
         self.faults, self.looked = [], {}  # of GPUs, as last told
         self.used = None  # by runs, as last told
+        self.loads, self.load = [], {}  # of replicas: each message, and what each said last
         self.process = self.pid = self.sock = self.hello = self.inventory = None
         self.next_job = 1
         if start:
@@ -205,6 +206,9 @@ class Launcher:
             self.looked = {g["uuid"]: g.get("trouble", "") for g in m.get("looked", [])}
         elif kind == "MSG_LAUNCHER_USED":
             self.used = m
+        elif kind == "MSG_RUNS_LOAD":
+            self.loads.append((time.monotonic(), m["runs"]))
+            self.load.update({(r["run"]["job"], r["run"]["attempt"]): r for r in m["runs"]})
         else:
             self.creds[m["id"]] = m
 

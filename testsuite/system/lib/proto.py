@@ -120,7 +120,8 @@ BODY = {"MSG_START_RUN": "StartRun", "MSG_END_RUN": "EndRun", "MSG_SIGNAL_RUN": 
         "MSG_SUSPEND_RUN": "SuspendRun", "MSG_NODE_SETTINGS": "NodeSettings", "MSG_LAUNCHER_GPUS": "Inventory",
         "MSG_FORGET_RUN": "ForgetRun", "MSG_LAUNCHER_HELLO": "LauncherHello", "MSG_LAUNCHER_RUN": "RunReport",
         "MSG_LAUNCHER_CRED": "LauncherCred", "MSG_LAUNCHER_EPOCH": "LauncherEpoch",
-        "MSG_GPU_REPORT": "GpuReport", "MSG_GPU_CHECK": "GpuCheck", "MSG_LAUNCHER_USED": "RunsUsed"}
+        "MSG_GPU_REPORT": "GpuReport", "MSG_GPU_CHECK": "GpuCheck", "MSG_LAUNCHER_USED": "RunsUsed",
+        "MSG_RUNS_LOAD": "RunsLoad"}
 
 
 def frame(kind, value, number=0):

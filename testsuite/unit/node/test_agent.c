@@ -443,6 +443,64 @@ static void elapsed_goes_on(void **state)
 	agent_free(p.agent);
 }
 
+/* Each change of its health is passed on, and nothing else of it; the time READY goes on. */
+static void health_is_passed_on(void **state)
+{
+	struct agent *agent = agent_new();
+	struct agent_event e = { .kind = AGENT_LAUNCHER_RUN,
+		.report = parse_report("100=RUNNING") };
+	struct replica_report *replica = &e.report.replica;
+	const struct agent_effect *effects;
+	size_t n;
+
+	(void)state;
+	e.report.progress = "";
+	agent_apply(agent, &(struct agent_event){ .kind = AGENT_LAUNCHER_HELLO },
+	        (struct clocks){ .mono = 0 });
+	*replica = (struct replica_report){ .health = HEALTH_LOADING, .ports = { 7000 }, .n_ports = 1 };
+	agent_apply(agent, &e, (struct clocks){ .mono = 1 });
+	agent_apply(agent, &(struct agent_event){ .kind = AGENT_SESSION_UP, .session = 1 },
+	        (struct clocks){ .mono = 1 });
+	agent_effects_clear(agent);
+	agent_apply(agent,
+	        &(struct agent_event){ .kind = AGENT_REGISTERED,
+	                .session = 1,
+	                .registered = { .epoch = EPOCH } },
+	        (struct clocks){ .mono = 1 });
+	agent_effects_clear(agent);
+	replica->health = HEALTH_READY;
+	replica->ready_time = 77;
+	replica->ready_us = 5;
+	for (int again = 0; again <= 1; again++) {
+		agent_apply(agent, &e, (struct clocks){ .mono = 10 });
+		effects = agent_effects(agent, &n);
+		assert_int_equal(n, !again);
+		if (n) {
+			assert_int_equal(effects[0].kind, AGENT_SEND_REPORT);
+			assert_int_equal(effects[0].report.replica.health, HEALTH_READY);
+			assert_int_equal(effects[0].report.replica.ports[0], 7000);
+		}
+		agent_effects_clear(agent);
+		replica->requests = 9; /* which its load says */
+	}
+	replica->text = "503";
+	replica->health = HEALTH_UNREADY;
+	agent_apply(agent, &e, (struct clocks){ .mono = 20 });
+	agent_effects(agent, &n);
+	assert_int_equal(n, 1);
+	agent_effects_clear(agent);
+	replica->text = "";
+	replica->health = HEALTH_READY;
+	agent_apply(agent, &e, (struct clocks){ .mono = 30 });
+	agent_effects_clear(agent);
+	agent_apply(agent, &(struct agent_event){ .kind = AGENT_SESSION_UP, .session = 2 },
+	        (struct clocks){ .mono = 100 });
+	effects = agent_effects(agent, &n);
+	assert_int_equal(effects[n - 1].reg.runs[0].replica.ready_us, 75);
+	assert_int_equal(effects[n - 1].reg.runs[0].replica.ready_time, 77);
+	agent_free(agent);
+}
+
 static void forgotten_runs_are_limited(void **state)
 {
 	struct play p = { .agent = agent_new() };
@@ -606,6 +664,7 @@ int main(void)
 		cmocka_unit_test(refused_start),
 		cmocka_unit_test(nonsense_is_noted),
 		cmocka_unit_test(elapsed_goes_on),
+		cmocka_unit_test(health_is_passed_on),
 		cmocka_unit_test(forgotten_runs_are_limited),
 		cmocka_unit_test(registration_fits_one_message),
 		cmocka_unit_test(refusals_say_why),

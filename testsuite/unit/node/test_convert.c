@@ -82,6 +82,51 @@ static void every_field_of_a_report_survives(void **state)
 	convert_free(c);
 }
 
+static void a_replica_survives(void **state)
+{
+	const struct replica_report in = { HEALTH_READY, "503", 20, 21, "", { 7001, 65535 }, 2, 22,
+		23 };
+	struct agent_effect effect = { .kind = AGENT_SEND_REPORT,
+		.report = { .run = { 7, 8, 9, 0 },
+		        .state = REPORT_RUNNING,
+		        .detail = "",
+		        .incarnation = "",
+		        .gpu_type = "",
+		        .progress = "",
+		        .node_trouble = "",
+		        .replica = in } };
+	const struct node_facts facts = { .node = "n1", .service_address = "10.0.0.1" };
+	struct convert *c = convert_new();
+	const struct replica_report *out;
+	struct agent_event event;
+	Gpusched__RunReport *m;
+	struct error err;
+	unsigned type;
+
+	(void)state;
+	m = (Gpusched__RunReport *)convert_effect(c, &effect, &facts, &type);
+	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &m->base, 0, &event, &err), 0);
+	out = &event.report.replica;
+	assert_int_equal(out->health, in.health);
+	assert_string_equal(out->text, in.text);
+	assert_int_equal(out->ready_time, in.ready_time);
+	assert_int_equal(out->ready_us, in.ready_us);
+	assert_string_equal(out->address, "10.0.0.1");
+	assert_int_equal(out->n_ports, 2);
+	assert_int_equal(out->ports[0], 7001);
+	assert_int_equal(out->ports[1], 65535);
+	assert_int_equal(out->requests, in.requests);
+	assert_int_equal(out->tokens, in.tokens);
+	m->replica->ports[1] = 65536;
+	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &m->base, 0, &event, &err), -1);
+	m->replica->n_ports = REPLICA_PORTS_MAX + 1;
+	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &m->base, 0, &event, &err), -1);
+	m->replica->n_ports = 0;
+	m->replica->health = HEALTH_LAST + 1;
+	assert_int_equal(convert_event(c, T(LAUNCHER_RUN), &m->base, 0, &event, &err), -1);
+	convert_free(c);
+}
+
 static void an_end_survives(void **state)
 {
 	struct agent_effect effect = { .kind = AGENT_TELL_END };
@@ -274,6 +319,84 @@ static void simulated_runs_go_as_labelled(void **state)
 	}
 }
 
+static void start_replica(struct sim_launcher *l, const char *load)
+{
+	Gpusched__StartRun order = GPUSCHED__START_RUN__INIT;
+	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
+	Gpusched__KeyValue kv = GPUSCHED__KEY_VALUE__INIT, *labels[] = { &kv };
+	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
+	Gpusched__ServiceSpec service = GPUSCHED__SERVICE_SPEC__INIT;
+	struct agent_effect tell = { .kind = AGENT_TELL_START };
+	uint8_t bytes[256];
+
+	id.job = id.attempt = 1;
+	order.run = &id;
+	order.epoch = 1;
+	order.incarnation = (char *)"boot";
+	kv.key = (char *)"sim-load";
+	kv.value = (char *)load;
+	order.labels = labels;
+	order.n_labels = 1;
+	service.ports = 2;
+	spec.service = &service;
+	order.spec.len = gpusched__signed_spec__pack(&spec, bytes);
+	order.spec.data = bytes;
+	tell.start.order = &order;
+	sim_launcher_tell(l, &tell, (struct clocks){ 100, 0 });
+}
+
+static const struct run_report *next_report(struct sim_launcher *l, usec_t mono)
+{
+	static struct agent_event event;
+
+	assert_true(sim_launcher_next(l, &event, (struct clocks){ 100 + mono, mono }));
+	assert_int_equal(event.kind, AGENT_LAUNCHER_RUN);
+	return &event.report;
+}
+
+static void simulated_replicas_load_serve_and_drain(void **state)
+{
+	struct sim_launcher *l = sim_launcher_new("boot", NULL);
+	struct agent_effect suspend = { .kind = AGENT_TELL_SUSPEND,
+		.suspend = { .run = { 1, 0, 1, 0 }, .epoch = 1, .suspend = true } };
+	struct agent_effect end = { .kind = AGENT_TELL_END,
+		.end = { .run = { 1, 0, 1, 0 }, .epoch = 1, .cause = END_SCALE, .grace_s = 9 } };
+	const struct run_report *r;
+	struct agent_event event;
+
+	(void)state;
+	assert_true(sim_launcher_next(l, &event, (struct clocks){ 100, 0 }));
+	start_replica(l, "5");
+	r = next_report(l, 0);
+	assert_int_equal(r->state, REPORT_STARTING);
+	assert_int_equal(r->replica.health, HEALTH_LOADING);
+	assert_int_equal(r->replica.n_ports, 2);
+	assert_int_not_equal(r->replica.ports[0], r->replica.ports[1]);
+	assert_int_equal(next_report(l, 0)->state, REPORT_RUNNING);
+	assert_false(sim_launcher_next(l, &event, (struct clocks){ 0, 0 }));
+	assert_int_equal(sim_launcher_next_timer(l), 5000000);
+	assert_false(sim_launcher_next(l, &event, (struct clocks){ 0, 4999999 }));
+	r = next_report(l, 5000000);
+	assert_int_equal(r->replica.health, HEALTH_READY);
+	assert_int_equal(r->replica.ready_time, 5000100);
+	sim_launcher_tell(l, &suspend, (struct clocks){ 0, 7000000 });
+	r = next_report(l, 7000000);
+	assert_int_equal(r->replica.health, HEALTH_UNREADY);
+	assert_int_equal(r->replica.ready_us, 2000000);
+	suspend.suspend.suspend = false;
+	sim_launcher_tell(l, &suspend, (struct clocks){ 0, 9000000 });
+	assert_int_equal(next_report(l, 9000000)->replica.health, HEALTH_READY);
+	end.end.by_user = end.end.by_account = end.end.by_qos = "";
+	sim_launcher_tell(l, &end, (struct clocks){ 0, 10000000 });
+	r = next_report(l, 10000000);
+	while (r->state != REPORT_ENDED)
+		r = next_report(l, 10000000);
+	assert_int_equal(r->cause, END_SCALE);
+	assert_int_equal(r->replica.ready_us, 3000000);
+	assert_int_equal(r->replica.ready_time, 5000100);
+	sim_launcher_free(l);
+}
+
 /* What was in tmpfs is lost; an end that had its time to reach the disk is told still. */
 static void simulated_reboot_forgets_what_ran(void **state)
 {
@@ -348,11 +471,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_field_of_a_report_survives),
+		cmocka_unit_test(a_replica_survives),
 		cmocka_unit_test(an_end_survives),
 		cmocka_unit_test(suspensions_go_both_ways),
 		cmocka_unit_test(missing_ids_are_zero),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(simulated_runs_go_as_labelled),
+		cmocka_unit_test(simulated_replicas_load_serve_and_drain),
 		cmocka_unit_test(simulated_reboot_forgets_what_ran),
 		cmocka_unit_test(simulated_runs_go_as_their_world_says),
 	};

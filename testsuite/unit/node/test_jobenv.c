@@ -409,6 +409,39 @@ static void slurms_names_on_one_node(void **state)
 	jobenv_free(env);
 }
 
+static void a_replica_knows_its_ports(void **state)
+{
+	static const char *const none[] = { "GPUSCHED_PORT=1", NULL };
+	static const uint32_t ports[] = { 20003, 20004, 65535 };
+	Gpusched__ServiceSpec service = GPUSCHED__SERVICE_SPEC__INIT;
+	struct fixture f;
+	char **env;
+
+	(void)state;
+	init(&f, none);
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "GPUSCHED_SERVICE", NULL);
+	assert_value(env, "GPUSCHED_SLOT", NULL);
+	assert_value(env, "GPUSCHED_PORT", NULL);
+	jobenv_free(env);
+	service.name = "chat";
+	f.spec.service = &service;
+	f.spec.array = "0-8";
+	f.run.task = 7;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "GPUSCHED_SERVICE", "chat");
+	assert_value(env, "GPUSCHED_SLOT", "7");
+	assert_value(env, "GPUSCHED_PORT", NULL);
+	assert_value(env, "GPUSCHED_PORTS", NULL);
+	jobenv_free(env);
+	f.in.ports = ports;
+	f.in.n_ports = 3;
+	env = jobenv_make(&f.in, NULL);
+	assert_value(env, "GPUSCHED_PORT", "20003");
+	assert_value(env, "GPUSCHED_PORTS", "20003,20004,65535");
+	jobenv_free(env);
+}
+
 /* What the owner may say and what he may not. */
 static void the_owner_is_heard_but_not_about_us(void **state)
 {
@@ -508,6 +541,7 @@ int main(void)
 		cmocka_unit_test(slurms_names),
 		cmocka_unit_test(components),
 		cmocka_unit_test(slurms_names_on_one_node),
+		cmocka_unit_test(a_replica_knows_its_ports),
 		cmocka_unit_test(the_owner_is_heard_but_not_about_us),
 		cmocka_unit_test(malformed_entries_are_refused),
 		cmocka_unit_test(control_characters_are_refused),

@@ -47,6 +47,9 @@ struct fixture {
 	unsigned opened, closed, registers, heartbeats;
 	unsigned states[5]; /* reports by state */
 	uint32_t exit_code;
+	char address[SESSION_ADDRESS_LEN]; /* of the replica reported last */
+	unsigned loads;
+	bool takes_load;
 	char node_name[HELLO_NAME_MAX + 1];
 	size_t registered_runs;
 };
@@ -111,6 +114,8 @@ static void ctl_frame(struct session *s, const struct frame *frame, void *arg)
 
 		assert_string_equal(r->node, "n1");
 		assert_int_equal(r->cpus, 4);
+		assert_true(r->takes_services);
+		assert_int_equal(r->service_ports, f->facts.service_ports);
 		f->registered_runs = r->n_runs;
 		f->registers++;
 	} else if (frame->type == T(RUN_REPORT)) {
@@ -118,6 +123,10 @@ static void ctl_frame(struct session *s, const struct frame *frame, void *arg)
 
 		f->states[r->state]++;
 		f->exit_code = r->exit_code;
+		snprintf(f->address, sizeof(f->address), "%s",
+		        r->replica ? r->replica->address : "");
+	} else if (frame->type == T(RUNS_LOAD)) {
+		f->loads++;
 	} else {
 		assert_int_equal(frame->type, T(HEARTBEAT));
 		f->heartbeats++;
@@ -154,6 +163,7 @@ static void ctl_registered(struct fixture *f, uint64_t wanted)
 	id.attempt = 1;
 	m.epoch = 1;
 	m.heartbeat_ms = 50;
+	m.takes_load = f->takes_load;
 	m.wanted = ids;
 	m.n_wanted = wanted != 0;
 	ctl_send(f, T(REGISTERED), &m.base);
@@ -323,6 +333,40 @@ static void a_run_from_start_to_forget(void **state)
 	until(f, f->heartbeats >= 2);
 }
 
+/* Its clients find it at the node's end of the connection; load goes to a controller that knows it. */
+static void a_replica_has_an_address_and_load(void **state)
+{
+	struct fixture *f = *state;
+	Gpusched__RunReport report = GPUSCHED__RUN_REPORT__INIT;
+	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
+	Gpusched__Replica replica = GPUSCHED__REPLICA__INIT;
+	Gpusched__RunsLoad load = GPUSCHED__RUNS_LOAD__INIT;
+	unsigned beats;
+
+	f->facts.service_ports = 10;
+	come_up(f);
+	id.job = id.attempt = 1;
+	report.run = &id;
+	report.state = GPUSCHED__RUN_REPORT__STATE__RUNNING;
+	report.replica = &replica;
+	replica.health = GPUSCHED__REPLICA__HEALTH__READY;
+	assert_int_equal(node_launcher_message(f->node, T(LAUNCHER_RUN), &report.base, NULL), 0);
+	until(f, f->states[REPORT_RUNNING] == 1);
+	assert_string_equal(f->address, "127.0.0.1");
+	node_send_load(f->node, &load.base);
+	beats = f->heartbeats;
+	until(f, f->heartbeats >= beats + 2);
+	assert_int_equal(f->loads, 0);
+	ctl_close(f);
+	until(f, f->registers == 2);
+	node_send_load(f->node, &load.base); /* not registered yet */
+	f->takes_load = true;
+	ctl_registered(f, 0);
+	until(f, registered(f));
+	node_send_load(f->node, &load.base);
+	until(f, f->loads == 1);
+}
+
 static void nothing_is_dialled_before_the_launcher_is_up(void **state)
 {
 	struct fixture *f = *state;
@@ -430,6 +474,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_from_start_to_forget),
+		TEST(a_replica_has_an_address_and_load),
 		TEST(nothing_is_dialled_before_the_launcher_is_up),
 		TEST(a_lost_session_comes_back_with_its_runs),
 		TEST(a_controller_that_is_away_is_found_again),

@@ -81,6 +81,29 @@ static void counts_by_task(void **state)
 	sigcount_free(u);
 }
 
+/* The starts of a service count by the day, and those of past days are dropped. */
+static void counts_by_day(void **state)
+{
+	const int64_t day = 20000 * (int64_t)SIGCOUNT_DAY_S, now = day + 3600;
+	struct sigcount *u = open_uses(*state, 0);
+
+	assert_int_equal(sigcount_day(now), 20000);
+	assert_int_equal(sigcount_day(day - 1), 19999);
+	assert_int_equal(sigcount_day_began(now), day);
+	assert_int_equal(sigcount_day_began(-5), 0);
+	for (int i = 0; i < 3; i++)
+		sigcount_add(u, 1000, a, sigcount_day(now), sigcount_day_began(now), 1, NULL);
+	assert_int_equal(sigcount_of(u, 1000, a, sigcount_day(now)), 3);
+	assert_int_equal(sigcount_of(u, 1000, a, sigcount_day(now + SIGCOUNT_DAY_S)), 0);
+	sigcount_free(u);
+	u = open_uses(*state, sigcount_oldest(now + 40000, 60)); /* the same day still counts */
+	assert_int_equal(sigcount_of(u, 1000, a, 20000), 3);
+	sigcount_free(u);
+	u = open_uses(*state, sigcount_oldest(now + 3 * SIGCOUNT_DAY_S, 60));
+	assert_int_equal(sigcount_entries(u), 0);
+	sigcount_free(u);
+}
+
 static void outlives_the_process(void **state)
 {
 	struct sigcount *u = open_uses(*state, 0);
@@ -177,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(counts_by_user_and_nonce),
 		TEST(counts_by_task),
+		TEST(counts_by_day),
 		TEST(outlives_the_process),
 		TEST(signed_anew),
 		TEST(damage_is_skipped),
