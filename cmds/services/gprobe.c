@@ -75,8 +75,8 @@ static void end_script(struct gprobe *g, enum phase phase)
 {
 	g->phase = phase;
 	g->kill_ms = phase == KILLING ? loop_now_ms() + KILL_AFTER_MS : INT64_MAX;
-	script_signal(g->script, SIGTERM);
-	script_signal(g->script, SIGCONT);
+	script_signal_group(g->script, SIGTERM);
+	script_signal_group(g->script, SIGCONT);
 }
 
 static void check_kill(struct gprobe *g, int64_t now_ms)
@@ -84,7 +84,7 @@ static void check_kill(struct gprobe *g, int64_t now_ms)
 	if (g->phase != KILLING || now_ms < g->kill_ms)
 		return;
 	g->kill_ms = INT64_MAX;
-	script_signal(g->script, SIGKILL);
+	script_signal_group(g->script, SIGKILL);
 }
 
 /* --- drain ------------------------------------------------------------------------------------ */

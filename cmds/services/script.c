@@ -40,6 +40,11 @@ pid_t script_start(char **program, const sigset_t *mask, struct error *err)
 
 void script_signal(pid_t script, int sig)
 {
+	kill(script, sig);
+}
+
+void script_signal_group(pid_t script, int sig)
+{
 	kill(-script, sig);
 }
 

@@ -15,8 +15,9 @@
 /* Returns its pid. A program that cannot be executed ends with 127, or 126, and says so on stderr. */
 pid_t script_start(char **program, const sigset_t *mask, struct error *err);
 
-/* To all of its group. */
+/* To the script's own process, or to all of its group. */
 void script_signal(pid_t script, int sig);
+void script_signal_group(pid_t script, int sig);
 
 /* Returns whether it has ended; then `status` says how, as waitpid(2) does. */
 bool script_reap(pid_t script, int *status);
