@@ -89,7 +89,8 @@ static int take_header(struct answer *a, struct error *err)
 		return 0;
 	length = header_value(a, "Content-Length");
 	coding = header_value(a, "Transfer-Encoding");
-	if (coding && strncasecmp(coding, "chunked", 7) == 0 && !coding[7 + strspn(coding + 7, " \t")])
+	if (coding && strncasecmp(coding, "chunked", 7) == 0 &&
+	        !coding[7 + strspn(coding + 7, " \t")])
 		a->chunked = true;
 	else if (coding && strncasecmp(coding, "identity", 8) != 0)
 		return bad(err, "a Transfer-Encoding other than chunked");

@@ -29,11 +29,11 @@ struct answer {
 
 	/* The rest is the reader's own. */
 	int state;
-	size_t head;       /* bytes of headers */
-	uint64_t got;      /* bytes of the body */
-	uint64_t left;     /* of the body or of the chunk, where it is known */
+	size_t head;   /* bytes of headers */
+	uint64_t got;  /* bytes of the body */
+	uint64_t left; /* of the body or of the chunk, where it is known */
 	bool chunked, has_length;
-	size_t len;        /* of the line, of which `line` has the beginning */
+	size_t len; /* of the line, of which `line` has the beginning */
 	char line[ANSWER_LINE_MAX];
 };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD      "deadline="
-#define FAR_S     (INT64_C(1) << 40) /* further numbers are no time */
+#define WORD  "deadline="
+#define FAR_S (INT64_C(1) << 40) /* further numbers are no time */
 
 void drain_begin(struct drain *d, int64_t now_ms, uint32_t drain_s, bool was_ready, bool metrics)
 {
@@ -25,9 +25,11 @@ void drain_interrupted(
 		int64_t s = 0;
 
 		next = lf ? lf + 1 : end;
-		if (!lf || lf - line <= (ptrdiff_t)strlen(WORD) || memcmp(line, WORD, strlen(WORD)) != 0)
+		if (!lf || lf - line <= (ptrdiff_t)strlen(WORD) ||
+		        memcmp(line, WORD, strlen(WORD)) != 0)
 			continue;
-		for (line += strlen(WORD); line < lf && *line >= '0' && *line <= '9' && s < FAR_S; line++)
+		for (line += strlen(WORD); line < lf && *line >= '0' && *line <= '9' && s < FAR_S;
+		        line++)
 			s = s * 10 + (*line - '0');
 		if (line == lf && s < FAR_S)
 			d->deadline_ms = now_ms + (s - wall_s) * 1000 - DRAIN_SPARE_MS;

@@ -79,9 +79,10 @@ int64_t fetch_wake_ms(const struct fetch *f)
 
 static void end(struct fetch *f, const struct error *err)
 {
-	struct fetch_end e = {
-		.status = f->answer.status, .framed = f->answer.framed, .cut = f->answer.cut, .err = err
-	};
+	struct fetch_end e = { .status = f->answer.status,
+		.framed = f->answer.framed,
+		.cut = f->answer.cut,
+		.err = err };
 
 	hang_up(f);
 	f->r.done(f->r.arg, &e);

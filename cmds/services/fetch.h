@@ -24,7 +24,8 @@ struct fetch_end {
 };
 
 struct fetch_request {
-	const char *path; /* NULL: nothing is asked, the connection is all. Lives as long as the fetch */
+	/* NULL: nothing is asked, the connection is all. Lives as long as the fetch */
+	const char *path;
 	uint64_t max_body;
 	int64_t timeout_ms;
 	void (*body)(void *arg, const void *data, size_t len); /* NULL: thrown away */
@@ -34,7 +35,7 @@ struct fetch_request {
 };
 
 struct fetch *fetch_new(struct loop *loop, struct target *target); /* borrowed */
-void fetch_free(struct fetch *f);                                   /* NULL is fine */
+void fetch_free(struct fetch *f);                                  /* NULL is fine */
 
 void fetch_start(struct fetch *f, const struct fetch_request *r);
 bool fetch_is_busy(const struct fetch *f);

@@ -12,8 +12,8 @@
  *
  * In each of these the end of the script is the end of gprobe. Signals: TERM drains. The shepherd
  * itself sends the other signals of a run to all of its processes, so that what it sends with
- * kill(2) is not passed on; what others send is, and what it sends with sigqueue(3), which is for the
- * script alone.
+ * kill(2) is not passed on; what others send is, and what it sends with sigqueue(3), which is for
+ * the script alone.
  */
 #include <errno.h>
 #include <signal.h>
@@ -30,7 +30,9 @@
 #include "cmds/services/load.h"
 #include "cmds/services/options.h"
 #include "cmds/services/probe.h"
+#include "cmds/services/reach.h"
 #include "cmds/services/runfile.h"
+#include "cmds/services/say.h"
 #include "cmds/services/scrape.h"
 #include "cmds/services/script.h"
 #include "cmds/services/target.h"
@@ -39,11 +41,11 @@
 
 #include "config.h"
 
-#define LOADING_EVERY_MS 500   /* a replica that loads is probed so often, or more often */
-#define KILL_AFTER_MS    10000 /* a script that has got TERM since it must end */
-#define DEADLINE_EVERY_MS 1000 /* the interruption file is read again */
-#define INTERRUPT_FILE   "interrupt"
-#define INTERRUPT_MAX    2048
+#define LOADING_EVERY_MS  500   /* a replica that loads is probed so often, or more often */
+#define KILL_AFTER_MS     10000 /* a script that has got TERM since it must end */
+#define DEADLINE_EVERY_MS 1000  /* the interruption file is read again */
+#define INTERRUPT_FILE    "interrupt"
+#define INTERRUPT_MAX     2048
 
 enum phase { SERVING, DRAINING, ENDING, KILLING };
 
@@ -55,6 +57,8 @@ struct gprobe {
 	struct probe *ready, *live; /* NULL: none; `live` also where it is the same as `ready` */
 	bool is_same;               /* the ready probe is the live probe, too */
 	struct scrape *scrape;      /* NULL: none */
+	struct reach *reach;        /* NULL: not looked for */
+	bool was_reached;           /* it was looked for */
 	struct health health;
 	struct drain drain;
 	struct load_counters counters;
@@ -150,6 +154,10 @@ static void follow_state(struct gprobe *g)
 		probe_set_every(g->ready, every);
 	if (g->phase != SERVING)
 		return;
+	if (ready && !g->was_reached && probe_needs_port(&g->o.ready)) {
+		g->was_reached = true;
+		g->reach = reach_new(g->loop, &g->target, (int64_t)g->o.timeout_ms);
+	}
 	scrape_want(g->scrape, ready);
 	if (g->scrape && !ready && g->health.was_ready)
 		tell_load(g->tell, "load unknown\n");
@@ -162,7 +170,7 @@ static void take_news(struct gprobe *g, enum health_news news)
 	if (news == HEALTH_TELL)
 		tell_health(g->tell, health_word(g->health.state), g->health.text);
 	if (news == HEALTH_END) {
-		fprintf(stderr, "gprobe: the replica is ended: %s\n", g->health.text);
+		say("the replica is ended: %s", g->health.text);
 		tell_end(g->tell, g->health.text);
 		end_script(g, KILLING);
 	}
@@ -213,7 +221,7 @@ static void on_signal(uint32_t events, void *arg)
 		take_signal(g, &info);
 }
 
-/* All but those that say of a fault in this process, and PIPE, which is an error of write(2) then. */
+/* All but those that mean a fault in this process, and PIPE, which is an error of write(2) then. */
 static int catch_signals(struct gprobe *g, struct error *err)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
@@ -278,8 +286,8 @@ static int set_up(struct gprobe *g, struct error *err)
 
 static void begin(struct gprobe *g)
 {
-	health_begin(&g->health, (unsigned)g->o.fails,
-	        loop_now_ms() + (int64_t)g->o.load_time_s * 1000);
+	health_begin(
+	        &g->health, (unsigned)g->o.fails, loop_now_ms() + (int64_t)g->o.load_time_s * 1000);
 	tell_health(g->tell, health_word(HEALTH_LOADING), "");
 	follow_state(g);
 	if (!g->ready)
@@ -302,6 +310,7 @@ static int wait_ms(const struct gprobe *g, int64_t now_ms)
 	int64_t at = earlier(tell_wake_ms(g->tell), scrape_wake_ms(g->scrape));
 
 	at = earlier(at, earlier(probe_wake_ms(g->ready), probe_wake_ms(live_now(g))));
+	at = earlier(at, reach_wake_ms(g->reach));
 	if (g->phase == SERVING)
 		at = earlier(at, health_wake_ms(&g->health));
 	if (g->phase == DRAINING)
@@ -320,6 +329,7 @@ static void tick(struct gprobe *g)
 	probe_tick(g->ready, now);
 	probe_tick(live_now(g), now);
 	scrape_tick(g->scrape, now);
+	reach_tick(g->reach, now);
 	if (g->phase == SERVING)
 		take_news(g, health_clock(&g->health, now));
 	tell_tick(g->tell, now);

@@ -27,7 +27,7 @@ struct health {
 	enum health_state state;
 	char text[HEALTH_TEXT_MAX]; /* what the last probe found; "" when READY */
 	bool was_ready, draining;
-	unsigned fails;             /* so many in a row count */
+	unsigned fails; /* so many in a row count */
 	unsigned ready_failed, live_failed;
 	int64_t load_until_ms;
 };

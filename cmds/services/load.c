@@ -81,7 +81,8 @@ int load_end(const struct load_reader *r, struct load *out, struct error *err)
 
 		if (s->bad && needed[f]) {
 			out->known = false;
-			return error_set(err, ERR_PROTOCOL, "%s has a value that is no number of requests", r->names[i]);
+			return error_set(err, ERR_PROTOCOL,
+			        "%s has a value that is no number of requests", r->names[i]);
 		}
 		if (!s->samples && needed[f]) {
 			out->known = false;
@@ -110,7 +111,8 @@ static int take_word(struct load *l, const char *word, struct error *err)
 			continue;
 		v = strtod(value + 1, &rest);
 		if (rest == value + 1 || *rest || !isfinite(v) || v < 0 || v > METRICS_VALUE_MAX)
-			return error_set(err, ERR_PROTOCOL, "%s: its value is no number of 0 or more", words[f]);
+			return error_set(err, ERR_PROTOCOL,
+			        "%s: its value is no number of 0 or more", words[f]);
 		l->v[f] = v;
 		l->has[f] = true;
 	}
@@ -124,7 +126,8 @@ int load_from_text(const char *text, size_t len, struct load *out, struct error 
 
 	*out = l;
 	if (len > LOAD_FILE_MAX || memchr(text, '\0', len))
-		return error_set(err, ERR_PROTOCOL, "it is no text of at most %d bytes", LOAD_FILE_MAX);
+		return error_set(
+		        err, ERR_PROTOCOL, "it is no text of at most %d bytes", LOAD_FILE_MAX);
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	while ((word = strsep(&at, " \t\r\n")) != NULL)

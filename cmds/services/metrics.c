@@ -130,7 +130,8 @@ static void take_value(struct metrics *m)
 	memcpy(text, m->word, m->len);
 	text[m->len] = '\0';
 	v = strtod(text, &rest);
-	if (rest == text || rest != text + m->len || !isfinite(v) || v < 0 || v > METRICS_VALUE_MAX) {
+	if (rest == text || rest != text + m->len || !isfinite(v) || v < 0 ||
+	        v > METRICS_VALUE_MAX) {
 		s->bad = true;
 		return;
 	}

@@ -4,9 +4,9 @@
  * It keeps one word and no line, so its size does not depend on the text. Comments, other metrics,
  * timestamps and exemplars are skipped; lines end in LF or CR LF.
  *
- * A sample that is no number, is NaN, infinite, negative or above METRICS_VALUE_MAX makes its metric
- * bad, and so does a line that breaks off. The text is never trusted; only its size is the caller's
- * to bound. Pure.
+ * A sample that is no number, is NaN, infinite, negative or above METRICS_VALUE_MAX makes its
+ * metric bad, and so does a line that breaks off. The text is never trusted; only its size is the
+ * caller's to bound. Pure.
  */
 #ifndef CMDS_SERVICES_METRICS_H
 #define CMDS_SERVICES_METRICS_H
@@ -42,7 +42,8 @@ struct metrics {
 void metrics_begin(struct metrics *m, const char *const *names, size_t n);
 void metrics_feed(struct metrics *m, const void *data, size_t len);
 
-/* The text has ended. Returns whether it ended with a line; a last line without an end is not read. */
+/* The text has ended. Returns whether it ended with a line; the rest behind the last line is not
+ * read. */
 bool metrics_end(const struct metrics *m);
 
 #endif

@@ -30,12 +30,13 @@ static int check_path(const char *path, struct error *err)
 	size_t n = strlen(path);
 
 	if (*path != '/' || n > PROBE_PATH_MAX)
-		return error_set(err, ERR_USAGE, "expected a path of at most %d bytes that begins with /",
-		        PROBE_PATH_MAX);
+		return error_set(err, ERR_USAGE,
+		        "expected a path of at most %d bytes that begins with /", PROBE_PATH_MAX);
 	for (size_t i = 0; i < n; i++)
 		if (path[i] <= ' ' || path[i] > '~')
 			return error_set(err, ERR_USAGE,
-			        "a path has no spaces and only ASCII; write other characters as %%XX");
+			        "a path has no spaces and only ASCII; write other characters as "
+			        "%%XX");
 	return 0;
 }
 
@@ -87,7 +88,8 @@ static const struct row {
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static int set_row(struct gprobe_options *o, const struct row *r, const char *value, struct error *err)
+static int set_row(
+        struct gprobe_options *o, const struct row *r, const char *value, struct error *err)
 {
 	char *field = (char *)o + r->offset;
 	uint64_t n;
@@ -119,11 +121,9 @@ static bool is_file(const struct gprobe_options *o)
 	       strcmp(o->metrics, "file") == 0;
 }
 
-static bool is_of_port(const struct gprobe_options *o)
+bool probe_needs_port(const struct probe_spec *p)
 {
-	return o->ready.kind == PROBE_HTTP || o->ready.kind == PROBE_TCP ||
-	       o->live.kind == PROBE_HTTP || o->live.kind == PROBE_TCP ||
-	       load_is_preset(o->metrics);
+	return p->kind == PROBE_HTTP || p->kind == PROBE_TCP;
 }
 
 static int check(struct gprobe_options *o, bool timeout_given, struct error *err)
@@ -139,8 +139,11 @@ static int check(struct gprobe_options *o, bool timeout_given, struct error *err
 		o->metrics_path = "/metrics";
 	if (check_path(o->metrics_path, err) < 0)
 		return error_wrap(err, "--metrics-path=%.80s", o->metrics_path);
-	if (is_of_port(o) && !o->port)
-		return error_set(err, ERR_USAGE, "--port is missing: http, tcp and metrics need one");
+	if ((probe_needs_port(&o->ready) || probe_needs_port(&o->live) ||
+	            load_is_preset(o->metrics)) &&
+	        !o->port)
+		return error_set(
+		        err, ERR_USAGE, "--port is missing: http, tcp and metrics need one");
 	if (is_file(o) && !*o->run_dir)
 		return error_set(err, ERR_USAGE, "--run-dir is missing: file needs it");
 	return 0;
@@ -152,8 +155,15 @@ int options_read(struct gprobe_options *o, int argc, char **argv, struct error *
 	bool timeout_given = false;
 	int c;
 
-	*o = (struct gprobe_options){ .fd = -1, .name = "", .every_ms = 5000, .timeout_ms = 2000,
-		.fails = 3, .load_time_s = 1800, .drain_s = 60, .metrics = "", .metrics_path = "",
+	*o = (struct gprobe_options){ .fd = -1,
+		.name = "",
+		.every_ms = 5000,
+		.timeout_ms = 2000,
+		.fails = 3,
+		.load_time_s = 1800,
+		.drain_s = 60,
+		.metrics = "",
+		.metrics_path = "",
 		.run_dir = "" };
 	for (size_t i = 0; i < N_ROWS; i++)
 		longs[i] = (struct option){ rows[i].name, required_argument, NULL, (int)i };
@@ -164,7 +174,8 @@ int options_read(struct gprobe_options *o, int argc, char **argv, struct error *
 		if (c == (int)N_ROWS)
 			return 0;
 		if (c < 0 || c >= (int)N_ROWS)
-			return error_set(err, ERR_USAGE, "%.80s: there is no such option, or its value is missing",
+			return error_set(err, ERR_USAGE,
+			        "%.80s: there is no such option, or its value is missing",
 			        argv[optind - 1]);
 		if (set_row(o, &rows[c], optarg, err) < 0)
 			return -1;

@@ -16,6 +16,8 @@ struct probe_spec {
 	const char *path; /* PROBE_HTTP */
 };
 
+bool probe_needs_port(const struct probe_spec *p);
+
 /* All texts are borrowed of the command line. */
 struct gprobe_options {
 	int fd; /* -1: nothing is told */

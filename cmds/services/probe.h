@@ -1,8 +1,8 @@
 /* probe.h - one probe of a replica, repeated
  *
- * http: GET of a path, whose status is 2xx; tcp: the port takes a connection; file: RUN_DIR/ready is
- * there. A probe begins `every_ms` after the one before it has begun, and while its last one is under
- * way there is no other.
+ * http: GET of a path, whose status is 2xx; tcp: the port takes a connection; file: RUN_DIR/ready
+ * is there. A probe begins `every_ms` after the one before it has begun, and while its last one is
+ * under way there is no other.
  */
 #ifndef CMDS_SERVICES_PROBE_H
 #define CMDS_SERVICES_PROBE_H

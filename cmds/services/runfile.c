@@ -25,7 +25,8 @@ bool runfile_exists(const char *dir, const char *name)
 }
 
 /* A FIFO would be no wait, and no file either. */
-static int read_plain(int fd, char *out, size_t size, int64_t *age_s, const char *name, struct error *err)
+static int read_plain(
+        int fd, char *out, size_t size, int64_t *age_s, const char *name, struct error *err)
 {
 	struct stat st;
 	ssize_t n;

@@ -2,17 +2,17 @@
 #include "cmds/services/scrape.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmds/services/pace.h"
 #include "cmds/services/runfile.h"
+#include "cmds/services/say.h"
 #include "common/base/clock.h"
-#include "common/base/text.h"
 #include "common/base/xalloc.h"
 
 #define LOAD_FILE "load"
+#define SAID_MAX  16 /* of a server that is well now and then */
 
 struct scrape {
 	struct scrape_ops ops;
@@ -22,6 +22,7 @@ struct scrape {
 	struct pace pace;
 	bool wanted, hurry;
 	bool said; /* why the load is not known, since it was known */
+	unsigned times_said;
 	int64_t began_ms, next_ms;
 	int64_t cpu_us; /* of this process, when it began */
 };
@@ -57,13 +58,11 @@ static bool is_same(const struct load *a, const struct load *b)
 
 static void say_why(struct scrape *s, const struct error *err)
 {
-	char text[sizeof(err->text)];
-
-	if (s->said)
+	if (s->said || s->times_said == SAID_MAX)
 		return;
 	s->said = true;
-	text_escape(text, sizeof(text), err->text, strlen(err->text));
-	fprintf(stderr, "gprobe: the load is not known: %s\n", text);
+	s->times_said++;
+	say("the load is not known: %s", err->text);
 }
 
 /* `err`: why it is not known. */
@@ -90,7 +89,8 @@ static void on_body(void *arg, const void *data, size_t len)
 	metrics_feed(&s->reader.metrics, data, len);
 }
 
-static int read_answer(struct scrape *s, const struct fetch_end *end, struct load *l, struct error *err)
+static int read_answer(
+        struct scrape *s, const struct fetch_end *end, struct load *l, struct error *err)
 {
 	if (end->err) {
 		*err = *end->err;

@@ -12,7 +12,8 @@
 
 #include "common/base/error.h"
 
-/* Returns its pid. A program that cannot be executed ends with 127, or 126, and says so on stderr. */
+/* Returns its pid. Where the program cannot be executed the child says so on stderr and ends with
+ * 127, or 126. */
 pid_t script_start(char **program, const sigset_t *mask, struct error *err);
 
 /* To the script's own process, or to all of its group. */

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,9 +70,9 @@ const struct sockaddr *target_get(struct target *t, unsigned nth, int64_t now_ms
 
 	if (i == TARGET_MAX)
 		return NULL;
-	if (i > 0 && (!t->looked_ms || now_ms - t->looked_ms >= LOOK_AGAIN_MS)) {
+	if (i > 0 && now_ms >= t->look_ms) {
 		look(t);
-		t->looked_ms = now_ms;
+		t->look_ms = now_ms + LOOK_AGAIN_MS;
 	}
 	if (!t->at[i].ss_family)
 		return NULL;
@@ -85,6 +84,17 @@ const struct sockaddr *target_get(struct target *t, unsigned nth, int64_t now_ms
 void target_answered(struct target *t, unsigned nth)
 {
 	t->first = (t->first + nth) % TARGET_MAX;
+}
+
+bool target_other(struct target *t, struct target *other, int64_t now_ms)
+{
+	socklen_t len;
+
+	if (t->first != 0 || !target_get(t, 1, now_ms, &len))
+		return false;
+	*other = (struct target){ .port = t->port, .look_ms = INT64_MAX };
+	other->at[0] = t->at[1];
+	return true;
 }
 
 const char *target_text(const struct sockaddr *at, char out[TARGET_TEXT_MAX])

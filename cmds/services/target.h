@@ -7,6 +7,7 @@
 #define CMDS_SERVICES_TARGET_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -16,7 +17,7 @@
 struct target {
 	uint16_t port;
 	struct sockaddr_storage at[TARGET_MAX]; /* family 0: not known */
-	int64_t looked_ms;                      /* when the host's addresses were listed; 0: never */
+	int64_t look_ms;                        /* when the host's addresses are listed next */
 	unsigned first;                         /* of `at`: the one to try first */
 };
 
@@ -27,6 +28,10 @@ const struct sockaddr *target_get(struct target *t, unsigned nth, int64_t now_ms
 
 /* The nth to try has answered. */
 void target_answered(struct target *t, unsigned nth);
+
+/* Make `other` a target of the other address alone, if the server is only known to answer at the
+ * loopback's. False: it answers elsewhere, or there is no other address. */
+bool target_other(struct target *t, struct target *other, int64_t now_ms);
 
 /* "127.0.0.1:8000", "[fd00::1]:8000" */
 const char *target_text(const struct sockaddr *at, char out[TARGET_TEXT_MAX]);

@@ -37,7 +37,7 @@ static int prepare(int fd, struct error *err)
 	struct stat st;
 	int flags;
 
-	if (fstat(fd, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+	if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
 		return error_set(err, ERR_USAGE, "--fd=%d: expected a pipe", fd);
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||

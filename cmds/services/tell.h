@@ -1,9 +1,9 @@
 /* tell.h - what gprobe tells its shepherd, in lines through a pipe
  *
  * Each line is at most TELL_LINE_MAX bytes and written at once, so the reader never sees a part of
- * one. A pipe that is full never blocks: what it has no room for is kept, one line of each kind, and
- * a newer one takes its place. A load is told at most once a second, and not again if it is the same.
- * When the reader is gone all is thrown away.
+ * one. A pipe that is full never blocks: what it has no room for is kept, one line of each kind,
+ * and a newer one takes its place. A load is told at most once a second, and not again if it is the
+ * same. When the reader is gone all is thrown away.
  */
 #ifndef CMDS_SERVICES_TELL_H
 #define CMDS_SERVICES_TELL_H
@@ -17,7 +17,7 @@
 
 struct tell;
 
-/* `fd` is a pipe or a socket, and is closed at exec from now on; -1: nothing is told. NULL with
+/* `fd` is a pipe, and is closed at exec from now on; -1: nothing is told. NULL with
  * `err`. */
 struct tell *tell_new(struct loop *loop, int fd, struct error *err);
 void tell_free(struct tell *t); /* NULL is fine; closes it */

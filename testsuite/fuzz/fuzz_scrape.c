@@ -1,8 +1,8 @@
 /* fuzz_scrape.c - what a replica's server and its files say, from any bytes
  *
- * The first byte says which preset, or RUN_DIR/load, or the interruption file, and in pieces of which
- * size. An answer is read in these pieces and whole, with the same result; what is taken as a load
- * makes one line of numbers; no body is longer than its bound.
+ * The first byte says which preset, or RUN_DIR/load, or the interruption file, and in pieces of
+ * which size. An answer is read in these pieces and whole, with the same result; what is taken as a
+ * load makes one line of numbers; no body is longer than its bound.
  */
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,8 @@ static void check_line(const struct load *l, char line[LOAD_LINE_MAX])
 		FUZZ_CHECK(isfinite(l->v[i]) && l->v[i] >= 0);
 }
 
-static void read_answer(struct seen *s, const char *preset, const uint8_t *data, size_t n, size_t step)
+static void read_answer(
+        struct seen *s, const char *preset, const uint8_t *data, size_t n, size_t step)
 {
 	struct answer a;
 	struct load l = { 0 };
@@ -76,7 +77,8 @@ static void try_answer(const char *preset, const uint8_t *data, size_t n, size_t
 
 	read_answer(&whole, preset, data, n, n ? n : 1);
 	read_answer(&pieces, preset, data, n, step);
-	FUZZ_CHECK(whole.r == pieces.r && whole.status == pieces.status && whole.body == pieces.body);
+	FUZZ_CHECK(
+	        whole.r == pieces.r && whole.status == pieces.status && whole.body == pieces.body);
 	FUZZ_CHECK(strcmp(whole.line, pieces.line) == 0);
 }
 
@@ -91,7 +93,8 @@ static void try_metrics(const char *preset, const uint8_t *data, size_t n, size_
 	for (size_t i = 0; i < n; i += step)
 		metrics_feed(&pieces.metrics, data + i, i + step < n ? step : n - i);
 	FUZZ_CHECK(metrics_end(&whole.metrics) == metrics_end(&pieces.metrics));
-	FUZZ_CHECK(memcmp(whole.metrics.sums, pieces.metrics.sums, sizeof(whole.metrics.sums)) == 0);
+	FUZZ_CHECK(
+	        memcmp(whole.metrics.sums, pieces.metrics.sums, sizeof(whole.metrics.sums)) == 0);
 }
 
 static void try_file(const uint8_t *data, size_t n)

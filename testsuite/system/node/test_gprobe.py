@@ -33,7 +33,7 @@ class Server:
     """A thread that answers: `pages` has of each path the bytes, or a function of the connection."""
 
     def __init__(self, address="127.0.0.1"):
-        self.pages, self.hits, server = {}, {}, self
+        self.pages, self.hits, self.taken, server = {}, {}, 0, self
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self):
@@ -50,6 +50,7 @@ class Server:
         threading.Thread(target=self.listener.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def serve(self, conn):
+        self.taken += 1
         conn.settimeout(DEADLINE)
         head = b""
         while b"\r\n\r\n" not in head:
@@ -174,7 +175,7 @@ def test_what_a_script_inherits(start, tmp_path):
     """What it has without gprobe, and a process group of its own."""
     script = ("sh", "-c", "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status; ls /proc/self/fd")
     alone = subprocess.run(script, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
-    g = start(script=("sh", "-c", f"({script[2]}) >seen; ps -o pid=,pgid= $$ >group"))
+    g = start(script=("sh", "-c", f"({script[2]}) >seen; cut -d\" \" -f1,5 /proc/$$/stat >group"))
     assert g.wait() == 0
     assert (tmp_path / "seen").read_text() == alone.stdout
     pid, group = (tmp_path / "group").read_text().split()
@@ -271,6 +272,24 @@ def test_another_address(start):
     server.close()
     if found[0] != "health ready":
         pytest.skip(f"another address of this machine is its first: {found[0]}")
+
+
+def test_a_server_that_clients_cannot_reach(start, server):
+    """It listens at 127.0.0.1 alone, and its owner is told."""
+    g = start("--ready=tcp", f"--port={server.port}")
+    g.wait_line("health ready")
+    if not own_address() or own_address().startswith("127."):
+        pytest.skip("this machine has no address but the loopback's")
+    g.wait_err("the server answers at 127.0.0.1 only")
+
+
+def test_a_server_that_clients_reach(start):
+    server = Server("0.0.0.0")
+    g = start("--ready=tcp", f"--port={server.port}")
+    g.wait_line("health ready")
+    wait_until(lambda: server.taken >= 4, "more probes")
+    server.close()
+    assert g.err() == ""
 
 
 def test_a_port_without_a_server(start, server):

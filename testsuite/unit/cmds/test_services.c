@@ -48,9 +48,11 @@ static const struct sample_case sample_cases[] = {
 	{ "a 1\na 12", 1, 1, false, false },
 	{ "a 1\na{", 1, 1, false, false },
 	{ "a 1\nb:", 1, 1, false, false },
-	{ "a 0000000000000000000000000000000000000000000000000000000000000000000001\n", 0, 0, true, true },
-	{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1\na 2\n", 2, 1,
-	        false, true },
+	{ "a 0000000000000000000000000000000000000000000000000000000000000000000001\n", 0, 0, true,
+	        true },
+	{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1\na "
+	  "2\n",
+	        2, 1, false, true },
 	{ "", 0, 0, false, true },
 };
 
@@ -108,29 +110,46 @@ static void test_presets(void **state)
 		const char *preset, *text, *line;
 	} cases[] = {
 		{ "vllm",
-		        "vllm:num_requests_running{engine=\"0\"} 3.0\nvllm:num_requests_running{engine=\"1\"} 4\n"
-		        "vllm:num_requests_waiting{engine=\"0\"} 1\nvllm:kv_cache_usage_perc{engine=\"0\"} 0.25\n"
-		        "vllm:kv_cache_usage_perc{engine=\"1\"} 0.75\nvllm:gpu_cache_usage_perc 0.9\n"
-		        "vllm:request_success_total{r=\"stop\"} 5\nvllm:request_success_total{r=\"length\"} 2\n"
+		        "vllm:num_requests_running{engine=\"0\"} "
+		        "3.0\nvllm:num_requests_running{engine=\"1\"} 4\n"
+		        "vllm:num_requests_waiting{engine=\"0\"} "
+		        "1\nvllm:kv_cache_usage_perc{engine=\"0\"} 0.25\n"
+		        "vllm:kv_cache_usage_perc{engine=\"1\"} 0.75\nvllm:gpu_cache_usage_perc "
+		        "0.9\n"
+		        "vllm:request_success_total{r=\"stop\"} "
+		        "5\nvllm:request_success_total{r=\"length\"} 2\n"
 		        "vllm:generation_tokens_total 1e3\n",
 		        "load 7 1 500 7 1000\n" },
-		{ "vllm", "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\nvllm:gpu_cache_usage_perc 1\n",
+		{ "vllm",
+		        "vllm:num_requests_running 0\nvllm:num_requests_waiting "
+		        "0\nvllm:gpu_cache_usage_perc 1\n",
 		        "load 0 0 1000 0 0\n" },
 		{ "vllm", "vllm:num_requests_running 0\n", "load unknown\n" },
-		{ "vllm", "vllm:num_requests_running 1\nvllm:num_requests_waiting NaN\n", "load unknown\n" },
-		{ "vllm", "vllm:num_requests_running 1\nvllm:num_requests_waiting 0\nvllm:kv_cache_usage_perc NaN\n",
+		{ "vllm", "vllm:num_requests_running 1\nvllm:num_requests_waiting NaN\n",
+		        "load unknown\n" },
+		{ "vllm",
+		        "vllm:num_requests_running 1\nvllm:num_requests_waiting "
+		        "0\nvllm:kv_cache_usage_perc NaN\n",
 		        "load 1 0 0 0 0\n" },
-		{ "sglang", "sglang:num_running_reqs{tp=\"0\"} 2\nsglang:num_queue_reqs 5\nsglang:token_usage 0.1\n",
+		{ "sglang",
+		        "sglang:num_running_reqs{tp=\"0\"} 2\nsglang:num_queue_reqs "
+		        "5\nsglang:token_usage 0.1\n",
 		        "load 2 5 100 0 0\n" },
-		{ "tgi", "tgi_batch_current_size 2\ntgi_queue_size 1\ntgi_request_generated_tokens_sum 12.5\n",
+		{ "tgi",
+		        "tgi_batch_current_size 2\ntgi_queue_size "
+		        "1\ntgi_request_generated_tokens_sum 12.5\n",
 		        "load 2 1 0 0 12\n" },
-		{ "triton", "nv_inference_pending_request_count{m=\"a\"} 2\nnv_inference_pending_request_count{m=\"b\"} 3\n",
+		{ "triton",
+		        "nv_inference_pending_request_count{m=\"a\"} "
+		        "2\nnv_inference_pending_request_count{m=\"b\"} 3\n",
 		        "load 0 5 0 0 0\n" },
-		{ "llamacpp", "llamacpp:requests_processing 1.5\nllamacpp:requests_deferred 0\n", "load 1.500 0 0 0 0\n" },
+		{ "llamacpp", "llamacpp:requests_processing 1.5\nllamacpp:requests_deferred 0\n",
+		        "load 1.500 0 0 0 0\n" },
 		{ "llamacpp", "", "load unknown\n" },
 	};
 	struct load l;
 	struct error err;
+	char all[128];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -139,18 +158,24 @@ static void test_presets(void **state)
 		expect_line(&l, cases[i].line);
 	}
 	assert_true(load_is_preset("tgi"));
+	strcpy(all, load_presets());
+	for (char *at = all, *word; (word = strsep(&at, ", ")) != NULL;)
+		assert_true(!*word || load_is_preset(word));
 	assert_false(load_is_preset("file"));
 	assert_false(load_is_preset(""));
 }
 
 static void test_load_file(void **state)
 {
-	static const char *const cases[][2] = { { "running=3 waiting=7 kv=0.4 requests=12 tokens=300\n",
-		                                          "load 3 7 400 12 300\n" },
-		{ "running=3", "load 3 0 0 0 0\n" }, { "\twaiting=2\nrunning=0\r\nfuture=x\n", "load 0 2 0 0 0\n" },
+	static const char *const cases[][2] = {
+		{ "running=3 waiting=7 kv=0.4 requests=12 tokens=300\n", "load 3 7 400 12 300\n" },
+		{ "running=3", "load 3 0 0 0 0\n" },
+		{ "\twaiting=2\nrunning=0\r\nfuture=x\n", "load 0 2 0 0 0\n" },
 		{ "running=1 kv=7", "load 1 0 1000 0 0\n" }, { "waiting=3", "load unknown\n" },
 		{ "running=x", "load unknown\n" }, { "running=-1", "load unknown\n" },
-		{ "running=nan", "load unknown\n" }, { "running=1 waiting=", "load unknown\n" }, { "", "load unknown\n" } };
+		{ "running=nan", "load unknown\n" }, { "running=1 waiting=", "load unknown\n" },
+		{ "", "load unknown\n" }
+	};
 	struct load l;
 	struct error err;
 	char large[LOAD_FILE_MAX + 1] = "";
@@ -170,7 +195,8 @@ static void test_load_file(void **state)
 /* The largest numbers that are taken leave room in the line. */
 static void test_load_line(void **state)
 {
-	struct load l = { true, { true, true, true, true, true }, { 1e15 - 0.5, 1e18, 0.1, 1e18, 1e18 } };
+	struct load l = { true, { true, true, true, true, true },
+		{ 1e15 - 0.5, 1e18, 0.1, 1e18, 1e18 } };
 	struct load_counters c = { 0 };
 	char text[LOAD_LINE_MAX];
 
@@ -234,7 +260,9 @@ static const struct answer_case {
 	{ OK "Content-Length: 0\r\n\r\n", 1, 200, "" },
 	{ OK "\r\nto the end", 0, 200, "to the end" },
 	{ OK "\r\nit is longer than it may be at all", 1, 200, "it is longer than it" },
-	{ OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1;x=y\r\n!\r\n0\r\nTrailer: x\r\n\r\n", 1, 200, "hello!" },
+	{ OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1;x=y\r\n!\r\n0\r\nTrailer: "
+	     "x\r\n\r\n",
+	        1, 200, "hello!" },
 	{ OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", -1, 200, "hello" },
 	{ OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n", -1, 200, "hello" },
 	{ OK "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", -1, 200, "" },
@@ -387,7 +415,8 @@ static void test_drain_deadline(void **state)
 	assert_int_equal(drain_over_ms(&d), 10500);
 	interrupt(&d, 1500, "reason=scale\ndeadline=1011\n");
 	assert_int_equal(drain_over_ms(&d), 10500);
-	interrupt(&d, 500, "deadline=\ndeadline=12x\ndeadline=1007"); /* none that is a number and a line */
+	interrupt(&d, 500,
+	        "deadline=\ndeadline=12x\ndeadline=1007"); /* none that is a number and a line */
 	interrupt(&d, 500, "xdeadline=1\ndeadline=99999999999999999999\ndeadline=-5\n");
 	interrupt(&d, 500, "");
 	assert_int_equal(drain_over_ms(&d), 10500);
@@ -437,8 +466,12 @@ static void test_options(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(read_words(&o, "gprobe --fd=7 --ready=http:/health --live=tcp --every=500 --port=80 "
-	                                "--metrics=vllm --metrics-path= --drain=5 --run-dir=/r -- s -x", &err), 0);
+	assert_int_equal(
+	        read_words(&o,
+	                "gprobe --fd=7 --ready=http:/health --live=tcp --every=500 --port=80 "
+	                "--metrics=vllm --metrics-path= --drain=5 --run-dir=/r -- s -x",
+	                &err),
+	        0);
 	assert_int_equal(o.fd, 7);
 	assert_int_equal(o.ready.kind, PROBE_HTTP);
 	assert_string_equal(o.ready.path, "/health");
@@ -458,11 +491,12 @@ static void test_options(void **state)
 
 static void test_bad_options(void **state)
 {
-	static const char *const lines[] = { "gprobe", "gprobe --fd=2 s", "gprobe --fd=x s", "gprobe --fd",
-		"gprobe --no s", "gprobe --ready=udp s", "gprobe --ready=http:health --port=1 s",
-		"gprobe --ready=http:/a\tb --port=1 s", "gprobe --ready=http:/\xc3\xa4 --port=1 s",
-		"gprobe --ready=tcp s", "gprobe --ready=file s", "gprobe --metrics=file s",
-		"gprobe --metrics=vllm s", "gprobe --metrics=other --port=1 s", "gprobe --every=99 s",
+	static const char *const lines[] = { "gprobe", "gprobe --fd=2 s", "gprobe --fd=x s",
+		"gprobe --fd", "gprobe --no s", "gprobe --ready=udp s",
+		"gprobe --ready=http:health --port=1 s", "gprobe --ready=http:/a\tb --port=1 s",
+		"gprobe --ready=http:/\xc3\xa4 --port=1 s", "gprobe --ready=tcp s",
+		"gprobe --ready=file s", "gprobe --metrics=file s", "gprobe --metrics=vllm s",
+		"gprobe --metrics=other --port=1 s", "gprobe --every=99 s",
 		"gprobe --every=200 --timeout=300 s", "gprobe --fails=0 s", "gprobe --fails=101 s",
 		"gprobe --load-time=0 s", "gprobe --port=65536 s", "gprobe --drain=-1 s",
 		"gprobe --metrics-path=metrics s", "gprobe --" };
