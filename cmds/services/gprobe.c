@@ -10,10 +10,9 @@
  *	SERVING -- TERM --> DRAINING (drain.h) -- it is over --> ENDING: TERM to the script's group
  *	SERVING -- not READY in time, live probe fails --> KILLING: the same, and KILL after 10 s
  *
- * In each of these the end of the script is the end of gprobe. Signals: TERM drains. The shepherd
- * itself sends the other signals of a run to all of its processes, so that what it sends with
- * kill(2) is not passed on; what others send is, and what it sends with sigqueue(3), which is for
- * the script alone.
+ * In each of these the end of the script is the end of gprobe. TERM drains. Any other signal is
+ * passed on to the script: the shepherd sends those of a run to all processes but gprobe (CONT to
+ * all).
  */
 #include <errno.h>
 #include <signal.h>
@@ -68,7 +67,7 @@ struct gprobe {
 	int signals;
 	struct loop_watch *signal_watch;
 	sigset_t mask; /* as it was */
-	pid_t shepherd, script;
+	pid_t script;
 	int status;
 	bool ended;
 };
@@ -195,20 +194,14 @@ static void on_ready(void *arg, bool well, const char *text)
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* See the head. */
-static bool is_for_script(const struct gprobe *g, const struct signalfd_siginfo *info)
+static void take_signal(struct gprobe *g, int sig)
 {
-	return info->ssi_pid != (uint32_t)g->shepherd || info->ssi_code == SI_QUEUE;
-}
-
-static void take_signal(struct gprobe *g, const struct signalfd_siginfo *info)
-{
-	if (info->ssi_signo == SIGCHLD)
+	if (sig == SIGCHLD)
 		g->ended |= script_reap(g->script, &g->status);
-	else if (info->ssi_signo == SIGTERM && info->ssi_code != SI_QUEUE)
+	else if (sig == SIGTERM)
 		begin_drain(g);
-	else if (is_for_script(g, info))
-		script_signal(g->script, (int)info->ssi_signo);
+	else if (sig != SIGCONT)
+		script_signal(g->script, sig);
 }
 
 static void on_signal(uint32_t events, void *arg)
@@ -218,7 +211,7 @@ static void on_signal(uint32_t events, void *arg)
 
 	(void)events;
 	while (!g->ended && read(g->signals, &info, sizeof(info)) == sizeof(info))
-		take_signal(g, &info);
+		take_signal(g, (int)info.ssi_signo);
 }
 
 /* All but those that mean a fault in this process, and PIPE, which is an error of write(2) then. */
@@ -268,7 +261,6 @@ static int set_up(struct gprobe *g, struct error *err)
 		.load = on_load,
 		.arg = g };
 
-	g->shepherd = getppid();
 	g->loop = loop_new();
 	g->tell = tell_new(g->loop, g->o.fd, err);
 	if (!g->tell || catch_signals(g, err) < 0)

@@ -47,8 +47,8 @@ struct load_reader {
 
 /* Read the metrics of a server of that preset; what is fed goes to `metrics`. */
 void load_begin(struct load_reader *r, const char *preset);
-/* Of a text that is whole. -1 with `err`, which names what is missing or wrong; then the load is not
- * known. */
+/* Of a text that is whole. -1 with `err`, which names what is missing or wrong; then the load is
+ * not known. */
 int load_end(const struct load_reader *r, struct load *out, struct error *err);
 
 /* The same of RUN_DIR/load. Words that it does not know are left alone. */

@@ -15,6 +15,7 @@
 #include "common/base/xalloc.h"
 
 #define LOAD_EVERY_MS 1000
+#define LOAD_AGAIN_MS 5000 /* one that is the same */
 #define TEXT_MAX      480
 
 enum line_kind { LINE_HEALTH, LINE_LOAD, LINE_END, LINE_KINDS }; /* in this order they are told */
@@ -28,7 +29,8 @@ struct tell {
 	struct loop *loop;
 	struct loop_watch *watch; /* for room; NULL: it is not full */
 	int fd;
-	int64_t load_ms; /* no load before that */
+	int64_t load_ms;  /* no load before that */
+	int64_t again_ms; /* and before that only another one */
 	struct line lines[LINE_KINDS];
 };
 
@@ -117,8 +119,10 @@ void tell_tick(struct tell *t, int64_t now_ms)
 			continue;
 		if (!put(t, &t->lines[k]))
 			return;
-		if (k == LINE_LOAD)
+		if (k == LINE_LOAD) {
 			t->load_ms = now_ms + LOAD_EVERY_MS;
+			t->again_ms = now_ms + LOAD_AGAIN_MS;
+		}
 	}
 }
 
@@ -138,12 +142,14 @@ int64_t tell_wake_ms(const struct tell *t)
 static void line_is(struct tell *t, enum line_kind kind, const char *text)
 {
 	struct line *l = &t->lines[kind];
+	int64_t now = loop_now_ms();
+	bool same = strcmp(l->text, text) == 0; /* it is told already, or due */
 
-	if (strcmp(l->text, text) == 0) /* told already, or due */
+	if (same && (kind != LINE_LOAD || now < t->again_ms))
 		return;
 	snprintf(l->text, sizeof(l->text), "%s", text);
 	l->due = true;
-	tell_tick(t, loop_now_ms());
+	tell_tick(t, now);
 }
 
 static void text_is(struct tell *t, enum line_kind kind, const char *words, const char *text)
