@@ -59,8 +59,8 @@ struct job *array_first(struct core *core, struct job *job)
 
 /* What becomes of the tasks of the record that are in the set: if they are all of a part, the part
  * itself; a single task gets the record of that task; several get one record for ranges. The new
- * record is in the same state, and is listed as ended or considered for its class like the old one.
- * */
+ * record is in the same state, and is listed as ended or considered for its class like the old
+ * one. */
 struct job *array_split(
         struct core *core, struct job *job, const struct taskset *set, bool keep_own)
 {

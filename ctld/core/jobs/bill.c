@@ -263,8 +263,8 @@ static int bad(const struct assoc *assoc, struct error *err, const char *what)
 	        assoc_uid(assoc), assoc_name(assoc), what);
 }
 
-/* At a start: bills the runs that an older version of gpusched did not bill, and takes what the
- * runs in memory were billed off what each user has in history. */
+/* At a start: bills the runs that an older version of gpusched did not bill, and subtracts what the
+ * runs in memory were billed from what each user has in history. */
 int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err)
 {
 	struct usage_sums all, retired;

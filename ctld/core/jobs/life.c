@@ -374,8 +374,8 @@ void job_cancel_pending(struct core *core, struct job *job)
 		if (w != job)
 			cancel_record(core, w);
 	}
-	/* Its own tasks end as a part: the array parent only counts them, and ends with the last.
-	 * */
+	/* Its own tasks end as a part: the array parent only counts them, and ends with the
+	 * last. */
 	if (job_weight(job))
 		cancel_record(core, array_split(core, job, job_tasks(job), false));
 }
@@ -488,8 +488,8 @@ static void job_signature_refused(struct core *core, struct job *job, const stru
 	}
 }
 
-/* The job could not be started: try again, perhaps on other nodes, and hold it after several
- * tries. Failures are counted over all attempts: a job that is released gets as many tries again. */
+/* The job could not be started: try again, perhaps on other nodes, and hold it after several tries.
+ * Failures are counted over all attempts: a job that is released gets as many tries again. */
 static void job_not_launched(struct core *core, struct job *job, const struct run *run)
 {
 	uint32_t failures = job_launch_failures(job);
@@ -601,8 +601,8 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 
 /* --- for another job -------------------------------------------------------------------------- */
 
-/* Only the first planned start is kept, as wall time; one whose time is not known does not count.
- * */
+/* Only the first planned start is kept, as wall time; one whose time is not known does not
+ * count. */
 void job_note_plan(struct core *core, struct job *job, usec_t planned)
 {
 	if (planned >= PLAN_FAR || job_info(job)->planned_start)

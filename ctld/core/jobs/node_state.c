@@ -1,6 +1,6 @@
 /* node_state.c - see node_state.h
  *
- * These three are called from runs and jobs as well as from nodes/, which stands above them.
+ * What runs and nodes/ both need lies here, because nodes/ stands above this folder.
  */
 #include "ctld/core/jobs/node_state.h"
 

@@ -79,8 +79,9 @@ void run_hold(struct core *core, struct run *run)
 		run_link(run)->began = core->now.mono - run_age(core, run);
 	if (index == NODE_LEFT)
 		return;
-	/* An orphan run may still occupy GPUs that were given to another run: they are booked once.
-	 * A part of a GPU may lie beside other parts, but not on a GPU that is booked as a whole. */
+	/* An orphan run may still occupy GPUs that were given to another run: they are booked
+	 * once. A part of a GPU may lie beside other parts, but not on a GPU that is booked as a
+	 * whole. */
 	run_link(run)->booked &=
 	        ~(run_share(run)->charge ? ledger_gpus_used(core->ledger, index) &
 	                                           ~ledger_gpus_shared(core->ledger, index)

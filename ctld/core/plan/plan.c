@@ -109,8 +109,8 @@ bool plan_room_holds(const struct plan_room *room, const struct plan_part *part)
 	       room->mem_mb >= (int64_t)part->mem_mb;
 }
 
-/* Add what runs on the node as steps up, and return the level as of now. Where GPUs are shared, each
- * GPU is a step of its own, at the time from which it serves the kind. */
+/* Add what runs on the node as steps up, and return the level as of now. Where GPUs are shared,
+ * each GPU is a step of its own, at the time from which it serves the kind. */
 static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct plan_kind *kind)
 {
 	const struct node_timeline *s = plan_timeline(p, node);
@@ -382,8 +382,8 @@ bool plan_allows(struct plan *p, struct place *place, uint64_t gpu_set, usec_t e
 	               plan_choose_gpus(p, place, gpu_set, end, key, displace_none));
 }
 
-/* Do all reservations on the node have room together? One pass, which suffices if all of them are of
- * one kind: the level must never fall below 0. False: check each of them. */
+/* Do all reservations on the node have room together? One pass, which suffices if all of them are
+ * of one kind: the level must never fall below 0. False: check each of them. */
 static bool all_hold(struct plan *p, uint32_t node)
 {
 	static const struct plan_room nothing = { 0, 0, 0 };

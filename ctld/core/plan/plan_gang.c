@@ -15,8 +15,8 @@
  * in the heap at the time at which what it gives may next change, if it has any; a turn in the heap
  * that is not its node's latest one is passed over.
  *
- * Sums cannot see leaf switches, nor that two parts want the same node. So where they suffice
- * gang_choose() still decides; if it fails, the sweep goes on to the next change (`failed`).
+ * The sums only say that enough nodes have room, so gang_choose() still decides which; if it finds
+ * no gang, the sweep goes on to the next change (`failed`).
  */
 #include <stdlib.h>
 #include <string.h>

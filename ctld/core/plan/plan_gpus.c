@@ -48,8 +48,8 @@ static bool others_hold(const struct choice *c)
 
 	if (own)
 		own->idle = true;
-	/* For the trial the timeline has one run more, and the ledger too; both are restored below.
-	 * */
+	/* For the trial the timeline has one run more, and the ledger too; both are restored
+	 * below. */
 	s->releases = xcalloc(s->n + 1, sizeof(*s->releases));
 	s->given = xcalloc(s->n + 1, sizeof(*s->given));
 	if (s->n) {

@@ -57,8 +57,8 @@ void plan_orders_free(struct plan *p)
 	orders_free(&p->asked);
 }
 
-/* The ring overwrites its oldest notes; a reader that has missed some finds out by plan_log_lost().
- * */
+/* The ring overwrites its oldest notes; a reader that has missed some finds out by
+ * plan_log_lost(). */
 static void note(struct plan_log *log, uint32_t node)
 {
 	log->v[log->end++ & (log->size - 1)] = node;
@@ -303,8 +303,8 @@ static bool bring_up(struct plan *p, const struct plan_log *log, struct order *o
 }
 
 /* Normally an order is used only when it is up to date. Where nodes change faster than steps can
- * follow (MAX_BEHIND), half of each step goes on with it as it is, or a search would never begin.
- * */
+ * follow (MAX_BEHIND), half of each step goes on with it as it is, or a search would never
+ * begin. */
 const struct order *plan_order(struct plan *p, const struct plan_want *w, size_t *work)
 {
 	struct plan_orders *orders = p->wondering ? &p->asked : &p->real;

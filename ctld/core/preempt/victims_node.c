@@ -246,7 +246,6 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 	return met(s, room, part);
 }
 
-/* The dearest first: what was chosen early is often not needed any more beside what came later. */
 static void let_go(struct search *s, struct plan_room *room, const struct plan_part *part)
 {
 	size_t i;

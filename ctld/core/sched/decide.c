@@ -400,8 +400,8 @@ void decide_search_free(struct decide_search *ds)
 	free(ds);
 }
 
-/* `kind_too`: this alternative and type is done; else it is searched again, under other conditions.
- * */
+/* `kind_too`: this alternative and type is done; else it is searched again, under other
+ * conditions. */
 static void end_search(struct decide_search *ds, bool kind_too)
 {
 	plan_search_free(ds->search);

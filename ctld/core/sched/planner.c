@@ -224,8 +224,8 @@ bool planner_has_room(struct sched *s, struct class *class, struct class **out)
 }
 
 /* Whether the start is later than the last one, and why, is settled here: the cause that was kept
- * when it was lost, or that its time came and a run was late, or none, which counts as unexplained.
- * */
+ * when it was lost, or that its time came and a run was late, or none, which counts as
+ * unexplained. */
 void planner_enter(struct sched *s, struct class *class, const struct plan_want *want,
         struct reservation *found)
 {
@@ -423,8 +423,8 @@ void planner_rekeyed(struct sched *s)
 		planner_wake_if_risen(s, plan_at(plan, i)->owner);
 }
 
-/* Moving up is worth while only if something became free early or a reservation has passed another.
- * */
+/* Moving up is worth while only if something became free early or a reservation has passed
+ * another. */
 void planner_ordered(struct sched *s)
 {
 	search_ordered(s);

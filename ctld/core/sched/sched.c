@@ -623,8 +623,8 @@ static int by_key(const void *x, const void *y)
 	return a->key.b < b->key.b ? -1 : a->key.b > b->key.b;
 }
 
-/* Count the positions of all classes: a sort of all of them, once after an ordering and only if it is
- * asked for. */
+/* Count the positions of all classes: a sort of all of them, once after an ordering and only if it
+ * is asked for. */
 static void count_positions(struct sched *s)
 {
 	size_t n = 0, i, k, end, cursor = 0;
