@@ -5,6 +5,10 @@
  * registers, when the fence reports success, or after `unknown_is_off`. Only then node_is_off()
  * ends them. A fence that failed or does not answer is ordered again; one heap holds what is due
  * when.
+ *
+ *	HEARD --- its session ends ---> SILENT --- node_timeout ---> UNKNOWN --- fenced, or
+ *	  ^                               |                            |         unknown_is_off:
+ *	  +------ it registers -----------+----------------------------+         its runs are over
  */
 #include "ctld/core/nodes/node_silence.h"
 
@@ -24,6 +28,7 @@ static usec_t seconds(uint32_t s)
 	return (usec_t)s * USEC_PER_S;
 }
 
+/* Mono: node_timeout after anything came from the node. */
 static usec_t silent_until(const struct core *core, const struct node *node)
 {
 	return node_link_of(node)->heard_mono + seconds(core->conf->controller.node_timeout_s);
@@ -48,6 +53,8 @@ static usec_t unknown_until(const struct core *core, const struct node *node, bo
 	return *off ? gone : fence;
 }
 
+/* Nothing has come for node_timeout: nothing is known of its runs any more, and nothing starts
+ * there. */
 static void silent(struct core *core, struct node *node)
 {
 	char text[100];
@@ -103,6 +110,8 @@ void unknown_nodes_apply(struct core *core)
 	}
 }
 
+/* The node that was silent for the longest time is first in the list, so that only lost ones are
+ * looked at. */
 void node_silence_apply(struct core *core)
 {
 	struct node *node;
@@ -143,8 +152,7 @@ void heartbeat_apply(struct core *core, uint32_t index, uint64_t session)
 	}
 }
 
-/* --- off ---------------------------------------------------------------------------------------
- */
+/* --- off ------------------------------------------------------------------------------------- */
 
 void node_close(struct core *core, struct node *node, const char *why)
 {
@@ -159,6 +167,7 @@ void node_close(struct core *core, struct node *node, const char *why)
 	node_settle(core, node);
 }
 
+/* The one place where runs are given up without a word from their node. */
 void node_is_off(struct core *core, struct node *node, const char *why)
 {
 	struct node_link *l = node_link(node);
@@ -170,6 +179,7 @@ void node_is_off(struct core *core, struct node *node, const char *why)
 		node_runs_gone(core, node, why);
 }
 
+/* Only a node on which something may run is worth it; one order at a time. */
 void node_fence(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);
