@@ -7,6 +7,9 @@
  * A part is freed after those that use it; core_free() is the order of core_new() backwards. A
  * seal passes on the rows of what changed and frees what is gone, and it does not change the
  * state: core_hash() is the same before and after.
+ *
+ * A core is used by one thread at a time, and no call blocks. What takes long is done in slices:
+ * searches and dependencies by core_schedule(), what time makes due by the timers.
  */
 #include "ctld/core/core.h"
 
@@ -119,6 +122,7 @@ struct seal {
 	size_t n_gone;
 };
 
+/* Counts the rows on their way to the world. */
 static void pass_on(void *arg, const struct row *row)
 {
 	struct seal *s = arg;
@@ -395,6 +399,8 @@ static void finish(struct core *core)
 	effects_number(core->effects, core->change);
 }
 
+/* An event of an unknown kind changes nothing. After it, its effects have the number of the change
+ * that they wait for. */
 void core_apply(struct core *core, const struct core_event *event, struct clocks now)
 {
 	core->now = now;
@@ -438,7 +444,8 @@ static void do_pick(struct core *core, enum sched_step step, const struct sched_
 	}
 }
 
-/* Dependencies come first, since they make jobs eligible. True: there is more to do at once. */
+/* Dependencies come first, since they make jobs eligible. Then up to `budget` steps of the
+ * scheduler, fewer if one of them was a step of a search. True: there is more to do at once. */
 bool core_schedule(struct core *core, struct clocks now, unsigned budget)
 {
 	struct sched_pick pick;
@@ -522,6 +529,7 @@ bool core_is_suspended(const struct core *core, const char **text)
 	return core->suspended;
 }
 
+/* Each number is kept up to date elsewhere: nothing is counted here. */
 void core_stats(const struct core *core, struct core_stats *stats)
 {
 	struct sched_stats sched;

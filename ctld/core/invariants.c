@@ -1,6 +1,10 @@
 /* invariants.c - do all invariants hold?
  *
  * Slow on purpose: everything derived is worked out again from the durable fields and compared.
+ *
+ * core_check() returns the first invariant that does not hold, with the object that breaks it.
+ * Tests call it after every event, gsim and replays where they are asked to, and the check of a
+ * database once. A new derived field belongs here: what is not checked will differ one day.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +122,8 @@ static int check_array(const struct job *own, struct error *err)
 	return rc;
 }
 
+/* The states of a job and of its runs belong together; it is in a class exactly if it is eligible;
+ * its timer, nonce, dependencies and name know it. */
 static int check_job(const struct core *core, const struct job *job, struct error *err)
 {
 	const struct job_info *i = job_info(job);
@@ -170,6 +176,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	return check_runs_of(job, err);
 }
 
+/* The lists by which jobs leave memory. */
 static int check_ended(const struct ended *list, bool parts, struct error *err)
 {
 	const struct job *job;
@@ -211,6 +218,7 @@ static int check_jobs(const struct core *core, struct error *err)
 	return 0;
 }
 
+/* Jobs by partition, as lists of partitions show them. */
 static int check_counts(const struct core *core, struct error *err)
 {
 	uint32_t pending = 0, running = 0;
@@ -237,6 +245,8 @@ static int check_counts(const struct core *core, struct error *err)
 
 /* --- runs and nodes -------------------------------------------------------------------------- */
 
+/* A run is booked, on its own node and with its own GPUs, exactly while it is not over; an orphan
+ * run may have fewer. */
 static int check_run(const struct core *core, const struct run *run, struct error *err)
 {
 	const struct run_info *i = run_info(run);
@@ -315,6 +325,7 @@ static int check_shares(const struct core *core, const struct node *node, struct
 	return 0;
 }
 
+/* The ledger has booked on the node just what its runs say, and no GPU twice as a whole. */
 static int check_node(const struct core *core, const struct node *node, struct error *err)
 {
 	const struct node_link *l = node_link_of(node);
@@ -378,6 +389,7 @@ static int check_nodes(const struct core *core, struct error *err)
 
 /* --- classes --------------------------------------------------------------------------------- */
 
+/* A class has jobs, they know it, and its head is the first of them. */
 static int check_class(struct class *class, struct error *err)
 {
 	const struct class_link *l = class_link(class);
@@ -407,6 +419,7 @@ static int check_class(struct class *class, struct error *err)
 	return 0;
 }
 
+/* Only an idle scheduler has tried all that may start. */
 static int check_classes(const struct core *core, struct error *err)
 {
 	size_t cursor = 0;

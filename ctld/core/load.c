@@ -2,6 +2,12 @@
  *
  * Everything that is not in rows is made here, by the same code at a start and at a change of the
  * configuration: bookings, classes, counts. Before the start rows only fill the tables.
+ *
+ * Order matters, at a start and at a change alike. What was found on nodes is filled into the
+ * configuration first; requests and nodes get their numbers by it; ledger and limits are made
+ * empty; classes are configured; then runs are booked, jobs count at the limits and enter their
+ * classes. Rows that cannot all be true stop the start with the row named, because a controller
+ * that goes on with a wrong state would make it durable.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +132,7 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
+/* What the rest of the core asserts of a job, of rows that may say anything. */
 static int check_job(const struct core *core, const struct job *job, struct error *err)
 {
 	const struct job_info *i = job_info(job);
@@ -172,6 +179,7 @@ static void list_ended(struct core *core)
 	free(v);
 }
 
+/* Into the list of its name, as active if it has an attempt. */
 static void name_job(struct core *core, struct job *job)
 {
 	enum job_state state = (enum job_state)job_info(job)->state;
@@ -211,6 +219,7 @@ static int take_jobs(struct core *core, struct error *err)
 
 /* --- the start ------------------------------------------------------------------------------- */
 
+/* The rows are in; no order goes to a node before it registers. */
 int core_start(struct core *core, struct clocks now, struct error *err)
 {
 	struct run **v;
@@ -304,6 +313,8 @@ static void book_again(struct core *core)
 	}
 }
 
+/* Nodes that this configuration no longer has: their sessions end and their timers are stopped.
+ * Their runs stay booked. */
 static void close_left(struct core *core)
 {
 	size_t cursor = 0;

@@ -1,6 +1,10 @@
 /* timers.c - EV_CLOCK: what is due, part by part
  *
  * All timers use the monotonic clock, except for times that people gave (jobs/job_timers.h).
+ *
+ * Each part says when it is next due, and most do at most TIMER_SLICE things at a time: what is
+ * left is due at once, and the world comes again. While the core is suspended only the silence of
+ * nodes is noted.
  */
 #include "ctld/core/core_impl.h"
 #include "ctld/core/jobs/array.h"
@@ -35,6 +39,7 @@ void timers_apply(struct core *core)
 	nonces_expire(core->nonces, core->now, TIMER_SLICE);
 }
 
+/* When the oldest of the list leaves memory; with more than are kept, at once. */
 static usec_t ended_until(const struct core *core, const struct ended *list, size_t kept)
 {
 	if (!list->first)

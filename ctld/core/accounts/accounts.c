@@ -212,6 +212,7 @@ static double newcomer(const struct accounts *as, const struct assoc *new)
 	return best;
 }
 
+/* The assoc of the user in the account, with one more reference, made if there is none. */
 struct assoc *accounts_want(
         struct accounts *as, const char *account, uint32_t uid, const char *user)
 {
@@ -327,12 +328,14 @@ static void add_bill(struct usage_sums *s, const struct usage_bill *bill)
 	s->runs += (uint64_t)bill->runs;
 }
 
+/* For the account and all above it. */
 static void add_up(struct accounts *as, uint32_t account, const struct usage_bill *bill)
 {
 	for (; account != CONF_NONE; account = as->conf->accounts[account].parent)
 		add_bill(&as->v[account].sums, bill);
 }
 
+/* The decayed cost as of the common moment. */
 static void scale(const struct accounts *as, struct assoc *a)
 {
 	a->scaled = usage_scale(
@@ -373,6 +376,7 @@ void accounts_configure(struct accounts *as, const struct conf *conf, struct clo
 
 /* --- usage ----------------------------------------------------------------------------------- */
 
+/* What was left of earlier use is decayed to the time of the bill before the new cost is added. */
 void accounts_bill(
         struct accounts *as, struct assoc *assoc, const struct usage_bill *bill, usec_t wall)
 {
@@ -396,6 +400,8 @@ static uint64_t meter_since(const struct usage_meter *meter)
 	return meter->rate_u * (uint64_t)(meter->since / 1000000);
 }
 
+/* Any number of meters are two sums: of the rates, and of rate times start. They are exact
+ * integers, so a meter that is turned off leaves nothing behind. */
 void accounts_meter_on(struct accounts *as, struct assoc *assoc, const struct usage_meter *meter)
 {
 	assoc->rate_u += meter->rate_u;
@@ -535,6 +541,7 @@ static struct standing standing_of(const struct fair_node *node, double since)
 		.rank = node->rank };
 }
 
+/* What the tree has found, back to accounts and assocs, with usage as of now. */
 static void take_standings(struct accounts *as, const struct fair_node *nodes,
         const uint32_t *leaves, struct usage_factor f)
 {
@@ -561,6 +568,8 @@ static void forget_met(struct accounts *as, size_t n)
 		as->met[i] = (uint32_t)i;
 }
 
+/* Costs one pass over accounts and assocs, and a sort that begins with the last order. Only if an
+ * assoc came or went they are placed and listed anew. */
 void accounts_rank(struct accounts *as, struct clocks now)
 {
 	usec_t far = (usec_t)as->conf->priority.half_life_s * 1000000 * EPOCH_LIVES;
@@ -704,6 +713,7 @@ static uint32_t depth_of(const struct accounts *as, const struct line *line)
 	                                       : as->conf->accounts[line->assoc->index].depth + 1;
 }
 
+/* The lines of the last ranking, one after another. */
 bool accounts_next(const struct accounts *as, size_t *cursor, struct share_view *view)
 {
 	const struct line *line = &as->lines[*cursor];

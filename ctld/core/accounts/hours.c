@@ -149,6 +149,7 @@ static struct window *want(struct hours *h, enum hours_scope scope, const char *
 
 /* --- pieces ---------------------------------------------------------------------------------- */
 
+/* Usually at the end: pieces come in the order of time. */
 static void insert(struct window *w, struct piece *p)
 {
 	size_t at = w->n;
@@ -193,6 +194,7 @@ static struct piece *piece_at(struct hours *h, struct window *w, usec_t time, us
 	return p;
 }
 
+/* Pieces that count for no limit any more leave memory and their rows. */
 static void forget_old(struct hours *h, struct window *w)
 {
 	size_t i, left = 0;
@@ -290,6 +292,8 @@ static void each_in(struct hours *h, enum hours_scope scope, uint32_t index, uin
 	}
 }
 
+/* The account and all above it, the QOS and the partition; in each that of all and that of the
+ * user, where it has a limit. */
 static void each_window(struct hours *h, const struct hours_of *of, each_fn *each, void *arg)
 {
 	const char *const names[HOURS_SCOPES] = { of->account, of->qos, of->partition };
@@ -317,6 +321,8 @@ struct bill {
 	uint64_t less;
 };
 
+/* Of the bill only what lies within the limit's time, piece by piece; pieces that are missing are
+ * made. */
 static void spread(struct hours *h, struct window *w, usec_t span, void *arg)
 {
 	const struct bill *b = arg;
@@ -388,6 +394,8 @@ static void turn(struct hours *h, struct window *w, usec_t span, void *arg)
 	w->milli_since += m->on ? since : -since;
 }
 
+/* Returns the start that the meter counts from, which the caller gives back to
+ * hours_meter_off(). */
 usec_t hours_meter_on(struct hours *h, const struct hours_of *of, uint32_t milli, usec_t since)
 {
 	/* A meter that starts in the future would reduce the sum of the others. */
@@ -406,6 +414,7 @@ void hours_meter_off(struct hours *h, const struct hours_of *of, uint32_t milli,
 		each_window(h, of, turn, &meter);
 }
 
+/* What was billed in pieces that still count, and what runs has used until now. */
 uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t index, uint32_t uid)
 {
 	usec_t span = span_of(h->conf, scope, index, uid != HOURS_ALL);

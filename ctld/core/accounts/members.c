@@ -1,4 +1,9 @@
-/* members.c - see members.h */
+/* members.c - see members.h
+ *
+ * A hash table with an entry for each name in each account, and one for each name in any account:
+ * it knows the first account that lists the name. So the cost is one look for the user, one for "*"
+ * and one for each group of the user's.
+ */
 #include "ctld/core/accounts/members.h"
 
 #include <stdlib.h>
@@ -51,6 +56,7 @@ static struct entry *find(const struct members *m, uint32_t account, char kind, 
 	return table_find(m->table, entry_hash(&key, table_seed(m->table)), entry_equal, &key);
 }
 
+/* A name that is there already only gets the account that is first in the file. */
 static void add(struct members *m, uint32_t account, uint32_t first, const char *text)
 {
 	char kind = !strcmp(text, "*") ? '*' : *text == '@' ? '@' : 'u';

@@ -18,6 +18,7 @@ static int64_t weigh(uint32_t weight, double factor)
 	return (int64_t)(x < 0 ? x - 0.5 : x + 0.5);
 }
 
+/* Nice counts against the job: the larger, the later. */
 void prio_parts(const struct conf *conf, const struct factors *factors, int32_t nice,
         struct prio_parts *parts)
 {
@@ -50,6 +51,7 @@ double prio_size(uint64_t cluster_gpus, uint64_t cluster_cpus, uint64_t gpus, ui
 	return cluster_cpus ? clamp((double)cpus / (double)cluster_cpus) : 0;
 }
 
+/* Relative to the QOS with the largest amount, so from -1 to 1. */
 double prio_qos(const struct conf *conf, uint32_t qos)
 {
 	int64_t most = 0;
@@ -81,6 +83,7 @@ double prio_partition(const struct conf *conf, uint32_t partition)
 	return most ? (double)conf->partitions[partition].priority / (double)most : 0;
 }
 
+/* Grows with the square of the time that has passed, to 1 when the time is over. */
 double prio_wait(double waited_s, uint32_t max_wait_s)
 {
 	double part;

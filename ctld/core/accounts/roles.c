@@ -76,6 +76,7 @@ enum role role_of(const struct conf *conf, const struct caller *caller)
 	return caller_listed(&conf->roles.operators, caller) ? ROLE_OPERATOR : ROLE_USER;
 }
 
+/* Of the account, or of one above it. */
 bool coordinates(const struct conf *conf, const struct caller *caller, uint32_t account)
 {
 	for (; account != CONF_NONE; account = conf->accounts[account].parent) {
@@ -130,6 +131,7 @@ bool verb_permits(enum verb verb, unsigned standing)
 	return verbs[verb].who & standing;
 }
 
+/* Always -1, with the roles that may do it. */
 int verb_refuse(enum verb verb, struct error *err)
 {
 	char list[160] = "";
@@ -163,6 +165,7 @@ unsigned job_standing(const struct core *core, const struct caller *caller, cons
 	        accounts_find(core->accounts, job_info(job)->account));
 }
 
+/* Where jobs are private, a job that a caller may not see does not exist for the caller. */
 bool core_sees(const struct core *core, unsigned standing)
 {
 	return !core->conf->roles.private_jobs || verb_permits(VERB_JOB_SEE, standing);

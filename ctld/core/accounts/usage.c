@@ -1,10 +1,16 @@
-/* usage.c - see usage.h */
+/* usage.c - see usage.h
+ *
+ * The core links no libm, and results must be the same on every machine and after every restart: so
+ * 2^x is computed here, from its integer part as bits of the exponent and from its fraction by a
+ * series.
+ */
 #include "ctld/core/accounts/usage.h"
 
 #define HOUR_US     3600000000.0
 #define GPU_DEFAULT 1.0
 #define CPU_DEFAULT 0.01 /* of a job without GPUs, where nothing has a price */
 
+/* Does the configuration have any price? */
 static bool priced(const struct conf *conf)
 {
 	size_t t;

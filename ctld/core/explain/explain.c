@@ -4,6 +4,13 @@
  * there are several, removing one does not start the job; a single one, removed, does. So a class
  * before the job counts only if it would really take what the job needs once all other blockers are
  * gone; that is tried (whatif.h). What would start the job is in suggest.c.
+ *
+ * An *option* is one alternative with one type. All options are weighed by what they lack
+ * (weigh()): limits, room on nodes, a place at all. For the nearest few it is tried whether other
+ * classes would be first (try_order()), which costs most. The nearest option is put into words.
+ *
+ * Nothing changes: other conditions are imagined on the real ledger, limits and plan, and undone
+ * before the next question (whatif.h).
  */
 #include "ctld/core/explain/explain.h"
 
@@ -122,6 +129,7 @@ static int by_ending(const void *x, const void *y)
 	return job_ref(a->job) < job_ref(b->job) ? -1 : 1;
 }
 
+/* Is there a place when all of these have ended but one? */
 static bool fits_without(
         const struct wait *w, const struct option *o, const struct ending *v, size_t n, size_t but)
 {
@@ -304,6 +312,8 @@ static size_t limits_of_option(const struct wait *w, const struct option *o, str
 	return limits_check_all(w->core->limits, w->who->chain, &o->need, v, v ? WHY_BLOCKERS : 0);
 }
 
+/* What blocks the option: room now, or else when and where there will be room, and which jobs must
+ * end for that; the limits, with what it would take there. */
 static void weigh(const struct wait *w, struct option *o)
 {
 	const struct sched_view *view = sched_view(w->core->sched);
@@ -347,6 +357,7 @@ static void try_order(const struct wait *w, struct option *o)
 	whatif_end(&wi);
 }
 
+/* How many things block it, apart from the order. */
 static size_t weight(const struct option *o)
 {
 	return o->n_limits + o->resources;
@@ -433,6 +444,7 @@ static void say_resources(const struct wait *w, const struct option *o, struct j
 		        sizeof(b->clears_text));
 }
 
+/* Other jobs of its class come first, or other classes: then some of them by name. */
 static void say_priority(const struct wait *w, const struct option *o, struct job_why *why)
 {
 	const struct conf_partition *p = &w->core->conf->partitions[w->who->partition];
@@ -463,6 +475,7 @@ static void say_priority(const struct wait *w, const struct option *o, struct jo
 	}
 }
 
+/* Mono: the latest expected end of its runs; PLAN_FAR: not known. */
 static usec_t job_ends(struct core *core, const struct job *job)
 {
 	const struct run *run;
@@ -478,6 +491,7 @@ static usec_t job_ends(struct core *core, const struct job *job)
 	return end;
 }
 
+/* Does this limit still block it? */
 static bool still_held(const struct wait *w, const struct need *need, uint32_t limit)
 {
 	struct limit_block v[WHY_BLOCKERS];
@@ -565,6 +579,8 @@ static void say_option(const struct wait *w, const struct option *o, struct job_
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
+/* The same decision as the scheduler's says whether the cluster is the obstacle or the
+ * configuration. */
 void explain_candidate(struct core *core, const struct candidate *who, const struct class *class,
         uint32_t before, uint32_t uid, struct job_why *why)
 {
@@ -596,6 +612,7 @@ void explain_candidate(struct core *core, const struct candidate *who, const str
 	places_free(&places);
 }
 
+/* The earliest start over all options beside what is planned, by the candidate's own key. */
 void explain_plan(struct core *core, const struct candidate *who, struct job_why *why)
 {
 	const struct sched_view *view = sched_view(core->sched);

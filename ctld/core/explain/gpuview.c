@@ -1,4 +1,9 @@
-/* gpuview.c - the GPUs of a node, one by one, for listings */
+/* gpuview.c - the GPUs of a node, one by one, for listings
+ *
+ * The state of a GPU is put together of three sources: bookings (ledger), drains (the node's row),
+ * and what the agent last reported. The first of these that keeps work away gives the state:
+ * drained, then missing or in trouble, then in use.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +32,7 @@ static const struct conf_gpu_type *type_at(const struct core *core, uint32_t n, 
 	return NULL;
 }
 
+/* As the agent reported it; NULL: not found, or the index has no UUID. */
 static const struct node_gpu *found(const struct node_link *l, const char *uuid)
 {
 	size_t i;
@@ -78,6 +84,8 @@ static void view_reason(const struct core *core, uint32_t n, uint32_t index,
 	        node_info(node)->name, *v->uuid ? v->uuid : number);
 }
 
+/* A GPU that is out while its agent is not connected is shown by its booking: what is wrong with it
+ * is not known then. */
 bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct gpu_view *v)
 {
 	const struct node *node = nodes_at(core->nodes, n);
@@ -141,6 +149,7 @@ void core_gpu_near(const struct core *core, uint32_t n, uint32_t index, char tex
 		        i == index ? "X" : near_word(closeness_of(near, index, i), word));
 }
 
+/* Runs that have the GPU by their record, also an orphan run that could not book it. */
 size_t core_gpu_runs(
         const struct core *core, uint32_t n, uint32_t index, struct gpu_run_view *runs, size_t max)
 {

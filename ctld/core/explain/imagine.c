@@ -1,10 +1,16 @@
-/* imagine.c - see imagine.h */
+/* imagine.c - see imagine.h
+ *
+ * The candidate has everything that decide() reads, and is in no class. Its assoc is only asked for
+ * its fair-share factor; one that was made for the question is freed with the next ranking.
+ */
 #include "ctld/core/explain/imagine.h"
 
 #include "ctld/core/intake/intake_job.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 
+/* The key is that of a job with this id and submit time, so that it stands where the job would
+ * stand. */
 void imagine(struct core *core, const struct intake *t, const char *user, uint64_t id,
         usec_t submit_time, struct imagined *im)
 {

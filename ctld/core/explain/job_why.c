@@ -86,6 +86,7 @@ static void say_no_plan(const struct core *core, const struct class *class, stru
 		snprintf(why->planned_why, sizeof(why->planned_why), "a limit holds it");
 }
 
+/* Only the head of a class has a planned start. */
 static void say_plan(const struct core *core, const struct job *job, const struct class *class,
         struct job_why *why)
 {
@@ -103,6 +104,7 @@ static void say_plan(const struct core *core, const struct job *job, const struc
 		        sizeof(why->planned_why));
 }
 
+/* Is the class the next one to be tried, and would it start? */
 static bool starts_next(const struct core *core, const struct candidate *who)
 {
 	struct places places = { 0 };
@@ -114,6 +116,8 @@ static bool starts_next(const struct core *core, const struct candidate *who)
 	return starts;
 }
 
+/* False: it does not wait. For a task under a common record, the tasks before it count as jobs
+ * ahead. */
 bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job_why *why)
 {
 	uint32_t before; /* tasks of its record that come before it */

@@ -48,6 +48,7 @@ static bool could_fit(const struct ledger *l, uint32_t node, const struct ask *a
 	return ledger_could_fit_part(l, node, ask, a, TYPE_ANY);
 }
 
+/* Does one alternative fit there, by the given question? */
 static bool any_alternative(const struct ledger *l, uint32_t node, const struct ask *ask,
         bool (*fits)(const struct ledger *, uint32_t, const struct ask *, uint32_t))
 {
@@ -111,6 +112,7 @@ static uint64_t left_of(const struct core *core, const struct request *r, uint32
 	return wants_part(r) ? most : (uint64_t)__builtin_popcountll(mask);
 }
 
+/* Into the list of the nodes with the most left. */
 static void note_spare(
         const struct core *core, const struct request *r, uint32_t node, struct tally *t)
 {
@@ -127,6 +129,8 @@ static void note_spare(
 	}
 }
 
+/* The node is asked about less and less of the request: what makes the difference is what is short
+ * there. */
 static void tally_node(const struct core *core, uint32_t n, const struct ask *ask, struct tally *t)
 {
 	const struct node *node = nodes_at(core->nodes, n);
@@ -167,6 +171,7 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 	}
 }
 
+/* Nothing is added for a count of 0. */
 static void add(char *text, size_t size, uint32_t n, const char *one, const char *many)
 {
 	size_t used = strlen(text);

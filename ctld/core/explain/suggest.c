@@ -3,6 +3,11 @@
  * Less time, memory or CPUs never make a start harder, unless a partition demands a minimum. So the
  * nearest value is found by bisection. Small numbers of GPUs are tried one by one: gangs and limits
  * may allow one number and not the next smaller one.
+ *
+ * Each kind of change is a function of the table `kinds`, and each value is tried by the same two
+ * steps: the checks of an update, then decide() with a candidate that asks for the changed request
+ * (try()). A job that has a planned start would give it up for the change; so its changes are also
+ * tried against the classes that would be before it then (left_to_it()).
  */
 #include "ctld/core/explain/suggest.h"
 
@@ -90,6 +95,7 @@ static bool left_to_it(struct suggest *s, struct whatif *w, const struct candida
 	return whatif_starts(w, who, s->class, others);
 }
 
+/* Would the changed job start now? Its planned start does not count meanwhile. */
 static bool starts(struct suggest *s, const struct intake *t, char *effect, size_t size)
 {
 	struct core *core = s->core;
@@ -136,6 +142,7 @@ static enum answer try(struct suggest *s, const struct submit_job *in, char *eff
 	return answer;
 }
 
+/* Try the change, and report it if it starts the job; `size` orders what is reported. */
 static bool keep(struct suggest *s, const struct submit_job *in, double size, const char *option)
 {
 	struct found *f = &s->found[s->n];
@@ -194,6 +201,7 @@ static uint64_t nearest(struct suggest *s, const struct submit_job *base, const 
 	return s->spent ? 0 : best;
 }
 
+/* How much less than asked for: 0 to 1. */
 static double less(uint64_t value, uint64_t asked)
 {
 	return 1 - (double)value / (double)asked;
@@ -204,6 +212,7 @@ static void set_minutes(struct submit_job *in, uint64_t minutes)
 	in->time_limit_s = (uint32_t)minutes * 60;
 }
 
+/* Without a time limit, what is asked for counts as ten years. */
 static void try_time(struct suggest *s)
 {
 	uint32_t asked = s->asked.time_limit_s == TIME_LIMIT_NONE ? 10 * 365 * 86400u
@@ -332,6 +341,7 @@ struct gpus {
 	double size;          /* of the change if there are as many */
 };
 
+/* Up to FEW_GPUS one by one, from the most; beyond that by bisection. */
 static uint32_t most_gpus(struct suggest *s, const struct gpus *g, struct submit_job *in)
 {
 	struct range r = { set_gpus, g->most, 1, false };
@@ -483,6 +493,7 @@ static void try_fewer_nodes(struct suggest *s)
 		fail(s, "fewer --nodes");
 }
 
+/* As it is; else with the most GPUs of each type. */
 static bool try_partition(struct suggest *s, const char *partition)
 {
 	const struct conf *conf = s->core->conf;
@@ -644,6 +655,8 @@ static int by_size(const void *x, const void *y)
 	return strcmp(a->change.option, b->change.option);
 }
 
+/* First whether the unchanged job would be refused by now: then a smaller value may be what the
+ * checks demand. */
 static void look(struct suggest *s)
 {
 	size_t k;
@@ -653,6 +666,7 @@ static void look(struct suggest *s)
 		kinds[k](s);
 }
 
+/* Only for a job in a class: one that is held back by itself starts with no other request. */
 void suggest(struct core *core, struct job *job, struct job_why *why)
 {
 	const struct job_info *i = job_info(job);

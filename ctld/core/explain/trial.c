@@ -91,6 +91,7 @@ static void answer(struct core *core, const struct core_event *e, struct intake 
 	imagined_clear(core, &im);
 }
 
+/* Only the first job is asked about; all of them must pass the checks. */
 void trial_apply(struct core *core, const struct core_event *e)
 {
 	struct intake *v = xcalloc(e->submit.n, sizeof(*v));

@@ -4,6 +4,14 @@
  * by value of one job or node at one moment, a listing goes on from the last ref it has shown, and
  * nothing that a view points to outlives the call. What is counted to explain a wait is kept with
  * the class (why.c), so a listing counts it once.
+ *
+ * Views only read, but for texts and counts that are made when they are first wanted
+ * (job_tasks_text(), job_why(), sched_position(), accounts_rank()). Strings are borrowed from the
+ * core, or lie in the view. A brief view has what listings filter by, so that a listing of one
+ * user's jobs does not explain the waits of all.
+ *
+ * Array parents and parts are shown by the tasks that they stand for; an array whose tasks all have
+ * records is not shown itself.
  */
 #include <stdio.h>
 #include <string.h>
@@ -131,6 +139,8 @@ static void say_burst(
 	        label, time);
 }
 
+/* Of the present or last attempt: sums over its ranks, the longest times, and what there is to say
+ * of one of them. */
 static void view_runs(
         const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
 {
@@ -167,6 +177,8 @@ static void view_gpus(const struct job_info *i, struct job_view *v)
 	}
 }
 
+/* Priority for each job; position, planned start and blockers only for the head of a class: the
+ * others wait behind it. */
 static void view_waiting(const struct core *core, const struct job *job, struct job_view *v)
 {
 	struct class *class = job_link_of(job)->class;
@@ -302,6 +314,7 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->requeue_delay_s = i->requeue_delay_s;
 }
 
+/* The whole view of one record. */
 static void view(
         const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
 {
@@ -327,6 +340,7 @@ static void view(
 		view_runs(core, job, now, v);
 }
 
+/* In the order of refs; `after` need not exist any more. */
 static const struct job *next_job(const struct core *core, uint64_t after)
 {
 	const struct job *job;
@@ -358,6 +372,8 @@ bool core_job_next_brief(const struct core *core, uint64_t after, struct job_vie
 	return job;
 }
 
+/* `ref` may name a task without a record of its own: then it is the record that the task waits
+ * under. */
 bool core_job_view(const struct core *core, uint64_t ref, struct clocks now, struct job_view *v)
 {
 	uint32_t before;
@@ -436,6 +452,7 @@ bool core_share_next(const struct core *core, size_t *cursor, struct share_view 
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
+/* 0 for a type that the configuration does not have. */
 static uint64_t nominal_mb(const struct conf *conf, const char *type)
 {
 	uint16_t number = gpu_type_number(conf, type);
@@ -443,6 +460,7 @@ static uint64_t nominal_mb(const struct conf *conf, const char *type)
 	return number < conf->n_gpu_types ? conf->gpu_types[number].mem_mb : 0;
 }
 
+/* Does an MPS daemon enforce the run's share? */
 static bool held_by_mps(const struct core *core, const struct run *run)
 {
 	const struct node *node = run_link_of(run)->node;
@@ -559,6 +577,8 @@ static bool gpus_left(const struct core *core, uint32_t n, uint16_t type)
 	       ledger_gpus_for(core->ledger, n, type, &least[1]);
 }
 
+/* The first that applies, from what keeps all work away to what is merely full. A node whose GPUs
+ * are all given away is allocated, whatever CPUs it has left; without GPUs its CPUs decide. */
 static const char *node_state(const struct core *core, const struct node *node)
 {
 	const struct node_info *i = node_info(node);
@@ -586,6 +606,7 @@ static const char *node_state(const struct core *core, const struct node *node)
 	return "mixed";
 }
 
+/* The reason of the state, in the same order; "" if there is none. */
 static const char *node_reason(const struct node *node)
 {
 	const struct node_info *i = node_info(node);
@@ -629,6 +650,7 @@ static void add_shared(const struct core *core, uint32_t n, uint16_t type, struc
 	}
 }
 
+/* One entry for each type, also if the configuration names it in several places. */
 static void view_node_gpus(const struct core *core, uint32_t n, struct node_view *v)
 {
 	const struct conf_node *conf = &core->conf->nodes[n];
@@ -704,6 +726,7 @@ size_t core_node_runs(const struct core *core, uint32_t n, struct run_id *runs, 
 
 /* --- partitions ------------------------------------------------------------------------------ */
 
+/* Each node of the partition counts as one of: accepts work, is drained, is not there. */
 static void count_nodes(
         const struct core *core, const struct conf_partition *conf, struct partition_view *v)
 {
@@ -722,6 +745,7 @@ static void count_nodes(
 	}
 }
 
+/* Free GPUs come from the counts of the node set; shares are added up over its nodes. */
 bool core_partition_view(const struct core *core, uint32_t p, struct partition_view *v)
 {
 	const struct conf_partition *conf;

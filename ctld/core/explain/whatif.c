@@ -63,6 +63,8 @@ void whatif_begin(struct whatif *w, struct core *core)
 
 /* --- over ------------------------------------------------------------------------------------ */
 
+/* Runs are marked, their places released; the job releases its limits. The same backwards, but for
+ * the ledger. */
 static void set_over(struct core *core, struct job *job, bool over)
 {
 	struct run *run;
@@ -113,6 +115,7 @@ void whatif_ignore(struct whatif *w, struct reservation *reservation)
 	reservation->idle = true;
 }
 
+/* In the reverse order, so that all is as before exactly. */
 void whatif_end(struct whatif *w)
 {
 	ledger_undo(w->core->ledger);
@@ -241,6 +244,7 @@ static void drop_plans(struct trial *t)
 		ignore(t, plan_at(plan, i));
 }
 
+/* Would a part of it find room on that node now? */
 static bool part_fits(const struct core *core, const struct ask *ask, uint32_t node)
 {
 	uint32_t a;

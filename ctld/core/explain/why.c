@@ -96,6 +96,7 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 	}
 }
 
+/* One text for all jobs of the class. */
 static const char *class_why(
         const struct core *core, struct class *class, struct clocks now, const char **text)
 {
@@ -117,6 +118,7 @@ static const char *class_why(
 
 /* --- why a job waits ------------------------------------------------------------------------- */
 
+/* The comment says why it was held; without one it was its owner at the submit. */
 static const char *held_why(const struct job *job, char *text, size_t size)
 {
 	const struct job_info *i = job_info(job);
@@ -133,6 +135,7 @@ static const char *held_why(const struct job *job, char *text, size_t size)
 	               : reason_word(REASON_HELD_USER);
 }
 
+/* What is the job's own comes first (eligible.c), then what blocks its class. */
 const char *job_why(
         const struct core *core, const struct job *job, struct clocks now, char *text, size_t size)
 {

@@ -71,6 +71,8 @@ static uint32_t own_account(const struct core *core, const struct caller *caller
 	return first == CONF_NONE ? core->conf->default_account : first;
 }
 
+/* The account by its name or, without one, the user's own. A user's own account needs no
+ * membership: it may be the default. */
 static int choose(struct core *core, const struct caller *caller, const char *name,
         uint32_t *account, struct error *err)
 {
@@ -95,6 +97,7 @@ static int choose(struct core *core, const struct caller *caller, const char *na
 	return hint_accounts(core, caller, err);
 }
 
+/* Those that the account requires, and all above it. */
 static int check_labels(const struct core *core, const struct intake *t, struct error *err)
 {
 	uint32_t a;
@@ -116,6 +119,8 @@ static int check_labels(const struct core *core, const struct intake *t, struct 
 	return 0;
 }
 
+/* Where no accounts are configured any name is taken. A job that keeps its account is not asked
+ * again. */
 int admit_account(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err)
 {
@@ -150,6 +155,7 @@ static bool among(const uint32_t *accounts, size_t n, uint32_t account)
 	return n == 0;
 }
 
+/* Always -1, with the accounts that may. */
 static int hint_only(const struct conf_texts *accounts, struct error *err)
 {
 	char list[LIST_SIZE] = "";
@@ -278,6 +284,7 @@ int admit_time(struct core *core, struct intake *t, struct error *err)
 	return 0;
 }
 
+/* A product that stops at `most`. */
 static uint64_t times(uint64_t each, uint32_t n, uint64_t most)
 {
 	return each && n > most / each ? most : each * n;
@@ -306,6 +313,8 @@ static struct need need_of(
 	return need;
 }
 
+/* Refused only if no alternative with any of its types could start within the limits: one that
+ * could is enough. */
 int admit_limits(
         struct core *core, const struct caller *caller, const struct intake *t, struct error *err)
 {

@@ -60,6 +60,7 @@ static void forget(struct core *core)
 	core->bulk = NULL;
 }
 
+/* Jobs that are in tables already are freed with those. */
 void bulk_free(struct core *core)
 {
 	struct bulk *b = core->bulk;
@@ -154,6 +155,7 @@ static struct effect *answer(struct core *core, const struct core_event *e, bool
 	return fx;
 }
 
+/* The world answers with UNDO steps until nothing is left. */
 static void refuse(struct core *core, const struct core_event *e, const struct error *err)
 {
 	struct error *copy = effects_alloc(core->effects, sizeof(*copy));
@@ -188,6 +190,8 @@ static struct job *make_job(struct core *core, const struct caller *caller, stru
 	return job;
 }
 
+/* As a submit does for one job, and as strictly; what was made for the jobs before stays until
+ * UNDO. */
 static int check_job(struct core *core, const struct caller *caller, const struct submit_job *in,
         struct error *err)
 {
@@ -240,6 +244,7 @@ static int check(struct core *core, const struct core_event *e, struct error *er
 	return 0;
 }
 
+/* The first slice makes the bulk. */
 static void step_check(struct core *core, const struct core_event *e)
 {
 	struct error err;
@@ -252,6 +257,7 @@ static void step_check(struct core *core, const struct core_event *e)
 		answer(core, e, false);
 }
 
+/* From the last job to the first, in slices: nonces, counts and charges are given back. */
 static void step_undo(struct core *core, const struct core_event *e)
 {
 	struct bulk *b = core->bulk;
@@ -293,6 +299,8 @@ static void promise(struct core *core)
 	audit_note(core, "job.submit", &by, b->first, "", text);
 }
 
+/* The first slice takes the whole range of ids; the row that opens it is in the same commit as the
+ * first jobs. */
 static void step_make(struct core *core, const struct core_event *e)
 {
 	struct bulk *b = core->bulk;
@@ -323,6 +331,7 @@ static void step_make(struct core *core, const struct core_event *e)
 	fx->bulk.n = n;
 }
 
+/* The jobs exist since the commit of the promise: from here on they are found, and may start. */
 static void step_show(struct core *core, const struct core_event *e)
 {
 	struct bulk *b = core->bulk;
@@ -360,6 +369,7 @@ void bulk_apply(struct core *core, const struct core_event *e)
 
 /* --- a start --------------------------------------------------------------------------------- */
 
+/* The row belongs to no job: the controller ended before the bulk was promised. */
 bool bulk_left_over(struct core *core, const struct row *row)
 {
 	uint64_t id = (uint64_t)row->v[COL_JOB_id].i;

@@ -16,6 +16,7 @@
 #include "common/job/mail_types.h"
 #include "ctld/core/rows/state.h"
 
+/* Cut to CHANGES_VALUE, with "..." at its end. */
 static void show_text(char *to, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
@@ -44,6 +45,7 @@ static void show_seconds(char *to, uint32_t s)
 	snprintf(to, CHANGES_VALUE, "%s", s ? duration_format(buf, s) : "");
 }
 
+/* As the time from now on: texts of the trail name no time zone. */
 static void show_time(char *to, usec_t time, usec_t now)
 {
 	char buf[UNITS_TEXT];
@@ -167,6 +169,7 @@ static const struct {
 
 static_assert(N_NAMES <= CHANGES_MAX, "a row for each");
 
+/* The table as a function; a field that is not in it shows nothing. */
 static void show(uint64_t of, char *to, const struct submit_job *j, usec_t now)
 {
 #define X(field, name, shows) \

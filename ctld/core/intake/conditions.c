@@ -16,6 +16,7 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"
 
+/* A deadline must leave the whole time limit after the begin time. */
 static int check_times(const struct core *core, const struct intake *t, struct error *err)
 {
 	const struct submit_job *in = t->in;
@@ -61,6 +62,7 @@ int conditions_take(
 	return 0;
 }
 
+/* The time that is left, rounded up to seconds. */
 static const char *say_begin(const struct core *core, usec_t begin, char *text, size_t size)
 {
 	char in[UNITS_TEXT];

@@ -2,6 +2,14 @@
  *
  * Each job is processed or refused by itself; roles.h says which callers may do what. The audit
  * trail and the job's comment record the caller, the host and the reason.
+ *
+ * One event names up to many jobs and one verb. For each: may the caller see it; may the caller do
+ * this to it; then what concerns an array as a whole; then the verb on each record
+ * (control_array.c) or on the job. What cannot be done is answered with its reason and changes
+ * nothing. So an event is done in part, and its reply says for which jobs not.
+ *
+ * Work has a bound (event.job.most): beyond it the reply says how far it came, and the world sends
+ * the same event again from there.
  */
 #include "ctld/core/intake/control.h"
 
@@ -136,6 +144,7 @@ static int hold(struct control *c, struct error *err)
 	return 0;
 }
 
+/* Only of what the caller's role may release; a job that is not held is no error. */
 static int release(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
@@ -199,6 +208,8 @@ static bool is_held(const struct job *job)
 	return run;
 }
 
+/* An order that was given before is given again if its node has not reported that it was carried
+ * out. */
 static int suspend_job(struct control *c, struct error *err)
 {
 	enum job_state state = job_info(c->job)->state;
@@ -554,6 +565,7 @@ static void audit_text(const struct control *c, const char *tasks, char *text, s
 	}
 }
 
+/* One line of the trail for each id of the event, however many records it has. */
 static void note_done(const struct control *c, uint64_t ref, const struct taskset *set)
 {
 	char *tasks = set ? taskset_text(set) : NULL, text[1024];
@@ -595,6 +607,7 @@ static int control_one(struct control *c, uint64_t ref, const struct taskset *se
 	return rc;
 }
 
+/* What makes the whole event void. */
 static int check_event(const struct core *core, const struct core_event *e, struct error *err)
 {
 	if (core->suspended)
@@ -681,6 +694,7 @@ static struct job *find_dependents(
 	return array_of_run(core, (struct run_id){ .job = job_ref_id(ref), .task = part - 1 });
 }
 
+/* Answered at once if what is waited for has come already. */
 void wait_apply(struct core *core, const struct core_event *e)
 {
 	struct error err = { 0 };

@@ -92,6 +92,7 @@ static bool is_for(struct control *c, const struct job *job, const struct taskse
 	return taskset_meets(tasks, set);
 }
 
+/* None of the tasks is left to do it to. */
 static int no_records(const struct job *own, const struct taskset *set, struct error *err)
 {
 	unsigned long long id = job_id(own);
@@ -189,6 +190,7 @@ static struct job *told_apart(struct control *c, struct job *job, const struct t
 	return array_split(c->core, job, those, verb != JOB_CANCEL);
 }
 
+/* Marked before the verb is applied: what the verb splits off or starts has the mark too. */
 static void control_record(struct control *c, struct job *job, const struct taskset *set)
 {
 	struct error err;

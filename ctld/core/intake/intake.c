@@ -31,6 +31,7 @@
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
+/* Always -1, with the partitions as a hint. */
 static int hint_partitions(const struct conf *conf, struct error *err)
 {
 	char list[200] = "";
@@ -42,6 +43,7 @@ static int hint_partitions(const struct conf *conf, struct error *err)
 	return error_hint(err, "partitions here: %s", list);
 }
 
+/* By name; without one the default. */
 static int find_partition(
         const struct core *core, const char *name, uint32_t *partition, struct error *err)
 {
@@ -75,6 +77,7 @@ int intake_signed_texts(
 	return 0;
 }
 
+/* Texts go into rows, logs and terminals, so what is not plain text is refused. */
 static int check_texts(const struct submit_job *in, struct error *err)
 {
 	const struct {
@@ -102,6 +105,7 @@ static int check_texts(const struct submit_job *in, struct error *err)
 	return intake_signed_texts(in->name, in->cwd, in->output, in->error, err);
 }
 
+/* What the protocol allows and no job can have; a negative nice needs a permission. */
 static int check_numbers(
         const struct submit_job *in, const struct caller *caller, struct error *err)
 {
@@ -204,6 +208,8 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	return 0;
 }
 
+/* What the job will take in memory, before it exists. jobs_add() charges the job itself, and
+ * intake_clear() releases this. */
 int intake_charge(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err)
 {
@@ -225,6 +231,7 @@ int intake_charge(
 	return 0;
 }
 
+/* May be called whatever has been filled in, and again. */
 void intake_clear(struct core *core, struct intake *t)
 {
 	budget_add(core->budget, t->info.uid, BUDGET_MEMORY, -(int64_t)t->memory);

@@ -3,6 +3,10 @@
  * "Ever" means on nodes that are empty and accept work. A node whose CPUs or memory are not known
  * yet is assumed to have enough. The first obstacle found is the reason: first what the job names
  * (nodes, features), then what it requests of each node, then the number of such nodes.
+ *
+ * Two halves: whether it could (could_ever()), which is asked at each submit and so ends with the
+ * first node or nodes that do; and why not, which is asked only of what is refused and looks at all
+ * of them. Hints are tried before they are given.
  */
 #include "ctld/core/intake/never.h"
 
@@ -125,6 +129,7 @@ struct survey {
 	char where[120]; /* "batch", "batch that it may use" */
 };
 
+/* The nodes that may be used, and the largest of them. */
 static void look(struct survey *s)
 {
 	const struct ledger *l = s->core->ledger;
@@ -320,6 +325,7 @@ static bool most_shared(const struct survey *s, uint64_t *most_mb)
 	return any;
 }
 
+/* Is it a part of a GPU that no node gives? */
 static int no_share(const struct survey *s, struct error *err)
 {
 	const struct share_wish *wish = &s->ask->gpus->share;
@@ -345,6 +351,7 @@ static int no_share(const struct survey *s, struct error *err)
 	        most);
 }
 
+/* CPUs or memory of one node alone. An unknown amount, 0, is no obstacle. */
 static int too_large(const struct survey *s, struct error *err)
 {
 	const struct ask *ask = s->ask;
@@ -401,6 +408,7 @@ static bool links_alone(const struct survey *s)
 	       could_ever(s->core, (uint32_t)(s->p - s->core->conf->partitions), &ask);
 }
 
+/* Each part is to be had somewhere, but not together, or not on enough nodes. */
 static int too_few(const struct survey *s, struct error *err)
 {
 	const struct request *r = s->ask->gpus;

@@ -1,4 +1,9 @@
-/* queued.c - see queued.h */
+/* queued.c - see queued.h
+ *
+ * A configuration has limits of its own, which count nothing at first: all jobs that have not ended
+ * are counted in them, and those of a bulk that are in no table yet. core_check() does the same
+ * again and compares.
+ */
 #include "ctld/core/intake/queued.h"
 
 #include "ctld/core/intake/bulk.h"
@@ -30,6 +35,7 @@ void jobs_count_queued(struct core *core)
 		count_jobs(core, core->limits);
 }
 
+/* Costs a chain for each job, twice. */
 int jobs_check_queued(const struct core *core, struct error *err)
 {
 	struct limits *anew = limits_new(core->conf, core->seed);

@@ -59,6 +59,7 @@ static struct job *next_record(const struct job *own, const struct job *job)
 	return next;
 }
 
+/* An array parent waits only as long as it stands for tasks. */
 static bool waits(const struct job *job)
 {
 	return job_info(job)->state == JOB_PENDING && job_weight(job);
@@ -73,6 +74,7 @@ static bool any_waits(const struct job *own)
 	return job;
 }
 
+/* Which of the fields may not be changed now, by name. */
 static int check_state(const struct job *own, uint32_t fields, struct error *err)
 {
 	enum job_state state = (enum job_state)job_info(own)->state;
@@ -111,6 +113,7 @@ static int check_attempts(const struct job *own, uint32_t most, struct error *er
 	return 0;
 }
 
+/* All is checked before the first record is changed. */
 int job_respec(struct core *core, struct job *own, const struct respec *r, char *names, size_t size,
         struct error *err)
 {

@@ -38,6 +38,8 @@ static int check_intake(struct core *core, const struct job *job, struct error *
 	return rc;
 }
 
+/* Of an array the signature and dependencies are the parent's; deadline and request are those of
+ * the record. */
 int revive_check(struct core *core, const struct job *job, struct error *err)
 {
 	const struct job *own = job_own(job);
@@ -67,6 +69,7 @@ static uint32_t count_here(const struct job *own, const struct taskset *set)
 	return n;
 }
 
+/* All or none: what cannot be requeued is not passed over silently. */
 int revive_check_here(const struct job *own, const struct taskset *set, struct error *err)
 {
 	const struct array *a = job_array(own);

@@ -3,6 +3,10 @@
  * All of a submit is accepted or none of it: everything is checked before anything is created. A
  * job whose (uid, nonce) is known gets the reply with its previous id, without another check; so a
  * repeat after a lost reply works even if the queue has filled up meanwhile.
+ *
+ * A submit is: known? space? checks and charges for each job (submit_check()); then ids, nonces and
+ * places for each (intake_commit()), which cannot fail. Trials (explain/trial.c) share the first
+ * half, bulks (bulk.c) the parts of both.
  */
 #include "ctld/core/intake/submit.h"
 
@@ -26,6 +30,7 @@
 
 /* --- taking in ------------------------------------------------------------------------------- */
 
+/* Raw ids are left out of an array that would reach beyond RAW_IDS_END (job.h). */
 void submit_fill(const struct core *core, const struct caller *caller, struct intake *t)
 {
 	const struct submit_job *in = t->in;
@@ -54,6 +59,8 @@ void submit_fill(const struct core *core, const struct caller *caller, struct in
 	i->hold = in->hold ? HOLD_USER : HOLD_NONE; /* whatever else the owner is */
 }
 
+/* The job is in its table: it enters the lists of its name and of what it waits for, and its class
+ * if it is eligible. */
 void submit_joins(struct core *core, struct job *job)
 {
 	struct job *behind;
@@ -103,6 +110,7 @@ static int compare_nonces(const void *x, const void *y)
 	return memcmp((*a)->nonce, (*b)->nonce, NONCE_BYTES);
 }
 
+/* By sorting: a submit may have many jobs. */
 static bool same_nonce_twice(const struct core_event *e)
 {
 	const struct submit_job **v = xcalloc(e->submit.n, sizeof(*v));
@@ -156,6 +164,8 @@ static int find_known(struct core *core, const struct core_event *e, struct inta
 	return 0;
 }
 
+/* Nothing new is taken in when the disk or the table is nearly full; repeats of known jobs are
+ * answered all the same. */
 int submit_room(const struct core *core, size_t n_new, struct error *err)
 {
 	const struct conf_controller *c = &core->conf->controller;
@@ -177,6 +187,7 @@ int submit_room(const struct core *core, size_t n_new, struct error *err)
 
 /* --- answers --------------------------------------------------------------------------------- */
 
+/* One id for each job of the submit, in its order. */
 struct effect *submit_answer(struct core *core, const struct core_event *e, const struct intake *v)
 {
 	uint64_t *ids = effects_alloc(core->effects, e->submit.n * sizeof(*ids));

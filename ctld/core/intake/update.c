@@ -97,6 +97,8 @@ static void leave_to_defaults(const struct core *core, const struct job *job, st
 		in->mem_mb = 0;
 }
 
+/* Texts and labels are borrowed from the job. A dependency is not part of it: it stays as it is
+ * unless the update names one. */
 struct submit_job job_as_asked(const struct core *core, const struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -307,6 +309,8 @@ static void show_now(
 	changes_show(to, &in, fields, core->now.wall);
 }
 
+/* Three kinds: fields that concern only the owner, at any time; the time limit of a job that runs;
+ * all else, while it waits. */
 int job_update(struct core *core, struct job *job, const struct core_event *e, char *what,
         size_t size, char told[CHANGES_TEXT], struct error *err)
 {

@@ -28,6 +28,8 @@
 
 /* --- records of their own -------------------------------------------------------------------- */
 
+/* A record that still has tasks keeps its place in its class, which counts it anew. An empty one
+ * leaves the class; an empty part ceases to exist, the array parent stays. */
 void array_shrunk(struct core *core, struct job *job)
 {
 	if (job_link(job)->class && job_weight(job)) {
@@ -42,6 +44,7 @@ void array_shrunk(struct core *core, struct job *job)
 		jobs_drop_empty(core->jobs, job);
 }
 
+/* The new record enters no class, because the caller starts it at once. */
 struct job *array_first(struct core *core, struct job *job)
 {
 	const struct taskset *tasks = job_tasks(job);
@@ -54,6 +57,10 @@ struct job *array_first(struct core *core, struct job *job)
 	return first;
 }
 
+/* What becomes of the tasks of the record that are in the set: if they are all of a part, the part
+ * itself; a single task gets the record of that task; several get one record for ranges. The new
+ * record is in the same state, and is listed as ended or considered for its class like the old
+ * one. */
 struct job *array_split(
         struct core *core, struct job *job, const struct taskset *set, bool keep_own)
 {
@@ -100,6 +107,8 @@ int array_check_room(const struct job *job, struct error *err)
 	return error_hint(err, "wait for job %llu as a whole", id);
 }
 
+/* A task that is named, by a run or by a job that waits for it, is split off from the tasks that
+ * wait under one record with it. */
 struct job *array_of_run(struct core *core, struct run_id id)
 {
 	struct job *job = jobs_of_run(core->jobs, id), *in;
@@ -159,7 +168,8 @@ enum array_gone array_gone(const struct job *own)
 	return a->failed + a->cancelled == a->ill_here ? ARRAY_GONE_WELL : ARRAY_GONE_UNKNOWN;
 }
 
-/* The array's tasks that no longer have a record. */
+/* The array's tasks that no longer have a record: all that were signed, less those of each record
+ * in memory. The result is kept until another part leaves memory (array.gone_known). */
 static void find_gone(const struct job *own, struct taskset *gone)
 {
 	const struct array *a = job_array(own);
@@ -201,6 +211,8 @@ void array_gone_tasks(const struct job *own, const struct taskset *of, struct ta
 
 /* --- the end --------------------------------------------------------------------------------- */
 
+/* Counts the part's tasks in the array parent. When nothing of the array waits or runs, the worst
+ * outcome of its tasks is the array's. */
 void array_part_ended(struct core *core, struct job *part)
 {
 	const struct job_info *i = job_info(part);

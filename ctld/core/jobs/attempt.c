@@ -14,6 +14,10 @@
  * rank that did not end well decides.
  *
  * An orphan run does not count as alive for its attempt: it was given up.
+ *
+ * A job's runs of all attempts are one list, the latest attempt first and its ranks in order, so
+ * that each attempt is a stretch of it. All functions here walk that list: their cost is the number
+ * of the job's runs in memory.
  */
 #include "ctld/core/jobs/attempt.h"
 
@@ -70,6 +74,8 @@ struct run *run_next_rank(const struct run *run)
 	return next && run_info(next)->id.attempt == run_info(run)->id.attempt ? next : NULL;
 }
 
+/* The first known rank of the run's own attempt, which may be an older one. A run of no known job
+ * stands for itself. */
 static const struct run *run_first_rank(const struct run *run)
 {
 	const struct job *job = run_link_of(run)->job;
@@ -103,7 +109,7 @@ static bool launch_failed(const struct run *run)
 	return end_is_launch(run_info(run)->end_cause);
 }
 
-/* The number of attempts in which this is true of at least one run. */
+/* The number of attempts in which this is true of at least one run. Attempts count from 1. */
 static uint32_t count_attempts(const struct job *job, bool (*is)(const struct run *run))
 {
 	const struct run *run;
@@ -152,6 +158,7 @@ bool attempt_lives(const struct job *job)
 	return run;
 }
 
+/* After a backup was restored, ranks become known one by one; each says how many there are. */
 bool attempt_whole(const struct job *job)
 {
 	const struct run *run = job_run(job);
@@ -184,6 +191,8 @@ bool attempt_suspended(const struct job *job)
 	return any;
 }
 
+/* PEER and NODE_FAIL follow from something else that happened to the attempt: these orders are no
+ * request to end it. */
 bool attempt_asked(const struct job *job)
 {
 	const struct run *run = job_run(job);
@@ -263,6 +272,8 @@ void attempt_checkpoint(struct job *job, const struct run *run)
 
 /* --- its nodes ------------------------------------------------------------------------------- */
 
+/* The first known rank keeps the list of all. An attempt on one node needs none: its run names the
+ * node. */
 void attempt_name_nodes(struct core *core, struct job *job)
 {
 	struct run *first = job_run(job), *run;

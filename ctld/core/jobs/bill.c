@@ -9,6 +9,10 @@
  *
  * A start refuses a database in which this cannot hold. The account is the one under which the run
  * was ordered. The price is the one that applies when the run is over.
+ *
+ * While a run is booked it counts by a meter besides (bill_starts() to bill_stops()): its cost for
+ * each hour, from the start of its booking. The meter makes fair-share and GPU-hours follow what
+ * runs now; the bill at the end replaces what the meter had counted.
  */
 #include "ctld/core/jobs/bill.h"
 
@@ -34,6 +38,7 @@
 #define MAX_ELAPSED ((uint64_t)1 << 50)
 #define HOUR_US     (3600 * (uint64_t)USEC_PER_S)
 
+/* What the run is to have billed by now, in microseconds. */
 static uint64_t used_us(const struct run *run)
 {
 	const struct run_info *i = run_info(run);
@@ -163,6 +168,7 @@ static struct hours_of hours_of(const struct run *run)
 		run_info(run)->uid };
 }
 
+/* GPU-hours are metered only where a limit counts them, and only of runs with GPUs. */
 static void meter_hours(struct core *core, struct run *run)
 {
 	const struct job *job = run_link(run)->job;
@@ -257,7 +263,8 @@ static int bad(const struct assoc *assoc, struct error *err, const char *what)
 	        assoc_uid(assoc), assoc_name(assoc), what);
 }
 
-/* Bills the runs that an older version of gpusched did not bill. */
+/* At a start: bills the runs that an older version of gpusched did not bill, and subtracts what the
+ * runs in memory were billed from what each user has in history. */
 int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err)
 {
 	struct usage_sums all, retired;
@@ -284,6 +291,8 @@ int bill_start(struct core *core, struct run *const *v, size_t n, struct error *
 	return 0;
 }
 
+/* The equation of the head, and that no run which is over has something left to bill. Costs users
+ * times runs; core_check() calls it. */
 int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err)
 {
 	const struct assoc *assoc;

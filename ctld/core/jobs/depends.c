@@ -54,7 +54,8 @@ bool depend_term_open(const struct depend_term *t)
 	return !t->met && !t->never;
 }
 
-/* For an array, as in Slurm: has each task started, or ended without a start? */
+/* For an array, as in Slurm: has each task started, or ended without a start? Looks at all parts in
+ * memory, once no task waits. */
 static bool all_began(const struct job *own)
 {
 	const struct array *a = job_array(own);
@@ -71,7 +72,8 @@ static bool all_began(const struct job *own)
 	return true;
 }
 
-/* For an array any time will do that is not before the last of these starts. */
+/* For an array only whether this is 0 counts: the time itself is not that of its last start, and
+ * outcome_of() has delays on an array begin at the present time. */
 usec_t depends_began(const struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -94,7 +96,8 @@ bool depend_comes_true_anyhow(enum depend_type type)
 	return depend_comes_true(type, true) && depend_comes_true(type, false);
 }
 
-/* The named job has started or ended: the outcome of the term. */
+/* The named job has started or ended: the outcome of the term. If a delay begins with that, its end
+ * is put into t->at (seconds, wall), and the term stays open until then. */
 static enum outcome outcome_of(struct depend_term *t, const struct job *on, usec_t now)
 {
 	enum job_state state = (enum job_state)job_info(on)->state;
@@ -251,6 +254,7 @@ static void decide_terms(struct core *core, struct depends *p, struct job *on, b
 		t = depends_term(p, n);
 		if (t.tasks || t.each || t.at)
 			continue;
+		/* The task is under another record by now: the term hangs on that from here on. */
 		if (depends_where(core, p, n) != on) {
 			depends_hang(core, p, n);
 			continue;
@@ -334,7 +338,10 @@ static void settle_part(struct core *core, struct job *part)
 	job_link(part)->dependents->queued = false;
 }
 
-/* Does one step for a queued job. Returns its cost, in edges. */
+/* Does one step for a queued job. Returns its cost, in edges. The steps, in order: the jobs that
+ * wait for this one; terms of its own that name nothing; of an array, tasks that have left memory,
+ * then its parts, and last the edges that only the end of the whole array decides. The job leaves
+ * the queue when none of these is left. */
 static unsigned settle_one(struct core *core, struct job *job)
 {
 	struct dependents *a = job_link(job)->dependents;
@@ -375,6 +382,8 @@ bool depends_settle(struct core *core, unsigned budget)
 	return core->settle_first;
 }
 
+/* Queues what has something to decide now: a part if jobs wait for it alone or if edges on its
+ * array are told of each part; the array if all of its tasks have begun. */
 void depends_tell(struct core *core, struct job *job)
 {
 	struct job *own = job_own(job);
@@ -395,6 +404,8 @@ void depends_tell(struct core *core, struct job *job)
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
+/* `singleton` is never recorded as met, because it may become false again: its terms count as met
+ * while the job is the first of its name and none of that name is active. */
 bool depends_open(const struct job *job)
 {
 	const struct job *own = job_own(job);
@@ -569,6 +580,8 @@ static bool hangs_on(const struct depends *p, uint32_t n, const struct job *on)
 	                    p->number);
 }
 
+/* An open term hangs on the job that it names, and a job that has ended is in the queue as long as
+ * terms on it are open. */
 static int check_term(const struct core *core, const struct job *job, uint32_t n, struct error *err)
 {
 	const struct depends *p = job_link_of(job)->depends;

@@ -83,6 +83,8 @@ static bool push_all(struct search *s, const struct job *job)
 	return false;
 }
 
+/* A depth-first search from what the new text names, along open terms and earlier jobs of the same
+ * name. Its stack is an array, because a chain may be long. */
 static int check_circle(
         const struct core *core, const struct job *job, const struct depend *d, struct error *err)
 {
@@ -300,6 +302,8 @@ static char *kept_text(const struct depend *d)
 	return (d->any ? met : !open) ? xstrdup("") : depend_format(d, true);
 }
 
+/* Since the text was checked, jobs that it names may have gone to history: a bulk is stored in
+ * slices, and a job is revived with the text that it had. Their outcomes decide these terms. */
 void depends_catch_up(struct core *core, struct job *job)
 {
 	struct depend d;

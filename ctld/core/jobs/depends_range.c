@@ -71,6 +71,7 @@ static bool has_any(const struct taskset *set, const struct job *part)
 	                       : taskset_has(set, job_task(part));
 }
 
+/* Has the part started or ended? Only then it can decide something. */
 static bool has_news(const struct job *part)
 {
 	const struct job_info *i = job_info(part);
@@ -78,6 +79,8 @@ static bool has_news(const struct job *part)
 	return i->start_time || job_state_ended((enum job_state)i->state);
 }
 
+/* What happened before the edge was there is queued like what happens later, so there is one way of
+ * settling. */
 void range_hung(struct core *core, struct edge *e, struct job *on)
 {
 	const struct taskset *tasks = e->t.tasks;
@@ -174,6 +177,8 @@ void range_part_moved(struct core *core, struct job *part)
 		taskset_copy(&tasks, job_tasks(part));
 	else
 		taskset_single(&tasks, job_task(part));
+	/* say_part() may have removed this edge and others from the list: then begin again at its
+	 * head, and pass over those that were told in this round. */
 	while (e) {
 		bool heard = e->heard == round;
 

@@ -6,6 +6,10 @@
  * this is: the term is searched for among the waiting job's terms when the event happens. A number
  * is given out once. A number whose job no longer waits stays in the list until it is reached, or
  * until a sweep removes it.
+ *
+ * Terms that need more (a delay, tasks of an array, task by task) have a struct edge besides, in
+ * the order of the terms. Edges refer to terms by number, so the terms of a job with edges are
+ * never packed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +52,7 @@ static void waiting_add(struct waiting *w, uint32_t number)
 	w->v[w->n++] = number;
 }
 
+/* A list never has much more memory than it needs: there may be one for each job. */
 static void waiting_shrink(struct waiting *w)
 {
 	if (!w->n)
@@ -88,6 +93,7 @@ static void waiting_sweep(const struct core *core, struct waiting *w)
 
 /* --- terms ----------------------------------------------------------------------------------- */
 
+/* By binary search. The term must have an edge (TERM_MORE). */
 static struct edge *edge_of(const struct depends *p, uint32_t n)
 {
 	uint32_t low = 0, high = p->n_edges;
@@ -126,6 +132,7 @@ void depends_runs_until(struct depends *p, uint32_t n, int64_t at)
 	edge_of(p, n)->t.at = at;
 }
 
+/* Final: a term that is decided stays so. Keeps the counts of struct depends. */
 void depends_mark(struct depends *p, uint32_t n, enum outcome outcome)
 {
 	bool each = p->flags[n] & TERM_MORE && edge_of(p, n)->t.each;
@@ -217,6 +224,8 @@ static void hang_edge(struct core *core, struct edge *e, struct job *on)
 		range_hung(core, e, on);
 }
 
+/* A task gets a record of its own if it has none. If the named job does not exist, the waiting job
+ * is queued as `lost`: it is decided in its turn, like any other. */
 void depends_hang(struct core *core, struct depends *p, uint32_t n)
 {
 	struct job *on = p->on[n] ? jobs_find(core->jobs, p->on[n]) : NULL;
@@ -254,6 +263,7 @@ void depends_unhang(struct edge *e)
 
 /* --- coming and going ------------------------------------------------------------------------ */
 
+/* Numbers go round after 2^32 and skip 0 and those in use. */
 static void number_give(struct core *core, struct depends *p)
 {
 	do
@@ -267,7 +277,7 @@ static bool has_more(const struct depend_term *t)
 	return t->tasks || t->each || t->delay || t->at;
 }
 
-/* Takes ownership of the terms. */
+/* Takes ownership of the terms. `on` and `flags` are one allocation. */
 static struct depends *depends_new(struct job *job, struct depend *d)
 {
 	struct depends *p = xcalloc(1, sizeof(*p));
@@ -337,6 +347,8 @@ static void let_go(const struct core *core, const struct depends *p, uint32_t n)
 		waiting_sweep(core, (p->flags[n] & TERM_TYPE) == DEPEND_AFTER ? &a->starts : &a->ends);
 }
 
+/* The lists of the named jobs keep the number until it is reached or swept: finding it there would
+ * cost the length of the list. */
 void depends_detach(struct core *core, struct job *job)
 {
 	struct job_link *l = job_link(job);

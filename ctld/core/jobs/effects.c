@@ -1,4 +1,9 @@
-/* effects.c - see effects.h */
+/* effects.c - see effects.h
+ *
+ * One array for the effects, until the world has carried them out (effects_clear()), and scratch
+ * memory for their texts. An effect is added before it is known with which commit it will be
+ * durable: `numbered` is how far effects_number() has come.
+ */
 #include "ctld/core/jobs/effects.h"
 
 #include <stdlib.h>

@@ -52,6 +52,7 @@ static void keep_row(struct core *core, struct row *row)
 	kept_rows_add(core->kept_rows, row);
 }
 
+/* A row whose columns are all 0 or empty: what a run does not say of its job stays so. */
 static void row_blank(struct row *row, enum row_table table)
 {
 	size_t i;
@@ -185,6 +186,8 @@ static bool names(const struct core_event *e, struct run_id id)
 	return false;
 }
 
+/* A node that registers names all the runs that it has a record of. A foreign run that it does not
+ * name any more will not be reported again, so it may go. */
 void foreign_forgotten(struct core *core, const struct node *node, const struct core_event *e)
 {
 	struct foreign *f = core->foreign;

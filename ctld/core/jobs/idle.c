@@ -42,6 +42,8 @@ static void count(const struct conf_idle *c, struct run *run, const struct run_u
 		return;
 	seen = now->gpu_seen_us - before->gpu_seen_us;
 	busy = now->gpu_busy_us - before->gpu_busy_us;
+	/* gpu_seen_us and gpu_busy_us are sums over the run's GPUs. Two products, so that none
+	 * overflows. */
 	if (busy >= seen / 100 * c->below_pct + seen % 100 * c->below_pct / 100) {
 		idle->us = 0;
 		return;
@@ -64,6 +66,7 @@ static const struct conf_idle *policy_of(
 	return c->given ? c : NULL;
 }
 
+/* The ranks of a gang may be on nodes with different settings: the mildest applies to the job. */
 static bool milder(const struct conf_idle *a, const struct conf_idle *b)
 {
 	return a->action != b->action ? a->action < b->action
@@ -90,6 +93,7 @@ static const struct conf_idle *job_idle(
 	return mildest;
 }
 
+/* Has a run had, or waited for, at least half a CPU all the time that its GPUs were idle? */
 static bool job_wants_cpu(const struct job *job)
 {
 	struct run *run;

@@ -1,4 +1,9 @@
-/* job_steps.c - see job_steps.h */
+/* job_steps.c - see job_steps.h
+ *
+ * A job's running steps are one array in the order of their numbers: found by binary search, and
+ * with at most STEPS_RUNNING_MAX pointers to move when one comes or goes. A report of a step that
+ * is known replaces it, so a manager may repeat what it is not sure of.
+ */
 #include "ctld/core/jobs/job_steps.h"
 
 #include <stdlib.h>
@@ -35,6 +40,7 @@ static size_t step_bytes(const struct step_report *r)
 	return sizeof(struct step) + strlen(r->name) + strlen(r->nodelist) + 2 + STEP_BESIDE;
 }
 
+/* One allocation: the texts follow the struct. */
 static struct step *step_new(const struct step_report *r)
 {
 	size_t name = strlen(r->name) + 1, nodelist = strlen(r->nodelist) + 1;
@@ -151,6 +157,8 @@ static enum job_state end_state(const struct step_report *r)
 	return r->exit_code || r->exit_signal ? JOB_FAILED : JOB_COMPLETED;
 }
 
+/* Times are the node's: an end in the future counts as now, and an end before the start as the
+ * start. */
 static void put_row(
         struct core *core, const struct job *job, uint32_t attempt, const struct step_report *r)
 {
@@ -196,6 +204,7 @@ void job_steps_end(struct core *core, struct job *job)
 
 /* --- reports --------------------------------------------------------------------------------- */
 
+/* Beyond the limits a step is refused here and runs all the same: it is only not listed. */
 static int take_running(
         struct core *core, struct job *job, const struct step_report *r, struct error *err)
 {

@@ -40,7 +40,9 @@ usec_t job_time_left(const struct core *core, const struct job *job)
 	return left - most;
 }
 
-/* Wall; INT64_MAX: nothing is due. */
+/* Wall; INT64_MAX: nothing is due. The earliest of: the end of a dependency's delay, the begin
+ * time, the deadline, and the end of a time limit that was changed. A job that is being ended, or
+ * has ended, has none. */
 static usec_t job_due(const struct core *core, const struct job *job)
 {
 	const struct job_info *i = job_info(job);

@@ -17,6 +17,14 @@
  * lives. move() is the only code that changes the state; it does what every change entails:
  * timers, mail, dependents, the count of active jobs of one name, an effect for watchers. When a
  * job may be in the scheduler is decided in eligible.c, when it leaves memory in retire.c.
+ *
+ * Invariants between two events: only a PENDING job is in a class of the scheduler; a job counts
+ * against the limits (job_take()) exactly while it has an attempt, CONFIGURING to COMPLETING; only
+ * runs of its present attempt can be alive, all others are over or orphan runs.
+ *
+ * An end is decided once, after the last rank (job_after_attempt()). Until then the reason for it
+ * is kept in two places: in the job that it must not run again (end_cause), in each run that it was
+ * told to end (end_wanted). Both are rows, so a restart decides the same.
  */
 #include "ctld/core/jobs/life.h"
 
@@ -53,6 +61,8 @@
 
 /* --- counting and telling -------------------------------------------------------------------- */
 
+/* Whether it counts as active for `singleton`: an array while a part has an attempt, another job
+ * from the start of its attempt to its end. */
 static bool is_active(const struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -87,6 +97,8 @@ static void consider_single(struct core *core, struct job *job)
 		job_consider(core, job);
 }
 
+/* The name is part of what is signed: the job leaves the list of its old name and enters that of
+ * the new one. In both lists another job may be the first now, and free to start. */
 void job_respecified(struct core *core, struct job *own, const struct respec *r, bool files)
 {
 	bool named = !job_state_ended((enum job_state)job_info(own)->state);
@@ -111,6 +123,8 @@ void job_respecified(struct core *core, struct job *own, const struct respec *r,
 	consider_single(core, own);
 }
 
+/* Changes the state, and does what each change entails. What belongs to the new state (start, end,
+ * attempt, cause) is set before, because timers, mail and dependents read it. */
 static void move(struct core *core, struct job *job, enum job_state state)
 {
 	bool was_active = is_active(job), full = array_full(job);
@@ -176,6 +190,7 @@ void job_start(
 	job_set_attempt(core->jobs, job, attempt);
 	move(core, job, JOB_CONFIGURING);
 	job_take(core, job, need);
+	/* From the last rank down, so that run_attach() puts each one at the head of the list. */
 	for (rank = n; rank-- > 0;) {
 		/* A node has one rank: the code that chose the places must see to that. */
 		assert(!rank || seats[rank].place->node != seats[rank - 1].place->node);
@@ -246,6 +261,8 @@ static void tell_waiters(
 	}
 }
 
+/* A gang is RUNNING when the last rank runs, with the start of the first one. It is SUSPENDED when
+ * no living rank works. */
 void job_runs(struct core *core, struct job *job)
 {
 	if (job_info(job)->state == JOB_CONFIGURING && attempt_runs(job)) {
@@ -266,6 +283,7 @@ void job_suspend(struct core *core, struct job *job, bool suspend)
 	for (run = job_run(job); run; run = run_next_rank(run)) {
 		const struct run_info *i = run_info(run);
 
+		/* This is what was last ordered, and its node has reported it. */
 		if (!run_lives(run) || (i->suspend_wanted == suspend &&
 		                               (run_past(run)->suspend_time != 0) == suspend))
 			continue;
@@ -276,6 +294,9 @@ void job_suspend(struct core *core, struct job *job, bool suspend)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
+/* The end of a record, with its end time, cause and exit status already set. It leaves the
+ * scheduler, its dependencies and the limits before its state changes; clients that wait for it
+ * hear of it after. Last of all its array, which may end with it. */
 static void job_end(struct core *core, struct job *job, enum job_state state)
 {
 
@@ -309,6 +330,7 @@ void job_revive(struct core *core, struct job *job)
 	struct job *own = job_own(job);
 	enum job_state state = (enum job_state)job_info(job)->state;
 
+	/* First the array: a part never waits under one that has ended. */
 	if (own != job && job_state_ended((enum job_state)job_info(own)->state))
 		job_revive(core, own);
 	job_unlist_ended(core, job);
@@ -356,10 +378,14 @@ void job_cancel_pending(struct core *core, struct job *job)
 		if (w != job)
 			cancel_record(core, w);
 	}
+	/* Its own tasks end as a part: the array parent only counts them, and ends with the
+	 * last. */
 	if (job_weight(job))
 		cancel_record(core, array_split(core, job, job_tasks(job), false));
 }
 
+/* The deadline has come, or so little time is left until then that a job of this time limit cannot
+ * start any more. */
 static void miss_deadline(struct core *core, struct job *job)
 {
 	bool waits = job_info(job)->state == JOB_PENDING;
@@ -378,7 +404,8 @@ static void miss_deadline(struct core *core, struct job *job)
 	job_end(core, job, JOB_DEADLINE);
 }
 
-/* The node may not have received this time limit. */
+/* The time limit was changed after the start. Its nodes enforce it, and the controller does too,
+ * because a node may not have received it. Time while suspended does not count. */
 static void cut_short(struct core *core, struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -389,6 +416,8 @@ static void cut_short(struct core *core, struct job *job)
 		job_stop(core, job, &(struct stop){ .cause = END_TIME_LIMIT });
 }
 
+/* A job has one timer for all of these times, so which of them has come is found out here. What
+ * follows from it sets the timer again. */
 void job_timer_due(struct core *core, struct job *job)
 {
 	if (job_info(job)->deadline && job_last_chance(job) <= core->now.wall)
@@ -424,6 +453,8 @@ void job_stop(struct core *core, struct job *job, const struct stop *stop)
 	end_attempt(core, job, stop);
 }
 
+/* The attempt is over, and the job waits for the next one. Its runs stay in its list, for what they
+ * say of starts and failures. */
 static void job_again(struct core *core, struct job *job)
 {
 	job_give_back(core, job);
@@ -461,8 +492,8 @@ static void job_signature_refused(struct core *core, struct job *job, const stru
 	}
 }
 
-/* The job could not be started: try again, perhaps on other nodes, and hold it after several
- * tries. */
+/* The job could not be started: try again, perhaps on other nodes, and hold it after several tries.
+ * Failures are counted over all attempts: a job that is released gets as many tries again. */
 static void job_not_launched(struct core *core, struct job *job, const struct run *run)
 {
 	uint32_t failures = job_launch_failures(job);
@@ -565,6 +596,8 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 	/* The end of an attempt that was given up or superseded changes nothing else. */
 	if (!run_of_present(run) || state == JOB_PENDING || job_state_ended(state))
 		return;
+	/* Three cases: it was the last one alive; it ended well and the other ranks go on; or it
+	 * takes the whole attempt with it. */
 	if (!attempt_lives(job))
 		job_after_attempt(core, job);
 	else if (run_ended_well(run) && !attempt_is_decided_by(job, run))
@@ -575,6 +608,8 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 
 /* --- for another job -------------------------------------------------------------------------- */
 
+/* Only the first planned start is kept, as wall time; one whose time is not known does not
+ * count. */
 void job_note_plan(struct core *core, struct job *job, usec_t planned)
 {
 	if (planned >= PLAN_FAR || job_info(job)->planned_start)
@@ -582,6 +617,7 @@ void job_note_plan(struct core *core, struct job *job, usec_t planned)
 	job_set_planned(core->jobs, job, core->now.wall + (planned - core->now.mono));
 }
 
+/* The victim was chosen in a step of the scheduler; it may have ended since. */
 void job_preempt(struct core *core, const struct preempt_victim *victim, const struct job *for_job)
 {
 	struct job *job = jobs_find(core->jobs, victim->job);

@@ -34,6 +34,7 @@ uint32_t job_partition(const struct core *core, const struct job *job)
 	return sched_partition_kept(core->sched, job_info(job)->partition);
 }
 
+/* The job's names are those that the scheduler has interned: no text is compared. */
 static struct limit_chain *chain_of(struct core *core, const struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -200,6 +201,8 @@ void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
 
 /* --- quotas ---------------------------------------------------------------------------------- */
 
+/* The capacity that quotas count, by type: GPUs that are in use, and those that could be, of a node
+ * that accepts work. The sums change by the difference to what was last counted of this node. */
 void node_count_gpus(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);
@@ -222,6 +225,7 @@ void node_count_gpus(struct core *core, struct node *node)
 		uint32_t *sum = &core->gpus_counted[type];
 		size_t k;
 
+		/* A node may name a type in several groups of GPUs: each type counts once. */
 		for (k = 0; k < g && conf->gpus[k].type != type; k++)
 			;
 		if (k < g)

@@ -1,4 +1,7 @@
-/* node_state.c - see node_state.h */
+/* node_state.c - see node_state.h
+ *
+ * What runs and nodes/ both need lies here, because nodes/ stands above this folder.
+ */
 #include "ctld/core/jobs/node_state.h"
 
 #include <stdbool.h>
@@ -10,6 +13,8 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 
+/* A booking on the node stays whatever it accepts. The scheduler is told last, when the ledger is
+ * as it will be. */
 void node_settle(struct core *core, struct node *node)
 {
 	uint32_t index = node_link(node)->index;

@@ -124,6 +124,8 @@ bool job_wants_requeue(const struct job *job, const struct run *decisive)
 	               run_past(decisive)->exit_signal);
 }
 
+/* The delay doubles with each start that was made, up to a day; a longer one that was asked for
+ * stays as it is. */
 void job_delay_requeue(struct core *core, struct job *job)
 {
 	const struct job_info *i = job_info(job);

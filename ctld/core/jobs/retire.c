@@ -66,6 +66,8 @@ static void retire(struct core *core, struct job *job)
 	jobs_retire(core->jobs, job);
 }
 
+/* Ends at the job that was last when the slice began: those that went to the back are not looked at
+ * twice. */
 static void retire_old(struct core *core, struct ended *list, size_t kept)
 {
 	usec_t keep = (usec_t)core->conf->controller.keep_ended_s * USEC_PER_S;

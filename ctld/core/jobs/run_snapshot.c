@@ -33,6 +33,9 @@ static usec_t seconds(uint32_t s)
 	return (usec_t)s * USEC_PER_S;
 }
 
+/* The end of a run (mono): by when it was told to end, else its start, its time limit, what it was
+ * suspended, and the grace. Without a time limit or while it is suspended it has none (PLAN_FAR). A
+ * run of no known job and an orphan run can be neither planned with nor stopped. */
 void run_snapshot_of(const struct core *core, const struct run *run, struct run_snapshot *h)
 {
 	const struct run_info *i = run_info(run);
@@ -80,6 +83,7 @@ void run_snapshot_of(const struct core *core, const struct run *run, struct run_
 	}
 }
 
+/* Reads all runs of the node anew. Runs that a what-if imagines as over are left out. */
 static void look(const struct core *core, struct node_link *l)
 {
 	const struct run *run;

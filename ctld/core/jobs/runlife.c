@@ -8,6 +8,11 @@
  * its order until it is over, whatever its job does meanwhile, because only the node knows that
  * its GPUs are free. Orders name the run, and the wanted set of a registration repeats them: so an
  * order that was lost needs no state here.
+ *
+ * Invariants: a run is linked to its node exactly while it is booked there (run_book(), unbook()),
+ * also if the node has left the configuration and the ledger no longer knows it. What is booked
+ * (`booked`) may be less than what the run has, because each GPU is booked once: an orphan run may
+ * sit on a GPU that was given to another run meanwhile, and books it when that one ends.
  */
 #include "ctld/core/jobs/runlife.h"
 
@@ -54,7 +59,8 @@ struct place run_place(const struct run *run)
 		.share = *run_share(run) };
 }
 
-/* Taken from the wall clock, once: that clock may jump. */
+/* The time since its start, or since its order if it has not started, in microseconds. Taken from
+ * the wall clock, once: that clock may jump. */
 static usec_t run_age(const struct core *core, const struct run *run)
 {
 	const struct run_info *i = run_info(run);
@@ -74,8 +80,9 @@ void run_hold(struct core *core, struct run *run)
 		run_link(run)->began = core->now.mono - run_age(core, run);
 	if (index == NODE_LEFT)
 		return;
-	/* An orphan run may still occupy GPUs that were given to another run: they are booked once.
-	 */
+	/* An orphan run may still occupy GPUs that were given to another run: they are booked
+	 * once. A part of a GPU may lie beside other parts, but not on a GPU that is booked as a
+	 * whole. */
 	run_link(run)->booked &=
 	        ~(run_share(run)->charge ? ledger_gpus_used(core->ledger, index) &
 	                                           ~ledger_gpus_shared(core->ledger, index)
@@ -103,6 +110,8 @@ static void book_rest(struct core *core, struct node *node)
 	}
 }
 
+/* The run is over. It leaves its node's list before the others there book what it had, and the
+ * scheduler hears of the release after that: it sees only what is free in the end. */
 static void unbook(struct core *core, struct run *run)
 {
 	struct node *node = run_link(run)->node;
@@ -174,6 +183,7 @@ void end_run_order(struct core *core, struct run *run, const struct stop *stop)
 	e->run.requeue = job && run_of_present(run) && run_lives(run) && job_comes_again(job);
 }
 
+/* One order for both: whether the run is suspended, and its time limit if that was changed. */
 void suspend_run_order(struct core *core, const struct run *run)
 {
 	struct effect *e = order(core, EFFECT_SUSPEND_RUN, run, run_link_of(run)->node);
@@ -200,6 +210,9 @@ static void forget_order(struct core *core, const struct run *run, const struct 
 	order(core, EFFECT_FORGET_RUN, run, node);
 }
 
+/* The order is an effect of the event that makes the run, so it leaves when the run is on disk.
+ * `ordered_session` tells later whether a node that says NEVER has refused the order or never got
+ * it. */
 void run_start(struct core *core, struct job *job, struct run_id id, uint32_t nodes,
         const struct place *place)
 {
@@ -265,7 +278,8 @@ static void node_in_trouble(struct core *core, struct node *node, const char *tr
 	node_settle(core, node);
 }
 
-/* The run is over, and its record is set. */
+/* The run is over, and its record is set. Places are free, the bill is made and a broken node is
+ * drained before the job is considered again: its next attempt is decided with all that known. */
 static void run_over_now(struct core *core, struct run *run, enum run_state state)
 {
 	struct job *job = run_link(run)->job;
@@ -327,6 +341,7 @@ void run_says_starting(struct core *core, struct run *run, const struct run_repo
 		run_noted(core, run, report);
 }
 
+/* A program runs: this ends the node's row of failed launches. */
 static void run_runs(struct core *core, struct run *run, const struct run_report *report)
 {
 	run_move(core->runs, run, RUN_RUNNING);
@@ -356,6 +371,7 @@ static void run_suspends(struct core *core, struct run *run, const struct run_re
 void run_says_running(struct core *core, struct run *run, const struct run_report *report)
 {
 	struct job *job = run_link(run)->job;
+	/* A node may report any number: one that would overflow counts as 0. */
 	usec_t elapsed = report->elapsed_us > INT64_MAX / 2 ? 0 : (usec_t)report->elapsed_us;
 
 	if (!run_started_known(run)) {
@@ -434,6 +450,9 @@ void run_says_never(struct core *core, struct run *run, const struct run_report 
 	run_over_now(core, run, RUN_NEVER);
 }
 
+/* The record of an end that no node reports, from what was last known. The elapsed time is that of
+ * the monotonic clock if this controller knows the start by it, else the difference of wall times;
+ * what was not worked of it counts as suspended. */
 void run_gone(struct core *core, struct run *run, enum end_cause cause, const char *why)
 {
 	const struct run_info *i = run_info(run);
@@ -463,8 +482,7 @@ void node_runs_gone(struct core *core, struct node *node, const char *why)
 		run_gone(core, node_link(node)->runs, END_NODE_FAIL, why);
 }
 
-/* --- orphan runs
- * ---------------------------------------------------------------------------------- */
+/* --- orphan runs ----------------------------------------------------------------------------- */
 
 void run_orphan(struct core *core, struct run *run, const struct run_report *report)
 {
@@ -482,7 +500,8 @@ void run_orphan(struct core *core, struct run *run, const struct run_report *rep
 	        "alive, though it was given up: told to end");
 }
 
-/* A run that was not known before. */
+/* Makes a run that was not known before from its node's report. ORPHAN, unless it belongs to its
+ * job's present attempt (`ours`). */
 static struct run *new_to_us(struct core *core, const struct node *node, struct job *job,
         const struct run_report *r, bool ours)
 {
@@ -530,6 +549,8 @@ struct run *run_learn(struct core *core, struct node *node, const struct run_rep
 	return run;
 }
 
+/* Alive, and unknown here: the database is older than the run. It is never killed for that, because
+ * the database may be what is wrong; it is booked, and goes on with its job or as an orphan run. */
 struct run *run_adopt(struct core *core, struct node *node, const struct run_report *r)
 {
 	struct job *job = jobs_of_run(core->jobs, r->run);

@@ -13,6 +13,10 @@
  * A guarantee is not such a number: whether GPUs must stay free for another account depends on the
  * whole tree of accounts, so quota.h decides it, and a block of it has an id of its own, one for
  * each type.
+ *
+ * Chains are shared: one for each (account, user, QOS, partition), counted. A chain has the limits
+ * for all and for each job of its scopes, and those of its user in each scope. Licences depend on
+ * the request, so they are not in it; limit_at() puts them after the limits of the chain.
  */
 #include "ctld/core/limits/limits.h"
 
@@ -113,6 +117,8 @@ static uint32_t group_add(struct limits *g, enum limit_scope scope, uint32_t ind
 	return i;
 }
 
+/* How many limits group_add() makes there. Those of a scope for all and those for each job stand
+ * side by side, from first[scope][index] on. */
 static uint32_t group_count(
         const struct limits *g, enum limit_scope scope, uint32_t index, enum limit_part part)
 {
@@ -499,6 +505,7 @@ uint64_t limits_amount(
 	return need_amount(need, (enum limit_kind)limit->kind, limit->type);
 }
 
+/* Along the whole chain; the guarantees follow in quota.c. */
 void limits_take(struct limits *g, const struct limit_chain *chain, const struct need *need)
 {
 	uint64_t amount;
@@ -539,6 +546,7 @@ void limits_reserve(
 	}
 }
 
+/* For a what-if: as if the limit, of all users alike, were higher by what is missing. */
 void limits_lift(struct limits *g, const struct limit_block *block, bool lift)
 {
 	const struct limit like = g->v[block->limit];
@@ -556,6 +564,7 @@ void limits_lift(struct limits *g, const struct limit_block *block, bool lift)
 	}
 }
 
+/* Appends to the list that the next call overwrites. */
 static void found(struct limits *g, size_t *n, uint32_t id)
 {
 	if (*n == g->size_found) {

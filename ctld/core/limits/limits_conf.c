@@ -108,6 +108,8 @@ static const struct conf_limits *group_of(
 #undef PART
 }
 
+/* The i-th limit of a group. The hard limits of a quota count as limits of the account, before the
+ * others. */
 bool scope_limit(const struct conf *conf, enum limit_scope scope, uint32_t index,
         enum limit_part part, size_t i, struct conf_limit *limit)
 {
@@ -151,6 +153,7 @@ bool scope_counts_queued(const struct conf *conf, enum limit_scope scope, uint32
 	       group_of(conf, scope, index, LIMITS_PER_USER)->queued != CONF_NONE;
 }
 
+/* The account, then the accounts above it one after another; then the QOS; then the partition. */
 bool scope_next(struct scope_walk *walk, enum limit_scope *scope, uint32_t *index)
 {
 	while (walk->at < SCOPES && walk->index[walk->at] == CONF_NONE)

@@ -44,6 +44,7 @@ struct breach {
 	uint64_t limit, asked;
 };
 
+/* Keep the breach that is named: see the head. */
 static void note(struct breach *worst, const struct breach *b)
 {
 	if (worst->kind < 0 || b->kind < worst->kind ||
@@ -51,6 +52,7 @@ static void note(struct breach *worst, const struct breach *b)
 		*worst = *b;
 }
 
+/* A job without a time limit exceeds every limit on time. */
 static void look_at(const struct limits *g, enum limit_scope scope, uint32_t index,
         enum limit_part part, const struct need *need, uint32_t time_s, struct breach *worst)
 {

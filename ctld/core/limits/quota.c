@@ -2,6 +2,12 @@
  *
  * A *dimension* is a GPU type, or all types together, that some account has a quota of; other types
  * cost nothing. There is one cell for each account (and the root, the last) and dimension.
+ *
+ * Cells are summed up along the tree: a booking changes the cell of its account and of all accounts
+ * above it, and with each of them what must stay free for it (set_reserve()). So a check reads the
+ * cells on one path (reserve_with()) and the root; its cost is the depth of the account.
+ *
+ * Amounts are thousandths of GPUs. Accounts are numbered so that children come after their parents.
  */
 #include "ctld/core/limits/quota.h"
 
@@ -120,6 +126,8 @@ static void fill_account(struct quota *q, uint32_t account)
 	}
 }
 
+/* What must stay free for an account: what it keeps and does not hold, but not less than what its
+ * children need together, which counts for it too. */
 static uint64_t reserve_of(const struct cell *c, uint32_t held, uint64_t below)
 {
 	uint64_t own = c->reserved > held ? c->reserved - held : 0;
@@ -127,6 +135,7 @@ static uint64_t reserve_of(const struct cell *c, uint32_t held, uint64_t below)
 	return own > below ? own : below;
 }
 
+/* The reserve of a cell follows what is held; the sum in the cell above follows it. */
 static void set_reserve(struct cell *c, struct cell *above)
 {
 	above->reserve_sum -= c->reserve;
@@ -202,6 +211,8 @@ void quota_lift(struct quota *q, uint16_t type, uint64_t milli, bool lift)
 	q->capacity[type_slot(q->conf, type)] += lift ? milli : -milli;
 }
 
+/* Adds to the account and all above it, up to the root. With what they hold their reserves
+ * change. */
 static void hold(struct quota *q, uint32_t account, uint32_t dim, uint64_t milli, bool more)
 {
 	struct cell *c;
@@ -246,6 +257,8 @@ void quota_release(struct quota *q, uint32_t account, uint16_t type, uint64_t mi
 	hold_all(q, account, type, milli, false);
 }
 
+/* As if so much more (or less) were held, without a new version: keys of classes do not move for
+ * it. */
 void quota_imagine(
         struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool more, bool imagine)
 {
@@ -256,6 +269,7 @@ void quota_imagine(
 		cell(q, CONF_NONE, dims[i])->imagined += imagine ? 1 : -1u;
 }
 
+/* `above`: the same sum of the parent, where it counts as held through a child. */
 static void add(struct sum *sum, struct sum *above, uint64_t milli, bool more)
 {
 	assert(more || sum->all >= milli);
@@ -349,6 +363,8 @@ static uint32_t keeper(const struct quota *q, uint32_t account, uint32_t dim)
 	return best;
 }
 
+/* One dimension: are the free GPUs enough for the request and for all that must stay free
+ * afterwards? Or does the request itself lessen what must stay free by all that it takes? */
 static bool covered(const struct quota *q, uint32_t account, uint32_t dim, uint64_t milli,
         struct quota_block *block)
 {
@@ -430,6 +446,8 @@ static uint16_t rough(double x)
 	return top - lowest > UINT16_MAX ? UINT16_MAX : (uint16_t)(top - lowest);
 }
 
+/* By how many GPUs a weight of 1 the member is over its guarantee, in the dimension where that is
+ * most; as 16 bits that keep the order. */
 static uint16_t over_at(const struct quota *q, uint32_t above, uint32_t child, const uint32_t *dims,
         uint32_t n, uint64_t milli, bool *cohort)
 {
@@ -495,6 +513,9 @@ static uint32_t depth_of(const struct quota *q, uint32_t account)
 	return account == CONF_NONE ? 0 : q->conf->accounts[account].depth + 1;
 }
 
+/* The two accounts are compared where their paths to the root meet: as members of one cohort. The
+ * claimant must stay within its guarantee there, and the other one be over its own, with what is
+ * leaving already taken off. */
 bool quota_reclaims(
         const struct quota *q, uint32_t account, uint32_t victim, uint16_t type, uint64_t milli)
 {

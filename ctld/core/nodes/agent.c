@@ -7,6 +7,10 @@
  *	- what we believe to be there and the report does not name is in the wanted set: the agent
  *	  answers NEVER for what it does not have, final for that attempt;
  *	- EndRuns that are due go out again.
+ *
+ * A node has one session at a time, and what comes in another one is ignored: so a late message of
+ * an agent that was replaced changes nothing. While the core is suspended a registration is
+ * answered, but nothing that it says of runs is applied.
  */
 #include "ctld/core/nodes/agent.h"
 #include "ctld/core/nodes/node_silence.h"
@@ -56,6 +60,8 @@ static void compare_numbers(
 
 /* --- inventory ------------------------------------------------------------------------------- */
 
+/* "CPUs 4 instead of 8", with a comma before it if something was said already. Returns the new
+ * length, which may exceed the size of the text. */
 static size_t say_short(char *text, size_t size, size_t used, const char *what, const char *found,
         const char *wanted)
 {
@@ -219,6 +225,7 @@ static void take_health(struct core *core, struct node *node, const char *health
 
 /* --- registration ---------------------------------------------------------------------------- */
 
+/* The configuration may have changed since the session began. */
 static int refuse_agent(struct core *core, const struct core_event *e)
 {
 	if (nodes_at(core->nodes, e->agent_up.node))
@@ -228,6 +235,7 @@ static int refuse_agent(struct core *core, const struct core_event *e)
 	return -1;
 }
 
+/* NULL: the registration does not name the run. */
 static const struct run_report *reported(const struct core_event *e, struct run_id id)
 {
 	size_t i;
@@ -308,6 +316,9 @@ static void answer(struct core *core, struct node *node)
 	}
 }
 
+/* The order matters. First what the agent says of itself; then ends of runs, which make room; then
+ * GPUs are bound; then what it says of its runs. Its answer comes last, with what is wanted after
+ * all that, and then the ledger accepts work again. */
 void agent_up_apply(struct core *core, const struct core_event *e)
 {
 	struct node *node = nodes_at(core->nodes, e->agent_up.node);
@@ -358,6 +369,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 
 /* --- afterwards ------------------------------------------------------------------------------ */
 
+/* Its runs stay as they are: only silence for node_timeout, or another registration, says more. */
 void agent_gone_apply(struct core *core, uint32_t index, uint64_t session)
 {
 	struct node *node = nodes_at(core->nodes, index);

@@ -53,6 +53,7 @@ struct binding {
 
 /* --- binding --------------------------------------------------------------------------------- */
 
+/* The indices of the node in their order, each with what the row and the bookings say of it. */
 static void begin(struct binding *b, const struct core *core, const struct node *node)
 {
 	const struct node_link *l = node_link_of(node);
@@ -108,6 +109,8 @@ static void take(struct binding *b, size_t gpu)
 	b->taken[gpu / 64] |= 1ULL << gpu % 64;
 }
 
+/* May the GPU be given to the index: is it of its type, and on a GPU where such an index
+ * belongs? */
 static bool fits(const struct binding *b, const struct slot *s, const struct node_gpu *gpu)
 {
 	return !strcmp(gpu->type, s->type) && layouts_allow(&b->layouts, s->mig, gpu->host);
@@ -152,6 +155,7 @@ static struct slot *room_for(struct binding *b, const struct node_gpu *gpu)
 	return missing;
 }
 
+/* First all that is kept, then what is new: so a GPU never loses its index to another. */
 static void bind(struct binding *b)
 {
 	char text[NOTE_MAX];
@@ -197,6 +201,7 @@ static bool is_well(const struct binding *b, const struct slot *s)
 	       !is_cut_otherwise(b, s) && !lack_of(b, s)->is;
 }
 
+/* Adds to the note, with a comma between; what does not fit is cut. */
 __attribute__((format(printf, 2, 3))) static void say(char note[NOTE_MAX], const char *format, ...)
 {
 	size_t used = strlen(note);
@@ -314,6 +319,7 @@ static void say_others(const struct binding *b, char note[NOTE_MAX])
 	}
 }
 
+/* UUIDs by index, without those at the end that have none. */
 static void write_list(const struct binding *b, char *list, size_t size)
 {
 	size_t i, used = 0, last = 0;
@@ -346,6 +352,8 @@ static void find_near(struct binding *b)
 	b->near = nearness_new(b->conf, gpus, b->n, b->lacks);
 }
 
+/* Without a session, or if the GPUs cannot be queried, nothing is known and all stays as it is.
+ * Each change of the result is an event of the trail, once. */
 void devices_bind(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);

@@ -157,6 +157,8 @@ void faults_moved(void *item, uint32_t index)
 	node_link(item)->check_slot = index;
 }
 
+/* The one place that puts a node into the heap of checks, or takes it out; mono, INT64_MAX: no
+ * check. */
 static void set_due(struct core *core, struct node *node, usec_t due)
 {
 	struct node_link *l = node_link(node);
@@ -180,6 +182,8 @@ void faults_later(struct core *core, struct node *node)
 		set_due(core, node, core->now.mono + (usec_t)ms * 1000);
 }
 
+/* The next check is set before the order goes out, so a check that gets no answer is ordered
+ * again. */
 void faults_check(struct core *core, struct node *node)
 {
 	const struct node_link *l = node_link_of(node);
@@ -286,6 +290,7 @@ static void was_reset(struct core *core, struct node *node, const char *uuid)
 	gpu_drain(core, node, index, &d);
 }
 
+/* A node that is drained already keeps its reason; its jobs are treated alike. */
 static void drain_node(
         struct core *core, struct node *node, const struct gpu_fault *f, const char *why)
 {
@@ -301,6 +306,7 @@ static void drain_node(
 	stop_jobs(core, node, UINT64_MAX, text);
 }
 
+/* The site's `health_events` may choose another action than the table does. */
 static void fault(struct core *core, struct node *node, const struct gpu_fault *f)
 {
 	static const char *const done[] = { [GPU_FAULT_NOTE] = "noted",
@@ -327,6 +333,8 @@ static void fault(struct core *core, struct node *node, const struct gpu_fault *
 		was_reset(core, node, f->uuid);
 }
 
+/* Faults come in order of their numbers. Those up to the last one applied are repeats, and only
+ * acknowledged. */
 void gpu_report_apply(struct core *core, const struct core_event *e)
 {
 	struct node *node = nodes_at(core->nodes, e->gpus.node);

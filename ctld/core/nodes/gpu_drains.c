@@ -69,6 +69,7 @@ static bool next(const char **text, struct gpu_drain *d)
 	return false;
 }
 
+/* One line more, if there is room. */
 static size_t add(char *list, size_t used, const struct gpu_drain *d)
 {
 	size_t size = LIST_MAX_TEXT - used;
@@ -85,6 +86,7 @@ static size_t add(char *list, size_t used, const struct gpu_drain *d)
 
 /* --- which GPU ------------------------------------------------------------------------------- */
 
+/* The GPU that is bound to the index, or the index itself if none is. */
 static void key_of(const struct node *node, uint32_t index, char key[DEVICE_UUID_MAX])
 {
 	device_uuid(node_info(node)->gpus, index, key);
@@ -92,6 +94,7 @@ static void key_of(const struct node *node, uint32_t index, char key[DEVICE_UUID
 		snprintf(key, DEVICE_UUID_MAX, "#%u", index);
 }
 
+/* How many indices the node has. */
 static uint32_t indices(const struct core *core, const struct node *node)
 {
 	const struct conf_node *conf = &core->conf->nodes[node_link_of(node)->index];
@@ -141,6 +144,7 @@ int gpu_index(const struct core *core, const struct node *node, const char *text
 	return gpu_unknown(node_info(node)->name, n, text, alike, err);
 }
 
+/* Reads the list, which is empty for most nodes. */
 bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain)
 {
 	const char *text = node_info(node)->health;

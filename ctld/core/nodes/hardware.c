@@ -130,6 +130,8 @@ static void demands_each(const struct conf *conf, const struct conf_node *node,
 	}
 }
 
+/* The first index that nothing keeps, or a new one at the end; NULL: the node has as many as it can
+ * have. */
 static struct item *free_item(struct items *items)
 {
 	size_t i;
@@ -168,6 +170,8 @@ static void demand_rest(const struct conf_gpu_count *want, const char *type, voi
 
 /* --- names of types -------------------------------------------------------------------------- */
 
+/* The site's name for the type: the first whose `match` fits the maker's name, else what the agent
+ * says. */
 static const char *whole_type(const struct conf *conf, const char *told, const char *name)
 {
 	size_t t;
@@ -236,6 +240,8 @@ static const char *booked_type(const struct node_link *l, size_t index)
 	return "";
 }
 
+/* From what the row has: each index with its type and UUID, and whether a run is booked there. An
+ * index may be booked beyond the list, of hardware that the row does not have any more. */
 static void begin(struct taking *t)
 {
 	uint64_t used = ledger_gpus_used(t->core->ledger, t->l->index);
@@ -267,6 +273,8 @@ static bool is_taken(const struct taking *t, size_t gpu)
 	return t->taken[gpu / 64] >> gpu % 64 & 1;
 }
 
+/* The index is this GPU. What is booked there keeps its type, and a GPU in trouble tells nothing
+ * about itself. */
 static void take(struct taking *t, struct item *item, size_t i)
 {
 	const struct node_gpu *gpu = &t->l->gpus[i];
@@ -292,6 +300,7 @@ static uint32_t host_of(const struct taking *t, const struct item *item)
 	return LAYOUT_NOWHERE;
 }
 
+/* Was it found on the GPU that the number of `mig` stands for? */
 static bool is_on(const struct taking *t, const struct item *item, uint32_t mig)
 {
 	uint32_t host = host_of(t, item);
@@ -416,6 +425,8 @@ static bool hardware_as_found(const struct core *core, const struct node *node)
 	return !core->given->nodes[node_link_of(node)->index].gpus;
 }
 
+/* The rules of the header in order: what `mig` demands, what is kept, what of the demand is left,
+ * what is new; then gaps are closed. Only a list that differs from the row costs more than this. */
 void hardware_take(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);
@@ -548,6 +559,8 @@ static void fill_node(struct hardware *h, const struct conf_node *given, struct 
 	node->n_gpus = h->n_counts - before;
 }
 
+/* Copies of the arrays that differ, filled in; counts of all nodes lie one behind the other, so the
+ * pointers are set when none is added any more. */
 struct hardware *hardware_new(const struct conf *given, const struct nodes *nodes)
 {
 	struct hardware *h = xcalloc(1, sizeof(*h));

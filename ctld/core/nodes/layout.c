@@ -29,6 +29,7 @@ bool layouts_have(const struct layouts *l, uint32_t host)
 	return host < LAYOUT_HOSTS && l->hosts[host / 64] >> host % 64 & 1;
 }
 
+/* An index for `mig` must be on its own GPU, any other on none that has a demanded layout. */
 bool layouts_allow(const struct layouts *l, uint32_t mig, uint32_t host)
 {
 	return mig ? l->host[mig - 1] == host : !layouts_have(l, host);
@@ -102,6 +103,7 @@ static size_t say(char *text, size_t size, size_t used, const char *type, size_t
 	                                     used ? "," : "", type, n);
 }
 
+/* Equal means the same number of each type and nothing else. */
 bool layout_differs(const struct layouts *l, const struct conf *conf, const struct conf_mig *mig,
         uint32_t number, const struct node_gpu *gpus, size_t n_gpus, char *text, size_t size)
 {

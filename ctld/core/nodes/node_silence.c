@@ -5,6 +5,10 @@
  * registers, when the fence reports success, or after `unknown_is_off`. Only then node_is_off()
  * ends them. A fence that failed or does not answer is ordered again; one heap holds what is due
  * when.
+ *
+ *	HEARD --- its session ends ---> SILENT --- node_timeout ---> UNKNOWN --- fenced, or
+ *	  ^                               |                            |         unknown_is_off:
+ *	  +------ it registers -----------+----------------------------+         its runs are over
  */
 #include "ctld/core/nodes/node_silence.h"
 
@@ -27,6 +31,7 @@ static usec_t seconds(uint32_t s)
 	return (usec_t)s * USEC_PER_S;
 }
 
+/* Mono: node_timeout after anything came from the node. */
 static usec_t silent_until(const struct core *core, const struct node *node)
 {
 	return node_link_of(node)->heard_mono + seconds(core->conf->controller.node_timeout_s);
@@ -63,6 +68,8 @@ void node_tell_services(struct core *core, const struct node *node)
 	}
 }
 
+/* Nothing has come for node_timeout: nothing is known of its runs any more, and nothing starts
+ * there. */
 static void silent(struct core *core, struct node *node)
 {
 	char text[100];
@@ -119,6 +126,8 @@ void unknown_nodes_apply(struct core *core)
 	}
 }
 
+/* The node that was silent for the longest time is first in the list, so that only lost ones are
+ * looked at. */
 void node_silence_apply(struct core *core)
 {
 	struct node *node;
@@ -159,8 +168,7 @@ void heartbeat_apply(struct core *core, uint32_t index, uint64_t session)
 	}
 }
 
-/* --- off ---------------------------------------------------------------------------------------
- */
+/* --- off ------------------------------------------------------------------------------------- */
 
 void node_close(struct core *core, struct node *node, const char *why)
 {
@@ -175,6 +183,7 @@ void node_close(struct core *core, struct node *node, const char *why)
 	node_settle(core, node);
 }
 
+/* The one place where runs are given up without a word from their node. */
 void node_is_off(struct core *core, struct node *node, const char *why)
 {
 	struct node_link *l = node_link(node);
@@ -186,6 +195,7 @@ void node_is_off(struct core *core, struct node *node, const char *why)
 		node_runs_gone(core, node, why);
 }
 
+/* Only a node on which something may run is worth it; one order at a time. */
 void node_fence(struct core *core, struct node *node)
 {
 	struct node_link *l = node_link(node);

@@ -1,4 +1,9 @@
-/* operate.c - EV_NODE_CONTROL and the fence: what operators and their programs say about nodes */
+/* operate.c - EV_NODE_CONTROL, EV_PARTITION_CONTROL: what operators say about nodes and partitions
+ *
+ * An operation on several nodes is checked for all of them and then done for all, so it is done as
+ * a whole or not at all. The drain of a node and its being down are durable and stay until an
+ * operator takes them back, whatever the node reports.
+ */
 #include "ctld/core/nodes/operate.h"
 
 #include <stdio.h>
@@ -30,6 +35,7 @@ static uint32_t asked_gpu(
 	return index;
 }
 
+/* Is one GPU meant and not the whole node? */
 static bool of_gpu(const struct core_event *e)
 {
 	return e->node.gpu && *e->node.gpu;
@@ -175,6 +181,7 @@ static int check_partition(const struct core *core, const struct core_event *e, 
 	return 0;
 }
 
+/* Jobs that run are not touched; those that wait are all tried again. */
 void partition_control_apply(struct core *core, const struct core_event *e)
 {
 	const char *reason = e->partition.reason ? e->partition.reason : "";

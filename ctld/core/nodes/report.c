@@ -33,6 +33,7 @@ static const struct {
 	[REPORT_NEVER] = { false, run_says_never },
 };
 
+/* The node may drop its record: it is of no interest here. */
 static void forget_unknown(struct core *core, const struct node *node, struct run_id id)
 {
 	struct effect *e = effects_add(core->effects, EFFECT_FORGET_RUN);
@@ -72,6 +73,7 @@ static struct run *unknown(
 	return NULL;
 }
 
+/* States, causes and numbers that cannot be are ignored: an agent may send anything. */
 void report_apply(struct core *core, struct node *node, const struct run_report *report, bool whole)
 {
 	struct run *run = runs_find(core->runs, report->run);
@@ -110,6 +112,7 @@ void run_report_apply(struct core *core, const struct core_event *e)
 	report_apply(core, node, &e->run.report, false);
 }
 
+/* What runs use is volatile until they end (run_set_used()). */
 void runs_used_apply(struct core *core, const struct core_event *e)
 {
 	struct node *node = nodes_at(core->nodes, e->used.node);

@@ -1,4 +1,8 @@
-/* unconfigured.c - see unconfigured.h */
+/* unconfigured.c - see unconfigured.h
+ *
+ * Compares by name, because numbers differ between configurations. It only warns: what is dropped
+ * stays on record and comes back with the next configuration that names it.
+ */
 #include "ctld/core/nodes/unconfigured.h"
 
 #include <stdlib.h>
@@ -15,6 +19,7 @@ struct list {
 	size_t n, beyond;
 };
 
+/* Takes over the line; beyond UNCONFIGURED_MAX they are only counted. */
 static void add(struct list *l, char *line)
 {
 	if (l->n < UNCONFIGURED_MAX) {
@@ -54,6 +59,7 @@ static void add_partitions(const struct core *core, const struct conf *to, struc
 	}
 }
 
+/* Only a node with runs is worth a line. */
 static void add_node(struct node *node, struct list *l)
 {
 	size_t runs = 0, gpus = 0;

@@ -7,6 +7,10 @@
  *
  * Nodes with reservations are beside the trees, in a list: a search asks the plan about each of
  * them, which is dear, so they are only looked at where what the trees have is no better.
+ *
+ * Invariants: a member is in one tree, or in the list of reserved ones, or NOWHERE; `bucket` says
+ * which; counts are of trees and list together. Members are indices into the kind's nodes, which
+ * are sorted, so that a node is found by binary search.
  */
 #include "ctld/core/place/capacity.h"
 
@@ -74,7 +78,7 @@ static struct kind *kind_want(struct capacity *c, uint16_t type)
 static void kind_join(struct kind *kind, uint32_t node, uint32_t gpus)
 {
 	if (kind->n && kind->nodes[kind->n - 1] == node) {
-		/* The same type in two entries of the node. */
+		/* The same type in two entries of the node: `most` is not known then. */
 		kind->total += gpus;
 		kind->most = CONF_MAX_GPUS_PER_NODE;
 		return;
@@ -146,6 +150,7 @@ const uint32_t *capacity_nodes(const struct capacity *c, size_t *n)
 	return c->nodes;
 }
 
+/* By binary search; ORDER_NONE: the node has no GPU of the kind. */
 static uint32_t member_of(const struct kind *kind, uint32_t node)
 {
 	uint32_t low = 0, high = kind->n;
@@ -200,6 +205,7 @@ void capacity_drop(struct capacity *c, const struct capacity_slot *slot)
 	kind->bucket[slot->member] = NOWHERE;
 }
 
+/* Nothing is done if the node stands right already: most changes of a node concern one kind. */
 void capacity_put(struct capacity *c, const struct capacity_slot *slot, uint32_t gpus,
         uint32_t cpus, uint64_t mem, bool reserved)
 {
@@ -255,6 +261,8 @@ bool capacity_better(const struct capacity_want *want, const struct capacity_fin
 	return x->type < y->type;
 }
 
+/* What order_find() is told for each member that has enough. Where the closeness of GPUs counts,
+ * the search goes on over CAPACITY_WORTHS members of the bucket, and the best of them is taken. */
 struct member_test {
 	const struct kind *kind;
 	const struct capacity_want *want;
@@ -299,6 +307,8 @@ static struct capacity_find found_at(const struct kind *kind, uint32_t member)
 		.reserved = kind->reserved_at[member] != ORDER_NONE };
 }
 
+/* Bucket by bucket, from the fewest GPUs that suffice (or from the most, to spread): the first one
+ * with a member that passes has the best. */
 static bool find_in_order(
         const struct kind *kind, const struct capacity_want *want, struct capacity_find *found)
 {
@@ -401,6 +411,7 @@ bool capacity_find(
 
 /* --- several --------------------------------------------------------------------------------- */
 
+/* By counts alone: may be true although no gang fits, never false although one does. */
 bool capacity_could(const struct capacity *c, const struct capacity_want *want, uint32_t nodes,
         uint32_t most, uint32_t all)
 {

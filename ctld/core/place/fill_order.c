@@ -1,4 +1,13 @@
-/* fill_order.c - see fill_order.h. Recursion is as deep as a treap of 65,536: some 40 levels. */
+/* fill_order.c - see fill_order.h
+ *
+ * A treap (Seidel and Aragon, Algorithmica 16, 1996): a search tree by (free CPUs, member), and a
+ * heap by a weight that is a hash of the member. So its shape depends on what is in it alone, not
+ * on the order in which that came, and its depth is logarithmic: some 40 levels for 65,536 members,
+ * which is how deep the recursion goes.
+ *
+ * Each subtree knows the most memory of one of its members, so order_find() leaves out what has too
+ * little. sum_up() is called for each member whose children have changed.
+ */
 #include "ctld/core/place/fill_order.h"
 
 #include "ctld/core/util/hash.h"
@@ -43,6 +52,7 @@ static void split(
 	}
 }
 
+/* Join two trees; all of `less` come before all of `more`. */
 static uint32_t merge(struct order_link *pool, uint32_t less, uint32_t more)
 {
 	if (less == ORDER_NONE)
@@ -59,6 +69,7 @@ static uint32_t merge(struct order_link *pool, uint32_t less, uint32_t more)
 	return more;
 }
 
+/* Down to where its weight belongs; what is below is cut in two, which become its children. */
 static uint32_t insert(struct order_link *pool, uint32_t root, uint32_t member)
 {
 	if (root == ORDER_NONE)
@@ -100,6 +111,9 @@ void order_remove(struct order_link *pool, uint32_t *root, uint32_t member)
 	*root = take_out(pool, *root, member);
 }
 
+/* The first in the order (or the last) that has enough; members with too few CPUs are passed over
+ * as whole subtrees. Where many members pass the numbers and fail the test, each of them is
+ * asked. */
 uint32_t order_find(const struct order_link *pool, uint32_t root, const struct order_want *want)
 {
 	uint32_t found;

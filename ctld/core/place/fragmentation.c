@@ -97,6 +97,9 @@ static uint64_t left_of(const struct fragmentation_node *node, uint16_t type)
 	return left;
 }
 
+/* The sum over the node's types of what typical tasks can use of what is left; less what is left
+ * without the CPUs that tasks need beside it. In weights of the profile times
+ * FRAGMENTATION_FINE. */
 int64_t fragmentation_worth(const struct profile *profile, const struct fragmentation_node *node)
 {
 	uint64_t all = 0, cpus, milli, served, weights = 0;
@@ -135,6 +138,7 @@ static int64_t cost_of(const struct profile *profile, int64_t before, int64_t af
 	return lost >= 0 ? lost / unit : -((unit - 1 - lost) / unit);
 }
 
+/* As if one more run were on it: with a share, or with the whole GPU. */
 static void gpu_give(struct fragmentation_gpu *c, const struct share *share)
 {
 	if (!share->charge) {
@@ -148,6 +152,8 @@ static void gpu_give(struct fragmentation_gpu *c, const struct share *share)
 	c->left = shared_gpu_left(&c->gpu);
 }
 
+/* Is there an equal GPU with a lower index that was not taken either? Then that one has been
+ * tried. */
 static bool like_before(const struct fragmentation_node *n, uint32_t i, uint64_t taken)
 {
 	uint32_t k;
@@ -202,6 +208,7 @@ static bool give_one(const struct profile *profile, struct fragmentation_node *n
 	return true;
 }
 
+/* Greedy: the best GPU for the first, then the best beside it, and so on. */
 int64_t fragmentation_cost(const struct profile *profile, const struct fragmentation_node *node,
         const struct fragmentation_want *want, uint64_t *gpus)
 {

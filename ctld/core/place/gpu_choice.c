@@ -82,6 +82,7 @@ struct choice {
 	struct some best;
 };
 
+/* The set with one GPU more; its three numbers follow. */
 static struct some with(const struct choice *o, const struct some *before, uint32_t at)
 {
 	struct some s = *before;
@@ -177,6 +178,7 @@ static uint64_t sets(uint32_t n, uint32_t k)
 	return all <= CLOSEST_TRIED ? all : CLOSEST_TRIED + 1;
 }
 
+/* Exact up to CLOSEST_TRIED sets. Beyond that greedy, once from each GPU that is free. */
 uint64_t closest(const struct closeness *c, uint64_t from, uint32_t n)
 {
 	struct choice o = { .c = c, .n = n };

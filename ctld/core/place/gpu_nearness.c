@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whole GPUs get the host's numbers in order, past those that are cut into MIG instances; an
+ * instance has no number. */
 void nearness_written(const struct conf *conf, const struct conf_node *node,
         struct nearness_gpu gpus[CONF_MAX_GPUS_PER_NODE])
 {
@@ -55,6 +57,7 @@ static near_t near_of_both(near_t told, near_t written)
 	               : told;
 }
 
+/* Each round marks the GPUs that are in the most pairs, with the other GPU of their first pair. */
 static void find_lacks(const struct pairs *pairs, const struct nearness_gpu *gpus, size_t n,
         struct nearness_lack *lacks)
 {

@@ -24,6 +24,7 @@
 
 /* --- making ---------------------------------------------------------------------------------- */
 
+/* Partitions with the same nodes share one set. */
 static uint32_t set_want(struct ledger *l, const struct conf_partition *p)
 {
 	uint32_t s;
@@ -53,6 +54,7 @@ static void join(struct ledger *l, uint32_t set)
 	}
 }
 
+/* `count` bits from `from` on: the GPUs of a node are numbered in the order of its entries. */
 static uint64_t bits(uint32_t from, uint32_t count)
 {
 	if (from >= 64 || !count)
@@ -70,6 +72,7 @@ static uint64_t all_gpus(const struct record *r)
 	return bits(0, n);
 }
 
+/* The map is made when the node has its first MIG instance. */
 static void set_gpu(struct record *r, uint32_t index, uint32_t gpu)
 {
 	if (!r->gpu_of && !gpu)
@@ -367,6 +370,8 @@ bool ledger_set_gpus(const struct ledger *l, uint32_t set, uint16_t type, uint32
 
 /* --- booking --------------------------------------------------------------------------------- */
 
+/* A GPU is taken as a whole by one place, or in parts by several. Both ways are exact inverses of
+ * each other. */
 static void book(struct ledger *l, const struct place *p, bool take)
 {
 	struct record *r = &l->nodes[p->node];
@@ -386,6 +391,7 @@ static void book(struct ledger *l, const struct place *p, bool take)
 	settle(l, p->node);
 }
 
+/* For ledger_undo(), if there is a mark. What no booking restores is kept beside the place. */
 static void note(struct ledger *l, const struct place *p, bool take)
 {
 	if (!l->n_marks)
@@ -418,6 +424,7 @@ void ledger_mark(struct ledger *l)
 	l->marks[l->n_marks++] = l->n_journal;
 }
 
+/* Backwards to the last mark: each entry is booked the other way round. */
 void ledger_undo(struct ledger *l)
 {
 	size_t mark;
@@ -432,6 +439,7 @@ void ledger_undo(struct ledger *l)
 	}
 }
 
+/* The invariant of the head, for all nodes and sets. */
 bool ledger_check(const struct ledger *l, char *text, size_t size)
 {
 	size_t n, i;

@@ -161,6 +161,7 @@ void places_free(struct places *p)
 	*p = (struct places){ 0 };
 }
 
+/* The place of one part on that node; an exclusive job gets the whole node. */
 static struct place place_at(const struct search *s, uint32_t node, uint32_t gpus)
 {
 	const struct record *r = &s->l->nodes[node];
@@ -201,6 +202,7 @@ static bool as_large(const struct place *x, const struct place *y)
 	       __builtin_popcountll(x->gpus) >= __builtin_popcountll(y->gpus);
 }
 
+/* A whole node that a limit refused, and on one node also any other that has at least as much. */
 bool find_refuses(const struct find *find, const struct ask *ask, const struct place *whole)
 {
 	size_t i;
@@ -435,6 +437,8 @@ static size_t find_candidates(struct search *s, uint32_t set)
 	return n;
 }
 
+/* gang_choose() decides by numbers; then each place gets its GPUs. If a reservation there refuses
+ * these GPUs after all, there is no place now. */
 static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct places *out)
 {
 	const struct request *r = s->ask->gpus;

@@ -131,8 +131,7 @@ bool shares_unknown(const struct ledger *l, uint32_t node, uint16_t type);
 /* Does what is kept of the shares of a node agree with its bookings? */
 bool shares_check(const struct ledger *l, uint32_t node);
 
-/* --- ledger_find.c
- * -------------------------------------------------------------------------------- */
+/* --- ledger_find.c --------------------------------------------------------------------------- */
 
 /* find->test for a place of this search. */
 bool search_test(const struct search *s, struct place *place);

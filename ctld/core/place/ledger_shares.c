@@ -45,6 +45,7 @@ static uint16_t type_at(const struct record *r, uint32_t index)
 	return TYPE_NONE;
 }
 
+/* What a GPU of that type keeps for itself (mem_reserve) is never shared. */
 static uint64_t usable(const struct conf_gpu_type *type, uint64_t mem)
 {
 	return mem > type->mem_reserve_mb ? mem - type->mem_reserve_mb : 0;
@@ -63,6 +64,7 @@ static uint64_t mem_to_share(
 	return t ? usable(t, mem) : 0;
 }
 
+/* Also for a node that shares no longer, while runs with shares are still there. */
 static void want_cards(const struct ledger *l, struct record *r)
 {
 	uint32_t i;
@@ -76,6 +78,7 @@ static void want_cards(const struct ledger *l, struct record *r)
 	}
 }
 
+/* Without any node that shares GPUs there is no workload profile, and no cost is ever computed. */
 void shares_new(struct ledger *l)
 {
 	bool any = false;
@@ -203,6 +206,7 @@ void ledger_share_of(
 		*share = (struct share){ 0 };
 }
 
+/* Free GPUs, and shared ones with enough left for one more share of the kind. */
 uint64_t ledger_gpus_for(
         const struct ledger *l, uint32_t node, uint16_t type, const struct share_wish *wish)
 {
@@ -222,6 +226,8 @@ uint64_t ledger_gpus_for(
 	return fit;
 }
 
+/* Each GPU of the place. With its first share it is used and shared, and after its last one
+ * neither. */
 void shares_book(struct ledger *l, const struct place *p, bool take)
 {
 	struct record *r = &l->nodes[p->node];
@@ -239,6 +245,8 @@ void shares_book(struct ledger *l, const struct place *p, bool take)
 	}
 }
 
+/* GPU_MIXED: runs of several users on a GPU that only one user should have. No booking leads back
+ * to it. */
 uint64_t shares_mixed(const struct ledger *l, const struct place *p)
 {
 	const struct record *r = &l->nodes[p->node];
@@ -271,6 +279,8 @@ static uint64_t left_of(const struct record *r, uint32_t from, uint32_t count)
 	return left;
 }
 
+/* The sums of what is left, by type, change by the difference to what was last counted of this
+ * node. */
 void shares_count(struct ledger *l, uint32_t node)
 {
 	struct record *r = &l->nodes[node];
@@ -310,8 +320,7 @@ bool shares_check(const struct ledger *l, uint32_t node)
 	return !(r->shared & ~r->used);
 }
 
-/* --- the profile ---------------------------------------------------------------------------------
- */
+/* --- the profile ----------------------------------------------------------------------------- */
 
 static int by_number(const void *x, const void *y)
 {
@@ -349,9 +358,9 @@ bool ledger_note_asked(struct ledger *l, const struct ask *ask, uint64_t tasks)
 	return types_of(r, &task) && profile_note(l->profile, &task, tasks);
 }
 
-/* --- what causes the least fragmentation
- * ---------------------------------------------------------------------- */
+/* --- what causes the least fragmentation ----------------------------------------------------- */
 
+/* The node as fragmentation.h sees it: GPUs that are free or shared, and free CPUs. */
 static void fill(const struct ledger *l, uint32_t node, struct fragmentation_node *n)
 {
 	const struct record *r = &l->nodes[node];
@@ -426,6 +435,8 @@ static uint64_t profiles_of(const struct ledger *l, const struct record *r)
 	return sum;
 }
 
+/* Where GPUs are one user's, the cost depends on the user if some GPU is shared now: then it is not
+ * kept. */
 static const struct cost *cost_at(const struct ledger *l, struct costs *c,
         const struct fragmentation_want *want, uint32_t node)
 {
@@ -492,6 +503,8 @@ static uint32_t free_gpus(const struct ledger *l, uint32_t node, uint16_t type)
 	return free_now - mask_count(r->used | r->out);
 }
 
+/* One node: compare its cost with the best, and only if it is better ask what is planned there,
+ * which takes longer. The plan may demand other GPUs than those that cost least. */
 static bool look(const struct search *s, struct costs *costs, const struct fragmentation_want *want,
         uint32_t node, struct best *best)
 {
@@ -529,6 +542,7 @@ static bool look(const struct search *s, struct costs *costs, const struct fragm
 	return true;
 }
 
+/* Looks at all nodes of the set. For most of them that is a comparison of stamps. */
 static bool find_type(struct search *s, uint32_t set, struct best *best)
 {
 	struct fragmentation_want want = {

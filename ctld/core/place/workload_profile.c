@@ -1,4 +1,13 @@
-/* workload_profile.c - see workload_profile.h */
+/* workload_profile.c - see workload_profile.h
+ *
+ * Kinds of tasks are counted as they are submitted. From the counts each GPU type has a list of its
+ * PROFILE_TYPICAL weightiest kinds. Lists are made anew when the number of counted tasks has
+ * doubled, and from PROFILE_MEMORY tasks on all counts are halved each time, so that old tasks
+ * fade. Between two such moments a list changes only if the scarcity of its types does (follow()).
+ *
+ * A profile decides between places that are all possible. So it is not durable, and a rare kind
+ * that is forgotten does no harm.
+ */
 #include "ctld/core/place/workload_profile.h"
 
 #include <stdlib.h>
@@ -116,6 +125,8 @@ static uint64_t room_of(const struct profile_room *room)
 	return room->left + room->all / 8;
 }
 
+/* How scarce the types are that the task can have: all room, over the room of its types; at most
+ * PROFILE_SCARCEST. */
 static uint64_t factor_of(
         const struct profile *m, const struct profile_task *task, uint64_t everywhere)
 {
@@ -174,6 +185,7 @@ static int by_demand(const void *x, const void *y)
 	return rc ? rc : by_size(&a->task, &b->task);
 }
 
+/* Kinds that ask the same of one node count together, whichever types they could have besides. */
 static void make_list(struct profile *m, uint16_t type)
 {
 	struct profile_typical v[KINDS];
@@ -217,6 +229,8 @@ static bool make_lists(struct profile *m)
 	return any;
 }
 
+/* CPUs for each GPU of all tasks; a task that wants memory alone is left out, because its part of a
+ * GPU is not known. */
 static void count_all(struct profile *m)
 {
 	size_t i;
@@ -233,6 +247,7 @@ static void count_all(struct profile *m)
 	}
 }
 
+/* A kind of which nothing is left is forgotten. */
 static void fade(struct profile *m)
 {
 	size_t i, kept = 0;
@@ -246,6 +261,7 @@ static void fade(struct profile *m)
 	m->counted /= 2;
 }
 
+/* All factors, sums and lists. */
 static void make_anew(struct profile *m)
 {
 	size_t i;

@@ -7,6 +7,7 @@
 
 #include "ctld/core/request/requests.h"
 
+/* GPU memory counts as what is booked of it: the share of each GPU, or all memory of whole ones. */
 static void fill_need(const struct sched_view *view, const struct request *r, uint16_t type,
         uint32_t gpus, const struct share *share, uint32_t nodes, struct need *need)
 {

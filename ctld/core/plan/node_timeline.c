@@ -5,6 +5,10 @@
  * something about its runs changed (`fresh`). Where runs share GPUs the level cannot be a number:
  * which GPUs serve a request depends on which runs have gone, so the GPUs are counted one by one
  * there.
+ *
+ * Invariant: a timeline that is `fresh` has the runs that the node has now, by the ends that their
+ * time limits give. That an end is past is not stored: plan_run_end() says what to expect of an
+ * overdue run at the present time. So time makes no timeline out of date.
  */
 #include "ctld/core/plan/plan_impl.h"
 
@@ -22,6 +26,7 @@ int plan_by_end(const void *x, const void *y)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
+/* Costs a sort of the node's runs after a change there; otherwise nothing. */
 struct node_timeline *plan_timeline(struct plan *p, uint32_t node)
 {
 	struct node_timeline *s = &p->timelines[node];
@@ -152,6 +157,8 @@ static void in_order(const struct plan *p, const struct node_timeline *s, struct
 		qsort(v, s->n, sizeof(*v), by_leaving);
 }
 
+/* For each GPU that does not serve the kind now the runs are let go in the order of their ends,
+ * until what is left of it does. Costs GPUs times runs of the node. */
 uint32_t plan_gpus_when(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         usec_t when[CONF_MAX_GPUS_PER_NODE])
 {
@@ -186,6 +193,7 @@ uint32_t plan_gpus_when(const struct plan *p, uint32_t node, const struct plan_k
 	return n;
 }
 
+/* The same for some runs that are imagined to end, whatever their ends are. */
 uint64_t plan_free_without(const struct plan *p, uint32_t node, const struct plan_kind *kind,
         const struct run_snapshot *v, const bool *gone, size_t n)
 {
@@ -249,6 +257,7 @@ static void room_at(struct plan *p, const struct node_timeline *s, uint32_t node
 	}
 }
 
+/* The least of both, for each resource. */
 static void narrow(struct plan_room *room, const struct plan_room *other)
 {
 	room->gpus = other->gpus < room->gpus ? other->gpus : room->gpus;

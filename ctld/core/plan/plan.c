@@ -8,6 +8,14 @@
  * on a node only marks it; plan_broken() then checks its slots and names the first by key that
  * lost its room, and the scheduler drops or moves that one and asks again. Until something changes
  * there the answer is kept (`sound`), so the usual check costs nothing.
+ *
+ * A reservation names nodes and amounts, not GPUs: which GPUs of a node it gets is decided at its
+ * start. Its places therefore count GPUs by number; for shares, GPUs that can serve them (struct
+ * plan_kind).
+ *
+ * A reservation whose start has come and whose job has not started moves along with time and keeps
+ * its length (plan_slot_start(), plan_slot_end()). Times are mono; PLAN_FAR stands for an end that
+ * is not known, and PLAN_FAR * 2 for the end of what begins then.
  */
 #include "ctld/core/plan/plan.h"
 
@@ -60,6 +68,7 @@ void plan_now(struct plan *p, usec_t mono)
 	p->now = mono;
 }
 
+/* What is known of the node is made anew when it is next wanted. */
 void plan_node_changed(struct plan *p, uint32_t node)
 {
 	p->timelines[node].fresh = false;
@@ -100,7 +109,8 @@ bool plan_room_holds(const struct plan_room *room, const struct plan_part *part)
 	       room->mem_mb >= (int64_t)part->mem_mb;
 }
 
-/* Add what runs on the node as steps up, and return the level as of now. */
+/* Add what runs on the node as steps up, and return the level as of now. Where GPUs are shared,
+ * each GPU is a step of its own, at the time from which it serves the kind. */
 static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct plan_kind *kind)
 {
 	const struct node_timeline *s = plan_timeline(p, node);
@@ -130,6 +140,7 @@ static bool has_length(const struct plan *p, const struct plan_slot *slot)
 	return plan_slot_start(p, slot) < plan_slot_end(p, slot);
 }
 
+/* A step down at the start of the slot and a step up at its end. */
 static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type)
 {
 	int64_t gpus = slot->reservation->places.type == type ? slot->gpus : 0;
@@ -168,6 +179,7 @@ static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_
 	return true;
 }
 
+/* Costs a sort of the node's runs and reservations; without reservations one pass over its runs. */
 usec_t plan_node_earliest_from(
         struct plan *p, const struct plan_want *w, uint32_t node, usec_t from)
 {
@@ -235,9 +247,10 @@ void plan_set_found(const struct plan_want *w, usec_t start, struct reservation 
 	found->places.alternative = w->find.alternative;
 }
 
-/* --- reservations
- * --------------------------------------------------------------------------------- */
+/* --- reservations ---------------------------------------------------------------------------- */
 
+/* Each node of the places gets a slot at the head of its list, is marked as changed, and is
+ * reserved in the ledger: from then on whatever starts there is asked about (plan_allows()). */
 struct reservation *plan_add(
         struct plan *p, void *owner, const struct plan_want *want, struct reservation *found)
 {
@@ -295,6 +308,7 @@ void plan_shrink(struct plan *p, struct reservation *e, size_t n)
 	}
 }
 
+/* The last reservation of the array takes the place of this one. */
 void plan_remove(struct plan *p, struct reservation *e)
 {
 	plan_shrink(p, e, 0);
@@ -315,6 +329,8 @@ bool plan_same_kind(const struct plan_kind *x, const struct plan_kind *y)
 	       x->wish.mem_mb == y->wish.mem_mb;
 }
 
+/* Only what counts before the reservation counts against it, so of two that do not fit together the
+ * one behind breaks. */
 bool plan_slot_holds(struct plan *p, const struct plan_slot *slot)
 {
 	struct plan_part part = { slot->gpus, slot->cpus, slot->mem_mb };
@@ -327,6 +343,7 @@ bool plan_slot_holds(struct plan *p, const struct plan_slot *slot)
 	return plan_room_holds(&room, &part);
 }
 
+/* The same for a reservation that is not in the plan yet. */
 bool plan_holds(struct plan *p, const struct plan_want *want, const struct reservation *e)
 {
 	const struct plan_kind kind = { e->places.type, ask_share(&want->ask) };
@@ -365,7 +382,8 @@ bool plan_allows(struct plan *p, struct place *place, uint64_t gpu_set, usec_t e
 	               plan_choose_gpus(p, place, gpu_set, end, key, displace_none));
 }
 
-/* Do all reservations on the node have room together? False: check each of them. */
+/* Do all reservations on the node have room together? One pass, which suffices if all of them are
+ * of one kind: the level must never fall below 0. False: check each of them. */
 static bool all_hold(struct plan *p, uint32_t node)
 {
 	static const struct plan_room nothing = { 0, 0, 0 };
@@ -397,6 +415,7 @@ static usec_t first_moment(const struct node_timeline *s)
 	return first;
 }
 
+/* The check of one node. Only if not all hold is each of its reservations checked by itself. */
 struct reservation *plan_broken(struct plan *p, uint32_t node)
 {
 	struct reservation *worst = NULL;
@@ -483,6 +502,8 @@ static int by_key(const void *x, const void *y)
 	return heap_key_before(a->key, b->key) ? -1 : heap_key_before(b->key, a->key);
 }
 
+/* Ranks make moving up resumable: it goes on at a rank, whatever came or went meanwhile. The sort
+ * begins with the last order, which is nearly right (resort.h). */
 void plan_sort(struct plan *p)
 {
 	uint32_t least = UINT32_MAX;
@@ -531,6 +552,8 @@ bool plan_is_late(struct plan *p, uint32_t node)
 	return s->n && s->releases[0].end <= p->now + PLAN_LATE;
 }
 
+/* For core_check(): what the head states, less what time alone may have broken since the last
+ * check. */
 bool plan_check(struct plan *p, char *text, size_t size)
 {
 	size_t i, k;

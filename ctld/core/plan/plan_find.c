@@ -8,6 +8,11 @@
  * could not be earlier than the best one found. Of nodes that are equally early up to PLAN_EQUAL
  * are compared, and the one with the least to spare is taken; the bounds keep a step short where
  * thousands of nodes are alike.
+ *
+ * Invariant of a search on one node: of the nodes walked so far, `where` could start the job at
+ * `best`, and none of them earlier; of those that could at that time, it has the least to spare
+ * (`best_left`). If a node that was walked changes, only the chosen one is looked at again
+ * (take_one()).
  */
 #include "ctld/core/plan/plan_impl.h"
 
@@ -44,6 +49,8 @@ usec_t plan_latest_of_use(const struct plan_want *w)
 	return w->before ? w->before - 1 : INT64_MAX;
 }
 
+/* What the node has in all, so that small nodes are taken first; a preferred node comes before all
+ * that are not. */
 static int64_t dislike(const struct plan *p, const struct plan_want *w, uint32_t node)
 {
 	return plan_offers(p, w->find.type, node) -
@@ -102,6 +109,8 @@ static bool seen_enough(struct plan *p, const struct plan_want *w, struct plan_s
 	return false;
 }
 
+/* A search of several steps has to look at its node again: if it is not that good any more, the
+ * search begins anew. */
 static enum plan_step take_one(struct plan *p, const struct plan_want *w, struct plan_search *ps,
         struct reservation *found)
 {
@@ -158,6 +167,7 @@ enum plan_step plan_search(struct plan *p, struct plan_search *ps, const struct 
 	return plan_gang_search(p, ps, w, o, work, found);
 }
 
+/* All in one call, with the orders that are kept for questions. */
 bool plan_find(struct plan *p, const struct plan_want *want, struct reservation *found)
 {
 	struct plan_search *ps = plan_search_new();

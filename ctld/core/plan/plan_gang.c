@@ -10,6 +10,13 @@
  * moment that the sweep has reached; the nodes chosen at its end are looked at once more. So the
  * result is possible as things are then, and it is the earliest start as of some hundredths of a
  * second before.
+ *
+ * Invariants: the sums count exactly what `seen` says of each node; a node that is known has a turn
+ * in the heap at the time at which what it gives may next change, if it has any; a turn in the heap
+ * that is not its node's latest one is passed over.
+ *
+ * The sums only say that enough nodes have room, so gang_choose() still decides which; if it finds
+ * no gang, the sweep goes on to the next change (`failed`).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +80,7 @@ void plan_gang_free(struct plan_gang *g)
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
+/* A binary heap by time. Turns are never removed from its middle: see look_at_moment(). */
 static void put_turn(struct plan_gang *g, usec_t at, uint32_t member)
 {
 	size_t i = g->n_turns++;
@@ -104,6 +112,8 @@ static struct turn take_turn(struct plan_gang *g)
 
 /* --- one node -------------------------------------------------------------------------------- */
 
+/* Is the number of GPUs that of all nodes together? Then a node may give more or less than an equal
+ * part. */
 static bool is_total(const struct request *r)
 {
 	return r->n && !r->per_node;
@@ -147,6 +157,7 @@ static usec_t next_change(struct plan *p, const struct plan_want *w, uint32_t no
 	return next;
 }
 
+/* Add the node to the sums, or take it out. */
 static void count(struct plan_gang *g, const struct seen *s, int sign)
 {
 	if (!s->weight)
@@ -160,6 +171,8 @@ static void count(struct plan_gang *g, const struct seen *s, int sign)
 	}
 }
 
+/* See what the node gives as of the moment of the sweep, and when that may next change. The sums
+ * follow. */
 static void look(struct plan *p, struct plan_gang *g, const struct plan_want *w, size_t member,
         size_t *work)
 {
@@ -329,6 +342,8 @@ static bool take_places(struct plan *p, const struct plan_gang *g, const struct 
 	return true;
 }
 
+/* Which of the nodes, as few leaf switches as possible (gang.h), and whether they still have what
+ * was seen. */
 static bool choose(
         struct plan *p, struct plan_gang *g, const struct plan_want *w, struct reservation *found)
 {

@@ -48,6 +48,8 @@ static bool others_hold(const struct choice *c)
 
 	if (own)
 		own->idle = true;
+	/* For the trial the timeline has one run more, and the ledger too; both are restored
+	 * below. */
 	s->releases = xcalloc(s->n + 1, sizeof(*s->releases));
 	s->given = xcalloc(s->n + 1, sizeof(*s->given));
 	if (s->n) {
@@ -92,6 +94,7 @@ static uint64_t fullest(const struct choice *c, uint64_t gpu_set)
 	return best;
 }
 
+/* Is as much taken of both, by as many runs, for the same user? */
 static bool same_card(const struct shared_gpu *x, const struct shared_gpu *y)
 {
 	return x->mem_mb == y->mem_mb && x->mem_used == y->mem_used &&
@@ -115,7 +118,8 @@ static uint64_t twins(const struct choice *c, uint64_t bit, uint64_t gpu_set)
 	return same;
 }
 
-/* Choose n more GPUs out of `gpu_set`. */
+/* Choose n more GPUs out of `gpu_set`, by a depth-first search: add one, go on if all others still
+ * have room, else take it back and never try it or its twins again at this depth. */
 static bool add_cards(struct choice *c, uint64_t gpu_set, uint32_t n)
 {
 	while (n && (uint32_t)__builtin_popcountll(gpu_set) >= n && c->tries < MAX_TRIES) {

@@ -11,6 +11,10 @@
  *
  * Looking at all nodes of a large cluster takes long, so that counts as work too: an order is made
  * and updated in as many steps as it takes.
+ *
+ * Invariant: an order that is up to date (`upto` is the end of its log, and its sweep is over) has
+ * for each node of its partition the time that free_at() gives. Updating one node is logarithmic in
+ * the nodes (soonest.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +57,8 @@ void plan_orders_free(struct plan *p)
 	orders_free(&p->asked);
 }
 
+/* The ring overwrites its oldest notes; a reader that has missed some finds out by
+ * plan_log_lost(). */
 static void note(struct plan_log *log, uint32_t node)
 {
 	log->v[log->end++ & (log->size - 1)] = node;
@@ -81,6 +87,7 @@ bool plan_log_lost(const struct plan_log *log, uint64_t upto)
 	return log->end - upto > log->size;
 }
 
+/* Of several notes on one node only the latest is read. */
 bool plan_log_next(const struct plan_log *log, uint64_t *upto, uint32_t *node)
 {
 	while (*upto != log->end) {
@@ -131,6 +138,7 @@ static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kin
 	return SOONEST_NEVER;
 }
 
+/* By binary search: a partition's nodes are sorted by number. */
 bool plan_member(const struct plan *p, uint32_t partition, uint32_t node, size_t *member)
 {
 	const struct conf_partition *conf = &p->conf->partitions[partition];
@@ -202,6 +210,8 @@ static struct order *new_order(const struct plan *p, struct plan_orders *orders,
 	return o;
 }
 
+/* Users are left out of the kind: the order is the same for all of them, and may be too early for
+ * some. */
 static struct order *find_order(
         const struct plan *p, struct plan_orders *orders, const struct plan_want *w)
 {
@@ -292,6 +302,9 @@ static bool bring_up(struct plan *p, const struct plan_log *log, struct order *o
 	return false;
 }
 
+/* Normally an order is used only when it is up to date. Where nodes change faster than steps can
+ * follow (MAX_BEHIND), half of each step goes on with it as it is, or a search would never
+ * begin. */
 const struct order *plan_order(struct plan *p, const struct plan_want *w, size_t *work)
 {
 	struct plan_orders *orders = p->wondering ? &p->asked : &p->real;

@@ -46,6 +46,7 @@ void soonest_free(struct soonest *s)
 	free(s);
 }
 
+/* Up the tree as far as something changes: at most its depth. */
 void soonest_set(struct soonest *s, size_t member, usec_t when)
 {
 	size_t i = s->leaves + member;
@@ -62,6 +63,7 @@ void soonest_set(struct soonest *s, size_t member, usec_t when)
 	}
 }
 
+/* The member at the left end of the subtree. */
 static size_t first_leaf(const struct soonest *s, uint32_t tree)
 {
 	return (size_t)tree << (s->depth - (31 - (uint32_t)__builtin_clz(tree)));

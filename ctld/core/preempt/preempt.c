@@ -33,6 +33,7 @@ usec_t preempt_delay(const struct conf *conf)
 
 /* --- the rule -------------------------------------------------------------------------------- */
 
+/* Does the configuration say that QOS x may stop y? */
 static bool qos_preempts(const struct conf *conf, uint32_t x, uint32_t y)
 {
 	size_t i;

@@ -10,6 +10,11 @@
  * next node sees what is still owed; imagine_no_more() undoes that before the step returns. If an
  * offer fails beside those before it, the taking begins again with that one first: it has the
  * least choice. At the end victims that a later choice made unnecessary are spared.
+ *
+ * Invariants of a step: `out` has the victims of the offers that are taken, and each of them counts
+ * as gone once, on all of its nodes and at all limits; `index` numbers them by job. Between two
+ * steps nothing of that is kept: the limits are as before, and the next step takes the offers that
+ * have `taken` again.
  */
 #include "ctld/core/preempt/victims.h"
 
@@ -76,6 +81,8 @@ void victims_free(struct victims *v)
 	free(v);
 }
 
+/* Required nodes first, because without them the rest is of no use; then the cheapest; then by
+ * number, so that the result is always the same. */
 static int by_offer(const void *x, const void *y)
 {
 	const struct offer *a = x, *b = y;
@@ -174,6 +181,8 @@ static int last_first(const void *x, const void *y)
 	return a->number > b->number ? -1 : a->number < b->number;
 }
 
+/* The victims on each of the places, in the order in which they are to be checked for being
+ * needless: the last chosen first. */
 static struct stay *find_stays(struct search *s, size_t *n)
 {
 	const struct places *places = &s->out->reservation.places;
@@ -200,6 +209,7 @@ static struct stay *find_stays(struct search *s, size_t *n)
 	return v;
 }
 
+/* A victim without a reason has been spared. */
 static void drop_spared(struct search *s)
 {
 	struct preemption *out = s->out;
@@ -399,7 +409,8 @@ static void take_failed_first(struct victims *v)
 	v->failed = v->n_offers;
 }
 
-/* If no victims are needed, there will be room without any. */
+/* One order of the offers after another, at most MAX_ORDERS: a full search would be exponential in
+ * the nodes. If no victims are needed, there will be room without any. */
 static enum victims_step take_some(
         struct search *s, struct victims *v, uint32_t wanted, size_t *work)
 {
@@ -467,6 +478,8 @@ static enum victims_step go_on(struct search *s, struct victims *v, const struct
 	return all_owe(s) ? VICTIMS_FOUND : VICTIMS_NONE;
 }
 
+/* A gang is searched for in equal parts on its fewest nodes: with victims a total is not split in
+ * other ways. The reservation begins when the longest grace of all partitions has passed. */
 enum victims_step victims_step(struct victims *v, const struct sched_view *view,
         const struct candidate *who, const struct plan_want *want, size_t *work,
         struct preemption *out)

@@ -7,6 +7,11 @@
  *
  * hopeless() is an early answer: if even without every run that may be stopped there would be too
  * little, nothing more is looked at. It may only say so where choose() would fail too.
+ *
+ * `room` is what the node will have at the start of the reservation, less what is planned there
+ * before the job, plus what the runs that count as gone hold. Runs that end by then are in it from
+ * the beginning (plan_room()); a victim of an earlier node that runs here too is added by
+ * victims_met().
  */
 #include <stdlib.h>
 
@@ -61,6 +66,8 @@ uint32_t victims_gpus(const struct search *s, const struct plan_part *part)
 	        r, s->want->find.alternative);
 }
 
+/* Does the room suffice for the part? Where the job wants linked GPUs more of them may have to be
+ * free than it takes. */
 static bool met(const struct search *s, const struct plan_room *room, const struct plan_part *part)
 {
 	uint32_t gpus;
@@ -71,6 +78,7 @@ static bool met(const struct search *s, const struct plan_room *room, const stru
 	return (gpus || !part->gpus) && room->gpus >= (int64_t)gpus;
 }
 
+/* How many GPUs of the wanted kind the node would have without the runs that count as gone. */
 static uint32_t gpu_set(const struct search *s)
 {
 	const struct plan_kind kind = plan_kind(s->want);
@@ -124,6 +132,8 @@ size_t victims_number(const struct search *s, uint64_t job)
 	return s->out->n ? (size_t)(uintptr_t)idmap_find(s->index, job) : 0;
 }
 
+/* Verdicts hold only while no victim is chosen, because each one changes what accounts are over
+ * quota. */
 static struct victims_verdict judge(const struct search *s, const struct run_snapshot *v)
 {
 	const struct conf *conf = s->view->conf;
@@ -271,6 +281,7 @@ static bool stuck(const struct sched_view *view, const struct run_snapshot *v)
 	return v->end + PLAN_STUCK <= view->now.mono;
 }
 
+/* The first run that should have ended is late by so much that its end is not known. */
 static bool has_stuck(const struct search *s, uint32_t node)
 {
 	return plan_first_end(s->view->plan, node) + PLAN_STUCK <= s->view->now.mono;

@@ -1,4 +1,8 @@
-/* audit_note.c - see audit_note.h */
+/* audit_note.c - see audit_note.h
+ *
+ * A task or a part has no column of its own in the row of an event, which has the id of the job:
+ * its label goes before the text.
+ */
 #include "ctld/core/records/audit_note.h"
 
 #include <stdio.h>

@@ -1,4 +1,8 @@
-/* budget.c - see budget.h */
+/* budget.c - see budget.h
+ *
+ * An account is made when a user is first charged, and stays: there are as many as users that ever
+ * came. The core asserts that nothing is released that was not charged.
+ */
 #include "ctld/core/records/budget.h"
 
 #include <assert.h>
@@ -111,6 +115,7 @@ static char *amount(char buf[UNITS_TEXT], enum budget_kind kind, uint64_t n)
 	return buf;
 }
 
+/* Is there room for so much more? It charges nothing. */
 int budget_check(const struct budget *b, uint32_t uid, enum budget_kind kind, uint64_t more,
         struct error *err)
 {
@@ -135,6 +140,7 @@ static bool empty(const struct budget_account *a)
 	return true;
 }
 
+/* In order of uid; accounts with nothing charged are left out. */
 bool budget_next(const struct budget *b, uint64_t uid, struct budget_account *out)
 {
 	const struct budget_account *a = idmap_next(b->accounts, uid);

@@ -87,6 +87,7 @@ static bool count_equal(const void *item, const void *key)
 	return ((const struct job_count *)item)->partition == (const char *)key;
 }
 
+/* Partitions are found by their kept name, also those that the configuration no longer has. */
 static struct job_count *count_find(const struct jobs *jobs, const char *kept)
 {
 	return table_find(jobs->counts, hash_u64((uintptr_t)kept, table_seed(jobs->counts)),
@@ -406,6 +407,7 @@ struct job *jobs_stage(
 	return job;
 }
 
+/* From here on the row exists in the next commit, in the open range of the bulk. */
 void jobs_stage_row(struct jobs *jobs, struct job *job, uint64_t id, usec_t submit_time)
 {
 	job->info.id = id;
@@ -413,6 +415,7 @@ void jobs_stage_row(struct jobs *jobs, struct job *job, uint64_t id, usec_t subm
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+/* Ids of a bulk may be below others by now, so the map inserts instead of appending. */
 void jobs_show(struct jobs *jobs, struct job *job)
 {
 	idmap_insert(jobs->map, job->info.id, job);
@@ -438,6 +441,7 @@ struct job *jobs_add_array(
 	return job;
 }
 
+/* What nodes keep of its runs is out of date: all that a snapshot takes from the job. */
 void job_runs_changed(struct job *job)
 {
 	struct run *run;
@@ -446,6 +450,8 @@ void job_runs_changed(struct job *job)
 		node_runs_changed(run_link(run)->node);
 }
 
+/* The counts follow, and the nodes of its runs forget what they kept of it (run_snapshot.c). A part
+ * that waits again takes over what its array's owner has signed meanwhile. */
 void job_move(struct jobs *jobs, struct job *job, enum job_state state)
 {
 	assert(job_state_may(job->info.state, state));
@@ -466,6 +472,8 @@ void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold)
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+/* Takes over the references of `asked`. The job must be in no class, because its class depends on
+ * these fields. */
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked)
 {
 	assert(!job->link.class);
@@ -568,6 +576,7 @@ void job_set_end_cause(struct jobs *jobs, struct job *job, enum end_cause cause)
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+/* A new attempt has no start, end or cause yet, whatever the last one had. */
 void job_set_attempt(struct jobs *jobs, struct job *job, uint32_t attempt)
 {
 	struct job_info *i = &job->info;
@@ -610,6 +619,7 @@ void job_unset_end(struct jobs *jobs, struct job *job)
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+/* The last of an array to go is its parent. */
 void jobs_take_out(struct jobs *jobs, struct job *job)
 {
 	assert(!job->link.runs && !job->link.class);

@@ -148,6 +148,7 @@ static int decode_tasks(struct job *job, const struct row *row, struct error *er
 	return rc < 0 ? row_error(row, COL_JOB_tasks, err, "no tasks") : 0;
 }
 
+/* A part has no nonce of its own: it borrows its array parent's, whose row came before. */
 static int decode_nonce(
         struct jobs *jobs, struct job *job, const struct row *row, struct error *err)
 {
@@ -201,6 +202,7 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 	return decode_tasks(job, row, err) < 0 ? -1 : decode_nonce(jobs, job, row, err);
 }
 
+/* The job is not in any table before all of its row was checked. */
 int jobs_load(struct jobs *jobs, const struct row *row, struct error *err)
 {
 	struct job *job = job_new_blank();
@@ -218,6 +220,8 @@ fail:
 	return -1;
 }
 
+/* Compared as rows, so that a new column cannot be forgotten. Left out is what gathering tasks may
+ * change: the part, dependencies, the planned start, the begin time. */
 bool job_alike(const struct job *a, const struct job *b)
 {
 	const struct job_info *x = &a->info, *y = &b->info;

@@ -48,6 +48,7 @@ uint32_t job_weight(const struct job *job)
 	return job_several(job) ? job_several(job)->set.count : 1;
 }
 
+/* Made when it is first wanted, and kept until the tasks change. */
 const char *job_tasks_text(const struct job *job)
 {
 	struct job *j = (struct job *)(uintptr_t)job; /* what is written once is kept */
@@ -65,6 +66,7 @@ const char *job_tasks_text(const struct job *job)
 	return tasks->text;
 }
 
+/* `several`: the tasks in brackets, cut with "..." if they are too long. */
 static const char *label(uint64_t id, const char *tasks, bool several, char buf[JOB_LABEL])
 {
 	int n;
@@ -102,6 +104,7 @@ uint32_t job_ids(const struct job *job)
 	return job->info.raw_ids && !job->info.part ? job->link.array->all.count + 1 : 1;
 }
 
+/* By the place of the task in the signed set: a search in its ranges. */
 uint64_t job_raw_id(const struct job *job)
 {
 	const struct array *a = job_array(job);
@@ -121,6 +124,7 @@ const struct job *jobs_of_raw_id(const struct jobs *jobs, uint64_t raw_id, uint3
 	return own;
 }
 
+/* The text is made anew when it is wanted; the memory is charged, the row written. */
 static void tasks_changed(struct jobs *jobs, struct job *job)
 {
 	free(job->of.tasks->text);
@@ -150,6 +154,7 @@ static struct job *part_made(struct job *from, uint32_t part)
 	return job;
 }
 
+/* The record must have the task. Both records are counted anew around the change. */
 struct job *jobs_split_task(struct jobs *jobs, struct job *from, uint32_t task)
 {
 	struct job *job = part_made(from, task + 1);
@@ -238,6 +243,7 @@ void job_set_at_once(struct jobs *jobs, struct job *own, uint32_t at_once)
 	dirty_put(jobs->dirty, &own->mark);
 }
 
+/* An array starts with its first task, and has the highest exit code and signal of all. */
 void job_add_outcome(struct jobs *jobs, struct job *own, const struct job_info *part)
 {
 	struct job_info *i = &own->info;

@@ -82,6 +82,7 @@ static struct job *place_of(const struct name_set *s, const struct job *job)
 	return at;
 }
 
+/* Usually at the end, in O(1). */
 void namesakes_add(struct namesakes *names, struct job *job)
 {
 	const struct job_info *i = job_info(job);

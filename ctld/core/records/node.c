@@ -8,6 +8,9 @@
  * Runs of a node are a list in order of their booking. Each change that the scheduler could see
  * marks the node's snapshots as unknown (node_runs_changed()); they are made again when a search
  * next looks there.
+ *
+ * All nodes but the UNKNOWN ones stand in a list, the one that was silent for the longest time
+ * first (nodes_oldest()): to find the next lost node costs nothing.
  */
 #include "ctld/core/records/node.h"
 
@@ -58,6 +61,8 @@ const struct node_link *node_link_of(const struct node *node)
 	return &node->link;
 }
 
+/* May anything be started there? Heard, configured, neither drained nor down, and nothing that it
+ * reports speaks against it. */
 bool node_accepts(const struct node *node)
 {
 	return node->link.hearing == NODE_HEARD && node->link.index != NODE_LEFT &&
@@ -154,6 +159,8 @@ static void list_remove(struct nodes *ns, struct node *node)
 	l->prev = l->next = NULL;
 }
 
+/* The node with that name, made if there is none. It has no row before something about it is
+ * durable. */
 struct node *nodes_want(struct nodes *ns, const char *name)
 {
 	struct node *node = nodes_find(ns, name);
@@ -186,6 +193,7 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 	return node;
 }
 
+/* Indices are positions in conf->nodes. Records stay, whatever the configuration drops. */
 void nodes_configure(struct nodes *ns, const struct conf *conf, usec_t mono)
 {
 	size_t i;
@@ -258,6 +266,7 @@ void node_set_admin(struct nodes *ns, struct node *node, bool drain, bool down, 
 	changed(ns, node);
 }
 
+/* Another incarnation numbers its faults from the beginning. */
 void node_set_registered(struct nodes *ns, struct node *node, const char *incarnation,
         const char *boot_id, uint32_t cpus, uint64_t mem_mb)
 {
@@ -303,6 +312,7 @@ void node_set_faults_seen(struct nodes *ns, struct node *node, uint64_t seq)
 
 /* --- volatile -------------------------------------------------------------------------------- */
 
+/* Moves the node to where its new hearing belongs in the list, and keeps the counts. */
 void node_hear(struct nodes *ns, struct node *node, enum node_hearing hearing, struct clocks now)
 {
 	struct node_link *l = &node->link;
@@ -335,6 +345,8 @@ void nodes_start(struct nodes *ns, struct clocks now)
 		node->link.heard_mono = now.mono;
 }
 
+/* After a start: nodes with runs have yet to report. Each is expected until it is heard or given up
+ * (node_hear()). */
 void nodes_expect(struct nodes *ns)
 {
 	struct node *node;

@@ -6,6 +6,9 @@
  * 	drain		starts what it has, takes no more
  * 	down		takes, starts nothing
  * 	inactive	neither
+ *
+ * A state that an operator has set is a text of meta.h and outlives restarts; one that equals the
+ * configuration's is forgotten, so that a later change of the configuration takes effect.
  */
 #include "ctld/core/records/partition.h"
 

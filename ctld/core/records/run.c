@@ -83,6 +83,7 @@ bool run_started(const struct run *run)
 	       !end_is_launch(run->info.end_cause);
 }
 
+/* us less part, not below 0: what nodes report need not agree. */
 static uint64_t beyond(uint64_t us, uint64_t part)
 {
 	return us > part ? us - part : 0;
@@ -204,6 +205,8 @@ static int by_id(const void *x, const void *y)
 	        &(*(struct run *const *)x)->info.id, &(*(struct run *const *)y)->info.id);
 }
 
+/* All runs in the order of their ids, for what must not depend on hashes. The caller frees the
+ * array. */
 struct run **runs_sorted(const struct runs *runs, size_t *n)
 {
 	struct run **v = xcalloc(runs_count(runs), sizeof(struct run *)), *run;
@@ -249,6 +252,7 @@ static void set_share(struct run *run, const struct share *share)
 	more(run)->share.user = run->info.uid + 1;
 }
 
+/* A run with whole GPUs has a share without charge. */
 const struct share *run_share(const struct run *run)
 {
 	static const struct share all;
@@ -465,6 +469,7 @@ static int decode_own(struct runs *runs, struct run *run, const struct row *row,
 	return decode_share(run, row, err);
 }
 
+/* A row is checked before the run is in the table; linking it to its job and node is load.c's. */
 int runs_load(struct runs *runs, const struct row *row, struct error *err)
 {
 	struct run *run = xcalloc(1, sizeof(*run));
@@ -483,6 +488,7 @@ int runs_load(struct runs *runs, const struct row *row, struct error *err)
 	return 0;
 }
 
+/* A sum, so that the order of the table does not matter. */
 uint64_t runs_hash(const struct runs *runs)
 {
 	size_t cursor = 0;
@@ -499,6 +505,7 @@ uint64_t runs_hash(const struct runs *runs)
 
 /* --- movers ---------------------------------------------------------------------------------- */
 
+/* Texts are copied. The id must be new. */
 struct run *runs_add(struct runs *runs, const struct run_info *info, const struct share *share)
 {
 	struct run *run = xcalloc(1, sizeof(*run));
@@ -550,6 +557,9 @@ void run_set_suspend_wanted(struct runs *runs, struct run *run, bool wanted)
 	dirty_put(runs->dirty, &run->mark);
 }
 
+/* Suspended: when, and how much it had worked by then, which is what counts until it goes on.
+ * Resumed: only for how long it was suspended in all. The time of 0 means that it is not, so a
+ * clock at 0 counts as 1. */
 void run_set_suspended(struct runs *runs, struct run *run, const struct run_report *r, usec_t wall)
 {
 	struct run_past *p;
@@ -566,6 +576,7 @@ void run_set_suspended(struct runs *runs, struct run *run, const struct run_repo
 	dirty_put(runs->dirty, &run->mark);
 }
 
+/* Checkpoints only go forward: a late report of an earlier one changes nothing. */
 void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time)
 {
 	if (checkpoint_time <= run_past(run)->checkpoint_time)
@@ -580,6 +591,7 @@ void run_set_detail(struct runs *runs, struct run *run, const char *detail)
 	dirty_put(runs->dirty, &run->mark);
 }
 
+/* Volatile: shown while the run lives, and not in its row. */
 void run_set_progress(struct runs *runs, struct run *run, const char *progress)
 {
 	if (*progress || run_progress(run))
@@ -603,6 +615,7 @@ bool run_started_known(const struct run *run)
 	return run->started_known;
 }
 
+/* For a what-if, undone before the question is answered; the run itself does not change. */
 void run_imagine_over(struct run *run, bool over)
 {
 	run->imagined_over = over;
@@ -757,6 +770,7 @@ void run_set_load(struct run *run, const struct run_load *load)
 		r->tokens = load->tokens;
 }
 
+/* May come twice: the true record of a run that was given up too early replaces the first one. */
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 {
 	struct run_info *i = &run->info;
@@ -819,6 +833,7 @@ void run_set_owner(struct runs *runs, struct run *run, const struct run_owner *o
 	more(run)->owner = o;
 }
 
+/* Out of the table now; the seal writes the row to history and frees the run. */
 void runs_retire(struct runs *runs, struct run *run)
 {
 	assert(run_over(run) && !run->link.node);

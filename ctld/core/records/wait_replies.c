@@ -1,5 +1,9 @@
-/* wait_replies.c - see wait_replies.h. Two tables over the same objects: first of a job, first of a
- * reply. */
+/* wait_replies.c - see wait_replies.h
+ *
+ * Two tables over the same objects: a wait stands in the chain of its job and in that of its reply.
+ * So a job that ends and a client that goes both find theirs without a search, and taking one out
+ * of both is O(1). A chain exists as long as something is in it.
+ */
 #include "ctld/core/records/wait_replies.h"
 
 #include <stdlib.h>
@@ -86,6 +90,7 @@ static void chain_drop(struct table *t, struct chain *c)
 	free(c);
 }
 
+/* Out of both chains; empty ones go too. */
 static void drop(struct wait_replies *w, struct wait *x)
 {
 	*(x->prev_of_job ? &x->prev_of_job->next_of_job : &x->of_job->first) = x->next_of_job;

@@ -1,4 +1,8 @@
-/* gpu_share.c - see gpu_share.h */
+/* gpu_share.c - see gpu_share.h
+ *
+ * Plain arithmetic on one GPU. The ledger keeps a struct shared_gpu for each GPU (ledger_shares.c);
+ * plans and searches for victims work on copies.
+ */
 #include "ctld/core/request/gpu_share.h"
 
 #include <assert.h>
@@ -34,6 +38,8 @@ bool shared_gpu_holds(const struct shared_gpu *gpu, const struct share *share)
 	       (!share->mem_mb || gpu->mem_used + share->mem_mb <= gpu->mem_mb);
 }
 
+/* Taking and giving back are exact inverses, but for GPU_MIXED, which lasts until the GPU is
+ * free. */
 void shared_gpu_book(struct shared_gpu *gpu, const struct share *share, bool take)
 {
 	if (take) {
@@ -52,6 +58,7 @@ void shared_gpu_book(struct shared_gpu *gpu, const struct share *share, bool tak
 		gpu->user = 0;
 }
 
+/* Thousandths, by what is scarcer: compute or memory. */
 uint32_t shared_gpu_left(const struct shared_gpu *gpu)
 {
 	uint64_t used = gpu->milli_used;

@@ -103,6 +103,7 @@ static const struct labels *keep(struct label_sets *ls, const char *text)
 	return l;
 }
 
+/* The order is that of the submit: the same labels in another order are another set. */
 const struct labels *labels_intern(
         struct label_sets *ls, const struct label *v, size_t n, struct error *err)
 {
@@ -132,6 +133,7 @@ much:
 	return NULL;
 }
 
+/* From a row, which has the text as it is kept. */
 const struct labels *labels_parse(struct label_sets *ls, const char *text, struct error *err)
 {
 	const char *line = text, *end;

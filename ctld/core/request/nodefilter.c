@@ -1,4 +1,15 @@
-/* nodefilter.c - see nodefilter.h */
+/* nodefilter.c - see nodefilter.h
+ *
+ * Grammar of an expression, the loosest operator first:
+ *
+ *	any_of  = all_of { '|' all_of }
+ *	all_of  = one { '&' one }
+ *	one     = '!' one | '(' any_of ')' | word
+ *
+ * One walk by recursive descent serves all uses; each level has a set of nodes of its own, as bits.
+ * A name is found in a hash table, and the nodes of a feature are a set that is made once for a
+ * configuration. An evaluation costs the words of the expression times the nodes / 64.
+ */
 #include "ctld/core/request/nodefilter.h"
 
 #include <ctype.h>
@@ -52,6 +63,7 @@ static void set_bit(uint64_t *set, uint32_t node)
 	set[node / 64] |= 1ull << node % 64;
 }
 
+/* Borrows names from the configuration, which must outlive it. */
 struct nodefilter *nodefilter_new(const struct conf *conf, uint64_t seed)
 {
 	struct nodefilter *f = xcalloc(1, sizeof(*f));
@@ -212,6 +224,7 @@ static bool walk(struct walk *w, uint64_t *set)
 	return !*w->at;
 }
 
+/* Without spaces, so that equal expressions are more often equal texts; the caller frees it. */
 char *nodefilter_expression(const char *option, const char *text, struct error *err)
 {
 	char *bare = xcalloc(strlen(text) + 1, 1), shown[SHOWN];

@@ -5,6 +5,10 @@
  * place costs) can be kept for all of them. A request is immutable. What depends on the
  * configuration, its types' numbers and its sets of nodes, is computed by requests_resolve() when
  * the configuration changes.
+ *
+ * A request is found by two texts in one spelling (shape.c): its GPUs, and everything else. They
+ * are also what its row keeps, so a job that is loaded finds the request of those that are there.
+ * The table owns the requests; each job and each class holds a reference.
  */
 #include "ctld/core/request/requests.h"
 
@@ -113,6 +117,7 @@ void requests_free(struct requests *rs)
 
 /* --- what a configuration makes of it -------------------------------------------------------- */
 
+/* TYPE_NONE for an empty name, TYPE_GONE for one that the configuration does not have. */
 uint16_t gpu_type_number(const struct conf *conf, const char *name)
 {
 	size_t t;
@@ -204,6 +209,8 @@ static void resolve_nodes(const struct requests *rs, struct request *r)
 		r->allowed[i] &= r->required[i];
 }
 
+/* A name that is gone makes the request impossible until it is back: a type by its number, a
+ * licence by an empty set of nodes. */
 static void resolve(const struct requests *rs, struct request *r)
 {
 	uint32_t i;
@@ -218,6 +225,7 @@ static void resolve(const struct requests *rs, struct request *r)
 	r->n_allowed = r->allowed ? set_count(r->allowed, nodefilter_words(rs->filter)) : 0;
 }
 
+/* All requests anew: once for each configuration, not for each job. */
 void requests_resolve(struct requests *rs, const struct conf *conf)
 {
 	size_t cursor = 0;
@@ -341,6 +349,8 @@ static bool all_there(const struct requests *rs, const struct request *r)
 	       set_count(r->required, nodefilter_words(rs->filter)) == r->n_required;
 }
 
+/* For a submit: what a request names must exist now. A row is not checked so, because names may
+ * have gone since. */
 static int check_known(const struct requests *rs, const struct request *r, struct error *err)
 {
 	const struct nodefilter *f = rs->filter;
@@ -508,6 +518,7 @@ bool request_type_ok(
 	       conf->gpu_types[type].mem_mb >= r->gpu_mem_min_mb;
 }
 
+/* The least of one node: of a total on several nodes at least one GPU each. */
 uint32_t request_part_gpus(const struct request *r, uint32_t alternative)
 {
 	if (!r->n)

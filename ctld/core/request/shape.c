@@ -3,6 +3,10 @@
  * shape_read() checks a submit as its user wrote it and reports mistakes by option. shape_parse()
  * reads the two texts that a row keeps into a submit and goes the same way; so a row may say
  * exactly what a submit may.
+ *
+ * A request has two texts: its GPUs, and all else (`place`), where only what differs from the
+ * default is written, as words in one order. So equal requests have equal texts, and requests.c
+ * keeps each once.
  */
 #include "ctld/core/request/shape.h"
 
@@ -71,6 +75,7 @@ static int read_share(struct shape *s, const struct submit_job *job, struct erro
 	return 0;
 }
 
+/* The text is "TYPE:COUNT|..." with "any" where no type is named. */
 static int read_gpus(struct shape *s, const struct submit_job *job, struct error *err)
 {
 	struct strbuf text = { 0 };
@@ -113,6 +118,7 @@ void shape_memo_clear(struct shape_memo *memo)
 	*memo = (struct shape_memo){ .next = 0 };
 }
 
+/* Long lists of nodes are expanded and sorted once for several submits of the same list. */
 static bool remembered(const struct shape_memo *memo, const char *text, char **to, uint32_t *n)
 {
 	for (size_t i = 0; memo && i < SHAPE_MEMO; i++) {
@@ -179,6 +185,8 @@ static int read_features(const char *option, const char *text, char **to, struct
 	return *to ? 0 : -1;
 }
 
+/* `named`: how many nodes the list names. Without --nodes the job gets just these; and never fewer
+ * than these. */
 static int read_counts(
         struct shape *s, const struct submit_job *job, uint32_t named, struct error *err)
 {
@@ -270,6 +278,8 @@ static void say(struct strbuf *text, const char *key, const char *value)
 		strbuf_addf(text, " %s%s%s", key, *key ? "=" : "", value);
 }
 
+/* Only what differs from the default. parse_place() reads it back; licences stand last
+ * (request_licences()). */
 static void write_place(struct shape *s)
 {
 	struct strbuf text = { 0 };
@@ -434,6 +444,7 @@ static const struct place_word {
 	{ "licences", WORD_TEXT, offsetof(struct submit_job, licences), 0 },
 };
 
+/* A word without a value is a flag, and the other way round. */
 static bool set_word(struct submit_job *job, const struct place_word *word, char *value)
 {
 	void *to = (char *)job + word->at;

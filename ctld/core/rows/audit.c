@@ -1,4 +1,9 @@
-/* audit.c - see audit.h */
+/* audit.c - see audit.h
+ *
+ * Lines wait here until the seal of their change takes them, so an event of the trail and what it
+ * tells of are in one commit. The texts are copied into scratch memory: the caller's may be gone by
+ * then.
+ */
 #include "ctld/core/rows/audit.h"
 
 #include <stdlib.h>
@@ -65,6 +70,7 @@ size_t audit_touched(struct audit *a)
 	return n;
 }
 
+/* Without a sink the lines are only forgotten. */
 size_t audit_seal(struct audit *a, core_row_sink *sink, void *arg)
 {
 	struct row row;

@@ -91,6 +91,7 @@ struct value value_blob(const void *p, size_t n)
 	return (struct value){ .type = VALUE_BLOB, .p = p, .n = n };
 }
 
+/* A row that only removes has its key columns and nothing else. */
 void row_begin(struct row *row, enum row_table table, enum row_change change)
 {
 	row->table = table;
@@ -124,6 +125,7 @@ static struct value encode(enum codec codec, enum value_type type, const void *f
 	return value_int(0);
 }
 
+/* As many columns as the row has: all, or the keys. Texts are borrowed. */
 void codec_encode(const struct codec_column *columns, const void *object, struct row *row)
 {
 	size_t i;
@@ -148,6 +150,8 @@ int row_error(const struct row *row, size_t column, struct error *err, const cha
 	        row_column_name(row->table, column), what);
 }
 
+/* For rows of the world: the right table, number of columns and types. The values are checked by
+ * what they become. */
 int row_check(const struct row *row, struct error *err)
 {
 	size_t i;
@@ -168,6 +172,7 @@ int row_check(const struct row *row, struct error *err)
 	return 0;
 }
 
+/* -1: the value does not fit the field. */
 static int decode(enum codec codec, void *field, const struct value *v, struct strings *strings)
 {
 	const char *kept;
@@ -219,6 +224,7 @@ int codec_decode(const struct codec_column *columns, void *object, const struct 
 	return 0;
 }
 
+/* Of the values in order, and of the table. */
 uint64_t row_hash(const struct row *row)
 {
 	uint64_t h = hash_u64(row->table, row->n);

@@ -31,6 +31,7 @@ void dirty_free(struct dirty *d)
 	free(d);
 }
 
+/* Once, however often it changes. Nothing may change during a seal. */
 static void list(struct dirty *d, struct mark *mark)
 {
 	assert(!d->draining);
@@ -73,6 +74,7 @@ bool dirty_touched(struct dirty *d)
 	return touched;
 }
 
+/* Memory that a large burst took is given back. */
 void dirty_drain(struct dirty *d, dirty_each_fn *each, void *arg)
 {
 	size_t i;

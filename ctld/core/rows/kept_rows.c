@@ -1,4 +1,8 @@
-/* kept_rows.c - see kept_rows.h */
+/* kept_rows.c - see kept_rows.h
+ *
+ * Rows are kept by value with their texts in scratch memory, in the order in which they came, and
+ * are written first in a seal.
+ */
 #include "ctld/core/rows/kept_rows.h"
 
 #include <stdlib.h>

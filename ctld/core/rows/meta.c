@@ -90,6 +90,7 @@ static bool is(const struct value *v, const char *text)
 	return v->n == strlen(text) && !memcmp(v->p, text, v->n);
 }
 
+/* A walk over all: there are as many as operators have set something. */
 static struct said *find_said(const struct meta *m, const char *key, size_t len)
 {
 	size_t i;
@@ -126,6 +127,7 @@ const char *meta_text(const struct meta *m, const char *key)
 	return s ? s->text : "";
 }
 
+/* Nothing is written for a key that is empty and was never set. */
 void meta_set_text(struct meta *m, const char *key, const char *text)
 {
 	if ((*text || find_said(m, key, strlen(key))) &&
@@ -148,6 +150,7 @@ static int parse(const struct row *row, uint64_t *number, struct error *err)
 	return 0;
 }
 
+/* Keys that are not the core's are passed over. */
 int meta_load(struct meta *m, const struct row *row, struct error *err)
 {
 	const struct value *key = &row->v[COL_META_key];
@@ -168,6 +171,8 @@ int meta_load(struct meta *m, const struct row *row, struct error *err)
 	return 0; /* the store's own (schema version) */
 }
 
+/* A start has an epoch of its own, above that of all controllers before it: agents obey no lower
+ * one. */
 int meta_start(struct meta *m, const char *cluster, struct error *err)
 {
 	if (m->cluster && strcmp(m->cluster, cluster))
@@ -193,6 +198,8 @@ uint64_t meta_next_job(const struct meta *m)
 	return m->jobs.next;
 }
 
+/* The lease of ids doubles if the last one was used up within LEASE_LASTS, and else begins with one
+ * id again. */
 static void renew(struct meta *m, struct lease *lease, enum number end, usec_t mono)
 {
 	if (!lease->size || mono - lease->renewed >= LEASE_LASTS)
@@ -204,6 +211,7 @@ static void renew(struct meta *m, struct lease *lease, enum number end, usec_t m
 	dirty_put(m->dirty, &m->mark);
 }
 
+/* One id at a time renews the lease; several at once extend it by just what is missing. */
 static uint64_t take(
         struct meta *m, struct lease *lease, enum number end, uint64_t n, usec_t mono)
 {
@@ -282,6 +290,7 @@ uint64_t meta_last_event(const struct meta *m)
 	return m->events.next - 1;
 }
 
+/* The last job that is known may be an array, whose tasks have ids too. */
 void meta_raise(struct meta *m, uint64_t epoch_above, uint64_t job_above)
 {
 	if (m->number[EPOCH] <= epoch_above) {

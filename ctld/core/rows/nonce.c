@@ -76,6 +76,7 @@ void nonces_free(struct nonces *ns)
 	free(ns);
 }
 
+/* A nonce is its user's: the same bytes of another user are another nonce. */
 static struct nonce *find(const struct nonces *ns, uint32_t uid, const uint8_t *nonce)
 {
 	struct key key = { uid, nonce };
@@ -121,6 +122,8 @@ static struct nonce *own(const struct nonce *nonce)
 	return (struct nonce *)(uintptr_t)nonce;
 }
 
+/* The job is there: repeats of its submit are answered with it from now on, for NONCE_KEEP at
+ * least. */
 void nonces_settle(struct nonces *ns, const struct nonce *nonce, uint64_t job, struct clocks now)
 {
 	struct nonce *n = own(nonce);
@@ -151,6 +154,7 @@ bool nonce_is_of(const struct nonce *n, const uint8_t *spec_hash)
 	       (n->changed && !memcmp(n->changed + HASH_BYTES, spec_hash, HASH_BYTES));
 }
 
+/* The first hash stays beside the new one, so that a repeat of the submit is still known. */
 void nonces_respec(const struct nonce *nonce, const uint8_t *spec_hash)
 {
 	struct nonce *n = own(nonce);
@@ -191,6 +195,7 @@ static void remove_nonce(struct nonces *ns, struct nonce *n)
 	dirty_gone(ns->dirty, &n->mark);
 }
 
+/* Until it expires, the nonce has a row of its own. */
 void nonces_job_gone(struct nonces *ns, const struct nonce *nonce)
 {
 	struct nonce *n = own(nonce);
@@ -261,6 +266,7 @@ int nonces_load(struct nonces *ns, const struct row *row, struct error *err)
 	return 0;
 }
 
+/* Expiries are wall times in rows, and become mono times here. */
 void nonces_start(struct nonces *ns, struct clocks now)
 {
 	size_t cursor = 0;

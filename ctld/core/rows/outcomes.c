@@ -72,6 +72,7 @@ static struct outcome_page *find(const struct outcomes *f, uint64_t number)
 	return at < f->n && f->v[at]->number == number ? f->v[at] : NULL;
 }
 
+/* Inserted in order; usually at the end. */
 static struct outcome_page *add(struct outcomes *f, uint64_t number)
 {
 	struct outcome_page *page = xcalloc(1, sizeof(*page));
@@ -85,6 +86,7 @@ static struct outcome_page *add(struct outcomes *f, uint64_t number)
 	return page;
 }
 
+/* The highest id with an outcome, by which a restored state knows how far it goes. */
 uint64_t outcomes_last(const struct outcomes *f)
 {
 	const struct outcome_page *page = f->n ? f->v[f->n - 1] : NULL;

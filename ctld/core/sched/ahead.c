@@ -2,6 +2,9 @@
  *
  * A class that was held back by planned starts is tried again if other reservations stand before it
  * than when it was blocked. A hash of their owners tells: a sum, so that no order matters.
+ *
+ * The sums are made anew after a change of the plan or of a reservation's key, and a class then
+ * finds its own by binary search.
  */
 #include <stdlib.h>
 
@@ -22,6 +25,7 @@ static int by_ahead_key(const void *x, const void *y)
 	return heap_key_before(a->key, b->key) ? -1 : heap_key_before(b->key, a->key);
 }
 
+/* By the id of the head: with another head the class has another reservation. */
 static uint64_t owner_hash(const struct reservation *e)
 {
 	return hash_u64(job_id(class_head(e->owner)), 1);

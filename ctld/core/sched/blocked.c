@@ -9,6 +9,11 @@
  * A group is *noted* if it is to be marked when the order changes, or at the next ordering: what
  * refused its members may change without any release. If that was what is planned (`recall`), all
  * are tried again; if there were no more searches for victims, those that had none.
+ *
+ * Invariants: a class that is ready stands in none of these lists; a group has a seat in the array
+ * of its node set exactly while it has members; a noted group has members. The array of seats is
+ * compact and holds what a release compares, because a release passes over all groups of the node's
+ * sets.
  */
 #include <stdlib.h>
 
@@ -91,6 +96,7 @@ static struct waiter_list *limit_list(struct sched *s, uint32_t limit)
 	return &b->limits[limit];
 }
 
+/* Its first member comes in. */
 static void take_seat(struct sched *s, struct wait_group *g)
 {
 	const struct request *r = g->key.gpus;
@@ -111,6 +117,7 @@ static void take_seat(struct sched *s, struct wait_group *g)
 		.group = g };
 }
 
+/* Its last member has left. The last seat moves into the gap. */
 static void leave_seat(struct sched *s, struct wait_group *g)
 {
 	struct seats *list = &s->blocked->sets[g->list];
@@ -119,6 +126,7 @@ static void leave_seat(struct sched *s, struct wait_group *g)
 	list->v[g->at].group->at = g->at;
 }
 
+/* To be marked later; `recall`: with the members that were tried. */
 static void note(struct sched *s, struct wait_group *g, bool recall)
 {
 	g->recall |= recall;
@@ -136,6 +144,9 @@ static void forget_note(struct wait_group *g)
 
 /* --- blocking and waking --------------------------------------------------------------------- */
 
+/* Into the lists of what refused the class (last): for each alternative its group if it waits for
+ * capacity, and the list of the limit if one refused it. With planned starts before it, it also
+ * notes which these are. */
 void block_class(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -321,6 +332,8 @@ static void mark_fitting(
 	}
 }
 
+/* A node has more room. Each group in a list of one of its node sets is compared with what is free
+ * there, cheaply first; where that suffices, whether a part really fits. */
 void wake_fitting(struct sched *s, uint32_t node)
 {
 	const struct conf_node *conf = &s->view.conf->nodes[node];
@@ -341,6 +354,7 @@ void wake_fitting(struct sched *s, uint32_t node)
 		mark_fitting(s, &s->blocked->sets[sets[i]], node, &room);
 }
 
+/* Asks again before a group has its turn: what it was marked for may have been taken since. */
 bool blocked_fits(const struct sched *s, const struct wait_group *g)
 {
 	struct ask ask = wait_group_ask(g);
@@ -408,6 +422,7 @@ void wake_beside_claims(struct sched *s, uint32_t node)
 	}
 }
 
+/* With quotas each release changes how far accounts are over theirs. */
 void sched_limits_released(struct sched *s, const uint32_t *limits, size_t n)
 {
 	s->usage_changed = s->quotas;

@@ -2,6 +2,14 @@
  *
  * Classes have numbers without gaps, so that a sweep over all of them can stop anywhere: the last
  * class takes over the number of one that is removed.
+ *
+ * A class is found by its key in a hash table. Texts and the request in the key are kept
+ * (strings.h, requests.h), so that keys are compared by pointer; the class holds a reference to
+ * each of them.
+ *
+ * Each class has two waiters an alternative: the first n stand in wait groups for capacity, the
+ * next n in the lists of limits. They are made with the class, so that blocking and waking allocate
+ * nothing.
  */
 #include "ctld/core/sched/class.h"
 
@@ -93,6 +101,7 @@ void waiter_link(struct waiter_list *list, struct waiter *w)
 	LIST_INSERT_HEAD(list, w, at);
 }
 
+/* An element that is in no list has no back pointer: waiter_linked() asks for that. */
 void waiter_unlink(struct waiter *w)
 {
 	LIST_REMOVE(w, at);
@@ -220,6 +229,7 @@ struct class *classes_want(struct classes *cs, const struct job_info *job)
 	return class;
 }
 
+/* The last class takes the number that becomes free; see the head. */
 void classes_remove(struct classes *cs, struct class *class)
 {
 	struct class *last = cs->v[--cs->n];

@@ -2,6 +2,16 @@
  *
  * A decision has no state: it is a function of what it is shown. What it counts on the limits for a
  * trial it takes back before it returns.
+ *
+ * One try is, for each alternative and each GPU type that it accepts: the limits with the least
+ * that it could need; a place now, first one that displaces no reservation; the limits with what
+ * that place takes; and whether that leaves enough for the reservations ahead. The first
+ * alternative that passes starts; of its types, the one whose node has the least to spare.
+ * Otherwise `decision` keeps for each alternative what refused it, because that is where the class
+ * waits (blocked.c).
+ *
+ * A start later (decide_search()) goes through the same alternatives and types, and asks
+ * plan_search() for the earliest start of each.
  */
 #include "ctld/core/sched/decide.h"
 
@@ -144,6 +154,8 @@ static bool find_now(const struct sched_view *view, const struct candidate *who,
 	return ledger_find(view->ledger, set, &who->ask, find, out);
 }
 
+/* Does the job have to leave what this reservation takes of the limits: is it before the job, and
+ * does it begin before the job ends? */
 static bool overlaps(
         const struct sched_view *view, const struct candidate *who, const struct reservation *e)
 {
@@ -163,6 +175,8 @@ struct endings {
 	size_t n, size;
 };
 
+/* A run on a node of the reservation that ends by its start: what it holds of the limits is free
+ * then. */
 static void note_endings_on(struct endings *es, const struct sched_view *view,
         const struct reservation *e, uint32_t node)
 {
@@ -260,6 +274,8 @@ static void note_limit(struct decision *d, uint32_t a, uint32_t limit)
 	                         : DECIDE_ANY_LIMIT;
 }
 
+/* One alternative and one type. Where a whole node exceeds a limit (--exclusive), the search goes
+ * on without that node, up to MAX_UNFIT times. */
 static enum verdict try_type(const struct sched_view *view, const struct candidate *who, uint32_t a,
         uint16_t type, struct places *out, struct decision *d)
 {
@@ -384,6 +400,8 @@ void decide_search_free(struct decide_search *ds)
 	free(ds);
 }
 
+/* `kind_too`: this alternative and type is done; else it is searched again, under other
+ * conditions. */
 static void end_search(struct decide_search *ds, bool kind_too)
 {
 	plan_search_free(ds->search);
@@ -394,6 +412,7 @@ static void end_search(struct decide_search *ds, bool kind_too)
 	ds->unfit.n = ds->find.n_unfit = 0;
 }
 
+/* Of equally early starts the first found stays: that of the earlier alternative. */
 static void keep_best(struct decide_search *ds)
 {
 	struct reservation swap = ds->best;
@@ -435,6 +454,8 @@ static bool still_good(const struct decide_search *ds, const struct sched_view *
 	       plan_holds(view->plan, want, &ds->best);
 }
 
+/* All kinds are done. A result that took several steps is checked once more, because the cluster
+ * has changed meanwhile; if it does not hold, the search begins again. */
 static enum plan_step finish(struct decide_search *ds, const struct sched_view *view,
         const struct candidate *who, struct plan_want *want, struct reservation *best)
 {
@@ -505,6 +526,8 @@ struct rank {
 	uint32_t gpus, cpus, node;
 };
 
+/* Where the request prefers nodes, those first; then the least fragmentation, the fewest free GPUs
+ * and CPUs; the number of the node decides a tie, so that the result is always the same. */
 static struct rank rank_of(
         const struct sched_view *view, const struct candidate *who, const struct places *places)
 {
@@ -540,6 +563,7 @@ static int weight(enum verdict v)
 	return (size_t)v < sizeof(weights) / sizeof(weights[0]) ? weights[v] : 0;
 }
 
+/* A type that the configuration no longer has is no reason to wait. */
 static void note_block(struct decision *d, uint32_t a, enum verdict v, uint32_t limit)
 {
 	if (v == VERDICT_LIMIT)

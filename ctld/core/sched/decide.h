@@ -35,7 +35,7 @@ struct decision {
 	                                          */
 	bool capacity[MAX_GPU_ALTERNATIVES];    /* by alternative: waits for capacity or the plan */
 	bool other[MAX_GPU_ALTERNATIVES]; /* by alternative: its place is too much for a limit */
-	/* By alternative: no node has a place for it (BLOCKED), or none beside what is planned for
+	/* By alternative: no node has a place for it (CAPACITY), or none beside what is planned for
 	 * classes before it (PLANNED), whatever its limits say; VERDICT_NONE: not known. */
 	enum verdict nowhere[MAX_GPU_ALTERNATIVES];
 	struct need need; /* of VERDICT_START: what to take from the limits */

@@ -135,6 +135,8 @@ struct candidate sched_candidate(const struct sched *s, const struct class *clas
 		.key = l->key };
 }
 
+/* The key of a class is that of its head. A reservation stands in the plan by the key of its class,
+ * so it moves along. */
 struct heap_key class_key(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -152,6 +154,7 @@ struct heap_key class_key(struct sched *s, struct class *class)
 	return l->key;
 }
 
+/* The same, and its place among the ready classes or in its groups follows. */
 void class_rekey(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);

@@ -38,6 +38,8 @@ static bool order_reservations(struct sched *s)
 	return promoted;
 }
 
+/* What all keys depend on, at once: the moment that ages count to, fair-share ranks, limits over
+ * time, and the keys of the reservations, which the classes are compared with. */
 static void order_begin(struct sched *s)
 {
 	s->ordered = s->view.now.mono;
@@ -54,6 +56,8 @@ static void order_begin(struct sched *s)
 	s->promoted = order_reservations(s);
 }
 
+/* Its key, and whether it is to be tried again: its retry is due, limits over time have moved on,
+ * or other planned starts are before it. */
 static void order_class(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -105,6 +109,7 @@ static void refill_free(struct sched *s)
 	s->n_refills = 0;
 }
 
+/* If no partition may have another planned start, the sweep is over at once. */
 static void refill_begin(struct sched *s)
 {
 	const struct conf *conf = s->view.conf;
@@ -141,6 +146,8 @@ void refill_forget(struct sched *s, const struct class *class)
 	}
 }
 
+/* A heap for each partition of the best so many, with the worst of them on top: the keys are
+ * complemented. */
 static void refill_class(struct sched *s, struct class *class)
 {
 	const struct class_link *l = class_link(class);
@@ -159,6 +166,7 @@ static void refill_class(struct sched *s, struct class *class)
 	heap_put(r->best, key, class);
 }
 
+/* They are made ready; a refusal then leads to the search for a start. */
 static bool refill_end(struct sched *s)
 {
 	struct class *class;

@@ -13,6 +13,11 @@
  *
  * Why a planned start was lost stays with the class until it has another (`broken`, `cause`): so a
  * later start without a cause is counted as unexplained, and there is none.
+ *
+ * What holds after each step: a planned start is added to a partition with plan_depth reservations
+ * only in place of a worse one (preemption reservations are always made, and count); all
+ * reservations have room on their nodes beside each other and beside what runs, or have been broken
+ * for a cause and their classes made ready (planner_recheck()).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +54,7 @@ static void note_need(struct sched *s, struct reservation *e)
 	need_of_places(&s->view, &ask, &e->places, &e->need);
 }
 
+/* The reservation takes less at these limits now: classes that left room for it there may start. */
 static void wake_yielding(struct sched *s, const struct limit_chain *chain, const struct need *need)
 {
 	const uint32_t *limits;
@@ -61,7 +67,7 @@ static void wake_yielding(struct sched *s, const struct limit_chain *chain, cons
 }
 
 /* Remove the reservation. Other reservations that break with it, here or before, break for the same
- * cause. */
+ * cause. Its places are free for others, so what may fit there is woken. */
 static void reservation_gone(struct sched *s, struct class *class, const char *cause, uint64_t by)
 {
 	struct class_link *l = class_link(class);
@@ -118,6 +124,8 @@ static void shrink(struct sched *s, struct reservation *e, size_t n)
 	free(places.v);
 }
 
+/* The class was refused. If that was for a limit, or the partition is down, it keeps no place that
+ * others could use; of a range of nodes it keeps as many as the limits still allow. */
 void planner_close(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -215,6 +223,9 @@ bool planner_has_room(struct sched *s, struct class *class, struct class **out)
 	return true;
 }
 
+/* Whether the start is later than the last one, and why, is settled here: the cause that was kept
+ * when it was lost, or that its time came and a run was late, or none, which counts as
+ * unexplained. */
 void planner_enter(struct sched *s, struct class *class, const struct plan_want *want,
         struct reservation *found)
 {
@@ -283,6 +294,7 @@ void planner_end_move(struct sched *s, const struct class *class)
 	s->move.class = NULL;
 }
 
+/* The new reservation keeps its rank, so that moving up goes on with the next one. */
 static void replace(struct sched *s, struct class *class, const struct plan_want *want,
         struct reservation *found)
 {
@@ -336,6 +348,8 @@ static enum plan_step move_up(struct sched *s, struct class *class)
 	return step;
 }
 
+/* By rank, which is the order of keys: the best reservation chooses first. A start that is due
+ * within a second, or that runs are stopped for, is left alone. */
 bool planner_compress(struct sched *s, struct class **moved, struct sched_pick *pick)
 {
 	struct class *class = s->move.class;
@@ -409,6 +423,8 @@ void planner_rekeyed(struct sched *s)
 		planner_wake_if_risen(s, plan_at(plan, i)->owner);
 }
 
+/* Moving up is worth while only if something became free early or a reservation has passed
+ * another. */
 void planner_ordered(struct sched *s)
 {
 	search_ordered(s);

@@ -5,6 +5,15 @@
  * is decided is decided with all keys of one ordering.
  *
  * Invariant (sched_check()): no blocked class could start.
+ *
+ * What is kept right between two steps: a class is in the table of classes exactly while it has
+ * jobs; it is ready or blocked, never both (class_ready()); a reservation of the plan and its class
+ * point to each other. All numbers of a class (partition, account, limits, groups) are of one
+ * configuration: sched_configure() takes each class out of everything with the old ones, and puts
+ * it in again with the new ones.
+ *
+ * A refusal leads to at most one search (search.c), which takes several steps. While it goes on,
+ * better classes have their turn first; the class that is searched for has its own by the same key.
  */
 #include "ctld/core/sched/sched.h"
 
@@ -79,6 +88,7 @@ uint32_t sched_qos(const struct sched *s, const char *name)
 	return find_text(s, &s->qos_names, name);
 }
 
+/* Jobs name partitions, accounts and QOS by kept texts: their numbers are found by pointer. */
 static void learn_names(struct sched *s, const struct conf *conf)
 {
 	size_t i;
@@ -154,6 +164,8 @@ void sched_now(struct sched *s, struct clocks now)
 
 /* --- configurations -------------------------------------------------------------------------- */
 
+/* What keys and searches need of the whole cluster: its size, and whether there are quotas and
+ * preemption at all. */
 static void measure(struct sched *s, const struct conf *conf)
 {
 	size_t i, g;
@@ -180,6 +192,8 @@ uint32_t sched_user(
 	return ledger_user(ledger, ledger_set_of(ledger, partition), gpus, uid);
 }
 
+/* The numbers of the class in this configuration, its limit chain, and its places in groups. It is
+ * blocked in none and not ready yet. */
 static void class_resolve(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -196,6 +210,8 @@ static void class_resolve(struct sched *s, struct class *class)
 	        s->quotas ? l->account : CONF_NONE, l->partition != CONF_NONE);
 }
 
+/* The opposite, for all that has numbers of the old configuration. A planned start is lost with
+ * that. */
 static void class_unresolve(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
@@ -244,6 +260,7 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
+/* A job that does not become the head wakes nothing: if the head cannot start, it cannot either. */
 void sched_add(struct sched *s, struct job *job)
 {
 	struct class *class = classes_want(s->classes, job_info(job));
@@ -301,6 +318,8 @@ void sched_remove(struct sched *s, struct job *job)
 	}
 }
 
+/* The first task of the record may be another one now, and with it the place in the queue. If the
+ * record is the head, the task that was tried last has gone. */
 void sched_shrunk(struct sched *s, struct job *job)
 {
 	struct class *class = job_link(job)->class;
@@ -315,6 +334,8 @@ void sched_shrunk(struct sched *s, struct job *job)
 		next_head(s, class, job_id(job));
 }
 
+/* Only a node with reservations concerns a class here: one without has nothing that could break,
+ * and what gets free there is told by sched_node_freed(). */
 static void node_changed(struct sched *s, uint32_t node, const char *cause, uint64_t by)
 {
 	plan_node_changed(s->view.plan, node);
@@ -402,6 +423,8 @@ static enum sched_step refused(struct sched *s, struct class *class, struct sche
 	return step;
 }
 
+/* The class was ready and has the best turn. It leaves the ready classes only if it is refused:
+ * after a start the caller takes the job out (sched_remove()), and the next head is tried. */
 static enum sched_step try_class(struct sched *s, struct class *class, struct sched_pick *pick)
 {
 	struct class_link *l = class_link(class);
@@ -466,6 +489,8 @@ static enum sched_step end_pass(struct sched *s, struct sched_pick *pick)
 	return SCHED_PLANNED;
 }
 
+/* A wait group's turn makes its best member ready and tries it at once. The first word of its key
+ * is of now, the second as of the last ordering. */
 static enum sched_step next_step(struct sched *s, struct sched_pick *pick)
 {
 	struct waiter *first;
@@ -529,6 +554,8 @@ bool sched_busy_before(struct sched *s, struct heap_key key)
 	       (searching && heap_key_before(class_link_of(searching)->key, key));
 }
 
+/* An ordering comes at most every ORDER_EVERY, and only if something makes it due: a change that
+ * may alter the order, an early end, or a retry. */
 usec_t sched_next(const struct sched *s)
 {
 	usec_t order = s->ordered + ORDER_EVERY;
@@ -583,6 +610,7 @@ uint32_t sched_before(const struct class *class, const struct job *job)
 	return n;
 }
 
+/* By partition, then by key: the order in which people see the queue. */
 static int by_key(const void *x, const void *y)
 {
 	const struct class_link *a = class_link(*(struct class *const *)x),
@@ -595,7 +623,8 @@ static int by_key(const void *x, const void *y)
 	return a->key.b < b->key.b ? -1 : a->key.b > b->key.b;
 }
 
-/* Count the positions of all classes. */
+/* Count the positions of all classes: a sort of all of them, once after an ordering and only if it
+ * is asked for. */
 static void count_positions(struct sched *s)
 {
 	size_t n = 0, i, k, end, cursor = 0;
@@ -633,6 +662,8 @@ void sched_position(struct sched *s, const struct class *class, uint32_t *positi
 	*of = class_link_of(class)->position_of;
 }
 
+/* The invariant itself: each blocked class is decided anew, and must be refused. Costs a try for
+ * each class; core_check() calls it. */
 bool sched_check(struct sched *s, char *text, size_t size)
 {
 	size_t cursor = 0, i;

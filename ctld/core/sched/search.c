@@ -106,6 +106,8 @@ bool search_planning(const struct sched *s, const struct class *class)
 	return s->search.class == class && s->search.start;
 }
 
+/* The number of searches between two orderings, fewer where a partition has many nodes, because
+ * each looks at all of them. */
 static bool searched_enough(const struct sched *s, const struct class *class)
 {
 	size_t nodes = s->view.conf->partitions[class_link_of(class)->partition].n_nodes;
@@ -182,6 +184,7 @@ void search_consider(struct sched *s, struct class *class)
 		s->turns.turn = class;
 }
 
+/* Counts the search as the latest of its class and of its account. */
 static void had_turn(struct sched *s, struct class *class)
 {
 	class_link(class)->last_searched = *last_searched_of(s, class) = ++s->turns.last;
@@ -302,6 +305,8 @@ static bool may_search(struct sched *s, struct class *class, usec_t *retry)
 	return *retry == INT64_MAX;
 }
 
+/* Victims replace a planned start: the class gives that up, and the caller reserves what the
+ * victims will free (planner_reserve_preemption()). */
 bool search_victims(struct sched *s, struct class *class, struct sched_pick *pick)
 {
 	struct candidate who = sched_candidate(s, class);

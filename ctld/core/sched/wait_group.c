@@ -8,6 +8,11 @@
  * Why three heaps and not one: with a release the keys of all classes of an account change. One
  * heap of 10,000 classes would have to be made anew each time, where there are 100 accounts to
  * check.
+ *
+ * Cost of one operation: a change of a candidate is logarithmic in the candidates of its subgroup,
+ * and if it was or becomes the first, in the subgroups and in the marked groups as well. A mark
+ * computes the first word of each subgroup of the group once; what is not marked costs nothing when
+ * usage changes.
  */
 #include "ctld/core/sched/wait_group.h"
 
@@ -107,6 +112,7 @@ void wait_groups_free(struct wait_groups *ws)
 
 /* --- joining --------------------------------------------------------------------------------- */
 
+/* The group with that key, made if it is the first class that joins it. */
 static struct wait_group *want_group(struct wait_groups *ws, const struct wait_key *key)
 {
 	struct wait_group *g =
@@ -141,6 +147,8 @@ static struct subgroup *join(
 	return sub;
 }
 
+/* The last class of a subgroup frees it, the last subgroup its group. Neither can have candidates
+ * or members then. The group of ready classes always exists. */
 static void leave(struct wait_groups *ws, struct waiter *w)
 {
 	struct subgroup *sub = w->in;
@@ -197,6 +205,9 @@ void wait_leave(struct wait_groups *ws, struct class *class)
 
 /* --- first words ----------------------------------------------------------------------------- */
 
+/* The first word as of now. It is kept in the subgroup of ready classes, which all subgroups with
+ * the same account, tier and request share, and computed again only if the account's usage has
+ * another version. */
 static uint64_t word_now(struct wait_groups *ws, struct subgroup *sub)
 {
 	struct subgroup *of = sub->ready;
@@ -243,6 +254,7 @@ void wait_released(struct wait_groups *ws)
 
 /* --- candidates ------------------------------------------------------------------------------ */
 
+/* Marked, or the ready classes, which always have a turn. */
 static bool has_turn(const struct wait_groups *ws, const struct wait_group *g)
 {
 	return g == &ws->ready || g->turn != HEAP_NOWHERE;
@@ -343,6 +355,8 @@ bool wait_inside(const struct waiter *w)
 
 /* --- marks ----------------------------------------------------------------------------------- */
 
+/* Which nodes the group was marked for: up to WAIT_GROUP_NODES of them; with more, or with
+ * WAIT_ANY_NODE, any node may have room. */
 static void remember(struct wait_group *g, uint32_t node)
 {
 	uint32_t i;
@@ -391,6 +405,8 @@ void wait_suppress(struct wait_groups *ws, struct wait_group *g)
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
+/* What stands first goes by a word that may be too small by now. Then it moves back, and another
+ * may be first: at most each subgroup once. */
 struct waiter *wait_first(struct wait_groups *ws, struct heap_key *key)
 {
 	struct wait_group *g;

@@ -1,4 +1,7 @@
-/* hash.c - see hash.h. The mixer folds a 128-bit product, as wyhash does. */
+/* hash.c - see hash.h
+ *
+ * The mixer folds a 128-bit product, as wyhash does, with two of its constants.
+ */
 #include "ctld/core/util/hash.h"
 
 #include <string.h>

@@ -45,6 +45,7 @@ static bool before(const struct heap_key *x, const struct heap_key *y)
 	return x->a != y->a ? x->a < y->a : x->b < y->b;
 }
 
+/* The only way into the array: no item moves without its owner being told. */
 static void place(struct heap *h, size_t i, struct entry e)
 {
 	h->v[i] = e;
@@ -94,6 +95,8 @@ void heap_put(struct heap *h, struct heap_key key, void *item)
 	up(h, h->n - 1, (struct entry){ key, item });
 }
 
+/* The last entry takes the place. Memory shrinks when three quarters are free, so that a large heap
+ * of the past costs nothing. */
 void heap_remove(struct heap *h, uint32_t index)
 {
 	void *item;
@@ -120,6 +123,8 @@ void heap_rekey(struct heap *h, uint32_t index, struct heap_key key)
 		settle(h, index, (struct entry){ key, h->v[index].item });
 }
 
+/* All keys at once and then one pass from the bottom: O(n), where one after another would be O(n
+ * log n). */
 void heap_rekey_all(struct heap *h, heap_key_fn *key, void *arg)
 {
 	size_t i;

@@ -61,6 +61,7 @@ static size_t seek(const struct idmap *m, uint64_t number)
 	return low;
 }
 
+/* Any id: in the middle the pages behind a new one move. */
 void idmap_insert(struct idmap *m, uint64_t id, void *object)
 {
 	size_t i = seek(m, id >> PAGE_BITS);
@@ -133,6 +134,7 @@ void *idmap_find(const struct idmap *m, uint64_t id)
 	return m->pages[i].v[id % PAGE_IDS];
 }
 
+/* The object with the highest id below; NULL: there is none. */
 void *idmap_below(const struct idmap *m, uint64_t id)
 {
 	size_t i = seek(m, id >> PAGE_BITS), k;

@@ -1,4 +1,8 @@
-/* names.c - see names.h */
+/* names.c - see names.h
+ *
+ * Names of the configuration by their kept texts: an array in the order of addresses, so a number
+ * is found by bisection and without comparing letters. Numbers are the order of names_add().
+ */
 #include "ctld/core/util/names.h"
 
 #include <stdlib.h>

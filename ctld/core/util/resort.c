@@ -1,4 +1,10 @@
-/* resort.c - see resort.h */
+/* resort.c - see resort.h
+ *
+ * Insertion sort for what is nearly in order: O(n) comparisons plus one move for each place that an
+ * item is off. If that comes to more than MOVES for each item, it was no such input, and qsort()
+ * does it. Items that compare as equal keep their order only in the first case, so an order must be
+ * total.
+ */
 #include "ctld/core/util/resort.h"
 
 #include <assert.h>

@@ -1,4 +1,9 @@
-/* scratch.c - see scratch.h */
+/* scratch.c - see scratch.h
+ *
+ * Blocks of BLOCK_BYTES, filled from the front; what is larger gets a block of its own.
+ * scratch_clear() keeps one block for the next use, so the usual event allocates nothing. Nothing
+ * is freed by itself.
+ */
 #include "ctld/core/util/scratch.h"
 
 #include <stdlib.h>

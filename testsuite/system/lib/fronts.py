@@ -8,7 +8,7 @@ NAMES = BUILD / "cmds/slurm-names"
 US, RS = "\x1f", "\x1e"
 
 PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; grace = "2s"; },
-  { name = "other"; nodes = "n1"; max_time = "1:00:00"; grace = "2s"; } )"""
+  { name = "other"; nodes = "n1"; max_time = "1:00:00"; grace = "60s"; } )"""
 POLICY = """accounts = ( { name = "vision"; members = ( "root", "daemon" ); },
   { name = "nlp"; parent = "vision"; shares = 2; members = ( "root" ); } );
 default_account = "vision";
