@@ -11,6 +11,7 @@
 #include "cmds/views/views.h"
 #include "cmds/views/watch.h"
 #include "cmds/views/whyview.h"
+#include "common/job/reason.h"
 
 #define START_COLUMNS "JOBID,PARTITION,NAME,USER,ST,START,POS,SCHEDNODES"
 #define START_ORDER   "START,JOBID"
@@ -81,7 +82,9 @@ static const struct cmd cmd = {
 	.about = "List jobs: first those that wait, the next to start on top, then those that "
 	         "have started.",
 	.examples =
-	        "A job that waits shows why in brackets; -o JOBID,WHY says it in full. Into a pipe "
+	        "A job that waits shows why in brackets; -o JOBID,WHY says it in full. Slots that a "
+	        "service has in reserve (NotWanted) are listed with -t PENDING and by their ids. "
+	        "Into a pipe "
 	        "the table is 80 columns wide, and what is cut ends in +; with -o nothing is cut "
 	        "there.\n"
 	        "\n"
@@ -103,12 +106,21 @@ static const struct cmd cmd = {
 	.lists = { { "Columns", &job_kind }, { "Columns of --steps", &step_kind } },
 };
 
+/* The slots that a service has in reserve wait for nothing: they are listed if they are asked for. */
+static bool is_hidden(const struct gqueue *q, const Gpusched__Job *job)
+{
+	return !q->filter.ids.n && (q->start || !q->filter.lists[FILTER_STATES].n) &&
+	       !strcmp(job->reason, reason_word(REASON_NOT_WANTED));
+}
+
 static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Job *job = (const Gpusched__Job *)m;
 	struct gqueue *q = arg;
 
 	(void)err;
+	if (is_hidden(q, job))
+		return 0;
 	q->n_shown++;
 	cmd_ids_saw(&q->filter.ids, CMD_TOLD(job));
 	listing_add(&q->listing, job, m);

@@ -8,14 +8,15 @@
 BEGIN {
 	n = split("Job JobRun RunUsed GpuCount KeyValue WhyResult Why Blocker Change SubmitResult Place " \
 		"Prio PrioPoints PrioFactors PrioWeights Share Acct AcctRun ReportLine ReportType Event " \
-		"Partition GpuUse GpuShared Node NodeGpu GpuPart RunId Pong Stat", shown, " ")
+		"Partition GpuUse GpuShared Node NodeGpu GpuPart RunId Pong Stat " \
+		"Service ServiceReplica ServiceRequest ServiceSpec", shown, " ")
 	for (i = 1; i <= n; i++)
 		want[shown[i]] = 1
 }
 
 # What common/net/msgjson.c makes of it.
 function kind(type, name) {
-	if (type == "int64" && name ~ /^time$|_time$|^last_heard$|^since$|^recheck$/)
+	if (type == "int64" && name ~ /^time$|_time$|^last_heard$|^since$|^recheck$|^expires$/)
 		return "time"
 	if (type ~ /^u?int(32|64)$|^double$/)
 		return "number"

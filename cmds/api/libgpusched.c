@@ -298,7 +298,7 @@ int gpusched_test_sized(struct gpusched *g, const struct gpusched_spec *spec,
 	struct verdict_to to = { g, &ours };
 	struct error why;
 
-	if (submit_test(g->client, spec, keep_verdict, &to, &why) < 0)
+	if (submit_test(g->client, spec, NULL, keep_verdict, &to, &why) < 0)
 		return give_error(&why, err);
 	give_struct(verdict, size, &ours, sizeof(ours));
 	return 0;

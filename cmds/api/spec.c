@@ -176,8 +176,8 @@ static void sign_interactive(
 	spec->max_attempts = 1;
 }
 
-static int sign_part(const struct gpusched_spec *s, const char *cluster, ProtobufCBinaryData *out,
-        struct error *err)
+static int sign_part(const struct gpusched_spec *s, const struct spec_service *service,
+        const char *cluster, ProtobufCBinaryData *out, struct error *err)
 {
 	Gpusched__SignedSpec spec = GPUSCHED__SIGNED_SPEC__INIT;
 	struct signedjob_hash script = signedjob_hash(s->script, s->script_len);
@@ -218,6 +218,8 @@ static int sign_part(const struct gpusched_spec *s, const char *cluster, Protobu
 		sign_interactive(s, &interactive, &spec);
 	if (s->steps)
 		sign_steps(s, &steps, &spec);
+	if (service)
+		spec.service = (Gpusched__ServiceSpec *)service->spec;
 	if (signedjob_script_check(s->script, s->script_len, MSG_SCRIPT_MAX, err) >= 0 &&
 	        signedjob_spec_check(&spec, err) >= 0) {
 		out->len = gpusched__signed_spec__get_packed_size(&spec);
@@ -345,19 +347,23 @@ Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *
 
 /* --- groups --------------------------------------------------------------------------------- */
 
-static int make_job(const struct gpusched_spec *s, const char *cluster, Gpusched__SubmitJob *job,
-        struct signedjob_hash *hash, struct error *err)
+static int make_job(const struct gpusched_spec *s, const struct spec_service *service,
+        const char *cluster, Gpusched__SubmitJob *job, struct signedjob_hash *hash,
+        struct error *err)
 {
 	job->request = spec_request(s, err);
-	if (!job->request || sign_part(s, cluster, &job->spec, err) < 0)
+	if (!job->request || sign_part(s, service, cluster, &job->spec, err) < 0)
 		return -1;
+	if (service)
+		job->request->service = (Gpusched__ServiceRequest *)service->request;
 	*hash = signedjob_hash(job->spec.data, job->spec.len);
 	job->script = (ProtobufCBinaryData){ s->script_len, (uint8_t *)s->script };
 	return 0;
 }
 
-int spec_group_make(const struct gpusched_spec *specs, size_t n, const char *cluster,
-        struct spec_group *group, struct error *err)
+int spec_group_make(const struct gpusched_spec *specs, size_t n,
+        const struct spec_service *service, const char *cluster, struct spec_group *group,
+        struct error *err)
 {
 	Gpusched__Submit *submit = &group->submit;
 
@@ -373,7 +379,7 @@ int spec_group_make(const struct gpusched_spec *specs, size_t n, const char *clu
 		gpusched__submit_job__init(job);
 		submit->jobs[submit->n_jobs++] = job;
 		if (spec_adopt(specs, i, &spec, err) < 0 ||
-		        make_job(&spec, cluster, job, &group->hashes[i], err) < 0) {
+		        make_job(&spec, service, cluster, job, &group->hashes[i], err) < 0) {
 			spec_group_clear(group);
 			return n > 1 ? error_wrap(err, "job %zu of %zu", i + 1, n) : -1;
 		}
@@ -388,8 +394,10 @@ void spec_group_clear(struct spec_group *group)
 	for (size_t i = 0; i < submit->n_jobs; i++) {
 		Gpusched__SubmitJob *job = submit->jobs[i];
 
-		if (job->request)
+		if (job->request) {
+			job->request->service = NULL; /* borrowed */
 			gpusched__job_request__free_unpacked(job->request, NULL);
+		}
 		free(job->spec.data);
 		free(job);
 	}

@@ -29,10 +29,18 @@ struct spec_group {
 	struct signedjob_hash hashes[SIGNEDJOB_MAX];
 };
 
-/* ERR_USAGE or ERR_JOB_SPEC with what is not acceptable; with several jobs the text begins with
+/* Of a job that is a generation of a service: what is signed of it, and what is asked for. */
+struct spec_service {
+	const Gpusched__ServiceSpec *spec;
+	const Gpusched__ServiceRequest *request;
+};
+
+/* `service` is NULL, or what the only job of the group is. It is borrowed as the scripts are.
+ * ERR_USAGE or ERR_JOB_SPEC with what is not acceptable; with several jobs the text begins with
  * "job N of M: ". On success end with spec_group_clear(). */
-int spec_group_make(const struct gpusched_spec *specs, size_t n, const char *cluster,
-        struct spec_group *group, struct error *err);
+int spec_group_make(const struct gpusched_spec *specs, size_t n,
+        const struct spec_service *service, const char *cluster, struct spec_group *group,
+        struct error *err);
 void spec_group_clear(struct spec_group *group);
 
 /* What a spec asks of the scheduler, alone and in its own memory (end with

@@ -119,12 +119,12 @@ static int pack(
 }
 
 static int make_group(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,
-        uint64_t bulk, struct group *g, struct error *err)
+        const struct spec_service *service, uint64_t bulk, struct group *g, struct error *err)
 {
 	struct spec_group made;
 	int rc;
 
-	if (spec_group_make(specs, n, client_conf(q->client)->cluster, &made, err) < 0)
+	if (spec_group_make(specs, n, service, client_conf(q->client)->cluster, &made, err) < 0)
 		return -1;
 	*g = (struct group){ .id = q->last_id + 1, .n = n, .part = bulk != 0 };
 	made.submit.bulk = bulk;
@@ -215,14 +215,8 @@ static struct group *add_group(struct submit_queue *q)
 	return &q->v[q->n++];
 }
 
-int submit_send(struct submit_queue *q, const struct gpusched_spec *specs, size_t n, uint64_t tag,
-        struct error *err)
-{
-	return submit_send_part(q, specs, n, tag, 0, err);
-}
-
-int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,
-        uint64_t tag, uint64_t bulk, struct error *err)
+static int send_group(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,
+        const struct spec_service *service, uint64_t tag, uint64_t bulk, struct error *err)
 {
 	struct group g;
 	struct error why;
@@ -231,7 +225,7 @@ int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, 
 	if (submit_under_way(q) >= GPUSCHED_PIPELINE_MAX)
 		return error_set(
 		        err, ERR_BUSY, "%d submits wait for their answer", GPUSCHED_PIPELINE_MAX);
-	if (make_group(q, specs, n, bulk, &g, err) < 0)
+	if (make_group(q, specs, n, service, bulk, &g, err) < 0)
 		return -1;
 	d = ready_connection(q, &why);
 	if (!d) {
@@ -246,6 +240,24 @@ int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, 
 	if (put(d, &g, &why) < 0)
 		client_drop(q->client); /* it is sent again with the next connection */
 	return 0;
+}
+
+int submit_send(struct submit_queue *q, const struct gpusched_spec *specs, size_t n, uint64_t tag,
+        struct error *err)
+{
+	return send_group(q, specs, n, NULL, tag, 0, err);
+}
+
+int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,
+        uint64_t tag, uint64_t bulk, struct error *err)
+{
+	return send_group(q, specs, n, NULL, tag, bulk, err);
+}
+
+int submit_send_service(struct submit_queue *q, const struct gpusched_spec *spec,
+        const struct spec_service *service, uint64_t tag, struct error *err)
+{
+	return send_group(q, spec, 1, service, tag, 0, err);
 }
 
 /* --- answers -------------------------------------------------------------------------------- */
@@ -403,6 +415,7 @@ static int on_test(const ProtobufCMessage *m, void *arg, struct error *err)
 }
 
 int submit_test(struct client *c, const struct gpusched_spec *spec,
+        const struct spec_service *service,
         void (*on_result_fn)(const Gpusched__SubmitResult *result, void *arg), void *arg,
         struct error *err)
 {
@@ -415,7 +428,7 @@ int submit_test(struct client *c, const struct gpusched_spec *spec,
 	struct spec_group made;
 	int rc;
 
-	if (spec_group_make(spec, 1, client_conf(c)->cluster, &made, err) < 0)
+	if (spec_group_make(spec, 1, service, client_conf(c)->cluster, &made, err) < 0)
 		return -1;
 	made.submit.test_only = true;
 	call.request = &made.submit.base;

@@ -116,7 +116,8 @@ void help_options(FILE *out, const struct argp_option *options)
 		if (o->name) {
 			o = print_option(out, o);
 		} else {
-			fill_text(out, o->doc, strlen(o->doc), 0, 0);
+			if (!(o->flags & OPTION_HIDDEN))
+				fill_text(out, o->doc, strlen(o->doc), 0, 0);
 			o++;
 		}
 	}

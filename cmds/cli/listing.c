@@ -17,7 +17,7 @@ static int check_options(const struct listing *l, struct error *err)
 	return cmd_check_pairs(CMD_PAIRS(pairs), err);
 }
 
-static int make_view(struct listing *l, const struct view_kind *kind, struct error *err)
+int listing_begin(struct listing *l, const struct view_kind *kind, struct error *err)
 {
 	struct table_style style = table_style_for(stdout);
 	const char *own = l->own_columns ? l->own_columns : l->longer ? kind->longer : NULL;
@@ -40,7 +40,7 @@ struct client *listing_open(struct listing *l, const struct cmd *cmd, const stru
 {
 	struct client *c;
 
-	if (make_view(l, kind, err) < 0)
+	if (listing_begin(l, kind, err) < 0)
 		return NULL;
 	c = file ? client_new_file(file, err) : client_new(NULL, err);
 	if (!c) {

@@ -55,6 +55,10 @@ struct listing {
 struct client *listing_open(struct listing *l, const struct cmd *cmd, const struct view_kind *kind,
         const char *name, const char *file, struct error *err);
 
+/* The table alone, of a listing that has its client: another one, once view_end() was called for the
+ * one before. */
+int listing_begin(struct listing *l, const struct view_kind *kind, struct error *err);
+
 /* One line of the table, or `message` in JSON; NULL: an object of several lines, this is not its
  * first. */
 void listing_add(struct listing *l, const void *object, const ProtobufCMessage *message);

@@ -106,7 +106,26 @@ static size_t change_of(const struct option_row *row)
 
 static bool has_change(const struct option_row *row)
 {
-	return change_of(row) < N_CHANGES;
+	return change_of(row) < N_CHANGES || row->group == OPTION_SERVICE;
+}
+
+/* Those that cannot be changed are refused by name. */
+static bool is_refused(const struct option_row *row)
+{
+	return row->group == OPTION_SERVICE || changes[change_of(row)].field == FIXED;
+}
+
+static int refuse(const struct option_row *row, struct error *err)
+{
+	if (row->group == OPTION_SERVICE) {
+		error_set(err, ERR_USAGE, "--%s: that is an option of a service", row->name);
+		return error_hint(err, "gserve scale NAME MIN-MAX, or gserve update NAME --%s%s SCRIPT",
+		        row->name, row->arg ? "=..." : "");
+	}
+	error_set(err, ERR_USAGE,
+	        "--%s: that is part of what the job's owner signed, and cannot be changed",
+	        row->name);
+	return error_hint(err, "cancel the job, and submit another");
 }
 
 static void add_field(struct update *u, Gpusched__JobControl__Field field)
@@ -136,13 +155,9 @@ static int take_change(
 	if (key == ARGP_KEY_ARG)
 		return filter_add(&u->filter, FILTER_IDS, "ID", value, err);
 	row = options_by_key(key);
+	if (is_refused(row))
+		return refuse(row, err);
 	change = change_of(row);
-	if (changes[change].field == FIXED) {
-		error_set(err, ERR_USAGE,
-		        "--%s: that is part of what the job's owner signed, and cannot be changed",
-		        changes[change].option);
-		return error_hint(err, "cancel the job, and submit another");
-	}
 	if (options_set(&u->options, row, value, err) < 0)
 		return -1;
 	if (changes[change].field == SIGNED)
@@ -173,7 +188,8 @@ static struct argp_option *make_options(void)
 	struct argp_option *o = options_for_argp(has_change, &n);
 
 	for (size_t i = 0; i < n; i++)
-		if (o[i].name && changes[change_of(options_by_key(o[i].key))].field == FIXED)
+		if (o[i].name ? is_refused(options_by_key(o[i].key)) :
+		                o[i].group == OPTION_SERVICE + 1)
 			o[i].flags |= OPTION_HIDDEN;
 	return o;
 }

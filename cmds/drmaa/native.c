@@ -63,6 +63,8 @@ static int set(struct submit_options *o, int key, const char *value, struct erro
 		return 0;
 	if (!(taken.row->where & OPTION_IN_SCRIPT))
 		return error_set(err, ERR_USAGE, "--%s: only on a command line", taken.row->name);
+	if (taken.row->group == OPTION_SERVICE)
+		return error_set(err, ERR_USAGE, "--%s: a job of DRMAA is no service", taken.row->name);
 	if (!strcmp(taken.row->name, "wait"))
 		return error_set(err, ERR_USAGE, "--wait: drmaa_wait() waits");
 	return options_set(o, taken.row, taken.value, err);

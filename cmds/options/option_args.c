@@ -22,6 +22,7 @@ static const char *const headings[] = {
 	[OPTION_TIME] = "Time and priority:",
 	[OPTION_ORDER] = "Before it starts, and after it fails:",
 	[OPTION_FILES] = "Input and output:",
+	[OPTION_SERVICE] = "Services, which stay up (gserve):",
 	[OPTION_ANSWER] = "What gsubmit answers:",
 };
 

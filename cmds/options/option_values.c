@@ -470,8 +470,7 @@ SETTER(option_set_label)
 }
 
 /* Options without an argument. From a variable they come with a value: "yes" sets, "no" unsets. */
-static int set_flag_to(struct submit_options *o, const struct option_row *row, const char *value,
-        bool sense, struct error *err)
+int option_parse_flag(const char *value, bool sense, bool *out, struct error *err)
 {
 	static const char *const words[] = { "yes", "1", "true", "no", "0", "false" };
 	size_t i = 0;
@@ -480,18 +479,18 @@ static int set_flag_to(struct submit_options *o, const struct option_row *row, c
 		;
 	if (i == 6)
 		return error_set(err, ERR_USAGE, "expected yes or no");
-	*FIELD(o, row, bool) = i < 3 ? sense : !sense;
+	*out = i < 3 ? sense : !sense;
 	return 0;
 }
 
 SETTER(option_set_flag)
 {
-	return set_flag_to(o, row, value, true, err);
+	return option_parse_flag(value, true, FIELD(o, row, bool), err);
 }
 
 SETTER(option_unset_flag)
 {
-	return set_flag_to(o, row, value, false, err);
+	return option_parse_flag(value, false, FIELD(o, row, bool), err);
 }
 
 SETTER(option_set_no_requeue)

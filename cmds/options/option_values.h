@@ -21,4 +21,16 @@ option_setter option_set_text, option_set_path, option_set_file, option_set_comm
         option_set_signal, option_set_nice, option_set_open_mode, option_set_label,
         option_set_flag, option_unset_flag, option_set_no_requeue;
 
+/* Of services (service_values.c). */
+option_setter option_set_service, option_set_replicas, option_set_kept, option_set_surge,
+        option_set_ports, option_set_starts, option_set_probe_of, option_set_probe,
+        option_set_metrics, option_set_metrics_path, option_set_load_time, option_set_drain,
+        option_set_settle, option_set_scale_time, option_set_scale_window,
+        option_set_request_wait, option_set_valid, option_set_target, option_set_kv_target,
+        option_set_spread, option_unset_spread;
+
+/* An option without an argument: NULL, or from a variable "yes" sets it to `sense`, "no" to the
+ * contrary. */
+int option_parse_flag(const char *value, bool sense, bool *out, struct error *err);
+
 #endif

@@ -12,6 +12,7 @@
 void options_init(struct submit_options *o)
 {
 	*o = (struct submit_options){ .requeue_delay_s = REQUEUE_DELAY_DEFAULT };
+	service_options_init(&o->service);
 }
 
 void options_clear(struct submit_options *o)
@@ -27,6 +28,7 @@ void options_clear(struct submit_options *o)
 		free(o->labels[i]);
 	for (size_t i = 0; i < OPTIONS_GPUS_WAYS; i++)
 		free(o->gpus_said[i].text);
+	service_options_clear(&o->service);
 	if (o->component) {
 		options_clear(o->component);
 		free(o->component);

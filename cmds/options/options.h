@@ -27,6 +27,7 @@
 
 #include "cmds/api/gpusched.h"
 #include "cmds/options/mistakes.h"
+#include "cmds/options/service.h"
 #include "common/base/error.h"
 #include "common/base/label.h"
 #include "common/gpu/near.h"
@@ -90,6 +91,7 @@ struct submit_options {
 	size_t n_labels;
 	/* The components behind `#SBATCH hetjob` lines, in order, each the next one's owner (het.h). */
 	struct submit_options *component;
+	struct service_options service;
 	bool components_differ; /* tasks_settle(): in what they ask of a node */
 	unsigned source; /* incremented by the code that applies an option */
 	struct {
@@ -119,6 +121,7 @@ enum option_group {
 	OPTION_TIME,
 	OPTION_ORDER, /* before and after other jobs, and again */
 	OPTION_FILES,
+	OPTION_SERVICE,
 	OPTION_ANSWER
 };
 

@@ -68,6 +68,8 @@ bool tasks_in_steps(const struct submit_options *o)
 {
 	uint32_t min, max;
 
+	if (o->service.name)
+		return false;
 	count_nodes(o, &min, &max);
 	if (o->ntasks || o->ntasks_per_node || o->ntasks_per_gpu)
 		return true;

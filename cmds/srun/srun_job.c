@@ -403,7 +403,7 @@ int srun_test_only(const struct srun_options *o, struct error *err)
 		return -1;
 	if (srun_job_options(o, &job, err) == 0 && make_spec(o, &job, 30, &spec, &env, err) == 0 &&
 	        find_partition(c, &v, err) == 0) {
-		rc = submit_test(c, &spec, tell_test, &v, err);
+		rc = submit_test(c, &spec, NULL, tell_test, &v, err);
 		if (rc < 0)
 			error_wrap(err, "allocation failure");
 	}

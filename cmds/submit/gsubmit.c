@@ -48,6 +48,10 @@ static int take_option(
 	struct sbatch_arg_taken taken;
 	struct given *given;
 
+	if (key == ARGP_KEY_ARG && g->manner->update && !g->update) {
+		g->update = value;
+		return 0;
+	}
 	if (key == ARGP_KEY_ARG) {
 		g->script = value;
 		g->args = (const char *const *)(state->argv + state->next);
@@ -219,7 +223,7 @@ int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct 
 	for (size_t i = 0; i < g->n_given; i++)
 		if (options_set(o, g->given[i].row, g->given[i].value, err) < 0)
 			return -1;
-	return check_pairs(g, o, err);
+	return check_pairs(g, o, err) < 0 ? -1 : gsubmit_check_service(g, o, err);
 }
 
 /* --- the job ------------------------------------------------------------------------------------
@@ -291,7 +295,9 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 	if (o->components_differ && !g->quiet)
 		cmd_warn(&gsubmit_cmd, "the components of the job ask for different amounts; each "
 		        "of its nodes gets the largest of each");
-	job->name = o->name ? xstrdup(o->name) : default_name(g);
+	job->name = o->name           ? xstrdup(o->name)
+	            : o->service.name ? xstrdup(o->service.name)
+	                              : default_name(g);
 	s->script = script->text;
 	s->script_len = script->len;
 	s->args = g->args;
@@ -307,6 +313,8 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 	s->append = o->append;
 	s->no_summary = o->no_summary;
 	options_ask(o, s);
+	if (o->service.name && gsubmit_make_service(g, o, job, err) < 0)
+		return -1;
 	s->token = job->bulk ? NULL : o->token ? o->token : job->token;
 	return 0;
 }
@@ -408,10 +416,17 @@ static void advise_waiting(struct gpusched *g, const struct submit_options *o, u
 	gpusched_list_jobs(g, &filter, on_waiting, NULL, &why); /* it is only advice */
 }
 
+/* NULL: it is none. */
+static const struct spec_service *job_service(const struct job *job)
+{
+	return job->service.spec.name ? &job->service.both : NULL;
+}
+
 /* What is made of the answer to --test-only. */
 struct verdict_out {
 	const struct gsubmit_manner *manner;
 	const struct submit_options *o;
+	const struct job *job;
 	struct jsonout *json; /* NULL: text */
 };
 
@@ -464,8 +479,11 @@ static void on_verdict(const Gpusched__SubmitResult *r, void *arg)
 		jsonout_message(out->json, &r->base);
 	else if (out->manner->verdict)
 		out->manner->verdict(r, out->o);
-	else
+	else {
+		if (out->o->service.name)
+			gsubmit_print_service_test(out->job, r);
 		print_verdict(r, out->o);
+	}
 }
 
 static int test(const struct gsubmit_manner *manner, const struct submit_options *o,
@@ -473,7 +491,7 @@ static int test(const struct gsubmit_manner *manner, const struct submit_options
 {
 	struct client *c = client_new(NULL, err);
 	struct jsonout json;
-	struct verdict_out out = { manner, o, o->json ? &json : NULL };
+	struct verdict_out out = { manner, o, job, o->json ? &json : NULL };
 	int rc;
 
 	if (!c)
@@ -483,7 +501,7 @@ static int test(const struct gsubmit_manner *manner, const struct submit_options
 	rc = options_check_cluster(o, client_conf(c)->cluster, err);
 	if (rc >= 0) {
 		jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
-		rc = submit_test(c, &job->spec, on_verdict, &out, err);
+		rc = submit_test(c, &job->spec, job_service(job), on_verdict, &out, err);
 	}
 	if (o->json && rc >= 0)
 		jsonout_end(&json, NULL);
@@ -588,7 +606,7 @@ static void look_further(
 	if (!c)
 		return;
 	client_set_retry(c, 0);
-	if (submit_test(c, &job->spec, no_verdict, NULL, &err) < 0 &&
+	if (submit_test(c, &job->spec, job_service(job), no_verdict, NULL, &err) < 0 &&
 	        error_exit_status(err.code) == EXIT_NO_OBJECT)
 		mistakes_add(&g->mistakes, &err);
 	client_free(c);
@@ -624,6 +642,10 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 
 	if (g->checked.bulk)
 		return gsubmit_bulk(g, job->token, err);
+	if (g->manner->update && !g->update)
+		return error_set(err, ERR_USAGE, "the name of a service is required");
+	if (g->update && gsubmit_find_present(g, o, err) < 0)
+		return -1;
 	o->mistakes = &g->mistakes;
 	if (read_script(g, script, err) < 0 || gsubmit_gather(g, script, o, err) < 0)
 		return -1;
@@ -634,10 +656,13 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 	}
 	if (gsubmit_make_job(g, o, script, job, err) < 0)
 		return -1;
-	if (o->partition && strchr(o->partition, ',') && partition_choose(o, &job->spec, err) < 0)
+	if (o->partition && strchr(o->partition, ',') &&
+	        partition_choose(o, &job->spec, job_service(job), err) < 0)
 		return -1;
 	if (o->test_only)
 		return test(g->manner, o, job, err);
+	if (o->service.name)
+		return gsubmit_service(g, o, job, err);
 	gpusched = gpusched_open(NULL, &why);
 	if (!gpusched) {
 		gsubmit_take_error(&why, err);
@@ -695,6 +720,8 @@ int gsubmit_main(struct gsubmit_manner *manner, int argc, char **argv)
 	gsubmit_clear_job(&job);
 	for (size_t i = 0; i < g->n_given; i++)
 		free(g->given[i].made);
+	if (g->present)
+		gpusched__service__free_unpacked(g->present, NULL);
 	free(options);
 	free(g);
 	return status;

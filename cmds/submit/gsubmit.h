@@ -32,6 +32,8 @@ struct gsubmit {
 	const char *script;            /* NULL: --wrap or standard input */
 	const char *const *args;       /* of the script, NULL-terminated */
 	bool quiet;                    /* its script was warned of */
+	const char *update;            /* the service whose next generation it is; NULL: none */
+	Gpusched__Service *present;    /* that service, owned; NULL: none */
 	const struct gsubmit_manner *manner;
 	/* Of many jobs, once for all; NULL: ours, the present one. */
 	char *const *environment; /* what of ours can be options */
@@ -42,6 +44,7 @@ struct gsubmit {
 struct gsubmit_manner {
 	const char *name, *version;
 	bool slurm; /* jobs see SLURM_* variables, and warnings are for people */
+	bool update; /* gserve update: the first argument names a service */
 	/* Of an answer to --test-only; NULL: as gsubmit says it. */
 	void (*verdict)(const Gpusched__SubmitResult *r, const struct submit_options *o);
 	/* The error of a submit in other words; NULL: as it is. */
@@ -58,6 +61,7 @@ struct job {
 	char **env; /* borrowed if `bulk` */
 	char **slurm_env;
 	char *cwd, *name;
+	struct service_job service; /* spec.name NULL: it is none */
 	char token[GSUBMIT_TOKEN];
 	bool bulk; /* gets its token with the others */
 };
@@ -77,5 +81,19 @@ void gsubmit_warn(const char *text, void *arg);                 /* for gpusched_
 
 /* --bulk. The exit status, or -1 with `err`; `token` is what names it, once it is known. */
 int gsubmit_bulk(const struct gsubmit *g, char token[GSUBMIT_TOKEN], struct error *err);
+
+/* gsubmit_service.c. What is wrong with its options, also with those of a job that is no service: as
+ * service_job_make(). */
+int gsubmit_check_service(
+        const struct gsubmit *g, const struct submit_options *o, struct error *err);
+int gsubmit_make_service(const struct gsubmit *g, struct submit_options *o, struct job *job,
+        struct error *err);
+/* The service g->update, and what its present generation asks for, as the weakest options. */
+int gsubmit_find_present(struct gsubmit *g, struct submit_options *o, struct error *err);
+int gsubmit_take_present(struct submit_options *o, const Gpusched__Job *job, struct error *err);
+/* Submit it, and say so. The exit status, or -1. */
+int gsubmit_service(const struct gsubmit *g, const struct submit_options *o, const struct job *job,
+        struct error *err);
+void gsubmit_print_service_test(const struct job *job, const Gpusched__SubmitResult *r);
 
 #endif

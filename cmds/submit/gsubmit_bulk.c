@@ -200,6 +200,8 @@ static int on_job(void *arg, const struct bulkfile_job *job, struct error *err)
 	b->line.args = (const char *const *)e->args;
 	if (gsubmit_gather(&b->line, script, &e->o, err) < 0)
 		return -1;
+	if (e->o.service.name)
+		return error_set(err, ERR_USAGE, "--service: a service is submitted by itself");
 	e->job.bulk = true;
 	e->job.env = find_env(b, e->o.export ? e->o.export : "ALL");
 	return gsubmit_make_job(&b->line, &e->o, script, &e->job, err);

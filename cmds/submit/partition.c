@@ -15,7 +15,8 @@ static void on_answer(const Gpusched__SubmitResult *r, void *arg)
 	*start = r->would_start_now ? 0 : planned ? planned : INT64_MAX;
 }
 
-int partition_choose(struct submit_options *o, struct gpusched_spec *spec, struct error *err)
+int partition_choose(struct submit_options *o, struct gpusched_spec *spec,
+        const struct spec_service *service, struct error *err)
 {
 	char *list = o->partition, *at = list, *one, *best = NULL;
 	struct client *c = client_new(NULL, err);
@@ -27,7 +28,7 @@ int partition_choose(struct submit_options *o, struct gpusched_spec *spec, struc
 		if (!*one) {
 			error_set(&why, ERR_USAGE,
 			        "--partition: a name between the commas is missing");
-		} else if (submit_test(c, spec, on_answer, &start, &why) >= 0) {
+		} else if (submit_test(c, spec, service, on_answer, &start, &why) >= 0) {
 			if (!best || start < soonest) {
 				best = one;
 				soonest = start;

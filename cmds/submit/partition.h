@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 
 /* Put the one that is chosen in the place of the list, in both. -1 with the error of the first. */
-int partition_choose(struct submit_options *o, struct gpusched_spec *spec, struct error *err);
+int partition_choose(struct submit_options *o, struct gpusched_spec *spec,
+        const struct spec_service *service, struct error *err);
 
 #endif

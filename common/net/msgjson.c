@@ -27,7 +27,7 @@ static bool ends_with(const char *s, const char *end)
 
 static bool is_time(const ProtobufCFieldDescriptor *f)
 {
-	static const char *const names[] = { "time", "last_heard", "since", "recheck" };
+	static const char *const names[] = { "time", "last_heard", "since", "recheck", "expires" };
 
 	if (f->type != PROTOBUF_C_TYPE_INT64)
 		return false;

@@ -32,7 +32,7 @@ BIN = {
     "gnoded": BUILD / "noded/gnoded",
     "munged": shutil.which("munged") or "/usr/sbin/munged",
 }
-for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare", "gacct", "greport"):
+for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gserve", "gshare", "gacct", "greport"):
     BIN[_c] = BUILD / "cmds" / _c
 BIN["glog"] = BUILD / "cmds/glog"
 BIN["grun"] = BUILD / "cmds/grun"

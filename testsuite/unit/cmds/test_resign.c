@@ -118,7 +118,7 @@ static void make(size_t n, const char *cluster)
 
 		for (size_t i = 0; i < k; i++)
 			fill(&specs[i]);
-		assert_int_equal(spec_group_make(specs, k, cluster, &group, &err), 0);
+		assert_int_equal(spec_group_make(specs, k, NULL, cluster, &group, &err), 0);
 		for (size_t i = 0; i < k; i++) {
 			const Gpusched__SubmitJob *j = group.submit.jobs[i];
 			struct shown *s = &shown[at + i];

@@ -284,11 +284,11 @@ static void test_test_only(void **state)
 
 	(void)state;
 	fill(&spec);
-	assert_int_equal(submit_test(client, &spec, on_test_result, &results, &err), 0);
+	assert_int_equal(submit_test(client, &spec, NULL, on_test_result, &results, &err), 0);
 	assert_int_equal(results, 1);
 	assert_int_equal(server.n_jobs, 0);
 	plan(1, (enum act[]){ REFUSE });
-	assert_int_equal(submit_test(client, &spec, on_test_result, &results, &err), -1);
+	assert_int_equal(submit_test(client, &spec, NULL, on_test_result, &results, &err), -1);
 	assert_int_equal(err.code, ERR_JOB_NEVER);
 }
 
