@@ -9,7 +9,7 @@
 #include "common/base/text.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/services/scaler.h"
+#include "ctld/core/scale/scaler.h"
 #include "ctld/core/services/services.h"
 #include "ctld/wire/convert_parts.h"
 

@@ -22,7 +22,9 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/records/service.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/scale/scaler.h"
 #include "ctld/core/sched/sched.h"
 
 struct node;
@@ -76,6 +78,10 @@ void run_snapshot_of(const struct core *core, const struct run *run, struct run_
 	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
 	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
 	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
+	/* A replica has worked since it was READY. */
+	if (run_replica(run)->ready_since)
+		began = run_replica(run)->ready_since;
+	h->kept = run_replica(run)->kept;
 	h->protected_until = began + seconds(min_run);
 	if (job_link(job)->taken) {
 		h->chain = job_link(job)->taken->chain;
@@ -133,7 +139,11 @@ static double unsafe_s(const struct core *core, const struct run *run)
 {
 	usec_t safe = attempt_checkpoint_time(run_link_of(run)->job);
 	usec_t work = (usec_t)run_worked_us(run, core->now);
+	const struct service *s = job_service(run_link_of(run)->job);
 
+	/* What the end of a replica loses is the time until another one is READY. */
+	if (s)
+		return (double)scaler_load_time(service_link_of(s)->scaler) / USEC_PER_S;
 	if (safe && core->now.wall - safe < work)
 		work = core->now.wall - safe;
 	return work < 0 ? 0 : (double)work / USEC_PER_S;
@@ -152,7 +162,7 @@ static bool same(const struct run_snapshot *x, const struct run_snapshot *y)
 	       x->share.user == y->share.user && x->mem_mb == y->mem_mb && x->end == y->end &&
 	       x->type == y->type && x->stopping == y->stopping && x->lost_cause == y->lost_cause &&
 	       x->partition == y->partition && x->account == y->account && x->qos == y->qos &&
-	       x->protected_until == y->protected_until && x->chain == y->chain &&
+	       x->protected_until == y->protected_until && x->kept == y->kept && x->chain == y->chain &&
 	       x->need == y->need && x->run == y->run;
 }
 

@@ -54,6 +54,8 @@ struct plan_kind {
 struct run_snapshot {
 	usec_t end;             /* mono: it has ended by then; PLAN_FAR: no limit */
 	usec_t protected_until; /* mono: its job must not be preempted before */
+	bool kept; /* a replica that its service keeps: not preempted while its account is within its
+	            * guarantee */
 	uint64_t gpu_set;       /* GPUs that its end gives back, as bits; not those in trouble */
 	uint64_t mem_mb;
 	uint64_t job;

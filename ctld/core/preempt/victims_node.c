@@ -156,6 +156,18 @@ static struct victims_verdict judge(const struct search *s, const struct run_sna
 	return verdict;
 }
 
+/* Has its account a guarantee, and holds no more? */
+static bool within_guarantee(const struct search *s, const struct run_snapshot *v)
+{
+	const struct quota *q = limits_quota(s->view->limits);
+	struct quota_use use = { 0 };
+
+	if (v->account == CONF_NONE || v->type == TYPE_NONE)
+		return false;
+	quota_use(q, v->account, v->type, &use);
+	return use.guaranteed && use.held <= use.guaranteed;
+}
+
 /* May the run be stopped (unless it is protected), and at what cost, without the work? Valid until
  * the next call. */
 static const struct victims_verdict *verdict_of(struct search *s, const struct run_snapshot *v)
@@ -164,7 +176,7 @@ static const struct victims_verdict *verdict_of(struct search *s, const struct r
 	struct victims_verdict *known = &s->verdicts[(hash * 2 + (v->gpus > 0)) % VERDICTS];
 	static const struct victims_verdict never = { .reason = PREEMPT_NOT };
 
-	if (v->lost_cause || v->stopping)
+	if (v->lost_cause || v->stopping || (v->kept && within_guarantee(s, v)))
 		return &never;
 	if (!known->known || s->everything || s->out->n || known->account != v->account ||
 	        known->qos != v->qos || known->partition != v->partition ||

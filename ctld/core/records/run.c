@@ -757,6 +757,14 @@ bool run_set_replica(
 	return changed;
 }
 
+void run_set_kept(struct run *run, bool kept)
+{
+	if (!run->link.replica || run->link.replica->kept == kept)
+		return;
+	run->link.replica->kept = kept;
+	node_runs_changed(run->link.node);
+}
+
 void run_set_load(struct run *run, const struct run_load *load)
 {
 	struct run_replica *r = run->link.replica;

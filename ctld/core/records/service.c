@@ -14,7 +14,7 @@
 #include "ctld/core/records/budget.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/codec.h"
-#include "ctld/core/services/scaler.h"
+#include "ctld/core/scale/scaler.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/strings.h"
 

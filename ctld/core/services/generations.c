@@ -16,7 +16,7 @@
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/services/scaler.h"
+#include "ctld/core/scale/scaler.h"
 #include "ctld/core/services/services.h"
 #include "ctld/core/services/services_impl.h"
 

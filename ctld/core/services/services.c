@@ -28,7 +28,7 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/services/roll.h"
-#include "ctld/core/services/scaler.h"
+#include "ctld/core/scale/scaler.h"
 #include "ctld/core/services/services_impl.h"
 
 #define STEPS_SLICE   64 /* services of one event */
@@ -340,6 +340,21 @@ static void allow(struct look *l, enum generation_role role, uint32_t target, ui
 		array_set_at_once(l->core, own, may);
 }
 
+/* So many of the READY ones are protected from preemption by QOS: those that the service would give
+ * up last. */
+static void mark_kept(struct look *l)
+{
+	uint32_t left = service_info(l->s)->policy.kept;
+
+	for (size_t i = l->n; i-- > 0;) {
+		struct run *run = runs_find(l->core->runs, run_info(l->v[i].run)->id);
+		bool kept = left && l->v[i].state == REPLICA_READY;
+
+		run_set_kept(run, kept);
+		left -= kept;
+	}
+}
+
 static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])
 {
 	const struct service_info *i = service_info(l->s);
@@ -352,6 +367,7 @@ static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])
 		alive += c[g].alive + c[g].draining;
 	room = most > alive ? most - alive : 0;
 	qsort_r(l->v, l->n, sizeof(*l->v), shed_before, &order);
+	mark_kept(l);
 	for (g = 0; g < GEN_COUNT; g++) {
 		if (c[g].alive > target[g])
 			shed(l, (enum generation_role)g, c[g].alive - target[g],

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/services/scaler.h"
+#include "ctld/core/scale/scaler.h"
 
 #define S  ((usec_t)1000000)
 #define M  (60 * S)

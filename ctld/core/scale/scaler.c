@@ -1,5 +1,5 @@
 /* scaler.c - see scaler.h */
-#include "ctld/core/services/scaler.h"
+#include "ctld/core/scale/scaler.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/services/window.h"
+#include "ctld/core/scale/window.h"
 
 #define SECOND     ((usec_t)1000000)
 #define LOAD_SPAN  (2 * SECOND)      /* a load speaks of so long before it, at most */

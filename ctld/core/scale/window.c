@@ -1,5 +1,5 @@
 /* window.c - see window.h */
-#include "ctld/core/services/window.h"
+#include "ctld/core/scale/window.h"
 
 #include <string.h>
 
