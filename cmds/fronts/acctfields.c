@@ -535,8 +535,4 @@ static const struct front_field fields[] = {
 	FIELD("WorkDir", "WorkDir", 20, cwd),
 };
 
-const struct front_field *sacct_fields(size_t *n)
-{
-	*n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
+FRONT_TABLE(field, sacct_fields, fields)

@@ -572,11 +572,7 @@ static const struct front_field fields[] = {
 	FIELD('Z', "WorkDir", "WORK_DIR", cwd),
 };
 
-const struct front_field *job_fields(size_t *n)
-{
-	*n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
+FRONT_TABLE(field, job_fields, fields)
 
 const char *job_field(const char *name, const Gpusched__Job *job, struct view_cell *cell)
 {

@@ -474,8 +474,4 @@ static const struct front_field fields[] = {
 	NOT_KNOWN('w', "Weight", "WEIGHT", "1", 0),
 };
 
-const struct front_field *sinfo_fields(size_t *n)
-{
-	*n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
+FRONT_TABLE(field, sinfo_fields, fields)

@@ -29,6 +29,7 @@ const struct front fronts[] = {
 	{ "strigger", "is refused: there are no triggers", strigger_main, strigger_options, NULL,
 	        NULL },
 };
+
 const size_t n_fronts = sizeof(fronts) / sizeof(fronts[0]);
 
 const struct front *front_find(const char *name)

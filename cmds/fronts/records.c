@@ -353,11 +353,7 @@ static const struct front_field job_record[] = {
 	KEY("MailType", show_mail_type, 0),
 };
 
-const struct front_field *record_job(size_t *n)
-{
-	*n = sizeof(job_record) / sizeof(job_record[0]);
-	return job_record;
-}
+FRONT_TABLE(field, record_job, job_record)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
@@ -527,11 +523,7 @@ static const struct front_field node_record[] = {
 	KEY("Reason", show_node_reason_text, LINE),
 };
 
-const struct front_field *record_node(size_t *n)
-{
-	*n = sizeof(node_record) / sizeof(node_record[0]);
-	return node_record;
-}
+FRONT_TABLE(field, record_node, node_record)
 
 /* --- partitions ------------------------------------------------------------------------------ */
 
@@ -677,8 +669,4 @@ static const struct front_field partition_record[] = {
 	KEY("TRES", show_partition_tres, LINE),
 };
 
-const struct front_field *record_partition(size_t *n)
-{
-	*n = sizeof(partition_record) / sizeof(partition_record[0]);
-	return partition_record;
-}
+FRONT_TABLE(field, record_partition, partition_record)
