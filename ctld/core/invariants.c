@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/bill.h"
+#include "ctld/core/attempts/run_snapshot.h"
 #include "ctld/core/core.h"
 #include "ctld/core/intake/queued.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends_impl.h"
-#include "ctld/core/jobs/run_snapshot.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/records/node.h"

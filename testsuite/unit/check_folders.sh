@@ -38,7 +38,7 @@ check_tower() {
 		}' || bad=1
 }
 
-check_tower ctld/core 'util rows request records place accounts limits plan preempt sched jobs nodes intake explain' core.h ''
+check_tower ctld/core 'util rows request records place accounts limits plan preempt sched attempts jobs nodes intake explain' core.h ''
 check_tower noded 'gpu job record contain usage exec stream shepherd runs confine watch launcher core net sim' '' ''
 check_tower common 'base gpu job net conf' gpusched.pb-c.h ''
 check_tower cmds 'api cli options slurm drmaa views submit ctl steps srun run fronts' '' ''

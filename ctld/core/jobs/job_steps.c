@@ -11,7 +11,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
-#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/core/records/job.h"

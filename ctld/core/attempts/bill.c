@@ -14,7 +14,7 @@
  * each hour, from the start of its booking. The meter makes fair-share and GPU-hours follow what
  * runs now; the bill at the end replaces what the meter had counted.
  */
-#include "ctld/core/jobs/bill.h"
+#include "ctld/core/attempts/bill.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +23,8 @@
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/usage.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/core.h"
-#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/node.h"
