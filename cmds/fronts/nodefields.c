@@ -73,11 +73,6 @@ bool node_in(const Gpusched__Node *node, const Gpusched__Partition *partition)
 	return false;
 }
 
-const char *partition_state(const Gpusched__Partition *p)
-{
-	return !strcmp(p->state, "inactive") ? "inact" : p->state;
-}
-
 /* "x [root@2026-11-26T13:47:27]" */
 void node_reason(const Gpusched__Node *node, char *reason, char *user, char *time, size_t size)
 {
@@ -94,16 +89,6 @@ void node_reason(const Gpusched__Node *node, char *reason, char *user, char *tim
 }
 
 /* --- GPUs ------------------------------------------------------------------------------------ */
-
-void node_gres(const Gpusched__Node *node, char *buf, size_t size)
-{
-	size_t used = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < node->n_gpus && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%sgpu:%s:%" PRIu32, i ? "," : "",
-		        node->gpus[i]->type, node->gpus[i]->total);
-}
 
 static bool is_used(const Gpusched__NodeGpu *g)
 {
@@ -133,27 +118,6 @@ void index_list(char *buf, size_t size, const uint32_t *v, size_t n)
 		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu32, i ? "," : "", v[i]);
 		if (last > i && used < size)
 			used += (size_t)snprintf(buf + used, size - used, "-%" PRIu32, v[last]);
-	}
-}
-
-void node_gres_used(const Gpusched__Node *node, char *buf, size_t size)
-{
-	size_t at = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < node->n_gpus && at < size; i++) {
-		const char *type = node->gpus[i]->type;
-		uint32_t *which = xcalloc(node->n_devices + 1, sizeof(*which));
-		char list[256];
-		size_t n = 0;
-
-		for (size_t k = 0; k < node->n_devices; k++)
-			if (is_used(node->devices[k]) && !strcmp(node->devices[k]->type, type))
-				which[n++] = node->devices[k]->index;
-		index_list(list, sizeof(list), which, n);
-		at += (size_t)snprintf(
-		        buf + at, size - at, "%sgpu:%s:%zu(IDX:%s)", i ? "," : "", type, n, list);
-		free(which);
 	}
 }
 
@@ -191,7 +155,7 @@ SHOW(partition_name)
 SHOW(available)
 {
 	PARTITION;
-	view_text(cell, partition_state(p));
+	view_text(cell, !strcmp(p->state, "inactive") ? "inact" : p->state);
 }
 
 static void show_limit(uint32_t s, const char *none, struct view_cell *cell)
@@ -366,15 +330,35 @@ SHOW(features)
 SHOW(gres)
 {
 	NODE;
-	node_gres(node, cell->buf, sizeof(cell->buf));
-	cell->text = *cell->buf ? cell->buf : "(null)";
+	size_t used = 0;
+
+	cell->text = node->n_gpus ? cell->buf : "(null)";
+	for (size_t i = 0; i < node->n_gpus && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
+		        "%sgpu:%s:%" PRIu32, i ? "," : "", node->gpus[i]->type,
+		        node->gpus[i]->total);
 }
 
 SHOW(gres_used)
 {
 	NODE;
-	node_gres_used(node, cell->buf, sizeof(cell->buf));
-	cell->text = *cell->buf ? cell->buf : "gpu:0";
+	size_t at = 0;
+
+	cell->text = node->n_gpus ? cell->buf : "gpu:0";
+	for (size_t i = 0; i < node->n_gpus && at < sizeof(cell->buf); i++) {
+		const char *type = node->gpus[i]->type;
+		uint32_t *which = xcalloc(node->n_devices + 1, sizeof(*which));
+		char list[256];
+		size_t n = 0;
+
+		for (size_t k = 0; k < node->n_devices; k++)
+			if (is_used(node->devices[k]) && !strcmp(node->devices[k]->type, type))
+				which[n++] = node->devices[k]->index;
+		index_list(list, sizeof(list), which, n);
+		at += (size_t)snprintf(cell->buf + at, sizeof(cell->buf) - at,
+		        "%sgpu:%s:%zu(IDX:%s)", i ? "," : "", type, n, list);
+		free(which);
+	}
 }
 
 SHOW(version)
@@ -475,3 +459,9 @@ static const struct front_field fields[] = {
 };
 
 FRONT_TABLE(field, sinfo_fields, fields)
+
+void node_field(const char *name, const struct node_group *group, struct view_cell *cell)
+{
+	field_value(field_by_name(name, strlen(name), fields, sizeof(fields) / sizeof(fields[0])),
+	        group, cell);
+}

@@ -11,7 +11,6 @@
 
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/jobfields.h"
-#include "cmds/fronts/nodefields.h"
 #include "common/base/text.h"
 #include "common/gpusched.pb-c.h"
 
@@ -43,16 +42,23 @@ void record_print(
 
 #define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define JOB        const Gpusched__Job *j = object
-#define NODE       const Gpusched__Node *node = object
+#define NODE       const Gpusched__Node *node = ((const struct node_group *)object)->nodes[0]
 #define PARTITION                                      \
 	const struct record_partition_of *of = object; \
-	const Gpusched__Partition *p = of->partition
+	const Gpusched__Partition *p = of->group.partition
 
 /* As squeue has it. */
 #define OF_JOB(field)                                                       \
 	static void job_##field(const void *object, struct view_cell *cell) \
 	{                                                                   \
 		job_field(#field, object, cell);                            \
+	}
+
+/* As sinfo has it. */
+#define OF_NODE(field)                                                       \
+	static void node_##field(const void *object, struct view_cell *cell) \
+	{                                                                    \
+		node_field(#field, object, cell);                            \
 	}
 
 /* --- jobs ------------------------------------------------------------------------------------ */
@@ -357,22 +363,18 @@ FRONT_TABLE(field, record_job, job_record)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-SHOW(node_name)
-{
-	NODE;
-	view_text(cell, node->name);
-}
+OF_NODE(NodeHost)
+OF_NODE(CPUs)
+OF_NODE(Features)
+OF_NODE(Gres)
+OF_NODE(GresUsed)
+OF_NODE(Memory)
+OF_NODE(AllocMem)
 
 SHOW(cpu_alloc)
 {
 	NODE;
 	view_number(cell, node->cpus > node->cpus_free ? node->cpus - node->cpus_free : 0);
-}
-
-SHOW(cpu_total)
-{
-	NODE;
-	view_number(cell, node->cpus);
 }
 
 static void show_texts(char *const *v, size_t n, struct view_cell *cell)
@@ -385,12 +387,6 @@ static void show_texts(char *const *v, size_t n, struct view_cell *cell)
 		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "," : "", v[i]);
 }
 
-SHOW(node_features)
-{
-	NODE;
-	show_texts(node->features, node->n_features, cell);
-}
-
 SHOW(node_partitions)
 {
 	NODE;
@@ -399,41 +395,15 @@ SHOW(node_partitions)
 		cell->text = NULL;
 }
 
-SHOW(node_gres)
-{
-	NODE;
-	node_gres(node, cell->buf, sizeof(cell->buf));
-	cell->text = *cell->buf ? cell->buf : "(null)";
-}
-
-SHOW(gres_used)
-{
-	NODE;
-	node_gres_used(node, cell->buf, sizeof(cell->buf));
-	cell->text = *cell->buf ? cell->buf : "gpu:0";
-}
-
 SHOW(agent_version)
 {
 	NODE;
 	cell->text = *node->agent_version ? node->agent_version : NULL;
 }
 
-SHOW(real_memory)
-{
-	NODE;
-	view_number(cell, (int64_t)node->mem_mb);
-}
-
 static uint64_t used_memory(const Gpusched__Node *node)
 {
 	return node->mem_mb > node->mem_free_mb ? node->mem_mb - node->mem_free_mb : 0;
-}
-
-SHOW(alloc_memory)
-{
-	NODE;
-	view_number(cell, (int64_t)used_memory(node));
 }
 
 SHOW(node_state)
@@ -492,23 +462,23 @@ SHOW(node_reason_text)
 }
 
 static const struct front_field node_record[] = {
-	KEY("NodeName", show_node_name, 0),
+	KEY("NodeName", node_NodeHost, 0),
 	SAYS("CoresPerSocket", "1", RECORD_BLANK),
 	KEY("CPUAlloc", show_cpu_alloc, LINE),
-	KEY("CPUEfctv", show_cpu_total, 0),
-	KEY("CPUTot", show_cpu_total, 0),
+	KEY("CPUEfctv", node_CPUs, 0),
+	KEY("CPUTot", node_CPUs, 0),
 	SAYS("CPULoad", "N/A", 0),
-	KEY("AvailableFeatures", show_node_features, LINE),
-	KEY("ActiveFeatures", show_node_features, LINE),
-	KEY("Gres", show_node_gres, LINE),
-	KEY("GresUsed", show_gres_used, LINE | RECORD_DETAIL),
-	KEY("NodeAddr", show_node_name, LINE),
-	KEY("NodeHostName", show_node_name, 0),
+	KEY("AvailableFeatures", node_Features, LINE),
+	KEY("ActiveFeatures", node_Features, LINE),
+	KEY("Gres", node_Gres, LINE),
+	KEY("GresUsed", node_GresUsed, LINE | RECORD_DETAIL),
+	KEY("NodeAddr", node_NodeHost, LINE),
+	KEY("NodeHostName", node_NodeHost, 0),
 	KEY("Version", show_agent_version, 0),
-	KEY("RealMemory", show_real_memory, LINE),
-	KEY("AllocMem", show_alloc_memory, 0),
+	KEY("RealMemory", node_Memory, LINE),
+	KEY("AllocMem", node_AllocMem, 0),
 	SAYS("FreeMem", "N/A", 0),
-	KEY("Sockets", show_cpu_total, 0),
+	KEY("Sockets", node_CPUs, 0),
 	SAYS("Boards", "1", 0),
 	KEY("State", show_node_state, LINE),
 	SAYS("ThreadsPerCore", "1", 0),
@@ -527,11 +497,10 @@ FRONT_TABLE(field, record_node, node_record)
 
 /* --- partitions ------------------------------------------------------------------------------ */
 
-SHOW(partition_name)
-{
-	PARTITION;
-	view_text(cell, p->name);
-}
+OF_NODE(PartitionName)
+OF_NODE(PriorityJobFactor)
+OF_NODE(PriorityTier)
+OF_NODE(PreemptMode)
 
 SHOW(accounts)
 {
@@ -579,26 +548,6 @@ SHOW(partition_nodes)
 	view_text(cell, *p->nodes ? p->nodes : "(null)");
 }
 
-SHOW(factor)
-{
-	PARTITION;
-	view_number(cell, p->priority);
-}
-
-SHOW(tier)
-{
-	PARTITION;
-	view_number(cell, p->tier);
-}
-
-SHOW(preempt)
-{
-	PARTITION;
-	view_text(cell, !strcmp(p->preempt_mode, "requeue")  ? "REQUEUE"
-	                : !strcmp(p->preempt_mode, "cancel") ? "CANCEL"
-	                                                     : "OFF");
-}
-
 SHOW(state_upper)
 {
 	PARTITION;
@@ -634,7 +583,7 @@ SHOW(partition_tres)
 }
 
 static const struct front_field partition_record[] = {
-	KEY("PartitionName", show_partition_name, 0),
+	KEY("PartitionName", node_PartitionName, 0),
 	SAYS("AllowGroups", "ALL", LINE),
 	KEY("AllowAccounts", show_accounts, 0),
 	SAYS("AllowQos", "ALL", 0),
@@ -652,13 +601,13 @@ static const struct front_field partition_record[] = {
 	SAYS("LLN", "NO", 0),
 	SAYS("MaxCPUsPerNode", "UNLIMITED", 0),
 	KEY("Nodes", show_partition_nodes, LINE),
-	KEY("PriorityJobFactor", show_factor, LINE),
-	KEY("PriorityTier", show_tier, 0),
+	KEY("PriorityJobFactor", node_PriorityJobFactor, LINE),
+	KEY("PriorityTier", node_PriorityTier, 0),
 	SAYS("RootOnly", "NO", 0),
 	SAYS("ReqResv", "NO", 0),
 	SAYS("OverSubscribe", "NO", 0),
 	SAYS("OverTimeLimit", "NONE", LINE),
-	KEY("PreemptMode", show_preempt, 0),
+	KEY("PreemptMode", node_PreemptMode, 0),
 	KEY("State", show_state_upper, LINE),
 	KEY("TotalCPUs", show_total_cpus, 0),
 	KEY("TotalNodes", show_total_nodes, 0),
