@@ -37,7 +37,7 @@ int ask_nodes(struct client *c, const struct cmd_list *names, bool devices, ask_
 	return whole_ask(c, TYPE(LIST_NODES), &request.base, &nodes, err);
 }
 
-int ask_partitions(struct client *c, ask_on_item *on_partition, void *arg, struct error *err)
+static int ask_partitions(struct client *c, ask_on_item *on_partition, void *arg, struct error *err)
 {
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
 	struct whole parts = { TYPE(PARTITION_CHUNK), on_partition, arg, NULL };

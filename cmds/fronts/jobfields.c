@@ -54,7 +54,7 @@ bool job_gpus_per_node(const Gpusched__Job *j)
 }
 
 /* Of alternatives the first counts. */
-uint32_t job_gpu_count(const Gpusched__Job *j)
+static uint32_t job_gpu_count(const Gpusched__Job *j)
 {
 	if (!job_is_pending(j) && j->gpus_held)
 		return j->gpus_held;
@@ -125,7 +125,8 @@ void job_id_text(
 	}
 }
 
-void tres_text(
+/* "cpu=1,mem=100M,node=1,billing=1,gres/gpu=2" */
+static void tres_text(
         char *buf, size_t size, uint64_t cpus, uint64_t mem_mb, uint32_t nodes, uint32_t gpus)
 {
 	struct view_cell mem;

@@ -14,7 +14,6 @@
 #include "common/gpusched.pb-c.h"
 
 #define WORDS_MAX 64
-#define QOS_MAX   256
 
 /* A quality of service, as the configuration has it. */
 struct qos {

@@ -48,13 +48,6 @@ static void free_dropped(struct loop *l)
 	}
 }
 
-void loop_free(struct loop *l)
-{
-	free_dropped(l);
-	close(l->epoll);
-	free(l);
-}
-
 struct loop_watch *loop_watch(struct loop *l, int fd, uint32_t events, loop_fn *fn, void *arg)
 {
 	struct loop_watch *w = xcalloc(1, sizeof(*w));

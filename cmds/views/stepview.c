@@ -13,7 +13,10 @@
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
 
-const char *step_text(char buf[STEP_TEXT], const Gpusched__Step *step)
+/* "12.0", "12_7.0" */
+#define STEP_TEXT 48
+
+static const char *step_text(char buf[STEP_TEXT], const Gpusched__Step *step)
 {
 	if (step->array)
 		snprintf(buf, STEP_TEXT, "%" PRIu64 "_%" PRIu32 ".%" PRIu32, step->job, step->task,

@@ -64,7 +64,8 @@ static int64_t gpu_us(const struct run *run, uint64_t us)
 	return (int64_t)(us / GPU_MILLI * milli + us % GPU_MILLI * milli / GPU_MILLI);
 }
 
-double qos_factor(const struct core *core, const char *name)
+/* The factor of that QOS for costs; 1 if the QOS does not exist. */
+static double qos_factor(const struct core *core, const char *name)
 {
 	size_t q;
 
