@@ -11,7 +11,6 @@
 #include "cmds/cli/when.h"
 #include "cmds/views/acctopt.h"
 #include "common/base/text.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 
 #define BY_MAX 4

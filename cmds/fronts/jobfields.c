@@ -4,7 +4,6 @@
  */
 #include "cmds/fronts/jobfields.h"
 
-#include <ctype.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>

@@ -1,7 +1,6 @@
 /* nodefields.c - see nodefields.h */
 #include "cmds/fronts/nodefields.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/programs.h"
 #include "common/base/hostlist.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 
 static const struct node_words words[] = {

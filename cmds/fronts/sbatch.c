@@ -12,7 +12,6 @@
 #include "cmds/fronts/programs.h"
 #include "cmds/slurm/sbatch.h"
 #include "cmds/submit/gsubmit.h"
-#include "common/base/xalloc.h"
 
 #define BAD_OPTION 255
 

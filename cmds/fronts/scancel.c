@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <signal.h>
 #include <unistd.h>
 

@@ -8,11 +8,9 @@
 
 #include "cmds/fronts/ask.h"
 #include "cmds/fronts/front.h"
-#include "cmds/fronts/jobfields.h"
 #include "cmds/fronts/nodefields.h"
 #include "cmds/fronts/scontrol.h"
 #include "common/base/hostlist.h"
-#include "common/base/strbuf.h"
 #include "common/base/units.h"
 
 #define TYPE(name) GPUSCHED__MSG_TYPE__MSG_##name

@@ -11,7 +11,6 @@
 #include "cmds/fronts/programs.h"
 #include "cmds/fronts/rows.h"
 #include "common/base/hostlist.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 
 struct sinfo {

@@ -1,5 +1,4 @@
 /* sshare.c - accounts, their users and their shares, as Slurm's sshare lists them */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

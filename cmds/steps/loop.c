@@ -1,7 +1,6 @@
 /* loop.c - see loop.h */
 #include "cmds/steps/loop.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/net/hello.h"
 

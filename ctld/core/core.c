@@ -13,7 +13,6 @@
  */
 #include "ctld/core/core.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"

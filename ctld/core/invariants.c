@@ -6,11 +6,9 @@
  * Tests call it after every event, gsim and replays where they are asked to, and the check of a
  * database once. A new derived field belongs here: what is not checked will differ one day.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/bill.h"
 #include "ctld/core/attempts/run_snapshot.h"

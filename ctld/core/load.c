@@ -9,7 +9,6 @@
  * classes. Rows that cannot all be true stop the start with the row named, because a controller
  * that goes on with a wrong state would make it durable.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

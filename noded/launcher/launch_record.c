@@ -26,7 +26,6 @@
 #include "noded/contain/private.h"
 #include "noded/job/jobenv.h"
 #include "noded/record/inherit.h"
-#include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"

@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/usage.h"

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
 #include "ctld/core/attempts/attempt.h"
@@ -24,7 +23,6 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
-#include "ctld/core/util/heap.h"
 
 #define TEXT_SIZE 256
 

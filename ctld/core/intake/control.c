@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
 #include "common/job/mail_types.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/attempts/attempt.h"

@@ -7,7 +7,6 @@
  */
 #include "ctld/core/jobs/foreign.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
