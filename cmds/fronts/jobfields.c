@@ -162,7 +162,6 @@ const char *group_of_uid(uint32_t uid, unsigned *gid)
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define JOB        const Gpusched__Job *j = object
 
 #define SHOW_TEXT(name, field, none)                          \
@@ -251,11 +250,7 @@ SHOW(state_code)
 	view_text(cell, s ? s->code : j->state);
 }
 
-SHOW(reason)
-{
-	JOB;
-	view_text(cell, *j->reason ? j->reason : "None");
-}
+CELL(reason, JOB, view_text(cell, *j->reason ? j->reason : "None"))
 
 /* The nodes; of a job that waits or failed the reason, in brackets. */
 SHOW(where)
@@ -273,17 +268,8 @@ SHOW(where)
 	view_text(cell, j->nodes);
 }
 
-SHOW(node_list)
-{
-	JOB;
-	view_text(cell, job_is_pending(j) ? "" : j->nodes);
-}
-
-SHOW(batch_host)
-{
-	JOB;
-	view_text(cell, job_is_pending(j) || !*j->node ? "n/a" : j->node);
-}
+CELL(node_list, JOB, view_text(cell, job_is_pending(j) ? "" : j->nodes))
+CELL(batch_host, JOB, view_text(cell, job_is_pending(j) || !*j->node ? "n/a" : j->node))
 
 SHOW(group)
 {
@@ -302,11 +288,7 @@ SHOW(gid)
 	view_number(cell, gid);
 }
 
-SHOW(limit)
-{
-	JOB;
-	view_duration(cell, unlimited(j) ? DURATION_FOREVER : j->time_limit_s);
-}
+CELL(limit, JOB, view_duration(cell, unlimited(j) ? DURATION_FOREVER : j->time_limit_s))
 
 SHOW(left)
 {
@@ -319,23 +301,9 @@ SHOW(left)
 		        cell, j->time_limit_s > j->elapsed_s ? j->time_limit_s - j->elapsed_s : 0);
 }
 
-SHOW(time)
-{
-	JOB;
-	view_duration(cell, job_is_pending(j) ? 0 : j->elapsed_s);
-}
-
-SHOW(memory)
-{
-	JOB;
-	front_memory(cell, j->mem_mb);
-}
-
-SHOW(over)
-{
-	JOB;
-	view_text(cell, j->exclusive ? "NO" : "OK");
-}
+CELL(time, JOB, view_duration(cell, job_is_pending(j) ? 0 : j->elapsed_s))
+CELL(memory, JOB, front_memory(cell, j->mem_mb))
+CELL(over, JOB, view_text(cell, j->exclusive ? "NO" : "OK"))
 
 SHOW(priority_part)
 {
@@ -423,17 +391,8 @@ static void show_path(const Gpusched__Job *j, const char *path, struct view_cell
 		view_printf(cell, "%s/%s", j->cwd, path);
 }
 
-SHOW(stdout)
-{
-	JOB;
-	show_path(j, j->output, cell);
-}
-
-SHOW(stderr)
-{
-	JOB;
-	show_path(j, *j->error ? j->error : j->output, cell);
-}
+CELL(stdout, JOB, show_path(j, j->output, cell))
+CELL(stderr, JOB, show_path(j, *j->error ? j->error : j->output, cell))
 
 #define NOT_KNOWN(letter, name, heading, value)          \
 	{                                                \

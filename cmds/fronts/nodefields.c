@@ -121,7 +121,6 @@ void index_list(char *buf, size_t size, const uint32_t *v, size_t n)
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define GROUP      const struct node_group *g = object
 #define PARTITION                                    \
 	GROUP;                                       \
@@ -138,23 +137,9 @@ void index_list(char *buf, size_t size, const uint32_t *v, size_t n)
 	}                               \
 	node = g->nodes[0]
 
-SHOW(partition)
-{
-	PARTITION;
-	view_printf(cell, "%s%s", p->name, p->is_default ? "*" : "");
-}
-
-SHOW(partition_name)
-{
-	PARTITION;
-	view_text(cell, p->name);
-}
-
-SHOW(available)
-{
-	PARTITION;
-	view_text(cell, !strcmp(p->state, "inactive") ? "inact" : p->state);
-}
+CELL(partition, PARTITION, view_printf(cell, "%s%s", p->name, p->is_default ? "*" : ""))
+CELL(partition_name, PARTITION, view_text(cell, p->name))
+CELL(available, PARTITION, view_text(cell, !strcmp(p->state, "inactive") ? "inact" : p->state))
 
 static void show_limit(uint32_t s, const char *none, struct view_cell *cell)
 {
@@ -164,29 +149,10 @@ static void show_limit(uint32_t s, const char *none, struct view_cell *cell)
 		view_text(cell, none);
 }
 
-SHOW(time)
-{
-	PARTITION;
-	show_limit(p->max_time_s, "infinite", cell);
-}
-
-SHOW(default_time)
-{
-	PARTITION;
-	show_limit(p->default_time_s, "n/a", cell);
-}
-
-SHOW(tier)
-{
-	PARTITION;
-	view_number(cell, p->tier);
-}
-
-SHOW(factor)
-{
-	PARTITION;
-	view_number(cell, p->priority);
-}
+CELL(time, PARTITION, show_limit(p->max_time_s, "infinite", cell))
+CELL(default_time, PARTITION, show_limit(p->default_time_s, "n/a", cell))
+CELL(tier, PARTITION, view_number(cell, p->tier))
+CELL(factor, PARTITION, view_number(cell, p->priority))
 
 SHOW(preempt)
 {
@@ -196,11 +162,7 @@ SHOW(preempt)
 	                                                     : "OFF");
 }
 
-SHOW(nodes)
-{
-	GROUP;
-	view_number(cell, (int64_t)g->n);
-}
+CELL(nodes, GROUP, view_number(cell, (int64_t)g->n))
 
 SHOW(node_list)
 {
@@ -223,17 +185,8 @@ SHOW(node_list)
 	free(names);
 }
 
-SHOW(state_code)
-{
-	NODE;
-	view_text(cell, node_words(node)->code);
-}
-
-SHOW(state)
-{
-	NODE;
-	view_text(cell, node_words(node)->name);
-}
+CELL(state_code, NODE, view_text(cell, node_words(node)->code))
+CELL(state, NODE, view_text(cell, node_words(node)->name))
 
 /* Each as the names in `counts` say: allocated, idle, other, all. */
 enum { COUNT_ALLOC, COUNT_IDLE, COUNT_OTHER, COUNT_ALL, COUNTS };
@@ -301,18 +254,8 @@ SHOW_COUNTS(cpus_aiot, count_cpus, true)
 SHOW_LEAST(cpus, node->cpus)
 SHOW_LEAST(memory, node->mem_mb)
 SHOW_LEAST(used_memory, (node->mem_mb > node->mem_free_mb ? node->mem_mb - node->mem_free_mb : 0))
-
-SHOW(sct)
-{
-	NODE;
-	view_printf(cell, "%" PRIu32 ":1:1", node->cpus);
-}
-
-SHOW(name)
-{
-	NODE;
-	view_text(cell, node->name);
-}
+CELL(sct, NODE, view_printf(cell, "%" PRIu32 ":1:1", node->cpus))
+CELL(name, NODE, view_text(cell, node->name))
 
 SHOW(features)
 {
@@ -359,11 +302,7 @@ SHOW(gres_used)
 	}
 }
 
-SHOW(version)
-{
-	NODE;
-	view_text(cell, *node->agent_version ? node->agent_version : "N/A");
-}
+CELL(version, NODE, view_text(cell, *node->agent_version ? node->agent_version : "N/A"))
 
 #define REASON_SIZE 512
 

@@ -40,7 +40,6 @@ void record_print(
 	}
 }
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define JOB        const Gpusched__Job *j = object
 #define NODE       const Gpusched__Node *node = ((const struct node_group *)object)->nodes[0]
 #define PARTITION                                      \
@@ -121,11 +120,7 @@ SHOW(throttle)
 		cell->text = NULL;
 }
 
-SHOW(user)
-{
-	JOB;
-	view_printf(cell, "%s(%" PRIu32 ")", j->user, j->uid);
-}
+CELL(user, JOB, view_printf(cell, "%s(%" PRIu32 ")", j->user, j->uid))
 
 SHOW(group)
 {
@@ -136,17 +131,8 @@ SHOW(group)
 	view_printf(cell, "%s(%u)", name, gid);
 }
 
-SHOW(exit)
-{
-	JOB;
-	view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal);
-}
-
-SHOW(run_time)
-{
-	JOB;
-	front_clock(cell, job_is_pending(j) ? 0 : j->elapsed_s);
-}
+CELL(exit, JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
+CELL(run_time, JOB, front_clock(cell, job_is_pending(j) ? 0 : j->elapsed_s))
 
 SHOW(limit)
 {
@@ -165,47 +151,14 @@ SHOW(eligible)
 	        cell, j->begin_time > j->submit_time ? j->begin_time : j->submit_time, "Unknown");
 }
 
-SHOW(start)
-{
-	JOB;
-	front_time(cell, job_is_pending(j) ? j->planned_start_time : j->start_time, "Unknown");
-}
-
-SHOW(end)
-{
-	JOB;
-	front_time(cell, job_end_time(j), "Unknown");
-}
-
-SHOW(alloc)
-{
-	JOB;
-	view_printf(cell, "%s:0", *j->submit_host ? j->submit_host : "(null)");
-}
-
-SHOW(req_nodes)
-{
-	JOB;
-	view_text(cell, *j->nodelist ? j->nodelist : "(null)");
-}
-
-SHOW(exc_nodes)
-{
-	JOB;
-	view_text(cell, *j->exclude ? j->exclude : "(null)");
-}
-
-SHOW(batch_host)
-{
-	JOB;
-	cell->text = job_is_pending(j) || !*j->node ? NULL : j->node;
-}
-
-SHOW(sched_nodes)
-{
-	JOB;
-	cell->text = *j->planned_nodes ? j->planned_nodes : NULL;
-}
+CELL(start, JOB,
+        front_time(cell, job_is_pending(j) ? j->planned_start_time : j->start_time, "Unknown"))
+CELL(end, JOB, front_time(cell, job_end_time(j), "Unknown"))
+CELL(alloc, JOB, view_printf(cell, "%s:0", *j->submit_host ? j->submit_host : "(null)"))
+CELL(req_nodes, JOB, view_text(cell, *j->nodelist ? j->nodelist : "(null)"))
+CELL(exc_nodes, JOB, view_text(cell, *j->exclude ? j->exclude : "(null)"))
+CELL(batch_host, JOB, cell->text = job_is_pending(j) || !*j->node ? NULL : j->node)
+CELL(sched_nodes, JOB, cell->text = *j->planned_nodes ? j->planned_nodes : NULL)
 
 SHOW(job_gres)
 {
@@ -237,23 +190,9 @@ SHOW(node_shares)
 	}
 }
 
-SHOW(remark)
-{
-	JOB;
-	cell->text = *j->remark ? j->remark : NULL;
-}
-
-SHOW(mail_user)
-{
-	JOB;
-	cell->text = *j->mail_type ? (*j->mail_user ? j->mail_user : j->user) : NULL;
-}
-
-SHOW(mail_type)
-{
-	JOB;
-	cell->text = *j->mail_type ? j->mail_type : NULL;
-}
+CELL(remark, JOB, cell->text = *j->remark ? j->remark : NULL)
+CELL(mail_user, JOB, cell->text = *j->mail_type ? (*j->mail_user ? j->mail_user : j->user) : NULL)
+CELL(mail_type, JOB, cell->text = *j->mail_type ? j->mail_type : NULL)
 
 static void show_gres(const Gpusched__Job *j, bool per_node, struct view_cell *cell)
 {
@@ -370,12 +309,8 @@ OF_NODE(Gres)
 OF_NODE(GresUsed)
 OF_NODE(Memory)
 OF_NODE(AllocMem)
-
-SHOW(cpu_alloc)
-{
-	NODE;
-	view_number(cell, node->cpus > node->cpus_free ? node->cpus - node->cpus_free : 0);
-}
+CELL(cpu_alloc, NODE,
+        view_number(cell, node->cpus > node->cpus_free ? node->cpus - node->cpus_free : 0))
 
 static void show_texts(char *const *v, size_t n, struct view_cell *cell)
 {
@@ -395,22 +330,14 @@ SHOW(node_partitions)
 		cell->text = NULL;
 }
 
-SHOW(agent_version)
-{
-	NODE;
-	cell->text = *node->agent_version ? node->agent_version : NULL;
-}
+CELL(agent_version, NODE, cell->text = *node->agent_version ? node->agent_version : NULL)
 
 static uint64_t used_memory(const Gpusched__Node *node)
 {
 	return node->mem_mb > node->mem_free_mb ? node->mem_mb - node->mem_free_mb : 0;
 }
 
-SHOW(node_state)
-{
-	NODE;
-	view_text(cell, node_words(node)->record);
-}
+CELL(node_state, NODE, view_text(cell, node_words(node)->record))
 
 /* "cpu=64,mem=64000M,billing=64,gres/gpu=4"; of nothing "". */
 static void node_tres(
@@ -449,17 +376,8 @@ SHOW(alloc_tres)
 	node_tres(cell, node->cpus - node->cpus_free, used_memory(node), used, false);
 }
 
-SHOW(last_busy)
-{
-	NODE;
-	front_time(cell, node->last_heard, "Unknown");
-}
-
-SHOW(node_reason_text)
-{
-	NODE;
-	cell->text = *node->reason ? node->reason : NULL;
-}
+CELL(last_busy, NODE, front_time(cell, node->last_heard, "Unknown"))
+CELL(node_reason_text, NODE, cell->text = *node->reason ? node->reason : NULL)
 
 static const struct front_field node_record[] = {
 	KEY("NodeName", node_NodeHost, 0),
@@ -510,11 +428,7 @@ SHOW(accounts)
 		view_text(cell, "ALL");
 }
 
-SHOW(is_default)
-{
-	PARTITION;
-	view_text(cell, p->is_default ? "YES" : "NO");
-}
+CELL(is_default, PARTITION, view_text(cell, p->is_default ? "YES" : "NO"))
 
 static void show_time(uint32_t s, const char *none, struct view_cell *cell)
 {
@@ -524,29 +438,10 @@ static void show_time(uint32_t s, const char *none, struct view_cell *cell)
 		view_text(cell, none);
 }
 
-SHOW(default_time)
-{
-	PARTITION;
-	show_time(p->default_time_s, "NONE", cell);
-}
-
-SHOW(max_time)
-{
-	PARTITION;
-	show_time(p->max_time_s, "UNLIMITED", cell);
-}
-
-SHOW(grace)
-{
-	PARTITION;
-	view_number(cell, p->grace_s);
-}
-
-SHOW(partition_nodes)
-{
-	PARTITION;
-	view_text(cell, *p->nodes ? p->nodes : "(null)");
-}
+CELL(default_time, PARTITION, show_time(p->default_time_s, "NONE", cell))
+CELL(max_time, PARTITION, show_time(p->max_time_s, "UNLIMITED", cell))
+CELL(grace, PARTITION, view_number(cell, p->grace_s))
+CELL(partition_nodes, PARTITION, view_text(cell, *p->nodes ? p->nodes : "(null)"))
 
 SHOW(state_upper)
 {
@@ -564,11 +459,7 @@ SHOW(total_cpus)
 	view_number(cell, (int64_t)of->cpus);
 }
 
-SHOW(total_nodes)
-{
-	PARTITION;
-	view_number(cell, p->nodes_total);
-}
+CELL(total_nodes, PARTITION, view_number(cell, p->nodes_total))
 
 SHOW(partition_tres)
 {

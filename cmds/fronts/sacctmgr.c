@@ -47,7 +47,6 @@ struct line {
 
 static const char *cluster_name = "", *host_name = "";
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define LINE       const struct line *l = object
 #define SHOW_TEXT(name, field)                             \
 	SHOW(name)                                         \

@@ -17,7 +17,6 @@ struct prio_line {
 
 static const char *cluster_name = "";
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define LINE       const struct prio_line *l = object
 
 /* The points of a factor, its part of 1, and of the weights the factor's. */

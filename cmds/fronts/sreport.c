@@ -40,7 +40,6 @@ struct line {
 
 static const char *cluster_name = "";
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define LINE       const struct line *l = object
 
 SHOW(cluster)
@@ -49,17 +48,8 @@ SHOW(cluster)
 	view_text(cell, cluster_name);
 }
 
-SHOW(account)
-{
-	LINE;
-	view_text(cell, l->account);
-}
-
-SHOW(login)
-{
-	LINE;
-	view_text(cell, l->user);
-}
+CELL(account, LINE, view_text(cell, l->account))
+CELL(login, LINE, view_text(cell, l->user))
 
 SHOW(proper)
 {
@@ -70,23 +60,9 @@ SHOW(proper)
 		view_printf(cell, "%.*s", (int)strcspn(p->pw_gecos, ","), p->pw_gecos);
 }
 
-SHOW(tres)
-{
-	LINE;
-	view_text(cell, l->s->tres);
-}
-
-SHOW(used)
-{
-	LINE;
-	view_printf(cell, "%.0f", l->used_us / l->s->unit_us);
-}
-
-SHOW(energy)
-{
-	LINE;
-	view_number(cell, (int64_t)(l->energy_mj / 1000));
-}
+CELL(tres, LINE, view_text(cell, l->s->tres))
+CELL(used, LINE, view_printf(cell, "%.0f", l->used_us / l->s->unit_us))
+CELL(energy, LINE, view_number(cell, (int64_t)(l->energy_mj / 1000)))
 
 #define FIELD(name, heading, width, show)                     \
 	{                                                     \

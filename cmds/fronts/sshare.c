@@ -11,7 +11,6 @@
 static const char *cluster_name = "";
 
 /* A row; the root of all accounts, which no message has, has an empty account. */
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define SHARE      const Gpusched__Share *s = object
 
 static bool is_root(const Gpusched__Share *s)
@@ -27,11 +26,7 @@ SHOW(account)
 	view_printf(cell, "%*s%s", depth > 60 ? 60 : depth, "", is_root(s) ? "root" : s->account);
 }
 
-SHOW(user)
-{
-	SHARE;
-	view_text(cell, s->user);
-}
+CELL(user, SHARE, view_text(cell, s->user))
 
 SHOW(cluster)
 {
@@ -46,11 +41,7 @@ SHOW(raw_shares)
 		view_number(cell, s->shares);
 }
 
-SHOW(raw_usage)
-{
-	SHARE;
-	view_printf(cell, "%.0f", s->usage);
-}
+CELL(raw_usage, SHARE, view_printf(cell, "%.0f", s->usage))
 
 #define SHOW_REAL(name, value)                    \
 	SHOW(name)                                \

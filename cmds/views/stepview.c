@@ -151,12 +151,7 @@ SHOW(line_tasks)
 		view_text(cell, "-");
 }
 
-SHOW(line_cpus)
-{
-	LINE;
-
-	view_number(cell, r ? (int64_t)r->cpus : (int64_t)j->cpus * j->n_nodes);
-}
+CELL(line_cpus, LINE, view_number(cell, r ? (int64_t)r->cpus : (int64_t)j->cpus * j->n_nodes))
 
 SHOW(line_gpus)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/xalloc.h"
 #include "common/net/msgscan.h"
 
 #define U MSG_BY_USER
@@ -243,4 +244,16 @@ int64_t msg_packed_size(unsigned type, const ProtobufCMessage *m, struct error *
 		return error_set(err, ERR_PROTOCOL, "a %s of %zu bytes; at most %u are allowed",
 		        t->name, n, t->max_len);
 	return (int64_t)n;
+}
+
+ProtobufCMessage *msg_copy(const ProtobufCMessage *m)
+{
+	size_t n = protobuf_c_message_get_packed_size(m);
+	uint8_t *bytes = xcalloc(n + 1, 1);
+	ProtobufCMessage *copy;
+
+	protobuf_c_message_pack(m, bytes);
+	copy = protobuf_c_message_unpack(m->descriptor, NULL, n, bytes);
+	free(bytes);
+	return copy;
 }
