@@ -162,7 +162,7 @@ const char *group_of_uid(uint32_t uid, unsigned *gid)
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-#define JOB        const Gpusched__Job *j = object
+#define JOB const Gpusched__Job *j = object
 
 #define SHOW_TEXT(name, field, none)                          \
 	SHOW(name)                                            \

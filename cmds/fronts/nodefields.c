@@ -121,7 +121,7 @@ void index_list(char *buf, size_t size, const uint32_t *v, size_t n)
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-#define GROUP      const struct node_group *g = object
+#define GROUP const struct node_group *g = object
 #define PARTITION                                    \
 	GROUP;                                       \
 	const Gpusched__Partition *p = g->partition; \

@@ -40,8 +40,8 @@ void record_print(
 	}
 }
 
-#define JOB        const Gpusched__Job *j = object
-#define NODE       const Gpusched__Node *node = ((const struct node_group *)object)->nodes[0]
+#define JOB  const Gpusched__Job *j = object
+#define NODE const Gpusched__Node *node = ((const struct node_group *)object)->nodes[0]
 #define PARTITION                                      \
 	const struct record_partition_of *of = object; \
 	const Gpusched__Partition *p = of->group.partition

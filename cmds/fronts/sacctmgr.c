@@ -47,7 +47,7 @@ struct line {
 
 static const char *cluster_name = "", *host_name = "";
 
-#define LINE       const struct line *l = object
+#define LINE const struct line *l = object
 #define SHOW_TEXT(name, field)                             \
 	SHOW(name)                                         \
 	{                                                  \

@@ -17,7 +17,7 @@ struct prio_line {
 
 static const char *cluster_name = "";
 
-#define LINE       const struct prio_line *l = object
+#define LINE const struct prio_line *l = object
 
 /* The points of a factor, its part of 1, and of the weights the factor's. */
 #define SHOW_FACTOR(factor, number)                                          \

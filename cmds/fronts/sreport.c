@@ -40,7 +40,7 @@ struct line {
 
 static const char *cluster_name = "";
 
-#define LINE       const struct line *l = object
+#define LINE const struct line *l = object
 
 SHOW(cluster)
 {

@@ -11,7 +11,7 @@
 static const char *cluster_name = "";
 
 /* A row; the root of all accounts, which no message has, has an empty account. */
-#define SHARE      const Gpusched__Share *s = object
+#define SHARE const Gpusched__Share *s = object
 
 static bool is_root(const Gpusched__Share *s)
 {

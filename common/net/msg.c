@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 #include "common/net/msgscan.h"
 
@@ -116,19 +117,10 @@ const struct msg_type *msg_types(size_t *n)
 
 const struct msg_type *msg_type(unsigned type)
 {
-	size_t lo = 0, hi = N_ROWS;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (rows[mid].type == type)
-			return &rows[mid];
-		if (rows[mid].type < type)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	BISECT(at, N_ROWS, rows[at].type < type);
+	return at < N_ROWS && rows[at].type == type ? &rows[at] : NULL;
 }
 
 const char *msg_name(unsigned type)
