@@ -79,9 +79,17 @@ static const struct option standard[] = {
 };
 #define N_STANDARD (sizeof(standard) / sizeof(standard[0]))
 
-static void print_help(const struct front_program *p, bool all)
+/* A program, as its row in `fronts` and its own file have it. */
+struct program {
+	const char *name, *usage;
+	const struct front_option *options;
+	size_t n;
+	front_argument *argument;
+};
+
+static void print_help(const struct program *p, bool all)
 {
-	printf("Usage: %s %s\n", p->name, p->usage);
+	printf("Usage: %s [OPTIONS]%s%s\n", p->name, p->usage ? " " : "", p->usage ? p->usage : "");
 	for (size_t i = 0; all && i < p->n; i++) {
 		const struct front_option *o = &p->options[i];
 		char letter[8] = "    ";
@@ -106,7 +114,7 @@ struct tables {
 	char shorts[256];
 };
 
-static struct tables make_tables(const struct front_program *p)
+static struct tables make_tables(const struct program *p)
 {
 	struct tables t = { .longs = xcalloc(p->n + N_STANDARD + 1, sizeof(*t.longs)) };
 	char *s = t.shorts;
@@ -152,8 +160,7 @@ int front_set(const struct front_option *options, int letter, const char *value,
 	return set_row(row_of(options, letter), value, input, err);
 }
 
-static int take_one(
-        const struct front_program *p, int key, char **argv, void *input, struct error *err)
+static int take_one(const struct program *p, int key, char **argv, void *input, struct error *err)
 {
 	const struct front_option *o = row_of(p->options, key);
 	const char *value = optarg;
@@ -167,7 +174,7 @@ static int take_one(
 
 #define TOLD_BELOW (-2) /* `err` is set */
 
-static int parse(const struct front_program *p, int argc, char **argv, void *input,
+static int parse(const struct program *p, int argc, char **argv, void *input,
         const struct tables *t, struct error *err)
 {
 	int key;
@@ -199,18 +206,22 @@ static int parse(const struct front_program *p, int argc, char **argv, void *inp
 	return CMD_GO_ON;
 }
 
-int front_parse(const struct front_program *p, int argc, char **argv, void *input)
+int front_parse(const char *name, front_argument *argument, int argc, char **argv, void *input)
 {
-	struct tables t = make_tables(p);
+	const struct front *front = front_find(name);
+	struct program p = { .name = name, .usage = front->usage, .argument = argument };
+	struct tables t;
 	struct error err;
 	int rc;
 
-	argv[0] = (char *)p->name; /* getopt's messages begin with it */
-	rc = parse(p, argc, argv, input, &t, &err);
+	p.options = front->options(&p.n);
+	t = make_tables(&p);
+	argv[0] = (char *)name; /* getopt's messages begin with it */
+	rc = parse(&p, argc, argv, input, &t, &err);
 	free(t.longs);
 	if (rc != TOLD_BELOW)
 		return rc;
-	front_fail(p->name, &err);
+	front_fail(name, &err);
 	return FRONT_FAILED;
 }
 

@@ -63,6 +63,7 @@ struct front_word {
 
 struct front {
 	const char *name, *about;
+	const char *usage; /* behind "[OPTIONS]"; NULL: nothing */
 	int (*run)(int argc, char **argv); /* the exit status */
 	const struct front_option *(*options)(size_t *n);
 	const struct front_field *(*fields)(size_t *n); /* NULL: it has none */
@@ -73,20 +74,14 @@ extern const struct front fronts[];
 extern const size_t n_fronts;
 const struct front *front_find(const char *name);
 
-/* How a program is called. */
-struct front_program {
-	const char *name, *usage;
-	const struct front_option *options;
-	size_t n;
-	int (*argument)(const char *value, void *input, struct error *err); /* NULL: none */
-};
-
 /* Set what the option with that letter sets, as a variable of the environment does. */
 int front_set(const struct front_option *options, int letter, const char *value, void *input,
         struct error *err);
 
-/* CMD_GO_ON, or the status to exit with. */
-int front_parse(const struct front_program *p, int argc, char **argv, void *input);
+/* Read the command line of the program with that name. `argument` takes what is no option; NULL:
+ * there is nothing else. CMD_GO_ON, or the status to exit with. */
+typedef int front_argument(const char *value, void *input, struct error *err);
+int front_parse(const char *name, front_argument *argument, int argc, char **argv, void *input);
 
 /* "NAME: error: TEXT". Returns FRONT_FAILED. */
 int front_fail(const char *name, const struct error *err);

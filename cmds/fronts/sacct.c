@@ -409,15 +409,10 @@ static int run(struct sacct *s)
 
 int sacct_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sacct",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.argument = take_argument };
 	struct sacct s = { .format = NULL };
 	size_t n;
 	const struct front_field *table = sacct_fields(&n);
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sacct", take_argument, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish(

@@ -623,13 +623,8 @@ static void clear(struct sacctmgr *s)
 
 int sacctmgr_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sacctmgr",
-		.usage = "[OPTIONS] list|show ENTITY [NAME...] [KEY=VALUE...]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.argument = take_word };
 	struct sacctmgr s = { .n = 0 };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sacctmgr", take_word, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sacctmgr", run(&s));

@@ -189,13 +189,8 @@ static int run(struct scancel *s)
 
 int scancel_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "scancel",
-		.usage = "[OPTIONS] [JOB_ID[_ARRAY_ID][.STEP_ID]...]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.argument = take_job };
 	struct scancel s = { .signal = 0 };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("scancel", take_job, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("scancel", run(&s));

@@ -318,13 +318,8 @@ static int run(struct line *l)
 
 int scontrol_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "scontrol",
-		.usage = "[OPTIONS] COMMAND [ARGUMENT...]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.argument = take_word };
 	struct line l = { .n = 0 };
-	int status = front_parse(&program, argc, argv, &l);
+	int status = front_parse("scontrol", take_word, argc, argv, &l);
 
 	return status == CMD_GO_ON ? front_finish("scontrol", run(&l)) : status;
 }

@@ -110,12 +110,8 @@ static int run(const char *clusters)
 
 int sdiag_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sdiag",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]) };
 	const char *clusters = NULL;
-	int status = front_parse(&program, argc, argv, &clusters);
+	int status = front_parse("sdiag", NULL, argc, argv, &clusters);
 
 	return status == CMD_GO_ON ? front_finish("sdiag", run(clusters)) : status;
 }

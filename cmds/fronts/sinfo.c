@@ -344,13 +344,8 @@ static int run(struct sinfo *s)
 
 int sinfo_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sinfo",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.argument = take_argument };
 	struct sinfo s = { .format = NULL };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sinfo", take_argument, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sinfo", run(&s));

@@ -272,12 +272,8 @@ static int run(struct sprio *s)
 
 int sprio_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sprio",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]) };
 	struct sprio s = { .format = NULL };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sprio", NULL, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sprio", run(&s));

@@ -446,13 +446,9 @@ static void take_environment(struct squeue *q, struct error *err)
 
 int squeue_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "squeue",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]) };
 	struct squeue q = { .format = NULL };
 	struct error err = { .code = ERR_NONE };
-	int status = front_parse(&program, argc, argv, &q);
+	int status = front_parse("squeue", NULL, argc, argv, &q);
 
 	if (status == CMD_GO_ON) {
 		take_environment(&q, &err);

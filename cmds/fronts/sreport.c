@@ -424,13 +424,8 @@ static int run(struct sreport *s)
 
 int sreport_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sreport",
-		.usage = "[OPTIONS] cluster|user REPORT [KEY=VALUE...]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.argument = take_word };
 	struct sreport s = { .tres = "cpu", .top = TOP, .unit = "Minutes", .unit_us = 60e6 };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sreport", take_word, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sreport", run(&s));

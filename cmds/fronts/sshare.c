@@ -206,12 +206,8 @@ static int run(struct sshare *s)
 
 int sshare_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sshare",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]) };
 	struct sshare s = { .format = NULL };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sshare", NULL, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sshare", run(&s));
