@@ -11,6 +11,7 @@
 #include "cmds/views/acctview.h"
 #include "cmds/views/stepview.h"
 #include "common/base/xalloc.h"
+#include "common/net/msg.h"
 
 struct gacct {
 	Gpusched__RunUsed total_used;
@@ -69,13 +70,8 @@ static const struct cmd cmd = {
 /* A job whose steps are asked for when all jobs are known. */
 static int keep_job(struct gacct *g, const Gpusched__Acct *job, struct error *err)
 {
-	size_t len = gpusched__acct__get_packed_size(job);
-	uint8_t *bytes = xcalloc(1, len + 1);
-	Gpusched__Acct *copy;
+	Gpusched__Acct *copy = (Gpusched__Acct *)msg_copy(&job->base);
 
-	gpusched__acct__pack(job, bytes);
-	copy = gpusched__acct__unpack(NULL, len, bytes);
-	free(bytes);
 	if (!copy)
 		return error_set(err, ERR_PROTOCOL, "a malformed job");
 	if (!(g->n_jobs & (g->n_jobs - 1))) {

@@ -11,7 +11,6 @@
 #include "cmds/srun/steps_signal.h"
 #include "cmds/views/control.h"
 #include "cmds/views/filter.h"
-#include "common/base/numbers.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"

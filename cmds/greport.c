@@ -11,8 +11,8 @@
 #include "cmds/cli/when.h"
 #include "cmds/views/acctopt.h"
 #include "common/base/text.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
+#include "common/net/msg.h"
 
 #define BY_MAX 4
 #define LONGER ",GPU-S,CPU-H,CPUTIME,WAIT-MAX,TARGETS" /* --long: these too */
@@ -285,14 +285,9 @@ static const struct cmd cmd = {
 
 static int keep_types(struct greport *g, const Gpusched__ReportChunk *chunk, struct error *err)
 {
-	size_t len = gpusched__report_chunk__get_packed_size(chunk);
-	uint8_t *bytes = xcalloc(1, len);
-
-	gpusched__report_chunk__pack(chunk, bytes);
 	if (g->last)
 		gpusched__report_chunk__free_unpacked(g->last, NULL);
-	g->last = gpusched__report_chunk__unpack(NULL, len, bytes);
-	free(bytes);
+	g->last = (Gpusched__ReportChunk *)msg_copy(&chunk->base);
 	return g->last ? 0 : error_set(err, ERR_SYSTEM, "out of memory");
 }
 
@@ -306,21 +301,15 @@ static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 		return -1;
 	for (size_t i = 0; i < chunk->n_lines; i++) {
 		const Gpusched__ReportLine *line = chunk->lines[i];
-		size_t len = gpusched__report_line__get_packed_size(line);
-		uint8_t *bytes = xcalloc(1, len + 1);
 
-		if (line->n_keys && line->n_keys != g->by.n) {
-			free(bytes);
+		if (line->n_keys && line->n_keys != g->by.n)
 			return error_set(
 			        err, ERR_PROTOCOL, "the report has other columns than requested");
-		}
-		gpusched__report_line__pack(line, bytes);
 		if (g->n == g->room) {
 			g->room = g->room ? 2 * g->room : 64;
 			g->lines = xrealloc(g->lines, g->room, sizeof(*g->lines));
 		}
-		g->lines[g->n] = gpusched__report_line__unpack(NULL, len, bytes);
-		free(bytes);
+		g->lines[g->n] = (Gpusched__ReportLine *)msg_copy(&line->base);
 		g->any = g->any || line->jobs;
 		if (!g->lines[g->n++])
 			return error_set(err, ERR_SYSTEM, "out of memory");

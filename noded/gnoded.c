@@ -21,6 +21,7 @@
 #include "common/base/daemon.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/msg.h"
 #include "common/net/worker.h"
 #include "noded/inventory.h"
 #include "noded/launcher/launcher.h"
@@ -186,8 +187,6 @@ static void tell_faults(void *arg)
 static void keep_faults(struct gnoded *g, const Gpusched__GpuReport *m)
 {
 	Gpusched__GpuReport faults = GPUSCHED__GPU_REPORT__INIT;
-	size_t len;
-	uint8_t *bytes;
 
 	if (g->faults)
 		gpusched__gpu_report__free_unpacked(g->faults, NULL);
@@ -196,11 +195,7 @@ static void keep_faults(struct gnoded *g, const Gpusched__GpuReport *m)
 		return;
 	faults.n_faults = m->n_faults;
 	faults.faults = m->faults;
-	len = gpusched__gpu_report__get_packed_size(&faults);
-	bytes = xcalloc(1, len + 1);
-	gpusched__gpu_report__pack(&faults, bytes);
-	g->faults = gpusched__gpu_report__unpack(NULL, len, bytes);
-	free(bytes);
+	g->faults = (Gpusched__GpuReport *)msg_copy(&faults.base);
 }
 
 static const struct node_launcher launcher = {
@@ -237,18 +232,10 @@ static void say_hello(struct gnoded *g, const Gpusched__LauncherHello *hello)
 /* A copy of its own: the message is gone with the call. */
 static void keep_inventory(struct gnoded *g, const Gpusched__Inventory *m)
 {
-	size_t len = m ? gpusched__inventory__get_packed_size(m) : 0;
-	uint8_t *bytes = xcalloc(1, len + 1);
-
 	if (g->inventory)
 		gpusched__inventory__free_unpacked(g->inventory, NULL);
-	g->inventory = NULL;
-	if (m) {
-		gpusched__inventory__pack(m, bytes);
-		g->inventory = gpusched__inventory__unpack(NULL, len, bytes);
-	}
+	g->inventory = m ? (Gpusched__Inventory *)msg_copy(&m->base) : NULL;
 	g->facts.inventory = g->inventory;
-	free(bytes);
 }
 
 static int on_message(void *arg, unsigned type, const ProtobufCMessage *message, struct error *err)

@@ -9,7 +9,6 @@
 
 #include "common/base/strbuf.h"
 #include "common/base/units.h"
-#include "common/base/xalloc.h"
 #include "common/gpu/neartable.h"
 #include "common/net/msgjson.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cmds/api/spec.h"
-#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/net/msg.h"
 

@@ -1,7 +1,6 @@
 /* client.c - see client.h */
 #include "cmds/api/client.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 
 #include "cmds/api/whole.h"
 #include "common/base/xalloc.h"
+#include "common/net/msg.h"
 
 #define JOBS_MAX 1000 /* named by one request */
 
@@ -54,14 +55,9 @@ static void forget(struct kept *k)
 
 static int keep(const Gpusched__Step *step, void *arg, struct error *err)
 {
-	size_t len = gpusched__step__get_packed_size(step);
-	uint8_t *bytes = xcalloc(1, len + 1);
 	struct kept *k = arg;
-	Gpusched__Step *copy;
+	Gpusched__Step *copy = (Gpusched__Step *)msg_copy(&step->base);
 
-	gpusched__step__pack(step, bytes);
-	copy = gpusched__step__unpack(NULL, len, bytes);
-	free(bytes);
 	if (!copy)
 		return error_set(err, ERR_PROTOCOL, "a malformed step");
 	if (k->n == k->size) {

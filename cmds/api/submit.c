@@ -414,6 +414,29 @@ static int on_test(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
+int submit_one(
+        struct client *c, const struct gpusched_spec *spec, uint64_t *id, struct error *err)
+{
+	struct submit_queue *q = submit_queue_new(c);
+	struct submit_answer answer;
+	int rc = submit_send(q, spec, 1, 0, err);
+
+	if (rc >= 0)
+		rc = submit_receive(q, &answer, -1, err);
+	if (rc > 0 && answer.error.code) {
+		*err = answer.error;
+		rc = -1;
+	} else if (rc > 0) {
+		*id = answer.ids[0];
+	} else if (rc == 0) {
+		rc = error_set(err, ERR_INTERNAL, "no answer to a submit");
+	}
+	if (rc < 0)
+		submit_forget(q);
+	submit_queue_free(q);
+	return rc < 0 ? -1 : 0;
+}
+
 int submit_test(struct client *c, const struct gpusched_spec *spec,
         const struct spec_service *service,
         void (*on_result_fn)(const Gpusched__SubmitResult *result, void *arg), void *arg,

@@ -46,6 +46,10 @@ struct submit_answer {
 int submit_receive(
         struct submit_queue *q, struct submit_answer *out, int timeout_ms, struct error *err);
 
+/* Send one, wait for the answer, and set `id`. */
+int submit_one(
+        struct client *c, const struct gpusched_spec *spec, uint64_t *id, struct error *err);
+
 /* As gpusched_submit_poll(). */
 int submit_poll(const struct submit_queue *q, short *events);
 

@@ -31,19 +31,6 @@ static ProtobufCMessage **items_of(const ProtobufCMessage *chunk, size_t *n)
 	return NULL;
 }
 
-/* A copy that owns its parts one by one. */
-static ProtobufCMessage *copy_of(const ProtobufCMessage *m)
-{
-	size_t n = protobuf_c_message_get_packed_size(m);
-	uint8_t *bytes = xcalloc(n + 1, 1);
-	ProtobufCMessage *copy;
-
-	protobuf_c_message_pack(m, bytes);
-	copy = protobuf_c_message_unpack(m->descriptor, NULL, n, bytes);
-	free(bytes);
-	return copy;
-}
-
 void whole_clear(struct whole *w)
 {
 	if (w->held)
@@ -56,7 +43,7 @@ static int hold(struct whole *w, const ProtobufCMessage *piece, struct error *er
 	if (w->held)
 		msg_join(w->held, piece);
 	else
-		w->held = copy_of(piece);
+		w->held = msg_copy(piece);
 	return w->held ? 0 : error_set(err, ERR_PROTOCOL, "a piece of the answer cannot be "
 	        "decoded");
 }

@@ -1,7 +1,6 @@
 /* table.c - see table.h */
 #include "cmds/cli/table.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmds/ctl/gctl.h"
-#include "cmds/views/control.h"
 #include "common/base/strbuf.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"

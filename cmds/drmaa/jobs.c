@@ -15,28 +15,16 @@ static int submit(const struct jobspec *job, uint64_t *id, struct diagnosis d)
 {
 	int code;
 	struct client *c = session_take(d, &code);
-	struct submit_queue *queue;
-	struct submit_answer answer;
 	struct error err;
 	int rc;
 
 	if (!c)
 		return code;
-	queue = submit_queue_new(c);
 	rc = options_check_cluster(&job->o, client_conf(c)->cluster, &err);
 	if (rc >= 0)
-		rc = submit_send(queue, &job->spec, 1, 0, &err);
-	if (rc >= 0 && (rc = submit_receive(queue, &answer, -1, &err)) > 0 && answer.error.code) {
-		err = answer.error;
-		rc = -1;
-	}
-	if (rc > 0)
-		*id = answer.ids[0];
-	else
-		submit_forget(queue);
-	submit_queue_free(queue);
+		rc = submit_one(c, &job->spec, id, &err);
 	session_give(c);
-	return rc > 0 ? DRMAA_ERRNO_SUCCESS : fail_as(d, &err, DRMAA_ERRNO_DENIED_BY_DRM);
+	return rc >= 0 ? DRMAA_ERRNO_SUCCESS : fail_as(d, &err, DRMAA_ERRNO_DENIED_BY_DRM);
 }
 
 static int run(const drmaa_job_template_t *jt, const char *array, uint64_t *id, struct diagnosis d)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cmds/api/whole.h"
-#include "common/net/msg.h"
 
 #define WAIT_TASKS   4000 /* tasks that are waited for at a time */
 #define WAIT_SOME_MS 5000 /* for so long, where there are more */

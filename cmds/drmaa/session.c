@@ -2,7 +2,6 @@
 #include "cmds/drmaa/session.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "cmds/drmaa/fail.h"
 #include "cmds/drmaa/session.h"
 #include "cmds/drmaa/values.h"
-#include "common/base/text.h"
 #include "common/base/xalloc.h"
 
 /* --- the table ------------------------------------------------------------------------------ */

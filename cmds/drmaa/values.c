@@ -1,7 +1,6 @@
 /* values.c - see values.h */
 #include "cmds/drmaa/values.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

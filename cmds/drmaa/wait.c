@@ -1,7 +1,6 @@
 /* wait.c - drmaa_wait() and drmaa_synchronize(): looking, and waiting until it is worth to look
  * again */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

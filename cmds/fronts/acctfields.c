@@ -98,7 +98,6 @@ static void cpu_clock(struct view_cell *cell, uint64_t us)
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
 #define LINE                                                           \
 	const struct acct_line *line __attribute__((unused)) = object; \
 	const Gpusched__Acct *j __attribute__((unused)) = line->job
@@ -182,23 +181,9 @@ SHOW(raw_id)
 	add_step(cell->buf, sizeof(cell->buf), line);
 }
 
-SHOW(name)
-{
-	LINE;
-	view_text(cell, line->batch && !line->step ? "batch" : j->name);
-}
-
-SHOW(state)
-{
-	LINE;
-	view_text(cell, front_base_state(j->state));
-}
-
-SHOW(uid)
-{
-	JOB_ONLY;
-	view_number(cell, j->uid);
-}
+CELL(name, LINE, view_text(cell, line->batch && !line->step ? "batch" : j->name))
+CELL(state, LINE, view_text(cell, front_base_state(j->state)))
+CELL(uid, JOB_ONLY, view_number(cell, j->uid))
 
 SHOW(gid)
 {
@@ -217,17 +202,8 @@ SHOW(group)
 	view_text(cell, group_of_uid(j->uid, &gid));
 }
 
-SHOW(req_nodes)
-{
-	LINE;
-	view_number(cell, line->batch && !line->step ? 1 : nodes_of(j));
-}
-
-SHOW(alloc_nodes)
-{
-	LINE;
-	view_number(cell, waits(j) ? 0 : nodes_of(j));
-}
+CELL(req_nodes, LINE, view_number(cell, line->batch && !line->step ? 1 : nodes_of(j)))
+CELL(alloc_nodes, LINE, view_number(cell, waits(j) ? 0 : nodes_of(j)))
 
 SHOW(tasks)
 {
@@ -256,23 +232,9 @@ SHOW(derived_exit)
 		show_exit(object, cell);
 }
 
-SHOW(elapsed)
-{
-	LINE;
-	front_clock(cell, waits(j) ? 0 : j->elapsed_s);
-}
-
-SHOW(cpu_time)
-{
-	LINE;
-	front_clock(cell, waits(j) ? 0 : j->elapsed_s * cpus_of(j));
-}
-
-SHOW(total_cpu)
-{
-	LINE;
-	cpu_clock(cell, j->cpu_time_us);
-}
+CELL(elapsed, LINE, front_clock(cell, waits(j) ? 0 : j->elapsed_s))
+CELL(cpu_time, LINE, front_clock(cell, waits(j) ? 0 : j->elapsed_s * cpus_of(j)))
+CELL(total_cpu, LINE, cpu_clock(cell, j->cpu_time_us))
 
 SHOW(max_rss)
 {
@@ -301,23 +263,10 @@ static void show_bytes(uint64_t bytes, bool known, struct view_cell *cell)
 		view_printf(cell, "%.2fM", (double)bytes / (1 << 20));
 }
 
-SHOW(disk_read)
-{
-	LINE;
-	show_bytes(j->used ? j->used->read_bytes : 0, line->batch && j->used, cell);
-}
-
-SHOW(disk_write)
-{
-	LINE;
-	show_bytes(j->used ? j->used->written_bytes : 0, line->batch && j->used, cell);
-}
-
-SHOW(energy)
-{
-	LINE;
-	view_number(cell, j->used ? (int64_t)(j->used->energy_mj / 1000) : 0);
-}
+CELL(disk_read, LINE, show_bytes(j->used ? j->used->read_bytes : 0, line->batch && j->used, cell))
+CELL(disk_write, LINE,
+        show_bytes(j->used ? j->used->written_bytes : 0, line->batch && j->used, cell))
+CELL(energy, LINE, view_number(cell, j->used ? (int64_t)(j->used->energy_mj / 1000) : 0))
 
 SHOW(req_mem)
 {
@@ -337,11 +286,7 @@ static uint32_t asked_gpus(const Gpusched__Acct *j)
 	return n;
 }
 
-SHOW(req_tres)
-{
-	JOB_ONLY;
-	tres(cell, j, asked_gpus(j), true);
-}
+CELL(req_tres, JOB_ONLY, tres(cell, j, asked_gpus(j), true))
 
 SHOW(alloc_tres)
 {
@@ -360,29 +305,10 @@ static uint64_t reserved_s(const Gpusched__Acct *j)
 	return waits(j) && now > j->submit_time ? (uint64_t)(now - j->submit_time) / SECOND : 0;
 }
 
-SHOW(reserved)
-{
-	JOB_ONLY;
-	front_clock(cell, reserved_s(j));
-}
-
-SHOW(resv_cpu)
-{
-	JOB_ONLY;
-	front_clock(cell, reserved_s(j) * cpus_of(j));
-}
-
-SHOW(resv_cpu_raw)
-{
-	JOB_ONLY;
-	view_number(cell, (int64_t)(reserved_s(j) * cpus_of(j)));
-}
-
-SHOW(suspended)
-{
-	LINE;
-	front_clock(cell, j->suspended_us / SECOND);
-}
+CELL(reserved, JOB_ONLY, front_clock(cell, reserved_s(j)))
+CELL(resv_cpu, JOB_ONLY, front_clock(cell, reserved_s(j) * cpus_of(j)))
+CELL(resv_cpu_raw, JOB_ONLY, view_number(cell, (int64_t)(reserved_s(j) * cpus_of(j))))
+CELL(suspended, LINE, front_clock(cell, j->suspended_us / SECOND))
 
 static bool unlimited(const Gpusched__Acct *j)
 {
@@ -535,8 +461,4 @@ static const struct front_field fields[] = {
 	FIELD("WorkDir", "WorkDir", 20, cwd),
 };
 
-const struct front_field *sacct_fields(size_t *n)
-{
-	*n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
+FRONT_TABLE(field, sacct_fields, fields)

@@ -5,6 +5,7 @@
 
 #include "cmds/api/whole.h"
 #include "common/base/xalloc.h"
+#include "common/net/msg.h"
 
 #define TYPE(name) GPUSCHED__MSG_TYPE__MSG_##name
 
@@ -37,7 +38,7 @@ int ask_nodes(struct client *c, const struct cmd_list *names, bool devices, ask_
 	return whole_ask(c, TYPE(LIST_NODES), &request.base, &nodes, err);
 }
 
-int ask_partitions(struct client *c, ask_on_item *on_partition, void *arg, struct error *err)
+static int ask_partitions(struct client *c, ask_on_item *on_partition, void *arg, struct error *err)
 {
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
 	struct whole parts = { TYPE(PARTITION_CHUNK), on_partition, arg, NULL };
@@ -92,25 +93,13 @@ int ask_control(struct client *c, Gpusched__JobControl *request, const struct fi
 
 /* --- the cluster ----------------------------------------------------------------------------- */
 
-static ProtobufCMessage *copy(const ProtobufCMessage *m)
-{
-	size_t size = protobuf_c_message_get_packed_size(m);
-	uint8_t *bytes = xcalloc(size + 1, 1);
-	ProtobufCMessage *out;
-
-	protobuf_c_message_pack(m, bytes);
-	out = protobuf_c_message_unpack(m->descriptor, NULL, size, bytes);
-	free(bytes);
-	return out;
-}
-
 static int keep_node(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	struct ask_all *a = arg;
 	(void)err;
 
 	a->nodes = xrealloc(a->nodes, a->n_nodes + 1, sizeof(*a->nodes));
-	a->nodes[a->n_nodes++] = (Gpusched__Node *)copy(m);
+	a->nodes[a->n_nodes++] = (Gpusched__Node *)msg_copy(m);
 	return 0;
 }
 
@@ -120,7 +109,7 @@ static int keep_partition(const ProtobufCMessage *m, void *arg, struct error *er
 	(void)err;
 
 	a->partitions = xrealloc(a->partitions, a->n_partitions + 1, sizeof(*a->partitions));
-	a->partitions[a->n_partitions++] = (Gpusched__Partition *)copy(m);
+	a->partitions[a->n_partitions++] = (Gpusched__Partition *)msg_copy(m);
 	return 0;
 }
 

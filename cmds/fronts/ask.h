@@ -14,7 +14,6 @@ int ask_jobs(struct client *c, const struct filter *f, bool with_runs, ask_on_it
         void *arg, struct error *err);
 int ask_nodes(struct client *c, const struct cmd_list *names, bool devices, ask_on_item *on_node,
         void *arg, struct error *err);
-int ask_partitions(struct client *c, ask_on_item *on_partition, void *arg, struct error *err);
 
 /* A request that changes something; `on_error` is called for each job that it was refused for. */
 typedef void ask_on_error(const Gpusched__JobError *e, void *arg);

@@ -297,3 +297,10 @@ void fields_print(const struct fields *f, const struct fields_style *s, const vo
 		        true, out);
 	strbuf_add(out, "\n", 1);
 }
+
+int fields_print_names(const struct front_field *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		printf("%-19s%s", table[i].name, i + 1 == n || i % 4 == 3 ? "\n" : " ");
+	return 0;
+}

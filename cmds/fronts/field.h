@@ -30,6 +30,14 @@ struct front_field {
 	unsigned flags; /* of the listing */
 };
 
+/* The function that a table is known by: its rows, and how many. */
+#define FRONT_TABLE(kind, function, table)               \
+	const struct front_##kind *function(size_t *n)   \
+	{                                                \
+		*n = sizeof(table) / sizeof((table)[0]); \
+		return table;                            \
+	}
+
 struct field_column {
 	const struct front_field *field; /* NULL: only text */
 	unsigned width;                  /* 0: as it is */
@@ -73,6 +81,8 @@ struct fields_style {
 	bool no_heading;
 };
 void fields_print_heading(const struct fields *f, const struct fields_style *s, FILE *out);
+/* For --helpformat: the names of the fields. Returns 0. */
+int fields_print_names(const struct front_field *table, size_t n);
 /* One line, its newline included. */
 void fields_print(const struct fields *f, const struct fields_style *s, const void *object,
         struct strbuf *out);

@@ -70,6 +70,8 @@ int front_finish(const char *name, int status)
 
 /* --- the command line ------------------------------------------------------------------------ */
 
+#define KEY_ROW 0x100 /* rows without a letter: KEY_ROW + index */
+
 static const struct option standard[] = {
 	{ "help", no_argument, NULL, 0x7000 },
 	{ "usage", no_argument, NULL, 0x7001 },
@@ -77,17 +79,25 @@ static const struct option standard[] = {
 };
 #define N_STANDARD (sizeof(standard) / sizeof(standard[0]))
 
-static void print_help(const struct front_program *p, bool all)
+/* A program, as its row in `fronts` and its own file have it. */
+struct program {
+	const char *name, *usage;
+	const struct front_option *options;
+	size_t n;
+	front_argument *argument;
+};
+
+static void print_help(const struct program *p, bool all)
 {
-	printf("Usage: %s %s\n", p->name, p->usage);
+	printf("Usage: %s [OPTIONS]%s%s\n", p->name, p->usage ? " " : "", p->usage ? p->usage : "");
 	for (size_t i = 0; all && i < p->n; i++) {
 		const struct front_option *o = &p->options[i];
 		char letter[8] = "    ";
 
 		if (o->says == FRONT_NO)
 			continue;
-		if (o->key < FRONT_KEY)
-			snprintf(letter, sizeof(letter), "-%c, ", o->key);
+		if (o->letter)
+			snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 		printf("  %s--%s%s%s%s\n", letter, o->name,
 		        o->arg == FRONT_VALUE ? "=VALUE"
 		        : o->arg              ? "[=VALUE]"
@@ -104,23 +114,22 @@ struct tables {
 	char shorts[256];
 };
 
-static struct tables make_tables(const struct front_program *p)
+static struct tables make_tables(const struct program *p)
 {
 	struct tables t = { .longs = xcalloc(p->n + N_STANDARD + 1, sizeof(*t.longs)) };
 	char *s = t.shorts;
 
-	if (p->in_order)
-		*s++ = '+';
 	*s++ = 'V';
 	for (size_t i = 0; i < p->n; i++) {
 		const struct front_option *o = &p->options[i];
 
 		int has = o->arg == FRONT_NEXT ? optional_argument : (int)o->arg;
 
-		t.longs[i] = (struct option){ o->name, has, NULL, o->key };
-		if (o->key >= FRONT_KEY || memchr(t.shorts, o->key, (size_t)(s - t.shorts)))
+		t.longs[i] = (struct option){ o->name, has, NULL,
+			o->letter ? o->letter : KEY_ROW + (int)i };
+		if (!o->letter || memchr(t.shorts, o->letter, (size_t)(s - t.shorts)))
 			continue;
-		*s++ = (char)o->key;
+		*s++ = (char)o->letter;
 		for (int k = 0; k < has; k++)
 			*s++ = ':';
 	}
@@ -128,24 +137,44 @@ static struct tables make_tables(const struct front_program *p)
 	return t;
 }
 
-static int take_one(
-        const struct front_program *p, int key, char **argv, void *input, struct error *err)
+static int set_row(const struct front_option *o, const char *value, void *input, struct error *err)
 {
-	const struct front_option *o = p->options;
+	const struct cmd_option row = { .name = o->name, .letter = o->letter, .what = o->what };
+
+	return o->set ? o->set((char *)input + o->offset, &row, value, err) : 0;
+}
+
+/* Of several names of one letter the first row counts. */
+static const struct front_option *row_of(const struct front_option *o, int key)
+{
+	if (key >= KEY_ROW)
+		return o + (key - KEY_ROW);
+	while (o->letter != key)
+		o++;
+	return o;
+}
+
+int front_set(const struct front_option *options, int letter, const char *value, void *input,
+        struct error *err)
+{
+	return set_row(row_of(options, letter), value, input, err);
+}
+
+static int take_one(const struct program *p, int key, char **argv, void *input, struct error *err)
+{
+	const struct front_option *o = row_of(p->options, key);
 	const char *value = optarg;
 
-	while (o->key != key)
-		o++;
 	if (o->says == FRONT_NO)
 		return error_set(err, ERR_USAGE, "--%s: %s", o->name, o->text);
 	if (o->arg == FRONT_NEXT && !value && argv[optind] && argv[optind][0] != '-')
 		value = argv[optind++];
-	return p->take(key, value, input, err);
+	return set_row(o, value, input, err);
 }
 
 #define TOLD_BELOW (-2) /* `err` is set */
 
-static int parse(const struct front_program *p, int argc, char **argv, void *input,
+static int parse(const struct program *p, int argc, char **argv, void *input,
         const struct tables *t, struct error *err)
 {
 	int key;
@@ -162,7 +191,7 @@ static int parse(const struct front_program *p, int argc, char **argv, void *inp
 			return front_finish(p->name, 0);
 		case '?':
 			fprintf(stderr, "Try \"%s --help\" for more information\n", p->name);
-			return p->bad;
+			return FRONT_FAILED;
 		default:
 			if (take_one(p, key, argv, input, err) < 0)
 				return TOLD_BELOW;
@@ -177,19 +206,23 @@ static int parse(const struct front_program *p, int argc, char **argv, void *inp
 	return CMD_GO_ON;
 }
 
-int front_parse(const struct front_program *p, int argc, char **argv, void *input)
+int front_parse(const char *name, front_argument *argument, int argc, char **argv, void *input)
 {
-	struct tables t = make_tables(p);
+	const struct front *front = front_find(name);
+	struct program p = { .name = name, .usage = front->usage, .argument = argument };
+	struct tables t;
 	struct error err;
 	int rc;
 
-	argv[0] = (char *)p->name; /* getopt's messages begin with it */
-	rc = parse(p, argc, argv, input, &t, &err);
+	p.options = front->options(&p.n);
+	t = make_tables(&p);
+	argv[0] = (char *)name; /* getopt's messages begin with it */
+	rc = parse(&p, argc, argv, input, &t, &err);
 	free(t.longs);
 	if (rc != TOLD_BELOW)
 		return rc;
-	front_fail(p->name, &err);
-	return p->bad;
+	front_fail(name, &err);
+	return FRONT_FAILED;
 }
 
 int front_clusters(const char *name, const char *value, const char *cluster)
@@ -209,6 +242,20 @@ int front_clusters(const char *name, const char *value, const char *cluster)
 	}
 	free(list);
 	return ok;
+}
+
+struct client *front_client(const char *name, const char *call, const char *clusters)
+{
+	struct error err;
+	struct client *c = client_new(NULL, &err);
+
+	if (!c)
+		front_fail_load(name, call, &err);
+	if (c && clusters && !front_clusters(name, clusters, client_conf(c)->cluster)) {
+		client_free(c);
+		return NULL;
+	}
+	return c;
 }
 
 /* --- states ---------------------------------------------------------------------------------- */
@@ -367,4 +414,19 @@ void front_moment(const char *text, int64_t *us, struct error *err)
 		copy[10] = 'T';
 	err->code = ERR_NONE;
 	when_parse(copy, when_now(), us, err);
+}
+
+CMD_SETTER(front_set_iterate)
+{
+	if (count_parse(value, 1, 1000000, field, NULL) < 0)
+		return error_set(err, ERR_USAGE, "Error: invalid entry for --iterate=%s", value);
+	return 0;
+}
+
+CMD_SETTER(front_set_parsable)
+{
+	struct fields_style *style = field;
+
+	style->parsable = style->ended = true;
+	return 0;
 }

@@ -30,12 +30,29 @@ enum front_says { FRONT_YES, FRONT_DIFFERS, FRONT_NO };
 
 struct front_option {
 	const char *name;
-	int key; /* its letter, or a number from FRONT_KEY on */
+	int letter; /* or 0 */
 	enum front_arg arg;
 	enum front_says says;
 	const char *text; /* how it differs, or why there is none; NULL: as in Slurm */
+	/* As a cmd_option has them (cmd.h): the same setters serve. An error's text stays as it is.
+	 * NULL: there is nothing to set, because it is so anyway. */
+	int (*set)(
+	        void *field, const struct cmd_option *option, const char *value, struct error *err);
+	size_t offset;
+	unsigned what;
 };
-#define FRONT_KEY 0x100
+#define FRONT_ROW(type, member, name, letter, arg, set) \
+	{ name, letter, arg, FRONT_YES, NULL, set, offsetof(type, member), 0 }
+#define FRONT_FILTER(type, member, name, letter, what) \
+	{ name, letter, FRONT_VALUE, FRONT_YES, NULL, filter_set, offsetof(type, member), what }
+#define FRONT_CLUSTERS(type, member, name)                                             \
+	{ name, 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all", cmd_set_text, \
+		offsetof(type, member), 0 }
+#define FRONT_SAME(name, letter, arg)       { name, letter, arg, FRONT_YES, NULL, NULL, 0, 0 }
+#define FRONT_NONE(name, letter, arg, text) { name, letter, arg, FRONT_NO, text, NULL, 0, 0 }
+
+CMD_SETTER(front_set_iterate);  /* uint64_t, seconds */
+CMD_SETTER(front_set_parsable); /* struct fields_style: "|", also behind the last */
 
 /* A word after the name: of scontrol, sacctmgr, sreport. */
 struct front_word {
@@ -46,6 +63,7 @@ struct front_word {
 
 struct front {
 	const char *name, *about;
+	const char *usage; /* behind "[OPTIONS]"; NULL: nothing */
 	int (*run)(int argc, char **argv); /* the exit status */
 	const struct front_option *(*options)(size_t *n);
 	const struct front_field *(*fields)(size_t *n); /* NULL: it has none */
@@ -56,32 +74,14 @@ extern const struct front fronts[];
 extern const size_t n_fronts;
 const struct front *front_find(const char *name);
 
-/* The present program: its name, and the exit status of an option that it does not know. */
-struct front_program {
-	const char *name, *usage;
-	const struct front_option *options;
-	size_t n;
-	int bad;
-	bool in_order; /* options end at the first argument */
-	/* `value` is NULL where the option has none. -1 with `err`. */
-	int (*take)(int key, const char *value, void *input, struct error *err);
-	int (*argument)(const char *value, void *input, struct error *err); /* NULL: none */
-};
+/* Set what the option with that letter sets, as a variable of the environment does. */
+int front_set(const struct front_option *options, int letter, const char *value, void *input,
+        struct error *err);
 
-/* Of an option that only sets something: it is taken. */
-static inline bool front_keep(const char **where, const char *value)
-{
-	*where = value;
-	return true;
-}
-static inline bool front_flag(bool *where)
-{
-	*where = true;
-	return true;
-}
-
-/* CMD_GO_ON, or the status to exit with. */
-int front_parse(const struct front_program *p, int argc, char **argv, void *input);
+/* Read the command line of the program with that name. `argument` takes what is no option; NULL:
+ * there is nothing else. CMD_GO_ON, or the status to exit with. */
+typedef int front_argument(const char *value, void *input, struct error *err);
+int front_parse(const char *name, front_argument *argument, int argc, char **argv, void *input);
 
 /* "NAME: error: TEXT". Returns FRONT_FAILED. */
 int front_fail(const char *name, const struct error *err);
@@ -96,6 +96,10 @@ int front_finish(const char *name, int status);
 
 /* --clusters: 1 `value` is this cluster, or all; 0 with a message: it is another. */
 int front_clusters(const char *name, const char *value, const char *cluster);
+
+/* A client of the controller; `call` as for front_fail_load(), `clusters` the value of --clusters or
+ * NULL. NULL with a message: there is none, or another cluster is meant. */
+struct client *front_client(const char *name, const char *call, const char *clusters);
 
 /* Slurm's words for a job's state. Some Slurm has and gpusched has not: `ours` is NULL. */
 struct front_state {

@@ -4,7 +4,6 @@
  */
 #include "cmds/fronts/jobfields.h"
 
-#include <ctype.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -54,7 +53,7 @@ bool job_gpus_per_node(const Gpusched__Job *j)
 }
 
 /* Of alternatives the first counts. */
-uint32_t job_gpu_count(const Gpusched__Job *j)
+static uint32_t job_gpu_count(const Gpusched__Job *j)
 {
 	if (!job_is_pending(j) && j->gpus_held)
 		return j->gpus_held;
@@ -125,7 +124,8 @@ void job_id_text(
 	}
 }
 
-void tres_text(
+/* "cpu=1,mem=100M,node=1,billing=1,gres/gpu=2" */
+static void tres_text(
         char *buf, size_t size, uint64_t cpus, uint64_t mem_mb, uint32_t nodes, uint32_t gpus)
 {
 	struct view_cell mem;
@@ -162,8 +162,7 @@ const char *group_of_uid(uint32_t uid, unsigned *gid)
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
-#define JOB        const Gpusched__Job *j = object
+#define JOB const Gpusched__Job *j = object
 
 #define SHOW_TEXT(name, field, none)                          \
 	SHOW(name)                                            \
@@ -251,11 +250,7 @@ SHOW(state_code)
 	view_text(cell, s ? s->code : j->state);
 }
 
-SHOW(reason)
-{
-	JOB;
-	view_text(cell, *j->reason ? j->reason : "None");
-}
+CELL(reason, JOB, view_text(cell, *j->reason ? j->reason : "None"))
 
 /* The nodes; of a job that waits or failed the reason, in brackets. */
 SHOW(where)
@@ -273,17 +268,8 @@ SHOW(where)
 	view_text(cell, j->nodes);
 }
 
-SHOW(node_list)
-{
-	JOB;
-	view_text(cell, job_is_pending(j) ? "" : j->nodes);
-}
-
-SHOW(batch_host)
-{
-	JOB;
-	view_text(cell, job_is_pending(j) || !*j->node ? "n/a" : j->node);
-}
+CELL(node_list, JOB, view_text(cell, job_is_pending(j) ? "" : j->nodes))
+CELL(batch_host, JOB, view_text(cell, job_is_pending(j) || !*j->node ? "n/a" : j->node))
 
 SHOW(group)
 {
@@ -302,11 +288,7 @@ SHOW(gid)
 	view_number(cell, gid);
 }
 
-SHOW(limit)
-{
-	JOB;
-	view_duration(cell, unlimited(j) ? DURATION_FOREVER : j->time_limit_s);
-}
+CELL(limit, JOB, view_duration(cell, unlimited(j) ? DURATION_FOREVER : j->time_limit_s))
 
 SHOW(left)
 {
@@ -319,23 +301,9 @@ SHOW(left)
 		        cell, j->time_limit_s > j->elapsed_s ? j->time_limit_s - j->elapsed_s : 0);
 }
 
-SHOW(time)
-{
-	JOB;
-	view_duration(cell, job_is_pending(j) ? 0 : j->elapsed_s);
-}
-
-SHOW(memory)
-{
-	JOB;
-	front_memory(cell, j->mem_mb);
-}
-
-SHOW(over)
-{
-	JOB;
-	view_text(cell, j->exclusive ? "NO" : "OK");
-}
+CELL(time, JOB, view_duration(cell, job_is_pending(j) ? 0 : j->elapsed_s))
+CELL(memory, JOB, front_memory(cell, j->mem_mb))
+CELL(over, JOB, view_text(cell, j->exclusive ? "NO" : "OK"))
 
 SHOW(priority_part)
 {
@@ -423,17 +391,8 @@ static void show_path(const Gpusched__Job *j, const char *path, struct view_cell
 		view_printf(cell, "%s/%s", j->cwd, path);
 }
 
-SHOW(stdout)
-{
-	JOB;
-	show_path(j, j->output, cell);
-}
-
-SHOW(stderr)
-{
-	JOB;
-	show_path(j, *j->error ? j->error : j->output, cell);
-}
+CELL(stdout, JOB, show_path(j, j->output, cell))
+CELL(stderr, JOB, show_path(j, *j->error ? j->error : j->output, cell))
 
 #define NOT_KNOWN(letter, name, heading, value)          \
 	{                                                \
@@ -572,11 +531,7 @@ static const struct front_field fields[] = {
 	FIELD('Z', "WorkDir", "WORK_DIR", cwd),
 };
 
-const struct front_field *job_fields(size_t *n)
-{
-	*n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
-}
+FRONT_TABLE(field, job_fields, fields)
 
 const char *job_field(const char *name, const Gpusched__Job *job, struct view_cell *cell)
 {

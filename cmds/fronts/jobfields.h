@@ -20,7 +20,6 @@ bool job_has_ended(const Gpusched__Job *job);
 uint32_t job_node_count(const Gpusched__Job *job);
 /* Are its GPUs asked for on each node? Of one node that is the same as of the whole job. */
 bool job_gpus_per_node(const Gpusched__Job *job);
-uint32_t job_gpu_count(const Gpusched__Job *job); /* of all its nodes */
 int64_t job_end_time(
         const Gpusched__Job *job); /* when it ended or will at the latest; 0: not known */
 
@@ -30,10 +29,6 @@ void gpu_counts(char *buf, size_t size, const char *prefix, Gpusched__GpuCount *
 /* "4_[3-5%2]", "4_7", "4": the tasks as long as SLURM_BITSTR_LEN says (64). */
 void job_id_text(
         char *buf, size_t size, uint64_t id, const char *tasks, bool several, uint32_t at_once);
-
-/* "cpu=1,mem=100M,node=1,billing=1,gres/gpu=2" */
-void tres_text(
-        char *buf, size_t size, uint64_t cpus, uint64_t mem_mb, uint32_t nodes, uint32_t gpus);
 
 const char *group_of_uid(
         uint32_t uid, unsigned *gid); /* of its primary group; the uid's, if that is all there is */

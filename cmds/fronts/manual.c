@@ -40,8 +40,8 @@ static struct entry entry_of_option(const void *table, size_t i)
 	const struct front_option *o = (const struct front_option *)table + i;
 	struct entry e = { .says = o->says, .before = "", .text = o->text };
 
-	if (o->key < FRONT_KEY)
-		snprintf(e.name, sizeof(e.name), "Fl -%s , Fl %c", o->name, o->key);
+	if (o->letter)
+		snprintf(e.name, sizeof(e.name), "Fl -%s , Fl %c", o->name, o->letter);
 	else
 		snprintf(e.name, sizeof(e.name), "Fl -%s", o->name);
 	return e;

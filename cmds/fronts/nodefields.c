@@ -1,7 +1,6 @@
 /* nodefields.c - see nodefields.h */
 #include "cmds/fronts/nodefields.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/programs.h"
 #include "common/base/hostlist.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 
 static const struct node_words words[] = {
@@ -73,11 +71,6 @@ bool node_in(const Gpusched__Node *node, const Gpusched__Partition *partition)
 	return false;
 }
 
-const char *partition_state(const Gpusched__Partition *p)
-{
-	return !strcmp(p->state, "inactive") ? "inact" : p->state;
-}
-
 /* "x [root@2026-11-26T13:47:27]" */
 void node_reason(const Gpusched__Node *node, char *reason, char *user, char *time, size_t size)
 {
@@ -94,16 +87,6 @@ void node_reason(const Gpusched__Node *node, char *reason, char *user, char *tim
 }
 
 /* --- GPUs ------------------------------------------------------------------------------------ */
-
-void node_gres(const Gpusched__Node *node, char *buf, size_t size)
-{
-	size_t used = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < node->n_gpus && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%sgpu:%s:%" PRIu32, i ? "," : "",
-		        node->gpus[i]->type, node->gpus[i]->total);
-}
 
 static bool is_used(const Gpusched__NodeGpu *g)
 {
@@ -136,31 +119,9 @@ void index_list(char *buf, size_t size, const uint32_t *v, size_t n)
 	}
 }
 
-void node_gres_used(const Gpusched__Node *node, char *buf, size_t size)
-{
-	size_t at = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < node->n_gpus && at < size; i++) {
-		const char *type = node->gpus[i]->type;
-		uint32_t *which = xcalloc(node->n_devices + 1, sizeof(*which));
-		char list[256];
-		size_t n = 0;
-
-		for (size_t k = 0; k < node->n_devices; k++)
-			if (is_used(node->devices[k]) && !strcmp(node->devices[k]->type, type))
-				which[n++] = node->devices[k]->index;
-		index_list(list, sizeof(list), which, n);
-		at += (size_t)snprintf(
-		        buf + at, size - at, "%sgpu:%s:%zu(IDX:%s)", i ? "," : "", type, n, list);
-		free(which);
-	}
-}
-
 /* --- fields ---------------------------------------------------------------------------------- */
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
-#define GROUP      const struct node_group *g = object
+#define GROUP const struct node_group *g = object
 #define PARTITION                                    \
 	GROUP;                                       \
 	const Gpusched__Partition *p = g->partition; \
@@ -176,23 +137,9 @@ void node_gres_used(const Gpusched__Node *node, char *buf, size_t size)
 	}                               \
 	node = g->nodes[0]
 
-SHOW(partition)
-{
-	PARTITION;
-	view_printf(cell, "%s%s", p->name, p->is_default ? "*" : "");
-}
-
-SHOW(partition_name)
-{
-	PARTITION;
-	view_text(cell, p->name);
-}
-
-SHOW(available)
-{
-	PARTITION;
-	view_text(cell, partition_state(p));
-}
+CELL(partition, PARTITION, view_printf(cell, "%s%s", p->name, p->is_default ? "*" : ""))
+CELL(partition_name, PARTITION, view_text(cell, p->name))
+CELL(available, PARTITION, view_text(cell, !strcmp(p->state, "inactive") ? "inact" : p->state))
 
 static void show_limit(uint32_t s, const char *none, struct view_cell *cell)
 {
@@ -202,29 +149,10 @@ static void show_limit(uint32_t s, const char *none, struct view_cell *cell)
 		view_text(cell, none);
 }
 
-SHOW(time)
-{
-	PARTITION;
-	show_limit(p->max_time_s, "infinite", cell);
-}
-
-SHOW(default_time)
-{
-	PARTITION;
-	show_limit(p->default_time_s, "n/a", cell);
-}
-
-SHOW(tier)
-{
-	PARTITION;
-	view_number(cell, p->tier);
-}
-
-SHOW(factor)
-{
-	PARTITION;
-	view_number(cell, p->priority);
-}
+CELL(time, PARTITION, show_limit(p->max_time_s, "infinite", cell))
+CELL(default_time, PARTITION, show_limit(p->default_time_s, "n/a", cell))
+CELL(tier, PARTITION, view_number(cell, p->tier))
+CELL(factor, PARTITION, view_number(cell, p->priority))
 
 SHOW(preempt)
 {
@@ -234,11 +162,7 @@ SHOW(preempt)
 	                                                     : "OFF");
 }
 
-SHOW(nodes)
-{
-	GROUP;
-	view_number(cell, (int64_t)g->n);
-}
+CELL(nodes, GROUP, view_number(cell, (int64_t)g->n))
 
 SHOW(node_list)
 {
@@ -261,17 +185,8 @@ SHOW(node_list)
 	free(names);
 }
 
-SHOW(state_code)
-{
-	NODE;
-	view_text(cell, node_words(node)->code);
-}
-
-SHOW(state)
-{
-	NODE;
-	view_text(cell, node_words(node)->name);
-}
+CELL(state_code, NODE, view_text(cell, node_words(node)->code))
+CELL(state, NODE, view_text(cell, node_words(node)->name))
 
 /* Each as the names in `counts` say: allocated, idle, other, all. */
 enum { COUNT_ALLOC, COUNT_IDLE, COUNT_OTHER, COUNT_ALL, COUNTS };
@@ -339,18 +254,8 @@ SHOW_COUNTS(cpus_aiot, count_cpus, true)
 SHOW_LEAST(cpus, node->cpus)
 SHOW_LEAST(memory, node->mem_mb)
 SHOW_LEAST(used_memory, (node->mem_mb > node->mem_free_mb ? node->mem_mb - node->mem_free_mb : 0))
-
-SHOW(sct)
-{
-	NODE;
-	view_printf(cell, "%" PRIu32 ":1:1", node->cpus);
-}
-
-SHOW(name)
-{
-	NODE;
-	view_text(cell, node->name);
-}
+CELL(sct, NODE, view_printf(cell, "%" PRIu32 ":1:1", node->cpus))
+CELL(name, NODE, view_text(cell, node->name))
 
 SHOW(features)
 {
@@ -366,22 +271,38 @@ SHOW(features)
 SHOW(gres)
 {
 	NODE;
-	node_gres(node, cell->buf, sizeof(cell->buf));
-	cell->text = *cell->buf ? cell->buf : "(null)";
+	size_t used = 0;
+
+	cell->text = node->n_gpus ? cell->buf : "(null)";
+	for (size_t i = 0; i < node->n_gpus && used < sizeof(cell->buf); i++)
+		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
+		        "%sgpu:%s:%" PRIu32, i ? "," : "", node->gpus[i]->type,
+		        node->gpus[i]->total);
 }
 
 SHOW(gres_used)
 {
 	NODE;
-	node_gres_used(node, cell->buf, sizeof(cell->buf));
-	cell->text = *cell->buf ? cell->buf : "gpu:0";
+	size_t at = 0;
+
+	cell->text = node->n_gpus ? cell->buf : "gpu:0";
+	for (size_t i = 0; i < node->n_gpus && at < sizeof(cell->buf); i++) {
+		const char *type = node->gpus[i]->type;
+		uint32_t *which = xcalloc(node->n_devices + 1, sizeof(*which));
+		char list[256];
+		size_t n = 0;
+
+		for (size_t k = 0; k < node->n_devices; k++)
+			if (is_used(node->devices[k]) && !strcmp(node->devices[k]->type, type))
+				which[n++] = node->devices[k]->index;
+		index_list(list, sizeof(list), which, n);
+		at += (size_t)snprintf(cell->buf + at, sizeof(cell->buf) - at,
+		        "%sgpu:%s:%zu(IDX:%s)", i ? "," : "", type, n, list);
+		free(which);
+	}
 }
 
-SHOW(version)
-{
-	NODE;
-	view_text(cell, *node->agent_version ? node->agent_version : "N/A");
-}
+CELL(version, NODE, view_text(cell, *node->agent_version ? node->agent_version : "N/A"))
 
 #define REASON_SIZE 512
 
@@ -474,8 +395,10 @@ static const struct front_field fields[] = {
 	NOT_KNOWN('w', "Weight", "WEIGHT", "1", 0),
 };
 
-const struct front_field *sinfo_fields(size_t *n)
+FRONT_TABLE(field, sinfo_fields, fields)
+
+void node_field(const char *name, const struct node_group *group, struct view_cell *cell)
 {
-	*n = sizeof(fields) / sizeof(fields[0]);
-	return fields;
+	field_value(field_by_name(name, strlen(name), fields, sizeof(fields) / sizeof(fields[0])),
+	        group, cell);
 }

@@ -1,7 +1,7 @@
 /* nodefields.h - what sinfo and `scontrol show` say of nodes and partitions
  *
  * sinfo lists groups of nodes: those that are alike in all that its format shows. The object of a
- * field is a struct node_group.
+ * field is a struct node_group, in a record one of a single node.
  */
 #ifndef CMDS_NODEFIELDS_H
 #define CMDS_NODEFIELDS_H
@@ -35,13 +35,13 @@ const struct node_words *node_words(const Gpusched__Node *node);
 bool node_state_meant(const char *word, const Gpusched__Node *node); /* by sinfo -t */
 bool node_state_known(const char *word);
 
-void node_gres(const Gpusched__Node *node, char *buf, size_t size);      /* "gpu:h100:4" or "" */
-void node_gres_used(const Gpusched__Node *node, char *buf, size_t size); /* "gpu:h100:2(IDX:0-1)" */
+/* The value of a field by its name; for records. The name exists. */
+void node_field(const char *name, const struct node_group *group, struct view_cell *cell);
+
 /* "0-1,3" of numbers in order; "N/A" of none. */
 void index_list(char *buf, size_t size, const uint32_t *v, size_t n);
 uint32_t node_gpus(const Gpusched__Node *node, uint32_t *used);
 bool node_in(const Gpusched__Node *node, const Gpusched__Partition *partition);
 void node_reason(const Gpusched__Node *node, char *reason, char *user, char *time, size_t size);
-const char *partition_state(const Gpusched__Partition *p); /* "up" */
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/jobfields.h"
-#include "cmds/fronts/nodefields.h"
 #include "common/base/text.h"
 #include "common/gpusched.pb-c.h"
 
@@ -41,18 +40,24 @@ void record_print(
 	}
 }
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
-#define JOB        const Gpusched__Job *j = object
-#define NODE       const Gpusched__Node *node = object
+#define JOB  const Gpusched__Job *j = object
+#define NODE const Gpusched__Node *node = ((const struct node_group *)object)->nodes[0]
 #define PARTITION                                      \
 	const struct record_partition_of *of = object; \
-	const Gpusched__Partition *p = of->partition
+	const Gpusched__Partition *p = of->group.partition
 
 /* As squeue has it. */
 #define OF_JOB(field)                                                       \
 	static void job_##field(const void *object, struct view_cell *cell) \
 	{                                                                   \
 		job_field(#field, object, cell);                            \
+	}
+
+/* As sinfo has it. */
+#define OF_NODE(field)                                                       \
+	static void node_##field(const void *object, struct view_cell *cell) \
+	{                                                                    \
+		node_field(#field, object, cell);                            \
 	}
 
 /* --- jobs ------------------------------------------------------------------------------------ */
@@ -115,11 +120,7 @@ SHOW(throttle)
 		cell->text = NULL;
 }
 
-SHOW(user)
-{
-	JOB;
-	view_printf(cell, "%s(%" PRIu32 ")", j->user, j->uid);
-}
+CELL(user, JOB, view_printf(cell, "%s(%" PRIu32 ")", j->user, j->uid))
 
 SHOW(group)
 {
@@ -130,17 +131,8 @@ SHOW(group)
 	view_printf(cell, "%s(%u)", name, gid);
 }
 
-SHOW(exit)
-{
-	JOB;
-	view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal);
-}
-
-SHOW(run_time)
-{
-	JOB;
-	front_clock(cell, job_is_pending(j) ? 0 : j->elapsed_s);
-}
+CELL(exit, JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
+CELL(run_time, JOB, front_clock(cell, job_is_pending(j) ? 0 : j->elapsed_s))
 
 SHOW(limit)
 {
@@ -159,47 +151,14 @@ SHOW(eligible)
 	        cell, j->begin_time > j->submit_time ? j->begin_time : j->submit_time, "Unknown");
 }
 
-SHOW(start)
-{
-	JOB;
-	front_time(cell, job_is_pending(j) ? j->planned_start_time : j->start_time, "Unknown");
-}
-
-SHOW(end)
-{
-	JOB;
-	front_time(cell, job_end_time(j), "Unknown");
-}
-
-SHOW(alloc)
-{
-	JOB;
-	view_printf(cell, "%s:0", *j->submit_host ? j->submit_host : "(null)");
-}
-
-SHOW(req_nodes)
-{
-	JOB;
-	view_text(cell, *j->nodelist ? j->nodelist : "(null)");
-}
-
-SHOW(exc_nodes)
-{
-	JOB;
-	view_text(cell, *j->exclude ? j->exclude : "(null)");
-}
-
-SHOW(batch_host)
-{
-	JOB;
-	cell->text = job_is_pending(j) || !*j->node ? NULL : j->node;
-}
-
-SHOW(sched_nodes)
-{
-	JOB;
-	cell->text = *j->planned_nodes ? j->planned_nodes : NULL;
-}
+CELL(start, JOB,
+        front_time(cell, job_is_pending(j) ? j->planned_start_time : j->start_time, "Unknown"))
+CELL(end, JOB, front_time(cell, job_end_time(j), "Unknown"))
+CELL(alloc, JOB, view_printf(cell, "%s:0", *j->submit_host ? j->submit_host : "(null)"))
+CELL(req_nodes, JOB, view_text(cell, *j->nodelist ? j->nodelist : "(null)"))
+CELL(exc_nodes, JOB, view_text(cell, *j->exclude ? j->exclude : "(null)"))
+CELL(batch_host, JOB, cell->text = job_is_pending(j) || !*j->node ? NULL : j->node)
+CELL(sched_nodes, JOB, cell->text = *j->planned_nodes ? j->planned_nodes : NULL)
 
 SHOW(job_gres)
 {
@@ -231,23 +190,9 @@ SHOW(node_shares)
 	}
 }
 
-SHOW(remark)
-{
-	JOB;
-	cell->text = *j->remark ? j->remark : NULL;
-}
-
-SHOW(mail_user)
-{
-	JOB;
-	cell->text = *j->mail_type ? (*j->mail_user ? j->mail_user : j->user) : NULL;
-}
-
-SHOW(mail_type)
-{
-	JOB;
-	cell->text = *j->mail_type ? j->mail_type : NULL;
-}
+CELL(remark, JOB, cell->text = *j->remark ? j->remark : NULL)
+CELL(mail_user, JOB, cell->text = *j->mail_type ? (*j->mail_user ? j->mail_user : j->user) : NULL)
+CELL(mail_type, JOB, cell->text = *j->mail_type ? j->mail_type : NULL)
 
 static void show_gres(const Gpusched__Job *j, bool per_node, struct view_cell *cell)
 {
@@ -353,31 +298,19 @@ static const struct front_field job_record[] = {
 	KEY("MailType", show_mail_type, 0),
 };
 
-const struct front_field *record_job(size_t *n)
-{
-	*n = sizeof(job_record) / sizeof(job_record[0]);
-	return job_record;
-}
+FRONT_TABLE(field, record_job, job_record)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-SHOW(node_name)
-{
-	NODE;
-	view_text(cell, node->name);
-}
-
-SHOW(cpu_alloc)
-{
-	NODE;
-	view_number(cell, node->cpus > node->cpus_free ? node->cpus - node->cpus_free : 0);
-}
-
-SHOW(cpu_total)
-{
-	NODE;
-	view_number(cell, node->cpus);
-}
+OF_NODE(NodeHost)
+OF_NODE(CPUs)
+OF_NODE(Features)
+OF_NODE(Gres)
+OF_NODE(GresUsed)
+OF_NODE(Memory)
+OF_NODE(AllocMem)
+CELL(cpu_alloc, NODE,
+        view_number(cell, node->cpus > node->cpus_free ? node->cpus - node->cpus_free : 0))
 
 static void show_texts(char *const *v, size_t n, struct view_cell *cell)
 {
@@ -389,12 +322,6 @@ static void show_texts(char *const *v, size_t n, struct view_cell *cell)
 		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "," : "", v[i]);
 }
 
-SHOW(node_features)
-{
-	NODE;
-	show_texts(node->features, node->n_features, cell);
-}
-
 SHOW(node_partitions)
 {
 	NODE;
@@ -403,48 +330,14 @@ SHOW(node_partitions)
 		cell->text = NULL;
 }
 
-SHOW(node_gres)
-{
-	NODE;
-	node_gres(node, cell->buf, sizeof(cell->buf));
-	cell->text = *cell->buf ? cell->buf : "(null)";
-}
-
-SHOW(gres_used)
-{
-	NODE;
-	node_gres_used(node, cell->buf, sizeof(cell->buf));
-	cell->text = *cell->buf ? cell->buf : "gpu:0";
-}
-
-SHOW(agent_version)
-{
-	NODE;
-	cell->text = *node->agent_version ? node->agent_version : NULL;
-}
-
-SHOW(real_memory)
-{
-	NODE;
-	view_number(cell, (int64_t)node->mem_mb);
-}
+CELL(agent_version, NODE, cell->text = *node->agent_version ? node->agent_version : NULL)
 
 static uint64_t used_memory(const Gpusched__Node *node)
 {
 	return node->mem_mb > node->mem_free_mb ? node->mem_mb - node->mem_free_mb : 0;
 }
 
-SHOW(alloc_memory)
-{
-	NODE;
-	view_number(cell, (int64_t)used_memory(node));
-}
-
-SHOW(node_state)
-{
-	NODE;
-	view_text(cell, node_words(node)->record);
-}
+CELL(node_state, NODE, view_text(cell, node_words(node)->record))
 
 /* "cpu=64,mem=64000M,billing=64,gres/gpu=4"; of nothing "". */
 static void node_tres(
@@ -483,36 +376,27 @@ SHOW(alloc_tres)
 	node_tres(cell, node->cpus - node->cpus_free, used_memory(node), used, false);
 }
 
-SHOW(last_busy)
-{
-	NODE;
-	front_time(cell, node->last_heard, "Unknown");
-}
-
-SHOW(node_reason_text)
-{
-	NODE;
-	cell->text = *node->reason ? node->reason : NULL;
-}
+CELL(last_busy, NODE, front_time(cell, node->last_heard, "Unknown"))
+CELL(node_reason_text, NODE, cell->text = *node->reason ? node->reason : NULL)
 
 static const struct front_field node_record[] = {
-	KEY("NodeName", show_node_name, 0),
+	KEY("NodeName", node_NodeHost, 0),
 	SAYS("CoresPerSocket", "1", RECORD_BLANK),
 	KEY("CPUAlloc", show_cpu_alloc, LINE),
-	KEY("CPUEfctv", show_cpu_total, 0),
-	KEY("CPUTot", show_cpu_total, 0),
+	KEY("CPUEfctv", node_CPUs, 0),
+	KEY("CPUTot", node_CPUs, 0),
 	SAYS("CPULoad", "N/A", 0),
-	KEY("AvailableFeatures", show_node_features, LINE),
-	KEY("ActiveFeatures", show_node_features, LINE),
-	KEY("Gres", show_node_gres, LINE),
-	KEY("GresUsed", show_gres_used, LINE | RECORD_DETAIL),
-	KEY("NodeAddr", show_node_name, LINE),
-	KEY("NodeHostName", show_node_name, 0),
+	KEY("AvailableFeatures", node_Features, LINE),
+	KEY("ActiveFeatures", node_Features, LINE),
+	KEY("Gres", node_Gres, LINE),
+	KEY("GresUsed", node_GresUsed, LINE | RECORD_DETAIL),
+	KEY("NodeAddr", node_NodeHost, LINE),
+	KEY("NodeHostName", node_NodeHost, 0),
 	KEY("Version", show_agent_version, 0),
-	KEY("RealMemory", show_real_memory, LINE),
-	KEY("AllocMem", show_alloc_memory, 0),
+	KEY("RealMemory", node_Memory, LINE),
+	KEY("AllocMem", node_AllocMem, 0),
 	SAYS("FreeMem", "N/A", 0),
-	KEY("Sockets", show_cpu_total, 0),
+	KEY("Sockets", node_CPUs, 0),
 	SAYS("Boards", "1", 0),
 	KEY("State", show_node_state, LINE),
 	SAYS("ThreadsPerCore", "1", 0),
@@ -527,19 +411,14 @@ static const struct front_field node_record[] = {
 	KEY("Reason", show_node_reason_text, LINE),
 };
 
-const struct front_field *record_node(size_t *n)
-{
-	*n = sizeof(node_record) / sizeof(node_record[0]);
-	return node_record;
-}
+FRONT_TABLE(field, record_node, node_record)
 
 /* --- partitions ------------------------------------------------------------------------------ */
 
-SHOW(partition_name)
-{
-	PARTITION;
-	view_text(cell, p->name);
-}
+OF_NODE(PartitionName)
+OF_NODE(PriorityJobFactor)
+OF_NODE(PriorityTier)
+OF_NODE(PreemptMode)
 
 SHOW(accounts)
 {
@@ -549,11 +428,7 @@ SHOW(accounts)
 		view_text(cell, "ALL");
 }
 
-SHOW(is_default)
-{
-	PARTITION;
-	view_text(cell, p->is_default ? "YES" : "NO");
-}
+CELL(is_default, PARTITION, view_text(cell, p->is_default ? "YES" : "NO"))
 
 static void show_time(uint32_t s, const char *none, struct view_cell *cell)
 {
@@ -563,49 +438,10 @@ static void show_time(uint32_t s, const char *none, struct view_cell *cell)
 		view_text(cell, none);
 }
 
-SHOW(default_time)
-{
-	PARTITION;
-	show_time(p->default_time_s, "NONE", cell);
-}
-
-SHOW(max_time)
-{
-	PARTITION;
-	show_time(p->max_time_s, "UNLIMITED", cell);
-}
-
-SHOW(grace)
-{
-	PARTITION;
-	view_number(cell, p->grace_s);
-}
-
-SHOW(partition_nodes)
-{
-	PARTITION;
-	view_text(cell, *p->nodes ? p->nodes : "(null)");
-}
-
-SHOW(factor)
-{
-	PARTITION;
-	view_number(cell, p->priority);
-}
-
-SHOW(tier)
-{
-	PARTITION;
-	view_number(cell, p->tier);
-}
-
-SHOW(preempt)
-{
-	PARTITION;
-	view_text(cell, !strcmp(p->preempt_mode, "requeue")  ? "REQUEUE"
-	                : !strcmp(p->preempt_mode, "cancel") ? "CANCEL"
-	                                                     : "OFF");
-}
+CELL(default_time, PARTITION, show_time(p->default_time_s, "NONE", cell))
+CELL(max_time, PARTITION, show_time(p->max_time_s, "UNLIMITED", cell))
+CELL(grace, PARTITION, view_number(cell, p->grace_s))
+CELL(partition_nodes, PARTITION, view_text(cell, *p->nodes ? p->nodes : "(null)"))
 
 SHOW(state_upper)
 {
@@ -623,11 +459,7 @@ SHOW(total_cpus)
 	view_number(cell, (int64_t)of->cpus);
 }
 
-SHOW(total_nodes)
-{
-	PARTITION;
-	view_number(cell, p->nodes_total);
-}
+CELL(total_nodes, PARTITION, view_number(cell, p->nodes_total))
 
 SHOW(partition_tres)
 {
@@ -642,7 +474,7 @@ SHOW(partition_tres)
 }
 
 static const struct front_field partition_record[] = {
-	KEY("PartitionName", show_partition_name, 0),
+	KEY("PartitionName", node_PartitionName, 0),
 	SAYS("AllowGroups", "ALL", LINE),
 	KEY("AllowAccounts", show_accounts, 0),
 	SAYS("AllowQos", "ALL", 0),
@@ -660,13 +492,13 @@ static const struct front_field partition_record[] = {
 	SAYS("LLN", "NO", 0),
 	SAYS("MaxCPUsPerNode", "UNLIMITED", 0),
 	KEY("Nodes", show_partition_nodes, LINE),
-	KEY("PriorityJobFactor", show_factor, LINE),
-	KEY("PriorityTier", show_tier, 0),
+	KEY("PriorityJobFactor", node_PriorityJobFactor, LINE),
+	KEY("PriorityTier", node_PriorityTier, 0),
 	SAYS("RootOnly", "NO", 0),
 	SAYS("ReqResv", "NO", 0),
 	SAYS("OverSubscribe", "NO", 0),
 	SAYS("OverTimeLimit", "NONE", LINE),
-	KEY("PreemptMode", show_preempt, 0),
+	KEY("PreemptMode", node_PreemptMode, 0),
 	KEY("State", show_state_upper, LINE),
 	KEY("TotalCPUs", show_total_cpus, 0),
 	KEY("TotalNodes", show_total_nodes, 0),
@@ -677,8 +509,4 @@ static const struct front_field partition_record[] = {
 	KEY("TRES", show_partition_tres, LINE),
 };
 
-const struct front_field *record_partition(size_t *n)
-{
-	*n = sizeof(partition_record) / sizeof(partition_record[0]);
-	return partition_record;
-}
+FRONT_TABLE(field, record_partition, partition_record)

@@ -7,6 +7,7 @@
 #define CMDS_RECORDS_H
 
 #include "cmds/fronts/field.h"
+#include "cmds/fronts/nodefields.h"
 
 enum {
 	RECORD_LINE = 1 << 8,   /* begins a line; without it a blank stands before it */
@@ -24,11 +25,11 @@ void record_print(const struct record_style *s, const struct front_field *table,
         const void *object);
 
 const struct front_field *record_job(size_t *n);       /* of a Gpusched__Job */
-const struct front_field *record_node(size_t *n);      /* of a Gpusched__Node */
+const struct front_field *record_node(size_t *n);      /* of a struct node_group of one node */
 const struct front_field *record_partition(size_t *n); /* of a struct record_partition_of */
 
 struct record_partition_of {
-	const void *partition; /* Gpusched__Partition */
+	struct node_group group; /* of the partition alone */
 	uint64_t cpus, mem_mb;
 	uint32_t gpus;
 };

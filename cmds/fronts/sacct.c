@@ -17,83 +17,6 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
-enum {
-	KEY_DELIMITER = FRONT_KEY,
-	KEY_NAME,
-	KEY_UNITS,
-	KEY_NOCONVERT,
-	KEY_JSON,
-	KEY_YAML,
-	KEY_LOCAL,
-	KEY_FEDERATION,
-	KEY_ENV_VARS,
-	KEY_LOCAL_UID,
-	KEY_WHOLE,
-	KEY_TRES,
-};
-
-#define FEW                                                                                       \
-	"a listing is restricted by jobs, users, accounts, partitions, states, names, nodes and " \
-	"time"
-
-static const struct front_option options[] = {
-	{ "accounts", 'A', FRONT_VALUE, FRONT_YES, NULL },
-	{ "allclusters", 'L', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "allocations", 'X', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "allusers", 'a', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "associations", 'x', FRONT_VALUE, FRONT_NO, FEW },
-	{ "batch-script", 'B', FRONT_PLAIN, FRONT_NO,
-	        "gctl show job ID --script prints the script of a job" },
-	{ "brief", 'b', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS,
-	        "this cluster, or all; of another one there is nothing" },
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS,
-	        "this cluster, or all; of another one there is nothing" },
-	{ "completion", 'c', FRONT_PLAIN, FRONT_NO,
-	        "there is no other record of jobs that have ended" },
-	{ "delimiter", KEY_DELIMITER, FRONT_VALUE, FRONT_YES, NULL },
-	{ "duplicates", 'D', FRONT_PLAIN, FRONT_DIFFERS,
-	        "the last attempt of a job alone; gacct --runs has all" },
-	{ "endtime", 'E', FRONT_VALUE, FRONT_YES, NULL },
-	{ "env-vars", KEY_ENV_VARS, FRONT_PLAIN, FRONT_NO,
-	        "gctl show job ID --env prints the environment of a job" },
-	{ "federation", KEY_FEDERATION, FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "file", 'f', FRONT_VALUE, FRONT_NO, "gacct --file reads what gctl archive wrote" },
-	{ "flags", 'F', FRONT_VALUE, FRONT_NO, FEW },
-	{ "format", 'o', FRONT_VALUE, FRONT_YES, NULL },
-	{ "gid", 'g', FRONT_VALUE, FRONT_NO, FEW },
-	{ "group", 'g', FRONT_VALUE, FRONT_NO, FEW },
-	{ "helpformat", 'e', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "jobs", 'j', FRONT_VALUE, FRONT_YES, NULL },
-	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_DIFFERS, "fewer fields" },
-	{ "local", KEY_LOCAL, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "long", 'l', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "name", KEY_NAME, FRONT_VALUE, FRONT_YES, NULL },
-	{ "ncpus", 'I', FRONT_VALUE, FRONT_NO, FEW },
-	{ "nnodes", 'i', FRONT_VALUE, FRONT_NO, FEW },
-	{ "noconvert", KEY_NOCONVERT, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "nodelist", 'N', FRONT_VALUE, FRONT_YES, NULL },
-	{ "noheader", 'n', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "parsable", 'p', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "parsable2", 'P', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "partition", 'r', FRONT_VALUE, FRONT_YES, NULL },
-	{ "qos", 'q', FRONT_VALUE, FRONT_YES, NULL },
-	{ "reason", 'R', FRONT_VALUE, FRONT_NO, FEW },
-	{ "starttime", 'S', FRONT_VALUE, FRONT_YES, NULL },
-	{ "state", 's', FRONT_VALUE, FRONT_DIFFERS, "with no time said: of today" },
-	{ "timelimit-max", 'K', FRONT_VALUE, FRONT_NO, FEW },
-	{ "timelimit-min", 'k', FRONT_VALUE, FRONT_NO, FEW },
-	{ "truncate", 'T', FRONT_PLAIN, FRONT_NO, "times are shown as they were" },
-	{ "uid", 'u', FRONT_VALUE, FRONT_YES, NULL },
-	{ "units", KEY_UNITS, FRONT_VALUE, FRONT_YES, NULL },
-	{ "use-local-uid", KEY_LOCAL_UID, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "wckeys", 'W', FRONT_VALUE, FRONT_NO, "there are no workload characterization keys" },
-	{ "whole-hetjob", KEY_WHOLE, FRONT_MAY, FRONT_YES, NULL },
-	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO, "--json says the same" },
-};
-
 #define FORMAT       "jobid,jobname,partition,account,alloccpus,state,exitcode"
 #define FORMAT_BRIEF "jobid,state,exitcode"
 #define FORMAT_LONG                                                                                \
@@ -132,8 +55,9 @@ struct sacct {
 };
 
 /* "12,13_4.batch,14.0" */
-static int take_jobs(struct sacct *s, const char *value, struct error *err)
+static CMD_SETTER(set_jobs)
 {
+	struct sacct *s = field;
 	char *list = xstrdup(value), *dot;
 	bool inside = false;
 	int rc;
@@ -158,7 +82,7 @@ static int take_jobs(struct sacct *s, const char *value, struct error *err)
 	return rc < 0 ? error_set(err, ERR_USAGE, "Bad job/step specified: %s", value) : 0;
 }
 
-static int take_users(struct sacct *s, const char *value, struct error *err)
+static CMD_SETTER(set_users)
 {
 	char *list = xstrdup(value), *at = list, *one;
 	uint64_t uid;
@@ -168,21 +92,21 @@ static int take_users(struct sacct *s, const char *value, struct error *err)
 		if (!getpwnam(one) && count_parse(one, 0, UINT32_MAX, &uid, NULL) < 0)
 			rc = error_set(err, ERR_USAGE, "Invalid user id: %s", one);
 		else
-			rc = filter_add(&s->filter, FILTER_USERS, "--user", one, err);
+			rc = filter_add(field, FILTER_USERS, "--user", one, err);
 	}
 	free(list);
 	return rc;
 }
 
-static int take_moment(int64_t *us, const char *value, struct error *err)
+static CMD_SETTER(set_moment)
 {
-	front_moment(value, us, err);
+	front_moment(value, field, err);
 	return err->code
 	               ? error_set(err, ERR_USAGE, "Invalid time specification (pos=0): %s", value)
 	               : 0;
 }
 
-static int take_units(const char *value, struct error *err)
+static CMD_SETTER(set_units)
 {
 	if (!value[0] || value[1] || !strchr("KMGTP", value[0]))
 		return error_set(err, ERR_USAGE, "Invalid units type: %s", value);
@@ -191,8 +115,9 @@ static int take_units(const char *value, struct error *err)
 }
 
 /* What is being started or ended is shown as what runs. */
-static int take_states(struct sacct *s, const char *value, struct error *err)
+static CMD_SETTER(set_states)
 {
+	struct sacct *s = field;
 	const struct cmd_list *states = &s->filter.lists[FILTER_STATES];
 
 	if (front_states(&s->filter, value, &s->none, &s->all, err) < 0)
@@ -204,74 +129,92 @@ static int take_states(struct sacct *s, const char *value, struct error *err)
 	return 0;
 }
 
-static bool take_flag(struct sacct *s, int key, const char *value)
+static CMD_SETTER(set_brief)
 {
-	switch (key) {
-	case 'X':
-		return front_flag(&s->no_steps);
-	case 'a':
-		return front_flag(&s->all_users);
-	case 'b':
-		return front_keep(&s->format, FORMAT_BRIEF);
-	case 'l':
-		return front_keep(&s->format, FORMAT_LONG);
-	case 'o':
-		return front_keep(&s->format, value);
-	case 'e':
-		return front_flag(&s->help_format);
-	case 'n':
-		return front_flag(&s->style.no_heading);
-	case 'p':
-		s->style.parsable = true;
-		return front_flag(&s->style.ended);
-	case 'P':
-		s->style.ended = false;
-		return front_flag(&s->style.parsable);
-	case KEY_DELIMITER:
-		return front_keep(&s->style.between, value);
-	case KEY_JSON:
-		return front_flag(&s->json);
-	default:
-		return false;
-	}
+	*(const char **)field = FORMAT_BRIEF;
+	return 0;
 }
 
-static int take(int key, const char *value, void *input, struct error *err)
+static CMD_SETTER(set_long)
 {
-	struct sacct *s = input;
-
-	if (take_flag(s, key, value))
-		return 0;
-	switch (key) {
-	case 'A':
-		return cmd_list_add(&s->accounts, value, err);
-	case 'q':
-		return cmd_list_add(&s->qos, value, err);
-	case 'r':
-		return filter_add(&s->filter, FILTER_PARTITIONS, "--partition", value, err);
-	case KEY_NAME:
-		return filter_add(&s->filter, FILTER_NAMES, "--name", value, err);
-	case 'N':
-		return filter_add(&s->filter, FILTER_NODES, "--nodelist", value, err);
-	case 'u':
-		return take_users(s, value, err);
-	case 'j':
-		return take_jobs(s, value, err);
-	case 'S':
-		return take_moment(&s->since, value, err);
-	case 'E':
-		return take_moment(&s->until, value, err);
-	case 's':
-		return take_states(s, value, err);
-	case KEY_UNITS:
-		return take_units(value, err);
-	case 'M':
-		s->out.cluster = value; /* compared once the cluster is known */
-		return 0;
-	default:
-		return 0; /* what is so here anyway */
-	}
+	*(const char **)field = FORMAT_LONG;
+	return 0;
 }
+
+static CMD_SETTER(set_parsable2)
+{
+	struct fields_style *style = field;
+
+	style->parsable = true;
+	style->ended = false;
+	return 0;
+}
+
+#define FEW                                                                                       \
+	"a listing is restricted by jobs, users, accounts, partitions, states, names, nodes and " \
+	"time"
+
+static const struct front_option options[] = {
+	FRONT_ROW(struct sacct, accounts, "accounts", 'A', FRONT_VALUE, cmd_set_list),
+	FRONT_SAME("allclusters", 'L', FRONT_PLAIN),
+	FRONT_ROW(struct sacct, no_steps, "allocations", 'X', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sacct, all_users, "allusers", 'a', FRONT_PLAIN, cmd_set_flag),
+	FRONT_NONE("associations", 'x', FRONT_VALUE, FEW),
+	FRONT_NONE("batch-script", 'B', FRONT_PLAIN,
+	        "gctl show job ID --script prints the script of a job"),
+	FRONT_ROW(struct sacct, format, "brief", 'b', FRONT_PLAIN, set_brief),
+	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS,
+	        "this cluster, or all; of another one there is nothing", cmd_set_text,
+	        offsetof(struct sacct, out.cluster), 0 },
+	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS,
+	        "this cluster, or all; of another one there is nothing", cmd_set_text,
+	        offsetof(struct sacct, out.cluster), 0 },
+	FRONT_NONE(
+	        "completion", 'c', FRONT_PLAIN, "there is no other record of jobs that have ended"),
+	FRONT_ROW(struct sacct, style.between, "delimiter", 0, FRONT_VALUE, cmd_set_text),
+	{ "duplicates", 'D', FRONT_PLAIN, FRONT_DIFFERS,
+	        "the last attempt of a job alone; gacct --runs has all", NULL, 0, 0 },
+	FRONT_ROW(struct sacct, until, "endtime", 'E', FRONT_VALUE, set_moment),
+	FRONT_NONE("env-vars", 0, FRONT_PLAIN,
+	        "gctl show job ID --env prints the environment of a job"),
+	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
+	FRONT_NONE("file", 'f', FRONT_VALUE, "gacct --file reads what gctl archive wrote"),
+	FRONT_NONE("flags", 'F', FRONT_VALUE, FEW),
+	FRONT_ROW(struct sacct, format, "format", 'o', FRONT_VALUE, cmd_set_text),
+	FRONT_NONE("gid", 'g', FRONT_VALUE, FEW),
+	FRONT_NONE("group", 'g', FRONT_VALUE, FEW),
+	FRONT_ROW(struct sacct, help_format, "helpformat", 'e', FRONT_PLAIN, cmd_set_flag),
+	{ "jobs", 'j', FRONT_VALUE, FRONT_YES, NULL, set_jobs, 0, 0 },
+	{ "json", 0, FRONT_PLAIN, FRONT_DIFFERS, "fewer fields", cmd_set_flag,
+	        offsetof(struct sacct, json), 0 },
+	FRONT_SAME("local", 0, FRONT_PLAIN),
+	FRONT_ROW(struct sacct, format, "long", 'l', FRONT_PLAIN, set_long),
+	FRONT_FILTER(struct sacct, filter, "name", 0, FILTER_NAMES),
+	FRONT_NONE("ncpus", 'I', FRONT_VALUE, FEW),
+	FRONT_NONE("nnodes", 'i', FRONT_VALUE, FEW),
+	FRONT_SAME("noconvert", 0, FRONT_PLAIN),
+	FRONT_FILTER(struct sacct, filter, "nodelist", 'N', FILTER_NODES),
+	FRONT_ROW(struct sacct, style.no_heading, "noheader", 'n', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sacct, style, "parsable", 'p', FRONT_PLAIN, front_set_parsable),
+	FRONT_ROW(struct sacct, style, "parsable2", 'P', FRONT_PLAIN, set_parsable2),
+	FRONT_FILTER(struct sacct, filter, "partition", 'r', FILTER_PARTITIONS),
+	FRONT_ROW(struct sacct, qos, "qos", 'q', FRONT_VALUE, cmd_set_list),
+	FRONT_NONE("reason", 'R', FRONT_VALUE, FEW),
+	FRONT_ROW(struct sacct, since, "starttime", 'S', FRONT_VALUE, set_moment),
+	{ "state", 's', FRONT_VALUE, FRONT_DIFFERS, "with no time said: of today", set_states, 0,
+	        0 },
+	FRONT_NONE("timelimit-max", 'K', FRONT_VALUE, FEW),
+	FRONT_NONE("timelimit-min", 'k', FRONT_VALUE, FEW),
+	FRONT_NONE("truncate", 'T', FRONT_PLAIN, "times are shown as they were"),
+	FRONT_ROW(struct sacct, filter, "uid", 'u', FRONT_VALUE, set_users),
+	{ "units", 0, FRONT_VALUE, FRONT_YES, NULL, set_units, 0, 0 },
+	FRONT_SAME("use-local-uid", 0, FRONT_PLAIN),
+	FRONT_ROW(struct sacct, filter, "user", 'u', FRONT_VALUE, set_users),
+	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+	FRONT_NONE("wckeys", 'W', FRONT_VALUE, "there are no workload characterization keys"),
+	FRONT_SAME("whole-hetjob", 0, FRONT_MAY),
+	FRONT_NONE("yaml", 0, FRONT_PLAIN, "--json says the same"),
+};
 
 static int take_argument(const char *value, void *input, struct error *err)
 {
@@ -282,8 +225,8 @@ static int take_argument(const char *value, void *input, struct error *err)
 /* --- lines ----------------------------------------------------------------------------------- */
 
 /* `step`: of tasks, which follow the job and its script. */
-static void add_line(struct sacct *s, const Gpusched__Acct *j, bool batch,
-        const Gpusched__StepReport *step)
+static void add_line(
+        struct sacct *s, const Gpusched__Acct *j, bool batch, const Gpusched__StepReport *step)
 {
 	const struct acct_line object = { j, batch, step };
 	struct line *l;
@@ -447,9 +390,9 @@ static int run(struct sacct *s)
 	                          : FORMAT,
 	            table, n, &err) < 0)
 		return front_fail("sacct", &err);
-	c = client_new(NULL, &err);
+	c = front_client("sacct", "sacct: error", NULL);
 	if (!c)
-		return front_fail_load("sacct", "sacct: error", &err);
+		return FRONT_FAILED;
 	s->out.cluster = client_conf(c)->cluster;
 	acct_fields_cluster(s->out.cluster);
 	if (!s->none && !is_elsewhere(clusters, s->out.cluster))
@@ -464,30 +407,16 @@ static int run(struct sacct *s)
 	return rc < 0 ? front_fail_load("sacct", "sacct: error", &err) : 0;
 }
 
-static int print_formats(void)
-{
-	size_t n;
-	const struct front_field *table = sacct_fields(&n);
-
-	for (size_t i = 0; i < n; i++)
-		printf("%-19s%s", table[i].name, i + 1 == n || i % 4 == 3 ? "\n" : " ");
-	return 0;
-}
-
 int sacct_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sacct",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take,
-		.argument = take_argument };
 	struct sacct s = { .format = NULL };
-	int status = front_parse(&program, argc, argv, &s);
+	size_t n;
+	const struct front_field *table = sacct_fields(&n);
+	int status = front_parse("sacct", take_argument, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
-		status = front_finish("sacct", s.help_format ? print_formats() : run(&s));
+		status = front_finish(
+		        "sacct", s.help_format ? fields_print_names(table, n) : run(&s));
 	free(s.lines);
 	free(s.steps_of);
 	strbuf_free(&s.text);
@@ -498,8 +427,4 @@ int sacct_main(int argc, char **argv)
 	return status;
 }
 
-const struct front_option *sacct_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, sacct_options, options)

@@ -13,24 +13,7 @@
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 
-enum { KEY_JSON = FRONT_KEY };
-
-static const struct front_option options[] = {
-	{ "associations", 's', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "immediate", 'i', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO,
-	        "gshare --json and gctl show config have it all" },
-	{ "noheader", 'n', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "oneliner", 'o', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "parsable", 'p', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "parsable2", 'P', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "quiet", 'Q', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "readonly", 'r', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-};
-
 #define WORDS_MAX 64
-#define QOS_MAX   256
 
 /* A quality of service, as the configuration has it. */
 struct qos {
@@ -64,8 +47,7 @@ struct line {
 
 static const char *cluster_name = "", *host_name = "";
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
-#define LINE       const struct line *l = object
+#define LINE const struct line *l = object
 #define SHOW_TEXT(name, field)                             \
 	SHOW(name)                                         \
 	{                                                  \
@@ -461,21 +443,18 @@ static const struct {
 /* --- the command line --------------------------------------------------------------------------
  */
 
-static int take(int key, const char *value, void *input, struct error *err)
-{
-	struct sacctmgr *s = input;
-
-	(void)value, (void)err;
-	if (key == 's')
-		s->with_assoc = true;
-	else if (key == 'n')
-		s->style.no_heading = true;
-	else if (key == 'p')
-		s->style.parsable = s->style.ended = true;
-	else if (key == 'P')
-		s->style.parsable = true;
-	return 0; /* others are so here anyway */
-}
+static const struct front_option options[] = {
+	FRONT_ROW(struct sacctmgr, with_assoc, "associations", 's', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("immediate", 'i', FRONT_PLAIN),
+	FRONT_NONE("json", 0, FRONT_PLAIN, "gshare --json and gctl show config have it all"),
+	FRONT_ROW(struct sacctmgr, style.no_heading, "noheader", 'n', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("oneliner", 'o', FRONT_PLAIN),
+	FRONT_ROW(struct sacctmgr, style, "parsable", 'p', FRONT_PLAIN, front_set_parsable),
+	FRONT_ROW(struct sacctmgr, style.parsable, "parsable2", 'P', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("quiet", 'Q', FRONT_PLAIN),
+	FRONT_SAME("readonly", 'r', FRONT_PLAIN),
+	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+};
 
 static int take_word(const char *value, void *input, struct error *err)
 {
@@ -554,11 +533,7 @@ static const struct front_word words[] = {
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
-const struct front_word *sacctmgr_words(size_t *n)
-{
-	*n = N_WORDS;
-	return words;
-}
+FRONT_TABLE(word, sacctmgr_words, words)
 
 static int print_list(struct sacctmgr *s, size_t entity)
 {
@@ -592,9 +567,9 @@ static int list(struct sacctmgr *s)
 		        "\"Association\", \"Cluster\", \"QOS\", \"TRES\" or \"User\"\n");
 		return FRONT_FAILED;
 	}
-	s->client = client_new(NULL, &err);
+	s->client = front_client("sacctmgr", "sacctmgr: error", NULL);
 	if (!s->client)
-		return front_fail_load("sacctmgr", "sacctmgr: error", &err);
+		return FRONT_FAILED;
 	cluster_name = client_conf(s->client)->cluster;
 	host_name = client_conf(s->client)->host;
 	for (size_t i = 2; i < s->n && rc == 0; i++)
@@ -648,15 +623,8 @@ static void clear(struct sacctmgr *s)
 
 int sacctmgr_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sacctmgr",
-		.usage = "[OPTIONS] list|show ENTITY [NAME...] [KEY=VALUE...]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take,
-		.argument = take_word };
 	struct sacctmgr s = { .n = 0 };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sacctmgr", take_word, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sacctmgr", run(&s));
@@ -664,8 +632,4 @@ int sacctmgr_main(int argc, char **argv)
 	return status;
 }
 
-const struct front_option *sacctmgr_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, sacctmgr_options, options)

@@ -12,7 +12,6 @@
 #include "cmds/fronts/programs.h"
 #include "cmds/slurm/sbatch.h"
 #include "cmds/submit/gsubmit.h"
-#include "common/base/xalloc.h"
 
 #define BAD_OPTION 255
 
@@ -105,13 +104,12 @@ const struct front_option *sbatch_options(size_t *n)
 		enum sbatch_kind kind = sbatch_kind(r);
 		bool line_only = !strcmp(r->text, "only on the command line");
 
-		options[used++] =
-		        (struct front_option){ r->name, r->letter ? r->letter : FRONT_KEY + (int)i,
-			        r->arg == SBATCH_ARG      ? FRONT_VALUE
-			        : r->arg == SBATCH_NO_ARG ? FRONT_PLAIN
-			                                  : FRONT_MAY,
-			        line_only ? FRONT_YES : says[kind],
-			        kind == SBATCH_SAME || line_only ? NULL : r->text };
+		options[used++] = (struct front_option){ r->name, r->letter,
+			r->arg == SBATCH_ARG      ? FRONT_VALUE
+			: r->arg == SBATCH_NO_ARG ? FRONT_PLAIN
+			                          : FRONT_MAY,
+			line_only ? FRONT_YES : says[kind],
+			kind == SBATCH_SAME || line_only ? NULL : r->text, NULL, 0, 0 };
 	}
 	*n = used;
 	return options;

@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -17,33 +16,6 @@
 #include "cmds/fronts/programs.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-
-enum { KEY_CTLD = FRONT_KEY, KEY_ME, KEY_SIBLING, KEY_WCKEY, KEY_HURRY };
-
-static const struct front_option options[] = {
-	{ "account", 'A', FRONT_VALUE, FRONT_YES, NULL },
-	{ "batch", 'b', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
-	{ "ctld", KEY_CTLD, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "full", 'f', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "hurry", 'H', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "interactive", 'i', FRONT_PLAIN, FRONT_NO, "nothing is asked before a job is cancelled" },
-	{ "jobname", 'n', FRONT_VALUE, FRONT_YES, NULL },
-	{ "name", 'n', FRONT_VALUE, FRONT_YES, NULL },
-	{ "me", KEY_ME, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "nodelist", 'w', FRONT_VALUE, FRONT_YES, NULL },
-	{ "partition", 'p', FRONT_VALUE, FRONT_YES, NULL },
-	{ "qos", 'q', FRONT_VALUE, FRONT_YES, NULL },
-	{ "quiet", 'Q', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "reservation", 'R', FRONT_VALUE, FRONT_NO, "there are no reservations" },
-	{ "sibling", KEY_SIBLING, FRONT_VALUE, FRONT_NO, "there are no federations" },
-	{ "signal", 's', FRONT_VALUE, FRONT_YES, NULL },
-	{ "state", 't', FRONT_VALUE, FRONT_YES, NULL },
-	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "wckey", KEY_WCKEY, FRONT_VALUE, FRONT_NO,
-	        "there are no workload characterization keys" },
-};
 
 struct scancel {
 	struct filter filter;
@@ -56,15 +28,16 @@ struct scancel {
 	int status;
 };
 
-static int take_signal(struct scancel *s, const char *value, struct error *err)
+static CMD_SETTER(set_signal)
 {
-	if (sig_parse(value, &s->signal, NULL) >= 0)
+	if (sig_parse(value, field, NULL) >= 0)
 		return 0;
 	return error_set(err, ERR_USAGE, "Unknown job signal: %s", value);
 }
 
-static int take_state(struct scancel *s, const char *value, struct error *err)
+static CMD_SETTER(set_state)
 {
+	struct scancel *s = field;
 	bool all;
 
 	s->any = true;
@@ -73,52 +46,43 @@ static int take_state(struct scancel *s, const char *value, struct error *err)
 	return 0;
 }
 
-static int take_user(struct scancel *s, const char *value, struct error *err)
+static CMD_SETTER(set_user)
 {
 	uint64_t uid;
 
 	if (!getpwnam(value) && count_parse(value, 0, UINT32_MAX, &uid, NULL) < 0)
 		return error_set(err, ERR_USAGE, "Invalid user name: %s", value);
-	return filter_add(&s->filter, FILTER_USERS, "--user", value, err);
+	return filter_add(field, FILTER_USERS, "--user", value, err);
 }
 
-static int take(int key, const char *value, void *input, struct error *err)
+static CMD_SETTER(set_name)
 {
-	struct scancel *s = input;
-
-	switch (key) {
-	case 'A':
-		return filter_add(&s->filter, FILTER_ACCOUNTS, "--account", value, err);
-	case 'n':
-		return filter_add(&s->filter, FILTER_NAMES, "--name", value, err);
-	case 'w':
-		return filter_add(&s->filter, FILTER_NODES, "--nodelist", value, err);
-	case 'p':
-		return filter_add(&s->filter, FILTER_PARTITIONS, "--partition", value, err);
-	case 'q':
-		return filter_add(&s->filter, FILTER_QOS, "--qos", value, err);
-	case KEY_ME:
-		return filter_add_me(&s->filter, err);
-	case 'u':
-		return take_user(s, value, err);
-	case 't':
-		return take_state(s, value, err);
-	case 's':
-		return take_signal(s, value, err);
-	case 'b':
-		return !front_flag(&s->batch);
-	case 'f':
-		return !front_flag(&s->full);
-	case 'Q':
-		return !front_flag(&s->quiet);
-	case 'v':
-		return !front_flag(&s->verbose);
-	case 'M':
-		return !front_keep(&s->clusters, value);
-	default:
-		return 0; /* what is so here anyway */
-	}
+	return filter_add(field, FILTER_NAMES, "--name", value, err);
 }
+
+static const struct front_option options[] = {
+	FRONT_FILTER(struct scancel, filter, "account", 'A', FILTER_ACCOUNTS),
+	FRONT_ROW(struct scancel, batch, "batch", 'b', FRONT_PLAIN, cmd_set_flag),
+	FRONT_CLUSTERS(struct scancel, clusters, "clusters"),
+	FRONT_SAME("ctld", 0, FRONT_PLAIN),
+	FRONT_ROW(struct scancel, full, "full", 'f', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("hurry", 'H', FRONT_PLAIN),
+	FRONT_NONE("interactive", 'i', FRONT_PLAIN, "nothing is asked before a job is cancelled"),
+	FRONT_ROW(struct scancel, filter, "jobname", 'n', FRONT_VALUE, set_name),
+	FRONT_ROW(struct scancel, filter, "name", 'n', FRONT_VALUE, set_name),
+	FRONT_ROW(struct scancel, filter, "me", 0, FRONT_PLAIN, filter_set_me),
+	FRONT_FILTER(struct scancel, filter, "nodelist", 'w', FILTER_NODES),
+	FRONT_FILTER(struct scancel, filter, "partition", 'p', FILTER_PARTITIONS),
+	FRONT_FILTER(struct scancel, filter, "qos", 'q', FILTER_QOS),
+	FRONT_ROW(struct scancel, quiet, "quiet", 'Q', FRONT_PLAIN, cmd_set_flag),
+	FRONT_NONE("reservation", 'R', FRONT_VALUE, "there are no reservations"),
+	FRONT_NONE("sibling", 0, FRONT_VALUE, "there are no federations"),
+	FRONT_ROW(struct scancel, signal, "signal", 's', FRONT_VALUE, set_signal),
+	{ "state", 't', FRONT_VALUE, FRONT_YES, NULL, set_state, 0, 0 },
+	FRONT_ROW(struct scancel, filter, "user", 'u', FRONT_VALUE, set_user),
+	FRONT_ROW(struct scancel, verbose, "verbose", 'v', FRONT_PLAIN, cmd_set_flag),
+	FRONT_NONE("wckey", 0, FRONT_VALUE, "there are no workload characterization keys"),
+};
 
 /* "12.0", "12_3.0" */
 static void add_step(struct scancel *s, const char *id, const char *step)
@@ -199,7 +163,7 @@ static int run(struct scancel *s)
 {
 	struct error err;
 	struct client *c;
-	int status = 0;
+	int status;
 
 	if (filter_is_empty(&s->filter) && !s->any) {
 		front_say("scancel", "No job identification provided");
@@ -215,28 +179,18 @@ static int run(struct scancel *s)
 	if (!s->filter.ids.n && !s->filter.lists[FILTER_USERS].n && geteuid() != 0 &&
 	        filter_add_me(&s->filter, &err) < 0)
 		return front_fail("scancel", &err);
-	c = client_new(NULL, &err);
+	c = front_client("scancel", "scancel: error", s->clusters);
 	if (!c)
-		return front_fail_load("scancel", "scancel: error", &err);
-	if (s->clusters && *s->clusters)
-		status = !front_clusters("scancel", s->clusters, client_conf(c)->cluster);
-	if (!status)
-		status = carry_out(s, c);
+		return FRONT_FAILED;
+	status = carry_out(s, c);
 	client_free(c);
 	return status;
 }
 
 int scancel_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "scancel",
-		.usage = "[OPTIONS] [JOB_ID[_ARRAY_ID][.STEP_ID]...]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take,
-		.argument = take_job };
 	struct scancel s = { .signal = 0 };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("scancel", take_job, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("scancel", run(&s));
@@ -245,8 +199,4 @@ int scancel_main(int argc, char **argv)
 	return status;
 }
 
-const struct front_option *scancel_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, scancel_options, options)

@@ -12,27 +12,6 @@
 #include "cmds/fronts/programs.h"
 #include "cmds/views/filter.h"
 
-enum { KEY_LOCAL = FRONT_KEY, KEY_SIBLING, KEY_JSON, KEY_YAML };
-
-static const struct front_option options[] = {
-	{ "all", 'a', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
-	{ "details", 'd', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "federation", 'F', FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "future", 'f', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "hide", 'H', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO,
-	        "gctl show --json says the same in another form" },
-	{ "local", KEY_LOCAL, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "oneliner", 'o', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "quiet", 'Q', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "sibling", KEY_SIBLING, FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "uid", 'u', FRONT_VALUE, FRONT_NO, "nothing is done in the name of another user" },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO,
-	        "gctl show --json says the same in another form" },
-};
-
 #define WORDS_MAX 256
 
 struct line {
@@ -41,21 +20,28 @@ struct line {
 	size_t n;
 };
 
-static int take(int key, const char *value, void *input, struct error *err)
+static CMD_SETTER(set_details)
 {
-	struct scontrol *s = &((struct line *)input)->s;
-
-	(void)err;
-	if (key == 'o')
-		s->style.one_line = true;
-	else if (key == 'd')
-		s->style.details++;
-	else if (key == 'M')
-		s->clusters = value;
-	else if (key == 'Q')
-		s->quiet = true;
-	return 0; /* others are so here anyway */
+	++*(int *)field;
+	return 0;
 }
+
+static const struct front_option options[] = {
+	FRONT_SAME("all", 'a', FRONT_PLAIN),
+	FRONT_CLUSTERS(struct line, s.clusters, "clusters"),
+	FRONT_ROW(struct line, s.style.details, "details", 'd', FRONT_PLAIN, set_details),
+	FRONT_NONE("federation", 'F', FRONT_PLAIN, "there are no federations"),
+	FRONT_SAME("future", 'f', FRONT_PLAIN),
+	FRONT_SAME("hide", 'H', FRONT_PLAIN),
+	FRONT_NONE("json", 0, FRONT_PLAIN, "gctl show --json says the same in another form"),
+	FRONT_SAME("local", 0, FRONT_PLAIN),
+	FRONT_ROW(struct line, s.style.one_line, "oneliner", 'o', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct line, s.quiet, "quiet", 'Q', FRONT_PLAIN, cmd_set_flag),
+	FRONT_NONE("sibling", 0, FRONT_PLAIN, "there are no federations"),
+	FRONT_NONE("uid", 'u', FRONT_VALUE, "nothing is done in the name of another user"),
+	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+	FRONT_NONE("yaml", 0, FRONT_PLAIN, "gctl show --json says the same in another form"),
+};
 
 static int take_word(const char *value, void *input, struct error *err)
 {
@@ -69,18 +55,8 @@ static int take_word(const char *value, void *input, struct error *err)
 
 struct client *scontrol_client(struct scontrol *s)
 {
-	struct error err;
-
-	if (s->client)
-		return s->client;
-	s->client = client_new(NULL, &err);
-	if (!s->client) {
-		front_fail_load("scontrol", "scontrol: error", &err);
-	} else if (s->clusters &&
-	           !front_clusters("scontrol", s->clusters, client_conf(s->client)->cluster)) {
-		client_free(s->client);
-		s->client = NULL;
-	}
+	if (!s->client)
+		s->client = front_client("scontrol", "scontrol: error", s->clusters);
 	return s->client;
 }
 
@@ -151,10 +127,10 @@ static int control(struct scontrol *s, Gpusched__JobControl__Verb verb)
 	return status;
 }
 
-#define CONTROL(name, verb)                                             \
-	static int do_##name(struct scontrol *s)                        \
-	{                                                               \
-		return control(s, VERB(verb));                          \
+#define CONTROL(name, verb)                      \
+	static int do_##name(struct scontrol *s) \
+	{                                        \
+		return control(s, VERB(verb));   \
 	}
 CONTROL(hold, HOLD)
 CONTROL(release, RELEASE)
@@ -342,27 +318,12 @@ static int run(struct line *l)
 
 int scontrol_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "scontrol",
-		.usage = "[OPTIONS] COMMAND [ARGUMENT...]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take,
-		.argument = take_word };
 	struct line l = { .n = 0 };
-	int status = front_parse(&program, argc, argv, &l);
+	int status = front_parse("scontrol", take_word, argc, argv, &l);
 
 	return status == CMD_GO_ON ? front_finish("scontrol", run(&l)) : status;
 }
 
-const struct front_option *scontrol_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, scontrol_options, options)
 
-const struct front_word *scontrol_words(size_t *n)
-{
-	*n = N_WORDS;
-	return words;
-}
+FRONT_TABLE(word, scontrol_words, words)

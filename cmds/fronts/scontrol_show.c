@@ -8,11 +8,9 @@
 
 #include "cmds/fronts/ask.h"
 #include "cmds/fronts/front.h"
-#include "cmds/fronts/jobfields.h"
 #include "cmds/fronts/nodefields.h"
 #include "cmds/fronts/scontrol.h"
 #include "common/base/hostlist.h"
-#include "common/base/strbuf.h"
 #include "common/base/units.h"
 
 #define TYPE(name) GPUSCHED__MSG_TYPE__MSG_##name
@@ -80,11 +78,13 @@ struct nodes {
 static int on_node(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	struct nodes *nodes = arg;
+	const Gpusched__Node *node = (const Gpusched__Node *)m;
+	const struct node_group one = { NULL, &node, 1, 0 };
 	size_t n;
 	const struct front_field *table = record_node(&n);
 	(void)err;
 
-	record_print(&nodes->s->style, table, n, m);
+	record_print(&nodes->s->style, table, n, &one);
 	fputs(nodes->s->style.one_line ? "\n" : "\n\n", stdout);
 	nodes->seen++;
 	return 0;
@@ -115,7 +115,7 @@ static int show_nodes(struct scontrol *s)
 
 static struct record_partition_of sum_up(const struct ask_all *all, const Gpusched__Partition *p)
 {
-	struct record_partition_of of = { p, 0, 0, 0 };
+	struct record_partition_of of = { .group.partition = p };
 
 	for (size_t i = 0; i < all->n_nodes; i++) {
 		const Gpusched__Node *node = all->nodes[i];

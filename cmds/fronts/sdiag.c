@@ -7,17 +7,15 @@
 #include "cmds/fronts/programs.h"
 #include "common/gpusched.pb-c.h"
 
-enum { KEY_LOCAL = FRONT_KEY, KEY_JSON, KEY_YAML };
-
 static const struct front_option options[] = {
-	{ "all", 'a', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
-	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO, "gctl stats --json has all figures" },
-	{ "reset", 'r', FRONT_PLAIN, FRONT_NO, "figures count from the controller's start" },
-	{ "sort-by-id", 'i', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "sort-by-time", 't', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "sort-by-time2", 'T', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO, "gctl stats --json has all figures" },
+	FRONT_SAME("all", 'a', FRONT_PLAIN),
+	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all", cmd_set_text, 0, 0 },
+	FRONT_NONE("json", 0, FRONT_PLAIN, "gctl stats --json has all figures"),
+	FRONT_NONE("reset", 'r', FRONT_PLAIN, "figures count from the controller's start"),
+	FRONT_SAME("sort-by-id", 'i', FRONT_PLAIN),
+	FRONT_SAME("sort-by-time", 't', FRONT_PLAIN),
+	FRONT_SAME("sort-by-time2", 'T', FRONT_PLAIN),
+	FRONT_NONE("yaml", 0, FRONT_PLAIN, "gctl stats --json has all figures"),
 };
 
 /* A line, and the figure of `gctl stats` behind it; "-NAME" is one less; NULL: 0; "": a text alone.
@@ -90,14 +88,6 @@ static int on_stats(const ProtobufCMessage *m, void *arg, struct error *err)
 	return print_stats((const Gpusched__StatsResult *)m);
 }
 
-static int take(int key, const char *value, void *input, struct error *err)
-{
-	(void)err;
-	if (key == 'M')
-		*(const char **)input = value;
-	return 0;
-}
-
 static int run(const char *clusters)
 {
 	Gpusched__Stats request = GPUSCHED__STATS__INIT;
@@ -107,14 +97,12 @@ static int run(const char *clusters)
 		.on_chunk = on_stats,
 		.repeatable = true };
 	struct error err;
-	struct client *c = client_new(NULL, &err);
+	struct client *c = front_client("sdiag", "slurm_get_statistics", clusters);
 	int status = 0;
 
 	if (!c)
-		return front_fail_load("sdiag", "slurm_get_statistics", &err);
-	if (clusters && !front_clusters("sdiag", clusters, client_conf(c)->cluster))
-		status = FRONT_FAILED;
-	else if (client_call(c, &call, &err) < 0)
+		return FRONT_FAILED;
+	if (client_call(c, &call, &err) < 0)
 		status = front_fail_load("sdiag", "slurm_get_statistics", &err);
 	client_free(c);
 	return status;
@@ -122,20 +110,10 @@ static int run(const char *clusters)
 
 int sdiag_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sdiag",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take };
 	const char *clusters = NULL;
-	int status = front_parse(&program, argc, argv, &clusters);
+	int status = front_parse("sdiag", NULL, argc, argv, &clusters);
 
 	return status == CMD_GO_ON ? front_finish("sdiag", run(clusters)) : status;
 }
 
-const struct front_option *sdiag_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, sdiag_options, options)

@@ -11,38 +11,7 @@
 #include "cmds/fronts/programs.h"
 #include "cmds/fronts/rows.h"
 #include "common/base/hostlist.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
-
-enum { KEY_FEDERATION = FRONT_KEY, KEY_HIDE, KEY_JSON, KEY_LOCAL, KEY_NOCONVERT, KEY_YAML };
-
-static const struct front_option options[] = {
-	{ "all", 'a', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
-	{ "dead", 'd', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "exact", 'e', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "federation", KEY_FEDERATION, FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "format", 'o', FRONT_VALUE, FRONT_YES, NULL },
-	{ "Format", 'O', FRONT_VALUE, FRONT_YES, NULL },
-	{ "hide", KEY_HIDE, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "iterate", 'i', FRONT_VALUE, FRONT_YES, NULL },
-	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_NO, "ginfo --json says the same in another form" },
-	{ "list-reasons", 'R', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "local", KEY_LOCAL, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "long", 'l', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "Node", 'N', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "noconvert", KEY_NOCONVERT, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "nodes", 'n', FRONT_VALUE, FRONT_YES, NULL },
-	{ "noheader", 'h', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "partition", 'p', FRONT_VALUE, FRONT_YES, NULL },
-	{ "reservation", 'T', FRONT_PLAIN, FRONT_YES, "there are none" },
-	{ "responding", 'r', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "sort", 'S', FRONT_VALUE, FRONT_YES, NULL },
-	{ "states", 't', FRONT_VALUE, FRONT_YES, NULL },
-	{ "summarize", 's', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO, "ginfo --json says the same in another form" },
-};
 
 struct sinfo {
 	const char *format, *long_format, *sort, *clusters, *cluster;
@@ -63,14 +32,15 @@ static int add_name(const char *name, void *arg)
 	return cmd_list_add(arg, name, NULL);
 }
 
-static int take_states(struct sinfo *s, const char *value, struct error *err)
+static CMD_SETTER(set_states)
 {
-	size_t before = s->states.n;
+	struct cmd_list *states = field;
+	size_t before = states->n;
 
-	if (cmd_list_add(&s->states, value, err) < 0)
+	if (cmd_list_add(states, value, err) < 0)
 		return -1;
-	for (size_t i = before; i < s->states.n; i++) {
-		if (node_state_known(s->states.v[i]))
+	for (size_t i = before; i < states->n; i++) {
+		if (node_state_known(states->v[i]))
 			continue;
 		error_set(err, ERR_USAGE, "Bad state string: \"%s\"", value);
 		return error_hint(err,
@@ -80,62 +50,39 @@ static int take_states(struct sinfo *s, const char *value, struct error *err)
 	return 0;
 }
 
-static bool take_flag(struct sinfo *s, int key, const char *value)
+static CMD_SETTER(set_nodes)
 {
-	switch (key) {
-	case 'd':
-		return front_flag(&s->dead);
-	case 'e':
-		return front_flag(&s->exact);
-	case 'r':
-		return front_flag(&s->responding);
-	case 'R':
-		return front_flag(&s->reasons);
-	case 'l':
-		return front_flag(&s->longer);
-	case 'N':
-		return front_flag(&s->by_node);
-	case 'h':
-		return front_flag(&s->no_heading);
-	case 's':
-		return front_flag(&s->summary);
-	case 'T':
-		return front_flag(&s->reservations);
-	case 'o':
-		return front_keep(&s->format, value);
-	case 'O':
-		return front_keep(&s->long_format, value);
-	case 'S':
-		return front_keep(&s->sort, value);
-	case 'M':
-		return front_keep(&s->clusters, value);
-	default:
-		return false;
-	}
+	return hostlist_each(value, HOSTLIST_MAX, add_name, field, err);
 }
 
-static int take(int key, const char *value, void *input, struct error *err)
-{
-	struct sinfo *s = input;
-
-	if (take_flag(s, key, value))
-		return 0;
-	switch (key) {
-	case 'p':
-		return cmd_list_add(&s->partitions, value, err);
-	case 't':
-		return take_states(s, value, err);
-	case 'n':
-		return hostlist_each(value, HOSTLIST_MAX, add_name, &s->nodes, err);
-	case 'i':
-		if (count_parse(value, 1, 1000000, &s->iterate, NULL) < 0)
-			return error_set(
-			        err, ERR_USAGE, "Error: invalid entry for --iterate=%s", value);
-		return 0;
-	default:
-		return 0; /* what is so here anyway */
-	}
-}
+static const struct front_option options[] = {
+	FRONT_SAME("all", 'a', FRONT_PLAIN),
+	FRONT_CLUSTERS(struct sinfo, clusters, "clusters"),
+	FRONT_ROW(struct sinfo, dead, "dead", 'd', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sinfo, exact, "exact", 'e', FRONT_PLAIN, cmd_set_flag),
+	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
+	FRONT_ROW(struct sinfo, format, "format", 'o', FRONT_VALUE, cmd_set_text),
+	FRONT_ROW(struct sinfo, long_format, "Format", 'O', FRONT_VALUE, cmd_set_text),
+	FRONT_SAME("hide", 0, FRONT_PLAIN),
+	FRONT_ROW(struct sinfo, iterate, "iterate", 'i', FRONT_VALUE, front_set_iterate),
+	FRONT_NONE("json", 0, FRONT_PLAIN, "ginfo --json says the same in another form"),
+	FRONT_ROW(struct sinfo, reasons, "list-reasons", 'R', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("local", 0, FRONT_PLAIN),
+	FRONT_ROW(struct sinfo, longer, "long", 'l', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sinfo, by_node, "Node", 'N', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("noconvert", 0, FRONT_PLAIN),
+	FRONT_ROW(struct sinfo, nodes, "nodes", 'n', FRONT_VALUE, set_nodes),
+	FRONT_ROW(struct sinfo, no_heading, "noheader", 'h', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sinfo, partitions, "partition", 'p', FRONT_VALUE, cmd_set_list),
+	{ "reservation", 'T', FRONT_PLAIN, FRONT_YES, "there are none", cmd_set_flag,
+	        offsetof(struct sinfo, reservations), 0 },
+	FRONT_ROW(struct sinfo, responding, "responding", 'r', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sinfo, sort, "sort", 'S', FRONT_VALUE, cmd_set_text),
+	FRONT_ROW(struct sinfo, states, "states", 't', FRONT_VALUE, set_states),
+	FRONT_ROW(struct sinfo, summary, "summarize", 's', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+	FRONT_NONE("yaml", 0, FRONT_PLAIN, "ginfo --json says the same in another form"),
+};
 
 static int take_argument(const char *value, void *input, struct error *err)
 {
@@ -374,7 +321,6 @@ static int list(struct sinfo *s, struct client *c)
 
 static int run(struct sinfo *s)
 {
-	struct error err;
 	struct client *c;
 	int status;
 
@@ -382,13 +328,11 @@ static int run(struct sinfo *s)
 		puts("No reservations in the system");
 		return 0;
 	}
-	c = client_new(NULL, &err);
+	c = front_client("sinfo", "slurm_load_partitions", s->clusters);
 	if (!c)
-		return front_fail_load("sinfo", "slurm_load_partitions", &err);
+		return FRONT_FAILED;
 	s->cluster = client_conf(c)->cluster;
-	status = s->clusters && !front_clusters("sinfo", s->clusters, s->cluster);
-	if (!status)
-		status = list(s, c);
+	status = list(s, c);
 	while (!status && s->iterate && fflush(stdout) == 0) {
 		sleep((unsigned)s->iterate);
 		putchar('\n');
@@ -400,15 +344,8 @@ static int run(struct sinfo *s)
 
 int sinfo_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sinfo",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take,
-		.argument = take_argument };
 	struct sinfo s = { .format = NULL };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sinfo", take_argument, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sinfo", run(&s));
@@ -418,8 +355,4 @@ int sinfo_main(int argc, char **argv)
 	return status;
 }
 
-const struct front_option *sinfo_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, sinfo_options, options)

@@ -9,25 +9,6 @@
 #include "cmds/fronts/rows.h"
 #include "common/gpusched.pb-c.h"
 
-enum { KEY_FEDERATION = FRONT_KEY, KEY_LOCAL, KEY_SIBLING };
-
-static const struct front_option options[] = {
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
-	{ "federation", KEY_FEDERATION, FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "format", 'o', FRONT_VALUE, FRONT_YES, NULL },
-	{ "jobs", 'j', FRONT_NEXT, FRONT_YES, NULL },
-	{ "local", KEY_LOCAL, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "long", 'l', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "noheader", 'h', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "norm", 'n', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "partition", 'p', FRONT_VALUE, FRONT_YES, NULL },
-	{ "sibling", KEY_SIBLING, FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "sort", 'S', FRONT_VALUE, FRONT_YES, NULL },
-	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "weights", 'w', FRONT_PLAIN, FRONT_YES, NULL },
-};
-
 /* A job, or (`prio` NULL) the weights. */
 struct prio_line {
 	const Gpusched__Prio *prio;
@@ -36,8 +17,7 @@ struct prio_line {
 
 static const char *cluster_name = "";
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
-#define LINE       const struct prio_line *l = object
+#define LINE const struct prio_line *l = object
 
 /* The points of a factor, its part of 1, and of the weights the factor's. */
 #define SHOW_FACTOR(factor, number)                                          \
@@ -154,11 +134,7 @@ static const struct front_field fields[] = {
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-const struct front_field *sprio_fields(size_t *n)
-{
-	*n = N_FIELDS;
-	return fields;
-}
+FRONT_TABLE(field, sprio_fields, fields)
 
 #define FORMAT_LONG "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T"
 
@@ -171,35 +147,27 @@ struct sprio {
 	size_t seen;
 };
 
-static int take(int key, const char *value, void *input, struct error *err)
+static CMD_SETTER(set_jobs)
 {
-	struct sprio *s = input;
-
-	switch (key) {
-	case 'j':
-		return value ? filter_add(&s->filter, FILTER_IDS, "--jobs", value, err) : 0;
-	case 'p':
-		return filter_add(&s->filter, FILTER_PARTITIONS, "--partition", value, err);
-	case 'u':
-		return filter_add(&s->filter, FILTER_USERS, "--user", value, err);
-	case 'o':
-		return !front_keep(&s->format, value);
-	case 'S':
-		return !front_keep(&s->sort, value);
-	case 'M':
-		return !front_keep(&s->clusters, value);
-	case 'l':
-		return !front_flag(&s->longer);
-	case 'n':
-		return !front_flag(&s->norm);
-	case 'w':
-		return !front_flag(&s->weights);
-	case 'h':
-		return !front_flag(&s->no_heading);
-	default:
-		return 0; /* what is so here anyway */
-	}
+	return value ? filter_add(field, FILTER_IDS, "--jobs", value, err) : 0;
 }
+
+static const struct front_option options[] = {
+	FRONT_CLUSTERS(struct sprio, clusters, "clusters"),
+	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
+	FRONT_ROW(struct sprio, format, "format", 'o', FRONT_VALUE, cmd_set_text),
+	FRONT_ROW(struct sprio, filter, "jobs", 'j', FRONT_NEXT, set_jobs),
+	FRONT_SAME("local", 0, FRONT_PLAIN),
+	FRONT_ROW(struct sprio, longer, "long", 'l', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sprio, no_heading, "noheader", 'h', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sprio, norm, "norm", 'n', FRONT_PLAIN, cmd_set_flag),
+	FRONT_FILTER(struct sprio, filter, "partition", 'p', FILTER_PARTITIONS),
+	FRONT_NONE("sibling", 0, FRONT_PLAIN, "there are no federations"),
+	FRONT_ROW(struct sprio, sort, "sort", 'S', FRONT_VALUE, cmd_set_text),
+	FRONT_FILTER(struct sprio, filter, "user", 'u', FILTER_USERS),
+	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+	FRONT_ROW(struct sprio, weights, "weights", 'w', FRONT_PLAIN, cmd_set_flag),
+};
 
 /* A column for each factor that has a weight, as sprio does. */
 static void choose_format(struct sprio *s, const Gpusched__PrioWeights *w)
@@ -290,31 +258,22 @@ static int list(struct sprio *s, struct client *c)
 
 static int run(struct sprio *s)
 {
-	struct error err;
-	struct client *c = client_new(NULL, &err);
+	struct client *c =
+	        front_client("sprio", "Couldn't get priority factors from controller", s->clusters);
 	int status;
 
 	if (!c)
-		return front_fail_load(
-		        "sprio", "Couldn't get priority factors from controller", &err);
+		return FRONT_FAILED;
 	cluster_name = client_conf(c)->cluster;
-	status = s->clusters && !front_clusters("sprio", s->clusters, cluster_name);
-	if (!status)
-		status = list(s, c);
+	status = list(s, c);
 	client_free(c);
 	return status;
 }
 
 int sprio_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sprio",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take };
 	struct sprio s = { .format = NULL };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sprio", NULL, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sprio", run(&s));
@@ -324,8 +283,4 @@ int sprio_main(int argc, char **argv)
 	return status;
 }
 
-const struct front_option *sprio_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, sprio_options, options)

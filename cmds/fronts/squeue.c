@@ -3,7 +3,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,61 +16,6 @@
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-
-enum {
-	KEY_ALL_CLUSTERS = FRONT_KEY,
-	KEY_FEDERATION,
-	KEY_HIDE,
-	KEY_JSON,
-	KEY_LOCAL,
-	KEY_ME,
-	KEY_NOCONVERT,
-	KEY_SIBLING,
-	KEY_START,
-	KEY_UNIQUE,
-	KEY_YAML,
-	KEY_ONLY_STATE,
-};
-
-static const struct front_option options[] = {
-	{ "account", 'A', FRONT_VALUE, FRONT_YES, NULL },
-	{ "all", 'a', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "array", 'r', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "array-unique", KEY_UNIQUE, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
-	{ "federation", KEY_FEDERATION, FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "format", 'o', FRONT_VALUE, FRONT_YES, NULL },
-	{ "Format", 'O', FRONT_VALUE, FRONT_YES, NULL },
-	{ "hide", KEY_HIDE, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "iterate", 'i', FRONT_VALUE, FRONT_YES, NULL },
-	{ "job", 'j', FRONT_NEXT, FRONT_YES, NULL },
-	{ "jobs", 'j', FRONT_NEXT, FRONT_YES, NULL },
-	{ "json", KEY_JSON, FRONT_PLAIN, FRONT_DIFFERS, "fewer fields; job_state is a list" },
-	{ "licenses", 'L', FRONT_VALUE, FRONT_YES, NULL },
-	{ "local", KEY_LOCAL, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "long", 'l', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "me", KEY_ME, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "name", 'n', FRONT_VALUE, FRONT_YES, NULL },
-	{ "noconvert", KEY_NOCONVERT, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "nodelist", 'w', FRONT_VALUE, FRONT_YES, NULL },
-	{ "nodes", 'w', FRONT_VALUE, FRONT_YES, NULL },
-	{ "noheader", 'h', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "only-job-state", KEY_ONLY_STATE, FRONT_PLAIN, FRONT_DIFFERS,
-	        "of later versions; all fields are there" },
-	{ "partition", 'p', FRONT_VALUE, FRONT_YES, NULL },
-	{ "priority", 'P', FRONT_PLAIN, FRONT_NO, "a job is in one partition" },
-	{ "qos", 'q', FRONT_VALUE, FRONT_YES, NULL },
-	{ "reservation", 'R', FRONT_VALUE, FRONT_NO, "there are no reservations" },
-	{ "sibling", KEY_SIBLING, FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "sort", 'S', FRONT_VALUE, FRONT_YES, NULL },
-	{ "start", KEY_START, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "states", 't', FRONT_VALUE, FRONT_YES, NULL },
-	{ "steps", 's', FRONT_NEXT, FRONT_DIFFERS, "the scripts of jobs alone" },
-	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL },
-	{ "users", 'u', FRONT_VALUE, FRONT_YES, NULL },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "yaml", KEY_YAML, FRONT_PLAIN, FRONT_NO, "--json says the same" },
-};
 
 #define FORMAT       "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 #define FORMAT_LONG  "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
@@ -91,8 +35,9 @@ struct squeue {
 	size_t seen; /* jobs of the answer, shown or not */
 };
 
-static int take_user(struct squeue *q, const char *value, struct error *err)
+static CMD_SETTER(set_user)
 {
+	struct squeue *q = field;
 	char *list = xstrdup(value), *at = list, *one;
 	uint64_t uid;
 	int rc = 0;
@@ -110,20 +55,24 @@ static int take_user(struct squeue *q, const char *value, struct error *err)
 }
 
 /* An id by itself is an id and its step: "4812.batch" is 4812. */
-static int take_jobs(struct squeue *q, const char *value, struct error *err)
+static CMD_SETTER(set_jobs)
 {
-	char *list = xstrdup(value);
+	char *list;
 	int rc;
 
+	if (!value)
+		return 0;
+	list = xstrdup(value);
 	for (char *dot = strchr(list, '.'); dot; dot = strchr(dot, '.'))
 		memmove(dot, dot + strcspn(dot, ","), strlen(dot + strcspn(dot, ",")) + 1);
-	rc = filter_add(&q->filter, FILTER_IDS, "--jobs", list, err);
+	rc = filter_add(field, FILTER_IDS, "--jobs", list, err);
 	free(list);
 	return rc < 0 ? error_set(err, ERR_USAGE, "Invalid job id: %s", value) : 0;
 }
 
-static int take_states(struct squeue *q, const char *value, struct error *err)
+static CMD_SETTER(set_states)
 {
+	struct squeue *q = field;
 	char names[512];
 
 	if (front_states(&q->filter, value, &q->no_state, &q->all_states, err) >= 0)
@@ -133,84 +82,69 @@ static int take_states(struct squeue *q, const char *value, struct error *err)
 	return error_hint(err, "Valid job states include: %.220s", names);
 }
 
-static int take_iterate(struct squeue *q, const char *value, struct error *err)
+static CMD_SETTER(set_nodes)
 {
-	if (count_parse(value, 1, 1000000, &q->iterate, NULL) < 0)
-		return error_set(err, ERR_USAGE, "Error: invalid entry for --iterate=%s", value);
-	return 0;
-}
-
-static int take_nodes(struct squeue *q, const char *value, struct error *err)
-{
-	if (filter_add(&q->filter, FILTER_NODES, "--nodelist", value, err) < 0)
+	if (filter_add(field, FILTER_NODES, "--nodelist", value, err) < 0)
 		return error_set(err, ERR_USAGE, "'%s' invalid entry for --nodelist", value);
 	return 0;
 }
 
-/* Options that only set something. */
-static bool take_flag(struct squeue *q, int key, const char *value)
+static CMD_SETTER(set_me)
 {
-	switch (key) {
-	case 'h':
-		return front_flag(&q->no_heading);
-	case 'l':
-		return front_flag(&q->longer);
-	case 'r':
-		return front_flag(&q->split);
-	case 'M':
-		return front_keep(&q->clusters, value);
-	case 'o':
-		return front_keep(&q->format, value);
-	case 'O':
-		return front_keep(&q->long_format, value);
-	case 'S':
-		return front_keep(&q->sort, value);
-	case 'L':
-		return front_keep(&q->licences, value);
-	case KEY_START:
-		return front_flag(&q->start);
-	case KEY_JSON:
-		return front_flag(&q->json);
-	default:
-		return false;
-	}
+	struct squeue *q = field;
+
+	q->any_user = true;
+	return filter_add_me(&q->filter, err);
 }
 
-static int take(int key, const char *value, void *input, struct error *err)
+static CMD_SETTER(set_steps)
 {
-	struct squeue *q = input;
+	struct squeue *q = field;
 
-	if (take_flag(q, key, value))
-		return 0;
-	switch (key) {
-	case 'A':
-		return filter_add(&q->filter, FILTER_ACCOUNTS, "--account", value, err);
-	case 'n':
-		return filter_add(&q->filter, FILTER_NAMES, "--name", value, err);
-	case 'p':
-		return filter_add(&q->filter, FILTER_PARTITIONS, "--partition", value, err);
-	case 'q':
-		return filter_add(&q->filter, FILTER_QOS, "--qos", value, err);
-	case 'w':
-		return take_nodes(q, value, err);
-	case 'u':
-		return take_user(q, value, err);
-	case KEY_ME:
-		q->any_user = true;
-		return filter_add_me(&q->filter, err);
-	case 't':
-		return take_states(q, value, err);
-	case 'i':
-		return take_iterate(q, value, err);
-	case 's':
-		q->steps = true;
-		return value ? take_jobs(q, value, err) : 0;
-	case 'j':
-		return value ? take_jobs(q, value, err) : 0;
-	default:
-		return 0; /* what is so here anyway */
-	}
+	q->steps = true;
+	return set_jobs(&q->filter, option, value, err);
 }
+
+static const struct front_option options[] = {
+	FRONT_FILTER(struct squeue, filter, "account", 'A', FILTER_ACCOUNTS),
+	FRONT_SAME("all", 'a', FRONT_PLAIN),
+	FRONT_ROW(struct squeue, split, "array", 'r', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("array-unique", 0, FRONT_PLAIN),
+	FRONT_CLUSTERS(struct squeue, clusters, "clusters"),
+	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
+	FRONT_ROW(struct squeue, format, "format", 'o', FRONT_VALUE, cmd_set_text),
+	FRONT_ROW(struct squeue, long_format, "Format", 'O', FRONT_VALUE, cmd_set_text),
+	FRONT_SAME("hide", 0, FRONT_PLAIN),
+	FRONT_ROW(struct squeue, iterate, "iterate", 'i', FRONT_VALUE, front_set_iterate),
+	FRONT_ROW(struct squeue, filter, "job", 'j', FRONT_NEXT, set_jobs),
+	FRONT_ROW(struct squeue, filter, "jobs", 'j', FRONT_NEXT, set_jobs),
+	{ "json", 0, FRONT_PLAIN, FRONT_DIFFERS, "fewer fields; job_state is a list", cmd_set_flag,
+	        offsetof(struct squeue, json), 0 },
+	FRONT_ROW(struct squeue, licences, "licenses", 'L', FRONT_VALUE, cmd_set_text),
+	FRONT_SAME("local", 0, FRONT_PLAIN),
+	FRONT_ROW(struct squeue, longer, "long", 'l', FRONT_PLAIN, cmd_set_flag),
+	{ "me", 0, FRONT_PLAIN, FRONT_YES, NULL, set_me, 0, 0 },
+	FRONT_FILTER(struct squeue, filter, "name", 'n', FILTER_NAMES),
+	FRONT_SAME("noconvert", 0, FRONT_PLAIN),
+	FRONT_ROW(struct squeue, filter, "nodelist", 'w', FRONT_VALUE, set_nodes),
+	FRONT_ROW(struct squeue, filter, "nodes", 'w', FRONT_VALUE, set_nodes),
+	FRONT_ROW(struct squeue, no_heading, "noheader", 'h', FRONT_PLAIN, cmd_set_flag),
+	{ "only-job-state", 0, FRONT_PLAIN, FRONT_DIFFERS,
+	        "of later versions; all fields are there", NULL, 0, 0 },
+	FRONT_FILTER(struct squeue, filter, "partition", 'p', FILTER_PARTITIONS),
+	FRONT_NONE("priority", 'P', FRONT_PLAIN, "a job is in one partition"),
+	FRONT_FILTER(struct squeue, filter, "qos", 'q', FILTER_QOS),
+	FRONT_NONE("reservation", 'R', FRONT_VALUE, "there are no reservations"),
+	FRONT_NONE("sibling", 0, FRONT_PLAIN, "there are no federations"),
+	FRONT_ROW(struct squeue, sort, "sort", 'S', FRONT_VALUE, cmd_set_text),
+	FRONT_ROW(struct squeue, start, "start", 0, FRONT_PLAIN, cmd_set_flag),
+	{ "states", 't', FRONT_VALUE, FRONT_YES, NULL, set_states, 0, 0 },
+	{ "steps", 's', FRONT_NEXT, FRONT_DIFFERS, "the scripts of jobs alone", set_steps, 0, 0 },
+	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL, set_user, 0, 0 },
+	{ "users", 'u', FRONT_VALUE, FRONT_YES, NULL, set_user, 0, 0 },
+	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+	FRONT_NONE("yaml", 0, FRONT_PLAIN, "--json says the same"),
+};
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
@@ -463,18 +397,15 @@ static int list(struct squeue *q, struct client *c)
 
 static int run(struct squeue *q)
 {
-	struct error err;
-	struct client *c = client_new(NULL, &err);
+	struct client *c = front_client("squeue", "slurm_load_jobs error", q->clusters);
 	int status;
 
 	if (!c)
-		return front_fail_load("squeue", "slurm_load_jobs error", &err);
+		return FRONT_FAILED;
 	q->out.cluster = client_conf(c)->cluster;
 	job_fields_cluster(q->out.cluster);
-	status = q->clusters && !front_clusters("squeue", q->clusters, q->out.cluster);
 	choose_format(q);
-	if (!status)
-		status = list(q, c);
+	status = list(q, c);
 	while (!status && q->iterate && fflush(stdout) == 0) {
 		sleep((unsigned)q->iterate);
 		rows_clear(&q->rows);
@@ -509,21 +440,15 @@ static void take_environment(struct squeue *q, struct error *err)
 		                     (q->all_states || q->filter.lists[FILTER_STATES].n));
 
 		if (value && *value && !given)
-			take(variables[i].key, value, q, err);
+			front_set(options, variables[i].key, value, q, err);
 	}
 }
 
 int squeue_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "squeue",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take };
 	struct squeue q = { .format = NULL };
 	struct error err = { .code = ERR_NONE };
-	int status = front_parse(&program, argc, argv, &q);
+	int status = front_parse("squeue", NULL, argc, argv, &q);
 
 	if (status == CMD_GO_ON) {
 		take_environment(&q, &err);
@@ -543,8 +468,4 @@ int squeue_main(int argc, char **argv)
 	return status;
 }
 
-const struct front_option *squeue_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, squeue_options, options)

@@ -13,22 +13,6 @@
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 
-enum { KEY_FEDERATION = FRONT_KEY, KEY_LOCAL };
-
-static const struct front_option options[] = {
-	{ "all_clusters", 'a', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
-	{ "federation", KEY_FEDERATION, FRONT_PLAIN, FRONT_NO, "there are no federations" },
-	{ "local", KEY_LOCAL, FRONT_PLAIN, FRONT_YES, NULL },
-	{ "noheader", 'n', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "parsable", 'p', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "parsable2", 'P', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "quiet", 'Q', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "time", 't', FRONT_VALUE, FRONT_DIFFERS, "seconds, minutes or hours" },
-	{ "tres", 'T', FRONT_VALUE, FRONT_DIFFERS, "cpu or gres/gpu" },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-};
-
 #define WORDS_MAX 64
 #define GPU       "gres/gpu"
 #define TOP       10
@@ -56,8 +40,7 @@ struct line {
 
 static const char *cluster_name = "";
 
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
-#define LINE       const struct line *l = object
+#define LINE const struct line *l = object
 
 SHOW(cluster)
 {
@@ -65,17 +48,8 @@ SHOW(cluster)
 	view_text(cell, cluster_name);
 }
 
-SHOW(account)
-{
-	LINE;
-	view_text(cell, l->account);
-}
-
-SHOW(login)
-{
-	LINE;
-	view_text(cell, l->user);
-}
+CELL(account, LINE, view_text(cell, l->account))
+CELL(login, LINE, view_text(cell, l->user))
 
 SHOW(proper)
 {
@@ -86,23 +60,9 @@ SHOW(proper)
 		view_printf(cell, "%.*s", (int)strcspn(p->pw_gecos, ","), p->pw_gecos);
 }
 
-SHOW(tres)
-{
-	LINE;
-	view_text(cell, l->s->tres);
-}
-
-SHOW(used)
-{
-	LINE;
-	view_printf(cell, "%.0f", l->used_us / l->s->unit_us);
-}
-
-SHOW(energy)
-{
-	LINE;
-	view_number(cell, (int64_t)(l->energy_mj / 1000));
-}
+CELL(tres, LINE, view_text(cell, l->s->tres))
+CELL(used, LINE, view_printf(cell, "%.0f", l->used_us / l->s->unit_us))
+CELL(energy, LINE, view_number(cell, (int64_t)(l->energy_mj / 1000)))
 
 #define FIELD(name, heading, width, show)                     \
 	{                                                     \
@@ -285,11 +245,7 @@ static const struct front_word words[] = {
 	{ "reservation Utilization", FRONT_NO, "there are no reservations" },
 };
 
-const struct front_word *sreport_words(size_t *n)
-{
-	*n = sizeof(words) / sizeof(words[0]);
-	return words;
-}
+FRONT_TABLE(word, sreport_words, words)
 
 /* --- the command line ----------------------------------------------------------------------------
  */
@@ -303,8 +259,10 @@ static const struct {
 	{ "hours", "Hours", 3600e6 },
 };
 
-static int take_unit(struct sreport *s, const char *value, struct error *err)
+static CMD_SETTER(set_unit)
 {
+	struct sreport *s = field;
+
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (*value && !strncasecmp(units[i].name, value, strlen(value))) {
 			s->unit = units[i].unit;
@@ -315,32 +273,28 @@ static int take_unit(struct sreport *s, const char *value, struct error *err)
 	        "unknown time format: %s; seconds, minutes and hours are known", value);
 }
 
-static int take(int key, const char *value, void *input, struct error *err)
+static CMD_SETTER(set_tres)
 {
-	struct sreport *s = input;
-
-	switch (key) {
-	case 'n':
-		return !front_flag(&s->style.no_heading);
-	case 'p':
-		s->style.parsable = true;
-		return !front_flag(&s->style.ended);
-	case 'P':
-		return !front_flag(&s->style.parsable);
-	case 'M':
-		return !front_keep(&s->clusters, value);
-	case 't':
-		return take_unit(s, value, err);
-	case 'T':
-		s->tres = value;
-		return strcasecmp(value, "cpu") && strcasecmp(value, GPU)
-		               ? error_set(err, ERR_USAGE,
-		                         "--tres=%s: cpu and gres/gpu are counted", value)
-		               : 0;
-	default:
-		return 0; /* what is so here anyway */
-	}
+	*(const char **)field = value;
+	return strcasecmp(value, "cpu") && strcasecmp(value, GPU)
+	               ? error_set(err, ERR_USAGE, "--tres=%s: cpu and gres/gpu are counted", value)
+	               : 0;
 }
+
+static const struct front_option options[] = {
+	FRONT_SAME("all_clusters", 'a', FRONT_PLAIN),
+	FRONT_CLUSTERS(struct sreport, clusters, "cluster"),
+	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
+	FRONT_SAME("local", 0, FRONT_PLAIN),
+	FRONT_ROW(struct sreport, style.no_heading, "noheader", 'n', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sreport, style, "parsable", 'p', FRONT_PLAIN, front_set_parsable),
+	FRONT_ROW(struct sreport, style.parsable, "parsable2", 'P', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("quiet", 'Q', FRONT_PLAIN),
+	{ "time", 't', FRONT_VALUE, FRONT_DIFFERS, "seconds, minutes or hours", set_unit, 0, 0 },
+	{ "tres", 'T', FRONT_VALUE, FRONT_DIFFERS, "cpu or gres/gpu", set_tres,
+	        offsetof(struct sreport, tres), 0 },
+	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+};
 
 static int take_word(const char *value, void *input, struct error *err)
 {
@@ -450,7 +404,6 @@ static bool begins(const char *name, const char *word)
 
 static int run(struct sreport *s)
 {
-	struct error err;
 	struct client *c;
 	size_t r = 0, n = sizeof(reports) / sizeof(reports[0]);
 	int status;
@@ -460,28 +413,19 @@ static int run(struct sreport *s)
 		r++;
 	if (r == n)
 		return refuse(s);
-	c = client_new(NULL, &err);
+	c = front_client("sreport", "sreport: error", s->clusters);
 	if (!c)
-		return front_fail_load("sreport", "sreport: error", &err);
+		return FRONT_FAILED;
 	cluster_name = client_conf(c)->cluster;
-	status = s->clusters && !front_clusters("sreport", s->clusters, cluster_name);
-	if (!status)
-		status = report(s, r, c);
+	status = report(s, r, c);
 	client_free(c);
 	return status;
 }
 
 int sreport_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sreport",
-		.usage = "[OPTIONS] cluster|user REPORT [KEY=VALUE...]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take,
-		.argument = take_word };
 	struct sreport s = { .tres = "cpu", .top = TOP, .unit = "Minutes", .unit_us = 60e6 };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sreport", take_word, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sreport", run(&s));
@@ -498,8 +442,4 @@ int sreport_main(int argc, char **argv)
 	return status;
 }
 
-const struct front_option *sreport_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, sreport_options, options)

@@ -1,5 +1,4 @@
 /* sshare.c - accounts, their users and their shares, as Slurm's sshare lists them */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,29 +8,10 @@
 #include "cmds/fronts/programs.h"
 #include "common/gpusched.pb-c.h"
 
-enum { KEY_LOCAL = FRONT_KEY };
-
-static const struct front_option options[] = {
-	{ "accounts", 'A', FRONT_VALUE, FRONT_YES, NULL },
-	{ "all", 'a', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all" },
-	{ "format", 'o', FRONT_VALUE, FRONT_YES, NULL },
-	{ "helpformat", 'e', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "long", 'l', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "noheader", 'n', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "parsable", 'p', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "parsable2", 'P', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "partition", 'm', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "users", 'u', FRONT_VALUE, FRONT_YES, NULL },
-	{ "Users", 'U', FRONT_PLAIN, FRONT_YES, NULL },
-	{ "verbose", 'v', FRONT_PLAIN, FRONT_YES, NULL },
-};
-
 static const char *cluster_name = "";
 
 /* A row; the root of all accounts, which no message has, has an empty account. */
-#define SHOW(name) static void show_##name(const void *object, struct view_cell *cell)
-#define SHARE      const Gpusched__Share *s = object
+#define SHARE const Gpusched__Share *s = object
 
 static bool is_root(const Gpusched__Share *s)
 {
@@ -46,11 +26,7 @@ SHOW(account)
 	view_printf(cell, "%*s%s", depth > 60 ? 60 : depth, "", is_root(s) ? "root" : s->account);
 }
 
-SHOW(user)
-{
-	SHARE;
-	view_text(cell, s->user);
-}
+CELL(user, SHARE, view_text(cell, s->user))
 
 SHOW(cluster)
 {
@@ -65,11 +41,7 @@ SHOW(raw_shares)
 		view_number(cell, s->shares);
 }
 
-SHOW(raw_usage)
-{
-	SHARE;
-	view_printf(cell, "%.0f", s->usage);
-}
+CELL(raw_usage, SHARE, view_printf(cell, "%.0f", s->usage))
 
 #define SHOW_REAL(name, value)                    \
 	SHOW(name)                                \
@@ -127,11 +99,7 @@ static const struct front_field fields[] = {
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-const struct front_field *sshare_fields(size_t *n)
-{
-	*n = N_FIELDS;
-	return fields;
-}
+FRONT_TABLE(field, sshare_fields, fields)
 
 #define FORMAT "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare"
 #define FORMAT_LONG                                                                            \
@@ -148,45 +116,27 @@ struct sshare {
 	char me[256];
 };
 
-static bool take_flag(struct sshare *s, int key, const char *value)
+static CMD_SETTER(set_long)
 {
-	switch (key) {
-	case 'a':
-		return front_flag(&s->all);
-	case 'U':
-		return front_flag(&s->users_only);
-	case 'e':
-		return front_flag(&s->help_format);
-	case 'n':
-		return front_flag(&s->style.no_heading);
-	case 'p':
-		s->style.parsable = true;
-		return front_flag(&s->style.ended);
-	case 'P':
-		return front_flag(&s->style.parsable);
-	case 'l':
-		return front_keep(&s->format, FORMAT_LONG);
-	case 'o':
-		return front_keep(&s->format, value);
-	case 'M':
-		return front_keep(&s->clusters, value);
-	default:
-		return false;
-	}
+	*(const char **)field = FORMAT_LONG;
+	return 0;
 }
 
-static int take(int key, const char *value, void *input, struct error *err)
-{
-	struct sshare *s = input;
-
-	if (take_flag(s, key, value))
-		return 0;
-	if (key == 'A')
-		return cmd_list_add(&s->accounts, value, err);
-	if (key == 'u')
-		return cmd_list_add(&s->users, value, err);
-	return 0; /* what is so here anyway */
-}
+static const struct front_option options[] = {
+	FRONT_ROW(struct sshare, accounts, "accounts", 'A', FRONT_VALUE, cmd_set_list),
+	FRONT_ROW(struct sshare, all, "all", 'a', FRONT_PLAIN, cmd_set_flag),
+	FRONT_CLUSTERS(struct sshare, clusters, "clusters"),
+	FRONT_ROW(struct sshare, format, "format", 'o', FRONT_VALUE, cmd_set_text),
+	FRONT_ROW(struct sshare, help_format, "helpformat", 'e', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sshare, format, "long", 'l', FRONT_PLAIN, set_long),
+	FRONT_ROW(struct sshare, style.no_heading, "noheader", 'n', FRONT_PLAIN, cmd_set_flag),
+	FRONT_ROW(struct sshare, style, "parsable", 'p', FRONT_PLAIN, front_set_parsable),
+	FRONT_ROW(struct sshare, style.parsable, "parsable2", 'P', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("partition", 'm', FRONT_PLAIN),
+	FRONT_ROW(struct sshare, users, "users", 'u', FRONT_VALUE, cmd_set_list),
+	FRONT_ROW(struct sshare, users_only, "Users", 'U', FRONT_PLAIN, cmd_set_flag),
+	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+};
 
 /* Without -a and -u of the users only the caller. */
 static bool is_shown(const struct sshare *s, const Gpusched__Share *share)
@@ -234,13 +184,6 @@ static int list(struct sshare *s, struct client *c)
 	return 0;
 }
 
-static int print_formats(void)
-{
-	for (size_t i = 0; i < N_FIELDS; i++)
-		printf("%-19s%s", fields[i].name, i + 1 == N_FIELDS || i % 4 == 3 ? "\n" : " ");
-	return 0;
-}
-
 static int run(struct sshare *s)
 {
 	struct error err;
@@ -248,31 +191,23 @@ static int run(struct sshare *s)
 	int status;
 
 	if (s->help_format)
-		return print_formats();
+		return fields_print_names(fields, N_FIELDS);
 	if (fields_names(&s->fields, s->format ? s->format : FORMAT, fields, N_FIELDS, &err) < 0)
 		return front_fail("sshare", &err);
-	c = client_new(NULL, &err);
+	c = front_client("sshare", "sshare: error", s->clusters);
 	if (!c)
-		return front_fail_load("sshare", "sshare: error", &err);
+		return FRONT_FAILED;
 	cluster_name = client_conf(c)->cluster;
 	cmd_user(s->me, sizeof(s->me));
-	status = s->clusters && !front_clusters("sshare", s->clusters, cluster_name);
-	if (!status)
-		status = list(s, c);
+	status = list(s, c);
 	client_free(c);
 	return status;
 }
 
 int sshare_main(int argc, char **argv)
 {
-	const struct front_program program = { .name = "sshare",
-		.usage = "[OPTIONS]",
-		.options = options,
-		.n = sizeof(options) / sizeof(options[0]),
-		.bad = FRONT_FAILED,
-		.take = take };
 	struct sshare s = { .format = NULL };
-	int status = front_parse(&program, argc, argv, &s);
+	int status = front_parse("sshare", NULL, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
 		status = front_finish("sshare", run(&s));
@@ -283,8 +218,4 @@ int sshare_main(int argc, char **argv)
 	return status;
 }
 
-const struct front_option *sshare_options(size_t *n)
-{
-	*n = sizeof(options) / sizeof(options[0]);
-	return options;
-}
+FRONT_TABLE(option, sshare_options, options)

@@ -14,11 +14,10 @@ int strigger_main(int argc, char **argv)
 const struct front_option *strigger_options(size_t *n)
 {
 	static const struct front_option options[] = {
-		{ "set", FRONT_KEY, FRONT_PLAIN, FRONT_NO, "there are no triggers" },
-		{ "get", FRONT_KEY + 1, FRONT_PLAIN, FRONT_NO, "there are no triggers" },
-		{ "clear", FRONT_KEY + 2, FRONT_PLAIN, FRONT_NO, "there are no triggers" },
+		FRONT_NONE("set", 0, FRONT_PLAIN, "there are no triggers"),
+		FRONT_NONE("get", 0, FRONT_PLAIN, "there are no triggers"),
+		FRONT_NONE("clear", 0, FRONT_PLAIN, "there are no triggers"),
 	};
-
 	*n = sizeof(options) / sizeof(options[0]);
 	return options;
 }

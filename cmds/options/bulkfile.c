@@ -1,7 +1,6 @@
 /* bulkfile.c - see bulkfile.h */
 #include "cmds/options/bulkfile.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

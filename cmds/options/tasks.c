@@ -64,7 +64,8 @@ static int tasks_on_node(const struct submit_options *o, uint32_t *tasks, struct
 	return 0;
 }
 
-bool tasks_in_steps(const struct submit_options *o)
+/* Does the job have steps (tasks_settle() sets `steps` by it)? */
+static bool tasks_in_steps(const struct submit_options *o)
 {
 	uint32_t min, max;
 

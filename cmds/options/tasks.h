@@ -22,9 +22,6 @@
  * called once. */
 int tasks_settle(struct submit_options *o, struct error *err);
 
-/* Does the job have steps (tasks_settle() sets `steps` by it)? */
-bool tasks_in_steps(const struct submit_options *o);
-
 /* Is more than one process asked for, of the command or script? */
 bool tasks_several(const struct submit_options *o);
 

@@ -21,8 +21,6 @@
 
 extern char **environ;
 
-enum { KEY_PTY = 0x400, KEY_DETACH, KEY_PATIENCE, KEY_ATTACH };
-
 /* What the node executes: the command's words are its arguments, and are signed with it. */
 static const char script[] = "#!/bin/sh\nexec \"$@\"\n";
 
@@ -231,27 +229,6 @@ static void make_spec(struct grun *g, struct gpusched_spec *s)
 	                                  : GRUN_PATIENCE_S;
 }
 
-static int send_spec(
-        struct client *c, const struct gpusched_spec *s, uint64_t *id, struct error *err)
-{
-	struct submit_queue *q = submit_queue_new(c);
-	struct submit_answer answer;
-	int rc = submit_send(q, s, 1, 0, err);
-
-	if (rc >= 0)
-		rc = submit_receive(q, &answer, -1, err);
-	if (rc > 0 && answer.error.code) {
-		*err = answer.error;
-		rc = -1;
-	} else if (rc > 0) {
-		*id = answer.ids[0];
-	} else if (rc == 0) {
-		rc = error_set(err, ERR_INTERNAL, "no answer to a submit");
-	}
-	submit_queue_free(q);
-	return rc < 0 ? -1 : 0;
-}
-
 static int submit(struct grun *g, struct client *c, uint64_t *id, struct error *err)
 {
 	struct gpusched_spec spec;
@@ -268,7 +245,7 @@ static int submit(struct grun *g, struct client *c, uint64_t *id, struct error *
 		spec.env = (const char *const *)(slurm ? slurm : env);
 		spec.name = name;
 		spec.cwd = cwd;
-		rc = send_spec(c, &spec, id, err);
+		rc = submit_one(c, &spec, id, err);
 	}
 	free(slurm);
 	free(env);

@@ -16,12 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmds/cli/sig.h"
 #include "cmds/cli/terminal.h"
 #include "cmds/run/grun.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
-#include "common/gpusched.pb-c.h"
 
 #define SIGNAL_STATUS 128
 #define EXPLAIN_MS    1500 /* of waiting, and it is said what for */

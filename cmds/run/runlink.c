@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/net/msg.h"
 

@@ -1,6 +1,5 @@
 /* salloc.c - a shell, or a command, with an allocation: as salloc(1) of Slurm 22.05 */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -13,7 +12,6 @@
 
 #include "cmds/cli/cmd.h"
 #include "cmds/srun/srun.h"
-#include "common/base/xalloc.h"
 
 extern char **environ;
 

@@ -1,5 +1,4 @@
 /* srun.c - tasks on the nodes of a job, as srun(1) of Slurm 22.05 */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -103,9 +103,6 @@ struct srun_part {
 int srun_request_make(struct srun_part *part, size_t follow, struct error *err);
 void srun_request_clear(struct srun_part *part);
 
-/* The environment by a rule of --export; the entries are borrowed or of the list's block. */
-char **srun_export(const char *rule, char *const *environment);
-
 /* --- srun_step.c: the step from its request to its end
  * -------------------------------------------- */
 

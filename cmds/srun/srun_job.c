@@ -1,5 +1,4 @@
 /* srun_job.c - a job that is made for a step, or for salloc; see srun.h */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -124,27 +123,6 @@ static int make_spec(const struct srun_options *o, struct submit_options *job, u
 	s->steps = 2;
 	s->patience_s = patience_s;
 	return 0;
-}
-
-static int send_spec(
-        struct client *c, const struct gpusched_spec *s, uint64_t *id, struct error *err)
-{
-	struct submit_queue *q = submit_queue_new(c);
-	struct submit_answer answer;
-	int rc = submit_send(q, s, 1, 0, err);
-
-	if (rc >= 0)
-		rc = submit_receive(q, &answer, -1, err);
-	if (rc > 0 && answer.error.code) {
-		*err = answer.error;
-		rc = -1;
-	} else if (rc > 0) {
-		*id = answer.ids[0];
-	} else if (rc == 0) {
-		rc = error_set(err, ERR_INTERNAL, "no answer to a submit");
-	}
-	submit_queue_free(q);
-	return rc < 0 ? -1 : 0;
 }
 
 /* --- waiting for it
@@ -286,7 +264,7 @@ static int allocate(struct client *c, const struct srun_options *o, const struct
         struct srun_allocation *a, struct error *err)
 {
 	catch_stops(on_stop); /* from here on ^C must not leave a job behind */
-	if (send_spec(c, s, &a->job.id, err) < 0)
+	if (submit_one(c, s, &a->job.id, err) < 0)
 		return error_wrap(err, "Unable to allocate resources");
 	snprintf(a->job.name, sizeof(a->job.name), "%llu", (unsigned long long)a->job.id);
 	if (wait_until_runs(c, o, a, err) == 0)

@@ -1,5 +1,4 @@
 /* srun_out.c - output of tasks; see srun.h */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -98,7 +98,8 @@ static bool rule_sets(const char *rule, const char *entry)
 	return false;
 }
 
-char **srun_export(const char *rule, char *const *environment)
+/* The environment by a rule of --export; the entries are borrowed or of the list's block. */
+static char **srun_export(const char *rule, char *const *environment)
 {
 	bool all = !rule || !*rule || rule_has(rule, "ALL");
 	size_t n = 0, k = 0, bytes = rule ? strlen(rule) : 0, parts = 1;

@@ -13,7 +13,6 @@
 
 #include "cmds/cli/terminal.h"
 #include "cmds/steps/filename.h"
-#include "cmds/steps/loop.h"
 #include "common/base/hostlist.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
-
 static const char *const quiet_words[] = { "q", "quiet", "v", "verbose", "none", "no" };
 static const char *const own_words[] = { "rank", "threads", "cores", "sockets", "ldoms", "boards",
 	"rank_ldom" };

@@ -1,7 +1,6 @@
 /* loop.c - see loop.h */
 #include "cmds/steps/loop.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +45,6 @@ static void free_dropped(struct loop *l)
 		l->dropped = w->next_dropped;
 		free(w);
 	}
-}
-
-void loop_free(struct loop *l)
-{
-	free_dropped(l);
-	close(l->epoll);
-	free(l);
 }
 
 struct loop_watch *loop_watch(struct loop *l, int fd, uint32_t events, loop_fn *fn, void *arg)

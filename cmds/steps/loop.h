@@ -14,7 +14,6 @@ struct loop_watch;
 typedef void loop_fn(uint32_t events, void *arg); /* EPOLLIN, EPOLLOUT, EPOLLHUP, EPOLLERR */
 
 struct loop *loop_new(void);
-void loop_free(struct loop *l);
 
 struct loop_watch *loop_watch(struct loop *l, int fd, uint32_t events, loop_fn *fn, void *arg);
 void loop_want(struct loop_watch *w, uint32_t events);

@@ -108,7 +108,7 @@ void mstep_to_nodes(struct manager *m, struct mstep *s, unsigned kind, const voi
 			m->ops.to_node(m->ops.arg, s->nodes[i].rank, kind, s->id, data, len);
 }
 
-void mstep_signal(struct manager *m, struct mstep *s, uint32_t task, uint32_t sig)
+static void mstep_signal(struct manager *m, struct mstep *s, uint32_t task, uint32_t sig)
 {
 	uint8_t b[8];
 

@@ -71,7 +71,6 @@ struct manager {
 void mstep_say(struct manager *m, struct mstep *s, unsigned kind, const ProtobufCMessage *msg);
 void mstep_to_nodes(
         struct manager *m, struct mstep *s, unsigned kind, const void *data, size_t len);
-void mstep_signal(struct manager *m, struct mstep *s, uint32_t task, uint32_t sig);
 void mstep_terminate(struct manager *m, struct mstep *s);
 void mstep_free(struct manager *m, struct mstep *s);
 

@@ -2,7 +2,6 @@
 #include "cmds/steps/multiprog.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

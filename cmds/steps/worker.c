@@ -111,13 +111,6 @@ static void wstep_free(struct wstep *s)
 	free(s);
 }
 
-void worker_free(struct worker *w)
-{
-	while (w->steps)
-		wstep_free(w->steps);
-	free(w);
-}
-
 void worker_forget(struct worker *w)
 {
 	while (w->steps) {

@@ -28,7 +28,6 @@ typedef void worker_send_fn(void *arg, unsigned kind, uint32_t step, const void 
 
 /* `own` is the environment of the node's run: borrowed. */
 struct worker *worker_new(struct loop *loop, char *const *own, worker_send_fn *send, void *arg);
-void worker_free(struct worker *w); /* its tasks live on */
 
 /* -1 with ERR_PROTOCOL: nothing that a manager sends. */
 int worker_take(struct worker *w, const struct steplink_message *m, struct error *err);

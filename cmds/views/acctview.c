@@ -11,7 +11,6 @@
 #include "cmds/api/gpus.h"
 #include "cmds/views/views.h"
 #include "common/base/taskset.h"
-#include "common/base/units.h"
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
 

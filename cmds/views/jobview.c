@@ -12,7 +12,6 @@
 #include <strings.h>
 
 #include "cmds/api/gpus.h"
-#include "cmds/cli/sig.h"
 #include "common/base/numbers.h"
 #include "common/base/text.h"
 #include "common/base/units.h"

@@ -5,7 +5,6 @@
 #include "cmds/views/views.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE

@@ -13,7 +13,10 @@
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
 
-const char *step_text(char buf[STEP_TEXT], const Gpusched__Step *step)
+/* "12.0", "12_7.0" */
+#define STEP_TEXT 48
+
+static const char *step_text(char buf[STEP_TEXT], const Gpusched__Step *step)
 {
 	if (step->array)
 		snprintf(buf, STEP_TEXT, "%" PRIu64 "_%" PRIu32 ".%" PRIu32, step->job, step->task,
@@ -148,12 +151,7 @@ SHOW(line_tasks)
 		view_text(cell, "-");
 }
 
-SHOW(line_cpus)
-{
-	LINE;
-
-	view_number(cell, r ? (int64_t)r->cpus : (int64_t)j->cpus * j->n_nodes);
-}
+CELL(line_cpus, LINE, view_number(cell, r ? (int64_t)r->cpus : (int64_t)j->cpus * j->n_nodes))
 
 SHOW(line_gpus)
 {

@@ -14,8 +14,4 @@ struct acct_step_line {
 };
 extern const struct view_kind acct_step_kind;
 
-/* "12.0", "12_7.0" */
-#define STEP_TEXT 48
-const char *step_text(char buf[STEP_TEXT], const Gpusched__Step *step);
-
 #endif

@@ -61,7 +61,7 @@ static void **groups_field(const struct conf_key *key, const void *base)
 	return (void **)((char *)base + key->at);
 }
 
-size_t conf_groups_n(const struct conf_key *key, const void *base)
+static size_t conf_groups_n(const struct conf_key *key, const void *base)
 {
 	return *(const size_t *)((const char *)base + key->n_at);
 }

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/gpuset.h"
 

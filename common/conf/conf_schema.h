@@ -148,8 +148,7 @@ const char *conf_section_name(
 /* Where the keys of a CONF_GROUP are, in the struct at `base`. */
 void *conf_group_base(const struct conf_key *key, const void *base);
 
-/* The groups of a CONF_GROUPS, in the struct at `base`, and one of them. */
-size_t conf_groups_n(const struct conf_key *key, const void *base);
+/* One of the groups of a CONF_GROUPS, in the struct at `base`. */
 void *conf_groups_at(const struct conf_key *key, const void *base, size_t i);
 /* `n` empty ones in their place, of which there were none. */
 void conf_groups_make(const struct conf_key *key, void *base, size_t n);

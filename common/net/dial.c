@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/net/hello.h"
 
@@ -394,29 +393,6 @@ struct dial *dial_open(const struct dial_to *to, struct error *err)
 		return NULL;
 	}
 	return d;
-}
-
-struct dial *dial_open_patiently(const struct dial_to *to, int patience_ms, struct error *err)
-{
-	int64_t deadline = deadline_in(patience_ms);
-	struct backoff backoff;
-	struct error e;
-
-	backoff_init(&backoff, RETRY_MIN_MS, RETRY_MAX_MS,
-	        (uint64_t)now_ms() << 24 ^ (uint64_t)getpid());
-	for (;;) {
-		struct dial *d = dial_open(to, &e);
-		int wait_ms = (int)backoff_next_ms(&backoff), left = left_ms(deadline);
-
-		if (d)
-			return d;
-		if (!dial_may_retry(&e) || left == 0) {
-			if (err)
-				*err = e;
-			return NULL;
-		}
-		(void)poll(NULL, 0, left >= 0 && left < wait_ms ? left : wait_ms);
-	}
 }
 
 void dial_close(struct dial *d)

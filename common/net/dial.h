@@ -37,9 +37,6 @@ struct dial_to {
 /* Connect and shake hands. NULL with `err`. */
 struct dial *dial_open(const struct dial_to *to, struct error *err);
 
-/* The same, tried again with back-off for `patience_ms` while dial_may_retry() holds. Safe at any
- * time: nothing has been asked yet. */
-struct dial *dial_open_patiently(const struct dial_to *to, int patience_ms, struct error *err);
 void dial_close(struct dial *d); /* NULL is fine; closes at once */
 
 /* The received data is for the reader of `fd`; -1: for no particular reader. If a wait finds that

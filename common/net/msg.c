@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/bisect.h"
+#include "common/base/xalloc.h"
 #include "common/net/msgscan.h"
 
 #define U MSG_BY_USER
@@ -120,19 +122,10 @@ const struct msg_type *msg_types(size_t *n)
 
 const struct msg_type *msg_type(unsigned type)
 {
-	size_t lo = 0, hi = N_ROWS;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (rows[mid].type == type)
-			return &rows[mid];
-		if (rows[mid].type < type)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	BISECT(at, N_ROWS, rows[at].type < type);
+	return at < N_ROWS && rows[at].type == type ? &rows[at] : NULL;
 }
 
 const char *msg_name(unsigned type)
@@ -248,4 +241,16 @@ int64_t msg_packed_size(unsigned type, const ProtobufCMessage *m, struct error *
 		return error_set(err, ERR_PROTOCOL, "a %s of %zu bytes; at most %u are allowed",
 		        t->name, n, t->max_len);
 	return (int64_t)n;
+}
+
+ProtobufCMessage *msg_copy(const ProtobufCMessage *m)
+{
+	size_t n = protobuf_c_message_get_packed_size(m);
+	uint8_t *bytes = xcalloc(n + 1, 1);
+	ProtobufCMessage *copy;
+
+	protobuf_c_message_pack(m, bytes);
+	copy = protobuf_c_message_unpack(m->descriptor, NULL, n, bytes);
+	free(bytes);
+	return copy;
 }

@@ -74,6 +74,9 @@ ProtobufCMessage *msg_unpack(
 ProtobufCMessage *msg_unpack_desc(const ProtobufCMessageDescriptor *desc, const void *bytes,
         size_t len, unsigned flags, struct arena *arena, struct error *err);
 
+/* A copy on the heap, for protobuf_c_message_free_unpacked(). NULL: there is no memory for it. */
+ProtobufCMessage *msg_copy(const ProtobufCMessage *m);
+
 /* The packed size of `m`; -1 with ERR_PROTOCOL if it is larger than the type allows (an internal
  * error: the code that fills lists must cut them). */
 int64_t msg_packed_size(unsigned type, const ProtobufCMessage *m, struct error *err);

@@ -463,18 +463,12 @@ static void copy_element(const field_t *f, char *to, const char *from)
 {
 	const ProtobufCMessage *m;
 	ProtobufCBinaryData *b;
-	uint8_t *bytes;
-	size_t n;
 
 	if (is_text(f)) {
 		*(char **)(void *)to = xstrdup(*(char *const *)(const void *)from);
 	} else if (is_member(f)) {
 		m = *(ProtobufCMessage *const *)(const void *)from;
-		bytes = xcalloc(protobuf_c_message_get_packed_size(m) + 1, 1);
-		n = protobuf_c_message_pack(m, bytes);
-		*(ProtobufCMessage **)(void *)to =
-		        protobuf_c_message_unpack(m->descriptor, NULL, n, bytes);
-		free(bytes);
+		*(ProtobufCMessage **)(void *)to = msg_copy(m);
 	} else if (f->type == PROTOBUF_C_TYPE_BYTES) {
 		b = (ProtobufCBinaryData *)(void *)to;
 		*b = *(const ProtobufCBinaryData *)(const void *)from;

@@ -96,8 +96,6 @@ static void output_shrank(struct session *s)
 		if (s->state == S_OPEN)
 			session_start_reading(s);
 	}
-	if (s->state == S_FINISH && session_queued(s) == 0)
-		session_farewell(s);
 }
 
 /* After something was queued. */
@@ -298,7 +296,7 @@ void session_on_work(evutil_socket_t fd, short what, void *arg)
 		session_dial_start(s);
 		return;
 	}
-	if (s->doomed && (s->state == S_OPEN || s->state == S_FINISH)) {
+	if (s->doomed && s->state == S_OPEN) {
 		struct error err = *s->doomed;
 
 		session_fail(s, &err);
@@ -306,7 +304,7 @@ void session_on_work(evutil_socket_t fd, short what, void *arg)
 	}
 	if (s->state == S_OPEN)
 		receive(s);
-	if (s->state == S_OPEN || s->state == S_FINISH) {
+	if (s->state == S_OPEN) {
 		flush_pending(s);
 		output_shrank(s);
 	}
@@ -355,7 +353,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 		bufferevent_disable(bev, EV_READ);
 		if (s->ss->paused)
 			stall(s);
-	} else if (s->state == S_FINISH || s->state == S_LINGER) {
+	} else if (s->state == S_LINGER) {
 		struct evbuffer *in = bufferevent_get_input(bev);
 
 		evbuffer_drain(in, evbuffer_get_length(in));
@@ -369,7 +367,7 @@ static void on_write(struct bufferevent *bev, void *arg)
 	(void)bev;
 	if (s->state == S_LINGER)
 		session_farewell(s);
-	if (s->state != S_OPEN && s->state != S_FINISH)
+	if (s->state != S_OPEN)
 		return;
 	flush_pending(s);
 	output_shrank(s);
@@ -477,19 +475,6 @@ void session_farewell(struct session *s)
 	bufferevent_enable(s->bev, EV_READ);
 	if (s->eof)
 		session_close(s);
-}
-
-void session_finish(struct session *s)
-{
-	if (s->state == S_FINISH || s->state == S_LINGER || s->state == S_GONE)
-		return;
-	if (s->state != S_OPEN) {
-		session_close(s);
-		return;
-	}
-	s->state = S_FINISH;
-	session_set_deadline(s, s->ss->limits.handshake_ms);
-	event_active(s->work, EV_WRITE, 0);
 }
 
 void session_start_reading(struct session *s)

@@ -174,9 +174,8 @@ bool session_full(const struct session *s);
 /* Stop (or go on) taking frames from this one. */
 void session_pause_reading(struct session *s, bool pause);
 
-/* End it: at once, or when what is queued has been sent (closed() is then not called either). */
+/* End it at once; closed() is then not called. */
 void session_close(struct session *s);
-void session_finish(struct session *s);
 
 /* --- numbers ------------------------------------------------------------------------------- */
 struct session_stats {

@@ -46,7 +46,6 @@ enum session_state {
 	S_ANSWER,
 	S_AGREE,
 	S_OPEN,
-	S_FINISH,
 	S_LINGER,
 	S_GONE,
 };

@@ -280,7 +280,7 @@ void session_fail(struct session *s, const struct error *err)
 	if (was == S_GONE)
 		return;
 	detach(s);
-	if (was == S_FINISH || was == S_LINGER)
+	if (was == S_LINGER)
 		return;
 	if (was == S_OPEN || dialled) {
 		if (ss->ops->closed)

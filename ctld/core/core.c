@@ -13,13 +13,14 @@
  */
 #include "ctld/core/core.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/members.h"
+#include "ctld/core/attempts/limit_usage.h"
+#include "ctld/core/attempts/run_snapshot.h"
 #include "ctld/core/core_impl.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/control.h"
@@ -33,8 +34,6 @@
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/limit_usage.h"
-#include "ctld/core/jobs/run_snapshot.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/nodes/agent.h"
 #include "ctld/core/nodes/faults.h"

@@ -6,18 +6,16 @@
  * Tests call it after every event, gsim and replays where they are asked to, and the check of a
  * database once. A new derived field belongs here: what is not checked will differ one day.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
+#include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/bill.h"
+#include "ctld/core/attempts/run_snapshot.h"
 #include "ctld/core/core.h"
 #include "ctld/core/intake/queued.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends_impl.h"
-#include "ctld/core/jobs/run_snapshot.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/records/node.h"

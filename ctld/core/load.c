@@ -9,7 +9,6 @@
  * classes. Rows that cannot all be true stop the start with the row named, because a controller
  * that goes on with a wrong state would make it durable.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,18 +16,18 @@
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/members.h"
+#include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/bill.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/core.h"
 #include "ctld/core/core_impl.h"
 #include "ctld/core/intake/queued.h"
 #include "ctld/core/intake/bulk.h"
-#include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/job_timers.h"
-#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/retire.h"
 #include "ctld/core/jobs/runlife.h"

@@ -1,13 +1,11 @@
 /* jobs.c - the jobs of a world and their runs; see world.h */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
-#include "ctld/gsim/cluster.h"
 #include "ctld/gsim/random.h"
 #include "ctld/gsim/world_impl.h"
 

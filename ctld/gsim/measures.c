@@ -28,7 +28,8 @@ void measures_clear(struct measures *m)
 	names_free(m->accounts);
 }
 
-double measures_used(const struct measures *m)
+/* How many GPUs. */
+static double measures_used(const struct measures *m)
 {
 	return (double)m->used_milli / 1000;
 }

@@ -89,8 +89,6 @@ struct measures {
 	uint32_t n_use_of;
 };
 
-double measures_used(const struct measures *m); /* GPUs */
-
 void measures_init(struct measures *m, uint64_t capacity);
 void measures_clear(struct measures *m);
 

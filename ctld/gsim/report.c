@@ -9,7 +9,6 @@
 
 #include "common/base/error.h"
 #include "common/base/units.h"
-#include "ctld/gsim/cluster.h"
 #include "ctld/gsim/shares.h"
 
 #define US_PER_HOUR 3.6e9

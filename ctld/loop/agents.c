@@ -1,7 +1,6 @@
 /* agents.c - see agents.h */
 #include "ctld/loop/agents.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/node_names.h"

@@ -122,7 +122,8 @@ const char *mail_warning(const struct mail *m)
 	                 "controller.mail_program";
 }
 
-void mail_send(struct mail *m, uint64_t change, const char *address, const char *subject)
+/* A mail to `address`, when `change` is committed. Without a program nothing is done. */
+static void mail_send(struct mail *m, uint64_t change, const char *address, const char *subject)
 {
 	struct letter *l;
 

@@ -26,8 +26,6 @@ void mail_free(struct mail *m); /* kills what runs; NULL is fine */
 /* NULL, or a warning for a user that requests mail: why no mail will be sent. */
 const char *mail_warning(const struct mail *m);
 
-/* A mail to `address`, when `change` is committed. Without a program nothing is done. */
-void mail_send(struct mail *m, uint64_t change, const char *address, const char *subject);
 /* Something was committed. */
 void mail_committed(struct mail *m);
 

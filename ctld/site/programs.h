@@ -14,7 +14,6 @@
 #include "common/base/error.h"
 
 struct event_base;
-struct program;
 struct programs;
 
 /* What became of one. */

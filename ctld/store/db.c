@@ -516,7 +516,8 @@ int db_open_reading(
 
 /* --- files that lie somewhere --------------------------------------------------------------- */
 
-char *db_uri(const char *path, const char *how)
+/* `path` as a URI with a parameter of SQLite's, for db_open_reading(). Caller frees. */
+static char *db_uri(const char *path, const char *how)
 {
 	struct strbuf uri = { 0 };
 

@@ -37,8 +37,7 @@ int db_open(struct db *db, const char *path, const char *vfs, const struct sql_s
  * it. */
 int db_open_reading(
         struct db *db, const char *path, const struct sql_schema *schema, struct error *err);
-/* `path` as a URI with a parameter of SQLite's, for db_open_reading(). Caller frees. */
-char *db_uri(const char *path, const char *how);
+
 /* The same for a file at any place: complete as it is, or with the log of a process that was
  * killed or is still writing. A file of an older version is brought up to date in a copy that is
  * deleted with the connection. */

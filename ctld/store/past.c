@@ -3,7 +3,6 @@
 
 #include "ctld/store/past.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 
 #include "ctld/store/state.h"
 
-#include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

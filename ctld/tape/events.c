@@ -346,7 +346,7 @@ const struct form *event_form(enum event_kind kind)
 	return (size_t)kind < EVENT_KINDS ? &forms[kind] : NULL;
 }
 
-const char *event_name(enum event_kind kind)
+static const char *event_name(enum event_kind kind)
 {
 	return (size_t)kind < EVENT_KINDS ? forms[kind].name : "?";
 }

@@ -18,7 +18,6 @@ void event_write(const struct core_event *e, struct bytes *out);
 void event_read(struct core_event *e, struct taker *in, struct pool *pool);
 int event_check(const struct core_event *e, const struct conf *conf, struct error *err);
 
-const char *event_name(enum event_kind kind);
 const struct form *event_form(enum event_kind kind); /* NULL: no such kind */
 #define EVENT_KINDS (EV_CLOCK + 1)
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "common/gpu/gpufault.h"
 #include "ctld/core/nodes/devices.h"
 
 static int uuid_check(const char *uuid, struct error *err)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/wire/convert_parts.h"
 

@@ -20,7 +20,6 @@
 #include "noded/contain/device_grants.h"
 #include "noded/contain/private.h"
 #include "noded/contain/words.h"
-#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
 

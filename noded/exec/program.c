@@ -6,14 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/xalloc.h"
 #include "noded/record/record.h"
 
 static const char *const names[PROGRAM_KINDS] = {

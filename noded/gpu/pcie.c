@@ -2,7 +2,6 @@
 #include "noded/gpu/pcie.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "noded/gpu/sampler.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>

@@ -20,7 +20,6 @@
  */
 #include "noded/launcher/recover.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

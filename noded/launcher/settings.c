@@ -11,7 +11,6 @@
 #include "noded/launcher/settings.h"
 
 #include <event2/event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +23,6 @@
 #include "noded/confine/rules.h"
 #include "noded/launcher/node_report.h"
 #include "noded/record/record.h"
-#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"
 #include "noded/watch/gpu_inventory.h"

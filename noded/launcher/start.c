@@ -23,7 +23,6 @@
 #include "noded/launcher/start.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -53,7 +52,6 @@
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
 #include "noded/runs/epochs.h"
-#include "noded/runs/launcher_options.h"
 #include "noded/runs/lookup.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/places.h"

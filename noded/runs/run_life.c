@@ -16,7 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/gpusched.pb-c.h"

@@ -8,6 +8,8 @@
 #include "common/gpusched.pb-c.h"
 #include "noded/runs/runs.h"
 
+struct proc;
+
 /* The run never existed and must never start: write that down and report it. `why` is for people;
  * `never` says whether the node must be drained for it. Frees the run's start. */
 enum never {

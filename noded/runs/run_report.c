@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
+#include "common/net/msg.h"
 
 struct run_id run_id_of(const Gpusched__RunId *id)
 {
@@ -14,13 +15,8 @@ struct run_id run_id_of(const Gpusched__RunId *id)
 
 Gpusched__RunReport *run_report_copy(const Gpusched__RunReport *r)
 {
-	size_t n = gpusched__run_report__get_packed_size(r);
-	uint8_t *b = xcalloc(1, n + 1);
-	Gpusched__RunReport *copy;
+	Gpusched__RunReport *copy = (Gpusched__RunReport *)msg_copy(&r->base);
 
-	gpusched__run_report__pack(r, b);
-	copy = gpusched__run_report__unpack(NULL, n, b);
-	free(b);
 	if (!copy)
 		abort(); /* our own bytes: there is no memory left */
 	return copy;

@@ -27,7 +27,6 @@
 struct contain;
 struct event;
 struct launcher;
-struct proc;
 struct run_sync;
 struct run_usage;
 struct start;

@@ -41,11 +41,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/failpoint.h"
-#include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "noded/contain/cgroup_limits.h"
 #include "noded/contain/contain.h"
-#include "noded/contain/private.h"
 #include "noded/contain/procs.h"
 #include "noded/exec/child.h"
 #include "noded/exec/program_run.h"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
+#include "common/net/msg.h"
 #include "noded/usage/burst.h"
 
 #define AT_ONCE ((usec_t)0)
@@ -254,15 +255,9 @@ static void let_off(struct sim_launcher *l, struct record *r, struct clocks now)
 
 bool sim_memory_waits(struct sim_launcher *l, struct record *r, const Gpusched__StartRun *order)
 {
-	size_t len = gpusched__start_run__get_packed_size(order);
-	uint8_t *bytes;
-
 	if (!order->share_charge || !(borrowable(l) & r->report.gpus))
 		return false;
-	bytes = xcalloc(len + 1, 1);
-	gpusched__start_run__pack(order, bytes);
-	r->order = gpusched__start_run__unpack(NULL, len, bytes);
-	free(bytes);
+	r->order = (Gpusched__StartRun *)msg_copy(&order->base);
 	if (!r->order)
 		abort();
 	r->waits = true;

@@ -2,7 +2,6 @@
 #include "noded/stream/attach.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

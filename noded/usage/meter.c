@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/cgroupfs.h"
 #include "noded/contain/procs.h"
@@ -241,17 +242,10 @@ static uint64_t ticks_us(uint64_t ticks)
 /* The index of the first process with this parent, or where it would be. */
 static size_t first_of(const struct meter_scan *s, uint32_t parent)
 {
-	size_t lo = 0, hi = s->n;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (s->v[mid].parent < parent)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	BISECT(at, s->n, s->v[at].parent < parent);
+	return at;
 }
 
 /* Append the children of `parent` to the list. */

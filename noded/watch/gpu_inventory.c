@@ -25,7 +25,6 @@
 #include "noded/gpu/gpus.h"
 #include "noded/gpu/probe.h"
 #include "noded/job/jobenv.h"
-#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 
 struct gpu_inventory {

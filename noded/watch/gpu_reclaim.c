@@ -19,7 +19,6 @@
 #include "noded/watch/gpu_reclaim.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -26,7 +26,6 @@
 #include "noded/contain/contain.h"
 #include "noded/exec/program.h"
 #include "noded/record/inherit.h"
-#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/shepherd_task.h"
 

@@ -39,7 +39,6 @@
 #include "noded/gpu/sample.h"
 #include "noded/gpu/sampler.h"
 #include "noded/runs/agent_channel.h"
-#include "noded/runs/launcher_options.h"
 #include "noded/runs/parts.h"
 #include "noded/runs/runs.h"
 #include "noded/usage/meter.h"

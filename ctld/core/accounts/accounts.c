@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/fairtree.h"
 #include "ctld/core/accounts/usage.h"
@@ -251,21 +252,10 @@ static int by_address(uintptr_t x, uintptr_t y)
 uint32_t accounts_find(const struct accounts *as, const char *name)
 {
 	const char *kept = strings_peek(as->strings, name);
-	size_t low = 0, high = as->n;
+	size_t at;
 
-	while (kept && low < high) {
-		size_t mid = (low + high) / 2;
-		uint32_t i = as->by_name[mid];
-		int order = by_address((uintptr_t)as->v[i].name, (uintptr_t)kept);
-
-		if (!order)
-			return i;
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return CONF_NONE;
+	BISECT(at, as->n, (uintptr_t)as->v[as->by_name[at]].name < (uintptr_t)kept);
+	return at < as->n && as->v[as->by_name[at]].name == kept ? as->by_name[at] : CONF_NONE;
 }
 
 /* --- configurations -------------------------------------------------------------------------- */

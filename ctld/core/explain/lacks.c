@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "common/base/xalloc.h"
 #include "common/job/reason.h"
 #include "ctld/core/intake/never.h"
 #include "ctld/core/place/ledger.h"

@@ -17,10 +17,10 @@
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/explain/whatif.h"
-#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/update.h"
 #include "ctld/core/rows/state.h"

@@ -11,11 +11,11 @@
 
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
+#include "ctld/core/attempts/bill.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/intake/conditions.h"
 #include "ctld/core/intake/submit.h"
-#include "ctld/core/jobs/bill.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"

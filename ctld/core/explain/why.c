@@ -11,13 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/lacks.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/intake/conditions.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/run.h"
@@ -25,7 +24,6 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
-#include "ctld/core/util/heap.h"
 
 #define TEXT_SIZE 256
 

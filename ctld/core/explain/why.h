@@ -7,7 +7,6 @@
 
 #include "common/job/run.h"
 
-struct ask;
 struct core;
 struct job;
 

@@ -11,7 +11,6 @@
 struct caller;
 struct core;
 struct error;
-struct job;
 
 /* The account: the named one, if the caller is a member (by name, group or "*") or an
  * administrator; else the first account of the file that lists the caller; else

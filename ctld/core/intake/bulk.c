@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"

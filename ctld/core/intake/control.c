@@ -17,15 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
 #include "common/job/mail_types.h"
 #include "ctld/core/accounts/roles.h"
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/intake/control_impl.h"
 #include "ctld/core/intake/respec.h"
 #include "ctld/core/intake/revive.h"
 #include "ctld/core/intake/update.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/life.h"

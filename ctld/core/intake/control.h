@@ -4,10 +4,8 @@
 
 #include <stdbool.h>
 
-struct caller;
 struct core;
 struct core_event;
-struct job;
 
 void job_control_apply(struct core *core, const struct core_event *event);
 void wait_apply(struct core *core, const struct core_event *event);

@@ -10,7 +10,6 @@
  */
 #include <stdlib.h>
 
-#include "common/base/xalloc.h"
 #include "ctld/core/intake/control_impl.h"
 #include "ctld/core/intake/revive.h"
 #include "ctld/core/jobs/array.h"

@@ -14,8 +14,8 @@
 
 #include "common/base/text.h"
 #include "ctld/core/accounts/roles.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/intake/admit.h"
-#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/never.h"
 #include "ctld/core/intake/conditions.h"
 #include "ctld/core/jobs/notifications.h"

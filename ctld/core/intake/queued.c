@@ -6,8 +6,8 @@
  */
 #include "ctld/core/intake/queued.h"
 
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/intake/bulk.h"
-#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"

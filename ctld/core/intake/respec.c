@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/core.h"
 #include "ctld/core/intake/intake.h"
-#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/rows/state.h"

@@ -7,8 +7,6 @@
  */
 #include "ctld/core/intake/revive.h"
 
-#include <stdlib.h>
-
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/update.h"
 #include "ctld/core/jobs/depends.h"

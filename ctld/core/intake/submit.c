@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/core.h"
 #include "ctld/core/jobs/eligible.h"
-#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/jobs/depends.h"

@@ -7,8 +7,8 @@
  */
 #include "ctld/core/jobs/attempt_outcome.h"
 
-#include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"

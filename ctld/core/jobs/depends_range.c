@@ -9,11 +9,9 @@
  * Of tasks that left memory before a job waited for them only the fact that they have ended is
  * known; how they ended is known only if all of those ended well.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/records/job.h"

@@ -8,8 +8,8 @@
  */
 #include "ctld/core/jobs/eligible.h"
 
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/records/job.h"

@@ -7,15 +7,14 @@
  */
 #include "ctld/core/jobs/foreign.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
-#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/bill.h"
 #include "ctld/core/jobs/attempt_outcome.h"
-#include "ctld/core/jobs/bill.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"

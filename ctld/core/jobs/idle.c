@@ -12,9 +12,9 @@
 
 #include "common/base/units.h"
 #include "common/job/mail_types.h"
-#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
-#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/core/records/job.h"
@@ -56,17 +57,10 @@ static struct step *step_new(const struct step_report *r)
 /* Where the step with that number is, or would be. */
 static uint32_t seek(const struct job_steps *steps, int64_t number)
 {
-	uint32_t low = 0, high = steps ? steps->n : 0;
+	uint32_t at;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (steps->v[mid]->report.step < number)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	BISECT(at, steps ? steps->n : 0, steps->v[at]->report.step < number);
+	return at;
 }
 
 static struct step *find(const struct job_steps *steps, uint32_t number)

@@ -5,8 +5,8 @@
  */
 #include "ctld/core/jobs/job_timers.h"
 
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/jobs/depends.h"
-#include "ctld/core/jobs/attempt.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"

@@ -13,7 +13,7 @@
 #include "common/job/mail_types.h"
 #include "common/job/requeue_on.h"
 #include "common/job/run.h"
-#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/bill.h"
+#include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/bill.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"

@@ -19,7 +19,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/gpu/gpufault.h"
-#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/node_state.h"

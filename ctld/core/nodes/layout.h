@@ -21,8 +21,6 @@
 #define LAYOUT_HOSTS   256 /* number of GPU numbers that agents can report */
 #define LAYOUT_NOWHERE UINT32_MAX
 
-struct core;
-struct node;
 struct node_gpu;
 
 /* What the layout needs to know of an index of the node. */

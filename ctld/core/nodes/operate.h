@@ -7,7 +7,6 @@
 
 struct core;
 struct core_event;
-struct node;
 
 void node_control_apply(struct core *core, const struct core_event *event);
 void partition_control_apply(struct core *core, const struct core_event *event);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/place/fill_order.h"
 #include "ctld/core/request/requests.h"
@@ -153,17 +154,10 @@ const uint32_t *capacity_nodes(const struct capacity *c, size_t *n)
 /* By binary search; ORDER_NONE: the node has no GPU of the kind. */
 static uint32_t member_of(const struct kind *kind, uint32_t node)
 {
-	uint32_t low = 0, high = kind->n;
+	uint32_t at;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (kind->nodes[mid] < node)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < kind->n && kind->nodes[low] == node ? low : ORDER_NONE;
+	BISECT(at, kind->n, kind->nodes[at] < node);
+	return at < kind->n && kind->nodes[at] == node ? at : ORDER_NONE;
 }
 
 size_t capacity_slots(

@@ -200,10 +200,6 @@ bool find_refuses(const struct find *find, const struct ask *ask, const struct p
 bool ledger_find(struct ledger *l, uint32_t set, const struct ask *ask, const struct find *find,
         struct places *out);
 
-/* Tries alternatives and types in their order; for one node, without nodes reserved. */
-bool ledger_can_start(
-        const struct ledger *l, uint32_t set, const struct ask *ask, struct place *place);
-
 /* Something is planned on the node, or no longer. */
 void ledger_set_reserved(struct ledger *l, uint32_t node, bool reserved);
 bool ledger_is_reserved(const struct ledger *l, uint32_t node);

@@ -491,27 +491,3 @@ bool ledger_find(struct ledger *l, uint32_t set, const struct ask *ask, const st
 	return false;
 }
 
-bool ledger_can_start(
-        const struct ledger *l, uint32_t set, const struct ask *ask, struct place *place)
-{
-	const struct request *r = ask->gpus;
-	struct places out = { 0 };
-	bool ok = false;
-	uint32_t a;
-
-	for (a = 0; r->nodes_max == 1 && !ok && a < (r->n ? r->n : 1); a++) {
-		struct find find = { .alternative = a, .type = r->n ? r->v[a].number : TYPE_NONE };
-		struct search s = { .l = l,
-			.ask = ask,
-			.find = &find,
-			.type = find.type,
-			.gpus = request_part_gpus(r, a) };
-
-		ok = (find.type == TYPE_ANY || request_type_ok(r, l->conf, a, find.type)) &&
-		     find_one(&s, set, &out);
-	}
-	if (ok)
-		*place = out.v[0];
-	places_free(&out);
-	return ok;
-}

@@ -21,7 +21,6 @@
 
 #include "ctld/core/plan/plan_impl.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "common/base/bisect.h"
 #include "ctld/core/plan/plan_impl.h"
 
 #define PER_GPU ((int64_t)65536) /* so many CPUs weigh as much as a GPU: more than a node has */
@@ -142,18 +143,11 @@ static usec_t free_at(struct plan *p, uint32_t node, const struct plan_kind *kin
 bool plan_member(const struct plan *p, uint32_t partition, uint32_t node, size_t *member)
 {
 	const struct conf_partition *conf = &p->conf->partitions[partition];
-	size_t low = 0, high = conf->n_nodes;
+	size_t at;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (conf->nodes[mid] < node)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*member = low;
-	return low < conf->n_nodes && conf->nodes[low] == node;
+	BISECT(at, conf->n_nodes, conf->nodes[at] < node);
+	*member = at;
+	return at < conf->n_nodes && conf->nodes[at] == node;
 }
 
 int64_t plan_offers(const struct plan *p, uint16_t type, uint32_t node)

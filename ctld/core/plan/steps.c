@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 
 #define FEW 200 /* steps; with more, qsort() is faster */
@@ -49,20 +50,13 @@ static void sort_few(struct step *v, size_t n)
 
 	for (i = 1; i < n; i++) {
 		struct step step = v[i];
-		size_t low = 0, high = i;
+		size_t to;
 
 		if (v[i - 1].at <= step.at)
 			continue;
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-
-			if (v[mid].at <= step.at)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		memmove(&v[low + 1], &v[low], (i - low) * sizeof(*v));
-		v[low] = step;
+		BISECT(to, i, v[to].at <= step.at);
+		memmove(&v[to + 1], &v[to], (i - to) * sizeof(*v));
+		v[to] = step;
 	}
 }
 

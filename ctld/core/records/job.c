@@ -17,7 +17,6 @@
 #include "ctld/core/records/job_impl.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

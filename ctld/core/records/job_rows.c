@@ -10,7 +10,6 @@
 
 #include "ctld/core/records/job_impl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

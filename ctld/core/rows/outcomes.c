@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
 
@@ -52,17 +53,10 @@ void outcome_page_free(struct outcome_page *page)
 /* Where the page is, or would be. */
 static size_t place_of(const struct outcomes *f, uint64_t number)
 {
-	size_t low = 0, high = f->n;
+	size_t at;
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (f->v[mid]->number < number)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	BISECT(at, f->n, f->v[at]->number < number);
+	return at;
 }
 
 static struct outcome_page *find(const struct outcomes *f, uint64_t number)

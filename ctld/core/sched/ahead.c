@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
+#include "common/base/bisect.h"
 #include "ctld/core/sched/sched_impl.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/resort.h"
@@ -59,22 +60,15 @@ uint64_t ahead_of(struct sched *s, struct heap_key key)
 {
 	struct aheads *all = &s->aheads;
 	uint64_t changes = plan_changes(s->view.plan) + 1; /* 0: never added up */
-	size_t low = 0, high;
+	size_t at;
 
 	if (all->changes != changes) {
 		all->changes = changes;
 		s->work += plan_count(s->view.plan);
 		add_up(all, s->view.plan);
 	}
-	for (high = all->n; low < high;) {
-		size_t mid = low + (high - low) / 2;
-
-		if (heap_key_before(all->v[mid].key, key))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return all->preempts + (low ? all->v[low - 1].before + all->v[low - 1].own : 0);
+	BISECT(at, all->n, heap_key_before(all->v[at].key, key));
+	return all->preempts + (at ? all->v[at - 1].before + all->v[at - 1].own : 0);
 }
 
 void ahead_changed(struct sched *s)

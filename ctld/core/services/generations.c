@@ -12,7 +12,7 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
-#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"

@@ -135,21 +135,6 @@ void heap_rekey_all(struct heap *h, heap_key_fn *key, void *arg)
 		down(h, i, h->v[i]);
 }
 
-void heap_keep(struct heap *h, heap_keep_fn *keep, void *arg)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < h->n; i++) {
-		if (keep(arg, h->v[i].item))
-			h->v[n++] = h->v[i];
-		else
-			h->moved(h->v[i].item, HEAP_NOWHERE);
-	}
-	h->n = n;
-	for (i = n; i--;)
-		down(h, i, h->v[i]);
-}
-
 void *heap_first(const struct heap *h)
 {
 	return h->n ? h->v[0].item : NULL;

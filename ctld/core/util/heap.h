@@ -38,10 +38,6 @@ void heap_rekey(struct heap *h, uint32_t index, struct heap_key key);
 typedef struct heap_key heap_key_fn(void *arg, void *item);
 void heap_rekey_all(struct heap *h, heap_key_fn *key, void *arg);
 
-/* Remove all items except those to keep, in O(n). */
-typedef bool heap_keep_fn(void *arg, void *item);
-void heap_keep(struct heap *h, heap_keep_fn *keep, void *arg);
-
 void *heap_first(const struct heap *h);               /* NULL: empty */
 struct heap_key heap_first_key(const struct heap *h); /* not of an empty heap */
 size_t heap_count(const struct heap *h);

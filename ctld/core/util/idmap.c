@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 
 #define PAGE_BITS 6
@@ -48,17 +49,10 @@ void idmap_free(struct idmap *m)
 /* The first page whose number is `number` or above; m->n if there is none. */
 static size_t seek(const struct idmap *m, uint64_t number)
 {
-	size_t low = 0, high = m->n;
+	size_t at;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->pages[mid].number < number)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	BISECT(at, m->n, m->pages[at].number < number);
+	return at;
 }
 
 /* Any id: in the middle the pages behind a new one move. */

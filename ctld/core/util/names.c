@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf.h"
 
@@ -43,15 +44,8 @@ void names_sort(struct names *names)
 
 uint32_t names_find(const struct names *names, const char *kept)
 {
-	size_t low = 0, high = names->n;
+	size_t at;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if ((uintptr_t)names->v[mid].kept < (uintptr_t)kept)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < names->n && names->v[low].kept == kept ? names->v[low].number : CONF_NONE;
+	BISECT(at, names->n, (uintptr_t)names->v[at].kept < (uintptr_t)kept);
+	return at < names->n && names->v[at].kept == kept ? names->v[at].number : CONF_NONE;
 }

@@ -8,6 +8,7 @@
 
 #include <event2/event.h>
 
+#include "common/base/bisect.h"
 #include "common/base/xalloc.h"
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
@@ -156,19 +157,10 @@ static uint64_t key_of(const Gpusched__Acct *job)
 
 static bool was_given(const struct walk *w, uint64_t id)
 {
-	size_t lo = 0, hi = w->n_given;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (w->given[mid] == id)
-			return true;
-		if (w->given[mid] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
+	BISECT(at, w->n_given, w->given[at] < id);
+	return at < w->n_given && w->given[at] == id;
 }
 
 static void note_given(struct walk *w, uint64_t id)

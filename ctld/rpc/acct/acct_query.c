@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/rpc/call/unknown.h"

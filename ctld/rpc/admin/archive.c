@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
-#include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"

@@ -2,7 +2,6 @@
  *
  * It is copied, so that all chunks are of one configuration.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

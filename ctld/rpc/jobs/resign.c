@@ -16,7 +16,6 @@
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/net/mcred.h"
-#include "common/net/msg.h"
 #include "common/net/signedjob.h"
 #include "common/net/worker.h"
 #include "ctld/core/core.h"

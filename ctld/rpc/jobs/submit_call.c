@@ -8,7 +8,6 @@
 
 #include "common/base/xalloc.h"
 #include "common/net/worker.h"
-#include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/disk_space.h"

@@ -5,8 +5,6 @@
  */
 #include <string.h>
 
-#include "common/base/log.h"
-#include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/census.h"
 #include "ctld/loop/inputs.h"

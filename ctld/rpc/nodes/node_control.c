@@ -1,5 +1,4 @@
 /* node_control.c - MSG_NODE_CONTROL: drain, resume, down; MSG_PARTITION_CONTROL */
-#include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"

@@ -362,7 +362,8 @@ static void test_options(void **state)
 			assert_true(o[i].says != FRONT_NO || (o[i].text && *o[i].text));
 			for (size_t k = 0; k < i; k++) {
 				assert_string_not_equal(o[i].name, o[k].name);
-				assert_true(o[i].key != o[k].key || o[i].arg == o[k].arg);
+				assert_true(!o[i].letter || o[i].letter != o[k].letter ||
+				            o[i].arg == o[k].arg);
 			}
 		}
 	}

@@ -283,50 +283,6 @@ static void test_recv_timeout(void **state)
 	lab_free();
 }
 
-/* It comes back when the controller does. */
-static void client_stubborn(void *arg)
-{
-	struct result *r = arg;
-	struct dial *d = dial_open_patiently(&r->to, 30000, &r->err);
-
-	r->rc = d ? 0 : -1;
-	dial_close(d);
-}
-
-static void open_up(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	(void)arg;
-	if (lab.s.refused < 2)
-		return;
-	lab.s.refuse_with = 0;
-}
-
-static void test_patiently(void **state)
-{
-	struct timeval tick = { 0, 5000 };
-	struct result r = { .count = 1 };
-	struct event *ev;
-
-	(void)state;
-	lab_new();
-	lab.s.refuse_with = ERR_BUSY;
-	ev = event_new(lab.base, -1, EV_PERSIST, open_up, NULL);
-	event_add(ev, &tick);
-	r.to = lab_dial_to();
-	lab_client(client_stubborn, &r);
-	assert_int_equal(r.rc, 0);
-	assert_true(lab.s.refused >= 2);
-	lab.s.refuse_with = ERR_NOT_PERMITTED; /* does not pass by itself */
-	lab.s.refused = 0;
-	lab_client(client_stubborn, &r);
-	assert_int_equal(r.rc, -1);
-	assert_int_equal(lab.s.refused, 1);
-	event_free(ev);
-	lab_free();
-}
-
 static void test_reply(void **state)
 {
 	Gpusched__Reply reply = GPUSCHED__REPLY__INIT;
@@ -378,7 +334,6 @@ int main(void)
 		cmocka_unit_test(test_pipeline),
 		cmocka_unit_test(test_closed_by_server),
 		cmocka_unit_test(test_recv_timeout),
-		cmocka_unit_test(test_patiently),
 		cmocka_unit_test(test_reply),
 		cmocka_unit_test(test_backoff),
 	};

@@ -316,8 +316,8 @@ static void test_pause_all(void **state)
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 10; k++)
 			send_heartbeat(c[i], (uint64_t)k);
-	session_finish(c[1]); /* it says its piece and goes */
 	lab_run_ms(50);
+	session_close(c[1]); /* it has said its piece */
 	assert_int_equal(lab.s.frames, 0);
 	connected("n2", NULL); /* handshakes go on */
 	send_heartbeat(c[0], 11);
@@ -404,30 +404,6 @@ static void test_many(void **state)
 /* --- ends
  * ---------------------------------------------------------------------------------------------------
  */
-
-/* What is queued arrives before the end. */
-static void test_finish(void **state)
-{
-	Gpusched__Registered reg = GPUSCHED__REGISTERED__INIT;
-	struct session *s, *c;
-	char *big = malloc(900001);
-
-	(void)state;
-	lab_new();
-	memset(big, 'x', 900000);
-	big[900000] = '\0';
-	reg.cluster = big;
-	s = connected("n1", &c);
-	for (int i = 0; i < 20; i++)
-		assert_int_equal(session_send(s, T(REGISTERED), 0, &reg.base, NULL), 0);
-	session_finish(s);
-	assert_int_equal(session_send(s, T(REGISTERED), 0, &reg.base, NULL), -1);
-	UNTIL(lab.c.closed == 1);
-	assert_int_equal(lab.c.frames, 20);
-	assert_int_equal(lab.s.closed, 0);
-	free(big);
-	lab_free();
-}
 
 static void test_close_in_callbacks(void **state)
 {
@@ -539,7 +515,6 @@ int main(void)
 		cmocka_unit_test(test_pause_all),
 		cmocka_unit_test(test_pause_within),
 		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_finish),
 		cmocka_unit_test(test_close_in_callbacks),
 		cmocka_unit_test(test_each),
 		cmocka_unit_test(test_free_any_time),

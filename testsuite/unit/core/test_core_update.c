@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ctld/core/jobs/run_snapshot.h"
+#include "ctld/core/attempts/run_snapshot.h"
 #include "ctld/core/plan/plan.h"
 #include "testsuite/unit/lib/core_world.h"
 

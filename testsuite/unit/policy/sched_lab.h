@@ -24,6 +24,7 @@
 #define LAB_ANY    UINT16_MAX /* a GPU type: any */
 #define LAB_NO_GPU (UINT16_MAX - 1)
 #define LAB_SECOND ((usec_t)1000000)
+#define LAB_ID(j)  ((unsigned long long)(j)->id)
 
 struct lab_run {
 	struct run_id id;

@@ -6,7 +6,7 @@
  * job_runs_changed(). The work that a stop would lose changes all the time, and is computed only
  * for runs that could be stopped.
  */
-#include "ctld/core/jobs/run_snapshot.h"
+#include "ctld/core/attempts/run_snapshot.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@
 #include "common/base/xalloc.h"
 #include "common/conf/conf.h"
 #include "common/job/run.h"
-#include "ctld/core/jobs/attempt.h"
-#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/records/job.h"

@@ -6,7 +6,7 @@
 #ifndef TESTSUITE_UNIT_SCHED_RULES_H
 #define TESTSUITE_UNIT_SCHED_RULES_H
 
-#include "testsuite/unit/sched/sched_lab.h"
+#include "testsuite/unit/policy/sched_lab.h"
 
 /* Jobs by index, as a set. */
 typedef uint64_t lab_set;
@@ -65,6 +65,8 @@ bool rules_lends_kept(
 /* Does x stand before y for sure; may it stand there? */
 bool rules_before(const struct lab *lab, const struct lab_job *x, const struct lab_job *y);
 bool rules_maybe_before(const struct lab *lab, const struct lab_job *x, const struct lab_job *y);
+/* Was a start planned for any job before it? */
+bool rules_planned_before(const struct lab *lab, const struct lab_job *j);
 
 enum why { WHY_NOT, WHY_TIER, WHY_QOS, WHY_RECLAIM };
 enum why rules_may_stop(const struct lab *lab, const struct lab_job *by,

@@ -1,5 +1,5 @@
 /* sched_gpu_sets.c - see sched_gpu_sets.h */
-#include "testsuite/unit/sched/sched_gpu_sets.h"
+#include "testsuite/unit/policy/sched_gpu_sets.h"
 
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
@@ -8,7 +8,7 @@
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
 #include "ctld/core/sched/sched.h"
-#include "testsuite/unit/sched/sched_lab.h"
+#include "testsuite/unit/policy/sched_lab.h"
 
 struct class;
 

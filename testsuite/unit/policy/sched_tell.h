@@ -2,7 +2,7 @@
 #ifndef TESTSUITE_UNIT_SCHED_TELL_H
 #define TESTSUITE_UNIT_SCHED_TELL_H
 
-#include "testsuite/unit/sched/sched_rules.h"
+#include "testsuite/unit/policy/sched_rules.h"
 
 /* What the last step changed of jobs. */
 void tell_step(const struct lab *lab);

@@ -19,7 +19,7 @@
  * that each attempt is a stretch of it. All functions here walk that list: their cost is the number
  * of the job's runs in memory.
  */
-#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/attempts/attempt.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* sched_rules.c - see sched_rules.h */
-#include "testsuite/unit/sched/sched_rules.h"
+#include "testsuite/unit/policy/sched_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -727,4 +727,18 @@ usec_t rules_protected_until(const struct lab *lab, const struct lab_job *v)
 		last = began > last ? began : last;
 	}
 	return last + (usec_t)s * LAB_SECOND;
+}
+
+bool rules_planned_before(const struct lab *lab, const struct lab_job *j)
+{
+	size_t i;
+
+	for (i = 0; i < lab->n_jobs; i++) {
+		const struct lab_job *k = &lab->jobs[i];
+
+		if (k->before.state == LAB_WAITS && k->before.has_plan && k != j &&
+		        (k->preempts || rules_maybe_before(lab, k, j)))
+			return true;
+	}
+	return false;
 }

@@ -3,7 +3,7 @@
 #ifndef TESTSUITE_UNIT_SCHED_GPU_SETS_H
 #define TESTSUITE_UNIT_SCHED_GPU_SETS_H
 
-#include "testsuite/unit/sched/sched_lab.h"
+#include "testsuite/unit/policy/sched_lab.h"
 
 /* For whoever waits for parts of GPUs on one node: ledger_find() finds a place that delays nothing
  * that is planned before it exactly if some set of GPUs of some node is one; returns how many it

@@ -1,5 +1,5 @@
 /* sched_victims.c - see sched_victims.h */
-#include "testsuite/unit/sched/sched_victims.h"
+#include "testsuite/unit/policy/sched_victims.h"
 
 #include <string.h>
 

@@ -4,18 +4,17 @@
  * releases it when the attempt is over, whichever ranks have ended before. It stores the amount,
  * so that a change of the configuration or of its request never makes the two differ.
  */
-#include "ctld/core/jobs/limit_usage.h"
+#include "ctld/core/attempts/limit_usage.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
 #include "common/conf/conf.h"
 #include "common/job/run.h"
-#include "ctld/core/jobs/attempt.h"
+#include "ctld/core/attempts/attempt.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/limits/quota.h"
 #include "ctld/core/place/ledger.h"

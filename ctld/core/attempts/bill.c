@@ -14,17 +14,16 @@
  * each hour, from the start of its booking. The meter makes fair-share and GPU-hours follow what
  * runs now; the bill at the end replaces what the meter had counted.
  */
-#include "ctld/core/jobs/bill.h"
+#include "ctld/core/attempts/bill.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/usage.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/core.h"
-#include "ctld/core/jobs/limit_usage.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/node.h"
@@ -64,7 +63,8 @@ static int64_t gpu_us(const struct run *run, uint64_t us)
 	return (int64_t)(us / GPU_MILLI * milli + us % GPU_MILLI * milli / GPU_MILLI);
 }
 
-double qos_factor(const struct core *core, const char *name)
+/* The factor of that QOS for costs; 1 if the QOS does not exist. */
+static double qos_factor(const struct core *core, const char *name)
 {
 	size_t q;
 

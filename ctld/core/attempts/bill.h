@@ -20,8 +20,6 @@ void bill_stops(struct core *core, struct run *run);
 void bill_reconfigured(struct core *core); /* the same again for all booked runs */
 /* Move it to history, with its bill, unlinked from its job. */
 void run_retire(struct core *core, struct run *run);
-/* The factor of that QOS for costs; 1 if the QOS does not exist. */
-double qos_factor(const struct core *core, const char *name);
 /* Process all runs at a start; at a check. */
 int bill_start(struct core *core, struct run *const *v, size_t n, struct error *err);
 int bill_check(const struct core *core, struct run *const *v, size_t n, struct error *err);

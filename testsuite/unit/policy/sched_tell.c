@@ -1,5 +1,5 @@
 /* sched_tell.c - see sched_tell.h */
-#include "testsuite/unit/sched/sched_tell.h"
+#include "testsuite/unit/policy/sched_tell.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -18,15 +18,14 @@
 
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
-#include "testsuite/unit/sched/policy_known.h"
-#include "testsuite/unit/sched/sched_gpu_sets.h"
-#include "testsuite/unit/sched/sched_tell.h"
-#include "testsuite/unit/sched/sched_victims.h"
+#include "testsuite/unit/policy/policy_known.h"
+#include "testsuite/unit/policy/sched_gpu_sets.h"
+#include "testsuite/unit/policy/sched_stops.h"
+#include "testsuite/unit/policy/sched_tell.h"
+#include "testsuite/unit/policy/sched_victims.h"
 
 #define STEPS  70
 #define MARGIN LAB_SECOND /* a plan that moves by less has not moved */
-
-#define ID(j) ((unsigned long long)(j)->id)
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
@@ -67,7 +66,7 @@ static void check_apart(struct lab *lab, const struct lab_job *j, const struct l
 				lab_fail(lab,
 				        "job %llu was started on a GPU of node %u that another "
 				        "user's job %llu shares",
-				        ID(j), r->node, ID(other));
+				        LAB_ID(j), r->node, LAB_ID(other));
 		}
 	}
 }
@@ -81,10 +80,10 @@ static void check_part(struct lab *lab, const struct lab_job *j, const struct la
 	        part.charge != r->share.charge || part.milli != r->share.milli ||
 	        part.mem_mb != r->share.mem_mb)
 		lab_fail(lab, "job %llu has %u thousandths and %llu MiB of GPUs, counted as %u",
-		        ID(j), r->share.milli, (unsigned long long)r->share.mem_mb,
+		        LAB_ID(j), r->share.milli, (unsigned long long)r->share.mem_mb,
 		        r->share.charge);
 	if (part.charge && lab->w->conf->nodes[r->node].share == CONF_SHARE_NO)
-		lab_fail(lab, "job %llu has parts of GPUs of node %u, which are not shared", ID(j),
+		lab_fail(lab, "job %llu has parts of GPUs of node %u, which are not shared", LAB_ID(j),
 		        r->node);
 	lab->seen.parts += part.charge > 0;
 	if (part.charge && lab->w->conf->nodes[r->node].share_users == CONF_USERS_ONE)
@@ -100,26 +99,26 @@ static void check_places(struct lab *lab, const struct lab_job *j)
 	bool ok = false;
 
 	if (j->n_runs < j->nodes_min || j->n_runs > j->nodes_max)
-		lab_fail(lab, "job %llu has %zu nodes", ID(j), j->n_runs);
+		lab_fail(lab, "job %llu has %zu nodes", LAB_ID(j), j->n_runs);
 	for (i = 0; i < j->n_runs; i++) {
 		const struct lab_run *r = &j->runs[i];
 		const struct conf_partition *p = &lab->w->conf->partitions[j->partition];
 		size_t k;
 
 		if (nodes >> r->node & 1)
-			lab_fail(lab, "job %llu is twice on node %u", ID(j), r->node);
+			lab_fail(lab, "job %llu is twice on node %u", LAB_ID(j), r->node);
 		nodes |= 1ull << r->node;
 		for (k = 0; k < p->n_nodes && p->nodes[k] != r->node; k++)
 			;
 		if (k == p->n_nodes || !lab->nodes[r->node].heard || lab->nodes[r->node].drained)
-			lab_fail(lab, "job %llu was started on node %u", ID(j), r->node);
+			lab_fail(lab, "job %llu was started on node %u", LAB_ID(j), r->node);
 		if (r->cpus < j->cpus || r->mem_mb < j->mem_mb || (j->n_wants && !r->gpus))
-			lab_fail(lab, "job %llu got too little on node %u", ID(j), r->node);
+			lab_fail(lab, "job %llu got too little on node %u", LAB_ID(j), r->node);
 		check_part(lab, j, r);
 		if (j->per_node && r->gpus &&
 		        __builtin_popcountll(r->gpus) != __builtin_popcountll(j->runs[0].gpus) &&
 		        !j->exclusive)
-			lab_fail(lab, "job %llu has parts that differ", ID(j));
+			lab_fail(lab, "job %llu has parts that differ", LAB_ID(j));
 	}
 	for (a = 0; a < j->n_wants; a++) {
 		uint32_t want = j->wants[a].count * (j->per_node ? (uint32_t)j->n_runs : 1);
@@ -128,7 +127,7 @@ static void check_places(struct lab *lab, const struct lab_job *j)
 		      rules_type(lab, j, a, got.type);
 	}
 	if (j->n_wants && !ok)
-		lab_fail(lab, "job %llu has %u GPUs of type %u", ID(j), got.gpus, got.type);
+		lab_fail(lab, "job %llu has %u GPUs of type %u", LAB_ID(j), got.gpus, got.type);
 }
 
 static void check_limits(struct lab *lab, const struct lab_job *j)
@@ -137,23 +136,9 @@ static void check_limits(struct lab *lab, const struct lab_job *j)
 	const char *why = rules_limit(lab, j, &got, rules_one(lab, j));
 
 	if (why)
-		lab_fail(lab, "job %llu was started over the limit of %s", ID(j), why);
+		lab_fail(lab, "job %llu was started over the limit of %s", LAB_ID(j), why);
 	if (rules_lends_kept(lab, j, &got, rules_one(lab, j)))
-		lab_fail(lab, "job %llu was started on GPUs that are kept for others", ID(j));
-}
-
-static bool planned_before(struct lab *lab, const struct lab_job *j)
-{
-	size_t i;
-
-	for (i = 0; i < lab->n_jobs; i++) {
-		const struct lab_job *k = &lab->jobs[i];
-
-		if (k->before.state == LAB_WAITS && k->before.has_plan && k != j &&
-		        (k->preempts || rules_maybe_before(lab, k, j)))
-			return true;
-	}
-	return false;
+		lab_fail(lab, "job %llu was started on GPUs that are kept for others", LAB_ID(j));
 }
 
 static bool eligible(const struct lab *lab, const struct lab_job *j)
@@ -211,14 +196,14 @@ static void check_order(struct lab *lab, struct lab_job *j)
 			lab_fail(lab,
 			        "the start of job %llu delays job %llu before it from %+.1f s to "
 			        "%+.1f",
-			        ID(j), ID(k), (double)(k->before.planned - lab->w->now.mono) / 1e6,
+			        LAB_ID(j), LAB_ID(k), (double)(k->before.planned - lab->w->now.mono) / 1e6,
 			        k->now.planned ? (double)(k->now.planned - lab->w->now.mono) / 1e6
 			                       : 0);
-		if (!k->exclusive && !planned_before(lab, k) && !ordered_soon(lab, k) &&
+		if (!k->exclusive && !rules_planned_before(lab, k) && !ordered_soon(lab, k) &&
 		        rules_may_start(lab, k, &room))
 			lab_fail(lab,
 			        "job %llu was started, and job %llu before it could have been",
-			        ID(j), ID(k));
+			        LAB_ID(j), LAB_ID(k));
 	}
 	j->now.state = LAB_HOLDS;
 }
@@ -236,7 +221,7 @@ static void check_start(struct lab *lab)
 		        !core_run_view(lab->w->core, lab->starts[i], lab->w->now, &v) ||
 		        v.n_nodes != lab->n_starts ||
 		        (i + 1 == v.n_nodes && ranks != (1ull << v.n_nodes) - 1))
-			lab_fail(lab, "job %llu was not started as a whole", ID(j));
+			lab_fail(lab, "job %llu was not started as a whole", LAB_ID(j));
 	}
 	lab->seen.starts++;
 	lab->seen.gangs += j->n_runs > 1;
@@ -244,206 +229,6 @@ static void check_start(struct lab *lab)
 	check_places(lab, j);
 	check_limits(lab, j);
 	check_order(lab, j);
-}
-
-/* --- preemption ------------------------------------------------------------------------------ */
-
-struct stopped {
-	struct lab_job *by, *victims[LAB_JOBS];
-	enum end_cause cause[LAB_JOBS];
-	bool requeue[LAB_JOBS];
-	size_t n;
-	lab_set set;
-};
-
-static void gather(struct lab *lab, struct stopped *s)
-{
-	size_t i, k;
-
-	memset(s, 0, sizeof(*s));
-	for (i = 0; i < lab->n_stops; i++) {
-		struct lab_job *v = lab_job(lab, lab->stops[i].run.job);
-
-		if (!lab->stops[i].by_job ||
-		        (lab->stops[i].cause != END_PREEMPT && lab->stops[i].cause != END_RECLAIM))
-			continue; /* it may be told again when its node is heard again */
-		if (s->by && s->by->id != lab->stops[i].by_job)
-			lab_fail(lab, "one step stops runs for two jobs");
-		s->by = lab_job(lab, lab->stops[i].by_job);
-		for (k = 0; k < s->n && s->victims[k] != v; k++)
-			;
-		s->victims[k] = v;
-		s->cause[k] = lab->stops[i].cause;
-		s->requeue[k] = lab->stops[i].requeue;
-		s->n += k == s->n;
-		s->set |= rules_one(lab, v);
-	}
-}
-
-/* Jobs that were told to end before this. */
-static lab_set stopping(struct lab *lab, lab_set now)
-{
-	lab_set set = 0;
-	size_t i, k;
-
-	for (i = 0; i < lab->n_jobs; i++) {
-		for (k = 0; k < lab->jobs[i].n_runs; k++) {
-			if (!lab->jobs[i].runs[k].over && lab->jobs[i].runs[k].told)
-				set |= rules_one(lab, &lab->jobs[i]);
-		}
-	}
-	return set & ~now;
-}
-
-/* Can all of them be reclaimed, one after another, so that each is a borrower's when its turn
- * comes? */
-static bool borrowers(struct lab *lab, const struct stopped *s, uint16_t type, uint64_t milli)
-{
-	lab_set gone = stopping(lab, s->set), left = 0;
-	bool more = true;
-	size_t i;
-
-	for (i = 0; i < s->n; i++) {
-		if (s->cause[i] == END_RECLAIM)
-			left |= rules_one(lab, s->victims[i]);
-		else
-			gone |= rules_one(lab, s->victims[i]);
-	}
-	while (left && more) {
-		more = false;
-		for (i = 0; i < s->n; i++) {
-			lab_set one = rules_one(lab, s->victims[i]);
-
-			if (!(left & one) || rules_may_stop(lab, s->by, s->victims[i], type, milli,
-			                             gone) != WHY_RECLAIM)
-				continue;
-			gone |= one;
-			left &= ~one;
-			more = true;
-		}
-	}
-	return !left;
-}
-
-static void check_allowed(struct lab *lab, const struct stopped *s)
-{
-	bool any = false;
-	uint16_t type;
-	size_t a, i;
-
-	for (i = 0; i < s->n; i++) {
-		const struct lab_job *v = s->victims[i];
-		const struct conf_partition *p = &lab->w->conf->partitions[v->partition];
-		bool again = p->preempt_mode == CONF_PREEMPT_REQUEUE && v->requeue;
-
-		if (p->preempt_mode == CONF_PREEMPT_OFF)
-			lab_fail(lab, "job %llu was preempted, where that is off", ID(v));
-		if (rules_protected_until(lab, v) > lab->w->now.mono)
-			lab_fail(lab, "job %llu was preempted within its min_run", ID(v));
-		if (s->requeue[i] != again)
-			lab_fail(lab, "job %llu should %swait again", ID(v), again ? "" : "not ");
-	}
-	for (a = 0; a < (s->by->n_wants ? s->by->n_wants : 1); a++) {
-		for (type = 0; type <= lab->w->conf->n_gpu_types; type++) {
-			uint16_t t = type == lab->w->conf->n_gpu_types ? LAB_NO_GPU : type;
-			struct amounts least;
-			bool all = true;
-
-			if (!rules_type(lab, s->by, a, t))
-				continue;
-			least = rules_least(lab, s->by, a, t, s->by->nodes_min);
-
-			for (i = 0; i < s->n && all; i++) {
-				enum why why = rules_may_stop(
-				        lab, s->by, s->victims[i], t, least.milli, 0);
-				bool rank = why == WHY_TIER || why == WHY_QOS;
-
-				all = rank == (s->cause[i] != END_RECLAIM);
-			}
-			any |= all && borrowers(lab, s, t, least.milli);
-		}
-	}
-	if (!any)
-		lab_fail(lab, "job %llu may not stop job %llu (and %zu more) for %s", ID(s->by),
-		        ID(s->victims[0]), s->n - 1,
-		        s->cause[0] == END_RECLAIM ? "its guarantee" : "its rank");
-}
-
-/* Would a total on several nodes pass its limits, wherever it may be? */
-static bool passes_anywhere(struct lab *lab, const struct lab_job *by, uint16_t type)
-{
-	struct amounts most = rules_least(lab, by, 0, type, by->nodes_max);
-
-	return by->per_node || by->nodes_max == 1 || !rules_limit(lab, by, &most, 0);
-}
-
-/* Would there be room when these have ended (on the nodes that were chosen, the fewest, each with
- * as much; if nobody is stopped, wherever it may be), and all that ends within the grace time
- * anyway? */
-static bool room_without(struct lab *lab, const struct lab_job *by, uint16_t type, lab_set gone)
-{
-	struct room room;
-	size_t i;
-
-	if (!gone && !passes_anywhere(lab, by, type))
-		return false;
-	rules_room(lab, lab->w->now.mono + rules_grace(lab), gone, &room);
-	for (i = 0; i < lab->n_nodes && gone; i++)
-		room.v[i].accepts &= by->now.plan_nodes >> i & 1;
-	return rules_fits(lab, by, 0, type, &room, gone && by->nodes_min > 1);
-}
-
-static void check_needed(struct lab *lab, const struct stopped *s)
-{
-	usec_t told[LAB_JOBS][LAB_NODES];
-	uint16_t type = s->by->n_wants ? s->by->wants[0].type : LAB_NO_GPU;
-	size_t i, k;
-
-	if (s->by->n_wants > 1 || type == LAB_ANY || planned_before(lab, s->by))
-		return;
-	lab->seen.judged++;
-	for (i = 0; i < s->n; i++) {
-		for (k = 0; k < s->victims[i]->n_runs; k++) {
-			told[i][k] = s->victims[i]->runs[k].told;
-			s->victims[i]->runs[k].told = 0;
-		}
-	}
-	/* Else what was seen of other nodes may have changed since. */
-	if (!lab->interrupted && room_without(lab, s->by, type, 0))
-		lab_fail(lab, "job %llu has room without job %llu being stopped", ID(s->by),
-		        ID(s->victims[0]));
-	if (!room_without(lab, s->by, type, s->set))
-		lab_fail(lab, "job %llu has no room though job %llu (and %zu more) is stopped",
-		        ID(s->by), ID(s->victims[0]), s->n - 1);
-	for (i = 0; i < s->n; i++) {
-		if ((!lab->interrupted || s->n > 1) &&
-		        room_without(lab, s->by, type, s->set & ~rules_one(lab, s->victims[i])))
-			lab_fail(lab,
-			        "job %llu need not be stopped for job %llu, %zu others are enough",
-			        ID(s->victims[i]), ID(s->by), s->n - 1);
-	}
-	for (i = 0; i < s->n; i++) {
-		for (k = 0; k < s->victims[i]->n_runs; k++)
-			s->victims[i]->runs[k].told = told[i][k];
-	}
-}
-
-static void check_preempted(struct lab *lab)
-{
-	struct stopped s;
-	size_t i;
-
-	gather(lab, &s);
-	if (!s.n)
-		return;
-	lab->seen.preempted += s.n;
-	s.by->preempts = true;
-	for (i = 0; i < s.n; i++) {
-		s.victims[i]->now.state = LAB_HOLDS;
-		lab->preempted_by[s.victims[i] - lab->jobs][s.by - lab->jobs]++;
-	}
-	check_allowed(lab, &s);
-	check_needed(lab, &s);
 }
 
 /* --- plans ----------------------------------------------------------------------------------- */
@@ -577,7 +362,7 @@ static void check_plans(struct lab *lab)
 		lab_fail(lab,
 		        "the start of job %llu, planned in %.1f s, is planned in %.1f s (%s): for "
 		        "no reason",
-		        ID(k), (double)(k->before.planned - lab->w->now.mono) / 1e6,
+		        LAB_ID(k), (double)(k->before.planned - lab->w->now.mono) / 1e6,
 		        k->now.planned ? (double)(k->now.planned - lab->w->now.mono) / 1e6 : 0,
 		        k->now.reason);
 	}
@@ -622,7 +407,7 @@ static void check_rest(struct lab *lab)
 		struct lab_job *j = &lab->jobs[i];
 
 		lab->seen.waits += eligible(lab, j);
-		if (!eligible(lab, j) || j->exclusive || planned_before(lab, j) ||
+		if (!eligible(lab, j) || j->exclusive || rules_planned_before(lab, j) ||
 		        !rules_may_start(lab, j, &room)) {
 			j->forgotten = 0;
 			continue;
@@ -634,7 +419,7 @@ static void check_rest(struct lab *lab)
 		if (strcmp(j->now.reason, "Priority") || stats.orderings >= j->forgotten ||
 		        sched_next(lab->w->core->sched) == INT64_MAX)
 			lab_fail(lab, "job %llu (%s) could start, and nothing is planned before it",
-			        ID(j), j->now.reason);
+			        LAB_ID(j), j->now.reason);
 	}
 }
 
@@ -669,7 +454,7 @@ static void check_no_cycle(struct lab *lab)
 		for (k = 0; k < i; k++) {
 			if (lab->preempted_by[i][k] && lab->preempted_by[k][i])
 				lab_fail(lab, "jobs %llu and %llu preempt each other",
-				        ID(&lab->jobs[i]), ID(&lab->jobs[k]));
+				        LAB_ID(&lab->jobs[i]), LAB_ID(&lab->jobs[k]));
 		}
 	}
 	lab->endless = false;
@@ -711,9 +496,9 @@ static void check_no_starvation(struct lab *lab)
 		const struct lab_job *j = &lab->jobs[i];
 
 		if (j->now.state == LAB_HOLDS)
-			lab_fail(lab, "job %llu does not end", ID(j));
+			lab_fail(lab, "job %llu does not end", LAB_ID(j));
 		if (j->now.state == LAB_WAITS && alone_could(lab, &lab->jobs[i]))
-			lab_fail(lab, "job %llu never gets its turn (%s)", ID(j), j->now.reason);
+			lab_fail(lab, "job %llu never gets its turn (%s)", LAB_ID(j), j->now.reason);
 	}
 }
 

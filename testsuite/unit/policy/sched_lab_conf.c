@@ -3,7 +3,7 @@
  * Nodes, partitions, accounts and QOS keep their names and places in all variants of a case;
  * everything else may change with a reload.
  */
-#include "testsuite/unit/sched/sched_lab.h"
+#include "testsuite/unit/policy/sched_lab.h"
 
 #include <stdarg.h>
 #include <stddef.h>

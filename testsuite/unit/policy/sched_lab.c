@@ -1,5 +1,5 @@
 /* sched_lab.c - see sched_lab.h: the nodes, what happens, what the core is seen to do */
-#include "testsuite/unit/sched/sched_lab.h"
+#include "testsuite/unit/policy/sched_lab.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/util/hash.h"
-#include "testsuite/unit/sched/sched_rules.h"
+#include "testsuite/unit/policy/sched_rules.h"
 
 unsigned lab_pick(struct lab *lab, unsigned n)
 {
