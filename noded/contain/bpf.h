@@ -1,7 +1,7 @@
 /* bpf.h - programs that the kernel runs for the processes of a cgroup [bpf(2)]
  *
- * They are attached with BPF_F_ALLOW_MULTI: programs of cgroups above still count, and one below can
- * only take more away.
+ * They are attached with BPF_F_ALLOW_MULTI: programs of cgroups above still count, and one below
+ * can only take more away.
  */
 #ifndef NODED_BPF_H
 #define NODED_BPF_H
@@ -32,7 +32,7 @@ static inline void bpf_put_verdict(struct bpf_code *p, int32_t verdict)
 
 /* Load it, for programs that are attached as `as`, and attach it to the cgroup, whose directory is
  * open as `cgroup` and which holds it from then on. -1 with errno. */
-int bpf_attach(int cgroup, enum bpf_prog_type type, enum bpf_attach_type as,
-        const struct bpf_code *p);
+int bpf_attach(
+        int cgroup, enum bpf_prog_type type, enum bpf_attach_type as, const struct bpf_code *p);
 
 #endif

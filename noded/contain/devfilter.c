@@ -78,8 +78,7 @@ static void put_rule(struct bpf_code *p, const struct device *d)
 	bool any = d->minor == DEVFILTER_MINOR;
 	int16_t rest = any ? 3 : 4;
 
-	bpf_put(p, unlike, 2, 0, rest--,
-	        d->type == 'c' ? BPF_DEVCG_DEV_CHAR : BPF_DEVCG_DEV_BLOCK);
+	bpf_put(p, unlike, 2, 0, rest--, d->type == 'c' ? BPF_DEVCG_DEV_CHAR : BPF_DEVCG_DEV_BLOCK);
 	bpf_put(p, unlike, 4, 0, rest--, (int32_t)d->major);
 	if (!any)
 		bpf_put(p, unlike, 5, 0, rest--, (int32_t)d->minor);
