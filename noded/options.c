@@ -136,7 +136,8 @@ static int take_service_address(struct options *o, const char *arg, struct error
 
 	o->service_address = arg;
 	if (n == 0 || n > SERVICE_ADDRESS_MAX ||
-	        arg[strspn(arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-_")])
+	        arg[strspn(
+	                arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-_")])
 		return error_set(err, ERR_USAGE, "'%s' is no address and no host name", arg);
 	return 0;
 }

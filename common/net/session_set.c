@@ -342,8 +342,7 @@ void session_own_address(const struct session *s, char out[SESSION_ADDRESS_LEN])
 	bool v6;
 
 	*out = '\0';
-	if (!s->bev ||
-	        getsockname(bufferevent_getfd(s->bev), (struct sockaddr *)&own, &len) < 0)
+	if (!s->bev || getsockname(bufferevent_getfd(s->bev), (struct sockaddr *)&own, &len) < 0)
 		return;
 	session_format_address((const struct sockaddr *)&own, text);
 	v6 = *text == '[';

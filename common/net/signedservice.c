@@ -26,8 +26,8 @@ static bool is_alnum(char c)
 int signedservice_name_check(const char *name, struct error *err)
 {
 	size_t n = strlen(name);
-	bool good = n >= 1 && n <= SIGNEDSERVICE_NAME_MAX && is_alnum(name[0]) &&
-	            is_alnum(name[n - 1]);
+	bool good =
+	        n >= 1 && n <= SIGNEDSERVICE_NAME_MAX && is_alnum(name[0]) && is_alnum(name[n - 1]);
 	char shown[SHOWN];
 
 	for (size_t i = 0; good && i < n; i++)

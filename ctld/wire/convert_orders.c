@@ -40,6 +40,7 @@ Gpusched__Registered *wire_registered(
 	COPY_FIELDS(m, &facts->conf->controller, heartbeat_ms, signature_age_s);
 	m->cluster = facts->conf->cluster;
 	m->takes_faults = true;
+	m->takes_load = true;
 	return m;
 }
 

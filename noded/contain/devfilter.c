@@ -2,17 +2,14 @@
 #include "noded/contain/devfilter.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "noded/contain/bpf.h"
 
 #define RULE_INSNS 5 /* at most, for one device */
 #define HEAD_INSNS 10
@@ -60,114 +57,61 @@ int device_major(const char *driver)
 
 /* --- the program ------------------------------------------------------------------------------ */
 
-struct program {
-	struct bpf_insn v[HEAD_INSNS + RULE_INSNS * (N_FOR_ALL + DEVFILTER_MAX) + TAIL_INSNS];
-	size_t n;
-};
-
-static void put_instruction(
-        struct program *p, uint8_t code, uint8_t dst, uint8_t src, int16_t off, int32_t imm)
-{
-	p->v[p->n++] = (struct bpf_insn){
-		.code = code, .dst_reg = dst, .src_reg = src, .off = off, .imm = imm
-	};
-}
+#define INSNS_MAX (HEAD_INSNS + RULE_INSNS * (N_FOR_ALL + DEVFILTER_MAX) + TAIL_INSNS)
 
 /* r2 is the kind of device, r3 the access, r4 major, r5 minor. Making devices is never allowed. */
-static void put_head(struct program *p)
+static void put_head(struct bpf_code *p)
 {
-	put_instruction(p, BPF_LDX | BPF_W | BPF_MEM, 2, 1,
+	bpf_put(p, BPF_LDX | BPF_W | BPF_MEM, 2, 1,
 	        offsetof(struct bpf_cgroup_dev_ctx, access_type), 0);
-	put_instruction(
-	        p, BPF_LDX | BPF_W | BPF_MEM, 4, 1, offsetof(struct bpf_cgroup_dev_ctx, major), 0);
-	put_instruction(
-	        p, BPF_LDX | BPF_W | BPF_MEM, 5, 1, offsetof(struct bpf_cgroup_dev_ctx, minor), 0);
-	put_instruction(p, BPF_ALU64 | BPF_MOV | BPF_X, 3, 2, 0, 0);
-	put_instruction(p, BPF_ALU64 | BPF_RSH | BPF_K, 3, 0, 0, 16);
-	put_instruction(p, BPF_ALU64 | BPF_AND | BPF_K, 2, 0, 0, 0xffff);
+	bpf_put(p, BPF_LDX | BPF_W | BPF_MEM, 4, 1, offsetof(struct bpf_cgroup_dev_ctx, major), 0);
+	bpf_put(p, BPF_LDX | BPF_W | BPF_MEM, 5, 1, offsetof(struct bpf_cgroup_dev_ctx, minor), 0);
+	bpf_put(p, BPF_ALU64 | BPF_MOV | BPF_X, 3, 2, 0, 0);
+	bpf_put(p, BPF_ALU64 | BPF_RSH | BPF_K, 3, 0, 0, 16);
+	bpf_put(p, BPF_ALU64 | BPF_AND | BPF_K, 2, 0, 0, 0xffff);
 }
 
 /* An immediate operand is extended by its sign, in 64 bits: compare in 32. */
-static void put_rule(struct program *p, const struct device *d)
+static void put_rule(struct bpf_code *p, const struct device *d)
 {
 	const uint8_t unlike = BPF_JMP32 | BPF_JNE | BPF_K;
 	bool any = d->minor == DEVFILTER_MINOR;
 	int16_t rest = any ? 3 : 4;
 
-	put_instruction(
-	        p, unlike, 2, 0, rest--, d->type == 'c' ? BPF_DEVCG_DEV_CHAR : BPF_DEVCG_DEV_BLOCK);
-	put_instruction(p, unlike, 4, 0, rest--, (int32_t)d->major);
+	bpf_put(p, unlike, 2, 0, rest--, d->type == 'c' ? BPF_DEVCG_DEV_CHAR : BPF_DEVCG_DEV_BLOCK);
+	bpf_put(p, unlike, 4, 0, rest--, (int32_t)d->major);
 	if (!any)
-		put_instruction(p, unlike, 5, 0, rest--, (int32_t)d->minor);
-	put_instruction(p, BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 1);
-	put_instruction(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+		bpf_put(p, unlike, 5, 0, rest--, (int32_t)d->minor);
+	bpf_put_verdict(p, 1);
 }
 
-static void put_verdict(struct program *p, int32_t verdict)
+static void make_program(struct bpf_code *p, const struct device *granted, size_t n)
 {
-	put_instruction(p, BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, verdict);
-	put_instruction(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-}
-
-static void make_program(struct program *p, const struct device *granted, size_t n)
-{
-	p->n = 0;
 	put_head(p);
 	/* if (access & MKNOD) return 0 */
-	put_instruction(p, BPF_JMP | BPF_JSET | BPF_K, 3, 0, 1, BPF_DEVCG_ACC_MKNOD);
-	put_instruction(p, BPF_JMP | BPF_JA, 0, 0, 2, 0);
-	put_verdict(p, 0);
+	bpf_put(p, BPF_JMP | BPF_JSET | BPF_K, 3, 0, 1, BPF_DEVCG_ACC_MKNOD);
+	bpf_put(p, BPF_JMP | BPF_JA, 0, 0, 2, 0);
+	bpf_put_verdict(p, 0);
 	for (size_t i = 0; i < N_FOR_ALL; i++)
 		put_rule(p, &for_all[i]);
 	for (size_t i = 0; i < n; i++)
 		put_rule(p, &granted[i]);
-	put_verdict(p, 0);
-}
-
-/* --- the kernel ------------------------------------------------------------------------------- */
-
-static int bpf(enum bpf_cmd cmd, union bpf_attr *attr)
-{
-	return (int)syscall(SYS_bpf, cmd, attr, sizeof(*attr));
-}
-
-static int load(const struct program *p)
-{
-	static const char licence[] = "GPL";
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
-	attr.insns = (uintptr_t)p->v;
-	attr.insn_cnt = (uint32_t)p->n;
-	attr.license = (uintptr_t)licence;
-	return bpf(BPF_PROG_LOAD, &attr);
+	bpf_put_verdict(p, 0);
 }
 
 int devfilter_attach(int cgroup, const struct device *granted, size_t n, struct error *err)
 {
-	struct program *p;
-	union bpf_attr attr;
-	int fd, r = -1;
+	struct bpf_code p = { 0 };
+	int r;
 
 	if (n > DEVFILTER_MAX)
 		return error_set(err, ERR_SYSTEM, "%zu devices for one run; at most %d can be", n,
 		        DEVFILTER_MAX);
-	p = xcalloc(1, sizeof(*p));
-	make_program(p, granted, n);
-	fd = load(p);
-	free(p);
-	if (fd >= 0) {
-		memset(&attr, 0, sizeof(attr));
-		attr.target_fd = (uint32_t)cgroup;
-		attr.attach_bpf_fd = (uint32_t)fd;
-		attr.attach_type = BPF_CGROUP_DEVICE;
-		attr.attach_flags = BPF_F_ALLOW_MULTI;
-		r = bpf(BPF_PROG_ATTACH, &attr);
-	}
+	p.v = xcalloc(INSNS_MAX, sizeof(*p.v));
+	make_program(&p, granted, n);
+	r = bpf_attach(cgroup, BPF_PROG_TYPE_CGROUP_DEVICE, BPF_CGROUP_DEVICE, &p);
 	if (r < 0)
 		error_set(err, ERR_SYSTEM, "device filter: %s", strerror(errno));
-	if (fd >= 0)
-		close(fd); /* the cgroup holds it */
+	free(p.v);
 	return r;
 }

@@ -160,10 +160,10 @@ static size_t report_bytes(const struct run_report *r)
 	const struct run_owner *o = &r->owner;
 
 	return 310 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
-	       strlen(r->replica.text) + strlen(r->replica.address) +
-	       strlen(r->incarnation) + strlen(r->gpu_type) + strlen(r->progress) +
-	       strlen(r->node_trouble) + strlen(o->user) + strlen(o->account) +
-	       strlen(o->partition) + strlen(o->qos) + strlen(o->name) + strlen(o->array);
+	       strlen(r->replica.text) + strlen(r->replica.address) + strlen(r->incarnation) +
+	       strlen(r->gpu_type) + strlen(r->progress) + strlen(r->node_trouble) +
+	       strlen(o->user) + strlen(o->account) + strlen(o->partition) + strlen(o->qos) +
+	       strlen(o->name) + strlen(o->array);
 }
 
 /* Living runs first, then the ends, as many as one message may hold; the rest stays unsent and

@@ -468,6 +468,8 @@ static void fill_rules(
 	r->rlimits = (Gpusched__RunRlimit **)(uintptr_t)p->rlimit_list;
 	r->n_programs = p->n_programs;
 	r->programs = (Gpusched__RunProgram **)(uintptr_t)p->program_list;
+	r->port_low = l->options->service_port_low;
+	r->port_high = l->options->service_port_high;
 	r->device_filter = l->containment->filter;
 	r->n_devices = p->n_devices;
 	r->devices = (Gpusched__RunDevice **)(uintptr_t)p->device_list;

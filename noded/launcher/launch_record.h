@@ -20,7 +20,7 @@ struct launch {
 	struct run *run;
 	const Gpusched__StartRun *order;
 	const Gpusched__SignedSpec *spec; /* signed by the owner */
-	int64_t signed_at; /* as its start is counted */
+	int64_t signed_at;                /* as its start is counted */
 	const struct lookup_user *user;
 };
 

@@ -468,8 +468,8 @@ static int check_job(struct start *s, const struct mcred *cred, struct error *er
 	if (signedjob_cred_check(cred, err) < 0 ||
 	        signedjob_check(cred, s->l->options->cluster, &job, s->spec_arena, &s->spec, &hash,
 	                err) < 0 ||
-	        signedjob_cred_age(cred, (int64_t)time(NULL),
-	                age_allowed(s->l, s->spec->service), err) < 0 ||
+	        signedjob_cred_age(
+	                cred, (int64_t)time(NULL), age_allowed(s->l, s->spec->service), err) < 0 ||
 	        signedjob_run_check(s->spec, o->run->task, o->run->attempt, err) < 0 ||
 	        signedjob_script_check(o->script.data, o->script.len, MSG_SCRIPT_MAX, err) < 0)
 		return -1;

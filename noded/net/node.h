@@ -72,8 +72,8 @@ bool node_is_full(const struct node *node);
  * is not full: the next one comes soon. */
 void node_send_used(struct node *node, const ProtobufCMessage *message);
 
-/* Send the load of replicas (RunsLoad). It is dropped as RunsUsed is, and if the controller does not
- * know it. */
+/* Send the load of replicas (RunsLoad). It is dropped as RunsUsed is, and if the controller does
+ * not know it. */
 void node_send_load(struct node *node, const ProtobufCMessage *message);
 
 /* Send a GpuReport. It is dropped if no controller accepts it. */

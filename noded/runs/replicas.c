@@ -14,8 +14,8 @@
 #include "noded/runs/run_report.h"
 #include "noded/runs/runs.h"
 
-#define BATCH_MAX 500                   /* runs in one message */
-#define EARLY     ((usec_t)100000)      /* a timer may fire so much before its time */
+#define BATCH_MAX 500              /* runs in one message */
+#define EARLY     ((usec_t)100000) /* a timer may fire so much before its time */
 
 struct replicas {
 	struct event *timer;

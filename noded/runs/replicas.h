@@ -1,9 +1,9 @@
 /* replicas.h - what replicas of services say of themselves, on its way to the agent
  *
- * A shepherd writes it into the run's notes (shepherd/replica.h). A change of health becomes a report
- * of the run at once. Load goes in one message for all runs, RunsLoad, at most once in REPLICAS_PAUSE;
- * a load that stays the same is repeated after REPLICAS_AGAIN, for a controller that has come up
- * meanwhile.
+ * A shepherd writes it into the run's notes (shepherd/replica.h). A change of health becomes a
+ * report of the run at once. Load goes in one message for all runs, RunsLoad, at most once in
+ * REPLICAS_PAUSE; a load that stays the same is repeated after REPLICAS_AGAIN, for a controller that
+ * has come up meanwhile.
  */
 #ifndef NODED_RUNS_REPLICAS_H
 #define NODED_RUNS_REPLICAS_H

@@ -87,10 +87,10 @@ struct run {
 	/* Of a replica, as in its NotesRecord; all 0 of other runs (replicas.h) */
 	uint64_t ready_us;
 	int64_t ready_mono;
-	struct run_load load; /* without the run */
-	int64_t load_time;    /* wall: when it was measured; 0: not told yet */
-	bool load_changed;    /* since it was sent */
-	int64_t load_sent;    /* mono */
+	struct run_load load;  /* without the run */
+	int64_t load_time;     /* wall: when it was measured; 0: not told yet */
+	bool load_changed;     /* since it was sent */
+	int64_t load_sent;     /* mono */
 	struct run_sync *sync; /* the copy to disk in progress */
 	bool on_disk;          /* SPOOL/exits has a copy */
 	bool spool_told; /* it is being ended because its files fill the spool (spool_guard.h) */

@@ -32,7 +32,7 @@
 #define SIGCOUNT_NONCE_LEN 16
 #define SIGCOUNT_FILE      "starts"
 
-#define SIGCOUNT_DAY_S     86400 /* a day of UTC, since 1970 */
+#define SIGCOUNT_DAY_S 86400 /* a day of UTC, since 1970 */
 
 struct sigcount;
 

@@ -8,7 +8,7 @@
 
 #include "common/base/text.h"
 
-#define REQUESTS_MAX 1e9  /* in flight */
+#define REQUESTS_MAX 1e9 /* in flight */
 #define KV_MILLI_MAX 1000
 #define DIGITS_MAX   24 /* of a number */
 

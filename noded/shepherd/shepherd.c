@@ -595,12 +595,9 @@ static void clean_up(struct shepherd *s)
 
 int main(int argc, char **argv)
 {
-	struct shepherd s = { .tell = -1,
-		.watch = -1,
-		.hold_fd = -1,
-		.io = -1,
-		.signals = -1,
-		.replica.fd = -1 };
+	struct shepherd s = {
+		.tell = -1, .watch = -1, .hold_fd = -1, .io = -1, .signals = -1, .replica.fd = -1
+	};
 	char *path = argc == 2 ? argv[1] : NULL;
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)

@@ -22,6 +22,7 @@
 #include "common/base/failpoint.h"
 #include "noded/contain/cgroup_limits.h"
 #include "noded/contain/devfilter.h"
+#include "noded/contain/portfilter.h"
 #include "noded/contain/private.h"
 #include "noded/contain/procs.h"
 #include "noded/record/inherit.h"
@@ -48,6 +49,17 @@ static void launch_failed(struct shepherd *s, const char *why)
 	launch_failed_as(s, END_LAUNCH, why);
 }
 
+/* Where the kernel cannot do that, the first that listens at a port has it. */
+static void hold_to_ports(const struct shepherd *s)
+{
+	const Gpusched__Replica *replica = s->launch->report->replica;
+
+	if (s->launch->port_low && contain_dir(s->leaf) >= 0)
+		(void)portfilter_attach(contain_dir(s->leaf), s->launch->port_low,
+		        s->launch->port_high, replica ? replica->ports : NULL,
+		        replica ? replica->n_ports : 0);
+}
+
 /* Restrict the run to its devices and to what was booked, before any process is in the leaf. */
 static int hold_to(const struct shepherd *s, struct error *err)
 {
@@ -58,6 +70,7 @@ static int hold_to(const struct shepherd *s, struct error *err)
 	for (size_t i = 0; i < n; i++)
 		granted[i] = (struct device){ l->devices[i]->block ? 'b' : 'c',
 			l->devices[i]->major, l->devices[i]->minor };
+	hold_to_ports(s);
 	if (l->device_filter && devfilter_attach(contain_dir(s->leaf), granted, n, err) < 0)
 		return -1;
 	return cgroup_limits_set(l->limits, l->n_limits, err);

@@ -1,4 +1,5 @@
-/* sim_replica.c - replicas of services, as a simulated launcher reports them; see sim_launcher_impl.h
+/* sim_replica.c - replicas of services, as a simulated launcher reports them; see
+ * sim_launcher_impl.h
  *
  * Their ports are numbers, and no program serves there. A replica is READY when it has run for
  * course.load_time, and UNREADY from the order to end it on, and while it is suspended.
@@ -75,8 +76,7 @@ void sim_replica_pass(struct sim_launcher *l, struct record *r, struct clocks no
 	set_health(l, r, HEALTH_READY, "", now);
 }
 
-void sim_replica_hides(
-        struct sim_launcher *l, struct record *r, const char *why, struct clocks now)
+void sim_replica_hides(struct sim_launcher *l, struct record *r, const char *why, struct clocks now)
 {
 	if (r->report.replica.health == HEALTH_READY)
 		set_health(l, r, HEALTH_UNREADY, why, now);

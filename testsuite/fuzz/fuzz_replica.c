@@ -54,8 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 		FUZZ_CHECK(sent == (ssize_t)piece || sent < 0);
 		mono += STEP;
-		replica_hide(&r, data[at] & 64 ? "it is to end" : NULL,
-		        (struct clocks){ mono, mono });
+		replica_hide(
+		        &r, data[at] & 64 ? "it is to end" : NULL, (struct clocks){ mono, mono });
 		replica_read(&r, (struct clocks){ mono, mono });
 		check(&r, mono);
 		if (replica_due(&r, mono)) {

@@ -119,7 +119,8 @@ static void count(struct look *l, const struct replica *r)
 	if (r->state == REPLICA_READY)
 		look_at_ready(l, r);
 	l->v = xrealloc(l->v, l->n + 1, sizeof(*l->v));
-	l->v[l->n++] = *r;
+	l->v[l->n] = *r;
+	l->v[l->n++].of_kept = r->slot < service_info(l->s)->policy.kept;
 }
 
 static void look(struct look *l)
@@ -284,21 +285,15 @@ static uint64_t in_flight(const struct replica *r)
 	return load->known ? load->running_milli + load->waiting_milli : 0;
 }
 
-/* The replicas that are given up first stand first. `kept` is that of the policy. */
-struct shed_order {
-	uint32_t kept;
-};
-
-static int shed_before(const void *x, const void *y, void *arg)
+/* The replicas that are given up first stand first. */
+static int shed_before(const void *x, const void *y)
 {
 	const struct replica *a = x, *b = y;
-	const struct shed_order *o = arg;
-	bool a_kept = a->slot < o->kept, b_kept = b->slot < o->kept;
 
 	if (a->state != b->state)
 		return a->state < b->state ? -1 : 1;
-	if (a_kept != b_kept)
-		return a_kept ? 1 : -1;
+	if (a->of_kept != b->of_kept)
+		return a->of_kept ? 1 : -1;
 	if (in_flight(a) != in_flight(b))
 		return in_flight(a) < in_flight(b) ? -1 : 1;
 	return a->slot > b->slot ? -1 : 1;
@@ -359,14 +354,13 @@ static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])
 {
 	const struct service_info *i = service_info(l->s);
 	struct service_counts *c = service_link(l->s)->counts;
-	struct shed_order order = { i->policy.kept };
 	uint32_t alive = 0, most = i->wanted + i->policy.surge, room;
 	int g;
 
 	for (g = 0; g < GEN_COUNT; g++)
 		alive += c[g].alive + c[g].draining;
 	room = most > alive ? most - alive : 0;
-	qsort_r(l->v, l->n, sizeof(*l->v), shed_before, &order);
+	qsort(l->v, l->n, sizeof(*l->v), shed_before);
 	mark_kept(l);
 	for (g = 0; g < GEN_COUNT; g++) {
 		if (c[g].alive > target[g])

@@ -40,7 +40,7 @@ class Node(Launcher):
         """Orders name the slot too."""
         run = value.get("run")
         if run and kind != "MSG_START_RUN":
-            run["task"] = self.slots[run["job"]]
+            run["task"] = self.slots.get(run["job"], 0)
         super().send(kind, value)
 
     def replica(self, script=SLEEP, slot=0, service=None, job=None, **order):
@@ -138,6 +138,38 @@ def test_a_port_that_another_program_has_is_passed_over(node):
             s.bind((address, port))
             s.listen()
         assert node.wait_running(node.replica())["replica"]["ports"] == [PORTS[0] + 2]
+
+
+BIND = """
+import os, socket, sys
+for family, host in ((socket.AF_INET, ""), (socket.AF_INET6, "::")):
+    for port in (int(p) for p in sys.argv[1:]):
+        with socket.socket(family) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind((host, port))
+                print("bound", port)
+            except PermissionError:
+                print("refused", port)
+print("done")
+"""
+
+
+def test_no_run_binds_the_ports_of_another(node):
+    """The replica still loads: who listens at its port would get its clients' requests."""
+    if "cgroup2" not in node.hello["containment"]:
+        pytest.skip("no cgroup v2 here")
+    (node.jobs / "bind.py").write_text(BIND)
+    port = node.wait_running(node.replica())["replica"]["ports"][0]
+    other = node.submit(f"/usr/bin/python3 bind.py {port} {PORTS[0]} {PORTS[1]} {PORTS[0] - 1} {PORTS[1] + 1}", array="0")
+    node.wait_over(other)
+    said = node.output(other, f"gpusched-{other[0]}_0.out").split("\n")
+    assert said[:3] == said[5:8] == [f"refused {p}" for p in (port, *PORTS)]
+    assert said[3:5] == said[8:10] == [f"bound {p}" for p in (PORTS[0] - 1, PORTS[1] + 1)]
+    own = node.replica(f"/usr/bin/python3 bind.py $GPUSCHED_PORT {port} > bound", slot=1)
+    mine = node.wait_running(own)["replica"]["ports"][0]
+    node.wait_over(own)
+    assert (node.jobs / "bound").read_text().split("\n")[:2] == [f"bound {mine}", f"refused {port}"]
 
 
 def test_ports_outlive_the_launcher(node):

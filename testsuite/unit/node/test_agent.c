@@ -457,15 +457,16 @@ static void health_is_passed_on(void **state)
 	e.report.progress = "";
 	agent_apply(agent, &(struct agent_event){ .kind = AGENT_LAUNCHER_HELLO },
 	        (struct clocks){ .mono = 0 });
-	*replica = (struct replica_report){ .health = HEALTH_LOADING, .ports = { 7000 }, .n_ports = 1 };
+	*replica = (struct replica_report){
+		.health = HEALTH_LOADING, .ports = { 7000 }, .n_ports = 1
+	};
 	agent_apply(agent, &e, (struct clocks){ .mono = 1 });
 	agent_apply(agent, &(struct agent_event){ .kind = AGENT_SESSION_UP, .session = 1 },
 	        (struct clocks){ .mono = 1 });
 	agent_effects_clear(agent);
 	agent_apply(agent,
-	        &(struct agent_event){ .kind = AGENT_REGISTERED,
-	                .session = 1,
-	                .registered = { .epoch = EPOCH } },
+	        &(struct agent_event){
+	                .kind = AGENT_REGISTERED, .session = 1, .registered = { .epoch = EPOCH } },
 	        (struct clocks){ .mono = 1 });
 	agent_effects_clear(agent);
 	replica->health = HEALTH_READY;

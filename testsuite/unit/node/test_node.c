@@ -333,7 +333,8 @@ static void a_run_from_start_to_forget(void **state)
 	until(f, f->heartbeats >= 2);
 }
 
-/* Its clients find it at the node's end of the connection; load goes to a controller that knows it. */
+/* Its clients find it at the node's end of the connection; load goes to a controller that knows
+ * it. */
 static void a_replica_has_an_address_and_load(void **state)
 {
 	struct fixture *f = *state;

@@ -150,15 +150,15 @@ static void test_load(void **state)
 static void test_nonsense(void **state)
 {
 	static const char *const lines[] = { "", " ", "health", "health ", "health none x",
-		"health  ready", "healthy", "HEALTH ready", "load", "load ", "load 1", "load 1 2 3 4",
-		"load 1 2 3 4 5 6", "load -1 0 0 0 0", "load nan 0 0 0 0",
+		"health  ready", "healthy", "HEALTH ready", "load", "load ", "load 1",
+		"load 1 2 3 4", "load 1 2 3 4 5 6", "load -1 0 0 0 0", "load nan 0 0 0 0",
 		"load 1e9 0 0 0 0", "load 0x10 0 0 0 0", "load 1.2.3 0 0 0 0", "load . 0 0 0 0",
 		"load 1 2 1001 0 0", "load 0 0 1.5 0 0", "load 0 0 0 18446744073709551615 0",
 		"load 0 0 0 99999999999999999999 0", "load 2000000000 0 0 0 0", "load unknown ",
 		"end", "stop now", "load 00000000000000000000000000000000001 0 0 0 0" };
-	const struct replica untouched = { .fd = -1,
-		.health = HEALTH_LOADING,
-		.told = HEALTH_LOADING };
+	const struct replica untouched = {
+		.fd = -1, .health = HEALTH_LOADING, .told = HEALTH_LOADING
+	};
 	struct replica r;
 
 	(void)state;
