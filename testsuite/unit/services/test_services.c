@@ -11,6 +11,7 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/services/services.h"
+#include "ctld/wire/convert.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define OWNER 1000
@@ -357,6 +358,35 @@ static void refused(void **unused)
 	world_free(w);
 }
 
+static void beyond_the_limits(void **unused)
+{
+	struct world *w = serving(1, 2);
+	struct submit_service s = chat(1, SERVICE_REPLICAS_MAX + 1);
+	char name[SERVICE_NAME_MAX + 2] = { 0 }, path[SERVICE_SPEC_MAX + 1] = { 0 };
+	Gpusched__ServiceSpec spec = GPUSCHED__SERVICE_SPEC__INIT;
+	Gpusched__ServiceRequest request = GPUSCHED__SERVICE_REQUEST__INIT;
+	const struct submit_service *out;
+	struct error err;
+	struct arena *arena = arena_new(1 << 20);
+
+	(void)unused;
+	s.name = "other";
+	assert_false(submit(w, &s));
+	assert_non_null(strstr(w->error.text, "1 to 1000"));
+	memset(name, 'a', SERVICE_NAME_MAX + 1);
+	s = chat(1, 2);
+	s.name = name;
+	assert_false(submit(w, &s));
+	name[SERVICE_NAME_MAX] = '\0';
+	assert_true(submit(w, &s));
+	memset(path, '/', SERVICE_SPEC_MAX);
+	spec.metrics_path = path;
+	assert_int_equal(wire_submit_service(&spec, &request, arena, &out, &err), -1);
+	assert_int_equal(err.code, ERR_JOB_SPEC);
+	arena_free(arena);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +399,7 @@ int main(void)
 		cmocka_unit_test(pauses),
 		cmocka_unit_test(spare_for_a_lost_node),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(beyond_the_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
