@@ -12,6 +12,12 @@ static usec_t bucket_width(usec_t length)
 	return width > 0 ? width : 1;
 }
 
+/* Rounded down, also of times below 0. */
+static int64_t bucket_of(usec_t at, usec_t width)
+{
+	return at / width - (at % width < 0);
+}
+
 static size_t place(int64_t bucket)
 {
 	return (size_t)((bucket % PLACES + PLACES) % PLACES);
@@ -23,12 +29,12 @@ void mean_window_init(struct mean_window *w, usec_t length, usec_t now)
 {
 	memset(w, 0, sizeof(*w));
 	w->width = bucket_width(length);
-	w->newest = now / w->width;
+	w->newest = bucket_of(now, w->width);
 }
 
 static void mean_forward(struct mean_window *w, usec_t now)
 {
-	int64_t bucket = now / w->width;
+	int64_t bucket = bucket_of(now, w->width);
 
 	if (bucket - w->newest >= PLACES)
 		memset(w->at, 0, sizeof(w->at));
@@ -42,7 +48,7 @@ void mean_window_add(struct mean_window *w, usec_t from, usec_t to, double level
 {
 	mean_forward(w, to);
 	while (to > from) {
-		int64_t bucket = (to - 1) / w->width;
+		int64_t bucket = bucket_of(to - 1, w->width);
 		usec_t start = bucket * w->width;
 		double part;
 
@@ -66,7 +72,7 @@ bool mean_window_get(struct mean_window *w, usec_t now, double *mean)
 		double part = 1;
 
 		if (b == w->newest - WINDOW_BUCKETS)
-			part -= (double)(now % w->width) / (double)w->width;
+			part -= (double)(now - w->newest * w->width) / (double)w->width;
 		sum += part * w->at[place(b)].sum;
 		known += part * w->at[place(b)].known;
 	}
@@ -82,12 +88,12 @@ void max_window_init(struct max_window *w, usec_t length, usec_t now)
 {
 	memset(w, 0, sizeof(*w));
 	w->width = bucket_width(length);
-	w->newest = now / w->width;
+	w->newest = bucket_of(now, w->width);
 }
 
 static void max_forward(struct max_window *w, usec_t now)
 {
-	int64_t bucket = now / w->width;
+	int64_t bucket = bucket_of(now, w->width);
 
 	if (bucket - w->newest >= PLACES)
 		memset(w->at, 0, sizeof(w->at));

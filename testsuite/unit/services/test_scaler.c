@@ -166,6 +166,26 @@ static void test_window(void **state)
 	scaler_free(l.s);
 }
 
+/* Times are since any point: a window may reach below 0. */
+static void test_times_about_zero(void **state)
+{
+	static const usec_t starts[] = { 0, -1, -3 * S - 1, 1, -10 * M };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		struct lab l = { .in = { .now = starts[i] }, .d = { .want = 4 } };
+
+		l.s = scaler_new(&usual, 4, starts[i]);
+		l.in.ready = l.in.known = 4;
+		l.in.running = 320;
+		step(&l);
+		assert_int_equal(run(&l, 400, 4, 320), 5);
+		assert_int_equal(run(&l, 400, 5, 64), 3);
+		scaler_free(l.s);
+	}
+}
+
 static void test_after_a_start(void **state)
 {
 	struct lab l = lab(&usual, 8);
@@ -668,6 +688,7 @@ int main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_times_about_zero),
 		cmocka_unit_test(test_after_a_start),
 		cmocka_unit_test(test_unknown_never_lowers),
 		cmocka_unit_test(test_partly_known),
