@@ -181,7 +181,7 @@ static void test_times_about_zero(void **state)
 		l.in.running = 320;
 		step(&l);
 		assert_int_equal(run(&l, 400, 4, 320), 5);
-		assert_int_equal(run(&l, 400, 5, 64), 3);
+		assert_int_equal(run(&l, 400, 5, 64), 2);
 		scaler_free(l.s);
 	}
 }
