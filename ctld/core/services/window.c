@@ -44,7 +44,8 @@ static void mean_forward(struct mean_window *w, usec_t now)
 	w->newest = bucket > w->newest ? bucket : w->newest;
 }
 
-void mean_window_add(struct mean_window *w, usec_t from, usec_t to, double level)
+void mean_window_add(
+        struct mean_window *w, usec_t from, usec_t to, const double quantities[WINDOW_MEANS])
 {
 	mean_forward(w, to);
 	while (to > from) {
@@ -56,16 +57,17 @@ void mean_window_add(struct mean_window *w, usec_t from, usec_t to, double level
 			break;
 		start = start > from ? start : from;
 		part = (double)(to - start);
-		w->at[place(bucket)].sum += level * part;
-		w->at[place(bucket)].known += part;
+		for (int i = 0; i < WINDOW_MEANS; i++)
+			w->at[place(bucket)].sum[i] += (float)(quantities[i] * part);
+		w->at[place(bucket)].known += (float)part;
 		to = start;
 	}
 }
 
 /* The oldest bucket counts with the part of it that is still in the window. */
-bool mean_window_get(struct mean_window *w, usec_t now, double *mean)
+bool mean_window_get(struct mean_window *w, usec_t now, double means[WINDOW_MEANS])
 {
-	double sum = 0, known = 0;
+	double sum[WINDOW_MEANS] = { 0 }, known = 0;
 
 	mean_forward(w, now);
 	for (int64_t b = w->newest - WINDOW_BUCKETS; b <= w->newest; b++) {
@@ -73,12 +75,14 @@ bool mean_window_get(struct mean_window *w, usec_t now, double *mean)
 
 		if (b == w->newest - WINDOW_BUCKETS)
 			part -= (double)(now - w->newest * w->width) / (double)w->width;
-		sum += part * w->at[place(b)].sum;
-		known += part * w->at[place(b)].known;
+		for (int i = 0; i < WINDOW_MEANS; i++)
+			sum[i] += part * (double)w->at[place(b)].sum[i];
+		known += part * (double)w->at[place(b)].known;
 	}
 	if (known <= 0)
 		return false;
-	*mean = sum / known;
+	for (int i = 0; i < WINDOW_MEANS; i++)
+		means[i] = sum[i] / known;
 	return true;
 }
 

@@ -11,8 +11,7 @@
 
 #define SECOND ((usec_t)1000000)
 
-#define OURS_EVERY    SECOND
-#define OURS_ANSWERED 10 /* steps over which answers are counted */
+#define OURS_EVERY SECOND
 
 #define RAY_EVERY   (SECOND / 10)
 #define RAY_METRICS (10 * SECOND)
@@ -49,8 +48,7 @@ struct autoscaler {
 	struct scaler *scaler;
 	struct scale_decision decision;
 	double last_running_us, last_waiting_us;
-	uint64_t answered[OURS_ANSWERED];
-	unsigned steps;
+	uint64_t answered;
 	uint32_t learned;
 	/* ray */
 	double means[RAY_LOOK];
@@ -79,15 +77,6 @@ static double total_us(const struct service_view *v)
 
 /* --- ours ------------------------------------------------------------------------------------ */
 
-static double answered_lately(struct autoscaler *a, const struct service_view *v)
-{
-	unsigned n = a->steps < OURS_ANSWERED ? a->steps : OURS_ANSWERED;
-	uint64_t before = n ? a->answered[(a->steps - n) % OURS_ANSWERED] : v->answered;
-
-	a->answered[a->steps++ % OURS_ANSWERED] = v->answered;
-	return n ? (double)(v->answered - before) / n : 0;
-}
-
 /* A second's load is its mean, as gprobe tells it. */
 static uint32_t step_ours(struct autoscaler *a, const struct service_view *v)
 {
@@ -97,12 +86,12 @@ static uint32_t step_ours(struct autoscaler *a, const struct service_view *v)
 		.loading = v->loading,
 		.known = v->ready,
 		.running = v->running,
-		.waiting = v->waiting,
-		.answered = answered_lately(a, v) };
+		.waiting = v->waiting };
 
 	if (past > 0) {
 		in.running = (v->running_us - a->last_running_us) / past;
 		in.waiting = (v->waiting_us - a->last_waiting_us) / past;
+		in.answered = (double)(v->answered - a->answered) * 1e6 / past;
 	}
 	if (!v->ready) {
 		in.held = v->waiting;
@@ -111,6 +100,7 @@ static uint32_t step_ours(struct autoscaler *a, const struct service_view *v)
 	a->last = v->now;
 	a->last_running_us = v->running_us;
 	a->last_waiting_us = v->waiting_us;
+	a->answered = v->answered;
 	for (; a->learned < v->learned; a->learned++)
 		scaler_learn(a->scaler, v->load_time);
 	a->decision = scaler_step(a->scaler, &in);
@@ -182,10 +172,12 @@ static uint32_t step_knative(struct autoscaler *a, const struct service_view *v)
 {
 	double ready = at_least(v->ready, 1), stable = v->running + v->waiting, panic = stable;
 	double least = floor(ready / 2), most = 1000 * ready, want, panicking;
+	double means[WINDOW_MEANS];
 	bool over;
 
 	if (v->now > a->last) {
-		double mean = (total_us(v) - a->last_us) / (double)(v->now - a->last);
+		double mean[WINDOW_MEANS] = { (total_us(v) - a->last_us) /
+			                      (double)(v->now - a->last) };
 
 		mean_window_add(&a->stable, a->last, v->now, mean);
 		mean_window_add(&a->panic, a->last, v->now, mean);
@@ -193,8 +185,10 @@ static uint32_t step_knative(struct autoscaler *a, const struct service_view *v)
 	a->last = v->now;
 	a->last_us = total_us(v);
 	if (a->want) {
-		mean_window_get(&a->stable, v->now, &stable);
-		mean_window_get(&a->panic, v->now, &panic);
+		if (mean_window_get(&a->stable, v->now, means))
+			stable = means[0];
+		if (mean_window_get(&a->panic, v->now, means))
+			panic = means[0];
 	}
 	want = at_most(at_least(ceil(stable / a->p.target), least), most);
 	panicking = ceil(panic / a->p.target);
