@@ -21,8 +21,8 @@
 /* What is shown while it runs. */
 struct show {
 	bool on;
-	uint64_t jobs; /* of the history; 0: not known (standard input) */
-	uint64_t bad;  /* rows that were shown */
+	uint64_t jobs;          /* of the history; 0: not known (standard input) */
+	uint64_t bad;           /* rows that were shown */
 	int64_t started, drawn; /* us */
 };
 
@@ -283,6 +283,18 @@ static int run_tapes(const struct options *o, struct error *err)
 	return rc;
 }
 
+static int run_service(const struct options *o, struct error *err)
+{
+	struct scaling_options how = o->scaling;
+
+	how.requests.skip_bad = o->history.skip_bad;
+	how.requests.scale_load = o->replay.scale_load;
+	how.requests.until = o->replay.until;
+	how.service.series_step = o->series_step;
+	how.json = o->json;
+	return scaling_run(&how, o->files, o->n_files, o->series, err);
+}
+
 static int run(const struct options *o, struct error *err)
 {
 	struct show s = { .on = !o->quiet && isatty(STDERR_FILENO) };
@@ -312,7 +324,11 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	status = options_read(&o, argc, argv);
 	if (status < 0)
-		status = (o.rerun ? run_tapes : run)(&o, &err) < 0 ? options_fail(&err) : EXIT_DONE;
+		status = (o.requests       ? run_service
+		                 : o.rerun ? run_tapes
+		                           : run)(&o, &err) < 0
+		                 ? options_fail(&err)
+		                 : EXIT_DONE;
 	gsim_options_clear(&o);
 	return status;
 }

@@ -14,8 +14,9 @@
 
 #include "config.h"
 
-#define CHECK_EVERY 1000 /* events, where --checker gives no number */
-#define MAX_PERCENT 100000
+#define CHECK_EVERY  1000 /* events, where --checker gives no number */
+#define MAX_PERCENT  100000
+#define REPLICAS_MAX 10000
 
 enum {
 	OPT_NODES = 256,
@@ -40,6 +41,21 @@ enum {
 	OPT_SERIES,
 	OPT_SERIES_STEP,
 	OPT_JOBS,
+	OPT_REQUESTS,
+	OPT_SCALER,
+	OPT_REPLICAS,
+	OPT_REPLICA_REQUESTS,
+	OPT_REPLICA_GPUS,
+	OPT_LOAD_TIME,
+	OPT_PREFILL,
+	OPT_TOKEN_RATE,
+	OPT_TARGET,
+	OPT_SCALE_WINDOW,
+	OPT_SCALE_DOWN,
+	OPT_TO_ZERO,
+	OPT_REQUEST_WAIT,
+	OPT_HOLD_NOISE,
+	OPT_FROM,
 };
 
 static const struct argp_option rows[] = {
@@ -59,7 +75,7 @@ static const struct argp_option rows[] = {
 	{ NULL, 0, NULL, 0, "The history:", 2 },
 	{ "format", OPT_FORMAT, "FORMAT", 0,
 	        "csv (the default); accounting: FILE is the history.db of a controller; record: "
-	        "what gctld recorded",
+	        "what gctld recorded; requests: requests to a service",
 	        2 },
 	{ "account-column", OPT_ACCOUNT_COLUMN, "COLUMN", 0,
 	        "The column that names the jobs' accounts (default: group; none: no account)", 2 },
@@ -113,6 +129,38 @@ static const struct argp_option rows[] = {
 	        "Write a row for each job that has ended to FILE (CSV): when it came, started and "
 	        "ended, and when its start was first planned",
 	        5 },
+	{ NULL, 0, NULL, 0, "A service, with --format=requests:", 6 },
+	{ "requests", OPT_REQUESTS, "KIND:SEED", 0,
+	        "No FILE: make requests, `bursts` for four hours or `day` for a day", 6 },
+	{ "scaler", OPT_SCALER, "LIST", 0,
+	        "What says how many replicas there are, with commas between: ours, ray, knative, "
+	        "keda, fixed:N or all (the default)",
+	        6 },
+	{ "replicas", OPT_REPLICAS, "MIN-MAX", 0, "Replicas (default 1-20)", 6 },
+	{ "replica-requests", OPT_REPLICA_REQUESTS, "N", 0,
+	        "Requests that a replica answers at once (default 16)", 6 },
+	{ "replica-gpus", OPT_REPLICA_GPUS, "N", 0, "GPUs of a replica (default 1)", 6 },
+	{ "load-time", OPT_LOAD_TIME, "TIME", 0,
+	        "From the start of a replica until it is ready (default 60s)", 6 },
+	{ "prefill", OPT_PREFILL, "TIME", 0,
+	        "A request takes so long (default 200ms), and its output tokens divided by", 6 },
+	{ "token-rate", OPT_TOKEN_RATE, "F", 0, "so many tokens a second (default 40)", 6 },
+	{ "target", OPT_TARGET, "F", 0,
+	        "Requests in flight a replica (default 0.7 of --replica-requests)", 6 },
+	{ "scale-window", OPT_SCALE_WINDOW, "TIME[,TIME]", 0,
+	        "The windows of ours: of the load, of a burst (default 60s,6s)", 6 },
+	{ "scale-down", OPT_SCALE_DOWN, "TIME", 0,
+	        "Ours: down to the most that was wanted in so long (default 5m)", 6 },
+	{ "to-zero", OPT_TO_ZERO, "TIME", 0,
+	        "Ours: to zero so long after the last request (default 15m)", 6 },
+	{ "request-wait", OPT_REQUEST_WAIT, "TIME", 0,
+	        "Count the requests that wait longer (default 2s)", 6 },
+	{ "hold-noise", OPT_HOLD_NOISE, NULL, 0,
+	        "Ours: start none for what will be answered before it is ready, unless that waits "
+	        "longer than --request-wait",
+	        6 },
+	{ "from", OPT_FROM, "TIME", 0, "Leave out what came before that", 6 },
+	{ NULL, 0, NULL, 0, "", 7 },
 	{ "quiet", 'q', NULL, 0, "No progress, and not how long it took", 5 },
 	{ 0 },
 };
@@ -255,9 +303,11 @@ static int take_history(struct options *o, int key, char *arg, struct error *err
 		o->history.partition_column = column(arg);
 		return 0;
 	case OPT_FORMAT:
+		o->requests = !strcmp(arg, "requests");
 		o->history.reader = history_format(arg);
-		return o->history.reader ? 0
-		                         : error_set(err, ERR_USAGE, "csv, accounting or record");
+		return o->history.reader || o->requests
+		               ? 0
+		               : error_set(err, ERR_USAGE, "csv, accounting, record or requests");
 	case OPT_SKIP_BAD:
 		o->history.skip_bad = true;
 		return 0;
@@ -292,9 +342,7 @@ static int take_rest(struct options *o, int key, char *arg, struct error *err)
 	case OPT_POLICY:
 		rc = take_word(arg, policies, &word, err);
 		o->replay.fifo = word == 1;
-		o->replay.rival = word == 2   ? RIVAL_FGD
-		                  : word == 3 ? RIVAL_BESTFIT
-		                              : RIVAL_NONE;
+		o->replay.rival = word == 2 ? RIVAL_FGD : word == 3 ? RIVAL_BESTFIT : RIVAL_NONE;
 		return rc;
 	case OPT_SEED:
 		return take_number(arg, 0, INT64_MAX, &o->world.seed, err);
@@ -306,6 +354,106 @@ static int take_rest(struct options *o, int key, char *arg, struct error *err)
 		return rc;
 	case OPT_SERIES_STEP:
 		return take_time(arg, 1, &o->series_step, err);
+	default:
+		return 1;
+	}
+}
+
+static int take_replicas(const char *text, struct scale_policy *p, struct error *err)
+{
+	char least[16] = "";
+	size_t n = strcspn(text, "-");
+	uint64_t min, max;
+
+	snprintf(least, sizeof(least), "%.*s", (int)n, text);
+	if (n >= sizeof(least) || count_parse(least, 0, REPLICAS_MAX, &min, NULL) < 0 ||
+	        count_parse(text + n + (text[n] == '-'), min ? min : 1, REPLICAS_MAX, &max, NULL) <
+	                0) {
+		if (text[n] || n >= sizeof(least) ||
+		        count_parse(least, 1, REPLICAS_MAX, &min, NULL) < 0)
+			return error_set(
+			        err, ERR_USAGE, "expected MIN-MAX, up to %d", REPLICAS_MAX);
+		max = min;
+	}
+	p->min = (uint32_t)min;
+	p->max = (uint32_t)max;
+	return 0;
+}
+
+static int take_ms(const char *text, usec_t *value, struct error *err)
+{
+	uint64_t ms;
+
+	if (duration_parse_ms(text, DURATION_BARE_REFUSED, &ms, err) < 0)
+		return -1;
+	if (ms > 1000000000)
+		return error_set(err, ERR_USAGE, "expected at most 1000000s");
+	*value = (usec_t)ms * 1000;
+	return 0;
+}
+
+/* "60s,6s" */
+static int take_windows(const char *text, struct scale_policy *p, struct error *err)
+{
+	char first[32];
+	size_t n = strcspn(text, ",");
+
+	snprintf(first, sizeof(first), "%.*s", (int)n, text);
+	if (take_time(first, 1, &p->window, err) < 0)
+		return -1;
+	return text[n] ? take_time(text + n + 1, 1, &p->burst_window, err) : 0;
+}
+
+static int take_u32(
+        const char *text, uint64_t least, uint64_t most, uint32_t *value, struct error *err)
+{
+	uint64_t v;
+
+	if (count_parse(text, least, most, &v, err) < 0)
+		return -1;
+	*value = (uint32_t)v;
+	return 0;
+}
+
+static int take_service(struct options *o, int key, char *arg, struct error *err)
+{
+	struct service_options *s = &o->scaling.service;
+
+	switch (key) {
+	case OPT_REQUESTS:
+		o->requests = true;
+		o->scaling.make = arg;
+		return 0;
+	case OPT_SCALER:
+		o->scaling.scalers = arg;
+		return 0;
+	case OPT_REPLICAS:
+		return take_replicas(arg, &s->policy, err);
+	case OPT_REPLICA_REQUESTS:
+		return take_u32(arg, 1, 100000, &s->replica_requests, err);
+	case OPT_REPLICA_GPUS:
+		return take_u32(arg, 1, 100000, &s->replica_gpus, err);
+	case OPT_LOAD_TIME:
+		return take_ms(arg, &s->load_time, err);
+	case OPT_PREFILL:
+		return take_ms(arg, &s->prefill, err);
+	case OPT_TOKEN_RATE:
+		return take_factor(arg, 1e-3, &s->token_rate, err);
+	case OPT_TARGET:
+		return take_factor(arg, 1e-3, &s->policy.target, err);
+	case OPT_SCALE_WINDOW:
+		return take_windows(arg, &s->policy, err);
+	case OPT_SCALE_DOWN:
+		return take_ms(arg, &s->policy.scale_down, err);
+	case OPT_TO_ZERO:
+		return take_ms(arg, &s->policy.to_zero, err);
+	case OPT_REQUEST_WAIT:
+		return take_ms(arg, &s->request_wait, err);
+	case OPT_HOLD_NOISE:
+		o->scaling.hold_noise = true;
+		return 0;
+	case OPT_FROM:
+		return take_time(arg, 0, &o->scaling.requests.from, err);
 	default:
 		return 1;
 	}
@@ -371,6 +519,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (rc > 0)
 		rc = take_rest(o, key, arg, &err);
 	if (rc > 0)
+		rc = take_service(o, key, arg, &err);
+	if (rc > 0)
 		return ARGP_ERR_UNKNOWN;
 	if (rc < 0) {
 		error_wrap(&err, "--%s=%s", option_name(key), arg);
@@ -382,7 +532,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = rows,
 	.parser = parse,
-	.args_doc = "FILE...\n--show-config\n--replay FILE...",
+	.args_doc = "FILE...\n--show-config\n--replay FILE...\n--format=requests FILE...\n"
+	            "--requests=KIND:SEED",
 	.doc = doc,
 };
 
@@ -390,10 +541,29 @@ static const struct argp argp = {
 static int agree_rerun(const struct options *o, struct error *err)
 {
 	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
-	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->series || o->jobs)
+	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->series ||
+	        o->jobs)
 		return error_set(err, ERR_USAGE,
 		        "--replay repeats what was: of the options only --checker, --json and "
 		        "--quiet go with it");
+	return 0;
+}
+
+/* A service has replicas of its own, and no jobs. */
+static int agree_requests(const struct options *o, struct error *err)
+{
+	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
+	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->jobs ||
+	        o->rerun)
+		return error_set(err, ERR_USAGE,
+		        "--format=requests is about a service, not about jobs on nodes: of the "
+		        "other options only --from, --until, --scale-load, --skip-bad, --series, "
+		        "--series-step, --json and --quiet go with it");
+	if (!o->scaling.make && !o->n_files)
+		return error_set(err, ERR_USAGE, "which history? Or --requests=bursts:1");
+	if (o->scaling.make && o->n_files)
+		return error_set(err, ERR_USAGE, "--requests=%s makes requests: without %s",
+		        o->scaling.make, o->files[0]);
 	return 0;
 }
 
@@ -413,6 +583,8 @@ static int agree(const struct options *o, struct error *err)
 		        "--format=%s: jobs go to their own partitions: without --nodes and "
 		        "--partition-column",
 		        o->history.reader == &history_record ? "record" : "accounting");
+	if (o->requests)
+		return agree_requests(o, err);
 	if (!o->n_files && !o->show_config)
 		return error_set(err, ERR_USAGE, "which history? See gsim --help");
 	if (o->rerun && agree_rerun(o, err) < 0)
@@ -442,7 +614,8 @@ int options_read(struct options *o, int argc, char **argv)
 		.world = { .seed = 1, .limits = LIMITS_NONE, .factor = 1 },
 		.replay = { .scale_load = 1, .until = WORLD_NEVER },
 		.time_limit = "none",
-		.series_step = (usec_t)600 * 1000000 };
+		.series_step = (usec_t)600 * 1000000,
+		.scaling = scaling_defaults() };
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 	return agree(o, &err) < 0 ? options_fail(&err) : -1;

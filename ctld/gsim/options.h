@@ -7,6 +7,7 @@
 
 #include "ctld/gsim/history.h"
 #include "ctld/gsim/replay.h"
+#include "ctld/gsim/requests/scaling.h"
 
 struct options {
 	const char *conf, *nodes; /* at most one; neither: the system's gpusched.conf */
@@ -21,6 +22,8 @@ struct options {
 	unsigned inflate;          /* per cent; 0: a replay */
 	const char *series, *jobs; /* files to write; NULL: none */
 	usec_t series_step;
+	bool requests; /* --format=requests or --requests: a service, and no jobs */
+	struct scaling_options scaling;
 	bool rerun; /* --replay: not a history, but what gctld recorded */
 	bool show_config, json, quiet;
 };

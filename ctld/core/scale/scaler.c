@@ -12,10 +12,12 @@
 #include "ctld/core/scale/window.h"
 
 #define SECOND     ((usec_t)1000000)
-#define LOAD_SPAN  (2 * SECOND)      /* a load speaks of so long before it, at most */
-#define CLOSE      0.1               /* of the present number */
-#define BURST      2                 /* times what the ready replicas are for */
-#define NEW        1.01              /* times L_window: else L_burst says no more than it */
+#define LOAD_SPAN  (2 * SECOND)  /* a load speaks of so long before it, at most */
+#define CLOSE      0.1           /* of the present number */
+#define CHANCE     1             /* times the root of what is in flight */
+#define BACKLOG    2             /* times what answers what waits in a load time */
+#define LOAD_GUESS (60 * SECOND) /* a load time that is not learned */
+#define LN_2       0.693147
 #define LOADS_KEPT 16                /* load times */
 #define LOAD_RANK  0.9               /* p90 */
 #define TIME_MOST  ((usec_t)1 << 48) /* of a policy: nine years */
@@ -31,7 +33,6 @@ enum hold {
 	HOLD_NOISE,
 	HOLD_UNKNOWN,
 	HOLD_START,
-	HOLD_BURST,
 	HOLD_RECENT,
 	HOLD_HALF,
 	HOLD_AWAKE,
@@ -41,27 +42,37 @@ struct scaler {
 	struct scale_policy p; /* checked */
 	uint32_t want;         /* as decided last, without those in the place of late ones */
 	uint32_t given;        /* with them */
-	uint32_t asked;        /* what the load asked for then */
 	usec_t last;           /* mono, of the last step */
 	bool stepped;
 	usec_t started;      /* nothing is given up before started + scale_down */
-	usec_t burst_until;  /* nor before this */
 	usec_t last_request; /* or wake; for to_zero */
-	struct mean_window load, burst, cache;
-	struct max_window asked_lately, wanted_lately; /* over scale_down, over window */
+	double kept;         /* replicas: what was needed, fading */
+	double last_level, last_running, arriving; /* of the last step, a second */
+	uint32_t last_ready;
+	bool measured; /* a load was known, last then: */
+	usec_t measured_at;
+	usec_t ready_since;
+	struct mean_window load, burst;
+	struct max_window wanted_lately; /* over window */
 	usec_t load_times[LOADS_KEPT];
 	uint32_t n_loads; /* all; the last LOADS_KEPT are kept */
 };
+
+/* The quantities whose means are kept. */
+enum { LEVEL, RUNNING, WAITING, ANSWERED, BEGUN, ARRIVED, CACHE };
 
 /* What one step works out. */
 struct step {
 	struct scale_input in; /* checked */
 	bool known;            /* the load, of at least some */
 	bool all_known;
-	double level;        /* requests now */
-	double load, recent; /* L_window, L_burst */
-	double cache;        /* ready * kv */
-	double need;         /* replicas, before rounding */
+	double level;                /* requests now */
+	double load[WINDOW_MEANS];   /* over window */
+	double recent[WINDOW_MEANS]; /* over burst_window */
+	double time;                 /* T; 0: not known */
+	double target;               /* as it is, or as many as a replica takes */
+	double steady, sudden, back; /* requests: D_window, D_burst less chance, for what waits */
+	double need;                 /* replicas, before rounding */
 	bool burst, by_cache;
 	uint32_t asked; /* clamped */
 	enum hold hold;
@@ -89,7 +100,7 @@ static uint32_t replicas(double v)
 	if (v >= UINT32_MAX)
 		return UINT32_MAX;
 	whole = (uint32_t)v;
-	return v - whole > 1e-9 ? whole + 1 : whole;
+	return v - whole > 1e-5 ? whole + 1 : whole;
 }
 
 static uint32_t clamp(const struct scaler *s, uint32_t v)
@@ -141,16 +152,11 @@ static void windows_init(struct scaler *s, const struct scale_policy *old, usec_
 {
 	if (!old || old->window != s->p.window) {
 		mean_window_init(&s->load, s->p.window, now);
-		mean_window_init(&s->cache, s->p.window, now);
 		max_window_init(&s->wanted_lately, s->p.window, now);
 		max_window_add(&s->wanted_lately, now, s->want);
 	}
 	if (!old || old->burst_window != s->p.burst_window)
 		mean_window_init(&s->burst, s->p.burst_window, now);
-	if (!old || old->scale_down != s->p.scale_down) {
-		max_window_init(&s->asked_lately, s->p.scale_down, now);
-		max_window_add(&s->asked_lately, now, s->want);
-	}
 }
 
 struct scaler *scaler_new(const struct scale_policy *policy, uint32_t want, usec_t now)
@@ -158,10 +164,10 @@ struct scaler *scaler_new(const struct scale_policy *policy, uint32_t want, usec
 	struct scaler *s = xcalloc(1, sizeof(*s));
 
 	s->p = checked_policy(policy);
-	s->want = s->given = s->asked = want;
+	s->want = s->given = want;
+	s->kept = want;
 	s->started = s->last = now;
 	s->last_request = want ? now : LONG_AGO;
-	s->burst_until = LONG_AGO;
 	windows_init(s, NULL, now);
 	return s;
 }
@@ -222,14 +228,42 @@ static double level_now(const struct scaler *s, const struct scale_input *in)
 	return sum + in->held;
 }
 
+static double seconds(usec_t t)
+{
+	return (double)t / SECOND;
+}
+
+/* By how much the load grew, since it was last known, came in or began; what a replica that is
+ * gone took with it is not counted. */
 static void windows_add(struct scaler *s, const struct step *t)
 {
 	usec_t now = t->in.now, from = s->stepped ? s->last : now - SECOND;
+	double begun = t->in.answered, past = seconds(now - s->measured_at);
+	double quantities[WINDOW_MEANS];
 
+	if (!s->measured || now - s->measured_at > LOAD_SPAN) {
+		s->arriving = t->in.answered;
+	} else if (past > 0 && t->in.ready >= s->last_ready) {
+		s->arriving = t->in.answered + (t->level - s->last_level) / past;
+		begun += (t->in.running - s->last_running) / past;
+	}
+	quantities[LEVEL] = t->level;
+	quantities[RUNNING] = t->in.running;
+	quantities[WAITING] = t->in.waiting + t->in.held;
+	quantities[ANSWERED] = t->in.answered;
+	quantities[BEGUN] = begun;
+	quantities[ARRIVED] = s->arriving;
+	quantities[CACHE] = t->in.ready * t->in.kv;
 	from = now - from > LOAD_SPAN ? now - LOAD_SPAN : from;
-	mean_window_add(&s->load, from, now, t->level);
-	mean_window_add(&s->burst, from, now, t->level);
-	mean_window_add(&s->cache, from, now, t->in.ready * t->in.kv);
+	mean_window_add(&s->load, from, now, quantities);
+	mean_window_add(&s->burst, from, now, quantities);
+	s->measured = true;
+	s->measured_at = now;
+	s->last_level = t->level;
+	s->last_running = t->in.running;
+	if (t->in.ready != s->last_ready)
+		s->ready_since = now;
+	s->last_ready = t->in.ready;
 }
 
 static void measure(struct scaler *s, struct step *t)
@@ -243,28 +277,90 @@ static void measure(struct scaler *s, struct step *t)
 		windows_add(s, t);
 	if (!t->all_known || t->level > 0 || in->answered > 0)
 		scaler_wake(s, in->now);
-	t->load = t->recent = t->level;
-	t->cache = in->ready * in->kv;
-	mean_window_get(&s->load, in->now, &t->load);
-	mean_window_get(&s->burst, in->now, &t->recent);
-	mean_window_get(&s->cache, in->now, &t->cache);
+	t->load[LEVEL] = t->recent[LEVEL] = t->level;
+	mean_window_get(&s->load, in->now, t->load);
+	mean_window_get(&s->burst, in->now, t->recent);
+}
+
+static double at_most(double v, double most)
+{
+	return v < most ? v : most;
+}
+
+static double positive(double v)
+{
+	return v > 0 ? v : 0;
+}
+
+/* Newton's, from above: libm is not for the core. */
+static double root(double v)
+{
+	double r = v > 1 ? v : 1;
+
+	for (int i = 0; v > 0 && i < 60 && r - v / r > 1e-6 * r; i++)
+		r = (r + v / r) / 2;
+	return v > 0 ? r : 0;
+}
+
+/* How long a request is in service, by those that began and those that were answered. */
+static double service_time(const struct step *t)
+{
+	double rate = (t->load[ANSWERED] + t->load[BEGUN]) / 2;
+
+	return t->load[ANSWERED] > 0 && rate > 0 ? t->load[RUNNING] / rate : 0;
+}
+
+/* As many as a replica takes, where that is less than the target and others wait; new replicas
+ * have had time to fill. */
+static double true_target(const struct scaler *s, const struct step *t)
+{
+	double each = t->in.ready ? t->recent[RUNNING] / t->in.ready : 0;
+
+	if (each >= 1 && each < s->p.target && t->in.now - s->ready_since >= s->p.burst_window &&
+	        t->recent[WAITING] > CLOSE * t->recent[RUNNING])
+		return each;
+	return s->p.target;
+}
+
+/* In flight if none had to wait, and what it takes to answer those that do. */
+static void demand(const struct scaler *s, struct step *t)
+{
+	double burst = seconds(s->p.burst_window), load, spread, waiting = t->recent[WAITING];
+
+	t->time = service_time(t);
+	t->target = true_target(s, t);
+	t->steady = t->load[LEVEL];
+	t->sudden = t->recent[LEVEL];
+	spread = t->sudden;
+	if (t->time > 0) {
+		t->steady = at_most(positive(t->load[ARRIVED]) * t->time, LEVEL_MOST);
+		t->sudden = at_most(positive(t->recent[ARRIVED]) * t->time, LEVEL_MOST);
+		spread = t->sudden * (burst > 0 && t->time > burst ? t->time / burst : 1);
+		load = seconds(scaler_load_time(s));
+		load = load > 0 ? load : seconds(LOAD_GUESS);
+		if (waiting > 0)
+			waiting += positive(t->recent[ARRIVED] - t->in.answered) * load;
+		t->back = at_most(BACKLOG * waiting * t->time / load, LEVEL_MOST);
+	}
+	t->sudden = positive(t->sudden - CHANCE * root(spread));
 }
 
 /* What the load asks for. */
 static void ask(struct scaler *s, struct step *t)
 {
-	double ready = t->in.ready ? t->in.ready : 0.5, caches;
+	double caches, past = seconds(t->in.now - s->last);
 
 	if (s->p.target > 0) {
-		t->need = t->load / s->p.target;
-		t->burst = t->recent >= BURST * ready * s->p.target && t->recent > NEW * t->load;
-		if (t->burst) {
-			t->need = t->recent / s->p.target;
-			s->burst_until = t->in.now + s->p.window;
-		}
-		caches = s->p.kv_target > 0 ? t->cache / s->p.kv_target : 0;
+		demand(s, t);
+		t->burst = t->sudden > t->steady;
+		t->need = ((t->burst ? t->sudden : t->steady) + t->back) / t->target;
+		caches = s->p.kv_target > 0 ? t->load[CACHE] / s->p.kv_target : 0;
 		t->by_cache = caches > t->need;
 		t->need = t->by_cache ? caches : t->need;
+		s->kept /=
+		        s->p.scale_down > 0 ? 1 + LN_2 * past / seconds(s->p.scale_down) : INFINITY;
+		caches = caches > t->steady / t->target ? caches : t->steady / t->target;
+		s->kept = at_most(s->kept > caches ? s->kept : caches, LEVEL_MOST);
 	}
 	t->asked = clamp(s, replicas(t->need));
 }
@@ -272,20 +368,18 @@ static void ask(struct scaler *s, struct step *t)
 /* --- the decision ---------------------------------------------------------------------------- */
 
 /* More is not wanted where the present replicas will soon have answered all that waits. Spare is
- * what they answer at their target, less what arrives: what is answered and what comes on top. */
+ * what they answer at their target, less what arrives. */
 static bool is_noise(const struct scaler *s, const struct step *t)
 {
 	const struct scale_input *in = &t->in;
-	double load_time = (double)scaler_load_time(s) / SECOND;
-	double half = (double)s->p.burst_window / 2 / SECOND, growth, spare;
+	double load_time = seconds(scaler_load_time(s)), spare;
 
-	if (!s->p.request_wait || load_time <= 0 || half <= 0 || !t->all_known || !in->ready ||
-	        in->held > 0 || in->answered <= 0 || in->running <= 0)
+	if (!s->p.request_wait || load_time <= 0 || t->time <= 0 || !t->all_known || !in->ready ||
+	        in->held > 0 || in->answered <= 0)
 		return false;
-	if (in->waiting / in->answered * SECOND >= (double)s->p.request_wait)
+	if (in->waiting / in->answered >= seconds(s->p.request_wait))
 		return false;
-	growth = (t->level - t->recent) / half;
-	spare = in->answered * (in->ready * s->p.target / in->running - 1) - growth;
+	spare = in->ready * t->target / t->time - t->recent[ARRIVED];
 	return spare > 0 && in->waiting / spare < load_time;
 }
 
@@ -304,35 +398,25 @@ static uint32_t raise(const struct scaler *s, struct step *t)
 	return t->asked;
 }
 
-/* The latest of the times before which nothing is given up; 0: past. */
-static usec_t given_up_from(const struct scaler *s, usec_t now, enum hold *hold)
-{
-	usec_t start = s->started + s->p.scale_down;
-
-	*hold = start >= s->burst_until ? HOLD_START : HOLD_BURST;
-	start = start >= s->burst_until ? start : s->burst_until;
-	return start > now ? start : 0;
-}
-
 static uint32_t lower(struct scaler *s, struct step *t)
 {
-	uint32_t recent = clamp(s, max_window_get(&s->asked_lately, t->in.now));
+	uint32_t kept = clamp(s, replicas(s->kept));
 	uint32_t most = max_window_get(&s->wanted_lately, t->in.now);
 	uint32_t want = t->asked, half = most > 1 ? most - most / 2 : 0;
-	enum hold hold;
 
 	if (!t->all_known) {
 		t->hold = HOLD_UNKNOWN;
 		return s->want;
 	}
-	t->until = given_up_from(s, t->in.now, &hold);
-	if (t->until) {
-		t->hold = hold;
+	if (t->in.now < s->started + s->p.scale_down) {
+		t->hold = HOLD_START;
+		t->until = s->started + s->p.scale_down;
 		return s->want;
 	}
-	if (recent > want) {
+	/* What fades is never 0: it does not keep the last one. */
+	if (kept > want && (want || s->kept >= 1)) {
 		t->hold = HOLD_RECENT;
-		want = recent;
+		want = kept;
 	}
 	if (half > want) {
 		t->hold = HOLD_HALF;
@@ -352,16 +436,13 @@ static uint32_t decide(struct scaler *s, struct step *t)
 	uint32_t present = s->want < s->p.max ? s->want : s->p.max;
 	uint32_t want;
 
-	max_window_add(&s->asked_lately, t->in.now, s->asked);
-	max_window_add(&s->asked_lately, t->in.now, t->asked);
-	s->asked = t->asked;
 	if (s->p.min == 0 && s->p.max && t->asked == 0 && is_awake(s, t->in.now)) {
 		t->asked = 1;
 		t->hold = HOLD_AWAKE;
 	}
 	if (!t->known && t->asked > present)
 		t->asked = present > s->p.min ? present : s->p.min;
-	if (t->asked != present && is_close(s, t) && !t->burst) {
+	if (t->asked != present && is_close(s, t)) {
 		t->hold = HOLD_CLOSE;
 		want = present;
 	} else if (t->asked > present) {
@@ -401,12 +482,17 @@ static void say_load(const struct scaler *s, const struct step *t, struct scale_
 	if (s->p.target <= 0)
 		say(d, "the number is fixed");
 	else if (t->by_cache)
-		say(d, "%.4g caches full over %s / %.3g %%", t->cache,
+		say(d, "%.4g caches full over %s / %.3g %%", t->load[CACHE],
 		        time_text(window, s->p.window), s->p.kv_target * 100);
 	else
-		say(d, "%s%.4g in flight over %s / %.4g a replica", t->burst ? "burst, " : "",
-		        t->burst ? t->recent : t->load,
-		        time_text(window, t->burst ? s->p.burst_window : s->p.window), s->p.target);
+		say(d, "%s%.4g in %s over %s", t->burst ? "burst, " : "",
+		        t->burst ? t->sudden : t->steady, t->time > 0 ? "service" : "flight",
+		        time_text(window, t->burst ? s->p.burst_window : s->p.window));
+	if (s->p.target <= 0 || t->by_cache)
+		return;
+	if (t->back >= 0.05)
+		say(d, " + %.3g for %.3g waiting", t->back, t->recent[WAITING]);
+	say(d, " / %.4g a replica", t->target);
 }
 
 static void say_hold(const struct scaler *s, const struct step *t, struct scale_decision *d)
@@ -438,12 +524,8 @@ static void say_hold(const struct scaler *s, const struct step *t, struct scale_
 		say(d, "; none is given up for %s after a start, %s left",
 		        time_text(text, s->p.scale_down), time_text(left, for_));
 		break;
-	case HOLD_BURST:
-		say(d, "; none is given up for %s after a burst, %s left",
-		        time_text(text, s->p.window), time_text(left, for_));
-		break;
 	case HOLD_RECENT:
-		say(d, "; the most that was needed in %s", time_text(text, s->p.scale_down));
+		say(d, "; of what was needed lately %.3g is kept", s->kept);
 		break;
 	case HOLD_HALF:
 		say(d, "; at most half is given up in %s", time_text(text, s->p.window));
@@ -480,7 +562,7 @@ static void explain(const struct scaler *s, struct step *t, struct scale_decisio
 static usec_t next_time(const struct scaler *s, const struct step *t, uint32_t want)
 {
 	usec_t now = t->in.now, next = INT64_MAX, zero = s->last_request + s->p.to_zero;
-	usec_t step = s->asked_lately.width > SECOND ? s->asked_lately.width : SECOND;
+	usec_t step = s->p.scale_down / 60 > SECOND ? s->p.scale_down / 60 : SECOND;
 
 	if (t->until > now)
 		next = t->until;
@@ -488,7 +570,7 @@ static usec_t next_time(const struct scaler *s, const struct step *t, uint32_t w
 		next = now + step;
 	else if (t->hold == HOLD_NOISE)
 		next = now + SECOND;
-	else if (t->known && fabs(t->load - t->level) > CLOSE * (t->level + 1))
+	else if (t->known && fabs(t->load[LEVEL] - t->level) > CLOSE * (t->level + 1))
 		next = now + SECOND;
 	if (s->p.min == 0 && want > 0 && zero > now && zero < next)
 		next = zero;

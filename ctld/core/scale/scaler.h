@@ -8,21 +8,39 @@
  *	      gactivate holds: the mean over the window w, over the times at which it was known. A
  *	      READY replica of unknown load is taken to be as loaded as the known ones, at most with
  *	      `target`
- *	need  = max(L_window / target, ready * kv / kv_target), kv too as a mean over `window`
+ *	A_w   requests that arrive a second: those answered, and by how much L grows
+ *	T     how long a request is in service: requests in service / those begun and answered a
+ *	      second, over `window` (Little's law)
+ *	D_w   = A_w * T: how many would be in service if none had to wait. L_w where the requests
+ *	      answered are not known
+ *	back  = W * 2 * T / load time: in service for half a load time this answers W, what waits
+ *	      and, while that grows, what will have come on top in a load time
+ *	need  = max((max(D_window, D_burst - sqrt(D_burst)) + back) / target,
+ *	            ready * kv / kv_target), kv too as a mean over `window`
  *	want  = clamp(ceil(need), min, max)
- *	burst : L_burst / target >= 2 * ready: want from L_burst, nothing is given up for `window`
  *	close : while need is within 10 percent of the present number nothing changes
  *	up    : at once. A replica that loads for more than twice the learned load time (`late`) no
  *	        longer counts as coming: one more is wanted in its place
  *	noise : with `request_wait`, more is not wanted while the predicted wait is below it and the
  *	        spare rate of the present replicas answers what waits before a new one is READY
- *	down  : to the highest want of the last `scale_down`, and not below half of the most that
- *	        was wanted within the last `window`; a load that is not known never lowers it
+ *	down  : not below `kept`, the most that D_window asked for, which fades: half of it is left
+ *	        after `scale_down`; and not below half of the most that was wanted within the last
+ *	        `window`; a load that is not known never lowers it
  *	zero  : with min 0, after `to_zero` without a request; a held request wakes the service
+ *
+ * Why not L alone: while replicas load, requests pile up, and a number that counts them like those
+ * in service asks for several times what the arriving ones need, just when the first new ones are
+ * READY. Why D_burst less its root: so much chance alone adds (requests come as a Poisson process),
+ * so that 500 in flight react to 5 percent more within seconds and 5 do not to twice as many. Why
+ * fading and not the highest of `scale_down`: most of what a burst needed is given back soon, some
+ * of it is there for the next. testsuite/bench/RESULTS.md (services-scaling) has the figures.
+ *
+ * Where requests wait though the replicas have fewer than `target` in service, so many is all that
+ * they take: it is the target then.
  *
  * A load counts for the time since the previous one, at most two seconds: of a longer silence
  * nothing is known. Windows are rings of 60 buckets, so that an hour takes as little memory (about
- * 4 KB a service) as a minute does; means are exact to a sixtieth of their window.
+ * 5 KB a service) as a minute does; means are exact to a sixtieth of their window.
  *
  * Numbers that are none (NaN, infinite, negative) are a load that is not known.
  */

@@ -12,6 +12,12 @@ static usec_t bucket_width(usec_t length)
 	return width > 0 ? width : 1;
 }
 
+/* Rounded down, also of times below 0. */
+static int64_t bucket_of(usec_t at, usec_t width)
+{
+	return at / width - (at % width < 0);
+}
+
 static size_t place(int64_t bucket)
 {
 	return (size_t)((bucket % PLACES + PLACES) % PLACES);
@@ -23,12 +29,12 @@ void mean_window_init(struct mean_window *w, usec_t length, usec_t now)
 {
 	memset(w, 0, sizeof(*w));
 	w->width = bucket_width(length);
-	w->newest = now / w->width;
+	w->newest = bucket_of(now, w->width);
 }
 
 static void mean_forward(struct mean_window *w, usec_t now)
 {
-	int64_t bucket = now / w->width;
+	int64_t bucket = bucket_of(now, w->width);
 
 	if (bucket - w->newest >= PLACES)
 		memset(w->at, 0, sizeof(w->at));
@@ -38,11 +44,12 @@ static void mean_forward(struct mean_window *w, usec_t now)
 	w->newest = bucket > w->newest ? bucket : w->newest;
 }
 
-void mean_window_add(struct mean_window *w, usec_t from, usec_t to, double level)
+void mean_window_add(
+        struct mean_window *w, usec_t from, usec_t to, const double quantities[WINDOW_MEANS])
 {
 	mean_forward(w, to);
 	while (to > from) {
-		int64_t bucket = (to - 1) / w->width;
+		int64_t bucket = bucket_of(to - 1, w->width);
 		usec_t start = bucket * w->width;
 		double part;
 
@@ -50,29 +57,32 @@ void mean_window_add(struct mean_window *w, usec_t from, usec_t to, double level
 			break;
 		start = start > from ? start : from;
 		part = (double)(to - start);
-		w->at[place(bucket)].sum += level * part;
-		w->at[place(bucket)].known += part;
+		for (int i = 0; i < WINDOW_MEANS; i++)
+			w->at[place(bucket)].sum[i] += (float)(quantities[i] * part);
+		w->at[place(bucket)].known += (float)part;
 		to = start;
 	}
 }
 
 /* The oldest bucket counts with the part of it that is still in the window. */
-bool mean_window_get(struct mean_window *w, usec_t now, double *mean)
+bool mean_window_get(struct mean_window *w, usec_t now, double means[WINDOW_MEANS])
 {
-	double sum = 0, known = 0;
+	double sum[WINDOW_MEANS] = { 0 }, known = 0;
 
 	mean_forward(w, now);
 	for (int64_t b = w->newest - WINDOW_BUCKETS; b <= w->newest; b++) {
 		double part = 1;
 
 		if (b == w->newest - WINDOW_BUCKETS)
-			part -= (double)(now % w->width) / (double)w->width;
-		sum += part * w->at[place(b)].sum;
-		known += part * w->at[place(b)].known;
+			part -= (double)(now - w->newest * w->width) / (double)w->width;
+		for (int i = 0; i < WINDOW_MEANS; i++)
+			sum[i] += part * (double)w->at[place(b)].sum[i];
+		known += part * (double)w->at[place(b)].known;
 	}
 	if (known <= 0)
 		return false;
-	*mean = sum / known;
+	for (int i = 0; i < WINDOW_MEANS; i++)
+		means[i] = sum[i] / known;
 	return true;
 }
 
@@ -82,12 +92,12 @@ void max_window_init(struct max_window *w, usec_t length, usec_t now)
 {
 	memset(w, 0, sizeof(*w));
 	w->width = bucket_width(length);
-	w->newest = now / w->width;
+	w->newest = bucket_of(now, w->width);
 }
 
 static void max_forward(struct max_window *w, usec_t now)
 {
-	int64_t bucket = now / w->width;
+	int64_t bucket = bucket_of(now, w->width);
 
 	if (bucket - w->newest >= PLACES)
 		memset(w->at, 0, sizeof(w->at));

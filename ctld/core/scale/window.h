@@ -12,12 +12,14 @@
 
 #define WINDOW_BUCKETS 60
 
-/* The mean of a level over the times at which it was known. */
+#define WINDOW_MEANS 7
+
+/* Means of several quantities over the times at which they were known. In float: 2 KB. */
 struct mean_window {
 	usec_t width;   /* of a bucket, above 0 */
 	int64_t newest; /* number of the newest bucket: time / width */
 	struct {
-		double sum, known; /* level x us, us */
+		float known, sum[WINDOW_MEANS]; /* us, quantity x us */
 	} at[WINDOW_BUCKETS + 1];
 };
 
@@ -29,10 +31,11 @@ struct max_window {
 };
 
 void mean_window_init(struct mean_window *w, usec_t length, usec_t now);
-/* The level was so from `from` to `to`, the latest time so far. */
-void mean_window_add(struct mean_window *w, usec_t from, usec_t to, double level);
-/* False: nothing is known of the window before `now`. */
-bool mean_window_get(struct mean_window *w, usec_t now, double *mean);
+/* The quantities were so from `from` to `to`, the latest time so far. */
+void mean_window_add(
+        struct mean_window *w, usec_t from, usec_t to, const double quantities[WINDOW_MEANS]);
+/* False, and nothing is changed: nothing is known of the window before `now`. */
+bool mean_window_get(struct mean_window *w, usec_t now, double means[WINDOW_MEANS]);
 
 void max_window_init(struct max_window *w, usec_t length, usec_t now);
 void max_window_add(struct max_window *w, usec_t now, uint32_t value);
