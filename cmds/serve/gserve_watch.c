@@ -35,6 +35,7 @@ struct watch {
 	uint64_t *watched; /* the jobs of that */
 	size_t n_watched;
 	bool redraws;
+	bool added; /* of lines: there is one */
 	struct known *known; /* of lines: what was printed */
 	size_t n_known;
 };
@@ -186,8 +187,10 @@ static int on_service(const Gpusched__Service *s, void *arg, struct error *err)
 	note_jobs(w, s);
 	if (!now)
 		return error_set(err, ERR_PROTOCOL, "a malformed service");
-	if (!k->service || !is_same(k->service, now))
+	if (!k->service || !is_same(k->service, now)) {
 		listing_add(&w->g->listing, s, &s->base);
+		w->added = true;
+	}
 	if (k->service)
 		gpusched__service__free_unpacked(k->service, NULL);
 	k->service = now;
@@ -233,8 +236,9 @@ static int show(struct watch *w, struct error *err)
 		rc = redraw(w, err);
 	else
 		rc = service_list(w->asks, &query, on_service, w, err);
-	if (rc >= 0 && !w->redraws)
+	if (rc >= 0 && w->added)
 		listing_part(&w->g->listing, 0, false);
+	w->added = false;
 	if (rc >= 0 && (fflush(stdout) != 0 || ferror(stdout)))
 		return error_set(err, ERR_SYSTEM, "output: %s", strerror(errno));
 	return rc;
