@@ -136,6 +136,10 @@ static int read_script(const struct gsubmit *g, struct script *script, struct er
 		script_wrap(g->checked.wrap, script);
 		return 0;
 	}
+	if (!g->script && g->update && isatty(STDIN_FILENO)) {
+		error_set(err, ERR_USAGE, "the script of the next generation is required");
+		return error_hint(err, "gserve scale %s MIN-MAX needs none", g->update);
+	}
 	if (!g->script && isatty(STDIN_FILENO))
 		cmd_advise(
 		        &gsubmit_cmd, "reading the script from the terminal; end it with Ctrl-D");

@@ -90,8 +90,8 @@ def test_from_submit_to_stop(cluster):
     s = cluster.wait_ready("chat", 2)
     assert (s["generation"], s["wanted"], s["request"]["min"], s["request"]["kept"]) == (1, 2, 2, 2)
     assert cluster.answers("chat") == ["one 0", "one 1"]
-    line = cluster.run("gserve", "--noheader").stdout.split()
-    assert line[0] == "chat" and line[2:6] == ["SERVING", "2", "2", "2"]
+    line = cluster.run("gserve", "--noheader", "-o", "NAME,STATE,READY,WANTED,REPLICAS,GPUS").stdout.split()
+    assert line == ["chat", "SERVING", "2", "2", "2", "any:1"]
     shown = cluster.run("gserve", "show", "chat").stdout
     assert "READY-PROBE" in shown and "http:/health" in shown and all(e in shown for e in cluster.endpoints("chat"))
     told = json.loads(cluster.run("gserve", "endpoints", "chat", "--json").stdout)["endpoints"]
