@@ -70,7 +70,8 @@ Gpusched__Service *service_find(struct client *c, const char *name, struct error
 	request.names = names;
 	request.n_names = 1;
 	request.replicas = true;
-	if (whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_SERVICES, &request.base, &services, err) < 0) {
+	if (whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_SERVICES, &request.base, &services, err) <
+	        0) {
 		if (kept)
 			protobuf_c_message_free_unpacked(kept, NULL);
 		return NULL;
@@ -101,8 +102,7 @@ Gpusched__Job *service_job(struct client *c, uint64_t id, struct error *err)
 	return (Gpusched__Job *)kept;
 }
 
-int service_control(
-        struct client *c, const Gpusched__ServiceControl *control, struct error *err)
+int service_control(struct client *c, const Gpusched__ServiceControl *control, struct error *err)
 {
 	const struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SERVICE_CONTROL,
 		.request = &control->base };

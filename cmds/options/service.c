@@ -10,7 +10,7 @@
 #include "cmds/options/tasks.h"
 #include "common/net/signedservice.h"
 
-/* --- the fields of the two messages ------------------------------------------------------------ */
+/* --- the fields of the two messages ---------------------------------------------------------- */
 
 #define OPTION(member) offsetof(struct service_options, member)
 #define SPEC(member)   offsetof(struct service_job, spec.member)
@@ -76,7 +76,7 @@ void service_options_clear(struct service_options *s)
 	service_options_init(s);
 }
 
-/* --- what makes no sense ----------------------------------------------------------------------- */
+/* --- what makes no sense --------------------------------------------------------------------- */
 
 /* One of several that may be wrong. */
 struct wrong {
@@ -119,10 +119,12 @@ static int check_job(const struct submit_options *o, struct error *err)
 		        "--cpus-per-task=COUNT gives a replica more CPUs" },
 		{ o->time_limit_s, "--time: a service has no time limit", no_end },
 		{ o->deadline_time, "--deadline: a service stays up", no_end },
-		{ o->warn_signal, "--signal: it is sent before the time limit, and a service has "
+		{ o->warn_signal,
+		        "--signal: it is sent before the time limit, and a service has "
 		        "none",
 		        "--drain=TIME is for requests in flight" },
-		{ o->no_requeue, "--no-requeue: a replica that ends is always started again", NULL },
+		{ o->no_requeue, "--no-requeue: a replica that ends is always started again",
+		        NULL },
 		{ o->requeue_on && *o->requeue_on,
 		        "--requeue-on: a replica that ends is always started again", NULL },
 		{ o->requeue_delay_s != REQUEUE_DELAY_DEFAULT,
@@ -144,15 +146,16 @@ static bool needs_port(const char *probe)
 }
 
 /* With each other. */
-static int check_signed(const struct submit_options *o, const Gpusched__ServiceSpec *s,
-        struct error *err)
+static int check_signed(
+        const struct submit_options *o, const Gpusched__ServiceSpec *s, struct error *err)
 {
 	static const char ports[] = "--ports=1 gives each replica $GPUSCHED_PORT";
 	bool scrapes = signedservice_scrapes(s->metrics);
 	const struct wrong rows[] = {
 		{ !s->ports && needs_port(s->ready), "--ready: http and tcp need a port", ports },
 		{ !s->ports && needs_port(s->live), "--live: http and tcp need a port", ports },
-		{ !s->ports && scrapes, "--metrics: they are fetched from a replica's port", ports },
+		{ !s->ports && scrapes, "--metrics: they are fetched from a replica's port",
+		        ports },
 		{ *s->metrics_path && !scrapes,
 		        "--metrics-path: nothing is fetched there without --metrics=PRESET",
 		        "--metrics=vllm, sglang, tgi, triton or llamacpp" },
@@ -163,8 +166,8 @@ static int check_signed(const struct submit_options *o, const Gpusched__ServiceS
 	return TELL(o, rows, err);
 }
 
-static int check_asked(const struct submit_options *o, const struct service_job *job,
-        struct error *err)
+static int check_asked(
+        const struct submit_options *o, const struct service_job *job, struct error *err)
 {
 	static const char metrics[] =
 	        "--metrics=vllm, sglang, tgi, triton, llamacpp or file says where the load is told";
@@ -173,15 +176,18 @@ static int check_asked(const struct submit_options *o, const struct service_job 
 	bool scales = r->target > 0;
 	const struct wrong rows[] = {
 		{ r->kept > r->max, "--kept: there are fewer replicas, by --replicas", NULL },
-		{ scales && !*job->spec.metrics, "--target: the load is not known without --metrics",
-		        metrics },
+		{ scales && !*job->spec.metrics,
+		        "--target: the load is not known without --metrics", metrics },
 		{ !scales && !r->min,
 		        "--replicas: with MIN 0 nothing would start a replica without --target",
 		        metrics },
 		{ !scales && s->kv_target_milli != SERVICE_NOT_SAID,
-		        "--kv-target: the number of replicas follows nothing without --target", NULL },
-		{ !scales && (s->window_s != SERVICE_NOT_SAID || s->scale_down_s != SERVICE_NOT_SAID),
-		        "--scale-window, --scale-down: the number of replicas follows nothing without "
+		        "--kv-target: the number of replicas follows nothing without --target",
+		        NULL },
+		{ !scales && (s->window_s != SERVICE_NOT_SAID ||
+		                     s->scale_down_s != SERVICE_NOT_SAID),
+		        "--scale-window, --scale-down: the number of replicas follows nothing "
+		        "without "
 		        "--target",
 		        NULL },
 		{ !scales && s->request_wait_ms != SERVICE_NOT_SAID && r->request_wait_ms,
@@ -209,9 +215,9 @@ int service_check_none(const struct submit_options *o, struct error *err)
 
 	for (size_t i = 0; i < N_NUMBERS; i++)
 		if (!i || strcmp(numbers[i].option, numbers[i - 1].option) != 0)
-			rows[n++] = (struct wrong){ *NUMBER_AT(s, numbers[i].from) !=
-				                            SERVICE_NOT_SAID,
-				numbers[i].option, NULL };
+			rows[n++] =
+			        (struct wrong){ *NUMBER_AT(s, numbers[i].from) != SERVICE_NOT_SAID,
+				        numbers[i].option, NULL };
 	for (size_t i = 0; i < N_WORDS; i++)
 		rows[n++] = (struct wrong){ *WORD_AT(s, words[i].from), words[i].option, NULL };
 	rows[n++] = (struct wrong){ s->target >= 0, "target", NULL };
@@ -222,7 +228,7 @@ int service_check_none(const struct submit_options *o, struct error *err)
 	return tell(o, rows, n, err);
 }
 
-/* --- the job ----------------------------------------------------------------------------------- */
+/* --- the job --------------------------------------------------------------------------------- */
 
 /* What was said, over what is there. */
 static void put_said(const struct service_options *s, struct service_job *job)

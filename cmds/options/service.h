@@ -1,8 +1,8 @@
 /* service.h - gsubmit's options of a service (--service=NAME), and the two messages they become
  *
  * What is signed of a service, and what its owner may change of it without a signature, are two
- * messages: ServiceSpec and ServiceRequest (gpusched.proto). What is not said has a default, or in an
- * update the value that the present generation has.
+ * messages: ServiceSpec and ServiceRequest (gpusched.proto). What is not said has a default, or in
+ * an update the value that the present generation has.
  *
  * The job of a service is an array, whose tasks are the slots in which replicas run. A signature is
  * for that many slots, so there are some to spare (SERVICE_SLOTS_SPARE): MAX can be raised a little
@@ -23,13 +23,14 @@
 #define SERVICE_SURGE_MAX    1000
 #define SERVICE_SLOTS_SPARE  16
 
-/* The value of each option. Texts are owned, NULL: not said; "": none. Numbers: SERVICE_NOT_SAID. */
+/* The value of each option. Texts are owned; NULL: not said, "": none. Of numbers SERVICE_NOT_SAID
+ * is not said. */
 struct service_options {
 	char *name, *ready, *live, *metrics, *metrics_path, *burst_qos;
 	uint32_t min, max, kept;
 	uint32_t probe_every_ms, probe_timeout_ms, probe_fails;
 	uint32_t load_time_s, drain_s, ports, starts_per_day, valid_days; /* signed too */
-	double target; /* < 0: not said */
+	double target;                                                    /* < 0: not said */
 	uint32_t kv_target_milli, window_s, burst_window_s, scale_down_s, to_zero_s;
 	uint32_t request_wait_ms, surge, settle_s;
 	uint32_t spread; /* 0, 1 */

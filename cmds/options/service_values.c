@@ -15,7 +15,7 @@
 #define REQUEST_MAX_S 86400
 
 #define FIELD(o, row, type) ((type *)(void *)((char *)(o) + (row)->offset))
-#define SETTER(name)                                                                         \
+#define SETTER(name)                                                                        \
 	int name(struct submit_options *o, const struct option_row *row, const char *value, \
 	        struct error *err)
 
@@ -87,7 +87,7 @@ SETTER(option_set_starts)
 	return set_number(o, row, value, 1, SIGNEDSERVICE_STARTS_MAX, err);
 }
 
-/* --- probes and metrics ------------------------------------------------------------------------ */
+/* --- probes and metrics ---------------------------------------------------------------------- */
 
 /* It becomes a part of an HTTP request. */
 static int check_path(const char *path, struct error *err)
@@ -97,11 +97,13 @@ static int check_path(const char *path, struct error *err)
 	if (*path != '/')
 		return error_set(err, ERR_USAGE, "a path begins with /");
 	if (len > SIGNEDSERVICE_PATH_MAX)
-		return error_set(err, ERR_USAGE, "a path has at most %d bytes", SIGNEDSERVICE_PATH_MAX);
+		return error_set(
+		        err, ERR_USAGE, "a path has at most %d bytes", SIGNEDSERVICE_PATH_MAX);
 	for (size_t i = 0; i < len; i++)
 		if (path[i] <= ' ' || path[i] > '~')
 			return error_set(err, ERR_USAGE,
-			        "a path has no spaces and only printable ASCII; other characters are "
+			        "a path has no spaces and only printable ASCII; other characters "
+			        "are "
 			        "written as %%20");
 	return 0;
 }
@@ -169,7 +171,8 @@ SETTER(option_set_probe)
 		size_t n = strcspn(p, ",");
 
 		if (!n || n >= sizeof(item))
-			return error_set(err, ERR_USAGE, "expected a time, timeout=TIME and fail=COUNT");
+			return error_set(
+			        err, ERR_USAGE, "expected a time, timeout=TIME and fail=COUNT");
 		memcpy(item, p, n);
 		item[n] = '\0';
 		if (take_probe_item(&s, item, err) < 0)
@@ -187,7 +190,7 @@ SETTER(option_set_probe)
 	return 0;
 }
 
-/* --- times ------------------------------------------------------------------------------------- */
+/* --- times ----------------------------------------------------------------------------------- */
 
 static int parse_s(const char *value, uint64_t min, uint64_t max, uint32_t *out, struct error *err)
 {
@@ -198,7 +201,8 @@ static int parse_s(const char *value, uint64_t min, uint64_t max, uint32_t *out,
 		return -1;
 	if (s < min || s > max)
 		return error_set(err, ERR_USAGE, "must be %s to %s",
-		        duration_format_exact(least, min * 1000), duration_format_exact(most, max * 1000));
+		        duration_format_exact(least, min * 1000),
+		        duration_format_exact(most, max * 1000));
 	*out = (uint32_t)s;
 	return 0;
 }
@@ -260,13 +264,13 @@ SETTER(option_set_valid)
 
 	if (duration_parse(value, DURATION_BARE_REFUSED, &s, NULL) < 0 || s % DAY_S || !s ||
 	        s > SIGNEDSERVICE_DAYS_MAX * DAY_S)
-		return error_set(err, ERR_USAGE, "expected whole days, 1d to %dd",
-		        SIGNEDSERVICE_DAYS_MAX);
+		return error_set(
+		        err, ERR_USAGE, "expected whole days, 1d to %dd", SIGNEDSERVICE_DAYS_MAX);
 	*FIELD(o, row, uint32_t) = (uint32_t)(s / DAY_S);
 	return 0;
 }
 
-/* --- load -------------------------------------------------------------------------------------- */
+/* --- load ------------------------------------------------------------------------------------ */
 
 /* Requests in flight: "64", "0.5"; 0: none is given. */
 SETTER(option_set_target)

@@ -31,8 +31,8 @@ static const struct verb verbs[] = {
 	        "Where clients reach it: a line HOST:PORT for each replica that is ready",
 	        EXAMPLES("  gserve endpoints chat\n"
 	                 "  curl http://$(gserve endpoints chat | shuf -n1)/health\n") },
-	{ "scale", "NAME N|MIN-MAX", 2, 2, TAKES_JSON | TAKES_KEPT | TAKES_REASON, serve_scale, NULL,
-	        "Another number of replicas",
+	{ "scale", "NAME N|MIN-MAX", 2, 2, TAKES_JSON | TAKES_KEPT | TAKES_REASON, serve_scale,
+	        NULL, "Another number of replicas",
 	        EXAMPLES("  gserve scale chat 4\n"
 	                 "  gserve scale chat 2-8 --kept=2\n") },
 	{ "pause", "NAME...", 1, MANY, TAKES_JSON | TAKES_REASON, serve_control, NULL,
@@ -42,8 +42,7 @@ static const struct verb verbs[] = {
 	        "Start the replicas of a paused service again",
 	        EXAMPLES("  gserve resume chat\n") },
 	{ "update", "NAME [OPTION...] SCRIPT [ARGUMENT...]", 0, 0, 0, NULL, serve_update,
-	        "Replace its replicas one after another by those of another script",
-	        NULL },
+	        "Replace its replicas one after another by those of another script", NULL },
 	{ "undo", "NAME...", 1, MANY, TAKES_JSON | TAKES_REASON, serve_control, NULL,
 	        "Give up an update, or go back to the generation before",
 	        EXAMPLES("  gserve undo chat\n") },
@@ -54,18 +53,21 @@ static const struct verb verbs[] = {
 	        "End the service: its replicas, its jobs and its name",
 	        EXAMPLES("  gserve stop chat\n") },
 	{ "help", "[SUBCOMMAND]", 0, 0, 0, NULL, serve_help,
-	        "All about one subcommand, as SUBCOMMAND --help",
-	        NULL },
+	        "All about one subcommand, as SUBCOMMAND --help", NULL },
 	{ .word = NULL },
 };
 
-/* --- options ----------------------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
 
 #define AT(member) offsetof(struct gserve, member)
-#define FLAG(name, letter, member, takes, help) \
-	{ name, letter, NULL, help, cmd_set_flag, AT(member), 0, takes }
-#define TEXT(name, letter, arg, member, takes, help) \
-	{ name, letter, arg, help, cmd_set_text, AT(member), 0, takes }
+#define FLAG(name, letter, member, takes, help)                              \
+	{                                                                    \
+		name, letter, NULL, help, cmd_set_flag, AT(member), 0, takes \
+	}
+#define TEXT(name, letter, arg, member, takes, help)                        \
+	{                                                                   \
+		name, letter, arg, help, cmd_set_text, AT(member), 0, takes \
+	}
 
 static const struct cmd_option table[] = {
 	CMD_HEADING("Which services, and how (show):"),
@@ -80,7 +82,8 @@ static const struct cmd_option table[] = {
 	TEXT("sort", 0, "COLUMNS", listing.sort, TAKES_LISTING,
 	        "In the order of these columns; -COLUMN the other way round (show)"),
 	FLAG("noheader", 'h', listing.no_heading, TAKES_LISTING, "No heading (show)"),
-	FLAG("csv", 0, listing.csv, TAKES_LISTING, "Values with commas between, nothing cut (show)"),
+	FLAG("csv", 0, listing.csv, TAKES_LISTING,
+	        "Values with commas between, nothing cut (show)"),
 	FLAG("json", 0, listing.json, TAKES_JSON, "All there is to know, as JSON"),
 	CMD_HEADING("Of changes:"),
 	TEXT("kept", 0, "N", kept, TAKES_KEPT, "So many of them are given up last (scale)"),
@@ -124,12 +127,12 @@ const struct cmd serve_cmd = {
 	.examples =
 	        "A service is a script of which replicas stay up, as many as its load asks for: "
 	        "gsubmit --service=NAME starts one. A replica is LOADING until its probe succeeds, "
-	        "then READY and an endpoint. On its way out it is DRAINING: no endpoint any more, it "
+	        "then READY and an endpoint. On its way out it is DRAINING: no endpoint any more, "
+	        "it "
 	        "answers what is in flight.\n"
 	        "\n"
 	        "Examples:\n"
-	        "  gsubmit --service=chat --gpus=1 --ports=1 --replicas=2-8 \\\n"
-	        "          --metrics=vllm --target=64 serve.sh\n"
+	        "  gsubmit --service=chat --gpus=1 --ports=1 --replicas=2 serve.sh\n"
 	        "  gserve                           all services\n"
 	        "  gserve show chat                 one, with its replicas\n"
 	        "  gserve chat --why                why its replicas wait\n"
@@ -145,11 +148,12 @@ const struct cmd serve_cmd = {
 	.table = table,
 	.take = take_word,
 	.given = note_given,
-	.lists = { { "Columns of services", &service_kind }, { "Columns of replicas", &replica_kind } },
+	.lists = { { "Columns of services", &service_kind },
+	        { "Columns of replicas", &replica_kind } },
 	.more_help = list_verbs,
 };
 
-/* --- subcommands ------------------------------------------------------------------------------- */
+/* --- subcommands ----------------------------------------------------------------------------- */
 
 static const struct verb *find_verb(const char *word)
 {
@@ -172,7 +176,8 @@ static int check(const struct gserve *g, struct error *err)
 		        v->word, g->n, v->word, v->arguments);
 	for (size_t i = 0; i < N_OPTIONS; i++)
 		if ((g->given >> i & 1) && !(v->takes & table[i].own))
-			return error_set(err, ERR_USAGE, "%s: takes no --%s", v->word, table[i].name);
+			return error_set(
+			        err, ERR_USAGE, "%s: takes no --%s", v->word, table[i].name);
 	return 0;
 }
 
@@ -209,7 +214,7 @@ static int run(void *input, struct error *err)
 	return rc;
 }
 
-/* --- help -------------------------------------------------------------------------------------- */
+/* --- help ------------------------------------------------------------------------------------ */
 
 /* --help of one subcommand: its row, and the options that it takes. */
 static int print_help(const struct verb *v)

@@ -22,8 +22,8 @@ struct gserve;
 
 struct verb {
 	const char *word, *arguments;
-	size_t min, max; /* number of arguments */
-	unsigned takes;  /* enum takes */
+	size_t min, max;                                 /* number of arguments */
+	unsigned takes;                                  /* enum takes */
 	int (*run)(struct gserve *g, struct error *err); /* -1, or the exit status */
 	int (*main)(int argc, char **argv);              /* instead: has options of its own */
 	const char *help, *examples;

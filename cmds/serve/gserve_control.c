@@ -10,8 +10,8 @@
 #include "cmds/submit/gsubmit.h"
 #include "common/base/units.h"
 
-#define VERB(name)   GPUSCHED__SERVICE_CONTROL__VERB__##name
-#define KEPT_AS_IS   UINT32_MAX
+#define VERB(name) GPUSCHED__SERVICE_CONTROL__VERB__##name
+#define KEPT_AS_IS UINT32_MAX
 
 static const struct {
 	const char *word;
@@ -36,8 +36,7 @@ static size_t verb_of(const char *word)
 }
 
 /* To each service of the line; each that is refused is told. The first error is returned. */
-static int control_each(
-        struct gserve *g, Gpusched__ServiceControl *m, size_t n, struct error *err)
+static int control_each(struct gserve *g, Gpusched__ServiceControl *m, size_t n, struct error *err)
 {
 	size_t verb = verb_of(g->verb->word);
 	struct client *c = client_new(NULL, err);
@@ -59,8 +58,8 @@ static int control_each(
 			else
 				first = why;
 		} else if (g->listing.json) {
-			jsonout_object(&out, json_pack("{s:s,s:s}", "name", m->name, "verb",
-			                             verbs[verb].word));
+			jsonout_object(&out,
+			        json_pack("{s:s,s:s}", "name", m->name, "verb", verbs[verb].word));
 		} else {
 			printf("%s service %s\n", verbs[verb].done, m->name);
 		}
@@ -95,7 +94,8 @@ static int take_replicas(const char *value, Gpusched__ServiceControl *m, struct 
 	options_clear(&o);
 	if (rc < 0) {
 		cmd_blame("REPLICAS", value, err);
-		return strcmp(value, "0") ? -1 : error_hint(err, "gserve pause NAME ends all of them");
+		return strcmp(value, "0") ? -1
+		                          : error_hint(err, "gserve pause NAME ends all of them");
 	}
 	return 0;
 }
@@ -115,7 +115,7 @@ int serve_scale(struct gserve *g, struct error *err)
 	return control_each(g, &m, 1, err);
 }
 
-/* --- update ------------------------------------------------------------------------------------ */
+/* --- update ---------------------------------------------------------------------------------- */
 
 static const char update_help[] =
         "The options are gsubmit's, and those of the script count too. What is not said stays as "

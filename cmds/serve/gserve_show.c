@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -18,7 +19,7 @@ struct service_query serve_query(const struct gserve *g)
 		.replicas = g->details || g->why || g->listing.json };
 }
 
-/* --- a list, or all about some ----------------------------------------------------------------- */
+/* --- a list, or all about some --------------------------------------------------------------- */
 
 /* A table of its own, below its service. */
 static int print_replicas(struct gserve *g, const Gpusched__Service *s, struct error *err)
@@ -28,8 +29,13 @@ static int print_replicas(struct gserve *g, const Gpusched__Service *s, struct e
 	struct view *view;
 
 	style.heading = !l->no_heading;
+	if (l->columns && !isatty(STDOUT_FILENO))
+		style.width = 0; /* another program reads them */
 	view = view_new(&replica_kind,
-	        l->columns ? l->columns : l->longer ? replica_kind.longer : NULL, l->sort, &style, err);
+	        l->columns  ? l->columns
+	        : l->longer ? replica_kind.longer
+	                    : NULL,
+	        l->sort, &style, err);
 	if (!view)
 		return -1;
 	for (size_t i = 0; i < s->n_replicas; i++)
@@ -61,16 +67,13 @@ static int add_row(const Gpusched__Service *s, void *arg, struct error *err)
 int serve_print(struct gserve *g, struct client *c, struct error *err)
 {
 	struct service_query query = serve_query(g);
-	int rc;
 
-	if (!g->details || g->listing.json)
-		return service_list(c, &query, add_row, g, err);
 	g->listing.out.n = 0;
-	rc = service_list(c, &query, print_details, g, err);
-	return rc;
+	return service_list(
+	        c, &query, g->details && !g->listing.json ? print_details : add_row, g, err);
 }
 
-/* --- why replicas wait ------------------------------------------------------------------------- */
+/* --- why replicas wait ----------------------------------------------------------------------- */
 
 struct waiting {
 	uint64_t *jobs;
@@ -146,7 +149,7 @@ static int show_why(struct gserve *g, struct error *err)
 	return rc < 0 ? -1 : EXIT_DONE;
 }
 
-/* --- show -------------------------------------------------------------------------------------- */
+/* --- show ------------------------------------------------------------------------------------ */
 
 static int show_details(struct gserve *g, struct error *err)
 {
@@ -163,7 +166,8 @@ static int show_details(struct gserve *g, struct error *err)
 
 static int show_list(struct gserve *g, struct error *err)
 {
-	struct client *c = listing_open(&g->listing, &serve_cmd, &service_kind, "services", NULL, err);
+	struct client *c =
+	        listing_open(&g->listing, &serve_cmd, &service_kind, "services", NULL, err);
 	int rc;
 
 	if (!c)
@@ -181,7 +185,8 @@ int serve_show(struct gserve *g, struct error *err)
 		{ g->why, g->listing.sort, "--why", "--sort", named },
 		{ g->why, g->listing.longer, "--why", "--long", named },
 		{ g->why, g->listing.csv, "--why", "--csv", named },
-		{ g->watch, g->listing.sort, "--watch", "--sort", "services are printed as they change" },
+		{ g->watch, g->listing.sort, "--watch", "--sort",
+		        "services are printed as they change" },
 	};
 
 	if (cmd_check_pairs(CMD_PAIRS(pairs), err) < 0)
@@ -193,7 +198,7 @@ int serve_show(struct gserve *g, struct error *err)
 	return g->details && !g->listing.json ? show_details(g, err) : show_list(g, err);
 }
 
-/* --- endpoints --------------------------------------------------------------------------------- */
+/* --- endpoints ------------------------------------------------------------------------------- */
 
 static json_t *endpoint_object(const Gpusched__Service *s, const Gpusched__ServiceReplica *r)
 {

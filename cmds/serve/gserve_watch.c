@@ -1,8 +1,8 @@
 /* gserve_watch.c - gserve --watch: on a terminal drawn anew, else a line for each change
  *
- * A change of the services' jobs is the trigger (WatchJobs, on a connection of its own), and then all
- * that is shown is asked for. Loads change without one: so it is asked for every few seconds too.
- * Breaks of the connection are sat out, as gqueue --watch does it.
+ * A change of the services' jobs is the trigger (WatchJobs, on a connection of its own), and then
+ * all that is shown is asked for. Loads change without one, and new services have other jobs: so it
+ * is asked for every few seconds too. Breaks of the connection are sat out, as by gqueue --watch.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 #define REDRAW_MS   2000 /* at most so long between two looks, on a terminal */
 #define LINES_MS    5000 /* and into a pipe */
-#define TOGETHER_MS 100  /* changes that follow each other so closely are one */
+#define TOGETHER_MS 200  /* what changes within so long after a change is one with it */
 #define CLEAR       "\033[H\033[2J"
 
 struct known {
@@ -31,15 +31,16 @@ struct watch {
 	struct client *asks, *waits; /* waits: for changes of the jobs */
 	uint64_t *jobs;              /* of the services, as listed last */
 	size_t n_jobs;
-	uint64_t request;            /* under way on `waits`; 0: none */
-	uint64_t *watched;           /* the jobs of that */
+	uint64_t request;  /* under way on `waits`; 0: none */
+	uint64_t *watched; /* the jobs of that */
 	size_t n_watched;
 	bool redraws;
+	bool added; /* of lines: there is one */
 	struct known *known; /* of lines: what was printed */
 	size_t n_known;
 };
 
-/* --- what is waited for ------------------------------------------------------------------------ */
+/* --- what is waited for ---------------------------------------------------------------------- */
 
 static void add_job(struct watch *w, uint64_t id)
 {
@@ -49,18 +50,15 @@ static void add_job(struct watch *w, uint64_t id)
 	w->jobs[w->n_jobs++] = id;
 }
 
-/* Of all services the jobs of all users are watched: new services are among them. */
 static void note_jobs(struct watch *w, const Gpusched__Service *s)
 {
-	if (!w->g->n)
-		return;
 	add_job(w, s->job);
 	add_job(w, s->next_job);
 }
 
 static bool is_watched(const struct watch *w)
 {
-	return w->request && w->n_jobs == w->n_watched &&
+	return (w->request || !w->n_jobs) && w->n_jobs == w->n_watched &&
 	       (!w->n_jobs || !memcmp(w->jobs, w->watched, w->n_jobs * sizeof(*w->jobs)));
 }
 
@@ -80,8 +78,11 @@ static int start_waiting(struct watch *w, struct error *err)
 	free(w->watched);
 	w->watched = w->n_jobs ? xmemdup(w->jobs, w->n_jobs * sizeof(*w->jobs)) : NULL;
 	w->n_watched = w->n_jobs;
+	if (!w->n_watched)
+		return 0; /* no filter would mean all jobs */
 	filter.ids = w->watched;
 	filter.n_ids = w->n_watched;
+	filter.include_ended = true;
 	m.filter = &filter;
 	m.only_new = true;
 	d = client_dial(w->waits, err);
@@ -90,29 +91,48 @@ static int start_waiting(struct watch *w, struct error *err)
 	return w->request ? 0 : -1;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void pause_ms(int ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
+		;
+}
+
 /* For a change, or a time. */
 static int wait_for_change(struct watch *w, struct error *err)
 {
-	struct dial *d = client_dial(w->waits, err);
-	int ms = w->redraws ? REDRAW_MS : LINES_MS, rc;
+	int64_t end = now_ms() + (w->redraws ? REDRAW_MS : LINES_MS), left;
+	bool changed = false;
 	struct frame f;
+	int rc;
 
-	if (!d)
-		return -1;
-	do {
-		rc = dial_recv(d, &f, ms, err);
-		ms = TOGETHER_MS;
-		if (rc > 0 && f.type == GPUSCHED__MSG_TYPE__MSG_REPLY) {
-			/* A job that is gone: the next list says which there are. */
+	while ((left = end - now_ms()) > 0 && w->request) {
+		rc = dial_recv(client_dial(w->waits, NULL), &f, (int)left, err);
+		if (rc < 0)
+			return -1;
+		if (rc > 0 && !changed)
+			end = now_ms() + TOGETHER_MS;
+		changed |= rc > 0;
+		/* The answer has ended: one of the jobs is gone. */
+		if (rc > 0 && f.type == GPUSCHED__MSG_TYPE__MSG_REPLY)
 			stop_waiting(w);
-			return 0;
-		}
-	} while (rc > 0);
+	}
+	if (left > 0)
+		pause_ms((int)left);
 	client_worked(w->waits);
-	return rc;
+	return 0;
 }
 
-/* --- what is shown ----------------------------------------------------------------------------- */
+/* --- what is shown --------------------------------------------------------------------------- */
 
 /* Loads are no change: they would be a line every few seconds. */
 static Gpusched__Service *without_load(const Gpusched__Service *s)
@@ -167,8 +187,10 @@ static int on_service(const Gpusched__Service *s, void *arg, struct error *err)
 	note_jobs(w, s);
 	if (!now)
 		return error_set(err, ERR_PROTOCOL, "a malformed service");
-	if (!k->service || !is_same(k->service, now))
+	if (!k->service || !is_same(k->service, now)) {
 		listing_add(&w->g->listing, s, &s->base);
+		w->added = true;
+	}
 	if (k->service)
 		gpusched__service__free_unpacked(k->service, NULL);
 	k->service = now;
@@ -214,14 +236,15 @@ static int show(struct watch *w, struct error *err)
 		rc = redraw(w, err);
 	else
 		rc = service_list(w->asks, &query, on_service, w, err);
-	if (rc >= 0 && !w->redraws)
+	if (rc >= 0 && w->added)
 		listing_part(&w->g->listing, 0, false);
+	w->added = false;
 	if (rc >= 0 && (fflush(stdout) != 0 || ferror(stdout)))
 		return error_set(err, ERR_SYSTEM, "output: %s", strerror(errno));
 	return rc;
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/* --- all of it ------------------------------------------------------------------------------- */
 
 /* Until something fails. The jobs are watched before they are looked at: nothing is missed. */
 static int follow(struct watch *w, struct error *err)

@@ -136,6 +136,10 @@ static int read_script(const struct gsubmit *g, struct script *script, struct er
 		script_wrap(g->checked.wrap, script);
 		return 0;
 	}
+	if (!g->script && g->update && isatty(STDIN_FILENO)) {
+		error_set(err, ERR_USAGE, "the script of the next generation is required");
+		return error_hint(err, "gserve scale %s MIN-MAX needs none", g->update);
+	}
 	if (!g->script && isatty(STDIN_FILENO))
 		cmd_advise(
 		        &gsubmit_cmd, "reading the script from the terminal; end it with Ctrl-D");
@@ -542,14 +546,14 @@ static int wait_for(struct gpusched *g, uint64_t id, struct error *err)
  */
 
 /* A repeat with this token can never submit twice. */
-static void print_token(
-        const struct submit_options *o, const struct job *job, const struct error *err)
+static void print_token(const struct gsubmit_manner *manner, const struct submit_options *o,
+        const struct job *job, const struct error *err)
 {
 	const char *token = o->token ? o->token : job->token;
 
 	if (*token && error_exit_status(err->code) == EXIT_NO_CONTROLLER)
-		fprintf(stderr, "to try again without submitting twice: gsubmit --token=%s ...\n",
-		        token);
+		fprintf(stderr, "to try again without submitting twice: %s --token=%s ...\n",
+		        manner->update ? manner->name : "gsubmit", token);
 }
 
 static int submit(struct gpusched *g, const struct gsubmit_manner *manner,
@@ -702,7 +706,7 @@ int gsubmit_main(struct gsubmit_manner *manner, int argc, char **argv)
 			status = fail(&g->mistakes, &err);
 			if (o.json || g->checked.json)
 				print_error_json(&err);
-			print_token(&g->checked, &job, &err);
+			print_token(manner, &g->checked, &job, &err);
 			if ((o.wait || g->checked.wait) && !manner->slurm)
 				status = EXIT_OWN_FAILURE;
 		}

@@ -43,7 +43,7 @@ struct gsubmit {
 /* In whose manner it speaks: gsubmit's own, or sbatch's (cmds/fronts/sbatch.c). */
 struct gsubmit_manner {
 	const char *name, *version;
-	bool slurm; /* jobs see SLURM_* variables, and warnings are for people */
+	bool slurm;  /* jobs see SLURM_* variables, and warnings are for people */
 	bool update; /* gserve update: the first argument names a service */
 	/* Of an answer to --test-only; NULL: as gsubmit says it. */
 	void (*verdict)(const Gpusched__SubmitResult *r, const struct submit_options *o);
@@ -82,12 +82,12 @@ void gsubmit_warn(const char *text, void *arg);                 /* for gpusched_
 /* --bulk. The exit status, or -1 with `err`; `token` is what names it, once it is known. */
 int gsubmit_bulk(const struct gsubmit *g, char token[GSUBMIT_TOKEN], struct error *err);
 
-/* gsubmit_service.c. What is wrong with its options, also with those of a job that is no service: as
- * service_job_make(). */
+/* gsubmit_service.c. What is wrong with its options, also with those of a job that is no service,
+ * is told as service_job_make() does. */
 int gsubmit_check_service(
         const struct gsubmit *g, const struct submit_options *o, struct error *err);
-int gsubmit_make_service(const struct gsubmit *g, struct submit_options *o, struct job *job,
-        struct error *err);
+int gsubmit_make_service(
+        const struct gsubmit *g, struct submit_options *o, struct job *job, struct error *err);
 /* The service g->update, and what its present generation asks for, as the weakest options. */
 int gsubmit_find_present(struct gsubmit *g, struct submit_options *o, struct error *err);
 int gsubmit_take_present(struct submit_options *o, const Gpusched__Job *job, struct error *err);

@@ -15,7 +15,7 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
-/* --- the service that is updated --------------------------------------------------------------- */
+/* --- the service that is updated ------------------------------------------------------------- */
 
 /* "h100:2|l40s:4", in `text`. */
 static const char *gpus_text(const Gpusched__Job *job, char *text, size_t size)
@@ -37,7 +37,7 @@ static const char *mb_text(uint64_t mb, char text[UNITS_TEXT])
 	return text;
 }
 
-/* What the present generation asks of nodes stays where nothing else is said: the weakest source. */
+/* What the present generation asks of nodes stays where nothing else is said. */
 int gsubmit_take_present(struct submit_options *o, const Gpusched__Job *job, struct error *err)
 {
 	char gpus[512], cpus[16] = "", share[16] = "", mem[5][UNITS_TEXT];
@@ -70,9 +70,9 @@ int gsubmit_take_present(struct submit_options *o, const Gpusched__Job *job, str
 	if (job->cpus)
 		snprintf(cpus, sizeof(cpus), "%" PRIu32, job->cpus);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (*rows[i].value && options_set(o, option_by_name(rows[i].option,
-		                                             strlen(rows[i].option)),
-		                              rows[i].value, err) < 0)
+		if (*rows[i].value &&
+		        options_set(o, option_by_name(rows[i].option, strlen(rows[i].option)),
+		                rows[i].value, err) < 0)
 			return error_wrap(err, "the present generation");
 	o->source++;
 	return 0;
@@ -100,7 +100,7 @@ int gsubmit_find_present(struct gsubmit *g, struct submit_options *o, struct err
 	return rc;
 }
 
-/* --- what its options make --------------------------------------------------------------------- */
+/* --- what its options make ------------------------------------------------------------------- */
 
 int gsubmit_check_service(
         const struct gsubmit *g, const struct submit_options *o, struct error *err)
@@ -115,8 +115,8 @@ int gsubmit_check_service(
 	return service_job_make(o, g->present, &scratch, err);
 }
 
-int gsubmit_make_service(const struct gsubmit *g, struct submit_options *o, struct job *job,
-        struct error *err)
+int gsubmit_make_service(
+        const struct gsubmit *g, struct submit_options *o, struct job *job, struct error *err)
 {
 	struct mistakes *mistakes = o->mistakes;
 	int rc;
@@ -128,7 +128,7 @@ int gsubmit_make_service(const struct gsubmit *g, struct submit_options *o, stru
 	return rc;
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
 static const char *replicas_text(const Gpusched__ServiceRequest *r, char text[UNITS_TEXT])
 {
@@ -139,8 +139,8 @@ static const char *replicas_text(const Gpusched__ServiceRequest *r, char text[UN
 	return text;
 }
 
-static void print_submitted(const struct submit_options *o, const struct job *job,
-        const char *cluster, uint64_t id)
+static void print_submitted(
+        const struct submit_options *o, const struct job *job, const char *cluster, uint64_t id)
 {
 	const char *name = job->service.spec.name;
 	bool update = job->service.request.update;
@@ -179,8 +179,8 @@ static int send_it(struct client *c, const struct job *job, uint64_t *id, struct
 	return rc <= 0 ? -1 : 0;
 }
 
-int gsubmit_service(
-        const struct gsubmit *g, const struct submit_options *o, const struct job *job, struct error *err)
+int gsubmit_service(const struct gsubmit *g, const struct submit_options *o, const struct job *job,
+        struct error *err)
 {
 	struct client *c = client_new(NULL, err);
 	uint64_t id = 0;

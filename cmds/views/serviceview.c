@@ -13,7 +13,7 @@
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
 
-/* --- services ---------------------------------------------------------------------------------- */
+/* --- services -------------------------------------------------------------------------------- */
 
 #define SERVICE const Gpusched__Service *s = object
 
@@ -21,11 +21,21 @@ static const struct {
 	const char *state;
 	enum table_colour colour;
 } colours[] = {
-	{ "SERVING", TABLE_GOOD },   { "READY", TABLE_GOOD },      { "DEGRADED", TABLE_WARN },
-	{ "WAKING", TABLE_WARN },    { "ROLLING", TABLE_WARN },    { "LOADING", TABLE_WARN },
-	{ "PENDING", TABLE_WARN },   { "CONFIGURING", TABLE_WARN }, { "FAILING", TABLE_BAD },
-	{ "UNREADY", TABLE_BAD },    { "IDLE", TABLE_DIM },        { "PAUSED", TABLE_DIM },
-	{ "STOPPED", TABLE_DIM },    { "DRAINING", TABLE_DIM },    { "COMPLETING", TABLE_DIM },
+	{ "SERVING", TABLE_GOOD },
+	{ "READY", TABLE_GOOD },
+	{ "DEGRADED", TABLE_WARN },
+	{ "WAKING", TABLE_WARN },
+	{ "ROLLING", TABLE_WARN },
+	{ "LOADING", TABLE_WARN },
+	{ "PENDING", TABLE_WARN },
+	{ "CONFIGURING", TABLE_WARN },
+	{ "FAILING", TABLE_BAD },
+	{ "UNREADY", TABLE_BAD },
+	{ "IDLE", TABLE_DIM },
+	{ "PAUSED", TABLE_DIM },
+	{ "STOPPED", TABLE_DIM },
+	{ "DRAINING", TABLE_DIM },
+	{ "COMPLETING", TABLE_DIM },
 };
 
 static void show_state_of(struct view_cell *cell, const char *state)
@@ -59,9 +69,8 @@ SHOW(gpus)
 {
 	SERVICE;
 
-	view_text_or_dash(cell, s->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), s->gpus,
-	                                            s->n_gpus)
-	                                  : "");
+	view_text_or_dash(cell,
+	        s->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), s->gpus, s->n_gpus) : "");
 }
 
 /* A time, for people: "5s", "30m". */
@@ -102,8 +111,8 @@ SHOW(target)
 		view_real(cell, s->request->target, s->request->target < 10 ? 1 : 0);
 }
 
-#define SPEC_CELL(name, show) CELL(name, SERVICE, if (s->spec) show)
-#define ASKED_CELL(name, show) CELL(name, SERVICE, if (s->request) show)
+#define SPEC_CELL(name, show)   CELL(name, SERVICE, if (s->spec) show)
+#define ASKED_CELL(name, show)  CELL(name, SERVICE, if (s->request) show)
 #define SCALES_CELL(name, show) CELL(name, SERVICE, if (s->request && s->request->target > 0) show)
 
 CELL(name, SERVICE, view_text(cell, s->name))
@@ -156,7 +165,7 @@ static const struct view_column columns[] = {
 	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
 	COLUMN("QOS", 9, 4, 0, "quality of service of the kept replicas", qos),
 	COLUMN("STATE", 8, 0, TABLE_WHOLE, "state", state),
-	COLUMN("REASON", 0, 12, 0, "why it is not SERVING", reason),
+	COLUMN("REASON", 0, 12, TABLE_DEAR, "why it is not SERVING", reason),
 	COLUMN("READY", 5, 0, NUM, "replicas that are ready", ready),
 	COLUMN("WANTED", 6, 0, NUM, "replicas that are wanted now", wanted),
 	COLUMN("REPLICAS", 8, 0, NUM, "replicas that are asked for: MIN-MAX", range),
@@ -169,7 +178,7 @@ static const struct view_column columns[] = {
 	COLUMN("IN-FLIGHT", 9, 0, NUM, "requests that are being answered", in_flight),
 	COLUMN("WAITING", 7, 0, NUM, "requests in the queues of the replicas", waiting),
 	COLUMN("GPUS", 8, 4, TABLE_DEAR, "GPUs of each replica", gpus),
-	COLUMN("LAST-DECISION", 0, 13, 0, "why so many replicas are wanted", decision),
+	COLUMN("LAST-DECISION", 0, 13, TABLE_DEAR, "why so many replicas are wanted", decision),
 	COLUMN("DECIDED", 19, 0, TABLE_WHOLE, "when that was decided", decided),
 	COLUMN("LOAD-TIME", 9, 0, NUM, "so long a replica takes to become ready (p90)", load_time),
 	COLUMN("JOB", 7, 0, NUM, "job of the present generation", job),
@@ -193,7 +202,8 @@ static const struct view_column columns[] = {
 	COLUMN("TO-ZERO", 8, 0, NUM, "none after so long without a request", to_zero),
 	COLUMN("REQUEST-WAIT", 12, 0, NUM, "so long may a request wait", request_wait),
 	COLUMN("SURGE", 5, 0, NUM, "so many more replicas while it is updated", surge),
-	COLUMN("SETTLE", 6, 0, NUM, "so long is a new replica ready before an old one ends", settle),
+	COLUMN("SETTLE", 6, 0, NUM, "so long is a new replica ready before an old one ends",
+	        settle),
 	COLUMN("SPREAD", 6, 0, 0, "over nodes", spread),
 	COLUMN("STARTS", 6, 0, NUM, "replicas that a node starts a day, at most", starts),
 	COLUMN("REQUESTS", 10, 0, NUM, "requests that its replicas have answered", requests),
@@ -210,12 +220,11 @@ const struct view_kind service_kind = {
 	          "DRAINING,PENDING,IN-FLIGHT,WAITING,GPUS,JOB,GENERATION,LAST-DECISION,REASON",
 };
 
-/* --- replicas ---------------------------------------------------------------------------------- */
+/* --- replicas -------------------------------------------------------------------------------- */
 
 #define REPLICA const Gpusched__ServiceReplica *r = object
 
-const char *replica_endpoint(
-        const Gpusched__ServiceReplica *r, char buf[REPLICA_ENDPOINT_TEXT])
+const char *replica_endpoint(const Gpusched__ServiceReplica *r, char buf[REPLICA_ENDPOINT_TEXT])
 {
 	bool v6 = strchr(r->address, ':') != NULL;
 

@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/request/requests.h"
 #include "ctld/core/scale/scaler.h"
 #include "ctld/core/services/services.h"
 #include "ctld/wire/convert_parts.h"
@@ -237,6 +238,19 @@ static void put_counts(const struct service *s, Gpusched__Service *m)
 	m->load_time_ms = (uint64_t)(scaler_load_time(l->scaler) / 1000);
 }
 
+static void put_gpus(const struct request *asked, Gpusched__Service *m, struct arena *arena)
+{
+	m->gpus = arena_take(arena, asked->n * sizeof(*m->gpus));
+	for (m->n_gpus = 0; m->n_gpus < asked->n; m->n_gpus++) {
+		Gpusched__GpuCount *g =
+		        WIRE_NEW(Gpusched__GpuCount, GPUSCHED__GPU_COUNT__INIT, arena);
+
+		g->type = wire_copied(asked->v[m->n_gpus].type, arena);
+		g->count = asked->v[m->n_gpus].count;
+		m->gpus[m->n_gpus] = g;
+	}
+}
+
 static void put_generations(const struct service *s, Gpusched__Service *m, struct arena *arena)
 {
 	const struct service_info *i = service_info(s);
@@ -251,6 +265,7 @@ static void put_generations(const struct service *s, Gpusched__Service *m, struc
 		return;
 	m->partition = wire_copied(job_info(own)->partition, arena);
 	m->qos = wire_copied(job_info(own)->qos, arena);
+	put_gpus(job_info(own)->gpus, m, arena);
 	m->expires = job_info(own)->sign_time +
 	             (int64_t)i->gens[GEN_PRESENT].valid_days * 86400 * 1000000;
 }

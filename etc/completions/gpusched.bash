@@ -1,7 +1,7 @@
 # gpusched.bash - completion for the commands of gpusched in bash
 #
 # Options come from each command's --help, names from the cluster: jobs from gqueue, partitions, nodes,
-# features and types of GPUs from ginfo, accounts from gshare, QOS from gctl. A cluster that does not answer within a second completes nothing.
+# features and types of GPUs from ginfo, accounts from gshare, QOS from gctl, services from gserve. A cluster that does not answer within a second completes nothing.
 
 # Ask the cluster, briefly. Fields that were cut for the screen ("name+") are none.
 _gpusched_ask() {
@@ -40,15 +40,19 @@ _gpusched_users() {
     _gpusched_ask gqueue --noheader --csv -o USER
 }
 
+_gpusched_services() {
+    _gpusched_ask gserve --noheader --csv -o NAME
+}
+
 # The long options of a command (or of a subcommand: "gctl update").
 _gpusched_options() {
     "$@" --help 2>/dev/null | grep -oE '^ +(-.,( -[^-],)* )?--[a-z-]+=?|, --[a-z-]+=?' | grep -oE -e '--[a-z-]+=?' | sort -u
 }
 
-# What gctl does: the first word of each line of its list, or what stands behind `$1`.
+# What gctl or gserve does: the first word of each line of its list, or what stands behind `$2`.
 _gpusched_subcommands() {
-    gctl --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z].*\)/\1/p' |
-        awk -v first="$1" '{ if (first == "") print $1; else if ($1 == first && $2 ~ /^[a-z]+$/) print $2 }' | sort -u
+    "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z].*\)/\1/p' |
+        awk -v first="${2-}" '{ if (first == "") print $1; else if ($1 == first && $2 ~ /^[a-z]+$/) print $2 }' | sort -u
 }
 
 _gpusched_columns() {
@@ -79,20 +83,23 @@ _gpusched_value() { # COMMAND OPTION
     --states | -t)
         case $1 in gsubmit | grun) return 1 ;; esac
         _gpusched_offer "PENDING CONFIGURING RUNNING SUSPENDED COMPLETING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL PREEMPTED OUT_OF_MEMORY DEADLINE" ;;
-    --qos | -q) _gpusched_offer "$(_gpusched_qos)" ;;
+    --qos | -q | --burst-qos) _gpusched_offer "$(_gpusched_qos)" ;;
     --constraint | --prefer | -C) _gpusched_offer "$(_gpusched_features)" ;;
     --gpus | --gpus-per-node | --gpus-per-task | -G)
-        case $1 in gsubmit | grun | gctl) ;; *) return 1 ;; esac
+        case $1 in gsubmit | grun | gctl | gserve) ;; *) return 1 ;; esac
         _gpusched_offer "$(_gpusched_types | sed 's/$/:/')"
         compopt -o nospace 2>/dev/null ;;
     --nodes)
         case $1 in gsubmit | grun) return 1 ;; esac
         [ "${COMP_WORDS[1]}" != update ] || return 1
         _gpusched_offer "$(_gpusched_nodes)" ;;
+    --metrics) _gpusched_offer "vllm sglang tgi triton llamacpp file" ;;
+    --ready | --live) _gpusched_offer "http:/ tcp file" ;;
+    --service) _gpusched_offer "$(_gpusched_services)" ;;
     --mail-type) _gpusched_offer "BEGIN END FAIL REQUEUE INVALID_DEPEND TIME_LIMIT ALL NONE" ;;
     --kill-on-invalid-dep) _gpusched_offer "yes no" ;;
     --format | --sort | -o)
-        if [ "$1" = gsubmit ]; then _gpusched_files; else _gpusched_offer "$(_gpusched_columns "$1")"; fi ;;
+        if [ "$1 ${COMP_WORDS[1]}" = "gserve update" ] || [ "$1" = gsubmit ]; then _gpusched_files; else _gpusched_offer "$(_gpusched_columns "$1")"; fi ;;
     --open-mode) _gpusched_offer "append truncate" ;;
     --export) _gpusched_offer "ALL NONE" ;;
     --signal) _gpusched_offer "TERM USR1 USR2 INT HUP KILL" ;;
@@ -115,11 +122,19 @@ _gpusched_argument() { # COMMAND
     greport) _gpusched_offer "use wait cost" ;;
     grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
     gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
+    gserve)
+        case $COMP_CWORD:${COMP_WORDS[1]} in
+        1:*) _gpusched_offer "$(_gpusched_subcommands "$1"; _gpusched_services)" ;;
+        2:help) _gpusched_offer "$(_gpusched_subcommands "$1")" ;;
+        2:update) _gpusched_offer "$(_gpusched_services)" ;;
+        *:update) _gpusched_files ;;
+        *) _gpusched_offer "$(_gpusched_services)" ;;
+        esac ;;
     gctl)
         case $COMP_CWORD:${COMP_WORDS[1]} in
-        1:*) _gpusched_offer "$(_gpusched_subcommands)" ;;
-        2:help) _gpusched_offer "$(_gpusched_subcommands)" ;;
-        2:show | 2:node) _gpusched_offer "$(_gpusched_subcommands "${COMP_WORDS[1]}")" ;;
+        1:*) _gpusched_offer "$(_gpusched_subcommands "$1")" ;;
+        2:help) _gpusched_offer "$(_gpusched_subcommands "$1")" ;;
+        2:show | 2:node) _gpusched_offer "$(_gpusched_subcommands "$1" "${COMP_WORDS[1]}")" ;;
         *:archive | *:backup | *:verify) _gpusched_files ;;
         *:hold | *:release | *:requeue | *:suspend | *:update | *:wait | *:renew) _gpusched_offer "$(_gpusched_jobs)" ;;
         *:resume) _gpusched_offer "$(_gpusched_nodes; _gpusched_jobs)" ;;
@@ -153,7 +168,7 @@ _gpusched() {
     fi
     case $cur in
     -*)
-        case "$command ${COMP_WORDS[1]}" in "gctl update" | "gctl events") help+=("${COMP_WORDS[1]}") ;; esac
+        case "$command ${COMP_WORDS[1]}" in "gctl update" | "gctl events" | "gserve update") help+=("${COMP_WORDS[1]}") ;; esac
         mapfile -t COMPREPLY < <(compgen -W "$(_gpusched_options "${help[@]}")" -- "$cur")
         [ "${#COMPREPLY[@]}" -ne 1 ] || case ${COMPREPLY[0]} in *=) compopt -o nospace 2>/dev/null ;; esac
         return 0 ;;
@@ -163,4 +178,4 @@ _gpusched() {
     return 0
 }
 
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun

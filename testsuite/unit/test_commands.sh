@@ -47,7 +47,7 @@ expect() {
 
 # --- usage ------------------------------------------------------------------------------------
 
-for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
 	awk -v of="$c --help" 'length($0) > 79 { print "FAIL: " of ": " $0; bad = 1 } END { exit bad }' "$dir/out" || failed=$((failed + 1))
@@ -247,7 +247,7 @@ letters() {
 documented_letters() {
 	grep '^\.It Fl' "$src/man/$1.1" | sed -n 's/^\.It Fl \([A-Za-z]\) ,.*/\1/p' | sort -u
 }
-for c in gsubmit gqueue gcancel ginfo gctl gprio gshare gacct greport glog grun; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun; do
 	checked=$((checked + 1))
 	long_options $c | sort -u >"$dir/have"
 	documented $c >"$dir/told"
@@ -265,7 +265,7 @@ columns() {
 documented_columns() {
 	sed -n '/^\.Ss Columns/,/^\.S[hs] [^C]/s/^\.It Cm \([A-Z0-9()-]*\)$/\1/p' "$src/man/$1.1" | sort
 }
-for c in gqueue ginfo gprio gshare gacct greport; do
+for c in gqueue ginfo gprio gserve gshare gacct greport; do
 	checked=$((checked + 1))
 	columns $c >"$dir/have"
 	documented_columns $c >"$dir/told"
@@ -346,7 +346,7 @@ for a in $(sed -n 's/^#define DRMAA_[A-Z_]* *"\(drmaa_[a-z_]*\)".*/\1/p' "$src/c
 done
 
 if have mandoc mandoc; then
-	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gshare.1 gacct.1 greport.1 glog.1 grun.1 gpusched.3 drmaa.3; do
+	for m in gsubmit.1 gqueue.1 gcancel.1 ginfo.1 gctl.1 gprio.1 gserve.1 gshare.1 gacct.1 greport.1 glog.1 grun.1 gpusched.3 drmaa.3; do
 		checked=$((checked + 1))
 		mandoc -Tlint "$src/man/$m" 2>&1 | grep -v "mandoc.db\|referenced manual not found" >"$dir/lint"
 		[ ! -s "$dir/lint" ] || fail "$(cat "$dir/lint")"

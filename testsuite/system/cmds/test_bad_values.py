@@ -18,7 +18,7 @@ from cluster import BIN, SANITIZED, Cluster
 COMMANDS = {
     "gsubmit": ["--test-only", "--wrap=true"], "grun": ["true"], "gqueue": [], "gcancel": ["1"], "ginfo": [], "gprio": [], "gshare": [],
     "gacct": [], "greport": ["use"], "glog": ["1"], "gctl hold": ["1"], "gctl archive": ["/old.db"], "gctl update": ["1", "--nice=1"],
-    "gctl events": [], "gctl requeue": ["1"], "gctl drain": ["none", "why"],
+    "gctl events": [], "gctl requeue": ["1"], "gctl drain": ["none", "why"], "gserve": [], "gserve scale": ["chat", "2"],
 }
 HUGE = b"x" * 65536
 VALUES = [b"", b" ", b"-1", b"0", b"-0", b"+1", b"99999999999999999999", b"2147483648", b"9223372036854775808", b"9" * 65536, b"1e9",
@@ -34,7 +34,7 @@ COUNTED = {"COUNT", "N", "N[-M]", "NUMBER", "TIME", "DURATION", "SIZE", "ID", "I
 EMPTIED = {"begin", "deadline"}
 # Numbers, times, sizes, ids: these and no other value of the list can be some.
 CAN_BE = {
-    "array": [b"0"], "array-throttle": [b"0"], "nice": [b"0", b"-1", b"-0"], "lines": [b"0", b"2147483648", b"9223372036854775808"],
+    "array": [b"0"], "array-throttle": [b"0"], "kept": [b"0"], "nice": [b"0", b"-1", b"-0"], "lines": [b"0", b"2147483648", b"9223372036854775808"],
     "rank": [b"0", b"2147483648"], "jobs": [b"2147483648"], "why": [b"2147483648"], "job": [b"2147483648", b"9223372036854775808"],
     "attach": [b"2147483648", b"9223372036854775808"], "since": [b"0", b"2147483648"],
     # MM.DD.YY; days and hours

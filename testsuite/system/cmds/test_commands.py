@@ -16,7 +16,7 @@ from cluster import BIN, ROOT, TOP, Cluster, wait_until
 
 
 PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; },
-  { name = "long"; nodes = "ALL"; default_time = "2:00:00"; grace = "2s"; } )"""
+  { name = "long"; nodes = "ALL"; default_time = "2:00:00"; grace = "2s"; services = true; } )"""
 
 
 @pytest.fixture(scope="module")
@@ -646,6 +646,8 @@ def test_json_is_as_its_manual_says(cluster):
     waits = cluster.submit("true", "--hold", "--label=k=v", "--gpus=1", "--array=0-3")
     runs = cluster.submit("exec sleep 600", "--gpus=1")
     cluster.wait_state(runs, "RUNNING")
+    cluster.submit("exec sleep 600", "--service=chat", "-p", "long")
+    wait_until(lambda: json.loads(cluster.run("gserve", "--json").stdout)["services"][0]["ready"] == 1, "a service")
     told = 0
     for listing, what, name in (("gqueue", "jobs", "Job"), (f"gqueue --why {waits}", "jobs", "WhyResult"),
                                 (f"gctl show job {runs}", "jobs", "Job"), ("gacct", "jobs", "Acct"), ("gacct -D", "jobs", "Acct"),
@@ -654,7 +656,7 @@ def test_json_is_as_its_manual_says(cluster):
                                 ("ginfo --gpus", "nodes", "Node"), ("gctl show node", "nodes", "Node"),
                                 ("gctl show partition", "partitions", "Partition"), ("gctl events", "events", "Event"),
                                 ("gctl ping", "pong", "Pong"), ("gctl stats", "stats", "Stat"),
-                                ("gsubmit --test-only --wrap true", "jobs", "SubmitResult")):
+                                ("gserve", "services", "Service"), ("gsubmit --test-only --wrap true", "jobs", "SubmitResult")):
         words = listing.split()
         answer = json.loads(cluster.run(*words, "--json").stdout)
         assert answer["version"] == 1 and answer[what], listing
@@ -665,6 +667,7 @@ def test_json_is_as_its_manual_says(cluster):
         check(line, "ReportLine" if "keys" in line else "ReportType", "greport")
     assert told and report
     cluster.run("gcancel", runs, waits)
+    cluster.run("gserve", "stop", "chat")
 
 
 # --- gqueue --watch ------------------------------------------------------------------------------

@@ -6,10 +6,11 @@ import subprocess
 import pytest
 from cluster import BIN, TOP, Cluster
 
-PAGES = ["gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gshare", "gacct", "greport", "glog", "grun"]
+PAGES = ["gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gserve", "gshare", "gacct", "greport", "glog", "grun"]
 # Not typed here, and why.
 ELSEWHERE = {"snakemake": "make check-snakemake", "grun --attach": "needs a run that a killed client has left: test_grun.py",
-             "gctl node down": "needs a node that is off: test_controller.py"}
+             "gctl node down": "needs a node that is off: test_controller.py",
+             "gserve ": "needs a service: test_services.py", "curl ": "likewise"}
 HARDWARE = """gpu_types = ( { name = "h100"; mem = "80G"; }, { name = "l40s"; mem = "48G"; } );
 nodes = ( { name = "h04"; cpus = 64; gpus = "h100:4"; } );"""
 POLICY = """accounts = ( { name = "research"; shares = 1; members = [ "*" ]; }, { name = "vision"; parent = "research"; shares = 1; } );"""

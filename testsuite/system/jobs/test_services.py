@@ -2,13 +2,13 @@
 
 import json
 import os
-import pathlib
-import socket
+import pty
+import subprocess
 import urllib.request
 
 import pytest
 
-from cluster import Cluster, free_port, wait_until
+from cluster import BIN, Cluster, wait_until
 
 PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; services = true; },
   { name = "jobs"; nodes = "ALL"; max_time = "1:00:00"; } )"""
@@ -90,8 +90,8 @@ def test_from_submit_to_stop(cluster):
     s = cluster.wait_ready("chat", 2)
     assert (s["generation"], s["wanted"], s["request"]["min"], s["request"]["kept"]) == (1, 2, 2, 2)
     assert cluster.answers("chat") == ["one 0", "one 1"]
-    line = cluster.run("gserve", "--noheader").stdout.split()
-    assert line[0] == "chat" and line[2:6] == ["SERVING", "2", "2", "2"]
+    line = cluster.run("gserve", "--noheader", "-o", "NAME,STATE,READY,WANTED,REPLICAS,GPUS").stdout.split()
+    assert line == ["chat", "SERVING", "2", "2", "2", "any:1"]
     shown = cluster.run("gserve", "show", "chat").stdout
     assert "READY-PROBE" in shown and "http:/health" in shown and all(e in shown for e in cluster.endpoints("chat"))
     told = json.loads(cluster.run("gserve", "endpoints", "chat", "--json").stdout)["endpoints"]
@@ -262,19 +262,45 @@ def test_another_users_service(cluster):
 
 
 def test_watch_has_a_line_for_each_change(cluster):
-    import subprocess
-    from cluster import BIN
     cluster.serve("chat")
     cluster.wait_ready("chat", 1)
     with subprocess.Popen([BIN["gserve"], "--watch", "--json"], stdout=subprocess.PIPE, text=True, env=cluster.env) as p:
         first = json.loads(p.stdout.readline())
         assert [s["state"] for s in first["services"]] == ["SERVING"]
         cluster.run("gserve", "scale", "chat", "2")
-        while True:
-            now = json.loads(p.stdout.readline())["services"][0]
-            if now["ready"] == 2:
-                break
+        while json.loads(p.stdout.readline())["services"][0]["ready"] != 2:
+            pass
+        cluster.run("gctl", "shutdown")  # it sits that out
+        cluster.ctld.wait()
+        cluster.start_ctld()
+        cluster.run("gserve", "pause", "chat")
+        while json.loads(p.stdout.readline())["services"][0]["state"] != "PAUSED":
+            pass
         p.terminate()
+
+
+def test_watch_ends_with_its_service(cluster):
+    cluster.serve("chat")
+    cluster.wait_ready("chat", 1)
+    with subprocess.Popen([BIN["gserve"], "--watch", "chat"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=cluster.env) as p:
+        assert p.stdout.readline().split()[0] == "NAME" and p.stdout.readline().split()[0] == "chat"
+        cluster.run("gserve", "stop", "chat")
+        assert "there is no service chat" in p.communicate()[1] and p.returncode == 3
+
+
+def test_watch_on_a_terminal_draws_anew(cluster):
+    outer, inner = pty.openpty()
+    cluster.serve("chat")
+    with subprocess.Popen([BIN["gserve"], "show", "chat", "--watch"], stdout=inner, stdin=subprocess.DEVNULL,
+                          env={**cluster.env, "TERM": "xterm"}) as p:
+        os.close(inner)
+        text = ""
+        while "SERVING" not in text.rpartition("\033[2J")[2]:
+            text += os.read(outer, 65536).decode()
+        assert text.count("\033[H\033[2J") > 1
+        p.terminate()
+    os.close(outer)
 
 
 def test_slots_that_are_not_wanted_are_no_queue(cluster):
