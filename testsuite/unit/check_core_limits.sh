@@ -36,6 +36,6 @@ EOF
 # Each bound of what a submit may ask for is gone beyond by a test.
 asked=$(echo "$section" | sed -n '/^What a submit may ask for/,/^What a search looks at/p')
 for name in $(echo "$asked" | sed -nE 's/^\| ([A-Z_]+) \|.*/\1/p'); do
-	[ "$name" = constant ] || grep -qw "$name" "$src"/testsuite/unit/core/test_core_*.c || complain "no test goes beyond $name"
+	[ "$name" = constant ] || grep -qw "$name" "$src"/testsuite/unit/core/test_core_*.c "$src"/testsuite/unit/services/*.c || complain "no test goes beyond $name"
 done
 exit $bad

@@ -7,7 +7,7 @@
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/services/window.h"
+#include "ctld/core/scale/window.h"
 
 #define SECOND ((usec_t)1000000)
 

@@ -1,6 +1,6 @@
 /* autoscaler.h - what decides how many replicas there are: ours, and the published rivals
  *
- *	ours     ctld/core/services/scaler.h, told the load of each second
+ *	ours     ctld/core/scale/scaler.h, told the load of each second
  *	ray      Ray Serve's default policy: each 10 s replicas and handles send the mean of the
  *	         ongoing requests over 30 s; the loop looks each 0.1 s, goes up when that was asked
  *	         for during 30 s and down when during 600 s; from zero at once
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "common/job/run.h"
-#include "ctld/core/services/scaler.h"
+#include "ctld/core/scale/scaler.h"
 
 /* What an autoscaler can see. Integrals are requests x us since the start. */
 struct service_view {
