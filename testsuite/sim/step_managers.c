@@ -273,12 +273,12 @@ static void send_news(struct manager *m)
 	pack_and_send(m, &reports);
 }
 
-/* A job of somebody else, or an attempt that there is not. */
+/* A job of somebody else that runs, or an attempt that there is not. */
 static void choose_foreign(const struct manager *m, Gpusched__StepReports *reports)
 {
 	const struct manager *other = m->of->all;
 
-	while (other && (other->uid == m->uid || engine_chance(m->of->o.engine, 500000)))
+	while (other && (other->uid == m->uid || other->life != RUNS))
 		other = other->next;
 	if (!other) {
 		reports->attempt += 1000;
@@ -297,7 +297,7 @@ static void send_hostile(struct manager *m)
 	Gpusched__StepReport r = new_report(e, STEPS + 1), proper = new_report(e, STEPS);
 	Gpusched__StepReport *list[] = { &proper, &r };
 
-	m->kind = (enum kind)engine_between(e, BAD_TEXT, BAD_JOB);
+	m->kind = (enum kind)(BAD_TEXT + engine_below(e, 3));
 	r.end_time = proper.end_time = engine_chance(e, 500000) ? r.start_time : 0;
 	reports.steps = list;
 	reports.n_steps = 2;
