@@ -27,8 +27,10 @@
 #define CLOSE_MS     5000  /* for the last words of a program */
 #define START_MS     30000 /* for a run to start its gstepd */
 #define LAST_MS      10000 /* for reports after the program's end */
-#define AGAIN_MIN_MS 2000  /* until the steps that run are told again after a session has ended; */
-#define AGAIN_MAX_MS 600000 /* doubled each time, unless that session has lasted as long as this */
+/* Until the steps that run are told again after the end of a session; doubled each time, unless that
+ * session has lasted as long as the longest pause. */
+#define AGAIN_MIN_MS 2000
+#define AGAIN_MAX_MS 600000
 #define FD_MAX       8
 
 struct link {
@@ -45,7 +47,7 @@ struct link {
 struct report {
 	Gpusched__StepReport *r;
 	bool sent; /* in the message under way */
-	bool told; /* of a step that runs: kept for the next session, which may be another controller's */
+	bool told; /* of a step that runs: kept for the next session, of another controller perhaps */
 };
 
 struct process {
@@ -89,8 +91,8 @@ static void lose_stream(struct link *l)
 	l->pause_ms = l->pause_ms * 2 < PAUSE_MAX_MS ? l->pause_ms * 2 : PAUSE_MAX_MS;
 }
 
-/* The steps that run are told again, later than what is new: a controller that ends idle sessions of
- * users who have too many should not get each of them back at once. */
+/* The steps that run are told again, later than what is new: a controller that ends idle sessions
+ * of users who have too many should not get each of them back at once. */
 static void tell_again(struct process *p)
 {
 	bool any = false;
@@ -596,7 +598,9 @@ static bool is_done(const struct process *p)
 
 _Noreturn void bridge_process(const struct step_bridge_of *of, int fd)
 {
-	struct process p = { .of = *of, .fd = fd, .pause_ms = PAUSE_MIN_MS, .again_ms = AGAIN_MIN_MS };
+	struct process p = {
+		.of = *of, .fd = fd, .pause_ms = PAUSE_MIN_MS, .again_ms = AGAIN_MIN_MS
+	};
 	struct error err;
 
 	p.client = client_new(NULL, &err);

@@ -144,7 +144,7 @@
  *	stepdone JOB TASK ATTEMPT STEP	 and was answered that this was taken
  *	lists JOB TASK ATTEMPT STEP	 the controller lists it as running
  *	keptstep FILE JOB TASK ATTEMPT STEP STATE CODE SIGNAL LOOKS
- *					 a row of it in history.db ("history"), in state.db ("state")
+ *					 a row of it; FILE is "history" or "state", for their .db
  *	counted				 those since the last `counted` were all
  *	left JOB TASK ATTEMPT RANK       a process of it was found after its end
  *	quiet                            faults have stopped and the cluster had its time

@@ -98,9 +98,11 @@ void fact_lists(struct checker *c, const struct words *f)
 		checker_violated(
 		        c, "I30: step %s is listed, and nobody has reported it", label(step));
 	else if (step->done)
-		checker_violated(c, "I30: step %s is listed, and its end was answered", label(step));
+		checker_violated(
+		        c, "I30: step %s is listed, and its end was answered", label(step));
 	if (attempt_is_over(step))
-		checker_violated(c, "I30: step %s is listed, and that attempt is over", label(step));
+		checker_violated(
+		        c, "I30: step %s is listed, and that attempt is over", label(step));
 }
 
 /* --- what is kept ---------------------------------------------------------------------------- */
@@ -127,7 +129,8 @@ static void check_end_of_attempt(
 	const struct run *lives = run_that_lives(step);
 
 	if (!step->told)
-		checker_violated(c, "I29: step %s is kept, and nobody has reported it", label(step));
+		checker_violated(
+		        c, "I29: step %s is kept, and nobody has reported it", label(step));
 	else if (strcmp(end->state, "CANCELLED") != 0 || end->code || end->signal)
 		checker_violated(c,
 		        "I29: step %s is kept as %s %" PRIu64 ":%" PRIu64 " %" PRIx64

@@ -1,7 +1,7 @@
 /* controller_impl.h - the inside of controller.h, for its files
  *
  *	controller.c		the tick, commits, agents, its life
- *	controller_submit.c	what ctld/rpc does with submits, bulks, signatures and reports of steps
+ *	controller_submit.c	what ctld/rpc does with submits, bulks, signatures, reports of steps
  *	controller_look.c	what it says, lists and keeps, as facts
  */
 #ifndef TESTSUITE_SIM_CONTROLLER_IMPL_H

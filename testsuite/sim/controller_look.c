@@ -1,4 +1,4 @@
-/* controller_look.c - what the simulated controller says, lists and keeps, as seen from outside; see
+/* controller_look.c - what the simulated controller says, lists and keeps, as facts; see
  * controller_impl.h */
 #include <assert.h>
 #include <inttypes.h>

@@ -122,14 +122,14 @@ static void say_end(const struct manager *m, const Gpusched__StepReport *r)
 #define LONG_NAME FIVE(FIVE("long-name.")) "long."
 
 /* Whatever is plain text is a name. */
-static const char *const names[] = { "train", "", "' OR 1=1; DROP TABLE step; --", "\"; \\ `id` $(id)",
-	"%s%n%99999d", "-rf", "../../etc/passwd", "a b  c", "\xf0\x9f\x92\xa3\xe6\xad\xa5",
+static const char *const names[] = { "train", "", "' OR 1=1; DROP TABLE step; --",
+	"\"; \\ `id` $(id)", "%s%n%99999d", "-rf", "../../etc/passwd", "a b  c", "\xf0\x9f\x92\xa3\xe6\xad\xa5",
 	"e\xcc\x81\xcc\x81\xcc\x81\xcc\x81", "{\"json\": [1,", "<b>&amp;", "4812.0", LONG_NAME };
 
 /* And this is not. */
-static const char *const bad_names[] = { "\x1b[2J", "two\nlines", "tab\there", "\x7f", "\xc2\x9b" "31m",
-	"\xff\xfe", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x80\xae" "gpj", "\xe2\x81\xa6", "\xe2\x80\xa8",
-	LONG_NAME "x" };
+static const char *const bad_names[] = { "\x1b[2J", "two\nlines", "tab\there", "\x7f",
+	"\xc2\x9b" "31m", "\xff\xfe", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x80\xae" "gpj",
+	"\xe2\x81\xa6", "\xe2\x80\xa8", LONG_NAME "x" };
 
 #define PICK(e, list) (char *)(list)[engine_below(e, sizeof(list) / sizeof((list)[0]))]
 

@@ -7,9 +7,9 @@
  * while a message is under way, which may then come behind what the next session says. When its
  * run ends a manager dies with it, or has some seconds for its last words.
  *
- * What each reports, and what it was answered, are facts for the checker. Some of the reports are hostile:
- * names that no terminal should see, numbers that are too high, jobs of others. Where one of these
- * is taken, or a proper one refused for what it says, the simulation stops.
+ * What each reports, and what it was answered, are facts for the checker. Some of the reports are
+ * hostile: names that no terminal should see, numbers that are too high, jobs of others. Where one
+ * of these is taken, or a proper one refused for what it says, the simulation stops.
  */
 #ifndef TESTSUITE_SIM_STEP_MANAGERS_H
 #define TESTSUITE_SIM_STEP_MANAGERS_H
@@ -24,13 +24,15 @@ struct step_managers_options {
 	struct engine *engine;
 	struct checker *checker;
 	struct sim_controller *controller;
-	unsigned ppm;         /* of the attempts have steps */
-	unsigned hostile_ppm; /* of what they do is meant badly */
-	unsigned impatient_ppm; /* of their messages are not waited for */
+	unsigned ppm;           /* of the attempts have steps */
+	unsigned hostile_ppm;   /* of the messages are hostile */
+	unsigned impatient_ppm; /* of the messages have a session that is given up with them */
 };
 
 struct step_managers_count {
-	uint64_t steps, repeats, refused; /* begun; reports of what was reported before; hostile ones */
+	uint64_t steps;
+	uint64_t repeats; /* reports of what was reported before */
+	uint64_t refused; /* hostile messages */
 };
 
 struct step_managers *step_managers_new(const struct step_managers_options *options);

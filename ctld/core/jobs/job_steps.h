@@ -10,8 +10,8 @@
  *
  * That bit is for reports that come late. The manager repeats what was not answered on a new
  * session, and what the session before still carried may come behind it: a report that a step runs
- * says nothing new when the step has ended. No such report outlives the sessions of a controller, so
- * the bits need not either.
+ * says nothing new when the step has ended. No such report outlives the sessions of a controller,
+ * so the bits need not either.
  *
  * When the attempt ends, the steps that still run end with it, as CANCELLED. A report that a step
  * has ended may come after the end of the last attempt, as long as the job is in memory, and
