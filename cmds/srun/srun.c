@@ -105,7 +105,9 @@ static int answer_simple(const struct srun_options *o)
 	if (o->help)
 		return srun_options_help(stdout, srun_name), 0;
 	if (o->mpi_list)
-		return puts("MPI plugin types are...\n\tnone\n\tpmi2") < 0;
+		return puts(SRUN_HAS_PMIX ? "MPI plugin types are...\n\tpmix\n\tnone\n\tpmi2\n"
+		                            "specific pmix plugin versions available: pmix_v4"
+		                          : "MPI plugin types are...\n\tnone\n\tpmi2") < 0;
 	return -1;
 }
 

@@ -22,7 +22,15 @@
 
 #include "common/base/error.h"
 
+#include "config.h"
+
 #define SRUN_GIVEN_MAX 256
+
+#ifdef HAVE_PMIX
+#define SRUN_HAS_PMIX true /* the nodes' gstepd are of the same build */
+#else
+#define SRUN_HAS_PMIX false
+#endif
 
 struct srun_options {
 	uint32_t ntasks, nodes_min, nodes_max, ntasks_per_node, cpus_per_task; /* 0: not said */
