@@ -163,7 +163,7 @@ static int run(struct srun_part *parts, size_t n, struct error *err)
 
 	if (parts[0].o.test_only)
 		return srun_test_only(&parts[0].o, err);
-	if (make_requests(parts, n, err) < 0 || srun_find_job(parts[0].o.jobid, &job, err) < 0)
+	if (make_requests(parts, n, err) < 0 || srun_find_job(&parts[0].o, &job, err) < 0)
 		return -1;
 	if (!job.id)
 		return run_outside(parts, n, err);

@@ -261,9 +261,16 @@ static int set_mpi(
 static int set_jobid(
         struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
 {
-	if (count_parse(value, 1, UINT64_MAX, &o->jobid, NULL) < 0)
-		return bad_number(row, value, err);
-	return 0;
+	const char *task = strchr(value, '_');
+	char *job = task ? xstrndup(value, (size_t)(task - value)) : xstrdup(value);
+	uint64_t number = 0;
+	bool good = count_parse(job, 1, UINT64_MAX, &o->jobid, NULL) == 0 &&
+	            (!task || count_parse(task + 1, 0, UINT32_MAX - 1, &number, NULL) == 0);
+
+	o->job_of_array = task;
+	o->job_task = (uint32_t)number;
+	free(job);
+	return good ? 0 : bad_number(row, value, err);
 }
 
 static int add_verbose(

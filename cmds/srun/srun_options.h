@@ -43,6 +43,8 @@ struct srun_options {
 	uint32_t verbose, wait_s, time_s, het_group;
 	uint32_t immediate_s; /* for a job that is made */
 	uint64_t mem_mb, jobid;
+	uint32_t job_task; /* of the array `jobid` */
+	bool job_of_array;
 	char *nodelist, *exclude, *rule, *output, *error, *input, *cpu_bind, *mpi, *name, *chdir;
 	char *bcast; /* "": where srun says */
 	bool mpi_list, version, help;
