@@ -1,5 +1,4 @@
 /* srun_job.c - a job that is made for a step, or for salloc; see srun.h */
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
