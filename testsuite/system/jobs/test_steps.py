@@ -342,8 +342,6 @@ int main(int argc, char **argv)
     subprocess.run(["mpicc.mpich", "-o", tmp_path / "sum", source], check=True)
     r = run.srun("--mpi=pmi2", "-n4", tmp_path / "sum")
     assert (r.returncode, lines(r.stdout)) == (0, [f"{i} 6" for i in range(4)])
-    r = run.srun("--mpi=pmix", "-n4", "true")
-    assert r.returncode == 1 and "no PMIx" in r.stderr
 
 
 def test_many(run):
@@ -454,6 +452,28 @@ def test_a_job_that_others_have(cluster):
     c.wait_state(job, "CANCELLED")
     r = srun_out(c, f"--jobid={job}", "true")
     assert r.returncode == 1 and f"Unable to confirm allocation for job {job}" in r.stderr
+
+
+def test_one_task_of_an_array(cluster):
+    """srun --jobid=A_K, and by the task's own id, from outside; A_K within that task and within another."""
+    c = cluster
+    job = c.submit(f"#SBATCH --array=1,7 -n1\n{SRUN} --jobid=${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID sh -c 'echo $SLURM_ARRAY_TASK_ID' "
+                   ">own-$SLURM_ARRAY_TASK_ID.out\nexec sleep 600", env={"PATH": f"{SRUN.parent}:{c.env['PATH']}"})
+    wait_until(lambda: all((c.dir / f"jobs/own-{k}.out").exists() and (c.dir / f"jobs/own-{k}.out").read_text() == f"{k}\n"
+                           for k in (1, 7)), "both tasks' own steps")
+    show = ("sh", "-c", 'echo $GPUSCHED_ARRAY_TASK_ID')
+    raw = dict(line.split("|") for line in c.run(BUILD / "cmds/slurm-names/squeue", "-h", "-r", "-j", job, "-o", "%i|%A").stdout.split())
+    for task in ("1", "7"):
+        for name in (f"{job}_{task}", raw[f"{job}_{task}"]):
+            r = srun_out(c, f"--jobid={name}", *show)
+            assert (r.returncode, r.stdout) == (0, f"{task}\n"), (name, r.stderr)
+    within = srun_out(c, f"--jobid={job}_1", SRUN, f"--jobid={job}_7", *show)
+    assert (within.returncode, within.stdout) == (0, "7\n"), within.stderr
+    for name, text in ((f"{job}_3", f"Unable to confirm allocation for job {job}_3: Invalid job id specified"),
+                       (f"{job}_x", f'Invalid numeric value "{job}_x" for --jobid.'), ("_7", 'Invalid numeric value "_7" for --jobid.')):
+        r = srun_out(c, f"--jobid={name}", "true")
+        assert r.returncode == 1 and text in r.stderr, r.stderr
+    c.run("gcancel", job)
 
 
 def test_an_allocation_is_revoked(cluster):

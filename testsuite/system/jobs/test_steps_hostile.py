@@ -267,8 +267,10 @@ def test_a_node_of_a_step_is_lost(cluster):
 
 def test_test_only_says_where(cluster):
     r = srun_out(cluster, "--test-only", "-N2", "-n4", "true")
-    assert r.returncode == 0 and re.fullmatch(
-        r"srun: Job \d+ to start at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d using 4 processors on nodes n\[\d-\d\] in partition batch\n",
-        r.stderr), r.stderr
+    said = re.fullmatch(
+        r"srun: Job (\d+) to start at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d using 4 processors on nodes n\[\d-\d\] in partition batch\n",
+        r.stderr)
+    assert r.returncode == 0 and said, r.stderr
+    assert cluster.submit("true") == int(said[1])
     r = srun_out(cluster, "--test-only", "-N99", "true")
     assert r.returncode == 1 and r.stderr.startswith("srun: error: allocation failure: "), r.stderr
