@@ -134,7 +134,7 @@ static int list_steps(struct gacct *g, struct client *c, struct error *err)
 	for (size_t i = 0; i < g->n_jobs; i++) {
 		const Gpusched__Acct *job = g->jobs[i];
 
-		if (!job->several)
+		if (!job->several && job->has_steps)
 			g->of[n++] = (struct steplist_job){ job->id,
 				job->part ? job->part - 1 : 0, *job->array };
 	}

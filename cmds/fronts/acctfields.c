@@ -218,11 +218,12 @@ SHOW(exit)
 	LINE;
 	bool forced = !strcmp(j->state, "TIMEOUT") || !strcmp(j->state, "CANCELLED") ||
 	              !strcmp(j->state, "PREEMPTED") || !strcmp(j->state, "DEADLINE");
+	struct front_exit ended = front_exit(j->state, j->exit_code, j->exit_signal);
 
 	if (forced && !line->batch)
 		view_text(cell, "0:0");
 	else
-		view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal);
+		view_printf(cell, "%" PRIu32 ":%" PRIu32, ended.code, ended.signal);
 }
 
 SHOW(derived_exit)

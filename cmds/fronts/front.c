@@ -260,6 +260,8 @@ struct client *front_client(const char *name, const char *call, const char *clus
 
 /* --- states ---------------------------------------------------------------------------------- */
 
+#define SIGNAL_OUT_OF_MEMORY 125
+
 static const struct front_state states[] = {
 	{ "PENDING", "PD", "PENDING" },
 	{ "RUNNING", "R", "RUNNING" },
@@ -301,6 +303,13 @@ const char *front_base_state(const char *state)
 	bool runs = !strcmp(state, "CONFIGURING") || !strcmp(state, "COMPLETING");
 
 	return runs ? "RUNNING" : state;
+}
+
+struct front_exit front_exit(const char *state, uint32_t code, uint32_t signal)
+{
+	if (!strcmp(state, "OUT_OF_MEMORY"))
+		return (struct front_exit){ 0, SIGNAL_OUT_OF_MEMORY };
+	return (struct front_exit){ code, signal };
 }
 
 void front_state_names(char *buf, size_t size)

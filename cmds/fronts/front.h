@@ -108,6 +108,12 @@ struct front_state {
 const struct front_state *front_state(const char *name_or_code); /* NULL: none */
 /* A job that is being started or ended counts as one that runs, for Slurm's records and JSON. */
 const char *front_base_state(const char *state);
+/* How a job in that state ended, in Slurm's numbers: one that ran out of memory by "signal" 125,
+ * whatever its script made of that. */
+struct front_exit {
+	uint32_t code, signal;
+};
+struct front_exit front_exit(const char *state, uint32_t code, uint32_t signal);
 void front_state_names(char *buf, size_t size); /* of all, for a message */
 /* Which states a list asks for: those that exist go to `filter`. -1 with `err`: the word that is
  * no state. *none: only such as no job can be in. */

@@ -131,7 +131,14 @@ SHOW(group)
 	view_printf(cell, "%s(%u)", name, gid);
 }
 
-CELL(exit, JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
+SHOW(exit)
+{
+	JOB;
+	struct front_exit ended = front_exit(j->state, j->exit_code, j->exit_signal);
+
+	view_printf(cell, "%" PRIu32 ":%" PRIu32, ended.code, ended.signal);
+}
+
 CELL(run_time, JOB, front_clock(cell, job_is_pending(j) ? 0 : j->elapsed_s))
 
 SHOW(limit)

@@ -271,7 +271,7 @@ static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 		return 0;
 	if (!named || s->scripts_named)
 		add_line(s, j, true, NULL);
-	if (!named || s->jobs_named)
+	if (j->has_steps && (!named || s->jobs_named))
 		ask_steps_of(s, j);
 	return 0;
 }

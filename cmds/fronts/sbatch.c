@@ -15,7 +15,7 @@
 
 #define BAD_OPTION 255
 
-/* "sbatch: Job 0 to start at TIME using N processors on nodes LIST in partition P" */
+/* "sbatch: Job N to start at TIME using N processors on nodes LIST in partition P" */
 static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_options *o)
 {
 	struct view_cell when;
@@ -25,8 +25,9 @@ static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_o
 	if (r->would_start_now)
 		start = (int64_t)time(NULL) * 1000000;
 	front_time(&when, start, "Unknown");
-	fprintf(stderr, "sbatch: Job 0 to start at %s using %" PRIu32 " processors on nodes ",
-	        when.text, cpus * nodes);
+	fprintf(stderr,
+	        "sbatch: Job %" PRIu64 " to start at %s using %" PRIu32 " processors on nodes ",
+	        r->next_job, when.text, cpus * nodes);
 	for (size_t i = 0; i < r->n_places; i++)
 		fprintf(stderr, "%s%s", i ? "," : "", r->places[i]->node);
 	if (!r->n_places)

@@ -163,9 +163,10 @@ void slurmjson_job(struct slurmjson *out, const Gpusched__Job *j)
 void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 {
 	json_t *o = json_object();
+	struct front_exit ended = front_exit(j->state, j->exit_code, j->exit_signal);
 	const char *status = !strcmp(j->state, "COMPLETED") ? "SUCCESS"
 	                     : !j->end_time                 ? "PENDING"
-	                     : j->exit_signal               ? "SIGNALED"
+	                     : ended.signal                 ? "SIGNALED"
 	                                                    : "ERROR";
 
 	number(o, "job_id", (int64_t)(j->raw_id ? j->raw_id : j->id));
@@ -173,8 +174,8 @@ void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 	json_object_set_new(o, "state",
 	        json_pack("{s:s,s:s}", "current", front_base_state(j->state), "reason", "None"));
 	json_object_set_new(o, "exit_code",
-	        json_pack("{s:s,s:i,s:{s:i}}", "status", status, "return_code", (int)j->exit_code,
-	                "signal", "signal_id", (int)j->exit_signal));
+	        json_pack("{s:s,s:i,s:{s:i}}", "status", status, "return_code", (int)ended.code,
+	                "signal", "signal_id", (int)ended.signal));
 	text(o, "cluster", out->cluster);
 	text(o, "account", j->account);
 	text(o, "partition", j->partition);

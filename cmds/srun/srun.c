@@ -105,7 +105,9 @@ static int answer_simple(const struct srun_options *o)
 	if (o->help)
 		return srun_options_help(stdout, srun_name), 0;
 	if (o->mpi_list)
-		return puts("MPI plugin types are...\n\tnone\n\tpmi2") < 0;
+		return puts(SRUN_HAS_PMIX ? "MPI plugin types are...\n\tpmix\n\tnone\n\tpmi2\n"
+		                            "specific pmix plugin versions available: pmix_v4"
+		                          : "MPI plugin types are...\n\tnone\n\tpmi2") < 0;
 	return -1;
 }
 
@@ -161,7 +163,7 @@ static int run(struct srun_part *parts, size_t n, struct error *err)
 
 	if (parts[0].o.test_only)
 		return srun_test_only(&parts[0].o, err);
-	if (make_requests(parts, n, err) < 0 || srun_find_job(parts[0].o.jobid, &job, err) < 0)
+	if (make_requests(parts, n, err) < 0 || srun_find_job(&parts[0].o, &job, err) < 0)
 		return -1;
 	if (!job.id)
 		return run_outside(parts, n, err);

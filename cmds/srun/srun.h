@@ -38,7 +38,7 @@ struct srun_job {
 };
 
 /* The job that srun is in, or --jobid names. -1 with `err`. */
-int srun_find_job(uint64_t jobid, struct srun_job *job, struct error *err);
+int srun_find_job(const struct srun_options *o, struct srun_job *job, struct error *err);
 
 /* Which run it is: of a job that runs, by asking the controller. */
 int srun_ask_job(struct srun_job *job, struct error *err);

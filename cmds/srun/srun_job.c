@@ -1,4 +1,5 @@
 /* srun_job.c - a job that is made for a step, or for salloc; see srun.h */
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -348,7 +349,7 @@ static char *name_places(const Gpusched__SubmitResult *r)
 	return list;
 }
 
-/* The number that the job would have is not known: another one may come before it. */
+/* The number is the next job's, as Slurm's: another one may come before it. */
 static void tell_test(const Gpusched__SubmitResult *r, void *arg)
 {
 	const struct verdict *v = arg;
@@ -363,8 +364,9 @@ static void tell_test(const Gpusched__SubmitResult *r, void *arg)
 	localtime_r(&at, &tm);
 	if (at)
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	srun_info("Job 0 to start at %s using %u processors on nodes %s in partition %s", when,
-	        (v->job->cpus ? v->job->cpus : 1) * nodes, list, v->partition);
+	srun_info("Job %" PRIu64
+	          " to start at %s using %u processors on nodes %s in partition %s",
+	        r->next_job, when, (v->job->cpus ? v->job->cpus : 1) * nodes, list, v->partition);
 	free(list);
 }
 

@@ -1,6 +1,6 @@
 /* srun_link.c - the way to the job's manager of steps; see srun.h */
-#include <inttypes.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -31,31 +31,54 @@ static uint64_t number_of(const char *name)
 	return v ? strtoull(v, NULL, 10) : 0;
 }
 
-int srun_find_job(uint64_t jobid, struct srun_job *job, struct error *err)
+/* True: --jobid says nothing else than the job that srun is in. */
+static bool is_own(const struct srun_options *o, uint64_t own)
 {
-	const char *id = getenv("SLURM_JOB_ID"), *list = getenv("GPUSCHED_NODELIST"), *raw;
-	uint64_t own = number_of("GPUSCHED_JOB_ID");
-	const char *dir = getenv("GPUSCHED_RUN_DIR");
-	bool has_steps = getenv("GPUSCHED_STEPD") && dir;
+	uint64_t id = number_of("SLURM_JOB_ID"); /* of an array's task its own */
 
-	*job = (struct srun_job){ .id = jobid };
-	if (jobid == 0 || (id && jobid == strtoull(id, NULL, 10)))
-		job->id = own ? own : id ? strtoull(id, NULL, 10) : jobid;
+	if (o->job_of_array)
+		return own && o->jobid == own && getenv("GPUSCHED_ARRAY_TASK_ID") &&
+		       o->job_task == number_of("GPUSCHED_ARRAY_TASK_ID");
+	return !o->jobid || o->jobid == own || o->jobid == id;
+}
+
+/* As its user has named it. */
+static void name_job(const struct srun_options *o, struct srun_job *job, uint64_t own)
+{
+	const char *id = getenv("SLURM_JOB_ID");
+
+	if (o->job_of_array)
+		snprintf(job->name, sizeof(job->name), "%" PRIu64 "_%" PRIu32, o->jobid,
+		        o->job_task);
+	else if (job->id == own && id)
+		snprintf(job->name, sizeof(job->name), "%s", id);
+	else
+		snprintf(job->name, sizeof(job->name), "%" PRIu64, job->id);
+}
+
+int srun_find_job(const struct srun_options *o, struct srun_job *job, struct error *err)
+{
+	const char *list = getenv("GPUSCHED_NODELIST"), *dir = getenv("GPUSCHED_RUN_DIR");
+	uint64_t own = number_of("GPUSCHED_JOB_ID");
+	bool has_steps = getenv("GPUSCHED_STEPD") && dir, mine = is_own(o, own);
+
+	*job = (struct srun_job){ .id = o->jobid, .of_array = o->job_of_array, .task = o->job_task };
+	if (mine) {
+		job->id = own ? own : number_of("SLURM_JOB_ID");
+		job->of_array = own && getenv("GPUSCHED_ARRAY_TASK_ID");
+		job->task = (uint32_t)number_of("GPUSCHED_ARRAY_TASK_ID");
+	}
 	if (!job->id)
 		return 0;
-	raw = job->id == own && id ? id : NULL;
-	snprintf(job->name, sizeof(job->name), "%s", raw ? raw : "");
-	if (!raw)
-		snprintf(job->name, sizeof(job->name), "%llu", (unsigned long long)job->id);
+	name_job(o, job, own);
 	/* The variables may be those of a run that is over, or on another host. */
-	if (job->id != own || (has_steps && access(dir, F_OK) < 0 && errno == ENOENT))
+	if (!mine || job->id != own || (has_steps && access(dir, F_OK) < 0 && errno == ENOENT))
 		return srun_ask_job(job, err);
 	if (!has_steps) {
 		error_set(err, ERR_JOB_STATE, "job %s was submitted without steps", job->name);
 		return error_hint(
 		        err, "a script with #SBATCH lines, or gsubmit --ntasks, has them");
 	}
-	job->task = (uint32_t)number_of("GPUSCHED_ARRAY_TASK_ID");
 	job->attempt = (uint32_t)number_of("GPUSCHED_ATTEMPT");
 	job->here = number_of("GPUSCHED_NODE_RANK") == 0;
 	snprintf(job->node, sizeof(job->node), "%s", list ? list : "");

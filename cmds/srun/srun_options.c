@@ -247,11 +247,12 @@ static int set_mpi(
 {
 	if (!strcmp(value, "list"))
 		return o->mpi_list = true, 0;
-	if (!strncmp(value, "pmix", 4)) {
+	if (!SRUN_HAS_PMIX && !strncmp(value, "pmix", 4)) {
 		error_set(err, ERR_USAGE, "--mpi=%s: there is no PMIx here", value);
 		return error_hint(err, "--mpi=pmi2, or the library's own mpirun");
 	}
-	if (strcmp(value, "none") != 0 && strcmp(value, "pmi2") != 0)
+	if (strcmp(value, "none") != 0 && strcmp(value, "pmi2") != 0 &&
+	        strcmp(value, "pmix") != 0 && strcmp(value, "pmix_v4") != 0)
 		return error_set(err, ERR_USAGE,
 		        "Invalid MPI type '%s', --mpi=list for acceptable types", value);
 	return set_text(o, row, value, err);
@@ -260,9 +261,16 @@ static int set_mpi(
 static int set_jobid(
         struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
 {
-	if (count_parse(value, 1, UINT64_MAX, &o->jobid, NULL) < 0)
-		return bad_number(row, value, err);
-	return 0;
+	const char *task = strchr(value, '_');
+	char *job = task ? xstrndup(value, (size_t)(task - value)) : xstrdup(value);
+	uint64_t number = 0;
+	bool good = count_parse(job, 1, UINT64_MAX, &o->jobid, NULL) == 0 &&
+	            (!task || count_parse(task + 1, 0, UINT32_MAX - 1, &number, NULL) == 0);
+
+	o->job_of_array = task;
+	o->job_task = (uint32_t)number;
+	free(job);
+	return good ? 0 : bad_number(row, value, err);
 }
 
 static int add_verbose(
@@ -358,7 +366,7 @@ static const struct srun_row rows[] = {
 	{ "mem-bind", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
 	{ "mem-per-cpu", 0, SRUN_ARG, SRUN_STEP, NULL, set_mem, 0, "Memory of a CPU, likewise" },
 	{ "mem-per-gpu", 0, SRUN_ARG, SRUN_STEP, NULL, set_mem, 0, "Memory of a GPU, likewise" },
-	{ "mpi", 0, SRUN_ARG, SRUN_STEP, "SLURM_MPI_TYPE", set_mpi, AT(mpi), "none, pmi2; list" },
+	{ "mpi", 0, SRUN_ARG, SRUN_STEP, "SLURM_MPI_TYPE", set_mpi, AT(mpi), "none, pmi2, pmix; list" },
 	{ "msg-timeout", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
 	{ "multi-prog", 0, SRUN_NO_ARG, SRUN_STEP, "SLURM_SRUN_MULTI", set_flag, AT(multi_prog),
 	        "The argument is a file of tasks and their programs" },

@@ -22,7 +22,15 @@
 
 #include "common/base/error.h"
 
+#include "config.h"
+
 #define SRUN_GIVEN_MAX 256
+
+#ifdef HAVE_PMIX
+#define SRUN_HAS_PMIX true /* the nodes' gstepd are of the same build */
+#else
+#define SRUN_HAS_PMIX false
+#endif
 
 struct srun_options {
 	uint32_t ntasks, nodes_min, nodes_max, ntasks_per_node, cpus_per_task; /* 0: not said */
@@ -35,6 +43,8 @@ struct srun_options {
 	uint32_t verbose, wait_s, time_s, het_group;
 	uint32_t immediate_s; /* for a job that is made */
 	uint64_t mem_mb, jobid;
+	uint32_t job_task; /* of the array `jobid` */
+	bool job_of_array;
 	char *nodelist, *exclude, *rule, *output, *error, *input, *cpu_bind, *mpi, *name, *chdir;
 	char *bcast; /* "": where srun says */
 	bool mpi_list, version, help;

@@ -34,7 +34,8 @@ struct step_bridge *step_bridge_new(const struct step_bridge_of *of);
  * it was refused for good, with *text on the bridge's standard error, or the run is over. */
 int step_bridge_open(struct step_bridge *b, uint32_t rank, const char *node, struct error *err);
 
-/* Tell the controller; done when it can be. A later report of a step replaces one that waits. */
+/* Tell the controller; done when it can be. A later report of a step replaces one that waits. Steps
+ * that run are told again when the session has ended: the next controller does not know them. */
 void step_bridge_report(struct step_bridge *b, const Gpusched__StepReport *r);
 
 /* What waits is still told, then the processes end: for at most a few seconds, and nothing waits

@@ -27,6 +27,10 @@
 #define CLOSE_MS     5000  /* for the last words of a program */
 #define START_MS     30000 /* for a run to start its gstepd */
 #define LAST_MS      10000 /* for reports after the program's end */
+/* Until the steps that run are told again after the end of a session; doubled each time, unless that
+ * session has lasted as long as the longest pause. */
+#define AGAIN_MIN_MS 2000
+#define AGAIN_MAX_MS 600000
 #define FD_MAX       8
 
 struct link {
@@ -43,6 +47,7 @@ struct link {
 struct report {
 	Gpusched__StepReport *r;
 	bool sent; /* in the message under way */
+	bool told; /* of a step that runs: kept for the next session, of another controller perhaps */
 };
 
 struct process {
@@ -50,7 +55,7 @@ struct process {
 	int fd; /* the program; -1: it has gone */
 	struct client *client;
 	struct dial *dial;
-	int64_t next_ms, pause_ms, end_ms, batch_ms;
+	int64_t next_ms, pause_ms, end_ms, batch_ms, again_ms, since_ms;
 	struct link *links[BRIDGE_LINKS];
 	size_t n_links;
 	struct report *reports;
@@ -86,6 +91,26 @@ static void lose_stream(struct link *l)
 	l->pause_ms = l->pause_ms * 2 < PAUSE_MAX_MS ? l->pause_ms * 2 : PAUSE_MAX_MS;
 }
 
+/* The steps that run are told again, later than what is new: a controller that ends idle sessions
+ * of users who have too many should not get each of them back at once. */
+static void tell_again(struct process *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->n_reports; i++) {
+		p->reports[i].sent = false;
+		any = any || p->reports[i].told;
+		p->reports[i].told = false;
+	}
+	if (!any)
+		return;
+	if (loop_now_ms() - p->since_ms >= AGAIN_MAX_MS)
+		p->again_ms = AGAIN_MIN_MS;
+	if (!p->batch_ms)
+		p->batch_ms = loop_now_ms() + p->again_ms;
+	p->again_ms = p->again_ms * 2 < AGAIN_MAX_MS ? p->again_ms * 2 : AGAIN_MAX_MS;
+}
+
 static void lose_connection(struct process *p)
 {
 	for (size_t i = 0; i < p->n_links; i++)
@@ -94,8 +119,7 @@ static void lose_connection(struct process *p)
 	client_drop(p->client);
 	p->dial = NULL;
 	p->report_id = 0;
-	for (size_t i = 0; i < p->n_reports; i++)
-		p->reports[i].sent = false;
+	tell_again(p);
 	p->next_ms = loop_now_ms() + p->pause_ms;
 	p->pause_ms = p->pause_ms * 2 < PAUSE_MAX_MS ? p->pause_ms * 2 : PAUSE_MAX_MS;
 }
@@ -264,18 +288,59 @@ static bool step_link(struct process *p, size_t i)
 /* --- reports ------------------------------------------------------------------------------------
  */
 
-static void add_report(struct process *p, Gpusched__StepReport *r)
+static size_t n_to_send(const struct process *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_reports; i++)
+		n += !p->reports[i].told;
+	return n;
+}
+
+/* One of its step that is not under way; NULL: none. */
+static struct report *find_report(struct process *p, uint32_t step)
 {
 	for (size_t i = 0; i < p->n_reports; i++)
-		if (!p->reports[i].sent && p->reports[i].r->step == r->step) {
-			gpusched__step_report__free_unpacked(p->reports[i].r, NULL);
-			p->reports[i].r = r;
-			return;
-		}
+		if (!p->reports[i].sent && p->reports[i].r->step == step)
+			return &p->reports[i];
+	return NULL;
+}
+
+static void add_report(struct process *p, Gpusched__StepReport *r)
+{
+	struct report *old = find_report(p, r->step);
+	int64_t at = loop_now_ms() + BRIDGE_BATCH_MS;
+
+	if (!p->batch_ms || p->batch_ms > at)
+		p->batch_ms = at;
+	if (old) {
+		gpusched__step_report__free_unpacked(old->r, NULL);
+		*old = (struct report){ .r = r };
+		return;
+	}
 	p->reports = xrealloc(p->reports, p->n_reports + 1, sizeof(*p->reports));
-	p->reports[p->n_reports++] = (struct report){ r, false };
-	if (!p->batch_ms)
-		p->batch_ms = loop_now_ms() + BRIDGE_BATCH_MS;
+	p->reports[p->n_reports++] = (struct report){ .r = r };
+}
+
+static bool is_latest(const struct process *p, size_t i)
+{
+	for (size_t k = i + 1; k < p->n_reports; k++)
+		if (p->reports[k].r->step == p->reports[i].r->step)
+			return false;
+	return true;
+}
+
+/* What was sent was taken. Of a step that runs it is kept, unless there is something newer. */
+static void keep_told(struct process *p)
+{
+	for (size_t i = 0; i < p->n_reports; i++) {
+		struct report *report = &p->reports[i];
+
+		if (report->sent && !report->r->end_time && is_latest(p, i)) {
+			report->sent = false;
+			report->told = true;
+		}
+	}
 }
 
 static void drop_reports(struct process *p, bool all)
@@ -289,7 +354,7 @@ static void drop_reports(struct process *p, bool all)
 			gpusched__step_report__free_unpacked(p->reports[i].r, NULL);
 	}
 	p->n_reports = n;
-	p->batch_ms = n ? loop_now_ms() + BRIDGE_BATCH_MS : 0;
+	p->batch_ms = n_to_send(p) ? loop_now_ms() + BRIDGE_BATCH_MS : 0;
 }
 
 static int send_reports(struct process *p, struct error *err)
@@ -298,6 +363,8 @@ static int send_reports(struct process *p, struct error *err)
 	Gpusched__StepReport *list[BRIDGE_REPORTS_MAX];
 
 	for (size_t i = 0; i < p->n_reports && m.n_steps < BRIDGE_REPORTS_MAX; i++) {
+		if (p->reports[i].told)
+			continue;
 		list[m.n_steps++] = p->reports[i].r;
 		p->reports[i].sent = true;
 	}
@@ -326,6 +393,8 @@ static void take_reply(struct process *p, const struct frame *f)
 	}
 	if (err.code == ERR_PROTOCOL || err.code == ERR_VERSION || err.code == ERR_USAGE)
 		p->no_reports = true;
+	if (!err.code)
+		keep_told(p);
 	drop_reports(p, p->no_reports);
 }
 
@@ -335,7 +404,7 @@ static void step_reports(struct process *p)
 
 	if (p->no_reports)
 		drop_reports(p, true);
-	if (!p->dial || p->report_id || !p->n_reports ||
+	if (!p->dial || p->report_id || !n_to_send(p) ||
 	        (p->fd >= 0 && loop_now_ms() < p->batch_ms) || send_reports(p, &err) == 0)
 		return;
 	if (err.code == ERR_INTERNAL || err.code == ERR_PROTOCOL) /* no such message */
@@ -421,7 +490,7 @@ static void read_datagrams(struct process *p)
 static bool needs_connection(const struct process *p)
 {
 	return p->n_links ||
-	       (p->n_reports && !p->no_reports && (p->fd < 0 || loop_now_ms() >= p->batch_ms));
+	       (n_to_send(p) && !p->no_reports && (p->fd < 0 || loop_now_ms() >= p->batch_ms));
 }
 
 static void connect_now(struct process *p)
@@ -432,6 +501,7 @@ static void connect_now(struct process *p)
 		return;
 	client_set_retry(p->client, 0);
 	p->dial = client_dial(p->client, &err);
+	p->since_ms = loop_now_ms();
 	if (p->dial)
 		p->pause_ms = PAUSE_MIN_MS;
 	else
@@ -487,7 +557,7 @@ static int timeout_of(const struct process *p)
 	for (size_t i = 0; p->dial && i < p->n_links; i++)
 		if (!p->links[i]->stream)
 			at = earlier(at, p->links[i]->next_ms);
-	if (p->n_reports && !p->report_id && !p->no_reports)
+	if (n_to_send(p) && !p->report_id && !p->no_reports)
 		at = earlier(at, p->dial || p->batch_ms > p->next_ms ? p->batch_ms : p->next_ms);
 	for (size_t i = 0; i < p->n_links; i++)
 		if (p->links[i]->fd < 0)
@@ -521,14 +591,16 @@ static void wait_for(struct process *p)
 
 static bool is_done(const struct process *p)
 {
-	bool nothing_left = !p->n_links && (!p->n_reports || p->no_reports);
+	bool nothing_left = !p->n_links && (!n_to_send(p) || p->no_reports);
 
 	return p->fd < 0 && (nothing_left || loop_now_ms() >= p->end_ms);
 }
 
 _Noreturn void bridge_process(const struct step_bridge_of *of, int fd)
 {
-	struct process p = { .of = *of, .fd = fd, .pause_ms = PAUSE_MIN_MS };
+	struct process p = {
+		.of = *of, .fd = fd, .pause_ms = PAUSE_MIN_MS, .again_ms = AGAIN_MIN_MS
+	};
 	struct error err;
 
 	p.client = client_new(NULL, &err);

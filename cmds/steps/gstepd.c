@@ -172,6 +172,16 @@ static int64_t wall_us(void *arg)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+static uint64_t random_number(void *arg)
+{
+	uint64_t n;
+
+	(void)arg;
+	if (getentropy(&n, sizeof(n)) < 0)
+		abort();
+	return n;
+}
+
 /* What the worker says: to the manager here, or the one at the other end. */
 static void from_worker(void *arg, unsigned kind, uint32_t step, const void *data, size_t len)
 {
@@ -337,6 +347,7 @@ static void make_manager(struct gstepd *g)
 		.quit = g->allocation ? quit : NULL,
 		.now_ms = now_ms,
 		.time = wall_us,
+		.random = random_number,
 		.arg = g };
 
 	g->manager = manager_new(&ops, (const char *const *)g->names, g->n_names);

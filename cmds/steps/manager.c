@@ -77,6 +77,7 @@ void mstep_free(struct manager *m, struct mstep *s)
 	for (size_t i = 0; i < s->n_parts; i++)
 		free_part(m, &s->parts[i]);
 	pmi_free(s->pmi);
+	mpmix_free(s->pmix);
 	free(s->parts);
 	free(s->nodes);
 	free(s->task_rank);

@@ -40,6 +40,7 @@ struct manager_ops {
 	void (*quit)(void *arg, uint32_t exit_code); /* an allocation is to end; NULL: it is none */
 	int64_t (*now_ms)(void *arg);
 	int64_t (*time)(void *arg); /* us UTC */
+	uint64_t (*random)(void *arg);
 	void *arg;
 };
 

@@ -29,6 +29,8 @@ struct mpiece {
 	uint32_t left;
 };
 
+struct mpmix;
+
 struct mstep {
 	struct mstep *next;
 	uint32_t id;
@@ -51,6 +53,7 @@ struct mstep {
 	int64_t start_time;
 	uint64_t cpu_time_us, max_rss_kb;
 	struct pmi *pmi;
+	struct mpmix *pmix;
 };
 
 struct manager {
@@ -92,5 +95,13 @@ void mrun_check_end(struct manager *m, struct mstep *s); /* may free it */
 void mrun_report(struct manager *m, const struct mstep *s, bool ended);
 void mrun_lose_node(struct manager *m, uint32_t rank);
 void mrun_orphan(struct manager *m, struct mstep *s); /* its client has gone */
+
+/* manager_pmix.c: between the PMIx servers of a step's nodes. */
+#define MANAGER_FENCES_MAX  1024
+#define MANAGER_FETCHES_MAX 65536
+bool mpmix_is_asked(const struct mstep *s);
+int mpmix_take(struct manager *m, struct mstep *s, uint32_t rank,
+        const struct steplink_message *msg, struct error *err);
+void mpmix_free(struct mpmix *p); /* NULL is fine */
 
 #endif

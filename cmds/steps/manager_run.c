@@ -344,6 +344,8 @@ int mrun_node(struct manager *m, struct mstep *s, uint32_t rank, const struct st
 		return take_input_taken(m, s, node, msg, err);
 	case STEP_PMI_ASK:
 		return take_pmi(m, s, msg, err);
+	case STEP_PMIX_ASK:
+		return mpmix_take(m, s, rank, msg, err);
 	case STEP_DONE:
 		take_done(m, s, node);
 		return 0;

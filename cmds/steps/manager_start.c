@@ -1,4 +1,6 @@
 /* manager_start.c - from a client's request to tasks on nodes; see manager.h */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,7 +310,7 @@ static bool has_more(const struct mstep *s, size_t part, size_t node)
 	return false;
 }
 
-static void send_part(struct manager *m, struct mstep *s, size_t number)
+static void send_part(struct manager *m, struct mstep *s, size_t number, char *pmix_name)
 {
 	const struct mpart *part = &s->parts[number];
 	Gpusched__StepTasks t = GPUSCHED__STEP_TASKS__INIT;
@@ -322,6 +324,11 @@ static void send_part(struct manager *m, struct mstep *s, size_t number)
 	t.n_node_tasks = part->place.n;
 	t.node_tasks = counts;
 	t.launch_port = part->request->host_pid & 0xffff;
+	if (mpmix_is_asked(s)) {
+		t.n_task_ranks = s->tasks;
+		t.task_ranks = s->task_rank;
+		t.pmix_name = pmix_name;
+	}
 	for (size_t i = 0; i < part->place.n; i++) {
 		t.more = has_more(s, number, part->place.parts[i].node);
 		send_tasks(m, s, part, i, &t);
@@ -373,6 +380,7 @@ static void tell_created(struct manager *m, struct mstep *s)
 static void start(struct manager *m, struct mstep *s)
 {
 	const Gpusched__StepRequest *r = s->parts[0].request;
+	char pmix_name[64];
 
 	s->id = m->next_id++;
 	s->runs = true;
@@ -385,8 +393,10 @@ static void start(struct manager *m, struct mstep *s)
 	mrun_report(m, s, false);
 	/* A node may be done with its tasks while others are still told of theirs. */
 	s->starting = true;
+	snprintf(pmix_name, sizeof(pmix_name), "gpusched.%u.%016" PRIx64, s->id,
+	        mpmix_is_asked(s) ? m->ops.random(m->ops.arg) : 0);
 	for (size_t i = 0; i < s->n_parts; i++)
-		send_part(m, s, i);
+		send_part(m, s, i, pmix_name);
 	s->starting = false;
 	mrun_check_end(m, s);
 }

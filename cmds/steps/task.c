@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmds/steps/taskenv.h"
@@ -20,6 +21,7 @@
 	"100" /* the kernel ends a task before gstepd, which has its owner's score \
 	       */
 #define PATH_DEFAULT "/usr/bin:/bin"
+#define ENV_MAX      65536 /* of what comes later */
 #define EXEC_FAILED  2 /* what slurmstepd ends with; ENOENT has that number */
 
 static void __attribute__((format(printf, 2, 3)))
@@ -81,22 +83,46 @@ static void enter_directory(const struct task_start *s)
 		_exit(EXEC_FAILED);
 }
 
-/* As execvpe(3), by the PATH of its own environment. */
-static void execute(const struct task_start *s)
+/* What the task's PMIx server tells it ends with an empty name. A server that ends before has told
+ * nothing. Other tasks' ends of such pairs, which fork() left here, would keep those waiting. */
+static char **wait_for_more(const struct task_start *s)
 {
-	const char *name = s->argv[0], *path = taskenv_get(s->env, "PATH");
+	static char block[ENV_MAX];
+	size_t n = 0;
+	ssize_t r = 1;
+
+	if (s->env_fd < 0)
+		return s->env;
+	if (dup2(s->env_fd, STDERR_FILENO + 1) < 0)
+		_exit(EXEC_FAILED);
+	syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0);
+	while (r > 0 && n < sizeof(block) && (n < 2 || block[n - 1] || block[n - 2])) {
+		r = read(STDERR_FILENO + 1, block + n, sizeof(block) - n);
+		n += r > 0 ? (size_t)r : 0;
+	}
+	close(STDERR_FILENO + 1);
+	if (n >= 2 && !block[n - 1] && !block[n - 2])
+		return taskenv_add(s->env, block, n - 1);
+	complain(s, "mpi/pmix: there is no PMIx server");
+	_exit(EXEC_FAILED);
+}
+
+/* As execvpe(3), by the PATH of its own environment. */
+static void execute(const struct task_start *s, char **env)
+{
+	const char *name = s->argv[0], *path = taskenv_get(env, "PATH");
 	char file[4096];
 	int why = ENOENT;
 
 	if (strchr(name, '/')) {
-		execve(name, s->argv, s->env);
+		execve(name, s->argv, env);
 		why = errno;
 	} else {
 		for (const char *p = path ? path : PATH_DEFAULT;; p++) {
 			size_t len = strcspn(p, ":");
 
 			snprintf(file, sizeof(file), "%.*s%s%s", (int)len, p, len ? "/" : "", name);
-			execve(file, s->argv, s->env);
+			execve(file, s->argv, env);
 			if (errno != ENOENT && errno != ENOTDIR)
 				why = errno;
 			p += len;
@@ -110,6 +136,8 @@ static void execute(const struct task_start *s)
 
 static void __attribute__((noreturn)) become(const struct task_start *s)
 {
+	char **env;
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no task is left that nothing waits for */
 	setsid();
 	put_descriptors(s);
@@ -120,9 +148,10 @@ static void __attribute__((noreturn)) become(const struct task_start *s)
 		sched_setaffinity(0, sizeof(*s->cpus), s->cpus);
 	umask(s->umask);
 	enter_directory(s);
-	taskenv_set_pid(s->env, getpid());
 	reset_signals();
-	execute(s);
+	env = wait_for_more(s);
+	taskenv_set_pid(env, getpid());
+	execute(s, env);
 	_exit(EXEC_FAILED);
 }
 

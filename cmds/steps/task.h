@@ -19,6 +19,8 @@ struct task_start {
 	mode_t umask;
 	int fd[3];             /* its standard input, output, error */
 	int keep_fd;           /* stays open in it under the same number; -1: none */
+	int env_fd;            /* more of its environment comes from it (taskenv_add()), to be
+	                        * waited for; -1: no more */
 	bool terminal;         /* fd[0] becomes its controlling terminal */
 	const cpu_set_t *cpus; /* NULL: as it is */
 	const char *node;

@@ -250,6 +250,19 @@ void taskenv_set_pid(char **env, pid_t pid)
 			snprintf(*env, PID_ROOM, PID_NAME "%d", (int)pid);
 }
 
+char **taskenv_add(char **env, const char *block, size_t len)
+{
+	struct list l = { .v = env };
+
+	while (env[l.n])
+		l.n++;
+	l.size = l.n + 1;
+	for (const char *end = block + len; block < end; block += strlen(block) + 1)
+		if (strchr(block, '='))
+			set(&l, xstrdup(block));
+	return l.v;
+}
+
 void taskenv_free(char **env)
 {
 	for (char **e = env; e && *e; e++)

@@ -17,6 +17,7 @@
 
 #include "cmds/steps/cpubind.h"
 #include "cmds/steps/multiprog.h"
+#include "cmds/steps/pmix_child.h"
 #include "cmds/steps/task.h"
 #include "cmds/steps/taskenv.h"
 #include "common/base/wirenum.h"
@@ -99,6 +100,7 @@ static void wstep_free(struct wstep *s)
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
+	pmix_child_free(s->pmix);
 	for (size_t i = 0; i < s->n_tasks; i++) {
 		wio_close(s->tasks[i]);
 		free(s->tasks[i]);
@@ -233,7 +235,8 @@ static pid_t spawn(struct wtask *t, char **words, const struct wends *ends, stru
 {
 	struct worker *w = t->step->w;
 	const Gpusched__StepRequest *r = t->part->request;
-	char *pmi = pmi_names(t, ends->pmi), *cwd = xstrndup((const char *)r->cwd.data, r->cwd.len);
+	bool pmix = wio_has_pmix(t);
+	char *pmi = pmi_names(t, pmix ? -1 : ends->pmi), *cwd = xstrndup((const char *)r->cwd.data, r->cwd.len);
 	struct taskenv_in in = { t->part, t->step->id, t->local, w->own, pmi, t->first };
 	char **env = taskenv_make(&in);
 	cpu_set_t cpus;
@@ -243,7 +246,8 @@ static pid_t spawn(struct wtask *t, char **words, const struct wends *ends, stru
 		.cwd = cwd,
 		.umask = (mode_t)r->umask,
 		.fd = { ends->fd[0], ends->fd[1], ends->fd[2] },
-		.keep_fd = ends->pmi,
+		.keep_fd = pmix ? -1 : ends->pmi,
+		.env_fd = pmix ? ends->pmi : -1,
 		.terminal = t->pty,
 		.cpus = bound ? &cpus : NULL,
 		.node = w->node };
@@ -347,7 +351,8 @@ static int take_start(struct worker *w, const struct steplink_message *m, struct
 	s->parts[s->n_parts++] = part;
 	s->more = part->more;
 	add_tasks(s, part);
-	if (part->request->bcast_file.len && write_program(part->request, &why) < 0)
+	if ((part->request->bcast_file.len && write_program(part->request, &why) < 0) ||
+	        wpmix_start(s, part, m, &why) < 0)
 		fail_tasks(s, first, why.text);
 	else
 		for (size_t i = first; i < s->n_tasks; i++)
@@ -489,7 +494,7 @@ int worker_take(struct worker *w, const struct steplink_message *m, struct error
 		unsigned kind;
 		size_t least;
 	} lengths[] = { { STEP_IN, 4 }, { STEP_IN_END, 4 }, { STEP_SIGNAL, 8 }, { STEP_TAKEN, 4 },
-		{ STEP_WINDOW_SIZE, 4 }, { STEP_PMI, 4 } };
+		{ STEP_WINDOW_SIZE, 4 }, { STEP_PMI, 4 }, { STEP_PMIX, 0 } };
 	struct wstep *s = find(w, m->step);
 	size_t i = 0, n = sizeof(lengths) / sizeof(lengths[0]);
 
@@ -516,6 +521,9 @@ int worker_take(struct worker *w, const struct steplink_message *m, struct error
 		break;
 	case STEP_WINDOW_SIZE:
 		take_window(s, m);
+		break;
+	case STEP_PMIX:
+		wpmix_take(s, m);
 		break;
 	default:
 		take_pmi(s, m);

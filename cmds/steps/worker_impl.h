@@ -8,6 +8,7 @@
 #include "cmds/steps/worker.h"
 #include "common/gpusched.pb-c.h"
 
+struct pmix_child;
 struct wstep;
 
 /* A descriptor that the loop may or may not watch. */
@@ -48,6 +49,7 @@ struct wstep {
 	bool more;          /* another part of it follows */
 	int64_t give_up_ms; /* pipes that are still open then are closed; 0: tasks live */
 	uint64_t oom_kills; /* of the run's cgroup before it began */
+	struct pmix_child *pmix; /* the PMIx server of its tasks here; NULL: none */
 };
 
 struct worker {
@@ -74,6 +76,13 @@ bool wio_is_done(const struct wtask *t); /* its output has ended */
 void wio_more_room(struct wstep *s);     /* output was taken */
 void wio_feed(struct wstep *s);          /* there is new input, or its end */
 void wio_answer(struct wtask *t, const uint8_t *data, size_t len); /* of the PMI */
+void wio_no_answer(struct wtask *t);     /* there comes none */
+bool wio_has_pmix(const struct wtask *t); /* its `pmi` is where it waits for its environment */
+
+/* worker_pmix.c: a step's PMIx server, which starts with its first part. */
+int wpmix_start(struct wstep *s, const Gpusched__StepTasks *part, const struct steplink_message *m,
+        struct error *err);
+void wpmix_take(struct wstep *s, const struct steplink_message *m); /* from other nodes */
 
 /* worker_kill.c */
 void wkill_tasks(struct wstep *s, uint32_t task, int sig);

@@ -141,11 +141,16 @@ static int open_terminal(struct wtask *t, struct wends *ends, struct error *err)
 	return 0;
 }
 
+bool wio_has_pmix(const struct wtask *t)
+{
+	return !strncmp(t->part->request->mpi, "pmix", 4);
+}
+
 static int open_pmi(struct wtask *t, struct wends *ends, struct error *err)
 {
 	int s[2];
 
-	if (strcmp(t->part->request->mpi, "pmi2") != 0)
+	if (strcmp(t->part->request->mpi, "pmi2") != 0 && !wio_has_pmix(t))
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s) < 0)
 		return error_set(err, ERR_SYSTEM, "socketpair: %s", strerror(errno));
@@ -427,10 +432,15 @@ void wio_answer(struct wtask *t, const uint8_t *data, size_t len)
 		pipe_drop(&t->pmi);
 }
 
+void wio_no_answer(struct wtask *t)
+{
+	pipe_drop(&t->pmi);
+}
+
 void wio_watch(struct wtask *t)
 {
 	if (may_read(t->step))
 		watch_outputs(t);
-	if (t->pmi.fd >= 0)
+	if (t->pmi.fd >= 0 && !wio_has_pmix(t))
 		t->pmi.watch = loop_watch(t->step->w->loop, t->pmi.fd, EPOLLIN, on_pmi, t);
 }

@@ -44,6 +44,7 @@ enum step_kind {
 	STEP_TAKEN = 12,       /* u32: so many bytes of output were taken; client too */
 	STEP_WINDOW_SIZE = 13, /* u16 rows, u16 columns of the terminal; client too */
 	STEP_PMI = 14,         /* u32 task, bytes: what the process management interface answers */
+	STEP_PMIX = 15,        /* StepPmix */
 	/* a node to the manager, and the manager to a client */
 	STEP_OUT = 16,      /* u32 task, bytes */
 	STEP_ERR = 17,      /* u32 task, bytes */
@@ -52,6 +53,7 @@ enum step_kind {
 	STEP_HELLO = 20,    /* StepHello; a node's first */
 	STEP_PMI_ASK = 21,  /* u32 task, bytes; node to manager */
 	STEP_DONE = 22, /* node to manager: its tasks have ended and all their output was sent */
+	STEP_PMIX_ASK = 23, /* StepPmix; node to manager */
 	/* the manager to a client */
 	STEP_STATE = 24, /* StepState */
 	STEP_END = 25,   /* StepEnd; the last of a step */

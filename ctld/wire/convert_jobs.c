@@ -97,6 +97,7 @@ Gpusched__SubmitResult *wire_submitted(
 	m->job_ids = (uint64_t *)effect->submitted.ids;
 	if (!effect->submitted.test_only)
 		return m;
+	m->next_job = effect->submitted.next_job;
 	m->would_start_now = effect->submitted.would_start_now;
 	m->cost_unlimited = effect->submitted.cost_max < 0;
 	m->cost_max = m->cost_unlimited ? 0 : effect->submitted.cost_max;

@@ -71,6 +71,20 @@ static void list_jobs(struct answers *a, bool whole)
 	part_end(&part);
 }
 
+/* Those that run, of names as their owners have chosen them. */
+static void list_steps(struct answers *a)
+{
+	Gpusched__StepChunk chunk = GPUSCHED__STEP_CHUNK__INIT;
+	struct part part = begin(a, GPUSCHED__MSG_TYPE__MSG_STEP_CHUNK, &chunk.base, false);
+	const struct step_report *step;
+	struct job_view view;
+
+	for (uint64_t after = 0; core_job_next(a->core, after, a->now, &view); after = view.ref)
+		for (int64_t n = -1; (step = core_step_next(a->core, view.ref, n)); n = step->step)
+			part_add(&part, &wire_step(&view, step, a->now, a->arena)->base);
+	part_end(&part);
+}
+
 static void list_prios(struct answers *a)
 {
 	Gpusched__PrioChunk chunk = GPUSCHED__PRIO_CHUNK__INIT;
@@ -158,6 +172,7 @@ size_t sim_answers_fit(
 		list_jobs(&a, whole);
 		list_nodes(&a, whole);
 	}
+	list_steps(&a);
 	list_prios(&a);
 	list_partitions(&a);
 	list_shares(&a);

@@ -26,7 +26,7 @@ void *checker_need(void *p)
 static bool is_promise(const char *text)
 {
 	static const char *const promises[] = { "I1:", "I3:", "I5:", "I7:", "I8: job", "I9:", "I14:", "I15:",
-		"I16:", "I17:", "I18:", "I19:", "I20:", "I21:", "I22:", "I23:", "I25:" };
+		"I16:", "I17:", "I18:", "I19:", "I20:", "I21:", "I22:", "I23:", "I25:", "I29:", "I30:" };
 
 	for (size_t i = 0; i < sizeof(promises) / sizeof(*promises); i++) {
 		if (!strncmp(text, promises[i], strlen(promises[i])))
@@ -381,6 +381,8 @@ static void fact_state(struct checker *c, const struct words *f)
 	task->code = f->u[3];
 	task->signal = f->u[4];
 	task->attempt = f->u[5];
+	if (task->over < task->attempt)
+		task->over = task->attempt;
 	check_exit(c, task);
 	waits_ended(c, task);
 	if (lives)
@@ -441,6 +443,7 @@ static void fact_quiet(struct checker *c, const struct words *f)
 	(void)f;
 	gpus_over(c);
 	accounts_over(c);
+	steps_over(c);
 	STAILQ_FOREACH (job, &c->jobs, later) {
 		if (job->submitted)
 			job_each_task(c, job, task_over);
@@ -513,6 +516,15 @@ static const struct fact_row {
 	{ "tells", "nnnnw", fact_tells },
 	{ "looked", "wn", fact_looked },
 	{ "left", "nnnn", fact_left },
+	{ "maxsteps", "n", fact_max_steps },
+	{ "begun", "", fact_begun },
+	{ "step", "nnnn", fact_step },
+	{ "stepruns", "nnnn", fact_step_runs },
+	{ "stepends", "nnnnwnnx", fact_step_ends },
+	{ "stepdone", "nnnn", fact_step_done },
+	{ "lists", "nnnn", fact_lists },
+	{ "keptstep", "wnnnnwnnx", fact_kept_step },
+	{ "counted", "", fact_counted },
 	{ "quiet", "", fact_quiet },
 };
 
@@ -593,6 +605,7 @@ struct checker *checker_new(void)
 	STAILQ_INIT(&c->runs);
 	STAILQ_INIT(&c->nodes);
 	STAILQ_INIT(&c->tokens);
+	STAILQ_INIT(&c->steps);
 	return c;
 }
 
@@ -605,6 +618,7 @@ void checker_free(struct checker *c)
 	STAILQ_FOREACH (job, &c->jobs, later)
 		waits_free(job);
 	tdestroy(c->token_tree, free);
+	tdestroy(c->step_tree, free);
 	tdestroy(c->job_tree, free);
 	tdestroy(c->task_tree, free);
 	tdestroy(c->run_tree, free);

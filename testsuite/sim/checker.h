@@ -54,7 +54,15 @@
  *	I27 every answer fits its frame (answers.h, not this checker)
  *	I28 a controller that was restored from a backup accounts for all time of the runs that
  *	    nodes knew of then, but those that the lost controller had told them to forget. What was promised since the backup it cannot keep: I1, I3, I5, I7,
- *	    I9 and I14 to I20 are not judged from the restore on
+ *	    I9, I14 to I20, I29 and I30 are not judged from the restore on
+ *
+ *	I29 a step whose end was answered is kept from then on, as its owner reported it, and in the
+ *	    end once in history.db. What else is kept of a step is that it ended as CANCELLED with
+ *	    its attempt, of which nothing runs any more; that may become what its owner reported,
+ *	    never the other way round. A step that ran when its attempt ended is kept too
+ *	I30 listed as running are only steps that their owner has reported for that attempt, that
+ *	    attempt is not over, and their end was not answered
+ *	I31 no step is listed or kept whose number is controller.max_steps or more
  *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
@@ -126,6 +134,18 @@
  *	tells JOB TASK ATTEMPT RANK NODE the agent has it, or an end of it that was not yet
  *					 forgotten
  *	looked NODE TIME                 those since the last `looked` were all of this node
+ *	maxsteps N			 controller.max_steps
+ *	begun				 the controller has started: it knows of no step that runs
+ *	step JOB TASK ATTEMPT STEP	 its owner reports that it runs
+ *	stepruns JOB TASK ATTEMPT STEP	 and was answered that this was taken
+ *	stepends JOB TASK ATTEMPT STEP STATE CODE SIGNAL LOOKS
+ *					 its owner reports how it has ended; LOOKS is hex, a sum of
+ *					 its name and its numbers
+ *	stepdone JOB TASK ATTEMPT STEP	 and was answered that this was taken
+ *	lists JOB TASK ATTEMPT STEP	 the controller lists it as running
+ *	keptstep FILE JOB TASK ATTEMPT STEP STATE CODE SIGNAL LOOKS
+ *					 a row of it; FILE is "history" or "state", for their .db
+ *	counted				 those since the last `counted` were all
  *	left JOB TASK ATTEMPT RANK       a process of it was found after its end
  *	quiet                            faults have stopped and the cluster had its time
  */
@@ -161,6 +181,13 @@ size_t checker_stops(const struct checker *c);     /* runs that were suspended *
 size_t checker_parts(const struct checker *c);     /* that had parts of GPUs */
 size_t checker_asked(const struct checker *c);     /* runs, to give back what they had borrowed */
 size_t checker_reclaimed(const struct checker *c); /* that were ended because they did not */
+struct checker_steps {
+	size_t listed; /* times that one was seen in a list */
+	size_t done;   /* whose end was answered */
+	size_t cut;    /* that ended with their attempt, and of which no more was heard */
+	size_t late;   /* of which more was heard then */
+};
+struct checker_steps checker_steps(const struct checker *c);
 /* Attempts on several nodes: of which all ranks were started; of which only some were. */
 size_t checker_gangs(const struct checker *c, bool whole);
 

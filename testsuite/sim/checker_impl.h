@@ -5,6 +5,7 @@
  *	checker_gpus.c	who has which GPU, or what part of it, and what is wrong with them
  *	checker_burst.c	memory of GPUs that is borrowed, and given back
  *	checker_agree.c	whether the controller and its nodes know of the same runs
+ *	checker_steps.c	steps of jobs: what owners report, what is listed and kept of it
  *	checker_waits.c	what a job asked for before it may start, and before it may start again
  *
  * A job is one or many tasks; a job that is no array has the task 0 alone. What is said of a whole
@@ -74,6 +75,7 @@ struct task {
 	bool ran_before;               /* when it had been started */
 	char final[NAME_LEN];          /* "" while it has not ended */
 	uint64_t code, signal, attempt;
+	uint64_t over;         /* the last attempt that was shown as ended */
 	uint64_t lent;         /* its attempt that was shown as PREEMPTED, GpuBurst */
 	uint64_t since_cancel; /* attempts that were started after it was acknowledged */
 	struct run *runs;      /* all that were ever heard of */
@@ -115,6 +117,25 @@ struct run {
 	STAILQ_ENTRY(run) later;
 };
 
+/* How a step has ended. */
+struct step_end {
+	char state[16];
+	uint64_t code, signal, looks; /* looks: a sum of the rest that was said of it */
+};
+
+struct step {
+	struct run_key key; /* `rank` is its number */
+	struct task *task;
+	struct step_end end;   /* as its owner reports it, if `ends` */
+	bool told, ends, done; /* by its owner: that it exists, has ended; that was answered */
+	uint64_t runs_in; /* the controller's life in which it was answered that it runs; 0: none */
+	uint64_t in_state, in_history; /* the last look at which it was in that database */
+	/* At the last look it had ended as its owner said; with its attempt instead. */
+	bool owners, cut;
+	bool owners_now; /* at this look, so far */
+	STAILQ_ENTRY(step) later;
+};
+
 struct card {
 	struct run *last; /* of those that have it */
 	uint64_t runs, milli, mib;
@@ -142,10 +163,15 @@ struct checker {
 	STAILQ_HEAD(, run) runs;
 	STAILQ_HEAD(, node) nodes;
 	STAILQ_HEAD(, token) tokens;
-	void *job_tree, *task_tree, *run_tree, *node_tree, *token_tree;
+	STAILQ_HEAD(, step) steps;
+	void *job_tree, *task_tree, *run_tree, *node_tree, *token_tree, *step_tree;
 	char **violations;
 	size_t n_violations, n_facts, n_looks, n_owed;
 	uint64_t heartbeat;  /* 0: not said */
+	uint64_t max_steps;  /* 0: not said */
+	uint64_t lives;      /* of the controller, so far */
+	uint64_t step_looks; /* at the databases */
+	struct checker_steps step_counts;
 	bool restored;       /* from a backup: what was promised since is not judged */
 	bool reclaims;       /* borrowing is told of, and nobody is PREEMPTED for anything else */
 	bool reclaims_again; /* who is ended for what it has borrowed waits again */
@@ -231,6 +257,14 @@ void burst_over(struct checker *c, const struct task *task);
 /* --- checker_agree.c ------------------------------------------------------------------------- */
 
 fact_fn fact_heartbeat, fact_contact, fact_parted, fact_books, fact_tells, fact_looked;
+
+/* --- checker_steps.c ------------------------------------------------------------------------- */
+
+fact_fn fact_max_steps, fact_begun, fact_step, fact_step_runs, fact_step_ends, fact_step_done,
+        fact_lists, fact_kept_step, fact_counted;
+
+/* When all is over: is each step that has ended in history.db? */
+void steps_over(struct checker *c);
 
 /* --- checker_waits.c ------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* controller.c - see controller.h */
 #include "testsuite/sim/controller.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -431,6 +430,8 @@ static int take_user(struct sim_controller *c, const struct peer *peer, unsigned
 		return sim_take_bulk(c, peer, (const void *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_RESIGN:
 		return sim_take_resign(c, peer, (const void *)m, err);
+	case GPUSCHED__MSG_TYPE__MSG_STEP_REPORTS:
+		return sim_take_step_reports(c, peer, (const void *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_LIST_JOBS:
 		reply_job_list(c, peer->link);
 		return 0;
@@ -496,11 +497,10 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 	if (!peer)
 		return;
 	m = msg_unpack((unsigned)type, bytes, n, c->in, &err);
-	if (!m)
-		sim_bug(msg_name((unsigned)type), &err);
 	arena_reset(c->spec, 1 << 20);
-	rc = peer->node < 0 ? take_user(c, peer, (unsigned)type, m, &err)
-	                    : take_agent(c, peer, (unsigned)type, m, &err);
+	rc = !m               ? -1
+	     : peer->node < 0 ? take_user(c, peer, (unsigned)type, m, &err)
+	                      : take_agent(c, peer, (unsigned)type, m, &err);
 	if (rc < 0 && peer->node >= 0)
 		sim_bug("an agent's message", &err);
 	if (rc < 0) {
@@ -571,36 +571,6 @@ void sim_controller_resume(struct sim_controller *c, unsigned node, int gpu)
 	sim_tick(c);
 }
 
-uint64_t sim_controller_kept(const struct sim_controller *c, unsigned node)
-{
-	struct node_view v;
-	struct gpu_view g;
-	uint64_t kept = 0;
-
-	if (!c->core || !core_node_view(c->core, node, engine_now(c->o.engine), &v) ||
-	        !strncmp(v.state, "drain", 5))
-		return UINT64_MAX;
-	for (uint32_t i = 0; core_gpu_view(c->core, node, i, &g); i++)
-		kept |= !strcmp(g.state, "free") ? 0 : UINT64_C(1) << i;
-	return kept;
-}
-
-bool sim_controller_hears(struct sim_controller *c, uint64_t link)
-{
-	return c->core && sim_peer(c, link);
-}
-
-void sim_controller_tell_runs(const struct sim_controller *c, unsigned node)
-{
-	struct run_id runs[256];
-	size_t n = core_node_runs(c->core, node, runs, 256);
-
-	assert(n <= 256);
-	for (size_t i = 0; i < n; i++)
-		checker_say(c->o.checker, "books %" PRIu64 " %u %u %u %s", runs[i].job,
-		        runs[i].task, runs[i].attempt, runs[i].rank, c->o.conf->nodes[node].name);
-}
-
 void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off)
 {
 	struct core_event ev = { .kind = EV_FENCED, .fenced = { node, off } };
@@ -660,6 +630,8 @@ void sim_controller_start(struct sim_controller *c)
 	if (c->restored)
 		take_over(c);
 	c->gate = commit_gate_new(commit_gate_sends, c);
+	checker_say(c->o.checker, "begun");
+	sim_controller_tell_kept_steps(c);
 	core_apply(c->core, &ev, engine_now(c->o.engine));
 	sim_tick(c);
 }
@@ -752,24 +724,6 @@ void sim_controller_restore(struct sim_controller *c)
 	c->has_committed = false;
 	c->restored = true;
 	sim_controller_start(c);
-}
-
-void sim_controller_print(const struct sim_controller *c, FILE *out)
-{
-	struct job_view v;
-	uint64_t after = 0;
-	const char *why;
-
-	if (core_is_suspended(c->core, &why))
-		fprintf(out, "suspended: %s\n", why);
-	while (core_job_next(c->core, after, engine_now(c->o.engine), &v)) {
-		after = v.ref;
-		if (v.ended)
-			continue;
-		fprintf(out, "job %" PRIu64 "%s%s %s (%s: %s) attempt %u of %u on '%s' %s\n", v.id,
-		        *v.tasks ? "_" : "", v.tasks, v.state, v.reason, v.reason_text, v.attempt,
-		        v.max_attempts, v.node, v.comment);
-	}
 }
 
 bool sim_controller_is_up(const struct sim_controller *c)

@@ -67,6 +67,13 @@ bool sim_controller_hears(struct sim_controller *c, uint64_t link);
 /* Tells the checker of what is booked on the node ("books"). It must be up. */
 void sim_controller_tell_runs(const struct sim_controller *c, unsigned node);
 
+/* Tells the checker which steps it lists ("lists"). It must be up. */
+void sim_controller_tell_steps(const struct sim_controller *c);
+/* Tells the checker which steps its databases have ("keptstep"); so does each start. It must be
+ * up. */
+void sim_controller_tell_kept_steps(struct sim_controller *c);
+void sim_controller_flush(struct sim_controller *c); /* what has ended moves to history.db */
+
 void sim_controller_fenced(struct sim_controller *c, unsigned node, bool off);
 
 /* What it believes, for whoever looks into a failed seed: jobs that have not ended. */

@@ -1,7 +1,8 @@
 /* controller_impl.h - the inside of controller.h, for its files
  *
  *	controller.c		the tick, commits, agents, its life
- *	controller_submit.c	what ctld/rpc does with submits, bulks and signatures
+ *	controller_submit.c	what ctld/rpc does with submits, bulks, signatures, reports of steps
+ *	controller_look.c	what it says, lists and keeps, as facts
  */
 #ifndef TESTSUITE_SIM_CONTROLLER_IMPL_H
 #define TESTSUITE_SIM_CONTROLLER_IMPL_H
@@ -83,6 +84,9 @@ int sim_take_bulk(struct sim_controller *c, const struct peer *peer, const Gpusc
 /* A job that was accepted is signed anew. */
 int sim_take_resign(struct sim_controller *c, const struct peer *peer, const Gpusched__Resign *m,
         struct error *err);
+/* What is new of the steps of a job. */
+int sim_take_step_reports(struct sim_controller *c, const struct peer *peer,
+        const Gpusched__StepReports *m, struct error *err);
 void sim_bulk_stepped(struct sim_controller *c, const struct effect *effect);
 void sim_bulks_free(struct sim_controller *c);
 

@@ -1,5 +1,5 @@
-/* controller_submit.c - submits, bulks and signatures of the simulated controller; see
- * controller_impl.h */
+/* controller_submit.c - submits, bulks, signatures and reports of steps to the simulated
+ * controller; see controller_impl.h */
 #include <stdlib.h>
 #include <string.h>
 
@@ -378,4 +378,15 @@ void sim_bulks_free(struct sim_controller *c)
 		c->bulks = b->next;
 		bulk_free(b);
 	}
+}
+
+int sim_take_step_reports(struct sim_controller *c, const struct peer *peer,
+        const Gpusched__StepReports *m, struct error *err)
+{
+	struct core_event ev = { .caller = sim_caller(peer) };
+
+	if (wire_step_reports(m, c->spec, &ev, err) < 0)
+		return -1;
+	core_apply(c->core, &ev, engine_now(c->o.engine));
+	return 0;
 }

@@ -35,6 +35,7 @@
 #include "testsuite/sim/fault_vfs.h"
 #include "testsuite/sim/gpus.h"
 #include "testsuite/sim/node.h"
+#include "testsuite/sim/step_managers.h"
 
 #define NODES           4
 #define CLIENTS         3
@@ -49,7 +50,7 @@
 static const char conf_text[] =
         "cluster = \"sim\";\n"
         "controller = { host = \"sim\"; node_timeout = \"40s\"; heartbeat = \"10s\"; "
-        "keep_ended = \"1d\"; %s %s };\n"
+        "keep_ended = \"1d\"; max_steps = %d; %s %s };\n"
         "gpu_types = ( { name = \"a\"; mem = \"80G\"; }, { name = \"b\"; mem = \"40G\"; %s } );\n"
         "node_defaults = { %s };\n"
         "nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
@@ -62,6 +63,7 @@ struct mix {
 	usec_t kill, power, agent, reboot, stall, jump, gpu;
 	bool fence, signatures_age;
 	unsigned suspend_ppm; /* of the jobs are suspended for a while */
+	unsigned steps_ppm;   /* of their attempts have steps */
 	usec_t pause;         /* of clients, at most */
 	struct workload_mix work;
 	struct link_faults faults;
@@ -77,6 +79,7 @@ struct sim {
 	struct sim_controller *controller;
 	struct sim_node *nodes[NODES];
 	struct sim_client *clients[CLIENTS];
+	struct step_managers *steps;
 	struct mix mix;
 	bool faulty, has_gpus, forgetful, boundless, backed_up;
 	uint64_t heard[NODES]; /* over this link, at the last look */
@@ -117,6 +120,7 @@ static struct mix mix_choose(struct engine *e)
 		.again_ppm = engine_chance(e, 600000) ? 300000 : 0,
 		.limit_ppm = 100000,
 		.clocks_jump = m.jump != 0 };
+	m.steps_ppm = engine_chance(e, 700000) ? 300000 : 0;
 	m.faults.twice_ppm = engine_chance(e, 500000) ? 50000 : 0;
 	m.faults.break_ppm = engine_chance(e, 500000) ? 20000 : 0;
 	if (engine_chance(e, 200000))
@@ -361,6 +365,7 @@ static void make_nodes(struct sim *s)
 			.run_low = 10 * MS,
 			.run_high = engine_between(s->engine, SEC, 30 * SEC),
 			.ignores_term_ppm = 200000,
+			.steps = s->steps,
 			.forgetful = s->forgetful && !i,
 			.boundless = s->boundless && !i,
 			.conf = s->has_gpus ? s->conf : NULL };
@@ -368,6 +373,16 @@ static void make_nodes(struct sim *s)
 		s->nodes[i] = sim_node_new(&o);
 		sim_node_start(s->nodes[i]);
 	}
+}
+
+static void make_steps(struct sim *s)
+{
+	s->steps = step_managers_new(&(struct step_managers_options){ .engine = s->engine,
+	        .checker = s->checker,
+	        .controller = s->controller,
+	        .ppm = s->mix.steps_ppm,
+	        .hostile_ppm = 50000,
+	        .impatient_ppm = 100000 });
 }
 
 static void make_clients(struct sim *s, unsigned jobs)
@@ -413,7 +428,8 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	if (s->has_gpus)
 		mix_gpus(s);
 	s->mix.work.wordy = seed % 5 == 1;
-	snprintf(text, sizeof(text), conf_text, s->mix.fence ? "fence = \"/sbin/fence\";" : "",
+	snprintf(text, sizeof(text), conf_text, STEP_MANAGERS_MAX_STEPS,
+	        s->mix.fence ? "fence = \"/sbin/fence\";" : "",
 	        s->mix.signatures_age ? "signature_age = \"5m\";" : "",
 	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys, s->preempt_mode);
 	s->conf = conf_parse(text, "faultsim.conf", &problems);
@@ -434,7 +450,9 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	        .faults = s->mix.faults,
 	        .fence = fence,
 	        .arg = s });
+	checker_say(s->checker, "maxsteps %d", STEP_MANAGERS_MAX_STEPS);
 	sim_controller_start(s->controller);
+	make_steps(s);
 	make_nodes(s);
 	make_clients(s, (unsigned)engine_between(s->engine, 5, 40));
 }
@@ -445,6 +463,7 @@ static void sim_free(struct sim *s)
 		sim_client_free(s->clients[i]);
 	for (unsigned i = 0; i < NODES; i++)
 		sim_node_free(s->nodes[i]);
+	step_managers_free(s->steps);
 	sim_controller_free(s->controller);
 	fault_vfs_free(s->vfs);
 	for (unsigned i = 0; i < CLIENTS; i++)
@@ -507,6 +526,8 @@ static void look(void *arg, void **own)
 	struct sim *s = arg;
 
 	(void)own;
+	if (sim_controller_is_up(s->controller))
+		sim_controller_tell_steps(s->controller);
 	for (unsigned i = 0; i < NODES; i++) {
 		const char *name = s->conf->nodes[i].name;
 		int64_t now = engine_now(s->engine).mono;
@@ -567,6 +588,8 @@ static void restore(struct sim *s)
 	sim_controller_restore(s->controller);
 	heal(s);
 	engine_run(s->engine, engine_now(s->engine).mono + FAULTY);
+	sim_controller_flush(s->controller);
+	sim_controller_tell_kept_steps(s->controller);
 	checker_say(s->checker, "quiet");
 }
 
@@ -591,11 +614,15 @@ static void calm(struct sim *s)
 	for (unsigned i = 0; i < NODES && s->has_gpus; i++)
 		checker_say(s->checker, "kept %s %" PRIx64, s->conf->nodes[i].name,
 		        sim_controller_kept(s->controller, i));
+	sim_controller_flush(s->controller);
+	sim_controller_tell_kept_steps(s->controller);
 	checker_say(s->checker, "quiet");
 }
 
 struct totals {
 	struct sim_client_count clients;
+	struct step_managers_count steps;
+	struct checker_steps judged;
 	uint64_t faults, facts, looks, owed, answers, commits, restarts, simulated_s, whole, in_part, stops, gpus,
 	        parts, asked, reclaimed;
 };
@@ -604,6 +631,17 @@ struct totals {
 struct bugs {
 	bool forgetful, boundless, restored;
 };
+
+static void add_steps(const struct sim *s, struct totals *t)
+{
+	struct checker_steps judged = checker_steps(s->checker);
+
+	step_managers_count(s->steps, &t->steps);
+	t->judged.listed += judged.listed;
+	t->judged.done += judged.done;
+	t->judged.cut += judged.cut;
+	t->judged.late += judged.late;
+}
 
 static uint64_t running; /* the seed, for say_seed() */
 
@@ -655,6 +693,7 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	t->parts += checker_parts(s.checker);
 	t->asked += checker_asked(s.checker);
 	t->reclaimed += checker_reclaimed(s.checker);
+	add_steps(&s, t);
 	for (unsigned i = 0; i < NODES; i++)
 		t->gpus += sim_node_gpu_faults(s.nodes[i]);
 	t->commits += stats.commits;
@@ -670,6 +709,38 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	}
 	sim_free(&s);
 	return hash;
+}
+
+static void print_totals(const struct totals *t, uint64_t first, uint64_t n, long seconds)
+{
+	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64
+	       " of them in %" PRIu64 " bulks, %" PRIu64 " tasks, %" PRIu64 " faults, %" PRIu64
+	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " looks, %" PRIu64
+	       " runs judged after a restore, ",
+	        n, first, t->clients.jobs, t->clients.in_bulks, t->clients.bulks, t->clients.tasks,
+	        t->faults, t->restarts, t->commits, t->facts, t->looks, t->owed);
+	printf("%" PRIu64 " gangs and %" PRIu64 " that never were whole, %" PRIu64
+	       " suspended runs, %" PRIu64 " with parts of GPUs, %" PRIu64
+	       " that were asked for what they had borrowed, %" PRIu64 " ended for it, %" PRIu64
+	       " GPUs that failed, ",
+	        t->whole, t->in_part, t->stops, t->parts, t->asked, t->reclaimed, t->gpus);
+	printf("%" PRIu64 " steps, %" PRIu64 " repeated reports of them, %" PRIu64
+	       " hostile ones refused, %zu times seen in lists, %zu whose end was answered, %zu "
+	       "that ended with their attempt, %zu of which more was heard then, ",
+	        t->steps.steps, t->steps.repeats, t->steps.refused, t->judged.listed,
+	        t->judged.done, t->judged.cut, t->judged.late);
+	printf("%" PRIu64 " looks at signatures too old, %" PRIu64
+	       " parts of answers that fit, %" PRIu64 " simulated hours in %ld s\n",
+	        t->clients.resigned, t->answers, t->simulated_s / 3600, seconds);
+}
+
+/* Has each thing happened that is to be judged? */
+static bool tells(const struct totals *t)
+{
+	return t->whole && t->in_part && t->stops && t->clients.bulks && t->clients.tasks &&
+	       t->parts && t->gpus && t->looks && t->reclaimed && t->asked != t->reclaimed &&
+	       t->clients.resigned && t->steps.repeats && t->steps.refused && t->judged.listed &&
+	       t->judged.done && t->judged.cut && t->judged.late;
 }
 
 int main(int argc, char **argv)
@@ -716,27 +787,12 @@ int main(int argc, char **argv)
 			fail(seed, "the same seed gave another history");
 	}
 	rmdir(dir);
-	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64
-	       " of them in %" PRIu64 " bulks, %" PRIu64 " tasks, %" PRIu64 " faults, %" PRIu64
-	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " looks, %" PRIu64
-	       " runs judged after a restore, %" PRIu64 " gangs and %" PRIu64 " that never were whole, %" PRIu64 " suspended runs, %" PRIu64
-	       " with parts of GPUs, %" PRIu64
-	       " that were asked for what they had borrowed, %" PRIu64 " ended for it, %" PRIu64
-	       " GPUs that failed, %" PRIu64 " looks at signatures too old, %" PRIu64
-	       " parts of answers that fit, %" PRIu64 " simulated hours in %ld s\n",
-	        n, first, t.clients.jobs, t.clients.in_bulks, t.clients.bulks, t.clients.tasks,
-	        t.faults, t.restarts, t.commits, t.facts, t.looks, t.owed, t.whole, t.in_part, t.stops,
-	        t.parts, t.asked, t.reclaimed, t.gpus, t.clients.resigned, t.answers,
-	        t.simulated_s / 3600,
-	        (long)(time(NULL) - start));
-	if (n >= SEEDS_THAT_TELL && !bugs.restored &&
-	        (!t.whole || !t.in_part || !t.stops || !t.clients.bulks || !t.clients.tasks ||
-	                !t.parts || !t.gpus || !t.looks || !t.reclaimed || t.asked == t.reclaimed ||
-	                !t.clients.resigned))
+	print_totals(&t, first, n, (long)(time(NULL) - start));
+	if (n >= SEEDS_THAT_TELL && !bugs.restored && !tells(&t))
 		fail(first,
 		        "no gang ran, none was broken, no run suspended, no GPU shared or lost, "
 		        "nothing borrowed and given back, no signature too old, no node heard for "
-		        "long, or there was no "
-		        "bulk or array: nothing was shown");
+		        "long, there was no bulk or array, or no step of each fate: nothing was "
+		        "shown");
 	return 0;
 }

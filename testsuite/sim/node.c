@@ -15,6 +15,7 @@
 #include "noded/net/convert.h"
 #include "noded/sim/sim_launcher.h"
 #include "testsuite/sim/gpus.h"
+#include "testsuite/sim/step_managers.h"
 
 /* How often a signature was used here: as noded/runs/sigcount.h. */
 struct use {
@@ -126,8 +127,13 @@ static int accept_order(void *arg, const Gpusched__StartRun *order, struct error
 	        signedjob_cred_check(&cred, err) >= 0 && check_age(n, order, &cred, err) == 0 &&
 	        signedjob_check(&cred, n->o.cluster, &job, arena, &spec, &hash, err) == 0 &&
 	        signedjob_run_check(spec, order->run->task, order->run->attempt, err) == 0 &&
-	        take_use(n, spec, order->run->task, err) == 0)
+	        take_use(n, spec, order->run->task, err) == 0) {
+		step_managers_expect(n->o.steps,
+		        (struct run_id){ order->run->job, order->run->task, order->run->attempt,
+		                order->run->rank },
+		        spec->uid);
 		rc = 0;
+	}
 	mcred_clear(&cred);
 	arena_free(arena);
 	free(text);
@@ -158,9 +164,20 @@ static struct sim_course choose_course(void *arg, const Gpusched__StartRun *orde
 	return c;
 }
 
+/* The step manager of a run is a process of it. */
+static void tell_manager(const struct sim_node *n, const struct run_report *r)
+{
+	if (r->state == REPORT_STARTING)
+		step_managers_begin(n->o.steps, r->run);
+	else if (r->state == REPORT_ENDED)
+		step_managers_end(n->o.steps, r->run, r->cause == END_NODE_FAIL);
+}
+
 static void happened(void *arg, const struct run_report *r, struct clocks now)
 {
 	const struct sim_node *n = arg;
+
+	tell_manager(n, r);
 
 	if (r->state == REPORT_STARTING && r->share_charge)
 		checker_say(n->o.checker, "share %" PRIu64 " %u %u %u %u %" PRIu64 " %" PRIu64,

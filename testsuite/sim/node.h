@@ -17,6 +17,7 @@
 #include "testsuite/sim/engine.h"
 
 struct sim_node;
+struct step_managers;
 
 /* Where a node finds its controller: opens a link to it, or 0 when it is down. `owner` is the node;
  * its link_ops are sim_node_link_ops. */
@@ -34,6 +35,7 @@ struct sim_node_options {
 	void *arg;
 	usec_t run_low, run_high;  /* how long programs last */
 	unsigned ignores_term_ppm; /* programs that only KILL ends */
+	struct step_managers *steps; /* of the attempts of which the first rank runs here */
 	/* Bugs for the checker to find: ends are not told; GPUs' memory never comes to an end. */
 	bool forgetful, boundless;
 	const struct conf *conf; /* of its GPUs, which are found and may fail; NULL: none is */

@@ -71,6 +71,7 @@ static void answer(struct core *core, const struct core_event *e, struct intake 
 	enum verdict verdict;
 
 	fx->submitted.test_only = true;
+	fx->submitted.next_job = meta_next_job(core->meta);
 	if (!v->info.gpus)
 		return;
 	v->info.uid = e->caller.uid;

@@ -32,6 +32,8 @@ struct step {
 struct job_steps {
 	struct step **v; /* by number */
 	uint32_t n, size;
+	uint8_t *ended; /* of this attempt, a bit for each number; charged to the job's user */
+	uint32_t ended_bytes;
 };
 
 #define STEP_BESIDE 32 /* its place in the list, and what malloc adds */
@@ -98,13 +100,18 @@ static void step_free(struct core *core, const struct job *job, struct step *ste
 	free(step);
 }
 
+static struct job_steps *steps_of(struct job *job)
+{
+	if (!job_link(job)->steps)
+		job_link(job)->steps = xcalloc(1, sizeof(*job_link(job)->steps));
+	return job_link(job)->steps;
+}
+
 static void add(struct core *core, struct job *job, const struct step_report *r)
 {
-	struct job_steps *steps = job_link(job)->steps;
+	struct job_steps *steps = steps_of(job);
 	uint32_t at = seek(steps, r->step);
 
-	if (!steps)
-		steps = job_link(job)->steps = xcalloc(1, sizeof(*steps));
 	if (steps->n == steps->size) {
 		steps->size = steps->size ? steps->size * 2 : 4;
 		steps->v = xrealloc(steps->v, steps->size, sizeof(struct step *));
@@ -123,8 +130,11 @@ static void drop(struct core *core, struct job *job, uint32_t number)
 		return;
 	step_free(core, job, steps->v[at]);
 	memmove(&steps->v[at], &steps->v[at + 1], (--steps->n - at) * sizeof(struct step *));
-	if (!steps->n)
-		job_steps_forget(core, job);
+	if (!steps->n) {
+		free(steps->v);
+		steps->v = NULL;
+		steps->size = 0;
+	}
 }
 
 void job_steps_forget(struct core *core, struct job *job)
@@ -135,12 +145,38 @@ void job_steps_forget(struct core *core, struct job *job)
 		return;
 	while (steps->n)
 		step_free(core, job, steps->v[--steps->n]);
+	charge(core, job, -(int64_t)steps->ended_bytes);
+	free(steps->ended);
 	free(steps->v);
 	free(steps);
 	job_link(job)->steps = NULL;
 }
 
 /* --- those that have ended ------------------------------------------------------------------- */
+
+static bool has_ended(const struct job *job, uint32_t number)
+{
+	const struct job_steps *steps = job_link_of(job)->steps;
+
+	return steps && number / 8 < steps->ended_bytes &&
+	       steps->ended[number / 8] >> number % 8 & 1;
+}
+
+static void note_end(struct core *core, struct job *job, uint32_t number)
+{
+	struct job_steps *steps = steps_of(job);
+	uint32_t was = steps->ended_bytes, need = number / 8 + 1;
+
+	if (need > was) {
+		if (need < 2 * was)
+			need = 2 * was;
+		steps->ended = xrealloc(steps->ended, need, 1);
+		memset(steps->ended + was, 0, need - was);
+		steps->ended_bytes = need;
+		charge(core, job, need - was);
+	}
+	steps->ended[number / 8] |= (uint8_t)(1 << number % 8);
+}
 
 static enum job_state end_state(const struct step_report *r)
 {
@@ -206,6 +242,8 @@ static int take_running(
 
 	if (!attempt_lives(job))
 		return error_set(err, ERR_JOB_STATE, "job %llu does not run", id);
+	if (has_ended(job, r->step))
+		return 0; /* said before its end, and late */
 	if (!find(job_link(job)->steps, r->step) && job_steps_count(job) >= STEPS_RUNNING_MAX)
 		return error_set(err, ERR_LIMIT_STEPS,
 		        "%u steps of job %llu run; more are not listed", STEPS_RUNNING_MAX, id);
@@ -227,6 +265,8 @@ static int take(struct core *core, struct job *job, const struct step_report *r,
 	if (!r->end_time)
 		return take_running(core, job, r, err);
 	drop(core, job, r->step);
+	if (attempt_lives(job))
+		note_end(core, job, r->step);
 	put_row(core, job, job_info(job)->attempt, r);
 	return 0;
 }

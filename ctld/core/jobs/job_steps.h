@@ -6,7 +6,12 @@
  *
  *	it runs     volatile: in memory, charged to the job's user; after a restart of the
  *	            controller the manager reports it again
- *	it ended    durable: a row that goes to history at the next seal, and no memory
+ *	it ended    durable: a row that goes to history at the next seal, and one bit in memory
+ *
+ * That bit is for reports that come late. The manager repeats what was not answered on a new
+ * session, and what the session before still carried may come behind it: a report that a step runs
+ * says nothing new when the step has ended. No such report outlives the sessions of a controller,
+ * so the bits need not either.
  *
  * When the attempt ends, the steps that still run end with it, as CANCELLED. A report that a step
  * has ended may come after the end of the last attempt, as long as the job is in memory, and

@@ -483,6 +483,7 @@ struct effect {
 			size_t n;
 			bool test_only;
 			/* test_only, of the first job: */
+			uint64_t next_job;
 			bool would_start_now;
 			const struct test_place *places; /* where */
 			size_t n_places;

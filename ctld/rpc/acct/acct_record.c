@@ -130,6 +130,7 @@ static Gpusched__Acct *job_of(const struct row *row, struct arena *arena)
 	m->attempts = (uint32_t)row->v[COL_JOB_attempt].i;
 	m->cause = cause_name(row->v[COL_JOB_end_cause].i, arena);
 	m->array_throttle = (uint32_t)row->v[COL_JOB_at_once].i;
+	m->has_steps = row->v[COL_JOB_steps].i != 0;
 	m->several = m->array[0] && (!m->part || m->part >= JOB_PART_RANGES);
 	add_labels(m, &row->v[COL_JOB_labels], arena);
 	return m;

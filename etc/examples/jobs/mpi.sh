@@ -9,11 +9,11 @@
 set -euo pipefail
 
 # Open MPI's mpirun finds the job's nodes in SLURM_* and starts its daemons with srun, so it needs no
-# list of hosts and no ssh. A program for MPICH, or for another library that speaks PMI-1 or PMI-2, is
-# started by srun itself: MPI=pmi2. (Debian's Open MPI does not speak PMI: under srun each of its
-# processes would be alone.)
+# list of hosts and no ssh. srun itself starts a program for Open MPI too, where gpusched was built with
+# libpmix (srun --mpi=list says so): MPI=pmix; and one for MPICH, or for another library that speaks PMI-1
+# or PMI-2: MPI=pmi2.
 case ${MPI:-openmpi} in
 openmpi) exec mpirun "$@" ;;
-pmi2) exec srun --mpi=pmi2 "$@" ;;
-*) echo "MPI=$MPI: openmpi or pmi2" >&2; exit 2 ;;
+pmix | pmi2) exec srun --mpi="$MPI" "$@" ;;
+*) echo "MPI=$MPI: openmpi, pmix or pmi2" >&2; exit 2 ;;
 esac

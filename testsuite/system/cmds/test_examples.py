@@ -209,10 +209,12 @@ def test_torchrun_is_called_once_on_each_node(two):
         for n in ("n1", "n2")]
 
 
-@pytest.mark.parametrize(("mpi", "compiler"), (("openmpi", "mpicc.openmpi"), ("pmi2", "mpicc.mpich")))
+@pytest.mark.parametrize(("mpi", "compiler"), (("openmpi", "mpicc.openmpi"), ("pmix", "mpicc.openmpi"), ("pmi2", "mpicc.mpich")))
 def test_mpi_on_two_nodes(two, mpi, compiler):
     if not shutil.which(compiler):
         pytest.skip(f"there is no {compiler}")
+    if mpi == "pmix" and not (BUILD / "noded/gpmix").exists():
+        pytest.skip("built without libpmix")
     source = two.dir / f"jobs/{mpi}.c"
     source.write_text(MPI_SUM)
     subprocess.run([compiler, "-o", two.dir / f"jobs/{mpi}", source], check=True)

@@ -96,8 +96,10 @@ def test_sbatch_waits_and_hands_on(cluster):
 
 def test_sbatch_says_when_it_would_start(cluster):
     r = cluster.call("sbatch", "--test-only", "-p", "other", "--wrap", "true")
-    assert re.fullmatch(r"sbatch: Job 0 to start at \d{4}-\d\d-\d\dT[\d:]{8} using 1 processors on nodes n1 in partition (\S+)\n",
+    said = re.fullmatch(r"sbatch: Job (\d+) to start at \d{4}-\d\d-\d\dT[\d:]{8} using 1 processors on nodes n1 in partition (\S+)\n",
                         r.stderr)
+    assert said, r.stderr
+    assert cluster.batch("true") == int(said[1])  # the next one's number, which the test has not used up
 
 
 # --- squeue ----------------------------------------------------------------------------------------

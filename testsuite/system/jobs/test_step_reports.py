@@ -5,7 +5,7 @@ import pathlib
 import sys
 
 import pytest
-from cluster import ROOT, Cluster, wait_until
+from cluster import BUILD, ROOT, Cluster, wait_until
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "security"))
 from peer import ERRORS, Peer  # noqa: E402
@@ -21,7 +21,7 @@ def cluster():
 
 
 def running(cluster, *options, name):
-    job = int(cluster.submit(RUNS, f"--job-name={name}", *options))
+    job = int(cluster.submit(RUNS, "--ntasks=1", f"--job-name={name}", *options))
     cluster.wait_state(job, "RUNNING")
     return job
 
@@ -128,7 +128,7 @@ def test_archived_with_their_job():
 
 def test_tasks_of_arrays_by_their_own_ids(cluster):
     array = int(cluster.submit('echo "$GPUSCHED_JOB_ID $SLURM_JOB_ID $SLURM_ARRAY_JOB_ID" > ids.$SLURM_ARRAY_TASK_ID\n'
-                               + RUNS, "--array=5-7:2", "--slurm-env", "--job-name=raw", "--output=raw-%j"))
+                               + RUNS, "--array=5-7:2", "--ntasks=1", "--slurm-env", "--job-name=raw", "--output=raw-%j"))
     second = array + 2  # 5 is array + 1, 7 is array + 2
     wait_task(cluster, f"{array}_7", "RUNNING")
     job = records(cluster, second)[0]
@@ -155,6 +155,22 @@ def test_tasks_of_arrays_by_their_own_ids(cluster):
     assert line == [f"{array}_5", str(array + 1), "COMPLETED", f"{array}_7", str(second), "CANCELLED"]
     unknown = cluster.run("gqueue", "-j", waits + 1000, check=False)
     assert unknown.returncode == 3 and str(waits + 1000) in unknown.stderr
+
+
+def test_a_job_without_steps_has_none(cluster):
+    """So its accounting says, and sacct asks for steps of the others alone."""
+    without = int(cluster.submit(RUNS, "--job-name=without"))
+    cluster.wait_state(without, "RUNNING")
+    job = running(cluster, name="with")
+    with Peer(cluster) as peer:
+        assert report(peer, job, ended(0)) == 0
+    for name in ("without", "with"):
+        told = json.loads(cluster.run("gacct", "--json", "-j", f"{without},{job}").stdout)["jobs"]
+        assert {j["id"]: j["has_steps"] for j in told} == {without: False, job: True}
+        assert [x[0] for x in accounted(cluster, f"{without},{job}")] == [str(without), str(job), f"{job}.0"]
+        rows = cluster.run(BUILD / "cmds/slurm-names/sacct", "-nPo", "JobID", "-j", f"{without},{job}").stdout.split()
+        assert rows == [str(without), f"{without}.batch", str(job), f"{job}.batch", f"{job}.0"]
+        go_on(cluster, without if name == "without" else job, name)
 
 
 @needs_root

@@ -230,7 +230,7 @@ def test_after_the_job(cluster):
     c.wait_state(job, "COMPLETED")
     env = dict(line.split("=", 1) for line in (c.dir / "jobs/env.out").read_text().splitlines())
     r = subprocess.run([SRUN, "true"], env={**c.env, **env}, cwd=c.dir / "jobs", capture_output=True, text=True, check=False,
-                       timeout=60)
+                       timeout=DEADLINE)
     over = f"srun: error: Unable to confirm allocation for job {job}: Job/step already completing or completed\n"
     assert (r.returncode, r.stderr) == (1, over)
     r = srun_out(c, f"--jobid={job}", "true")
@@ -257,7 +257,7 @@ def test_a_node_of_a_step_is_lost(cluster):
     out = c.dir / "jobs/lost.out"
     wait_until(lambda: out.exists() and out.read_text().count("pid") == 3, "the tasks to run")
     pids = [int(p) for p in re.findall(r"pid (\d+)", out.read_text())]
-    assert len(shepherds_of(c, "n2")) == 1
+    wait_until(lambda: len(shepherds_of(c, "n2")) == 1, "those of earlier jobs to be gone")
     os.kill(shepherds_of(c, "n2")[0], signal.SIGKILL)
     c.wait_state(job, "NODE_FAIL", "FAILED", "CANCELLED")
     wait_until(lambda: not any(alive(p) for p in pids), "its tasks to end")
@@ -267,8 +267,10 @@ def test_a_node_of_a_step_is_lost(cluster):
 
 def test_test_only_says_where(cluster):
     r = srun_out(cluster, "--test-only", "-N2", "-n4", "true")
-    assert r.returncode == 0 and re.fullmatch(
-        r"srun: Job \d+ to start at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d using 4 processors on nodes n\[\d-\d\] in partition batch\n",
-        r.stderr), r.stderr
+    said = re.fullmatch(
+        r"srun: Job (\d+) to start at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d using 4 processors on nodes n\[\d-\d\] in partition batch\n",
+        r.stderr)
+    assert r.returncode == 0 and said, r.stderr
+    assert cluster.submit("true") == int(said[1])
     r = srun_out(cluster, "--test-only", "-N99", "true")
     assert r.returncode == 1 and r.stderr.startswith("srun: error: allocation failure: "), r.stderr

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 
-from cluster import BUILD, wait_until
+from cluster import BUILD, DEADLINE, wait_until
 
 SRUN = BUILD / "cmds/steps/srun"
 SALLOC = BUILD / "cmds/steps/salloc"
@@ -38,7 +38,7 @@ class Run:
 
     def srun(self, *args, stdin="", env=None, text=True):
         return subprocess.run([str(SRUN), *map(str, args)], input=stdin, capture_output=True, text=text, check=False,
-                              cwd=self.dir / "work", env={**self.env, **(env or {})}, timeout=60)
+                              cwd=self.dir / "work", env={**self.env, **(env or {})}, timeout=DEADLINE)
 
     def daemons(self):
         """The pids of gstepd of this run."""
@@ -65,7 +65,7 @@ def alive(pid):
 
 def srun_out(c, *args, command=SRUN, stdin=""):
     return subprocess.run([str(command), *map(str, args)], capture_output=True, text=True, input=stdin, check=False,
-                          cwd=c.dir / "jobs", timeout=60, env={**c.env, "PATH": f"{SRUN.parent}:{c.env['PATH']}"})
+                          cwd=c.dir / "jobs", timeout=DEADLINE, env={**c.env, "PATH": f"{SRUN.parent}:{c.env['PATH']}"})
 
 
 def script(c, text, *options):

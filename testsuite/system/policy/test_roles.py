@@ -201,7 +201,7 @@ def test_private_nodes(cluster):
 
 def test_private_steps(cluster):
     c = cluster
-    job = c.submit("sleep 60", user=OWNER)
+    job = c.submit("sleep 60", "--ntasks=1", user=OWNER)
     c.wait_state(job, "RUNNING")
     told = {"job": job, "attempt": 1, "steps": [{"step": 3, "name": "s", "nodelist": "n1", "start_time": 1}]}
     try:

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -141,6 +142,45 @@ static void test_names(void **state)
 	fields_clear(&f);
 	assert_int_equal(fields_names(&f, "jobid,nosuch", table, n, &err), -1);
 	assert_string_equal(err.text, "Invalid field requested: \"nosuch\"");
+	fields_clear(&f);
+}
+
+static void test_exit_codes(void **state)
+{
+	static const struct {
+		const char *state;
+		uint32_t code, signal;
+		const char *job, *batch;
+	} rows[] = {
+		{ "COMPLETED", 0, 0, "0:0", "0:0" },
+		{ "FAILED", 3, 0, "3:0", "3:0" },
+		{ "FAILED", 0, 9, "0:9", "0:9" },
+		{ "TIMEOUT", 0, 15, "0:0", "0:15" },
+		{ "OUT_OF_MEMORY", 137, 0, "0:125", "0:125" },
+		{ "OUT_OF_MEMORY", 0, 9, "0:125", "0:125" },
+	};
+	const struct fields_style style = { .parsable = true };
+	struct fields f = { 0 };
+	struct error err;
+	size_t n;
+	const struct front_field *table = sacct_fields(&n);
+
+	(void)state;
+	assert_int_equal(fields_names(&f, "exitcode", table, n, &err), 0);
+	for (size_t i = 0; i < LEN(rows); i++) {
+		Gpusched__Acct a = GPUSCHED__ACCT__INIT;
+		const struct acct_line job = { &a, false, NULL }, batch = { &a, true, NULL };
+		struct strbuf out = { 0 };
+		char want[64];
+
+		a.state = (char *)rows[i].state;
+		a.exit_code = rows[i].code;
+		a.exit_signal = rows[i].signal;
+		fields_print(&f, &style, &job, &out);
+		fields_print(&f, &style, &batch, &out);
+		snprintf(want, sizeof(want), "%s\n%s\n", rows[i].job, rows[i].batch);
+		check(strbuf_take(&out), want);
+	}
 	fields_clear(&f);
 }
 
@@ -376,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_letters),
 		cmocka_unit_test(test_longs),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_exit_codes),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_long_arrays),

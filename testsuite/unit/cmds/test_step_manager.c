@@ -77,6 +77,18 @@ static void to_client(
 	}
 }
 
+static void note_pmix(struct lab *l, uint32_t rank, const void *data, size_t len)
+{
+	static const char *const kinds[] = { "none", "fence", "fetch", "found" };
+	Gpusched__StepPmix *p = gpusched__step_pmix__unpack(NULL, len, data);
+
+	note(l, "n%u %s %u%s", rank, kinds[p->kind], (unsigned)p->id, p->failed ? " failed" : "");
+	if (p->n_tasks)
+		note(l, " of %u", p->tasks[0]);
+	note(l, ": %.*s; ", (int)p->data.len, (const char *)p->data.data);
+	gpusched__step_pmix__free_unpacked(p, NULL);
+}
+
 static void to_node(
         void *arg, uint32_t rank, unsigned kind, uint32_t step, const void *data, size_t len)
 {
@@ -100,6 +112,9 @@ static void to_node(
 		break;
 	case STEP_IN:
 		note(l, "n%u in %zu; ", rank, len - 4);
+		break;
+	case STEP_PMIX:
+		note_pmix(l, rank, data, len);
 		break;
 	default:
 		note(l, "n%u kind %u; ", rank, kind);
@@ -126,9 +141,16 @@ static int64_t now_ms(void *arg)
 	return ((struct lab *)arg)->now;
 }
 
+static uint64_t random_number(void *arg)
+{
+	(void)arg;
+	return 7;
+}
+
 static void lab_begin(struct lab *l, size_t nodes)
 {
-	struct manager_ops ops = { to_client, to_node, need_node, report, quit, now_ms, now_ms, l };
+	struct manager_ops ops = { to_client, to_node, need_node, report, quit, now_ms, now_ms,
+		random_number, l };
 
 	*l = (struct lab){ .now = 1000 };
 	l->m = manager_new(&ops, names, nodes);
@@ -401,6 +423,107 @@ static void test_as_many_at_once_as_may(void **state)
 	manager_free(l.m);
 }
 
+/* What a node's server says; -1: the manager does not take it. */
+static int server_says(struct lab *l, uint32_t rank, Gpusched__StepPmix__Kind kind, uint64_t id,
+        const char *tasks, const char *text)
+{
+	Gpusched__StepPmix p = GPUSCHED__STEP_PMIX__INIT;
+	uint32_t list[8];
+	uint8_t data[256];
+	struct steplink_message m = { STEP_PMIX_ASK, 0, data, 0 };
+	struct error err;
+
+	p.kind = kind;
+	p.id = id;
+	p.tasks = list;
+	for (; tasks[p.n_tasks]; p.n_tasks++)
+		list[p.n_tasks] = (uint32_t)(tasks[p.n_tasks] - '0');
+	p.data = (ProtobufCBinaryData){ strlen(text), (uint8_t *)(uintptr_t)text };
+	m.len = gpusched__step_pmix__pack(&p, data);
+	return manager_node(l->m, rank, &m, &err);
+}
+
+/* Tasks 0 and 1 on the first node, 2 and 3 on the second. */
+static void lab_begin_pmix(struct lab *l)
+{
+	Gpusched__StepRequest r = GPUSCHED__STEP_REQUEST__INIT;
+
+	lab_begin(l, 2);
+	manager_node_known(l->m, 1, 2, 0);
+	r.tasks = 4;
+	r.mpi = (char *)(uintptr_t) "pmix";
+	ask(l, 1, &r);
+	l->n = 0;
+	l->log[0] = '\0';
+}
+
+#define FENCE GPUSCHED__STEP_PMIX__KIND__FENCE
+#define FETCH GPUSCHED__STEP_PMIX__KIND__FETCH
+#define FOUND GPUSCHED__STEP_PMIX__KIND__FOUND
+
+static void test_fences_of_pmix(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	lab_begin_pmix(&l);
+	/* one of all tasks, one of two of them, one within a node, at the same time */
+	assert_int_equal(server_says(&l, 1, FENCE, 11, "", "b"), 0);
+	assert_int_equal(server_says(&l, 1, FENCE, 12, "02", "d"), 0);
+	expect(&l, "");
+	assert_int_equal(server_says(&l, 1, FENCE, 13, "23", "e"), 0);
+	expect(&l, "n1 fence 13: e; ");
+	assert_int_equal(server_says(&l, 0, FENCE, 1, "", "a"), 0);
+	expect(&l, "n0 fence 1: ba; n1 fence 11: ba; ");
+	assert_int_equal(server_says(&l, 0, FENCE, 2, "02", "c"), 0);
+	expect(&l, "n0 fence 2: dc; n1 fence 12: dc; ");
+	/* the same tasks meet again */
+	assert_int_equal(server_says(&l, 0, FENCE, 3, "", ""), 0);
+	assert_int_equal(server_says(&l, 1, FENCE, 14, "", ""), 0);
+	expect(&l, "n0 fence 3: ; n1 fence 14: ; ");
+	assert_int_equal(server_says(&l, 0, FENCE, 4, "", ""), 0);
+	manager_free(l.m); /* with one that was not met */
+}
+
+static void test_fetches_of_pmix(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	lab_begin_pmix(&l);
+	assert_int_equal(server_says(&l, 0, FETCH, 7, "3", ""), 0);
+	assert_int_equal(server_says(&l, 1, FETCH, 7, "0", ""), 0);
+	expect(&l, "n1 fetch 1 of 3: ; n0 fetch 2 of 0: ; ");
+	assert_int_equal(server_says(&l, 0, FOUND, 2, "", "zero"), 0);
+	assert_int_equal(server_says(&l, 1, FOUND, 1, "", "three"), 0);
+	expect(&l, "n1 found 7: zero; n0 found 7: three; ");
+	assert_int_equal(server_says(&l, 1, GPUSCHED__STEP_PMIX__KIND__ABORT, 0, "", ""), 0);
+	expect(&l, "n0 signal 18; n1 signal 18; n0 signal 15; n1 signal 15; ");
+	assert_int_equal(server_says(&l, 1, FETCH, 8, "1", ""), 0);
+	manager_free(l.m); /* with one that was not answered */
+}
+
+static void test_what_no_server_says(void **state)
+{
+	static const struct {
+		Gpusched__StepPmix__Kind kind;
+		const char *tasks;
+	} rows[] = { { FENCE, "4" }, { FENCE, "20" }, { FENCE, "00" }, { FENCE, "23" }, { FETCH, "" },
+		{ FETCH, "01" }, { FETCH, "4" }, { FOUND, "" }, { 0, "" },
+		{ GPUSCHED__STEP_PMIX__KIND__ENVIRONMENT, "0" } };
+	struct lab l;
+
+	(void)state;
+	lab_begin_pmix(&l);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(server_says(&l, 0, rows[i].kind, 1, rows[i].tasks, ""), -1);
+	assert_int_equal(server_says(&l, 0, FENCE, 1, "", ""), 0);
+	assert_int_equal(server_says(&l, 0, FENCE, 2, "", ""), -1); /* twice */
+	assert_int_equal(server_says(&l, 0, FETCH, 1, "3", ""), 0);
+	assert_int_equal(server_says(&l, 0, FOUND, 1, "", ""), -1); /* another node was asked */
+	manager_free(l.m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +536,9 @@ int main(void)
 		cmocka_unit_test(test_a_lost_node_ends_its_steps),
 		cmocka_unit_test(test_controls),
 		cmocka_unit_test(test_as_many_at_once_as_may),
+		cmocka_unit_test(test_fences_of_pmix),
+		cmocka_unit_test(test_fetches_of_pmix),
+		cmocka_unit_test(test_what_no_server_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,14 @@
 #define RAN  "submit 1 1 a;start 1 0 1 0 1 n1 5 1 100;end 1 0 1 0 n1 0 0 900100;"
 #define OWED RAN "restored;owed 1 0 1 0;"
 
+/* Job 1 runs, and has a step. */
+#define ALIVE      "submit 1 1 a;start 1 0 1 0 1 n1 5 1 10;"
+#define STEP       ALIVE "step 1 0 1 0;"
+#define DONE       "stepends 1 0 1 0 FAILED 3 0 ab;stepdone 1 0 1 0;"
+#define STEP_OVER  "end 1 0 1 0 n1 0 0 20;state 1 COMPLETED 0 0 1;"
+#define KEPT(file) "keptstep " file " 1 0 1 0 FAILED 3 0 ab;counted;"
+#define CUT(file)  "keptstep " file " 1 0 1 0 CANCELLED 0 0 1;counted;"
+
 static const struct {
 	const char *expect; /* "" clean, else the invariant of the first violation */
 	const char *facts;  /* separated by ';' */
@@ -313,6 +321,38 @@ static const struct {
 	{ "I28", OWED "unowed 1 0 1 1;quiet" },
 	{ "I28", RAN "billed 1 0 1 0 900000;restored;owed 1 0 1 0;quiet" },
 	{ "", RAN "billed 1 0 1 0 900000;copied;restored;owed 1 0 1 0;quiet" },
+	/* steps */
+	{ "", STEP "lists 1 0 1 0;stepruns 1 0 1 0;" DONE KEPT("state") STEP_OVER
+	      KEPT("history") "quiet" },
+	{ "", STEP DONE "restored;counted;quiet" },
+	{ "I29", STEP DONE "counted" },
+	{ "I29", STEP DONE KEPT("state") "counted" },
+	{ "I29", STEP DONE "keptstep state 1 0 1 0 COMPLETED 0 0 ab;counted" },
+	{ "I29", STEP DONE "keptstep state 1 0 1 0 FAILED 3 0 ac;counted" },
+	{ "I29", STEP "stepends 1 0 1 0 FAILED 3 0 ab;" KEPT("state") STEP_OVER CUT("state") },
+	{ "I29", STEP DONE "keptstep history 1 0 1 0 FAILED 3 0 ab;" KEPT("history") },
+	{ "I29", KEPT("state") },
+	{ "I29", STEP CUT("state") },
+	{ "I29", STEP DONE STEP_OVER KEPT("state") "quiet" },
+	{ "I29", STEP DONE STEP_OVER KEPT("history") CUT("history") },
+	{ "", STEP STEP_OVER CUT("history") "quiet" },
+	{ "", STEP DONE STEP_OVER KEPT("history") "quiet" },
+	{ "", STEP STEP_OVER CUT("history") "stepends 1 0 1 0 FAILED 3 0 ab;" CUT("history")
+	      KEPT("history") "quiet" },
+	/* the row of state.db is the younger one */
+	{ "", STEP DONE STEP_OVER "keptstep history 1 0 1 0 CANCELLED 0 0 1;" KEPT("state") },
+	{ "", "begun;" STEP "stepruns 1 0 1 0;" STEP_OVER CUT("history") "quiet" },
+	{ "I29", "begun;" STEP "stepruns 1 0 1 0;" STEP_OVER "counted;quiet" },
+	{ "", "begun;" STEP "stepruns 1 0 1 0;begun;" STEP_OVER "counted;quiet" },
+	{ "I30", ALIVE "lists 1 0 1 0" },
+	{ "I30", STEP DONE "lists 1 0 1 0" },
+	{ "I30", STEP STEP_OVER "lists 1 0 1 0" },
+	{ "I30", STEP "end 1 0 1 0 n1 0 0 20;start 1 0 2 0 1 n1 5 1 30;lists 1 0 1 0" },
+	{ "", STEP "end 1 0 1 0 n1 0 0 20;lists 1 0 1 0" },
+	{ "", "maxsteps 1;" STEP "lists 1 0 1 0" },
+	{ "I31", "maxsteps 1;" ALIVE "step 1 0 1 1;lists 1 0 1 1" },
+	{ "I31", "maxsteps 1;" ALIVE "stepends 1 0 1 1 FAILED 3 0 ab;"
+	         "keptstep state 1 0 1 1 FAILED 3 0 ab" },
 };
 
 static void check_case(size_t i)

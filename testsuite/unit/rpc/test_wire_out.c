@@ -270,6 +270,7 @@ static void test_submitted(void **state)
 		.submitted = { .ids = (uint64_t[]){ 0 },
 		        .n = 1,
 		        .test_only = true,
+		        .next_job = 4813,
 		        .would_start_now = true,
 		        .places = places,
 		        .n_places = 2,
@@ -280,6 +281,7 @@ static void test_submitted(void **state)
 	(void)state;
 	back = (const void *)through_the_wire(
 	        GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, &wire_submitted(&e, &conf, arena)->base);
+	assert_int_equal(back->next_job, 4813);
 	assert_true(back->would_start_now);
 	assert_string_equal(back->node, "h08");
 	assert_int_equal(back->n_gpus, 2);
