@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cmds/api/whole.h"
-#include "common/base/xalloc.h"
+#include "common/net/msg.h"
 
 struct asked {
 	service_fn *each;
@@ -32,23 +32,6 @@ int service_list(struct client *c, const struct service_query *query, service_fn
 	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_SERVICES, &request.base, &services, err);
 }
 
-static ProtobufCMessage *copy_of(const ProtobufCMessage *m)
-{
-	size_t n = protobuf_c_message_get_packed_size(m);
-	uint8_t *bytes = xcalloc(n + 1, 1);
-	ProtobufCMessage *copy;
-
-	protobuf_c_message_pack(m, bytes);
-	copy = protobuf_c_message_unpack(m->descriptor, NULL, n, bytes);
-	free(bytes);
-	return copy;
-}
-
-Gpusched__Service *service_copy(const Gpusched__Service *service)
-{
-	return (Gpusched__Service *)copy_of(&service->base);
-}
-
 /* Keeps the first item of the answer. */
 static int keep_first(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -56,7 +39,7 @@ static int keep_first(const ProtobufCMessage *m, void *arg, struct error *err)
 
 	(void)err;
 	if (!*kept)
-		*kept = copy_of(m);
+		*kept = msg_copy(m);
 	return 0;
 }
 

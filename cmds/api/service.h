@@ -31,7 +31,4 @@ Gpusched__Job *service_job(struct client *c, uint64_t id, struct error *err);
 
 int service_control(struct client *c, const Gpusched__ServiceControl *control, struct error *err);
 
-/* A copy in its own memory. */
-Gpusched__Service *service_copy(const Gpusched__Service *service);
-
 #endif

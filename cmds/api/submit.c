@@ -254,12 +254,6 @@ int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, 
 	return send_group(q, specs, n, NULL, tag, bulk, err);
 }
 
-int submit_send_service(struct submit_queue *q, const struct gpusched_spec *spec,
-        const struct spec_service *service, uint64_t tag, struct error *err)
-{
-	return send_group(q, spec, 1, service, tag, 0, err);
-}
-
 /* --- answers -------------------------------------------------------------------------------- */
 
 static struct group *find_group(struct submit_queue *q, uint64_t id)
@@ -414,12 +408,12 @@ static int on_test(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
-int submit_one(
-        struct client *c, const struct gpusched_spec *spec, uint64_t *id, struct error *err)
+int submit_one(struct client *c, const struct gpusched_spec *spec,
+        const struct spec_service *service, uint64_t *id, struct error *err)
 {
 	struct submit_queue *q = submit_queue_new(c);
 	struct submit_answer answer;
-	int rc = submit_send(q, spec, 1, 0, err);
+	int rc = send_group(q, spec, 1, service, 0, 0, err);
 
 	if (rc >= 0)
 		rc = submit_receive(q, &answer, -1, err);

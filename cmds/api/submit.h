@@ -33,10 +33,6 @@ int submit_send(struct submit_queue *q, const struct gpusched_spec *specs, size_
 int submit_send_part(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,
         uint64_t tag, uint64_t bulk, struct error *err);
 
-/* The same of one job that is a generation of a service. */
-int submit_send_service(struct submit_queue *q, const struct gpusched_spec *spec,
-        const struct spec_service *service, uint64_t tag, struct error *err);
-
 struct submit_answer {
 	uint64_t tag;
 	const uint64_t *ids; /* of the queue, until the next call */
@@ -46,9 +42,10 @@ struct submit_answer {
 int submit_receive(
         struct submit_queue *q, struct submit_answer *out, int timeout_ms, struct error *err);
 
-/* Send one, wait for the answer, and set `id`. */
-int submit_one(
-        struct client *c, const struct gpusched_spec *spec, uint64_t *id, struct error *err);
+/* Send one, wait for the answer, and set `id`. `service`: of a job that is a generation of one; else
+ * NULL. */
+int submit_one(struct client *c, const struct gpusched_spec *spec,
+        const struct spec_service *service, uint64_t *id, struct error *err);
 
 /* As gpusched_submit_poll(). */
 int submit_poll(const struct submit_queue *q, short *events);
@@ -56,8 +53,7 @@ int submit_poll(const struct submit_queue *q, short *events);
 /* Forget the groups that are under way, and the connection with them. */
 void submit_forget(struct submit_queue *q);
 
-/* Ask what would become of one job (with `service`, else NULL); the result is gone when on_result
- * returns. */
+/* Ask what would become of such a job; the result is gone when on_result returns. */
 int submit_test(struct client *c, const struct gpusched_spec *spec,
         const struct spec_service *service,
         void (*on_result)(const Gpusched__SubmitResult *result, void *arg), void *arg,

@@ -22,7 +22,7 @@ static int submit(const struct jobspec *job, uint64_t *id, struct diagnosis d)
 		return code;
 	rc = options_check_cluster(&job->o, client_conf(c)->cluster, &err);
 	if (rc >= 0)
-		rc = submit_one(c, &job->spec, id, &err);
+		rc = submit_one(c, &job->spec, NULL, id, &err);
 	session_give(c);
 	return rc >= 0 ? DRMAA_ERRNO_SUCCESS : fail_as(d, &err, DRMAA_ERRNO_DENIED_BY_DRM);
 }

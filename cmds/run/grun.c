@@ -245,7 +245,7 @@ static int submit(struct grun *g, struct client *c, uint64_t *id, struct error *
 		spec.env = (const char *const *)(slurm ? slurm : env);
 		spec.name = name;
 		spec.cwd = cwd;
-		rc = submit_one(c, &spec, id, err);
+		rc = submit_one(c, &spec, NULL, id, err);
 	}
 	free(slurm);
 	free(env);

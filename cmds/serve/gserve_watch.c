@@ -15,6 +15,7 @@
 #include "cmds/views/serviceview.h"
 #include "common/base/xalloc.h"
 #include "common/net/dial.h"
+#include "common/net/msg.h"
 
 #define REDRAW_MS   2000 /* at most so long between two looks, on a terminal */
 #define LINES_MS    5000 /* and into a pipe */
@@ -35,7 +36,7 @@ struct watch {
 	uint64_t *watched; /* the jobs of that */
 	size_t n_watched;
 	bool redraws;
-	bool added; /* of lines: there is one */
+	bool added;          /* of lines: there is one */
 	struct known *known; /* of lines: what was printed */
 	size_t n_known;
 };
@@ -137,7 +138,7 @@ static int wait_for_change(struct watch *w, struct error *err)
 /* Loads are no change: they would be a line every few seconds. */
 static Gpusched__Service *without_load(const Gpusched__Service *s)
 {
-	Gpusched__Service *copy = service_copy(s);
+	Gpusched__Service *copy = (Gpusched__Service *)msg_copy(&s->base);
 
 	if (!copy)
 		return NULL;

@@ -265,7 +265,7 @@ static int allocate(struct client *c, const struct srun_options *o, const struct
         struct srun_allocation *a, struct error *err)
 {
 	catch_stops(on_stop); /* from here on ^C must not leave a job behind */
-	if (submit_one(c, s, &a->job.id, err) < 0)
+	if (submit_one(c, s, NULL, &a->job.id, err) < 0)
 		return error_wrap(err, "Unable to allocate resources");
 	snprintf(a->job.name, sizeof(a->job.name), "%llu", (unsigned long long)a->job.id);
 	if (wait_until_runs(c, o, a, err) == 0)

@@ -159,24 +159,10 @@ static void print_submitted(
 	}
 	if (fflush(stdout) != 0)
 		cmd_warn(&gsubmit_cmd, "service %s was submitted: job %" PRIu64, name, id);
+	if (job->service.request.min < job->service.request.max &&
+	        !(job->service.request.target > 0))
+		cmd_advise(&gsubmit_cmd, "without --target the number of replicas stays at MIN");
 	cmd_advise(&gsubmit_cmd, "gserve show %s", name);
-}
-
-static int send_it(struct client *c, const struct job *job, uint64_t *id, struct error *err)
-{
-	struct submit_queue *q = submit_queue_new(c);
-	struct submit_answer answer;
-	int rc = submit_send_service(q, &job->spec, &job->service.both, 0, err);
-
-	rc = rc < 0 ? -1 : submit_receive(q, &answer, -1, err);
-	if (rc > 0 && answer.error.code) {
-		*err = answer.error;
-		rc = -1;
-	}
-	if (rc > 0)
-		*id = answer.ids[0];
-	submit_queue_free(q);
-	return rc <= 0 ? -1 : 0;
 }
 
 int gsubmit_service(const struct gsubmit *g, const struct submit_options *o, const struct job *job,
@@ -193,7 +179,7 @@ int gsubmit_service(const struct gsubmit *g, const struct submit_options *o, con
 	rc = options_check_cluster(o, client_conf(c)->cluster, err);
 	if (rc >= 0) {
 		files_check(&job->spec, gsubmit_warn, NULL);
-		rc = send_it(c, job, &id, err);
+		rc = submit_one(c, &job->spec, &job->service.both, &id, err);
 	}
 	if (rc >= 0)
 		print_submitted(o, job, client_conf(c)->cluster, id);
