@@ -11,7 +11,6 @@
 #include "cmds/views/views.h"
 #include "cmds/views/watch.h"
 #include "cmds/views/whyview.h"
-#include "common/job/reason.h"
 
 #define START_COLUMNS "JOBID,PARTITION,NAME,USER,ST,START,POS,SCHEDNODES"
 #define START_ORDER   "START,JOBID"
@@ -106,11 +105,12 @@ static const struct cmd cmd = {
 	.lists = { { "Columns", &job_kind }, { "Columns of --steps", &step_kind } },
 };
 
-/* The slots that a service has in reserve wait for nothing: they are listed if they are asked for. */
+/* --start asks for PENDING itself. */
 static bool is_hidden(const struct gqueue *q, const Gpusched__Job *job)
 {
-	return !q->filter.ids.n && (q->start || !q->filter.lists[FILTER_STATES].n) &&
-	       !strcmp(job->reason, reason_word(REASON_NOT_WANTED));
+	bool asked = q->filter.ids.n || (!q->start && q->filter.lists[FILTER_STATES].n);
+
+	return !asked && job_is_reserve(job);
 }
 
 static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)

@@ -13,6 +13,7 @@
 #include "cmds/fronts/programs.h"
 #include "cmds/fronts/rows.h"
 #include "cmds/fronts/slurmjson.h"
+#include "cmds/views/views.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -274,6 +275,12 @@ static int on_step(const Gpusched__Step *step, void *arg, struct error *err)
 	return 0;
 }
 
+/* The slots of services that wait for nothing. */
+static bool asks_for_reserve(const struct squeue *q)
+{
+	return q->filter.ids.n || q->states.n || q->all_states;
+}
+
 static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Job *j = (const Gpusched__Job *)m;
@@ -281,7 +288,7 @@ static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 	(void)err;
 
 	q->seen++;
-	if (!is_shown(q, j))
+	if (!is_shown(q, j) || (!asks_for_reserve(q) && job_is_reserve(j)))
 		return 0;
 	if (q->steps)
 		add_script(q, j);

@@ -15,6 +15,7 @@
 #include "common/base/numbers.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
+#include "common/job/reason.h"
 
 static const struct job_state states[] = {
 	{ "PENDING", "PD", TABLE_WARN, false },
@@ -433,6 +434,11 @@ static void print_note(const Gpusched__Job *j, FILE *out)
 	note = text_escape_dup(j->runs[0]->detail);
 	fprintf(out, "%-16s  %s\n", "NOTE", note);
 	free(note);
+}
+
+bool job_is_reserve(const Gpusched__Job *j)
+{
+	return !strcmp(j->reason, reason_word(REASON_NOT_WANTED));
 }
 
 void job_print_runs(const Gpusched__Job *j, FILE *out)

@@ -5,6 +5,7 @@
 #ifndef CMDS_VIEWS_H
 #define CMDS_VIEWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -51,6 +52,10 @@ const struct job_state *job_state(const char *name_or_code); /* in either case; 
 
 /* For view_list() of Gpusched__KeyValue: "key=value". */
 int view_print_label(char *buf, size_t size, size_t i, const void *labels);
+
+/* Is it slots that a service holds in reserve, which wait for nothing? Listings of what waits leave
+ * them out unless states or ids ask for them. */
+bool job_is_reserve(const Gpusched__Job *job);
 
 /* A line for each of a job's runs, where it has several. */
 void job_print_runs(const Gpusched__Job *job, FILE *out);

@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from cluster import BIN, Cluster, wait_until
+from cluster import BIN, BUILD, Cluster, wait_until
 
 PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; services = true; },
   { name = "jobs"; nodes = "ALL"; max_time = "1:00:00"; } )"""
@@ -309,5 +309,7 @@ def test_slots_that_are_not_wanted_are_no_queue(cluster):
     cluster.wait_ready("chat", 2)
     words = cluster.run("gqueue", "-h", "-o", "JOBID,STATE").stdout.split()
     assert words == [f"{job}_0", "RUNNING", f"{job}_1", "RUNNING"]
+    squeue = BUILD / "cmds/slurm-names/squeue"
+    assert "PD" not in cluster.run(squeue, "-h").stdout and "PD" in cluster.run(squeue, "-h", "-t", "PD").stdout
     assert "PENDING" in cluster.run("gqueue", "-h", "-t", "PENDING", "-o", "JOBID,STATE").stdout
     assert "NotWanted" in cluster.run("gqueue", "-h", "-j", job, "-o", "JOBID,REASON").stdout
