@@ -20,7 +20,7 @@ BUILD = pathlib.Path(os.environ.get("GPUSCHED_BUILD", pathlib.Path(__file__).res
 GSIM = BUILD / "ctld/gsim/gsim"
 TRACES = pathlib.Path(os.environ.get("GPUSCHED_TRACES", "/nonexistent"))
 SCALERS = ["ours", "knative", "keda", "ray"]
-TARGETS = [t / 4 for t in (6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 44, 48, 52, 56, 64)]
+TARGETS = [t / 4 for t in (6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 32, 36, 40, 44, 48, 52, 56, 64)]
 WAITS = (2, 5, 10)
 SERVICE = ["--replicas=1-80"]
 
