@@ -69,7 +69,7 @@ struct scale_input {
 	double running, waiting; /* requests of these */
 	double kv;               /* the mean of their caches' use, 0 to 1 */
 	double held;             /* requests that gactivate holds */
-	double answered; /* requests answered a second by the service, of late; 0: not known */
+	double answered; /* requests a second, since the last step; 0: none, or not known */
 };
 
 #define SCALE_TEXT 240
