@@ -44,8 +44,8 @@
  *
  * Numbers that are none (NaN, infinite, negative) are a load that is not known.
  */
-#ifndef CTLD_CORE_SERVICES_SCALER_H
-#define CTLD_CORE_SERVICES_SCALER_H
+#ifndef CTLD_CORE_SCALE_SCALER_H
+#define CTLD_CORE_SCALE_SCALER_H
 
 #include <stdbool.h>
 #include <stdint.h>
