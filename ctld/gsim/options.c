@@ -150,7 +150,7 @@ static const struct argp_option rows[] = {
 	{ "scale-window", OPT_SCALE_WINDOW, "TIME[,TIME]", 0,
 	        "The windows of ours: of the load, of a burst (default 60s,6s)", 6 },
 	{ "scale-down", OPT_SCALE_DOWN, "TIME", 0,
-	        "Ours: down to the most that was wanted in so long (default 5m)", 6 },
+	        "Ours: 3/5 of what was needed is still kept after so long (default 5m)", 6 },
 	{ "to-zero", OPT_TO_ZERO, "TIME", 0,
 	        "Ours: to zero so long after the last request (default 15m)", 6 },
 	{ "request-wait", OPT_REQUEST_WAIT, "TIME", 0,

@@ -12,12 +12,12 @@
 #include "ctld/core/scale/window.h"
 
 #define SECOND     ((usec_t)1000000)
-#define LOAD_SPAN  (2 * SECOND)  /* a load speaks of so long before it, at most */
-#define CLOSE      0.1           /* of the present number */
-#define CHANCE     1             /* times the root of what is in flight */
-#define BACKLOG    2             /* times what answers what waits in a load time */
-#define LOAD_GUESS (60 * SECOND) /* a load time that is not learned */
-#define LN_2       0.693147
+#define LOAD_SPAN  (2 * SECOND)      /* a load speaks of so long before it, at most */
+#define CLOSE      0.1               /* of the present number */
+#define CHANCE     1                 /* times the root of what is in flight */
+#define BACKLOG    2                 /* times what answers what waits in a load time */
+#define LOAD_GUESS (60 * SECOND)     /* a load time that is not learned */
+#define FADE       0.5               /* of what is kept, in scale_down */
 #define LOADS_KEPT 16                /* load times */
 #define LOAD_RANK  0.9               /* p90 */
 #define TIME_MOST  ((usec_t)1 << 48) /* of a policy: nine years */
@@ -345,22 +345,29 @@ static void demand(const struct scaler *s, struct step *t)
 	t->sudden = positive(t->sudden - CHANCE * root(spread));
 }
 
+/* The most that was needed, fading since the last step. */
+static void keep(struct scaler *s, usec_t now, double needed)
+{
+	double past = seconds(now - s->last), fade = seconds(s->p.scale_down) / FADE;
+
+	s->kept = fade > 0 ? s->kept / (1 + past / fade) : 0;
+	s->kept = at_most(s->kept > needed ? s->kept : needed, LEVEL_MOST);
+}
+
 /* What the load asks for. */
 static void ask(struct scaler *s, struct step *t)
 {
-	double caches, past = seconds(t->in.now - s->last);
+	double arriving, caches;
 
 	if (s->p.target > 0) {
 		demand(s, t);
 		t->burst = t->sudden > t->steady;
-		t->need = ((t->burst ? t->sudden : t->steady) + t->back) / t->target;
+		arriving = (t->burst ? t->sudden : t->steady) / t->target;
+		t->need = arriving + t->back / t->target;
 		caches = s->p.kv_target > 0 ? t->load[CACHE] / s->p.kv_target : 0;
 		t->by_cache = caches > t->need;
 		t->need = t->by_cache ? caches : t->need;
-		s->kept /=
-		        s->p.scale_down > 0 ? 1 + LN_2 * past / seconds(s->p.scale_down) : INFINITY;
-		caches = caches > t->steady / t->target ? caches : t->steady / t->target;
-		s->kept = at_most(s->kept > caches ? s->kept : caches, LEVEL_MOST);
+		keep(s, t->in.now, arriving > caches ? arriving : caches);
 	}
 	t->asked = clamp(s, replicas(t->need));
 }

@@ -23,9 +23,9 @@
  *	        longer counts as coming: one more is wanted in its place
  *	noise : with `request_wait`, more is not wanted while the predicted wait is below it and the
  *	        spare rate of the present replicas answers what waits before a new one is READY
- *	down  : not below `kept`, the most that D_window asked for, which fades: half of it is left
- *	        after `scale_down`; and not below half of the most that was wanted within the last
- *	        `window`; a load that is not known never lowers it
+ *	down  : not below `kept`, the most that was needed without `back`, which fades: to 3/5 of it
+ *	        after each `scale_down`; and not below half of the most that was wanted within the
+ *	        last `window`; a load that is not known never lowers it
  *	zero  : with min 0, after `to_zero` without a request; a held request wakes the service
  *
  * Why not L alone: while replicas load, requests pile up, and a number that counts them like those
@@ -44,8 +44,8 @@
  *
  * Numbers that are none (NaN, infinite, negative) are a load that is not known.
  */
-#ifndef CTLD_CORE_SERVICES_SCALER_H
-#define CTLD_CORE_SERVICES_SCALER_H
+#ifndef CTLD_CORE_SCALE_SCALER_H
+#define CTLD_CORE_SCALE_SCALER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,7 +69,7 @@ struct scale_input {
 	double running, waiting; /* requests of these */
 	double kv;               /* the mean of their caches' use, 0 to 1 */
 	double held;             /* requests that gactivate holds */
-	double answered; /* requests answered a second by the service, of late; 0: not known */
+	double answered; /* requests a second, since the last step; 0: none, or not known */
 };
 
 #define SCALE_TEXT 240

@@ -2,8 +2,8 @@
  *
  * A ring of WINDOW_BUCKETS buckets and the one that is being filled. Times never go back.
  */
-#ifndef CTLD_CORE_SERVICES_WINDOW_H
-#define CTLD_CORE_SERVICES_WINDOW_H
+#ifndef CTLD_CORE_SCALE_WINDOW_H
+#define CTLD_CORE_SCALE_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -33,7 +33,6 @@
 
 #define STEPS_SLICE   64 /* services of one event */
 #define STEP_EVERY    USEC_PER_S /* so often at most, if only its load has changed */
-#define RATE_OVER_S   30 /* requests answered a second are a mean over about so long */
 
 /* What a step finds. */
 struct look {
@@ -141,12 +140,10 @@ static void look(struct look *l)
 static void note_rate(struct look *l)
 {
 	struct service_link *link = service_link(l->s);
-	double passed = (double)(l->core->now.mono - link->stepped) / USEC_PER_S, part;
+	double passed = (double)(l->core->now.mono - link->stepped) / USEC_PER_S;
 
-	if (passed <= 0)
-		return;
-	part = passed >= RATE_OVER_S ? 1 : passed / RATE_OVER_S;
-	link->answer_rate += part * ((double)l->answered / passed - link->answer_rate);
+	if (passed > 0)
+		link->answer_rate = (double)l->answered / passed;
 }
 
 static void decide(struct look *l)

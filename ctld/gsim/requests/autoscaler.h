@@ -4,12 +4,12 @@
  *	ray      Ray Serve's default policy: each 10 s replicas and handles send the mean of the
  *	         ongoing requests over 30 s; the loop looks each 0.1 s, goes up when that was asked
  *	         for during 30 s and down when during 600 s; from zero at once
- *	knative  Knative's KPA: each 2 s the mean concurrency over 60 s, over 6 s in panic; panic from
- *	         twice what the ready replicas are for until 60 s without; no less than half; the last
- *	         replica stays 30 s longer
+ *	knative  Knative's KPA: each 2 s the mean concurrency over 60 s, over 6 s in panic; panic
+ *	         from twice what the ready replicas are for until 60 s without; no less than half;
+ *	         the last replica stays 30 s longer
  *	keda     a KEDA scaler over the HPA: each 15 s the requests of this moment, a tolerance of
- *	         10 %, up by 4 or twice at most, down to the highest of 300 s; to zero 300 s after the
- *	         last request, from zero when KEDA looks, each 30 s
+ *	         10 %, up by 4 or twice at most, down to the highest of 300 s; to zero 300 s after
+ *	         the last request, from zero when KEDA looks, each 30 s
  *	fixed:N  always N
  *
  * All are given the same target. The formulas are those of the projects' sources and documents;

@@ -1,13 +1,13 @@
 /* make.c - requests that a seed makes; see requests.h
  *
- * Requests come as a Poisson process whose rate changes each second. Their sizes are log-normal; the
- * medians and spreads are about those that Azure published of conversations in November 2023 (input
- * 1,020 tokens, output 129, means 1,155 and 211). The rate:
+ * Requests come as a Poisson process whose rate changes each second. Their sizes are
+ * log-normal, with medians like those of a public chat service (input 1,020 tokens, output 129).
+ * The rate:
  *
- *	bursts	4 hours at 6 requests a second, more or less, and each 12 minutes or so for 20 seconds
- *		to 5 minutes 2 to 6 times as much
- *	day	24 hours between 1 request a second at night and 12 by day, more or less, and each two
- *		hours or so a burst
+ *	bursts	4 hours at 6 requests a second, more or less, and each 12 minutes or so for 20
+ *		seconds to 5 minutes 2 to 6 times as much
+ *	day	24 hours between 1 request a second at night and 12 by day, more or less, and
+ *		each two hours or so a burst
  */
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* requests.h - requests to an inference service: from a history, or made by a seed
  *
  * A history is CSV (csv.h). Its columns are known by their names: those of Azure's
- * AzureLLMInferenceTrace files, those of BurstGPT, or time_s, input_tokens, output_tokens. A time is
- * a number of seconds or "2023-11-16 18:15:46.6805900".
+ * AzureLLMInferenceTrace files, those of BurstGPT, or time_s, input_tokens, output_tokens. A time
+ * is a number of seconds or "2023-11-16 18:15:46.6805900".
  */
 #ifndef GSIM_REQUESTS_H
 #define GSIM_REQUESTS_H
