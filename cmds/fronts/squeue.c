@@ -132,7 +132,7 @@ static const struct front_option options[] = {
 	{ "only-job-state", 0, FRONT_PLAIN, FRONT_DIFFERS,
 	        "of later versions; all fields are there", NULL, 0, 0 },
 	FRONT_FILTER(struct squeue, filter, "partition", 'p', FILTER_PARTITIONS),
-	FRONT_NONE("priority", 'P', FRONT_PLAIN, "a job is in one partition"),
+	FRONT_NONE("priority", 'P', FRONT_PLAIN, "a job that waits in several partitions has one line"),
 	FRONT_FILTER(struct squeue, filter, "qos", 'q', FILTER_QOS),
 	FRONT_NONE("reservation", 'R', FRONT_VALUE, "there are no reservations"),
 	FRONT_NONE("sibling", 0, FRONT_PLAIN, "there are no federations"),

@@ -99,6 +99,13 @@ struct sched {
 	bool in_pass;
 };
 
+#define WORTH_MOVING ((usec_t)1000000) /* a planned start moves for no less, in microseconds */
+
+/* Why a job loses a planned start that it no longer needs. */
+#define PLANNED_ELSEWHERE "it starts sooner in another partition"
+
+/* Which of its head's partitions the class is for. */
+uint32_t sched_choice(const struct class *class);
 /* --- blocked.c ------------------------------------------------------------------------------- */
 
 void blocked_new(struct sched *s);

@@ -72,16 +72,27 @@ static void begin_search(struct sched *s, struct class *class)
 
 /* --- a planned start ------------------------------------------------------------------------- */
 
+/* A planned start stays while one of its job's classes with a worse key looks for a sooner one. What it
+ * gave up could go to a job between the two keys, which would then push the sooner one aside, and so
+ * on for ever. */
+static bool stays(const struct reservation *e, const struct class *class)
+{
+	return e->preempts || heap_key_before(e->key, class_link_of(class)->key);
+}
+
 enum plan_step search_start(struct sched *s, struct class *class)
 {
 	struct candidate who = sched_candidate(s, class);
 	struct plan_want want = planner_want(s, &who);
-	struct reservation found;
+	struct reservation found, *elsewhere = class_elsewhere(class);
 	struct class *worst;
 	size_t work = s->search_step;
 	enum plan_step step;
 
-	if (class_link(class)->reservation || !planner_has_room(s, class, &worst)) {
+	if (elsewhere)
+		want.before = elsewhere->start - WORTH_MOVING + 1;
+	if (class_link(class)->reservation || !planner_has_room(s, class, &worst) ||
+	        (elsewhere && (want.before <= s->view.now.mono || stays(elsewhere, class)))) {
 		search_end(s, class);
 		return PLAN_NOWHERE;
 	}
@@ -89,7 +100,9 @@ enum plan_step search_start(struct sched *s, struct class *class)
 		begin_search(s, class);
 	if (!s->search.start)
 		s->search.start = decide_search_new();
+	class_set_aside(class, true);
 	step = decide_search(s->search.start, &s->view, &who, &want, &work, &found);
+	class_set_aside(class, false);
 	if (step == PLAN_MORE)
 		return step;
 	end_search(s);
@@ -97,6 +110,8 @@ enum plan_step search_start(struct sched *s, struct class *class)
 		return step;
 	if (worst)
 		planner_break(s, worst, reason_word(REASON_PRIORITY), job_id(class_head(class)));
+	if ((elsewhere = class_elsewhere(class)))
+		planner_break(s, elsewhere->owner, PLANNED_ELSEWHERE, 0);
 	planner_enter(s, class, &want, &found);
 	return step;
 }
@@ -287,14 +302,17 @@ static bool starts_soon(const struct sched *s, const struct reservation *e)
  * INT64_MAX: when something changes. */
 static bool may_search(struct sched *s, struct class *class, usec_t *retry)
 {
-	struct class_link *l = class_link(class);
+	const struct reservation *own = class_link(class)->reservation;
 	usec_t now = s->view.now.mono;
 
 	*retry = INT64_MAX;
-	if ((l->reservation && l->reservation->preempts) || !s->preempts)
+	if ((own && own->preempts) || !s->preempts)
 		return false;
-	if (l->reservation && starts_soon(s, l->reservation)) {
-		*retry = l->reservation->start + ORDER_EVERY;
+	own = own ? own : class_elsewhere(class);
+	if (own && own->preempts) {
+		*retry = now + ORDER_EVERY;
+	} else if (own && starts_soon(s, own)) {
+		*retry = own->start + ORDER_EVERY;
 	} else if (s->patience > now) {
 		*retry = now + ORDER_EVERY;
 	} else if (s->search.class != class && s->turns.turn != class &&
@@ -311,6 +329,7 @@ bool search_victims(struct sched *s, struct class *class, struct sched_pick *pic
 {
 	struct candidate who = sched_candidate(s, class);
 	struct plan_want want = planner_want(s, &who);
+	struct reservation *elsewhere;
 	enum victims_step step;
 	usec_t retry;
 
@@ -325,8 +344,10 @@ bool search_victims(struct sched *s, struct class *class, struct sched_pick *pic
 		s->turns.searches += s->turns.turn != class;
 	}
 	pick->searched = true;
+	class_set_aside(class, true);
 	step = search_kinds(
 	        s, &s->search, &who, &class_link(class)->last, &want, s->search_step, &s->victims);
+	class_set_aside(class, false);
 	planner_retry_at(s, class, step == VICTIMS_NONE ? s->search.retry : INT64_MAX);
 	if (step == VICTIMS_MORE)
 		return false;
@@ -335,6 +356,9 @@ bool search_victims(struct sched *s, struct class *class, struct sched_pick *pic
 	if (step == VICTIMS_NONE)
 		return false;
 	planner_drop(s, class, job_id(class_head(class)));
+	elsewhere = class_elsewhere(class);
+	if (elsewhere && !stays(elsewhere, class))
+		planner_break(s, elsewhere->owner, PLANNED_ELSEWHERE, 0);
 	planner_tell(class, pick);
 	pick->victims = s->victims.victims;
 	pick->n_victims = s->victims.n;
