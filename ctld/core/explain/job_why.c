@@ -127,8 +127,8 @@ static uint32_t say_position(struct core *core, const struct job *job, const str
 	return others;
 }
 
-/* What keeps the job from starting in one of its partitions. `before`: tasks of its record that come
- * before it. */
+/* What keeps the job from starting in one of its partitions. `before`: tasks of its record before
+ * it. */
 static void explain_class(struct core *core, const struct job *job, struct class *class,
         uint32_t before, struct job_why *why)
 {

@@ -30,8 +30,8 @@ struct intake {
 	struct taskset tasks;           /* of an array */
 	uint32_t at_once;
 	uint32_t weight; /* jobs that it counts as: 1, or its tasks */
-	/* The partitions of its list that accept it; partition and info.{cpus, mem_mb, time_limit_s}
-	 * are those of one of them: intake_choose(). */
+	/* The partitions of its list that accept it; `partition` and CPUs, memory and time limit in
+	 * `info` are those of one of them: intake_choose(). */
 	struct intake_choice *choices; /* owned */
 	uint32_t n_choices;
 	struct error *left_out;      /* owned: why others do not accept it; NULL: all do */

@@ -248,8 +248,8 @@ const struct taskset *job_tasks(const struct job *job);
 uint32_t job_weight(const struct job *job);
 /* How many ids the record has that begin with its own: of an array parent one for each task. */
 uint32_t job_ids(const struct job *job);
-/* The partitions in which it may start (job_partitions.h): how many, the k-th of them from 0, and is
- * one of that name among them? */
+/* The partitions in which it may start (job_partitions.h): how many, the k-th of them from 0, and
+ * is one of that name among them? */
 uint32_t job_choices(const struct job_info *info);
 void job_choice(const struct job_info *info, uint32_t k, struct job_choice *out);
 bool job_may_choose(const struct job_info *info, const char *partition);

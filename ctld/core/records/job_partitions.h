@@ -4,8 +4,8 @@
  * default (CPUs, memory, a time limit) is its own, so a job may ask for something else in each. Two
  * texts of the job are durable: its list ("a,b"; "": there is only `partition`), and what it has in
  * each ("8/65536/3600,16/131072/0": CPUs, MiB, seconds; "": the same everywhere, as the job's own
- * fields say). `partition` is one of the list: the one in which the job runs or ran last, and before
- * its first start the first one.
+ * fields say). `partition` is one of the list: the one in which the job runs or ran last, and
+ * before its first start the first one.
  */
 #ifndef CTLD_CORE_JOB_PARTITIONS_H
 #define CTLD_CORE_JOB_PARTITIONS_H
@@ -17,7 +17,8 @@
 #define JOB_CHOICES_MAX     16 /* partitions of one list */
 #define JOB_PARTITION_SIZE  65 /* a name with its NUL */
 #define JOB_PARTITIONS_SIZE (JOB_CHOICES_MAX * JOB_PARTITION_SIZE)
-#define JOB_NEEDS_SIZE      (JOB_CHOICES_MAX * sizeof("4294967295/18446744073709551615/4294967295,"))
+#define JOB_NEEDS_SIZE \
+	(JOB_CHOICES_MAX * sizeof("4294967295/18446744073709551615/4294967295,"))
 
 /* One of the partitions of a job, and what the job has there. */
 struct job_choice {

@@ -1,7 +1,7 @@
 /* class.h - eligible waiting jobs that are the same to the scheduler
  *
  * The key of a class: user, account, QOS, partition, request (the whole shape), CPUs, memory, nice,
- * max_wait, time limit (rounded up: class_length()). A job with a list of partitions is in one class
+ * max_wait, time limit (rounded up: class_length()). A job with a list of partitions is in a class
  * for each of them (job_partitions.h). Inside a class jobs start first in, first out:
  * its queue is ordered by job id, and for an array by its first task, so a job that comes back
  * (requeued, released) has the place that it had before. If the head of a class cannot start, no
@@ -102,8 +102,8 @@ const struct job *class_job(const struct class *class, uint32_t n);
 /* The job's place in the class of the k-th of its partitions; NULL: it has no such partition or is
  * not eligible. */
 struct queued *job_queued(const struct job *job, uint32_t k);
-/* The planned start that the head of the class has in another of its partitions, first of all one for
- * which runs were told to end; NULL: none. */
+/* The planned start that the head of the class has in another of its partitions, first of all one
+ * for which runs were told to end; NULL: none. */
 struct reservation *class_elsewhere(const struct class *class);
 /* From now on all of these count for nothing, or do again. */
 void class_set_aside(const struct class *class, bool aside);

@@ -261,8 +261,8 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-/* The class has taken over the planned start of another job, and its new head has one elsewhere: one
- * goes, for which no run was told to end. */
+/* The class has taken over the planned start of another job, and its new head has one elsewhere:
+ * one goes, for which no run was told to end. */
 static void plan_once(struct sched *s, struct class *class)
 {
 	struct reservation *own = class_link(class)->reservation, *other = class_elsewhere(class);
@@ -436,45 +436,6 @@ static void suppress(struct sched *s, struct class *class)
 		l->retry = INT64_MAX; /* the groups are tried again at that time */
 }
 
-/* The class of the first job of `class` in its k-th partition, if the job is the first there too, and
- * that is not `class` itself. False: there are no more. */
-static bool other_class(const struct class *class, uint32_t k, struct class **other)
-{
-	const struct job *head = class_head(class);
-	const struct queued *q = job_link_of(head)->n_others ? job_queued(head, k) : NULL;
-
-	*other = q && q->class != class && class_head_queued(q->class) == q ? q->class : NULL;
-	return q;
-}
-
-/* The class was refused. No run is stopped for its first job, and no start is planned, before that
- * was refused in all of its partitions: it may start at once in another one. Then the searches are
- * made in the order of the classes. True: the class is put off until its turn. */
-static bool put_off(struct sched *s, struct class *class)
-{
-	struct class_link *l = class_link(class);
-	struct class *other;
-	bool yields = false;
-	uint32_t k;
-
-	l->put_off = false;
-	for (k = 0; other_class(class, k, &other); k++)
-		l->put_off |= other && class_ready(other) && !class_link(other)->put_off;
-	for (k = 0; !l->put_off && other_class(class, k, &other); k++) {
-		if (!other || !class_link(other)->put_off)
-			continue;
-		wake(s, other);
-		class_link(other)->put_off = true;
-		yields |= heap_key_before(class_link(other)->key, l->key);
-	}
-	l->put_off |= yields;
-	if (!l->put_off)
-		return false;
-	search_end(s, class);
-	planner_retry_at(s, class, s->view.now.mono + ORDER_EVERY);
-	return true;
-}
-
 /* The class cannot start now: search for victims, or else for a planned start. Each is a search of
  * several steps. */
 static enum sched_step refused(struct sched *s, struct class *class, struct sched_pick *pick)
@@ -530,7 +491,7 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 	wait_exit(s->wait_groups, &l->ready);
 	block_class(s, class);
 	planner_close(s, class);
-	return put_off(s, class) ? SCHED_BLOCKED : refused(s, class, pick);
+	return search_put_off(s, class) ? SCHED_BLOCKED : refused(s, class, pick);
 }
 
 uint32_t sched_choice(const struct class *class)
@@ -552,8 +513,8 @@ static bool next_turn(struct sched *s, struct waiter **first)
 	for (n = 0; n < TURNS_STEP; n++) {
 		s->work++;
 		*first = wait_first(s->wait_groups, &key);
-		/* It may be the class that the search is for: then that is tried. A job may have the
-		 * same key in two partitions: then the search goes on. */
+		/* It may be the class that the search is for: then that is tried. A job may have
+		 * the same key in two partitions: then the search goes on. */
 		if (*first && searching && (*first)->class != searching &&
 		        !heap_key_before(key, class_link_of(searching)->key))
 			*first = NULL;

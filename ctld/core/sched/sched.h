@@ -35,8 +35,8 @@
  * something ended early, and classes without a planned start get one where there is room.
  *
  * A job with a list of partitions waits in a class of each, and starts in the one that first has
- * room. It has one planned start: a search in another of its partitions only looks for an earlier one,
- * and what is planned for the job itself keeps it from nothing.
+ * room. It has one planned start: a search in another of its partitions only looks for an earlier
+ * one, and what is planned for the job itself keeps it from nothing.
  *
  * The scheduler decides; it changes neither jobs nor bookings. For each pick the caller books the
  * places and takes the job out of its class, or stops the victims, or takes the job out for another

@@ -156,6 +156,9 @@ bool search_victims(struct sched *s, struct class *class, struct sched_pick *pic
 /* Give the head of a blocked class a planned start if it is among the best: one step of a search.
  * FOUND: it has a new one. */
 enum plan_step search_start(struct sched *s, struct class *class);
+/* The class was refused. True: no search is made for it yet, because its first job is still to be
+ * tried in another partition, or searches there come first. */
+bool search_put_off(struct sched *s, struct class *class);
 /* Is the search of this class past victims, at a planned start? */
 bool search_planning(const struct sched *s, const struct class *class);
 /* Neither this class nor one after it would get victims or a planned start now. *again: it may at

@@ -70,11 +70,52 @@ static void begin_search(struct sched *s, struct class *class)
 	s->search.retry = INT64_MAX;
 }
 
+/* --- after a refusal ------------------------------------------------------------------------- */
+
+/* The class of the first job of `class` in its k-th partition, if the job is the first there too,
+ * and that is not `class` itself. False: there are no more. */
+static bool other_class(const struct class *class, uint32_t k, struct class **other)
+{
+	const struct job *head = class_head(class);
+	const struct queued *q = job_link_of(head)->n_others ? job_queued(head, k) : NULL;
+
+	*other = q && q->class != class && class_head_queued(q->class) == q ? q->class : NULL;
+	return q;
+}
+
+/* The class was refused. No run is stopped for its first job, and no start is planned, before that
+ * was refused in all of its partitions: it may start at once in another one. Then the searches are
+ * made in the order of the classes. True: the class is put off until its turn. */
+bool search_put_off(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	struct class *other;
+	bool yields = false;
+	uint32_t k;
+
+	l->put_off = false;
+	for (k = 0; other_class(class, k, &other); k++)
+		l->put_off |= other && class_ready(other) && !class_link(other)->put_off;
+	for (k = 0; !l->put_off && other_class(class, k, &other); k++) {
+		if (!other || !class_link(other)->put_off)
+			continue;
+		wake(s, other);
+		class_link(other)->put_off = true;
+		yields |= heap_key_before(class_link(other)->key, l->key);
+	}
+	l->put_off |= yields;
+	if (!l->put_off)
+		return false;
+	search_end(s, class);
+	planner_retry_at(s, class, s->view.now.mono + ORDER_EVERY);
+	return true;
+}
+
 /* --- a planned start ------------------------------------------------------------------------- */
 
-/* A planned start stays while one of its job's classes with a worse key looks for a sooner one. What it
- * gave up could go to a job between the two keys, which would then push the sooner one aside, and so
- * on for ever. */
+/* A planned start stays while one of its job's classes with a worse key looks for a sooner one. What
+ * it gave up could go to a job between the two keys, which would then push the sooner one aside, and
+ * so on for ever. */
 static bool stays(const struct reservation *e, const struct class *class)
 {
 	return e->preempts || heap_key_before(e->key, class_link_of(class)->key);

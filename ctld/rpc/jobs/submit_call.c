@@ -30,7 +30,8 @@ static void warn_and_end(
 	bool found = false;
 
 	for (size_t i = 0; i < s->msg->n_jobs && !found; i++)
-		found = submit_depends(&s->jobs[i]) && submit_never(c, effect->submitted.ids[i], never);
+		found = submit_depends(&s->jobs[i]) &&
+		        submit_never(c, effect->submitted.ids[i], never);
 	call_done_but(c, call,
 	        found                        ? never
 	        : effect->submitted.left_out ? effect->submitted.left_out

@@ -1,4 +1,4 @@
-/* test_core_partitions.c - a job with a list of partitions: it waits in all, and starts in the one that
+/* test_core_partitions.c - a job with a list of partitions waits in all, and starts in the one that
  * first has room */
 #include <stdarg.h>
 #include <stddef.h>

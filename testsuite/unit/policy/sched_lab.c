@@ -449,12 +449,17 @@ static void choose_times(struct lab *lab, struct lab_job *j)
 	j->lasts = lab_pick(lab, 2) ? most : 1 + lab_pick(lab, most);
 }
 
-/* All partitions in some order; those that can never run it are left out. */
-static const char *choose_list(struct lab *lab, char *list, size_t size)
+/* Its partition, or all in some order; those that can never run it are left out. */
+static const char *choose_list(struct lab *lab, struct lab_job *j, char *list, size_t size)
 {
-	unsigned n = (unsigned)lab->w->conf->n_partitions, first = lab_pick(lab, n), i;
+	unsigned n = (unsigned)lab->w->conf->n_partitions, first, i;
 	size_t used = 0;
 
+	j->list[0] = j->partition;
+	j->n_list = 1;
+	if (!lab->lists || !lab_pick(lab, 2))
+		return lab->w->conf->partitions[j->partition].name;
+	first = lab_pick(lab, n);
 	for (i = 0; i < n; i++)
 		used += (size_t)snprintf(list + used, size - used, "%s%s", i ? "," : "",
 		        lab->w->conf->partitions[(first + i) % n].name);
@@ -488,11 +493,7 @@ void lab_submit(struct lab *lab)
 	if (lab->shares)
 		choose_part(lab, j, &job);
 	job.n_gpus = j->n_wants;
-	job.partition = conf->partitions[j->partition].name;
-	j->list[0] = j->partition;
-	j->n_list = 1;
-	if (lab->lists && lab_pick(lab, 2))
-		job.partition = choose_list(lab, list, sizeof(list));
+	job.partition = choose_list(lab, j, list, sizeof(list));
 	job.account = conf->accounts[j->account].name;
 	job.qos = conf->qos[j->qos].name;
 	job.nodes_min = j->nodes_min;
