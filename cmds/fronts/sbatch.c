@@ -32,7 +32,10 @@ static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_o
 		fprintf(stderr, "%s%s", i ? "," : "", r->places[i]->node);
 	if (!r->n_places)
 		fputs(r->why && *r->why->planned_nodes ? r->why->planned_nodes : "(null)", stderr);
-	fprintf(stderr, " in partition %s\n", o->partition ? o->partition : "(default)");
+	fprintf(stderr, " in partition %s\n",
+	        *r->partition  ? r->partition
+	        : o->partition ? o->partition
+	                       : "(default)");
 }
 
 /* What clients look for in a refusal, and then why it was refused. */

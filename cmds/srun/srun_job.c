@@ -308,7 +308,7 @@ void srun_allocation_clear(struct srun_allocation *a)
 
 struct verdict {
 	const struct submit_options *job;
-	char partition[64];
+	char partition[256];
 };
 
 static int keep_default(const ProtobufCMessage *item, void *arg, struct error *err)
@@ -366,7 +366,8 @@ static void tell_test(const Gpusched__SubmitResult *r, void *arg)
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	srun_info("Job %" PRIu64
 	          " to start at %s using %u processors on nodes %s in partition %s",
-	        r->next_job, when, (v->job->cpus ? v->job->cpus : 1) * nodes, list, v->partition);
+	        r->next_job, when, (v->job->cpus ? v->job->cpus : 1) * nodes, list,
+	          *r->partition ? r->partition : v->partition);
 	free(list);
 }
 

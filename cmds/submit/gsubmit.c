@@ -24,7 +24,6 @@
 #include "cmds/slurm/sbatch_args.h"
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/submit/gsubmit.h"
-#include "cmds/submit/partition.h"
 #include "cmds/views/whyview.h"
 #include "common/base/numbers.h"
 #include "common/base/text.h"
@@ -459,13 +458,14 @@ static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_o
 	char when[WHY_TIME_TEXT];
 
 	if (r->would_start_now) {
-		printf("would start now on ");
+		printf("would start now%s%s on ", *r->partition ? " in " : "", r->partition);
 		for (size_t i = 0; i < r->n_places; i++) {
 			fputs(!i ? "" : i + 1 == r->n_places ? " and " : ", ", stdout);
 			print_place(r->places[i], o);
 		}
 	} else if (r->why && r->why->planned_start_time) {
-		printf("would wait until %s", why_time(when, r->why->planned_start_time, now_us()));
+		printf("would wait%s%s until %s", *r->partition ? " for " : "", r->partition,
+		        why_time(when, r->why->planned_start_time, now_us()));
 	} else {
 		printf("would wait");
 	}
@@ -658,9 +658,6 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 		return -1;
 	}
 	if (gsubmit_make_job(g, o, script, job, err) < 0)
-		return -1;
-	if (o->partition && strchr(o->partition, ',') &&
-	        partition_choose(o, &job->spec, job_service(job), err) < 0)
 		return -1;
 	if (o->test_only)
 		return test(g->manner, o, job, err);

@@ -186,7 +186,8 @@ static struct layout lay_out(const Gpusched__Why *why, int64_t now, FILE *out, u
 	l.width = usable(width);
 	for (size_t i = 0; i < why->n_blockers; i++) {
 		const Gpusched__Blocker *b = why->blockers[i];
-		unsigned want = table_text_width(b->reason) + 2 + GAP + (i > 8);
+		unsigned in = *b->partition ? table_text_width(b->partition) + 4 : 0;
+		unsigned want = table_text_width(b->reason) + in + 2 + GAP + (i > 8);
 
 		l.label = want > l.label ? want : l.label;
 		any |= b->clears_time || *b->clears;
@@ -215,7 +216,9 @@ static void print_labelled(const struct layout *l, const char *label, const char
 
 static void print_blocker(const struct layout *l, size_t i, const Gpusched__Blocker *b)
 {
-	char *label = xasprintf("%zu %s", i + 1, b->reason), *both;
+	char *label = xasprintf("%zu %s%s%s", i + 1, b->reason, *b->partition ? " in " : "",
+	              b->partition),
+	     *both;
 	unsigned hang;
 	char *clears = clears_text(b, l->now, &hang);
 

@@ -419,6 +419,7 @@ void core_apply(struct core *core, const struct core_event *event, struct clocks
 /* Carries out what the scheduler has decided in one step. The scheduler itself changes no job. */
 static void do_pick(struct core *core, enum sched_step step, const struct sched_pick *pick)
 {
+	struct job *job;
 	size_t i;
 
 	switch (step) {
@@ -426,10 +427,13 @@ static void do_pick(struct core *core, enum sched_step step, const struct sched_
 	case SCHED_BLOCKED:
 		break;
 	case SCHED_PICKED:
-		if (job_signature_old(core, pick->job))
+		if (job_signature_old(core, pick->job)) {
 			job_expires(core, pick->job);
-		else
-			job_start(core, array_first(core, pick->job), pick->places, &pick->need);
+			break;
+		}
+		job = array_first(core, pick->job);
+		job_choose(core, job, pick->choice);
+		job_start(core, job, pick->places, &pick->need);
 		break;
 	case SCHED_PREEMPT:
 		for (i = 0; i < pick->n_victims; i++)

@@ -17,6 +17,7 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/place/ledger.h"
+#include "ctld/core/records/job_partitions.h"
 #include "ctld/core/records/namesakes.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
@@ -120,6 +121,23 @@ static int check_array(const struct job *own, struct error *err)
 	return rc;
 }
 
+/* An eligible job stands in one class for each of its partitions. */
+static int check_queued(const struct job *job, struct error *err)
+{
+	const struct job_link *l = job_link_of(job);
+	unsigned long long id = job_id(job);
+	const struct queued *q;
+	uint32_t k;
+
+	for (k = 0; (q = job_queued(job, k)); k++) {
+		if (q->job != job || heap_at(class_link(q->class)->queue, q->slot) != q)
+			return BROKEN(err, "job %llu is not where its class has it", id);
+	}
+	if (l->queued.class ? k != job_choices(job_info(job)) : l->n_others || l->others)
+		return BROKEN(err, "job %llu is in %u classes", id, k);
+	return 0;
+}
+
 /* The states of a job and of its runs belong together; it is in a class exactly if it is eligible;
  * its timer, nonce, dependencies and name know it. */
 static int check_job(const struct core *core, const struct job *job, struct error *err)
@@ -141,12 +159,12 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	 * since. */
 	eligible = waits && !i->hold && !l->expired && !job_orphan(job) && job_weight(job) &&
 	           !array_full(job) && !depends_open(job);
-	if (eligible && !l->class && i->begin_time && l->timer != HEAP_NOWHERE)
+	if (eligible && !l->queued.class && i->begin_time && l->timer != HEAP_NOWHERE)
 		eligible = false;
-	if ((l->class != NULL) != eligible)
-		return BROKEN(err, "job %llu is %s a class", id, l->class ? "in" : "in not");
-	if (l->class && heap_at(class_link(l->class)->queue, l->slot) != job)
-		return BROKEN(err, "job %llu is not where its class has it", id);
+	if ((l->queued.class != NULL) != eligible)
+		return BROKEN(err, "job %llu is %s a class", id, l->queued.class ? "in" : "in not");
+	if (check_queued(job, err) < 0)
+		return -1;
 	if (ended && (!i->end_time || i->end_time < i->start_time))
 		return BROKEN(err, "job %llu ended before it started", id);
 	if (!i->nonce || i->nonce->job != i->id || i->nonce->uid != i->uid)
@@ -228,11 +246,14 @@ static int check_counts(const struct core *core, struct error *err)
 		return 0;
 	/* Of the partition of the first job: the others are counted by the same code. */
 	for (job = first; job; job = jobs_next(core->jobs, job_ref(job))) {
-		if (job_info(job)->partition != job_info(first)->partition ||
-		        job_state_ended(job_info(job)->state))
+		if (job_state_ended(job_info(job)->state))
 			continue;
-		pending += job_info(job)->state == JOB_PENDING ? job_weight(job) : 0;
-		running += job_info(job)->state != JOB_PENDING ? job_weight(job) : 0;
+		if (job_info(job)->state == JOB_PENDING)
+			pending += job_may_choose(job_info(job), job_info(first)->partition)
+			                   ? job_weight(job)
+			                   : 0;
+		else if (job_info(job)->partition == job_info(first)->partition)
+			running += job_weight(job);
 	}
 	c = jobs_count_of(core->jobs, job_info(first)->partition);
 	if (c->pending != pending || c->running != running)
@@ -398,9 +419,10 @@ static int check_class(struct class *class, struct error *err)
 	if (!n)
 		return BROKEN(err, "a class without jobs");
 	for (i = 0; i < n; i++) {
-		const struct job *job = heap_at(l->queue, (uint32_t)i);
+		const struct queued *q = heap_at(l->queue, (uint32_t)i);
+		const struct job *job = q->job;
 
-		if (job_link_of(job)->class != class)
+		if (q->class != class)
 			return BROKEN(err, "job %llu stands in a class that it is not in",
 			        (unsigned long long)job_id(job));
 		key = class_queue_key(job);

@@ -12,11 +12,13 @@
 	"end_time, attempt, max_attempts, exit_code, exit_signal, end_cause, comment, place, "  \
 	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid, " \
 	"remark, mail_types, mail_user, requeue_on, requeue_delay_s, limit_cut, " \
-	"tasks, at_once, next_part, tasks_ended, tasks_failed, tasks_cancelled, steps, raw_ids"
+	"tasks, at_once, next_part, tasks_ended, tasks_failed, tasks_cancelled, steps, raw_ids, " \
+	"partitions, partition_needs"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56, ?57, ?58"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56, ?57, ?58, " \
+	"?59, ?60"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -74,6 +76,9 @@
 	"ALTER TABLE " table " ADD COLUMN steps INTEGER NOT NULL DEFAULT 0;"
 #define JOB_GETS_RAW_IDS(table)                                                      \
 	"ALTER TABLE " table " ADD COLUMN raw_ids INTEGER NOT NULL DEFAULT 0;"
+#define JOB_GETS_PARTITIONS(table)                                                   \
+	"ALTER TABLE " table " ADD COLUMN partitions TEXT NOT NULL DEFAULT '';"          \
+	"ALTER TABLE " table " ADD COLUMN partition_needs TEXT NOT NULL DEFAULT '';"
 #define RUN_GETS_BILLED(table)                                                               \
 	"ALTER TABLE " table " ADD COLUMN account TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN billed_us INTEGER NOT NULL DEFAULT 0;"             \
@@ -376,11 +381,16 @@ static const char *const state_steps[] = {
 	JOB_GETS_RAW_IDS("ended_job")
 	"PRAGMA user_version = 26;",
 
+	/* A job can wait in several partitions. */
+	JOB_GETS_PARTITIONS("job")
+	JOB_GETS_PARTITIONS("ended_job")
+	"PRAGMA user_version = 27;",
+
 	/* Services, and what nodes say of their replicas. */
 	"CREATE TABLE service (" SERVICE_TABLE_1 ") STRICT, WITHOUT ROWID;"
 	RUN_GETS_HEALTH("run")
 	RUN_GETS_HEALTH("ended_run")
-	"PRAGMA user_version = 27;",
+	"PRAGMA user_version = 28;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -458,8 +468,11 @@ static const char *const history_steps[] = {
 	JOB_GETS_RAW_IDS("job")
 	"PRAGMA user_version = 19;",
 
-	RUN_GETS_HEALTH("run")
+	JOB_GETS_PARTITIONS("job")
 	"PRAGMA user_version = 20;",
+
+	RUN_GETS_HEALTH("run")
+	"PRAGMA user_version = 21;",
 };
 /* clang-format on */
 

@@ -37,6 +37,7 @@ static Gpusched__Why *wire_why(const struct job_why *why, struct arena *arena)
 		b->text = wire_shown(from->text, arena);
 		b->clears_time = from->clears;
 		b->clears = wire_shown(from->clears_text, arena);
+		b->partition = wire_shown(from->partition ? from->partition : "", arena);
 		m->blockers[m->n_blockers] = b;
 	}
 	m->changes = arena_take(arena, why->n_changes * sizeof(*m->changes));
@@ -102,6 +103,8 @@ Gpusched__SubmitResult *wire_submitted(
 	m->cost_unlimited = effect->submitted.cost_max < 0;
 	m->cost_max = m->cost_unlimited ? 0 : effect->submitted.cost_max;
 	m->currency = conf->prices.currency;
+	if (effect->submitted.partition)
+		m->partition = (char *)effect->submitted.partition;
 	if (m->would_start_now)
 		fill_places(m, effect, conf, arena);
 	if (effect->submitted.why)

@@ -56,6 +56,7 @@ static const char conf_text[] =
         "nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
         "{ name = \"n4\"; cpus = 8; gpus = \"a:2,b:2\"; } );\n"
         "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = \"2s\"; "
+        "preempt_mode = \"%s\"; }, { name = \"some\"; nodes = \"n[1-3]\"; grace = \"2s\"; "
         "preempt_mode = \"%s\"; } );\n";
 
 /* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
@@ -431,7 +432,8 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	snprintf(text, sizeof(text), conf_text, STEP_MANAGERS_MAX_STEPS,
 	        s->mix.fence ? "fence = \"/sbin/fence\";" : "",
 	        s->mix.signatures_age ? "signature_age = \"5m\";" : "",
-	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys, s->preempt_mode);
+	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys, s->preempt_mode,
+	        s->preempt_mode);
 	s->conf = conf_parse(text, "faultsim.conf", &problems);
 	if (!s->conf)
 		fail(seed, problems.v[0].text);

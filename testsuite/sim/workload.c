@@ -307,6 +307,8 @@ static Gpusched__SubmitJob *make_job(
 	choose_attempts(c);
 	if (engine_chance(c->e, c->mix->limit_ppm))
 		c->req->time_limit_s = 2;
+	if (engine_chance(c->e, 200000))
+		c->req->partition = (char *)"some,batch";
 	choose_conditions(c);
 	if (c->mix->wordy)
 		choose_texts(c);

@@ -415,8 +415,10 @@ uint32_t explain_count(struct core *core, const struct class *class)
 	struct option o;
 	uint32_t n = 1;
 
+	class_set_aside(class, true);
 	if (best_option(&w, &o))
 		n = (uint32_t)(weight(&o) + o.planned);
+	class_set_aside(class, false);
 	option_clear(&o);
 	return n;
 }
@@ -590,6 +592,9 @@ void explain_candidate(struct core *core, const struct candidate *who, const str
 	struct places places = { 0 };
 	struct decision d;
 
+	/* What is planned for the job in another of its partitions keeps it from nothing here. */
+	if (class)
+		class_set_aside(class, true);
 	switch (decide(sched_view(core->sched), who, &places, &d)) {
 	case VERDICT_PARTITION:
 		b = explain_add(why, reason_word(REASON_BAD_CONSTRAINTS));
@@ -608,6 +613,8 @@ void explain_candidate(struct core *core, const struct candidate *who, const str
 		if (best_option(&w, &o))
 			say_option(&w, &o, why);
 	}
+	if (class)
+		class_set_aside(class, false);
 	option_clear(&o);
 	places_free(&places);
 }

@@ -28,7 +28,7 @@ static bool held_back(struct core *core, const struct job *job, struct job_why *
 	const char *reason;
 	char text[256];
 
-	if (job_link_of(job)->class)
+	if (job_link_of(job)->queued.class)
 		return false;
 	reason = job_why(core, job, core->now, text, sizeof(text));
 	b = explain_add(why, *reason ? reason : reason_word(REASON_NONE));
@@ -105,15 +105,44 @@ static void say_plan(const struct core *core, const struct job *job, const struc
 }
 
 /* Is the class the next one to be tried, and would it start? */
-static bool starts_next(const struct core *core, const struct candidate *who)
+static bool starts_next(const struct core *core, const struct class *class)
 {
 	struct places places = { 0 };
 	struct decision d;
-	bool starts = !sched_busy_before(core->sched, who->key) &&
-	              decide(sched_view(core->sched), who, &places, &d) == VERDICT_START;
+	bool starts = !sched_busy_before(core->sched, class_link_of(class)->key) &&
+	              sched_decide(core->sched, class, &places, &d) == VERDICT_START;
 
 	places_free(&places);
 	return starts;
+}
+
+/* Returns how many tasks of the class come before its record. */
+static uint32_t say_position(struct core *core, const struct job *job, const struct class *class,
+        uint32_t before, struct job_why *why)
+{
+	uint32_t others = sched_before(class, job);
+
+	sched_position(core->sched, class, &why->position, &why->of);
+	why->position += before + others;
+	return others;
+}
+
+/* What keeps the job from starting in one of its partitions. `before`: tasks of its record before
+ * it. */
+static void explain_class(struct core *core, const struct job *job, struct class *class,
+        uint32_t before, struct job_why *why)
+{
+	struct candidate who = sched_candidate(core->sched, class);
+	size_t n = why->n_blockers;
+
+	if (n == WHY_BLOCKERS)
+		return;
+	before += say_position(core, job, class, before, why);
+	/* During a pass the job may be about to start, and what is free may be for other jobs. */
+	if (!why->cut_short || !starts_next(core, class))
+		explain_candidate(core, &who, class, before, job_info(job)->uid, why);
+	for (; *job_info(job)->partitions && n < why->n_blockers; n++)
+		why->blockers[n].partition = class_info(class)->partition;
 }
 
 /* False: it does not wait. For a task under a common record, the tasks before it count as jobs
@@ -123,7 +152,8 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 	uint32_t before; /* tasks of its record that come before it */
 	struct job *job = (struct job *)(uintptr_t)jobs_find_waiting(core->jobs, ref, &before);
 	struct class *class;
-	struct candidate who;
+	const struct queued *q;
+	uint32_t k;
 
 	if (!job || job_info(job)->state != JOB_PENDING || !job_weight(job))
 		return false;
@@ -132,15 +162,11 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 	sched_now(core->sched, now);
 	if (held_back(core, job, why))
 		return true;
-	class = job_link_of(job)->class;
-	sched_position(core->sched, class, &why->position, &why->of);
-	before += sched_before(class, job);
-	why->position += before;
-	who = sched_candidate(core->sched, class);
-	/* During a pass the job may be about to start, and what is free may be for other jobs. */
 	why->cut_short = !sched_idle(core->sched);
-	if (!why->cut_short || !starts_next(core, &who))
-		explain_candidate(core, &who, class, before, job_info(job)->uid, why);
+	for (k = 0; (q = job_queued(job, k)); k++)
+		explain_class(core, job, q->class, before, why);
+	class = sched_class_of(job);
+	say_position(core, job, class, before, why);
 	say_plan(core, job, class, why);
 	if (!why->cut_short)
 		suggest(core, job, why);

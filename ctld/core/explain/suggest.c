@@ -23,6 +23,7 @@
 #include "ctld/core/explain/whatif.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/update.h"
+#include "ctld/core/records/job_partitions.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 
@@ -521,7 +522,7 @@ static void try_partitions(struct suggest *s)
 	size_t p;
 
 	for (p = 0; p < conf->n_partitions; p++) {
-		if (strcmp(conf->partitions[p].name, s->asked.partition))
+		if (!job_may_choose(job_info(s->job), conf->partitions[p].name))
 			any |= try_partition(s, conf->partitions[p].name);
 	}
 	if (!any && conf->n_partitions > 1)
@@ -670,7 +671,7 @@ static void look(struct suggest *s)
 void suggest(struct core *core, struct job *job, struct job_why *why)
 {
 	const struct job_info *i = job_info(job);
-	struct class *class = job_link(job)->class;
+	struct class *class = sched_class_of(job);
 	struct suggest *s;
 	size_t f;
 
@@ -681,6 +682,7 @@ void suggest(struct core *core, struct job *job, struct job_why *why)
 	s->job = job;
 	s->owner = (struct caller){ .uid = i->uid, .user = i->user, .host = "" };
 	s->asked = job_as_asked(core, job);
+	s->asked.partition = class_info(class)->partition;
 	s->class = class;
 	s->planned = class_head(class) == job ? class_link(class)->reservation : NULL;
 	s->budget = BUDGET;

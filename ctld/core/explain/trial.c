@@ -15,34 +15,57 @@
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/imagine.h"
 #include "ctld/core/intake/conditions.h"
+#include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/submit.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"
 #include "ctld/core/sched/sched.h"
 
-/* Why the first job would not start now. */
-static const struct job_why *test_why(struct core *core, const struct intake *v,
-        const struct imagined *im, const struct decision *d)
+/* What blocks it in one more partition; the planned start is the soonest. True: it is that of
+ * `here`. */
+static bool why_add(struct job_why *why, const struct job_why *here)
 {
-	struct job_why *why = effects_alloc(core->effects, sizeof(*why));
-	struct why_blocker condition;
+	bool sooner = here->planned_start &&
+	              (!why->planned_start || here->planned_start < why->planned_start);
+	size_t n;
 
-	memset(why, 0, sizeof(*why));
+	if (!why->n_blockers || sooner) {
+		why->planned_start = here->planned_start;
+		memcpy(why->planned_nodes, here->planned_nodes, sizeof(why->planned_nodes));
+		memcpy(why->planned_why, here->planned_why, sizeof(why->planned_why));
+	}
+	for (n = 0; n < here->n_blockers && why->n_blockers < WHY_BLOCKERS; n++)
+		why->blockers[why->n_blockers++] = here->blockers[n];
+	return sooner;
+}
+
+/* Why the first job would not start now in this one of its partitions. True: it would start there
+ * before it could in those before. */
+static bool test_why(struct core *core, const struct intake *v, const struct imagined *im,
+        const struct decision *d, struct job_why *why)
+{
+	struct why_blocker condition;
+	struct job_why here;
+	size_t n;
+
+	memset(&here, 0, sizeof(here));
 	if (v->in->hold) {
-		why->blockers[why->n_blockers++].reason = reason_word(REASON_HELD_USER);
+		here.blockers[here.n_blockers++].reason = reason_word(REASON_HELD_USER);
 	} else if (conditions_hold(core, v, &condition)) {
-		why->blockers[why->n_blockers++] = condition;
+		here.blockers[here.n_blockers++] = condition;
 	} else {
-		explain_candidate(core, &im->who, NULL, 0, im->info.uid, why);
+		explain_candidate(core, &im->who, NULL, 0, im->info.uid, &here);
 		/* A job that a limit blocks gets no plan. */
 		if (d->verdict == VERDICT_START || d->verdict == VERDICT_PLANNED ||
 		        d->verdict == VERDICT_CAPACITY)
-			explain_plan(core, &im->who, why);
+			explain_plan(core, &im->who, &here);
 		if (d->verdict == VERDICT_PLANNED || d->verdict == VERDICT_CAPACITY)
-			explain_victims(core, &im->who, d, im->info.uid, why);
+			explain_victims(core, &im->who, d, im->info.uid, &here);
 	}
-	return why;
+	for (n = 0; v->n_choices > 1 && n < here.n_blockers; n++)
+		here.blockers[n].partition = core->conf->partitions[v->partition].name;
+	return why_add(why, &here);
 }
 
 static void test_where(struct core *core, const struct places *places, struct effect *fx)
@@ -60,36 +83,57 @@ static void test_where(struct core *core, const struct places *places, struct ef
 		        effects_text(core->effects, core->conf->gpu_types[places->type].name);
 }
 
-/* Would the first job start now? Asked of the scheduler itself; nothing is changed. */
-static void answer(struct core *core, const struct core_event *e, struct intake *v)
+/* Would the first job start now in its present partition? */
+static bool try_choice(struct core *core, const struct core_event *e, const struct intake *v,
+        struct effect *fx, struct job_why *why)
 {
-	struct effect *fx = submit_answer(core, e, v);
 	struct places places = { 0 };
 	struct imagined im;
 	struct decision d;
 	struct why_blocker condition;
-	enum verdict verdict;
+	bool starts;
+
+	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
+	starts = decide(sched_view(core->sched), &im.who, &places, &d) == VERDICT_START &&
+	         !v->in->hold && !conditions_hold(core, v, &condition) &&
+	         !sched_busy_before(core->sched, im.who.key);
+	if (starts) {
+		test_where(core, &places, fx);
+		fx->submitted.cost_max = job_cost_at(core, &v->info, &places);
+	}
+	if ((starts || test_why(core, v, &im, &d, why)) && v->n_choices > 1)
+		fx->submitted.partition = effects_text(
+		        core->effects, core->conf->partitions[v->partition].name);
+	places_free(&places);
+	imagined_clear(core, &im);
+	return starts;
+}
+
+/* Would the first job start now? Asked of the scheduler itself; nothing is changed. */
+static void answer(struct core *core, const struct core_event *e, struct intake *v)
+{
+	struct effect *fx = submit_answer(core, e, v);
+	struct job_why *why;
+	uint32_t k;
 
 	fx->submitted.test_only = true;
 	fx->submitted.next_job = meta_next_job(core->meta);
 	if (!v->info.gpus)
 		return;
+	why = effects_alloc(core->effects, sizeof(*why));
+	memset(why, 0, sizeof(*why));
 	v->info.uid = e->caller.uid;
 	v->info.nice = v->in->nice;
 	v->info.account = v->info.account ? v->info.account : v->in->account;
 	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
-	imagine(core, v, e->caller.user, meta_next_job(core->meta), core->now.wall, &im);
-	verdict = decide(sched_view(core->sched), &im.who, &places, &d);
-	if (verdict == VERDICT_START && !v->in->hold && !conditions_hold(core, v, &condition) &&
-	        !sched_busy_before(core->sched, im.who.key)) {
-		test_where(core, &places, fx);
-		fx->submitted.cost_max = job_cost_at(core, &v->info, &places);
-	} else {
-		fx->submitted.why = test_why(core, v, &im, &d);
-		fx->submitted.cost_max = job_cost_max(core, &v->info);
+	for (k = 0; k < v->n_choices; k++) {
+		intake_choose(v, k);
+		if (try_choice(core, e, v, fx, why))
+			return;
 	}
-	places_free(&places);
-	imagined_clear(core, &im);
+	intake_choose(v, 0);
+	fx->submitted.why = why;
+	fx->submitted.cost_max = job_cost_max(core, &v->info);
 }
 
 /* Only the first job is asked about; all of them must pass the checks. */

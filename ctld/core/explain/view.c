@@ -181,7 +181,7 @@ static void view_gpus(const struct job_info *i, struct job_view *v)
  * others wait behind it. */
 static void view_waiting(const struct core *core, const struct job *job, struct job_view *v)
 {
-	struct class *class = job_link_of(job)->class;
+	struct class *class = sched_class_of(job);
 	struct factors factors;
 	struct prio_parts parts;
 	const struct reservation *reservation;
@@ -237,7 +237,8 @@ static void view_brief(const struct job *job, struct job_view *v)
 		.name = i->name,
 		.user = i->user,
 		.account = i->account,
-		.partition = i->partition,
+		.partition = i->state == JOB_PENDING && *i->partitions ? i->partitions
+		                                                       : i->partition,
 		.qos = i->qos,
 		.state = job_state_name(i->state),
 		.state_code = job_state_code(i->state),

@@ -140,6 +140,12 @@ static int by_key(const void *x, const void *y)
 	return heap_key_before(a, b) ? -1 : heap_key_before(b, a);
 }
 
+/* Is the class `but`, or does its first job wait in that too? */
+static bool same_head(const struct class *class, const struct class *but)
+{
+	return but && (class == but || (class_head(class) == class_head(but)));
+}
+
 /* All classes before a key, best first. The caller frees the array. */
 static struct class **classes_before(
         const struct core *core, struct heap_key key, const struct class *but, size_t *n)
@@ -149,7 +155,7 @@ static struct class **classes_before(
 
 	*n = 0;
 	while ((class = sched_each_class(core->sched, &cursor))) {
-		if (class != but && heap_key_before(class_link(class)->key, key))
+		if (!same_head(class, but) && heap_key_before(class_link(class)->key, key))
 			v[(*n)++] = class;
 	}
 	qsort(v, *n, sizeof(struct class *), by_key);
@@ -162,7 +168,8 @@ size_t whatif_before(const struct whatif *w, const struct candidate *who, const 
 	size_t cursor = 0, n = 0;
 
 	while ((class = sched_each_class(w->core->sched, &cursor)))
-		n += class != but && heap_key_before(class_link_of(class)->key, who->key);
+		n += !same_head(class, but) &&
+		     heap_key_before(class_link_of(class)->key, who->key);
 	return n;
 }
 

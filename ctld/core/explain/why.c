@@ -24,6 +24,7 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/sched.h"
 
 #define TEXT_SIZE 256
 
@@ -137,7 +138,7 @@ static const char *held_why(const struct job *job, char *text, size_t size)
 const char *job_why(
         const struct core *core, const struct job *job, struct clocks now, char *text, size_t size)
 {
-	struct class *class = job_link_of(job)->class;
+	struct class *class = sched_class_of(job);
 	const struct run *orphan;
 	const struct job *head;
 	const char *words, *reason;

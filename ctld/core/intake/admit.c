@@ -207,7 +207,7 @@ int admit_qos(const struct core *core, struct intake *t, struct error *err)
 int admit_partition(const struct core *core, const struct intake *t, struct error *err)
 {
 	const struct conf_partition *p = &core->conf->partitions[t->partition];
-	bool stays = t->updated && same(p->name, t->updated->partition);
+	bool stays = t->updated && job_may_choose(t->updated, p->name);
 
 	if (!stays && !partition_takes(core->partitions, t->partition))
 		return error_set(err, ERR_PARTITION_STATE,

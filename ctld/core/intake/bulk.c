@@ -193,7 +193,7 @@ static struct job *make_job(struct core *core, const struct caller *caller, stru
 /* As a submit does for one job, and as strictly; what was made for the jobs before stays until
  * UNDO. */
 static int check_job(struct core *core, const struct caller *caller, const struct submit_job *in,
-        struct error *err)
+        const char **left_out, struct error *err)
 {
 	struct bulk *b = core->bulk;
 	struct intake t = { .in = in };
@@ -221,6 +221,8 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 		        "ranges of tasks; afterok waits for all of an array",
 		        b->n + 1);
 	}
+	if (!*left_out)
+		*left_out = intake_left_out(core, &t);
 	job = make_job(core, caller, &t);
 	add_entry(b, in)->job = job;
 	b->n_new++;
@@ -229,7 +231,8 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 	return 0;
 }
 
-static int check(struct core *core, const struct core_event *e, struct error *err)
+static int check(
+        struct core *core, const struct core_event *e, const char **left_out, struct error *err)
 {
 	size_t i;
 
@@ -238,7 +241,7 @@ static int check(struct core *core, const struct core_event *e, struct error *er
 	if (core->bulk->n + e->bulk.n > SUBMIT_JOBS_MAX)
 		return error_set(err, ERR_JOB_SPEC, "a bulk of more than %d jobs", SUBMIT_JOBS_MAX);
 	for (i = 0; i < e->bulk.n; i++) {
-		if (check_job(core, &e->caller, &e->bulk.jobs[i], err) < 0)
+		if (check_job(core, &e->caller, &e->bulk.jobs[i], left_out, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -247,14 +250,15 @@ static int check(struct core *core, const struct core_event *e, struct error *er
 /* The first slice makes the bulk. */
 static void step_check(struct core *core, const struct core_event *e)
 {
+	const char *left_out = NULL;
 	struct error err;
 
 	if (!core->bulk)
 		core->bulk = bulk_new(&e->caller);
-	if (check(core, e, &err) < 0)
+	if (check(core, e, &left_out, &err) < 0)
 		refuse(core, e, &err);
 	else
-		answer(core, e, false);
+		answer(core, e, false)->bulk.left_out = left_out;
 }
 
 /* From the last job to the first, in slices: nonces, counts and charges are given back. */

@@ -90,7 +90,7 @@ const char *conditions_why(const struct core *core, const struct job *job, char 
 {
 	if (depends_open(job))
 		return depends_why(core, job, text, size);
-	if (job_info(job)->begin_time > core->now.wall && !job_link_of(job)->class)
+	if (job_info(job)->begin_time > core->now.wall && !job_link_of(job)->queued.class)
 		return say_begin(core, job_info(job)->begin_time, text, size);
 	return NULL;
 }

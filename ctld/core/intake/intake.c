@@ -13,9 +13,11 @@
 #include <string.h>
 
 #include "common/base/text.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/intake/admit.h"
+#include "ctld/core/jobs/effects.h"
 #include "ctld/core/intake/never.h"
 #include "ctld/core/intake/conditions.h"
 #include "ctld/core/jobs/notifications.h"
@@ -43,25 +45,123 @@ static int hint_partitions(const struct conf *conf, struct error *err)
 	return error_hint(err, "partitions here: %s", list);
 }
 
-/* By name; without one the default. */
-static int find_partition(
-        const struct core *core, const char *name, uint32_t *partition, struct error *err)
+static int no_partition(const struct core *core, const char *name, struct error *err)
 {
 	char escaped[80];
 
-	if (!*name) {
-		*partition = core->conf->default_partition;
-		if (*partition == UINT32_MAX)
-			return error_set(err, ERR_NO_PARTITION,
-			        "no partition was given, and none is the default");
-		return 0;
-	}
-	*partition = sched_partition(core->sched, name);
-	if (*partition != CONF_NONE)
-		return 0;
 	text_escape(escaped, sizeof(escaped), name, strlen(name));
 	error_set(err, ERR_NO_PARTITION, "--partition=%s: there is no such partition", escaped);
 	return hint_partitions(core->conf, err);
+}
+
+/* Add a name of the list, once. A job that waits loses those of its partitions that are gone. */
+static int add_partition(
+        const struct core *core, struct intake *t, const char *name, struct error *err)
+{
+	struct intake_choice *c;
+	uint32_t partition = sched_partition(core->sched, name), k;
+
+	if (partition == CONF_NONE) {
+		if (t->updated && *t->updated->partitions && job_may_choose(t->updated, name))
+			return 0;
+		return no_partition(core, name, err);
+	}
+	for (k = 0; k < t->n_choices; k++) {
+		if (t->choices[k].partition == partition)
+			return 0;
+	}
+	if (t->n_choices == JOB_CHOICES_MAX)
+		return error_set(err, ERR_JOB_SPEC,
+		        "--partition: a list of more than %d partitions", JOB_CHOICES_MAX);
+	c = &t->choices[t->n_choices++];
+	c->partition = partition;
+	snprintf(c->has.partition, sizeof(c->has.partition), "%s",
+	        core->conf->partitions[partition].name);
+	return 0;
+}
+
+static int find_partitions(const struct core *core, struct intake *t, struct error *err)
+{
+	const char *list = t->in->partition, *name;
+	uint32_t partition = core->conf->default_partition;
+	char *copy;
+	size_t n;
+	int rc = 0;
+
+	t->choices = xcalloc(strchr(list, ',') ? JOB_CHOICES_MAX : 1,
+	        sizeof(*t->choices));
+	if (!*list && partition == UINT32_MAX)
+		return error_set(err, ERR_NO_PARTITION,
+		        "no partition was given, and none is the default");
+	if (!*list)
+		return add_partition(core, t, core->conf->partitions[partition].name, err);
+	while (rc == 0 && (name = partition_list_next(&list, &n))) {
+		copy = xstrndup(name, n);
+		rc = add_partition(core, t, copy, err);
+		free(copy);
+	}
+	return rc < 0 || t->n_choices ? rc : no_partition(core, t->in->partition, err);
+}
+
+void intake_choose(struct intake *t, uint32_t k)
+{
+	const struct intake_choice *c = &t->choices[k];
+
+	t->partition = c->partition;
+	t->info.cpus = c->has.cpus;
+	t->info.mem_mb = c->has.mem_mb;
+	t->info.time_limit_s = c->has.time_limit_s;
+}
+
+const char *intake_left_out(struct core *core, const struct intake *t)
+{
+	char text[sizeof(t->left_out->text) + 16];
+
+	if (!t->left_out || !t->n_choices)
+		return NULL;
+	snprintf(text, sizeof(text), "left out: %s", t->left_out->text);
+	return effects_text(core->effects, text);
+}
+
+static void keep_choice(struct intake *t, uint32_t k)
+{
+	struct job_choice *has = &t->choices[k].has;
+
+	has->cpus = t->info.cpus;
+	has->mem_mb = t->info.mem_mb;
+	has->time_limit_s = t->info.time_limit_s;
+}
+
+/* A check of a job in one partition: the present choice. */
+typedef int partition_check(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err);
+
+/* Make the check in each partition of the list; those that refuse the job are left out. -1: all
+ * did, and *err names each. */
+static int in_each(partition_check *check, struct core *core, const struct caller *caller,
+        struct intake *t, struct error *err)
+{
+	uint32_t k, n = 0;
+
+	for (k = 0; k < t->n_choices; k++) {
+		intake_choose(t, k);
+		if (check(core, caller, t, err) >= 0) {
+			keep_choice(t, k);
+			t->choices[n++] = t->choices[k];
+			continue;
+		}
+		if (t->n_choices == 1 && !t->left_out)
+			return -1;
+		error_wrap(err, "partition %s", t->choices[k].has.partition);
+		if (!t->left_out)
+			t->left_out = xcalloc(1, sizeof(*t->left_out));
+		error_also(t->left_out, err);
+	}
+	t->n_choices = n;
+	if (n)
+		return 0;
+	*err = *t->left_out;
+	return -1;
 }
 
 int intake_signed_texts(
@@ -152,6 +252,26 @@ static bool passed(int rc, const struct error *mistake, struct error *all)
 	return rc >= 0;
 }
 
+static int check_policy(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err)
+{
+	(void)caller;
+	return admit_partition(core, t, err) < 0 ? -1 : admit_time(core, t, err);
+}
+
+static int check_amounts(
+        struct core *core, const struct caller *caller, struct intake *t, struct error *err)
+{
+	struct ask ask;
+
+	admit_defaults(core, t);
+	ask = (struct ask){
+		.gpus = t->info.gpus, .cpus = t->info.cpus, .mem_mb = t->info.mem_mb
+	};
+	return never_fits(core, t->partition, &ask, err) < 0 ? -1
+	                                                     : admit_limits(core, caller, t, err);
+}
+
 /* What stands in the job alone, and what it is to be charged to. True: account, QOS and partition
  * are known, so that their limits can be asked for. */
 static bool fill_names(
@@ -166,11 +286,28 @@ static bool fill_names(
 	passed(take_tasks(t, &e), &e, all);
 	if (in->service && !t->updated)
 		passed(service_check(core, caller, in, &e), &e, all);
-	partition = passed(find_partition(core, in->partition, &t->partition, &e), &e, all);
+	partition = passed(find_partitions(core, t, &e), &e, all);
 	account = passed(admit_account(core, caller, t, &e), &e, all);
 	return account && passed(admit_qos(core, t, &e), &e, all) && partition &&
-	       passed(admit_partition(core, t, &e), &e, all) &&
-	       passed(admit_time(core, t, &e), &e, all);
+	       passed(in_each(check_policy, core, caller, t, &e), &e, all);
+}
+
+/* The job's texts, when it is known which partitions accept it. */
+static void keep_partitions(const struct core *core, struct intake *t)
+{
+	struct job_choice v[JOB_CHOICES_MAX];
+	uint32_t k;
+
+	intake_choose(t, 0);
+	t->info.partition = core->conf->partitions[t->partition].name;
+	t->info.partitions = t->info.partition_needs = "";
+	if (t->n_choices < 2)
+		return;
+	for (k = 0; k < t->n_choices; k++)
+		v[k] = t->choices[k].has;
+	t->info.partitions = t->partitions = xcalloc(1, JOB_PARTITIONS_SIZE);
+	t->info.partition_needs = t->needs = xcalloc(1, JOB_NEEDS_SIZE);
+	job_choices_write(v, t->n_choices, t->partitions, t->needs);
 }
 
 /* All mistakes are reported at once: each check is made whose preconditions have passed. */
@@ -179,7 +316,6 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	const struct submit_job *in = t->in;
 	struct job_info *i = &t->info;
 	struct error e, all = { .code = ERR_NONE };
-	struct ask ask;
 	bool names;
 
 	if (check_texts(in, err) < 0)
@@ -190,19 +326,15 @@ int intake_fill(struct core *core, const struct caller *caller, struct intake *t
 	i->labels = labels_intern(core->labels, in->labels, in->n_labels, &e);
 	passed(i->labels ? 0 : -1, &e, &all);
 	passed(conditions_take(core, caller, t, &e), &e, &all);
-	if (names && i->gpus) {
-		admit_defaults(core, t);
-		ask = (struct ask){ .gpus = i->gpus, .cpus = i->cpus, .mem_mb = i->mem_mb };
-		if (passed(never_fits(core, t->partition, &ask, &e), &e, &all))
-			passed(admit_limits(core, caller, t, &e), &e, &all);
-	}
+	if (names && i->gpus)
+		passed(in_each(check_amounts, core, caller, t, &e), &e, &all);
 	if (all.code != ERR_NONE) {
 		if (err)
 			*err = all;
 		return -1;
 	}
 	i->uid = caller->uid;
-	i->partition = core->conf->partitions[t->partition].name;
+	keep_partitions(core, t);
 	job_count(core, i, (int)t->weight);
 	t->counted = true;
 	return 0;
@@ -216,7 +348,7 @@ int intake_charge(
 	const struct submit_job *in = t->in;
 	const char *const texts[] = { in->account, in->partition, in->name, in->submit_host, in->cwd,
 		in->output, in->error, in->array, in->qos, in->remark, in->mail_user,
-		in->requeue_on };
+		in->requeue_on, t->info.partitions, t->info.partition_needs };
 	size_t bytes = job_memory(&(struct job_size){ .texts = texts,
 	        .n_texts = sizeof(texts) / sizeof(*texts),
 	        .ranges = 2 * t->tasks.n,
@@ -244,6 +376,13 @@ void intake_clear(struct core *core, struct intake *t)
 	requests_drop(core->requests, t->info.gpus);
 	labels_drop(core->labels, t->info.labels);
 	taskset_clear(&t->tasks);
+	free(t->choices);
+	free(t->left_out);
+	free(t->partitions);
+	free(t->needs);
+	t->choices = NULL;
+	t->left_out = NULL;
+	t->partitions = t->needs = NULL;
 	t->info.gpus = NULL;
 	t->info.labels = NULL;
 }

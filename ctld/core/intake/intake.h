@@ -19,10 +19,17 @@ struct error;
 struct job;
 
 /* Checks `in` and fills in the indices, and of info: account, qos, gpus, labels, cpus, mem_mb,
- * time_limit_s, and the conditions (conditions.h). A job that passes is counted as waiting until
- * intake_clear(), whatever becomes of it. -1 with `err`: refused. */
+ * time_limit_s, partition(s), and the conditions (conditions.h). Of a list of partitions those are
+ * left out that refuse the job, with the reason in t->left_out; -1 if all do. A job that passes is
+ * counted as waiting until intake_clear(), whatever becomes of it. -1 with `err`: refused. */
 int intake_fill(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err);
+
+/* Make the k-th choice the present one. */
+void intake_choose(struct intake *t, uint32_t k);
+
+/* Why partitions of its list refuse the job, for an effect; NULL: none does. */
+const char *intake_left_out(struct core *core, const struct intake *t);
 
 /* The signed texts that the core keeps: are they valid? */
 int intake_signed_texts(const char *name, const char *cwd, const char *output, const char *error,

@@ -205,6 +205,8 @@ struct effect *submit_answer(struct core *core, const struct core_event *e, cons
 	fx->submitted.known = known;
 	fx->submitted.n = e->submit.n;
 	fx->submitted.gpu_type = "";
+	for (i = 0; i < e->submit.n && !fx->submitted.left_out; i++)
+		fx->submitted.left_out = intake_left_out(core, &v[i]);
 	return fx;
 }
 

@@ -80,21 +80,33 @@ static const struct {
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
 /* CPUs and memory that are what its partition gives for each GPU were not asked for: they follow
- * the GPUs. */
+ * the GPUs. Nor was what differs among its partitions. */
 static void leave_to_defaults(const struct core *core, const struct job *job, struct submit_job *in)
 {
 	const struct job_info *i = job_info(job);
-	uint32_t partition = job_partition(core, job);
 	struct submit_job nothing = { .n_gpus = in->n_gpus };
-	struct intake t = { .in = &nothing, .partition = partition, .info = { .gpus = i->gpus } };
+	struct intake t = { .in = &nothing, .info = { .gpus = i->gpus } };
+	bool cpus = in->n_gpus, mem = in->n_gpus, known = false;
+	struct job_choice first, c;
+	uint32_t k;
 
-	if (partition == CONF_NONE || !in->n_gpus)
-		return;
-	admit_defaults(core, &t);
-	if (core->conf->partitions[partition].per_gpu_cpus && t.info.cpus == i->cpus)
-		in->cpus = 0;
-	if (core->conf->partitions[partition].per_gpu_mem_mb && t.info.mem_mb == i->mem_mb)
-		in->mem_mb = 0;
+	job_choice(i, 0, &first);
+	for (k = 0; k < job_choices(i); k++) {
+		job_choice(i, k, &c);
+		in->cpus = c.cpus == first.cpus ? in->cpus : 0;
+		in->mem_mb = c.mem_mb == first.mem_mb ? in->mem_mb : 0;
+		in->time_limit_s = c.time_limit_s == first.time_limit_s ? in->time_limit_s : 0;
+		t.partition = sched_partition(core->sched, c.partition);
+		if (t.partition == CONF_NONE || !in->n_gpus)
+			continue;
+		known = true;
+		admit_defaults(core, &t);
+		cpus &= core->conf->partitions[t.partition].per_gpu_cpus && t.info.cpus == c.cpus;
+		mem &= core->conf->partitions[t.partition].per_gpu_mem_mb &&
+		       t.info.mem_mb == c.mem_mb;
+	}
+	in->cpus = known && cpus ? 0 : in->cpus;
+	in->mem_mb = known && mem ? 0 : in->mem_mb;
 }
 
 /* Texts and labels are borrowed from the job. A dependency is not part of it: it stays as it is
@@ -105,7 +117,7 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 	const struct request *r = i->gpus;
 	struct submit_job in = {
 		.name = i->name,
-		.partition = i->partition,
+		.partition = *i->partitions ? i->partitions : i->partition,
 		.account = i->account,
 		.submit_host = i->submit_host,
 		.array = i->array,
@@ -255,6 +267,14 @@ static int update_limit(struct core *core, struct job *job, const struct caller 
 	return 0;
 }
 
+/* A partition that the job waits in, or is to wait in, would be left out: nothing is changed. */
+static int refused_by_some(const struct intake *t, struct error *err)
+{
+	if (t->left_out)
+		*err = *t->left_out;
+	return t->left_out ? -1 : 0;
+}
+
 /* A job that waits is as if it had been submitted with that. */
 static int update_asked(struct core *core, struct job *job, const struct core_event *e,
         struct submit_job *in, struct error *err)
@@ -269,7 +289,7 @@ static int update_asked(struct core *core, struct job *job, const struct core_ev
 	}
 	/* It counts as what it is to be, or as what it is. */
 	job_count(core, i, -(int)t.weight);
-	if (intake_fill(core, &owner, &t, err) < 0 ||
+	if (intake_fill(core, &owner, &t, err) < 0 || refused_by_some(&t, err) < 0 ||
 	        ((t.depends || t.info.labels != i->labels) &&
 	                intake_charge(core, &owner, &t, err) < 0)) {
 		intake_clear(core, &t);

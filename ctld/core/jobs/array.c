@@ -32,7 +32,7 @@
  * leaves the class; an empty part ceases to exist, the array parent stays. */
 void array_shrunk(struct core *core, struct job *job)
 {
-	if (job_link(job)->class && job_weight(job)) {
+	if (job_link(job)->queued.class && job_weight(job)) {
 		sched_shrunk(core->sched, job);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include "ctld/core/jobs/eligible.h"
 
 #include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_timers.h"
@@ -81,8 +82,15 @@ void jobs_unexpire(struct core *core)
 
 void job_withdraw(struct core *core, struct job *job)
 {
-	if (job_link(job)->class)
+	if (job_link(job)->queued.class)
 		sched_remove(core->sched, job);
+}
+
+void job_choose(struct core *core, struct job *job, uint32_t k)
+{
+	job_count(core, job_info(job), -(int)job_weight(job));
+	job_set_choice(core->jobs, job, k);
+	job_count(core, job_info(job), (int)job_weight(job));
 }
 
 static void consider(struct core *core, struct job *job)
@@ -94,7 +102,7 @@ static void consider(struct core *core, struct job *job)
 
 	if (!eligible)
 		job_withdraw(core, job);
-	else if (!job_link(job)->class)
+	else if (!job_link(job)->queued.class)
 		sched_add(core->sched, job);
 	job_timer_set(core, job);
 }

@@ -15,6 +15,9 @@ void job_consider(struct core *core, struct job *job);
 /* Remove it from the scheduler; call it before a field changes that its class depends on. */
 void job_withdraw(struct core *core, struct job *job);
 
+/* It starts in the k-th of its partitions, and counts there from now on. */
+void job_choose(struct core *core, struct job *job, uint32_t k);
+
 /* A signature was found too old by a wrong clock: check it again. */
 void job_expires(struct core *core, struct job *job);
 void jobs_unexpire(struct core *core);

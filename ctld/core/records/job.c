@@ -15,6 +15,7 @@
 #include "ctld/core/records/job.h"
 
 #include "ctld/core/records/job_impl.h"
+#include "ctld/core/records/job_partitions.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -74,6 +75,30 @@ const struct job_link *job_link_of(const struct job *job)
 	return &job->link;
 }
 
+/* --- its partitions -------------------------------------------------------------------------- */
+
+uint32_t job_choices(const struct job_info *info)
+{
+	return partition_list_count(info->partitions);
+}
+
+void job_choice(const struct job_info *info, uint32_t k, struct job_choice *out)
+{
+	*out = (struct job_choice){ .cpus = info->cpus,
+		.time_limit_s = info->time_limit_s,
+		.mem_mb = info->mem_mb };
+	if (*info->partitions)
+		job_choice_read(info->partitions, info->partition_needs, k, out);
+	else
+		snprintf(out->partition, sizeof(out->partition), "%s", info->partition);
+}
+
+bool job_may_choose(const struct job_info *info, const char *partition)
+{
+	return partition_list_has(
+	        *info->partitions ? info->partitions : info->partition, partition);
+}
+
 /* --- counting -------------------------------------------------------------------------------- */
 
 static uint64_t count_hash(const void *item, uint64_t seed)
@@ -121,20 +146,48 @@ static void waits_no_more(struct array *a, struct job *job)
 	l->next = l->prev = NULL;
 }
 
+/* The counts of a partition, made if need be. */
+static struct job_count *count_of(struct jobs *jobs, const char *partition)
+{
+	const char *kept = strings_intern(jobs->strings, partition);
+	struct job_count *c = count_find(jobs, kept);
+
+	if (!c) {
+		c = xcalloc(1, sizeof(*c));
+		c->partition = strings_again(kept);
+		table_add(jobs->counts, c);
+	}
+	strings_drop(jobs->strings, kept);
+	return c;
+}
+
+/* A job waits in each of its partitions. */
+static void count_pending(struct jobs *jobs, const struct job_info *i, uint32_t by)
+{
+	struct job_choice choice;
+	uint32_t k, n = job_choices(i);
+
+	if (n == 1)
+		count_find(jobs, i->partition)->pending += by;
+	for (k = 0; n > 1 && k < n; k++) {
+		job_choice(i, k, &choice);
+		count_of(jobs, choice.partition)->pending += by;
+	}
+}
+
 /* All counts that a record is in: by state, by partition, of its array. A record for several tasks
  * counts as that many. A mover takes the record out, changes it, and puts it in. */
 void jobs_recount(struct jobs *jobs, struct job *job, bool in)
 {
 	uint32_t weight = job_weight(job), by = in ? weight : 0 - weight;
 	enum job_state state = job->info.state;
-	struct job_count *c = count_find(jobs, job->info.partition);
 	struct array *a = job_array(job);
 
 	jobs->in_state[state] += in ? weight : 0 - (size_t)weight;
 	if (state == JOB_PENDING)
-		c->pending += by;
+		count_pending(jobs, &job->info, by);
 	else if (!job_state_ended(state))
-		c->running += by;
+		count_find(jobs, job->info.partition)->running += by;
 	if (!a)
 		return;
 	if (job->link.own && !job_state_ended(state)) {
@@ -155,12 +208,7 @@ void jobs_recount(struct jobs *jobs, struct job *job, bool in)
 /* A job has come. */
 static void count_in(struct jobs *jobs, struct job *job)
 {
-	if (!count_find(jobs, job->info.partition)) {
-		struct job_count *c = xcalloc(1, sizeof(*c));
-
-		c->partition = strings_again(job->info.partition);
-		table_add(jobs->counts, c);
-	}
+	count_of(jobs, job->info.partition);
 	jobs_recount(jobs, job, true);
 }
 
@@ -207,7 +255,8 @@ struct job *job_new_blank(void)
 	struct job *job = xcalloc(1, sizeof(*job));
 
 	job->mark.table = TABLE_JOB;
-	job->link.slot = job->link.timer = HEAP_NOWHERE;
+	job->link.queued = (struct queued){ .job = job, .slot = HEAP_NOWHERE };
+	job->link.timer = HEAP_NOWHERE;
 	return job;
 }
 
@@ -237,7 +286,8 @@ const char **job_text(struct job_info *i, size_t n)
 {
 	const char **texts[JOB_TEXTS] = { &i->user, &i->account, &i->partition, &i->name,
 		&i->submit_host, &i->cwd, &i->output, &i->error, &i->array, &i->comment, &i->qos,
-		&i->depends, &i->remark, &i->mail_user, &i->requeue_on };
+		&i->depends, &i->remark, &i->mail_user, &i->requeue_on, &i->partitions,
+		&i->partition_needs };
 
 	return texts[n];
 }
@@ -258,6 +308,7 @@ void job_free(struct jobs *jobs, struct job *job)
 		free(tasks);
 	}
 	array_free(job->link.array);
+	free(job->link.others);
 	free(job);
 }
 
@@ -475,9 +526,13 @@ void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold)
  * these fields. */
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked)
 {
-	assert(!job->link.class);
+	assert(!job->link.queued.class);
 	jobs_recount(jobs, job, false);
 	strings_set(jobs->strings, &job->info.partition, asked->partition);
+	strings_set(jobs->strings, &job->info.partitions,
+	        asked->partitions ? asked->partitions : "");
+	strings_set(jobs->strings, &job->info.partition_needs,
+	        asked->partition_needs ? asked->partition_needs : "");
 	strings_set(jobs->strings, &job->info.account, asked->account);
 	requests_drop(jobs->requests, job->info.gpus);
 	job->info.gpus = asked->gpus;
@@ -500,9 +555,25 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 
 void job_set_qos(struct jobs *jobs, struct job *job, const char *qos)
 {
-	assert(!job->link.class);
+	assert(!job->link.queued);
 	if (strings_set(jobs->strings, &job->info.qos, qos))
 		texts_changed(jobs, job);
+}
+
+void job_set_choice(struct jobs *jobs, struct job *job, uint32_t k)
+{
+	struct job_choice choice;
+
+	if (!*job->info.partitions)
+		return;
+	job_choice(&job->info, k, &choice);
+	jobs_recount(jobs, job, false);
+	strings_set(jobs->strings, &job->info.partition, choice.partition);
+	job->info.cpus = choice.cpus;
+	job->info.mem_mb = choice.mem_mb;
+	job->info.time_limit_s = choice.time_limit_s;
+	count_in(jobs, job);
+	texts_changed(jobs, job);
 }
 
 void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s)
@@ -621,7 +692,7 @@ void job_unset_end(struct jobs *jobs, struct job *job)
 /* The last of an array to go is its parent. */
 void jobs_take_out(struct jobs *jobs, struct job *job)
 {
-	assert(!job->link.runs && !job->link.class);
+	assert(!job->link.runs && !job->link.queued.class);
 	jobs_recount(jobs, job, false);
 	if (job->info.part) {
 		struct array *a = job->link.own->link.array;

@@ -101,6 +101,7 @@ struct class;
 struct depends;
 struct idmap;
 struct job;
+struct job_choice;
 struct job_steps;
 struct jobs;
 struct name_set;
@@ -136,6 +137,7 @@ struct job_info {
 	uint32_t uid, gid, cpus;
 	const char *user, *account, *partition, *name, *qos;
 	const char *submit_host, *cwd, *output, *error, *array, *comment;
+	const char *partitions, *partition_needs; /* job_partitions.h */
 	const struct request *gpus;
 	const struct labels *labels;
 	const struct nonce *nonce; /* borrowed from the nonces */
@@ -186,20 +188,28 @@ struct array {
 	uint32_t ended, failed, cancelled; /* numbers of tasks; ended: of all outcomes */
 };
 
-/* How many jobs of one partition wait, and how many have a run; of arrays, tasks. */
+/* How many jobs wait in one partition, and how many have a run there; of arrays, tasks. */
 struct job_count {
 	const char *partition; /* kept */
 	uint32_t pending, running;
 };
 
+/* The place of a job in the queue of one class. */
+struct queued {
+	struct job *job;
+	struct class *class; /* NULL: it is not eligible */
+	uint32_t slot;       /* its place in the class's queue */
+	uint32_t counted;    /* number of tasks that the class counts for it */
+};
+
 /* Volatile. */
 struct job_link {
 	struct run *runs;        /* all its runs in memory, latest attempt first */
-	struct class *class;     /* the class in which it waits; NULL: it is not eligible */
+	struct queued queued;    /* for the first of its partitions */
+	struct queued *others;   /* owned: for its other partitions, while it is eligible */
 	struct taken *taken;     /* what its present attempt counts against the limits; NULL:
 				  * nothing (limit_usage.c) */
-	uint32_t slot;           /* its place in the class's queue */
-	uint32_t counted;        /* number of tasks that the class counts for it */
+	uint32_t n_others;
 	uint32_t controlled;     /* the last round of control of its array that was applied to it */
 	usec_t checkpoint;       /* wall: the latest of its present attempt; 0: none */
 	struct depends *depends; /* its unsatisfied dependencies; NULL: none */
@@ -242,6 +252,11 @@ const struct taskset *job_tasks(const struct job *job);
 uint32_t job_weight(const struct job *job);
 /* How many ids the record has that begin with its own: of an array parent one for each task. */
 uint32_t job_ids(const struct job *job);
+/* The partitions in which it may start (job_partitions.h): how many, the k-th of them from 0, and
+ * is one of that name among them? */
+uint32_t job_choices(const struct job_info *info);
+void job_choice(const struct job_info *info, uint32_t k, struct job_choice *out);
+bool job_may_choose(const struct job_info *info, const char *partition);
 /* Of one task of an array its own id; of everything else the id. */
 uint64_t job_raw_id(const struct job *job);
 /* "7", "3-9,12"; "" for a job that is no array. Valid until its tasks change. */
@@ -326,12 +341,14 @@ void job_count_again(struct jobs *jobs, struct job *own, uint32_t tasks, enum jo
 void job_move(struct jobs *jobs, struct job *job, enum job_state state);
 void job_runs_changed(struct job *job); /* see node_runs_changed() */
 void job_set_hold(struct jobs *jobs, struct job *job, enum job_hold hold);
-/* Change the request: takes over the references `asked->gpus` and `labels`; copies partition,
+/* Change the request: takes over the references `asked->gpus` and `labels`; copies partition(s),
  * account, cpus, mem_mb, time_limit_s, nice, begin_time, deadline, kill_invalid, the warning. The
  * job must be out of the scheduler. */
 void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *asked);
 /* The job must be out of the scheduler. */
 void job_set_qos(struct jobs *jobs, struct job *job, const char *qos);
+/* It starts in the k-th of its partitions, with what it has there. */
+void job_set_choice(struct jobs *jobs, struct job *job, uint32_t k);
 /* Change the time limit of its present attempt. */
 void job_set_limit(struct jobs *jobs, struct job *job, uint32_t time_limit_s);
 /* Its owner has signed it again, at this time (wall). */

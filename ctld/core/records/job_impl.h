@@ -65,7 +65,7 @@ void job_follow_array(struct jobs *jobs, struct job *job);
 void jobs_recount(struct jobs *jobs, struct job *job, bool in);
 
 /* The job's texts by number, for code that does the same to each. */
-#define JOB_TEXTS 15
+#define JOB_TEXTS 17
 const char **job_text(struct job_info *i, size_t n);
 
 #endif

@@ -9,6 +9,7 @@
 #include "ctld/core/records/job.h"
 
 #include "ctld/core/records/job_impl.h"
+#include "ctld/core/records/job_partitions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(end_cause), F(comment), F(qos), F(max_wait_s), F(planned_start), F(begin_time),
 	F(deadline), F(depends), F(kill_invalid), F(remark), F(mail_types), F(mail_user),
 	F(requeue_on), F(requeue_delay_s), [COL_JOB_limit_cut] = COLUMN(struct job, info.limit_set),
-	F(part), F(steps), F(raw_ids),
+	F(part), F(steps), F(raw_ids), F(partitions), F(partition_needs),
 	/* the job's own: state, gpus, place, labels, nonce, spec_hash, tasks, and the array's */
 };
 #undef F
@@ -184,6 +185,8 @@ static int decode_own(struct jobs *jobs, struct job *job, const struct row *row,
 		return row_error(row, COL_JOB_hold, err, "no such kind of hold");
 	if (i->end_cause > END_CAUSE_LAST)
 		return row_error(row, COL_JOB_end_cause, err, "no such cause");
+	if (!job_choices_valid(i->partitions, i->partition_needs))
+		return row_error(row, COL_JOB_partitions, err, "not as they are kept");
 	if (i->kill_invalid > KILL_NO)
 		return row_error(row, COL_JOB_kill_invalid, err, "no such choice");
 	if (depend_parse(i->depends, true, &depend, err) < 0)

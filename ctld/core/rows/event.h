@@ -481,6 +481,9 @@ struct effect {
 			const uint64_t *ids;
 			const bool *known; /* of a repeated submit: that job existed already */
 			size_t n;
+			/* Which partitions of its list refuse a job, the first of which this is
+			 * so, and why; NULL: none. */
+			const char *left_out;
 			bool test_only;
 			/* test_only, of the first job: */
 			uint64_t next_job;
@@ -488,6 +491,7 @@ struct effect {
 			const struct test_place *places; /* where */
 			size_t n_places;
 			const char *gpu_type;      /* there; "" none */
+			const char *partition;     /* of a list: where it would start first */
 			const struct job_why *why; /* the reason that it would not start now */
 			double cost_max; /* by the prices, if it runs to its limit; < 0: it has no
 					  * limit */
@@ -497,6 +501,7 @@ struct effect {
 			const struct error *error; /* NULL: none */
 			bool more;                 /* there is more of the same step; CHECK:
 						    * never */
+			const char *left_out; /* CHECK: as in `submitted` */
 			/* MAKE: as in `submitted`. Their signed bytes must be in a commit no later
 			 * than that of the last step of MAKE */
 			const uint64_t *ids;

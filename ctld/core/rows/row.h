@@ -94,7 +94,9 @@
 	X(tasks_failed, INT, _)                                                    \
 	X(tasks_cancelled, INT, _)                                                 \
 	X(steps, INT, _)        /* Gpusched__Steps__Mode */                        \
-	X(raw_ids, INT, _)      /* 1: an array whose tasks have ids of their own (job.h) */
+	X(raw_ids, INT, _)      /* 1: an array whose tasks have ids of their own (job.h) */ \
+	X(partitions, TEXT, _)  /* those in which it may start: job_partitions.h; "": one */ \
+	X(partition_needs, TEXT, _) /* what it has in each, if that differs */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \

@@ -24,6 +24,7 @@ struct why_blocker {
 	char text[256];        /* "vision: limit h100:32, holds 28, +8" */
 	usec_t clears;         /* wall; 0: not known */
 	char clears_text[128]; /* "4690 must end"; "": not known */
+	const char *partition; /* of a job in several: the one where it blocks; NULL: in all */
 };
 
 struct why_change {

@@ -203,28 +203,39 @@ void wake(struct sched *s, struct class *class)
 	if (class_ready(class))
 		return;
 	unblock_class(s, class);
+	class_link(class)->put_off = false;
 	class_key(s, class);
 	wait_put(s->wait_groups, &class_link(class)->ready);
 }
 
 /* --- refusals that hold for a whole group ---------------------------------------------------- */
 
-/* A reservation does not count against the class that owns it, so the owners in this group are
- * tried one by one. */
+static bool is_candidate_of(const struct class *class, const struct wait_group *g)
+{
+	const struct class_link *l = class_link_of(class);
+	uint32_t a;
+
+	for (a = 0; a < l->n_waiters / 2; a++) {
+		if (wait_is_candidate(&l->waiters[a]) && l->waiters[a].in->group == g)
+			return true;
+	}
+	return false;
+}
+
+/* A reservation does not count against the job that it is for, so the classes in this group whose
+ * heads have one, here or in another of their partitions, are tried one by one. */
 static void wake_planned(struct sched *s, const struct wait_group *g)
 {
 	size_t n = plan_count(s->view.plan), i;
-	uint32_t a;
+	const struct queued *q;
+	uint32_t k;
 
 	for (i = 0; i < n; i++) {
-		struct class *owner = plan_at(s->view.plan, i)->owner;
-		struct class_link *l = class_link(owner);
+		const struct job *head = class_head(plan_at(s->view.plan, i)->owner);
 
-		for (a = 0; a < l->n_waiters / 2; a++) {
-			if (!wait_is_candidate(&l->waiters[a]) || l->waiters[a].in->group != g)
-				continue;
-			wake(s, owner);
-			break;
+		for (k = 0; (q = job_queued(head, k)); k++) {
+			if (class_head_queued(q->class) == q && is_candidate_of(q->class, g))
+				wake(s, q->class);
 		}
 	}
 }

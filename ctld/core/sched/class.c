@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/records/job_partitions.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 
@@ -91,9 +92,63 @@ struct heap_key class_queue_key(const struct job *job)
 	return (struct heap_key){ job_id(job), tasks ? taskset_first(tasks) : job_task(job) };
 }
 
-const struct job *class_head(const struct class *class)
+struct queued *class_head_queued(const struct class *class)
 {
 	return heap_first(class->link.queue);
+}
+
+struct job *class_head(const struct class *class)
+{
+	return class_head_queued(class)->job;
+}
+
+const struct job *class_job(const struct class *class, uint32_t n)
+{
+	return ((const struct queued *)heap_at(class->link.queue, n))->job;
+}
+
+struct queued *job_queued(const struct job *job, uint32_t k)
+{
+	struct job_link *l = job_link((struct job *)(uintptr_t)job);
+	struct queued *q = k ? k <= l->n_others ? &l->others[k - 1] : NULL : &l->queued;
+
+	return q && q->class ? q : NULL;
+}
+
+/* In its k-th partition; *e is NULL where the job is not the first of the class, or that has none.
+ * False: it has no such partition. */
+static bool reservation_in(const struct class *class, uint32_t k, struct reservation **e)
+{
+	const struct job *head = class_head(class);
+	const struct queued *q = job_link_of(head)->n_others ? job_queued(head, k) : NULL;
+
+	*e = q && q->class != class && class_head_queued(q->class) == q
+	             ? q->class->link.reservation
+	             : NULL;
+	return q;
+}
+
+struct reservation *class_elsewhere(const struct class *class)
+{
+	struct reservation *found = NULL, *e;
+	uint32_t k;
+
+	for (k = 0; reservation_in(class, k, &e); k++) {
+		if (e && (!found || e->preempts))
+			found = e;
+	}
+	return found;
+}
+
+void class_set_aside(const struct class *class, bool aside)
+{
+	struct reservation *e;
+	uint32_t k;
+
+	for (k = 0; reservation_in(class, k, &e); k++) {
+		if (e)
+			e->idle = aside;
+	}
 }
 
 void waiter_link(struct waiter_list *list, struct waiter *w)
@@ -179,22 +234,12 @@ void classes_free(struct classes *cs)
 
 static void job_moved(void *item, uint32_t index)
 {
-	job_link(item)->slot = index;
+	((struct queued *)item)->slot = index;
 }
 
-/* The class of such a job, made when it is the first one. */
-struct class *classes_want(struct classes *cs, const struct job_info *job)
+static struct class *want(struct classes *cs, const struct class_info *info)
 {
-	struct class_info key = { .uid = job->uid,
-		.cpus = job->cpus,
-		.max_wait_s = job->max_wait_s,
-		.length_s = class_length(job->time_limit_s),
-		.account = job->account,
-		.qos = job->qos,
-		.partition = job->partition,
-		.gpus = job->gpus,
-		.mem_mb = job->mem_mb,
-		.nice = job->nice };
+	struct class_info key = *info;
 	struct class *class =
 	        table_find(cs->table, info_hash(&key, table_seed(cs->table)), class_equal, &key);
 	uint32_t a, alternatives;
@@ -226,6 +271,33 @@ struct class *classes_want(struct classes *cs, const struct job_info *job)
 	class->link.number = (uint32_t)cs->n;
 	cs->v[cs->n++] = class;
 	table_add(cs->table, class);
+	return class;
+}
+
+struct class *classes_want(struct classes *cs, const struct job_info *i, uint32_t k)
+{
+	struct class_info info = { .uid = i->uid,
+		.cpus = i->cpus,
+		.max_wait_s = i->max_wait_s,
+		.length_s = class_length(i->time_limit_s),
+		.account = i->account,
+		.qos = i->qos,
+		.partition = i->partition,
+		.gpus = i->gpus,
+		.mem_mb = i->mem_mb,
+		.nice = i->nice };
+	struct job_choice choice;
+	struct class *class;
+
+	if (!*i->partitions)
+		return want(cs, &info);
+	job_choice(i, k, &choice);
+	info.cpus = choice.cpus;
+	info.mem_mb = choice.mem_mb;
+	info.length_s = class_length(choice.time_limit_s);
+	info.partition = strings_intern(cs->strings, choice.partition);
+	class = want(cs, &info);
+	strings_drop(cs->strings, info.partition);
 	return class;
 }
 

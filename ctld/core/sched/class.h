@@ -1,7 +1,8 @@
 /* class.h - eligible waiting jobs that are the same to the scheduler
  *
  * The key of a class: user, account, QOS, partition, request (the whole shape), CPUs, memory, nice,
- * max_wait, time limit (rounded up: class_length()). Inside a class jobs start first in, first out:
+ * max_wait, time limit (rounded up: class_length()). A job with a list of partitions is in a class
+ * for each of them (job_partitions.h). Inside a class jobs start first in, first out:
  * its queue is ordered by job id, and for an array by its first task, so a job that comes back
  * (requeued, released) has the place that it had before. If the head of a class cannot start, no
  * job of the class can.
@@ -50,7 +51,7 @@ struct class_info {
 
 /* The state of a class in the scheduler. */
 struct class_link {
-	struct heap *queue; /* jobs by class_queue_key(); never empty */
+	struct heap *queue; /* struct queued by class_queue_key() of its job; never empty */
 	uint64_t tasks;     /* the sum over all its jobs */
 	uint32_t number;    /* among all classes */
 	/* Numbers in the present configuration; CONF_NONE: not there any more. */
@@ -70,6 +71,7 @@ struct class_link {
 	uint64_t cause_job;
 	uint64_t ahead; /* a hash of the reservations that stood before it when it was blocked */
 	usec_t retry;   /* mono: when to search for victims again; INT64_MAX: never */
+	bool put_off; /* its head was refused here; searches wait until it was elsewhere, too */
 	uint64_t last_searched; /* the number of the last search for its victims; 0: none yet */
 	struct waiter ready;    /* a candidate: the class is ready, else it is blocked */
 	/* One for each alternative and kind of list, capacity first, then limits. They are in their
@@ -92,7 +94,19 @@ bool class_ready(const struct class *class);
 struct ask class_ask(const struct class *class);
 /* The place of a job in its class: by id, and for arrays by the first of its tasks. */
 struct heap_key class_queue_key(const struct job *job);
-const struct job *class_head(const struct class *class);
+struct job *class_head(const struct class *class);
+struct queued *class_head_queued(const struct class *class);
+/* By number, from 0, in no order. */
+const struct job *class_job(const struct class *class, uint32_t n);
+
+/* The job's place in the class of the k-th of its partitions; NULL: it has no such partition or is
+ * not eligible. */
+struct queued *job_queued(const struct job *job, uint32_t k);
+/* The planned start that the head of the class has in another of its partitions, first of all one
+ * for which runs were told to end; NULL: none. */
+struct reservation *class_elsewhere(const struct class *class);
+/* From now on all of these count for nothing, or do again. */
+void class_set_aside(const struct class *class, bool aside);
 
 /* A time limit as classes count it, in seconds: rounded up by at most an eighth. 0 (no limit) stays
  * 0. */
@@ -104,8 +118,8 @@ usec_t class_length_us(uint32_t length_s, const struct conf_partition *partition
 struct classes *classes_new(struct strings *strings, struct requests *requests, uint64_t seed);
 void classes_free(struct classes *cs); /* NULL is fine; no job may be left in a class */
 
-/* The class of a job, made if need be. */
-struct class *classes_want(struct classes *cs, const struct job_info *job);
+/* The class of a job in the k-th of its partitions, made if need be. */
+struct class *classes_want(struct classes *cs, const struct job_info *job, uint32_t k);
 /* The class must be empty and linked nowhere. */
 void classes_remove(struct classes *cs, struct class *class);
 size_t classes_count(const struct classes *cs);

@@ -170,7 +170,7 @@ void sched_priority(
         const struct sched *s, const struct job *job, struct factors *f, struct prio_parts *parts)
 {
 	const struct job_info *i = job_info(job);
-	const struct class *class = job_link_of(job)->class;
+	const struct class *class = job_link_of(job)->queued.class;
 	struct class_info info = {
 		.uid = i->uid, .cpus = i->cpus, .max_wait_s = i->max_wait_s, .gpus = i->gpus
 	};

@@ -26,7 +26,6 @@
 #include "common/job/reason.h"
 #include "ctld/core/sched/sched_impl.h"
 
-#define WORTH_MOVING ((usec_t)1000000)
 /* Work for moving reservations up between two orderings, as plan_search() counts it. */
 #define MOVE_WORK ((size_t)500000)
 
@@ -272,7 +271,8 @@ void planner_tell(struct class *class, struct sched_pick *pick)
 {
 	struct class_link *l = class_link(class);
 
-	pick->job = heap_first(l->queue);
+	pick->job = class_head(class);
+	pick->choice = sched_choice(class);
 	pick->planned = l->reservation ? l->reservation->start : PLAN_FAR;
 }
 

@@ -24,6 +24,7 @@
 
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
+#include "ctld/core/records/job_partitions.h"
 #include "ctld/core/sched/sched_impl.h"
 
 #define USEC_PER_S 1000000
@@ -260,19 +261,30 @@ void sched_configure(struct sched *s, const struct conf *conf, struct ledger *le
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-/* A job that does not become the head wakes nothing: if the head cannot start, it cannot either. */
-void sched_add(struct sched *s, struct job *job)
+/* The class has taken over the planned start of another job, and its new head has one elsewhere:
+ * one goes, for which no run was told to end. */
+static void plan_once(struct sched *s, struct class *class)
 {
-	struct class *class = classes_want(s->classes, job_info(job));
+	struct reservation *own = class_link(class)->reservation, *other = class_elsewhere(class);
+
+	if (own && other)
+		planner_break(s, own->preempts ? other->owner : class, PLANNED_ELSEWHERE, 0);
+}
+
+/* A job that does not become the head wakes nothing: if the head cannot start, it cannot either. */
+static void enter(struct sched *s, struct queued *q, uint32_t k)
+{
+	struct job *job = q->job;
+	struct class *class = classes_want(s->classes, job_info(job), k);
 	struct class_link *l = class_link(class);
 	bool empty = !heap_count(l->queue), head;
 
-	assert(!job_link(job)->class);
-	job_link(job)->class = class;
-	heap_put(l->queue, class_queue_key(job), job);
-	job_link(job)->counted = job_weight(job);
-	l->tasks += job_weight(job);
-	head = class_head(class) == job;
+	assert(!q->class);
+	q->class = class;
+	heap_put(l->queue, class_queue_key(job), q);
+	q->counted = job_weight(job);
+	l->tasks += q->counted;
+	head = class_head_queued(class) == q;
 	if (empty) {
 		class_resolve(s, class);
 		wake(s, class);
@@ -282,6 +294,23 @@ void sched_add(struct sched *s, struct job *job)
 		l->planned = 0;
 		wake(s, class); /* it may come before what blocked the class */
 		class_rekey(s, class);
+		plan_once(s, class);
+	}
+}
+
+void sched_add(struct sched *s, struct job *job)
+{
+	struct job_link *l = job_link(job);
+	uint32_t n = job_choices(job_info(job)), k;
+
+	if (n > 1) {
+		l->n_others = n - 1;
+		l->others = xcalloc(l->n_others, sizeof(*l->others));
+	}
+	enter(s, &l->queued, 0);
+	for (k = 1; k < n; k++) {
+		l->others[k - 1].job = job;
+		enter(s, &l->others[k - 1], k);
 	}
 	s->disordered = true;
 }
@@ -299,39 +328,59 @@ static void next_head(struct sched *s, struct class *class, uint64_t by)
 	class_rekey(s, class);
 }
 
-void sched_remove(struct sched *s, struct job *job)
+static void leave(struct sched *s, struct queued *q)
 {
-	struct class *class = job_link(job)->class;
+	struct class *class = q->class;
 	struct class_link *l = class_link(class);
-	bool head = class_head(class) == job;
+	bool head = class_head_queued(class) == q;
 
-	heap_remove(l->queue, job_link(job)->slot);
-	job_link(job)->class = NULL;
-	l->tasks -= job_link(job)->counted;
+	heap_remove(l->queue, q->slot);
+	q->class = NULL;
+	l->tasks -= q->counted;
 	if (!heap_count(l->queue)) {
 		unblock_class(s, class); /* without a head it cannot be woken */
-		planner_drop(s, class, job_id(job));
+		planner_drop(s, class, job_id(q->job));
 		class_leave(s, class);
 		classes_remove(s->classes, class);
 	} else if (head) {
-		next_head(s, class, job_id(job));
+		next_head(s, class, job_id(q->job));
 	}
+}
+
+void sched_remove(struct sched *s, struct job *job)
+{
+	struct job_link *l = job_link(job);
+
+	while (l->n_others)
+		leave(s, &l->others[--l->n_others]);
+	free(l->others);
+	l->others = NULL;
+	leave(s, &l->queued);
 }
 
 /* The first task of the record may be another one now, and with it the place in the queue. If the
  * record is the head, the task that was tried last has gone. */
+static void shrunk(struct sched *s, struct queued *q)
+{
+	struct class *class = q->class;
+	struct class_link *l = class_link(class);
+	bool head = class_head_queued(class) == q;
+	uint32_t weight = job_weight(q->job);
+
+	l->tasks -= q->counted - weight;
+	q->counted = weight;
+	heap_rekey(l->queue, q->slot, class_queue_key(q->job));
+	if (head)
+		next_head(s, class, job_id(q->job));
+}
+
 void sched_shrunk(struct sched *s, struct job *job)
 {
-	struct class *class = job_link(job)->class;
-	struct class_link *l = class_link(class);
-	bool head = class_head(class) == job;
-	uint32_t weight = job_weight(job);
+	struct queued *q;
+	uint32_t k;
 
-	l->tasks -= job_link(job)->counted - weight;
-	job_link(job)->counted = weight;
-	heap_rekey(l->queue, job_link(job)->slot, class_queue_key(job));
-	if (head)
-		next_head(s, class, job_id(job));
+	for (k = 0; (q = job_queued(job, k)); k++)
+		shrunk(s, q);
 }
 
 /* Only a node with reservations concerns a class here: one without has nothing that could break,
@@ -428,12 +477,12 @@ static enum sched_step refused(struct sched *s, struct class *class, struct sche
 static enum sched_step try_class(struct sched *s, struct class *class, struct sched_pick *pick)
 {
 	struct class_link *l = class_link(class);
-	struct candidate who = sched_candidate(s, class);
 
 	s->stats.tried++;
-	if (decide(&s->view, &who, &s->places, &l->last) == VERDICT_START) {
+	if (sched_decide(s, class, &s->places, &l->last) == VERDICT_START) {
 		search_end(s, class);
-		pick->job = heap_first(l->queue);
+		pick->job = class_head(class);
+		pick->choice = sched_choice(class);
 		pick->places = &s->places;
 		pick->need = l->last.need;
 		s->usage_changed = s->quotas;
@@ -442,7 +491,15 @@ static enum sched_step try_class(struct sched *s, struct class *class, struct sc
 	wait_exit(s->wait_groups, &l->ready);
 	block_class(s, class);
 	planner_close(s, class);
-	return refused(s, class, pick);
+	return search_put_off(s, class) ? SCHED_BLOCKED : refused(s, class, pick);
+}
+
+uint32_t sched_choice(const struct class *class)
+{
+	const struct queued *head = class_head_queued(class);
+	const struct job_link *l = job_link_of(head->job);
+
+	return head == &l->queued ? 0 : (uint32_t)(head - l->others) + 1;
 }
 
 /* The next turn. A wait group has its turn only as long as a node may have room for a part of it.
@@ -456,8 +513,10 @@ static bool next_turn(struct sched *s, struct waiter **first)
 	for (n = 0; n < TURNS_STEP; n++) {
 		s->work++;
 		*first = wait_first(s->wait_groups, &key);
-		/* It may be the class that the search is for: then that is tried. */
-		if (*first && searching && heap_key_before(class_link_of(searching)->key, key))
+		/* It may be the class that the search is for: then that is tried. A job may have
+		 * the same key in two partitions: then the search goes on. */
+		if (*first && searching && (*first)->class != searching &&
+		        !heap_key_before(key, class_link_of(searching)->key))
 			*first = NULL;
 		if (!*first || wait_is_ready(s->wait_groups, *first) ||
 		        blocked_fits(s, (*first)->in->group))
@@ -525,7 +584,7 @@ enum sched_step sched_step(struct sched *s, struct sched_pick *pick)
 
 void sched_reserve_preemption(struct sched *s, const struct sched_pick *pick)
 {
-	planner_reserve_preemption(s, job_link(pick->job)->class);
+	planner_reserve_preemption(s, job_queued(pick->job, pick->choice)->class);
 }
 
 bool sched_idle(const struct sched *s)
@@ -569,6 +628,33 @@ usec_t sched_next(const struct sched *s)
 	return s->retry == INT64_MAX ? INT64_MAX : s->retry > order ? s->retry : order;
 }
 
+struct class *sched_class_of(const struct job *job)
+{
+	struct class *best = NULL;
+	const struct queued *q;
+	uint32_t k;
+
+	for (k = 0; (q = job_queued(job, k)); k++) {
+		const struct reservation *e = class_link(q->class)->reservation;
+
+		if (e && class_head_queued(q->class) == q && (!best || e->preempts))
+			best = q->class;
+	}
+	return best ? best : job_link_of(job)->queued.class;
+}
+
+enum verdict sched_decide(const struct sched *s, const struct class *class, struct places *out,
+        struct decision *d)
+{
+	struct candidate who = sched_candidate(s, class);
+	enum verdict verdict;
+
+	class_set_aside(class, true);
+	verdict = decide(&s->view, &who, out, d);
+	class_set_aside(class, false);
+	return verdict;
+}
+
 const struct sched_view *sched_view(const struct sched *s)
 {
 	return &s->view;
@@ -596,12 +682,11 @@ size_t sched_class_count(const struct sched *s)
 
 uint32_t sched_before(const struct class *class, const struct job *job)
 {
-	const struct heap *queue = class_link_of(class)->queue;
 	struct heap_key mine = class_queue_key(job);
 	uint32_t n = 0, i;
 
-	for (i = 0; i < heap_count(queue); i++) {
-		const struct job *other = heap_at(queue, i);
+	for (i = 0; i < heap_count(class_link_of(class)->queue); i++) {
+		const struct job *other = class_job(class, i);
 		struct heap_key key = class_queue_key(other);
 
 		if (key.a < mine.a || (key.a == mine.a && key.b < mine.b))
@@ -678,14 +763,13 @@ bool sched_check(struct sched *s, char *text, size_t size)
 		}
 	}
 	while ((class = classes_each(s->classes, &cursor))) {
-		struct candidate who = sched_candidate(s, class);
 		struct places places = { 0 };
 		struct decision d;
 		enum verdict v;
 
 		if (class_ready(class))
 			continue;
-		v = decide(&s->view, &who, &places, &d);
+		v = sched_decide(s, class, &places, &d);
 		places_free(&places);
 		if (v != VERDICT_START)
 			continue;

@@ -34,6 +34,10 @@
  * do, all classes are ordered again (fair-share ranks, ages), planned starts are moved up where
  * something ended early, and classes without a planned start get one where there is room.
  *
+ * A job with a list of partitions waits in a class of each, and starts in the one that first has
+ * room. It has one planned start: a search in another of its partitions only looks for an earlier
+ * one, and what is planned for the job itself keeps it from nothing.
+ *
  * The scheduler decides; it changes neither jobs nor bookings. For each pick the caller books the
  * places and takes the job out of its class, or stops the victims, or takes the job out for another
  * reason.
@@ -58,6 +62,7 @@ struct sched;
 
 struct sched_pick {
 	struct job *job;
+	uint32_t choice;              /* in which of its partitions: job_queued() */
 	const struct places *places;          /* PICKED: valid until the next step */
 	struct need need;                     /* PICKED: what to take from the limits */
 	const struct preempt_victim *victims; /* PREEMPT: the runs to be stopped for the job */
@@ -144,6 +149,13 @@ const struct sched_view *sched_view(const struct sched *s);
 uint32_t sched_user(
         const struct sched *s, uint32_t partition, const struct request *gpus, uint32_t uid);
 struct candidate sched_candidate(const struct sched *s, const struct class *class);
+/* The class that speaks for a job in several: that of its planned start, else of its first
+ * partition. NULL: it is not eligible. */
+struct class *sched_class_of(const struct job *job);
+/* May the head of the class start now? Its own planned start in another partition does not count:
+ * it would be given up. */
+enum verdict sched_decide(const struct sched *s, const struct class *class, struct places *out,
+        struct decision *d);
 /* The key that a job with these numbers and names would have if it came now. */
 struct heap_key sched_key(struct sched *s, const struct candidate *who, struct assoc *assoc,
         const struct class_info *info, uint64_t id, usec_t submit_time);

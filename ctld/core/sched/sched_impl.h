@@ -99,6 +99,13 @@ struct sched {
 	bool in_pass;
 };
 
+#define WORTH_MOVING ((usec_t)1000000) /* a planned start moves for no less, in microseconds */
+
+/* Why a job loses a planned start that it no longer needs. */
+#define PLANNED_ELSEWHERE "it starts sooner in another partition"
+
+/* Which of its head's partitions the class is for. */
+uint32_t sched_choice(const struct class *class);
 /* --- blocked.c ------------------------------------------------------------------------------- */
 
 void blocked_new(struct sched *s);
@@ -149,6 +156,9 @@ bool search_victims(struct sched *s, struct class *class, struct sched_pick *pic
 /* Give the head of a blocked class a planned start if it is among the best: one step of a search.
  * FOUND: it has a new one. */
 enum plan_step search_start(struct sched *s, struct class *class);
+/* The class was refused. True: no search is made for it yet, because its first job is still to be
+ * tried in another partition, or searches there come first. */
+bool search_put_off(struct sched *s, struct class *class);
 /* Is the search of this class past victims, at a planned start? */
 bool search_planning(const struct sched *s, const struct class *class);
 /* Neither this class nor one after it would get victims or a planned start now. *again: it may at

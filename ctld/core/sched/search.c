@@ -70,18 +70,70 @@ static void begin_search(struct sched *s, struct class *class)
 	s->search.retry = INT64_MAX;
 }
 
+/* --- after a refusal ------------------------------------------------------------------------- */
+
+/* The class of the first job of `class` in its k-th partition, if the job is the first there too,
+ * and that is not `class` itself. False: there are no more. */
+static bool other_class(const struct class *class, uint32_t k, struct class **other)
+{
+	const struct job *head = class_head(class);
+	const struct queued *q = job_link_of(head)->n_others ? job_queued(head, k) : NULL;
+
+	*other = q && q->class != class && class_head_queued(q->class) == q ? q->class : NULL;
+	return q;
+}
+
+/* The class was refused. No run is stopped for its first job, and no start is planned, before that
+ * was refused in all of its partitions: it may start at once in another one. Then the searches are
+ * made in the order of the classes. True: the class is put off until its turn. */
+bool search_put_off(struct sched *s, struct class *class)
+{
+	struct class_link *l = class_link(class);
+	struct class *other;
+	bool yields = false;
+	uint32_t k;
+
+	l->put_off = false;
+	for (k = 0; other_class(class, k, &other); k++)
+		l->put_off |= other && class_ready(other) && !class_link(other)->put_off;
+	for (k = 0; !l->put_off && other_class(class, k, &other); k++) {
+		if (!other || !class_link(other)->put_off)
+			continue;
+		wake(s, other);
+		class_link(other)->put_off = true;
+		yields |= heap_key_before(class_link(other)->key, l->key);
+	}
+	l->put_off |= yields;
+	if (!l->put_off)
+		return false;
+	search_end(s, class);
+	planner_retry_at(s, class, s->view.now.mono + ORDER_EVERY);
+	return true;
+}
+
 /* --- a planned start ------------------------------------------------------------------------- */
+
+/* A planned start stays while one of its job's classes with a worse key looks for a sooner one. What
+ * it gave up could go to a job between the two keys, which would then push the sooner one aside, and
+ * so on for ever. */
+static bool stays(const struct reservation *e, const struct class *class)
+{
+	return e->preempts || heap_key_before(e->key, class_link_of(class)->key);
+}
 
 enum plan_step search_start(struct sched *s, struct class *class)
 {
 	struct candidate who = sched_candidate(s, class);
 	struct plan_want want = planner_want(s, &who);
-	struct reservation found;
+	struct reservation found, *elsewhere = class_elsewhere(class);
 	struct class *worst;
 	size_t work = s->search_step;
 	enum plan_step step;
 
-	if (class_link(class)->reservation || !planner_has_room(s, class, &worst)) {
+	if (elsewhere)
+		want.before = elsewhere->start - WORTH_MOVING + 1;
+	if (class_link(class)->reservation || !planner_has_room(s, class, &worst) ||
+	        (elsewhere && (want.before <= s->view.now.mono || stays(elsewhere, class)))) {
 		search_end(s, class);
 		return PLAN_NOWHERE;
 	}
@@ -89,7 +141,9 @@ enum plan_step search_start(struct sched *s, struct class *class)
 		begin_search(s, class);
 	if (!s->search.start)
 		s->search.start = decide_search_new();
+	class_set_aside(class, true);
 	step = decide_search(s->search.start, &s->view, &who, &want, &work, &found);
+	class_set_aside(class, false);
 	if (step == PLAN_MORE)
 		return step;
 	end_search(s);
@@ -97,6 +151,8 @@ enum plan_step search_start(struct sched *s, struct class *class)
 		return step;
 	if (worst)
 		planner_break(s, worst, reason_word(REASON_PRIORITY), job_id(class_head(class)));
+	if ((elsewhere = class_elsewhere(class)))
+		planner_break(s, elsewhere->owner, PLANNED_ELSEWHERE, 0);
 	planner_enter(s, class, &want, &found);
 	return step;
 }
@@ -287,14 +343,17 @@ static bool starts_soon(const struct sched *s, const struct reservation *e)
  * INT64_MAX: when something changes. */
 static bool may_search(struct sched *s, struct class *class, usec_t *retry)
 {
-	struct class_link *l = class_link(class);
+	const struct reservation *own = class_link(class)->reservation;
 	usec_t now = s->view.now.mono;
 
 	*retry = INT64_MAX;
-	if ((l->reservation && l->reservation->preempts) || !s->preempts)
+	if ((own && own->preempts) || !s->preempts)
 		return false;
-	if (l->reservation && starts_soon(s, l->reservation)) {
-		*retry = l->reservation->start + ORDER_EVERY;
+	own = own ? own : class_elsewhere(class);
+	if (own && own->preempts) {
+		*retry = now + ORDER_EVERY;
+	} else if (own && starts_soon(s, own)) {
+		*retry = own->start + ORDER_EVERY;
 	} else if (s->patience > now) {
 		*retry = now + ORDER_EVERY;
 	} else if (s->search.class != class && s->turns.turn != class &&
@@ -311,6 +370,7 @@ bool search_victims(struct sched *s, struct class *class, struct sched_pick *pic
 {
 	struct candidate who = sched_candidate(s, class);
 	struct plan_want want = planner_want(s, &who);
+	struct reservation *elsewhere;
 	enum victims_step step;
 	usec_t retry;
 
@@ -325,8 +385,10 @@ bool search_victims(struct sched *s, struct class *class, struct sched_pick *pic
 		s->turns.searches += s->turns.turn != class;
 	}
 	pick->searched = true;
+	class_set_aside(class, true);
 	step = search_kinds(
 	        s, &s->search, &who, &class_link(class)->last, &want, s->search_step, &s->victims);
+	class_set_aside(class, false);
 	planner_retry_at(s, class, step == VICTIMS_NONE ? s->search.retry : INT64_MAX);
 	if (step == VICTIMS_MORE)
 		return false;
@@ -335,6 +397,9 @@ bool search_victims(struct sched *s, struct class *class, struct sched_pick *pic
 	if (step == VICTIMS_NONE)
 		return false;
 	planner_drop(s, class, job_id(class_head(class)));
+	elsewhere = class_elsewhere(class);
+	if (elsewhere && !stays(elsewhere, class))
+		planner_break(s, elsewhere->owner, PLANNED_ELSEWHERE, 0);
 	planner_tell(class, pick);
 	pick->victims = s->victims.victims;
 	pick->n_victims = s->victims.n;

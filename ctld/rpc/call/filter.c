@@ -1,6 +1,7 @@
 /* filter.c - see filter.h */
 #include "ctld/rpc/call/filter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,6 +10,7 @@
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/records/job_partitions.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/rpc/call/unknown.h"
 #include "ctld/wire/nameset.h"
@@ -374,11 +376,28 @@ static bool sees(const struct filter *f, const struct job_view *job)
 	return visibility_has(f->visibility, job->uid, job->account);
 }
 
+/* A job that waits in several partitions is in each of them. */
+static bool partitions_fit(const struct filter *f, const struct job_view *job)
+{
+	const char *at = job->partition, *name;
+	char one[JOB_PARTITION_SIZE];
+	size_t n;
+
+	if (!f->partitions.n || !strchr(job->partition, ','))
+		return nameset_fit(&f->partitions, job->partition);
+	while ((name = partition_list_next(&at, &n))) {
+		snprintf(one, sizeof(one), "%.*s", (int)n, name);
+		if (nameset_fit(&f->partitions, one))
+			return true;
+	}
+	return false;
+}
+
 bool filter_fits(const struct filter *f, const struct job_view *job)
 {
 	return sees(f, job) && state_fits(f, job) && nameset_fit(&f->users, job->user) &&
 	       nameset_fit(&f->accounts, job->account) &&
-	       nameset_fit(&f->partitions, job->partition) && nameset_fit(&f->qos, job->qos) &&
+	       partitions_fit(f, job) && nameset_fit(&f->qos, job->qos) &&
 	       nameset_fit(&f->names, job->name) && nodes_fit(f, job) && id_fits(f, job);
 }
 

@@ -10,6 +10,7 @@
 #include "common/base/hostlist.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
+#include "ctld/core/records/job_partitions.h"
 #include "ctld/wire/nameset.h"
 
 #define HINT_MAX 200
@@ -159,12 +160,24 @@ static int strike_node(const char *node, void *arg)
 	return u->left == 0;
 }
 
+static void strike_partitions(struct unknown *u, const char *list)
+{
+	char one[JOB_PARTITION_SIZE];
+	const char *name;
+	size_t n;
+
+	while ((name = partition_list_next(&list, &n))) {
+		snprintf(one, sizeof(one), "%.*s", (int)n, name);
+		strike(u, UNKNOWN_PARTITION, one);
+	}
+}
+
 void unknown_meet(struct unknown *u, const struct unknown_met *job)
 {
 	if (!u || !u->left)
 		return;
 	strike(u, UNKNOWN_ACCOUNT, job->account);
-	strike(u, UNKNOWN_PARTITION, job->partition);
+	strike_partitions(u, job->partition);
 	strike(u, UNKNOWN_QOS, job->qos);
 	if (u->kinds[UNKNOWN_NODE].names.n && job->nodes && *job->nodes)
 		hostlist_each(job->nodes, HOSTLIST_MAX, strike_node, u, NULL);

@@ -45,6 +45,7 @@ struct bulk {
 	size_t n_kept; /* number of jobs whose part has gone to the store */
 	uint64_t depend[DEPEND_LOOKS]; /* the first of them that depend on others */
 	size_t n_depend;
+	char *left_out;     /* owned: the first warning of that kind; NULL: none */
 	struct error error; /* why it is undone */
 };
 
@@ -78,6 +79,7 @@ static void bulk_free(struct bulk *b)
 		drop_part(b);
 	free(b->ids);
 	free(b->known);
+	free(b->left_out);
 	free(b);
 }
 
@@ -233,6 +235,7 @@ static void finish(struct ctld *c, struct bulk *b)
 			found = submit_never(c, b->depend[i], never);
 		call_done_but(c, call,
 		        found           ? never
+		        : b->left_out   ? b->left_out
 		        : b->wants_mail ? mail_warning(c->mail)
 		                        : NULL);
 	}
@@ -321,6 +324,8 @@ void bulk_stepped(struct ctld *c, const struct effect *effect, struct clocks now
 	(void)now;
 	if (step == BULK_MAKE)
 		made(c, b, effect);
+	if (step == BULK_CHECK && !b->left_out && effect->bulk.left_out)
+		b->left_out = xstrdup(effect->bulk.left_out);
 	if ((step == BULK_SHOW || step == BULK_UNDO) && !effect->bulk.more)
 		finish(c, b);
 	else

@@ -21,17 +21,21 @@
 #include "ctld/site/mail.h"
 #include "ctld/wire/convert.h"
 
-/* One warning is told: of the first job that never starts, or else of mail. */
+/* One warning is told: of the first job that never starts, else of partitions, else of mail. */
 static void warn_and_end(
-        struct ctld *c, struct call *call, const struct submit *s, const uint64_t *ids)
+        struct ctld *c, struct call *call, const struct submit *s, const struct effect *effect)
 {
 	const char *mail = s->wants_mail ? mail_warning(c->mail) : NULL;
 	char never[SUBMIT_NEVER_TEXT];
 	bool found = false;
 
 	for (size_t i = 0; i < s->msg->n_jobs && !found; i++)
-		found = submit_depends(&s->jobs[i]) && submit_never(c, ids[i], never);
-	call_done_but(c, call, found ? never : mail);
+		found = submit_depends(&s->jobs[i]) &&
+		        submit_never(c, effect->submitted.ids[i], never);
+	call_done_but(c, call,
+	        found                        ? never
+	        : effect->submitted.left_out ? effect->submitted.left_out
+	                                     : mail);
 }
 
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)
@@ -46,11 +50,14 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT, call->id,
 	        &wire_submitted(effect, c->conf, c->out)->base);
 	if (effect->submitted.test_only) {
-		call_done_but(c, call, s->wants_mail ? mail_warning(c->mail) : NULL);
+		call_done_but(c, call,
+		        effect->submitted.left_out ? effect->submitted.left_out
+		        : s->wants_mail            ? mail_warning(c->mail)
+		                                   : NULL);
 		return;
 	}
 	submit_keep_blobs(c, s, effect->submitted.ids, effect->submitted.known);
-	warn_and_end(c, call, s, effect->submitted.ids);
+	warn_and_end(c, call, s, effect);
 }
 
 static const struct call_ops submit_ops = { .effect = answered, .free = submit_free };

@@ -79,12 +79,21 @@ def test_sbatch_refuses_with_a_sentence(cluster):
 def test_sbatch_takes_lists_of_partitions(cluster):
     def partition(*options):
         job = cluster.batch("sleep 600", *options)
+        cluster.wait_state(job, "RUNNING")
         return cluster.out("squeue", "-h", "-j", job, "-o", "%P").strip()
 
     assert partition("-p", "other,batch") == "other"  # both would start it now
     assert partition("-p", "other,batch", "-N", "2") == "batch"  # the first could never
-    assert partition("-p", "nosuch,batch") == "batch"
-    assert "nosuch" in cluster.call("sbatch", "-p", "nosuch,nothing", "--wrap", "true", check=1).stderr
+    for names in ("nosuch,batch", "nosuch,nothing"):
+        r = cluster.call("sbatch", "-p", names, "--wrap", "true", check=1)
+        assert "Invalid partition name specified" in r.stderr and "nosuch" in r.stderr
+    job = cluster.batch("true", "-H", "-p", "other,batch")
+    assert cluster.out("squeue", "-h", "-j", job, "-o", "%P").strip() == "other,batch"
+    assert cluster.out("squeue", "-h", "-p", "batch", "-o", "%i").split() == [str(job)] or \
+        str(job) in cluster.out("squeue", "-h", "-p", "batch", "-o", "%i").split()
+    assert " Partition=other,batch " in cluster.out("scontrol", "show", "job", job).replace("\n", " ") + " "
+    cluster.call("scontrol", "update", f"JobId={job}", "Partition=batch,other")
+    assert cluster.out("squeue", "-h", "-j", job, "-o", "%P").strip() == "batch,other"
 
 
 def test_sbatch_waits_and_hands_on(cluster):

@@ -35,18 +35,18 @@ static Gpusched__GpuCount *counts[] = { &eight, &four, &some };
 static Gpusched__Job job = { JOB, .n_gpus = 1, .gpus = counts, .cpus = 112, .mem_mb = 1802240,
 	.time_limit_s = 28800 };
 
-static Gpusched__Blocker limit = { INIT(blocker), .reason = "AssocGrpGRES",
+static Gpusched__Blocker limit = { INIT(blocker), .partition = "", .reason = "AssocGrpGRES",
 	.text = "vision: limit h100:32, holds 28, +8", .clears_time = NOW + 78 * MINUTE,
 	.clears = "4690 must end" };
-static Gpusched__Blocker resources = { INIT(blocker), .reason = "Resources",
+static Gpusched__Blocker resources = { INIT(blocker), .partition = "", .reason = "Resources",
 	.text = "16 nodes: 15 with under 8 free h100 (h07 4, h03 2), 1 drained (h12)",
 	.clears_time = NOW + 103 * MINUTE, .clears = "on h07, 4731 must end" };
-static Gpusched__Blocker priority = { INIT(blocker), .reason = "Priority",
+static Gpusched__Blocker priority = { INIT(blocker), .partition = "", .reason = "Priority",
 	.text = "third in batch, after 4799 and 4805", .clears_time = NOW + 28 * MINUTE,
 	.clears = "both elsewhere" };
-static Gpusched__Blocker qos = { INIT(blocker), .reason = "QOSMaxJobsPerUserLimit",
+static Gpusched__Blocker qos = { INIT(blocker), .partition = "", .reason = "QOSMaxJobsPerUserLimit",
 	.text = "interactive: ana has 2 of 2 running", .clears = "" };
-static Gpusched__Blocker held = { INIT(blocker), .reason = "JobHeldUser",
+static Gpusched__Blocker held = { INIT(blocker), .partition = "", .reason = "JobHeldUser",
 	.text = "held by ana from login1: later", .clears = "" };
 static Gpusched__Blocker *three[] = { &limit, &resources, &priority };
 static Gpusched__Blocker *two[] = { &qos, &limit };

@@ -32,16 +32,19 @@
 	"  { name = \"l40s\"; mem = \"48G\"; } );\n"                                   \
 	"nodes = ( { name = \"n[0-3]\"; cpus = 8; mem = \"64G\"; gpus = \"h100:4\";\n" \
 	"  " share " } );\n"
-#define PARTITION                                                               \
-	"partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true;\n" \
+#define PARTITIONS(mode)                                                        \
+	"partitions = ( { name = \"more\"; nodes = \"n[0-2]\"; tier = 2;\n"        \
+	"  default_time = \"30:00\"; preempt_mode = \"" mode "\"; },\n"            \
+	"  { name = \"batch\"; nodes = \"ALL\"; default = true;\n"                 \
+	"  preempt_mode = \"" mode "\";\n"                                           \
 	"  max_time = \"2-00:00:00\"; default_time = \"1:00:00\";\n"
 
 /* No policy at all; accounts, QOS, quotas and limits of each kind, none of which could keep a job
  * from starting for ever; others, and fewer accounts. */
 static const char *const policies[] = {
-	HEAD("share = \"watch\";") PARTITION "} );\n",
-	HEAD("share = \"mps\";") PARTITION
-	"preempt_mode = \"requeue\"; limits = { running = 7; };\n"
+	HEAD("share = \"watch\";") PARTITIONS("off") "} );\n",
+	HEAD("share = \"mps\";") PARTITIONS("requeue")
+	"limits = { running = 7; };\n"
 	"per_user = { gpu_hours = \"1 / 1h\"; }; } );\n"
 	"qos = ( { name = \"normal\"; default = true; },\n"
 	"  { name = \"high\"; priority = 50; preempts = [ \"normal\" ];\n"
@@ -52,8 +55,7 @@ static const char *const policies[] = {
 	"    quota = { guaranteed = \"h100:8\"; }; },\n"
 	"  { name = \"guest\"; members = [ \"*\" ]; limits = { queued = 100000; };\n"
 	"    per_user = { running = 3; }; } );\n",
-	HEAD("share = \"watch\"; share_users = \"one\";") PARTITION
-	"preempt_mode = \"cancel\";\n"
+	HEAD("share = \"watch\"; share_users = \"one\";") PARTITIONS("cancel")
 	"per_user = { queued = 100000; cpus = 24; }; } );\n"
 	"qos = ( { name = \"high\"; default = true; usage_factor = 2.0; } );\n"
 	"accounts = ( { name = \"guest\"; members = [ \"*\" ];\n"
@@ -156,6 +158,8 @@ static void submits(struct model *m)
 		job.gpu_mem_mb = !job.gpu_share_milli || model_pick(m, 2) ? 10240 << model_pick(m, 3) : 0;
 		job.gpu_mem_burst_mb = model_burst(job.gpu_mem_mb);
 	}
+	if (model_pick(m, 3) == 0)
+		job.partition = model_pick(m, 2) ? "batch,more" : "more,batch";
 	job.cpus = 1 + model_pick(m, 4);
 	job.hold = model_pick(m, 10) == 0;
 	job.requeue = model_pick(m, 3);

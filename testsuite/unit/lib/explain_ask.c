@@ -227,7 +227,7 @@ static const struct class *class_of(struct state *s, uint64_t job)
 {
 	const struct job *there = jobs_find(s->w->core->jobs, job);
 
-	return there ? job_link_of(there)->class : NULL;
+	return there ? job_link_of(there)->queued.class : NULL;
 }
 
 bool ask_stands_before(struct state *s, uint64_t x, uint64_t y)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/base/hostlist.h"
+#include "ctld/core/records/job_partitions.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/util/hash.h"
@@ -57,6 +58,39 @@ static int note_node(const char *name, void *arg)
 	return 0;
 }
 
+static uint32_t partition_number(const struct lab *lab, const char *name, size_t n)
+{
+	uint32_t p;
+
+	for (p = 0; p < lab->w->conf->n_partitions; p++) {
+		const char *other = lab->w->conf->partitions[p].name;
+
+		if (strlen(other) == n && !memcmp(other, name, n))
+			return p;
+	}
+	lab_fail(lab, "there is no partition %s", name);
+	return 0;
+}
+
+/* A job that waits shows its list; the one that holds something shows where it is. */
+static void see_partitions(struct lab *lab, struct lab_job *j, const struct job_view *v)
+{
+	const char *at = v->partition, *name;
+	const struct class *class;
+	size_t n;
+
+	if (j->now.state != LAB_WAITS || !j->n_list) {
+		j->partition = partition_number(lab, at, strlen(at));
+		j->n_list = j->n_list ? j->n_list : 1;
+		j->list[0] = j->n_list == 1 ? j->partition : j->list[0];
+		return;
+	}
+	for (j->n_list = 0; (name = partition_list_next(&at, &n));)
+		j->list[j->n_list++] = partition_number(lab, name, n);
+	class = sched_class_of(jobs_find(lab->w->core->jobs, j->id));
+	j->partition = class ? class_link_of(class)->partition : j->list[0];
+}
+
 static void see(struct lab *lab, struct lab_job *j)
 {
 	struct job_view v;
@@ -76,6 +110,8 @@ static void see(struct lab *lab, struct lab_job *j)
 		        0);
 	if (!strcmp(v.state, "PENDING"))
 		j->now.state = LAB_WAITS;
+	if (lab->lists)
+		see_partitions(lab, j, &v);
 	j->now.held = !strcmp(v.reason, "JobHeldUser") || !strcmp(v.reason, "JobHeldAdmin");
 	snprintf(j->now.reason, sizeof(j->now.reason), "%s", v.reason);
 }
@@ -413,11 +449,29 @@ static void choose_times(struct lab *lab, struct lab_job *j)
 	j->lasts = lab_pick(lab, 2) ? most : 1 + lab_pick(lab, most);
 }
 
+/* Its partition, or all in some order; those that can never run it are left out. */
+static const char *choose_list(struct lab *lab, struct lab_job *j, char *list, size_t size)
+{
+	unsigned n = (unsigned)lab->w->conf->n_partitions, first, i;
+	size_t used = 0;
+
+	j->list[0] = j->partition;
+	j->n_list = 1;
+	if (!lab->lists || !lab_pick(lab, 2))
+		return lab->w->conf->partitions[j->partition].name;
+	first = lab_pick(lab, n);
+	for (i = 0; i < n; i++)
+		used += (size_t)snprintf(list + used, size - used, "%s%s", i ? "," : "",
+		        lab->w->conf->partitions[(first + i) % n].name);
+	return list;
+}
+
 void lab_submit(struct lab *lab)
 {
 	const struct conf *conf = lab->w->conf;
 	struct lab_job *j = &lab->jobs[lab->n_jobs];
 	struct submit_job job = world_job(lab->w, "");
+	char list[64];
 	size_t a;
 
 	if (lab->n_jobs == LAB_JOBS)
@@ -439,7 +493,7 @@ void lab_submit(struct lab *lab)
 	if (lab->shares)
 		choose_part(lab, j, &job);
 	job.n_gpus = j->n_wants;
-	job.partition = conf->partitions[j->partition].name;
+	job.partition = choose_list(lab, j, list, sizeof(list));
 	job.account = conf->accounts[j->account].name;
 	job.qos = conf->qos[j->qos].name;
 	job.nodes_min = j->nodes_min;
@@ -566,8 +620,9 @@ void lab_new(struct lab *lab, uint64_t seed)
 	lab->quotas = lab_pick(lab, 2);
 	lab->limits = lab_pick(lab, 2);
 	lab->preempts = lab_pick(lab, 3) != 0;
-	lab->shares = seed >= LAB_SHARED;
-	lab->apart = seed >= LAB_APART;
+	lab->lists = seed >= LAB_LISTS;
+	lab->shares = seed >= LAB_SHARED && !lab->lists;
+	lab->apart = seed >= LAB_APART && !lab->lists;
 	lab->doing = "the start";
 	lab_conf(lab, text, sizeof(text));
 	lab->w = world_new(text);

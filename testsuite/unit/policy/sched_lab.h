@@ -6,7 +6,8 @@
  * written from the documentation.
  *
  * Everything is chosen by the seed. In cases from LAB_SHARED on GPUs are shared on some nodes,
- * which a reload may change, and jobs ask for parts of them beside jobs that want whole ones.
+ * which a reload may change, and jobs ask for parts of them beside jobs that want whole ones. In cases
+ * from LAB_LISTS on half of the jobs have a list of partitions.
  */
 #ifndef TESTSUITE_UNIT_SCHED_LAB_H
 #define TESTSUITE_UNIT_SCHED_LAB_H
@@ -17,9 +18,11 @@
 #define LAB_NODES  12
 #define LAB_JOBS   48
 #define LAB_WANTS  3
+#define LAB_PARTITIONS 3
 #define LAB_CARDS  16 /* of a node */
 #define LAB_SHARED 10000000
 #define LAB_APART  20000000 /* and on some nodes only by runs of one user */
+#define LAB_LISTS  30000000 /* none is shared */
 #define LAB_MILLI  1000
 #define LAB_ANY    UINT16_MAX /* a GPU type: any */
 #define LAB_NO_GPU (UINT16_MAX - 1)
@@ -59,6 +62,9 @@ struct lab_seen {
 struct lab_job {
 	uint64_t id;
 	uint32_t partition, account, qos, uid; /* indices; account, qos may be CONF_NONE */
+	/* All in which it may start; `partition` is the one in which it holds something, or for which
+	 * its start is planned. */
+	uint32_t list[LAB_PARTITIONS], n_list;
 	struct lab_want wants[LAB_WANTS];
 	size_t n_wants;
 	uint32_t nodes_min, nodes_max, cpus, time_s /* 0: unlimited */, licences, lasts;
@@ -91,7 +97,7 @@ struct lab_node {
 struct lab {
 	struct world *w;
 	uint64_t seed, random, hash;
-	bool weights, quotas, limits, preempts, shares, apart; /* what this case has */
+	bool weights, quotas, limits, preempts, shares, apart, lists; /* what this case has */
 	unsigned variant;                                      /* of the configuration */
 	unsigned n_nodes;
 	struct lab_node nodes[LAB_NODES];

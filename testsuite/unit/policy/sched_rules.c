@@ -656,7 +656,15 @@ bool rules_before(const struct lab *lab, const struct lab_job *x, const struct l
 
 bool rules_maybe_before(const struct lab *lab, const struct lab_job *x, const struct lab_job *y)
 {
-	return x != y && compare(lab, x, y, -1) < 0;
+	struct lab_job in = *x;
+	uint32_t p;
+
+	for (p = 0; x != y && p < x->n_list; p++) {
+		in.partition = x->list[p];
+		if (compare(lab, &in, y, -1) < 0)
+			return true;
+	}
+	return false;
 }
 
 bool rules_may_start(const struct lab *lab, const struct lab_job *j, const struct room *room)

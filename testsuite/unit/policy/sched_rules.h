@@ -62,7 +62,7 @@ const char *rules_limit(
 bool rules_lends_kept(
         const struct lab *lab, const struct lab_job *j, const struct amounts *more, lab_set gone);
 
-/* Does x stand before y for sure; may it stand there? */
+/* Does x stand before y for sure, in its partition; may it stand there, in any of its partitions? */
 bool rules_before(const struct lab *lab, const struct lab_job *x, const struct lab_job *y);
 bool rules_maybe_before(const struct lab *lab, const struct lab_job *x, const struct lab_job *y);
 /* Was a start planned for any job before it? */

@@ -176,34 +176,54 @@ static bool ordered_soon(struct lab *lab, const struct lab_job *k)
 	       sched_next(lab->w->core->sched) != INT64_MAX;
 }
 
+/* Did k, in its present partition, stand before j? Then it could not have started there. */
+static bool check_passed(
+        struct lab *lab, const struct lab_job *j, const struct lab_job *k, const struct room *room)
+{
+	if (!eligible(lab, k) || !rules_before(lab, k, j))
+		return false;
+	lab->seen.backfilled++;
+	if (!k->exclusive && !rules_planned_before(lab, k) && !ordered_soon(lab, k) &&
+	        rules_may_start(lab, k, room))
+		lab_fail(lab, "job %llu was started, and job %llu before it could have been",
+		        LAB_ID(j), LAB_ID(k));
+	return true;
+}
+
+/* The start of j does not put off that of k. */
+static void check_delayed(struct lab *lab, const struct lab_job *j, const struct lab_job *k)
+{
+	usec_t now = lab->w->now.mono;
+
+	if (k->before.planned <= now || overdue(lab) ||
+	        (k->now.planned && k->now.planned <= k->before.planned + MARGIN))
+		return;
+	lab_fail(lab, "the start of job %llu delays job %llu before it from %+.1f s to %+.1f", LAB_ID(j),
+	        LAB_ID(k), (double)(k->before.planned - now) / 1e6,
+	        k->now.planned ? (double)(k->now.planned - now) / 1e6 : 0);
+}
+
 /* Whoever stands before it and waits could not have started, and starts no later for it. */
 static void check_order(struct lab *lab, struct lab_job *j)
 {
 	struct room room;
+	uint32_t p;
 	size_t i;
 
 	rules_room(lab, lab->w->now.mono, rules_one(lab, j), &room);
 	j->now.state = LAB_WAITS; /* as it was */
 	j->now.priority = j->before.priority;
 	for (i = 0; i < lab->n_jobs; i++) {
-		const struct lab_job *k = &lab->jobs[i];
+		struct lab_job *k = &lab->jobs[i];
+		uint32_t was = k->partition, n = 0;
 
-		if (!eligible(lab, k) || !rules_before(lab, k, j))
-			continue;
-		lab->seen.backfilled++;
-		if (k->before.planned > lab->w->now.mono && !overdue(lab) &&
-		        (!k->now.planned || k->now.planned > k->before.planned + MARGIN))
-			lab_fail(lab,
-			        "the start of job %llu delays job %llu before it from %+.1f s to "
-			        "%+.1f",
-			        LAB_ID(j), LAB_ID(k), (double)(k->before.planned - lab->w->now.mono) / 1e6,
-			        k->now.planned ? (double)(k->now.planned - lab->w->now.mono) / 1e6
-			                       : 0);
-		if (!k->exclusive && !rules_planned_before(lab, k) && !ordered_soon(lab, k) &&
-		        rules_may_start(lab, k, &room))
-			lab_fail(lab,
-			        "job %llu was started, and job %llu before it could have been",
-			        LAB_ID(j), LAB_ID(k));
+		for (p = 0; p < k->n_list; p++) {
+			k->partition = k->list[p];
+			n += check_passed(lab, j, k, &room);
+		}
+		k->partition = was;
+		if (n && n == k->n_list)
+			check_delayed(lab, j, k);
 	}
 	j->now.state = LAB_HOLDS;
 }
@@ -248,6 +268,8 @@ static bool passed_by(struct lab *lab, const struct lab_job *k)
 		                     (now.has_plan && (!j->before.has_plan ||
 		                                              now.planned != j->before.planned)));
 
+		if (j->id == k->id)
+			continue;
 		moved |= back && now.has_plan; /* what was planned for its class is its own now */
 		if (!back)
 			j->now = j->before; /* as it stood when it was decided */
@@ -328,8 +350,36 @@ static bool passed_unseen(struct lab *lab, const struct lab_job *k)
 	for (i = 0; i < lab->n_jobs; i++) {
 		const struct lab_job *j = &lab->jobs[i];
 
-		if (j->now.has_plan && (!j->now.planned || !alike(lab, j, k)) &&
+		if (j->id != k->id && j->now.has_plan && (!j->now.planned || !alike(lab, j, k)) &&
 		        rules_maybe_before(lab, j, k) && (j->now.plan_nodes & k->before.plan_nodes))
+			return true;
+	}
+	return false;
+}
+
+/* Of a list, it was planned in one of these. */
+static bool passed(struct lab *lab, const struct lab_job *k)
+{
+	struct lab_job in = *k;
+	uint32_t p;
+
+	for (p = 0; p < k->n_list; p++) {
+		in.partition = k->list[p];
+		if (passed_by(lab, &in) || passed_unseen(lab, &in))
+			return true;
+	}
+	return false;
+}
+
+/* Its reason is that of one partition: does a limit hold it in another one? */
+static bool limited_elsewhere(const struct lab *lab, const struct lab_job *k)
+{
+	const struct job *job = jobs_find(lab->w->core->jobs, k->id);
+	const struct queued *q;
+	uint32_t p;
+
+	for (p = 0; k->n_list > 1 && (q = job_queued(job, p)); p++) {
+		if (class_link_of(q->class)->last.verdict == VERDICT_LIMIT)
 			return true;
 	}
 	return false;
@@ -348,14 +398,14 @@ static void check_plans(struct lab *lab)
 		if (k->before.state != LAB_WAITS || !k->before.planned || !eligible(lab, k) ||
 		        (k->now.planned && k->now.planned <= k->before.planned + MARGIN))
 			continue;
-		if (passed_by(lab, k) || passed_unseen(lab, k))
+		if (passed(lab, k))
 			continue;
 		if (overdue(lab)) {
 			lab->seen.late++;
 			continue;
 		}
 		if ((strcmp(k->now.reason, "Resources") && strcmp(k->now.reason, "Priority")) ||
-		        places_closed(lab, k)) {
+		        places_closed(lab, k) || limited_elsewhere(lab, k)) {
 			lab->seen.closed++;
 			continue;
 		}
@@ -388,6 +438,21 @@ static void check_step(struct lab *lab, bool scheduled)
 
 /* --- at rest --------------------------------------------------------------------------------- */
 
+/* Could the job start in one of its partitions, with nothing planned before it? */
+static bool could_start(struct lab *lab, struct lab_job *j, const struct room *room)
+{
+	uint32_t was = j->partition, p;
+	bool could = false;
+
+	for (p = 0; p < j->n_list && !could; p++) {
+		j->partition = j->list[p];
+		could = eligible(lab, j) && !j->exclusive && !rules_planned_before(lab, j) &&
+		        rules_may_start(lab, j, room);
+	}
+	j->partition = was;
+	return could;
+}
+
 /* All who could start have. */
 static void check_rest(struct lab *lab)
 {
@@ -407,8 +472,7 @@ static void check_rest(struct lab *lab)
 		struct lab_job *j = &lab->jobs[i];
 
 		lab->seen.waits += eligible(lab, j);
-		if (!eligible(lab, j) || j->exclusive || rules_planned_before(lab, j) ||
-		        !rules_may_start(lab, j, &room)) {
+		if (!could_start(lab, j, &room)) {
 			j->forgotten = 0;
 			continue;
 		}
@@ -603,6 +667,20 @@ static void cases(void **state)
 	                    sums.searched > 10 * n));
 }
 
+/* The same with lists of partitions. */
+static void cases_of_lists(void **state)
+{
+	uint64_t n = env("POLICY_CASES", 400) / 4;
+	struct sums sums;
+
+	(void)state;
+	if (getenv("POLICY_SEED") || getenv("POLICY_FIRST"))
+		skip();
+	some_cases(LAB_LISTS, n, &sums);
+	assert_true(n < 50 || (sums.starts > 10 * n && sums.preempted > n / 4 &&
+	                              sums.planned > 5 * n));
+}
+
 /* The same where GPUs are shared, by anybody's runs and by those of one user. */
 static void cases_of_parts(void **state)
 {
@@ -646,6 +724,7 @@ int main(void)
 		cmocka_unit_test(known_cases),
 		cmocka_unit_test(cases),
 		cmocka_unit_test(cases_of_parts),
+		cmocka_unit_test(cases_of_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,6 +62,8 @@ static struct job_info job(const struct world *w)
 		.account = w->a,
 		.qos = w->none,
 		.partition = w->a,
+		.partitions = "",
+		.partition_needs = "",
 		.gpus = w->one,
 		.mem_mb = 1024 };
 }
@@ -70,13 +72,13 @@ static void jobs_that_differ_in_nothing_are_one_class(void **state)
 {
 	struct world *w = *state;
 	struct job_info j = job(w);
-	struct class *class = classes_want(w->classes, &j);
+	struct class *class = classes_want(w->classes, &j, 0);
 
 	j.id = 7;
 	j.name = "another";
 	j.submit_time = 5;
 	j.time_limit_s = 3590; /* the same when it is rounded up */
-	assert_ptr_equal(classes_want(w->classes, &j), class);
+	assert_ptr_equal(classes_want(w->classes, &j, 0), class);
 	assert_int_equal(classes_count(w->classes), 1);
 	assert_int_equal(class_info(class)->length_s, 3600);
 	assert_int_equal(class_ask(class).cpus, 2);
@@ -103,14 +105,37 @@ static void each_part_of_the_key_counts(void **state)
 	v[9].mem_mb++;
 	v[10].nice = -1;
 	for (i = 0; i < 11; i++) {
-		classes_want(w->classes, &v[i]);
+		classes_want(w->classes, &v[i], 0);
 		assert_int_equal(classes_count(w->classes), i + 1);
 	}
 	for (i = 0; i < 11; i++) {
 		for (k = 0; k < i; k++)
 			assert_ptr_not_equal(
-			        classes_want(w->classes, &v[i]), classes_want(w->classes, &v[k]));
+			        classes_want(w->classes, &v[i], 0), classes_want(w->classes, &v[k], 0));
 	}
+}
+
+/* A job with a list is in a class of each of its partitions, with what it has there: those in which
+ * jobs are that ask for that partition alone. */
+static void a_list_makes_a_class_for_each_partition(void **state)
+{
+	struct world *w = *state;
+	struct job_info j = job(w), one = job(w);
+	struct class *first, *second;
+
+	j.partitions = "b,a";
+	j.partition_needs = "4/2048/3600,2/1024/3600";
+	first = classes_want(w->classes, &j, 0);
+	second = classes_want(w->classes, &j, 1);
+	assert_ptr_not_equal(first, second);
+	assert_int_equal(class_info(first)->cpus, 4);
+	assert_int_equal(class_info(first)->mem_mb, 2048);
+	assert_ptr_equal(classes_want(w->classes, &one, 0), second);
+	one.partition = w->b;
+	assert_ptr_not_equal(classes_want(w->classes, &one, 0), first);
+	one.cpus = 4;
+	one.mem_mb = 2048;
+	assert_ptr_equal(classes_want(w->classes, &one, 0), first);
 }
 
 static void the_last_class_takes_over_a_number(void **state)
@@ -122,7 +147,7 @@ static void the_last_class_takes_over_a_number(void **state)
 
 	for (i = 0; i < 3; i++) {
 		j.uid = (uint32_t)i;
-		v[i] = classes_want(w->classes, &j);
+		v[i] = classes_want(w->classes, &j, 0);
 		assert_ptr_equal(classes_at(w->classes, i), v[i]);
 	}
 	classes_remove(w->classes, v[0]);
@@ -145,7 +170,7 @@ static void a_class_has_its_waiters(void **state)
 	uint32_t i;
 
 	j.gpus = w->either;
-	class = classes_want(w->classes, &j);
+	class = classes_want(w->classes, &j, 0);
 	l = class_link(class);
 	assert_int_equal(l->n_waiters, 4);
 	for (i = 0; i < 4; i++) {
@@ -201,6 +226,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		        jobs_that_differ_in_nothing_are_one_class, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_part_of_the_key_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		        a_list_makes_a_class_for_each_partition, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		        the_last_class_takes_over_a_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_class_has_its_waiters, setup, teardown),

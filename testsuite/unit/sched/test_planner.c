@@ -66,7 +66,7 @@ static int teardown(void **state)
 
 static struct class *class_of(struct scene *sc, uint64_t id)
 {
-	return job_link(jobs_find(sc->w->core->jobs, id))->class;
+	return job_link(jobs_find(sc->w->core->jobs, id))->queued.class;
 }
 
 static struct class_link *link_of(struct scene *sc, uint64_t id)

@@ -105,9 +105,10 @@ static struct class *add(struct world *w, uint32_t account, uint64_t second, uin
 		.account = strings_intern(w->strings, "a"),
 		.qos = strings_intern(w->strings, ""),
 		.partition = strings_intern(w->strings, "batch"),
+		.partitions = "",
 		.gpus = w->request,
 		.mem_mb = mem_mb };
-	struct class *class = classes_want(w->classes, &job);
+	struct class *class = classes_want(w->classes, &job, 0);
 	struct class_link *l = class_link(class);
 
 	strings_drop(w->strings, job.account);

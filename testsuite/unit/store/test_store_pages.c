@@ -416,38 +416,50 @@ static void test_backup_of_damage(void **state)
 	free(b.p);
 }
 
-/* What rots while a controller runs is found by reading all pages again and again. */
-static void test_scrub(void **state)
+/* What rots while a controller runs is found by reading all pages again and again. Of the pages at the
+ * end of the file some are written anew before they are read. */
+#define ROTTEN_PAGES 8
+static void scrub(struct place *p, const char *file)
 {
-	static const char *const files[] = { "state.db", "history.db" };
-	struct place *p = *state;
+	struct store *store = fixture_open(p->dir, NULL, true, NULL);
+	struct bytes b = read_file(p->dir, file);
+	struct store_stats stats = { 0 };
+	uint64_t acknowledged, i = model_check(store, NULL);
+	struct error err;
 
-	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
-		struct store *store = fixture_open(p->dir, NULL, true, NULL);
-		struct bytes b = read_file(p->dir, files[f]);
-		struct store_stats stats = { 0 };
-		uint64_t acknowledged, i = model_check(store, NULL);
-		struct error err;
-
-		while (stats.scrubbed < 1000) {
-			i++;
-			assert_int_equal(model_work(store, NULL, i, i, &acknowledged, &err), i);
-			store_stats(store, &stats);
-		}
-		assert_int_equal(stats.damaged, 0);
-		flip(p->dir, files[f], b.n - 500, 2);
-		while (!stats.damaged) {
-			i++;
-			assert_int_equal(model_work(store, NULL, i, i, &acknowledged, &err), i);
-			store_stats(store, &stats);
-			assert_true(i < 10000);
-		}
-		assert_non_null(strstr(stats.damage, files[f]));
-		assert_non_null(strstr(stats.damage, "is damaged"));
-		flip(p->dir, files[f], b.n - 500, 2);
-		store_close(store);
-		free(b.p);
+	while (stats.scrubbed < 1000) {
+		i++;
+		assert_int_equal(model_work(store, NULL, i, i, &acknowledged, &err), i);
+		store_stats(store, &stats);
 	}
+	assert_int_equal(stats.damaged, 0);
+	for (size_t k = 0; k < ROTTEN_PAGES; k++)
+		flip(p->dir, file, b.n - 500 - k * 4096, 2);
+	while (!stats.damaged) {
+		i++;
+		if (model_work(store, NULL, i, i, &acknowledged, &err) != i)
+			break; /* its work met one of these pages first */
+		store_stats(store, &stats);
+		assert_true(i < 10000);
+	}
+	if (stats.damaged) {
+		assert_non_null(strstr(stats.damage, file));
+		assert_non_null(strstr(stats.damage, "is damaged"));
+	} else {
+		assert_non_null(strstr(err.text, "is damaged"));
+	}
+	store_close(store);
+	free(b.p);
+}
+
+static void test_scrub_state(void **state)
+{
+	scrub(*state, "state.db");
+}
+
+static void test_scrub_history(void **state)
+{
+	scrub(*state, "history.db");
 }
 
 /* ---- files with a log, as a killed process leaves them ---- */
@@ -747,7 +759,9 @@ int main(void)
 		WITH_FILES(test_whole_pages),
 		WITH_FILES(test_parts_of_pages),
 		WITH_FILES(test_backup_of_damage),
-		WITH_FILES(test_scrub),
+		WITH_FILES(test_scrub_state),
+		WITH_LOG(test_flips_of_the_log),
+		WITH_FILES(test_scrub_history),
 		WITH_LOG(test_flips_of_the_log),
 		WITH_LOG(test_flips_under_a_log),
 		WITH_LOG(test_damaged_log),
