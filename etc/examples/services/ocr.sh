@@ -52,7 +52,8 @@ def read_page(image):
     with load.turn:
         load.add(waiting=-1, running=1)
         try:
-            r = subprocess.run(["tesseract", "stdin", "stdout", "-l", "eng", "--oem", "1"], input=image, capture_output=True, check=False)
+            r = subprocess.run(["tesseract", "stdin", "stdout", "-l", "eng", "--oem", "1"], input=image,
+                               capture_output=True, check=False)
         finally:
             load.add(running=-1)
     if r.returncode:
