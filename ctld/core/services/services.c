@@ -122,12 +122,17 @@ static void count(struct look *l, const struct replica *r)
 	l->v[l->n++].of_kept = r->slot < service_info(l->s)->policy.kept;
 }
 
+/* A step looks twice: each time everything is counted from 0 again, but the requests answered, of
+ * which the second look finds no more. */
 static void look(struct look *l)
 {
 	struct service_link *link = service_link(l->s);
 	struct replica_walk at = { 0 };
 	struct replica r;
 
+	l->n = 0;
+	l->settled = l->known = 0;
+	l->running = l->waiting = l->kv = 0;
 	memset(link->counts, 0, sizeof(link->counts));
 	while (service_each(l->s, &at, &r))
 		count(l, &r);
@@ -434,9 +439,6 @@ static void step(struct core *core, struct service *s)
 	decide(&l);
 	targets(&l, target);
 	/* A generation that has passed on its role: its replicas are counted under the new one. */
-	free(l.v);
-	l.v = NULL;
-	l.n = 0;
 	look(&l);
 	apply_targets(&l, target);
 	free(l.v);

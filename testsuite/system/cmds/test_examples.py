@@ -1,16 +1,20 @@
-"""The example jobs of etc/examples/jobs, as far as they go without a GPU: with DRY_RUN=1, or with stand-ins for the models."""
+"""The examples of etc/examples, as far as they go without a GPU: jobs with DRY_RUN=1, or with stand-ins for the models; services with
+stand-ins for the servers, which take their options and tell their metrics."""
 
 import json
 import os
 import re
 import shutil
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
 from cluster import BUILD, TOP, Cluster, wait_until
 
 JOBS = TOP / "etc/examples/jobs"
+SERVICES = TOP / "etc/examples/services"
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 # What the jobs use of the two libraries. Each call waits until the job was told to stop, the first time that it runs.
@@ -225,3 +229,148 @@ def test_mpi_on_two_nodes(two, mpi, compiler):
     text = run_on_two(two, "mpi.sh", f"./{mpi}", MPI=mpi, OMPI_MCA_btl="tcp,self",
                       PATH=f"{mpirun}:{BUILD}/cmds/slurm-names:{os.environ['PATH']}")
     assert sorted(re.findall(r"^rank (\d+) of 16: the sum is 120$", text, re.M), key=int) == [str(i) for i in range(16)], text
+
+
+# --- services ---------------------------------------------------------------------------------------
+
+SERVICES_PARTITION = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; services = true; } )"""
+
+# A server under the name of another: it knows that one's options, is healthy from the second time on that it is asked, and tells
+# 3 requests that run and 4 that wait.
+SERVER = """#!/usr/bin/python3
+import http.server, os, sys, threading
+NAME = os.path.basename(sys.argv[0])
+OPTIONS = {
+    "vllm": ("--host", "--port", "--max-num-seqs"),
+    "llama-server": ("--model", "--host", "--port", "--metrics", "--parallel", "--n-gpu-layers"),
+    "tritonserver": ("--model-repository", "--http-port", "--grpc-port", "--metrics-port"),
+}
+METRICS = {
+    "vllm": 'vllm:num_requests_running{engine="0"} 3\\nvllm:num_requests_waiting{engine="0"} 4\\nvllm:kv_cache_usage_perc 0.5\\n',
+    "llama-server": "llamacpp:requests_processing 3\\nllamacpp:requests_deferred 4\\n",
+    "tritonserver": 'nv_inference_pending_request_count{model="a"} 3\\nnv_inference_pending_request_count{model="b"} 4\\n',
+}
+words = " ".join(sys.argv[1:]).replace("=", " ").split()
+given = {w: v for w, v in zip(words, words[1:] + [""]) if w.startswith("--")}
+assert set(given) == set(OPTIONS[NAME]), given
+asked = 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        global asked
+        asked += "health" in self.path
+        body = METRICS[NAME].encode() if self.path == "/metrics" else b"ok"
+        self.send_response(503 if asked < 2 and "health" in self.path else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *args):
+        pass
+ports = [int(v) for o, v in given.items() if o.endswith("port") and "grpc" not in o]
+servers = [http.server.ThreadingHTTPServer((given.get("--host", ""), p), Handler) for p in ports]
+for s in servers[1:]:
+    threading.Thread(target=s.serve_forever).start()
+servers[0].serve_forever()
+"""
+EMBEDDINGS = """
+class Vectors(list):
+    def tolist(self):
+        return self
+class SentenceTransformer:
+    def __init__(self, name):
+        pass
+    def encode(self, texts, batch_size):
+        return Vectors([float(len(t))] * 3 for t in texts)
+"""
+
+
+class Serving(Cluster):
+    """With ports for replicas, and stand-ins for servers and models."""
+
+    def start_agent(self, node, *options, env=None):
+        low = 12000 + os.getpid() % 1000 * 10
+        super().start_agent(node, f"--service-ports={low}-{low + 9}", "--service-address=127.0.0.1", *options, env=env)
+
+    def serve(self, name, *args):
+        """Submits a service; its name."""
+        stubs = self.dir / "stubs"
+        self.run("gsubmit", "--export=ALL", "--probe=200ms", "--drain=1s", "--mem=1G", SERVICES / f"{name}.sh", *args, user=self.ctld_user.pw_name,
+                 env={"PATH": f"{stubs}:/usr/bin:/bin", "PYTHONPATH": str(stubs), "PYTHONDONTWRITEBYTECODE": "1"})
+        return re.search(r"--service=(\S+)", (SERVICES / f"{name}.sh").read_text())[1]
+
+    def service(self, name):
+        return json.loads(self.run("gserve", "show", name, "--json").stdout)["services"][0]
+
+    def wait_service(self, name, condition, what):
+        wait_until(lambda: condition(self.service(name)), lambda: f"{what} of {name}: {self.run('gserve', 'show', name).stdout}" + "".join(
+            p.read_text() for p in (self.dir / "jobs").glob("gpusched-*.out")))
+        return self.service(name)
+
+    def url(self, name):
+        return f"http://{self.run('gserve', 'endpoints', name).stdout.split()[0]}"
+
+
+@pytest.fixture(name="serving", scope="module")
+def fixture_serving():
+    with Serving(gpus="demo:4", cpus=64, partitions=SERVICES_PARTITION) as c:
+        stubs = c.dir / "stubs"
+        stubs.mkdir()
+        (stubs / "sentence_transformers.py").write_text(EMBEDDINGS)
+        (stubs / "tesseract").write_text('#!/bin/sh\necho "a page of $(wc -c) bytes"\n')
+        for name in ("vllm", "llama-server", "tritonserver"):
+            (stubs / name).write_text(SERVER)
+        for p in stubs.iterdir():
+            p.chmod(0o755)
+        yield c
+
+
+@pytest.fixture(autouse=True)
+def no_services(request):
+    yield
+    if "serving" in request.fixturenames:
+        c = request.getfixturevalue("serving")
+        for s in json.loads(c.run("gserve", "--json").stdout)["services"]:
+            c.run("gserve", "stop", s["name"])
+        wait_until(lambda: not c.run("gserve", "--noheader").stdout, "the end of all services")
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in SERVICES.glob("*.sh")))
+def test_a_service_would_be_taken(serving, name):
+    r = serving.run("gsubmit", "--test-only", SERVICES / f"{name}.sh", "/models/one")
+    assert "would start" in r.stdout + r.stderr
+    assert f"`{name}.sh`" in (SERVICES / "README.md").read_text()
+
+
+@pytest.mark.parametrize(("name", "args", "ready", "load"), [
+    ("vllm", [], 2, (6, 8)), ("llamacpp", ["/models/one.gguf"], 1, (3, 4)), ("triton", ["/models"], 1, (7, 0))])
+def test_a_server_is_ready_and_its_load_is_known(serving, name, args, ready, load):
+    """Each replica tells 3 and 4 requests."""
+    if name == "triton" and not shutil.which("curl"):
+        pytest.skip("there is no curl")
+    service = serving.serve(name, *args)
+    if name == "llamacpp":
+        assert serving.service(service)["state"] == "IDLE"  # with 0 replicas
+        serving.run("gserve", "wake", service)
+    # With such a load some have one replica more soon.
+    s = serving.wait_service(service, lambda s: s["ready"] >= ready and s["in_flight"] == load[0] / ready * s["ready"], "the load")
+    assert s["waiting"] == load[1] / ready * s["ready"]
+    with urllib.request.urlopen(serving.url(service) + s["spec"]["ready"].removeprefix("http:"), timeout=10) as answer:
+        assert answer.read() == b"ok"
+
+
+def test_a_server_without_metrics(serving):
+    service = serving.serve("embeddings")
+    serving.wait_service(service, lambda s: s["ready"] == 1, "a replica")
+    with urllib.request.urlopen(serving.url(service), json.dumps(["a", "text"]).encode(), timeout=10) as answer:
+        assert json.load(answer) == [[1.0] * 3, [4.0] * 3]
+    serving.wait_service(service, lambda s: s["requests"] == 1 and s["in_flight"] == 0, "the request")
+
+
+def test_a_server_of_one_s_own(serving):
+    service = serving.serve("ocr", "127.0.0.1")
+    serving.wait_service(service, lambda s: s["ready"] == 1, "a replica")
+    for _ in range(2):
+        with urllib.request.urlopen(serving.url(service) + "/read", b"image", timeout=10) as answer:
+            assert answer.read() == b"a page of 5 bytes\n"
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(serving.url(service) + "/nothing", timeout=10)
+    serving.wait_service(service, lambda s: (s["requests"], s["tokens"]) == (2, 10), "the requests")

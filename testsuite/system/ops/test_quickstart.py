@@ -136,6 +136,20 @@ def test_its_own_folder_is_begun_anew(place):
         assert r.returncode == 0, r.stdout + r.stderr
 
 
+def test_its_end_is_that_of_services_too(place):
+    """Replicas would be started again if they were only cancelled."""
+    r = place.run("--no-demo", place.folder)
+    assert r.returncode == 0, r.stdout + r.stderr
+    submit = "gsubmit --service=stays --ports=1 --ready=file --wrap 'touch $GPUSCHED_RUN_DIR/ready; exec sleep 1000'"
+    r = subprocess.run(["sh", "-euc", f". {place.folder}/env; {submit}; until [ -n \"$(gserve endpoints stays)\" ]; do sleep 0.1; done"],
+                       capture_output=True, text=True, timeout=60, check=False, cwd=place.folder)
+    assert r.returncode == 0, r.stdout + r.stderr
+    r = place.run("--stop", place.folder)
+    assert r.returncode == 0, r.stdout + r.stderr
+    left = [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if str(place.folder).encode() in p.read_bytes()]
+    assert not left, [p.read_text() for p in left]
+
+
 def test_without_a_folder_it_is_a_private_one(place):
     """No place where others may make a folder first."""
     if ROOT:

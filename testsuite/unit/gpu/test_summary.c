@@ -104,6 +104,9 @@ static void test_text(void **state)
 	end.used = NULL;
 	says("== gpusched: job 4655_7 TIMEOUT 3:0 in 1:30:00\n"
 	     "   asked  2 h100, 28 CPUs, 440G\n");
+	end.cause = GPUSCHED__END_CAUSE__CAUSE_SCALE;
+	says("== gpusched: job 4655_7 CANCELLED 3:0 in 1:30:00\n"
+	     "   asked  2 h100, 28 CPUs, 440G\n");
 	end.cause = GPUSCHED__END_CAUSE__CAUSE_GPU_MEMORY;
 	end.detail = (char *)(uintptr_t) "used 24.3G of 20G of GPU 2";
 	says("== gpusched: job 4655_7 OUT_OF_MEMORY 3:0 in 1:30:00\n"
