@@ -555,7 +555,7 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 
 void job_set_qos(struct jobs *jobs, struct job *job, const char *qos)
 {
-	assert(!job->link.queued);
+	assert(!job->link.queued.class);
 	if (strings_set(jobs->strings, &job->info.qos, qos))
 		texts_changed(jobs, job);
 }
