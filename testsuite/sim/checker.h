@@ -65,7 +65,8 @@
  *	I31 no step is listed or kept whose number is controller.max_steps or more
  *
  *	I32 when a replica of a service is ordered, no more of it are ordered and not over than are
- *	    wanted, and the surge; not counted are those on nodes that are unknown
+ *	    wanted, and the surge; not counted are those on nodes that are unknown, and
+ *	    of generations that were given up
  *	I33 an endpoint is no replica that is not committed, that is to end, or that is over
  *	I34 for a service's own reasons no READY replica is ended so that fewer than it keeps are
  *	    READY (or than are wanted, where that is less); without a surge, one fewer than wanted

@@ -59,6 +59,7 @@ struct job {
 	bool deadline;      /* it has one */
 	uint64_t burst;     /* MiB that it may borrow up to; 0: none */
 	struct service *service; /* of which it is a generation, or was; NULL: of none */
+	uint64_t generation_look; /* the last at which it was a generation */
 	struct task *tasks; /* all that were ever heard of */
 	STAILQ_ENTRY(job) later;
 };

@@ -78,7 +78,10 @@ void fact_is_service(struct checker *c, const struct words *f)
 
 void fact_generation(struct checker *c, const struct words *f)
 {
-	checker_job(c, f->u[2])->service = service_of(c, f->w[1]);
+	struct job *job = checker_job(c, f->u[2]);
+
+	job->service = service_of(c, f->w[1]);
+	job->generation_look = c->service_looks + 1;
 }
 
 /* By itself, to have fewer or others; it was READY then. */
@@ -103,7 +106,8 @@ void fact_slot(struct checker *c, const struct words *f)
 			        "I35: slot %s has two replicas, attempts %" PRIu64 " and %" PRIu64,
 			        task_label(run->task), other->key.attempt, run->key.attempt);
 	run->slot_look = c->service_looks + 1;
-	if (!s)
+	/* Those of a generation that was given up drain beside the others. */
+	if (!s || run->task->job->generation_look != c->service_looks + 1)
 		return;
 	s->alive += !lost;
 	s->ready += !lost && ready;
