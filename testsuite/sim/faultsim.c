@@ -41,6 +41,7 @@
 #define NODES           4
 #define CLIENTS         3
 #define OWNERS          2 /* of services */
+#define SERVICES_EVERY  9 /* seeds: they commit twice as often as others */
 #define CONTROLLER_UID  500
 #define VFS_NAME        "faultsim"
 #define SEEDS_THAT_TELL 20           /* among so many there are gangs of every fate */
@@ -446,7 +447,7 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	if (s->has_gpus)
 		mix_gpus(s);
 	s->mix.work.wordy = seed % 5 == 1;
-	s->mix.services = seed % 3 == 0;
+	s->mix.services = seed % SERVICES_EVERY == 0;
 	snprintf(text, sizeof(text), conf_text, STEP_MANAGERS_MAX_STEPS,
 	        s->mix.fence ? "fence = \"/sbin/fence\";" : "",
 	        s->mix.signatures_age ? "signature_age = \"5m\";" : "",

@@ -87,7 +87,8 @@ static void choose_policy(struct owner *w, struct submit *s)
 		s->service.scale_down_s = 20;
 		s->service.to_zero_s = 30;
 	}
-	s->service.kept = (uint32_t)engine_below(e, s->service.min + 1);
+	s->service.kept = engine_chance(e, 500000) ? s->service.min
+	                                           : (uint32_t)engine_below(e, s->service.min + 1);
 	s->service.surge = (uint32_t)engine_below(e, SURGE + 1);
 	s->service.settle_s = (uint32_t)engine_below(e, 6);
 }
