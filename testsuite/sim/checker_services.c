@@ -73,7 +73,6 @@ void fact_is_service(struct checker *c, const struct words *f)
 	s->surge = f->u[3];
 	s->kept = f->u[4];
 	s->alive = s->ready = 0;
-	s->ordered = s->shed = NULL;
 }
 
 void fact_generation(struct checker *c, const struct words *f)
