@@ -253,9 +253,8 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	nodes_expect(core->nodes);
 	if (nodes_expected(core->nodes))
 		sched_patience(core->sched, now.mono + START_PATIENCE);
-	if (rc < 0 || take_jobs(core, err) < 0)
-		return -1;
-	if (services_start(core, err) < 0)
+	/* Which slots may run, and for how long they were signed, is the service's affair. */
+	if (rc < 0 || services_start(core, err) < 0 || take_jobs(core, err) < 0)
 		return -1;
 	jobs_count_queued(core);
 	bulk_start(core);

@@ -26,7 +26,8 @@ void *checker_need(void *p)
 static bool is_promise(const char *text)
 {
 	static const char *const promises[] = { "I1:", "I3:", "I5:", "I7:", "I8: job", "I9:", "I14:", "I15:",
-		"I16:", "I17:", "I18:", "I19:", "I20:", "I21:", "I22:", "I23:", "I25:", "I29:", "I30:" };
+		"I16:", "I17:", "I18:", "I19:", "I20:", "I21:", "I22:", "I23:", "I25:", "I29:", "I30:", "I33:", "I34:",
+		"I36:" };
 
 	for (size_t i = 0; i < sizeof(promises) / sizeof(*promises); i++) {
 		if (!strncmp(text, promises[i], strlen(promises[i])))
@@ -444,8 +445,9 @@ static void fact_quiet(struct checker *c, const struct words *f)
 	gpus_over(c);
 	accounts_over(c);
 	steps_over(c);
+	services_over(c);
 	STAILQ_FOREACH (job, &c->jobs, later) {
-		if (job->submitted)
+		if (job->submitted && !job->service)
 			job_each_task(c, job, task_over);
 		for (const struct task *t = job->tasks; t && !job->submitted; t = t->next)
 			if (task_first_start(t))
@@ -525,6 +527,17 @@ static const struct fact_row {
 	{ "lists", "nnnn", fact_lists },
 	{ "keptstep", "wnnnnwnnx", fact_kept_step },
 	{ "counted", "", fact_counted },
+	{ "service", "wn", fact_service },
+	{ "endservice", "w", fact_end_service },
+	{ "noservice", "w", fact_no_service },
+	{ "takenservice", "w", fact_taken_service },
+	{ "isservice", "wnnn", fact_is_service },
+	{ "generation", "wn", fact_generation },
+	{ "sheds", "nnn", fact_sheds },
+	{ "slot", "nnnnn", fact_slot },
+	{ "slots", "", fact_slots },
+	{ "keptrun", "nnnnn", fact_kept_run },
+	{ "serves", "nnn", fact_serves },
 	{ "quiet", "", fact_quiet },
 };
 
@@ -606,6 +619,7 @@ struct checker *checker_new(void)
 	STAILQ_INIT(&c->nodes);
 	STAILQ_INIT(&c->tokens);
 	STAILQ_INIT(&c->steps);
+	STAILQ_INIT(&c->services);
 	return c;
 }
 
@@ -619,6 +633,7 @@ void checker_free(struct checker *c)
 		waits_free(job);
 	tdestroy(c->token_tree, free);
 	tdestroy(c->step_tree, free);
+	tdestroy(c->service_tree, free);
 	tdestroy(c->job_tree, free);
 	tdestroy(c->task_tree, free);
 	tdestroy(c->run_tree, free);
@@ -687,6 +702,11 @@ size_t checker_reclaimed(const struct checker *c)
 	STAILQ_FOREACH (run, &c->runs, later)
 		n += run->reclaimed;
 	return n;
+}
+
+size_t checker_endpoints(const struct checker *c)
+{
+	return c->n_endpoints;
 }
 
 size_t checker_gangs(const struct checker *c, bool whole)

@@ -64,6 +64,17 @@
  *	    attempt is not over, and their end was not answered
  *	I31 no step is listed or kept whose number is controller.max_steps or more
  *
+ *	I32 when a replica of a service is ordered, no more of it are ordered and not over than are
+ *	    wanted, and the surge; not counted are those on nodes that are unknown, and
+ *	    of generations that were given up
+ *	I33 an endpoint is no replica that is not committed, that is to end, or that is over
+ *	I34 for a service's own reasons no READY replica is ended so that fewer than it keeps are
+ *	    READY (or than are wanted, where that is less); without a surge, one fewer than wanted
+ *	    where it keeps all of them. An undo its owner has asked for
+ *	I35 a slot of a service has no two replicas
+ *	I36 a service is there from the answer to its submit until it is stopped. When it is gone
+ *	    nothing of it lives, and its name is free
+ *
  * The journal: one fact a line, words separated by blanks, '#' starts a comment. Times are
  * microseconds of one monotonic clock, non-decreasing over `start`, `end`, `reboot` of one node.
  *
@@ -146,6 +157,19 @@
  *	keptstep FILE JOB TASK ATTEMPT STEP STATE CODE SIGNAL LOOKS
  *					 a row of it; FILE is "history" or "state", for their .db
  *	counted				 those since the last `counted` were all
+ *	service NAME JOB		 a client was told that JOB is a generation of it
+ *	endservice NAME			 a client asks that it be stopped
+ *	noservice NAME			 a client was told that there is none; takenservice: and then
+ *					 that there is
+ *	isservice NAME WANTED SURGE KEPT the controller has it
+ *	generation NAME JOB		 and this as a generation of it
+ *	sheds JOB TASK ATTEMPT		 it ends a READY replica, to have fewer or others
+ *	slot JOB TASK ATTEMPT LOST READY it has it as ordered and not over; 1: its node is unknown;
+ *					 READY, and it is not to end
+ *	slots				 those since the last `slots` were all services, and slots
+ *	keptrun JOB TASK ATTEMPT ENDING OVER
+ *					 committed; 1: it is to end; it is over
+ *	serves JOB TASK ATTEMPT		 the controller lists it as an endpoint
  *	left JOB TASK ATTEMPT RANK       a process of it was found after its end
  *	quiet                            faults have stopped and the cluster had its time
  */
@@ -177,6 +201,7 @@ void checker_print(const struct checker *c, FILE *out);
 size_t checker_facts(const struct checker *c);
 size_t checker_looks(const struct checker *c);     /* at a node that has heard for two heartbeats */
 size_t checker_owed(const struct checker *c);      /* runs that were judged by I28 */
+size_t checker_endpoints(const struct checker *c); /* times that one was listed */
 size_t checker_stops(const struct checker *c);     /* runs that were suspended */
 size_t checker_parts(const struct checker *c);     /* that had parts of GPUs */
 size_t checker_asked(const struct checker *c);     /* runs, to give back what they had borrowed */

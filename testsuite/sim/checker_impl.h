@@ -6,6 +6,7 @@
  *	checker_burst.c	memory of GPUs that is borrowed, and given back
  *	checker_agree.c	whether the controller and its nodes know of the same runs
  *	checker_steps.c	steps of jobs: what owners report, what is listed and kept of it
+ *	checker_services.c	services and their replicas
  *	checker_waits.c	what a job asked for before it may start, and before it may start again
  *
  * A job is one or many tasks; a job that is no array has the task 0 alone. What is said of a whole
@@ -57,6 +58,8 @@ struct job {
 	uint64_t begin;     /* no start before this */
 	bool deadline;      /* it has one */
 	uint64_t burst;     /* MiB that it may borrow up to; 0: none */
+	struct service *service; /* of which it is a generation, or was; NULL: of none */
+	uint64_t generation_look; /* the last at which it was a generation */
 	struct task *tasks; /* all that were ever heard of */
 	STAILQ_ENTRY(job) later;
 };
@@ -114,6 +117,11 @@ struct run {
 	struct sighting booked, told_of; /* by the controller; by the agent */
 	const struct node *differs_on;   /* NULL: nobody differs about it */
 	uint64_t differs_since;
+	/* Of a replica: the last look at which it was a slot; it was seen as ordered; it was READY
+	 * and ended by the service. */
+	uint64_t slot_look;
+	bool ordered, shed;
+	bool is_kept, kept_ending, kept_over; /* as committed: there is a row; to end; over */
 	STAILQ_ENTRY(run) later;
 };
 
@@ -134,6 +142,16 @@ struct step {
 	bool owners, cut;
 	bool owners_now; /* at this look, so far */
 	STAILQ_ENTRY(step) later;
+};
+
+struct service {
+	char name[NAME_LEN];
+	bool promised, ending;         /* submitted, as was answered; a client asks that it end */
+	uint64_t look;                 /* the last at which it was there */
+	uint64_t wanted, surge, kept;  /* then */
+	uint64_t alive, ready;         /* slots, so far at this look; not those on lost nodes */
+	struct run *ordered, *shed;    /* one that is new at this look, one that it has ended */
+	STAILQ_ENTRY(service) later;
 };
 
 struct card {
@@ -164,13 +182,16 @@ struct checker {
 	STAILQ_HEAD(, node) nodes;
 	STAILQ_HEAD(, token) tokens;
 	STAILQ_HEAD(, step) steps;
-	void *job_tree, *task_tree, *run_tree, *node_tree, *token_tree, *step_tree;
+	STAILQ_HEAD(, service) services;
+	void *job_tree, *task_tree, *run_tree, *node_tree, *token_tree, *step_tree, *service_tree;
 	char **violations;
 	size_t n_violations, n_facts, n_looks, n_owed;
 	uint64_t heartbeat;  /* 0: not said */
 	uint64_t max_steps;  /* 0: not said */
 	uint64_t lives;      /* of the controller, so far */
 	uint64_t step_looks; /* at the databases */
+	uint64_t service_looks;
+	size_t n_endpoints;
 	struct checker_steps step_counts;
 	bool restored;       /* from a backup: what was promised since is not judged */
 	bool reclaims;       /* borrowing is told of, and nobody is PREEMPTED for anything else */
@@ -265,6 +286,14 @@ fact_fn fact_max_steps, fact_begun, fact_step, fact_step_runs, fact_step_ends, f
 
 /* When all is over: is each step that has ended in history.db? */
 void steps_over(struct checker *c);
+
+/* --- checker_services.c ---------------------------------------------------------------------- */
+
+fact_fn fact_service, fact_end_service, fact_no_service, fact_taken_service, fact_is_service,
+        fact_generation, fact_sheds, fact_slot, fact_slots, fact_kept_run, fact_serves;
+
+/* When all is over: is every service gone? */
+void services_over(struct checker *c);
 
 /* --- checker_waits.c ------------------------------------------------------------------------- */
 

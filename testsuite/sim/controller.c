@@ -178,8 +178,11 @@ static void release(struct sim_controller *c, const struct effect *f)
 		break;
 	case EFFECT_START_RUN:
 		put_start(c, f);
+		sim_service_start(c, f->run.run);
 		break;
 	case EFFECT_END_RUN:
+		sim_service_end(c, f);
+		/* fallthrough */
 	case EFFECT_SIGNAL_RUN:
 	case EFFECT_SUSPEND_RUN:
 	case EFFECT_FORGET_RUN:
@@ -226,6 +229,7 @@ static void row_to_batch(void *arg, const struct row *row)
 		        "billed %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
 		        v[COL_RUN_job].i, v[COL_RUN_task].i, v[COL_RUN_attempt].i,
 		        v[COL_RUN_rank].i, v[COL_RUN_elapsed_us].i);
+	sim_service_row(c, row);
 	store_batch_row(c->sealing, row);
 }
 
@@ -267,6 +271,7 @@ static void committed(void *arg, const struct store_result *result, const struct
 		sim_bug("commit", err);
 	c->stats.commits++;
 	c->in_flight = NULL;
+	sim_services_committed(c, false);
 	c->committed_hash = c->sealed_hash;
 	c->has_committed = true;
 	for (size_t i = 0; i < result->n_blobs; i++) {
@@ -388,6 +393,7 @@ void sim_tick(struct sim_controller *c)
 	while (core_schedule(c->core, engine_now(c->o.engine), SCHEDULE_BUDGET))
 		drain_effects(c);
 	drain_effects(c);
+	sim_services_ticked(c);
 	if (core_check(c->core, &err) < 0)
 		sim_bug("invariant", &err);
 	seal(c);
@@ -435,6 +441,10 @@ static int take_user(struct sim_controller *c, const struct peer *peer, unsigned
 	case GPUSCHED__MSG_TYPE__MSG_LIST_JOBS:
 		reply_job_list(c, peer->link);
 		return 0;
+	case GPUSCHED__MSG_TYPE__MSG_SERVICE_CONTROL:
+		return sim_take_service_control(c, peer, (const void *)m, err);
+	case GPUSCHED__MSG_TYPE__MSG_LIST_SERVICES:
+		return sim_take_list_services(c, peer, (const void *)m, err);
 	case GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL:
 		return take_control(c, peer, (const void *)m, err);
 	default:
@@ -657,6 +667,7 @@ static void committed_unheard(void *arg, const struct store_result *result, cons
 	if (err)
 		sim_bug("commit", err);
 	c->in_flight = NULL;
+	sim_services_committed(c, false);
 	c->committed_hash = c->sealed_hash;
 	c->has_committed = true;
 }
@@ -677,6 +688,7 @@ void sim_controller_crash(struct sim_controller *c, bool power)
 		store_commit(c->store, c->in_flight, committed_unheard, c);
 	else if (c->in_flight)
 		batch_free(c->in_flight);
+	sim_services_committed(c, true);
 	c->in_flight = NULL;
 	starts_free(&c->wanted);
 	if (power)

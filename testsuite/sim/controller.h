@@ -33,6 +33,7 @@ struct sim_controller_options {
 	const struct mcred_ops *mcred;  /* the controller's user */
 	usec_t commit_low, commit_high; /* how long a commit takes */
 	struct link_faults faults;      /* of new links */
+	bool services;                  /* there are some */
 	/* The site's fence program was called for a node: make sure it is off, then
 	 * sim_controller_fenced. */
 	void (*fence)(void *arg, unsigned node);
@@ -67,6 +68,8 @@ bool sim_controller_hears(struct sim_controller *c, uint64_t link);
 /* Tells the checker of what is booked on the node ("books"). It must be up. */
 void sim_controller_tell_runs(const struct sim_controller *c, unsigned node);
 
+/* Tells the checker of its services, their slots and endpoints. It must be up. */
+void sim_controller_tell_services(struct sim_controller *c);
 /* Tells the checker which steps it lists ("lists"). It must be up. */
 void sim_controller_tell_steps(const struct sim_controller *c);
 /* Tells the checker which steps its databases have ("keptstep"); so does each start. It must be

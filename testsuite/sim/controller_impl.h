@@ -2,6 +2,7 @@
  *
  *	controller.c		the tick, commits, agents, its life
  *	controller_submit.c	what ctld/rpc does with submits, bulks, signatures, reports of steps
+ *	controller_services.c	services: requests of their owners, and what it says of them
  *	controller_look.c	what it says, lists and keeps, as facts
  */
 #ifndef TESTSUITE_SIM_CONTROLLER_IMPL_H
@@ -38,6 +39,13 @@ struct blob {
 	struct blob *next;
 };
 
+/* A replica's row that is on its way to the database. */
+struct kept_run {
+	struct run_id id;
+	bool ending, over;
+	struct kept_run *next;
+};
+
 struct sim_controller {
 	struct sim_controller_options o;
 	struct core *core; /* NULL: it is down */
@@ -56,6 +64,8 @@ struct sim_controller {
 	bool has_committed;
 	bool restored;          /* the next start is that of a state that was restored, */
 	uint64_t lost_next_job; /* of a cluster in which this was the next id */
+	struct kept_run *kept; /* in the batch in flight */
+	bool ordered, undoing; /* in this tick: a replica; its owner has asked for others */
 	usec_t timer;
 	/* Parts that wait to be asked for, and bulks in the order in which they were; the first of
 	 * those is in the core. */
@@ -89,5 +99,20 @@ int sim_take_step_reports(struct sim_controller *c, const struct peer *peer,
         const Gpusched__StepReports *m, struct error *err);
 void sim_bulk_stepped(struct sim_controller *c, const struct effect *effect);
 void sim_bulks_free(struct sim_controller *c);
+
+/* --- controller_services.c ------------------------------------------------------------------- */
+
+int sim_take_service_control(struct sim_controller *c, const struct peer *peer,
+        const Gpusched__ServiceControl *m, struct error *err);
+int sim_take_list_services(struct sim_controller *c, const struct peer *peer,
+        const Gpusched__ListServices *m, struct error *err);
+/* An order of a run is on its way: it is a replica, or one is to end. */
+void sim_service_start(struct sim_controller *c, struct run_id run);
+void sim_service_end(struct sim_controller *c, const struct effect *f);
+/* All effects of a tick are on their way. */
+void sim_services_ticked(struct sim_controller *c);
+/* A row is on its way to the database; all of those are there, or (lost) will never be. */
+void sim_service_row(struct sim_controller *c, const struct row *row);
+void sim_services_committed(struct sim_controller *c, bool lost);
 
 #endif

@@ -35,10 +35,13 @@
 #include "testsuite/sim/fault_vfs.h"
 #include "testsuite/sim/gpus.h"
 #include "testsuite/sim/node.h"
+#include "testsuite/sim/owners.h"
 #include "testsuite/sim/step_managers.h"
 
 #define NODES           4
 #define CLIENTS         3
+#define OWNERS          2 /* of services */
+#define SERVICES_EVERY  9 /* seeds: they commit twice as often as others */
 #define CONTROLLER_UID  500
 #define VFS_NAME        "faultsim"
 #define SEEDS_THAT_TELL 20           /* among so many there are gangs of every fate */
@@ -55,14 +58,15 @@ static const char conf_text[] =
         "node_defaults = { %s };\n"
         "nodes = ( { name = \"n[1-3]\"; cpus = 8; gpus = \"a:4\"; }, "
         "{ name = \"n4\"; cpus = 8; gpus = \"a:2,b:2\"; } );\n"
-        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; grace = \"2s\"; "
-        "preempt_mode = \"%s\"; }, { name = \"some\"; nodes = \"n[1-3]\"; grace = \"2s\"; "
+        "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; services = true; "
+        "grace = \"2s\"; preempt_mode = \"%s\"; }, "
+        "{ name = \"some\"; nodes = \"n[1-3]\"; grace = \"2s\"; "
         "preempt_mode = \"%s\"; } );\n";
 
 /* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
 struct mix {
 	usec_t kill, power, agent, reboot, stall, jump, gpu;
-	bool fence, signatures_age;
+	bool fence, signatures_age, services;
 	unsigned suspend_ppm; /* of the jobs are suspended for a while */
 	unsigned steps_ppm;   /* of their attempts have steps */
 	usec_t pause;         /* of clients, at most */
@@ -81,6 +85,8 @@ struct sim {
 	struct sim_node *nodes[NODES];
 	struct sim_client *clients[CLIENTS];
 	struct step_managers *steps;
+	struct owners *owners;
+	struct mcred_ops *owner_mcred[OWNERS];
 	struct mix mix;
 	bool faulty, has_gpus, forgetful, boundless, backed_up;
 	uint64_t heard[NODES]; /* over this link, at the last look */
@@ -347,6 +353,8 @@ static void make_munge(struct sim *s)
 	s->node_mcred = fake_munge_client(s->munge, 0, 0);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		s->client_mcred[i] = fake_munge_client(s->munge, 1000 + i, 1000 + i);
+	for (unsigned i = 0; i < OWNERS; i++)
+		s->owner_mcred[i] = fake_munge_client(s->munge, 2000 + i, 2000 + i);
 	clock_goes(s, NULL);
 }
 
@@ -409,6 +417,18 @@ static void make_clients(struct sim *s, unsigned jobs)
 	}
 }
 
+static void make_owners(struct sim *s)
+{
+	s->owners = owners_new(&(struct owners_options){ .engine = s->engine,
+	        .checker = s->checker,
+	        .controller = s->controller,
+	        .cluster = s->conf->cluster,
+	        .n = s->mix.services ? OWNERS : 0,
+	        .first_uid = 2000,
+	        .mcred = s->owner_mcred,
+	        .pause = 20 * SEC });
+}
+
 static void fail(uint64_t seed, const char *what)
 {
 	fprintf(stderr, "faultsim: seed %" PRIu64 ": %s\n", seed, what);
@@ -429,6 +449,7 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	if (s->has_gpus)
 		mix_gpus(s);
 	s->mix.work.wordy = seed % 5 == 1;
+	s->mix.services = seed % SERVICES_EVERY == 0;
 	snprintf(text, sizeof(text), conf_text, STEP_MANAGERS_MAX_STEPS,
 	        s->mix.fence ? "fence = \"/sbin/fence\";" : "",
 	        s->mix.signatures_age ? "signature_age = \"5m\";" : "",
@@ -450,12 +471,14 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	        .commit_low = 100,
 	        .commit_high = 20 * MS,
 	        .faults = s->mix.faults,
+	        .services = s->mix.services,
 	        .fence = fence,
 	        .arg = s });
 	checker_say(s->checker, "maxsteps %d", STEP_MANAGERS_MAX_STEPS);
 	sim_controller_start(s->controller);
 	make_steps(s);
 	make_nodes(s);
+	make_owners(s);
 	make_clients(s, (unsigned)engine_between(s->engine, 5, 40));
 }
 
@@ -466,10 +489,13 @@ static void sim_free(struct sim *s)
 	for (unsigned i = 0; i < NODES; i++)
 		sim_node_free(s->nodes[i]);
 	step_managers_free(s->steps);
+	owners_free(s->owners);
 	sim_controller_free(s->controller);
 	fault_vfs_free(s->vfs);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		mcred_ops_free(s->client_mcred[i]);
+	for (unsigned i = 0; i < OWNERS; i++)
+		mcred_ops_free(s->owner_mcred[i]);
 	mcred_ops_free(s->controller_mcred);
 	mcred_ops_free(s->node_mcred);
 	fake_munge_free(s->munge);
@@ -484,7 +510,7 @@ static bool all_done(const struct sim *s)
 		if (!sim_client_is_done(s->clients[i]))
 			return false;
 	}
-	return true;
+	return owners_are_done(s->owners);
 }
 
 static bool all_ended(const struct sim *s)
@@ -528,8 +554,10 @@ static void look(void *arg, void **own)
 	struct sim *s = arg;
 
 	(void)own;
-	if (sim_controller_is_up(s->controller))
+	if (sim_controller_is_up(s->controller)) {
 		sim_controller_tell_steps(s->controller);
+		sim_controller_tell_services(s->controller);
+	}
 	for (unsigned i = 0; i < NODES; i++) {
 		const char *name = s->conf->nodes[i].name;
 		int64_t now = engine_now(s->engine).mono;
@@ -587,6 +615,7 @@ static void restore(struct sim *s)
 		sim_node_tell_owed(s->nodes[i]);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		sim_client_stop(s->clients[i]);
+	owners_halt(s->owners);
 	sim_controller_restore(s->controller);
 	heal(s);
 	engine_run(s->engine, engine_now(s->engine).mono + FAULTY);
@@ -601,6 +630,7 @@ static void calm(struct sim *s)
 	usec_t end = engine_now(s->engine).mono + CALM;
 
 	heal(s);
+	owners_finish(s->owners);
 	while (engine_now(s->engine).mono < end) {
 		bool well;
 
@@ -624,8 +654,9 @@ static void calm(struct sim *s)
 struct totals {
 	struct sim_client_count clients;
 	struct step_managers_count steps;
+	struct owners_count owners;
 	struct checker_steps judged;
-	uint64_t faults, facts, looks, owed, answers, commits, restarts, simulated_s, whole, in_part, stops, gpus,
+	uint64_t faults, facts, looks, owed, endpoints, answers, commits, restarts, simulated_s, whole, in_part, stops, gpus,
 	        parts, asked, reclaimed;
 };
 
@@ -696,6 +727,8 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	t->asked += checker_asked(s.checker);
 	t->reclaimed += checker_reclaimed(s.checker);
 	add_steps(&s, t);
+	owners_count(s.owners, &t->owners);
+	t->endpoints += checker_endpoints(s.checker);
 	for (unsigned i = 0; i < NODES; i++)
 		t->gpus += sim_node_gpu_faults(s.nodes[i]);
 	t->commits += stats.commits;
@@ -731,6 +764,11 @@ static void print_totals(const struct totals *t, uint64_t first, uint64_t n, lon
 	       "that ended with their attempt, %zu of which more was heard then, ",
 	        t->steps.steps, t->steps.repeats, t->steps.refused, t->judged.listed,
 	        t->judged.done, t->judged.cut, t->judged.late);
+	printf("%" PRIu64 " services, %" PRIu64 " updates, %" PRIu64 " of them bad, %" PRIu64
+	       " undone, %" PRIu64 " services that were stopped, %" PRIu64
+	       " repeated requests, %" PRIu64 " times an endpoint, ",
+	        t->owners.submits, t->owners.updates, t->owners.bad_updates, t->owners.undone,
+	        t->owners.stops, t->owners.repeats, t->endpoints);
 	printf("%" PRIu64 " looks at signatures too old, %" PRIu64
 	       " parts of answers that fit, %" PRIu64 " simulated hours in %ld s\n",
 	        t->clients.resigned, t->answers, t->simulated_s / 3600, seconds);
@@ -742,6 +780,7 @@ static bool tells(const struct totals *t)
 	return t->whole && t->in_part && t->stops && t->clients.bulks && t->clients.tasks &&
 	       t->parts && t->gpus && t->looks && t->reclaimed && t->asked != t->reclaimed &&
 	       t->clients.resigned && t->steps.repeats && t->steps.refused && t->judged.listed &&
+	       t->owners.updates && t->owners.undone && t->owners.repeats && t->endpoints &&
 	       t->judged.done && t->judged.cut && t->judged.late;
 }
 

@@ -15,7 +15,10 @@
 #include "noded/net/convert.h"
 #include "noded/sim/sim_launcher.h"
 #include "testsuite/sim/gpus.h"
+#include "testsuite/sim/owners.h"
 #include "testsuite/sim/step_managers.h"
+
+#define DAY_S 86400
 
 /* How often a signature was used here: as noded/runs/sigcount.h. */
 struct use {
@@ -89,7 +92,7 @@ static int take_use(
 {
 	struct use *u = use_of(n, spec, task);
 
-	if (u->n >= spec->max_attempts)
+	if (u->n >= (spec->service ? spec->service->starts_per_day : spec->max_attempts))
 		return error_set(err, ERR_SIGNATURE, "started %u times here already", u->n);
 	u->n++;
 	return 0;
@@ -98,12 +101,14 @@ static int take_use(
 /* No controller orders what its owner has to sign anew, and orders are not so long under way. What
  * is from the future, where clocks jump, is taken here. */
 static int check_age(const struct sim_node *n, const Gpusched__StartRun *order,
-        const struct mcred *cred, struct error *err)
+        const Gpusched__SignedSpec *spec, const struct mcred *cred, struct error *err)
 {
 	int64_t now_s = engine_now(n->o.engine).wall / SEC;
+	uint64_t age_s = spec->service ? (uint64_t)spec->service->valid_days * DAY_S
+	                               : n->signature_age_s;
 
-	if (!n->signature_age_s || now_s < cred->encode_time ||
-	        signedjob_cred_age(cred, now_s, n->signature_age_s, err) == 0)
+	if (!age_s || now_s < cred->encode_time ||
+	        signedjob_cred_age(cred, now_s, age_s, err) == 0)
 		return 0;
 	checker_say(n->o.checker, "stale %" PRIu64 " %u %u %u", order->run->job, order->run->task,
 	        order->run->attempt, order->run->rank);
@@ -124,20 +129,42 @@ static int accept_order(void *arg, const Gpusched__StartRun *order, struct error
 	int rc = -1;
 
 	if (n->o.mcred->decode(n->o.mcred, text, &cred, err) == 0 &&
-	        signedjob_cred_check(&cred, err) >= 0 && check_age(n, order, &cred, err) == 0 &&
+	        signedjob_cred_check(&cred, err) >= 0 &&
 	        signedjob_check(&cred, n->o.cluster, &job, arena, &spec, &hash, err) == 0 &&
+	        check_age(n, order, spec, &cred, err) == 0 &&
 	        signedjob_run_check(spec, order->run->task, order->run->attempt, err) == 0 &&
 	        take_use(n, spec, order->run->task, err) == 0) {
-		step_managers_expect(n->o.steps,
-		        (struct run_id){ order->run->job, order->run->task, order->run->attempt,
-		                order->run->rank },
-		        spec->uid);
+		if (!spec->service)
+			step_managers_expect(n->o.steps,
+			        (struct run_id){ order->run->job, order->run->task,
+			                order->run->attempt, order->run->rank },
+			        spec->uid);
 		rc = 0;
 	}
 	mcred_clear(&cred);
 	arena_free(arena);
 	free(text);
 	return rc;
+}
+
+static bool has_label(const Gpusched__StartRun *order, const char *key)
+{
+	for (size_t i = 0; i < order->n_labels; i++)
+		if (!strcmp(order->labels[i]->key, key))
+			return true;
+	return false;
+}
+
+/* It loads, and serves for a while or as long as it may; or it ends while it loads. */
+static void choose_replica(
+        const Gpusched__StartRun *order, struct engine *e, struct sim_course *c)
+{
+	c->load_time = engine_between(e, 0, 8 * SEC);
+	c->duration = engine_chance(e, 300000) ? engine_between(e, SEC, 60 * SEC) : 100000 * SEC;
+	if (has_label(order, OWNERS_LABEL_BAD)) {
+		c->duration = engine_between(e, 100 * MS, 2 * SEC);
+		c->load_time = 60 * SEC;
+	}
 }
 
 static struct sim_course choose_course(void *arg, const Gpusched__StartRun *order)
@@ -152,6 +179,8 @@ static struct sim_course choose_course(void *arg, const Gpusched__StartRun *orde
 	};
 
 	sim_program(order->run, &c.exit_code, &c.exit_signal);
+	if (has_label(order, "service"))
+		choose_replica(order, e, &c);
 	if (order->share_burst_mb > order->share_mb && engine_chance(e, 900000)) {
 		c.own_mb = order->share_burst_mb;
 		if (engine_chance(e, 400000))

@@ -730,6 +730,7 @@ bool run_set_replica(
 {
 	struct run_replica *r;
 	char ports[96];
+	usec_t since;
 	bool changed;
 
 	if (report->health > HEALTH_LAST || (!report->health && !report->n_ports))
@@ -737,10 +738,13 @@ bool run_set_replica(
 	r = replica(runs, run);
 	changed = r->health != report->health;
 	r->health = (uint8_t)report->health;
+	since = r->ready_since;
 	if (report->health != HEALTH_READY)
 		r->ready_since = 0;
 	else if (!r->ready_since)
 		r->ready_since = mono ? mono : 1;
+	if (r->ready_since != since) /* from then on it is protected for a while */
+		node_runs_changed(run->link.node);
 	if (report->ready_time && !r->ready_time)
 		r->ready_time = report->ready_time;
 	r->ready_us = report->ready_us;

@@ -82,6 +82,11 @@
 #define KEPT(file) "keptstep " file " 1 0 1 0 FAILED 3 0 ab;counted;"
 #define CUT(file)  "keptstep " file " 1 0 1 0 CANCELLED 0 0 1;counted;"
 
+/* Two of its slots are ordered, and the first is READY. */
+#define SERVICE "submit 1 1 a;array 1 0-4 0;service s 1;"
+#define TWO_SLOTS(wants, second) \
+	"isservice s " wants ";generation s 1;slot 1 0 1 0 1;slot 1 1 1 " second ";"
+
 static const struct {
 	const char *expect; /* "" clean, else the invariant of the first violation */
 	const char *facts;  /* separated by ';' */
@@ -353,6 +358,25 @@ static const struct {
 	{ "I31", "maxsteps 1;" ALIVE "step 1 0 1 1;lists 1 0 1 1" },
 	{ "I31", "maxsteps 1;" ALIVE "stepends 1 0 1 1 FAILED 3 0 ab;"
 	         "keptstep state 1 0 1 1 FAILED 3 0 ab" },
+	{ "", SERVICE "isservice s 1 0 0;generation s 1;slot 1 0 1 0 1;slots" },
+	{ "I32", SERVICE TWO_SLOTS("1 0 0", "0 1") "slots" },
+	{ "", SERVICE TWO_SLOTS("1 1 0", "0 1") "slots" },
+	{ "", SERVICE TWO_SLOTS("1 0 0", "1 0") "slots" },
+	{ "", SERVICE TWO_SLOTS("2 0 0", "0 1") "slots;" TWO_SLOTS("1 0 0", "0 1") "slots" },
+	{ "", SERVICE "start 1 0 1 0 1 n1 5 1 10;keptrun 1 0 1 0 0;serves 1 0 1" },
+	{ "I33", SERVICE "start 1 0 1 0 1 n1 5 1 10;serves 1 0 1" },
+	{ "I33", SERVICE "start 1 0 1 0 1 n1 5 1 10;keptrun 1 0 1 1 0;serves 1 0 1" },
+	{ "I33", SERVICE "start 1 0 1 0 1 n1 5 1 10;keptrun 1 0 1 1 1;serves 1 0 1" },
+	{ "I34", SERVICE "sheds 1 1 1;" TWO_SLOTS("2 1 2", "0 0") "slots" },
+	{ "", SERVICE "sheds 1 1 1;" TWO_SLOTS("2 0 2", "0 0") "slots" },
+	{ "", SERVICE "sheds 1 1 1;" TWO_SLOTS("2 1 1", "0 0") "slots" },
+	{ "I35", SERVICE "isservice s 2 0 0;generation s 1;slot 1 0 1 0 1;slot 1 0 2 0 0;slots" },
+	{ "I36", SERVICE "slots" },
+	{ "", SERVICE "endservice s;slots;noservice s;slots;quiet" },
+	{ "I36", SERVICE "noservice s" },
+	{ "I36", SERVICE "endservice s;start 1 0 1 0 1 n1 5 1 10;noservice s" },
+	{ "I36", "takenservice s" },
+	{ "I36", SERVICE "endservice s;isservice s 0 0 0;slots;quiet" },
 };
 
 static void check_case(size_t i)
