@@ -221,11 +221,12 @@ static int ask_one_by_one(struct answer *a, struct error *err)
 	return 0;
 }
 
-static int ask(struct source *s, struct feed *out, struct error *err)
+int source_ask(struct source *s, struct feed *out, struct error *err)
 {
 	struct answer a = { s, out };
 	int rc;
 
+	*out = (struct feed){ .n = 0 };
 	s->jobs.n = 0;
 	rc = ask_for(&a, s->which.names, s->which.n, err);
 	if (rc < 0 && err->code == ERR_NO_SERVICE) {
@@ -233,8 +234,10 @@ static int ask(struct source *s, struct feed *out, struct error *err)
 		s->jobs.n = 0;
 		rc = ask_one_by_one(&a, err);
 	}
-	if (rc < 0)
+	if (rc < 0) {
+		feed_clear(out);
 		return -1;
+	}
 	for (size_t i = 0; i < s->which.n; i++)
 		feed_add_unknown(out, s->which.names[i]);
 	return 0;
@@ -255,12 +258,15 @@ static int attempt(struct source *s, int ms, struct feed *out, struct error *err
 	now = now_ms();
 	if (!s->due && now < s->poll_ms)
 		return 0;
-	if (ask(s, out, err) < 0)
+	if (source_ask(s, out, err) < 0)
 		return -1;
 	s->due = false;
 	s->poll_ms = now + SOURCE_POLL_MS;
-	if ((s->jobs.n && !s->request) || !same_jobs(&s->jobs, &s->watched))
-		return start_watch(s, err) < 0 ? -1 : 1;
+	if (((s->jobs.n && !s->request) || !same_jobs(&s->jobs, &s->watched)) &&
+	        start_watch(s, err) < 0) {
+		feed_clear(out);
+		return -1;
+	}
 	return 1;
 }
 
@@ -269,7 +275,6 @@ int source_wait(struct source *s, int ms, struct feed *out, struct error *err)
 	int64_t now = now_ms();
 	int rc;
 
-	*out = (struct feed){ .n = 0 };
 	if (now < s->again_ms) {
 		nap(s->again_ms - now < ms ? s->again_ms - now : ms);
 		return 0;
@@ -280,7 +285,6 @@ int source_wait(struct source *s, int ms, struct feed *out, struct error *err)
 			backoff_reset(&s->backoff);
 		return rc;
 	}
-	feed_clear(out);
 	client_drop(s->asks);
 	stop_watch(s);
 	s->due = true;

@@ -38,4 +38,7 @@ const char *source_cluster(const struct source *s);
  * was asked; -1: the controller was not reached, or did not answer. */
 int source_wait(struct source *s, int ms, struct feed *out, struct error *err);
 
+/* Ask at once, without a watch. 0: *out is what the controller says; -1. */
+int source_ask(struct source *s, struct feed *out, struct error *err);
+
 #endif
