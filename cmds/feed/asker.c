@@ -18,27 +18,27 @@ enum key { LOOKS = 1, WAKES };
 
 struct asker {
 	struct worker_pool *pool;
-	struct source *source;  /* of the thread that looks, while it does */
-	struct client *client;  /* of the thread that wakes, while it does */
+	struct source *source; /* of the thread that looks, while it does */
+	struct client *client; /* of the thread that wakes, while it does */
 	char *const *names;
 	size_t n;
 	struct asker_ops ops;
-	bool looks, wakes; /* under way */
+	bool looks, wakes;             /* under way */
 	bool look_failed, wake_failed; /* it was said */
 	struct word {
 		uint32_t held;
 		bool due;
-	} *words; /* what is to be told, of each service */
+	} * words; /* what is to be told, of each service */
 };
 
-/* --- where it answers --------------------------------------------------------------------------- */
+/* --- where it answers ------------------------------------------------------------------------- */
 
 struct look {
 	struct asker *asker;
 	struct found {
 		struct asker_address *v;
 		size_t n;
-	} *found; /* of each service */
+	} * found; /* of each service */
 	int rc;
 	struct error err;
 };
@@ -115,7 +115,7 @@ void asker_look(struct asker *a)
 		look_free(l);
 }
 
-/* --- waking ------------------------------------------------------------------------------------- */
+/* --- waking ----------------------------------------------------------------------------------- */
 
 struct wake {
 	struct asker *asker;
@@ -183,7 +183,7 @@ void asker_wake(struct asker *a, size_t service, uint32_t held)
 	send_words(a);
 }
 
-/* --- both --------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 struct asker *asker_new(struct event_base *base, char *const *names, size_t n,
         const struct asker_ops *ops, struct error *err)

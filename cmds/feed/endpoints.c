@@ -55,7 +55,8 @@ bool feed_same_address(const char *a, const char *b)
 /* A host's name: letters, digits, dots and dashes, none of them at its beginning or end. */
 static bool is_host_name(const char *s)
 {
-	static const char inner[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+	static const char inner[] =
+	        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
 	size_t n = strlen(s);
 
 	return n && strspn(s, inner) == n && !strchr("-.", s[0]) && !strchr("-.", s[n - 1]);

@@ -14,11 +14,11 @@
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 
-#define ENDPOINT_PORTS    8
-#define ENDPOINT_ADDRESS  254 /* with its NUL */
-#define ENDPOINT_NAME     64
-#define ENDPOINT_TEXT     (ENDPOINT_ADDRESS + 8)
-#define SERVICE_UNKNOWN   "UNKNOWN" /* the state of a service that the controller does not have */
+#define ENDPOINT_PORTS   8
+#define ENDPOINT_ADDRESS 254 /* with its NUL */
+#define ENDPOINT_NAME    64
+#define ENDPOINT_TEXT    (ENDPOINT_ADDRESS + 8)
+#define SERVICE_UNKNOWN  "UNKNOWN" /* the state of a service that the controller does not have */
 
 struct endpoint {
 	uint32_t slot, generation;

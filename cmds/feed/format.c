@@ -18,7 +18,7 @@ static void add_for_service(struct strbuf *out, const char *text, const char *se
 	strbuf_adds(out, text);
 }
 
-/* --- nginx ------------------------------------------------------------------------------------- */
+/* --- nginx ------------------------------------------------------------------------------------ */
 
 /* An upstream without servers is an error for nginx, and so is one with nothing but backups. */
 static void nginx_upstream(
@@ -49,7 +49,7 @@ static void nginx(
 		nginx_upstream(out, &v[i], how);
 }
 
-/* --- LiteLLM ----------------------------------------------------------------------------------- */
+/* --- LiteLLM ---------------------------------------------------------------------------------- */
 
 static void litellm_endpoint(struct strbuf *out, const struct feed_service *s,
         const struct endpoint *e, const struct format_how *how)
@@ -79,7 +79,7 @@ static void litellm(
 			litellm_endpoint(out, &v[i], &v[i].v[k], how);
 }
 
-/* --- all ---------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static const struct format formats[] = {
 	{ "nginx", nginx },

@@ -15,11 +15,11 @@
 
 /* What stands behind an output's file, and whether the controller answers. */
 struct format_how {
-	size_t port;         /* of each replica: the number of its port, from 0 */
-	const char *backup;  /* nginx: HOST:PORT of a gactivate; NULL: none */
-	const char *model;   /* litellm: %s is the service; NULL: "hosted_vllm/%s" */
-	const char *path;    /* litellm: behind host and port; NULL: "/v1" */
-	const char *cluster; /* json */
+	size_t port;             /* of each replica: the number of its port, from 0 */
+	const char *backup;      /* nginx: HOST:PORT of a gactivate; NULL: none */
+	const char *model;       /* litellm: %s is the service; NULL: "hosted_vllm/%s" */
+	const char *path;        /* litellm: behind host and port; NULL: "/v1" */
+	const char *cluster;     /* json */
 	int64_t silent_since;    /* json: the controller does not answer since; 0: it does */
 	const char *silent_text; /* json: the error */
 };

@@ -17,7 +17,7 @@ static void add_json(struct strbuf *out, json_t *object)
 	json_decref(object);
 }
 
-/* --- envoy: what a file-based endpoint discovery (EDS) answers --------------------------------- */
+/* --- envoy: what a file-based endpoint discovery (EDS) answers -------------------------------- */
 
 static json_t *envoy_endpoint(const struct endpoint *e, size_t port)
 {
@@ -47,7 +47,7 @@ void format_envoy(
 	add_json(out, json_pack("{s:o}", "resources", clusters));
 }
 
-/* --- Prometheus: file_sd ------------------------------------------------------------------------ */
+/* --- Prometheus: file_sd ---------------------------------------------------------------------- */
 
 static json_t *prometheus_target(
         const struct feed_service *s, const struct endpoint *e, const char *text)
@@ -56,8 +56,8 @@ static json_t *prometheus_target(
 
 	snprintf(slot, sizeof(slot), "%u", e->slot);
 	snprintf(generation, sizeof(generation), "%u", e->generation);
-	return json_pack("{s:[s],s:{s:s,s:s,s:s,s:s}}", "targets", text, "labels", "service", s->name,
-	        "node", e->node, "slot", slot, "generation", generation);
+	return json_pack("{s:[s],s:{s:s,s:s,s:s,s:s}}", "targets", text, "labels", "service",
+	        s->name, "node", e->node, "slot", slot, "generation", generation);
 }
 
 void format_prometheus(
@@ -74,7 +74,7 @@ void format_prometheus(
 	add_json(out, targets);
 }
 
-/* --- ours --------------------------------------------------------------------------------------- */
+/* --- ours ------------------------------------------------------------------------------------- */
 
 static json_t *json_endpoint(const struct endpoint *e)
 {
@@ -107,8 +107,8 @@ void format_json(
 	controller = json_pack("{s:b}", "answers", !how->silent_since);
 	if (how->silent_since) {
 		json_object_set_new(controller, "since", json_integer(how->silent_since));
-		json_object_set_new(controller, "error",
-		        json_string(how->silent_text ? how->silent_text : ""));
+		json_object_set_new(
+		        controller, "error", json_string(how->silent_text ? how->silent_text : ""));
 	}
 	add_json(out, json_pack("{s:i,s:s,s:o,s:o}", "version", 1, "cluster",
 	                      how->cluster ? how->cluster : "", "controller", controller,

@@ -40,7 +40,7 @@ struct gactivate {
 	bool ending;
 };
 
-/* --- options ------------------------------------------------------------------------------------ */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static CMD_SETTER(set_max_held)
 {
@@ -69,7 +69,8 @@ static const struct cmd_option table[] = {
 static int parse_at(const char *text, struct gate_at *at, struct error *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE }, *found;
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE },
+	                *found;
 	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
 	char *host = colon ? xstrndup(text, (size_t)(colon - text)) : xstrdup("127.0.0.1");
 	size_t len = strlen(host);
@@ -82,7 +83,8 @@ static int parse_at(const char *text, struct gate_at *at, struct error *err)
 	}
 	if (rc < 0 || getaddrinfo(host, port, &hints, &found) != 0) {
 		free(host);
-		return error_set(err, ERR_USAGE, "expected [ADDRESS:]PORT, with an address in numbers");
+		return error_set(
+		        err, ERR_USAGE, "expected [ADDRESS:]PORT, with an address in numbers");
 	}
 	memcpy(&at->at, found->ai_addr, found->ai_addrlen);
 	at->len = found->ai_addrlen;
@@ -120,27 +122,27 @@ static const struct cmd gactivate_cmd = {
 	.examples =
 	        "It is the backup server of a load balancer that gfeed tells of replicas: while "
 	        "there are some it gets nothing. A connection counts once its first bytes have "
-	        "come, so health checks that only connect wake no service; others, as those of an "
-	        "HTTP path, would. Bytes are passed on as they are. What is more than it may "
+	        "come, so health checks that only connect wake no service; others, as those of "
+	        "an HTTP path, would. Bytes are passed on as they are. What is more than it may "
 	        "hold is closed, with HTTP's status 503 if it looks like HTTP.\n"
 	        "\n"
-	        "It must run as the service's owner, a coordinator of its account or an operator. "
-	        "Without ADDRESS it listens at 127.0.0.1.\n"
+	        "It must run as the service's owner, a coordinator of its account or an "
+	        "operator. Without ADDRESS it listens at 127.0.0.1.\n"
 	        "\n"
 	        "Examples:\n"
 	        "  gactivate chat=7001\n"
 	        "  gactivate chat=7001 code=7002 --max-held=200 --wake-wait=10m\n"
 	        "  gactivate chat=0.0.0.0:7001\n"
 	        "\n"
-	        "TERM: no new connections, those that are held are refused, and it ends with the "
-	        "last of the others.\n"
+	        "TERM: no new connections, those that are held are refused, and it ends with "
+	        "the last of the others.\n"
 	        "\n"
 	        "Exit status: 0 ended by TERM; 1 failed; 2 usage.",
 	.table = table,
 	.take = take_word,
 };
 
-/* --- running ------------------------------------------------------------------------------------ */
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* Two descriptors for each request that was passed on. */
 static void raise_files(const struct gactivate *g)
@@ -154,7 +156,8 @@ static void raise_files(const struct gactivate *g)
 	setrlimit(RLIMIT_NOFILE, &limit);
 	if (limit.rlim_max < want)
 		log_warning("this process may have %llu files: --max-held=%u needs up to %llu",
-		        (unsigned long long)limit.rlim_max, g->limits.max_held, (unsigned long long)want);
+		        (unsigned long long)limit.rlim_max, g->limits.max_held,
+		        (unsigned long long)want);
 }
 
 static void check_empty(evutil_socket_t fd, short what, void *arg)

@@ -42,8 +42,8 @@ struct gate {
 	size_t number;
 	struct evconnlistener *listener;
 	TAILQ_HEAD(, held) held;
-	uint32_t waiting;    /* WAITING or CONNECTING */
-	uint32_t told;       /* the controller was told of so many */
+	uint32_t waiting;        /* WAITING or CONNECTING */
+	uint32_t told;           /* the controller was told of so many */
 	struct asker_address *v; /* where it answers */
 	size_t n, turn;
 	int64_t found_ms; /* as it was then; INT64_MIN: not known */
@@ -87,7 +87,7 @@ static void tell(struct gate *gate)
 	asker_wake(gate->all->asker, gate->number, gate->waiting);
 }
 
-/* --- the end of waiting ------------------------------------------------------------------------- */
+/* --- the end of waiting ----------------------------------------------------------------------- */
 
 static void stop_waiting(struct held *h)
 {
@@ -147,7 +147,7 @@ static void pass_on(struct held *h)
 	splice_new(client, ended, server, on_spliced_end, g);
 }
 
-/* --- connecting to a replica -------------------------------------------------------------------- */
+/* --- connecting to a replica ------------------------------------------------------------------ */
 
 static void set_options(struct bufferevent *bev)
 {
@@ -217,7 +217,7 @@ static void on_found(void *arg, size_t service, const struct asker_address *v, s
 	connect_all(gate);
 }
 
-/* --- the client --------------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
 /* The first bytes: from now on it counts. */
 static void begin_waiting(struct held *h)
@@ -275,8 +275,8 @@ static void say_crowded(struct gates *g)
 	g->crowded = true;
 }
 
-static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *from, int len,
-        void *arg)
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *from,
+        int len, void *arg)
 {
 	struct gate *gate = arg;
 	struct gates *g = gate->all;
@@ -317,7 +317,7 @@ static void on_accept_error(struct evconnlistener *listener, void *arg)
 	run_after(g->resume, PAUSE_MS);
 }
 
-/* --- timers ------------------------------------------------------------------------------------- */
+/* --- timers ----------------------------------------------------------------------------------- */
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
@@ -359,10 +359,10 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
 			evconnlistener_enable(g->v[i].listener);
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
-static int open_gate(struct gates *g, size_t i, const char *name, const struct gate_at *at,
-        struct error *err)
+static int open_gate(
+        struct gates *g, size_t i, const char *name, const struct gate_at *at, struct error *err)
 {
 	const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE;
 	struct gate *gate = &g->v[i];
@@ -372,13 +372,14 @@ static int open_gate(struct gates *g, size_t i, const char *name, const struct g
 	gate->listener = evconnlistener_new_bind(g->base, on_accept, gate, flags, BACKLOG,
 	        (const struct sockaddr *)&at->at, (int)at->len);
 	if (!gate->listener)
-		return error_set(err, ERR_SYSTEM, "service %s: its port: %s", name, strerror(errno));
+		return error_set(
+		        err, ERR_SYSTEM, "service %s: its port: %s", name, strerror(errno));
 	evconnlistener_set_error_cb(gate->listener, on_accept_error);
 	return 0;
 }
 
-struct gates *gates_new(struct event_base *base, char *const *names, const struct gate_at *at, size_t n,
-        const struct gates_limits *limits, struct error *err)
+struct gates *gates_new(struct event_base *base, char *const *names, const struct gate_at *at,
+        size_t n, const struct gates_limits *limits, struct error *err)
 {
 	struct gates *g = xcalloc(1, sizeof(*g));
 	const struct asker_ops ops = { on_found, g };

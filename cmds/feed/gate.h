@@ -40,8 +40,8 @@ struct gate_at {
 };
 
 /* A gate for each of the n names, which are borrowed. NULL with `err`. */
-struct gates *gates_new(struct event_base *base, char *const *names, const struct gate_at *at, size_t n,
-        const struct gates_limits *limits, struct error *err);
+struct gates *gates_new(struct event_base *base, char *const *names, const struct gate_at *at,
+        size_t n, const struct gates_limits *limits, struct error *err);
 void gates_free(struct gates *g); /* NULL is fine */
 
 /* No new connections; those that wait are refused. */

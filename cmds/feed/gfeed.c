@@ -19,8 +19,8 @@
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 
-#define TICK_MS  500  /* HAProxy is looked at again, and commands */
-#define TELL_MS  1000 /* a break this short is not worth a line */
+#define TICK_MS 500  /* HAProxy is looked at again, and commands */
+#define TELL_MS 1000 /* a break this short is not worth a line */
 
 struct gfeed {
 	struct cmd_list services;
@@ -28,14 +28,14 @@ struct gfeed {
 	struct output *outputs;
 	size_t n_outputs;
 	struct source *source;
-	struct feed feed; /* what the controller said last */
-	bool known;       /* it has said something */
+	struct feed feed;  /* what the controller said last */
+	bool known;        /* it has said something */
 	int64_t silent_ms; /* it does not answer since then; 0: it does */
 	char silent_text[sizeof(((struct error *)0)->text)];
 	bool told;
 };
 
-/* --- options ------------------------------------------------------------------------------------ */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static CMD_SETTER(set_output)
 {
@@ -48,13 +48,17 @@ static CMD_SETTER(set_output)
 	return 0;
 }
 
-#define OUTPUT(name, arg, help) { name, 0, arg, help, set_output, 0, 0, 0 }
+#define OUTPUT(name, arg, help)                         \
+	{                                               \
+		name, 0, arg, help, set_output, 0, 0, 0 \
+	}
 
 static const struct cmd_option table[] = {
 	CMD_HEADING("Which services:"),
 	CMD_ROW(struct gfeed, services, "service", 's', "NAME,...", cmd_set_list, "These"),
 	CMD_ROW(struct gfeed, mine, "mine", 0, NULL, cmd_set_flag, "All of mine, also new ones"),
-	CMD_ROW(struct gfeed, all, "all", 0, NULL, cmd_set_flag, "All that I may see, also new ones"),
+	CMD_ROW(struct gfeed, all, "all", 0, NULL, cmd_set_flag,
+	        "All that I may see, also new ones"),
 	CMD_HEADING("What is kept up to date; each may be given several times:"),
 	OUTPUT("haproxy", "SOCKET,backend=NAME[,KEY=VALUE...]",
 	        "The servers of a backend of HAProxy, through its runtime API"),
@@ -71,18 +75,19 @@ static const struct cmd gfeed_cmd = {
 	.arguments = "--service=NAME,... OUTPUT...\n--mine OUTPUT...\n--all OUTPUT...",
 	.about = "Tell load balancers where the replicas of services are, as they come and go.",
 	.examples =
-	        "It runs until it is ended, as an ordinary user who may see the services. A replica "
-	        "is in the outputs once it is ready, and leaves them when it is about to end: two "
-	        "seconds at least before its server hears of that. While the controller does not "
-	        "answer the outputs stay as they are. Files are replaced as a whole, and only if "
-	        "something has changed.\n"
+	        "It runs until it is ended, as an ordinary user who may see the services. A "
+	        "replica is in the outputs once it is ready, and leaves them when it is about "
+	        "to end: two seconds at least before its server hears of that. While the "
+	        "controller does not answer the outputs stay as they are. Files are replaced as "
+	        "a whole, and only if something has changed.\n"
 	        "\n"
-	        "Keys of all outputs: service=NAME only that one; port=N the replica's N-th port "
-	        "instead of the first. Of files: reload=COMMAND, the last one, is run after each "
-	        "change. haproxy: server=PREFIX the servers' names before their numbers, the "
-	        "service's name if it is not said; slots=N so many of them. nginx: backup=HOST:PORT "
-	        "of a gactivate. litellm: model=NAME (hosted_vllm/%s), path=PATH (/v1). Where FILE, "
-	        "backend or model has %s, that is the service's name: a file for each.\n"
+	        "Keys of all outputs: service=NAME only that one; port=N the replica's N-th "
+	        "port instead of the first. Of files: reload=COMMAND, the last one, is run "
+	        "after each change. haproxy: server=PREFIX the servers' names before their "
+	        "numbers, the service's name if it is not said; slots=N so many of them. nginx: "
+	        "backup=HOST:PORT of a gactivate. litellm: model=NAME (hosted_vllm/%s), "
+	        "path=PATH (/v1). Where FILE, backend or model has %s, that is the service's "
+	        "name: a file for each.\n"
 	        "\n"
 	        "Examples:\n"
 	        "  gfeed --service=chat --haproxy=/run/haproxy/admin.sock,backend=chat\n"
@@ -96,7 +101,7 @@ static const struct cmd gfeed_cmd = {
 	.table = table,
 };
 
-static int check(const struct gfeed *g, struct error *err)
+static int check(struct gfeed *g, struct error *err)
 {
 	if ((g->services.n != 0) + g->mine + g->all != 1) {
 		error_set(err, ERR_USAGE, "expected one of --service, --mine and --all");
@@ -104,15 +109,18 @@ static int check(const struct gfeed *g, struct error *err)
 	}
 	for (size_t i = 0; i < g->services.n; i++)
 		if (!feed_is_name(g->services.v[i]))
-			return error_set(err, ERR_USAGE, "--service=%s: no name of a service", g->services.v[i]);
-	if (!g->n_outputs) {
-		error_set(err, ERR_USAGE, "there is no output");
-		return error_hint(err, "gfeed --service=chat --json=chat.json");
-	}
-	return 0;
+			return error_set(err, ERR_USAGE, "--service=%s: no name of a service",
+			        g->services.v[i]);
+	for (size_t i = 0; i < g->n_outputs; i++)
+		if (output_settle(&g->outputs[i], g->services.v, g->services.n, err) < 0)
+			return -1;
+	if (g->n_outputs)
+		return 0;
+	error_set(err, ERR_USAGE, "there is no output");
+	return error_hint(err, "gfeed --service=chat --json=chat.json");
 }
 
-/* --- the loop ----------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void keep_outputs(struct gfeed *g)
 {
@@ -121,7 +129,8 @@ static void keep_outputs(struct gfeed *g)
 	for (size_t i = 0; i < g->n_outputs; i++) {
 		struct output *o = &g->outputs[i];
 
-		o->how.silent_since = g->told ? (int64_t)time(NULL) - (now - g->silent_ms) / 1000 : 0;
+		o->how.silent_since =
+		        g->told ? (int64_t)time(NULL) - (now - g->silent_ms) / 1000 : 0;
 		output_keep(o, &g->feed, now);
 	}
 }
@@ -190,7 +199,9 @@ static int run(void *input, struct error *err)
 
 	if (check(g, err) < 0 || log_open("stderr", "info", "gfeed", err) < 0)
 		return -1;
-	which = (struct source_which){ .names = g->services.v, .n = g->services.n, .mine = g->mine };
+	which = (struct source_which){
+		.names = g->services.v, .n = g->services.n, .mine = g->mine
+	};
 	g->source = source_new(&which, err);
 	if (!g->source)
 		return -1;

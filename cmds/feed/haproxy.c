@@ -22,7 +22,7 @@ void haproxy_servers_free(struct haproxy_servers *servers)
 	*servers = (struct haproxy_servers){ .n = 0 };
 }
 
-/* --- how the servers are ------------------------------------------------------------------------ */
+/* --- how the servers are ---------------------------------------------------------------------- */
 
 /* Cuts the line at its spaces. */
 static size_t split(char *line, char *columns[COLUMNS])
@@ -45,7 +45,8 @@ static int parse_line(char *line, const char *backend, const char *prefix, uint3
 	if (split(line, c) < COLUMNS)
 		return -1;
 	if (strcmp(c[BACKEND], backend) != 0 || strncmp(c[SERVER], prefix, strlen(prefix)) != 0 ||
-	        count_parse(c[SERVER] + strlen(prefix), 1, max ? max : UINT32_MAX, &number, NULL) < 0)
+	        count_parse(c[SERVER] + strlen(prefix), 1, max ? max : UINT32_MAX, &number, NULL) <
+	                0)
 		return 0;
 	if (strlen(c[ADDRESS]) >= sizeof(out->address) ||
 	        count_parse(c[ADMIN], 0, UINT32_MAX, &admin, NULL) < 0 ||
@@ -90,11 +91,11 @@ int haproxy_parse(const char *text, const char *backend, const char *prefix, uin
 	if (rc < 0)
 		return error_set(err, ERR_PROTOCOL, "show servers state: unexpected '%s'", shown);
 	error_set(err, ERR_CONFIG, "backend %s has no server %s1", backend, prefix);
-	return error_hint(err, "in haproxy.cfg: server-template %s 64 127.0.0.1:9 check disabled",
-	        prefix);
+	return error_hint(
+	        err, "in haproxy.cfg: server-template %s 64 127.0.0.1:9 check disabled", prefix);
 }
 
-/* --- what each is to be ------------------------------------------------------------------------- */
+/* --- what each is to be ----------------------------------------------------------------------- */
 
 static bool is_at(const struct haproxy_server *h, const struct endpoint *e, size_t port)
 {
@@ -181,8 +182,9 @@ size_t haproxy_commands(struct haproxy_servers *servers, const char *backend, co
 	for (size_t i = 0; i < s->n; i++) {
 		if (has[i] || !s->v[i].serves)
 			continue;
-		h = port < s->v[i].n_ports && feed_is_numeric(s->v[i].address) ? free_server(servers)
-		                                                              : NULL;
+		h = port < s->v[i].n_ports && feed_is_numeric(s->v[i].address)
+		            ? free_server(servers)
+		            : NULL;
 		if (h)
 			h->endpoint = &s->v[i];
 		without += !h;

@@ -42,7 +42,7 @@ int haproxy_parse(const char *text, const char *backend, const char *prefix, uin
 size_t haproxy_commands(struct haproxy_servers *servers, const char *backend, const char *prefix,
         const struct feed_service *s, size_t port, struct strbuf *commands);
 
-/* --- the runtime API ---------------------------------------------------------------------------- */
+/* --- the runtime API -------------------------------------------------------------------------- */
 
 /* Make the backend's servers the endpoints of `s` and look whether they are. *without: endpoints that
  * found no server. 1: something was changed; 0: all was so; -1 with `err`. Takes two seconds at most

@@ -11,8 +11,8 @@
 #include "common/base/clock.h"
 #include "common/base/text.h"
 
-#define EXCHANGE_MS 2000
-#define ANSWER_MAX  (4U * 1024 * 1024)
+#define EXCHANGE_MS  2000
+#define ANSWER_MAX   (4U * 1024 * 1024)
 #define LINE_MAX_CLI 4000 /* bytes of commands at once; HAProxy takes 16 KiB (tune.bufsize) */
 
 static int connect_to(const char *path, struct error *err)
@@ -27,7 +27,8 @@ static int connect_to(const char *path, struct error *err)
 	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
 		error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
 		if (errno == EACCES)
-			error_hint(err, "in haproxy.cfg: stats socket %s mode 660 level admin group GROUP",
+			error_hint(err,
+			        "in haproxy.cfg: stats socket %s mode 660 level admin group GROUP",
 			        path);
 		if (fd >= 0)
 			close(fd);
@@ -47,8 +48,8 @@ static int wait_for(int fd, short events, int64_t until_us, const char *path, st
 	return error_set(err, ERR_TIMEOUT, "%s: no answer within %d s", path, EXCHANGE_MS / 1000);
 }
 
-static int send_line(int fd, const char *line, size_t len, int64_t until_us, const char *path,
-        struct error *err)
+static int send_line(
+        int fd, const char *line, size_t len, int64_t until_us, const char *path, struct error *err)
 {
 	while (len) {
 		ssize_t n = send(fd, line, len, MSG_NOSIGNAL);
@@ -65,8 +66,8 @@ static int send_line(int fd, const char *line, size_t len, int64_t until_us, con
 	return 0;
 }
 
-static int receive(int fd, struct strbuf *answer, int64_t until_us, const char *path,
-        struct error *err)
+static int receive(
+        int fd, struct strbuf *answer, int64_t until_us, const char *path, struct error *err)
 {
 	char buf[8192];
 
@@ -87,8 +88,8 @@ static int receive(int fd, struct strbuf *answer, int64_t until_us, const char *
 }
 
 /* A line of commands; HAProxy closes the connection behind its answer. */
-static int exchange(const char *path, const char *line, size_t len, struct strbuf *answer,
-        struct error *err)
+static int exchange(
+        const char *path, const char *line, size_t len, struct strbuf *answer, struct error *err)
 {
 	int64_t until = clock_us(CLOCK_MONOTONIC) + (int64_t)EXCHANGE_MS * 1000;
 	int fd = connect_to(path, err), rc;
@@ -110,7 +111,8 @@ static int look(const struct haproxy_backend *b, struct haproxy_servers *servers
 	strbuf_addf(&line, "show servers state %s\n", b->backend);
 	rc = exchange(b->socket, line.s, line.len, &answer, err);
 	if (rc >= 0)
-		rc = haproxy_parse(answer.s ? answer.s : "", b->backend, b->prefix, b->max, servers, err);
+		rc = haproxy_parse(
+		        answer.s ? answer.s : "", b->backend, b->prefix, b->max, servers, err);
 	strbuf_free(&line);
 	strbuf_free(&answer);
 	return rc;
@@ -118,8 +120,7 @@ static int look(const struct haproxy_backend *b, struct haproxy_servers *servers
 
 /* Many commands are several lines, each with ';' between its commands. Their answers are for people;
  * whether all was done is looked at afterwards. `answer` keeps the last of them. */
-static int send_commands(
-        const char *path, char *commands, struct strbuf *answer, struct error *err)
+static int send_commands(const char *path, char *commands, struct strbuf *answer, struct error *err)
 {
 	struct strbuf line = { 0 };
 	int rc = 0;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 
 extern char **environ;
 
-/* --- the file ----------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static bool has_text(const char *path, const char *text, size_t len)
 {
@@ -102,7 +103,7 @@ int outfile_write(const char *path, const char *text, size_t len, struct error *
 	return rc < 0 ? -1 : 1;
 }
 
-/* --- the command -------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 void reload_wanted(struct reload *r)
 {
@@ -113,9 +114,19 @@ static int start(struct reload *r, int64_t now_ms, struct error *err)
 {
 	char sh[] = "sh", c[] = "-c";
 	char *argv[] = { sh, c, (char *)r->command, NULL };
+	posix_spawnattr_t how;
+	sigset_t ignored;
 	pid_t pid;
-	int rc = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ);
+	int rc;
 
+	/* What this process ignores the command does not. */
+	sigemptyset(&ignored);
+	sigaddset(&ignored, SIGPIPE);
+	posix_spawnattr_init(&how);
+	posix_spawnattr_setsigdefault(&how, &ignored);
+	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
+	rc = posix_spawn(&pid, "/bin/sh", NULL, &how, argv, environ);
+	posix_spawnattr_destroy(&how);
 	if (rc) {
 		r->due_ms = now_ms + RELOAD_RETRY_MS;
 		return error_set(err, ERR_SYSTEM, "%s: %s", r->command, strerror(rc));

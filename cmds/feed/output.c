@@ -13,12 +13,14 @@
 
 #define HAPROXY "haproxy"
 
-/* --- the command line --------------------------------------------------------------------------- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static int set_service(struct output *o, const char *value, struct error *err)
 {
 	o->service = value;
-	return feed_is_name(value) ? 0 : error_set(err, ERR_USAGE, "'%.80s' is no name of a service", value);
+	return feed_is_name(value)
+	               ? 0
+	               : error_set(err, ERR_USAGE, "'%.80s' is no name of a service", value);
 }
 
 static int set_port(struct output *o, const char *value, struct error *err)
@@ -34,7 +36,8 @@ static int set_port(struct output *o, const char *value, struct error *err)
 /* What is plain, and means nothing in the language of any of these programs. */
 static int check_plain(const char *value, const char *also, struct error *err)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/";
+	static const char plain[] =
+	        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/";
 	const char *mark = strstr(value, "%s");
 	size_t n = strspn(value, plain);
 
@@ -128,9 +131,11 @@ static int set_key(struct output *o, char *text, struct error *err)
 		return keys[i].set(o, value + 1, err) < 0 ? error_wrap(err, "%s", keys[i].name) : 0;
 	}
 	error_set(err, ERR_USAGE, "'%.40s': no such key", text);
-	return error_hint(err, "%s", o->format
-	        ? "FILE[,service=NAME][,port=N][,reload=COMMAND]; nginx: backup=HOST:PORT; litellm: model=, path="
-	        : "SOCKET,backend=NAME[,service=NAME][,server=PREFIX][,slots=N][,port=N]");
+	return error_hint(err, "%s",
+	        o->format
+	                ? "FILE[,service=NAME][,port=N][,reload=COMMAND]; nginx: backup=HOST:PORT; "
+	                  "litellm: model=, path="
+	                : "SOCKET,backend=NAME[,service=NAME][,server=PREFIX][,slots=N][,port=N]");
 }
 
 static int parse(struct output *o, struct error *err)
@@ -138,7 +143,8 @@ static int parse(struct output *o, struct error *err)
 	char *s = strchr(o->text, ',');
 
 	o->target = o->text;
-	if (text_plain_prefix(o->text, strlen(o->text)) != strlen(o->text) || !*o->text || s == o->text)
+	if (text_plain_prefix(o->text, strlen(o->text)) != strlen(o->text) || !*o->text ||
+	        s == o->text)
 		return error_set(err, ERR_USAGE, "expected a path");
 	while (s) {
 		char *next = strncmp(s + 1, "reload=", 7) != 0 ? strchr(s + 1, ',') : NULL;
@@ -175,6 +181,22 @@ bool output_is_per_service(const struct output *o)
 	return strstr(o->format ? o->target : o->backend, "%s");
 }
 
+int output_settle(struct output *o, char *const *names, size_t n, struct error *err)
+{
+	bool of_one = o->how.backup || (!o->format && !output_is_per_service(o));
+
+	if (!of_one || o->service)
+		return 0;
+	if (n == 1)
+		o->service = names[0];
+	else if (!o->format && feed_is_name(o->backend))
+		o->service = o->backend;
+	else
+		return error_set(err, ERR_USAGE, "--%s=%s: it is for one service: add service=NAME",
+		        o->word, o->target);
+	return 0;
+}
+
 /* The text with the service in place of %s; to be freed. */
 static char *of_service(const char *text, const char *service)
 {
@@ -189,7 +211,7 @@ static char *of_service(const char *text, const char *service)
 	return strbuf_take(&out);
 }
 
-/* --- what is said ------------------------------------------------------------------------------- */
+/* --- what is said ----------------------------------------------------------------------------- */
 
 static void say_failure(struct output *o, const char *where, const struct error *why)
 {
@@ -206,11 +228,10 @@ static void say_success(struct output *o)
 	o->failing = false;
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* -1: said */
-static int write_file(
-        struct output *o, const char *path, const struct feed_service *v, size_t n)
+static int write_file(struct output *o, const char *path, const struct feed_service *v, size_t n)
 {
 	struct strbuf text = { 0 };
 	struct error why;
@@ -285,7 +306,7 @@ void output_add_known(const struct output *o, struct feed *f)
 	free(pattern);
 }
 
-/* --- HAProxy ------------------------------------------------------------------------------------ */
+/* --- HAProxy ---------------------------------------------------------------------------------- */
 
 static int keep_backend(struct output *o, const char *backend, const struct feed_service *s)
 {
@@ -301,8 +322,10 @@ static int keep_backend(struct output *o, const char *backend, const struct feed
 	if (rc < 0)
 		say_failure(o, backend, &why);
 	if (without && !o->crowded)
-		log_warning("--haproxy: backend %s: %zu of %zu replicas found no server: it needs more of them, "
-		            "and replicas numeric addresses", backend, without, feed_serving(s));
+		log_warning("--haproxy: backend %s: %zu of %zu replicas found no server: it needs "
+		            "more of them, "
+		            "and replicas numeric addresses",
+		        backend, without, feed_serving(s));
 	o->crowded = without;
 	return rc;
 }
@@ -316,10 +339,6 @@ static int keep_backends(struct output *o, const struct feed *f)
 
 		if (strcmp(o->service ? o->service : f->v[i].name, f->v[i].name) != 0)
 			continue;
-		/* A backend that is named is for the service of that name, unless service= is there. */
-		if (!o->service && !output_is_per_service(o) && f->n > 1 &&
-		        strcmp(o->backend, f->v[i].name) != 0)
-			continue;
 		backend = of_service(o->backend, f->v[i].name);
 		rc |= keep_backend(o, backend, &f->v[i]) < 0 ? -1 : 0;
 		free(backend);
@@ -327,7 +346,7 @@ static int keep_backends(struct output *o, const struct feed *f)
 	return rc;
 }
 
-/* --- both --------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 void output_keep(struct output *o, const struct feed *f, int64_t now_ms)
 {

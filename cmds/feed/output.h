@@ -23,7 +23,7 @@ struct output {
 	const struct format *format; /* NULL: haproxy */
 	char *text;                  /* owned; the others point into it */
 	const char *target;
-	const char *service; /* only that; NULL: all */
+	const char *service;          /* only that; NULL: all */
 	const char *backend, *server; /* haproxy */
 	uint32_t slots;               /* haproxy; 0: as many as there are */
 	struct format_how how;
@@ -34,6 +34,10 @@ struct output {
 /* HAProxy when `word` is "haproxy". ERR_USAGE. */
 int output_parse(const char *word, const char *value, struct output *out, struct error *err);
 void output_clear(struct output *o);
+
+/* Which services are fed: n names, or 0 if new ones may come. What is for one service alone must say
+ * which, unless it goes without saying. ERR_USAGE. */
+int output_settle(struct output *o, char *const *names, size_t n, struct error *err);
 
 /* Is a file or backend made for each service? */
 bool output_is_per_service(const struct output *o);

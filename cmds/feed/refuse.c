@@ -14,8 +14,9 @@
 #define METHOD_MIN 3
 #define METHOD_MAX 7 /* OPTIONS, CONNECT */
 
-static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nContent-Length: 0\r\n"
-                             "Connection: close\r\n\r\n";
+static const char answer[] =
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nContent-Length: 0\r\n"
+        "Connection: close\r\n\r\n";
 
 struct refusal {
 	struct bufferevent *bev;
@@ -28,9 +29,11 @@ bool refuse_is_http(const char *bytes, size_t n)
 {
 	size_t letters = 0;
 
-	while (letters < n && letters <= METHOD_MAX && bytes[letters] >= 'A' && bytes[letters] <= 'Z')
+	while (letters < n && letters <= METHOD_MAX && bytes[letters] >= 'A' &&
+	        bytes[letters] <= 'Z')
 		letters++;
-	return letters >= METHOD_MIN && letters <= METHOD_MAX && letters < n && bytes[letters] == ' ';
+	return letters >= METHOD_MIN && letters <= METHOD_MAX && letters < n &&
+	       bytes[letters] == ' ';
 }
 
 static void finish(struct refusal *r)

@@ -77,7 +77,7 @@ const char *source_cluster(const struct source *s)
 	return client_conf(s->asks)->cluster;
 }
 
-/* --- the watch ---------------------------------------------------------------------------------- */
+/* --- the watch -------------------------------------------------------------------------------- */
 
 static bool same_jobs(const struct jobs *a, const struct jobs *b)
 {
@@ -101,7 +101,8 @@ static int start_watch(struct source *s, struct error *err)
 	if (!same_jobs(&s->watched, &s->jobs)) {
 		free(s->watched.v);
 		s->watched.n = s->jobs.n;
-		s->watched.v = s->jobs.n ? xmemdup(s->jobs.v, s->jobs.n * sizeof(*s->jobs.v)) : NULL;
+		s->watched.v =
+		        s->jobs.n ? xmemdup(s->jobs.v, s->jobs.n * sizeof(*s->jobs.v)) : NULL;
 		s->cursor = 0;
 	}
 	if (!s->watched.n)
@@ -161,7 +162,7 @@ static int wait_for_change(struct source *s, int ms, struct error *err)
 	return rc;
 }
 
-/* --- the question ------------------------------------------------------------------------------- */
+/* --- the question ----------------------------------------------------------------------------- */
 
 struct answer {
 	struct source *source;
@@ -199,10 +200,9 @@ static int on_service(const Gpusched__Service *service, void *arg, struct error 
 
 static int ask_for(struct answer *a, char *const *names, size_t n, struct error *err)
 {
-	struct service_query query = { .names = names,
-		.n = n,
-		.mine = a->source->which.mine,
-		.replicas = true };
+	struct service_query query = {
+		.names = names, .n = n, .mine = a->source->which.mine, .replicas = true
+	};
 
 	return service_list(a->source->asks, &query, on_service, a, err);
 }
@@ -213,7 +213,8 @@ static int ask_one_by_one(struct answer *a, struct error *err)
 	for (size_t i = 0; i < a->source->which.n; i++) {
 		struct error why;
 
-		if (ask_for(a, &a->source->which.names[i], 1, &why) < 0 && why.code != ERR_NO_SERVICE) {
+		if (ask_for(a, &a->source->which.names[i], 1, &why) < 0 &&
+		        why.code != ERR_NO_SERVICE) {
 			*err = why;
 			return -1;
 		}
@@ -243,7 +244,7 @@ int source_ask(struct source *s, struct feed *out, struct error *err)
 	return 0;
 }
 
-/* --- both --------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 static int attempt(struct source *s, int ms, struct feed *out, struct error *err)
 {

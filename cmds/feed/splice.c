@@ -72,7 +72,8 @@ static void go_on(struct splice *sp)
 		over &= to->shut;
 	}
 	/* One that is broken takes nothing: it is over when the other has all. */
-	over |= (sp->sides[0].broken && sp->sides[1].shut) || (sp->sides[1].broken && sp->sides[0].shut);
+	over |= (sp->sides[0].broken && sp->sides[1].shut) ||
+	        (sp->sides[1].broken && sp->sides[0].shut);
 	if (over)
 		finish(sp);
 }

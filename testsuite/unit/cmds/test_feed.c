@@ -24,7 +24,7 @@
 #include "cmds/feed/refuse.h"
 #include "cmds/feed/splice.h"
 
-/* --- a feed ------------------------------------------------------------------------------------- */
+/* --- a feed ----------------------------------------------------------------------------------- */
 
 struct replica {
 	uint32_t slot, generation;
@@ -136,7 +136,7 @@ static void test_what_is_left_out(void **state)
 	assert_true(feed_same_address("a.b", "a.b"));
 }
 
-/* --- formats ------------------------------------------------------------------------------------ */
+/* --- formats ---------------------------------------------------------------------------------- */
 
 struct format_case {
 	const char *format;
@@ -148,31 +148,39 @@ struct format_case {
 
 static const struct format_case format_cases[] = {
 	{ "nginx", { .port = 0 },
-	        HEAD "upstream art {\n\tleast_conn;\n\tserver 127.0.0.1:9 down; # no replica is ready\n}\n"
-	             "upstream chat {\n\tleast_conn;\n\tserver 10.0.0.7:8001;\n\tserver [fd00::7]:8001;\n}\n" },
+	        HEAD "upstream art {\n\tleast_conn;\n\tserver 127.0.0.1:9 down; # no replica is "
+	             "ready\n}\n"
+	             "upstream chat {\n\tleast_conn;\n\tserver 10.0.0.7:8001;\n\tserver "
+	             "[fd00::7]:8001;\n}\n" },
 	{ "nginx", { .port = 1, .backup = "127.0.0.1:7001" },
 	        HEAD "upstream art {\n\tleast_conn;\n\tserver 127.0.0.1:7001;\n}\n"
-	             "upstream chat {\n\tleast_conn;\n\tserver 10.0.0.7:9001;\n\tserver [fd00::7]:9001;\n"
+	             "upstream chat {\n\tleast_conn;\n\tserver 10.0.0.7:9001;\n\tserver "
+	             "[fd00::7]:9001;\n"
 	             "\tserver 127.0.0.1:7001 backup;\n}\n" },
 	{ "litellm", { .port = 0 },
-	        HEAD "model_list:\n"
-	             "  - model_name: \"chat\"\n    litellm_params:\n      model: \"hosted_vllm/chat\"\n"
-	             "      api_base: \"http://10.0.0.7:8001/v1\"\n"
-	             "  - model_name: \"chat\"\n    litellm_params:\n      model: \"hosted_vllm/chat\"\n"
-	             "      api_base: \"http://[fd00::7]:8001/v1\"\n" },
+	        HEAD
+	        "model_list:\n"
+	        "  - model_name: \"chat\"\n    litellm_params:\n      model: \"hosted_vllm/chat\"\n"
+	        "      api_base: \"http://10.0.0.7:8001/v1\"\n"
+	        "  - model_name: \"chat\"\n    litellm_params:\n      model: \"hosted_vllm/chat\"\n"
+	        "      api_base: \"http://[fd00::7]:8001/v1\"\n" },
 	{ "prometheus", { .port = 1 },
 	        "[\n  {\n    \"targets\": [\n      \"10.0.0.7:9001\"\n    ],\n    \"labels\": {\n"
-	        "      \"service\": \"chat\",\n      \"node\": \"n\\\"1\",\n      \"slot\": \"0\",\n"
+	        "      \"service\": \"chat\",\n      \"node\": \"n\\\"1\",\n      \"slot\": "
+	        "\"0\",\n"
 	        "      \"generation\": \"3\"\n    }\n  },\n"
 	        "  {\n    \"targets\": [\n      \"[fd00::7]:9001\"\n    ],\n    \"labels\": {\n"
-	        "      \"service\": \"chat\",\n      \"node\": \"n\\\"1\",\n      \"slot\": \"4\",\n"
+	        "      \"service\": \"chat\",\n      \"node\": \"n\\\"1\",\n      \"slot\": "
+	        "\"4\",\n"
 	        "      \"generation\": \"3\"\n    }\n  }\n]\n" },
 	{ "envoy", { .port = 2 },
 	        "{\n  \"resources\": [\n    {\n"
-	        "      \"@type\": \"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment\",\n"
+	        "      \"@type\": "
+	        "\"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment\",\n"
 	        "      \"cluster_name\": \"art\",\n      \"endpoints\": [\n        {\n"
 	        "          \"lb_endpoints\": []\n        }\n      ]\n    },\n    {\n"
-	        "      \"@type\": \"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment\",\n"
+	        "      \"@type\": "
+	        "\"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment\",\n"
 	        "      \"cluster_name\": \"chat\",\n      \"endpoints\": [\n        {\n"
 	        "          \"lb_endpoints\": []\n        }\n      ]\n    }\n  ]\n}\n" },
 };
@@ -196,7 +204,9 @@ static void test_formats(void **state)
 
 static void test_json(void **state)
 {
-	const struct format_how how = { .cluster = "atlas", .silent_since = 17, .silent_text = "no \"route\"" };
+	const struct format_how how = {
+		.cluster = "atlas", .silent_since = 17, .silent_text = "no \"route\""
+	};
 	struct feed f = make_feed();
 	struct strbuf out = { 0 };
 
@@ -205,19 +215,24 @@ static void test_json(void **state)
 	for (char *s = out.s; (s = strchr(s, '\n'));)
 		memmove(s, s + 1 + strspn(s + 1, " "), strlen(s + 1 + strspn(s + 1, " ")) + 1);
 	assert_string_equal(out.s,
-	        "{\"version\": 1,\"cluster\": \"atlas\",\"controller\": {\"answers\": false,\"since\": 17,"
-	        "\"error\": \"no \\\"route\\\"\"},\"services\": [{\"name\": \"art\",\"state\": \"UNKNOWN\","
+	        "{\"version\": 1,\"cluster\": \"atlas\",\"controller\": {\"answers\": "
+	        "false,\"since\": 17,"
+	        "\"error\": \"no \\\"route\\\"\"},\"services\": [{\"name\": \"art\",\"state\": "
+	        "\"UNKNOWN\","
 	        "\"generation\": 0,\"wanted\": 0,\"ready\": 0,\"endpoints\": [],\"draining\": []},"
-	        "{\"name\": \"chat\",\"state\": \"SERVING\",\"generation\": 3,\"wanted\": 2,\"ready\": 2,"
-	        "\"endpoints\": [{\"slot\": 0,\"generation\": 3,\"node\": \"n\\\"1\",\"address\": \"10.0.0.7\","
+	        "{\"name\": \"chat\",\"state\": \"SERVING\",\"generation\": 3,\"wanted\": "
+	        "2,\"ready\": 2,"
+	        "\"endpoints\": [{\"slot\": 0,\"generation\": 3,\"node\": \"n\\\"1\",\"address\": "
+	        "\"10.0.0.7\","
 	        "\"ports\": [8001,9001]},{\"slot\": 4,\"generation\": 3,\"node\": \"n\\\"1\","
 	        "\"address\": \"fd00::7\",\"ports\": [8001,9001]}],\"draining\": [{\"slot\": 1,"
-	        "\"generation\": 2,\"node\": \"n\\\"1\",\"address\": \"10.0.0.8\",\"ports\": [8002,9002]}]}]}");
+	        "\"generation\": 2,\"node\": \"n\\\"1\",\"address\": \"10.0.0.8\",\"ports\": "
+	        "[8002,9002]}]}]}");
 	strbuf_free(&out);
 	feed_clear(&f);
 }
 
-/* --- HAProxy ------------------------------------------------------------------------------------ */
+/* --- HAProxy ---------------------------------------------------------------------------------- */
 
 #define TITLE "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state ...\n"
 /* The columns that matter: name, address, admin state, port. */
@@ -231,24 +246,24 @@ struct haproxy_case {
 
 static const struct haproxy_case haproxy_cases[] = {
 	/* as after a start */
-	{ SERVER("chat1", "127.0.0.1", "5", "9") SERVER("chat2", "127.0.0.1", "5", "9")
-	          SERVER("chat3", "127.0.0.1", "5", "9") SERVER("wake", "127.0.0.1", "0", "7001"),
+	{ SERVER("chat1", "127.0.0.1", "5", "9") SERVER("chat2", "127.0.0.1", "5", "9") SERVER(
+	          "chat3", "127.0.0.1", "5", "9") SERVER("wake", "127.0.0.1", "0", "7001"),
 	        "set server chat/chat1 addr 10.0.0.7 port 8001\nset server chat/chat1 state ready\n"
 	        "set server chat/chat2 addr fd00::7 port 8001\nset server chat/chat2 state ready\n",
 	        0 },
 	/* all is well, and what drains was there */
 	{ SERVER("chat1", "fd00:0::7", "4", "8001") SERVER("chat2", "10.0.0.8", "12", "8002")
-	          SERVER("chat3", "10.0.0.7", "0", "8001"),
+	                SERVER("chat3", "10.0.0.7", "0", "8001"),
 	        "", 0 },
 	/* it drains now; a server that nothing has; one that came back */
-	{ SERVER("chat1", "fd00::7", "1", "8001") SERVER("chat2", "10.0.0.8", "0", "8002")
-	          SERVER("chat3", "10.0.0.7", "8", "8001") SERVER("chat10", "10.0.0.6", "0", "8001"),
+	{ SERVER("chat1", "fd00::7", "1", "8001") SERVER("chat2", "10.0.0.8", "0", "8002") SERVER(
+	          "chat3", "10.0.0.7", "8", "8001") SERVER("chat10", "10.0.0.6", "0", "8001"),
 	        "set server chat/chat1 state ready\nset server chat/chat3 state ready\n"
 	        "set server chat/chat2 state drain\nset server chat/chat10 state maint\n",
 	        0 },
 	/* the address is another's now: the new one has a free server, and the old goes */
 	{ SERVER("chat1", "10.0.0.7", "0", "8001") SERVER("chat2", "10.0.0.5", "0", "8001")
-	          SERVER("chat3", "127.0.0.1", "5", "9"),
+	                SERVER("chat3", "127.0.0.1", "5", "9"),
 	        "set server chat/chat3 addr fd00::7 port 8001\nset server chat/chat3 state ready\n"
 	        "set server chat/chat2 state maint\n",
 	        0 },
@@ -259,7 +274,7 @@ static const struct haproxy_case haproxy_cases[] = {
 	        1 },
 	/* two with one address */
 	{ SERVER("chat1", "10.0.0.7", "1", "8001") SERVER("chat2", "10.0.0.7", "0", "8001")
-	          SERVER("chat3", "fd00::7", "0", "8001"),
+	                SERVER("chat3", "fd00::7", "0", "8001"),
 	        "", 0 },
 };
 
@@ -278,7 +293,8 @@ static void test_haproxy_commands(void **state)
 		strbuf_adds(&text, c->servers);
 		strbuf_adds(&text, "\n");
 		assert_int_equal(haproxy_parse(text.s, "chat", "chat", 0, &servers, NULL), 0);
-		without = haproxy_commands(&servers, "chat", "chat", feed_find(&f, "chat"), 0, &commands);
+		without = haproxy_commands(
+		        &servers, "chat", "chat", feed_find(&f, "chat"), 0, &commands);
 		assert_string_equal(commands.s ? commands.s : "", c->commands);
 		assert_int_equal(without, c->without);
 		haproxy_servers_free(&servers);
@@ -290,9 +306,11 @@ static void test_haproxy_commands(void **state)
 
 static void test_haproxy_answers(void **state)
 {
-	static const char *const bad[] = { "", "Can't find backend.\n", "2\n", TITLE, TITLE "3 chat 1 chat1\n",
-		TITLE SERVER("chatx", "10.0.0.7", "0", "1"), TITLE SERVER("chat9", "10.0.0.7", "0", "1"),
-		TITLE SERVER("chat1", "10.0.0.7", "x", "1"), TITLE SERVER("chat1", "10.0.0.7", "0", "65536") };
+	static const char *const bad[] = { "", "Can't find backend.\n", "2\n", TITLE,
+		TITLE "3 chat 1 chat1\n", TITLE SERVER("chatx", "10.0.0.7", "0", "1"),
+		TITLE SERVER("chat9", "10.0.0.7", "0", "1"),
+		TITLE SERVER("chat1", "10.0.0.7", "x", "1"),
+		TITLE SERVER("chat1", "10.0.0.7", "0", "65536") };
 	struct haproxy_servers servers;
 	struct error err;
 
@@ -304,14 +322,16 @@ static void test_haproxy_answers(void **state)
 	assert_non_null(strstr(err.text, "show servers state"));
 }
 
-/* --- options ------------------------------------------------------------------------------------ */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static void test_outputs(void **state)
 {
 	struct output o;
 
 	(void)state;
-	assert_int_equal(output_parse("haproxy", "/run/x.sock,backend=b-%s,server=s,slots=4,port=2", &o, NULL), 0);
+	assert_int_equal(output_parse("haproxy", "/run/x.sock,backend=b-%s,server=s,slots=4,port=2",
+	                         &o, NULL),
+	        0);
 	assert_string_equal(o.target, "/run/x.sock");
 	assert_string_equal(o.backend, "b-%s");
 	assert_string_equal(o.server, "s");
@@ -319,7 +339,9 @@ static void test_outputs(void **state)
 	assert_int_equal(o.how.port, 1);
 	assert_true(output_is_per_service(&o));
 	output_clear(&o);
-	assert_int_equal(output_parse("nginx", "/x,service=chat,backup=[::1]:80,reload=a b, c=d", &o, NULL), 0);
+	assert_int_equal(
+	        output_parse("nginx", "/x,service=chat,backup=[::1]:80,reload=a b, c=d", &o, NULL),
+	        0);
 	assert_string_equal(o.service, "chat");
 	assert_string_equal(o.how.backup, "[::1]:80");
 	assert_string_equal(o.reload.command, "a b, c=d");
@@ -330,14 +352,50 @@ static void test_outputs(void **state)
 	output_clear(&o);
 }
 
+/* What is for one service knows which. */
+static void test_whose_output(void **state)
+{
+	static const struct {
+		const char *word, *value;
+		size_t n;
+		const char *service; /* NULL: none; "": it is refused */
+	} cases[] = {
+		{ "haproxy", "/x,backend=web", 1, "chat" },
+		{ "haproxy", "/x,backend=web", 2, "web" },
+		{ "haproxy", "/x,backend=WEB", 0, "" },
+		{ "haproxy", "/x,backend=WEB,service=art", 0, "art" },
+		{ "haproxy", "/x,backend=%s", 1, NULL },
+		{ "nginx", "/x", 0, NULL },
+		{ "nginx", "/x,backup=a:1", 1, "chat" },
+		{ "nginx", "/x,backup=a:1", 2, "" },
+	};
+	char chat_name[] = "chat", art_name[] = "art", *names[] = { chat_name, art_name };
+	struct output o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *want = cases[i].service;
+
+		assert_int_equal(output_parse(cases[i].word, cases[i].value, &o, NULL), 0);
+		assert_int_equal(
+		        output_settle(&o, names, cases[i].n, NULL), want && !*want ? -1 : 0);
+		if (!want)
+			assert_null(o.service);
+		else if (*want)
+			assert_string_equal(o.service, want);
+		output_clear(&o);
+	}
+}
+
 static void test_bad_outputs(void **state)
 {
 	static const char *const bad[][2] = { { "haproxy", "/x" }, { "haproxy", "/x,backend=a b" },
-		{ "haproxy", "/x,backend=a;b" }, { "haproxy", "/x,backend=%s%s" }, { "haproxy", "/x,backend=a,reload=x" },
-		{ "json", "" }, { "json", ",port=1" }, { "json", "/x,port=0" }, { "json", "/x,port=9" },
-		{ "json", "/x,backup=a:1" }, { "json", "/x,service=A" }, { "json", "/x,reload=" }, { "json", "/x," },
-		{ "nginx", "/x,backup=a:1;" }, { "nginx", "/x,backup=a" }, { "litellm", "/x,model=\"" },
-		{ "json", "/x\n" } };
+		{ "haproxy", "/x,backend=a;b" }, { "haproxy", "/x,backend=%s%s" },
+		{ "haproxy", "/x,backend=a,reload=x" }, { "json", "" }, { "json", ",port=1" },
+		{ "json", "/x,port=0" }, { "json", "/x,port=9" }, { "json", "/x,backup=a:1" },
+		{ "json", "/x,service=A" }, { "json", "/x,reload=" }, { "json", "/x," },
+		{ "nginx", "/x,backup=a:1;" }, { "nginx", "/x,backup=a" },
+		{ "litellm", "/x,model=\"" }, { "json", "/x\n" } };
 	struct output o;
 
 	(void)state;
@@ -345,7 +403,7 @@ static void test_bad_outputs(void **state)
 		assert_int_equal(output_parse(bad[i][0], bad[i][1], &o, NULL), -1);
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void test_file(void **state)
 {
@@ -377,12 +435,14 @@ static void test_file(void **state)
 	assert_non_null(strstr(err.text, folder));
 }
 
-/* --- gactivate ---------------------------------------------------------------------------------- */
+/* --- gactivate -------------------------------------------------------------------------------- */
 
 static void test_http(void **state)
 {
-	static const char *const http[] = { "GET / HTTP/1.1", "POST /v1", "OPTIONS * ", "CONNECT " };
-	static const char *const other[] = { "", "G", "GET", "GET/", "get / ", "\x16\x03\x01", "GETGETGET ", "AB / " };
+	static const char *const http[] = { "GET / HTTP/1.1", "POST /v1", "OPTIONS * ",
+		"CONNECT " };
+	static const char *const other[] = { "", "G", "GET", "GET/", "get / ", "\x16\x03\x01",
+		"GETGETGET ", "AB / " };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(http) / sizeof(http[0]); i++)
@@ -418,7 +478,8 @@ static void test_splice(void **state)
 		if (early)
 			shutdown(a[0], SHUT_WR);
 		splice_new(bufferevent_socket_new(base, a[1], BEV_OPT_CLOSE_ON_FREE), early,
-		        bufferevent_socket_new(base, b[1], BEV_OPT_CLOSE_ON_FREE), count_end, &ended);
+		        bufferevent_socket_new(base, b[1], BEV_OPT_CLOSE_ON_FREE), count_end,
+		        &ended);
 		if (!early) {
 			assert_int_equal(write(a[0], "ask", 3), 3);
 			shutdown(a[0], SHUT_WR);
@@ -485,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_haproxy_commands),
 		cmocka_unit_test(test_haproxy_answers),
 		cmocka_unit_test(test_outputs),
+		cmocka_unit_test(test_whose_output),
 		cmocka_unit_test(test_bad_outputs),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_http),
