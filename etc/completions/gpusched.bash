@@ -109,6 +109,13 @@ _gpusched_value() { # COMMAND OPTION
         greport) _gpusched_offer "account user partition qos gpu state day label:" ;;
         *) _gpusched_offer "$(_gpusched_users | sort -u)" ;;
         esac ;;
+    --service | -s)
+        [ "$1" = gfeed ] || return 1
+        _gpusched_offer "$(_gpusched_services)" ;;
+    --haproxy | --nginx | --envoy | --prometheus | --litellm) _gpusched_files ;;
+    --json)
+        [ "$1" = gfeed ] || return 1
+        _gpusched_files ;;
     --kind | -k) _gpusched_offer "job node partition controller cluster" ;;
     --chdir | -D) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     *) return 1 ;;
@@ -122,6 +129,9 @@ _gpusched_argument() { # COMMAND
     greport) _gpusched_offer "use wait cost" ;;
     grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
     gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
+    gactivate)
+        _gpusched_offer "$(_gpusched_services | sed 's/$/=/')"
+        compopt -o nospace 2>/dev/null ;;
     gserve)
         case $COMP_CWORD:${COMP_WORDS[1]} in
         1:*) _gpusched_offer "$(_gpusched_subcommands "$1"; _gpusched_services)" ;;
@@ -178,4 +188,4 @@ _gpusched() {
     return 0
 }
 
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate

@@ -36,6 +36,8 @@ for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gserve", "
     BIN[_c] = BUILD / "cmds" / _c
 BIN["glog"] = BUILD / "cmds/glog"
 BIN["grun"] = BUILD / "cmds/grun"
+BIN["gfeed"] = BUILD / "cmds/gfeed"
+BIN["gactivate"] = BUILD / "cmds/gactivate"
 BIN["stream_hostile"] = BUILD / "testsuite/system/helpers/stream_hostile"
 # A sanitizer build: several times slower, and what was freed is kept for a while.
 SANITIZED = BIN["gctl"].exists() and b"__asan_init" in BIN["gctl"].read_bytes()

@@ -1,0 +1,294 @@
+/* source.c - see source.h */
+#include "cmds/feed/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmds/api/client.h"
+#include "cmds/api/service.h"
+#include "common/base/backoff.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/xalloc.h"
+#include "common/net/dial.h"
+
+#define PAUSE_MIN_MS 20
+#define PAUSE_MAX_MS 1000
+
+struct jobs {
+	uint64_t *v;
+	size_t n;
+};
+
+struct source {
+	struct source_which which;
+	struct client *asks, *waits;
+	uint64_t request;    /* the watch that is under way on `waits`; 0: none */
+	uint64_t cursor;     /* of what was told of the jobs that are watched */
+	struct jobs watched; /* of the watch, and of the cursor */
+	struct jobs jobs;    /* of the services, as they were listed last */
+	bool due;            /* to be asked for */
+	int64_t poll_ms;     /* asked for then at the latest */
+	int64_t again_ms;    /* after a failure: not before */
+	struct backoff backoff;
+	struct error left_out; /* what was said last */
+};
+
+static int64_t now_ms(void)
+{
+	return clock_us(CLOCK_MONOTONIC) / 1000;
+}
+
+struct source *source_new(const struct source_which *which, struct error *err)
+{
+	struct source *s = xcalloc(1, sizeof(*s));
+
+	s->which = *which;
+	s->asks = client_new(NULL, err);
+	s->waits = s->asks ? client_new(NULL, err) : NULL;
+	if (!s->waits) {
+		source_free(s);
+		return NULL;
+	}
+	/* The pauses are here: in between there is other work. */
+	client_set_retry(s->asks, 0);
+	client_set_retry(s->waits, 0);
+	backoff_init(&s->backoff, PAUSE_MIN_MS, PAUSE_MAX_MS,
+	        (uint64_t)clock_us(CLOCK_MONOTONIC) ^ ((uint64_t)getpid() << 32));
+	return s;
+}
+
+void source_free(struct source *s)
+{
+	if (!s)
+		return;
+	client_free(s->asks);
+	client_free(s->waits);
+	free(s->watched.v);
+	free(s->jobs.v);
+	free(s);
+}
+
+const char *source_cluster(const struct source *s)
+{
+	return client_conf(s->asks)->cluster;
+}
+
+/* --- the watch -------------------------------------------------------------------------------- */
+
+static bool same_jobs(const struct jobs *a, const struct jobs *b)
+{
+	return a->n == b->n && (!a->n || !memcmp(a->v, b->v, a->n * sizeof(*a->v)));
+}
+
+static void stop_watch(struct source *s)
+{
+	client_drop(s->waits);
+	s->request = 0;
+}
+
+/* Of no job nothing is watched: without ids it would be all jobs of the cluster. */
+static int start_watch(struct source *s, struct error *err)
+{
+	Gpusched__WatchJobs m = GPUSCHED__WATCH_JOBS__INIT;
+	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+	struct dial *d;
+
+	stop_watch(s);
+	if (!same_jobs(&s->watched, &s->jobs)) {
+		free(s->watched.v);
+		s->watched.n = s->jobs.n;
+		s->watched.v =
+		        s->jobs.n ? xmemdup(s->jobs.v, s->jobs.n * sizeof(*s->jobs.v)) : NULL;
+		s->cursor = 0;
+	}
+	if (!s->watched.n)
+		return 0;
+	filter.ids = s->watched.v;
+	filter.n_ids = s->watched.n;
+	m.filter = &filter;
+	m.since = s->cursor;
+	d = client_dial(s->waits, err);
+	if (d)
+		s->request = dial_send(d, GPUSCHED__MSG_TYPE__MSG_WATCH_JOBS, &m.base, err);
+	return s->request ? dial_flush(d, PAUSE_MAX_MS, err) : -1;
+}
+
+static void note_cursor(struct source *s, const struct frame *f)
+{
+	Gpusched__JobChunk *chunk = gpusched__job_chunk__unpack(NULL, f->len, f->body);
+
+	if (chunk && chunk->cursor)
+		s->cursor = chunk->cursor;
+	if (chunk)
+		gpusched__job_chunk__free_unpacked(chunk, NULL);
+}
+
+static void nap(int64_t ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	if (ms > 0)
+		nanosleep(&t, NULL);
+}
+
+/* For a change; what has come with it is the same one. */
+static int wait_for_change(struct source *s, int ms, struct error *err)
+{
+	struct dial *d = s->request ? client_dial(s->waits, err) : NULL;
+	struct frame f;
+	int rc;
+
+	if (!s->request) {
+		nap(ms);
+		return 0;
+	}
+	if (!d)
+		return -1;
+	while ((rc = dial_recv(d, &f, ms, err)) > 0) {
+		s->due = true;
+		if (f.type == GPUSCHED__MSG_TYPE__MSG_REPLY) {
+			/* A job that is gone: the list says which there are. */
+			s->jobs.n = 0;
+			stop_watch(s);
+			return 0;
+		}
+		note_cursor(s, &f);
+		ms = 0;
+	}
+	return rc;
+}
+
+/* --- the question ----------------------------------------------------------------------------- */
+
+struct answer {
+	struct source *source;
+	struct feed *feed;
+};
+
+static void add_job(struct source *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->jobs.n; i++)
+		if (s->jobs.v[i] == id)
+			return;
+	if (!id)
+		return;
+	s->jobs.v = xrealloc(s->jobs.v, s->jobs.n + 1, sizeof(*s->jobs.v));
+	s->jobs.v[s->jobs.n++] = id;
+}
+
+static int on_service(const Gpusched__Service *service, void *arg, struct error *err)
+{
+	struct answer *a = arg;
+	struct source *s = a->source;
+	struct error why;
+
+	(void)err;
+	if (feed_add(a->feed, service, &why) < 0 && strcmp(why.text, s->left_out.text) != 0) {
+		log_warning("left out: %s", why.text);
+		s->left_out = why;
+	}
+	add_job(s, service->job);
+	add_job(s, service->next_job);
+	for (size_t i = 0; i < service->n_replicas; i++)
+		add_job(s, service->replicas[i]->job); /* of a generation before, which drains */
+	return 0;
+}
+
+static int ask_for(struct answer *a, char *const *names, size_t n, struct error *err)
+{
+	struct service_query query = {
+		.names = names, .n = n, .mine = a->source->which.mine, .replicas = true
+	};
+
+	return service_list(a->source->asks, &query, on_service, a, err);
+}
+
+/* One of several is not known: which, is found out one by one. */
+static int ask_one_by_one(struct answer *a, struct error *err)
+{
+	for (size_t i = 0; i < a->source->which.n; i++) {
+		struct error why;
+
+		if (ask_for(a, &a->source->which.names[i], 1, &why) < 0 &&
+		        why.code != ERR_NO_SERVICE) {
+			*err = why;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int source_ask(struct source *s, struct feed *out, struct error *err)
+{
+	struct answer a = { s, out };
+	int rc;
+
+	*out = (struct feed){ .n = 0 };
+	s->jobs.n = 0;
+	rc = ask_for(&a, s->which.names, s->which.n, err);
+	if (rc < 0 && err->code == ERR_NO_SERVICE) {
+		feed_clear(out);
+		s->jobs.n = 0;
+		rc = ask_one_by_one(&a, err);
+	}
+	if (rc < 0) {
+		feed_clear(out);
+		return -1;
+	}
+	for (size_t i = 0; i < s->which.n; i++)
+		feed_add_unknown(out, s->which.names[i]);
+	return 0;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+static int attempt(struct source *s, int ms, struct feed *out, struct error *err)
+{
+	int64_t now = now_ms();
+
+	if (!s->due && now < s->poll_ms) {
+		if (s->poll_ms - now < ms)
+			ms = (int)(s->poll_ms - now);
+		if (wait_for_change(s, ms, err) < 0)
+			return -1;
+	}
+	now = now_ms();
+	if (!s->due && now < s->poll_ms)
+		return 0;
+	if (source_ask(s, out, err) < 0)
+		return -1;
+	s->due = false;
+	s->poll_ms = now + SOURCE_POLL_MS;
+	if (((s->jobs.n && !s->request) || !same_jobs(&s->jobs, &s->watched)) &&
+	        start_watch(s, err) < 0) {
+		feed_clear(out);
+		return -1;
+	}
+	return 1;
+}
+
+int source_wait(struct source *s, int ms, struct feed *out, struct error *err)
+{
+	int64_t now = now_ms();
+	int rc;
+
+	if (now < s->again_ms) {
+		nap(s->again_ms - now < ms ? s->again_ms - now : ms);
+		return 0;
+	}
+	rc = attempt(s, ms, out, err);
+	if (rc >= 0) {
+		if (rc > 0)
+			backoff_reset(&s->backoff);
+		return rc;
+	}
+	client_drop(s->asks);
+	stop_watch(s);
+	s->due = true;
+	s->again_ms = now_ms() + backoff_next_ms(&s->backoff);
+	return -1;
+}
