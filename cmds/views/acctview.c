@@ -160,6 +160,21 @@ CELL(eff, JOB, view_part(cell, j->used, j->used ? j->used->gpu_busy_us : 0))
 CELL(idle, JOB, view_part(cell, j->used, j->used ? j->used->gpu_idle_us : 0))
 CELL(gpu_mem, ONE_JOB, view_mb(cell, j->used ? j->used->gpu_mem_peak_mb : 0))
 CELL(energy_used, JOB, view_energy(cell, j->used ? j->used->energy_mj : 0))
+CELL(ready, JOB, view_us(cell, j->ready_us))
+CELL(loading, JOB, view_us(cell, j->loading_us))
+CELL(requests, JOB, view_number_or_dash(cell, (int64_t)j->requests))
+CELL(tokens, JOB, view_number_or_dash(cell, (int64_t)j->tokens))
+
+SHOW(cost_of_1000)
+{
+	JOB;
+
+	if (j->requests)
+		view_real(cell, j->cost / (double)j->requests * 1000, 4);
+	else
+		view_text(cell, "-");
+}
+
 CELL(read, ONE_JOB, view_mb(cell, j->used ? (j->used->read_bytes + (1 << 20) - 1) >> 20 : 0))
 CELL(written, ONE_JOB,
         view_mb(cell, j->used ? (j->used->written_bytes + (1 << 20) - 1) >> 20 : 0))
@@ -188,6 +203,11 @@ static const struct view_column columns[] = {
 	COLUMN("IDLE", 4, 0, NUM, "part of that time in which they were idle", idle),
 	COLUMN("GPUMEM", 6, 0, NUM, "the most memory of one GPU that it had", gpu_mem),
 	COLUMN("ENERGY", 7, 0, NUM, "energy of its GPUs, in kWh", energy_used),
+	COLUMN("READY", 8, 0, NUM, "of replicas of a service: for how long they were READY", ready),
+	COLUMN("LOADING", 8, 0, NUM, "and how long they loaded until then", loading),
+	COLUMN("REQUESTS", 9, 0, NUM, "requests that they answered; -: not known", requests),
+	COLUMN("TOKENS", 9, 0, NUM, "tokens that they generated; -: not known", tokens),
+	COLUMN("COST/1K", 8, 0, NUM, "cost of 1,000 requests", cost_of_1000),
 	COLUMN("READ", 6, 0, NUM, "read from storage", read),
 	COLUMN("WRITTEN", 7, 0, NUM, "written to storage", written),
 	COLUMN("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", submit),
@@ -265,6 +285,10 @@ void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 	total->cpu_us += job->cpu_us;
 	total->cpu_time_us += job->cpu_time_us;
 	total->cost += job->cost;
+	total->ready_us += job->ready_us;
+	total->loading_us += job->loading_us;
+	total->requests += job->requests;
+	total->tokens += job->tokens;
 	if (!total->used || !job->used)
 		return;
 	total->used->gpu_seen_us += of_part(job, job->used->gpu_seen_us);

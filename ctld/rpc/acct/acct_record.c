@@ -60,6 +60,18 @@ static Gpusched__RunUsed *used_of(const struct row *row, struct arena *arena)
 	return m;
 }
 
+/* Of a replica: until it was READY, or all of the time. */
+static uint64_t loading_us(const struct row *row)
+{
+	int64_t start = row->v[COL_RUN_start_time].i, ready = row->v[COL_RUN_ready_time].i;
+
+	if (!row->v[COL_RUN_health].i)
+		return 0;
+	if (!ready)
+		return (uint64_t)row->v[COL_RUN_elapsed_us].i;
+	return ready > start ? (uint64_t)(ready - start) : 0;
+}
+
 static Gpusched__AcctRun *run_of(const struct row *row, struct arena *arena)
 {
 	Gpusched__AcctRun *m = arena_take(arena, sizeof(*m));
@@ -81,6 +93,8 @@ static Gpusched__AcctRun *run_of(const struct row *row, struct arena *arena)
 	                            : m->held_us);
 	m->cost = (double)row->v[COL_RUN_cost_u].i / USAGE_MICRO;
 	m->used = used_of(row, arena);
+	RUN_INTS(m, row, ready_us, requests, tokens);
+	m->loading_us = loading_us(row);
 	return m;
 }
 
@@ -233,6 +247,7 @@ static void add_sums(Gpusched__Acct *m, struct arena *arena)
 		m->cpu_us += run->cpus * run->held_us;
 		m->cpu_time_us += run->cpu_time_us;
 		m->cost += run->cost;
+		ADD_FIELDS(m, run, ready_us, loading_us, requests, tokens);
 		add_used(m->used, run->used);
 		m->runs_billed += run->held_us > 0;
 		if (run->max_rss_kb > m->max_rss_kb)
