@@ -129,7 +129,7 @@ void sim_service_end(struct sim_controller *c, const struct effect *f)
 	const struct run *run = runs_find(c->core->runs, f->run.run);
 	bool own = f->run.cause == END_SCALE || f->run.cause == END_ROLL;
 
-	if (!own || !run || c->undoing || run_replica(run)->health != HEALTH_READY || is_lost(run))
+	if (!own || !run || c->undoing || c->repeating || run_replica(run)->health != HEALTH_READY || is_lost(run))
 		return;
 	c->ordered = true;
 	checker_say(c->o.checker, "sheds %" PRIu64 " %u %u", f->run.run.job, f->run.run.task,
@@ -140,7 +140,7 @@ void sim_services_ticked(struct sim_controller *c)
 {
 	if (c->ordered)
 		tell_look(c);
-	c->ordered = c->undoing = false;
+	c->ordered = c->undoing = c->repeating = false;
 }
 
 /* --- what is committed ----------------------------------------------------------------------- */
