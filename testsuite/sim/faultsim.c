@@ -42,7 +42,7 @@
 #define NODES           4
 #define CLIENTS         3
 #define OWNERS          2 /* of services */
-#define SERVICES_EVERY  9 /* seeds: they commit twice as often as others */
+#define SERVICES_EVERY  11 /* seeds: they commit twice as often as others */
 #define CONTROLLER_UID  500
 #define VFS_NAME        "faultsim"
 #define SEEDS_THAT_TELL 20           /* among so many there are gangs of every fate */
