@@ -1,5 +1,5 @@
-/* checker_services.c - services: that they exist, how many replicas they have, and which of those are
- * endpoints; see checker_impl.h
+/* checker_services.c - services: that they exist, how many replicas they have, and which of those
+ * are endpoints; see checker_impl.h
  *
  * At a look the controller tells of its services and of their slots that are ordered and not over.
  * A slot belongs to the service whose generation its job is or was.

@@ -166,6 +166,7 @@ static void release(struct sim_controller *c, const struct effect *f)
 		        f->controlled.n ? &f->controlled.errors[0].error : NULL);
 		break;
 	case EFFECT_REGISTERED:
+		c->repeating = true;
 		sim_put(c, f->session, f->change, GPUSCHED__MSG_TYPE__MSG_REGISTERED,
 		        wire_registered(f, &facts, c->out));
 		break;

@@ -65,7 +65,8 @@ struct sim_controller {
 	bool restored;          /* the next start is that of a state that was restored, */
 	uint64_t lost_next_job; /* of a cluster in which this was the next id */
 	struct kept_run *kept; /* in the batch in flight */
-	bool ordered, undoing; /* in this tick: a replica; its owner has asked for others */
+	/* In this tick: a replica; its owner has asked for others; orders of before come again. */
+	bool ordered, undoing, repeating;
 	usec_t timer;
 	/* Parts that wait to be asked for, and bulks in the order in which they were; the first of
 	 * those is in the core. */

@@ -1,5 +1,5 @@
-/* controller_services.c - what ctld/rpc does with services, and what the simulated controller says of
- * them, as facts; see controller_impl.h */
+/* controller_services.c - what ctld/rpc does with services, and what the simulated controller says
+ * of them, as facts; see controller_impl.h */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,8 @@ static void tell_service(const struct sim_controller *c, const struct service *s
 	        i->policy.kept);
 	for (int g = 0; g < GEN_COUNT; g++)
 		if (i->gens[g].job)
-			checker_say(c->o.checker, "generation %s %" PRIu64, i->name, i->gens[g].job);
+			checker_say(c->o.checker, "generation %s %" PRIu64, i->name,
+			        i->gens[g].job);
 }
 
 static void tell_look(struct sim_controller *c)
@@ -129,7 +130,8 @@ void sim_service_end(struct sim_controller *c, const struct effect *f)
 	const struct run *run = runs_find(c->core->runs, f->run.run);
 	bool own = f->run.cause == END_SCALE || f->run.cause == END_ROLL;
 
-	if (!own || !run || c->undoing || run_replica(run)->health != HEALTH_READY || is_lost(run))
+	if (!own || !run || c->undoing || c->repeating ||
+	        run_replica(run)->health != HEALTH_READY || is_lost(run))
 		return;
 	c->ordered = true;
 	checker_say(c->o.checker, "sheds %" PRIu64 " %u %u", f->run.run.job, f->run.run.task,
@@ -140,7 +142,7 @@ void sim_services_ticked(struct sim_controller *c)
 {
 	if (c->ordered)
 		tell_look(c);
-	c->ordered = c->undoing = false;
+	c->ordered = c->undoing = c->repeating = false;
 }
 
 /* --- what is committed ----------------------------------------------------------------------- */

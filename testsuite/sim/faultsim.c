@@ -37,11 +37,12 @@
 #include "testsuite/sim/node.h"
 #include "testsuite/sim/owners.h"
 #include "testsuite/sim/step_managers.h"
+#include "testsuite/sim/totals.h"
 
 #define NODES           4
 #define CLIENTS         3
 #define OWNERS          2 /* of services */
-#define SERVICES_EVERY  9 /* seeds: they commit twice as often as others */
+#define SERVICES_EVERY  11 /* seeds: they commit twice as often as others */
 #define CONTROLLER_UID  500
 #define VFS_NAME        "faultsim"
 #define SEEDS_THAT_TELL 20           /* among so many there are gangs of every fate */
@@ -651,15 +652,6 @@ static void calm(struct sim *s)
 	checker_say(s->checker, "quiet");
 }
 
-struct totals {
-	struct sim_client_count clients;
-	struct step_managers_count steps;
-	struct owners_count owners;
-	struct checker_steps judged;
-	uint64_t faults, facts, looks, owed, endpoints, answers, commits, restarts, simulated_s, whole, in_part, stops, gpus,
-	        parts, asked, reclaimed;
-};
-
 /* What is not so in each history: bugs of the first node, for the checker to find; a restore. */
 struct bugs {
 	bool forgetful, boundless, restored;
@@ -746,44 +738,6 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	return hash;
 }
 
-static void print_totals(const struct totals *t, uint64_t first, uint64_t n, long seconds)
-{
-	printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " jobs, %" PRIu64
-	       " of them in %" PRIu64 " bulks, %" PRIu64 " tasks, %" PRIu64 " faults, %" PRIu64
-	       " restarts, %" PRIu64 " commits, %" PRIu64 " facts, %" PRIu64 " looks, %" PRIu64
-	       " runs judged after a restore, ",
-	        n, first, t->clients.jobs, t->clients.in_bulks, t->clients.bulks, t->clients.tasks,
-	        t->faults, t->restarts, t->commits, t->facts, t->looks, t->owed);
-	printf("%" PRIu64 " gangs and %" PRIu64 " that never were whole, %" PRIu64
-	       " suspended runs, %" PRIu64 " with parts of GPUs, %" PRIu64
-	       " that were asked for what they had borrowed, %" PRIu64 " ended for it, %" PRIu64
-	       " GPUs that failed, ",
-	        t->whole, t->in_part, t->stops, t->parts, t->asked, t->reclaimed, t->gpus);
-	printf("%" PRIu64 " steps, %" PRIu64 " repeated reports of them, %" PRIu64
-	       " hostile ones refused, %zu times seen in lists, %zu whose end was answered, %zu "
-	       "that ended with their attempt, %zu of which more was heard then, ",
-	        t->steps.steps, t->steps.repeats, t->steps.refused, t->judged.listed,
-	        t->judged.done, t->judged.cut, t->judged.late);
-	printf("%" PRIu64 " services, %" PRIu64 " updates, %" PRIu64 " of them bad, %" PRIu64
-	       " undone, %" PRIu64 " services that were stopped, %" PRIu64
-	       " repeated requests, %" PRIu64 " times an endpoint, ",
-	        t->owners.submits, t->owners.updates, t->owners.bad_updates, t->owners.undone,
-	        t->owners.stops, t->owners.repeats, t->endpoints);
-	printf("%" PRIu64 " looks at signatures too old, %" PRIu64
-	       " parts of answers that fit, %" PRIu64 " simulated hours in %ld s\n",
-	        t->clients.resigned, t->answers, t->simulated_s / 3600, seconds);
-}
-
-/* Has each thing happened that is to be judged? */
-static bool tells(const struct totals *t)
-{
-	return t->whole && t->in_part && t->stops && t->clients.bulks && t->clients.tasks &&
-	       t->parts && t->gpus && t->looks && t->reclaimed && t->asked != t->reclaimed &&
-	       t->clients.resigned && t->steps.repeats && t->steps.refused && t->judged.listed &&
-	       t->owners.updates && t->owners.undone && t->owners.repeats && t->endpoints &&
-	       t->judged.done && t->judged.cut && t->judged.late;
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t first = 1, n = 30;
@@ -828,8 +782,8 @@ int main(int argc, char **argv)
 			fail(seed, "the same seed gave another history");
 	}
 	rmdir(dir);
-	print_totals(&t, first, n, (long)(time(NULL) - start));
-	if (n >= SEEDS_THAT_TELL && !bugs.restored && !tells(&t))
+	totals_print(&t, first, n, (long)(time(NULL) - start));
+	if (n >= SEEDS_THAT_TELL && !bugs.restored && !totals_tell(&t))
 		fail(first,
 		        "no gang ran, none was broken, no run suspended, no GPU shared or lost, "
 		        "nothing borrowed and given back, no signature too old, no node heard for "

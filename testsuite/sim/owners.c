@@ -164,8 +164,8 @@ static char *sign(const struct owner *w, const Gpusched__SubmitJob *job)
 	struct error err;
 	char *cred;
 
-	if (mcred->encode(mcred, payload, signedjob_payload(&hash, 1, payload), MCRED_ANY_UID, &cred,
-	            &err) < 0) {
+	if (mcred->encode(mcred, payload, signedjob_payload(&hash, 1, payload), MCRED_ANY_UID,
+	            &cred, &err) < 0) {
 		fprintf(stderr, "owner: %s\n", err.text);
 		abort();
 	}
@@ -218,7 +218,9 @@ static void make_control(struct owner *w, Gpusched__ServiceControl__Verb verb)
 	if (verb == GPUSCHED__SERVICE_CONTROL__VERB__SCALE) {
 		m.max = (uint32_t)engine_between(e, 1, MAX + 1);
 		m.min = engine_chance(e, 700000) ? m.max : (uint32_t)engine_below(e, m.max + 1);
-		m.kept = engine_chance(e, 500000) ? UINT32_MAX : (uint32_t)engine_below(e, m.min + 1);
+		m.kept = (uint32_t)engine_below(e, m.min + 1);
+		if (engine_chance(e, 500000))
+			m.kept = UINT32_MAX;
 	} else if (verb == GPUSCHED__SERVICE_CONTROL__VERB__WAKE) {
 		m.held = (uint32_t)engine_below(e, 8);
 	} else if (verb == GPUSCHED__SERVICE_CONTROL__VERB__STOP) {

@@ -21,7 +21,9 @@ struct roll_out roll_targets(const struct roll_in *in)
 		out.present = in->wanted;
 		return out;
 	}
-	out.next = least(in->wanted, settled + (in->surge ? in->surge : 1));
+	out.next = settled + (in->surge ? in->surge : 1);
+	/* After a restart none has settled yet, and those that are READY serve all the same. */
+	out.next = least(in->wanted, out.next < in->ready ? in->ready : out.next);
 	out.present = in->wanted - (in->surge ? settled : out.next);
 	return out;
 }

@@ -257,6 +257,7 @@ static void targets(struct look *l, uint32_t target[GEN_COUNT])
 	const struct service_info *i = service_info(l->s);
 	struct roll_in in = { .wanted = i->wanted,
 		.surge = i->policy.surge,
+		.ready = service_link(l->s)->counts[GEN_NEXT].ready,
 		.settled = l->settled,
 		.failed_loads = service_link(l->s)->failed_loads };
 	struct roll_out out;
