@@ -17,6 +17,9 @@
 
 #define PAUSE_MIN_MS 20
 #define PAUSE_MAX_MS 1000
+/* After an answer that took a while the next is not asked for before so many times as long: all that
+ * there is in a large cluster is work for the controller. */
+#define REST 4
 
 struct jobs {
 	uint64_t *v;
@@ -32,6 +35,7 @@ struct source {
 	struct jobs jobs;    /* of the services, as they were listed last */
 	bool due;            /* to be asked for */
 	int64_t poll_ms;     /* asked for then at the latest */
+	int64_t rest_ms;     /* and not before */
 	int64_t again_ms;    /* after a failure: not before */
 	struct backoff backoff;
 	struct error left_out; /* what was said last */
@@ -255,14 +259,17 @@ static int attempt(struct source *s, int ms, struct feed *out, struct error *err
 			ms = (int)(s->poll_ms - now);
 		if (wait_for_change(s, ms, err) < 0)
 			return -1;
+	} else if (now < s->rest_ms) {
+		nap(s->rest_ms - now < ms ? s->rest_ms - now : ms);
 	}
 	now = now_ms();
-	if (!s->due && now < s->poll_ms)
+	if (now < s->rest_ms || (!s->due && now < s->poll_ms))
 		return 0;
 	if (source_ask(s, out, err) < 0)
 		return -1;
 	s->due = false;
 	s->poll_ms = now + SOURCE_POLL_MS;
+	s->rest_ms = now + (now_ms() - now) * (REST + 1);
 	if (((s->jobs.n && !s->request) || !same_jobs(&s->jobs, &s->watched)) &&
 	        start_watch(s, err) < 0) {
 		feed_clear(out);

@@ -57,6 +57,7 @@ static void forward(struct side *s)
 /* Everything that may follow from a change: the end is passed on behind the last byte. May free it. */
 static void go_on(struct splice *sp)
 {
+	const struct timeval linger = { SPLICE_LINGER_S, 0 };
 	bool over = true;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -68,6 +69,8 @@ static void go_on(struct splice *sp)
 			to->shut = true;
 			if (!to->broken)
 				shutdown(bufferevent_getfd(to->bev), SHUT_WR);
+			if (i == 1)
+				bufferevent_set_timeouts(to->bev, &linger, NULL);
 		}
 		over &= to->shut;
 	}
@@ -97,11 +100,11 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 	struct side *s = arg;
 
 	(void)bev;
-	if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
+	if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)))
 		return;
 	forward(s);
 	s->ended = true;
-	s->broken |= (what & BEV_EVENT_ERROR) != 0;
+	s->broken |= (what & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)) != 0;
 	go_on(s->splice);
 }
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import threading
 import time
 import urllib.error
@@ -378,25 +377,29 @@ def test_haproxy_drains(cluster):
 # --- nginx ---------------------------------------------------------------------------------------
 
 
-def test_nginx_loses_no_request(cluster):
-    need("nginx")
+def start_nginx(cluster, *keys):
+    """Behind gfeed's file; returns gfeed, the options it was started with, and the port."""
     d, port = cluster.dir, free_port()
     conf = d / "nginx.conf"
     conf.write_text(NGINX.format(dir=d, port=port))
-    options = ("--service=chat", f"--nginx={d}/upstream.conf,reload=/usr/sbin/nginx -c {conf} -s reload 2>>{d}/log/reload.log",
-               f"--json={d}/all.json")
-    cluster.serve("chat", "--replicas=2")
-    cluster.wait_ready("chat", 2)
+    reload = f"reload=/usr/sbin/nginx -c {conf} -s reload 2>>{d}/log/reload.log"
+    options = ("--service=chat", f"--nginx={','.join([f'{d}/upstream.conf', *keys, reload])}", f"--json={d}/all.json")
     feed = cluster.feed(*options)
-    cluster.wait_fed(0, 1)
+    wait_until((d / "upstream.conf").exists, "the file that nginx includes")
     cluster.begin("nginx", "/usr/sbin/nginx", "-c", conf, "-e", d / "log/nginx.log")
 
-    def answers():
-        try:
-            return urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10).read()
-        except OSError:
-            return None
-    wait_until(answers, "nginx")
+    def listens():
+        with socket.socket() as s:
+            return s.connect_ex(("127.0.0.1", port)) == 0
+    wait_until(listens, "nginx")
+    return feed, options, port
+
+
+def test_nginx_loses_no_request(cluster):
+    need("nginx")
+    cluster.serve("chat", "--replicas=2")
+    cluster.wait_ready("chat", 2)
+    feed, options, port = start_nginx(cluster)
     with Load(f"http://127.0.0.1:{port}/") as load:
         load.until_answered_by("one 0", "one 1")
         cluster.run("gserve", "scale", "chat", "3")
@@ -405,7 +408,7 @@ def test_nginx_loses_no_request(cluster):
         cluster.wait_ready("chat", 2)
         feed.kill()
         load.goes_on()
-        feed = cluster.feed(*options)
+        cluster.feed(*options)
         cluster.ctld.kill()
         load.goes_on()
         cluster.start_ctld()
@@ -430,16 +433,22 @@ def activate(cluster, *options, service="chat"):
     return port
 
 
-def test_to_zero_and_back(cluster):
-    """A request that finds no replica is held and answered; behind HAProxy, whose backup gactivate is."""
-    need("haproxy")
+@pytest.mark.parametrize("proxy", ["haproxy", "nginx"])
+def test_to_zero_and_back(cluster, proxy):
+    """A request that finds no replica is held and answered; gactivate is the backup of a load balancer."""
+    need(proxy)
     held = activate(cluster)
-    _, port = start_haproxy(cluster, f"server wake 127.0.0.1:{held} backup")
-    cluster.feed("--service=chat", f"--haproxy={cluster.dir}/haproxy.sock,backend=chat")
+    if proxy == "haproxy":
+        _, port = start_haproxy(cluster, f"server wake 127.0.0.1:{held} backup")
+        cluster.feed("--service=chat", f"--haproxy={cluster.dir}/haproxy.sock,backend=chat", f"--json={cluster.dir}/all.json")
+    else:
+        _, _, port = start_nginx(cluster, f"backup=127.0.0.1:{held}")
     cluster.serve("chat", *TO_ZERO)
     for _ in range(2):
-        wait_until(lambda: cluster.service("chat")["state"] == "IDLE" and cluster.haproxy_ready() == [],
-                   lambda: f"no replica: {cluster.service('chat')}")
+        def is_empty():
+            s = cluster.service("chat")
+            return s["state"] == "IDLE" and not any(r["node"] for r in s["replicas"]) and cluster.fed() == []
+        wait_until(is_empty, lambda: f"no replica: {cluster.service('chat')}")
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as r:
             assert r.status == 200 and r.read().decode().startswith("one ")
 
@@ -505,7 +514,8 @@ def test_gactivate_ends_in_order(cluster):
     cluster.wait_ready("chat", 1)
     port = activate(cluster)
     answer = []
-    t = threading.Thread(target=lambda: answer.append(urllib.request.urlopen(f"http://127.0.0.1:{port}/slow/2", timeout=60).read()))
+    url = f"http://127.0.0.1:{port}/slow/2"
+    t = threading.Thread(target=lambda: answer.append(urllib.request.urlopen(url, timeout=60).read()))
     t.start()
     daemon = cluster.others[-1]
     before = len(os.listdir(f"/proc/{daemon.pid}/fd"))
