@@ -70,7 +70,7 @@ static bool read_needs(const char **at, struct job_choice *c)
 void job_choice_read(const char *partitions, const char *needs, uint32_t k, struct job_choice *c)
 {
 	const char *name;
-	size_t n;
+	size_t n = 0;
 
 	for (name = partition_list_next(&partitions, &n); k; k--) {
 		name = partition_list_next(&partitions, &n);

@@ -17,8 +17,11 @@ struct roll_out roll_targets(const struct roll_in *in)
 		return out;
 	}
 	if (in->failed_loads >= ROLL_FAILURES) {
+		/* What is READY of it serves until the present one has enough again. */
 		out.given_up = true;
 		out.present = in->wanted;
+		out.next = in->wanted - least(in->present_ready, in->wanted);
+		out.next = least(out.next, in->ready);
 		return out;
 	}
 	out.next = settled + (in->surge ? in->surge : 1);

@@ -17,6 +17,7 @@ struct roll_in {
 	uint32_t ready;        /* replicas of the next generation */
 	uint32_t settled;      /* replicas of the next generation that were READY for long enough */
 	uint32_t failed_loads; /* of the next generation, in a row */
+	uint32_t present_ready; /* replicas of the present generation that are READY */
 };
 
 struct roll_out {

@@ -259,6 +259,7 @@ static void targets(struct look *l, uint32_t target[GEN_COUNT])
 		.surge = i->policy.surge,
 		.ready = service_link(l->s)->counts[GEN_NEXT].ready,
 		.settled = l->settled,
+		.present_ready = service_link(l->s)->counts[GEN_PRESENT].ready,
 		.failed_loads = service_link(l->s)->failed_loads };
 	struct roll_out out;
 
@@ -267,7 +268,7 @@ static void targets(struct look *l, uint32_t target[GEN_COUNT])
 	if (!i->gens[GEN_NEXT].job)
 		return;
 	out = roll_targets(&in);
-	if (out.given_up) {
+	if (out.given_up && !out.next) {
 		give_up_roll(l);
 		return;
 	}
