@@ -19,6 +19,7 @@
 #include "common/net/signedjob.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/layout.h"
+#include "ctld/core/request/labels.h"
 #include "ctld/wire/convert_parts.h"
 #include "ctld/wire/nameset.h"
 
@@ -141,6 +142,10 @@ static int take_labels(const Gpusched__JobRequest *r, struct arena *arena, struc
 			if (strcmp(labels[j].key, v[i]->key) == 0)
 				return error_set(
 				        err, ERR_USAGE, "label '%s' is given twice", v[i]->key);
+		if (strcmp(v[i]->key, LABEL_OF_SERVICE) == 0)
+			return error_set(err, ERR_USAGE,
+			        "label '" LABEL_OF_SERVICE "' is for jobs of services, which have it "
+			        "by themselves");
 		labels[i] = (struct label){ v[i]->key, v[i]->value };
 	}
 	out->labels = labels;
@@ -275,13 +280,9 @@ static int label_service(
 
 	if (!labels)
 		return too_much(err);
-	for (size_t i = 0; i < job->n_labels; i++) {
-		if (!strcmp(job->labels[i].key, "service"))
-			return error_set(err, ERR_USAGE,
-			        "label 'service': a service's jobs have it with the service's name");
+	for (size_t i = 0; i < job->n_labels; i++)
 		labels[i] = job->labels[i];
-	}
-	labels[job->n_labels] = (struct label){ "service", name };
+	labels[job->n_labels] = (struct label){ LABEL_OF_SERVICE, name };
 	job->labels = labels;
 	job->n_labels++;
 	return 0;

@@ -208,6 +208,10 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 		add_entry(b, in)->known = t.known->job;
 		return 0;
 	}
+	if (in->service)
+		return error_set(err, ERR_JOB_SPEC,
+		        "job %zu of the submit: a service is submitted by itself, not in a bulk",
+		        b->n + 1);
 	if (submit_room(core, b->n_new + 1, err) < 0)
 		return -1;
 	if (intake_fill(core, caller, &t, err) < 0 || intake_charge(core, caller, &t, err) < 0) {

@@ -7,6 +7,8 @@
  */
 #include "ctld/core/intake/revive.h"
 
+#include <string.h>
+
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/update.h"
 #include "ctld/core/jobs/depends.h"
@@ -36,6 +38,19 @@ static int check_intake(struct core *core, const struct job *job, struct error *
 	return rc;
 }
 
+/* The replicas of a service that has ended are no batch jobs. */
+static int check_service(const struct job *own, struct error *err)
+{
+	const struct labels *l = job_info(own)->labels;
+
+	for (uint32_t i = 0; !job_service(own) && i < l->n; i++)
+		if (!strcmp(l->v[i].key, LABEL_OF_SERVICE)) {
+			error_set(err, ERR_JOB_STATE, "service %.64s has ended", l->v[i].value);
+			return error_hint(err, "gsubmit --service=%.64s SCRIPT", l->v[i].value);
+		}
+	return 0;
+}
+
 /* Of an array the signature and dependencies are the parent's; deadline and request are those of
  * the record. */
 int revive_check(struct core *core, const struct job *job, struct error *err)
@@ -47,7 +62,7 @@ int revive_check(struct core *core, const struct job *job, struct error *err)
 		error_set(err, ERR_SIGNATURE, "its owner signed it too long ago");
 		return error_hint(err, "gctl renew %llu", id);
 	}
-	return check_deadline(core, job_info(job), err) < 0 ||
+	return check_service(own, err) < 0 || check_deadline(core, job_info(job), err) < 0 ||
 	                       depends_revivable(core, own, err) < 0 ||
 	                       check_intake(core, job, err) < 0
 	               ? -1

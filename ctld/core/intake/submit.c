@@ -225,6 +225,8 @@ int submit_check(struct core *core, const struct core_event *e, struct intake *v
 	for (i = 0; i < e->submit.n; i++) {
 		if (v[i].known)
 			continue;
+		if (v[i].in->service && e->submit.n > 1)
+			return error_set(err, ERR_JOB_SPEC, "a service is submitted by itself");
 		if (intake_fill(core, &e->caller, &v[i], err) < 0 ||
 		        intake_charge(core, &e->caller, &v[i], err) < 0)
 			return e->submit.n > 1 ? error_wrap(err, "job %zu of the submit", i + 1)

@@ -10,6 +10,7 @@
 #include "ctld/core/util/strings.h"
 
 #define MAX_LABELS      64
+#define LABEL_OF_SERVICE "service" /* of jobs of services alone: the service's name */
 #define MAX_LABEL_BYTES 4096 /* of one set as lines */
 
 struct labels {

@@ -422,6 +422,19 @@ static bool has_ended(const struct service *s)
 	return !own || job_state_ended((enum job_state)job_info(own)->state);
 }
 
+/* The job of another generation was cancelled as a job: the service goes on without it. */
+static void forget_ended(struct core *core, struct service *s)
+{
+	struct service_link *link = service_link(s);
+
+	for (int g = GEN_PRESENT + 1; g < GEN_COUNT; g++) {
+		struct job *own = link->jobs[g];
+
+		if (own && job_state_ended((enum job_state)job_info(own)->state))
+			service_drop_generation(core, s, (enum generation_role)g, END_ROLL);
+	}
+}
+
 static void step(struct core *core, struct service *s)
 {
 	struct look l = { .core = core, .s = s, .due = INT64_MAX };
@@ -430,6 +443,8 @@ static void step(struct core *core, struct service *s)
 	services_set_due(core->services, s, INT64_MAX);
 	if (has_ended(s))
 		service_set_stopping(core->services, s);
+	if (!service_info(s)->stopping)
+		forget_ended(core, s);
 	look(&l);
 	note_rate(&l);
 	service_link(s)->stepped = core->now.mono;

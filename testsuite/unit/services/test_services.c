@@ -358,6 +358,27 @@ static void refused(void **unused)
 	world_free(w);
 }
 
+/* Jobs of a service that are cancelled as jobs, and asked for again. */
+static void as_jobs(void **unused)
+{
+	struct world *w = serving(1, 2);
+	struct submit_service next = chat(1, 2);
+	uint64_t second;
+	struct replica r;
+
+	(void)unused;
+	next.update = true;
+	second = submit(w, &next);
+	assert_int_equal(world_control(w, world_user(OWNER), JOB_CANCEL, second), 1);
+	while (count(w, GEN_NEXT, REPLICA_DRAINING, &r))
+		ends(w, &r, 0);
+	assert_string_equal(state(w), "SERVING");
+	assert_int_equal(service_info(service(w))->gens[GEN_NEXT].job, 0);
+	world_pass(w, 100000); /* its record goes */
+	world_seal(w);
+	world_free(w);
+}
+
 static void beyond_the_limits(void **unused)
 {
 	struct world *w = serving(1, 2);
@@ -399,6 +420,7 @@ int main(void)
 		cmocka_unit_test(pauses),
 		cmocka_unit_test(spare_for_a_lost_node),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(as_jobs),
 		cmocka_unit_test(beyond_the_limits),
 	};
 
