@@ -16,28 +16,15 @@
 #include "ctld/core/records/run.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
 #include "ctld/core/records/node.h"
+#include "ctld/core/records/run_impl.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
-
-struct run {
-	struct mark mark;
-	bool started_known, imagined_over;
-	struct run_info info;
-	struct run_link link;
-};
-
-struct runs {
-	struct strings *strings;
-	struct dirty *dirty;
-	struct table *table;
-};
 
 #define X(sym, name, next) [sym] = { name, next },
 static const struct {
@@ -146,16 +133,6 @@ static void drop_owner(struct runs *runs, struct run_owner *o)
 	free(o);
 }
 
-static void drop_replica(struct runs *runs, struct run_replica *r)
-{
-	if (!r)
-		return;
-	strings_drop(runs->strings, r->address);
-	strings_drop(runs->strings, r->ports);
-	strings_drop(runs->strings, r->text);
-	free(r);
-}
-
 void run_free(struct runs *runs, struct run *run)
 {
 	strings_drop(runs->strings, run->info.node);
@@ -169,7 +146,7 @@ void run_free(struct runs *runs, struct run *run)
 		strings_drop(runs->strings, run->link.more->nodes);
 		drop_owner(runs, run->link.more->owner);
 	}
-	drop_replica(runs, run->link.replica);
+	run_replica_drop(runs, run);
 	run_drop_hours(runs, run);
 	free(run->link.past);
 	free(run->link.more);
@@ -368,40 +345,6 @@ static void decode_used(struct run *run, const struct row *row)
 		run_set_used(run, &used);
 }
 
-static const struct codec_column replica_columns[COL_RUN_COUNT] = {
-#define F(field) [COL_RUN_##field] = COLUMN(struct run_replica, field)
-	F(health),
-	F(ready_time),
-	F(ready_us),
-	F(requests),
-	F(tokens),
-#undef F
-};
-
-static const char *keep_value(struct runs *runs, const struct value *v)
-{
-	return strings_keep_n(runs->strings, v->p, v->n);
-}
-
-/* Only replicas get memory for it. */
-static int decode_replica(
-        struct runs *runs, struct run *run, const struct row *row, struct error *err)
-{
-	struct run_replica found = { 0 };
-
-	if (!row->v[COL_RUN_health].i && !row->v[COL_RUN_ports].n)
-		return 0;
-	if (row->v[COL_RUN_health].i > HEALTH_LAST)
-		return row_error(row, COL_RUN_health, err, "no such health");
-	if (codec_decode(replica_columns, &found, row, runs->strings, err) < 0)
-		return -1;
-	found.text = strings_intern(runs->strings, "");
-	found.address = keep_value(runs, &row->v[COL_RUN_address]);
-	found.ports = keep_value(runs, &row->v[COL_RUN_ports]);
-	run->link.replica = xmemdup(&found, sizeof(found));
-	return 0;
-}
-
 static void encode_share(const struct run *run, struct row *row)
 {
 	const struct share *share = run_share(run);
@@ -433,9 +376,7 @@ void run_encode(const struct run *run, struct row *row, enum row_change change)
 	encode_past(run, row);
 	encode_share(run, row);
 	encode_used(run, row);
-	codec_encode(replica_columns, run_replica(run), row);
-	row->v[COL_RUN_address] = value_text(run_replica(run)->address);
-	row->v[COL_RUN_ports] = value_text(run_replica(run)->ports);
+	run_replica_encode(run, row);
 }
 
 /* The columns that no table converts. Each value is checked, because the rest of the core indexes
@@ -464,7 +405,7 @@ static int decode_own(struct runs *runs, struct run *run, const struct row *row,
 	if (run_past(run)->suspend_time && s != RUN_RUNNING)
 		return row_error(row, COL_RUN_suspend_time, err, "it does not run");
 	decode_used(run, row);
-	if (decode_replica(runs, run, row, err) < 0)
+	if (run_replica_decode(runs, run, row, err) < 0)
 		return -1;
 	return decode_share(run, row, err);
 }
@@ -691,95 +632,6 @@ const struct run_used *run_used(const struct run *run)
 const char *run_progress(const struct run *run)
 {
 	return run->link.more ? run->link.more->progress : NULL;
-}
-
-const struct run_replica *run_replica(const struct run *run)
-{
-	static const struct run_replica none = { .address = "", .ports = "", .text = "" };
-
-	return run->link.replica ? run->link.replica : &none;
-}
-
-static struct run_replica *replica(struct runs *runs, struct run *run)
-{
-	struct run_replica *r = run->link.replica;
-
-	if (!r) {
-		r = run->link.replica = xmemdup(run_replica(run), sizeof(*r));
-		r->address = strings_intern(runs->strings, "");
-		r->ports = strings_intern(runs->strings, "");
-		r->text = strings_intern(runs->strings, "");
-	}
-	return r;
-}
-
-/* "20001,20002" */
-static const char *ports_text(const struct replica_report *report, char text[96])
-{
-	size_t n = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < report->n_ports && i < REPLICA_PORTS_MAX; i++)
-		n += (size_t)snprintf(
-		        text + n, 96 - n, "%s%u", i ? "," : "", report->ports[i] & 0xffff);
-	return text;
-}
-
-bool run_set_replica(
-        struct runs *runs, struct run *run, const struct replica_report *report, usec_t mono)
-{
-	struct run_replica *r;
-	char ports[96];
-	usec_t since;
-	bool changed;
-
-	if (report->health > HEALTH_LAST || (!report->health && !report->n_ports))
-		return false;
-	r = replica(runs, run);
-	changed = r->health != report->health;
-	r->health = (uint8_t)report->health;
-	since = r->ready_since;
-	if (report->health != HEALTH_READY)
-		r->ready_since = 0;
-	else if (!r->ready_since)
-		r->ready_since = mono ? mono : 1;
-	if (r->ready_since != since) /* from then on it is protected for a while */
-		node_runs_changed(run->link.node);
-	if (report->ready_time && !r->ready_time)
-		r->ready_time = report->ready_time;
-	r->ready_us = report->ready_us;
-	if (report->requests)
-		r->requests = report->requests;
-	if (report->tokens)
-		r->tokens = report->tokens;
-	changed |= strings_set(runs->strings, &r->text, report->text ? report->text : "");
-	if (report->address && *report->address)
-		changed |= strings_set(runs->strings, &r->address, report->address);
-	if (report->n_ports)
-		changed |= strings_set(runs->strings, &r->ports, ports_text(report, ports));
-	dirty_put(runs->dirty, &run->mark);
-	return changed;
-}
-
-void run_set_kept(struct run *run, bool kept)
-{
-	if (!run->link.replica || run->link.replica->kept == kept)
-		return;
-	run->link.replica->kept = kept;
-	node_runs_changed(run->link.node);
-}
-
-void run_set_load(struct run *run, const struct run_load *load)
-{
-	struct run_replica *r = run->link.replica;
-
-	if (!r)
-		return;
-	r->load = *load;
-	if (load->requests)
-		r->requests = load->requests;
-	if (load->tokens)
-		r->tokens = load->tokens;
 }
 
 /* May come twice: the true record of a run that was given up too early replaces the first one. */

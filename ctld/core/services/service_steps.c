@@ -1,4 +1,4 @@
-/* services.c - see services.h: the steps of a service
+/* service_steps.c - see services.h: the steps of a service
  *
  * A step only looks at records and calls movers: it may be done at any time, and once more without
  * harm. It never starts a replica. What it lets run is a number, `at_once` of each generation's

@@ -1,10 +1,10 @@
-/* slot.c - see slot.h
+/* replica_restart.c - see replica_restart.h
  *
  * A replica that ends by itself is started again, whatever its exit code was. A program that ends at
  * once must not take its node's time over and over: each failure in a row doubles the delay. Ends
  * that were ordered, and nodes that fail, are no failures of the replica.
  */
-#include "ctld/core/jobs/slot.h"
+#include "ctld/core/jobs/replica_restart.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* replicas.c - the replicas of a service, as their records say; and what the service is like
+/* service_view.c - the replicas of a service, as their records say; and what the service is like
  *
  * Nothing is changed here. A slot has a record of its own from its first start on (array.h); slots
  * that never ran stand under the array's own record and are no replicas.

@@ -1,6 +1,6 @@
-/* slot.h - a slot of a service, whose replica has ended: when the next one may start */
-#ifndef CTLD_CORE_SLOT_H
-#define CTLD_CORE_SLOT_H
+/* replica_restart.h - a slot of a service, whose replica has ended: when the next one may start */
+#ifndef CTLD_CORE_REPLICA_RESTART_H
+#define CTLD_CORE_REPLICA_RESTART_H
 
 struct core;
 struct job;
