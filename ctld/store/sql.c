@@ -47,12 +47,13 @@
 	"request_wait_ms, surge, settle_s, spread, present_job, present_number, present_slots, " \
 	"present_drain_s, present_valid_days, present_spec, next_job, next_number, next_slots, " \
 	"next_drain_s, next_valid_days, next_spec, undo_job, undo_number, undo_slots, " \
-	"undo_drain_s, undo_valid_days, undo_spec, last_number, submit_time, decision, " \
-	"decision_time, trouble"
+	"undo_drain_s, undo_valid_days, undo_spec, leaving_job, leaving_number, leaving_slots, " \
+	"leaving_drain_s, leaving_valid_days, leaving_spec, last_number, submit_time, " \
+	"decision, decision_time, trouble"
 #define SERVICE_PLACES \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, " \
 	"?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50"
 #define HOURS_COLS "scope, name, uid, start, end_time, until, gpu_us"
 
 /* clang-format off */
@@ -194,8 +195,12 @@
 	"next_valid_days INTEGER NOT NULL, next_spec TEXT NOT NULL, undo_job INTEGER NOT NULL, " \
 	"undo_number INTEGER NOT NULL, undo_slots INTEGER NOT NULL, " \
 	"undo_drain_s INTEGER NOT NULL, undo_valid_days INTEGER NOT NULL, " \
-	"undo_spec TEXT NOT NULL, last_number INTEGER NOT NULL, submit_time INTEGER NOT NULL, " \
-	"decision TEXT NOT NULL, decision_time INTEGER NOT NULL, trouble TEXT NOT NULL"
+	"undo_spec TEXT NOT NULL, leaving_job INTEGER NOT NULL, " \
+	"leaving_number INTEGER NOT NULL, leaving_slots INTEGER NOT NULL, " \
+	"leaving_drain_s INTEGER NOT NULL, leaving_valid_days INTEGER NOT NULL, " \
+	"leaving_spec TEXT NOT NULL, last_number INTEGER NOT NULL, " \
+	"submit_time INTEGER NOT NULL, decision TEXT NOT NULL, decision_time INTEGER NOT NULL, " \
+	"trouble TEXT NOT NULL"
 #define EVENT_TABLE_1                                                                        \
 	"seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, "               \
 	"uid INTEGER NOT NULL, host TEXT NOT NULL, job INTEGER NOT NULL, node TEXT NOT NULL, " \

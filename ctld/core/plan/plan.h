@@ -54,8 +54,6 @@ struct plan_kind {
 struct run_snapshot {
 	usec_t end;             /* mono: it has ended by then; PLAN_FAR: no limit */
 	usec_t protected_until; /* mono: its job must not be preempted before */
-	bool kept; /* a replica that its service keeps: not preempted while its account is within its
-	            * guarantee */
 	uint64_t gpu_set;       /* GPUs that its end gives back, as bits; not those in trouble */
 	uint64_t mem_mb;
 	uint64_t job;
@@ -63,7 +61,9 @@ struct run_snapshot {
 	uint32_t gpus, cpus;
 	uint16_t type;                /* of its GPUs; TYPE_NONE: it has none */
 	bool stopping;                /* it has been told to end */
-	bool lost_cause;              /* no job of ours, or it ends anyway: never a victim */
+	bool lost_cause : 1;          /* no job of ours, or it ends anyway: never a victim */
+	bool kept : 1;                /* a replica that its service keeps: not preempted while its
+	                               * account is within its guarantee */
 	struct share share;           /* of each of its GPUs */
 	const struct limit_chain *chain; /* NULL: it holds nothing at limits */
 	const struct need *need;

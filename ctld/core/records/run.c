@@ -139,6 +139,7 @@ void run_free(struct runs *runs, struct run *run)
 	strings_drop(runs->strings, run->info.gpu_type);
 	strings_drop(runs->strings, run->info.incarnation);
 	strings_drop(runs->strings, run->info.account);
+	run_replica_drop(runs, run);
 	if (run->link.past)
 		strings_drop(runs->strings, run->link.past->detail);
 	if (run->link.more) {
@@ -146,7 +147,6 @@ void run_free(struct runs *runs, struct run *run)
 		strings_drop(runs->strings, run->link.more->nodes);
 		drop_owner(runs, run->link.more->owner);
 	}
-	run_replica_drop(runs, run);
 	run_drop_hours(runs, run);
 	free(run->link.past);
 	free(run->link.more);
@@ -197,7 +197,7 @@ struct run **runs_sorted(const struct runs *runs, size_t *n)
 }
 
 /* For writing: makes the memory when first needed. Readers use the getters, which never make it. */
-static struct run_more *more(struct run *run)
+struct run_more *run_more_made(struct run *run)
 {
 	if (!run->link.more)
 		run->link.more = xcalloc(1, sizeof(*run->link.more));
@@ -225,8 +225,8 @@ static void set_share(struct run *run, const struct share *share)
 {
 	if (!share->charge)
 		return;
-	more(run)->share = *share;
-	more(run)->share.user = run->info.uid + 1;
+	run_more_made(run)->share = *share;
+	run_more_made(run)->share.user = run->info.uid + 1;
 }
 
 /* A run with whole GPUs has a share without charge. */
@@ -536,12 +536,12 @@ void run_set_detail(struct runs *runs, struct run *run, const char *detail)
 void run_set_progress(struct runs *runs, struct run *run, const char *progress)
 {
 	if (*progress || run_progress(run))
-		strings_set(runs->strings, &more(run)->progress, progress);
+		strings_set(runs->strings, &run_more_made(run)->progress, progress);
 }
 
 void run_set_used(struct run *run, const struct run_used *used)
 {
-	more(run)->used = *used;
+	run_more_made(run)->used = *used;
 }
 
 void run_set_started(struct run *run, usec_t mono)
@@ -570,7 +570,7 @@ bool run_imagined_over(const struct run *run)
 
 void run_set_end_by(struct run *run, usec_t mono)
 {
-	more(run)->end_by = mono;
+	run_more_made(run)->end_by = mono;
 	node_runs_changed(run->link.node);
 }
 
@@ -585,8 +585,8 @@ void run_set_nodes(struct runs *runs, struct run *run, const char *hostlist)
 
 	if (!kept && !run_nodes(run))
 		return;
-	strings_drop(runs->strings, more(run)->nodes);
-	more(run)->nodes = kept;
+	strings_drop(runs->strings, run_more_made(run)->nodes);
+	run_more_made(run)->nodes = kept;
 }
 
 const char *run_nodes(const struct run *run)
@@ -619,7 +619,7 @@ void run_drop_hours(struct runs *runs, struct run *run)
 
 struct run_idle *run_idle(struct run *run)
 {
-	return &more(run)->idle;
+	return &run_more_made(run)->idle;
 }
 
 const struct run_used *run_used(const struct run *run)
@@ -693,8 +693,8 @@ void run_set_owner(struct runs *runs, struct run *run, const struct run_owner *o
 	*o = (struct run_owner){ keep_text(runs, owner->user), keep_text(runs, owner->account),
 		keep_text(runs, owner->partition), keep_text(runs, owner->qos),
 		keep_text(runs, owner->name), keep_text(runs, owner->array), owner->gid };
-	drop_owner(runs, more(run)->owner);
-	more(run)->owner = o;
+	drop_owner(runs, run_more_made(run)->owner);
+	run_more_made(run)->owner = o;
 }
 
 /* Out of the table now; the seal writes the row to history and frees the run. */

@@ -103,6 +103,7 @@ struct run_more {
 			 * rank */
 	usec_t end_by;  /* mono: it was ordered to end, and will have ended by then; 0: it was
 			 * not */
+	struct run_replica *replica; /* owned; NULL: it is none, or nothing was said of it yet */
 	struct run_owner *owner; /* owned, its texts interned; of a run without a job; NULL: not
 				  * reported */
 };
@@ -144,7 +145,6 @@ struct run_link {
 	struct run_hours *hours;  /* owned; NULL: no limit counts its GPU-hours */
 	struct run_past *past;    /* owned; NULL: nothing yet */
 	struct run_more *more;    /* owned; NULL: nothing yet */
-	struct run_replica *replica; /* owned; NULL: it is none, or nothing was said of it yet */
 	uint64_t ordered_session; /* the session in which its StartRun was sent; 0: before this
 				   * start of the controller */
 };
@@ -160,6 +160,7 @@ const struct run_used *run_used(const struct run *run);
 struct run_idle *run_idle(struct run *run);
 const struct run_owner *run_owner(const struct run *run); /* "": not said */
 const char *run_progress(const struct run *run); /* NULL: it says nothing */
+struct run_replica *run_replica_known(struct run *run); /* NULL: nothing was said yet */
 const struct run_replica *run_replica(const struct run *run); /* zeros and "": nothing yet */
 const char *run_nodes(const struct run *run);    /* of the first rank; NULL: as in run_more */
 bool run_started_known(const struct run *run);

@@ -22,6 +22,7 @@ struct runs {
 	struct table *table;
 };
 
+struct run_more *run_more_made(struct run *run); /* made when it is first needed */
 /* What of its row is of a replica (run_replica.c). -1: a value that cannot be. */
 int run_replica_decode(
         struct runs *runs, struct run *run, const struct row *row, struct error *err);

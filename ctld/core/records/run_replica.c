@@ -16,7 +16,7 @@
 
 void run_replica_drop(struct runs *runs, struct run *run)
 {
-	struct run_replica *r = run->link.replica;
+	struct run_replica *r = run_replica_known(run);
 
 	if (!r)
 		return;
@@ -56,7 +56,7 @@ int run_replica_decode(
 	found.text = strings_intern(runs->strings, "");
 	found.address = keep_value(runs, &row->v[COL_RUN_address]);
 	found.ports = keep_value(runs, &row->v[COL_RUN_ports]);
-	run->link.replica = xmemdup(&found, sizeof(found));
+	run_more_made(run)->replica = xmemdup(&found, sizeof(found));
 	return 0;
 }
 
@@ -69,19 +69,24 @@ void run_replica_encode(const struct run *run, struct row *row)
 
 /* --- reports --------------------------------------------------------------------------------- */
 
+struct run_replica *run_replica_known(struct run *run)
+{
+	return run->link.more ? run->link.more->replica : NULL;
+}
+
 const struct run_replica *run_replica(const struct run *run)
 {
 	static const struct run_replica none = { .address = "", .ports = "", .text = "" };
 
-	return run->link.replica ? run->link.replica : &none;
+	return run->link.more && run->link.more->replica ? run->link.more->replica : &none;
 }
 
 static struct run_replica *replica(struct runs *runs, struct run *run)
 {
-	struct run_replica *r = run->link.replica;
+	struct run_replica *r = run_replica_known(run);
 
 	if (!r) {
-		r = run->link.replica = xmemdup(run_replica(run), sizeof(*r));
+		r = run_more_made(run)->replica = xmemdup(run_replica(run), sizeof(*r));
 		r->address = strings_intern(runs->strings, "");
 		r->ports = strings_intern(runs->strings, "");
 		r->text = strings_intern(runs->strings, "");
@@ -139,15 +144,17 @@ bool run_set_replica(
 
 void run_set_kept(struct run *run, bool kept)
 {
-	if (!run->link.replica || run->link.replica->kept == kept)
+	struct run_replica *r = run_replica_known(run);
+
+	if (!r || r->kept == kept)
 		return;
-	run->link.replica->kept = kept;
+	r->kept = kept;
 	node_runs_changed(run->link.node);
 }
 
 void run_set_load(struct run *run, const struct run_load *load)
 {
-	struct run_replica *r = run->link.replica;
+	struct run_replica *r = run_replica_known(run);
 
 	if (!r)
 		return;

@@ -33,8 +33,9 @@ struct strings;
 #define SERVICE_REPLICAS_MAX 1000
 #define SERVICE_SPEC_MAX     4096 /* bytes of a serialised ServiceSpec */
 
-/* PRESENT serves. NEXT is being rolled out. UNDO was present before. job 0: there is none. */
-enum generation_role { GEN_PRESENT, GEN_NEXT, GEN_UNDO, GEN_COUNT };
+/* PRESENT serves. NEXT is being rolled out. UNDO was present before. LEAVING was
+ * given up, and its replicas drain: they count until they have ended. job 0: there is none. */
+enum generation_role { GEN_PRESENT, GEN_NEXT, GEN_UNDO, GEN_LEAVING, GEN_COUNT };
 
 struct generation {
 	uint64_t job;

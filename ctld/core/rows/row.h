@@ -249,6 +249,12 @@
 	X(undo_drain_s, INT, _) \
 	X(undo_valid_days, INT, _) \
 	X(undo_spec, TEXT, _) \
+	X(leaving_job, INT, _) /* that was given up and drains */ \
+	X(leaving_number, INT, _) \
+	X(leaving_slots, INT, _) \
+	X(leaving_drain_s, INT, _) \
+	X(leaving_valid_days, INT, _) \
+	X(leaving_spec, TEXT, _) \
 	X(last_number, INT, _) /* of a generation */ \
 	X(submit_time, INT, _) \
 	X(decision, TEXT, _) /* why so many are wanted */ \

@@ -57,7 +57,7 @@ static void due_by(struct look *l, usec_t mono)
 
 static void look_at_load(struct look *l, struct run *run)
 {
-	struct run_replica *r = run_link(run)->replica;
+	struct run_replica *r = run_replica_known(run);
 	const struct run_load *load = &r->load;
 
 	if (r->requests > r->answered_seen && r->answered_seen)
@@ -75,7 +75,7 @@ static void look_at_ready(struct look *l, const struct replica *r)
 {
 	const struct service_info *i = service_info(l->s);
 	struct run *run = runs_find(l->core->runs, run_info(r->run)->id);
-	struct run_replica *replica = run_link(run)->replica;
+	struct run_replica *replica = run_replica_known(run);
 	usec_t settled = replica->ready_since + (usec_t)i->policy.settle_s * USEC_PER_S;
 
 	if (!replica->learned && replica->ready_time > run_info(run)->start_time)
@@ -190,6 +190,7 @@ void service_drop_generation(
         struct core *core, struct service *s, enum generation_role role, enum end_cause cause)
 {
 	struct service_link *link = service_link(s);
+	struct generation gen = service_info(s)->gens[role];
 	struct job *own = link->jobs[role];
 	struct replica_walk at = { .role = role };
 	struct replica r;
@@ -200,12 +201,16 @@ void service_drop_generation(
 		if (job_info(part)->state != JOB_PENDING)
 			job_stop(core, part, &(struct stop){ .cause = cause });
 	}
-	if (own) {
-		job_link(own)->array->service = NULL;
-		if (!job_state_ended((enum job_state)job_info(own)->state))
-			job_cancel_pending(core, own);
-	}
+	if (own && !job_state_ended((enum job_state)job_info(own)->state))
+		job_cancel_pending(core, own);
 	link->jobs[role] = NULL;
+	if (own && role != GEN_LEAVING && !link->jobs[GEN_LEAVING] &&
+	        !job_state_ended((enum job_state)job_info(own)->state)) {
+		link->jobs[GEN_LEAVING] = own;
+		service_set_generation(core->services, s, GEN_LEAVING, &gen);
+	} else if (own) {
+		job_link(own)->array->service = NULL;
+	}
 	service_set_generation(core->services, s, role, &(struct generation){ .spec = "" });
 }
 
@@ -264,7 +269,7 @@ static void targets(struct look *l, uint32_t target[GEN_COUNT])
 	struct roll_out out;
 
 	target[GEN_PRESENT] = i->wanted;
-	target[GEN_NEXT] = target[GEN_UNDO] = 0;
+	target[GEN_NEXT] = target[GEN_UNDO] = target[GEN_LEAVING] = 0;
 	if (!i->gens[GEN_NEXT].job)
 		return;
 	out = roll_targets(&in);

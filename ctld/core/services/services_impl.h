@@ -8,7 +8,8 @@
 struct core;
 struct service;
 
-/* The generation ends: its replicas drain, its other slots are cancelled. */
+/* The generation ends: its replicas drain, as LEAVING if no other one does, and its other slots are
+ * cancelled. */
 void service_drop_generation(
         struct core *core, struct service *s, enum generation_role role, enum end_cause cause);
 /* The generation gets another role; the one that had it ends. */

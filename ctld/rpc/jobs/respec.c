@@ -3,9 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/text.h"
+#include "common/base/xalloc.h"
 #include "common/net/signedjob.h"
 #include "ctld/core/core.h"
 #include "ctld/core/intake/changes.h"
@@ -13,7 +15,7 @@
 
 #define FIXED RESPEC_FIELD_COUNT /* it may not differ */
 
-enum kind { NUMBER, BOOL, MASK, TEXT, BYTES, LIST, INTERACTIVE, STEPS };
+enum kind { NUMBER, BOOL, MASK, TEXT, BYTES, LIST, MESSAGE };
 
 static const struct spec_row {
 	const char *name; /* as in the proto */
@@ -45,8 +47,9 @@ static const struct spec_row {
 	ROW(tasks_per_node, NUMBER, FIXED),
 	ROW(max_attempts, NUMBER, RESPEC_ATTEMPTS),
 	ROW(umask, MASK, RESPEC_UMASK),
-	ROW(interactive, INTERACTIVE, FIXED),
-	ROW(steps, STEPS, FIXED),
+	ROW(interactive, MESSAGE, FIXED),
+	ROW(steps, MESSAGE, FIXED),
+	ROW(service, MESSAGE, FIXED),
 	ROW(no_summary, BOOL, RESPEC_NO_SUMMARY),
 #undef ROW
 };
@@ -78,19 +81,24 @@ static bool same_list(
 	return i == n;
 }
 
-static bool same_interactive(const Gpusched__Interactive *a, const Gpusched__Interactive *b)
+/* What they serialise to. */
+static bool same_message(const ProtobufCMessage *a, const ProtobufCMessage *b)
 {
-	if (!a || !b)
-		return a == b;
-	return a->kind == b->kind && a->rows == b->rows && a->cols == b->cols &&
-	       a->patience_s == b->patience_s;
-}
+	size_t n = a ? protobuf_c_message_get_packed_size(a) : 0;
+	uint8_t *x, *y;
+	bool is_same;
 
-static bool same_steps(const Gpusched__Steps *a, const Gpusched__Steps *b)
-{
 	if (!a || !b)
 		return a == b;
-	return a->mode == b->mode && a->patience_s == b->patience_s;
+	if (n != protobuf_c_message_get_packed_size(b))
+		return false;
+	x = xcalloc(2, n + 1);
+	y = x + n + 1;
+	protobuf_c_message_pack(a, x);
+	protobuf_c_message_pack(b, y);
+	is_same = memcmp(x, y, n) == 0;
+	free(x);
+	return is_same;
 }
 
 static bool same(
@@ -110,10 +118,8 @@ static bool same(
 		return same_bytes(x, y);
 	case LIST:
 		return same_list(a, b, row);
-	case STEPS:
-		return same_steps(a->steps, b->steps);
-	case INTERACTIVE:
-		return same_interactive(a->interactive, b->interactive);
+	case MESSAGE:
+		return same_message(*(ProtobufCMessage *const *)x, *(ProtobufCMessage *const *)y);
 	}
 	return false;
 }

@@ -23,6 +23,7 @@ static uint8_t script[2][SIGNEDJOB_HASH_LEN] = { { 1 }, { 2 } };
 static ProtobufCBinaryData words[2] = { { 3, (uint8_t *)"A=1" }, { 3, (uint8_t *)"B=2" } };
 static Gpusched__Interactive interactive;
 static Gpusched__Steps steps;
+static Gpusched__ServiceSpec service;
 
 static ProtobufCBinaryData bytes(const char *text)
 {
@@ -108,12 +109,14 @@ static void test_each_field(void **state)
 		{ "interactive", NULL },
 		{ "no_summary", "no-summary no -> yes" },
 		{ "steps", NULL },
+		{ "service", NULL },
 	};
 	const ProtobufCMessageDescriptor *d = &gpusched__signed_spec__descriptor;
 
 	(void)state;
 	gpusched__interactive__init(&interactive);
 	gpusched__steps__init(&steps);
+	gpusched__service_spec__init(&service);
 	assert_int_equal(d->n_fields, LEN(cases)); /* a new field needs a row here and there */
 	for (size_t i = 0; i < LEN(cases); i++) {
 		Gpusched__SignedSpec s = spec_of();
@@ -182,6 +185,9 @@ static void test_each_field(void **state)
 			break;
 		case 20:
 			s.steps = &steps;
+			break;
+		case 21:
+			s.service = &service;
 			break;
 		default:
 			s.no_summary = true;

@@ -51,12 +51,15 @@ static const struct {
 	{ T(SHOW_SCRIPT), FOR_ALL },
 	{ T(STEP_REPORTS), FOR_ALL },
 	{ T(LIST_STEPS), FOR_ALL },
+	{ T(LIST_SERVICES), FOR_ALL },
+	{ T(SERVICE_CONTROL), FOR_ALL },
 	{ T(RESIGN), FOR_ALL },
 	{ T(REGISTER), FOR_AGENT },
 	{ T(RUN_REPORT), FOR_AGENT },
 	{ T(HEARTBEAT), FOR_AGENT },
 	{ T(RUNS_USED), FOR_AGENT },
 	{ T(GPU_REPORT), FOR_AGENT },
+	{ T(RUNS_LOAD), FOR_AGENT },
 	{ T(STREAM_OPEN), FOR_ALL },
 	{ T(STREAM_DATA), 0, 0, 0, 0 },
 	{ T(STREAM_CREDIT), 0, 0, 0, 0 },
@@ -106,6 +109,7 @@ static void test_what_changes_leaves_an_event(void **state)
 		{ T(SUBMIT_BULK), "job.submit" },
 		{ T(JOB_CONTROL), "job" },
 		{ T(RESIGN), "job.resign" },
+		{ T(SERVICE_CONTROL), "service" },
 		{ T(NODE_CONTROL), "node" },
 		{ T(PARTITION_CONTROL), "partition.state" },
 		{ T(RECONFIGURE), "controller.reconfigure" },
@@ -118,7 +122,7 @@ static void test_what_changes_leaves_an_event(void **state)
 		T(WATCH_JOBS), T(LIST_ACCT), T(REPORT), T(LIST_EVENTS), T(SHOW_SCRIPT),
 		T(STREAM_OPEN), T(STREAM_DATA), T(STREAM_CREDIT), T(STREAM_CLOSE), T(REGISTER),
 		T(RUN_REPORT), T(HEARTBEAT), T(RUNS_USED), T(GPU_REPORT), T(STEP_REPORTS),
-		T(LIST_STEPS) };
+		T(LIST_STEPS), T(LIST_SERVICES), T(RUNS_LOAD) };
 
 	(void)state;
 	for (unsigned type = 0; type <= UINT16_MAX; type++) {

@@ -237,6 +237,33 @@ static void update_takes_over(void **unused)
 	world_free(w);
 }
 
+/* What an undo gives up counts until it has ended: nothing starts beside it beyond the surge. */
+static void undone_update_counts(void **unused)
+{
+	struct world *w = serving(2, 4);
+	struct submit_service next = chat(2, 4);
+	struct replica r;
+
+	(void)unused;
+	next.update = true;
+	assert_true(submit(w, &next));
+	all_ready(w);
+	pass(w, 11);
+	assert_int_equal(count(w, GEN_NEXT, REPLICA_READY, NULL), 1);
+	assert_int_equal(count(w, GEN_PRESENT, REPLICA_DRAINING, &r), 1);
+	ask(w, SERVICE_UNDO, 0, 0);
+	assert_int_equal(count(w, GEN_LEAVING, REPLICA_DRAINING, NULL), 1);
+	assert_int_equal(count(w, GEN_PRESENT, REPLICA_READY, NULL), 1);
+	assert_int_equal(count(w, GEN_PRESENT, REPLICA_CONFIGURING, NULL), 0);
+	world_restart(w);
+	world_register_all(w);
+	assert_int_equal(count(w, GEN_LEAVING, REPLICA_DRAINING, NULL), 1);
+	while (service_info(service(w))->gens[GEN_LEAVING].job && count(w, GEN_LEAVING, REPLICA_DRAINING, &r))
+		ends(w, &r, 0);
+	assert_int_equal(service_info(service(w))->gens[GEN_LEAVING].job, 0);
+	world_free(w);
+}
+
 static void bad_update_stops(void **unused)
 {
 	struct world *w = serving(2, 4);
@@ -415,6 +442,7 @@ int main(void)
 		cmocka_unit_test(fewer_drain),
 		cmocka_unit_test(failures_back_off),
 		cmocka_unit_test(update_takes_over),
+		cmocka_unit_test(undone_update_counts),
 		cmocka_unit_test(bad_update_stops),
 		cmocka_unit_test(stops),
 		cmocka_unit_test(pauses),
