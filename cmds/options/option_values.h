@@ -26,8 +26,7 @@ option_setter option_set_service, option_set_replicas, option_set_kept, option_s
         option_set_ports, option_set_starts, option_set_probe_of, option_set_probe,
         option_set_metrics, option_set_metrics_path, option_set_load_time, option_set_drain,
         option_set_settle, option_set_scale_time, option_set_scale_window,
-        option_set_request_wait, option_set_valid, option_set_target, option_set_kv_target,
-        option_set_spread, option_unset_spread;
+        option_set_request_wait, option_set_valid, option_set_target, option_set_kv_target;
 
 /* An option without an argument: NULL, or from a variable "yes" sets it to `sense`, "no" to the
  * contrary. */

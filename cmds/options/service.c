@@ -40,7 +40,6 @@ static const struct number {
 	{ "request-wait", OPTION(request_wait_ms), ASKED(request_wait_ms), 0 },
 	{ "surge", OPTION(surge), ASKED(surge), 1 },
 	{ "settle", OPTION(settle_s), ASKED(settle_s), 10 },
-	{ "spread", OPTION(spread), ASKED(spread), 0 },
 };
 #define N_NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
@@ -55,8 +54,6 @@ static const struct word {
 	{ "burst-qos", OPTION(burst_qos), ASKED(burst_qos) },
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
-
-_Static_assert(sizeof(protobuf_c_boolean) == sizeof(uint32_t), "spread is one of the numbers");
 
 #define NUMBER_AT(base, at) ((uint32_t *)(void *)((char *)(base) + (at)))
 #define WORD_AT(base, at)   ((char **)(void *)((char *)(base) + (at)))

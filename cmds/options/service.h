@@ -33,7 +33,6 @@ struct service_options {
 	double target;                                                    /* < 0: not said */
 	uint32_t kv_target_milli, window_s, burst_window_s, scale_down_s, to_zero_s;
 	uint32_t request_wait_ms, surge, settle_s;
-	uint32_t spread; /* 0, 1 */
 };
 
 void service_options_init(struct service_options *s);

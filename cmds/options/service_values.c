@@ -307,24 +307,3 @@ SETTER(option_set_kv_target)
 	*FIELD(o, row, uint32_t) = percent * 10;
 	return 0;
 }
-
-static int set_spread(struct submit_options *o, const struct option_row *row, const char *value,
-        bool sense, struct error *err)
-{
-	bool on;
-
-	if (option_parse_flag(value, sense, &on, err) < 0)
-		return -1;
-	*FIELD(o, row, uint32_t) = on;
-	return 0;
-}
-
-SETTER(option_set_spread)
-{
-	return set_spread(o, row, value, true, err);
-}
-
-SETTER(option_unset_spread)
-{
-	return set_spread(o, row, value, false, err);
-}

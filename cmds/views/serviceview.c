@@ -151,7 +151,6 @@ SCALES_CELL(to_zero, if (!s->request->min) view_ms(cell, (uint64_t)s->request->t
 SCALES_CELL(request_wait, view_ms(cell, s->request->request_wait_ms))
 ASKED_CELL(surge, view_number(cell, s->request->surge))
 ASKED_CELL(settle, view_ms(cell, (uint64_t)s->request->settle_s * 1000))
-ASKED_CELL(spread, view_text(cell, s->request->spread ? "yes" : ""))
 SPEC_CELL(starts, view_number(cell, s->spec->starts_per_day))
 CELL(submit, SERVICE, view_time(cell, s->submit_time))
 CELL(expires, SERVICE, view_time(cell, s->expires))
@@ -204,7 +203,6 @@ static const struct view_column columns[] = {
 	COLUMN("SURGE", 5, 0, NUM, "so many more replicas while it is updated", surge),
 	COLUMN("SETTLE", 6, 0, NUM, "so long is a new replica ready before an old one ends",
 	        settle),
-	COLUMN("SPREAD", 6, 0, 0, "over nodes", spread),
 	COLUMN("STARTS", 6, 0, NUM, "replicas that a node starts a day, at most", starts),
 	COLUMN("REQUESTS", 10, 0, NUM, "requests that its replicas have answered", requests),
 	COLUMN("TOKENS", 12, 0, NUM, "tokens that its replicas have generated", tokens),

@@ -44,7 +44,7 @@
 #define SERVICE_COLS \
 	"name, user, uid, account, burst_qos, wanted, paused, stopping, min, max, kept, " \
 	"target_milli, kv_target_milli, window_s, burst_window_s, scale_down_s, to_zero_s, " \
-	"request_wait_ms, surge, settle_s, spread, present_job, present_number, present_slots, " \
+	"request_wait_ms, surge, settle_s, present_job, present_number, present_slots, " \
 	"present_drain_s, present_valid_days, present_spec, next_job, next_number, next_slots, " \
 	"next_drain_s, next_valid_days, next_spec, undo_job, undo_number, undo_slots, " \
 	"undo_drain_s, undo_valid_days, undo_spec, leaving_job, leaving_number, leaving_slots, " \
@@ -53,7 +53,7 @@
 #define SERVICE_PLACES \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, " \
 	"?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49"
 #define HOURS_COLS "scope, name, uid, start, end_time, until, gpu_us"
 
 /* clang-format off */
@@ -187,7 +187,7 @@
 	"kv_target_milli INTEGER NOT NULL, window_s INTEGER NOT NULL, " \
 	"burst_window_s INTEGER NOT NULL, scale_down_s INTEGER NOT NULL, " \
 	"to_zero_s INTEGER NOT NULL, request_wait_ms INTEGER NOT NULL, surge INTEGER NOT NULL, " \
-	"settle_s INTEGER NOT NULL, spread INTEGER NOT NULL, present_job INTEGER NOT NULL, " \
+	"settle_s INTEGER NOT NULL, present_job INTEGER NOT NULL, " \
 	"present_number INTEGER NOT NULL, present_slots INTEGER NOT NULL, " \
 	"present_drain_s INTEGER NOT NULL, present_valid_days INTEGER NOT NULL, " \
 	"present_spec TEXT NOT NULL, next_job INTEGER NOT NULL, next_number INTEGER NOT NULL, " \

@@ -65,7 +65,7 @@ int wire_submit_service(const Gpusched__ServiceSpec *spec, const Gpusched__Servi
 		.ports = spec->ports,
 		.update = r->update };
 	COPY_FIELDS(&s->policy, r, min, max, kept, kv_target_milli, window_s, burst_window_s,
-	        scale_down_s, to_zero_s, request_wait_ms, surge, settle_s, spread);
+	        scale_down_s, to_zero_s, request_wait_ms, surge, settle_s);
 	if (!s->spec)
 		return error_set(err, ERR_JOB_SPEC, "the description of service %.64s is too long",
 		        spec->name);
@@ -172,7 +172,7 @@ static Gpusched__ServiceRequest *request_message(const struct service_info *i, s
 	        WIRE_NEW(Gpusched__ServiceRequest, GPUSCHED__SERVICE_REQUEST__INIT, arena);
 
 	COPY_FIELDS(m, &i->policy, min, max, kept, kv_target_milli, window_s, burst_window_s,
-	        scale_down_s, to_zero_s, request_wait_ms, surge, settle_s, spread);
+	        scale_down_s, to_zero_s, request_wait_ms, surge, settle_s);
 	m->target = i->policy.target_milli / 1000.0;
 	m->burst_qos = wire_copied(i->burst_qos, arena);
 	return m;

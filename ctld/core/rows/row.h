@@ -230,7 +230,6 @@
 	X(request_wait_ms, INT, _) \
 	X(surge, INT, _) \
 	X(settle_s, INT, _) \
-	X(spread, INT, _) \
 	X(present_job, INT, _) /* the generation that serves; 0: none */ \
 	X(present_number, INT, _) \
 	X(present_slots, INT, _) \

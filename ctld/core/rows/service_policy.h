@@ -18,8 +18,7 @@
 	X(to_zero_s)       \
 	X(request_wait_ms) \
 	X(surge)           \
-	X(settle_s)        \
-	X(spread)
+	X(settle_s)
 
 struct service_policy {
 #define X(name) uint32_t name;

@@ -105,7 +105,7 @@ static void test_defaults(void **state)
 	assert_int_equal(job.request.settle_s, 10);
 	assert_int_equal(job.request.window_s, 60);
 	assert_int_equal(job.request.burst_window_s, 6);
-	assert_false(job.request.update || job.request.spread);
+	assert_false(job.request.update);
 	assert_string_equal(job.array, "0-18");
 	assert_int_equal(signedservice_check(&job.spec, &err), 0);
 	options_clear(&o);
@@ -119,7 +119,7 @@ static void test_all_said(void **state)
 		{ "--probe=500ms,fail=5", "--load-time=1h", "--drain=90", "--metrics=vllm",
 		        "--metrics-path=/m", "--target=0.5", "--kv-target=70%" },
 		{ "--scale-window=30s,3s", "--scale-down=1m", "--to-zero=2m",
-		        "--request-wait=250ms", "--surge=0", "--settle=0", "--spread" },
+		        "--request-wait=250ms", "--surge=0", "--settle=0" },
 		{ "--starts-per-day=7", "--valid=30d" },
 	};
 	struct submit_options o;
@@ -151,7 +151,6 @@ static void test_all_said(void **state)
 	assert_int_equal(job.request.request_wait_ms, 250);
 	assert_int_equal(job.request.surge, 0);
 	assert_int_equal(job.request.settle_s, 0);
-	assert_true(job.request.spread);
 	assert_int_equal(job.spec.valid_days, 30);
 	assert_string_equal(job.array, "0-31");
 	assert_int_equal(signedservice_check(&job.spec, &err), 0);
@@ -162,7 +161,7 @@ static void test_all_said(void **state)
 static void test_update(void **state)
 {
 	static const char *const words[][WORDS] = {
-		{ "--service=chat", "--replicas=1-3", "--live=", "--no-spread", "--target=0",
+		{ "--service=chat", "--replicas=1-3", "--live=", "--target=0",
 		        "--metrics=", "--metrics-path=" },
 	};
 	Gpusched__ServiceSpec spec = GPUSCHED__SERVICE_SPEC__INIT;
@@ -183,7 +182,6 @@ static void test_update(void **state)
 	spec.load_time_s = spec.starts_per_day = spec.valid_days = 9;
 	request.min = request.max = request.kept = 5;
 	request.target = 64;
-	request.spread = true;
 	request.settle_s = 33;
 	present.spec = &spec;
 	present.request = &request;
@@ -200,7 +198,6 @@ static void test_update(void **state)
 	assert_int_equal(job.spec.valid_days, 9);
 	assert_int_equal(job.request.kept, 1); /* five are no more */
 	assert_int_equal(job.request.settle_s, 33);
-	assert_false(job.request.spread);
 	assert_true(job.request.update);
 	assert_true(!(job.request.target > 0));
 	options_clear(&o);
@@ -303,8 +300,7 @@ static void test_without_service(void **state)
 		options_init(&o);
 		while (rows[i].set(&o, &rows[i], rows[i].arg ? values[k] : NULL, NULL) < 0)
 			assert_true(++k < LEN(values));
-		snprintf(want, sizeof(want), "--%s: needs --service=NAME",
-		        strcmp(rows[i].name, "no-spread") ? rows[i].name : "spread");
+		snprintf(want, sizeof(want), "--%s: needs --service=NAME", rows[i].name);
 		assert_int_equal(service_check_none(&o, &err), -1);
 		assert_string_equal(err.text, want);
 		options_clear(&o);
