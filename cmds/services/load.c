@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,8 @@ static uint64_t count_on(struct load_counters *c, const struct load *l, enum loa
 static size_t put_gauge(char *out, size_t size, double v)
 {
 	double most = v < METRICS_VALUE_MAX ? v : METRICS_VALUE_MAX;
-	int n = snprintf(out, size, floor(most) < most ? " %.3f" : " %.0f", most);
+	bool whole = most < (double)INT64_MAX && most == (double)(int64_t)most;
+	int n = snprintf(out, size, whole ? " %.0f" : " %.3f", most);
 
 	return n > 0 ? (size_t)n : 0;
 }

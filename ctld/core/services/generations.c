@@ -193,9 +193,13 @@ int service_check(const struct core *core, const struct caller *caller, const st
 	if (is->update)
 		return check_update(core, caller, s, is, err);
 	if (s) {
+		const struct service_info *i = service_info(s);
+		bool seen = core_sees(core,
+		        standing_to_named(core->conf, caller, i->uid, i->account));
+
 		error_set(err, ERR_JOB_STATE, "there is a service %s already, of %.64s%s", is->name,
-		        service_info(s)->user,
-		        service_info(s)->stopping ? ", which is being stopped" : "");
+		        seen ? i->user : "another user",
+		        seen && i->stopping ? ", which is being stopped" : "");
 		return service_info(s)->uid == caller->uid
 		               ? error_hint(err, "gserve update %s SCRIPT", is->name)
 		               : -1;
@@ -388,6 +392,7 @@ static int control(struct ask_service *a, struct error *err)
 {
 	enum service_verb verb = a->e->service.verb;
 	const struct service_info *i;
+	unsigned as;
 
 	if (a->core->suspended)
 		return error_set(err, ERR_EPOCH, "%s", a->core->suspended);
@@ -397,7 +402,10 @@ static int control(struct ask_service *a, struct error *err)
 	if (!a->s)
 		return error_set(err, ERR_NO_SERVICE, "there is no service %.64s", a->e->service.name);
 	i = service_info(a->s);
-	if (!verb_permits(VERB_JOB_CANCEL, standing_to_named(a->core->conf, &a->e->caller, i->uid, i->account)))
+	as = standing_to_named(a->core->conf, &a->e->caller, i->uid, i->account);
+	if (!core_sees(a->core, as))
+		return error_set(err, ERR_NO_SERVICE, "there is no service %.64s", a->e->service.name);
+	if (!verb_permits(VERB_JOB_CANCEL, as))
 		return error_set(err, ERR_NOT_PERMITTED,
 		        "service %s is %.64s's: only its owner, a coordinator of its account, an "
 		        "operator or an administrator may do that",

@@ -37,6 +37,15 @@ static void listing_free(void *data)
 	free(l);
 }
 
+static bool sees(struct ctld *c, const struct caller *caller, const struct service *s)
+{
+	const struct service_info *i = service_info(s);
+
+	return !c->conf->roles.private_jobs ||
+	       verb_permits(VERB_JOB_SEE,
+	               standing_to_named(c->conf, caller, i->uid, i->account));
+}
+
 /* NULL: no more. */
 static const struct service *next(const struct ctld *c, struct listing *l)
 {
@@ -52,15 +61,6 @@ static const struct service *next(const struct ctld *c, struct listing *l)
 	if (s)
 		snprintf(l->last, sizeof(l->last), "%s", service_info(s)->name);
 	return s;
-}
-
-static bool sees(struct ctld *c, const struct caller *caller, const struct service *s)
-{
-	const struct service_info *i = service_info(s);
-
-	return !c->conf->roles.private_jobs ||
-	       verb_permits(VERB_JOB_SEE,
-	               standing_to_named(c->conf, caller, i->uid, i->account));
 }
 
 static void slice(struct ctld *c, struct call *call, struct clocks now)
@@ -90,8 +90,9 @@ static void slice(struct ctld *c, struct call *call, struct clocks now)
 static const struct call_ops listing_ops = { .slice = slice, .free = listing_free };
 
 static int take_names(
-        struct ctld *c, const Gpusched__ListServices *m, struct listing *l, struct error *err)
+        struct ctld *c, const struct caller *caller, const Gpusched__ListServices *m, struct listing *l, struct error *err)
 {
+	const struct service *s;
 	char shown[80];
 
 	if (m->n_names > NAMES_MAX)
@@ -100,7 +101,8 @@ static int take_names(
 	l->names = m->n_names ? xcalloc(m->n_names, sizeof(char *)) : NULL;
 	for (size_t i = 0; i < m->n_names; i++) {
 		text_escape(shown, sizeof(shown), m->names[i], strlen(m->names[i]));
-		if (!core_service(c->core, m->names[i]))
+		s = core_service(c->core, m->names[i]);
+		if (!s || !sees(c, caller, s))
 			return error_set(err, ERR_NO_SERVICE, "there is no service %s", shown);
 		l->names[l->n++] = xstrdup(m->names[i]);
 	}
@@ -110,12 +112,13 @@ static int take_names(
 int rpc_list_services(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	const Gpusched__ListServices *m = (const Gpusched__ListServices *)rpc->msg;
+	struct caller caller = peer_caller(c, rpc->peer);
 	struct listing *l = xcalloc(1, sizeof(*l));
 
 	l->mine = m->mine;
 	l->replicas = m->replicas;
-	l->uid = peer_caller(c, rpc->peer).uid;
-	if (take_names(c, m, l, err) < 0) {
+	l->uid = caller.uid;
+	if (take_names(c, &caller, m, l, err) < 0) {
 		listing_free(l);
 		return -1;
 	}

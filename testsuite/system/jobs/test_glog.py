@@ -126,8 +126,9 @@ def test_what_appends_to_its_file_is_not_shown_twice(cluster):
     (cluster.dir / "jobs/once-2").touch()
     code, out, err = f.end()
     assert (code, out) == (0, "attempt 0\nattempt 1\nattempt 2\n")
-    assert [line.rsplit(", on", 1)[0] for line in err.splitlines() if "run again" in line] == [
-        f"glog: job {job} is run again: attempt {n}" for n in (2, 3)]
+    # The file is one: glog may have read on in it before it heard of the second attempt.
+    again = [line.rsplit(", on", 1)[0] for line in err.splitlines() if "run again" in line]
+    assert again in ([f"glog: job {job} is run again: attempt {n}" for n in told] for told in ((2, 3), (3,)))
 
 
 def test_a_file_that_is_cut_or_removed_or_huge(cluster):

@@ -24,6 +24,7 @@ accounts = (
 );
 default_account = "blue";
 """
+SERVICES = '( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; services = true; } )'
 ROLES = f"""roles = {{ admins = [ "@{ADMIN}" ]; operators = [ "{OPERATOR}" ]; %s }};"""
 
 
@@ -220,6 +221,28 @@ def test_private_steps(cluster):
         c.run("gcancel", job)
 
 
+def test_private_services(cluster):
+    c = cluster
+    c.partitions = SERVICES
+    set_private(c)
+    c.run("gsubmit", "--service=chat", "--wrap=sleep 60", user=OWNER)
+    try:
+        assert "chat" in c.run("gserve", user=OTHER).stdout
+        assert status(c, OTHER, "gserve", "scale", "chat", "2") == 5
+        set_private(c, "jobs")
+        assert "chat" not in c.run("gserve", user=OTHER).stdout and "chat" in c.run("gserve", user=OWNER).stdout
+        for argv in (["gserve", "show", "chat"], ["gserve", "scale", "chat", "2"], ["gserve", "stop", "chat"]):
+            r = c.run(*argv, check=False, user=OTHER)
+            assert r.returncode == 3 and "there is no service chat" in r.stderr, r
+        r = c.run("gsubmit", "--service=chat", "--wrap=true", check=False, user=OTHER)
+        assert r.returncode == 1 and OWNER not in r.stderr and "of another user" in r.stderr, r
+        assert status(c, HEAD, "gserve", "scale", "chat", "2") == 0
+    finally:
+        set_private(c)
+        c.run("gserve", "stop", "chat", user=OWNER)
+        wait_until(lambda: status(c, OWNER, "gserve", "show", "chat") == 3, "the end of the service")
+
+
 # What the answer to each request tells of jobs, and the test that it keeps back what is private; None: nothing.
 TOLD = {
     "PING": None, "STATS": None, "SHOW_CONFIG": None, "LIST_PARTITIONS": None,  # numbers of jobs at most
@@ -228,6 +251,7 @@ TOLD = {
     "JOB_CONTROL": "test_private_jobs", "LIST_JOBS": "test_private_jobs", "LIST_PRIOS": "test_private_jobs",
     "LIST_ACCT": "test_private_jobs", "REPORT": "test_private_jobs", "LIST_EVENTS": "test_private_jobs",
     "WAIT_JOBS": "test_private_jobs", "RESIGN": "test_private_jobs", "STREAM_OPEN": "test_private_jobs",
+    "LIST_SERVICES": "test_private_services", "SERVICE_CONTROL": "test_private_services",
     "STEP_REPORTS": "test_private_steps", "LIST_STEPS": "test_private_steps",
     "JOB_WHY": "test_private_reasons", "WATCH_JOBS": "test_private_watch", "LIST_SHARES": "test_private_usage", "SHOW_SCRIPT": "test_scripts",
     # by the number of a stream that was opened
