@@ -369,7 +369,8 @@ static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])
 	for (g = 0; g < GEN_COUNT; g++)
 		alive += c[g].alive + c[g].draining;
 	room = most > alive ? most - alive : 0;
-	qsort(l->v, l->n, sizeof(*l->v), shed_before);
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), shed_before);
 	mark_kept(l);
 	for (g = 0; g < GEN_COUNT; g++) {
 		if (c[g].alive > target[g])
