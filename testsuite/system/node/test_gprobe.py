@@ -192,8 +192,8 @@ def test_it_is_killed(start):
 
 def test_signals(start, tmp_path):
     """They go to the script's own process, not to what it has started."""
-    g = start(script=("sh", "-c", 'trap "echo usr1 >>got" USR1; trap "echo int >>got; kill $!; exit 3" INT; touch up; '
-                                  'sleep 1000 & while kill -0 $!; do sleep 0.05; done; exit 4'))
+    g = start(script=("sh", "-c", 'trap "echo usr1 >>got" USR1; trap "echo int >>got; kill $!; exit 3" INT; '
+                                  'sleep 1000 & touch up; while kill -0 $!; do sleep 0.05; done; exit 4'))
     wait_until((tmp_path / "up").exists, "the script")
     got = tmp_path / "got"
     for n in (1, 2):
