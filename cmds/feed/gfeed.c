@@ -75,7 +75,7 @@ static const struct cmd gfeed_cmd = {
 	.arguments = "--service=NAME,... OUTPUT...\n--mine OUTPUT...\n--all OUTPUT...",
 	.about = "Tell load balancers where the replicas of services are, as they come and go.",
 	.examples =
-	        "It runs until it is ended, as an ordinary user who may see the services. A "
+	        "It runs until it is ended, as an ordinary user that may see the services. A "
 	        "replica is in the outputs once it is ready, and leaves them when it is about "
 	        "to end: two seconds at least before its server hears of that. While the "
 	        "controller does not answer the outputs stay as they are. Files are replaced as "

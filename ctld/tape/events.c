@@ -65,7 +65,7 @@ static const struct field service_fields[] = {
 	NUMBER(struct submit_service, policy.min, policy.max, policy.kept, policy.target_milli,
 	        policy.kv_target_milli, policy.window_s, policy.burst_window_s,
 	        policy.scale_down_s, policy.to_zero_s, policy.request_wait_ms, policy.surge,
-	        policy.settle_s, drain_s, valid_days, ports, update),
+	        policy.settle_s, drain_s, valid_days, update),
 };
 static const struct form service_form = FORM("service", struct submit_service, service_fields);
 

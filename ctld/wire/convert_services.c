@@ -62,7 +62,6 @@ int wire_submit_service(const Gpusched__ServiceSpec *spec, const Gpusched__Servi
 		.policy = { .target_milli = r->target < 4e6 ? (uint32_t)(r->target * 1000) : UINT32_MAX },
 		.drain_s = spec->drain_s,
 		.valid_days = spec->valid_days,
-		.ports = spec->ports,
 		.update = r->update };
 	COPY_FIELDS(&s->policy, r, min, max, kept, kv_target_milli, window_s, burst_window_s,
 	        scale_down_s, to_zero_s, request_wait_ms, surge, settle_s);

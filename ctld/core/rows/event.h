@@ -278,7 +278,7 @@ struct submit_service {
 	const char *name, *burst_qos; /* "" */
 	const char *spec;             /* its ServiceSpec in hexadecimal, for listings */
 	struct service_policy policy; /* as asked for: 0 is the default */
-	uint32_t drain_s, valid_days, ports;
+	uint32_t drain_s, valid_days;
 	bool update; /* the next generation of one that there is */
 };
 

@@ -1,7 +1,7 @@
 /* scaler.h - how many replicas a service should have
  *
  * Pure: no clock, no I/O. What is known of the load goes in with the time, the number comes out
- * with a sentence that says why. The service (service.c) asks when a load was reported, at most
+ * with a sentence that says why. The service (service_steps.c) asks when a load was reported, at most
  * once a second, and when `next` has come; `gsim` asks with requests of a history.
  *
  *	L_w   requests in flight and waiting, summed over READY replicas, with those that

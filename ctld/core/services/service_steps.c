@@ -11,7 +11,6 @@
  */
 #include "ctld/core/services/services.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +42,7 @@ struct look {
 	uint32_t settled;  /* of the next generation: READY for settle_s */
 	usec_t due;        /* mono: when something changes by itself */
 	double running, waiting, kv;
-	uint32_t known;
+	uint32_t known, late; /* late: loading for more than twice the learned load time */
 	uint64_t answered; /* requests, since the last look */
 };
 
@@ -92,6 +91,20 @@ static void look_at_ready(struct look *l, const struct replica *r)
 	look_at_load(l, run);
 }
 
+/* It loads: for too long? */
+static void look_at_loading(struct look *l, const struct replica *r)
+{
+	usec_t learned = scaler_load_time(service_link(l->s)->scaler);
+	usec_t late = run_link_of(r->run)->started + 2 * learned;
+
+	if (!learned || !run_started_known(r->run))
+		return;
+	if (late < l->core->now.mono)
+		l->late++;
+	else
+		due_by(l, late + 1);
+}
+
 static void count(struct look *l, const struct replica *r)
 {
 	struct service_counts *c = &service_link(l->s)->counts[r->role];
@@ -117,6 +130,8 @@ static void count(struct look *l, const struct replica *r)
 	c->ready += r->state == REPLICA_READY;
 	if (r->state == REPLICA_READY)
 		look_at_ready(l, r);
+	else if (r->state == REPLICA_LOADING)
+		look_at_loading(l, r);
 	l->v = xrealloc(l->v, l->n + 1, sizeof(*l->v));
 	l->v[l->n] = *r;
 	l->v[l->n++].of_kept = r->slot < service_info(l->s)->policy.kept;
@@ -131,7 +146,7 @@ static void look(struct look *l)
 	struct replica r;
 
 	l->n = 0;
-	l->settled = l->known = 0;
+	l->settled = l->known = l->late = 0;
 	l->running = l->waiting = l->kv = 0;
 	memset(link->counts, 0, sizeof(link->counts));
 	while (service_each(l->s, &at, &r))
@@ -161,6 +176,7 @@ static void decide(struct look *l)
 	struct scale_input in = { .now = l->core->now.mono,
 		.ready = ready,
 		.loading = i->wanted > ready ? i->wanted - ready : alive - ready,
+		.late = l->late,
 		.known = l->known,
 		.running = l->running,
 		.waiting = l->waiting,
