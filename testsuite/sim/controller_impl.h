@@ -65,7 +65,8 @@ struct sim_controller {
 	bool restored;          /* the next start is that of a state that was restored, */
 	uint64_t lost_next_job; /* of a cluster in which this was the next id */
 	struct kept_run *kept; /* in the batch in flight */
-	/* In this tick: a replica was ordered; an owner asked for an undo; older orders were sent again. */
+	/* In this tick: a READY replica was ordered to end; an owner asked for an undo; older orders
+	 * were sent again. */
 	bool ordered, undoing, repeating;
 	usec_t timer;
 	/* Parts that wait to be asked for, and bulks in the order in which they were; the first of
