@@ -598,6 +598,14 @@ void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start)
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+void job_set_eligible(struct jobs *jobs, struct job *job, usec_t eligible_time)
+{
+	if (job->info.eligible_time == eligible_time)
+		return;
+	job->info.eligible_time = eligible_time;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
 void job_set_depends(struct jobs *jobs, struct job *job, const char *depends)
 {
 	if (strings_set(jobs->strings, &job->info.depends, depends))
@@ -674,8 +682,8 @@ void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t e
 {
 	/* Wall clocks jump; nothing is ever shown to end before it began. */
 	job->info.end_time = end_time < job->info.start_time ? job->info.start_time : end_time;
-	job->info.exit_code = exit_code;
-	job->info.exit_signal = exit_signal;
+	job->info.exit_code = (uint8_t)exit_code;
+	job->info.exit_signal = (uint8_t)exit_signal;
 	dirty_put(jobs->dirty, &job->mark);
 }
 
