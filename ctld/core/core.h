@@ -146,7 +146,7 @@ struct job_view {
 	const char *qos;
 	uint32_t nodes_min, nodes_max; /* as requested; 1, 1 by default */
 	bool gpus_per_node, exclusive;
-	uint64_t gpu_mem_min_mb, gpu_mem_mb, gpu_mem_burst_mb;
+	uint64_t gpu_mem_min_mb, gpu_mem_mb, gpu_mem_burst_mb, tmp_mb;
 	enum near_link gpu_link;
 	uint32_t gpu_share_milli;
 	const char *constraint, *prefer, *nodelist, *exclude, *licences; /* "" not given */
@@ -189,7 +189,7 @@ const char *respec_name(enum respec_field field);
 bool core_job_next(
         const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
 /* The same with only the fields that jobs are selected by: ids and refs, names of user, account,
- * partition, QOS and job, state, nodes, `set`, and `tasks` of a record of one task. The cost is
+ * partition, QOS and job, state, nodes, labels, `set`, and `tasks` of a record of one task. The cost is
  * small for any job. */
 bool core_job_next_brief(const struct core *core, uint64_t after, struct job_view *view);
 bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *view);
@@ -284,6 +284,7 @@ struct node_view {
 	usec_t reason_time, last_heard; /* wall */
 	uint32_t cpus, cpus_free;
 	uint64_t mem_mb, mem_free_mb;
+	uint64_t tmp_mb; /* its disk for temporary data; 0: not known */
 	struct gpu_use gpus[NODE_VIEW_GPUS];
 	size_t n_gpus;
 	const char *boot_id, *version, *containment;

@@ -28,6 +28,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/why.h"
+#include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_steps.h"
@@ -43,6 +44,7 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/sched.h"
+#include "ctld/core/services/services.h"
 
 struct node;
 struct run;
@@ -246,6 +248,8 @@ static void view_brief(const struct job *job, struct job_view *v)
 		.node = "",
 		.nodes = "",
 		.gpu_type = "",
+		.labels = i->labels->v,
+		.n_labels = i->labels->n,
 	};
 	if (!v->several)
 		v->tasks = job_tasks_text(job);
@@ -280,8 +284,6 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->warn_signal = i->warn_signal;
 	v->warn_before_s = i->warn_before_s;
 	v->nice = i->nice;
-	v->labels = i->labels->v;
-	v->n_labels = i->labels->n;
 	v->cwd = i->cwd;
 	v->output = i->output;
 	v->error = i->error;
@@ -297,6 +299,7 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->cost_max = job_cost_max(core, i);
 	v->gpu_mem_min_mb = i->gpus->gpu_mem_min_mb;
 	v->gpu_link = i->gpus->link;
+	v->tmp_mb = i->gpus->tmp_mb;
 	v->gpu_mem_mb = i->gpus->share.mem_mb;
 	v->gpu_mem_burst_mb = i->gpus->gpu_mem_burst_mb;
 	v->gpu_share_milli = i->gpus->share.milli;
@@ -449,6 +452,8 @@ bool core_job_prio(const struct core *core, uint64_t ref, struct clocks now, str
 	(void)now;
 	if (!job || job_info(job)->state != JOB_PENDING)
 		return false;
+	if (job_service(job) && job_tasks(job) && array_full(job))
+		return false; /* slots in reserve */
 	sched_priority(core->sched, job, &f, &p);
 	*v = (struct prio_view){
 		.factor = { f.age, f.fair_share, f.size, f.partition, f.qos, f.wait },
@@ -711,6 +716,7 @@ bool core_node_view(const struct core *core, uint32_t n, struct clocks now, stru
 		.cpus_free = ledger_cpus_free(core->ledger, n),
 		.mem_mb = ledger_mem_mb(core->ledger, n),
 		.mem_free_mb = ledger_mem_free_mb(core->ledger, n),
+		.tmp_mb = l->offers.tmp_mb,
 		.boot_id = i->boot_id,
 		.version = l->version,
 		.containment = l->containment,
@@ -775,7 +781,8 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 	v->conf = conf;
 	v->state = partition_state_name(partition_state(core->partitions, p));
 	count = jobs_count_of(core->jobs, conf->name);
-	v->jobs_pending = count ? count->pending : 0;
+	v->jobs_pending =
+	        count ? count->pending - services_in_reserve(core, conf->name, count->pending) : 0;
 	v->jobs_running = count ? count->running : 0;
 	count_nodes(core, conf, v);
 	for (t = 0; t < core->conf->n_gpu_types && v->n_gpus < PARTITION_VIEW_GPUS; t++) {
