@@ -58,6 +58,9 @@ struct refusal {
 #define MEASURES_STATES   16
 #define MEASURES_REFUSALS 32
 
+struct measured_end;
+typedef void measures_end_fn(void *arg, const struct measured_end *end);
+
 struct measures {
 	/* levels */
 	uint64_t capacity;   /* GPUs */
@@ -71,6 +74,8 @@ struct measures {
 	FILE *series; /* NULL: none */
 	usec_t series_step, series_next;
 	FILE *each; /* a row for each job that has ended; NULL: none */
+	measures_end_fn *on_end; /* called for each; NULL: nothing is */
+	void *end_arg;
 	/* counts */
 	uint64_t jobs, without_duration, skipped_shared, refused, started, ended;
 	uint64_t stopped, preempted, requeued; /* attempts; preempted ones are among the stopped */
@@ -97,6 +102,9 @@ void measures_series(struct measures *m, FILE *file, usec_t step);
 
 /* A row for each job that has ended; borrowed. */
 void measures_each(struct measures *m, FILE *file);
+
+/* A call for each job that has ended. */
+void measures_on_end(struct measures *m, measures_end_fn *fn, void *arg);
 
 /* Time passes: the levels have been as they are since m->now. */
 void measures_pass(struct measures *m, usec_t now);

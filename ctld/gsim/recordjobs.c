@@ -22,19 +22,24 @@ struct kept {
 
 static const unsigned char job_columns[] = { COL_JOB_id, COL_JOB_part, COL_JOB_submit_time,
 	COL_JOB_user, COL_JOB_account, COL_JOB_partition, COL_JOB_time_limit_s, COL_JOB_gpus,
-	COL_JOB_array, COL_JOB_attempt, COL_JOB_state };
+	COL_JOB_array, COL_JOB_attempt, COL_JOB_state, COL_JOB_labels, COL_JOB_qos, COL_JOB_max_wait_s,
+	COL_JOB_begin_time, COL_JOB_hold, COL_JOB_end_time };
 static const unsigned char run_columns[] = { COL_RUN_job, COL_RUN_task, COL_RUN_attempt,
-	COL_RUN_rank, COL_RUN_gpus, COL_RUN_cpus, COL_RUN_mem_mb, COL_RUN_elapsed_us };
+	COL_RUN_rank, COL_RUN_gpus, COL_RUN_cpus, COL_RUN_mem_mb, COL_RUN_elapsed_us, COL_RUN_start_time,
+	COL_RUN_gpu_type, COL_RUN_share_charge, COL_RUN_health, COL_RUN_ready_time, COL_RUN_gpu_seen_us,
+	COL_RUN_gpu_busy_us, COL_RUN_gpu_idle_us, COL_RUN_cost_u };
 
 static const struct kept kept[] = {
 	{ TABLE_JOB,
 	        "INSERT OR REPLACE INTO job (id, part, submit_time, user, account, partition, "
-	        "time_limit_s, gpus, array, attempt, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-	        "?)",
+	        "time_limit_s, gpus, array, attempt, state, labels, qos, max_wait_s, begin_time, "
+	        "hold, end_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	        job_columns, sizeof(job_columns) },
 	{ TABLE_RUN,
 	        "INSERT OR REPLACE INTO run (job, task, attempt, rank, gpus, cpus, mem_mb, "
-	        "elapsed_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	        "elapsed_us, start_time, gpu_type, share_charge, health, ready_time, gpu_seen_us, "
+	        "gpu_busy_us, gpu_idle_us, cost_u) "
+	        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	        run_columns, sizeof(run_columns) },
 };
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
