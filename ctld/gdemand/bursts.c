@@ -57,7 +57,7 @@ static void row(const struct demand *d, struct sheet *s, const struct concurrenc
 	weighted_seal(&b.length);
 	demand_quantiles(d, &b.height, q, 2, height);
 	demand_quantiles(d, &b.length, q, 2, length);
-	sheet_text(s, scope_name(name, d->past, &c->scope));
+	sheet_text(s, demand_scope_name(name, d->past, &c->scope));
 	sheet_number(s, c->p95.value);
 	sheet_number(s, (double)b.n);
 	sheet_number(s, (double)b.n * WEEK_S * 1e6 / (double)(d->past->to - d->past->from));

@@ -175,7 +175,7 @@ static void draw_concurrency(const struct demand *d, struct strbuf *svg)
 		const struct concurrency *c = &d->concurrency[i];
 		const struct interval *of[] = { &c->floor, &c->median, &c->p95, &c->kept };
 
-		texts[i] = scope_name(labels[i], d->past, &c->scope);
+		texts[i] = demand_scope_name(labels[i], d->past, &c->scope);
 		for (g = 0; g < 4; g++) {
 			v[g * 3 * n + i] = of[g]->value;
 			v[(g * 3 + 1) * n + i] = of[g]->known ? of[g]->low : NAN;

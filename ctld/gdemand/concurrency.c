@@ -100,7 +100,7 @@ void demand_concurrency(struct demand *d)
 
 		c->scope = d->scopes[i];
 		find(d, c);
-		sheet_text(s, scope_name(name, d->past, &c->scope));
+		sheet_text(s, demand_scope_name(name, d->past, &c->scope));
 		sheet_number(s, c->mean);
 		sheet_interval(s, &c->floor);
 		sheet_interval(s, &c->median);

@@ -16,13 +16,24 @@ const char *name_or_none(const struct past *past, uint32_t name)
 	return *text ? text : "(none)";
 }
 
+bool demand_has_kinds(const struct past *past)
+{
+	size_t i;
+
+	for (i = 1; i < past->n; i++) {
+		if (past->v[i].kind != past->v[0].kind)
+			return true;
+	}
+	return false;
+}
+
 bool scope_has(const struct scope *s, const struct past_job *j)
 {
 	return (s->type == DEMAND_ALL || s->type == j->type) &&
 	       (s->account == DEMAND_ALL || s->account == j->account);
 }
 
-char *scope_name(char buf[SCOPE_TEXT], const struct past *past, const struct scope *s)
+char *demand_scope_name(char buf[SCOPE_TEXT], const struct past *past, const struct scope *s)
 {
 	const char *type = s->type == DEMAND_ALL ? "" : name_or_none(past, s->type);
 	const char *account = s->account == DEMAND_ALL ? "" : name_or_none(past, s->account);

@@ -76,7 +76,8 @@ bool scope_has(const struct scope *s, const struct past_job *j);
 
 /* "h100 / vision", "all" */
 #define SCOPE_TEXT 540
-char *scope_name(char buf[SCOPE_TEXT], const struct past *past, const struct scope *s);
+char *demand_scope_name(char buf[SCOPE_TEXT], const struct past *past, const struct scope *s);
+bool demand_has_kinds(const struct past *past);                   /* jobs of more than one kind */
 const char *name_or_none(const struct past *past, uint32_t name); /* "(none)" for "" */
 
 /* W and S of a scope, sealed; and the GPUs of its jobs that wait. */

@@ -1,6 +1,7 @@
 /* durations.c - how long jobs take, and how different that is; see demand.h */
 #include <math.h>
 
+#include "common/base/strbuf.h"
 #include "ctld/gdemand/demand.h"
 
 #define WIDE 20 /* p99 / p50 from which advice is given */
@@ -27,8 +28,14 @@ static void ask(const void *arg, const uint32_t *times, double *out)
 	out[SPREAD] = out[P50] > 0 ? out[P99] / out[P50] : NAN;
 }
 
-static void row(
-        const struct demand *d, struct sheet *s, const char *name, uint32_t account, int kind)
+/* Those of which one job in a hundred takes far longer than most. */
+struct wide {
+	struct strbuf names;
+	double most;
+};
+
+static void row(const struct demand *d, struct sheet *s, const char *name, uint32_t account,
+        int kind, struct wide *wide)
 {
 	struct interval found[NUMBERS];
 	struct weighted w = { 0 };
@@ -51,15 +58,10 @@ static void row(
 		sheet_number(s, (double)n);
 		for (i = 0; i < NUMBERS; i++)
 			sheet_interval(s, &found[i]);
-		if (n >= FEW && found[SPREAD].value > WIDE)
-			sheet_note(s,
-			        "%s: one job in a hundred takes %.0f times as long as most. Short "
-			        "jobs "
-			        "wait behind it unless long ones can be stopped (preempt_mode, "
-			        "min_run) "
-			        "or are limited (per_job time, max_time, a partition of their "
-			        "own).",
-			        name, found[SPREAD].value);
+		if (n >= FEW && found[SPREAD].value > WIDE) {
+			strbuf_addf(&wide->names, "%s%s", wide->names.len ? ", " : "", name);
+			wide->most = fmax(wide->most, found[SPREAD].value);
+		}
 	}
 	weighted_clear(&w);
 }
@@ -68,15 +70,26 @@ void demand_durations(struct demand *d)
 {
 	struct sheet *s =
 	        BOOK_SHEET(d->book, "durations", "Durations: how long jobs take", columns);
+	struct wide wide = { .most = 0 };
 	size_t i;
 	int kind;
 
-	row(d, s, "all", DEMAND_ALL, -1);
-	for (kind = 0; kind < KINDS; kind++)
-		row(d, s, job_kind_names[kind], DEMAND_ALL, kind);
+	row(d, s, "all", DEMAND_ALL, -1, &wide);
+	for (kind = 0; kind < KINDS && demand_has_kinds(d->past); kind++)
+		row(d, s, job_kind_names[kind], DEMAND_ALL, kind, &wide);
 	for (i = 0; i < d->n_scopes; i++) {
 		if (d->scopes[i].type == DEMAND_ALL && d->scopes[i].account != DEMAND_ALL)
 			row(d, s, name_or_none(d->past, d->scopes[i].account), d->scopes[i].account,
-			        -1);
+			        -1, &wide);
 	}
+	if (wide.names.len)
+		sheet_note(s,
+		        "P99 over %d times P50 (up to %.0f): %s. There one job in a hundred takes "
+		        "so "
+		        "much longer than most that short jobs wait behind it, unless long ones "
+		        "can be "
+		        "stopped (preempt_mode, min_run) or are limited (max_time, a partition of "
+		        "their own).",
+		        WIDE, wide.most, wide.names.s);
+	strbuf_free(&wide.names);
 }

@@ -118,7 +118,7 @@ static void row(const struct demand *d, struct sheet *s, const struct scope *sco
 	int64_t most = 0;
 	double limit, at_most = NAN, at_limit = NAN;
 
-	scope_name(name, p, scope);
+	demand_scope_name(name, p, scope);
 	limit = scope->account == DEMAND_ALL
 	                ? NAN
 	                : limit_of(d->conf, names_text(p->names, scope->account));
@@ -159,11 +159,15 @@ void demand_hidden(struct demand *d)
 	        BOOK_SHEET(d->book, "hidden", "Hidden: demand that limits keep away", columns);
 	size_t i;
 
-	for (i = 0; i < d->n_scopes; i++) {
+	for (i = 0; i < d->n_scopes && d->past->has.states; i++) {
 		if (d->scopes[i].type == DEMAND_ALL)
 			row(d, s, &d->scopes[i]);
 	}
-	if (!d->conf)
+	if (!d->past->has.states)
+		sheet_note(s,
+		        "Not known: this history does not say when jobs started, were held or "
+		        "cancelled.");
+	else if (!d->conf)
 		sheet_note(s, "Without -f FILE the limits of accounts are not known.");
 	book_note(d->book, "Jobs that were never submitted, because their users knew that they "
 	                   "would wait or be "

@@ -174,7 +174,7 @@ static double row(const struct demand *d, struct sheet *s, const struct scope *s
 	bootstrap(&d->bootstrap, ask_in_target, &depths, 1, &in_target);
 	bootstrap(&d->bootstrap, ask_depth, &depths, 1, &limit);
 	law = little(d->past, scope, weighted_mean(&w, NULL));
-	sheet_text(s, scope_name(name, d->past, scope));
+	sheet_text(s, demand_scope_name(name, d->past, scope));
 	sheet_number(s, weighted_mean(&w, NULL));
 	for (i = 0; i < 3; i++)
 		sheet_interval(s, &found[i]);
@@ -210,7 +210,7 @@ void demand_queue(struct demand *d)
 		off = i ? off : of;
 	}
 	sheet_note(s,
-	        "Too deep: a job that finds so many GPUs waited for has a chance of more than 5 % "
+	        "Too deep: a job that finds so many GPUs waited for has a chance of more than 5 %% "
 	        "to wait longer than it wishes.");
 	if (off > LITTLE_OFF)
 		sheet_note(s,

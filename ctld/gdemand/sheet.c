@@ -244,7 +244,7 @@ static void put_rows(const struct sheet *s, FILE *out)
 		width = columns_of(cell_text(buf, &s->cells[i], s->columns[c].unit));
 		widths[c] = width > widths[c] ? width : widths[c];
 	}
-	for (i = 0; i < s->n_columns; i++)
+	for (i = 0; i < s->n_columns && *s->columns[0].head; i++)
 		put_cell(s, s->columns[i].head, i, widths, out);
 	for (i = 0; i < s->n; i++) {
 		size_t c = i % s->n_columns;

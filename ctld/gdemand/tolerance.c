@@ -121,21 +121,23 @@ void demand_tolerance(struct demand *d)
 	size_t i;
 	int kind;
 
+	if (!d->past->has.states) {
+		sheet_note(s,
+		        "Not known: this history says neither how long jobs waited nor which were "
+		        "cancelled while they did. --max-wait counts for all.");
+		return;
+	}
 	row(d, s, "all", &(struct whose){ DEMAND_ALL, -1 });
-	for (kind = 0; kind < KINDS; kind++)
+	for (kind = 0; kind < KINDS && demand_has_kinds(d->past); kind++)
 		row(d, s, job_kind_names[kind], &(struct whose){ DEMAND_ALL, kind });
 	for (i = 0; i < d->n_scopes; i++) {
 		if (d->scopes[i].type == DEMAND_ALL && d->scopes[i].account != DEMAND_ALL)
 			row(d, s, name_or_none(d->past, d->scopes[i].account),
 			        &(struct whose){ d->scopes[i].account, -1 });
 	}
-	if (!d->past->has.states)
-		sheet_note(s,
-		        "This history does not say which jobs were cancelled while they waited: "
-		        "when users give up is not known.");
-	else
-		sheet_note(s,
-		        "A tenth by: after so long a tenth of the users would have cancelled, if "
-		        "nothing had started (Kaplan-Meier; of at least %d that did).",
-		        LEAST_GIVEN_UP);
+	sheet_note(s,
+	        "A tenth by: after so long a tenth of the users would have cancelled, if nothing "
+	        "had "
+	        "started (Kaplan-Meier; of at least %d that did).",
+	        LEAST_GIVEN_UP);
 }
