@@ -74,7 +74,7 @@ static int read_past(const struct gdemand_options *o, const struct conf *conf, s
 	how.files = o->files;
 	how.n_files = o->n_files;
 	how.conf = conf;
-	how.history.bad = show_bad;
+	how.history.bad = o->past.history.skip_bad ? show_bad : NULL;
 	how.history.arg = show;
 	how.progress = show_done;
 	how.progress_arg = show;

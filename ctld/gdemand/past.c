@@ -330,6 +330,8 @@ static int read_all(struct past *p, const struct past_options *o, struct error *
 			o->progress(o->progress_arg, p->n);
 	}
 	p->flaws.bad_rows = h ? history_bad(h) : 0;
+	if (rc < 0 && p->flaws.bad_rows && !o->history.skip_bad)
+		error_hint(err, "--skip-bad leaves broken rows out");
 	history_close(h);
 	return rc;
 }

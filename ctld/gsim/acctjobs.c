@@ -323,6 +323,7 @@ enum history_result acct_next(void *reader, struct history_job *job, struct erro
 		.line = (unsigned long)sqlite3_column_int64(a->rows, ID) };
 	if (read_row(a, job, err) == 0)
 		return HISTORY_JOB;
+	err->code = ERR_CONFIG;
 	error_wrap(err, "%s:%lu", a->path, job->line);
 	return HISTORY_BAD;
 }

@@ -208,7 +208,7 @@ static int take_used(const json_t *job, struct history_past *p, struct error *er
 
 static int take_numbers(const json_t *job, struct history_job *out, struct error *err)
 {
-	double elapsed, limit, nodes, cpus, mem, max_wait, part, loading, attempts;
+	double elapsed, held, limit, nodes, cpus, mem, max_wait, part, loading, attempts;
 	struct history_past *p = &out->past;
 
 	if (take_time(job, "submit_time", &out->submit, err) < 0 ||
@@ -216,6 +216,7 @@ static int take_numbers(const json_t *job, struct history_job *out, struct error
 	        take_time(job, "end_time", &p->end, err) < 0 ||
 	        take_time(job, "eligible_time", &p->eligible, err) < 0 ||
 	        take(job, "elapsed_s", MAX_TIME, &elapsed, err) < 0 ||
+	        take(job, "gpu_held_us", MAX_NUMBER, &held, err) < 0 ||
 	        take(job, "time_limit_s", UINT32_MAX, &limit, err) < 0 ||
 	        take(job, "n_nodes", UINT32_MAX, &nodes, err) < 0 ||
 	        take(job, "cpus", UINT32_MAX, &cpus, err) < 0 ||
@@ -225,6 +226,9 @@ static int take_numbers(const json_t *job, struct history_job *out, struct error
 	        take(job, "loading_us", MAX_NUMBER, &loading, err) < 0 ||
 	        take(job, "attempts", UINT32_MAX, &attempts, err) < 0 || take_used(job, p, err) < 0)
 		return -1;
+	/* Whole seconds; of a single attempt the GPU time has the rest. */
+	if (attempts == 1 && out->gpus && held / 1e6 > elapsed * out->gpus)
+		elapsed = held / 1e6 / out->gpus;
 	out->duration = p->start ? (usec_t)llround(elapsed * 1e6) : -1;
 	out->time_limit = limit < UINT32_MAX ? (usec_t)limit * 1000000 : 0;
 	out->nodes = nodes > 1 ? (uint32_t)nodes : 0;
@@ -276,6 +280,7 @@ static enum history_result json_next(void *reader, struct history_job *job, stru
 	j->at++;
 	if (read_job(j, o, job, err) == 0)
 		return HISTORY_JOB;
+	err->code = ERR_CONFIG;
 	error_wrap(err, "%s: job %lu", j->path, job->line);
 	return HISTORY_BAD;
 }
