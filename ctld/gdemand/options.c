@@ -40,8 +40,8 @@ enum {
 static const struct argp_option rows[] = {
 	{ NULL, 0, NULL, 0, "The history:", 1 },
 	{ "format", OPT_FORMAT, "FORMAT", 0,
-	        "csv, accounting (history.db, or what gctl archive made of it), record (of gctld "
-	        "--record) or json (of gacct --json); by default the file's own beginning says it",
+	        "csv, accounting (history.db, or what gctl archive made of it), record (what gctld "
+	        "recorded) or json (of gacct --json); by default the file's own beginning says it",
 	        1 },
 	{ "account-column", OPT_ACCOUNT_COLUMN, "COLUMN", 0,
 	        "The column of a CSV file that names the jobs' accounts (default: group; none)",
