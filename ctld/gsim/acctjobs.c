@@ -26,9 +26,39 @@ struct read_column {
 	const char *sql, *table, *needs;
 };
 enum column {
-	ID, SUBMIT, USER, ACCOUNT, PARTITION, LIMIT, ASKED, RUNS, GPUS, CPUS, MEM, ELAPSED,
-	PART, STATE, LABELS, QOS, MAX_WAIT, BEGIN, ELIGIBLE, HOLD, END, START, TYPE, CHARGE, REPLICA,
-	COLD, GPU_US, SEEN_US, BUSY_US, IDLE_US, MEM_MBS, COST, COLUMNS
+	ID,
+	SUBMIT,
+	USER,
+	ACCOUNT,
+	PARTITION,
+	LIMIT,
+	ASKED,
+	RUNS,
+	GPUS,
+	CPUS,
+	MEM,
+	ELAPSED,
+	PART,
+	STATE,
+	LABELS,
+	QOS,
+	MAX_WAIT,
+	BEGIN,
+	ELIGIBLE,
+	HOLD,
+	END,
+	START,
+	TYPE,
+	CHARGE,
+	REPLICA,
+	COLD,
+	GPU_US,
+	SEEN_US,
+	BUSY_US,
+	IDLE_US,
+	MEM_MBS,
+	COST,
+	COLUMNS
 };
 static const struct read_column columns[COLUMNS] = {
 	[ID] = { "j.id" },
@@ -56,7 +86,8 @@ static const struct read_column columns[COLUMNS] = {
 	[TYPE] = { "max(" LAST("r.gpu_type") ")", "run", "gpu_type" },
 	[CHARGE] = { "max(" LAST("r.share_charge") ")", "run", "share_charge" },
 	[REPLICA] = { "max(r.health)", "run", "health" },
-	[COLD] = { "avg(CASE WHEN r.ready_time > r.start_time THEN r.ready_time - r.start_time END)",
+	[COLD] = { "avg(CASE WHEN r.ready_time > r.start_time THEN r.ready_time - r.start_time "
+	           "END)",
 	        "run", "ready_time" },
 	[GPU_US] = { "sum(" HELD ")" },
 	[SEEN_US] = { "sum(r.gpu_seen_us)", "run", "gpu_seen_us" },
@@ -70,17 +101,6 @@ static const char from[] =
         " FROM job j LEFT JOIN run r ON r.job = j.id AND r.task = max(j.part - 1, 0) "
         "WHERE j.part > 0 OR j.array = '' " /* of an array its tasks */
         "GROUP BY j.id, j.part ORDER BY j.submit_time, j.id, j.part";
-
-const char acct_schema[] =
-        "CREATE TABLE job (id INTEGER, part INTEGER, submit_time INTEGER, user TEXT, account TEXT, "
-        "partition TEXT, time_limit_s INTEGER, gpus TEXT, array TEXT, attempt INTEGER, state TEXT, "
-        "labels TEXT, qos TEXT, max_wait_s INTEGER, begin_time INTEGER, hold INTEGER, "
-        "end_time INTEGER, PRIMARY KEY (id, part)) WITHOUT ROWID;"
-        "CREATE TABLE run (job INTEGER, task INTEGER, attempt INTEGER, rank INTEGER, gpus INTEGER, "
-        "cpus INTEGER, mem_mb INTEGER, elapsed_us INTEGER, start_time INTEGER, gpu_type TEXT, "
-        "share_charge INTEGER, health INTEGER, ready_time INTEGER, gpu_seen_us INTEGER, "
-        "gpu_busy_us INTEGER, gpu_idle_us INTEGER, cost_u INTEGER, "
-        "PRIMARY KEY (job, task, attempt, rank)) WITHOUT ROWID";
 
 struct acctjobs {
 	const char *path; /* borrowed */
@@ -117,8 +137,8 @@ static int has_column(sqlite3 *db, const struct read_column *c)
 	sqlite3_stmt *s = NULL;
 	int found = -1;
 
-	if (sqlite3_prepare_v2(db, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", -1, &s,
-	            NULL) == SQLITE_OK &&
+	if (sqlite3_prepare_v2(db, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", -1,
+	            &s, NULL) == SQLITE_OK &&
 	        sqlite3_bind_text(s, 1, c->table, -1, SQLITE_STATIC) == SQLITE_OK &&
 	        sqlite3_bind_text(s, 2, c->needs, -1, SQLITE_STATIC) == SQLITE_OK &&
 	        sqlite3_step(s) == SQLITE_ROW)
