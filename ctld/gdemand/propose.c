@@ -74,38 +74,64 @@ static uint64_t largest_job(const struct past *p, const struct scope *s)
 	return (uint64_t)(most + 999) / 1000;
 }
 
+/* Where there is one account alone, what is found of all is found of it. */
+static uint32_t scope_account(const struct demand *d, uint32_t account)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_scopes; i++) {
+		if (d->scopes[i].account != DEMAND_ALL)
+			return account;
+	}
+	return DEMAND_ALL;
+}
+
+static bool several_types(const struct demand *d, uint32_t account)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_scopes; i++) {
+		if (d->scopes[i].type != DEMAND_ALL && d->scopes[i].account == account)
+			return true;
+	}
+	return false;
+}
+
+/* The only type that there is. */
+static uint32_t only_type(const struct past *p)
+{
+	size_t i = 0;
+
+	while (i < p->n - 1 && !past_counts(p, &p->v[i]))
+		i++;
+	return p->v[i].type;
+}
+
 /* The numbers of an account by type. Those of one name are joined. */
 static size_t lines_of(const struct demand *d, uint32_t account, struct line *v, size_t max)
 {
+	uint32_t of = scope_account(d, account);
+	bool by_type = several_types(d, of), any = !by_type && several_types(d, DEMAND_ALL);
 	size_t n = 0, i, k;
-	bool pairs = false;
 
-	for (i = 0; i < d->n_scopes; i++)
-		pairs |= d->scopes[i].type != DEMAND_ALL && d->scopes[i].account == account;
 	for (i = 0; i < d->n_scopes && n < max; i++) {
 		const struct concurrency *c = &d->concurrency[i];
+		uint64_t largest = largest_job(d->past, &c->scope), kept;
 		const char *type;
-		uint64_t largest;
 
-		/* With one account, or one type, `all` is it. */
-		if (pairs ? c->scope.account != account || c->scope.type == DEMAND_ALL
-		          : c->scope.type != DEMAND_ALL ||
-		                        (c->scope.account != account && d->n_scopes > 1))
+		if (c->scope.account != of || by_type != (c->scope.type != DEMAND_ALL))
 			continue;
-		type = pairs ? conf_type(d, c->scope.type) : conf_type(d, d->past->v[0].type);
-		if (!pairs && d->n_scopes > 1 && d->scopes[1].account == DEMAND_ALL)
-			type = AMOUNT_ANY;
+		type = any ? AMOUNT_ANY
+		           : conf_type(d, by_type ? c->scope.type : only_type(d->past));
 		for (k = 0; k < n && strcmp(v[k].type, type); k++)
 			;
 		if (k == n)
 			v[n++] = (struct line){ .type = type };
-		largest = largest_job(d->past, &c->scope);
+		kept = (uint64_t)ceil(c->kept.value);
 		v[k].floor += (uint64_t)c->floor.value;
+		v[k].limit += kept > largest ? kept : largest;
 		v[k].from_floor += c->floor.value;
 		v[k].from_kept += c->kept.value;
-		v[k].limit += (uint64_t)ceil(c->kept.value) > largest
-		                      ? (uint64_t)ceil(c->kept.value)
-		                      : largest;
 	}
 	return n;
 }
@@ -117,7 +143,7 @@ static double tolerated(const struct demand *d, uint32_t account)
 	for (i = 0; i < d->n_tolerances; i++) {
 		const struct tolerance *t = &d->tolerances[i];
 
-		if (t->account == account)
+		if (t->account == (account == DEMAND_ALL ? account : scope_account(d, account)))
 			return isfinite(t->declared) ? t->declared : t->gave_up.value;
 	}
 	return NAN;

@@ -59,8 +59,8 @@ def accounting(path, jobs):
                         (base + end) * 10**6))
             if start is not None:
                 gpu_us = took * 10**6 * j.get("gpus", 1)
-                db.execute("INSERT INTO run VALUES (?, 0, 1, ?, 1, 100, ?, ?, 'g', ?, ?, ?, ?, ?, ?, ?)",
-                           (j.get("id", n), (1 << j.get("gpus", 1)) - 1, took * 10**6, (base + start) * 10**6,
+                db.execute("INSERT INTO run VALUES (?, 0, 1, ?, 1, 100, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                           (j.get("id", n), (1 << j.get("gpus", 1)) - 1, took * 10**6, (base + start) * 10**6, j.get("type", "g"),
                             (base + start + j["cold"]) * 10**6 if "cold" in j else 0, int("cold" in j), gpu_us,
                             int(gpu_us * j.get("busy", 1)), int(gpu_us * (1 - j.get("busy", 1))), j.get("memory", 0), j.get("cost", 0) * 10**6))
     db.close()
@@ -175,6 +175,10 @@ def test_conf_is_accepted(tmp_path):
         r = subprocess.run([BIN["gctld"], "--test-config", tmp_path / "full.conf"], capture_output=True, text=True)
         assert r.returncode == 0, r.stdout + r.stderr + text
         assert ('parent = "top"' in text) == bool(conf)
+    one = accounting(tmp_path / "one.db", [{"submit": 600 * i, "start": 600 * i, "took": 8 * HOUR, "gpus": 2, "type": "gx"[i % 2], "max_wait": 30}
+                                           for i in range(100)])
+    text = gdemand("--conf", one).stdout
+    assert 'guaranteed = "g:' in text and ",x:" in text and 'lend = "g:0,x:0"' in text
     plain = history(tmp_path / "h.csv", (0, HOUR, 4, "7a"), (DAY, HOUR, 4, "7a"))
     (tmp_path / "full.conf").write_text(BASE % 1 + gdemand("--conf", plain).stdout)
     subprocess.run([BIN["gctld"], "--test-config", tmp_path / "full.conf"], check=True, capture_output=True)
