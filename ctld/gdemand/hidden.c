@@ -4,8 +4,10 @@
  * held as many as it ever did, or as its limit allows, while jobs of its own waited.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
 #include "ctld/gdemand/demand.h"
 
@@ -20,6 +22,7 @@ static const struct sheet_column columns[] = {
 	{ "at_most", "TIME AT MOST", SHEET_PART },
 	{ "limit", "LIMIT", SHEET_GPUS },
 	{ "at_limit", "TIME AT LIMIT", SHEET_PART },
+	{ "users_at_limit", "USERS AT LIMIT", SHEET_COUNT },
 };
 
 struct counts {
@@ -43,27 +46,33 @@ static struct counts count(const struct past *p, uint32_t account)
 	return c;
 }
 
-/* The lowest limit on all GPUs of an account and of those above it; NAN: none. */
-static double limit_of(const struct conf *conf, const char *account)
+/* The lower of a limit and of what a list allows of all types together; NAN: neither is one. */
+static double lower(double limit, const struct conf_gpu_amounts *list)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < list->n; i++)
+		sum += list->v[i].count;
+	return list->n && !(sum >= limit) ? sum : limit;
+}
+
+/* The lowest limits on GPUs of an account and of those above it: of all its jobs, of each user's. */
+struct limits {
+	double all, user;
+};
+
+static struct limits limits_of(const struct conf *conf, const char *account)
 {
 	uint32_t a = conf ? CONF_FIND(conf, accounts, account) : CONF_NONE;
-	double least = NAN;
-	size_t i, k;
+	struct limits l = { NAN, NAN };
 
 	for (; a != CONF_NONE; a = conf->accounts[a].parent) {
-		const struct conf_gpu_amounts *lists[] = { &conf->accounts[a].limits.gpus,
-			&conf->accounts[a].quota.limit };
-
-		for (k = 0; k < 2; k++) {
-			double sum = 0;
-
-			for (i = 0; i < lists[k]->n; i++)
-				sum += lists[k]->v[i].count;
-			if (lists[k]->n && !(sum >= least))
-				least = sum;
-		}
+		l.all = lower(l.all, &conf->accounts[a].limits.gpus);
+		l.all = lower(l.all, &conf->accounts[a].quota.limit);
+		l.user = lower(l.user, &conf->accounts[a].per_user.gpus);
 	}
-	return least;
+	return l;
 }
 
 /* How long at least so much was given while something waited. */
@@ -100,6 +109,54 @@ static double time_at(
 	return a.time / (double)(p->to - p->from);
 }
 
+/* Is the user at the limit, with jobs waiting, for so long that it hides demand? */
+static bool user_is_at(const struct past *p, uint32_t account, uint32_t user, double limit)
+{
+	struct level given = { 0 }, waiting = { 0 };
+	bool is;
+	size_t i;
+
+	for (i = 0; i < p->n; i++) {
+		const struct past_job *j = &p->v[i];
+
+		if (j->account != account || j->user != user)
+			continue;
+		if (j->duration > 0 && j->start != PAST_UNKNOWN)
+			level_add(&given, j->start, j->start + j->duration, j->milli);
+		if (past_wait(j) > 0)
+			level_add(&waiting, j->eligible, j->eligible + past_wait(j), j->milli);
+	}
+	level_seal(&given);
+	level_seal(&waiting);
+	is = time_at(p, &given, &waiting, limit) > OFTEN;
+	level_clear(&given);
+	level_clear(&waiting);
+	return is;
+}
+
+static double users_at(const struct past *p, uint32_t account, double limit)
+{
+	bool *seen;
+	size_t n = 0, i;
+	double at = 0;
+
+	if (!(limit > 0))
+		return NAN;
+	for (i = 0; i < p->n; i++)
+		n = p->v[i].user >= n ? (size_t)p->v[i].user + 1 : n;
+	seen = xcalloc(n, sizeof(*seen));
+	for (i = 0; i < p->n; i++) {
+		const struct past_job *j = &p->v[i];
+
+		if (j->account != account || seen[j->user])
+			continue;
+		seen[j->user] = true;
+		at += user_is_at(p, account, j->user, limit);
+	}
+	free(seen);
+	return at;
+}
+
 static void most_piece(void *arg, usec_t from, usec_t to, int64_t level)
 {
 	int64_t *most = arg;
@@ -116,18 +173,19 @@ static void row(const struct demand *d, struct sheet *s, const struct scope *sco
 	struct level given = { 0 }, waiting = { 0 };
 	char name[SCOPE_TEXT];
 	int64_t most = 0;
-	double limit, at_most = NAN, at_limit = NAN;
+	struct limits limits = { NAN, NAN };
+	double at_most = NAN, at_limit = NAN, users = NAN;
 
 	demand_scope_name(name, p, scope);
-	limit = scope->account == DEMAND_ALL
-	                ? NAN
-	                : limit_of(d->conf, names_text(p->names, scope->account));
+	if (scope->account != DEMAND_ALL)
+		limits = limits_of(d->conf, names_text(p->names, scope->account));
 	if (p->has.starts && !p->simulated) {
 		demand_given(p, scope, &given);
 		demand_waiting(p, scope, &waiting);
 		level_walk(&given, p->from, p->to, most_piece, &most);
 		at_most = time_at(p, &given, &waiting, (double)most / 1000);
-		at_limit = time_at(p, &given, &waiting, limit);
+		at_limit = time_at(p, &given, &waiting, limits.all);
+		users = users_at(p, scope->account, limits.user);
 	}
 	sheet_text(s, name);
 	sheet_number(s, p->has.states ? (double)c.held : NAN);
@@ -135,8 +193,15 @@ static void row(const struct demand *d, struct sheet *s, const struct scope *sco
 	sheet_number(s, p->has.states && c.jobs ? (double)c.cancelled / (double)c.jobs : NAN);
 	sheet_number(s, most ? (double)most / 1000 : NAN);
 	sheet_number(s, at_most);
-	sheet_number(s, limit);
+	sheet_number(s, limits.all);
 	sheet_number(s, at_limit);
+	sheet_number(s, users);
+	if (users > 0)
+		sheet_note(s,
+		        "%s: %.0f of its users had jobs waiting at their own limit of %.0f GPUs "
+		        "for "
+		        "more than 5 %% of the time.",
+		        name, users, limits.user);
 	if (at_limit > OFTEN)
 		sheet_note(s,
 		        "%s was at its limit with jobs waiting for %.0f %% of the time: its "
@@ -157,12 +222,18 @@ void demand_hidden(struct demand *d)
 {
 	struct sheet *s =
 	        BOOK_SHEET(d->book, "hidden", "Hidden: demand that limits keep away", columns);
+	struct scope only = { DEMAND_ALL, d->past->v[0].account, 0 };
+	bool several = false;
 	size_t i;
 
 	for (i = 0; i < d->n_scopes && d->past->has.states; i++) {
+		several |= d->scopes[i].account != DEMAND_ALL;
 		if (d->scopes[i].type == DEMAND_ALL)
 			row(d, s, &d->scopes[i]);
 	}
+	/* A single account is `all` by itself, and has limits all the same. */
+	if (d->past->has.states && !several && *names_text(d->past->names, only.account))
+		row(d, s, &only);
 	if (!d->past->has.states)
 		sheet_note(s,
 		        "Not known: this history does not say when jobs started, were held or "

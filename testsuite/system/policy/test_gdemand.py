@@ -121,9 +121,14 @@ def test_at_a_limit(tmp_path):
     jobs = [{"submit": 0, "start": 100 * i, "took": 100, "gpus": 4} for i in range(8)]
     found = answers("-f", tmp_path / "conf", accounting(tmp_path / "h.db", jobs))
     assert "Without -f" not in str(found["hidden"]["notes"])
+    assert rows(found, "hidden", "account")["red"]["at_limit"] == pytest.approx(7 / 8)
     found = answers("-f", tmp_path / "conf", accounting(tmp_path / "two.db", [*jobs, {"submit": 0, "start": 0, "took": 9, "account": "blue"}]))
     assert rows(found, "hidden", "account")["red"]["limit"] == 4
     assert "red was at its limit with jobs waiting" in str(found["hidden"]["notes"])
+    (tmp_path / "conf").write_text(BASE % 4 + 'accounts = ( { name = "red"; members = [ "*" ]; per_user = { gpus = "g:4"; }; } );')
+    jobs += [{"submit": 0, "start": 50 * i, "took": 50, "gpus": 1, "user": "bo", "account": "red"} for i in range(8)]
+    found = answers("-f", tmp_path / "conf", accounting(tmp_path / "users.db", [*jobs, {"submit": 0, "start": 0, "took": 9, "account": "blue"}]))
+    assert rows(found, "hidden", "account")["red"]["users_at_limit"] == 1
 
 
 def test_size_by_hand(tmp_path):
