@@ -269,7 +269,8 @@ static void take_window(struct past *p, const struct past_options *o)
 
 	for (i = 0; i < p->n; i++) {
 		const struct past_job *j = &p->v[i];
-		usec_t over = j->eligible + (j->duration > 0 ? j->duration : 0);
+		usec_t began = j->start > j->eligible ? j->start : j->eligible;
+		usec_t over = began + (j->duration > 0 ? j->duration : 0);
 
 		if (j->milli <= 0)
 			continue;
