@@ -109,6 +109,10 @@ void demand_concurrency(struct demand *d)
 		sheet_interval(s, &c->kept);
 		sheet_number(s, given_mean(d->past, &c->scope));
 	}
+	if (d->accounts_left_out)
+		sheet_note(s,
+		        "%zu accounts with fewer GPU-hours are left out: --top=%zu shows all.",
+		        d->accounts_left_out, d->accounts_left_out + d->top);
 	if (d->past->to - d->past->from < KEPT)
 		sheet_note(s, "The history is shorter than an hour: no level was kept for one.");
 }

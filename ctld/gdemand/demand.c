@@ -107,6 +107,7 @@ static void make_scopes(struct demand *d)
 		scope_count(&pairs, j->type, j->account, gpu_us);
 	}
 	both = types.n > 1 && accounts.n > 1;
+	d->accounts_left_out = accounts.n > d->top ? accounts.n - d->top : 0;
 	scopes_take(&all, &types, d->top);
 	scopes_take(&all, &accounts, d->top);
 	scopes_take(&all, &pairs, both ? d->top : 0);

@@ -49,6 +49,7 @@ struct demand {
 	/* found, for the proposal and the charts; owned */
 	struct scope *scopes;
 	size_t n_scopes;
+	size_t accounts_left_out; /* beyond `top` */
 	struct concurrency *concurrency; /* [n_scopes] */
 	struct tolerance *tolerances;
 	size_t n_tolerances;

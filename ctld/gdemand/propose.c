@@ -499,6 +499,10 @@ void propose(const struct demand *d, FILE *out)
 		      "keys are "
 		      "to be kept.\n",
 		        out);
+	if (d->accounts_left_out)
+		fprintf(out,
+		        "# Nothing is proposed for %zu accounts with fewer GPU-hours: --top=%zu.\n",
+		        d->accounts_left_out, d->accounts_left_out + d->top);
 	put_accounts(&pr);
 	put_all_qos(&pr);
 }

@@ -169,6 +169,8 @@ def test_conf_is_accepted(tmp_path):
     db = accounting(tmp_path / "h.db", jobs)
     text = gdemand("--conf", db).stdout
     assert 'name = "red"' in text and "guaranteed" in text and "a b" not in text
+    assert "Nothing is proposed" not in text and "for 3 accounts" in gdemand("--conf", "--top=1", db).stdout
+    assert "3 accounts with fewer" in str(answers("--top=1", db)["concurrency"]["notes"])
     assert 'lend = "g:0"' in text  # 20 s are too short to get back what was lent
     assert 'name = "fast"; max_wait = "20s"' in text
     for nodes, more, conf in (200, "", None), (3, "", None), (3, None, 'accounts = ( { name = "top"; shares = 3; members = [ "*" ]; }, '
