@@ -260,6 +260,10 @@ def test_plots(tmp_path):
 def test_cluster():
     """Jobs of a cluster, from its history.db, from an archive of it and from gacct --json: the same demand."""
     with Cluster(nodes=("n1",), gpus="h100:4", controller='keep_ended = "1s";') as c:
+        record = c.dir / "state/record"
+        c.ctld.stop()
+        c.start_ctld(f"--record={record}")
+        c.wait_nodes()
         ids = [c.submit("sleep 0.5\n", "--gpus=2", "--max-wait=1m", "--label=model=m") for _ in range(6)]
         late = c.submit("true\n", "--gpus=4", "--hold")
         c.run("gcancel", late)
@@ -277,8 +281,8 @@ def test_cluster():
         archive = pathlib.Path(c.dir) / "state/archive.db"
         c.run("gctl", "archive", archive, "--older-than=0s", check=False)
         found = [answers(f) for f in (db, listed)]
-        if archive.exists():
-            found.append(answers(archive))
+        c.ctld.stop()
+        found += [answers(archive), answers(record)]
         for f in found:
             at = rows(f, "concurrency", "scope")["all"]
             assert at["p99"]["value"] == 12 and at["mean"] > 0
