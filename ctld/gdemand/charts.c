@@ -1,29 +1,13 @@
 /* charts.c - see charts.h */
 #include "ctld/gdemand/charts.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
+#include "common/plot/jobplots.h"
 #include "common/plot/plot.h"
-
-static int write_file(
-        const char *folder, const char *name, const struct strbuf *svg, struct error *err)
-{
-	char *path = xasprintf("%s/%s", folder, name);
-	FILE *f = fopen(path, "we");
-	int rc = 0;
-
-	if (!f || fwrite(svg->s ? svg->s : "", 1, svg->len, f) != svg->len || (fclose(f) | 0))
-		rc = error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
-	free(path);
-	return rc;
-}
 
 /* --- levels over time ------------------------------------------------------------------------ */
 
@@ -191,32 +175,29 @@ static void draw_concurrency(const struct demand *d, struct strbuf *svg)
 /* --- all of them ----------------------------------------------------------------------------- */
 
 static const struct chart {
-	const char *file;
+	const char *name;
 	void (*draw)(const struct demand *d, struct strbuf *svg);
 	bool needs_starts;
 } charts[] = {
-	{ "demand.svg", draw_demand, false },
-	{ "concurrency.svg", draw_concurrency, false },
-	{ "queue.svg", draw_queue, true },
-	{ "waits.svg", draw_waits, true },
-	{ "durations.svg", draw_durations, false },
+	{ "demand", draw_demand, false },
+	{ "concurrency", draw_concurrency, false },
+	{ "queue", draw_queue, true },
+	{ "waits", draw_waits, true },
+	{ "durations", draw_durations, false },
 };
 
 int charts_draw(const struct demand *d, const char *folder, struct error *err)
 {
 	size_t i;
-	int rc = 0;
+	int rc = plotdir_make(folder, err);
 
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-		return error_set(err, ERR_SYSTEM, "%s: %s", folder, strerror(errno));
 	for (i = 0; i < sizeof(charts) / sizeof(charts[0]) && rc == 0; i++) {
 		struct strbuf svg = { 0 };
 
 		if (charts[i].needs_starts && !d->past->has.starts)
 			continue;
 		charts[i].draw(d, &svg);
-		rc = write_file(folder, charts[i].file, &svg, err);
-		strbuf_free(&svg);
+		rc = plotdir_write(folder, charts[i].name, &svg, err);
 	}
 	return rc;
 }

@@ -1,6 +1,7 @@
 /* trial.c - see trial.h */
 #include "ctld/gdemand/trial.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "common/conf/conf_find.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/replay.h"
+#include "ctld/gsim/results.h"
 
 /* --- the cluster ----------------------------------------------------------------------------- */
 
@@ -143,13 +145,17 @@ struct running {
 	usec_t base; /* when the first job of the replay came */
 };
 
-static void job_ended(void *arg, const struct measured_end *end)
+static void take_starts(const struct running *r, const struct results *results)
 {
-	const struct running *r = arg;
-	size_t i = strtoull(end->name, NULL, 10);
+	size_t i, k;
 
-	if (i < r->past->n && end->attempts)
-		r->t->starts[i] = end->start + r->base;
+	for (i = 0; i < results->n; i++) {
+		const struct result *v = &results->v[i];
+
+		k = strtoull(names_text(results->names, v->name), NULL, 10);
+		if (k < r->past->n && !v->refused && isfinite(v->job.start))
+			r->t->starts[k] = (usec_t)llround(v->job.start * 1e6) + r->base;
+	}
 }
 
 static void progress(void *arg, const struct world *w)
@@ -176,20 +182,23 @@ static int run(struct running *r, const struct conf *conf, struct error *err)
 		.arg = r };
 	struct world *w = world_new(conf, &world, err);
 	struct history *h = w ? history_open(&name, 1, &history, err) : NULL;
+	struct results *results = results_new();
 	int rc = -1;
 
 	if (h) {
-		measures_on_end(world_measures(w), job_ended, r);
+		world_measures(w)->results = results;
 		rc = replay(w, h, &how, err);
 	}
 	if (rc == 0) {
 		const struct measures *m = world_measures(w);
 
+		take_starts(r, results);
 		r->t->refused = m->refused;
 		r->t->allocation = m->capacity_us > 0 ? m->used_us / m->capacity_us : 0;
 	}
 	history_close(h);
 	world_free(w);
+	results_free(results);
 	return rc;
 }
 

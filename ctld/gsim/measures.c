@@ -51,12 +51,6 @@ static void sample(struct measures *m, usec_t now)
 		        measures_used(m));
 }
 
-void measures_on_end(struct measures *m, measures_end_fn *fn, void *arg)
-{
-	m->on_end = fn;
-	m->end_arg = arg;
-}
-
 void measures_pass(struct measures *m, usec_t now)
 {
 	double us = (double)(now - m->now);
@@ -202,8 +196,6 @@ void measures_ended(struct measures *m, const struct measured_end *end)
 	struct state_use *state = state_of(m, end->state);
 
 	put_job_row(m, end);
-	if (m->on_end)
-		m->on_end(m->end_arg, end);
 	m->ended++;
 	state->jobs++;
 	state->gpu_us += end->gpu_us;

@@ -24,6 +24,7 @@
 #include "common/job/run.h"
 #include "ctld/gsim/lending.h"
 #include "ctld/gsim/names.h"
+#include "ctld/gsim/results.h"
 #include "ctld/gsim/samples.h"
 #include "ctld/gsim/timeline.h"
 
@@ -58,15 +59,13 @@ struct refusal {
 #define MEASURES_STATES   16
 #define MEASURES_REFUSALS 32
 
-struct measured_end;
-typedef void measures_end_fn(void *arg, const struct measured_end *end);
-
 struct measures {
 	/* levels */
 	uint64_t capacity;   /* GPUs */
 	uint64_t used_milli; /* thousandths of GPUs */
 	uint64_t waiting, running;
 	/* over time; times since the first submission */
+	usec_t first; /* submission, as the history counts */
 	usec_t now;
 	double capacity_us, used_us, waiting_us, running_us, busy_capacity_us, busy_used_us;
 	uint64_t most_waiting;
@@ -74,8 +73,7 @@ struct measures {
 	FILE *series; /* NULL: none */
 	usec_t series_step, series_next;
 	FILE *each; /* a row for each job that has ended; NULL: none */
-	measures_end_fn *on_end; /* called for each; NULL: nothing is */
-	void *end_arg;
+	struct results *results; /* of all jobs and runs; borrowed, NULL: none are kept */
 	/* counts */
 	uint64_t jobs, without_duration, skipped_shared, refused, started, ended;
 	uint64_t stopped, preempted, requeued; /* attempts; preempted ones are among the stopped */
@@ -102,9 +100,6 @@ void measures_series(struct measures *m, FILE *file, usec_t step);
 
 /* A row for each job that has ended; borrowed. */
 void measures_each(struct measures *m, FILE *file);
-
-/* A call for each job that has ended. */
-void measures_on_end(struct measures *m, measures_end_fn *fn, void *arg);
 
 /* Time passes: the levels have been as they are since m->now. */
 void measures_pass(struct measures *m, usec_t now);
