@@ -141,6 +141,7 @@ static void take_times(struct past *p, const struct history_job *h, struct past_
 	if (!past->known)
 		return;
 	p->has.starts = p->has.states = true;
+	p->has.eligible |= past->eligible_known;
 	if (past->eligible > j->submit)
 		j->eligible = past->eligible;
 	if (past->start) {
@@ -355,10 +356,8 @@ int past_read(struct past *p, const struct past_options *o, struct error *err)
 	if (p->flaws.no_gpus == p->n)
 		return error_set(err, ERR_CONFIG, "none of its %zu jobs has GPUs", p->n);
 	cut_blocks(p);
-	for (i = 0; i < p->n; i++) {
+	for (i = 0; i < p->n; i++)
 		n += past_counts(p, &p->v[i]);
-		p->has.eligible |= p->v[i].eligible != p->v[i].submit;
-	}
 	if (p->to <= p->from || !n)
 		return error_set(err, ERR_CONFIG,
 		        "no time to look at: of %zu jobs with GPUs none came between --from and "

@@ -265,6 +265,7 @@ static void read_past(const struct acctjobs *a, struct history_past *p)
 	p->gpu_type = text_at(a, TYPE);
 	p->labels = text_at(a, LABELS);
 	p->eligible = (usec_t)(eligible ? eligible : amount_at(a, BEGIN));
+	p->eligible_known = eligible;
 	p->start = (usec_t)amount_at(a, START);
 	p->end = (usec_t)amount_at(a, END);
 	p->max_wait_s = (uint32_t)amount_at(a, MAX_WAIT);

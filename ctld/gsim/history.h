@@ -28,6 +28,7 @@ struct history_past {
 	const char *gpu_type;       /* of the GPUs that it had */
 	const char *labels;  /* "k=v" lines */
 	usec_t eligible;     /* since then only room and limits kept it */
+	bool eligible_known; /* else that is no more than what it asked for itself */
 	usec_t start, end;   /* the first start; the end of all */
 	uint32_t max_wait_s; /* wished for by the job itself */
 	uint32_t charge;     /* as what part of a GPU each of its GPUs counts, in thousandths */

@@ -234,6 +234,7 @@ static int take_numbers(const json_t *job, struct history_job *out, struct error
 	out->nodes = nodes > 1 ? (uint32_t)nodes : 0;
 	out->cpus = (uint32_t)(cpus * (nodes > 1 ? nodes : 1));
 	out->mem_mb = (uint64_t)(mem * (nodes > 1 ? nodes : 1));
+	p->eligible_known = p->eligible;
 	p->max_wait_s = (uint32_t)max_wait;
 	p->part = (uint32_t)part;
 	p->replica = number_in(job, "ready_us") > 0 || loading > 0;

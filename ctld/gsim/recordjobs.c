@@ -30,7 +30,8 @@
 	X(JOB, max_wait_s)   \
 	X(JOB, begin_time)   \
 	X(JOB, hold)         \
-	X(JOB, end_time)
+	X(JOB, end_time)     \
+	X(JOB, eligible_time)
 #define RUN_KEPT(X)          \
 	X(RUN, job)          \
 	X(RUN, task)         \
@@ -48,7 +49,8 @@
 	X(RUN, gpu_seen_us)  \
 	X(RUN, gpu_busy_us)  \
 	X(RUN, gpu_idle_us)  \
-	X(RUN, cost_u)
+	X(RUN, cost_u)       \
+	X(RUN, gpu_mem_mbs)
 
 /* `kept` ends the lists, which have a comma behind each name. */
 #define NAMED(table, name)    #name ", "
@@ -58,11 +60,11 @@
 #define MAKE(name, list, key)                                                \
 	"CREATE TABLE " name " (" list(NAMED) "kept, PRIMARY KEY (" key "))" \
 	                                      " WITHOUT ROWID;"
-#define PUT(name, list)                                                      \
+#define PUT(name, list) \
 	"INSERT OR REPLACE INTO " name " (" list(NAMED) "kept) VALUES (" list(WANTED) "1)"
 
-static const char schema[] = MAKE("job", JOB_KEPT, "id, part")
-        MAKE("run", RUN_KEPT, "job, task, attempt, rank");
+static const char schema[] =
+        MAKE("job", JOB_KEPT, "id, part") MAKE("run", RUN_KEPT, "job, task, attempt, rank");
 
 /* A table of ours: which columns of the core's row, in its order. */
 struct kept {
