@@ -170,6 +170,7 @@ struct http_config {
 	size_t n_hosts;
 	unsigned max_connections, max_per_address; /* the second not of unix sockets */
 	unsigned unix_mode;                        /* of the socket files */
+	int64_t request_ms;                        /* 0: HTTP_REQUEST_S */
 	const char *client_conf;                   /* of HTTP_ASKS; NULL: as all commands do */
 	/* Who asks? Called on the loop, before the route's handler; NULL: nobody is known. */
 	void (*identify)(const struct http_request *r, struct viewer *out, void *arg);

@@ -2,12 +2,21 @@
  *
  * A page is a table of metrics; each row has a name, a type, the names of its labels, a line of help
  * and a function that puts its samples. The same rows are the tables of gweb(8): gweb --metrics.
- * A page is made once for each snapshot, by the first that asks for it, and kept for all others.
+ * A page is made once for each snapshot and kept for all that ask: by the watcher's thread, if it was
+ * asked for within METRICS_WANTED_S, so that nothing on the loop waits for it.
  *
- * Labels are names that the configuration or the hardware has: partitions, accounts, QOS, states,
- * reasons, GPU types, nodes. Of what users choose (user names on the pages under Slurm's names) the
- * METRICS_USERS_MAX with most jobs have a series each and the others one together, "(other)". No
- * label is a job's number or name, but for hpc_job of GPUs, of which there are as many as GPUs.
+ * How many series there may be is bounded:
+ *
+ *	label                     values
+ *	partition, qos, account   those of the configuration (of a waiting job in several partitions:
+ *	                          the first)
+ *	type, state, reason, xid  those of the hardware and of this project
+ *	node, Hostname            the nodes
+ *	username, user            the SUMS_USERS_MAX with most jobs; the others are one, "(other)"
+ *	service                   the first METRICS_NAMES_MAX by name
+ *	hpc_job                   a GPU has the number of the job that holds it: one series a GPU
+ *
+ * No label is a name that a user chose for a job.
  */
 #ifndef CMDS_WEB_METRICS_H
 #define CMDS_WEB_METRICS_H
@@ -19,10 +28,12 @@
 #include "cmds/web/http.h"
 #include "common/base/strbuf.h"
 
-#define METRICS_USERS_MAX  1000
+#define METRICS_NAMES_MAX  500
 #define METRICS_LABELS_MAX 10
+#define METRICS_WANTED_S   300
 
 struct metric_out;
+struct sums;
 
 struct metric {
 	const char *name;
@@ -30,17 +41,18 @@ struct metric {
 	const char *labels; /* "partition,state"; "" */
 	const char *help;
 	void (*fill)(struct metric_out *o);
+	unsigned what; /* for `fill` */
 };
-
-struct metrics_sums;
 
 /* What the functions of a page look at. */
 struct metrics_input {
-	const struct snapshot *snap; /* may be NULL: then only rows of `always` pages have samples */
-	const struct http_figures *http;
-	const struct metrics_sums *sums;
+	const struct snapshot *snap; /* may be NULL */
+	const struct http_figures *http; /* may be NULL */
+	const struct sums *sums;
 	bool up;
 	double age_s;
+	int64_t now_us; /* UTC */
+	double memory; /* resident bytes of this process */
 };
 
 struct metric_out {
@@ -52,10 +64,10 @@ struct metric_out {
 
 /* A sample; label values in the order of metric->labels, as many as it has. */
 void metric_put(struct metric_out *o, double value, ...);
-/* The same with a suffix of the name ("_bucket") and one more label ("le"). */
+void metric_put_list(struct metric_out *o, double value, const char *const *labels);
+/* The same with a suffix of the name ("_bucket") and one more label ("le"; NULL: none). */
 void metric_put_more(struct metric_out *o, const char *suffix, const char *more_name,
         const char *more_value, double value, const char *const *labels);
-void metric_put_list(struct metric_out *o, double value, const char *const *labels);
 
 struct metrics_page {
 	const char *path;
@@ -77,6 +89,9 @@ struct metrics;
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
 void metrics_set_http(struct metrics *m, const struct http *h); /* whose figures are shown */
+
+/* In the watcher's thread: there is a new snapshot. */
+void metrics_prepare(struct metrics *m, const struct snapshot *snap);
 extern const struct http_route metrics_routes[]; /* their arg: struct metrics * */
 
 #endif

@@ -1,10 +1,9 @@
-/* metrics_sums.c - see metrics_sums.h */
-#include "cmds/web/metrics_sums.h"
+/* tally.c - see tally.h */
+#include "cmds/web/metrics/tally.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/snapshot.h"
 #include "common/base/xalloc.h"
 
 static uint64_t hash_more(uint64_t hash, const char *s)
@@ -20,7 +19,7 @@ static size_t slot_of(const struct name_tally *t, const char *a, const char *b, 
 
 	hash ^= hash >> 32;
 	for (size_t i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
-		const struct tally_entry *e = t->slots[i] ? &t->v[t->slots[i] - 1] : NULL;
+		const struct name_tally_entry *e = t->slots[i] ? &t->v[t->slots[i] - 1] : NULL;
 
 		if (!e || (!strcmp(e->a, a) && !strcmp(e->b, b) && !strcmp(e->c, c)))
 			return i;
@@ -47,7 +46,7 @@ void name_tally_add(struct name_tally *t, const char *a, const char *b, const ch
 	slot = slot_of(t, a, b, c);
 	if (!t->slots[slot]) {
 		t->v = xgrow(t->v, t->n, &t->size, sizeof(*t->v));
-		t->v[t->n++] = (struct tally_entry){ a, b, c, 0 };
+		t->v[t->n++] = (struct name_tally_entry){ a, b, c, 0 };
 		t->slots[slot] = (uint32_t)t->n;
 	}
 	t->v[t->slots[slot] - 1].n += n;
@@ -62,7 +61,7 @@ double name_tally_get(const struct name_tally *t, const char *a, const char *b, 
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct tally_entry *x = a, *y = b;
+	const struct name_tally_entry *x = a, *y = b;
 	int order = strcmp(x->a, y->a);
 
 	order = order ? order : strcmp(x->b, y->b);
@@ -82,29 +81,4 @@ void name_tally_free(struct name_tally *t)
 	free(t->v);
 	free(t->slots);
 	*t = (struct name_tally){ .n = 0 };
-}
-
-/* --- jobs ------------------------------------------------------------------------------------- */
-
-struct metrics_sums *metrics_sums_new(const struct snapshot *snap)
-{
-	struct metrics_sums *s = xcalloc(1, sizeof(*s));
-
-	for (size_t i = 0; snap && i < snap->n_jobs; i++) {
-		const struct snapshot_job *job = snap->jobs[i];
-
-		name_tally_add(&s->jobs, job->partition, job->state, "", job->task_count);
-		if (job->waits)
-			name_tally_add(&s->waiting, job->reason, "", "", job->task_count);
-	}
-	name_tally_sort(&s->jobs);
-	name_tally_sort(&s->waiting);
-	return s;
-}
-
-void metrics_sums_free(struct metrics_sums *s)
-{
-	name_tally_free(&s->jobs);
-	name_tally_free(&s->waiting);
-	free(s);
 }
