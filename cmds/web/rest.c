@@ -188,3 +188,36 @@ void rest_error(const struct http_request *r, struct http_answer *a, const struc
 {
 	rest_error_status(r, a, http_status_of(err), err);
 }
+
+static const struct {
+	int status, code;
+} of_statuses[] = {
+	{ 400, ERR_USAGE },
+	{ 401, ERR_AUTH },
+	{ 403, ERR_NOT_PERMITTED },
+	{ 413, ERR_USAGE },
+	{ 421, ERR_USAGE },
+	{ 404, ERR_USAGE },
+	{ 405, ERR_USAGE },
+	{ 502, ERR_UNREACHABLE },
+	{ 504, ERR_TIMEOUT },
+};
+
+/* "401 not logged in: TEXT" */
+void rest_failed(const struct http_request *r, struct http_answer *a)
+{
+	struct error err = { .code = ERR_BUSY };
+	const char *text = a->body.s ? a->body.s : "";
+	int status = a->status;
+
+	if (strncmp(r->path, "/v1/", 4) != 0)
+		return;
+	text += strspn(text, "0123456789 ");
+	for (size_t i = 0; i < sizeof(of_statuses) / sizeof(of_statuses[0]); i++)
+		if (of_statuses[i].status == status)
+			err.code = of_statuses[i].code;
+	error_set(&err, err.code, "%.*s", (int)strcspn(text, "\n"), text);
+	if (status == 401)
+		error_hint(&err, "gweb login, gweb sign or a token: gweb-http(7)");
+	rest_error_status(r, a, status, &err);
+}

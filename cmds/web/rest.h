@@ -22,13 +22,9 @@
 #include "cmds/web/http.h"
 #include "common/base/error.h"
 
-struct ask;
-struct login;
-
 /* What all handlers of /v1/ share: r->arg. */
 struct rest {
 	struct events *events;
-	json_t *openapi; /* the document, and as text */
 	char *openapi_text;
 };
 
@@ -62,6 +58,9 @@ void rest_end(struct http_answer *a);
 void rest_error(const struct http_request *r, struct http_answer *a, const struct error *err);
 void rest_error_status(const struct http_request *r, struct http_answer *a, int status,
         const struct error *err);
+
+/* For http_config.failed: errors of paths of /v1/ as JSON, also those that the server itself made. */
+void rest_failed(const struct http_request *r, struct http_answer *a);
 
 /* Write JSON behind what is there. */
 void rest_json(struct strbuf *out, const json_t *value);

@@ -161,7 +161,7 @@ void rest_job(const struct http_request *r, struct http_answer *a)
 		return;
 	rest_query_clear(&q);
 	if (read_id(r, &id))
-		records = snapshot_job_records(r->snap, id, &n);
+		records = snapshot_records(r->snap, id, &n);
 	own = records || !id ? NULL : snapshot_job(r->snap, id);
 	if (own) {
 		records = (struct snapshot_job **)&own;
