@@ -238,7 +238,7 @@ static int prepare(struct gweb *g, struct error *err)
 	g->http_config.identify_ask = identify_ask;
 	g->http_config.identify_arg = g->identify;
 	g->http_config.failed = rest_failed;
-	g->rest = rest_new();
+	g->rest = rest_new(g->identify);
 	return 0;
 }
 

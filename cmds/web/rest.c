@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmds/web/events.h"
+#include "cmds/web/identify.h"
 #include "cmds/web/openapi.h"
 #include "cmds/web/rest_query.h"
 #include "cmds/web/snapshot.h"
@@ -12,7 +13,7 @@
 #include "common/gpusched.pb-c.h"
 #include "common/net/msg.h"
 
-static http_handler rest_openapi;
+static http_handler rest_openapi, rest_whoami;
 
 #define SEEN  HTTP_LOGGED_IN
 #define OPEN  HTTP_NOBODY
@@ -83,10 +84,11 @@ struct http_routes rest_routes(struct rest *rest)
 	return (struct http_routes){ v, rest };
 }
 
-struct rest *rest_new(void)
+struct rest *rest_new(const struct identify *identify)
 {
 	struct rest *rest = xcalloc(1, sizeof(*rest));
 
+	rest->identify = identify;
 	rest->events = events_new();
 	rest->openapi_text = openapi_text();
 	return rest;
@@ -108,6 +110,29 @@ static void rest_openapi(const struct http_request *r, struct http_answer *a)
 	a->type = "application/json";
 	a->cache = "max-age=300";
 	strbuf_adds(&a->body, rest->openapi_text);
+}
+
+/* `proof` is what forms and scripts of our pages send with a POST; pages of other sites cannot read it. */
+static void rest_whoami(const struct http_request *r, struct http_answer *a)
+{
+	static const char *const roles[] = { "user", "operator", "administrator" };
+	const struct rest *rest = r->arg;
+	const struct viewer *v = r->viewer;
+	char proof[AUTH_SECRET] = "";
+
+	if (v->known)
+		identify_proof(rest->identify, r, proof);
+	rest_begin(r, a);
+	strbuf_addf(&a->body, ",\"known\":%s,\"uid\":", v->known ? "true" : "false");
+	if (v->known)
+		strbuf_addf(&a->body, "%u", (unsigned)v->uid);
+	else
+		strbuf_adds(&a->body, "null");
+	strbuf_adds(&a->body, ",\"user\":");
+	rest_text(&a->body, v->name);
+	strbuf_addf(&a->body, ",\"role\":\"%s\",\"proof\":\"%s\"", v->known ? roles[v->role] : "",
+	        proof);
+	rest_end(a);
 }
 
 /* --- answers ----------------------------------------------------------------------------------- */

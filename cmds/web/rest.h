@@ -22,8 +22,12 @@
 #include "cmds/web/http.h"
 #include "common/base/error.h"
 
+struct events;
+struct identify;
+
 /* What all handlers of /v1/ share: r->arg. */
 struct rest {
+	const struct identify *identify;
 	struct events *events;
 	char *openapi_text;
 };
@@ -41,7 +45,7 @@ struct rest_resource {
 extern const struct rest_resource rest_resources[]; /* ends with a row without a method */
 
 /* The table of routes for http_new(). */
-struct rest *rest_new(void);
+struct rest *rest_new(const struct identify *identify);
 void rest_free(struct rest *rest); /* NULL is fine */
 struct http_routes rest_routes(struct rest *rest);
 
@@ -68,6 +72,6 @@ void rest_text(struct strbuf *out, const char *text);
 
 http_handler rest_jobs, rest_job, rest_why, rest_acct, rest_nodes, rest_node, rest_partitions,
         rest_partition, rest_shares, rest_services, rest_service, rest_prios, rest_events, rest_stats,
-        rest_submit, rest_watch, rest_whoami;
+        rest_submit, rest_watch;
 
 #endif

@@ -401,20 +401,3 @@ void rest_stats(const struct http_request *r, struct http_answer *a)
 	rest_query_clear(&q);
 	put_list(r, a, "stats", ALL(r->snap->stats), r->snap->n_stats);
 }
-
-void rest_whoami(const struct http_request *r, struct http_answer *a)
-{
-	static const char *const roles[] = { "user", "operator", "administrator" };
-	const struct viewer *v = r->viewer;
-
-	rest_begin(r, a);
-	strbuf_addf(&a->body, ",\"known\":%s,\"uid\":", v->known ? "true" : "false");
-	if (v->known)
-		strbuf_addf(&a->body, "%u", (unsigned)v->uid);
-	else
-		strbuf_adds(&a->body, "null");
-	strbuf_adds(&a->body, ",\"user\":");
-	rest_text(&a->body, v->name);
-	strbuf_addf(&a->body, ",\"role\":\"%s\"", v->known ? roles[v->role] : "");
-	rest_end(a);
-}
