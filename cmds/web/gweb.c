@@ -16,12 +16,12 @@
 
 #include "cmds/cli/cmd.h"
 #include "cmds/web/http.h"
-#include "cmds/web/identify.h"
-#include "cmds/web/login.h"
+#include "cmds/web/auth/identify.h"
+#include "cmds/web/auth/login.h"
 #include "cmds/web/metrics/metrics.h"
-#include "cmds/web/openapi.h"
-#include "cmds/web/rest.h"
-#include "cmds/web/slurmrest.h"
+#include "cmds/web/rest/openapi.h"
+#include "cmds/web/rest/rest.h"
+#include "cmds/web/rest/slurmrest.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/watcher.h"
 #include "common/base/daemon.h"
@@ -237,7 +237,7 @@ static int serve(struct gweb *g, struct error *err)
 }
 
 /* What proves users, and what is made once. */
-static int prepare(struct gweb *g, struct error *err)
+static int make_rest(struct gweb *g, struct error *err)
 {
 	g->identify_config.session_s = (unsigned)(g->session_ms / 1000);
 	g->identify = identify_new(&g->identify_config, err);
@@ -285,7 +285,7 @@ static int run(void *input, struct error *err)
 		return error_set(err, ERR_SYSTEM, "no event loop: %s", strerror(errno));
 	g->snapshots = snapshots_new();
 	g->metrics = metrics_new();
-	rc = prepare(g, err) < 0 ? -1 : serve(g, err);
+	rc = make_rest(g, err) < 0 ? -1 : serve(g, err);
 	event_base_free(g->base);
 	close(g->published);
 	cmd_list_clear(&g->listen);

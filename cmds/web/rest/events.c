@@ -4,15 +4,15 @@
  * events of the newest snapshots, one text a snapshot, counted. A stream has the serial of the last
  * snapshot of which it was told.
  */
-#include "cmds/web/events.h"
+#include "cmds/web/rest/events.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
-#include "cmds/web/rest.h"
-#include "cmds/web/rest_query.h"
+#include "cmds/web/rest/rest.h"
+#include "cmds/web/rest/rest_query.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/viewer.h"
 #include "common/base/clock.h"

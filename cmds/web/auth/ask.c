@@ -1,5 +1,5 @@
 /* ask.c - see ask.h */
-#include "cmds/web/ask.h"
+#include "cmds/web/auth/ask.h"
 
 #define TRIES 3
 

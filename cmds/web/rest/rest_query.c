@@ -1,5 +1,5 @@
 /* rest_query.c - see rest_query.h */
-#include "cmds/web/rest_query.h"
+#include "cmds/web/rest/rest_query.h"
 
 #include <stdlib.h>
 #include <string.h>

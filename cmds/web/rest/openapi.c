@@ -1,16 +1,17 @@
 /* openapi.c - see openapi.h */
 #include "config.h"
 
-#include "cmds/web/openapi.h"
+#include "cmds/web/rest/openapi.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
-#include "cmds/web/rest.h"
-#include "cmds/web/rest_query.h"
+#include "cmds/web/rest/rest.h"
+#include "cmds/web/rest/rest_query.h"
 #include "common/base/xalloc.h"
+#include "common/gpusched.pb-c.h"
 #include "common/net/msgfield.h"
 #include "common/net/msgjson.h"
 
@@ -107,6 +108,7 @@ static json_t *all_schemas(void)
 	        json_pack("{sssbss}", "type", "integer", "nullable", 1, "description",
 	                "Seconds of UTC; null: there is none"));
 	json_object_set_new(schemas, "Error", error_schema());
+	add_message(schemas, &gpusched__prio_weights__descriptor);
 	for (const struct rest_resource *r = rest_resources; r->method; r++)
 		if (r->item)
 			add_message(schemas, r->item);
@@ -114,6 +116,31 @@ static json_t *all_schemas(void)
 }
 
 /* --- paths ---------------------------------------------------------------------------------------- */
+
+/* What single answers have beside that: a type, or REF and the name of a message. */
+static const struct {
+	const char *path, *name, *type;
+} members[] = {
+	{ "/v1/prios", "weights", REF "PrioWeights" },
+	{ "/v1/jobs", "warning", "string" },
+	{ "/v1/whoami", "known", "boolean" },
+	{ "/v1/whoami", "uid", "integer" },
+	{ "/v1/whoami", "user", "string" },
+	{ "/v1/whoami", "role", "string" },
+	{ "/v1/whoami", "proof", "string" },
+};
+
+static void add_members(json_t *properties, const char *path)
+{
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		bool is_ref = members[i].type[0] == '#';
+
+		if (!strcmp(members[i].path, path))
+			json_object_set_new(properties, members[i].name,
+			        is_ref ? json_pack("{ss}", "$ref", members[i].type)
+			               : or_null(of_type(members[i].type)));
+	}
+}
 
 /* A list: its items, and what stands around it. */
 static json_t *answer_schema(const struct rest_resource *r)
@@ -123,6 +150,7 @@ static json_t *answer_schema(const struct rest_resource *r)
 	        "integer", "next", "type", "integer", "more", "type", "boolean", "currency", "type",
 	        "string");
 
+	add_members(properties, r->path);
 	if (r->list)
 		json_object_set_new(properties, r->list,
 		        json_pack("{ssso}", "type", "array", "items",

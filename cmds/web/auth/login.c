@@ -4,7 +4,7 @@
  * gweb loads. https is what a proxy in front of gweb speaks with browsers; this side goes to gweb itself
  * (--at), with the name that browsers use (--url).
  */
-#include "cmds/web/login.h"
+#include "cmds/web/auth/login.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #include "cmds/api/client.h"
 #include "cmds/cli/cmd.h"
-#include "cmds/web/auth.h"
+#include "cmds/web/auth/auth.h"
 #include "common/base/strbuf.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"

@@ -2,8 +2,8 @@
 #ifndef CMDS_IDENTIFY_IMPL_H
 #define CMDS_IDENTIFY_IMPL_H
 
-#include "cmds/web/identify.h"
-#include "cmds/web/viewers.h"
+#include "cmds/web/auth/identify.h"
+#include "cmds/web/auth/viewers.h"
 
 #define COOKIE       "gweb"
 #define COOKIE_HTTPS "__Host-gweb" /* a browser takes it only by https, and of this host alone */

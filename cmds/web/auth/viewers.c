@@ -1,5 +1,5 @@
 /* viewers.c - see viewers.h */
-#include "cmds/web/viewers.h"
+#include "cmds/web/auth/viewers.h"
 
 #include <pthread.h>
 #include <stdlib.h>

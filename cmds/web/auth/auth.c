@@ -1,5 +1,5 @@
 /* auth.c - see auth.h */
-#include "cmds/web/auth.h"
+#include "cmds/web/auth/auth.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#include "cmds/web/auth.h"
+#include "cmds/web/auth/auth.h"
 #include "cmds/web/http.h"
 
 struct identify;

@@ -1,5 +1,5 @@
 /* narrow.c - see narrow.h; the controller's own rule is in ctld/rpc/nodes/list_nodes.c */
-#include "cmds/web/narrow.h"
+#include "cmds/web/rest/narrow.h"
 
 #include <stdlib.h>
 

@@ -10,8 +10,8 @@
 
 #include <sodium.h>
 
-#include "cmds/web/ask.h"
-#include "cmds/web/rest.h"
+#include "cmds/web/auth/ask.h"
+#include "cmds/web/rest/rest.h"
 #include "common/base/arena.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"

@@ -1,5 +1,5 @@
 /* identify.c - see identify.h */
-#include "cmds/web/identify.h"
+#include "cmds/web/auth/identify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 #include <sodium.h>
 
-#include "cmds/web/ask.h"
-#include "cmds/web/identify_impl.h"
+#include "cmds/web/auth/ask.h"
+#include "cmds/web/auth/identify_impl.h"
 #include "common/base/clock.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"

@@ -1,13 +1,13 @@
 /* rest.c - see rest.h: the table of resources, and what all answers have */
-#include "cmds/web/rest.h"
+#include "cmds/web/rest/rest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/events.h"
-#include "cmds/web/identify.h"
-#include "cmds/web/openapi.h"
-#include "cmds/web/rest_query.h"
+#include "cmds/web/rest/events.h"
+#include "cmds/web/auth/identify.h"
+#include "cmds/web/rest/openapi.h"
+#include "cmds/web/rest/rest_query.h"
 #include "cmds/web/snapshot.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"

@@ -1,4 +1,4 @@
-/* test_web_auth.c - gweb's links, sessions, tokens and signed requests; what a viewer sees */
+/* test_auth.c - gweb's links, sessions, tokens and signed requests; what a viewer sees */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "cmds/web/auth.h"
-#include "cmds/web/viewers.h"
+#include "cmds/web/auth/auth.h"
+#include "cmds/web/auth/viewers.h"
 
 #define SESSION_S 3600
 #define ANA       1000
@@ -153,7 +153,7 @@ static void tokens(void **state)
 {
 	struct auth_config other_key = { .session_s = 1 };
 	struct auth *a = new_auth(), *same = new_auth(), *other = auth_new(&other_key);
-	char token[AUTH_TOKEN], changed[AUTH_TOKEN];
+	char token[AUTH_TOKEN], changed[2 * AUTH_TOKEN];
 	struct error err;
 	uid_t uid = 0;
 
@@ -165,10 +165,10 @@ static void tokens(void **state)
 	assert_int_equal(auth_token_uid(a, token, 5000, &uid, &err), -1);
 	assert_int_equal(auth_token_uid(other, token, 4999, &uid, &err), -1);
 	for (size_t i = 0; token[i]; i++) {
-		memcpy(changed, token, sizeof(changed));
+		memcpy(changed, token, sizeof(token));
 		changed[i] ^= 1;
 		assert_int_equal(auth_token_uid(a, changed, 4999, &uid, &err), -1);
-		memcpy(changed, token, sizeof(changed));
+		memcpy(changed, token, sizeof(token));
 		changed[i] = '\0';
 		assert_int_equal(auth_token_uid(a, changed, 4999, &uid, &err), -1);
 	}

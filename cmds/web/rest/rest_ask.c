@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/ask.h"
-#include "cmds/web/rest.h"
-#include "cmds/web/rest_query.h"
+#include "cmds/web/auth/ask.h"
+#include "cmds/web/rest/rest.h"
+#include "cmds/web/rest/rest_query.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"

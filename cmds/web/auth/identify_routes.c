@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-#include "cmds/web/identify_impl.h"
-#include "cmds/web/rest.h"
+#include "cmds/web/auth/identify_impl.h"
+#include "cmds/web/rest/rest.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/narrow.h"
-#include "cmds/web/rest.h"
-#include "cmds/web/rest_query.h"
+#include "cmds/web/rest/narrow.h"
+#include "cmds/web/rest/rest.h"
+#include "cmds/web/rest/rest_query.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/viewer.h"
 #include "common/base/hostlist.h"

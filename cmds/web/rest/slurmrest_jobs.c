@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/slurmrest.h"
-#include "cmds/web/slurmrest_impl.h"
+#include "cmds/web/rest/slurmrest.h"
+#include "cmds/web/rest/slurmrest_impl.h"
 #include "cmds/web/snapshot.h"
 #include "common/base/units.h"
 
