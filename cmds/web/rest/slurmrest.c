@@ -387,15 +387,12 @@ static void slurm_reservations(const struct http_request *r, struct http_answer 
 
 #define SLURM(version, path, kind, handler, about) \
 	{ "GET", "/slurm/" version path, HTTP_LOGGED_IN, kind, 0, handler, about }
-/* Clients write lists with a slash at the end, and without. */
-#define LIST(version, path, handler)                                                               \
-	SLURM(version, path, HTTP_ASKS, handler, "as slurmrestd"),                                 \
-	SLURM(version, path "/", HTTP_ASKS, handler, "as slurmrestd")
 #define ROUTES(version)                                                                            \
 	SLURM(version, "/ping", HTTP_FAST, slurm_ping, "as slurmrestd"),                           \
 	SLURM(version, "/diag", HTTP_FAST, slurm_diag, "as slurmrestd"),                           \
-	LIST(version, "/jobs", slurm_jobs), LIST(version, "/nodes", slurm_nodes),                   \
-	LIST(version, "/partitions", slurm_partitions),                                            \
+	SLURM(version, "/jobs", HTTP_ASKS, slurm_jobs, "as slurmrestd"),                           \
+	SLURM(version, "/nodes", HTTP_ASKS, slurm_nodes, "as slurmrestd"),                         \
+	SLURM(version, "/partitions", HTTP_ASKS, slurm_partitions, "as slurmrestd"),               \
 	SLURM(version, "/job/{}", HTTP_ASKS, slurm_job, "as slurmrestd"),                          \
 	SLURM(version, "/node/{}", HTTP_ASKS, slurm_nodes, "as slurmrestd"),                       \
 	SLURM(version, "/partition/{}", HTTP_ASKS, slurm_partitions, "as slurmrestd"),             \

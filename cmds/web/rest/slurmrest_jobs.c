@@ -47,7 +47,7 @@ static void put_exit(json_t *o, enum slurmrest_version v, const Gpusched__Job *j
 		slurm_plain(o, "exit_code", j->exit_signal ? j->exit_signal : j->exit_code << 8);
 		return;
 	}
-	exit = json_pack("{s[s]s{}}", "status", status, "signal");
+	exit = json_pack("{s[s]s{ss}}", "status", status, "signal", "name", "");
 	slurm_number(exit, v, "return_code", j->exit_code, false);
 	slurm_number(json_object_get(exit, "signal"), v, "id", j->exit_signal, false);
 	json_object_set_new(o, "exit_code", exit);
