@@ -3,13 +3,14 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 import pytest
-from cluster import BIN, ROOT, wait_until
+from cluster import BIN, ROOT, TOP, wait_until
 from webserver import GWEB, Events, missing, web_cluster
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
@@ -449,3 +450,13 @@ def test_schemathesis(web, schemathesis):
     assert r.returncode == 0, r.stdout[-6000:] + r.stderr[-2000:]
     assert web.daemon.alive() and BIN["gctl"]
     web.c.run("gcancel", job)
+
+
+def test_the_manual_has_all_of_it():
+    page = (TOP / "man/gweb-http.7").read_text()
+    doc = json.loads(subprocess.run([GWEB, "--openapi"], capture_output=True, text=True, check=True).stdout)
+    for path, methods in doc["paths"].items():
+        for part in path.split("{name}"):
+            assert part in page or part.rstrip("/") in page, path
+        for p in methods.get("get", {}).get("parameters", []):
+            assert re.search(rf"\b{p['name']}\b", page), (path, p["name"])
