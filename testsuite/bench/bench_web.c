@@ -108,7 +108,8 @@ int main(int argc, char **argv)
 	start = now();
 	while (done < total) {
 		double next = start + (double)sent / rate;
-		int ms = sent == total ? 1000 : (int)((next - now()) * 1000);
+		double rest;
+		struct timespec t;
 
 		for (int i = 0; i < n && sent < total && next <= now(); i++) {
 			if (c[i].busy)
@@ -117,12 +118,14 @@ int main(int argc, char **argv)
 			if (send(c[i].fd, request, len, 0) != (ssize_t)len)
 				die("send");
 			next = start + (double)++sent / rate;
-			ms = 0;
 		}
 		for (int i = 0; i < n; i++)
 			p[i] = (struct pollfd){ .fd = c[i].fd, .events = c[i].busy ? POLLIN : 0 };
-		if (poll(p, (nfds_t)n, ms > 0 ? ms : 0) < 0 && errno != EINTR)
-			die("poll");
+		/* What is due and finds no idle connection waits for an answer. */
+		rest = sent == total || next <= now() ? 1 : next - now();
+		t = (struct timespec){ (time_t)rest, (long)((rest - (double)(time_t)rest) * 1e9) };
+		if (ppoll(p, (nfds_t)n, &t, NULL) < 0 && errno != EINTR)
+			die("ppoll");
 		for (int i = 0; i < n; i++)
 			if (p[i].revents && receive(&c[i])) {
 				took[done++] = now() - c[i].due;

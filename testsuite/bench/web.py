@@ -63,9 +63,12 @@ def main():
         bare = share(web.c.ctld.pid, args.seconds)
         web.start()
         for path in ("/metrics", "/metrics/jobs-users-accts"):
+            before = cpu_s(web.daemon.pid)
             f = scrapes(web, path, args.rate, args.seconds)
+            each = (cpu_s(web.daemon.pid) - before) / (args.rate * args.seconds) * 1e6
             row(f"gweb: {args.rate} scrapes of {path} a second, p99", f"{f['web_p99']:.3g} ms", "5 ms",
-                f"p50 {f['web_p50']:.3g} ms, longest {f['web_max']:.3g} ms, {f['web_bytes'] / 1024:.0f} KiB each")
+                f"p50 {f['web_p50']:.3g} ms, longest {f['web_max']:.3g} ms, {f['web_bytes'] / 1024:.0f} KiB each; "
+                f"{each:.0f} us of gweb's processor time each")
         row("gweb: the controller's processor time for it, idle cluster", f"{max(0, quiet - bare):.2f}% of a core", "1%",
             f"{quiet:.2f}% with it, {bare:.2f}% without")
         submit_many(web.c, args.jobs)
