@@ -1,6 +1,6 @@
 /* snapshot.c - see snapshot.h and snapshot_make.h
  *
- * Who frees a job: it is replaced by another one, or goes, when snapshot N + 1 takes the place of N,
+ * When a job is freed: it is replaced by another one, or goes, when snapshot N + 1 takes the place of N,
  * and no snapshot behind N has it. So it waits in a batch until N and all older ones are gone. Lists
  * of messages and deltas are shared by reference counts.
  */
