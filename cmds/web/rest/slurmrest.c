@@ -119,7 +119,7 @@ void slurm_answer(
 
 void slurm_failed(struct http_answer *a, int status, int number, const char *text)
 {
-	json_t *o = json_pack("{s[{sssisssss}]}", "errors", "description", text, "error_number", number,
+	json_t *o = json_pack("{s[{sssissss}]}", "errors", "description", text, "error_number", number,
 	        "error", text, "source", "gweb");
 
 	strbuf_free(&a->body);
