@@ -283,9 +283,18 @@ static void retire(struct retired *r, struct snapshot_job *job)
 
 static bool listed_anew(const struct snapshot_draft *d, uint64_t id)
 {
-	for (size_t i = 0; i < d->n_arrays; i++)
-		if (d->arrays[i] == id)
+	size_t from = 0, to = d->n_arrays;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (d->arrays[mid] == id)
 			return true;
+		if (d->arrays[mid] < id)
+			from = mid + 1;
+		else
+			to = mid;
+	}
 	return false;
 }
 

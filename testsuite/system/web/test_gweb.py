@@ -64,7 +64,8 @@ def test_jobs_are_counted(web):
     array = web.c.submit("sleep 600", "--array=0-9%1", "--gpus=1")
     mine = web.c.run("id", "-un").stdout.strip()
     try:
-        wait_until(lambda: metrics(web).get('gpusched_jobs{partition="batch",state="RUNNING"}') == 2, "two to run")
+        wait_until(lambda: (lambda m: m.get('gpusched_jobs{partition="batch",state="RUNNING"}') == 2
+                            and m.get('gpusched_gpus{type="demo",state="held"}') == 3)(metrics(web)), "two to run")
         m = metrics(web)
         assert m['gpusched_jobs{partition="batch",state="PENDING"}'] == 10
         assert m['gpusched_jobs_waiting{reason="JobHeldUser"}'] == 1
@@ -90,18 +91,14 @@ def test_jobs_are_counted(web):
 
 def test_tasks_of_an_array(web):
     """Of tasks that wait together each change shows, and none is counted twice."""
-    array = web.c.submit("sleep 0.2", "--array=0-19%3", "--gpus=1")
-
     def counted():
-        m = metrics(web)
-        return sum(v for k, v in m.items() if k.startswith("gpusched_jobs{")) - before
+        return sum(v for k, v in metrics(web).items() if re.match(r'gpusched_jobs\{.*"(PENDING|RUNNING|COMPLETING|COMPLETED)"', k))
 
-    before = 0
-    before = counted() - 20 if wait_until(lambda: 'state="RUNNING"' in str(metrics(web)), "a task to run") else 0
-    while web.c.jobs("--jobs", array):
-        assert counted() <= 20
-        if metrics(web).get('gpusched_jobs{partition="batch",state="PENDING"}', 0) == 0:
-            break
+    before = counted()
+    web.c.submit("sleep 0.2", "--array=0-19%3", "--gpus=1")
+    wait_until(lambda: 'state="RUNNING"' in str(metrics(web)), "a task to run")
+    while 'state="PENDING"' in str(metrics(web)):
+        assert counted() <= before + 20
     wait_until(lambda: 'state="RUNNING"' not in str(metrics(web)) and 'state="PENDING"' not in str(metrics(web)),
                "all tasks to end")
 
@@ -183,7 +180,7 @@ def test_prometheus_scrapes(web, tmp_path):
 
     def ask(path):
         c = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
-        with contextlib.closing(c), contextlib.suppress(OSError):
+        with contextlib.closing(c), contextlib.suppress(OSError, ValueError):  # it may not be ready
             c.request("GET", "/api/v1/" + path)
             return json.loads(c.getresponse().read())["data"]
         return None
@@ -193,7 +190,7 @@ def test_prometheus_scrapes(web, tmp_path):
                                 if t["health"] == "up"]) == len(PAGES), lambda: f"all scrapes: {ask('targets')}")
         assert ask("query?query=gpusched_up")["result"][0]["value"][1] == "1"
         assert ask("query?query=slurm_nodes")["result"][0]["value"][1] == "2"
-        wait_until(lambda: all(r["health"] == "ok" for g in ask("rules")["groups"] for r in g["rules"]), "rules to be evaluated")
+        wait_until(lambda: all(r["health"] == "ok" for g in (ask("rules") or {})["groups"] for r in g["rules"]), "rules to be evaluated")
         assert not [a for a in ask("alerts")["alerts"] if a["state"] == "firing"]
     finally:
         d.stop()
@@ -205,19 +202,20 @@ def test_controller_restarts():
     with webserver.web_cluster() as web:
         job = web.c.submit("sleep 600", "--gpus=1")
         running = 'gpusched_jobs{partition="batch",state="RUNNING"}'
-        wait_until(lambda: metrics(web).get(running) == 1, "it to run")
+        held = 'gpusched_gpus{type="demo",state="held"}'
+        wait_until(lambda: metrics(web).get(running) == 1 and metrics(web).get(held) == 1, "it to run")
         web.c.ctld.kill()
         wait_until(lambda: metrics(web)["gpusched_up"] == 0, "gweb to notice")
         before = metrics(web)["gpusched_snapshot_age_seconds"]
         wait_until(lambda: metrics(web)["gpusched_snapshot_age_seconds"] > before, "the age to grow")
         m = metrics(web)
-        assert m[running] == 1 and m['gpusched_gpus{type="demo",state="held"}'] == 1  # as it was
+        assert m[running] == 1 and m[held] == 1  # as it was
         web.c.start_ctld()
         wait_until(lambda: metrics(web)["gpusched_up"] == 1, "gweb to be back")
         assert metrics(web)[running] == 1
         web.c.run("gcancel", job)
         wait_until(lambda: running not in metrics(web), "it to end")
-        assert metrics(web)['gpusched_jobs_ended_total{partition="batch",state="CANCELLED"}'] == 1
+        wait_until(lambda: metrics(web).get('gpusched_jobs_ended_total{partition="batch",state="CANCELLED"}') == 1, "its end to count")
 
 
 def test_starts_before_the_controller():
@@ -323,7 +321,7 @@ def test_ten_thousand_connections():
         assert int(re.search(r"VmRSS:\s+(\d+)", status)[1]) < 256 * 1024
         for s in held:
             s.close()
-        wait_until(lambda: contextlib.suppress and _answers(web), "room again")
+        wait_until(lambda: _answers(web), "room again")
         assert metrics(web)["gpusched_web_refused_total"] > 5000
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -357,18 +355,24 @@ def hostile(rng):
     return bytes(data)
 
 
-def test_fuzzed_requests(web):
-    """WEB_SEED=N: another seed. No answer is an internal error, and gweb goes on."""
+def test_fuzzed_requests():
+    """WEB_SEED=N: another seed. No answer is an internal error, each connection ends, and gweb goes on."""
     rng = random.Random(SEED)
-    for i in range(1500):
-        data = hostile(rng)
-        with socket.create_connection(("127.0.0.1", web.port), timeout=DEADLINE) as s:
-            with contextlib.suppress(OSError):
-                s.sendall(data)
-                s.shutdown(socket.SHUT_WR)
-                answer = s.recv(65536)
-                assert not answer.startswith((b"HTTP/1.1 500", b"HTTP/1.0 500")), (SEED, i, data)
-        if i % 100 == 0:
-            assert web.daemon.alive(), (SEED, i, data)
-    assert metrics(web)["gpusched_up"] == 1
-    wait_until(lambda: metrics(web)["gpusched_web_connections"] <= 2, "all connections to be closed")
+    with webserver.web_cluster("--request-time=1s") as web:
+        for batch in range(10):
+            open_ones = []
+            for _ in range(150):
+                data = hostile(rng)
+                s = socket.create_connection(("127.0.0.1", web.port), timeout=DEADLINE)
+                with contextlib.suppress(OSError):
+                    s.sendall(data)
+                open_ones.append((s, data))
+            for s, data in open_ones:
+                answer = b""
+                with contextlib.suppress(ConnectionError), s:
+                    while more := s.recv(65536):
+                        answer = (answer + more)[:65536]
+                assert not answer.startswith((b"HTTP/1.1 500", b"HTTP/1.0 500")), (SEED, batch, data)
+            assert web.daemon.alive(), (SEED, batch)
+        assert metrics(web)["gpusched_up"] == 1
+        wait_until(lambda: metrics(web)["gpusched_web_connections"] <= 2, "all connections to be closed")
