@@ -42,6 +42,12 @@ size_t html_length(const struct html *h)
 	return h->markup.len;
 }
 
+void html_add(struct html *h, const struct html *other)
+{
+	if (other->markup.len)
+		strbuf_add(&h->markup, other->markup.s, other->markup.len);
+}
+
 /* What a character is written as; NULL: as it is. */
 static const char *entity(char c)
 {
@@ -77,7 +83,7 @@ static void add_plain(struct strbuf *sb, const char *s, size_t n)
 	strbuf_add(sb, s + from, n - from);
 }
 
-void html_text(struct html *h, const char *s)
+static void add_text(struct html *h, const char *s, const char *also)
 {
 	size_t n = s ? strlen(s) : 0;
 
@@ -87,11 +93,24 @@ void html_text(struct html *h, const char *s)
 		add_plain(&h->markup, s, plain);
 		s += plain;
 		n -= plain;
-		if (n) {
-			strbuf_addf(&h->markup, "\\x%02x", (unsigned char)*s++);
-			n--;
-		}
+		if (!n)
+			break;
+		if (strchr(also, *s))
+			strbuf_add(&h->markup, s, 1);
+		else
+			strbuf_addf(&h->markup, "\\x%02x", (unsigned char)*s);
+		s++, n--;
 	}
+}
+
+void html_text(struct html *h, const char *s)
+{
+	add_text(h, s, "");
+}
+
+void html_lines(struct html *h, const char *s)
+{
+	add_text(h, s, "\n\t");
 }
 
 void html_url(struct html *h, const char *s)

@@ -30,11 +30,17 @@ void html_end(struct html *h, struct strbuf *body);
 
 size_t html_length(const struct html *h);
 
+/* All of another one. */
+void html_add(struct html *h, const struct html *other);
+
 #define HTML(h, ...) html_format(h, "" __VA_ARGS__)
 void html_format(struct html *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A text, escaped. */
 void html_text(struct html *h, const char *s);
+
+/* The same of several lines, for <pre>: ends of lines and tabs stay as they are. */
+void html_lines(struct html *h, const char *s);
 
 /* A part of a path or of a query, between the quotes of an attribute: all but letters, digits and
  * "-._~" as %XX. */

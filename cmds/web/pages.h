@@ -1,0 +1,17 @@
+/* pages.h - the pages for people: HTML made on the server, which works without JavaScript
+ *
+ * Each page is made of one snapshot; those that need more (why a job waits, what was used in a month)
+ * are asked for by workers. README.md here says how a page is added.
+ */
+#ifndef CMDS_WEB_PAGES_H
+#define CMDS_WEB_PAGES_H
+
+#include "cmds/web/http.h"
+
+struct pages_options {
+	const char *whatif_dir; /* of files that gsim --compare --plot wrote; NULL: none */
+};
+
+extern const struct http_route pages_routes[]; /* r->arg: struct pages_options */
+
+#endif
