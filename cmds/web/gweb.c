@@ -1,0 +1,252 @@
+/* gweb.c - the cluster by HTTP: metrics, REST, pages
+ *
+ * Two threads and a few helpers: this one has the event loop with the HTTP server (http.h), the
+ * watcher keeps the snapshot (watcher.h), and workers ask the controller where one request needs it.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "cmds/cli/cmd.h"
+#include "cmds/web/http.h"
+#include "cmds/web/metrics.h"
+#include "cmds/web/snapshot.h"
+#include "cmds/web/watcher.h"
+#include "common/base/daemon.h"
+#include "common/base/log.h"
+#include "common/base/text.h"
+#include "common/base/units.h"
+#include "common/base/xalloc.h"
+
+#define LISTEN "127.0.0.1:7380"
+
+struct gweb {
+	struct cmd_list listen, hosts;
+	struct http_config http_config;
+	struct watcher_config watcher_config;
+	const char *log_level;
+	bool manual;
+	struct event_base *base;
+	struct snapshots *snapshots;
+	struct metrics *metrics;
+	struct http *http;
+	struct watcher *watcher;
+	int published; /* eventfd: the watcher tells the loop */
+};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static CMD_SETTER(set_number)
+{
+	uint64_t n;
+
+	if (count_parse(value, 1, option->what, &n, err) < 0)
+		return -1;
+	*(unsigned *)field = (unsigned)n;
+	return 0;
+}
+
+static CMD_SETTER(set_time)
+{
+	return duration_parse_ms(value, DURATION_BARE_S, field, err);
+}
+
+static CMD_SETTER(set_mode)
+{
+	char *end;
+	unsigned long mode = strtoul(value, &end, 8);
+
+	if (*end || end == value || mode > 0777)
+		return error_set(err, ERR_USAGE, "expected a mode in octal, such as 0660");
+	*(unsigned *)field = (unsigned)mode;
+	return 0;
+}
+
+static const struct cmd_option table[] = {
+	CMD_ROW(struct gweb, listen, "listen", 0, "AT", cmd_set_list,
+	        "Listen at [ADDRESS:]PORT or unix:PATH; several, or again (" LISTEN ")"),
+	CMD_ROW(struct gweb, hosts, "host", 0, "NAME", cmd_set_list,
+	        "A name that browsers reach it by, besides this host's"),
+	CMD_ROW(struct gweb, http_config.unix_mode, "socket-mode", 0, "MODE", set_mode,
+	        "Of unix sockets (0660)"),
+	{ "max-connections", 0, "N", "Connections at most (4096)", set_number,
+	        offsetof(struct gweb, http_config.max_connections), 60000, 0 },
+	{ "max-per-address", 0, "N", "Of one address at most (256)", set_number,
+	        offsetof(struct gweb, http_config.max_per_address), 60000, 0 },
+	CMD_ROW(struct gweb, watcher_config.period_ms, "period", 0, "TIME", set_time,
+	        "A new snapshot so often at most (1s)"),
+	CMD_ROW(struct gweb, watcher_config.keep_ended_ms, "keep-ended", 0, "TIME", set_time,
+	        "Show jobs so long after their end (1h)"),
+	CMD_ROW(struct gweb, log_level, "log-level", 0, "LEVEL", cmd_set_text,
+	        "error, warning, info or debug"),
+	CMD_ROW(struct gweb, manual, "metrics", 0, NULL, cmd_set_flag,
+	        "Print the list of metrics that the manual has"),
+	CMD_TABLE_END,
+};
+
+static const struct cmd gweb_cmd = {
+	.name = "gweb",
+	.arguments = "",
+	.about = "Serve the cluster by HTTP: metrics for Prometheus, REST and pages.",
+	.examples = "Examples:\n"
+	            "  gweb\n"
+	            "  gweb --listen=0.0.0.0:7380 --host=gpus.example.org\n"
+	            "  gweb --listen=unix:/run/gweb/http.sock    behind a proxy that says X-Remote-User\n"
+	            "\n"
+	            "TERM ends it.\n"
+	            "\n"
+	            "Exit status: 0 ended by TERM; 1 failed; 2 usage.",
+	.table = table,
+};
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static void front_page(const struct http_request *r, struct http_answer *a)
+{
+	strbuf_addf(&a->body, "gweb, cluster %s\n\n/metrics\n", r->snap ? r->snap->cluster : "");
+}
+
+static const struct http_route front_routes[] = {
+	{ "GET", "/", HTTP_NOBODY, HTTP_FAST, 0, front_page, "the front page" },
+	{ NULL, NULL, 0, 0, 0, NULL, NULL },
+};
+
+static void raise_files(const struct gweb *g)
+{
+	const rlim_t want = (rlim_t)g->http_config.max_connections + 256;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_max < want)
+		log_warning("this process may have %llu files: --max-connections=%u needs %llu",
+		        (unsigned long long)limit.rlim_max, g->http_config.max_connections,
+		        (unsigned long long)want);
+}
+
+static void tell_published(void *arg)
+{
+	const struct gweb *g = arg;
+	const uint64_t one = 1;
+
+	if (write(g->published, &one, sizeof(one)) < 0)
+		return; /* it is told already */
+}
+
+static void on_published(evutil_socket_t fd, short what, void *arg)
+{
+	struct gweb *g = arg;
+	uint64_t n;
+
+	(void)what;
+	if (read(fd, &n, sizeof(n)) == sizeof(n))
+		http_published(g->http);
+}
+
+static void on_term(evutil_socket_t sig, short what, void *arg)
+{
+	(void)sig, (void)what;
+	event_base_loopbreak(((struct gweb *)arg)->base);
+}
+
+static int loop(struct gweb *g)
+{
+	struct event *events[] = {
+		evsignal_new(g->base, SIGTERM, on_term, g),
+		evsignal_new(g->base, SIGINT, on_term, g),
+		event_new(g->base, g->published, EV_READ | EV_PERSIST, on_published, g),
+	};
+	char text[160];
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		event_add(events[i], NULL);
+	for (size_t i = 0; *http_at(g->http, i); i++)
+		log_info("listening at %s", http_at(g->http, i));
+	snprintf(text, sizeof(text), "listening at %s", http_at(g->http, 0));
+	daemon_ready(-1, text);
+	event_base_dispatch(g->base);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		event_free(events[i]);
+	return EXIT_DONE;
+}
+
+static int serve(struct gweb *g, struct error *err)
+{
+	const struct http_routes tables[] = {
+		{ front_routes, g },
+		{ metrics_routes, g->metrics },
+	};
+	int rc = -1;
+
+	g->http = http_new(g->base, &g->http_config, tables, sizeof(tables) / sizeof(tables[0]),
+	        g->snapshots, err);
+	if (g->http) {
+		metrics_set_http(g->metrics, g->http);
+		g->watcher = watcher_new(&g->watcher_config, g->snapshots, err);
+	}
+	if (g->watcher)
+		rc = loop(g);
+	/* The jobs' texts are the watcher's: nothing may look at a snapshot any more. */
+	http_free(g->http);
+	metrics_free(g->metrics);
+	snapshots_free(g->snapshots);
+	watcher_free(g->watcher);
+	return rc;
+}
+
+static int run(void *input, struct error *err)
+{
+	static const char *const standard[] = { LISTEN };
+	struct gweb *g = input;
+	int rc;
+
+	if (g->manual) {
+		metrics_manual(stdout);
+		return EXIT_DONE;
+	}
+	if (log_open("stderr", g->log_level, "gweb", err) < 0)
+		return -1;
+	signal(SIGPIPE, SIG_IGN);
+	raise_files(g);
+	g->http_config.listen = g->listen.n ? (const char *const *)g->listen.v : standard;
+	g->http_config.n_listen = g->listen.n ? g->listen.n : 1;
+	g->http_config.hosts = (const char *const *)g->hosts.v;
+	g->http_config.n_hosts = g->hosts.n;
+	g->watcher_config.published = tell_published;
+	g->watcher_config.arg = g;
+	g->published = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	g->base = event_base_new();
+	if (!g->base || g->published < 0)
+		return error_set(err, ERR_SYSTEM, "no event loop: %s", strerror(errno));
+	g->snapshots = snapshots_new();
+	g->metrics = metrics_new();
+	rc = serve(g, err);
+	event_base_free(g->base);
+	close(g->published);
+	cmd_list_clear(&g->listen);
+	cmd_list_clear(&g->hosts);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static struct gweb g = {
+		.http_config = { .max_connections = 4096, .max_per_address = 256, .unix_mode = 0660 },
+		.watcher_config = { .period_ms = WATCHER_PERIOD_MS,
+		        .keep_ended_ms = 3600 * 1000,
+		        .ended_max = 20000 },
+		.log_level = "info",
+	};
+
+	setlocale(LC_ALL, "C.UTF-8");
+	return cmd_main(&gweb_cmd, argc, argv, &g, run);
+}

@@ -1,0 +1,344 @@
+/* lists.c - see lists.h */
+#include "cmds/web/lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/api/client.h"
+#include "cmds/api/service.h"
+#include "cmds/api/whole.h"
+#include "cmds/web/watcher.h"
+#include "common/base/clock.h"
+#include "common/base/xalloc.h"
+
+#define ARRAYS_MAX 1000 /* asked for at once */
+
+#define WAITING_MS 10000
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+void lists_init(struct lists *l)
+{
+	*l = (struct lists){ .texts = snapshot_texts_new() };
+}
+
+void lists_drop_jobs(struct lists *l)
+{
+	for (size_t i = 0; i < l->n_jobs; i++)
+		free(l->jobs[i]);
+	l->n_jobs = l->n_arrays = l->n_listed = 0;
+	l->due_ms[ASK_WAITING] = clock_us(CLOCK_MONOTONIC) / 1000 + WAITING_MS;
+}
+
+void lists_clear(struct lists *l)
+{
+	lists_drop_jobs(l);
+	free(l->jobs);
+	free(l->arrays);
+	for (int i = 0; i < LIST_COUNT; i++)
+		messages_put(l->messages[i]);
+	free(l->cluster);
+	free(l->version);
+	free(l->currency);
+	snapshot_texts_free(l->texts);
+}
+
+/* The records of waiting tasks are joined and split: what stands for several is asked for again. */
+static void note_array(struct lists *l, uint64_t id)
+{
+	for (size_t i = l->n_listed; i < l->n_arrays; i++)
+		if (l->arrays[i] == id)
+			return;
+	l->arrays = xgrow(l->arrays, l->n_arrays, &l->size_arrays, sizeof(*l->arrays));
+	l->arrays[l->n_arrays++] = id;
+}
+
+static void add_job(struct lists *l, const Gpusched__Job *m)
+{
+	struct snapshot_job *job = snapshot_job_new(m, l->texts);
+
+	job->serial = ++l->told;
+	l->jobs = xgrow(l->jobs, l->n_jobs, &l->size, sizeof(struct snapshot_job *));
+	l->jobs[l->n_jobs++] = job;
+}
+
+void lists_add_job(struct lists *l, const Gpusched__Job *m, bool listing)
+{
+	l->changed = true;
+	if (*m->array && !listing)
+		note_array(l, m->id);
+	add_job(l, m);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static int on_item(const ProtobufCMessage *item, void *arg, struct error *err)
+{
+	(void)err;
+	messages_add(arg, item);
+	return 0;
+}
+
+static int ask_nodes(struct lists *l, struct client *c, struct messages *to, struct error *err)
+{
+	Gpusched__ListNodes m = GPUSCHED__LIST_NODES__INIT;
+	struct whole whole = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_item, to, NULL };
+
+	(void)l;
+	m.devices = true;
+	m.whole = true;
+	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &m.base, &whole, err);
+}
+
+static int ask_partitions(struct lists *l, struct client *c, struct messages *to, struct error *err)
+{
+	Gpusched__ListPartitions m = GPUSCHED__LIST_PARTITIONS__INIT;
+	struct whole whole = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, on_item, to, NULL };
+
+	(void)l;
+	m.whole = true;
+	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &m.base, &whole, err);
+}
+
+struct shares {
+	struct lists *lists;
+	struct messages *to;
+};
+
+static int on_shares(const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__ShareChunk *chunk = (const Gpusched__ShareChunk *)m;
+	struct shares *s = arg;
+
+	(void)err;
+	if (*chunk->currency) {
+		free(s->lists->currency);
+		s->lists->currency = xstrdup(chunk->currency);
+	}
+	for (size_t i = 0; i < chunk->n_shares; i++)
+		messages_add(s->to, &chunk->shares[i]->base);
+	return 0;
+}
+
+static int ask_shares(struct lists *l, struct client *c, struct messages *to, struct error *err)
+{
+	Gpusched__ListShares m = GPUSCHED__LIST_SHARES__INIT;
+	struct shares s = { l, to };
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
+		.request = &m.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
+		.on_chunk = on_shares,
+		.arg = &s,
+		.repeatable = true };
+
+	return client_call(c, &call, err);
+}
+
+static int on_service(const Gpusched__Service *service, void *arg, struct error *err)
+{
+	(void)err;
+	messages_add(arg, &service->base);
+	return 0;
+}
+
+static int ask_services(struct lists *l, struct client *c, struct messages *to, struct error *err)
+{
+	struct service_query query = { .replicas = true };
+
+	(void)l;
+	return service_list(c, &query, on_service, to, err);
+}
+
+static int on_stats(const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__StatsResult *result = (const Gpusched__StatsResult *)m;
+
+	(void)err;
+	for (size_t i = 0; i < result->n_stats; i++)
+		messages_add(arg, &result->stats[i]->base);
+	return 0;
+}
+
+static int on_pong(const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__Pong *pong = (const Gpusched__Pong *)m;
+	struct lists *l = arg;
+
+	(void)err;
+	free(l->cluster);
+	free(l->version);
+	l->cluster = xstrdup(pong->cluster);
+	l->version = xstrdup(pong->version);
+	return 0;
+}
+
+static int ask_stats(struct lists *l, struct client *c, struct messages *to, struct error *err)
+{
+	Gpusched__Stats m = GPUSCHED__STATS__INIT;
+	Gpusched__Ping ping = GPUSCHED__PING__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_STATS,
+		.request = &m.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
+		.on_chunk = on_stats,
+		.arg = to,
+		.repeatable = true };
+	struct client_call hello = { .type = GPUSCHED__MSG_TYPE__MSG_PING,
+		.request = &ping.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_PONG,
+		.on_chunk = on_pong,
+		.arg = l,
+		.repeatable = true };
+
+	if (!l->cluster && client_call(c, &hello, err) < 0)
+		return -1;
+	return client_call(c, &call, err);
+}
+
+static int on_job(const ProtobufCMessage *item, void *arg, struct error *err)
+{
+	(void)err;
+	add_job(arg, (const Gpusched__Job *)item);
+	return 0;
+}
+
+static int ask_jobs(struct lists *l, struct client *c, const uint64_t *ids, size_t n,
+        struct error *err)
+{
+	Gpusched__ListJobs m = GPUSCHED__LIST_JOBS__INIT;
+	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+	struct whole whole = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, on_job, l, NULL };
+	char *states[] = { (char *)"PENDING" };
+
+	filter.states = states;
+	filter.n_states = 1;
+	filter.ids = (uint64_t *)(uintptr_t)ids;
+	filter.n_ids = n;
+	m.filter = &filter;
+	m.whole = true;
+	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &m.base, &whole, err);
+}
+
+static int ask_waiting(struct lists *l, struct client *c, struct messages *to, struct error *err)
+{
+	(void)to;
+	return ask_jobs(l, c, NULL, 0, err);
+}
+
+/* An array that is not known any more has no waiting tasks either. */
+static int ask_arrays(struct lists *l, struct client *c, struct messages *to, struct error *err)
+{
+	size_t n = l->n_arrays - l->n_listed;
+	struct error why;
+
+	(void)to;
+	if (n > ARRAYS_MAX)
+		n = ARRAYS_MAX;
+	if (ask_jobs(l, c, &l->arrays[l->n_listed], n, &why) < 0 && why.code != ERR_NO_JOB) {
+		*err = why;
+		return -1;
+	}
+	l->n_listed += n;
+	return 0;
+}
+
+/* --- when ------------------------------------------------------------------------------------- */
+
+static const struct {
+	int list; /* enum snapshot_list; -1: jobs */
+	int64_t every_ms;
+	bool on_change; /* at once where jobs have changed */
+	int (*ask)(struct lists *l, struct client *c, struct messages *to, struct error *err);
+} questions[ASK_COUNT] = {
+	[ASK_NODES] = { LIST_NODES, 5000, true, ask_nodes },
+	[ASK_PARTITIONS] = { LIST_PARTITIONS, 5000, true, ask_partitions },
+	[ASK_SHARES] = { LIST_SHARES, 10000, false, ask_shares },
+	[ASK_SERVICES] = { LIST_SERVICES, 2000, false, ask_services },
+	[ASK_STATS] = { LIST_STATS, 5000, false, ask_stats },
+	[ASK_WAITING] = { -1, WAITING_MS, false, ask_waiting },
+	[ASK_ARRAYS] = { -1, INT64_MAX, false, ask_arrays },
+};
+
+static bool is_due(const struct lists *l, int q, int64_t now)
+{
+	if (now < l->rests_ms[q])
+		return false;
+	if (q == ASK_ARRAYS)
+		return l->n_arrays > l->n_listed;
+	return now >= l->due_ms[q] || (questions[q].on_change && l->changed);
+}
+
+static int ask_one(struct lists *l, int q, struct client *c, struct error *err)
+{
+	int64_t began = clock_us(CLOCK_MONOTONIC), took;
+	struct messages *to = messages_new();
+
+	if (questions[q].ask(l, c, to, err) < 0) {
+		messages_put(to);
+		return -1;
+	}
+	took = clock_us(CLOCK_MONOTONIC) - began;
+	l->rests_ms[q] = (began + took + took * WATCHER_REST) / 1000;
+	l->due_ms[q] = questions[q].every_ms == INT64_MAX ? 0 : began / 1000 + questions[q].every_ms;
+	if (questions[q].list < 0) {
+		messages_put(to);
+		return 0;
+	}
+	messages_put(l->messages[questions[q].list]);
+	l->messages[questions[q].list] = to;
+	return 0;
+}
+
+int lists_ask(struct lists *l, struct client *c, int64_t now_ms, struct error *err)
+{
+	bool due[ASK_COUNT];
+
+	for (int q = 0; q < ASK_COUNT; q++)
+		due[q] = is_due(l, q, now_ms);
+	for (int q = 0; q < ASK_COUNT; q++)
+		if (due[q] && ask_one(l, q, c, err) < 0)
+			return -1;
+	if (due[ASK_NODES])
+		l->changed = false;
+	return 0;
+}
+
+void lists_failed(struct lists *l)
+{
+	free(l->cluster);
+	l->cluster = NULL;
+	for (int q = 0; q < ASK_COUNT; q++)
+		if (q != ASK_WAITING)
+			l->due_ms[q] = 0;
+}
+
+/* --- to a snapshot ---------------------------------------------------------------------------- */
+
+void lists_take(struct lists *l, struct snapshot_draft *d)
+{
+	d->cluster = l->cluster ? l->cluster : "";
+	d->version = l->version ? l->version : "";
+	d->currency = l->currency ? l->currency : "";
+	d->set = l->jobs;
+	d->n_set = l->n_jobs;
+	d->arrays = l->arrays;
+	d->n_arrays = l->n_listed;
+	for (int i = 0; i < LIST_COUNT; i++) {
+		d->lists[i] = l->messages[i];
+		l->messages[i] = NULL;
+	}
+}
+
+void lists_taken(struct lists *l)
+{
+	l->n_jobs = 0; /* they are the snapshot's */
+	l->n_arrays -= l->n_listed;
+	if (l->n_arrays)
+		memmove(l->arrays, l->arrays + l->n_listed, l->n_arrays * sizeof(*l->arrays));
+	l->n_listed = 0;
+	/* The first list of a large cluster takes much room, and no later one does. */
+	if (l->size > 4096) {
+		free(l->jobs);
+		l->jobs = NULL;
+		l->size = 0;
+	}
+}

@@ -1,0 +1,47 @@
+/* lists.h - what the watcher has heard since the last snapshot, and when it asks for what */
+#ifndef CMDS_WEB_LISTS_H
+#define CMDS_WEB_LISTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmds/web/snapshot_make.h"
+#include "common/base/error.h"
+
+struct client;
+
+/* Each kind of question has a time before which it is not asked again. */
+enum question { ASK_NODES, ASK_PARTITIONS, ASK_SHARES, ASK_SERVICES, ASK_STATS, ASK_WAITING, ASK_ARRAYS, ASK_COUNT };
+
+struct lists {
+	struct snapshot_texts *texts;
+	struct snapshot_job **jobs; /* that were told of, in that order */
+	size_t n_jobs, size;
+	uint64_t told; /* jobs ever; their serials until they are published */
+	uint64_t *arrays; /* with changes, whose waiting tasks are to be asked for */
+	size_t n_arrays, size_arrays;
+	size_t n_listed; /* of `arrays`: so many were asked for */
+	bool changed;    /* jobs, since nodes were asked for */
+	struct messages *messages[LIST_COUNT];
+	int64_t due_ms[ASK_COUNT];   /* asked for then at the latest */
+	int64_t rests_ms[ASK_COUNT]; /* and not before */
+	char *cluster, *version, *currency; /* NULL: not known */
+};
+
+void lists_init(struct lists *l);
+void lists_clear(struct lists *l);
+
+/* `listing`: it comes with all others, and so do the records of its array. */
+void lists_add_job(struct lists *l, const Gpusched__Job *m, bool listing);
+void lists_drop_jobs(struct lists *l); /* all that was told of since the last snapshot */
+
+/* Ask for what is due. -1 with `err`: what was answered stays. */
+int lists_ask(struct lists *l, struct client *c, int64_t now_ms, struct error *err);
+void lists_failed(struct lists *l); /* the controller may be another one */
+
+/* Hand what there is over to a draft; and when that was published, begin again. */
+void lists_take(struct lists *l, struct snapshot_draft *d);
+void lists_taken(struct lists *l);
+
+#endif

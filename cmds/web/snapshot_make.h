@@ -1,0 +1,59 @@
+/* snapshot_make.h - making snapshots: for the watcher, in its one thread */
+#ifndef CMDS_WEB_SNAPSHOT_MAKE_H
+#define CMDS_WEB_SNAPSHOT_MAKE_H
+
+#include "cmds/web/snapshot.h"
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+/* Texts that many jobs have alike, each once, for as long as the table lives. Beyond
+ * SNAPSHOT_TEXTS_MAX what is new becomes "(other)": a list of partitions is a user's to choose. */
+struct snapshot_texts;
+#define SNAPSHOT_TEXTS_MAX 50000
+struct snapshot_texts *snapshot_texts_new(void);
+void snapshot_texts_free(struct snapshot_texts *t);
+const char *snapshot_text(struct snapshot_texts *t, const char *text);
+
+struct snapshot_job *snapshot_job_new(const Gpusched__Job *m, struct snapshot_texts *texts);
+/* By id, then raw id, then tasks. */
+int snapshot_job_compare(const struct snapshot_job *a, const struct snapshot_job *b);
+
+/* --- lists of messages ------------------------------------------------------------------------ */
+
+struct messages;
+struct messages *messages_new(void);
+void messages_add(struct messages *m, const ProtobufCMessage *item); /* a copy */
+struct messages *messages_ref(struct messages *m);
+void messages_put(struct messages *m); /* NULL is fine */
+bool messages_same(const struct messages *a, const struct messages *b);
+
+/* --- a snapshot ------------------------------------------------------------------------------- */
+
+struct snapshot_draft {
+	int64_t taken_us;
+	uint64_t cursor;
+	const char *cluster, *version, *currency; /* copied */
+	bool fresh;
+	/* The jobs that take the place of those with the same key, or are new; taken over, but for the
+	 * array. Their serials say which came later; of two alike the later one counts. */
+	struct snapshot_job **set;
+	size_t n_set;
+	/* Of these arrays what stands for several tasks goes, unless it is in `set`. */
+	const uint64_t *arrays;
+	size_t n_arrays;
+	/* Only what is in `set` is left: all jobs were listed. */
+	bool all;
+	/* Jobs that ended before go; and of those that ended only so many stay, the latest. */
+	int64_t ended_since;
+	size_t ended_max;
+	struct messages *lists[LIST_COUNT]; /* of LIST_ kinds; NULL: as before */
+	struct totals *totals;              /* taken over */
+};
+
+/* Publish it: the newest from now on. */
+void snapshots_publish(struct snapshots *s, struct snapshot_draft *draft);
+
+/* Why the controller does not answer; "": it does. */
+void snapshots_tell(struct snapshots *s, const char *trouble);
+
+#endif

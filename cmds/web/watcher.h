@@ -1,0 +1,47 @@
+/* watcher.h - the thread that keeps the snapshot
+ *
+ * It watches all jobs (WatchJobs, from a cursor) on one connection, and asks on another one for the
+ * lists: nodes, partitions, accounts, services, statistics. What it hears becomes a new snapshot once
+ * a period. What it asks costs the controller at most a hundredth of its time: after an answer that
+ * took t the same is not asked for again before WATCHER_REST * t.
+ *
+ *	list                    asked for
+ *	nodes, partitions       when jobs have changed, or after 5 s
+ *	services                after 2 s
+ *	statistics              after 5 s
+ *	accounts                after 10 s
+ *	waiting jobs            after 10 s: their reasons and places change by themselves, which the
+ *	                        watch does not tell
+ *	arrays with changes     their waiting tasks, each period
+ *
+ * While the controller does not answer the last snapshot stays, with its age; the watch goes on from
+ * its cursor afterwards.
+ */
+#ifndef CMDS_WEB_WATCHER_H
+#define CMDS_WEB_WATCHER_H
+
+#include <stdint.h>
+
+#include "common/base/error.h"
+
+#define WATCHER_PERIOD_MS 1000
+#define WATCHER_REST      99
+
+struct snapshots;
+struct watcher;
+
+struct watcher_config {
+	const char *client_conf; /* NULL: as all commands do */
+	int64_t period_ms;
+	int64_t keep_ended_ms; /* jobs that ended stay for so long */
+	uint64_t ended_max;    /* and so many at most */
+	void (*published)(void *arg); /* in the watcher's thread */
+	void *arg;
+};
+
+/* `config` is borrowed. NULL with `err`. */
+struct watcher *watcher_new(
+        const struct watcher_config *config, struct snapshots *snapshots, struct error *err);
+void watcher_free(struct watcher *w); /* ends the thread; NULL is fine */
+
+#endif
