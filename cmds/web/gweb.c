@@ -17,6 +17,7 @@
 #include "cmds/cli/cmd.h"
 #include "cmds/web/http.h"
 #include "cmds/web/metrics.h"
+#include "cmds/web/pages.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/watcher.h"
 #include "common/base/daemon.h"
@@ -31,6 +32,7 @@ struct gweb {
 	struct cmd_list listen, hosts;
 	struct http_config http_config;
 	struct watcher_config watcher_config;
+	struct pages_options pages_options;
 	const char *log_level;
 	bool manual;
 	struct event_base *base;
@@ -84,6 +86,8 @@ static const struct cmd_option table[] = {
 	        "A new snapshot so often at most (1s)"),
 	CMD_ROW(struct gweb, watcher_config.keep_ended_ms, "keep-ended", 0, "TIME", set_time,
 	        "Show jobs so long after their end (1h)"),
+	CMD_ROW(struct gweb, pages_options.whatif_dir, "what-if", 0, "DIR", cmd_set_text,
+	        "Show the comparisons that gsim --compare --plot wrote there"),
 	CMD_ROW(struct gweb, log_level, "log-level", 0, "LEVEL", cmd_set_text,
 	        "error, warning, info or debug"),
 	CMD_ROW(struct gweb, manual, "metrics", 0, NULL, cmd_set_flag,
@@ -107,16 +111,6 @@ static const struct cmd gweb_cmd = {
 };
 
 /* --- running ---------------------------------------------------------------------------------- */
-
-static void front_page(const struct http_request *r, struct http_answer *a)
-{
-	strbuf_addf(&a->body, "gweb, cluster %s\n\n/metrics\n", r->snap ? r->snap->cluster : "");
-}
-
-static const struct http_route front_routes[] = {
-	{ "GET", "/", HTTP_NOBODY, HTTP_FAST, 0, front_page, "the front page" },
-	{ NULL, NULL, 0, 0, 0, NULL, NULL },
-};
 
 static void raise_files(const struct gweb *g)
 {
@@ -182,8 +176,8 @@ static int loop(struct gweb *g)
 static int serve(struct gweb *g, struct error *err)
 {
 	const struct http_routes tables[] = {
-		{ front_routes, g },
 		{ metrics_routes, g->metrics },
+		{ pages_routes, &g->pages_options },
 	};
 	int rc = -1;
 

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "cmds/web/cells.h"
-#include "cmds/web/viewer.h"
 #include "common/base/clock.h"
 
 #define STALE_US (30 * INT64_C(1000000)) /* a page says it of older data */
@@ -33,17 +32,19 @@ void page_error(struct page *p, int status, const char *text)
 
 bool page_sees_owner(const struct page *p, uint32_t uid, const char *account)
 {
-	return viewer_sees(p->r->viewer, uid, account);
+	(void)p, (void)uid, (void)account;
+	return true;
 }
 
 bool page_sees(const struct page *p, const struct snapshot_job *j)
 {
-	return viewer_sees(p->r->viewer, j->uid, j->account);
+	return page_sees_owner(p, j->uid, j->account);
 }
 
 bool page_sees_usage(const struct page *p, const char *account, const char *user)
 {
-	return viewer_sees_usage(p->r->viewer, account, user);
+	(void)p, (void)account, (void)user;
+	return true;
 }
 
 int page_ask(struct page *p, const struct client_call *call, struct error *err)

@@ -14,7 +14,7 @@
 static const struct snapshot_job *find(const struct page *p, const struct job_name *name)
 {
 	size_t n;
-	struct snapshot_job **v = snapshot_job_records(p->snap, name->id, &n);
+	struct snapshot_job **v = snapshot_records(p->snap, name->id, &n);
 
 	for (size_t i = 0; *name->tasks && i < n; i++)
 		if (!strcmp(v[i]->tasks, name->tasks))
