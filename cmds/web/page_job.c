@@ -28,7 +28,7 @@ static const struct snapshot_job *find(const struct page *p, const struct job_na
 static const struct {
 	const char *column, *name;
 } facts[] = {
-	{ "REASON", "Reason" }, { "WHY", "That is" }, { "PROGRESS", "Progress" },
+	{ "WHY", "Reason" }, { "PROGRESS", "Progress" },
 	{ "REMARK", "Remark" }, { "COMMENT", "Last note" }, { "GPUS", "GPUs" },
 	{ "GPU-SHARE", "Of each GPU" }, { "GPUIDS", "Which GPUs" }, { "NODES", "Nodes" },
 	{ "NODE", "On" }, { "CPUS", "CPUs a node" }, { "MEM", "Memory a node" },
@@ -156,6 +156,7 @@ static void show_live(struct page *p, const struct snapshot_job *s, const struct
 	}
 	put_head(p, j->id, j->tasks, j->several, j->name, j->state);
 	put_whose(p->h, j->user, j->account, j->partition, j->qos);
+	HTML(p->h, "<div class=\"beside\"><div>");
 	if (s->waits) {
 		job_ask_why(p, name, &a);
 		put_waiting(p, &a, j);
@@ -163,10 +164,10 @@ static void show_live(struct page *p, const struct snapshot_job *s, const struct
 	if (!s->several)
 		job_ask_past(p, name, &a);
 	put_past(p, &a);
-	HTML(p->h, "<div class=\"columns\">");
+	HTML(p->h, "</div><div class=\"side\">");
 	put_facts(p, j);
 	put_output(p->h, job_path(path, j->id, j->tasks, j->several));
-	HTML(p->h, "</div>");
+	HTML(p->h, "</div></div>");
 	job_answers_clear(&a);
 	gpusched__job__free_unpacked(j, NULL);
 }

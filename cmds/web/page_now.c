@@ -21,6 +21,7 @@ struct type {
 	const char *name;
 	unsigned marks[GPU_MARKS], total;
 	unsigned per_node; /* the most that one node has */
+	size_t name_len;   /* of the longest name of its nodes */
 	unsigned largest;  /* that one job gets on one node now */
 	const char *largest_node;
 };
@@ -62,6 +63,8 @@ static void count_node(struct now *now, const Gpusched__Node *n)
 		now->total++;
 		if (n->n_devices > t->per_node)
 			t->per_node = (unsigned)n->n_devices;
+		if (strlen(n->name) > t->name_len)
+			t->name_len = strlen(n->name);
 	}
 	for (size_t i = 0; node_takes_jobs(n) && i < n->n_gpus; i++) {
 		struct type *t = type_of(now, n->gpus[i]->type);
@@ -168,32 +171,31 @@ static void put_figures(struct page *p, const struct now *now)
 
 static void put_type(struct html *h, const struct type *t)
 {
-	HTML(h, "<tr><th scope=\"row\">%s</th><td class=\"n\">%u</td>",
-	        *t->name ? t->name : "any", t->total);
-	for (size_t i = 0; i < GPU_MARKS; i++)
-		if (t->marks[i])
-			HTML(h, "<td class=\"n\">%u</td>", t->marks[i]);
-		else
-			HTML(h, "<td class=\"n dim\">-</td>");
-	HTML(h, "<td class=\"t\">");
+	HTML(h, "<tr><th scope=\"row\">%s</th><td class=\"t\">", *t->name ? t->name : "any");
 	if (t->largest) {
 		HTML(h, "%u on ", t->largest);
 		HTML_LINK(h, "/node/", t->largest_node, t->largest_node);
 	} else {
 		HTML(h, "<span class=\"dim\">none</span>");
 	}
-	HTML(h, "</td></tr>");
+	HTML(h, "</td><td class=\"n\">%u</td>", t->total);
+	for (size_t i = 0; i < GPU_MARKS; i++)
+		if (t->marks[i])
+			HTML(h, "<td class=\"n\">%u</td>", t->marks[i]);
+		else
+			HTML(h, "<td class=\"n dim\">-</td>");
+	HTML(h, "</tr>");
 }
 
 static void put_types(struct html *h, const struct now *now)
 {
 	HTML(h, "<section><h2>GPUs by type</h2><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
 	        "aria-label=\"GPUs by type\"><table><thead><tr><th scope=\"col\">Type</th>"
+	        "<th scope=\"col\">Largest free block</th>"
 	        "<th scope=\"col\" class=\"n\">All</th><th scope=\"col\" class=\"n\">Free</th>"
 	        "<th scope=\"col\" class=\"n\">Held</th><th scope=\"col\" class=\"n\">Idle</th>"
 	        "<th scope=\"col\" class=\"n\">Shared</th><th scope=\"col\" class=\"n\">Drained</th>"
-	        "<th scope=\"col\" class=\"n\">Trouble</th>"
-	        "<th scope=\"col\">Largest free block</th></tr></thead><tbody>");
+	        "<th scope=\"col\" class=\"n\">Trouble</th></tr></thead><tbody>");
 	for (size_t i = 0; i < now->n_types; i++)
 		put_type(h, &now->types[i]);
 	HTML(h, "</tbody></table></div></section>");
@@ -324,11 +326,14 @@ static void put_nodes_of(struct page *p, const struct type *t)
 			continue;
 		if (!any)
 			HTML(h, "<h3>%s <span class=\"dim\">%u free of %u</span></h3>"
-			        "<ul class=\"map%s\">",
+			        "<ul class=\"map%s%s\">",
 			        *t->name ? t->name : "GPUs", t->marks[GPU_MARK_FREE], t->total,
 			        t->per_node <= 4   ? " w4"
 			        : t->per_node <= 8 ? ""
-			                           : " w16");
+			                           : " w16",
+			        t->name_len <= 4   ? " short"
+			        : t->name_len <= 8 ? " mid"
+			                           : "");
 		any = true;
 		put_node(h, n);
 	}
@@ -364,7 +369,7 @@ void page_now(struct page *p)
 
 	HTML(p->h, "<h1 class=\"hide\">Now</h1>");
 	put_figures(p, now);
-	HTML(p->h, "<div class=\"now\">");
+	HTML(p->h, "<div class=\"beside now\">");
 	put_map(p, now);
 	HTML(p->h, "<div class=\"side\">");
 	put_types(p->h, now);

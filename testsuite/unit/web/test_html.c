@@ -80,9 +80,10 @@ static void test_formats(void **state)
 
 	(void)state;
 	HTML(h, "<td class=\"n\">%u</td>%d %lu %llu %zu", 7u, -7, 8ul, 9ull, (size_t)10);
-	HTML(h, " %02u|%5u|%.2f|%.0f|%%|%s|", 3u, 42u, 1.005, 2.5, (const char *)NULL);
+	HTML(h, " %02u|%5u|%.2f|%.0f|%%|", 3u, 42u, 1.005, 2.5);
+	html_text(h, NULL);
 	HTML(h, "%hu %ld", (unsigned short)65535, -9l);
-	is(h, "<td class=\"n\">7</td>-7 8 9 10 03|   42|1.00|2|%||65535 -9");
+	is(h, "<td class=\"n\">7</td>-7 8 9 10 03|   42|1.00|2|%|65535 -9");
 }
 
 static void test_addresses(void **state)
