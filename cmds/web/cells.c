@@ -157,7 +157,7 @@ static void put_cell(struct html *h, const struct column *c, const struct view_c
 	if (v)
 		v->show(object, &cell);
 	HTML(h, "<td class=\"%s\"", class);
-	if (!strcmp(class, "name"))
+	if (!strncmp(class, "name", 4))
 		HTML(h, " title=\"%s\"", cell.text);
 	HTML(h, ">");
 	if (c->put)

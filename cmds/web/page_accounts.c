@@ -140,7 +140,7 @@ static void put_tree(struct page *p)
 struct history {
 	struct days days;
 	const char *names[LINES_MAX];
-	double hours[LINES_MAX][DAYS_MAX];
+	double hours[LINES_MAX][DAYS_MAX + 1];
 	size_t n;
 };
 
@@ -168,6 +168,8 @@ static void collect(struct history *y, const struct report *r)
 		if (line < LINES_MAX)
 			y->hours[line][day] += (double)m->gpu_us / 3.6e9;
 	}
+	for (size_t i = 0; y->days.n && i < y->n; i++)
+		y->hours[i][y->days.n] = y->hours[i][y->days.n - 1];
 }
 
 static void draw_history(struct strbuf *out, const void *arg)
@@ -182,7 +184,7 @@ static void draw_history(struct strbuf *out, const void *arg)
 
 	for (size_t i = 0; i < y->n; i++)
 		series[i] = (struct plot_series){ y->names[i], PLOT_STEP, y->days.at, y->hours[i],
-			NULL, y->days.n };
+			NULL, y->days.n + 1 };
 	plot_xy(out, &f, series, y->n);
 }
 

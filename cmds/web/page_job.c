@@ -32,7 +32,7 @@ static const struct {
 	{ "REMARK", "Remark" }, { "COMMENT", "Last note" }, { "GPUS", "GPUs" },
 	{ "GPU-SHARE", "Of each GPU" }, { "GPUIDS", "Which GPUs" }, { "NODES", "Nodes" },
 	{ "NODE", "On" }, { "CPUS", "CPUs a node" }, { "MEM", "Memory a node" },
-	{ "TIMELIMIT", "Time limit" }, { "LEFT", "Left" }, { "CONSTRAINT", "Constraint" },
+	{ "TIMELIMIT", "Time limit" }, { "CONSTRAINT", "Constraint" },
 	{ "LICENCES", "Licences" }, { "DEPENDENCY", "Dependency" }, { "BEGIN", "Not before" },
 	{ "DEADLINE", "Deadline" }, { "MAXWAIT", "Should start within" }, { "COST", "Cost at most" },
 	{ "CHECKPOINT", "Checkpoint" }, { "SUSPENDED", "Suspended" }, { "PRIORITY", "Priority" },
@@ -44,13 +44,16 @@ static const struct {
 static void put_job_fact(struct html *h, const Gpusched__Job *j, const char *column,
         const char *name)
 {
+	static const char *const nothing[] = { "-", "0", "0:0" };
 	struct view_cell cell = { .text = "" };
 
 	for (size_t i = 0; i < job_kind.n; i++)
 		if (!strcmp(job_kind.columns[i].name, column))
 			job_kind.columns[i].show(j, &cell);
-	if (strcmp(cell.text, "-") != 0)
-		put_fact(h, name, cell.text);
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+		if (!strcmp(cell.text, nothing[i]))
+			return;
+	put_fact(h, name, cell.text);
 }
 
 static void put_facts(struct page *p, const Gpusched__Job *j)

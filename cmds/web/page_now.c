@@ -169,6 +169,14 @@ static void put_figures(struct page *p, const struct now *now)
 	HTML(h, "</dd></div></dl>");
 }
 
+static void put_count(struct html *h, unsigned n)
+{
+	if (n)
+		HTML(h, "<td class=\"n\">%u</td>", n);
+	else
+		HTML(h, "<td class=\"n dim\">-</td>");
+}
+
 static void put_type(struct html *h, const struct type *t)
 {
 	HTML(h, "<tr><th scope=\"row\">%s</th><td class=\"t\">", *t->name ? t->name : "any");
@@ -178,12 +186,13 @@ static void put_type(struct html *h, const struct type *t)
 	} else {
 		HTML(h, "<span class=\"dim\">none</span>");
 	}
-	HTML(h, "</td><td class=\"n\">%u</td>", t->total);
-	for (size_t i = 0; i < GPU_MARKS; i++)
-		if (t->marks[i])
-			HTML(h, "<td class=\"n\">%u</td>", t->marks[i]);
-		else
-			HTML(h, "<td class=\"n dim\">-</td>");
+	HTML(h, "</td>");
+	put_count(h, t->total);
+	put_count(h, t->marks[GPU_MARK_FREE]);
+	put_count(h, t->marks[GPU_MARK_HELD] + t->marks[GPU_MARK_IDLE]);
+	put_count(h, t->marks[GPU_MARK_IDLE]);
+	put_count(h, t->marks[GPU_MARK_SHARED]);
+	put_count(h, t->marks[GPU_MARK_DRAINED] + t->marks[GPU_MARK_TROUBLE]);
 	HTML(h, "</tr>");
 }
 
@@ -191,11 +200,11 @@ static void put_types(struct html *h, const struct now *now)
 {
 	HTML(h, "<section><h2>GPUs by type</h2><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
 	        "aria-label=\"GPUs by type\"><table><thead><tr><th scope=\"col\">Type</th>"
-	        "<th scope=\"col\">Largest free block</th>"
+	        "<th scope=\"col\">Largest free</th>"
 	        "<th scope=\"col\" class=\"n\">All</th><th scope=\"col\" class=\"n\">Free</th>"
 	        "<th scope=\"col\" class=\"n\">Held</th><th scope=\"col\" class=\"n\">Idle</th>"
-	        "<th scope=\"col\" class=\"n\">Shared</th><th scope=\"col\" class=\"n\">Drained</th>"
-	        "<th scope=\"col\" class=\"n\">Trouble</th></tr></thead><tbody>");
+	        "<th scope=\"col\" class=\"n\">Shared</th>"
+	        "<th scope=\"col\" class=\"n\" title=\"drained, or in trouble\">Off</th></tr></thead><tbody>");
 	for (size_t i = 0; i < now->n_types; i++)
 		put_type(h, &now->types[i]);
 	HTML(h, "</tbody></table></div></section>");

@@ -363,8 +363,8 @@ static void put_where(struct html *h, const void *object, const char *text, int6
 static const struct column columns[] = {
 	{ "JOBID", "Job", "job", put_id, NULL },
 	{ "NAME", "Name", "name", NULL, NULL },
-	{ "USER", "User", "user", NULL, NULL },
-	{ "ACCOUNT", "Account", "account", NULL, "t less" },
+	{ "USER", "User", "user", NULL, "name" },
+	{ "ACCOUNT", "Account", "account", NULL, "name less" },
 	{ "PARTITION", "Partition", "partition", NULL, "t less" },
 	{ "STATE", "State", "state", NULL, NULL },
 	{ "GPUS", "GPUs", "gpus", NULL, "n" },

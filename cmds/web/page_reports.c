@@ -169,7 +169,7 @@ static void put_type_lines(struct html *h, const struct report *r)
 
 struct by_day {
 	struct days days;
-	double hours[DAYS_MAX], busy[DAYS_MAX], p50[DAYS_MAX], p95[DAYS_MAX];
+	double hours[DAYS_MAX + 1], busy[DAYS_MAX], p50[DAYS_MAX], p95[DAYS_MAX];
 };
 
 static void collect(struct by_day *d, const struct report *r)
@@ -190,6 +190,7 @@ static void collect(struct by_day *d, const struct report *r)
 			d->p95[at] = (double)m->wait_p95_s;
 		}
 	}
+	d->hours[d->days.n] = d->days.n ? d->hours[d->days.n - 1] : 0;
 }
 
 static void draw_hours(struct strbuf *out, const void *arg)
@@ -197,7 +198,7 @@ static void draw_hours(struct strbuf *out, const void *arg)
 	const struct by_day *d = arg;
 	struct plot_frame f = { .title = "GPU-hours given, by day", .id = "hours", .bare = true,
 		.x = { .unit = PLOT_UTC }, .y = { .label = "GPU-hours" } };
-	struct plot_series s = { "given", PLOT_AREA, d->days.at, d->hours, NULL, d->days.n };
+	struct plot_series s = { "given", PLOT_AREA, d->days.at, d->hours, NULL, d->days.n + 1 };
 
 	plot_xy(out, &f, &s, 1);
 }

@@ -111,6 +111,7 @@ void days_of(struct days *d, int64_t since, int64_t until)
 		d->at[d->n] = (double)s;
 		strftime(d->names[d->n], sizeof(d->names[0]), "%Y-%m-%d", &tm);
 	}
+	d->at[d->n] = (double)end;
 }
 
 size_t days_find(const struct days *d, const char *name)
