@@ -84,9 +84,9 @@ size_t submit_under_way(const struct submit_queue *q)
 /* --- making frames -------------------------------------------------------------------------- */
 
 static char *make_credential(
-        struct submit_queue *q, const struct signedjob_hash *hashes, size_t n, struct error *err)
+        const struct client *c, const struct signedjob_hash *hashes, size_t n, struct error *err)
 {
-	const struct mcred_ops *ops = client_mcred(q->client);
+	const struct mcred_ops *ops = client_mcred(c);
 	uint8_t payload[SIGNEDJOB_PAYLOAD_MAX];
 	size_t len = signedjob_payload(hashes, n, payload);
 	char *cred;
@@ -98,7 +98,7 @@ static char *make_credential(
 static int pack(
         struct submit_queue *q, struct group *g, Gpusched__Submit *submit, struct error *err)
 {
-	char *cred = make_credential(q, g->hashes, g->n, err);
+	char *cred = make_credential(q->client, g->hashes, g->n, err);
 	uint8_t *frame;
 	int rc;
 
@@ -429,6 +429,27 @@ int submit_one(struct client *c, const struct gpusched_spec *spec,
 		submit_forget(q);
 	submit_queue_free(q);
 	return rc < 0 ? -1 : 0;
+}
+
+int submit_sign(struct client *c, const struct gpusched_spec *spec,
+        const struct spec_service *service, uint8_t **body, size_t *len, struct error *err)
+{
+	struct spec_group made;
+	char *cred;
+
+	if (spec_group_make(spec, 1, service, client_conf(c)->cluster, &made, err) < 0)
+		return -1;
+	cred = make_credential(c, made.hashes, 1, err);
+	if (cred) {
+		made.submit.credential =
+		        (ProtobufCBinaryData){ strlen(cred), (uint8_t *)cred };
+		*body = xcalloc(1, gpusched__submit__get_packed_size(&made.submit));
+		*len = gpusched__submit__pack(&made.submit, *body);
+		made.submit.credential = (ProtobufCBinaryData){ 0, NULL };
+	}
+	spec_group_clear(&made);
+	free(cred);
+	return cred ? 0 : -1;
 }
 
 int submit_test(struct client *c, const struct gpusched_spec *spec,

@@ -53,6 +53,11 @@ int submit_poll(const struct submit_queue *q, short *events);
 /* Forget the groups that are under way, and the connection with them. */
 void submit_forget(struct submit_queue *q);
 
+/* Sign one, and send nothing: the Submit that would be sent, packed, for another program that hands it
+ * in within the life of a munge credential (5 minutes). *body is the caller's. */
+int submit_sign(struct client *c, const struct gpusched_spec *spec,
+        const struct spec_service *service, uint8_t **body, size_t *len, struct error *err);
+
 /* Ask what would become of such a job; the result is gone when on_result returns. */
 int submit_test(struct client *c, const struct gpusched_spec *spec,
         const struct spec_service *service,

@@ -209,6 +209,8 @@ static const struct option_row rows[] = {
 
 	ROW(ANSWER, "test-only", 0, 0, NULL, set_flag, test_only,
 	        "Say whether, where and when it would start; submit nothing"),
+	ROW(ANSWER, "sign-only", 0, 0, NULL, set_flag, sign_only,
+	        "Print the signed job as JSON, for gweb; submit nothing"),
 	ROW(ANSWER, "wait", 'W', EVERYWHERE, NULL, set_flag, wait,
 	        "Wait for the end of the job and exit as it did"),
 	ROW(ANSWER, "parsable", 0, EVERYWHERE, NULL, set_flag, parsable, "Print the job id alone"),

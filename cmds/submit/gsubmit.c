@@ -196,6 +196,8 @@ static int check_pairs(const struct gsubmit *g, const struct submit_options *o, 
 	const struct cmd_pair pairs[] = {
 		{ o->test_only, o->wait, "--test-only", "--wait", "there is nothing to wait for" },
 		{ g->checked.parsable, g->checked.json, "--parsable", "--json", NULL },
+		{ o->sign_only, o->wait, "--sign-only", "--wait", "nothing is submitted" },
+		{ o->sign_only, o->test_only, "--sign-only", "--test-only", NULL },
 	};
 
 	return cmd_check_pairs(CMD_PAIRS(pairs), err);
@@ -661,6 +663,8 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 		return -1;
 	if (o->test_only)
 		return test(g->manner, o, job, err);
+	if (o->sign_only)
+		return gsubmit_sign(o, job, err);
 	if (o->service.name)
 		return gsubmit_service(g, o, job, err);
 	gpusched = gpusched_open(NULL, &why);

@@ -74,6 +74,9 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
         struct job *job, struct error *err);
 void gsubmit_clear_job(struct job *job);
 
+/* --sign-only. The exit status, or -1. */
+int gsubmit_sign(const struct submit_options *o, const struct job *job, struct error *err);
+
 int gsubmit_make_token(char token[GSUBMIT_TOKEN], struct error *err);
 void gsubmit_take_error(const struct gpusched_error *from, struct error *to);
 void gsubmit_tell(const struct gpusched_error *why, void *arg); /* for gpusched_on_retry() */

@@ -336,6 +336,7 @@ static int check(const struct gsubmit *g, struct error *err)
 		{ true, o->wrap, "--bulk", "--wrap", NULL },
 		{ true, o->wait, "--bulk", "--wait", NULL },
 		{ true, o->test_only, "--bulk", "--test-only", NULL },
+		{ true, o->sign_only, "--bulk", "--sign-only", NULL },
 		{ o->parsable, o->json, "--parsable", "--json", NULL },
 	};
 

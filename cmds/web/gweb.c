@@ -16,8 +16,13 @@
 
 #include "cmds/cli/cmd.h"
 #include "cmds/web/http.h"
+#include "cmds/web/identify.h"
+#include "cmds/web/login.h"
 #include "cmds/web/metrics.h"
 #include "cmds/web/pages.h"
+#include "cmds/web/openapi.h"
+#include "cmds/web/rest.h"
+#include "cmds/web/slurmrest.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/watcher.h"
 #include "common/base/daemon.h"
@@ -33,11 +38,15 @@ struct gweb {
 	struct http_config http_config;
 	struct watcher_config watcher_config;
 	struct pages_options pages_options;
+	struct identify_config identify_config;
+	uint64_t session_ms;
 	const char *log_level;
-	bool manual;
+	bool manual, openapi;
 	struct event_base *base;
 	struct snapshots *snapshots;
 	struct metrics *metrics;
+	struct identify *identify;
+	struct rest *rest;
 	struct http *http;
 	struct watcher *watcher;
 	int published; /* eventfd: the watcher tells the loop */
@@ -88,10 +97,18 @@ static const struct cmd_option table[] = {
 	        "Show jobs so long after their end (1h)"),
 	CMD_ROW(struct gweb, pages_options.whatif_dir, "what-if", 0, "DIR", cmd_set_text,
 	        "Show the comparisons that gsim --compare --plot wrote there"),
+	CMD_ROW(struct gweb, session_ms, "session", 0, "TIME", set_time,
+	        "A login is good for so long (12h)"),
+	CMD_ROW(struct gweb, identify_config.key_file, "key", 0, "FILE", cmd_set_text,
+	        "With it tokens outlive a restart: 32 random bytes that only gweb can read"),
+	CMD_ROW(struct gweb, identify_config.https, "https", 0, NULL, cmd_set_flag,
+	        "Browsers reach it by https, through a proxy: cookies are for that alone"),
 	CMD_ROW(struct gweb, log_level, "log-level", 0, "LEVEL", cmd_set_text,
 	        "error, warning, info or debug"),
 	CMD_ROW(struct gweb, manual, "metrics", 0, NULL, cmd_set_flag,
 	        "Print the list of metrics that the manual has"),
+	CMD_ROW(struct gweb, openapi, "openapi", 0, NULL, cmd_set_flag,
+	        "Print the description of /v1/ (OpenAPI 3)"),
 	CMD_TABLE_END,
 };
 
@@ -103,6 +120,8 @@ static const struct cmd gweb_cmd = {
 	            "  gweb\n"
 	            "  gweb --listen=0.0.0.0:7380 --host=gpus.example.org\n"
 	            "  gweb --listen=unix:/run/gweb/http.sock    behind a proxy that says X-Remote-User\n"
+	            "  gweb login      prints a link that logs a browser in; gweb login --help\n"
+	            "  gweb sign GET URL    prints the header that proves a program's user\n"
 	            "\n"
 	            "TERM ends it.\n"
 	            "\n"
@@ -178,6 +197,9 @@ static int serve(struct gweb *g, struct error *err)
 	const struct http_routes tables[] = {
 		{ metrics_routes, g->metrics },
 		{ pages_routes, &g->pages_options },
+		{ identify_routes, g->identify },
+		rest_routes(g->rest),
+		{ slurmrest_routes, g->rest },
 	};
 	int rc = -1;
 
@@ -191,10 +213,29 @@ static int serve(struct gweb *g, struct error *err)
 		rc = loop(g);
 	/* The jobs' texts are the watcher's: nothing may look at a snapshot any more. */
 	http_free(g->http);
+	rest_free(g->rest);
+	identify_free(g->identify);
 	metrics_free(g->metrics);
 	snapshots_free(g->snapshots);
 	watcher_free(g->watcher);
 	return rc;
+}
+
+/* What proves users, and what is made once. */
+static int prepare(struct gweb *g, struct error *err)
+{
+	g->identify_config.session_s = (unsigned)(g->session_ms / 1000);
+	g->identify = identify_new(&g->identify_config, err);
+	if (!g->identify)
+		return -1;
+	g->http_config.identify = identify_request;
+	g->http_config.identify_ask = identify_ask;
+	g->http_config.identify_arg = g->identify;
+	g->http_config.failed = rest_failed;
+	g->http_config.not_logged_in = pages_not_logged_in;
+	g->pages_options.identify = g->identify;
+	g->rest = rest_new();
+	return 0;
 }
 
 static int run(void *input, struct error *err)
@@ -205,6 +246,13 @@ static int run(void *input, struct error *err)
 
 	if (g->manual) {
 		metrics_manual(stdout);
+		return EXIT_DONE;
+	}
+	if (g->openapi) {
+		char *text = openapi_text();
+
+		puts(text);
+		free(text);
 		return EXIT_DONE;
 	}
 	if (log_open("stderr", g->log_level, "gweb", err) < 0)
@@ -223,7 +271,7 @@ static int run(void *input, struct error *err)
 		return error_set(err, ERR_SYSTEM, "no event loop: %s", strerror(errno));
 	g->snapshots = snapshots_new();
 	g->metrics = metrics_new();
-	rc = serve(g, err);
+	rc = prepare(g, err) < 0 ? -1 : serve(g, err);
 	event_base_free(g->base);
 	close(g->published);
 	cmd_list_clear(&g->listen);
@@ -238,9 +286,12 @@ int main(int argc, char **argv)
 		.watcher_config = { .period_ms = WATCHER_PERIOD_MS,
 		        .keep_ended_ms = 3600 * 1000,
 		        .ended_max = 20000 },
+		.session_ms = 12 * 3600 * 1000,
 		.log_level = "info",
 	};
 
+	if (argc > 1 && (!strcmp(argv[1], "login") || !strcmp(argv[1], "sign")))
+		return login_main(argc - 1, argv + 1);
 	setlocale(LC_ALL, "C.UTF-8");
 	return cmd_main(&gweb_cmd, argc, argv, &g, run);
 }

@@ -21,7 +21,7 @@
  *	           encoded slash or a backslash. Else 400
  *	Host       an address in numbers, "localhost", this host's name or one of http_config.hosts: a
  *	           page of another site whose name was made to point here reads nothing. Else 421
- *	viewer     http_config.identify says which user asks; HTTP_LOGGED_IN routes need one. Else 401
+ *	viewer     http_config.identify says which user asks, where needed in a worker; HTTP_LOGGED_IN routes need one. Else 401
  *
  * Each answer has headers that keep a browser from doing anything with it but show it: HTTP_CSP
  * (no inline script, no inline style), nosniff, no frame, no referrer, and "no-store" unless the
@@ -35,6 +35,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cmds/web/viewer.h"
 #include "common/base/error.h"
 #include "common/base/strbuf.h"
 
@@ -60,16 +61,6 @@ struct snapshots;
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "                \
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-enum role { VIEWER_USER, VIEWER_OPERATOR, VIEWER_ADMIN };
-
-/* The user that a request comes from. */
-struct viewer {
-	bool known; /* else all below is 0 and "" */
-	uid_t uid;
-	char name[64];
-	enum role role;
-};
-
 /* --- a request -------------------------------------------------------------------------------- */
 
 struct http_request {
@@ -77,7 +68,7 @@ struct http_request {
 	const char *path;   /* decoded */
 	const char *raw;    /* path and query as they came: what a signature covers */
 	const char *name;   /* what the {} of the route matched; "" */
-	const struct viewer *viewer;
+	const struct viewer *viewer; /* never NULL: viewer_nobody() */
 	const struct snapshot *snap; /* NULL: the controller was not reached yet */
 	const char *trouble;         /* "", or why the controller does not answer at present */
 	const char *body;            /* NUL behind it */
@@ -123,6 +114,7 @@ struct http_answer {
 	struct http_stream *stream;  /* instead of both */
 	const char *cache;           /* Cache-Control; NULL: "no-store" */
 	const char *csp;             /* NULL: HTTP_CSP */
+	bool failed;                 /* it is one of http_answer_error() */
 	struct {
 		const char *name; /* a constant */
 		char *value;
@@ -171,11 +163,18 @@ struct http_config {
 	unsigned max_connections, max_per_address; /* the second not of unix sockets */
 	unsigned unix_mode;                        /* of the socket files */
 	const char *client_conf;                   /* of HTTP_ASKS; NULL: as all commands do */
-	/* Who asks? Called on the loop, before the route's handler; NULL: nobody is known. */
-	void (*identify)(const struct http_request *r, struct viewer *out, void *arg);
+	/* Which user asks? Called on the loop, before the route's handler; NULL: no user is known. *out
+	 * is a reference; it stays NULL for nobody. 1: that takes asking, so identify_ask() is called
+	 * in a worker, with r->client and the whole body, and answers -1 with `err` for a proof that
+	 * does not hold (401). */
+	int (*identify)(const struct http_request *r, struct viewer **out, void *arg);
+	int (*identify_ask)(const struct http_request *r, struct viewer **out, void *arg,
+	        struct error *err);
 	void *identify_arg;
 	/* A request without the viewer that its route needs; NULL: plain 401. */
-	http_handler *not_logged_in;
+	void (*not_logged_in)(const struct http_request *r, struct http_answer *a);
+	/* An answer of http_answer_error(), which may be told in another form than as text; NULL. */
+	void (*failed)(const struct http_request *r, struct http_answer *a);
 };
 
 struct http;

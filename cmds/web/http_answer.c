@@ -122,6 +122,7 @@ void http_answer_error(struct http_answer *a, int status, const char *fmt, ...)
 	http_body_put(a->shared);
 	a->shared = NULL;
 	a->status = status;
+	a->failed = true;
 	a->type = "text/plain; charset=utf-8";
 	strbuf_addf(&a->body, "%d %s%s%s\n", status, text, why && *why ? ": " : "",
 	        why ? why : "");

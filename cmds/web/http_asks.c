@@ -58,7 +58,12 @@ static void run(void *arg)
 		http_answer_error(&call->a, http_status_of(&err), "%s", err.text);
 		return;
 	}
-	call->route->handler(&call->r, &call->a);
+	if (call->identify)
+		http_call_identify(call);
+	if (call->route->kind == HTTP_ASKS && call->a.status == 200)
+		call->route->handler(&call->r, &call->a);
+	else
+		call->retry = call->a.status == 200; /* it is for the loop */
 	give_client(a, call->r.client);
 	call->r.client = NULL;
 }
@@ -86,7 +91,7 @@ static const struct worker_ops ops = { .run = run, .done = done, .drop = drop };
 
 int asks_submit(struct http_call *call, struct error *err)
 {
-	uint64_t key = call->viewer.known ? (uint64_t)call->viewer.uid << 1 | 1
+	uint64_t key = call->viewer ? (uint64_t)call->viewer->uid << 1 | 1
 	                                  : (uint64_t)(call->conn ? call->conn->bucket : 0) << 1;
 
 	call->job = worker_submit(call->http->asks->pool, key, &ops, call, err);

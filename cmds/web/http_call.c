@@ -36,6 +36,7 @@ void http_call_end(void *http, struct MHD_Connection *c, void **con_cls,
 	snapshot_put((struct snapshot *)(uintptr_t)call->r.snap);
 	if (call->conn)
 		http_phase(call->conn, PHASE_REQUEST);
+	viewer_put(call->viewer);
 	free(call->raw);
 	free(call);
 }
@@ -125,6 +126,33 @@ static bool check_body(struct http_call *call)
 	return false;
 }
 
+static void check_viewer(struct http_call *call)
+{
+	const struct http_config *config = call->http->config;
+
+	if (call->route->needs != HTTP_LOGGED_IN || call->viewer)
+		return;
+	http_answer_error(&call->a, 401, "gweb login, on a host of the cluster, gives a link");
+	if (config->not_logged_in)
+		config->not_logged_in(&call->r, &call->a);
+}
+
+void http_call_identify(struct http_call *call)
+{
+	const struct http_config *config = call->http->config;
+	struct error err;
+
+	call->identify = false;
+	if (config->identify_ask(&call->r, &call->viewer, config->identify_arg, &err) < 0) {
+		http_answer_error(&call->a, err.code == ERR_AUTH ? 401 : http_status_of(&err), "%s",
+		        err.text);
+		return;
+	}
+	if (call->viewer)
+		call->r.viewer = call->viewer;
+	check_viewer(call);
+}
+
 /* Fill `call->r`, and the answer where it is not to reach its handler. */
 static void check(struct http_call *call, const char *method)
 {
@@ -135,7 +163,7 @@ static void check(struct http_call *call, const char *method)
 		.path = call->path,
 		.raw = call->raw,
 		.name = call->name,
-		.viewer = &call->viewer,
+		.viewer = viewer_nobody(true, true),
 		.trouble = call->trouble,
 		.body = "",
 		.trusted = call->conn && call->conn->listener->path,
@@ -155,12 +183,11 @@ static void check(struct http_call *call, const char *method)
 	r->snap = snapshot_get(h->snapshots);
 	snapshots_health(h->snapshots, call->trouble, sizeof(call->trouble));
 	if (h->config->identify)
-		h->config->identify(r, &call->viewer, h->config->identify_arg);
-	if (call->route->needs != HTTP_LOGGED_IN || call->viewer.known)
-		return;
-	http_answer_error(&call->a, 401, "gweb login, on a host of the cluster, gives a link");
-	if (h->config->not_logged_in)
-		h->config->not_logged_in(r, &call->a);
+		call->identify = h->config->identify(r, &call->viewer, h->config->identify_arg);
+	if (call->viewer)
+		r->viewer = call->viewer;
+	if (!call->identify)
+		check_viewer(call);
 }
 
 /* --- answering -------------------------------------------------------------------------------- */
@@ -174,10 +201,13 @@ static void count(struct http *h, int status)
 static enum MHD_Result answer(struct http_call *call)
 {
 	const char *accepts = http_header(&call->r, "Accept-Encoding");
-	size_t len = call->a.shared ? http_body_size(call->a.shared) : call->a.body.len;
 	struct MHD_Response *response;
 	enum MHD_Result rc;
+	size_t len;
 
+	if (call->a.failed && call->http->config->failed)
+		call->http->config->failed(&call->r, &call->a);
+	len = call->a.shared ? http_body_size(call->a.shared) : call->a.body.len;
 	call->answered = true;
 	count(call->http, call->a.status);
 	if (call->a.stream)
@@ -202,7 +232,7 @@ static enum MHD_Result handle(struct http_call *call)
 		http_answer_error(&call->a, 503, "too many streams");
 		return answer(call);
 	}
-	if (call->route->kind != HTTP_ASKS) {
+	if (call->route->kind != HTTP_ASKS && !call->identify) {
 		call->route->handler(&call->r, &call->a);
 		return answer(call);
 	}
@@ -255,6 +285,10 @@ enum MHD_Result http_call_go_on(void *http, struct MHD_Connection *c, const char
 		take(call, data, *n);
 		*n = 0;
 		return MHD_YES;
+	}
+	if (call->retry) {
+		call->retry = false;
+		return handle(call);
 	}
 	if (call->asked || call->a.status != 200)
 		return answer(call);

@@ -83,11 +83,13 @@ struct http_call {
 	char path[HTTP_PATH_MAX], name[HTTP_PATH_MAX], trouble[512];
 	struct http_query query;
 	struct strbuf body;
-	struct viewer viewer;
+	struct viewer *viewer; /* NULL: nobody */
 	struct http_request r;
 	struct http_answer a;
 	const struct http_route *route;
 	bool checked, asked, answered;
+	bool identify; /* in a worker, before the handler */
+	bool retry;    /* a worker has identified: the handler is next */
 	struct worker_job *job;
 };
 
@@ -96,6 +98,9 @@ int64_t http_now_ms(void);
 void http_phase(struct connection *conn, enum phase phase);
 /* libmicrohttpd has work that no descriptor tells of. */
 void http_kick(struct listener *l);
+
+/* Of a call: which user it is, in a worker. */
+void http_call_identify(struct http_call *call);
 
 /* http_call.c: libmicrohttpd's callbacks */
 void *http_call_begin(void *http, const char *uri, struct MHD_Connection *c);

@@ -35,6 +35,15 @@ static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 	return a->why ? 0 : error_set(err, ERR_SYSTEM, "out of memory");
 }
 
+static void forget_why(void *arg)
+{
+	struct job_answers *a = arg;
+
+	if (a->why)
+		gpusched__why_result__free_unpacked(a->why, NULL);
+	a->why = NULL;
+}
+
 void job_ask_why(struct page *p, const struct job_name *name, struct job_answers *out)
 {
 	Gpusched__JobWhy request = GPUSCHED__JOB_WHY__INIT;
@@ -54,7 +63,7 @@ void job_ask_why(struct page *p, const struct job_name *name, struct job_answers
 		request.tasks = &of, request.n_tasks = 1;
 	else
 		request.ids = &id, request.n_ids = 1;
-	if (page_ask(p, &call, &out->why_error) >= 0)
+	if (page_ask(p, &call, forget_why, &out->why_error) >= 0)
 		out->why_error.code = ERR_NONE;
 }
 
@@ -68,6 +77,17 @@ static int on_past(const ProtobufCMessage *m, void *arg, struct error *err)
 	a->past = (Gpusched__Acct *)msg_copy(&chunk->jobs[0]->base);
 	a->currency = xstrdup(chunk->currency);
 	return a->past ? 0 : error_set(err, ERR_SYSTEM, "out of memory");
+}
+
+static void forget_past(void *arg)
+{
+	struct job_answers *a = arg;
+
+	if (a->past)
+		gpusched__acct__free_unpacked(a->past, NULL);
+	free(a->currency);
+	a->past = NULL;
+	a->currency = NULL;
 }
 
 void job_ask_past(struct page *p, const struct job_name *name, struct job_answers *out)
@@ -92,18 +112,14 @@ void job_ask_past(struct page *p, const struct job_name *name, struct job_answer
 		filter.ids = &id, filter.n_ids = 1;
 	request.filter = &filter;
 	request.with_runs = true;
-	if (page_ask(p, &call, &out->past_error) >= 0)
+	if (page_ask(p, &call, forget_past, &out->past_error) >= 0)
 		out->past_error.code = ERR_NONE;
 }
 
 void job_answers_clear(struct job_answers *a)
 {
-	if (a->why)
-		gpusched__why_result__free_unpacked(a->why, NULL);
-	if (a->past)
-		gpusched__acct__free_unpacked(a->past, NULL);
-	free(a->currency);
-	*a = (struct job_answers){ .why = NULL };
+	forget_why(a);
+	forget_past(a);
 }
 
 /* --- showing ------------------------------------------------------------------------------------ */

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmds/web/ask.h"
 #include "cmds/web/cells.h"
+#include "cmds/web/identify.h"
 #include "common/base/clock.h"
 
 #define STALE_US (30 * INT64_C(1000000)) /* a page says it of older data */
@@ -32,8 +34,7 @@ void page_error(struct page *p, int status, const char *text)
 
 bool page_sees_owner(const struct page *p, uint32_t uid, const char *account)
 {
-	(void)p, (void)uid, (void)account;
-	return true;
+	return viewer_sees(p->r->viewer, uid, account);
 }
 
 bool page_sees(const struct page *p, const struct snapshot_job *j)
@@ -43,15 +44,13 @@ bool page_sees(const struct page *p, const struct snapshot_job *j)
 
 bool page_sees_usage(const struct page *p, const char *account, const char *user)
 {
-	(void)p, (void)account, (void)user;
-	return true;
+	return viewer_sees_usage(p->r->viewer, account, user);
 }
 
-int page_ask(struct page *p, const struct client_call *call, struct error *err)
+int page_ask(struct page *p, const struct client_call *call, void (*again)(void *arg),
+        struct error *err)
 {
-	if (!p->r->client)
-		return error_set(err, ERR_UNREACHABLE, "the controller was not asked");
-	return client_call(p->r->client, call, err);
+	return ask_as(p->r->client, p->r->viewer->uid, call, again, err);
 }
 
 /* --- the frame -------------------------------------------------------------------------------- */
@@ -73,21 +72,33 @@ static void put_nav(struct html *h, const struct page_kind *kinds, size_t n,
 	HTML(h, "</ul></nav>");
 }
 
-static void put_viewer(struct html *h, const struct viewer *v)
+/* Logging out is a form, since it changes something. */
+static void put_viewer(struct html *h, const struct page *p)
 {
+	const struct viewer *v = p->r->viewer;
+	char proof[AUTH_SECRET] = "";
+
 	static const char *const roles[] = {
 		[VIEWER_USER] = "", [VIEWER_OPERATOR] = ", operator", [VIEWER_ADMIN] = ", administrator"
 	};
 
-	if (v && v->known)
-		HTML(h, "<span class=\"viewer\">%s%s</span>", v->name, roles[v->role]);
-	else
-		HTML(h, "<span class=\"viewer\">not logged in: <code>gweb login</code></span>");
+	if (!v->known) {
+		HTML(h, "<span class=\"viewer\">not logged in</span>");
+		return;
+	}
+	if (p->options->identify)
+		identify_proof(p->options->identify, p->r, proof);
+	HTML(h, "<div class=\"viewer\"><span>%s%s</span>", v->name, roles[v->role]);
+	if (*proof)
+		HTML(h, "<form method=\"post\" action=\"/logout\"><input type=\"hidden\" name=\"proof\" "
+		        "value=\"%s\"><button>Log out</button></form>",
+		        proof);
+	HTML(h, "</div>");
 }
 
 static void put_head(struct html *h, const struct page *p, const char *cluster)
 {
-	HTML(h, "<!doctype html>\n<html lang=\"en\" data-events=\"/changes\"><head>"
+	HTML(h, "<!doctype html>\n<html lang=\"en\"%s><head>"
 	        "<meta charset=\"utf-8\">"
 	        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
 	        "<meta name=\"color-scheme\" content=\"light dark\">"
@@ -96,7 +107,7 @@ static void put_head(struct html *h, const struct page *p, const char *cluster)
 	        "<link rel=\"stylesheet\" href=\"/static/plot.css\">"
 	        "<link rel=\"icon\" href=\"/static/icon.svg\" type=\"image/svg+xml\">"
 	        "<script src=\"/static/gweb.js\" defer></script></head>\n<body>",
-	        p->title, cluster);
+	        p->r->viewer->known ? " data-events=/changes" : "", p->title, cluster);
 	HTML(h, "<a class=\"skip\" href=\"#main\">To the content</a>");
 }
 
@@ -135,7 +146,8 @@ static void put_main(struct html *h, const struct page_kind *kind, const struct 
 	if (kind->pause_ms)
 		HTML(h, " data-pause=\"%u\"", kind->pause_ms);
 	HTML(h, ">");
-	put_age(h, p->r, p->snap);
+	if (!kind->open)
+		put_age(h, p->r, p->snap);
 	html_add(h, p->h);
 	HTML(h, "</main>");
 }
@@ -144,7 +156,7 @@ static const struct snapshot nothing = { .cluster = "", .version = "", .currency
 
 static void show(const struct page_kind *kind, struct page *p)
 {
-	if (p->snap == &nothing)
+	if (p->snap == &nothing && !kind->open)
 		page_error(p, 503, *p->r->trouble ? p->r->trouble
 		                                  : "The controller was not reached yet");
 	else
@@ -171,8 +183,9 @@ void page_answer(const struct page_kind *kinds, size_t n_kinds, const struct pag
 		put_head(h, &p, p.snap->cluster);
 		HTML(h, "<header class=\"top\"><span class=\"cluster\">%s</span>",
 		        *p.snap->cluster ? p.snap->cluster : "gpusched");
-		put_nav(h, kinds, n_kinds, kind);
-		put_viewer(h, r->viewer);
+		if (r->viewer->known)
+			put_nav(h, kinds, n_kinds, kind);
+		put_viewer(h, &p);
 		HTML(h, "</header>\n");
 		put_main(h, kind, &p);
 		put_foot(h, r->snap, p.now);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmds/api/client.h"
+#include "cmds/api/call.h"
 #include "cmds/web/html.h"
 #include "cmds/web/http.h"
 #include "cmds/web/pages.h"
@@ -33,6 +33,7 @@ struct page_kind {
 	const char *under;   /* the segment that is marked there */
 	const char *title;
 	unsigned pause_ms; /* its script asks no sooner again; 0: as the script does */
+	bool open;         /* it shows nothing of the cluster */
 	void (*show)(struct page *p);
 };
 
@@ -53,8 +54,9 @@ bool page_sees(const struct page *p, const struct snapshot_job *job);
 bool page_sees_owner(const struct page *p, uint32_t uid, const char *account);
 bool page_sees_usage(const struct page *p, const char *account, const char *user);
 
-/* Ask the controller; pages of HTTP_ASKS only. Without a client, as in tests of a page, -1. */
-int page_ask(struct page *p, const struct client_call *call, struct error *err);
+/* Ask the controller as the viewer (ask.h); pages of HTTP_ASKS only. */
+int page_ask(struct page *p, const struct client_call *call, void (*again)(void *arg),
+        struct error *err);
 
 void page_now(struct page *p);
 void page_queue(struct page *p);

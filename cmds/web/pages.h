@@ -8,10 +8,16 @@
 
 #include "cmds/web/http.h"
 
+struct identify;
+
 struct pages_options {
 	const char *whatif_dir; /* of files that gsim --compare --plot wrote; NULL: none */
+	const struct identify *identify; /* whose forms end a session; NULL: there are none */
 };
 
 extern const struct http_route pages_routes[]; /* r->arg: struct pages_options */
+
+/* For http_config: a browser that is not logged in reads how that is done, other programs an error. */
+void pages_not_logged_in(const struct http_request *r, struct http_answer *a);
 
 #endif

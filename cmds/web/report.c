@@ -52,6 +52,11 @@ static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
+static void forget(void *arg)
+{
+	report_clear(arg);
+}
+
 int report_ask(struct page *p, char **by, size_t n_by, int64_t since, int64_t until,
         struct report *out, struct error *err)
 {
@@ -73,7 +78,7 @@ int report_ask(struct page *p, char **by, size_t n_by, int64_t since, int64_t un
 	request.jobs = &jobs;
 	request.by = by;
 	request.n_by = n_by;
-	if (page_ask(p, &call, err) < 0) {
+	if (page_ask(p, &call, forget, err) < 0) {
 		report_clear(out);
 		return -1;
 	}

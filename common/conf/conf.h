@@ -260,6 +260,7 @@ struct conf_partition {
 /* The roles of users. Root and the controller's user are always administrators. */
 struct conf_roles {
 	struct conf_texts admins, operators; /* users, "@group" */
+	struct conf_texts web_users;         /* the same: what gweb runs as */
 	struct conf_texts private_data;
 	bool private_jobs, private_usage; /* it names these: users see their own alone */
 };

@@ -341,6 +341,8 @@ static const struct conf_key role_keys[] = {
 	        .help = "administrators besides root: users, \"@group\"" },
 	{ "operators", CONF_TEXTS, .min = 1, .max = 64, .check = check_principal, ROLE(operators),
 	        .help = "who operates nodes, partitions and all jobs: users, \"@group\"" },
+	{ "web_users", CONF_TEXTS, .min = 1, .max = 64, .check = check_principal, ROLE(web_users),
+	        .help = "the users as which gweb runs: they see all and change nothing" },
 	{ "private_data", CONF_TEXTS, .min = 1, .max = 64, .check = check_private,
 	        ROLE(private_data), .help = "of what users see their own alone: jobs, usage" },
 };

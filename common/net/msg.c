@@ -110,6 +110,9 @@ static const struct msg_type rows[] = {
 	ROW(SERVICE_CONTROL, U, NORMAL, "service_control", service_control),
 	ROW(SERVICE_CHUNK, C, MANY, "service_chunk", service_chunk),
 	ROW(RUNS_LOAD, A | R, MANY, "runs_load", runs_load),
+
+	ROW(LOOK_AS, U, NORMAL, "look_as", look_as),
+	ROW(LOOK_AS_RESULT, C, MANY, "look_as_result", look_as_result),
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

@@ -25,7 +25,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= e && strcmp(s + n - e, end) == 0;
 }
 
-static bool is_time(const ProtobufCFieldDescriptor *f)
+bool msgjson_is_time(const ProtobufCFieldDescriptor *f)
 {
 	static const char *const names[] = { "time", "last_heard", "since", "recheck", "expires" };
 
@@ -124,7 +124,7 @@ static json_t *value(const ProtobufCFieldDescriptor *f, const void *p, unsigned 
 	case PROTOBUF_C_TYPE_INT64:
 	case PROTOBUF_C_TYPE_SINT64:
 	case PROTOBUF_C_TYPE_SFIXED64:
-		return is_time(f) ? time_value(*(const int64_t *)p, flags)
+		return msgjson_is_time(f) ? time_value(*(const int64_t *)p, flags)
 		                  : json_integer(*(const int64_t *)p);
 	case PROTOBUF_C_TYPE_UINT64:
 	case PROTOBUF_C_TYPE_FIXED64:

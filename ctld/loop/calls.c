@@ -103,14 +103,24 @@ void calls_answer(struct ctld *c, const struct effect *effect, struct clocks now
 		call_done(c, call, effect->kind == EFFECT_REPLY ? effect->error : NULL);
 }
 
+static struct caller caller_of(struct ctld *c, const struct peer *peer, uid_t uid)
+{
+	struct caller caller = { .uid = uid, .host = peer->address };
+
+	users_name(c->users, uid, &caller.user);
+	caller.groups = users_groups(c->users, uid, &caller.n_groups);
+	caller.role = uid == 0 || uid == c->self ? ROLE_ADMIN : role_of(c->conf, &caller);
+	return caller;
+}
+
 struct caller peer_caller(struct ctld *c, const struct peer *peer)
 {
-	struct caller caller = { .uid = peer->uid, .host = peer->address };
+	return caller_of(c, peer, peer_acts_as(peer));
+}
 
-	users_name(c->users, peer->uid, &caller.user);
-	caller.groups = users_groups(c->users, peer->uid, &caller.n_groups);
-	caller.role = peer->root ? ROLE_ADMIN : role_of(c->conf, &caller);
-	return caller;
+struct caller peer_caller_itself(struct ctld *c, const struct peer *peer)
+{
+	return caller_of(c, peer, peer->uid);
 }
 
 struct caller call_caller(struct ctld *c, const struct call *call)

@@ -26,7 +26,9 @@ struct user_sessions;
 struct peer {
 	uint64_t session;
 	uid_t uid;
-	bool agent, root; /* root: or the controller's user */
+	bool agent;
+	bool looks; /* it is told what `as_uid` would be told (rpc/admin/look_as.c) */
+	uid_t as_uid;
 	char address[SESSION_ADDRESS_LEN];
 	/* agents */
 	char *node_name;
@@ -52,5 +54,11 @@ struct peer {
 	SLIST_HEAD(, unsent) unsent;   /* answers that were not sent whole, until their Reply */
 	bool script_asked;             /* of the store (jobs/show_script.c, jobs/resign.c) */
 };
+
+/* The user as which it asks. */
+static inline uid_t peer_acts_as(const struct peer *peer)
+{
+	return peer->looks ? peer->as_uid : peer->uid;
+}
 
 #endif

@@ -260,7 +260,6 @@ static void on_opened(struct session *s, void *arg)
 	peer->session = session_number(s);
 	peer->uid = sp->uid;
 	peer->agent = sp->node[0] != '\0';
-	peer->root = sp->uid == 0 || sp->uid == c->self;
 	memcpy(peer->address, sp->address, sizeof(peer->address));
 	peer->node = UINT32_MAX;
 	LIST_INIT(&peer->calls);

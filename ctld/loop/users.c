@@ -292,6 +292,11 @@ int users_look_up(struct users *u, uid_t uid, uint64_t who, struct error *err)
 	return 0;
 }
 
+size_t users_count(const struct users *u)
+{
+	return idmap_count(u->map);
+}
+
 enum user_state users_name(struct users *u, uid_t uid, const char **name)
 {
 	struct user *user = user_of(u, uid);

@@ -38,6 +38,9 @@ enum user_state {
 /* What the last answer was, however old. *name is borrowed: the login name or "uid N". */
 enum user_state users_name(struct users *u, uid_t uid, const char **name);
 
+/* How many were ever looked up. */
+size_t users_count(const struct users *u);
+
 /* The names of the user's Unix groups as of then; n_groups of them, borrowed until the next lookup.
  */
 const char *const *users_groups(struct users *u, uid_t uid, size_t *n_groups);

@@ -63,6 +63,7 @@ static const struct request rows[] = {
 	ROW(SERVICE_CONTROL, ASK, false, "service", rpc_service_control),
 	ROW(RESIGN, ASK, false, "job.resign", rpc_resign),
 	ROW(SHOW_SCRIPT, ASK, false, NOTHING, rpc_show_script),
+	ROW(LOOK_AS, LOOK_AS, false, NOTHING, rpc_look_as),
 	ROW(REGISTER, AGENT, false, BY_NODE, rpc_register),
 	ROW(RUN_REPORT, AGENT, false, BY_NODE, rpc_run_report),
 	ROW(HEARTBEAT, AGENT, false, BY_NODE, rpc_heartbeat),
@@ -146,11 +147,15 @@ static bool is_named(struct ctld *c, const struct peer *peer)
 static unsigned standing_of(struct ctld *c, const struct peer *peer)
 {
 	struct caller caller;
+	unsigned own;
 
 	if (peer->agent)
 		return AS_AGENT;
-	caller = peer_caller(c, peer);
-	return standing(&caller);
+	caller = peer_caller_itself(c, peer);
+	own = standing(&caller);
+	if (!peer->looks)
+		return own;
+	return verb_permits(VERB_LOOK_AS, own) ? AS_WEB : 0;
 }
 
 unsigned rpc_standing(struct ctld *c, const struct rpc *rpc, const struct job_view *job)

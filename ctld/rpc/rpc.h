@@ -97,6 +97,7 @@ rpc_fn rpc_ping, rpc_submit, rpc_job_control, rpc_list_jobs, rpc_list_nodes, rpc
         rpc_list_acct, rpc_report, rpc_backup, rpc_archive, rpc_list_events;
 rpc_fn rpc_step_reports, rpc_list_steps;
 rpc_fn rpc_list_services, rpc_service_control, rpc_runs_load;
+rpc_fn rpc_look_as;
 rpc_fn rpc_register, rpc_run_report, rpc_heartbeat, rpc_runs_used, rpc_gpu_report;
 rpc_fn rpc_stream_open, rpc_stream_data, rpc_stream_credit, rpc_stream_close;
 

@@ -376,7 +376,7 @@ static int cannot_be(
 
 static int check_caller(const struct core_event *e, struct error *err)
 {
-	return e->caller.role <= ROLE_ADMIN ? 0 : cannot_be(e, "role", e->caller.role, err);
+	return e->caller.role <= ROLE_WEB ? 0 : cannot_be(e, "role", e->caller.role, err);
 }
 
 static int check_node(

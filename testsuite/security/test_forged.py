@@ -74,7 +74,7 @@ def test_what_is_signed_as_it_should_be_is_taken(c):
 
 # --- frames --------------------------------------------------------------------------------------
 
-FROM_USERS = {"MSG_STEP_REPORTS", "MSG_LIST_STEPS", "MSG_LIST_SERVICES", "MSG_SERVICE_CONTROL"}
+FROM_USERS = {"MSG_STEP_REPORTS", "MSG_LIST_STEPS", "MSG_LIST_SERVICES", "MSG_SERVICE_CONTROL", "MSG_LOOK_AS"}
 FROM_OTHERS = [k for k, n in TYPES.items() if (32 <= n < 112 or n >= 128) and k not in FROM_USERS] + ["MSG_NONE", 7777, 65535, 5000, 31]
 
 

@@ -34,6 +34,7 @@ static const struct {
 	{ AS_OPERATOR, "an operator" },
 	{ AS_ADMIN, "an administrator" },
 	{ AS_AGENT, "an agent" },
+	{ AS_WEB, "a web user" },
 };
 #define N_STANDINGS (sizeof(standings) / sizeof(standings[0]))
 
@@ -73,7 +74,9 @@ enum role role_of(const struct conf *conf, const struct caller *caller)
 {
 	if (caller_listed(&conf->roles.admins, caller))
 		return ROLE_ADMIN;
-	return caller_listed(&conf->roles.operators, caller) ? ROLE_OPERATOR : ROLE_USER;
+	if (caller_listed(&conf->roles.operators, caller))
+		return ROLE_OPERATOR;
+	return caller_listed(&conf->roles.web_users, caller) ? ROLE_WEB : ROLE_USER;
 }
 
 /* Of the account, or of one above it. */
@@ -92,6 +95,7 @@ unsigned standing(const struct caller *caller)
 		[ROLE_USER] = AS_USER,
 		[ROLE_OPERATOR] = AS_USER | AS_OPERATOR,
 		[ROLE_ADMIN] = AS_USER | AS_ADMIN,
+		[ROLE_WEB] = AS_WEB,
 	};
 
 	return by_role[caller->role];
@@ -100,6 +104,8 @@ unsigned standing(const struct caller *caller)
 unsigned standing_to(
         const struct conf *conf, const struct caller *caller, uint32_t uid, uint32_t account)
 {
+	if (caller->role == ROLE_WEB)
+		return AS_WEB;
 	return standing(caller) | (caller->uid == uid ? AS_OWNER : 0) |
 	       (coordinates(conf, caller, account) ? AS_COORDINATOR : 0);
 }

@@ -7,7 +7,11 @@
  * permits is refused.
  *
  * Root and the controller's user are administrators. The configuration names further
- * administrators, the operators and the coordinators. Roles change only with the configuration
+ * administrators, the operators, the coordinators and the web users.
+ *
+ * A web user (gweb) sees all jobs and acts on none, not even on its own. For one of its own users it
+ * may look as that user (MSG_LOOK_AS): then it is told what that user would be told, and may hand in
+ * what that user has signed. Roles change only with the configuration
  * file: no request grants one.
  *
  * To add a verb: add a row here, and one in testsuite/unit/core/test_roles.c, which repeats the whole
@@ -35,6 +39,7 @@ enum standing {
 	AS_OPERATOR = 1 << 3,
 	AS_ADMIN = 1 << 4,
 	AS_AGENT = 1 << 5, /* of a node; an agent is nothing else */
+	AS_WEB = 1 << 6,   /* a web user; it is nothing else, and looks for others */
 };
 
 #define AS_STAFF (AS_OPERATOR | AS_ADMIN)
@@ -42,9 +47,10 @@ enum standing {
 /* X(verb, what it does, who may). The second completes "only ... may". */
 #define VERBS(X)                                                                               \
 	/* requests of a session; ASK and TELL: what they are about says more, below */        \
-	X(VERB_LOOK, "look at the cluster", AS_USER)                                           \
-	X(VERB_SUBMIT, "submit jobs", AS_USER)                                                 \
-	X(VERB_LIST, "list jobs and usage", AS_USER)                                           \
+	X(VERB_LOOK, "look at the cluster", AS_USER | AS_WEB)                                  \
+	X(VERB_SUBMIT, "submit jobs", AS_USER | AS_WEB)                                        \
+	X(VERB_LIST, "list jobs and usage", AS_USER | AS_WEB)                                  \
+	X(VERB_LOOK_AS, "look as another user", AS_ADMIN | AS_WEB)                             \
 	X(VERB_ASK, "ask for something to be done to jobs", AS_USER)                           \
 	X(VERB_RECONFIGURE, "have the configuration read again", AS_ADMIN)                     \
 	X(VERB_SHUTDOWN, "stop the controller", AS_ADMIN)                                      \
@@ -55,7 +61,8 @@ enum standing {
 	X(VERB_AGENT, "speak for a node", AS_AGENT)                                            \
 	X(VERB_STREAM, "send what is in a stream", AS_USER | AS_AGENT)                         \
 	/* jobs */                                                                             \
-	X(VERB_JOB_SEE, "see it", AS_OWNER | AS_COORDINATOR | AS_STAFF) /* where private */    \
+	/* where private */                                                                    \
+	X(VERB_JOB_SEE, "see it", AS_OWNER | AS_COORDINATOR | AS_STAFF | AS_WEB)               \
 	X(VERB_JOB_CANCEL, "cancel it", AS_OWNER | AS_COORDINATOR | AS_STAFF)                  \
 	X(VERB_JOB_HOLD, "hold it", AS_OWNER | AS_COORDINATOR | AS_STAFF)                      \
 	X(VERB_JOB_RELEASE, "release it", AS_OWNER | AS_COORDINATOR | AS_STAFF)                \

@@ -20,7 +20,7 @@
 #include "ctld/core/rows/service_policy.h"
 
 /* A user's role, by the configuration (roles.h). */
-enum role { ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
+enum role { ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN, ROLE_WEB };
 
 /* The source of a request. `reply` is the world's own number for the request; replies carry it
  * back. */

@@ -576,7 +576,7 @@ static void begin_walk(struct ctld *c, const struct rpc *rpc, const struct walk 
 	struct walk *w;
 	unsigned max = from->follow ? ACCT_FOLLOW_MAX : ACCT_WALKS_MAX;
 
-	if (walks_of(a, rpc->peer->uid, from->follow) >= max) {
+	if (walks_of(a, peer_acts_as(rpc->peer), from->follow) >= max) {
 		error_set(
 		        &err, ERR_BUSY, "%u questions of yours about the past are under way", max);
 		rpc_reply(c, rpc, &err);
@@ -587,7 +587,7 @@ static void begin_walk(struct ctld *c, const struct rpc *rpc, const struct walk 
 	}
 	w = xmemdup(from, sizeof(*from));
 	w->acct = a;
-	w->uid = rpc->peer->uid;
+	w->uid = peer_acts_as(rpc->peer);
 	w->generation = c->generation;
 	w->batch = batch_new();
 	w->arena = arena_new(WIRE_ARENA_CAP);

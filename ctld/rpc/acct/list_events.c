@@ -14,7 +14,7 @@ static int check_rights(struct ctld *c, const struct rpc *rpc, const Gpusched__L
 
 	*visibility = NULL;
 	if (verb_permits(VERB_EVENTS, standing(&caller)) ||
-	        (m->by_uid && m->uid == (int64_t)rpc->peer->uid))
+	        (m->by_uid && m->uid == (int64_t)caller.uid))
 		return 0;
 	if (!id) {
 		verb_refuse(VERB_EVENTS, err);

@@ -123,7 +123,7 @@ static struct bulk *bulk_of(struct ctld *c, struct peer *peer, uint64_t number)
 	bulk_drop(c, peer);
 	b = peer->bulk = xcalloc(1, sizeof(*b));
 	b->c = c;
-	b->uid = peer->uid;
+	b->uid = peer_acts_as(peer);
 	b->number = number;
 	STAILQ_INIT(&b->parts);
 	return b;

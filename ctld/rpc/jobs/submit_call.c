@@ -161,13 +161,17 @@ static void run_submit(void *arg)
 
 static const struct worker_ops worker_ops = { run_submit, submit_done, submit_drop };
 
-static int may_submit(struct ctld *c, const struct peer *peer, struct error *err)
+/* A web user only passes on what one of its users has signed. */
+static int may_submit(struct ctld *c, const struct caller *caller, struct error *err)
 {
 	const char *name;
 
-	if (users_name(c->users, peer->uid, &name) == USER_NAMELESS)
+	if (caller->role == ROLE_WEB)
+		return error_set(err, ERR_NOT_PERMITTED, "%s is a web user and has no jobs of its own",
+		        caller->user);
+	if (users_name(c->users, caller->uid, &name) == USER_NAMELESS)
 		return error_set(err, ERR_NOT_PERMITTED,
-		        "uid %u is not a user of the controller's host", (unsigned)peer->uid);
+		        "uid %u is not a user of the controller's host", (unsigned)caller->uid);
 	return 0;
 }
 
@@ -177,19 +181,19 @@ int rpc_submit(struct ctld *c, const struct rpc *rpc, struct error *err)
 	struct caller caller = peer_caller(c, peer);
 	struct submit *s;
 
-	if (may_submit(c, peer, err))
+	if (may_submit(c, &caller, err))
 		return -1;
 	s = xcalloc(1, sizeof(*s));
 	s->c = c;
 	s->session = peer->session;
 	s->id = rpc->id;
-	s->uid = peer->uid;
+	s->uid = caller.uid;
 	s->standing = standing(&caller);
 	s->cluster = xstrdup(c->conf->cluster);
 	s->max_script = c->conf->controller.max_script_kb * 1024;
 	s->body = xmemdup(rpc->body, rpc->len);
 	s->len = rpc->len;
-	if (!worker_submit(c->pool, (uint64_t)peer->uid + 1, &worker_ops, s, err)) {
+	if (!worker_submit(c->pool, (uint64_t)caller.uid + 1, &worker_ops, s, err)) {
 		submit_free(s);
 		return -1;
 	}

@@ -36,7 +36,7 @@ struct watch_group *watch_group_join(
 {
 	size_t n = m ? protobuf_c_message_get_packed_size(&m->base) : 0;
 	uint8_t *asked = xcalloc(n + 1, 1);
-	int64_t uid = !filter_visibility(filter) ? -1 : (int64_t)rpc->peer->uid;
+	int64_t uid = !filter_visibility(filter) ? -1 : (int64_t)peer_acts_as(rpc->peer);
 	struct watch_group *g;
 
 	if (m)

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import pwd
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from peer import ERRORS, Peer  # noqa: E402
 pytestmark = pytest.mark.skipif(not ROOT, reason="needs other users")
 
 # sys is an administrator by his group; the other account's coordinator is nobody here.
-OWNER, OTHER, HEAD, OPERATOR, ADMIN = "games", "mail", "news", "bin", "sys"
+OWNER, OTHER, HEAD, OPERATOR, ADMIN, WEB = "games", "mail", "news", "bin", "sys", "www-data"
 POLICY = f"""
 accounts = (
   {{ name = "lab"; coordinators = [ "{HEAD}" ]; }},
@@ -25,7 +26,7 @@ accounts = (
 default_account = "blue";
 """
 SERVICES = '( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; services = true; } )'
-ROLES = f"""roles = {{ admins = [ "@{ADMIN}" ]; operators = [ "{OPERATOR}" ]; %s }};"""
+ROLES = f"""roles = {{ admins = [ "@{ADMIN}" ]; operators = [ "{OPERATOR}" ]; web_users = [ "{WEB}" ]; %s }};"""
 
 
 @pytest.fixture(scope="module", name="cluster")
@@ -254,6 +255,7 @@ TOLD = {
     "LIST_SERVICES": "test_private_services", "SERVICE_CONTROL": "test_private_services",
     "STEP_REPORTS": "test_private_steps", "LIST_STEPS": "test_private_steps",
     "JOB_WHY": "test_private_reasons", "WATCH_JOBS": "test_private_watch", "LIST_SHARES": "test_private_usage", "SHOW_SCRIPT": "test_scripts",
+    "LOOK_AS": "test_web_user",
     # by the number of a stream that was opened
     "STREAM_DATA": None, "STREAM_CREDIT": None, "STREAM_CLOSE": None,
 }
@@ -327,6 +329,53 @@ def test_private_watch(cluster):
         watch.wait()
         watch.stdout.close()
         set_private(c)
+
+
+def test_web_user(cluster):
+    """gweb's user sees all and acts on nothing; looking as another it is told what that one would be told."""
+    c = cluster
+    web, other = (pwd.getpwnam(n).pw_uid for n in (WEB, OTHER))
+    job = c.submit("sleep 60", "--hold", user=OWNER)
+    mine = c.submit("sleep 60", "--hold", user=OTHER)
+    for argv in (["gcancel", job], ["gctl", "release", job], ["gctl", "update", job, "--nice=5"], ["gctl", "drain", "n1", "x"],
+                 ["gctl", "show", "job", "--script", job], ["gsubmit", "--wrap=true"], ["gctl", "events"]):
+        assert status(c, WEB, *argv) == 5, argv
+    assert status(c, WEB, "glog", job) != 0
+    set_private(c, "jobs", "usage")
+    try:
+        with Peer(c, user=WEB) as p, Peer(c, user=OTHER) as plain, Peer(c) as root:
+            def seen(peer):
+                return {j["id"] for part in peer.call("MSG_LIST_JOBS")[:-1] for j in part["jobs"]}
+
+            def look(peer, **as_whom):
+                wait_until(lambda: (r := peer.call("MSG_LOOK_AS", as_whom))[-1].get("code", 0) != ERRORS["ERR_BUSY"] and r, "its name")
+                return peer.call("MSG_LOOK_AS", as_whom)
+            assert {job, mine} <= seen(p)
+            told, reply = look(p, uid=other)
+            assert not reply.get("code") and told["user"] == OTHER and told["private_jobs"] and not told.get("staff")
+            assert mine in seen(p) and job not in seen(p)
+            assert p.call("MSG_JOB_WHY", {"ids": [job]})[-1]["code"] == ERRORS["ERR_NO_JOB"]
+            assert p.call("MSG_LIST_EVENTS", {"by_uid": True, "uid": other})[-1].get("code", 0) == 0
+            assert p.call("MSG_LIST_EVENTS", {})[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
+            for kind, body in (("MSG_JOB_CONTROL", {"verb": 1, "filter": {"ids": [mine]}}), ("MSG_SHOW_SCRIPT", {"job": mine}),
+                               ("MSG_RECONFIGURE", {})):
+                assert p.call(kind, body)[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"], kind
+            assert look(p, uid=0)[0]["admin"] and {job, mine} <= seen(p)  # as an administrator: to look
+            assert p.call("MSG_SHUTDOWN", {})[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
+            assert look(p, uid=4000000000)[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
+            assert look(p, self=True)[0]["user"] == WEB and {job, mine} <= seen(p)
+            for peer, code in ((plain, ERRORS["ERR_NOT_PERMITTED"]), (root, 0)):
+                assert look(peer, uid=web)[-1].get("code", 0) == code
+            # Who loses the role can no more look as others.
+            look(p, uid=other)
+            old = c.policy
+            c.policy = old.replace(f'"{WEB}"', '"nobody"')
+            c.write_conf()
+            c.run("gctl", "reconfigure")
+            assert p.call("MSG_LIST_JOBS")[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
+    finally:
+        set_private(c)
+        c.run("gcancel", job, mine, check=False)
 
 
 def test_private_usage(cluster):

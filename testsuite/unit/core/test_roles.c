@@ -14,14 +14,15 @@
 /* --- the whole truth ------------------------------------------------------------------------- */
 
 /* A letter for each who may: any User, the Owner, a Coordinator, an operator (P), an Administrator,
- * an aGent. */
+ * an aGent, a Web user. */
 static const struct {
 	enum verb verb;
 	const char *who;
 } truth[] = {
-	{ VERB_LOOK, "U" },
-	{ VERB_SUBMIT, "U" },
-	{ VERB_LIST, "U" },
+	{ VERB_LOOK, "UW" },
+	{ VERB_SUBMIT, "UW" },
+	{ VERB_LIST, "UW" },
+	{ VERB_LOOK_AS, "AW" },
 	{ VERB_ASK, "U" },
 	{ VERB_RECONFIGURE, "A" },
 	{ VERB_SHUTDOWN, "A" },
@@ -31,7 +32,7 @@ static const struct {
 	{ VERB_PARTITION, "PA" },
 	{ VERB_AGENT, "G" },
 	{ VERB_STREAM, "UG" },
-	{ VERB_JOB_SEE, "OCPA" },
+	{ VERB_JOB_SEE, "OCPAW" },
 	{ VERB_JOB_CANCEL, "OCPA" },
 	{ VERB_JOB_HOLD, "OCPA" },
 	{ VERB_JOB_RELEASE, "OCPA" },
@@ -66,6 +67,7 @@ static const struct {
 	{ 'P', AS_OPERATOR },
 	{ 'A', AS_ADMIN },
 	{ 'G', AS_AGENT },
+	{ 'W', AS_WEB },
 };
 #define N_LETTERS (sizeof(letters) / sizeof(letters[0]))
 
@@ -123,7 +125,8 @@ static void errors_say_who(void **state)
 	"\"ana\" ]; },\n"                                                                       \
 	"  { name = \"blue\"; parent = \"lab\"; coordinators = [ \"zoe\" ]; } );\n"
 
-#define ROLES "roles = { admins = [ \"adm\", \"@wheel\" ]; operators = [ \"op\", \"@oncall\" ]; "
+#define ROLES "roles = { admins = [ \"adm\", \"@wheel\" ]; operators = [ \"op\", \"@oncall\" ]; " \
+	"web_users = [ \"www\", \"@web\", \"ana2\" ]; "
 
 static const char open_conf[] = NODES ROLES "};\n";
 static const char private_conf[] = NODES ROLES "private_data = [ \"jobs\" ]; };\n";
@@ -142,6 +145,10 @@ static const struct person {
 	{ "root2", "wheel", 1008, "UA" },
 	{ "wheel", "", 1009, "U" },   /* a name that is that of a group */
 	{ "@wheel", "", 1010, "UA" }, /* no login name can be that; if one is, it is listed */
+	{ "www", "", 1011, "W" }, { "gweb", "web", 1012, "W" },
+	{ "www", "heads", 1013, "W" }, /* who coordinates does not, as a web user */
+	{ "ana2", "", ANA, "W" },      /* nor does its owner */
+	{ "op", "web", 1014, "UP" },
 };
 #define N_PEOPLE (sizeof(people) / sizeof(people[0]))
 

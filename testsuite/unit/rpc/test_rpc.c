@@ -54,6 +54,7 @@ static const struct {
 	{ T(LIST_SERVICES), FOR_ALL },
 	{ T(SERVICE_CONTROL), FOR_ALL },
 	{ T(RESIGN), FOR_ALL },
+	{ T(LOOK_AS), FOR_ADMIN },
 	{ T(REGISTER), FOR_AGENT },
 	{ T(RUN_REPORT), FOR_AGENT },
 	{ T(HEARTBEAT), FOR_AGENT },
@@ -97,6 +98,26 @@ static void test_every_type_for_everybody(void **state)
 	}
 }
 
+/* A web user looks, and hands in what others have signed. */
+static void test_a_web_user(void **state)
+{
+	static const unsigned may[] = { T(PING), T(SUBMIT), T(SUBMIT_BULK), T(LIST_JOBS),
+		T(LIST_NODES), T(LIST_PARTITIONS), T(WAIT_JOBS), T(STATS), T(JOB_WHY),
+		T(LIST_PRIOS), T(LIST_SHARES), T(SHOW_CONFIG), T(WATCH_JOBS), T(LIST_ACCT),
+		T(REPORT), T(LIST_EVENTS), T(LIST_STEPS), T(LIST_SERVICES), T(LOOK_AS) };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(truth) / sizeof(truth[0]); i++) {
+		int want = truth[i].user == ERR_PROTOCOL ? ERR_PROTOCOL : ERR_NOT_PERMITTED;
+
+		for (size_t k = 0; k < sizeof(may) / sizeof(may[0]); k++)
+			if (may[k] == truth[i].type)
+				want = 0;
+		if (verdict(truth[i].type, AS_WEB) != want)
+			fail_msg("%s", msg_name(truth[i].type));
+	}
+}
+
 /* Every request that changes something leaves an event, of this kind. All others only look, or are
  * what nodes and step managers tell. */
 static void test_what_changes_leaves_an_event(void **state)
@@ -122,7 +143,7 @@ static void test_what_changes_leaves_an_event(void **state)
 		T(WATCH_JOBS), T(LIST_ACCT), T(REPORT), T(LIST_EVENTS), T(SHOW_SCRIPT),
 		T(STREAM_OPEN), T(STREAM_DATA), T(STREAM_CREDIT), T(STREAM_CLOSE), T(REGISTER),
 		T(RUN_REPORT), T(HEARTBEAT), T(RUNS_USED), T(GPU_REPORT), T(STEP_REPORTS),
-		T(LIST_STEPS), T(LIST_SERVICES), T(RUNS_LOAD) };
+		T(LIST_STEPS), T(LIST_SERVICES), T(RUNS_LOAD), T(LOOK_AS) };
 
 	(void)state;
 	for (unsigned type = 0; type <= UINT16_MAX; type++) {
@@ -156,7 +177,7 @@ static void test_the_frames_table_agrees(void **state)
 		bool from_user = types[i].from & MSG_BY_USER;
 		bool from_agent = types[i].from & MSG_BY_AGENT;
 
-		if (from_user != (bool)(who & (AS_USER | AS_STAFF)) ||
+		if (from_user != (bool)(who & (AS_USER | AS_STAFF | AS_WEB)) ||
 		        from_agent != (bool)(who & AS_AGENT))
 			fail_msg("%s", types[i].name);
 	}
@@ -166,6 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_type_for_everybody),
+		cmocka_unit_test(test_a_web_user),
 		cmocka_unit_test(test_what_changes_leaves_an_event),
 		cmocka_unit_test(test_the_frames_table_agrees),
 	};
