@@ -98,7 +98,7 @@ static void put_viewer(struct html *h, const struct page *p)
 
 static void put_head(struct html *h, const struct page *p, const char *cluster)
 {
-	HTML(h, "<!doctype html>\n<html lang=\"en\"%s><head>"
+	HTML(h, "<!doctype html>\n<html lang=\"en\" data-events=\"%s\"><head>"
 	        "<meta charset=\"utf-8\">"
 	        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
 	        "<meta name=\"color-scheme\" content=\"light dark\">"
@@ -107,7 +107,7 @@ static void put_head(struct html *h, const struct page *p, const char *cluster)
 	        "<link rel=\"stylesheet\" href=\"/static/plot.css\">"
 	        "<link rel=\"icon\" href=\"/static/icon.svg\" type=\"image/svg+xml\">"
 	        "<script src=\"/static/gweb.js\" defer></script></head>\n<body>",
-	        p->r->viewer->known ? " data-events=/changes" : "", p->title, cluster);
+	        p->r->viewer->known ? "/changes" : "", p->title, cluster);
 	HTML(h, "<a class=\"skip\" href=\"#main\">To the content</a>");
 }
 

@@ -16,7 +16,10 @@ bool made_silent;
 
 static int64_t now_us;
 
-const char *http_query(const struct http_request *r, const char *name)
+const char *__wrap_http_query(const struct http_request *r, const char *name);
+const char *__wrap_http_header(const struct http_request *r, const char *name);
+
+const char *__wrap_http_query(const struct http_request *r, const char *name)
 {
 	(void)r;
 	for (const struct made_query *q = made_query; q && q->name; q++)
@@ -25,7 +28,7 @@ const char *http_query(const struct http_request *r, const char *name)
 	return NULL;
 }
 
-const char *http_header(const struct http_request *r, const char *name)
+const char *__wrap_http_header(const struct http_request *r, const char *name)
 {
 	(void)r;
 	return !strcmp(name, "X-Part") ? made_part : NULL;
