@@ -23,7 +23,7 @@ static ssize_t read_change(
 		n = snprintf(buf, max, "event: changed\ndata: %" PRIu64 "\n\n", snap->serial);
 		c->told = (size_t)n < max ? snap->serial : c->told;
 	} else if (beat) {
-		n = snprintf(buf, max, ":\n\n");
+		n = snprintf(buf, max, "event: beat\ndata: %" PRIu64 "\n\n", c->told);
 	}
 	return (size_t)n < max ? n : 0;
 }

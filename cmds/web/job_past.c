@@ -134,20 +134,20 @@ static void put_finish(struct html *h, const void *object, const char *text, int
 
 static const struct column columns[] = {
 	{ "ATTEMPT", "Attempt", NULL, NULL, NULL },
-	{ "RANK", "Rank", NULL, NULL, NULL },
 	{ "NODE", "Node", NULL, put_node, NULL },
 	{ "GPUS", "GPUs", NULL, NULL, NULL },
 	{ "START", "Start", NULL, put_begin, NULL },
 	{ "END", "End", NULL, put_finish, NULL },
 	{ "HELD", "Held", NULL, NULL, NULL },
-	{ "EFF", "Compute", NULL, NULL, NULL },
-	{ "GPUMEM", "GPU mem", NULL, NULL, NULL },
-	{ "MAXRSS", "Memory", NULL, NULL, NULL },
-	{ "COST", "Cost", NULL, NULL, NULL },
 	{ "STATE", "State", NULL, NULL, NULL },
 	{ "EXIT", "Exit", NULL, NULL, NULL },
 	{ "CAUSE", "Ended by", NULL, NULL, NULL },
 	{ "DETAIL", "In words", NULL, NULL, "why" },
+	{ "EFF", "Compute", NULL, NULL, NULL },
+	{ "GPUMEM", "GPU mem", NULL, NULL, NULL },
+	{ "MAXRSS", "Memory", NULL, NULL, NULL },
+	{ "COST", "Cost", NULL, NULL, NULL },
+	{ "RANK", "Rank", NULL, NULL, NULL },
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 #define RUNS_TOLD 500

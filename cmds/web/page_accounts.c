@@ -179,7 +179,7 @@ static void draw_history(struct strbuf *out, const void *arg)
 	struct plot_frame f = { .title = "GPU-hours a day, by account",
 		.id = "use",
 		.bare = true,
-		.x = { .unit = PLOT_UTC },
+		.x = { .unit = PLOT_UTC, .fixed = true, .min = y->days.at[0], .max = y->days.at[y->days.n] },
 		.y = { .label = "GPU-hours" } };
 
 	for (size_t i = 0; i < y->n; i++)

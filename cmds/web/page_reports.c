@@ -193,11 +193,21 @@ static void collect(struct by_day *d, const struct report *r)
 	d->hours[d->days.n] = d->days.n ? d->hours[d->days.n - 1] : 0;
 }
 
+static struct plot_axis axis_of(const struct days *d)
+{
+	return (struct plot_axis){
+		.unit = PLOT_UTC, .fixed = true, .min = d->at[0], .max = d->at[d->n]
+	};
+}
+
 static void draw_hours(struct strbuf *out, const void *arg)
 {
 	const struct by_day *d = arg;
-	struct plot_frame f = { .title = "GPU-hours given, by day", .id = "hours", .bare = true,
-		.x = { .unit = PLOT_UTC }, .y = { .label = "GPU-hours" } };
+	struct plot_frame f = { .title = "GPU-hours given, by day",
+		.id = "hours",
+		.bare = true,
+		.x = axis_of(&d->days),
+		.y = { .label = "GPU-hours" } };
 	struct plot_series s = { "given", PLOT_AREA, d->days.at, d->hours, NULL, d->days.n + 1 };
 
 	plot_xy(out, &f, &s, 1);
@@ -206,8 +216,11 @@ static void draw_hours(struct strbuf *out, const void *arg)
 static void draw_waits(struct strbuf *out, const void *arg)
 {
 	const struct by_day *d = arg;
-	struct plot_frame f = { .title = "Waits of jobs that started, by day", .id = "waits",
-		.bare = true, .x = { .unit = PLOT_UTC }, .y = { .unit = PLOT_DURATION } };
+	struct plot_frame f = { .title = "Waits of jobs that started, by day",
+		.id = "waits",
+		.bare = true,
+		.x = axis_of(&d->days),
+		.y = { .unit = PLOT_DURATION } };
 	struct plot_series s[] = {
 		{ "half of them at most", PLOT_LINE, d->days.at, d->p50, NULL, d->days.n },
 		{ "95 of 100 at most", PLOT_LINE, d->days.at, d->p95, NULL, d->days.n },
@@ -219,8 +232,10 @@ static void draw_waits(struct strbuf *out, const void *arg)
 static void draw_busy(struct strbuf *out, const void *arg)
 {
 	const struct by_day *d = arg;
-	struct plot_frame f = { .title = "Compute use of GPUs that were held, by day", .id = "busy",
-		.bare = true, .x = { .unit = PLOT_UTC },
+	struct plot_frame f = { .title = "Compute use of GPUs that were held, by day",
+		.id = "busy",
+		.bare = true,
+		.x = axis_of(&d->days),
 		.y = { .unit = PLOT_PERCENT, .fixed = true, .min = 0, .max = 1 } };
 	struct plot_series s = { "compute", PLOT_LINE, d->days.at, d->busy, NULL, d->days.n };
 
@@ -243,7 +258,7 @@ static void put_by_day(struct page *p, const struct question *q)
 	days_of(&d->days, q->since, q->until);
 	collect(d, &r);
 	HTML(p->h, "<h2>By day</h2><div class=\"pictures\">");
-	for (size_t i = 0; i < sizeof(plots) / sizeof(plots[0]); i++) {
+	for (size_t i = 0; d->days.n && i < sizeof(plots) / sizeof(plots[0]); i++) {
 		HTML(p->h, "<figure>");
 		html_svg(p->h, plots[i], d);
 		HTML(p->h, "</figure>");

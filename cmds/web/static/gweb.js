@@ -134,6 +134,10 @@
 			due = true;
 			later();
 		});
+		source.addEventListener("beat", () => {
+			due = true;
+			later();
+		});
 		source.addEventListener("error", () => say("No connection for changes: trying again."));
 		source.addEventListener("open", () => say(""));
 		window.addEventListener("pagehide", () => source.close());

@@ -152,13 +152,14 @@ def test_why_at_a_click(web, b):
     b.go(web.url + "/queue")
     link = f"a[data-why='{web.waits}']"
     b.until(lambda: b.all(link), "the job that waits")
-    b.find(link).send_keys("\ue007")  # Enter
+    b.js("document.querySelector(arguments[0]).focus()", link)
+    b.driver.switch_to.active_element.send_keys("\ue007")  # Enter
     b.until(lambda: "It asks for 8 h100" in b.text("tr.opened"), "the reasons")
     assert b.find(link).get_attribute("aria-expanded") == "true" and b.js("return location.pathname") == "/queue"
     job = web.c.submit("sleep 1000", "--hold", "--job-name=third")
     b.until(lambda: b.all(f"a[href='/job/{job}']"), "the new job's row")
     assert "It asks for 8 h100" in b.text("tr.opened"), "it stays open"
-    b.find(link).click()
+    b.js("document.querySelector(arguments[0]).click()", link)
     b.until(lambda: not b.all("tr.opened"), "it to close")
     web.c.run("gcancel", job)
 
