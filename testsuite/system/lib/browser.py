@@ -19,6 +19,7 @@ try:
 except ImportError:
     webdriver = None
 
+TAB, ENTER = "\ue004", "\ue007"
 SIZES = ((360, 800), (1440, 900), (3840, 2160))
 MODES = ("light", "dark")
 
@@ -71,6 +72,10 @@ class Browser:
 
     def text(self, css="main"):
         return self.js("const e = document.querySelector(arguments[0]); return e ? e.innerText : ''", css)
+
+    def press(self, key):
+        """In whatever has the focus, which may be put in place anew meanwhile."""
+        webdriver.ActionChains(self.driver).send_keys(key).perform()
 
     def until(self, condition, what):
         return wait_until(condition, lambda: f"{what}; the page says:\n{self.text()[:2000]}")

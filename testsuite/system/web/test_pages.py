@@ -8,7 +8,7 @@ import pathlib
 
 import browser
 import pytest
-from browser import MODES, SIZES, Browser
+from browser import ENTER, MODES, SIZES, TAB, Browser
 from cluster import ROOT, wait_until
 from webserver import missing, web_cluster
 
@@ -153,7 +153,7 @@ def test_why_at_a_click(web, b):
     link = f"a[data-why='{web.waits}']"
     b.until(lambda: b.all(link), "the job that waits")
     b.js("document.querySelector(arguments[0]).focus()", link)
-    b.driver.switch_to.active_element.send_keys("\ue007")  # Enter
+    b.press(ENTER)
     b.until(lambda: "It asks for 8 h100" in b.text("tr.opened"), "the reasons")
     assert b.find(link).get_attribute("aria-expanded") == "true" and b.js("return location.pathname") == "/queue"
     job = web.c.submit("sleep 1000", "--hold", "--job-name=third")
@@ -167,12 +167,11 @@ def test_why_at_a_click(web, b):
 @looks
 def test_keyboard(web, b):
     b.go(web.url + "/")
-    body = b.find("body")
-    body.send_keys("\ue004")  # Tab
+    b.press(TAB)
     assert b.js("return document.activeElement.className") == "skip"
     reached = set()
     for _ in range(60):
-        b.driver.switch_to.active_element.send_keys("\ue004")
+        b.press(TAB)
         reached.add(b.js("return document.activeElement.getAttribute('href')"))
     assert {"/queue", "/about", "/node/h1", "/node/l1", f"/job/{web.runs}"} <= reached
     for path in PATHS:
@@ -187,7 +186,7 @@ def test_without_script(web):
         b.go(web.url + "/queue?name=train")
         assert b.all(f"a[href='/job/{web.runs}']") and not b.all(f"a[href='/job/{web.waits}']")
         b.find("input[name=name]").clear()
-        b.find("input[name=name]").send_keys("waits\ue007")
+        b.find("input[name=name]").send_keys("waits" + ENTER)
         b.until(lambda: b.all(f"a[href='/job/{web.waits}']"), "the answer of the form")
         b.find(f"a[data-why='{web.waits}']").click()
         b.until(lambda: b.all("#why"), "the page of the job")
