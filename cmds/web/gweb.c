@@ -16,13 +16,13 @@
 
 #include "cmds/cli/cmd.h"
 #include "cmds/web/http.h"
-#include "cmds/web/identify.h"
-#include "cmds/web/login.h"
-#include "cmds/web/metrics.h"
-#include "cmds/web/pages.h"
-#include "cmds/web/openapi.h"
-#include "cmds/web/rest.h"
-#include "cmds/web/slurmrest.h"
+#include "cmds/web/auth/identify.h"
+#include "cmds/web/auth/login.h"
+#include "cmds/web/metrics/metrics.h"
+#include "cmds/web/pages/pages.h"
+#include "cmds/web/rest/openapi.h"
+#include "cmds/web/rest/rest.h"
+#include "cmds/web/rest/slurmrest.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/watcher.h"
 #include "common/base/daemon.h"
@@ -91,6 +91,8 @@ static const struct cmd_option table[] = {
 	        offsetof(struct gweb, http_config.max_connections), 60000, 0 },
 	{ "max-per-address", 0, "N", "Of one address at most (256)", set_number,
 	        offsetof(struct gweb, http_config.max_per_address), 60000, 0 },
+	CMD_ROW(struct gweb, http_config.request_ms, "request-time", 0, "TIME", set_time,
+	        "A request is complete after so long at most, or its connection is closed (30s)"),
 	CMD_ROW(struct gweb, watcher_config.period_ms, "period", 0, "TIME", set_time,
 	        "A new snapshot so often at most (1s)"),
 	CMD_ROW(struct gweb, watcher_config.keep_ended_ms, "keep-ended", 0, "TIME", set_time,
@@ -144,6 +146,11 @@ static void raise_files(const struct gweb *g)
 		log_warning("this process may have %llu files: --max-connections=%u needs %llu",
 		        (unsigned long long)limit.rlim_max, g->http_config.max_connections,
 		        (unsigned long long)want);
+}
+
+static void prepare(const struct snapshot *snap, void *arg)
+{
+	metrics_prepare(((struct gweb *)arg)->metrics, snap);
 }
 
 static void tell_published(void *arg)
@@ -211,7 +218,9 @@ static int serve(struct gweb *g, struct error *err)
 	}
 	if (g->watcher)
 		rc = loop(g);
-	/* The jobs' texts are the watcher's: nothing may look at a snapshot any more. */
+	/* The thread ends first, for what it prepares; and then what looks at snapshots, since the
+	 * texts of their jobs are the watcher's. */
+	watcher_stop(g->watcher);
 	http_free(g->http);
 	rest_free(g->rest);
 	identify_free(g->identify);
@@ -222,7 +231,7 @@ static int serve(struct gweb *g, struct error *err)
 }
 
 /* What proves users, and what is made once. */
-static int prepare(struct gweb *g, struct error *err)
+static int make_rest(struct gweb *g, struct error *err)
 {
 	g->identify_config.session_s = (unsigned)(g->session_ms / 1000);
 	g->identify = identify_new(&g->identify_config, err);
@@ -234,7 +243,7 @@ static int prepare(struct gweb *g, struct error *err)
 	g->http_config.failed = rest_failed;
 	g->http_config.not_logged_in = pages_not_logged_in;
 	g->pages_options.identify = g->identify;
-	g->rest = rest_new();
+	g->rest = rest_new(g->identify);
 	return 0;
 }
 
@@ -263,6 +272,7 @@ static int run(void *input, struct error *err)
 	g->http_config.n_listen = g->listen.n ? g->listen.n : 1;
 	g->http_config.hosts = (const char *const *)g->hosts.v;
 	g->http_config.n_hosts = g->hosts.n;
+	g->watcher_config.made = prepare;
 	g->watcher_config.published = tell_published;
 	g->watcher_config.arg = g;
 	g->published = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -271,7 +281,7 @@ static int run(void *input, struct error *err)
 		return error_set(err, ERR_SYSTEM, "no event loop: %s", strerror(errno));
 	g->snapshots = snapshots_new();
 	g->metrics = metrics_new();
-	rc = prepare(g, err) < 0 ? -1 : serve(g, err);
+	rc = make_rest(g, err) < 0 ? -1 : serve(g, err);
 	event_base_free(g->base);
 	close(g->published);
 	cmd_list_clear(&g->listen);

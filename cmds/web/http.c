@@ -50,9 +50,11 @@ static void shut(struct connection *conn)
 
 static int64_t patience_ms(const struct connection *conn)
 {
+	int64_t request_ms = conn->listener->http->config->request_ms;
+
 	switch (conn->phase) {
 	case PHASE_REQUEST:
-		return HTTP_REQUEST_S * 1000;
+		return request_ms ? request_ms : HTTP_REQUEST_S * 1000;
 	case PHASE_ANSWER:
 		return conn->limit_ms;
 	case PHASE_STREAM:

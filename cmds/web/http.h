@@ -162,6 +162,7 @@ struct http_config {
 	size_t n_hosts;
 	unsigned max_connections, max_per_address; /* the second not of unix sockets */
 	unsigned unix_mode;                        /* of the socket files */
+	int64_t request_ms;                        /* 0: HTTP_REQUEST_S */
 	const char *client_conf;                   /* of HTTP_ASKS; NULL: as all commands do */
 	/* Which user asks? Called on the loop, before the route's handler; NULL: no user is known. *out
 	 * is a reference; it stays NULL for nobody. 1: that takes asking, so identify_ask() is called

@@ -160,7 +160,8 @@ static bool read_host(const char *host, char *out, size_t size)
 	size_t n = strcspn(from, *host == '[' ? "]" : ":");
 	const char *rest = from + n + (*host == '[' && from[n] == ']');
 
-	if (!http_host_is_plain(host) || n >= size || (*rest && *rest != ':'))
+	if (!http_host_is_plain(host) || n >= size || (*rest && *rest != ':') ||
+	        (*host == '[' && from[n] != ']'))
 		return false;
 	if (*rest && (strlen(rest) > 6 || strspn(rest + 1, "0123456789") != strlen(rest + 1)))
 		return false;

@@ -261,7 +261,7 @@ static int compare_set(const void *a, const void *b)
 	return order ? order : (x->serial > y->serial) - (x->serial < y->serial);
 }
 
-static void sort_set(struct snapshot_draft *d, uint64_t serial)
+void snapshot_draft_sort(struct snapshot_draft *d)
 {
 	size_t n = 0;
 
@@ -271,7 +271,6 @@ static void sort_set(struct snapshot_draft *d, uint64_t serial)
 		if (n && !snapshot_job_compare(d->set[n - 1], d->set[i]))
 			free(d->set[--n]);
 		d->set[n++] = d->set[i];
-		d->set[i]->serial = serial;
 	}
 	d->n_set = n;
 }
@@ -462,7 +461,9 @@ void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)
 	snap->version = o->version = xstrdup(d->version);
 	snap->currency = o->currency = xstrdup(d->currency);
 	snap->totals = d->totals;
-	sort_set(d, snap->serial);
+	snapshot_draft_sort(d);
+	for (size_t i = 0; i < d->n_set; i++)
+		d->set[i]->serial = snap->serial;
 	merge(snap, old ? &old->snap : NULL, d, r);
 	trim(snap, d->ended_max, r);
 	delta = make_delta(d, r, snap->serial);

@@ -33,11 +33,14 @@ struct snapshot_job {
 	uint64_t id, raw_id;
 	const char *name, *tasks; /* tasks: "" it is no array */
 	const char *user, *account, *partition, *qos, *state, *reason, *node, *gpu_type;
+	const char *first_partition; /* of those that it waits in */
 	int64_t submit_time, start_time, end_time, planned_start_time;
+	int64_t eligible_time; /* as in Job */
 	uint64_t mem_mb;
 	uint32_t uid, cpus, time_limit_s;
 	uint32_t gpus;      /* asked for on all nodes, of the first alternative; all tasks: times task_count */
 	uint32_t gpus_held, n_nodes, nodes_min, task_count, position, elapsed_s;
+	uint32_t max_wait_s, attempt;
 	uint32_t len;
 	bool ended, waits, runs; /* waits: PENDING; runs: it holds resources */
 	bool several;            /* `tasks` may be many */

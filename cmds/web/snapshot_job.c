@@ -109,12 +109,28 @@ static uint32_t gpus_asked(const Gpusched__Job *m)
 	return n * (m->task_count ? m->task_count : 1);
 }
 
+static const char *first_of(
+        const char *list, const char *kept, struct snapshot_texts *texts)
+{
+	size_t n = strcspn(list, ",");
+	const char *first;
+	char *text;
+
+	if (!list[n])
+		return kept;
+	text = xstrndup(list, n);
+	first = snapshot_text(texts, text);
+	free(text);
+	return first;
+}
+
 static void take_texts(
         struct snapshot_job *job, const Gpusched__Job *m, struct snapshot_texts *texts)
 {
 	job->user = snapshot_text(texts, m->user);
 	job->account = snapshot_text(texts, m->account);
 	job->partition = snapshot_text(texts, m->partition);
+	job->first_partition = first_of(m->partition, job->partition, texts);
 	job->qos = snapshot_text(texts, m->qos);
 	job->state = snapshot_text(texts, m->state);
 	job->reason = snapshot_text(texts, m->reason);
@@ -141,6 +157,9 @@ struct snapshot_job *snapshot_job_new(const Gpusched__Job *m, struct snapshot_te
 	job->start_time = m->start_time;
 	job->end_time = m->end_time;
 	job->planned_start_time = m->planned_start_time;
+	job->eligible_time = m->eligible_time;
+	job->max_wait_s = m->max_wait_s;
+	job->attempt = m->attempt;
 	job->mem_mb = m->mem_mb;
 	job->uid = m->uid;
 	job->cpus = m->cpus;

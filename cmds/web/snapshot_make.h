@@ -50,6 +50,9 @@ struct snapshot_draft {
 	struct totals *totals;              /* taken over */
 };
 
+/* Put `set` in order, and of two alike keep the later one. */
+void snapshot_draft_sort(struct snapshot_draft *draft);
+
 /* Publish it: the newest from now on. */
 void snapshots_publish(struct snapshots *s, struct snapshot_draft *draft);
 

@@ -11,6 +11,7 @@
 #include "cmds/api/client.h"
 #include "cmds/web/lists.h"
 #include "cmds/web/snapshot_make.h"
+#include "cmds/web/totals.h"
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -27,6 +28,8 @@ struct watcher {
 	struct snapshots *snapshots;
 	struct client *asks, *waits;
 	struct lists lists;
+	struct totals *totals;
+	int64_t counted_us; /* until then, by the monotonic clock */
 	pthread_t thread;
 	atomic_bool ends;
 	bool started;
@@ -129,16 +132,46 @@ static int listen_to_watch(struct watcher *w, int ms, struct error *err)
 
 /* --- publishing ------------------------------------------------------------------------------- */
 
+/* What has happened since the snapshot before; of the first one nothing is known to have. */
+static void count(struct watcher *w, const struct snapshot *before, struct snapshot_draft *d)
+{
+	int64_t now = clock_us(CLOCK_MONOTONIC);
+
+	if (before) {
+		for (size_t i = 0; i < d->n_set; i++) {
+			struct snapshot_key key = { d->set[i]->id, d->set[i]->raw_id };
+			size_t n;
+			struct snapshot_job **old = snapshot_keyed(before, key, &n);
+
+			totals_job(w->totals, n ? old[0] : NULL, d->set[i]);
+		}
+		totals_time(w->totals, before, (double)(now - w->counted_us) / 1e6);
+	}
+	w->counted_us = now;
+	d->totals = totals_copy(w->totals);
+}
+
 static void publish(struct watcher *w)
 {
 	struct snapshot_draft *d = &w->draft;
+	struct snapshot *before, *now;
 
 	d->taken_us = w->heard_us;
 	d->cursor = w->cursor;
 	d->ended_since = w->heard_us - w->config->keep_ended_ms * 1000;
 	d->ended_max = w->config->ended_max;
 	lists_take(&w->lists, d);
+	snapshot_draft_sort(d);
+	before = snapshot_get(w->snapshots);
+	count(w, before, d);
 	snapshots_publish(w->snapshots, d);
+	now = snapshot_get(w->snapshots);
+	if (before)
+		totals_xids(w->totals, before, now);
+	if (w->config->made)
+		w->config->made(now, w->config->arg);
+	snapshot_put(now);
+	snapshot_put(before);
 	lists_taken(&w->lists);
 	*d = (struct snapshot_draft){ 0 };
 	snapshots_tell(w->snapshots, "");
@@ -226,6 +259,7 @@ struct watcher *watcher_new(
 	w->config = config;
 	w->snapshots = snapshots;
 	lists_init(&w->lists);
+	w->totals = totals_new(w->lists.texts);
 	w->asks = client_new(config->client_conf, err);
 	w->waits = w->asks ? client_new(config->client_conf, err) : NULL;
 	if (w->waits) {
@@ -241,13 +275,21 @@ struct watcher *watcher_new(
 	return w;
 }
 
+void watcher_stop(struct watcher *w)
+{
+	if (!w || !w->started)
+		return;
+	w->ends = true;
+	pthread_join(w->thread, NULL);
+	w->started = false;
+}
+
 void watcher_free(struct watcher *w)
 {
 	if (!w)
 		return;
-	w->ends = true;
-	if (w->started)
-		pthread_join(w->thread, NULL);
+	watcher_stop(w);
+	totals_free(w->totals);
 	lists_clear(&w->lists);
 	client_free(w->asks);
 	client_free(w->waits);

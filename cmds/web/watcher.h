@@ -27,6 +27,7 @@
 #define WATCHER_PERIOD_MS 1000
 #define WATCHER_REST      99
 
+struct snapshot;
 struct snapshots;
 struct watcher;
 
@@ -35,13 +36,16 @@ struct watcher_config {
 	int64_t period_ms;
 	int64_t keep_ended_ms; /* jobs that ended stay for so long */
 	uint64_t ended_max;    /* and so many at most */
-	void (*published)(void *arg); /* in the watcher's thread */
+	/* In the watcher's thread: there is a new snapshot, for what is to be ready early; and then. */
+	void (*made)(const struct snapshot *snap, void *arg);
+	void (*published)(void *arg);
 	void *arg;
 };
 
 /* `config` is borrowed. NULL with `err`. */
 struct watcher *watcher_new(
         const struct watcher_config *config, struct snapshots *snapshots, struct error *err);
-void watcher_free(struct watcher *w); /* ends the thread; NULL is fine */
+void watcher_stop(struct watcher *w); /* end the thread; NULL is fine */
+void watcher_free(struct watcher *w); /* no snapshot of it is looked at any more; NULL is fine */
 
 #endif

@@ -20,6 +20,8 @@ PACKAGES = {
     "nm": "binutils",
     "nsenter": "util-linux",
     "objdump": "binutils",
+    "prometheus": "prometheus",
+    "promtool": "prometheus",
     "ps": "procps",
     "unshare": "util-linux",
 }

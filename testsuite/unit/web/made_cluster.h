@@ -6,7 +6,7 @@
 #ifndef UNIT_WEB_MADE_CLUSTER_H
 #define UNIT_WEB_MADE_CLUSTER_H
 
-#include "cmds/web/page.h"
+#include "cmds/web/pages/page.h"
 #include "cmds/web/snapshot_make.h"
 
 #define HOSTILE  "<script>alert(1)</script>\"'&"

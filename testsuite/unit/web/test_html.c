@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmds/web/html.h"
+#include "cmds/web/pages/html.h"
 
 static char *text_of(struct html *h)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmds/web/pages.h"
+#include "cmds/web/pages/pages.h"
 #include "made_cluster.h"
 
 static struct made made;

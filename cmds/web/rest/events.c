@@ -1,0 +1,428 @@
+/* events.c - see events.h
+ *
+ * A channel is a filter, with a viewer that stands for all viewers that see the same. It keeps the
+ * events of the newest snapshots, one text a snapshot, counted. A stream has the serial of the last
+ * snapshot of which it was told.
+ */
+#include "cmds/web/rest/events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "cmds/web/rest/rest.h"
+#include "cmds/web/rest/rest_query.h"
+#include "cmds/web/snapshot.h"
+#include "cmds/web/viewer.h"
+#include "common/base/clock.h"
+#include "common/base/strbuf.h"
+#include "common/base/xalloc.h"
+#include "common/net/msgjson.h"
+
+#define KEPT 16 /* events of a channel */
+
+/* What one snapshot has changed, for a channel. */
+struct event {
+	struct strbuf text;
+	unsigned refs;
+};
+
+struct channel {
+	LIST_ENTRY(channel) next;
+	struct events *events;
+	char *key; /* of the filter */
+	struct rest_query query;
+	struct viewer *viewer;
+	unsigned streams;
+	struct event *made[KEPT]; /* at serial % KEPT */
+	uint64_t serials[KEPT];
+};
+
+struct events {
+	LIST_HEAD(, channel) channels;
+	unsigned n;
+};
+
+struct stream {
+	struct http_stream http; /* first: it is one */
+	struct channel *channel;
+	uint64_t serial; /* of the last snapshot it was told of; 0: none yet */
+	uint64_t since;  /* the cursor with which it came */
+	bool resumes, greeted;
+	int64_t end_us;
+	struct event *event; /* that is being sent, from `at` on; NULL: none */
+	size_t at;
+};
+
+struct events *events_new(void)
+{
+	return xcalloc(1, sizeof(struct events));
+}
+
+void events_free(struct events *e)
+{
+	free(e);
+}
+
+/* --- events --------------------------------------------------------------------------------------- */
+
+static void event_put(struct event *e)
+{
+	if (!e || --e->refs)
+		return;
+	strbuf_free(&e->text);
+	free(e);
+}
+
+static struct event *event_new(void)
+{
+	struct event *e = xcalloc(1, sizeof(*e));
+
+	e->refs = 1;
+	return e;
+}
+
+static void head(struct event *e, const char *kind, const struct snapshot *snap, uint64_t cursor)
+{
+	strbuf_addf(&e->text, "id: %llu\nevent: %s\ndata: {\"version\":1,\"cluster\":",
+	        (unsigned long long)cursor, kind);
+	rest_text(&e->text, snap->cluster);
+	strbuf_addf(&e->text, ",\"cursor\":%llu", (unsigned long long)cursor);
+}
+
+static void tail(struct event *e)
+{
+	strbuf_adds(&e->text, "}\n\n");
+}
+
+/* An event that says nothing but that it is. */
+static struct event *plain(const char *kind, const struct snapshot *snap)
+{
+	struct event *e = event_new();
+
+	head(e, kind, snap, snap->cursor);
+	tail(e);
+	return e;
+}
+
+/* Calls `each` with each record that has changed and is of the channel; returns how many. */
+static size_t each_job(const struct channel *ch, const struct snapshot *snap,
+        const struct snapshot_delta *d, void (*each)(const struct snapshot_job *job, void *arg),
+        void *arg)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < d->n_jobs; i++) {
+		size_t n;
+		struct snapshot_job **v = snapshot_keyed(snap, d->jobs[i], &n);
+
+		for (size_t k = 0; k < n; k++) {
+			if (!viewer_sees(ch->viewer, v[k]->uid, v[k]->account) ||
+			        !rest_query_has(&ch->query, v[k]))
+				continue;
+			found++;
+			if (each)
+				each(v[k], arg);
+		}
+	}
+	return found;
+}
+
+/* Of what is gone nothing but its number is known: so it is told where all is seen. */
+static size_t each_gone(const struct channel *ch, const struct snapshot *snap,
+        const struct snapshot_delta *d, struct strbuf *out)
+{
+	size_t found = 0, n;
+
+	for (size_t i = 0; i < d->n_jobs && viewer_sees_all(ch->viewer); i++)
+		if (!snapshot_keyed(snap, d->jobs[i], &n)) {
+			if (out)
+				strbuf_addf(out, "%s%llu", found ? "," : "",
+				        (unsigned long long)d->jobs[i].raw_id);
+			found++;
+		}
+	return found;
+}
+
+struct jobs_out {
+	struct strbuf *text;
+	bool any;
+};
+
+static void put_job(const struct snapshot_job *job, void *arg)
+{
+	struct jobs_out *out = arg;
+	Gpusched__Job *m = snapshot_job_unpack(job);
+	json_t *item;
+
+	if (!m)
+		return;
+	item = msgjson(&m->base, 0);
+	strbuf_adds(out->text, out->any ? "," : "");
+	rest_json(out->text, item);
+	json_decref(item);
+	gpusched__job__free_unpacked(m, NULL);
+	out->any = true;
+}
+
+static void put_jobs(struct event *e, const struct channel *ch, const struct snapshot *snap,
+        const struct snapshot_delta *d)
+{
+	struct jobs_out out = { &e->text, false };
+
+	head(e, "jobs", snap, d->cursor);
+	strbuf_adds(&e->text, ",\"jobs\":[");
+	each_job(ch, snap, d, put_job, &out);
+	strbuf_adds(&e->text, "],\"gone\":[");
+	each_gone(ch, snap, d, &e->text);
+	strbuf_adds(&e->text, "]");
+	tail(e);
+}
+
+static void put_lists(struct event *e, const struct snapshot *snap, const struct snapshot_delta *d)
+{
+	static const char *const names[LIST_COUNT] = {
+		[LIST_NODES] = "nodes",
+		[LIST_PARTITIONS] = "partitions",
+		[LIST_SHARES] = "shares",
+		[LIST_SERVICES] = "services",
+		[LIST_STATS] = "stats",
+	};
+	size_t n = 0;
+
+	if (!d->lists)
+		return;
+	head(e, "changed", snap, d->cursor);
+	strbuf_adds(&e->text, ",\"lists\":[");
+	for (size_t i = 0; i < LIST_COUNT; i++)
+		if (d->lists & 1U << i)
+			strbuf_addf(&e->text, "%s\"%s\"", n++ ? "," : "", names[i]);
+	strbuf_adds(&e->text, "]");
+	tail(e);
+}
+
+/* What the snapshot of that delta has changed; its text may be "". */
+static struct event *event_of(
+        struct channel *ch, const struct snapshot *snap, const struct snapshot_delta *d)
+{
+	size_t slot = d->serial % KEPT, n, gone;
+	struct event *e = ch->made[slot];
+
+	if (e && ch->serials[slot] == d->serial) {
+		e->refs++;
+		return e;
+	}
+	n = d->fresh ? 0 : each_job(ch, snap, d, NULL, NULL);
+	gone = d->fresh ? 0 : each_gone(ch, snap, d, NULL);
+	e = event_new();
+	if (d->fresh || n > EVENT_MAX || gone > EVENT_MAX) {
+		head(e, "fresh", snap, d->cursor);
+		tail(e);
+	} else if (n || gone) {
+		put_jobs(e, ch, snap, d);
+	}
+	put_lists(e, snap, d);
+	event_put(ch->made[slot]);
+	ch->made[slot] = e;
+	ch->serials[slot] = d->serial;
+	e->refs++;
+	return e;
+}
+
+/* --- channels ------------------------------------------------------------------------------------- */
+
+/* Takes the query over. NULL: there are too many. */
+static struct channel *join(struct events *all, struct rest_query *q, const struct viewer *v)
+{
+	char *key = rest_query_key(q);
+	struct channel *ch;
+
+	LIST_FOREACH (ch, &all->channels, next)
+		if (!strcmp(ch->key, key) && viewer_same_jobs(ch->viewer, v))
+			break;
+	if (ch || all->n == EVENTS_CHANNELS) {
+		free(key);
+		rest_query_clear(q);
+		if (ch)
+			ch->streams++;
+		return ch;
+	}
+	ch = xcalloc(1, sizeof(*ch));
+	ch->events = all;
+	ch->key = key;
+	ch->query = *q;
+	ch->viewer = viewer_get(v);
+	ch->streams = 1;
+	LIST_INSERT_HEAD(&all->channels, ch, next);
+	all->n++;
+	return ch;
+}
+
+static void leave(struct channel *ch)
+{
+	if (--ch->streams)
+		return;
+	LIST_REMOVE(ch, next);
+	ch->events->n--;
+	for (size_t i = 0; i < KEPT; i++)
+		event_put(ch->made[i]);
+	rest_query_clear(&ch->query);
+	viewer_put(ch->viewer);
+	free(ch->key);
+	free(ch);
+}
+
+/* --- streams -------------------------------------------------------------------------------------- */
+
+/* The next delta behind a serial; NULL: there is none. *lost: there was one that is not known now. */
+static const struct snapshot_delta *next_delta(
+        const struct snapshot *snap, uint64_t serial, bool *lost)
+{
+	*lost = false;
+	if (serial >= snap->serial)
+		return NULL;
+	for (size_t i = 0; i < snap->n_deltas; i++) {
+		if (snap->deltas[i]->serial <= serial)
+			continue;
+		*lost = snap->deltas[i]->serial != serial + 1;
+		return snap->deltas[i];
+	}
+	*lost = true;
+	return NULL;
+}
+
+/* The serial up to which a client knows all that has that cursor; false: that is not known. Several
+ * snapshots may have one cursor: the first counts, and some is told again. */
+static bool find_cursor(const struct snapshot *snap, uint64_t cursor, uint64_t *serial)
+{
+	for (size_t i = 0; i < snap->n_deltas; i++)
+		if (snap->deltas[i]->cursor == cursor) {
+			*serial = snap->deltas[i]->serial;
+			return true;
+		}
+	if (cursor != snap->cursor)
+		return false;
+	*serial = snap->serial;
+	return true;
+}
+
+static struct event *greet(struct stream *s, const struct snapshot *snap)
+{
+	s->greeted = true;
+	if (s->resumes && find_cursor(snap, s->since, &s->serial))
+		return NULL;
+	s->serial = snap->serial;
+	return plain(s->resumes ? "fresh" : "hello", snap);
+}
+
+/* The next event with something to say; NULL: none at present. */
+static struct event *next_event(struct stream *s, const struct snapshot *snap)
+{
+	const struct snapshot_delta *d;
+	struct event *e = s->greeted ? NULL : greet(s, snap);
+	bool lost;
+
+	while (!e) {
+		d = next_delta(snap, s->serial, &lost);
+		if (lost) {
+			s->serial = snap->serial;
+			return plain("fresh", snap);
+		}
+		if (!d)
+			return NULL;
+		s->serial = d->serial;
+		e = event_of(s->channel, snap, d);
+		if (!e->text.len) {
+			event_put(e);
+			e = NULL;
+		}
+	}
+	return e;
+}
+
+static ssize_t read_stream(
+        struct http_stream *http, const struct snapshot *snap, bool beat, char *buf, size_t max)
+{
+	struct stream *s = (struct stream *)http;
+	size_t n;
+
+	if (!s->event && clock_us(CLOCK_MONOTONIC) > s->end_us)
+		return -1;
+	if (!s->event && snap)
+		s->event = next_event(s, snap);
+	if (!s->event) {
+		if (!beat || max < 3)
+			return 0;
+		memcpy(buf, ":\n\n", 3);
+		return 3;
+	}
+	n = s->event->text.len - s->at;
+	n = n < max ? n : max;
+	memcpy(buf, s->event->text.s + s->at, n);
+	s->at += n;
+	if (s->at == s->event->text.len) {
+		event_put(s->event);
+		s->event = NULL;
+		s->at = 0;
+	}
+	return (ssize_t)n;
+}
+
+static void free_stream(struct http_stream *http)
+{
+	struct stream *s = (struct stream *)http;
+
+	event_put(s->event);
+	leave(s->channel);
+	free(s);
+}
+
+/* The cursor with which it comes: Last-Event-ID of a client that comes back counts before the query. */
+static bool read_cursor(const struct http_request *r, const struct rest_query *q, uint64_t *cursor)
+{
+	const char *last = http_header(r, "Last-Event-ID");
+	char *end;
+
+	*cursor = q->cursor;
+	if (!last || !*last)
+		return q->given & REST_CURSOR;
+	*cursor = strtoull(last, &end, 10);
+	return true; /* one that is no number is not known, and gets `fresh` */
+}
+
+void rest_watch(const struct http_request *r, struct http_answer *a)
+{
+	struct rest *rest = r->arg;
+	struct rest_query q;
+	struct error err;
+	struct stream *s;
+	struct channel *ch;
+	uint64_t since;
+	bool resumes;
+
+	if (rest_query_read(r, REST_JOBS | REST_CURSOR, &q, &err) < 0) {
+		rest_error(r, a, &err);
+		return;
+	}
+	if (r->snap)
+		rest_query_bind(&q, r->snap);
+	q.filter.ended = true; /* the end of a job is a change of it */
+	resumes = read_cursor(r, &q, &since);
+	ch = join(rest->events, &q, r->viewer);
+	if (!ch) {
+		error_set(&err, ERR_BUSY, "as many filters are watched as there may be");
+		rest_error(r, a, &err);
+		return;
+	}
+	s = xcalloc(1, sizeof(*s));
+	s->http = (struct http_stream){ read_stream, free_stream };
+	s->channel = ch;
+	s->resumes = resumes;
+	s->since = since;
+	s->end_us = clock_us(CLOCK_MONOTONIC) + EVENTS_LIFE_S * INT64_C(1000000);
+	a->type = "text/event-stream";
+	a->cache = "no-store";
+	http_answer_header(a, "X-Accel-Buffering", "no");
+	a->stream = &s->http;
+}

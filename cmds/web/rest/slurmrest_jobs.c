@@ -1,0 +1,188 @@
+/* slurmrest_jobs.c - jobs as Slurm's REST daemon shows them */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmds/web/rest/slurmrest.h"
+#include "cmds/web/rest/slurmrest_impl.h"
+#include "cmds/web/snapshot.h"
+#include "common/base/units.h"
+
+#define NO_JOB 2017 /* ESLURM_INVALID_JOB_ID */
+
+static int64_t seconds(int64_t us)
+{
+	return us / 1000000;
+}
+
+static int64_t node_count(const Gpusched__Job *j)
+{
+	return j->n_nodes ? j->n_nodes : j->nodes_min ? j->nodes_min : 1;
+}
+
+static int64_t gpus_asked(const Gpusched__Job *j)
+{
+	if (!j->n_gpus)
+		return 0;
+	return (int64_t)j->gpus[0]->count * (j->gpus_per_node ? node_count(j) : 1);
+}
+
+static void put_state(json_t *o, enum slurmrest_version v, const Gpusched__Job *j)
+{
+	if (v == V38)
+		slurm_text(o, "job_state", j->state);
+	else
+		json_object_set_new(o, "job_state", json_pack("[s]", j->state));
+	slurm_text(o, "state_reason", *j->reason ? j->reason : "None");
+	slurm_text(o, "state_description", "");
+}
+
+static void put_exit(json_t *o, enum slurmrest_version v, const Gpusched__Job *j)
+{
+	json_t *exit;
+	const char *status = j->exit_signal ? "SIGNALED" : j->exit_code ? "ERROR" : "SUCCESS";
+
+	if (v == V38) {
+		/* As waitpid(2) has it. */
+		slurm_plain(o, "exit_code", j->exit_signal ? j->exit_signal : j->exit_code << 8);
+		return;
+	}
+	exit = json_pack("{s[s]s{}}", "status", status, "signal");
+	slurm_number(exit, v, "return_code", j->exit_code, false);
+	slurm_number(json_object_get(exit, "signal"), v, "id", j->exit_signal, false);
+	json_object_set_new(o, "exit_code", exit);
+}
+
+static void put_array(json_t *o, enum slurmrest_version v, const Gpusched__Job *j)
+{
+	bool one = *j->tasks && !j->several;
+
+	slurm_number(o, v, "array_job_id", *j->array ? (int64_t)j->id : 0, false);
+	slurm_number(o, v, "array_task_id", one ? atol(j->tasks) : 0, v == V38 && !one);
+	slurm_text(o, "array_task_string", j->several ? j->tasks : "");
+	slurm_number(o, v, "array_max_tasks", j->array_throttle, false);
+}
+
+static void put_times(json_t *o, enum slurmrest_version v, const Gpusched__Job *j)
+{
+	bool waits = !strcmp(j->state, "PENDING");
+
+	slurm_number(o, v, "submit_time", seconds(j->submit_time), false);
+	slurm_number(o, v, "start_time", seconds(waits ? j->planned_start_time : j->start_time), false);
+	slurm_number(o, v, "end_time", seconds(j->end_time), false);
+	slurm_number(o, v, "deadline", seconds(j->deadline_time), false);
+	slurm_number(o, v, "time_limit", j->time_limit_s / 60, !j->time_limit_s);
+}
+
+static void put_amounts(json_t *o, enum slurmrest_version v, const Gpusched__Job *j)
+{
+	int64_t nodes = node_count(j), cpus = (int64_t)j->cpus * nodes;
+	int64_t mem_mb = (int64_t)j->mem_mb * nodes;
+	char tres[SLURM_TRES];
+
+	slurm_number(o, v, "node_count", nodes, false);
+	slurm_number(o, v, "cpus", cpus, false);
+	slurm_number(o, v, "tasks", 1, false);
+	slurm_number(o, v, "memory_per_node", (int64_t)j->mem_mb, false);
+	slurm_tres(tres, cpus, mem_mb, nodes, gpus_asked(j));
+	slurm_text(o, "tres_req_str", tres);
+	slurm_tres(tres, cpus, mem_mb, nodes, j->gpus_held);
+	slurm_text(o, "tres_alloc_str", j->n_nodes ? tres : "");
+	json_object_set_new(o, "job_resources",
+	        !j->n_nodes ? v == V38 ? json_null() : json_object()
+	                    : json_pack("{sssI}", "nodes", j->nodes, "allocated_hosts",
+	                              (json_int_t)j->n_nodes));
+}
+
+static json_t *job_of(const struct http_request *r, const Gpusched__Job *j)
+{
+	enum slurmrest_version v = slurmrest_version(r);
+	json_t *o = json_object();
+
+	slurm_plain(o, "job_id", (int64_t)(j->raw_id ? j->raw_id : j->id));
+	slurm_text(o, "name", j->name);
+	slurm_text(o, "user_name", j->user);
+	slurm_plain(o, "user_id", j->uid);
+	slurm_text(o, "account", j->account);
+	slurm_text(o, "partition", j->partition);
+	slurm_text(o, "qos", j->qos);
+	slurm_text(o, "cluster", r->snap->cluster);
+	slurm_text(o, "command", "");
+	slurm_text(o, "current_working_directory", j->cwd);
+	slurm_text(o, "standard_output", j->output);
+	slurm_text(o, "standard_error", *j->error ? j->error : j->output);
+	slurm_text(o, "standard_input", "/dev/null");
+	slurm_text(o, "comment", j->remark);
+	slurm_text(o, "dependency", j->dependency);
+	slurm_text(o, "features", j->constraint);
+	slurm_text(o, "licenses", j->licences);
+	slurm_text(o, "nodes", j->nodes);
+	slurm_number(o, v, "priority", j->priority, false);
+	slurm_plain(o, "nice", j->nice);
+	slurm_plain(o, "restart_cnt", j->attempt > 1 ? j->attempt - 1 : 0);
+	json_object_set_new(o, "requeue", json_boolean(j->requeue));
+	put_state(o, v, j);
+	put_exit(o, v, j);
+	put_array(o, v, j);
+	put_times(o, v, j);
+	put_amounts(o, v, j);
+	return o;
+}
+
+/* False: the viewer may not see it. */
+static bool add_job(const struct http_request *r, json_t *list, const struct snapshot_job *job)
+{
+	Gpusched__Job *m;
+
+	if (!viewer_sees(r->viewer, job->uid, job->account))
+		return false;
+	m = snapshot_job_unpack(job);
+	if (m) {
+		json_array_append_new(list, job_of(r, m));
+		gpusched__job__free_unpacked(m, NULL);
+	}
+	return true;
+}
+
+void slurm_jobs(const struct http_request *r, struct http_answer *a)
+{
+	char warning[80] = "";
+	json_t *list;
+	size_t n = 0;
+
+	if (slurm_not_ready(r, a))
+		return;
+	list = json_array();
+	for (size_t i = 0; i < r->snap->n_jobs && n < SLURMREST_JOBS_MAX; i++)
+		n += add_job(r, list, r->snap->jobs[i]);
+	if (n == SLURMREST_JOBS_MAX)
+		snprintf(warning, sizeof(warning), "the first %d jobs: /v1/jobs has all of them",
+		        SLURMREST_JOBS_MAX);
+	slurm_answer(r, a, "jobs", list, warning);
+}
+
+void slurm_job(const struct http_request *r, struct http_answer *a)
+{
+	const struct snapshot_job *own;
+	struct snapshot_job **records = NULL;
+	size_t n = 0, shown = 0;
+	uint64_t id;
+	json_t *list;
+
+	if (slurm_not_ready(r, a))
+		return;
+	list = json_array();
+	if (count_parse(r->name, 1, INT64_MAX, &id, NULL) == 0) {
+		records = snapshot_records(r->snap, id, &n);
+		own = records ? NULL : snapshot_job(r->snap, id);
+		shown += own && add_job(r, list, own);
+	}
+	for (size_t i = 0; i < n; i++)
+		shown += add_job(r, list, records[i]);
+	if (!shown) {
+		json_decref(list);
+		slurm_failed(a, 404, NO_JOB, "Invalid job id specified");
+		return;
+	}
+	slurm_answer(r, a, "jobs", list, "");
+}

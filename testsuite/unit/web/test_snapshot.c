@@ -1,0 +1,304 @@
+/* test_snapshot.c - snapshots: what they share, and what goes with which */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmds/web/totals.h"
+#include "testsuite/unit/web/web_fixture.h"
+
+struct fixture {
+	struct snapshots *s;
+	struct snapshot_texts *texts;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+
+	f->s = snapshots_new();
+	f->texts = snapshot_texts_new();
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	snapshots_free(f->s);
+	snapshot_texts_free(f->texts);
+	free(f);
+	return 0;
+}
+
+static void none_at_first(void **state)
+{
+	struct fixture *f = *state;
+	char why[64];
+
+	assert_null(snapshot_get(f->s));
+	assert_false(snapshots_health(f->s, why, sizeof(why)));
+	assert_string_not_equal(why, "");
+	snapshots_tell(f->s, "");
+	assert_true(snapshots_health(f->s, why, sizeof(why)));
+}
+
+static void a_job_is_whole(void **state)
+{
+	struct fixture *f = *state;
+	struct snapshot_draft d = { .cursor = 7 };
+	struct job_like like = { .id = 3, .name = "a <b>", .gpus = 2, .partition = "p,batch" };
+	struct snapshot *snap;
+	const struct snapshot_job *job;
+	Gpusched__Job *m;
+
+	fixture_publish(f->s, f->texts, &d, &like, 1);
+	snap = snapshot_get(f->s);
+	assert_int_equal(snap->cursor, 7);
+	assert_string_equal(snap->cluster, "test");
+	job = snapshot_job(snap, 3);
+	assert_non_null(job);
+	assert_string_equal(job->name, "a <b>");
+	assert_string_equal(job->first_partition, "p");
+	assert_true(job->waits && !job->runs && !job->ended);
+	assert_int_equal(job->gpus, 2);
+	m = snapshot_job_unpack(job);
+	assert_string_equal(m->partition, "p,batch");
+	gpusched__job__free_unpacked(m, NULL);
+	assert_null(snapshot_job(snap, 4));
+	snapshot_put(snap);
+}
+
+/* An older snapshot has its jobs as they were, as long as it is held. */
+static void older_ones_stay(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like likes[] = { { .id = 1 }, { .id = 2 }, { .id = 3 } };
+	struct job_like later = { .id = 2, .state = "RUNNING", .held = 1, .start_time = 5 };
+	struct snapshot *old, *mid, *now;
+
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 3);
+	old = snapshot_get(f->s);
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, &later, 1);
+	mid = snapshot_get(f->s);
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
+	now = snapshot_get(f->s);
+	assert_int_equal(old->n_jobs, 3);
+	assert_string_equal(snapshot_job(old, 2)->state, "PENDING");
+	assert_string_equal(snapshot_job(mid, 2)->state, "RUNNING");
+	assert_ptr_equal(snapshot_job(old, 1), snapshot_job(mid, 1)); /* shared */
+	assert_int_equal(now->n_jobs, 1);
+	assert_int_equal(mid->serial, old->serial + 1);
+	/* In any order; under a sanitizer this says what is freed too early, or never. */
+	snapshot_put(mid);
+	assert_string_equal(snapshot_job(old, 3)->state, "PENDING");
+	snapshot_put(old);
+	snapshot_put(now);
+}
+
+static void note_delta(const struct snapshot_delta *delta, void *arg)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%s", delta->fresh ? "fresh" : "");
+	for (size_t i = 0; i < delta->n_jobs; i++)
+		sprintf(text + strlen(text), "%s%d", i ? "," : "", (int)delta->jobs[i].id);
+	strcat(text, ";");
+}
+
+static void changes_are_told(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like likes[] = { { .id = 1 }, { .id = 2 }, { .id = 2, .state = "RUNNING" } };
+	struct snapshot *first, *snap;
+	char text[4096] = "";
+
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
+	first = snapshot_get(f->s);
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes + 1, 2);
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1);
+	snap = snapshot_get(f->s);
+	assert_string_equal(snapshot_job(snap, 2)->state, "RUNNING"); /* the later of two alike */
+	assert_true(snapshot_since(snap, first->serial, note_delta, text));
+	assert_string_equal(text, "2;1;");
+	assert_true(snapshot_since(snap, snap->serial, note_delta, text));
+	assert_string_equal(text, "2;1;");
+	assert_false(snapshot_since(snap, snap->serial + 1, note_delta, text));
+	snapshot_put(snap);
+	for (int i = 0; i < SNAPSHOT_DELTAS; i++)
+		fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1);
+	snap = snapshot_get(f->s);
+	assert_false(snapshot_since(snap, first->serial, note_delta, text));
+	assert_true(snapshot_since(snap, snap->serial - SNAPSHOT_DELTAS, note_delta, text));
+	snapshot_put(snap);
+	snapshot_put(first);
+}
+
+/* Of an array the records of waiting tasks are listed anew, and tasks of their own stay. */
+static void arrays(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like before[] = {
+		{ .id = 5, .tasks = "0-9", .several = true, .task_count = 10 },
+		{ .id = 6 },
+	};
+	struct job_like after[] = {
+		{ .id = 5, .tasks = "1-9", .several = true, .task_count = 9 },
+		{ .id = 5, .raw_id = 17, .tasks = "0", .state = "RUNNING", .held = 1 },
+	};
+	const uint64_t array = 5;
+	struct snapshot *snap;
+	size_t n;
+
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, before, 2);
+	fixture_publish(f->s, f->texts,
+	        &(struct snapshot_draft){ .arrays = &array, .n_arrays = 1 }, after, 2);
+	snap = snapshot_get(f->s);
+	assert_int_equal(snap->n_jobs, 3);
+	assert_non_null(snapshot_records(snap, 5, &n));
+	assert_int_equal(n, 2);
+	assert_string_equal(snapshot_job(snap, 17)->tasks, "0");
+	assert_non_null(snapshot_keyed(snap, (struct snapshot_key){ 5, 17 }, &n));
+	assert_int_equal(n, 1);
+	assert_null(snapshot_records(snap, 7, &n));
+	snapshot_put(snap);
+	fixture_publish(f->s, f->texts,
+	        &(struct snapshot_draft){ .arrays = &array, .n_arrays = 1 }, NULL, 0);
+	snap = snapshot_get(f->s);
+	assert_int_equal(snap->n_jobs, 2);
+	assert_int_equal(snapshot_job(snap, 5)->raw_id, 17);
+	snapshot_put(snap);
+}
+
+static void ended_ones_go(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like likes[6];
+	struct snapshot *snap;
+
+	for (int i = 0; i < 6; i++)
+		likes[i] = (struct job_like){ .id = (uint64_t)i + 1, .state = "COMPLETED", .end_time = 100 + i };
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .ended_max = 4 }, likes, 6);
+	snap = snapshot_get(f->s);
+	assert_int_equal(snap->n_jobs, 4);
+	assert_int_equal(snap->jobs[0]->id, 3);
+	snapshot_put(snap);
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .ended_since = 104 }, NULL, 0);
+	snap = snapshot_get(f->s);
+	assert_int_equal(snap->n_jobs, 2);
+	assert_int_equal(snap->deltas[snap->n_deltas - 1]->n_jobs, 2);
+	snapshot_put(snap);
+}
+
+static void lists_are_shared(void **state)
+{
+	struct fixture *f = *state;
+	Gpusched__Partition p = GPUSCHED__PARTITION__INIT;
+	struct snapshot_draft d = { 0 };
+	struct snapshot *one, *two, *three;
+
+	p.name = (char *)"batch";
+	d.lists[LIST_PARTITIONS] = messages_new();
+	messages_add(d.lists[LIST_PARTITIONS], &p.base);
+	fixture_publish(f->s, f->texts, &d, NULL, 0);
+	one = snapshot_get(f->s);
+	assert_non_null(snapshot_partition(one, "batch"));
+	d = (struct snapshot_draft){ 0 };
+	d.lists[LIST_PARTITIONS] = messages_new();
+	messages_add(d.lists[LIST_PARTITIONS], &p.base);
+	fixture_publish(f->s, f->texts, &d, NULL, 0);
+	two = snapshot_get(f->s);
+	assert_ptr_equal(one->partitions, two->partitions); /* the same was said again */
+	assert_int_equal(two->deltas[two->n_deltas - 1]->lists, 0);
+	p.jobs_pending = 1;
+	d = (struct snapshot_draft){ 0 };
+	d.lists[LIST_PARTITIONS] = messages_new();
+	messages_add(d.lists[LIST_PARTITIONS], &p.base);
+	fixture_publish(f->s, f->texts, &d, NULL, 0);
+	three = snapshot_get(f->s);
+	assert_int_equal(snapshot_partition(one, "batch")->jobs_pending, 0);
+	assert_int_equal(snapshot_partition(three, "batch")->jobs_pending, 1);
+	assert_int_equal(three->deltas[three->n_deltas - 1]->lists, 1U << LIST_PARTITIONS);
+	snapshot_put(one);
+	snapshot_put(two);
+	snapshot_put(three);
+}
+
+/* A job's texts are kept once for all, and there is an end to it. */
+static void texts_are_bounded(void **state)
+{
+	struct fixture *f = *state;
+	char text[32];
+
+	assert_ptr_equal(snapshot_text(f->texts, "ana"), snapshot_text(f->texts, "ana"));
+	for (int i = 0; i < SNAPSHOT_TEXTS_MAX; i++) {
+		snprintf(text, sizeof(text), "t%d", i);
+		snapshot_text(f->texts, text);
+	}
+	assert_string_equal(snapshot_text(f->texts, "one more"), "(other)");
+	assert_string_equal(snapshot_text(f->texts, "ana"), "ana");
+}
+
+/* --- totals ----------------------------------------------------------------------------------- */
+
+static void starts_and_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct totals *t = totals_new(f->texts);
+	struct snapshot_job *waits = fixture_job(f->texts,
+	        &(struct job_like){ .id = 1, .eligible_time = 1000000, .max_wait_s = 60 });
+	struct snapshot_job *runs = fixture_job(f->texts,
+	        &(struct job_like){ .id = 1, .state = "RUNNING", .held = 1, .eligible_time = 1000000,
+	                .start_time = 101000000, .max_wait_s = 60 });
+	struct snapshot_job *ends = fixture_job(f->texts,
+	        &(struct job_like){ .id = 1, .state = "COMPLETED", .eligible_time = 1000000,
+	                .start_time = 101000000, .end_time = 102000000, .max_wait_s = 60 });
+	struct totals *copy;
+
+	totals_job(t, NULL, waits);
+	assert_int_equal(t->n_waits, 0);
+	totals_job(t, waits, runs);
+	totals_job(t, runs, runs);
+	assert_int_equal(t->n_waits, 1);
+	assert_int_equal(t->waits[0].count, 1);
+	assert_true(t->waits[0].sum > 99.9 && t->waits[0].sum < 100.1);
+	assert_int_equal(t->waits[0].buckets[4], 1); /* 60 to 300 s */
+	assert_int_equal(t->in_target.n, 1);
+	assert_string_equal(t->in_target.v[0].b, "no");
+	copy = totals_copy(t);
+	totals_job(t, runs, ends);
+	totals_job(t, ends, ends);
+	assert_int_equal(t->ended.n, 1);
+	assert_true(t->ended.v[0].n > 0.5 && t->ended.v[0].n < 1.5);
+	assert_int_equal(copy->ended.n, 0);
+	totals_job(t, NULL, ends); /* started and ended between two snapshots */
+	assert_int_equal(t->waits[0].count, 2);
+	totals_job(t, runs, waits);
+	assert_int_equal(t->requeued.n, 1);
+	totals_free(copy);
+	totals_free(t);
+	free(waits);
+	free(runs);
+	free(ends);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(none_at_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_job_is_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(older_ones_stay, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(changes_are_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(arrays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ended_ones_go, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lists_are_shared, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(texts_are_bounded, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(starts_and_ends, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
