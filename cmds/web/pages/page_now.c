@@ -270,7 +270,7 @@ static void put_ends(struct page *p, const struct now *now)
 
 /* --- the map ------------------------------------------------------------------------------------ */
 
-/* What the cells show, for those that do not see them: "h01: 8 GPUs: 5 held, 3 free". */
+/* What the cells show, for those that do not see them: ", mixed: 5 held, 3 free". */
 static void put_node_words(struct html *h, const Gpusched__Node *n)
 {
 	unsigned marks[GPU_MARKS] = { 0 };
@@ -278,7 +278,7 @@ static void put_node_words(struct html *h, const Gpusched__Node *n)
 
 	for (size_t i = 0; i < n->n_devices; i++)
 		marks[gpu_mark(n, n->devices[i])]++;
-	HTML(h, "%s, %s:", n->name, n->state);
+	HTML(h, ", %s:", n->state);
 	for (size_t i = 0; i < GPU_MARKS; i++) {
 		if (!marks[i])
 			continue;
@@ -307,13 +307,13 @@ static void put_node(struct html *h, const Gpusched__Node *n)
 {
 	HTML(h, "<li><a href=\"/node/");
 	html_url(h, n->name);
-	HTML(h, "\" aria-label=\"");
+	HTML(h, "\"><b>%s</b><span class=\"hide\">", n->name);
 	put_node_words(h, n);
-	HTML(h, "\"><b>%s</b>", n->name);
+	HTML(h, "</span>");
 	for (size_t i = 0; i < n->n_devices; i++)
 		put_cell(h, n, i);
 	if (!node_takes_jobs(n))
-		HTML(h, "<em>%s</em>", n->state);
+		HTML(h, "<em aria-hidden=\"true\">%s</em>", n->state);
 	HTML(h, "</a></li>\n");
 }
 

@@ -187,8 +187,8 @@ static void test_now(void **state)
 
 	(void)state;
 	has(text, "<dt>GPUs free</dt><dd>28 <small>of 95</small>");
-	has(text, "aria-label=\"h06, mixed: 2 free, 4 held, 1 drained, 1 in trouble\"");
-	has(text, "<em>down</em>");
+	has(text, "<b>h06</b><span class=\"hide\">, mixed: 2 free, 4 held, 1 drained, 1 in trouble</span>");
+	has(text, "<em aria-hidden=\"true\">down</em>");
 	has(text, "8 on <a href=\"/node/h04\">h04</a>");
 	has(text, "class=\"g idle\" title=\"GPU 2: held, idle, computes 0 %\"");
 	has(text, "<dd>4:14:0"); /* the oldest wait that is not by choice */
