@@ -197,7 +197,6 @@ static void put_history(struct page *p)
 	struct error err;
 	int64_t since = when_today(p->now) - (DAYS_TOLD - 1) * DAY_US;
 
-	HTML(p->h, "<h2>Use by day</h2>");
 	if (report_ask(p, by, 2, since, p->now, &r, &err) < 0) {
 		HTML(p->h, "<p class=\"dim\">Not known: %s.</p>", err.text);
 		return;
@@ -216,6 +215,14 @@ static void put_history(struct page *p)
 	report_clear(&r);
 }
 
+/* A page by itself, since the controller takes its time for it; that of the accounts shows it where there is a
+ * script. */
+void page_usage(struct page *p)
+{
+	page_title(p, "Use by day");
+	put_history(p);
+}
+
 void page_accounts(struct page *p)
 {
 	page_title(p, "Accounts");
@@ -223,5 +230,7 @@ void page_accounts(struct page *p)
 		HTML(p->h, "<p class=\"dim\">The configuration has no accounts.</p>");
 	else
 		put_tree(p);
-	put_history(p);
+	HTML(p->h, "<h2>Use by day</h2><div data-later=\"/usage\">"
+	           "<a href=\"/usage\">GPU-hours of the last %d days, by account</a></div>",
+	        DAYS_TOLD);
 }

@@ -38,6 +38,8 @@ struct now {
 	unsigned marks[GPU_MARKS], total;
 	size_t running, waiting, ready; /* ready: waiting for nothing of their owners' */
 	struct best waits, ends;        /* the oldest submits; the nearest limits */
+	const char *reason;             /* looked at last, and what came of it */
+	bool by_choice;
 };
 
 static struct type *type_of(struct now *now, const char *name)
@@ -104,13 +106,23 @@ static bool waits_by_choice(const struct snapshot_job *j)
 	return false;
 }
 
+/* Texts that many jobs have alike are one text (snapshot_make.h): a reason is looked at once in a row. */
+static bool is_by_choice(struct now *now, const struct snapshot_job *j)
+{
+	if (j->reason != now->reason) {
+		now->reason = j->reason;
+		now->by_choice = waits_by_choice(j);
+	}
+	return now->by_choice;
+}
+
 static void count_job(struct now *now, const struct snapshot_job *j, bool seen)
 {
 	size_t n = j->task_count ? j->task_count : 1;
 
 	if (j->waits) {
 		now->waiting += n;
-		if (waits_by_choice(j))
+		if (is_by_choice(now, j))
 			return;
 		now->ready += n;
 		if (seen)

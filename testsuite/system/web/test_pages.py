@@ -24,7 +24,7 @@ POLICY = """prices = { currency = "EUR"; };
 accounts = ( { name = "lab"; quota = { guaranteed = "h100:12"; }; }, { name = "red"; parent = "lab"; members = [ "*" ]; quota = { guaranteed = "h100:4"; limit = "h100:12"; }; },
   { name = "blue"; parent = "lab"; members = [ "*" ]; quota = { guaranteed = "h100:8"; }; } );
 default_account = "red";"""
-PATHS = ["/", "/queue", "/queue?state=ALL", "/nodes", "/node/h1", "/accounts", "/services", "/reports", "/reports?by=user", "/what-if", "/about"]
+PATHS = ["/", "/queue", "/queue?state=ALL", "/nodes", "/node/h1", "/accounts", "/usage", "/services", "/reports", "/reports?by=user", "/what-if", "/about"]
 
 
 @pytest.fixture(scope="module", name="web")
@@ -162,6 +162,13 @@ def test_why_at_a_click(web, b):
     b.js("document.querySelector(arguments[0]).click()", link)
     b.until(lambda: not b.all("tr.opened"), "it to close")
     web.c.run("gcancel", job)
+
+
+@looks
+def test_a_part_comes_later(web, b):
+    b.go(web.url + "/accounts")
+    b.until(lambda: b.all("[data-later] svg.plot"), "the use by day")
+    assert len(b.all("h1")) == 1 and not b.complaints()
 
 
 @looks

@@ -120,7 +120,7 @@ static void check_markup(const char *path, const char *text)
 }
 
 static const char *const paths[] = { "/", "/queue", "/nodes", "/node/h05", "/node/l03", "/node/l01", "/node/c01",
-	"/accounts", "/services", "/service/chat", "/reports", "/what-if", "/about", "/job/4812", "/job/4690",
+	"/accounts", "/usage", "/services", "/service/chat", "/reports", "/what-if", "/about", "/job/4812", "/job/4690",
 	"/job/4001", "/job/4900", "/job/4601" };
 
 static void test_every_page_is_sound(void **state)

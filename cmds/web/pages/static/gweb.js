@@ -9,6 +9,8 @@
 
 (() => {
 	const PAUSE = 2000;               /* ms, between two fetches at least; main's data-pause goes before */
+	const LATER = 60000;              /* ms, until a part that comes later is asked for again */
+	const parts = new Map();          /* its address: { at, text } */
 	const opened = new Map();         /* id of a job whose reasons are shown: their HTML */
 	let due = false, busy = false, last = 0, timer = 0, serial = "";
 
@@ -63,10 +65,41 @@
 		[...old.querySelectorAll(".scroll")].forEach((e, i) => { e.scrollLeft = scrolls[i] || 0; });
 		for (const id of opened.keys())
 			showReasons(id);
+		fillParts().catch(() => {});
 		const element = old.contains(active) ? active : where && find(old, where);
 		if (element)
 			element.focus({ preventScroll: true });
 		window.scrollTo(at[0], at[1]);
+	}
+
+	/* --- what comes later --------------------------------------------------------------------- */
+
+	/* A part that takes its time is a link to a page of its own; that page's text comes in its place. */
+	function putPart(element, text) {
+		const part = new DOMParser().parseFromString(text, "text/html").getElementById("main");
+
+		for (const heading of part.querySelectorAll("h1"))
+			heading.remove();
+		element.replaceChildren(...part.childNodes);
+	}
+
+	async function fillParts() {
+		for (const element of main().querySelectorAll("[data-later]")) {
+			const address = element.dataset.later, known = parts.get(address);
+
+			if (known && known.text)
+				putPart(element, known.text);
+			if (known && Date.now() - known.at < LATER)
+				continue;
+			parts.set(address, { at: Date.now(), text: known ? known.text : "" });
+			const answer = await fetch(address, { headers: { "X-Part": "main" }, credentials: "same-origin" });
+			if (!answer.ok)
+				continue;
+			parts.set(address, { at: Date.now(), text: await answer.text() });
+			for (const now of main().querySelectorAll("[data-later]"))
+				if (now.dataset.later === address)
+					putPart(now, parts.get(address).text);
+		}
 	}
 
 	/* --- changes ----------------------------------------------------------------------------- */
@@ -214,5 +247,6 @@
 	document.addEventListener("visibilitychange", later);
 	document.addEventListener("selectionchange", later);
 	document.addEventListener("focusin", later);
+	fillParts().catch(() => {});
 	listen();
 })();
