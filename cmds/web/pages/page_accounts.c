@@ -135,6 +135,74 @@ static void put_tree(struct page *p)
 	free(held);
 }
 
+/* --- guarantees --------------------------------------------------------------------------------- */
+
+static void put_gpus(struct html *h, uint64_t milli)
+{
+	if (!milli)
+		HTML(h, "<td class=\"n dim\">-</td>");
+	else if (milli % 1000)
+		HTML(h, "<td class=\"n\">%.2f</td>", (double)milli / 1000);
+	else
+		HTML(h, "<td class=\"n\">%" PRIu64 "</td>", milli / 1000);
+}
+
+/* Of what an account is guaranteed and does not hold the others of its parent may have so much. */
+static uint64_t lent_at_most(const Gpusched__ShareGpus *g)
+{
+	uint64_t used = g->held_milli > g->kept_milli ? g->held_milli : g->kept_milli;
+
+	return g->guaranteed_milli > used ? g->guaranteed_milli - used : 0;
+}
+
+static void put_quota(struct html *h, const Gpusched__Share *s, const Gpusched__ShareGpus *g)
+{
+	uint64_t most = g->limit ? g->limit * UINT64_C(1000) : g->guaranteed_milli;
+
+	most = g->held_milli > most ? g->held_milli : most;
+	HTML(h, "<tr><th scope=\"row\"><span class=\"%s\">%s</span></th><td class=\"t\">%s</td>",
+	        indent(s->depth), s->account, *g->type ? g->type : "any");
+	put_gpus(h, g->guaranteed_milli);
+	put_gpus(h, g->held_milli);
+	HTML(h, "<td>");
+	put_bar(h, (double)g->held_milli, (double)most, (double)g->guaranteed_milli);
+	HTML(h, "</td>");
+	put_gpus(h, g->held_milli > g->guaranteed_milli ? g->held_milli - g->guaranteed_milli : 0);
+	put_gpus(h, lent_at_most(g));
+	put_gpus(h, g->kept_milli);
+	put_gpus(h, g->limit * UINT64_C(1000));
+	HTML(h, "</tr>\n");
+}
+
+static void put_quotas(struct page *p)
+{
+	struct html *h = p->h;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->snap->n_shares; i++)
+		n += p->snap->shares[i]->n_gpus;
+	if (!n)
+		return;
+	HTML(h, "<h2>Guarantees</h2><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+	        "aria-label=\"Guarantees\"><table><thead><tr><th scope=\"col\">Account</th>"
+	        "<th scope=\"col\">GPUs</th><th scope=\"col\" class=\"n\">Guaranteed</th>"
+	        "<th scope=\"col\" class=\"n\">Held</th>"
+	        "<th scope=\"col\">Held, and the guarantee as a mark</th>"
+	        "<th scope=\"col\" class=\"n\">Borrowed</th>"
+	        "<th scope=\"col\" class=\"n\" title=\"guaranteed and not held: the accounts beside it may "
+	        "have so many meanwhile\">To lend</th>"
+	        "<th scope=\"col\" class=\"n\" title=\"never lent\">Kept</th>"
+	        "<th scope=\"col\" class=\"n\">Limit</th></tr></thead><tbody>");
+	for (size_t i = 0; i < p->snap->n_shares; i++) {
+		const Gpusched__Share *s = p->snap->shares[i];
+
+		for (size_t k = 0; k < s->n_gpus; k++)
+			if (s->gpus[k]->guaranteed_milli || s->gpus[k]->held_milli)
+				put_quota(h, s, s->gpus[k]);
+	}
+	HTML(h, "</tbody></table></div>");
+}
+
 /* --- use by day ----------------------------------------------------------------------------------- */
 
 struct history {
@@ -230,6 +298,7 @@ void page_accounts(struct page *p)
 		HTML(p->h, "<p class=\"dim\">The configuration has no accounts.</p>");
 	else
 		put_tree(p);
+	put_quotas(p);
 	HTML(p->h, "<h2>Use by day</h2><div data-later=\"/usage\">"
 	           "<a href=\"/usage\">GPU-hours of the last %d days, by account</a></div>",
 	        DAYS_TOLD);

@@ -5,6 +5,7 @@ GPUSCHED_SHOTS=FOLDER keeps a picture of each page in each size, light and dark,
 
 import os
 import pathlib
+import re
 
 import browser
 import pytest
@@ -85,6 +86,16 @@ def test_a_part_of_a_page(web, cookie):
     assert r.body.startswith(b"<main ") and b"<nav aria-label=\"Pages\"" not in r.body
     why = cookie.get(f"/job/{web.waits}/why").body.decode()
     assert "It asks for 8 h100" in why and "<html" not in why
+
+
+def test_guarantees(web, cookie):
+    """red holds 8 of its 4: it has borrowed 4 of blue's 8."""
+    def numbers():
+        text = cookie.get("/accounts").body.decode()
+        rows = re.finditer(r'<span class="d1">(\w+)</span></th>(.*)</tr>', text)
+        return {m.group(1): re.findall(r'<td class="n[^"]*">([^<]*)</td>', m.group(2)) for m in rows}
+    wait_until(lambda: numbers() == {"red": ["4", "8", "4", "-", "-", "12"], "blue": ["8", "-", "-", "8", "-", "-"]},
+               lambda: f"what is guaranteed and held: {numbers()}")
 
 
 # --- in a browser ----------------------------------------------------------------------------------

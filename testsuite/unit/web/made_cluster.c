@@ -225,6 +225,7 @@ static void add_shares(struct messages *list)
 
 	for (size_t i = 0; i < ARRAY(v); i++) {
 		Gpusched__Share s = GPUSCHED__SHARE__INIT;
+		Gpusched__ShareGpus g = GPUSCHED__SHARE_GPUS__INIT, *gpus[] = { &g };
 
 		s.account = (char *)v[i].account;
 		s.user = (char *)v[i].user;
@@ -234,6 +235,13 @@ static void add_shares(struct messages *list)
 		s.effective = v[i].effective;
 		s.fair_share = v[i].fair_share;
 		s.rank = *v[i].user ? (uint32_t)i : 0;
+		g.type = (char *)"h100";
+		g.guaranteed_milli = i ? 16000 : 24000;
+		g.held_milli = i ? 20500 : 8000;
+		g.kept_milli = 10000;
+		g.limit = 32;
+		s.gpus = gpus;
+		s.n_gpus = *v[i].user ? 0 : 1;
 		s.gpu_us = UINT64_C(3600000000) * 1234;
 		s.cost = 1234.56;
 		messages_add(list, &s.base);
