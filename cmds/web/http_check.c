@@ -65,8 +65,13 @@ bool http_path_read(const char *target, char *out, size_t size)
 		if (target[i] == '%' && target[i + 1] == '2' &&
 		        (target[i + 2] == 'f' || target[i + 2] == 'F'))
 			return false;
-	return http_decode(target, n, false, out) && !strchr(out, '\\') &&
-	       segments_are_plain(out);
+	if (!http_decode(target, n, false, out) || strchr(out, '\\'))
+		return false;
+	/* Some clients end lists with a slash. */
+	n = strlen(out);
+	if (n > 2 && out[n - 1] == '/' && out[n - 2] != '/')
+		out[n - 1] = '\0';
+	return segments_are_plain(out);
 }
 
 bool http_path_fits(const char *pattern, const char *path, char *name, size_t size)

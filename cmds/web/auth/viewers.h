@@ -13,7 +13,7 @@
 
 #include "cmds/web/viewer.h"
 
-#define VIEWERS_FRESH_S 30
+#define VIEWERS_FRESH_S 10
 #define VIEWERS_MAX     4096 /* the one that was asked for longest ago goes */
 
 struct viewers;

@@ -20,7 +20,8 @@
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
 
-#define KEPT 16 /* events of a channel */
+#define KEPT   16                     /* events of a channel */
+#define NEW_US (60 * INT64_C(1000000)) /* a job is new for so long */
 
 /* What one snapshot has changed, for a channel. */
 struct event {
@@ -106,10 +107,11 @@ static struct event *plain(const char *kind, const struct snapshot *snap)
 	return e;
 }
 
-/* Calls `each` with each record that has changed and is of the channel; returns how many. */
+/* Calls `each` with each record that has changed and is of the channel; returns how many. `main`: without
+ * those that have waited for a while. */
 static size_t each_job(const struct channel *ch, const struct snapshot *snap,
-        const struct snapshot_delta *d, void (*each)(const struct snapshot_job *job, void *arg),
-        void *arg)
+        const struct snapshot_delta *d, bool main,
+        void (*each)(const struct snapshot_job *job, void *arg), void *arg)
 {
 	size_t found = 0;
 
@@ -118,6 +120,8 @@ static size_t each_job(const struct channel *ch, const struct snapshot *snap,
 		struct snapshot_job **v = snapshot_keyed(snap, d->jobs[i], &n);
 
 		for (size_t k = 0; k < n; k++) {
+			if (main && v[k]->waits && snap->taken_us - v[k]->submit_time > NEW_US)
+				continue;
 			if (!viewer_sees(ch->viewer, v[k]->uid, v[k]->account) ||
 			        !rest_query_has(&ch->query, v[k]))
 				continue;
@@ -167,16 +171,16 @@ static void put_job(const struct snapshot_job *job, void *arg)
 }
 
 static void put_jobs(struct event *e, const struct channel *ch, const struct snapshot *snap,
-        const struct snapshot_delta *d)
+        const struct snapshot_delta *d, bool main)
 {
 	struct jobs_out out = { &e->text, false };
 
 	head(e, "jobs", snap, d->cursor);
 	strbuf_adds(&e->text, ",\"jobs\":[");
-	each_job(ch, snap, d, put_job, &out);
+	each_job(ch, snap, d, main, put_job, &out);
 	strbuf_adds(&e->text, "],\"gone\":[");
 	each_gone(ch, snap, d, &e->text);
-	strbuf_adds(&e->text, "]");
+	strbuf_adds(&e->text, main ? "],\"more\":true" : "]");
 	tail(e);
 }
 
@@ -207,20 +211,24 @@ static struct event *event_of(
         struct channel *ch, const struct snapshot *snap, const struct snapshot_delta *d)
 {
 	size_t slot = d->serial % KEPT, n, gone;
+	bool main;
 	struct event *e = ch->made[slot];
 
 	if (e && ch->serials[slot] == d->serial) {
 		e->refs++;
 		return e;
 	}
-	n = d->fresh ? 0 : each_job(ch, snap, d, NULL, NULL);
+	n = d->fresh ? 0 : each_job(ch, snap, d, false, NULL, NULL);
+	main = n > EVENT_MAX; /* of a long queue places and reasons change all at once */
+	if (main)
+		n = each_job(ch, snap, d, true, NULL, NULL);
 	gone = d->fresh ? 0 : each_gone(ch, snap, d, NULL);
 	e = event_new();
 	if (d->fresh || n > EVENT_MAX || gone > EVENT_MAX) {
 		head(e, "fresh", snap, d->cursor);
 		tail(e);
-	} else if (n || gone) {
-		put_jobs(e, ch, snap, d);
+	} else if (n || gone || main) {
+		put_jobs(e, ch, snap, d, main);
 	}
 	put_lists(e, snap, d);
 	event_put(ch->made[slot]);

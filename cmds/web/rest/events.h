@@ -8,6 +8,8 @@
  *
  *	hello      the first: the cursor from which on all is told
  *	jobs       jobs that have changed, as they are now, and own ids of records that are no more
+ *	           "more":true: so many waiting jobs differ, in their place or why they wait, that only new
+ *	           ones are told: list them again if they are shown
  *	changed    {"lists":["nodes","shares",...]}: these lists differ, ask for them again
  *	fresh      more has changed than is known one by one: ask for everything again
  *
@@ -24,7 +26,7 @@
 
 #define EVENTS_LIFE_S   300
 #define EVENTS_CHANNELS 512     /* filters at a time; then 503 */
-#define EVENT_MAX       1000    /* jobs in one event; with more it is `fresh` */
+#define EVENT_MAX       1000    /* jobs in one event; with more it has `more`, or is `fresh` */
 
 struct events;
 

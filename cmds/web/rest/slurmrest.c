@@ -81,8 +81,8 @@ static json_t *meta_of(enum slurmrest_version v)
 	        v == V38 ? "22.05.9" : "23.11.0");
 }
 
-void slurm_answer(const struct http_request *r, struct http_answer *a, const char *name,
-        json_t *value, const char *warning)
+void slurm_begin(const struct http_request *r, struct http_answer *a, const char *name,
+        const char *warning)
 {
 	enum slurmrest_version v = slurmrest_version(r);
 	json_t *o = json_object(), *warnings = json_array();
@@ -95,11 +95,26 @@ void slurm_answer(const struct http_request *r, struct http_answer *a, const cha
 	json_object_set_new(o, "warnings", warnings);
 	if (v == V40 && r->snap)
 		slurm_number(o, v, "last_update", r->snap->taken_us / 1000000, false);
-	json_object_set_new(o, name, value);
 	a->type = "application/json";
 	a->cache = "private, no-cache";
 	rest_json(&a->body, o);
 	json_decref(o);
+	a->body.len--; /* its last brace comes with slurm_end() */
+	strbuf_addf(&a->body, ",\"%s\":", name);
+}
+
+void slurm_end(struct http_answer *a)
+{
+	strbuf_adds(&a->body, "}\n");
+}
+
+void slurm_answer(
+        const struct http_request *r, struct http_answer *a, const char *name, json_t *value)
+{
+	slurm_begin(r, a, name, "");
+	rest_json(&a->body, value);
+	json_decref(value);
+	slurm_end(a);
 }
 
 void slurm_failed(struct http_answer *a, int status, int number, const char *text)
@@ -134,7 +149,7 @@ static void slurm_ping(const struct http_request *r, struct http_answer *a)
 	json_t *list = json_array();
 
 	json_array_append_new(list, one);
-	slurm_answer(r, a, "pings", list, "");
+	slurm_answer(r, a, "pings", list);
 }
 
 static double stat_of(const struct snapshot *snap, const char *name)
@@ -189,7 +204,7 @@ static void slurm_diag(const struct http_request *r, struct http_answer *a)
 		        stat ? (int64_t)stat_of(r->snap, stat) - diag_fields[i].less : 0);
 	}
 	json_object_set_new(o, "bf_active", json_false());
-	slurm_answer(r, a, "statistics", o, "");
+	slurm_answer(r, a, "statistics", o);
 }
 
 /* --- nodes ----------------------------------------------------------------------------------------- */
@@ -292,7 +307,7 @@ static void slurm_nodes(const struct http_request *r, struct http_answer *a)
 		slurm_failed(a, 404, NO_NAME, "there is no such node");
 		return;
 	}
-	slurm_answer(r, a, "nodes", list, "");
+	slurm_answer(r, a, "nodes", list);
 }
 
 /* --- partitions ------------------------------------------------------------------------------------ */
@@ -377,25 +392,22 @@ static void slurm_partitions(const struct http_request *r, struct http_answer *a
 		slurm_failed(a, 404, NO_NAME, "there is no such partition");
 		return;
 	}
-	slurm_answer(r, a, "partitions", list, "");
+	slurm_answer(r, a, "partitions", list);
 }
 
 static void slurm_reservations(const struct http_request *r, struct http_answer *a)
 {
-	slurm_answer(r, a, "reservations", json_array(), "");
+	slurm_answer(r, a, "reservations", json_array());
 }
 
 #define SLURM(version, path, kind, handler, about) \
 	{ "GET", "/slurm/" version path, HTTP_LOGGED_IN, kind, 0, handler, about }
-/* Clients write lists with a slash at the end, and without. */
-#define LIST(version, path, handler)                                                               \
-	SLURM(version, path, HTTP_ASKS, handler, "as slurmrestd"),                                 \
-	SLURM(version, path "/", HTTP_ASKS, handler, "as slurmrestd")
 #define ROUTES(version)                                                                            \
 	SLURM(version, "/ping", HTTP_FAST, slurm_ping, "as slurmrestd"),                           \
 	SLURM(version, "/diag", HTTP_FAST, slurm_diag, "as slurmrestd"),                           \
-	LIST(version, "/jobs", slurm_jobs), LIST(version, "/nodes", slurm_nodes),                   \
-	LIST(version, "/partitions", slurm_partitions),                                            \
+	SLURM(version, "/jobs", HTTP_ASKS, slurm_jobs, "as slurmrestd"),                           \
+	SLURM(version, "/nodes", HTTP_ASKS, slurm_nodes, "as slurmrestd"),                         \
+	SLURM(version, "/partitions", HTTP_ASKS, slurm_partitions, "as slurmrestd"),               \
 	SLURM(version, "/job/{}", HTTP_ASKS, slurm_job, "as slurmrestd"),                          \
 	SLURM(version, "/node/{}", HTTP_ASKS, slurm_nodes, "as slurmrestd"),                       \
 	SLURM(version, "/partition/{}", HTTP_ASKS, slurm_partitions, "as slurmrestd"),             \

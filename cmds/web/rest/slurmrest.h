@@ -11,7 +11,7 @@
 
 #include "cmds/web/http.h"
 
-#define SLURMREST_JOBS_MAX 20000 /* jobs of one answer; with more it has a warning */
+#define SLURMREST_JOBS_MAX 10000 /* jobs of one answer; with more it has a warning */
 
 extern const struct http_route slurmrest_routes[];
 

@@ -26,9 +26,13 @@ json_t *slurm_words(char *const *v, size_t n);
 #define SLURM_TRES 160
 void slurm_tres(char buf[SLURM_TRES], int64_t cpus, int64_t mem_mb, int64_t nodes, int64_t gpus);
 
-/* One list as the whole answer; takes it over. `warning` "": none. */
-void slurm_answer(const struct http_request *r, struct http_answer *a, const char *name,
-        json_t *list, const char *warning);
+/* What stands before a value of that name, and behind it. `warning` "": none. */
+void slurm_begin(const struct http_request *r, struct http_answer *a, const char *name,
+        const char *warning);
+void slurm_end(struct http_answer *a);
+/* One value as the whole answer; takes it over. */
+void slurm_answer(
+        const struct http_request *r, struct http_answer *a, const char *name, json_t *value);
 void slurm_failed(struct http_answer *a, int status, int number, const char *text);
 /* True: there is no snapshot, and the answer says so. */
 bool slurm_not_ready(const struct http_request *r, struct http_answer *a);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/slurmrest.h"
 #include "cmds/web/rest/slurmrest_impl.h"
 #include "cmds/web/snapshot.h"
@@ -47,7 +48,7 @@ static void put_exit(json_t *o, enum slurmrest_version v, const Gpusched__Job *j
 		slurm_plain(o, "exit_code", j->exit_signal ? j->exit_signal : j->exit_code << 8);
 		return;
 	}
-	exit = json_pack("{s[s]s{}}", "status", status, "signal");
+	exit = json_pack("{s[s]s{ss}}", "status", status, "signal", "name", "");
 	slurm_number(exit, v, "return_code", j->exit_code, false);
 	slurm_number(json_object_get(exit, "signal"), v, "id", j->exit_signal, false);
 	json_object_set_new(o, "exit_code", exit);
@@ -129,36 +130,41 @@ static json_t *job_of(const struct http_request *r, const Gpusched__Job *j)
 	return o;
 }
 
-/* False: the viewer may not see it. */
-static bool add_job(const struct http_request *r, json_t *list, const struct snapshot_job *job)
+/* One after the other, as text: all of them as values would take many times as much memory. */
+static void put_job(const struct http_request *r, struct http_answer *a,
+        const struct snapshot_job *job, size_t *n)
 {
 	Gpusched__Job *m;
+	json_t *o;
 
 	if (!viewer_sees(r->viewer, job->uid, job->account))
-		return false;
+		return;
 	m = snapshot_job_unpack(job);
-	if (m) {
-		json_array_append_new(list, job_of(r, m));
-		gpusched__job__free_unpacked(m, NULL);
-	}
-	return true;
+	if (!m)
+		return;
+	o = job_of(r, m);
+	strbuf_adds(&a->body, (*n)++ ? ",\n" : "\n");
+	rest_json(&a->body, o);
+	json_decref(o);
+	gpusched__job__free_unpacked(m, NULL);
 }
 
 void slurm_jobs(const struct http_request *r, struct http_answer *a)
 {
 	char warning[80] = "";
-	json_t *list;
 	size_t n = 0;
 
 	if (slurm_not_ready(r, a))
 		return;
-	list = json_array();
-	for (size_t i = 0; i < r->snap->n_jobs && n < SLURMREST_JOBS_MAX; i++)
-		n += add_job(r, list, r->snap->jobs[i]);
-	if (n == SLURMREST_JOBS_MAX)
-		snprintf(warning, sizeof(warning), "the first %d jobs: /v1/jobs has all of them",
+	if (r->snap->n_jobs > SLURMREST_JOBS_MAX)
+		snprintf(warning, sizeof(warning), "at most %d jobs: /v1/jobs has all of them",
 		        SLURMREST_JOBS_MAX);
-	slurm_answer(r, a, "jobs", list, warning);
+	slurm_begin(r, a, "jobs", warning);
+	strbuf_adds(&a->body, "[");
+	for (size_t i = 0; i < r->snap->n_jobs && n < SLURMREST_JOBS_MAX; i++)
+		put_job(r, a, r->snap->jobs[i], &n);
+	strbuf_adds(&a->body, "]");
+	slurm_end(a);
 }
 
 void slurm_job(const struct http_request *r, struct http_answer *a)
@@ -167,22 +173,21 @@ void slurm_job(const struct http_request *r, struct http_answer *a)
 	struct snapshot_job **records = NULL;
 	size_t n = 0, shown = 0;
 	uint64_t id;
-	json_t *list;
 
 	if (slurm_not_ready(r, a))
 		return;
-	list = json_array();
+	slurm_begin(r, a, "jobs", "");
+	strbuf_adds(&a->body, "[");
 	if (count_parse(r->name, 1, INT64_MAX, &id, NULL) == 0) {
 		records = snapshot_records(r->snap, id, &n);
 		own = records ? NULL : snapshot_job(r->snap, id);
-		shown += own && add_job(r, list, own);
+		if (own)
+			put_job(r, a, own, &shown);
 	}
 	for (size_t i = 0; i < n; i++)
-		shown += add_job(r, list, records[i]);
-	if (!shown) {
-		json_decref(list);
+		put_job(r, a, records[i], &shown);
+	strbuf_adds(&a->body, "]");
+	slurm_end(a);
+	if (!shown)
 		slurm_failed(a, 404, NO_JOB, "Invalid job id specified");
-		return;
-	}
-	slurm_answer(r, a, "jobs", list, "");
 }
