@@ -126,7 +126,7 @@ static void bar_text(char *buf, size_t size, size_t width, const struct progress
 /* What matters least is left out first. */
 size_t progress_line(char *buf, size_t size, unsigned width, const struct progress_state *s)
 {
-	char amount[120], rate[48], left[UNITS_TEXT + 8], note[NOTE_MAX + 4] = "", bar[64];
+	char amount[120], rate[48], left[UNITS_TEXT + 8], note[NOTE_MAX + 4] = "", bar[96];
 	char *const parts[] = { amount, left, rate, note };
 	size_t room = width < size ? width : size - 1, n = strlen(s->what), i;
 

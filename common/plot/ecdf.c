@@ -2,6 +2,7 @@
  *
  * All lines end at 100 %, so their names stand in the order of their medians and say them.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ static void make_line(struct line *l, const struct plot_samples *s, enum plot_un
 	free(sorted);
 }
 
-static double greatest(const struct plot_frame *f, const struct plot_samples *samples, size_t n)
+static struct plot_range range_of(const struct plot_samples *samples, size_t n)
 {
 	struct plot_range r = PLOT_RANGE_NONE;
 	size_t i, k;
@@ -64,7 +65,22 @@ static double greatest(const struct plot_frame *f, const struct plot_samples *sa
 		for (k = 0; k < samples[i].n; k++)
 			plot_range_add(&r, samples[i].v[k]);
 	}
-	return f->x.fixed && f->x.max > r.max ? f->x.max : r.max;
+	return r;
+}
+
+/* Where more than a third is below all that can be told apart, what is below that says nothing: the axis
+ * begins at the tenth below. */
+static double lowest_part(const struct plot_samples *samples, size_t n, double least)
+{
+	double part = 1;
+	size_t i, k, low;
+
+	for (i = 0; i < n; i++) {
+		for (k = low = 0; k < samples[i].n; k++)
+			low += samples[i].v[k] <= least;
+		part = fmin(part, samples[i].n ? (double)low / (double)samples[i].n : 1);
+	}
+	return n && part > 1.0 / 3 ? fmin(0.9, floor(part * 10) / 10) : 0;
 }
 
 static size_t place_of(const struct line *lines, size_t n, size_t i)
@@ -81,11 +97,14 @@ void plot_ecdf(struct strbuf *out, const struct plot_frame *f, const struct plot
 {
 	struct line *lines = xcalloc(n ? n : 1, sizeof(*lines));
 	struct plot_series *series = xcalloc(n ? n : 1, sizeof(*series));
-	double *rank = xcalloc(n ? n : 1, sizeof(*rank)), end = greatest(f, samples, n);
+	double *rank = xcalloc(n ? n : 1, sizeof(*rank)), end;
+	struct plot_range range = range_of(samples, n);
 	struct plot_frame frame = *f;
 	size_t i;
 
-	frame.y = (struct plot_axis){ .label = f->y.label, .unit = PLOT_PERCENT, .fixed = true, .max = 1 };
+	frame.y = (struct plot_axis){ .label = f->y.label, .unit = PLOT_PERCENT, .fixed = true, .max = 1,
+		.min = lowest_part(samples, n, range.min) };
+	end = f->x.fixed && f->x.max > range.max ? f->x.max : range.max;
 	for (i = 0; i < n; i++) {
 		make_line(&lines[i], &samples[i], f->x.unit, end);
 		series[i] = (struct plot_series){ .name = lines[i].name.s, .style = PLOT_STEP,

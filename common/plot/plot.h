@@ -65,6 +65,10 @@ struct plot_frame {
 	size_t n_marks;
 };
 
+/* One value as charts write it, with two or three digits: "3.4 h", "12k". */
+#define PLOT_TICK_TEXT 32
+void plot_value(char buf[PLOT_TICK_TEXT], enum plot_unit unit, double v);
+
 /* The style sheet, as text; classes begin with "plot". */
 const char *plot_css(void);
 
@@ -97,7 +101,7 @@ struct plot_samples {
 	size_t n;
 };
 
-/* The y axis is always 0 to 100 %. */
+/* The y axis goes to 100 %, and begins at 0 % unless more than a third of all have the least value. */
 void plot_ecdf(struct strbuf *out, const struct plot_frame *f, const struct plot_samples *samples,
         size_t n);
 

@@ -16,7 +16,6 @@
 #define PLOT_CHAR      6.6   /* pixels of a character at 12 px, about */
 #define PLOT_LINE_H    15    /* pixels between lines of text */
 #define PLOT_TICKS_MAX 40
-#define PLOT_TICK_TEXT 32
 #define PLOT_VALUE_MAX 1e100 /* values beyond are gaps */
 
 /* --- svg.c: pieces of XML --------------------------------------------------------------------- */
@@ -63,8 +62,6 @@ struct plot_ticks {
 
 /* About `most` of them, within a->min to a->max, which are there and differ. */
 void plot_ticks(struct plot_ticks *t, const struct plot_axis *a, size_t most);
-/* One value, with two or three digits: "3.4 h". */
-void plot_value(char buf[PLOT_TICK_TEXT], enum plot_unit unit, double v);
 /* The tick of a logarithmic axis at or below `v`, which is above 0. */
 double plot_log_floor(enum plot_unit unit, double v);
 /* "2026-11-03 14:00 to 2026-11-05 02:00 UTC" */

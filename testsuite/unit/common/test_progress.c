@@ -37,7 +37,7 @@ static void lines(void **state)
 		{ 8, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 }, "submitti" },
 		{ 1, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 }, "s" },
 		{ 80, { "verifying", "", NULL, PROGRESS_BYTES, 1 << 20, 4 << 20, -1 },
-		        "verifying [#######-----------------------]  25%  1.0MB of 4.0MB" },
+		        "verifying [#######-----------------------]  25%  1MB of 4MB" },
 		{ 80, { "simulating", "jobs", "day 12", PROGRESS_COUNT, 1234567, 0, 2.5 },
 		        "simulating  1,234,567 jobs  2.5/s  day 12" },
 		/* More than all, and nothing known. */
