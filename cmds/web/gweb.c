@@ -98,7 +98,7 @@ static const struct cmd_option table[] = {
 	CMD_ROW(struct gweb, watcher_config.keep_ended_ms, "keep-ended", 0, "TIME", set_time,
 	        "Show jobs so long after their end (1h)"),
 	CMD_ROW(struct gweb, pages_options.whatif_dir, "what-if", 0, "DIR", cmd_set_text,
-	        "Show the comparisons that gsim --compare --plot wrote there"),
+	        "Show the charts of gsim --plot that are there, or in folders there"),
 	CMD_ROW(struct gweb, session_ms, "session", 0, "TIME", set_time,
 	        "A login is good for so long (12h)"),
 	CMD_ROW(struct gweb, identify_config.key_file, "key", 0, "FILE", cmd_set_text,

@@ -159,8 +159,8 @@ void page_whatif(struct page *p)
 	if (!p->options || !p->options->whatif_dir) {
 		HTML(p->h, "<p>Comparisons of one configuration with another, as gsim has made them from "
 		           "the cluster's own history. gweb was started without a folder for them:</p>"
-		           "<pre tabindex=\"0\">gsim --compare now.conf other.conf --plot DIR\n"
-		           "gweb --what-if DIR</pre>");
+		           "<pre tabindex=\"0\">gsim -f now.conf --against=other.conf --plot=DIR --json jobs.csv &gt;DIR/figures.json\n"
+		           "gweb --what-if=DIR</pre>");
 		return;
 	}
 	before = html_length(p->h);
@@ -171,7 +171,7 @@ void page_whatif(struct page *p)
 	names_clear(&folders);
 	if (html_length(p->h) == before)
 		HTML(p->h, "<p>There is no comparison yet. One is made by</p>"
-		           "<pre tabindex=\"0\">gsim --compare now.conf other.conf --plot %s/NAME</pre>",
+		           "<pre tabindex=\"0\">gsim -f now.conf --against=other.conf --plot=%s/NAME jobs.csv</pre>",
 		        p->options->whatif_dir);
 }
 
