@@ -49,8 +49,11 @@ void put_percent(struct html *h, double part, double all)
 static const char *colour_class(enum table_colour colour)
 {
 	static const char *const classes[TABLE_COLOURS] = {
-		[TABLE_PLAIN] = "", [TABLE_GOOD] = "good", [TABLE_WARN] = "warn",
-		[TABLE_BAD] = "bad", [TABLE_DIM] = "dim",
+		[TABLE_PLAIN] = "",
+		[TABLE_GOOD] = "good",
+		[TABLE_WARN] = "warn",
+		[TABLE_BAD] = "bad",
+		[TABLE_DIM] = "dim",
 	};
 
 	return classes[colour];
@@ -86,7 +89,8 @@ void put_bar(struct html *h, double part, double all, double mark)
 	bool over = mark >= 0 && all > 0 && part > mark;
 
 	width = width < 0 ? 0 : width > 100 ? 100 : width;
-	HTML(h, "<svg class=\"bar\" viewBox=\"0 0 100 9\" preserveAspectRatio=\"none\" "
+	HTML(h,
+	        "<svg class=\"bar\" viewBox=\"0 0 100 9\" preserveAspectRatio=\"none\" "
 	        "aria-hidden=\"true\"><rect class=\"all\" width=\"100\" height=\"9\"/>"
 	        "<rect class=\"%s\" width=\"%.1f\" height=\"9\"/>",
 	        over ? "over" : "part", width);
@@ -140,7 +144,8 @@ static void put_heading(struct html *h, const struct column *c, const struct vie
 void put_table(struct html *h, const char *caption, const struct view_kind *kind,
         const struct column *columns, size_t n, const char *sort, const char *query)
 {
-	HTML(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\">"
+	HTML(h,
+	        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\">"
 	        "<table class=\"wide\"><caption class=\"hide\">%s</caption><thead><tr>",
 	        caption, caption);
 	for (size_t i = 0; i < n; i++)

@@ -18,7 +18,7 @@
 void put_time(struct html *h, int64_t us, int64_t now);
 void put_span(struct html *h, uint64_t s); /* "1:02:03" */
 void put_state(struct html *h, const char *job_state);
-void put_size_mb(struct html *h, uint64_t mb); /* 0: "-" */
+void put_size_mb(struct html *h, uint64_t mb);             /* 0: "-" */
 void put_percent(struct html *h, double part, double all); /* all 0: "-" */
 
 /* A link to a job's page, with its id as commands show it. */

@@ -170,18 +170,18 @@ static const char *conversion_parse(const char *s, struct conversion *c)
 
 static unsigned long long unsigned_arg(va_list *ap, int longs)
 {
-	return longs == 0 ? va_arg(*ap, unsigned)
-	     : longs == 1 ? va_arg(*ap, unsigned long)
-	     : longs == 2 ? va_arg(*ap, unsigned long long)
-	                  : va_arg(*ap, size_t);
+	return longs == 0   ? va_arg(*ap, unsigned)
+	       : longs == 1 ? va_arg(*ap, unsigned long)
+	       : longs == 2 ? va_arg(*ap, unsigned long long)
+	                    : va_arg(*ap, size_t);
 }
 
 static long long signed_arg(va_list *ap, int longs)
 {
-	return longs == 0 ? va_arg(*ap, int)
-	     : longs == 1 ? va_arg(*ap, long)
-	     : longs == 2 ? va_arg(*ap, long long)
-	                  : (long long)va_arg(*ap, size_t);
+	return longs == 0   ? va_arg(*ap, int)
+	       : longs == 1 ? va_arg(*ap, long)
+	       : longs == 2 ? va_arg(*ap, long long)
+	                    : (long long)va_arg(*ap, size_t);
 }
 
 static void convert(struct html *h, const struct conversion *c, va_list *ap)

@@ -166,8 +166,9 @@ void put_attempts(struct page *p, const Gpusched__Acct *job)
 	}
 	put_table_end(p->h);
 	if (job->n_runs > RUNS_TOLD)
-		HTML(p->h, "<p class=\"dim\">And %zu more: <code>gacct --runs -j %" PRIu64
-		           "</code></p>",
+		HTML(p->h,
+		        "<p class=\"dim\">And %zu more: <code>gacct --runs -j %" PRIu64
+		        "</code></p>",
 		        job->n_runs - RUNS_TOLD, job->id);
 }
 
@@ -230,11 +231,14 @@ static void put_advice(struct html *h, const Gpusched__Acct *job)
 		return;
 	HTML(h, "<h3>Next time</h3><ul>");
 	if (idle)
-		HTML(h, "<li>Its GPUs were idle for %.0f %% of the time: fewer, or parts of GPUs "
+		HTML(h,
+		        "<li>Its GPUs were idle for %.0f %% of the time: fewer, or parts of GPUs "
 		        "(<span class=\"option\">--gpu-mem</span>), would do.</li>",
 		        100 * (double)u->gpu_idle_us / (double)u->gpu_seen_us);
 	if (time)
-		HTML(h, "<li><span class=\"option\">--time=%s</span> is enough: a shorter job finds "
+		HTML(h,
+		        "<li><span class=\"option\">--time=%s</span> is enough: a shorter job "
+		        "finds "
 		        "room sooner.</li>",
 		        duration_format(text, time));
 	if (mem)

@@ -152,7 +152,8 @@ static void put_changes(struct page *p, const Gpusched__Why *why)
 
 	if (why->n_changes) {
 		HTML(h, "<h3>Would start it now</h3>"
-		        "<p class=\"dim\">Each was tried on the scheduler, the smallest change first.</p>"
+		        "<p class=\"dim\">Each was tried on the scheduler, the smallest change "
+		        "first.</p>"
 		        "<dl class=\"facts changes\">");
 		for (size_t i = 0; i < why->n_changes; i++)
 			HTML(h, "<dt class=\"option\">%s</dt><dd>%s</dd>", why->changes[i]->option,

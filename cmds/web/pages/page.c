@@ -47,16 +47,16 @@ bool page_sees_usage(const struct page *p, const char *account, const char *user
 	return viewer_sees_usage(p->r->viewer, account, user);
 }
 
-int page_ask(struct page *p, const struct client_call *call, void (*again)(void *arg),
-        struct error *err)
+int page_ask(
+        struct page *p, const struct client_call *call, void (*again)(void *arg), struct error *err)
 {
 	return ask_as(p->r->client, p->r->viewer->uid, call, again, err);
 }
 
 /* --- the frame -------------------------------------------------------------------------------- */
 
-static void put_nav(struct html *h, const struct page_kind *kinds, size_t n,
-        const struct page_kind *kind)
+static void put_nav(
+        struct html *h, const struct page_kind *kinds, size_t n, const struct page_kind *kind)
 {
 	const char *here = kind->nav ? kind->segment : kind->under;
 
@@ -78,9 +78,9 @@ static void put_viewer(struct html *h, const struct page *p)
 	const struct viewer *v = p->r->viewer;
 	char proof[AUTH_SECRET] = "";
 
-	static const char *const roles[] = {
-		[VIEWER_USER] = "", [VIEWER_OPERATOR] = ", operator", [VIEWER_ADMIN] = ", administrator"
-	};
+	static const char *const roles[] = { [VIEWER_USER] = "",
+		[VIEWER_OPERATOR] = ", operator",
+		[VIEWER_ADMIN] = ", administrator" };
 
 	if (!v->known) {
 		HTML(h, "<span class=\"viewer\">not logged in</span>");
@@ -90,7 +90,9 @@ static void put_viewer(struct html *h, const struct page *p)
 		identify_proof(p->options->identify, p->r, proof);
 	HTML(h, "<div class=\"viewer\"><span>%s%s</span>", v->name, roles[v->role]);
 	if (*proof)
-		HTML(h, "<form method=\"post\" action=\"/logout\"><input type=\"hidden\" name=\"proof\" "
+		HTML(h,
+		        "<form method=\"post\" action=\"/logout\"><input type=\"hidden\" "
+		        "name=\"proof\" "
 		        "value=\"%s\"><button>Log out</button></form>",
 		        proof);
 	HTML(h, "</div>");
@@ -98,7 +100,8 @@ static void put_viewer(struct html *h, const struct page *p)
 
 static void put_head(struct html *h, const struct page *p, const char *cluster)
 {
-	HTML(h, "<!doctype html>\n<html lang=\"en\" data-events=\"%s\"><head>"
+	HTML(h,
+	        "<!doctype html>\n<html lang=\"en\" data-events=\"%s\"><head>"
 	        "<meta charset=\"utf-8\">"
 	        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
 	        "<meta name=\"color-scheme\" content=\"light dark\">"
@@ -157,8 +160,8 @@ static const struct snapshot nothing = { .cluster = "", .version = "", .currency
 static void show(const struct page_kind *kind, struct page *p)
 {
 	if (p->snap == &nothing && !kind->open)
-		page_error(p, 503, *p->r->trouble ? p->r->trouble
-		                                  : "The controller was not reached yet");
+		page_error(p, 503,
+		        *p->r->trouble ? p->r->trouble : "The controller was not reached yet");
 	else
 		kind->show(p);
 }

@@ -39,9 +39,12 @@ void page_about(struct page *p)
 	put_time(h, p->snap->taken_us, p->now);
 	HTML(h, ", snapshot %llu</dd></dl>", (unsigned long long)p->snap->serial);
 	HTML(h, "<p>The pages follow what happens by themselves; without JavaScript they show the "
-	        "moment at which they were asked for. Every text in them is also said by a command: "
-	        "<code>gqueue</code>, <code>ginfo</code>, <code>gshare</code>, <code>greport</code>.</p>"
+	        "moment at which they were asked for. Every text in them is also said by a "
+	        "command: "
+	        "<code>gqueue</code>, <code>ginfo</code>, <code>gshare</code>, "
+	        "<code>greport</code>.</p>"
 	        "<p>For programs: <a href=\"/metrics\">/metrics</a> for Prometheus, "
-	        "<a href=\"/v1/openapi.json\">/v1</a> for everything as JSON. gweb(8) says how.</p>");
+	        "<a href=\"/v1/openapi.json\">/v1</a> for everything as JSON. gweb(8) says "
+	        "how.</p>");
 	put_stats(p);
 }

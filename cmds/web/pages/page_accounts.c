@@ -30,8 +30,8 @@ static size_t index_of(const struct snapshot *s, const char *account, const char
 	return SIZE_MAX;
 }
 
-static void add_job(const struct snapshot *s, struct held *held, size_t i,
-        const struct snapshot_job *j)
+static void add_job(
+        const struct snapshot *s, struct held *held, size_t i, const struct snapshot_job *j)
 {
 	uint32_t depth = s->shares[i]->depth + 1;
 
@@ -103,7 +103,8 @@ static void put_share(struct page *p, const Gpusched__Share *s, const struct hel
 		HTML(h, "<td class=\"n\">%.3f</td><td class=\"n\">%u</td>", s->fair_share, s->rank);
 	else
 		HTML(h, "<td></td><td></td>");
-	HTML(h, "<td class=\"n\">%" PRIu64 "</td><td class=\"n\">%" PRIu64 "</td>"
+	HTML(h,
+	        "<td class=\"n\">%" PRIu64 "</td><td class=\"n\">%" PRIu64 "</td>"
 	        "<td class=\"n\">%.1f</td><td class=\"n\">%.2f</td></tr>\n",
 	        held->running, held->waiting, (double)s->gpu_us / 3.6e9, s->cost);
 }
@@ -113,14 +114,18 @@ static void put_tree(struct page *p)
 	struct html *h = p->h;
 	struct held *held = count_held(p);
 
-	HTML(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Accounts and users\">"
+	HTML(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Accounts and "
+	        "users\">"
 	        "<table><thead><tr><th scope=\"col\">Account, user</th>"
 	        "<th scope=\"col\" class=\"n\">Shares</th>"
 	        "<th scope=\"col\" class=\"n\" title=\"of its siblings'\">Share</th>"
-	        "<th scope=\"col\" class=\"n\" title=\"of its siblings', with old use forgotten\">Used</th>"
+	        "<th scope=\"col\" class=\"n\" title=\"of its siblings', with old use "
+	        "forgotten\">Used</th>"
 	        "<th scope=\"col\">Used, and its share as a mark</th>"
-	        "<th scope=\"col\" class=\"n\">Fair-share</th><th scope=\"col\" class=\"n\">Rank</th>"
-	        "<th scope=\"col\" class=\"n\">GPUs held</th><th scope=\"col\" class=\"n\">GPUs asked</th>"
+	        "<th scope=\"col\" class=\"n\">Fair-share</th><th scope=\"col\" "
+	        "class=\"n\">Rank</th>"
+	        "<th scope=\"col\" class=\"n\">GPUs held</th><th scope=\"col\" class=\"n\">GPUs "
+	        "asked</th>"
 	        "<th scope=\"col\" class=\"n\">GPU-hours</th><th scope=\"col\" class=\"n\">Cost");
 	if (*p->snap->currency)
 		HTML(h, ", %s", p->snap->currency);
@@ -189,7 +194,8 @@ static void put_quotas(struct page *p)
 	        "<th scope=\"col\" class=\"n\">Held</th>"
 	        "<th scope=\"col\">Held, and the guarantee as a mark</th>"
 	        "<th scope=\"col\" class=\"n\">Borrowed</th>"
-	        "<th scope=\"col\" class=\"n\" title=\"guaranteed and not held: the accounts beside it may "
+	        "<th scope=\"col\" class=\"n\" title=\"guaranteed and not held: the accounts "
+	        "beside it may "
 	        "have so many meanwhile\">To lend</th>"
 	        "<th scope=\"col\" class=\"n\" title=\"never lent\">Kept</th>"
 	        "<th scope=\"col\" class=\"n\">Limit</th></tr></thead><tbody>");
@@ -247,7 +253,10 @@ static void draw_history(struct strbuf *out, const void *arg)
 	struct plot_frame f = { .title = "GPU-hours a day, by account",
 		.id = "use",
 		.bare = true,
-		.x = { .unit = PLOT_UTC, .fixed = true, .min = y->days.at[0], .max = y->days.at[y->days.n] },
+		.x = { .unit = PLOT_UTC,
+		        .fixed = true,
+		        .min = y->days.at[0],
+		        .max = y->days.at[y->days.n] },
 		.y = { .label = "GPU-hours" } };
 
 	for (size_t i = 0; i < y->n; i++)
@@ -283,8 +292,8 @@ static void put_history(struct page *p)
 	report_clear(&r);
 }
 
-/* A page by itself, since the controller takes its time for it; that of the accounts shows it where there is a
- * script. */
+/* A page by itself, since the controller takes its time for it; that of the accounts shows it where
+ * there is a script. */
 void page_usage(struct page *p)
 {
 	page_title(p, "Use by day");
@@ -299,7 +308,8 @@ void page_accounts(struct page *p)
 	else
 		put_tree(p);
 	put_quotas(p);
-	HTML(p->h, "<h2>Use by day</h2><div data-later=\"/usage\">"
-	           "<a href=\"/usage\">GPU-hours of the last %d days, by account</a></div>",
+	HTML(p->h,
+	        "<h2>Use by day</h2><div data-later=\"/usage\">"
+	        "<a href=\"/usage\">GPU-hours of the last %d days, by account</a></div>",
 	        DAYS_TOLD);
 }

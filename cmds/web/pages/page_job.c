@@ -28,21 +28,40 @@ static const struct snapshot_job *find(const struct page *p, const struct job_na
 static const struct {
 	const char *column, *name;
 } facts[] = {
-	{ "WHY", "Reason" }, { "PROGRESS", "Progress" },
-	{ "REMARK", "Remark" }, { "COMMENT", "Last note" }, { "GPUS", "GPUs" },
-	{ "GPU-SHARE", "Of each GPU" }, { "GPUIDS", "Which GPUs" }, { "NODES", "Nodes" },
-	{ "NODE", "On" }, { "CPUS", "CPUs a node" }, { "MEM", "Memory a node" },
-	{ "TIMELIMIT", "Time limit" }, { "CONSTRAINT", "Constraint" },
-	{ "LICENCES", "Licences" }, { "DEPENDENCY", "Dependency" }, { "BEGIN", "Not before" },
-	{ "DEADLINE", "Deadline" }, { "MAXWAIT", "Should start within" }, { "COST", "Cost at most" },
-	{ "CHECKPOINT", "Checkpoint" }, { "SUSPENDED", "Suspended" }, { "PRIORITY", "Priority" },
-	{ "EXIT", "Exit" }, { "ATTEMPT", "Attempt" }, { "LABELS", "Labels" }, { "ARRAY", "Array" },
-	{ "HOST", "Submitted on" }, { "WORKDIR", "Folder" }, { "STDOUT", "Output" },
+	{ "WHY", "Reason" },
+	{ "PROGRESS", "Progress" },
+	{ "REMARK", "Remark" },
+	{ "COMMENT", "Last note" },
+	{ "GPUS", "GPUs" },
+	{ "GPU-SHARE", "Of each GPU" },
+	{ "GPUIDS", "Which GPUs" },
+	{ "NODES", "Nodes" },
+	{ "NODE", "On" },
+	{ "CPUS", "CPUs a node" },
+	{ "MEM", "Memory a node" },
+	{ "TIMELIMIT", "Time limit" },
+	{ "CONSTRAINT", "Constraint" },
+	{ "LICENCES", "Licences" },
+	{ "DEPENDENCY", "Dependency" },
+	{ "BEGIN", "Not before" },
+	{ "DEADLINE", "Deadline" },
+	{ "MAXWAIT", "Should start within" },
+	{ "COST", "Cost at most" },
+	{ "CHECKPOINT", "Checkpoint" },
+	{ "SUSPENDED", "Suspended" },
+	{ "PRIORITY", "Priority" },
+	{ "EXIT", "Exit" },
+	{ "ATTEMPT", "Attempt" },
+	{ "LABELS", "Labels" },
+	{ "ARRAY", "Array" },
+	{ "HOST", "Submitted on" },
+	{ "WORKDIR", "Folder" },
+	{ "STDOUT", "Output" },
 	{ "STDERR", "Errors" },
 };
 
-static void put_job_fact(struct html *h, const Gpusched__Job *j, const char *column,
-        const char *name)
+static void put_job_fact(
+        struct html *h, const Gpusched__Job *j, const char *column, const char *name)
 {
 	static const char *const nothing[] = { "-", "0", "0:0" };
 	struct view_cell cell = { .text = "" };
@@ -109,7 +128,8 @@ static void put_whose(struct html *h, const char *user, const char *account, con
 
 static void put_output(struct html *h, const char *label)
 {
-	HTML(h, "<section><h2>Output</h2><p class=\"dim\">Its owner follows it with</p>"
+	HTML(h,
+	        "<section><h2>Output</h2><p class=\"dim\">Its owner follows it with</p>"
 	        "<pre tabindex=\"0\">glog -f %s</pre></section>",
 	        label);
 }

@@ -41,7 +41,8 @@ static void put_gpu_jobs(struct page *p, const Gpusched__NodeGpu *g)
 		HTML(h, "%s", comma);
 		put_job(h, run->job, tasks, false);
 		if (g->n_parts)
-			HTML(h, " %s", share_format(share, g->parts[i]->mem_mb, g->parts[i]->milli));
+			HTML(h, " %s",
+			        share_format(share, g->parts[i]->mem_mb, g->parts[i]->milli));
 		comma = ", ";
 	}
 	if (others)
@@ -82,7 +83,8 @@ static void put_gpu(struct page *p, const Gpusched__Node *n, const Gpusched__Nod
 	uint32_t use = 0;
 	bool known = gpu_use(g, &use);
 
-	HTML(h, "<tr><th scope=\"row\" class=\"n\">%u</th><td class=\"t\">%s</td>"
+	HTML(h,
+	        "<tr><th scope=\"row\" class=\"n\">%u</th><td class=\"t\">%s</td>"
 	        "<td class=\"t\"><i class=\"%s\"></i> %s</td>",
 	        g->index, g->type, gpu_mark_class(mark, g), gpu_mark_word(mark));
 	put_number(h, known, use, "%", 0);
@@ -99,7 +101,8 @@ static void put_gpu(struct page *p, const Gpusched__Node *n, const Gpusched__Nod
 	}
 	HTML(h, "<td>");
 	put_gpu_jobs(p, g);
-	HTML(h, "</td><td>%s%s%s</td></tr>\n", g->reason, *g->reason_by ? ", by " : "", g->reason_by);
+	HTML(h, "</td><td>%s%s%s</td></tr>\n", g->reason, *g->reason_by ? ", by " : "",
+	        g->reason_by);
 }
 
 static void put_gpus(struct page *p, const Gpusched__Node *n)
@@ -109,13 +112,15 @@ static void put_gpus(struct page *p, const Gpusched__Node *n)
 		HTML(p->h, "<p class=\"dim\">It has none.</p></section>");
 		return;
 	}
-	HTML(p->h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"GPUs\">"
-	           "<table class=\"wide\"><thead><tr><th scope=\"col\" class=\"n\">GPU</th>"
-	           "<th scope=\"col\">Type</th><th scope=\"col\">State</th>"
-	           "<th scope=\"col\" class=\"n\">Compute</th><th scope=\"col\" class=\"n\">Memory</th>"
-	           "<th scope=\"col\" class=\"n\">Temp.</th><th scope=\"col\" class=\"n\">Power</th>"
-	           "<th scope=\"col\" class=\"n\">Clock</th><th scope=\"col\">Last Xid</th>"
-	           "<th scope=\"col\">Jobs</th><th scope=\"col\">Reason</th></tr></thead><tbody>");
+	HTML(p->h,
+	        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"GPUs\">"
+	        "<table class=\"wide\"><thead><tr><th scope=\"col\" class=\"n\">GPU</th>"
+	        "<th scope=\"col\">Type</th><th scope=\"col\">State</th>"
+	        "<th scope=\"col\" class=\"n\">Compute</th><th scope=\"col\" "
+	        "class=\"n\">Memory</th>"
+	        "<th scope=\"col\" class=\"n\">Temp.</th><th scope=\"col\" class=\"n\">Power</th>"
+	        "<th scope=\"col\" class=\"n\">Clock</th><th scope=\"col\">Last Xid</th>"
+	        "<th scope=\"col\">Jobs</th><th scope=\"col\">Reason</th></tr></thead><tbody>");
 	for (size_t i = 0; i < n->n_devices; i++)
 		put_gpu(p, n, n->devices[i]);
 	HTML(p->h, "</tbody></table></div></section>");
@@ -141,7 +146,8 @@ static void put_near(struct html *h, const Gpusched__Node *n)
 	if (n->n_devices < 2 || !*n->devices[0]->near)
 		return;
 	HTML(h, "<details id=\"near\"><summary>How close its GPUs are to each other</summary>"
-	        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Closeness of GPUs\">"
+	        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Closeness of "
+	        "GPUs\">"
 	        "<table><thead><tr><td></td>");
 	for (size_t i = 0; i < n->n_devices; i++)
 		HTML(h, "<th scope=\"col\">%u</th>", n->devices[i]->index);
@@ -241,10 +247,12 @@ void page_nodes(struct page *p)
 
 	page_title(p, "Nodes");
 	HTML(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Nodes\">"
-	        "<table class=\"wide\"><thead><tr><th scope=\"col\">Node</th><th scope=\"col\">State</th>"
+	        "<table class=\"wide\"><thead><tr><th scope=\"col\">Node</th><th "
+	        "scope=\"col\">State</th>"
 	        "<th scope=\"col\">GPUs free</th><th scope=\"col\" class=\"n\">CPUs free</th>"
 	        "<th scope=\"col\" class=\"n\">Memory free</th><th scope=\"col\">Partitions</th>"
-	        "<th scope=\"col\" class=\"n\">Runs</th><th scope=\"col\">Reason</th></tr></thead><tbody>");
+	        "<th scope=\"col\" class=\"n\">Runs</th><th "
+	        "scope=\"col\">Reason</th></tr></thead><tbody>");
 	for (size_t i = 0; i < p->snap->n_nodes; i++)
 		put_node_line(p, p->snap->nodes[i]);
 	HTML(h, "</tbody></table></div>");

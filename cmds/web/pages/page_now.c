@@ -160,17 +160,19 @@ static struct now *count(const struct page *p)
 static void put_figures(struct page *p, const struct now *now)
 {
 	struct html *h = p->h;
-	unsigned held = now->marks[GPU_MARK_HELD] + now->marks[GPU_MARK_IDLE] +
-	                now->marks[GPU_MARK_SHARED];
+	unsigned held =
+	        now->marks[GPU_MARK_HELD] + now->marks[GPU_MARK_IDLE] + now->marks[GPU_MARK_SHARED];
 
-	HTML(h, "<dl class=\"figures\">"
+	HTML(h,
+	        "<dl class=\"figures\">"
 	        "<div><dt>GPUs free</dt><dd>%u <small>of %u</small></dd></div>"
 	        "<div><dt>held</dt><dd>%u</dd></div>"
 	        "<div><dt>held, but idle</dt><dd>%u</dd></div>"
 	        "<div><dt>drained, in trouble</dt><dd>%u</dd></div>",
 	        now->marks[GPU_MARK_FREE], now->total, held, now->marks[GPU_MARK_IDLE],
 	        now->marks[GPU_MARK_DRAINED] + now->marks[GPU_MARK_TROUBLE]);
-	HTML(h, "<div><dt>jobs running</dt><dd>%zu</dd></div>"
+	HTML(h,
+	        "<div><dt>jobs running</dt><dd>%zu</dd></div>"
 	        "<div><dt>jobs waiting</dt><dd>%zu <small>%zu ready</small></dd></div>",
 	        now->running, now->waiting, now->ready);
 	HTML(h, "<div><dt>oldest wait</dt><dd>");
@@ -216,7 +218,8 @@ static void put_types(struct html *h, const struct now *now)
 	        "<th scope=\"col\" class=\"n\">All</th><th scope=\"col\" class=\"n\">Free</th>"
 	        "<th scope=\"col\" class=\"n\">Held</th><th scope=\"col\" class=\"n\">Idle</th>"
 	        "<th scope=\"col\" class=\"n\">Shared</th>"
-	        "<th scope=\"col\" class=\"n\" title=\"drained, or in trouble\">Off</th></tr></thead><tbody>");
+	        "<th scope=\"col\" class=\"n\" title=\"drained, or in "
+	        "trouble\">Off</th></tr></thead><tbody>");
 	for (size_t i = 0; i < now->n_types; i++)
 		put_type(h, &now->types[i]);
 	HTML(h, "</tbody></table></div></section>");
@@ -233,7 +236,8 @@ static void put_waits(struct page *p, const struct now *now)
 		HTML(h, "<p class=\"dim\">No job that could start waits.</p></section>");
 		return;
 	}
-	HTML(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Waiting longest\">"
+	HTML(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Waiting "
+	        "longest\">"
 	        "<table class=\"wide\"><thead><tr><th scope=\"col\" class=\"n\">Job</th>"
 	        "<th scope=\"col\">User</th><th scope=\"col\" class=\"n\">GPUs</th>"
 	        "<th scope=\"col\" class=\"n\">Waits</th><th scope=\"col\">Reason</th></tr></thead>"
@@ -243,8 +247,8 @@ static void put_waits(struct page *p, const struct now *now)
 
 		HTML(h, "<tr><td class=\"n\">");
 		put_job(h, j->id, j->tasks, j->several);
-		HTML(h, "</td><td class=\"t\">%s</td><td class=\"n\">%u</td><td class=\"n\">", j->user,
-		        j->gpus);
+		HTML(h, "</td><td class=\"t\">%s</td><td class=\"n\">%u</td><td class=\"n\">",
+		        j->user, j->gpus);
 		put_span(h, (uint64_t)((p->now - j->submit_time) / USEC));
 		HTML(h, "</td><td class=\"t\">%s</td></tr>", j->reason);
 	}
@@ -271,11 +275,13 @@ static void put_ends(struct page *p, const struct now *now)
 
 		HTML(h, "<tr><td class=\"n\">");
 		put_job(h, j->id, j->tasks, j->several);
-		HTML(h, "</td><td class=\"t\">%s</td><td class=\"n\">%u</td><td class=\"t\">%s</td>"
+		HTML(h,
+		        "</td><td class=\"t\">%s</td><td class=\"n\">%u</td><td class=\"t\">%s</td>"
 		        "<td class=\"n\">",
 		        j->user, j->gpus_held, j->gpus_held ? j->gpu_type : "");
 		put_span(h, left > 0 ? (uint64_t)(left / USEC) : 0);
-		HTML(h, "</td><td class=\"t\">%s%s</td></tr>", j->node, j->n_nodes > 1 ? " ..." : "");
+		HTML(h, "</td><td class=\"t\">%s%s</td></tr>", j->node,
+		        j->n_nodes > 1 ? " ..." : "");
 	}
 	HTML(h, "</tbody></table></div></section>");
 }
@@ -346,7 +352,8 @@ static void put_nodes_of(struct page *p, const struct type *t)
 		if (!first_has_type(n, t->name))
 			continue;
 		if (!any)
-			HTML(h, "<h3>%s <span class=\"dim\">%u free of %u</span></h3>"
+			HTML(h,
+			        "<h3>%s <span class=\"dim\">%u free of %u</span></h3>"
 			        "<ul class=\"map%s%s\">",
 			        *t->name ? t->name : "GPUs", t->marks[GPU_MARK_FREE], t->total,
 			        t->per_node <= 4   ? " w4"

@@ -30,15 +30,15 @@ struct question {
 	bool ended;    /* those that have ended, too */
 };
 
-#define TEXT_ORDER(field)                                                                       \
-	static int by_##field(const struct snapshot_job *a, const struct snapshot_job *b)       \
-	{                                                                                       \
-		return strcmp(a->field, b->field);                                              \
+#define TEXT_ORDER(field)                                                                 \
+	static int by_##field(const struct snapshot_job *a, const struct snapshot_job *b) \
+	{                                                                                 \
+		return strcmp(a->field, b->field);                                        \
 	}
-#define NUMBER_ORDER(field)                                                                     \
-	static int by_##field(const struct snapshot_job *a, const struct snapshot_job *b)       \
-	{                                                                                       \
-		return a->field < b->field ? -1 : a->field > b->field;                          \
+#define NUMBER_ORDER(field)                                                               \
+	static int by_##field(const struct snapshot_job *a, const struct snapshot_job *b) \
+	{                                                                                 \
+		return a->field < b->field ? -1 : a->field > b->field;                    \
 	}
 TEXT_ORDER(name)
 TEXT_ORDER(user)
@@ -75,7 +75,8 @@ static int by_start(const struct snapshot_job *a, const struct snapshot_job *b)
 /* What waits first, the next to start on top, then what runs, the latest on top: as gqueue has it. */
 static int by_turn(const struct snapshot_job *a, const struct snapshot_job *b)
 {
-	uint32_t x = a->position ? a->position : UINT32_MAX, y = b->position ? b->position : UINT32_MAX;
+	uint32_t x = a->position ? a->position : UINT32_MAX,
+	         y = b->position ? b->position : UINT32_MAX;
 
 	if (a->waits != b->waits)
 		return a->waits ? -1 : 1;
@@ -88,10 +89,18 @@ static const struct order {
 	const char *name;
 	int (*compare)(const struct snapshot_job *a, const struct snapshot_job *b);
 } orders[] = {
-	{ "", by_turn }, { "job", by_id }, { "name", by_name }, { "user", by_user },
-	{ "account", by_account }, { "partition", by_partition }, { "state", by_state },
-	{ "gpus", by_gpus }, { "submit", by_submit_time }, { "limit", by_time_limit_s },
-	{ "start", by_start }, { "reason", by_reason },
+	{ "", by_turn },
+	{ "job", by_id },
+	{ "name", by_name },
+	{ "user", by_user },
+	{ "account", by_account },
+	{ "partition", by_partition },
+	{ "state", by_state },
+	{ "gpus", by_gpus },
+	{ "submit", by_submit_time },
+	{ "limit", by_time_limit_s },
+	{ "start", by_start },
+	{ "reason", by_reason },
 };
 #define N_ORDERS (sizeof(orders) / sizeof(orders[0]))
 
@@ -108,8 +117,7 @@ static void question_read(struct question *q, const struct page *p)
 			q->order = &orders[i];
 	q->page = page < 1 ? 1 : page > PAGE_MAX ? PAGE_MAX : (unsigned)page;
 	/* One state that is an end, or "ALL", is asked for by name. */
-	q->ended = !strcmp(q->state, "ALL") ||
-	           (job_state(q->state) && job_state(q->state)->ended);
+	q->ended = !strcmp(q->state, "ALL") || (job_state(q->state) && job_state(q->state)->ended);
 }
 
 static bool starts(const char *text, const char *begin)
@@ -140,8 +148,8 @@ struct chosen {
 	size_t fitting, all; /* of all; all: without what has ended, unless asked for */
 };
 
-static int compare(const struct question *q, const struct snapshot_job *a,
-        const struct snapshot_job *b)
+static int compare(
+        const struct question *q, const struct snapshot_job *a, const struct snapshot_job *b)
 {
 	int c = q->order->compare(a, b);
 
@@ -209,7 +217,8 @@ static struct chosen choose_all(const struct page *p, struct question *q)
 
 static void put_text_field(struct html *h, const char *name, const char *label, const char *value)
 {
-	HTML(h, "<label>%s<input name=\"%s\" value=\"%s\" autocomplete=\"off\" "
+	HTML(h,
+	        "<label>%s<input name=\"%s\" value=\"%s\" autocomplete=\"off\" "
 	        "spellcheck=\"false\"></label>",
 	        label, name, value);
 }
@@ -281,8 +290,8 @@ static char *question_query(const struct question *q)
 	return strbuf_take(&text);
 }
 
-static void put_pages(struct html *h, const struct question *q, const struct chosen *c,
-        const char *query)
+static void put_pages(
+        struct html *h, const struct question *q, const struct chosen *c, const char *query)
 {
 	size_t pages = (c->fitting + PER_PAGE - 1) / PER_PAGE;
 	const char *minus = q->down ? "-" : "";
@@ -291,8 +300,8 @@ static void put_pages(struct html *h, const struct question *q, const struct cho
 		return;
 	HTML(h, "<nav class=\"pages\" aria-label=\"Pages of the list\">");
 	if (q->page > 1)
-		HTML(h, "<a rel=\"prev\" href=\"?%ssort=%s%s&amp;page=%u\">Previous</a>", query, minus,
-		        q->order->name, q->page - 1);
+		HTML(h, "<a rel=\"prev\" href=\"?%ssort=%s%s&amp;page=%u\">Previous</a>", query,
+		        minus, q->order->name, q->page - 1);
 	HTML(h, "<span>Page %u of %zu</span>", q->page, pages);
 	if (q->page < pages)
 		HTML(h, "<a rel=\"next\" href=\"?%ssort=%s%s&amp;page=%u\">Next</a>", query, minus,

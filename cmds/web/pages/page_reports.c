@@ -20,8 +20,12 @@ static const struct {
 	char by[12];
 	const char *text;
 } groups[] = {
-	{ "account", "Account" }, { "user", "User" }, { "partition", "Partition" },
-	{ "qos", "QOS" }, { "gpu", "GPU type" }, { "state", "State" },
+	{ "account", "Account" },
+	{ "user", "User" },
+	{ "partition", "Partition" },
+	{ "qos", "QOS" },
+	{ "gpu", "GPU type" },
+	{ "state", "State" },
 };
 #define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
 
@@ -76,7 +80,8 @@ static void put_form(struct page *p, const struct question *q)
 			HTML(h, " selected");
 		HTML(h, ">%s</option>", groups[i].text);
 	}
-	HTML(h, "</select></label><label>Since<input name=\"since\" value=\"%s\" "
+	HTML(h,
+	        "</select></label><label>Since<input name=\"since\" value=\"%s\" "
 	        "placeholder=\"now-7d\"></label><label>Until<input name=\"until\" value=\"%s\" "
 	        "placeholder=\"now\"></label><button>Show</button></form>",
 	        q->since_text, q->until_text);
@@ -103,11 +108,18 @@ static void put_share_of(struct html *h, double part, double all)
 
 static void put_line(struct html *h, const Gpusched__ReportLine *m, const char *class)
 {
-	HTML(h, "<tr class=\"%s\"><th scope=\"row\"><span class=\"%s\">%s</span></th>"
+	HTML(h,
+	        "<tr class=\"%s\"><th scope=\"row\"><span class=\"%s\">%s</span></th>"
 	        "<td class=\"n\">%" PRIu64 "</td><td class=\"n\">%.1f</td>",
-	        class, !m->depth ? "" : m->depth == 1 ? "d1" : m->depth == 2 ? "d2" : "d3",
-	        !m->n_keys ? "all" : *m->keys[0] ? m->keys[0] : "-", m->jobs,
-	        (double)m->gpu_us / 3.6e9);
+	        class,
+	        !m->depth       ? ""
+	        : m->depth == 1 ? "d1"
+	        : m->depth == 2 ? "d2"
+	                        : "d3",
+	        !m->n_keys    ? "all"
+	        : *m->keys[0] ? m->keys[0]
+	                      : "-",
+	        m->jobs, (double)m->gpu_us / 3.6e9);
 	put_share_of(h, m->used, 1);
 	put_share_of(h, m->share, m->share > 0);
 	put_share_of(h, (double)m->gpu_busy_us, (double)m->gpu_seen_us);
@@ -125,14 +137,19 @@ static void put_line(struct html *h, const Gpusched__ReportLine *m, const char *
 
 static void put_lines(struct html *h, const struct report *r, const char *group)
 {
-	HTML(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Report\">"
-	        "<table class=\"wide\"><thead><tr><th scope=\"col\">%s</th>", group);
-	HTML(h, "<th scope=\"col\" class=\"n\">Jobs</th><th scope=\"col\" class=\"n\">GPU-hours</th>"
+	HTML(h,
+	        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Report\">"
+	        "<table class=\"wide\"><thead><tr><th scope=\"col\">%s</th>",
+	        group);
+	HTML(h,
+	        "<th scope=\"col\" class=\"n\">Jobs</th><th scope=\"col\" "
+	        "class=\"n\">GPU-hours</th>"
 	        "<th scope=\"col\" class=\"n\">Used</th><th scope=\"col\" class=\"n\">Share</th>"
 	        "<th scope=\"col\" class=\"n\">Compute</th><th scope=\"col\" class=\"n\">Idle</th>"
 	        "<th scope=\"col\" class=\"n\">Wait p50</th><th scope=\"col\" class=\"n\">p95</th>"
 	        "<th scope=\"col\" class=\"n\">max</th><th scope=\"col\" class=\"n\">In target</th>"
-	        "<th scope=\"col\" class=\"n\">kWh</th><th scope=\"col\" class=\"n\">Cost%s%s</th></tr>"
+	        "<th scope=\"col\" class=\"n\">kWh</th><th scope=\"col\" "
+	        "class=\"n\">Cost%s%s</th></tr>"
 	        "</thead><tbody>",
 	        r->currency ? ", " : "", r->currency);
 	for (size_t i = 0; i < r->n; i++)
@@ -245,8 +262,8 @@ static void draw_busy(struct strbuf *out, const void *arg)
 static void put_by_day(struct page *p, const struct question *q)
 {
 	static char day[] = "day";
-	static void (*const plots[])(struct strbuf *, const void *) = { draw_hours, draw_waits,
-		draw_busy };
+	static void (*const plots[])(
+	        struct strbuf *, const void *) = { draw_hours, draw_waits, draw_busy };
 	char *by[] = { day };
 	struct by_day *d;
 	struct report r;

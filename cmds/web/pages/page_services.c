@@ -13,9 +13,15 @@ static void put_service_state(struct html *h, const char *state)
 	static const struct {
 		const char *state, *class;
 	} classes[] = {
-		{ "SERVING", "good" }, { "READY", "good" }, { "DEGRADED", "warn" },
-		{ "WAKING", "warn" }, { "ROLLING", "warn" }, { "LOADING", "warn" },
-		{ "PENDING", "warn" }, { "FAILING", "bad" }, { "UNREADY", "bad" },
+		{ "SERVING", "good" },
+		{ "READY", "good" },
+		{ "DEGRADED", "warn" },
+		{ "WAKING", "warn" },
+		{ "ROLLING", "warn" },
+		{ "LOADING", "warn" },
+		{ "PENDING", "warn" },
+		{ "FAILING", "bad" },
+		{ "UNREADY", "bad" },
 	};
 	const char *class = "dim";
 
@@ -43,7 +49,9 @@ static void put_line(struct page *p, const Gpusched__Service *s)
 	HTML(h, "</td><td class=\"n\">%u of %u</td><td>", s->ready, s->wanted);
 	put_bar(h, s->ready, s->wanted, -1);
 	HTML(h, "</td><td class=\"n\">%u</td><td class=\"n\">%u</td>", s->loading, s->pending);
-	HTML(h, "<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"why\">%s</td></tr>\n",
+	HTML(h,
+	        "<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td "
+	        "class=\"why\">%s</td></tr>\n",
 	        s->in_flight, s->waiting, *s->reason ? s->reason : s->decision);
 }
 
@@ -56,15 +64,18 @@ void page_services(struct page *p)
 	for (size_t i = 0; i < p->snap->n_services; i++)
 		shown += seen(p, p->snap->services[i]);
 	if (!shown) {
-		HTML(h, "<p class=\"dim\">There are no services. <code>gsubmit --service</code> makes "
+		HTML(h, "<p class=\"dim\">There are no services. <code>gsubmit --service</code> "
+		        "makes "
 		        "one.</p>");
 		return;
 	}
 	HTML(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Services\">"
-	        "<table class=\"wide\"><thead><tr><th scope=\"col\">Service</th><th scope=\"col\">User</th>"
+	        "<table class=\"wide\"><thead><tr><th scope=\"col\">Service</th><th "
+	        "scope=\"col\">User</th>"
 	        "<th scope=\"col\">State</th><th scope=\"col\" class=\"n\">Ready</th><td></td>"
 	        "<th scope=\"col\" class=\"n\">Loading</th>"
-	        "<th scope=\"col\" class=\"n\">No node</th><th scope=\"col\" class=\"n\">In flight</th>"
+	        "<th scope=\"col\" class=\"n\">No node</th><th scope=\"col\" class=\"n\">In "
+	        "flight</th>"
 	        "<th scope=\"col\" class=\"n\">Queued</th>"
 	        "<th scope=\"col\">Why, or the last decision</th></tr></thead><tbody>");
 	for (size_t i = 0; i < p->snap->n_services; i++)
@@ -79,8 +90,8 @@ static void put_replica(struct page *p, const Gpusched__ServiceReplica *r)
 {
 	struct html *h = p->h;
 
-	HTML(h, "<tr><th scope=\"row\" class=\"n\">%u</th><td class=\"n\">%u</td><td class=\"n\">", r->slot,
-	        r->generation);
+	HTML(h, "<tr><th scope=\"row\" class=\"n\">%u</th><td class=\"n\">%u</td><td class=\"n\">",
+	        r->slot, r->generation);
 	if (r->job) {
 		char slot[16];
 
@@ -98,10 +109,13 @@ static void put_replica(struct page *p, const Gpusched__ServiceReplica *r)
 	HTML(h, "</td><td class=\"t\">");
 	put_time(h, r->ready_time, p->now);
 	if (r->load_known)
-		HTML(h, "</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f %%",
+		HTML(h,
+		        "</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td "
+		        "class=\"n\">%.1f %%",
 		        r->running, r->waiting, r->kv_milli / 10.0);
 	else
-		HTML(h, "</td><td class=\"n dim\">-</td><td class=\"n dim\">-</td><td class=\"n dim\">-");
+		HTML(h, "</td><td class=\"n dim\">-</td><td class=\"n dim\">-</td><td class=\"n "
+		        "dim\">-");
 	HTML(h, "</td><td>%s</td></tr>\n", r->reason);
 }
 
@@ -111,11 +125,15 @@ static void put_replicas(struct page *p, const Gpusched__Service *s)
 
 	HTML(h, "<h2>Replicas</h2><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
 	        "aria-label=\"Replicas\"><table class=\"wide\"><thead><tr>"
-	        "<th scope=\"col\" class=\"n\">Slot</th><th scope=\"col\" class=\"n\">Generation</th>"
+	        "<th scope=\"col\" class=\"n\">Slot</th><th scope=\"col\" "
+	        "class=\"n\">Generation</th>"
 	        "<th scope=\"col\" class=\"n\">Job</th><th scope=\"col\">State</th>"
-	        "<th scope=\"col\">Node</th><th scope=\"col\">Address</th><th scope=\"col\">Ready since</th>"
-	        "<th scope=\"col\" class=\"n\">Running</th><th scope=\"col\" class=\"n\">Queued</th>"
-	        "<th scope=\"col\" class=\"n\">KV cache</th><th scope=\"col\">In words</th></tr></thead>"
+	        "<th scope=\"col\">Node</th><th scope=\"col\">Address</th><th scope=\"col\">Ready "
+	        "since</th>"
+	        "<th scope=\"col\" class=\"n\">Running</th><th scope=\"col\" "
+	        "class=\"n\">Queued</th>"
+	        "<th scope=\"col\" class=\"n\">KV cache</th><th scope=\"col\">In "
+	        "words</th></tr></thead>"
 	        "<tbody>");
 	for (size_t i = 0; i < s->n_replicas; i++)
 		put_replica(p, s->replicas[i]);
@@ -127,8 +145,11 @@ static void put_scaling(struct page *p, const Gpusched__Service *s)
 	struct html *h = p->h;
 	char text[UNITS_TEXT];
 
-	HTML(h, "<dl class=\"figures\"><div><dt>ready</dt><dd>%u <small>of %u wanted</small></dd></div>"
-	        "<div><dt>loading</dt><dd>%u</dd></div><div><dt>without a node</dt><dd>%u</dd></div>"
+	HTML(h,
+	        "<dl class=\"figures\"><div><dt>ready</dt><dd>%u <small>of %u "
+	        "wanted</small></dd></div>"
+	        "<div><dt>loading</dt><dd>%u</dd></div><div><dt>without a "
+	        "node</dt><dd>%u</dd></div>"
 	        "<div><dt>requests in flight</dt><dd>%.1f</dd></div>"
 	        "<div><dt>queued</dt><dd>%.1f</dd></div></dl>",
 	        s->ready, s->wanted, s->loading, s->pending, s->in_flight, s->waiting);

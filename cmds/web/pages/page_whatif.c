@@ -58,8 +58,8 @@ static void list(int fd, bool folders, struct names *out)
 		close(fd);
 	while (d && out->n < FILES_MAX && (e = readdir(d))) {
 		bool wanted = folders ? e->d_type == DT_DIR
-		                      : e->d_type == DT_REG &&
-		                                (ends(e->d_name, ".svg") || ends(e->d_name, ".json"));
+		                      : e->d_type == DT_REG && (ends(e->d_name, ".svg") ||
+		                                                       ends(e->d_name, ".json"));
 
 		if (wanted && good_name(e->d_name))
 			out->v[out->n++] = xstrdup(e->d_name);
@@ -108,7 +108,9 @@ static int read_file(int folder, const char *name, struct strbuf *out)
 /* Names are good ones: nothing in them has a meaning in an address. */
 static void put_picture(struct html *h, const char *folder, const char *name)
 {
-	HTML(h, "<figure class=\"pic\"><a href=\"/what-if/%s?of=%s\"><img loading=\"lazy\" alt=\"%s\" "
+	HTML(h,
+	        "<figure class=\"pic\"><a href=\"/what-if/%s?of=%s\"><img loading=\"lazy\" "
+	        "alt=\"%s\" "
 	        "src=\"/what-if/%s?of=%s\"></a></figure>",
 	        name, folder, name, name, folder);
 }
@@ -157,10 +159,13 @@ void page_whatif(struct page *p)
 
 	page_title(p, "What if");
 	if (!p->options || !p->options->whatif_dir) {
-		HTML(p->h, "<p>Comparisons of one configuration with another, as gsim has made them from "
-		           "the cluster's own history. gweb was started without a folder for them:</p>"
-		           "<pre tabindex=\"0\">gsim -f now.conf --against=other.conf --plot=DIR --json jobs.csv &gt;DIR/figures.json\n"
-		           "gweb --what-if=DIR</pre>");
+		HTML(p->h,
+		        "<p>Comparisons of one configuration with another, as gsim has made them "
+		        "from "
+		        "the cluster's own history. gweb was started without a folder for them:</p>"
+		        "<pre tabindex=\"0\">gsim -f now.conf --against=other.conf --plot=DIR "
+		        "--json jobs.csv &gt;DIR/figures.json\n"
+		        "gweb --what-if=DIR</pre>");
 		return;
 	}
 	before = html_length(p->h);
@@ -170,8 +175,10 @@ void page_whatif(struct page *p)
 		put_comparison(p, folders.v[i]);
 	names_clear(&folders);
 	if (html_length(p->h) == before)
-		HTML(p->h, "<p>There is no comparison yet. One is made by</p>"
-		           "<pre tabindex=\"0\">gsim -f now.conf --against=other.conf --plot=%s/NAME jobs.csv</pre>",
+		HTML(p->h,
+		        "<p>There is no comparison yet. One is made by</p>"
+		        "<pre tabindex=\"0\">gsim -f now.conf --against=other.conf --plot=%s/NAME "
+		        "jobs.csv</pre>",
 		        p->options->whatif_dir);
 }
 

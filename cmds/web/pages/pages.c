@@ -42,9 +42,10 @@ static void show_login(struct page *p)
 	page_title(p, "Log in");
 	p->status = 401;
 	HTML(p->h, "<p>This page shows a cluster to its users. On a host of the cluster, run</p>"
-	        "<pre tabindex=\"0\">gweb login</pre>"
-	        "<p>It proves by munge which user you are, and prints a link that opens this page within "
-	        "a minute.</p>");
+	           "<pre tabindex=\"0\">gweb login</pre>"
+	           "<p>It proves by munge which user you are, and prints a link that opens this "
+	           "page within "
+	           "a minute.</p>");
 }
 
 void pages_not_logged_in(const struct http_request *r, struct http_answer *a)
@@ -88,7 +89,8 @@ const struct http_route pages_routes[] = {
 	{ "GET", "/", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "the GPUs and what changes next" },
 	{ "GET", "/queue", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "jobs that wait and run" },
 	{ "GET", "/job/{}", HTTP_LOGGED_IN, HTTP_ASKS, 0, get_page, "one job" },
-	{ "GET", "/job/{}/why", HTTP_LOGGED_IN, HTTP_ASKS, 0, page_job_why, "why it waits, as a part of a page" },
+	{ "GET", "/job/{}/why", HTTP_LOGGED_IN, HTTP_ASKS, 0, page_job_why,
+	        "why it waits, as a part of a page" },
 	{ "GET", "/nodes", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "all nodes" },
 	{ "GET", "/node/{}", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "one node" },
 	{ "GET", "/accounts", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "shares and use" },
@@ -97,9 +99,13 @@ const struct http_route pages_routes[] = {
 	{ "GET", "/service/{}", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "one service" },
 	{ "GET", "/reports", HTTP_LOGGED_IN, HTTP_ASKS, 0, get_page, "use, waits and cost" },
 	{ "GET", "/what-if", HTTP_LOGGED_IN, HTTP_ASKS, 0, get_page, "comparisons by gsim" },
-	{ "GET", "/what-if/{}", HTTP_LOGGED_IN, HTTP_ASKS, 0, page_whatif_file, "a picture of one" },
-	{ "GET", "/about", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "versions and figures of the controller" },
-	{ "GET", "/changes", HTTP_LOGGED_IN, HTTP_STREAM, 0, changes_get, "that something has changed, as events" },
-	{ "GET", "/static/{}", HTTP_NOBODY, HTTP_FAST, 0, get_static, "style and script of the pages" },
+	{ "GET", "/what-if/{}", HTTP_LOGGED_IN, HTTP_ASKS, 0, page_whatif_file,
+	        "a picture of one" },
+	{ "GET", "/about", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page,
+	        "versions and figures of the controller" },
+	{ "GET", "/changes", HTTP_LOGGED_IN, HTTP_STREAM, 0, changes_get,
+	        "that something has changed, as events" },
+	{ "GET", "/static/{}", HTTP_NOBODY, HTTP_FAST, 0, get_static,
+	        "style and script of the pages" },
 	{ NULL, NULL, 0, 0, 0, NULL, NULL },
 };

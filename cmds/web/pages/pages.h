@@ -11,7 +11,7 @@
 struct identify;
 
 struct pages_options {
-	const char *whatif_dir; /* of files that gsim --plot wrote; NULL: none */
+	const char *whatif_dir;          /* of files that gsim --plot wrote; NULL: none */
 	const struct identify *identify; /* whose forms end a session; NULL: there are none */
 };
 

@@ -14,8 +14,7 @@ static void keep_types(struct report *r, const Gpusched__ReportChunk *chunk)
 {
 	for (size_t i = 0; i < chunk->n_types; i++) {
 		r->types = xrealloc(r->types, r->n_types + 1, sizeof(*r->types));
-		r->types[r->n_types] =
-		        (Gpusched__ReportType *)msg_copy(&chunk->types[i]->base);
+		r->types[r->n_types] = (Gpusched__ReportType *)msg_copy(&chunk->types[i]->base);
 		r->n_types += r->types[r->n_types] != NULL;
 	}
 }

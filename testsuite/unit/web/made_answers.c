@@ -7,12 +7,12 @@
 #include "common/base/clock.h"
 #include "made_cluster.h"
 
-#define USEC  INT64_C(1000000)
-#define HOURS UINT64_C(3600000000)
+#define USEC     INT64_C(1000000)
+#define HOURS    UINT64_C(3600000000)
 #define ARRAY(a) (sizeof(a) / sizeof((a)[0]))
 
-int __wrap_ask_as(struct client *c, uid_t uid, const struct client_call *call, void (*again)(void *arg),
-        struct error *err);
+int __wrap_ask_as(struct client *c, uid_t uid, const struct client_call *call,
+        void (*again)(void *arg), struct error *err);
 
 static int answer_why(const struct client_call *call, struct error *err)
 {
@@ -59,7 +59,8 @@ static int answer_why(const struct client_call *call, struct error *err)
 	return call->on_chunk(&r.base, call->arg, err);
 }
 
-static void make_run(Gpusched__AcctRun *r, Gpusched__RunUsed *u, uint32_t attempt, int64_t start, int64_t end)
+static void make_run(
+        Gpusched__AcctRun *r, Gpusched__RunUsed *u, uint32_t attempt, int64_t start, int64_t end)
 {
 	static uint32_t gpus[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
@@ -176,8 +177,8 @@ static int answer_report(const struct client_call *call, struct error *err)
 	return call->on_chunk(&chunk.base, call->arg, err);
 }
 
-int __wrap_ask_as(struct client *c, uid_t uid, const struct client_call *call, void (*again)(void *arg),
-        struct error *err)
+int __wrap_ask_as(struct client *c, uid_t uid, const struct client_call *call,
+        void (*again)(void *arg), struct error *err)
 {
 	(void)c, (void)uid;
 	again(call->arg); /* as if the connection had broken once */

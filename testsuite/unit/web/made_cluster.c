@@ -7,7 +7,7 @@
 
 #include "common/base/clock.h"
 
-#define USEC INT64_C(1000000)
+#define USEC     INT64_C(1000000)
 #define ARRAY(a) (sizeof(a) / sizeof((a)[0]))
 
 const struct made_query *made_query;
@@ -41,21 +41,29 @@ const char *__wrap_http_header(const struct http_request *r, const char *name)
 static const struct node {
 	const char *name, *type, *state, *gpus, *reason;
 } nodes[] = {
-	{ "h01", "h100", "allocated", "wwwwwwww", "" }, { "h02", "h100", "mixed", "wwwwffff", "" },
-	{ "h03", "h100", "mixed", "wwiiwwww", "" }, { "h04", "h100", "idle", "ffffffff", "" },
+	{ "h01", "h100", "allocated", "wwwwwwww", "" },
+	{ "h02", "h100", "mixed", "wwwwffff", "" },
+	{ "h03", "h100", "mixed", "wwiiwwww", "" },
+	{ "h04", "h100", "idle", "ffffffff", "" },
 	{ "h05", "h100", "draining", "wwwwdddd", "new firmware (root, 11-26 08:12)" },
 	{ "h06", "h100", "mixed", "wwwwmdff", "" },
 	{ "h07", "h100", "down", "ffffffff", "no answer since 09:12" },
 	{ "h08", "h100", "allocated", "wwwwwwwi", "" },
-	{ "l01", "l40s", "mixed", "wsff", "" }, { "l02", "l40s", "idle", "ffff", "" },
-	{ "l03", "l40s", "drained", "dddd", HOSTILE }, { "l04", "l40s", "allocated", "wsws", "" },
+	{ "l01", "l40s", "mixed", "wsff", "" },
+	{ "l02", "l40s", "idle", "ffff", "" },
+	{ "l03", "l40s", "drained", "dddd", HOSTILE },
+	{ "l04", "l40s", "allocated", "wsws", "" },
 	{ "m01", "1g.10gb", "mixed", "wwwwwffffwwffff", "" },
 	{ "c01", "", "idle", "", "" },
 };
 
 static const char *state_of(char c)
 {
-	return c == 'f' ? "free" : c == 's' ? "shared" : c == 'd' ? "drained" : c == 'm' ? "missing" : "whole";
+	return c == 'f'   ? "free"
+	       : c == 's' ? "shared"
+	       : c == 'd' ? "drained"
+	       : c == 'm' ? "missing"
+	                  : "whole";
 }
 
 static void make_gpu(Gpusched__NodeGpu *g, const struct node *n, uint32_t i, Gpusched__RunId **run,
@@ -141,20 +149,24 @@ static const struct job {
 	const char *name, *user, *account, *state, *reason, *text, *nodes;
 	uint32_t gpus, waited_s, ran_s, limit_s;
 } jobs[] = {
-	{ MADE_RUNS, "pretrain-7b", "ana", "vision", "RUNNING", "", "", "h[01,08]", 16, 5400, 30000, 43200 },
+	{ MADE_RUNS, "pretrain-7b", "ana", "vision", "RUNNING", "", "", "h[01,08]", 16, 5400, 30000,
+	        43200 },
 	{ 4691, "eval-suite", "bo", "speech", "RUNNING", "", "", "h02", 4, 30, 2400, 3600 },
 	{ 4700, "notebook", "cy", "research", "RUNNING", "", "", "h03", 2, 3, 9000, 28800 },
-	{ 4702, "finetune-13b-lora", "ana", "vision", "RUNNING", "", "", "h05", 4, 720, 600, 14400 },
+	{ 4702, "finetune-13b-lora", "ana", "vision", "RUNNING", "", "", "h05", 4, 720, 600,
+	        14400 },
 	{ 4710, "asr", "bo", "speech", "COMPLETING", "", "", "h06", 4, 720, 600, 0 },
 	{ MADE_WAITS, "embed", "ana", "vision", "PENDING", "AssocGrpGRES",
 	        "vision: limit h100:32, holds 28, +8", "", 8, 15240, 0, 28800 },
-	{ 4813, "sweep", "bo", "speech", "PENDING", "Resources", "8 h100 on one node are not free", "", 8, 7210, 0,
-	        86400 },
-	{ 4814, "later", "cy", "research", "PENDING", "BeginTime", "starts no earlier than 22:00", "", 1, 99000, 0,
-	        3600 },
-	{ MADE_HOSTILE, HOSTILE, HOSTILE, HOSTILE, "PENDING", "Priority", HOSTILE, "", 1, 600, 0, 0 },
+	{ 4813, "sweep", "bo", "speech", "PENDING", "Resources", "8 h100 on one node are not free",
+	        "", 8, 7210, 0, 86400 },
+	{ 4814, "later", "cy", "research", "PENDING", "BeginTime", "starts no earlier than 22:00",
+	        "", 1, 99000, 0, 3600 },
+	{ MADE_HOSTILE, HOSTILE, HOSTILE, HOSTILE, "PENDING", "Priority", HOSTILE, "", 1, 600, 0,
+	        0 },
 	{ 4600, "prep", "bo", "speech", "COMPLETED", "", "", "h04", 1, 4, 300, 3600 },
-	{ 4601, "broken", "cy", "research", "FAILED", "NonZeroExitCode", "exit 7", "h04", 1, 4, 2, 3600 },
+	{ 4601, "broken", "cy", "research", "FAILED", "NonZeroExitCode", "exit 7", "h04", 1, 4, 2,
+	        3600 },
 };
 
 static void fill_job(Gpusched__Job *m, const struct job *j, Gpusched__GpuCount *gpus)
@@ -217,10 +229,14 @@ static void add_shares(struct messages *list)
 		uint32_t depth, shares;
 		double norm, effective, fair_share;
 	} v[] = {
-		{ "research", "", 0, 50, 0.5, 0.2, 0 }, { "research", "cy", 1, 1, 1, 1, 0.91 },
-		{ "vision", "", 1, 30, 0.6, 0.8, 0 }, { "vision", "ana", 2, 1, 1, 1, 0.31 },
-		{ "speech", "", 0, 50, 0.5, 0.7, 0 }, { "speech", "bo", 1, 1, 1, 1, 0.22 },
-		{ HOSTILE, "", 0, 1, 0.01, 0.01, 0 }, { HOSTILE, HOSTILE, 1, 1, 1, 1, 0.5 },
+		{ "research", "", 0, 50, 0.5, 0.2, 0 },
+		{ "research", "cy", 1, 1, 1, 1, 0.91 },
+		{ "vision", "", 1, 30, 0.6, 0.8, 0 },
+		{ "vision", "ana", 2, 1, 1, 1, 0.31 },
+		{ "speech", "", 0, 50, 0.5, 0.7, 0 },
+		{ "speech", "bo", 1, 1, 1, 1, 0.22 },
+		{ HOSTILE, "", 0, 1, 0.01, 0.01, 0 },
+		{ HOSTILE, HOSTILE, 1, 1, 1, 1, 0.5 },
 	};
 
 	for (size_t i = 0; i < ARRAY(v); i++) {
@@ -324,7 +340,9 @@ static void make_lists(struct messages *lists[LIST_COUNT])
 
 void made_begin(struct made *m, size_t more)
 {
-	struct snapshot_draft d = { .cluster = "demo", .version = "1.0", .currency = "EUR", .all = true };
+	struct snapshot_draft d = {
+		.cluster = "demo", .version = "1.0", .currency = "EUR", .all = true
+	};
 	size_t n = ARRAY(jobs) + more;
 
 	now_us = clock_us(CLOCK_REALTIME);

@@ -9,7 +9,7 @@
 #include "cmds/web/pages/page.h"
 #include "cmds/web/snapshot_make.h"
 
-#define HOSTILE  "<script>alert(1)</script>\"'&"
+#define HOSTILE "<script>alert(1)</script>\"'&"
 
 #define MADE_WAITS   4812 /* a job that waits */
 #define MADE_RUNS    4690

@@ -32,7 +32,8 @@ static void test_texts_are_escaped(void **state)
 	} v[] = {
 		{ "plain", "plain" },
 		{ "", "" },
-		{ "<script>alert('x')</script>", "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" },
+		{ "<script>alert('x')</script>",
+		        "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" },
 		{ "a\" onload=\"b", "a&quot; onload=&quot;b" },
 		{ "a&amp;b", "a&amp;amp;b" },
 		{ "tab\tnew\nline", "tab\\x09new\\x0aline" },

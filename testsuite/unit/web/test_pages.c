@@ -7,12 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "cmds/web/pages/pages.h"
 #include "made_cluster.h"
 
 static struct made made;
+static char whatif_dir[] = "/tmp/test_pages.XXXXXX";
+static struct pages_options options; /* as gweb without options */
+static const char *last_type, *last_csp;
 static const struct viewer viewer = { .known = true, .uid = 1001, .name = "ana" };
 
 static const struct http_route *route_of(const char *path, const char **name)
@@ -24,7 +29,8 @@ static const struct http_route *route_of(const char *path, const char **name)
 		*name = "";
 		if (!hole && !strcmp(r->path, path))
 			return r;
-		if (hole && !hole[2] && !strncmp(r->path, path, n) && path[n] && !strchr(path + n, '/')) {
+		if (hole && !hole[2] && !strncmp(r->path, path, n) && path[n] &&
+		        !strchr(path + n, '/')) {
 			*name = path + n;
 			return r;
 		}
@@ -54,15 +60,21 @@ static void keep(const char *path, const char *text)
 /* The page's text; the caller frees it. */
 static char *page(const char *path, int want_status)
 {
-	static const struct pages_options options = { .whatif_dir = NULL };
-	struct http_request r = { .method = "GET", .path = path, .raw = path, .viewer = &viewer,
-		.snap = made.snap, .trouble = made_silent ? "no connection" : "", .arg = (void *)&options,
+	struct http_request r = { .method = "GET",
+		.path = path,
+		.raw = path,
+		.viewer = &viewer,
+		.snap = made.snap,
+		.trouble = made_silent ? "no connection" : "",
+		.arg = &options,
 		.client = (struct client *)&made };
 	struct http_answer a = { .status = 200 };
 	const struct http_route *route = route_of(path, &r.name);
 
 	route->handler(&r, &a);
 	assert_int_equal(a.status, want_status);
+	last_type = a.type;
+	last_csp = a.csp;
 	if (!made_query && !made_silent && want_status == 200)
 		keep(path, a.body.s);
 	return strbuf_take(&a.body);
@@ -107,7 +119,8 @@ static void check_markup(const char *path, const char *text)
 		assert_non_null(end);
 		if (s[1] == '/') {
 			if (!depth || strncmp(open[depth - 1], tag, n) || open[depth - 1][n])
-				fail_msg("%s: </%.*s> closes %s", path, (int)n, tag, depth ? open[depth - 1] : "nothing");
+				fail_msg("%s: </%.*s> closes %s", path, (int)n, tag,
+				        depth ? open[depth - 1] : "nothing");
 			depth--;
 		} else if (!is_void(tag, n) && end[-1] != '/') {
 			assert_true(depth < 64 && n < 32);
@@ -119,9 +132,9 @@ static void check_markup(const char *path, const char *text)
 		fail_msg("%s: <%s> is not closed", path, open[depth - 1]);
 }
 
-static const char *const paths[] = { "/", "/queue", "/nodes", "/node/h05", "/node/l03", "/node/l01", "/node/c01",
-	"/accounts", "/usage", "/services", "/service/chat", "/reports", "/what-if", "/about", "/job/4812", "/job/4690",
-	"/job/4001", "/job/4900", "/job/4601" };
+static const char *const paths[] = { "/", "/queue", "/nodes", "/node/h05", "/node/l03", "/node/l01",
+	"/node/c01", "/accounts", "/usage", "/services", "/service/chat", "/reports", "/what-if",
+	"/about", "/job/4812", "/job/4690", "/job/4001", "/job/4900", "/job/4601" };
 
 static void test_every_page_is_sound(void **state)
 {
@@ -146,7 +159,8 @@ static void test_every_page_is_sound(void **state)
 
 static void test_hostile_names_are_inert(void **state)
 {
-	static const char *const shown[] = { "/queue", "/job/4900", "/accounts", "/node/l03", "/services" };
+	static const char *const shown[] = { "/queue", "/job/4900", "/accounts", "/node/l03",
+		"/services" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
@@ -161,8 +175,9 @@ static void test_hostile_names_are_inert(void **state)
 
 static void test_questions_are_inert(void **state)
 {
-	static const struct made_query query[] = { { "user", HOSTILE }, { "name", HOSTILE }, { "sort", HOSTILE },
-		{ "page", HOSTILE }, { "since", HOSTILE }, { "by", HOSTILE }, { NULL, NULL } };
+	static const struct made_query query[] = { { "user", HOSTILE }, { "name", HOSTILE },
+		{ "sort", HOSTILE }, { "page", HOSTILE }, { "since", HOSTILE }, { "by", HOSTILE },
+		{ NULL, NULL } };
 	char *text;
 
 	(void)state;
@@ -187,7 +202,8 @@ static void test_now(void **state)
 
 	(void)state;
 	has(text, "<dt>GPUs free</dt><dd>28 <small>of 95</small>");
-	has(text, "<b>h06</b><span class=\"hide\">, mixed: 2 free, 4 held, 1 drained, 1 in trouble</span>");
+	has(text, "<b>h06</b><span class=\"hide\">, mixed: 2 free, 4 held, 1 drained, 1 in "
+	          "trouble</span>");
 	has(text, "<em aria-hidden=\"true\">down</em>");
 	has(text, "8 on <a href=\"/node/h04\">h04</a>");
 	has(text, "class=\"g idle\" title=\"GPU 2: held, idle, computes 0 %\"");
@@ -198,7 +214,8 @@ static void test_now(void **state)
 
 static void test_queue(void **state)
 {
-	static const struct made_query by_user[] = { { "user", "bo" }, { "sort", "-gpus" }, { NULL, NULL } };
+	static const struct made_query by_user[] = { { "user", "bo" }, { "sort", "-gpus" },
+		{ NULL, NULL } };
 	static const struct made_query by_reason[] = { { "reason", "Assoc" }, { NULL, NULL } };
 	static const struct made_query all[] = { { "state", "ALL" }, { NULL, NULL } };
 	static const struct made_query none[] = { { "user", "nobody" }, { NULL, NULL } };
@@ -240,7 +257,8 @@ static void test_job(void **state)
 	has(text, "It asks for 8 h100 on one node");
 	has(text, "<td>vision: limit h100:32, holds 28, +8</td>");
 	has(text, "4690 must end");
-	has(text, "<dt class=\"option\">--gpus=h100:4</dt><dd>on h07, within the limit (32 of 32)</dd>");
+	has(text, "<dt class=\"option\">--gpus=h100:4</dt><dd>on h07, within the limit (32 of "
+	          "32)</dd>");
 	has(text, "glog -f 4812");
 	free(text);
 	text = page("/job/4690", 200);
@@ -268,7 +286,8 @@ static void test_accounts_add_up(void **state)
 	has(text, "<td class=\"n\">22</td><td class=\"n\">9</td>");
 	has(text, "<td class=\"n\">0.310</td>");
 	/* 24 guaranteed and 8 held: 10 are kept, 14 may be lent; and 20.5 of 16: 4.5 are borrowed. */
-	has(text, "<td class=\"n dim\">-</td><td class=\"n\">14</td><td class=\"n\">10</td><td class=\"n\">32</td>");
+	has(text, "<td class=\"n dim\">-</td><td class=\"n\">14</td><td class=\"n\">10</td><td "
+	          "class=\"n\">32</td>");
 	has(text, "<td class=\"n\">4.50</td><td class=\"n dim\">-</td>");
 	free(text);
 }
@@ -345,7 +364,8 @@ static void test_main_alone(void **state)
 
 static void test_many_jobs(void **state)
 {
-	static const struct made_query last[] = { { "page", "4" }, { "sort", "job" }, { NULL, NULL } };
+	static const struct made_query last[] = { { "page", "4" }, { "sort", "job" },
+		{ NULL, NULL } };
 	struct made few = made;
 	char *text;
 
@@ -365,6 +385,75 @@ static void test_many_jobs(void **state)
 	made_query = NULL;
 	made_end(&made);
 	made = few;
+}
+
+static void put_file(const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", whatif_dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Files that the folder should not have are as if they were not there. */
+static void test_what_if(void **state)
+{
+	static const struct made_query of_more[] = { { "of", "more" }, { NULL, NULL } };
+	static const struct made_query outside[] = { { "of", ".." }, { NULL, NULL } };
+	char path[256], *text;
+
+	(void)state;
+	assert_non_null(mkdtemp(whatif_dir));
+	options.whatif_dir = whatif_dir;
+	text = page("/what-if", 200);
+	has(text, "There is no comparison yet");
+	free(text);
+	snprintf(path, sizeof(path), "%s/more", whatif_dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	put_file("compare-waits.svg", "<svg><script>alert(1)</script></svg>");
+	put_file("more/use.svg", "<svg/>");
+	put_file("figures.json", "{ \"mean\": \"<script>\" }\n");
+	put_file("<b>.svg", "<svg/>");
+	snprintf(path, sizeof(path), "%s/link.svg", whatif_dir);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	text = page("/what-if", 200);
+	check_markup("/what-if", text);
+	has(text, "src=\"/what-if/compare-waits.svg?of=\"");
+	has(text, "src=\"/what-if/use.svg?of=more\"");
+	has(text, "{ &quot;mean&quot;: &quot;&lt;script&gt;&quot; }\n");
+	has_not(text, "link.svg");
+	has_not(text, "<b>.svg");
+	free(text);
+	text = page("/what-if/compare-waits.svg", 200);
+	assert_string_equal(last_type, "image/svg+xml");
+	has(last_csp, "sandbox");
+	has_not(last_csp, "script-src");
+	free(text);
+	free(page("/what-if/link.svg", 404));
+	free(page("/what-if/figures.json", 404));
+	free(page("/what-if/use.svg", 404));
+	made_query = of_more;
+	free(page("/what-if/use.svg", 200));
+	made_query = outside;
+	free(page("/what-if/use.svg", 404));
+	made_query = NULL;
+	options.whatif_dir = NULL;
+}
+
+static void remove_files(void)
+{
+	static const char *const names[] = { "compare-waits.svg", "more/use.svg", "figures.json",
+		"<b>.svg", "link.svg", "more", "" };
+	char path[256];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", whatif_dir, names[i]);
+		remove(path);
+	}
 }
 
 static void test_static_files(void **state)
@@ -395,6 +484,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
+	remove_files();
 	made_end(&made);
 	return 0;
 }
@@ -414,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_no_snapshot_yet),
 		cmocka_unit_test(test_main_alone),
 		cmocka_unit_test(test_many_jobs),
+		cmocka_unit_test(test_what_if),
 		cmocka_unit_test(test_static_files),
 	};
 
