@@ -164,7 +164,7 @@ struct layout {
 	const char *job;       /* to be updated; NULL: there is none yet */
 };
 
-static char *clears_text(const Gpusched__Blocker *b, int64_t now, unsigned *hang)
+char *why_say_clears(const Gpusched__Blocker *b, int64_t now, unsigned *hang)
 {
 	bool place = !strncmp(b->clears, "on ", 3);
 	char when[WHY_TIME_TEXT];
@@ -220,7 +220,7 @@ static void print_blocker(const struct layout *l, size_t i, const Gpusched__Bloc
 	              b->partition),
 	     *both;
 	unsigned hang;
-	char *clears = clears_text(b, l->now, &hang);
+	char *clears = why_say_clears(b, l->now, &hang);
 
 	if (l->clears) {
 		struct cell cells[] = { { label, 0, l->label, 0 },
@@ -250,7 +250,7 @@ static char *say_cause(const char *why)
 	return xstrdup(why);
 }
 
-static void print_plan(const struct layout *l, const Gpusched__Why *why)
+char *why_say_plan(const Gpusched__Why *why, int64_t now)
 {
 	char when[WHY_TIME_TEXT], first[WHY_TIME_TEXT];
 	struct strbuf text = { 0 };
@@ -258,22 +258,29 @@ static void print_plan(const struct layout *l, const Gpusched__Why *why)
 
 	if (why->planned_start_time) {
 		strbuf_addf(&text, "%s%s%s or earlier; no backfilled job can delay it",
-		        why_time(when, why->planned_start_time, l->now),
+		        why_time(when, why->planned_start_time, now),
 		        *why->planned_nodes ? " on " : "", why->planned_nodes);
 		if (!why->first_planned_start_time && *why->planned_why) /* it is only imagined */
 			strbuf_addf(&text, "; %s", cause);
 		if (why->first_planned_start_time &&
 		        why->planned_start_time > why->first_planned_start_time)
 			strbuf_addf(&text, " (first planned for %s%s%s)",
-			        why_time(first, why->first_planned_start_time, l->now),
+			        why_time(first, why->first_planned_start_time, now),
 			        *why->planned_why ? "; " : "", cause);
 	} else if (*why->planned_why) {
 		strbuf_addf(&text, "none: %s", cause);
 	}
-	if (text.len)
-		print_labelled(l, "PLANNED START", text.s);
-	strbuf_free(&text);
 	free(cause);
+	return strbuf_take(&text);
+}
+
+static void print_plan(const struct layout *l, const Gpusched__Why *why)
+{
+	char *text = why_say_plan(why, l->now);
+
+	if (*text)
+		print_labelled(l, "PLANNED START", text);
+	free(text);
 }
 
 /* Where it stands, unless one of the reasons says so. */
@@ -439,7 +446,7 @@ static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 		strbuf_adds(s, ".");
 }
 
-static char *say_request(const Gpusched__Job *j)
+char *why_say_request(const Gpusched__Job *j)
 {
 	struct strbuf s = { 0 };
 
@@ -518,7 +525,7 @@ void why_print(const Gpusched__WhyResult *r, FILE *out, unsigned width)
 	free(text);
 	if (!r->why)
 		return;
-	text = say_request(r->job);
+	text = why_say_request(r->job);
 	print_wrapped(out, text, lines, 0);
 	free(text);
 	putc('\n', out);

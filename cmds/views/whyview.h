@@ -30,6 +30,13 @@ void why_print(const Gpusched__WhyResult *result, FILE *out, unsigned width);
 /* From HELD BY on; `now` in microseconds of UTC: times of another day are told with it. */
 void why_print_list(const Gpusched__Why *why, int64_t now, FILE *out, unsigned width);
 
+/* Parts of it as texts, for whatever lays them out otherwise; the caller frees them. What the job asks
+ * for, as a sentence; when it is planned to start, and why not sooner, or ""; what ends a reason, with
+ * *hang the width of the time that it begins with. */
+char *why_say_request(const Gpusched__Job *job);
+char *why_say_plan(const Gpusched__Why *why, int64_t now);
+char *why_say_clears(const Gpusched__Blocker *b, int64_t now, unsigned *hang);
+
 /* "13:05", "11-22 13:05": local time, with the day if it is not that of `now`. Returns `buf`. */
 #define WHY_TIME_TEXT 24
 char *why_time(char buf[WHY_TIME_TEXT], int64_t us, int64_t now);

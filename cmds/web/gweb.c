@@ -19,6 +19,7 @@
 #include "cmds/web/auth/identify.h"
 #include "cmds/web/auth/login.h"
 #include "cmds/web/metrics/metrics.h"
+#include "cmds/web/pages/pages.h"
 #include "cmds/web/rest/openapi.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/slurmrest.h"
@@ -36,6 +37,7 @@ struct gweb {
 	struct cmd_list listen, hosts;
 	struct http_config http_config;
 	struct watcher_config watcher_config;
+	struct pages_options pages_options;
 	struct identify_config identify_config;
 	uint64_t session_ms;
 	const char *log_level;
@@ -95,6 +97,8 @@ static const struct cmd_option table[] = {
 	        "A new snapshot so often at most (1s)"),
 	CMD_ROW(struct gweb, watcher_config.keep_ended_ms, "keep-ended", 0, "TIME", set_time,
 	        "Show jobs so long after their end (1h)"),
+	CMD_ROW(struct gweb, pages_options.whatif_dir, "what-if", 0, "DIR", cmd_set_text,
+	        "Show the charts of gsim --plot that are there, or in folders there"),
 	CMD_ROW(struct gweb, session_ms, "session", 0, "TIME", set_time,
 	        "A login is good for so long (12h)"),
 	CMD_ROW(struct gweb, identify_config.key_file, "key", 0, "FILE", cmd_set_text,
@@ -128,16 +132,6 @@ static const struct cmd gweb_cmd = {
 };
 
 /* --- running ---------------------------------------------------------------------------------- */
-
-static void front_page(const struct http_request *r, struct http_answer *a)
-{
-	strbuf_addf(&a->body, "gweb, cluster %s\n\n/metrics\n", r->snap ? r->snap->cluster : "");
-}
-
-static const struct http_route front_routes[] = {
-	{ "GET", "/", HTTP_NOBODY, HTTP_FAST, 0, front_page, "the front page" },
-	{ NULL, NULL, 0, 0, 0, NULL, NULL },
-};
 
 static void raise_files(const struct gweb *g)
 {
@@ -208,8 +202,8 @@ static int loop(struct gweb *g)
 static int serve(struct gweb *g, struct error *err)
 {
 	const struct http_routes tables[] = {
-		{ front_routes, g },
 		{ metrics_routes, g->metrics },
+		{ pages_routes, &g->pages_options },
 		{ identify_routes, g->identify },
 		rest_routes(g->rest),
 		{ slurmrest_routes, g->rest },
@@ -247,6 +241,8 @@ static int make_rest(struct gweb *g, struct error *err)
 	g->http_config.identify_ask = identify_ask;
 	g->http_config.identify_arg = g->identify;
 	g->http_config.failed = rest_failed;
+	g->http_config.not_logged_in = pages_not_logged_in;
+	g->pages_options.identify = g->identify;
 	g->rest = rest_new(g->identify);
 	return 0;
 }

@@ -216,6 +216,10 @@ bool core_job_prio(
 /* The tree of accounts and their users, depth first. Start with *cursor 0; false: no more. Valid
  * for one walk between two calls that change the core. */
 bool core_share_next(const struct core *core, size_t *cursor, struct share_view *view);
+/* What an account (share_view.index) is guaranteed and has, type by type: of those that any account has a
+ * guarantee of. Likewise. */
+bool core_share_gpus(const struct core *core, uint32_t account, size_t *cursor,
+        struct share_gpus *view);
 
 /* One run of a job. */
 struct run_view {

@@ -122,7 +122,8 @@ Gpusched__Prio *wire_prio(
         const struct job_view *job, const struct prio_view *prio, struct arena *arena);
 Gpusched__PrioWeights *wire_weights(const struct conf *conf, struct arena *arena);
 /* Borrows nothing. */
-Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena);
+Gpusched__Share *wire_share(
+        const struct core *core, const struct share_view *share, struct arena *arena);
 
 /* `reason_by`: the login name of view->reason_uid; NULL: not known. */
 Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint32_t node,

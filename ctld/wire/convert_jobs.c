@@ -231,13 +231,38 @@ Gpusched__PrioWeights *wire_weights(const struct conf *conf, struct arena *arena
 	return m;
 }
 
-Gpusched__Share *wire_share(const struct share_view *share, struct arena *arena)
+static void wire_share_gpus(
+        const struct core *core, uint32_t account, Gpusched__Share *m, struct arena *arena)
+{
+	struct share_gpus view;
+	size_t cursor = 0, n = 0;
+
+	while (core_share_gpus(core, account, &cursor, &view))
+		n++;
+	m->gpus = arena_alloc(arena, (n + 1) * sizeof(*m->gpus));
+	for (cursor = 0; m->n_gpus < n && core_share_gpus(core, account, &cursor, &view);) {
+		Gpusched__ShareGpus *g =
+		        WIRE_NEW(Gpusched__ShareGpus, GPUSCHED__SHARE_GPUS__INIT, arena);
+
+		WIRE_COPY(g, &view, type);
+		g->guaranteed_milli = view.guaranteed;
+		g->kept_milli = view.kept;
+		g->held_milli = view.held;
+		g->limit = view.limit;
+		m->gpus[m->n_gpus++] = g;
+	}
+}
+
+Gpusched__Share *wire_share(
+        const struct core *core, const struct share_view *share, struct arena *arena)
 {
 	Gpusched__Share *m = WIRE_NEW(Gpusched__Share, GPUSCHED__SHARE__INIT, arena);
 
 	WIRE_COPY(m, share, account, user);
 	COPY_FIELDS(m, share, depth, shares, norm, gpu_us, cpu_us, cost, usage, effective, level_fs,
 	        fair_share, rank);
+	if (share->index != CONF_NONE)
+		wire_share_gpus(core, share->index, m, arena);
 	return m;
 }
 

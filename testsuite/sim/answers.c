@@ -159,7 +159,7 @@ static void list_shares(struct answers *a)
 	size_t cursor = 0;
 
 	while (core_share_next(a->core, &cursor, &view))
-		part_add(&part, &wire_share(&view, a->arena)->base);
+		part_add(&part, &wire_share(a->core, &view, a->arena)->base);
 	part_end(&part);
 }
 

@@ -713,7 +713,9 @@ bool accounts_next(const struct accounts *as, size_t *cursor, struct share_view 
 	if (*cursor >= as->n_lines)
 		return false;
 	++*cursor;
-	*view = (struct share_view){ .user = "", .depth = depth_of(as, line), .shares = 1 };
+	*view = (struct share_view){
+		.user = "", .depth = depth_of(as, line), .shares = 1, .index = line->account
+	};
 	if (line->assoc) {
 		sums = line->assoc->sums;
 		standing = &line->assoc->standing;

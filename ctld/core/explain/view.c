@@ -34,6 +34,8 @@
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
+#include "ctld/core/limits/limits.h"
+#include "ctld/core/limits/quota.h"
 #include "ctld/core/request/gpu_share.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
@@ -469,6 +471,37 @@ bool core_share_next(const struct core *core, size_t *cursor, struct share_view 
 	if (!*cursor && accounts_stale(core->accounts))
 		accounts_rank(core->accounts, core->now);
 	return accounts_next(core->accounts, cursor, v);
+}
+
+/* CONF_ANY_TYPE stands behind the last type. */
+static uint16_t type_at(const struct conf *conf, size_t i)
+{
+	return i < conf->n_gpu_types ? (uint16_t)i : CONF_ANY_TYPE;
+}
+
+bool core_share_gpus(
+        const struct core *core, uint32_t account, size_t *cursor, struct share_gpus *v)
+{
+	const struct quota *quota = limits_quota(core->limits);
+	const struct conf_gpu_amounts *limit = &core->conf->accounts[account].quota.limit;
+	struct quota_use use;
+	uint16_t type = 0;
+
+	while (*cursor <= core->conf->n_gpu_types &&
+	        !quota_given(quota, type = type_at(core->conf, *cursor)))
+		++*cursor;
+	if (*cursor > core->conf->n_gpu_types)
+		return false;
+	++*cursor;
+	quota_use(quota, account, type, &use);
+	*v = (struct share_gpus){ .type = type == CONF_ANY_TYPE ? "" : core->conf->gpu_types[type].name,
+		.guaranteed = use.guaranteed,
+		.kept = use.reserved,
+		.held = use.held };
+	for (size_t i = 0; i < limit->n; i++)
+		if (limit->v[i].type == type)
+			v->limit = limit->v[i].count;
+	return true;
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */

@@ -71,6 +71,14 @@ struct share_view {
 	double level_fs;         /* norm / effective; INFINITY: no usage */
 	double fair_share;       /* users: their factor, 0..1 */
 	uint32_t rank;           /* users: 1 is the first; 0: an account */
+	uint32_t index;          /* of the account, in the configuration; CONF_NONE: a user */
+};
+
+/* What an account is guaranteed of a type of GPU, and has, in thousandths of one (limits/quota.h). */
+struct share_gpus {
+	const char *type; /* "": all types together */
+	uint64_t guaranteed, kept, held;
+	uint32_t limit; /* of its quota; 0: none */
 };
 
 #endif

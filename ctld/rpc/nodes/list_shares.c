@@ -19,6 +19,7 @@
 #include "ctld/wire/nameset.h"
 
 struct listing {
+	const struct core *core;
 	struct arena *arena;
 	Gpusched__Share **shares; /* in the arena */
 	size_t n, room, at;
@@ -95,7 +96,7 @@ static bool in_accounts(struct walk *w, const struct share_view *row)
 static void add_row(struct listing *l, const struct share_view *row)
 {
 	l->shares = xgrow(l->shares, l->n, &l->room, sizeof(*l->shares));
-	l->shares[l->n++] = wire_share(row, l->arena);
+	l->shares[l->n++] = wire_share(l->core, row, l->arena);
 }
 
 /* Where usage is private: a user's own, and all of the accounts that the user coordinates. */
@@ -180,6 +181,7 @@ int rpc_list_shares(struct ctld *c, const struct rpc *rpc, struct error *err)
 {
 	struct listing *l = xcalloc(1, sizeof(*l));
 
+	l->core = c->core;
 	l->arena = arena_new(WIRE_ARENA_CAP);
 	if (!l->arena)
 		error_set(err, ERR_BUSY, "out of memory");

@@ -41,6 +41,14 @@ size_t core_node_runs(const struct core *core, uint32_t node, struct run_id *run
 	return 1;
 }
 
+bool core_share_gpus(
+        const struct core *core, uint32_t account, size_t *cursor, struct share_gpus *view)
+{
+	(void)core, (void)account;
+	*view = (struct share_gpus){ "h100", 16000, 4000, 20500, 32 };
+	return !(*cursor)++;
+}
+
 size_t core_gpu_runs(const struct core *core, uint32_t node, uint32_t index,
         struct gpu_run_view *runs, size_t max)
 {
@@ -317,13 +325,23 @@ static void test_prio_and_share(void **state)
 		.norm = 0.6,
 		.gpu_us = UINT64_MAX,
 		.cost = 8.5,
-		.rank = 2 };
+		.rank = 2,
+		.index = CONF_NONE };
 	Gpusched__PrioChunk prios = GPUSCHED__PRIO_CHUNK__INIT;
 	Gpusched__ShareChunk shares = GPUSCHED__SHARE_CHUNK__INIT;
 	Gpusched__Prio *p = wire_prio(&job, &prio, arena);
-	Gpusched__Share *s = wire_share(&share, arena);
+	Gpusched__Share *s = wire_share(NULL, &share, arena), *account;
 
 	(void)state;
+	assert_int_equal(s->n_gpus, 0);
+	share.index = 3;
+	account = wire_share(NULL, &share, arena);
+	assert_int_equal(account->n_gpus, 1);
+	assert_string_equal(account->gpus[0]->type, "h100");
+	assert_int_equal(account->gpus[0]->guaranteed_milli, 16000);
+	assert_int_equal(account->gpus[0]->kept_milli, 4000);
+	assert_int_equal(account->gpus[0]->held_milli, 20500);
+	assert_int_equal(account->gpus[0]->limit, 32);
 	prios.prios = &p;
 	prios.n_prios = 1;
 	prios.weights = wire_weights(&conf, arena);

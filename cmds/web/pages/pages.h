@@ -1,0 +1,23 @@
+/* pages.h - the pages for people: HTML made on the server, which works without JavaScript
+ *
+ * Each page is made of one snapshot; those that need more (why a job waits, what was used in a month)
+ * are asked for by workers. README.md here says how a page is added.
+ */
+#ifndef CMDS_WEB_PAGES_H
+#define CMDS_WEB_PAGES_H
+
+#include "cmds/web/http.h"
+
+struct identify;
+
+struct pages_options {
+	const char *whatif_dir;          /* of files that gsim --plot wrote; NULL: none */
+	const struct identify *identify; /* whose forms end a session; NULL: there are none */
+};
+
+extern const struct http_route pages_routes[]; /* r->arg: struct pages_options */
+
+/* For http_config: a browser that is not logged in reads how that is done, other programs an error. */
+void pages_not_logged_in(const struct http_request *r, struct http_answer *a);
+
+#endif

@@ -1,0 +1,233 @@
+"""The pages of gweb over a real cluster: what they answer, and what a browser makes of them.
+
+GPUSCHED_SHOTS=FOLDER keeps a picture of each page in each size, light and dark, to be looked at.
+"""
+
+import os
+import pathlib
+import re
+
+import browser
+import pytest
+from browser import ENTER, MODES, SIZES, TAB, Browser
+from cluster import ROOT, wait_until
+from webserver import missing, web_cluster
+
+pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.skipif(not ROOT, reason="needs other users")]
+looks = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
+judged = pytest.mark.skipif(bool(browser.missing() or browser.axe_missing()), reason=browser.missing() or browser.axe_missing())
+
+ANA, OPERATOR = "games", "bin"
+HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>'\"&"
+HARDWARE = """gpu_types = ( { name = "h100"; mem = "80G"; }, { name = "l40s"; mem = "48G"; } );
+nodes = ( { name = "h[1-2]"; cpus = 64; gpus = "h100:8"; }, { name = "l1"; cpus = 64; gpus = "l40s:4"; } );"""
+POLICY = """prices = { currency = "EUR"; };
+accounts = ( { name = "lab"; quota = { guaranteed = "h100:12"; }; }, { name = "red"; parent = "lab"; members = [ "*" ]; quota = { guaranteed = "h100:4"; limit = "h100:12"; }; },
+  { name = "blue"; parent = "lab"; members = [ "*" ]; quota = { guaranteed = "h100:8"; }; } );
+default_account = "red";"""
+PATHS = ["/", "/queue", "/queue?state=ALL", "/nodes", "/node/h1", "/accounts", "/usage", "/services", "/reports", "/reports?by=user", "/what-if", "/about"]
+
+
+@pytest.fixture(scope="module", name="web")
+def fixture_web():
+    with web_cluster(nodes=("h1", "h2", "l1"), cpus=64, hardware=HARDWARE, policy=POLICY, roles=f'operators = [ "{OPERATOR}" ];') as w:
+        c = w.c
+        w.runs = c.submit("sleep 1000", "--gpus=h100:8", "--time=2:00:00", "--job-name=train")
+        w.waits = c.submit("sleep 1000", "--gpus=h100:8", "--time=1:00:00", "--job-name=waits")
+        w.hostile = c.submit("sleep 1000", "--gpus=l40s:1", "--hold", f"--job-name={HOSTILE}", f"--comment={HOSTILE}")
+        w.ended = c.submit("true", "--gpus=l40s:1", "--job-name=short")
+        c.wait_state(w.runs, "RUNNING")
+        c.wait_state(w.ended, "COMPLETED")
+        c.run("gctl", "drain", "l1:3", "--reason", f"fan {HOSTILE}", check=False)
+        yield w
+
+
+@pytest.fixture(scope="module", name="cookie")
+def fixture_cookie(web):
+    return web.browser(OPERATOR)
+
+
+@pytest.fixture(name="b")
+def fixture_b(web):
+    with Browser() as b:
+        b.go(web.login(OPERATOR).stdout.strip())
+        b.until(lambda: b.js("return location.pathname") == "/" and b.text(), "the page behind the login")
+        yield b
+
+
+def jobs(web):
+    return [f"/job/{i}" for i in (web.runs, web.waits, web.hostile, web.ended)]
+
+
+# --- without a browser ---------------------------------------------------------------------------
+
+
+def test_pages_answer(web, cookie):
+    for path in PATHS + jobs(web):
+        r = wait_until(lambda path=path: (a := cookie.get(path)).status == 200 and a, path)
+        text = r.body.decode()
+        assert "default-src 'none'" in r.headers["Content-Security-Policy"] and "unsafe" not in r.headers["Content-Security-Policy"]
+        assert text.startswith("<!doctype html>") and text.count("<script") == 1 and "<img" not in text, path
+    assert "&lt;script&gt;" in cookie.get(f"/job/{web.hostile}").body.decode()
+    for path in ("/job/999999", "/job/x", "/node/nosuch", "/service/nosuch", "/static/nosuch", "/what-if/x.svg"):
+        assert cookie.get(path).status == 404, path
+
+
+def test_login_is_needed(web):
+    for path in PATHS + ["/changes"]:
+        r = web.get(path, Accept="text/html")
+        assert r.status == 401 and b"gweb login" in r.body and b"h1" not in r.body.split(b"<main")[1].replace(b"<h1", b"").replace(b"</h1", b""), path
+        assert web.get(path).status == 401
+    assert web.get("/static/gweb.css").status == 200
+
+
+def test_a_part_of_a_page(web, cookie):
+    r = cookie.get("/queue", X_Part="main")
+    assert r.body.startswith(b"<main ") and b"<nav aria-label=\"Pages\"" not in r.body
+    why = cookie.get(f"/job/{web.waits}/why").body.decode()
+    assert "It asks for 8 h100" in why and "<html" not in why
+
+
+def test_guarantees(web, cookie):
+    """red holds 8 of its 4: it has borrowed 4 of blue's 8."""
+    def numbers():
+        text = cookie.get("/accounts").body.decode()
+        rows = re.finditer(r'<span class="d1">(\w+)</span></th>(.*)</tr>', text)
+        return {m.group(1): re.findall(r'<td class="n[^"]*">([^<]*)</td>', m.group(2)) for m in rows}
+    wait_until(lambda: numbers() == {"red": ["4", "8", "4", "-", "-", "12"], "blue": ["8", "-", "-", "8", "-", "-"]},
+               lambda: f"what is guaranteed and held: {numbers()}")
+
+
+# --- in a browser ----------------------------------------------------------------------------------
+
+
+@looks
+def test_sizes_and_modes(web, b):
+    shots = os.environ.get("GPUSCHED_SHOTS")
+    for mode in MODES:
+        for size in SIZES:
+            b.look_like(size, mode)
+            for path in PATHS + jobs(web):
+                b.go(web.url + path)
+                assert b.overflow() <= 0, (path, size, b.overflow())
+                if shots:
+                    name = f"{path.strip('/').replace('/', '-').replace('?', '-') or 'now'}-{size[0]}x{size[1]}-{mode}.png"
+                    b.driver.save_screenshot(str(pathlib.Path(shots) / name))
+            dark = b.js("return getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g).every(n => n < 64)")
+            assert dark == (mode == "dark")
+    assert not b.complaints()
+
+
+@looks
+def test_hostile_names_do_nothing(web, b):
+    for path in (*PATHS, f"/job/{web.hostile}", "/node/l1"):
+        b.go(web.url + path)
+        assert b.js("return document.scripts.length") == 1 and b.js("return document.images.length") == 0
+        assert "taken" not in b.driver.title or "<script>" in b.driver.title
+    b.go(f"{web.url}/job/{web.hostile}")
+    assert HOSTILE in b.text("h1")
+    assert not b.complaints()
+
+
+@looks
+def test_changes_come_by_themselves(web, b):
+    b.go(web.url + "/queue")
+    b.js("document.querySelector('input[name=user]').focus()")
+    b.find("input[name=user]").send_keys("ab")
+    b.js("window.mark = 1")
+    job = web.c.submit("sleep 1000", "--gpus=l40s:1", "--job-name=later")
+    try:
+        b.until(lambda: b.all(f"a[href='/job/{job}']"), "the new job's row")
+        assert b.js("return window.mark") == 1, "the page was loaded anew"
+        assert b.js("return document.activeElement.name + document.activeElement.value") == "userab"
+        b.find("input[name=user]").send_keys("c")
+        assert b.js("return document.activeElement.value") == "abc"
+    finally:
+        web.c.run("gcancel", job)
+    b.until(lambda: not b.all(f"a[href='/job/{job}']"), "the row to go")
+    assert not b.complaints()
+
+
+@looks
+def test_focus_stays_on_a_link(web, b):
+    b.go(web.url + "/queue")
+    b.js("document.querySelector(arguments[0]).focus()", f"a[href='/job/{web.runs}']")
+    job = web.c.submit("sleep 1000", "--hold", "--job-name=other")
+    b.until(lambda: b.all(f"a[href='/job/{job}']"), "the new job's row")
+    assert b.js("return document.activeElement.getAttribute('href')") == f"/job/{web.runs}"
+    web.c.run("gcancel", job)
+
+
+@looks
+def test_why_at_a_click(web, b):
+    b.go(web.url + "/queue")
+    link = f"a[data-why='{web.waits}']"
+    b.until(lambda: b.all(link), "the job that waits")
+    b.js("document.querySelector(arguments[0]).focus()", link)
+    b.press(ENTER)
+    b.until(lambda: "It asks for 8 h100" in b.text("tr.opened"), "the reasons")
+    assert b.find(link).get_attribute("aria-expanded") == "true" and b.js("return location.pathname") == "/queue"
+    job = web.c.submit("sleep 1000", "--hold", "--job-name=third")
+    b.until(lambda: b.all(f"a[href='/job/{job}']"), "the new job's row")
+    assert "It asks for 8 h100" in b.text("tr.opened"), "it stays open"
+    b.js("document.querySelector(arguments[0]).click()", link)
+    b.until(lambda: not b.all("tr.opened"), "it to close")
+    web.c.run("gcancel", job)
+
+
+@looks
+def test_a_part_comes_later(web, b):
+    b.go(web.url + "/accounts")
+    b.until(lambda: b.all("[data-later] svg.plot"), "the use by day")
+    assert len(b.all("h1")) == 1 and not b.complaints()
+
+
+@looks
+def test_keyboard(web, b):
+    b.go(web.url + "/")
+    b.press(TAB)
+    assert b.js("return document.activeElement.className") == "skip"
+    reached = set()
+    for _ in range(60):
+        b.press(TAB)
+        reached.add(b.js("return document.activeElement.getAttribute('href')"))
+    assert {"/queue", "/about", "/node/h1", "/node/l1", f"/job/{web.runs}"} <= reached
+    for path in PATHS:
+        b.go(web.url + path)
+        assert b.js("return [...document.querySelectorAll('[tabindex]')].every(e => e.tabIndex <= 0)"), path
+
+
+@looks
+def test_without_script(web):
+    with Browser(script=False) as b:
+        b.go(web.login(OPERATOR).stdout.strip())
+        b.go(web.url + "/queue?name=train")
+        assert b.all(f"a[href='/job/{web.runs}']") and not b.all(f"a[href='/job/{web.waits}']")
+        b.find("input[name=name]").clear()
+        b.find("input[name=name]").send_keys("waits" + ENTER)
+        b.until(lambda: b.all(f"a[href='/job/{web.waits}']"), "the answer of the form")
+        b.find(f"a[data-why='{web.waits}']").click()
+        b.until(lambda: b.all("#why"), "the page of the job")
+        assert "It asks for 8 h100" in b.find("#why").text
+
+
+@looks
+def test_controller_goes_and_comes(web, b):
+    b.go(web.url + "/")
+    web.c.ctld.kill()
+    b.until(lambda: "As it was" in b.text(), "the page to say how old it is")
+    assert b.all("a[href='/node/h1']"), "what is known is still shown"
+    web.c.start_ctld()
+    web.c.wait_nodes()
+    b.until(lambda: "As it was" not in b.text(), "the page to be of now again")
+
+
+@judged
+def test_axe_finds_nothing(web, b):
+    found = []
+    for size, mode in ((SIZES[0], "light"), (SIZES[1], "light"), (SIZES[1], "dark")):
+        b.look_like(size, mode)
+        for path in PATHS + jobs(web):
+            b.go(web.url + path)
+            found += [f"{path} {mode}: {line}" for line in b.axe()]
+    assert not found, "\n".join(found)
