@@ -264,7 +264,8 @@ static void test_map_folds(void **state)
 	add_nodes(&t.s, 1000);
 	press(&t, "");
 	expect(&t, "h1    1!?........?........?");
-	expect(&t, "1-9 so many free");
+	expect(&t, ". all  1-9 free  B busy");
+	expect(&t, "? lost");
 	press(&t, "z"); /* every GPU */
 	expect(&t, "h1    Bih.  h2    d!s.  x0000 ?");
 	press(&t, "G");
