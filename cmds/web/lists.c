@@ -1,6 +1,7 @@
 /* lists.c - see lists.h */
 #include "cmds/web/lists.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,8 +229,8 @@ static int on_job(const ProtobufCMessage *item, void *arg, struct error *err)
 	return 0;
 }
 
-static int ask_jobs(struct lists *l, struct client *c, const uint64_t *ids, size_t n,
-        struct error *err)
+static int ask_jobs(
+        struct lists *l, struct client *c, const uint64_t *ids, size_t n, struct error *err)
 {
 	Gpusched__ListJobs m = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
@@ -308,7 +309,8 @@ static int ask_one(struct lists *l, int q, struct client *c, struct error *err)
 	}
 	took = clock_us(CLOCK_MONOTONIC) - began;
 	l->rests_ms[q] = (began + took + took * WATCHER_REST) / 1000;
-	l->due_ms[q] = questions[q].every_ms == INT64_MAX ? 0 : began / 1000 + questions[q].every_ms;
+	l->due_ms[q] =
+	        questions[q].every_ms == INT64_MAX ? 0 : began / 1000 + questions[q].every_ms;
 	if (questions[q].list < 0) {
 		messages_put(to);
 		return 0;
@@ -391,5 +393,6 @@ void lists_taken(struct lists *l)
 		free(l->jobs);
 		l->jobs = NULL;
 		l->size = 0;
+		malloc_trim(0);
 	}
 }

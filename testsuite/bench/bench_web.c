@@ -108,10 +108,12 @@ int main(int argc, char **argv)
 	start = now();
 	while (done < total) {
 		double next = start + (double)sent / rate;
-		double rest;
 		struct timespec t;
+		double rest;
+		bool all_busy;
+		int i;
 
-		for (int i = 0; i < n && sent < total && next <= now(); i++) {
+		for (i = 0; i < n && sent < total && next <= now(); i++) {
 			if (c[i].busy)
 				continue;
 			c[i] = (struct connection){ .fd = c[i].fd, .busy = true, .due = next };
@@ -119,14 +121,16 @@ int main(int argc, char **argv)
 				die("send");
 			next = start + (double)++sent / rate;
 		}
-		for (int i = 0; i < n; i++)
+		all_busy = i == n;
+		for (i = 0; i < n; i++)
 			p[i] = (struct pollfd){ .fd = c[i].fd, .events = c[i].busy ? POLLIN : 0 };
 		/* What is due and finds no idle connection waits for an answer. */
-		rest = sent == total || next <= now() ? 1 : next - now();
+		rest = sent == total || all_busy ? 1 : next - now();
+		rest = rest > 0 ? rest : 0;
 		t = (struct timespec){ (time_t)rest, (long)((rest - (double)(time_t)rest) * 1e9) };
 		if (ppoll(p, (nfds_t)n, &t, NULL) < 0 && errno != EINTR)
 			die("ppoll");
-		for (int i = 0; i < n; i++)
+		for (i = 0; i < n; i++)
 			if (p[i].revents && receive(&c[i])) {
 				took[done++] = now() - c[i].due;
 				bytes = c[i].got;

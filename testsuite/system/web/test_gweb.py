@@ -16,7 +16,6 @@ import time
 import pytest
 import webserver
 from cluster import DEADLINE, Daemon, TOP, free_port, wait_until
-from tools import need
 
 pytestmark = pytest.mark.skipif(bool(webserver.missing()), reason=webserver.missing() or "-")
 
@@ -30,6 +29,12 @@ def web():
     """For tests that leave it as it was."""
     with webserver.web_cluster(nodes=("n1", "n2")) as w:
         yield w
+
+
+def need_prometheus(program):
+    """It takes 100 MB, and is in no set of etc/setup."""
+    if not shutil.which(program):
+        pytest.skip(f"{program} is missing (Debian: prometheus)")
 
 
 def series(text):
@@ -130,7 +135,7 @@ def test_headers_of_answers(web):
 # --- Prometheus -----------------------------------------------------------------------------------
 
 def test_monitoring_files():
-    need("promtool")
+    need_prometheus("promtool")
     for args in (["check", "config", "prometheus.yml"], ["test", "rules", "alerts_test.yml"]):
         r = subprocess.run(["promtool", *args], cwd=MONITORING, capture_output=True, text=True, check=False)
         assert r.returncode == 0, r.stdout + r.stderr
@@ -160,7 +165,7 @@ def test_figures_of_the_controller_exist(web):
 
 
 def test_promtool_finds_nothing(web):
-    need("promtool")
+    need_prometheus("promtool")
     for page in ("", "/jobs", "/nodes", "/partitions", "/jobs-users-accts", "/scheduler", "/gpus"):
         r = subprocess.run(["promtool", "check", "metrics"], input=web.get("/metrics" + page).body, capture_output=True, check=False)
         assert r.returncode == 0 and not r.stderr, (page, r.stderr)
@@ -168,7 +173,7 @@ def test_promtool_finds_nothing(web):
 
 def test_prometheus_scrapes(web, tmp_path):
     """Debian's prometheus takes all pages; no rule fails and no alert of a sound cluster fires."""
-    need("prometheus")
+    need_prometheus("prometheus")
     port = free_port()
     jobs = "".join(f"  - job_name: p{i}\n    metrics_path: /metrics{p}\n    static_configs: [{{ targets: ['127.0.0.1:{web.port}'] }}]\n"
                    for i, p in enumerate(PAGES))
