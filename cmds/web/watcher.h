@@ -2,7 +2,7 @@
  *
  * It watches all jobs (WatchJobs, from a cursor) on one connection, and asks on another one for the
  * lists: nodes, partitions, accounts, services, statistics. What it hears becomes a new snapshot once
- * a period. What it asks costs the controller at most a hundredth of its time: after an answer that
+ * a period. What it asks costs the controller at most half a hundredth of its time a question: after an answer that
  * took t the same is not asked for again before WATCHER_REST * t.
  *
  *	list                    asked for
@@ -25,7 +25,7 @@
 #include "common/base/error.h"
 
 #define WATCHER_PERIOD_MS 1000
-#define WATCHER_REST      99
+#define WATCHER_REST      199
 
 struct snapshot;
 struct snapshots;
