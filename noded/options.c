@@ -245,11 +245,18 @@ static const struct row {
 	        .kind = TIME, .at = offsetof(struct options, launcher.sample_ms), .unit_ms = 1,
 	        .least_ms = 100, .most_ms = HOUR_MS, .off = true,
 	        .possible = "0s, or 100ms to 1h" },
+	{ "idle-sample", "TIME",
+	        "between two samples of GPUs while no run holds one; 0s: never (default: 1m)",
+	        .kind = TIME, .at = offsetof(struct options, launcher.idle_sample_ms), .unit_ms = 1,
+	        .least_ms = 100, .most_ms = DAY_MS, .off = true, .possible = "0s, or 100ms to 1d" },
 	{ "over-memory", "note|warn|end",
 	        "when a run exceeds its part of a GPU's memory (default: end)", .kind = OTHER,
 	        .take = take_over_memory },
 	{ "share-users", "one|any", "the users whose runs may share one GPU (default: any)",
 	        .kind = OTHER, .take = take_share_users },
+	{ "gpu-jobs", "DIR",
+	        "say there which jobs are on which GPU, for dcgm-exporter (default: nowhere)",
+	        .kind = TEXT, .at = offsetof(struct options, launcher.gpu_jobs) },
 	{ "mps", "FILE", "the control program of NVIDIA's MPS (default: " LAUNCHER_MPS ")",
 	        .kind = TEXT, .at = offsetof(struct options, launcher.mps) },
 
@@ -441,6 +448,7 @@ static void own(struct options *o)
 	o->rundir = absolute(o->rundir ? o->rundir : "/run/gpusched");
 	o->spool = absolute(o->spool ? o->spool : LOCALSTATEDIR "/spool/gpusched");
 	o->pid_file = absolute(o->pid_file ? o->pid_file : "");
+	o->launcher.gpu_jobs = absolute(o->launcher.gpu_jobs ? o->launcher.gpu_jobs : "");
 	o->log = is_file ? absolute(log) : xstrdup(log);
 }
 
@@ -458,6 +466,7 @@ void options_parse(struct options *o, int argc, char **argv)
 		.program_timeout_ms = PROGRAM_TIMEOUT_MS,
 		.health_interval_s = 300,
 		.sample_ms = 10000,
+		.idle_sample_ms = 60000,
 		.over_memory = OVERMEM_END };
 	argp_err_exit_status = EXIT_USAGE;
 	parse_args(o, argc, argv);

@@ -190,6 +190,7 @@ struct conf_agent {
 				     * not said */
 	char *over_memory;          /* one of OVERMEM_WORDS; "": not said */
 	uint32_t sample_ms;         /* between two looks at what runs use, at most; 0: not said */
+	uint32_t idle_sample_ms;    /* between two samples of GPUs that no run holds; 0: not said */
 	struct conf_program programs[PROGRAM_KINDS];
 	uint32_t health_interval_s; /* between two health checks; 0: not said */
 };

@@ -472,6 +472,8 @@ static const struct conf_key node_keys[] = {
 	        .help = "who takes more than his part of a GPU's memory: note, warn or end" },
 	{ "sample_every", CONF_TIME, "0s", .unit = MS, .min = 0, .max = HOUR * S, AGENT(sample_ms),
 	        .help = "look at what runs use at least so often; 0s: as its agent says" },
+	{ "idle_sample", CONF_TIME, "0s", .unit = MS, .min = 0, .max = DAY * S, AGENT(idle_sample_ms),
+	        .help = "sample GPUs that no run holds at least so often; 0s: as its agent says" },
 	{ "kill_wait", CONF_TIME, "0s", .unit = MS, .min = 0, .max = HOUR * S, AGENT(kill_wait_ms),
 	        .help = "what was killed hangs after so long; 0s: as its agent says" },
 	{ "gpu_recheck", CONF_TIME, "0s", .unit = MS, .min = 0, .max = 30 * DAY * S,

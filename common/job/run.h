@@ -99,6 +99,7 @@ struct run_used {
 	/* GPU-time, summed over its GPUs: known, busy (an integral), under RUN_USED_IDLE_PCT */
 	uint64_t gpu_seen_us, gpu_busy_us, gpu_idle_us;
 	uint64_t gpu_mem_now_mb, gpu_mem_peak_mb; /* the most on one of its GPUs */
+	uint64_t gpu_mem_mbs;                     /* the integral over all of them: MiB x seconds */
 	uint64_t energy_mj;
 	uint32_t gpu_now_pct; /* mean of its GPUs; known if gpu_seen_us */
 	/* Not started yet: it waits for memory of a GPU that this job has borrowed. Else: that job

@@ -78,7 +78,7 @@ Gpusched__NodeSettings *wire_node_settings(
 	m->rlimits = a->rlimits.v;
 	m->n_rlimits = a->rlimits.n;
 	COPY_FIELDS(m, a, private_tmp_mb, max_processes, kill_wait_ms, gpu_recheck_ms,
-	        spool_min_free_mb, gpu_devices, sample_ms, over_memory);
+	        spool_min_free_mb, gpu_devices, sample_ms, idle_sample_ms, over_memory);
 	m->devices = a->devices.v;
 	m->n_devices = a->devices.n;
 	fill_programs(m, a, arena);

@@ -230,6 +230,8 @@ void rules_make(const struct launcher_options *own, const Gpusched__NodeSettings
 	rules_make_programs(own, told, out);
 	out->max_processes = lesser(own->max_processes, told->max_processes, 1);
 	out->sample_ms = lesser(own->sample_ms, told->sample_ms, RULES_SAMPLE_MIN_MS);
+	out->idle_sample_ms =
+	        lesser(own->idle_sample_ms, told->idle_sample_ms, RULES_IDLE_SAMPLE_MIN_MS);
 	out->kill_wait_ms = lesser(own->kill_wait_ms, told->kill_wait_ms, RULES_KILL_WAIT_MIN_MS);
 	out->gpu_recheck_ms =
 	        lesser(own->gpu_recheck_ms, told->gpu_recheck_ms, RULES_GPU_RECHECK_MIN_MS);

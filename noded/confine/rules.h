@@ -11,7 +11,8 @@
  *	                limit may be anything up to the table's hard one (common/job/rlimit.h),
  *	                since any process may raise its own so far
  *	max_processes   the lower
- *	sample_every    the shorter, and on even if the agent says off; gpu_recheck too
+ *	sample_every    the shorter, and on even if the agent says off; gpu_recheck and idle_sample
+ *	                too
  *	kill_wait       the shorter
  *	spool_min_free  the larger
  *	over_memory     the stricter; the built-in value if neither names one
@@ -38,6 +39,7 @@
 
 /* Bounds of the controller's values. */
 #define RULES_SAMPLE_MIN_MS         100
+#define RULES_IDLE_SAMPLE_MIN_MS    5000
 #define RULES_KILL_WAIT_MIN_MS      100
 #define RULES_GPU_RECHECK_MIN_MS    1000
 #define RULES_HEALTH_INTERVAL_MAX_S (30 * 86400)
@@ -52,7 +54,7 @@ struct rules {
 	uint32_t private_kinds;
 	Gpusched__RunRlimit rlimits[RLIMITS_MAX]; /* each kind once */
 	size_t n_rlimits;
-	uint64_t max_processes, sample_ms, kill_wait_ms, gpu_recheck_ms;
+	uint64_t max_processes, sample_ms, idle_sample_ms, kill_wait_ms, gpu_recheck_ms;
 	uint64_t private_tmp_mb, spool_min_free_mb; /* 0: on disk; 0: no run is ended */
 	enum overmem_policy over_memory;
 	bool share_users_one;

@@ -74,6 +74,7 @@ struct nvml_sample {                                         /* nvmlSample_t */
 
 enum { NVML_TEMPERATURE_GPU = 0 };                   /* nvmlTemperatureSensors_t */
 enum { NVML_THRESHOLD_SLOWDOWN = 1 };                /* nvmlTemperatureThresholds_t */
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };      /* nvmlClockType_t */
 enum { NVML_ECC_UNCORRECTED = 1 };                   /* nvmlMemoryErrorType_t */
 enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 }; /* nvmlEccCounterType_t */
 
@@ -165,6 +166,8 @@ enum { /* nvmlGpuTopologyLevel_t: what two GPUs have between them */
 	                unsigned long long since))                                                \
 	X(nvmlDeviceGetTotalEnergyConsumption, 1, 1,                                              \
 	        (nvml_device device, unsigned long long *mj))                                     \
+	X(nvmlDeviceGetPowerUsage, 1, 1, (nvml_device device, unsigned *mw))                      \
+	X(nvmlDeviceGetClockInfo, 1, 1, (nvml_device device, int clock, unsigned *mhz))           \
 	X(nvmlDeviceGetTemperature, 1, 1, (nvml_device device, int sensor, unsigned *c))          \
 	X(nvmlDeviceGetTemperatureThreshold, 1, 1, (nvml_device device, int kind, unsigned *c))   \
 	X(nvmlDeviceGetTotalEccErrors, 1, 1,                                                      \

@@ -117,7 +117,7 @@ static double value_of(const struct nvml_sample *v, int type)
 
 static uint32_t thousandths(double percent)
 {
-	return percent <= 0 ? 0 : percent >= 100 ? USE_FULL : (uint32_t)(percent * 10 + 0.5);
+	return !(percent > 0) ? 0 : percent >= 100 ? USE_FULL : (uint32_t)(percent * 10 + 0.5);
 }
 
 /* The mean of the driver's samples since our previous one. */
@@ -132,9 +132,11 @@ static bool take_samples(struct gpu_sampling *s, struct slot *slot, struct gpu_u
 	            &type, &n, v) != NVML_SUCCESS)
 		return false;
 	for (unsigned i = 0; i < n && i < SAMPLES_MAX; i++) {
-		if (v[i].time <= slot->seen)
+		double percent = value_of(&v[i], type);
+
+		if (v[i].time <= slot->seen || !(percent >= 0 && percent <= 100))
 			continue;
-		sum += value_of(&v[i], type);
+		sum += percent;
 		counted++;
 	}
 	for (unsigned i = 0; i < n && i < SAMPLES_MAX; i++) {
@@ -211,9 +213,30 @@ static void take_memory(struct gpu_sampling *s, const struct slot *slot, struct 
 	s->gpu = slot->gpu;
 	if (ASK(s, nvmlDeviceGetMemoryInfo, slot->device, &memory) == NVML_SUCCESS) {
 		use->used_mb = memory.used / MIB;
+		use->free_mb = memory.free / MIB;
 		use->known |= USE_MEMORY;
 	}
 	take_processes(s, slot, use);
+}
+
+static uint32_t value_or_none(int r, unsigned value)
+{
+	return r == NVML_SUCCESS ? value : 0;
+}
+
+static void take_state(struct gpu_sampling *s, const struct slot *slot, struct gpu_use *use)
+{
+	unsigned value = 0;
+	int r;
+
+	r = ASK(s, nvmlDeviceGetTemperature, slot->device, NVML_TEMPERATURE_GPU, &value);
+	use->temp_c = value_or_none(r, value);
+	r = ASK(s, nvmlDeviceGetPowerUsage, slot->device, &value);
+	use->power_mw = value_or_none(r, value);
+	r = ASK(s, nvmlDeviceGetClockInfo, slot->device, NVML_CLOCK_SM, &value);
+	use->sm_clock_mhz = value_or_none(r, value);
+	r = ASK(s, nvmlDeviceGetClockInfo, slot->device, NVML_CLOCK_MEM, &value);
+	use->mem_clock_mhz = value_or_none(r, value);
 }
 
 static void take_slot(struct gpu_sampling *s, struct slot *slot, struct gpu_use *use)
@@ -226,6 +249,7 @@ static void take_slot(struct gpu_sampling *s, struct slot *slot, struct gpu_use 
 	take_compute(s, slot, use);
 	if (use->n_procs > 1)
 		take_shares(s, slot, use);
+	take_state(s, slot, use);
 	if (ASK(s, nvmlDeviceGetTotalEnergyConsumption, slot->device, &energy) == NVML_SUCCESS) {
 		use->energy_mj = energy;
 		use->known |= USE_ENERGY;
@@ -251,4 +275,40 @@ void gpu_sampling_take_memory(
 				break;
 			}
 	s->gpu = DISCOVER_NO_GPU;
+}
+
+/* --- what can be ----------------------------------------------------------------------------- */
+
+static uint32_t or_none(uint32_t value, uint32_t most)
+{
+	return value <= most ? value : 0;
+}
+
+static void settle_use(struct gpu_use *g)
+{
+	g->uuid[sizeof(g->uuid) - 1] = '\0';
+	if (g->n_procs > USE_PROCS)
+		g->n_procs = USE_PROCS;
+	if (g->compute > USE_FULL)
+		g->compute = USE_FULL;
+	if (g->used_mb > USE_MB_MAX || g->free_mb > USE_MB_MAX)
+		g->known &= ~(uint32_t)USE_MEMORY;
+	if (g->energy_mj > USE_ENERGY_MAX)
+		g->known &= ~(uint32_t)USE_ENERGY;
+	for (uint32_t p = 0; p < g->n_procs; p++) {
+		if (g->procs[p].mem_mb > USE_MB_MAX)
+			g->known &= ~(uint32_t)USE_PROCESSES;
+	}
+	g->temp_c = or_none(g->temp_c, USE_TEMP_MAX);
+	g->power_mw = or_none(g->power_mw, USE_POWER_MAX);
+	g->sm_clock_mhz = or_none(g->sm_clock_mhz, USE_CLOCK_MAX);
+	g->mem_clock_mhz = or_none(g->mem_clock_mhz, USE_CLOCK_MAX);
+}
+
+void gpu_uses_settle(struct gpu_uses *u)
+{
+	if (u->n > GPUS_MAX)
+		u->n = GPUS_MAX;
+	for (uint32_t i = 0; i < u->n; i++)
+		settle_use(&u->v[i]);
 }

@@ -6,6 +6,9 @@
  * Compute use is the mean since the previous sample: of the driver's own samples (about six a
  * second, kept for about 16 s), else its last rate. For MIG instances NVML reports no compute use,
  * only memory and processes.
+ *
+ * Each value is optional: an old driver lacks some calls, and what a driver reports that cannot be
+ * (beyond USE_*_MAX) counts as not known.
  */
 #ifndef NODED_GPU_SAMPLE_H
 #define NODED_GPU_SAMPLE_H
@@ -16,6 +19,13 @@
 #define USE_PROCS     64 /* processes of one slot; if there are more, none is reported */
 #define USE_FULL      1000
 #define USE_NOT_KNOWN UINT32_MAX
+
+/* No GPU has more, or uses more. */
+#define USE_MB_MAX     ((uint64_t)1 << 24)
+#define USE_TEMP_MAX   1000    /* C */
+#define USE_POWER_MAX  10000000 /* mW */
+#define USE_CLOCK_MAX  100000  /* MHz */
+#define USE_ENERGY_MAX ((uint64_t)INT64_MAX)
 
 struct gpu_proc {
 	uint32_t pid;
@@ -31,7 +41,9 @@ struct gpu_use {
 	uint32_t known;     /* which values are known: USE_* */
 	uint32_t compute;   /* in thousandths */
 	uint64_t used_mb;   /* includes the driver's own memory */
+	uint64_t free_mb;   /* known with used_mb */
 	uint64_t energy_mj; /* since the driver was loaded */
+	uint32_t temp_c, power_mw, sm_clock_mhz, mem_clock_mhz; /* 0: not known */
 	uint32_t n_procs;
 	struct gpu_proc procs[USE_PROCS];
 };
@@ -47,6 +59,8 @@ struct gpu_sampling;
  * is none to sample. */
 struct gpu_sampling *gpu_sampling_new(uint64_t skip, struct discover_at *at);
 void gpu_sampling_take(struct gpu_sampling *s, struct gpu_uses *out);
+/* Make of any bytes a result that can be: bounds, and values that are none are not known. */
+void gpu_uses_settle(struct gpu_uses *u);
 /* Only memory and processes of these slots, which costs little and takes no sample of compute use
  * away from gpu_sampling_take(). */
 void gpu_sampling_take_memory(

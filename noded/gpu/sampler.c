@@ -232,21 +232,6 @@ int gpu_sampler_fd(const struct gpu_sampler *s)
 	return s->sock;
 }
 
-static void make_sound(struct gpu_uses *u)
-{
-	if (u->n > GPUS_MAX)
-		u->n = GPUS_MAX;
-	for (uint32_t i = 0; i < u->n; i++) {
-		struct gpu_use *g = &u->v[i];
-
-		g->uuid[sizeof(g->uuid) - 1] = '\0';
-		if (g->n_procs > USE_PROCS)
-			g->n_procs = USE_PROCS;
-		if (g->compute > USE_FULL)
-			g->compute = USE_FULL;
-	}
-}
-
 const struct gpu_uses *gpu_sampler_take(struct gpu_sampler *s, char *trouble, size_t size)
 {
 	bool hung;
@@ -264,7 +249,7 @@ const struct gpu_uses *gpu_sampler_take(struct gpu_sampler *s, char *trouble, si
 		        s->answer, 1, offsetof(struct gpu_uses, v) + n * sizeof(s->answer->v[0]));
 		s->answer->n = n;
 		memcpy(s->answer->v, s->shared->uses.v, n * sizeof(s->answer->v[0]));
-		make_sound(s->answer);
+		gpu_uses_settle(s->answer);
 		return s->answer;
 	}
 	hung = !readable(s->sock, 0);
@@ -277,7 +262,7 @@ uint64_t gpu_sampler_cost_us(const struct gpu_sampler *s)
 	return s->shared ? s->shared->cpu_us : 0;
 }
 
-void gpu_sampler_rest(struct gpu_sampler *s)
+void gpu_sampler_pause(struct gpu_sampler *s)
 {
 	uint32_t gpu = s->shared && s->asked ? s->shared->at.gpu : DISCOVER_NO_GPU;
 
@@ -285,6 +270,11 @@ void gpu_sampler_rest(struct gpu_sampler *s)
 		leave_alone(s, gpu);
 	free(s->answer);
 	s->answer = NULL;
+}
+
+void gpu_sampler_rest(struct gpu_sampler *s)
+{
+	gpu_sampler_pause(s);
 	s->left_out = 0;
 }
 

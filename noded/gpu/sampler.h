@@ -6,8 +6,8 @@
  * it was querying, until gpu_sampler_rest(). A child that cannot be killed is abandoned and its GPU
  * is not queried again as long as the child exists.
  *
- * The child lives from the first request to gpu_sampler_rest(): while no run is running no process
- * of ours keeps the driver open.
+ * The child lives from the first request to gpu_sampler_rest(). It rests while no run holds a GPU:
+ * then the GPUs are sampled in pulses, each with a child of its own (watch/usage_loop.c).
  */
 #ifndef NODED_GPU_SAMPLER_H
 #define NODED_GPU_SAMPLER_H
@@ -43,6 +43,8 @@ const struct gpu_uses *gpu_sampler_take(struct gpu_sampler *s, char *trouble, si
 /* The CPU time that the child has used since the previous request. */
 uint64_t gpu_sampler_cost_us(const struct gpu_sampler *s);
 
+/* End the child until the next request. GPUs at which one has hung stay left out. */
+void gpu_sampler_pause(struct gpu_sampler *s);
 /* End the child, and forget which GPUs were left out: there is nothing to sample, or the GPUs have
  * changed. */
 void gpu_sampler_rest(struct gpu_sampler *s);

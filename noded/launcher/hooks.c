@@ -12,6 +12,7 @@
 #include "noded/runs/runs.h"
 #include "noded/watch/gpu_checks.h"
 #include "noded/watch/gpu_faults.h"
+#include "noded/watch/gpu_job_files.h"
 #include "noded/watch/gpu_occupants.h"
 #include "noded/watch/gpu_reclaim.h"
 #include "noded/watch/run_usage.h"
@@ -20,11 +21,14 @@
 static void run_executed(struct run *r)
 {
 	usage_loop_started(r->l);
+	gpu_job_files_changed(r->l, false);
 }
 
 static void run_has_ended(struct run *r, uint64_t gpus)
 {
 	gpu_occupants_freed(r->l, gpus);
+	if (gpus)
+		gpu_job_files_changed(r->l, false);
 	if (r->mps)
 		mps_pool_run_over(r->l);
 	if (r->has_parts)
@@ -52,6 +56,7 @@ static void gpus_probed(struct launcher *l, const struct gpus *old, const struct
 		gpu_occupants_gpus_changed(l);
 	}
 	gpu_checks_probed(l, now);
+	gpu_job_files_changed(l, true);
 }
 
 static const struct launcher_hooks hooks = {

@@ -53,6 +53,7 @@
 #include "noded/watch/gpu_checks.h"
 #include "noded/watch/gpu_faults.h"
 #include "noded/watch/gpu_inventory.h"
+#include "noded/watch/gpu_job_files.h"
 #include "noded/watch/gpu_occupants.h"
 #include "noded/watch/gpu_reclaim.h"
 #include "noded/watch/health.h"
@@ -178,6 +179,7 @@ static void launcher_free(struct launcher *l)
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
 	spool_guard_free(l->spool_guard);
+	gpu_job_files_free(l->gpu_job_files);
 	gpu_occupants_free(l->gpu_occupants);
 	gpu_checks_free(l->gpu_checks);
 	gpu_faults_free(l->gpu_faults);
@@ -366,6 +368,7 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 	l->gpu_faults = gpu_faults_new(l);
 	l->gpu_checks = gpu_checks_new();
 	l->gpu_occupants = gpu_occupants_new(l);
+	l->gpu_job_files = gpu_job_files_new(l);
 	gpu_inventory_start(l);
 	return 0;
 }

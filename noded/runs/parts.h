@@ -73,6 +73,7 @@ struct launcher {
 	struct gpu_checks *gpu_checks;
 	struct gpu_occupants *gpu_occupants;
 	struct gpu_reclaim *gpu_reclaim;
+	struct gpu_job_files *gpu_job_files; /* NULL: not wanted */
 };
 
 /* A run has ended, or processes of a run did not die: remove leftovers (recover.h) soon. */

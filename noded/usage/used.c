@@ -6,6 +6,8 @@
 
 #include "noded/usage/meter.h"
 
+#define ENERGY_MJ_PER_US 100 /* 100 kW */
+
 static const struct gpu_use *find_use(const struct gpu_uses *uses, const char *uuid)
 {
 	for (uint32_t i = 0; i < uses->n; i++) {
@@ -62,12 +64,14 @@ static uint32_t compute_of(const struct gpu_use *use, bool alone, struct used_pi
 	return sum > USE_FULL ? USE_FULL : sum;
 }
 
-static void add_energy(
-        struct run_used *used, struct used_gpu *gpu, const struct gpu_use *use, bool alone)
+/* A counter that jumps by more than any GPU can use in that time has not counted. */
+static void add_energy(struct run_used *used, struct used_gpu *gpu, const struct gpu_use *use,
+        bool alone, uint64_t us)
 {
 	bool known = use && use->known & USE_ENERGY;
 
-	if (known && gpu->energy_known && alone && use->energy_mj > gpu->energy_mj)
+	if (known && gpu->energy_known && alone && use->energy_mj > gpu->energy_mj &&
+	        use->energy_mj - gpu->energy_mj <= us * ENERGY_MJ_PER_US)
 		used->energy_mj += use->energy_mj - gpu->energy_mj;
 	gpu->energy_known = known;
 	gpu->energy_mj = known ? use->energy_mj : 0;
@@ -101,6 +105,12 @@ void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const boo
 		used->gpu_mem_peak_mb = used->gpu_mem_now_mb;
 }
 
+/* The memory of a sample counts for the time since the sample before. */
+static uint64_t mb_seconds(uint64_t mb, uint64_t us)
+{
+	return (mb * us + 500000) / 1000000;
+}
+
 void used_add_gpus(struct run_used *used, struct used_gpu *gpus, const bool *alone, size_t n,
         const struct gpu_uses *uses, struct used_pids mine, uint64_t us)
 {
@@ -111,7 +121,8 @@ void used_add_gpus(struct run_used *used, struct used_gpu *gpus, const bool *alo
 		const struct gpu_use *use = find_use(uses, gpus[i].uuid);
 		uint32_t compute = use ? compute_of(use, alone[i], mine) : USE_NOT_KNOWN;
 
-		add_energy(used, &gpus[i], use, alone[i]);
+		add_energy(used, &gpus[i], use, alone[i], us);
+		used->gpu_mem_mbs += mb_seconds(gpus[i].mem_mb, us);
 		if (compute == USE_NOT_KNOWN)
 			continue;
 		seen++;
@@ -149,5 +160,6 @@ bool used_differ(const struct run_used *a, const struct run_used *b)
 	       a->read_bytes >> 20 != b->read_bytes >> 20 ||
 	       a->written_bytes >> 20 != b->written_bytes >> 20 ||
 	       a->gpu_seen_us != b->gpu_seen_us || a->gpu_mem_now_mb != b->gpu_mem_now_mb ||
-	       a->gpu_mem_peak_mb != b->gpu_mem_peak_mb || a->energy_mj != b->energy_mj;
+	       a->gpu_mem_peak_mb != b->gpu_mem_peak_mb || a->gpu_mem_mbs != b->gpu_mem_mbs ||
+	       a->energy_mj != b->energy_mj;
 }

@@ -5,6 +5,9 @@
  * processes; a run that shares a slot with what NVML reports for its processes. Energy cannot be
  * divided and counts only for a run that is alone.
  *
+ * Memory counts over time too (MiB times seconds), of all its GPUs together: what a model costs that
+ * is loaded and idle.
+ *
  * Peaks never fall, and neither do CPU time and I/O when they are sums over processes that end.
  */
 #ifndef NODED_USED_H

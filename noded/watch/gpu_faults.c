@@ -62,6 +62,7 @@ struct gpu_faults {
 	uint64_t left_out; /* GPUs that the child leaves out, NVML's indices */
 	uint64_t seq;
 	struct faults pending, seen, told; /* told: Xids of the last SAME_S */
+	struct faults last;                /* the last Xid of each slot */
 	usec_t looked;                     /* mono: the last probe because of an Xid */
 };
 
@@ -132,10 +133,13 @@ static void save_faults(struct gpu_faults *f)
 	m.pending = messages(&f->pending);
 	m.n_seen = f->seen.n;
 	m.seen = messages(&f->seen);
+	m.n_last = f->last.n;
+	m.last = messages(&f->last);
 	if (record_write(f->l->places->rundir, RECORD, &m.base, 0, &err) < 0)
 		log_error("faults of GPUs: %s", err.text);
 	messages_free(m.pending, m.n_pending);
 	messages_free(m.seen, m.n_seen);
+	messages_free(m.last, m.n_last);
 }
 
 static void load_list(struct faults *to, Gpusched__GpuFault *const *v, size_t n)
@@ -165,6 +169,7 @@ static void load_faults(struct gpu_faults *f)
 	f->seq = r->seq;
 	load_list(&f->pending, r->pending, r->n_pending);
 	load_list(&f->seen, r->seen, r->n_seen);
+	load_list(&f->last, r->last, r->n_last);
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
@@ -342,6 +347,34 @@ static bool in_instance(const struct gpu *gpu, const struct gpu_event *e)
 	               (e->compute == GPU_NO_INSTANCE || e->compute == gpu->compute));
 }
 
+static struct fault *last_of(const struct faults *last, const char *uuid)
+{
+	for (size_t i = 0; i < last->n; i++) {
+		if (!strcmp(last->v[i].uuid, uuid))
+			return &last->v[i];
+	}
+	return NULL;
+}
+
+/* Of GPUs that come and go no more are kept than fit into the record. */
+static void note_last(struct gpu_faults *f, const struct fault *x)
+{
+	struct fault *known = last_of(&f->last, x->uuid);
+
+	if (known)
+		*known = *x;
+	else if (f->last.n < FAULTS_MAX)
+		append_fault(&f->last, x);
+}
+
+uint32_t gpu_faults_last_xid(const struct launcher *l, const char *uuid, int64_t *wall_us)
+{
+	const struct fault *x = l->gpu_faults ? last_of(&l->gpu_faults->last, uuid) : NULL;
+
+	*wall_us = x ? x->wall_us : 0;
+	return x ? x->code : 0;
+}
+
 /* Add it for each slot of the GPU that it concerns; returns how many those are. */
 static size_t add_xid(struct gpu_faults *f, const struct gpu_event *e, uint32_t nvml)
 {
@@ -358,6 +391,7 @@ static size_t add_xid(struct gpu_faults *f, const struct gpu_event *e, uint32_t 
 		n++;
 		memcpy(x.uuid, gpu->uuid, sizeof(x.uuid));
 		x.wall_us = clock_us(CLOCK_REALTIME);
+		note_last(f, &x);
 		if (!was_told_lately(f, &x))
 			add_fault(f, gpu->uuid, GPU_FAULT_XID, e->xid, "");
 	}
@@ -518,5 +552,6 @@ void gpu_faults_free(struct gpu_faults *f)
 	free(f->pending.v);
 	free(f->seen.v);
 	free(f->told.v);
+	free(f->last.v);
 	free(f);
 }

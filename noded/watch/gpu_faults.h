@@ -22,6 +22,9 @@ bool gpu_faults_probed(struct launcher *l, const struct gpus *old, const struct 
 void gpu_faults_condition(
         struct launcher *l, const char *uuid, enum gpu_fault_kind kind, bool is, const char *text);
 
+/* The last Xid of a slot, and when it came; 0: none. */
+uint32_t gpu_faults_last_xid(const struct launcher *l, const char *uuid, int64_t *wall_us);
+
 /* Report all faults to a network half that has just connected. */
 void gpu_faults_send(struct launcher *l);
 /* The controller has committed the reports up to `seq`. */

@@ -1,10 +1,11 @@
 /* usage_loop.c - see usage_loop.h, usage/used.h
  *
- * Runs are sampled in rounds, only while any run is running. A round is cut into slices so that no
- * order waits for it:
+ * Runs are sampled in rounds, while any run is running. A round is cut into slices so that no order
+ * waits for it:
  *
  *	CGROUPS  what the kernel has counted for each run
- *	GPUS     one request to the sampler's process (gpu/sampler.h), if a run has GPUs
+ *	GPUS     one request to the sampler's process (gpu/sampler.h), if a run has GPUs: it takes
+ *	         all GPUs of the node, those that no run holds too
  *	SCAN     /proc, if a run has no cgroup to be counted in
  *	RUNS     each run's sums, its `used` record for the shepherd and a later launcher
  *	REPORT   reports of what has changed, in as few messages as hold it
@@ -12,6 +13,11 @@
  * Runs that may use only a part of their GPUs' memory (overmem.h) are sampled every second, or more
  * often if sample_ms says so, in a quick round: it covers only these runs, queries only the memory
  * of their GPUs and reports only what it has found.
+ *
+ * While no run holds a GPU there is a round for the GPUs alone every idle_sample_ms. Its sampler is
+ * ended at once: so rarely a process that sleeps in between would only hold the driver's memory, and
+ * the device files that a reset or another MIG layout wants closed. It wakes no GPU, because the
+ * child that waits for Xids (gpu/events.h) keeps the driver loaded anyway.
  *
  * The cost is bounded: the pause after a round is so long that all rounds together cost half a
  * percent of a core, the sampler's process included, and at least sample_ms; after a start it is
@@ -44,6 +50,7 @@
 #include "noded/usage/meter.h"
 #include "noded/usage/used.h"
 #include "noded/watch/gpu_inventory.h"
+#include "noded/watch/gpu_samples.h"
 #include "noded/watch/run_usage.h"
 
 #define SLICE_US     500                /* of one slice, roughly */
@@ -63,9 +70,10 @@ enum phase { PHASE_CGROUPS, PHASE_GPUS, PHASE_SCAN, PHASE_RUNS, PHASE_REPORT };
 struct usage_loop {
 	struct launcher *l;
 	struct gpu_sampler *sampler;
-	struct event *timer, *quick_timer, *step;
+	struct event *timer, *quick_timer, *idle_timer, *step;
 	struct event *answer;  /* while a request to the sampler is pending */
 	bool under_way, quick; /* a round is in progress; it is a quick one */
+	bool idle;             /* it samples the GPUs though no run may hold one */
 	enum phase phase;
 	struct run_id *runs; /* of this round */
 	size_t n, at;
@@ -237,6 +245,7 @@ struct use_report {
 	Gpusched__RunUsed runs[REPORT_MAX], *list[REPORT_MAX];
 	Gpusched__RunId ids[REPORT_MAX];
 	size_t n;
+	const struct gpu_uses *uses; /* to be reported; NULL: none */
 };
 
 static void send_use_report(struct use_report *t)
@@ -245,8 +254,13 @@ static void send_use_report(struct use_report *t)
 
 	m.n_runs = t->n;
 	m.runs = t->list;
-	if (t->n)
+	if (t->uses)
+		m.gpus = gpu_samples_messages(t->l, t->uses, &m.n_gpus);
+	if (m.n_runs || m.n_gpus)
 		agent_send(t->l, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED, &m.base);
+	if (t->uses)
+		gpu_samples_free(m.gpus);
+	t->uses = NULL;
 	t->n = 0;
 }
 
@@ -268,6 +282,7 @@ static void report_runs(struct usage_loop *w)
 	bool all = w->rounds++ % ALL_ROUNDS == 0;
 
 	t->l = w->l;
+	t->uses = w->uses;
 	for (w->at = 0; w->at < w->n; w->at++) {
 		struct run *r = run_at(w);
 
@@ -297,8 +312,11 @@ static void set_round(struct usage_loop *w, uint64_t ms)
 
 static void end_round(struct usage_loop *w)
 {
+	w->cost_us += gpu_sampler_cost_us(w->sampler);
 	if (w->renew)
 		gpu_sampler_rest(w->sampler);
+	else if (!w->gpus_needed && !w->quick)
+		gpu_sampler_pause(w->sampler);
 	w->renew = false;
 	meter_scan_free(w->scan);
 	w->scan = NULL;
@@ -306,7 +324,17 @@ static void end_round(struct usage_loop *w)
 	w->runs = NULL;
 	w->uses = NULL;
 	w->under_way = false;
-	w->cost_us += gpu_sampler_cost_us(w->sampler);
+}
+
+/* The GPUs are sampled again after idle_sample_ms at the latest. */
+static void set_idle_timer(struct usage_loop *w, uint64_t ms)
+{
+	uint64_t period = w->l->rules->idle_sample_ms;
+
+	if (!period || !gpu_inventory_found(w->l->gpu_inventory))
+		evtimer_del(w->idle_timer);
+	else
+		set_timer(w->idle_timer, ms > period ? ms : period);
 }
 
 static uint64_t quick_ms(const struct launcher *l)
@@ -329,17 +357,21 @@ static void quick_round_over(struct usage_loop *w)
 static void round_over(struct usage_loop *w)
 {
 	uint64_t period = w->l->rules->sample_ms, cost;
+	bool sampled = w->idle || w->uses;
 
 	end_round(w);
 	cost = w->cost_us * COST_FACTOR / 1000;
 	w->not_before = clock_us(CLOCK_MONOTONIC) + (usec_t)(w->cost_us * COST_FACTOR);
-	set_round(w, w->pause_ms > cost ? w->pause_ms : cost);
+	if (sampled)
+		set_idle_timer(w, cost);
+	if (w->n && period)
+		set_round(w, w->pause_ms > cost ? w->pause_ms : cost);
 	w->pause_ms = w->pause_ms * 2 < period ? w->pause_ms * 2 : (unsigned)period;
 	w->l->hooks->gpus_sampled(w->l, w->asked);
 }
 
 /* False: there is nothing to sample. */
-static bool begin_round(struct usage_loop *w, bool quick)
+static bool begin_round(struct usage_loop *w, bool quick, bool idle)
 {
 	w->runs = xcalloc(runs_count(w->l), sizeof(*w->runs));
 	w->n = w->at = 0;
@@ -350,7 +382,8 @@ static bool begin_round(struct usage_loop *w, bool quick)
 	w->cost_us = 0;
 	w->asked = clock_us(CLOCK_MONOTONIC);
 	w->quick = quick;
-	if (w->n) {
+	w->idle = idle;
+	if (w->n || idle) {
 		w->under_way = true;
 		w->phase = PHASE_CGROUPS;
 		event_active(w->step, 0, 0);
@@ -372,7 +405,7 @@ static void start_round(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	w->due = INT64_MAX;
-	if (!begin_round(w, false))
+	if (!begin_round(w, false, false))
 		gpu_sampler_rest(w->sampler);
 }
 
@@ -384,8 +417,20 @@ static void start_quick_round(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (w->under_way)
 		set_timer(w->quick_timer, RETRY_MS);
-	else if (!begin_round(w, true))
+	else if (!begin_round(w, true, false))
 		w->l->hooks->gpus_sampled(w->l, clock_us(CLOCK_MONOTONIC));
+}
+
+static void start_idle_round(evutil_socket_t fd, short what, void *arg)
+{
+	struct usage_loop *w = arg;
+
+	(void)fd;
+	(void)what;
+	if (w->under_way)
+		set_timer(w->idle_timer, RETRY_MS);
+	else
+		begin_round(w, false, true);
 }
 
 static void sample_come(evutil_socket_t fd, short what, void *arg)
@@ -435,11 +480,8 @@ static bool ask_gpus(struct usage_loop *w)
 	struct error err;
 
 	ms = ms ? ms : PROBE_TIMEOUT_MS;
-	if (!w->gpus_needed) {
-		if (!w->quick)
-			gpu_sampler_rest(w->sampler);
+	if (!w->gpus_needed && !w->idle)
 		return false;
-	}
 	gpu_sampler_leave_out(w->sampler, gpu_inventory_not_asked(w->l->gpu_inventory));
 	if ((w->quick ? ask_memory(w, &err) : gpu_sampler_ask(w->sampler, &err)) < 0) {
 		log_error("%s", err.text);
@@ -534,7 +576,8 @@ struct usage_loop *usage_loop_new(struct launcher *l)
 	w->timer = evtimer_new(l->base, start_round, w);
 	w->step = event_new(l->base, -1, 0, run_slice, w);
 	w->quick_timer = evtimer_new(l->base, start_quick_round, w);
-	if (!w->timer || !w->quick_timer || !w->step)
+	w->idle_timer = evtimer_new(l->base, start_idle_round, w);
+	if (!w->timer || !w->quick_timer || !w->idle_timer || !w->step)
 		abort();
 	return w;
 }
@@ -548,6 +591,7 @@ void usage_loop_free(struct usage_loop *w)
 	event_free(w->step);
 	event_free(w->timer);
 	event_free(w->quick_timer);
+	event_free(w->idle_timer);
 	gpu_sampler_free(w->sampler);
 	meter_scan_free(w->scan);
 	free(w->runs);
@@ -586,8 +630,11 @@ void usage_loop_hurry(struct launcher *l)
 
 void usage_loop_period(struct launcher *l)
 {
-	if (l->usage_loop && l->usage_loop->due > clock_us(CLOCK_MONOTONIC) && runs_count(l))
+	if (!l->usage_loop)
+		return;
+	if (l->usage_loop->due > clock_us(CLOCK_MONOTONIC) && runs_count(l))
 		usage_loop_started(l);
+	set_idle_timer(l->usage_loop, 0);
 }
 
 void usage_loop_gpus_changed(struct launcher *l)
@@ -598,4 +645,6 @@ void usage_loop_gpus_changed(struct launcher *l)
 		l->usage_loop->renew = true;
 	else
 		gpu_sampler_rest(l->usage_loop->sampler);
+	if (l->rules->idle_sample_ms && gpu_inventory_found(l->gpu_inventory))
+		set_timer(l->usage_loop->idle_timer, FIRST_MS);
 }

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -261,7 +262,7 @@ API int nvmlDeviceGetMemoryInfo(device_t d, struct memory *m)
 {
 	BEGIN("nvmlDeviceGetMemoryInfo", d);
 	m->total = (is_mig(d) ? mig_of(d)->mem : gpu_of(d)->mem) * MIB;
-	m->used = is_mig(d) ? 0 : gpu_of(d)->used * MIB;
+	m->used = (is_mig(d) ? mig_of(d)->used : gpu_of(d)->used) * MIB;
 	m->free = m->total - m->used;
 	return OK;
 }
@@ -380,6 +381,11 @@ API int nvmlDeviceGetSamples(device_t d, int kind, unsigned long long since, int
 	*count = 2;
 	v[0] = (struct sample){ now_us() - 1, { .ull = gpu_of(d)->compute } };
 	v[1] = (struct sample){ now_us(), { .ull = gpu_of(d)->compute } };
+	if (gpu_of(d)->nan) {
+		*type = 0;
+		v[0].value.d = NAN;
+		v[1].value.d = 1e300;
+	}
 	return OK;
 }
 
@@ -422,6 +428,24 @@ API int nvmlDeviceGetTotalEnergyConsumption(device_t d, unsigned long long *mj)
 {
 	BEGIN("nvmlDeviceGetTotalEnergyConsumption", d);
 	*mj = gpu_of(d)->energy + now_us() / 1000 * gpu_of(d)->watts;
+	return OK;
+}
+
+API int nvmlDeviceGetPowerUsage(device_t d, unsigned *mw);
+API int nvmlDeviceGetPowerUsage(device_t d, unsigned *mw)
+{
+	BEGIN("nvmlDeviceGetPowerUsage", d);
+	*mw = gpu_of(d)->draw * 1000;
+	return OK;
+}
+
+API int nvmlDeviceGetClockInfo(device_t d, int clock, unsigned *mhz);
+API int nvmlDeviceGetClockInfo(device_t d, int clock, unsigned *mhz)
+{
+	BEGIN("nvmlDeviceGetClockInfo", d);
+	if (clock != 1 && clock != 2)
+		return INVALID;
+	*mhz = clock == 1 ? gpu_of(d)->sm_clock : gpu_of(d)->mem_clock;
 	return OK;
 }
 

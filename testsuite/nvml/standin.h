@@ -32,13 +32,14 @@ struct facts {
 		unsigned long long energy;
 		unsigned watts, slowdown, ecc_errors, ecc_total, remap_pending, remap_failed;
 		int ecc, recovery, reset, drain_reset;
-		bool mig, lost;
+		unsigned draw, sm_clock, mem_clock;
+		bool mig, lost, nan;
 		unsigned n_links, links[18];
 		int path[4]; /* -1: from there on it is not said */
 		unsigned n_mig;
 		struct mig {
 			char uuid[TEXT], profile[TEXT];
-			unsigned gi, ci, mem, slices, compute_slices;
+			unsigned gi, ci, mem, used, slices, compute_slices;
 		} migs[MAX_MIG];
 	} gpus[MAX_GPUS];
 	unsigned n_processes;

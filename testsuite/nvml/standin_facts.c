@@ -60,6 +60,10 @@ static void add_gpu(struct facts *f, const char *line)
 	g->temp = (unsigned)number(line, "temp", 35);
 	g->energy = (unsigned long long)number(line, "energy", 0);
 	g->watts = (unsigned)number(line, "watts", 0);
+	g->draw = (unsigned)number(line, "draw", 60);
+	g->sm_clock = (unsigned)number(line, "sm_clock", 345);
+	g->mem_clock = (unsigned)number(line, "mem_clock", 1593);
+	g->nan = number(line, "nan", 0) != 0;
 	g->ecc = number(line, "ecc", 1);
 	g->slowdown = (unsigned)number(line, "slowdown", 90);
 	g->ecc_errors = (unsigned)number(line, "ecc_errors", 0);
@@ -91,6 +95,7 @@ static void add_mig(struct facts *f, const char *line)
 	m->gi = (unsigned)number(line, "gi", (int)g->n_mig + 1);
 	m->ci = (unsigned)number(line, "ci", 0);
 	m->mem = (unsigned)number(line, "mem", 9856);
+	m->used = (unsigned)number(line, "used", 0);
 	m->slices = (unsigned)number(line, "slices", 1);
 	m->compute_slices = (unsigned)number(line, "compute_slices", (int)m->slices);
 	g->n_mig++;

@@ -1,0 +1,32 @@
+/* gpu_job_files.h - which jobs are on which GPU, in files for dcgm-exporter (gnoded --gpu-jobs)
+ *
+ * NVIDIA's exporter of metrics labels those of a GPU with the jobs that it finds in a folder, given
+ * as its --hpc-job-mapping-dir. A file is named as the GPU, by NVML's index ("0"), or as the MIG
+ * instance ("0.3", with the number of the GPU instance), and has a job's id in each line.
+ *
+ * All of a node's slots have their file: that of a free one is empty. It is not removed, because
+ * older exporters give up a whole answer if a file vanishes while they read the folder. Each is
+ * replaced as a whole, by renaming, when its jobs have changed; all of them are written anew after
+ * each probe of the GPUs, thus also after a start of the launcher. Other files that are named like
+ * GPUs are removed.
+ *
+ * The folder must be the launcher's own (root's) and writable for no other user, and no symbolic
+ * link; else nothing is written. It is made if it does not exist. It must be local, because a write
+ * that blocks there would block the launcher.
+ */
+#ifndef NODED_GPU_JOB_FILES_H
+#define NODED_GPU_JOB_FILES_H
+
+#include <stdbool.h>
+
+struct gpu_job_files;
+struct launcher;
+
+/* NULL: the site does not want them. */
+struct gpu_job_files *gpu_job_files_new(struct launcher *l);
+void gpu_job_files_free(struct gpu_job_files *f); /* NULL is fine */
+
+/* Runs have got GPUs or lost them: write soon what has changed. `all`: write all files. */
+void gpu_job_files_changed(struct launcher *l, bool all);
+
+#endif
