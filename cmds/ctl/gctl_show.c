@@ -2,6 +2,7 @@
 #include "cmds/ctl/gctl.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "cmds/views/views.h"
 #include "common/base/hostlist.h"
 #include "common/base/text.h"
+#include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/neartable.h"
 
@@ -59,6 +61,36 @@ static void show_bad_gpus(const Gpusched__Node *n)
 	}
 }
 
+/* "GPU now    0 37%, 38G of 80G used, 412 W, 61 C, 1755 MHz" */
+static void show_gpu_now(const Gpusched__NodeGpu *g)
+{
+	char used[UNITS_TEXT], all[UNITS_TEXT], sm[16] = "";
+
+	if (g->sm_known)
+		snprintf(sm, sizeof(sm), "%" PRIu32 "%%, ", g->sm_pct);
+	printf("%-16s  %" PRIu32 " %s%s of %s used", "GPU now", g->index, sm,
+	        size_format_mb(used, g->fb_used_mb),
+	        size_format_mb(all, g->fb_used_mb + g->fb_free_mb));
+	if (g->power_mw)
+		printf(", %" PRIu32 " W", (g->power_mw + 500) / 1000);
+	if (g->temp_c)
+		printf(", %" PRIu32 " C", g->temp_c);
+	if (g->sm_clock_mhz)
+		printf(", %" PRIu32 " MHz", g->sm_clock_mhz);
+	if (g->last_xid)
+		printf(", last Xid %" PRIu32, g->last_xid);
+	printf(" (%" PRIu32 " s ago)\n", g->sample_age_s);
+}
+
+/* What its GPUs do, whether jobs have them or not. */
+static void show_samples(const Gpusched__Node *n)
+{
+	for (size_t i = 0; i < n->n_devices; i++) {
+		if (n->devices[i]->sample_known)
+			show_gpu_now(n->devices[i]);
+	}
+}
+
 /* How close its GPUs are to each other, where that is known. */
 static void show_near(const Gpusched__Node *n)
 {
@@ -84,6 +116,7 @@ static int show_node(const ProtobufCMessage *m, void *arg, struct error *err)
 	if (r->g->json)
 		return 0;
 	show_bad_gpus(node);
+	show_samples(node);
 	show_near(node);
 	return 0;
 }

@@ -144,7 +144,14 @@ SHOW_NUMBER(nodes, nodes_of(j))
 SHOW_NUMBER(elapsed_raw, (waits(j) ? 0 : j->elapsed_s))
 SHOW_NUMBER(cpu_time_raw, (waits(j) ? 0 : j->elapsed_s * cpus_of(j)))
 SHOW_TIME(submit, (line->batch && j->start_time ? j->start_time : j->submit_time))
-SHOW_TIME(eligible, (line->batch && j->start_time ? j->start_time : j->submit_time))
+
+/* Of records from before it was kept: when it was submitted. */
+static int64_t eligible_of(const Gpusched__Acct *j)
+{
+	return j->eligible_time ? j->eligible_time : waits(j) ? 0 : j->submit_time;
+}
+
+SHOW_TIME(eligible, (line->batch && j->start_time ? j->start_time : eligible_of(j)))
 SHOW_TIME(start, (waits(j) ? 0 : j->start_time))
 SHOW_TIME(end, j->end_time)
 
@@ -377,7 +384,8 @@ static const struct front_field fields[] = {
 	FIELD("DerivedExitCode", "DerivedExitCode", 15, derived_exit),
 	FIELD("Elapsed", "Elapsed", 10, elapsed),
 	FIELD("ElapsedRaw", "ElapsedRaw", 10, elapsed_raw),
-	DIFFERS("Eligible", "Eligible", 19, eligible, "when it was submitted"),
+	DIFFERS("Eligible", "Eligible", 19, eligible,
+	        "when it last became eligible before its first start"),
 	FIELD("End", "End", 19, end),
 	FIELD("ExitCode", "ExitCode", 8, exit),
 	EMPTY("Flags", 19),

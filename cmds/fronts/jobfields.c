@@ -212,7 +212,18 @@ SHOW_NUMBER(requeue, j->requeue)
 SHOW_NUMBER(restarts, (j->attempt > 1 ? j->attempt - 1 : 0))
 SHOW_TIME(submit, j->submit_time, "N/A")
 SHOW_TIME(accrue, j->submit_time, "N/A")
-SHOW_TIME(eligible, (j->begin_time > j->submit_time ? j->begin_time : j->submit_time), "N/A")
+
+/* A job whose begin time has not come will be eligible then; one that is held is not. */
+static int64_t eligible_of(const Gpusched__Job *j)
+{
+	if (j->eligible_time)
+		return j->eligible_time;
+	if (j->begin_time > j->submit_time)
+		return j->begin_time;
+	return job_is_pending(j) ? 0 : j->submit_time;
+}
+
+SHOW_TIME(eligible, eligible_of(j), "N/A")
 SHOW_TIME(start, (job_is_pending(j) ? j->planned_start_time : j->start_time), "N/A")
 SHOW_TIME(end, job_end_time(j), (job_is_pending(j) ? "N/A" : "NONE"))
 SHOW_TIME(deadline, j->deadline_time, "N/A")

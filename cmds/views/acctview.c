@@ -126,6 +126,19 @@ SHOW(wait)
 		view_text(cell, "-");
 }
 
+CELL(eligible_since, ONE_JOB, view_time(cell, j->eligible_time))
+
+/* A job that has not started has no end of it yet. */
+SHOW(eligible)
+{
+	ONE_JOB;
+
+	if (j->eligible_time && (j->first_start_time || j->end_time))
+		view_duration(cell, j->eligible_s);
+	else
+		view_text(cell, "-");
+}
+
 /* What it held; of a job that never ran, what it asked for. */
 SHOW(gpus)
 {
@@ -159,6 +172,16 @@ CELL(labels, ONE_JOB, view_list(cell, j->n_labels, j->labels, view_print_label))
 CELL(eff, JOB, view_part(cell, j->used, j->used ? j->used->gpu_busy_us : 0))
 CELL(idle, JOB, view_part(cell, j->used, j->used ? j->used->gpu_idle_us : 0))
 CELL(gpu_mem, ONE_JOB, view_mb(cell, j->used ? j->used->gpu_mem_peak_mb : 0))
+/* In GiB times hours. */
+static void view_mem_time(struct view_cell *cell, const Gpusched__RunUsed *used)
+{
+	if (used && used->gpu_mem_mbs)
+		view_real(cell, (double)used->gpu_mem_mbs / 1024 / 3600, 2);
+	else
+		view_text(cell, "-");
+}
+
+CELL(mem_time, JOB, view_mem_time(cell, j->used))
 CELL(energy_used, JOB, view_energy(cell, j->used ? j->used->energy_mj : 0))
 CELL(ready, JOB, view_us(cell, j->ready_us))
 CELL(loading, JOB, view_us(cell, j->loading_us))
@@ -192,6 +215,10 @@ static const struct view_column columns[] = {
 	COLUMN("EXIT", 4, 0, NUM, "exit code:signal", exit),
 	COLUMN("ELAPSED", 7, 0, NUM, "time the last attempt ran, without suspensions", elapsed),
 	COLUMN("WAIT", 7, 0, NUM, "from its submit to its first start", wait),
+	COLUMN("ELIGIBLE", 8, 0, NUM,
+	        "the part of that in which only room and limits kept it: after a hold, its begin "
+	        "time, its dependencies",
+	        eligible),
 	COLUMN("GPUS", 7, 4, TABLE_DEAR, "GPUs that the last attempt held", gpus),
 	COLUMN("GPU-H", 7, 0, NUM, "GPU-hours, all attempts together", gpu_hours),
 	COLUMN("COST", 7, 0, NUM, "what that cost, by the prices of then", cost),
@@ -202,6 +229,7 @@ static const struct view_column columns[] = {
 	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", eff),
 	COLUMN("IDLE", 4, 0, NUM, "part of that time in which they were idle", idle),
 	COLUMN("GPUMEM", 6, 0, NUM, "the most memory of one GPU that it had", gpu_mem),
+	COLUMN("MEM-H", 7, 0, NUM, "memory that it used of GPUs over time, in GiB-hours", mem_time),
 	COLUMN("ENERGY", 7, 0, NUM, "energy of its GPUs, in kWh", energy_used),
 	COLUMN("READY", 8, 0, NUM, "of replicas of a service: for how long they were READY", ready),
 	COLUMN("LOADING", 8, 0, NUM, "and how long they loaded until then", loading),
@@ -211,6 +239,7 @@ static const struct view_column columns[] = {
 	COLUMN("READ", 6, 0, NUM, "read from storage", read),
 	COLUMN("WRITTEN", 7, 0, NUM, "written to storage", written),
 	COLUMN("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", submit),
+	COLUMN("ELIGIBLESINCE", 19, 0, TABLE_WHOLE, "when that began", eligible_since),
 	COLUMN("START", 19, 0, TABLE_WHOLE, "when the last attempt started", start),
 	COLUMN("FIRSTSTART", 19, 0, TABLE_WHOLE, "when the first attempt started", first_start),
 	COLUMN("END", 19, 0, TABLE_WHOLE, "when it ended", end),
@@ -244,7 +273,7 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 static const struct slurm_name slurm_names[] = {
 	{ "JobName", "NAME" }, { "JobIDRaw", "RAWID" }, { "ExitCode", "EXIT" }, { "NNodes", "NODES" },
 	{ "ReqMem", "MEM" }, { "TotalCPU", "CPUTIME" }, { "MaxDiskRead", "READ" },
-	{ "MaxDiskWrite", "WRITTEN" }, { "Planned", "WAIT" }, { NULL, NULL },
+	{ "MaxDiskWrite", "WRITTEN" }, { "Planned", "WAIT" }, { "Eligible", "ELIGIBLESINCE" }, { NULL, NULL },
 };
 
 const struct view_kind acct_kind = {
@@ -294,6 +323,7 @@ void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 	total->used->gpu_seen_us += of_part(job, job->used->gpu_seen_us);
 	total->used->gpu_busy_us += of_part(job, job->used->gpu_busy_us);
 	total->used->gpu_idle_us += of_part(job, job->used->gpu_idle_us);
+	total->used->gpu_mem_mbs += job->used->gpu_mem_mbs;
 	total->used->energy_mj += job->used->energy_mj;
 }
 
@@ -348,6 +378,7 @@ CELL(run_cpu_time, RUN, view_us(cell, r->cpu_time_us))
 CELL(run_max_rss, RUN, view_size_mb(cell, (r->max_rss_kb + 1023) / 1024))
 CELL(run_eff, RUN, view_part(cell, r->used, r->used ? r->used->gpu_busy_us : 0))
 CELL(run_gpu_mem, RUN, view_mb(cell, r->used ? r->used->gpu_mem_peak_mb : 0))
+CELL(run_mem_time, RUN, view_mem_time(cell, r->used))
 CELL(run_cost, RUN, view_real(cell, r->cost, 2))
 
 static const struct view_column run_columns[] = {
@@ -373,6 +404,8 @@ static const struct view_column run_columns[] = {
 	COLUMN("MAXRSS", 6, 0, NUM, "the most host memory that it had", run_max_rss),
 	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", run_eff),
 	COLUMN("GPUMEM", 6, 0, NUM, "the most memory of one GPU that it had", run_gpu_mem),
+	COLUMN("MEM-H", 7, 0, NUM, "memory that it used of GPUs over time, in GiB-hours",
+	        run_mem_time),
 	COLUMN("COST", 7, 0, NUM, "what it cost", run_cost),
 	COLUMN("DETAIL", 0, 8, 0, "how it ended, in words", run_detail),
 };

@@ -9,6 +9,8 @@
 #include "cmds/views/views.h"
 #include "common/base/units.h"
 
+#define NUM TABLE_RIGHT | TABLE_WHOLE
+
 #define GPU                                   \
 	const struct gpu_line *line = object; \
 	const Gpusched__NodeGpu *g = line->gpu
@@ -43,7 +45,9 @@ SHOW(util)
 {
 	GPU;
 
-	if (g->use_known)
+	if (g->sample_known && g->sm_known)
+		view_printf(cell, "%" PRIu32 "%%", g->sm_pct);
+	else if (g->use_known)
 		view_printf(cell, "%" PRIu32 "%%", g->util_pct);
 	else
 		view_text(cell, "-");
@@ -53,12 +57,47 @@ SHOW(mem)
 {
 	GPU;
 	char used[UNITS_TEXT], all[UNITS_TEXT];
+	uint64_t sampled = g->sample_known ? g->fb_used_mb + g->fb_free_mb : 0;
 
-	if (!g->use_known)
+	if (!sampled && !g->use_known)
 		view_text(cell, "-");
 	else
-		view_printf(cell, "%s%s%s", size_format_mb(used, g->mem_used_mb),
+		view_printf(cell, "%s%s%s",
+		        size_format_mb(used, sampled ? g->fb_used_mb : g->mem_used_mb),
 		        g->mem_mb ? "/" : "", g->mem_mb ? size_format_mb(all, g->mem_mb) : "");
+}
+
+/* Of the last sample: "-" where there is none, or its driver does not say it. */
+static void view_sampled(struct view_cell *cell, const Gpusched__NodeGpu *g, uint64_t value)
+{
+	view_number_or_dash(cell, g->sample_known ? (int64_t)value : 0);
+}
+
+CELL(power, GPU, view_sampled(cell, g, (g->power_mw + 500) / 1000))
+CELL(temp, GPU, view_sampled(cell, g, g->temp_c))
+CELL(clock, GPU, view_sampled(cell, g, g->sm_clock_mhz))
+CELL(mem_clock, GPU, view_sampled(cell, g, g->mem_clock_mhz))
+CELL(xid, GPU, view_sampled(cell, g, g->last_xid))
+CELL(xid_time, GPU, view_time(cell, g->sample_known ? g->last_xid_time : 0))
+
+SHOW(energy)
+{
+	GPU;
+
+	if (g->sample_known && g->energy_mj)
+		view_real(cell, (double)g->energy_mj / 3.6e9, 3);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(age)
+{
+	GPU;
+
+	if (g->sample_known)
+		view_duration(cell, g->sample_age_s);
+	else
+		view_text(cell, "-");
 }
 
 /* "4812_7 20G,25% to 30G" */
@@ -120,8 +159,17 @@ static const struct view_column columns[] = {
 	COLUMN("GPU", 10, 4, 0, "node and index", gpu),
 	COLUMN("TYPE", 8, 4, 0, "its type", type),
 	COLUMN("STATE", 8, 4, 0, "free, whole, shared, draining, drained, missing, trouble", state),
-	COLUMN("UTIL", 4, 0, TABLE_RIGHT | TABLE_WHOLE, "compute use of its job now", util),
-	COLUMN("MEM", 8, 0, TABLE_RIGHT | TABLE_WHOLE, "memory that its job uses, of all", mem),
+	COLUMN("UTIL", 4, 0, TABLE_RIGHT | TABLE_WHOLE,
+	        "compute use now, of its job or of none", util),
+	COLUMN("MEM", 8, 0, TABLE_RIGHT | TABLE_WHOLE, "memory in use, of all", mem),
+	COLUMN("POWER", 5, 0, NUM, "power now, in W; -: not known, as are those that follow", power),
+	COLUMN("TEMP", 4, 0, NUM, "temperature, in C", temp),
+	COLUMN("CLOCK", 5, 0, NUM, "clock of its multiprocessors, in MHz", clock),
+	COLUMN("MEMCLOCK", 8, 0, NUM, "clock of its memory, in MHz", mem_clock),
+	COLUMN("ENERGY", 7, 0, NUM, "energy since its driver was loaded, in kWh", energy),
+	COLUMN("XID", 4, 0, NUM, "the last Xid that its node heard of", xid),
+	COLUMN("XIDTIME", 19, 0, TABLE_WHOLE, "when that was", xid_time),
+	COLUMN("AGE", 7, 0, NUM, "for how long the last sample has been known", age),
 	COLUMN("JOBS", 10, 6, TABLE_DEAR,
 	        "jobs on it; of a shared GPU also the part of each", jobs),
 	COLUMN("REASON", 0, 6, TABLE_DEAR, "why it gets no jobs", reason),
@@ -139,5 +187,5 @@ const struct view_kind gpu_kind = {
 	.columns = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
 	.standard = "GPU,TYPE,STATE,UTIL,MEM,JOBS,REASON",
-	.longer = "GPU,TYPE,CARD,STATE,UTIL,MEM,JOBS,UUID,BY,SINCE,RECHECK,REASON",
+	.longer = "GPU,TYPE,CARD,STATE,UTIL,MEM,POWER,TEMP,CLOCK,XID,AGE,JOBS,UUID,BY,SINCE,RECHECK,REASON",
 };

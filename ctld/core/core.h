@@ -140,6 +140,9 @@ struct job_view {
 	size_t n_labels;
 	const char *cwd, *output, *error, *submit_host, *comment;
 	bool requeue;
+	usec_t eligible_time; /* wall: since when it is, or was at its first start, eligible; 0: it
+			       * is not, or not known */
+	uint64_t eligible_s;  /* up to its first start; 0: not known */
 	const char *qos;
 	uint32_t nodes_min, nodes_max; /* as requested; 1, 1 by default */
 	bool gpus_per_node, exclusive;
@@ -311,6 +314,8 @@ struct gpu_view {
 	uint64_t mem_used_mb;  /* the largest of one of them */
 	uint32_t card;         /* 1 + number of the physical GPU on its host; 0: not known */
 	uint64_t parts_mem_mb; /* memory that can be given in shares; 0: none, or not known */
+	const struct gpu_sample *sample; /* the last; NULL: none. Good until the next call */
+	uint32_t sample_age_s;
 };
 /* False: the node has no such index, and no higher one. */
 bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struct gpu_view *view);

@@ -13,12 +13,12 @@
 	"qos, max_wait_s, planned_start, begin_time, deadline, depends, kill_invalid, " \
 	"remark, mail_types, mail_user, requeue_on, requeue_delay_s, limit_cut, " \
 	"tasks, at_once, next_part, tasks_ended, tasks_failed, tasks_cancelled, steps, raw_ids, " \
-	"partitions, partition_needs"
+	"partitions, partition_needs, eligible_time"
 #define JOB_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
 	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56, ?57, ?58, " \
-	"?59, ?60"
+	"?59, ?60, ?61"
 #define RUN_COLS                                                                              \
 	"job, task, attempt, rank, node, state, gpu_type, gpus, cpus, mem_mb, incarnation, epoch, " \
 	"order_time, start_time, end_time, elapsed_us, exit_code, exit_signal, end_wanted, "  \
@@ -26,11 +26,11 @@
 	"cost_u, checkpoint_time, suspend_wanted, suspend_time, suspended_us, " \
 	"read_bytes, written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_peak_mb, energy_mj, " \
 	"share_milli, share_mb, share_charge, health, ready_time, ready_us, address, ports, " \
-	"requests, tokens"
+	"requests, tokens, gpu_mem_mbs"
 #define RUN_PLACES                                                                          \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, " \
 	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50"
 #define NONCE_COLS "uid, nonce, spec_hash, job, expires"
 #define EVENT_COLS "seq, time, kind, uid, host, job, node, text"
 #define USAGE_COLS "account, uid, user, gpu_us, cpu_us, cost_u, runs, decayed_u, decayed_time"
@@ -80,6 +80,10 @@
 #define JOB_GETS_PARTITIONS(table)                                                   \
 	"ALTER TABLE " table " ADD COLUMN partitions TEXT NOT NULL DEFAULT '';"          \
 	"ALTER TABLE " table " ADD COLUMN partition_needs TEXT NOT NULL DEFAULT '';"
+#define JOB_GETS_ELIGIBLE(table)                                                     \
+	"ALTER TABLE " table " ADD COLUMN eligible_time INTEGER NOT NULL DEFAULT 0;"
+#define RUN_GETS_MEM_TIME(table)                                                     \
+	"ALTER TABLE " table " ADD COLUMN gpu_mem_mbs INTEGER NOT NULL DEFAULT 0;"
 #define RUN_GETS_BILLED(table)                                                               \
 	"ALTER TABLE " table " ADD COLUMN account TEXT NOT NULL DEFAULT '';"                 \
 	"ALTER TABLE " table " ADD COLUMN billed_us INTEGER NOT NULL DEFAULT 0;"             \
@@ -396,6 +400,15 @@ static const char *const state_steps[] = {
 	RUN_GETS_HEALTH("run")
 	RUN_GETS_HEALTH("ended_run")
 	"PRAGMA user_version = 28;",
+
+	/* Since when a job was eligible; memory of GPUs over time. */
+	JOB_GETS_ELIGIBLE("job")
+	JOB_GETS_ELIGIBLE("ended_job")
+	RUN_GETS_MEM_TIME("run")
+	RUN_GETS_MEM_TIME("ended_run")
+	"UPDATE job SET eligible_time = max(submit_time, begin_time) "
+		"WHERE state = 'PENDING' AND attempt = 0 AND hold = 0 AND depends = '';"
+	"PRAGMA user_version = 29;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -478,6 +491,10 @@ static const char *const history_steps[] = {
 
 	RUN_GETS_HEALTH("run")
 	"PRAGMA user_version = 21;",
+
+	JOB_GETS_ELIGIBLE("job")
+	RUN_GETS_MEM_TIME("run")
+	"PRAGMA user_version = 22;",
 };
 /* clang-format on */
 

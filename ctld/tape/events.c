@@ -96,7 +96,7 @@ static const struct form job_form = FORM("job", struct submit_job, job_fields);
 static const struct field used_fields[] = {
 	NUMBER(struct run_used, cpu_time_us, cpu_wait_us, mem_now_mb, mem_peak_mb, read_bytes,
 	        written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_now_mb,
-	        gpu_mem_peak_mb, energy_mj, gpu_now_pct, burst_job, burst_time),
+	        gpu_mem_peak_mb, gpu_mem_mbs, energy_mj, gpu_now_pct, burst_job, burst_time),
 };
 static const struct form used_form = FORM("used", struct run_used, used_fields);
 
@@ -233,9 +233,18 @@ static const struct field run_use_fields[] = {
 };
 static const struct form run_use_form = FORM("run-use", struct run_use, run_use_fields);
 
+static const struct field gpu_sample_fields[] = {
+	TEXT(struct gpu_sample, uuid),
+	NUMBER(struct gpu_sample, index, sm_known, sm_pct, temp_c, power_mw, sm_clock_mhz,
+	        mem_clock_mhz, last_xid, fb_used_mb, fb_free_mb, energy_mj, last_xid_time),
+};
+static const struct form gpu_sample_form =
+        FORM("gpu-sample", struct gpu_sample, gpu_sample_fields);
+
 static const struct field runs_used_fields[] = {
 	NUMBER(EV, used.node, used.session),
 	LIST(EV, used.runs, used.n, LIST_MAX, &run_use_form),
+	LIST(EV, used.gpus, used.n_gpus, LIST_MAX, &gpu_sample_form),
 };
 
 static const struct field gpu_fault_fields[] = {

@@ -487,7 +487,8 @@ static bool used_can_be(const Gpusched__RunUsed *m)
 	       m->read_bytes <= INT64_MAX && m->written_bytes <= INT64_MAX &&
 	       m->gpu_seen_us <= INT64_MAX && m->gpu_busy_us <= m->gpu_seen_us &&
 	       m->gpu_idle_us <= m->gpu_seen_us && m->gpu_mem_now_mb <= INT64_MAX &&
-	       m->gpu_mem_peak_mb <= INT64_MAX && m->energy_mj <= INT64_MAX &&
+	       m->gpu_mem_peak_mb <= INT64_MAX && m->gpu_mem_mbs <= INT64_MAX &&
+	       m->energy_mj <= INT64_MAX &&
 	       m->gpu_now_pct <= 100 && m->burst_job <= INT64_MAX && m->burst_time >= 0;
 }
 
@@ -549,6 +550,46 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	return 0;
 }
 
+/* Bounds of samples, as of noded/gpu/sample.h. */
+#define SAMPLE_TEMP_MAX  1000
+#define SAMPLE_POWER_MAX 10000000
+#define SAMPLE_CLOCK_MAX 100000
+
+static bool sample_can_be(const Gpusched__GpuSample *m)
+{
+	return strlen(m->uuid) < DEVICE_UUID_MAX && !strpbrk(m->uuid, ", ") && m->sm_pct <= 100 &&
+	       m->fb_used_mb <= WIRE_MEM_MB_MAX && m->fb_free_mb <= WIRE_MEM_MB_MAX &&
+	       m->temp_c <= SAMPLE_TEMP_MAX && m->power_mw <= SAMPLE_POWER_MAX &&
+	       m->energy_mj <= INT64_MAX && m->sm_clock_mhz <= SAMPLE_CLOCK_MAX &&
+	       m->mem_clock_mhz <= SAMPLE_CLOCK_MAX && m->last_xid_time >= 0;
+}
+
+static int take_samples(const Gpusched__RunsUsed *m, struct arena *arena, struct core_event *event,
+        struct error *err)
+{
+	struct gpu_sample *v;
+
+	event->used.n_gpus = 0;
+	event->used.gpus = NULL;
+	if (m->n_gpus > CONF_MAX_GPUS_PER_NODE)
+		return bad_agent("samples of more GPUs than can be", err);
+	v = arena_alloc(arena, (m->n_gpus + 1) * sizeof(*v));
+	if (!v)
+		return bad_agent("more samples than can be", err);
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		const Gpusched__GpuSample *s = m->gpus[i];
+
+		if (!sample_can_be(s) || agent_text("UUID", s->uuid, err))
+			return bad_agent("a GPU's sample that cannot be", err);
+		v[i] = (struct gpu_sample){ 0 };
+		COPY_FIELDS(&v[i], s, uuid, index, sm_known, sm_pct, fb_used_mb, fb_free_mb, temp_c,
+		        power_mw, energy_mj, sm_clock_mhz, mem_clock_mhz, last_xid, last_xid_time);
+	}
+	event->used.gpus = v;
+	event->used.n_gpus = m->n_gpus;
+	return 0;
+}
+
 int wire_runs_used(const Gpusched__RunsUsed *m, struct arena *arena, struct core_event *event,
         struct error *err)
 {
@@ -568,7 +609,7 @@ int wire_runs_used(const Gpusched__RunsUsed *m, struct arena *arena, struct core
 	event->kind = EV_RUNS_USED;
 	event->used.runs = runs;
 	event->used.n = m->n_runs;
-	return 0;
+	return take_samples(m, arena, event, err);
 }
 
 #define MAX_DEVICES 256 /* of one node, with those that are no slots */

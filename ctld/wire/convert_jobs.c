@@ -170,7 +170,7 @@ Gpusched__Job *wire_job(const struct job_view *view, struct arena *arena)
 	        exit_signal, attempt, priority, n_nodes, gpus_held, suspended_s, checkpoint_time,
 	        position, position_of, order, n_blockers, several, task_count, tasks_running,
 	        tasks_ended, tasks_failed);
-	COPY_FIELDS(m, view, raw_id, steps_running);
+	COPY_FIELDS(m, view, raw_id, steps_running, eligible_time, eligible_s);
 	WIRE_SHOW(m, view, name, user, account, partition, reason, gpu_type, comment, progress,
 	        tasks);
 	WIRE_LEND(m, view, state, node, nodes, array);

@@ -119,6 +119,16 @@ static void fill_parts(Gpusched__NodeGpu *m, const struct gpu_run_view *runs, st
 	}
 }
 
+static void fill_sample(Gpusched__NodeGpu *m, const struct gpu_view *view)
+{
+	if (!view->sample)
+		return;
+	m->sample_known = true;
+	m->sample_age_s = view->sample_age_s;
+	COPY_FIELDS(m, view->sample, sm_known, sm_pct, fb_used_mb, fb_free_mb, temp_c, power_mw,
+	        energy_mj, sm_clock_mhz, mem_clock_mhz, last_xid, last_xid_time);
+}
+
 Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
         const struct gpu_view *view, const char *by, struct arena *arena)
 {
@@ -141,6 +151,7 @@ Gpusched__NodeGpu *wire_node_gpu(const struct core *core, uint32_t node,
 		ids[i] = runs[i].run;
 	m->runs = wire_run_names(ids, m->n_runs, arena);
 	fill_parts(m, runs, arena);
+	fill_sample(m, view);
 	core_gpu_near(core, node, view->index, near);
 	m->near = wire_copied(near, arena);
 	return m;

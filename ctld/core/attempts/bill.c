@@ -353,6 +353,7 @@ static void row_as_if_ended(
 	row->v[COL_RUN_gpu_idle_us] = value_int((int64_t)used->gpu_idle_us);
 	row->v[COL_RUN_gpu_mem_peak_mb] = value_int((int64_t)used->gpu_mem_peak_mb);
 	row->v[COL_RUN_energy_mj] = value_int((int64_t)used->energy_mj);
+	row->v[COL_RUN_gpu_mem_mbs] = value_int((int64_t)used->gpu_mem_mbs);
 }
 
 size_t core_job_rows(

@@ -11,6 +11,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/gpu_samples.h"
 #include "ctld/core/place/gpu_choice.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
@@ -63,6 +64,16 @@ static void view_use(const struct node_link *l, uint32_t index, struct gpu_view 
 	v->mem_used_mb = run_used(only)->gpu_mem_now_mb;
 }
 
+static void view_sample(const struct core *core, const struct node_link *l, struct gpu_view *v)
+{
+	usec_t mono = 0, age;
+
+	v->sample = gpu_samples_at(l, v->index, &mono);
+	age = (core->now.mono - mono) / USEC_PER_S;
+	if (v->sample && age > 0)
+		v->sample_age_s = age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
+}
+
 /* Why the GPU is drained; and if it is not checked again automatically, what brings it back. */
 static void view_reason(const struct core *core, uint32_t n, uint32_t index,
         const struct gpu_drain *d, struct gpu_view *v)
@@ -105,6 +116,7 @@ bool core_gpu_view(const struct core *core, uint32_t n, uint32_t index, struct g
 	if (ledger_shares(core->ledger, n))
 		v->parts_mem_mb = ledger_shared_gpu(core->ledger, n, index)->mem_mb;
 	view_use(l, index, v);
+	view_sample(core, l, v);
 	device_uuid(node_info(node)->gpus, index, v->uuid);
 	gpu = found(l, v->uuid);
 	v->card = gpu ? gpu->host + 1 : 0;

@@ -315,6 +315,20 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->requeue_delay_s = i->requeue_delay_s;
 }
 
+/* When the first attempt began is not known any more of a job that has had several. */
+static void view_eligible(const struct job_info *i, struct clocks now, struct job_view *v)
+{
+	usec_t to = 0;
+
+	v->eligible_time = i->eligible_time;
+	if (!i->attempt)
+		to = i->state == JOB_PENDING ? now.wall : i->end_time;
+	else if (i->attempt == 1)
+		to = i->start_time;
+	if (i->eligible_time && to > i->eligible_time)
+		v->eligible_s = (uint64_t)(to - i->eligible_time) / USEC_PER_S;
+}
+
 /* The whole view of one record. */
 static void view(
         const struct core *core, const struct job *job, struct clocks now, struct job_view *v)
@@ -325,6 +339,7 @@ static void view(
 	view_brief(job, v);
 	v->tasks = job_tasks_text(job);
 	view_asked(core, job, v);
+	view_eligible(i, now, v);
 	depends_say(job, v->dependency, sizeof(v->dependency));
 	view_gpus(i, v);
 	view_array(job, v);

@@ -93,6 +93,20 @@ void job_choose(struct core *core, struct job *job, uint32_t k)
 	job_count(core, job_info(job), (int)job_weight(job));
 }
 
+/* How long room and limits alone kept it is asked of its first start: a hold before that begins
+ * the time anew, and what comes after its first attempt does not change it. */
+static void note_eligible(struct core *core, struct job *job, bool eligible)
+{
+	const struct job_info *i = job_info(job);
+
+	if (i->state != JOB_PENDING || i->attempt)
+		return;
+	if (!eligible)
+		job_set_eligible(core->jobs, job, 0);
+	else if (!i->eligible_time)
+		job_set_eligible(core->jobs, job, core->now.wall);
+}
+
 static void consider(struct core *core, struct job *job)
 {
 	const struct job_info *i = job_info(job);
@@ -100,6 +114,7 @@ static void consider(struct core *core, struct job *job)
 	                !job_link(job)->expired && job_weight(job) && !array_full(job) &&
 	                !job_orphan(job) && !depends_open(job) && i->begin_time <= core->now.wall;
 
+	note_eligible(core, job, eligible);
 	if (!eligible)
 		job_withdraw(core, job);
 	else if (!job_link(job)->queued.class)

@@ -44,4 +44,7 @@ bool devices_differ(
 /* The UUID at an index of such a list, "" if it has none. */
 void device_uuid(const char *list, uint32_t index, char uuid[DEVICE_UUID_MAX]);
 
+/* The index of a UUID, not "", in such a list; CONF_MAX_GPUS_PER_NODE: none. */
+uint32_t device_index(const char *list, const char *uuid);
+
 #endif

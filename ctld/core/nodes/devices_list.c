@@ -1,6 +1,7 @@
 /* devices_list.c - the text that says which GPU each index of a node is: see devices.h */
 #include <string.h>
 
+#include "common/conf/conf.h"
 #include "ctld/core/nodes/devices.h"
 
 void device_uuid(const char *list, uint32_t index, char uuid[DEVICE_UUID_MAX])
@@ -16,4 +17,20 @@ void device_uuid(const char *list, uint32_t index, char uuid[DEVICE_UUID_MAX])
 		n = 0;
 	memcpy(uuid, list, n);
 	uuid[n] = '\0';
+}
+
+uint32_t device_index(const char *list, const char *uuid)
+{
+	size_t len = strlen(uuid);
+	uint32_t index = 0;
+
+	for (; *list; list += *list == ',') {
+		size_t n = strcspn(list, ",");
+
+		if (n == len && !memcmp(list, uuid, n))
+			return index;
+		list += n;
+		index++;
+	}
+	return CONF_MAX_GPUS_PER_NODE;
 }

@@ -14,6 +14,7 @@
 #include "ctld/core/jobs/idle.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/runlife.h"
+#include "ctld/core/nodes/gpu_samples.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
@@ -121,6 +122,7 @@ void runs_used_apply(struct core *core, const struct core_event *e)
 	        core->suspended)
 		return;
 	heartbeat_apply(core, e->used.node, e->used.session);
+	gpu_samples_apply(node, e->used.gpus, e->used.n_gpus, core->now);
 	for (size_t i = 0; i < e->used.n; i++) {
 		struct run *run = runs_find(core->runs, e->used.runs[i].run);
 

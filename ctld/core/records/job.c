@@ -598,6 +598,14 @@ void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start)
 	dirty_put(jobs->dirty, &job->mark);
 }
 
+void job_set_eligible(struct jobs *jobs, struct job *job, usec_t eligible_time)
+{
+	if (job->info.eligible_time == eligible_time)
+		return;
+	job->info.eligible_time = eligible_time;
+	dirty_put(jobs->dirty, &job->mark);
+}
+
 void job_set_depends(struct jobs *jobs, struct job *job, const char *depends)
 {
 	if (strings_set(jobs->strings, &job->info.depends, depends))

@@ -144,6 +144,8 @@ struct job_info {
 	uint64_t mem_mb;
 	usec_t sign_time, submit_time, start_time, end_time; /* wall; 0: none yet */
 	usec_t planned_start; /* wall: the first planned start it was given; 0: none yet */
+	usec_t eligible_time; /* wall: since when it is, or at its first start was, eligible; 0: it
+			       * is not, or not known */
 	uint32_t max_wait_s;  /* it should start within this time; 0: as its QOS says */
 	uint32_t time_limit_s, warn_signal, warn_before_s;
 	uint32_t attempt, max_attempts, exit_code, exit_signal;
@@ -360,6 +362,7 @@ struct respec;
 void job_set_respec(struct jobs *jobs, struct job *job, const struct respec *r, bool files);
 void jobs_set_hash(struct jobs *jobs, struct job *own, const uint8_t *spec_hash);
 void job_set_planned(struct jobs *jobs, struct job *job, usec_t planned_start);
+void job_set_eligible(struct jobs *jobs, struct job *job, usec_t eligible_time);
 void job_set_depends(struct jobs *jobs, struct job *job, const char *depends);
 void job_set_begin(struct jobs *jobs, struct job *job, usec_t begin_time);
 /* The mail about the array's begin has been sent. */

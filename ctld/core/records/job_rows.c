@@ -29,6 +29,7 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(deadline), F(depends), F(kill_invalid), F(remark), F(mail_types), F(mail_user),
 	F(requeue_on), F(requeue_delay_s), [COL_JOB_limit_cut] = COLUMN(struct job, info.limit_set),
 	F(part), F(steps), F(raw_ids), F(partitions), F(partition_needs),
+	F(eligible_time),
 	/* the job's own: state, gpus, place, labels, nonce, spec_hash, tasks, and the array's */
 };
 #undef F
@@ -223,7 +224,7 @@ fail:
 }
 
 /* Compared as rows, so that a new column cannot be forgotten. Left out is what gathering tasks may
- * change: the part, dependencies, the planned start, the begin time. */
+ * change: the part, dependencies, the planned start, the begin time, since when it is eligible. */
 bool job_alike(const struct job *a, const struct job *b)
 {
 	const struct job_info *x = &a->info, *y = &b->info;
@@ -242,7 +243,8 @@ bool job_alike(const struct job *a, const struct job *b)
 		bool text = columns[n].codec == CODEC_TEXT;
 
 		if (columns[n].codec == CODEC_OWN || n == COL_JOB_part || n == COL_JOB_depends ||
-		        n == COL_JOB_planned_start || n == COL_JOB_begin_time)
+		        n == COL_JOB_planned_start || n == COL_JOB_begin_time ||
+		        n == COL_JOB_eligible_time)
 			continue;
 		if (text ? v->p != w->p : v->i != w->i) /* a kept text is there once */
 			return false;

@@ -93,6 +93,7 @@ static void node_free(struct nodes *ns, struct node *node)
 {
 	struct strings *s = ns->strings;
 
+	free(node->link.samples);
 	strings_drop(s, node->info.name);
 	strings_drop(s, node->info.reason);
 	strings_drop(s, node->info.incarnation);

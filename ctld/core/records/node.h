@@ -63,6 +63,13 @@ struct node_gpu {
 };
 
 /* Volatile; the texts are owned by the node and set through node_set_text(). */
+/* gpu_samples.h */
+struct node_sample {
+	bool known;
+	usec_t mono; /* when it came */
+	struct gpu_sample sample;
+};
+
 struct node_link {
 	uint32_t index;     /* in conf.nodes; NODE_LEFT: no longer there */
 	uint64_t session;   /* 0: none */
@@ -90,6 +97,8 @@ struct node_link {
 						    * stricter */
 	struct node_gpu *gpus;                     /* as registered; owned */
 	size_t n_gpus;
+	struct node_sample *samples; /* by index; owned */
+	size_t n_samples;
 	bool rebooted;           /* since its GPUs were last taken as found */
 	bool stale;              /* core->conf does not have what was found yet */
 	bool unsettled;          /* a run keeps an index from being bound to what is there now */

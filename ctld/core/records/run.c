@@ -312,6 +312,7 @@ static const struct {
 	USED(gpu_idle_us),
 	USED(gpu_mem_peak_mb),
 	USED(energy_mj),
+	USED(gpu_mem_mbs),
 #undef USED
 };
 #define USED_COLUMNS (sizeof(used_columns) / sizeof(used_columns[0]))

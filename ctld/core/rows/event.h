@@ -246,6 +246,16 @@ struct run_use {
 	struct run_used used;
 };
 
+/* What a GPU of a node does, as its node sampled it: the message GpuSample. 0: not known. */
+struct gpu_sample {
+	const char *uuid; /* "": `index` says which */
+	uint32_t index;
+	bool sm_known;
+	uint32_t sm_pct, temp_c, power_mw, sm_clock_mhz, mem_clock_mhz, last_xid;
+	uint64_t fb_used_mb, fb_free_mb, energy_mj;
+	usec_t last_xid_time; /* wall */
+};
+
 /* A fault of a GPU (faults.h). */
 struct gpu_fault {
 	uint64_t seq; /* grows within an incarnation of the node */
@@ -400,6 +410,8 @@ struct core_event {
 			uint64_t session;
 			const struct run_use *runs;
 			size_t n;
+			const struct gpu_sample *gpus;
+			size_t n_gpus;
 		} used;
 		struct {
 			uint32_t node;

@@ -96,7 +96,8 @@
 	X(steps, INT, _)        /* Gpusched__Steps__Mode */                        \
 	X(raw_ids, INT, _)      /* 1: an array whose tasks have ids of their own (job.h) */ \
 	X(partitions, TEXT, _)  /* those in which it may start: job_partitions.h; "": one */ \
-	X(partition_needs, TEXT, _) /* what it has in each, if that differs */
+	X(partition_needs, TEXT, _) /* what it has in each, if that differs */ \
+	X(eligible_time, INT, _) /* since when it was eligible, at its first start; 0: it is not, or not known */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(job, INT, K)                                                             \
@@ -147,7 +148,8 @@
 	X(address, TEXT, _)     /* for its clients */                              \
 	X(ports, TEXT, _)       /* "20001,20002" */                                \
 	X(requests, INT, _)     /* answered, as its server says */                 \
-	X(tokens, INT, _)       /* generated, the same */
+	X(tokens, INT, _)       /* generated, the same */                          \
+	X(gpu_mem_mbs, INT, _)  /* as in struct run_used */
 
 #define NONCE_COLUMNS(X) /* (uid, nonce) -> job: a repeated submit is answered, not repeated */ \
 	X(uid, INT, K)                                                             \

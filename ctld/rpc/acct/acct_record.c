@@ -55,7 +55,7 @@ static Gpusched__RunUsed *used_of(const struct row *row, struct arena *arena)
 
 	gpusched__run_used__init(m);
 	RUN_INTS(m, row, cpu_time_us, read_bytes, written_bytes, gpu_seen_us, gpu_busy_us,
-	        gpu_idle_us, gpu_mem_peak_mb, energy_mj);
+	        gpu_idle_us, gpu_mem_peak_mb, gpu_mem_mbs, energy_mj);
 	m->mem_peak_mb = (uint64_t)row->v[COL_RUN_max_rss_kb].i / 1024;
 	return m;
 }
@@ -137,7 +137,7 @@ static Gpusched__Acct *job_of(const struct row *row, struct arena *arena)
 
 	gpusched__acct__init(m);
 	JOB_INTS(m, row, id, uid, exit_code, exit_signal, submit_time, start_time, end_time, cpus,
-	        mem_mb, time_limit_s, max_wait_s, part);
+	        mem_mb, time_limit_s, max_wait_s, part, eligible_time);
 	JOB_TEXTS(m, row, name, user, account, partition, qos, state, submit_host, cwd, comment,
 	        array, tasks, remark);
 	m->asked_gpus = text(&row->v[COL_JOB_gpus], arena);
@@ -228,7 +228,7 @@ static void add_last_attempt(Gpusched__Acct *m, struct arena *arena)
 static void add_used(Gpusched__RunUsed *all, const Gpusched__RunUsed *one)
 {
 	ADD_FIELDS(all, one, cpu_time_us, read_bytes, written_bytes, gpu_seen_us, gpu_busy_us,
-	        gpu_idle_us, energy_mj);
+	        gpu_idle_us, gpu_mem_mbs, energy_mj);
 	if (one->mem_peak_mb > all->mem_peak_mb)
 		all->mem_peak_mb = one->mem_peak_mb;
 	if (one->gpu_mem_peak_mb > all->gpu_mem_peak_mb)
@@ -258,6 +258,15 @@ static void add_sums(Gpusched__Acct *m, struct arena *arena)
 	}
 	if (m->first_start_time > m->submit_time)
 		m->wait_s = (uint64_t)(m->first_start_time - m->submit_time) / USEC_PER_S;
+}
+
+/* Until it started; a job that never did: until its end. */
+static void add_eligible(Gpusched__Acct *m)
+{
+	int64_t to = m->first_start_time ? m->first_start_time : m->end_time;
+
+	if (m->eligible_time && to > m->eligible_time)
+		m->eligible_s = (uint64_t)(to - m->eligible_time) / USEC_PER_S;
 }
 
 /* As job_raw_id(). The array of a task is read once for all of its tasks that follow. */
@@ -307,5 +316,6 @@ Gpusched__Acct *acct_next(struct acct_reader *r)
 	m->n_runs = n;
 	add_last_attempt(m, r->arena);
 	add_sums(m, r->arena);
+	add_eligible(m);
 	return m;
 }

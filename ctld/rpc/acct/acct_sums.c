@@ -27,7 +27,7 @@ struct group {
 	uint32_t order, depth; /* of its account in the tree */
 	uint64_t last;         /* the job that was added last: it counts once */
 	uint64_t jobs, gpu_us, cpu_us, cpu_time_us, started, wait_max_s, targets, in_target;
-	uint64_t gpu_seen_us, gpu_busy_us, gpu_idle_us, energy_mj;
+	uint64_t gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_mbs, energy_mj;
 	double idle_cost;
 	double cost;
 	uint32_t *waits; /* BUCKETS of them; NULL: none */
@@ -289,7 +289,8 @@ static void each_group(struct sums *s, struct point p,
 
 struct use {
 	const Gpusched__Acct *job;
-	uint64_t gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us, gpu_idle_us, energy_mj;
+	uint64_t gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_mbs,
+	        energy_mj;
 	double cost;
 };
 
@@ -310,7 +311,7 @@ static void add_use(struct sums *s, struct group *g, const void *what)
 		g->jobs++;
 	g->last = record;
 	ADD_FIELDS(g, use, gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us, gpu_idle_us,
-	        energy_mj, cost);
+	        gpu_mem_mbs, energy_mj, cost);
 	g->idle_cost += idle_cost(use);
 }
 
@@ -347,6 +348,7 @@ static void cut_used(struct use *use, const Gpusched__AcctRun *run, int64_t star
 	use->gpu_seen_us = between(of_part(run, u->gpu_seen_us), start, end, from, to);
 	use->gpu_busy_us = between(of_part(run, u->gpu_busy_us), start, end, from, to);
 	use->gpu_idle_us = between(of_part(run, u->gpu_idle_us), start, end, from, to);
+	use->gpu_mem_mbs = between(u->gpu_mem_mbs, start, end, from, to);
 	use->energy_mj = between(u->energy_mj, start, end, from, to);
 }
 
@@ -537,7 +539,7 @@ static Gpusched__ReportLine *line_of(
 	if (g->key)
 		split(m, g, s->n_by, arena);
 	COPY_FIELDS(m, g, depth, jobs, gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us,
-	        gpu_idle_us, energy_mj, idle_cost, cost, started, wait_max_s, targets, in_target);
+	        gpu_idle_us, gpu_mem_mbs, energy_mj, idle_cost, cost, started, wait_max_s, targets, in_target);
 	m->wait_p50_s = percentile(g, 50);
 	m->wait_p95_s = percentile(g, 95);
 	m->used = s->all.gpu_us ? (double)g->gpu_us / (double)s->all.gpu_us : 0;
