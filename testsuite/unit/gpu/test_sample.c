@@ -30,10 +30,11 @@ static struct gpu_sampler *sampler;
 static char trouble[160];
 
 #define MACHINE                                                                            \
-	"gpu uuid=GPU-a name=\"NVIDIA H100\" mem=81559 used=1500 compute=40 energy=5000\n" \
+	"gpu uuid=GPU-a name=\"NVIDIA H100\" mem=81559 used=1500 compute=40 energy=5000 " \
+	"draw=310 temp=61 sm_clock=1755 mem_clock=2619\n"                                 \
 	"gpu uuid=GPU-b name=\"NVIDIA H100\" mem=81559 mig=1\n"                            \
 	"gpu uuid=GPU-c name=\"NVIDIA L40S\" mem=46068 used=900 compute=90 energy=100\n"   \
-	"mig gpu=1 gi=7 ci=0 uuid=MIG-1 profile=1g.10gb mem=9856\n"                        \
+	"mig gpu=1 gi=7 ci=0 uuid=MIG-1 profile=1g.10gb mem=9856 used=56\n"                \
 	"mig gpu=1 gi=8 ci=0 uuid=MIG-2 profile=1g.10gb mem=9856\n"                        \
 	"process gpu=0 pid=11 mem=1000\n"                                                  \
 	"process gpu=1 pid=22 mem=200 mig=1\n"                                             \
@@ -101,6 +102,9 @@ static void test_all(void **state)
 	assert_int_equal(g->compute, 400);
 	assert_int_equal(g->used_mb, 1500);
 	assert_int_equal(g->energy_mj, 5000);
+	assert_int_equal(g->free_mb, 81559 - 1500);
+	assert_true(g->temp_c == 61 && g->power_mw == 310000);
+	assert_true(g->sm_clock_mhz == 1755 && g->mem_clock_mhz == 2619);
 	assert_int_equal(g->n_procs, 1);
 	assert_int_equal(g->procs[0].pid, 11);
 	assert_int_equal(g->procs[0].mem_mb, 1000);
@@ -112,6 +116,8 @@ static void test_all(void **state)
 	g = of(u, "MIG-1");
 	assert_int_equal(g->known, USE_MEMORY | USE_PROCESSES);
 	assert_int_equal(g->n_procs, 0);
+	assert_true(g->used_mb == 56 && g->free_mb == 9800);
+	assert_true(!g->temp_c && !g->power_mw && !g->sm_clock_mhz && !g->mem_clock_mhz);
 	assert_int_equal(of(u, "MIG-2")->procs[0].pid, 22);
 
 	/* The same child, the machine of now. */
@@ -149,7 +155,53 @@ static void test_failing(void **state)
 	}
 }
 
-/* The GPU in which a call hangs or crashes is left out; the others are known. */
+/* Each of the values that an old driver may lack, or a broken one makes up. */
+static void test_states(void **state)
+{
+	static const char *const lacks[] = { "nvmlDeviceGetTemperature", "nvmlDeviceGetPowerUsage",
+		"nvmlDeviceGetClockInfo" };
+	const struct gpu_use *g;
+	char more[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(*lacks); i++) {
+		snprintf(more, sizeof(more), "fail call=%s result=3\n", lacks[i]);
+		machine(MACHINE, more);
+		g = of(take(LONG_MS), "GPU-a");
+		assert_non_null(g);
+		assert_int_equal(g->temp_c, i == 0 ? 0 : 61);
+		assert_int_equal(g->power_mw, i == 1 ? 0 : 310000);
+		assert_int_equal(g->sm_clock_mhz, i == 2 ? 0 : 1755);
+		assert_int_equal(g->mem_clock_mhz, i == 2 ? 0 : 2619);
+	}
+	machine("gpu uuid=GPU-n compute=7 nan=1 temp=70000 draw=99999 sm_clock=2000000\n", "");
+	gpu_sampler_rest(sampler);
+	g = of(take(LONG_MS), "GPU-n");
+	assert_non_null(g);
+	assert_int_equal(g->compute, 70); /* its rate, as its samples are no numbers */
+	assert_true(!g->temp_c && !g->power_mw && !g->sm_clock_mhz && g->mem_clock_mhz == 1593);
+}
+
+/* What a process that was overwritten may have left in the memory that both share. */
+static void test_any_bytes(void **state)
+{
+	struct gpu_uses *u = calloc(1, sizeof(*u));
+
+	(void)state;
+	memset(u, 0xff, sizeof(*u));
+	gpu_uses_settle(u);
+	assert_int_equal(u->n, GPUS_MAX);
+	for (uint32_t i = 0; i < u->n; i++) {
+		const struct gpu_use *g = &u->v[i];
+
+		assert_true(strlen(g->uuid) < GPUS_TEXT);
+		assert_false(g->known & (USE_MEMORY | USE_ENERGY | USE_PROCESSES));
+		assert_true(g->compute <= USE_FULL && g->n_procs <= USE_PROCS);
+		assert_true(!g->temp_c && !g->power_mw && !g->sm_clock_mhz && !g->mem_clock_mhz);
+	}
+	free(u);
+}
+
 /* A fork of a process with threads must not allocate memory, so it is executed. */
 static void test_executed(void **state)
 {
@@ -173,6 +225,7 @@ static void test_executed(void **state)
 	assert_non_null(of(gpu_sampler_take(sampler, trouble, sizeof(trouble)), "GPU-a"));
 }
 
+/* The GPU in which a call hangs or crashes is left out; the others are known. */
 static void test_hang_and_crash(void **state)
 {
 	static const char *const how[] = { "hang", "crash" };
@@ -189,6 +242,9 @@ static void test_hang_and_crash(void **state)
 		assert_null(of(take(LONG_MS), "GPU-a"));
 		assert_string_equal(trouble, "");
 		assert_non_null(of(take(LONG_MS), "GPU-c"));
+		gpu_sampler_pause(sampler); /* the next child leaves it out, too */
+		assert_null(of(take(LONG_MS), "GPU-a"));
+		assert_string_equal(trouble, "");
 		machine(MACHINE, "");
 		gpu_sampler_rest(sampler);
 		assert_non_null(of(take(LONG_MS), "GPU-a"));
@@ -242,6 +298,11 @@ static void test_sums(void **state)
 	assert_int_equal(u.energy_mj, 500);
 	assert_int_equal(u.gpu_mem_now_mb, 600);
 	assert_int_equal(u.gpu_mem_peak_mb, 700);
+	assert_int_equal(u.gpu_mem_mbs, (600 + 300) * 3600);
+	/* A counter that jumps says nothing. */
+	uses.v[0].energy_mj = INT64_MAX;
+	used_add_gpus(&u, gpus, alone, 3, &uses, none, 1000000);
+	assert_int_equal(u.energy_mj, 500);
 	/* A driver that was loaded again counts from 0. */
 	uses.v[0].energy_mj = 10;
 	used_add_gpus(&u, gpus, alone, 3, &uses, none, HOUR);
@@ -258,6 +319,11 @@ static void test_mig(void **state)
 	used_add_gpus(&u, &gpu, &alone, 1, &uses, (struct used_pids){ NULL, 0 }, HOUR);
 	assert_int_equal(u.gpu_seen_us, 0); /* nobody says what it does */
 	assert_int_equal(u.gpu_mem_now_mb, 0);
+	uses.v[2].procs[0] = (struct gpu_proc){ 5, USE_NOT_KNOWN, 30 };
+	uses.v[2].n_procs = 1;
+	used_add_gpus(&u, &gpu, &alone, 1, &uses, (struct used_pids){ NULL, 0 }, HOUR);
+	assert_int_equal(u.gpu_mem_mbs, 30 * 3600); /* its memory is known all the same */
+	uses.v[2].n_procs = 0;
 }
 
 /* Two runs on one GPU: each has what its own processes do. */
@@ -675,6 +741,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_all, begin, end),
 		cmocka_unit_test_setup_teardown(test_failing, begin, end),
+		cmocka_unit_test_setup_teardown(test_states, begin, end),
+		cmocka_unit_test(test_any_bytes),
 		cmocka_unit_test_setup_teardown(test_executed, begin, end),
 		cmocka_unit_test_setup_teardown(test_hang_and_crash, begin, end),
 		cmocka_unit_test(test_sums),
