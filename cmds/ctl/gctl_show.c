@@ -70,7 +70,7 @@ static void show_gpu_now(const Gpusched__NodeGpu *g)
 		snprintf(sm, sizeof(sm), "%" PRIu32 "%%, ", g->sm_pct);
 	printf("%-16s  %" PRIu32 " %s%s of %s used", "GPU now", g->index, sm,
 	        size_format_mb(used, g->fb_used_mb),
-	        size_format_mb(all, g->fb_used_mb + g->fb_free_mb));
+	        size_format_mb(all, g->mem_mb ? g->mem_mb : g->fb_used_mb + g->fb_free_mb));
 	if (g->power_mw)
 		printf(", %" PRIu32 " W", (g->power_mw + 500) / 1000);
 	if (g->temp_c)

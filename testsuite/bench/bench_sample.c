@@ -1,9 +1,10 @@
 /* bench_sample.c - what it costs to look at what runs use
  *
- * usage: bench_sample GPUS RUNS   prints "GPUS_MS RUNS_MS QUICK_MS": processor time of one round,
+ * usage: bench_sample GPUS RUNS   prints "GPUS_MS RUNS_MS QUICK_MS PULSE_MS": processor time of one round,
  * for the GPUs of a stand-in machine (the sampler's process, and ours) and for the counters of so
  * many runs, each with a cgroup (files that stand for one) and a process; and of a quick round: the
- * memory of all GPUs and the processes of all runs
+ * memory of all GPUs and the processes of all runs; and of a pulse: a sampler that is started, asked
+ * once for 8 idle GPUs and ended
  *
  * To be started with LD_LIBRARY_PATH at testsuite/nvml. The stand-in reads the machine's file again
  * before each call, which costs more than a driver's answer does.
@@ -21,7 +22,8 @@
 #include "noded/usage/meter.h"
 #include "noded/usage/used.h"
 
-#define ROUNDS 10
+#define ROUNDS     10
+#define PULSE_GPUS 8
 
 static char root[] = "/tmp/bench_sample.XXXXXX";
 
@@ -58,12 +60,10 @@ static int ask(struct gpu_sampler *s, int n, bool quick, struct error *err)
 	return gpu_sampler_ask_memory(s, (const char(*)[GPUS_TEXT])uuids, (uint32_t)n, err);
 }
 
-static double of_gpus(int n, bool quick)
+static void make_machine(int n)
 {
-	struct gpu_sampler *s = gpu_sampler_new();
-	char machine[32768] = "", path[128], trouble[160];
+	char machine[32768] = "", path[128];
 	size_t used = 0;
-	double ms = 0;
 
 	for (int i = 0; i < n; i++)
 		used += (size_t)snprintf(machine + used, sizeof(machine) - used,
@@ -73,19 +73,51 @@ static double of_gpus(int n, bool quick)
 	put(root, "machine", machine);
 	snprintf(path, sizeof(path), "%s/machine", root);
 	setenv("NVML_STANDIN", path, 1);
-	for (int i = 0; i <= ROUNDS; i++) {
-		struct pollfd p = { .events = POLLIN };
-		double before = cpu_ms();
-		struct error err;
+}
 
-		if (ask(s, n, quick, &err) < 0)
-			exit(1);
-		p.fd = gpu_sampler_fd(s);
-		poll(&p, 1, 20000);
-		if (!gpu_sampler_take(s, trouble, sizeof(trouble)))
-			exit(1);
-		if (i) /* the first opens the library */
-			ms += cpu_ms() - before + (double)gpu_sampler_cost_us(s) / 1e3;
+/* Processor time of one answer, ours and the sampler's process's. */
+static double of_answer(struct gpu_sampler *s, int n, bool quick)
+{
+	struct pollfd p = { .events = POLLIN };
+	double before = cpu_ms();
+	char trouble[160];
+	struct error err;
+
+	if (ask(s, n, quick, &err) < 0)
+		exit(1);
+	p.fd = gpu_sampler_fd(s);
+	poll(&p, 1, 20000);
+	if (!gpu_sampler_take(s, trouble, sizeof(trouble)))
+		exit(1);
+	return cpu_ms() - before + (double)gpu_sampler_cost_us(s) / 1e3;
+}
+
+static double of_gpus(int n, bool quick)
+{
+	struct gpu_sampler *s = gpu_sampler_new();
+	double ms = 0;
+
+	make_machine(n);
+	of_answer(s, n, quick); /* the first opens the library */
+	for (int i = 0; i < ROUNDS; i++)
+		ms += of_answer(s, n, quick);
+	gpu_sampler_free(s);
+	return ms / ROUNDS;
+}
+
+static double of_pulses(int n)
+{
+	struct gpu_sampler *s = gpu_sampler_new();
+	double ms = 0;
+
+	make_machine(n);
+	for (int i = 0; i < ROUNDS; i++) {
+		double before;
+
+		ms += of_answer(s, n, false);
+		before = cpu_ms();
+		gpu_sampler_pause(s);
+		ms += cpu_ms() - before;
 	}
 	gpu_sampler_free(s);
 	return ms / ROUNDS;
@@ -147,7 +179,7 @@ int main(int argc, char **argv)
 	gpus = of_gpus(atoi(argv[1]), false);
 	runs = of_runs(atoi(argv[2]));
 	quick = of_gpus(atoi(argv[1]), true) + of_processes(atoi(argv[2]));
-	printf("%.3f %.3f %.3f\n", gpus, runs, quick);
+	printf("%.3f %.3f %.3f %.3f\n", gpus, runs, quick, of_pulses(PULSE_GPUS));
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	status = system(command);
 	return status != 0;

@@ -19,7 +19,7 @@ def machine(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cluster(machine):
-    machine.set(h100(0, "compute=40 watts=300"), h100(1, "compute=1"), "process gpu=0 pid=1 mem=2048")
+    machine.set(h100(0, "compute=40 watts=300 used=2048"), h100(1, "compute=1"), "process gpu=0 pid=1 mem=2048")
     node = 'nodes = ( { name = "gpu04"; gpus = "h100:2"; } );'
     parts = """( { name = "batch"; nodes = "ALL"; default = true; grace = "2s"; },
         { name = "lab"; nodes = "ALL"; grace = "20s"; idle_gpu = { for = "1s"; action = "end"; }; },
@@ -68,7 +68,7 @@ def test_live_and_afterwards(cluster, machine):
     shown = c.run("gctl", "show", "job", job).stdout
     assert re.search(r"compute 40% \(now 40%\), idle 0% of the time, GPU memory 2G, ([0-9.]+ Wh, )?CPU time 0:[0-9]+, memory ", shown)
     lines = c.run("ginfo", "--gpus", "-o", "GPU,UTIL,MEM", "--csv", "-h").stdout.splitlines()
-    assert lines == ["gpu04:0,40%,2G/80G", "gpu04:1,-,-"]
+    assert lines == ["gpu04:0,40%,2G/80G", "gpu04:1,1%,0/80G"]
     wait_until(lambda: used(c, job)["energy_mj"], "energy")
     assert " Wh, CPU time" in c.run("gctl", "show", "job", job).stdout
     # The peak stays when the use goes down, and when another launcher goes on.
