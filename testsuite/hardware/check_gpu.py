@@ -132,6 +132,7 @@ GROUPS = (
         ("compute use", "use", "compute_use"),
         ("a PyTorch batch-inference job", "use", "torch"),
         ("a process left on a free GPU is found", "memory", "process_left"),
+        ("idle GPUs, sampled", "use", "idle_gpus"),
         ("the idle agent", "use", "idle_agent"),
         ("residue between two users, no scrub program", "memory", "residue"),
         ("residue between two users, with gpu-scrub", "memory", "scrubbed"),

@@ -12,7 +12,7 @@ import threading
 import time
 
 from cluster import ROOT, Failed, live_for, wait_until
-from site_gpu import value
+from site_gpu import smi_table, value
 from verdict import NOT_HERE, SEEN, UNSEEN, Row, judged
 
 DUTIES = (30, 80)   # percent
@@ -164,6 +164,35 @@ def family(pid):
         found |= more
 
 
+WARMER = 5     # C that a GPU may have become warmer or colder meanwhile
+RESERVED = 2   # percent of the memory, which the driver keeps and nvidia-smi does not tell as used
+
+
+def idle_gpus(ctx):
+    """What the agent samples of GPUs that no run holds, against nvidia-smi."""
+    if not shutil.which("nvidia-smi"):
+        yield Row("idle GPUs, sampled", NOT_HERE, "there is no nvidia-smi")
+        return
+
+    def sampled():
+        found = [g for g in ctx.site.devices() if g.get("sample_known") and not g["uuid"].startswith("MIG-")]
+        return found or None
+    try:
+        ours = wait_until(sampled, "a sample", 30)
+    except Failed:
+        yield Row("idle GPUs, sampled", NOT_HERE, "no whole GPU was sampled: every card is in MIG mode, or no library answers")
+        return
+    theirs = {row["uuid"]: row for row in smi_table(("uuid", "memory.used", "memory.total", "temperature.gpu", "clocks.sm", "power.draw"))}
+    for g in ours:
+        smi_says = theirs[g["uuid"]]
+        mb, total, warm = (float(smi_says[k]) for k in ("memory.used", "memory.total", "temperature.gpu"))
+        yield judged(f"idle GPU {g['index']}, sampled",
+                     abs(g.get("temp_c", 0) - warm) <= WARMER and abs(g.get("fb_used_mb", 0) - mb) <= total * RESERVED / 100,
+                     f"agent {g.get('sm_pct', 0)}%, {g.get('fb_used_mb', 0)} MiB, {g.get('temp_c', 0)} C, {g.get('power_mw', 0) / 1000:.0f} W, "
+                     f"{g.get('sm_clock_mhz', 0)} MHz, {g.get('sample_age_s', 0)} s before; nvidia-smi {mb:.0f} MiB, {warm:.0f} C, "
+                     f"{smi_says['power.draw']} W, {smi_says['clocks.sm']} MHz")
+
+
 def idle_agent(ctx):
     """What it costs when nothing runs, with the real library in its processes."""
     pids, seconds = family(ctx.site.agents["gpu1"].pid), 8
@@ -171,8 +200,8 @@ def idle_agent(ctx):
     live_for(seconds)
     after, took = cpu_ns(pids), time.monotonic() - begin
     percent = sum(after[p] - before[p] for p in after if p in before) / 1e7 / took
-    yield Row("the idle agent, all its processes", SEEN, f"{percent:.3f}% of a core in {seconds} s, with a look at the GPUs each 5 s (600 s "
-              f"is usual); {sum(map(pss_kb, after)) / 1024:.1f} MiB in {len(after)} processes")
+    yield Row("the idle agent, all its processes", SEEN, f"{percent:.3f}% of a core in {seconds} s, with a look at the GPUs and a sample of them each 5 s (600 s "
+              f"and 60 s are usual); {sum(map(pss_kb, after)) / 1024:.1f} MiB in {len(after)} processes")
 
 
 def cpu_ns(pids):

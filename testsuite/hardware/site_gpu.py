@@ -82,7 +82,7 @@ class Site(Cluster):
             d.mkdir(exist_ok=True)
         mps = shutil.which("nvidia-cuda-mps-control")
         return [BIN["gnoded"], "--foreground", "--node", node, "--rundir", rundir, "--spool", spool,
-                "--shepherd", BUILD / "noded/gshepherd", "--sample-every=1s", "--gpu-recheck=5s", "--programs", self.programs,
+                "--shepherd", BUILD / "noded/gshepherd", "--sample-every=1s", "--idle-sample=5s", "--gpu-recheck=5s", "--programs", self.programs,
                 *(["--mps", mps] if mps else []), *(["--allow-root"] if ROOT else []), *self.agent_options]
 
     def configure(self, keys):

@@ -99,6 +99,14 @@ def test_what_nvidia_smi_says_otherwise(machine, text):
     assert failed(rows) >= SMI[text] and (text.startswith("uuid") or failed(rows) == SMI[text]), rows
 
 
+def test_samples_of_idle_gpus(machine):
+    m = machine(driver=False)
+    rows = m.check(only=["idle GPUs"])
+    assert not failed(rows) and {what for what, v in rows.items() if v[0] == "pass"} == {"idle GPU 0, sampled", "idle GPU 1, sampled"}, rows
+    m.standin.plant_smi("temperature.gpu=80")
+    assert failed(m.check(only=["idle GPUs"])) == {"idle GPU 0, sampled", "idle GPU 1, sampled"}
+
+
 def test_links_that_are_none(machine):
     """One has found what the other has not."""
     m = machine(driver=False)
