@@ -174,10 +174,11 @@ static void pass_gpus(void *arg, unsigned type, const ProtobufCMessage *message)
 	bridge_send(g->bridge, type, message);
 }
 
-static void tell_faults(void *arg)
+static void tell_faults(void *arg, const Gpusched__Registered *message)
 {
 	struct gnoded *g = arg;
 
+	(void)message;
 	if (g->faults)
 		node_tell_gpus(g->node, &g->faults->base);
 }

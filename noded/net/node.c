@@ -286,7 +286,7 @@ static void registered(struct node *node, const Gpusched__Registered *m)
 	node->takes_faults = m->takes_faults;
 	node->takes_load = m->takes_load;
 	if (node->config.launcher->registered)
-		node->config.launcher->registered(node->config.arg);
+		node->config.launcher->registered(node->config.arg, m);
 }
 
 static void on_message(void *arg, uint64_t session, unsigned type, const ProtobufCMessage *message)

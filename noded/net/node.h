@@ -30,10 +30,10 @@ struct node_launcher {
 	/* MSG_STREAM_* from the controller; NULL: there are no streams here. */
 	void (*stream)(void *arg, unsigned type, const ProtobufCMessage *message);
 	void (*stream_room)(void *arg); /* the link has room again (node_is_full()) */
-	/* `gpus`: MSG_GPU_* from the controller. `registered`: a session has registered, so GPU
-	 * reports can be sent. NULL: this launcher reports no GPUs. */
+	/* `gpus`: MSG_GPU_* from the controller; NULL: this launcher reports no GPUs.
+	 * `registered`: a session has registered, so GPU reports can be sent; NULL: not needed. */
 	void (*gpus)(void *arg, unsigned type, const ProtobufCMessage *message);
-	void (*registered)(void *arg);
+	void (*registered)(void *arg, const Gpusched__Registered *message);
 	void (*stream_lost)(void *arg); /* the session is gone, and all streams with it */
 };
 

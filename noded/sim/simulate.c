@@ -20,8 +20,14 @@
 #include "common/net/worker.h"
 #include "noded/net/node.h"
 #include "noded/sim/sim_launcher.h"
+#include "noded/sim/sim_samples.h"
 
 #define SPARE_FILES 64 /* descriptors that are no session */
+
+/* So often are the GPUs of a node sampled: of a thousand nodes, and of more. */
+#define FEW_NODES     1000
+#define FEW_PERIOD_S  10
+#define MANY_PERIOD_S 60
 
 enum { N_SIGNALS = 2 };
 
@@ -29,6 +35,7 @@ struct sim_node {
 	struct node_facts facts;
 	struct node *node;
 	struct sim_launcher *launcher;
+	struct sim_cards gpus;
 	struct event *timer; /* the launcher has a message */
 };
 
@@ -43,6 +50,7 @@ struct simulation {
 	struct event *count; /* once a second: how many are registered */
 	size_t registered;
 	char trouble[512]; /* last logged; "" none */
+	uint64_t seconds;  /* since the start */
 };
 
 static struct clocks clocks_now(void)
@@ -64,7 +72,27 @@ static void send_effect(void *arg, const struct agent_effect *effect, unsigned t
 	event_active(sim->timer, 0, 0);
 }
 
-static const struct node_launcher launcher = { .tell = send_effect };
+static void take_registered(void *arg, const Gpusched__Registered *message)
+{
+	sim_cards_configure(&((struct sim_node *)arg)->gpus, message);
+}
+
+static const struct node_launcher launcher = {
+	.tell = send_effect, .registered = take_registered
+};
+
+static void send_samples(struct sim_node *sim)
+{
+	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
+	Gpusched__GpuSample samples[SIM_CARDS_MAX], *list[SIM_CARDS_MAX];
+
+	m.n_gpus = sim_cards_sample(&sim->gpus, sim->launcher, clocks_now(), samples);
+	m.gpus = list;
+	for (size_t i = 0; i < m.n_gpus; i++)
+		list[i] = &samples[i];
+	if (m.n_gpus)
+		node_send_used(sim->node, &m.base);
+}
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -130,6 +158,15 @@ static void log_trouble(struct simulation *s, const struct sim_node *sim)
 	snprintf(s->trouble, sizeof(s->trouble), "%s", trouble);
 }
 
+/* A part of the nodes each second, so that each has its turn once in a period. */
+static void sample_some(struct simulation *s)
+{
+	size_t period = s->options->n <= FEW_NODES ? FEW_PERIOD_S : MANY_PERIOD_S;
+
+	for (size_t i = s->seconds++ % period; i < s->options->n; i += period)
+		send_samples(&s->nodes[i]);
+}
+
 static void on_count(evutil_socket_t fd, short what, void *arg)
 {
 	struct simulation *s = arg;
@@ -149,6 +186,7 @@ static void on_count(evutil_socket_t fd, short what, void *arg)
 	if (n != s->registered)
 		log_info("%zu of %zu nodes are registered", n, s->options->n);
 	s->registered = n;
+	sample_some(s);
 	if (out)
 		log_trouble(s, out);
 	else

@@ -44,6 +44,24 @@ def test_cancel_ends_a_long_one(cluster):
     cluster.wait_state(job, "CANCELLED")
 
 
+def test_their_gpus_seem_to_work(cluster):
+    """Samples that could be, of those that a run holds and of those that none does."""
+    job = cluster.submit("true", "--gpus=3", "--label", "sim=100000")
+    node = cluster.wait_state(job, "RUNNING")["node"]
+
+    def devices():
+        return json.loads(cluster.run("ginfo", "--gpus", node, "--json").stdout)["nodes"][0]["devices"]
+
+    def busy():
+        return [g.get("sm_pct", 0) > 50 and g["power_mw"] > 300000 for g in devices() if g.get("sample_known")] == [True] * 3 + [False] * 5
+    wait_until(busy, "three busy GPUs and five idle ones")
+    before = devices()
+    wait_until(lambda: all(g["energy_mj"] > b["energy_mj"] for g, b in zip(devices(), before)), "energy")
+    cluster.run("gcancel", job)
+    cluster.wait_state(job, "CANCELLED")
+    wait_until(lambda: not any(g.get("sm_pct", 0) for g in devices()), "idle GPUs")
+
+
 def test_the_controllers_restart_loses_nothing(cluster):
     jobs = [cluster.submit("true", "--gpus=8", "--label", "sim=5") for _ in range(20)]
     for job in jobs:
