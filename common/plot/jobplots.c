@@ -170,10 +170,19 @@ static size_t add_steps(struct step *v, double start, double end, double amount,
 	return n;
 }
 
-static void put_capacity(struct plot_frame *f, const struct plotted *d, struct plot_mark *mark, char *label,
-        size_t size)
+/* A mean that is below what was in use at once is no line that says what there was. */
+static void put_capacity(struct plot_frame *f, const struct plotted *d, const struct levels *used,
+        struct plot_mark *mark, char *label, size_t size)
 {
-	if (!(d->capacity > 0))
+	double sum, most = 0.5;
+	size_t i, g;
+
+	for (i = 0; i < used->n; i++) {
+		for (sum = g = 0; g < used->n_groups; g++)
+			sum += used->y[g][i];
+		most = fmax(most, sum);
+	}
+	if (!(d->capacity >= most * (1 - 1e-6)))
 		return;
 	snprintf(label, size, "all %.0f GPUs", d->capacity);
 	*mark = (struct plot_mark){ .at = d->capacity, .label = label };
@@ -223,7 +232,7 @@ static void make_use(struct strbuf *out, const struct plot_frame *frame, const s
 
 	use_by_type(d, &types, &l);
 	time_axis(&f, d);
-	put_capacity(&f, d, &mark, label, sizeof(label));
+	put_capacity(&f, d, &l, &mark, label, sizeof(label));
 	for (i = 0; i < types.n; i++)
 		series[i] = (struct plot_series){ .name = types.name[i], .style = PLOT_AREA, .x = l.x,
 			.y = l.y[i], .n = l.n };
@@ -249,7 +258,7 @@ static void make_demand(struct strbuf *out, const struct plot_frame *frame, cons
 	levels_make(&given, v, n, 1, d->from, d->to);
 	free(v);
 	time_axis(&f, d);
-	put_capacity(&f, d, &mark, label, sizeof(label));
+	put_capacity(&f, d, &given, &mark, label, sizeof(label));
 	plot_xy(out, &f,
 	        (struct plot_series[]){ { "given", PLOT_AREA, given.x, given.y[0], NULL, given.n },
 	                { "asked for", PLOT_STEP, asked.x, asked.y[0], NULL, asked.n } },
