@@ -36,6 +36,8 @@ def test_options(cluster):
     assert set(complete(cluster, "gsubmit", "--gpus")) == {"--gpus=", "--gpus-per-node=", "--gpus-per-task="}
     assert "--hold" in complete(cluster, "gsubmit", "--")
     assert complete(cluster, "gqueue", "--nohe") == ["--noheader"]
+    assert complete(cluster, "gsim", "--ag") == ["--against="] and complete(cluster, "gsim", "--compa") == ["--compare"]
+    assert complete(cluster, "gsim", "--policy", "=", "f") == ["fifo", "fgd"]
     assert "--gpus=" in complete(cluster, "gctl", "update", "--gp")
 
 
