@@ -73,7 +73,20 @@ _gpusched_files() {
 }
 
 # The value of an option. Returns 1 where nothing is known of it.
+# Those of gsim, which asks no cluster: words, and else files.
+_gpusched_gsim_value() { # OPTION
+    case $1 in
+    --policy) _gpusched_offer "configured fifo fgd bestfit" ;;
+    --format) _gpusched_offer "csv accounting record requests" ;;
+    --shared) _gpusched_offer "round skip share" ;;
+    --time-limit) _gpusched_offer "none exact" ;;
+    --against) mapfile -t COMPREPLY < <(compgen -W fifo -- "$cur"; compgen -f -- "$cur") ;;
+    *) _gpusched_files ;;
+    esac
+}
+
 _gpusched_value() { # COMMAND OPTION
+    [ "$1" != gsim ] || { _gpusched_gsim_value "$2"; return 0; }
     case $2 in
     --partition | --partitions | -p) _gpusched_offer "$(_gpusched_partitions)" ;;
     --account | --accounts | -A) _gpusched_offer "$(_gpusched_accounts)" ;;
@@ -110,7 +123,7 @@ _gpusched_value() { # COMMAND OPTION
     --open-mode) _gpusched_offer "append truncate" ;;
     --export) _gpusched_offer "ALL NONE" ;;
     --signal) _gpusched_offer "TERM USR1 USR2 INT HUP KILL" ;;
-    --output | --error | --input | --bulk | --file | -e | -i) _gpusched_files ;;
+    --output | --error | --input | --bulk | --file | --plot | -e | -i) _gpusched_files ;;
     --by | -b)
         case $1 in
         greport) _gpusched_offer "account user partition qos gpu state day label:" ;;
@@ -132,7 +145,11 @@ _gpusched_value() { # COMMAND OPTION
 # What is no option.
 _gpusched_argument() { # COMMAND
     case $1 in
+<<<<<<< HEAD
     gsubmit | gdemand) _gpusched_files ;;
+=======
+    gsubmit | gsim) _gpusched_files ;;
+>>>>>>> w/plots
     greport) _gpusched_offer "use wait cost" ;;
     grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
     gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
@@ -196,4 +213,8 @@ _gpusched() {
     return 0
 }
 
+<<<<<<< HEAD
 complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gtop gfeed gactivate gdemand gweb
+=======
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate gsim
+>>>>>>> w/plots
