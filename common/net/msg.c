@@ -110,13 +110,10 @@ static const struct msg_type rows[] = {
 	ROW(SERVICE_CONTROL, U, NORMAL, "service_control", service_control),
 	ROW(SERVICE_CHUNK, C, MANY, "service_chunk", service_chunk),
 	ROW(RUNS_LOAD, A | R, MANY, "runs_load", runs_load),
-<<<<<<< HEAD
 
 	ROW(LOOK_AS, U, NORMAL, "look_as", look_as),
 	ROW(LOOK_AS_RESULT, C, MANY, "look_as_result", look_as_result),
-=======
 	ROW(BACKUP_PROGRESS, C, NORMAL, "backup_progress", backup_progress),
->>>>>>> w/plots
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

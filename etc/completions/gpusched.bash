@@ -145,11 +145,7 @@ _gpusched_value() { # COMMAND OPTION
 # What is no option.
 _gpusched_argument() { # COMMAND
     case $1 in
-<<<<<<< HEAD
-    gsubmit | gdemand) _gpusched_files ;;
-=======
-    gsubmit | gsim) _gpusched_files ;;
->>>>>>> w/plots
+    gsubmit | gdemand | gsim) _gpusched_files ;;
     greport) _gpusched_offer "use wait cost" ;;
     grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
     gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
@@ -213,8 +209,4 @@ _gpusched() {
     return 0
 }
 
-<<<<<<< HEAD
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gtop gfeed gactivate gdemand gweb
-=======
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate gsim
->>>>>>> w/plots
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gtop gfeed gactivate gsim gdemand gweb
