@@ -9,6 +9,7 @@
 #include "cmds/cli/habits.h"
 #include "cmds/cli/listing.h"
 #include "cmds/cli/when.h"
+#include "cmds/greport_plot.h"
 #include "cmds/views/acctopt.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
@@ -36,6 +37,7 @@ struct greport {
 	struct cmd_list by;
 	Gpusched__ReportLine **lines; /* kept until the last says the sums */
 	size_t n, room;
+	const char *plot; /* a folder for charts; NULL: none */
 	bool any; /* job was found */
 	Gpusched__ReportChunk *last; /* with the types of GPU; NULL: it has not come */
 };
@@ -245,6 +247,8 @@ static const struct cmd_option table[] = {
 	ROW(by, "by", 'b', "LIST", cmd_set_list,
 	        "A line for each of these: account, user, partition, qos, gpu, state, day, "
 	        "label:KEY; several, for each of their combinations"),
+	ROW(plot, "plot", 0, "DIR", cmd_set_text,
+	        "Write charts (SVG) into DIR too: GPUs in use, demand, waits"),
 	ACCTOPT_OPTIONS(struct greport, which),
 	LISTING_OPTIONS(struct greport, listing),
 	CMD_TABLE_END,
@@ -283,6 +287,7 @@ static const struct cmd cmd = {
 	            "  greport use --since=2026-11-01 --until=2026-12-01\n"
 	            "  greport use --by=account,user -A research -S now-30d\n"
 	            "  greport wait --by=qos,day -S now-7d\n"
+	            "  greport use -S now-30d --plot=charts\n"
 	            "  greport cost --by=label:project -S 2026-11-01 --csv\n"
 	            "\n"
 	            "Exit status: 0 done; 2 usage; 3 no such account, partition, QOS or node; "
@@ -467,6 +472,34 @@ static int check(struct greport *g, char **names, struct error *err)
 	return 0;
 }
 
+/* GPUs that there were in the window, on average; 0: not known. */
+static double capacity(const struct greport *g)
+{
+	const struct acctopt *which = &g->which;
+	int64_t until = which->until ? which->until : when_now();
+	int64_t since = which->since ? which->since : when_today(until - 1);
+	double us = 0;
+
+	for (size_t i = 0; g->last && i < g->last->n_types; i++) {
+		if (g->last->types[i]->known_since_time)
+			return 0;
+		us += (double)g->last->types[i]->capacity_us;
+	}
+	return which->file || which->filter.ids.n || since >= until ? 0 : us / (double)(until - since);
+}
+
+/* A client of a file answers once. */
+static int plot(struct greport *g, struct client *c, struct error *err)
+{
+	struct client *again = g->which.file ? client_new_file(g->which.file, err) : NULL;
+	int rc = -1;
+
+	if (again || !g->which.file)
+		rc = greport_plot(again ? again : c, &g->which, capacity(g), g->plot, err);
+	client_free(again);
+	return rc;
+}
+
 static int run(void *input, struct error *err)
 {
 	struct greport *g = input;
@@ -483,6 +516,8 @@ static int run(void *input, struct error *err)
 	rc = ask_for_lines(g, c, err);
 	if (rc >= 0)
 		rc = filter_check_users(&g->which.filter, g->any, err);
+	if (rc >= 0 && g->plot)
+		rc = plot(g, c, err);
 	if (rc >= 0)
 		show_lines(g);
 	if (rc >= 0 && g->listing.json) {

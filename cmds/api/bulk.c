@@ -25,6 +25,7 @@ struct bulk {
 	uint64_t number;
 	uint64_t *ids;
 	size_t n_ids; /* that are known */
+	size_t taken; /* jobs of the parts that were answered, about */
 	size_t bad;
 };
 
@@ -89,8 +90,11 @@ static int take_answer(struct bulk *b, struct error *err)
 
 	if (submit_receive(b->queue, &answer, -1, err) < 0)
 		return -1;
-	if (!answer.error.code)
+	if (!answer.error.code) {
+		b->taken += answer.n;
+		client_progress(b->client, b->taken, b->n);
 		return 0;
+	}
 	*err = answer.error;
 	if (answer.n == 1 && err->code == ERR_JOB_SPEC)
 		b->bad = answer.tag;
@@ -156,6 +160,7 @@ static int once(struct bulk *b, struct error *err)
 {
 	b->number++;
 	b->bad = b->n;
+	b->taken = 0;
 	if (send_parts(b, err) >= 0)
 		return commit(b, err);
 	submit_forget(b->queue);

@@ -34,6 +34,8 @@ struct client {
 	void *tell_arg;
 	void (*warn)(const char *text, void *arg);
 	void *warn_arg;
+	void (*progress)(size_t done, size_t all, void *arg);
+	void *progress_arg;
 };
 
 static int64_t now_ms(void)
@@ -182,6 +184,19 @@ void client_on_warning(struct client *c, void (*warn)(const char *text, void *ar
 {
 	c->warn = warn;
 	c->warn_arg = arg;
+}
+
+void client_on_progress(
+        struct client *c, void (*progress)(size_t done, size_t all, void *arg), void *arg)
+{
+	c->progress = progress;
+	c->progress_arg = arg;
+}
+
+void client_progress(const struct client *c, size_t done, size_t all)
+{
+	if (c->progress)
+		c->progress(done, all, c->progress_arg);
 }
 
 void client_warn(const struct client *c, const char *text)

@@ -134,6 +134,12 @@ void gpusched_on_warning(struct gpusched *g, void (*warn)(const char *text, void
 	client_on_warning(g->client, warn, arg);
 }
 
+void gpusched_on_progress(
+        struct gpusched *g, void (*progress)(size_t done, size_t all, void *arg), void *arg)
+{
+	client_on_progress(g->client, progress, arg);
+}
+
 const char *gpusched_cluster(const struct gpusched *g)
 {
 	return client_conf(g->client)->cluster;

@@ -66,6 +66,7 @@ static const struct cmd_option table[] = {
 	        "What ended and happened longer ago (archive)"),
 	FLAG("delete", remove, TAKES_AGE,
 	        "Remove it from the history, once it is in the file (archive)"),
+	FLAG("quiet", quiet, TAKES_QUIET, "No progress on a terminal (archive, backup, verify)"),
 	{ NULL, 0, NULL, "Which jobs, besides ids (hold, release, requeue, suspend):", NULL, 0, 0,
 	        TAKES_JOBS },
 	JOBS("user", 'u', "LIST", FILTER_USERS, "Of these users"),

@@ -22,6 +22,7 @@ enum takes {
 	TAKES_UNCHECKED = 1 << 7,
 	TAKES_BY = 1 << 8,
 	TAKES_DRY_RUN = 1 << 9,
+	TAKES_QUIET = 1 << 10,
 };
 
 struct run;
@@ -49,7 +50,7 @@ struct gctl {
 	struct filter filter;
 	const char *reason;
 	const char *before, *older_than, *by;
-	bool json, confirmed_off, script, env, remove, hold, unchecked, dry_run;
+	bool json, confirmed_off, script, env, remove, hold, unchecked, dry_run, quiet;
 	unsigned given; /* bits: rows of the table of options */
 	const char *words[GCTL_WORDS_MAX];
 	size_t n_words;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cmds/ctl/gctl.h"
+#include "common/base/progress.h"
 #include "common/base/text.h"
 
 /* --- ping ------------------------------------------------------------------------------------ */
@@ -131,19 +132,37 @@ int gctl_shutdown(struct run *r, struct error *err)
 	return EXIT_DONE;
 }
 
+static int on_progress(const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	const Gpusched__BackupProgress *progress = (const Gpusched__BackupProgress *)m;
+
+	(void)err;
+	progress_total(arg, progress->all_pages);
+	progress_at(arg, progress->pages);
+	return 0;
+}
+
 int gctl_backup(struct run *r, struct error *err)
 {
 	Gpusched__Backup request = GPUSCHED__BACKUP__INIT;
-	struct client_call call = {
-		.type = GPUSCHED__MSG_TYPE__MSG_BACKUP, .request = &request.base, .timeout_ms = -1
-	}; /* it takes as long as it takes */
+	struct progress *bar;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_BACKUP,
+		.request = &request.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_BACKUP_PROGRESS,
+		.on_chunk = on_progress,
+		.timeout_ms = -1 }; /* it takes as long as it takes */
+	int rc;
 
 	if (r->words[0][0] != '/')
 		return error_set(err, ERR_USAGE,
 		        "backup: the path must be absolute: the controller writes it, on its host");
 	request.path = (char *)r->words[0];
 	request.reason = gctl_reason(r);
-	if (client_call(r->client, &call, err) < 0)
+	request.progress = true;
+	call.arg = bar = progress_new("copying", "pages", PROGRESS_COUNT, 0, r->g->quiet);
+	rc = client_call(r->client, &call, err);
+	progress_end(bar);
+	if (rc < 0)
 		return -1;
 	printf("Backup written to %s; check it with gctl verify %s\n", r->words[0], r->words[0]);
 	return EXIT_DONE;

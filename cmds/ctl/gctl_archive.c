@@ -4,14 +4,26 @@
 
 #include "cmds/cli/when.h"
 #include "cmds/ctl/gctl.h"
+#include "common/base/progress.h"
 #include "common/base/units.h"
+
+struct archiving {
+	const struct run *r;
+	struct progress *bar;
+};
 
 static int on_archived(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__ArchiveResult *result = (const Gpusched__ArchiveResult *)m;
-	const struct run *r = arg;
+	struct archiving *a = arg;
+	const struct run *r = a->r;
 
 	(void)err;
+	if (result->partial) {
+		progress_at(a->bar, result->jobs + result->runs + result->events);
+		return 0;
+	}
+	progress_hide(a->bar);
 	printf("%s: %" PRIu64 " job%s, %" PRIu64 " run%s and %" PRIu64 " event%s %s\n", r->words[0],
 	        result->jobs, result->jobs == 1 ? "" : "s", result->runs,
 	        result->runs == 1 ? "" : "s", result->events, result->events == 1 ? "" : "s",
@@ -50,13 +62,15 @@ static int find_time(const struct gctl *g, int64_t *time, struct error *err)
 
 int gctl_archive(struct run *r, struct error *err)
 {
+	struct archiving archiving = { .r = r };
 	Gpusched__Archive request = GPUSCHED__ARCHIVE__INIT;
 	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_ARCHIVE,
 		.request = &request.base,
 		.answer = GPUSCHED__MSG_TYPE__MSG_ARCHIVE_RESULT,
 		.on_chunk = on_archived,
-		.arg = r,
+		.arg = &archiving,
 		.timeout_ms = -1 }; /* it takes as long as it takes */
+	int rc;
 
 	if (find_time(r->g, &request.before_time, err) < 0)
 		return -1;
@@ -67,5 +81,9 @@ int gctl_archive(struct run *r, struct error *err)
 	request.path = (char *)r->words[0];
 	request.remove = r->g->remove;
 	request.reason = gctl_reason(r);
-	return client_call(r->client, &call, err) < 0 ? -1 : EXIT_DONE;
+	request.progress = true;
+	archiving.bar = progress_new("archiving", "rows", PROGRESS_COUNT, 0, r->g->quiet);
+	rc = client_call(r->client, &call, err) < 0 ? -1 : EXIT_DONE;
+	progress_end(archiving.bar);
+	return rc;
 }

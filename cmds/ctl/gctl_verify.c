@@ -28,6 +28,9 @@ int gctl_verify(struct run *r, struct error *err)
 	char *config = xasprintf("--config=%s", conf ? conf : "");
 	char *argv[] = { (char *)"gctld", file, conf && *conf ? config : NULL, NULL };
 
+	/* A terminal that is dumb gets no progress. */
+	if (r->g->quiet)
+		setenv("TERM", "dumb", 1);
 	execv(path, argv);
 	error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
 	error_hint(err, "the controller's host has it");

@@ -26,6 +26,7 @@
 #include "cmds/submit/gsubmit.h"
 #include "cmds/views/whyview.h"
 #include "common/base/numbers.h"
+#include "common/base/progress.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -342,13 +343,13 @@ void gsubmit_take_error(const struct gpusched_error *from, struct error *to)
 
 void gsubmit_tell(const struct gpusched_error *why, void *arg)
 {
-	(void)arg;
+	progress_hide(arg);
 	cmd_advise(&gsubmit_cmd, "%s; trying again", why->text);
 }
 
 void gsubmit_warn(const char *text, void *arg)
 {
-	(void)arg;
+	progress_hide(arg);
 	cmd_warn(&gsubmit_cmd, "%s", text);
 }
 

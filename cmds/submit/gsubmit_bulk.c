@@ -19,6 +19,7 @@
 #include "cmds/options/export.h"
 #include "cmds/slurm/sbatch.h"
 #include "cmds/submit/gsubmit.h"
+#include "common/base/progress.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 
@@ -55,6 +56,7 @@ struct bulk {
 	struct known_env *envs;
 	char **options; /* owned, borrowed texts */
 	char here[PATH_MAX];
+	struct progress *progress;
 };
 
 /* --- what many jobs share ------------------------------------------------------------------ */
@@ -183,6 +185,7 @@ static int on_job(void *arg, const struct bulkfile_job *job, struct error *err)
 	const struct script *script;
 	struct script wrap;
 
+	progress_at(b->progress, b->n);
 	e->line = job->line;
 	e->args = copy_args(job->args);
 	if (take_own(b, job, err) < 0)
@@ -280,6 +283,12 @@ static int check_clusters(
 	return 0;
 }
 
+static void on_progress(size_t done, size_t all, void *arg)
+{
+	(void)all;
+	progress_at(arg, done);
+}
+
 static int submit(struct bulk *b, const char *token, struct error *err)
 {
 	struct gpusched_spec *specs = xcalloc(b->n, sizeof(*specs));
@@ -294,10 +303,14 @@ static int submit(struct bulk *b, const char *token, struct error *err)
 	if (gs && check_clusters(b, gpusched_cluster(gs), &bad, err) < 0) {
 		rc = -2;
 	} else if (gs) {
-		gpusched_on_retry(gs, gsubmit_tell, NULL);
-		gpusched_on_warning(gs, gsubmit_warn, NULL);
+		gpusched_on_retry(gs, gsubmit_tell, b->progress);
+		gpusched_on_warning(gs, gsubmit_warn, b->progress);
+		gpusched_on_progress(gs, on_progress, b->progress);
+		progress_part(b->progress, "submitting", "jobs", PROGRESS_COUNT, b->n);
 		rc = gpusched_submit_bulk(gs, specs, b->n, token, ids, &bad, &why);
 	}
+	progress_end(b->progress);
+	b->progress = NULL;
 	if (rc >= 0)
 		print_ids(b->g, gs, ids, b->n);
 	else if (rc == -1)
@@ -312,6 +325,7 @@ static void clear(struct bulk *b)
 {
 	struct known_env *e;
 
+	progress_end(b->progress);
 	for (size_t i = 0; i < b->n; i++) {
 		b->v[i]->job.env = NULL;
 		gsubmit_clear_job(&b->v[i]->job);
@@ -352,6 +366,7 @@ int gsubmit_bulk(const struct gsubmit *g, char token[GSUBMIT_TOKEN], struct erro
 	b->g = g;
 	b->line = *g;
 	look_around(b);
+	b->progress = progress_new("reading", "jobs", PROGRESS_COUNT, 0, g->checked.quiet);
 	if (rc >= 0)
 		rc = read_jobs(b, g->checked.bulk, err);
 	if (rc >= 0 && !g->checked.token)

@@ -110,6 +110,7 @@ static const struct msg_type rows[] = {
 	ROW(SERVICE_CONTROL, U, NORMAL, "service_control", service_control),
 	ROW(SERVICE_CHUNK, C, MANY, "service_chunk", service_chunk),
 	ROW(RUNS_LOAD, A | R, MANY, "runs_load", runs_load),
+	ROW(BACKUP_PROGRESS, C, NORMAL, "backup_progress", backup_progress),
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

@@ -48,6 +48,9 @@ struct world_job *world_job_new(struct world *w, const struct history_job *job)
 	j->duration = j->remaining = job->duration;
 	w->m.jobs++;
 	w->m.waiting++;
+	if (w->m.results)
+		j->result = results_add(w->m.results, job->name, job->account,
+		        (double)j->gpus * j->gpu_milli / 1000, j->arrival);
 	return j;
 }
 
@@ -195,6 +198,8 @@ bool world_submit(struct world *w, struct world_job *job)
 	free(types);
 	if (!w->submitted) {
 		measures_refused(&w->m, &w->refusal);
+		if (w->m.results)
+			w->m.results->v[job->result].refused = true;
 		w->m.waiting--;
 		forget(w, job);
 		return false;
@@ -212,6 +217,8 @@ void world_cancel(struct world *w, struct world_job *job)
 
 	world_apply(w, &e);
 	w->m.waiting--;
+	if (w->m.results)
+		w->m.results->v[job->result].refused = true;
 	forget(w, job);
 }
 
@@ -282,6 +289,32 @@ static void book_run(struct world *w, const struct world_run *run, bool take)
 		        (unsigned long long)n->mem_used_mb);
 }
 
+static void result_starts(struct world *w, const struct world_job *job)
+{
+	struct results *o = w->m.results;
+	struct plotted_job *p = &o->v[job->result].job;
+
+	results_account(o, job->result, names_text(w->names, job->given));
+	p->start = (double)job->start / 1e6;
+	p->planned = job->estimate >= 0 ? (double)job->estimate / 1e6 : NAN;
+}
+
+/* GPUs of several types on one node are runs of their own there. */
+void world_run_result(struct world *w, const struct world_run *run, usec_t end)
+{
+	const struct world_node *n = &w->nodes[run->node];
+	uint64_t left = run->gpus, same;
+
+	for (; left; left &= ~same) {
+		uint32_t type = n->cards[__builtin_ctzll(left)].type, i;
+
+		for (same = 0, i = 0; i < n->n_gpus; i++)
+			same |= left >> i & 1 && n->cards[i].type == type ? UINT64_C(1) << i : 0;
+		results_run(w->m.results, w->conf->gpu_types[type].name,
+		        (double)__builtin_popcountll(same) * run->charge / 1000, run->start, end);
+	}
+}
+
 /* The first run of an attempt. */
 static void attempt_starts(struct world *w, struct world_job *job, const struct job_view *view)
 {
@@ -303,6 +336,8 @@ static void attempt_starts(struct world *w, struct world_job *job, const struct 
 	job->estimate = view->first_planned ? view->first_planned - w->start.wall : -1;
 	if (view->first_planned)
 		measures_estimated(&w->m, job->estimate - job->start);
+	if (w->m.results)
+		result_starts(w, job);
 }
 
 static void set_end(struct world *w, struct world_run *run, const struct job_view *view)
@@ -415,6 +450,8 @@ static void attempt_ends(struct world *w, struct world_job *job)
 		job->remaining -= job->saved;
 		return;
 	}
+	if (w->m.results)
+		w->m.results->v[job->result].job.end = (double)world_now(w) / 1e6;
 	measures_ended(&w->m, &(struct measured_end){ .name = job->name,
 	                              .state = view.state,
 	                              .account = names_text(w->names, job->given),
@@ -447,6 +484,8 @@ void world_run_ends(struct world *w, struct world_run *run)
 	if (run->charge == 1000 && run->gpus & (run->gpus - 1))
 		measures_near(&w->m, run->near, gpu_us);
 	report(w, run, REPORT_ENDED);
+	if (w->m.results)
+		world_run_result(w, run, run->end);
 	free(run);
 	if (!job->runs)
 		attempt_ends(w, job);

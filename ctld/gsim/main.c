@@ -4,26 +4,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/progress.h"
 #include "common/base/units.h"
 #include "ctld/gsim/rerun.h"
 #include "ctld/gsim/cluster.h"
+#include "ctld/gsim/compare.h"
 #include "ctld/gsim/options.h"
+#include "ctld/gsim/plots.h"
 #include "ctld/gsim/report.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
 #define BAD_SHOWN    20 /* broken rows */
-#define BAR          30
-#define REDRAW_US    100000
 
 /* What is shown while it runs. */
 struct show {
-	bool on;
-	uint64_t jobs;          /* of the history; 0: not known (standard input) */
-	uint64_t bad;           /* rows that were shown */
-	int64_t started, drawn; /* us */
+	struct progress *bar;
+	uint64_t jobs; /* of the history; 0: not known (standard input) */
+	uint64_t bad;  /* rows that were shown */
 };
 
 /* --- progress -------------------------------------------------------------------------------- */
@@ -32,31 +31,18 @@ static void progress(void *arg, const struct world *w)
 {
 	struct show *s = arg;
 	const struct measures *m = world_measures((struct world *)w);
-	int64_t now = clock_us(CLOCK_MONOTONIC);
-	uint64_t done = m->ended + m->refused;
-	char text[UNITS_TEXT];
-	int full;
+	char text[UNITS_TEXT], note[UNITS_TEXT + 8];
 
-	if (!s->on || now - s->drawn < REDRAW_US)
-		return;
-	s->drawn = now;
-	full = s->jobs ? (int)(done * BAR / s->jobs) : 0;
-	full = full > BAR ? BAR : full;
-	fprintf(stderr, "\r[%.*s%*s] %llu", full, "##############################", BAR - full, "",
-	        (unsigned long long)done);
-	if (s->jobs)
-		fprintf(stderr, " of %llu", (unsigned long long)s->jobs);
-	fprintf(stderr, " jobs, %s, %.0f jobs/s \033[K",
-	        duration_format(text, (uint64_t)(world_now(w) / 1000000)),
-	        (double)done * 1e6 / (double)(now - s->started + 1));
+	snprintf(note, sizeof(note), "%s", duration_format(text, (uint64_t)(world_now(w) / 1000000)));
+	progress_note(s->bar, note);
+	progress_at(s->bar, m->ended + m->refused);
 }
 
-static void progress_end(struct show *s, const struct options *o, const struct measures *m)
+static void progress_done(struct show *s, const struct options *o, const struct measures *m)
 {
 	double cpu = (double)clock_us(CLOCK_PROCESS_CPUTIME_ID) / 1e6;
 
-	if (s->on)
-		fputs("\r\033[K", stderr);
+	progress_hide(s->bar);
 	if (!o->quiet)
 		fprintf(stderr, "gsim: %llu jobs in %.2f s of CPU: %.0f jobs/s\n",
 		        (unsigned long long)m->jobs, cpu, (double)m->jobs / (cpu + 1e-9));
@@ -68,6 +54,7 @@ static void show_bad(void *arg, const struct error *err)
 {
 	struct show *s = arg;
 
+	progress_hide(s->bar);
 	if (++s->bad <= BAD_SHOWN)
 		fprintf(stderr, "gsim: %s\n", err->text);
 	else if (s->bad == BAD_SHOWN + 1)
@@ -103,8 +90,9 @@ static int look_through(const struct options *o, struct show *s, struct error *e
 	h = history_open(o->files, o->n_files, &all, err);
 	if (!h)
 		return -1;
+	progress_part(s->bar, "reading", "jobs", PROGRESS_COUNT, 0);
 	while ((rc = history_next(h, &job, err)) > 0)
-		s->jobs++;
+		progress_at(s->bar, ++s->jobs);
 	bad = history_bad(h);
 	history_close(h);
 	if (rc < 0 || !bad || o->history.skip_bad)
@@ -173,8 +161,8 @@ static int print_report(const struct options *o, const struct report_input *in, 
 	return error_set(err, ERR_SYSTEM, "standard output: %s", strerror(errno));
 }
 
-static int simulate(const struct options *o, const struct conf *conf, struct show *s,
-        struct history *h, FILE *const out[2], struct error *err)
+static void what_was_assumed(const struct options *o, const struct conf *conf, struct words *words,
+        struct report_input *in)
 {
 	static const char *const shared[] = {
 		[SHARED_ROUND] = "all of it", [SHARED_SKIP] = "left out", [SHARED_SHARE] = "shared"
@@ -182,33 +170,63 @@ static int simulate(const struct options *o, const struct conf *conf, struct sho
 	static const char *const places[] = { [RIVAL_NONE] = "as configured",
 		[RIVAL_FGD] = "places by FGD",
 		[RIVAL_BESTFIT] = "places by BestFit" };
-	struct world *w = world_new(conf, &o->world, err);
-	struct replay_options how = o->replay;
-	struct inflation inflation = { 0 };
-	struct words words;
-	struct report_input in = { conf, o->files, o->n_files, 0, words.limits,
-		o->replay.fifo ? "fifo, one job after another" : places[o->replay.rival],
-		shared[o->replay.shared], words.ends, o->replay.scale_load, o->world.seed };
-	int rc = -1;
 
-	if (!w)
-		return -1;
-	if (out[0])
-		measures_series(world_measures(w), out[0], o->series_step);
-	if (out[1])
-		measures_each(world_measures(w), out[1]);
+	say(o, words);
+	*in = (struct report_input){ conf, o->files, o->n_files, 0, words->limits,
+		o->replay.fifo ? "fifo, one job after another" : places[o->replay.rival],
+		shared[o->replay.shared], words->ends, o->replay.scale_load, o->world.seed };
+}
+
+/* Run the history; the measures are then the world's. */
+static int play(const struct options *o, struct world *w, struct show *s, struct history *h,
+        struct inflation *inflation, struct error *err)
+{
+	struct replay_options how = o->replay;
+	int rc;
+
 	how.progress = progress;
 	how.arg = s;
-	s->started = clock_us(CLOCK_MONOTONIC);
-	rc = o->inflate ? replay_inflated(w, h, o->world.seed, o->inflate, &how, &inflation, err)
+	progress_part(s->bar, "simulating", "jobs", PROGRESS_COUNT, s->jobs);
+	rc = o->inflate ? replay_inflated(w, h, o->world.seed, o->inflate, &how, inflation, err)
 	                : replay(w, h, &how, err);
-	progress_end(s, o, world_measures(w));
+	world_results(w);
+	progress_done(s, o, world_measures(w));
+	return rc;
+}
+
+/* Do the times of a history have dates? */
+static bool is_dated(const struct options *o)
+{
+	return o->history.reader && o->history.reader != &history_csv;
+}
+
+static int simulate(const struct options *o, const struct conf *conf, struct show *s,
+        struct history *h, FILE *const out[2], struct error *err)
+{
+	struct world *w = world_new(conf, &o->world, err);
+	struct results *results = o->plot ? results_new() : NULL;
+	struct inflation inflation = { 0 };
+	struct report_input in;
+	struct words words;
+	int rc = -1;
+
+	what_was_assumed(o, conf, &words, &in);
+	if (w && out[0])
+		measures_series(world_measures(w), out[0], o->series_step);
+	if (w && out[1])
+		measures_each(world_measures(w), out[1]);
+	if (w) {
+		world_measures(w)->results = results;
+		rc = play(o, w, s, h, &inflation, err);
+	}
+	if (rc == 0 && o->plot)
+		rc = plots_write(o->plot, &in, world_measures(w), is_dated(o), err);
 	if (rc == 0) {
 		in.bad_rows = history_bad(h);
-		say(o, &words);
 		rc = print_report(o, &in, world_measures(w), &inflation, err);
 	}
 	world_free(w);
+	results_free(results);
 	return rc;
 }
 
@@ -251,23 +269,96 @@ static int with_files(
 	return rc;
 }
 
+/* --- comparisons ------------------------------------------------------------------------------ */
+
+static int show_comparison(const struct options *o, const char *a, const struct results *in_a, const char *b,
+        const struct results *in_b, struct error *err)
+{
+	struct comparison c;
+	int rc = 0;
+
+	comparison_make(&c, a, in_a, b, in_b, o->world.seed);
+	if (o->plot)
+		rc = comparison_plot(&c, o->plot, err);
+	if (rc == 0 && o->json)
+		comparison_json(&c, stdout);
+	else if (rc == 0)
+		comparison_print(&c, stdout);
+	comparison_free(&c);
+	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		rc = error_set(err, ERR_SYSTEM, "standard output: %s", strerror(errno));
+	return rc;
+}
+
+static int run_compare(const struct options *o, struct error *err)
+{
+	struct results *a = results_read(o->files[0], err);
+	struct results *b = a ? results_read(o->files[1], err) : NULL;
+	int rc = b ? show_comparison(o, o->files[0], a, o->files[1], b, err) : -1;
+
+	results_free(a);
+	results_free(b);
+	return rc;
+}
+
+/* What comes of the history with these options. */
+static int results_of(const struct options *o, const struct conf *conf, struct show *s, struct results *out,
+        struct error *err)
+{
+	struct history *h = history_open(o->files, o->n_files, &o->history, err);
+	struct world *w = h ? world_new(conf, &o->world, err) : NULL;
+	int rc = -1;
+
+	if (w) {
+		world_measures(w)->results = out;
+		rc = play(o, w, s, h, NULL, err);
+	}
+	world_free(w);
+	history_close(h);
+	return rc;
+}
+
+static int run_against(const struct options *o, const struct conf *conf, struct show *s, struct error *err)
+{
+	struct options other = *o;
+	struct results *a = results_new(), *b = results_new();
+	const char *name = o->nodes ? o->nodes : o->conf ? o->conf : DEFAULT_CONF;
+	bool fifo = !strcmp(o->against, "fifo");
+	struct conf *conf_b;
+	int rc = -1;
+
+	other.replay.fifo = fifo;
+	if (!fifo) {
+		other.conf = o->against;
+		other.nodes = NULL;
+	}
+	conf_b = make_conf(&other, err);
+	if (conf_b) {
+		cluster_prepare(conf_b);
+		rc = results_of(o, conf, s, a, err);
+	}
+	if (rc == 0)
+		rc = results_of(&other, conf_b, s, b, err);
+	progress_hide(s->bar);
+	if (rc == 0)
+		rc = show_comparison(o, name, a, fifo ? "fifo, one job after another" : o->against, b, err);
+	conf_free(conf_b);
+	results_free(a);
+	results_free(b);
+	return rc;
+}
+
 static void progress_bytes(void *arg, uint64_t done, uint64_t size)
 {
 	struct show *s = arg;
-	int64_t now = clock_us(CLOCK_MONOTONIC);
-	int full = size ? (int)(done * BAR / size) : 0;
 
-	if (!s->on || now - s->drawn < REDRAW_US)
-		return;
-	s->drawn = now;
-	fprintf(stderr, "\r[%.*s%*s] %llu of %llu MB \033[K", full,
-	        "##############################", BAR - full, "",
-	        (unsigned long long)(done / 1000000), (unsigned long long)(size / 1000000));
+	progress_total(s->bar, size);
+	progress_at(s->bar, done);
 }
 
 static int run_tapes(const struct options *o, struct error *err)
 {
-	struct show s = { .on = !o->quiet && isatty(STDERR_FILENO) };
+	struct show s = { .bar = progress_new("replaying", "", PROGRESS_BYTES, 0, o->quiet) };
 	struct rerun_options how = { .json = o->json,
 		.check_every = o->world.check_every,
 		.progress = progress_bytes,
@@ -277,9 +368,9 @@ static int run_tapes(const struct options *o, struct error *err)
 
 	for (i = 0; i < o->n_files && rc == 0; i++) {
 		rc = rerun(o->files[i], &how, stdout, err);
-		if (s.on)
-			fputs("\r\033[K", stderr);
+		progress_hide(s.bar);
 	}
+	progress_end(s.bar);
 	return rc;
 }
 
@@ -297,7 +388,7 @@ static int run_service(const struct options *o, struct error *err)
 
 static int run(const struct options *o, struct error *err)
 {
-	struct show s = { .on = !o->quiet && isatty(STDERR_FILENO) };
+	struct show s = { .bar = NULL };
 	struct conf *conf = make_conf(o, err);
 	int rc = 0;
 
@@ -307,10 +398,12 @@ static int run(const struct options *o, struct error *err)
 		conf_print(conf, stdout);
 	} else {
 		cluster_prepare(conf);
+		s.bar = progress_new("reading", "jobs", PROGRESS_COUNT, 0, o->quiet);
 		rc = look_through(o, &s, err);
 		if (rc == 0)
-			rc = with_files(o, conf, &s, err);
+			rc = o->against ? run_against(o, conf, &s, err) : with_files(o, conf, &s, err);
 	}
+	progress_end(s.bar);
 	conf_free(conf);
 	return rc;
 }
@@ -324,9 +417,10 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	status = options_read(&o, argc, argv);
 	if (status < 0)
-		status = (o.requests       ? run_service
-		                 : o.rerun ? run_tapes
-		                           : run)(&o, &err) < 0
+		status = (o.requests         ? run_service
+		                 : o.rerun   ? run_tapes
+		                 : o.compare ? run_compare
+		                             : run)(&o, &err) < 0
 		                 ? options_fail(&err)
 		                 : EXIT_DONE;
 	gsim_options_clear(&o);

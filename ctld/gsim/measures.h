@@ -24,6 +24,7 @@
 #include "common/job/run.h"
 #include "ctld/gsim/lending.h"
 #include "ctld/gsim/names.h"
+#include "ctld/gsim/results.h"
 #include "ctld/gsim/samples.h"
 #include "ctld/gsim/timeline.h"
 
@@ -64,6 +65,7 @@ struct measures {
 	uint64_t used_milli; /* thousandths of GPUs */
 	uint64_t waiting, running;
 	/* over time; times since the first submission */
+	usec_t first; /* submission, as the history counts */
 	usec_t now;
 	double capacity_us, used_us, waiting_us, running_us, busy_capacity_us, busy_used_us;
 	uint64_t most_waiting;
@@ -71,6 +73,7 @@ struct measures {
 	FILE *series; /* NULL: none */
 	usec_t series_step, series_next;
 	FILE *each; /* a row for each job that has ended; NULL: none */
+	struct results *results; /* of all jobs and runs; borrowed, NULL: none are kept */
 	/* counts */
 	uint64_t jobs, without_duration, skipped_shared, refused, started, ended;
 	uint64_t stopped, preempted, requeued; /* attempts; preempted ones are among the stopped */

@@ -41,6 +41,9 @@ enum {
 	OPT_SERIES,
 	OPT_SERIES_STEP,
 	OPT_JOBS,
+	OPT_PLOT,
+	OPT_AGAINST,
+	OPT_COMPARE,
 	OPT_REQUESTS,
 	OPT_SCALER,
 	OPT_REPLICAS,
@@ -114,6 +117,12 @@ static const struct argp_option rows[] = {
 	        "PERCENT "
 	        "of all GPUs, none leaves, and see how much can be given out",
 	        4 },
+	{ "against", OPT_AGAINST, "FILE", 0,
+	        "Replay the history with this gpusched.conf too (or `fifo`: by that policy), and say "
+	        "which jobs wait longer with it, and which less",
+	        4 },
+	{ "compare", OPT_COMPARE, NULL, 0,
+	        "The same of two simulations that were written by --jobs: gsim --compare A B", 4 },
 	{ "replay", OPT_REPLAY, NULL, 0,
 	        "FILE is a record that gctld wrote: put it through the core again, exactly, and "
 	        "compare what comes of it with what came of it",
@@ -128,6 +137,10 @@ static const struct argp_option rows[] = {
 	{ "jobs", OPT_JOBS, "FILE", 0,
 	        "Write a row for each job that has ended to FILE (CSV): when it came, started and "
 	        "ended, and when its start was first planned",
+	        5 },
+	{ "plot", OPT_PLOT, "DIR", 0,
+	        "Write charts (SVG) into DIR: GPUs in use, demand, waits, planned starts; of a "
+	        "comparison, the waits of both and the differences",
 	        5 },
 	{ NULL, 0, NULL, 0, "A service, with --format=requests:", 6 },
 	{ "requests", OPT_REQUESTS, "KIND:SEED", 0,
@@ -179,6 +192,8 @@ static const char doc[] =
         "  gsim -f new.conf --scale-load=1.5 --time-limit=3 jobs.csv.gz\n"
         "  gsim -f new.conf --add-nodes=4:h100:8 --json jobs.csv.gz\n"
         "  gsim --nodes nodes.csv --inflate=130% pods.csv.gz\n"
+        "  gsim -f now.conf --against=new.conf --plot=charts jobs.csv\n"
+        "  gsim --compare a.csv b.csv\n"
         "  gsim --replay gctld.record\n"
         "\n"
         "Exit status: 0 done; 1 a file or row is not as it should be, or --replay found a "
@@ -486,6 +501,15 @@ static int take_plain(struct options *o, int key, char *arg)
 	case OPT_JOBS:
 		o->jobs = arg;
 		return 0;
+	case OPT_PLOT:
+		o->plot = arg;
+		return 0;
+	case OPT_AGAINST:
+		o->against = arg;
+		return 0;
+	case OPT_COMPARE:
+		o->compare = true;
+		return 0;
 	case 'q':
 		o->quiet = true;
 		return 0;
@@ -532,17 +556,50 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = rows,
 	.parser = parse,
-	.args_doc = "FILE...\n--show-config\n--replay FILE...\n--format=requests FILE...\n"
+	.args_doc = "FILE...\n--show-config\n--compare A B\n--replay FILE...\n--format=requests FILE...\n"
 	            "--requests=KIND:SEED",
 	.doc = doc,
 };
+
+/* Both files say what came of it. */
+static int agree_compare(const struct options *o, struct error *err)
+{
+	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
+	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->series ||
+	        o->jobs || o->rerun || o->requests || o->against)
+		return error_set(err, ERR_USAGE,
+		        "--compare reads what --jobs wrote: of the options only --json, --plot and "
+		        "--seed go with it");
+	if (o->n_files != 2) {
+		error_set(err, ERR_USAGE, "--compare: two files, not %zu", o->n_files);
+		return error_hint(err, "gsim --jobs=a.csv ...; gsim --jobs=b.csv ...; gsim --compare "
+		                       "a.csv b.csv");
+	}
+	return 0;
+}
+
+static int agree_against(const struct options *o, struct error *err)
+{
+	size_t i;
+
+	if (o->inflate || o->series || o->jobs || o->show_config)
+		return error_set(err, ERR_USAGE,
+		        "--against compares two replays: without --inflate, --series, --jobs and "
+		        "--show-config");
+	for (i = 0; i < o->n_files; i++) {
+		if (!strcmp(o->files[i], "-"))
+			return error_set(err, ERR_USAGE,
+			        "--against reads the history twice: standard input cannot be");
+	}
+	return 0;
+}
 
 /* A record says by itself what there was. */
 static int agree_rerun(const struct options *o, struct error *err)
 {
 	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
 	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->series ||
-	        o->jobs)
+	        o->jobs || o->plot || o->against)
 		return error_set(err, ERR_USAGE,
 		        "--replay repeats what was: of the options only --checker, --json and "
 		        "--quiet go with it");
@@ -554,7 +611,7 @@ static int agree_requests(const struct options *o, struct error *err)
 {
 	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
 	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->jobs ||
-	        o->rerun)
+	        o->rerun || o->plot || o->against)
 		return error_set(err, ERR_USAGE,
 		        "--format=requests is about a service, not about jobs on nodes: of the "
 		        "other options only --from, --until, --scale-load, --skip-bad, --series, "
@@ -583,8 +640,12 @@ static int agree(const struct options *o, struct error *err)
 		        "--format=%s: jobs go to their own partitions: without --nodes and "
 		        "--partition-column",
 		        o->history.reader == &history_record ? "record" : "accounting");
+	if (o->compare && agree_compare(o, err) < 0)
+		return -1;
 	if (o->requests)
 		return agree_requests(o, err);
+	if (o->against && agree_against(o, err) < 0)
+		return -1;
 	if (!o->n_files && !o->show_config)
 		return error_set(err, ERR_USAGE, "which history? See gsim --help");
 	if (o->rerun && agree_rerun(o, err) < 0)
@@ -600,9 +661,9 @@ static int agree(const struct options *o, struct error *err)
 		        "--policy=%s only chooses places: it goes with --inflate=PERCENT",
 		        o->replay.rival == RIVAL_FGD ? "fgd" : "bestfit");
 	if (o->inflate &&
-	        (o->replay.fifo || o->series || o->jobs || o->replay.until != WORLD_NEVER))
+	        (o->replay.fifo || o->series || o->jobs || o->plot || o->replay.until != WORLD_NEVER))
 		return error_set(err, ERR_USAGE,
-		        "--inflate is no replay: without --policy=fifo, --series, --jobs, --until");
+		        "--inflate is no replay: without --policy=fifo, --series, --jobs, --plot, --until");
 	return 0;
 }
 

@@ -22,6 +22,9 @@ struct options {
 	unsigned inflate;          /* per cent; 0: a replay */
 	const char *series, *jobs; /* files to write; NULL: none */
 	usec_t series_step;
+	const char *plot;    /* a folder for charts; NULL: none */
+	const char *against; /* another configuration, or "fifo"; NULL: none */
+	bool compare;        /* the two files are of --jobs */
 	bool requests; /* --format=requests or --requests: a service, and no jobs */
 	struct scaling_options scaling;
 	bool rerun; /* --replay: not a history, but what gctld recorded */

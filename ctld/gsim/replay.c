@@ -52,7 +52,7 @@ static int next_job(struct state *s, struct error *err)
 		history_job_round(&s->job);
 	s->more = rc > 0;
 	if (s->more && !s->any)
-		s->first = s->job.submit;
+		m->first = s->first = s->job.submit;
 	s->any = true;
 	return rc;
 }

@@ -183,6 +183,19 @@ void world_timers(struct world *w)
 	carry_out(w);
 }
 
+void world_results(struct world *w)
+{
+	const struct world_run *run;
+	struct world_job *job;
+	uint64_t id = 0;
+
+	while (w->m.results && (job = idmap_next(w->jobs, id))) {
+		id = job->id;
+		for (run = job->runs; run; run = run->next)
+			world_run_result(w, run, world_now(w));
+	}
+}
+
 /* --- making ---------------------------------------------------------------------------------- */
 
 static void run_moved(void *item, uint32_t index)
@@ -190,12 +203,14 @@ static void run_moved(void *item, uint32_t index)
 	((struct world_run *)item)->slot = index;
 }
 
-static void add_gpus(struct world_node *node, const struct conf_gpu_type *type, uint32_t count)
+static void add_gpus(
+        struct world_node *node, const struct conf_gpu_type *type, uint32_t number, uint32_t count)
 {
+	uint64_t size_mb = type->mem_mb > type->mem_reserve_mb ? type->mem_mb - type->mem_reserve_mb : 0;
+
 	while (count--)
-		node->cards[node->n_gpus++].lending.size_mb =
-		        type->mem_mb > type->mem_reserve_mb ? type->mem_mb - type->mem_reserve_mb
-		                                            : 0;
+		node->cards[node->n_gpus++] =
+		        (struct world_card){ .type = number, .lending = { .size_mb = size_mb } };
 }
 
 static void register_node(struct world *w, uint32_t index)
@@ -208,7 +223,8 @@ static void register_node(struct world *w, uint32_t index)
 	node->cpus = conf->cpus ? conf->cpus : CLUSTER_CPUS;
 	node->mem_mb = conf->mem_mb ? conf->mem_mb : CLUSTER_MEM_MB;
 	for (g = 0; g < conf->n_gpus; g++)
-		add_gpus(node, &w->conf->gpu_types[conf->gpus[g].type], conf->gpus[g].count);
+		add_gpus(node, &w->conf->gpu_types[conf->gpus[g].type], conf->gpus[g].type,
+		        conf->gpus[g].count);
 	e.agent_up.node = index;
 	e.agent_up.session = 1 + (uint64_t)index;
 	e.agent_up.boot_id = "gsim";

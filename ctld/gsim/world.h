@@ -65,6 +65,9 @@ void world_ends(struct world *w);   /* runs that end now */
 void world_timers(struct world *w); /* the core's timers that are due */
 void world_schedule(struct world *w); /* all that the scheduler decides now */
 
+/* Where results are kept: what still runs has run until now. */
+void world_results(struct world *w);
+
 /* 0, or -1 with what must never be. */
 int world_check(const struct world *w, struct error *err);
 

@@ -14,6 +14,7 @@ struct world_node {
 	uint64_t mem_mb, mem_used_mb;
 	struct world_card {
 		uint32_t milli; /* used */
+		uint32_t type;
 		struct lending_card lending;
 	} cards[CONF_MAX_GPUS_PER_NODE];
 };
@@ -38,6 +39,7 @@ struct world_job {
 	uint64_t id; /* 0: not in the core */
 	/* from the history */
 	char *name;
+	size_t result; /* its number, where results are kept */
 	uint32_t user, account, partition, type, group; /* names */
 	uint32_t gpus, gpu_milli, nodes, cpus, time_limit_s;
 	uint64_t mem_mb, gpu_mem_mb, gpu_mem_burst_mb;
@@ -91,5 +93,6 @@ void world_fail(struct world *w, const char *fmt, ...) __attribute__((format(pri
 void world_run_start(struct world *w, const struct order *order);
 void world_run_stop(struct world *w, const struct order *order);
 void world_run_ends(struct world *w, struct world_run *run);
+void world_run_result(struct world *w, const struct world_run *run, usec_t end);
 
 #endif

@@ -24,6 +24,7 @@ struct backup {
 	sqlite3 *to;
 	sqlite3_backup *copy;
 	uint32_t next; /* the page to be read again; 0: it is not copied yet */
+	uint64_t n_pages; /* of the state, when a step was last done */
 };
 
 struct backup *backup_new(const char *path, struct error *err)
@@ -155,6 +156,7 @@ int backup_step(struct backup *backup, struct db *from, struct error *err)
 	if (!backup->copy && open_copy(backup, from, err) < 0)
 		return -1;
 	rc = sqlite3_backup_step(backup->copy, SLICE_PAGES);
+	backup->n_pages = (uint64_t)sqlite3_backup_pagecount(backup->copy);
 	FAILPOINT(backup_between_slices);
 	if (rc == SQLITE_OK)
 		return 1;
@@ -166,6 +168,16 @@ int backup_step(struct backup *backup, struct db *from, struct error *err)
 		return error_wrap(err, "backup '%s'", backup->path);
 	}
 	return fail(backup, backup->path, sqlite3_errstr(rc), err);
+}
+
+void backup_progress(const struct backup *backup, uint64_t *pages, uint64_t *all)
+{
+	*all = 2 * backup->n_pages;
+	*pages = 0;
+	if (backup->next)
+		*pages = backup->n_pages + backup->next - 1;
+	else if (backup->copy)
+		*pages = backup->n_pages - (uint64_t)sqlite3_backup_remaining(backup->copy);
 }
 
 void backup_free(struct backup *backup)

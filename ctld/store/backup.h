@@ -17,6 +17,8 @@ struct backup *backup_new(const char *path, struct error *err);
 /* Copy some pages. 1: there is more to do, 0: the copy is complete, -1: it failed and is removed.
  */
 int backup_step(struct backup *backup, struct db *from, struct error *err);
+/* How many pages were copied, and read again, of all that will be. */
+void backup_progress(const struct backup *backup, uint64_t *pages, uint64_t *all);
 /* One that is not complete is removed. NULL is fine. Before `from` is closed. */
 void backup_free(struct backup *backup);
 

@@ -84,6 +84,11 @@ uint64_t store_free_mb(const struct store *store);
  * copy. */
 void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg);
 
+/* Called on the loop a few times a second as long as the backup that began last goes on, with the `arg`
+ * of its store_backup(). */
+typedef void store_progress_fn(void *arg, uint64_t pages, uint64_t all);
+void store_backup_progress(struct store *store, store_progress_fn *progress);
+
 /* Move everything to history.db that has ended, and all events, of the batches committed so far;
  * meanwhile commits continue. One at a time. `done` is called on the loop with an empty result; an
  * error (the move stands still) is no reason to end the process. store_close() does not call it. */

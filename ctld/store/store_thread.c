@@ -31,6 +31,7 @@
 #define WANTED_KEEP       (4 * 1024 * 1024) /* a larger buffer for blobs is not kept */
 #define ROOM_LOOK_US      250000            /* so often a full disk is tried again */
 #define SCRUB_US          1000000           /* so often some pages are read again */
+#define TELL_US           250000            /* so often it is said how far a backup is */
 #define SYNCHRONOUS_QUIET 16                /* the same without a clock: every so many commits */
 
 enum phase { PHASE_IDLE, PHASE_ASKED, PHASE_FINISHED };
@@ -58,7 +59,11 @@ struct flushing {
 struct copying {
 	struct backup *backup; /* NULL: the path was no good */
 	store_done_fn *done;
+	store_progress_fn *progress; /* NULL: none; the loop's */
 	void *arg;
+	uint64_t told_us; /* the thread's: when the loop was last told how far it is */
+	bool tell;        /* between them: these are news */
+	uint64_t pages, all;
 	bool failed;
 	struct error error;
 };
@@ -201,6 +206,19 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Under the lock. */
+static void note_progress(struct store *store, uint64_t now)
+{
+	struct copying *c = &store->copying;
+
+	if (!c->backup || now - c->told_us < TELL_US)
+		return;
+	c->told_us = now;
+	backup_progress(c->backup, &c->pages, &c->all);
+	c->tell = true;
+	wake_loop(store);
+}
+
 /* One chore or slice outside the lock, else wait. */
 static void rest(struct store *store, uint64_t last_commit)
 {
@@ -232,6 +250,8 @@ static void rest(struct store *store, uint64_t last_commit)
 		store->flushing_phase = PHASE_FINISHED;
 		wake_loop(store);
 	}
+	if (copying && !copied)
+		note_progress(store, now);
 	if (copied) {
 		store->copying_phase = PHASE_FINISHED;
 		wake_loop(store);
@@ -319,6 +339,22 @@ static void finish_backup(struct store *store)
 	c.done(c.arg, &none, c.failed ? &c.error : NULL);
 }
 
+static void tell_progress(struct store *store)
+{
+	struct copying *c = &store->copying;
+	uint64_t pages, all;
+	bool tell;
+
+	pthread_mutex_lock(&store->lock);
+	tell = c->tell;
+	pages = c->pages;
+	all = c->all;
+	c->tell = false;
+	pthread_mutex_unlock(&store->lock);
+	if (tell && c->progress)
+		c->progress(c->arg, pages, all);
+}
+
 static void finish_flush(struct store *store)
 {
 	const struct store_result none = { 0 };
@@ -351,6 +387,7 @@ static void on_wakeup(evutil_socket_t fd, short what, void *arg)
 		return;
 	if (take_finished(store, &store->phase))
 		finish_commit(store);
+	tell_progress(store);
 	if (take_finished(store, &store->copying_phase))
 		finish_backup(store);
 	if (take_finished(store, &store->flushing_phase))
@@ -432,6 +469,12 @@ void store_backup(struct store *store, const char *path, store_done_fn *done, vo
 	while (!do_backup_slice(store))
 		;
 	finish_backup(store);
+}
+
+void store_backup_progress(struct store *store, store_progress_fn *progress)
+{
+	if (store->copying.done)
+		store->copying.progress = progress;
 }
 
 void store_flush(struct store *store, store_done_fn *done, void *arg)

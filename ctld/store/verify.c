@@ -10,7 +10,33 @@
 
 #include "ctld/store/db.h"
 
+#define STEPS             20000 /* of SQLite's machine, between two calls of a progress */
 #define APPLICATION_ID_AT 68 /* in a database's head, big-endian */
+
+struct watch {
+	verify_progress_fn *progress; /* NULL: none */
+	void *arg;
+	uint64_t done;
+	/* of rows */
+	store_row_fn *take;
+	void *take_arg;
+};
+
+static int on_steps(void *arg)
+{
+	struct watch *w = arg;
+
+	w->progress(w->arg, VERIFY_PAGES, ++w->done);
+	return 0;
+}
+
+static int on_row(void *arg, const struct row *row, struct error *err)
+{
+	struct watch *w = arg;
+
+	w->progress(w->arg, VERIFY_ROWS, ++w->done);
+	return w->take(w->take_arg, row, err);
+}
 
 /* "ok", or what is wrong first. */
 static int check_pages(const struct db *db, struct error *err)
@@ -60,19 +86,21 @@ static int count(const struct db *db, const char *text, uint64_t *n, struct erro
 	return 0;
 }
 
-static int check_rows(struct db *db, store_row_fn *take, void *arg, struct verified *verified,
-        struct error *err)
+static int check_rows(struct db *db, struct watch *w, struct verified *verified, struct error *err)
 {
+	w->done = 0;
 	if (!verified->is_history)
-		return db_load(db, take, arg, err);
+		return w->progress ? db_load(db, on_row, w, err)
+		                   : db_load(db, w->take, w->take_arg, err);
 	return count(db, sql_count_jobs, &verified->jobs, err) < 0
 	               ? -1
 	               : count(db, sql_count_runs, &verified->runs, err);
 }
 
 int store_verify(const char *path, store_row_fn *take, void *arg, struct verified *verified,
-        struct error *err)
+        verify_progress_fn *progress, void *progress_arg, struct error *err)
 {
+	struct watch watch = { progress, progress_arg, 0, take, arg };
 	const struct sql_schema *schema = schema_of(path);
 	struct db db;
 	int rc;
@@ -83,11 +111,15 @@ int store_verify(const char *path, store_row_fn *take, void *arg, struct verifie
 		.summed = pages_sums(db.pages) == PAGES_SUMMED,
 		.is_history = schema == &sql_history_schema,
 	};
+	if (progress)
+		sqlite3_progress_handler(db.handle, STEPS, on_steps, &watch);
 	rc = db_whole(&db, err);
 	if (rc == 0)
 		rc = check_pages(&db, err);
+	if (progress)
+		sqlite3_progress_handler(db.handle, 0, NULL, NULL);
 	if (rc == 0)
-		rc = check_rows(&db, take, arg, verified, err);
+		rc = check_rows(&db, &watch, verified, err);
 	db_close(&db);
 	return rc < 0 ? error_wrap(err, "%s", path) : 0;
 }

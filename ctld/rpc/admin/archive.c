@@ -1,6 +1,7 @@
 /* archive.c - MSG_ARCHIVE: what is old in history.db goes into a file, while everything goes on */
 #include <stdlib.h>
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "ctld/ctld.h"
@@ -10,10 +11,14 @@
 #include "ctld/store/archive.h"
 #include "ctld/store/store.h"
 
+#define PROGRESS_US 250000
+
 struct archiving {
 	char *dir, *path;
 	int64_t before;
 	struct store *store; /* NULL: history.db keeps it too */
+	bool progress;
+	usec_t told; /* when it was said last how far it is */
 	/* the thread's */
 	struct archive *archive;
 	struct store_batch *moved;
@@ -35,9 +40,33 @@ static int do_slice(void *data, struct error *err)
 	return rc;
 }
 
-static int send_counts(const struct acct_out *out, void *data, struct error *err)
+static void send_result(const struct acct_out *out, const struct archive_counts *n, bool partial)
 {
 	Gpusched__ArchiveResult m = GPUSCHED__ARCHIVE_RESULT__INIT;
+
+	m.jobs = n->jobs;
+	m.runs = n->runs;
+	m.events = n->events;
+	m.partial = partial;
+	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_ARCHIVE_RESULT, &m.base);
+}
+
+/* The thread rests while the loop is here. */
+static void send_progress(const struct acct_out *out, void *data)
+{
+	struct archiving *a = data;
+	struct archive_counts n;
+	int64_t now = clock_us(CLOCK_MONOTONIC);
+
+	if (!a->progress || !a->archive || now - a->told < PROGRESS_US)
+		return;
+	a->told = now;
+	n = archive_counts(a->archive);
+	send_result(out, &n, true);
+}
+
+static int send_counts(const struct acct_out *out, void *data, struct error *err)
+{
 	struct archiving *a = data;
 	struct archive_counts n = archive_counts(a->archive);
 
@@ -45,10 +74,7 @@ static int send_counts(const struct acct_out *out, void *data, struct error *err
 	log_info("archive: %s: %llu jobs, %llu runs, %llu events", a->path,
 	        (unsigned long long)n.jobs, (unsigned long long)n.runs,
 	        (unsigned long long)n.events);
-	m.jobs = n.jobs;
-	m.runs = n.runs;
-	m.events = n.events;
-	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_ARCHIVE_RESULT, &m.base);
+	send_result(out, &n, false);
 	return 0;
 }
 
@@ -64,7 +90,7 @@ static void archiving_free(void *data)
 }
 
 static const struct acct_taker taker = {
-	.work = do_slice, .end = send_counts, .free = archiving_free
+	.work = do_slice, .slice = send_progress, .end = send_counts, .free = archiving_free
 };
 
 static int check(const Gpusched__Archive *m, const struct rpc *rpc, struct error *err)
@@ -95,6 +121,7 @@ int rpc_archive(struct ctld *c, const struct rpc *rpc, struct error *err)
 	a->path = xstrdup(m->path);
 	a->before = m->before_time;
 	a->store = m->remove ? c->store : NULL;
+	a->progress = m->progress;
 	a->moved = batch_new();
 	acct_work(c, rpc, &taker, a);
 	return 0;

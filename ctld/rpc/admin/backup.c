@@ -11,8 +11,9 @@
 #include "ctld/store/store.h"
 
 struct backup_call {
-	bool failed;
+	bool ended, failed;
 	struct error error;
+	uint64_t pages, all_pages;
 };
 
 /* What the store calls back with: the call may be gone by then. */
@@ -20,15 +21,23 @@ struct asked {
 	struct ctld *c;
 	uint64_t call;
 	char *path;
+	bool progress;
 };
 
 static void answer(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct backup_call *b = call->data;
 	struct error error = b->error;
+	Gpusched__BackupProgress m = GPUSCHED__BACKUP_PROGRESS__INIT;
 
 	(void)now;
-	call_done(c, call, b->failed ? &error : NULL);
+	if (b->ended) {
+		call_done(c, call, b->failed ? &error : NULL);
+		return;
+	}
+	m.pages = b->pages;
+	m.all_pages = b->all_pages;
+	peers_send(c, call->session, GPUSCHED__MSG_TYPE__MSG_BACKUP_PROGRESS, call->id, &m.base);
 }
 
 static const struct call_ops backup_ops = { .slice = answer, .free = free };
@@ -44,6 +53,8 @@ static void on_done(void *arg, const struct store_result *result, const struct e
 		log_warning("%s", err->text);
 	else
 		log_info("backup: %s", asked->path);
+	if (b)
+		b->ended = true;
 	if (b && err) {
 		b->failed = true;
 		b->error = *err;
@@ -52,6 +63,19 @@ static void on_done(void *arg, const struct store_result *result, const struct e
 		call_go_on(asked->c, call);
 	free(asked->path);
 	free(asked);
+}
+
+static void on_progress(void *arg, uint64_t pages, uint64_t all)
+{
+	const struct asked *asked = arg;
+	struct call *call = call_find(asked->c, asked->call);
+	struct backup_call *b = call ? call->data : NULL;
+
+	if (!b || !asked->progress)
+		return;
+	b->pages = pages;
+	b->all_pages = all;
+	call_go_on(asked->c, call);
 }
 
 int rpc_backup(struct ctld *c, const struct rpc *rpc, struct error *err)
@@ -70,7 +94,8 @@ int rpc_backup(struct ctld *c, const struct rpc *rpc, struct error *err)
 	rpc_note(c, rpc, "controller.backup", m->path, m->reason);
 	log_info("backup to %s asked for by %s at %s", m->path, name, rpc->peer->address);
 	asked = xcalloc(1, sizeof(*asked));
-	*asked = (struct asked){ c, call->number, xstrdup(m->path) };
+	*asked = (struct asked){ c, call->number, xstrdup(m->path), m->progress };
 	store_backup(c->store, asked->path, on_done, asked);
+	store_backup_progress(c->store, on_progress);
 	return 0;
 }

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import time
+import xml.etree.ElementTree
 
 import pytest
 from cluster import Cluster, wait_until
@@ -200,3 +201,32 @@ def test_who_cancelled_or_preempted(cluster):
         assert row["NODES"] == "1" and row["NODELIST"] in ("n1", "n2") and row["GPUS"] == "h100:1" and float(row["GPU-S"]) > 0
         wait_until(lambda: job not in c.jobs("--all"), "it to become history")
     assert os.getuid() != 0 or "cancelled by root " in row["COMMENT"]
+
+
+def test_charts(cluster, tmp_path):
+    """--plot writes the same jobs as charts, of the controller's memory and of a file; the table stays as it is."""
+    c = cluster
+    first = c.submit("sleep 2", "--gpus=h100:8", "--nodelist=n1", "--exclusive")
+    second = c.submit("true", "--gpus=h100:2", "--nodelist=n1")
+    third = c.submit("sleep 600", "--gpus=h100:1", "--nodelist=n2")
+    ended(c, first, second)
+    c.wait_state(third, "RUNNING")
+
+    def charts(where, *options):
+        plain, table_too = c.run("greport", "wait", *options).stdout, c.run("greport", "wait", *options, f"--plot={where}").stdout
+        assert plain.splitlines()[0] == table_too.splitlines()[0]
+        roots = {p.stem: xml.etree.ElementTree.parse(p).getroot() for p in where.iterdir()}
+        assert sorted(roots) == ["demand", "use", "waits-accounts", "waits-sizes"]  # no planned starts are kept
+        return {name: [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")] for name, root in roots.items()}
+
+    says = charts(tmp_path / "now", "-S", "now-1h")
+    assert "h100" in says["use"] and any(t.endswith(" UTC") for t in says["use"]) and {"given", "asked for"} <= set(says["demand"])
+    assert any(t.startswith("red, median ") for t in says["waits-accounts"])
+    assert {t.split(", ")[0] for t in says["waits-sizes"] if ", median" in t} >= {"1 GPU", "2-4 GPUs", "5-8 GPUs"}
+    c.run("gcancel", third)
+    ended(c, third)
+    wait_until(lambda: not c.jobs("--all"), "them to become history")
+    archive = c.dir / "state/charts.db"
+    c.run("gctl", "archive", archive, "--before", time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime()), "--quiet")
+    wait_until(lambda: charts(tmp_path / "old", f"--file={archive}"), "charts of a file")
+    assert c.run("greport", "use", f"--plot={archive}", check=False).returncode == 1

@@ -171,7 +171,7 @@ static bool verifies(const char *dir, const char *file, uint64_t *rows, struct e
 	int rc;
 
 	*rows = 0;
-	rc = store_verify(path, add_row, rows, &verified, err);
+	rc = store_verify(path, add_row, rows, &verified, NULL, NULL, err);
 	if (rc < 0 && !strstr(err->text, file))
 		fail_msg("'%s' does not name %s", err->text, file);
 	free(path);
@@ -664,7 +664,7 @@ static void test_old_file(void **state)
 	(void)state;
 	make_old(NULL, path, FEW);
 	assert_int_equal(chmod(path, 0600), 0);
-	assert_int_equal(store_verify(path, add_row, &rows, &verified, &err), 0);
+	assert_int_equal(store_verify(path, add_row, &rows, &verified, NULL, NULL, &err), 0);
 	assert_false(verified.summed);
 	for (int i = 0; i < 2; i++) {
 		struct store *store = open_store(dir, NULL);
@@ -672,7 +672,7 @@ static void test_old_file(void **state)
 		check_nonces(store, FEW);
 		store_close(store);
 	}
-	assert_int_equal(store_verify(path, add_row, &rows, &verified, &err), 0);
+	assert_int_equal(store_verify(path, add_row, &rows, &verified, NULL, NULL, &err), 0);
 	assert_true(verified.summed);
 	b = read_file(dir, "state.db");
 	flip(dir, "state.db", b.n - 10, 1);
