@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/strbuf.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 
@@ -15,24 +16,91 @@
 #define MAX_NAME    255
 #define MAX_NUMBER  1000000000
 
-enum column { ID, SUBMIT, USER, ACCOUNT, PARTITION, LIMIT, ASKED, RUNS, GPUS, CPUS, MEM, ELAPSED };
+/* Of its last attempt alone; of all of them. */
+#define LAST(x) "CASE WHEN r.attempt = j.attempt THEN " x " END"
+#define HELD    "bits(r.gpus) * coalesce(r.elapsed_us, 0)"
 
-static const char query[] =
-        "SELECT j.id, j.submit_time, j.user, j.account, j.partition, j.time_limit_s, j.gpus, "
-        "count(r.job), coalesce(sum(bits(r.gpus)), 0), coalesce(sum(r.cpus), 0), "
-        "coalesce(sum(r.mem_mb), 0), coalesce(max(r.elapsed_us), -1) "
-        "FROM job j LEFT JOIN run r ON r.job = j.id AND r.attempt = j.attempt "
-        "AND r.task = max(j.part - 1, 0) "
+/* What is read of a job. `needs` is a column of `table` that files of older releases lack; there
+ * the value is NULL. */
+struct read_column {
+	const char *sql, *table, *needs;
+};
+enum column {
+	ID,
+	SUBMIT,
+	USER,
+	ACCOUNT,
+	PARTITION,
+	LIMIT,
+	ASKED,
+	RUNS,
+	GPUS,
+	CPUS,
+	MEM,
+	ELAPSED,
+	PART,
+	STATE,
+	LABELS,
+	QOS,
+	MAX_WAIT,
+	BEGIN,
+	ELIGIBLE,
+	HOLD,
+	END,
+	START,
+	TYPE,
+	CHARGE,
+	REPLICA,
+	COLD,
+	GPU_US,
+	SEEN_US,
+	BUSY_US,
+	IDLE_US,
+	MEM_MBS,
+	COST,
+	COLUMNS
+};
+static const struct read_column columns[COLUMNS] = {
+	[ID] = { "j.id" },
+	[SUBMIT] = { "j.submit_time" },
+	[USER] = { "j.user" },
+	[ACCOUNT] = { "j.account" },
+	[PARTITION] = { "j.partition" },
+	[LIMIT] = { "j.time_limit_s" },
+	[ASKED] = { "j.gpus" },
+	[RUNS] = { "count(" LAST("1") ")" },
+	[GPUS] = { "coalesce(sum(" LAST("bits(r.gpus)") "), 0)" },
+	[CPUS] = { "coalesce(sum(" LAST("r.cpus") "), 0)" },
+	[MEM] = { "coalesce(sum(" LAST("r.mem_mb") "), 0)" },
+	[ELAPSED] = { "coalesce(max(" LAST("r.elapsed_us") "), -1)" },
+	[PART] = { "j.part" },
+	[STATE] = { "j.state", "job", "state" },
+	[LABELS] = { "j.labels", "job", "labels" },
+	[QOS] = { "j.qos", "job", "qos" },
+	[MAX_WAIT] = { "j.max_wait_s", "job", "max_wait_s" },
+	[BEGIN] = { "j.begin_time", "job", "begin_time" },
+	[ELIGIBLE] = { "j.eligible_time", "job", "eligible_time" },
+	[HOLD] = { "j.hold", "job", "hold" },
+	[END] = { "j.end_time", "job", "end_time" },
+	[START] = { "min(nullif(r.start_time, 0))", "run", "start_time" },
+	[TYPE] = { "max(" LAST("r.gpu_type") ")", "run", "gpu_type" },
+	[CHARGE] = { "max(" LAST("r.share_charge") ")", "run", "share_charge" },
+	[REPLICA] = { "max(r.health)", "run", "health" },
+	[COLD] = { "avg(CASE WHEN r.ready_time > r.start_time THEN r.ready_time - r.start_time "
+	           "END)",
+	        "run", "ready_time" },
+	[GPU_US] = { "sum(" HELD ")" },
+	[SEEN_US] = { "sum(r.gpu_seen_us)", "run", "gpu_seen_us" },
+	[BUSY_US] = { "sum(r.gpu_busy_us)", "run", "gpu_busy_us" },
+	[IDLE_US] = { "sum(r.gpu_idle_us)", "run", "gpu_idle_us" },
+	[MEM_MBS] = { "sum(r.gpu_mem_mbs)", "run", "gpu_mem_mbs" },
+	[COST] = { "sum(r.cost_u)", "run", "cost_u" },
+};
+
+static const char from[] =
+        " FROM job j LEFT JOIN run r ON r.job = j.id AND r.task = max(j.part - 1, 0) "
         "WHERE j.part > 0 OR j.array = '' " /* of an array its tasks */
         "GROUP BY j.id, j.part ORDER BY j.submit_time, j.id, j.part";
-
-const char acct_schema[] =
-        "CREATE TABLE job (id INTEGER, part INTEGER, submit_time INTEGER, user TEXT, account TEXT, "
-        "partition TEXT, time_limit_s INTEGER, gpus TEXT, array TEXT, attempt INTEGER, state TEXT, "
-        "PRIMARY KEY (id, part)) WITHOUT ROWID;"
-        "CREATE TABLE run (job INTEGER, task INTEGER, attempt INTEGER, rank INTEGER, gpus INTEGER, "
-        "cpus INTEGER, mem_mb INTEGER, elapsed_us INTEGER, PRIMARY KEY (job, task, attempt, rank)) "
-        "WITHOUT ROWID";
 
 struct acctjobs {
 	const char *path; /* borrowed */
@@ -63,6 +131,37 @@ static void count_bits(sqlite3_context *c, int n, sqlite3_value **v)
 	sqlite3_result_int(c, __builtin_popcountll((uint64_t)sqlite3_value_int64(v[0])));
 }
 
+/* Does the file's table have the column? */
+static int has_column(sqlite3 *db, const struct read_column *c)
+{
+	sqlite3_stmt *s = NULL;
+	int found = -1;
+
+	if (sqlite3_prepare_v2(db, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", -1,
+	            &s, NULL) == SQLITE_OK &&
+	        sqlite3_bind_text(s, 1, c->table, -1, SQLITE_STATIC) == SQLITE_OK &&
+	        sqlite3_bind_text(s, 2, c->needs, -1, SQLITE_STATIC) == SQLITE_OK &&
+	        sqlite3_step(s) == SQLITE_ROW)
+		found = sqlite3_column_int(s, 0) > 0;
+	sqlite3_finalize(s);
+	return found;
+}
+
+static int prepare_rows(struct acctjobs *a)
+{
+	struct strbuf query = { 0 };
+	int rc = SQLITE_OK, has = 0, i;
+
+	for (i = 0; i < COLUMNS && has >= 0; i++) {
+		has = columns[i].needs ? has_column(a->db, &columns[i]) : 1;
+		strbuf_addf(&query, "%s%s", i ? ", " : "SELECT ", has ? columns[i].sql : "NULL");
+	}
+	strbuf_adds(&query, from);
+	rc = has < 0 ? SQLITE_ERROR : sqlite3_prepare_v2(a->db, query.s, -1, &a->rows, NULL);
+	strbuf_free(&query);
+	return rc;
+}
+
 void *acct_begin(sqlite3 *db, const char *path, const struct history_options *o, struct error *err)
 {
 	struct acctjobs *a = xcalloc(1, sizeof(*a));
@@ -72,7 +171,7 @@ void *acct_begin(sqlite3 *db, const char *path, const struct history_options *o,
 	a->db = db;
 	if (sqlite3_create_function(db, "bits", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
 	            count_bits, NULL, NULL) == SQLITE_OK &&
-	        sqlite3_prepare_v2(db, query, -1, &a->rows, NULL) == SQLITE_OK)
+	        prepare_rows(a) == SQLITE_OK)
 		return a;
 	database_error(db, path, err);
 	acct_close(a);
@@ -147,6 +246,42 @@ static const char *text_at(const struct acctjobs *a, enum column c)
 	return text ? (const char *)text : "";
 }
 
+/* What cannot be, is not known. Two of them can be added. */
+static uint64_t amount_at(const struct acctjobs *a, enum column c)
+{
+	int64_t v = sqlite3_column_int64(a->rows, (int)c);
+
+	return v > 0 && v <= INT64_MAX / 2 ? (uint64_t)v : 0;
+}
+
+static void read_past(const struct acctjobs *a, struct history_past *p)
+{
+	uint64_t eligible = amount_at(a, ELIGIBLE);
+
+	p->known = true;
+	p->part = (uint32_t)amount_at(a, PART);
+	p->state = text_at(a, STATE);
+	p->qos = text_at(a, QOS);
+	p->asked = text_at(a, ASKED);
+	p->gpu_type = text_at(a, TYPE);
+	p->labels = text_at(a, LABELS);
+	p->eligible = (usec_t)(eligible ? eligible : amount_at(a, BEGIN));
+	p->eligible_known = eligible;
+	p->start = (usec_t)amount_at(a, START);
+	p->end = (usec_t)amount_at(a, END);
+	p->max_wait_s = (uint32_t)amount_at(a, MAX_WAIT);
+	p->charge = (uint32_t)amount_at(a, CHARGE);
+	p->held = amount_at(a, HOLD) > 0;
+	p->replica = amount_at(a, REPLICA) > 0;
+	p->cold_start = (usec_t)amount_at(a, COLD);
+	p->gpu_us = amount_at(a, GPU_US);
+	p->gpu_seen_us = amount_at(a, SEEN_US);
+	p->gpu_busy_us = amount_at(a, BUSY_US);
+	p->gpu_idle_us = amount_at(a, IDLE_US);
+	p->gpu_mem_mbs = amount_at(a, MEM_MBS);
+	p->cost_u = (int64_t)amount_at(a, COST);
+}
+
 static int read_row(struct acctjobs *a, struct history_job *job, struct error *err)
 {
 	static const struct {
@@ -190,6 +325,7 @@ static int read_row(struct acctjobs *a, struct history_job *job, struct error *e
 	job->nodes = job->nodes > 1 ? job->nodes : 0;
 	job->cpus = (uint32_t)sqlite3_column_int64(a->rows, CPUS);
 	job->mem_mb = (uint64_t)sqlite3_column_int64(a->rows, MEM);
+	read_past(a, &job->past);
 	return 0;
 }
 
@@ -209,6 +345,7 @@ enum history_result acct_next(void *reader, struct history_job *job, struct erro
 		.line = (unsigned long)sqlite3_column_int64(a->rows, ID) };
 	if (read_row(a, job, err) == 0)
 		return HISTORY_JOB;
+	err->code = ERR_CONFIG;
 	error_wrap(err, "%s:%lu", a->path, job->line);
 	return HISTORY_BAD;
 }

@@ -30,6 +30,7 @@ static const struct {
 	{ "csv", &history_csv },
 	{ "accounting", &history_accounting },
 	{ "record", &history_record },
+	{ "json", &history_json },
 };
 
 const struct history_reader *history_format(const char *name)

@@ -19,6 +19,27 @@
 #include "common/base/error.h"
 #include "common/job/run.h"
 
+/* How it fared, where its file says so. What is not known is "" or 0. */
+struct history_past {
+	bool known;          /* else all of it is not */
+	uint32_t part;       /* with `line`, the id, it names the job (core/records/job.h) */
+	const char *state;   /* "COMPLETED": the core's word */
+	const char *qos, *asked;    /* "h100:2|l40s:4" */
+	const char *gpu_type;       /* of the GPUs that it had */
+	const char *labels;  /* "k=v" lines */
+	usec_t eligible;     /* since then only room and limits kept it */
+	bool eligible_known; /* else that is no more than what it asked for itself */
+	usec_t start, end;   /* the first start; the end of all */
+	uint32_t max_wait_s; /* wished for by the job itself */
+	uint32_t charge;     /* as what part of a GPU each of its GPUs counts, in thousandths */
+	bool held, replica;  /* a user's hold was on it at its end; it served requests */
+	usec_t cold_start;   /* of a replica: from its start until it was ready, the mean */
+	/* of all attempts: GPU time held; known, busy and idle of its compute use; MiB x seconds of
+	 * GPU memory; the cost in millionths */
+	uint64_t gpu_us, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_mbs;
+	int64_t cost_u;
+};
+
 /* What is not known is "" or 0; the texts are borrowed until the next call. */
 struct history_job {
 	const char *name, *user, *group;
@@ -35,6 +56,7 @@ struct history_job {
 	uint64_t gpu_mem_mb;             /* of each GPU; 0: what gpu_milli is of it */
 	uint64_t gpu_mem_burst_mb;       /* it may borrow up to so much; 0: nothing */
 	unsigned long line;              /* of its file, for messages */
+	struct history_past past;
 };
 
 /* It is to have a part of each of its GPUs; or else all of them. */
@@ -57,7 +79,7 @@ struct history_options {
 	/* A broken row; the text begins "FILE:LINE: ", or the number of the job there. May be
 	 * NULL. */
 	void (*bad)(void *arg, const struct error *err);
-	void *arg;
+	void *arg; /* of bad(), and of a reader that needs one */
 };
 
 enum history_result { HISTORY_END, HISTORY_JOB, HISTORY_BAD, HISTORY_FAILED };
@@ -72,6 +94,7 @@ struct history_reader {
 extern const struct history_reader history_csv;        /* csvjobs.c */
 extern const struct history_reader history_accounting; /* acctjobs.c */
 extern const struct history_reader history_record;     /* recordjobs.c */
+extern const struct history_reader history_json;       /* jsonjobs.c */
 
 /* By the name that people use; NULL: there is none. */
 const struct history_reader *history_format(const char *name);

@@ -78,7 +78,8 @@ static const struct argp_option rows[] = {
 	{ NULL, 0, NULL, 0, "The history:", 2 },
 	{ "format", OPT_FORMAT, "FORMAT", 0,
 	        "csv (the default); accounting: FILE is the history.db of a controller; record: "
-	        "what gctld recorded; requests: requests to a service",
+	        "what gctld recorded; json: what gacct --json printed; requests: requests to a "
+	        "service",
 	        2 },
 	{ "account-column", OPT_ACCOUNT_COLUMN, "COLUMN", 0,
 	        "The column that names the jobs' accounts (default: group; none: no account)", 2 },
@@ -322,7 +323,8 @@ static int take_history(struct options *o, int key, char *arg, struct error *err
 		o->history.reader = history_format(arg);
 		return o->history.reader || o->requests
 		               ? 0
-		               : error_set(err, ERR_USAGE, "csv, accounting, record or requests");
+		               : error_set(
+		                         err, ERR_USAGE, "csv, accounting, record, json or requests");
 	case OPT_SKIP_BAD:
 		o->history.skip_bad = true;
 		return 0;
@@ -634,12 +636,14 @@ static int agree(const struct options *o, struct error *err)
 		return error_hint(err,
 		        "gsim --nodes %.100s --show-config > new.conf, and edit that", o->nodes);
 	}
-	if ((o->history.reader == &history_accounting || o->history.reader == &history_record) &&
+	if (o->history.reader && o->history.reader != &history_csv &&
 	        (o->nodes || o->history.partition_column))
 		return error_set(err, ERR_USAGE,
 		        "--format=%s: jobs go to their own partitions: without --nodes and "
 		        "--partition-column",
-		        o->history.reader == &history_record ? "record" : "accounting");
+		        o->history.reader == &history_record ? "record"
+		        : o->history.reader == &history_json ? "json"
+		                                             : "accounting");
 	if (o->compare && agree_compare(o, err) < 0)
 		return -1;
 	if (o->requests)

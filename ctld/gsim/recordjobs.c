@@ -12,6 +12,60 @@
 #include "ctld/gsim/acctjobs.h"
 #include "ctld/gsim/rerun.h"
 
+/* What is kept of the core's rows; acctjobs.c says what for. The key's columns come first. */
+#define JOB_KEPT(X)          \
+	X(JOB, id)           \
+	X(JOB, part)         \
+	X(JOB, submit_time)  \
+	X(JOB, user)         \
+	X(JOB, account)      \
+	X(JOB, partition)    \
+	X(JOB, time_limit_s) \
+	X(JOB, gpus)         \
+	X(JOB, array)        \
+	X(JOB, attempt)      \
+	X(JOB, state)        \
+	X(JOB, labels)       \
+	X(JOB, qos)          \
+	X(JOB, max_wait_s)   \
+	X(JOB, begin_time)   \
+	X(JOB, hold)         \
+	X(JOB, end_time)     \
+	X(JOB, eligible_time)
+#define RUN_KEPT(X)          \
+	X(RUN, job)          \
+	X(RUN, task)         \
+	X(RUN, attempt)      \
+	X(RUN, rank)         \
+	X(RUN, gpus)         \
+	X(RUN, cpus)         \
+	X(RUN, mem_mb)       \
+	X(RUN, elapsed_us)   \
+	X(RUN, start_time)   \
+	X(RUN, gpu_type)     \
+	X(RUN, share_charge) \
+	X(RUN, health)       \
+	X(RUN, ready_time)   \
+	X(RUN, gpu_seen_us)  \
+	X(RUN, gpu_busy_us)  \
+	X(RUN, gpu_idle_us)  \
+	X(RUN, cost_u)       \
+	X(RUN, gpu_mem_mbs)
+
+/* `kept` ends the lists, which have a comma behind each name. */
+#define NAMED(table, name)    #name ", "
+#define WANTED(table, name)   "?, "
+#define POSITION(table, name) COL_##table##_##name,
+
+#define MAKE(name, list, key)                                                \
+	"CREATE TABLE " name " (" list(NAMED) "kept, PRIMARY KEY (" key "))" \
+	                                      " WITHOUT ROWID;"
+#define PUT(name, list) \
+	"INSERT OR REPLACE INTO " name " (" list(NAMED) "kept) VALUES (" list(WANTED) "1)"
+
+static const char schema[] =
+        MAKE("job", JOB_KEPT, "id, part") MAKE("run", RUN_KEPT, "job, task, attempt, rank");
+
 /* A table of ours: which columns of the core's row, in its order. */
 struct kept {
 	enum row_table table;
@@ -20,22 +74,12 @@ struct kept {
 	size_t n;
 };
 
-static const unsigned char job_columns[] = { COL_JOB_id, COL_JOB_part, COL_JOB_submit_time,
-	COL_JOB_user, COL_JOB_account, COL_JOB_partition, COL_JOB_time_limit_s, COL_JOB_gpus,
-	COL_JOB_array, COL_JOB_attempt, COL_JOB_state };
-static const unsigned char run_columns[] = { COL_RUN_job, COL_RUN_task, COL_RUN_attempt,
-	COL_RUN_rank, COL_RUN_gpus, COL_RUN_cpus, COL_RUN_mem_mb, COL_RUN_elapsed_us };
+static const unsigned char job_columns[] = { JOB_KEPT(POSITION) };
+static const unsigned char run_columns[] = { RUN_KEPT(POSITION) };
 
 static const struct kept kept[] = {
-	{ TABLE_JOB,
-	        "INSERT OR REPLACE INTO job (id, part, submit_time, user, account, partition, "
-	        "time_limit_s, gpus, array, attempt, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-	        "?)",
-	        job_columns, sizeof(job_columns) },
-	{ TABLE_RUN,
-	        "INSERT OR REPLACE INTO run (job, task, attempt, rank, gpus, cpus, mem_mb, "
-	        "elapsed_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-	        run_columns, sizeof(run_columns) },
+	{ TABLE_JOB, PUT("job", JOB_KEPT), job_columns, sizeof(job_columns) },
+	{ TABLE_RUN, PUT("run", RUN_KEPT), run_columns, sizeof(run_columns) },
 };
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
 
@@ -107,7 +151,7 @@ static int database_error(sqlite3 *db, const char *path, struct error *err)
 
 static bool prepare(struct taking *t)
 {
-	bool ok = sqlite3_exec(t->db, acct_schema, NULL, NULL, NULL) == SQLITE_OK &&
+	bool ok = sqlite3_exec(t->db, schema, NULL, NULL, NULL) == SQLITE_OK &&
 	          sqlite3_exec(t->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK &&
 	          sqlite3_create_function(t->db, "ended", 1, SQLITE_UTF8, NULL, is_ended, NULL,
 	                  NULL) == SQLITE_OK &&

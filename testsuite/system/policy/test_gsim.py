@@ -394,7 +394,7 @@ def test_accounting(tmp_path):
     (["--policy=fgd", "a"], 2, "--policy=fgd only chooses places"),
     (["--until=5", "a"], 2, "--until=5"),
     (["a", "a"], 2, "a is there twice"),
-    (["--format=json", "a"], 2, "--format=json: csv, accounting, record or requests"),
+    (["--format=xml", "a"], 2, "--format=xml: csv, accounting, record, json or requests"),
     (["--format=accounting", "--nodes=b", "a"], 2, "jobs go to their own partitions"),
     (["--config=/nowhere/conf", "a"], 1, "/nowhere/conf"),
     (["--nodes=/nowhere/nodes", "a"], 1, "/nowhere/nodes"),
