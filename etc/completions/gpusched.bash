@@ -90,7 +90,7 @@ _gpusched_value() { # COMMAND OPTION
         _gpusched_offer "$(_gpusched_types | sed 's/$/:/')"
         compopt -o nospace 2>/dev/null ;;
     --nodes)
-        case $1 in gsubmit | grun) return 1 ;; esac
+        case $1 in gsubmit | grun) return 1 ;; gdemand) _gpusched_files; return 0 ;; esac
         [ "${COMP_WORDS[1]}" != update ] || return 1
         _gpusched_offer "$(_gpusched_nodes)" ;;
     --metrics) _gpusched_offer "vllm sglang tgi triton llamacpp file" ;;
@@ -98,8 +98,14 @@ _gpusched_value() { # COMMAND OPTION
     --service) _gpusched_offer "$(_gpusched_services)" ;;
     --mail-type) _gpusched_offer "BEGIN END FAIL REQUEUE INVALID_DEPEND TIME_LIMIT ALL NONE" ;;
     --kill-on-invalid-dep) _gpusched_offer "yes no" ;;
+    --config | --size | -f)
+        [ "$1" = gdemand ] || return 1
+        case $2 in --size) _gpusched_offer "$(_gpusched_nodes)" ;; *) _gpusched_files ;; esac ;;
+    --interactive)
+        [ "$1" = gdemand ] || return 1
+        _gpusched_offer "$(_gpusched_partitions; _gpusched_qos)" ;;
     --format | --sort | -o)
-        if [ "$1 ${COMP_WORDS[1]}" = "gserve update" ] || [ "$1" = gsubmit ]; then _gpusched_files; else _gpusched_offer "$(_gpusched_columns "$1")"; fi ;;
+        if [ "$1" = gdemand ]; then _gpusched_offer "csv accounting record json"; elif [ "$1 ${COMP_WORDS[1]}" = "gserve update" ] || [ "$1" = gsubmit ]; then _gpusched_files; else _gpusched_offer "$(_gpusched_columns "$1")"; fi ;;
     --open-mode) _gpusched_offer "append truncate" ;;
     --export) _gpusched_offer "ALL NONE" ;;
     --signal) _gpusched_offer "TERM USR1 USR2 INT HUP KILL" ;;
@@ -117,7 +123,7 @@ _gpusched_value() { # COMMAND OPTION
         [ "$1" = gfeed ] || return 1
         _gpusched_files ;;
     --kind | -k) _gpusched_offer "job node partition controller cluster" ;;
-    --chdir | -D) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+    --chdir | --plot | -D) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     *) return 1 ;;
     esac
 }
@@ -125,7 +131,7 @@ _gpusched_value() { # COMMAND OPTION
 # What is no option.
 _gpusched_argument() { # COMMAND
     case $1 in
-    gsubmit) _gpusched_files ;;
+    gsubmit | gdemand) _gpusched_files ;;
     greport) _gpusched_offer "use wait cost" ;;
     grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
     gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
@@ -188,4 +194,4 @@ _gpusched() {
     return 0
 }
 
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate gdemand

@@ -56,7 +56,7 @@ check_circles noded '' ''
 for folder in base gpu job net; do
 	check_circles common/$folder '' ''
 done
-for folder in store tape wire loop site rpc gsim; do
+for folder in store tape wire loop site rpc gsim gdemand; do
 	check_circles ctld/$folder '' ''
 done
 exit $bad
