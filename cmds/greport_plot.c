@@ -58,20 +58,26 @@ static void add_job(struct charts *c, const Gpusched__Acct *job)
 {
 	c->jobs = xgrow(c->jobs, c->n_jobs, &c->jobs_room, sizeof(*c->jobs));
 	c->jobs[c->n_jobs++] = (struct plotted_job){ .account = keep(c, job->account),
-		.gpus = gpus_of(job), .submit = seconds(job->submit_time),
-		.start = seconds(job->first_start_time), .end = seconds(job->end_time), .planned = NAN };
+		.gpus = gpus_of(job),
+		.submit = seconds(job->submit_time),
+		.start = seconds(job->first_start_time),
+		.end = seconds(job->end_time),
+		.planned = NAN };
 }
 
 /* A part of a GPU counts as what it was billed. */
 static void add_run(struct charts *c, const Gpusched__AcctRun *run)
 {
-	double gpus = run->held_us ? (double)run->gpu_us / (double)run->held_us : (double)run->n_gpus;
+	double gpus =
+	        run->held_us ? (double)run->gpu_us / (double)run->held_us : (double)run->n_gpus;
 
 	if (!run->n_gpus || !run->start_time)
 		return;
 	c->runs = xgrow(c->runs, c->n_runs, &c->runs_room, sizeof(*c->runs));
-	c->runs[c->n_runs++] = (struct plotted_run){ .type = keep(c, run->gpu_type), .gpus = gpus,
-		.start = seconds(run->start_time), .end = seconds(run->end_time) };
+	c->runs[c->n_runs++] = (struct plotted_run){ .type = keep(c, run->gpu_type),
+		.gpus = gpus,
+		.start = seconds(run->start_time),
+		.end = seconds(run->end_time) };
 }
 
 static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
@@ -122,15 +128,16 @@ static void charts_free(struct charts *c)
 	free(c->runs);
 }
 
-int greport_plot(struct client *client, const struct acctopt *which, double capacity, const char *dir,
-        struct error *err)
+int greport_plot(struct client *client, const struct acctopt *which, double capacity,
+        const char *dir, struct error *err)
 {
 	struct charts c = { .bar = progress_new("listing", "jobs", PROGRESS_COUNT, 0, false) };
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct request;
 	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, on_job, &c, NULL };
 	struct plotted d = { .about = which->file ? which->file : client_conf(client)->cluster,
-		.time = PLOT_UTC, .capacity = capacity };
+		.time = PLOT_UTC,
+		.capacity = capacity };
 	int rc;
 
 	acctopt_message(which, when_today(when_now()), &filter, &request);

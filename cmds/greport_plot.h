@@ -5,7 +5,8 @@
 #include "cmds/api/client.h"
 #include "cmds/views/acctopt.h"
 
-/* Ask for the jobs and write them into the folder `dir`. `capacity`: GPUs that there were, 0: not known. */
+/* Ask for the jobs and write them into the folder `dir`. `capacity`: GPUs that there were; 0: not
+ * known. */
 int greport_plot(struct client *c, const struct acctopt *which, double capacity, const char *dir,
         struct error *err);
 

@@ -57,8 +57,8 @@ void client_on_retry(struct client *c, void (*tell)(const struct error *why, voi
 void client_on_warning(struct client *c, void (*warn)(const char *text, void *arg), void *arg);
 void client_warn(const struct client *c, const char *text);
 
-/* Called while much is being sent, with how many of all jobs the controller has (bulk.h). After a break it
- * begins again. client_progress() is for code that sends. */
+/* Called while much is being sent, with how many of all jobs the controller has (bulk.h). After a
+ * break it begins again. client_progress() is for code that sends. */
 void client_on_progress(
         struct client *c, void (*progress)(size_t done, size_t all, void *arg), void *arg);
 void client_progress(const struct client *c, size_t done, size_t all);

@@ -89,8 +89,8 @@ void gpusched_on_retry(
  * where none can be sent; from inside the call that gets the answer. */
 void gpusched_on_warning(struct gpusched *g, void (*warn)(const char *text, void *arg), void *arg);
 
-/* Called from inside gpusched_submit_bulk() now and then, with how many of all its jobs the controller has;
- * after a break all are sent again, and it begins again. */
+/* Called from inside gpusched_submit_bulk() now and then, with how many of all its jobs the
+ * controller has; after a break all are sent again, and it begins again. */
 void gpusched_on_progress(
         struct gpusched *g, void (*progress)(size_t done, size_t all, void *arg), void *arg);
 

@@ -29,8 +29,8 @@ struct sample {
 };
 
 struct progress {
-	bool on;	     /* there is a terminal for it */
-	bool drawn;          /* a line stands there */
+	bool on;              /* there is a terminal for it */
+	bool drawn;           /* a line stands there */
 	int64_t from, redraw; /* us; nothing is drawn before `redraw` */
 	struct sample samples[SAMPLES];
 	size_t n, next;
@@ -82,7 +82,8 @@ static void rate_text(char *buf, size_t size, const struct progress_state *s)
 	if (s->unit == PROGRESS_COUNT && s->rate < 10)
 		snprintf(text, sizeof(text), "%.1f", s->rate);
 	else
-		count_text(text, sizeof(text), s->unit, (uint64_t)(s->rate < 1e18 ? s->rate : 1e18));
+		count_text(
+		        text, sizeof(text), s->unit, (uint64_t)(s->rate < 1e18 ? s->rate : 1e18));
 	snprintf(buf, size, "  %s/s", text);
 }
 
@@ -240,12 +241,14 @@ struct progress *progress_new(
 	return p;
 }
 
-void progress_part(struct progress *p, const char *what, const char *things, enum progress_unit unit,
-        uint64_t total)
+void progress_part(struct progress *p, const char *what, const char *things,
+        enum progress_unit unit, uint64_t total)
 {
 	if (!p)
 		return;
-	p->s = (struct progress_state){ .what = what, .things = things, .unit = unit, .total = total };
+	p->s = (struct progress_state){
+		.what = what, .things = things, .unit = unit, .total = total
+	};
 	p->n = p->next = 0;
 	p->note[0] = '\0';
 	if (p->on)

@@ -6,8 +6,8 @@
  *
  * It is there only where standard error is a terminal that can move its cursor (TERM is set and not
  * "dumb"), and not if `quiet`: in a pipe or a file nothing of it appears. Nothing is drawn in the
- * first half second, so what is quick shows nothing. The line fits the terminal, however wide that is
- * at the moment. Not for several threads.
+ * first half second, so what is quick shows nothing. The line fits the terminal, however wide that
+ * is at the moment. Not for several threads.
  */
 #ifndef COMMON_PROGRESS_H
 #define COMMON_PROGRESS_H
@@ -26,14 +26,14 @@ struct progress;
 struct progress *progress_new(
         const char *what, const char *things, enum progress_unit unit, uint64_t total, bool quiet);
 
-/* NULL is fine for all. Cheap: may be called for each thing. `done` and `total` may change in any way;
- * a rate is that of the last seconds. */
+/* NULL is fine for all. Cheap: may be called for each thing. `done` and `total` may change in any
+ * way; a rate is that of the last seconds. */
 void progress_at(struct progress *p, uint64_t done);
 void progress_total(struct progress *p, uint64_t total);
 
 /* Another part of the work begins, from nothing. */
-void progress_part(
-        struct progress *p, const char *what, const char *things, enum progress_unit unit, uint64_t total);
+void progress_part(struct progress *p, const char *what, const char *things,
+        enum progress_unit unit, uint64_t total);
 
 /* A word or two about the present moment at the end of the line: "day 12"; NULL: none. Copied. */
 void progress_note(struct progress *p, const char *note);
@@ -44,8 +44,8 @@ void progress_hide(struct progress *p);
 /* Clears the line and frees. */
 void progress_end(struct progress *p);
 
-/* The line by itself, at most `width` columns; for tests. `rate` is in things a second, below 0: not
- * known. */
+/* The line by itself, at most `width` columns; for tests. `rate` is in things a second, below 0:
+ * not known. */
 struct progress_state {
 	const char *what, *things, *note;
 	enum progress_unit unit;

@@ -4,10 +4,10 @@
 #include "common/base/xalloc.h"
 #include "common/plot/plot_impl.h"
 
-#define BAR      13
-#define BETWEEN  9
-#define NAMES    200 /* pixels of labels, at most */
-#define VALUE_W  64
+#define BAR     13
+#define BETWEEN 9
+#define NAMES   200 /* pixels of labels, at most */
+#define VALUE_W 64
 
 static double names_width(const char *const *names, size_t n)
 {
@@ -84,7 +84,8 @@ static void put_label(struct plot_chart *c, const struct plot_bars *b, size_t i)
 	double bars = BAR * (double)b->n_groups;
 	size_t g;
 
-	plot_text(c->out, "plot-words", "end", c->left - 6, y + row / 2 + 4, c->left - 14, b->labels[i]);
+	plot_text(c->out, "plot-words", "end", c->left - 6, y + row / 2 + 4, c->left - 14,
+	        b->labels[i]);
 	y += (row - bars) / 2;
 	for (g = 0; g < b->n_groups; g++) {
 		if (plot_is_value(b->groups[g].v[i]))
@@ -96,8 +97,10 @@ void plot_bars(struct strbuf *out, const struct plot_frame *f, const struct plot
 {
 	struct plot_range x = PLOT_RANGE_NONE, y = PLOT_RANGE_NONE;
 	bool named = b->n_groups && b->groups[0].name;
-	struct plot_space space = { .left = names_width(b->labels, b->n_labels), .right = VALUE_W,
-		.head = named ? 24 : 0, .rows = true };
+	struct plot_space space = { .left = names_width(b->labels, b->n_labels),
+		.right = VALUE_W,
+		.head = named ? 24 : 0,
+		.rows = true };
 	const char **names = xcalloc(b->n_groups ? b->n_groups : 1, sizeof(*names));
 	struct plot_chart c;
 	size_t i;

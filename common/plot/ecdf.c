@@ -51,8 +51,8 @@ static void make_line(struct line *l, const struct plot_samples *s, enum plot_un
 	}
 	l->median = n ? sorted[(n - 1) / 2] : PLOT_VALUE_MAX;
 	plot_value(median, unit, n ? l->median : PLOT_VALUE_MAX * 2);
-	strbuf_addf(&l->name, "%s%smedian %s", s->name ? s->name : "", s->name && *s->name ? ", " : "",
-	        median);
+	strbuf_addf(&l->name, "%s%smedian %s", s->name ? s->name : "",
+	        s->name && *s->name ? ", " : "", median);
 	free(sorted);
 }
 
@@ -68,8 +68,8 @@ static struct plot_range range_of(const struct plot_samples *samples, size_t n)
 	return r;
 }
 
-/* Where more than a third is below all that can be told apart, what is below that says nothing: the axis
- * begins at the tenth below. */
+/* Where more than a third of all lines lies on their least value, what is below that says nothing:
+ * the axis begins at the tenth below. */
 static double lowest_part(const struct plot_samples *samples, size_t n, double least)
 {
 	double part = 1;
@@ -88,7 +88,8 @@ static size_t place_of(const struct line *lines, size_t n, size_t i)
 	size_t place = 0, k;
 
 	for (k = 0; k < n; k++)
-		place += lines[k].median < lines[i].median || (lines[k].median <= lines[i].median && k < i);
+		place += lines[k].median < lines[i].median ||
+		         (lines[k].median <= lines[i].median && k < i);
 	return place;
 }
 
@@ -102,13 +103,19 @@ void plot_ecdf(struct strbuf *out, const struct plot_frame *f, const struct plot
 	struct plot_frame frame = *f;
 	size_t i;
 
-	frame.y = (struct plot_axis){ .label = f->y.label, .unit = PLOT_PERCENT, .fixed = true, .max = 1,
+	frame.y = (struct plot_axis){ .label = f->y.label,
+		.unit = PLOT_PERCENT,
+		.fixed = true,
+		.max = 1,
 		.min = lowest_part(samples, n, range.min) };
 	end = f->x.fixed && f->x.max > range.max ? f->x.max : range.max;
 	for (i = 0; i < n; i++) {
 		make_line(&lines[i], &samples[i], f->x.unit, end);
-		series[i] = (struct plot_series){ .name = lines[i].name.s, .style = PLOT_STEP,
-			.x = lines[i].x, .y = lines[i].y, .n = lines[i].n };
+		series[i] = (struct plot_series){ .name = lines[i].name.s,
+			.style = PLOT_STEP,
+			.x = lines[i].x,
+			.y = lines[i].y,
+			.n = lines[i].n };
 	}
 	for (i = 0; i < n; i++)
 		rank[i] = (double)place_of(lines, n, i);

@@ -5,18 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WIDTH     860
-#define LEAST     80    /* of the area, whatever is around it */
-#define SIZE_MIN  160   /* of a chart */
-#define SIZE_MAX  20000 /* the same */
-#define EDGE      12
-#define X_TICK    92 /* pixels for a tick of x */
-#define LOG_TICK  70 /* the same, where all are short */
-#define Y_TICK    42
-#define TICK_H    18
-#define LABEL_H   20
-#define TINY      1e-100 /* what is nearer to 0 counts as 0 for ranges */
-#define LOG_SPAN  1e7 /* the most that a logarithmic axis shows of what is below its greatest */
+#define WIDTH    860
+#define LEAST    80    /* of the area, whatever is around it */
+#define SIZE_MIN 160   /* of a chart */
+#define SIZE_MAX 20000 /* the same */
+#define EDGE     12
+#define X_TICK   92 /* pixels for a tick of x */
+#define LOG_TICK 70 /* the same, where all are short */
+#define Y_TICK   42
+#define TICK_H   18
+#define LABEL_H  20
+#define TINY     1e-100 /* what is nearer to 0 counts as 0 for ranges */
+#define LOG_SPAN 1e7    /* the most that a logarithmic axis shows of what is below its greatest */
 
 const char *plot_css(void)
 {
@@ -240,10 +240,16 @@ void plot_begin(struct plot_chart *c, struct strbuf *out, const struct plot_fram
 	double below = TICK_H + EDGE, right = space->right + EDGE;
 	char buf[80];
 
-	*c = (struct plot_chart){ .out = out, .f = f, .id = checked_id(f->id),
-		.width = size_or(f->width, WIDTH), .height = size_or(f->height, space->height),
-		.x = f->x, .y = f->y, .rows = space->rows };
-	c->x_clamped = settle_axis(&c->x, x, space->rows && !space->no_y0, space->rows && !space->no_y0);
+	*c = (struct plot_chart){ .out = out,
+		.f = f,
+		.id = checked_id(f->id),
+		.width = size_or(f->width, WIDTH),
+		.height = size_or(f->height, space->height),
+		.x = f->x,
+		.y = f->y,
+		.rows = space->rows };
+	c->x_clamped =
+	        settle_axis(&c->x, x, space->rows && !space->no_y0, space->rows && !space->no_y0);
 	c->y_clamped = settle_axis(&c->y, y, !space->no_y0, true);
 	c->top = EDGE + (f->title ? 20 : 0) + (f->about ? PLOT_LINE_H + 3 : 0) + space->head +
 	         (f->y.label && !space->rows ? LABEL_H : 4);
@@ -266,8 +272,8 @@ void plot_begin(struct plot_chart *c, struct strbuf *out, const struct plot_fram
 
 /* --- axes ------------------------------------------------------------------------------------ */
 
-static void put_tick(struct plot_chart *c, const char *anchor, double x, double y, const char *label,
-        bool less)
+static void put_tick(
+        struct plot_chart *c, const char *anchor, double x, double y, const char *label, bool less)
 {
 	char text[PLOT_TICK_TEXT + 8];
 
@@ -312,7 +318,8 @@ static void y_axis(struct plot_chart *c)
 		put_tick(c, "end", c->left - 6, y + 4, c->yt.label[i], i == 0 && c->y_clamped);
 	}
 	if (c->f->y.label)
-		plot_text(c->out, "plot-about", "start", EDGE, c->top - 12, c->width * 0.6, c->f->y.label);
+		plot_text(c->out, "plot-about", "start", EDGE, c->top - 12, c->width * 0.6,
+		        c->f->y.label);
 }
 
 void plot_axes(struct plot_chart *c)
@@ -337,7 +344,8 @@ void plot_clip(struct plot_chart *c)
 
 void plot_no_data(struct plot_chart *c)
 {
-	plot_text(c->out, "plot-about", "middle", c->left + c->w / 2, c->top + c->h / 2, c->w, "no data");
+	plot_text(c->out, "plot-about", "middle", c->left + c->w / 2, c->top + c->h / 2, c->w,
+	        "no data");
 }
 
 static void put_mark(struct plot_chart *c, const struct plot_mark *m)

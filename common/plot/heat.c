@@ -51,7 +51,8 @@ static void cell(struct plot_chart *c, int level, double x, double y, double w, 
 	strbuf_adds(c->out, "z\"");
 }
 
-static void put_row(struct plot_chart *c, const struct plot_heat *h, const struct plot_axis *a, size_t r)
+static void put_row(
+        struct plot_chart *c, const struct plot_heat *h, const struct plot_axis *a, size_t r)
 {
 	double row = c->h / (double)h->n_rows, y = c->top + row * (double)r;
 	double w = c->w / (double)h->n_columns;
@@ -60,7 +61,8 @@ static void put_row(struct plot_chart *c, const struct plot_heat *h, const struc
 	char value[PLOT_TICK_TEXT];
 	size_t i, n;
 
-	plot_text(c->out, "plot-words", "end", c->left - 6, y + row / 2 + 4, c->left - 14, h->rows[r]);
+	plot_text(c->out, "plot-words", "end", c->left - 6, y + row / 2 + 4, c->left - 14,
+	        h->rows[r]);
 	for (i = 0; i < h->n_columns; i += n) {
 		int level = level_of(a, v[i]);
 
@@ -101,8 +103,9 @@ static void put_scale(struct plot_chart *c, const struct plot_axis *a)
 void plot_heat(struct strbuf *out, const struct plot_frame *f, const struct plot_heat *h)
 {
 	struct plot_range x = PLOT_RANGE_NONE, y = PLOT_RANGE_NONE;
-	struct plot_space space = { .left = names_width(h), .right = 16, .head = 26, .rows = true,
-		.no_y0 = true };
+	struct plot_space space = {
+		.left = names_width(h), .right = 16, .head = 26, .rows = true, .no_y0 = true
+	};
 	struct plot_frame frame = *f;
 	struct plot_chart c;
 	size_t i;

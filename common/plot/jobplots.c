@@ -123,7 +123,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* From `from` to `to`, by the steps of all groups; sorts them. */
-static void levels_make(struct levels *l, struct step *v, size_t n, size_t groups, double from, double to)
+static void levels_make(
+        struct levels *l, struct step *v, size_t n, size_t groups, double from, double to)
 {
 	size_t i, g;
 
@@ -192,7 +193,10 @@ static void put_capacity(struct plot_frame *f, const struct plotted *d, const st
 
 static void time_axis(struct plot_frame *f, const struct plotted *d)
 {
-	f->x = (struct plot_axis){ .unit = d->time, .fixed = d->from < d->to, .min = d->from, .max = d->to,
+	f->x = (struct plot_axis){ .unit = d->time,
+		.fixed = d->from < d->to,
+		.min = d->from,
+		.max = d->to,
 		.label = d->time == PLOT_DURATION ? "since the first submission" : NULL };
 	f->y = (struct plot_axis){ .label = "GPUs" };
 }
@@ -234,8 +238,9 @@ static void make_use(struct strbuf *out, const struct plot_frame *frame, const s
 	time_axis(&f, d);
 	put_capacity(&f, d, &l, &mark, label, sizeof(label));
 	for (i = 0; i < types.n; i++)
-		series[i] = (struct plot_series){ .name = types.name[i], .style = PLOT_AREA, .x = l.x,
-			.y = l.y[i], .n = l.n };
+		series[i] = (struct plot_series){
+			.name = types.name[i], .style = PLOT_AREA, .x = l.x, .y = l.y[i], .n = l.n
+		};
 	plot_xy(out, &f, series, types.n);
 	levels_free(&l);
 }
@@ -287,14 +292,16 @@ static void waits(struct strbuf *out, const struct plot_frame *frame, const stru
 		if (s.n)
 			samples[n_samples++] = s;
 	}
-	f.x = (struct plot_axis){ .unit = PLOT_DURATION, .log = true,
+	f.x = (struct plot_axis){ .unit = PLOT_DURATION,
+		.log = true,
 		.label = "wait, from submission to the first start" };
 	f.y.label = "of the jobs that started, so many waited at most so long";
 	plot_ecdf(out, &f, samples, n_samples);
 	free(v);
 }
 
-static void make_waits_accounts(struct strbuf *out, const struct plot_frame *f, const struct plotted *d)
+static void make_waits_accounts(
+        struct strbuf *out, const struct plot_frame *f, const struct plotted *d)
 {
 	struct weight *w = xcalloc(d->n_jobs + 1, sizeof(*w));
 	size_t *of = xcalloc(d->n_jobs + 1, sizeof(*of)), i;
@@ -310,7 +317,8 @@ static void make_waits_accounts(struct strbuf *out, const struct plot_frame *f, 
 	free(of);
 }
 
-static void make_waits_sizes(struct strbuf *out, const struct plot_frame *f, const struct plotted *d)
+static void make_waits_sizes(
+        struct strbuf *out, const struct plot_frame *f, const struct plotted *d)
 {
 	size_t *of = xcalloc(d->n_jobs + 1, sizeof(*of)), i;
 	const char *names[JOB_SIZES];
@@ -343,9 +351,11 @@ static void make_starts(struct strbuf *out, const struct plot_frame *frame, cons
 		equal[1] = fmax(equal[1], fmax(x[n], y[n]));
 		n++;
 	}
-	snprintf(name, sizeof(name), "jobs, %.1f %% late", n ? 100.0 * (double)late / (double)n : 0);
+	snprintf(
+	        name, sizeof(name), "jobs, %.1f %% late", n ? 100.0 * (double)late / (double)n : 0);
 	f.x = (struct plot_axis){ .label = "wait until the start that was first planned",
-		.unit = PLOT_DURATION, .log = true };
+		.unit = PLOT_DURATION,
+		.log = true };
 	f.y = f.x;
 	f.y.label = "wait until the start";
 	plot_xy(out, &f,
@@ -365,10 +375,12 @@ const struct jobplot jobplots[] = {
 	{ NULL, NULL, NULL, false },
 };
 
-void jobplot(struct strbuf *out, const struct jobplot *which, const struct plotted *d, const char *id,
-        bool bare)
+void jobplot(struct strbuf *out, const struct jobplot *which, const struct plotted *d,
+        const char *id, bool bare)
 {
-	const struct plot_frame f = { .title = which->title, .about = d->about, .id = id, .bare = bare };
+	const struct plot_frame f = {
+		.title = which->title, .about = d->about, .id = id, .bare = bare
+	};
 
 	which->make(out, &f, d);
 }

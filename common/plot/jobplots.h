@@ -33,7 +33,7 @@ struct plotted_run {
 
 /* All borrowed. */
 struct plotted {
-	const char *about; /* of what: "fifo on cluster rz1"; NULL: nothing is said */
+	const char *about;   /* of what: "fifo on cluster rz1"; NULL: nothing is said */
 	enum plot_unit time; /* PLOT_UTC, or PLOT_DURATION since the first submission */
 	double from, to;     /* what is shown */
 	double capacity;     /* GPUs there are; 0: not known */
@@ -59,8 +59,8 @@ struct jobplot {
 extern const struct jobplot jobplots[];
 
 /* `which` as one chart; `bare` and `id` as in a plot_frame. */
-void jobplot(struct strbuf *out, const struct jobplot *which, const struct plotted *d, const char *id,
-        bool bare);
+void jobplot(struct strbuf *out, const struct jobplot *which, const struct plotted *d,
+        const char *id, bool bare);
 
 /* --- files ----------------------------------------------------------------------------------- */
 

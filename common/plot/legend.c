@@ -12,13 +12,13 @@
 #define TIGHT    11 /* pixels between labels, at least */
 
 static const char *const hatches[PLOT_LOOKS] = {
-	"",                                        /* plain */
-	"M-1 1l2 -2M0 8l8 -8M7 9l2 -2",            /* / */
-	"M-1 7l2 2M0 0l8 8M7 -1l2 2",              /* \ */
-	"M0 4h8",                                  /* - */
-	"M4 0v8",                                  /* | */
-	"M1.5 2a.5 .5 0 1 0 1 0M5.5 6a.5 .5 0 1 0 1 0", /* dots */
-	"M0 4h8M4 0v8",                            /* + */
+	"",                                                       /* plain */
+	"M-1 1l2 -2M0 8l8 -8M7 9l2 -2",                           /* / */
+	"M-1 7l2 2M0 0l8 8M7 -1l2 2",                             /* \ */
+	"M0 4h8",                                                 /* - */
+	"M4 0v8",                                                 /* | */
+	"M1.5 2a.5 .5 0 1 0 1 0M5.5 6a.5 .5 0 1 0 1 0",           /* dots */
+	"M0 4h8M4 0v8",                                           /* + */
 	"M-1 1l2 -2M0 8l8 -8M7 9l2 -2M-1 7l2 2M0 0l8 8M7 -1l2 2", /* x */
 };
 
@@ -51,7 +51,8 @@ static void box(struct plot_chart *c, double x, double y)
 	strbuf_addf(c->out, "h%dv12h-%dz\"/>\n", SAMPLE_W - 4, SAMPLE_W - 4);
 }
 
-static void put_sample(struct plot_chart *c, size_t look, enum plot_sample sample, double x, double y)
+static void put_sample(
+        struct plot_chart *c, size_t look, enum plot_sample sample, double x, double y)
 {
 	char class_name[40];
 
@@ -67,7 +68,8 @@ static void put_sample(struct plot_chart *c, size_t look, enum plot_sample sampl
 		box(c, x, y);
 		return;
 	case PLOT_SAMPLE_LINE:
-		snprintf(class_name, sizeof(class_name), "plot-line plot-c%zu plot-d%zu", look, look);
+		snprintf(class_name, sizeof(class_name), "plot-line plot-c%zu plot-d%zu", look,
+		        look);
 		plot_rule(c->out, class_name, x, y, x + SAMPLE_W, y);
 		break;
 	case PLOT_SAMPLE_DOT:
@@ -157,7 +159,8 @@ void plot_legend(struct plot_chart *c, const char *const *names, size_t n)
 		if (x + SAMPLE_W + 6 + w > c->width)
 			break;
 		put_sample(c, i, PLOT_SAMPLE_FILL, x, y);
-		plot_text(c->out, "plot-words", "start", x + SAMPLE_W + 4, y + 4, w + PLOT_CHAR, names[i]);
+		plot_text(c->out, "plot-words", "start", x + SAMPLE_W + 4, y + 4, w + PLOT_CHAR,
+		        names[i]);
 		x += SAMPLE_W + 4 + w + 2 * GAP;
 	}
 }

@@ -1,7 +1,7 @@
 /* plot.h - charts as SVG text
  *
- * Data go in, one <svg> element is added to `out`: a file by itself, or part of a page. Nothing here
- * reads a clock, a file or a locale, so the same data give the same bytes.
+ * Data go in, one <svg> element is added to `out`: a file by itself, or part of a page. Nothing
+ * here reads a clock, a file or a locale, so the same data give the same bytes.
  *
  *	plot_xy()      lines, steps, dots, bands and stacked areas over x, in one picture
  *	plot_ecdf()    for each value, the part of the samples that are at most that
@@ -10,8 +10,8 @@
  *	plot_spans()   rows of spans over x: a timeline
  *
  * A chart reads without colour: lines differ by dashes and markers and carry their names at their
- * ends, areas and spans by hatching. Colours follow the reader's light or dark by CSS. A picture has
- * no script and refers to nothing outside itself. All texts are escaped: what is no plain text
+ * ends, areas and spans by hatching. Colours follow the reader's light or dark by CSS. A picture
+ * has no script and refers to nothing outside itself. All texts are escaped: what is no plain text
  * (common/base/text.h) shows as \xNN.
  *
  * Values that are no finite numbers are gaps; on a logarithmic axis those of 0 or less stand at its
@@ -56,7 +56,8 @@ struct plot_mark {
 struct plot_frame {
 	const char *title; /* above the chart, and its accessible name */
 	const char *about; /* a smaller line below: what is shown, of what; NULL: none */
-	const char *id;    /* letters, digits, "-": begins the ids inside, where several stand in a page;
+	const char
+	        *id; /* letters, digits, "-": begins the ids inside, where several stand in a page;
 			    * NULL: "plot" */
 	unsigned width, height; /* in pixels; 0: 860 and what suits the kind */
 	bool bare;              /* without its style sheet: the page has plot_css() */
@@ -90,8 +91,8 @@ struct plot_series {
 	size_t n;
 };
 
-void plot_xy(struct strbuf *out, const struct plot_frame *f, const struct plot_series *series,
-        size_t n);
+void plot_xy(
+        struct strbuf *out, const struct plot_frame *f, const struct plot_series *series, size_t n);
 
 /* --- distributions --------------------------------------------------------------------------- */
 
@@ -101,7 +102,8 @@ struct plot_samples {
 	size_t n;
 };
 
-/* The y axis goes to 100 %, and begins at 0 % unless more than a third of all have the least value. */
+/* The y axis goes to 100 %, and begins at 0 % unless more than a third of each line's samples have
+ * the least value of all. */
 void plot_ecdf(struct strbuf *out, const struct plot_frame *f, const struct plot_samples *samples,
         size_t n);
 
@@ -109,8 +111,8 @@ void plot_ecdf(struct strbuf *out, const struct plot_frame *f, const struct plot
 
 /* Bars lie: a label is a row, and `f->x` is the axis of values. */
 struct plot_bar_group {
-	const char *name;   /* NULL where there is only one */
-	const double *v;    /* [n_labels] */
+	const char *name;         /* NULL where there is only one */
+	const double *v;          /* [n_labels] */
 	const double *low, *high; /* of an interval around each; NULL: none */
 };
 struct plot_bars {

@@ -12,9 +12,9 @@
 #include "common/base/strbuf.h"
 #include "common/plot/plot.h"
 
-#define PLOT_LOOKS     8     /* colours, dashes, markers, hatchings; they repeat after that */
-#define PLOT_CHAR      6.6   /* pixels of a character at 12 px, about */
-#define PLOT_LINE_H    15    /* pixels between lines of text */
+#define PLOT_LOOKS     8   /* colours, dashes, markers, hatchings; they repeat after that */
+#define PLOT_CHAR      6.6 /* pixels of a character at 12 px, about */
+#define PLOT_LINE_H    15  /* pixels between lines of text */
 #define PLOT_TICKS_MAX 40
 #define PLOT_VALUE_MAX 1e100 /* values beyond are gaps */
 
@@ -29,10 +29,11 @@ double plot_text_width(const char *text);
 void plot_text(struct strbuf *out, const char *class_name, const char *anchor, double x, double y,
         double width, const char *text);
 void plot_tooltip(struct strbuf *out, const char *text, const char *value);
-void plot_rule(struct strbuf *out, const char *class_name, double x1, double y1, double x2, double y2);
+void plot_rule(
+        struct strbuf *out, const char *class_name, double x1, double y1, double x2, double y2);
 void plot_marker(struct strbuf *out, size_t look, double x, double y); /* of a path's d="" */
 
-/* --- path.c: points, thinned out to the least and greatest of each column of pixels ------------- */
+/* --- path.c: points, thinned out to the least and greatest of each column of pixels ---------- */
 
 struct plot_point {
 	double x, y; /* pixels; x NAN: a gap */
@@ -50,7 +51,8 @@ void plot_path_done(struct plot_path *p); /* before `v` is looked at */
 void plot_path_free(struct plot_path *p);
 void plot_path_draw(struct strbuf *out, const struct plot_path *p);
 /* The area between two paths; gaps are passed over. */
-void plot_path_between(struct strbuf *out, const struct plot_path *top, const struct plot_path *low);
+void plot_path_between(
+        struct strbuf *out, const struct plot_path *top, const struct plot_path *low);
 
 /* --- ticks.c ---------------------------------------------------------------------------------- */
 
@@ -74,7 +76,10 @@ struct plot_range {
 	double least;    /* above 0 */
 	bool clamped;    /* something of 0 or less */
 };
-#define PLOT_RANGE_NONE { .min = 1, .max = 0, .least = 0 }
+#define PLOT_RANGE_NONE                        \
+	{                                      \
+		.min = 1, .max = 0, .least = 0 \
+	}
 bool plot_is_value(double v);
 void plot_range_add(struct plot_range *r, double v); /* gaps are passed over */
 

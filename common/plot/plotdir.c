@@ -13,9 +13,11 @@ int plotdir_make(const char *dir, struct error *err)
 {
 	struct stat st;
 
-	if (mkdir(dir, 0777) == 0 || (errno == EEXIST && stat(dir, &st) == 0 && S_ISDIR(st.st_mode)))
+	if (mkdir(dir, 0777) == 0 ||
+	        (errno == EEXIST && stat(dir, &st) == 0 && S_ISDIR(st.st_mode)))
 		return 0;
-	return error_set(err, ERR_SYSTEM, "%s: %s", dir, strerror(errno == EEXIST ? ENOTDIR : errno));
+	return error_set(
+	        err, ERR_SYSTEM, "%s: %s", dir, strerror(errno == EEXIST ? ENOTDIR : errno));
 }
 
 static int write_file(const char *path, const struct strbuf *text, struct error *err)

@@ -36,7 +36,8 @@ static void put_title(struct plot_chart *c, const struct plot_spans *t, const st
 	plot_tooltip(c->out, s->label ? s->label : kind_name(t, s), value);
 }
 
-static void put_moment(struct plot_chart *c, const struct plot_spans *t, const struct plot_span *s, double y)
+static void put_moment(
+        struct plot_chart *c, const struct plot_spans *t, const struct plot_span *s, double y)
 {
 	strbuf_addf(c->out, "<path class=\"plot-dot plot-c%zu\" d=\"", s->kind % PLOT_LOOKS);
 	plot_marker(c->out, 3, plot_x(c, s->from), y);
@@ -69,11 +70,11 @@ static void put_span(struct plot_chart *c, const struct plot_spans *t, const str
 	put_title(c, t, s);
 	strbuf_adds(c->out, "</path>\n");
 	if (s->label && to - from > plot_text_width(s->label) + 6)
-		plot_text(c->out, "plot-over", "start", from + 4, y + height / 2 + 4,
-		        to - from, s->label);
+		plot_text(c->out, "plot-over", "start", from + 4, y + height / 2 + 4, to - from,
+		        s->label);
 }
 
-/* Spans of less than a pixel that lie in one pixel of a row, and are of one kind, are drawn once. */
+/* Spans of less than a pixel, in one pixel of a row and of one kind, are drawn once. */
 static void put_spans(struct plot_chart *c, const struct plot_spans *t)
 {
 	double row = c->h / (double)t->n_rows, *last = xcalloc(t->n_rows, sizeof(*last));
@@ -92,7 +93,8 @@ static void put_spans(struct plot_chart *c, const struct plot_spans *t)
 			put_moment(c, t, s, y + row / 2);
 			continue;
 		}
-		if (plot_x(c, s->to) - x < 1 && last[s->row] == floor(x) && kind[s->row] == s->kind + 1)
+		if (plot_x(c, s->to) - x < 1 && last[s->row] == floor(x) &&
+		        kind[s->row] == s->kind + 1)
 			continue;
 		last[s->row] = floor(x);
 		kind[s->row] = s->kind + 1;
@@ -105,8 +107,11 @@ static void put_spans(struct plot_chart *c, const struct plot_spans *t)
 void plot_spans(struct strbuf *out, const struct plot_frame *f, const struct plot_spans *t)
 {
 	struct plot_range x = PLOT_RANGE_NONE, y = PLOT_RANGE_NONE;
-	struct plot_space space = { .left = names_width(t), .right = 16, .head = t->n_kinds ? 26 : 0,
-		.rows = true, .no_y0 = true };
+	struct plot_space space = { .left = names_width(t),
+		.right = 16,
+		.head = t->n_kinds ? 26 : 0,
+		.rows = true,
+		.no_y0 = true };
 	struct plot_chart c;
 	size_t i;
 
@@ -121,7 +126,8 @@ void plot_spans(struct strbuf *out, const struct plot_frame *f, const struct plo
 	plot_legend(&c, t->kinds, t->n_kinds);
 	for (i = 0; i < t->n_rows; i++)
 		plot_text(out, "plot-words", "end", c.left - 6,
-		        c.top + c.h / (double)t->n_rows * ((double)i + 0.5) + 4, c.left - 14, t->rows[i]);
+		        c.top + c.h / (double)t->n_rows * ((double)i + 0.5) + 4, c.left - 14,
+		        t->rows[i]);
 	if (t->n_rows && t->n_spans)
 		put_spans(&c, t);
 	else

@@ -117,7 +117,8 @@ void plot_tooltip(struct strbuf *out, const char *text, const char *value)
 	strbuf_adds(out, "</title>");
 }
 
-void plot_rule(struct strbuf *out, const char *class_name, double x1, double y1, double x2, double y2)
+void plot_rule(
+        struct strbuf *out, const char *class_name, double x1, double y1, double x2, double y2)
 {
 	strbuf_addf(out, "<path class=\"%s\" d=\"M", class_name);
 	plot_num(out, x1);
@@ -133,14 +134,14 @@ void plot_rule(struct strbuf *out, const char *class_name, double x1, double y1,
 void plot_marker(struct strbuf *out, size_t look, double x, double y)
 {
 	static const char *const shapes[PLOT_LOOKS] = {
-		"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z",       /* disc */
-		"m-2.7 -2.7h5.4v5.4h-5.4z",                  /* square */
-		"m0 -3.6l3.4 6h-6.8z",                       /* triangle */
-		"m0 -4l3.4 4l-3.4 4l-3.4 -4z",               /* diamond */
-		"m0 3.6l3.4 -6h-6.8z",                       /* triangle, upside down */
+		"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", /* disc */
+		"m-2.7 -2.7h5.4v5.4h-5.4z",            /* square */
+		"m0 -3.6l3.4 6h-6.8z",                 /* triangle */
+		"m0 -4l3.4 4l-3.4 4l-3.4 -4z",         /* diamond */
+		"m0 3.6l3.4 -6h-6.8z",                 /* triangle, upside down */
 		"m-.9 -3.6h1.8v2.7h2.7v1.8h-2.7v2.7h-1.8v-2.7h-2.7v-1.8h2.7z", /* plus */
-		"m-4 -1h8v2h-8z",                            /* bar */
-		"m-1 -4h2v8h-2z",                            /* upright bar */
+		"m-4 -1h8v2h-8z",                                              /* bar */
+		"m-1 -4h2v8h-2z",                                              /* upright bar */
 	};
 
 	strbuf_adds(out, "M");

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#define MINUTE 60.0
-#define HOUR   3600.0
-#define DAY    86400.0
+#define MINUTE  60.0
+#define HOUR    3600.0
+#define DAY     86400.0
 #define UTC_MAX 1e11 /* the year 5138 */
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -45,7 +45,8 @@ struct step_unit {
 static const struct step_unit durations[] = { { DAY, " d" }, { HOUR, " h" }, { MINUTE, " min" },
 	{ 1, " s" }, { 1e-3, " ms" }, { 0, NULL } };
 static const struct step_unit sizes[] = { { 1048576.0 * 1048576, " EiB" },
-	{ 1048576.0 * 1024, " PiB" }, { 1048576, " TiB" }, { 1024, " GiB" }, { 1, " MiB" }, { 0, NULL } };
+	{ 1048576.0 * 1024, " PiB" }, { 1048576, " TiB" }, { 1024, " GiB" }, { 1, " MiB" },
+	{ 0, NULL } };
 static const struct step_unit numbers[] = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" },
 	{ 1, "" }, { 0, NULL } };
 static const struct step_unit percents[] = { { 0.01, " %" }, { 0, NULL } };
@@ -94,7 +95,8 @@ static void moment(char *buf, size_t size, double v, enum shape shape)
 	if (shape == DATE || shape == DATE_TIME)
 		snprintf(buf, size, "%04d-%02d-%02d", year, tm.tm_mon + 1, tm.tm_mday);
 	if (shape == DATE_TIME)
-		snprintf(buf + strlen(buf), size - strlen(buf), " %02d:%02d", tm.tm_hour, tm.tm_min);
+		snprintf(
+		        buf + strlen(buf), size - strlen(buf), " %02d:%02d", tm.tm_hour, tm.tm_min);
 	if (shape == OF_DAY || shape == OF_DAY_S)
 		snprintf(buf, size, "%02d:%02d", tm.tm_hour, tm.tm_min);
 	if (shape == OF_DAY_S)
@@ -125,7 +127,10 @@ void plot_value(char buf[PLOT_TICK_TEXT], enum plot_unit unit, double v)
 		u++;
 	shown = fabs(v) / u->size;
 	fixed(buf, PLOT_TICK_TEXT, v / u->size,
-	        shown >= 9.95 || fabs(shown - round(shown)) < 1e-9 ? 0 : shown < 0.095 ? 3 : 1, u->words);
+	        shown >= 9.95 || fabs(shown - round(shown)) < 1e-9 ? 0
+	        : shown < 0.095                                    ? 3
+	                                                           : 1,
+	        u->words);
 }
 
 void plot_period(char *buf, size_t size, double from, double to)
@@ -182,8 +187,8 @@ static double listed_step(const double *steps, size_t n, double least)
 static double step_of(enum plot_unit unit, double least)
 {
 	static const double times[] = { 1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE,
-		10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR,
-		DAY, 2 * DAY, 5 * DAY, 10 * DAY, 20 * DAY, 50 * DAY, 100 * DAY };
+		10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR,
+		12 * HOUR, DAY, 2 * DAY, 5 * DAY, 10 * DAY, 20 * DAY, 50 * DAY, 100 * DAY };
 
 	switch (unit) {
 	case PLOT_DURATION:
@@ -226,8 +231,8 @@ static void keep_every(struct plot_ticks *t, size_t most)
 	t->n = stride > 1 ? n : t->n;
 }
 
-static const double log_times[] = { 1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY,
-	365 * DAY };
+static const double log_times[] = { 1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY,
+	30 * DAY, 365 * DAY };
 
 double plot_log_floor(enum plot_unit unit, double v)
 {
@@ -302,15 +307,16 @@ static void months(struct plot_ticks *t, const struct plot_axis *a, double least
 		time_t when = (time_t)t->at[i];
 		bool january = gmtime_r(&when, &tm) && tm.tm_mon == 0;
 
-		moment(t->label[i], PLOT_TICK_TEXT, t->at[i], january || i == 0 ? MONTH_YEAR : MONTH);
+		moment(t->label[i], PLOT_TICK_TEXT, t->at[i],
+		        january || i == 0 ? MONTH_YEAR : MONTH);
 	}
 }
 
 static void calendar(struct plot_ticks *t, const struct plot_axis *a, size_t most)
 {
 	static const double steps[] = { 1, 5, 15, 30, MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE,
-		HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 3 * DAY, 5 * DAY,
-		7 * DAY, 14 * DAY };
+		HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 3 * DAY, 5 * DAY, 7 * DAY,
+		14 * DAY };
 	double least = (a->max - a->min) / (double)most, step;
 	size_t i;
 

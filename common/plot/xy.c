@@ -45,7 +45,8 @@ static void stack_areas(struct xy *g)
 			continue;
 		g->stack[i] = xcalloc(points, sizeof(double));
 		for (k = 0; k < points; k++)
-			g->stack[i][k] = (below ? below[k] : 0) + (plot_is_value(s->y[k]) ? s->y[k] : 0);
+			g->stack[i][k] =
+			        (below ? below[k] : 0) + (plot_is_value(s->y[k]) ? s->y[k] : 0);
 		below = g->stack[i];
 	}
 }
@@ -91,8 +92,8 @@ static void ranges(const struct xy *g, struct plot_range *x, struct plot_range *
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
-static void trace(const struct xy *g, const struct plot_series *s, const double *v, size_t n, bool steps,
-        struct plot_path *p)
+static void trace(const struct xy *g, const struct plot_series *s, const double *v, size_t n,
+        bool steps, struct plot_path *p)
 {
 	double before = NAN;
 	size_t k;
@@ -230,7 +231,8 @@ static void put_dot(const struct xy *g, size_t i, double x, double y)
 static void draw_dots(const struct xy *g, size_t i)
 {
 	const struct plot_series *s = &g->series[i];
-	size_t columns = (size_t)(g->c.w / DOT_CELL) + 1, lines = (size_t)(g->c.h / DOT_CELL) + 1, k;
+	size_t columns = (size_t)(g->c.w / DOT_CELL) + 1, lines = (size_t)(g->c.h / DOT_CELL) + 1,
+	       k;
 	unsigned char *seen = xcalloc(columns * lines, 1);
 
 	begin_path(g, i % PLOT_LOOKS ? "plot-dots" : "plot-dots plot-round", i);
@@ -285,7 +287,9 @@ static void line_end(const struct xy *g, size_t i, struct plot_label *l)
 	l->x = k ? plot_x(&g->c, s->x[k - 1]) : g->c.left + g->c.w;
 	l->y = k ? plot_y(&g->c, v[k - 1]) : g->c.top;
 	if (k && g->stack[i])
-		l->y += (plot_y(&g->c, 0) - plot_y(&g->c, plot_is_value(s->y[k - 1]) ? s->y[k - 1] : 0)) / 2;
+		l->y += (plot_y(&g->c, 0) -
+		                plot_y(&g->c, plot_is_value(s->y[k - 1]) ? s->y[k - 1] : 0)) /
+		        2;
 	if (l->x > g->c.left + g->c.w)
 		l->x = g->c.left + g->c.w;
 	l->leader = k && s->style != PLOT_DOTS;
@@ -296,13 +300,16 @@ static void line_end(const struct xy *g, size_t i, struct plot_label *l)
 static size_t make_labels(const struct xy *g, struct plot_label *labels)
 {
 	static const enum plot_sample samples[] = { [PLOT_LINE] = PLOT_SAMPLE_LINE,
-		[PLOT_STEP] = PLOT_SAMPLE_LINE, [PLOT_DOTS] = PLOT_SAMPLE_DOT,
-		[PLOT_AREA] = PLOT_SAMPLE_FILL, [PLOT_BAND] = PLOT_SAMPLE_BAND };
+		[PLOT_STEP] = PLOT_SAMPLE_LINE,
+		[PLOT_DOTS] = PLOT_SAMPLE_DOT,
+		[PLOT_AREA] = PLOT_SAMPLE_FILL,
+		[PLOT_BAND] = PLOT_SAMPLE_BAND };
 	size_t i, n = 0;
 
 	for (i = 0; i < g->n; i++) {
 		if (g->series[i].name && *g->series[i].name)
-			labels[n++] = (struct plot_label){ .name = g->series[i].name, .look = i,
+			labels[n++] = (struct plot_label){ .name = g->series[i].name,
+				.look = i,
 				.sample = samples[g->series[i].style] };
 	}
 	return n;
@@ -350,7 +357,8 @@ void plot_xy_ranked(struct strbuf *out, const struct plot_frame *f,
 	free(labels);
 }
 
-void plot_xy(struct strbuf *out, const struct plot_frame *f, const struct plot_series *series, size_t n)
+void plot_xy(
+        struct strbuf *out, const struct plot_frame *f, const struct plot_series *series, size_t n)
 {
 	plot_xy_ranked(out, f, series, n, NULL);
 }

@@ -52,8 +52,8 @@ static size_t unchain(struct chains *c, uint32_t name)
 }
 
 /* Returns the pairs that started in both. */
-static struct pair *make_pairs(struct comparison *c, const struct results *a, const struct results *b,
-        size_t *n)
+static struct pair *make_pairs(
+        struct comparison *c, const struct results *a, const struct results *b, size_t *n)
 {
 	struct pair *pairs = xcalloc(a->n ? a->n : 1, sizeof(*pairs));
 	struct names *names = names_new();
@@ -167,8 +167,8 @@ static double percentile(const double *sorted, size_t n, unsigned percent)
 }
 
 /* Those of the pairs whose `of` is `group`; `of` NULL: all. */
-static void measure(struct compared *r, const struct pair *pairs, const size_t *of, size_t group, size_t n,
-        uint64_t seed)
+static void measure(struct compared *r, const struct pair *pairs, const size_t *of, size_t group,
+        size_t n, uint64_t seed)
 {
 	double *a = xcalloc(n ? n : 1, sizeof(*a)), *b = xcalloc(n ? n : 1, sizeof(*b));
 	struct block blocks[COMPARE_BLOCKS] = { { 0, 0 } };
@@ -224,8 +224,8 @@ static struct compared *add(struct comparison *c, enum compared_by by, const cha
 	return r;
 }
 
-static void by_accounts(struct comparison *c, const struct pair *pairs, size_t *of, size_t n,
-        uint64_t seed)
+static void by_accounts(
+        struct comparison *c, const struct pair *pairs, size_t *of, size_t n, uint64_t seed)
 {
 	struct compared *first;
 	struct names *accounts = names_new();

@@ -1,12 +1,13 @@
 /* compare.h - two simulations of the same jobs: which jobs wait longer in the other, and which less
  *
- * A job is compared with itself: the two sides are paired by the names of the jobs, those of the same
- * name in their order. A difference is wait in B minus wait in A, so above 0 a job waits longer in B.
+ * A job is compared with itself: the two sides are paired by the names of the jobs, those of the
+ * same name in their order. A difference is wait in B minus wait in A, so above 0 a job waits longer
+ * in B.
  *
  * The interval of a mean difference is a bootstrap over time: the time from the first to the last
  * submission is cut into COMPARE_BLOCKS equal blocks, which are drawn again and again with
- * replacement, each with all its jobs. Jobs of one hour wait for the same reasons, so drawing single
- * jobs would promise too much.
+ * replacement, each with all its jobs. Jobs of one hour wait for the same reasons, so drawing
+ * single jobs would promise too much.
  */
 #ifndef GSIM_COMPARE_H
 #define GSIM_COMPARE_H
@@ -35,8 +36,8 @@ struct compared {
 };
 
 struct comparison {
-	const char *a, *b; /* what they are called; borrowed */
-	uint64_t pairs, only_a, only_b;        /* jobs; there in one of them only */
+	const char *a, *b;                      /* what they are called; borrowed */
+	uint64_t pairs, only_a, only_b;         /* jobs; there in one of them only */
 	uint64_t started_a, started_b, neither; /* of the pairs: in one only, in none */
 	struct compared *v; /* all jobs; the accounts, the greatest difference first; the sizes */
 	size_t n;

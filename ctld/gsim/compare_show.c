@@ -13,7 +13,7 @@
 #define VERSION  1
 #define ROWS_MAX 40 /* accounts of a table; JSON has all */
 #define BARS_MAX 24 /* accounts of a chart */
-#define CELL     64  /* of a table, with its NUL */
+#define CELL     64 /* of a table, with its NUL */
 
 /* --- table ------------------------------------------------------------------------------------ */
 
@@ -49,14 +49,15 @@ static void print_row(const struct compared *r, FILE *out)
 {
 	char c[3][CELL], range[2 * CELL + 8];
 
-	fprintf(out, "%-19.19s %8llu %9s %9s %9s %22s %7.1f%% %7.1f%%  %s\n", *r->name ? r->name : "-",
-	        (unsigned long long)r->jobs, span(c[0], r->mean_a, false), span(c[1], r->mean_b, false),
-	        span(c[2], r->difference, true), interval(range, r),
+	fprintf(out, "%-19.19s %8llu %9s %9s %9s %22s %7.1f%% %7.1f%%  %s\n",
+	        *r->name ? r->name : "-", (unsigned long long)r->jobs, span(c[0], r->mean_a, false),
+	        span(c[1], r->mean_b, false), span(c[2], r->difference, true), interval(range, r),
 	        r->jobs ? 100.0 * (double)r->longer / (double)r->jobs : 0,
 	        r->jobs ? 100.0 * (double)r->shorter / (double)r->jobs : 0, verdict(r));
 }
 
-static void print_part(const struct comparison *c, enum compared_by by, const char *heading, FILE *out)
+static void print_part(
+        const struct comparison *c, enum compared_by by, const char *heading, FILE *out)
 {
 	size_t i, n = 0;
 
@@ -64,8 +65,8 @@ static void print_part(const struct comparison *c, enum compared_by by, const ch
 		if (c->v[i].by != by)
 			continue;
 		if (!n++)
-			fprintf(out, "\n%-19s %8s %9s %9s %9s %22s %8s %8s\n", heading, "JOBS", "MEAN A",
-			        "MEAN B", "B - A", "95 % INTERVAL", "LONGER", "SHORTER");
+			fprintf(out, "\n%-19s %8s %9s %9s %9s %22s %8s %8s\n", heading, "JOBS",
+			        "MEAN A", "MEAN B", "B - A", "95 % INTERVAL", "LONGER", "SHORTER");
 		if (n <= ROWS_MAX)
 			print_row(&c->v[i], out);
 	}
@@ -93,9 +94,9 @@ void comparison_print(const struct comparison *c, FILE *out)
 static json_t *json_row(const struct compared *r, const char *key)
 {
 	json_t *o = json_pack("{sIsIsIsfsfsfsfsfsfsf}", "jobs", (json_int_t)r->jobs, "longer",
-	        (json_int_t)r->longer, "shorter", (json_int_t)r->shorter, "mean_a_s", r->mean_a, "mean_b_s",
-	        r->mean_b, "p50_a_s", r->p50_a, "p50_b_s", r->p50_b, "p95_a_s", r->p95_a, "p95_b_s",
-	        r->p95_b, "difference_s", r->difference);
+	        (json_int_t)r->longer, "shorter", (json_int_t)r->shorter, "mean_a_s", r->mean_a,
+	        "mean_b_s", r->mean_b, "p50_a_s", r->p50_a, "p50_b_s", r->p50_b, "p95_a_s",
+	        r->p95_a, "p95_b_s", r->p95_b, "difference_s", r->difference);
 
 	if (key)
 		json_object_set_new(o, key, json_string(r->name));
@@ -126,10 +127,10 @@ void comparison_json(const struct comparison *c, FILE *out)
 	        json_object_set_new(o, "b", json_string(c->b)) < 0)
 		json_object_del(o, "a");
 	json_object_set_new(o, "jobs",
-	        json_pack("{sIsIsIsIsIsI}", "both", (json_int_t)c->pairs, "only_a", (json_int_t)c->only_a,
-	                "only_b", (json_int_t)c->only_b, "started_only_a", (json_int_t)c->started_a,
-	                "started_only_b", (json_int_t)c->started_b, "started_neither",
-	                (json_int_t)c->neither));
+	        json_pack("{sIsIsIsIsIsI}", "both", (json_int_t)c->pairs, "only_a",
+	                (json_int_t)c->only_a, "only_b", (json_int_t)c->only_b, "started_only_a",
+	                (json_int_t)c->started_a, "started_only_b", (json_int_t)c->started_b,
+	                "started_neither", (json_int_t)c->neither));
 	json_object_set_new(o, "all", json_row(&c->v[0], NULL));
 	json_object_set_new(o, "accounts", json_part(c, BY_ACCOUNT, "account"));
 	json_object_set_new(o, "sizes", json_part(c, BY_SIZE, "size"));
@@ -143,8 +144,11 @@ void comparison_json(const struct comparison *c, FILE *out)
 static void plot_waits(const struct comparison *c, struct strbuf *out)
 {
 	char about[400];
-	const struct plot_frame f = { .title = "Waits in A and in B", .about = about,
-		.x = { .unit = PLOT_DURATION, .log = true, .label = "wait, from submission to the first start" },
+	const struct plot_frame f = { .title = "Waits in A and in B",
+		.about = about,
+		.x = { .unit = PLOT_DURATION,
+		        .log = true,
+		        .label = "wait, from submission to the first start" },
 		.y = { .label = "of the jobs, so many waited at most so long" } };
 	const struct plot_samples samples[] = { { "A", c->waits_a, c->n_waits },
 		{ "B", c->waits_b, c->n_waits } };
@@ -154,11 +158,12 @@ static void plot_waits(const struct comparison *c, struct strbuf *out)
 }
 
 /* The accounts that differ most on either side, or the sizes. */
-static void plot_differences(const struct comparison *c, enum compared_by by, const char *title,
-        struct strbuf *out)
+static void plot_differences(
+        const struct comparison *c, enum compared_by by, const char *title, struct strbuf *out)
 {
 	const struct plot_frame f = { .title = title,
-		.about = "mean wait in B minus mean wait in A: above 0 jobs wait longer in B; 95 % intervals",
+		.about = "mean wait in B minus mean wait in A: above 0 jobs wait longer in B; 95 % "
+		         "intervals",
 		.x = { .unit = PLOT_DURATION } };
 	const char **labels = xcalloc(c->n, sizeof(*labels));
 	double *v = xcalloc(c->n, sizeof(*v)), *low = xcalloc(c->n, sizeof(*low)),

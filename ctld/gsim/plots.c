@@ -16,7 +16,8 @@ static const char *base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void shift(struct plotted_job *jobs, size_t n, struct plotted_run *runs, size_t n_runs, double by)
+static void shift(
+        struct plotted_job *jobs, size_t n, struct plotted_run *runs, size_t n_runs, double by)
 {
 	size_t i;
 
@@ -32,8 +33,8 @@ static void shift(struct plotted_job *jobs, size_t n, struct plotted_run *runs, 
 	}
 }
 
-int plots_write(const char *dir, const struct report_input *in, const struct measures *m, bool dated,
-        struct error *err)
+int plots_write(const char *dir, const struct report_input *in, const struct measures *m,
+        bool dated, struct error *err)
 {
 	const struct results *o = m->results;
 	struct plotted_run *runs = xcalloc(o->n_runs ? o->n_runs : 1, sizeof(*runs));
@@ -41,9 +42,15 @@ int plots_write(const char *dir, const struct report_input *in, const struct mea
 	size_t n;
 	struct plotted_job *jobs = results_jobs(o, &n);
 	char about[400];
-	struct plotted d = { .about = about, .time = dated ? PLOT_UTC : PLOT_DURATION, .from = first,
-		.to = first + (double)m->now / 1e6, .capacity = (double)m->capacity, .jobs = jobs,
-		.n_jobs = n, .runs = runs, .n_runs = o->n_runs };
+	struct plotted d = { .about = about,
+		.time = dated ? PLOT_UTC : PLOT_DURATION,
+		.from = first,
+		.to = first + (double)m->now / 1e6,
+		.capacity = (double)m->capacity,
+		.jobs = jobs,
+		.n_jobs = n,
+		.runs = runs,
+		.n_runs = o->n_runs };
 	int rc;
 
 	if (o->n_runs)

@@ -8,7 +8,7 @@
 
 /* Of m->results, into a folder that is made if it is not there. `dated`: the history's times are
  * UTC. */
-int plots_write(const char *dir, const struct report_input *in, const struct measures *m, bool dated,
-        struct error *err);
+int plots_write(const char *dir, const struct report_input *in, const struct measures *m,
+        bool dated, struct error *err);
 
 #endif

@@ -33,7 +33,10 @@ size_t results_add(
 {
 	o->v = xgrow(o->v, o->n, &o->size, sizeof(*o->v));
 	o->v[o->n] = (struct result){ .name = names_number(o->names, name),
-		.job = { .gpus = gpus, .submit = (double)submit / US_PER_S, .start = NAN, .end = NAN,
+		.job = { .gpus = gpus,
+		        .submit = (double)submit / US_PER_S,
+		        .start = NAN,
+		        .end = NAN,
 		        .planned = NAN } };
 	results_account(o, o->n, account);
 	return o->n++;
@@ -48,8 +51,10 @@ void results_account(struct results *o, size_t i, const char *account)
 void results_run(struct results *o, const char *type, double gpus, usec_t start, usec_t end)
 {
 	o->runs = xgrow(o->runs, o->n_runs, &o->runs_size, sizeof(*o->runs));
-	o->runs[o->n_runs++] = (struct plotted_run){ .type = type, .gpus = gpus,
-		.start = (double)start / US_PER_S, .end = (double)end / US_PER_S };
+	o->runs[o->n_runs++] = (struct plotted_run){ .type = type,
+		.gpus = gpus,
+		.start = (double)start / US_PER_S,
+		.end = (double)end / US_PER_S };
 }
 
 struct plotted_job *results_jobs(const struct results *o, size_t *n)

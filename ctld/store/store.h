@@ -84,8 +84,8 @@ uint64_t store_free_mb(const struct store *store);
  * copy. */
 void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg);
 
-/* Called on the loop a few times a second as long as the backup that began last goes on, with the `arg`
- * of its store_backup(). */
+/* Called on the loop a few times a second as long as the backup that began last goes on, with the
+ * `arg` of its store_backup(). */
 typedef void store_progress_fn(void *arg, uint64_t pages, uint64_t all);
 void store_backup_progress(struct store *store, store_progress_fn *progress);
 

@@ -10,7 +10,7 @@ struct verified {
 	uint64_t jobs, runs; /* of a history */
 };
 
-/* Called many times meanwhile; may be NULL. `done` steps of the check of pages, or rows that were taken. */
+/* Called many times meanwhile; may be NULL. `done`: steps of the check of pages, or rows taken. */
 enum verify_part { VERIFY_PAGES, VERIFY_ROWS };
 typedef void verify_progress_fn(void *arg, enum verify_part part, uint64_t done);
 

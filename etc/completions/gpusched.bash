@@ -72,8 +72,33 @@ _gpusched_files() {
     compopt -o filenames 2>/dev/null
 }
 
+# Those of gsim, which asks no cluster: words, and else files.
+_gpusched_gsim_value() { # OPTION
+    case $1 in
+    --policy) _gpusched_offer "configured fifo fgd bestfit" ;;
+    --format) _gpusched_offer "csv accounting record json requests" ;;
+    --shared) _gpusched_offer "round skip share" ;;
+    --time-limit) _gpusched_offer "none exact" ;;
+    --against) mapfile -t COMPREPLY < <(compgen -W fifo -- "$cur"; compgen -f -- "$cur") ;;
+    *) _gpusched_files ;;
+    esac
+}
+
+# Of gdemand: files, but for a few.
+_gpusched_gdemand_value() { # OPTION
+    case $1 in
+    --format) _gpusched_offer "csv accounting record json" ;;
+    --interactive) _gpusched_offer "$(_gpusched_partitions; _gpusched_qos)" ;;
+    --size) _gpusched_offer "$(_gpusched_nodes)" ;;
+    --account-column) _gpusched_offer "group user none" ;;
+    *) _gpusched_files ;;
+    esac
+}
+
 # The value of an option. Returns 1 where nothing is known of it.
 _gpusched_value() { # COMMAND OPTION
+    [ "$1" != gsim ] || { _gpusched_gsim_value "$2"; return 0; }
+    [ "$1" != gdemand ] || { _gpusched_gdemand_value "$2"; return 0; }
     case $2 in
     --partition | --partitions | -p) _gpusched_offer "$(_gpusched_partitions)" ;;
     --account | --accounts | -A) _gpusched_offer "$(_gpusched_accounts)" ;;
@@ -90,7 +115,7 @@ _gpusched_value() { # COMMAND OPTION
         _gpusched_offer "$(_gpusched_types | sed 's/$/:/')"
         compopt -o nospace 2>/dev/null ;;
     --nodes)
-        case $1 in gsubmit | grun) return 1 ;; gdemand) _gpusched_files; return 0 ;; esac
+        case $1 in gsubmit | grun) return 1 ;; esac
         [ "${COMP_WORDS[1]}" != update ] || return 1
         _gpusched_offer "$(_gpusched_nodes)" ;;
     --metrics) _gpusched_offer "vllm sglang tgi triton llamacpp file" ;;
@@ -98,18 +123,12 @@ _gpusched_value() { # COMMAND OPTION
     --service) _gpusched_offer "$(_gpusched_services)" ;;
     --mail-type) _gpusched_offer "BEGIN END FAIL REQUEUE INVALID_DEPEND TIME_LIMIT ALL NONE" ;;
     --kill-on-invalid-dep) _gpusched_offer "yes no" ;;
-    --config | --size | -f)
-        [ "$1" = gdemand ] || return 1
-        case $2 in --size) _gpusched_offer "$(_gpusched_nodes)" ;; *) _gpusched_files ;; esac ;;
-    --interactive)
-        [ "$1" = gdemand ] || return 1
-        _gpusched_offer "$(_gpusched_partitions; _gpusched_qos)" ;;
     --format | --sort | -o)
-        if [ "$1" = gdemand ]; then _gpusched_offer "csv accounting record json"; elif [ "$1 ${COMP_WORDS[1]}" = "gserve update" ] || [ "$1" = gsubmit ]; then _gpusched_files; else _gpusched_offer "$(_gpusched_columns "$1")"; fi ;;
+        if [ "$1 ${COMP_WORDS[1]}" = "gserve update" ] || [ "$1" = gsubmit ]; then _gpusched_files; else _gpusched_offer "$(_gpusched_columns "$1")"; fi ;;
     --open-mode) _gpusched_offer "append truncate" ;;
     --export) _gpusched_offer "ALL NONE" ;;
     --signal) _gpusched_offer "TERM USR1 USR2 INT HUP KILL" ;;
-    --output | --error | --input | --bulk | --file | -e | -i) _gpusched_files ;;
+    --output | --error | --input | --bulk | --file | --plot | -e | -i) _gpusched_files ;;
     --by | -b)
         case $1 in
         greport) _gpusched_offer "account user partition qos gpu state day label:" ;;
@@ -123,7 +142,7 @@ _gpusched_value() { # COMMAND OPTION
         [ "$1" = gfeed ] || return 1
         _gpusched_files ;;
     --kind | -k) _gpusched_offer "job node partition controller cluster" ;;
-    --chdir | --plot | -D) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+    --chdir | -D) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     *) return 1 ;;
     esac
 }
@@ -131,7 +150,7 @@ _gpusched_value() { # COMMAND OPTION
 # What is no option.
 _gpusched_argument() { # COMMAND
     case $1 in
-    gsubmit | gdemand) _gpusched_files ;;
+    gsubmit | gsim | gdemand) _gpusched_files ;;
     greport) _gpusched_offer "use wait cost" ;;
     grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
     gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
@@ -194,4 +213,4 @@ _gpusched() {
     return 0
 }
 
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate gdemand
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate gsim gdemand

@@ -4,7 +4,7 @@ import re
 import shlex
 
 import pytest
-from cluster import TOP, Cluster
+from cluster import BUILD, TOP, Cluster
 from tools import need
 
 SCRIPT = TOP / "etc/completions/gpusched.bash"
@@ -36,6 +36,13 @@ def test_options(cluster):
     assert set(complete(cluster, "gsubmit", "--gpus")) == {"--gpus=", "--gpus-per-node=", "--gpus-per-task="}
     assert "--hold" in complete(cluster, "gsubmit", "--")
     assert complete(cluster, "gqueue", "--nohe") == ["--noheader"]
+    path = {"PATH": f"{BUILD / 'ctld/gsim'}:{cluster.env['PATH']}"}
+    assert complete(cluster, "gsim", "--ag", env=path) == ["--against="] and complete(cluster, "gsim", "--compa", env=path) == ["--compare"]
+    path = {"PATH": f"{BUILD / 'ctld/gdemand'}:{cluster.env['PATH']}"}
+    assert complete(cluster, "gdemand", "--ke", env=path) == ["--keep="]
+    assert complete(cluster, "gdemand", "--format", "=", "j") == ["json"]
+    assert complete(cluster, "gdemand", "--size", "=", "n") == ["n1"]
+    assert complete(cluster, "gsim", "--policy", "=", "f") == ["fifo", "fgd"]
     assert "--gpus=" in complete(cluster, "gctl", "update", "--gp")
 
 

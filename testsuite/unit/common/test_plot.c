@@ -64,7 +64,8 @@ static void is_xml(const char *text)
 	size_t depth = 0, roots = 0;
 	const char *s = text, *end;
 
-	assert_int_equal(text_plain_prefix(text, strlen(text)) + strlen(text + strcspn(text, "\n")) > 0, 1);
+	assert_int_equal(
+	        text_plain_prefix(text, strlen(text)) + strlen(text + strcspn(text, "\n")) > 0, 1);
 	while (*s) {
 		if (*s != '<') {
 			assert_true((unsigned char)*s >= ' ' || *s == '\n');
@@ -129,8 +130,13 @@ static void hostile_texts(void **state)
 	static const char *const names[] = { HOSTILE, HOSTILE };
 	const double x[] = { 0, 1 }, y[] = { 1, 2 };
 	const struct plot_mark marks[] = { { true, 0.5, HOSTILE }, { false, 1, HOSTILE } };
-	const struct plot_frame f = { .title = HOSTILE, .about = HOSTILE, .id = HOSTILE,
-		.x = { .label = HOSTILE }, .y = { .label = HOSTILE }, .marks = marks, .n_marks = 2 };
+	const struct plot_frame f = { .title = HOSTILE,
+		.about = HOSTILE,
+		.id = HOSTILE,
+		.x = { .label = HOSTILE },
+		.y = { .label = HOSTILE },
+		.marks = marks,
+		.n_marks = 2 };
 	const struct plot_series series[] = { { HOSTILE, PLOT_AREA, x, y, NULL, 2 },
 		{ HOSTILE, PLOT_DOTS, x, y, NULL, 2 } };
 	const struct plot_samples samples = { HOSTILE, y, 2 };
@@ -178,7 +184,8 @@ static void long_texts(void **state)
 static void all_kinds(struct strbuf *b, enum plot_unit unit, bool log, const double *v, size_t n)
 {
 	static const char *const names[] = { "a", "b" };
-	const struct plot_frame f = { .x = { .unit = unit, .log = log }, .y = { .unit = unit, .log = log } };
+	const struct plot_frame f = { .x = { .unit = unit, .log = log },
+		.y = { .unit = unit, .log = log } };
 	const struct plot_series series[] = { { "line", PLOT_LINE, v, v, NULL, n },
 		{ "step", PLOT_STEP, v, v, NULL, n }, { "dots", PLOT_DOTS, v, v, NULL, n },
 		{ "area", PLOT_AREA, v, v, NULL, n }, { "above", PLOT_AREA, v, v, NULL, n },
@@ -187,8 +194,8 @@ static void all_kinds(struct strbuf *b, enum plot_unit unit, bool log, const dou
 	const struct plot_bar_group groups[] = { { "a", v, NULL, NULL }, { "b", v, v, v } };
 	const struct plot_bars bars = { names, n < 2 ? n : 2, groups, 2 };
 	const struct plot_heat heat = { names, n < 2 ? n : 2, n / 2, v };
-	const struct plot_span spans[] = { { 0, n ? v[0] : 0, n > 1 ? v[1] : 0, 0, "x" }, { 9, 0, 1, 9, NULL },
-		{ 1, n > 1 ? v[1] : 0, n > 1 ? v[1] : 0, 9, NULL } };
+	const struct plot_span spans[] = { { 0, n ? v[0] : 0, n > 1 ? v[1] : 0, 0, "x" },
+		{ 9, 0, 1, 9, NULL }, { 1, n > 1 ? v[1] : 0, n > 1 ? v[1] : 0, 9, NULL } };
 	const struct plot_spans timeline = { names, 2, names, 2, spans, 3 };
 
 	plot_xy(b, &f, series, LEN(series));
@@ -205,8 +212,8 @@ static void all_kinds(struct strbuf *b, enum plot_unit unit, bool log, const dou
 
 static void any_values(void **state)
 {
-	static const double bad[] = { NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e100, -1e100, 1e18, -1e18,
-		1e11, 5e-324, -1, 0, 1, 1.0000000001, 253402300800.0 };
+	static const double bad[] = { NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e100, -1e100, 1e18,
+		-1e18, 1e11, 5e-324, -1, 0, 1, 1.0000000001, 253402300800.0 };
 	struct strbuf b = { 0 };
 	double v[4];
 
@@ -223,7 +230,8 @@ static void any_values(void **state)
 					v[1] = bad[k];
 					v[2] = bad[(i + k) % LEN(bad)];
 					v[3] = bad[k];
-					all_kinds(&b, (enum plot_unit)unit, log, v, 1 + (i + k) % 4);
+					all_kinds(
+					        &b, (enum plot_unit)unit, log, v, 1 + (i + k) % 4);
 				}
 			}
 		}
@@ -277,7 +285,8 @@ static void names_beside(void **state)
 {
 	const double x[] = { 0, 1 }, low[] = { 1, 1 }, high[] = { 2, 3 };
 	const struct plot_series series[] = { { "h100", PLOT_AREA, x, low, NULL, 2 },
-		{ "a100", PLOT_AREA, x, high, NULL, 2 }, { "wanted", PLOT_STEP, x, high, NULL, 2 } };
+		{ "a100", PLOT_AREA, x, high, NULL, 2 },
+		{ "wanted", PLOT_STEP, x, high, NULL, 2 } };
 	const struct plot_frame f = { .title = "GPUs", .id = "p7", .x = { .unit = PLOT_UTC } };
 	struct strbuf b = { 0 };
 
@@ -314,7 +323,8 @@ static void medians(void **state)
 
 /* --- ticks ----------------------------------------------------------------------------------- */
 
-static void ticks_are(enum plot_unit unit, bool log, double min, double max, size_t most, const char *want)
+static void ticks_are(
+        enum plot_unit unit, bool log, double min, double max, size_t most, const char *want)
 {
 	const struct plot_axis a = { .unit = unit, .log = log, .min = min, .max = max };
 	struct plot_ticks t;
@@ -351,9 +361,11 @@ static void ticks(void **state)
 	ticks_are(PLOT_PERCENT, false, 0, 1, 4, "0 %, 25 %, 50 %, 75 %, 100 %");
 	ticks_are(PLOT_MB, false, 0, 4096, 4, "0 GiB, 1 GiB, 2 GiB, 3 GiB, 4 GiB");
 	ticks_are(PLOT_UTC, false, NOV_3, NOV_3 + 90, 4, "Nov 3, 00:00:30, 00:01:00, 00:01:30");
-	ticks_are(PLOT_UTC, false, NOV_3 + 36000, NOV_3 + 43200, 4, "10:00, 10:30, 11:00, 11:30, 12:00");
+	ticks_are(PLOT_UTC, false, NOV_3 + 36000, NOV_3 + 43200, 4,
+	        "10:00, 10:30, 11:00, 11:30, 12:00");
 	ticks_are(PLOT_UTC, false, NOV_3, NOV_3 + 2 * DAY, 4, "Nov 3, 12:00, Nov 4, 12:00, Nov 5");
-	ticks_are(PLOT_UTC, false, NOV_3, NOV_3 + 150 * DAY, 6, "Dec 2026, Jan 2027, Feb, Mar, Apr");
+	ticks_are(
+	        PLOT_UTC, false, NOV_3, NOV_3 + 150 * DAY, 6, "Dec 2026, Jan 2027, Feb, Mar, Apr");
 	ticks_are(PLOT_UTC, false, NOV_3, NOV_3 + 4000 * DAY, 4, "Jan 2030, Jan 2035");
 	ticks_are(PLOT_UTC, false, -1e15, 1e15, 4, "-1000T, -500T, 0T, 500T, 1000T");
 }
@@ -364,11 +376,13 @@ static void values(void **state)
 		enum plot_unit unit;
 		double v;
 		const char *want;
-	} rows[] = { { PLOT_NUMBER, 0, "0" }, { PLOT_NUMBER, 1234, "1234" }, { PLOT_NUMBER, 12345, "12k" },
-		{ PLOT_NUMBER, 0.25, "0.3" }, { PLOT_NUMBER, -2.5, "-2.5" }, { PLOT_NUMBER, NAN, "-" },
-		{ PLOT_DURATION, 0, "0 s" }, { PLOT_DURATION, 5400, "1.5 h" }, { PLOT_DURATION, 7200, "2 h" },
-		{ PLOT_DURATION, 0.25, "250 ms" }, { PLOT_DURATION, -90, "-1.5 min" },
-		{ PLOT_PERCENT, 0.255, "26 %" }, { PLOT_PERCENT, 0.0125, "1.3 %" }, { PLOT_MB, 81920, "80 GiB" },
+	} rows[] = { { PLOT_NUMBER, 0, "0" }, { PLOT_NUMBER, 1234, "1234" },
+		{ PLOT_NUMBER, 12345, "12k" }, { PLOT_NUMBER, 0.25, "0.3" },
+		{ PLOT_NUMBER, -2.5, "-2.5" }, { PLOT_NUMBER, NAN, "-" },
+		{ PLOT_DURATION, 0, "0 s" }, { PLOT_DURATION, 5400, "1.5 h" },
+		{ PLOT_DURATION, 7200, "2 h" }, { PLOT_DURATION, 0.25, "250 ms" },
+		{ PLOT_DURATION, -90, "-1.5 min" }, { PLOT_PERCENT, 0.255, "26 %" },
+		{ PLOT_PERCENT, 0.0125, "1.3 %" }, { PLOT_MB, 81920, "80 GiB" },
 		{ PLOT_UTC, NOV_3 + 3660, "2026-11-03 01:01" }, { PLOT_NUMBER, 1e99, "1e+87T" } };
 	char buf[PLOT_TICK_TEXT];
 

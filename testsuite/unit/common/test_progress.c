@@ -27,14 +27,16 @@ static void lines(void **state)
 		const char *want;
 	} rows[] = {
 		{ 100, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 },
-		        "submitting [############------------------]  40%  1,200 of 3,000 jobs  310/s  0:06 left" },
+		        "submitting [############------------------]  40%  1,200 of 3,000 jobs  "
+		        "310/s  0:06 left" },
 		{ 70, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 },
 		        "submitting [#####--------]  40%  1,200 of 3,000 jobs  310/s  0:06 left" },
 		{ 60, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 },
 		        "submitting  1,200 of 3,000 jobs  310/s  0:06 left" },
 		{ 45, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 },
 		        "submitting  1,200 of 3,000 jobs  0:06 left" },
-		{ 8, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 }, "submitti" },
+		{ 8, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 },
+		        "submitti" },
 		{ 1, { "submitting", "jobs", NULL, PROGRESS_COUNT, 1200, 3000, 310.4 }, "s" },
 		{ 80, { "verifying", "", NULL, PROGRESS_BYTES, 1 << 20, 4 << 20, -1 },
 		        "verifying [#######-----------------------]  25%  1MB of 4MB" },

@@ -17,6 +17,7 @@ struct copied {
 	struct event_base *base;
 	bool done, failed;
 	struct error error;
+	uint64_t pages, told; /* of the progress: the last, and how often */
 };
 
 static void on_copied(void *arg, const struct store_result *result, const struct error *err)
@@ -28,6 +29,16 @@ static void on_copied(void *arg, const struct store_result *result, const struct
 	c->failed = err != NULL;
 	if (err)
 		c->error = *err;
+}
+
+static void on_progress(void *arg, uint64_t pages, uint64_t all)
+{
+	struct copied *c = arg;
+
+	assert_false(c->done);
+	assert_true(pages > 0 && pages >= c->pages && pages <= all);
+	c->pages = pages;
+	c->told++;
 }
 
 static bool is_copied(void *arg)
@@ -54,6 +65,7 @@ static void test_backup(void **state)
 		assert_int_equal(fixture_commit(store, p->base, batch, NULL, NULL, &err), 0);
 	}
 	store_backup(store, path, on_copied, &done);
+	store_backup_progress(store, on_progress);
 	store_backup(store, copy, on_copied, &second);
 	assert_true(second.done && second.failed);
 	assert_int_equal(second.error.code, ERR_BUSY);
@@ -66,6 +78,7 @@ static void test_backup(void **state)
 	}
 	wait_until(p, is_copied, &done);
 	assert_false(done.failed);
+	assert_true(done.told > 0);
 	/* never onto something that is there, never to a relative path */
 	for (int i = 0; i < 2; i++) {
 		done = (struct copied){ .base = p->base };
