@@ -485,7 +485,8 @@ static double capacity(const struct greport *g)
 			return 0;
 		us += (double)g->last->types[i]->capacity_us;
 	}
-	return which->file || which->filter.ids.n || since >= until ? 0 : us / (double)(until - since);
+	return which->file || which->filter.ids.n || since >= until ? 0
+	                                                            : us / (double)(until - since);
 }
 
 /* A client of a file answers once. */

@@ -126,7 +126,8 @@ const struct subcommand gctl_subcommands[] = {
 	{ NULL, { "verify" }, "FILE", 1, 1, TAKES_QUIET, true, gctl_verify, NULL,
 	        "Check a backup as a start would, on the controller's host",
 	        EXAMPLES("  gctl verify /srv/backup/state.db\n") },
-	{ NULL, { "archive" }, "FILE", 1, 1, TAKES_AGE | TAKES_REASON | TAKES_QUIET, false, gctl_archive, NULL,
+	{ NULL, { "archive" }, "FILE", 1, 1, TAKES_AGE | TAKES_REASON | TAKES_QUIET, false,
+	        gctl_archive, NULL,
 	        "Copy old history into a file, on the controller's host",
 	        EXAMPLES("  gctl archive /srv/2025.db --before=2026-01-01\n"
 	                 "  gctl archive /srv/old.db --older-than=90d --delete\n") },

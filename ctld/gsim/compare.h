@@ -1,8 +1,8 @@
 /* compare.h - two simulations of the same jobs: which jobs wait longer in the other, and which less
  *
  * A job is compared with itself: the two sides are paired by the names of the jobs, those of the
- * same name in their order. A difference is wait in B minus wait in A, so above 0 a job waits longer
- * in B.
+ * same name in their order. A difference is wait in B minus wait in A, so above 0 a job waits
+ * longer in B.
  *
  * The interval of a mean difference is a bootstrap over time: the time from the first to the last
  * submission is cut into COMPARE_BLOCKS equal blocks, which are drawn again and again with

@@ -33,7 +33,8 @@ static void progress(void *arg, const struct world *w)
 	const struct measures *m = world_measures((struct world *)w);
 	char text[UNITS_TEXT], note[UNITS_TEXT + 8];
 
-	snprintf(note, sizeof(note), "%s", duration_format(text, (uint64_t)(world_now(w) / 1000000)));
+	snprintf(note, sizeof(note), "%s",
+	        duration_format(text, (uint64_t)(world_now(w) / 1000000)));
 	progress_note(s->bar, note);
 	progress_at(s->bar, m->ended + m->refused);
 }
@@ -271,8 +272,8 @@ static int with_files(
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-static int show_comparison(const struct options *o, const char *a, const struct results *in_a, const char *b,
-        const struct results *in_b, struct error *err)
+static int show_comparison(const struct options *o, const char *a, const struct results *in_a,
+        const char *b, const struct results *in_b, struct error *err)
 {
 	struct comparison c;
 	int rc = 0;
@@ -302,8 +303,8 @@ static int run_compare(const struct options *o, struct error *err)
 }
 
 /* What comes of the history with these options. */
-static int results_of(const struct options *o, const struct conf *conf, struct show *s, struct results *out,
-        struct error *err)
+static int results_of(const struct options *o, const struct conf *conf, struct show *s,
+        struct results *out, struct error *err)
 {
 	struct history *h = history_open(o->files, o->n_files, &o->history, err);
 	struct world *w = h ? world_new(conf, &o->world, err) : NULL;
@@ -318,7 +319,8 @@ static int results_of(const struct options *o, const struct conf *conf, struct s
 	return rc;
 }
 
-static int run_against(const struct options *o, const struct conf *conf, struct show *s, struct error *err)
+static int run_against(
+        const struct options *o, const struct conf *conf, struct show *s, struct error *err)
 {
 	struct options other = *o;
 	struct results *a = results_new(), *b = results_new();
@@ -341,7 +343,8 @@ static int run_against(const struct options *o, const struct conf *conf, struct 
 		rc = results_of(&other, conf_b, s, b, err);
 	progress_hide(s->bar);
 	if (rc == 0)
-		rc = show_comparison(o, name, a, fifo ? "fifo, one job after another" : o->against, b, err);
+		rc = show_comparison(
+		        o, name, a, fifo ? "fifo, one job after another" : o->against, b, err);
 	conf_free(conf_b);
 	results_free(a);
 	results_free(b);
@@ -401,7 +404,8 @@ static int run(const struct options *o, struct error *err)
 		s.bar = progress_new("reading", "jobs", PROGRESS_COUNT, 0, o->quiet);
 		rc = look_through(o, &s, err);
 		if (rc == 0)
-			rc = o->against ? run_against(o, conf, &s, err) : with_files(o, conf, &s, err);
+			rc = o->against ? run_against(o, conf, &s, err)
+			                : with_files(o, conf, &s, err);
 	}
 	progress_end(s.bar);
 	conf_free(conf);

@@ -119,7 +119,8 @@ static const struct argp_option rows[] = {
 	        "of all GPUs, none leaves, and see how much can be given out",
 	        4 },
 	{ "against", OPT_AGAINST, "FILE", 0,
-	        "Replay the history with this gpusched.conf too (or `fifo`: by that policy), and say "
+	        "Replay the history with this gpusched.conf too (or `fifo`: by that policy), and "
+	        "say "
 	        "which jobs wait longer with it, and which less",
 	        4 },
 	{ "compare", OPT_COMPARE, NULL, 0,
@@ -558,7 +559,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = rows,
 	.parser = parse,
-	.args_doc = "FILE...\n--show-config\n--compare A B\n--replay FILE...\n--format=requests FILE...\n"
+	.args_doc = "FILE...\n--show-config\n--compare A B\n--replay FILE...\n--format=requests "
+	            "FILE...\n"
 	            "--requests=KIND:SEED",
 	.doc = doc,
 };
@@ -574,8 +576,9 @@ static int agree_compare(const struct options *o, struct error *err)
 		        "--seed go with it");
 	if (o->n_files != 2) {
 		error_set(err, ERR_USAGE, "--compare: two files, not %zu", o->n_files);
-		return error_hint(err, "gsim --jobs=a.csv ...; gsim --jobs=b.csv ...; gsim --compare "
-		                       "a.csv b.csv");
+		return error_hint(err,
+		        "gsim --jobs=a.csv ...; gsim --jobs=b.csv ...; gsim --compare "
+		        "a.csv b.csv");
 	}
 	return 0;
 }
@@ -664,10 +667,11 @@ static int agree(const struct options *o, struct error *err)
 		return error_set(err, ERR_USAGE,
 		        "--policy=%s only chooses places: it goes with --inflate=PERCENT",
 		        o->replay.rival == RIVAL_FGD ? "fgd" : "bestfit");
-	if (o->inflate &&
-	        (o->replay.fifo || o->series || o->jobs || o->plot || o->replay.until != WORLD_NEVER))
+	if (o->inflate && (o->replay.fifo || o->series || o->jobs || o->plot ||
+	                          o->replay.until != WORLD_NEVER))
 		return error_set(err, ERR_USAGE,
-		        "--inflate is no replay: without --policy=fifo, --series, --jobs, --plot, --until");
+		        "--inflate is no replay: without --policy=fifo, --series, --jobs, --plot, "
+		        "--until");
 	return 0;
 }
 

@@ -206,7 +206,8 @@ static void run_moved(void *item, uint32_t index)
 static void add_gpus(
         struct world_node *node, const struct conf_gpu_type *type, uint32_t number, uint32_t count)
 {
-	uint64_t size_mb = type->mem_mb > type->mem_reserve_mb ? type->mem_mb - type->mem_reserve_mb : 0;
+	uint64_t size_mb =
+	        type->mem_mb > type->mem_reserve_mb ? type->mem_mb - type->mem_reserve_mb : 0;
 
 	while (count--)
 		node->cards[node->n_gpus++] =
