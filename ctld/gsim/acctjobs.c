@@ -246,11 +246,12 @@ static const char *text_at(const struct acctjobs *a, enum column c)
 	return text ? (const char *)text : "";
 }
 
+/* What cannot be, is not known. Two of them can be added. */
 static uint64_t amount_at(const struct acctjobs *a, enum column c)
 {
 	int64_t v = sqlite3_column_int64(a->rows, (int)c);
 
-	return v > 0 ? (uint64_t)v : 0;
+	return v > 0 && v <= INT64_MAX / 2 ? (uint64_t)v : 0;
 }
 
 static void read_past(const struct acctjobs *a, struct history_past *p)

@@ -16,7 +16,7 @@
 
 #define MAX_NAME   255
 #define MAX_NUMBER 9e15 /* doubles are exact until here */
-#define MAX_TIME   9e12 /* seconds whose microseconds are a usec_t */
+#define MAX_TIME   4e12 /* seconds; the microseconds of two are a usec_t together */
 #define MAX_LABELS 4096
 
 struct jsonjobs {

@@ -72,12 +72,11 @@ _gpusched_files() {
     compopt -o filenames 2>/dev/null
 }
 
-# The value of an option. Returns 1 where nothing is known of it.
 # Those of gsim, which asks no cluster: words, and else files.
 _gpusched_gsim_value() { # OPTION
     case $1 in
     --policy) _gpusched_offer "configured fifo fgd bestfit" ;;
-    --format) _gpusched_offer "csv accounting record requests" ;;
+    --format) _gpusched_offer "csv accounting record json requests" ;;
     --shared) _gpusched_offer "round skip share" ;;
     --time-limit) _gpusched_offer "none exact" ;;
     --against) mapfile -t COMPREPLY < <(compgen -W fifo -- "$cur"; compgen -f -- "$cur") ;;
@@ -85,8 +84,21 @@ _gpusched_gsim_value() { # OPTION
     esac
 }
 
+# Of gdemand: files, but for a few.
+_gpusched_gdemand_value() { # OPTION
+    case $1 in
+    --format) _gpusched_offer "csv accounting record json" ;;
+    --interactive) _gpusched_offer "$(_gpusched_partitions; _gpusched_qos)" ;;
+    --size) _gpusched_offer "$(_gpusched_nodes)" ;;
+    --account-column) _gpusched_offer "group user none" ;;
+    *) _gpusched_files ;;
+    esac
+}
+
+# The value of an option. Returns 1 where nothing is known of it.
 _gpusched_value() { # COMMAND OPTION
     [ "$1" != gsim ] || { _gpusched_gsim_value "$2"; return 0; }
+    [ "$1" != gdemand ] || { _gpusched_gdemand_value "$2"; return 0; }
     case $2 in
     --partition | --partitions | -p) _gpusched_offer "$(_gpusched_partitions)" ;;
     --account | --accounts | -A) _gpusched_offer "$(_gpusched_accounts)" ;;

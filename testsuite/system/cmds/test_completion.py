@@ -38,6 +38,10 @@ def test_options(cluster):
     assert complete(cluster, "gqueue", "--nohe") == ["--noheader"]
     path = {"PATH": f"{BUILD / 'ctld/gsim'}:{cluster.env['PATH']}"}
     assert complete(cluster, "gsim", "--ag", env=path) == ["--against="] and complete(cluster, "gsim", "--compa", env=path) == ["--compare"]
+    path = {"PATH": f"{BUILD / 'ctld/gdemand'}:{cluster.env['PATH']}"}
+    assert complete(cluster, "gdemand", "--ke", env=path) == ["--keep="]
+    assert complete(cluster, "gdemand", "--format", "=", "j") == ["json"]
+    assert complete(cluster, "gdemand", "--size", "=", "n") == ["n1"]
     assert complete(cluster, "gsim", "--policy", "=", "f") == ["fifo", "fgd"]
     assert "--gpus=" in complete(cluster, "gctl", "update", "--gp")
 

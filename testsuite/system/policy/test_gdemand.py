@@ -203,6 +203,7 @@ def test_bad_input(tmp_path):
     (tmp_path / "nan.json").write_text('{"version": 1, "jobs": [ {"id": 1, "submit_time": NaN} ]}')
     (tmp_path / "list.json").write_text('{"version": 1, "nodes": []}')
     (tmp_path / "minus.json").write_text('{"jobs": [ {"id": 7, "submit_time": 5, "elapsed_s": -1} ]}')
+    (tmp_path / "far.json").write_text('{"jobs": [ {"id": 7, "submit_time": 1e300} ]}')
     (tmp_path / "short.json").write_text('{"jobs": [ {"id": 7,')
     history(tmp_path / "minus.csv", (0, 1, 1, "a"), (5, -3, 1, "a"))
     history(tmp_path / "back.csv", (9, 1, 1, "a"), (5, 3, 1, "a"))
@@ -210,7 +211,7 @@ def test_bad_input(tmp_path):
     history(tmp_path / "at_once.csv", (0, 0, 1, "a"))
     for name, text in (("none", "No such file"), ("empty", "the file is empty"), ("head.csv", "no job in it"), ("cut.db", "malformed"),
                        ("nan.json", "nan.json:1"), ("list.json", 'no list "jobs"'), ("minus.json", "job 7: elapsed_s: -1 cannot be"),
-                       ("short.json", "short.json:1"), ("minus.csv", "minus.csv:3"), ("back.csv", "before the job above it"),
+                       ("far.json", "submit_time: 1e+300 cannot be"), ("short.json", "short.json:1"), ("minus.csv", "minus.csv:3"), ("back.csv", "before the job above it"),
                        ("cpus.csv", "none of its 2 jobs has GPUs"), ("at_once.csv", "ended at one moment")):
         r = gdemand(tmp_path / name, check=False)
         assert r.returncode == 1 and text in r.stderr and r.stdout == "", (name, r.stderr, r.stdout)
