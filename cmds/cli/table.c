@@ -68,8 +68,7 @@ static size_t next_char(const char *s, size_t len, mbstate_t *state, int *column
 	return n;
 }
 
-/* `text` as this terminal can show it, and its width. The caller frees. */
-static char *printable(const char *text, unsigned *width)
+char *table_printable(const char *text, unsigned *width)
 {
 	char *plain, *out, *to;
 	mbstate_t state = { 0 };
@@ -105,7 +104,7 @@ unsigned table_text_width(const char *text)
 {
 	unsigned width;
 
-	free(printable(text, &width));
+	free(table_printable(text, &width));
 	return width;
 }
 
@@ -262,11 +261,8 @@ static void leave_out(struct table *t, const unsigned *needs)
 		widen(t, i, needs[i], &spare);
 }
 
-static void settle_widths(struct table *t)
+static void settle_widths(struct table *t, const unsigned *needs)
 {
-	unsigned *needs = xcalloc(t->n, sizeof(*needs));
-
-	find_needs(t, needs);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct table_column *c = &t->columns[i];
 		bool whole = is_whole(t, i);
@@ -285,7 +281,24 @@ static void settle_widths(struct table *t)
 	if (t->style.width && total(t, t->n) > t->style.width)
 		leave_out(t, needs);
 	t->settled = true;
+}
+
+static void settle_sample(struct table *t)
+{
+	unsigned *needs = xcalloc(t->n, sizeof(*needs));
+
+	find_needs(t, needs);
+	settle_widths(t, needs);
 	free(needs);
+}
+
+size_t table_widths(const struct table_style *style, const struct table_column *columns, size_t n,
+        const unsigned *needs, unsigned *widths)
+{
+	struct table t = { .style = *style, .columns = columns, .n = n, .widths = widths };
+
+	settle_widths(&t, needs);
+	return t.shown;
 }
 
 /* --- printing ------------------------------------------------------------------------------- */
@@ -389,7 +402,7 @@ static void value_between(const struct table *t, size_t column, const char *text
 	const struct table_column *c = &t->columns[column];
 	FILE *out = t->style.out;
 	unsigned width, used;
-	char *plain = printable(text, &width);
+	char *plain = table_printable(text, &width);
 	size_t bytes = strlen(plain);
 
 	used = width;
@@ -450,7 +463,7 @@ void table_flush(struct table *t)
 	if (comes_at_once(t))
 		return;
 	if (!t->settled) {
-		settle_widths(t);
+		settle_sample(t);
 		if (t->style.heading)
 			print_heading(t);
 	}
@@ -514,7 +527,7 @@ void table_cell(struct table *t, const char *text, enum table_colour colour)
 		return;
 	}
 	cell = &t->cells[t->n_cells++];
-	cell->text = printable(text, &cell->width);
+	cell->text = table_printable(text, &cell->width);
 	cell->colour = colour;
 	if (t->n_cells % t->n)
 		return;

@@ -74,6 +74,15 @@ size_t table_end(struct table *t);
 
 void table_drop(struct table *t); /* print nothing more; NULL is fine */
 
+/* The widths of such a table whose cells are laid out elsewhere: `needs` says how wide the widest
+ * cell or heading of each column is. Returns how many columns fit; behind fewer than all there is
+ * room for " +". */
+size_t table_widths(const struct table_style *style, const struct table_column *columns, size_t n,
+        const unsigned *needs, unsigned *widths);
+
+/* `text` as this terminal can show it, and how many columns it takes. The caller frees. */
+char *table_printable(const char *text, unsigned *width);
+
 /* How many columns of a terminal `text` takes once it was made plain. */
 unsigned table_text_width(const char *text);
 

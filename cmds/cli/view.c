@@ -51,8 +51,7 @@ struct view {
 /* --- names of columns ----------------------------------------------------------------------- */
 
 /* Brackets need quotes in a shell: NODELIST does for NODELIST(REASON). */
-static const struct view_column *find_ours(
-        const struct view_kind *kind, const char *name, size_t len)
+const struct view_column *view_find(const struct view_kind *kind, const char *name, size_t len)
 {
 	for (size_t i = 0; i < kind->n; i++) {
 		const char *column = kind->columns[i].name;
@@ -67,11 +66,11 @@ static const struct view_column *find_ours(
 static const struct view_column *find_column(
         const struct view_kind *kind, const char *name, size_t len)
 {
-	const struct view_column *column = find_ours(kind, name, len);
+	const struct view_column *column = view_find(kind, name, len);
 
 	for (const struct slurm_name *s = kind->slurm; !column && len > 1 && s && s->name; s++)
 		if (!strncasecmp(s->name, name, len) && !s->name[len])
-			column = find_ours(kind, s->column, strlen(s->column));
+			column = view_find(kind, s->column, strlen(s->column));
 	return column;
 }
 
@@ -314,7 +313,7 @@ void view_size_mb(struct view_cell *cell, uint64_t mb)
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-static void show_row(
+void view_show(
         const struct view_column *column, const void *object, bool csv, struct view_cell *cell)
 {
 	cell->csv = csv;
@@ -329,7 +328,7 @@ static struct value keep(const struct view *v, const struct view_column *column,
 {
 	struct view_cell cell;
 
-	show_row(column, object, v->csv, &cell);
+	view_show(column, object, v->csv, &cell);
 	return (struct value){ xstrdup(cell.text), cell.number, cell.is_number, cell.colour };
 }
 
@@ -401,7 +400,7 @@ void view_print_record(const struct view_kind *kind, const void *object, FILE *o
 	for (size_t i = 0; i < kind->n; i++) {
 		char *plain;
 
-		show_row(&kind->columns[i], object, false, &cell);
+		view_show(&kind->columns[i], object, false, &cell);
 		plain = text_escape_dup(cell.text);
 		if (*plain && strcmp(plain, "-") != 0)
 			fprintf(out, "%-16s  %s\n", kind->columns[i].name, plain);
@@ -427,7 +426,7 @@ static int lay_out_names(struct view *v, const char *columns, struct error *err)
 	return 0;
 }
 
-/* Each column stands behind a name that find_ours() knows: test_tables tries all. */
+/* Each column stands behind a name that view_find() knows: test_tables tries all. */
 static int lay_out_letters(struct view *v, const char *format, struct error *err)
 {
 	if (letters_parse(&v->letters, format, v->kind->slurm, err) < 0)
@@ -436,7 +435,7 @@ static int lay_out_letters(struct view *v, const char *format, struct error *err
 		return error_set(err, ERR_USAGE, "more than %d columns", VIEW_COLUMNS_MAX);
 	for (; v->n_shown < v->letters.n; v->n_shown++) {
 		const struct letter_column *c = &v->letters.v[v->n_shown];
-		const struct view_column *column = find_ours(v->kind, c->column, strlen(c->column));
+		const struct view_column *column = view_find(v->kind, c->column, strlen(c->column));
 
 		v->shown[v->n_shown] = column;
 		v->layout[v->n_shown] = (struct table_column){ .heading = column->table.heading,
@@ -500,7 +499,7 @@ void view_add(struct view *v, const void *object)
 		return;
 	}
 	for (size_t i = 0; i < v->n_shown; i++) {
-		show_row(v->shown[i], object, v->csv, &cell);
+		view_show(v->shown[i], object, v->csv, &cell);
 		table_cell(v->table, cell.text, cell.colour);
 	}
 }

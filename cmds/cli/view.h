@@ -87,6 +87,12 @@ size_t view_end(struct view *v);
 /* Forget it: nothing more is printed. NULL is fine. */
 void view_drop(struct view *v);
 
+/* For what lays its cells out elsewhere: a column by its name, of which `len` bytes count (NULL:
+ * there is none), and what it says of one object. */
+const struct view_column *view_find(const struct view_kind *kind, const char *name, size_t len);
+void view_show(
+        const struct view_column *column, const void *object, bool csv, struct view_cell *cell);
+
 /* The columns with their help, as lines for --help. */
 void view_print_columns(const struct view_kind *kind, FILE *out);
 
