@@ -128,6 +128,14 @@ static size_t fit(const char *text, unsigned width, unsigned *used)
 	return at;
 }
 
+size_t table_fit(const char *text, unsigned width)
+{
+	unsigned used;
+	size_t n = fit(text, width, &used);
+
+	return n || !*text ? n : 1;
+}
+
 /* --- layout --------------------------------------------------------------------------------- */
 
 /* Is it shown as wide as it is? */

@@ -83,6 +83,10 @@ size_t table_widths(const struct table_style *style, const struct table_column *
 /* `text` as this terminal can show it, and how many columns it takes. The caller frees. */
 char *table_printable(const char *text, unsigned *width);
 
+/* How many bytes of a printable text fill at most so many columns; of a text that is not empty at
+ * least one. */
+size_t table_fit(const char *text, unsigned width);
+
 /* How many columns of a terminal `text` takes once it was made plain. */
 unsigned table_text_width(const char *text);
 

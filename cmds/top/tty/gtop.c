@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "cmds/cli/cmd.h"
-#include "cmds/top/frame.h"
-#include "cmds/top/keys.h"
-#include "cmds/top/link.h"
-#include "cmds/top/once.h"
-#include "cmds/top/screen.h"
+#include "cmds/top/link/link.h"
+#include "cmds/top/screens/frame.h"
+#include "cmds/top/screens/keys.h"
+#include "cmds/top/screens/once.h"
+#include "cmds/top/screens/screen.h"
 #include "cmds/top/tty/term.h"
 #include "common/base/clock.h"
 #include "common/base/text.h"
@@ -114,7 +114,8 @@ static bool apply(struct gtop *g)
 	return !STAILQ_EMPTY(&g->updates);
 }
 
-/* Whether a key was pressed. */
+/* Whether a key was pressed. Each is about what the one before has left on the screen, also where
+ * several come at once. */
 static bool press_keys(struct gtop *g)
 {
 	bool any = false;
@@ -125,6 +126,8 @@ static bool press_keys(struct gtop *g)
 			raise(SIGTSTP); /* the terminal is raw */
 			continue;
 		}
+		if (any)
+			frame_draw(&g->state, &g->grid);
 		keys_press(&g->state, key);
 		any = true;
 	}

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cmds/top/keys.h"
+#include "cmds/top/screens/keys.h"
 
 #define ESCAPE_MS 30 /* so long may the rest of a key's bytes take */
 
