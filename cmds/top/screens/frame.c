@@ -222,7 +222,10 @@ static void put_foot(const struct state *s, struct grid *g, struct area a)
 		        s->popup.kind == POPUP_SORT ? "Up/Down choose  Enter take it  q back"
 		                                    : "Up/Down PgUp/PgDn scroll  q back");
 	} else {
-		snprintf(text, sizeof(text), "? help  %s  q quit", screens[s->at].hints);
+		int n = snprintf(text, sizeof(text), "? help  %s  q quit", screens[s->at].hints);
+
+		if (n > (int)a.cols)
+			snprintf(text, sizeof(text), "? help  q quit");
 		grid_text(g, a.row, a.col, a.cols, LOOK_DIM, text);
 	}
 }
@@ -256,7 +259,7 @@ void frame_draw(struct state *s, struct grid *g)
 
 	grid_clear(g);
 	if (g->rows < FRAME_ROWS_MIN || g->cols < FRAME_COLS_MIN) {
-		grid_textf(g, 0, 0, g->cols, LOOK_BAD, "too small: %ux%u needed", FRAME_COLS_MIN,
+		grid_textf(g, 0, 0, g->cols, LOOK_BAD, "too small (%ux%u)", FRAME_COLS_MIN,
 		        FRAME_ROWS_MIN);
 		return;
 	}

@@ -7,9 +7,11 @@
 
 #include "common/base/xalloc.h"
 
-void list_view_begin(struct list_view *v, const struct list_kind *kinds, const char *names)
+void list_view_use(struct list_view *v, const struct list_kind *kinds, const char *names)
 {
-	*v = (struct list_view){ 0 };
+	if (v->names == names)
+		return;
+	*v = (struct list_view){ .names = names };
 	for (const char *s = names; *s;) {
 		size_t len = strcspn(s, ",");
 		const struct view_column *column = NULL;

@@ -23,6 +23,7 @@ struct list_kind {
 };
 
 struct list_view {
+	const char *names; /* that it was begun with */
 	const struct view_column *columns[LIST_COLUMNS_MAX];
 	struct table_column layout[LIST_COLUMNS_MAX];
 	unsigned object[LIST_COLUMNS_MAX];
@@ -39,8 +40,9 @@ struct list_source {
 	void *arg;
 };
 
-/* By names with commas between, each of the first of the kinds that has it. */
-void list_view_begin(struct list_view *v, const struct list_kind *kinds, const char *columns);
+/* Columns by names with commas between, each of the first of the kinds that has it. `columns` is a
+ * constant: as long as it is the same one, what there is of the view stays. */
+void list_view_use(struct list_view *v, const struct list_kind *kinds, const char *columns);
 /* How wide things were is forgotten. */
 void list_view_reset(struct list_view *v);
 

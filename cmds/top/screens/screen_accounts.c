@@ -13,6 +13,9 @@
 
 static const struct list_kind kinds = { { &share_kind, &account_kind } };
 
+static const char columns[] =
+        "ACCOUNT,USER,HELD,RUN,WAIT,SHARES,NORM,EFFECT,LEVEL-FS,GPU-H,RANK,FACTOR";
+
 static bool is_shown(const struct state *s, const Gpusched__Share *share)
 {
 	const struct row_filter *f = &s->filter;
@@ -75,9 +78,7 @@ void screen_accounts_draw(struct state *s, struct grid *g, struct area a)
 	struct list_source source = { 0, row, NULL, &d };
 	size_t *shown;
 
-	if (!list->view.n)
-		list_view_begin(&list->view, &kinds,
-		        "ACCOUNT,USER,HELD,RUN,WAIT,SHARES,NORM,EFFECT,LEVEL-FS,GPU-H,RANK,FACTOR");
+	list_view_use(&list->view, &kinds, columns);
 	make_lines(s);
 	d.shown = shown = find_shown(s, &source.n);
 	list->n = source.n;

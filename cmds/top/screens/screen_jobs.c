@@ -16,6 +16,12 @@
 static const struct list_kind queue_kinds = { { &job_kind } };
 static const struct list_kind running_kinds = { { &job_kind, &used_kind } };
 
+#define NARROW 56 /* columns below which most of them would not fit */
+static const char queue_narrow[] = "JOBID,USER,ST,NODELIST(REASON)",
+                  running_narrow[] = "JOBID,USER,GPUS,USE,LEFT,NODE",
+                  running_wide[] = "JOBID,USER,NAME,GPUS,USE,IDLE,GPU-MEM,HOST-MEM,TIME,LEFT,"
+                                   "NODE,PROGRESS";
+
 /* --- the rows --------------------------------------------------------------------------------- */
 
 static void follow(struct list_state *list, const struct job_list *jobs)
@@ -117,8 +123,7 @@ void screen_queue_draw(struct state *s, struct grid *g, struct area a)
 {
 	struct list_view *view = &s->lists[SCREEN_QUEUE].view;
 
-	if (!view->n)
-		list_view_begin(view, &queue_kinds, job_kind.standard);
+	list_view_use(view, &queue_kinds, a.cols < NARROW ? queue_narrow : job_kind.standard);
 	make_rows(s, SCREEN_QUEUE, ROWS_QUEUE);
 	draw(s, g, a, SCREEN_QUEUE, "no job runs or waits");
 }
@@ -127,9 +132,7 @@ void screen_running_draw(struct state *s, struct grid *g, struct area a)
 {
 	struct list_view *view = &s->lists[SCREEN_RUNNING].view;
 
-	if (!view->n)
-		list_view_begin(view, &running_kinds,
-		        "JOBID,USER,NAME,GPUS,USE,IDLE,GPU-MEM,HOST-MEM,TIME,LEFT,NODE,PROGRESS");
+	list_view_use(view, &running_kinds, a.cols < NARROW ? running_narrow : running_wide);
 	make_rows(s, SCREEN_RUNNING, ROWS_RUNNING);
 	draw(s, g, a, SCREEN_RUNNING, "no job runs");
 }

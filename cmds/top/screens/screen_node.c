@@ -91,6 +91,7 @@ static const struct view_kind sample_kind = {
 	.standard = "USE",
 };
 
+static const char shown[] = " ,GPU,TYPE,STATE,USE,MEMORY,TEMP,POWER,JOBS,REASON";
 static const struct list_kind kinds = { { &sample_kind, &gpu_kind } };
 
 /* --- the node --------------------------------------------------------------------------------- */
@@ -175,9 +176,7 @@ void screen_node_draw(struct state *s, struct grid *g, struct area a)
 	struct list_source source = { node ? node->n_devices : 0, row, NULL, &line };
 	unsigned words;
 
-	if (!list->view.n)
-		list_view_begin(&list->view, &kinds,
-		        " ,GPU,TYPE,STATE,USE,MEMORY,TEMP,POWER,JOBS,REASON");
+	list_view_use(&list->view, &kinds, shown);
 	if (!node) {
 		grid_text(g, a.row, a.col, a.cols, LOOK_DIM, "no node is known yet");
 		return;

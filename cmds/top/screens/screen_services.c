@@ -47,8 +47,7 @@ void screen_services_draw(struct state *s, struct grid *g, struct area a)
 	struct list_state *list = &s->lists[SCREEN_SERVICES];
 	struct list_source source = { 0, row, NULL, s };
 
-	if (!list->view.n)
-		list_view_begin(&list->view, &kinds, service_kind.standard);
+	list_view_use(&list->view, &kinds, service_kind.standard);
 	while (service_at(s, source.n))
 		source.n++;
 	list->n = source.n;
