@@ -198,22 +198,32 @@ static void put_detail(const struct state *s, struct grid *g, struct area a,
 	free(text);
 }
 
+static unsigned put_entry(struct grid *g, struct area a, unsigned at, enum look look,
+        const char *letter, const char *word)
+{
+	unsigned width = (unsigned)(strlen(letter) + 1 + strlen(word));
+
+	if (at + width > a.cols)
+		return a.cols;
+	grid_text(g, a.row, a.col + at, width, look, letter);
+	at += (unsigned)strlen(letter) + 1;
+	grid_text(g, a.row, a.col + at, a.cols - at, LOOK_DIM, word);
+	return at + (unsigned)strlen(word) + GAP;
+}
+
 static void put_legend(struct grid *g, struct area a, const struct layout *l)
 {
 	unsigned at = 0;
 
 	for (size_t i = 0; i < MARKS; i++) {
 		char letter[] = { gpu_marks[i].letter, 0 };
-		unsigned width = (unsigned)strlen(gpu_marks[i].word) + 2;
+		bool all = l->folded && i == MARK_FREE;
 
-		if (at + width > a.cols)
-			return;
-		grid_text(g, a.row, a.col + at, 1, gpu_marks[i].look, letter);
-		grid_text(g, a.row, a.col + at + 2, a.cols - at - 2, LOOK_DIM, gpu_marks[i].word);
-		at += width + GAP;
+		at = put_entry(g, a, at, gpu_marks[i].look, letter,
+		        all ? "all" : gpu_marks[i].word);
+		if (all)
+			at = put_entry(g, a, at, LOOK_FREE, "1-9", gpu_marks[i].word);
 	}
-	if (l->folded && at + 12 <= a.cols)
-		grid_text(g, a.row, a.col + at, a.cols - at, LOOK_DIM, "1-9 so many free");
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
