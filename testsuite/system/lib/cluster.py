@@ -38,6 +38,7 @@ for _c in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gserve", "
 BIN["glog"] = BUILD / "cmds/glog"
 BIN["grun"] = BUILD / "cmds/grun"
 BIN["gfeed"] = BUILD / "cmds/gfeed"
+BIN["gtop"] = BUILD / "cmds/gtop"
 BIN["gactivate"] = BUILD / "cmds/gactivate"
 BIN["stream_hostile"] = BUILD / "testsuite/system/helpers/stream_hostile"
 # A sanitizer build: several times slower, and what was freed is kept for a while.

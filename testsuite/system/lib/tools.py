@@ -21,6 +21,7 @@ PACKAGES = {
     "nsenter": "util-linux",
     "objdump": "binutils",
     "ps": "procps",
+    "tmux": "tmux",
     "unshare": "util-linux",
 }
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
