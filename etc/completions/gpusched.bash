@@ -93,6 +93,7 @@ _gpusched_value() { # COMMAND OPTION
         case $1 in gsubmit | grun) return 1 ;; esac
         [ "${COMP_WORDS[1]}" != update ] || return 1
         _gpusched_offer "$(_gpusched_nodes)" ;;
+    --screen) _gpusched_offer "map queue running accounts services node" ;;
     --metrics) _gpusched_offer "vllm sglang tgi triton llamacpp file" ;;
     --ready | --live) _gpusched_offer "http:/ tcp file" ;;
     --service) _gpusched_offer "$(_gpusched_services)" ;;
@@ -188,4 +189,4 @@ _gpusched() {
     return 0
 }
 
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gtop gfeed gactivate

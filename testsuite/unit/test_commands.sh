@@ -15,6 +15,8 @@ done
 export GPUSCHED_CONTROLLER=127.0.0.1:1 GPUSCHED_CLUSTER=test GPUSCHED_CONTROLLER_USER=0
 export GPUSCHED_RETRY=0 GPUSCHED_MUNGE_SOCKET="$dir/no-munge"
 export LC_ALL=C.UTF-8
+gtop=gtop
+[ -x cmds/gtop ] || gtop= # configure --disable-gtop
 
 fail() {
 	echo "FAIL: $*"
@@ -47,7 +49,7 @@ expect() {
 
 # --- usage ------------------------------------------------------------------------------------
 
-for c in gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun $gtop gfeed gactivate; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
 	awk -v of="$c --help" 'length($0) > 79 { print "FAIL: " of ": " $0; bad = 1 } END { exit bad }' "$dir/out" || failed=$((failed + 1))
@@ -218,6 +220,11 @@ grep -q '^{"version":1,"cluster":"test","jobs":\[\],"error":{"code":"munge.down"
 GPUSCHED_CONF=$dir/none.conf GPUSCHED_CLUSTER= GPUSCHED_CONTROLLER= expect 1 "none.conf" gqueue
 GPUSCHED_CONTROLLER_USER=no.such.user expect 1 "no.such.user" gqueue
 GPUSCHED_RETRY=soon expect 2 "GPUSCHED_RETRY=soon" gqueue
+if [ "$gtop" ]; then
+	expect 2 "standard output is no terminal" gtop
+	expect 2 "--screen=x: no such screen" gtop --screen=x
+	expect 4 "munge" gtop --once
+fi
 # With --wait every failure of our own is 125, so that it is no exit status of a job.
 expect 125 "munge" gsubmit --wait --wrap true
 expect 125 "No such file" gsubmit --wait "$dir/none.sh"
@@ -247,7 +254,7 @@ letters() {
 documented_letters() {
 	grep '^\.It Fl' "$src/man/$1.1" | sed -n 's/^\.It Fl \([A-Za-z]\) ,.*/\1/p' | sort -u
 }
-for c in gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun; do
+for c in gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun $gtop; do
 	checked=$((checked + 1))
 	long_options $c | sort -u >"$dir/have"
 	documented $c >"$dir/told"
