@@ -71,7 +71,7 @@ static void set_numbers(struct top_job *j, const Gpusched__Job *m, int64_t now_u
 	j->gpus = count_gpus(m, j->pending, j->tasks);
 	j->order = m->order ? m->order : INT64_MAX;
 	j->priority = m->priority;
-	j->submit_us = m->submit_time;
+	j->submit_us = m->submit_time > 0 ? m->submit_time : 0;
 	if (!j->pending && m->start_time && m->elapsed_s < INT64_MAX / USEC_PER_S)
 		j->started_us = now_us - (int64_t)m->elapsed_s * USEC_PER_S;
 	j->heard_us = now_us;

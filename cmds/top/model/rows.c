@@ -105,6 +105,12 @@ const struct row_order row_orders[] = {
 };
 const size_t n_row_orders = sizeof(row_orders) / sizeof(row_orders[0]);
 
+/* Of any number, also of one that no controller says. */
+static int64_t minus(int64_t n)
+{
+	return n < -INT64_MAX ? INT64_MAX : -n;
+}
+
 /* What a job is ordered by. */
 struct rank {
 	int64_t number[4];
@@ -120,8 +126,8 @@ static void rank_by_queue(struct rank *r, const struct top_job *job)
 
 	r->number[0] = job->pending ? 0 : 1;
 	r->number[1] = job->pending ? job->order : 0;
-	r->number[2] = job->pending ? -job->priority : 0;
-	r->number[3] = job->pending ? id : -id;
+	r->number[2] = job->pending ? minus(job->priority) : 0;
+	r->number[3] = job->pending ? id : minus(id);
 }
 
 static void rank_by(struct rank *r, const struct top_job *job, const struct row_order *order,
@@ -136,7 +142,7 @@ static void rank_by(struct rank *r, const struct top_job *job, const struct row_
 	memmove(&r->number[1], &r->number[0], 3 * sizeof(r->number[0]));
 	r->number[0] = order->number(job);
 	if (order->falling != turned)
-		r->number[0] = -r->number[0];
+		r->number[0] = minus(r->number[0]);
 }
 
 static int compare(const void *left, const void *right, void *arg)

@@ -303,6 +303,32 @@ static void test_filters(void **state)
 	model_clear(&m);
 }
 
+/* Numbers that no controller says. */
+static void test_odd_numbers(void **state)
+{
+	const struct top_job_say odd[] = {
+		{ .id = UINT64_C(1) << 63, .state = "RUNNING", .elapsed_s = UINT64_MAX,
+		        .limit_s = UINT32_MAX - 1, .gpus = UINT32_MAX },
+		{ .id = UINT64_MAX, .state = "PENDING", .priority = INT64_MIN,
+		        .submit_us = INT64_MIN, .order = UINT32_MAX },
+		{ .id = 0, .state = "" },
+	};
+	const struct row_filter all = { .text = "" };
+	struct rows rows = { 0 };
+	struct job_sums sums;
+	struct model m = { 0 };
+
+	(void)state;
+	hear(&m, true, true, odd, 3);
+	model_sums(&m, &sums);
+	for (size_t order = 0; order < n_row_orders; order++) {
+		rows_make(&rows, &m, ROWS_QUEUE, &all, order, order % 2);
+		assert_int_equal(rows.n, 3);
+	}
+	rows_clear(&rows);
+	model_clear(&m);
+}
+
 /* --- accounts --------------------------------------------------------------------------------- */
 
 static void add_share(struct update *u, const char *account, const char *user, uint32_t depth)
@@ -406,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_use),
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_odd_numbers),
 		cmocka_unit_test(test_accounts),
 		cmocka_unit_test(test_odd_accounts),
 		cmocka_unit_test(test_cursor),
