@@ -14,85 +14,26 @@
 #define WORDS_ROWS 3 /* above the table */
 #define WORDS_MIN  8 /* rows of an area that has room for all of them */
 
-/* --- columns of samples ----------------------------------------------------------------------- */
-
-#define GPU                                   \
-	const struct gpu_line *line = object; \
-	const Gpusched__NodeGpu *g = line->gpu
-
-SHOW(use)
-{
-	GPU;
-
-	if (g->sample_known && g->sm_known)
-		view_printf(cell, "%" PRIu32 "%%", g->sm_pct);
-	else if (g->use_known)
-		view_printf(cell, "%" PRIu32 "%%", g->util_pct);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(memory)
-{
-	GPU;
-	char used[UNITS_TEXT], all[UNITS_TEXT];
-
-	if (g->sample_known)
-		view_printf(cell, "%s/%s", size_format_mb(used, g->fb_used_mb),
-		        size_format_mb(all, g->fb_used_mb + g->fb_free_mb));
-	else if (g->use_known && g->mem_mb)
-		view_printf(cell, "%s/%s", size_format_mb(used, g->mem_used_mb),
-		        size_format_mb(all, g->mem_mb));
-	else
-		view_text(cell, "-");
-}
-
-SHOW(temperature)
-{
-	GPU;
-
-	if (g->sample_known && g->temp_c)
-		view_printf(cell, "%" PRIu32 "C", g->temp_c);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(power)
-{
-	GPU;
-
-	if (g->sample_known && g->power_mw)
-		view_printf(cell, "%" PRIu32 "W", (g->power_mw + 500) / 1000);
-	else
-		view_text(cell, "-");
-}
-
 /* The letter that the map has for it. */
 SHOW(letter)
 {
-	GPU;
+	const struct gpu_line *line = object;
 
-	view_printf(cell, "%c", gpu_marks[map_gpu(line->node, g)].letter);
+	view_printf(cell, "%c", gpu_marks[map_gpu(line->node, line->gpu)].letter);
 }
-
-#define NUM TABLE_RIGHT | TABLE_WHOLE
 
 static const struct view_column columns[] = {
 	COLUMN(" ", 1, 0, TABLE_WHOLE, "its letter on the map", letter),
-	COLUMN("USE", 4, 0, NUM, "compute use", use),
-	COLUMN("MEMORY", 9, 0, NUM, "memory in use, of all", memory),
-	COLUMN("TEMP", 4, 0, NUM, "temperature", temperature),
-	COLUMN("POWER", 5, 0, NUM, "power", power),
 };
 
-static const struct view_kind sample_kind = {
+static const struct view_kind letter_kind = {
 	.columns = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
-	.standard = "USE",
+	.standard = " ",
 };
 
-static const char shown[] = " ,GPU,TYPE,STATE,USE,MEMORY,TEMP,POWER,JOBS,REASON";
-static const struct list_kind kinds = { { &sample_kind, &gpu_kind } };
+static const char shown[] = " ,GPU,TYPE,STATE,UTIL,MEM,POWER,TEMP,JOBS,REASON";
+static const struct list_kind kinds = { { &letter_kind, &gpu_kind } };
 
 /* --- the node --------------------------------------------------------------------------------- */
 
