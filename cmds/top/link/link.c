@@ -17,8 +17,8 @@
 
 #define PAUSE_MIN_MS 50
 #define PAUSE_MAX_MS 1000
-#define SILENCE_MS   30000 /* without any answer: the connection is given up */
-#define QUEUE_MAX    65536 /* jobs that the screen has not taken yet */
+#define SILENCE_MS   20000         /* without any answer: the connection is given up */
+#define QUEUE_MAX    65536         /* jobs that the screen has not taken yet */
 #define ARENA_CAP    (1024 * 1024) /* msg_unpack() sets its own */
 #define STOP_MS      300
 

@@ -50,7 +50,7 @@ def test_partitions_and_accounts(cluster):
 
 def test_each_option_of_each_command(cluster):
     """All that --help lists is offered, with its '=' where it has a value: the table of options is the source."""
-    for command in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gserve", "gshare", "gacct", "greport", "glog", "grun",
+    for command in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gserve", "gshare", "gacct", "greport", "glog", "grun", "gtop",
                     "gctl update", "gctl events", "gserve update"):
         words = command.split()
         told = cluster.run(*words, "--help").stdout
