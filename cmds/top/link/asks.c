@@ -9,16 +9,16 @@
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 
-#define CHANGE_MS 2000 /* nodes at most so often */
-#define ORDER_MS  5000
-#define WHY_MAX   8    /* results that are shown: an array may have thousands */
-#define RETRY_MS  1000 /* after a refusal */
+#define ORDER_MS 5000
+#define WHY_MAX  8    /* results that are shown: an array may have thousands */
+#define RETRY_MS 1000 /* after a refusal */
 
 struct ask_row {
 	unsigned answer;       /* MsgType of its parts */
 	enum update_kind kind; /* that it becomes */
 	int64_t every_ms;      /* 0: only when there is a reason */
-	int64_t rest;          /* and not before so many times as long as it took */
+	int64_t least_ms;      /* between an answer and the next question, in any case */
+	int64_t rest;          /* and so many times as long as the answer took */
 	unsigned wants;        /* only while the screen wants one of these; 0: always */
 	bool follows;          /* not while paused */
 	uint64_t (*send)(struct asks *a, struct dial *d, struct error *err);
@@ -270,25 +270,23 @@ static void part_control(struct asks *a, struct update *u, const ProtobufCMessag
 		        "%s job %s", verbs[a->order.kind].done, job_key_text(label, a->order.key));
 }
 
+#define MSG(name) GPUSCHED__MSG_TYPE__MSG_##name
 static const struct ask_row rows[ASK_KINDS] = {
-	[ASK_WATCH] = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, UPDATE_HEARD, 0, 0, 0, true, send_watch,
-	        part_watch },
-	[ASK_PING] = { GPUSCHED__MSG_TYPE__MSG_PONG, UPDATE_HEARD, 2000, 0, 0, false, send_ping,
-	        NULL },
-	[ASK_NODES] = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, UPDATE_NODES, 10000, 20, 0, true,
-	        send_nodes, part_nodes },
-	[ASK_SHOWN] = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, UPDATE_USED, 2000, 20,
-	        WANT_USED | WANT_ORDER, true, send_shown, part_shown },
-	[ASK_ORDER] = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, UPDATE_HEARD, ORDER_MS, 100, WANT_ORDER,
-	        true, send_order, part_order },
-	[ASK_SHARES] = { GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK, UPDATE_SHARES, 5000, 20, WANT_SHARES,
-	        true, send_shares, part_shares },
-	[ASK_SERVICES] = { GPUSCHED__MSG_TYPE__MSG_SERVICE_CHUNK, UPDATE_SERVICES, 2000, 20,
-	        WANT_SERVICES, true, send_services, part_services },
-	[ASK_WHY] = { GPUSCHED__MSG_TYPE__MSG_WHY_RESULT, UPDATE_WHY, 0, 0, 0, false, send_why,
-	        part_why },
-	[ASK_CONTROL] = { GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT, UPDATE_DONE, 0, 0, 0, false,
-	        send_control, part_control },
+	[ASK_WATCH] = { MSG(JOB_CHUNK), UPDATE_HEARD, 0, 0, 0, 0, true, send_watch, part_watch },
+	[ASK_PING] = { MSG(PONG), UPDATE_HEARD, 2000, 0, 0, 0, false, send_ping, NULL },
+	[ASK_NODES] = { MSG(NODE_CHUNK), UPDATE_NODES, 10000, 2000, 20, 0, true, send_nodes,
+	        part_nodes },
+	[ASK_SHOWN] = { MSG(JOB_CHUNK), UPDATE_USED, 2000, 500, 20, WANT_USED | WANT_ORDER, true,
+	        send_shown, part_shown },
+	[ASK_ORDER] = { MSG(JOB_CHUNK), UPDATE_HEARD, ORDER_MS, 0, 100, WANT_ORDER, true,
+	        send_order, part_order },
+	[ASK_SHARES] = { MSG(SHARE_CHUNK), UPDATE_SHARES, 5000, 500, 20, WANT_SHARES, true,
+	        send_shares, part_shares },
+	[ASK_SERVICES] = { MSG(SERVICE_CHUNK), UPDATE_SERVICES, 2000, 500, 20, WANT_SERVICES, true,
+	        send_services, part_services },
+	[ASK_WHY] = { MSG(WHY_RESULT), UPDATE_WHY, 0, 0, 0, 0, false, send_why, part_why },
+	[ASK_CONTROL] = { MSG(JOB_CONTROL_RESULT), UPDATE_DONE, 0, 0, 0, 0, false, send_control,
+	        part_control },
 };
 
 /* --- when ------------------------------------------------------------------------------------- */
@@ -369,14 +367,15 @@ static void end(struct asks *a, enum ask_kind kind, const Gpusched__Reply *reply
 
 	ask->so_far = NULL;
 	ask->id = 0;
-	if (kind == ASK_NODES && pause < CHANGE_MS)
-		pause = CHANGE_MS;
+	if (pause < row->least_ms)
+		pause = row->least_ms;
 	ask->rest_ms = now_ms + (ok ? pause : RETRY_MS);
 	/* What changed meanwhile has asked for it again. */
 	if (row->every_ms && now_ms + row->every_ms < ask->due_ms)
 		ask->due_ms = now_ms + row->every_ms;
+	/* It has ended because other jobs are visible now: all of them are asked for. */
 	if (kind == ASK_WATCH)
-		ask->due_ms = 0;
+		ask->due_ms = a->cursor = 0;
 	if (kind == ASK_WHY || kind == ASK_CONTROL) {
 		if (!u->text && !ok)
 			u->text = xstrdup(reply->text);
