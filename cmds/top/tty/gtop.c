@@ -216,20 +216,20 @@ static int use_options(struct gtop *g, struct error *err)
 
 static int watch(struct gtop *g, struct client *c, struct error *err)
 {
-	g->link = link_start(c, err);
-	if (!g->link)
-		return -1;
 	if (term_begin(err) < 0) {
-		link_stop(g->link);
+		client_free(c);
 		return -1;
 	}
-	g->state.send = send_command;
-	g->state.send_arg = g->link;
-	begin_signals();
-	loop(g);
+	g->link = link_start(c, err);
+	if (g->link) {
+		g->state.send = send_command;
+		g->state.send_arg = g->link;
+		begin_signals();
+		loop(g);
+	}
 	term_end();
 	link_stop(g->link);
-	return ended_by ? 128 + ended_by : 0;
+	return !g->link ? -1 : ended_by ? 128 + ended_by : 0;
 }
 
 static int run(void *input, struct error *err)

@@ -9,7 +9,7 @@ import subprocess
 import threading
 
 import pytest
-from cluster import BIN, ROOT, Cluster, wait_until
+from cluster import BIN, ROOT, SANITIZED, Cluster, wait_until
 from terminal import Terminal
 from tools import need
 
@@ -232,8 +232,9 @@ def test_without_a_terminal(cluster):
     assert "gqueue and ginfo" in r.stderr and "gtop --once" in r.stderr and not r.stdout
     with Terminal(cluster, "gtop", 80, 24, env={"TERM": "dumb"}) as t:
         t.shows("TERM=dumb", "gqueue and ginfo", "ended with 2")
-    with Terminal(cluster, "gtop", 80, 24, env={"TERM": "no-such-terminal"}) as t:
-        t.shows("TERM=no-such-terminal is not known", "ended with 2")
+    if not SANITIZED:  # ncurses leaves behind what it began with
+        with Terminal(cluster, "gtop", 80, 24, env={"TERM": "no-such-terminal"}) as t:
+            t.shows("TERM=no-such-terminal is not known", "ended with 2")
     r = cluster.run("gtop", "--once")
     first, *nodes, legend = r.stdout.splitlines()
     assert first.startswith("GPUs  h100 14/24 held") and "h3   dddddddd" in "".join(nodes) and legend.startswith(". free")
