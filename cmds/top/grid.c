@@ -51,8 +51,8 @@ static void mend_halves(struct grid *g, unsigned row, unsigned from, unsigned to
 
 /* The characters of a printable text; stops before one that does not fit. Returns the column behind
  * the last. */
-static unsigned put(struct grid *g, unsigned row, unsigned col, unsigned end, enum look look,
-        const char *text)
+static unsigned put(
+        struct grid *g, unsigned row, unsigned col, unsigned end, enum look look, const char *text)
 {
 	size_t len = strlen(text);
 	mbstate_t state = { 0 };

@@ -32,9 +32,10 @@ enum look {
 };
 
 struct grid_cell {
-	wchar_t ch[3];  /* a character and perhaps a mark above it; "": the right half of the one before */
-	uint8_t look;   /* enum look */
-	bool marked;    /* the cursor is here */
+	wchar_t ch
+	        [3]; /* a character and perhaps a mark above it; "": the right half of the one before */
+	uint8_t look; /* enum look */
+	bool marked;  /* the cursor is here */
 };
 
 struct grid {

@@ -28,6 +28,7 @@ import job_steps  # noqa: E402
 import launcher  # noqa: E402
 import slurm  # noqa: E402
 from cluster import BIN, BUILD, Cluster, Daemon, wait_until  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 BENCH = BUILD / "testsuite/bench"
 TMPFS = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where the agents' records are, as /run is on a real node
@@ -442,6 +443,33 @@ def bench_watch(res):
             p.communicate()
 
 
+def bench_top(res, seconds=60):
+    """gtop on 100,000 different jobs that wait: to its first whole queue, a key, and what it costs while nothing changes."""
+    if not BIN["gtop"].exists() or not shutil.which("tmux"):
+        res.missing.append(("gtop", "it was not built, or tmux is missing"))
+        return
+    with Cluster() as c:
+        n = 100000
+        rows = (json.dumps({"wrap": "true", "job-name": f"page{i}", "time": 1 + i % 1000, "cpus-per-task": 1 + i % 7}) for i in range(n))
+        (c.dir / "jobs/bulk.jsonl").write_text("\n".join(rows))
+        c.agents["n1"].stop()
+        c.run("gsubmit", "--bulk", "bulk.jsonl", "--export=NONE", timeout=300)
+        before, t = cpu_s(c.ctld.pid), time.monotonic()
+        with Terminal(c, "gtop --screen=queue", 120, 40) as terminal:
+            terminal.shows("live", f"{n} waiting", " page")
+            res.add(f"gtop, {n} waiting jobs, to the whole queue", time.monotonic() - t, "s", "",
+                    f"processor time of gctld {cpu_s(c.ctld.pid) - before:.2g} s")
+            gtop = terminal.pid("gtop")
+            first = [terminal.answers("PageDown") * 1000 for _ in range(50)]
+            res.add("gtop, the same: from a key to the next page, median", statistics.median(first), "ms", "",
+                    f"slowest of {len(first)}: {max(first):.0f} ms; tmux and its capture included")
+            began = cpu_s(gtop), cpu_s(c.ctld.pid)
+            time.sleep(seconds)  # the figure is what a quiet interval costs
+            mine, theirs = ((cpu_s(p) - b) / seconds * 100 for p, b in zip((gtop, c.ctld.pid), began))
+            res.add("gtop, the same: of a core while nothing changes", mine, "%", "",
+                    f"{rss_kb(gtop) / 1024:.0f} MiB; the controller {theirs:.2g}%, its scheduler included")
+
+
 def cpu_of_submits(c, n=10000):
     """Milliseconds of the controller's processor time for each."""
     before = cpu_s(c.ctld.pid)
@@ -656,7 +684,7 @@ def bench_grun(res, n=40):
         res.add("srun: the same", statistics.median(first_byte(["srun"], os.environ) for _ in range(n)), "ms")
 
 
-SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "arrays", "latency", "queue", "different", "idle", "agent", "watch", "simulated",
+SECTIONS = ("sessions", "stream", "grun", "submits", "record", "jobs", "arrays", "latency", "queue", "different", "idle", "agent", "watch", "top", "simulated",
             "job-steps", "programs", "past", "steps", "curve", "gsim", "slurm")
 
 
@@ -708,6 +736,8 @@ def main():
     if "watch" in only:
         bench_watch(res)
         bench_sample(res)
+    if "top" in only:
+        bench_top(res)
     if "simulated" in only:
         bench_simulated(res, args.nodes)
     if "job-steps" in only:

@@ -46,7 +46,8 @@ static void check_grid(const struct grid *g)
 
 static void look(struct state *s, struct grid *g, unsigned rows, unsigned cols)
 {
-	static const char keys[] = "1z2j3Gs\033" "4j5j6lj2w\033c";
+	static const char keys[] = "1z2j3Gs\033"
+	                           "4j5j6lj2w\033c";
 
 	grid_resize(g, rows, cols);
 	for (const char *k = keys; *k; k++) {
@@ -59,12 +60,14 @@ static void look(struct state *s, struct grid *g, unsigned rows, unsigned cols)
 }
 
 /* One answer. Returns how much of the input it took. */
-static size_t answer(struct asks *a, struct state *s, struct grid *g, const uint8_t *data, size_t size)
+static size_t answer(
+        struct asks *a, struct state *s, struct grid *g, const uint8_t *data, size_t size)
 {
 	size_t kind = (data[0] & 0x7f) % ASK_KINDS, len = (size_t)data[3] << 8 | data[4];
 	bool reply = data[0] & 0x80;
 	struct frame f = { .type = reply ? GPUSCHED__MSG_TYPE__MSG_REPLY : (uint16_t)types[kind],
-		.id = kind + 1, .body = data + HEAD };
+		.id = kind + 1,
+		.body = data + HEAD };
 	struct error err;
 
 	f.len = len < size - HEAD ? len : size - HEAD;

@@ -9,15 +9,16 @@
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 
-#define CHANGE_MS  2000 /* nodes at most so often */
-#define WHY_MAX    8    /* results that are shown: an array may have thousands */
-#define RETRY_MS   1000 /* after a refusal */
+#define ORDER_MS 5000
+#define WHY_MAX  8    /* results that are shown: an array may have thousands */
+#define RETRY_MS 1000 /* after a refusal */
 
 struct ask_row {
 	unsigned answer;       /* MsgType of its parts */
 	enum update_kind kind; /* that it becomes */
 	int64_t every_ms;      /* 0: only when there is a reason */
-	int64_t rest;          /* and not before so many times as long as it took */
+	int64_t least_ms;      /* between an answer and the next question, in any case */
+	int64_t rest;          /* and so many times as long as the answer took */
 	unsigned wants;        /* only while the screen wants one of these; 0: always */
 	bool follows;          /* not while paused */
 	uint64_t (*send)(struct asks *a, struct dial *d, struct error *err);
@@ -36,6 +37,7 @@ static uint64_t send_watch(struct asks *a, struct dial *d, struct error *err)
 	Gpusched__WatchJobs m = GPUSCHED__WATCH_JOBS__INIT;
 
 	m.since = a->cursor;
+	a->listed = false;
 	return dial_send(d, GPUSCHED__MSG_TYPE__MSG_WATCH_JOBS, &m.base, err);
 }
 
@@ -190,8 +192,13 @@ static void part_watch(struct asks *a, struct update *u, const ProtobufCMessage 
 {
 	const Gpusched__JobChunk *chunk = (const Gpusched__JobChunk *)m;
 
-	if (chunk->cursor)
+	if (chunk->cursor) {
 		a->cursor = chunk->cursor;
+		/* The places in the queue were told with the jobs. */
+		if (!a->listed)
+			a->v[ASK_ORDER].due_ms = a->now_ms + ORDER_MS;
+		a->listed = true;
+	}
 	push_jobs(a, u->when_us, chunk);
 	if (chunk->n_jobs)
 		a->v[ASK_NODES].due_ms = 0;
@@ -259,29 +266,27 @@ static void part_control(struct asks *a, struct update *u, const ProtobufCMessag
 		u->text = xasprintf("%s %" PRIu32 " tasks of job %" PRIu64,
 		        verbs[a->order.kind].done, r->tasks, a->order.key.id);
 	else
-		u->text = xasprintf("%s job %s", verbs[a->order.kind].done,
-		        job_key_text(label, a->order.key));
+		u->text = xasprintf(
+		        "%s job %s", verbs[a->order.kind].done, job_key_text(label, a->order.key));
 }
 
+#define MSG(name) GPUSCHED__MSG_TYPE__MSG_##name
 static const struct ask_row rows[ASK_KINDS] = {
-	[ASK_WATCH] = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, UPDATE_HEARD, 0, 0, 0, true, send_watch,
-	        part_watch },
-	[ASK_PING] = { GPUSCHED__MSG_TYPE__MSG_PONG, UPDATE_HEARD, 2000, 0, 0, false, send_ping,
-	        NULL },
-	[ASK_NODES] = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, UPDATE_NODES, 10000, 20, 0, true,
-	        send_nodes, part_nodes },
-	[ASK_SHOWN] = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, UPDATE_USED, 2000, 20,
-	        WANT_USED | WANT_ORDER, true, send_shown, part_shown },
-	[ASK_ORDER] = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, UPDATE_HEARD, 5000, 50, WANT_ORDER, true,
+	[ASK_WATCH] = { MSG(JOB_CHUNK), UPDATE_HEARD, 0, 0, 0, 0, true, send_watch, part_watch },
+	[ASK_PING] = { MSG(PONG), UPDATE_HEARD, 2000, 0, 0, 0, false, send_ping, NULL },
+	[ASK_NODES] = { MSG(NODE_CHUNK), UPDATE_NODES, 10000, 2000, 20, 0, true, send_nodes,
+	        part_nodes },
+	[ASK_SHOWN] = { MSG(JOB_CHUNK), UPDATE_USED, 2000, 500, 20, WANT_USED | WANT_ORDER, true,
+	        send_shown, part_shown },
+	[ASK_ORDER] = { MSG(JOB_CHUNK), UPDATE_HEARD, ORDER_MS, 0, 100, WANT_ORDER, true,
 	        send_order, part_order },
-	[ASK_SHARES] = { GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK, UPDATE_SHARES, 5000, 20, WANT_SHARES,
-	        true, send_shares, part_shares },
-	[ASK_SERVICES] = { GPUSCHED__MSG_TYPE__MSG_SERVICE_CHUNK, UPDATE_SERVICES, 2000, 20,
-	        WANT_SERVICES, true, send_services, part_services },
-	[ASK_WHY] = { GPUSCHED__MSG_TYPE__MSG_WHY_RESULT, UPDATE_WHY, 0, 0, 0, false, send_why,
-	        part_why },
-	[ASK_CONTROL] = { GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT, UPDATE_DONE, 0, 0, 0, false,
-	        send_control, part_control },
+	[ASK_SHARES] = { MSG(SHARE_CHUNK), UPDATE_SHARES, 5000, 500, 20, WANT_SHARES, true,
+	        send_shares, part_shares },
+	[ASK_SERVICES] = { MSG(SERVICE_CHUNK), UPDATE_SERVICES, 2000, 500, 20, WANT_SERVICES, true,
+	        send_services, part_services },
+	[ASK_WHY] = { MSG(WHY_RESULT), UPDATE_WHY, 0, 0, 0, 0, false, send_why, part_why },
+	[ASK_CONTROL] = { MSG(JOB_CONTROL_RESULT), UPDATE_DONE, 0, 0, 0, 0, false, send_control,
+	        part_control },
 };
 
 /* --- when ------------------------------------------------------------------------------------- */
@@ -292,6 +297,8 @@ static bool is_wanted(const struct asks *a, enum ask_kind kind, bool paused)
 
 	if ((paused && row->follows) || (row->wants && !(row->wants & a->look.wants)))
 		return false;
+	if (kind == ASK_ORDER)
+		return a->listed;
 	return kind != ASK_SHOWN || a->look.n_shown;
 }
 
@@ -315,8 +322,7 @@ int64_t asks_next_ms(const struct asks *a, bool paused)
 	return next;
 }
 
-int asks_send_due(
-        struct asks *a, struct dial *d, int64_t now_ms, bool paused, struct error *err)
+int asks_send_due(struct asks *a, struct dial *d, int64_t now_ms, bool paused, struct error *err)
 {
 	for (size_t i = 0; i < ASK_KINDS; i++) {
 		struct ask *ask = &a->v[i];
@@ -361,14 +367,15 @@ static void end(struct asks *a, enum ask_kind kind, const Gpusched__Reply *reply
 
 	ask->so_far = NULL;
 	ask->id = 0;
-	if (kind == ASK_NODES && pause < CHANGE_MS)
-		pause = CHANGE_MS;
+	if (pause < row->least_ms)
+		pause = row->least_ms;
 	ask->rest_ms = now_ms + (ok ? pause : RETRY_MS);
 	/* What changed meanwhile has asked for it again. */
 	if (row->every_ms && now_ms + row->every_ms < ask->due_ms)
 		ask->due_ms = now_ms + row->every_ms;
+	/* It has ended because other jobs are visible now: all of them are asked for. */
 	if (kind == ASK_WATCH)
-		ask->due_ms = 0;
+		ask->due_ms = a->cursor = 0;
 	if (kind == ASK_WHY || kind == ASK_CONTROL) {
 		if (!u->text && !ok)
 			u->text = xstrdup(reply->text);
@@ -390,12 +397,13 @@ static void take_part(struct asks *a, enum ask_kind kind, const ProtobufCMessage
 		rows[kind].part(a, ask->so_far, m);
 }
 
-int asks_take(struct asks *a, const struct frame *f, int64_t now_ms, int64_t now_us,
-        struct error *err)
+int asks_take(
+        struct asks *a, const struct frame *f, int64_t now_ms, int64_t now_us, struct error *err)
 {
 	ProtobufCMessage *m = msg_unpack(f->type, f->body, f->len, a->arena, err);
 	size_t kind = 0;
 
+	a->now_ms = now_ms;
 	if (!m)
 		return -1;
 	while (kind < ASK_KINDS && (!f->id || a->v[kind].id != f->id))
@@ -430,9 +438,10 @@ void asks_forget(struct asks *a, int64_t now_ms, int64_t now_us)
 		if (!under_way)
 			continue;
 		u = update_new(rows[i].kind, now_us);
-		u->text = xstrdup(i == ASK_WHY ? "the connection broke before the answer: w asks again"
-		                               : "the connection broke: whether it was done is not "
-		                                 "known");
+		u->text = xstrdup(i == ASK_WHY
+		                          ? "the connection broke before the answer: w asks again"
+		                          : "the connection broke: whether it was done is not "
+		                            "known");
 		push(a, u);
 	}
 }

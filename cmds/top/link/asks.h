@@ -25,19 +25,21 @@ enum ask_kind {
 };
 
 struct ask {
-	uint64_t id;          /* that is under way; 0: none */
+	uint64_t id; /* that is under way; 0: none */
 	int64_t sent_ms;
-	int64_t due_ms;       /* INT64_MAX: when there is a reason */
-	int64_t rest_ms;      /* not before */
+	int64_t due_ms;        /* INT64_MAX: when there is a reason */
+	int64_t rest_ms;       /* not before */
 	struct update *so_far; /* of its answer */
 };
 
 /* What all of them know. */
 struct asks {
 	struct ask v[ASK_KINDS];
-	uint64_t cursor;       /* of the watch */
-	struct command look;   /* what is on the screen */
-	struct command order;  /* of ASK_WHY and ASK_CONTROL: under way */
+	uint64_t cursor;      /* of the watch */
+	bool listed;          /* it has told all jobs: there is an order to ask for */
+	int64_t now_ms;       /* of the answer that is taken */
+	struct command look;  /* what is on the screen */
+	struct command order; /* of ASK_WHY and ASK_CONTROL: under way */
 	struct arena *arena;
 	/* An update is ready. */
 	void (*push)(struct update *u, void *arg);
@@ -45,13 +47,12 @@ struct asks {
 };
 
 /* Send what is due. `paused`: nothing is followed. */
-int asks_send_due(
-        struct asks *a, struct dial *d, int64_t now_ms, bool paused, struct error *err);
+int asks_send_due(struct asks *a, struct dial *d, int64_t now_ms, bool paused, struct error *err);
 int64_t asks_next_ms(const struct asks *a, bool paused); /* when there may be more to send */
 
 /* An answer. -1: the connection is done with. */
-int asks_take(struct asks *a, const struct frame *f, int64_t now_ms, int64_t now_us,
-        struct error *err);
+int asks_take(
+        struct asks *a, const struct frame *f, int64_t now_ms, int64_t now_us, struct error *err);
 
 /* The connection has gone: what was under way is sent again, but for what the user asked to be
  * done. */

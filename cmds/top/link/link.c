@@ -17,8 +17,8 @@
 
 #define PAUSE_MIN_MS 50
 #define PAUSE_MAX_MS 1000
-#define SILENCE_MS   30000 /* without any answer: the connection is given up */
-#define QUEUE_MAX    65536 /* jobs that the screen has not taken yet */
+#define SILENCE_MS   20000         /* without any answer: the connection is given up */
+#define QUEUE_MAX    65536         /* jobs that the screen has not taken yet */
 #define ARENA_CAP    (1024 * 1024) /* msg_unpack() sets its own */
 #define STOP_MS      300
 
@@ -160,10 +160,19 @@ static struct dial *connect_it(struct link *l)
 
 /* --- commands --------------------------------------------------------------------------------- */
 
+static bool is_same_look(const struct command *a, const struct command *b)
+{
+	if (a->wants != b->wants || a->n_shown != b->n_shown)
+		return false;
+	for (size_t i = 0; i < a->n_shown; i++)
+		if (!job_key_same(a->shown[i], b->shown[i]))
+			return false;
+	return true;
+}
+
 static void look(struct link *l, const struct command *c)
 {
-	bool other = c->wants != l->asks.look.wants || c->n_shown != l->asks.look.n_shown ||
-	             memcmp(c->shown, l->asks.look.shown, c->n_shown * sizeof(c->shown[0])) != 0;
+	bool other = !is_same_look(c, &l->asks.look);
 
 	l->asks.look = *c;
 	if (!other)

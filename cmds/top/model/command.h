@@ -27,8 +27,8 @@ enum want { WANT_SHARES = 1 << 0, WANT_SERVICES = 1 << 1, WANT_USED = 1 << 2, WA
 struct command {
 	enum command_kind kind;
 	struct job_key key;
-	char tasks[COMMAND_TASKS_MAX]; /* of an array: which; "": it is none */
-	unsigned wants;                /* enum want */
+	char tasks[COMMAND_TASKS_MAX];           /* of an array: which; "": it is none */
+	unsigned wants;                          /* enum want */
 	struct job_key shown[COMMAND_SHOWN_MAX]; /* jobs whose rows are on the screen */
 	size_t n_shown;
 };

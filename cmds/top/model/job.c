@@ -89,8 +89,8 @@ struct top_job *top_job_new(const Gpusched__Job *m, int64_t now_us)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		n += strlen(texts[i]) + 1;
 	j = xcalloc(1, sizeof(*j) + n);
-	const char **fields[] = { &j->user, &j->account, &j->partition, &j->qos, &j->name,
-		&j->code, &j->reason, &j->nodes };
+	const char **fields[] = { &j->user, &j->account, &j->partition, &j->qos, &j->name, &j->code,
+		&j->reason, &j->nodes };
 	at = j->data;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		*fields[i] = at;

@@ -19,8 +19,8 @@ void jobs_remove(struct jobs *jobs, struct job_key key);
 void jobs_keep_round(struct jobs *jobs, unsigned round);
 void jobs_clear(struct jobs *jobs);
 
-#define JOBS_EACH(jobs, i, job)                      \
-	for (size_t i = 0; i < (jobs)->size; i++)    \
+#define JOBS_EACH(jobs, i, job)                   \
+	for (size_t i = 0; i < (jobs)->size; i++) \
 		for (struct top_job *job = (jobs)->slots[i]; job; job = NULL)
 
 #endif

@@ -91,8 +91,7 @@ static void join_use(struct model *m)
 
 		for (size_t k = 0; k < node->n_devices; k++) {
 			const Gpusched__NodeGpu *g = node->devices[k];
-			struct top_job *job =
-			        g->n_runs == 1 ? model_run_job(m, g->runs[0]) : NULL;
+			struct top_job *job = g->n_runs == 1 ? model_run_job(m, g->runs[0]) : NULL;
 
 			if (job)
 				add_use(job, g);

@@ -22,22 +22,22 @@ struct items {
 struct job_sums {
 	size_t running, waiting; /* tasks of arrays one by one; without reserves of services */
 	int64_t oldest_us;       /* the first submit of those that wait; 0: none waits */
-	struct job_key next;   /* runs, and reaches its time limit first; id 0: none does */
-	int64_t next_us;       /* then, by this host's clock */
+	struct job_key next;     /* runs, and reaches its time limit first; id 0: none does */
+	int64_t next_us;         /* then, by this host's clock */
 };
 
 struct model {
 	struct jobs jobs;
 	struct items nodes, shares, services, used;
-	struct items why;   /* of the job, or tasks, asked about last */
-	char *why_text;     /* or why there is none; NULL */
-	unsigned round;     /* of the listing of jobs that is under way, or the last one */
-	bool listing;       /* it is under way */
-	bool loaded;        /* one was complete */
+	struct items why; /* of the job, or tasks, asked about last */
+	char *why_text;   /* or why there is none; NULL */
+	unsigned round;   /* of the listing of jobs that is under way, or the last one */
+	bool listing;     /* it is under way */
+	bool loaded;      /* one was complete */
 	bool connected;
-	char *link_text;    /* why not; NULL */
-	int64_t heard_us;   /* of the last answer, UTC; 0: none came yet */
-	uint64_t changes;   /* of anything that screens show */
+	char *link_text;        /* why not; NULL */
+	int64_t heard_us;       /* of the last answer, UTC; 0: none came yet */
+	uint64_t changes;       /* of anything that screens show */
 	uint64_t share_changes; /* what borrowed from `shares` is no more */
 };
 

@@ -59,10 +59,10 @@ bool row_fits(const struct top_job *job, const struct row_filter *f)
 	{                                                       \
 		return (int64_t)(value);                        \
 	}
-#define TEXT(what)                                              \
+#define TEXT(what)                                                \
 	static const char *text_##what(const struct top_job *job) \
-	{                                                       \
-		return job->what;                               \
+	{                                                         \
+		return job->what;                                 \
 	}
 
 NUMBER(id, job->key.id)
@@ -72,7 +72,7 @@ NUMBER(priority, job->priority)
 NUMBER(submitted, job->submit_us)
 NUMBER(use, job->sampled ? job->use_pct / job->sampled : INT32_MAX)
 NUMBER(mem, job->mem_used_mb)
-NUMBER(end, !job->limited    ? INT64_MAX
+NUMBER(end, !job->limited     ? INT64_MAX
             : job->started_us ? job->started_us + (int64_t)job->limit_s * 1000000
                               : INT64_MAX - 1)
 TEXT(partition)
@@ -130,8 +130,8 @@ static void rank_by_queue(struct rank *r, const struct top_job *job)
 	r->number[3] = job->pending ? id : minus(id);
 }
 
-static void rank_by(struct rank *r, const struct top_job *job, const struct row_order *order,
-        bool turned)
+static void rank_by(
+        struct rank *r, const struct top_job *job, const struct row_order *order, bool turned)
 {
 	*r = (struct rank){ .job = job };
 	rank_by_queue(r, job);

@@ -15,15 +15,15 @@
 #include "common/gpusched.pb-c.h"
 
 enum update_kind {
-	UPDATE_JOBS,       /* some jobs as they are now */
-	UPDATE_NODES,      /* all nodes, with their GPUs: `items`; so are the next two */
+	UPDATE_JOBS,  /* some jobs as they are now */
+	UPDATE_NODES, /* all nodes, with their GPUs: `items`; so are the next two */
 	UPDATE_SHARES,
 	UPDATE_SERVICES,
-	UPDATE_USED,       /* jobs that were asked for with their runs: `items` are Jobs */
-	UPDATE_WHY,        /* `items` are WhyResults; none: `text` says why not */
-	UPDATE_DONE,       /* something was done to a job, or refused: `text` */
-	UPDATE_LINK,       /* connected, or not: `text` */
-	UPDATE_HEARD,      /* an answer without news: the controller is there */
+	UPDATE_USED,  /* jobs that were asked for with their runs: `items` are Jobs */
+	UPDATE_WHY,   /* `items` are WhyResults; none: `text` says why not */
+	UPDATE_DONE,  /* something was done to a job, or refused: `text` */
+	UPDATE_LINK,  /* connected, or not: `text` */
+	UPDATE_HEARD, /* an answer without news: the controller is there */
 	UPDATE_KINDS
 };
 

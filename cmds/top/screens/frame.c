@@ -132,8 +132,7 @@ static void put_jobs(struct state *s, struct grid *g, struct area a)
 	if (s->sums.next.id) {
 		int64_t us = s->sums.next_us - now_us;
 
-		strbuf_addf(&b, "; %s ends within %s",
-		        job_key_text(label, s->sums.next),
+		strbuf_addf(&b, "; %s ends within %s", job_key_text(label, s->sums.next),
 		        duration_format(left, us > 0 ? (uint64_t)us / USEC_PER_S : 0));
 	}
 	text = strbuf_take(&b);
@@ -195,10 +194,10 @@ static void put_prompt(const struct state *s, struct grid *g, struct area a)
 	unsigned at;
 
 	if (p->kind == PROMPT_QUESTION) {
-		at = grid_text(g, a.row, a.col, a.cols > 8 ? a.cols - 8 : a.cols, LOOK_BAD,
-		        p->question);
-		grid_text(g, a.row, a.col + at, a.cols > at ? a.cols - at : 0, LOOK_STRONG,
-		        " y/N ");
+		at = grid_text(
+		        g, a.row, a.col, a.cols > 8 ? a.cols - 8 : a.cols, LOOK_BAD, p->question);
+		grid_text(
+		        g, a.row, a.col + at, a.cols > at ? a.cols - at : 0, LOOK_STRONG, " y/N ");
 		return;
 	}
 	at = grid_text(g, a.row, a.col, a.cols, LOOK_STRONG, prompts[p->kind]);

@@ -10,7 +10,7 @@
 #include "cmds/top/screens/screen.h"
 #include "cmds/views/views.h"
 
-#define CTRL(c) ((c) & 0x1f)
+#define CTRL(c) ((c)&0x1f)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
@@ -293,16 +293,18 @@ struct key_row {
 
 static const struct key_row key_rows[] = {
 	{ { '1', '2', '3', '4', '5', '6' }, digit, "1 to 6", "a screen" },
-	{ { KEY_IS_TAB, KEY_IS_BACK_TAB }, next_screen, "Tab, Shift-Tab", "the next, the one before" },
+	{ { KEY_IS_TAB, KEY_IS_BACK_TAB }, next_screen, "Tab, Shift-Tab",
+	        "the next, the one before" },
 	{ { KEY_IS_UP, KEY_IS_DOWN, 'k', 'j', CTRL('p'), CTRL('n') }, move_key, "Up, Down, k, j",
 	        "a line" },
-	{ { KEY_IS_PAGE_UP, KEY_IS_PAGE_DOWN, CTRL('b'), CTRL('f'), CTRL('u'), CTRL('d') }, move_key,
-	        "PgUp, PgDn", "a page (^B, ^F), half a page (^U, ^D)" },
+	{ { KEY_IS_PAGE_UP, KEY_IS_PAGE_DOWN, CTRL('b'), CTRL('f'), CTRL('u'), CTRL('d') },
+	        move_key, "PgUp, PgDn", "a page (^B, ^F), half a page (^U, ^D)" },
 	{ { KEY_IS_HOME, KEY_IS_END, 'g', 'G' }, move_key, "Home, End, g, G",
 	        "the first line, the last" },
 	{ { KEY_IS_LEFT, KEY_IS_RIGHT, 'l' }, sideways, "Left, Right",
 	        "on the map and of a node: the one before, the next (h, l)" },
-	{ { KEY_IS_ENTER }, enter, "Enter", "of a job as w; of a node, account or service all of it" },
+	{ { KEY_IS_ENTER }, enter, "Enter",
+	        "of a job as w; of a node, account or service all of it" },
 	{ { 'w' }, why, "w", "why the job waits, and what would start it now" },
 	{ { '/' }, ask_filter, "/", "only what has this text in some column" },
 	{ { 'u', 'a', 'p' }, ask_filter, "u, a, p", "only this user, account, partition" },

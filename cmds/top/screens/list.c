@@ -53,7 +53,8 @@ static enum look look_of(enum table_colour colour)
 	return looks[colour];
 }
 
-static void make_row(struct list_view *v, struct cell *cells, size_t i, const struct list_source *from)
+static void make_row(
+        struct list_view *v, struct cell *cells, size_t i, const struct list_source *from)
 {
 	const void *objects[LIST_OBJECTS] = { NULL };
 	struct view_cell shown;
@@ -93,8 +94,8 @@ static void put_cell(const struct list_view *v, size_t column, struct grid *g, u
 		grid_text(g, row, col, width, cell->look, cell->text);
 }
 
-static void put_row(const struct list_view *v, struct grid *g, struct area a, const unsigned *widths,
-        size_t shown, const struct cell *cells)
+static void put_row(const struct list_view *v, struct grid *g, struct area a,
+        const unsigned *widths, size_t shown, const struct cell *cells)
 {
 	unsigned at = 0;
 

@@ -93,15 +93,16 @@ static void done(const void *objects[LIST_OBJECTS], void *arg)
 
 static void put_empty(const struct state *s, struct grid *g, struct area a, const char *what)
 {
-	const char *text = !s->model.loaded                    ? "nothing is known yet"
+	const char *text = !s->model.loaded                   ? "nothing is known yet"
 	                   : !row_filter_is_empty(&s->filter) ? "no job fits the filter"
-	                                                       : what;
+	                                                      : what;
 
 	if (a.rows > 1)
 		grid_text(g, a.row + 1, a.col, a.cols, LOOK_DIM, text);
 }
 
-static void draw(struct state *s, struct grid *g, struct area a, enum screen_id id, const char *empty)
+static void draw(
+        struct state *s, struct grid *g, struct area a, enum screen_id id, const char *empty)
 {
 	struct job_list *jobs = &s->jobs[id];
 	struct list_state *list = &s->lists[id];

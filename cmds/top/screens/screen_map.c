@@ -13,9 +13,9 @@
 #include "common/base/xalloc.h"
 
 #define NAME_MAX_COLS 24
-#define GAP           2 /* between nodes */
+#define GAP           2  /* between nodes */
 #define FOLD_STEP     10 /* nodes in a line of the folded map: a multiple of it */
-#define DETAIL_MIN    5 /* rows of an area that has room for the two lines below */
+#define DETAIL_MIN    5  /* rows of an area that has room for the two lines below */
 
 /* --- which nodes ------------------------------------------------------------------------------ */
 
@@ -154,8 +154,8 @@ static void put_node(const struct state *s, struct grid *g, struct area a, const
 			grid_mark(g, a.row, col, 1);
 		return;
 	}
-	grid_text(g, a.row, col, l->name, map_node_works(node) ? LOOK_PLAIN : LOOK_WARN,
-	        node->name);
+	grid_text(
+	        g, a.row, col, l->name, map_node_works(node) ? LOOK_PLAIN : LOOK_WARN, node->name);
 	put_gpus(s, g, a.row, col + l->name + 1, l->cell, node);
 	if (marked)
 		grid_mark(g, a.row, col, l->name);
@@ -178,8 +178,8 @@ static void add_jobs(const struct state *s, struct strbuf *b, const Gpusched__No
 		strbuf_addf(b, "; %" PRIu32 " of others", node->others_runs);
 }
 
-static void put_detail(const struct state *s, struct grid *g, struct area a,
-        const Gpusched__Node *node)
+static void put_detail(
+        const struct state *s, struct grid *g, struct area a, const Gpusched__Node *node)
 {
 	struct strbuf b = { 0 };
 	uint32_t n_free = 0;
@@ -187,8 +187,7 @@ static void put_detail(const struct state *s, struct grid *g, struct area a,
 
 	for (size_t i = 0; i < node->n_devices; i++)
 		n_free += map_gpu(node, node->devices[i]) == MARK_FREE;
-	strbuf_addf(&b, "%s %s: %" PRIu32 " of %zu GPUs free, %" PRIu32 " of %" PRIu32
-	                " CPUs",
+	strbuf_addf(&b, "%s %s: %" PRIu32 " of %zu GPUs free, %" PRIu32 " of %" PRIu32 " CPUs",
 	        node->name, node->state, n_free, node->n_devices, node->cpus_free, node->cpus);
 	if (*node->reason)
 		strbuf_addf(&b, "; %s", node->reason);
@@ -219,8 +218,8 @@ static void put_legend(struct grid *g, struct area a, const struct layout *l)
 		char letter[] = { gpu_marks[i].letter, 0 };
 		bool all = l->folded && i == MARK_FREE;
 
-		at = put_entry(g, a, at, gpu_marks[i].look, letter,
-		        all ? "all" : gpu_marks[i].word);
+		at = put_entry(
+		        g, a, at, gpu_marks[i].look, letter, all ? "all" : gpu_marks[i].word);
 		if (all)
 			at = put_entry(g, a, at, LOOK_FREE, "1-9", gpu_marks[i].word);
 	}

@@ -94,8 +94,7 @@ static unsigned put_words(struct grid *g, struct area a, const Gpusched__Node *n
 		strbuf_addf(&b, "; agent %s", n->agent_version);
 	put_line(g, a, LOOK_PLAIN, &b);
 	a.row++;
-	strbuf_addf(&b, "%s%s%s", n->reason, *n->reason && *n->gpu_note ? "; " : "",
-	        n->gpu_note);
+	strbuf_addf(&b, "%s%s%s", n->reason, *n->reason && *n->gpu_note ? "; " : "", n->gpu_note);
 	put_line(g, a, LOOK_WARN, &b);
 	return rows;
 }

@@ -19,8 +19,7 @@ static bool is_shown(const struct state *s, const Gpusched__Service *service)
 	       (!*f->user || !strcmp(service->user, f->user)) &&
 	       (!*f->partition || !strcmp(service->partition, f->partition)) &&
 	       (!*f->text || strcasestr(service->name, f->text) ||
-	               strcasestr(service->user, f->text) ||
-	               strcasestr(service->state, f->text));
+	               strcasestr(service->user, f->text) || strcasestr(service->state, f->text));
 }
 
 /* The i-th that fits the filter; NULL. */

@@ -17,8 +17,8 @@
 #include "common/base/clock.h"
 #include "common/base/text.h"
 
-#define DRAW_MS  100  /* two pictures are at least so far apart; a key shows at once */
-#define TICK_MS  1000 /* times go on */
+#define DRAW_MS  100   /* two pictures are at least so far apart; a key shows at once */
+#define TICK_MS  1000  /* times go on */
 #define APPLY_US 50000 /* of updates, before keys have their turn */
 
 struct gtop {
@@ -51,16 +51,17 @@ static const struct cmd cmd = {
 	.arguments = "",
 	.about = "Show GPUs, the queue, running jobs, accounts and services on the terminal, as "
 	         "they change.",
-	.examples = "The key ? lists all keys: 1 to 6 and Tab are screens, / u a p filter, Enter or "
-	            "w says why a job waits, c cancels, q quits.\n"
-	            "\n"
-	            "Examples:\n"
-	            "  gtop\n"
-	            "  gtop --screen=queue -u ana\n"
-	            "  gtop --once | head -n 1\n"
-	            "\n"
-	            "Exit status: 0 done; 2 usage, or no terminal that it can use; 4 --once: the "
-	            "controller was not reached.",
+	.examples =
+	        "The key ? lists all keys: 1 to 6 and Tab are screens, / u a p filter, Enter or "
+	        "w says why a job waits, c cancels, q quits.\n"
+	        "\n"
+	        "Examples:\n"
+	        "  gtop\n"
+	        "  gtop --screen=queue -u ana\n"
+	        "  gtop --once | head -n 1\n"
+	        "\n"
+	        "Exit status: 0 done; 2 usage, or no terminal that it can use; 4 --once: the "
+	        "controller was not reached.",
 	.table = table,
 };
 
@@ -215,20 +216,20 @@ static int use_options(struct gtop *g, struct error *err)
 
 static int watch(struct gtop *g, struct client *c, struct error *err)
 {
-	g->link = link_start(c, err);
-	if (!g->link)
-		return -1;
 	if (term_begin(err) < 0) {
-		link_stop(g->link);
+		client_free(c);
 		return -1;
 	}
-	g->state.send = send_command;
-	g->state.send_arg = g->link;
-	begin_signals();
-	loop(g);
+	g->link = link_start(c, err);
+	if (g->link) {
+		g->state.send = send_command;
+		g->state.send_arg = g->link;
+		begin_signals();
+		loop(g);
+	}
 	term_end();
 	link_stop(g->link);
-	return ended_by ? 128 + ended_by : 0;
+	return !g->link ? -1 : ended_by ? 128 + ended_by : 0;
 }
 
 static int run(void *input, struct error *err)

@@ -56,8 +56,8 @@ static const struct {
 static int refuse(struct error *err, const char *why)
 {
 	error_set(err, ERR_USAGE, "%s: gtop needs a terminal that can move its cursor", why);
-	return error_hint(err,
-	        "gqueue and ginfo print the same as text, gtop --once prints the map");
+	return error_hint(
+	        err, "gqueue and ginfo print the same as text, gtop --once prints the map");
 }
 
 int term_check(struct error *err)
@@ -141,8 +141,8 @@ void term_show(const struct grid *g)
 			attr_t attr = coloured ? looks[c->look].with : looks[c->look].without;
 			cchar_t cc;
 
-			if (!c->ch[0] || (c->ch[0] == L' ' && !c->marked &&
-			                         c->look != LOOK_HEADING))
+			if (!c->ch[0] ||
+			        (c->ch[0] == L' ' && !c->marked && c->look != LOOK_HEADING))
 				continue;
 			if (c->marked)
 				attr ^= A_REVERSE;

@@ -4,7 +4,7 @@ import re
 import shlex
 
 import pytest
-from cluster import BUILD, TOP, Cluster
+from cluster import BIN, BUILD, TOP, Cluster
 from tools import need
 
 SCRIPT = TOP / "etc/completions/gpusched.bash"
@@ -58,7 +58,7 @@ def test_partitions_and_accounts(cluster):
 def test_each_option_of_each_command(cluster):
     """All that --help lists is offered, with its '=' where it has a value: the table of options is the source."""
     for command in ("gsubmit", "gqueue", "gcancel", "ginfo", "gctl", "gprio", "gserve", "gshare", "gacct", "greport", "glog", "grun",
-                    "gctl update", "gctl events", "gserve update"):
+                    *(["gtop"] if BIN["gtop"].exists() else []), "gctl update", "gctl events", "gserve update"):
         words = command.split()
         told = cluster.run(*words, "--help").stdout
         rows = re.findall(r"^ +(?:-[A-Za-z?], )*(--.*?)(?:  |$)", told, re.M)

@@ -3,6 +3,7 @@
 import itertools
 import shlex
 import subprocess
+import time
 
 from cluster import wait_until
 
@@ -56,6 +57,13 @@ class Terminal:
             return word not in text
         wait_until(gone, lambda: f"no {word!r} on the terminal, which shows:\n{text}")
         return text
+
+    def answers(self, key):
+        """Seconds from a key to another picture below the head."""
+        before, t = self.lines()[4:-1], time.monotonic()
+        self.keys(key)
+        wait_until(lambda: self.lines()[4:-1] != before, f"another picture after {key}")
+        return time.monotonic() - t
 
     def resize(self, cols, rows):
         self.tmux("resize-window", "-x", cols, "-y", rows)

@@ -97,7 +97,8 @@ static void test_hash(void **state)
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-static void hear(struct model *m, bool fresh, bool complete, const struct top_job_say *say, size_t n)
+static void hear(
+        struct model *m, bool fresh, bool complete, const struct top_job_say *say, size_t n)
 {
 	model_apply(m, top_jobs_update(say, n, fresh, complete, NOW_US));
 }
@@ -139,9 +140,15 @@ static void test_sums(void **state)
 		{ .id = 2, .state = "RUNNING", .elapsed_s = 10, .limit_s = 60 },
 		{ .id = 3, .state = "RUNNING" }, /* without a limit */
 		{ .id = 4, .state = "PENDING", .submit_us = NOW_US - 50 * S },
-		{ .id = 5, .state = "PENDING", .tasks = "1-9", .several = true, .task_count = 9,
+		{ .id = 5,
+		        .state = "PENDING",
+		        .tasks = "1-9",
+		        .several = true,
+		        .task_count = 9,
 		        .submit_us = NOW_US - 90 * S },
-		{ .id = 6, .state = "PENDING", .reason = "NotWanted",
+		{ .id = 6,
+		        .state = "PENDING",
+		        .reason = "NotWanted",
 		        .submit_us = NOW_US - 900 * S },
 	};
 	struct job_sums sums;
@@ -219,9 +226,10 @@ static void test_types(void **state)
 /* The use of GPUs is that of their job, and stays when the job changes. */
 static void test_use(void **state)
 {
-	const struct top_gpu_say gpus[] = { { .state = "whole", .job = 1, .known = true, .pct = 80,
-		                                    .mem_mb = 1000 },
-		{ .state = "whole", .job = 1, .known = true, .pct = 40, .mem_mb = 3000 } };
+	const struct top_gpu_say gpus[] = {
+		{ .state = "whole", .job = 1, .known = true, .pct = 80, .mem_mb = 1000 },
+		{ .state = "whole", .job = 1, .known = true, .pct = 40, .mem_mb = 3000 }
+	};
 	const struct top_job_say job[] = { { .id = 1, .state = "RUNNING" } };
 	struct update *u = update_new(UPDATE_NODES, NOW_US);
 	const struct top_job *found;
@@ -295,9 +303,10 @@ static void test_filters(void **state)
 	expect_rows(&m, ROWS_QUEUE, &(struct row_filter){ .user = "an" }, "JOBID", false, "");
 	expect_rows(&m, ROWS_QUEUE, &(struct row_filter){ .text = "TRAIN" }, "JOBID", false, "1 5");
 	expect_rows(&m, ROWS_QUEUE, &(struct row_filter){ .text = "4" }, "JOBID", false, "4");
-	expect_rows(&m, ROWS_QUEUE, &(struct row_filter){ .partition = "big" }, "JOBID", false, "5");
-	expect_rows(&m, ROWS_QUEUE, &(struct row_filter){ .partition = "a,big" }, "JOBID", false,
-	        "");
+	expect_rows(
+	        &m, ROWS_QUEUE, &(struct row_filter){ .partition = "big" }, "JOBID", false, "5");
+	expect_rows(
+	        &m, ROWS_QUEUE, &(struct row_filter){ .partition = "a,big" }, "JOBID", false, "");
 	expect_rows(&m, ROWS_QUEUE, &(struct row_filter){ .partition = "batch", .user = "li" },
 	        "JOBID", false, "2 4");
 	model_clear(&m);
@@ -307,10 +316,16 @@ static void test_filters(void **state)
 static void test_odd_numbers(void **state)
 {
 	const struct top_job_say odd[] = {
-		{ .id = UINT64_C(1) << 63, .state = "RUNNING", .elapsed_s = UINT64_MAX,
-		        .limit_s = UINT32_MAX - 1, .gpus = UINT32_MAX },
-		{ .id = UINT64_MAX, .state = "PENDING", .priority = INT64_MIN,
-		        .submit_us = INT64_MIN, .order = UINT32_MAX },
+		{ .id = UINT64_C(1) << 63,
+		        .state = "RUNNING",
+		        .elapsed_s = UINT64_MAX,
+		        .limit_s = UINT32_MAX - 1,
+		        .gpus = UINT32_MAX },
+		{ .id = UINT64_MAX,
+		        .state = "PENDING",
+		        .priority = INT64_MIN,
+		        .submit_us = INT64_MIN,
+		        .order = UINT32_MAX },
 		{ .id = 0, .state = "" },
 	};
 	const struct row_filter all = { .text = "" };

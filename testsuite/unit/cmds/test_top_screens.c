@@ -115,16 +115,48 @@ struct screen_test {
 };
 
 static const struct top_job_say jobs[] = {
-	{ .id = 4690, .state = "RUNNING", .name = "rerank", .user = "ana", .gpus = 2, .nodes = "h1",
-	        .elapsed_s = 3600, .limit_s = 7200, .uid = 7 },
-	{ .id = 4700, .state = "RUNNING", .name = "ocr", .user = "li", .gpus = 1, .nodes = "h1",
-	        .elapsed_s = 60, .limit_s = 600, .uid = 8 },
-	{ .id = 4812, .state = "PENDING", .name = "embed", .user = "ana", .uid = 7, .order = 1,
+	{ .id = 4690,
+	        .state = "RUNNING",
+	        .name = "rerank",
+	        .user = "ana",
+	        .gpus = 2,
+	        .nodes = "h1",
+	        .elapsed_s = 3600,
+	        .limit_s = 7200,
+	        .uid = 7 },
+	{ .id = 4700,
+	        .state = "RUNNING",
+	        .name = "ocr",
+	        .user = "li",
+	        .gpus = 1,
+	        .nodes = "h1",
+	        .elapsed_s = 60,
+	        .limit_s = 600,
+	        .uid = 8 },
+	{ .id = 4812,
+	        .state = "PENDING",
+	        .name = "embed",
+	        .user = "ana",
+	        .uid = 7,
+	        .order = 1,
 	        .submit_us = NOW_US - 700 * S },
-	{ .id = 4813, .state = "PENDING", .name = "\033]0;pwned\a", .user = "li", .uid = 8,
-	        .order = 2, .submit_us = NOW_US - 60 * S },
-	{ .id = 4900, .state = "PENDING", .name = "pages", .user = "ana", .uid = 7, .order = 3,
-	        .tasks = "3-9", .several = true, .task_count = 7, .submit_us = NOW_US },
+	{ .id = 4813,
+	        .state = "PENDING",
+	        .name = "\033]0;pwned\a",
+	        .user = "li",
+	        .uid = 8,
+	        .order = 2,
+	        .submit_us = NOW_US - 60 * S },
+	{ .id = 4900,
+	        .state = "PENDING",
+	        .name = "pages",
+	        .user = "ana",
+	        .uid = 7,
+	        .order = 3,
+	        .tasks = "3-9",
+	        .several = true,
+	        .task_count = 7,
+	        .submit_us = NOW_US },
 };
 static const struct top_gpu_say h1[] = {
 	{ .state = "whole", .job = 4690, .known = true, .pct = 93 },
@@ -161,7 +193,8 @@ static void begin(struct screen_test *t, unsigned rows, unsigned cols)
 	t->s.send_arg = &t->sent;
 	u->ok = true;
 	state_apply(&t->s, u);
-	state_apply(&t->s, top_jobs_update(jobs, sizeof(jobs) / sizeof(jobs[0]), true, true, NOW_US));
+	state_apply(
+	        &t->s, top_jobs_update(jobs, sizeof(jobs) / sizeof(jobs[0]), true, true, NOW_US));
 	add_nodes(&t->s, 0);
 	grid_resize(&t->g, rows, cols);
 }
@@ -177,7 +210,9 @@ static void press(struct screen_test *t, const char *keys)
 {
 	frame_draw(&t->s, &t->g);
 	for (; *keys; keys++) {
-		keys_press(&t->s, *keys == '\n' ? KEY_IS_ENTER : *keys == '\033' ? KEY_IS_ESCAPE : *keys);
+		keys_press(&t->s, *keys == '\n'     ? KEY_IS_ENTER
+		                  : *keys == '\033' ? KEY_IS_ESCAPE
+		                                    : *keys);
 		frame_draw(&t->s, &t->g);
 	}
 }

@@ -65,7 +65,8 @@ Gpusched__Node *top_make_node(
         const char *name, const char *state, const struct top_gpu_say *gpus, size_t n)
 {
 	Gpusched__Node node = GPUSCHED__NODE__INIT;
-	Gpusched__NodeGpu *v = xcalloc(n + 1, sizeof(*v)), **devices = xcalloc(n + 1, sizeof(*devices));
+	Gpusched__NodeGpu *v = xcalloc(n + 1, sizeof(*v)),
+	                  **devices = xcalloc(n + 1, sizeof(*devices));
 	Gpusched__RunId *runs = xcalloc(n + 1, sizeof(*runs)), **of = xcalloc(n + 1, sizeof(*of));
 	char *partitions[] = { "batch" };
 	ProtobufCMessage *copy;
