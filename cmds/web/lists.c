@@ -26,7 +26,7 @@ void lists_drop_jobs(struct lists *l)
 {
 	for (size_t i = 0; i < l->n_jobs; i++)
 		free(l->jobs[i]);
-	l->n_jobs = l->n_arrays = l->n_listed = 0;
+	l->n_jobs = l->arrays.n = l->listed.n = 0;
 	l->due_ms[ASK_WAITING] = clock_us(CLOCK_MONOTONIC) / 1000 + WAITING_MS;
 }
 
@@ -34,7 +34,8 @@ void lists_clear(struct lists *l)
 {
 	lists_drop_jobs(l);
 	free(l->jobs);
-	free(l->arrays);
+	free(l->arrays.v);
+	free(l->listed.v);
 	for (int i = 0; i < LIST_COUNT; i++)
 		messages_put(l->messages[i]);
 	free(l->cluster);
@@ -43,14 +44,32 @@ void lists_clear(struct lists *l)
 	snapshot_texts_free(l->texts);
 }
 
-/* The records of waiting tasks are joined and split: what stands for several is asked for again. */
-static void note_array(struct lists *l, uint64_t id)
+static void add_id(struct id_list *l, uint64_t id)
 {
-	for (size_t i = l->n_listed; i < l->n_arrays; i++)
-		if (l->arrays[i] == id)
-			return;
-	l->arrays = xgrow(l->arrays, l->n_arrays, &l->size_arrays, sizeof(*l->arrays));
-	l->arrays[l->n_arrays++] = id;
+	if (l->n && l->v[l->n - 1] == id)
+		return;
+	l->v = xgrow(l->v, l->n, &l->size, sizeof(*l->v));
+	l->v[l->n++] = id;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* In order, each once. */
+static void sort_ids(struct id_list *l)
+{
+	size_t n = 0;
+
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), compare_ids);
+	for (size_t i = 0; i < l->n; i++)
+		if (!n || l->v[n - 1] != l->v[i])
+			l->v[n++] = l->v[i];
+	l->n = n;
 }
 
 static void add_job(struct lists *l, const Gpusched__Job *m)
@@ -62,12 +81,15 @@ static void add_job(struct lists *l, const Gpusched__Job *m)
 	l->jobs[l->n_jobs++] = job;
 }
 
+/* Records of waiting tasks are joined and split, and have no name but their tasks: of an array with a
+ * change they are asked for anew, all at once. */
 void lists_add_job(struct lists *l, const Gpusched__Job *m, bool listing)
 {
 	l->changed = true;
 	if (*m->array && !listing)
-		note_array(l, m->id);
-	add_job(l, m);
+		add_id(&l->arrays, m->id);
+	if (!m->several || listing)
+		add_job(l, m);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -196,13 +218,18 @@ static int ask_stats(struct lists *l, struct client *c, struct messages *to, str
 
 static int on_job(const ProtobufCMessage *item, void *arg, struct error *err)
 {
+	const Gpusched__Job *m = (const Gpusched__Job *)item;
+	struct lists *l = arg;
+
 	(void)err;
-	add_job(arg, (const Gpusched__Job *)item);
+	if (m->several)
+		add_id(&l->listed, m->id);
+	add_job(l, m);
 	return 0;
 }
 
-static int ask_jobs(struct lists *l, struct client *c, const uint64_t *ids, size_t n,
-        struct error *err)
+static int ask_jobs(
+        struct lists *l, struct client *c, const uint64_t *ids, size_t n, struct error *err)
 {
 	Gpusched__ListJobs m = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
@@ -227,17 +254,20 @@ static int ask_waiting(struct lists *l, struct client *c, struct messages *to, s
 /* An array that is not known any more has no waiting tasks either. */
 static int ask_arrays(struct lists *l, struct client *c, struct messages *to, struct error *err)
 {
-	size_t n = l->n_arrays - l->n_listed;
+	size_t n;
 	struct error why;
 
 	(void)to;
-	if (n > ARRAYS_MAX)
-		n = ARRAYS_MAX;
-	if (ask_jobs(l, c, &l->arrays[l->n_listed], n, &why) < 0 && why.code != ERR_NO_JOB) {
+	sort_ids(&l->arrays);
+	n = l->arrays.n < ARRAYS_MAX ? l->arrays.n : ARRAYS_MAX;
+	if (ask_jobs(l, c, l->arrays.v, n, &why) < 0 && why.code != ERR_NO_JOB) {
 		*err = why;
 		return -1;
 	}
-	l->n_listed += n;
+	for (size_t i = 0; i < n; i++)
+		add_id(&l->listed, l->arrays.v[i]);
+	l->arrays.n -= n;
+	memmove(l->arrays.v, l->arrays.v + n, l->arrays.n * sizeof(*l->arrays.v));
 	return 0;
 }
 
@@ -263,7 +293,7 @@ static bool is_due(const struct lists *l, int q, int64_t now)
 	if (now < l->rests_ms[q])
 		return false;
 	if (q == ASK_ARRAYS)
-		return l->n_arrays > l->n_listed;
+		return l->arrays.n > 0;
 	return now >= l->due_ms[q] || (questions[q].on_change && l->changed);
 }
 
@@ -278,7 +308,8 @@ static int ask_one(struct lists *l, int q, struct client *c, struct error *err)
 	}
 	took = clock_us(CLOCK_MONOTONIC) - began;
 	l->rests_ms[q] = (began + took + took * WATCHER_REST) / 1000;
-	l->due_ms[q] = questions[q].every_ms == INT64_MAX ? 0 : began / 1000 + questions[q].every_ms;
+	l->due_ms[q] =
+	        questions[q].every_ms == INT64_MAX ? 0 : began / 1000 + questions[q].every_ms;
 	if (questions[q].list < 0) {
 		messages_put(to);
 		return 0;
@@ -313,15 +344,36 @@ void lists_failed(struct lists *l)
 
 /* --- to a snapshot ---------------------------------------------------------------------------- */
 
+/* Tasks of an array whose waiting ones were not asked for yet come to a later snapshot: they would
+ * be there twice. Those that go now are the first. Returns how many. */
+static size_t hold_back(struct lists *l)
+{
+	struct snapshot_job **held = xcalloc(l->n_jobs + 1, sizeof(struct snapshot_job *));
+	size_t n = 0, n_held = 0;
+
+	sort_ids(&l->arrays);
+	for (size_t i = 0; i < l->n_jobs; i++)
+		if (bsearch(&l->jobs[i]->id, l->arrays.v, l->arrays.n, sizeof(*l->arrays.v),
+		            compare_ids))
+			held[n_held++] = l->jobs[i];
+		else
+			l->jobs[n++] = l->jobs[i];
+	memcpy(l->jobs + n, held, n_held * sizeof(struct snapshot_job *));
+	free(held);
+	return n;
+}
+
 void lists_take(struct lists *l, struct snapshot_draft *d)
 {
 	d->cluster = l->cluster ? l->cluster : "";
 	d->version = l->version ? l->version : "";
 	d->currency = l->currency ? l->currency : "";
+	l->n_taken = l->arrays.n ? hold_back(l) : l->n_jobs;
 	d->set = l->jobs;
-	d->n_set = l->n_jobs;
-	d->arrays = l->arrays;
-	d->n_arrays = l->n_listed;
+	d->n_set = l->n_taken;
+	sort_ids(&l->listed);
+	d->arrays = l->listed.v;
+	d->n_arrays = l->listed.n;
 	for (int i = 0; i < LIST_COUNT; i++) {
 		d->lists[i] = l->messages[i];
 		l->messages[i] = NULL;
@@ -330,13 +382,13 @@ void lists_take(struct lists *l, struct snapshot_draft *d)
 
 void lists_taken(struct lists *l)
 {
-	l->n_jobs = 0; /* they are the snapshot's */
-	l->n_arrays -= l->n_listed;
-	if (l->n_arrays)
-		memmove(l->arrays, l->arrays + l->n_listed, l->n_arrays * sizeof(*l->arrays));
-	l->n_listed = 0;
+	/* The first ones are the snapshot's. */
+	l->n_jobs -= l->n_taken;
+	if (l->n_jobs)
+		memmove(l->jobs, l->jobs + l->n_taken, l->n_jobs * sizeof(struct snapshot_job *));
+	l->listed.n = 0;
 	/* The first list of a large cluster takes much room, and no later one does. */
-	if (l->size > 4096) {
+	if (l->size > 4096 && !l->n_jobs) {
 		free(l->jobs);
 		l->jobs = NULL;
 		l->size = 0;

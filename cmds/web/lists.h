@@ -12,20 +12,34 @@
 struct client;
 
 /* Each kind of question has a time before which it is not asked again. */
-enum question { ASK_NODES, ASK_PARTITIONS, ASK_SHARES, ASK_SERVICES, ASK_STATS, ASK_WAITING, ASK_ARRAYS, ASK_COUNT };
+enum question {
+	ASK_NODES,
+	ASK_PARTITIONS,
+	ASK_SHARES,
+	ASK_SERVICES,
+	ASK_STATS,
+	ASK_WAITING,
+	ASK_ARRAYS,
+	ASK_COUNT
+};
+
+struct id_list {
+	uint64_t *v;
+	size_t n, size;
+};
 
 struct lists {
 	struct snapshot_texts *texts;
 	struct snapshot_job **jobs; /* that were told of, in that order */
 	size_t n_jobs, size;
-	uint64_t told; /* jobs ever; their serials until they are published */
-	uint64_t *arrays; /* with changes, whose waiting tasks are to be asked for */
-	size_t n_arrays, size_arrays;
-	size_t n_listed; /* of `arrays`: so many were asked for */
-	bool changed;    /* jobs, since nodes were asked for */
+	size_t n_taken;        /* the first of them: handed over */
+	uint64_t told;         /* jobs ever; their serials until they are published */
+	struct id_list arrays; /* with changes, whose waiting tasks are to be asked for */
+	struct id_list listed; /* of which all waiting tasks are among `jobs` */
+	bool changed;          /* jobs, since nodes were asked for */
 	struct messages *messages[LIST_COUNT];
-	int64_t due_ms[ASK_COUNT];   /* asked for then at the latest */
-	int64_t rests_ms[ASK_COUNT]; /* and not before */
+	int64_t due_ms[ASK_COUNT];          /* asked for then at the latest */
+	int64_t rests_ms[ASK_COUNT];        /* and not before */
 	char *cluster, *version, *currency; /* NULL: not known */
 };
 

@@ -1,6 +1,6 @@
 /* snapshot.c - see snapshot.h and snapshot_make.h
  *
- * Who frees a job: it is replaced by another one, or goes, when snapshot N + 1 takes the place of N,
+ * When a job is freed: it is replaced by another one, or goes, when snapshot N + 1 takes the place of N,
  * and no snapshot behind N has it. So it waits in a batch until N and all older ones are gone. Lists
  * of messages and deltas are shared by reference counts.
  */
@@ -283,9 +283,18 @@ static void retire(struct retired *r, struct snapshot_job *job)
 
 static bool listed_anew(const struct snapshot_draft *d, uint64_t id)
 {
-	for (size_t i = 0; i < d->n_arrays; i++)
-		if (d->arrays[i] == id)
+	size_t from = 0, to = d->n_arrays;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (d->arrays[mid] == id)
 			return true;
+		if (d->arrays[mid] < id)
+			from = mid + 1;
+		else
+			to = mid;
+	}
 	return false;
 }
 

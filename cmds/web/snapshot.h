@@ -29,7 +29,7 @@ struct totals;
 /* One record of a job: a job, a task of an array, or those tasks of an array that wait and are
  * listed as one. Texts live as long as the job; "" where there is none. */
 struct snapshot_job {
-	uint64_t serial;   /* of the snapshot in which it changed last */
+	uint64_t serial; /* of the snapshot in which it changed last */
 	uint64_t id, raw_id;
 	const char *name, *tasks; /* tasks: "" it is no array */
 	const char *user, *account, *partition, *qos, *state, *reason, *node, *gpu_type;
@@ -38,7 +38,8 @@ struct snapshot_job {
 	int64_t eligible_time; /* as in Job */
 	uint64_t mem_mb;
 	uint32_t uid, cpus, time_limit_s;
-	uint32_t gpus;      /* asked for on all nodes, of the first alternative; all tasks: times task_count */
+	uint32_t
+	        gpus; /* asked for on all nodes, of the first alternative; all tasks: times task_count */
 	uint32_t gpus_held, n_nodes, nodes_min, task_count, position, elapsed_s;
 	uint32_t max_wait_s, attempt;
 	uint32_t len;
@@ -68,7 +69,14 @@ struct snapshot_delta {
 };
 
 /* What is kept as lists of messages. */
-enum snapshot_list { LIST_NODES, LIST_PARTITIONS, LIST_SHARES, LIST_SERVICES, LIST_STATS, LIST_COUNT };
+enum snapshot_list {
+	LIST_NODES,
+	LIST_PARTITIONS,
+	LIST_SHARES,
+	LIST_SERVICES,
+	LIST_STATS,
+	LIST_COUNT
+};
 
 struct snapshot {
 	uint64_t serial;  /* grows by one each */

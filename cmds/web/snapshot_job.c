@@ -109,8 +109,7 @@ static uint32_t gpus_asked(const Gpusched__Job *m)
 	return n * (m->task_count ? m->task_count : 1);
 }
 
-static const char *first_of(
-        const char *list, const char *kept, struct snapshot_texts *texts)
+static const char *first_of(const char *list, const char *kept, struct snapshot_texts *texts)
 {
 	size_t n = strcspn(list, ",");
 	const char *first;

@@ -38,7 +38,7 @@ struct snapshot_draft {
 	 * array. Their serials say which came later; of two alike the later one counts. */
 	struct snapshot_job **set;
 	size_t n_set;
-	/* Of these arrays what stands for several tasks goes, unless it is in `set`. */
+	/* Of these arrays what stands for several tasks goes, unless it is in `set`. In order. */
 	const uint64_t *arrays;
 	size_t n_arrays;
 	/* Only what is in `set` is left: all jobs were listed. */

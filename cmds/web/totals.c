@@ -83,8 +83,7 @@ static void add_wait(struct totals *t, const char *partition, const char *qos, d
 		i++;
 	if (i == t->n_waits) {
 		t->waits = xgrow(t->waits, t->n_waits, &t->size_waits, sizeof(*t->waits));
-		t->waits[t->n_waits++] =
-		        (struct total_waits){ .partition = partition, .qos = qos };
+		t->waits[t->n_waits++] = (struct total_waits){ .partition = partition, .qos = qos };
 	}
 	while (seconds > totals_limits[b])
 		b++;
@@ -109,12 +108,11 @@ static void started(struct totals *t, const struct snapshot_job *job)
 		        1);
 }
 
-void totals_job(struct totals *t, const struct snapshot_job *before,
-        const struct snapshot_job *job)
+void totals_job(struct totals *t, const struct snapshot_job *before, const struct snapshot_job *job)
 {
 	bool same = before && before->several == job->several;
-	bool had_started = same && (before->runs || before->ended) &&
-	                   before->start_time == job->start_time;
+	bool had_started =
+	        same && (before->runs || before->ended) && before->start_time == job->start_time;
 
 	if (job->several)
 		return;

@@ -37,7 +37,7 @@ struct total_waits {
 };
 
 struct totals {
-	struct snapshot_texts *texts; /* borrowed */
+	struct snapshot_texts *texts;   /* borrowed */
 	struct total_list gpu_seconds;  /* account, type: held */
 	struct total_list idle_seconds; /* type, "free" or "held": did not compute at the sample */
 	struct total_list ended;        /* partition, state */
@@ -49,12 +49,12 @@ struct totals {
 };
 
 struct totals *totals_new(struct snapshot_texts *texts); /* borrowed: for names that it keeps */
-void totals_free(struct totals *t); /* NULL is fine */
+void totals_free(struct totals *t);                      /* NULL is fine */
 struct totals *totals_copy(const struct totals *t);
 
 /* `job` takes the place of `before` (NULL: it is new). */
-void totals_job(struct totals *t, const struct snapshot_job *before,
-        const struct snapshot_job *job);
+void totals_job(
+        struct totals *t, const struct snapshot_job *before, const struct snapshot_job *job);
 /* So long it was as `snap` says. */
 void totals_time(struct totals *t, const struct snapshot *snap, double seconds);
 /* The Xids that nodes have heard of between two snapshots. */

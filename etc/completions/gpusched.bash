@@ -129,6 +129,7 @@ _gpusched_argument() { # COMMAND
     greport) _gpusched_offer "use wait cost" ;;
     grun) mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur") ;;
     gcancel | gqueue | gprio | glog) _gpusched_offer "$(_gpusched_jobs)" ;;
+    gweb) [ "$COMP_CWORD" -ne 1 ] || _gpusched_offer "login sign" ;;
     gactivate)
         _gpusched_offer "$(_gpusched_services | sed 's/$/=/')"
         compopt -o nospace 2>/dev/null ;;
@@ -188,4 +189,4 @@ _gpusched() {
     return 0
 }
 
-complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate
+complete -F _gpusched gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate gweb

@@ -47,7 +47,9 @@ expect() {
 
 # --- usage ------------------------------------------------------------------------------------
 
-for c in gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate; do
+gweb=
+[ ! -x cmds/gweb ] || gweb=gweb # --disable-gweb
+for c in gsubmit gqueue gcancel ginfo gctl gprio gserve gshare gacct greport glog grun gfeed gactivate $gweb; do
 	expect 0 "Examples:" $c --help
 	expect 0 "Exit status:" $c --help
 	awk -v of="$c --help" 'length($0) > 79 { print "FAIL: " of ": " $0; bad = 1 } END { exit bad }' "$dir/out" || failed=$((failed + 1))

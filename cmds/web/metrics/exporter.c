@@ -57,8 +57,8 @@ static void node(struct metric_out *o)
 		double n[NODES_COUNTS];
 
 		node_counts(snap->nodes[i], n);
-		metric_put(o, n[o->metric->what] / unit, snap->nodes[i]->name,
-		        snap->nodes[i]->state);
+		metric_put(
+		        o, n[o->metric->what] / unit, snap->nodes[i]->name, snap->nodes[i]->state);
 	}
 }
 
@@ -88,20 +88,38 @@ static void fairshare(struct metric_out *o)
 static void passes(struct metric_out *o)
 {
 	const struct snapshot *snap = o->in->snap;
-	static const char *const names[] = { "workers.running", "gate.held",
-		"store.history_behind", "loop.stall" };
+	static const char *const names[] = { "workers.running", "gate.held", "store.history_behind",
+		"loop.stall" };
 
 	for (size_t i = 0; snap && i < snap->n_stats; i++)
 		if (!strcmp(snap->stats[i]->name, names[o->metric->what]))
 			metric_put(o, snap->stats[i]->value * (o->metric->what == 3 ? 1000 : 1));
 }
 
-#define QUEUE(name, help, what)  { "slurm_queue_" name, "gauge", "", help, jobs, what }
-#define NODES(name, help, what)  { "slurm_nodes_" name, "gauge", "", help, nodes, what }
-#define CPUS(name, help, what)   { "slurm_cpus_" name, "gauge", "", help, nodes, what }
-#define NODE(name, help, what)   { "slurm_node_" name, "gauge", "node,status", help, node, what }
-#define PART(name, help, what)   { "slurm_partition_" name, "gauge", "partition", help, partition_nodes, what }
-#define WHO(name, label, help, fill, what) { name, "gauge", label, help, fill, what }
+#define QUEUE(name, help, what)                                    \
+	{                                                          \
+		"slurm_queue_" name, "gauge", "", help, jobs, what \
+	}
+#define NODES(name, help, what)                                     \
+	{                                                           \
+		"slurm_nodes_" name, "gauge", "", help, nodes, what \
+	}
+#define CPUS(name, help, what)                                     \
+	{                                                          \
+		"slurm_cpus_" name, "gauge", "", help, nodes, what \
+	}
+#define NODE(name, help, what)                                               \
+	{                                                                    \
+		"slurm_node_" name, "gauge", "node,status", help, node, what \
+	}
+#define PART(name, help, what)                                                             \
+	{                                                                                  \
+		"slurm_partition_" name, "gauge", "partition", help, partition_nodes, what \
+	}
+#define WHO(name, label, help, fill, what)             \
+	{                                              \
+		name, "gauge", label, help, fill, what \
+	}
 
 const struct metric metrics_exporter[] = {
 	QUEUE("pending", "Jobs that wait", JOBS_PENDING),
@@ -130,7 +148,8 @@ const struct metric metrics_exporter[] = {
 	CPUS("idle", "CPUs that a job could get", NODES_CPUS_IDLE),
 	CPUS("other", "CPUs of nodes that take no work", NODES_CPUS_OTHER),
 	CPUS("total", "CPUs", NODES_CPUS),
-	{ "slurm_gpus_alloc", "gauge", "", "GPUs that jobs have, or share", nodes, NODES_GPUS_ALLOC },
+	{ "slurm_gpus_alloc", "gauge", "", "GPUs that jobs have, or share", nodes,
+	        NODES_GPUS_ALLOC },
 	{ "slurm_gpus_idle", "gauge", "", "GPUs that a job could get", nodes, NODES_GPUS_IDLE },
 	{ "slurm_gpus_other", "gauge", "", "All other GPUs", gpus_other, 0 },
 	{ "slurm_gpus_total", "gauge", "", "GPUs", nodes, NODES_GPUS },
@@ -146,12 +165,15 @@ const struct metric metrics_exporter[] = {
 	PART("cpus_idle", "CPUs that a job could get", NODES_CPUS_IDLE),
 	PART("cpus_other", "CPUs of nodes that take no work", NODES_CPUS_OTHER),
 	PART("cpus_total", "CPUs", NODES_CPUS),
-	WHO("slurm_partition_jobs_pending", "partition", "Jobs that wait", partition_jobs, JOBS_PENDING),
+	WHO("slurm_partition_jobs_pending", "partition", "Jobs that wait", partition_jobs,
+	        JOBS_PENDING),
 	WHO("slurm_account_jobs_pending", "account", "Jobs that wait", accounts, JOBS_PENDING),
 	WHO("slurm_account_jobs_running", "account", "Jobs that run", accounts, JOBS_RUNNING),
 	WHO("slurm_account_cpus_running", "account", "CPUs that jobs have", accounts, JOBS_CPUS),
-	WHO("slurm_account_jobs_suspended", "account", "Jobs in state SUSPENDED", accounts, JOBS_SUSPENDED),
-	{ "slurm_account_fairshare", "gauge", "account", "Norm of its shares over its use", fairshare, 0 },
+	WHO("slurm_account_jobs_suspended", "account", "Jobs in state SUSPENDED", accounts,
+	        JOBS_SUSPENDED),
+	{ "slurm_account_fairshare", "gauge", "account", "Norm of its shares over its use",
+	        fairshare, 0 },
 	WHO("slurm_user_jobs_pending", "user", "Jobs that wait", users, JOBS_PENDING),
 	WHO("slurm_user_jobs_running", "user", "Jobs that run", users, JOBS_RUNNING),
 	WHO("slurm_user_cpus_running", "user", "CPUs that jobs have", users, JOBS_CPUS),

@@ -19,11 +19,10 @@
 enum what { UTIL, USED, FREE, TEMP, POWER, ENERGY, XID, SM_CLOCK, MEM_CLOCK };
 
 /* False: it is not known. */
-static bool value_of(
-        const struct metric_out *o, const Gpusched__NodeGpu *gpu, double *value)
+static bool value_of(const struct metric_out *o, const Gpusched__NodeGpu *gpu, double *value)
 {
-	bool recent = gpu->last_xid_time &&
-	              o->in->now_us - gpu->last_xid_time < XID_S * INT64_C(1000000);
+	bool recent =
+	        gpu->last_xid_time && o->in->now_us - gpu->last_xid_time < XID_S * INT64_C(1000000);
 	const struct {
 		bool known;
 		double value;
@@ -49,8 +48,8 @@ static void write_jobs(const Gpusched__NodeGpu *gpu, char *buf, size_t size)
 
 	*buf = '\0';
 	for (size_t i = 0; i < gpu->n_runs && i < JOBS_MAX && len < size; i++)
-		len += (size_t)snprintf(buf + len, size - len, "%s%" PRIu64, i ? "," : "",
-		        gpu->runs[i]->job);
+		len += (size_t)snprintf(
+		        buf + len, size - len, "%s%" PRIu64, i ? "," : "", gpu->runs[i]->job);
 }
 
 /* MIG instances have a UUID of their own, and of their GPU no number of the driver's is known. */
@@ -85,15 +84,18 @@ static void each(struct metric_out *o)
 			put(o, snap->nodes[i], snap->nodes[i]->devices[k]);
 }
 
-#define ROW(name, type, help, what) { "DCGM_FI_DEV_" name, type, LABELS, help, each, what }
+#define ROW(name, type, help, what)                                 \
+	{                                                           \
+		"DCGM_FI_DEV_" name, type, LABELS, help, each, what \
+	}
 
 const struct metric metrics_gpus[] = {
 	ROW("SM_CLOCK", "gauge", "Clock of the multiprocessors, in MHz", SM_CLOCK),
 	ROW("MEM_CLOCK", "gauge", "Clock of the memory, in MHz", MEM_CLOCK),
 	ROW("GPU_TEMP", "gauge", "Temperature, in degrees Celsius", TEMP),
 	ROW("POWER_USAGE", "gauge", "Power, in watts", POWER),
-	ROW("TOTAL_ENERGY_CONSUMPTION", "counter", "Energy since the driver was loaded, in millijoules",
-	        ENERGY),
+	ROW("TOTAL_ENERGY_CONSUMPTION", "counter",
+	        "Energy since the driver was loaded, in millijoules", ENERGY),
 	ROW("GPU_UTIL", "gauge", "Compute use since the sample before, in per cent", UTIL),
 	ROW("XID_ERRORS", "gauge", "The last Xid, for an hour after it; 0: none", XID),
 	ROW("FB_FREE", "gauge", "Memory that is free, in MiB", FREE),

@@ -46,13 +46,13 @@ struct metric {
 
 /* What the functions of a page look at. */
 struct metrics_input {
-	const struct snapshot *snap; /* may be NULL */
+	const struct snapshot *snap;     /* may be NULL */
 	const struct http_figures *http; /* may be NULL */
 	const struct sums *sums;
 	bool up;
 	double age_s;
 	int64_t now_us; /* UTC */
-	double memory; /* resident bytes of this process */
+	double memory;  /* resident bytes of this process */
 };
 
 struct metric_out {
@@ -77,8 +77,8 @@ struct metrics_page {
 extern const struct metrics_page metrics_pages[]; /* ends with a page of nothing */
 
 /* The text of a page. */
-void metrics_write(const struct metrics_page *page, const struct metrics_input *in,
-        struct strbuf *text);
+void metrics_write(
+        const struct metrics_page *page, const struct metrics_input *in, struct strbuf *text);
 
 /* The tables of gweb(8), as mdoc. */
 void metrics_manual(FILE *out);

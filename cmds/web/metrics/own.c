@@ -68,9 +68,9 @@ static void put_totals(struct metric_out *o, size_t offset)
 		metric_put(o, l->v[i].n, l->v[i].a, l->v[i].b);
 }
 
-#define TALLY(name)                              \
-	static void name(struct metric_out *o)   \
-	{                                        \
+#define TALLY(name)                               \
+	static void name(struct metric_out *o)    \
+	{                                         \
 		put_tally(o, &o->in->sums->name); \
 	}
 #define TOTAL(name, list)                                     \
@@ -104,8 +104,8 @@ static void partition_jobs(struct metric_out *o)
 	const struct snapshot *snap = o->in->snap;
 
 	for (size_t i = 0; snap && i < snap->n_partitions; i++) {
-		const struct job_group *g = job_groups_find(
-		        &o->in->sums->by_partition, snap->partitions[i]->name);
+		const struct job_group *g =
+		        job_groups_find(&o->in->sums->by_partition, snap->partitions[i]->name);
 
 		metric_put(o, g ? g->n[o->metric->what] : 0.0, snap->partitions[i]->name);
 	}
@@ -135,8 +135,9 @@ static void blocks(struct metric_out *o)
 		for (size_t i = 0; i < snap->partitions[p]->n_gpus; i++) {
 			const Gpusched__GpuUse *use = snap->partitions[p]->gpus[i];
 
-			metric_put(o, (const double[]){ use->largest, use->free,
-			                      use->total }[o->metric->what],
+			metric_put(o,
+			        (const double[]){
+			                use->largest, use->free, use->total }[o->metric->what],
 			        snap->partitions[p]->name, use->type);
 		}
 }
@@ -174,8 +175,9 @@ static void shares(struct metric_out *o)
 		const Gpusched__Share *s = snap->shares[i];
 
 		if (!*s->user)
-			metric_put(o, (const double[]){ s->level_fs, s->norm,
-			                      (double)s->gpu_us / 1e6, s->cost }[o->metric->what],
+			metric_put(o,
+			        (const double[]){ s->level_fs, s->norm, (double)s->gpu_us / 1e6,
+			                s->cost }[o->metric->what],
 			        s->account);
 	}
 }
@@ -205,8 +207,14 @@ static void service_replicas(struct metric_out *o)
 	}
 }
 
-enum service { SERVICE_WANTED, SERVICE_IN_FLIGHT, SERVICE_WAITING, SERVICE_REQUESTS,
-	SERVICE_TOKENS, SERVICE_UP };
+enum service {
+	SERVICE_WANTED,
+	SERVICE_IN_FLIGHT,
+	SERVICE_WAITING,
+	SERVICE_REQUESTS,
+	SERVICE_TOKENS,
+	SERVICE_UP
+};
 
 static void services(struct metric_out *o)
 {
@@ -215,62 +223,112 @@ static void services(struct metric_out *o)
 	for (size_t i = 0; snap && i < snap->n_services && i < METRICS_NAMES_MAX; i++) {
 		const Gpusched__Service *s = snap->services[i];
 
-		metric_put(o, (const double[]){ [SERVICE_WANTED] = s->wanted,
-		                      [SERVICE_IN_FLIGHT] = s->in_flight,
-		                      [SERVICE_WAITING] = s->waiting,
-		                      [SERVICE_REQUESTS] = (double)s->requests,
-		                      [SERVICE_TOKENS] = (double)s->tokens,
-		                      [SERVICE_UP] = !strcmp(s->state, "SERVING") }[o->metric->what],
+		metric_put(o,
+		        (const double[]){ [SERVICE_WANTED] = s->wanted,
+		                [SERVICE_IN_FLIGHT] = s->in_flight,
+		                [SERVICE_WAITING] = s->waiting,
+		                [SERVICE_REQUESTS] = (double)s->requests,
+		                [SERVICE_TOKENS] = (double)s->tokens,
+		                [SERVICE_UP] = !strcmp(s->state, "SERVING") }[o->metric->what],
 		        s->name);
 	}
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-#define G(name, labels, help, fill, what) { "gpusched_" name, "gauge", labels, help, fill, what }
-#define C(name, labels, help, fill, what) { "gpusched_" name, "counter", labels, help, fill, what }
+#define G(name, labels, help, fill, what)                           \
+	{                                                           \
+		"gpusched_" name, "gauge", labels, help, fill, what \
+	}
+#define C(name, labels, help, fill, what)                             \
+	{                                                             \
+		"gpusched_" name, "counter", labels, help, fill, what \
+	}
 
 const struct metric metrics_own[] = {
 	G("up", "", "1 if the controller answers", up, 0),
 	G("snapshot_age_seconds", "", "How old the figures of this page are", snapshot_age, 0),
 	G("info", "cluster,version", "1", info, 0),
-	G("jobs", "partition,state", "Jobs, and tasks of arrays; those that ended for as long as gweb shows them", states, 0),
+	G("jobs", "partition,state",
+	        "Jobs, and tasks of arrays; those that ended for as long as gweb shows them",
+	        states, 0),
 	G("jobs_waiting", "reason", "Jobs that wait, by their first reason", waiting, 0),
-	G("oldest_wait_seconds", "partition", "Since when the job that waits longest could start as far as it depends on its owner", oldest, 0),
-	G("waiting_gpus", "partition", "GPUs that waiting jobs ask for", partition_jobs, JOBS_GPUS_PENDING),
+	G("oldest_wait_seconds", "partition",
+	        "Since when the job that waits longest could start as far as it depends on its "
+	        "owner",
+	        oldest, 0),
+	G("waiting_gpus", "partition", "GPUs that waiting jobs ask for", partition_jobs,
+	        JOBS_GPUS_PENDING),
 	G("held_gpus", "partition", "GPUs that jobs have", partition_jobs, JOBS_GPUS),
 	G("nodes", "state", "Nodes", node_states, 0),
-	G("gpus", "type,state", "GPUs: free, held, shared, draining, drained, missing, trouble, or unavailable: free on a node that takes no work", gpus, 0),
-	G("idle_held_gpus", "type", "GPUs that jobs have, and that did not compute at the last sample; only where samples are known", idle, 0),
+	G("gpus", "type,state",
+	        "GPUs: free, held, shared, draining, drained, missing, trouble, or unavailable: "
+	        "free on a node that takes no work",
+	        gpus, 0),
+	G("idle_held_gpus", "type",
+	        "GPUs that jobs have, and that did not compute at the last sample; only where "
+	        "samples are known",
+	        idle, 0),
 	G("partition_gpus", "partition,type", "GPUs of the partition's nodes", blocks, BLOCK_TOTAL),
-	G("partition_free_gpus", "partition,type", "Those that are free, on nodes that take work", blocks, BLOCK_FREE),
-	G("largest_block", "partition,type", "The most GPUs that one job can get on one node now", blocks, BLOCK_LARGEST),
-	G("account_gpus", "account,type,kind", "GPUs of an account, without those below it; kind is held", account_gpus, 0),
-	G("account_fairshare", "account", "Its shares over its use, among its siblings; above 1 it has used less than its part", shares, SHARE_LEVEL),
+	G("partition_free_gpus", "partition,type", "Those that are free, on nodes that take work",
+	        blocks, BLOCK_FREE),
+	G("largest_block", "partition,type", "The most GPUs that one job can get on one node now",
+	        blocks, BLOCK_LARGEST),
+	G("account_gpus", "account,type,kind",
+	        "GPUs of an account, without those below it; kind is held", account_gpus, 0),
+	G("account_fairshare", "account",
+	        "Its shares over its use, among its siblings; above 1 it has used less than its "
+	        "part",
+	        shares, SHARE_LEVEL),
 	G("account_share", "account", "Its part of the shares of its siblings", shares, SHARE_NORM),
-	C("account_gpu_seconds_total", "account", "GPUs times seconds that it has used, with accounts below it, as the controller keeps it", shares, SHARE_GPU_S),
-	C("account_cost_total", "account", "The cost of its use by the configured prices", shares, SHARE_COST),
-	C("gpu_seconds_total", "account,type", "GPUs times seconds held, counted since gweb began", gpu_seconds, 0),
-	C("idle_gpu_seconds_total", "type,state", "GPUs times seconds free on nodes that take work, or held without computing, counted since gweb began", idle_seconds, 0),
-	{ "gpusched_wait_seconds", "histogram", "partition,qos", "From when a job could start to its first start, counted since gweb began", waits, 0 },
-	C("wait_in_target_total", "partition,in_target", "First starts of jobs with max_wait, within it or not, counted since gweb began", in_target, 0),
-	C("jobs_ended_total", "partition,state", "Ends of jobs, counted since gweb began", ended, 0),
-	C("requeues_total", "partition,reason", "Jobs that ran and wait again, by the reason that they wait for then, counted since gweb began", requeued, 0),
+	C("account_gpu_seconds_total", "account",
+	        "GPUs times seconds that it has used, with accounts below it, as the controller "
+	        "keeps it",
+	        shares, SHARE_GPU_S),
+	C("account_cost_total", "account", "The cost of its use by the configured prices", shares,
+	        SHARE_COST),
+	C("gpu_seconds_total", "account,type", "GPUs times seconds held, counted since gweb began",
+	        gpu_seconds, 0),
+	C("idle_gpu_seconds_total", "type,state",
+	        "GPUs times seconds free on nodes that take work, or held without computing, "
+	        "counted since gweb began",
+	        idle_seconds, 0),
+	{ "gpusched_wait_seconds", "histogram", "partition,qos",
+	        "From when a job could start to its first start, counted since gweb began", waits,
+	        0 },
+	C("wait_in_target_total", "partition,in_target",
+	        "First starts of jobs with max_wait, within it or not, counted since gweb began",
+	        in_target, 0),
+	C("jobs_ended_total", "partition,state", "Ends of jobs, counted since gweb began", ended,
+	        0),
+	C("requeues_total", "partition,reason",
+	        "Jobs that ran and wait again, by the reason that they wait for then, counted "
+	        "since gweb began",
+	        requeued, 0),
 	C("gpu_xids_total", "xid", "Xids that nodes heard of, counted since gweb began", xids, 0),
 	G("service_replicas", "service,state", "Replicas", service_replicas, 0),
 	G("service_wanted", "service", "Replicas that are wanted", services, SERVICE_WANTED),
 	G("service_serving", "service", "1 if its state is SERVING", services, SERVICE_UP),
-	G("service_in_flight", "service", "Requests that its replicas work on", services, SERVICE_IN_FLIGHT),
-	G("service_waiting", "service", "Requests that wait at its replicas", services, SERVICE_WAITING),
-	C("service_requests_total", "service", "Requests that its living replicas have answered", services, SERVICE_REQUESTS),
-	C("service_tokens_total", "service", "Tokens that its living replicas have made", services, SERVICE_TOKENS),
+	G("service_in_flight", "service", "Requests that its replicas work on", services,
+	        SERVICE_IN_FLIGHT),
+	G("service_waiting", "service", "Requests that wait at its replicas", services,
+	        SERVICE_WAITING),
+	C("service_requests_total", "service", "Requests that its living replicas have answered",
+	        services, SERVICE_REQUESTS),
+	C("service_tokens_total", "service", "Tokens that its living replicas have made", services,
+	        SERVICE_TOKENS),
 	G("web_connections", "", "Connections to gweb", web, WEB_OPEN),
 	G("web_streams", "", "Of them streams of events", web, WEB_STREAMS),
 	C("web_connections_total", "", "Connections that were taken", web, WEB_ACCEPTED),
 	C("web_refused_total", "", "Connections that were one too many", web, WEB_REFUSED),
-	C("web_slow_total", "", "Connections that were closed because their time had run out", web, WEB_SLOW),
-	C("web_answers_total", "class", "Answers, by the first digit of their status", web_answers, 0),
+	C("web_slow_total", "", "Connections that were closed because their time had run out", web,
+	        WEB_SLOW),
+	C("web_answers_total", "class", "Answers, by the first digit of their status", web_answers,
+	        0),
 	G("web_memory_bytes", "", "Resident memory of gweb", web, WEB_MEMORY),
-	{ "gpusched_ctld", "gauge", "", "gpusched_ctld_NAME for each figure of gctl stats; ms became seconds, MiB bytes, and % a part of 1", metrics_ctld, 0 },
+	{ "gpusched_ctld", "gauge", "",
+	        "gpusched_ctld_NAME for each figure of gctl stats; ms became seconds, MiB bytes, "
+	        "and % a part of 1",
+	        metrics_ctld, 0 },
 	METRICS_END,
 };

@@ -4,7 +4,10 @@
 
 #include "cmds/web/metrics/metrics.h"
 
-#define METRICS_END { NULL, NULL, NULL, NULL, NULL, 0 }
+#define METRICS_END                             \
+	{                                       \
+		NULL, NULL, NULL, NULL, NULL, 0 \
+	}
 
 /* gpusched_ctld_*: a family for each figure of the controller. */
 void metrics_ctld(struct metric_out *o);

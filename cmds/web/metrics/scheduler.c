@@ -28,8 +28,21 @@ static const struct {
 	{ "store.history_behind", 1 },
 	{ "core.next_job", 1 },
 };
-enum { NOTHING, PASSES, PENDING, RUNNING, STARTED, ENDED, TRIED, STALL, STALL_EVER, WORKERS, HELD,
-	BEHIND, NEXT_JOB };
+enum {
+	NOTHING,
+	PASSES,
+	PENDING,
+	RUNNING,
+	STARTED,
+	ENDED,
+	TRIED,
+	STALL,
+	STALL_EVER,
+	WORKERS,
+	HELD,
+	BEHIND,
+	NEXT_JOB
+};
 
 static void figure(struct metric_out *o)
 {
@@ -53,7 +66,10 @@ static void taken(struct metric_out *o)
 	metric_put(o, o->in->snap ? (double)(o->in->snap->taken_us / 1000000) : 0);
 }
 
-#define ROW(name, help, what) { "slurm_" name, "gauge", "", help, figure, what }
+#define ROW(name, help, what)                                  \
+	{                                                      \
+		"slurm_" name, "gauge", "", help, figure, what \
+	}
 #define ZERO(name) ROW(name, "0", NOTHING)
 
 const struct metric metrics_scheduler[] = {
@@ -95,20 +111,20 @@ const struct metric metrics_scheduler[] = {
 	ZERO("sched_exit_max_job_start"),
 	ZERO("sched_exit_rpc_cnt"),
 	ZERO("sched_exit_timeout"),
-	ROW("sched_mean_cycle", "The longest stall of the loop in the last minutes, in microseconds",
-	        STALL),
+	ROW("sched_mean_cycle",
+	        "The longest stall of the loop in the last minutes, in microseconds", STALL),
 	ZERO("sched_mean_depth_cycle"),
 	{ "slurm_sched_stats_timestamp", "gauge", "", "When the figures were taken", taken, 0 },
 	ROW("schedule_cycle_cnt", "Passes of the scheduler", PASSES),
 	ROW("schedule_cycle_depth", "Places tried", TRIED),
-	ROW("schedule_cycle_last", "The longest stall of the loop in the last minutes, in microseconds",
-	        STALL),
+	ROW("schedule_cycle_last",
+	        "The longest stall of the loop in the last minutes, in microseconds", STALL),
 	ROW("schedule_cycle_max", "The longest stall of the loop, in microseconds", STALL_EVER),
 	ZERO("schedule_cycle_tot"),
 	ROW("schedule_queue_len", "Jobs that wait", PENDING),
 	{ "slurm_sdiag_job_states_ts", "gauge", "", "When the figures were taken", taken, 0 },
-	{ "slurm_sdiag_jobs_canceled", "gauge", "", "Jobs in state CANCELLED, as long as they are kept",
-	        ended, JOBS_CANCELLED },
+	{ "slurm_sdiag_jobs_canceled", "gauge", "",
+	        "Jobs in state CANCELLED, as long as they are kept", ended, JOBS_CANCELLED },
 	ROW("sdiag_jobs_completed", "Runs that ended since the controller started", ENDED),
 	{ "slurm_sdiag_jobs_failed", "gauge", "", "Jobs in state FAILED, as long as they are kept",
 	        ended, JOBS_FAILED },

@@ -92,8 +92,8 @@ static struct http_body *make(struct metrics *m, const struct metrics_page *page
 }
 
 /* Keep it; returns a reference. */
-static struct http_body *keep(struct metrics *m, size_t i, uint64_t serial, bool up, bool wanted,
-        struct http_body *body)
+static struct http_body *keep(
+        struct metrics *m, size_t i, uint64_t serial, bool up, bool wanted, struct http_body *body)
 {
 	struct http_body *old;
 	struct kept *k = &m->kept[i];
@@ -174,9 +174,11 @@ static void serve(const struct http_request *r, struct http_answer *a)
 	sums_free(sums);
 }
 
-#define PAGE(path)                                            \
-	{ "GET", path, HTTP_NOBODY, HTTP_FAST, 0, serve, \
-		"figures in the text format of Prometheus" }
+#define PAGE(path)                                                 \
+	{                                                          \
+		"GET", path, HTTP_NOBODY, HTTP_FAST, 0, serve,     \
+		        "figures in the text format of Prometheus" \
+	}
 const struct http_route metrics_routes[] = {
 	PAGE("/metrics"),
 	PAGE("/metrics/{}"),

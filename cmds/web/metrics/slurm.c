@@ -12,36 +12,58 @@
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 /* The rows of jobs that all pages have, with their prefix. */
-#define JOB_ROWS(prefix, labels, fill)                                                                 \
-	{ prefix "jobs", "gauge", labels, "Jobs", fill, JOBS_ALL },                                    \
-	{ prefix "jobs_bootfail", "gauge", labels, "0: no node is booted for jobs", fill, JOBS_NONE }, \
-	{ prefix "jobs_cancelled", "gauge", labels, "Jobs in state CANCELLED", fill, JOBS_CANCELLED }, \
-	{ prefix "jobs_completed", "gauge", labels, "Jobs in state COMPLETED", fill, JOBS_COMPLETED }, \
-	{ prefix "jobs_completing", "gauge", labels, "Jobs in state COMPLETING", fill, JOBS_COMPLETING }, \
-	{ prefix "jobs_configuring", "gauge", labels, "Jobs in state CONFIGURING", fill, JOBS_CONFIGURING }, \
-	{ prefix "jobs_cpus_alloc", "gauge", labels, "CPUs of jobs that have resources", fill, JOBS_CPUS }, \
-	{ prefix "jobs_deadline", "gauge", labels, "Jobs in state DEADLINE", fill, JOBS_DEADLINE },    \
-	{ prefix "jobs_expediting", "gauge", labels, "0", fill, JOBS_NONE },                           \
-	{ prefix "jobs_failed", "gauge", labels, "Jobs in state FAILED", fill, JOBS_FAILED },          \
-	{ prefix "jobs_fed_requeued", "gauge", labels, "0", fill, JOBS_NONE },                         \
-	{ prefix "jobs_finished", "gauge", labels, "Jobs that ended", fill, JOBS_FINISHED },           \
-	{ prefix "jobs_gpus_alloc", "gauge", labels, "GPUs of jobs that have resources", fill, JOBS_GPUS }, \
-	{ prefix "jobs_hold", "gauge", labels, "Jobs that are held", fill, JOBS_HELD },                \
-	{ prefix "jobs_memory_alloc", "gauge", labels, "Memory of jobs that have resources, in bytes", fill, JOBS_MEM_BYTES }, \
-	{ prefix "jobs_node_failed", "gauge", labels, "Jobs in state NODE_FAIL", fill, JOBS_NODE_FAIL }, \
-	{ prefix "jobs_outofmemory", "gauge", labels, "Jobs in state OUT_OF_MEMORY", fill, JOBS_OOM }, \
-	{ prefix "jobs_pending", "gauge", labels, "Jobs in state PENDING, those held too", fill, JOBS_PENDING }, \
-	{ prefix "jobs_powerup_node", "gauge", labels, "0", fill, JOBS_NONE },                         \
-	{ prefix "jobs_preempted", "gauge", labels, "Jobs in state PREEMPTED", fill, JOBS_PREEMPTED }, \
-	{ prefix "jobs_requeued", "gauge", labels, "0: a job that was requeued is PENDING", fill, JOBS_NONE }, \
-	{ prefix "jobs_resizing", "gauge", labels, "0", fill, JOBS_NONE },                             \
-	{ prefix "jobs_revoked", "gauge", labels, "0", fill, JOBS_NONE },                              \
-	{ prefix "jobs_running", "gauge", labels, "Jobs in state RUNNING", fill, JOBS_RUNNING },       \
-	{ prefix "jobs_signaling", "gauge", labels, "0", fill, JOBS_NONE },                            \
-	{ prefix "jobs_stageout", "gauge", labels, "0", fill, JOBS_NONE },                             \
-	{ prefix "jobs_started", "gauge", labels, "Jobs that have resources or had some", fill, JOBS_STARTED }, \
-	{ prefix "jobs_suspended", "gauge", labels, "Jobs in state SUSPENDED", fill, JOBS_SUSPENDED }, \
-	{ prefix "jobs_timeout", "gauge", labels, "Jobs in state TIMEOUT", fill, JOBS_TIMEOUT }
+#define JOB_ROWS(prefix, labels, fill)                                                             \
+	{ prefix "jobs", "gauge", labels, "Jobs", fill, JOBS_ALL },                                \
+	        { prefix "jobs_bootfail", "gauge", labels, "0: no node is booted for jobs", fill,  \
+		        JOBS_NONE },                                                               \
+	        { prefix "jobs_cancelled", "gauge", labels, "Jobs in state CANCELLED", fill,       \
+		        JOBS_CANCELLED },                                                          \
+	        { prefix "jobs_completed", "gauge", labels, "Jobs in state COMPLETED", fill,       \
+		        JOBS_COMPLETED },                                                          \
+	        { prefix "jobs_completing", "gauge", labels, "Jobs in state COMPLETING", fill,     \
+		        JOBS_COMPLETING },                                                         \
+	        { prefix "jobs_configuring", "gauge", labels, "Jobs in state CONFIGURING", fill,   \
+		        JOBS_CONFIGURING },                                                        \
+	        { prefix "jobs_cpus_alloc", "gauge", labels, "CPUs of jobs that have resources",   \
+		        fill, JOBS_CPUS },                                                         \
+	        { prefix "jobs_deadline", "gauge", labels, "Jobs in state DEADLINE", fill,         \
+		        JOBS_DEADLINE },                                                           \
+	        { prefix "jobs_expediting", "gauge", labels, "0", fill, JOBS_NONE },               \
+	        { prefix "jobs_failed", "gauge", labels, "Jobs in state FAILED", fill,             \
+		        JOBS_FAILED },                                                             \
+	        { prefix "jobs_fed_requeued", "gauge", labels, "0", fill, JOBS_NONE },             \
+	        { prefix "jobs_finished", "gauge", labels, "Jobs that ended", fill,                \
+		        JOBS_FINISHED },                                                           \
+	        { prefix "jobs_gpus_alloc", "gauge", labels, "GPUs of jobs that have resources",   \
+		        fill, JOBS_GPUS },                                                         \
+	        { prefix "jobs_hold", "gauge", labels, "Jobs that are held", fill, JOBS_HELD },    \
+	        { prefix "jobs_memory_alloc", "gauge", labels,                                     \
+		        "Memory of jobs that have resources, in bytes", fill, JOBS_MEM_BYTES },    \
+	        { prefix "jobs_node_failed", "gauge", labels, "Jobs in state NODE_FAIL", fill,     \
+		        JOBS_NODE_FAIL },                                                          \
+	        { prefix "jobs_outofmemory", "gauge", labels, "Jobs in state OUT_OF_MEMORY", fill, \
+		        JOBS_OOM },                                                                \
+	        { prefix "jobs_pending", "gauge", labels, "Jobs in state PENDING, those held too", \
+		        fill, JOBS_PENDING },                                                      \
+	        { prefix "jobs_powerup_node", "gauge", labels, "0", fill, JOBS_NONE },             \
+	        { prefix "jobs_preempted", "gauge", labels, "Jobs in state PREEMPTED", fill,       \
+		        JOBS_PREEMPTED },                                                          \
+	        { prefix "jobs_requeued", "gauge", labels,                                         \
+		        "0: a job that was requeued is PENDING", fill, JOBS_NONE },                \
+	        { prefix "jobs_resizing", "gauge", labels, "0", fill, JOBS_NONE },                 \
+	        { prefix "jobs_revoked", "gauge", labels, "0", fill, JOBS_NONE },                  \
+	        { prefix "jobs_running", "gauge", labels, "Jobs in state RUNNING", fill,           \
+		        JOBS_RUNNING },                                                            \
+	        { prefix "jobs_signaling", "gauge", labels, "0", fill, JOBS_NONE },                \
+	        { prefix "jobs_stageout", "gauge", labels, "0", fill, JOBS_NONE },                 \
+	        { prefix "jobs_started", "gauge", labels, "Jobs that have resources or had some",  \
+		        fill, JOBS_STARTED },                                                      \
+	        { prefix "jobs_suspended", "gauge", labels, "Jobs in state SUSPENDED", fill,       \
+		        JOBS_SUSPENDED },                                                          \
+	{                                                                                          \
+		prefix "jobs_timeout", "gauge", labels, "Jobs in state TIMEOUT", fill,             \
+		        JOBS_TIMEOUT                                                               \
+	}
 
 static void all_jobs(struct metric_out *o)
 {
@@ -70,8 +92,8 @@ static void partition_jobs(struct metric_out *o)
 	const struct snapshot *snap = o->in->snap;
 
 	for (size_t i = 0; snap && i < snap->n_partitions; i++) {
-		const struct job_group *g = job_groups_find(
-		        &o->in->sums->by_partition, snap->partitions[i]->name);
+		const struct job_group *g =
+		        job_groups_find(&o->in->sums->by_partition, snap->partitions[i]->name);
 
 		metric_put(o, g ? g->n[o->metric->what] : 0, snap->partitions[i]->name);
 	}
@@ -122,10 +144,18 @@ static void partition_nodes(struct metric_out *o)
 		        snap->partitions[i]->name);
 }
 
-#define NODE(name, help, what)  { "slurm_node_" name, "gauge", "node", help, one_node, what }
-#define NODES(name, help, what) { "slurm_nodes_" name, "gauge", "", help, all_nodes, what }
-#define PART(name, help, what) \
-	{ "slurm_partition_" name, "gauge", "partition", help, partition_nodes, what }
+#define NODE(name, help, what)                                            \
+	{                                                                 \
+		"slurm_node_" name, "gauge", "node", help, one_node, what \
+	}
+#define NODES(name, help, what)                                         \
+	{                                                               \
+		"slurm_nodes_" name, "gauge", "", help, all_nodes, what \
+	}
+#define PART(name, help, what)                                                             \
+	{                                                                                  \
+		"slurm_partition_" name, "gauge", "partition", help, partition_nodes, what \
+	}
 
 const struct metric metrics_nodes[] = {
 	NODE("cpus", "CPUs", NODES_CPUS),
@@ -176,8 +206,10 @@ static void partitions(struct metric_out *o)
 	metric_put(o, o->in->snap ? (double)o->in->snap->n_partitions : 0);
 }
 
-#define PART_JOBS(name, help, what) \
-	{ "slurm_partition_jobs_" name, "gauge", "partition", help, partition_jobs, what }
+#define PART_JOBS(name, help, what)                                                            \
+	{                                                                                      \
+		"slurm_partition_jobs_" name, "gauge", "partition", help, partition_jobs, what \
+	}
 
 const struct metric metrics_partitions[] = {
 	{ "slurm_partitions", "gauge", "", "Partitions", partitions, 0 },
@@ -185,11 +217,11 @@ const struct metric metrics_partitions[] = {
 	PART("gpus", "GPUs of its nodes", NODES_GPUS),
 	JOB_ROWS("slurm_partition_", "partition", partition_jobs),
 	PART_JOBS("max_job_nodes", "The most nodes that a waiting job asks for", JOBS_NODES_MAX),
-	PART_JOBS("max_job_nodes_nohold", "The same without jobs that are held",
-	        JOBS_NODES_MAX_FREE),
+	PART_JOBS(
+	        "max_job_nodes_nohold", "The same without jobs that are held", JOBS_NODES_MAX_FREE),
 	PART_JOBS("min_job_nodes", "The most nodes that a waiting job needs", JOBS_NODES_MAX),
-	PART_JOBS("min_job_nodes_nohold", "The same without jobs that are held",
-	        JOBS_NODES_MAX_FREE),
+	PART_JOBS(
+	        "min_job_nodes_nohold", "The same without jobs that are held", JOBS_NODES_MAX_FREE),
 	PART_JOBS("wait_part_node_limit", "0", JOBS_NONE),
 	PART("nodes", "Its nodes", NODES_ALL),
 	PART("nodes_alloc", "Nodes without a free CPU or GPU", NODES_ALLOCATED),

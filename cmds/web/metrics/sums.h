@@ -39,7 +39,7 @@ enum job_count {
 	JOBS_NODES,
 	JOBS_GPUS,
 	JOBS_GPUS_PENDING,
-	JOBS_NODES_MAX, /* the most nodes that a waiting job asks for */
+	JOBS_NODES_MAX,      /* the most nodes that a waiting job asks for */
 	JOBS_NODES_MAX_FREE, /* the same without those held */
 	JOBS_COUNTS
 };
@@ -91,12 +91,12 @@ struct sums {
 	struct job_groups by_partition, by_user, by_account;
 	struct name_tally states;  /* partition, state */
 	struct name_tally waiting; /* reason */
-	struct name_tally oldest;  /* partition: when the one that waits longest could first start */
-	struct name_tally held;    /* account, type: GPUs */
-	struct node_group nodes;   /* all */
+	struct name_tally oldest; /* partition: when the one that waits longest could first start */
+	struct name_tally held;   /* account, type: GPUs */
+	struct node_group nodes;  /* all */
 	struct node_group *node_groups; /* by partition, in the order of the snapshot */
-	struct name_tally gpus;    /* type, state */
-	struct name_tally idle;    /* type: held, and without compute at the last sample */
+	struct name_tally gpus;         /* type, state */
+	struct name_tally idle;         /* type: held, and without compute at the last sample */
 };
 
 struct sums *sums_new(const struct snapshot *snap); /* NULL: all of it is empty */

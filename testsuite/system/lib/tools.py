@@ -20,8 +20,6 @@ PACKAGES = {
     "nm": "binutils",
     "nsenter": "util-linux",
     "objdump": "binutils",
-    "prometheus": "prometheus",
-    "promtool": "prometheus",
     "ps": "procps",
     "unshare": "util-linux",
 }

@@ -13,15 +13,30 @@
 #include "testsuite/unit/lib/golden.h"
 #include "testsuite/unit/web/web_fixture.h"
 
-#define NOW   (INT64_C(1795000000) * 1000000)
-#define AGO(s) (NOW - (s) * INT64_C(1000000))
+#define NOW    (INT64_C(1795000000) * 1000000)
+#define AGO(s) (NOW - (s)*INT64_C(1000000))
 
 static const struct job_like jobs[] = {
-	{ .id = 1, .name = "<script>\"\n\\", .gpus = 2, .reason = "Resources", .eligible_time = AGO(90) },
+	{ .id = 1,
+	        .name = "<script>\"\n\\",
+	        .gpus = 2,
+	        .reason = "Resources",
+	        .eligible_time = AGO(90) },
 	{ .id = 2, .gpus = 1, .reason = "JobHeldUser", .partition = "urgent,batch" },
-	{ .id = 3, .state = "RUNNING", .gpus = 3, .held = 3, .gpu_type = "h100", .user = "li",
-	        .account = "speech", .start_time = AGO(50) },
-	{ .id = 4, .tasks = "0-9", .several = true, .task_count = 10, .gpus = 10, .reason = "Priority",
+	{ .id = 3,
+	        .state = "RUNNING",
+	        .gpus = 3,
+	        .held = 3,
+	        .gpu_type = "h100",
+	        .user = "li",
+	        .account = "speech",
+	        .start_time = AGO(50) },
+	{ .id = 4,
+	        .tasks = "0-9",
+	        .several = true,
+	        .task_count = 10,
+	        .gpus = 10,
+	        .reason = "Priority",
 	        .eligible_time = AGO(30) },
 	{ .id = 5, .state = "FAILED", .start_time = AGO(20), .end_time = AGO(10) },
 	{ .id = 6, .state = "RUNNING", .user = "o\"brien\\", .account = "", .partition = "urgent" },
@@ -258,9 +273,9 @@ static void many_users(void **state)
 	(void)state;
 	for (int i = 0; i < SUMS_USERS_MAX + 50; i++) {
 		snprintf(users[i], sizeof(users[i]), "u%d", i);
-		many[i] = (struct job_like){ .id = (uint64_t)i + 1,
-			.user = users[i],
-			.task_count = i == 530 ? 7 : 1 };
+		many[i] = (struct job_like){
+			.id = (uint64_t)i + 1, .user = users[i], .task_count = i == 530 ? 7 : 1
+		};
 	}
 	fixture_publish(s, texts, &d, many, SUMS_USERS_MAX + 50);
 	snap = snapshot_get(s);

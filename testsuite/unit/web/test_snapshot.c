@@ -85,7 +85,8 @@ static void older_ones_stay(void **state)
 	old = snapshot_get(f->s);
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, &later, 1);
 	mid = snapshot_get(f->s);
-	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
+	fixture_publish(
+	        f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
 	now = snapshot_get(f->s);
 	assert_int_equal(old->n_jobs, 3);
 	assert_string_equal(snapshot_job(old, 2)->state, "PENDING");
@@ -117,7 +118,8 @@ static void changes_are_told(void **state)
 	struct snapshot *first, *snap;
 	char text[4096] = "";
 
-	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
+	fixture_publish(
+	        f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
 	first = snapshot_get(f->s);
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes + 1, 2);
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1);
@@ -155,8 +157,8 @@ static void arrays(void **state)
 	size_t n;
 
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, before, 2);
-	fixture_publish(f->s, f->texts,
-	        &(struct snapshot_draft){ .arrays = &array, .n_arrays = 1 }, after, 2);
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .arrays = &array, .n_arrays = 1 },
+	        after, 2);
 	snap = snapshot_get(f->s);
 	assert_int_equal(snap->n_jobs, 3);
 	assert_non_null(snapshot_records(snap, 5, &n));
@@ -166,8 +168,8 @@ static void arrays(void **state)
 	assert_int_equal(n, 1);
 	assert_null(snapshot_records(snap, 7, &n));
 	snapshot_put(snap);
-	fixture_publish(f->s, f->texts,
-	        &(struct snapshot_draft){ .arrays = &array, .n_arrays = 1 }, NULL, 0);
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .arrays = &array, .n_arrays = 1 },
+	        NULL, 0);
 	snap = snapshot_get(f->s);
 	assert_int_equal(snap->n_jobs, 2);
 	assert_int_equal(snapshot_job(snap, 5)->raw_id, 17);
@@ -181,7 +183,9 @@ static void ended_ones_go(void **state)
 	struct snapshot *snap;
 
 	for (int i = 0; i < 6; i++)
-		likes[i] = (struct job_like){ .id = (uint64_t)i + 1, .state = "COMPLETED", .end_time = 100 + i };
+		likes[i] = (struct job_like){
+			.id = (uint64_t)i + 1, .state = "COMPLETED", .end_time = 100 + i
+		};
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .ended_max = 4 }, likes, 6);
 	snap = snapshot_get(f->s);
 	assert_int_equal(snap->n_jobs, 4);
@@ -251,12 +255,18 @@ static void starts_and_ends(void **state)
 	struct totals *t = totals_new(f->texts);
 	struct snapshot_job *waits = fixture_job(f->texts,
 	        &(struct job_like){ .id = 1, .eligible_time = 1000000, .max_wait_s = 60 });
-	struct snapshot_job *runs = fixture_job(f->texts,
-	        &(struct job_like){ .id = 1, .state = "RUNNING", .held = 1, .eligible_time = 1000000,
-	                .start_time = 101000000, .max_wait_s = 60 });
-	struct snapshot_job *ends = fixture_job(f->texts,
-	        &(struct job_like){ .id = 1, .state = "COMPLETED", .eligible_time = 1000000,
-	                .start_time = 101000000, .end_time = 102000000, .max_wait_s = 60 });
+	struct snapshot_job *runs = fixture_job(f->texts, &(struct job_like){ .id = 1,
+	                                                          .state = "RUNNING",
+	                                                          .held = 1,
+	                                                          .eligible_time = 1000000,
+	                                                          .start_time = 101000000,
+	                                                          .max_wait_s = 60 });
+	struct snapshot_job *ends = fixture_job(f->texts, &(struct job_like){ .id = 1,
+	                                                          .state = "COMPLETED",
+	                                                          .eligible_time = 1000000,
+	                                                          .start_time = 101000000,
+	                                                          .end_time = 102000000,
+	                                                          .max_wait_s = 60 });
 	struct totals *copy;
 
 	totals_job(t, NULL, waits);

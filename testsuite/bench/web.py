@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+"""web.py - what gweb costs: scrapes a second with their p99, memory with 100,000 jobs, the controller's part
+
+usage: GPUSCHED_BUILD=DIR testsuite/bench/web.py [--jobs N] [--rate N] [--seconds N]
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system/lib"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import webserver  # noqa: E402
+from cluster import BUILD, live_for, wait_until  # noqa: E402
+from run import cpu_s, figures, rss_kb  # noqa: E402
+
+ROWS = []
+
+
+def row(name, value, least="", beside=""):
+    ROWS.append(f"| {name} | {value} | {least} | {beside} |")
+    print(ROWS[-1], flush=True)
+
+
+def submit_many(c, n):
+    lines = (json.dumps({"wrap": f"./ocr page-{i}.png", "job-name": f"page{i}", "time": 10, "hold": True}) for i in range(n))
+    (c.dir / "jobs/bulk.jsonl").write_text("\n".join(lines))
+    c.run("gsubmit", "--bulk", "bulk.jsonl", "--export=NONE", timeout=300)
+
+
+def scrapes(web, path, rate, seconds, connections=64):
+    out = subprocess.run([BUILD / "testsuite/bench/bench_web", str(web.port), path, str(rate), str(seconds), str(connections)],
+                         capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    return {k: v for k, (v, _) in figures(out.stdout).items()}
+
+
+def share(pid, seconds):
+    """Per cent of a core that the process takes."""
+    before, t = cpu_s(pid), time.monotonic()
+    live_for(seconds)
+    return (cpu_s(pid) - before) / (time.monotonic() - t) * 100
+
+
+def waiting(web):
+    text = web.get("/metrics").body.decode()
+    return sum(int(m) for m in re.findall(r'^gpusched_jobs_waiting\{.*\} (\d+)$', text, re.M))
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--jobs", type=int, default=100000)
+    ap.add_argument("--rate", type=int, default=2000)
+    ap.add_argument("--seconds", type=int, default=10)
+    args = ap.parse_args()
+    with webserver.web_cluster("--period=1s", nodes=[f"n{i}" for i in range(1, 9)]) as web:
+        quiet = share(web.c.ctld.pid, args.seconds)
+        web.close()
+        bare = share(web.c.ctld.pid, args.seconds)
+        web.start()
+        for path in ("/metrics", "/metrics/jobs-users-accts"):
+            before = cpu_s(web.daemon.pid)
+            f = scrapes(web, path, args.rate, args.seconds)
+            each = (cpu_s(web.daemon.pid) - before) / (args.rate * args.seconds) * 1e6
+            row(f"gweb: {args.rate} scrapes of {path} a second, p99", f"{f['web_p99']:.3g} ms", "5 ms",
+                f"p50 {f['web_p50']:.3g} ms, longest {f['web_max']:.3g} ms, {f['web_bytes'] / 1024:.0f} KiB each; "
+                f"{each:.0f} us of gweb's processor time each")
+        row("gweb: the controller's processor time for it, idle cluster", f"{max(0, quiet - bare):.2f}% of a core", "1%",
+            f"{quiet:.2f}% with it, {bare:.2f}% without")
+        submit_many(web.c, args.jobs)
+        t = time.monotonic()
+        wait_until(lambda: waiting(web) == args.jobs, "all jobs to be seen", 120)
+        row(f"gweb: {args.jobs:,} new jobs until it shows all", f"{time.monotonic() - t:.2g} s")
+        row(f"gweb: resident memory with {args.jobs:,} jobs", f"{rss_kb(web.daemon.pid) / 1024:.0f} MiB", "64 MiB")
+        f = scrapes(web, "/metrics", args.rate, args.seconds)
+        row(f"gweb: {args.rate} scrapes of /metrics a second with {args.jobs:,} jobs, p99", f"{f['web_p99']:.3g} ms", "5 ms",
+            f"p50 {f['web_p50']:.3g} ms, longest {f['web_max']:.3g} ms")
+        with_it = share(web.c.ctld.pid, 30)
+        own = share(web.daemon.pid, args.seconds)
+        web.close()
+        bare = share(web.c.ctld.pid, 30)
+        web.start()
+        row(f"gweb: the controller's processor time for it, {args.jobs:,} jobs wait", f"{max(0, with_it - bare):.2f}% of a core", "1%",
+            f"{with_it:.2f}% with it, {bare:.2f}% without; gweb itself {own:.2f}%")
+        wait_until(lambda: waiting(web) == args.jobs, "all jobs to be seen", 120)
+        row(f"gweb: resident memory with {args.jobs:,} jobs, started anew", f"{rss_kb(web.daemon.pid) / 1024:.0f} MiB", "64 MiB")
+
+
+if __name__ == "__main__":
+    main()
