@@ -10,8 +10,7 @@
 #include "cmds/submit/gsubmit.h"
 #include "common/base/xalloc.h"
 
-static int print_body(
-        const char *cluster, const uint8_t *body, size_t len, struct error *err)
+static int print_body(const char *cluster, const uint8_t *body, size_t len, struct error *err)
 {
 	size_t n = sodium_base64_ENCODED_LEN(len, sodium_base64_VARIANT_ORIGINAL);
 	char *text = xcalloc(1, n);

@@ -65,6 +65,7 @@ struct snapshots;
 
 struct http_request {
 	const char *method; /* "GET", "HEAD" as "GET", "POST", ... */
+	bool head;          /* it is a HEAD: nothing may come of it */
 	const char *path;   /* decoded */
 	const char *raw;    /* path and query as they came: what a signature covers */
 	const char *name;   /* what the {} of the route matched; "" */

@@ -160,6 +160,7 @@ static void check(struct http_call *call, const char *method)
 	struct http_request *r = &call->r;
 
 	*r = (struct http_request){ .method = !strcmp(method, "HEAD") ? "GET" : method,
+		.head = !strcmp(method, "HEAD"),
 		.path = call->path,
 		.raw = call->raw,
 		.name = call->name,

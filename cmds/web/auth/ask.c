@@ -57,5 +57,6 @@ int ask_as(struct client *c, uid_t uid, const struct client_call *call, void (*a
 		if (again)
 			again(call->arg);
 	}
-	return error_set(err, ERR_UNREACHABLE, "the connection to the controller breaks again and again");
+	return error_set(
+	        err, ERR_UNREACHABLE, "the connection to the controller breaks again and again");
 }

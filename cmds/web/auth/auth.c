@@ -54,8 +54,7 @@ static void passes_init(struct passes *p, size_t max, size_t per_user, int64_t l
 
 static void digest_of(const char *secret, uint8_t digest[DIGEST])
 {
-	crypto_generichash(
-	        digest, DIGEST, (const unsigned char *)secret, strlen(secret), NULL, 0);
+	crypto_generichash(digest, DIGEST, (const unsigned char *)secret, strlen(secret), NULL, 0);
 }
 
 static size_t bucket_of(const uint8_t digest[DIGEST])
@@ -168,8 +167,8 @@ void auth_link(struct auth *a, uid_t uid, int64_t now, char link[AUTH_SECRET])
 	pthread_mutex_unlock(&a->lock);
 }
 
-int auth_redeem(struct auth *a, const char *link, int64_t now, char session[AUTH_SECRET],
-        struct error *err)
+int auth_redeem(
+        struct auth *a, const char *link, int64_t now, char session[AUTH_SECRET], struct error *err)
 {
 	struct pass *pass;
 
@@ -218,8 +217,8 @@ void auth_proof(const struct auth *a, const char *session, char proof[AUTH_SECRE
 
 	crypto_generichash(mac, sizeof(mac), (const unsigned char *)session, strlen(session),
 	        a->salt, sizeof(a->salt));
-	sodium_bin2base64(proof, AUTH_SECRET, mac, sizeof(mac),
-	        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	sodium_bin2base64(
+	        proof, AUTH_SECRET, mac, sizeof(mac), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 bool auth_proof_holds(const struct auth *a, const char *session, const char *proof)
@@ -244,8 +243,8 @@ static void token_seal(const struct auth *a, const char *text, size_t len, char 
 
 	crypto_generichash(
 	        mac, sizeof(mac), (const unsigned char *)text, len, a->key, sizeof(a->key));
-	sodium_bin2base64(seal, AUTH_SECRET, mac, sizeof(mac),
-	        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	sodium_bin2base64(
+	        seal, AUTH_SECRET, mac, sizeof(mac), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 void auth_token(const struct auth *a, uid_t uid, int64_t end, char token[AUTH_TOKEN])
@@ -279,8 +278,8 @@ int auth_token_uid(
 
 /* --- credentials ------------------------------------------------------------------------------ */
 
-char *auth_signed_text(const char *method, const char *target, const char *host, const void *body,
-        size_t body_len)
+char *auth_signed_text(
+        const char *method, const char *target, const char *host, const void *body, size_t body_len)
 {
 	uint8_t hash[DIGEST];
 	char hex[2 * DIGEST + 1];

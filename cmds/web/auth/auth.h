@@ -28,7 +28,7 @@
 #define AUTH_TOKEN_S_MAX       (400 * 86400)
 #define AUTH_SECRET            48 /* room for a link, a session or a proof against forged forms, as text */
 #define AUTH_TOKEN             128 /* for a token */
-#define AUTH_KEY               32 /* bytes */
+#define AUTH_KEY               32  /* bytes */
 
 struct auth;
 

@@ -30,7 +30,7 @@ int64_t identify_now(void)
 	return clock_us(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* --- the key ------------------------------------------------------------------------------------ */
+/* --- the key ---------------------------------------------------------------------------------- */
 
 static int read_key(const char *path, uint8_t key[AUTH_KEY], struct error *err)
 {
@@ -43,7 +43,8 @@ static int read_key(const char *path, uint8_t key[AUTH_KEY], struct error *err)
 		error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
-		return error_hint(err, "head -c 32 /dev/urandom >%.80s, readable for gweb alone", path);
+		return error_hint(
+		        err, "head -c 32 /dev/urandom >%.80s, readable for gweb alone", path);
 	}
 	n = read(fd, bytes, sizeof(bytes));
 	close(fd);
@@ -86,7 +87,7 @@ void identify_free(struct identify *id)
 	free(id);
 }
 
-/* --- what a request holds ------------------------------------------------------------------------ */
+/* --- what a request holds --------------------------------------------------------------------- */
 
 /* The rest of a header that begins with that scheme; NULL. */
 static const char *after_scheme(const char *header, const char *scheme)
@@ -130,16 +131,24 @@ static const char *host_of(const struct http_request *r)
 	return host ? host : "";
 }
 
-/* Of a request that a browser has sent with what it sends by itself: is it of a page of this host? */
-static int check_origin(const struct http_request *r, struct error *err)
+/* A request that comes with what a browser sends by itself: is it of a page of this host? Our pages tell
+ * no referrer, so a form of theirs has the Origin "null", as one of a hostile frame has: that alone is
+ * enough only where the form has a proof. */
+static int check_origin(const struct http_request *r, bool proved, struct error *err)
 {
 	const char *origin = http_header(r, "Origin"), *site = http_header(r, "Sec-Fetch-Site");
-	const char *host = origin ? strstr(origin, "://") : NULL;
+	bool ours = !site || !strcmp(site, "same-origin") || !strcmp(site, "none");
+	const char *host;
 
-	if ((site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0) ||
-	        (origin && (!host || strcmp(host + 3, host_of(r)) != 0)))
-		return error_set(err, ERR_NOT_PERMITTED, "the request comes from another site");
-	return 0;
+	if (ours && origin && !strcmp(origin, "null"))
+		ours = proved || site;
+	else if (ours && origin) {
+		host = strstr(origin, "://");
+		ours = host && !strcmp(host + 3, host_of(r));
+	}
+	if (ours)
+		return 0;
+	return error_set(err, ERR_NOT_PERMITTED, "the request comes from another site");
 }
 
 /* `proof` of a form; values of it have no characters that are encoded. */
@@ -169,10 +178,10 @@ static int check_proof(const struct identify *id, const struct http_request *r, 
 		form_proof(r, proof);
 	if (!auth_proof_holds(id->auth, cookie, proof))
 		return error_set(err, ERR_NOT_PERMITTED, "the form is not of this session");
-	return check_origin(r, err);
+	return check_origin(r, true, err);
 }
 
-/* --- which user ---------------------------------------------------------------------------------- */
+/* --- which user ------------------------------------------------------------------------------- */
 
 /* What is known without asking: 0; 1: it has to be asked for. */
 static int known_viewer(struct identify *id, uid_t uid, struct viewer **out)
@@ -221,7 +230,7 @@ int identify_request(const struct http_request *r, struct viewer **out, void *ar
 	return get ? known_viewer(id, uid, out) : 1;
 }
 
-/* --- in a worker: what may block ------------------------------------------------------------------ */
+/* --- in a worker: what may block -------------------------------------------------------------- */
 
 static int uid_of_name(const char *name, uid_t *uid, struct error *err)
 {
@@ -249,8 +258,10 @@ static int uid_of_credential(const struct http_request *r, uid_t *uid, struct er
 
 	if (rc == 0) {
 		rc = mcred_demand_fresh(&cred, err);
-		if (rc == 0 && (cred.len != strlen(want) || memcmp(cred.payload, want, cred.len) != 0))
-			rc = error_set(err, ERR_AUTH, "the credential is for another request: method, "
+		if (rc == 0 &&
+		        (cred.len != strlen(want) || memcmp(cred.payload, want, cred.len) != 0))
+			rc = error_set(err, ERR_AUTH,
+			        "the credential is for another request: method, "
 			        "path with query, host and body must be those that were signed");
 		*uid = cred.uid;
 		mcred_clear(&cred);
@@ -269,7 +280,7 @@ static int uid_of(struct identify *id, const struct http_request *r, uid_t *uid,
 	bool get = !strcmp(r->method, "GET");
 
 	if (remote)
-		return !get && check_origin(r, err) < 0 ? -1 : uid_of_name(remote, uid, err);
+		return !get && check_origin(r, false, err) < 0 ? -1 : uid_of_name(remote, uid, err);
 	if (credential_of(r))
 		return uid_of_credential(r, uid, err);
 	if (token && !get)
@@ -281,8 +292,7 @@ static int uid_of(struct identify *id, const struct http_request *r, uid_t *uid,
 	return get ? 0 : check_proof(id, r, cookie, err);
 }
 
-int identify_ask(
-        const struct http_request *r, struct viewer **out, void *arg, struct error *err)
+int identify_ask(const struct http_request *r, struct viewer **out, void *arg, struct error *err)
 {
 	struct identify *id = arg;
 	bool fresh;

@@ -36,8 +36,7 @@ void identify_free(struct identify *id); /* NULL is fine */
 
 /* For http_config, with the struct identify as identify_arg. */
 int identify_request(const struct http_request *r, struct viewer **out, void *arg);
-int identify_ask(
-        const struct http_request *r, struct viewer **out, void *arg, struct error *err);
+int identify_ask(const struct http_request *r, struct viewer **out, void *arg, struct error *err);
 
 /* /login, /logout and /token; r->arg is the struct identify. */
 extern const struct http_route identify_routes[];

@@ -25,8 +25,7 @@ static const char page[] =
         "<meta name=\"viewport\" content=\"width=device-width\"><title>%s - gpusched</title>"
         "%s</head>\n<body><main><h1>%s</h1>\n<p>%s</p></main></body></html>\n";
 
-static void put_page(
-        struct http_answer *a, const char *title, const char *head, const char *text)
+static void put_page(struct http_answer *a, const char *title, const char *head, const char *text)
 {
 	a->type = "text/html; charset=utf-8";
 	strbuf_addf(&a->body, page, title, head, title, text);
@@ -52,7 +51,7 @@ static void set_cookie(const struct identify *id, const struct http_request *r,
 	free(text);
 }
 
-/* --- /login -------------------------------------------------------------------------------------- */
+/* --- /login ----------------------------------------------------------------------------------- */
 
 /* Links and tokens are for those that prove themselves by munge: a stolen cookie makes no more. */
 static bool needs_credential(const struct http_request *r, struct http_answer *a)
@@ -91,7 +90,7 @@ static void log_in(const struct http_request *r, struct http_answer *a)
 	char session[AUTH_SECRET];
 	struct error err;
 
-	if (!link) {
+	if (!link || r->head) { /* what looks ahead at links does not use them up */
 		put_page(a, "Log in", "",
 		        "Run <code>gweb login</code> on a host of the cluster: it prints a link.");
 		return;
@@ -117,11 +116,10 @@ static void log_out(const struct http_request *r, struct http_answer *a)
 		auth_logout(id->auth, cookie);
 	set_cookie(id, r, a, "");
 	http_answer_header(a, "Clear-Site-Data", "\"cache\"");
-	put_page(a, "Logged out", "",
-	        "<code>gweb login</code> makes a link to log in again.");
+	put_page(a, "Logged out", "", "<code>gweb login</code> makes a link to log in again.");
 }
 
-/* --- /token -------------------------------------------------------------------------------------- */
+/* --- /token ----------------------------------------------------------------------------------- */
 
 static void make_token(const struct http_request *r, struct http_answer *a)
 {

@@ -39,7 +39,7 @@ struct login {
 	char *host, *prefix; /* of the URL: HOST:PORT, and all that stands before a path */
 };
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 /* "http://HOST:PORT/path": what a browser sends as Host, and where the path begins. */
 static int read_url(struct login *l, const char *url, const char **path, struct error *err)
@@ -48,7 +48,8 @@ static int read_url(struct login *l, const char *url, const char **path, struct 
 	size_t n;
 
 	if (!host || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
-		return error_set(err, ERR_USAGE, "%.200s: expected http://HOST:PORT or https://HOST", url);
+		return error_set(
+		        err, ERR_USAGE, "%.200s: expected http://HOST:PORT or https://HOST", url);
 	host += 3;
 	n = strcspn(host, "/?#");
 	if (!n || memchr(host, '@', n))
@@ -93,7 +94,8 @@ static int connect_tcp(const char *at, struct error *err)
 	for (ai = list; ai && fd < 0; ai = ai->ai_next) {
 		fd = socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC, ai->ai_protocol);
 		if (fd >= 0 && connect(fd, ai->ai_addr, ai->ai_addrlen) < 0) {
-			error_set(err, ERR_UNREACHABLE, "no gweb at %.200s: %s", at, strerror(errno));
+			error_set(
+			        err, ERR_UNREACHABLE, "no gweb at %.200s: %s", at, strerror(errno));
 			close(fd);
 			fd = -1;
 		}
@@ -109,20 +111,22 @@ static int connect_to(const struct login *l, struct error *err)
 
 	if (!l->at && !strncmp(l->prefix, "https://", 8)) {
 		error_set(err, ERR_USAGE, "%.200s: this program speaks no https", l->prefix);
-		return error_hint(err, "--at=ADDRESS says where gweb itself listens, behind the proxy");
+		return error_hint(
+		        err, "--at=ADDRESS says where gweb itself listens, behind the proxy");
 	}
 	if (l->at && !strncmp(l->at, "unix:", 5))
 		fd = connect_unix(l->at + 5, err);
 	else
 		fd = connect_tcp(l->at ? l->at : l->host, err);
 	if (fd < 0)
-		return error_hint(err, "--url=http://HOST:PORT or %s says where it is", LOGIN_URL_VARIABLE);
+		return error_hint(
+		        err, "--url=http://HOST:PORT or %s says where it is", LOGIN_URL_VARIABLE);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	return fd;
 }
 
-/* --- signing --------------------------------------------------------------------------------------- */
+/* --- signing ---------------------------------------------------------------------------------- */
 
 /* The credential over one request; the caller frees it. NULL with `err`. */
 static char *make_credential(const struct login *l, const char *method, const char *path,
@@ -183,7 +187,7 @@ static int sign(struct login *l, struct error *err)
 	return EXIT_DONE;
 }
 
-/* --- logging in ------------------------------------------------------------------------------------ */
+/* --- logging in ------------------------------------------------------------------------------- */
 
 static int send_all(int fd, const char *s, size_t n, struct error *err)
 {
@@ -251,7 +255,8 @@ static int post(const struct login *l, const char *path, json_t **answer, struct
 		        "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Munge %s\r\n"
 		        "Content-Length: 0\r\nConnection: close\r\n\r\n",
 		        path, l->host, cred);
-		if (send_all(fd, request.s, request.len, err) == 0 && receive_all(fd, &got, err) == 0)
+		if (send_all(fd, request.s, request.len, err) == 0 &&
+		        receive_all(fd, &got, err) == 0)
 			status = read_answer(&got, &body, err);
 		close(fd);
 	}
@@ -271,8 +276,9 @@ static const char *plain(const json_t *answer, const char *key, struct error *er
 {
 	const char *text = json_string_value(json_object_get(answer, key));
 
-	if (text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	                              "/?=._-")] == '\0')
+	if (text &&
+	        text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	                          "/?=._-")] == '\0')
 		return text;
 	error_set(err, ERR_PROTOCOL, "gweb's answer has no %s", key);
 	return NULL;
@@ -301,7 +307,7 @@ static int log_in(struct login *l, struct error *err)
 	return text ? EXIT_DONE : -1;
 }
 
-/* --- the commands ---------------------------------------------------------------------------------- */
+/* --- the commands ----------------------------------------------------------------------------- */
 
 static int take_word(int key, char *value, struct argp_state *state, void *input, struct error *err)
 {
@@ -335,14 +341,16 @@ static const struct cmd_option login_table[] = {
 static const struct cmd login_cmd = {
 	.name = "gweb login",
 	.arguments = "",
-	.about = "Prove who you are to gweb, and print a link that logs a browser in: once, within a "
+	.about = "Prove who you are to gweb, and print a link that logs a browser in: once, within "
+	         "a "
 	         "minute.",
-	.examples = "Examples:\n"
-	            "  gweb login\n"
-	            "  gweb login --url=https://gpus.example.org --at=unix:/run/gweb/http.sock\n"
-	            "  gweb login --token=90 >telegraf.token\n"
-	            "\n"
-	            "Exit status: 0 done; 2 usage; 4 gweb or munge does not answer; 5 not permitted.",
+	.examples =
+	        "Examples:\n"
+	        "  gweb login\n"
+	        "  gweb login --url=https://gpus.example.org --at=unix:/run/gweb/http.sock\n"
+	        "  gweb login --token=90 >telegraf.token\n"
+	        "\n"
+	        "Exit status: 0 done; 2 usage; 4 gweb or munge does not answer; 5 not permitted.",
 	.take = take_word,
 	.table = login_table,
 };
@@ -378,8 +386,8 @@ static int run_sign(void *input, struct error *err)
 int login_main(int argc, char **argv)
 {
 	struct login l = { .sign = !strcmp(argv[0], "sign") };
-	int status = cmd_main(l.sign ? &sign_cmd : &login_cmd, argc, argv, &l,
-	        l.sign ? run_sign : run_login);
+	int status = cmd_main(
+	        l.sign ? &sign_cmd : &login_cmd, argc, argv, &l, l.sign ? run_sign : run_login);
 
 	free(l.host);
 	free(l.prefix);

@@ -20,7 +20,7 @@
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
 
-#define KEPT   16                     /* events of a channel */
+#define KEPT   16                      /* events of a channel */
 #define NEW_US (60 * INT64_C(1000000)) /* a job is new for so long */
 
 /* What one snapshot has changed, for a channel. */
@@ -66,7 +66,7 @@ void events_free(struct events *e)
 	free(e);
 }
 
-/* --- events --------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void event_put(struct event *e)
 {
@@ -238,7 +238,7 @@ static struct event *event_of(
 	return e;
 }
 
-/* --- channels ------------------------------------------------------------------------------------- */
+/* --- channels --------------------------------------------------------------------------------- */
 
 /* Takes the query over. NULL: there are too many. */
 static struct channel *join(struct events *all, struct rest_query *q, const struct viewer *v)
@@ -281,7 +281,7 @@ static void leave(struct channel *ch)
 	free(ch);
 }
 
-/* --- streams -------------------------------------------------------------------------------------- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 /* The next delta behind a serial; NULL: there is none. *lost: there was one that is not known now. */
 static const struct snapshot_delta *next_delta(

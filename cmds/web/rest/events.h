@@ -25,8 +25,8 @@
 #define CMDS_EVENTS_H
 
 #define EVENTS_LIFE_S   300
-#define EVENTS_CHANNELS 512     /* filters at a time; then 503 */
-#define EVENT_MAX       1000    /* jobs in one event; with more it has `more`, or is `fresh` */
+#define EVENTS_CHANNELS 512  /* filters at a time; then 503 */
+#define EVENT_MAX       1000 /* jobs in one event; with more it has `more`, or is `fresh` */
 
 struct events;
 

@@ -16,8 +16,8 @@ static bool sees(const struct viewer *v, const struct snapshot *snap, const Gpus
 }
 
 /* A list of its own, of the runs that are seen. Returns how many are not. */
-static uint32_t narrow_runs(const struct viewer *v, const struct snapshot *snap,
-        Gpusched__RunId ***runs, size_t *n)
+static uint32_t narrow_runs(
+        const struct viewer *v, const struct snapshot *snap, Gpusched__RunId ***runs, size_t *n)
 {
 	Gpusched__RunId **kept = xcalloc(*n + 1, sizeof(*kept));
 	size_t all = *n, k = 0;

@@ -17,7 +17,7 @@
 
 #define REF "#/components/schemas/"
 
-/* --- schemas -------------------------------------------------------------------------------------- */
+/* --- schemas ---------------------------------------------------------------------------------- */
 
 static json_t *ref(const char *name)
 {
@@ -115,7 +115,7 @@ static json_t *all_schemas(void)
 	return schemas;
 }
 
-/* --- paths ---------------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 /* What single answers have beside that: a type, or REF and the name of a message. */
 static const struct {
@@ -146,9 +146,9 @@ static void add_members(json_t *properties, const char *path)
 static json_t *answer_schema(const struct rest_resource *r)
 {
 	json_t *properties = json_pack("{s{ss}s{ss}s{ss}s{ss}s{ss}s{ss}s{ss}}", "version", "type",
-	        "integer", "cluster", "type", "string", "taken", "type", "integer", "cursor", "type",
-	        "integer", "next", "type", "integer", "more", "type", "boolean", "currency", "type",
-	        "string");
+	        "integer", "cluster", "type", "string", "taken", "type", "integer", "cursor",
+	        "type", "integer", "next", "type", "integer", "more", "type", "boolean", "currency",
+	        "type", "string");
 
 	add_members(properties, r->path);
 	if (r->list)
@@ -162,8 +162,8 @@ static json_t *answer_schema(const struct rest_resource *r)
 static json_t *param_schema(const char *kind)
 {
 	if (!strcmp(kind, "count"))
-		return json_pack("{sssisi}", "type", "integer", "minimum", 1, "maximum",
-		        REST_LIMIT_MAX);
+		return json_pack(
+		        "{sssisi}", "type", "integer", "minimum", 1, "maximum", REST_LIMIT_MAX);
 	if (!strcmp(kind, "number"))
 		return json_pack("{sssi}", "type", "integer", "minimum", 0);
 	return of_type("string");
@@ -176,16 +176,16 @@ static json_t *query_params(const struct rest_resource *r)
 	for (unsigned i = 0; i < REST_N_PARAMS; i++)
 		if (r->params & 1U << i)
 			json_array_append_new(list,
-			        json_pack("{sssssssoso}", "name", rest_params[i].name, "in", "query",
-			                "description", rest_params[i].about, "required", json_false(),
-			                "schema", param_schema(rest_params[i].kind)));
+			        json_pack("{sssssssoso}", "name", rest_params[i].name, "in",
+			                "query", "description", rest_params[i].about, "required",
+			                json_false(), "schema", param_schema(rest_params[i].kind)));
 	return list;
 }
 
 static json_t *response(const char *description, const char *type, json_t *schema)
 {
-	return json_pack("{sss{s{so}}}", "description", description, "content", type, "schema",
-	        schema);
+	return json_pack(
+	        "{sss{s{so}}}", "description", description, "content", type, "schema", schema);
 }
 
 static const struct {
@@ -211,9 +211,9 @@ static json_t *responses(const struct rest_resource *r)
 	json_object_set_new(all, "200",
 	        response(events ? "Events, for as long as the client reads" : "The answer",
 	                events ? "text/event-stream" : "application/json",
-	                events                             ? of_type("string")
+	                events                              ? of_type("string")
 	                : r->list || strstr(r->path, "who") ? answer_schema(r)
-	                                                   : of_type("object")));
+	                                                    : of_type("object")));
 	if (!strcmp(r->method, "GET"))
 		json_object_set_new(
 		        all, "304", json_pack("{ss}", "description", "As If-None-Match has it"));
@@ -235,15 +235,15 @@ static char *path_of(const struct rest_resource *r)
 static json_t *operation(const struct rest_resource *r)
 {
 	json_t *params = query_params(r), *op;
-	const char *of = strstr(r->path, "/job/") ? "The job's id; 40_7: a task of an array"
-	                                          : "Its name";
+	const char *of =
+	        strstr(r->path, "/job/") ? "The job's id; 40_7: a task of an array" : "Its name";
 
 	if (strstr(r->path, "{}"))
 		json_array_append_new(params,
-		        json_pack("{sssssssos{ss}}", "name", "name", "in", "path", "description", of,
-		                "required", json_true(), "schema", "type", "string"));
-	op = json_pack("{sssoso}", "summary", r->about, "parameters", params, "responses",
-	        responses(r));
+		        json_pack("{sssssssos{ss}}", "name", "name", "in", "path", "description",
+		                of, "required", json_true(), "schema", "type", "string"));
+	op = json_pack(
+	        "{sssoso}", "summary", r->about, "parameters", params, "responses", responses(r));
 	if (!strcmp(r->method, "POST"))
 		json_object_set_new(op, "requestBody",
 		        json_pack("{sos{s{s{sss[s]s{s{ss}s{ss}s{ss}}}}}}", "required", json_true(),
@@ -267,8 +267,7 @@ static json_t *all_paths(void)
 			item = json_object();
 			json_object_set_new(paths, path, item);
 		}
-		json_object_set_new(
-		        item, !strcmp(r->method, "GET") ? "get" : "post", operation(r));
+		json_object_set_new(item, !strcmp(r->method, "GET") ? "get" : "post", operation(r));
 		free(path);
 	}
 	return paths;

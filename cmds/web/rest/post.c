@@ -94,8 +94,9 @@ static int check(const struct http_request *r, const Gpusched__Submit *m, struct
 	if (!spec)
 		return -1;
 	if (uid != r->viewer->uid)
-		return error_set(err, ERR_NOT_PERMITTED, "the job is of uid %u, and %.80s is uid %u",
-		        uid, r->viewer->name, (unsigned)r->viewer->uid);
+		return error_set(err, ERR_NOT_PERMITTED,
+		        "the job is of uid %u, and %.80s is uid %u", uid, r->viewer->name,
+		        (unsigned)r->viewer->uid);
 	return 0;
 }
 

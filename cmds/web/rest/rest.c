@@ -32,14 +32,14 @@ const struct rest_resource rest_resources[] = {
 	{ "GET", "/v1/nodes", SEEN, HTTP_ASKS, rest_nodes, REST_NODE | REST_PARTITION, "nodes",
 	        OF(node), "Nodes, with their GPUs" },
 	{ "GET", "/v1/node/{}", SEEN, HTTP_ASKS, rest_node, 0, "nodes", OF(node), "A node" },
-	{ "GET", "/v1/partitions", SEEN, HTTP_ASKS, rest_partitions, 0, "partitions",
-	        OF(partition), "Partitions" },
+	{ "GET", "/v1/partitions", SEEN, HTTP_ASKS, rest_partitions, 0, "partitions", OF(partition),
+	        "Partitions" },
 	{ "GET", "/v1/partition/{}", SEEN, HTTP_ASKS, rest_partition, 0, "partitions",
 	        OF(partition), "A partition" },
 	{ "GET", "/v1/shares", SEEN, HTTP_ASKS, rest_shares, REST_ACCOUNT | REST_USER, "shares",
 	        OF(share), "Accounts and users, with their shares and usage" },
-	{ "GET", "/v1/services", SEEN, HTTP_ASKS, rest_services, REST_USER, "services",
-	        OF(service), "Services, with their replicas" },
+	{ "GET", "/v1/services", SEEN, HTTP_ASKS, rest_services, REST_USER, "services", OF(service),
+	        "Services, with their replicas" },
 	{ "GET", "/v1/service/{}", SEEN, HTTP_ASKS, rest_service, 0, "services", OF(service),
 	        "A service" },
 	{ "GET", "/v1/prios", SEEN, HTTP_ASKS, rest_prios, REST_JOBS | REST_LIMIT, "prios",
@@ -60,7 +60,7 @@ const struct rest_resource rest_resources[] = {
 	{ .method = NULL },
 };
 
-/* --- the routes -------------------------------------------------------------------------------- */
+/* --- the routes ------------------------------------------------------------------------------- */
 
 #define N_RESOURCES (sizeof(rest_resources) / sizeof(rest_resources[0]))
 #define POST_MAX    HTTP_BODY_MAX
@@ -135,7 +135,7 @@ static void rest_whoami(const struct http_request *r, struct http_answer *a)
 	rest_end(a);
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static int add(const char *text, size_t n, void *out)
 {
@@ -195,8 +195,8 @@ void rest_end(struct http_answer *a)
 	strbuf_adds(&a->body, "}\n");
 }
 
-void rest_error_status(const struct http_request *r, struct http_answer *a, int status,
-        const struct error *err)
+void rest_error_status(
+        const struct http_request *r, struct http_answer *a, int status, const struct error *err)
 {
 	begin(r, a);
 	strbuf_adds(&a->body, ",\"error\":{\"code\":");

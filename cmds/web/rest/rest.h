@@ -38,7 +38,8 @@ struct rest_resource {
 	enum http_kind kind;
 	http_handler *handler;
 	unsigned params; /* bits of rest_query.h */
-	const char *list; /* "jobs": its name in the answer; NULL: the answer is described elsewhere */
+	const char
+	        *list; /* "jobs": its name in the answer; NULL: the answer is described elsewhere */
 	const ProtobufCMessageDescriptor *item;
 	const char *about;
 };
@@ -60,8 +61,8 @@ void rest_end(struct http_answer *a);
 
 /* Instead of all that was written: the error, with the status that it stands for. */
 void rest_error(const struct http_request *r, struct http_answer *a, const struct error *err);
-void rest_error_status(const struct http_request *r, struct http_answer *a, int status,
-        const struct error *err);
+void rest_error_status(
+        const struct http_request *r, struct http_answer *a, int status, const struct error *err);
 
 /* For http_config.failed: errors of paths of /v1/ as JSON, also those that the server itself made. */
 void rest_failed(const struct http_request *r, struct http_answer *a);
@@ -71,7 +72,7 @@ void rest_json(struct strbuf *out, const json_t *value);
 void rest_text(struct strbuf *out, const char *text);
 
 http_handler rest_jobs, rest_job, rest_why, rest_acct, rest_nodes, rest_node, rest_partitions,
-        rest_partition, rest_shares, rest_services, rest_service, rest_prios, rest_events, rest_stats,
-        rest_submit, rest_watch;
+        rest_partition, rest_shares, rest_services, rest_service, rest_prios, rest_events,
+        rest_stats, rest_submit, rest_watch;
 
 #endif

@@ -91,8 +91,8 @@ static void ask(const struct http_request *r, struct http_answer *a, struct clie
 	forget(l);
 }
 
-static bool read_query(const struct http_request *r, struct http_answer *a, unsigned params,
-        struct rest_query *q)
+static bool read_query(
+        const struct http_request *r, struct http_answer *a, unsigned params, struct rest_query *q)
 {
 	struct error err;
 
@@ -108,7 +108,7 @@ static void keep_currency(struct listing *l, const char *currency)
 		l->currency = xstrdup(currency);
 }
 
-/* --- why ---------------------------------------------------------------------------------------- */
+/* --- why -------------------------------------------------------------------------------------- */
 
 static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -142,7 +142,7 @@ void rest_why(const struct http_request *r, struct http_answer *a)
 	cmd_ids_clear(&ids);
 }
 
-/* --- acct --------------------------------------------------------------------------------------- */
+/* --- acct ------------------------------------------------------------------------------------- */
 
 static int on_acct(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -183,7 +183,7 @@ void rest_acct(const struct http_request *r, struct http_answer *a)
 	rest_query_clear(&q);
 }
 
-/* --- prios -------------------------------------------------------------------------------------- */
+/* --- prios ------------------------------------------------------------------------------------ */
 
 static int on_prios(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -218,7 +218,7 @@ void rest_prios(const struct http_request *r, struct http_answer *a)
 	rest_query_clear(&q);
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static int on_events(const ProtobufCMessage *m, void *arg, struct error *err)
 {

@@ -17,7 +17,7 @@
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
 
-/* --- what all have ------------------------------------------------------------------------------ */
+/* --- what all have ---------------------------------------------------------------------------- */
 
 static bool no_snapshot(const struct http_request *r, struct http_answer *a)
 {
@@ -32,8 +32,8 @@ static bool no_snapshot(const struct http_request *r, struct http_answer *a)
 }
 
 /* The query; false: it is refused. */
-static bool read_query(const struct http_request *r, struct http_answer *a, unsigned params,
-        struct rest_query *q)
+static bool read_query(
+        const struct http_request *r, struct http_answer *a, unsigned params, struct rest_query *q)
 {
 	struct error err;
 
@@ -81,7 +81,7 @@ static void put(struct http_answer *a, const ProtobufCMessage *m, bool *first)
 	rest_item(a, msgjson(m, 0), first);
 }
 
-/* --- jobs --------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 static void put_job(struct http_answer *a, const struct snapshot_job *job, bool *first)
 {
@@ -184,7 +184,7 @@ void rest_job(const struct http_request *r, struct http_answer *a)
 	rest_end(a);
 }
 
-/* --- nodes and partitions ----------------------------------------------------------------------- */
+/* --- nodes and partitions --------------------------------------------------------------------- */
 
 static bool in_partition(const Gpusched__Node *node, const struct cmd_list *list)
 {
@@ -216,8 +216,8 @@ static bool is_named(const Gpusched__Node *node, const struct cmd_list *list)
 	return !list->n;
 }
 
-static void put_node(
-        const struct http_request *r, struct http_answer *a, const Gpusched__Node *node, bool *first)
+static void put_node(const struct http_request *r, struct http_answer *a,
+        const Gpusched__Node *node, bool *first)
 {
 	Gpusched__Node *seen = narrow_node(node, r->viewer, r->snap);
 
@@ -314,7 +314,7 @@ void rest_partition(const struct http_request *r, struct http_answer *a)
 	put_list(r, a, "partitions", &m, 1);
 }
 
-/* --- shares, services, stats -------------------------------------------------------------------- */
+/* --- shares, services, stats ------------------------------------------------------------------ */
 
 static bool has(const struct cmd_list *list, const char *text)
 {

@@ -34,14 +34,14 @@ static int read_time(const char *name, const char *value, int64_t *us, struct er
 	return when_parse(value, when_now(), us, err) < 0 ? cmd_blame(name, value, err) : 0;
 }
 
-static int read_number(
-        const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *n, struct error *err)
+static int read_number(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *n,
+        struct error *err)
 {
 	return count_parse(value, min, max, n, err) < 0 ? cmd_blame(name, value, err) : 0;
 }
 
-static int take_filter(struct rest_query *q, enum rest_param_number nr, const char *value,
-        struct error *err)
+static int take_filter(
+        struct rest_query *q, enum rest_param_number nr, const char *value, struct error *err)
 {
 	static const enum filter_what what[REST_N_PARAMS] = {
 		[REST_NR_IDS] = FILTER_IDS,
@@ -57,8 +57,8 @@ static int take_filter(struct rest_query *q, enum rest_param_number nr, const ch
 	return filter_add(&q->filter, what[nr], rest_params[nr].name, value, err);
 }
 
-static int take(struct rest_query *q, enum rest_param_number nr, const char *value,
-        struct error *err)
+static int take(
+        struct rest_query *q, enum rest_param_number nr, const char *value, struct error *err)
 {
 	const char *name = rest_params[nr].name;
 	uint64_t limit;
@@ -118,7 +118,8 @@ static void read_param(const char *name, const char *value, void *arg)
 
 	if (rd->rc < 0)
 		return;
-	while (nr < REST_N_PARAMS && (!(rd->allowed & 1U << nr) || strcmp(rest_params[nr].name, name)))
+	while (nr < REST_N_PARAMS &&
+	        (!(rd->allowed & 1U << nr) || strcmp(rest_params[nr].name, name)))
 		nr++;
 	if (nr == REST_N_PARAMS)
 		rd->rc = refuse(rd, name);
@@ -151,7 +152,7 @@ void rest_query_clear(struct rest_query *q)
 	cmd_list_clear(&q->accounts);
 }
 
-/* --- choosing jobs ----------------------------------------------------------------------------- */
+/* --- choosing jobs ---------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -287,8 +288,9 @@ bool rest_query_has(const struct rest_query *q, const struct snapshot_job *job)
 
 	if (job->ended && !q->filter.ended && !q->filter.ids.n)
 		return false;
-	return in_list(&lists[FILTER_STATES], job->state) && in_list(&lists[FILTER_USERS], job->user) &&
-	       in_list(&lists[FILTER_QOS], job->qos) && in_list(&lists[FILTER_NAMES], job->name) &&
+	return in_list(&lists[FILTER_STATES], job->state) &&
+	       in_list(&lists[FILTER_USERS], job->user) && in_list(&lists[FILTER_QOS], job->qos) &&
+	       in_list(&lists[FILTER_NAMES], job->name) &&
 	       in_partitions(&lists[FILTER_PARTITIONS], job->partition) &&
 	       in_ids(&q->filter.ids, job) && in_accounts(&q->accounts, job->account) &&
 	       on_nodes(&lists[FILTER_NODES], job);

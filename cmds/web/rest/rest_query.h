@@ -18,21 +18,21 @@
 #define REST_LIMIT_MAX     1000
 
 /* X(bit, name, the value's kind in OpenAPI, what it is) */
-#define REST_PARAMS(X)                                                                             \
-	X(IDS, "ids", "text", "jobs, as in gqueue -j: 12,40_3")                                    \
-	X(USER, "user", "text", "of these users")                                                  \
-	X(ACCOUNT, "account", "text", "of these accounts, and all below them")                     \
-	X(PARTITION, "partition", "text", "in these partitions")                                   \
-	X(QOS, "qos", "text", "with these qualities of service")                                   \
-	X(STATE, "state", "text", "in these states; all: also those that have ended")              \
-	X(NAME, "name", "text", "with these names")                                                \
-	X(NODE, "node", "text", "on these nodes: n[01-04],m1")                                     \
-	X(LIMIT, "limit", "count", "so many items, 1 to 1000")                                     \
-	X(AFTER, "after", "number", "go on behind this item: the `next` of the answer before")     \
-	X(SINCE, "since", "time", "not before: seconds of UTC, or as gacct -S takes it")           \
-	X(UNTIL, "until", "time", "not after")                                                     \
-	X(KIND, "kind", "text", "events of these kinds: job.cancel, or job for all of them")       \
-	X(JOB, "job", "number", "events of this job")                                              \
+#define REST_PARAMS(X)                                                                         \
+	X(IDS, "ids", "text", "jobs, as in gqueue -j: 12,40_3")                                \
+	X(USER, "user", "text", "of these users")                                              \
+	X(ACCOUNT, "account", "text", "of these accounts, and all below them")                 \
+	X(PARTITION, "partition", "text", "in these partitions")                               \
+	X(QOS, "qos", "text", "with these qualities of service")                               \
+	X(STATE, "state", "text", "in these states; all: also those that have ended")          \
+	X(NAME, "name", "text", "with these names")                                            \
+	X(NODE, "node", "text", "on these nodes: n[01-04],m1")                                 \
+	X(LIMIT, "limit", "count", "so many items, 1 to 1000")                                 \
+	X(AFTER, "after", "number", "go on behind this item: the `next` of the answer before") \
+	X(SINCE, "since", "time", "not before: seconds of UTC, or as gacct -S takes it")       \
+	X(UNTIL, "until", "time", "not after")                                                 \
+	X(KIND, "kind", "text", "events of these kinds: job.cancel, or job for all of them")   \
+	X(JOB, "job", "number", "events of this job")                                          \
 	X(CURSOR, "cursor", "number", "what has changed since the answer that had this cursor")
 
 enum rest_param_number {
@@ -46,8 +46,8 @@ enum rest_param_bit {
 	REST_PARAMS(X)
 #undef X
 };
-#define REST_JOBS                                                                          \
-	(REST_IDS | REST_USER | REST_ACCOUNT | REST_PARTITION | REST_QOS | REST_STATE |    \
+#define REST_JOBS                                                                       \
+	(REST_IDS | REST_USER | REST_ACCOUNT | REST_PARTITION | REST_QOS | REST_STATE | \
 	        REST_NAME | REST_NODE)
 #define REST_PAGE (REST_LIMIT | REST_AFTER)
 

@@ -21,7 +21,7 @@ enum slurmrest_version slurmrest_version(const struct http_request *r)
 	return strstr(r->path, "/v0.0.38/") ? V38 : V40;
 }
 
-/* --- values --------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 void slurm_text(json_t *o, const char *key, const char *value)
 {
@@ -35,7 +35,8 @@ void slurm_plain(json_t *o, const char *key, int64_t value)
 	json_object_set_new(o, key, json_integer(value));
 }
 
-void slurm_number(json_t *o, enum slurmrest_version v, const char *key, int64_t value, bool infinite)
+void slurm_number(
+        json_t *o, enum slurmrest_version v, const char *key, int64_t value, bool infinite)
 {
 	json_t *number;
 
@@ -68,12 +69,13 @@ void slurm_tres(char buf[SLURM_TRES], int64_t cpus, int64_t mem_mb, int64_t node
 	        (long long)mem_mb, of_nodes, (long long)cpus, of_gpus);
 }
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static json_t *meta_of(enum slurmrest_version v)
 {
-	json_t *number = v == V38 ? json_pack("{sisisi}", "major", 22, "minor", 5, "micro", 9)
-	                          : json_pack("{ssssss}", "major", "23", "minor", "11", "micro", "0");
+	json_t *number =
+	        v == V38 ? json_pack("{sisisi}", "major", 22, "minor", 5, "micro", 9)
+	                 : json_pack("{ssssss}", "major", "23", "minor", "11", "micro", "0");
 
 	return json_pack("{s{ssss}s{soss}}", "plugin", "type",
 	        v == V38 ? "openapi/v0.0.38" : "openapi/slurmctld", "name", "gpusched",
@@ -81,8 +83,8 @@ static json_t *meta_of(enum slurmrest_version v)
 	        v == V38 ? "22.05.9" : "23.11.0");
 }
 
-void slurm_begin(const struct http_request *r, struct http_answer *a, const char *name,
-        const char *warning)
+void slurm_begin(
+        const struct http_request *r, struct http_answer *a, const char *name, const char *warning)
 {
 	enum slurmrest_version v = slurmrest_version(r);
 	json_t *o = json_object(), *warnings = json_array();
@@ -90,8 +92,8 @@ void slurm_begin(const struct http_request *r, struct http_answer *a, const char
 	json_object_set_new(o, "meta", meta_of(v));
 	json_object_set_new(o, "errors", json_array());
 	if (*warning)
-		json_array_append_new(warnings,
-		        json_pack("{ssss}", "description", warning, "source", "gweb"));
+		json_array_append_new(
+		        warnings, json_pack("{ssss}", "description", warning, "source", "gweb"));
 	json_object_set_new(o, "warnings", warnings);
 	if (v == V40 && r->snap)
 		slurm_number(o, v, "last_update", r->snap->taken_us / 1000000, false);
@@ -119,8 +121,8 @@ void slurm_answer(
 
 void slurm_failed(struct http_answer *a, int status, int number, const char *text)
 {
-	json_t *o = json_pack("{s[{sssisssss}]}", "errors", "description", text, "error_number", number,
-	        "error", text, "source", "gweb");
+	json_t *o = json_pack("{s[{sssissss}]}", "errors", "description", text, "error_number",
+	        number, "error", text, "source", "gweb");
 
 	strbuf_free(&a->body);
 	a->type = "application/json";
@@ -136,7 +138,7 @@ bool slurm_not_ready(const struct http_request *r, struct http_answer *a)
 	return !r->snap;
 }
 
-/* --- ping, diag ------------------------------------------------------------------------------------ */
+/* --- ping, diag ------------------------------------------------------------------------------- */
 
 static void slurm_ping(const struct http_request *r, struct http_answer *a)
 {
@@ -144,8 +146,8 @@ static void slurm_ping(const struct http_request *r, struct http_answer *a)
 	const char *up = r->snap && !*r->trouble ? "UP" : "DOWN";
 	json_t *one = v == V38 ? json_pack("{sssssiss}", "hostname", "gctld", "ping", up, "status",
 	                                 *up == 'U' ? 0 : 1, "mode", "primary")
-	                       : json_pack("{sssssIss}", "hostname", "gctld", "pinged", up, "latency",
-	                                 (json_int_t)0, "mode", "primary");
+	                       : json_pack("{sssssIss}", "hostname", "gctld", "pinged", up,
+	                                 "latency", (json_int_t)0, "mode", "primary");
 	json_t *list = json_array();
 
 	json_array_append_new(list, one);
@@ -207,7 +209,7 @@ static void slurm_diag(const struct http_request *r, struct http_answer *a)
 	slurm_answer(r, a, "statistics", o);
 }
 
-/* --- nodes ----------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 /* Our states are the base states, but for these. */
 static const struct {
@@ -237,7 +239,8 @@ static void put_state(json_t *o, enum slurmrest_version v, const char *state)
 	for (i = 0; base[i] && i < sizeof(upper) - 1; i++)
 		upper[i] = (char)toupper((unsigned char)base[i]);
 	upper[i] = '\0';
-	json_object_set_new(o, "state", flag ? json_pack("[ss]", upper, flag) : json_pack("[s]", upper));
+	json_object_set_new(
+	        o, "state", flag ? json_pack("[ss]", upper, flag) : json_pack("[s]", upper));
 }
 
 /* "gpu:h100:4,gpu:l40s:2"; `used`: those that are not free. */
@@ -310,10 +313,11 @@ static void slurm_nodes(const struct http_request *r, struct http_answer *a)
 	slurm_answer(r, a, "nodes", list);
 }
 
-/* --- partitions ------------------------------------------------------------------------------------ */
+/* --- partitions ------------------------------------------------------------------------------- */
 
 /* What all nodes of a partition have together. */
-static void sums_of(const struct snapshot *snap, const char *partition, int64_t *cpus, int64_t *mem_mb)
+static void sums_of(
+        const struct snapshot *snap, const char *partition, int64_t *cpus, int64_t *mem_mb)
 {
 	*cpus = *mem_mb = 0;
 	for (size_t i = 0; i < snap->n_nodes; i++)
@@ -324,24 +328,25 @@ static void sums_of(const struct snapshot *snap, const char *partition, int64_t 
 			}
 }
 
-static json_t *partition_40(const Gpusched__Partition *p, const char *state, int64_t cpus,
-        const char *tres)
+static json_t *partition_40(
+        const Gpusched__Partition *p, const char *state, int64_t cpus, const char *tres)
 {
-	json_t *o = json_pack("{s{sssi}s{sI}s{ss}s{s[s]}s{sisi}s{}s{}}", "nodes", "configured", p->nodes,
-	        "total", (int)p->nodes_total, "cpus", "total", (json_int_t)cpus, "tres", "configured",
-	        tres, "partition", "state", state, "priority", "job_factor", (int)p->priority, "tier",
-	        (int)p->tier, "maximums", "defaults");
+	json_t *o = json_pack("{s{sssi}s{sI}s{ss}s{s[s]}s{sisi}s{}s{}}", "nodes", "configured",
+	        p->nodes, "total", (int)p->nodes_total, "cpus", "total", (json_int_t)cpus, "tres",
+	        "configured", tres, "partition", "state", state, "priority", "job_factor",
+	        (int)p->priority, "tier", (int)p->tier, "maximums", "defaults");
 
 	slurm_text(o, "name", p->name);
 	slurm_plain(o, "grace_time", p->grace_s);
-	slurm_number(json_object_get(o, "maximums"), V40, "time", p->max_time_s / 60, !p->max_time_s);
+	slurm_number(
+	        json_object_get(o, "maximums"), V40, "time", p->max_time_s / 60, !p->max_time_s);
 	slurm_number(json_object_get(o, "defaults"), V40, "time", p->default_time_s / 60,
 	        !p->default_time_s);
 	return o;
 }
 
-static json_t *partition_38(const Gpusched__Partition *p, const char *state, int64_t cpus,
-        const char *tres)
+static json_t *partition_38(
+        const Gpusched__Partition *p, const char *state, int64_t cpus, const char *tres)
 {
 	json_t *o = json_object();
 
@@ -400,18 +405,21 @@ static void slurm_reservations(const struct http_request *r, struct http_answer 
 	slurm_answer(r, a, "reservations", json_array());
 }
 
-#define SLURM(version, path, kind, handler, about) \
-	{ "GET", "/slurm/" version path, HTTP_LOGGED_IN, kind, 0, handler, about }
-#define ROUTES(version)                                                                            \
-	SLURM(version, "/ping", HTTP_FAST, slurm_ping, "as slurmrestd"),                           \
-	SLURM(version, "/diag", HTTP_FAST, slurm_diag, "as slurmrestd"),                           \
-	SLURM(version, "/jobs", HTTP_ASKS, slurm_jobs, "as slurmrestd"),                           \
-	SLURM(version, "/nodes", HTTP_ASKS, slurm_nodes, "as slurmrestd"),                         \
-	SLURM(version, "/partitions", HTTP_ASKS, slurm_partitions, "as slurmrestd"),               \
-	SLURM(version, "/job/{}", HTTP_ASKS, slurm_job, "as slurmrestd"),                          \
-	SLURM(version, "/node/{}", HTTP_ASKS, slurm_nodes, "as slurmrestd"),                       \
-	SLURM(version, "/partition/{}", HTTP_ASKS, slurm_partitions, "as slurmrestd"),             \
-	SLURM(version, "/reservations", HTTP_FAST, slurm_reservations, "as slurmrestd: none")
+#define SLURM(version, path, kind, handler, about)                                     \
+	{                                                                              \
+		"GET", "/slurm/" version path, HTTP_LOGGED_IN, kind, 0, handler, about \
+	}
+#define ROUTES(version)                                                                        \
+	SLURM(version, "/ping", HTTP_FAST, slurm_ping, "as slurmrestd"),                       \
+	        SLURM(version, "/diag", HTTP_FAST, slurm_diag, "as slurmrestd"),               \
+	        SLURM(version, "/jobs", HTTP_ASKS, slurm_jobs, "as slurmrestd"),               \
+	        SLURM(version, "/nodes", HTTP_ASKS, slurm_nodes, "as slurmrestd"),             \
+	        SLURM(version, "/partitions", HTTP_ASKS, slurm_partitions, "as slurmrestd"),   \
+	        SLURM(version, "/job/{}", HTTP_ASKS, slurm_job, "as slurmrestd"),              \
+	        SLURM(version, "/node/{}", HTTP_ASKS, slurm_nodes, "as slurmrestd"),           \
+	        SLURM(version, "/partition/{}", HTTP_ASKS, slurm_partitions, "as slurmrestd"), \
+	        SLURM(version, "/reservations", HTTP_FAST, slurm_reservations,                 \
+	                "as slurmrestd: none")
 
 const struct http_route slurmrest_routes[] = {
 	ROUTES("v0.0.38"),

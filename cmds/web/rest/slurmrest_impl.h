@@ -19,7 +19,8 @@ enum slurmrest_version slurmrest_version(const struct http_request *r);
 void slurm_text(json_t *o, const char *key, const char *value);
 void slurm_plain(json_t *o, const char *key, int64_t value);
 /* One that v0.0.40 has as {"set","infinite","number"}. */
-void slurm_number(json_t *o, enum slurmrest_version v, const char *key, int64_t value, bool infinite);
+void slurm_number(
+        json_t *o, enum slurmrest_version v, const char *key, int64_t value, bool infinite);
 json_t *slurm_words(char *const *v, size_t n);
 
 /* "cpu=8,mem=16000M,node=1,billing=8,gres/gpu=2" */
@@ -27,8 +28,8 @@ json_t *slurm_words(char *const *v, size_t n);
 void slurm_tres(char buf[SLURM_TRES], int64_t cpus, int64_t mem_mb, int64_t nodes, int64_t gpus);
 
 /* What stands before a value of that name, and behind it. `warning` "": none. */
-void slurm_begin(const struct http_request *r, struct http_answer *a, const char *name,
-        const char *warning);
+void slurm_begin(
+        const struct http_request *r, struct http_answer *a, const char *name, const char *warning);
 void slurm_end(struct http_answer *a);
 /* One value as the whole answer; takes it over. */
 void slurm_answer(

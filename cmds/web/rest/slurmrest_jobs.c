@@ -69,7 +69,8 @@ static void put_times(json_t *o, enum slurmrest_version v, const Gpusched__Job *
 	bool waits = !strcmp(j->state, "PENDING");
 
 	slurm_number(o, v, "submit_time", seconds(j->submit_time), false);
-	slurm_number(o, v, "start_time", seconds(waits ? j->planned_start_time : j->start_time), false);
+	slurm_number(
+	        o, v, "start_time", seconds(waits ? j->planned_start_time : j->start_time), false);
 	slurm_number(o, v, "end_time", seconds(j->end_time), false);
 	slurm_number(o, v, "deadline", seconds(j->deadline_time), false);
 	slurm_number(o, v, "time_limit", j->time_limit_s / 60, !j->time_limit_s);

@@ -31,8 +31,8 @@ static int check_user(struct ctld *c, const struct peer *peer, uid_t uid, struct
 	const char *name;
 
 	if (users_count(c->users) > LOOK_AS_USERS_MAX)
-		return error_set(err, ERR_BUSY, "more than %d users were looked up",
-		        LOOK_AS_USERS_MAX);
+		return error_set(
+		        err, ERR_BUSY, "more than %d users were looked up", LOOK_AS_USERS_MAX);
 	state = users_name(c->users, uid, &name);
 	if (users_look_up(c->users, uid, peer->session, err) < 0)
 		return -1;

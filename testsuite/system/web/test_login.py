@@ -39,6 +39,7 @@ def test_link_and_cookie(web):
     link = web.login(ANA).stdout.strip()
     assert link.startswith(web.url + "/login?link=")
     path = link.removeprefix(web.url)
+    assert web.request("HEAD", path).status == 200  # a program that looks ahead
     first = web.get(path)
     assert first.status == 200
     cookie = first.headers["Set-Cookie"]
@@ -69,6 +70,10 @@ def test_logout(web):
     assert other.post("/logout", f"proof={proof}").status == 403  # that of another session
     assert b.post("/logout", f"proof={proof}", Origin="http://evil.example").status == 403
     assert b.post("/logout", f"proof={proof}", Sec_Fetch_Site="cross-site").status == 403
+    assert b.post("/logout", f"proof={proof}", Origin="null", Sec_Fetch_Site="cross-site").status == 403
+    with_null = web.browser(ANA)  # a form of a page that tells no referrer
+    mine = with_null.get("/v1/whoami").json["proof"]
+    assert with_null.post("/logout", f"proof={mine}", Origin="null").status == 200
     r = b.post("/logout", f"a=b&proof={proof}", Origin=web.url, Sec_Fetch_Site="same-origin")
     assert r.status == 200 and "Max-Age=0" in r.headers["Set-Cookie"]
     assert whoami(b.get("/v1/whoami")) is None  # replayed
@@ -140,6 +145,9 @@ def test_a_proxy(web):
     assert web.request("GET", "/v1/whoami", headers={"X-Remote-User": "no-such-user"}, unix=True).status == 401
     evil = {**header, "Host": "gpus.example", "Origin": "https://evil.example"}
     assert web.request("POST", "/v1/jobs", "{}", evil, unix=True).status == 403
+    for origin, site, status in (("null", None, 403), ("null", "cross-site", 403), ("null", "same-origin", 400), (None, None, 400)):
+        sent = {**header, **({"Origin": origin} if origin else {}), **({"Sec-Fetch-Site": site} if site else {})}
+        assert web.request("POST", "/v1/jobs", "{}", sent, unix=True).status == status, (origin, site)
     link = web.login(ANA, f"--at=unix:{web.unix}").stdout.strip().removeprefix(web.url)
     r = web.request("GET", link, headers={"X-Forwarded-Proto": "https"}, unix=True)
     assert "; Secure" in r.headers["Set-Cookie"] and r.headers["Set-Cookie"].startswith("__Host-gweb=")

@@ -54,14 +54,17 @@ def test_lists_are_those_of_the_commands(web):
         r = web.as_user(path)
         assert r.status == 200 and r.headers["Content-Type"] == "application/json", r.body
         assert r.json["version"] == 1 and r.json["cluster"] == "test" and r.json["taken"] > 0
-        ours = {x.get("id") or x.get("name"): x for x in r.json[what]}
-        theirs = listed(web, *command, what=what)
-        assert set(theirs) <= set(ours), path
-        for key, item in theirs.items():
-            same = {k for k in item if k not in changing and not k.startswith("sample")} & set(ours[key])
+
+        def same(path=path, command=command, what=what):
+            """The snapshot is a little older than what a command is told."""
+            ours = {x.get("id") or x.get("name"): x for x in web.as_user(path).json[what]}
+            theirs = listed(web, *command, what=what)
             if what == "jobs":
-                assert {k: ours[key][k] for k in same} == {k: item[k] for k in same}
-            assert ours[key]["state"] == item["state"]
+                return theirs.keys() <= ours.keys() and all(
+                    {k: v for k, v in ours[i].items() if k not in changing} == {k: v for k, v in j.items() if k not in changing}
+                    for i, j in theirs.items())
+            return theirs.keys() == ours.keys() and all(ours[i]["state"] == x["state"] for i, x in theirs.items())
+        wait_until(same, f"{path} to be what {command} says")
     assert web.as_user("/v1/stats").json["stats"][0]["name"]
     assert {s["account"] for s in web.as_user("/v1/shares").json["shares"]} >= ({"lab", "red", "blue"} if ROOT else set())
     c.run("gcancel", held, runs)
