@@ -629,5 +629,7 @@ int main(void)
 		PMIx_server_finalize();
 		remove_dir();
 	}
+	steplink_free(in);
+	steplink_free(g.out);
 	return EXIT_SUCCESS;
 }

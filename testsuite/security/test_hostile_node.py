@@ -105,6 +105,34 @@ def test_the_end_of_another_node_s_run(c):
         assert job["state"] == "RUNNING" and job["node"] == "n1"
 
 
+ABSURD = ({"sm_pct": 101}, {"fb_used_mb": 2**63}, {"temp_c": 2**31}, {"power_mw": 2**32 - 1}, {"energy_mj": 2**64 - 1}, {"last_xid_time": -1},
+          {"uuid": "GPU-1,GPU-2"}, {"uuid": "x" * 96})
+
+
+def test_what_its_gpus_are_said_to_do(c):
+    """Samples that cannot be, and more of them than a node has GPUs: refused, its session ends. Those of GPUs that it does not have
+    are left out, and n1's GPUs are not its affair."""
+    def devices(node):
+        return json.loads(c.run("ginfo", "--gpus", node, "--json").stdout)["nodes"][0]["devices"]
+
+    before = [g.get("sample_known") for g in devices("n1")]
+    for sample in ABSURD:
+        p, _ = registered(c)
+        with p:
+            p.send("MSG_RUNS_USED", {"gpus": [sample]})
+            assert p.ended(), sample
+    p, _ = registered(c)
+    with p:
+        p.send("MSG_RUNS_USED", {"gpus": [{"temp_c": 1}] * 65})
+        assert p.ended()
+    p, _ = registered(c)
+    with p:
+        p.send("MSG_RUNS_USED", {"gpus": [{"index": 0, "temp_c": 41}, {"index": 2**32 - 1, "temp_c": 42}, {"uuid": "GPU-of-n1", "temp_c": 43}]})
+        wait_until(lambda: devices("n2")[0].get("temp_c") == 41, "the sample that can be")
+        assert sum(bool(g.get("sample_known")) for g in devices("n2")) == 1
+    assert [g.get("sample_known") for g in devices("n1")] == before
+
+
 def test_a_run_that_was_never_ordered(c):
     """Its GPUs stay booked until somebody looks; no job of a user comes of it."""
     jobs = set(c.jobs())

@@ -46,12 +46,6 @@ void gpu_samples_apply(
 	}
 }
 
-void gpu_samples_forget(struct node_link *l)
-{
-	for (size_t i = 0; i < l->n_samples; i++)
-		l->samples[i].known = false;
-}
-
 const struct gpu_sample *gpu_samples_at(const struct node_link *l, uint32_t index, usec_t *mono)
 {
 	const struct node_sample *s = index < l->n_samples ? &l->samples[index] : NULL;

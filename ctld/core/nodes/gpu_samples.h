@@ -1,8 +1,8 @@
 /* gpu_samples.h - what the GPUs of a node do, as its agent sampled it last
  *
  * Volatile, by index, for listings alone: nothing is decided by it. A sample stays until the next
- * one of the same GPU, or until the node's GPUs are bound anew (devices.h); it is shown with its
- * age.
+ * one of the same GPU, or until the node's indices are bound to other GPUs (devices.h); it is
+ * shown with its age.
  */
 #ifndef CTLD_CORE_GPU_SAMPLES_H
 #define CTLD_CORE_GPU_SAMPLES_H
@@ -20,7 +20,6 @@ struct node_link;
 /* Samples of GPUs that the node does not have are left out. */
 void gpu_samples_apply(
         struct node *node, const struct gpu_sample *samples, size_t n, struct clocks now);
-void gpu_samples_forget(struct node_link *l);
 
 /* The last one of the index, and when it came (mono); NULL: none. */
 const struct gpu_sample *gpu_samples_at(const struct node_link *l, uint32_t index, usec_t *mono);

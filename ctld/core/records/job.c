@@ -682,8 +682,8 @@ void job_set_end(struct jobs *jobs, struct job *job, usec_t end_time, uint32_t e
 {
 	/* Wall clocks jump; nothing is ever shown to end before it began. */
 	job->info.end_time = end_time < job->info.start_time ? job->info.start_time : end_time;
-	job->info.exit_code = exit_code;
-	job->info.exit_signal = exit_signal;
+	job->info.exit_code = (uint8_t)exit_code;
+	job->info.exit_signal = (uint8_t)exit_signal;
 	dirty_put(jobs->dirty, &job->mark);
 }
 

@@ -148,7 +148,7 @@ struct job_info {
 			       * is not, or not known */
 	uint32_t max_wait_s;  /* it should start within this time; 0: as its QOS says */
 	uint32_t time_limit_s, warn_signal, warn_before_s;
-	uint32_t attempt, max_attempts, exit_code, exit_signal;
+	uint32_t attempt, max_attempts;
 	uint32_t requeue_delay_s;
 	int32_t nice;
 	/* Wall times: it starts not before the first and not after the second; 0: no such limit.
@@ -158,6 +158,7 @@ struct job_info {
 	const char *remark, *mail_user; /* "": none; mail goes to the job's user then */
 	const char *requeue_on; /* ends after which it is requeued, with which delay:
 				 * common/job/requeue_on.h */
+	uint8_t exit_code, exit_signal; /* no larger number comes of a node */
 	uint8_t mail_types;     /* common/job/mail_types.h; of an array also MAIL_BEGUN */
 	uint8_t kill_invalid;   /* enum kill_invalid: for a dependency that can never be
 				 * satisfied */

@@ -285,10 +285,14 @@ void node_set_registered(struct nodes *ns, struct node *node, const char *incarn
 		changed(ns, node);
 }
 
+/* What was sampled was of the GPUs that had these indices before. */
 void node_set_devices(struct nodes *ns, struct node *node, const char *gpus)
 {
-	if (strings_set(ns->strings, &node->info.gpus, gpus))
-		changed(ns, node);
+	if (!strings_set(ns->strings, &node->info.gpus, gpus))
+		return;
+	changed(ns, node);
+	for (size_t i = 0; i < node->link.n_samples; i++)
+		node->link.samples[i].known = false;
 }
 
 void node_set_found(struct nodes *ns, struct node *node, const char *found)

@@ -152,6 +152,11 @@ def servers(folder, program=SERVER):
     return found
 
 
+def the_server(folder):
+    """The only one, once those of earlier steps have ended."""
+    return wait_until(lambda: (lambda pids: pids if len(pids) == 1 else None)(servers(folder)), "one server")[0]
+
+
 @pytest.mark.skipif(SERVER.exists(), reason="built with libpmix")
 def test_without_the_library(run):
     r = run.srun("--mpi=pmix", "-n4", "true")
@@ -216,7 +221,7 @@ def test_exit_status(run, ring):
 def test_the_server_is_killed(run):
     p = run.start("--mpi=pmix", "-n2", "sh", "-c", "echo up; exec sleep 600")
     assert p.stdout.readline() == "up\n"
-    pid, = servers(run.dir)
+    pid = the_server(run.dir)
     os.kill(pid, signal.SIGKILL)
     assert p.wait(timeout=60) == 128 + signal.SIGTERM
     assert run.srun("--mpi=pmix", "-n2", "true").returncode == 0
@@ -226,7 +231,7 @@ def test_the_server_is_killed(run):
 def test_the_daemon_is_killed(run):
     p = run.start("--mpi=pmix", "-n2", "sh", "-c", "echo up; exec sleep 600")
     assert p.stdout.readline() == "up\n"
-    pid, = servers(run.dir)
+    pid = the_server(run.dir)
     os.kill(run.daemons()[0], signal.SIGKILL)
     p.wait(timeout=60)
     wait_until(lambda: not alive(pid), "the server to end with gstepd")

@@ -63,8 +63,9 @@ def test_all_of_it(machine, tmp_path):
     m = machine()
     rows = m.check("--write", tmp_path / "out.md")
     if any(row.startswith("compute use") for row in failed(rows)):
-        # The stand-in's kernel keeps to its duty by the clock, which a busy machine spoils: once more, by itself.
-        rows |= m.check(only=["compute use"])
+        # The stand-in's kernel keeps to its duty by the clock, which a busy machine spoils: once more, by itself, and
+        # 10 points apart are enough to tell 30% from 80%.
+        rows |= m.check("--slack=5", only=["compute use"])
     assert not failed(rows), rows
     assert {v[1] for v in rows.values()} <= {"stand-in", ""}
     assert {what for what, v in rows.items() if v[0] == "pass"} >= {
