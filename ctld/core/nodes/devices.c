@@ -16,7 +16,6 @@
 
 #include "common/base/text.h"
 #include "ctld/core/nodes/gpu_drains.h"
-#include "ctld/core/nodes/gpu_samples.h"
 #include "ctld/core/nodes/layout.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/place/gpu_nearness.h"
@@ -376,7 +375,6 @@ void devices_bind(struct core *core, struct node *node)
 		return;
 	}
 	bind(&b);
-	gpu_samples_forget(l);
 	write_list(&b, list, sizeof(list));
 	for (i = 0; i < b.n; i++) {
 		b.slots[i].told = l->gpus_asked || *list;
