@@ -1,6 +1,7 @@
 /* lists.c - see lists.h */
 #include "cmds/web/lists.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -392,5 +393,6 @@ void lists_taken(struct lists *l)
 		free(l->jobs);
 		l->jobs = NULL;
 		l->size = 0;
+		malloc_trim(0);
 	}
 }

@@ -152,6 +152,20 @@ static void free_retired(struct retired *r)
 	free(r);
 }
 
+/* In the watcher's thread: many jobs take a while. */
+static void free_all_retired(struct snapshots *s)
+{
+	struct retired *r;
+
+	do {
+		pthread_mutex_lock(&s->lock);
+		r = take_retired(s);
+		pthread_mutex_unlock(&s->lock);
+		if (r)
+			free_retired(r);
+	} while (r);
+}
+
 static void delta_put(struct snapshot_delta *d)
 {
 	if (__atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL))
@@ -196,23 +210,18 @@ struct snapshot *snapshot_ref(struct snapshot *snap)
 void snapshot_put(struct snapshot *snap)
 {
 	struct snapshots *s = snap ? snap->own->all : NULL;
-	struct retired *r;
 
 	/* The newest has a reference of its own: none can be had again once the last is gone. */
 	if (!snap || atomic_fetch_sub(&snap->own->refs, 1) != 1)
 		return;
 	pthread_mutex_lock(&s->lock);
 	TAILQ_REMOVE(&s->alive, snap->own, next);
-	while ((r = take_retired(s)) != NULL)
-		free_retired(r);
 	pthread_mutex_unlock(&s->lock);
 	free_own(snap->own);
 }
 
 void snapshots_free(struct snapshots *s)
 {
-	struct retired *r;
-
 	if (!s)
 		return;
 	if (s->newest) {
@@ -221,8 +230,7 @@ void snapshots_free(struct snapshots *s)
 			free(s->newest->snap.jobs[i]);
 		snapshot_put(&s->newest->snap);
 	}
-	while ((r = take_retired(s)) != NULL)
-		free_retired(r);
+	free_all_retired(s);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -305,7 +313,13 @@ static bool goes(const struct snapshot_draft *d, const struct snapshot_job *job)
 	       (job->several && listed_anew(d, job->id));
 }
 
-/* The old jobs and the new ones, both in order; of two alike the new one stays. */
+static bool same_job(const struct snapshot_job *a, const struct snapshot_job *b)
+{
+	return a->len == b->len && !memcmp(a->packed, b->packed, a->len);
+}
+
+/* The old jobs and the new ones, both in order; of two alike the new one stays, unless it says the
+ * same. */
 static void merge(struct snapshot *snap, const struct snapshot *old, struct snapshot_draft *d,
         struct retired *r)
 {
@@ -319,6 +333,10 @@ static void merge(struct snapshot *snap, const struct snapshot *old, struct snap
 
 		if (order > 0) {
 			snap->jobs[snap->n_jobs++] = d->set[k++];
+		} else if (order == 0 && same_job(old->jobs[i], d->set[k])) {
+			snap->jobs[snap->n_jobs++] = old->jobs[i++];
+			free(d->set[k]);
+			d->set[k++] = NULL;
 		} else if (order == 0 || goes(d, old->jobs[i])) {
 			retire(r, old->jobs[i++]);
 		} else {
@@ -382,7 +400,9 @@ static struct snapshot_delta *make_delta(
 		return delta;
 	delta->jobs = xcalloc(d->n_set + r->n, sizeof(*delta->jobs));
 	for (size_t i = 0; i < d->n_set; i++)
-		delta->jobs[n++] = (struct snapshot_key){ d->set[i]->id, d->set[i]->raw_id };
+		if (d->set[i])
+			delta->jobs[n++] =
+			        (struct snapshot_key){ d->set[i]->id, d->set[i]->raw_id };
 	for (size_t i = 0; i < r->n; i++)
 		delta->jobs[n++] = (struct snapshot_key){ r->jobs[i]->id, r->jobs[i]->raw_id };
 	qsort(delta->jobs, n, sizeof(*delta->jobs), compare_keys);
@@ -450,6 +470,7 @@ static void make_newest(struct snapshots *s, struct snapshot_own *o, struct reti
 		free_retired(r);
 	if (old)
 		snapshot_put(&old->snap);
+	free_all_retired(s);
 }
 
 void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)

@@ -115,6 +115,7 @@ static void changes_are_told(void **state)
 {
 	struct fixture *f = *state;
 	struct job_like likes[] = { { .id = 1 }, { .id = 2 }, { .id = 2, .state = "RUNNING" } };
+	struct job_like other = { .id = 1, .reason = "Priority" };
 	struct snapshot *first, *snap;
 	char text[4096] = "";
 
@@ -122,13 +123,14 @@ static void changes_are_told(void **state)
 	        f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
 	first = snapshot_get(f->s);
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes + 1, 2);
-	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1);
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1); /* the same */
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, &other, 1);
 	snap = snapshot_get(f->s);
 	assert_string_equal(snapshot_job(snap, 2)->state, "RUNNING"); /* the later of two alike */
 	assert_true(snapshot_since(snap, first->serial, note_delta, text));
-	assert_string_equal(text, "2;1;");
+	assert_string_equal(text, "2;;1;");
 	assert_true(snapshot_since(snap, snap->serial, note_delta, text));
-	assert_string_equal(text, "2;1;");
+	assert_string_equal(text, "2;;1;");
 	assert_false(snapshot_since(snap, snap->serial + 1, note_delta, text));
 	snapshot_put(snap);
 	for (int i = 0; i < SNAPSHOT_DELTAS; i++)
