@@ -175,6 +175,17 @@ SHOW(idle_cost)
 		view_text(cell, "-");
 }
 
+/* In GiB times hours. */
+SHOW(mem_time)
+{
+	LINE;
+
+	if (m->gpu_mem_mbs)
+		view_real(cell, (double)m->gpu_mem_mbs / 1024 / 3600, 2);
+	else
+		view_text(cell, "-");
+}
+
 SHOW(energy)
 {
 	LINE;
@@ -205,6 +216,7 @@ static const struct view_column columns[] = {
 	COLUMN("IDLE-H", 6, 0, NUM, "of them idle while held; -: not known", idle_hours),
 	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", eff),
 	COLUMN("IDLE-COST", 9, 0, NUM, "what the idle time cost", idle_cost),
+	COLUMN("MEM-H", 7, 0, NUM, "memory used of GPUs over time, in GiB-hours", mem_time),
 	COLUMN("ENERGY", 7, 0, NUM, "energy of the GPUs, in kWh", energy),
 	COLUMN("GPU-S", 12, 0, NUM, "GPU-seconds, in full", gpu_seconds),
 	COLUMN("CPU-H", 7, 0, NUM, "CPU-hours held", cpu_hours),

@@ -273,7 +273,8 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 static const struct slurm_name slurm_names[] = {
 	{ "JobName", "NAME" }, { "JobIDRaw", "RAWID" }, { "ExitCode", "EXIT" }, { "NNodes", "NODES" },
 	{ "ReqMem", "MEM" }, { "TotalCPU", "CPUTIME" }, { "MaxDiskRead", "READ" },
-	{ "MaxDiskWrite", "WRITTEN" }, { "Planned", "WAIT" }, { "Eligible", "ELIGIBLESINCE" }, { NULL, NULL },
+	{ "MaxDiskWrite", "WRITTEN" }, { "Planned", "WAIT" },
+	{ "Eligible", "ELIGIBLESINCE" }, { NULL, NULL },
 };
 
 const struct view_kind acct_kind = {

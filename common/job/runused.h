@@ -9,11 +9,10 @@
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 
-#define RUN_USED_COPY(to, from)                                                              \
-	COPY_FIELDS(to, from, cpu_time_us, cpu_wait_us, mem_now_mb, mem_peak_mb, read_bytes, \
-	        written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_now_pct,           \
-	        gpu_mem_now_mb, gpu_mem_peak_mb, gpu_mem_mbs, energy_mj, burst_job,          \
-	        burst_time)
+#define RUN_USED_COPY(to, from)                                                                    \
+	COPY_FIELDS(to, from, cpu_time_us, cpu_wait_us, mem_now_mb, mem_peak_mb, read_bytes,       \
+	        written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_now_pct, gpu_mem_now_mb, \
+	        gpu_mem_peak_mb, gpu_mem_mbs, energy_mj, burst_job, burst_time)
 
 /* Without `run`. */
 static inline void run_used_to_message(const struct run_used *used, Gpusched__RunUsed *m)

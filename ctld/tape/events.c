@@ -238,8 +238,7 @@ static const struct field gpu_sample_fields[] = {
 	NUMBER(struct gpu_sample, index, sm_known, sm_pct, temp_c, power_mw, sm_clock_mhz,
 	        mem_clock_mhz, last_xid, fb_used_mb, fb_free_mb, energy_mj, last_xid_time),
 };
-static const struct form gpu_sample_form =
-        FORM("gpu-sample", struct gpu_sample, gpu_sample_fields);
+static const struct form gpu_sample_form = FORM("gpu-sample", struct gpu_sample, gpu_sample_fields);
 
 static const struct field runs_used_fields[] = {
 	NUMBER(EV, used.node, used.session),

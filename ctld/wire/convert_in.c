@@ -488,8 +488,8 @@ static bool used_can_be(const Gpusched__RunUsed *m)
 	       m->gpu_seen_us <= INT64_MAX && m->gpu_busy_us <= m->gpu_seen_us &&
 	       m->gpu_idle_us <= m->gpu_seen_us && m->gpu_mem_now_mb <= INT64_MAX &&
 	       m->gpu_mem_peak_mb <= INT64_MAX && m->gpu_mem_mbs <= INT64_MAX &&
-	       m->energy_mj <= INT64_MAX &&
-	       m->gpu_now_pct <= 100 && m->burst_job <= INT64_MAX && m->burst_time >= 0;
+	       m->energy_mj <= INT64_MAX && m->gpu_now_pct <= 100 && m->burst_job <= INT64_MAX &&
+	       m->burst_time >= 0;
 }
 
 static int take_gpu_set(const Gpusched__RunReport *m, uint64_t *set, struct error *err)

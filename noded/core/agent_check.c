@@ -76,9 +76,9 @@ static uint64_t hash_run(uint64_t h, const struct run *run)
 		r->share_burst_mb, r->used.mem_peak_mb, r->used.read_bytes, r->used.written_bytes,
 		r->used.gpu_seen_us, r->used.gpu_busy_us, r->used.gpu_idle_us,
 		r->used.gpu_mem_peak_mb, r->used.gpu_mem_mbs, r->used.energy_mj,
-		r->signature_refused, r->replica.health,
-		(uint64_t)r->replica.ready_time, r->replica.ready_us, r->replica.n_ports,
-		r->replica.ports[0], r->replica.requests, r->replica.tokens };
+		r->signature_refused, r->replica.health, (uint64_t)r->replica.ready_time,
+		r->replica.ready_us, r->replica.n_ports, r->replica.ports[0], r->replica.requests,
+		r->replica.tokens };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		h = hash_number(h, numbers[i]);

@@ -22,9 +22,9 @@
 
 /* No GPU has more, or uses more. */
 #define USE_MB_MAX     ((uint64_t)1 << 24)
-#define USE_TEMP_MAX   1000    /* C */
+#define USE_TEMP_MAX   1000     /* C */
 #define USE_POWER_MAX  10000000 /* mW */
-#define USE_CLOCK_MAX  100000  /* MHz */
+#define USE_CLOCK_MAX  100000   /* MHz */
 #define USE_ENERGY_MAX ((uint64_t)INT64_MAX)
 
 struct gpu_proc {

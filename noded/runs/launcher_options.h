@@ -42,7 +42,7 @@ struct launcher_options {
 	uint64_t gpu_recheck_ms;    /* between two probes; 0: there is only one */
 	uint64_t sample_ms;         /* between two samples of what runs use; 0: none */
 	uint64_t idle_sample_ms;    /* between two samples of GPUs that no run holds; 0: none */
-	const char *gpu_jobs;       /* folder that tells which jobs are on which GPU; NULL or "": none */
+	const char *gpu_jobs; /* folder that tells which jobs are on which GPU; NULL or "": none */
 	enum overmem_policy over_memory;     /* of runs with a part of a GPU */
 	bool over_memory_said;               /* set by the site, not the built-in default */
 	bool share_users_one;                /* only one user's runs share a GPU at a time */

@@ -77,9 +77,7 @@ static void take_registered(void *arg, const Gpusched__Registered *message)
 	sim_cards_configure(&((struct sim_node *)arg)->gpus, message);
 }
 
-static const struct node_launcher launcher = {
-	.tell = send_effect, .registered = take_registered
-};
+static const struct node_launcher launcher = { .tell = send_effect, .registered = take_registered };
 
 static void send_samples(struct sim_node *sim)
 {

@@ -145,8 +145,9 @@ static int open_folder(const char *path, struct error *err)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		error_set(err, ERR_SYSTEM, "%s: %s", path,
-		        errno == ELOOP || errno == ENOTDIR ? "it is a link or a file, not a directory"
-		                                           : strerror(errno));
+		        errno == ELOOP || errno == ENOTDIR
+		                ? "it is a link or a file, not a directory"
+		                : strerror(errno));
 	} else if (st.st_uid != geteuid() || st.st_mode & 022) {
 		error_set(err, ERR_USAGE,
 		        "%s belongs to user %u and has mode %03o; it must be the agent's own and "

@@ -375,7 +375,8 @@ static bool begin_round(struct usage_loop *w, bool quick, bool idle)
 {
 	w->runs = xcalloc(runs_count(w->l), sizeof(*w->runs));
 	w->n = w->at = 0;
-	runs_each(w->l, list_run, w);
+	if (!idle || w->l->rules->sample_ms) /* where runs are never sampled they are not now */
+		runs_each(w->l, list_run, w);
 	w->held = w->shared = 0;
 	runs_each(w->l, add_run_as_holder, w);
 	w->scan_needed = w->gpus_needed = w->some_guarded = false;

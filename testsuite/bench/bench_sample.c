@@ -1,10 +1,10 @@
 /* bench_sample.c - what it costs to look at what runs use
  *
- * usage: bench_sample GPUS RUNS   prints "GPUS_MS RUNS_MS QUICK_MS PULSE_MS": processor time of one round,
- * for the GPUs of a stand-in machine (the sampler's process, and ours) and for the counters of so
- * many runs, each with a cgroup (files that stand for one) and a process; and of a quick round: the
- * memory of all GPUs and the processes of all runs; and of a pulse: a sampler that is started, asked
- * once for 8 idle GPUs and ended
+ * usage: bench_sample GPUS RUNS   prints "GPUS_MS RUNS_MS QUICK_MS PULSE_MS": processor time of one
+ * round, for the GPUs of a stand-in machine (the sampler's process, and ours) and for the counters
+ * of so many runs, each with a cgroup (files that stand for one) and a process; of a quick round:
+ * the memory of all GPUs and the processes of all runs; and of a pulse: a sampler that is started,
+ * asked once for 8 idle GPUs and ended
  *
  * To be started with LD_LIBRARY_PATH at testsuite/nvml. The stand-in reads the machine's file again
  * before each call, which costs more than a driver's answer does.

@@ -29,16 +29,16 @@
 static struct gpu_sampler *sampler;
 static char trouble[160];
 
-#define MACHINE                                                                            \
+#define MACHINE                                                                           \
 	"gpu uuid=GPU-a name=\"NVIDIA H100\" mem=81559 used=1500 compute=40 energy=5000 " \
 	"draw=310 temp=61 sm_clock=1755 mem_clock=2619\n"                                 \
-	"gpu uuid=GPU-b name=\"NVIDIA H100\" mem=81559 mig=1\n"                            \
-	"gpu uuid=GPU-c name=\"NVIDIA L40S\" mem=46068 used=900 compute=90 energy=100\n"   \
-	"mig gpu=1 gi=7 ci=0 uuid=MIG-1 profile=1g.10gb mem=9856 used=56\n"                \
-	"mig gpu=1 gi=8 ci=0 uuid=MIG-2 profile=1g.10gb mem=9856\n"                        \
-	"process gpu=0 pid=11 mem=1000\n"                                                  \
-	"process gpu=1 pid=22 mem=200 mig=1\n"                                             \
-	"process gpu=2 pid=33 mem=300 sm=60\n"                                             \
+	"gpu uuid=GPU-b name=\"NVIDIA H100\" mem=81559 mig=1\n"                           \
+	"gpu uuid=GPU-c name=\"NVIDIA L40S\" mem=46068 used=900 compute=90 energy=100\n"  \
+	"mig gpu=1 gi=7 ci=0 uuid=MIG-1 profile=1g.10gb mem=9856 used=56\n"               \
+	"mig gpu=1 gi=8 ci=0 uuid=MIG-2 profile=1g.10gb mem=9856\n"                       \
+	"process gpu=0 pid=11 mem=1000\n"                                                 \
+	"process gpu=1 pid=22 mem=200 mig=1\n"                                            \
+	"process gpu=2 pid=33 mem=300 sm=60\n"                                            \
 	"process gpu=2 pid=44 mem=400 sm=25\n"
 
 static void machine(const char *text, const char *more)

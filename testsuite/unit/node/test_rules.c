@@ -82,7 +82,7 @@ static void told(void **state)
 	m.n_devices = N(devices);
 	m.gpu_devices = words("/dev/dri/renderD[128-131]");
 	m.max_processes = 50;
-	m.sample_ms = m.kill_wait_ms = 1;
+	m.sample_ms = m.idle_sample_ms = m.kill_wait_ms = 1;
 	m.gpu_recheck_ms = 60000; /* the agent looks once */
 	m.private_tmp_mb = 512;
 	m.spool_min_free_mb = 1024;
@@ -106,6 +106,7 @@ static void told(void **state)
 	assert_true(r.devices.gpus_told && r.devices.n_told == 1);
 	assert_int_equal(r.max_processes, 50);
 	assert_int_equal(r.sample_ms, RULES_SAMPLE_MIN_MS);
+	assert_int_equal(r.idle_sample_ms, RULES_IDLE_SAMPLE_MIN_MS);
 	assert_int_equal(r.kill_wait_ms, RULES_KILL_WAIT_MIN_MS);
 	assert_int_equal(r.gpu_recheck_ms, 60000);
 	assert_int_equal(r.private_tmp_mb, 512);
@@ -131,6 +132,7 @@ static void cannot_loosen(void **state)
 		.private_kinds = 1u << PRIVATE_TMP,
 		.max_processes = 100,
 		.sample_ms = 1000,
+		.idle_sample_ms = 20000,
 		.kill_wait_ms = 60000,
 		.gpu_recheck_ms = 60000,
 		.private_tmp_mb = 512,
@@ -155,7 +157,7 @@ static void cannot_loosen(void **state)
 	m.n_devices = N(devices);
 	m.gpu_devices = words("/dev/mem");
 	m.max_processes = UINT32_MAX;
-	m.sample_ms = m.kill_wait_ms = m.gpu_recheck_ms = UINT32_MAX;
+	m.sample_ms = m.idle_sample_ms = m.kill_wait_ms = m.gpu_recheck_ms = UINT32_MAX;
 	m.private_tmp_mb = UINT64_MAX;
 	m.spool_min_free_mb = 1;
 	m.over_memory = words("note");
@@ -177,6 +179,7 @@ static void cannot_loosen(void **state)
 	assert_int_equal(r.devices.n_told, 0);
 	assert_int_equal(r.max_processes, 100);
 	assert_int_equal(r.sample_ms, 1000);
+	assert_int_equal(r.idle_sample_ms, 20000);
 	assert_int_equal(r.kill_wait_ms, 60000);
 	assert_int_equal(r.gpu_recheck_ms, 60000);
 	assert_int_equal(r.private_tmp_mb, 512);

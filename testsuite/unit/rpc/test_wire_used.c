@@ -22,22 +22,13 @@ static void test_used(void **state)
 		size_t at, size;
 		uint64_t most;
 	} rows[] = {
-		USED(cpu_time_us, INT64_MAX),
-		USED(cpu_wait_us, INT64_MAX),
-		USED(mem_now_mb, INT64_MAX / 1024),
-		USED(mem_peak_mb, INT64_MAX / 1024),
-		USED(read_bytes, INT64_MAX),
-		USED(written_bytes, INT64_MAX),
-		USED(gpu_seen_us, INT64_MAX),
-		USED(gpu_busy_us, 7),
-		USED(gpu_idle_us, 7),
-		USED(gpu_mem_now_mb, INT64_MAX),
-		USED(gpu_mem_peak_mb, INT64_MAX),
-		USED(gpu_mem_mbs, INT64_MAX),
-		USED(energy_mj, INT64_MAX),
-		USED(gpu_now_pct, 100),
-		USED(burst_job, INT64_MAX),
-		USED(burst_time, INT64_MAX), /* one more is below 0 */
+		USED(cpu_time_us, INT64_MAX), USED(cpu_wait_us, INT64_MAX),
+		USED(mem_now_mb, INT64_MAX / 1024), USED(mem_peak_mb, INT64_MAX / 1024),
+		USED(read_bytes, INT64_MAX), USED(written_bytes, INT64_MAX),
+		USED(gpu_seen_us, INT64_MAX), USED(gpu_busy_us, 7), USED(gpu_idle_us, 7),
+		USED(gpu_mem_now_mb, INT64_MAX), USED(gpu_mem_peak_mb, INT64_MAX),
+		USED(gpu_mem_mbs, INT64_MAX), USED(energy_mj, INT64_MAX), USED(gpu_now_pct, 100),
+		USED(burst_job, INT64_MAX), USED(burst_time, INT64_MAX), /* one more is below 0 */
 	};
 
 	(void)state;
@@ -60,7 +51,10 @@ static void test_used(void **state)
 	}
 }
 
-#define SAMPLE(field, value) { offsetof(Gpusched__GpuSample, field), sizeof(m.field), value }
+#define SAMPLE(field, value)                                                 \
+	{                                                                    \
+		offsetof(Gpusched__GpuSample, field), sizeof(m.field), value \
+	}
 
 /* The same of samples of GPUs; no more of them than a node can have. */
 static void test_samples(void **state)
