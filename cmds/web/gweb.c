@@ -121,7 +121,7 @@ static const struct cmd gweb_cmd = {
 	.examples = "Examples:\n"
 	            "  gweb\n"
 	            "  gweb --listen=0.0.0.0:7380 --host=gpus.example.org\n"
-	            "  gweb --listen=unix:/run/gweb/http.sock    behind a proxy that says X-Remote-User\n"
+	            "  gweb --listen=unix:/run/gweb/http.sock    behind a proxy (X-Remote-User)\n"
 	            "  gweb login      prints a link that logs a browser in; gweb login --help\n"
 	            "  gweb sign GET URL    prints the header that proves a program's user\n"
 	            "\n"
