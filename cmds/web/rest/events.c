@@ -40,9 +40,18 @@ struct channel {
 	uint64_t serials[KEPT];
 };
 
+/* Of a snapshot that has changed very many jobs those that matter: without jobs that have waited for a
+ * while, whose place or reason is another one. Found once for all channels. */
+struct brief {
+	uint64_t serial;
+	struct snapshot_key *jobs;
+	size_t n;
+};
+
 struct events {
 	LIST_HEAD(, channel) channels;
 	unsigned n;
+	struct brief briefs[KEPT]; /* at serial % KEPT */
 };
 
 struct stream {
@@ -63,6 +72,8 @@ struct events *events_new(void)
 
 void events_free(struct events *e)
 {
+	for (size_t i = 0; e && i < KEPT; i++)
+		free(e->briefs[i].jobs);
 	free(e);
 }
 
@@ -107,11 +118,10 @@ static struct event *plain(const char *kind, const struct snapshot *snap)
 	return e;
 }
 
-/* Calls `each` with each record that has changed and is of the channel; returns how many. `main`: without
- * those that have waited for a while. */
+/* Calls `each` with each record that has changed and is of the channel; returns how many. */
 static size_t each_job(const struct channel *ch, const struct snapshot *snap,
-        const struct snapshot_delta *d, bool main,
-        void (*each)(const struct snapshot_job *job, void *arg), void *arg)
+        const struct snapshot_delta *d, void (*each)(const struct snapshot_job *job, void *arg),
+        void *arg)
 {
 	size_t found = 0;
 
@@ -120,8 +130,6 @@ static size_t each_job(const struct channel *ch, const struct snapshot *snap,
 		struct snapshot_job **v = snapshot_keyed(snap, d->jobs[i], &n);
 
 		for (size_t k = 0; k < n; k++) {
-			if (main && v[k]->waits && snap->taken_us - v[k]->submit_time > NEW_US)
-				continue;
 			if (!viewer_sees(ch->viewer, v[k]->uid, v[k]->account) ||
 			        !rest_query_has(&ch->query, v[k]))
 				continue;
@@ -171,16 +179,16 @@ static void put_job(const struct snapshot_job *job, void *arg)
 }
 
 static void put_jobs(struct event *e, const struct channel *ch, const struct snapshot *snap,
-        const struct snapshot_delta *d, bool main)
+        const struct snapshot_delta *d, bool more)
 {
 	struct jobs_out out = { &e->text, false };
 
 	head(e, "jobs", snap, d->cursor);
 	strbuf_adds(&e->text, ",\"jobs\":[");
-	each_job(ch, snap, d, main, put_job, &out);
+	each_job(ch, snap, d, put_job, &out);
 	strbuf_adds(&e->text, "],\"gone\":[");
 	each_gone(ch, snap, d, &e->text);
-	strbuf_adds(&e->text, main ? "],\"more\":true" : "]");
+	strbuf_adds(&e->text, more ? "],\"more\":true" : "]");
 	tail(e);
 }
 
@@ -206,36 +214,74 @@ static void put_lists(struct event *e, const struct snapshot *snap, const struct
 	tail(e);
 }
 
-/* What the snapshot of that delta has changed; its text may be "". */
-static struct event *event_of(
+static bool matters(const struct snapshot *snap, struct snapshot_key key)
+{
+	size_t n;
+	struct snapshot_job **v = snapshot_keyed(snap, key, &n);
+	bool any = !v; /* it is gone */
+
+	for (size_t i = 0; i < n && !any; i++)
+		any = !v[i]->waits || snap->taken_us - v[i]->submit_time <= NEW_US;
+	return any;
+}
+
+static const struct brief *brief_of(
+        struct events *all, const struct snapshot *snap, const struct snapshot_delta *d)
+{
+	struct brief *b = &all->briefs[d->serial % KEPT];
+
+	if (b->jobs && b->serial == d->serial)
+		return b;
+	free(b->jobs);
+	*b = (struct brief){ d->serial, xcalloc(d->n_jobs + 1, sizeof(*b->jobs)), 0 };
+	for (size_t i = 0; i < d->n_jobs; i++)
+		if (matters(snap, d->jobs[i]))
+			b->jobs[b->n++] = d->jobs[i];
+	return b;
+}
+
+/* What a delta has changed for a channel; its text may be "". */
+static struct event *make_event(
         struct channel *ch, const struct snapshot *snap, const struct snapshot_delta *d)
 {
-	size_t slot = d->serial % KEPT, n, gone;
-	bool main;
-	struct event *e = ch->made[slot];
+	bool more = !d->fresh && d->n_jobs > EVENT_MAX;
+	struct snapshot_delta of = *d;
+	struct event *e = event_new();
+	size_t n = 0, gone = 0;
 
-	if (e && ch->serials[slot] == d->serial) {
-		e->refs++;
-		return e;
+	if (more) {
+		const struct brief *b = brief_of(ch->events, snap, d);
+
+		of.jobs = b->jobs;
+		of.n_jobs = b->n;
 	}
-	n = d->fresh ? 0 : each_job(ch, snap, d, false, NULL, NULL);
-	main = n > EVENT_MAX; /* of a long queue places and reasons change all at once */
-	if (main)
-		n = each_job(ch, snap, d, true, NULL, NULL);
-	gone = d->fresh ? 0 : each_gone(ch, snap, d, NULL);
-	e = event_new();
+	if (!d->fresh) {
+		n = each_job(ch, snap, &of, NULL, NULL);
+		gone = each_gone(ch, snap, &of, NULL);
+	}
 	if (d->fresh || n > EVENT_MAX || gone > EVENT_MAX) {
 		head(e, "fresh", snap, d->cursor);
 		tail(e);
-	} else if (n || gone || main) {
-		put_jobs(e, ch, snap, d, main);
+	} else if (n || gone || more) {
+		put_jobs(e, ch, snap, &of, more);
 	}
 	put_lists(e, snap, d);
-	event_put(ch->made[slot]);
-	ch->made[slot] = e;
-	ch->serials[slot] = d->serial;
-	e->refs++;
 	return e;
+}
+
+/* The same, made once for all streams of the channel. */
+static struct event *event_of(
+        struct channel *ch, const struct snapshot *snap, const struct snapshot_delta *d)
+{
+	size_t slot = d->serial % KEPT;
+
+	if (!ch->made[slot] || ch->serials[slot] != d->serial) {
+		event_put(ch->made[slot]);
+		ch->made[slot] = make_event(ch, snap, d);
+		ch->serials[slot] = d->serial;
+	}
+	ch->made[slot]->refs++;
+	return ch->made[slot];
 }
 
 /* --- channels --------------------------------------------------------------------------------- */

@@ -129,9 +129,11 @@ static struct messages *shares(void)
 	return m;
 }
 
+static int64_t taken_us = 1;
+
 static void publish(struct fixture *f, const struct job_like *jobs, size_t n, uint64_t cursor)
 {
-	struct snapshot_draft d = { .cursor = cursor, .taken_us = 1 };
+	struct snapshot_draft d = { .cursor = cursor, .taken_us = taken_us };
 
 	d.lists[LIST_SHARES] = shares();
 	fixture_publish(f->s, f->texts, &d, jobs, n);
@@ -272,6 +274,7 @@ static void events(void **state)
 	publish(f, more, 1, 101);
 	hears(all, f, "event: jobs", "\"id\":9,");
 	hears_nothing(of_bob, f);
+	more[0].reason = "Priority";
 	publish(f, more, 2, 102);
 	hears(of_bob, f, "id: 102\n", "\"name\":\"ten\"");
 	hears(all, f, "\"id\":9,", "\"id\":10,");
@@ -285,8 +288,14 @@ static void events(void **state)
 	for (size_t i = 0; i < 1500; i++)
 		many[i] = (struct job_like){ .id = 1000 + i, .submit_time = 1 };
 	publish(f, many, 1500, 103);
-	hears(all, f, "event: fresh", "id: 103\n");
-	hears_nothing(of_bob, f);
+	hears(all, f, "event: fresh", "id: 103\n"); /* they are new, all of them */
+	hears(of_bob, f, "\"jobs\":[]", "\"more\":true");
+	taken_us = INT64_C(3600000000);
+	for (size_t i = 0; i < 1500; i++)
+		many[i].reason = "Resources"; /* they have waited for an hour, and wait for another reason */
+	many[7] = (struct job_like){ .id = 1007, .state = "RUNNING", .start_time = 2 };
+	publish(f, many, 1500, 104);
+	hears(all, f, "\"id\":1007,", "\"more\":true");
 	for (int i = 0; i < 70; i++) {
 		more[0].submit_time = 10 + i;
 		publish(f, more, 1, 110 + (uint64_t)i);
