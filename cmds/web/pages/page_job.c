@@ -151,6 +151,8 @@ static void put_past(struct page *p, const struct job_answers *a)
 		put_timeline(p, a->past);
 	put_attempts(p, a->past);
 	HTML(h, "</section>");
+	if (!a->past->n_runs)
+		return;
 	HTML(h, "<section><h2>Use and cost</h2>");
 	put_job_use(p, a->past, a->currency ? a->currency : "");
 	HTML(h, "</section>");
