@@ -79,22 +79,34 @@ static void get_plot_css(struct http_answer *a)
 	a->type = "text/css; charset=utf-8";
 }
 
-static void get_static(const struct http_request *r, struct http_answer *a)
+static void answer_file(const char *name, struct http_answer *a)
 {
 	a->cache = "max-age=300";
 	for (size_t i = 0; i < N_STATIC_FILES; i++) {
 		const struct static_file *f = &static_files[i];
 
-		if (strcmp(f->name, r->name) != 0)
+		if (strcmp(f->name, name) != 0)
 			continue;
 		strbuf_add(&a->body, f->bytes, f->len);
 		a->type = f->type;
 		return;
 	}
-	if (!strcmp(r->name, "plot.css"))
+	if (!strcmp(name, "plot.css"))
 		get_plot_css(a);
 	else
 		http_answer_error(a, 404, "no such file");
+}
+
+static void get_static(const struct http_request *r, struct http_answer *a)
+{
+	answer_file(r->name, a);
+}
+
+/* Browsers ask for it of pages that name no icon. */
+static void get_icon(const struct http_request *r, struct http_answer *a)
+{
+	(void)r;
+	answer_file("icon.svg", a);
 }
 
 const struct http_route pages_routes[] = {
@@ -117,6 +129,7 @@ const struct http_route pages_routes[] = {
 	        "versions and figures of the controller" },
 	{ "GET", "/changes", HTTP_LOGGED_IN, HTTP_STREAM, 0, changes_get,
 	        "that something has changed, as events" },
+	{ "GET", "/favicon.ico", HTTP_NOBODY, HTTP_FAST, 0, get_icon, "the icon" },
 	{ "GET", "/static/{}", HTTP_NOBODY, HTTP_FAST, 0, get_static,
 	        "style and script of the pages" },
 	{ NULL, NULL, 0, 0, 0, NULL, NULL },

@@ -508,6 +508,9 @@ static void test_static_files(void **state)
 	text = page("/static/plot.css", 200);
 	has(text, "plot");
 	free(text);
+	text = page("/favicon.ico", 200);
+	has(text, "<svg");
+	free(text);
 	free(page("/static/secret", 404));
 }
 
