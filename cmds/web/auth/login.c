@@ -365,8 +365,8 @@ static const struct cmd sign_cmd = {
 	            "  url=http://127.0.0.1:7380/v1/jobs?user=ana\n"
 	            "  curl -H \"$(gweb sign GET \"$url\")\" \"$url\"\n"
 	            "  gsubmit --sign-only job.sh >job.json\n"
-	            "  curl -H \"$(gweb sign POST $web/v1/jobs job.json)\" --data-binary @job.json "
-	            "$web/v1/jobs\n"
+	            "  url=http://127.0.0.1:7380/v1/jobs\n"
+	            "  curl -H \"$(gweb sign POST $url job.json)\" --data-binary @job.json $url\n"
 	            "\n"
 	            "Exit status: 0 done; 2 usage; 4 munge does not answer.",
 	.take = take_word,

@@ -436,7 +436,7 @@ def fixture_schemathesis():
         made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, text=True, check=False)
         if made.returncode:
             pytest.skip(f"no venv: {(made.stderr or made.stdout).strip()[-200:]}")
-        r = subprocess.run([os.path.join(folder, "bin/pip"), "install", "-q", "--timeout=20", SCHEMATHESIS],
+        r = subprocess.run([os.path.join(folder, "bin/pip"), "install", "-q", "--timeout=15", "--retries=1", SCHEMATHESIS],
                            capture_output=True, text=True, check=False)
         if r.returncode:
             shutil.rmtree(folder, ignore_errors=True)
