@@ -21,7 +21,9 @@ struct job_answers {
 	struct error why_error, past_error; /* code 0: none */
 };
 void job_ask_why(struct page *p, const struct job_name *name, struct job_answers *out);
-void job_ask_past(struct page *p, const struct job_name *name, struct job_answers *out);
+/* `waits`: it is PENDING now. */
+void job_ask_past(
+        struct page *p, const struct job_name *name, bool waits, struct job_answers *out);
 void job_answers_clear(struct job_answers *a);
 
 /* What holds it, when it is planned, what would start it now. */

@@ -94,11 +94,15 @@ void put_timeline(struct page *p, const Gpusched__Acct *job)
 	t->end = job->end_time ? S(job->end_time) : S(p->now);
 	first = job->first_start_time ? S(job->first_start_time) : t->end;
 	t->rows[t->n_rows++] = "waiting";
-	if (job->eligible_time && eligible > submit)
+	/* Not known of what has started before that was told; of what waits its owner keeps it. */
+	if (!job->eligible_time)
+		eligible = job->first_start_time ? submit : first;
+	if (eligible > submit)
 		add_span(t, 0, submit, eligible, WAITED);
-	add_span(t, 0, job->eligible_time ? fmax(eligible, submit) : submit, first, COULD_START);
+	if (first > eligible || job->first_start_time)
+		add_span(t, 0, fmax(eligible, submit), first, COULD_START);
 	add_runs(t, job);
-	HTML(p->h, "<figure>");
+	HTML(p->h, "<figure class=\"scroll\" tabindex=\"0\">");
 	html_svg(p->h, draw_timeline, t);
 	HTML(p->h, "</figure>");
 	free(t);

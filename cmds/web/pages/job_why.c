@@ -90,8 +90,12 @@ static void forget_past(void *arg)
 	a->currency = NULL;
 }
 
-void job_ask_past(struct page *p, const struct job_name *name, struct job_answers *out)
+/* A job that waits is left out unless its state is asked for. */
+void job_ask_past(
+        struct page *p, const struct job_name *name, bool waits, struct job_answers *out)
 {
+	static char pending[] = "PENDING";
+	char *states[] = { pending };
 	Gpusched__ListAcct request = GPUSCHED__LIST_ACCT__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	Gpusched__JobTasks tasks = GPUSCHED__JOB_TASKS__INIT, *of = &tasks;
@@ -110,6 +114,8 @@ void job_ask_past(struct page *p, const struct job_name *name, struct job_answer
 		filter.tasks = &of, filter.n_tasks = 1;
 	else
 		filter.ids = &id, filter.n_ids = 1;
+	filter.states = states;
+	filter.n_states = waits ? 1 : 0;
 	request.filter = &filter;
 	request.with_runs = true;
 	if (page_ask(p, &call, forget_past, &out->past_error) >= 0)

@@ -34,6 +34,7 @@ struct page_kind {
 	const char *title;
 	unsigned pause_ms; /* its script asks no sooner again; 0: as the script does */
 	bool open;         /* it shows nothing of the cluster */
+	bool alike;        /* for all to whom no job is private; HTTP_FAST (alike.h) */
 	void (*show)(struct page *p);
 };
 

@@ -282,7 +282,7 @@ static void put_history(struct page *p)
 	days_of(&y->days, since, p->now);
 	collect(y, &r);
 	if (y->n) {
-		HTML(p->h, "<figure>");
+		HTML(p->h, "<figure class=\"scroll\" tabindex=\"0\">");
 		html_svg(p->h, draw_history, y);
 		HTML(p->h, "</figure>");
 	} else {

@@ -151,6 +151,8 @@ static void put_past(struct page *p, const struct job_answers *a)
 		put_timeline(p, a->past);
 	put_attempts(p, a->past);
 	HTML(h, "</section>");
+	if (!a->past->n_runs)
+		return;
 	HTML(h, "<section><h2>Use and cost</h2>");
 	put_job_use(p, a->past, a->currency ? a->currency : "");
 	HTML(h, "</section>");
@@ -185,7 +187,7 @@ static void show_live(struct page *p, const struct snapshot_job *s, const struct
 		put_waiting(p, &a, j);
 	}
 	if (!s->several)
-		job_ask_past(p, name, &a);
+		job_ask_past(p, name, s->waits, &a);
 	put_past(p, &a);
 	HTML(p->h, "</div><div class=\"side\">");
 	put_facts(p, j);
@@ -202,7 +204,7 @@ static void show_past(struct page *p, const struct job_name *name)
 	struct job_answers a = { .why = NULL };
 	char path[JOB_PATH];
 
-	job_ask_past(p, name, &a);
+	job_ask_past(p, name, false, &a);
 	if (!a.past || !page_sees_owner(p, a.past->uid, a.past->account)) {
 		if (a.past || !a.past_error.code || a.past_error.code == ERR_NO_JOB)
 			page_error(p, 404, "There is no such job");

@@ -276,7 +276,7 @@ static void put_by_day(struct page *p, const struct question *q)
 	collect(d, &r);
 	HTML(p->h, "<h2>By day</h2><div class=\"pictures\">");
 	for (size_t i = 0; d->days.n && i < sizeof(plots) / sizeof(plots[0]); i++) {
-		HTML(p->h, "<figure>");
+		HTML(p->h, "<figure class=\"scroll\" tabindex=\"0\">");
 		html_svg(p->h, plots[i], d);
 		HTML(p->h, "</figure>");
 	}

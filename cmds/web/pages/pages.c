@@ -3,26 +3,37 @@
 
 #include <string.h>
 
+#include "cmds/web/pages/alike.h"
 #include "cmds/web/pages/changes.h"
 #include "cmds/web/pages/page.h"
 #include "cmds/web/pages/static_files.h"
 #include "common/plot/plot.h"
 
 static const struct page_kind kinds[] = {
-	{ "", "Now", "", "Now", 0, false, page_now },
-	{ "queue", "Queue", "", "Queue", 0, false, page_queue },
-	{ "nodes", "Nodes", "", "Nodes", 0, false, page_nodes },
-	{ "accounts", "Accounts", "", "Accounts", 5000, false, page_accounts },
-	{ "services", "Services", "", "Services", 0, false, page_services },
-	{ "reports", "Reports", "", "Reports", 60000, false, page_reports },
-	{ "what-if", "What if", "", "What if", 60000, false, page_whatif },
-	{ "about", "About", "", "About", 10000, false, page_about },
-	{ "job", NULL, "queue", "Job", 10000, false, page_job },
-	{ "node", NULL, "nodes", "Node", 0, false, page_node },
-	{ "usage", NULL, "accounts", "Use by day", 60000, false, page_usage },
-	{ "service", NULL, "services", "Service", 0, false, page_service },
+	{ "", "Now", "", "Now", 0, false, true, page_now },
+	{ "queue", "Queue", "", "Queue", 0, false, true, page_queue },
+	{ "nodes", "Nodes", "", "Nodes", 0, false, true, page_nodes },
+	{ "accounts", "Accounts", "", "Accounts", 5000, false, false, page_accounts },
+	{ "services", "Services", "", "Services", 0, false, true, page_services },
+	{ "reports", "Reports", "", "Reports", 60000, false, false, page_reports },
+	{ "what-if", "What if", "", "What if", 60000, false, false, page_whatif },
+	{ "about", "About", "", "About", 10000, false, false, page_about },
+	{ "job", NULL, "queue", "Job", 10000, false, false, page_job },
+	{ "node", NULL, "nodes", "Node", 0, false, true, page_node },
+	{ "usage", NULL, "accounts", "Use by day", 60000, false, false, page_usage },
+	{ "service", NULL, "services", "Service", 0, false, true, page_service },
 };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static void answer(
+        const struct page_kind *kind, const struct http_request *r, struct http_answer *a)
+{
+	if (kind->alike && alike_find(r, a))
+		return;
+	page_answer(kinds, N_KINDS, kind, r, a);
+	if (kind->alike)
+		alike_keep(r, a);
+}
 
 static void get_page(const struct http_request *r, struct http_answer *a)
 {
@@ -31,7 +42,7 @@ static void get_page(const struct http_request *r, struct http_answer *a)
 
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (strlen(kinds[i].segment) == n && !strncmp(kinds[i].segment, segment, n)) {
-			page_answer(kinds, N_KINDS, &kinds[i], r, a);
+			answer(&kinds[i], r, a);
 			return;
 		}
 	http_answer_error(a, 404, "no such page");
@@ -50,7 +61,8 @@ static void show_login(struct page *p)
 
 void pages_not_logged_in(const struct http_request *r, struct http_answer *a)
 {
-	static const struct page_kind login = { "login", NULL, "", "Log in", 0, true, show_login };
+	static const struct page_kind login = { "login", NULL, "", "Log in", 0, true, false,
+		show_login };
 	const char *accept = http_header(r, "Accept");
 
 	if (accept && strstr(accept, "text/html"))
@@ -67,22 +79,34 @@ static void get_plot_css(struct http_answer *a)
 	a->type = "text/css; charset=utf-8";
 }
 
-static void get_static(const struct http_request *r, struct http_answer *a)
+static void answer_file(const char *name, struct http_answer *a)
 {
 	a->cache = "max-age=300";
 	for (size_t i = 0; i < N_STATIC_FILES; i++) {
 		const struct static_file *f = &static_files[i];
 
-		if (strcmp(f->name, r->name) != 0)
+		if (strcmp(f->name, name) != 0)
 			continue;
 		strbuf_add(&a->body, f->bytes, f->len);
 		a->type = f->type;
 		return;
 	}
-	if (!strcmp(r->name, "plot.css"))
+	if (!strcmp(name, "plot.css"))
 		get_plot_css(a);
 	else
 		http_answer_error(a, 404, "no such file");
+}
+
+static void get_static(const struct http_request *r, struct http_answer *a)
+{
+	answer_file(r->name, a);
+}
+
+/* Browsers ask for it of pages that name no icon. */
+static void get_icon(const struct http_request *r, struct http_answer *a)
+{
+	(void)r;
+	answer_file("icon.svg", a);
 }
 
 const struct http_route pages_routes[] = {
@@ -105,6 +129,7 @@ const struct http_route pages_routes[] = {
 	        "versions and figures of the controller" },
 	{ "GET", "/changes", HTTP_LOGGED_IN, HTTP_STREAM, 0, changes_get,
 	        "that something has changed, as events" },
+	{ "GET", "/favicon.ico", HTTP_NOBODY, HTTP_FAST, 0, get_icon, "the icon" },
 	{ "GET", "/static/{}", HTTP_NOBODY, HTTP_FAST, 0, get_static,
 	        "style and script of the pages" },
 	{ NULL, NULL, 0, 0, 0, NULL, NULL },

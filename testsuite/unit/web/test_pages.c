@@ -355,10 +355,47 @@ static void test_main_alone(void **state)
 
 	(void)state;
 	made_part = "main";
-	text = page("/nodes", 200);
+	text = page("/accounts", 200);
 	assert_true(!strncmp(text, "<main ", 6));
 	has_not(text, "<nav");
 	free(text);
+	made_part = NULL;
+}
+
+/* Viewers who see all are sent one text; a viewer to whom jobs are private gets another. */
+static void test_made_once_for_many(void **state)
+{
+	static const struct viewer shy = {
+		.known = true, .uid = 7, .name = "shy", .private_jobs = true
+	};
+	struct http_request r = { .method = "GET",
+		.path = "/queue",
+		.raw = "/queue?user=bo",
+		.name = "",
+		.viewer = &viewer,
+		.snap = made.snap,
+		.trouble = "",
+		.arg = &options };
+	struct http_answer a[4] = { { .status = 200 }, { .status = 200 }, { .status = 200 },
+		{ .status = 200 } };
+	const struct http_route *route = route_of("/queue", &r.name);
+
+	(void)state;
+	made_part = "main";
+	route->handler(&r, &a[0]);
+	route->handler(&r, &a[1]);
+	assert_non_null(a[0].shared);
+	assert_ptr_equal(a[0].shared, a[1].shared);
+	r.raw = "/queue?user=ana";
+	route->handler(&r, &a[2]);
+	assert_ptr_not_equal(a[0].shared, a[2].shared);
+	r.viewer = &shy;
+	route->handler(&r, &a[3]);
+	assert_null(a[3].shared);
+	has(a[3].body.s, "0 of 0 jobs");
+	strbuf_free(&a[3].body);
+	for (size_t i = 0; i < 3; i++)
+		http_body_put(a[i].shared);
 	made_part = NULL;
 }
 
@@ -471,6 +508,9 @@ static void test_static_files(void **state)
 	text = page("/static/plot.css", 200);
 	has(text, "plot");
 	free(text);
+	text = page("/favicon.ico", 200);
+	has(text, "<svg");
+	free(text);
 	free(page("/static/secret", 404));
 }
 
@@ -503,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_controller_gone),
 		cmocka_unit_test(test_no_snapshot_yet),
 		cmocka_unit_test(test_main_alone),
+		cmocka_unit_test(test_made_once_for_many),
 		cmocka_unit_test(test_many_jobs),
 		cmocka_unit_test(test_what_if),
 		cmocka_unit_test(test_static_files),
