@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "common/base/pidfile.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf.h"
+#include "noded/contain/private.h"
 #include "noded/gnoded.h"
 #include "noded/gpu/helper.h"
 #include "noded/gpu/probe.h"
@@ -51,18 +53,49 @@ static uint32_t service_ports(const struct launcher_options *o)
 	return o->service_port_low ? o->service_port_high - o->service_port_low + 1 : 0;
 }
 
+/* What a job finds as /tmp, as far as the options say. */
+static const char *tmp_dir(const struct options *o)
+{
+	if (o->tmp_dir)
+		return o->tmp_dir;
+	return o->launcher.private_kinds & 1u << PRIVATE_TMP ? o->spool : "/tmp";
+}
+
+/* All of the file system, used or not: jobs share it, as they do in Slurm. */
+static int tmp_size(const struct options *o, uint64_t *mb, struct error *err)
+{
+	const char *dir = tmp_dir(o);
+	struct statvfs fs;
+
+	if (o->launcher.private_kinds & 1u << PRIVATE_TMP && o->launcher.private_tmp_mb &&
+	        !o->tmp_dir) {
+		*mb = o->launcher.private_tmp_mb;
+		return 0;
+	}
+	if (statvfs(dir, &fs) < 0)
+		return o->tmp_dir ? error_set(err, ERR_USAGE, "--tmp-dir=%s: %s", dir,
+		                            strerror(errno))
+		                  : 0;
+	*mb = (uint64_t)fs.f_blocks * fs.f_frsize >> 20;
+	return 0;
+}
+
 static int find_facts(struct setup *s, struct error *err)
 {
 	struct inventory inventory = { .cpus = 128, .mem_mb = 1024 * 1024 };
+	uint64_t tmp_mb = 1024 * 1024;
 
 	if (!s->options.simulate && inventory_find("", &inventory, err) < 0)
 		return -1;
 	if (s->options.pretend && inventory_pretend(s->options.pretend, &inventory, err) < 0)
 		return -1;
+	if (!s->options.simulate && tmp_size(&s->options, &tmp_mb, err) < 0)
+		return -1;
 	s->facts = (struct node_facts){ .node = s->options.node,
 		.version = PACKAGE_VERSION,
 		.cpus = inventory.cpus,
 		.mem_mb = inventory.mem_mb,
+		.tmp_mb = tmp_mb,
 		.pretended = s->options.pretend || s->options.simulate,
 		.share_users_one = s->options.launcher.share_users_one,
 		.service_ports = service_ports(&s->options.launcher),

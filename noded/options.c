@@ -219,6 +219,10 @@ static const struct row {
 	{ "private-tmp", "SIZE",
 	        "keep a run's private /tmp in memory, at most so large (default: on disk)",
 	        .kind = OTHER, .take = take_private_tmp },
+	{ "tmp-dir", "DIR",
+	        "the file system whose size jobs ask for with --tmp (default: where private /tmps "
+	        "are, else /tmp)",
+	        .kind = TEXT, .at = offsetof(struct options, tmp_dir) },
 	{ "max-processes", "N", "processes and threads of one run (default: 16384)", .kind = OTHER,
 	        .take = take_max_processes },
 	{ "rlimit", "NAME=SOFT[:HARD]",

@@ -140,6 +140,7 @@ struct gpusched_spec {
 	const char *qos;
 	bool gpus_per_node;            /* `gpus` are a node's, else the whole job's */
 	uint64_t gpu_mem_min_mb;       /* nominal memory of a GPU; 0: any */
+	uint64_t tmp_mb;               /* a node's disk for temporary data; 0: any */
 	unsigned gpu_link;             /* enum near_link: between each two GPUs of a node */
 	uint64_t gpu_mem_mb;           /* so much of each GPU, which others share */
 	uint64_t gpu_mem_burst_mb;     /* memory that it may use while no other run needs it; 0: no

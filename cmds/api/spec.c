@@ -332,6 +332,7 @@ Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *
 	r->nodes_max = s->nodes_max;
 	r->gpus_per_node = s->gpus_per_node;
 	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
+	r->tmp_mb = s->tmp_mb;
 	r->gpu_link = xstrdup(near_link_word((enum near_link)s->gpu_link));
 	r->gpu_mem_mb = s->gpu_mem_mb;
 	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;

@@ -45,6 +45,7 @@ static const struct {
 	{ "nodes", FIELD(NODES) },
 	{ "cpus-per-task", FIELD(CPUS) },
 	{ "mem", FIELD(MEM) },
+	{ "tmp", FIELD(TMP) },
 	{ "time", FIELD(TIME) },
 	{ "constraint", FIELD(CONSTRAINT) },
 	{ "prefer", FIELD(PREFER) },

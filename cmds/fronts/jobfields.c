@@ -303,6 +303,7 @@ SHOW(left)
 
 CELL(time, JOB, view_duration(cell, job_is_pending(j) ? 0 : j->elapsed_s))
 CELL(memory, JOB, front_memory(cell, j->mem_mb))
+CELL(tmp, JOB, front_memory(cell, j->tmp_mb))
 CELL(over, JOB, view_text(cell, j->exclusive ? "NO" : "OK"))
 
 SHOW(priority_part)
@@ -459,7 +460,7 @@ static const struct front_field fields[] = {
 	FIELD('c', "MinCpus", "MIN_CPUS", min_cpus),
 	FIELD('m', "MinMemory", "MIN_MEMORY", memory),
 	NOT_KNOWN(0, "MinTime", "TIME_MIN", "0:00"),
-	NOT_KNOWN('d', "MinTmpDisk", "MIN_TMP_DISK", "0"),
+	FIELD('d', "MinTmpDisk", "MIN_TMP_DISK", tmp),
 	FIELD('j', "Name", "NAME", name),
 	NOT_KNOWN(0, "Network", "NETWORK", "(null)"),
 	FIELD('y', "Nice", "NICE", nice),

@@ -253,6 +253,7 @@ SHOW_COUNTS(cpus_aiot, count_cpus, true)
 	}
 SHOW_LEAST(cpus, node->cpus)
 SHOW_LEAST(memory, node->mem_mb)
+SHOW_LEAST(tmp, node->tmp_mb)
 SHOW_LEAST(used_memory, (node->mem_mb > node->mem_free_mb ? node->mem_mb - node->mem_free_mb : 0))
 CELL(sct, NODE, view_printf(cell, "%" PRIu32 ":1:1", node->cpus))
 CELL(name, NODE, view_text(cell, node->name))
@@ -354,7 +355,7 @@ static const struct front_field fields[] = {
 	NOT_KNOWN('O', "CPUsLoad", "CPU_LOAD", "N/A", 0),
 	FIELD('C', "CPUsState", "CPUS(A/I/O/T)", cpus_aiot, 0),
 	FIELD('L', "DefaultTime", "DEFAULTTIME", default_time, NODE_PARTITION),
-	NOT_KNOWN('d', "Disk", "TMP_DISK", "0", 0),
+	FIELD('d', "Disk", "TMP_DISK", tmp, NODE_EXACT),
 	NOT_KNOWN(0, "Extra", "EXTRA", "(null)", 0),
 	FIELD('f', "Features", "AVAIL_FEATURES", features, NODE_KEY),
 	FIELD('b', "features_act", "ACTIVE_FEATURES", features, NODE_KEY),

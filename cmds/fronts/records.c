@@ -82,6 +82,7 @@ OF_JOB(NumCPUs)
 OF_JOB(NumTasks)
 OF_JOB(MinCpus)
 OF_JOB(MinMemory)
+OF_JOB(MinTmpDisk)
 OF_JOB(tres)
 OF_JOB(Feature)
 OF_JOB(OverSubscribe)
@@ -285,7 +286,7 @@ static const struct front_field job_record[] = {
 	KEY("Nodes", show_node_shares, LINE | RECORD_DETAIL),
 	KEY("MinCPUsNode", job_MinCpus, LINE),
 	KEY("MinMemoryNode", job_MinMemory, 0),
-	SAYS("MinTmpDiskNode", "0", 0),
+	KEY("MinTmpDiskNode", job_MinTmpDisk, 0),
 	KEY("Features", job_Feature, LINE),
 	SAYS("DelayBoot", "00:00:00", 0),
 	KEY("OverSubscribe", job_OverSubscribe, LINE),
@@ -315,6 +316,7 @@ OF_NODE(Features)
 OF_NODE(Gres)
 OF_NODE(GresUsed)
 OF_NODE(Memory)
+OF_NODE(Disk)
 OF_NODE(AllocMem)
 CELL(cpu_alloc, NODE,
         view_number(cell, node->cpus > node->cpus_free ? node->cpus - node->cpus_free : 0))
@@ -407,7 +409,7 @@ static const struct front_field node_record[] = {
 	SAYS("Boards", "1", 0),
 	KEY("State", show_node_state, LINE),
 	SAYS("ThreadsPerCore", "1", 0),
-	SAYS("TmpDisk", "0", 0),
+	KEY("TmpDisk", node_Disk, 0),
 	SAYS("Weight", "1", 0),
 	SAYS("Owner", "N/A", 0),
 	SAYS("MCS_label", "N/A", 0),

@@ -93,6 +93,8 @@ static const struct option_row rows[] = {
 	        "Host memory for each CPU; in place of --mem"),
 	ROW(CPUS, "mem-per-gpu", 0, EVERYWHERE, "SIZE", set_mem, mem_per_gpu_mb,
 	        "Host memory for each GPU; in place of --mem"),
+	ROW(CPUS, "tmp", 0, EVERYWHERE, "SIZE", set_gpu_mem, tmp_mb,
+	        "Only nodes whose disk for temporary data is so large in total: 500G; it is shared"),
 
 	ROW(NODES, "nodes", 'N', EVERYWHERE, "N[-M]", set_nodes, nodes_min,
 	        "N nodes, or N to M as fit (default 1); all start together"),

@@ -72,6 +72,7 @@ void options_ask(const struct submit_options *o, struct gpusched_spec *s)
 	s->gpus = o->gpus;
 	s->gpus_per_node = o->gpus_per_node;
 	s->gpu_mem_min_mb = o->gpu_mem_min_mb;
+	s->tmp_mb = o->tmp_mb;
 	s->gpu_link = o->gpu_link;
 	s->gpu_mem_mb = o->gpu_mem_mb;
 	s->gpu_mem_burst_mb = o->gpu_mem_burst_mb;

@@ -56,6 +56,7 @@ struct submit_options {
 	char *constraint, *prefer, *nodelist, *exclude, *licences; /* "": given, and none */
 	uint64_t mem_mb;                                           /* 0: not given */
 	uint64_t gpu_mem_min_mb;                                   /* 0: any */
+	uint64_t tmp_mb;                                           /* 0: any */
 	enum near_link gpu_link;
 	uint64_t gpu_mem_mb;                                       /* 0: not given */
 	uint64_t gpu_mem_burst_mb;                                 /* 0: not given */

@@ -51,19 +51,6 @@ static const char *no_reservation(const char *value, struct sbatch_value *out, s
 	return NULL;
 }
 
-/* An amount of nothing, in any unit. */
-static const char *no_space(const char *value, struct sbatch_value *out, struct error *err)
-{
-	size_t zeros = strspn(value, "0");
-
-	(void)out;
-	if (zeros && !value[zeros + strspn(value + zeros, "KMGTBkmgtb")])
-		return value;
-	error_set(err, ERR_USAGE, "space on local disks is not known, so no node is known to have it");
-	error_hint(err, "nodes are chosen by features: --constraint");
-	return NULL;
-}
-
 /* "-d 4812" alone means afterany. */
 static const char *known_relation(const char *value, struct sbatch_value *out, struct error *err)
 {
@@ -228,8 +215,7 @@ static const struct sbatch_row rows[] = {
 	{ "threads-per-core", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "time", 't', SBATCH_ARG, SBATCH_BECOMES, "the same; 0 is unlimited", no_limit },
 	{ "time-min", 0, SBATCH_ARG, SBATCH_IGNORED, "a job keeps the time it asks for", NULL },
-	{ "tmp", 0, SBATCH_ARG, SBATCH_TAKEN,
-	        "only 0; space on local disks is not known, so more is refused", no_space },
+	{ "tmp", 0, SBATCH_ARG, SBATCH_SAME, "", NULL },
 	{ "tres-bind", 0, SBATCH_ARG, SBATCH_IGNORED, PLACEMENT, NULL },
 	{ "tres-per-task", 0, SBATCH_ARG, SBATCH_REFUSED,
 	        "--cpus-per-task and --gpus-per-task say how many", NULL },

@@ -40,7 +40,7 @@ static const char *mb_text(uint64_t mb, char text[UNITS_TEXT])
 /* What the present generation asks of nodes stays where nothing else is said. */
 int gsubmit_take_present(struct submit_options *o, const Gpusched__Job *job, struct error *err)
 {
-	char gpus[512], cpus[16] = "", share[16] = "", mem[5][UNITS_TEXT];
+	char gpus[512], cpus[16] = "", share[16] = "", mem[6][UNITS_TEXT];
 	const struct {
 		const char *option, *value; /* "": none */
 	} rows[] = {
@@ -56,6 +56,7 @@ int gsubmit_take_present(struct submit_options *o, const Gpusched__Job *job, str
 		{ "gpu-share", share },
 		{ "cpus-per-task", cpus },
 		{ "mem", mb_text(job->mem_mb, mem[3]) },
+		{ "tmp", mb_text(job->tmp_mb, mem[4]) },
 		{ "constraint", job->constraint },
 		{ "prefer", job->prefer },
 		{ "nodelist", job->nodelist },

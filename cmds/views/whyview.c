@@ -409,7 +409,7 @@ static void say_time(struct strbuf *s, const Gpusched__Job *j)
 /* What else it asks of its nodes: "It needs nodes with nvlink&ib, none of h03, ..." */
 static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 {
-	char text[UNITS_TEXT], share[UNITS_TEXT];
+	char text[UNITS_TEXT], share[UNITS_TEXT], tmp[UNITS_TEXT];
 	const struct {
 		const char *before, *value, *after;
 	} wishes[] = {
@@ -421,6 +421,8 @@ static void say_wishes(struct strbuf *s, const Gpusched__Job *j)
 		        " or more" },
 		{ "GPUs linked by ", j->gpu_link, " or closer" },
 		{ "", share_format(share, j->gpu_mem_mb, j->gpu_share_milli), " of each GPU" },
+		{ "disks for temporary data of ", j->tmp_mb ? size_format_mb(tmp, j->tmp_mb) : "",
+		        " or more" },
 		{ "licences ", j->licences, "" },
 		{ "its nodes for itself", j->exclusive ? " " : "", "" },
 	};

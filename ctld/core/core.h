@@ -143,7 +143,7 @@ struct job_view {
 	const char *qos;
 	uint32_t nodes_min, nodes_max; /* as requested; 1, 1 by default */
 	bool gpus_per_node, exclusive;
-	uint64_t gpu_mem_min_mb, gpu_mem_mb, gpu_mem_burst_mb;
+	uint64_t gpu_mem_min_mb, gpu_mem_mb, gpu_mem_burst_mb, tmp_mb;
 	enum near_link gpu_link;
 	uint32_t gpu_share_milli;
 	const char *constraint, *prefer, *nodelist, *exclude, *licences; /* "" not given */
@@ -281,6 +281,7 @@ struct node_view {
 	usec_t reason_time, last_heard; /* wall */
 	uint32_t cpus, cpus_free;
 	uint64_t mem_mb, mem_free_mb;
+	uint64_t tmp_mb; /* its disk for temporary data; 0: not known */
 	struct gpu_use gpus[NODE_VIEW_GPUS];
 	size_t n_gpus;
 	const char *boot_id, *version, *containment;

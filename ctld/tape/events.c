@@ -79,7 +79,7 @@ static const struct field job_fields[] = {
 	NUMBER(struct submit_job, gid),
 	SOME(struct submit_job, gpus, n_gpus, MAX_GPU_ALTERNATIVES, &gpus_form),
 	NUMBER(struct submit_job, nodes_min, nodes_max, gpus_per_node, gpu_mem_min_mb, gpu_link,
-	        gpu_mem_mb, gpu_mem_burst_mb, gpu_share_milli, exclusive, max_wait_s, cpus, mem_mb,
+	        tmp_mb, gpu_mem_mb, gpu_mem_burst_mb, gpu_share_milli, exclusive, max_wait_s, cpus, mem_mb,
 	        time_limit_s),
 	MAY_TEXT(struct submit_job, remark, mail_user, requeue_on),
 	NUMBER(struct submit_job, requeue_delay_s, mail_types, begin_time, deadline, kill_invalid,
@@ -90,6 +90,8 @@ static const struct field job_fields[] = {
 	RAW(struct submit_job, spec_hash),
 	NUMBER(struct submit_job, sign_time),
 	MAY(struct submit_job, service, &service_form),
+	MAY_TEXT(struct submit_job, replica_of),
+	NUMBER(struct submit_job, ports),
 };
 static const struct form job_form = FORM("job", struct submit_job, job_fields);
 
@@ -215,7 +217,8 @@ static const struct field agent_up_fields[] = {
 	NUMBER(EV, agent_up.max_epoch, agent_up.max_job),
 	MAY_TEXT(EV, agent_up.containment_why),
 	NUMBER(EV, agent_up.no_settings, agent_up.no_programs, agent_up.no_health_check,
-	        agent_up.no_private_tmp, agent_up.share_users_one, agent_up.more_runs),
+	        agent_up.no_private_tmp, agent_up.share_users_one, agent_up.more_runs,
+	        agent_up.no_services, agent_up.service_ports, agent_up.tmp_mb),
 };
 
 static const struct field agent_fields[] = {

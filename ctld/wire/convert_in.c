@@ -97,6 +97,7 @@ FIELD(NO_REQUEUE);
 FIELD(WARNING);
 FIELD(LABELS);
 FIELD(GPU_LINK);
+FIELD(TMP);
 #undef FIELD
 
 SAME(CONF_PARTITION_UP + 1, PARTITION_CONTROL__STATE__UP);
@@ -207,6 +208,8 @@ static int check_numbers(const Gpusched__JobRequest *r, struct error *err)
 		return error_wrap(err, "--gpu-link=%.40s", r->gpu_link);
 	if (r->gpu_mem_min_mb > WIRE_MEM_MB_MAX)
 		return above("memory of a GPU in MiB", r->gpu_mem_min_mb, WIRE_MEM_MB_MAX, err);
+	if (r->tmp_mb > WIRE_MEM_MB_MAX)
+		return above("temporary space in MiB", r->tmp_mb, WIRE_MEM_MB_MAX, err);
 	if (r->nice > NICE_MAX || r->nice < -NICE_MAX)
 		return error_set(err, ERR_USAGE, "--nice=%d: must be -%d to %d", r->nice, NICE_MAX,
 		        NICE_MAX);
@@ -247,7 +250,7 @@ static void take_places(const Gpusched__JobRequest *r, struct submit_job *out)
 
 	COPY_FIELDS(out, r, nodes_min, nodes_max, gpus_per_node, gpu_mem_min_mb, gpu_mem_mb,
 	        gpu_share_milli, gpu_mem_burst_mb, constraint, prefer, nodelist, exclude, licences,
-	        exclusive);
+	        exclusive, tmp_mb);
 	near_link_parse(r->gpu_link, &link, NULL);
 	out->gpu_link = link;
 }
@@ -302,6 +305,10 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 	                              arena, &job.service, err) ||
 	                             label_service(spec->service->name, arena, &job, err)))
 		return -1;
+	if (spec->service) {
+		job.replica_of = spec->service->name;
+		job.ports = spec->service->ports;
+	}
 	job.steps = spec->steps ? (uint8_t)spec->steps->mode : 0;
 	job.cwd = wire_string(&spec->cwd, arena);
 	job.output = wire_string(&spec->output, arena);
@@ -673,7 +680,7 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	if (!m->incarnation[0])
 		return bad_agent("no incarnation", err);
 	if (m->cpus > WIRE_CPUS_MAX || m->mem_mb > WIRE_MEM_MB_MAX ||
-	        m->max_epoch > INT64_MAX / 2 || m->max_job > INT64_MAX / 2)
+	        m->tmp_mb > WIRE_MEM_MB_MAX || m->max_epoch > INT64_MAX / 2 || m->max_job > INT64_MAX / 2)
 		return bad_agent("a number that cannot be", err);
 	runs = arena_alloc(arena, (m->n_runs + 1) * sizeof(*runs));
 	if (!runs)
@@ -686,7 +693,8 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 	event->kind = EV_AGENT_UP;
 	COPY_FIELDS(&event->agent_up, m, boot_id, incarnation, version, containment,
 	        containment_why, cpus, mem_mb, pretended, tells_faults, n_runs, more_runs,
-	        max_epoch, max_job);
+	        max_epoch, max_job, service_ports, tmp_mb);
+	event->agent_up.no_services = !m->takes_services;
 	event->agent_up.no_settings = !m->settings;
 	event->agent_up.no_programs = !m->takes_programs;
 	event->agent_up.no_health_check = !m->takes_health_check;

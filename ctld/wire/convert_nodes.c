@@ -86,7 +86,8 @@ Gpusched__Node *wire_node(const struct core *core, const struct conf *conf, uint
 
 	WIRE_LEND(m, view, name, state);
 	m->reason = reason_of(view, reason_by, arena);
-	COPY_FIELDS(m, view, cpus, cpus_free, mem_mb, mem_free_mb, n_gpus, last_heard, pretended);
+	COPY_FIELDS(m, view, cpus, cpus_free, mem_mb, mem_free_mb, tmp_mb, n_gpus, last_heard,
+	        pretended);
 	m->gpus = uses_of(view->gpus, view->n_gpus, arena);
 	fill_partitions(m, conf, node, arena);
 	m->features = conf->nodes[node].features.v;

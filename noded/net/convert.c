@@ -437,6 +437,7 @@ static const ProtobufCMessage *register_message(
 	m->share_users_one = facts->share_users_one;
 	m->takes_services = true;
 	m->service_ports = facts->service_ports;
+	m->tmp_mb = facts->tmp_mb;
 	if (facts->inventory) {
 		m->gpus = facts->inventory->gpus;
 		m->n_gpus = facts->inventory->n_gpus;

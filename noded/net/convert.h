@@ -26,6 +26,7 @@ struct node_facts {
 	const char *node, *version;
 	uint32_t cpus;
 	uint64_t mem_mb;
+	uint64_t tmp_mb;      /* its disk for temporary data; 0: not known */
 	bool pretended;       /* not found on the node: from the command line, or simulated */
 	bool share_users_one; /* by the node's own option */
 	uint32_t service_ports;      /* how many replicas of services may have */

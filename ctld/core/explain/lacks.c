@@ -37,7 +37,8 @@ struct tally {
 	struct named drained, down, unknown, invalid; /* of those that could */
 	/* Of those that could and accept work, by the first thing that is short; others: there is
 	 * room only on GPUs that other users' jobs share. */
-	uint32_t no_gpus, no_links, others, no_cpus, no_mem;
+	uint32_t no_gpus, no_links, others, no_cpus, no_mem, no_ports;
+	struct named avoids; /* its replicas were unready there */
 	uint32_t fits;
 	struct spare most[NAMED]; /* of no_gpus: the nodes with the most left, most first */
 };
@@ -154,6 +155,10 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 			note(&t->drained, n);
 	} else if (any_alternative(core->ledger, n, ask, ledger_fits_part)) {
 		t->fits++;
+	} else if (request_avoids(ask->gpus, n)) {
+		note(&t->avoids, n);
+	} else if (!ledger_opens(core->ledger, n, ask->gpus)) {
+		t->no_ports++;
 	} else if (ask->gpus->link &&
 	           !any_alternative(core->ledger, n, &whose_ever, ledger_fits_part) &&
 	           any_alternative(core->ledger, n, &not_linked, ledger_fits_part)) {
@@ -243,6 +248,11 @@ static void say_tally(const struct core *core, const struct tally *t, const stru
 	        "nodes have too few free CPUs");
 	add(list, sizeof(list), t->no_mem, "node has too little free memory",
 	        "nodes have too little free memory");
+	add(list, sizeof(list), t->no_ports, "node has too few free ports for replicas",
+	        "nodes have too few free ports for replicas");
+	add_named(core, list, sizeof(list), &t->avoids,
+	        "is avoided since replicas were unready there",
+	        "are avoided since replicas were unready there");
 	add_named(core, list, sizeof(list), &t->drained, "is drained", "are drained");
 	add_named(core, list, sizeof(list), &t->down, "is down", "are down");
 	add_named(core, list, sizeof(list), &t->unknown, "does not respond", "do not respond");

@@ -609,6 +609,11 @@ static void drop_link(struct submit_job *in)
 	in->gpu_link = NEAR_LINK_ANY;
 }
 
+static void drop_tmp(struct submit_job *in)
+{
+	in->tmp_mb = 0;
+}
+
 static void drop_exclusive(struct submit_job *in)
 {
 	in->exclusive = false;
@@ -624,6 +629,7 @@ static const struct {
 	{ "--licenses=", drop_licences },
 	{ "--gpu-mem-min=0", drop_mem_min },
 	{ "--gpu-link=any", drop_link },
+	{ "--tmp=0", drop_tmp },
 	{ "--exclusive=no", drop_exclusive },
 };
 

@@ -23,7 +23,7 @@
  *	                                many of that type are suggested alone
  *	an option left out              each by itself: --constraint, --nodelist, --exclude,
  *	                                --licenses, --gpu-mem-min, --gpu-link,
- *	                                --exclusive
+ *	                                --tmp, --exclusive
  *
  * No smaller change of the same kind starts the job, and no change of a kind that is reported as
  * tried without success does; test_suggest shows it by trying all. The order between kinds is a

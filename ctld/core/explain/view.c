@@ -297,6 +297,7 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->cost_max = job_cost_max(core, i);
 	v->gpu_mem_min_mb = i->gpus->gpu_mem_min_mb;
 	v->gpu_link = i->gpus->link;
+	v->tmp_mb = i->gpus->tmp_mb;
 	v->gpu_mem_mb = i->gpus->share.mem_mb;
 	v->gpu_mem_burst_mb = i->gpus->gpu_mem_burst_mb;
 	v->gpu_share_milli = i->gpus->share.milli;
@@ -696,6 +697,7 @@ bool core_node_view(const struct core *core, uint32_t n, struct clocks now, stru
 		.cpus_free = ledger_cpus_free(core->ledger, n),
 		.mem_mb = ledger_mem_mb(core->ledger, n),
 		.mem_free_mb = ledger_mem_free_mb(core->ledger, n),
+		.tmp_mb = l->offers.tmp_mb,
 		.boot_id = i->boot_id,
 		.version = l->version,
 		.containment = l->containment,

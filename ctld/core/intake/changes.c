@@ -127,6 +127,7 @@ static void show_kill(char *to, unsigned kill)
 	X(UPDATE_GPU_MEM_MIN, "gpu-mem-min", show_mb(to, j->gpu_mem_min_mb))              \
 	X(UPDATE_GPU_LINK, "gpu-link",                                                    \
 	        show_text(to, near_link_word((enum near_link)j->gpu_link)))               \
+	X(UPDATE_TMP, "tmp", show_mb(to, j->tmp_mb))                                      \
 	X(UPDATE_GPU_MEM, "gpu-mem", show_mb(to, j->gpu_mem_mb))                          \
 	X(UPDATE_GPU_SHARE, "gpu-share", share_format(to, 0, j->gpu_share_milli))         \
 	X(UPDATE_GPU_MEM_BURST, "gpu-mem-burst", show_mb(to, j->gpu_mem_burst_mb))        \

@@ -18,6 +18,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/place/gang.h"
 #include "ctld/core/place/ledger.h"
+#include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"
 
 struct ledger;
@@ -139,7 +140,7 @@ static void look(struct survey *s)
 		uint32_t node = s->p->nodes[i], cpus = ledger_cpus(l, node);
 		uint64_t mem = ledger_mem_mb(l, node);
 
-		if (!request_allows(s->ask->gpus, node))
+		if (!ledger_allows(l, node, s->ask->gpus))
 			continue;
 		s->allowed++;
 		s->largest_cpus = cpus > s->largest_cpus ? cpus : s->largest_cpus;
@@ -159,7 +160,7 @@ static uint32_t most_gpus(const struct survey *s, uint32_t a, uint16_t *type)
 	for (i = 0; i < s->p->n_nodes; i++) {
 		const struct conf_node *node = &s->core->conf->nodes[s->p->nodes[i]];
 
-		for (g = 0; request_allows(r, s->p->nodes[i]) && g < node->n_gpus; g++) {
+		for (g = 0; ledger_allows(s->core->ledger, s->p->nodes[i], r) && g < node->n_gpus; g++) {
 			n = n_gpus(s->core->ledger, s->p->nodes[i], node->gpus[g].type);
 			if (n <= most || !request_type_ok(r, s->core->conf, a, node->gpus[g].type))
 				continue;
@@ -179,6 +180,47 @@ static bool is_member(const struct conf_partition *p, uint32_t node)
 			return true;
 	}
 	return false;
+}
+
+/* No node that it may use by its name has what only its agent tells of: a disk that is large enough,
+ * ports for replicas. */
+static int offers_too_little(const struct survey *s, struct error *err)
+{
+	const struct request *r = s->ask->gpus;
+	char want[UNITS_TEXT], most[UNITS_TEXT];
+	uint64_t tmp_mb = 0;
+	uint32_t ports = 0, n = 0;
+	bool services = false;
+	size_t i;
+
+	for (i = 0; i < s->p->n_nodes; i++) {
+		const struct node_offers *has =
+		        ledger_offers_of(s->core->ledger, s->p->nodes[i]);
+
+		if (!request_allows(r, s->p->nodes[i]))
+			continue;
+		if (!has->known)
+			return 0;
+		n++;
+		tmp_mb = has->tmp_mb > tmp_mb ? has->tmp_mb : tmp_mb;
+		services |= !has->no_services;
+		ports = !has->no_services && has->ports > ports ? has->ports : ports;
+	}
+	if (n && tmp_mb < r->tmp_mb) {
+		size_format_two(want, most, r->tmp_mb, tmp_mb);
+		return error_set(err, ERR_JOB_NEVER,
+		        "--tmp=%s: the largest disk for temporary data in %s has %s", want,
+		        s->p->name, most);
+	}
+	if (n && *r->service && !services)
+		return error_set(err, ERR_JOB_NEVER, "--service: no node of %s starts replicas",
+		        s->p->name);
+	if (n && ports < r->ports)
+		return error_set(err, ERR_JOB_NEVER,
+		        "--ports=%u: no node of %s has more than %u for replicas "
+		        "(gnoded --service-ports)",
+		        r->ports, s->p->name, ports);
+	return 0;
 }
 
 /* What it says of nodes leaves too few. */
@@ -312,7 +354,7 @@ static bool most_shared(const struct survey *s, uint64_t *most_mb)
 	for (i = 0; i < s->p->n_nodes; i++) {
 		uint32_t node = s->p->nodes[i];
 
-		for (g = 0; request_allows(r, node) && g < conf->nodes[node].n_gpus; g++) {
+		for (g = 0; ledger_allows(s->core->ledger, node, r) && g < conf->nodes[node].n_gpus; g++) {
 			uint16_t type = conf->nodes[node].gpus[g].type;
 
 			if (!wants_type(r, conf, type) ||
@@ -453,7 +495,7 @@ int never_fits(
 	if (could_ever(core, partition, ask))
 		return 0;
 	look(&s);
-	if (too_few_allowed(&s, err) < 0 || no_share(&s, err) < 0 ||
+	if (offers_too_little(&s, err) < 0 || too_few_allowed(&s, err) < 0 || no_share(&s, err) < 0 ||
 	        too_many_gpus(&s, partition, err) < 0 || too_large(&s, err) < 0)
 		return -1;
 	return too_few(&s, err);

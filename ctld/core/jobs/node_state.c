@@ -24,6 +24,7 @@ void node_settle(struct core *core, struct node *node)
 	if (index == NODE_LEFT)
 		return;
 	ledger_inventory(core->ledger, index, node_info(node)->cpus, node_info(node)->mem_mb);
+	ledger_offers(core->ledger, index, &node_link(node)->offers);
 	ledger_gpus_out(core->ledger, index, node_link(node)->gpus_out);
 	node_runs_changed(node); /* the end of what has a GPU that is out gives none back */
 	ledger_accept(core->ledger, index, accept);

@@ -55,6 +55,7 @@ struct place run_place(const struct run *run)
 	return (struct place){ .node = node_link_of(run_link_of(run)->node)->index,
 		.cpus = i->cpus,
 		.mem_mb = i->mem_mb,
+		.ports = run_link_of(run)->booked_ports,
 		.gpus = run_link_of(run)->booked,
 		.share = *run_share(run) };
 }
@@ -76,6 +77,8 @@ void run_hold(struct core *core, struct run *run)
 
 	core->ledger_seen++;
 	run_link(run)->booked = run_info(run)->gpus;
+	run_link(run)->booked_ports =
+	        run_link(run)->job ? job_info(run_link(run)->job)->gpus->ports : 0;
 	if (!run_link(run)->began)
 		run_link(run)->began = core->now.mono - run_age(core, run);
 	if (index == NODE_LEFT)
@@ -322,10 +325,15 @@ static void run_noted(struct core *core, struct run *run, const struct run_repor
 static void replica_says(struct core *core, struct run *run, const struct run_report *report)
 {
 	struct job *job = run_link(run)->job;
+	usec_t ready_since = run_replica(run)->ready_since;
 	bool changed = run_set_replica(core->runs, run, &report->replica, core->now.mono);
 
 	if (!changed || !job || !job_service(job) || !run_of_present(run))
 		return;
+	if (ready_since && report->replica.health == HEALTH_UNREADY &&
+	        job_info(job)->state == JOB_RUNNING)
+		service_note_unready(
+		        job_service(job), run_info(run)->node, ready_since, core->now.mono);
 	if (report->replica.health == HEALTH_READY)
 		service_note_load(job_service(job), job_own(job), false);
 	services_touch(core->services, job_service(job));

@@ -350,6 +350,8 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	l->no_health_check = e->agent_up.no_health_check;
 	l->no_private_tmp = e->agent_up.no_private_tmp;
 	l->share_users_one = e->agent_up.share_users_one;
+	l->offers = (struct node_offers){ true, e->agent_up.no_services, e->agent_up.service_ports,
+		e->agent_up.tmp_mb };
 	take_health(core, node, e->agent_up.health);
 	if (!core->suspended) {
 		end_old_incarnation(core, node, e);

@@ -227,6 +227,39 @@ void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t m
 	settle(l, node);
 }
 
+void ledger_offers(struct ledger *l, uint32_t node, const struct node_offers *offers)
+{
+	l->nodes[node].offers = *offers;
+}
+
+const struct node_offers *ledger_offers_of(const struct ledger *l, uint32_t node)
+{
+	return &l->nodes[node].offers;
+}
+
+uint32_t ledger_ports_free(const struct ledger *l, uint32_t node)
+{
+	const struct record *r = &l->nodes[node];
+
+	return r->offers.ports > r->ports_used ? r->offers.ports - r->ports_used : 0;
+}
+
+bool ledger_allows(const struct ledger *l, uint32_t node, const struct request *r)
+{
+	const struct node_offers *has = &l->nodes[node].offers;
+
+	if (!request_allows(r, node))
+		return false;
+	return !has->known || (has->tmp_mb >= r->tmp_mb &&
+	                              (!*r->service || (!has->no_services && has->ports >= r->ports)));
+}
+
+bool ledger_opens(const struct ledger *l, uint32_t node, const struct request *r)
+{
+	return ledger_allows(l, node, r) && !request_avoids(r, node) &&
+	       (!r->ports || ledger_ports_free(l, node) >= r->ports);
+}
+
 void ledger_gpu_shared(struct ledger *l, uint32_t node, uint32_t index, uint32_t gpu)
 {
 	struct record *r = &l->nodes[node];
@@ -388,6 +421,8 @@ static void book(struct ledger *l, const struct place *p, bool take)
 	assert(take || (r->cpus_used >= p->cpus && r->mem_used >= p->mem_mb));
 	r->cpus_used += take ? p->cpus : -p->cpus;
 	r->mem_used += take ? p->mem_mb : -p->mem_mb;
+	assert(take || r->ports_used >= p->ports);
+	r->ports_used += take ? p->ports : -p->ports;
 	settle(l, p->node);
 }
 

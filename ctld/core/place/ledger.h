@@ -37,6 +37,7 @@
 
 struct closeness;
 struct ledger;
+struct node_offers;
 
 /* The resources that a job requests. */
 struct ask {
@@ -61,6 +62,7 @@ struct place {
 	uint32_t node;
 	uint32_t cpus;
 	uint64_t mem_mb;
+	uint32_t ports;     /* for replicas of services */
 	uint64_t gpus;      /* bit set of host indices */
 	struct share share; /* of each of them */
 	uint16_t type;      /* of the GPUs; TYPE_NONE */
@@ -85,6 +87,8 @@ void ledger_free(struct ledger *l);                 /* NULL is fine */
 
 /* What the agent found on the node; it counts where the configuration does not say. */
 void ledger_inventory(struct ledger *l, uint32_t node, uint32_t cpus, uint64_t mem_mb);
+/* What else it has for jobs. */
+void ledger_offers(struct ledger *l, uint32_t node, const struct node_offers *offers);
 /* GPUs that are missing or faulty: they are counted, but not given to jobs. They may be booked. */
 void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out);
 /* The memory of a GPU as its driver reports it; 0: not reported. The memory that can be shared is
@@ -116,6 +120,14 @@ uint64_t ledger_gpus_free(const struct ledger *l, uint32_t node, uint16_t type);
  * enough left. */
 uint64_t ledger_gpus_for(
         const struct ledger *l, uint32_t node, uint16_t type, const struct share_wish *wish);
+
+/* May the request use the node at all, by what it says of nodes, by its disk for temporary data and
+ * as a replica? What is not known of the node is assumed to suffice. */
+bool ledger_allows(const struct ledger *l, uint32_t node, const struct request *r);
+/* The same at present: the ports are free, and its service does not avoid the node. */
+bool ledger_opens(const struct ledger *l, uint32_t node, const struct request *r);
+uint32_t ledger_ports_free(const struct ledger *l, uint32_t node);
+const struct node_offers *ledger_offers_of(const struct ledger *l, uint32_t node);
 
 /* --- shares ---------------------------------------------------------------------------------- */
 

@@ -75,7 +75,7 @@ bool ledger_fits_part(const struct ledger *l, uint32_t node, const struct ask *a
 	const struct record *r = &l->nodes[node];
 
 	return r->accept && record_cpus_free(r) >= ask->cpus && record_mem_free(r) >= ask->mem_mb &&
-	       (!ask->gpus->exclusive || empty(r)) && request_allows(ask->gpus, node) &&
+	       (!ask->gpus->exclusive || empty(r)) && ledger_opens(l, node, ask->gpus) &&
 	       has_part(l, node, ask, a, TYPE_ANY, true);
 }
 
@@ -85,7 +85,7 @@ bool ledger_could_fit_part(
 	const struct record *r = &l->nodes[node];
 
 	return (!r->cpus || r->cpus >= ask->cpus) && (!r->mem || r->mem >= ask->mem_mb) &&
-	       request_allows(ask->gpus, node) && has_part(l, node, ask, a, type, false);
+	       ledger_allows(l, node, ask->gpus) && has_part(l, node, ask, a, type, false);
 }
 
 /* --- finding --------------------------------------------------------------------------------- */
@@ -170,6 +170,7 @@ static struct place place_at(const struct search *s, uint32_t node, uint32_t gpu
 	struct place place = { .node = node,
 		.cpus = s->ask->cpus,
 		.mem_mb = s->ask->mem_mb,
+		.ports = s->ask->gpus->ports,
 		.gpus = choose(r, mask, gpus),
 		.type = s->type };
 
@@ -231,12 +232,19 @@ static bool links_enough(const struct search *s, uint32_t node)
 	                              near_link_least(s->ask->gpus->link);
 }
 
+/* Does it ask for more of a node than what capacity.h knows? */
+static bool asks_node(const struct request *r)
+{
+	return r->tmp_mb || *r->service;
+}
+
 /* In addition to the set of nodes that the request allows. */
 bool search_may_use(const struct search *s, uint32_t node)
 {
 	const struct request *r = s->ask->gpus;
 
-	return (!r->link || links_enough(s, node)) && (!r->exclusive || empty_and_fit(s, node)) &&
+	return (!asks_node(r) || ledger_opens(s->l, node, r)) &&
+	       (!r->link || links_enough(s, node)) && (!r->exclusive || empty_and_fit(s, node)) &&
 	       (!s->preferred_only || request_prefers(r, node));
 }
 
@@ -309,7 +317,7 @@ static struct capacity_want search_want(struct search *s)
 		.spread = s->find->spread,
 		.only = r->allowed,
 		.n_only = r->n_allowed,
-		.test = r->exclusive || r->link || s->preferred_only ? may_use : NULL,
+		.test = r->exclusive || r->link || asks_node(r) || s->preferred_only ? may_use : NULL,
 		.reserved = s->find->test ? may_use_reserved : NULL,
 		.worth = near_matters(s) ? worth : NULL,
 		.arg = s };

@@ -12,6 +12,7 @@
 #include "ctld/core/place/gang.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/place/fragmentation.h"
+#include "ctld/core/records/node.h"
 
 #define MAX_COSTS 32 /* requests whose costs on all nodes are kept */
 
@@ -29,6 +30,8 @@ struct record {
 	const struct conf_node *conf;
 	uint32_t cpus, cpus_used;
 	uint64_t mem, mem_used;
+	struct node_offers offers;
+	uint32_t ports_used;
 	uint64_t used, shared, out; /* GPUs; shared: of those used */
 	uint64_t *left; /* by entry of its GPUs: thousandths that can be given; owned; NULL: no
 			 * node shares GPUs */

@@ -524,6 +524,7 @@ static bool look(const struct search *s, struct costs *costs, const struct fragm
 		.place = { .node = node,
 		        .cpus = s->ask->cpus,
 		        .mem_mb = s->ask->mem_mb,
+		        .ports = s->ask->gpus->ports,
 		        .gpus = cost->gpus,
 		        .type = s->type } };
 	if (best->fragmentation != FRAGMENTATION_NEVER && !better(&this, best))

@@ -226,7 +226,7 @@ bool plan_may_use(const struct plan *p, const struct plan_want *w, uint32_t node
 	struct plan_part part;
 	struct place place;
 
-	if (!ledger_accepts(p->ledger, node) || !request_allows(r, node) ||
+	if (!ledger_accepts(p->ledger, node) || !ledger_opens(p->ledger, node, r) ||
 	        !ledger_could_fit_part(p->ledger, node, &w->ask, w->find.alternative, w->find.type))
 		return false;
 	if (r->link && !ledger_sure(p->ledger, node, r, w->find.alternative, w->find.type))

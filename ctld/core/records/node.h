@@ -62,6 +62,14 @@ struct node_gpu {
 	bool mig;
 };
 
+/* What else it has for jobs, as its agent says. */
+struct node_offers {
+	bool known;       /* it has registered since this start of the controller */
+	bool no_services; /* it starts no replicas of services */
+	uint32_t ports;   /* for these */
+	uint64_t tmp_mb;  /* its disk for temporary data; 0: not reported */
+};
+
 /* Volatile; the texts are owned by the node and set through node_set_text(). */
 struct node_link {
 	uint32_t index;     /* in conf.nodes; NODE_LEFT: no longer there */
@@ -79,6 +87,7 @@ struct node_link {
 	bool no_health_check; /* nor the site's health check */
 	bool no_private_tmp;  /* nor the size of a private /tmp */
 	bool share_users_one; /* its agent keeps users apart on a GPU, whatever is ordered */
+	struct node_offers offers;
 	bool off;             /* it is UNKNOWN, and what ran there was given up */
 	bool pretended;
 	bool others_failed;                        /* the launch failures are of more than one

@@ -136,6 +136,7 @@ struct run_link {
 	struct node *node;       /* on which it is booked; NULL: not booked */
 	struct run *next_of_node, *prev_of_node;
 	usec_t began;        /* mono: when it was booked, as far as is known; later `started` */
+	uint32_t booked_ports; /* of its node's ports for replicas */
 	uint64_t booked;     /* the GPUs booked for it in the ledger: all of info.gpus, unless it
 	                      * is an orphan run */
 	usec_t started;      /* mono: its start by the controller's clock, once

@@ -125,6 +125,7 @@ void service_free(struct services *all, struct service *s)
 	strings_drop(all->strings, i->trouble);
 	for (int g = 0; g < GEN_COUNT; g++)
 		strings_drop(all->strings, i->gens[g].spec);
+	service_forget_avoids(s);
 	scaler_free(s->link.scaler);
 	free(s);
 }

@@ -18,6 +18,7 @@
 
 #include "common/base/error.h"
 #include "common/job/run.h"
+#include "ctld/core/records/service_avoid.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/rows/row.h"
 #include "ctld/core/rows/service_policy.h"
@@ -77,6 +78,9 @@ struct service_link {
 	uint64_t answered;                /* requests, as of then */
 	double answer_rate;               /* a second */
 	uint32_t failed_loads;            /* of the next generation, before READY, in a row */
+	struct service_avoid avoids[SERVICE_AVOIDS_MAX]; /* the last one noted is the last */
+	uint32_t n_avoids;
+	usec_t without_since;             /* mono: since when no replica is alive; 0: one is */
 	uint32_t place;                   /* in the heap of services; HEAP_NOWHERE */
 	bool listed;                      /* it is on the list of those to step */
 	struct service *next_listed;

@@ -78,7 +78,8 @@ static void request_unresolve(struct request *r)
 	free(r->allowed);
 	free(r->required);
 	free(r->preferred);
-	r->allowed = r->required = r->preferred = NULL;
+	free(r->avoided);
+	r->allowed = r->required = r->preferred = r->avoided = NULL;
 	r->n_required = 0;
 }
 
@@ -96,6 +97,7 @@ static void request_free(struct requests *rs, struct request *r)
 	strings_drop(rs->strings, r->prefer);
 	strings_drop(rs->strings, r->nodelist);
 	strings_drop(rs->strings, r->exclude);
+	strings_drop(rs->strings, r->service);
 	request_unresolve(r);
 	free(r);
 }
@@ -384,6 +386,9 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 	r->exclusive = s->exclusive;
 	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
 	r->link = s->link;
+	r->tmp_mb = s->tmp_mb;
+	r->service = strings_intern(rs->strings, s->service);
+	r->ports = s->ports;
 	r->share = s->share;
 	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;
 	r->constraint = strings_intern(rs->strings, s->constraint);
@@ -490,6 +495,21 @@ void requests_drop(struct requests *rs, const struct request *r)
 	request_free(rs, mine);
 }
 
+void requests_avoid(
+        struct requests *rs, const struct request *r, const uint32_t *nodes, size_t n)
+{
+	struct request *mine = (struct request *)(uintptr_t)r;
+	size_t i;
+
+	free(mine->avoided);
+	mine->avoided = NULL;
+	if (!n)
+		return;
+	mine->avoided = xcalloc(nodefilter_words(rs->filter), sizeof(*mine->avoided));
+	for (i = 0; i < n; i++)
+		mine->avoided[nodes[i] / 64] |= 1ull << nodes[i] % 64;
+}
+
 /* --- looking --------------------------------------------------------------------------------- */
 
 bool request_allows(const struct request *r, uint32_t node)
@@ -505,6 +525,11 @@ bool request_requires(const struct request *r, uint32_t node)
 bool request_prefers(const struct request *r, uint32_t node)
 {
 	return r->preferred && in(r->preferred, node);
+}
+
+bool request_avoids(const struct request *r, uint32_t node)
+{
+	return r->avoided && in(r->avoided, node);
 }
 
 bool request_type_ok(

@@ -44,6 +44,11 @@ struct request {
 	bool exclusive;
 	uint64_t gpu_mem_min_mb;
 	enum near_link link;                          /* between each two GPUs of a node */
+	uint64_t tmp_mb;                              /* of a node's disk for temporary
+						       * data; 0: any */
+	const char *service;                          /* interned: the service whose replica
+						       * it is; "" none */
+	uint32_t ports;                               /* of the node's ports for replicas */
 	struct share_wish share;                      /* of each GPU; zeros: all of it */
 	uint64_t gpu_mem_burst_mb;                    /* memory of each GPU that it may use while
 						       * no other run needs it */
@@ -63,6 +68,9 @@ struct request {
 	uint64_t *required;  /* all of these; NULL: none */
 	uint64_t *preferred; /* NULL: none */
 	uint32_t n_allowed, n_required;
+	/* Nodes that the service avoids for a time (services/avoid.h); NULL: none. Forgotten with
+	 * the configuration. */
+	uint64_t *avoided;
 };
 
 struct requests;
@@ -85,12 +93,17 @@ void requests_drop(struct requests *rs, const struct request *r); /* NULL is fin
 
 void requests_resolve(struct requests *rs, const struct conf *conf);
 
+/* From now on the request avoids exactly these nodes. */
+void requests_avoid(
+        struct requests *rs, const struct request *r, const uint32_t *nodes, size_t n);
+
 /* --- looking --------------------------------------------------------------------------------- */
 
 /* Do node names and features allow the node? request_requires(): must the job use it? */
 bool request_allows(const struct request *r, uint32_t node);
 bool request_requires(const struct request *r, uint32_t node);
 bool request_prefers(const struct request *r, uint32_t node);
+bool request_avoids(const struct request *r, uint32_t node);
 
 /* May alternative `a` use GPUs of that type? Alternative 0 of a request without GPUs: only
  * TYPE_NONE. */

@@ -304,6 +304,11 @@ static void write_place(struct shape *s)
 	say(&text, "prefer", s->prefer);
 	say(&text, "nodelist", s->nodelist);
 	say(&text, "exclude", s->exclude);
+	if (s->tmp_mb)
+		strbuf_addf(&text, " tmp=%llu", (unsigned long long)s->tmp_mb);
+	say(&text, "service", s->service);
+	if (s->ports)
+		strbuf_addf(&text, " ports=%u", s->ports);
 	for (i = 0; i < s->n_licences; i++)
 		strbuf_addf(&text, "%s%s:%u", i ? "," : " licences=", s->licences[i].name,
 		        s->licences[i].count);
@@ -344,6 +349,13 @@ int shape_read(
 	memset(s, 0, sizeof(*s));
 	s->exclusive = job->exclusive;
 	s->gpu_mem_min_mb = job->gpu_mem_min_mb;
+	s->tmp_mb = job->tmp_mb;
+	s->ports = job->ports;
+	s->service = xstrdup(text_of(job->replica_of));
+	if ((*s->service && !is_name(s->service)) || (s->ports && !*s->service)) {
+		error_set(err, ERR_JOB_SPEC, "--service: no such name");
+		goto fail;
+	}
 	if (read_gpus(s, job, err) < 0 || read_share(s, job, err) < 0 ||
 	        read_features("--constraint", job->constraint, &s->constraint, err) < 0 ||
 	        read_features("--prefer", job->prefer, &s->prefer, err) < 0 ||
@@ -370,6 +382,7 @@ void shape_clear(struct shape *s)
 	free(s->prefer);
 	free(s->nodelist);
 	free(s->exclude);
+	free(s->service);
 	free(s->text);
 	free(s->place);
 	memset(s, 0, sizeof(*s));
@@ -441,6 +454,9 @@ static const struct place_word {
 	{ "prefer", WORD_TEXT, offsetof(struct submit_job, prefer), 0 },
 	{ "nodelist", WORD_TEXT, offsetof(struct submit_job, nodelist), 0 },
 	{ "exclude", WORD_TEXT, offsetof(struct submit_job, exclude), 0 },
+	{ "tmp", WORD_U64, offsetof(struct submit_job, tmp_mb), UINT64_MAX },
+	{ "service", WORD_TEXT, offsetof(struct submit_job, replica_of), 0 },
+	{ "ports", WORD_U32, offsetof(struct submit_job, ports), UINT16_MAX },
 	{ "licences", WORD_TEXT, offsetof(struct submit_job, licences), 0 },
 };
 

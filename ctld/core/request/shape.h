@@ -5,7 +5,7 @@
  * in a fixed order, without those that have the default:
  *	nodes=2-4 per_node exclusive mem_min=81920 link=nvlink gpu_mem=20480 gpu_burst=30720
  *	gpu_share=250 constraint=nvlink&(ib|fast) prefer=new nodelist=n[1-2] exclude=n7
- *	licences=other:1,trtllm:2
+ *	tmp=1048576 service=chat ports=1 licences=other:1,trtllm:2
  * Hostlists are sorted and compressed, and licences are sorted. The code here knows no
  * configuration.
  */
@@ -33,10 +33,11 @@ struct shape {
 	} v[MAX_GPU_ALTERNATIVES];
 	uint32_t nodes_min, nodes_max; /* 1 or more */
 	bool per_node, exclusive;
-	uint64_t gpu_mem_min_mb, gpu_mem_burst_mb;
+	uint64_t gpu_mem_min_mb, gpu_mem_burst_mb, tmp_mb;
+	uint32_t ports;
 	enum near_link link;
 	struct share_wish share;
-	char *constraint, *prefer, *nodelist, *exclude; /* owned; never NULL */
+	char *constraint, *prefer, *nodelist, *exclude, *service; /* owned; never NULL */
 	size_t n_licences;
 	struct {
 		char name[SHAPE_MAX_NAME + 1];

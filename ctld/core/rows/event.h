@@ -50,6 +50,8 @@ enum kill_invalid { KILL_AS_CONFIGURED, KILL_YES, KILL_NO };
 struct submit_service;
 struct submit_job {
 	const struct submit_service *service; /* NULL: of none */
+	const char *replica_of; /* the service whose replica it is; NULL or "": none */
+	uint32_t ports;         /* of a node's ports for replicas */
 	const char *name, *partition, *account, *submit_host; /* "" where not given */
 	const char *array;
 	const char *cwd, *output, *error;
@@ -67,6 +69,7 @@ struct submit_job {
 	bool gpus_per_node;             /* counts in `gpus` are for each node, else for the whole
 					 * job */
 	uint64_t gpu_mem_min_mb;        /* a GPU's nominal memory; 0: any */
+	uint64_t tmp_mb;                /* a node's disk for temporary data; 0: any */
 	uint32_t gpu_link;              /* enum near_link */
 	uint64_t gpu_mem_mb;            /* memory of each GPU, which is shared; 0: see
 					 * gpu_share_milli */
@@ -197,6 +200,7 @@ enum job_update {
 #define UPDATE_NO_REQUEUE (UINT64_C(1) << 31)
 #define UPDATE_WARNING    (UINT64_C(1) << 32) /* warn_signal, warn_before_s */
 #define UPDATE_GPU_LINK   (UINT64_C(1) << 34)
+#define UPDATE_TMP        (UINT64_C(1) << 35)
 #define UPDATE_LABELS     (UINT64_C(1) << 33) /* labels, n_labels: all of them */
 
 enum node_verb { NODE_DRAIN = 1, NODE_RESUME, NODE_DOWN, NODE_CLEAR };
@@ -380,6 +384,10 @@ struct core_event {
 			bool no_private_tmp;     /* or none with private_tmp */
 			bool share_users_one;    /* it keeps users apart on a GPU, whatever is
 						  * ordered */
+			bool no_services;        /* it starts no replicas */
+			uint32_t service_ports;  /* so many has it for replicas */
+			uint64_t tmp_mb;         /* its disk for temporary data; 0: not
+						  * reported */
 			bool pretended;
 			const struct run_report *runs; /* all runs alive or not yet forgotten */
 			size_t n_runs;

@@ -26,6 +26,7 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/services/avoid.h"
 #include "ctld/core/services/roll.h"
 #include "ctld/core/scale/scaler.h"
 #include "ctld/core/services/services_impl.h"
@@ -384,6 +385,7 @@ static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])
 
 	for (g = 0; g < GEN_COUNT; g++)
 		alive += c[g].alive + c[g].draining;
+	due_by(l, avoid_step(l->core, l->s, alive));
 	room = most > alive ? most - alive : 0;
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), shed_before);

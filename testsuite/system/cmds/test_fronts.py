@@ -4,6 +4,7 @@ The calls and the expressions are those of real programs (submitit, Snakemake, d
 TorchX, ReFrame, Open OnDemand, Toil, nipype, Cylc, batchtools, rslurm, simple_slurm, Nextflow)."""
 
 import json
+import os
 import re
 
 import pytest
@@ -191,6 +192,22 @@ def test_squeue_43_fields(cluster):
     assert j["JobID"] == j["JobArrayID"] == str(job) and j["StateCompact"] == "R" and j["NumCPUs"] == "2"
     assert j["tres-alloc"] == "cpu=2,mem=100M,node=1,billing=2,gres/gpu=2" and j["tres-per-node"] == "gres:gpu:2"
     assert j["TimeLimit"] == "1:00:00" and re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:]{8}", j["SubmitTime"])
+
+
+def test_disks_for_temporary_data(cluster):
+    """--tmp: only nodes whose disk is so large, which sinfo, squeue and scontrol show."""
+    sizes = dict(line.split() for line in cluster.out("sinfo", "-h", "-N", "-o", "%n %d").splitlines())
+    stat = os.statvfs("/tmp")
+    assert sizes == {n: str(stat.f_blocks * stat.f_frsize >> 20) for n in ("n1", "n2")}
+    assert f" TmpDisk={sizes['n1']} " in cluster.out("scontrol", "show", "node", "n1").replace("\n", " ")
+    job = cluster.batch("true", "-H", "--tmp=1G")
+    assert cluster.out("squeue", "-h", "-j", job, "-o", "%d").strip() == "1G"
+    assert "MinTmpDiskNode=1G" in cluster.out("scontrol", "show", "job", job)
+    r = cluster.call("sbatch", "--tmp", str(int(sizes["n1"]) + 1), "--wrap", "true", check=1)
+    assert "the largest disk for temporary data in " in r.stderr, r.stderr
+    cluster.out("gctl", "update", str(job), "--tmp=2G")
+    assert cluster.out("squeue", "-h", "-j", job, "-o", "%d").strip() == "2G"
+    cluster.out("scancel", job)
 
 
 def test_squeue_json(cluster):

@@ -83,6 +83,8 @@ static const struct {
 	{ { .exclusive = true }, "", "exclusive" },
 	{ { H100_8, .gpu_mem_min_mb = 81920 }, "h100:8", "mem_min=81920" },
 	{ { H100_8, .gpu_link = NEAR_LINK_NVLINK }, "h100:8", "link=nvlink" },
+	{ { H100_8, .tmp_mb = 1 << 20, .replica_of = "chat", .ports = 2 }, "h100:8",
+	        "tmp=1048576 service=chat ports=2" },
 	{ { H100_8, .gpu_link = NEAR_LINK_PCIE, .nodes_min = 2, .gpus_per_node = true }, "h100:8",
 	        "nodes=2 per_node link=pcie" },
 	{ { H100_8, .gpu_mem_mb = 20480, .gpu_mem_burst_mb = 30720, .gpu_share_milli = 250 },
