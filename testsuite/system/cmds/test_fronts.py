@@ -205,7 +205,7 @@ def test_disks_for_temporary_data(cluster):
     assert "MinTmpDiskNode=1G" in cluster.out("scontrol", "show", "job", job)
     r = cluster.call("sbatch", "--tmp", str(int(sizes["n1"]) + 1), "--wrap", "true", check=1)
     assert "the largest disk for temporary data in " in r.stderr, r.stderr
-    cluster.out("gctl", "update", str(job), "--tmp=2G")
+    cluster.run("gctl", "update", str(job), "--tmp=2G")
     assert cluster.out("squeue", "-h", "-j", job, "-o", "%d").strip() == "2G"
     cluster.out("scancel", job)
 

@@ -150,7 +150,7 @@ static const struct {
 	        "2: --contiguous is ignored: nodes are chosen as close together as the topology "
 	        "allows;",
 	        0 },
-	{ "#SBATCH --tmp=10G\n", "", NULL, "", 0 },
+	{ "#SBATCH --tmp=10G\n", "tmp=10240", NULL, "", 0 },
 	{ "#SBATCH --wckey=submitit --priority=TOP -c 2\n", "c=2", NULL, "", 0 },
 	{ "#SBATCH -M all -c 2\n", "c=2 M=all", NULL, "", 0 },
 	{ "#SBATCH --reservation=x\n", NULL, "2: --reservation: there are no reservations yet", "",

@@ -46,6 +46,7 @@ void asked_show(const struct submit_options *o, char *out, size_t size)
 		{ "share", NULL, o->gpu_share_milli },
 		{ "mem/cpu", NULL, o->mem_per_cpu_mb },
 		{ "mem/gpu", NULL, o->mem_per_gpu_mb },
+		{ "tmp", NULL, o->tmp_mb },
 		{ "N", NULL, o->nodes_min },
 		{ "N max", NULL, o->nodes_max },
 		{ "t", NULL, o->time_limit_s },
