@@ -2,6 +2,7 @@
 #include "cmds/feed/source.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,18 +22,12 @@
  * there is in a large cluster is work for the controller. */
 #define REST 4
 
-struct jobs {
-	uint64_t *v;
-	size_t n;
-};
-
 struct source {
 	struct source_which which;
 	struct client *asks, *waits;
+	char *user;          /* whose services, if only the caller's; owned; NULL: anybody's */
 	uint64_t request;    /* the watch that is under way on `waits`; 0: none */
-	uint64_t cursor;     /* of what was told of the jobs that are watched */
-	struct jobs watched; /* of the watch, and of the cursor */
-	struct jobs jobs;    /* of the services, as they were listed last */
+	uint64_t cursor;     /* of what was told */
 	bool due;            /* to be asked for */
 	int64_t poll_ms;     /* asked for then at the latest */
 	int64_t rest_ms;     /* and not before */
@@ -49,8 +44,11 @@ static int64_t now_ms(void)
 struct source *source_new(const struct source_which *which, struct error *err)
 {
 	struct source *s = xcalloc(1, sizeof(*s));
+	struct passwd *me = which->mine ? getpwuid(geteuid()) : NULL;
 
 	s->which = *which;
+	if (which->mine)
+		s->user = me ? xstrdup(me->pw_name) : xasprintf("uid %u", (unsigned)geteuid());
 	s->asks = client_new(NULL, err);
 	s->waits = s->asks ? client_new(NULL, err) : NULL;
 	if (!s->waits) {
@@ -71,8 +69,7 @@ void source_free(struct source *s)
 		return;
 	client_free(s->asks);
 	client_free(s->waits);
-	free(s->watched.v);
-	free(s->jobs.v);
+	free(s->user);
 	free(s);
 }
 
@@ -83,36 +80,25 @@ const char *source_cluster(const struct source *s)
 
 /* --- the watch -------------------------------------------------------------------------------- */
 
-static bool same_jobs(const struct jobs *a, const struct jobs *b)
-{
-	return a->n == b->n && (!a->n || !memcmp(a->v, b->v, a->n * sizeof(*a->v)));
-}
-
 static void stop_watch(struct source *s)
 {
 	client_drop(s->waits);
 	s->request = 0;
 }
 
-/* Of no job nothing is watched: without ids it would be all jobs of the cluster. */
+/* Of all replicas of the services, also of those that there are not yet. */
 static int start_watch(struct source *s, struct error *err)
 {
 	Gpusched__WatchJobs m = GPUSCHED__WATCH_JOBS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
+	char *any[] = { "*" };
 	struct dial *d;
 
 	stop_watch(s);
-	if (!same_jobs(&s->watched, &s->jobs)) {
-		free(s->watched.v);
-		s->watched.n = s->jobs.n;
-		s->watched.v =
-		        s->jobs.n ? xmemdup(s->jobs.v, s->jobs.n * sizeof(*s->jobs.v)) : NULL;
-		s->cursor = 0;
-	}
-	if (!s->watched.n)
-		return 0;
-	filter.ids = s->watched.v;
-	filter.n_ids = s->watched.n;
+	filter.services = s->which.n ? (char **)(uintptr_t)s->which.names : any;
+	filter.n_services = s->which.n ? s->which.n : 1;
+	filter.users = &s->user;
+	filter.n_users = s->user != NULL;
 	m.filter = &filter;
 	m.since = s->cursor;
 	d = client_dial(s->waits, err);
@@ -142,22 +128,16 @@ static void nap(int64_t ms)
 /* For a change; what has come with it is the same one. */
 static int wait_for_change(struct source *s, int ms, struct error *err)
 {
-	struct dial *d = s->request ? client_dial(s->waits, err) : NULL;
+	struct dial *d = client_dial(s->waits, err);
 	struct frame f;
 	int rc;
 
-	if (!s->request) {
-		nap(ms);
-		return 0;
-	}
 	if (!d)
 		return -1;
 	while ((rc = dial_recv(d, &f, ms, err)) > 0) {
 		s->due = true;
 		if (f.type == GPUSCHED__MSG_TYPE__MSG_REPLY) {
-			/* A job that is gone: the list says which there are. */
-			s->jobs.n = 0;
-			stop_watch(s);
+			stop_watch(s); /* what the caller may see has changed */
 			return 0;
 		}
 		note_cursor(s, &f);
@@ -173,17 +153,6 @@ struct answer {
 	struct feed *feed;
 };
 
-static void add_job(struct source *s, uint64_t id)
-{
-	for (size_t i = 0; i < s->jobs.n; i++)
-		if (s->jobs.v[i] == id)
-			return;
-	if (!id)
-		return;
-	s->jobs.v = xrealloc(s->jobs.v, s->jobs.n + 1, sizeof(*s->jobs.v));
-	s->jobs.v[s->jobs.n++] = id;
-}
-
 static int on_service(const Gpusched__Service *service, void *arg, struct error *err)
 {
 	struct answer *a = arg;
@@ -195,10 +164,6 @@ static int on_service(const Gpusched__Service *service, void *arg, struct error 
 		log_warning("left out: %s", why.text);
 		s->left_out = why;
 	}
-	add_job(s, service->job);
-	add_job(s, service->next_job);
-	for (size_t i = 0; i < service->n_replicas; i++)
-		add_job(s, service->replicas[i]->job); /* of a generation before, which drains */
 	return 0;
 }
 
@@ -232,11 +197,9 @@ int source_ask(struct source *s, struct feed *out, struct error *err)
 	int rc;
 
 	*out = (struct feed){ .n = 0 };
-	s->jobs.n = 0;
 	rc = ask_for(&a, s->which.names, s->which.n, err);
 	if (rc < 0 && err->code == ERR_NO_SERVICE) {
 		feed_clear(out);
-		s->jobs.n = 0;
 		rc = ask_one_by_one(&a, err);
 	}
 	if (rc < 0) {
@@ -254,6 +217,9 @@ static int attempt(struct source *s, int ms, struct feed *out, struct error *err
 {
 	int64_t now = now_ms();
 
+	/* Before the question: what changes after it is told. */
+	if (!s->request && start_watch(s, err) < 0)
+		return -1;
 	if (!s->due && now < s->poll_ms) {
 		if (s->poll_ms - now < ms)
 			ms = (int)(s->poll_ms - now);
@@ -270,11 +236,6 @@ static int attempt(struct source *s, int ms, struct feed *out, struct error *err
 	s->due = false;
 	s->poll_ms = now + SOURCE_POLL_MS;
 	s->rest_ms = now + (now_ms() - now) * (REST + 1);
-	if (((s->jobs.n && !s->request) || !same_jobs(&s->jobs, &s->watched)) &&
-	        start_watch(s, err) < 0) {
-		feed_clear(out);
-		return -1;
-	}
 	return 1;
 }
 

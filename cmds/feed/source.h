@@ -1,8 +1,8 @@
 /* source.h - what the controller says of services, as soon as something has changed
  *
- * A change of the services' jobs is the trigger (WatchJobs from a cursor, on a connection of its own),
- * and then all that is known of the services is asked for. New services, and jobs of new generations,
- * cause no change of a job that is watched: so it is asked for every POLL_MS too. A watch begins with
+ * A change of a replica, or that there is a new one or a new generation, is the trigger (WatchJobs of
+ * services from a cursor, on a connection of its own), and then all that is known of the services is
+ * asked for; every SOURCE_POLL_MS too, for what is no change of a job. A watch begins with
  * the present state of its jobs, and each of its messages causes a question: nothing is missed
  * between the two connections.
  *

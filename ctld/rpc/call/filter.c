@@ -11,6 +11,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/job_partitions.h"
+#include "ctld/core/request/labels.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/rpc/call/unknown.h"
 #include "ctld/wire/nameset.h"
@@ -20,7 +21,8 @@
 struct filter {
 	struct filter_named *named; /* by id, each once */
 	size_t n_named;
-	struct nameset users, accounts, partitions, qos, names, nodes; /* empty: any */
+	struct nameset users, accounts, partitions, qos, names, nodes, services; /* empty: any */
+	bool of_services, any_service;  /* only jobs of services; of any */
 	uint32_t *user_hashes;          /* filter_user() of each of `users` */
 	const char *states[STATES_MAX]; /* long names */
 	size_t n_states;
@@ -220,6 +222,9 @@ static int take_lists(
 	take_names(&f->partitions, m->partitions, m->n_partitions);
 	take_names(&f->qos, m->qos, m->n_qos);
 	take_names(&f->names, m->names, m->n_names);
+	take_names(&f->services, m->services, m->n_services);
+	f->of_services = m->n_services;
+	f->any_service = nameset_find(&f->services, "*");
 	if (nameset_add_hosts(&f->nodes, m->nodes, m->n_nodes, FILTER_NODES_MAX, err) < 0)
 		return -1;
 	nameset_seal(&f->nodes);
@@ -272,6 +277,7 @@ void filter_free(struct filter *f)
 	nameset_clear(&f->qos);
 	nameset_clear(&f->names);
 	nameset_clear(&f->nodes);
+	nameset_clear(&f->services);
 	visibility_free(f->visibility);
 	unknown_free(f->unknown);
 	free(f);
@@ -281,7 +287,8 @@ size_t filter_size(const struct filter *f)
 {
 	size_t size = sizeof(*f) + nameset_size(&f->users) + nameset_size(&f->accounts) +
 	              nameset_size(&f->partitions) + nameset_size(&f->qos) +
-	              nameset_size(&f->names) + nameset_size(&f->nodes);
+	              nameset_size(&f->names) + nameset_size(&f->nodes) +
+	              nameset_size(&f->services);
 
 	for (size_t i = 0; i < f->n_named; i++)
 		size += sizeof(f->named[i]) + f->named[i].tasks.size * sizeof(*f->named[i].tasks.v);
@@ -393,9 +400,19 @@ static bool partitions_fit(const struct filter *f, const struct job_view *job)
 	return false;
 }
 
+/* Jobs of services have their service's name as a label. */
+static bool services_fit(const struct filter *f, const struct job_view *job)
+{
+	for (size_t i = 0; f->of_services && i < job->n_labels; i++)
+		if (!strcmp(job->labels[i].key, LABEL_OF_SERVICE))
+			return f->any_service ||
+			       nameset_fit(&f->services, job->labels[i].value);
+	return !f->of_services;
+}
+
 bool filter_fits(const struct filter *f, const struct job_view *job)
 {
-	return sees(f, job) && state_fits(f, job) && nameset_fit(&f->users, job->user) &&
+	return sees(f, job) && services_fit(f, job) && state_fits(f, job) && nameset_fit(&f->users, job->user) &&
 	       nameset_fit(&f->accounts, job->account) &&
 	       partitions_fit(f, job) && nameset_fit(&f->qos, job->qos) &&
 	       nameset_fit(&f->names, job->name) && nodes_fit(f, job) && id_fits(f, job);
@@ -427,7 +444,7 @@ const struct filter_named *filter_named(const struct filter *f, size_t *n)
 const struct filter_named *filter_only_named(const struct filter *f, size_t *n)
 {
 	bool more = f->users.n || f->accounts.n || f->partitions.n || f->qos.n || f->names.n ||
-	            f->nodes.n || f->n_states;
+	            f->nodes.n || f->of_services || f->n_states;
 
 	*n = more ? 0 : f->n_named;
 	return *n ? f->named : NULL;
