@@ -28,6 +28,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/explain/explain.h"
 #include "ctld/core/explain/why.h"
+#include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_steps.h"
@@ -43,6 +44,7 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/sched.h"
+#include "ctld/core/services/services.h"
 
 struct node;
 struct run;
@@ -435,6 +437,8 @@ bool core_job_prio(const struct core *core, uint64_t ref, struct clocks now, str
 	(void)now;
 	if (!job || job_info(job)->state != JOB_PENDING)
 		return false;
+	if (job_service(job) && job_tasks(job) && array_full(job))
+		return false; /* slots in reserve */
 	sched_priority(core->sched, job, &f, &p);
 	*v = (struct prio_view){
 		.factor = { f.age, f.fair_share, f.size, f.partition, f.qos, f.wait },
@@ -762,7 +766,8 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 	v->conf = conf;
 	v->state = partition_state_name(partition_state(core->partitions, p));
 	count = jobs_count_of(core->jobs, conf->name);
-	v->jobs_pending = count ? count->pending : 0;
+	v->jobs_pending =
+	        count ? count->pending - services_in_reserve(core, conf->name, count->pending) : 0;
 	v->jobs_running = count ? count->running : 0;
 	count_nodes(core, conf, v);
 	for (t = 0; t < core->conf->n_gpu_types && v->n_gpus < PARTITION_VIEW_GPUS; t++) {

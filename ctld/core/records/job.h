@@ -245,6 +245,8 @@ uint32_t job_task(const struct job *job);
 struct array *job_array(const struct job *job);
 struct job *job_own(const struct job *job); /* the array parent; itself of other jobs */
 struct service *job_service(const struct job *job); /* NULL: it is not of a service */
+/* Of a service: the tasks that are pending and that it does not want at present. */
+uint32_t array_in_reserve(const struct array *a);
 /* The tasks of a record that stands for several tasks, or may; NULL: it is one job or one task. */
 const struct taskset *job_tasks(const struct job *job);
 /* How many jobs wait or run under this record: 1, or the number of its tasks; 0: an array's own

@@ -33,6 +33,14 @@ struct service *job_service(const struct job *job)
 	return a ? a->service : NULL;
 }
 
+uint32_t array_in_reserve(const struct array *a)
+{
+	uint32_t pending = a->all.count - a->ended - a->running;
+	uint32_t room = a->at_once > a->running ? a->at_once - a->running : 0;
+
+	return a->service && pending > room ? pending - room : 0;
+}
+
 struct job *job_own(const struct job *job)
 {
 	return job->link.own ? job->link.own : (struct job *)(uintptr_t)job;

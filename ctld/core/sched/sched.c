@@ -708,6 +708,18 @@ static int by_key(const void *x, const void *y)
 	return a->key.b < b->key.b ? -1 : a->key.b > b->key.b;
 }
 
+/* The tasks of a class that may start. Of a service not all slots are wanted. */
+static uint32_t tasks_wanted(const struct class *class)
+{
+	const struct class_link *l = class_link_of(class);
+	const struct array *a = job_array(class_head(class));
+	uint64_t n = l->tasks;
+
+	if (a && a->service && a->at_once < a->running + n)
+		n = a->at_once > a->running ? a->at_once - a->running : 0;
+	return (uint32_t)n;
+}
+
 /* Count the positions of all classes: a sort of all of them, once after an ordering and only if it
  * is asked for. */
 static void count_positions(struct sched *s)
@@ -728,7 +740,7 @@ static void count_positions(struct sched *s)
 		        end < n && class_link(v[end])->partition == class_link(v[i])->partition;
 		        end++) {
 			class_link(v[end])->position = jobs + 1;
-			jobs += (uint32_t)class_link(v[end])->tasks;
+			jobs += tasks_wanted(v[end]);
 		}
 		for (k = i; k < end; k++)
 			class_link(v[k])->position_of = jobs;

@@ -6,9 +6,11 @@
 #include "ctld/core/services/services.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/records/job_partitions.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
@@ -79,6 +81,26 @@ bool service_each(const struct service *s, struct replica_walk *at, struct repli
 		return true;
 	}
 	return false;
+}
+
+uint32_t services_in_reserve(const struct core *core, const char *partition, uint32_t most)
+{
+	const struct service *s = most ? services_next(core->services, NULL) : NULL;
+	struct job_choice choice;
+	uint32_t n = 0, k;
+
+	for (; s; s = services_next(core->services, service_info(s)->name)) {
+		for (int g = 0; g < GEN_COUNT; g++) {
+			const struct job *own = service_link_of(s)->jobs[g];
+
+			for (k = 0; own && k < job_choices(job_info(own)); k++) {
+				job_choice(job_info(own), k, &choice);
+				if (!strcmp(choice.partition, partition))
+					n += array_in_reserve(job_array(own));
+			}
+		}
+	}
+	return n < most ? n : most;
 }
 
 /* --- the state ------------------------------------------------------------------------------- */

@@ -101,4 +101,7 @@ struct replica_walk {
 };
 bool service_each(const struct service *s, struct replica_walk *at, struct replica *r);
 
+/* How many slots in a partition are pending only in case that a service wants them; `most` at most. */
+uint32_t services_in_reserve(const struct core *core, const char *partition, uint32_t most);
+
 #endif
