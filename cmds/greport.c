@@ -26,6 +26,8 @@ static const struct report {
 	{ "wait", "STARTED,WAIT-P50,WAIT-P95,WAIT-MAX,TARGETS,IN-TARGET",
 	        "how long jobs waited, and how many started within --max-wait" },
 	{ "cost", "JOBS,GPU-H,CPU-H,COST,PART", "hours, cost, and the part of all cost" },
+	{ "requests", "REQUESTS,TOKENS,GPU-H,REQUEST-COST,COST/1K",
+	        "of services: requests, tokens, and what 1,000 requests cost" },
 };
 #define N_REPORTS (sizeof(reports) / sizeof(reports[0]))
 
@@ -183,6 +185,29 @@ SHOW(energy)
 		view_text(cell, "-");
 }
 
+CELL(requests, LINE, view_number_or_dash(cell, (int64_t)m->requests))
+CELL(tokens, LINE, view_number_or_dash(cell, (int64_t)m->tokens))
+
+SHOW(request_cost)
+{
+	LINE;
+
+	if (m->requests)
+		view_real(cell, m->request_cost, 2);
+	else
+		view_text(cell, "-");
+}
+
+SHOW(cost_of_1000)
+{
+	LINE;
+
+	if (m->requests)
+		view_real(cell, m->request_cost / (double)m->requests * 1000, 4);
+	else
+		view_text(cell, "-");
+}
+
 static const struct view_column columns[] = {
 	COLUMN("ACCOUNT", 12, 7, 0, "account, below the one that it belongs to", account),
 	COLUMN("USER", 8, 4, 0, "user", user),
@@ -209,6 +234,10 @@ static const struct view_column columns[] = {
 	COLUMN("CPUTIME", 8, 0, NUM, "CPU time that programs used; of what has ended", cpu_time),
 	COLUMN("COST", 8, 0, NUM, "what that cost, by the prices of then", cost),
 	COLUMN("PART", 6, 0, NUM, "part of all cost", part),
+	COLUMN("REQUESTS", 9, 0, NUM, "requests that services answered; -: not known", requests),
+	COLUMN("TOKENS", 9, 0, NUM, "tokens that they generated; -: not known", tokens),
+	COLUMN("REQUEST-COST", 12, 0, NUM, "cost of the replicas that answered them", request_cost),
+	COLUMN("COST/1K", 8, 0, NUM, "of it, for 1,000 requests", cost_of_1000),
 	COLUMN("STARTED", 7, 0, NUM, "jobs that first started; the waits are theirs", started),
 	COLUMN("WAIT-P50", 8, 0, NUM, "half of them waited no longer", wait_p50),
 	COLUMN("WAIT-P95", 8, 0, NUM, "95 of 100 waited no longer", wait_p95),
@@ -251,7 +280,7 @@ static int take_report(
 			return 0;
 		}
 	text_escape(shown, sizeof(shown), name, strlen(name));
-	error_set(err, ERR_USAGE, "'%s': expected use, wait or cost", shown);
+	error_set(err, ERR_USAGE, "'%s': expected use, wait, cost or requests", shown);
 	if (habits_find("greport", name))
 		error_hint(err, "%s", habits_find("greport", name));
 	return -1;
@@ -259,7 +288,7 @@ static int take_report(
 
 static const struct cmd cmd = {
 	.name = "greport",
-	.arguments = "use|wait|cost",
+	.arguments = "use|wait|cost|requests",
 	.about = "Report what was used, what it cost and how long jobs waited, by account or "
 	         "something else.",
 	.examples = "Without --since and --file: of today. Use is cut to the window, and by day to "
@@ -272,6 +301,7 @@ static const struct cmd cmd = {
 	            "  greport use --by=account,user -A research -S now-30d\n"
 	            "  greport wait --by=qos,day -S now-7d\n"
 	            "  greport cost --by=label:project -S 2026-11-01 --csv\n"
+	            "  greport requests --by=label:service,day -S now-7d\n"
 	            "\n"
 	            "Exit status: 0 done; 2 usage; 3 no such account, partition, QOS or node; "
 	            "4 the "

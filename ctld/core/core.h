@@ -186,7 +186,7 @@ const char *respec_name(enum respec_field field);
 bool core_job_next(
         const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
 /* The same with only the fields that jobs are selected by: ids and refs, names of user, account,
- * partition, QOS and job, state, nodes, `set`, and `tasks` of a record of one task. The cost is
+ * partition, QOS and job, state, nodes, labels, `set`, and `tasks` of a record of one task. The cost is
  * small for any job. */
 bool core_job_next_brief(const struct core *core, uint64_t after, struct job_view *view);
 bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *view);

@@ -248,6 +248,8 @@ static void view_brief(const struct job *job, struct job_view *v)
 		.node = "",
 		.nodes = "",
 		.gpu_type = "",
+		.labels = i->labels->v,
+		.n_labels = i->labels->n,
 	};
 	if (!v->several)
 		v->tasks = job_tasks_text(job);
@@ -282,8 +284,6 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->warn_signal = i->warn_signal;
 	v->warn_before_s = i->warn_before_s;
 	v->nice = i->nice;
-	v->labels = i->labels->v;
-	v->n_labels = i->labels->n;
 	v->cwd = i->cwd;
 	v->output = i->output;
 	v->error = i->error;

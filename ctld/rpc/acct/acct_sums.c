@@ -28,7 +28,8 @@ struct group {
 	uint64_t last;         /* the job that was added last: it counts once */
 	uint64_t jobs, gpu_us, cpu_us, cpu_time_us, started, wait_max_s, targets, in_target;
 	uint64_t gpu_seen_us, gpu_busy_us, gpu_idle_us, energy_mj;
-	double idle_cost;
+	uint64_t requests, tokens;
+	double idle_cost, request_cost;
 	double cost;
 	uint32_t *waits; /* BUCKETS of them; NULL: none */
 };
@@ -290,7 +291,8 @@ static void each_group(struct sums *s, struct point p,
 struct use {
 	const Gpusched__Acct *job;
 	uint64_t gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us, gpu_idle_us, energy_mj;
-	double cost;
+	uint64_t requests, tokens;
+	double cost, request_cost;
 };
 
 static double idle_cost(const struct use *use)
@@ -310,7 +312,7 @@ static void add_use(struct sums *s, struct group *g, const void *what)
 		g->jobs++;
 	g->last = record;
 	ADD_FIELDS(g, use, gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us, gpu_idle_us,
-	        energy_mj, cost);
+	        energy_mj, requests, tokens, request_cost, cost);
 	g->idle_cost += idle_cost(use);
 }
 
@@ -414,7 +416,10 @@ static void add_run(struct sums *s, const Gpusched__Acct *job, const Gpusched__A
 		use.cpu_time_us = between(run->cpu_time_us, start, end, from, to);
 		if (run->used)
 			cut_used(&use, run, start, end, from, to);
+		use.requests = between(run->requests, start, end, from, to);
+		use.tokens = between(run->tokens, start, end, from, to);
 		use.cost = run->cost * ((double)(to - from) / (double)(end - start));
+		use.request_cost = run->requests ? use.cost : 0;
 		if (use.gpu_us)
 			add_type(s, run->gpu_type, &use, from);
 		p.time = from;
@@ -537,7 +542,7 @@ static Gpusched__ReportLine *line_of(
 	if (g->key)
 		split(m, g, s->n_by, arena);
 	COPY_FIELDS(m, g, depth, jobs, gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us,
-	        gpu_idle_us, energy_mj, idle_cost, cost, started, wait_max_s, targets, in_target);
+	        gpu_idle_us, energy_mj, requests, tokens, request_cost, idle_cost, cost, started, wait_max_s, targets, in_target);
 	m->wait_p50_s = percentile(g, 50);
 	m->wait_p95_s = percentile(g, 95);
 	m->used = s->all.gpu_us ? (double)g->gpu_us / (double)s->all.gpu_us : 0;

@@ -401,13 +401,20 @@ static bool partitions_fit(const struct filter *f, const struct job_view *job)
 }
 
 /* Jobs of services have their service's name as a label. */
+const char *filter_service_of(const struct job_view *job)
+{
+	for (size_t i = 0; i < job->n_labels; i++)
+		if (!strcmp(job->labels[i].key, LABEL_OF_SERVICE))
+			return job->labels[i].value;
+	return NULL;
+}
+
 static bool services_fit(const struct filter *f, const struct job_view *job)
 {
-	for (size_t i = 0; f->of_services && i < job->n_labels; i++)
-		if (!strcmp(job->labels[i].key, LABEL_OF_SERVICE))
-			return f->any_service ||
-			       nameset_fit(&f->services, job->labels[i].value);
-	return !f->of_services;
+	const char *name = f->of_services ? filter_service_of(job) : NULL;
+
+	return !f->of_services ||
+	       (name && (f->any_service || nameset_fit(&f->services, name)));
 }
 
 bool filter_fits(const struct filter *f, const struct job_view *job)

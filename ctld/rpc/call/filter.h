@@ -50,6 +50,8 @@ void filter_include_ended(struct filter *f);
 /* Jobs that are not in it do not fit, and are not there. Takes it over; NULL: all are. */
 void filter_see_only(struct filter *f, struct visibility *visibility);
 
+/* The service of which the job is a generation or a replica; NULL: none. */
+const char *filter_service_of(const struct job_view *job);
 bool filter_fits(const struct filter *f, const struct job_view *job);
 
 /* At the end of a walk: -1 if the filter names what neither the configuration nor any job has that

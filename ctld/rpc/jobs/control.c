@@ -203,6 +203,25 @@ static void found_one(struct control *ctl, const struct job_view *job)
 	out->tasks[n] = &out->some[n];
 }
 
+/* A service that nobody has named by its job is not cancelled with other jobs; one error says so. */
+static bool leave_service(struct control *ctl, const struct job_view *job)
+{
+	const char *name = filter_service_of(job);
+	struct job_error left = { .job = job->ref };
+	size_t n;
+
+	filter_named(ctl->filter, &n);
+	if (!name || n || ctl->event.job.verb != JOB_CANCEL)
+		return false;
+	error_set(&left.error, ERR_JOB_STATE, "service %s is not cancelled with jobs", name);
+	error_hint(&left.error, "gserve stop %s ends it", name);
+	for (n = 0; n < ctl->n_errors; n++)
+		if (!strcmp(ctl->errors[n].error.text, left.error.text))
+			return true;
+	add_errors(ctl, &left, 1);
+	return true;
+}
+
 static void choose_named(struct control *ctl, const struct filter_named *named, size_t n_named)
 {
 	struct chosen *out = &ctl->chosen;
@@ -230,7 +249,8 @@ static void choose(struct ctld *c, struct control *ctl, struct clocks now, struc
 	}
 	while (ctl->chosen.n < FOUND_MAX &&
 	        (found = filter_next(ctl->filter, &ctl->walk, c->core, now, slice, &job)) > 0)
-		found_one(ctl, &job);
+		if (!leave_service(ctl, &job))
+			found_one(ctl, &job);
 	ctl->last = found == 0;
 }
 

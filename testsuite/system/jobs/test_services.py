@@ -313,3 +313,21 @@ def test_slots_that_are_not_wanted_are_no_queue(cluster):
     assert "PD" not in cluster.run(squeue, "-h").stdout and "PD" in cluster.run(squeue, "-h", "-t", "PD").stdout
     assert "PENDING" in cluster.run("gqueue", "-h", "-t", "PENDING", "-o", "JOBID,STATE").stdout
     assert "NotWanted" in cluster.run("gqueue", "-h", "-j", job, "-o", "JOBID,REASON").stdout
+
+
+def test_services_are_not_cancelled_with_jobs(cluster):
+    """gcancel of all of a user leaves services, with one sentence each; slots in reserve do not count as waiting."""
+    cluster.serve("chat", "--replicas=2-4")
+    cluster.serve("other")
+    cluster.wait_ready("chat", 2)
+    cluster.wait_ready("other", 1)
+    pending = json.loads(cluster.run("ginfo", "--json").stdout)["partitions"][0]["jobs_pending"]
+    assert pending == 0 and not json.loads(cluster.run("gprio", "--json").stdout)["jobs"]
+    job = cluster.submit("sleep 100")
+    r = cluster.run("gcancel", "--me", check=False)
+    assert r.returncode == 1 and r.stderr.count("is not cancelled with jobs") == 2 and r.stderr.count("error") == 2, r.stderr
+    assert "gserve stop chat ends it" in r.stderr and "Cancelled 1 job" in r.stdout, r.stdout + r.stderr
+    cluster.wait_state(job, "CANCELLED")
+    assert cluster.service("chat")["ready"] == 2
+    cluster.run("gcancel", str(cluster.service("other")["job"]))
+    cluster.wait_gone("other")

@@ -17,6 +17,8 @@
 
 #define S(text) ((char *)(uintptr_t)(text))
 
+static const struct label of_chat[] = { { "team", "x" }, { "service", "chat" } },
+                          of_ocr[] = { { "service", "ocr" } };
 static const struct job_view jobs[] = {
 	{ .id = 1,
 	        .uid = 1,
@@ -35,6 +37,8 @@ static const struct job_view jobs[] = {
 	        .partition = "small",
 	        .name = "b",
 	        .state = "RUNNING",
+	        .labels = of_chat,
+	        .n_labels = 2,
 	        .node = "n01" },
 	{ .id = 4,
 	        .uid = 2,
@@ -44,6 +48,8 @@ static const struct job_view jobs[] = {
 	        .partition = "batch",
 	        .name = "a",
 	        .state = "RUNNING",
+	        .labels = of_ocr,
+	        .n_labels = 1,
 	        .node = "n02" },
 	{ .id = 7,
 	        .uid = 2,
@@ -129,7 +135,7 @@ static const char *walk(const struct filter *f)
 
 struct wish {
 	const char *users[3], *accounts[3], *qos[3], *partitions[3], *states[3], *names[3],
-	        *nodes[3];
+	        *nodes[3], *services[3];
 	uint64_t ids[4];
 	bool ended;
 	const char *want;
@@ -156,6 +162,7 @@ static Gpusched__JobFilter message(const struct wish *r)
 	LIST(states);
 	LIST(names);
 	LIST(nodes);
+	LIST(services);
 #undef LIST
 	m.ids = (uint64_t *)(uintptr_t)r->ids;
 	while (m.n_ids < 4 && r->ids[m.n_ids])
@@ -195,6 +202,10 @@ static void test_what_fits(void **state)
 		{ .ids = { 7 }, .ended = true, .want = "7" },
 		{ .ids = { 1, 3 }, .partitions = { "small" }, .want = "3" },
 		{ .ids = { 99 }, .want = "" },
+		{ .services = { "chat" }, .want = "3" },
+		{ .services = { "*" }, .want = "3 4" },
+		{ .services = { "chat", "gone" }, .users = { "li" }, .want = "" },
+		{ .services = { "gone" }, .want = "" },
 	};
 
 	(void)state;

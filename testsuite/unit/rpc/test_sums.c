@@ -320,6 +320,37 @@ static void test_idle_while_held(void **state)
 	}
 }
 
+/* Only what has answered them counts for their cost. */
+static void test_requests(void **state)
+{
+	const int64_t hour = 3600 * SECOND;
+	struct sums *s = sums_by("user", 15 * hour, 0);
+	struct arena *arena = arena_new(1 << 20);
+	Gpusched__AcctRun serves = run_at("a", 10 * hour, 10 * (uint64_t)hour, 1),
+	                  batch = run_at("a", 10 * hour, 10 * (uint64_t)hour, 1), *runs[2];
+	Gpusched__Acct jobs[2] = { job_at(1, "a", &serves, &runs[0]),
+		job_at(2, "a", &batch, &runs[1]) };
+	Gpusched__ReportLine **lines;
+	struct error err;
+	size_t n;
+
+	(void)state;
+	serves.requests = 3000;
+	serves.tokens = 100000;
+	for (size_t i = 0; i < 2; i++)
+		sums_add(s, &jobs[i]);
+	assert_int_equal(sums_lines(s, arena, &lines, &n, &err), 0);
+	assert_int_equal(n, 2);
+	for (size_t i = 0; i < n; i++) { /* of the user, and of all: half of its time */
+		assert_int_equal(lines[i]->requests, 1500);
+		assert_int_equal(lines[i]->tokens, 50000);
+		assert_true(lines[i]->request_cost > 3.49 && lines[i]->request_cost < 3.51);
+		assert_true(lines[i]->cost > 6.99 && lines[i]->cost < 7.01);
+	}
+	sums_free(s);
+	arena_free(arena);
+}
+
 /* Who had a quarter of a GPU and left it idle has idled away a quarter of its time, and counts so
  * in the mean. */
 static void test_idle_parts(void **state)
@@ -387,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_capacity_not_known),
 		cmocka_unit_test(test_idle_while_held),
 		cmocka_unit_test(test_idle_parts),
+		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_refusals),
 	};
 
