@@ -364,7 +364,10 @@ static void ask(struct scaler *s, struct step *t)
 		t->burst = t->sudden > t->steady;
 		arriving = (t->burst ? t->sudden : t->steady) / t->target;
 		t->need = arriving + t->back / t->target;
-		caches = s->p.kv_target > 0 ? t->load[CACHE] / s->p.kv_target : 0;
+		/* Without requests what is in a cache keeps no replica. */
+		caches = s->p.kv_target > 0 && t->load[LEVEL] > 0
+		                 ? t->load[CACHE] / s->p.kv_target
+		                 : 0;
 		t->by_cache = caches > t->need;
 		t->need = t->by_cache ? caches : t->need;
 		keep(s, t->in.now, arriving > caches ? arriving : caches);

@@ -346,6 +346,22 @@ static void test_zero_and_wake(void **state)
 }
 
 /* Many that are held at zero are a burst. */
+/* What stays in a cache after the last request keeps no replica. */
+static void test_full_cache_at_rest(void **state)
+{
+	struct scale_policy p = usual;
+	struct lab l;
+
+	(void)state;
+	p.min = 0;
+	l = lab(&p, 2);
+	l.in.kv = 0.5;
+	assert_int_equal(run(&l, 400, 2, 100), 2);
+	run(&l, 20 * 60, 1, 0);
+	assert_int_equal(l.d.want, 0);
+	scaler_free(l.s);
+}
+
 static void test_woken_by_many(void **state)
 {
 	struct scale_policy p = usual;
@@ -548,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_fades),
 		cmocka_unit_test(test_at_most_half),
 		cmocka_unit_test(test_zero_and_wake),
+		cmocka_unit_test(test_full_cache_at_rest),
 		cmocka_unit_test(test_woken_by_many),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_load_time),
