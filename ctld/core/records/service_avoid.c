@@ -1,11 +1,10 @@
-/* service_avoid.c - see service_avoid.h */
-#include "ctld/core/records/service_avoid.h"
+/* service_avoid.c - nodes on which replicas of a service do badly; see service.h */
+#include "ctld/core/records/service.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/service.h"
 
 /* The entry of that node moves to the end of the list. In a full list the first one is replaced. */
 static struct service_avoid *entry(struct service_link *l, const char *node)
