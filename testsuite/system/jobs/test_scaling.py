@@ -72,8 +72,10 @@ def test_up_and_down_with_the_load(cluster):
     c.load(2)
     c.serve("chat", "--replicas=1-4", *SCALES)
     c.wait_ready("chat", 1)
-    c.load(9, 2)  # 11 in flight, 4 a replica
+    c.load(11)  # 4 a replica
     c.wait_wanted(3, "in flight")
+    c.load(9, 2)  # a replica takes no more than 3, since others wait
+    c.wait_wanted(4, "in flight")
     c.load(40)
     s = c.wait_wanted(4, "in flight")
     assert s["state"] == "SERVING"
