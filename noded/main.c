@@ -48,9 +48,14 @@ struct setup {
 
 /* --- preparing ------------------------------------------------------------------------------- */
 
-static uint32_t service_ports(const struct launcher_options *o)
+/* Ports of simulated nodes are only numbers. */
+static uint32_t service_ports(const struct options *o)
 {
-	return o->service_port_low ? o->service_port_high - o->service_port_low + 1 : 0;
+	const struct launcher_options *l = &o->launcher;
+
+	if (!l->service_port_low)
+		return o->simulate ? 1000 : 0;
+	return l->service_port_high - l->service_port_low + 1;
 }
 
 /* What a job finds as /tmp, as far as the options say. */
@@ -73,9 +78,9 @@ static int tmp_size(const struct options *o, uint64_t *mb, struct error *err)
 		return 0;
 	}
 	if (statvfs(dir, &fs) < 0)
-		return o->tmp_dir ? error_set(err, ERR_USAGE, "--tmp-dir=%s: %s", dir,
-		                            strerror(errno))
-		                  : 0;
+		return o->tmp_dir
+		               ? error_set(err, ERR_USAGE, "--tmp-dir=%s: %s", dir, strerror(errno))
+		               : 0;
 	*mb = (uint64_t)fs.f_blocks * fs.f_frsize >> 20;
 	return 0;
 }
@@ -98,7 +103,7 @@ static int find_facts(struct setup *s, struct error *err)
 		.tmp_mb = tmp_mb,
 		.pretended = s->options.pretend || s->options.simulate,
 		.share_users_one = s->options.launcher.share_users_one,
-		.service_ports = service_ports(&s->options.launcher),
+		.service_ports = service_ports(&s->options),
 		.service_address = s->options.service_address };
 	return 0;
 }

@@ -31,6 +31,11 @@
 
 enum { N_SIGNALS = 2 };
 
+#define LOADS_MS   10  /* one of LOADS_PARTS of the nodes tells loads each */
+#define LOADS_PARTS 100
+#define LOADS_MAX  256 /* of one node */
+#define LOAD_PERIOD 60 /* seconds in which a load rises and falls */
+
 struct sim_node {
 	struct node_facts facts;
 	struct node *node;
@@ -47,6 +52,8 @@ struct simulation {
 	struct net *net;
 	struct sim_node *nodes;
 	struct event *signals[N_SIGNALS];
+	struct event *loads;
+	size_t part;         /* of the nodes, whose turn it is */
 	struct event *count; /* once a second: how many are registered */
 	size_t registered;
 	char trouble[512]; /* last logged; "" none */
@@ -191,6 +198,58 @@ static void on_count(evutil_socket_t fd, short what, void *arg)
 		s->trouble[0] = '\0';
 }
 
+/* A load that rises and falls, at another time for each replica. */
+static double load_of(const struct run_report *r, usec_t mono)
+{
+	int64_t at = (mono / 1000000 + (int64_t)(r->run.job * 7 + r->run.task * 13)) % LOAD_PERIOD;
+
+	return (double)(at < LOAD_PERIOD / 2 ? at : LOAD_PERIOD - at);
+}
+
+static void tell_loads(struct sim_node *sim, struct clocks now)
+{
+	Gpusched__RunLoad loads[LOADS_MAX], *list[LOADS_MAX];
+	Gpusched__RunsLoad m = GPUSCHED__RUNS_LOAD__INIT;
+	Gpusched__RunId ids[LOADS_MAX];
+	const struct run_report *r;
+	const void *at = NULL;
+
+	while (m.n_runs < LOADS_MAX && (r = sim_launcher_each(sim->launcher, &at))) {
+		size_t i = m.n_runs;
+
+		if (r->replica.health != HEALTH_READY || r->state != REPORT_RUNNING)
+			continue;
+		gpusched__run_id__init(&ids[i]);
+		ids[i].job = r->run.job;
+		ids[i].task = r->run.task;
+		ids[i].attempt = r->run.attempt;
+		ids[i].rank = r->run.rank;
+		gpusched__run_load__init(&loads[i]);
+		loads[i].run = &ids[i];
+		loads[i].known = true;
+		loads[i].running = load_of(r, now.mono);
+		loads[i].time = now.wall;
+		list[i] = &loads[i];
+		m.n_runs++;
+	}
+	m.runs = list;
+	if (m.n_runs)
+		node_send_load(sim->node, &m.base);
+}
+
+/* Each node once a second, and not all of them at once. */
+static void on_loads(evutil_socket_t fd, short what, void *arg)
+{
+	struct simulation *s = arg;
+	struct clocks now = clocks_now();
+
+	(void)fd;
+	(void)what;
+	s->part = (s->part + 1) % LOADS_PARTS;
+	for (size_t i = s->part; i < s->options->n; i += LOADS_PARTS)
+		tell_loads(&s->nodes[i], now);
+}
+
 static int allow_files(size_t n, struct error *err)
 {
 	struct rlimit limit;
@@ -226,7 +285,7 @@ static int make(struct simulation *s, struct error *err)
 	const struct worker_limits limits = {
 		.threads = 4, .max_queued = 4096, .max_per_key = 4096
 	};
-	const struct timeval second = { .tv_sec = 1 };
+	const struct timeval second = { .tv_sec = 1 }, often = { .tv_usec = LOADS_MS * 1000 };
 	uint64_t start = 0;
 
 	if (allow_files(s->options->n + SPARE_FILES, err) < 0)
@@ -243,7 +302,9 @@ static int make(struct simulation *s, struct error *err)
 	if (!s->net)
 		return -1;
 	s->count = event_new(s->base, -1, EV_PERSIST, on_count, s);
-	if (!s->count || evtimer_add(s->count, &second) < 0)
+	s->loads = event_new(s->base, -1, EV_PERSIST, on_loads, s);
+	if (!s->count || evtimer_add(s->count, &second) < 0 || !s->loads ||
+	        evtimer_add(s->loads, &often) < 0)
 		abort();
 	if (getrandom(&start, sizeof(start), 0) != (ssize_t)sizeof(start))
 		return error_set(err, ERR_SYSTEM, "getrandom");
@@ -271,6 +332,8 @@ static void unmake(struct simulation *s)
 	}
 	if (s->count)
 		event_free(s->count);
+	if (s->loads)
+		event_free(s->loads);
 	if (s->base)
 		event_base_free(s->base);
 }

@@ -7,10 +7,11 @@ simulated nodes: what they take of the controller. Prints rows for RESULTS.md; -
 """
 
 import argparse
+import concurrent.futures
 import datetime
-import json
 import os
 import pathlib
+import random
 import re
 import signal
 import sys
@@ -20,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "system/lib"), str(HERE.parent / "system/jobs"), str(HERE)]
 from cluster import BIN, Daemon, wait_until  # noqa: E402
 from test_feed import SERVER, Feeding  # noqa: E402
+from test_scaling import Scaling  # noqa: E402
 from test_services import PARTITIONS  # noqa: E402
 
 REST = 3  # seconds: the shepherd passes on four changes of health at once, then one a second
@@ -115,14 +117,102 @@ def server_of(c, replica):
     raise LookupError(port)
 
 
+# --- decisions -----------------------------------------------------------------------------------
+
+
+def step_rows(tries):
+    """Ten times the load from one moment to the next, with the usual windows: until the number wanted is another one."""
+    took = []
+    with Scaling(partitions=PARTITIONS, cpus=32) as c:
+        for i in range(tries):
+            name = f"step{i}"
+            c.load(32)
+            c.serve(name, "--replicas=1-8", "--metrics=vllm", "--target=64")
+            until(lambda: c.service(name)["in_flight"] > 1)
+            time.sleep(4 + random.random())
+            c.load(320)
+            took.append(until(lambda: c.service(name)["wanted"] > 1))
+            c.run("gserve", "stop", name)
+            c.wait_gone(name)
+    return [row("32, and then 320 in flight at --target=64, until the decision", took, "2 s p99", "gprobe asks once a second, gctld decides once a "
+                "second; KEDA polls each 30 s, Ray Serve waits 30 s, Knative's panic window is 6 s")]
+
+
+# --- a thousand services -------------------------------------------------------------------------
+
+NODES = 250
+
+
+def cpu_s(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def figure(c, name):
+    words = [line.split() for line in c.run("gctl", "stats").stdout.splitlines()]
+    return next(float(w[1].replace(",", "")) for w in words if w and w[0] == name)
+
+
+def many_rows(services, seconds):
+    """Ten replicas each on simulated nodes, whose loads change each second and on the whole stay the same."""
+    names = f"n[001-{NODES}]"
+    with Feeding(nodes=["x"], start=False, partitions=PARTITIONS) as c:
+        text = re.sub(r"nodes = \( \{.*?\} \);", f'nodes = ( {{ name = "{names}"; cpus = 64; gpus = "demo:8"; }} );',
+                      c.conf_text(), count=1)
+        c.write_conf(text)
+        c.start_munged()
+        c.start_ctld()
+        c.agents["sim"] = Daemon("gnoded --simulate", [
+            BIN["gnoded"], "--foreground", "--simulate", str(NODES), "--nodes", names, "--rundir", c.dir / "run-sim", "--spool",
+            c.dir / "spool-sim", "--pretend", "cpus=64,mem=256G"], c.dir / "log/sim.log", c.env)
+        wait_until(lambda: figure(c, "core.nodes_up") == NODES, "the nodes", 120)
+        script = c.script()
+
+        def submit(i):
+            c.run("gsubmit", f"--service=s{i:04}", "--replicas=10-12", "--ports=1", "--metrics=vllm", "--target=15", script)
+        begin = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(submit, range(services)))
+        wait_until(lambda: figure(c, "core.jobs_running") >= 10 * services, "all replicas", 300)
+        up = time.monotonic() - begin
+        assert c.service("s0000")["in_flight"] > 1, c.service("s0000")
+        time.sleep(70)  # the windows are full, and loop.stall is of a time without starts
+        before, at = cpu_s(c.ctld.pid), time.monotonic()
+        time.sleep(seconds)
+        share = (cpu_s(c.ctld.pid) - before) / (time.monotonic() - at)
+        stall, work = figure(c, "loop.stall"), figure(c, "loop.work_ever")
+        running = figure(c, "core.jobs_running")
+    return [f"| {services} services, {running:.0f} replicas on {NODES} simulated nodes, which tell loads once a second | {share * 100:.1f} % "
+            f"of a core | 5 % | over {seconds} s; submitted and up in {up:.0f} s |",
+            f"| the same: longest stall of the loop | {stall:.1f} ms, processor time of any piece since the start {work:.1f} ms at most | 20 ms | other work on "
+            "the machine |"]
+
+
+# --- the whole -----------------------------------------------------------------------------------
+
+MARK = "<!-- services -->", "<!-- end of services -->"
+
+
+def write(path, rows):
+    text = pathlib.Path(path).read_text()
+    begin, end = text.index(MARK[0]) + len(MARK[0]), text.index(MARK[1])
+    head = "\n| what | figure | goal | note |\n| --- | --- | --- | --- |\n"
+    pathlib.Path(path).write_text(text[:begin] + head + "\n".join(rows) + "\n" + text[end:])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", metavar="FILE", help="put the rows between the marks of this file")
     parser.add_argument("--tries", type=int, default=20)
-    parser.add_argument("--only", choices=("feed",), action="append")
+    parser.add_argument("--services", type=int, default=1000)
+    parser.add_argument("--only", choices=("feed", "step", "many"), action="append")
     args = parser.parse_args()
-    rows = feed_rows(args.tries)
+    parts = {"feed": lambda: feed_rows(args.tries), "step": lambda: step_rows(args.tries), "many": lambda: many_rows(args.services, 60)}
+    rows = [line for name, part in parts.items() if not args.only or name in args.only for line in part()]
+    rows.append(f"\n{datetime.date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[1]:.0f}, `testsuite/bench/services.py`.")
     print("\n".join(rows))
+    if args.write:
+        write(args.write, rows)
 
 
 if __name__ == "__main__":

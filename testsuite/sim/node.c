@@ -367,6 +367,8 @@ static void apply(struct sim_node *n, struct agent_event *ev)
 static void send_effect(struct sim_node *n, const struct agent_effect *f)
 {
 	struct node_facts facts = { .node = n->o.name,
+		.service_ports = 20,
+		.tmp_mb = 1 << 20,
 		.version = "sim",
 		.cpus = n->o.cpus,
 		.mem_mb = n->o.mem_mb,

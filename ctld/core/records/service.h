@@ -18,7 +18,6 @@
 
 #include "common/base/error.h"
 #include "common/job/run.h"
-#include "ctld/core/records/service_avoid.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/rows/row.h"
 #include "ctld/core/rows/service_policy.h"
@@ -60,6 +59,20 @@ struct service_info {
 	const char *decision; /* kept: why so many are wanted, with numbers */
 	usec_t decision_time; /* wall */
 	const char *trouble;  /* kept: why the last update was given up; "": it was not */
+};
+
+#define SERVICE_AVOIDS_MAX 16 /* then the oldest is forgotten */
+#define SERVICE_AVOID_AT   2  /* times in a row */
+#define SERVICE_AVOID_S    3600
+#define SERVICE_LASTING_S  600 /* so long READY, and what was before counts no more */
+
+/* A node on which replicas have become unready, or have failed before they were READY. What then
+ * comes of it is decided in services/avoid.h. Not durable. */
+struct service_avoid {
+	char *node;     /* its name; owned */
+	uint32_t times; /* in a row */
+	usec_t until;   /* mono: it is avoided until then; 0: it is not */
+	bool said;      /* there is an event about it */
 };
 
 /* Counted anew at each step (services/service.h). */
@@ -114,6 +127,10 @@ struct service *services_first_due(const struct services *all); /* NULL: none is
 uint32_t service_drain_s(const struct job *job);
 /* A replica of this array has ended by itself without ever having been READY, or it was READY. */
 void service_note_load(struct service *s, const struct job *own, bool failed);
+/* A replica was unready on that node, after it had been READY since `ready_since` (mono; 0: it never
+ * was). */
+void service_note_unready(struct service *s, const char *node, usec_t ready_since, usec_t mono);
+void service_forget_avoids(struct service *s);
 
 /* --- movers ---------------------------------------------------------------------------------- */
 

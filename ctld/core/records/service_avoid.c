@@ -1,11 +1,10 @@
-/* service_avoid.c - see service_avoid.h */
-#include "ctld/core/records/service_avoid.h"
+/* service_avoid.c - nodes on which replicas of a service do badly; see service.h */
+#include "ctld/core/records/service.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/service.h"
 
 /* The entry of that node moves to the end of the list. In a full list the first one is replaced. */
 static struct service_avoid *entry(struct service_link *l, const char *node)
@@ -30,8 +29,7 @@ static struct service_avoid *entry(struct service_link *l, const char *node)
 	return &v[l->n_avoids - 1];
 }
 
-void service_note_unready(
-        struct service *s, const char *node, usec_t ready_since, usec_t mono)
+void service_note_unready(struct service *s, const char *node, usec_t ready_since, usec_t mono)
 {
 	struct service_avoid *a = entry(service_link(s), node);
 

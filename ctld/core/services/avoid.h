@@ -1,6 +1,6 @@
 /* avoid.h - a service keeps off nodes on which its replicas were unready
  *
- * Twice in a row, and no replica starts there for an hour (records/service_avoid.h): its requests
+ * Twice in a row, and no replica starts there for an hour (records/service.h): its requests
  * avoid the node (request_avoids()). Replicas that run there stay. The service must be able to run:
  * a node is not avoided where no other node that accepts work could take a replica, nor once the
  * service has been without any replica for a minute.

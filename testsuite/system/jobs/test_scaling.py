@@ -7,13 +7,18 @@ import pytest
 from cluster import wait_until
 from test_services import PARTITIONS, QUICK, Services
 
-# All of the load is that of slot 0, in vLLM's words: the file `load` says how many requests run and how many wait.
+# One of them has all of the load, in vLLM's words: the file `load` says how many requests run and how many wait.
 SERVER = """
 cat > server.py <<'END'
-import http.server, os
+import fcntl, http.server, os
+lock = open("load.lock", "w")
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        running, waiting = open("load").read().split() if os.environ["GPUSCHED_SLOT"] == "0" else ("0", "0")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            running, waiting = open("load").read().split()
+        except OSError:
+            running, waiting = 0, 0
         text = f"vllm:num_requests_running {running}\\nvllm:num_requests_waiting {waiting}\\nvllm:kv_cache_usage_perc 0.1\\n"
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
@@ -67,8 +72,10 @@ def test_up_and_down_with_the_load(cluster):
     c.load(2)
     c.serve("chat", "--replicas=1-4", *SCALES)
     c.wait_ready("chat", 1)
-    c.load(9, 2)  # 11 in flight, 4 a replica
+    c.load(11)  # 4 a replica
     c.wait_wanted(3, "in flight")
+    c.load(9, 2)  # a replica takes no more than 3, since others wait
+    c.wait_wanted(4, "in flight")
     c.load(40)
     s = c.wait_wanted(4, "in flight")
     assert s["state"] == "SERVING"

@@ -116,6 +116,7 @@ static void ctl_frame(struct session *s, const struct frame *frame, void *arg)
 		assert_int_equal(r->cpus, 4);
 		assert_true(r->takes_services);
 		assert_int_equal(r->service_ports, f->facts.service_ports);
+		assert_int_equal(r->tmp_mb, f->facts.tmp_mb);
 		f->registered_runs = r->n_runs;
 		f->registers++;
 	} else if (frame->type == T(RUN_REPORT)) {
@@ -345,6 +346,7 @@ static void a_replica_has_an_address_and_load(void **state)
 	unsigned beats;
 
 	f->facts.service_ports = 10;
+	f->facts.tmp_mb = 1 << 20;
 	come_up(f);
 	id.job = id.attempt = 1;
 	report.run = &id;

@@ -679,8 +679,13 @@ static void test_register(void **state)
 	m.n_runs = 2;
 	m.max_epoch = 3;
 	m.max_job = 9;
+	m.service_ports = 20;
+	m.tmp_mb = 1 << 20;
 	assert_int_equal(wire_register(&m, arena, &ev, &err), 0);
 	assert_int_equal(ev.kind, EV_AGENT_UP);
+	assert_true(ev.agent_up.no_services);
+	assert_int_equal(ev.agent_up.service_ports, 20);
+	assert_int_equal(ev.agent_up.tmp_mb, 1 << 20);
 	assert_int_equal(ev.agent_up.n_runs, 2);
 	assert_int_equal(ev.agent_up.runs[1].run.job, 4812);
 	assert_int_equal(ev.agent_up.max_job, 9);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ctld/core/records/job.h"
@@ -192,8 +193,9 @@ static void ports_run_out(void **unused)
 	up(w, 0, (struct node_offers){ .ports = 3 });
 	up(w, 1, (struct node_offers){ .ports = 1 });
 	assert_false(serve(w, 1, 4));
-	assert_string_equal(w->error.text, "--ports=4: no node of batch has more than 3 for replicas "
-	                                   "(gnoded --service-ports)");
+	assert_string_equal(w->error.text,
+	        "--ports=4: no node of batch has more than 3 for replicas "
+	        "(gnoded --service-ports)");
 	assert_true(serve(w, 3, 2));
 	assert_int_equal(on(w, "n0", &r), 1);
 	assert_int_equal(on(w, "n1", NULL), 0);
@@ -289,6 +291,32 @@ static void an_hour(void **unused)
 	world_free(w);
 }
 
+/* Of more nodes than SERVICE_AVOIDS_MAX the first are forgotten. */
+static void many_nodes(void **unused)
+{
+	struct world *w = world_new(conf);
+	struct service *s;
+	const struct service_link *l;
+	char name[16];
+
+	(void)unused;
+	two_up(w);
+	assert_true(serve(w, 1, 1));
+	s = services_find(w->core->services, "chat");
+	l = service_link_of(s);
+	for (int i = 0; i < SERVICE_AVOIDS_MAX + 3; i++) {
+		snprintf(name, sizeof(name), "m%d", i);
+		service_note_unready(s, name, 0, 1000);
+		service_note_unready(s, i ? "m1" : name, 0, 1000);
+	}
+	assert_int_equal(l->n_avoids, SERVICE_AVOIDS_MAX);
+	assert_string_equal(l->avoids[SERVICE_AVOIDS_MAX - 1].node, "m1");
+	assert_int_equal(l->avoids[SERVICE_AVOIDS_MAX - 1].times, SERVICE_AVOIDS_MAX + 3);
+	assert_string_equal(l->avoids[0].node, "m4");
+	assert_int_equal(l->avoids[0].until, 0);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +326,7 @@ int main(void)
 		cmocka_unit_test(avoided_after_two),
 		cmocka_unit_test(not_forever),
 		cmocka_unit_test(an_hour),
+		cmocka_unit_test(many_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
