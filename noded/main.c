@@ -78,9 +78,9 @@ static int tmp_size(const struct options *o, uint64_t *mb, struct error *err)
 		return 0;
 	}
 	if (statvfs(dir, &fs) < 0)
-		return o->tmp_dir ? error_set(err, ERR_USAGE, "--tmp-dir=%s: %s", dir,
-		                            strerror(errno))
-		                  : 0;
+		return o->tmp_dir
+		               ? error_set(err, ERR_USAGE, "--tmp-dir=%s: %s", dir, strerror(errno))
+		               : 0;
 	*mb = (uint64_t)fs.f_blocks * fs.f_frsize >> 20;
 	return 0;
 }

@@ -160,7 +160,8 @@ static uint32_t most_gpus(const struct survey *s, uint32_t a, uint16_t *type)
 	for (i = 0; i < s->p->n_nodes; i++) {
 		const struct conf_node *node = &s->core->conf->nodes[s->p->nodes[i]];
 
-		for (g = 0; ledger_allows(s->core->ledger, s->p->nodes[i], r) && g < node->n_gpus; g++) {
+		for (g = 0; ledger_allows(s->core->ledger, s->p->nodes[i], r) && g < node->n_gpus;
+		        g++) {
 			n = n_gpus(s->core->ledger, s->p->nodes[i], node->gpus[g].type);
 			if (n <= most || !request_type_ok(r, s->core->conf, a, node->gpus[g].type))
 				continue;
@@ -194,8 +195,7 @@ static int offers_too_little(const struct survey *s, struct error *err)
 	size_t i;
 
 	for (i = 0; i < s->p->n_nodes; i++) {
-		const struct node_offers *has =
-		        ledger_offers_of(s->core->ledger, s->p->nodes[i]);
+		const struct node_offers *has = ledger_offers_of(s->core->ledger, s->p->nodes[i]);
 
 		if (!request_allows(r, s->p->nodes[i]))
 			continue;
@@ -213,8 +213,8 @@ static int offers_too_little(const struct survey *s, struct error *err)
 		        s->p->name, most);
 	}
 	if (n && *r->service && !services)
-		return error_set(err, ERR_JOB_NEVER, "--service: no node of %s starts replicas",
-		        s->p->name);
+		return error_set(
+		        err, ERR_JOB_NEVER, "--service: no node of %s starts replicas", s->p->name);
 	if (n && ports < r->ports)
 		return error_set(err, ERR_JOB_NEVER,
 		        "--ports=%u: no node of %s has more than %u for replicas "
@@ -354,7 +354,8 @@ static bool most_shared(const struct survey *s, uint64_t *most_mb)
 	for (i = 0; i < s->p->n_nodes; i++) {
 		uint32_t node = s->p->nodes[i];
 
-		for (g = 0; ledger_allows(s->core->ledger, node, r) && g < conf->nodes[node].n_gpus; g++) {
+		for (g = 0; ledger_allows(s->core->ledger, node, r) && g < conf->nodes[node].n_gpus;
+		        g++) {
 			uint16_t type = conf->nodes[node].gpus[g].type;
 
 			if (!wants_type(r, conf, type) ||
@@ -495,8 +496,9 @@ int never_fits(
 	if (could_ever(core, partition, ask))
 		return 0;
 	look(&s);
-	if (offers_too_little(&s, err) < 0 || too_few_allowed(&s, err) < 0 || no_share(&s, err) < 0 ||
-	        too_many_gpus(&s, partition, err) < 0 || too_large(&s, err) < 0)
+	if (offers_too_little(&s, err) < 0 || too_few_allowed(&s, err) < 0 ||
+	        no_share(&s, err) < 0 || too_many_gpus(&s, partition, err) < 0 ||
+	        too_large(&s, err) < 0)
 		return -1;
 	return too_few(&s, err);
 }

@@ -250,8 +250,9 @@ bool ledger_allows(const struct ledger *l, uint32_t node, const struct request *
 
 	if (!request_allows(r, node))
 		return false;
-	return !has->known || (has->tmp_mb >= r->tmp_mb &&
-	                              (!*r->service || (!has->no_services && has->ports >= r->ports)));
+	return !has->known ||
+	       (has->tmp_mb >= r->tmp_mb &&
+	               (!*r->service || (!has->no_services && has->ports >= r->ports)));
 }
 
 bool ledger_opens(const struct ledger *l, uint32_t node, const struct request *r)

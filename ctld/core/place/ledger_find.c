@@ -317,7 +317,8 @@ static struct capacity_want search_want(struct search *s)
 		.spread = s->find->spread,
 		.only = r->allowed,
 		.n_only = r->n_allowed,
-		.test = r->exclusive || r->link || asks_node(r) || s->preferred_only ? may_use : NULL,
+		.test = r->exclusive || r->link || asks_node(r) || s->preferred_only ? may_use
+		                                                                     : NULL,
 		.reserved = s->find->test ? may_use_reserved : NULL,
 		.worth = near_matters(s) ? worth : NULL,
 		.arg = s };

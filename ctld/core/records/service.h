@@ -61,8 +61,8 @@ struct service_info {
 	const char *trouble;  /* kept: why the last update was given up; "": it was not */
 };
 
-#define SERVICE_AVOIDS_MAX 16  /* then the oldest is forgotten */
-#define SERVICE_AVOID_AT   2   /* times in a row */
+#define SERVICE_AVOIDS_MAX 16 /* then the oldest is forgotten */
+#define SERVICE_AVOID_AT   2  /* times in a row */
 #define SERVICE_AVOID_S    3600
 #define SERVICE_LASTING_S  600 /* so long READY, and what was before counts no more */
 

@@ -29,8 +29,7 @@ static struct service_avoid *entry(struct service_link *l, const char *node)
 	return &v[l->n_avoids - 1];
 }
 
-void service_note_unready(
-        struct service *s, const char *node, usec_t ready_since, usec_t mono)
+void service_note_unready(struct service *s, const char *node, usec_t ready_since, usec_t mono)
 {
 	struct service_avoid *a = entry(service_link(s), node);
 

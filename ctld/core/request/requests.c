@@ -495,8 +495,7 @@ void requests_drop(struct requests *rs, const struct request *r)
 	request_free(rs, mine);
 }
 
-void requests_avoid(
-        struct requests *rs, const struct request *r, const uint32_t *nodes, size_t n)
+void requests_avoid(struct requests *rs, const struct request *r, const uint32_t *nodes, size_t n)
 {
 	struct request *mine = (struct request *)(uintptr_t)r;
 	size_t i;

@@ -94,8 +94,7 @@ void requests_drop(struct requests *rs, const struct request *r); /* NULL is fin
 void requests_resolve(struct requests *rs, const struct conf *conf);
 
 /* From now on the request avoids exactly these nodes. */
-void requests_avoid(
-        struct requests *rs, const struct request *r, const uint32_t *nodes, size_t n);
+void requests_avoid(struct requests *rs, const struct request *r, const uint32_t *nodes, size_t n);
 
 /* --- looking --------------------------------------------------------------------------------- */
 

@@ -365,9 +365,8 @@ static void ask(struct scaler *s, struct step *t)
 		arriving = (t->burst ? t->sudden : t->steady) / t->target;
 		t->need = arriving + t->back / t->target;
 		/* Without requests what is in a cache keeps no replica. */
-		caches = s->p.kv_target > 0 && t->load[LEVEL] > 0
-		                 ? t->load[CACHE] / s->p.kv_target
-		                 : 0;
+		caches = s->p.kv_target > 0 && t->load[LEVEL] > 0 ? t->load[CACHE] / s->p.kv_target
+		                                                  : 0;
 		t->by_cache = caches > t->need;
 		t->need = t->by_cache ? caches : t->need;
 		keep(s, t->in.now, arriving > caches ? arriving : caches);

@@ -71,8 +71,8 @@ static void say(struct core *core, const struct service *s, struct service_avoid
 	        "%s starts no replica on %.64s for %d min: replicas there were unready %u times in "
 	        "a row",
 	        service_info(s)->name, a->node, SERVICE_AVOID_S / 60, a->times);
-	audit_note(core, "service.avoid", NULL, service_info(s)->gens[GEN_PRESENT].job, a->node,
-	        text);
+	audit_note(
+	        core, "service.avoid", NULL, service_info(s)->gens[GEN_PRESENT].job, a->node, text);
 }
 
 static usec_t collect(struct core *core, struct service *s, struct avoided *out)

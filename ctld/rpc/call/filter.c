@@ -413,14 +413,13 @@ static bool services_fit(const struct filter *f, const struct job_view *job)
 {
 	const char *name = f->of_services ? filter_service_of(job) : NULL;
 
-	return !f->of_services ||
-	       (name && (f->any_service || nameset_fit(&f->services, name)));
+	return !f->of_services || (name && (f->any_service || nameset_fit(&f->services, name)));
 }
 
 bool filter_fits(const struct filter *f, const struct job_view *job)
 {
-	return sees(f, job) && services_fit(f, job) && state_fits(f, job) && nameset_fit(&f->users, job->user) &&
-	       nameset_fit(&f->accounts, job->account) &&
+	return sees(f, job) && services_fit(f, job) && state_fits(f, job) &&
+	       nameset_fit(&f->users, job->user) && nameset_fit(&f->accounts, job->account) &&
 	       partitions_fit(f, job) && nameset_fit(&f->qos, job->qos) &&
 	       nameset_fit(&f->names, job->name) && nodes_fit(f, job) && id_fits(f, job);
 }

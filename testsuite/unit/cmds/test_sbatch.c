@@ -82,8 +82,8 @@ static const struct {
 	{ "#SBATCH --mem=4096\n", "mem=4096", NULL, "", 0 },
 	{ "#SBATCH --mem=0\n#SBATCH --exclusive\n", "all mem=1 exclusive=1", NULL, "", 0 },
 	{ "#SBATCH --mem=0 --mem=2G\n", "mem=2048", NULL, "", 0 },
-	{ "#SBATCH --mem=0 --mem-per-cpu=2G\n", NULL,
-	        "2: --mem-per-cpu=2G: conflicts with --mem", "", 0 },
+	{ "#SBATCH --mem=0 --mem-per-cpu=2G\n", NULL, "2: --mem-per-cpu=2G: conflicts with --mem",
+	        "", 0 },
 	{ "#SBATCH --mem-per-cpu=0\n", NULL, "2: --mem-per-cpu=0: must be more than nothing", "",
 	        0 },
 	{ "#SBATCH --open-mode=a\n", "append=1", NULL, "", 0 },
@@ -160,16 +160,18 @@ static const struct {
 	        "2: '--nosuch=1': neither sbatch nor gsubmit has such an option", "", 0 },
 	{ "#SBATCH -Z\n", NULL, "2: '-Z': neither sbatch nor gsubmit has such an option", "", 0 },
 	{ "#SBATCH --time = 5\n", NULL, "", "", 0 },
-	{ "#SBATCH -c 2 stray\n", NULL, "2: Invalid directive found in batch script: stray", "", 0 },
+	{ "#SBATCH -c 2 stray\n", NULL, "2: Invalid directive found in batch script: stray", "",
+	        0 },
 	{ "#SBATCH -\n", NULL, "2: Invalid directive found in batch script: -", "", 0 },
 	{ "#SBATCH --\n", NULL, "2: Invalid directive found in batch script: --", "", 0 },
 	{ "#SBATCH -c 1\n#SBATCH hetjob\n#SBATCH -c 2\n", "c=1", NULL, "", 0 },
 	{ "#SBATCH -c 1\n#SBATCH packjob # next\n#SBATCH --nosuch=1\n", NULL,
 	        "4: '--nosuch=1': neither sbatch nor gsubmit has such an option", "", 0 },
-	{ "#SBATCH -c 1 hetjob\n", NULL, "2: Invalid directive found in batch script: hetjob", "", 0 },
+	{ "#SBATCH -c 1 hetjob\n", NULL, "2: Invalid directive found in batch script: hetjob", "",
+	        0 },
 	{ "#SBATCH hetjob -c 1\n", NULL, "2: hetjob stands alone on its line", "", 0 },
-	{ "#SBATCH -c 1 : -c 2\n", NULL,
-	        "2: ':' separates components on srun's command line alone", "", 0 },
+	{ "#SBATCH -c 1 : -c 2\n", NULL, "2: ':' separates components on srun's command line alone",
+	        "", 0 },
 };
 
 static void test_lines(void **state)
@@ -417,7 +419,8 @@ static void test_command_line(void **state)
 		{ "clusters", "all", "clusters", "all", "", NULL },
 		{ "quiet", NULL, NULL, NULL, "--quiet is ignored: gsubmit prints one line", NULL },
 		{ "partition", "a,b", "partition", "a,b", "", NULL },
-		{ "reservation", "x", NULL, NULL, "", "--reservation: there are no reservations yet" },
+		{ "reservation", "x", NULL, NULL, "",
+		        "--reservation: there are no reservations yet" },
 	};
 	size_t n, i, k;
 	struct argp_option *table =

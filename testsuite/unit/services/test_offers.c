@@ -193,8 +193,9 @@ static void ports_run_out(void **unused)
 	up(w, 0, (struct node_offers){ .ports = 3 });
 	up(w, 1, (struct node_offers){ .ports = 1 });
 	assert_false(serve(w, 1, 4));
-	assert_string_equal(w->error.text, "--ports=4: no node of batch has more than 3 for replicas "
-	                                   "(gnoded --service-ports)");
+	assert_string_equal(w->error.text,
+	        "--ports=4: no node of batch has more than 3 for replicas "
+	        "(gnoded --service-ports)");
 	assert_true(serve(w, 3, 2));
 	assert_int_equal(on(w, "n0", &r), 1);
 	assert_int_equal(on(w, "n1", NULL), 0);
