@@ -94,7 +94,8 @@ static const struct option_row rows[] = {
 	ROW(CPUS, "mem-per-gpu", 0, EVERYWHERE, "SIZE", set_mem, mem_per_gpu_mb,
 	        "Host memory for each GPU; in place of --mem"),
 	ROW(CPUS, "tmp", 0, EVERYWHERE, "SIZE", set_gpu_mem, tmp_mb,
-	        "Only nodes whose disk for temporary data is so large in total: 500G; it is shared"),
+	        "Only nodes whose disk for temporary data is so large in total: 500G; it is "
+	        "shared"),
 
 	ROW(NODES, "nodes", 'N', EVERYWHERE, "N[-M]", set_nodes, nodes_min,
 	        "N nodes, or N to M as fit (default 1); all start together"),
@@ -192,7 +193,8 @@ static const struct option_row rows[] = {
 	        "And use of the KV cache (default 80%)"),
 	ROW(SERVICE, "scale-window", 0, EVERYWHERE, "TIME[,TIME]", set_scale_window,
 	        service.window_s,
-	        "The load is its mean over so long; over the second it is a burst (default 60s,6s)"),
+	        "The load is its mean over so long; over the second it is a burst (default "
+	        "60s,6s)"),
 	ROW(SERVICE, "scale-down", 0, EVERYWHERE, "TIME", set_scale_time, service.scale_down_s,
 	        "As many as were needed within TIME stay (default 5m)"),
 	ROW(SERVICE, "to-zero", 0, EVERYWHERE, "TIME", set_scale_time, service.to_zero_s,

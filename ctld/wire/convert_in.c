@@ -720,8 +720,8 @@ int wire_register(const Gpusched__Register *m, struct arena *arena, struct core_
 		return -1;
 	if (!m->incarnation[0])
 		return bad_agent("no incarnation", err);
-	if (m->cpus > WIRE_CPUS_MAX || m->mem_mb > WIRE_MEM_MB_MAX ||
-	        m->tmp_mb > WIRE_MEM_MB_MAX || m->max_epoch > INT64_MAX / 2 || m->max_job > INT64_MAX / 2)
+	if (m->cpus > WIRE_CPUS_MAX || m->mem_mb > WIRE_MEM_MB_MAX || m->tmp_mb > WIRE_MEM_MB_MAX ||
+	        m->max_epoch > INT64_MAX / 2 || m->max_job > INT64_MAX / 2)
 		return bad_agent("a number that cannot be", err);
 	runs = arena_alloc(arena, (m->n_runs + 1) * sizeof(*runs));
 	if (!runs)

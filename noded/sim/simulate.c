@@ -31,10 +31,10 @@
 
 enum { N_SIGNALS = 2 };
 
-#define LOADS_MS   10  /* one of LOADS_PARTS of the nodes tells loads each */
+#define LOADS_MS    10 /* one of LOADS_PARTS of the nodes tells loads each */
 #define LOADS_PARTS 100
-#define LOADS_MAX  256 /* of one node */
-#define LOAD_PERIOD 60 /* seconds in which a load rises and falls */
+#define LOADS_MAX   256 /* of one node */
+#define LOAD_PERIOD 60  /* seconds in which a load rises and falls */
 
 struct sim_node {
 	struct node_facts facts;

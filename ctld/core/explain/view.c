@@ -241,8 +241,8 @@ static void view_brief(const struct job *job, struct job_view *v)
 		.name = i->name,
 		.user = i->user,
 		.account = i->account,
-		.partition = i->state == JOB_PENDING && *i->partitions ? i->partitions
-		                                                       : i->partition,
+		.partition =
+		        i->state == JOB_PENDING && *i->partitions ? i->partitions : i->partition,
 		.qos = i->qos,
 		.state = job_state_name(i->state),
 		.state_code = job_state_code(i->state),
