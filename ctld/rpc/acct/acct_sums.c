@@ -544,13 +544,8 @@ static Gpusched__ReportLine *line_of(
 	if (g->key)
 		split(m, g, s->n_by, arena);
 	COPY_FIELDS(m, g, depth, jobs, gpu_us, cpu_us, cpu_time_us, gpu_seen_us, gpu_busy_us,
-<<<<<<< HEAD
 	        gpu_idle_us, gpu_mem_mbs, energy_mj, requests, tokens, request_cost, idle_cost, cost,
 	        started, wait_max_s, targets, in_target);
-=======
-	        gpu_idle_us, energy_mj, requests, tokens, request_cost, idle_cost, cost, started,
-	        wait_max_s, targets, in_target);
->>>>>>> w/left
 	m->wait_p50_s = percentile(g, 50);
 	m->wait_p95_s = percentile(g, 95);
 	m->used = s->all.gpu_us ? (double)g->gpu_us / (double)s->all.gpu_us : 0;
