@@ -142,11 +142,11 @@ void metrics_prepare(struct metrics *m, const struct snapshot *snap)
 		if (!wanted)
 			continue;
 		if (!sums)
-			sums = sums_new(snap);
+			sums = metric_sums_new(snap);
 		http_body_put(keep(m, i, snap->serial, true, false,
 		        make(m, &metrics_pages[i], snap, sums, true)));
 	}
-	sums_free(sums);
+	metric_sums_free(sums);
 }
 
 /* --- the routes ------------------------------------------------------------------------------- */
@@ -169,9 +169,9 @@ static void serve(const struct http_request *r, struct http_answer *a)
 	a->shared = find(m, i, serial, up);
 	if (a->shared)
 		return;
-	sums = sums_new(r->snap);
+	sums = metric_sums_new(r->snap);
 	a->shared = keep(m, i, serial, up, true, make(m, &metrics_pages[i], r->snap, sums, up));
-	sums_free(sums);
+	metric_sums_free(sums);
 }
 
 #define PAGE(path)                                                 \

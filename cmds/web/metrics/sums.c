@@ -298,7 +298,7 @@ static void count_nodes(struct sums *s, const struct snapshot *snap)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-struct sums *sums_new(const struct snapshot *snap)
+struct sums *metric_sums_new(const struct snapshot *snap)
 {
 	struct sums *s = xcalloc(1, sizeof(*s));
 	struct name_tally *sorted[] = { &s->states, &s->waiting, &s->oldest, &s->held, &s->gpus,
@@ -316,7 +316,7 @@ struct sums *sums_new(const struct snapshot *snap)
 	return s;
 }
 
-void sums_free(struct sums *s)
+void metric_sums_free(struct sums *s)
 {
 	if (!s)
 		return;

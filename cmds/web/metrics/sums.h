@@ -99,8 +99,8 @@ struct sums {
 	struct name_tally idle;         /* type: held, and without compute at the last sample */
 };
 
-struct sums *sums_new(const struct snapshot *snap); /* NULL: all of it is empty */
-void sums_free(struct sums *s);                     /* NULL is fine */
+struct sums *metric_sums_new(const struct snapshot *snap); /* NULL: all of it is empty */
+void metric_sums_free(struct sums *s);                     /* NULL is fine */
 
 /* Of one node. */
 void node_counts(const Gpusched__Node *node, double n[NODES_COUNTS]);

@@ -316,7 +316,7 @@ static void slurm_nodes(const struct http_request *r, struct http_answer *a)
 /* --- partitions ------------------------------------------------------------------------------- */
 
 /* What all nodes of a partition have together. */
-static void sums_of(
+static void metric_sums_of(
         const struct snapshot *snap, const char *partition, int64_t *cpus, int64_t *mem_mb)
 {
 	*cpus = *mem_mb = 0;
@@ -376,7 +376,7 @@ static json_t *partition_of(
 	for (i = 0; p->state[i] && i < sizeof(state) - 1; i++)
 		state[i] = (char)toupper((unsigned char)p->state[i]);
 	state[i] = '\0';
-	sums_of(snap, p->name, &cpus, &mem_mb);
+	metric_sums_of(snap, p->name, &cpus, &mem_mb);
 	slurm_tres(tres, cpus, mem_mb, p->nodes_total, gpus);
 	return (v == V38 ? partition_38 : partition_40)(p, state, cpus, tres);
 }

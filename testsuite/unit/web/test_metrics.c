@@ -187,7 +187,7 @@ static char *write_page(const struct metrics_page *page, const struct snapshot *
 		.open = 3,
 		.streams = 1,
 		.answers = { 0, 0, 40, 0, 3, 0 } };
-	struct sums *sums = sums_new(snap);
+	struct sums *sums = metric_sums_new(snap);
 	struct metrics_input in = { .snap = snap,
 		.http = &figures,
 		.sums = sums,
@@ -198,7 +198,7 @@ static char *write_page(const struct metrics_page *page, const struct snapshot *
 	struct strbuf text = { 0 };
 
 	metrics_write(page, &in, &text);
-	sums_free(sums);
+	metric_sums_free(sums);
 	return strbuf_take(&text);
 }
 
@@ -279,11 +279,11 @@ static void many_users(void **state)
 	}
 	fixture_publish(s, texts, &d, many, SUMS_USERS_MAX + 50);
 	snap = snapshot_get(s);
-	sums = sums_new(snap);
+	sums = metric_sums_new(snap);
 	assert_int_equal(sums->by_user.n, SUMS_USERS_MAX + 1);
 	assert_non_null(job_groups_find(&sums->by_user, "u530"));
 	assert_true(job_groups_find(&sums->by_user, "(other)")->n[JOBS_ALL] > 49);
-	sums_free(sums);
+	metric_sums_free(sums);
 	snapshot_put(snap);
 	snapshots_free(s);
 	snapshot_texts_free(texts);
