@@ -218,7 +218,7 @@ static const struct option_row rows[] = {
 	ROW(ANSWER, "wait", 'W', EVERYWHERE, NULL, set_flag, wait,
 	        "Wait for the end of the job and exit as it did"),
 	ROW(ANSWER, "parsable", 0, EVERYWHERE, NULL, set_flag, parsable, "Print the job id alone"),
-	ROW(ANSWER, "quiet", 0, 0, NULL, set_flag, quiet, "No progress of --bulk on a terminal"),
+	ROW(ANSWER, "quiet", 'Q', 0, NULL, set_flag, quiet, "No progress of --bulk on a terminal"),
 	ROW(ANSWER, "clusters", 'M', EVERYWHERE, "LIST", set_text, clusters,
 	        "Only to this cluster: its name, or all"),
 	ROW(ANSWER, "json", 0, OPTION_IN_ENV, NULL, set_flag, json, "Answer in JSON"),

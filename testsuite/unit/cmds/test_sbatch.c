@@ -417,7 +417,7 @@ static void test_command_line(void **state)
 		{ "wckey", "x", NULL, NULL, "", NULL },
 		{ "priority", "7", NULL, NULL, "", NULL },
 		{ "clusters", "all", "clusters", "all", "", NULL },
-		{ "quiet", NULL, NULL, NULL, "--quiet is ignored: gsubmit prints one line", NULL },
+		{ "use-min-nodes", NULL, NULL, NULL, "--use-min-nodes is ignored: --nodes says on how many", NULL },
 		{ "partition", "a,b", "partition", "a,b", "", NULL },
 		{ "reservation", "x", NULL, NULL, "",
 		        "--reservation: there are no reservations yet" },
