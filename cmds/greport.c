@@ -1,6 +1,7 @@
 /* greport.c - what was used, what it cost, how long jobs waited: in groups */
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -489,6 +490,10 @@ static int check(struct greport *g, char **names, struct error *err)
 		error_set(err, ERR_USAGE, "a report is required");
 		return error_hint(err, "greport use, greport wait or greport cost");
 	}
+	if (g->plot && !*g->plot)
+		return error_set(err, ERR_USAGE, "--plot: expected a folder");
+	if (g->plot && text_check("--plot", g->plot, PATH_MAX - 1, err) < 0)
+		return -1;
 	if (!g->by.n && cmd_list_add(&g->by, "account", err) < 0)
 		return -1;
 	if (g->by.n > BY_MAX)

@@ -41,7 +41,7 @@ CAN_BE = {
     "begin": [b"1.5.5"], "deadline": [b"1.5.5"], "time": [b"0", b"5-1"], "loss-timeout": [b"5-1"],
 } | dict.fromkeys(["max-wait", "requeue-delay", "immediate", "older-than"], [b"0", b"5-1"]) | dict.fromkeys(
     ["gpus", "gpus-per-node", "gpus-per-task"], [b"0"]) | dict.fromkeys(
-    ["mem", "mem-per-cpu", "mem-per-gpu"], [b"0", b"2147483648"]) | dict.fromkeys(["gpu-mem", "gpu-mem-burst", "gpu-mem-min"], [b"0", b"2147483648"])
+    ["mem", "mem-per-cpu", "mem-per-gpu", "tmp"], [b"0", b"2147483648"]) | dict.fromkeys(["gpu-mem", "gpu-mem-burst", "gpu-mem-min"], [b"0", b"2147483648"])
 # Nothing: takes back what a script said, or there is none.
 NONE = EMPTIED | {"constraint", "prefer", "licenses", "nodelist", "exclude", "dependency", "requeue-on", "mail-user", "comment", "reason"}
 # What has a form of its own, of which no value of the list is but these.
@@ -130,7 +130,8 @@ def judge(case, env):
     return None if good else f"{command} --{name}={value[:30]!r} ({kind}): {r.returncode}, passed {passed}, {err[:300]!r}"
 
 
-def test_every_option_with_what_nobody_should_give():
+def test_every_option_with_what_nobody_should_give(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # --plot makes folders
     every = list(cases())
     assert len(every) > 7200 // PART  # else --help is not read right
     with Cluster(start=False) as c:

@@ -283,7 +283,7 @@ def test_a_new_incarnation_and_a_shepherd_that_has_not_said_who_it_is(any_lau):
     (any_lau.record_dir(run) / "started").unlink()
     (any_lau.dir / "run/incarnation").unlink()
     any_lau.start()
-    assert any_lau.runs[run]["cause"] == "CAUSE_NODE_FAIL"
+    assert any_lau.wait_over(run)["cause"] == "CAUSE_NODE_FAIL"
     assert not alive(shepherd)
 
 
