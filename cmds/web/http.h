@@ -193,10 +193,11 @@ const char *http_at(const struct http *h, size_t i);
 /* There is another snapshot: streams go on. On the loop. */
 void http_published(struct http *h);
 
+/* Counted on the loop; any thread may read them. */
 struct http_figures {
-	uint64_t connections, refused, requests, slow; /* slow: closed for it */
-	unsigned open, streams, asking;
-	uint64_t answers[6]; /* by the first digit of the status */
+	_Atomic uint64_t connections, refused, requests, slow; /* slow: closed for it */
+	_Atomic unsigned open, streams, asking;
+	_Atomic uint64_t answers[6]; /* by the first digit of the status */
 };
 const struct http_figures *http_figures(const struct http *h);
 
