@@ -1,8 +1,8 @@
 """browser.py - Debian's chromium without a window, driven by selenium
 
-chromium, chromium-driver and python3-selenium are not in the package set of the tests (some 600 MB with what they
-need): where one of them is missing, the tests that look through a browser are skipped with the reason. axe-core,
-which finds what is not accessible, is on npm alone: $GPUSCHED_AXE names its axe.min.js.
+chromium, chromium-driver and python3-selenium are the package set `look` of etc/setup (some 600 MB with what they
+need), which testsuite/run installs where it can: where one of them is missing, the tests that look through a browser are
+skipped with the reason. axe-core, which finds what is not accessible, is on npm alone: $GPUSCHED_AXE names its axe.min.js.
 """
 
 import json
@@ -29,7 +29,7 @@ def missing():
     absent = [package for package, there in (
         ("chromium", shutil.which("chromium")), ("chromium-driver", shutil.which("chromedriver")),
         ("python3-selenium", webdriver)) if not there]
-    return f"missing: apt-get install {' '.join(absent)}" if absent else ""
+    return f"{' '.join(absent)} missing: etc/setup packages look installs that" if absent else ""
 
 
 def axe_missing():

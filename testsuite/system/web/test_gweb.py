@@ -34,7 +34,7 @@ def web():
 def need_prometheus(program):
     """It takes 100 MB, and is in no set of etc/setup."""
     if not shutil.which(program):
-        pytest.skip(f"{program} is missing (Debian: prometheus)")
+        pytest.skip(f"{program} is missing (Debian: prometheus; etc/setup packages look)")
 
 
 def series(text):
