@@ -14,8 +14,8 @@
 #include "common/base/error.h"
 #include "common/conf/conf.h"
 #include "ctld/gdemand/bootstrap.h"
-#include "ctld/gsim/history.h"
-#include "ctld/gsim/names.h"
+#include "ctld/gsim/history/history.h"
+#include "ctld/gsim/history/names.h"
 
 #define PAST_UNKNOWN (-1) /* a time */
 

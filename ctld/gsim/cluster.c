@@ -11,7 +11,7 @@
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
 #include "common/gpu/amount.h"
-#include "ctld/gsim/csv.h"
+#include "ctld/gsim/history/csv.h"
 
 #define ADDED "added-" /* what new nodes are called: added-1, added-2 */
 

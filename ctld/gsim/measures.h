@@ -23,7 +23,7 @@
 #include "common/gpu/near.h"
 #include "common/job/run.h"
 #include "ctld/gsim/lending.h"
-#include "ctld/gsim/names.h"
+#include "ctld/gsim/history/names.h"
 #include "ctld/gsim/results.h"
 #include "ctld/gsim/samples.h"
 #include "ctld/gsim/timeline.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/history.h"
 #include "ctld/gsim/replay.h"
 #include "ctld/gsim/requests/scaling.h"
 

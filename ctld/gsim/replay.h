@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/history.h"
 #include "ctld/gsim/rivals.h"
 #include "ctld/gsim/world.h"
 

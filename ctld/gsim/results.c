@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/gsim/csv.h"
+#include "ctld/gsim/history/csv.h"
 
 #define US_PER_S 1e6
 #define GPUS_MAX 1000000

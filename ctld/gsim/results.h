@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "common/job/run.h"
 #include "common/plot/jobplots.h"
-#include "ctld/gsim/names.h"
+#include "ctld/gsim/history/names.h"
 
 struct result {
 	uint32_t name, account; /* of `names` */

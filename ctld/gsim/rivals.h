@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #include "common/conf/conf.h"
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/history.h"
 
 enum rival_kind { RIVAL_NONE, RIVAL_FGD, RIVAL_BESTFIT };
 

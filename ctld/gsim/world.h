@@ -21,7 +21,7 @@
 
 #include "common/base/error.h"
 #include "common/conf/conf.h"
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/history.h"
 #include "ctld/gsim/measures.h"
 
 #define WORLD_NEVER INT64_MAX

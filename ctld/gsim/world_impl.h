@@ -5,7 +5,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
-#include "ctld/gsim/names.h"
+#include "ctld/gsim/history/names.h"
 #include "ctld/gsim/world.h"
 
 /* What a node's runs hold, as the node would know it. */

@@ -9,7 +9,7 @@
 
 #include "common/base/text.h"
 #include "ctld/gsim/cluster.h"
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/history.h"
 #include "testsuite/fuzz/fuzz.h"
 
 static const char prefix[] = "/proc/self/fd/";

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/gsim/csv.h"
+#include "ctld/gsim/history/csv.h"
 
 #define SECOND     ((usec_t)1000000)
 #define DAY        (86400 * SECOND)

@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/history.h"
 
 /* A reader of its jobs; takes `db` over, also on failure. `path` is borrowed. A run without
  * elapsed_us leaves the duration of its job unknown. */

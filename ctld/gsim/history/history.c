@@ -1,5 +1,5 @@
 /* history.c - see history.h */
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/history.h"
 
 #include <stdlib.h>
 #include <string.h>

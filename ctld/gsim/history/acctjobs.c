@@ -2,7 +2,7 @@
  *
  * A job is what its last attempt had; one that never ran has no duration. The file is only read.
  */
-#include "ctld/gsim/acctjobs.h"
+#include "ctld/gsim/history/acctjobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

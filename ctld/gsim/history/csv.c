@@ -1,5 +1,5 @@
 /* csv.c - see csv.h */
-#include "ctld/gsim/csv.h"
+#include "ctld/gsim/history/csv.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/history.h"
 
 #define MAX_NAME   255
 #define MAX_NUMBER 9e15 /* doubles are exact until here */

@@ -5,8 +5,8 @@
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/event.h"
-#include "ctld/gsim/csv.h"
-#include "ctld/gsim/history.h"
+#include "ctld/gsim/history/csv.h"
+#include "ctld/gsim/history/history.h"
 
 enum column {
 	JOB_ID,

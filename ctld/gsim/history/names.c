@@ -1,5 +1,5 @@
 /* names.c - see names.h */
-#include "ctld/gsim/names.h"
+#include "ctld/gsim/history/names.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/codec.h"
-#include "ctld/gsim/acctjobs.h"
+#include "ctld/gsim/history/acctjobs.h"
 #include "ctld/gsim/rerun.h"
 
 /* What is kept of the core's rows; acctjobs.c says what for. The key's columns come first. */
