@@ -272,7 +272,7 @@ static int listen_tcp(struct listener *l, const char *text, struct error *err)
 	return fd;
 }
 
-static void on_log(void *arg, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 2, 0))) on_log(void *arg, const char *fmt, va_list ap)
 {
 	char text[512];
 

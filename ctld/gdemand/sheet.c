@@ -116,7 +116,8 @@ void sheet_interval(struct sheet *s, const struct interval *interval)
 	c->ranged = true;
 }
 
-static void note(struct texts *t, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 2, 0))) note(
+        struct texts *t, const char *fmt, va_list ap)
 {
 	char text[1000];
 

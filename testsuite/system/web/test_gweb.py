@@ -301,6 +301,17 @@ def test_slow_clients():
         s.close()
 
 
+def few_open(sockets, n):
+    """Those that the server has not closed, if they are so few; else None."""
+    for s in sockets:
+        s.setblocking(False)
+        with contextlib.suppress(BlockingIOError, ConnectionError):
+            if not s.recv(1):
+                s.close()
+    alive = [s for s in sockets if s.fileno() >= 0]
+    return alive if len(alive) <= n else None
+
+
 def test_ten_thousand_connections():
     """No more of one address than it may have; the others are closed at once, and then there is room again."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -314,14 +325,7 @@ def test_ten_thousand_connections():
             except OSError:
                 refused += 1
             if len(held) >= 900:  # those that the server has closed
-                for s in held[:-300]:
-                    s.setblocking(False)
-                    with contextlib.suppress(BlockingIOError, ConnectionError):
-                        if not s.recv(1):
-                            s.close()
-                alive = [s for s in held if s.fileno() >= 0]
-                assert len(alive) <= 200 + 300
-                held = alive
+                held = wait_until(lambda held=held: few_open(held, 200 + 300), "the others to be closed")
         status = pathlib.Path(f"/proc/{web.daemon.pid}/status").read_text()
         assert int(re.search(r"VmRSS:\s+(\d+)", status)[1]) < 256 * 1024
         for s in held:
