@@ -496,4 +496,5 @@ void options_clear(struct options *o)
 	free(o->spool);
 	free(o->pid_file);
 	free(o->log);
+	free((char *)o->launcher.gpu_jobs);
 }
