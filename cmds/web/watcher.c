@@ -73,7 +73,7 @@ static int start_watch(struct watcher *w, struct error *err)
 	return w->request ? dial_flush(d, SEND_MS, err) : -1;
 }
 
-/* What was heard of before is not known to be so any more. */
+/* What was received earlier may be out of date. */
 static void begin_anew(struct watcher *w)
 {
 	lists_drop_jobs(&w->lists);

@@ -65,7 +65,7 @@ void calls_answer(struct ctld *c, const struct effect *effect, struct clocks now
 struct caller call_caller(struct ctld *c, const struct call *call);
 struct caller peer_caller(struct ctld *c, const struct peer *peer);
 
-/* A web user's session looks as somebody else (MSG_LOOK_AS): the caller is that user. This is the
+/* A web user's session looks as another user (MSG_LOOK_AS): the caller is that user. This is the
  * session's own user. */
 struct caller peer_caller_itself(struct ctld *c, const struct peer *peer);
 

@@ -4,7 +4,7 @@
  * clock. What the controller said last stays when it is gone; `heard_us` says how old it is.
  *
  * Jobs come as changes. When their listing begins anew (after the controller has restarted), the
- * jobs of before stay until the listing is complete, so that the screen does not go blank.
+ * earlier jobs stay until the listing is complete, so that the screen does not go blank.
  */
 #ifndef CMDS_TOP_MODEL_MODEL_H
 #define CMDS_TOP_MODEL_MODEL_H

@@ -2,7 +2,7 @@
  *
  * The proofs, in the order in which they count:
  *
- *	X-Remote-User          of a proxy, at a unix socket alone: whoever may connect there is believed
+ *	X-Remote-User          of a proxy, at a unix socket alone: each peer that may connect is trusted
  *	Authorization: Munge   a credential over this one request (auth.h), made by `gweb sign`
  *	Authorization: Bearer  a token, also as X-SLURM-USER-TOKEN: GET alone
  *	a cookie               of a session

@@ -129,7 +129,7 @@ void rest_submit(const struct http_request *r, struct http_answer *a)
 	else if (m && check(r, m, &err) == 0) {
 		call.request = &m->base;
 		client_on_warning(r->client, on_warning, &s);
-		/* A repeat is safe: the job has a nonce, and gets the id of before. */
+		/* A repeat is safe: the job has a nonce, and gets the same id again. */
 		rc = ask_as(r->client, r->viewer->uid, &call, NULL, &err);
 		client_on_warning(r->client, NULL, NULL);
 		if (rc == 0 && !s.known)
