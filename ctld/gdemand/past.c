@@ -322,7 +322,7 @@ static void cut_blocks(struct past *p)
 
 static int read_all(struct past *p, const struct past_options *o, struct error *err)
 {
-	struct history *h = history_open(o->files, o->n_files, &o->history, err);
+	struct history_files *h = history_files_open(o->files, o->n_files, &o->history, err);
 	struct history_job job;
 	int rc = -1;
 
@@ -334,7 +334,7 @@ static int read_all(struct past *p, const struct past_options *o, struct error *
 	p->flaws.bad_rows = h ? history_bad(h) : 0;
 	if (rc < 0 && p->flaws.bad_rows && !o->history.skip_bad)
 		error_hint(err, "--skip-bad leaves broken rows out");
-	history_close(h);
+	history_files_close(h);
 	return rc;
 }
 

@@ -181,7 +181,7 @@ static int run(struct running *r, const struct conf *conf, struct error *err)
 		.progress = progress,
 		.arg = r };
 	struct world *w = world_new(conf, &world, err);
-	struct history *h = w ? history_open(&name, 1, &history, err) : NULL;
+	struct history_files *h = w ? history_files_open(&name, 1, &history, err) : NULL;
 	struct results *results = results_new();
 	int rc = -1;
 
@@ -196,7 +196,7 @@ static int run(struct running *r, const struct conf *conf, struct error *err)
 		r->t->refused = m->refused;
 		r->t->allocation = m->capacity_us > 0 ? m->used_us / m->capacity_us : 0;
 	}
-	history_close(h);
+	history_files_close(h);
 	world_free(w);
 	results_free(results);
 	return rc;

@@ -41,8 +41,8 @@ static void pool_add(struct pool *p, const struct history_job *job)
 	j->time_limit = 0;
 }
 
-static int pool_fill(struct pool *p, struct world *w, struct history *h, enum shared_gpus shared,
-        struct error *err)
+static int pool_fill(struct pool *p, struct world *w, struct history_files *h,
+        enum shared_gpus shared, struct error *err)
 {
 	struct history_job job;
 	int rc;
@@ -95,8 +95,8 @@ static void place(struct world *w, const struct history_job *job, struct inflati
 }
 
 /* The same by another's choice: the world only counts. */
-static void place_by(struct rival *rival, struct measures *m, const struct history_job *job,
-        struct inflation *r)
+static void place_by(
+        struct rival *rival, struct measures *m, const struct history_job *job, struct inflation *r)
 {
 	r->arrived++;
 	m->jobs++;
@@ -135,7 +135,7 @@ static int fill_cluster(struct world *w, struct pool *p, struct rival *rival, ui
 	return 0;
 }
 
-int replay_inflated(struct world *w, struct history *h, uint64_t seed, unsigned percent,
+int replay_inflated(struct world *w, struct history_files *h, uint64_t seed, unsigned percent,
         const struct replay_options *o, struct inflation *r, struct error *err)
 {
 	struct pool p = { .texts = names_new() };

@@ -79,7 +79,7 @@ static int look_through(const struct options *o, struct show *s, struct error *e
 {
 	struct history_options all = o->history;
 	struct history_job job;
-	struct history *h;
+	struct history_files *h;
 	uint64_t bad;
 	int rc;
 
@@ -88,14 +88,14 @@ static int look_through(const struct options *o, struct show *s, struct error *e
 	all.skip_bad = true;
 	all.bad = show_bad;
 	all.arg = s;
-	h = history_open(o->files, o->n_files, &all, err);
+	h = history_files_open(o->files, o->n_files, &all, err);
 	if (!h)
 		return -1;
 	progress_part(s->bar, "reading", "jobs", PROGRESS_COUNT, 0);
 	while ((rc = history_next(h, &job, err)) > 0)
 		progress_at(s->bar, ++s->jobs);
 	bad = history_bad(h);
-	history_close(h);
+	history_files_close(h);
 	if (rc < 0 || !bad || o->history.skip_bad)
 		return rc;
 	error_set(
@@ -179,7 +179,7 @@ static void what_was_assumed(const struct options *o, const struct conf *conf, s
 }
 
 /* Run the history; the measures are then the world's. */
-static int play(const struct options *o, struct world *w, struct show *s, struct history *h,
+static int play(const struct options *o, struct world *w, struct show *s, struct history_files *h,
         struct inflation *inflation, struct error *err)
 {
 	struct replay_options how = o->replay;
@@ -202,7 +202,7 @@ static bool is_dated(const struct options *o)
 }
 
 static int simulate(const struct options *o, const struct conf *conf, struct show *s,
-        struct history *h, FILE *const out[2], struct error *err)
+        struct history_files *h, FILE *const out[2], struct error *err)
 {
 	struct world *w = world_new(conf, &o->world, err);
 	struct results *results = o->plot ? results_new() : NULL;
@@ -235,16 +235,16 @@ static int with_history(const struct options *o, const struct conf *conf, struct
         FILE *const out[2], struct error *err)
 {
 	struct history_options once = o->history;
-	struct history *h;
+	struct history_files *h;
 	int rc;
 
 	if (has_input(o)) {
 		once.bad = show_bad;
 		once.arg = s;
 	}
-	h = history_open(o->files, o->n_files, &once, err);
+	h = history_files_open(o->files, o->n_files, &once, err);
 	rc = h ? simulate(o, conf, s, h, out, err) : -1;
-	history_close(h);
+	history_files_close(h);
 	return rc;
 }
 
@@ -306,7 +306,7 @@ static int run_compare(const struct options *o, struct error *err)
 static int results_of(const struct options *o, const struct conf *conf, struct show *s,
         struct results *out, struct error *err)
 {
-	struct history *h = history_open(o->files, o->n_files, &o->history, err);
+	struct history_files *h = history_files_open(o->files, o->n_files, &o->history, err);
 	struct world *w = h ? world_new(conf, &o->world, err) : NULL;
 	int rc = -1;
 
@@ -315,7 +315,7 @@ static int results_of(const struct options *o, const struct conf *conf, struct s
 		rc = play(o, w, s, h, NULL, err);
 	}
 	world_free(w);
-	history_close(h);
+	history_files_close(h);
 	return rc;
 }
 

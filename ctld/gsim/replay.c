@@ -20,7 +20,7 @@ struct line {
 
 struct state {
 	struct world *w;
-	struct history *h;
+	struct history_files *h;
 	const struct replay_options *o;
 	struct history_job job; /* the next to be submitted */
 	bool more;              /* there is one */
@@ -187,7 +187,8 @@ static int moment(struct state *s, struct error *err)
 	return world_check(s->w, err);
 }
 
-int replay(struct world *w, struct history *h, const struct replay_options *o, struct error *err)
+int replay(
+        struct world *w, struct history_files *h, const struct replay_options *o, struct error *err)
 {
 	struct state s = { .w = w, .h = h, .o = o };
 	int rc = next_job(&s, err);

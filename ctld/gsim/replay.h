@@ -29,7 +29,8 @@ struct replay_options {
 };
 
 /* Until nothing happens any more: what still waits then will never start. */
-int replay(struct world *w, struct history *h, const struct replay_options *o, struct error *err);
+int replay(struct world *w, struct history_files *h, const struct replay_options *o,
+        struct error *err);
 
 /* Jobs in random order, then random ones of them again and again, until the GPUs they ask for are
  * `percent` of the capacity. Each is placed when it comes, none leaves, and what fits nowhere is
@@ -42,7 +43,7 @@ struct inflation {
 	uint64_t arrived, placed, dropped; /* jobs */
 	struct inflate_point at_100, end;  /* at_100: where 100 % was reached, if it was */
 };
-int replay_inflated(struct world *w, struct history *h, uint64_t seed, unsigned percent,
+int replay_inflated(struct world *w, struct history_files *h, uint64_t seed, unsigned percent,
         const struct replay_options *o, struct inflation *result, struct error *err);
 
 #endif

@@ -34,7 +34,7 @@ static void read_history(const char *path)
 		.account_column = "group", .skip_bad = true, .bad = told, .arg = &bad
 	};
 	struct error err = { .code = ERR_NONE };
-	struct history *h = history_open(&path, 1, &o, &err);
+	struct history_files *h = history_files_open(&path, 1, &o, &err);
 	struct history_job job;
 	usec_t last = 0;
 	int rc;
@@ -53,7 +53,7 @@ static void read_history(const char *path)
 	}
 	FUZZ_CHECK(rc == 0 || *err.text);
 	FUZZ_CHECK(history_bad(h) == bad);
-	history_close(h);
+	history_files_close(h);
 }
 
 static void read_nodes(const char *path)

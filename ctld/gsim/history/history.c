@@ -16,7 +16,7 @@ struct source {
 	struct history_job job;
 };
 
-struct history {
+struct history_files {
 	struct history_options o;
 	struct source *v;
 	size_t n;
@@ -44,10 +44,10 @@ const struct history_reader *history_format(const char *name)
 	return NULL;
 }
 
-struct history *history_open(
+struct history_files *history_files_open(
         const char *const *paths, size_t n, const struct history_options *o, struct error *err)
 {
-	struct history *h = xcalloc(1, sizeof(*h));
+	struct history_files *h = xcalloc(1, sizeof(*h));
 
 	h->o = *o;
 	h->v = xcalloc(n, sizeof(*h->v));
@@ -58,7 +58,7 @@ struct history *history_open(
 		s->reader = o->reader ? o->reader : &history_csv;
 		s->state = s->reader->open(s->path, o, err);
 		if (!s->state) {
-			history_close(h);
+			history_files_close(h);
 			return NULL;
 		}
 	}
@@ -72,7 +72,7 @@ static void source_end(struct source *s)
 	s->state = NULL;
 }
 
-void history_close(struct history *h)
+void history_files_close(struct history_files *h)
 {
 	size_t i;
 
@@ -84,12 +84,12 @@ void history_close(struct history *h)
 	free(h);
 }
 
-uint64_t history_bad(const struct history *h)
+uint64_t history_bad(const struct history_files *h)
 {
 	return h->bad;
 }
 
-static int broken(struct history *h, const struct error *err)
+static int broken(struct history_files *h, const struct error *err)
 {
 	h->bad++;
 	if (h->o.bad)
@@ -98,7 +98,7 @@ static int broken(struct history *h, const struct error *err)
 }
 
 /* See to it that the next job of a file is at hand, or that the file is known to be at its end. */
-static int source_fill(struct history *h, struct source *s, struct error *err)
+static int source_fill(struct history_files *h, struct source *s, struct error *err)
 {
 	while (s->state && !s->ready) {
 		enum history_result r = s->reader->next(s->state, &s->job, err);
@@ -126,7 +126,7 @@ static int source_fill(struct history *h, struct source *s, struct error *err)
 	return 0;
 }
 
-int history_next(struct history *h, struct history_job *job, struct error *err)
+int history_next(struct history_files *h, struct history_job *job, struct error *err)
 {
 	struct source *best = NULL;
 	size_t i;

@@ -21,19 +21,19 @@
 
 /* How it fared, where its file says so. What is not known is "" or 0. */
 struct history_past {
-	bool known;          /* else all of it is not */
-	uint32_t part;       /* with `line`, the id, it names the job (core/records/job.h) */
-	const char *state;   /* "COMPLETED": the core's word */
-	const char *qos, *asked;    /* "h100:2|l40s:4" */
-	const char *gpu_type;       /* of the GPUs that it had */
-	const char *labels;  /* "k=v" lines */
-	usec_t eligible;     /* since then only room and limits kept it */
-	bool eligible_known; /* else that is no more than what it asked for itself */
-	usec_t start, end;   /* the first start; the end of all */
-	uint32_t max_wait_s; /* wished for by the job itself */
-	uint32_t charge;     /* as what part of a GPU each of its GPUs counts, in thousandths */
-	bool held, replica;  /* a user's hold was on it at its end; it served requests */
-	usec_t cold_start;   /* of a replica: from its start until it was ready, the mean */
+	bool known;              /* else all of it is not */
+	uint32_t part;           /* with `line`, the id, it names the job (core/records/job.h) */
+	const char *state;       /* "COMPLETED": the core's word */
+	const char *qos, *asked; /* "h100:2|l40s:4" */
+	const char *gpu_type;    /* of the GPUs that it had */
+	const char *labels;      /* "k=v" lines */
+	usec_t eligible;         /* since then only room and limits kept it */
+	bool eligible_known;     /* else that is no more than what it asked for itself */
+	usec_t start, end;       /* the first start; the end of all */
+	uint32_t max_wait_s;     /* wished for by the job itself */
+	uint32_t charge;         /* as what part of a GPU each of its GPUs counts, in thousandths */
+	bool held, replica;      /* a user's hold was on it at its end; it served requests */
+	usec_t cold_start;       /* of a replica: from its start until it was ready, the mean */
 	/* of all attempts: GPU time held; known, busy and idle of its compute use; MiB x seconds of
 	 * GPU memory; the cost in millionths */
 	uint64_t gpu_us, gpu_seen_us, gpu_busy_us, gpu_idle_us, gpu_mem_mbs;
@@ -99,16 +99,16 @@ extern const struct history_reader history_json;       /* jsonjobs.c */
 /* By the name that people use; NULL: there is none. */
 const struct history_reader *history_format(const char *name);
 
-struct history;
+struct history_files;
 
 /* `paths` and what `o` points to are borrowed. "-" is standard input. */
-struct history *history_open(
+struct history_files *history_files_open(
         const char *const *paths, size_t n, const struct history_options *o, struct error *err);
-void history_close(struct history *h); /* NULL is fine */
+void history_files_close(struct history_files *h); /* NULL is fine */
 
 /* 1: *job is the next; 0: that was all; -1: a file, or a broken row that is not to be skipped. */
-int history_next(struct history *h, struct history_job *job, struct error *err);
+int history_next(struct history_files *h, struct history_job *job, struct error *err);
 
-uint64_t history_bad(const struct history *h); /* broken rows so far */
+uint64_t history_bad(const struct history_files *h); /* broken rows so far */
 
 #endif

@@ -223,7 +223,7 @@ static void history_merges_files(void **state)
 	const char *paths[2] = { file(0, HEAD "a,1,1,1,,,,,,\nb,5,1,1,,,,,,\nc,9,1,1,,,,,,\n"),
 		file(1, HEAD "x,1,1,1,,,,,,\ny,2,1,1,,,,,,\n") };
 	struct history_options o = { 0 };
-	struct history *h = history_open(paths, 2, &o, NULL);
+	struct history_files *h = history_files_open(paths, 2, &o, NULL);
 	struct history_job job;
 	struct error err;
 	size_t i;
@@ -234,7 +234,7 @@ static void history_merges_files(void **state)
 		assert_string_equal(job.name, want[i]);
 	}
 	assert_int_equal(history_next(h, &job, &err), 0);
-	history_close(h);
+	history_files_close(h);
 }
 
 static void history_fills_jobs(void **state)
@@ -242,7 +242,7 @@ static void history_fills_jobs(void **state)
 	const char *paths[1] = { file(
 		0, HEAD "j1,2.5,,8,ana,vision,60,11.9,460,2\nj2,3,7,0,,,,,,\n") };
 	struct history_options o = { .account_column = "group", .partition_column = "user" };
-	struct history *h = history_open(paths, 1, &o, NULL);
+	struct history_files *h = history_files_open(paths, 1, &o, NULL);
 	struct history_job job;
 	struct error err;
 
@@ -262,7 +262,7 @@ static void history_fills_jobs(void **state)
 	assert_string_equal(job.account, "");
 	assert_int_equal(job.duration, 7000000);
 	assert_int_equal(job.gpu_milli, 1000);
-	history_close(h);
+	history_files_close(h);
 }
 
 static void count_bad(void *arg, const struct error *err)
@@ -291,7 +291,7 @@ static void history_names_broken_rows(void **state)
 		     "j,9,1,1,,,,,1500,\n") };
 	char *texts[LEN(want) + 2] = { NULL };
 	struct history_options o = { .skip_bad = true, .bad = count_bad, .arg = texts };
-	struct history *h = history_open(paths, 1, &o, NULL);
+	struct history_files *h = history_files_open(paths, 1, &o, NULL);
 	struct history_job job;
 	struct error err;
 	size_t i, n = 0;
@@ -306,12 +306,12 @@ static void history_names_broken_rows(void **state)
 		assert_memory_equal(texts[i], want[i], strlen(want[i]));
 		free(texts[i]);
 	}
-	history_close(h);
+	history_files_close(h);
 	o = (struct history_options){ 0 };
-	h = history_open(paths, 1, &o, NULL);
+	h = history_files_open(paths, 1, &o, NULL);
 	assert_int_equal(history_next(h, &job, &err), -1);
 	assert_int_equal(err.code, ERR_CONFIG);
-	history_close(h);
+	history_files_close(h);
 }
 
 static void history_knows_its_columns(void **state)
@@ -321,7 +321,7 @@ static void history_knows_its_columns(void **state)
 	struct error err;
 
 	(void)state;
-	assert_null(history_open(paths, 1, &o, &err));
+	assert_null(history_files_open(paths, 1, &o, &err));
 	assert_int_equal(err.code, ERR_USAGE);
 	assert_string_equal(err.hint, "did you mean 'group'?");
 }
@@ -609,8 +609,12 @@ static void rivals_choose(void **state)
 		enum rival_kind kind;
 		long node;
 	} rows[] = { { RIVAL_FGD, 1 }, { RIVAL_BESTFIT, 0 } };
-	const struct history_job of_b = { .gpu_type = "x|b", .gpus = 1, .gpu_milli = 500, .cpus = 1 };
-	const struct history_job large = { .gpu_type = "", .gpus = 1, .gpu_milli = 100, .cpus = 10 };
+	const struct history_job of_b = {
+		.gpu_type = "x|b", .gpus = 1, .gpu_milli = 500, .cpus = 1
+	};
+	const struct history_job large = {
+		.gpu_type = "", .gpus = 1, .gpu_milli = 100, .cpus = 10
+	};
 	const struct history_job two = { .gpu_type = "", .gpus = 2, .gpu_milli = 1000, .cpus = 1 };
 	const struct history_job unknown = { .gpu_type = "x", .gpus = 1, .gpu_milli = 100 };
 	struct error err;
