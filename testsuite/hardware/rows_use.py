@@ -81,11 +81,12 @@ def one_duty(ctx, duty):
     last, samples = c.used(job), sampler.between(begin, end - 0.2)
     used = {k: last.get(k, 0) - first.get(k, 0) for k in ("gpu_seen_us", "gpu_busy_us", "energy_mj")}
     theirs, seconds = mean(s[1] for s in samples), used["gpu_seen_us"] / 1e6
-    if theirs is None or seconds < ctx.duty_s / 2:
+    # A busy machine looks less often.
+    if theirs is None or seconds < (ctx.duty_s - SETTLE_S) / 2 / ctx.slack:
         yield judged(what, False, f"{len(samples)} samples of nvidia-smi's, {seconds:.1f} s of the agent's")
         return
     ours = used["gpu_busy_us"] / 1e4 / seconds
-    yield judged(what, abs(ours - theirs) <= POINTS * ctx.slack and len(samples) >= ctx.duty_s,
+    yield judged(what, abs(ours - theirs) <= POINTS * ctx.slack and len(samples) >= ctx.duty_s / ctx.slack,
                  f"agent {ours:.1f}% in {seconds:.1f} s, nvidia-smi {theirs:.1f}% ({len(samples)} samples): "
                  f"{abs(ours - theirs):.1f} points apart")
     yield energy(ctx, duty, mean(s[2] for s in samples), used["energy_mj"] / 1000, seconds)

@@ -147,10 +147,13 @@ def test_a_job_requeues_itself(cluster):
 
 def test_a_job_requeues_itself_and_hears_so(cluster):
     """The requeue ends all processes of the job; the program that asked for it first says how that went: submitit relies on it."""
-    job = cluster.batch(f'trap : TERM\n[ "$SLURM_RESTART_COUNT" -ge 6 ] || '
-                        f'{{ {NAMES}/scontrol requeue $SLURM_JOB_ID; echo $? >>answers; exit; }}', "-p", "other")
+    job = cluster.batch(f'trap : TERM\nn=${{SLURM_RESTART_COUNT:-0}}\n[ "$n" -lt 6 ] || exit 0\necho "$n asks" >>answers\n'
+                        f'{NAMES}/scontrol requeue $SLURM_JOB_ID\necho "$n $?" >>answers', "-p", "other")
     cluster.wait_state(job, "COMPLETED")
-    assert (cluster.dir / "jobs/answers").read_text().split() == ["0"] * 6
+    lines = (cluster.dir / "jobs/answers").read_text().splitlines()
+    asked = [line.split()[0] for line in lines if line.endswith(" asks")]
+    # An attempt whose node was too slow to start it counts as a restart and asks nothing.
+    assert len(asked) >= 3 and lines == [line for n in asked for line in (f"{n} asks", f"{n} 0")]
 
 
 def test_update(cluster):
