@@ -3,14 +3,17 @@
 GPUSCHED_SHOTS=FOLDER keeps a picture of each page in each size, light and dark, to be looked at.
 """
 
+import html
 import os
 import pathlib
 import re
+import subprocess
+import tempfile
 
 import browser
 import pytest
 from browser import ENTER, MODES, SIZES, TAB, Browser
-from cluster import ROOT, wait_until
+from cluster import BUILD, ROOT, wait_until
 from webserver import missing, web_cluster
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.skipif(not ROOT, reason="needs other users")]
@@ -60,6 +63,30 @@ def jobs(web):
 
 
 # --- without a browser ---------------------------------------------------------------------------
+
+
+def test_comparisons_that_gsim_made():
+    """The commands that the page names make what it shows."""
+    with tempfile.TemporaryDirectory() as folder, web_cluster(f"--what-if={folder}") as w:
+        folder = pathlib.Path(folder)
+        folder.chmod(0o755)
+        reader = w.browser(ANA)
+        assert "There is no comparison yet" in reader.get("/what-if").body.decode()
+        (folder / "nodes.csv").write_text("node,count,gpus,gpu_type\nx,1,8,h100\n")
+        (folder / "jobs.csv").write_text("job_id,submit_s,duration_s,gpus,group,gpu_type\n" + "".join(
+            f"j{i},{i * 60},{300 + i % 7 * 400},{(1, 8, 2)[i % 3]},{('red', 'blue')[i % 2]},h100\n" for i in range(120)))
+        r = subprocess.run([BUILD / "ctld/gsim/gsim", "--quiet", "--nodes", folder / "nodes.csv", "--against=fifo", f"--plot={folder / 'fifo'}", "--json",
+                            folder / "jobs.csv"], capture_output=True, text=True, check=True, timeout=120)
+        (folder / "fifo/figures.json").write_text(r.stdout)
+        text = reader.get("/what-if").body.decode()
+        pictures = sorted(p.name for p in (folder / "fifo").glob("*.svg"))
+        assert "compare-waits.svg" in pictures
+        for name in pictures:
+            assert f'src="/what-if/{name}?of=fifo"' in text
+            picture = reader.get(f"/what-if/{name}?of=fifo")
+            assert picture.status == 200 and picture.headers["Content-Type"] == "image/svg+xml"
+            assert picture.body == (folder / "fifo" / name).read_bytes()
+        assert html.escape(r.stdout.splitlines()[1].strip()) in text, text
 
 
 def test_pages_answer(web, cookie):
