@@ -116,28 +116,18 @@ static bool starts_next(const struct core *core, const struct class *class)
 	return starts;
 }
 
-/* Returns how many tasks of the class come before its record. */
-static uint32_t say_position(struct core *core, const struct job *job, const struct class *class,
-        uint32_t before, struct job_why *why)
-{
-	uint32_t others = sched_before(class, job);
-
-	sched_position(core->sched, class, &why->position, &why->of);
-	why->position += before + others;
-	return others;
-}
-
-/* What keeps the job from starting in one of its partitions. `before`: tasks of its record before
- * it. */
+/* What keeps the job from starting in one of its partitions, and its position there. `before`: tasks
+ * of the class before it. */
 static void explain_class(struct core *core, const struct job *job, struct class *class,
         uint32_t before, struct job_why *why)
 {
 	struct candidate who = sched_candidate(core->sched, class);
 	size_t n = why->n_blockers;
 
+	sched_position(core->sched, class, &why->position, &why->of);
+	why->position += before;
 	if (n == WHY_BLOCKERS)
 		return;
-	before += say_position(core, job, class, before, why);
 	/* During a pass the job may be about to start, and what is free may be for other jobs. */
 	if (!why->cut_short || !starts_next(core, class))
 		explain_candidate(core, &who, class, before, job_info(job)->uid, why);
@@ -153,7 +143,7 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 	struct job *job = (struct job *)(uintptr_t)jobs_find_waiting(core->jobs, ref, &before);
 	struct class *class;
 	const struct queued *q;
-	uint32_t k;
+	uint32_t k, position = 0, of = 0;
 
 	if (!job || job_info(job)->state != JOB_PENDING || !job_weight(job))
 		return false;
@@ -163,10 +153,17 @@ bool core_job_why(struct core *core, uint64_t ref, struct clocks now, struct job
 	if (held_back(core, job, why))
 		return true;
 	why->cut_short = !sched_idle(core->sched);
-	for (k = 0; (q = job_queued(job, k)); k++)
-		explain_class(core, job, q->class, before, why);
 	class = sched_class_of(job);
-	say_position(core, job, class, before, why);
+	for (k = 0; (q = job_queued(job, k)); k++) {
+		/* This walks the class's queue: the dearest part of the answer. */
+		explain_class(core, job, q->class, before + sched_before(q->class, job), why);
+		if (q->class == class) {
+			position = why->position;
+			of = why->of;
+		}
+	}
+	why->position = position;
+	why->of = of;
 	say_plan(core, job, class, why);
 	if (!why->cut_short)
 		suggest(core, job, why);
