@@ -23,6 +23,7 @@
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
+#include "common/net/listen_at.h"
 
 #define MAX_HELD     1000
 #define MAX_HELD_MAX 100000
@@ -65,31 +66,15 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-/* "7001", "127.0.0.1:7001", "[::1]:7001" */
 static int parse_at(const char *text, struct gate_at *at, struct error *err)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE },
-	                *found;
-	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
-	char *host = colon ? xstrndup(text, (size_t)(colon - text)) : xstrdup("127.0.0.1");
-	size_t len = strlen(host);
-	uint64_t n;
-	int rc = count_parse(port, 1, UINT16_MAX, &n, NULL);
+	struct addrinfo *found = listen_at(text, 1, err);
 
-	if (*host == '[' && host[len - 1] == ']') {
-		host[len - 1] = '\0';
-		memmove(host, host + 1, len - 1);
-	}
-	if (rc < 0 || getaddrinfo(host, port, &hints, &found) != 0) {
-		free(host);
-		return error_set(
-		        err, ERR_USAGE, "expected [ADDRESS:]PORT, with an address in numbers");
-	}
+	if (!found)
+		return -1;
 	memcpy(&at->at, found->ai_addr, found->ai_addrlen);
 	at->len = found->ai_addrlen;
 	freeaddrinfo(found);
-	free(host);
 	return 0;
 }
 

@@ -13,8 +13,8 @@
 #include "cmds/web/http_impl.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
+#include "common/net/listen_at.h"
 
 #define BACKLOG    512
 #define SLACK      64 /* connections that are accepted only to be closed */
@@ -215,42 +215,18 @@ static int listen_unix(const char *path, unsigned mode, struct error *err)
 	return fd;
 }
 
-/* "7380", "127.0.0.1:7380", "[::1]:7380" */
-static struct addrinfo *find_address(const char *text, struct error *err)
-{
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE },
-	                *found;
-	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
-	char *host = colon ? xstrndup(text, (size_t)(colon - text)) : xstrdup("127.0.0.1");
-	size_t len = strlen(host);
-	uint64_t n;
-	int rc = count_parse(port, 0, UINT16_MAX, &n, NULL);
-
-	if (*host == '[' && host[len - 1] == ']') {
-		host[len - 1] = '\0';
-		memmove(host, host + 1, len - 1);
-	}
-	if (rc < 0 || getaddrinfo(host, port, &hints, &found) != 0) {
-		error_set(err, ERR_USAGE,
-		        "'%s': expected [ADDRESS:]PORT, with an address in numbers, or unix:PATH",
-		        text);
-		found = NULL;
-	}
-	free(host);
-	return found;
-}
-
 static int listen_tcp(struct listener *l, const char *text, struct error *err)
 {
-	struct addrinfo *found = find_address(text, err);
+	struct addrinfo *found = listen_at(text, 0, err);
 	struct sockaddr_storage at;
 	socklen_t len = sizeof(at);
 	char host[64], port[8];
 	int fd, one = 1;
 
 	if (!found)
-		return -1;
+		return error_set(err, ERR_USAGE,
+		        "'%s': expected [ADDRESS:]PORT, with an address in numbers, or unix:PATH",
+		        text);
 	fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
