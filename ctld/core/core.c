@@ -13,6 +13,7 @@
  */
 #include "ctld/core/core.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
@@ -43,6 +44,7 @@
 #include "ctld/core/nodes/report.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
+#include "ctld/core/preempt/preempt.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/budget.h"
 #include "ctld/core/records/job.h"
@@ -537,6 +539,8 @@ void core_stats(const struct core *core, struct core_stats *stats)
 {
 	struct sched_stats sched;
 
+	static_assert(sizeof(core->n_preempted) / sizeof(core->n_preempted[0]) == PREEMPT_REASONS,
+	        "a count for each reason");
 	sched_stats(core->sched, &sched);
 	*stats = (struct core_stats){
 		.epoch = meta_epoch(core->meta),
@@ -556,6 +560,9 @@ void core_stats(const struct core *core, struct core_stats *stats)
 		.placements_tried = sched.tried,
 		.started = core->n_started,
 		.ended = core->n_ended,
+		.preempted_tier = core->n_preempted[PREEMPT_TIER],
+		.preempted_qos = core->n_preempted[PREEMPT_QOS],
+		.preempted_reclaim = core->n_preempted[PREEMPT_RECLAIM],
 		.nodes = core->conf->n_nodes,
 		.nodes_up = nodes_heard(core->nodes),
 	};

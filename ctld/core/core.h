@@ -364,6 +364,7 @@ struct core_stats {
 	uint64_t epoch, change, next_job;
 	uint64_t jobs, jobs_pending, jobs_running, runs, classes, classes_parked;
 	uint64_t events, passes, placements_tried, started, ended;
+	uint64_t preempted_tier, preempted_qos, preempted_reclaim; /* jobs, by what allowed it */
 	uint64_t nodes, nodes_up;
 };
 void core_stats(const struct core *core, struct core_stats *stats);

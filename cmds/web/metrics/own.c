@@ -234,6 +234,19 @@ static void services(struct metric_out *o)
 	}
 }
 
+/* --- what the controller counts -------------------------------------------------------------- */
+
+/* By the name of what allowed the preemption, as the job's comment says it. */
+static void preemptions(struct metric_out *o)
+{
+	const struct snapshot *snap = o->in->snap;
+	static const char prefix[] = "core.preempted_";
+
+	for (size_t i = 0; snap && i < snap->n_stats; i++)
+		if (!strncmp(snap->stats[i]->name, prefix, strlen(prefix)))
+			metric_put(o, snap->stats[i]->value, snap->stats[i]->name + strlen(prefix));
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 #define G(name, labels, help, fill, what)                           \
@@ -305,6 +318,10 @@ const struct metric metrics_own[] = {
 	        "Jobs that ran and wait again, by the reason that they wait for then, counted "
 	        "since gweb began",
 	        requeued, 0),
+	C("preemptions_total", "cause",
+	        "Jobs preempted since the controller started: by a higher tier or QOS, or to "
+	        "reclaim a guarantee",
+	        preemptions, 0),
 	C("gpu_xids_total", "xid", "Xids that nodes heard of, counted since gweb began", xids, 0),
 	G("service_replicas", "service,state", "Replicas", service_replicas, 0),
 	G("service_wanted", "service", "Replicas that are wanted", services, SERVICE_WANTED),

@@ -638,6 +638,7 @@ void job_preempt(struct core *core, const struct preempt_victim *victim, const s
 	if (named)
 		snprintf(text, sizeof(text), "preempted for job %s of %.60s (%s)",
 		        job_label(for_job, label), by->user, preempt_reason_name(victim->reason));
+	core->n_preempted[victim->reason]++;
 	job_set_comment(core->jobs, job, text);
 	audit_note(core, "job.preempt", NULL, victim->job, "", text);
 	job_stop(core, job,

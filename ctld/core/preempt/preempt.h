@@ -15,7 +15,13 @@
 
 #include "ctld/core/plan/candidate.h"
 
-enum preempt_reason { PREEMPT_NOT, PREEMPT_TIER, PREEMPT_QOS, PREEMPT_RECLAIM };
+enum preempt_reason {
+	PREEMPT_NOT,
+	PREEMPT_TIER,
+	PREEMPT_QOS,
+	PREEMPT_RECLAIM,
+	PREEMPT_REASONS
+};
 const char *preempt_reason_name(enum preempt_reason reason); /* "tier", "qos", "reclaim" */
 
 /* May the candidate, whose job takes `milli` thousandths of GPUs of the type, stop this run? */

@@ -113,6 +113,7 @@ struct core {
 	unsigned counts;
 	uint64_t ledger_seen; /* grows with every booking and node change: dates verdicts */
 	uint64_t n_events, n_started, n_ended;
+	uint64_t n_preempted[4]; /* by enum preempt_reason */
 };
 
 #endif

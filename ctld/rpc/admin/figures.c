@@ -126,6 +126,10 @@ struct snapshot {
 	X("core.placements_tried", "", "places tried", s->core.placements_tried)                   \
 	X("core.started", "", "runs ordered", s->core.started)                                     \
 	X("core.ended", "", "runs ended", s->core.ended)                                           \
+	X("core.preempted_tier", "", "jobs preempted by a higher tier", s->core.preempted_tier)    \
+	X("core.preempted_qos", "", "jobs preempted by a higher QOS", s->core.preempted_qos)       \
+	X("core.preempted_reclaim", "", "jobs preempted for another account's guarantee",          \
+	        s->core.preempted_reclaim)                                                         \
 	X("core.nodes", "", "nodes configured", s->core.nodes)                                     \
 	X("core.nodes_up", "", "of them connected and fit for work now", s->core.nodes_up)
 

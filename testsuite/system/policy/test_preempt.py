@@ -1,5 +1,6 @@
 """Who must make room for whom: reclaim, tiers, QOS, what is protected, and faults in the midst of it."""
 
+import json
 import time
 
 import pytest
@@ -58,10 +59,17 @@ def fill(jobs, user, *options, n=4, **kw):
     return ids
 
 
+def preempted(c):
+    """How many jobs were, by cause."""
+    stats = json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]
+    return {s["name"].removeprefix("core.preempted_"): s["value"] for s in stats if s["name"].startswith("core.preempted_")}
+
+
 # --- two accounts -------------------------------------------------------------------------------
 
 def test_what_is_lent_is_taken_back(judged, jobs):
     c, _ = judged
+    before = preempted(c)
     red = fill(jobs, RED, account="red")  # 16 of its own, 16 borrowed
     first = jobs.submit(BLUE, *WHOLE, account="blue")
     victim, why = jobs.wait_told(*red)
@@ -80,6 +88,7 @@ def test_what_is_lent_is_taken_back(judged, jobs):
     assert jobs.told() == [victim], "no more than was needed"
     words = " ".join(c.run("gqueue", "--why", victim).stdout.split())
     assert f"Last note: preempted for job {first} of {BLUE} (reclaim)." in words
+    assert preempted(c) == {"tier": before["tier"], "qos": before["qos"], "reclaim": before["reclaim"] + 1}
 
     # Blue takes back all that is its own, and nothing more.
     second = jobs.submit(BLUE, *WHOLE, account="blue")

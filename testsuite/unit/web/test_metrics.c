@@ -154,6 +154,7 @@ static struct messages *make_stats(void)
 		double value;
 	} all[] = { { "uptime", "s", 3600 }, { "loop.stall", "ms", 2.5 }, { "memory", "MiB", 8 },
 		{ "streams.bytes", "B", 77 }, { "loop.busy", "%", 1 }, { "core.passes", "", 12 },
+		{ "core.preempted_qos", "", 3 }, { "core.preempted_reclaim", "", 4 },
 		{ "bad name", "", 1 } };
 	struct messages *stats = messages_new();
 
