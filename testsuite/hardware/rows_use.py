@@ -175,9 +175,12 @@ def idle_gpus(ctx):
         yield Row("idle GPUs, sampled", NOT_HERE, "there is no nvidia-smi")
         return
 
+    begin = time.time()
+
     def sampled():
+        """Since this row began: before it something may have run."""
         found = [g for g in ctx.site.devices() if g.get("sample_known") and not g["uuid"].startswith("MIG-")]
-        return found or None
+        return found if found and all(g.get("sample_age_s", 0) + 1 < time.time() - begin for g in found) else None
     try:
         ours = wait_until(sampled, "a sample", 30)
     except Failed:

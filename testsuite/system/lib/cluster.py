@@ -323,6 +323,12 @@ partitions = {self.partitions};
         return wait_until(lambda: (lambda j: j if j["state"] in states else None)(self.job(job_id)),
                           f"job {job_id} to be {'/'.join(states)} (it is {self.state(job_id)})", timeout)
 
+    def mounts(self):
+        """The machine's mounts, but for those of other tests in folders of their own."""
+        others, ours = ("/tmp/", "/dev/shm/"), (f"{self.dir}/", f"{self.run_base}/")
+        lines = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
+        return [x for x in lines if (at := x.split()[4] + "/") in others or at.startswith(ours) or not at.startswith(others)]
+
     # --- the end -------------------------------------------------------------------------------
 
     def shepherds(self):

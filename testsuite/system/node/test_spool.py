@@ -144,7 +144,7 @@ def run(c, script, state="COMPLETED", user="daemon", **kw):
 
 def test_a_tmp_with_a_size(sized):
     """ENOSPC for who fills it, both of it together; the next finds it empty; of the spool and the node's mounts nothing."""
-    mounts = pathlib.Path("/proc/self/mountinfo").read_text()
+    mounts = sized.mounts()
     before = os.statvfs(sized.dir / "spool-n1")
     for user in ("daemon", "nobody"):
         script = "ls -A /tmp /var/tmp; id -u; dd if=/dev/zero of=/var/tmp/some bs=1M count=40 2>/dev/null; " \
@@ -153,7 +153,7 @@ def test_a_tmp_with_a_size(sized):
         assert text.startswith("/tmp:\n\n/var/tmp:\n") and "No space left on device" in text, text
         assert "65536\n1777\n" in text
         assert text.endswith("/tmp:\nmore\nseen\n\n/var/tmp:\n"), text  # the task epilog's: it is where the job was
-    assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts
+    assert sized.mounts() == mounts
     assert os.statvfs(sized.dir / "spool-n1").f_blocks == before.f_blocks
     wait_until(lambda: not list((sized.dir / "spool-n1/private").iterdir()), "the directories to be removed")
 
@@ -177,9 +177,9 @@ def test_the_controller_says_a_size(sized):
     sized.write_conf()
     sized.run("gctl", "reconfigure")
     wait_until(lambda: "16384\n" in run(sized, "df -k /tmp | awk 'NR == 2 { print $2 }'")[1], "runs to have it")
-    mounts = pathlib.Path("/proc/self/mountinfo").read_text()
+    mounts = sized.mounts()
     job = sized.submit("sleep 1000", user="daemon")
     sized.wait_state(job, "RUNNING")
     sized.run("gcancel", job)
     sized.wait_state(job, "CANCELLED")
-    assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts
+    assert sized.mounts() == mounts
