@@ -21,9 +21,9 @@
 #include "testsuite/unit/lib/store_fixture.h"
 #include "testsuite/unit/lib/store_model.h"
 
-/* Sanitizers are slow: with them every third place is tried, elsewhere every one. */
+/* Sanitizers are slow: with them every ninth place is tried, elsewhere every one. */
 #ifdef __SANITIZE_ADDRESS__
-#define STRIDE 3
+#define STRIDE 9
 #else
 #define STRIDE 1
 #endif
