@@ -147,16 +147,15 @@ def test_a_job_requeues_itself(cluster):
 
 def test_a_job_requeues_itself_and_hears_so(cluster):
     """The requeue ends all processes of the job; the program that asked for it first says how that went: submitit relies on it."""
-    job = cluster.batch(f'trap : TERM\nn=${{SLURM_RESTART_COUNT:-0}}\n[ "$n" -lt 6 ] || exit 0\necho "$n asks" >>answers\n'
+    # The sanitizer's search for leaks at scontrol's end can hang for ever where a signal comes in its midst.
+    job = cluster.batch('trap : TERM\nexport ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"\n'
+                        'n=${SLURM_RESTART_COUNT:-0}\n[ "$n" -lt 6 ] || exit 0\necho "$n asks" >>answers\n'
                         f'{NAMES}/scontrol requeue $SLURM_JOB_ID\necho "$n $?" >>answers', "-p", "other")
     cluster.wait_state(job, "COMPLETED")
     lines = (cluster.dir / "jobs/answers").read_text().splitlines()
     asked = [line.split()[0] for line in lines if line.endswith(" asks")]
-    answers = dict(line.split() for line in lines if not line.endswith(" asks"))
-    # An attempt whose node was too slow to start it counts as a restart and asks nothing. On a slow machine one attempt was seen to end
-    # before it had written its answer; why is not known.
-    assert len(asked) >= 3 and set(answers) <= set(asked) and set(answers.values()) == {"0"}, lines
-    assert len(answers) >= len(asked) - 1, lines
+    # An attempt whose node was too slow to start it counts as a restart and asks nothing.
+    assert len(asked) >= 3 and lines == [line for n in asked for line in (f"{n} asks", f"{n} 0")]
 
 
 def test_update(cluster):
