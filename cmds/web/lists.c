@@ -298,6 +298,17 @@ static bool is_due(const struct lists *l, int q, int64_t now)
 	return now >= l->due_ms[q] || (questions[q].on_change && l->changed);
 }
 
+/* The lesser of two answers in turn counts: a single slow one tells of the machine, not of the list. */
+static void rest_after(struct lists *l, int q, int64_t now_us, int64_t took_us)
+{
+	int64_t cost = took_us < l->took_us[q] ? took_us : l->took_us[q];
+
+	l->took_us[q] = took_us;
+	l->rests_ms[q] = now_us / 1000 + cost * WATCHER_REST / 1000;
+	if (l->rests_ms[q] > now_us / 1000 + WATCHER_REST_MAX_MS)
+		l->rests_ms[q] = now_us / 1000 + WATCHER_REST_MAX_MS;
+}
+
 static int ask_one(struct lists *l, int q, struct client *c, struct error *err)
 {
 	int64_t began = clock_us(CLOCK_MONOTONIC), took;
@@ -308,7 +319,7 @@ static int ask_one(struct lists *l, int q, struct client *c, struct error *err)
 		return -1;
 	}
 	took = clock_us(CLOCK_MONOTONIC) - began;
-	l->rests_ms[q] = (began + took + took * WATCHER_REST) / 1000;
+	rest_after(l, q, began + took, took);
 	l->due_ms[q] =
 	        questions[q].every_ms == INT64_MAX ? 0 : began / 1000 + questions[q].every_ms;
 	if (questions[q].list < 0) {

@@ -40,6 +40,7 @@ struct lists {
 	struct messages *messages[LIST_COUNT];
 	int64_t due_ms[ASK_COUNT];          /* asked for then at the latest */
 	int64_t rests_ms[ASK_COUNT];        /* and not before */
+	int64_t took_us[ASK_COUNT];         /* the last answer */
 	char *cluster, *version, *currency; /* NULL: not known */
 };
 

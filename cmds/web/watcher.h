@@ -3,7 +3,8 @@
  * It watches all jobs (WatchJobs, from a cursor) on one connection, and asks on another one for the
  * lists: nodes, partitions, accounts, services, statistics. What it hears becomes a new snapshot once
  * a period. What it asks costs the controller at most a two-hundredth of its time for each of them:
- * after an answer that took t the same is not asked for again before WATCHER_REST * t.
+ * after two answers of which the faster took t the same is not asked for again before
+ * WATCHER_REST * t, a minute at most.
  *
  *	list                    asked for
  *	nodes, partitions       when jobs have changed, or after 5 s
@@ -24,8 +25,9 @@
 
 #include "common/base/error.h"
 
-#define WATCHER_PERIOD_MS 1000
-#define WATCHER_REST      199
+#define WATCHER_PERIOD_MS   1000
+#define WATCHER_REST        199
+#define WATCHER_REST_MAX_MS 60000
 
 struct snapshot;
 struct snapshots;
