@@ -20,6 +20,12 @@ void *http_call_begin(void *http, const char *uri, struct MHD_Connection *c)
 	return call;
 }
 
+static void drop_snapshot(struct http_call *call)
+{
+	snapshot_put((struct snapshot *)(uintptr_t)call->r.snap);
+	call->r.snap = NULL;
+}
+
 void http_call_end(void *http, struct MHD_Connection *c, void **con_cls,
         enum MHD_RequestTerminationCode how)
 {
@@ -33,7 +39,7 @@ void http_call_end(void *http, struct MHD_Connection *c, void **con_cls,
 	strbuf_free(&call->body);
 	http_answer_clear(&call->a);
 	http_query_free(&call->query);
-	snapshot_put((struct snapshot *)(uintptr_t)call->r.snap);
+	drop_snapshot(call);
 	if (call->conn)
 		http_phase(call->conn, PHASE_REQUEST);
 	viewer_put(call->viewer);
@@ -211,6 +217,8 @@ static enum MHD_Result answer(struct http_call *call)
 	len = call->a.shared ? http_body_size(call->a.shared) : call->a.body.len;
 	call->answered = true;
 	count(call->http, call->a.status);
+	/* A stream may go on for an hour, and no job that was replaced is freed while a snapshot has it. */
+	drop_snapshot(call);
 	if (call->a.stream)
 		return stream_begin(call);
 	response = http_answer_response(&call->a, http_accepts(accepts, "gzip"));

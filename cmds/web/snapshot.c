@@ -6,6 +6,7 @@
  */
 #include "cmds/web/snapshot.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 #include "cmds/web/totals.h"
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
+
+#define TRIM_JOBS 4096
 
 /* Jobs that the snapshot behind `serial` has no more. */
 struct retired {
@@ -152,18 +155,22 @@ static void free_retired(struct retired *r)
 	free(r);
 }
 
-/* In the watcher's thread: many jobs take a while. */
+/* In the watcher's thread: many jobs take a while. What so many had is given back to the system. */
 static void free_all_retired(struct snapshots *s)
 {
 	struct retired *r;
+	size_t n = 0;
 
 	do {
 		pthread_mutex_lock(&s->lock);
 		r = take_retired(s);
 		pthread_mutex_unlock(&s->lock);
+		n += r ? r->n : 0;
 		if (r)
 			free_retired(r);
 	} while (r);
+	if (n > TRIM_JOBS)
+		malloc_trim(0);
 }
 
 static void delta_put(struct snapshot_delta *d)

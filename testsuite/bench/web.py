@@ -1,7 +1,10 @@
 #!/usr/bin/python3
-"""web.py - what gweb costs: scrapes a second with their p99, memory with 100,000 jobs, the controller's part
+"""web.py - what gweb costs: scrapes a second with their p99, memory with 100,000 jobs, the controller's part, viewers
 
-usage: GPUSCHED_BUILD=DIR testsuite/bench/web.py [--jobs N] [--rate N] [--seconds N] [--first]
+usage: GPUSCHED_BUILD=DIR testsuite/bench/web.py [--jobs N] [--rate N] [--seconds N] [--viewers N] [--first] [--only-viewers]
+
+Viewers are streams of /v1/watch, all of one user. Meanwhile a job is submitted five times a second; an event's delay is from
+its submit's return until a viewer has it.
 
 --first, as root: gweb's loop and the client go before all else on the machine (SCHED_FIFO), so that a machine
 with other work says what one without would.
@@ -11,6 +14,8 @@ import argparse
 import json
 import pathlib
 import re
+import selectors
+import socket
 import subprocess
 import sys
 import time
@@ -59,16 +64,86 @@ def waiting(web):
     return sum(int(m) for m in re.findall(r'^gpusched_jobs_waiting\{.*\} (\d+)$', text, re.M))
 
 
+def open_streams(web, n):
+    """Sockets of n streams, of the user that this is."""
+    cookie = web.browser().cookie
+    request = f"GET /v1/watch HTTP/1.1\r\nHost: 127.0.0.1:{web.port}\r\nCookie: {cookie}\r\n\r\n".encode()
+    streams = []
+    for _ in range(n):
+        s = socket.create_connection(("127.0.0.1", web.port))
+        s.sendall(request)
+        streams.append(s)
+    return streams
+
+
+class Viewers:
+    """Reads what streams are told, and notes when each has heard of each job."""
+
+    def __init__(self, streams):
+        self.selector, self.rest, self.heard = selectors.DefaultSelector(), {}, {}
+        for s in streams:
+            s.setblocking(False)
+            self.selector.register(s, selectors.EVENT_READ)
+            self.rest[s] = b""
+
+    def read(self, until):
+        while (left := until - time.monotonic()) > 0:
+            for key, _ in self.selector.select(left):
+                data = key.fileobj.recv(1 << 16)
+                assert data, "a stream has ended"
+                now = time.monotonic()
+                data = self.rest[key.fileobj] + data
+                for name in set(re.findall(rb'"name":"(seen\d+)"', data)):
+                    self.heard.setdefault((name.decode(), key.fd), now)
+                self.rest[key.fileobj] = data[-20:]
+
+
+def viewers(web, n, seconds):
+    """What n viewers of the events cost, and when they hear of a job."""
+    streams = open_streams(web, n)
+    v = Viewers(streams)
+    v.read(time.monotonic() + 3)
+    born, began = {}, time.monotonic()
+    before = cpu_s(web.daemon.pid), cpu_s(web.c.ctld.pid)
+    most = 0
+    while time.monotonic() < began + seconds:
+        name = f"seen{len(born)}"
+        web.c.run("gsubmit", "--hold", "-J", name, "--wrap", "true")
+        born[name] = time.monotonic()
+        v.read(born[name] + 0.2)
+        most = max(most, rss_kb(web.daemon.pid))
+    took = time.monotonic() - began
+    own, theirs = ((cpu_s(p) - b) / took * 100 for p, b in zip((web.daemon.pid, web.c.ctld.pid), before))
+    v.read(time.monotonic() + 5)
+    delays = sorted(t - born[name] for (name, _), t in v.heard.items())
+    assert len(delays) == n * len(born), f"{len(delays)} events of {n * len(born)} were heard"
+    row(f"gweb: most resident memory with {n} viewers of /v1/watch", f"{most / 1024:.0f} MiB", "64 MiB",
+        f"{rss_kb(web.daemon.pid) / 1024:.0f} MiB in the end")
+    row(f"gweb: processor time with {n} viewers, {len(born) / took:.1f} new jobs a second", f"{own:.1f}% of a core", "",
+        f"the controller meanwhile, with the submits: {theirs:.1f}%")
+    row("gweb: from a submit's return until a viewer has the event, p99", f"{1000 * delays[len(delays) * 99 // 100]:.0f} ms", "",
+        f"p50 {1000 * delays[len(delays) // 2]:.0f} ms; a snapshot comes once a second")
+    for s in streams:
+        s.close()
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--jobs", type=int, default=100000)
     ap.add_argument("--rate", type=int, default=2000)
     ap.add_argument("--seconds", type=int, default=10)
+    ap.add_argument("--viewers", type=int, default=500)
     ap.add_argument("--first", action="store_true")
+    ap.add_argument("--only-viewers", action="store_true")
     args = ap.parse_args()
     if args.first:
         FIRST[:] = ["chrt", "-f"]
-    with webserver.web_cluster("--period=1s", nodes=[f"n{i}" for i in range(1, 9)]) as web:
+    with webserver.web_cluster("--period=1s", "--max-per-address=4096", nodes=[f"n{i}" for i in range(1, 9)]) as web:
+        if args.only_viewers:
+            submit_many(web.c, args.jobs)
+            wait_until(lambda: waiting(web) == args.jobs, "all jobs to be seen", 120)
+            viewers(web, args.viewers, args.seconds)
+            return
         quiet = share(web.c.ctld.pid, args.seconds)
         web.close()
         bare = share(web.c.ctld.pid, args.seconds)
@@ -99,6 +174,7 @@ def main():
             f"{with_it:.2f}% with it, {bare:.2f}% without; gweb itself {own:.2f}%")
         wait_until(lambda: waiting(web) == args.jobs, "all jobs to be seen", 120)
         row(f"gweb: resident memory with {args.jobs:,} jobs, started anew", f"{rss_kb(web.daemon.pid) / 1024:.0f} MiB", "64 MiB")
+        viewers(web, args.viewers, args.seconds)
 
 
 if __name__ == "__main__":
