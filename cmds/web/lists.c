@@ -20,7 +20,7 @@
 
 void lists_init(struct lists *l)
 {
-	*l = (struct lists){ .texts = snapshot_texts_new() };
+	*l = (struct lists){ .texts = snapshot_texts_new(), .private_jobs = true };
 }
 
 void lists_drop_jobs(struct lists *l)
@@ -100,6 +100,39 @@ static int on_item(const ProtobufCMessage *item, void *arg, struct error *err)
 	(void)err;
 	messages_add(arg, item);
 	return 0;
+}
+
+static int on_private(const ProtobufCMessage *m, void *arg, struct error *err)
+{
+	struct lists *l = arg;
+
+	(void)err;
+	l->private_jobs = ((const Gpusched__LookAsResult *)m)->private_jobs;
+	return 0;
+}
+
+/* Only web users and administrators are told. As another user gweb sees no more than that user, and
+ * takes jobs for private. */
+static int ask_private(struct lists *l, struct client *c, struct messages *to, struct error *err)
+{
+	Gpusched__LookAs m = GPUSCHED__LOOK_AS__INIT;
+	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LOOK_AS,
+		.request = &m.base,
+		.answer = GPUSCHED__MSG_TYPE__MSG_LOOK_AS_RESULT,
+		.on_chunk = on_private,
+		.arg = l,
+		.repeatable = true };
+	struct error why;
+
+	(void)to;
+	m.self = true;
+	if (client_call(c, &call, &why) == 0)
+		return 0;
+	l->private_jobs = true;
+	if (why.code == ERR_NOT_PERMITTED)
+		return 0;
+	*err = why;
+	return -1;
 }
 
 static int ask_nodes(struct lists *l, struct client *c, struct messages *to, struct error *err)
@@ -280,6 +313,7 @@ static const struct {
 	bool on_change; /* at once where jobs have changed */
 	int (*ask)(struct lists *l, struct client *c, struct messages *to, struct error *err);
 } questions[ASK_COUNT] = {
+	[ASK_PRIVATE] = { -1, 2000, false, ask_private },
 	[ASK_NODES] = { LIST_NODES, 5000, true, ask_nodes },
 	[ASK_PARTITIONS] = { LIST_PARTITIONS, 5000, true, ask_partitions },
 	[ASK_SHARES] = { LIST_SHARES, 10000, false, ask_shares },
@@ -380,6 +414,7 @@ void lists_take(struct lists *l, struct snapshot_draft *d)
 	d->cluster = l->cluster ? l->cluster : "";
 	d->version = l->version ? l->version : "";
 	d->currency = l->currency ? l->currency : "";
+	d->private_jobs = l->private_jobs;
 	l->n_taken = l->arrays.n ? hold_back(l) : l->n_jobs;
 	d->set = l->jobs;
 	d->n_set = l->n_taken;

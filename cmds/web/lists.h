@@ -13,6 +13,7 @@ struct client;
 
 /* Each kind of question has a time before which it is not asked again. */
 enum question {
+	ASK_PRIVATE,
 	ASK_NODES,
 	ASK_PARTITIONS,
 	ASK_SHARES,
@@ -42,6 +43,7 @@ struct lists {
 	int64_t rests_ms[ASK_COUNT];        /* and not before */
 	int64_t took_us[ASK_COUNT];         /* the last answer */
 	char *cluster, *version, *currency; /* NULL: not known */
+	bool private_jobs; /* by the configuration; true while it is not known */
 };
 
 void lists_init(struct lists *l);

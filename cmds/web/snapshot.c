@@ -497,6 +497,7 @@ void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)
 	snap->cluster = o->cluster = xstrdup(d->cluster);
 	snap->version = o->version = xstrdup(d->version);
 	snap->currency = o->currency = xstrdup(d->currency);
+	snap->private_jobs = d->private_jobs;
 	snap->totals = d->totals;
 	snapshot_draft_sort(d);
 	for (size_t i = 0; i < d->n_set; i++)

@@ -84,6 +84,7 @@ struct snapshot {
 	uint64_t cursor;  /* of WatchJobs */
 	const char *cluster, *version;
 	const char *currency;
+	bool private_jobs; /* the configuration says so, or it is not known what it says */
 	size_t n_jobs, n_nodes, n_partitions, n_shares, n_services, n_stats;
 	struct snapshot_job **jobs; /* by id, then raw id; those that ended, too, for a while */
 	Gpusched__Node **nodes;     /* by name, with devices */

@@ -33,6 +33,7 @@ struct snapshot_draft {
 	int64_t taken_us;
 	uint64_t cursor;
 	const char *cluster, *version, *currency; /* copied */
+	bool private_jobs;
 	bool fresh;
 	/* The jobs that take the place of those with the same key, or are new; taken over, but for the
 	 * array. Their serials say which came later; of two alike the later one counts. */

@@ -5,6 +5,9 @@
  * A page is made once for each snapshot and kept for all that ask: by the watcher's thread, if it was
  * asked for within METRICS_WANTED_S, so that nothing on the loop waits for it.
  *
+ * Where the configuration keeps jobs private there are two of each page: the whole one for operators
+ * and administrators, and for all others one without what names users, services or jobs (text.c).
+ *
  * How many series there may be is bounded:
  *
  *	label                     values
@@ -49,6 +52,7 @@ struct metrics_input {
 	const struct snapshot *snap;     /* may be NULL */
 	const struct http_figures *http; /* may be NULL */
 	const struct sums *sums;
+	bool named; /* users, services and jobs may be named */
 	bool up;
 	double age_s;
 	int64_t now_us; /* UTC */

@@ -29,7 +29,7 @@ struct kept {
 struct metrics {
 	_Atomic(const struct http *) http;
 	pthread_mutex_t lock; /* of `kept` */
-	struct kept kept[PAGES_MAX];
+	struct kept kept[PAGES_MAX][2]; /* [1]: with what names users, services and jobs */
 };
 
 static int64_t now_ms(void)
@@ -50,7 +50,8 @@ void metrics_free(struct metrics *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < PAGES_MAX; i++)
-		http_body_put(m->kept[i].body);
+		for (int named = 0; named < 2; named++)
+			http_body_put(m->kept[i][named].body);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -74,29 +75,29 @@ static double resident(void)
 	return (double)there * (double)sysconf(_SC_PAGESIZE);
 }
 
-static struct http_body *make(struct metrics *m, const struct metrics_page *page,
-        const struct snapshot *snap, const struct sums *sums, bool up)
+static struct http_body *make(struct metrics *m, size_t i, bool named, const struct snapshot *snap,
+        const struct sums *sums, bool up)
 {
 	const struct http *h = atomic_load(&m->http);
 	struct metrics_input in = { .snap = snap,
 		.http = h ? http_figures(h) : NULL,
 		.sums = sums,
+		.named = named,
 		.up = up,
 		.age_s = snap ? (double)snapshot_age_us(snap) / 1e6 : NAN,
 		.now_us = clock_us(CLOCK_REALTIME),
 		.memory = resident() };
 	struct strbuf text = { 0 };
 
-	metrics_write(page, &in, &text);
+	metrics_write(&metrics_pages[i], &in, &text);
 	return http_body_new(&text, true);
 }
 
 /* Keep it; returns a reference. */
-static struct http_body *keep(
-        struct metrics *m, size_t i, uint64_t serial, bool up, bool wanted, struct http_body *body)
+static struct http_body *keep(struct metrics *m, struct kept *k, uint64_t serial, bool up,
+        bool wanted, struct http_body *body)
 {
 	struct http_body *old;
-	struct kept *k = &m->kept[i];
 
 	pthread_mutex_lock(&m->lock);
 	old = k->body;
@@ -112,10 +113,9 @@ static struct http_body *keep(
 }
 
 /* The page as it is kept, with a reference; NULL: it is to be made. */
-static struct http_body *find(struct metrics *m, size_t i, uint64_t serial, bool up)
+static struct http_body *find(struct metrics *m, struct kept *k, uint64_t serial, bool up)
 {
 	struct http_body *body = NULL;
-	struct kept *k = &m->kept[i];
 	int64_t now = now_ms(), age;
 
 	pthread_mutex_lock(&m->lock);
@@ -128,35 +128,49 @@ static struct http_body *find(struct metrics *m, size_t i, uint64_t serial, bool
 	return body;
 }
 
+static bool is_wanted(struct metrics *m, const struct kept *k)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&m->lock);
+	wanted = k->body && now_ms() - k->wanted_ms < METRICS_WANTED_S * 1000;
+	pthread_mutex_unlock(&m->lock);
+	return wanted;
+}
+
 void metrics_prepare(struct metrics *m, const struct snapshot *snap)
 {
 	struct sums *sums = NULL;
 
-	for (size_t i = 0; metrics_pages[i].path && i < PAGES_MAX; i++) {
-		bool wanted;
+	for (size_t i = 0; metrics_pages[i].path && i < PAGES_MAX; i++)
+		for (int named = 0; named < 2; named++) {
+			struct kept *k = &m->kept[i][named];
 
-		pthread_mutex_lock(&m->lock);
-		wanted = m->kept[i].body &&
-		         now_ms() - m->kept[i].wanted_ms < METRICS_WANTED_S * 1000;
-		pthread_mutex_unlock(&m->lock);
-		if (!wanted)
-			continue;
-		if (!sums)
-			sums = metric_sums_new(snap);
-		http_body_put(keep(m, i, snap->serial, true, false,
-		        make(m, &metrics_pages[i], snap, sums, true)));
-	}
+			if (!is_wanted(m, k))
+				continue;
+			if (!sums)
+				sums = metric_sums_new(snap);
+			http_body_put(keep(m, k, snap->serial, true, false,
+			        make(m, i, named, snap, sums, true)));
+		}
 	metric_sums_free(sums);
 }
 
 /* --- the routes ------------------------------------------------------------------------------- */
 
+/* Operators and administrators see all jobs; others where the configuration keeps none private. */
+static bool may_name(const struct http_request *r)
+{
+	return r->snap && (r->viewer->role != VIEWER_USER || !r->snap->private_jobs);
+}
+
 static void serve(const struct http_request *r, struct http_answer *a)
 {
 	struct metrics *m = r->arg;
 	uint64_t serial = r->snap ? r->snap->serial : 0;
-	bool up = !*r->trouble;
+	bool up = !*r->trouble, named = may_name(r);
 	struct sums *sums;
+	struct kept *k;
 	size_t i = 0;
 
 	while (metrics_pages[i].path && strcmp(metrics_pages[i].path, r->path) != 0)
@@ -165,12 +179,13 @@ static void serve(const struct http_request *r, struct http_answer *a)
 		http_answer_error(a, 404, "there is no such page");
 		return;
 	}
+	k = &m->kept[i][named];
 	a->type = TYPE;
-	a->shared = find(m, i, serial, up);
+	a->shared = find(m, k, serial, up);
 	if (a->shared)
 		return;
 	sums = metric_sums_new(r->snap);
-	a->shared = keep(m, i, serial, up, true, make(m, &metrics_pages[i], r->snap, sums, up));
+	a->shared = keep(m, k, serial, up, true, make(m, i, named, r->snap, sums, up));
 	metric_sums_free(sums);
 }
 

@@ -6,6 +6,37 @@
 
 #include "cmds/web/metrics/metrics.h"
 
+/* Labels that name what the configuration may keep private. */
+static const struct {
+	const char *label;
+	bool blank; /* the series stays, with "" for its value; else it is left out */
+} private_labels[] = { { "username", false }, { "user", false }, { "service", false },
+	{ "hpc_job", true } };
+#define N_PRIVATE (sizeof(private_labels) / sizeof(private_labels[0]))
+
+/* The row of such a label; N_PRIVATE: it names nothing private. */
+static size_t private_label(const char *name, size_t n)
+{
+	size_t i = 0;
+
+	while (i < N_PRIVATE && (strlen(private_labels[i].label) != n ||
+	                                strncmp(private_labels[i].label, name, n) != 0))
+		i++;
+	return i;
+}
+
+/* The first such label of a metric, which names one thing at most. */
+static size_t private_of(const struct metric *m)
+{
+	size_t i = N_PRIVATE;
+
+	for (const char *at = m->labels; *at && i == N_PRIVATE; at += *at == ',') {
+		i = private_label(at, strcspn(at, ","));
+		at += strcspn(at, ",");
+	}
+	return i;
+}
+
 static void add_value(struct strbuf *sb, double v)
 {
 	if (isnan(v))
@@ -63,7 +94,8 @@ void metric_put_more(struct metric_out *o, const char *suffix, const char *more_
 	for (size_t i = 0; *names; i++) {
 		size_t n = strcspn(names, ",");
 
-		add_label(o->text, first, names, n, labels[i]);
+		add_label(o->text, first, names, n,
+		        o->in->named || private_label(names, n) == N_PRIVATE ? labels[i] : "");
 		first = false;
 		names += n + (names[n] == ',');
 	}
@@ -98,9 +130,19 @@ void metric_put(struct metric_out *o, double value, ...)
 void metrics_write(
         const struct metrics_page *page, const struct metrics_input *in, struct strbuf *text)
 {
+	bool told = in->named;
+
 	for (const struct metric *m = page->rows; m->name; m++) {
 		struct metric_out o = { .text = text, .metric = m, .in = in };
+		size_t private = in->named ? N_PRIVATE : private_of(m);
 
-		m->fill(&o);
+		if (private < N_PRIVATE && !told)
+			strbuf_adds(text,
+			        "# Jobs are private here: what names users, services and jobs is "
+			        "for operators and administrators, with a token of gweb login "
+			        "--token.\n");
+		told |= private < N_PRIVATE;
+		if (private == N_PRIVATE || private_labels[private].blank)
+			m->fill(&o);
 	}
 }

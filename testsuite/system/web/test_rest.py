@@ -160,6 +160,20 @@ def test_why_acct_prios_events(web):
     assert web.as_user("/v1/acct?since=yesterdaz").status == 400
 
 
+def check_private_metrics(web):
+    """Users are named to operators alone, by whatever proof; for all others the sums stay."""
+    token = web.login(OPERATOR, "--token=1").stdout.strip()
+    for page, label in (("jobs-users-accts", "username"), ("exporter", "user")):
+        path, row = f"/metrics/{page}", f'slurm_user_jobs_running{{{label}="{ANA}"}} 1'
+        total = 'slurm_account_jobs_running{account="red"} 1'
+        wait_until(lambda: row not in web.get(path).body.decode(), "the configuration to be known")
+        others = [web.get(path), web.request("GET", path, unix=True), web.as_user(path, user=BOB), web.as_user(path, user=ANA)]
+        for text in (r.body.decode() for r in others):
+            assert total in text and "slurm_user_" not in text and "# Jobs are private here" in text
+        for r in (web.as_user(path, user=OPERATOR), web.get(path, Authorization=f"Bearer {token}")):
+            assert r.status == 200 and row in r.body.decode() and total in r.body.decode()
+
+
 @needs_root
 def test_what_is_private(web):
     """As the controller tells each user, in lists, events and answers of its own."""
@@ -193,6 +207,7 @@ def test_what_is_private(web):
             assert node["others_runs"] == 2 - len(sees)
             gpus = {r["job"] for g in node["devices"] for r in g["runs"]}
             assert gpus == sees and sum(g["others_runs"] for g in node["devices"]) == 2 - len(sees)
+        check_private_metrics(web)
         users = {s["user"] for s in web.as_user("/v1/shares", user=BOB).json["shares"]}
         assert ANA not in users
         stream = Events(web, "/v1/watch", web.sign("GET", "/v1/watch", user=BOB))

@@ -180,7 +180,7 @@ static struct totals *make_totals(struct snapshot_texts *texts)
 	return t;
 }
 
-static char *write_page(const struct metrics_page *page, const struct snapshot *snap)
+static char *write_page(const struct metrics_page *page, const struct snapshot *snap, bool named)
 {
 	static const struct http_figures figures = { .connections = 9,
 		.refused = 2,
@@ -192,6 +192,7 @@ static char *write_page(const struct metrics_page *page, const struct snapshot *
 	struct metrics_input in = { .snap = snap,
 		.http = &figures,
 		.sums = sums,
+		.named = named,
 		.up = snap,
 		.age_s = 0.5,
 		.now_us = NOW,
@@ -201,6 +202,34 @@ static char *write_page(const struct metrics_page *page, const struct snapshot *
 	metrics_write(page, &in, &text);
 	metric_sums_free(sums);
 	return strbuf_take(&text);
+}
+
+/* Where jobs are private, others find all but names of users, services and jobs, and why they miss. */
+static void check_private(const struct metrics_page *page, const struct snapshot *snap)
+{
+	static const char *const names[] = { "li\"", "ana", "brien", "chat", "user", "service=",
+		"hpc_job=\"3" };
+	char *whole = write_page(page, snap, true), *text = write_page(page, snap, false);
+	bool private = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *there = strstr(text, names[i]);
+
+		private |= strstr(whole, names[i]) != NULL;
+		/* The sentence itself names no user. */
+		assert_true(!there || !strncmp(there, "users, services", 15));
+	}
+	if (!private) {
+		assert_string_equal(text, whole);
+	} else {
+		assert_non_null(strstr(text, "# Jobs are private here"));
+		assert_true(!strstr(whole, "slurm_account_jobs_running{account=\"speech\"} 1\n") ||
+		            strstr(text, "slurm_account_jobs_running{account=\"speech\"} 1\n"));
+		assert_true(!strstr(whole, "DCGM") || strstr(text, "GPU_I_PROFILE=\"\",hpc_job=\"\"} 97"));
+	}
+	assert_null(strstr(whole, "private here"));
+	free(text);
+	free(whole);
 }
 
 static void golden_pages(void **state)
@@ -224,7 +253,8 @@ static void golden_pages(void **state)
 		snprintf(name, sizeof(name), "web%s", page->path);
 		for (char *c = name; *c; c++)
 			*c = *c == '/' ? '-' : *c;
-		golden_check(name, write_page(page, snap));
+		golden_check(name, write_page(page, snap, true));
+		check_private(page, snap);
 	}
 	snapshot_put(snap);
 	snapshots_free(s);
@@ -234,7 +264,7 @@ static void golden_pages(void **state)
 /* Without a snapshot nothing is said of the cluster, but that it is not reached. */
 static void nothing_known(void **state)
 {
-	char *text = write_page(&metrics_pages[0], NULL);
+	char *text = write_page(&metrics_pages[0], NULL, true);
 
 	(void)state;
 	assert_non_null(strstr(text, "\ngpusched_up 0\n"));
@@ -242,7 +272,7 @@ static void nothing_known(void **state)
 	assert_null(strstr(text, "gpusched_snapshot_age_seconds "));
 	free(text);
 	for (const struct metrics_page *page = metrics_pages + 1; page->path; page++)
-		free(write_page(page, NULL));
+		free(write_page(page, NULL, true));
 }
 
 /* Each name once, and each a name. */
