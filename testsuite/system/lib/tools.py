@@ -9,6 +9,7 @@ import pytest
 
 PACKAGES = {
     "bash": "bash",
+    "curl": "curl",
     "g++": "g++",
     "git": "git",
     "haproxy": "haproxy",
