@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """gctld is killed every 5 s, and gfeed, agents and a network besides: no request fails
 
-For ten minutes, unless SOAK says less. SOAK="--seconds 60 --seed 7" are options of testsuite/bench/soak_services.py, which does it (as root: also the network)."""
+For ten minutes, unless SOAK says less. SOAK="--seconds 60 --seed 7" are options of testsuite/bench/soak_services.py,
+which does it (as root: also the network)."""
 
 import os
 import pathlib
