@@ -8,7 +8,8 @@
  *
  *	list                    asked for
  *	nodes, partitions       when jobs have changed, or after 5 s
- *	services                after 2 s
+ *	services, and whether jobs are private
+ *	                        after 2 s
  *	statistics              after 5 s
  *	accounts                after 10 s
  *	waiting jobs            after 10 s: their reasons and places change by themselves, which the

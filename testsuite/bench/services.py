@@ -99,7 +99,7 @@ def feed_rows(tries):
     return [row("a replica that is well again until it is in gfeed's file", back, "300 ms", probe),
             row("one that is ill (two probes failed) until it is out", out, "", probe),
             row("well again, changed without a rest", fast, "",
-                "after four changes a shepherd passes on one a second: that was the 669 ms of before"),
+                "of more than four changes in turn a shepherd tells one a second"),
             row("a server that listens until it is in the file, of a service that is new to gfeed", new, "300 ms", "told, not polled"),
             row("a killed server until it is out", dead, "500 ms", "")]
 

@@ -2,7 +2,9 @@
 """A server, the agent and the controller die under requests: endpoints follow, and nothing that serves is disturbed"""
 
 import os
+import pathlib
 import signal
+import sys
 
 from stage import narrate  # first: it says where the others are
 from load import Load
@@ -10,19 +12,8 @@ from show_4_update import feed, none_lost
 from test_feed import Feeding, wait_same
 from test_services import PARTITIONS, QUICK
 
-
-def server_of(c, slot):
-    """The process that serves in this slot."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
-            environ = open(f"/proc/{pid}/environ", "rb").read().split(b"\0")
-            if words[1:2] == [b"server.py"] and b"GPUSCHED_SLOT=%d" % slot in environ and \
-                    os.readlink(f"/proc/{pid}/cwd") == f"{c.dir}/jobs":
-                return int(pid)
-        except OSError:
-            continue
-    return None
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+from services import server_of  # noqa: E402
 
 
 def show(stage):
@@ -48,14 +39,12 @@ def show(stage):
         stage.sure(stage.type("gserve", "endpoints", "chat").split() == places, "the same endpoints")
         none_lost(stage, load)
     stage.say("A server is killed: it is no endpoint, and is started again after a pause that doubles with each failure")
-    victim = server_of(c, 0)
-    stage.sure(victim, "slot 0 has a server")
+    victim = server_of(c, c.service("chat")["replicas"][0])
     print("$ kill -9 " + str(victim), flush=True)
     os.kill(victim, signal.SIGKILL)
     stage.until(lambda: c.endpoints("chat") == places[1:], "it is out")
-    stage.until(lambda: "BackOff" in c.run("gserve", "--why", "chat").stdout + c.run("gserve", "show", "chat").stdout
-                or c.service("chat")["ready"] == 2, "its slot waits, or another has taken its place")
     stage.type("gserve", "show", "chat")
+    stage.until_ready(2)
     wait_same(c, 2)
     stage.type("gserve", "show", "chat")
     stage.curl(url)
