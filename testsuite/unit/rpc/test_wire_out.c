@@ -66,7 +66,7 @@ void core_gpu_near(
 }
 
 static struct conf_node nodes[100];
-static char node_names[100][8];
+static char node_names[100][16];
 
 static struct conf small_conf(void)
 {
