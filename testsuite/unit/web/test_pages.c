@@ -285,10 +285,11 @@ static void test_accounts_add_up(void **state)
 	has(text, "research</a></span></td><td class=\"n\">50</td><td class=\"n\">50.0 %</td>");
 	has(text, "<td class=\"n\">22</td><td class=\"n\">9</td>");
 	has(text, "<td class=\"n\">0.310</td>");
-	/* 24 guaranteed and 8 held: 10 are kept, 14 may be lent; and 20.5 of 16: 4.5 are borrowed. */
-	has(text, "<td class=\"n dim\">-</td><td class=\"n\">14</td><td class=\"n\">10</td><td "
-	          "class=\"n\">32</td>");
-	has(text, "<td class=\"n\">4.50</td><td class=\"n dim\">-</td>");
+	/* 24 guaranteed and 8 held: 10 are kept, 2.5 of the other 14 are lent; and half a GPU of
+	 * the 4.5 beyond a guarantee is another account's. */
+	has(text, "<td class=\"n dim\">-</td><td class=\"n\">2.50</td><td class=\"n\">11.50</td>"
+	          "<td class=\"n\">10</td><td class=\"n\">32</td>");
+	has(text, "<td class=\"n\">0.50</td><td class=\"n dim\">-</td><td class=\"n dim\">-</td>");
 	free(text);
 }
 
