@@ -98,11 +98,15 @@ static void put_share(struct page *p, const Gpusched__Share *s, const struct hel
 	        100 * s->norm);
 	HTML(h, "<td class=\"n\">%.1f %%</td><td>", 100 * s->effective);
 	put_bar(h, s->effective, 1, s->norm);
-	HTML(h, "</td>");
-	if (user)
-		HTML(h, "<td class=\"n\">%.3f</td><td class=\"n\">%u</td>", s->fair_share, s->rank);
-	else
-		HTML(h, "<td></td><td></td>");
+	HTML(h, "</td><td class=\"n\"><a href=\"/fair-share?account=");
+	html_url(h, s->account);
+	if (user) {
+		HTML(h, "&amp;user=");
+		html_url(h, s->user);
+		HTML(h, "\">%.3f</a></td><td class=\"n\">%u</td>", s->fair_share, s->rank);
+	} else {
+		HTML(h, "\">over time</a></td><td></td>");
+	}
 	HTML(h,
 	        "<td class=\"n\">%" PRIu64 "</td><td class=\"n\">%" PRIu64 "</td>"
 	        "<td class=\"n\">%.1f</td><td class=\"n\">%.2f</td></tr>\n",
@@ -312,6 +316,8 @@ void page_accounts(struct page *p)
 	else
 		put_tree(p);
 	put_quotas(p);
+	HTML(p->h, "<h2>Fair-share over time</h2><div data-later=\"/fair-share\">"
+	           "<a href=\"/fair-share\">Use and fair-share of the last week</a></div>");
 	HTML(p->h,
 	        "<h2>Use by day</h2><div data-later=\"/usage\">"
 	        "<a href=\"/usage\">GPU-hours of the last %d days, by account</a></div>",
