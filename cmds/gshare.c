@@ -46,6 +46,7 @@ static const struct cmd cmd = {
 	            "  gshare --me\n"
 	            "  gshare -A research -l\n"
 	            "  gshare -o USER,GPU-H,FACTOR --sort=-GPU-H\n"
+	            "  gshare -o ACCOUNT,GUARANTEED,HELD,LENT,BORROWED\n"
 	            "\n"
 	            "Exit status: 0 done; 2 usage, or no such account; 4 the controller was not "
 	            "reached.",

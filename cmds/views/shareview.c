@@ -5,6 +5,8 @@
 #include "cmds/views/views.h"
 
 #include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
@@ -132,6 +134,32 @@ CELL(share_usage, SHARE, view_real(cell, s->usage, 2))
 CELL(share_effective, SHARE, view_real(cell, s->effective, 3))
 CELL(share_level_fs, SHARE, view_real(cell, s->level_fs, s->level_fs < 1000 ? 3 : 0))
 
+/* Amounts by type, as the configuration has them: h100:16,any:2.5. `of`: the offset in a ShareGpus. */
+static void show_amounts(struct view_cell *cell, const Gpusched__Share *s, size_t of)
+{
+	size_t used = 0, size = sizeof(cell->buf);
+
+	cell->text = "";
+	for (size_t i = 0; i < s->n_gpus && used < size; i++) {
+		const Gpusched__ShareGpus *g = s->gpus[i];
+		uint64_t milli;
+
+		memcpy(&milli, (const char *)g + of, sizeof(milli));
+		if (!milli)
+			continue;
+		used += (size_t)snprintf(cell->buf + used, size - used, "%s%s:%.10g",
+		        used ? "," : "", *g->type ? g->type : "any", (double)milli / 1000);
+		cell->text = cell->buf;
+	}
+}
+
+#define AMOUNTS(member) show_amounts(cell, s, offsetof(Gpusched__ShareGpus, member))
+
+CELL(share_guaranteed, SHARE, AMOUNTS(guaranteed_milli))
+CELL(share_held, SHARE, AMOUNTS(held_milli))
+CELL(share_lent, SHARE, AMOUNTS(lent_milli))
+CELL(share_borrowed, SHARE, AMOUNTS(borrowed_milli))
+
 static const struct view_column share_columns[] = {
 	COLUMN("ACCOUNT", 14, 8, 0, "account, below the one that it belongs to", share_account),
 	COLUMN("USER", 8, 4, 0, "user in it; none: the account itself", share_user),
@@ -147,6 +175,10 @@ static const struct view_column share_columns[] = {
 	        "NORM divided by EFFECT: above 1 it had less than its share", share_level_fs),
 	COLUMN("RANK", 4, 0, NUM, "its place among all users; 1 is favoured most", share_rank),
 	COLUMN("FACTOR", 6, 0, NUM, "fair-share factor of its jobs: 0 to 1", share_factor),
+	COLUMN("GUARANTEED", 12, 6, 0, "GPUs that its quota guarantees, by type", share_guaranteed),
+	COLUMN("HELD", 12, 6, 0, "GPUs that its jobs hold, of types with guarantees", share_held),
+	COLUMN("LENT", 12, 6, 0, "of its guarantee: in use by other accounts", share_lent),
+	COLUMN("BORROWED", 12, 6, 0, "of what it holds: guaranteed to others", share_borrowed),
 };
 
 const struct view_kind share_kind = {

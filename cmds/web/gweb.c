@@ -23,6 +23,7 @@
 #include "cmds/web/rest/openapi.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/slurmrest.h"
+#include "cmds/web/share_history.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/watcher.h"
 #include "common/base/daemon.h"
@@ -45,6 +46,7 @@ struct gweb {
 	struct event_base *base;
 	struct snapshots *snapshots;
 	struct metrics *metrics;
+	struct share_history *shares;
 	struct identify *identify;
 	struct rest *rest;
 	struct http *http;
@@ -150,7 +152,10 @@ static void raise_files(const struct gweb *g)
 
 static void prepare(const struct snapshot *snap, void *arg)
 {
-	metrics_prepare(((struct gweb *)arg)->metrics, snap);
+	struct gweb *g = arg;
+
+	share_history_note(g->shares, snap);
+	metrics_prepare(g->metrics, snap);
 }
 
 static void tell_published(void *arg)
@@ -225,6 +230,7 @@ static int serve(struct gweb *g, struct error *err)
 	rest_free(g->rest);
 	identify_free(g->identify);
 	metrics_free(g->metrics);
+	share_history_free(g->shares);
 	snapshots_free(g->snapshots);
 	watcher_free(g->watcher);
 	return rc;
@@ -281,6 +287,8 @@ static int run(void *input, struct error *err)
 		return error_set(err, ERR_SYSTEM, "no event loop: %s", strerror(errno));
 	g->snapshots = snapshots_new();
 	g->metrics = metrics_new();
+	g->shares = share_history_new();
+	g->pages_options.shares = g->shares;
 	rc = make_rest(g, err) < 0 ? -1 : serve(g, err);
 	event_base_free(g->base);
 	close(g->published);

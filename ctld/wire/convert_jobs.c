@@ -249,6 +249,8 @@ static void wire_share_gpus(
 		g->kept_milli = view.kept;
 		g->held_milli = view.held;
 		g->limit = view.limit;
+		g->lent_milli = view.lent;
+		g->borrowed_milli = view.borrowed;
 		m->gpus[m->n_gpus++] = g;
 	}
 }

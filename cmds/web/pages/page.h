@@ -66,6 +66,7 @@ void page_nodes(struct page *p);
 void page_node(struct page *p);
 void page_accounts(struct page *p);
 void page_usage(struct page *p);
+void page_fair_share(struct page *p);
 void page_services(struct page *p);
 void page_service(struct page *p);
 void page_reports(struct page *p);

@@ -98,11 +98,15 @@ static void put_share(struct page *p, const Gpusched__Share *s, const struct hel
 	        100 * s->norm);
 	HTML(h, "<td class=\"n\">%.1f %%</td><td>", 100 * s->effective);
 	put_bar(h, s->effective, 1, s->norm);
-	HTML(h, "</td>");
-	if (user)
-		HTML(h, "<td class=\"n\">%.3f</td><td class=\"n\">%u</td>", s->fair_share, s->rank);
-	else
-		HTML(h, "<td></td><td></td>");
+	HTML(h, "</td><td class=\"n\"><a href=\"/fair-share?account=");
+	html_url(h, s->account);
+	if (user) {
+		HTML(h, "&amp;user=");
+		html_url(h, s->user);
+		HTML(h, "\">%.3f</a></td><td class=\"n\">%u</td>", s->fair_share, s->rank);
+	} else {
+		HTML(h, "\">over time</a></td><td></td>");
+	}
 	HTML(h,
 	        "<td class=\"n\">%" PRIu64 "</td><td class=\"n\">%" PRIu64 "</td>"
 	        "<td class=\"n\">%.1f</td><td class=\"n\">%.2f</td></tr>\n",
@@ -152,11 +156,12 @@ static void put_gpus(struct html *h, uint64_t milli)
 		HTML(h, "<td class=\"n\">%" PRIu64 "</td>", milli / 1000);
 }
 
-/* Of what an account is guaranteed and does not hold the others of its parent may have so much. */
-static uint64_t lent_at_most(const Gpusched__ShareGpus *g)
+/* Of what an account is guaranteed and does not hold it may lend so much besides what it has lent. */
+static uint64_t left_to_lend(const Gpusched__ShareGpus *g)
 {
 	uint64_t used = g->held_milli > g->kept_milli ? g->held_milli : g->kept_milli;
 
+	used += g->lent_milli;
 	return g->guaranteed_milli > used ? g->guaranteed_milli - used : 0;
 }
 
@@ -172,8 +177,9 @@ static void put_quota(struct html *h, const Gpusched__Share *s, const Gpusched__
 	HTML(h, "<td>");
 	put_bar(h, (double)g->held_milli, (double)most, (double)g->guaranteed_milli);
 	HTML(h, "</td>");
-	put_gpus(h, g->held_milli > g->guaranteed_milli ? g->held_milli - g->guaranteed_milli : 0);
-	put_gpus(h, lent_at_most(g));
+	put_gpus(h, g->borrowed_milli);
+	put_gpus(h, g->lent_milli);
+	put_gpus(h, left_to_lend(g));
 	put_gpus(h, g->kept_milli);
 	put_gpus(h, g->limit * UINT64_C(1000));
 	HTML(h, "</tr>\n");
@@ -193,10 +199,12 @@ static void put_quotas(struct page *p)
 	        "<th scope=\"col\">GPUs</th><th scope=\"col\" class=\"n\">Guaranteed</th>"
 	        "<th scope=\"col\" class=\"n\">Held</th>"
 	        "<th scope=\"col\">Held, and the guarantee as a mark</th>"
-	        "<th scope=\"col\" class=\"n\">Borrowed</th>"
-	        "<th scope=\"col\" class=\"n\" title=\"guaranteed and not held: the accounts "
-	        "beside it may "
-	        "have so many meanwhile\">To lend</th>"
+	        "<th scope=\"col\" class=\"n\" title=\"held, and guaranteed to other "
+	        "accounts\">Borrowed</th>"
+	        "<th scope=\"col\" class=\"n\" title=\"guaranteed, and in use by other "
+	        "accounts\">Lent</th>"
+	        "<th scope=\"col\" class=\"n\" title=\"guaranteed and idle: other accounts may "
+	        "have so many more\">To lend</th>"
 	        "<th scope=\"col\" class=\"n\" title=\"never lent\">Kept</th>"
 	        "<th scope=\"col\" class=\"n\">Limit</th></tr></thead><tbody>");
 	for (size_t i = 0; i < p->snap->n_shares; i++) {
@@ -308,6 +316,8 @@ void page_accounts(struct page *p)
 	else
 		put_tree(p);
 	put_quotas(p);
+	HTML(p->h, "<h2>Fair-share over time</h2><div data-later=\"/fair-share\">"
+	           "<a href=\"/fair-share\">Use and fair-share of the last week</a></div>");
 	HTML(p->h,
 	        "<h2>Use by day</h2><div data-later=\"/usage\">"
 	        "<a href=\"/usage\">GPU-hours of the last %d days, by account</a></div>",

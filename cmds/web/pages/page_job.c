@@ -129,7 +129,8 @@ static void put_whose(struct html *h, const char *user, const char *account, con
 static void put_output(struct html *h, const char *label)
 {
 	HTML(h,
-	        "<section><h2>Output</h2><p class=\"dim\">Its owner follows it with</p>"
+	        "<section><h2>Output</h2><p class=\"dim\">gweb cannot read it. Its owner "
+	        "follows it with</p>"
 	        "<pre tabindex=\"0\">glog -f %s</pre></section>",
 	        label);
 }

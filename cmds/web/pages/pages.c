@@ -21,6 +21,8 @@ static const struct page_kind kinds[] = {
 	{ "job", NULL, "queue", "Job", 10000, false, false, page_job },
 	{ "node", NULL, "nodes", "Node", 0, false, true, page_node },
 	{ "usage", NULL, "accounts", "Use by day", 60000, false, false, page_usage },
+	{ "fair-share", NULL, "accounts", "Fair-share over time", 60000, false, false,
+	        page_fair_share },
 	{ "service", NULL, "services", "Service", 0, false, true, page_service },
 };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -119,6 +121,7 @@ const struct http_route pages_routes[] = {
 	{ "GET", "/node/{}", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "one node" },
 	{ "GET", "/accounts", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "shares and use" },
 	{ "GET", "/usage", HTTP_LOGGED_IN, HTTP_ASKS, 0, get_page, "use by account and day" },
+	{ "GET", "/fair-share", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "fair-share in a week" },
 	{ "GET", "/services", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "services" },
 	{ "GET", "/service/{}", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "one service" },
 	{ "GET", "/reports", HTTP_LOGGED_IN, HTTP_ASKS, 0, get_page, "use, waits and cost" },

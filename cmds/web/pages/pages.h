@@ -9,9 +9,11 @@
 #include "cmds/web/http.h"
 
 struct identify;
+struct share_history;
 
 struct pages_options {
 	const char *whatif_dir;          /* of files that gsim --plot wrote; NULL: none */
+	struct share_history *shares;    /* fair-share in the past */
 	const struct identify *identify; /* whose forms end a session; NULL: there are none */
 };
 

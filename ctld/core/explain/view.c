@@ -480,9 +480,10 @@ static uint16_t type_at(const struct conf *conf, size_t i)
 bool core_share_gpus(
         const struct core *core, uint32_t account, size_t *cursor, struct share_gpus *v)
 {
-	const struct quota *quota = limits_quota(core->limits);
+	struct quota *quota = limits_quota(core->limits);
 	const struct conf_gpu_amounts *limit = &core->conf->accounts[account].quota.limit;
 	struct quota_use use;
+	struct quota_lent lent;
 	uint16_t type = 0;
 
 	while (*cursor <= core->conf->n_gpu_types &&
@@ -492,10 +493,13 @@ bool core_share_gpus(
 		return false;
 	++*cursor;
 	quota_use(quota, account, type, &use);
+	quota_lent(quota, account, type, &lent);
 	*v = (struct share_gpus){ .type = type == CONF_ANY_TYPE ? "" : core->conf->gpu_types[type].name,
 		.guaranteed = use.guaranteed,
 		.kept = use.reserved,
-		.held = use.held };
+		.held = use.held,
+		.lent = lent.lent,
+		.borrowed = lent.borrowed };
 	for (size_t i = 0; i < limit->n; i++)
 		if (limit->v[i].type == type)
 			v->limit = limit->v[i].count;

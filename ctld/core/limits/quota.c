@@ -16,57 +16,9 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/limits/quota_impl.h"
 
-#define NO_DIM UINT32_MAX
-#define DIMS   2 /* dimensions that one job can be in: its type, all types */
-
-struct sum {
-	uint64_t all, below; /* all: here and below; below: the part of it held through children */
-};
-
-struct cell {
-	uint64_t guaranteed, reserved;
-	uint64_t held; /* here and below */
-	struct sum leaving, coming;
-	uint64_t below;       /* guaranteed to children */
-	uint64_t held_below;  /* of it: held through children */
-	uint64_t reserve;     /* what must stay free for the account */
-	uint64_t reserve_sum; /* of its children's reserves */
-	uint32_t keepers;     /* children with a reserve */
-	bool cohort;          /* some child has a guarantee */
-	bool kept;            /* of the root: some account keeps what it does not lend */
-	unsigned imagined;    /* of the root: quota_imagine() that have begun and not ended */
-};
-
-struct quota {
-	const struct conf *conf;
-	uint32_t *dim_of; /* by type; the last: all types. NO_DIM: no account has a quota */
-	uint32_t *slots;  /* the inverse: the type of a dimension, n_gpu_types for all */
-	uint32_t n_dims;
-	uint64_t *capacity; /* of a type; the last: of all types */
-	struct cell *cells; /* [account][dimension] */
-	uint64_t *versions; /* by uppermost account: changes of what it and all below it hold */
-	uint32_t *uppermost; /* by account: the uppermost account above it, or itself */
-	uint64_t releases;
-	bool any_reserved;
-};
-
-static struct cell *cell(const struct quota *q, uint32_t account, uint32_t dim)
-{
-	uint32_t row = account == CONF_NONE ? (uint32_t)q->conf->n_accounts : account;
-
-	return &q->cells[(size_t)row * q->n_dims + dim];
-}
-
-static uint32_t parent_of(const struct quota *q, uint32_t account)
-{
-	return q->conf->accounts[account].parent;
-}
-
-static uint32_t type_slot(const struct conf *conf, uint16_t type)
-{
-	return type == CONF_ANY_TYPE ? (uint32_t)conf->n_gpu_types : type;
-}
+#define DIMS 2 /* dimensions that one job can be in: its type, all types */
 
 /* The dimensions that a job with GPUs of this type is in. */
 static uint32_t dims_of(const struct quota *q, uint16_t type, uint32_t dims[DIMS])
@@ -77,7 +29,7 @@ static uint32_t dims_of(const struct quota *q, uint16_t type, uint32_t dims[DIMS
 	if (type >= q->conf->n_gpu_types)
 		return 0; /* no GPUs, or a type that is gone */
 	for (i = 0; i < DIMS; i++) {
-		uint32_t dim = q->dim_of[type_slot(q->conf, both[i])];
+		uint32_t dim = q->dim_of[quota_slot(q->conf, both[i])];
 
 		if (dim != NO_DIM)
 			dims[n++] = dim;
@@ -92,7 +44,7 @@ static void number_dims(struct quota *q, const struct conf_gpu_amounts *amounts)
 	size_t i;
 
 	for (i = 0; i < amounts->n; i++) {
-		uint32_t *dim = &q->dim_of[type_slot(q->conf, amounts->v[i].type)];
+		uint32_t *dim = &q->dim_of[quota_slot(q->conf, amounts->v[i].type)];
 
 		if (*dim == NO_DIM)
 			*dim = q->n_dims++;
@@ -105,24 +57,24 @@ static void fill_account(struct quota *q, uint32_t account)
 	size_t i;
 
 	for (i = 0; i < c->guaranteed.n; i++) {
-		uint32_t dim = q->dim_of[type_slot(q->conf, c->guaranteed.v[i].type)];
-		struct cell *above = cell(q, parent_of(q, account), dim);
+		uint32_t dim = q->dim_of[quota_slot(q->conf, c->guaranteed.v[i].type)];
+		struct cell *above = quota_cell(q, quota_parent(q, account), dim);
 
 		uint64_t milli = (uint64_t)c->guaranteed.v[i].count * GPU_MILLI;
 
-		cell(q, account, dim)->guaranteed = milli;
+		quota_cell(q, account, dim)->guaranteed = milli;
 		above->below += milli;
 		above->cohort = true;
 	}
 	for (i = 0; i < c->lend.n; i++) {
-		uint32_t dim = q->dim_of[type_slot(q->conf, c->lend.v[i].type)];
-		struct cell *it = cell(q, account, dim);
+		uint32_t dim = q->dim_of[quota_slot(q->conf, c->lend.v[i].type)];
+		struct cell *it = quota_cell(q, account, dim);
 
 		uint64_t lent = (uint64_t)c->lend.v[i].count * GPU_MILLI;
 
 		it->reserved = it->guaranteed > lent ? it->guaranteed - lent : 0;
 		q->any_reserved |= it->reserved > 0;
-		cell(q, CONF_NONE, dim)->kept |= it->reserved > 0;
+		quota_cell(q, CONF_NONE, dim)->kept |= it->reserved > 0;
 	}
 }
 
@@ -168,16 +120,16 @@ struct quota *quota_new(const struct conf *conf)
 	q->uppermost = xcalloc(conf->n_accounts + 1, sizeof(*q->uppermost));
 	/* Children come after their parents. */
 	for (i = 0; i < conf->n_accounts; i++) {
-		uint32_t parent = parent_of(q, (uint32_t)i);
+		uint32_t parent = quota_parent(q, (uint32_t)i);
 
 		q->uppermost[i] = parent == CONF_NONE ? (uint32_t)i : q->uppermost[parent];
 		fill_account(q, (uint32_t)i);
 	}
 	for (i = conf->n_accounts; i-- > 0;) {
 		for (d = 0; d < q->n_dims; d++) {
-			struct cell *c = cell(q, (uint32_t)i, d);
+			struct cell *c = quota_cell(q, (uint32_t)i, d);
 
-			set_reserve(c, cell(q, parent_of(q, (uint32_t)i), d));
+			set_reserve(c, quota_cell(q, quota_parent(q, (uint32_t)i), d));
 		}
 	}
 	return q;
@@ -193,6 +145,7 @@ void quota_free(struct quota *q)
 	free(q->cells);
 	free(q->versions);
 	free(q->uppermost);
+	free(q->lending);
 	free(q);
 }
 
@@ -204,11 +157,12 @@ void quota_capacity(struct quota *q, uint16_t type, uint32_t total)
 
 	q->capacity[q->conf->n_gpu_types] += milli - q->capacity[type];
 	q->capacity[type] = milli;
+	q->changes++;
 }
 
 void quota_lift(struct quota *q, uint16_t type, uint64_t milli, bool lift)
 {
-	q->capacity[type_slot(q->conf, type)] += lift ? milli : -milli;
+	q->capacity[quota_slot(q->conf, type)] += lift ? milli : -milli;
 }
 
 /* Adds to the account and all above it, up to the root. With what they hold their reserves
@@ -217,16 +171,16 @@ static void hold(struct quota *q, uint32_t account, uint32_t dim, uint64_t milli
 {
 	struct cell *c;
 
-	for (; account != CONF_NONE; account = parent_of(q, account)) {
-		struct cell *above = cell(q, parent_of(q, account), dim);
+	for (; account != CONF_NONE; account = quota_parent(q, account)) {
+		struct cell *above = quota_cell(q, quota_parent(q, account), dim);
 
-		c = cell(q, account, dim);
+		c = quota_cell(q, account, dim);
 		assert(more || c->held >= milli);
 		c->held += more ? milli : -milli;
 		above->held_below += more ? milli : -milli;
 		set_reserve(c, above);
 	}
-	c = cell(q, CONF_NONE, dim);
+	c = quota_cell(q, CONF_NONE, dim);
 	assert(more || c->held >= milli);
 	c->held += more ? milli : -milli;
 }
@@ -245,6 +199,7 @@ static void hold_all(struct quota *q, uint32_t account, uint16_t type, uint64_t 
 	if (account != CONF_NONE)
 		q->versions[q->uppermost[account]]++;
 	q->releases += !more;
+	q->changes++;
 }
 
 void quota_take(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
@@ -266,7 +221,7 @@ void quota_imagine(
 
 	hold_dims(q, account, type, milli, more == imagine);
 	for (i = 0; i < n; i++)
-		cell(q, CONF_NONE, dims[i])->imagined += imagine ? 1 : -1u;
+		quota_cell(q, CONF_NONE, dims[i])->imagined += imagine ? 1 : -1u;
 }
 
 /* `above`: the same sum of the parent, where it counts as held through a child. */
@@ -285,9 +240,9 @@ static void count(
 	struct cell *c, *up;
 
 	for (i = 0; i < n; i++) {
-		for (c = cell(q, account, dims[i]), a = account; a != CONF_NONE; c = up) {
-			a = parent_of(q, a);
-			up = cell(q, a, dims[i]);
+		for (c = quota_cell(q, account, dims[i]), a = account; a != CONF_NONE; c = up) {
+			a = quota_parent(q, a);
+			up = quota_cell(q, a, dims[i]);
 			add(leaving ? &c->leaving : &c->coming,
 			        leaving ? &up->leaving : &up->coming, milli, more);
 		}
@@ -313,7 +268,7 @@ uint64_t quota_reserved(const struct quota *q, uint16_t type)
 	uint64_t sum = 0;
 
 	for (i = 0; i < n; i++) {
-		const struct cell *root = cell(q, CONF_NONE, dims[i]);
+		const struct cell *root = quota_cell(q, CONF_NONE, dims[i]);
 
 		sum += root->keepers > 1 ? SEVERAL : root->reserve_sum;
 	}
@@ -334,13 +289,13 @@ static uint64_t reserve_with(const struct quota *q, uint32_t account, uint32_t d
 {
 	uint64_t was = 0, is = 0;
 
-	for (; account != CONF_NONE; account = parent_of(q, account)) {
-		const struct cell *c = cell(q, account, dim);
+	for (; account != CONF_NONE; account = quota_parent(q, account)) {
+		const struct cell *c = quota_cell(q, account, dim);
 
 		is = reserve_of(c, c->held + milli, c->reserve_sum - was + is);
 		was = c->reserve;
 	}
-	return cell(q, CONF_NONE, dim)->reserve_sum - was + is;
+	return quota_cell(q, CONF_NONE, dim)->reserve_sum - was + is;
 }
 
 /* The account that most is kept for, among those that this account does not belong to. */
@@ -350,10 +305,10 @@ static uint32_t keeper(const struct quota *q, uint32_t account, uint32_t dim)
 	uint64_t most = 0;
 
 	for (a = 0; a < q->conf->n_accounts; a++) {
-		const struct cell *c = cell(q, a, dim);
+		const struct cell *c = quota_cell(q, a, dim);
 		uint64_t own = c->reserved > c->held ? c->reserved - c->held : 0;
 
-		for (up = account; up != CONF_NONE && up != a; up = parent_of(q, up))
+		for (up = account; up != CONF_NONE && up != a; up = quota_parent(q, up))
 			;
 		if (up == CONF_NONE && own > most) {
 			most = own;
@@ -368,7 +323,7 @@ static uint32_t keeper(const struct quota *q, uint32_t account, uint32_t dim)
 static bool covered(const struct quota *q, uint32_t account, uint32_t dim, uint64_t milli,
         struct quota_block *block)
 {
-	const struct cell *root = cell(q, CONF_NONE, dim);
+	const struct cell *root = quota_cell(q, CONF_NONE, dim);
 	uint64_t now = root->reserve_sum, then = reserve_with(q, account, dim, milli);
 	uint64_t capacity = q->capacity[q->slots[dim]], want = root->held + milli + then;
 
@@ -400,30 +355,22 @@ bool quota_check(const struct quota *q, uint32_t account, uint16_t type, uint64_
 
 /* --- accounts over quota, and reclaims ------------------------------------------------------- */
 
-/* One member of a cohort: an account, or what is held directly in the account above. */
-struct member {
-	uint64_t guaranteed, held, leaving, coming;
-	double weight;
-};
-
-/* A member of the cohort of the children of `above`: `child`, or (CONF_NONE) the jobs directly in
- * `above`. False: no member has a guarantee. */
-static bool member_of(
+bool quota_member(
         const struct quota *q, uint32_t above, uint32_t child, uint32_t dim, struct member *m)
 {
-	const struct cell *up = cell(q, above, dim);
+	const struct cell *up = quota_cell(q, above, dim);
 
 	if (!up->cohort)
 		return false;
 	if (child != CONF_NONE) {
-		const struct cell *c = cell(q, child, dim);
+		const struct cell *c = quota_cell(q, child, dim);
 
 		*m = (struct member){ c->guaranteed, c->held, c->leaving.all, c->coming.all,
-			q->conf->accounts[child].quota.weight };
+			c->reserve, q->conf->accounts[child].quota.weight };
 	} else {
 		*m = (struct member){ up->guaranteed > up->below ? up->guaranteed - up->below : 0,
 			up->held - up->held_below, up->leaving.all - up->leaving.below,
-			up->coming.all - up->coming.below, 1 };
+			up->coming.all - up->coming.below, 0, 1 };
 	}
 	return true;
 }
@@ -459,7 +406,7 @@ static uint16_t over_at(const struct quota *q, uint32_t above, uint32_t child, c
 		uint64_t held;
 		uint16_t over;
 
-		if (!member_of(q, above, child, dims[i], &m))
+		if (!quota_member(q, above, child, dims[i], &m))
 			continue;
 		*cohort = true;
 		held = (uint64_t)m.held + milli;
@@ -481,7 +428,7 @@ double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64
 	size_t i;
 
 	/* From the job up to the root: the last levels found are those nearest to the root. */
-	for (a = account;; a = parent_of(q, a)) {
+	for (a = account;; a = quota_parent(q, a)) {
 		bool cohort = false;
 		uint16_t over = over_at(q, a, child, dims, n, milli, &cohort);
 
@@ -529,10 +476,10 @@ bool quota_reclaims(
 	while (a != b) {
 		if (depth_of(q, a) >= depth_of(q, b)) {
 			side = a;
-			a = parent_of(q, a);
+			a = quota_parent(q, a);
 		} else {
 			other = b;
-			b = parent_of(q, b);
+			b = quota_parent(q, b);
 		}
 	}
 	if (side == other)
@@ -540,11 +487,11 @@ bool quota_reclaims(
 	/* The account must be within its guarantee in all dimensions with a quota; otherwise
 	 * another account could take the GPUs back in one of them. */
 	for (i = 0; i < n; i++) {
-		if (!member_of(q, a, side, dims[i], &mine))
+		if (!quota_member(q, a, side, dims[i], &mine))
 			continue;
 		if ((uint64_t)mine.held + mine.coming + milli > mine.guaranteed)
 			return false;
-		member_of(q, a, other, dims[i], &theirs);
+		quota_member(q, a, other, dims[i], &theirs);
 		over |= theirs.held > (uint64_t)theirs.guaranteed + theirs.leaving;
 	}
 	return over;
@@ -557,15 +504,15 @@ bool quota_any_reserved(const struct quota *q)
 
 bool quota_given(const struct quota *q, uint16_t type)
 {
-	return q->dim_of[type_slot(q->conf, type)] != NO_DIM;
+	return q->dim_of[quota_slot(q->conf, type)] != NO_DIM;
 }
 
 void quota_use(const struct quota *q, uint32_t account, uint16_t type, struct quota_use *use)
 {
-	uint32_t dim = q->dim_of[type_slot(q->conf, type)];
+	uint32_t dim = q->dim_of[quota_slot(q->conf, type)];
 
 	*use = (struct quota_use){ 0 };
 	if (dim != NO_DIM)
-		*use = (struct quota_use){ cell(q, account, dim)->guaranteed,
-			cell(q, account, dim)->reserved, cell(q, account, dim)->held };
+		*use = (struct quota_use){ quota_cell(q, account, dim)->guaranteed,
+			quota_cell(q, account, dim)->reserved, quota_cell(q, account, dim)->held };
 }

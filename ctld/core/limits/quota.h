@@ -112,4 +112,34 @@ struct quota_use {
 };
 void quota_use(const struct quota *q, uint32_t account, uint16_t type, struct quota_use *use);
 
+/* What of the guarantees is lent, so that an account can be told what it would have to take back.
+ *
+ * If every account of a cohort had all it is guaranteed, but for what is kept for it alone, some of
+ * it would have to come from accounts over their guarantees: that is what the cohort lends. GPUs
+ * that are guaranteed to no account, and free ones, come first: what they cover is not lent. So it
+ * is
+ *
+ *	the sum over its members of the larger of what they use and what they are guaranteed,
+ *	less all that the cohort has
+ *
+ * where a member uses what it holds and what must stay free for it (its reserve), the uppermost
+ * cohort has the capacity, and the children of an account have what that account uses or is
+ * guaranteed, whichever is more. Since no GPU is a certain guarantee's, each member has lent in
+ * proportion to what it is guaranteed and does not use, and borrowed in proportion to what it uses
+ * beyond its guarantee. What an account with children has lent to the accounts beside it, or
+ * borrowed from them, its children have too.
+ *
+ * Over the members of a cohort, what is lent is as much more than what is borrowed as the account
+ * above has lent or borrowed itself; over those at the top both are the same. GPUs held beyond a
+ * guarantee and not borrowed are guaranteed to no account. A type counts by itself, and so do all
+ * together. Never more is lent than idle, or than used beyond guarantees: where nodes are away,
+ * that can be less than the sum above. */
+struct quota_lent {
+	uint64_t lent, borrowed;
+};
+
+/* Of an account; CONF_NONE: `borrowed` by jobs outside of all accounts. The first call after a
+ * change costs a walk over all accounts. */
+void quota_lent(struct quota *q, uint32_t account, uint16_t type, struct quota_lent *lent);
+
 #endif

@@ -79,6 +79,7 @@ struct share_gpus {
 	const char *type; /* "": all types together */
 	uint64_t guaranteed, kept, held;
 	uint32_t limit; /* of its quota; 0: none */
+	uint64_t lent, borrowed;
 };
 
 #endif

@@ -65,12 +65,24 @@ def preempted(c):
     return {s["name"].removeprefix("core.preempted_"): s["value"] for s in stats if s["name"].startswith("core.preempted_")}
 
 
+def lent(c):
+    """Of each account whole GPUs that it holds, has lent and has borrowed; over all, as much is lent as borrowed."""
+    rows = json.loads(c.run("gshare", "--json").stdout)["shares"]
+    gpus = {r["account"]: r["gpus"][0] for r in rows if not r["user"]}
+    told = {a: tuple(g[k] // 1000 for k in ("held_milli", "lent_milli", "borrowed_milli")) for a, g in gpus.items()}
+    assert sum(t[1] for t in told.values()) == sum(t[2] for t in told.values())
+    return told
+
+
 # --- two accounts -------------------------------------------------------------------------------
 
 def test_what_is_lent_is_taken_back(judged, jobs):
     c, _ = judged
     before = preempted(c)
     red = fill(jobs, RED, account="red")  # 16 of its own, 16 borrowed
+    assert lent(c) == {"red": (32, 0, 16), "blue": (0, 16, 0), "rest": (0, 0, 0)}
+    table = c.run("gshare", "-h", "-A", "red,blue", "-o", "ACCOUNT,USER,HELD,LENT,BORROWED").stdout.splitlines()
+    assert ["red", "h100:32", "h100:16"] in [line.split() for line in table] and ["blue", "h100:16"] in [line.split() for line in table]
     first = jobs.submit(BLUE, *WHOLE, account="blue")
     victim, why = jobs.wait_told(*red)
     left = int(why.pop("deadline")) - time.time()
@@ -84,6 +96,7 @@ def test_what_is_lent_is_taken_back(judged, jobs):
     jobs.say("ack", victim)
     jobs.wait_up(first)
     assert c.job(first)["node"] == node
+    assert lent(c) == {"red": (24, 0, 8), "blue": (8, 8, 0), "rest": (0, 0, 0)}
     assert jobs.wait_reason(victim, "Resources", "Priority", "AssocGrpGRES")["attempt"] == 1
     assert jobs.told() == [victim], "no more than was needed"
     words = " ".join(c.run("gqueue", "--why", victim).stdout.split())

@@ -358,6 +358,7 @@ def test_web_user(cluster):
             assert p.call("MSG_LIST_EVENTS", {"by_uid": True, "uid": other})[-1].get("code", 0) == 0
             assert p.call("MSG_LIST_EVENTS", {})[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
             for kind, body in (("MSG_JOB_CONTROL", {"verb": 1, "filter": {"ids": [mine]}}), ("MSG_SHOW_SCRIPT", {"job": mine}),
+                               ("MSG_STREAM_OPEN", {"stream": 1, "run": {"job": mine, "attempt": 1}, "node": "n1", "hello": b"x"}),
                                ("MSG_RECONFIGURE", {})):
                 assert p.call(kind, body)[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"], kind
             assert look(p, uid=0)[0]["admin"] and {job, mine} <= seen(p)  # as an administrator: to look

@@ -28,7 +28,7 @@ POLICY = """prices = { currency = "EUR"; };
 accounts = ( { name = "lab"; quota = { guaranteed = "h100:12"; }; }, { name = "red"; parent = "lab"; members = [ "*" ]; quota = { guaranteed = "h100:4"; limit = "h100:12"; }; },
   { name = "blue"; parent = "lab"; members = [ "*" ]; quota = { guaranteed = "h100:8"; }; } );
 default_account = "red";"""
-PATHS = ["/", "/queue", "/queue?state=ALL", "/nodes", "/node/h1", "/accounts", "/usage", "/services", "/reports", "/reports?by=user", "/what-if", "/about"]
+PATHS = ["/", "/queue", "/queue?state=ALL", "/nodes", "/node/h1", "/accounts", "/usage", "/fair-share", "/services", "/reports", "/reports?by=user", "/what-if", "/about"]
 
 
 @pytest.fixture(scope="module", name="web")
@@ -121,8 +121,18 @@ def test_guarantees(web, cookie):
         text = cookie.get("/accounts").body.decode()
         rows = re.finditer(r'<span class="d1">(\w+)</span></th>(.*)</tr>', text)
         return {m.group(1): re.findall(r'<td class="n[^"]*">([^<]*)</td>', m.group(2)) for m in rows}
-    wait_until(lambda: numbers() == {"red": ["4", "8", "4", "-", "-", "12"], "blue": ["8", "-", "-", "8", "-", "-"]},
+    wait_until(lambda: numbers() == {"red": ["4", "8", "4", "-", "-", "-", "12"], "blue": ["8", "-", "-", "4", "4", "-", "-"]},
                lambda: f"what is guaranteed and held: {numbers()}")
+
+
+def test_fair_share_over_time(web, cookie):
+    """From gweb's first look at the accounts on; a user sees what gshare would say to it."""
+    text = wait_until(lambda: (t := cookie.get("/fair-share").body.decode()) and "<svg" in t and t, "the first sample")
+    assert "every 5 minutes while it ran" in text and re.search(r'<th scope="row">lab</th><td class="n">[01]\.', text)
+    assert re.search(r'<th scope="row">red \w+</th><td class="n">[01]\.', text)
+    below = cookie.get("/fair-share?account=lab").body.decode()
+    assert '<th scope="row">blue</th>' in below and '<th scope="row">lab</th>' not in below
+    assert "Nothing is known" in cookie.get("/fair-share?account=%3Cscript%3E").body.decode()
 
 
 # --- in a browser ----------------------------------------------------------------------------------
@@ -205,7 +215,7 @@ def test_why_at_a_click(web, b):
 @looks
 def test_a_part_comes_later(web, b):
     b.go(web.url + "/accounts")
-    b.until(lambda: b.all("[data-later] svg.plot"), "the use by day")
+    b.until(lambda: b.all("[data-later='/usage'] svg.plot") and b.all("[data-later='/fair-share'] svg.plot"), "the use by day, and fair-share")
     assert len(b.all("h1")) == 1 and not b.complaints()
 
 

@@ -181,11 +181,18 @@ static const struct weight_line weights[] = {
 	{ "FAIRSHARE", 10000, "what its user and accounts used, against their shares" },
 };
 
+#define GPUS_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__share_gpus__descriptor)
+static Gpusched__ShareGpus share_h100 = { GPUS_INIT, .type = "h100", .guaranteed_milli = 16000,
+	.held_milli = 2500, .lent_milli = 12500 };
+static Gpusched__ShareGpus share_any = { GPUS_INIT, .type = "", .held_milli = 1234567000,
+	.borrowed_milli = 333 };
+static Gpusched__ShareGpus *share_amounts[] = { &share_h100, &share_any };
+
 #define SHARE_INIT .base = PROTOBUF_C_MESSAGE_INIT(&gpusched__share__descriptor)
 static Gpusched__Share shares[] = {
 	{ SHARE_INIT, .account = "research", .user = "", .shares = 50, .norm = 0.5,
 	        .gpu_us = 37296000000000, .cpu_us = 1, .cost = 25900, .usage = 8123.456,
-	        .effective = 0.57, .level_fs = 0.877 },
+	        .effective = 0.57, .level_fs = 0.877, .gpus = share_amounts, .n_gpus = 2 },
 	{ SHARE_INIT, .account = "vision", .user = "", .depth = 1, .shares = 3, .norm = 0.6,
 	        .gpu_us = 23868000000000, .cost = 16575, .usage = 5000, .effective = 0.64,
 	        .level_fs = 0.9375 },
@@ -272,6 +279,8 @@ static const struct {
 	{ "gshare-200", &share_kind, add_shares, NULL, NULL, 200, false, false },
 	{ "gshare-pipe", &share_kind, add_shares, NULL, NULL, PIPE, false, false },
 	{ "gshare-columns", &share_kind, add_shares, "user,gpu-h,cpu-h,usage,factor", "-gpu-h", 0,
+	        false, false },
+	{ "gshare-lent", &share_kind, add_shares, "account,guaranteed,held,lent,borrowed", NULL, 0,
 	        false, false },
 	{ "ginfo-20", &partition_kind, add_partitions, NULL, NULL, 20, false, false },
 	{ "ginfo-80", &partition_kind, add_partitions, NULL, NULL, 80, false, false },

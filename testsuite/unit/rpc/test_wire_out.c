@@ -45,7 +45,7 @@ bool core_share_gpus(
         const struct core *core, uint32_t account, size_t *cursor, struct share_gpus *view)
 {
 	(void)core, (void)account;
-	*view = (struct share_gpus){ "h100", 16000, 4000, 20500, 32 };
+	*view = (struct share_gpus){ "h100", 16000, 4000, 20500, 32, 0, 2500 };
 	return !(*cursor)++;
 }
 
@@ -341,6 +341,8 @@ static void test_prio_and_share(void **state)
 	assert_int_equal(account->gpus[0]->guaranteed_milli, 16000);
 	assert_int_equal(account->gpus[0]->kept_milli, 4000);
 	assert_int_equal(account->gpus[0]->held_milli, 20500);
+	assert_int_equal(account->gpus[0]->lent_milli, 0);
+	assert_int_equal(account->gpus[0]->borrowed_milli, 2500);
 	assert_int_equal(account->gpus[0]->limit, 32);
 	prios.prios = &p;
 	prios.n_prios = 1;

@@ -319,9 +319,25 @@ static bool model_check(struct world *w, const struct hold *h)
 	return !kept;
 }
 
-static void random_quota(struct conf_quota *q, uint16_t type)
+/* What the guarantees of an account's children leave of its own; the configuration is checked so. */
+static uint32_t model_left(const struct conf *conf, uint32_t parent, uint16_t type)
 {
-	uint32_t g = pick(12);
+	uint32_t left = parent == CONF_NONE
+	                        ? 11
+	                        : amount(&conf->accounts[parent].quota.guaranteed, type, 0);
+
+	for (uint32_t a = 0; a < conf->n_accounts && parent != CONF_NONE; a++) {
+		if (conf->accounts[a].parent == parent)
+			left -= amount(&conf->accounts[a].quota.guaranteed, type, 0);
+	}
+	return left;
+}
+
+static void random_quota(struct conf *conf, uint32_t account, uint16_t type)
+{
+	uint32_t left = model_left(conf, conf->accounts[account].parent, type);
+	uint32_t g = account ? pick(left + 1) : 1 + pick(left); /* one has a guarantee */
+	struct conf_quota *q = &conf->accounts[account].quota;
 
 	if (g)
 		policy_amount(&q->guaranteed, type, g);
@@ -338,9 +354,9 @@ static struct world random_world(void)
 	for (uint32_t i = 0; i < ACCOUNTS; i++) {
 		snprintf(name, sizeof(name), "a%u", i);
 		policy_account(w.conf, name, i && pick(4) ? pick(i) : CONF_NONE);
-		random_quota(&w.conf->accounts[i].quota, H100);
+		random_quota(w.conf, i, H100);
 		if (w.any)
-			random_quota(&w.conf->accounts[i].quota, CONF_ANY_TYPE);
+			random_quota(w.conf, i, CONF_ANY_TYPE);
 	}
 	w.q = quota_new(w.conf);
 	/* Enough for all that is kept: what is promised can be held. */
@@ -379,6 +395,94 @@ static void check_promises(const struct world *w)
 	}
 }
 
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Does an account below this one have a guarantee of the type? */
+static bool model_cohort(const struct world *w, uint32_t above, uint16_t type)
+{
+	for (uint32_t a = 0; a < ACCOUNTS; a++) {
+		if (w->conf->accounts[a].parent == above &&
+		        amount(&w->conf->accounts[a].quota.guaranteed, type, 0))
+			return true;
+	}
+	return false;
+}
+
+/* The jobs directly in an account, as one more member of the cohort below it. */
+static bool model_direct(const struct world *w, uint32_t above, uint16_t type)
+{
+	uint32_t held = model_held(w, above, type);
+
+	for (uint32_t a = 0; a < ACCOUNTS; a++) {
+		if (w->conf->accounts[a].parent == above)
+			held -= model_held(w, a, type);
+	}
+	return held || model_left(w->conf, above, type);
+}
+
+/* Members of a cohort that are accounts, added up. */
+struct lent_sum {
+	uint64_t lent, borrowed;
+	uint64_t over;   /* beyond guarantees */
+	uint64_t wanted; /* their guarantees, or more where they use more */
+};
+
+static void add_lent(const struct world *w, uint32_t a, uint16_t type, struct lent_sum *sum)
+{
+	uint64_t used = (model_held(w, a, type) + model_reserve(w, a, type)) * 1000ull;
+	uint64_t g = amount(&w->conf->accounts[a].quota.guaranteed, type, 0) * 1000ull;
+	struct quota_lent l;
+
+	quota_lent(w->q, a, type, &l);
+	assert_true(l.lent <= less(g, used) && l.borrowed <= less(used, g));
+	sum->lent += l.lent;
+	sum->borrowed += l.borrowed;
+	sum->over += less(used, g);
+	sum->wanted += used > g ? used : g;
+}
+
+/* At the top all that is lent is borrowed: what the cluster lacks for all guarantees at once, with
+ * no account giving up any of its own. Below, a cohort lends and borrows so much more than that as
+ * the account above it has borrowed and lent. */
+static uint64_t check_cohort(const struct world *w, uint32_t above, uint16_t type)
+{
+	struct quota_lent own = { 0 };
+	struct lent_sum sum = { 0 };
+
+	for (uint32_t a = 0; a < ACCOUNTS; a++) {
+		if (w->conf->accounts[a].parent == above)
+			add_lent(w, a, type, &sum);
+	}
+	if (!model_cohort(w, above, type)) {
+		assert_true(!sum.lent && !sum.borrowed);
+		return 0;
+	}
+	quota_lent(w->q, above, type, &own);
+	if (above == CONF_NONE) {
+		uint64_t lacks = less(sum.wanted, model_capacity(w, type) * 1000ull);
+
+		assert_int_equal(sum.lent, sum.borrowed);
+		assert_int_equal(sum.lent, lacks < sum.over ? lacks : sum.over);
+	} else if (!model_direct(w, above, type)) {
+		assert_int_equal(sum.lent + own.borrowed, sum.borrowed + own.lent);
+	}
+	return sum.lent;
+}
+
+static void check_lent(const struct world *w, unsigned *top, unsigned *below)
+{
+	const uint16_t types[] = { H100, CONF_ANY_TYPE };
+
+	for (int i = 0; i < 1 + w->any; i++) {
+		*top += check_cohort(w, CONF_NONE, types[i]) > 0;
+		for (uint32_t a = 0; a < ACCOUNTS; a++)
+			*below += check_cohort(w, a, types[i]) > 0;
+	}
+}
+
 /* What was taken back is not taken back again. */
 static void check_reclaim(struct world *w)
 {
@@ -399,7 +503,7 @@ static void check_reclaim(struct world *w)
 
 static void random_histories(void **state)
 {
-	unsigned verdicts[2] = { 0 }, reclaims = 0;
+	unsigned verdicts[2] = { 0 }, reclaims = 0, lent[2] = { 0 };
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 150; seed++) {
@@ -418,6 +522,7 @@ static void random_histories(void **state)
 				quota_release(w.q, slot->account, slot->type, slot->gpus);
 				*slot = (struct hold){ 0 };
 				check_promises(&w);
+				check_lent(&w, &lent[0], &lent[1]);
 				continue;
 			}
 			v = quota_check(w.q, h.account, h.type, h.gpus, NULL);
@@ -438,6 +543,7 @@ static void random_histories(void **state)
 				assert_true(before[a] == after[a]);
 			}
 			check_promises(&w);
+			check_lent(&w, &lent[0], &lent[1]);
 			for (int i = 0; i < 10; i++)
 				check_reclaim(&w);
 			for (uint32_t a = 0; a < ACCOUNTS; a++)
@@ -448,6 +554,7 @@ static void random_histories(void **state)
 	}
 	/* All of it happened often. */
 	assert_true(verdicts[true] > 2000 && verdicts[false] > 500 && reclaims > 500);
+	assert_true(lent[0] > 500 && lent[1] > 500);
 }
 
 /* Of four GPUs, a is guaranteed two and lends one of them. */
@@ -477,6 +584,71 @@ static void what_is_imagined(void **state)
 	policy_conf_free(conf);
 }
 
+static void assert_lent(struct quota *q, uint32_t account, uint64_t lent, uint64_t borrowed)
+{
+	struct quota_lent l;
+
+	quota_lent(q, account, H100, &l);
+	assert_int_equal(l.lent, lent * 1000);
+	assert_int_equal(l.borrowed, borrowed * 1000);
+}
+
+/* serving is guaranteed 48 and keeps 16; research 64, of which vision and speech have 24 each. */
+static void what_is_lent(void **state)
+{
+	struct lab l = lab(128);
+
+	(void)state;
+	/* 16 are guaranteed to no account, and free ones cover the rest: nothing is lent. */
+	quota_take(l.q, l.guest, H100, 16);
+	assert_lent(l.q, l.guest, 0, 0);
+	/* 24 more than that. The 32 of serving that may be lent, and research's 64, are idle. */
+	quota_take(l.q, l.guest, H100, 24);
+	assert_lent(l.q, l.guest, 0, 24);
+	assert_lent(l.q, l.serving, 8, 0);
+	assert_lent(l.q, l.research, 16, 0);
+	/* Of research's 16 its children have as much as they have of its guarantee. */
+	assert_lent(l.q, l.vision, 6, 0);
+	assert_lent(l.q, l.speech, 6, 0);
+	/* What serving uses is lent no more, but what it keeps never was. */
+	quota_take(l.q, l.serving, H100, 16);
+	assert_lent(l.q, l.serving, 8, 0);
+	quota_take(l.q, l.serving, H100, 32);
+	assert_lent(l.q, l.serving, 0, 0);
+	assert_lent(l.q, l.research, 24, 0);
+	/* Nodes that are away are no one's loan. */
+	quota_capacity(l.q, H100, 88);
+	assert_lent(l.q, l.guest, 0, 40);
+	assert_lent(l.q, l.research, 40, 0);
+	lab_free(&l);
+}
+
+/* Within research: what vision borrows is speech's, and the jobs' directly in research. */
+static void what_is_lent_below(void **state)
+{
+	struct lab l = lab(112);
+
+	(void)state;
+	quota_take(l.q, l.vision, H100, 44);
+	assert_lent(l.q, l.vision, 0, 20);
+	assert_lent(l.q, l.speech, 12, 0);
+	assert_lent(l.q, l.research, 0, 0);
+	/* All of research's and six of serving's: vision has borrowed both. */
+	quota_take(l.q, l.vision, H100, 26);
+	assert_lent(l.q, l.research, 0, 6);
+	assert_lent(l.q, l.serving, 6, 0);
+	assert_lent(l.q, l.vision, 0, 46);
+	assert_lent(l.q, l.speech, 24, 0);
+	/* guest is promised nothing: speech's and serving's go to both. */
+	quota_take(l.q, l.guest, H100, 6);
+	assert_lent(l.q, l.guest, 0, 6);
+	assert_lent(l.q, l.serving, 12, 0);
+	quota_take(l.q, CONF_NONE, H100, 4);
+	assert_lent(l.q, CONF_NONE, 0, 4);
+	assert_lent(l.q, l.serving, 16, 0);
+	lab_free(&l);
+}
+
 #undef quota_take
 #undef quota_check
 #undef quota_over
@@ -503,6 +675,8 @@ int main(void)
 		cmocka_unit_test(who_is_more_over),
 		cmocka_unit_test(who_gives_back),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(what_is_lent),
+		cmocka_unit_test(what_is_lent_below),
 		cmocka_unit_test(random_histories),
 		cmocka_unit_test(what_is_imagined),
 	};

@@ -255,6 +255,8 @@ static void add_shares(struct messages *list)
 		g.guaranteed_milli = i ? 16000 : 24000;
 		g.held_milli = i ? 20500 : 8000;
 		g.kept_milli = 10000;
+		g.lent_milli = i ? 0 : 2500;
+		g.borrowed_milli = i ? 500 : 0;
 		g.limit = 32;
 		s.gpus = gpus;
 		s.n_gpus = *v[i].user ? 0 : 1;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cmds/web/pages/pages.h"
+#include "cmds/web/share_history.h"
 #include "made_cluster.h"
 
 static struct made made;
@@ -133,7 +134,7 @@ static void check_markup(const char *path, const char *text)
 }
 
 static const char *const paths[] = { "/", "/queue", "/nodes", "/node/h05", "/node/l03", "/node/l01",
-	"/node/c01", "/accounts", "/usage", "/services", "/service/chat", "/reports", "/what-if",
+	"/node/c01", "/accounts", "/usage", "/fair-share", "/services", "/service/chat", "/reports", "/what-if",
 	"/about", "/job/4812", "/job/4690", "/job/4001", "/job/4900", "/job/4601" };
 
 static void test_every_page_is_sound(void **state)
@@ -160,13 +161,13 @@ static void test_every_page_is_sound(void **state)
 static void test_hostile_names_are_inert(void **state)
 {
 	static const char *const shown[] = { "/queue", "/job/4900", "/accounts", "/node/l03",
-		"/services" };
+		"/fair-share", "/services" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
 		char *text = page(shown[i], 200);
 
-		if (i < 4)
+		if (i < 5)
 			has(text, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
 		has_not(text, "<script>");
 		free(text);
@@ -284,12 +285,149 @@ static void test_accounts_add_up(void **state)
 	/* research: vision's 20 and its own 2 held; 8 and 1 wait. */
 	has(text, "research</a></span></td><td class=\"n\">50</td><td class=\"n\">50.0 %</td>");
 	has(text, "<td class=\"n\">22</td><td class=\"n\">9</td>");
-	has(text, "<td class=\"n\">0.310</td>");
-	/* 24 guaranteed and 8 held: 10 are kept, 14 may be lent; and 20.5 of 16: 4.5 are borrowed. */
-	has(text, "<td class=\"n dim\">-</td><td class=\"n\">14</td><td class=\"n\">10</td><td "
-	          "class=\"n\">32</td>");
-	has(text, "<td class=\"n\">4.50</td><td class=\"n dim\">-</td>");
+	has(text, "user=ana\">0.310</a></td>");
+	/* 24 guaranteed and 8 held: 10 are kept, 2.5 of the other 14 are lent; and half a GPU of
+	 * the 4.5 beyond a guarantee is another account's. */
+	has(text, "<td class=\"n dim\">-</td><td class=\"n\">2.50</td><td class=\"n\">11.50</td>"
+	          "<td class=\"n\">10</td><td class=\"n\">32</td>");
+	has(text, "<td class=\"n\">0.50</td><td class=\"n dim\">-</td><td class=\"n dim\">-</td>");
 	free(text);
+}
+
+/* Two samples more, with another use: times in seconds after the first. */
+static void note_at(int64_t seconds, double used)
+{
+	Gpusched__Share s = GPUSCHED__SHARE__INIT, *shares[] = { &s };
+	struct snapshot snap = { .taken_us = (made.snap->taken_us / 1000000 + seconds) * 1000000,
+		.shares = shares,
+		.n_shares = 1 };
+
+	s.account = (char *)"vision";
+	s.user = (char *)"ana";
+	s.fair_share = used;
+	share_history_note(options.shares, &snap);
+}
+
+static void test_fair_share_is_kept(void **state)
+{
+	struct share_samples *v = calloc(1, sizeof(*v));
+	struct share_history *whole = options.shares;
+	int64_t since;
+
+	(void)state;
+	options.shares = share_history_new();
+	assert_int_equal(share_history_get(options.shares, "vision", "ana", v), 0);
+	assert_int_equal(v->n, 0);
+	share_history_note(options.shares, made.snap);
+	since = share_history_get(options.shares, "vision", "ana", v);
+	assert_int_equal(since, made.snap->taken_us / 1000000 / SHARE_STEP_S * SHARE_STEP_S);
+	assert_int_equal(v->n, 1);
+	assert_float_equal(v->v[0], 0.31, 1e-4);
+	/* The first of each five minutes counts; a gap shows. */
+	note_at(SHARE_STEP_S * 3, 0.5);
+	note_at(SHARE_STEP_S * 3, 0.9);
+	share_history_get(options.shares, "vision", "ana", v);
+	assert_int_equal(v->n, 4);
+	assert_true(v->v[1] != v->v[1] && v->v[2] != v->v[2]);
+	assert_float_equal(v->v[3], 0.5, 1e-4);
+	assert_int_equal(v->at[3] - v->at[0], SHARE_STEP_S * 3);
+	/* A line that is gone ends there, and is forgotten after a week. */
+	share_history_get(options.shares, HOSTILE, HOSTILE, v);
+	assert_int_equal(v->n, 4);
+	note_at(SHARE_STEP_S * SHARE_SLOTS, 1.5);
+	share_history_get(options.shares, HOSTILE, HOSTILE, v);
+	assert_int_equal(v->n, 0);
+	assert_int_equal(share_history_get(options.shares, "vision", "ana", v),
+	        since + SHARE_STEP_S);
+	assert_int_equal(v->n, SHARE_SLOTS - 2);
+	assert_float_equal(v->v[v->n - 1], 1, 0);
+	/* A clock that was set back. */
+	note_at(-SHARE_STEP_S, 0.25);
+	share_history_get(options.shares, "vision", "ana", v);
+	assert_int_equal(v->n, 1);
+	share_history_free(options.shares);
+	options.shares = whole;
+	free(v);
+}
+
+/* More lines than there is room for, each with a sample. */
+static void test_fair_share_is_bounded(void **state)
+{
+	struct share_samples *v = calloc(1, sizeof(*v));
+	struct share_history *h = share_history_new();
+	static char names[SHARE_LINES + 1][8];
+	static Gpusched__Share lines[SHARE_LINES + 1], *shares[SHARE_LINES + 1];
+	struct snapshot snap = { .taken_us = 1, .shares = shares, .n_shares = SHARE_LINES + 1 };
+
+	(void)state;
+	for (size_t i = 0; i <= SHARE_LINES; i++) {
+		gpusched__share__init(&lines[i]);
+		snprintf(names[i], sizeof(names[i]), "u%zu", i);
+		lines[i].account = (char *)"a";
+		lines[i].user = names[i];
+		shares[i] = &lines[i];
+	}
+	snap.taken_us = made.snap->taken_us;
+	share_history_note(h, &snap);
+	share_history_get(h, "a", names[SHARE_LINES - 1], v);
+	assert_int_equal(v->n, 1);
+	share_history_get(h, "a", names[SHARE_LINES], v);
+	assert_int_equal(v->n, 0);
+	share_history_free(h);
+	free(v);
+}
+
+static void test_fair_share_page(void **state)
+{
+	static const struct made_query in_vision[] = { { "account", "vision" }, { NULL, NULL } };
+	static const struct made_query hostile[] = { { "account", HOSTILE }, { "user", HOSTILE },
+		{ NULL, NULL } };
+	char *text = page("/fair-share", 200);
+
+	(void)state;
+	has(text, "every 5 minutes while it ran");
+	has(text, "<svg ");
+	has(text, ">vision ana</th><td class=\"n\">0.310</td><td class=\"n\">0.310</td>"
+	          "<td class=\"n\">0.500</td>");
+	has(text, ">speech</th><td class=\"n\">0.700</td>");
+	free(text);
+	made_query = in_vision;
+	text = page("/fair-share", 200);
+	has(text, "vision ana</th>");
+	has_not(text, "speech");
+	free(text);
+	made_query = hostile;
+	text = page("/fair-share", 200);
+	check_markup("/fair-share?", text);
+	has(text, "In &lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;.");
+	has(text, "<td class=\"n\">0.500</td>");
+	has_not(text, "<script>");
+	free(text);
+	made_query = NULL;
+}
+
+/* Where usage is private a viewer sees its own line alone. */
+static void test_fair_share_is_private(void **state)
+{
+	static const struct viewer shy = {
+		.known = true, .uid = 7, .name = "bo", .private_usage = true
+	};
+	struct http_request r = { .method = "GET",
+		.path = "/fair-share",
+		.raw = "/fair-share",
+		.name = "",
+		.viewer = &shy,
+		.snap = made.snap,
+		.trouble = "",
+		.arg = &options };
+	struct http_answer a = { .status = 200 };
+
+	(void)state;
+	route_of("/fair-share", &r.name)->handler(&r, &a);
+	assert_int_equal(a.status, 200);
+	has(a.body.s, "speech bo</th>");
+	has_not(a.body.s, "vision");
+	strbuf_free(&a.body);
 }
 
 static void test_services_and_nodes(void **state)
@@ -518,6 +656,9 @@ static int begin(void **state)
 {
 	(void)state;
 	made_begin(&made, 0);
+	options.shares = share_history_new();
+	share_history_note(options.shares, made.snap);
+	note_at(SHARE_STEP_S, 0.5);
 	return 0;
 }
 
@@ -525,6 +666,7 @@ static int end(void **state)
 {
 	(void)state;
 	remove_files();
+	share_history_free(options.shares);
 	made_end(&made);
 	return 0;
 }
@@ -539,6 +681,10 @@ int main(void)
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_job),
 		cmocka_unit_test(test_accounts_add_up),
+		cmocka_unit_test(test_fair_share_is_kept),
+		cmocka_unit_test(test_fair_share_is_bounded),
+		cmocka_unit_test(test_fair_share_page),
+		cmocka_unit_test(test_fair_share_is_private),
 		cmocka_unit_test(test_services_and_nodes),
 		cmocka_unit_test(test_controller_gone),
 		cmocka_unit_test(test_no_snapshot_yet),
