@@ -20,6 +20,7 @@
 #include "common/base/xalloc.h"
 
 #define TRIM_JOBS 4096
+#define NEW_US    (60 * INT64_C(1000000)) /* a job is new for so long */
 
 /* Jobs that the snapshot behind `serial` has no more. */
 struct retired {
@@ -150,7 +151,7 @@ static struct retired *take_retired(struct snapshots *s)
 static void free_retired(struct retired *r)
 {
 	for (size_t i = 0; i < r->n; i++)
-		free(r->jobs[i]);
+		snapshot_job_free(r->jobs[i]);
 	free(r->jobs);
 	free(r);
 }
@@ -234,7 +235,7 @@ void snapshots_free(struct snapshots *s)
 	if (s->newest) {
 		/* The last one's jobs go with it. */
 		for (size_t i = 0; i < s->newest->snap.n_jobs; i++)
-			free(s->newest->snap.jobs[i]);
+			snapshot_job_free(s->newest->snap.jobs[i]);
 		snapshot_put(&s->newest->snap);
 	}
 	free_all_retired(s);
@@ -284,7 +285,7 @@ void snapshot_draft_sort(struct snapshot_draft *d)
 		qsort(d->set, d->n_set, sizeof(struct snapshot_job *), compare_set);
 	for (size_t i = 0; i < d->n_set; i++) {
 		if (n && !snapshot_job_compare(d->set[n - 1], d->set[i]))
-			free(d->set[--n]);
+			snapshot_job_free(d->set[--n]);
 		d->set[n++] = d->set[i];
 	}
 	d->n_set = n;
@@ -316,13 +317,8 @@ static bool listed_anew(const struct snapshot_draft *d, uint64_t id)
 /* Is it not to be in the next snapshot, unless it is set? */
 static bool goes(const struct snapshot_draft *d, const struct snapshot_job *job)
 {
-	return d->all || (job->ended && job->end_time < d->ended_since) ||
+	return d->all || (job->status->ended && job->end_time < d->ended_since) ||
 	       (job->several && listed_anew(d, job->id));
-}
-
-static bool same_job(const struct snapshot_job *a, const struct snapshot_job *b)
-{
-	return a->len == b->len && !memcmp(a->packed, b->packed, a->len);
 }
 
 /* The old jobs and the new ones, both in order; of two alike the new one stays, unless it says the
@@ -340,9 +336,9 @@ static void merge(struct snapshot *snap, const struct snapshot *old, struct snap
 
 		if (order > 0) {
 			snap->jobs[snap->n_jobs++] = d->set[k++];
-		} else if (order == 0 && same_job(old->jobs[i], d->set[k])) {
+		} else if (order == 0 && snapshot_job_same(old->jobs[i], d->set[k])) {
 			snap->jobs[snap->n_jobs++] = old->jobs[i++];
-			free(d->set[k]);
+			snapshot_job_free(d->set[k]);
 			d->set[k++] = NULL;
 		} else if (order == 0 || goes(d, old->jobs[i])) {
 			retire(r, old->jobs[i++]);
@@ -366,7 +362,7 @@ static void trim(struct snapshot *snap, size_t max, struct retired *r)
 	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < snap->n_jobs; i++)
-		if (snap->jobs[i]->ended)
+		if (snap->jobs[i]->status->ended)
 			ends[n++] = snap->jobs[i]->end_time;
 	if (n <= max) {
 		free(ends);
@@ -376,7 +372,7 @@ static void trim(struct snapshot *snap, size_t max, struct retired *r)
 	since = ends[n - max];
 	free(ends);
 	for (size_t i = 0; i < snap->n_jobs; i++)
-		if (snap->jobs[i]->ended && snap->jobs[i]->end_time < since)
+		if (snap->jobs[i]->status->ended && snap->jobs[i]->end_time < since)
 			retire(r, snap->jobs[i]);
 		else
 			snap->jobs[kept++] = snap->jobs[i];
@@ -392,30 +388,61 @@ static int compare_keys(const void *a, const void *b)
 	return (x->raw_id > y->raw_id) - (x->raw_id < y->raw_id);
 }
 
-/* What was set, and what went: each key once. */
-static struct snapshot_delta *make_delta(
-        const struct snapshot_draft *d, const struct retired *r, uint64_t serial)
+static void add_key(struct snapshot_delta *delta, size_t *size, const struct snapshot_job *job)
 {
-	struct snapshot_delta *delta = xcalloc(1, sizeof(*delta));
+	delta->jobs = xgrow(delta->jobs, delta->n_jobs, size, sizeof(*delta->jobs));
+	delta->jobs[delta->n_jobs++] = (struct snapshot_key){ job->id, job->raw_id };
+}
+
+/* In order, each once. */
+static void sort_keys(struct snapshot_delta *delta)
+{
 	size_t n = 0;
 
+	if (delta->n_jobs)
+		qsort(delta->jobs, delta->n_jobs, sizeof(*delta->jobs), compare_keys);
+	for (size_t i = 0; i < delta->n_jobs; i++)
+		if (!n || compare_keys(&delta->jobs[i], &delta->jobs[n - 1]) != 0)
+			delta->jobs[n++] = delta->jobs[i];
+	delta->n_jobs = n;
+}
+
+static bool is_gone(const struct snapshot *snap, const struct snapshot_job *job)
+{
+	size_t n;
+
+	return !snapshot_keyed(snap, (struct snapshot_key){ job->id, job->raw_id }, &n);
+}
+
+/* A job that has waited for a while has another place, or another reason to wait, and no more. */
+static bool matters(const struct snapshot *snap, const struct snapshot_job *job)
+{
+	return !job->status->waits || snap->taken_us - job->submit_time <= NEW_US;
+}
+
+/* What was set, and what went. */
+static struct snapshot_delta *make_delta(
+        const struct snapshot *snap, const struct snapshot_draft *d, const struct retired *r)
+{
+	struct snapshot_delta *delta = xcalloc(1, sizeof(*delta));
+	size_t n_set = 0, size = 0;
+
 	delta->refs = 1;
-	delta->serial = serial;
+	delta->serial = snap->serial;
 	delta->cursor = d->cursor;
 	delta->fresh = d->fresh;
 	if (d->fresh)
 		return delta;
-	delta->jobs = xcalloc(d->n_set + r->n, sizeof(*delta->jobs));
 	for (size_t i = 0; i < d->n_set; i++)
-		if (d->set[i])
-			delta->jobs[n++] =
-			        (struct snapshot_key){ d->set[i]->id, d->set[i]->raw_id };
+		n_set += d->set[i] != NULL;
+	delta->more = n_set > SNAPSHOT_CHANGES_MAX || r->n > SNAPSHOT_CHANGES_MAX;
+	for (size_t i = 0; i < d->n_set; i++)
+		if (d->set[i] && (!delta->more || matters(snap, d->set[i])))
+			add_key(delta, &size, d->set[i]);
 	for (size_t i = 0; i < r->n; i++)
-		delta->jobs[n++] = (struct snapshot_key){ r->jobs[i]->id, r->jobs[i]->raw_id };
-	qsort(delta->jobs, n, sizeof(*delta->jobs), compare_keys);
-	for (size_t i = 0; i < n; i++)
-		if (!i || compare_keys(&delta->jobs[i], &delta->jobs[delta->n_jobs - 1]) != 0)
-			delta->jobs[delta->n_jobs++] = delta->jobs[i];
+		if (!delta->more || is_gone(snap, r->jobs[i]))
+			add_key(delta, &size, r->jobs[i]);
+	sort_keys(delta);
 	return delta;
 }
 
@@ -504,7 +531,7 @@ void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)
 		d->set[i]->serial = snap->serial;
 	merge(snap, old ? &old->snap : NULL, d, r);
 	trim(snap, d->ended_max, r);
-	delta = make_delta(d, r, snap->serial);
+	delta = make_delta(snap, d, r);
 	take_lists(o, old, d, delta);
 	add_delta(snap, old ? &old->snap : NULL, delta);
 	make_newest(s, o, r);

@@ -8,13 +8,16 @@
 
 /* Texts that many jobs have alike, each once, for as long as the table lives. Beyond
  * SNAPSHOT_TEXTS_MAX what is new becomes "(other)": a list of partitions is a user's to choose. */
-struct snapshot_texts;
 #define SNAPSHOT_TEXTS_MAX 50000
 struct snapshot_texts *snapshot_texts_new(void);
 void snapshot_texts_free(struct snapshot_texts *t);
 const char *snapshot_text(struct snapshot_texts *t, const char *text);
 
+/* Jobs are made and freed in one thread, and their texts after them. */
 struct snapshot_job *snapshot_job_new(const Gpusched__Job *m, struct snapshot_texts *texts);
+void snapshot_job_free(struct snapshot_job *job); /* NULL is fine */
+/* Do both say the same? */
+bool snapshot_job_same(const struct snapshot_job *a, const struct snapshot_job *b);
 /* By id, then raw id, then tasks. */
 int snapshot_job_compare(const struct snapshot_job *a, const struct snapshot_job *b);
 

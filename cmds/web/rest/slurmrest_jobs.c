@@ -138,9 +138,9 @@ static void put_job(const struct http_request *r, struct http_answer *a,
 	Gpusched__Job *m;
 	json_t *o;
 
-	if (!viewer_sees(r->viewer, job->uid, job->account))
+	if (!viewer_sees(r->viewer, job->request->uid, job->request->account))
 		return;
-	m = snapshot_job_unpack(job);
+	m = snapshot_job_unpack(r->snap, job);
 	if (!m)
 		return;
 	o = job_of(r, m);

@@ -63,10 +63,10 @@ static void a_job_is_whole(void **state)
 	job = snapshot_job(snap, 3);
 	assert_non_null(job);
 	assert_string_equal(job->name, "a <b>");
-	assert_string_equal(job->first_partition, "p");
-	assert_true(job->waits && !job->runs && !job->ended);
+	assert_string_equal(job->request->first_partition, "p");
+	assert_true(job->status->waits && !job->status->runs && !job->status->ended);
 	assert_int_equal(job->gpus, 2);
-	m = snapshot_job_unpack(job);
+	m = snapshot_job_unpack(snap, job);
 	assert_string_equal(m->partition, "p,batch");
 	gpusched__job__free_unpacked(m, NULL);
 	assert_null(snapshot_job(snap, 4));
@@ -89,14 +89,14 @@ static void older_ones_stay(void **state)
 	        f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
 	now = snapshot_get(f->s);
 	assert_int_equal(old->n_jobs, 3);
-	assert_string_equal(snapshot_job(old, 2)->state, "PENDING");
-	assert_string_equal(snapshot_job(mid, 2)->state, "RUNNING");
+	assert_string_equal(snapshot_job(old, 2)->status->state, "PENDING");
+	assert_string_equal(snapshot_job(mid, 2)->status->state, "RUNNING");
 	assert_ptr_equal(snapshot_job(old, 1), snapshot_job(mid, 1)); /* shared */
 	assert_int_equal(now->n_jobs, 1);
 	assert_int_equal(mid->serial, old->serial + 1);
 	/* In any order; under a sanitizer this says what is freed too early, or never. */
 	snapshot_put(mid);
-	assert_string_equal(snapshot_job(old, 3)->state, "PENDING");
+	assert_string_equal(snapshot_job(old, 3)->status->state, "PENDING");
 	snapshot_put(old);
 	snapshot_put(now);
 }
@@ -126,7 +126,8 @@ static void changes_are_told(void **state)
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1); /* the same */
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, &other, 1);
 	snap = snapshot_get(f->s);
-	assert_string_equal(snapshot_job(snap, 2)->state, "RUNNING"); /* the later of two alike */
+	assert_string_equal(
+	        snapshot_job(snap, 2)->status->state, "RUNNING"); /* the later of two alike */
 	assert_true(snapshot_since(snap, first->serial, note_delta, text));
 	assert_string_equal(text, "2;;1;");
 	assert_true(snapshot_since(snap, snap->serial, note_delta, text));
@@ -293,9 +294,9 @@ static void starts_and_ends(void **state)
 	assert_int_equal(t->requeued.n, 1);
 	totals_free(copy);
 	totals_free(t);
-	free(waits);
-	free(runs);
-	free(ends);
+	snapshot_job_free(waits);
+	snapshot_job_free(runs);
+	snapshot_job_free(ends);
 }
 
 int main(void)

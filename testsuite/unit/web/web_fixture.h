@@ -10,7 +10,7 @@
 struct job_like {
 	uint64_t id, raw_id;
 	const char *state, *tasks, *name, *user, *account, *partition, *reason, *gpu_type;
-	uint32_t gpus, held, task_count, max_wait_s;
+	uint32_t gpus, held, task_count, max_wait_s, position;
 	bool several;
 	int64_t submit_time, eligible_time, start_time, end_time;
 };
@@ -53,6 +53,7 @@ static inline struct snapshot_job *fixture_job(
 	m.eligible_time = like->eligible_time;
 	m.start_time = like->start_time;
 	m.end_time = like->end_time;
+	m.position = like->position;
 	m.attempt = like->start_time ? 1 : 0;
 	return snapshot_job_new(&m, texts);
 }
