@@ -1,5 +1,8 @@
 /* snapshot.c - see snapshot.h and snapshot_make.h
  *
+ * A snapshot is freed by the thread that makes them, too: its memory is of that thread's arena, whose
+ * lock malloc_trim() holds for long.
+ *
  * When a job is freed: it is replaced by another one, or goes, when snapshot N + 1 takes the place of N,
  * and no snapshot behind N has it. So it waits in a batch until N and all older ones are gone. Lists
  * of messages and deltas are shared by reference counts.
@@ -42,6 +45,7 @@ struct snapshot_own {
 struct snapshots {
 	pthread_mutex_t lock;
 	TAILQ_HEAD(, snapshot_own) alive; /* the oldest first */
+	TAILQ_HEAD(, snapshot_own) dead;  /* without a reference */
 	STAILQ_HEAD(, retired) retired;   /* the oldest first */
 	struct snapshot_own *newest;      /* with a reference */
 	uint64_t serial;
@@ -129,6 +133,7 @@ struct snapshots *snapshots_new(void)
 
 	pthread_mutex_init(&s->lock, NULL);
 	TAILQ_INIT(&s->alive);
+	TAILQ_INIT(&s->dead);
 	STAILQ_INIT(&s->retired);
 	/* Above the serials of a gweb before. */
 	s->serial = (uint64_t)clock_us(CLOCK_REALTIME) / 1000;
@@ -156,24 +161,6 @@ static void free_retired(struct retired *r)
 	free(r);
 }
 
-/* In the watcher's thread: many jobs take a while. What so many had is given back to the system. */
-static void free_all_retired(struct snapshots *s)
-{
-	struct retired *r;
-	size_t n = 0;
-
-	do {
-		pthread_mutex_lock(&s->lock);
-		r = take_retired(s);
-		pthread_mutex_unlock(&s->lock);
-		n += r ? r->n : 0;
-		if (r)
-			free_retired(r);
-	} while (r);
-	if (n > TRIM_JOBS)
-		malloc_trim(0);
-}
-
 static void delta_put(struct snapshot_delta *d)
 {
 	if (__atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL))
@@ -195,6 +182,37 @@ static void free_own(struct snapshot_own *o)
 	free(o->version);
 	free(o->currency);
 	free(o);
+}
+
+static struct snapshot_own *take_dead(struct snapshots *s)
+{
+	struct snapshot_own *o = TAILQ_FIRST(&s->dead);
+
+	if (o)
+		TAILQ_REMOVE(&s->dead, o, next);
+	return o;
+}
+
+/* In the watcher's thread: many jobs take a while. What so many had is given back to the system. */
+static void free_what_went(struct snapshots *s)
+{
+	struct snapshot_own *o;
+	struct retired *r;
+	size_t n = 0;
+
+	do {
+		pthread_mutex_lock(&s->lock);
+		o = take_dead(s);
+		r = take_retired(s);
+		pthread_mutex_unlock(&s->lock);
+		n += r ? r->n : 0;
+		if (o)
+			free_own(o);
+		if (r)
+			free_retired(r);
+	} while (o || r);
+	if (n > TRIM_JOBS)
+		malloc_trim(0);
 }
 
 struct snapshot *snapshot_get(struct snapshots *s)
@@ -224,8 +242,8 @@ void snapshot_put(struct snapshot *snap)
 		return;
 	pthread_mutex_lock(&s->lock);
 	TAILQ_REMOVE(&s->alive, snap->own, next);
+	TAILQ_INSERT_TAIL(&s->dead, snap->own, next);
 	pthread_mutex_unlock(&s->lock);
-	free_own(snap->own);
 }
 
 void snapshots_free(struct snapshots *s)
@@ -238,7 +256,7 @@ void snapshots_free(struct snapshots *s)
 			snapshot_job_free(s->newest->snap.jobs[i]);
 		snapshot_put(&s->newest->snap);
 	}
-	free_all_retired(s);
+	free_what_went(s);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -504,7 +522,7 @@ static void make_newest(struct snapshots *s, struct snapshot_own *o, struct reti
 		free_retired(r);
 	if (old)
 		snapshot_put(&old->snap);
-	free_all_retired(s);
+	free_what_went(s);
 }
 
 void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)
