@@ -578,8 +578,15 @@ struct snapshot_job **snapshot_records(const struct snapshot *snap, uint64_t id,
 {
 	size_t from = lower(snap, id, 0);
 
-	*n = id < UINT64_MAX ? lower(snap, id + 1, 0) - from : 0;
+	*n = snapshot_behind(snap, (struct snapshot_key){ id, UINT64_MAX }) - from;
 	return *n ? &snap->jobs[from] : NULL;
+}
+
+size_t snapshot_behind(const struct snapshot *snap, struct snapshot_key key)
+{
+	if (key.raw_id < UINT64_MAX)
+		return lower(snap, key.id, key.raw_id + 1);
+	return key.id < UINT64_MAX ? lower(snap, key.id + 1, 0) : snap->n_jobs;
 }
 
 struct snapshot_job **snapshot_keyed(
@@ -587,7 +594,7 @@ struct snapshot_job **snapshot_keyed(
 {
 	size_t from = lower(snap, key.id, key.raw_id);
 
-	*n = key.raw_id < UINT64_MAX ? lower(snap, key.id, key.raw_id + 1) - from : 0;
+	*n = snapshot_behind(snap, key) - from;
 	return *n ? &snap->jobs[from] : NULL;
 }
 

@@ -156,6 +156,8 @@ struct snapshot_job **snapshot_records(const struct snapshot *snap, uint64_t id,
 /* Those that a key names. */
 struct snapshot_job **snapshot_keyed(
         const struct snapshot *snap, struct snapshot_key key, size_t *n);
+/* The index of the first record behind those that a key names. */
+size_t snapshot_behind(const struct snapshot *snap, struct snapshot_key key);
 /* The record of a job, or of an array as a whole; also by the own id of a task. NULL. */
 const struct snapshot_job *snapshot_job(const struct snapshot *snap, uint64_t id);
 const Gpusched__Node *snapshot_node(const struct snapshot *snap, const char *name);

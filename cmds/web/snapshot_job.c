@@ -61,25 +61,23 @@ static const char *first_of(const char *list, const char *kept, struct snapshot_
 /* --- taken apart, and together ----------------------------------------------------------------- */
 
 /* The fields of the status. What changes together for many jobs belongs here. */
-#define STATUS_FIELDS(X)                                                                         \
-	X(state)                                                                                 \
-	X(reason) X(reason_text) X(n_blockers) X(attempt) X(comment) X(node) X(nodes) X(n_nodes) \
-	        X(gpu_type) X(gpus_held)
+#define STATUS_FIELDS(X)                                             \
+	X(state) X(reason) X(reason_text) X(n_blockers) X(attempt) \
+	X(comment) X(node) X(nodes) X(n_nodes) X(gpu_type) X(gpus_held)
 
 /* Those of one job alone, or that differ between jobs that were submitted alike. */
-#define OWN_FIELDS(X)                                                                           \
-	X(priority)                                                                             \
-	X(position_of) X(order) X(planned_nodes) X(output) X(error) X(dependency) X(begin_time) \
-	        X(deadline_time) X(exit_code) X(exit_signal) X(gpu_indices) X(n_gpu_indices)    \
-	                X(checkpoint_time) X(progress) X(suspended_s) X(tasks_running)          \
-	                        X(tasks_ended) X(tasks_failed) X(steps_running) X(eligible_s)   \
-	                                X(runs) X(n_runs)
+#define OWN_FIELDS(X)                                                            \
+	X(priority) X(position_of) X(order) X(planned_nodes) X(output) X(error) \
+	X(dependency) X(begin_time) X(deadline_time) X(exit_code)               \
+	X(exit_signal) X(gpu_indices) X(n_gpu_indices) X(checkpoint_time)       \
+	X(progress) X(suspended_s) X(tasks_running) X(tasks_ended)              \
+	X(tasks_failed) X(steps_running) X(eligible_s) X(runs) X(n_runs)
 
 /* Those that are members of the record, from which they come back. */
-#define RECORD_FIELDS(X)                                                                 \
-	X(id)                                                                            \
-	X(raw_id) X(name) X(tasks) X(several) X(task_count) X(submit_time) X(start_time) \
-	        X(end_time) X(planned_start_time) X(eligible_time) X(elapsed_s) X(position)
+#define RECORD_FIELDS(X)                                               \
+	X(id) X(raw_id) X(name) X(tasks) X(several) X(task_count)     \
+	X(submit_time) X(start_time) X(end_time) X(planned_start_time) \
+	X(eligible_time) X(elapsed_s) X(position)
 
 /* All other fields are those of the request. */
 struct taken_apart {

@@ -26,6 +26,7 @@
 struct event {
 	struct strbuf text;
 	unsigned refs;
+	struct events *counted; /* in its bytes; NULL: not */
 };
 
 struct channel {
@@ -42,6 +43,7 @@ struct channel {
 struct events {
 	LIST_HEAD(, channel) channels;
 	unsigned n;
+	size_t bytes; /* of events, also of those that are only being sent */
 };
 
 struct stream {
@@ -71,6 +73,8 @@ static void event_put(struct event *e)
 {
 	if (!e || --e->refs)
 		return;
+	if (e->counted)
+		e->counted->bytes -= e->text.cap;
 	strbuf_free(&e->text);
 	free(e);
 }
@@ -224,6 +228,44 @@ static struct event *make_event(
 	return e;
 }
 
+/* Drop the oldest event that a channel keeps, but for those of `serial`; false: there is none. */
+static bool drop_oldest(struct events *all, uint64_t serial)
+{
+	struct channel *ch, *oldest = NULL;
+	size_t at = 0;
+
+	LIST_FOREACH (ch, &all->channels, next)
+		for (size_t i = 0; i < KEPT; i++)
+			if (ch->made[i] && ch->serials[i] < serial) {
+				serial = ch->serials[i];
+				oldest = ch;
+				at = i;
+			}
+	if (!oldest)
+		return false;
+	event_put(oldest->made[at]);
+	oldest->made[at] = NULL;
+	return true;
+}
+
+/* What slow streams have not taken is kept for them, so a text that finds no room is left away: the
+ * stream is told to ask for everything. */
+static struct event *count_event(struct channel *ch, const struct snapshot *snap,
+        const struct snapshot_delta *d, struct event *e)
+{
+	struct events *all = ch->events;
+
+	while (all->bytes + e->text.cap > EVENTS_BYTES && drop_oldest(all, d->serial))
+		;
+	if (all->bytes + e->text.cap > EVENTS_BYTES) {
+		event_put(e);
+		return plain("fresh", snap);
+	}
+	e->counted = all;
+	all->bytes += e->text.cap;
+	return e;
+}
+
 /* The same, made once for all streams of the channel. */
 static struct event *event_of(
         struct channel *ch, const struct snapshot *snap, const struct snapshot_delta *d)
@@ -232,7 +274,8 @@ static struct event *event_of(
 
 	if (!ch->made[slot] || ch->serials[slot] != d->serial) {
 		event_put(ch->made[slot]);
-		ch->made[slot] = make_event(ch, snap, d);
+		ch->made[slot] = NULL;
+		ch->made[slot] = count_event(ch, snap, d, make_event(ch, snap, d));
 		ch->serials[slot] = d->serial;
 	}
 	ch->made[slot]->refs++;

@@ -94,22 +94,6 @@ static void put_job(struct http_answer *a, const struct snapshot *snap,
 	gpusched__job__free_unpacked(m, NULL);
 }
 
-/* The first record behind the id: an array has several with one id, and a page ends between jobs. */
-static size_t first_after(const struct snapshot *snap, uint64_t id)
-{
-	size_t low = 0, high = snap->n_jobs;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (snap->jobs[mid]->id <= id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 void rest_jobs(const struct http_request *r, struct http_answer *a)
 {
 	struct rest_query q;
@@ -122,7 +106,10 @@ void rest_jobs(const struct http_request *r, struct http_answer *a)
 	if (!unchanged(r, a)) {
 		rest_begin(r, a);
 		rest_list(a, "jobs");
-		for (size_t i = first_after(r->snap, q.after); i < r->snap->n_jobs && !more; i++) {
+		/* An array has several records with one id, and a page ends between jobs. */
+		for (size_t i = snapshot_behind(
+		             r->snap, (struct snapshot_key){ q.after, UINT64_MAX });
+		        i < r->snap->n_jobs && !more; i++) {
 			const struct snapshot_job *job = r->snap->jobs[i];
 
 			if (!viewer_sees(r->viewer, job->request->uid, job->request->account) ||
