@@ -261,6 +261,18 @@ void snapshots_free(struct snapshots *s)
 	free(s);
 }
 
+size_t snapshots_held(struct snapshots *s)
+{
+	struct snapshot_own *o;
+	size_t n = 0;
+
+	pthread_mutex_lock(&s->lock);
+	TAILQ_FOREACH (o, &s->alive, next)
+		n++;
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
 void snapshots_tell(struct snapshots *s, const char *trouble)
 {
 	pthread_mutex_lock(&s->lock);

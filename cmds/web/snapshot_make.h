@@ -60,6 +60,9 @@ void snapshot_draft_sort(struct snapshot_draft *draft);
 /* Publish it: the newest from now on. */
 void snapshots_publish(struct snapshots *s, struct snapshot_draft *draft);
 
+/* How many have a reference: the newest, and those that are looked at. */
+size_t snapshots_held(struct snapshots *s);
+
 /* Why the controller does not answer; "": it does. */
 void snapshots_tell(struct snapshots *s, const char *trouble);
 

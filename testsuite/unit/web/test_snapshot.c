@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "cmds/web/totals.h"
+#include "common/net/msgjson.h"
 #include "testsuite/unit/web/web_fixture.h"
 
 struct fixture {
@@ -99,6 +100,145 @@ static void older_ones_stay(void **state)
 	assert_string_equal(snapshot_job(old, 3)->status->state, "PENDING");
 	snapshot_put(old);
 	snapshot_put(now);
+}
+
+/* A message in which each field says something. */
+static void fill(Gpusched__Job *m)
+{
+	static uint32_t numbers[] = { 3, 4 };
+	static char *texts[] = { (char *)"x" };
+	const ProtobufCMessageDescriptor *d = m->base.descriptor;
+
+	for (unsigned i = 0; i < d->n_fields; i++) {
+		const ProtobufCFieldDescriptor *f = &d->fields[i];
+		char *at = (char *)m + f->offset;
+
+		if (f->label == PROTOBUF_C_LABEL_REPEATED) {
+			if (f->type == PROTOBUF_C_TYPE_MESSAGE)
+				continue;
+			*(size_t *)(void *)((char *)m + f->quantifier_offset) = 1;
+			*(void **)(void *)at =
+			        f->type == PROTOBUF_C_TYPE_STRING ? (void *)texts : (void *)numbers;
+		} else if (f->type == PROTOBUF_C_TYPE_STRING) {
+			*(const char **)(void *)at = f->name;
+		} else if (f->type == PROTOBUF_C_TYPE_UINT64 || f->type == PROTOBUF_C_TYPE_INT64) {
+			*(int64_t *)(void *)at = i + 1;
+		} else if (f->type == PROTOBUF_C_TYPE_DOUBLE) {
+			*(double *)(void *)at = 0.5;
+		} else {
+			*(uint32_t *)(void *)at = f->type == PROTOBUF_C_TYPE_BOOL ? 1 : i + 1;
+		}
+	}
+}
+
+/* What is taken apart is the same when it is put together. */
+static void no_field_is_lost(void **state)
+{
+	struct fixture *f = *state;
+	Gpusched__Job m = GPUSCHED__JOB__INIT, *again;
+	Gpusched__GpuCount gpus = GPUSCHED__GPU_COUNT__INIT, *counts[] = { &gpus };
+	Gpusched__JobRun run = GPUSCHED__JOB_RUN__INIT, *runs[] = { &run };
+	struct snapshot_job *job;
+	char *want, *got;
+
+	fill(&m);
+	m.gpus = counts;
+	m.n_gpus = 1;
+	m.runs = runs;
+	m.n_runs = 1;
+	job = snapshot_job_new(&m, f->texts);
+	again = snapshot_job_unpack(NULL, job);
+	assert_non_null(again);
+	want = json_dumps(msgjson(&m.base, 0), JSON_INDENT(1));
+	got = json_dumps(msgjson(&again->base, 0), JSON_INDENT(1));
+	assert_string_equal(got, want);
+	free(want);
+	free(got);
+	gpusched__job__free_unpacked(again, NULL);
+	snapshot_job_free(job);
+}
+
+/* How long it could have started grows while it waits, and is no change of the job. */
+static void eligible_time_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like like = { .id = 1, .eligible_time = 5000000, .eligible_s = 2 };
+	struct snapshot_draft d = { .taken_us = 7000000 };
+	struct snapshot *one, *two;
+	Gpusched__Job *m;
+
+	fixture_publish(f->s, f->texts, &d, &like, 1);
+	one = snapshot_get(f->s);
+	like.eligible_s = 9;
+	d = (struct snapshot_draft){ .taken_us = 14000000 };
+	fixture_publish(f->s, f->texts, &d, &like, 1);
+	two = snapshot_get(f->s);
+	assert_ptr_equal(one->jobs[0], two->jobs[0]);
+	m = snapshot_job_unpack(two, two->jobs[0]);
+	assert_int_equal(m->eligible_s, 9);
+	gpusched__job__free_unpacked(m, NULL);
+	snapshot_put(one);
+	snapshot_put(two);
+}
+
+/* Records that say the same are the old ones; of a job with another place request and status are. */
+static void equal_records_are_shared(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like likes[] = { { .id = 1, .position = 1 }, { .id = 2, .position = 2 },
+		{ .id = 3, .position = 3, .user = "li" } };
+	struct snapshot *one, *two;
+
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 3);
+	one = snapshot_get(f->s);
+	likes[1].position = 4;
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .all = true }, likes, 3);
+	two = snapshot_get(f->s);
+	assert_ptr_equal(one->jobs[0], two->jobs[0]);
+	assert_ptr_equal(one->jobs[2], two->jobs[2]);
+	assert_ptr_not_equal(one->jobs[1], two->jobs[1]);
+	assert_ptr_equal(one->jobs[1]->request, two->jobs[1]->request);
+	assert_ptr_equal(one->jobs[1]->status, two->jobs[1]->status);
+	assert_ptr_equal(one->jobs[0]->request, one->jobs[1]->request);
+	assert_ptr_not_equal(one->jobs[0]->request, one->jobs[2]->request);
+	assert_ptr_equal(one->jobs[0]->status, one->jobs[2]->status);
+	assert_int_equal(two->deltas[two->n_deltas - 1]->n_jobs, 1);
+	snapshot_put(one);
+	snapshot_put(two);
+}
+
+/* Where very many jobs have another place, those that are new, ended or gone are named. */
+static void long_deltas(void **state)
+{
+	enum { MANY = SNAPSHOT_CHANGES_MAX + 4 };
+	static struct job_like likes[MANY];
+	const int64_t now = INT64_C(1000000000);
+	struct snapshot_draft d = { .taken_us = now };
+	struct fixture *f = *state;
+	const struct snapshot_delta *delta;
+	struct snapshot *snap;
+
+	for (uint64_t i = 0; i < MANY; i++)
+		likes[i] = (struct job_like){ .id = i + 1, .position = 1, .submit_time = 1 };
+	fixture_publish(f->s, f->texts, &d, likes, MANY - 1);
+	for (uint64_t i = 0; i < MANY; i++)
+		likes[i].position = 2;
+	likes[1].state = "COMPLETED";
+	likes[1].end_time = now;
+	likes[MANY - 1].submit_time = now - 1000000;
+	d = (struct snapshot_draft){ .taken_us = now, .all = true };
+	fixture_publish(f->s, f->texts, &d, likes + 1, MANY - 1);
+	snap = snapshot_get(f->s);
+	delta = snap->deltas[snap->n_deltas - 1];
+	assert_true(delta->more);
+	assert_int_equal(delta->n_jobs, 3);
+	assert_int_equal(delta->jobs[0].id, 1); /* gone */
+	assert_int_equal(delta->jobs[1].id, 2);
+	assert_int_equal(delta->jobs[2].id, MANY);
+	assert_int_equal(snapshot_behind(snap, (struct snapshot_key){ 2, 2 }), 1);
+	assert_int_equal(
+	        snapshot_behind(snap, (struct snapshot_key){ MANY, UINT64_MAX }), snap->n_jobs);
+	snapshot_put(snap);
 }
 
 static void note_delta(const struct snapshot_delta *delta, void *arg)
@@ -305,6 +445,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(none_at_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_job_is_whole, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(older_ones_stay, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_field_is_lost, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(eligible_time_goes_on, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(equal_records_are_shared, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_deltas, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(changes_are_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(arrays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ended_ones_go, set_up, tear_down),
