@@ -564,6 +564,8 @@ void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)
 	delta = make_delta(snap, d, r);
 	take_lists(o, old, d, delta);
 	add_delta(snap, old ? &old->snap : NULL, delta);
+	if (d->made)
+		d->made(snap, d->arg);
 	make_newest(s, o, r);
 }
 

@@ -52,6 +52,9 @@ struct snapshot_draft {
 	size_t ended_max;
 	struct messages *lists[LIST_COUNT]; /* of LIST_ kinds; NULL: as before */
 	struct totals *totals;              /* taken over */
+	/* Called with the snapshot before others see it, for what is made of it; NULL. */
+	void (*made)(const struct snapshot *snap, void *arg);
+	void *arg;
 };
 
 /* Put `set` in order, and of two alike keep the later one. */

@@ -14,6 +14,7 @@
 struct fixture {
 	struct snapshots *s;
 	struct snapshot_texts *texts;
+	unsigned made;
 };
 
 static int set_up(void **state)
@@ -241,6 +242,29 @@ static void long_deltas(void **state)
 	snapshot_put(snap);
 }
 
+static void not_the_newest_yet(const struct snapshot *made, void *arg)
+{
+	struct fixture *f = arg;
+	struct snapshot *newest = snapshot_get(f->s);
+
+	assert_int_equal(newest->serial + 1, made->serial);
+	assert_non_null(snapshot_job(made, 2));
+	snapshot_put(newest);
+	f->made++;
+}
+
+/* A page that each scrape wants is there before the snapshot is: else a scrape would make it. */
+static void what_is_made_comes_first(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like likes[] = { { .id = 1 }, { .id = 2 } };
+
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1);
+	fixture_publish(f->s, f->texts,
+	        &(struct snapshot_draft){ .made = not_the_newest_yet, .arg = f }, likes + 1, 1);
+	assert_int_equal(f->made, 1);
+}
+
 static void note_delta(const struct snapshot_delta *delta, void *arg)
 {
 	char *text = arg;
@@ -449,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(eligible_time_goes_on, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(equal_records_are_shared, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_deltas, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_made_comes_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(changes_are_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(arrays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ended_ones_go, set_up, tear_down),
