@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,11 @@
 #include "common/base/xalloc.h"
 
 #define LISTEN "127.0.0.1:7380"
+
+/* Larger blocks, answers and lists of jobs above all, go back to the system when they are freed. Said
+ * once, neither limit grows with what was freed before. */
+#define OWN_MAPPING_BYTES (64 * 1024)
+#define FREE_TOP_BYTES    (512 * 1024)
 
 struct gweb {
 	struct cmd_list listen, hosts;
@@ -311,5 +317,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && (!strcmp(argv[1], "login") || !strcmp(argv[1], "sign")))
 		return login_main(argc - 1, argv + 1);
 	setlocale(LC_ALL, "C.UTF-8");
+	mallopt(M_MMAP_THRESHOLD, OWN_MAPPING_BYTES);
+	mallopt(M_TRIM_THRESHOLD, FREE_TOP_BYTES);
 	return cmd_main(&gweb_cmd, argc, argv, &g, run);
 }

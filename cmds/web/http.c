@@ -44,8 +44,28 @@ void http_phase(struct connection *conn, enum phase phase)
 static void shut(struct connection *conn)
 {
 	conn->listener->http->figures.slow++;
+	http_hold_answer(conn, 0);
 	http_phase(conn, PHASE_CLOSED);
 	shutdown(conn->fd, SHUT_RDWR);
+}
+
+/* The client that has taken longest for an answer of its own makes room for this one. */
+void http_hold_answer(struct connection *conn, size_t bytes)
+{
+	struct http *h = conn->listener->http;
+	struct connection *other, *next;
+
+	h->answers += bytes;
+	h->answers -= conn->answer_bytes;
+	conn->answer_bytes = bytes;
+	if (!bytes)
+		return;
+	for (other = TAILQ_FIRST(&h->connections); other && h->answers > HTTP_ANSWERS_MAX;
+	        other = next) {
+		next = TAILQ_NEXT(other, next);
+		if (other != conn && other->answer_bytes)
+			shut(other);
+	}
 }
 
 static int64_t patience_ms(const struct connection *conn)
@@ -158,6 +178,7 @@ static void on_connection(void *arg, struct MHD_Connection *c, void **own,
 	}
 	if (!conn)
 		return;
+	http_hold_answer(conn, 0);
 	TAILQ_REMOVE(&h->connections, conn, next);
 	h->buckets[conn->bucket] -= !l->path;
 	h->figures.open--;

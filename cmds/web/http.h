@@ -44,10 +44,11 @@ struct event_base;
 struct snapshot;
 struct snapshots;
 
-#define HTTP_HEAD_MAX      (16 * 1024)
+#define HTTP_HEAD_MAX      (8 * 1024) /* each connection costs as much */
 #define HTTP_PATH_MAX      1024
 #define HTTP_BODY_MAX      (5 * 1024 * 1024) /* of the route that takes most */
-#define HTTP_BODIES_MAX    (32 * 1024 * 1024) /* of all requests together; beyond it: 503 */
+#define HTTP_BODIES_MAX    (8 * 1024 * 1024) /* of all requests together; beyond it: 503 */
+#define HTTP_ANSWERS_MAX   (8 * 1024 * 1024) /* not taken yet; the slowest client makes room */
 #define HTTP_REQUEST_S     30
 #define HTTP_ANSWER_S      60
 #define HTTP_STREAM_S      60

@@ -40,8 +40,10 @@ void http_call_end(void *http, struct MHD_Connection *c, void **con_cls,
 	http_answer_clear(&call->a);
 	http_query_free(&call->query);
 	drop_snapshot(call);
-	if (call->conn)
+	if (call->conn) {
 		http_phase(call->conn, PHASE_REQUEST);
+		http_hold_answer(call->conn, 0);
+	}
 	viewer_put(call->viewer);
 	free(call->raw);
 	free(call);
@@ -210,11 +212,12 @@ static enum MHD_Result answer(struct http_call *call)
 	const char *accepts = http_header(&call->r, "Accept-Encoding");
 	struct MHD_Response *response;
 	enum MHD_Result rc;
-	size_t len;
+	size_t len, own;
 
 	if (call->a.failed && call->http->config->failed)
 		call->http->config->failed(&call->r, &call->a);
-	len = call->a.shared ? http_body_size(call->a.shared) : call->a.body.len;
+	own = call->a.shared ? 0 : call->a.body.len;
+	len = call->a.shared ? http_body_size(call->a.shared) : own;
 	call->answered = true;
 	count(call->http, call->a.status);
 	/* A stream may go on for an hour, and no job that was replaced is freed while a snapshot has it. */
@@ -225,6 +228,7 @@ static enum MHD_Result answer(struct http_call *call)
 	if (call->conn) {
 		http_phase(call->conn, PHASE_ANSWER);
 		call->conn->limit_ms = HTTP_ANSWER_S * 1000 + (int64_t)(len / ANSWER_BYTES_MS);
+		http_hold_answer(call->conn, own);
 	}
 	rc = MHD_queue_response(call->c, (unsigned)call->a.status, response);
 	MHD_destroy_response(response);

@@ -40,7 +40,8 @@ struct connection {
 	uint32_t bucket;
 	enum phase phase;
 	int64_t since_ms;
-	int64_t limit_ms; /* of PHASE_ANSWER */
+	int64_t limit_ms;    /* of PHASE_ANSWER */
+	size_t answer_bytes; /* of its answer alone */
 };
 TAILQ_HEAD(connections, connection);
 
@@ -70,7 +71,7 @@ struct http {
 	struct event *sweep;
 	struct asks *asks;
 	TAILQ_HEAD(, stream) streams;
-	size_t bodies; /* bytes of all */
+	size_t bodies, answers; /* bytes of all */
 	struct http_figures figures;
 };
 
@@ -96,6 +97,8 @@ struct http_call {
 int64_t http_now_ms(void);
 /* The connection is at another phase from now on. */
 void http_phase(struct connection *conn, enum phase phase);
+/* Its answer has so many bytes; 0: it is sent. */
+void http_hold_answer(struct connection *conn, size_t bytes);
 /* libmicrohttpd has work that no descriptor tells of. */
 void http_kick(struct listener *l);
 

@@ -12,7 +12,7 @@
 #include "cmds/web/snapshot.h"
 #include "common/base/xalloc.h"
 
-#define BLOCK (16 * 1024)
+#define BLOCK 4096
 
 struct stream {
 	TAILQ_ENTRY(stream) next;

@@ -26,7 +26,7 @@ void lists_init(struct lists *l)
 void lists_drop_jobs(struct lists *l)
 {
 	for (size_t i = 0; i < l->n_jobs; i++)
-		free(l->jobs[i]);
+		snapshot_job_free(l->jobs[i]);
 	l->n_jobs = l->arrays.n = l->listed.n = 0;
 	l->due_ms[ASK_WAITING] = clock_us(CLOCK_MONOTONIC) / 1000 + WAITING_MS;
 }

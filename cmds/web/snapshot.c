@@ -1,5 +1,8 @@
 /* snapshot.c - see snapshot.h and snapshot_make.h
  *
+ * A snapshot is freed by the thread that makes them, too: its memory is of that thread's arena, whose
+ * lock malloc_trim() holds for long.
+ *
  * When a job is freed: it is replaced by another one, or goes, when snapshot N + 1 takes the place of N,
  * and no snapshot behind N has it. So it waits in a batch until N and all older ones are gone. Lists
  * of messages and deltas are shared by reference counts.
@@ -20,6 +23,7 @@
 #include "common/base/xalloc.h"
 
 #define TRIM_JOBS 4096
+#define NEW_US    (60 * INT64_C(1000000)) /* a job is new for so long */
 
 /* Jobs that the snapshot behind `serial` has no more. */
 struct retired {
@@ -41,6 +45,7 @@ struct snapshot_own {
 struct snapshots {
 	pthread_mutex_t lock;
 	TAILQ_HEAD(, snapshot_own) alive; /* the oldest first */
+	TAILQ_HEAD(, snapshot_own) dead;  /* without a reference */
 	STAILQ_HEAD(, retired) retired;   /* the oldest first */
 	struct snapshot_own *newest;      /* with a reference */
 	uint64_t serial;
@@ -128,6 +133,7 @@ struct snapshots *snapshots_new(void)
 
 	pthread_mutex_init(&s->lock, NULL);
 	TAILQ_INIT(&s->alive);
+	TAILQ_INIT(&s->dead);
 	STAILQ_INIT(&s->retired);
 	/* Above the serials of a gweb before. */
 	s->serial = (uint64_t)clock_us(CLOCK_REALTIME) / 1000;
@@ -150,27 +156,9 @@ static struct retired *take_retired(struct snapshots *s)
 static void free_retired(struct retired *r)
 {
 	for (size_t i = 0; i < r->n; i++)
-		free(r->jobs[i]);
+		snapshot_job_free(r->jobs[i]);
 	free(r->jobs);
 	free(r);
-}
-
-/* In the watcher's thread: many jobs take a while. What so many had is given back to the system. */
-static void free_all_retired(struct snapshots *s)
-{
-	struct retired *r;
-	size_t n = 0;
-
-	do {
-		pthread_mutex_lock(&s->lock);
-		r = take_retired(s);
-		pthread_mutex_unlock(&s->lock);
-		n += r ? r->n : 0;
-		if (r)
-			free_retired(r);
-	} while (r);
-	if (n > TRIM_JOBS)
-		malloc_trim(0);
 }
 
 static void delta_put(struct snapshot_delta *d)
@@ -194,6 +182,37 @@ static void free_own(struct snapshot_own *o)
 	free(o->version);
 	free(o->currency);
 	free(o);
+}
+
+static struct snapshot_own *take_dead(struct snapshots *s)
+{
+	struct snapshot_own *o = TAILQ_FIRST(&s->dead);
+
+	if (o)
+		TAILQ_REMOVE(&s->dead, o, next);
+	return o;
+}
+
+/* In the watcher's thread: many jobs take a while. What so many had is given back to the system. */
+static void free_what_went(struct snapshots *s)
+{
+	struct snapshot_own *o;
+	struct retired *r;
+	size_t n = 0;
+
+	do {
+		pthread_mutex_lock(&s->lock);
+		o = take_dead(s);
+		r = take_retired(s);
+		pthread_mutex_unlock(&s->lock);
+		n += r ? r->n : 0;
+		if (o)
+			free_own(o);
+		if (r)
+			free_retired(r);
+	} while (o || r);
+	if (n > TRIM_JOBS)
+		malloc_trim(0);
 }
 
 struct snapshot *snapshot_get(struct snapshots *s)
@@ -223,8 +242,8 @@ void snapshot_put(struct snapshot *snap)
 		return;
 	pthread_mutex_lock(&s->lock);
 	TAILQ_REMOVE(&s->alive, snap->own, next);
+	TAILQ_INSERT_TAIL(&s->dead, snap->own, next);
 	pthread_mutex_unlock(&s->lock);
-	free_own(snap->own);
 }
 
 void snapshots_free(struct snapshots *s)
@@ -234,12 +253,24 @@ void snapshots_free(struct snapshots *s)
 	if (s->newest) {
 		/* The last one's jobs go with it. */
 		for (size_t i = 0; i < s->newest->snap.n_jobs; i++)
-			free(s->newest->snap.jobs[i]);
+			snapshot_job_free(s->newest->snap.jobs[i]);
 		snapshot_put(&s->newest->snap);
 	}
-	free_all_retired(s);
+	free_what_went(s);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
+}
+
+size_t snapshots_held(struct snapshots *s)
+{
+	struct snapshot_own *o;
+	size_t n = 0;
+
+	pthread_mutex_lock(&s->lock);
+	TAILQ_FOREACH (o, &s->alive, next)
+		n++;
+	pthread_mutex_unlock(&s->lock);
+	return n;
 }
 
 void snapshots_tell(struct snapshots *s, const char *trouble)
@@ -284,7 +315,7 @@ void snapshot_draft_sort(struct snapshot_draft *d)
 		qsort(d->set, d->n_set, sizeof(struct snapshot_job *), compare_set);
 	for (size_t i = 0; i < d->n_set; i++) {
 		if (n && !snapshot_job_compare(d->set[n - 1], d->set[i]))
-			free(d->set[--n]);
+			snapshot_job_free(d->set[--n]);
 		d->set[n++] = d->set[i];
 	}
 	d->n_set = n;
@@ -316,13 +347,8 @@ static bool listed_anew(const struct snapshot_draft *d, uint64_t id)
 /* Is it not to be in the next snapshot, unless it is set? */
 static bool goes(const struct snapshot_draft *d, const struct snapshot_job *job)
 {
-	return d->all || (job->ended && job->end_time < d->ended_since) ||
+	return d->all || (job->status->ended && job->end_time < d->ended_since) ||
 	       (job->several && listed_anew(d, job->id));
-}
-
-static bool same_job(const struct snapshot_job *a, const struct snapshot_job *b)
-{
-	return a->len == b->len && !memcmp(a->packed, b->packed, a->len);
 }
 
 /* The old jobs and the new ones, both in order; of two alike the new one stays, unless it says the
@@ -340,9 +366,9 @@ static void merge(struct snapshot *snap, const struct snapshot *old, struct snap
 
 		if (order > 0) {
 			snap->jobs[snap->n_jobs++] = d->set[k++];
-		} else if (order == 0 && same_job(old->jobs[i], d->set[k])) {
+		} else if (order == 0 && snapshot_job_same(old->jobs[i], d->set[k])) {
 			snap->jobs[snap->n_jobs++] = old->jobs[i++];
-			free(d->set[k]);
+			snapshot_job_free(d->set[k]);
 			d->set[k++] = NULL;
 		} else if (order == 0 || goes(d, old->jobs[i])) {
 			retire(r, old->jobs[i++]);
@@ -366,7 +392,7 @@ static void trim(struct snapshot *snap, size_t max, struct retired *r)
 	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < snap->n_jobs; i++)
-		if (snap->jobs[i]->ended)
+		if (snap->jobs[i]->status->ended)
 			ends[n++] = snap->jobs[i]->end_time;
 	if (n <= max) {
 		free(ends);
@@ -376,7 +402,7 @@ static void trim(struct snapshot *snap, size_t max, struct retired *r)
 	since = ends[n - max];
 	free(ends);
 	for (size_t i = 0; i < snap->n_jobs; i++)
-		if (snap->jobs[i]->ended && snap->jobs[i]->end_time < since)
+		if (snap->jobs[i]->status->ended && snap->jobs[i]->end_time < since)
 			retire(r, snap->jobs[i]);
 		else
 			snap->jobs[kept++] = snap->jobs[i];
@@ -392,30 +418,61 @@ static int compare_keys(const void *a, const void *b)
 	return (x->raw_id > y->raw_id) - (x->raw_id < y->raw_id);
 }
 
-/* What was set, and what went: each key once. */
-static struct snapshot_delta *make_delta(
-        const struct snapshot_draft *d, const struct retired *r, uint64_t serial)
+static void add_key(struct snapshot_delta *delta, size_t *size, const struct snapshot_job *job)
 {
-	struct snapshot_delta *delta = xcalloc(1, sizeof(*delta));
+	delta->jobs = xgrow(delta->jobs, delta->n_jobs, size, sizeof(*delta->jobs));
+	delta->jobs[delta->n_jobs++] = (struct snapshot_key){ job->id, job->raw_id };
+}
+
+/* In order, each once. */
+static void sort_keys(struct snapshot_delta *delta)
+{
 	size_t n = 0;
 
+	if (delta->n_jobs)
+		qsort(delta->jobs, delta->n_jobs, sizeof(*delta->jobs), compare_keys);
+	for (size_t i = 0; i < delta->n_jobs; i++)
+		if (!n || compare_keys(&delta->jobs[i], &delta->jobs[n - 1]) != 0)
+			delta->jobs[n++] = delta->jobs[i];
+	delta->n_jobs = n;
+}
+
+static bool is_gone(const struct snapshot *snap, const struct snapshot_job *job)
+{
+	size_t n;
+
+	return !snapshot_keyed(snap, (struct snapshot_key){ job->id, job->raw_id }, &n);
+}
+
+/* A job that has waited for a while has another place, or another reason to wait, and no more. */
+static bool matters(const struct snapshot *snap, const struct snapshot_job *job)
+{
+	return !job->status->waits || snap->taken_us - job->submit_time <= NEW_US;
+}
+
+/* What was set, and what went. */
+static struct snapshot_delta *make_delta(
+        const struct snapshot *snap, const struct snapshot_draft *d, const struct retired *r)
+{
+	struct snapshot_delta *delta = xcalloc(1, sizeof(*delta));
+	size_t n_set = 0, size = 0;
+
 	delta->refs = 1;
-	delta->serial = serial;
+	delta->serial = snap->serial;
 	delta->cursor = d->cursor;
 	delta->fresh = d->fresh;
 	if (d->fresh)
 		return delta;
-	delta->jobs = xcalloc(d->n_set + r->n, sizeof(*delta->jobs));
 	for (size_t i = 0; i < d->n_set; i++)
-		if (d->set[i])
-			delta->jobs[n++] =
-			        (struct snapshot_key){ d->set[i]->id, d->set[i]->raw_id };
+		n_set += d->set[i] != NULL;
+	delta->more = n_set > SNAPSHOT_CHANGES_MAX || r->n > SNAPSHOT_CHANGES_MAX;
+	for (size_t i = 0; i < d->n_set; i++)
+		if (d->set[i] && (!delta->more || matters(snap, d->set[i])))
+			add_key(delta, &size, d->set[i]);
 	for (size_t i = 0; i < r->n; i++)
-		delta->jobs[n++] = (struct snapshot_key){ r->jobs[i]->id, r->jobs[i]->raw_id };
-	qsort(delta->jobs, n, sizeof(*delta->jobs), compare_keys);
-	for (size_t i = 0; i < n; i++)
-		if (!i || compare_keys(&delta->jobs[i], &delta->jobs[delta->n_jobs - 1]) != 0)
-			delta->jobs[delta->n_jobs++] = delta->jobs[i];
+		if (!delta->more || is_gone(snap, r->jobs[i]))
+			add_key(delta, &size, r->jobs[i]);
+	sort_keys(delta);
 	return delta;
 }
 
@@ -477,7 +534,7 @@ static void make_newest(struct snapshots *s, struct snapshot_own *o, struct reti
 		free_retired(r);
 	if (old)
 		snapshot_put(&old->snap);
-	free_all_retired(s);
+	free_what_went(s);
 }
 
 void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)
@@ -504,9 +561,11 @@ void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)
 		d->set[i]->serial = snap->serial;
 	merge(snap, old ? &old->snap : NULL, d, r);
 	trim(snap, d->ended_max, r);
-	delta = make_delta(d, r, snap->serial);
+	delta = make_delta(snap, d, r);
 	take_lists(o, old, d, delta);
 	add_delta(snap, old ? &old->snap : NULL, delta);
+	if (d->made)
+		d->made(snap, d->arg);
 	make_newest(s, o, r);
 }
 
@@ -533,8 +592,15 @@ struct snapshot_job **snapshot_records(const struct snapshot *snap, uint64_t id,
 {
 	size_t from = lower(snap, id, 0);
 
-	*n = id < UINT64_MAX ? lower(snap, id + 1, 0) - from : 0;
+	*n = snapshot_behind(snap, (struct snapshot_key){ id, UINT64_MAX }) - from;
 	return *n ? &snap->jobs[from] : NULL;
+}
+
+size_t snapshot_behind(const struct snapshot *snap, struct snapshot_key key)
+{
+	if (key.raw_id < UINT64_MAX)
+		return lower(snap, key.id, key.raw_id + 1);
+	return key.id < UINT64_MAX ? lower(snap, key.id + 1, 0) : snap->n_jobs;
 }
 
 struct snapshot_job **snapshot_keyed(
@@ -542,7 +608,7 @@ struct snapshot_job **snapshot_keyed(
 {
 	size_t from = lower(snap, key.id, key.raw_id);
 
-	*n = key.raw_id < UINT64_MAX ? lower(snap, key.id, key.raw_id + 1) - from : 0;
+	*n = snapshot_behind(snap, key) - from;
 	return *n ? &snap->jobs[from] : NULL;
 }
 

@@ -5,9 +5,9 @@
  * (watcher.h) makes a new one when something has changed, once a second at most.
  *
  * Snapshots share what has not changed, by reference counts: 100,000 jobs of which one has changed
- * cost a list of pointers and one job. A job is kept packed, as the controller has sent it, beside
- * the few fields that tables, filters and figures look at (struct snapshot_job): unpacked it takes
- * seven times as much. Nodes, partitions, accounts, services and statistics are few, and are kept
+ * cost a list of pointers and one job. A job is kept packed, beside the few fields that tables, filters
+ * and figures look at (struct snapshot_job); what many jobs have alike is kept once for all of them.
+ * Nodes, partitions, accounts, services and statistics are few, and are kept
  * unpacked, each kind as one list.
  *
  * Everything here may be called from any thread.
@@ -24,32 +24,62 @@
 
 #define SNAPSHOT_DELTAS 64 /* snapshots back of which it is known what has changed */
 
+#define SNAPSHOT_CHANGES_MAX 1000 /* jobs, of which each is named in a delta */
+
+struct snapshot;
+struct snapshot_texts;
 struct totals;
 
+/* What many jobs have alike is kept once: of their fields those that such a part has, packed. The
+ * other members are the watcher's alone. */
+struct snapshot_part {
+	const uint8_t *packed; /* a Gpusched__Job with some of its fields, `len` bytes */
+	uint32_t len;
+	uint32_t hash;
+	size_t refs;
+	struct snapshot_part *next;
+	struct snapshot_texts *of;
+};
+
+/* What was submitted. Texts live as long as the watcher; "" where there is none. */
+struct snapshot_request {
+	struct snapshot_part part; /* first */
+	const char *user, *account, *partition, *qos;
+	const char *first_partition; /* of those that it waits in */
+	uint64_t mem_mb;
+	uint32_t uid, cpus, time_limit_s, nodes_min, max_wait_s;
+};
+
+/* What has become of it, as far as that is the same for many. */
+struct snapshot_status {
+	struct snapshot_part part; /* first */
+	const char *state, *reason;
+	const char *node, *gpu_type; /* the first */
+	uint32_t gpus_held, n_nodes, attempt;
+	bool ended, waits, runs; /* waits: PENDING; runs: it holds resources */
+};
+
 /* One record of a job: a job, a task of an array, or those tasks of an array that wait and are
- * listed as one. Texts live as long as the job; "" where there is none. */
+ * listed as one. It lives as long as a snapshot has it, and so do its parts. */
 struct snapshot_job {
 	uint64_t serial; /* of the snapshot in which it changed last */
 	uint64_t id, raw_id;
-	const char *name, *tasks; /* tasks: "" it is no array */
-	const char *user, *account, *partition, *qos, *state, *reason, *node, *gpu_type;
-	const char *first_partition; /* of those that it waits in */
+	const struct snapshot_request *request;
+	const struct snapshot_status *status;
 	int64_t submit_time, start_time, end_time, planned_start_time;
 	int64_t eligible_time; /* as in Job */
-	uint64_t mem_mb;
-	uint32_t uid, cpus, time_limit_s;
 	uint32_t
 	        gpus; /* asked for on all nodes, of the first alternative; all tasks: times task_count */
-	uint32_t gpus_held, n_nodes, nodes_min, task_count, position, elapsed_s;
-	uint32_t max_wait_s, attempt;
-	uint32_t len;
-	bool ended, waits, runs; /* waits: PENDING; runs: it holds resources */
-	bool several;            /* `tasks` may be many */
-	const uint8_t *packed;   /* Gpusched__Job, `len` bytes */
+	uint32_t task_count, position, elapsed_s;
+	uint32_t len;      /* bytes of its other fields, packed, behind `tasks` */
+	bool several;      /* `tasks` may be many */
+	const char *tasks; /* behind the name; "" it is no array */
+	char name[];
 };
 
-/* The whole job, unpacked; gpusched__job__free_unpacked(m, NULL). NULL: there is no memory. */
-Gpusched__Job *snapshot_job_unpack(const struct snapshot_job *job);
+/* The whole job as it is in `snap` (NULL: no matter when), unpacked; gpusched__job__free_unpacked(m,
+ * NULL). NULL: there is no memory. */
+Gpusched__Job *snapshot_job_unpack(const struct snapshot *snap, const struct snapshot_job *job);
 
 /* Names records of a job: of one job or task exactly one; raw_id == id of an array is all of its
  * records that stand for several tasks. */
@@ -63,6 +93,9 @@ struct snapshot_delta {
 	uint64_t serial;
 	uint64_t cursor; /* all of the jobs is known until there */
 	bool fresh;      /* the list began anew: any job may have changed */
+	/* More than SNAPSHOT_CHANGES_MAX have changed: `jobs` is without those that have waited for a
+	 * while, and differ in their place or why they wait. */
+	bool more;
 	size_t n_jobs;
 	struct snapshot_key *jobs; /* by id; one without a record is gone */
 	unsigned lists;            /* bits of enum snapshot_list: asked for again, and differs */
@@ -123,6 +156,8 @@ struct snapshot_job **snapshot_records(const struct snapshot *snap, uint64_t id,
 /* Those that a key names. */
 struct snapshot_job **snapshot_keyed(
         const struct snapshot *snap, struct snapshot_key key, size_t *n);
+/* The index of the first record behind those that a key names. */
+size_t snapshot_behind(const struct snapshot *snap, struct snapshot_key key);
 /* The record of a job, or of an array as a whole; also by the own id of a task. NULL. */
 const struct snapshot_job *snapshot_job(const struct snapshot *snap, uint64_t id);
 const Gpusched__Node *snapshot_node(const struct snapshot *snap, const char *name);

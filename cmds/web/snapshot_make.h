@@ -8,13 +8,16 @@
 
 /* Texts that many jobs have alike, each once, for as long as the table lives. Beyond
  * SNAPSHOT_TEXTS_MAX what is new becomes "(other)": a list of partitions is a user's to choose. */
-struct snapshot_texts;
 #define SNAPSHOT_TEXTS_MAX 50000
 struct snapshot_texts *snapshot_texts_new(void);
 void snapshot_texts_free(struct snapshot_texts *t);
 const char *snapshot_text(struct snapshot_texts *t, const char *text);
 
+/* Jobs are made and freed in one thread, and their texts after them. */
 struct snapshot_job *snapshot_job_new(const Gpusched__Job *m, struct snapshot_texts *texts);
+void snapshot_job_free(struct snapshot_job *job); /* NULL is fine */
+/* Do both say the same? */
+bool snapshot_job_same(const struct snapshot_job *a, const struct snapshot_job *b);
 /* By id, then raw id, then tasks. */
 int snapshot_job_compare(const struct snapshot_job *a, const struct snapshot_job *b);
 
@@ -49,6 +52,9 @@ struct snapshot_draft {
 	size_t ended_max;
 	struct messages *lists[LIST_COUNT]; /* of LIST_ kinds; NULL: as before */
 	struct totals *totals;              /* taken over */
+	/* Called with the snapshot before others see it, for what is made of it; NULL. */
+	void (*made)(const struct snapshot *snap, void *arg);
+	void *arg;
 };
 
 /* Put `set` in order, and of two alike keep the later one. */
@@ -56,6 +62,9 @@ void snapshot_draft_sort(struct snapshot_draft *draft);
 
 /* Publish it: the newest from now on. */
 void snapshots_publish(struct snapshots *s, struct snapshot_draft *draft);
+
+/* How many have a reference: the newest, and those that are looked at. */
+size_t snapshots_held(struct snapshots *s);
 
 /* Why the controller does not answer; "": it does. */
 void snapshots_tell(struct snapshots *s, const char *trouble);

@@ -98,30 +98,30 @@ static void started(struct totals *t, const struct snapshot_job *job)
 	int64_t from = job->eligible_time ? job->eligible_time : job->submit_time;
 	double waited = (double)(job->start_time - from) / 1e6;
 
-	if (job->attempt > 1)
+	if (job->status->attempt > 1)
 		return; /* its first wait was counted, and requeues are counted by themselves */
 	if (waited < 0)
 		waited = 0;
-	add_wait(t, job->first_partition, job->qos, waited);
-	if (job->max_wait_s)
-		add(&t->in_target, job->first_partition, waited <= job->max_wait_s ? "yes" : "no",
-		        1);
+	add_wait(t, job->request->first_partition, job->request->qos, waited);
+	if (job->request->max_wait_s)
+		add(&t->in_target, job->request->first_partition,
+		        waited <= job->request->max_wait_s ? "yes" : "no", 1);
 }
 
 void totals_job(struct totals *t, const struct snapshot_job *before, const struct snapshot_job *job)
 {
 	bool same = before && before->several == job->several;
-	bool had_started =
-	        same && (before->runs || before->ended) && before->start_time == job->start_time;
+	bool had_started = same && (before->status->runs || before->status->ended) &&
+	                   before->start_time == job->start_time;
 
 	if (job->several)
 		return;
-	if (job->start_time && (job->runs || job->ended) && !had_started)
+	if (job->start_time && (job->status->runs || job->status->ended) && !had_started)
 		started(t, job);
-	if (job->ended && !(same && before->ended))
-		add(&t->ended, job->first_partition, job->state, 1);
-	if (job->waits && same && before->runs)
-		add(&t->requeued, job->first_partition, job->reason, 1);
+	if (job->status->ended && !(same && before->status->ended))
+		add(&t->ended, job->request->first_partition, job->status->state, 1);
+	if (job->status->waits && same && before->status->runs)
+		add(&t->requeued, job->request->first_partition, job->status->reason, 1);
 }
 
 /* --- GPUs ------------------------------------------------------------------------------------- */
@@ -137,9 +137,10 @@ void totals_time(struct totals *t, const struct snapshot *snap, double seconds)
 	struct total_list *idle = &t->idle_seconds;
 
 	for (size_t i = 0; i < snap->n_jobs; i++)
-		if (snap->jobs[i]->runs && snap->jobs[i]->gpus_held)
-			add(&t->gpu_seconds, snap->jobs[i]->account, snap->jobs[i]->gpu_type,
-			        seconds * snap->jobs[i]->gpus_held);
+		if (snap->jobs[i]->status->runs && snap->jobs[i]->status->gpus_held)
+			add(&t->gpu_seconds, snap->jobs[i]->request->account,
+			        snap->jobs[i]->status->gpu_type,
+			        seconds * snap->jobs[i]->status->gpus_held);
 	for (size_t i = 0; i < snap->n_nodes; i++)
 		for (size_t k = 0; k < snap->nodes[i]->n_devices; k++) {
 			const Gpusched__NodeGpu *gpu = snap->nodes[i]->devices[k];

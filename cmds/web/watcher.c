@@ -160,6 +160,8 @@ static void publish(struct watcher *w)
 	d->cursor = w->cursor;
 	d->ended_since = w->heard_us - w->config->keep_ended_ms * 1000;
 	d->ended_max = w->config->ended_max;
+	d->made = w->config->made;
+	d->arg = w->config->arg;
 	lists_take(&w->lists, d);
 	snapshot_draft_sort(d);
 	before = snapshot_get(w->snapshots);
@@ -168,8 +170,6 @@ static void publish(struct watcher *w)
 	now = snapshot_get(w->snapshots);
 	if (before)
 		totals_xids(w->totals, before, now);
-	if (w->config->made)
-		w->config->made(now, w->config->arg);
 	snapshot_put(now);
 	snapshot_put(before);
 	lists_taken(&w->lists);

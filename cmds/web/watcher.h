@@ -39,7 +39,8 @@ struct watcher_config {
 	int64_t period_ms;
 	int64_t keep_ended_ms; /* jobs that ended stay for so long */
 	uint64_t ended_max;    /* and so many at most */
-	/* In the watcher's thread: there is a new snapshot, for what is to be ready early; and then. */
+	/* In the watcher's thread: there is a new snapshot, which is not seen yet, for what is to be ready
+	 * with it; and it is seen. */
 	void (*made)(const struct snapshot *snap, void *arg);
 	void (*published)(void *arg);
 	void *arg;

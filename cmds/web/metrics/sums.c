@@ -126,14 +126,15 @@ static enum job_count count_of(const char *state)
 
 static void count_waiting(const struct snapshot_job *job, double n[JOBS_COUNTS])
 {
-	double tasks = job->task_count, nodes = job->nodes_min ? job->nodes_min : 1;
-	bool held = !strncmp(job->reason, "JobHeld", 7);
+	double tasks = job->task_count,
+	       nodes = job->request->nodes_min ? job->request->nodes_min : 1;
+	bool held = !strncmp(job->status->reason, "JobHeld", 7);
 
 	if (held)
 		n[JOBS_HELD] = tasks;
-	if (!strncmp(job->reason, "Dependency", 10))
+	if (!strncmp(job->status->reason, "Dependency", 10))
 		n[JOBS_DEPENDENT] = tasks;
-	n[JOBS_CPUS_PENDING] = tasks * nodes * job->cpus;
+	n[JOBS_CPUS_PENDING] = tasks * nodes * job->request->cpus;
 	n[JOBS_GPUS_PENDING] = job->gpus;
 	n[JOBS_NODES_MAX] = nodes;
 	n[JOBS_NODES_MAX_FREE] = held ? 0 : nodes;
@@ -141,32 +142,32 @@ static void count_waiting(const struct snapshot_job *job, double n[JOBS_COUNTS])
 
 static void count_one(const struct snapshot_job *job, double n[JOBS_COUNTS])
 {
-	double tasks = job->task_count, nodes = job->n_nodes ? job->n_nodes : 1;
+	double tasks = job->task_count, nodes = job->status->n_nodes ? job->status->n_nodes : 1;
 
 	n[JOBS_ALL] = tasks;
-	n[count_of(job->state)] = tasks;
+	n[count_of(job->status->state)] = tasks;
 	n[JOBS_NONE] = 0;
-	if (job->waits)
+	if (job->status->waits)
 		count_waiting(job, n);
-	if (job->runs || (job->ended && job->start_time))
+	if (job->status->runs || (job->status->ended && job->start_time))
 		n[JOBS_STARTED] = tasks;
-	if (job->ended)
+	if (job->status->ended)
 		n[JOBS_FINISHED] = tasks;
-	if (!job->runs)
+	if (!job->status->runs)
 		return;
-	n[JOBS_CPUS] = nodes * job->cpus;
-	n[JOBS_MEM_BYTES] = nodes * (double)job->mem_mb * MIB;
+	n[JOBS_CPUS] = nodes * job->request->cpus;
+	n[JOBS_MEM_BYTES] = nodes * (double)job->request->mem_mb * MIB;
 	n[JOBS_NODES] = nodes;
-	n[JOBS_GPUS] = job->gpus_held;
+	n[JOBS_GPUS] = job->status->gpus_held;
 }
 
 static void note_oldest(struct name_tally *t, const struct snapshot_job *job)
 {
-	double before = name_tally_get(t, job->first_partition, "", "");
+	double before = name_tally_get(t, job->request->first_partition, "", "");
 	double at = (double)job->eligible_time;
 
 	if (at > 0 && (before <= 0 || at < before))
-		name_tally_add(t, job->first_partition, "", "", at - before);
+		name_tally_add(t, job->request->first_partition, "", "", at - before);
 }
 
 static void count_jobs(struct sums *s, const struct snapshot *snap)
@@ -177,16 +178,18 @@ static void count_jobs(struct sums *s, const struct snapshot *snap)
 
 		count_one(job, one.n);
 		add_group(&s->jobs, &one);
-		add_group(group_of(&s->by_partition, job->first_partition), &one);
-		add_group(group_of(&s->by_user, job->user), &one);
-		add_group(group_of(&s->by_account, job->account), &one);
-		name_tally_add(&s->states, job->first_partition, job->state, "", job->task_count);
-		if (job->waits) {
-			name_tally_add(&s->waiting, job->reason, "", "", job->task_count);
+		add_group(group_of(&s->by_partition, job->request->first_partition), &one);
+		add_group(group_of(&s->by_user, job->request->user), &one);
+		add_group(group_of(&s->by_account, job->request->account), &one);
+		name_tally_add(&s->states, job->request->first_partition, job->status->state, "",
+		        job->task_count);
+		if (job->status->waits) {
+			name_tally_add(&s->waiting, job->status->reason, "", "", job->task_count);
 			note_oldest(&s->oldest, job);
 		}
-		if (job->runs && job->gpus_held)
-			name_tally_add(&s->held, job->account, job->gpu_type, "", job->gpus_held);
+		if (job->status->runs && job->status->gpus_held)
+			name_tally_add(&s->held, job->request->account, job->status->gpu_type, "",
+			        job->status->gpus_held);
 	}
 }
 

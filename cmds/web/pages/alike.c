@@ -8,7 +8,8 @@
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
 
-#define KEPT 32 /* addresses with their questions; the oldest goes */
+#define KEPT       32                /* addresses with their questions; the oldest goes */
+#define KEPT_BYTES (2 * 1024 * 1024) /* of all, but for the newest */
 
 struct kept {
 	char *raw;
@@ -19,7 +20,8 @@ struct kept {
 };
 
 static struct kept kept[KEPT];
-static size_t next;
+static size_t next;  /* the oldest */
+static size_t bytes; /* of all bodies */
 
 static int64_t now_ms(void)
 {
@@ -51,19 +53,31 @@ bool alike_find(const struct http_request *r, struct http_answer *a)
 	return false;
 }
 
+static void drop(struct kept *k)
+{
+	if (!k->raw)
+		return;
+	bytes -= http_body_size(k->body);
+	free(k->raw);
+	http_body_put(k->body);
+	*k = (struct kept){ 0 };
+}
+
 void alike_keep(const struct http_request *r, struct http_answer *a)
 {
 	struct kept *k = &kept[next];
 
 	if (!for_many(r) || a->status != 200 || a->shared)
 		return;
+	drop(k);
 	next = (next + 1) % KEPT;
-	free(k->raw);
-	http_body_put(k->body);
+	for (size_t i = 0; i < KEPT && bytes > KEPT_BYTES; i++)
+		drop(&kept[(next + i) % KEPT]);
 	*k = (struct kept){ .raw = xstrdup(r->raw),
 		.serial = r->snap->serial,
 		.at_ms = now_ms(),
 		.body = http_body_new(&a->body, true),
 		.type = a->type };
+	bytes += http_body_size(k->body);
 	a->shared = http_body_ref(k->body);
 }

@@ -39,7 +39,7 @@ bool page_sees_owner(const struct page *p, uint32_t uid, const char *account)
 
 bool page_sees(const struct page *p, const struct snapshot_job *j)
 {
-	return page_sees_owner(p, j->uid, j->account);
+	return page_sees_owner(p, j->request->uid, j->request->account);
 }
 
 bool page_sees_usage(const struct page *p, const char *account, const char *user)

@@ -39,8 +39,8 @@ static void add_job(
 	for (;; i--) {
 		if (s->shares[i]->depth < depth) {
 			depth = s->shares[i]->depth;
-			held[i].running += j->runs ? j->gpus_held : 0;
-			held[i].waiting += j->waits ? j->gpus : 0;
+			held[i].running += j->status->runs ? j->status->gpus_held : 0;
+			held[i].waiting += j->status->waits ? j->gpus : 0;
 		}
 		if (!i || !depth)
 			return;
@@ -57,13 +57,13 @@ static struct held *count_held(const struct page *p)
 	for (size_t i = 0; i < s->n_jobs; i++) {
 		const struct snapshot_job *j = s->jobs[i];
 
-		if (j->ended)
+		if (j->status->ended)
 			continue;
-		if (at == SIZE_MAX || strcmp(s->shares[at]->account, j->account) != 0 ||
-		        strcmp(s->shares[at]->user, j->user) != 0)
-			at = index_of(s, j->account, j->user);
+		if (at == SIZE_MAX || strcmp(s->shares[at]->account, j->request->account) != 0 ||
+		        strcmp(s->shares[at]->user, j->request->user) != 0)
+			at = index_of(s, j->request->account, j->request->user);
 		if (at == SIZE_MAX)
-			at = index_of(s, j->account, "");
+			at = index_of(s, j->request->account, "");
 		if (at != SIZE_MAX)
 			add_job(s, held, at, j);
 	}

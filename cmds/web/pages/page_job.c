@@ -173,7 +173,7 @@ static void put_waiting(struct page *p, const struct job_answers *a, const Gpusc
 static void show_live(struct page *p, const struct snapshot_job *s, const struct job_name *name)
 {
 	struct job_answers a = { .why = NULL };
-	Gpusched__Job *j = snapshot_job_unpack(s);
+	Gpusched__Job *j = snapshot_job_unpack(p->snap, s);
 	char path[JOB_PATH];
 
 	if (!j) {
@@ -183,12 +183,12 @@ static void show_live(struct page *p, const struct snapshot_job *s, const struct
 	put_head(p, j->id, j->tasks, j->several, j->name, j->state);
 	put_whose(p->h, j->user, j->account, j->partition, j->qos);
 	HTML(p->h, "<div class=\"beside\"><div>");
-	if (s->waits) {
+	if (s->status->waits) {
 		job_ask_why(p, name, &a);
 		put_waiting(p, &a, j);
 	}
 	if (!s->several)
-		job_ask_past(p, name, s->waits, &a);
+		job_ask_past(p, name, s->status->waits, &a);
 	put_past(p, &a);
 	HTML(p->h, "</div><div class=\"side\">");
 	put_facts(p, j);

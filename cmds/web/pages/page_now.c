@@ -101,7 +101,7 @@ static bool waits_by_choice(const struct snapshot_job *j)
 		REASON_ARRAY_LIMIT };
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (!strcmp(j->reason, reason_word(reasons[i])))
+		if (!strcmp(j->status->reason, reason_word(reasons[i])))
 			return true;
 	return false;
 }
@@ -109,8 +109,8 @@ static bool waits_by_choice(const struct snapshot_job *j)
 /* Texts that many jobs have alike are one text (snapshot_make.h): a reason is looked at once in a row. */
 static bool is_by_choice(struct now *now, const struct snapshot_job *j)
 {
-	if (j->reason != now->reason) {
-		now->reason = j->reason;
+	if (j->status->reason != now->reason) {
+		now->reason = j->status->reason;
 		now->by_choice = waits_by_choice(j);
 	}
 	return now->by_choice;
@@ -120,17 +120,18 @@ static void count_job(struct now *now, const struct snapshot_job *j, bool seen)
 {
 	size_t n = j->task_count ? j->task_count : 1;
 
-	if (j->waits) {
+	if (j->status->waits) {
 		now->waiting += n;
 		if (is_by_choice(now, j))
 			return;
 		now->ready += n;
 		if (seen)
 			best_add(&now->waits, j, j->submit_time);
-	} else if (j->runs && !j->ended) {
+	} else if (j->status->runs && !j->status->ended) {
 		now->running++;
-		if (seen && j->time_limit_s && j->time_limit_s != UINT32_MAX && j->start_time)
-			best_add(&now->ends, j, j->start_time + j->time_limit_s * USEC);
+		if (seen && j->request->time_limit_s && j->request->time_limit_s != UINT32_MAX &&
+		        j->start_time)
+			best_add(&now->ends, j, j->start_time + j->request->time_limit_s * USEC);
 	}
 }
 
@@ -248,9 +249,9 @@ static void put_waits(struct page *p, const struct now *now)
 		HTML(h, "<tr><td class=\"n\">");
 		put_job(h, j->id, j->tasks, j->several);
 		HTML(h, "</td><td class=\"t\">%s</td><td class=\"n\">%u</td><td class=\"n\">",
-		        j->user, j->gpus);
+		        j->request->user, j->gpus);
 		put_span(h, (uint64_t)((p->now - j->submit_time) / USEC));
-		HTML(h, "</td><td class=\"t\">%s</td></tr>", j->reason);
+		HTML(h, "</td><td class=\"t\">%s</td></tr>", j->status->reason);
 	}
 	HTML(h, "</tbody></table></div></section>");
 }
@@ -278,10 +279,11 @@ static void put_ends(struct page *p, const struct now *now)
 		HTML(h,
 		        "</td><td class=\"t\">%s</td><td class=\"n\">%u</td><td class=\"t\">%s</td>"
 		        "<td class=\"n\">",
-		        j->user, j->gpus_held, j->gpus_held ? j->gpu_type : "");
+		        j->request->user, j->status->gpus_held,
+		        j->status->gpus_held ? j->status->gpu_type : "");
 		put_span(h, left > 0 ? (uint64_t)(left / USEC) : 0);
-		HTML(h, "</td><td class=\"t\">%s%s</td></tr>", j->node,
-		        j->n_nodes > 1 ? " ..." : "");
+		HTML(h, "</td><td class=\"t\">%s%s</td></tr>", j->status->node,
+		        j->status->n_nodes > 1 ? " ..." : "");
 	}
 	HTML(h, "</tbody></table></div></section>");
 }

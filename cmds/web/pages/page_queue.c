@@ -30,29 +30,29 @@ struct question {
 	bool ended;    /* those that have ended, too */
 };
 
-#define TEXT_ORDER(field)                                                                 \
-	static int by_##field(const struct snapshot_job *a, const struct snapshot_job *b) \
-	{                                                                                 \
-		return strcmp(a->field, b->field);                                        \
+#define TEXT_ORDER(name, field)                                                          \
+	static int by_##name(const struct snapshot_job *a, const struct snapshot_job *b) \
+	{                                                                                \
+		return strcmp(a->field, b->field);                                       \
 	}
-#define NUMBER_ORDER(field)                                                               \
-	static int by_##field(const struct snapshot_job *a, const struct snapshot_job *b) \
-	{                                                                                 \
-		return a->field < b->field ? -1 : a->field > b->field;                    \
+#define NUMBER_ORDER(name, field)                                                        \
+	static int by_##name(const struct snapshot_job *a, const struct snapshot_job *b) \
+	{                                                                                \
+		return a->field < b->field ? -1 : a->field > b->field;                   \
 	}
-TEXT_ORDER(name)
-TEXT_ORDER(user)
-TEXT_ORDER(account)
-TEXT_ORDER(partition)
-TEXT_ORDER(state)
-TEXT_ORDER(reason)
-NUMBER_ORDER(id)
-NUMBER_ORDER(submit_time)
-NUMBER_ORDER(time_limit_s)
+TEXT_ORDER(name, name)
+TEXT_ORDER(user, request->user)
+TEXT_ORDER(account, request->account)
+TEXT_ORDER(partition, request->partition)
+TEXT_ORDER(state, status->state)
+TEXT_ORDER(reason, status->reason)
+NUMBER_ORDER(id, id)
+NUMBER_ORDER(submit_time, submit_time)
+NUMBER_ORDER(limit, request->time_limit_s)
 
 static uint32_t gpus_of(const struct snapshot_job *j)
 {
-	return j->gpus_held ? j->gpus_held : j->gpus;
+	return j->status->gpus_held ? j->status->gpus_held : j->gpus;
 }
 
 static int by_gpus(const struct snapshot_job *a, const struct snapshot_job *b)
@@ -62,7 +62,7 @@ static int by_gpus(const struct snapshot_job *a, const struct snapshot_job *b)
 
 static int64_t start_of(const struct snapshot_job *j)
 {
-	int64_t us = j->waits ? j->planned_start_time : j->start_time;
+	int64_t us = j->status->waits ? j->planned_start_time : j->start_time;
 
 	return us ? us : INT64_MAX;
 }
@@ -78,9 +78,9 @@ static int by_turn(const struct snapshot_job *a, const struct snapshot_job *b)
 	uint32_t x = a->position ? a->position : UINT32_MAX,
 	         y = b->position ? b->position : UINT32_MAX;
 
-	if (a->waits != b->waits)
-		return a->waits ? -1 : 1;
-	if (!a->waits)
+	if (a->status->waits != b->status->waits)
+		return a->status->waits ? -1 : 1;
+	if (!a->status->waits)
 		return a->id > b->id ? -1 : a->id < b->id;
 	return x < y ? -1 : x > y;
 }
@@ -98,7 +98,7 @@ static const struct order {
 	{ "state", by_state },
 	{ "gpus", by_gpus },
 	{ "submit", by_submit_time },
-	{ "limit", by_time_limit_s },
+	{ "limit", by_limit },
 	{ "start", by_start },
 	{ "reason", by_reason },
 };
@@ -128,14 +128,14 @@ static bool starts(const char *text, const char *begin)
 /* Accounts and users as a whole, reasons by their beginning, names by any part. */
 static bool fits(const struct question *q, const struct snapshot_job *j)
 {
-	if (j->ended && !q->ended)
+	if (j->status->ended && !q->ended)
 		return false;
-	if (*q->state && strcmp(q->state, "ALL") != 0 && strcmp(q->state, j->state) != 0)
+	if (*q->state && strcmp(q->state, "ALL") != 0 && strcmp(q->state, j->status->state) != 0)
 		return false;
-	return (!*q->user || !strcmp(q->user, j->user)) &&
-	       (!*q->account || !strcmp(q->account, j->account)) &&
-	       (!*q->partition || strstr(j->partition, q->partition)) &&
-	       (!*q->reason || starts(j->reason, q->reason)) &&
+	return (!*q->user || !strcmp(q->user, j->request->user)) &&
+	       (!*q->account || !strcmp(q->account, j->request->account)) &&
+	       (!*q->partition || strstr(j->request->partition, q->partition)) &&
+	       (!*q->reason || starts(j->status->reason, q->reason)) &&
 	       (!*q->name || strstr(j->name, q->name));
 }
 
@@ -203,7 +203,7 @@ static struct chosen choose_all(const struct page *p, struct question *q)
 
 		if (!page_sees(p, job))
 			continue;
-		c.all += !job->ended || q->ended;
+		c.all += !job->status->ended || q->ended;
 		if (!fits(q, job))
 			continue;
 		c.fitting++;
@@ -391,7 +391,7 @@ static void put_jobs(struct page *p, const struct chosen *c, size_t from, const 
 	snprintf(sort, sizeof(sort), "%s%s", c->q->down ? "-" : "", c->q->order->name);
 	put_table(p->h, "Jobs", &job_kind, columns, N_COLUMNS, sort, query);
 	for (size_t i = from; i < c->n; i++) {
-		Gpusched__Job *j = snapshot_job_unpack(c->v[i]);
+		Gpusched__Job *j = snapshot_job_unpack(p->snap, c->v[i]);
 
 		if (!j)
 			continue;

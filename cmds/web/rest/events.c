@@ -20,13 +20,13 @@
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
 
-#define KEPT   16                      /* events of a channel */
-#define NEW_US (60 * INT64_C(1000000)) /* a job is new for so long */
+#define KEPT 16 /* events of a channel */
 
 /* What one snapshot has changed, for a channel. */
 struct event {
 	struct strbuf text;
 	unsigned refs;
+	struct events *counted; /* in its bytes; NULL: not */
 };
 
 struct channel {
@@ -40,18 +40,10 @@ struct channel {
 	uint64_t serials[KEPT];
 };
 
-/* Of a snapshot that has changed very many jobs those that matter: without jobs that have waited for a
- * while, whose place or reason is another one. Found once for all channels. */
-struct brief {
-	uint64_t serial;
-	struct snapshot_key *jobs;
-	size_t n;
-};
-
 struct events {
 	LIST_HEAD(, channel) channels;
 	unsigned n;
-	struct brief briefs[KEPT]; /* at serial % KEPT */
+	size_t bytes; /* of events, also of those that are only being sent */
 };
 
 struct stream {
@@ -72,8 +64,6 @@ struct events *events_new(void)
 
 void events_free(struct events *e)
 {
-	for (size_t i = 0; e && i < KEPT; i++)
-		free(e->briefs[i].jobs);
 	free(e);
 }
 
@@ -83,6 +73,8 @@ static void event_put(struct event *e)
 {
 	if (!e || --e->refs)
 		return;
+	if (e->counted)
+		e->counted->bytes -= e->text.cap;
 	strbuf_free(&e->text);
 	free(e);
 }
@@ -130,7 +122,7 @@ static size_t each_job(const struct channel *ch, const struct snapshot *snap,
 		struct snapshot_job **v = snapshot_keyed(snap, d->jobs[i], &n);
 
 		for (size_t k = 0; k < n; k++) {
-			if (!viewer_sees(ch->viewer, v[k]->uid, v[k]->account) ||
+			if (!viewer_sees(ch->viewer, v[k]->request->uid, v[k]->request->account) ||
 			        !rest_query_has(&ch->query, v[k]))
 				continue;
 			found++;
@@ -159,13 +151,14 @@ static size_t each_gone(const struct channel *ch, const struct snapshot *snap,
 
 struct jobs_out {
 	struct strbuf *text;
+	const struct snapshot *snap;
 	bool any;
 };
 
 static void put_job(const struct snapshot_job *job, void *arg)
 {
 	struct jobs_out *out = arg;
-	Gpusched__Job *m = snapshot_job_unpack(job);
+	Gpusched__Job *m = snapshot_job_unpack(out->snap, job);
 	json_t *item;
 
 	if (!m)
@@ -179,16 +172,16 @@ static void put_job(const struct snapshot_job *job, void *arg)
 }
 
 static void put_jobs(struct event *e, const struct channel *ch, const struct snapshot *snap,
-        const struct snapshot_delta *d, bool more)
+        const struct snapshot_delta *d)
 {
-	struct jobs_out out = { &e->text, false };
+	struct jobs_out out = { &e->text, snap, false };
 
 	head(e, "jobs", snap, d->cursor);
 	strbuf_adds(&e->text, ",\"jobs\":[");
 	each_job(ch, snap, d, put_job, &out);
 	strbuf_adds(&e->text, "],\"gone\":[");
 	each_gone(ch, snap, d, &e->text);
-	strbuf_adds(&e->text, more ? "],\"more\":true" : "]");
+	strbuf_adds(&e->text, d->more ? "],\"more\":true" : "]");
 	tail(e);
 }
 
@@ -214,58 +207,62 @@ static void put_lists(struct event *e, const struct snapshot *snap, const struct
 	tail(e);
 }
 
-static bool matters(const struct snapshot *snap, struct snapshot_key key)
-{
-	size_t n;
-	struct snapshot_job **v = snapshot_keyed(snap, key, &n);
-	bool any = !v; /* it is gone */
-
-	for (size_t i = 0; i < n && !any; i++)
-		any = !v[i]->waits || snap->taken_us - v[i]->submit_time <= NEW_US;
-	return any;
-}
-
-static const struct brief *brief_of(
-        struct events *all, const struct snapshot *snap, const struct snapshot_delta *d)
-{
-	struct brief *b = &all->briefs[d->serial % KEPT];
-
-	if (b->jobs && b->serial == d->serial)
-		return b;
-	free(b->jobs);
-	*b = (struct brief){ d->serial, xcalloc(d->n_jobs + 1, sizeof(*b->jobs)), 0 };
-	for (size_t i = 0; i < d->n_jobs; i++)
-		if (matters(snap, d->jobs[i]))
-			b->jobs[b->n++] = d->jobs[i];
-	return b;
-}
-
 /* What a delta has changed for a channel; its text may be "". */
 static struct event *make_event(
         struct channel *ch, const struct snapshot *snap, const struct snapshot_delta *d)
 {
-	bool more = !d->fresh && d->n_jobs > EVENT_MAX;
-	struct snapshot_delta of = *d;
 	struct event *e = event_new();
 	size_t n = 0, gone = 0;
 
-	if (more) {
-		const struct brief *b = brief_of(ch->events, snap, d);
-
-		of.jobs = b->jobs;
-		of.n_jobs = b->n;
-	}
 	if (!d->fresh) {
-		n = each_job(ch, snap, &of, NULL, NULL);
-		gone = each_gone(ch, snap, &of, NULL);
+		n = each_job(ch, snap, d, NULL, NULL);
+		gone = each_gone(ch, snap, d, NULL);
 	}
 	if (d->fresh || n > EVENT_MAX || gone > EVENT_MAX) {
 		head(e, "fresh", snap, d->cursor);
 		tail(e);
-	} else if (n || gone || more) {
-		put_jobs(e, ch, snap, &of, more);
+	} else if (n || gone || d->more) {
+		put_jobs(e, ch, snap, d);
 	}
 	put_lists(e, snap, d);
+	return e;
+}
+
+/* Drop the oldest event that a channel keeps, but for those of `serial`; false: there is none. */
+static bool drop_oldest(struct events *all, uint64_t serial)
+{
+	struct channel *ch, *oldest = NULL;
+	size_t at = 0;
+
+	LIST_FOREACH (ch, &all->channels, next)
+		for (size_t i = 0; i < KEPT; i++)
+			if (ch->made[i] && ch->serials[i] < serial) {
+				serial = ch->serials[i];
+				oldest = ch;
+				at = i;
+			}
+	if (!oldest)
+		return false;
+	event_put(oldest->made[at]);
+	oldest->made[at] = NULL;
+	return true;
+}
+
+/* What slow streams have not taken is kept for them, so a text that finds no room is left away: the
+ * stream is told to ask for everything. */
+static struct event *count_event(struct channel *ch, const struct snapshot *snap,
+        const struct snapshot_delta *d, struct event *e)
+{
+	struct events *all = ch->events;
+
+	while (all->bytes + e->text.cap > EVENTS_BYTES && drop_oldest(all, d->serial))
+		;
+	if (all->bytes + e->text.cap > EVENTS_BYTES) {
+		event_put(e);
+		return plain("fresh", snap);
+	}
+	e->counted = all;
+	all->bytes += e->text.cap;
 	return e;
 }
 
@@ -277,7 +274,8 @@ static struct event *event_of(
 
 	if (!ch->made[slot] || ch->serials[slot] != d->serial) {
 		event_put(ch->made[slot]);
-		ch->made[slot] = make_event(ch, snap, d);
+		ch->made[slot] = NULL;
+		ch->made[slot] = count_event(ch, snap, d, make_event(ch, snap, d));
 		ch->serials[slot] = d->serial;
 	}
 	ch->made[slot]->refs++;

@@ -27,6 +27,7 @@
 #define EVENTS_LIFE_S   300
 #define EVENTS_CHANNELS 512  /* filters at a time; then 503 */
 #define EVENT_MAX       1000 /* jobs in one event; with more it has `more`, or is `fresh` */
+#define EVENTS_BYTES    (8 * 1024 * 1024) /* of all events; one that finds no room is `fresh` */
 
 struct events;
 

@@ -12,7 +12,7 @@ static bool sees(const struct viewer *v, const struct snapshot *snap, const Gpus
 	if (viewer_sees_all(v))
 		return true;
 	job = snapshot_job(snap, run->job);
-	return job && viewer_sees(v, job->uid, job->account);
+	return job && viewer_sees(v, job->request->uid, job->request->account);
 }
 
 /* A list of its own, of the runs that are seen. Returns how many are not. */

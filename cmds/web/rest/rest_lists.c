@@ -83,30 +83,15 @@ static void put(struct http_answer *a, const ProtobufCMessage *m, bool *first)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-static void put_job(struct http_answer *a, const struct snapshot_job *job, bool *first)
+static void put_job(struct http_answer *a, const struct snapshot *snap,
+        const struct snapshot_job *job, bool *first)
 {
-	Gpusched__Job *m = snapshot_job_unpack(job);
+	Gpusched__Job *m = snapshot_job_unpack(snap, job);
 
 	if (!m)
 		return;
 	put(a, &m->base, first);
 	gpusched__job__free_unpacked(m, NULL);
-}
-
-/* The first record behind the id: an array has several with one id, and a page ends between jobs. */
-static size_t first_after(const struct snapshot *snap, uint64_t id)
-{
-	size_t low = 0, high = snap->n_jobs;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (snap->jobs[mid]->id <= id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
 }
 
 void rest_jobs(const struct http_request *r, struct http_answer *a)
@@ -121,16 +106,19 @@ void rest_jobs(const struct http_request *r, struct http_answer *a)
 	if (!unchanged(r, a)) {
 		rest_begin(r, a);
 		rest_list(a, "jobs");
-		for (size_t i = first_after(r->snap, q.after); i < r->snap->n_jobs && !more; i++) {
+		/* An array has several records with one id, and a page ends between jobs. */
+		for (size_t i = snapshot_behind(
+		             r->snap, (struct snapshot_key){ q.after, UINT64_MAX });
+		        i < r->snap->n_jobs && !more; i++) {
 			const struct snapshot_job *job = r->snap->jobs[i];
 
-			if (!viewer_sees(r->viewer, job->uid, job->account) ||
+			if (!viewer_sees(r->viewer, job->request->uid, job->request->account) ||
 			        !rest_query_has(&q, job))
 				continue;
 			more = n >= q.limit && job->id != last;
 			if (more)
 				break;
-			put_job(a, job, &first);
+			put_job(a, r->snap, job, &first);
 			last = job->id;
 			n++;
 		}
@@ -168,7 +156,8 @@ void rest_job(const struct http_request *r, struct http_answer *a)
 		n = 1;
 	}
 	for (size_t i = 0; i < n; i++)
-		shown += viewer_sees(r->viewer, records[i]->uid, records[i]->account);
+		shown += viewer_sees(
+		        r->viewer, records[i]->request->uid, records[i]->request->account);
 	if (!shown) {
 		not_found(r, a, ERR_NO_JOB, "job", "jobs of the past: /v1/acct?ids=ID");
 		return;
@@ -178,8 +167,8 @@ void rest_job(const struct http_request *r, struct http_answer *a)
 	rest_begin(r, a);
 	rest_list(a, "jobs");
 	for (size_t i = 0; i < n; i++)
-		if (viewer_sees(r->viewer, records[i]->uid, records[i]->account))
-			put_job(a, records[i], &first);
+		if (viewer_sees(r->viewer, records[i]->request->uid, records[i]->request->account))
+			put_job(a, r->snap, records[i], &first);
 	strbuf_adds(&a->body, "]");
 	rest_end(a);
 }

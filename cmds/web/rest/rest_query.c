@@ -254,7 +254,7 @@ static bool on_nodes(const struct cmd_list *list, const struct snapshot_job *job
 
 	if (!list->n)
 		return true;
-	m = *job->node ? snapshot_job_unpack(job) : NULL;
+	m = *job->status->node ? snapshot_job_unpack(NULL, job) : NULL;
 	if (!m)
 		return false;
 	if (hostlist_expand(m->nodes, HOSTLIST_MAX, &nodes, &n_nodes, NULL) == 0) {
@@ -286,12 +286,13 @@ bool rest_query_has(const struct rest_query *q, const struct snapshot_job *job)
 {
 	const struct cmd_list *lists = q->filter.lists;
 
-	if (job->ended && !q->filter.ended && !q->filter.ids.n)
+	if (job->status->ended && !q->filter.ended && !q->filter.ids.n)
 		return false;
-	return in_list(&lists[FILTER_STATES], job->state) &&
-	       in_list(&lists[FILTER_USERS], job->user) && in_list(&lists[FILTER_QOS], job->qos) &&
+	return in_list(&lists[FILTER_STATES], job->status->state) &&
+	       in_list(&lists[FILTER_USERS], job->request->user) &&
+	       in_list(&lists[FILTER_QOS], job->request->qos) &&
 	       in_list(&lists[FILTER_NAMES], job->name) &&
-	       in_partitions(&lists[FILTER_PARTITIONS], job->partition) &&
-	       in_ids(&q->filter.ids, job) && in_accounts(&q->accounts, job->account) &&
+	       in_partitions(&lists[FILTER_PARTITIONS], job->request->partition) &&
+	       in_ids(&q->filter.ids, job) && in_accounts(&q->accounts, job->request->account) &&
 	       on_nodes(&lists[FILTER_NODES], job);
 }

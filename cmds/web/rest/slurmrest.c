@@ -412,7 +412,7 @@ static void slurm_reservations(const struct http_request *r, struct http_answer 
 #define ROUTES(version)                                                                        \
 	SLURM(version, "/ping", HTTP_FAST, slurm_ping, "as slurmrestd"),                       \
 	        SLURM(version, "/diag", HTTP_FAST, slurm_diag, "as slurmrestd"),               \
-	        SLURM(version, "/jobs", HTTP_ASKS, slurm_jobs, "as slurmrestd"),               \
+	        SLURM(version, "/jobs", HTTP_FAST, slurm_jobs, "as slurmrestd"),               \
 	        SLURM(version, "/nodes", HTTP_ASKS, slurm_nodes, "as slurmrestd"),             \
 	        SLURM(version, "/partitions", HTTP_ASKS, slurm_partitions, "as slurmrestd"),   \
 	        SLURM(version, "/job/{}", HTTP_ASKS, slurm_job, "as slurmrestd"),              \

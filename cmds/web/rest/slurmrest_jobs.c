@@ -1,4 +1,8 @@
-/* slurmrest_jobs.c - jobs as Slurm's REST daemon shows them */
+/* slurmrest_jobs.c - jobs as Slurm's REST daemon shows them
+ *
+ * SLURMREST_JOBS_MAX of them are 15 MB of text, so their list is made while the client takes it, each part
+ * from the newest snapshot.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +12,10 @@
 #include "cmds/web/rest/slurmrest_impl.h"
 #include "cmds/web/snapshot.h"
 #include "common/base/units.h"
+#include "common/base/xalloc.h"
 
 #define NO_JOB 2017 /* ESLURM_INVALID_JOB_ID */
+#define PART   4096 /* bytes that are made at once, or one job */
 
 static int64_t seconds(int64_t us)
 {
@@ -96,9 +102,8 @@ static void put_amounts(json_t *o, enum slurmrest_version v, const Gpusched__Job
 	                              (json_int_t)j->n_nodes));
 }
 
-static json_t *job_of(const struct http_request *r, const Gpusched__Job *j)
+static json_t *job_of(enum slurmrest_version v, const char *cluster, const Gpusched__Job *j)
 {
-	enum slurmrest_version v = slurmrest_version(r);
 	json_t *o = json_object();
 
 	slurm_plain(o, "job_id", (int64_t)(j->raw_id ? j->raw_id : j->id));
@@ -108,7 +113,7 @@ static json_t *job_of(const struct http_request *r, const Gpusched__Job *j)
 	slurm_text(o, "account", j->account);
 	slurm_text(o, "partition", j->partition);
 	slurm_text(o, "qos", j->qos);
-	slurm_text(o, "cluster", r->snap->cluster);
+	slurm_text(o, "cluster", cluster);
 	slurm_text(o, "command", "");
 	slurm_text(o, "current_working_directory", j->cwd);
 	slurm_text(o, "standard_output", j->output);
@@ -131,29 +136,92 @@ static json_t *job_of(const struct http_request *r, const Gpusched__Job *j)
 	return o;
 }
 
-/* One after the other, as text: all of them as values would take many times as much memory. */
-static void put_job(const struct http_request *r, struct http_answer *a,
-        const struct snapshot_job *job, size_t *n)
+/* Whose list it is, and what of it there is so far. */
+struct told {
+	enum slurmrest_version version;
+	struct viewer *viewer;
+	size_t n; /* jobs */
+	struct strbuf text;
+};
+
+static void put_job(struct told *t, const struct snapshot *snap, const struct snapshot_job *job)
 {
 	Gpusched__Job *m;
 	json_t *o;
 
-	if (!viewer_sees(r->viewer, job->uid, job->account))
+	if (!viewer_sees(t->viewer, job->request->uid, job->request->account))
 		return;
-	m = snapshot_job_unpack(job);
+	m = snapshot_job_unpack(snap, job);
 	if (!m)
 		return;
-	o = job_of(r, m);
-	strbuf_adds(&a->body, (*n)++ ? ",\n" : "\n");
-	rest_json(&a->body, o);
+	o = job_of(t->version, snap->cluster, m);
+	strbuf_adds(&t->text, t->n++ ? ",\n" : "\n");
+	rest_json(&t->text, o);
 	json_decref(o);
 	gpusched__job__free_unpacked(m, NULL);
+}
+
+struct stream {
+	struct http_stream http; /* first: it is one */
+	struct told told;
+	size_t at;                /* so much of the text is sent */
+	struct snapshot_key last; /* of the last job that was looked at */
+	bool ended;
+};
+
+/* The next part. A key's records are told together. */
+static void tell_more(struct stream *s, const struct snapshot *snap)
+{
+	struct strbuf *text = &s->told.text;
+	size_t i = snapshot_behind(snap, s->last);
+
+	text->len = s->at = 0;
+	for (; i < snap->n_jobs; i++) {
+		struct snapshot_key key = { snap->jobs[i]->id, snap->jobs[i]->raw_id };
+
+		if ((text->len >= PART || s->told.n >= SLURMREST_JOBS_MAX) &&
+		        (key.id != s->last.id || key.raw_id != s->last.raw_id))
+			break;
+		put_job(&s->told, snap, snap->jobs[i]);
+		s->last = key;
+	}
+	if (i < snap->n_jobs && s->told.n < SLURMREST_JOBS_MAX)
+		return;
+	strbuf_adds(text, "]}\n");
+	s->ended = true;
+}
+
+static ssize_t read_stream(
+        struct http_stream *http, const struct snapshot *snap, bool beat, char *buf, size_t max)
+{
+	struct stream *s = (struct stream *)http;
+	size_t n;
+
+	(void)beat;
+	if (s->at == s->told.text.len && (s->ended || !snap))
+		return -1;
+	if (s->at == s->told.text.len)
+		tell_more(s, snap);
+	n = s->told.text.len - s->at;
+	n = n < max ? n : max;
+	memcpy(buf, s->told.text.s + s->at, n);
+	s->at += n;
+	return (ssize_t)n;
+}
+
+static void free_stream(struct http_stream *http)
+{
+	struct stream *s = (struct stream *)http;
+
+	viewer_put(s->told.viewer);
+	strbuf_free(&s->told.text);
+	free(s);
 }
 
 void slurm_jobs(const struct http_request *r, struct http_answer *a)
 {
 	char warning[80] = "";
-	size_t n = 0;
+	struct stream *s;
 
 	if (slurm_not_ready(r, a))
 		return;
@@ -161,34 +229,42 @@ void slurm_jobs(const struct http_request *r, struct http_answer *a)
 		snprintf(warning, sizeof(warning), "at most %d jobs: /v1/jobs has all of them",
 		        SLURMREST_JOBS_MAX);
 	slurm_begin(r, a, "jobs", warning);
-	strbuf_adds(&a->body, "[");
-	for (size_t i = 0; i < r->snap->n_jobs && n < SLURMREST_JOBS_MAX; i++)
-		put_job(r, a, r->snap->jobs[i], &n);
-	strbuf_adds(&a->body, "]");
-	slurm_end(a);
+	s = xcalloc(1, sizeof(*s));
+	s->http = (struct http_stream){ read_stream, free_stream };
+	s->told.version = slurmrest_version(r);
+	s->told.viewer = viewer_get(r->viewer);
+	s->told.text = a->body;
+	a->body = (struct strbuf){ 0 };
+	strbuf_adds(&s->told.text, "[");
+	a->stream = &s->http;
 }
 
 void slurm_job(const struct http_request *r, struct http_answer *a)
 {
+	struct told t = { .version = slurmrest_version(r), .viewer = viewer_get(r->viewer) };
 	const struct snapshot_job *own;
 	struct snapshot_job **records = NULL;
-	size_t n = 0, shown = 0;
+	size_t n = 0;
 	uint64_t id;
 
-	if (slurm_not_ready(r, a))
-		return;
-	slurm_begin(r, a, "jobs", "");
-	strbuf_adds(&a->body, "[");
-	if (count_parse(r->name, 1, INT64_MAX, &id, NULL) == 0) {
-		records = snapshot_records(r->snap, id, &n);
-		own = records ? NULL : snapshot_job(r->snap, id);
-		if (own)
-			put_job(r, a, own, &shown);
+	if (!slurm_not_ready(r, a)) {
+		slurm_begin(r, a, "jobs", "");
+		t.text = a->body;
+		a->body = (struct strbuf){ 0 };
+		strbuf_adds(&t.text, "[");
+		if (count_parse(r->name, 1, INT64_MAX, &id, NULL) == 0) {
+			records = snapshot_records(r->snap, id, &n);
+			own = records ? NULL : snapshot_job(r->snap, id);
+			if (own)
+				put_job(&t, r->snap, own);
+		}
+		for (size_t i = 0; i < n; i++)
+			put_job(&t, r->snap, records[i]);
+		strbuf_adds(&t.text, "]");
+		a->body = t.text;
+		slurm_end(a);
+		if (!t.n)
+			slurm_failed(a, 404, NO_JOB, "Invalid job id specified");
 	}
-	for (size_t i = 0; i < n; i++)
-		put_job(r, a, records[i], &shown);
-	strbuf_adds(&a->body, "]");
-	slurm_end(a);
-	if (!shown)
-		slurm_failed(a, 404, NO_JOB, "Invalid job id specified");
+	viewer_put(t.viewer);
 }

@@ -176,7 +176,7 @@ static struct totals *make_totals(struct snapshot_texts *texts)
 	struct snapshot_job *job = fixture_job(texts, &jobs[4]);
 
 	totals_job(t, NULL, job);
-	free(job);
+	snapshot_job_free(job);
 	return t;
 }
 

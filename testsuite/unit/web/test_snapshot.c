@@ -8,11 +8,13 @@
 #include <cmocka.h>
 
 #include "cmds/web/totals.h"
+#include "common/net/msgjson.h"
 #include "testsuite/unit/web/web_fixture.h"
 
 struct fixture {
 	struct snapshots *s;
 	struct snapshot_texts *texts;
+	unsigned made;
 };
 
 static int set_up(void **state)
@@ -63,10 +65,10 @@ static void a_job_is_whole(void **state)
 	job = snapshot_job(snap, 3);
 	assert_non_null(job);
 	assert_string_equal(job->name, "a <b>");
-	assert_string_equal(job->first_partition, "p");
-	assert_true(job->waits && !job->runs && !job->ended);
+	assert_string_equal(job->request->first_partition, "p");
+	assert_true(job->status->waits && !job->status->runs && !job->status->ended);
 	assert_int_equal(job->gpus, 2);
-	m = snapshot_job_unpack(job);
+	m = snapshot_job_unpack(snap, job);
 	assert_string_equal(m->partition, "p,batch");
 	gpusched__job__free_unpacked(m, NULL);
 	assert_null(snapshot_job(snap, 4));
@@ -89,16 +91,178 @@ static void older_ones_stay(void **state)
 	        f->s, f->texts, &(struct snapshot_draft){ .all = true, .fresh = true }, likes, 1);
 	now = snapshot_get(f->s);
 	assert_int_equal(old->n_jobs, 3);
-	assert_string_equal(snapshot_job(old, 2)->state, "PENDING");
-	assert_string_equal(snapshot_job(mid, 2)->state, "RUNNING");
+	assert_string_equal(snapshot_job(old, 2)->status->state, "PENDING");
+	assert_string_equal(snapshot_job(mid, 2)->status->state, "RUNNING");
 	assert_ptr_equal(snapshot_job(old, 1), snapshot_job(mid, 1)); /* shared */
 	assert_int_equal(now->n_jobs, 1);
 	assert_int_equal(mid->serial, old->serial + 1);
 	/* In any order; under a sanitizer this says what is freed too early, or never. */
 	snapshot_put(mid);
-	assert_string_equal(snapshot_job(old, 3)->state, "PENDING");
+	assert_string_equal(snapshot_job(old, 3)->status->state, "PENDING");
 	snapshot_put(old);
 	snapshot_put(now);
+}
+
+/* A message in which each field says something. */
+static void fill(Gpusched__Job *m)
+{
+	static uint32_t numbers[] = { 3, 4 };
+	static char *texts[] = { (char *)"x" };
+	const ProtobufCMessageDescriptor *d = m->base.descriptor;
+
+	for (unsigned i = 0; i < d->n_fields; i++) {
+		const ProtobufCFieldDescriptor *f = &d->fields[i];
+		char *at = (char *)m + f->offset;
+
+		if (f->label == PROTOBUF_C_LABEL_REPEATED) {
+			if (f->type == PROTOBUF_C_TYPE_MESSAGE)
+				continue;
+			*(size_t *)(void *)((char *)m + f->quantifier_offset) = 1;
+			*(void **)(void *)at =
+			        f->type == PROTOBUF_C_TYPE_STRING ? (void *)texts : (void *)numbers;
+		} else if (f->type == PROTOBUF_C_TYPE_STRING) {
+			*(const char **)(void *)at = f->name;
+		} else if (f->type == PROTOBUF_C_TYPE_UINT64 || f->type == PROTOBUF_C_TYPE_INT64) {
+			*(int64_t *)(void *)at = i + 1;
+		} else if (f->type == PROTOBUF_C_TYPE_DOUBLE) {
+			*(double *)(void *)at = 0.5;
+		} else {
+			*(uint32_t *)(void *)at = f->type == PROTOBUF_C_TYPE_BOOL ? 1 : i + 1;
+		}
+	}
+}
+
+/* What is taken apart is the same when it is put together. */
+static void no_field_is_lost(void **state)
+{
+	struct fixture *f = *state;
+	Gpusched__Job m = GPUSCHED__JOB__INIT, *again;
+	Gpusched__GpuCount gpus = GPUSCHED__GPU_COUNT__INIT, *counts[] = { &gpus };
+	Gpusched__JobRun run = GPUSCHED__JOB_RUN__INIT, *runs[] = { &run };
+	struct snapshot_job *job;
+	char *want, *got;
+
+	fill(&m);
+	m.gpus = counts;
+	m.n_gpus = 1;
+	m.runs = runs;
+	m.n_runs = 1;
+	job = snapshot_job_new(&m, f->texts);
+	again = snapshot_job_unpack(NULL, job);
+	assert_non_null(again);
+	want = json_dumps(msgjson(&m.base, 0), JSON_INDENT(1));
+	got = json_dumps(msgjson(&again->base, 0), JSON_INDENT(1));
+	assert_string_equal(got, want);
+	free(want);
+	free(got);
+	gpusched__job__free_unpacked(again, NULL);
+	snapshot_job_free(job);
+}
+
+/* How long it could have started grows while it waits, and is no change of the job. */
+static void eligible_time_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like like = { .id = 1, .eligible_time = 5000000, .eligible_s = 2 };
+	struct snapshot_draft d = { .taken_us = 7000000 };
+	struct snapshot *one, *two;
+	Gpusched__Job *m;
+
+	fixture_publish(f->s, f->texts, &d, &like, 1);
+	one = snapshot_get(f->s);
+	like.eligible_s = 9;
+	d = (struct snapshot_draft){ .taken_us = 14000000 };
+	fixture_publish(f->s, f->texts, &d, &like, 1);
+	two = snapshot_get(f->s);
+	assert_ptr_equal(one->jobs[0], two->jobs[0]);
+	m = snapshot_job_unpack(two, two->jobs[0]);
+	assert_int_equal(m->eligible_s, 9);
+	gpusched__job__free_unpacked(m, NULL);
+	snapshot_put(one);
+	snapshot_put(two);
+}
+
+/* Records that say the same are the old ones; of a job with another place request and status are. */
+static void equal_records_are_shared(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like likes[] = { { .id = 1, .position = 1 }, { .id = 2, .position = 2 },
+		{ .id = 3, .position = 3, .user = "li" } };
+	struct snapshot *one, *two;
+
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 3);
+	one = snapshot_get(f->s);
+	likes[1].position = 4;
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ .all = true }, likes, 3);
+	two = snapshot_get(f->s);
+	assert_ptr_equal(one->jobs[0], two->jobs[0]);
+	assert_ptr_equal(one->jobs[2], two->jobs[2]);
+	assert_ptr_not_equal(one->jobs[1], two->jobs[1]);
+	assert_ptr_equal(one->jobs[1]->request, two->jobs[1]->request);
+	assert_ptr_equal(one->jobs[1]->status, two->jobs[1]->status);
+	assert_ptr_equal(one->jobs[0]->request, one->jobs[1]->request);
+	assert_ptr_not_equal(one->jobs[0]->request, one->jobs[2]->request);
+	assert_ptr_equal(one->jobs[0]->status, one->jobs[2]->status);
+	assert_int_equal(two->deltas[two->n_deltas - 1]->n_jobs, 1);
+	snapshot_put(one);
+	snapshot_put(two);
+}
+
+/* Where very many jobs have another place, those that are new, ended or gone are named. */
+static void long_deltas(void **state)
+{
+	enum { MANY = SNAPSHOT_CHANGES_MAX + 4 };
+	static struct job_like likes[MANY];
+	const int64_t now = INT64_C(1000000000);
+	struct snapshot_draft d = { .taken_us = now };
+	struct fixture *f = *state;
+	const struct snapshot_delta *delta;
+	struct snapshot *snap;
+
+	for (uint64_t i = 0; i < MANY; i++)
+		likes[i] = (struct job_like){ .id = i + 1, .position = 1, .submit_time = 1 };
+	fixture_publish(f->s, f->texts, &d, likes, MANY - 1);
+	for (uint64_t i = 0; i < MANY; i++)
+		likes[i].position = 2;
+	likes[1].state = "COMPLETED";
+	likes[1].end_time = now;
+	likes[MANY - 1].submit_time = now - 1000000;
+	d = (struct snapshot_draft){ .taken_us = now, .all = true };
+	fixture_publish(f->s, f->texts, &d, likes + 1, MANY - 1);
+	snap = snapshot_get(f->s);
+	delta = snap->deltas[snap->n_deltas - 1];
+	assert_true(delta->more);
+	assert_int_equal(delta->n_jobs, 3);
+	assert_int_equal(delta->jobs[0].id, 1); /* gone */
+	assert_int_equal(delta->jobs[1].id, 2);
+	assert_int_equal(delta->jobs[2].id, MANY);
+	assert_int_equal(snapshot_behind(snap, (struct snapshot_key){ 2, 2 }), 1);
+	assert_int_equal(
+	        snapshot_behind(snap, (struct snapshot_key){ MANY, UINT64_MAX }), snap->n_jobs);
+	snapshot_put(snap);
+}
+
+static void not_the_newest_yet(const struct snapshot *made, void *arg)
+{
+	struct fixture *f = arg;
+	struct snapshot *newest = snapshot_get(f->s);
+
+	assert_int_equal(newest->serial + 1, made->serial);
+	assert_non_null(snapshot_job(made, 2));
+	snapshot_put(newest);
+	f->made++;
+}
+
+/* A page that each scrape wants is there before the snapshot is: else a scrape would make it. */
+static void what_is_made_comes_first(void **state)
+{
+	struct fixture *f = *state;
+	struct job_like likes[] = { { .id = 1 }, { .id = 2 } };
+
+	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1);
+	fixture_publish(f->s, f->texts,
+	        &(struct snapshot_draft){ .made = not_the_newest_yet, .arg = f }, likes + 1, 1);
+	assert_int_equal(f->made, 1);
 }
 
 static void note_delta(const struct snapshot_delta *delta, void *arg)
@@ -126,7 +290,8 @@ static void changes_are_told(void **state)
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, likes, 1); /* the same */
 	fixture_publish(f->s, f->texts, &(struct snapshot_draft){ 0 }, &other, 1);
 	snap = snapshot_get(f->s);
-	assert_string_equal(snapshot_job(snap, 2)->state, "RUNNING"); /* the later of two alike */
+	assert_string_equal(
+	        snapshot_job(snap, 2)->status->state, "RUNNING"); /* the later of two alike */
 	assert_true(snapshot_since(snap, first->serial, note_delta, text));
 	assert_string_equal(text, "2;;1;");
 	assert_true(snapshot_since(snap, snap->serial, note_delta, text));
@@ -293,9 +458,9 @@ static void starts_and_ends(void **state)
 	assert_int_equal(t->requeued.n, 1);
 	totals_free(copy);
 	totals_free(t);
-	free(waits);
-	free(runs);
-	free(ends);
+	snapshot_job_free(waits);
+	snapshot_job_free(runs);
+	snapshot_job_free(ends);
 }
 
 int main(void)
@@ -304,6 +469,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(none_at_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_job_is_whole, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(older_ones_stay, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_field_is_lost, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(eligible_time_goes_on, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(equal_records_are_shared, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_deltas, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_made_comes_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(changes_are_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(arrays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ended_ones_go, set_up, tear_down),

@@ -10,7 +10,8 @@
 struct job_like {
 	uint64_t id, raw_id;
 	const char *state, *tasks, *name, *user, *account, *partition, *reason, *gpu_type;
-	uint32_t gpus, held, task_count, max_wait_s;
+	uint32_t gpus, held, task_count, max_wait_s, position;
+	uint64_t eligible_s;
 	bool several;
 	int64_t submit_time, eligible_time, start_time, end_time;
 };
@@ -51,8 +52,10 @@ static inline struct snapshot_job *fixture_job(
 	m.max_wait_s = like->max_wait_s;
 	m.submit_time = like->submit_time;
 	m.eligible_time = like->eligible_time;
+	m.eligible_s = like->eligible_s;
 	m.start_time = like->start_time;
 	m.end_time = like->end_time;
+	m.position = like->position;
 	m.attempt = like->start_time ? 1 : 0;
 	return snapshot_job_new(&m, texts);
 }
