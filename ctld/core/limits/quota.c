@@ -27,6 +27,7 @@ struct sum {
 struct cell {
 	uint64_t guaranteed, reserved;
 	uint64_t held; /* here and below */
+	uint64_t guarded; /* of it: of replicas that are kept, of the account itself */
 	struct sum leaving, coming;
 	uint64_t below;       /* guaranteed to children */
 	uint64_t held_below;  /* of it: held through children */
@@ -303,6 +304,29 @@ void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint64_t mi
 void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool coming)
 {
 	count(q, account, type, milli, coming, false);
+}
+
+void quota_guard(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool guard)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
+
+	for (i = 0; i < n; i++)
+		cell(q, account, dims[i])->guarded += guard ? milli : -milli;
+}
+
+bool quota_guards(const struct quota *q, uint32_t account, uint16_t type)
+{
+	uint32_t dims[DIMS], n = account == CONF_NONE ? 0 : dims_of(q, type, dims), i;
+	bool guaranteed = false;
+
+	for (i = 0; i < n; i++) {
+		const struct cell *c = cell(q, account, dims[i]);
+
+		guaranteed |= c->guaranteed > 0;
+		if (c->guaranteed && c->guarded > c->guaranteed)
+			return false;
+	}
+	return guaranteed;
 }
 
 #define SEVERAL ((uint64_t)1 << 32)
