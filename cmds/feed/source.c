@@ -10,6 +10,7 @@
 
 #include "cmds/api/client.h"
 #include "cmds/api/service.h"
+#include "cmds/feed/rest.h"
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -18,9 +19,6 @@
 
 #define PAUSE_MIN_MS 20
 #define PAUSE_MAX_MS 1000
-/* After an answer that took a while the next is not asked for before so many times as long: all that
- * there is in a large cluster is work for the controller. */
-#define REST 4
 
 struct source {
 	struct source_which which;
@@ -31,6 +29,7 @@ struct source {
 	bool due;            /* to be asked for */
 	int64_t poll_ms;     /* asked for then at the latest */
 	int64_t rest_ms;     /* and not before */
+	struct rest rest;
 	int64_t again_ms;    /* after a failure: not before */
 	struct backoff backoff;
 	struct error left_out; /* what was said last */
@@ -235,7 +234,7 @@ static int attempt(struct source *s, int ms, struct feed *out, struct error *err
 		return -1;
 	s->due = false;
 	s->poll_ms = now + SOURCE_POLL_MS;
-	s->rest_ms = now + (now_ms() - now) * (REST + 1);
+	s->rest_ms = now_ms() + rest_after(&s->rest, now_ms() - now);
 	return 1;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cmds/api/gpus.h"
+#include "common/base/strbuf.h"
 #include "common/base/units.h"
 
 #define NUM TABLE_RIGHT | TABLE_WHOLE
@@ -157,6 +158,18 @@ CELL(expires, SERVICE, view_time(cell, s->expires))
 CELL(requests, SERVICE, view_number_or_none(cell, (int64_t)s->requests))
 CELL(tokens, SERVICE, view_number_or_none(cell, (int64_t)s->tokens))
 
+SHOW(avoided)
+{
+	SERVICE;
+	struct strbuf text = { 0 };
+
+	for (size_t i = 0; i < s->n_avoided; i++)
+		strbuf_addf(&text, "%s%s", i ? "," : "", s->avoided[i]->node);
+	if (s->n_avoided)
+		view_printf(cell, "%s", text.s);
+	strbuf_free(&text);
+}
+
 static const struct view_column columns[] = {
 	COLUMN("NAME", 12, 6, TABLE_DEAR, "name of the service", name),
 	COLUMN("USER", 8, 4, 0, "owner", user),
@@ -208,6 +221,8 @@ static const struct view_column columns[] = {
 	COLUMN("TOKENS", 12, 0, NUM, "tokens that its replicas have generated", tokens),
 	COLUMN("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", submit),
 	COLUMN("EXPIRES", 19, 0, TABLE_WHOLE, "when its signature ends (gctl renew)", expires),
+	COLUMN("AVOIDED", 20, 8, 0, "nodes on which no replica starts, as those there were unready",
+	        avoided),
 };
 
 const struct view_kind service_kind = {

@@ -28,6 +28,7 @@ struct watch {
 	uint64_t round;               /* changes before this number are told in the present one */
 	struct event *timer, *pace;   /* the next round; the next watchers of this one */
 	struct watchers waiting, due; /* for the next round; to be woken in this one */
+	usec_t began; /* mono: the present round, or the last one */
 	size_t n_watchers;
 	bool waking;
 	size_t sent; /* bytes, since the last rest */
@@ -35,10 +36,11 @@ struct watch {
 
 static void set_timer(struct watch *w)
 {
-	static const struct timeval every = { .tv_usec = WATCH_EVERY_MS * 1000 };
+	usec_t left = w->began ? w->began + WATCH_EVERY_MS * 1000 - ctld_mono() : 0;
+	struct timeval tv = { .tv_usec = left > WATCH_FIRST_MS * 1000 ? left : WATCH_FIRST_MS * 1000 };
 
 	if (!event_pending(w->timer, EV_TIMEOUT, NULL))
-		event_add(w->timer, &every);
+		event_add(w->timer, &tv);
 }
 
 static void rest(struct watch *w, usec_t worked)
@@ -80,6 +82,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	if (!TAILQ_EMPTY(&w->due))
 		return; /* the end of this round sets it again */
 	w->round = w->n;
+	w->began = ctld_mono();
 	TAILQ_FOREACH (watcher, &w->waiting, next)
 		watcher->due = true;
 	TAILQ_CONCAT(&w->due, &w->waiting, next);

@@ -8,11 +8,11 @@
  * Only ids are kept here: a watcher gets the state of its jobs at the time of sending, so a job
  * that has changed many times in between is sent once.
  *
- * Watchers are served in rounds: a round begins WATCH_EVERY_MS after the first change that a
- * watcher waits for, and is about all changes until then. They are woken one after another for
- * WATCH_WORK_US, then all other work has the loop for WATCH_REST times as long. So all watchers
- * together have at most a quarter of the loop, and the more there is to send, the less often they
- * are served.
+ * Watchers are served in rounds: a round begins WATCH_FIRST_MS after the first change that a
+ * watcher waits for, but WATCH_EVERY_MS after the one before, and is about all changes until then.
+ * They are woken one after another for WATCH_WORK_US, then all other work has the loop for
+ * WATCH_REST times as long. So all watchers together have at most a quarter of the loop, and the
+ * more there is to send, the less often they are served.
  */
 #ifndef CTLD_WATCH_H
 #define CTLD_WATCH_H
@@ -30,6 +30,7 @@ struct watch;
 
 #define WATCH_KEPT     (1U << 18) /* changes: 3 MiB, once there were as many */
 #define WATCH_EVERY_MS 100
+#define WATCH_FIRST_MS 10
 #define WATCH_READ_MAX 256
 #define WATCH_WORK_US  500
 #define WATCH_REST     3

@@ -49,11 +49,11 @@
 	"next_drain_s, next_valid_days, next_spec, undo_job, undo_number, undo_slots, " \
 	"undo_drain_s, undo_valid_days, undo_spec, leaving_job, leaving_number, leaving_slots, " \
 	"leaving_drain_s, leaving_valid_days, leaving_spec, last_number, submit_time, " \
-	"decision, decision_time, trouble"
+	"decision, decision_time, trouble, avoids"
 #define SERVICE_PLACES \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, " \
 	"?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, " \
-	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49"
+	"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50"
 #define HOURS_COLS "scope, name, uid, start, end_time, until, gpu_us"
 
 /* clang-format off */
@@ -409,6 +409,10 @@ static const char *const state_steps[] = {
 	"UPDATE job SET eligible_time = max(submit_time, begin_time) "
 		"WHERE state = 'PENDING' AND attempt = 0 AND hold = 0 AND depends = '';"
 	"PRAGMA user_version = 29;",
+
+	/* Nodes that a service avoids. */
+	"ALTER TABLE service ADD COLUMN avoids TEXT NOT NULL DEFAULT '';"
+	"PRAGMA user_version = 30;",
 };
 
 /* history.db. 0x67707568 is "gpuh". */

@@ -269,6 +269,24 @@ static void put_generations(const struct service *s, Gpusched__Service *m, struc
 	             (int64_t)i->gens[GEN_PRESENT].valid_days * 86400 * 1000000;
 }
 
+static void put_avoided(const struct service *s, Gpusched__Service *m, struct arena *arena)
+{
+	const struct service_link *l = service_link_of(s);
+
+	m->avoided = arena_take(arena, (l->n_avoids + 1) * sizeof(*m->avoided));
+	for (uint32_t i = 0; i < l->n_avoids; i++) {
+		Gpusched__ServiceAvoided *a = WIRE_NEW(
+		        Gpusched__ServiceAvoided, GPUSCHED__SERVICE_AVOIDED__INIT, arena);
+
+		if (!service_avoids(&l->avoids[i]))
+			continue;
+		a->node = wire_copied(l->avoids[i].node, arena);
+		a->times = l->avoids[i].times;
+		a->until_time = l->avoids[i].until;
+		m->avoided[m->n_avoided++] = a;
+	}
+}
+
 Gpusched__Service *wire_service(
         const struct core *core, const struct service *s, bool replicas, struct arena *arena)
 {
@@ -293,6 +311,7 @@ Gpusched__Service *wire_service(
 	m->request = request_message(i, arena);
 	put_generations(s, m, arena);
 	put_counts(s, m);
+	put_avoided(s, m, arena);
 	while (service_each(s, &at, &r))
 		room++;
 	m->replicas = arena_take(arena, (room + 1) * sizeof(Gpusched__ServiceReplica *));

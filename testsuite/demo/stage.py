@@ -70,7 +70,7 @@ class Stage:
 def narrate(path, show, make, title):
     """Show it on a cluster of its own, and end the program. The number is in the file's name."""
     number = re.match(r"show_(\d+)_", pathlib.Path(path).name).group(1)
-    print(f"demonstration {number}: {title}", flush=True)
+    print(f"demonstration {number}: {title.splitlines()[0]}", flush=True)
     try:
         with make() as c:
             try:

@@ -68,7 +68,8 @@
  *	    wanted, and the surge; not counted are those on nodes that are unknown, and
  *	    of generations that were given up
  *	I33 an endpoint is no replica that is not committed, that is to end, or that is over
- *	I34 for a service's own reasons no READY replica is ended so that fewer than it keeps are
+ *	I34 for a service's own reasons, or for a job of a higher QOS where its guarantee covers what
+ *	    it keeps, no READY replica is ended so that fewer than it keeps are
  *	    READY (or than are wanted, where that is less); without a surge, one fewer than wanted
  *	    where it keeps all of them. An undo its owner has asked for
  *	I35 a slot of a service has no two replicas
@@ -163,7 +164,8 @@
  *					 that there is
  *	isservice NAME WANTED SURGE KEPT the controller has it
  *	generation NAME JOB		 and this as a generation of it
- *	sheds JOB TASK ATTEMPT		 it ends a READY replica, to have fewer or others
+ *	sheds JOB TASK ATTEMPT		 it ends a READY replica, to have fewer or others, or for a
+ *					 job of a higher QOS
  *	slot JOB TASK ATTEMPT LOST READY it has it as ordered and not over; 1: its node is unknown;
  *					 READY, and it is not to end
  *	slots				 those since the last `slots` were all services, and slots

@@ -128,7 +128,8 @@ void sim_service_start(struct sim_controller *c, struct run_id run)
 void sim_service_end(struct sim_controller *c, const struct effect *f)
 {
 	const struct run *run = runs_find(c->core->runs, f->run.run);
-	bool own = f->run.cause == END_SCALE || f->run.cause == END_ROLL;
+	bool own = f->run.cause == END_SCALE || f->run.cause == END_ROLL ||
+	           f->run.cause == END_PREEMPT;
 
 	if (!own || !run || c->undoing || c->repeating ||
 	        run_replica(run)->health != HEALTH_READY || is_lost(run))

@@ -62,7 +62,16 @@ static const char conf_text[] =
         "partitions = ( { name = \"batch\"; nodes = \"ALL\"; default = true; services = true; "
         "grace = \"2s\"; preempt_mode = \"%s\"; }, "
         "{ name = \"some\"; nodes = \"n[1-3]\"; grace = \"2s\"; "
-        "preempt_mode = \"%s\"; } );\n";
+        "preempt_mode = \"%s\"; } );\n"
+        "%s";
+
+/* Of the first service the kept replicas are guaranteed, and jobs of others stop the rest. Those
+ * jobs have the highest QOS, so nothing else is ever preempted. */
+static const char qos_text[] =
+        "accounts = ( { name = \"lab\"; members = [ \"*\" ]; },\n"
+        "  { name = \"serving\"; members = [ \"*\" ]; quota = { guaranteed = \"a:8\"; }; } );\n"
+        "qos = ( { name = \"urgent\"; default = true; preempts = [ \"scavenger\" ]; },\n"
+        "  { name = \"steady\"; }, { name = \"scavenger\"; min_run = \"0s\"; } );\n";
 
 /* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
 struct mix {
@@ -455,7 +464,7 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	        s->mix.fence ? "fence = \"/sbin/fence\";" : "",
 	        s->mix.signatures_age ? "signature_age = \"5m\";" : "",
 	        s->has_gpus ? "mig_of = \"a\";" : "", s->node_keys, s->preempt_mode,
-	        s->preempt_mode);
+	        s->preempt_mode, s->mix.services ? qos_text : "");
 	s->conf = conf_parse(text, "faultsim.conf", &problems);
 	if (!s->conf)
 		fail(seed, problems.v[0].text);

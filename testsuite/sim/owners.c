@@ -104,6 +104,13 @@ static void choose_request(struct owner *w, struct submit *s, bool update)
 	s->req.submit_host = (char *)"client";
 	gpusched__gpu_count__init(&s->gpu);
 	s->gpu.count = (uint32_t)engine_below(e, 2);
+	if (!w->index) {
+		s->gpu.type = (char *)"a";
+		s->gpu.count = 1;
+		s->req.account = (char *)"serving";
+		s->req.qos = (char *)"steady";
+		s->service.burst_qos = (char *)"scavenger";
+	}
 	s->gpus[0] = &s->gpu;
 	s->req.gpus = s->gpus;
 	s->req.n_gpus = s->gpu.count;

@@ -79,6 +79,17 @@ static void leave(struct core *core, struct job *job, bool leaving)
 	        need_milli(&t->need), leaving);
 }
 
+void job_guard(struct core *core, struct job *job, bool guard)
+{
+	struct taken *t = job_link(job)->taken;
+
+	if (!t || t->guarded == guard)
+		return;
+	t->guarded = guard;
+	quota_guard(limits_quota(core->limits), limit_chain_account(t->chain), t->need.type,
+	        need_milli(&t->need), guard);
+}
+
 void job_give_back(struct core *core, struct job *job)
 {
 	struct taken *t = job_link(job)->taken;
@@ -88,6 +99,7 @@ void job_give_back(struct core *core, struct job *job)
 	if (!t)
 		return;
 	leave(core, job, false);
+	job_guard(core, job, false);
 	limits_release(core->limits, t->chain, &t->need);
 	limits = limits_of_need(core->limits, t->chain, &t->need, &n);
 	sched_limits_released(core->sched, limits, n);
@@ -138,8 +150,12 @@ void job_take_again(struct core *core, struct job *job)
 	need_of_runs(core, job, &need);
 	job_take(core, job, &need);
 	for (run = job_link_of(job)->runs; run; run = run_link_of(run)->next_of_job) {
-		if (run_of_present(run) && !run_over(run) && run_info(run)->end_wanted != END_NONE)
+		if (!run_of_present(run) || run_over(run))
+			continue;
+		if (run_info(run)->end_wanted != END_NONE)
 			leave(core, job, true);
+		if (run_replica(run)->kept)
+			job_guard(core, job, true);
 	}
 }
 
@@ -150,6 +166,7 @@ void job_forget_taken(struct core *core, struct job *job)
 	if (!t)
 		return;
 	leave(core, job, false);
+	job_guard(core, job, false);
 	limits_release(core->limits, t->chain, &t->need);
 	limit_chain_free(core->limits, t->chain);
 	free(t);

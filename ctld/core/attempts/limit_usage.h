@@ -20,6 +20,7 @@ struct run;
 struct taken {
 	struct limit_chain *chain;
 	struct need need;
+	bool guarded; /* job_guard() */
 };
 
 /* An attempt counts against the limits from its start until it is over. Idempotent: */
@@ -27,6 +28,8 @@ void job_take(struct core *core, struct job *job, const struct need *need);
 void job_give_back(struct core *core, struct job *job);
 void job_take_again(struct core *core, struct job *job);   /* against other limits, by its runs */
 void job_forget_taken(struct core *core, struct job *job); /* before the limits are freed */
+/* What it counts is of a replica that is kept (quota_guard()), or no longer is. */
+void job_guard(struct core *core, struct job *job, bool guard);
 bool job_takes_limit(struct core *core, const struct job *job, uint32_t limit);
 /* For --why: count as if the job were over, and undo that. */
 void job_imagine_over(struct core *core, struct job *job, bool over);

@@ -78,6 +78,7 @@ void run_snapshot_of(const struct core *core, const struct run *run, struct run_
 	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
 	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
 	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
+	h->drain_s = h->stopping ? 0 : service_drain_s(job);
 	/* A replica has worked since it was READY. */
 	if (run_replica(run)->ready_since)
 		began = run_replica(run)->ready_since;
@@ -162,7 +163,8 @@ static bool same(const struct run_snapshot *x, const struct run_snapshot *y)
 	       x->share.user == y->share.user && x->mem_mb == y->mem_mb && x->end == y->end &&
 	       x->type == y->type && x->stopping == y->stopping && x->lost_cause == y->lost_cause &&
 	       x->partition == y->partition && x->account == y->account && x->qos == y->qos &&
-	       x->protected_until == y->protected_until && x->kept == y->kept && x->chain == y->chain &&
+	       x->protected_until == y->protected_until && x->kept == y->kept &&
+	       x->drain_s == y->drain_s && x->chain == y->chain &&
 	       x->need == y->need && x->run == y->run;
 }
 

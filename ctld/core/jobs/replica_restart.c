@@ -88,6 +88,7 @@ void slot_again(struct core *core, struct job *job, const struct run *run)
 	if (failed)
 		service_note_load(job_service(job), job_own(job), !run_replica(run)->ready_time);
 	if (failed && !run_replica(run)->ready_time)
-		service_note_unready(job_service(job), run_info(run)->node, 0, core->now.mono);
+		service_note_unready(
+		        core->services, job_service(job), run_info(run)->node, 0, core->now);
 	retire_old_runs(core, job);
 }

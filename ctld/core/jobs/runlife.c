@@ -332,8 +332,8 @@ static void replica_says(struct core *core, struct run *run, const struct run_re
 		return;
 	if (ready_since && report->replica.health == HEALTH_UNREADY &&
 	        job_info(job)->state == JOB_RUNNING)
-		service_note_unready(
-		        job_service(job), run_info(run)->node, ready_since, core->now.mono);
+		service_note_unready(core->services, job_service(job), run_info(run)->node,
+		        ready_since, core->now);
 	if (report->replica.health == HEALTH_READY)
 		service_note_load(job_service(job), job_own(job), false);
 	services_touch(core->services, job_service(job));

@@ -59,6 +59,11 @@ void quota_imagine(
 void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool leaving);
 void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool coming);
 
+/* So much of what the account holds is of replicas that are kept. Exact inverses. */
+void quota_guard(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool guard);
+/* Has the account a guarantee, and covers it all that is guarded? */
+bool quota_guards(const struct quota *q, uint32_t account, uint16_t type);
+
 /* How much must be kept free of this type and of all types together, as far as that is for one of
  * the uppermost accounts alone. When it falls, classes that wait on limits_guarantee() may be able
  * to start: what is still kept may be for their own account only, and then the ledger decides what

@@ -59,11 +59,12 @@ struct run_snapshot {
 	uint64_t job;
 	uint32_t partition, account, qos; /* of its job: numbers in the configuration; CONF_NONE */
 	uint32_t gpus, cpus;
+	uint32_t drain_s;             /* its end takes so long from the order on, if not its grace */
 	uint16_t type;                /* of its GPUs; TYPE_NONE: it has none */
 	bool stopping;                /* it has been told to end */
 	bool lost_cause : 1;          /* no job of ours, or it ends anyway: never a victim */
-	bool kept : 1;                /* a replica that its service keeps: not preempted while its
-	                               * account is within its guarantee */
+	bool kept : 1;                /* a replica that its service keeps: not preempted while the
+	                               * guarantee of its account covers all that are kept */
 	struct share share;           /* of each of its GPUs */
 	const struct limit_chain *chain; /* NULL: it holds nothing at limits */
 	const struct need *need;

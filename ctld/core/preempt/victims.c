@@ -97,6 +97,14 @@ static int by_offer(const void *x, const void *y)
 
 /* From now on the victims count as gone, at their limits too: so on the next node a reclaim checks
  * whether the account is still over quota without them. */
+static void note_drain(struct search *s, const struct run_snapshot *v)
+{
+	usec_t by = s->view->now.mono + (usec_t)v->drain_s * 1000000 + PLAN_END_TAKES;
+
+	if (v->drain_s && by > s->drained)
+		s->drained = by;
+}
+
 static void add_victims(struct search *s)
 {
 	struct preemption *out = s->out;
@@ -116,6 +124,7 @@ static void add_victims(struct search *s)
 		        (struct gone){ snapshot->chain, snapshot->need, snapshot->account };
 		idmap_insert(s->index, snapshot->job, (void *)(uintptr_t)(out->n + 1));
 		out->victims[out->n++] = (struct preempt_victim){ snapshot->job, s->v[i].reason };
+		note_drain(s, snapshot);
 		if (snapshot->chain)
 			limits_release(s->view->limits, snapshot->chain, snapshot->need);
 	}
@@ -126,6 +135,7 @@ static void forget_victims(struct search *s)
 	preemption_clear(s->out);
 	idmap_free(s->index);
 	s->index = idmap_new();
+	s->drained = 0;
 }
 
 /* Undo it: the victims hold their limits again. */
@@ -479,7 +489,8 @@ static enum victims_step go_on(struct search *s, struct victims *v, const struct
 }
 
 /* A gang is searched for in equal parts on its fewest nodes: with victims a total is not split in
- * other ways. The reservation begins when the longest grace of all partitions has passed. */
+ * other ways. The reservation begins when the longest grace of all partitions has passed, and all
+ * replicas among the victims may have drained. */
 enum victims_step victims_step(struct victims *v, const struct sched_view *view,
         const struct candidate *who, const struct plan_want *want, size_t *work,
         struct preemption *out)
@@ -510,6 +521,7 @@ enum victims_step victims_step(struct victims *v, const struct sched_view *view,
 	free(s.here.gone);
 	free(s.v);
 	plan_trim(want, &out->reservation.places);
+	s.start = s.drained > s.start ? s.drained : s.start;
 	out->reservation.start = s.start;
 	out->reservation.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
 	out->reservation.places.type = want->find.type;

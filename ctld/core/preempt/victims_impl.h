@@ -58,6 +58,7 @@ struct search {
 	const struct plan_want *want;
 	bool everything; /* victims_ask_everything() */
 	usec_t start, retry;
+	usec_t drained; /* when the last of the victims that drain will have ended; 0: none does */
 	uint64_t milli;                  /* of GPUs, of the whole job */
 	struct stoppable *v; /* owned: runs that could be stopped on the node that is looked at */
 	size_t n;

@@ -156,18 +156,6 @@ static struct victims_verdict judge(const struct search *s, const struct run_sna
 	return verdict;
 }
 
-/* Has its account a guarantee, and holds no more? */
-static bool within_guarantee(const struct search *s, const struct run_snapshot *v)
-{
-	const struct quota *q = limits_quota(s->view->limits);
-	struct quota_use use = { 0 };
-
-	if (v->account == CONF_NONE || v->type == TYPE_NONE)
-		return false;
-	quota_use(q, v->account, v->type, &use);
-	return use.guaranteed && use.held <= use.guaranteed;
-}
-
 /* May the run be stopped (unless it is protected), and at what cost, without the work? Valid until
  * the next call. */
 static const struct victims_verdict *verdict_of(struct search *s, const struct run_snapshot *v)
@@ -175,8 +163,9 @@ static const struct victims_verdict *verdict_of(struct search *s, const struct r
 	uint32_t hash = v->account * 31 + v->qos * 7 + v->partition * 5 + v->type * 3;
 	struct victims_verdict *known = &s->verdicts[(hash * 2 + (v->gpus > 0)) % VERDICTS];
 	static const struct victims_verdict never = { .reason = PREEMPT_NOT };
+	const struct quota *q = limits_quota(s->view->limits);
 
-	if (v->lost_cause || v->stopping || (v->kept && within_guarantee(s, v)))
+	if (v->lost_cause || v->stopping || (v->kept && quota_guards(q, v->account, v->type)))
 		return &never;
 	if (!known->known || s->everything || s->out->n || known->account != v->account ||
 	        known->qos != v->qos || known->partition != v->partition ||

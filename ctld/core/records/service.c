@@ -80,6 +80,7 @@ static const struct codec_column columns[COL_SERVICE_COUNT] = {
 	[COL_SERVICE_decision] = COLUMN(struct service, info.decision),
 	[COL_SERVICE_decision_time] = COLUMN(struct service, info.decision_time),
 	[COL_SERVICE_trouble] = COLUMN(struct service, info.trouble),
+	[COL_SERVICE_avoids] = COLUMN(struct service, info.avoids),
 };
 
 const struct service_info *service_info(const struct service *s)
@@ -123,6 +124,7 @@ void service_free(struct services *all, struct service *s)
 	strings_drop(all->strings, i->burst_qos);
 	strings_drop(all->strings, i->decision);
 	strings_drop(all->strings, i->trouble);
+	strings_drop(all->strings, i->avoids);
 	for (int g = 0; g < GEN_COUNT; g++)
 		strings_drop(all->strings, i->gens[g].spec);
 	service_forget_avoids(s);
@@ -311,6 +313,7 @@ struct service *services_add(struct services *all, const struct service_info *in
 	i->burst_qos = strings_intern(all->strings, info->burst_qos);
 	i->decision = strings_intern(all->strings, info->decision ? info->decision : "");
 	i->trouble = strings_intern(all->strings, info->trouble ? info->trouble : "");
+	i->avoids = strings_intern(all->strings, "");
 	for (int g = 0; g < GEN_COUNT; g++)
 		i->gens[g].spec = strings_intern(
 		        all->strings, info->gens[g].spec ? info->gens[g].spec : "");
@@ -388,6 +391,15 @@ void service_set_trouble(struct services *all, struct service *s, const char *tr
 		changed(all, s);
 }
 
+void service_set_avoids(struct services *all, struct service *s)
+{
+	char *text = service_avoids_text(&s->link);
+
+	if (strings_set(all->strings, &s->info.avoids, text))
+		changed(all, s);
+	free(text);
+}
+
 void service_set_generation(struct services *all, struct service *s, enum generation_role role,
         const struct generation *gen)
 {
@@ -421,6 +433,10 @@ int services_load(struct services *all, const struct row *row, struct error *err
 	if (services_find(all, s->info.name)) {
 		service_free(all, s);
 		return row_error(row, COL_SERVICE_name, err, "twice the same service");
+	}
+	if (service_read_avoids(&s->link, s->info.avoids, err) < 0) {
+		service_free(all, s);
+		return row_error(row, COL_SERVICE_avoids, err, "not as they are kept");
 	}
 	insert(all, s);
 	return 0;

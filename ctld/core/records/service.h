@@ -59,19 +59,20 @@ struct service_info {
 	const char *decision; /* kept: why so many are wanted, with numbers */
 	usec_t decision_time; /* wall */
 	const char *trouble;  /* kept: why the last update was given up; "": it was not */
+	const char *avoids;   /* kept: link.avoids, as a text */
 };
 
 #define SERVICE_AVOIDS_MAX 16 /* then the oldest is forgotten */
 #define SERVICE_AVOID_AT   2  /* times in a row */
-#define SERVICE_AVOID_S    3600
+#define SERVICE_AVOID_S    3600 /* since the last time; then the node is forgotten */
 #define SERVICE_LASTING_S  600 /* so long READY, and what was before counts no more */
 
 /* A node on which replicas have become unready, or have failed before they were READY. What then
- * comes of it is decided in services/avoid.h. Not durable. */
+ * comes of it is decided in services/avoid.h. */
 struct service_avoid {
 	char *node;     /* its name; owned */
 	uint32_t times; /* in a row */
-	usec_t until;   /* mono: it is avoided until then; 0: it is not */
+	usec_t until;   /* wall: it is forgotten then */
 	bool said;      /* there is an event about it */
 };
 
@@ -91,7 +92,7 @@ struct service_link {
 	uint64_t answered;                /* requests, as of then */
 	double answer_rate;               /* a second */
 	uint32_t failed_loads;            /* of the next generation, before READY, in a row */
-	struct service_avoid avoids[SERVICE_AVOIDS_MAX]; /* the last one noted is the last */
+	struct service_avoid avoids[SERVICE_AVOIDS_MAX]; /* the last one noted is the last; durable */
 	uint32_t n_avoids;
 	usec_t without_since;             /* mono: since when no replica is alive; 0: one is */
 	uint32_t place;                   /* in the heap of services; HEAP_NOWHERE */
@@ -129,8 +130,15 @@ uint32_t service_drain_s(const struct job *job);
 void service_note_load(struct service *s, const struct job *own, bool failed);
 /* A replica was unready on that node, after it had been READY since `ready_since` (mono; 0: it never
  * was). */
-void service_note_unready(struct service *s, const char *node, usec_t ready_since, usec_t mono);
-void service_forget_avoids(struct service *s);
+void service_note_unready(struct services *all, struct service *s, const char *node,
+        usec_t ready_since, struct clocks now);
+/* Forgets those whose time is over. */
+void service_expire_avoids(struct services *all, struct service *s, usec_t wall);
+bool service_avoids(const struct service_avoid *a); /* and does not only watch it */
+void service_set_said(struct services *all, struct service *s, struct service_avoid *a);
+void service_forget_avoids(struct service *s); /* frees them */
+char *service_avoids_text(const struct service_link *l); /* the caller frees it */
+int service_read_avoids(struct service_link *l, const char *text, struct error *err);
 
 /* --- movers ---------------------------------------------------------------------------------- */
 
@@ -145,6 +153,7 @@ void service_set_wanted(struct services *all, struct service *s, uint32_t wanted
 void service_set_paused(struct services *all, struct service *s, bool paused);
 void service_set_stopping(struct services *all, struct service *s);
 void service_set_trouble(struct services *all, struct service *s, const char *trouble);
+void service_set_avoids(struct services *all, struct service *s); /* link.avoids has changed */
 /* Copies the texts; job 0: none is there any more. */
 void service_set_generation(struct services *all, struct service *s, enum generation_role role,
         const struct generation *gen);

@@ -1,10 +1,25 @@
-/* service_avoid.c - nodes on which replicas of a service do badly; see service.h */
+/* service_avoid.c - nodes on which replicas of a service do badly; see service.h
+ *
+ * They are kept as a text, "NODE TIMES UNTIL SAID;" each: a service has few of them, and most have
+ * none.
+ */
 #include "ctld/core/records/service.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
+
+#define AVOID_US ((usec_t)SERVICE_AVOID_S * 1000000)
+
+static void drop(struct service_link *l, uint32_t i)
+{
+	free(l->avoids[i].node);
+	memmove(&l->avoids[i], &l->avoids[i + 1], (--l->n_avoids - i) * sizeof(*l->avoids));
+}
 
 /* The entry of that node moves to the end of the list. In a full list the first one is replaced. */
 static struct service_avoid *entry(struct service_link *l, const char *node)
@@ -14,14 +29,11 @@ static struct service_avoid *entry(struct service_link *l, const char *node)
 
 	while (i < l->n_avoids && strcmp(v[i].node, node) != 0)
 		i++;
-	if (i == l->n_avoids && i < SERVICE_AVOIDS_MAX) {
-		v[i] = (struct service_avoid){ .node = xstrdup(node) };
-		l->n_avoids++;
-		return &v[i];
-	}
 	if (i == l->n_avoids) {
-		free(v[0].node);
-		v[i = 0] = (struct service_avoid){ .node = xstrdup(node) };
+		if (i == SERVICE_AVOIDS_MAX)
+			drop(l, 0);
+		v[l->n_avoids] = (struct service_avoid){ .node = xstrdup(node) };
+		return &v[l->n_avoids++];
 	}
 	found = v[i];
 	memmove(&v[i], &v[i + 1], (l->n_avoids - i - 1) * sizeof(*v));
@@ -29,17 +41,45 @@ static struct service_avoid *entry(struct service_link *l, const char *node)
 	return &v[l->n_avoids - 1];
 }
 
-void service_note_unready(struct service *s, const char *node, usec_t ready_since, usec_t mono)
+void service_note_unready(struct services *all, struct service *s, const char *node,
+        usec_t ready_since, struct clocks now)
 {
-	struct service_avoid *a = entry(service_link(s), node);
+	struct service_avoid *a;
 
-	if (ready_since && mono - ready_since >= (usec_t)SERVICE_LASTING_S * 1000000)
+	service_expire_avoids(all, s, now.wall);
+	a = entry(service_link(s), node);
+	if (ready_since && now.mono - ready_since >= (usec_t)SERVICE_LASTING_S * 1000000)
 		a->times = 0;
 	a->times++;
-	if (a->times < SERVICE_AVOID_AT)
-		return;
-	a->said &= a->until > mono;
-	a->until = mono + (usec_t)SERVICE_AVOID_S * 1000000;
+	a->until = now.wall + AVOID_US;
+	service_set_avoids(all, s);
+}
+
+bool service_avoids(const struct service_avoid *a)
+{
+	return a->times >= SERVICE_AVOID_AT;
+}
+
+/* A clock that was set back must not make them last longer. */
+void service_expire_avoids(struct services *all, struct service *s, usec_t wall)
+{
+	struct service_link *l = service_link(s);
+	uint32_t was = l->n_avoids, i = 0;
+
+	while (i < l->n_avoids) {
+		if (l->avoids[i].until <= wall || l->avoids[i].until > wall + AVOID_US)
+			drop(l, i);
+		else
+			i++;
+	}
+	if (l->n_avoids != was)
+		service_set_avoids(all, s);
+}
+
+void service_set_said(struct services *all, struct service *s, struct service_avoid *a)
+{
+	a->said = true;
+	service_set_avoids(all, s);
 }
 
 void service_forget_avoids(struct service *s)
@@ -48,4 +88,38 @@ void service_forget_avoids(struct service *s)
 
 	while (l->n_avoids)
 		free(l->avoids[--l->n_avoids].node);
+}
+
+/* --- as a text ------------------------------------------------------------------------------- */
+
+char *service_avoids_text(const struct service_link *l)
+{
+	struct strbuf text = { 0 };
+
+	for (uint32_t i = 0; i < l->n_avoids; i++) {
+		const struct service_avoid *a = &l->avoids[i];
+
+		strbuf_addf(&text, "%s %" PRIu32 " %" PRId64 " %d;", a->node, a->times, a->until,
+		        a->said);
+	}
+	return strbuf_take(&text);
+}
+
+int service_read_avoids(struct service_link *l, const char *text, struct error *err)
+{
+	for (; *text; text += strcspn(text, ";") + 1) {
+		struct service_avoid a = { 0 };
+		char node[256], end = 0;
+		int said = 0;
+
+		if (l->n_avoids == SERVICE_AVOIDS_MAX ||
+		        sscanf(text, "%255[^ ;] %" SCNu32 " %" SCNd64 " %d%c", node, &a.times,
+		                &a.until, &said, &end) != 5 ||
+		        end != ';')
+			return error_set(err, ERR_INTERNAL, "nodes that a service avoids: %.64s", text);
+		a.node = xstrdup(node);
+		a.said = said;
+		l->avoids[l->n_avoids++] = a;
+	}
+	return 0;
 }

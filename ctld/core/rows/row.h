@@ -260,7 +260,8 @@
 	X(submit_time, INT, _) \
 	X(decision, TEXT, _) /* why so many are wanted */ \
 	X(decision_time, INT, _) \
-	X(trouble, TEXT, _) /* why the last update was given up */
+	X(trouble, TEXT, _) /* why the last update was given up */ \
+	X(avoids, TEXT, _) /* nodes on which its replicas do badly: service_avoid.c */
 
 /* X(TABLE, name, columns) */
 #define ROW_TABLES(X)                        \

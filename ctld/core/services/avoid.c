@@ -60,13 +60,13 @@ static bool could_elsewhere(const struct core *core, const struct job *own, cons
 }
 
 /* The event by which people learn of it. */
-static void say(struct core *core, const struct service *s, struct service_avoid *a)
+static void say(struct core *core, struct service *s, struct service_avoid *a)
 {
 	char text[200];
 
 	if (a->said)
 		return;
-	a->said = true;
+	service_set_said(core->services, s, a);
 	snprintf(text, sizeof(text),
 	        "%s starts no replica on %.64s for %d min: replicas there were unready %u times in "
 	        "a row",
@@ -75,23 +75,24 @@ static void say(struct core *core, const struct service *s, struct service_avoid
 	        core, "service.avoid", NULL, service_info(s)->gens[GEN_PRESENT].job, a->node, text);
 }
 
+/* Returns when the first of them is forgotten (mono). */
 static usec_t collect(struct core *core, struct service *s, struct avoided *out)
 {
 	struct service_link *l = service_link(s);
 	usec_t due = INT64_MAX;
 	uint32_t i;
 
+	service_expire_avoids(core->services, s, core->now.wall);
 	for (i = 0; i < l->n_avoids; i++) {
 		struct service_avoid *a = &l->avoids[i];
 		const struct node *node = nodes_find(core->nodes, a->node);
+		usec_t until = core->now.mono + (a->until - core->now.wall);
 
-		if (a->until && a->until <= core->now.mono)
-			a->until = a->times = 0;
-		if (!a->until || !node || node_link_of(node)->index == NODE_LEFT)
+		due = until < due ? until : due;
+		if (!service_avoids(a) || !node || node_link_of(node)->index == NODE_LEFT)
 			continue;
 		say(core, s, a);
 		out->v[out->n++] = node_link_of(node)->index;
-		due = a->until < due ? a->until : due;
 	}
 	return due;
 }
@@ -131,6 +132,7 @@ usec_t avoid_step(struct core *core, struct service *s, uint32_t alive)
 		l->without_since = core->now.mono;
 	if (!l->n_avoids)
 		return INT64_MAX;
+	/* Also where the last one is forgotten now: its node is free again. */
 	due = collect(core, s, &avoided);
 	lift = l->without_since ? l->without_since + PATIENCE : INT64_MAX;
 	if (lift <= core->now.mono)

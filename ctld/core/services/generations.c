@@ -82,9 +82,10 @@ static struct scale_policy scale_policy(const struct service_policy *p)
 
 /* --- slots ----------------------------------------------------------------------------------- */
 
+/* Both texts are kept ones. */
 static void set_qos(struct core *core, struct job *job, const char *qos)
 {
-	if (!strcmp(job_info(job)->qos, qos))
+	if (job_info(job)->qos == qos)
 		return;
 	job_withdraw(core, job);
 	job_count(core, job_info(job), -(int)job_weight(job));
@@ -94,29 +95,20 @@ static void set_qos(struct core *core, struct job *job, const char *qos)
 	job_consider(core, job);
 }
 
-/* The own record's QOS is the one that was submitted: it has the kept slots, or none. */
-void service_set_slots_qos(struct core *core, struct service *s, enum generation_role role)
+/* The own record's QOS stays the one that was submitted: its slots move to a part. */
+void service_set_slots_qos(
+        struct core *core, struct service *s, enum generation_role role, bool kept)
 {
-	const struct service_info *i = service_info(s);
 	struct job *own = service_link(s)->jobs[role], *w, *next;
-	const char *burst = *i->burst_qos ? i->burst_qos : NULL;
-	struct task_range above = { i->policy.kept, i->gens[role].slots - 1, 1 };
-	struct taskset set = { .v = &above, .n = 1, .count = above.last - above.first + 1 };
+	const char *burst = service_info(s)->burst_qos;
+	const char *qos = kept || !*burst ? job_info(own)->qos : burst;
 
-	if (!own || job_state_ended((enum job_state)job_info(own)->state) || !burst ||
-	        above.first > above.last)
-		return;
+	if (job_weight(own) && job_info(own)->qos != qos)
+		array_split(core, own, job_tasks(own), false);
 	for (w = job_array(own)->waiting; w; w = next) {
 		next = job_link(w)->next;
-		if (w != own && !job_tasks(w))
-			set_qos(core, w,
-			        job_task(w) < i->policy.kept ? job_info(own)->qos : burst);
-	}
-	if (job_weight(own) && taskset_meets(job_tasks(own), &set)) {
-		struct job *part = array_split(core, own, &set, true);
-
-		if (part && part != own)
-			set_qos(core, part, burst);
+		if (w != own)
+			set_qos(core, w, qos);
 	}
 }
 
@@ -223,7 +215,6 @@ static void join_array(struct core *core, struct service *s, enum generation_rol
 	job_link(own)->array->service = s;
 	array_set_at_once(core, own, 0);
 	array_reconsider(core, own);
-	service_set_slots_qos(core, s, role);
 }
 
 void service_join(struct core *core, const struct caller *caller, struct job *own,
@@ -314,8 +305,6 @@ static int scale(struct ask_service *a, struct error *err)
 	service_set_policy(a->core->services, a->s, &p, i->burst_qos);
 	sp = scale_policy(&p);
 	scaler_set_policy(service_link(a->s)->scaler, &sp);
-	for (int g = 0; g < GEN_COUNT; g++)
-		service_set_slots_qos(a->core, a->s, (enum generation_role)g);
 	services_touch(a->core->services, a->s);
 	snprintf(a->text, sizeof(a->text), "%u to %u replicas, %u kept", p.min, p.max, p.kept);
 	return 0;

@@ -7,7 +7,12 @@
  * program that ends at once would start in one fresh slot after another.
  *
  * Replicas are given up in this order: those that do not run yet, LOADING, UNREADY, then READY; of
- * equal ones the slots above `kept`, then those with the least in flight, then the highest slot.
+ * equal ones those with the burst QOS, then those with the least in flight, then the highest slot.
+ *
+ * Which replicas are kept follows from those that live, not from the numbers of their slots. While
+ * fewer than `kept` have the QOS of kept ones, all slots that wait have it, and only so many start as
+ * are missing; then all slots that wait have the burst QOS. So a replica of the burst QOS never takes
+ * the room of one that is kept, and what comes in the place of a kept one is kept.
  */
 #include "ctld/core/services/services.h"
 
@@ -16,6 +21,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
@@ -26,6 +32,7 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/sched/sched.h"
 #include "ctld/core/services/avoid.h"
 #include "ctld/core/services/roll.h"
 #include "ctld/core/scale/scaler.h"
@@ -106,6 +113,13 @@ static void look_at_loading(struct look *l, const struct replica *r)
 		due_by(l, late + 1);
 }
 
+/* Is it one of those that are not stopped for others (mark_kept())? */
+static void keep(struct core *core, const struct replica *r, bool kept)
+{
+	run_set_kept(runs_find(core->runs, run_info(r->run)->id), kept);
+	job_guard(core, jobs_find(core->jobs, job_ref(r->job)), kept);
+}
+
 static void count(struct look *l, const struct replica *r)
 {
 	struct service_counts *c = &service_link(l->s)->counts[r->role];
@@ -119,10 +133,9 @@ static void count(struct look *l, const struct replica *r)
 		return;
 	}
 	c->draining += r->state == REPLICA_DRAINING;
-	if (r->state == REPLICA_DRAINING)
-		return;
-	if (r->lost) {
-		c->lost++;
+	c->lost += r->state != REPLICA_DRAINING && r->lost;
+	if (r->state == REPLICA_DRAINING || r->lost) {
+		keep(l->core, r, false);
 		return;
 	}
 	c->alive++;
@@ -135,7 +148,7 @@ static void count(struct look *l, const struct replica *r)
 		look_at_loading(l, r);
 	l->v = xrealloc(l->v, l->n + 1, sizeof(*l->v));
 	l->v[l->n] = *r;
-	l->v[l->n++].of_kept = r->slot < service_info(l->s)->policy.kept;
+	l->v[l->n++].of_kept = job_info(r->job)->qos == job_info(job_own(r->job))->qos;
 }
 
 /* A step looks twice: each time everything is counted from 0 again, but the requests answered, of
@@ -167,7 +180,7 @@ static void note_rate(struct look *l)
 		link->answer_rate = (double)l->answered / passed;
 }
 
-static void decide(struct look *l)
+static void decide_wanted(struct look *l)
 {
 	const struct service_info *i = service_info(l->s);
 	struct service_link *link = service_link(l->s);
@@ -341,12 +354,25 @@ static void shed(struct look *l, enum generation_role role, uint32_t n, enum end
 
 /* --- which slots may run --------------------------------------------------------------------- */
 
+/* So many replicas with the QOS of kept ones are still to start. */
+static uint32_t kept_to_come(const struct look *l, enum generation_role role, uint32_t target)
+{
+	const struct service_info *i = service_info(l->s);
+	uint32_t n = i->policy.kept < target ? i->policy.kept : target;
+
+	if (!*i->burst_qos)
+		return 0; /* all have the same */
+	for (size_t k = 0; k < l->n && n; k++)
+		n -= l->v[k].role == role && l->v[k].of_kept;
+	return n;
+}
+
 static void allow(struct look *l, enum generation_role role, uint32_t target, uint32_t *room)
 {
 	struct service_link *link = service_link(l->s);
 	const struct service_counts *c = &link->counts[role];
 	struct job *own = link->jobs[role];
-	uint32_t booked = c->draining + c->lost, may, running;
+	uint32_t booked = c->draining + c->lost, kept, may, running;
 
 	if (!own || job_state_ended((enum job_state)job_info(own)->state))
 		return;
@@ -356,23 +382,26 @@ static void allow(struct look *l, enum generation_role role, uint32_t target, ui
 	/* Draining replicas are alive: new ones start beside them only as far as the surge goes. */
 	if (may > running && may - running > *room)
 		may = running + *room;
+	kept = kept_to_come(l, role, target);
+	if (kept && may > running + kept)
+		may = running + kept;
+	service_set_slots_qos(l->core, l->s, role, kept > 0);
 	*room -= may > running ? may - running : 0;
 	if (job_link(own)->array->at_once != may)
 		array_set_at_once(l->core, own, may);
 }
 
-/* So many of the READY ones are protected from preemption by QOS: those that the service would give
- * up last. */
+/* So many are protected from preemption by QOS, within the guarantee of their account: those that the
+ * service would give up last, so READY ones before those that load. */
 static void mark_kept(struct look *l)
 {
 	uint32_t left = service_info(l->s)->policy.kept;
 
 	for (size_t i = l->n; i-- > 0;) {
-		struct run *run = runs_find(l->core->runs, run_info(l->v[i].run)->id);
-		bool kept = left && l->v[i].state == REPLICA_READY;
-
-		run_set_kept(run, kept);
-		left -= kept;
+		if (!left && run_replica(l->v[i].run)->kept)
+			sched_wake_all(l->core->sched); /* it may be stopped now */
+		keep(l->core, &l->v[i], left > 0);
+		left -= left > 0;
 	}
 }
 
@@ -421,8 +450,7 @@ static void stop_step(struct core *core, struct service *s)
 			continue;
 		}
 		left++;
-		if (job_weight(own))
-			job_cancel_pending(core, own);
+		job_cancel_pending(core, own);
 	}
 	while (service_each(s, &at, &r)) {
 		struct job *part = jobs_find(core->jobs, job_ref(r.job));
@@ -477,7 +505,7 @@ static void step(struct core *core, struct service *s)
 		stop_step(core, s);
 		return;
 	}
-	decide(&l);
+	decide_wanted(&l);
 	targets(&l, target);
 	/* A generation that has passed on its role: its replicas are counted under the new one. */
 	look(&l);

@@ -90,7 +90,7 @@ struct replica {
 	enum replica_state state;
 	bool lost;   /* its node is unknown */
 	bool serves; /* it is an endpoint */
-	bool of_kept; /* for service_steps.c: its slot is below the number that are kept */
+	bool of_kept; /* for service_steps.c: its QOS is that of replicas that are kept */
 };
 
 /* Each slot of a service that has a record of its own, generation by generation, in no order within

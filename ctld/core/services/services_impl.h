@@ -2,6 +2,8 @@
 #ifndef CTLD_CORE_SERVICES_IMPL_H
 #define CTLD_CORE_SERVICES_IMPL_H
 
+#include <stdbool.h>
+
 #include "common/job/run.h"
 #include "ctld/core/records/service.h"
 
@@ -15,7 +17,9 @@ void service_drop_generation(
 /* The generation gets another role; the one that had it ends. */
 void service_pass_on(
         struct core *core, struct service *s, enum generation_role from, enum generation_role to);
-/* Slots that wait get the QOS that they should have: kept ones the job's, others the burst QOS. */
-void service_set_slots_qos(struct core *core, struct service *s, enum generation_role role);
+/* All slots that wait get the QOS that the next replica to start should have: one that is to be kept
+ * the job's, any other the burst QOS. */
+void service_set_slots_qos(
+        struct core *core, struct service *s, enum generation_role role, bool kept);
 
 #endif

@@ -76,16 +76,24 @@ static size_t control_size(const void *data)
 	return sizeof(*ctl) + filter_size(ctl->filter) + arena_used(ctl->arena);
 }
 
+/* What was said of the job or slot before is not said again: slots of a service are refused with one
+ * sentence, which names the service. */
+static bool is_said(const struct control *ctl, const struct job_error *e)
+{
+	const struct job_error *last = ctl->n_errors ? &ctl->errors[ctl->n_errors - 1] : NULL;
+
+	return last && last->error.code == e->error.code && job_ref_id(last->job) == job_ref_id(e->job) &&
+	       !strcmp(last->error.text, e->error.text);
+}
+
 static void add_errors(struct control *ctl, const struct job_error *v, size_t n)
 {
-	size_t room = ERRORS_MAX - ctl->n_errors;
-
-	n = n < room ? n : room;
-	if (n == 0)
-		return;
-	ctl->errors = xrealloc(ctl->errors, ctl->n_errors + n, sizeof(*ctl->errors));
-	memcpy(&ctl->errors[ctl->n_errors], v, n * sizeof(*v));
-	ctl->n_errors += n;
+	for (size_t i = 0; i < n && ctl->n_errors < ERRORS_MAX; i++) {
+		if (is_said(ctl, &v[i]))
+			continue;
+		ctl->errors = xrealloc(ctl->errors, ctl->n_errors + 1, sizeof(*ctl->errors));
+		ctl->errors[ctl->n_errors++] = v[i];
+	}
 }
 
 /* What an event has done, and where the next one goes on. */

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import pwd
 import subprocess
 import urllib.request
 
@@ -328,6 +329,12 @@ def test_services_are_not_cancelled_with_jobs(cluster):
     assert r.returncode == 1 and r.stderr.count("is not cancelled with jobs") == 2 and r.stderr.count("error") == 2, r.stderr
     assert "gserve stop chat ends it" in r.stderr and "Cancelled 1 job" in r.stdout, r.stdout + r.stderr
     cluster.wait_state(job, "CANCELLED")
+    r = cluster.run("gcancel", "--user", pwd.getpwuid(os.geteuid()).pw_name, "-t", "RUNNING", check=False)
+    assert r.stderr.count("is not cancelled with jobs") == 2 and r.stderr.count("error") == 2, r.stderr
+    slots = cluster.service("chat")["job"]
+    for named in ([f"{slots}_[0-1]"], [f"{slots}_0", f"{slots}_1"]):
+        r = cluster.run("gcancel", *named, check=False)
+        assert r.returncode == 1 and r.stderr.count("a replica of service chat would be started again") == 1, r.stderr
     assert cluster.service("chat")["ready"] == 2
     cluster.run("gcancel", str(cluster.service("other")["job"]))
     cluster.wait_gone("other")

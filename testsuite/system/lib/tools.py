@@ -13,6 +13,7 @@ PACKAGES = {
     "g++": "g++",
     "git": "git",
     "haproxy": "haproxy",
+    "ip": "iproute2",
     "ipcmk": "util-linux",
     "ipcs": "util-linux",
     "mkfs.ext4": "e2fsprogs",

@@ -22,6 +22,7 @@
 #include "cmds/feed/outfile.h"
 #include "cmds/feed/output.h"
 #include "cmds/feed/refuse.h"
+#include "cmds/feed/rest.h"
 #include "cmds/feed/splice.h"
 
 /* --- a feed ----------------------------------------------------------------------------------- */
@@ -536,9 +537,26 @@ static void test_splice_is_bounded(void **state)
 	event_base_free(base);
 }
 
+/* One answer that was late, in a small cluster, keeps no change back; in a large one all are. */
+static void test_rest(void **state)
+{
+	struct rest r = { .n = 0 };
+
+	(void)state;
+	assert_int_equal(rest_after(&r, 300), 0);
+	for (int i = 0; i < REST_LAST; i++)
+		assert_in_range(rest_after(&r, 1), 0, REST_TIMES);
+	assert_int_equal(rest_after(&r, 184), REST_TIMES);
+	assert_int_equal(rest_after(&r, 300), REST_TIMES);
+	for (int i = 0; i < REST_LAST; i++)
+		rest_after(&r, 100);
+	assert_int_equal(rest_after(&r, 120), 100 * REST_TIMES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rest),
 		cmocka_unit_test(test_what_is_taken),
 		cmocka_unit_test(test_what_is_left_out),
 		cmocka_unit_test(test_formats),

@@ -291,6 +291,56 @@ static void an_hour(void **unused)
 	world_free(w);
 }
 
+/* A restart of the controller does not make it forget which nodes a service avoids, nor for how long. */
+static void known_after_a_restart(void **unused)
+{
+	struct world *w = world_new(conf);
+	const struct service_link *l;
+	char first[8];
+
+	(void)unused;
+	two_up(w);
+	assert_true(serve(w, 1, 1));
+	strcpy(first, fails(w));
+	world_restart(w);
+	two_up(w);
+	assert_string_equal(fails(w), first);
+	assert_int_equal(on(w, first, NULL), 0);
+	world_clear(w);
+	world_restart(w);
+	two_up(w);
+	l = service_link_of(services_find(w->core->services, "chat"));
+	assert_int_equal(l->n_avoids, 1);
+	assert_true(service_avoids(&l->avoids[0]));
+	assert_string_not_equal(fails(w), first);
+	assert_int_equal(on(w, first, NULL), 0);
+	pass(w, SERVICE_AVOID_S);
+	for (uint32_t i = 0; i < l->n_avoids; i++)
+		assert_string_not_equal(l->avoids[i].node, first);
+	world_restart(w);
+	world_free(w);
+}
+
+/* A clock that is set back by a day does not make an hour a day. */
+static void clock_set_back(void **unused)
+{
+	struct world *w = world_new(conf);
+	char first[8];
+
+	(void)unused;
+	two_up(w);
+	assert_true(serve(w, 1, 1));
+	strcpy(first, fails(w));
+	fails(w);
+	assert_int_equal(service_link_of(services_find(w->core->services, "chat"))->n_avoids, 1);
+	w->now.wall -= (usec_t)86400 * 1000000;
+	pass(w, 60);
+	service_expire_avoids(
+	        w->core->services, services_find(w->core->services, "chat"), w->now.wall);
+	assert_int_equal(service_link_of(services_find(w->core->services, "chat"))->n_avoids, 0);
+	world_free(w);
+}
+
 /* Of more nodes than SERVICE_AVOIDS_MAX the first are forgotten. */
 static void many_nodes(void **unused)
 {
@@ -306,14 +356,14 @@ static void many_nodes(void **unused)
 	l = service_link_of(s);
 	for (int i = 0; i < SERVICE_AVOIDS_MAX + 3; i++) {
 		snprintf(name, sizeof(name), "m%d", i);
-		service_note_unready(s, name, 0, 1000);
-		service_note_unready(s, i ? "m1" : name, 0, 1000);
+		service_note_unready(w->core->services, s, name, 0, w->now);
+		service_note_unready(w->core->services, s, i ? "m1" : name, 0, w->now);
 	}
 	assert_int_equal(l->n_avoids, SERVICE_AVOIDS_MAX);
 	assert_string_equal(l->avoids[SERVICE_AVOIDS_MAX - 1].node, "m1");
 	assert_int_equal(l->avoids[SERVICE_AVOIDS_MAX - 1].times, SERVICE_AVOIDS_MAX + 3);
 	assert_string_equal(l->avoids[0].node, "m4");
-	assert_int_equal(l->avoids[0].until, 0);
+	assert_false(service_avoids(&l->avoids[0]));
 	world_free(w);
 }
 
@@ -326,6 +376,8 @@ int main(void)
 		cmocka_unit_test(avoided_after_two),
 		cmocka_unit_test(not_forever),
 		cmocka_unit_test(an_hour),
+		cmocka_unit_test(known_after_a_restart),
+		cmocka_unit_test(clock_set_back),
 		cmocka_unit_test(many_nodes),
 	};
 

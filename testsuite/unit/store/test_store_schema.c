@@ -185,6 +185,57 @@ static void test_migrations(void **state)
 	}
 }
 
+#define SERVICES_AVOID 30 /* the version that keeps which nodes a service avoids */
+
+static int see_service(void *arg, const struct row *row, struct error *err)
+{
+	const struct value *avoids = &row->v[row->n - 1];
+
+	(void)err;
+	if (row->table != TABLE_SERVICE)
+		return 0;
+	assert_string_equal(fixture_tables[TABLE_SERVICE].columns[row->n - 1].name, "avoids");
+	assert_int_equal(avoids->type, VALUE_TEXT);
+	assert_int_equal(avoids->n, 0);
+	++*(size_t *)arg;
+	return 0;
+}
+
+/* A service of the version before avoids no node. */
+static void test_services_of_before(void **state)
+{
+	const struct fixture_table *table = &fixture_tables[TABLE_SERVICE];
+	char *dir = fixture_mkdir(), names[2048] = "", values[1024] = "", *text;
+	sqlite3 *db = open_raw(dir, "state.db");
+	struct store *store;
+	struct error err;
+	size_t seen = 0;
+
+	(void)state;
+	for (int step = 0; step < SERVICES_AVOID - 1; step++)
+		exec_raw(db, sql_state_schema.steps[step]);
+	for (size_t i = 0; i + 1 < table->n_columns; i++) {
+		const char *comma = i ? ", " : "";
+
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", comma,
+		        table->columns[i].name);
+		snprintf(values + strlen(values), sizeof(values) - strlen(values), "%s%s", comma,
+		        strcmp(table->columns[i].sql_type, "TEXT") ? "1" : "'chat'");
+	}
+	text = xasprintf("INSERT INTO meta VALUES ('cluster', 'test');"
+	                 "INSERT INTO service (%s) VALUES (%s);",
+	        names, values);
+	exec_raw(db, text);
+	free(text);
+	sqlite3_close(db);
+	store = fixture_open(dir, NULL, true, NULL);
+	assert_non_null(store);
+	assert_int_equal(store_load(store, see_service, &seen, &err), 0);
+	assert_int_equal(seen, 1);
+	store_close(store);
+	fixture_rmdir(dir);
+}
+
 /* The history's rows too are there afterwards, in the columns of today. */
 static void test_history_migrates(void **state)
 {
@@ -352,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_strict),
 		cmocka_unit_test(test_migrations),
+		cmocka_unit_test(test_services_of_before),
 		cmocka_unit_test(test_history_migrates),
 		cmocka_unit_test(test_newer_is_refused),
 		cmocka_unit_test(test_foreign_is_refused),
