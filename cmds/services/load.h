@@ -41,7 +41,7 @@ const char *load_presets(void);        /* for people: "vllm, sglang, ..." */
 
 struct load_reader {
 	struct metrics metrics;
-	const char *names[METRICS_MAX];
+	struct metric_name names[METRICS_MAX];
 	enum load_field fields[METRICS_MAX];
 };
 

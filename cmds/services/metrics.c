@@ -18,7 +18,7 @@ enum { NAME, SKIP, LABELS, QUOTED, VALUE };
 
 typedef const char *step_fn(struct metrics *m, const char *p, const char *end);
 
-void metrics_begin(struct metrics *m, const char *const *names, size_t n)
+void metrics_begin(struct metrics *m, const struct metric_name *names, size_t n)
 {
 	assert(n <= METRICS_MAX);
 	memset(m, 0, sizeof(*m));
@@ -49,12 +49,17 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
+static bool is_word(const struct metrics *m, const char *word)
+{
+	return strlen(word) == m->len && memcmp(word, m->word, m->len) == 0;
+}
+
 /* The name is complete: is it one of those? */
 static bool find_metric(struct metrics *m)
 {
+	m->part = false;
 	for (m->metric = 0; m->metric < m->n; m->metric++)
-		if (strlen(m->names[m->metric]) == m->len &&
-		        memcmp(m->names[m->metric], m->word, m->len) == 0)
+		if (is_word(m, m->names[m->metric].name))
 			return true;
 	return false;
 }
@@ -89,18 +94,26 @@ static const char *skip_line(struct metrics *m, const char *p, const char *end)
 	return lf + 1;
 }
 
-static const char *skip_labels(struct metrics *m, const char *p, const char *end)
+/* What stands before a quoted text is its label, '='. */
+static const char *read_labels(struct metrics *m, const char *p, const char *end)
 {
+	const char *parts = m->names[m->metric].parts;
+
 	for (; p < end; p++) {
 		if (*p == '\n') {
 			break_line(m);
 			return p + 1;
 		}
 		if (*p == '"' || *p == '}') {
+			m->of_parts = parts && is_word(m, parts);
 			go_to(m, *p == '"' ? QUOTED : VALUE);
 			m->escaped = false;
 			return p + 1;
 		}
+		if (*p == ',')
+			m->len = 0;
+		else if (!is_space(*p) && *p != '=' && m->len < sizeof(m->word))
+			m->word[m->len++] = *p;
 	}
 	return p;
 }
@@ -116,6 +129,7 @@ static const char *skip_quoted(struct metrics *m, const char *p, const char *end
 			go_to(m, LABELS);
 			return p + 1;
 		}
+		m->part |= m->of_parts;
 		m->escaped = *p == '\\' && !m->escaped;
 	}
 	return p;
@@ -127,6 +141,8 @@ static void take_value(struct metrics *m)
 	char text[METRICS_WORD_MAX + 1], *rest;
 	double v;
 
+	if (m->part)
+		return;
 	memcpy(text, m->word, m->len);
 	text[m->len] = '\0';
 	v = strtod(text, &rest);
@@ -167,7 +183,7 @@ void metrics_feed(struct metrics *m, const void *data, size_t len)
 {
 	static step_fn *const steps[] = { [NAME] = read_name,
 		[SKIP] = skip_line,
-		[LABELS] = skip_labels,
+		[LABELS] = read_labels,
 		[QUOTED] = skip_quoted,
 		[VALUE] = read_value };
 	const char *p = data, *end = p + len;

@@ -164,14 +164,15 @@ static int open_folder(const char *path, struct error *err)
 /* The exporter may be any user. A name that is no number is none of its files. */
 static int write_file(int folder, const struct file *f, struct error *err)
 {
+	const char *text = *f->ids ? f->ids : "\n";
 	char temporary[NAME_MAX_BYTES + 8];
-	size_t len = strlen(f->ids);
+	size_t len = strlen(text);
 	int fd, rc;
 
 	snprintf(temporary, sizeof(temporary), ".%s.new", f->name);
 	unlinkat(folder, temporary, 0);
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	rc = fd < 0 || write(fd, f->ids, len) != (ssize_t)len || fchmod(fd, 0644) < 0 ? -1 : 0;
+	rc = fd < 0 || write(fd, text, len) != (ssize_t)len || fchmod(fd, 0644) < 0 ? -1 : 0;
 	if (fd >= 0 && close(fd) < 0)
 		rc = -1;
 	if (rc == 0 && renameat(folder, temporary, folder, f->name) == 0)

@@ -4,11 +4,13 @@
  * as its --hpc-job-mapping-dir. A file is named as the GPU, by NVML's index ("0"), or as the MIG
  * instance ("0.3", with the number of the GPU instance), and has a job's id in each line.
  *
- * All of a node's slots have their file: that of a free one is empty. It is not removed, because
- * older exporters give up a whole answer if a file vanishes while they read the folder. Each is
- * replaced as a whole, by renaming, when its jobs have changed; all of them are written anew after
- * each probe of the GPUs, thus also after a start of the launcher. Other files that are named like
- * GPUs are removed.
+ * All of a node's slots have their file, and each file has a line: that of a free one is empty, and
+ * becomes an empty label, which for Prometheus is none. Releases of the exporter differ in what they
+ * do of a file without a line; some tell nothing at all of its GPU. The file is not removed either,
+ * because a whole answer is given up if one vanishes while the folder is read. Each is replaced as a
+ * whole, by renaming, when its jobs have changed; all of them are written anew after each probe of
+ * the GPUs, thus also after a start of the launcher. Other files that are named like GPUs are
+ * removed.
  *
  * The folder must be the launcher's own (root's) and writable for no other user, and no symbolic
  * link; else nothing is written. It is made if it does not exist. It must be local, because a write

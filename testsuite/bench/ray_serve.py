@@ -15,8 +15,8 @@ import ray
 from ray import serve
 
 
-@serve.deployment(max_concurrent_queries=1000, ray_actor_options={"num_cpus": 0.01},
-                  autoscaling_config={"min_replicas": 1, "max_replicas": 8, "target_num_ongoing_requests_per_replica": 64})
+@serve.deployment(max_ongoing_requests=1000, ray_actor_options={"num_cpus": 0.01},
+                  autoscaling_config={"min_replicas": 1, "max_replicas": 8, "target_ongoing_requests": 64})
 class Sleeps:
     async def __call__(self):
         await asyncio.sleep(0.5)

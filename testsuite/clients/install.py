@@ -1,7 +1,8 @@
 """install.py - the clients from their packages, outside of the source tree
 
-Each line of `versions` is a virtual environment in $GPUSCHED_CLIENTS, by default /var/cache/gpusched-clients (root) or
-~/.cache/gpusched-clients. One that is complete has a file `installed` with its line of `versions`.
+Each line of `versions` is a folder in $GPUSCHED_CLIENTS, by default /var/cache/gpusched-clients (root) or
+~/.cache/gpusched-clients: a virtual environment of Python, or a program that Go compiles. One that is complete has a file
+`installed` with its line of `versions`.
 """
 
 import os
@@ -31,6 +32,32 @@ def last_line(text):
     return lines[-1].strip() if lines else "no output"
 
 
+def run(what, argv, env=None):
+    try:
+        r = subprocess.run(list(map(str, argv)), capture_output=True, text=True, check=False, timeout=LIMIT, env={**os.environ, **(env or {})})
+    except (OSError, subprocess.TimeoutExpired) as e:
+        raise Missing(f"{what}: {e}") from None
+    if r.returncode:
+        raise Missing(f"{what}: {last_line(r.stderr or r.stdout)}")
+
+
+def python(home, words):
+    debian("python3-venv", [sys.executable, "-c", "import ensurepip"])
+    run(home.name, [sys.executable, "-m", "venv", home])
+    run(" ".join(words), [home / "bin/pip", "install", "-q", "--retries", "1", *words])
+
+
+def go(home, words):
+    """A main package, MODULE/PATH@VERSION, and its build tags; what Go needs to compile it does not stay."""
+    package, *tags = words
+    if not shutil.which("go"):
+        raise Missing(f"{home.name}: there is no go")
+    work = home / "work"
+    run(package, ["go", "install", "-tags", ",".join(tags), package], {
+        "GOBIN": str(home / "bin"), "GOPATH": str(work / "go"), "GOCACHE": str(work / "cache"), "GOFLAGS": "-modcacherw -p=1"})
+    shutil.rmtree(work)
+
+
 def venv(name):
     """The folder of the client's programs; installs it if it is not there."""
     words, home = packages()[name], CACHE / name
@@ -40,15 +67,8 @@ def venv(name):
     if HERE.parents[1] in home.resolve().parents:
         raise Missing(f"{home} is inside the source tree")
     shutil.rmtree(home, ignore_errors=True)
-    CACHE.mkdir(parents=True, exist_ok=True)
-    debian("python3-venv", [sys.executable, "-c", "import ensurepip"])
-    for argv in ([sys.executable, "-m", "venv", home], [home / "bin/pip", "install", "-q", "--retries", "1", *words]):
-        try:
-            r = subprocess.run(list(map(str, argv)), capture_output=True, text=True, check=False, timeout=LIMIT)
-        except (OSError, subprocess.TimeoutExpired) as e:
-            raise Missing(f"{name}: {e}") from None
-        if r.returncode:
-            raise Missing(f"{' '.join(words)}: {last_line(r.stderr or r.stdout)}")
+    home.mkdir(parents=True)
+    go(home, words[1:]) if words[0] == "go" else python(home, words)
     stamp.write_text(" ".join(words) + "\n")
     return home / "bin"
 

@@ -117,7 +117,7 @@ struct run_replica {
 	uint64_t requests, tokens;
 	const char *text;          /* interned: what the last probe found */
 	usec_t ready_since;        /* mono: since when this process knows it as READY; 0: it is not */
-	uint64_t answered_seen;    /* service_steps.c: `requests` at the last step */
+	uint64_t answered_seen, tokens_seen; /* service_steps.c: `requests`, `tokens` at the last step */
 	bool kept;                 /* one of those that its service keeps as long as there is a choice */
 	bool learned;              /* service_steps.c: its load time counts for its service */
 	struct run_load load;      /* the last that was reported */

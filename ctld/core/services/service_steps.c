@@ -52,6 +52,7 @@ struct look {
 	double running, waiting, kv;
 	uint32_t known, late; /* late: loading for more than twice the learned load time */
 	uint64_t answered; /* requests, since the last look */
+	bool served;       /* something was, since the last look */
 };
 
 static void due_by(struct look *l, usec_t mono)
@@ -62,6 +63,8 @@ static void due_by(struct look *l, usec_t mono)
 
 /* --- looking --------------------------------------------------------------------------------- */
 
+/* A short request may come and go between two reports; of a server that does not count requests
+ * (llama.cpp's) only the tokens tell of it. */
 static void look_at_load(struct look *l, struct run *run)
 {
 	struct run_replica *r = run_replica_known(run);
@@ -69,7 +72,10 @@ static void look_at_load(struct look *l, struct run *run)
 
 	if (r->requests > r->answered_seen && r->answered_seen)
 		l->answered += r->requests - r->answered_seen;
+	if (r->requests > r->answered_seen || r->tokens > r->tokens_seen)
+		l->served = true;
 	r->answered_seen = r->requests;
+	r->tokens_seen = r->tokens;
 	if (!load->known)
 		return;
 	l->known++;
@@ -151,7 +157,7 @@ static void count(struct look *l, const struct replica *r)
 	l->v[l->n++].of_kept = job_info(r->job)->qos == job_info(job_own(r->job))->qos;
 }
 
-/* A step looks twice: each time everything is counted from 0 again, but the requests answered, of
+/* A step looks twice: each time everything is counted from 0 again, but what was served, of
  * which the second look finds no more. */
 static void look(struct look *l)
 {
@@ -201,6 +207,8 @@ static void decide_wanted(struct look *l)
 	uint32_t want;
 	char text[SCALE_TEXT + 80];
 
+	if (l->served)
+		scaler_wake(link->scaler, in.now);
 	d = scaler_step(link->scaler, &in);
 	due_by(l, d.next);
 	if (link->held_until > l->core->now.mono)

@@ -14,10 +14,11 @@
 #include "cmds/services/metrics.h"
 #include "cmds/services/options.h"
 #include "cmds/services/pace.h"
+#include "testsuite/unit/lib/golden.h"
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-static const char *const names[] = { "a", "b:c" };
+static const struct metric_name names[] = { { "a", "part" }, { "b:c", NULL } };
 
 struct sample_case {
 	const char *text;
@@ -53,6 +54,9 @@ static const struct sample_case sample_cases[] = {
 	{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1\na "
 	  "2\n",
 	        2, 1, false, true },
+	{ "a{part=\"\"} 3\na{part=\"1\"} 1\na{part=\"2\",x=\"y\"} 2\n", 3, 1, false, true },
+	{ "a{x=\"y\", part = \"\\\"\"} 1\na{part=\"1\"} NaN\na{apart=\"1\",x=\"part\"} 4\n", 4, 1,
+	        false, true },
 	{ "", 0, 0, false, true },
 };
 
@@ -163,6 +167,39 @@ static void test_presets(void **state)
 		assert_true(!*word || load_is_preset(word));
 	assert_false(load_is_preset("file"));
 	assert_false(load_is_preset(""));
+}
+
+/* Pages of real servers, golden/metrics: every name of a preset is in them, and no sample of it
+ * counts twice. */
+static void test_real_pages(void **state)
+{
+	static const struct {
+		const char *name, *line;
+	} pages[] = {
+		{ "vllm-0.33.0", "load 5 4 250 2 40\n" },
+		{ "vllm-0.11.2", "load 5 3 250 2 40\n" },
+		{ "sglang-0.5.23", "load 5 3 250 2 40\n" },
+		{ "sglang-0.5.5", "load 5 3 250 2 40\n" },
+		{ "llamacpp-b10434", "load 4 2 0 0 20\n" },
+		{ "tgi-3", "load 5 3 0 2 40\n" },
+		{ "triton-2", "load 0 3 0 2 0\n" },
+	};
+	char name[64];
+	struct load l;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		char *text;
+
+		snprintf(name, sizeof(name), "metrics/%s", pages[i].name);
+		text = golden_read(name);
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(pages[i].name, "-"),
+		        pages[i].name);
+		assert_int_equal(load_of(name, text, &l, &err), 0);
+		expect_line(&l, pages[i].line);
+		free(text);
+	}
 }
 
 static void test_load_file(void **state)
@@ -517,6 +554,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_presets),
+		cmocka_unit_test(test_real_pages),
 		cmocka_unit_test(test_load_file),
 		cmocka_unit_test(test_load_line),
 		cmocka_unit_test(test_answers),

@@ -435,6 +435,52 @@ static void beyond_the_limits(void **unused)
 	world_free(w);
 }
 
+/* The last replica's node tells its load, with so many tokens until now. */
+static void tells(struct world *w, uint64_t tokens)
+{
+	struct core_event e = { .kind = EV_RUNS_LOAD };
+	struct run_load load = { .known = true, .tokens = tokens };
+	struct replica r;
+
+	assert_int_equal(count(w, GEN_PRESENT, REPLICA_READY, &r), 1);
+	load.run = run_info(r.run)->id;
+	e.load.node = (uint32_t)(run_info(r.run)->node[1] - '0');
+	e.load.session = world_session(w, e.load.node);
+	e.load.runs = &load;
+	e.load.n = 1;
+	world_apply(w, &e);
+	world_schedule(w);
+}
+
+/* A server that does not count requests and whose requests are never seen in flight: its tokens say
+ * that it is asked, and only without more of them does it end. */
+static void tokens_keep_it_awake(void **unused)
+{
+	struct world *w = world_new(conf);
+	struct submit_service s = chat(0, 1);
+
+	(void)unused;
+	s.policy.target_milli = 1000;
+	s.policy.to_zero_s = 60;
+	s.policy.scale_down_s = 10;
+	world_register_all(w);
+	assert_true(submit(w, &s));
+	ask(w, SERVICE_WAKE, UINT32_MAX, UINT32_MAX);
+	all_ready(w);
+	for (uint64_t i = 1; i <= 20; i++) {
+		world_pass(w, 10);
+		tells(w, 5 * i);
+		assert_int_equal(service_info(service(w))->wanted, 1);
+	}
+	for (int i = 0; i < 7; i++) {
+		world_pass(w, 10);
+		if (service_info(service(w))->wanted)
+			tells(w, 100);
+	}
+	assert_int_equal(service_info(service(w))->wanted, 0);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +496,7 @@ int main(void)
 		cmocka_unit_test(refused),
 		cmocka_unit_test(as_jobs),
 		cmocka_unit_test(beyond_the_limits),
+		cmocka_unit_test(tokens_keep_it_awake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
