@@ -19,57 +19,6 @@
 #include "ctld/core/limits/quota_impl.h"
 
 #define DIMS 2 /* dimensions that one job can be in: its type, all types */
-||||||| base
-#define NO_DIM UINT32_MAX
-#define DIMS   2 /* dimensions that one job can be in: its type, all types */
-
-struct sum {
-	uint64_t all, below; /* all: here and below; below: the part of it held through children */
-};
-
-struct cell {
-	uint64_t guaranteed, reserved;
-	uint64_t held; /* here and below */
-	struct sum leaving, coming;
-	uint64_t below;       /* guaranteed to children */
-	uint64_t held_below;  /* of it: held through children */
-	uint64_t reserve;     /* what must stay free for the account */
-	uint64_t reserve_sum; /* of its children's reserves */
-	uint32_t keepers;     /* children with a reserve */
-	bool cohort;          /* some child has a guarantee */
-	bool kept;            /* of the root: some account keeps what it does not lend */
-	unsigned imagined;    /* of the root: quota_imagine() that have begun and not ended */
-};
-
-struct quota {
-	const struct conf *conf;
-	uint32_t *dim_of; /* by type; the last: all types. NO_DIM: no account has a quota */
-	uint32_t *slots;  /* the inverse: the type of a dimension, n_gpu_types for all */
-	uint32_t n_dims;
-	uint64_t *capacity; /* of a type; the last: of all types */
-	struct cell *cells; /* [account][dimension] */
-	uint64_t *versions; /* by uppermost account: changes of what it and all below it hold */
-	uint32_t *uppermost; /* by account: the uppermost account above it, or itself */
-	uint64_t releases;
-	bool any_reserved;
-};
-
-static struct cell *cell(const struct quota *q, uint32_t account, uint32_t dim)
-{
-	uint32_t row = account == CONF_NONE ? (uint32_t)q->conf->n_accounts : account;
-
-	return &q->cells[(size_t)row * q->n_dims + dim];
-}
-
-static uint32_t parent_of(const struct quota *q, uint32_t account)
-{
-	return q->conf->accounts[account].parent;
-}
-
-static uint32_t type_slot(const struct conf *conf, uint16_t type)
-{
-	return type == CONF_ANY_TYPE ? (uint32_t)conf->n_gpu_types : type;
-}
 
 /* The dimensions that a job with GPUs of this type is in. */
 static uint32_t dims_of(const struct quota *q, uint16_t type, uint32_t dims[DIMS])
@@ -316,7 +265,7 @@ void quota_guard(struct quota *q, uint32_t account, uint16_t type, uint64_t mill
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
 
 	for (i = 0; i < n; i++)
-		cell(q, account, dims[i])->guarded += guard ? milli : -milli;
+		quota_cell(q, account, dims[i])->guarded += guard ? milli : -milli;
 }
 
 bool quota_guards(const struct quota *q, uint32_t account, uint16_t type)
@@ -325,7 +274,7 @@ bool quota_guards(const struct quota *q, uint32_t account, uint16_t type)
 	bool guaranteed = false;
 
 	for (i = 0; i < n; i++) {
-		const struct cell *c = cell(q, account, dims[i]);
+		const struct cell *c = quota_cell(q, account, dims[i]);
 
 		guaranteed |= c->guaranteed > 0;
 		if (c->guaranteed && c->guarded > c->guaranteed)
