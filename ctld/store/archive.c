@@ -71,13 +71,9 @@ static int make_file(const char *dir, const char *path, struct error *err)
 
 static int prepare(struct archive *archive, struct error *err)
 {
-	for (int t = 0; t < TABLE_COUNT; t++) {
-		if (!sql_tables[t].history_put)
-			continue;
-		archive->put[t] = db_prepare(&archive->to, sql_tables[t].history_put, err);
-		if (!archive->put[t])
+	for (int t = 0; t < TABLE_COUNT; t++)
+		if (db_prepare_table(&archive->to, t, SQL_HISTORY_PUT, &archive->put[t], err) < 0)
 			return -1;
-	}
 	archive->begin = db_prepare(&archive->to, sql_statements[SQL_BEGIN], err);
 	archive->commit = db_prepare(&archive->to, sql_statements[SQL_COMMIT], err);
 	return archive->begin && archive->commit ? 0 : -1;

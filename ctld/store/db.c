@@ -14,6 +14,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/store/wal.h"
 
 /* quick_check reads the whole file; after an unclean end that is done up to this size (64 MiB). */
@@ -59,6 +60,18 @@ sqlite3_stmt *db_prepare(const struct db *db, const char *text, struct error *er
 	return NULL;
 }
 
+int db_prepare_table(const struct db *db, enum row_table table, enum sql_table_statement which,
+        sqlite3_stmt **stmt, struct error *err)
+{
+	char *text = sql_of_table(table, which);
+	int rc;
+
+	*stmt = text ? db_prepare(db, text, err) : NULL;
+	rc = text && !*stmt ? -1 : 0;
+	free(text);
+	return rc;
+}
+
 int db_run(const struct db *db, sqlite3_stmt *stmt, int64_t *number, struct error *err)
 {
 	int rc = sqlite3_step(stmt);
@@ -93,10 +106,18 @@ int db_bind(const struct db *db, sqlite3_stmt *stmt, int first, const struct val
 	return rc == SQLITE_OK ? 0 : db_error(db, rc, "bind a value", err);
 }
 
+void db_bind_integers(sqlite3_stmt *stmt, int first, const int64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sqlite3_bind_int64(stmt, first + (int)i, v[i]);
+}
+
 /* A column is asked for once: sqlite3_column_...() of its type, value and length take a mutex each.
  * The values are "unprotected", and so for a connection's own thread only: this one. */
-void db_row(sqlite3_stmt *stmt, struct row *row)
+bool db_next(sqlite3_stmt *stmt, struct row *row)
 {
+	if (sqlite3_step(stmt) != SQLITE_ROW)
+		return false;
 	row->n = (size_t)sqlite3_column_count(stmt);
 	assert(row->n <= ROW_MAX_COLUMNS);
 	for (size_t i = 0; i < row->n; i++) {
@@ -116,6 +137,23 @@ void db_row(sqlite3_stmt *stmt, struct row *row)
 		if (!v->p)
 			v->p = "";
 	}
+	return true;
+}
+
+int db_end(const struct db *db, sqlite3_stmt *stmt, struct error *err)
+{
+	int rc = sqlite3_reset(stmt);
+
+	return rc == SQLITE_OK ? 0 : db_error(db, rc, "read", err);
+}
+
+int db_integers(const struct db *db, sqlite3_stmt *stmt, int64_t *v, size_t n, struct error *err)
+{
+	bool has_row = sqlite3_step(stmt) == SQLITE_ROW;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = has_row ? sqlite3_column_int64(stmt, (int)i) : 0;
+	return db_end(db, stmt, err) < 0 ? -1 : has_row;
 }
 
 int db_ask(const struct db *db, const char *text, char *answer, size_t size, struct error *err)
@@ -196,14 +234,19 @@ static int db_exec(const struct db *db, const char *text, struct error *err)
 
 static int db_migrate(const struct db *db, long long version, struct error *err)
 {
+	char set_version[64];
+
 	if (version == db->schema->version)
 		return 0;
+	snprintf(set_version, sizeof(set_version), SQL_SET_VERSION, db->schema->version);
 	if (db_exec(db, sql_statements[SQL_BEGIN], err) < 0)
 		return -1;
 	for (; version < db->schema->version; version++) {
 		if (db_exec(db, db->schema->steps[version], err) < 0)
 			return error_wrap(err, "from schema version %lld", version);
 	}
+	if (db_exec(db, set_version, err) < 0)
+		return -1;
 	return db_exec(db, sql_statements[SQL_COMMIT], err);
 }
 
@@ -599,30 +642,26 @@ static int load_table(const struct db *db, enum row_table table,
         int (*take)(void *arg, const struct row *row, struct error *err), void *arg,
         struct error *err)
 {
-	sqlite3_stmt *stmt = db_prepare(db, sql_tables[table].load, err);
+	sqlite3_stmt *stmt;
 	struct row row = { .table = table, .change = ROW_PUT };
-	int rc, result = 0;
+	int rc = db_prepare_table(db, table, SQL_LOAD, &stmt, err);
 
-	if (!stmt)
-		return -1;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
-		db_row(stmt, &row);
-		result = take(arg, &row, err);
-	}
-	if (result == 0 && rc != SQLITE_DONE)
-		result = db_error(db, rc, "read", err);
+	while (stmt && rc == 0 && db_next(stmt, &row))
+		rc = take(arg, &row, err) < 0 ? -1 : 0;
+	if (stmt && rc == 0)
+		rc = db_end(db, stmt, err);
 	sqlite3_finalize(stmt);
-	return result < 0 ? -1 : 0;
+	return rc;
 }
 
 int db_load(struct db *db, int (*take)(void *arg, const struct row *row, struct error *err),
         void *arg, struct error *err)
 {
 	for (int t = 0; t < TABLE_COUNT; t++) {
-		if (!sql_tables[t].load || load_table(db, t, take, arg, err) == 0)
+		if (load_table(db, t, take, arg, err) == 0)
 			continue;
 		explain(db, err);
-		return error_wrap(err, "table '%s'", sql_tables[t].name);
+		return error_wrap(err, "table '%s'", row_table_name(t));
 	}
 	return 0;
 }

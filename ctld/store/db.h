@@ -70,6 +70,9 @@ int db_whole(struct db *db, struct error *err);
 int db_damaged(const struct db *db, uint32_t page, struct error *err);
 /* NULL on failure. The caller finalizes it. */
 sqlite3_stmt *db_prepare(const struct db *db, const char *text, struct error *err);
+/* The same of a table; *stmt becomes NULL where that is not done with the table. */
+int db_prepare_table(const struct db *db, enum row_table table, enum sql_table_statement which,
+        sqlite3_stmt **stmt, struct error *err);
 /* Run a statement that returns no rows, or one integer that goes to *number (NULL: not wanted);
  * reset it. */
 int db_run(const struct db *db, sqlite3_stmt *stmt, int64_t *number, struct error *err);
@@ -80,8 +83,17 @@ int db_ask(const struct db *db, const char *text, char *answer, size_t size, str
 /* Bind values from parameter `first` on; the bytes are borrowed until the statement is reset. */
 int db_bind(const struct db *db, sqlite3_stmt *stmt, int first, const struct value *v, size_t n,
         struct error *err);
-/* The row a statement stands on, as values borrowed until its next step. */
-void db_row(sqlite3_stmt *stmt, struct row *row);
+void db_bind_integers(sqlite3_stmt *stmt, int first, const int64_t *v, size_t n);
+
+/* Rows are read by `while (db_next(stmt, &row))`, and after the last one that is wanted by
+ * db_end(). The values are borrowed until the next step. */
+bool db_next(sqlite3_stmt *stmt, struct row *row);
+/* Reset the statement. -1: its last step failed. */
+int db_end(const struct db *db, sqlite3_stmt *stmt, struct error *err);
+/* Run a statement that returns at most one row, and reset it: the row's first `n` integers. 1; 0:
+ * there was no row, and `v` is 0. */
+int db_integers(
+        const struct db *db, sqlite3_stmt *stmt, int64_t *v, size_t n, struct error *err);
 
 /* All rows of state.db, table by table; for their core. What `take` borrows lasts for its call; -1
  * from it ends the reading. */

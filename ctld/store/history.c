@@ -63,26 +63,20 @@ static int insert_all(struct history *history, const struct store_batch *slice, 
 /* The job that ended first, if it is too old: 1; none is: 0. */
 static int trim_find(struct history *history, int64_t *id, int64_t *part, struct error *err)
 {
-	sqlite3_stmt *stmt = history->trims[TRIM_FIND];
+	int64_t found[2];
 	int rc;
 
-	sqlite3_bind_int64(stmt, 1, history->trim.jobs);
-	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW) {
-		*id = sqlite3_column_int64(stmt, 0);
-		*part = sqlite3_column_int64(stmt, 1);
-	} else if (rc != SQLITE_DONE) {
-		db_error(&history->db, rc, "read", err);
-	}
-	sqlite3_reset(stmt);
-	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
+	sqlite3_bind_int64(history->trims[TRIM_FIND], 1, history->trim.jobs);
+	rc = db_integers(&history->db, history->trims[TRIM_FIND], found, 2, err);
+	*id = found[0];
+	*part = found[1];
+	return rc;
 }
 
 static int trim_two(
         struct history *history, enum sql_trim which, int64_t a, int64_t b, struct error *err)
 {
-	sqlite3_bind_int64(history->trims[which], 1, a);
-	sqlite3_bind_int64(history->trims[which], 2, b);
+	db_bind_integers(history->trims[which], 1, (const int64_t[]){ a, b }, 2);
 	return db_run(&history->db, history->trims[which], NULL, err);
 }
 
@@ -353,15 +347,12 @@ void history_rest(struct history *history)
 
 static int prepare_all(struct history *history, struct error *err)
 {
-	for (int t = 0; t < TABLE_COUNT; t++) {
-		if (!sql_tables[t].history_put)
-			continue;
-		history->put[t] = db_prepare(&history->db, sql_tables[t].history_put, err);
-		if (history->put[t])
-			history->del[t] = db_prepare(&history->db, sql_tables[t].history_del, err);
-		if (!history->del[t])
+	const struct db *db = &history->db;
+
+	for (int t = 0; t < TABLE_COUNT; t++)
+		if (db_prepare_table(db, t, SQL_HISTORY_PUT, &history->put[t], err) < 0 ||
+		        db_prepare_table(db, t, SQL_HISTORY_DELETE, &history->del[t], err) < 0)
 			return -1;
-	}
 	for (int t = 0; t < SQL_TRIM_COUNT; t++) {
 		history->trims[t] = db_prepare(&history->db, sql_trims[t], err);
 		if (!history->trims[t])

@@ -32,8 +32,11 @@ static struct past *past_new(const struct db *db, struct error *err)
 		past->commit = db_prepare(&past->db, sql_statements[SQL_COMMIT], err);
 	ok = ok && past->commit;
 	for (int i = 0; ok && i < SQL_PAST_COUNT; i++) {
-		past->slices[i] = db_prepare(&past->db, sql_past[i], err);
+		char *text = sql_of_past(i);
+
+		past->slices[i] = db_prepare(&past->db, text, err);
 		ok = past->slices[i] != NULL;
+		free(text);
 	}
 	if (ok)
 		return past;
@@ -71,37 +74,24 @@ static int job_below(
 	sqlite3_stmt *stmt = past->slices[PAST_JOB_BEFORE];
 	struct row row = { .table = TABLE_JOB };
 	uint32_t at_once;
-	int rc;
 
 	*job = 0;
 	*tasks = (struct taskset){ 0 };
 	sqlite3_bind_int64(stmt, 1, (int64_t)id);
-	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW) {
-		db_row(stmt, &row);
+	if (db_next(stmt, &row)) {
 		*job = (uint64_t)row.v[COL_JOB_id].i;
 		if (row.v[COL_JOB_raw_ids].i &&
 		        taskset_parse_signed(row.v[COL_JOB_array].p, tasks, &at_once, NULL) < 0)
 			*tasks = (struct taskset){ 0 };
 	}
-	sqlite3_reset(stmt);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+	return db_end(&past->db, stmt, err);
 }
 
 /* Has a job that id? 1, 0, -1. */
 static int has_job(struct past *past, uint64_t id, struct error *err)
 {
-	sqlite3_stmt *stmt = past->slices[PAST_JOB];
-	int rc;
-
-	sqlite3_bind_int64(stmt, 1, (int64_t)id);
-	sqlite3_bind_int64(stmt, 2, -1);
-	sqlite3_bind_int64(stmt, 3, 1);
-	rc = sqlite3_step(stmt);
-	sqlite3_reset(stmt);
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		return db_error(&past->db, rc, "read", err);
-	return rc == SQLITE_ROW;
+	db_bind_integers(past->slices[PAST_JOB], 1, (const int64_t[]){ (int64_t)id, -1, 1 }, 3);
+	return db_integers(&past->db, past->slices[PAST_JOB], NULL, 0, err);
 }
 
 int past_task(struct past *past, uint64_t id, uint64_t *array, uint32_t *task, struct error *err)
@@ -155,22 +145,17 @@ static int add_runs(struct past *past, const struct row *job, struct store_batch
 	sqlite3_stmt *stmt = past->slices[PAST_RUNS];
 	struct row row = { .table = TABLE_RUN };
 	int64_t part = job->v[COL_JOB_part].i;
-	int rc;
+	/* from the first attempt and rank on, without a limit */
+	const int64_t keys[] = { job->v[COL_JOB_id].i, part ? part - 1 : 0, -1, -1, -1 };
 
 	if (part >= JOB_PART_RANGES || (!part && job->v[COL_JOB_array].n))
 		return 0;
-	sqlite3_bind_int64(stmt, 1, job->v[COL_JOB_id].i);
-	sqlite3_bind_int64(stmt, 2, part ? part - 1 : 0);
-	for (int i = 3; i <= 4; i++)
-		sqlite3_bind_int64(stmt, i, -1);
-	sqlite3_bind_int64(stmt, 5, -1); /* no limit */
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		db_row(stmt, &row);
+	db_bind_integers(stmt, 1, keys, 5);
+	while (db_next(stmt, &row)) {
 		store_batch_row(out, &row);
 		++*n;
 	}
-	sqlite3_reset(stmt);
-	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+	return db_end(&past->db, stmt, err);
 }
 
 int past_steps(struct past *past, const struct past_steps *of, struct past_cursor *cursor,
@@ -179,24 +164,19 @@ int past_steps(struct past *past, const struct past_steps *of, struct past_curso
 	sqlite3_stmt *stmt = past->slices[PAST_STEPS];
 	struct row row = { .table = TABLE_STEP };
 	unsigned n = 0;
-	int rc;
+	const int64_t keys[] = { (int64_t)of->job, of->task, cursor->begun ? cursor->id : -1,
+		cursor->begun ? cursor->part : -1, max };
 
-	sqlite3_bind_int64(stmt, 1, (int64_t)of->job);
-	sqlite3_bind_int64(stmt, 2, of->task);
-	sqlite3_bind_int64(stmt, 3, cursor->begun ? cursor->id : -1);
-	sqlite3_bind_int64(stmt, 4, cursor->begun ? cursor->part : -1);
-	sqlite3_bind_int64(stmt, 5, max);
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		db_row(stmt, &row);
+	db_bind_integers(stmt, 1, keys, 5);
+	while (db_next(stmt, &row)) {
 		cursor->begun = true;
 		cursor->id = row.v[COL_STEP_attempt].i;
 		cursor->part = row.v[COL_STEP_step].i;
 		store_batch_row(out, &row);
 		n++;
 	}
-	sqlite3_reset(stmt);
 	cursor->end = n < max;
-	return rc == SQLITE_DONE ? 0 : db_error(&past->db, rc, "read", err);
+	return db_end(&past->db, stmt, err);
 }
 
 /* All steps of a job behind its row and its runs. */
@@ -260,10 +240,9 @@ static int read_key(struct slice *s, struct error *err)
 {
 	sqlite3_stmt *stmt = bind_jobs(s);
 	struct row row = { .table = TABLE_JOB };
-	int rc = SQLITE_DONE, result = 0;
+	int rc = 0;
 
-	while (s->left && s->runs < SLICE_RUNS && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		db_row(stmt, &row);
+	while (rc == 0 && s->left && s->runs < SLICE_RUNS && db_next(stmt, &row)) {
 		s->left--;
 		s->cursor->begun = true;
 		s->cursor->id = row.v[COL_JOB_id].i;
@@ -274,16 +253,11 @@ static int read_key(struct slice *s, struct error *err)
 		store_batch_row(s->out, &row);
 		if (add_runs(s->past, &row, s->out, &s->runs, err) < 0 ||
 		        (s->query->with_steps &&
-		                add_steps(s->past, &row, s->out, &s->runs, err) < 0)) {
-			result = -1;
-			break;
-		}
+		                add_steps(s->past, &row, s->out, &s->runs, err) < 0))
+			rc = -1;
 	}
-	sqlite3_reset(stmt);
-	if (result < 0)
+	if (db_end(&s->past->db, stmt, rc < 0 ? NULL : err) < 0 || rc < 0)
 		return -1;
-	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
-		return db_error(&s->past->db, rc, "read", err);
 	return !s->left || s->runs >= SLICE_RUNS;
 }
 
@@ -342,7 +316,7 @@ int past_events(struct past *past, const struct past_events *query, struct past_
 	sqlite3_stmt *stmt = past->slices[which];
 	struct row row = { .table = TABLE_EVENT };
 	unsigned n = 0;
-	int at = 1, rc;
+	int at = 1;
 
 	if (which == PAST_EVENTS_OF_JOB || which == PAST_EVENTS_OF_USER)
 		sqlite3_bind_int64(stmt, at++, query->job ? (int64_t)query->job : query->uid);
@@ -353,8 +327,7 @@ int past_events(struct past *past, const struct past_events *query, struct past_
 	        : query->by_seq ? (int64_t)query->after
 	                        : -1);
 	sqlite3_bind_int64(stmt, at, max);
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		db_row(stmt, &row);
+	while (db_next(stmt, &row)) {
 		if (query->until && !query->by_seq && row.v[COL_EVENT_time].i >= query->until)
 			break;
 		cursor->begun = true;
@@ -365,7 +338,6 @@ int past_events(struct past *past, const struct past_events *query, struct past_
 		        (!query->job || row.v[COL_EVENT_job].i == (int64_t)query->job))
 			store_batch_row(out, &row);
 	}
-	sqlite3_reset(stmt);
 	cursor->end = n < max;
-	return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : db_error(&past->db, rc, "read", err);
+	return db_end(&past->db, stmt, err);
 }

@@ -1,19 +1,18 @@
-/* sql.h - every SQL text of gpusched, as named constants
+/* sql.h - every SQL text of gpusched, as named constants, or made of the columns of row.h
  *
  * No text is ever built from values: values are bound. Columns stand in the order of
  * ctld/core/rows/row.h; testsuite/unit/store/test_store_schema.c compares names, order, types and keys.
  *
- * To add a column: the line in row.h; the name in the COLUMNS of its table in sql.c; a new last
- * step in the schemas (`ALTER TABLE job ADD COLUMN x INTEGER NOT NULL DEFAULT 0`, the same for
- * ended_job and for history.db). A step that has been released is never changed.
+ * To add a column: the line in row.h; a new last step in the schemas (`ADD_INTEGER("job", x)`, the
+ * same for ended_job and for history.db). A step that has been released is never changed.
  */
 #ifndef CTLD_STORE_SQL_H
 #define CTLD_STORE_SQL_H
 
 #include "ctld/core/rows/row.h"
 
-/* A database file: step i takes it from version i to i + 1, in one transaction, and sets the
- * version (PRAGMA user_version) itself. */
+/* A database file: step i takes it from version i to i + 1, in one transaction that then sets the
+ * version (SQL_SET_VERSION). */
 struct sql_schema {
 	const char *file;
 	int application_id; /* in the file's head: tells our databases from others */
@@ -26,21 +25,23 @@ extern const struct sql_schema sql_state_schema, sql_history_schema;
 
 /* What can be done with one table of row.h. Parameters are the columns by position, or the key's.
  */
-struct sql_table {
-	const char *name;
-	const char *put;
-	const char *del;
-	const char *load; /* all rows in key order; NULL: not loaded */
-	/* Tables whose rows move to history.db; NULL for the others. */
-	const char *retire;      /* copy the live row to the ended ones */
-	const char *ended_put;   /* put a whole row among the ended ones */
-	const char *ended_slice; /* the first ?1 ended rows, key order */
-	const char *ended_delete;
-	const char *ended_count;
-	const char *history_put; /* into history.db, unless it is there */
-	const char *history_del; /* what was archived */
+enum sql_table_statement {
+	SQL_PUT,
+	SQL_DELETE,
+	/* of tables whose rows move to history.db */
+	SQL_RETIRE,      /* copy the live row to the ended ones */
+	SQL_ENDED_PUT,   /* put a whole row among the ended ones */
+	SQL_ENDED_SLICE, /* the first ?1 ended rows, key order */
+	SQL_ENDED_DELETE,
+	SQL_ENDED_COUNT,
+	SQL_KEPT, /* those up to here are prepared and kept, on state.db */
+	SQL_LOAD = SQL_KEPT, /* all rows in key order */
+	SQL_HISTORY_PUT,     /* into history.db, unless it is there */
+	SQL_HISTORY_DELETE,  /* what was archived */
+	SQL_TABLE_STATEMENTS
 };
-extern const struct sql_table sql_tables[TABLE_COUNT];
+/* NULL: that is not done with the table. Caller frees. */
+char *sql_of_table(enum row_table table, enum sql_table_statement which);
 
 /* X(symbol, text): all other statements that are prepared and kept, on state.db */
 #define SQL_STATEMENTS(X)                                                                   \
@@ -117,7 +118,7 @@ extern const char *const sql_statements[SQL_STATEMENT_COUNT];
 #define X(sym, table, condition) sym,
 enum sql_past { SQL_PAST(X) SQL_PAST_COUNT };
 #undef X
-extern const char *const sql_past[SQL_PAST_COUNT];
+char *sql_of_past(enum sql_past which); /* Caller frees. */
 
 /* X(symbol, text): what goes from history.db when it is too old: the first such job (parameter: the
  * time) with its runs and steps, ?2 events. */
@@ -145,7 +146,9 @@ extern const size_t sql_n_settings;
 extern const struct sql_setting sql_shared_locking; /* of a shared file: instead of the first */
 
 extern const char sql_n_things[]; /* tables and so on: 0 in an empty file */
-extern const char sql_version[], sql_application_id[], sql_quick_check[], sql_page_count[];
+extern const char sql_version[];
+#define SQL_SET_VERSION "PRAGMA user_version = %d" /* for snprintf() */
+extern const char sql_application_id[], sql_quick_check[], sql_page_count[];
 extern const char sql_integrity_check[];
 extern const char sql_write_anew[];                    /* all of a file, page by page */
 extern const char sql_table_names[], sql_check_table[]; /* the latter for sqlite3_mprintf() */

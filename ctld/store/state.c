@@ -28,19 +28,9 @@ struct recent_script {
 	int64_t piece; /* 0: none here */
 };
 
-enum table_statement {
-	TABLE_PUT,
-	TABLE_DEL,
-	TABLE_RETIRE,
-	TABLE_ENDED_PUT,
-	TABLE_ENDED_SLICE,
-	TABLE_ENDED_DELETE,
-	TABLE_STATEMENTS
-};
-
 struct state {
 	struct db db;
-	sqlite3_stmt *tables[TABLE_COUNT][TABLE_STATEMENTS];
+	sqlite3_stmt *tables[TABLE_COUNT][SQL_KEPT];
 	sqlite3_stmt *other[SQL_STATEMENT_COUNT];
 	uint64_t ended;
 	int64_t last_piece;
@@ -49,16 +39,6 @@ struct state {
 	struct recent_script recent[RECENT_SCRIPTS];
 	struct blob_set *told; /* while a batch is applied: what its commit will tell */
 };
-
-#define IS_K                          1
-#define IS__                          0
-#define COUNT_COLUMN(name, type, key) +1
-#define COUNT_KEY(name, type, key)    +IS_##key
-#define X(sym, name, columns)         [sym] = { 0 columns(COUNT_COLUMN), 0 columns(COUNT_KEY) },
-static const struct {
-	size_t n_columns, n_keys;
-} shapes[TABLE_COUNT] = { ROW_TABLES(X) };
-#undef X
 
 static int run(struct state *state, enum sql_statement which, int64_t *number, struct error *err)
 {
@@ -77,29 +57,22 @@ static int run_ints(struct state *state, enum sql_statement which, int64_t a, in
 	return db_run(&state->db, stmt, number, err);
 }
 
+/* The integers of the row with that key: db_integers(). */
+static int ask(struct state *state, enum sql_statement which, int64_t key, int64_t *v, size_t n,
+        struct error *err)
+{
+	sqlite3_bind_int64(state->other[which], 1, key);
+	return db_integers(&state->db, state->other[which], v, n, err);
+}
+
 /* ---- opening ---- */
 
 static int prepare_all(struct state *state, struct error *err)
 {
-	for (int t = 0; t < TABLE_COUNT; t++) {
-		const struct sql_table *table = &sql_tables[t];
-		const char *const texts[TABLE_STATEMENTS] = {
-			[TABLE_PUT] = table->put,
-			[TABLE_DEL] = table->del,
-			[TABLE_RETIRE] = table->retire,
-			[TABLE_ENDED_PUT] = table->ended_put,
-			[TABLE_ENDED_SLICE] = table->ended_slice,
-			[TABLE_ENDED_DELETE] = table->ended_delete,
-		};
-
-		for (int i = 0; i < TABLE_STATEMENTS; i++) {
-			if (!texts[i])
-				continue;
-			state->tables[t][i] = db_prepare(&state->db, texts[i], err);
-			if (!state->tables[t][i])
+	for (int t = 0; t < TABLE_COUNT; t++)
+		for (int i = 0; i < SQL_KEPT; i++)
+			if (db_prepare_table(&state->db, t, i, &state->tables[t][i], err) < 0)
 				return -1;
-		}
-	}
 	for (int i = 0; i < SQL_STATEMENT_COUNT; i++) {
 		state->other[i] = db_prepare(&state->db, sql_statements[i], err);
 		if (!state->other[i])
@@ -111,18 +84,10 @@ static int prepare_all(struct state *state, struct error *err)
 static int count_ended(struct state *state, struct error *err)
 {
 	for (int t = 0; t < TABLE_COUNT; t++) {
-		sqlite3_stmt *stmt;
+		sqlite3_stmt *stmt = state->tables[t][SQL_ENDED_COUNT];
 		int64_t n = 0;
-		int rc;
 
-		if (!sql_tables[t].ended_count)
-			continue;
-		stmt = db_prepare(&state->db, sql_tables[t].ended_count, err);
-		if (!stmt)
-			return -1;
-		rc = db_run(&state->db, stmt, &n, err);
-		sqlite3_finalize(stmt);
-		if (rc < 0)
+		if (stmt && db_run(&state->db, stmt, &n, err) < 0)
 			return -1;
 		state->ended += (uint64_t)n;
 	}
@@ -151,7 +116,7 @@ void state_close(struct state *state)
 	if (!state)
 		return;
 	for (int t = 0; t < TABLE_COUNT; t++)
-		for (int i = 0; i < TABLE_STATEMENTS; i++)
+		for (int i = 0; i < SQL_KEPT; i++)
 			sqlite3_finalize(state->tables[t][i]);
 	for (int i = 0; i < SQL_STATEMENT_COUNT; i++)
 		sqlite3_finalize(state->other[i]);
@@ -187,20 +152,16 @@ int state_slice(struct state *state, struct store_batch *slice, unsigned max, st
 	batch_reset(slice);
 	for (int i = -n_first; i < TABLE_COUNT && slice->n_rows < max; i++) {
 		int t = i < 0 ? (int)first[i + n_first] : i;
-		sqlite3_stmt *stmt = state->tables[t][TABLE_ENDED_SLICE];
-		int rc;
+		sqlite3_stmt *stmt = state->tables[t][SQL_ENDED_SLICE];
 
 		if (!stmt || i == TABLE_RUN || i == TABLE_STEP)
 			continue;
 		row.table = t;
 		sqlite3_bind_int64(stmt, 1, (int64_t)(max - slice->n_rows));
-		while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-			db_row(stmt, &row);
+		while (db_next(stmt, &row))
 			store_batch_row(slice, &row);
-		}
-		sqlite3_reset(stmt);
-		if (rc != SQLITE_DONE)
-			return db_error(&state->db, rc, "read", err);
+		if (db_end(&state->db, stmt, err) < 0)
+			return -1;
 	}
 	/* A row that has ended twice before it moved was counted twice. */
 	if (slice->n_rows < max)
@@ -211,16 +172,11 @@ int state_slice(struct state *state, struct store_batch *slice, unsigned max, st
 int state_load_stored(struct state *state, store_stored_fn *take, void *arg, struct error *err)
 {
 	sqlite3_stmt *stmt = state->other[SQL_STORED];
-	int rc;
+	struct row row;
 
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const struct store_stored stored = { (uint32_t)sqlite3_column_int64(stmt, 0),
-			sqlite3_column_int64(stmt, 1) };
-
-		take(arg, &stored);
-	}
-	sqlite3_reset(stmt);
-	return rc == SQLITE_DONE ? 0 : db_error(&state->db, rc, "read", err);
+	while (db_next(stmt, &row))
+		take(arg, &(struct store_stored){ (uint32_t)row.v[0].i, row.v[1].i });
+	return db_end(&state->db, stmt, err);
 }
 
 /* ---- whose bytes ---- */
@@ -304,40 +260,18 @@ static int piece_count(struct state *state, int64_t piece, int64_t change, struc
 	return 0;
 }
 
-struct piece {
-	int64_t refs, bytes;
-	uint32_t uid;
-};
-
-static int piece_get(struct state *state, int64_t id, struct piece *piece, struct error *err)
-{
-	sqlite3_stmt *stmt = state->other[SQL_PIECE_GET];
-	int rc;
-
-	*piece = (struct piece){ 0 };
-	sqlite3_bind_int64(stmt, 1, id);
-	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW)
-		*piece = (struct piece){ .refs = sqlite3_column_int64(stmt, 0),
-			.uid = (uint32_t)sqlite3_column_int64(stmt, 1),
-			.bytes = sqlite3_column_int64(stmt, 2) };
-	else if (rc != SQLITE_DONE)
-		db_error(&state->db, rc, "read", err);
-	sqlite3_reset(stmt);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
-}
-
 static int piece_unref(struct state *state, int64_t piece, struct error *err)
 {
-	struct piece was;
+	enum { REFS, UID, BYTES, COLUMNS };
+	int64_t was[COLUMNS];
 
 	if (!piece)
 		return 0;
-	if (piece_get(state, piece, &was, err) < 0)
+	if (ask(state, SQL_PIECE_GET, piece, was, COLUMNS, err) < 0)
 		return -1;
-	if (was.refs > 1)
+	if (was[REFS] > 1)
 		return piece_count(state, piece, -1, err);
-	stored_note(state, was.uid, -was.bytes);
+	stored_note(state, (uint32_t)was[UID], -was[BYTES]);
 	for (size_t i = 0; i < RECENT_SCRIPTS; i++)
 		if (state->recent[i].piece == piece)
 			state->recent[i].piece = 0;
@@ -403,24 +337,11 @@ struct blob_shape {
 static int blob_shape(
         struct state *state, int64_t job, struct blob_shape *shape, struct error *err)
 {
-	sqlite3_stmt *stmt = state->other[SQL_BLOB_SHAPE];
-	int rc;
+	int64_t v[6];
+	int rc = ask(state, SQL_BLOB_SHAPE, job, v, 6, err);
 
-	*shape = (struct blob_shape){ 0 };
-	sqlite3_bind_int64(stmt, 1, job);
-	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW)
-		*shape = (struct blob_shape){ .there = true,
-			.script_piece = sqlite3_column_int64(stmt, 0),
-			.credential_piece = sqlite3_column_int64(stmt, 1),
-			.uid = (uint32_t)sqlite3_column_int64(stmt, 2),
-			.spec_len = sqlite3_column_int64(stmt, 3),
-			.script_len = sqlite3_column_int64(stmt, 4),
-			.credential_len = sqlite3_column_int64(stmt, 5) };
-	else if (rc != SQLITE_DONE)
-		db_error(&state->db, rc, "read", err);
-	sqlite3_reset(stmt);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -1;
+	*shape = (struct blob_shape){ rc > 0, (uint32_t)v[2], v[0], v[1], v[3], v[4], v[5] };
+	return rc < 0 ? -1 : 0;
 }
 
 static int blob_drop(struct state *state, int64_t job, struct error *err)
@@ -550,12 +471,11 @@ static int blob_read(struct state *state, struct blob_set *set, uint64_t job, st
 {
 	sqlite3_stmt *stmt = state->other[SQL_BLOB_GET];
 	struct store_blob *blob = &set->v[set->n];
-	int rc, result = 0;
+	int rc = 0;
 
 	*blob = (struct store_blob){ .job = job };
 	sqlite3_bind_int64(stmt, 1, (int64_t)job);
-	rc = sqlite3_step(stmt);
-	if (rc == SQLITE_ROW) {
+	if (sqlite3_step(stmt) == SQLITE_ROW) {
 		blob->spec_len = (size_t)sqlite3_column_bytes(stmt, 2);
 		blob->uid = (uint32_t)sqlite3_column_int64(stmt, 5);
 		blob->ended = sqlite3_column_int64(stmt, 6);
@@ -564,12 +484,9 @@ static int blob_read(struct state *state, struct blob_set *set, uint64_t job, st
 		                0 ||
 		        set_keep_part(state, set, stmt, 1, 4, &blob->credential,
 		                &blob->credential_len, err) < 0)
-			result = -1;
-	} else if (rc != SQLITE_DONE) {
-		result = db_error(&state->db, rc, "read", err);
+			rc = -1;
 	}
-	sqlite3_reset(stmt);
-	return result;
+	return db_end(&state->db, stmt, rc < 0 ? NULL : err) < 0 ? -1 : rc;
 }
 
 static int want(
@@ -607,26 +524,21 @@ static void set_settle(struct blob_set *set)
 /* Erase what is due of jobs that are gone. */
 static int blobs_erase(struct state *state, struct error *err)
 {
-	sqlite3_stmt *stmt = state->other[SQL_BLOB_DUE];
-	int rc = SQLITE_ROW;
+	int64_t job;
+	int rc = 1;
 
-	for (int n = 0; n < STORE_ERASED_MAX && rc == SQLITE_ROW; n++) {
-		int64_t job;
-
-		sqlite3_bind_int64(stmt, 1, state->erase_before);
-		rc = sqlite3_step(stmt);
-		job = rc == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
-		sqlite3_reset(stmt);
-		if (rc == SQLITE_ROW && blob_drop(state, job, err) < 0)
+	for (int n = 0; n < STORE_ERASED_MAX && rc > 0; n++) {
+		rc = ask(state, SQL_BLOB_DUE, state->erase_before, &job, 1, err);
+		if (rc > 0 && blob_drop(state, job, err) < 0)
 			return -1;
 	}
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_error(&state->db, rc, "read", err);
+	return rc < 0 ? -1 : 0;
 }
 
 /* The job's row goes: its bytes too, unless they are kept for a while. */
 static int blob_leave(struct state *state, const struct row *row, struct error *err)
 {
-	bool whole = row->n == shapes[TABLE_JOB].n_columns;
+	bool whole = row->n == row_columns(TABLE_JOB);
 	sqlite3_stmt *stmt = state->other[whole ? SQL_BLOB_END : SQL_BLOB_END_OF_JOB];
 
 	if (row->change != ROW_RETIRE || state->erase_before == INT64_MAX)
@@ -641,8 +553,8 @@ static int blob_leave(struct state *state, const struct row *row, struct error *
 
 /* ---- writing ---- */
 
-static int row_run(struct state *state, const struct row *row, enum table_statement which, size_t n,
-        struct error *err)
+static int row_run(struct state *state, const struct row *row, enum sql_table_statement which,
+        size_t n, struct error *err)
 {
 	sqlite3_stmt *stmt = state->tables[row->table][which];
 
@@ -656,16 +568,16 @@ static int row_remove(struct state *state, const struct row *row, struct error *
 	/* The tasks of an array have one blob, and it goes with the array's own row. */
 	if (row->table == TABLE_JOB && !row->v[COL_JOB_part].i && blob_leave(state, row, err) < 0)
 		return -1;
-	return row_run(state, row, TABLE_DEL, shapes[row->table].n_keys, err);
+	return row_run(state, row, SQL_DELETE, row_keys(row->table), err);
 }
 
 static int row_retire(struct state *state, const struct row *row, struct error *err)
 {
-	bool whole = row->n == shapes[row->table].n_columns;
+	bool whole = row->n == row_columns(row->table);
 
-	if (!state->tables[row->table][TABLE_RETIRE])
+	if (!state->tables[row->table][SQL_RETIRE])
 		return row_remove(state, row, err);
-	if (row_run(state, row, whole ? TABLE_ENDED_PUT : TABLE_RETIRE, row->n, err) < 0)
+	if (row_run(state, row, whole ? SQL_ENDED_PUT : SQL_RETIRE, row->n, err) < 0)
 		return -1;
 	state->ended += (uint64_t)sqlite3_changes64(state->db.handle);
 	return row_remove(state, row, err);
@@ -673,19 +585,18 @@ static int row_retire(struct state *state, const struct row *row, struct error *
 
 static int row_apply(struct state *state, const struct row *row, struct error *err)
 {
-	const size_t n_columns = shapes[row->table].n_columns;
-	const size_t n_keys = shapes[row->table].n_keys;
+	const size_t n_columns = row_columns(row->table);
 
-	if (row->n != n_columns && (row->change == ROW_PUT || row->n != n_keys))
+	if (row->n != n_columns && (row->change == ROW_PUT || row->n != row_keys(row->table)))
 		return error_set(err, ERR_INTERNAL, "a row of table '%s' has %zu values",
-		        sql_tables[row->table].name, row->n);
+		        row_table_name(row->table), row->n);
 	if (row->change == ROW_DELETE)
 		return row_remove(state, row, err);
 	if (row->change == ROW_RETIRE)
 		return row_retire(state, row, err);
 	if (row->table == TABLE_EVENT || row->table == TABLE_STEP)
 		state->ended++;
-	return row_run(state, row, TABLE_PUT, n_columns, err);
+	return row_run(state, row, SQL_PUT, n_columns, err);
 }
 
 static int commit(struct state *state, bool moving, struct error *err)
@@ -730,8 +641,7 @@ static int moved_delete(struct state *state, const struct store_batch *moved, st
 	size_t offset = 0;
 
 	while (batch_next(moved, &offset, &item)) {
-		if (row_run(state, &item.row, TABLE_ENDED_DELETE, shapes[item.row.table].n_keys,
-		            err) < 0)
+		if (row_run(state, &item.row, SQL_ENDED_DELETE, row_keys(item.row.table), err) < 0)
 			return -1;
 		state->ended -= (uint64_t)sqlite3_changes64(state->db.handle);
 	}

@@ -170,7 +170,8 @@ static double bench_raw(const char *in, const char *name, unsigned rows_a_commit
 
 	if (db_open(&db, path, NULL, &sql_state_schema, &err) < 0)
 		die(err.text);
-	put = db_prepare(&db, sql_tables[TABLE_JOB].put, &err);
+	if (db_prepare_table(&db, TABLE_JOB, SQL_PUT, &put, &err) < 0)
+		die(err.text);
 	begin = db_prepare(&db, sql_statements[SQL_BEGIN], &err);
 	commit = db_prepare(&db, sql_statements[SQL_COMMIT], &err);
 	start = now_s();

@@ -614,10 +614,11 @@ static void make_old(const char *vfs, const char *path, unsigned rows)
 		assert_int_equal(
 		        sqlite3_exec(db, sql_state_schema.steps[step], NULL, NULL, NULL), SQLITE_OK);
 	snprintf(text, sizeof(text),
+	        "PRAGMA user_version = %d;"
 	        "INSERT INTO meta VALUES ('cluster', 'test'), ('sum', 'of before');"
 	        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %u) "
 	        "INSERT INTO nonce SELECT 1000, randomblob(60), x'01', i, i FROM n",
-	        rows);
+	        SUMS_VERSION - 1, rows);
 	assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }

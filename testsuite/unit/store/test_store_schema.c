@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "ctld/core/rows/codec.h"
 #include "ctld/store/db.h"
 #include "testsuite/unit/lib/store_fixture.h"
 
@@ -77,7 +78,7 @@ static void test_columns(void **state)
 	assert_non_null(store);
 	store_close(store);
 	for (int t = 0; t < TABLE_COUNT; t++) {
-		assert_string_equal(sql_tables[t].name, fixture_tables[t].name);
+		assert_string_equal(row_table_name(t), fixture_tables[t].name);
 		check_columns(dir, "state.db", fixture_tables[t].name, &fixture_tables[t]);
 	}
 	check_columns(dir, "state.db", "ended_job", &fixture_tables[TABLE_JOB]);
@@ -154,6 +155,21 @@ static int see(void *arg, const struct row *row, struct error *err)
 	return 0;
 }
 
+/* The file becomes one of version `from`, with what its first version had in it. */
+static void make_version(
+        sqlite3 *db, const struct sql_schema *schema, int from, const char *rows_of_first)
+{
+	char text[64];
+
+	for (int step = 0; step < from; step++) {
+		exec_raw(db, schema->steps[step]);
+		if (step == 0)
+			exec_raw(db, rows_of_first);
+	}
+	snprintf(text, sizeof(text), SQL_SET_VERSION, from);
+	exec_raw(db, text);
+}
+
 /* From each version on: a file of that version with rows in it loads as the present one. */
 static void test_migrations(void **state)
 {
@@ -166,11 +182,7 @@ static void test_migrations(void **state)
 		struct store *store;
 		struct error err;
 
-		for (int step = 0; step < from; step++) {
-			exec_raw(db, sql_state_schema.steps[step]);
-			if (step == 0)
-				exec_raw(db, rows_of_version_1);
-		}
+		make_version(db, &sql_state_schema, from, rows_of_version_1);
 		sqlite3_close(db);
 		store = fixture_open(dir, NULL, true, NULL);
 		assert_non_null(store);
@@ -249,11 +261,7 @@ static void test_history_migrates(void **state)
 		sqlite3 *db = open_raw(dir, "history.db");
 		sqlite3_stmt *stmt;
 
-		for (int step = 0; step < from; step++) {
-			exec_raw(db, sql_history_schema.steps[step]);
-			if (step == 0)
-				exec_raw(db, rows);
-		}
+		make_version(db, &sql_history_schema, from, rows);
 		sqlite3_close(db);
 		store_close(fixture_open(dir, NULL, true, NULL));
 		check_columns(dir, "history.db", "run", &fixture_tables[TABLE_RUN]);
