@@ -39,8 +39,9 @@
 /* The tasks of an array have rows of their own: the key is no longer the id alone. */
 #define JOB_TABLE_2 \
 	"id INTEGER NOT NULL" INTEGER(part) JOB_OLDEST(INTEGER, TEXT, BLOB) \
-	JOB_OLDER(INTEGER, TEXT) TEXT(tasks) INTEGER(at_once) INTEGER(next_part) INTEGER(tasks_ended) INTEGER(tasks_failed) \
-	INTEGER(tasks_cancelled) ", PRIMARY KEY (id, part)"
+	JOB_OLDER(INTEGER, TEXT) TEXT(tasks) INTEGER(at_once) INTEGER(next_part) \
+	INTEGER(tasks_ended) INTEGER(tasks_failed) INTEGER(tasks_cancelled) \
+	", PRIMARY KEY (id, part)"
 #define JOB_NAMES JOB_OLDEST(NAME, NAME, NAME) JOB_OLDER(NAME, NAME)
 
 #define RUN_OLDEST(INTEGER, TEXT) \

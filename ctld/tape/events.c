@@ -270,28 +270,15 @@ static const struct field gpu_report_fields[] = {
 
 static const struct field step_fields[] = {
 	NUMBER(struct step_report, step),
-	TEXT(struct step_report, name),
-	TEXT(struct step_report, nodelist),
-	NUMBER(struct step_report, nodes),
-	NUMBER(struct step_report, tasks),
-	NUMBER(struct step_report, cpus),
-	NUMBER(struct step_report, gpus),
-	NUMBER(struct step_report, start_time),
-	NUMBER(struct step_report, end_time),
-	NUMBER(struct step_report, exit_code),
-	NUMBER(struct step_report, exit_signal),
-	NUMBER(struct step_report, cancelled),
-	NUMBER(struct step_report, timeout),
-	NUMBER(struct step_report, cpu_time_us),
-	NUMBER(struct step_report, max_rss_kb),
+	TEXT(struct step_report, name, nodelist),
+	NUMBER(struct step_report, nodes, tasks, cpus, gpus, start_time, end_time, exit_code,
+	        exit_signal, cancelled, timeout, cpu_time_us, max_rss_kb),
 };
 static const struct form step_form = FORM("step", struct step_report, step_fields);
 
 static const struct field step_reports_fields[] = {
 	CALLER,
-	NUMBER(EV, steps.job),
-	NUMBER(EV, steps.task),
-	NUMBER(EV, steps.attempt),
+	NUMBER(EV, steps.job, steps.task, steps.attempt),
 	LIST(EV, steps.v, steps.n, LIST_MAX, &step_form),
 };
 

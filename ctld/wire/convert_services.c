@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/text.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
@@ -95,14 +96,8 @@ int wire_replica(const Gpusched__Replica *m, struct replica_report *out, struct 
 	        m->tokens > INT64_MAX || text_check("probe", m->text, WIRE_TEXT_MAX, NULL) ||
 	        text_check("address", m->address, WIRE_NAME_MAX, NULL))
 		return error_set(err, ERR_PROTOCOL, "an agent's message with a replica that cannot be");
-	*out = (struct replica_report){ .health = (enum replica_health)m->health,
-		.text = m->text,
-		.address = m->address,
-		.ready_time = m->ready_time,
-		.ready_us = m->ready_us,
-		.n_ports = m->n_ports,
-		.requests = m->requests,
-		.tokens = m->tokens };
+	*out = (struct replica_report){ .health = (enum replica_health)m->health };
+	COPY_FIELDS(out, m, text, address, ready_time, ready_us, n_ports, requests, tokens);
 	for (size_t i = 0; i < m->n_ports; i++) {
 		if (!m->ports[i] || m->ports[i] > UINT16_MAX)
 			return error_set(err, ERR_PROTOCOL, "an agent's message with port %u",
@@ -225,10 +220,7 @@ static void put_counts(const struct service *s, Gpusched__Service *m)
 	for (int g = 0; g < GEN_COUNT; g++) {
 		const struct service_counts *c = &l->counts[g];
 
-		m->ready += c->ready;
-		m->loading += c->loading;
-		m->unready += c->unready;
-		m->draining += c->draining;
+		ADD_FIELDS(m, c, ready, loading, unready, draining);
 		alive += c->alive;
 	}
 	m->pending = service_info(s)->wanted > alive ? service_info(s)->wanted - alive : 0;
@@ -305,9 +297,7 @@ Gpusched__Service *wire_service(
 	m->reason = wire_copied(text, arena);
 	m->wanted = i->wanted;
 	m->decision = wire_copied(i->decision, arena);
-	m->decision_time = i->decision_time;
-	m->submit_time = i->submit_time;
-	m->paused = i->paused;
+	COPY_FIELDS(m, i, decision_time, submit_time, paused);
 	m->request = request_message(i, arena);
 	put_generations(s, m, arena);
 	put_counts(s, m);

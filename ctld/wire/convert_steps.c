@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/text.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/wire/convert_parts.h"
@@ -21,23 +22,9 @@ static int take_report(
 	if (m->start_time < 0 || m->end_time < 0 || m->cpu_time_us > INT64_MAX ||
 	        m->max_rss_kb > INT64_MAX)
 		return error_set(err, ERR_USAGE, "step %u: numbers that cannot be", m->step);
-	*r = (struct step_report){
-		.step = m->step,
-		.name = m->name,
-		.nodelist = m->nodelist,
-		.nodes = m->nodes,
-		.tasks = m->tasks,
-		.cpus = m->cpus,
-		.gpus = m->gpus,
-		.start_time = m->start_time,
-		.end_time = m->end_time,
-		.exit_code = m->exit_code,
-		.exit_signal = m->exit_signal,
-		.cancelled = m->cancelled,
-		.timeout = m->timeout,
-		.cpu_time_us = m->cpu_time_us,
-		.max_rss_kb = m->max_rss_kb,
-	};
+	*r = (struct step_report){ .step = m->step };
+	COPY_FIELDS(r, m, name, nodelist, nodes, tasks, cpus, gpus, start_time, end_time, exit_code,
+	        exit_signal, cancelled, timeout, cpu_time_us, max_rss_kb);
 	return 0;
 }
 
@@ -56,9 +43,7 @@ int wire_step_reports(const Gpusched__StepReports *m, struct arena *arena,
 		if (take_report(m->steps[i], &v[i], err) < 0)
 			return -1;
 	event->kind = EV_STEP_REPORTS;
-	event->steps.job = m->job;
-	event->steps.task = m->task;
-	event->steps.attempt = m->attempt;
+	COPY_FIELDS(&event->steps, m, job, task, attempt);
 	event->steps.v = v;
 	event->steps.n = m->n_steps;
 	return 0;
@@ -90,13 +75,7 @@ Gpusched__Step *wire_step(const struct job_view *job, const struct step_report *
 	r->step = step->step;
 	r->name = wire_shown(step->name, arena);
 	r->nodelist = wire_shown(step->nodelist, arena);
-	r->nodes = step->nodes;
-	r->tasks = step->tasks;
-	r->cpus = step->cpus;
-	r->gpus = step->gpus;
-	r->start_time = step->start_time;
-	r->cpu_time_us = step->cpu_time_us;
-	r->max_rss_kb = step->max_rss_kb;
+	COPY_FIELDS(r, step, nodes, tasks, cpus, gpus, start_time, cpu_time_us, max_rss_kb);
 	m->report = r;
 	return m;
 }

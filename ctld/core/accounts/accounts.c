@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "common/base/bisect.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/fairtree.h"
 #include "ctld/core/accounts/usage.h"
@@ -133,8 +134,7 @@ struct accounts *accounts_new(struct strings *strings, struct dirty *dirty, uint
 
 static void assoc_free(struct accounts *as, struct assoc *a)
 {
-	strings_drop(as->strings, a->account);
-	strings_drop(as->strings, a->user);
+	DROP_TEXTS(as->strings, a, account, user);
 	free(a);
 }
 
@@ -523,12 +523,10 @@ static size_t snapshot(const struct accounts *as, struct clocks now, struct usag
 /* `since`: from the common moment to now. */
 static struct standing standing_of(const struct fair_node *node, double since)
 {
-	return (struct standing){ .usage = node->usage / since / USAGE_MICRO,
-		.norm = node->norm,
-		.effective = node->effective,
-		.level_fs = node->level_fs,
-		.factor = node->factor,
-		.rank = node->rank };
+	struct standing s = { .usage = node->usage / since / USAGE_MICRO };
+
+	COPY_FIELDS(&s, node, norm, effective, level_fs, factor, rank);
+	return s;
 }
 
 /* What the tree has found, back to accounts and assocs, with usage as of now. */
@@ -730,10 +728,7 @@ bool accounts_next(const struct accounts *as, size_t *cursor, struct share_view 
 	view->gpu_us = sums.gpu_us;
 	view->cpu_us = sums.cpu_us;
 	view->cost = (double)sums.cost_u / USAGE_MICRO;
-	view->usage = standing->usage;
-	view->norm = standing->norm;
-	view->effective = standing->effective;
-	view->level_fs = standing->level_fs;
+	COPY_FIELDS(view, standing, usage, norm, effective, level_fs);
 	view->fair_share = standing->factor;
 	view->rank = standing->rank;
 	return true;

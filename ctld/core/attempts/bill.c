@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/usage.h"
@@ -315,10 +316,7 @@ int bill_check(const struct core *core, struct run *const *v, size_t n, struct e
 			        run_info(v[i])->uid != assoc_uid(assoc))
 				continue;
 			one = sums_of(v[i]);
-			sum.gpu_us += one.gpu_us;
-			sum.cpu_us += one.cpu_us;
-			sum.cost_u += one.cost_u;
-			sum.runs += one.runs;
+			ADD_FIELDS(&sum, &one, gpu_us, cpu_us, cost_u, runs);
 		}
 		if (sum.gpu_us != all.gpu_us || sum.cpu_us != all.cpu_us ||
 		        sum.cost_u != all.cost_u || sum.runs != all.runs)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf.h"
 #include "common/job/run.h"
@@ -128,10 +129,7 @@ void snapshot_imagine(
 	*h = *snapshot;
 	h->gpus = (uint32_t)__builtin_popcountll(place->gpus);
 	h->gpu_set = place->gpus;
-	h->share = place->share;
-	h->cpus = place->cpus;
-	h->mem_mb = place->mem_mb;
-	h->type = place->type;
+	COPY_FIELDS(h, place, share, cpus, mem_mb, type);
 }
 
 /* How long the attempt has worked since its start or since its latest checkpoint: the work that a

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/units.h"
 #include "common/conf/conf.h"
 #include "common/job/mail_types.h"
@@ -270,52 +271,24 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 
 	v->gid = i->gid;
 	v->reason = "";
-	v->cpus = i->cpus;
-	v->time_limit_s = i->time_limit_s;
-	v->mem_mb = i->mem_mb;
-	v->submit_time = i->submit_time;
-	v->start_time = i->start_time;
-	v->end_time = i->end_time;
+	COPY_FIELDS(v, i, cpus, time_limit_s, mem_mb, submit_time, start_time, end_time, attempt,
+	        max_attempts, warn_signal, warn_before_s, nice, cwd, output, error, submit_host,
+	        comment, requeue, max_wait_s);
+	COPY_FIELDS(v, i, begin_time, deadline, remark, mail_user, requeue_on, requeue_delay_s);
 	/* An array parent keeps the highest codes of its tasks, for its own end. */
 	v->exit_code = i->state == JOB_PENDING ? 0 : i->exit_code;
 	v->exit_signal = i->state == JOB_PENDING ? 0 : i->exit_signal;
-	v->attempt = i->attempt;
-	v->max_attempts = i->max_attempts;
-	v->warn_signal = i->warn_signal;
-	v->warn_before_s = i->warn_before_s;
-	v->nice = i->nice;
-	v->cwd = i->cwd;
-	v->output = i->output;
-	v->error = i->error;
-	v->submit_host = i->submit_host;
-	v->comment = i->comment;
-	v->requeue = i->requeue;
 	v->first_planned = i->planned_start;
-	v->max_wait_s = i->max_wait_s;
-	v->nodes_min = i->gpus->nodes_min;
-	v->nodes_max = i->gpus->nodes_max;
+	COPY_FIELDS(v, i->gpus, nodes_min, nodes_max, exclusive, gpu_mem_min_mb, tmp_mb,
+	        gpu_mem_burst_mb, constraint, prefer, nodelist, exclude);
 	v->gpus_per_node = i->gpus->per_node;
-	v->exclusive = i->gpus->exclusive;
 	v->cost_max = job_cost_max(core, i);
-	v->gpu_mem_min_mb = i->gpus->gpu_mem_min_mb;
 	v->gpu_link = i->gpus->link;
-	v->tmp_mb = i->gpus->tmp_mb;
 	v->gpu_mem_mb = i->gpus->share.mem_mb;
-	v->gpu_mem_burst_mb = i->gpus->gpu_mem_burst_mb;
 	v->gpu_share_milli = i->gpus->share.milli;
-	v->constraint = i->gpus->constraint;
-	v->prefer = i->gpus->prefer;
-	v->nodelist = i->gpus->nodelist;
-	v->exclude = i->gpus->exclude;
 	v->licences = request_licences(i->gpus);
 	v->progress = "";
-	v->begin_time = i->begin_time;
-	v->deadline = i->deadline;
-	v->remark = i->remark;
-	v->mail_user = i->mail_user;
 	v->mail_types = i->mail_types & MAIL_ALL_BITS;
-	v->requeue_on = i->requeue_on;
-	v->requeue_delay_s = i->requeue_delay_s;
 }
 
 /* When the first attempt began is not known any more of a job that has had several. */

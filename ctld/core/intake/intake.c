@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
@@ -108,9 +109,7 @@ void intake_choose(struct intake *t, uint32_t k)
 	const struct intake_choice *c = &t->choices[k];
 
 	t->partition = c->partition;
-	t->info.cpus = c->has.cpus;
-	t->info.mem_mb = c->has.mem_mb;
-	t->info.time_limit_s = c->has.time_limit_s;
+	COPY_FIELDS(&t->info, &c->has, cpus, mem_mb, time_limit_s);
 }
 
 const char *intake_left_out(struct core *core, const struct intake *t)
@@ -127,9 +126,7 @@ static void keep_choice(struct intake *t, uint32_t k)
 {
 	struct job_choice *has = &t->choices[k].has;
 
-	has->cpus = t->info.cpus;
-	has->mem_mb = t->info.mem_mb;
-	has->time_limit_s = t->info.time_limit_s;
+	COPY_FIELDS(has, &t->info, cpus, mem_mb, time_limit_s);
 }
 
 /* A check of a job in one partition: the present choice. */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/core.h"
@@ -38,13 +39,7 @@ void submit_fill(const struct core *core, const struct caller *caller, struct in
 
 	i->gid = in->gid;
 	i->user = caller->user;
-	i->max_wait_s = in->max_wait_s;
-	i->name = in->name;
-	i->submit_host = in->submit_host;
-	i->cwd = in->cwd;
-	i->output = in->output;
-	i->error = in->error;
-	i->array = in->array;
+	COPY_FIELDS(i, in, max_wait_s, name, submit_host, cwd, output, error, array);
 	i->raw_ids = *in->array && meta_next_job(core->meta) + bulk_ids(core) + t->tasks.count <
 	                                   RAW_IDS_END;
 	i->sign_time = in->sign_time;
@@ -52,9 +47,7 @@ void submit_fill(const struct core *core, const struct caller *caller, struct in
 	i->warn_signal = in->warn_signal;
 	i->warn_before_s = in->warn_before_s;
 	i->max_attempts = in->max_attempts ? in->max_attempts : 1;
-	i->steps = in->steps;
-	i->nice = in->nice;
-	i->requeue = in->requeue;
+	COPY_FIELDS(i, in, steps, nice, requeue);
 
 	i->hold = in->hold ? HOLD_USER : HOLD_NONE; /* whatever else the owner is */
 }

@@ -117,56 +117,26 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 	const struct job_info *i = job_info(job);
 	const struct request *r = i->gpus;
 	struct submit_job in = {
-		.name = i->name,
 		.partition = *i->partitions ? i->partitions : i->partition,
-		.account = i->account,
-		.submit_host = i->submit_host,
-		.array = i->array,
-		.cwd = i->cwd,
-		.output = i->output,
-		.error = i->error,
-		.qos = i->qos,
-		.max_wait_s = i->max_wait_s,
-		.constraint = r->constraint,
-		.prefer = r->prefer,
-		.nodelist = r->nodelist,
-		.exclude = r->exclude,
 		.licences = request_licences(r),
-		.gid = i->gid,
 		.n_gpus = r->n,
-		.nodes_min = r->nodes_min,
-		.nodes_max = r->nodes_max,
 		.gpus_per_node = r->per_node,
-		.gpu_mem_min_mb = r->gpu_mem_min_mb,
 		.gpu_link = r->link,
-		.tmp_mb = r->tmp_mb,
 		.replica_of = r->service,
-		.ports = r->ports,
 		.gpu_mem_mb = r->share.mem_mb,
-		.gpu_mem_burst_mb = r->gpu_mem_burst_mb,
 		.gpu_share_milli = r->share.milli,
-		.exclusive = r->exclusive,
-		.cpus = i->cpus,
-		.mem_mb = i->mem_mb,
 		.time_limit_s = i->time_limit_s ? i->time_limit_s : TIME_LIMIT_NONE,
-		.warn_signal = i->warn_signal,
-		.warn_before_s = i->warn_before_s,
-		.max_attempts = i->max_attempts,
-		.steps = i->steps,
-		.begin_time = i->begin_time,
-		.deadline = i->deadline,
-		.kill_invalid = i->kill_invalid,
-		.remark = i->remark,
 		.mail_types = i->mail_types & MAIL_ALL_BITS,
-		.mail_user = i->mail_user,
-		.requeue_on = i->requeue_on,
-		.requeue_delay_s = i->requeue_delay_s,
-		.requeue = i->requeue,
 		.labels = i->labels->v,
 		.n_labels = i->labels->n,
 	};
 	uint32_t a;
 
+	COPY_FIELDS(&in, i, name, account, submit_host, array, cwd, output, error, qos, max_wait_s,
+	        gid, cpus, mem_mb, warn_signal, warn_before_s, max_attempts, steps, begin_time,
+	        deadline, kill_invalid, remark, mail_user, requeue_on, requeue_delay_s, requeue);
+	COPY_FIELDS(&in, r, constraint, prefer, nodelist, exclude, nodes_min, nodes_max,
+	        gpu_mem_min_mb, tmp_mb, ports, gpu_mem_burst_mb, exclusive);
 	for (a = 0; a < r->n; a++)
 		in.gpus[a] = (struct gpu_request){ r->v[a].type, r->v[a].count };
 	leave_to_defaults(core, job, &in);

@@ -517,24 +517,18 @@ static struct run *new_to_us(struct core *core, const struct node *node, struct 
 		.id = r->run,
 		.node = node_info(node)->name,
 		.account = job ? job_info(job)->account : r->owner.account,
-		.gpu_type = r->gpu_type,
-		.incarnation = r->incarnation,
-		.gpus = r->gpus,
-		.mem_mb = r->mem_mb,
-		.cpus = r->cpus,
-		.epoch = r->epoch,
 		.order_time = r->start_time,
-		.start_time = r->start_time,
-		.uid = r->uid,
 		.nodes = r->nodes ? r->nodes : 1,
 		.state = ours ? RUN_ORDERED : RUN_ORPHAN,
 		.suspend_wanted = ours && r->suspended,
 	};
-	struct run *run = runs_add(core->runs, &info,
-	        &(struct share){ .milli = r->share_milli,
-	                .charge = r->share_charge,
-	                .mem_mb = r->share_mb });
+	const struct share share = { .milli = r->share_milli,
+		.charge = r->share_charge,
+		.mem_mb = r->share_mb };
+	struct run *run;
 
+	COPY_FIELDS(&info, r, gpu_type, incarnation, gpus, mem_mb, cpus, epoch, start_time, uid);
+	run = runs_add(core->runs, &info, &share);
 	if (job)
 		run_attach(job, run);
 	else

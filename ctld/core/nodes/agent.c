@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/jobs/effects.h"
@@ -343,13 +344,8 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	l->gpus_asked = e->agent_up.gpus_asked || e->agent_up.n_gpus;
 	node_set_text(core->nodes, &l->gpu_trouble,
 	        e->agent_up.gpu_trouble ? e->agent_up.gpu_trouble : "");
-	l->pretended = e->agent_up.pretended;
-	l->tells_faults = e->agent_up.tells_faults;
-	l->no_settings = e->agent_up.no_settings;
-	l->no_programs = e->agent_up.no_programs;
-	l->no_health_check = e->agent_up.no_health_check;
-	l->no_private_tmp = e->agent_up.no_private_tmp;
-	l->share_users_one = e->agent_up.share_users_one;
+	COPY_FIELDS(l, &e->agent_up, pretended, tells_faults, no_settings, no_programs,
+	        no_health_check, no_private_tmp, share_users_one);
 	l->offers = (struct node_offers){ true, e->agent_up.no_services, e->agent_up.service_ports,
 		e->agent_up.tmp_mb };
 	take_health(core, node, e->agent_up.health);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 #define MAX_TRIES 512 /* sets that are tried; enough for nodes with 8 GPUs */
@@ -70,10 +71,7 @@ static bool others_hold(const struct choice *c)
 		own->idle = idle;
 	free(s->releases);
 	free(s->given);
-	s->releases = kept.releases;
-	s->given = kept.given;
-	s->n = kept.n;
-	s->shared = kept.shared;
+	COPY_FIELDS(s, &kept, releases, given, n, shared);
 	return hold;
 }
 

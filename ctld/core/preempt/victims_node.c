@@ -15,6 +15,7 @@
  */
 #include <stdlib.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/preempt/victims_impl.h"
 
@@ -22,10 +23,7 @@
 
 static void cost_add(struct cost *sum, const struct cost *c)
 {
-	sum->within += c->within;
-	sum->tier += c->tier;
-	sum->qos += c->qos;
-	sum->work += c->work;
+	ADD_FIELDS(sum, c, within, tier, qos, work);
 }
 
 int cost_order(const struct cost *x, const struct cost *y)

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/job/depend.h"
 #include "common/job/mail_types.h"
@@ -537,18 +538,10 @@ void job_set_asked(struct jobs *jobs, struct job *job, const struct job_info *as
 	requests_drop(jobs->requests, job->info.gpus);
 	job->info.gpus = asked->gpus;
 	labels_drop(jobs->labels, job->info.labels);
-	job->info.labels = asked->labels;
-	job->info.warn_signal = asked->warn_signal;
-	job->info.warn_before_s = asked->warn_before_s;
-	job->info.cpus = asked->cpus;
-	job->info.mem_mb = asked->mem_mb;
-	job->info.time_limit_s = asked->time_limit_s;
-	job->info.nice = asked->nice;
+	COPY_FIELDS(&job->info, asked, labels, warn_signal, warn_before_s, cpus, mem_mb,
+	        time_limit_s, nice);
 	strings_set(jobs->strings, &job->info.qos, asked->qos ? asked->qos : "");
-	job->info.max_wait_s = asked->max_wait_s;
-	job->info.begin_time = asked->begin_time;
-	job->info.deadline = asked->deadline;
-	job->info.kill_invalid = asked->kill_invalid;
+	COPY_FIELDS(&job->info, asked, max_wait_s, begin_time, deadline, kill_invalid);
 	count_in(jobs, job);
 	texts_changed(jobs, job);
 }
@@ -569,9 +562,7 @@ void job_set_choice(struct jobs *jobs, struct job *job, uint32_t k)
 	job_choice(&job->info, k, &choice);
 	jobs_recount(jobs, job, false);
 	strings_set(jobs->strings, &job->info.partition, choice.partition);
-	job->info.cpus = choice.cpus;
-	job->info.mem_mb = choice.mem_mb;
-	job->info.time_limit_s = choice.time_limit_s;
+	COPY_FIELDS(&job->info, &choice, cpus, mem_mb, time_limit_s);
 	count_in(jobs, job);
 	texts_changed(jobs, job);
 }

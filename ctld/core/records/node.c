@@ -91,23 +91,11 @@ struct nodes *nodes_new(struct strings *strings, struct dirty *dirty, uint64_t s
 
 static void node_free(struct nodes *ns, struct node *node)
 {
-	struct strings *s = ns->strings;
-
 	free(node->link.samples);
-	strings_drop(s, node->info.name);
-	strings_drop(s, node->info.reason);
-	strings_drop(s, node->info.incarnation);
-	strings_drop(s, node->info.boot_id);
-	strings_drop(s, node->info.gpus);
-	strings_drop(s, node->info.found);
-	strings_drop(s, node->info.health);
-	strings_drop(s, node->link.gpu_trouble);
-	strings_drop(s, node->link.unwell);
-	strings_drop(s, node->link.gpu_note);
-	strings_drop(s, node->link.version);
-	strings_drop(s, node->link.containment);
-	strings_drop(s, node->link.containment_why);
-	strings_drop(s, node->link.invalid);
+	DROP_TEXTS(ns->strings, &node->info, name, reason, incarnation, boot_id, gpus, found,
+	        health);
+	DROP_TEXTS(ns->strings, &node->link, gpu_trouble, unwell, gpu_note, version, containment,
+	        containment_why, invalid);
 	node_set_gpus(ns, node, NULL, 0);
 	free(node->link.snapshot);
 	free(node);
@@ -170,20 +158,11 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 		return node;
 	node = xcalloc(1, sizeof(*node));
 	node->mark.table = TABLE_NODE;
-	node->info.name = strings_intern(ns->strings, name);
-	node->info.reason = strings_intern(ns->strings, "");
-	node->info.incarnation = strings_intern(ns->strings, "");
-	node->info.boot_id = strings_intern(ns->strings, "");
-	node->info.gpus = strings_intern(ns->strings, "");
-	node->info.found = strings_intern(ns->strings, "");
-	node->info.health = strings_intern(ns->strings, "");
-	node->link.gpu_trouble = strings_intern(ns->strings, "");
-	node->link.unwell = strings_intern(ns->strings, "");
-	node->link.gpu_note = strings_intern(ns->strings, "");
-	node->link.version = strings_intern(ns->strings, "");
-	node->link.containment = strings_intern(ns->strings, "");
-	node->link.containment_why = strings_intern(ns->strings, "");
-	node->link.invalid = strings_intern(ns->strings, "");
+	node->info.name = name;
+	KEEP_TEXTS(ns->strings, &node->info, name, reason, incarnation, boot_id, gpus, found,
+	        health);
+	KEEP_TEXTS(ns->strings, &node->link, gpu_trouble, unwell, gpu_note, version, containment,
+	        containment_why, invalid);
 	node->link.index = NODE_LEFT;
 	node->link.slot = HEAP_NOWHERE;
 	node->link.check_slot = HEAP_NOWHERE;
@@ -377,31 +356,16 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 	struct node_link *l = &node->link;
 	size_t i;
 
-	for (i = 0; i < l->n_gpus; i++) {
-		strings_drop(ns->strings, l->gpus[i].type);
-		strings_drop(ns->strings, l->gpus[i].uuid);
-		strings_drop(ns->strings, l->gpus[i].trouble);
-		strings_drop(ns->strings, l->gpus[i].told);
-		strings_drop(ns->strings, l->gpus[i].name);
-		strings_drop(ns->strings, l->gpus[i].of);
-		strings_drop(ns->strings, l->gpus[i].near);
-	}
+	for (i = 0; i < l->n_gpus; i++)
+		DROP_TEXTS(ns->strings, &l->gpus[i], type, uuid, trouble, told, name, of, near);
 	free(l->gpus);
 	l->gpus = n ? xcalloc(n, sizeof(*l->gpus)) : NULL;
 	l->n_gpus = n;
 	for (i = 0; i < n; i++) {
-		struct strings *s = ns->strings;
-
-		l->gpus[i] = (struct node_gpu){ .type = strings_intern(s, v[i].type),
-			.uuid = strings_intern(s, v[i].uuid),
-			.trouble = strings_intern(s, v[i].trouble ? v[i].trouble : ""),
-			.told = strings_intern(s, v[i].type),
-			.name = strings_intern(s, v[i].name ? v[i].name : ""),
-			.of = strings_intern(s, v[i].of ? v[i].of : ""),
-			.near = strings_intern(s, v[i].near ? v[i].near : ""),
-			.mem_mb = v[i].mem_mb,
-			.host = v[i].host,
-			.mig = v[i].mig };
+		l->gpus[i].told = v[i].type;
+		COPY_FIELDS(&l->gpus[i], &v[i], type, uuid, trouble, name, of, near, mem_mb, host,
+		        mig);
+		KEEP_TEXTS(ns->strings, &l->gpus[i], type, uuid, trouble, told, name, of, near);
 	}
 }
 

@@ -124,27 +124,18 @@ static void drop_owner(struct runs *runs, struct run_owner *o)
 {
 	if (!o)
 		return;
-	strings_drop(runs->strings, o->user);
-	strings_drop(runs->strings, o->account);
-	strings_drop(runs->strings, o->partition);
-	strings_drop(runs->strings, o->qos);
-	strings_drop(runs->strings, o->name);
-	strings_drop(runs->strings, o->array);
+	DROP_TEXTS(runs->strings, o, user, account, partition, qos, name, array);
 	free(o);
 }
 
 void run_free(struct runs *runs, struct run *run)
 {
-	strings_drop(runs->strings, run->info.node);
-	strings_drop(runs->strings, run->info.gpu_type);
-	strings_drop(runs->strings, run->info.incarnation);
-	strings_drop(runs->strings, run->info.account);
+	DROP_TEXTS(runs->strings, &run->info, node, gpu_type, incarnation, account);
 	run_replica_drop(runs, run);
 	if (run->link.past)
 		strings_drop(runs->strings, run->link.past->detail);
 	if (run->link.more) {
-		strings_drop(runs->strings, run->link.more->progress);
-		strings_drop(runs->strings, run->link.more->nodes);
+		DROP_TEXTS(runs->strings, run->link.more, progress, nodes);
 		drop_owner(runs, run->link.more->owner);
 	}
 	run_drop_hours(runs, run);
@@ -245,23 +236,9 @@ static const struct codec_column columns[COL_RUN_COUNT] = {
 	[COL_RUN_task] = COLUMN(struct run, info.id.task),
 	[COL_RUN_attempt] = COLUMN(struct run, info.id.attempt),
 	[COL_RUN_rank] = COLUMN(struct run, info.id.rank),
-	F(node),
-	F(gpu_type),
-	F(gpus),
-	F(cpus),
-	F(mem_mb),
-	F(incarnation),
-	F(epoch),
-	F(order_time),
-	F(start_time),
-	F(end_wanted),
-	F(end_cause),
-	F(uid),
-	F(nodes),
-	F(account),
-	F(billed_us),
-	F(cost_u),
-	F(suspend_wanted),
+	F(node), F(gpu_type), F(gpus), F(cpus), F(mem_mb), F(incarnation), F(epoch), F(order_time),
+	F(start_time), F(end_wanted), F(end_cause), F(uid), F(nodes), F(account), F(billed_us),
+	F(cost_u), F(suspend_wanted),
 	/* the run's own: state, its past, its share, what it used */
 };
 #undef F
@@ -301,18 +278,9 @@ static const struct {
 	enum run_column column;
 	size_t offset;
 } used_columns[] = {
-#define USED(field)                                               \
-	{                                                         \
-		COL_RUN_##field, offsetof(struct run_used, field) \
-	}
-	USED(read_bytes),
-	USED(written_bytes),
-	USED(gpu_seen_us),
-	USED(gpu_busy_us),
-	USED(gpu_idle_us),
-	USED(gpu_mem_peak_mb),
-	USED(energy_mj),
-	USED(gpu_mem_mbs),
+#define USED(none, nothing, field) { COL_RUN_##field, offsetof(struct run_used, field) }
+	EACH(USED, , , read_bytes, written_bytes, gpu_seen_us, gpu_busy_us, gpu_idle_us,
+	        gpu_mem_peak_mb, energy_mj, gpu_mem_mbs)
 #undef USED
 };
 #define USED_COLUMNS (sizeof(used_columns) / sizeof(used_columns[0]))
@@ -455,11 +423,7 @@ struct run *runs_add(struct runs *runs, const struct run_info *info, const struc
 	assert(info->state == RUN_ORDERED || info->state == RUN_ORPHAN);
 	run->mark.table = TABLE_RUN;
 	run->info = *info;
-	run->info.node = strings_intern(runs->strings, info->node);
-	run->info.gpu_type = strings_intern(runs->strings, info->gpu_type ? info->gpu_type : "");
-	run->info.incarnation =
-	        strings_intern(runs->strings, info->incarnation ? info->incarnation : "");
-	run->info.account = strings_intern(runs->strings, info->account ? info->account : "");
+	KEEP_TEXTS(runs->strings, &run->info, node, gpu_type, incarnation, account);
 	set_share(run, share);
 	table_add(runs->table, run);
 	dirty_put(runs->dirty, &run->mark);
@@ -602,8 +566,9 @@ struct run_hours *run_want_hours(
 
 	if (!h) {
 		h = run->link.hours = xcalloc(1, sizeof(*h));
-		h->qos = strings_intern(runs->strings, qos);
-		h->partition = strings_intern(runs->strings, partition);
+		h->qos = qos;
+		h->partition = partition;
+		KEEP_TEXTS(runs->strings, h, qos, partition);
 	}
 	return h;
 }
@@ -612,8 +577,7 @@ void run_drop_hours(struct runs *runs, struct run *run)
 {
 	if (!run->link.hours)
 		return;
-	strings_drop(runs->strings, run->link.hours->qos);
-	strings_drop(runs->strings, run->link.hours->partition);
+	DROP_TEXTS(runs->strings, run->link.hours, qos, partition);
 	free(run->link.hours);
 	run->link.hours = NULL;
 }
@@ -652,10 +616,7 @@ void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 	if (r->replica.health)
 		run_set_replica(runs, run, &r->replica, 0);
 	node_runs_changed(run->link.node);
-	p->exit_code = r->exit_code;
-	p->exit_signal = r->exit_signal;
-	p->cpu_time_us = r->cpu_time_us;
-	p->max_rss_kb = r->max_rss_kb;
+	COPY_FIELDS(p, r, exit_code, exit_signal, cpu_time_us, max_rss_kb);
 	if (run->link.more || memcmp(&r->used, run_used(run), sizeof(r->used)) != 0)
 		run_set_used(run, &r->used);
 	if (r->checkpoint_time > p->checkpoint_time)
@@ -679,21 +640,14 @@ const struct run_owner *run_owner(const struct run *run)
 	return run->link.more && run->link.more->owner ? run->link.more->owner : &none;
 }
 
-static const char *keep_text(struct runs *runs, const char *text)
-{
-	return strings_intern(runs->strings, text ? text : "");
-}
-
 void run_set_owner(struct runs *runs, struct run *run, const struct run_owner *owner)
 {
 	struct run_owner *o;
 
 	if (!owner->user || !*owner->user)
 		return;
-	o = xcalloc(1, sizeof(*o));
-	*o = (struct run_owner){ keep_text(runs, owner->user), keep_text(runs, owner->account),
-		keep_text(runs, owner->partition), keep_text(runs, owner->qos),
-		keep_text(runs, owner->name), keep_text(runs, owner->array), owner->gid };
+	o = xmemdup(owner, sizeof(*owner));
+	KEEP_TEXTS(runs->strings, o, user, account, partition, qos, name, array);
 	drop_owner(runs, run_more_made(run)->owner);
 	run_more_made(run)->owner = o;
 }

@@ -20,9 +20,7 @@ void run_replica_drop(struct runs *runs, struct run *run)
 
 	if (!r)
 		return;
-	strings_drop(runs->strings, r->address);
-	strings_drop(runs->strings, r->ports);
-	strings_drop(runs->strings, r->text);
+	DROP_TEXTS(runs->strings, r, address, ports, text);
 	free(r);
 }
 
@@ -87,9 +85,7 @@ static struct run_replica *replica(struct runs *runs, struct run *run)
 
 	if (!r) {
 		r = run_more_made(run)->replica = xmemdup(run_replica(run), sizeof(*r));
-		r->address = strings_intern(runs->strings, "");
-		r->ports = strings_intern(runs->strings, "");
-		r->text = strings_intern(runs->strings, "");
+		KEEP_TEXTS(runs->strings, r, address, ports, text);
 	}
 	return r;
 }

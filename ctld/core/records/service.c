@@ -39,49 +39,20 @@ struct services {
 /* What a service costs its user besides its jobs: the record, and the memory of its loads. */
 #define SERVICE_MEMORY 16384
 
+#define F(field) [COL_SERVICE_##field] = COLUMN(struct service, info.field)
+#define POLICY(field) [COL_SERVICE_##field] = COLUMN(struct service, info.policy.field),
+#define GEN(word, role, field) \
+	[COL_SERVICE_##word##_##field] = COLUMN(struct service, info.gens[role].field)
+#define GENERATION(word, role) EACH(GEN, word, role, job, number, slots, drain_s, valid_days, spec)
 static const struct codec_column columns[COL_SERVICE_COUNT] = {
-	[COL_SERVICE_name] = COLUMN(struct service, info.name),
-	[COL_SERVICE_user] = COLUMN(struct service, info.user),
-	[COL_SERVICE_uid] = COLUMN(struct service, info.uid),
-	[COL_SERVICE_account] = COLUMN(struct service, info.account),
-	[COL_SERVICE_burst_qos] = COLUMN(struct service, info.burst_qos),
-	[COL_SERVICE_wanted] = COLUMN(struct service, info.wanted),
-	[COL_SERVICE_paused] = COLUMN(struct service, info.paused),
-	[COL_SERVICE_stopping] = COLUMN(struct service, info.stopping),
-#define X(name) [COL_SERVICE_##name] = COLUMN(struct service, info.policy.name),
-	SERVICE_POLICY(X)
-#undef X
-	[COL_SERVICE_present_job] = COLUMN(struct service, info.gens[GEN_PRESENT].job),
-	[COL_SERVICE_present_number] = COLUMN(struct service, info.gens[GEN_PRESENT].number),
-	[COL_SERVICE_present_slots] = COLUMN(struct service, info.gens[GEN_PRESENT].slots),
-	[COL_SERVICE_present_drain_s] = COLUMN(struct service, info.gens[GEN_PRESENT].drain_s),
-	[COL_SERVICE_present_valid_days] = COLUMN(struct service, info.gens[GEN_PRESENT].valid_days),
-	[COL_SERVICE_present_spec] = COLUMN(struct service, info.gens[GEN_PRESENT].spec),
-	[COL_SERVICE_next_job] = COLUMN(struct service, info.gens[GEN_NEXT].job),
-	[COL_SERVICE_next_number] = COLUMN(struct service, info.gens[GEN_NEXT].number),
-	[COL_SERVICE_next_slots] = COLUMN(struct service, info.gens[GEN_NEXT].slots),
-	[COL_SERVICE_next_drain_s] = COLUMN(struct service, info.gens[GEN_NEXT].drain_s),
-	[COL_SERVICE_next_valid_days] = COLUMN(struct service, info.gens[GEN_NEXT].valid_days),
-	[COL_SERVICE_next_spec] = COLUMN(struct service, info.gens[GEN_NEXT].spec),
-	[COL_SERVICE_undo_job] = COLUMN(struct service, info.gens[GEN_UNDO].job),
-	[COL_SERVICE_undo_number] = COLUMN(struct service, info.gens[GEN_UNDO].number),
-	[COL_SERVICE_undo_slots] = COLUMN(struct service, info.gens[GEN_UNDO].slots),
-	[COL_SERVICE_undo_drain_s] = COLUMN(struct service, info.gens[GEN_UNDO].drain_s),
-	[COL_SERVICE_undo_valid_days] = COLUMN(struct service, info.gens[GEN_UNDO].valid_days),
-	[COL_SERVICE_undo_spec] = COLUMN(struct service, info.gens[GEN_UNDO].spec),
-	[COL_SERVICE_leaving_job] = COLUMN(struct service, info.gens[GEN_LEAVING].job),
-	[COL_SERVICE_leaving_number] = COLUMN(struct service, info.gens[GEN_LEAVING].number),
-	[COL_SERVICE_leaving_slots] = COLUMN(struct service, info.gens[GEN_LEAVING].slots),
-	[COL_SERVICE_leaving_drain_s] = COLUMN(struct service, info.gens[GEN_LEAVING].drain_s),
-	[COL_SERVICE_leaving_valid_days] = COLUMN(struct service, info.gens[GEN_LEAVING].valid_days),
-	[COL_SERVICE_leaving_spec] = COLUMN(struct service, info.gens[GEN_LEAVING].spec),
-	[COL_SERVICE_last_number] = COLUMN(struct service, info.last_number),
-	[COL_SERVICE_submit_time] = COLUMN(struct service, info.submit_time),
-	[COL_SERVICE_decision] = COLUMN(struct service, info.decision),
-	[COL_SERVICE_decision_time] = COLUMN(struct service, info.decision_time),
-	[COL_SERVICE_trouble] = COLUMN(struct service, info.trouble),
-	[COL_SERVICE_avoids] = COLUMN(struct service, info.avoids),
+	F(name), F(user), F(uid), F(account), F(burst_qos), F(wanted), F(paused), F(stopping),
+	SERVICE_POLICY(POLICY)
+	GENERATION(present, GEN_PRESENT), GENERATION(next, GEN_NEXT), GENERATION(undo, GEN_UNDO),
+	GENERATION(leaving, GEN_LEAVING),
+	F(last_number), F(submit_time), F(decision), F(decision_time), F(trouble),
+	F(avoids),
 };
+#undef F
 
 const struct service_info *service_info(const struct service *s)
 {
@@ -118,13 +89,7 @@ void service_free(struct services *all, struct service *s)
 {
 	struct service_info *i = &s->info;
 
-	strings_drop(all->strings, i->name);
-	strings_drop(all->strings, i->user);
-	strings_drop(all->strings, i->account);
-	strings_drop(all->strings, i->burst_qos);
-	strings_drop(all->strings, i->decision);
-	strings_drop(all->strings, i->trouble);
-	strings_drop(all->strings, i->avoids);
+	DROP_TEXTS(all->strings, i, name, user, account, burst_qos, decision, trouble, avoids);
 	for (int g = 0; g < GEN_COUNT; g++)
 		strings_drop(all->strings, i->gens[g].spec);
 	service_forget_avoids(s);
@@ -307,16 +272,10 @@ struct service *services_add(struct services *all, const struct service_info *in
 
 	assert(!services_find(all, info->name));
 	*i = *info;
-	i->name = strings_intern(all->strings, info->name);
-	i->user = strings_intern(all->strings, info->user);
-	i->account = strings_intern(all->strings, info->account);
-	i->burst_qos = strings_intern(all->strings, info->burst_qos);
-	i->decision = strings_intern(all->strings, info->decision ? info->decision : "");
-	i->trouble = strings_intern(all->strings, info->trouble ? info->trouble : "");
-	i->avoids = strings_intern(all->strings, "");
+	i->avoids = "";
+	KEEP_TEXTS(all->strings, i, name, user, account, burst_qos, decision, trouble, avoids);
 	for (int g = 0; g < GEN_COUNT; g++)
-		i->gens[g].spec = strings_intern(
-		        all->strings, info->gens[g].spec ? info->gens[g].spec : "");
+		strings_keep(all->strings, &i->gens[g].spec);
 	insert(all, s);
 	changed(all, s);
 	return s;

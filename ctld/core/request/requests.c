@@ -91,13 +91,7 @@ static void request_free(struct requests *rs, struct request *r)
 		strings_drop(rs->strings, r->v[i].type);
 	for (i = 0; i < r->n_licence_names; i++)
 		strings_drop(rs->strings, r->licence_names[i]);
-	strings_drop(rs->strings, r->text);
-	strings_drop(rs->strings, r->place);
-	strings_drop(rs->strings, r->constraint);
-	strings_drop(rs->strings, r->prefer);
-	strings_drop(rs->strings, r->nodelist);
-	strings_drop(rs->strings, r->exclude);
-	strings_drop(rs->strings, r->service);
+	DROP_TEXTS(rs->strings, r, text, place, constraint, prefer, nodelist, exclude, service);
 	request_unresolve(r);
 	free(r);
 }
@@ -380,21 +374,9 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 		r->v[i].type = strings_intern(rs->strings, s->v[i].type);
 		r->v[i].count = s->v[i].count;
 	}
-	r->nodes_min = s->nodes_min;
-	r->nodes_max = s->nodes_max;
-	r->per_node = s->per_node;
-	r->exclusive = s->exclusive;
-	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
-	r->link = s->link;
-	r->tmp_mb = s->tmp_mb;
-	r->service = strings_intern(rs->strings, s->service);
-	r->ports = s->ports;
-	r->share = s->share;
-	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;
-	r->constraint = strings_intern(rs->strings, s->constraint);
-	r->prefer = strings_intern(rs->strings, s->prefer);
-	r->nodelist = strings_intern(rs->strings, s->nodelist);
-	r->exclude = strings_intern(rs->strings, s->exclude);
+	COPY_FIELDS(r, s, nodes_min, nodes_max, per_node, exclusive, gpu_mem_min_mb, link, tmp_mb,
+	        service, ports, share, gpu_mem_burst_mb, constraint, prefer, nodelist, exclude);
+	KEEP_TEXTS(rs->strings, r, service, constraint, prefer, nodelist, exclude);
 	r->n_licence_names = s->n_licences;
 	for (i = 0; i < s->n_licences; i++) {
 		r->licence_names[i] = strings_intern(rs->strings, s->licences[i].name);
@@ -406,8 +388,7 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 
 static void drop_key(struct requests *rs, const struct key *key)
 {
-	strings_drop(rs->strings, key->text);
-	strings_drop(rs->strings, key->place);
+	DROP_TEXTS(rs->strings, key, text, place);
 }
 
 /* The request of these texts, counted once more; NULL: there is none. The key's texts are kept by

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/hostlist.h"
 #include "common/base/strbuf.h"
 #include "common/base/text.h"
@@ -347,10 +348,7 @@ int shape_read(
 	uint32_t named, excluded;
 
 	memset(s, 0, sizeof(*s));
-	s->exclusive = job->exclusive;
-	s->gpu_mem_min_mb = job->gpu_mem_min_mb;
-	s->tmp_mb = job->tmp_mb;
-	s->ports = job->ports;
+	COPY_FIELDS(s, job, exclusive, gpu_mem_min_mb, tmp_mb, ports);
 	s->service = xstrdup(text_of(job->replica_of));
 	if ((*s->service && !is_name(s->service)) || (s->ports && !*s->service)) {
 		error_set(err, ERR_JOB_SPEC, "--service: no such name");

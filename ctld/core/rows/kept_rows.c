@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/util/scratch.h"
@@ -63,9 +64,7 @@ void kept_rows_add(struct kept_rows *k, const struct row *row)
 		k->rows = xrealloc(k->rows, k->size, sizeof(*k->rows));
 	}
 	kept = &k->rows[k->n++];
-	kept->table = row->table;
-	kept->change = row->change;
-	kept->n = row->n;
+	COPY_FIELDS(kept, row, table, change, n);
 	kept->v = scratch_alloc(k->scratch, row->n * sizeof(*kept->v));
 	memcpy(kept->v, row->v, row->n * sizeof(*kept->v));
 	for (i = 0; i < row->n; i++)
@@ -81,9 +80,7 @@ size_t kept_rows_seal(struct kept_rows *k, core_row_sink *sink, void *arg)
 	for (i = 0; i < n; i++) {
 		const struct kept *kept = &k->rows[i];
 
-		row.table = kept->table;
-		row.change = kept->change;
-		row.n = kept->n;
+		COPY_FIELDS(&row, kept, table, change, n);
 		memcpy(row.v, kept->v, kept->n * sizeof(*kept->v));
 		sink(arg, &row);
 	}

@@ -211,6 +211,14 @@
 	X(cpu_time_us, INT, _)  /* of all its tasks */                             \
 	X(max_rss_kb, INT, _)   /* of the largest task */
 
+#define GENERATION_COLUMNS(X, role) \
+	X(role##_job, INT, _) \
+	X(role##_number, INT, _) \
+	X(role##_slots, INT, _) \
+	X(role##_drain_s, INT, _) \
+	X(role##_valid_days, INT, _) \
+	X(role##_spec, TEXT, _)
+
 #define SERVICE_COLUMNS(X) /* services by name: records/service.h */ \
 	X(name, TEXT, K) \
 	X(user, TEXT, _) \
@@ -232,30 +240,10 @@
 	X(request_wait_ms, INT, _) \
 	X(surge, INT, _) \
 	X(settle_s, INT, _) \
-	X(present_job, INT, _) /* the generation that serves; 0: none */ \
-	X(present_number, INT, _) \
-	X(present_slots, INT, _) \
-	X(present_drain_s, INT, _) \
-	X(present_valid_days, INT, _) \
-	X(present_spec, TEXT, _) \
-	X(next_job, INT, _) /* that is being rolled out */ \
-	X(next_number, INT, _) \
-	X(next_slots, INT, _) \
-	X(next_drain_s, INT, _) \
-	X(next_valid_days, INT, _) \
-	X(next_spec, TEXT, _) \
-	X(undo_job, INT, _) /* that was present before */ \
-	X(undo_number, INT, _) \
-	X(undo_slots, INT, _) \
-	X(undo_drain_s, INT, _) \
-	X(undo_valid_days, INT, _) \
-	X(undo_spec, TEXT, _) \
-	X(leaving_job, INT, _) /* that was given up and drains */ \
-	X(leaving_number, INT, _) \
-	X(leaving_slots, INT, _) \
-	X(leaving_drain_s, INT, _) \
-	X(leaving_valid_days, INT, _) \
-	X(leaving_spec, TEXT, _) \
+	GENERATION_COLUMNS(X, present) /* that serves; job 0: there is none */ \
+	GENERATION_COLUMNS(X, next) /* that is being rolled out */ \
+	GENERATION_COLUMNS(X, undo) /* that was present before */ \
+	GENERATION_COLUMNS(X, leaving) /* that was given up and drains */ \
 	X(last_number, INT, _) /* of a generation */ \
 	X(submit_time, INT, _) \
 	X(decision, TEXT, _) /* why so many are wanted */ \

@@ -208,9 +208,7 @@ struct classes *classes_new(struct strings *strings, struct requests *requests, 
 
 static void class_free(struct classes *cs, struct class *class)
 {
-	strings_drop(cs->strings, class->info.account);
-	strings_drop(cs->strings, class->info.qos);
-	strings_drop(cs->strings, class->info.partition);
+	DROP_TEXTS(cs->strings, &class->info, account, qos, partition);
 	requests_drop(cs->requests, class->info.gpus);
 	heap_free(class->link.queue);
 	free(class->link.waiters);
@@ -276,19 +274,11 @@ static struct class *want(struct classes *cs, const struct class_info *info)
 
 struct class *classes_want(struct classes *cs, const struct job_info *i, uint32_t k)
 {
-	struct class_info info = { .uid = i->uid,
-		.cpus = i->cpus,
-		.max_wait_s = i->max_wait_s,
-		.length_s = class_length(i->time_limit_s),
-		.account = i->account,
-		.qos = i->qos,
-		.partition = i->partition,
-		.gpus = i->gpus,
-		.mem_mb = i->mem_mb,
-		.nice = i->nice };
+	struct class_info info = { .length_s = class_length(i->time_limit_s) };
 	struct job_choice choice;
 	struct class *class;
 
+	COPY_FIELDS(&info, i, uid, cpus, max_wait_s, account, qos, partition, gpus, mem_mb, nice);
 	if (!*i->partitions)
 		return want(cs, &info);
 	job_choice(i, k, &choice);

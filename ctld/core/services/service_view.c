@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/job_partitions.h"
@@ -113,12 +114,7 @@ static struct service_counts sum_of(const struct service *s)
 	for (int g = 0; g < GEN_COUNT; g++) {
 		const struct service_counts *c = &l->counts[g];
 
-		sum.ready += c->ready;
-		sum.loading += c->loading;
-		sum.unready += c->unready;
-		sum.draining += c->draining;
-		sum.lost += c->lost;
-		sum.backing_off += c->backing_off;
+		ADD_FIELDS(&sum, c, ready, loading, unready, draining, lost, backing_off);
 	}
 	return sum;
 }

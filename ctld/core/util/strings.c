@@ -125,6 +125,11 @@ const char *strings_peek(const struct strings *s, const char *text)
 	return found ? found->text : NULL;
 }
 
+void strings_keep(struct strings *s, const char **field)
+{
+	*field = strings_intern(s, *field ? *field : "");
+}
+
 int strings_set(struct strings *s, const char **field, const char *text)
 {
 	const char *kept = strings_intern(s, text);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/each.h"
+
 struct strings;
 
 struct strings *strings_new(uint64_t seed);
@@ -26,6 +28,14 @@ const char *strings_peek(const struct strings *s, const char *text);
 
 /* Drop *field and set it to the interned `text`; true if that changed it. *field may be NULL. */
 int strings_set(struct strings *s, const char **field, const char *text);
+
+/* Put the interned copy of what *field points to, "" for NULL, in its place. */
+void strings_keep(struct strings *s, const char **field);
+/* All these fields of an object: KEEP_TEXTS(s, node, name, reason). */
+#define KEEP_TEXTS(strings, object, ...)  EACH(KEEP_TEXT, strings, object, __VA_ARGS__)
+#define DROP_TEXTS(strings, object, ...)  EACH(DROP_TEXT, strings, object, __VA_ARGS__)
+#define KEEP_TEXT(strings, object, field) strings_keep(strings, &(object)->field)
+#define DROP_TEXT(strings, object, field) strings_drop(strings, (object)->field)
 
 size_t strings_length(const char *kept); /* O(1) */
 size_t strings_count(const struct strings *s);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
 #include "ctld/rpc/acct/acct_take.h"
@@ -84,11 +85,7 @@ static Gpusched__Step step_of(const struct owner *o)
 	Gpusched__Step m = GPUSCHED__STEP__INIT;
 
 	m.job = o->id;
-	m.task = o->task;
-	m.array = o->array;
-	m.user = o->user;
-	m.partition = o->partition;
-	m.account = o->account;
+	COPY_FIELDS(&m, o, task, array, user, partition, account);
 	return m;
 }
 
