@@ -229,6 +229,31 @@ static void try_time(struct suggest *s)
 		fail(s, "shorter --time");
 }
 
+/* Less of one number: `kind` is "fewer --cpus-per-task", and `unit` what stands behind the number,
+ * "MiB" for a size. */
+static void try_number(struct suggest *s, set_fn *set, uint64_t asked, uint64_t step,
+        const char *kind, const char *unit)
+{
+	struct range r = { set, asked, step, s->refused };
+	struct submit_job in = s->asked;
+	uint64_t value = nearest(s, &s->asked, &r);
+	char option[128], number[UNITS_TEXT];
+
+	set(&in, value);
+	if (!strcmp(unit, "MiB"))
+		size_format_exact(number, value * MIB);
+	else
+		snprintf(number, sizeof(number), "%llu%s", (unsigned long long)value, unit);
+	snprintf(option, sizeof(option), "%s=%s", strchr(kind, '-'), number);
+	if ((!value || !keep(s, &in, less(value, asked), option)) && asked > step)
+		fail(s, kind);
+}
+
+static uint64_t mem_step(uint64_t asked)
+{
+	return asked > SUGGEST_MEM_COARSE ? SUGGEST_MEM_STEP_COARSE : SUGGEST_MEM_STEP;
+}
+
 static void set_cpus(struct submit_job *in, uint64_t cpus)
 {
 	in->cpus = (uint32_t)cpus;
@@ -236,18 +261,7 @@ static void set_cpus(struct submit_job *in, uint64_t cpus)
 
 static void try_cpus(struct suggest *s)
 {
-	uint32_t asked = job_info(s->job)->cpus;
-	struct range r = { set_cpus, asked, 1, s->refused };
-	struct submit_job in = s->asked;
-	uint64_t cpus = nearest(s, &s->asked, &r);
-	char option[128];
-
-	set_cpus(&in, cpus);
-	snprintf(option, sizeof(option), "--cpus-per-task=%u", in.cpus);
-	if (!cpus || !keep(s, &in, less(cpus, asked), option)) {
-		if (asked > 1)
-			fail(s, "fewer --cpus-per-task");
-	}
+	try_number(s, set_cpus, job_info(s->job)->cpus, 1, "fewer --cpus-per-task", "");
 }
 
 static void set_mem(struct submit_job *in, uint64_t mem_mb)
@@ -257,20 +271,9 @@ static void set_mem(struct submit_job *in, uint64_t mem_mb)
 
 static void try_mem(struct suggest *s)
 {
-	uint64_t asked = job_info(s->job)->mem_mb, mem;
-	struct range r = { set_mem, asked,
-		asked > SUGGEST_MEM_COARSE ? SUGGEST_MEM_STEP_COARSE : SUGGEST_MEM_STEP,
-		s->refused };
-	struct submit_job in = s->asked;
-	char option[128], text[UNITS_TEXT];
+	uint64_t asked = job_info(s->job)->mem_mb;
 
-	mem = nearest(s, &s->asked, &r);
-	set_mem(&in, mem);
-	snprintf(option, sizeof(option), "--mem=%s", size_format_exact(text, mem * MIB));
-	if (!mem || !keep(s, &in, less(mem, asked), option)) {
-		if (asked > r.step)
-			fail(s, "less --mem");
-	}
+	try_number(s, set_mem, asked, mem_step(asked), "less --mem", "MiB");
 }
 
 /* --- parts of GPUs --------------------------------------------------------------------------- */
@@ -282,20 +285,9 @@ static void set_gpu_mem(struct submit_job *in, uint64_t mem_mb)
 
 static void try_gpu_mem(struct suggest *s)
 {
-	uint64_t asked = s->asked.gpu_mem_mb, mem;
-	struct range r = { set_gpu_mem, asked,
-		asked > SUGGEST_MEM_COARSE ? SUGGEST_MEM_STEP_COARSE : SUGGEST_MEM_STEP,
-		s->refused };
-	struct submit_job in = s->asked;
-	char option[128], text[UNITS_TEXT];
+	uint64_t asked = s->asked.gpu_mem_mb;
 
-	mem = nearest(s, &s->asked, &r);
-	set_gpu_mem(&in, mem);
-	snprintf(option, sizeof(option), "--gpu-mem=%s", size_format_exact(text, mem * MIB));
-	if (!mem || !keep(s, &in, less(mem, asked), option)) {
-		if (asked > r.step)
-			fail(s, "less --gpu-mem");
-	}
+	try_number(s, set_gpu_mem, asked, mem_step(asked), "less --gpu-mem", "MiB");
 }
 
 static void set_gpu_share(struct submit_job *in, uint64_t percent)
@@ -305,18 +297,7 @@ static void set_gpu_share(struct submit_job *in, uint64_t percent)
 
 static void try_gpu_share(struct suggest *s)
 {
-	uint32_t asked = (s->asked.gpu_share_milli + 9) / 10;
-	struct range r = { set_gpu_share, asked, 1, s->refused };
-	struct submit_job in = s->asked;
-	uint64_t percent = nearest(s, &s->asked, &r);
-	char option[128];
-
-	set_gpu_share(&in, percent);
-	snprintf(option, sizeof(option), "--gpu-share=%llu%%", (unsigned long long)percent);
-	if (!percent || !keep(s, &in, less(percent, asked), option)) {
-		if (asked > 1)
-			fail(s, "less --gpu-share");
-	}
+	try_number(s, set_gpu_share, (s->asked.gpu_share_milli + 9) / 10, 1, "less --gpu-share", "%");
 }
 
 /* --- GPUs ------------------------------------------------------------------------------------ */
@@ -367,9 +348,7 @@ static uint32_t most_gpus(struct suggest *s, const struct gpus *g, struct submit
  * try_types() are done. */
 static bool starts_alone(const struct suggest *s, const char *type, uint32_t count)
 {
-	size_t f;
-
-	for (f = 0; f < s->n; f++) {
+	for (size_t f = 0; f < s->n; f++) {
 		const struct found *alone = &s->found[f];
 
 		if (alone->type && alone->gpus >= count &&
@@ -425,9 +404,7 @@ static void try_gpus(struct suggest *s)
 
 static bool asks_for(const struct suggest *s, const char *type)
 {
-	size_t a;
-
-	for (a = 0; a < s->asked.n_gpus; a++) {
+	for (size_t a = 0; a < s->asked.n_gpus; a++) {
 		if (!*s->asked.gpus[a].type || !strcmp(s->asked.gpus[a].type, type))
 			return true;
 	}
@@ -439,9 +416,8 @@ static void try_types(struct suggest *s)
 	const struct conf *conf = s->core->conf;
 	uint32_t asked = s->asked.gpus[0].count;
 	bool any = false, could = false;
-	size_t t;
 
-	for (t = 0; s->asked.n_gpus && t < conf->n_gpu_types; t++) {
+	for (size_t t = 0; s->asked.n_gpus && t < conf->n_gpu_types; t++) {
 		const char *type = conf->gpu_types[t].name;
 
 		if (asks_for(s, type))
@@ -481,10 +457,9 @@ static void try_more_nodes(struct suggest *s)
 static void try_fewer_nodes(struct suggest *s)
 {
 	struct submit_job in = s->asked;
-	uint32_t n;
 	char option[128];
 
-	for (n = s->asked.nodes_min; n-- > 1;) {
+	for (uint32_t n = s->asked.nodes_min; n-- > 1;) {
 		in.nodes_min = in.nodes_max = n;
 		snprintf(option, sizeof(option), "--nodes=%u", n);
 		if (keep(s, &in, 0.3 + 0.5 * less(n, s->asked.nodes_min), option))
@@ -502,14 +477,13 @@ static bool try_partition(struct suggest *s, const char *partition)
 	uint32_t asked = in.gpus[0].count;
 	char option[128];
 	bool any = false;
-	size_t t;
 
 	in.partition = partition;
 	snprintf(option, sizeof(option), "--partition=%s", partition);
 	if (keep(s, &in, 0.6, option))
 		return true;
 	snprintf(option, sizeof(option), "--partition=%.64s ", partition);
-	for (t = 0; t < conf->n_gpu_types && in.n_gpus; t++)
+	for (size_t t = 0; t < conf->n_gpu_types && in.n_gpus; t++)
 		any |= try_type(s,
 		        &(struct gpus){ &in, conf->gpu_types[t].name, option, asked, asked, 0.8 });
 	return any;
@@ -519,9 +493,8 @@ static void try_partitions(struct suggest *s)
 {
 	const struct conf *conf = s->core->conf;
 	bool any = false;
-	size_t p;
 
-	for (p = 0; p < conf->n_partitions; p++) {
+	for (size_t p = 0; p < conf->n_partitions; p++) {
 		if (!job_may_choose(job_info(s->job), conf->partitions[p].name))
 			any |= try_partition(s, conf->partitions[p].name);
 	}
@@ -547,9 +520,8 @@ static void try_qos(struct suggest *s)
 {
 	const struct conf *conf = s->core->conf;
 	char option[128];
-	size_t q;
 
-	for (q = 0; q < conf->n_qos; q++) {
+	for (size_t q = 0; q < conf->n_qos; q++) {
 		struct submit_job in = s->asked;
 
 		if (!strcmp(conf->qos[q].name, s->asked.qos))
@@ -564,9 +536,8 @@ static void try_accounts(struct suggest *s)
 {
 	const struct conf *conf = s->core->conf;
 	char option[128];
-	size_t a;
 
-	for (a = 0; a < conf->n_accounts; a++) {
+	for (size_t a = 0; a < conf->n_accounts; a++) {
 		struct submit_job in = s->asked;
 
 		if (!strcmp(conf->accounts[a].name, s->asked.account))
@@ -579,68 +550,36 @@ static void try_accounts(struct suggest *s)
 
 /* --- what may be left out -------------------------------------------------------------------- */
 
-static void drop_constraint(struct submit_job *in)
-{
-	in->constraint = "";
-}
-
-static void drop_nodelist(struct submit_job *in)
-{
-	in->nodelist = "";
-}
-
-static void drop_exclude(struct submit_job *in)
-{
-	in->exclude = "";
-}
-
-static void drop_licences(struct submit_job *in)
-{
-	in->licences = "";
-}
-
-static void drop_mem_min(struct submit_job *in)
-{
-	in->gpu_mem_min_mb = 0;
-}
-
-static void drop_link(struct submit_job *in)
-{
-	in->gpu_link = NEAR_LINK_ANY;
-}
-
-static void drop_tmp(struct submit_job *in)
-{
-	in->tmp_mb = 0;
-}
-
-static void drop_exclusive(struct submit_job *in)
-{
-	in->exclusive = false;
-}
-
+static const struct submit_job nothing = { .constraint = "",
+	.nodelist = "",
+	.exclude = "",
+	.licences = "",
+	.gpu_link = NEAR_LINK_ANY };
+#define DROP(option, field)                                                             \
+	{                                                                               \
+		option, offsetof(struct submit_job, field), sizeof(nothing.field)       \
+	}
 static const struct {
 	const char *option;
-	void (*drop)(struct submit_job *in);
+	size_t at, size; /* of the field that becomes as in `nothing` */
 } drops[] = {
-	{ "--constraint=", drop_constraint },
-	{ "--nodelist=", drop_nodelist },
-	{ "--exclude=", drop_exclude },
-	{ "--licenses=", drop_licences },
-	{ "--gpu-mem-min=0", drop_mem_min },
-	{ "--gpu-link=any", drop_link },
-	{ "--tmp=0", drop_tmp },
-	{ "--exclusive=no", drop_exclusive },
+	DROP("--constraint=", constraint),
+	DROP("--nodelist=", nodelist),
+	DROP("--exclude=", exclude),
+	DROP("--licenses=", licences),
+	DROP("--gpu-mem-min=0", gpu_mem_min_mb),
+	DROP("--gpu-link=any", gpu_link),
+	DROP("--tmp=0", tmp_mb),
+	DROP("--exclusive=no", exclusive),
 };
 
 static void try_drops(struct suggest *s)
 {
-	size_t d;
-
-	for (d = 0; d < sizeof(drops) / sizeof(drops[0]); d++) {
+	for (size_t d = 0; d < sizeof(drops) / sizeof(drops[0]); d++) {
 		struct submit_job in = s->asked;
 
-		drops[d].drop(&in);
+		memcpy((char *)&in + drops[d].at, (const char *)&nothing + drops[d].at,
+		        drops[d].size);
 		if (memcmp(&in, &s->asked, sizeof(in)))
 			keep(s, &in, 0.7, drops[d].option);
 	}
@@ -666,10 +605,8 @@ static int by_size(const void *x, const void *y)
  * checks demand. */
 static void look(struct suggest *s)
 {
-	size_t k;
-
 	s->refused = try(s, &s->asked, NULL, 0) == REFUSED;
-	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]) && !s->spent; k++)
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]) && !s->spent; k++)
 		kinds[k](s);
 }
 
@@ -679,7 +616,6 @@ void suggest(struct core *core, struct job *job, struct job_why *why)
 	const struct job_info *i = job_info(job);
 	struct class *class = sched_class_of(job);
 	struct suggest *s;
-	size_t f;
 
 	if (!class || core->suspended)
 		return;
@@ -697,7 +633,7 @@ void suggest(struct core *core, struct job *job, struct job_why *why)
 	look(s);
 	job_count(core, i, 1);
 	qsort(s->found, s->n, sizeof(s->found[0]), by_size);
-	for (f = 0; f < s->n && f < WHY_CHANGES; f++)
+	for (size_t f = 0; f < s->n && f < WHY_CHANGES; f++)
 		why->changes[why->n_changes++] = s->found[f].change;
 	snprintf(why->tried, sizeof(why->tried), "%s", s->failed);
 	why->cut_short = s->spent;
