@@ -33,10 +33,8 @@ void *xrealloc(void *p, size_t n, size_t size)
 	return not_null(realloc(p, bytes ? bytes : 1));
 }
 
-void *xgrow(void *p, size_t n, size_t *size, size_t element)
+void *xgrow_twice(void *p, size_t *size, size_t element)
 {
-	if (n < *size)
-		return p;
 	*size = *size ? *size * 2 : 16;
 	return xrealloc(p, *size, element);
 }

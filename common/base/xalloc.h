@@ -16,8 +16,12 @@ void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 /* Grow or shrink `p` (NULL: new) to `n` elements; what is new is not zeroed. */
 void *xrealloc(void *p, size_t n, size_t size) __attribute__((returns_nonnull));
 
+void *xgrow_twice(void *p, size_t *size, size_t element) __attribute__((returns_nonnull));
 /* Room for one more behind the first `n` of `*size` elements, twice as many if there is none. */
-void *xgrow(void *p, size_t n, size_t *size, size_t element) __attribute__((returns_nonnull));
+static inline void *xgrow(void *p, size_t n, size_t *size, size_t element)
+{
+	return n < *size ? p : xgrow_twice(p, size, element);
+}
 
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull, nonnull));
 char *xstrndup(const char *s, size_t max) __attribute__((malloc, returns_nonnull, nonnull));

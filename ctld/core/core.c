@@ -236,11 +236,10 @@ static void free_gone(struct core *core, struct mark *mark)
 static size_t drain(struct core *core, core_row_sink *sink, void *arg)
 {
 	struct seal s = { core, sink, arg, 0, NULL, 0 };
-	size_t i;
 
 	s.gone = xcalloc(dirty_count(core->dirty), sizeof(struct mark *));
 	dirty_drain(core->dirty, seal_one, &s);
-	for (i = 0; i < s.n_gone; i++)
+	for (size_t i = 0; i < s.n_gone; i++)
 		free_gone(core, s.gone[i]);
 	free(s.gone);
 	return s.rows;
@@ -422,7 +421,6 @@ void core_apply(struct core *core, const struct core_event *event, struct clocks
 static void do_pick(struct core *core, enum sched_step step, const struct sched_pick *pick)
 {
 	struct job *job;
-	size_t i;
 
 	switch (step) {
 	case SCHED_IDLE:
@@ -438,7 +436,7 @@ static void do_pick(struct core *core, enum sched_step step, const struct sched_
 		job_start(core, job, pick->places, &pick->need);
 		break;
 	case SCHED_PREEMPT:
-		for (i = 0; i < pick->n_victims; i++)
+		for (size_t i = 0; i < pick->n_victims; i++)
 			job_preempt(core, &pick->victims[i], pick->job);
 		sched_reserve_preemption(core->sched, pick);
 		job_note_plan(core, pick->job, pick->planned);

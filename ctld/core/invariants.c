@@ -212,7 +212,6 @@ static int check_jobs(const struct core *core, struct error *err)
 {
 	size_t in_state[JOB_STATE_COUNT] = { 0 }, ended = 0;
 	const struct job *job;
-	int s;
 
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (check_job(core, job, err) < 0)
@@ -220,7 +219,7 @@ static int check_jobs(const struct core *core, struct error *err)
 		in_state[job_info(job)->state] += job_weight(job);
 		ended += job_state_ended(job_info(job)->state);
 	}
-	for (s = 0; s < JOB_STATE_COUNT; s++) {
+	for (int s = 0; s < JOB_STATE_COUNT; s++) {
 		if (in_state[s] != jobs_count_in(core->jobs, s))
 			return BROKEN(err, "%zu jobs are %s, %zu are counted", in_state[s],
 			        job_state_name(s), jobs_count_in(core->jobs, s));
@@ -317,9 +316,8 @@ static int check_shares(const struct core *core, const struct node *node, struct
 	const struct node_link *l = node_link_of(node);
 	struct shared_gpu sums[CONF_MAX_GPUS_PER_NODE] = { { 0 } };
 	const struct run *run;
-	uint32_t i;
 
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
+	for (uint32_t i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
 		sums[i].one_user = true;
 	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
 		uint64_t left = run_share(run)->charge ? run_link_of(run)->booked : 0;
@@ -327,7 +325,7 @@ static int check_shares(const struct core *core, const struct node *node, struct
 		for (; left; left &= left - 1)
 			shared_gpu_book(&sums[__builtin_ctzll(left)], run_share(run), true);
 	}
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
+	for (uint32_t i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
 		const struct shared_gpu *gpu = ledger_shared_gpu(core->ledger, l->index, i);
 
 		if (gpu->runs != sums[i].runs || gpu->milli_used != sums[i].milli_used ||

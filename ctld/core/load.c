@@ -99,11 +99,8 @@ static int bad_run(const struct run *run, struct error *err, const char *what)
  * last: they get what is left. */
 static int adopt_rows(struct core *core, struct run **v, size_t n, struct error *err)
 {
-	size_t i;
-	int orphans;
-
 	/* Backwards: each is then the first of its job, or near it. */
-	for (i = n; i-- > 0;) {
+	for (size_t i = n; i-- > 0;) {
 		struct job *job = jobs_of_run(core->jobs, run_info(v[i])->id);
 
 		if (job)
@@ -111,8 +108,8 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 		else if (!run_over(v[i]) && run_info(v[i])->state != RUN_ORPHAN)
 			return bad_run(v[i], err, "there is no such job");
 	}
-	for (orphans = 0; orphans <= 1; orphans++) {
-		for (i = 0; i < n; i++) {
+	for (int orphans = 0; orphans <= 1; orphans++) {
+		for (size_t i = 0; i < n; i++) {
 			if (run_over(v[i]) || (run_info(v[i])->state == RUN_ORPHAN) != orphans)
 				continue;
 			run_book(core, v[i], nodes_want(core->nodes, run_info(v[i])->node));
@@ -122,7 +119,7 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 	}
 	if (bill_start(core, v, n, err) < 0)
 		return -1;
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (run_over(v[i]) && !run_link(v[i])->job)
 			foreign_keep(core, v[i]);
 	}
@@ -298,9 +295,7 @@ static void book_again(struct core *core)
 	struct node *node;
 
 	while ((node = nodes_each(core->nodes, &cursor))) {
-		int orphans;
-
-		for (orphans = 0; orphans <= 1; orphans++) {
+		for (int orphans = 0; orphans <= 1; orphans++) {
 			struct run *run = node_link(node)->runs;
 
 			for (; run; run = run_link(run)->next_of_node) {
@@ -347,10 +342,8 @@ static void take_again(struct core *core, bool forget)
 /* The new limits have no counts of capacity yet. */
 static void forget_counted(struct core *core)
 {
-	uint32_t i;
-
 	memset(core->gpus_counted, 0, sizeof(core->gpus_counted));
-	for (i = 0; i < core->conf->n_nodes; i++)
+	for (uint32_t i = 0; i < core->conf->n_nodes; i++)
 		node_link(nodes_at(core->nodes, i))->counted = 0;
 }
 
@@ -367,11 +360,9 @@ struct budget *core_budget(const struct core *core)
 /* The new conf has what is known of hardware: look at each node with it. */
 static void settle_nodes(struct core *core)
 {
-	uint32_t i;
-
-	for (i = 0; i < core->conf->n_nodes; i++)
+	for (uint32_t i = 0; i < core->conf->n_nodes; i++)
 		node_link(nodes_at(core->nodes, i))->stale = false;
-	for (i = 0; i < core->conf->n_nodes; i++) {
+	for (uint32_t i = 0; i < core->conf->n_nodes; i++) {
 		struct node *node = nodes_at(core->nodes, i);
 
 		if (node_link(node)->session)
@@ -389,7 +380,6 @@ static void reconfigure(struct core *core)
 	struct hardware *old_hardware = core->hardware;
 	struct clocks now = core->now;
 	const struct conf *conf;
-	uint32_t i;
 
 	take_again(core, true);
 	core->hardware = hardware_new(core->given, core->nodes);
@@ -406,7 +396,7 @@ static void reconfigure(struct core *core)
 	limits_set_hours(core->limits, core->hours);
 	limits_time(core->limits, now);
 	bill_reconfigured(core);
-	for (i = 0; i < conf->n_nodes; i++)
+	for (uint32_t i = 0; i < conf->n_nodes; i++)
 		node_link(nodes_at(core->nodes, i))->counted = 0;
 	partitions_configure(core->partitions, conf);
 	accounts_configure(core->accounts, conf, now);

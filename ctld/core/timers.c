@@ -22,7 +22,6 @@
 void timers_apply(struct core *core)
 {
 	struct job *job;
-	unsigned n;
 
 	node_silence_apply(core);
 	if (core->suspended)
@@ -31,7 +30,7 @@ void timers_apply(struct core *core)
 		core_rehardware(core);
 	unknown_nodes_apply(core);
 	faults_timer(core);
-	for (n = 0; n < TIMER_SLICE && (job = job_timers_first(core)); n++)
+	for (unsigned n = 0; n < TIMER_SLICE && (job = job_timers_first(core)); n++)
 		job_timer_due(core, job);
 	if (core->expired_wall && core->now.wall < core->expired_wall)
 		jobs_unexpire(core);

@@ -74,9 +74,8 @@ const void *take_raw(struct taker *t, size_t n)
 uint64_t take_u64(struct taker *t)
 {
 	uint64_t x = 0, byte;
-	unsigned shift;
 
-	for (shift = 0; shift < 64 && !t->bad && t->p < t->end; shift += 7) {
+	for (unsigned shift = 0; shift < 64 && !t->bad && t->p < t->end; shift += 7) {
 		byte = *t->p++;
 		if (shift == 63 && byte > 1)
 			break;

@@ -393,9 +393,7 @@ static int check_report(const struct core_event *e, const struct run_report *r, 
 static int check_jobs(
         const struct core_event *e, const struct submit_job *v, size_t n, struct error *err)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct submit_job *j = &v[i];
 
 		if (!j->name || !j->array || !j->cwd || !j->output || !j->error)
@@ -428,9 +426,7 @@ static int check_bulk(const struct core_event *e, const struct conf *conf, struc
 /* Ranges in order, as taskset.h has them. */
 static bool is_taskset(const struct taskset *t)
 {
-	size_t r;
-
-	for (r = 0; r < t->n; r++) {
+	for (size_t r = 0; r < t->n; r++) {
 		const struct task_range *x = &t->v[r];
 
 		if (x->first > x->last || x->last > TASK_MAX || !x->step ||
@@ -442,8 +438,6 @@ static bool is_taskset(const struct taskset *t)
 
 static int check_job_control(const struct core_event *e, const struct conf *conf, struct error *err)
 {
-	size_t i;
-
 	(void)conf;
 	if (e->job.verb < JOB_CANCEL || e->job.verb > JOB_VERB_LAST)
 		return cannot_be(e, "verb", e->job.verb, err);
@@ -451,7 +445,7 @@ static int check_job_control(const struct core_event *e, const struct conf *conf
 		return error_set(err, ERR_CONFIG, "job-control: an update without a change");
 	if (e->job.n_respecs && e->job.n_respecs != e->job.n)
 		return error_set(err, ERR_CONFIG, "job-control: specs for some jobs only");
-	for (i = 0; e->job.tasks && i < e->job.n; i++) {
+	for (size_t i = 0; e->job.tasks && i < e->job.n; i++) {
 		if (e->job.tasks[i] && !is_taskset(e->job.tasks[i]))
 			return error_set(err, ERR_CONFIG, "job-control: tasks");
 	}
@@ -461,11 +455,9 @@ static int check_job_control(const struct core_event *e, const struct conf *conf
 static int check_node_control(
         const struct core_event *e, const struct conf *conf, struct error *err)
 {
-	size_t i;
-
 	if (e->node.verb < NODE_DRAIN || e->node.verb > NODE_CLEAR)
 		return cannot_be(e, "verb", e->node.verb, err);
-	for (i = 0; i < e->node.n; i++) {
+	for (size_t i = 0; i < e->node.n; i++) {
 		if (check_node(e, conf, e->node.nodes[i], err))
 			return -1;
 	}
@@ -484,12 +476,10 @@ static int check_partition_control(
 
 static int check_agent_up(const struct core_event *e, const struct conf *conf, struct error *err)
 {
-	size_t i;
-
 	(void)conf;
 	if (!e->agent_up.session)
 		return cannot_be(e, "session", 0, err);
-	for (i = 0; i < e->agent_up.n_runs; i++) {
+	for (size_t i = 0; i < e->agent_up.n_runs; i++) {
 		if (check_report(e, &e->agent_up.runs[i], err))
 			return -1;
 	}
@@ -537,12 +527,10 @@ int event_check(const struct core_event *e, const struct conf *conf, struct erro
 
 void row_write(const struct row *row, struct bytes *out)
 {
-	size_t i;
-
 	bytes_u64(out, row->table);
 	bytes_u64(out, row->change);
 	bytes_u64(out, row->n);
-	for (i = 0; i < row->n; i++) {
+	for (size_t i = 0; i < row->n; i++) {
 		const struct value *v = &row->v[i];
 
 		bytes_u64(out, v->type);
@@ -557,13 +545,11 @@ void row_write(const struct row *row, struct bytes *out)
 
 void row_read(struct row *row, struct taker *in)
 {
-	size_t i;
-
 	memset(row, 0, sizeof(*row));
 	row->table = (enum row_table)take_up_to(in, TABLE_COUNT - 1);
 	row->change = (enum row_change)take_up_to(in, ROW_RETIRE);
 	row->n = (size_t)take_up_to(in, ROW_MAX_COLUMNS);
-	for (i = 0; i < row->n && !in->bad; i++) {
+	for (size_t i = 0; i < row->n && !in->bad; i++) {
 		struct value *v = &row->v[i];
 
 		v->type = (enum value_type)take_up_to(in, VALUE_BLOB);
@@ -581,12 +567,11 @@ void row_read(struct row *row, struct taker *in)
 uint64_t tape_format(void)
 {
 	uint64_t h = 0;
-	size_t i, c;
 
-	for (i = 0; i < EVENT_KINDS; i++)
+	for (size_t i = 0; i < EVENT_KINDS; i++)
 		h = form_hash(&forms[i], h);
-	for (i = 0; i < TABLE_COUNT; i++) {
-		for (c = 0; c < row_columns((enum row_table)i); c++) {
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		for (size_t c = 0; c < row_columns((enum row_table)i); c++) {
 			const char *name = row_column_name((enum row_table)i, c);
 
 			h = hash_bytes(name, strlen(name), h);

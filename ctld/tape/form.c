@@ -54,10 +54,8 @@ static void write_items(const struct form *s, const char *v, size_t n, struct by
 
 static void write_refs(const struct form *s, const char *v, size_t n, struct bytes *out)
 {
-	size_t i;
-
 	bytes_u64(out, v != NULL);
-	for (i = 0; v && i < n; i++) {
+	for (size_t i = 0; v && i < n; i++) {
 		const void *one = pointer_at(v + i * sizeof(void *));
 
 		bytes_u64(out, one != NULL);
@@ -132,9 +130,7 @@ static void write_field(const struct field *f, const char *object, struct bytes 
 
 void form_write(const struct form *s, const void *object, struct bytes *out)
 {
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		write_field(&s->v[i], object, out);
 }
 
@@ -186,13 +182,12 @@ static void *read_list(const struct form *s, size_t n, struct taker *in, struct 
 static void *read_refs(const struct form *s, size_t n, struct taker *in, struct pool *pool)
 {
 	void **v;
-	size_t i;
 
 	if (!take_up_to(in, 1))
 		return NULL;
 	in->bad |= n > take_left(in);
 	v = in->bad ? NULL : pool_take(pool, n ? n : 1, sizeof(*v));
-	for (i = 0; i < n && !in->bad; i++)
+	for (size_t i = 0; i < n && !in->bad; i++)
 		v[i] = read_list(s, (size_t)take_up_to(in, 1), in, pool);
 	return v;
 }
@@ -291,18 +286,15 @@ static void read_field(const struct field *f, char *object, struct taker *in, st
 
 void form_read(const struct form *s, void *object, struct taker *in, struct pool *pool)
 {
-	size_t i;
-
-	for (i = 0; i < s->n && !in->bad; i++)
+	for (size_t i = 0; i < s->n && !in->bad; i++)
 		read_field(&s->v[i], object, in, pool);
 }
 
 uint64_t form_hash(const struct form *s, uint64_t seed)
 {
 	uint64_t h = hash_bytes(s->name, strlen(s->name), seed);
-	size_t i;
 
-	for (i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		const struct field *f = &s->v[i];
 
 		h = hash_u64((uint64_t)f->wire, hash_bytes(f->name, strlen(f->name), h));

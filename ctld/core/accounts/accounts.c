@@ -140,9 +140,7 @@ static void assoc_free(struct accounts *as, struct assoc *a)
 
 static void forget_conf(struct accounts *as)
 {
-	size_t i;
-
-	for (i = 0; i < as->n; i++)
+	for (size_t i = 0; i < as->n; i++)
 		strings_drop(as->strings, as->v[i].name);
 	free(as->v);
 	free(as->by_name);
@@ -200,9 +198,8 @@ static double newcomer(const struct accounts *as, const struct assoc *new)
 {
 	double best = 1;
 	bool met = false;
-	size_t i;
 
-	for (i = 0; i < as->n_lines; i++) {
+	for (size_t i = 0; i < as->n_lines; i++) {
 		const struct assoc *a = as->lines[i].assoc;
 		bool like = a && (as->n ? a->index == new->index : a->uid == new->uid);
 
@@ -534,11 +531,10 @@ static void take_standings(struct accounts *as, const struct fair_node *nodes,
         const uint32_t *leaves, struct usage_factor f)
 {
 	double since = usage_by(f, 1);
-	size_t i;
 
-	for (i = 0; i < as->n; i++)
+	for (size_t i = 0; i < as->n; i++)
 		as->v[i].standing = standing_of(&nodes[i], since);
-	for (i = 0; i < as->n_placed; i++) {
+	for (size_t i = 0; i < as->n_placed; i++) {
 		if (leaves[i] != FAIR_ROOT)
 			as->placed[i]->standing = standing_of(&nodes[leaves[i]], since);
 		else
@@ -549,10 +545,8 @@ static void take_standings(struct accounts *as, const struct fair_node *nodes,
 /* The nodes are not those of the last time: start from no order. */
 static void forget_met(struct accounts *as, size_t n)
 {
-	size_t i;
-
 	as->met = xrealloc(as->met, n ? n : 1, sizeof(*as->met));
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		as->met[i] = (uint32_t)i;
 }
 

@@ -42,10 +42,9 @@ struct sums {
 static void fill(struct fair_node *v, size_t n)
 {
 	struct sums *sums = xcalloc(n + 1, sizeof(*sums));
-	size_t i;
 
 	/* Children come after their parents. */
-	for (i = n; i-- > 0;) {
+	for (size_t i = n; i-- > 0;) {
 		struct sums *up = &sums[v[i].parent == FAIR_ROOT ? n : v[i].parent];
 
 		if (!v[i].user)
@@ -53,7 +52,7 @@ static void fill(struct fair_node *v, size_t n)
 		up->usage += v[i].usage;
 		up->shares += v[i].shares;
 	}
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct sums *up = &sums[v[i].parent == FAIR_ROOT ? n : v[i].parent];
 
 		v[i].norm = v[i].shares ? (double)v[i].shares / (double)up->shares : 0;
@@ -135,11 +134,10 @@ static void visit(struct walk *w, size_t at, bool tied)
 static uint32_t list_children(struct walk *w, size_t n)
 {
 	uint32_t top = FAIR_ROOT;
-	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		w->first[i] = FAIR_ROOT;
-	for (i = n; i-- > 0;) {
+	for (size_t i = n; i-- > 0;) {
 		uint32_t node = w->order ? w->order[i] : (uint32_t)i;
 		uint32_t parent = w->v[node].parent;
 		uint32_t *list = parent == FAIR_ROOT ? &top : &w->first[parent];
@@ -153,7 +151,6 @@ static uint32_t list_children(struct walk *w, size_t n)
 void fairtree_rank(struct fair_node *v, size_t n, uint32_t *order)
 {
 	struct walk w = { .v = v, .order = order };
-	size_t i;
 
 	fill(v, n);
 	w.first = xcalloc(n, sizeof(*w.first));
@@ -161,7 +158,7 @@ void fairtree_rank(struct fair_node *v, size_t n, uint32_t *order)
 	w.stack = xcalloc(n, sizeof(*w.stack));
 	push(&w, list_children(&w, n));
 	visit(&w, 0, false);
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		v[i].factor = v[i].user ? (double)(w.met - v[i].rank + 1) / w.met : 0;
 	free(w.first);
 	free(w.next);

@@ -82,12 +82,11 @@ static bool window_equal(const void *item, const void *key)
 struct hours *hours_new(struct strings *strings, struct dirty *dirty, uint64_t seed)
 {
 	struct hours *h = xcalloc(1, sizeof(*h));
-	int s;
 
 	h->strings = strings;
 	h->dirty = dirty;
 	h->windows = table_new(window_hash, seed);
-	for (s = 0; s < HOURS_SCOPES; s++)
+	for (int s = 0; s < HOURS_SCOPES; s++)
 		h->scopes[s] = strings_intern(strings, scope_names[s]);
 	return h;
 }
@@ -109,11 +108,10 @@ void hours_free(struct hours *h)
 {
 	size_t cursor = 0, i;
 	struct window *w;
-	int s;
 
 	if (!h)
 		return;
-	for (s = 0; s < HOURS_SCOPES; s++)
+	for (int s = 0; s < HOURS_SCOPES; s++)
 		strings_drop(h->strings, h->scopes[s]);
 	while ((w = table_each(h->windows, &cursor))) {
 		for (i = 0; i < w->n; i++)
@@ -171,9 +169,8 @@ static struct piece *piece_at(struct hours *h, struct window *w, usec_t time, us
 {
 	usec_t width = span / PIECES, start = time - time % width, end = start + width;
 	struct piece *p;
-	size_t i;
 
-	for (i = 0; i < w->n; i++) {
+	for (size_t i = 0; i < w->n; i++) {
 		p = w->v[i];
 		if (p->start <= time && time < p->end)
 			return p;
@@ -246,14 +243,12 @@ void hours_configure(struct hours *h, const struct conf *conf, struct clocks now
 {
 	size_t cursor = 0;
 	struct window *w;
-	uint32_t i;
-	int s;
 
 	h->conf = conf;
 	h->now = now;
 	h->limited = false;
-	for (s = 0; s < HOURS_SCOPES; s++) {
-		for (i = 0; i < scope_size(conf, (enum hours_scope)s); i++)
+	for (int s = 0; s < HOURS_SCOPES; s++) {
+		for (uint32_t i = 0; i < scope_size(conf, (enum hours_scope)s); i++)
 			h->limited |= span_of(conf, (enum hours_scope)s, i, false) ||
 			              span_of(conf, (enum hours_scope)s, i, true);
 	}
@@ -279,9 +274,7 @@ typedef void each_fn(struct hours *h, struct window *w, usec_t span, void *arg);
 static void each_in(struct hours *h, enum hours_scope scope, uint32_t index, uint32_t uid,
         each_fn *each, void *arg)
 {
-	int user;
-
-	for (user = 0; user <= 1; user++) {
+	for (int user = 0; user <= 1; user++) {
 		usec_t span = span_of(h->conf, scope, index, user);
 
 		if (span)
@@ -298,9 +291,8 @@ static void each_window(struct hours *h, const struct hours_of *of, each_fn *eac
 {
 	const char *const names[HOURS_SCOPES] = { of->account, of->qos, of->partition };
 	uint32_t i, up;
-	int s;
 
-	for (s = 0; h->limited && s < HOURS_SCOPES; s++) {
+	for (int s = 0; h->limited && s < HOURS_SCOPES; s++) {
 		for (i = 0; i < scope_size(h->conf, (enum hours_scope)s); i++) {
 			if (strcmp(name_of(h->conf, (enum hours_scope)s, i), names[s]))
 				continue;
@@ -357,10 +349,9 @@ void hours_bill(struct hours *h, const struct hours_of *of, uint32_t milli, usec
 static void take_off(struct hours *h, struct window *w, usec_t span, void *arg)
 {
 	uint64_t less = ((struct bill *)arg)->less;
-	size_t i;
 
 	(void)span;
-	for (i = w->n; i-- > 0 && less;) {
+	for (size_t i = w->n; i-- > 0 && less;) {
 		struct piece *p = w->v[i];
 		uint64_t off = p->gpu_us < less ? p->gpu_us : less;
 
@@ -420,11 +411,10 @@ uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t inde
 	usec_t span = span_of(h->conf, scope, index, uid != HOURS_ALL);
 	const struct window *w = span ? find(h, scope, name_of(h->conf, scope, index), uid) : NULL;
 	uint64_t running, most, sum = 0;
-	size_t i;
 
 	if (!w)
 		return 0;
-	for (i = 0; i < w->n; i++)
+	for (size_t i = 0; i < w->n; i++)
 		sum += w->v[i]->end > h->now.wall - span ? w->v[i]->gpu_us : 0;
 	/* No run counts for longer than that. */
 	running = w->milli * (uint64_t)(h->now.mono / MS) - w->milli_since;
@@ -451,7 +441,6 @@ static int take(struct hours *h, struct piece *read, const struct row *row, stru
 {
 	struct window *w;
 	struct piece *p;
-	size_t i;
 	int s = 0;
 
 	while (s < HOURS_SCOPES && h->scopes[s] != read->scope)
@@ -459,7 +448,7 @@ static int take(struct hours *h, struct piece *read, const struct row *row, stru
 	if (s == HOURS_SCOPES)
 		return row_error(row, COL_HOURS_scope, err, "no such scope");
 	w = want(h, (enum hours_scope)s, read->name, read->uid);
-	for (i = 0; i < w->n; i++) {
+	for (size_t i = 0; i < w->n; i++) {
 		if (read->start < w->v[i]->end && read->end > w->v[i]->start)
 			return row_error(row, COL_HOURS_start, err, "overlaps another piece");
 	}

@@ -107,9 +107,8 @@ static uint32_t look(const struct members *m, uint32_t account, const struct cal
 	const struct entry *e[2] = { find(m, account, '*', "*"),
 		find(m, account, 'u', caller->user) };
 	uint32_t best = CONF_NONE;
-	size_t i;
 
-	for (i = 0; i < 2 + caller->n_groups; i++) {
+	for (size_t i = 0; i < 2 + caller->n_groups; i++) {
 		const struct entry *it =
 		        i < 2 ? e[i] : find(m, account, '@', caller->groups[i - 2]);
 

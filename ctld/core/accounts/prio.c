@@ -55,11 +55,10 @@ double prio_size(uint64_t cluster_gpus, uint64_t cluster_cpus, uint64_t gpus, ui
 double prio_qos(const struct conf *conf, uint32_t qos)
 {
 	int64_t most = 0;
-	size_t i;
 
 	if (qos == CONF_NONE)
 		return 0;
-	for (i = 0; i < conf->n_qos; i++) {
+	for (size_t i = 0; i < conf->n_qos; i++) {
 		int64_t p = conf->qos[i].priority;
 
 		if (p < 0)
@@ -72,11 +71,10 @@ double prio_qos(const struct conf *conf, uint32_t qos)
 double prio_partition(const struct conf *conf, uint32_t partition)
 {
 	uint32_t most = 0;
-	size_t i;
 
 	if (partition == CONF_NONE)
 		return 0;
-	for (i = 0; i < conf->n_partitions; i++) {
+	for (size_t i = 0; i < conf->n_partitions; i++) {
 		if (conf->partitions[i].priority > most)
 			most = conf->partitions[i].priority;
 	}

@@ -55,14 +55,12 @@ static const enum verb job_verbs[] = {
 
 bool caller_listed(const struct conf_texts *list, const struct caller *caller)
 {
-	size_t i, g;
-
-	for (i = 0; i < list->n; i++) {
+	for (size_t i = 0; i < list->n; i++) {
 		const char *name = list->v[i];
 
 		if (!strcmp(name, "*") || !strcmp(name, caller->user))
 			return true;
-		for (g = 0; *name == '@' && g < caller->n_groups; g++) {
+		for (size_t g = 0; *name == '@' && g < caller->n_groups; g++) {
 			if (!strcmp(name + 1, caller->groups[g]))
 				return true;
 		}

@@ -13,9 +13,7 @@
 /* Does the configuration have any price? */
 static bool priced(const struct conf *conf)
 {
-	size_t t;
-
-	for (t = 0; t < conf->n_gpu_types; t++) {
+	for (size_t t = 0; t < conf->n_gpu_types; t++) {
 		if (conf->gpu_types[t].price > 0)
 			return true;
 	}
@@ -66,9 +64,8 @@ static double fraction(double x)
 {
 	const double ln2 = 0.69314718055994530942, root2 = 1.41421356237309504880;
 	double y = (x - 0.5) * ln2, sum = 1; /* 2^x is 2^0.5 e^y */
-	int k;
 
-	for (k = 14; k > 0; k--)
+	for (int k = 14; k > 0; k--)
 		sum = 1 + sum * y / k;
 	return root2 * sum;
 }

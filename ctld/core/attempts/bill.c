@@ -67,9 +67,7 @@ static int64_t gpu_us(const struct run *run, uint64_t us)
 /* The factor of that QOS for costs; 1 if the QOS does not exist. */
 static double qos_factor(const struct core *core, const char *name)
 {
-	size_t q;
-
-	for (q = 0; q < core->conf->n_qos; q++) {
+	for (size_t q = 0; q < core->conf->n_qos; q++) {
 		if (!strcmp(core->conf->qos[q].name, name))
 			return core->conf->qos[q].usage_factor;
 	}
@@ -404,11 +402,10 @@ double job_cost_at(
         const struct core *core, const struct job_info *info, const struct places *places)
 {
 	double hours = (double)info->time_limit_s / 3600, sum = 0;
-	size_t i;
 
 	if (!info->time_limit_s)
 		return -1;
-	for (i = 0; i < places->n; i++) {
+	for (size_t i = 0; i < places->n; i++) {
 		const struct place *p = &places->v[i];
 		uint32_t gpus = (uint32_t)__builtin_popcountll(p->gpus);
 		double part = p->share.charge ? (double)p->share.charge / GPU_MILLI : 1;

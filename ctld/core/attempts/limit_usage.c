@@ -225,7 +225,6 @@ void node_count_gpus(struct core *core, struct node *node)
 	const struct conf_node *conf;
 	uint32_t limits[2];
 	uint64_t now;
-	size_t g;
 
 	if (l->index == NODE_LEFT)
 		return;
@@ -235,7 +234,7 @@ void node_count_gpus(struct core *core, struct node *node)
 		now |= ~l->gpus_out;
 	if (now == l->counted)
 		return;
-	for (g = 0; g < conf->n_gpus; g++) {
+	for (size_t g = 0; g < conf->n_gpus; g++) {
 		uint16_t type = conf->gpus[g].type;
 		uint64_t mask = ledger_gpus_of(core->ledger, l->index, type);
 		uint32_t *sum = &core->gpus_counted[type];

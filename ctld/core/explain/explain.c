@@ -136,10 +136,9 @@ static bool fits_without(
 	struct places places = { 0 };
 	struct whatif wi;
 	bool fits;
-	size_t i;
 
 	whatif_begin(&wi, w->core);
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (i != but)
 			whatif_over(&wi, v[i].job);
 	}
@@ -169,10 +168,7 @@ static struct ending *endings_of(const struct wait *w, const struct option *o, s
 			        idmap_find(seen, job_ref(job)))
 				continue;
 			idmap_insert(seen, job_ref(job), job);
-			if (*n == size) {
-				size = size ? 2 * size : 16;
-				v = xrealloc(v, size, sizeof(*v));
-			}
+			v = xgrow(v, *n, &size, sizeof(*v));
 			v[(*n)++] = (struct ending){ job, snapshot.end };
 		}
 	}
@@ -254,9 +250,8 @@ static void say_enders(const struct wait *w, struct job *const *jobs, size_t n, 
 void hostlist_of(const struct core *core, const struct places *places, char *text, size_t size)
 {
 	char **names = xcalloc(places->n ? places->n : 1, sizeof(*names)), *all;
-	size_t i;
 
-	for (i = 0; i < places->n; i++)
+	for (size_t i = 0; i < places->n; i++)
 		names[i] = core->conf->nodes[places->v[i].node].name;
 	all = hostlist_compress((const char *const *)names, places->n);
 	snprintf(text, size, "%s", all ? all : "");
@@ -385,12 +380,11 @@ static bool best_option(const struct wait *w, struct option *best)
 {
 	const struct sched_view *view = sched_view(w->core->sched);
 	unsigned tried = 0;
-	uint32_t a, cursor;
 	uint16_t type;
 
 	memset(best, 0, sizeof(*best));
-	for (a = 0; a < decide_alternatives(&w->who->ask); a++) {
-		for (cursor = 0; decide_types(view, &w->who->ask, a, &cursor, &type);) {
+	for (uint32_t a = 0; a < decide_alternatives(&w->who->ask); a++) {
+		for (uint32_t cursor = 0; decide_types(view, &w->who->ask, a, &cursor, &type);) {
 			struct option o = { .alternative = a, .type = type };
 			bool better;
 

@@ -24,9 +24,8 @@
 static const struct conf_gpu_type *type_at(const struct core *core, uint32_t n, uint32_t index)
 {
 	const struct conf_node *conf = &core->conf->nodes[n];
-	size_t g;
 
-	for (g = 0; g < conf->n_gpus; index -= conf->gpus[g++].count) {
+	for (size_t g = 0; g < conf->n_gpus; index -= conf->gpus[g++].count) {
 		if (index < conf->gpus[g].count)
 			return &core->conf->gpu_types[conf->gpus[g].type];
 	}
@@ -36,9 +35,7 @@ static const struct conf_gpu_type *type_at(const struct core *core, uint32_t n, 
 /* As the agent reported it; NULL: not found, or the index has no UUID. */
 static const struct node_gpu *found(const struct node_link *l, const char *uuid)
 {
-	size_t i;
-
-	for (i = 0; *uuid && i < l->n_gpus; i++) {
+	for (size_t i = 0; *uuid && i < l->n_gpus; i++) {
 		if (!strcmp(l->gpus[i].uuid, uuid))
 			return &l->gpus[i];
 	}
@@ -153,10 +150,9 @@ void core_gpu_near(const struct core *core, uint32_t n, uint32_t index, char tex
 	const struct closeness *near = ledger_near(core->ledger, n);
 	char word[NEAR_WORD];
 	size_t used = 0;
-	uint32_t i;
 
 	text[0] = '\0';
-	for (i = 0; near && i < near->n; i++)
+	for (uint32_t i = 0; near && i < near->n; i++)
 		used += (size_t)snprintf(text + used, GPU_NEAR_TEXT - used, "%s%s", i ? "," : "",
 		        i == index ? "X" : near_word(closeness_of(near, index, i), word));
 }

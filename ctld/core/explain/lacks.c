@@ -99,9 +99,8 @@ static uint64_t left_of(const struct core *core, const struct request *r, uint32
 {
 	const struct conf_node *conf = &core->conf->nodes[node];
 	uint64_t mask = 0, most = 0, left;
-	size_t g;
 
-	for (g = 0; g < conf->n_gpus; g++) {
+	for (size_t g = 0; g < conf->n_gpus; g++) {
 		if (!request_type_ok(r, core->conf, 0, conf->gpus[g].type))
 			continue;
 		mask |= ledger_gpus_for(core->ledger, node, conf->gpus[g].type, &r->share);
@@ -117,9 +116,8 @@ static void note_spare(
         const struct core *core, const struct request *r, uint32_t node, struct tally *t)
 {
 	struct spare spare = { node, left_of(core, r, node) };
-	size_t i;
 
-	for (i = 0; i < NAMED; i++) {
+	for (size_t i = 0; i < NAMED; i++) {
 		if (spare.left > t->most[i].left) {
 			struct spare less = t->most[i];
 
@@ -294,9 +292,8 @@ const char *ask_why(
 	char want[60], where[40], has[170];
 	struct tally t = { 0 };
 	struct error err;
-	size_t i;
 
-	for (i = 0; i < p->n_nodes; i++)
+	for (size_t i = 0; i < p->n_nodes; i++)
 		tally_node(core, p->nodes[i], ask, &t);
 	say_ask(ask, want, sizeof(want));
 	say_tally(core, &t, ask->gpus, has, sizeof(has));

@@ -28,14 +28,13 @@ static bool why_add(struct job_why *why, const struct job_why *here)
 {
 	bool sooner = here->planned_start &&
 	              (!why->planned_start || here->planned_start < why->planned_start);
-	size_t n;
 
 	if (!why->n_blockers || sooner) {
 		why->planned_start = here->planned_start;
 		memcpy(why->planned_nodes, here->planned_nodes, sizeof(why->planned_nodes));
 		memcpy(why->planned_why, here->planned_why, sizeof(why->planned_why));
 	}
-	for (n = 0; n < here->n_blockers && why->n_blockers < WHY_BLOCKERS; n++)
+	for (size_t n = 0; n < here->n_blockers && why->n_blockers < WHY_BLOCKERS; n++)
 		why->blockers[why->n_blockers++] = here->blockers[n];
 	return sooner;
 }
@@ -47,7 +46,6 @@ static bool test_why(struct core *core, const struct intake *v, const struct ima
 {
 	struct why_blocker condition;
 	struct job_why here;
-	size_t n;
 
 	memset(&here, 0, sizeof(here));
 	if (v->in->hold) {
@@ -63,7 +61,7 @@ static bool test_why(struct core *core, const struct intake *v, const struct ima
 		if (d->verdict == VERDICT_PLANNED || d->verdict == VERDICT_CAPACITY)
 			explain_victims(core, &im->who, d, im->info.uid, &here);
 	}
-	for (n = 0; v->n_choices > 1 && n < here.n_blockers; n++)
+	for (size_t n = 0; v->n_choices > 1 && n < here.n_blockers; n++)
 		here.blockers[n].partition = core->conf->partitions[v->partition].name;
 	return why_add(why, &here);
 }
@@ -71,9 +69,8 @@ static bool test_why(struct core *core, const struct intake *v, const struct ima
 static void test_where(struct core *core, const struct places *places, struct effect *fx)
 {
 	struct test_place *v = effects_alloc(core->effects, places->n * sizeof(*v));
-	size_t i;
 
-	for (i = 0; i < places->n; i++)
+	for (size_t i = 0; i < places->n; i++)
 		v[i] = (struct test_place){ places->v[i].node, places->v[i].gpus };
 	fx->submitted.would_start_now = true;
 	fx->submitted.places = v;
@@ -114,7 +111,6 @@ static void answer(struct core *core, const struct core_event *e, struct intake 
 {
 	struct effect *fx = submit_answer(core, e, v);
 	struct job_why *why;
-	uint32_t k;
 
 	fx->submitted.test_only = true;
 	fx->submitted.next_job = meta_next_job(core->meta);
@@ -126,7 +122,7 @@ static void answer(struct core *core, const struct core_event *e, struct intake 
 	v->info.nice = v->in->nice;
 	v->info.account = v->info.account ? v->info.account : v->in->account;
 	v->info.qos = v->info.qos ? v->info.qos : v->in->qos;
-	for (k = 0; k < v->n_choices; k++) {
+	for (uint32_t k = 0; k < v->n_choices; k++) {
 		intake_choose(v, k);
 		if (try_choice(core, e, v, fx, why))
 			return;

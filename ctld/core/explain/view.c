@@ -171,10 +171,8 @@ static void view_runs(
 
 static void view_gpus(const struct job_info *i, struct job_view *v)
 {
-	uint32_t a;
-
 	v->n_gpus = i->gpus->n;
-	for (a = 0; a < i->gpus->n; a++) {
+	for (uint32_t a = 0; a < i->gpus->n; a++) {
 		v->gpus[a].type = i->gpus->v[a].type;
 		v->gpus[a].count = i->gpus->v[a].count;
 	}

@@ -42,7 +42,6 @@ static const char *node_state(const struct core *core, const struct node *node)
 	const struct node_link *l = node_link_of(node);
 	const struct conf_node *conf = &core->conf->nodes[l->index];
 	bool gpus = false, left = false;
-	size_t g;
 
 	if (i->down)
 		return "down";
@@ -54,7 +53,7 @@ static const char *node_state(const struct core *core, const struct node *node)
 		return l->n_runs ? "draining" : "drained";
 	if (!l->n_runs)
 		return "idle";
-	for (g = 0; g < conf->n_gpus; g++) {
+	for (size_t g = 0; g < conf->n_gpus; g++) {
 		gpus |= ledger_gpus_of(core->ledger, l->index, conf->gpus[g].type) != 0;
 		left |= gpus_left(core, l->index, conf->gpus[g].type);
 	}
@@ -188,9 +187,7 @@ size_t core_node_runs(const struct core *core, uint32_t n, struct run_id *runs, 
 static void count_nodes(
         const struct core *core, const struct conf_partition *conf, struct partition_view *v)
 {
-	size_t i;
-
-	for (i = 0; i < conf->n_nodes; i++) {
+	for (size_t i = 0; i < conf->n_nodes; i++) {
 		const struct node *node = nodes_at(core->nodes, conf->nodes[i]);
 
 		if (node_accepts(node))
@@ -208,7 +205,6 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 {
 	const struct conf_partition *conf;
 	const struct job_count *count;
-	size_t t, i;
 
 	if (p >= core->conf->n_partitions)
 		return false;
@@ -221,7 +217,7 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 	        count ? count->pending - services_in_reserve(core, conf->name, count->pending) : 0;
 	v->jobs_running = count ? count->running : 0;
 	count_nodes(core, conf, v);
-	for (t = 0; t < core->conf->n_gpu_types && v->n_gpus < PARTITION_VIEW_GPUS; t++) {
+	for (size_t t = 0; t < core->conf->n_gpu_types && v->n_gpus < PARTITION_VIEW_GPUS; t++) {
 		struct gpu_use *use = &v->gpus[v->n_gpus];
 		uint32_t where;
 
@@ -231,7 +227,7 @@ bool core_partition_view(const struct core *core, uint32_t p, struct partition_v
 		use->type = core->conf->gpu_types[t].name;
 		use->largest_node = use->largest ? core->conf->nodes[where].name : "";
 		use->shared.largest_node = "";
-		for (i = 0; i < conf->n_nodes; i++)
+		for (size_t i = 0; i < conf->n_nodes; i++)
 			add_shared(core, conf->nodes[i], (uint16_t)t, &use->shared);
 		v->n_gpus++;
 	}

@@ -87,16 +87,11 @@ static void set_over(struct core *core, struct job *job, bool over)
 
 void whatif_over(struct whatif *w, struct job *job)
 {
-	size_t i;
-
-	for (i = 0; i < w->n_over; i++) {
+	for (size_t i = 0; i < w->n_over; i++) {
 		if (w->over[i] == job)
 			return;
 	}
-	if (w->n_over == w->over_size) {
-		w->over_size = w->over_size ? 2 * w->over_size : 16;
-		w->over = xrealloc(w->over, w->over_size, sizeof(struct job *));
-	}
+	w->over = xgrow(w->over, w->n_over, &w->over_size, sizeof(struct job *));
 	w->over[w->n_over++] = job;
 	set_over(w->core, job, true);
 }
@@ -184,9 +179,8 @@ static void note_ahead(struct whatif *w, const struct class *class)
 static void note_planned(struct whatif *w, const struct candidate *who)
 {
 	const struct plan *plan = sched_view(w->core->sched)->plan;
-	size_t i;
 
-	for (i = 0; i < plan_count(plan); i++) {
+	for (size_t i = 0; i < plan_count(plan); i++) {
 		const struct reservation *e = plan_at(plan, i);
 
 		if (e->partition == who->partition && heap_key_before(e->key, who->key))
@@ -243,20 +237,17 @@ static void plan_class(struct trial *t, struct class *class, const struct candid
 static void drop_plans(struct trial *t)
 {
 	const struct plan *plan = sched_view(t->w->core->sched)->plan;
-	size_t i;
 
 	if (!t->w->n_lifted || plan_count(plan) > t->plans)
 		return;
-	for (i = 0; i < plan_count(plan); i++)
+	for (size_t i = 0; i < plan_count(plan); i++)
 		ignore(t, plan_at(plan, i));
 }
 
 /* Would a part of it find room on that node now? */
 static bool part_fits(const struct core *core, const struct ask *ask, uint32_t node)
 {
-	uint32_t a;
-
-	for (a = 0; node != NODE_LEFT && a < decide_alternatives(ask); a++) {
+	for (uint32_t a = 0; node != NODE_LEFT && a < decide_alternatives(ask); a++) {
 		if (ledger_fits_part(core->ledger, node, ask, a))
 			return true;
 	}
@@ -269,15 +260,14 @@ static bool part_fits(const struct core *core, const struct ask *ask, uint32_t n
 static bool wakes(const struct whatif *w, struct class *class)
 {
 	struct ask ask = class_ask(class);
-	size_t i;
 
 	if (w->n_lifted) /* a new configuration: all classes are tried */
 		return true;
-	for (i = 0; w->ignored && i < w->ignored->places.n; i++) {
+	for (size_t i = 0; w->ignored && i < w->ignored->places.n; i++) {
 		if (part_fits(w->core, &ask, w->ignored->places.v[i].node))
 			return true;
 	}
-	for (i = 0; i < w->n_over; i++) {
+	for (size_t i = 0; i < w->n_over; i++) {
 		const struct run *run = job_link(w->over[i])->runs;
 
 		for (; run; run = run_link_of(run)->next_of_job) {
@@ -305,10 +295,9 @@ static void take(struct trial *t, const struct places *places, const struct star
 		.qos = CONF_NONE,
 		.chain = s->chain,
 		.need = &s->need };
-	size_t i;
 
 	t->taken = xrealloc(t->taken, t->n_taken + places->n, sizeof(*t->taken));
-	for (i = 0; i < places->n; i++) {
+	for (size_t i = 0; i < places->n; i++) {
 		ledger_take(core->ledger, &places->v[i]);
 		snapshot_imagine(core, &places->v[i], &snapshot);
 		plan_node_changed(view->plan, places->v[i].node);

@@ -50,9 +50,8 @@ static int hint_accounts(const struct core *core, const struct caller *caller, s
 	const struct conf *conf = core->conf;
 	char list[LIST_SIZE] = "";
 	size_t used = 0;
-	uint32_t i;
 
-	for (i = 0; i < conf->n_accounts; i++) {
+	for (uint32_t i = 0; i < conf->n_accounts; i++) {
 		if (members_lists(core->members, i, caller))
 			list_add(list, &used, conf->accounts[i].name);
 	}
@@ -100,10 +99,9 @@ static int choose(struct core *core, const struct caller *caller, const char *na
 /* Those that the account requires, and all above it. */
 static int check_labels(const struct core *core, const struct intake *t, struct error *err)
 {
-	uint32_t a;
 	size_t i, k;
 
-	for (a = t->account; a != CONF_NONE; a = core->conf->accounts[a].parent) {
+	for (uint32_t a = t->account; a != CONF_NONE; a = core->conf->accounts[a].parent) {
 		const struct conf_account *account = &core->conf->accounts[a];
 
 		for (i = 0; i < account->required_labels.n; i++) {
@@ -146,9 +144,7 @@ int admit_account(
  * all accounts. */
 static bool among(const uint32_t *accounts, size_t n, uint32_t account)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (accounts[i] == account)
 			return true;
 	}
@@ -168,9 +164,7 @@ static int hint_only(const struct conf_texts *accounts, struct error *err)
 
 static uint32_t find_qos(const struct conf *conf, const char *name)
 {
-	uint32_t q;
-
-	for (q = 0; q < conf->n_qos; q++) {
+	for (uint32_t q = 0; q < conf->n_qos; q++) {
 		if (same(conf->qos[q].name, name))
 			return q;
 	}
@@ -321,13 +315,12 @@ int admit_limits(
 	struct limit_chain *chain = chain_of(core, t, caller->uid);
 	struct ask ask = { .gpus = t->info.gpus };
 	struct error other;
-	uint32_t a, cursor;
 	uint16_t type;
 	int rc = 1;
 
 	/* If none may, the best liked says why. */
-	for (a = 0; rc && a < decide_alternatives(&ask); a++) {
-		for (cursor = 0;
+	for (uint32_t a = 0; rc && a < decide_alternatives(&ask); a++) {
+		for (uint32_t cursor = 0;
 		        rc && decide_types(sched_view(core->sched), &ask, a, &cursor, &type);) {
 			struct need need = need_of(core, &t->info, a, type);
 

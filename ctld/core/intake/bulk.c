@@ -79,9 +79,8 @@ void bulk_free(struct core *core)
 const struct job *bulk_next(const struct core *core, size_t *cursor)
 {
 	const struct bulk *b = core->bulk;
-	size_t i;
 
-	for (i = b ? b->shown + *cursor : 0; b && i < b->n; i++) {
+	for (size_t i = b ? b->shown + *cursor : 0; b && i < b->n; i++) {
 		if (!b->v[i].job)
 			continue;
 		*cursor = i + 1 - b->shown;
@@ -168,10 +167,7 @@ static void refuse(struct core *core, const struct core_event *e, const struct e
 
 static struct entry *add_entry(struct bulk *b, const struct submit_job *in)
 {
-	if (b->n == b->size) {
-		b->size = b->size ? b->size * 2 : 256;
-		b->v = xrealloc(b->v, b->size, sizeof(*b->v));
-	}
+	b->v = xgrow(b->v, b->n, &b->size, sizeof(*b->v));
 	b->v[b->n] = (struct entry){ .weight = bulk_weight(in) };
 	return &b->v[b->n++];
 }
@@ -238,13 +234,11 @@ static int check_job(struct core *core, const struct caller *caller, const struc
 static int check(
         struct core *core, const struct core_event *e, const char **left_out, struct error *err)
 {
-	size_t i;
-
 	if (core->suspended)
 		return error_set(err, ERR_EPOCH, "%s", core->suspended);
 	if (core->bulk->n + e->bulk.n > SUBMIT_JOBS_MAX)
 		return error_set(err, ERR_JOB_SPEC, "a bulk of more than %d jobs", SUBMIT_JOBS_MAX);
-	for (i = 0; i < e->bulk.n; i++) {
+	for (size_t i = 0; i < e->bulk.n; i++) {
 		if (check_job(core, &e->caller, &e->bulk.jobs[i], left_out, err) < 0)
 			return -1;
 	}
@@ -391,9 +385,7 @@ bool bulk_left_over(struct core *core, const struct row *row)
 
 void bulk_start(struct core *core)
 {
-	size_t i;
-
-	for (i = 0; i < core->n_left_over; i++)
+	for (size_t i = 0; i < core->n_left_over; i++)
 		jobs_forget(core->jobs, core->left_over[i]);
 	free(core->left_over);
 	core->left_over = NULL;

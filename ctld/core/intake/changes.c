@@ -182,9 +182,7 @@ static void show(uint64_t of, char *to, const struct submit_job *j, usec_t now)
 
 const char *change_name(uint64_t field)
 {
-	size_t i;
-
-	for (i = 0; i < N_NAMES; i++)
+	for (size_t i = 0; i < N_NAMES; i++)
 		if (names[i].field == field)
 			return names[i].name;
 	return NULL;
@@ -192,9 +190,7 @@ const char *change_name(uint64_t field)
 
 void changes_show(struct changes *to, const struct submit_job *job, uint64_t fields, usec_t now)
 {
-	size_t i;
-
-	for (i = 0; i < N_NAMES; i++) {
+	for (size_t i = 0; i < N_NAMES; i++) {
 		to->v[i][0] = '\0';
 		if (fields & names[i].field)
 			show(names[i].field, to->v[i], job, now);

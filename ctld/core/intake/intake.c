@@ -184,15 +184,14 @@ static int check_texts(const struct submit_job *in, struct error *err)
 		{ "--account", in->account, MAX_NAME },
 		{ "the submit host", in->submit_host, MAX_NAME },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (text_check(texts[i].what, texts[i].text, texts[i].max, err) < 0) {
 			err->code = ERR_JOB_SPEC;
 			return -1;
 		}
 	}
-	for (i = 0; i < in->n_labels; i++) {
+	for (size_t i = 0; i < in->n_labels; i++) {
 		if (text_check("--label", in->labels[i].key, MAX_NAME, err) < 0 ||
 		        text_check("--label", in->labels[i].value, MAX_PATH_TEXT, err) < 0) {
 			err->code = ERR_JOB_SPEC;
@@ -293,14 +292,13 @@ static bool fill_names(
 static void keep_partitions(const struct core *core, struct intake *t)
 {
 	struct job_choice v[JOB_CHOICES_MAX];
-	uint32_t k;
 
 	intake_choose(t, 0);
 	t->info.partition = core->conf->partitions[t->partition].name;
 	t->info.partitions = t->info.partition_needs = "";
 	if (t->n_choices < 2)
 		return;
-	for (k = 0; k < t->n_choices; k++)
+	for (uint32_t k = 0; k < t->n_choices; k++)
 		v[k] = t->choices[k].has;
 	t->info.partitions = t->partitions = xcalloc(1, JOB_PARTITIONS_SIZE);
 	t->info.partition_needs = t->needs = xcalloc(1, JOB_NEEDS_SIZE);

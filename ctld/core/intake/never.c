@@ -76,9 +76,7 @@ static bool gang_could(const struct muster *m)
 
 static bool one_could(const struct muster *m)
 {
-	size_t i;
-
-	for (i = 0; i < m->p->n_nodes; i++) {
+	for (size_t i = 0; i < m->p->n_nodes; i++) {
 		if (ledger_could_fit_part(
 		            m->core->ledger, m->p->nodes[i], m->ask, m->alternative, m->type))
 			return true;
@@ -100,7 +98,6 @@ static bool could_ever(const struct core *core, uint32_t partition, const struct
 	const struct request *r = ask->gpus;
 	uint32_t a = 0;
 	uint16_t type;
-	size_t t;
 
 	do {
 		type = r->n ? r->v[a].number : TYPE_NONE;
@@ -109,7 +106,7 @@ static bool could_ever(const struct core *core, uint32_t partition, const struct
 				return true;
 			continue;
 		}
-		for (t = 0; t < core->conf->n_gpu_types; t++) {
+		for (size_t t = 0; t < core->conf->n_gpu_types; t++) {
 			if (request_type_ok(r, core->conf, a, (uint16_t)t) &&
 			        alternative_could(core, partition, ask, a, (uint16_t)t))
 				return true;
@@ -134,9 +131,8 @@ struct survey {
 static void look(struct survey *s)
 {
 	const struct ledger *l = s->core->ledger;
-	size_t i;
 
-	for (i = 0; i < s->p->n_nodes; i++) {
+	for (size_t i = 0; i < s->p->n_nodes; i++) {
 		uint32_t node = s->p->nodes[i], cpus = ledger_cpus(l, node);
 		uint64_t mem = ledger_mem_mb(l, node);
 
@@ -174,9 +170,7 @@ static uint32_t most_gpus(const struct survey *s, uint32_t a, uint16_t *type)
 
 static bool is_member(const struct conf_partition *p, uint32_t node)
 {
-	size_t i;
-
-	for (i = 0; i < p->n_nodes; i++) {
+	for (size_t i = 0; i < p->n_nodes; i++) {
 		if (p->nodes[i] == node)
 			return true;
 	}
@@ -192,9 +186,8 @@ static int offers_too_little(const struct survey *s, struct error *err)
 	uint64_t tmp_mb = 0;
 	uint32_t ports = 0, n = 0;
 	bool services = false;
-	size_t i;
 
-	for (i = 0; i < s->p->n_nodes; i++) {
+	for (size_t i = 0; i < s->p->n_nodes; i++) {
 		const struct node_offers *has = ledger_offers_of(s->core->ledger, s->p->nodes[i]);
 
 		if (!request_allows(r, s->p->nodes[i]))
@@ -228,13 +221,12 @@ static int too_few_allowed(const struct survey *s, struct error *err)
 {
 	const struct request *r = s->ask->gpus;
 	const struct conf *conf = s->core->conf;
-	uint32_t i;
 
 	if (r->n_licences < r->n_licence_names)
 		return error_set(err, ERR_JOB_NEVER,
 		        "--licenses=%.200s: not all of them are configured any more",
 		        request_licences(r));
-	for (i = 0; i < conf->n_nodes; i++) {
+	for (uint32_t i = 0; i < conf->n_nodes; i++) {
 		if (request_requires(r, i) && !is_member(s->p, i))
 			return error_set(err, ERR_JOB_NEVER, "--nodelist: %s is not in %s",
 			        conf->nodes[i].name, s->p->name);
@@ -330,9 +322,7 @@ static int too_many_gpus(const struct survey *s, uint32_t partition, struct erro
 
 static bool wants_type(const struct request *r, const struct conf *conf, uint16_t type)
 {
-	uint32_t a;
-
-	for (a = 0; a < r->n; a++) {
+	for (uint32_t a = 0; a < r->n; a++) {
 		if (request_type_ok(r, conf, a, type))
 			return true;
 	}
@@ -415,9 +405,8 @@ static int too_large(const struct survey *s, struct error *err)
 static uint32_t count_parts(const struct survey *s, uint32_t a)
 {
 	uint32_t n = 0;
-	size_t i;
 
-	for (i = 0; i < s->p->n_nodes; i++)
+	for (size_t i = 0; i < s->p->n_nodes; i++)
 		n += ledger_could_fit_part(s->core->ledger, s->p->nodes[i], s->ask, a, TYPE_ANY);
 	return n;
 }
@@ -426,12 +415,11 @@ static uint32_t count_parts(const struct survey *s, uint32_t a)
 static uint32_t unfit(const struct survey *s)
 {
 	const struct request *r = s->ask->gpus;
-	uint32_t i, a;
 
-	for (i = 0; r->n_required && i < s->core->conf->n_nodes; i++) {
+	for (uint32_t i = 0; r->n_required && i < s->core->conf->n_nodes; i++) {
 		bool fits = !request_requires(r, i);
 
-		for (a = 0; !fits && a < (r->n ? r->n : 1); a++)
+		for (uint32_t a = 0; !fits && a < (r->n ? r->n : 1); a++)
 			fits = ledger_could_fit_part(s->core->ledger, i, s->ask, a, TYPE_ANY);
 		if (!fits)
 			return i;

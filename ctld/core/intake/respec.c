@@ -36,10 +36,9 @@ const char *respec_name(enum respec_field field)
 static void name_fields(uint32_t fields, char *text, size_t size)
 {
 	size_t used = 0;
-	int f;
 
 	*text = '\0';
-	for (f = 0; f < RESPEC_FIELD_COUNT && used < size; f++) {
+	for (int f = 0; f < RESPEC_FIELD_COUNT && used < size; f++) {
 		if (fields & BIT(f))
 			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
 			        respec_name((enum respec_field)f));

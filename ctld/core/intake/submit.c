@@ -108,12 +108,11 @@ static bool same_nonce_twice(const struct core_event *e)
 {
 	const struct submit_job **v = xcalloc(e->submit.n, sizeof(*v));
 	bool twice = false;
-	size_t i;
 
-	for (i = 0; i < e->submit.n; i++)
+	for (size_t i = 0; i < e->submit.n; i++)
 		v[i] = &e->submit.jobs[i];
 	qsort(v, e->submit.n, sizeof(*v), compare_nonces);
-	for (i = 1; i < e->submit.n && !twice; i++)
+	for (size_t i = 1; i < e->submit.n && !twice; i++)
 		twice = compare_nonces(&v[i - 1], &v[i]) == 0;
 	free(v);
 	return twice;
@@ -143,10 +142,8 @@ bool core_knows_token(const struct core *core, uint32_t uid, const uint8_t *nonc
 static int find_known(struct core *core, const struct core_event *e, struct intake *v,
         size_t *n_new, struct error *err)
 {
-	size_t i;
-
 	*n_new = 0;
-	for (i = 0; i < e->submit.n; i++) {
+	for (size_t i = 0; i < e->submit.n; i++) {
 		v[i].in = &e->submit.jobs[i];
 		if (submit_known(core, &e->caller, &v[i], err) < 0)
 			return -1;
@@ -186,9 +183,8 @@ struct effect *submit_answer(struct core *core, const struct core_event *e, cons
 	uint64_t *ids = effects_alloc(core->effects, e->submit.n * sizeof(*ids));
 	bool *known = effects_alloc(core->effects, e->submit.n * sizeof(*known));
 	struct effect *fx;
-	size_t i;
 
-	for (i = 0; i < e->submit.n; i++) {
+	for (size_t i = 0; i < e->submit.n; i++) {
 		ids[i] = v[i].known ? v[i].known->job : v[i].info.id;
 		known[i] = v[i].known;
 	}
@@ -198,7 +194,7 @@ struct effect *submit_answer(struct core *core, const struct core_event *e, cons
 	fx->submitted.known = known;
 	fx->submitted.n = e->submit.n;
 	fx->submitted.gpu_type = "";
-	for (i = 0; i < e->submit.n && !fx->submitted.left_out; i++)
+	for (size_t i = 0; i < e->submit.n && !fx->submitted.left_out; i++)
 		fx->submitted.left_out = intake_left_out(core, &v[i]);
 	return fx;
 }
@@ -239,12 +235,11 @@ void submit_apply(struct core *core, const struct core_event *e)
 {
 	struct intake *v = xcalloc(e->submit.n, sizeof(*v));
 	struct error err = { 0 };
-	size_t i;
 
 	if (submit_check(core, e, v, &err) < 0) {
 		effects_reply(core->effects, e->caller.reply, &err);
 	} else {
-		for (i = 0; i < e->submit.n; i++) {
+		for (size_t i = 0; i < e->submit.n; i++) {
 			if (!v[i].known)
 				intake_commit(core, &e->caller, &v[i]);
 		}

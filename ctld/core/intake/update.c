@@ -89,10 +89,9 @@ static void leave_to_defaults(const struct core *core, const struct job *job, st
 	struct intake t = { .in = &nothing, .info = { .gpus = i->gpus } };
 	bool cpus = in->n_gpus, mem = in->n_gpus, known = false;
 	struct job_choice first, c;
-	uint32_t k;
 
 	job_choice(i, 0, &first);
-	for (k = 0; k < job_choices(i); k++) {
+	for (uint32_t k = 0; k < job_choices(i); k++) {
 		job_choice(i, k, &c);
 		in->cpus = c.cpus == first.cpus ? in->cpus : 0;
 		in->mem_mb = c.mem_mb == first.mem_mb ? in->mem_mb : 0;
@@ -130,14 +129,13 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 		.labels = i->labels->v,
 		.n_labels = i->labels->n,
 	};
-	uint32_t a;
 
 	COPY_FIELDS(&in, i, name, account, submit_host, array, cwd, output, error, qos, max_wait_s,
 	        gid, cpus, mem_mb, warn_signal, warn_before_s, max_attempts, steps, begin_time,
 	        deadline, kill_invalid, remark, mail_user, requeue_on, requeue_delay_s, requeue);
 	COPY_FIELDS(&in, r, constraint, prefer, nodelist, exclude, nodes_min, nodes_max,
 	        gpu_mem_min_mb, tmp_mb, ports, gpu_mem_burst_mb, exclusive);
-	for (a = 0; a < r->n; a++)
+	for (uint32_t a = 0; a < r->n; a++)
 		in.gpus[a] = (struct gpu_request){ r->v[a].type, r->v[a].count };
 	leave_to_defaults(core, job, &in);
 	return in;
@@ -147,9 +145,8 @@ struct submit_job job_as_asked(const struct core *core, const struct job *job)
 static uint64_t lay_over(struct submit_job *in, const struct submit_job *change, uint64_t fields)
 {
 	uint64_t known = 0;
-	size_t m;
 
-	for (m = 0; m < N_MEMBERS; m++) {
+	for (size_t m = 0; m < N_MEMBERS; m++) {
 		if (!(fields & members[m].field))
 			continue;
 		memcpy((char *)in + members[m].offset, (const char *)change + members[m].offset,
@@ -162,11 +159,10 @@ static uint64_t lay_over(struct submit_job *in, const struct submit_job *change,
 /* "gpus, time"; what is not known here by its number in the protocol: "field 20". */
 static void name_fields(uint64_t fields, char *text, size_t size)
 {
-	unsigned bit;
 	size_t used = 0;
 
 	*text = '\0';
-	for (bit = 0; bit < 64 && used < size; bit++) {
+	for (unsigned bit = 0; bit < 64 && used < size; bit++) {
 		const char *name = change_name(1ull << bit);
 
 		if (!(fields >> bit & 1))

@@ -150,9 +150,8 @@ static struct job *find_gathering(const struct core *core, const struct job *fro
         const char *depends, const struct taskset *some)
 {
 	const struct depends *p = own_depends(from);
-	size_t g;
 
-	for (g = 0; g < GATHER; g++) {
+	for (size_t g = 0; g < GATHER; g++) {
 		struct job *to =
 		        p->gather[g] ? jobs_find(core->jobs, job_ref_of(job_id(from), p->gather[g]))
 		                     : NULL;
@@ -205,11 +204,10 @@ static char *text_after(const struct job *job, uint64_t on, enum outcome outcome
 	struct depend d;
 	bool found = false, met = false;
 	char *text = NULL;
-	size_t n;
 
 	if (!is_each(job) || depend_parse(job_info(job)->depends, true, &d, NULL) < 0)
 		return NULL;
-	for (n = 0; n < d.n; n++) {
+	for (size_t n = 0; n < d.n; n++) {
 		struct depend_term *t = &d.v[n];
 
 		if (!t->each) {
@@ -286,9 +284,8 @@ static void tell(struct core *core, struct job *own, const struct taskset *tasks
         enum outcome outcome)
 {
 	struct job **v = records_of(core, own, tasks);
-	size_t n;
 
-	for (n = 0; v[n] && job_link(own)->depends; n++)
+	for (size_t n = 0; v[n] && job_link(own)->depends; n++)
 		settle_tasks(core, v[n], tasks, on, outcome);
 	free(v);
 }
@@ -361,10 +358,9 @@ void corr_hung(struct core *core, struct edge *e, struct job *on)
 void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome outcome)
 {
 	struct job **v = records_of(core, own, NULL);
-	size_t n;
 
 	/* The tasks under the array parent are decided by the array parent's text. */
-	for (n = 0; v[n] && job_link(own)->depends; n++)
+	for (size_t n = 0; v[n] && job_link(own)->depends; n++)
 		if (v[n] != own)
 			settle_tasks(core, v[n], NULL, on, outcome);
 	free(v);
@@ -385,9 +381,8 @@ void corr_retext(struct core *core, struct job *own)
 void corr_reweigh(struct core *core, struct job *own)
 {
 	struct job **v = records_of(core, own, NULL);
-	size_t n;
 
-	for (n = 0; v[n] && job_link(own)->depends; n++)
+	for (size_t n = 0; v[n] && job_link(own)->depends; n++)
 		if (v[n] != own && corr_never(v[n]) && depends_kills(core, own))
 			depends_end_never(core, v[n], true);
 	free(v);
@@ -431,13 +426,12 @@ int corr_check(const struct core *core, const struct job *part, struct error *er
 {
 	uint32_t task = job_tasks(part) ? taskset_first(job_tasks(part)) : job_task(part);
 	struct depend d;
-	size_t n;
 	int rc = 0;
 
 	if (!own_depends(part) || !is_each(part) || task == TASK_NONE ||
 	        depend_parse(job_info(part)->depends, true, &d, err) < 0)
 		return 0;
-	for (n = 0; n < d.n && rc == 0; n++) {
+	for (size_t n = 0; n < d.n && rc == 0; n++) {
 		const struct job *on =
 		        jobs_find(core->jobs, job_ref_of(d.v[n].job, (uint64_t)task + 1));
 

@@ -604,12 +604,11 @@ int depends_check_job(const struct core *core, const struct job *job, struct err
 	const struct job_info *i = job_info(job);
 	const struct depends *p = job_link_of(job)->depends;
 	unsigned long long id = i->id;
-	uint32_t n;
 
 	if ((p != NULL) != (*i->depends && !job_state_ended(i->state)))
 		return error_set(err, ERR_INTERNAL, "job %llu: its row waits, and it does %s", id,
 		        p ? "too" : "not");
-	for (n = 0; p && n < p->n_edges; n++) {
+	for (uint32_t n = 0; p && n < p->n_edges; n++) {
 		const struct edge *e = &p->edges[n];
 		bool listed = e->t.tasks || e->t.each;
 
@@ -618,7 +617,7 @@ int depends_check_job(const struct core *core, const struct job *job, struct err
 			return error_set(err, ERR_INTERNAL, "job %llu: its term %u %s", id, e->term,
 			        e->back ? "hangs and is decided" : "hangs on nothing");
 	}
-	for (n = 0; p && n < p->n; n++)
+	for (uint32_t n = 0; p && n < p->n; n++)
 		if (check_term(core, job, n, err) < 0)
 			return -1;
 	return 0;

@@ -44,10 +44,7 @@ static bool push(struct search *s, const struct job *job)
 	if (idmap_find(s->seen, job_id(job)))
 		return false;
 	idmap_insert(s->seen, job_id(job), (void *)job);
-	if (s->n == s->size) {
-		s->size = s->size ? 2 * s->size : 64;
-		s->v = xrealloc(s->v, s->size, sizeof(*s->v));
-	}
+	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
 	s->v[s->n++] = job;
 	return false;
 }
@@ -72,9 +69,8 @@ static bool push_namesakes(struct search *s, const struct job *job)
 static bool push_all(struct search *s, const struct job *job)
 {
 	const struct depends *p = job_link_of(job)->depends;
-	uint32_t n;
 
-	for (n = 0; p && n < p->n && s->steps++ < CIRCLE_STEPS; n++) {
+	for (uint32_t n = 0; p && n < p->n && s->steps++ < CIRCLE_STEPS; n++) {
 		if (!depends_term_open(p, n) || depends_term_runs(p, n))
 			continue;
 		if (p->on[n] ? push_id(s, job_ref_id(p->on[n])) : push_namesakes(s, job))
@@ -90,9 +86,8 @@ static int check_circle(
 {
 	struct search s = { .core = core, .for_job = job, .seen = idmap_new() };
 	bool circle = false, all;
-	size_t n;
 
-	for (n = 0; n < d->n && !circle; n++)
+	for (size_t n = 0; n < d->n && !circle; n++)
 		circle = d->v[n].job ? push_id(&s, d->v[n].job) : push_namesakes(&s, job);
 	while (s.n && !circle && s.steps < CIRCLE_STEPS)
 		circle = push_all(&s, s.v[--s.n]);
@@ -310,11 +305,10 @@ void depends_catch_up(struct core *core, struct job *job)
 	struct error err;
 	bool any = false;
 	char *text;
-	size_t n;
 
 	if (!*job_info(job)->depends || depend_parse(job_info(job)->depends, true, &d, &err) < 0)
 		return;
-	for (n = 0; n < d.n; n++) {
+	for (size_t n = 0; n < d.n; n++) {
 		struct depend_term *t = &d.v[n];
 		enum job_outcome outcome =
 		        t->job && depend_term_open(t) && !jobs_find(core->jobs, t->job)
@@ -375,7 +369,6 @@ int depends_check(const struct core *core, const struct caller *caller, const st
         const struct taskset *tasks, const char *text, char **kept, struct error *err)
 {
 	struct depend d;
-	size_t n;
 	int rc = 0;
 
 	*kept = NULL;
@@ -383,7 +376,7 @@ int depends_check(const struct core *core, const struct caller *caller, const st
 		err->code = ERR_JOB_SPEC;
 		return error_wrap(err, "--dependency");
 	}
-	for (n = 0; n < d.n && rc == 0; n++) {
+	for (size_t n = 0; n < d.n && rc == 0; n++) {
 		find_task(core, &d.v[n]);
 		rc = check_term(core, caller, job, tasks, &d, &d.v[n], err);
 	}

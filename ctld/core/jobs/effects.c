@@ -40,10 +40,7 @@ struct effect *effects_add(struct effects *fx, enum effect_kind kind)
 {
 	struct effect *e;
 
-	if (fx->n == fx->size) {
-		fx->size = fx->size ? fx->size * 2 : 64;
-		fx->v = xrealloc(fx->v, fx->size, sizeof(*fx->v));
-	}
+	fx->v = xgrow(fx->v, fx->n, &fx->size, sizeof(*fx->v));
 	e = &fx->v[fx->n++];
 	memset(e, 0, sizeof(*e));
 	e->kind = kind;

@@ -54,10 +54,8 @@ static void keep_row(struct core *core, struct row *row)
 /* A row whose columns are all 0 or empty: what a run does not say of its job stays so. */
 static void row_blank(struct row *row, enum row_table table)
 {
-	size_t i;
-
 	row_begin(row, table, ROW_PUT);
-	for (i = 0; i < row->n; i++) {
+	for (size_t i = 0; i < row->n; i++) {
 		row->v[i] = value_text("");
 		row->v[i].type = row_column_type(table, i);
 		if (row->v[i].type == VALUE_INT)
@@ -142,7 +140,6 @@ void foreign_over(struct core *core, struct run *run)
 {
 	const struct run *other, *decisive = run;
 	struct row row;
-	uint32_t rank;
 	bool alive = false;
 
 	foreign_keep(core, run);
@@ -151,7 +148,7 @@ void foreign_over(struct core *core, struct run *run)
 	dirty_touch(core->dirty);
 	/* The job's record is written when the last run of the attempt is over. A run that failed
 	 * by itself decides how the job ended. */
-	for (rank = 0; (other = next_rank(core, run, &rank)); rank++) {
+	for (uint32_t rank = 0; (other = next_rank(core, run, &rank)); rank++) {
 		alive |= !run_over(other);
 		if (ended_by_itself(other) &&
 		        (!ended_by_itself(decisive) || !run_ended_well(other)))
@@ -167,18 +164,13 @@ void foreign_keep(struct core *core, struct run *run)
 {
 	struct foreign *f = core->foreign;
 
-	if (f->n_kept == f->kept_size) {
-		f->kept_size = f->kept_size ? f->kept_size * 2 : 16;
-		f->kept = xrealloc(f->kept, f->kept_size, sizeof(struct run *));
-	}
+	f->kept = xgrow(f->kept, f->n_kept, &f->kept_size, sizeof(struct run *));
 	f->kept[f->n_kept++] = run;
 }
 
 static bool names(const struct core_event *e, struct run_id id)
 {
-	size_t i;
-
-	for (i = 0; e && i < e->agent_up.n_runs; i++) {
+	for (size_t i = 0; e && i < e->agent_up.n_runs; i++) {
 		if (run_id_equal(&e->agent_up.runs[i].run, &id))
 			return true;
 	}

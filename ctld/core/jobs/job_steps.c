@@ -300,9 +300,8 @@ void step_reports_apply(struct core *core, const struct core_event *e)
 {
 	struct error err = { .code = ERR_NONE }, one;
 	struct job *job = find_job(core, e, &err);
-	size_t i;
 
-	for (i = 0; job && i < e->steps.n; i++) {
+	for (size_t i = 0; job && i < e->steps.n; i++) {
 		if (take(core, job, &e->steps.v[i], &one) < 0 && err.code == ERR_NONE)
 			err = one;
 	}

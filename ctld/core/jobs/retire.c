@@ -72,9 +72,8 @@ static void retire_old(struct core *core, struct ended *list, size_t kept)
 {
 	usec_t keep = (usec_t)core->conf->controller.keep_ended_s * USEC_PER_S;
 	struct job *job, *last = list->last;
-	unsigned n;
 
-	for (n = 0; n < TIMER_SLICE && list->first; n++) {
+	for (unsigned n = 0; n < TIMER_SLICE && list->first; n++) {
 		if (core->now.mono - job_link(list->first)->ended < keep && list->n <= kept)
 			break;
 		job = list->first;

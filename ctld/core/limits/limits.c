@@ -87,10 +87,7 @@ static uint32_t limit_add(struct limits *g, const struct limit *limit)
 	if (g->n_unused) {
 		id = g->unused[--g->n_unused];
 	} else {
-		if (g->n == g->size) {
-			g->size = g->size ? g->size * 2 : 64;
-			g->v = xrealloc(g->v, g->size, sizeof(*g->v));
-		}
+		g->v = xgrow(g->v, g->n, &g->size, sizeof(*g->v));
 		id = (uint32_t)g->n++;
 	}
 	g->v[id] = *limit;
@@ -169,15 +166,13 @@ struct limits *limits_new(const struct conf *conf, uint64_t seed)
 {
 	const size_t count[SCOPES] = { conf->n_accounts, conf->n_qos, conf->n_partitions };
 	struct limits *g = xcalloc(1, sizeof(*g));
-	uint32_t i;
-	int s;
 
 	g->conf = conf;
 	g->users = table_new(user_hash, seed);
 	g->chains = table_new(chain_hash, seed);
-	for (s = 0; s < SCOPES; s++) {
+	for (int s = 0; s < SCOPES; s++) {
 		g->first[s] = xcalloc(count[s], sizeof(**g->first));
-		for (i = 0; i < count[s]; i++) {
+		for (uint32_t i = 0; i < count[s]; i++) {
 			g->first[s][i] = (uint32_t)g->n;
 			group_add(g, (enum limit_scope)s, i, LIMITS_ALL, NULL);
 			group_add(g, (enum limit_scope)s, i, LIMITS_PER_JOB, NULL);
@@ -185,13 +180,13 @@ struct limits *limits_new(const struct conf *conf, uint64_t seed)
 		}
 	}
 	g->first_licence = (uint32_t)g->n;
-	for (i = 0; i < conf->n_licences; i++)
+	for (uint32_t i = 0; i < conf->n_licences; i++)
 		limit_add(g, &(struct limit){ .kind = LIMIT_LICENCE,
 		                     .scope = SCOPE_CLUSTER,
 		                     .type = (uint16_t)i,
 		                     .max = conf->licences[i].count });
 	g->first_guarantee = (uint32_t)g->n;
-	for (i = 0; i <= conf->n_gpu_types; i++)
+	for (uint32_t i = 0; i <= conf->n_gpu_types; i++)
 		limit_add(g, &(struct limit){ .kind = LIMIT_GUARANTEE,
 		                     .scope = SCOPE_CLUSTER,
 		                     .type = i < conf->n_gpu_types ? (uint16_t)i : CONF_ANY_TYPE });
@@ -203,7 +198,6 @@ void limits_free(struct limits *g)
 {
 	size_t cursor = 0;
 	struct user_scope *u;
-	int s;
 
 	if (!g)
 		return;
@@ -211,7 +205,7 @@ void limits_free(struct limits *g)
 		assert(u->refs == 0);
 		free(u);
 	}
-	for (s = 0; s < SCOPES; s++)
+	for (int s = 0; s < SCOPES; s++)
 		free(g->first[s]);
 	table_free(g->users);
 	table_free(g->chains);
@@ -248,9 +242,7 @@ static struct user_scope *user_want(
 /* Is anything still counted in the limits of this user? Then they must stay. */
 static bool user_counts(const struct limits *g, const struct user_scope *u)
 {
-	uint32_t i;
-
-	for (i = 0; i < u->n; i++) {
+	for (uint32_t i = 0; i < u->n; i++) {
 		if (g->v[u->ids[i]].used)
 			return true;
 	}
@@ -260,13 +252,8 @@ static bool user_counts(const struct limits *g, const struct user_scope *u)
 /* The places of its limits can be used again: limit_add(). */
 static void user_free(struct limits *g, struct user_scope *u)
 {
-	uint32_t i;
-
-	for (i = 0; i < u->n; i++) {
-		if (g->n_unused == g->size_unused) {
-			g->size_unused = g->size_unused ? g->size_unused * 2 : 64;
-			g->unused = xrealloc(g->unused, g->size_unused, sizeof(*g->unused));
-		}
+	for (uint32_t i = 0; i < u->n; i++) {
+		g->unused = xgrow(g->unused, g->n_unused, &g->size_unused, sizeof(*g->unused));
 		g->unused[g->n_unused++] = u->ids[i];
 	}
 	table_remove(g->users, u);
@@ -336,12 +323,10 @@ uint32_t limit_chain_account(const struct limit_chain *chain)
 
 void limit_chain_free(struct limits *g, struct limit_chain *chain)
 {
-	uint32_t i;
-
 	if (!chain || --chain->refs)
 		return;
 	table_remove(g->chains, chain);
-	for (i = 0; i < chain->n_users; i++)
+	for (uint32_t i = 0; i < chain->n_users; i++)
 		user_drop(g, chain->users[i]);
 	free(chain->users);
 	free(chain->ids);
@@ -477,11 +462,10 @@ bool limits_check(const struct limits *g, const struct limit_chain *chain, const
         struct limit_block *first)
 {
 	struct quota_block kept;
-	size_t i;
 	uint64_t amount;
 	uint32_t id;
 
-	for (i = 0; limit_at(g, chain, need, i, &id, &amount); i++) {
+	for (size_t i = 0; limit_at(g, chain, need, i, &id, &amount); i++) {
 		if (limit_open(g, chain, &g->v[id], amount))
 			continue;
 		if (first)
@@ -510,9 +494,8 @@ void limits_take(struct limits *g, const struct limit_chain *chain, const struct
 {
 	uint64_t amount;
 	uint32_t id;
-	size_t i;
 
-	for (i = 0; limit_at(g, chain, need, i, &id, &amount); i++)
+	for (size_t i = 0; limit_at(g, chain, need, i, &id, &amount); i++)
 		g->v[id].used += limit_counts(&g->v[id]) ? amount : 0;
 	quota_take(g->quota, chain->account, need->type, need_milli(need));
 }
@@ -521,9 +504,8 @@ void limits_release(struct limits *g, const struct limit_chain *chain, const str
 {
 	uint64_t amount;
 	uint32_t id;
-	size_t i;
 
-	for (i = 0; limit_at(g, chain, need, i, &id, &amount); i++) {
+	for (size_t i = 0; limit_at(g, chain, need, i, &id, &amount); i++) {
 		if (!limit_counts(&g->v[id]))
 			continue;
 		assert(g->v[id].used >= amount);
@@ -538,9 +520,8 @@ void limits_reserve(
 {
 	uint64_t amount;
 	uint32_t id;
-	size_t i;
 
-	for (i = 0; limit_at(g, chain, need, i, &id, &amount); i++) {
+	for (size_t i = 0; limit_at(g, chain, need, i, &id, &amount); i++) {
 		if (limit_counts(&g->v[id]))
 			g->v[id].used += reserve ? amount : -amount;
 	}
@@ -550,11 +531,10 @@ void limits_reserve(
 void limits_lift(struct limits *g, const struct limit_block *block, bool lift)
 {
 	const struct limit like = g->v[block->limit];
-	size_t i;
 
 	if (like.kind == LIMIT_GUARANTEE)
 		quota_lift(g->quota, like.type, block->short_by, lift);
-	for (i = 0; i < g->n && like.kind != LIMIT_GUARANTEE; i++) {
+	for (size_t i = 0; i < g->n && like.kind != LIMIT_GUARANTEE; i++) {
 		struct limit *limit = &g->v[i];
 
 		if (limit->kind == like.kind && limit->scope == like.scope &&
@@ -567,10 +547,7 @@ void limits_lift(struct limits *g, const struct limit_block *block, bool lift)
 /* Appends to the list that the next call overwrites. */
 static void found(struct limits *g, size_t *n, uint32_t id)
 {
-	if (*n == g->size_found) {
-		g->size_found = g->size_found ? g->size_found * 2 : 32;
-		g->found = xrealloc(g->found, g->size_found, sizeof(*g->found));
-	}
+	g->found = xgrow(g->found, *n, &g->size_found, sizeof(*g->found));
 	g->found[(*n)++] = id;
 }
 
@@ -579,10 +556,9 @@ const uint32_t *limits_of_need(
 {
 	uint64_t amount;
 	uint32_t id;
-	size_t i;
 
 	*n = 0;
-	for (i = 0; limit_at(g, chain, need, i, &id, &amount); i++) {
+	for (size_t i = 0; limit_at(g, chain, need, i, &id, &amount); i++) {
 		if (amount && limit_counts(&g->v[id]))
 			found(g, n, id);
 	}
@@ -613,10 +589,8 @@ struct quota *limits_quota(struct limits *g)
 
 const uint32_t *limits_of_hours(struct limits *g, const struct limit_chain *chain, size_t *n)
 {
-	uint32_t i;
-
 	*n = 0;
-	for (i = 0; i < chain->n; i++) {
+	for (uint32_t i = 0; i < chain->n; i++) {
 		if (g->v[chain->ids[i]].kind == LIMIT_GPU_HOURS)
 			found(g, n, chain->ids[i]);
 	}
@@ -635,9 +609,7 @@ bool limits_count_queued(const struct limits *g)
 
 void limits_queued(struct limits *g, const struct limit_chain *chain, int delta)
 {
-	uint32_t i;
-
-	for (i = 0; i < chain->n; i++) {
+	for (uint32_t i = 0; i < chain->n; i++) {
 		struct limit *limit = &g->v[chain->ids[i]];
 
 		if (limit->kind != LIMIT_QUEUED || !limit_counts(limit))
@@ -650,9 +622,8 @@ void limits_queued(struct limits *g, const struct limit_chain *chain, int delta)
 uint64_t limits_queued_now(const struct limits *g, const struct limit_chain *chain)
 {
 	uint64_t sum = 0;
-	uint32_t i;
 
-	for (i = 0; i < chain->n; i++)
+	for (uint32_t i = 0; i < chain->n; i++)
 		sum += g->v[chain->ids[i]].kind == LIMIT_QUEUED ? g->v[chain->ids[i]].used : 0;
 	return sum;
 }

@@ -58,9 +58,8 @@ static void look_at(const struct limits *g, enum limit_scope scope, uint32_t ind
 {
 	struct breach b = { .scope = scope, .index = index, .part = part };
 	struct conf_limit limit;
-	size_t i;
 
-	for (i = 0; scope_limit(g->conf, scope, index, part, i, &limit); i++) {
+	for (size_t i = 0; scope_limit(g->conf, scope, index, part, i, &limit); i++) {
 		b.kind = limit.kind;
 		b.type = limit.type;
 		b.limit = limit.value;
@@ -80,10 +79,9 @@ static void say_use(char *buf, size_t size, const struct limits *g, const struct
         const struct breach *b)
 {
 	char used[AMOUNT_TEXT];
-	uint32_t i;
 
 	*buf = '\0';
-	for (i = 0; i < chain->n && b->part != LIMITS_PER_JOB; i++) {
+	for (uint32_t i = 0; i < chain->n && b->part != LIMITS_PER_JOB; i++) {
 		const struct limit *limit = &g->v[chain->ids[i]];
 
 		if (limit->kind != b->kind || limit->scope != b->scope ||
@@ -127,9 +125,8 @@ static int check_least(const struct limits *g, uint32_t partition, const struct 
 	const struct conf_partition *p = &g->conf->partitions[partition];
 	char want[AMOUNT_TEXT], least[AMOUNT_TEXT];
 	struct conf_limit limit;
-	size_t i;
 
-	for (i = 0; conf_limit_at(&p->per_job_min, i, &limit); i++) {
+	for (size_t i = 0; conf_limit_at(&p->per_job_min, i, &limit); i++) {
 		uint64_t asked = need_amount(need, limit.kind, limit.type);
 
 		if (asked >= limit.value)
@@ -152,11 +149,10 @@ static int check_queued(
 {
 	static const char *const whose[SCOPES] = { "account", "QOS", "partition" };
 	char tasks[80] = "";
-	uint32_t i;
 
 	if (jobs > 1)
 		snprintf(tasks, sizeof(tasks), "; this array has %u tasks", jobs);
-	for (i = 0; i < chain->n; i++) {
+	for (uint32_t i = 0; i < chain->n; i++) {
 		const struct limit *limit = &g->v[chain->ids[i]];
 
 		if (limit->kind != LIMIT_QUEUED || limit->used + jobs <= limit->max)
@@ -178,9 +174,7 @@ static int check_queued(
 
 static int check_licences(const struct limits *g, const struct need *need, struct error *err)
 {
-	size_t i;
-
-	for (i = 0; i < need->n_licences; i++) {
+	for (size_t i = 0; i < need->n_licences; i++) {
 		const struct conf_licence *l = &g->conf->licences[need->licences[i].licence];
 
 		if (need->licences[i].count > l->count)
@@ -196,10 +190,9 @@ uint32_t limits_time_s(const struct limits *g, const struct limit_chain *chain)
 	struct scope_walk walk = { g->conf, { chain->account, chain->qos, chain->partition }, 0 };
 	uint32_t least = CONF_NONE, index, s;
 	enum limit_scope scope;
-	int part;
 
 	while (scope_next(&walk, &scope, &index)) {
-		for (part = LIMITS_ALL; part < LIMIT_PARTS; part++) {
+		for (int part = LIMITS_ALL; part < LIMIT_PARTS; part++) {
 			s = scope_time_s(g->conf, scope, index, (enum limit_part)part);
 			least = s < least ? s : least;
 		}
@@ -214,10 +207,9 @@ int limits_submit(const struct limits *g, const struct limit_chain *chain, const
 	struct breach worst = { .kind = -1 };
 	enum limit_scope scope;
 	uint32_t index;
-	int part;
 
 	while (scope_next(&walk, &scope, &index)) {
-		for (part = LIMITS_ALL; part < LIMIT_PARTS; part++)
+		for (int part = LIMITS_ALL; part < LIMIT_PARTS; part++)
 			look_at(g, scope, index, (enum limit_part)part, need, time_s, &worst);
 	}
 	if (worst.kind >= 0)

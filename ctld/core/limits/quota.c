@@ -41,9 +41,7 @@ static uint32_t dims_of(const struct quota *q, uint16_t type, uint32_t dims[DIMS
 
 static void number_dims(struct quota *q, const struct conf_gpu_amounts *amounts)
 {
-	size_t i;
-
-	for (i = 0; i < amounts->n; i++) {
+	for (size_t i = 0; i < amounts->n; i++) {
 		uint32_t *dim = &q->dim_of[quota_slot(q->conf, amounts->v[i].type)];
 
 		if (*dim == NO_DIM)
@@ -54,9 +52,8 @@ static void number_dims(struct quota *q, const struct conf_gpu_amounts *amounts)
 static void fill_account(struct quota *q, uint32_t account)
 {
 	const struct conf_quota *c = &q->conf->accounts[account].quota;
-	size_t i;
 
-	for (i = 0; i < c->guaranteed.n; i++) {
+	for (size_t i = 0; i < c->guaranteed.n; i++) {
 		uint32_t dim = q->dim_of[quota_slot(q->conf, c->guaranteed.v[i].type)];
 		struct cell *above = quota_cell(q, quota_parent(q, account), dim);
 
@@ -66,7 +63,7 @@ static void fill_account(struct quota *q, uint32_t account)
 		above->below += milli;
 		above->cohort = true;
 	}
-	for (i = 0; i < c->lend.n; i++) {
+	for (size_t i = 0; i < c->lend.n; i++) {
 		uint32_t dim = q->dim_of[quota_slot(q->conf, c->lend.v[i].type)];
 		struct cell *it = quota_cell(q, account, dim);
 
@@ -100,17 +97,15 @@ static void set_reserve(struct cell *c, struct cell *above)
 struct quota *quota_new(const struct conf *conf)
 {
 	struct quota *q = xcalloc(1, sizeof(*q));
-	size_t i;
-	uint32_t d;
 
 	q->conf = conf;
 	q->dim_of = xcalloc(conf->n_gpu_types + 1, sizeof(*q->dim_of));
 	memset(q->dim_of, 0xff, (conf->n_gpu_types + 1) * sizeof(*q->dim_of));
-	for (i = 0; i < conf->n_accounts; i++) {
+	for (size_t i = 0; i < conf->n_accounts; i++) {
 		number_dims(q, &conf->accounts[i].quota.guaranteed);
 	}
 	q->slots = xcalloc(q->n_dims, sizeof(*q->slots));
-	for (d = 0; d <= conf->n_gpu_types; d++) {
+	for (uint32_t d = 0; d <= conf->n_gpu_types; d++) {
 		if (q->dim_of[d] != NO_DIM)
 			q->slots[q->dim_of[d]] = d;
 	}
@@ -119,14 +114,14 @@ struct quota *quota_new(const struct conf *conf)
 	q->versions = xcalloc(conf->n_accounts + 1, sizeof(*q->versions));
 	q->uppermost = xcalloc(conf->n_accounts + 1, sizeof(*q->uppermost));
 	/* Children come after their parents. */
-	for (i = 0; i < conf->n_accounts; i++) {
+	for (size_t i = 0; i < conf->n_accounts; i++) {
 		uint32_t parent = quota_parent(q, (uint32_t)i);
 
 		q->uppermost[i] = parent == CONF_NONE ? (uint32_t)i : q->uppermost[parent];
 		fill_account(q, (uint32_t)i);
 	}
-	for (i = conf->n_accounts; i-- > 0;) {
-		for (d = 0; d < q->n_dims; d++) {
+	for (size_t i = conf->n_accounts; i-- > 0;) {
+		for (uint32_t d = 0; d < q->n_dims; d++) {
 			struct cell *c = quota_cell(q, (uint32_t)i, d);
 
 			set_reserve(c, quota_cell(q, quota_parent(q, (uint32_t)i), d));
@@ -423,9 +418,8 @@ static uint16_t over_at(const struct quota *q, uint32_t above, uint32_t child, c
 {
 	uint16_t most = 0;
 	struct member m;
-	uint32_t i;
 
-	for (i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		uint64_t held;
 		uint16_t over;
 
@@ -448,7 +442,6 @@ double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64
 	uint32_t dims[DIMS], n = dims_of(q, type, dims), child = CONF_NONE, a;
 	uint16_t levels[OVER_LEVELS] = { 0 };
 	double sum = 0;
-	size_t i;
 
 	/* From the job up to the root: the last levels found are those nearest to the root. */
 	for (a = account;; a = quota_parent(q, a)) {
@@ -463,7 +456,7 @@ double quota_over(const struct quota *q, uint32_t account, uint16_t type, uint64
 			break;
 		child = a;
 	}
-	for (i = 0; i < OVER_LEVELS; i++)
+	for (size_t i = 0; i < OVER_LEVELS; i++)
 		sum = sum * 65536 + levels[i];
 	return sum;
 }

@@ -239,9 +239,7 @@ static int refuse_agent(struct core *core, const struct core_event *e)
 /* NULL: the registration does not name the run. */
 static const struct run_report *reported(const struct core_event *e, struct run_id id)
 {
-	size_t i;
-
-	for (i = 0; i < e->agent_up.n_runs; i++) {
+	for (size_t i = 0; i < e->agent_up.n_runs; i++) {
 		if (run_id_equal(&e->agent_up.runs[i].run, &id))
 			return &e->agent_up.runs[i];
 	}

@@ -59,14 +59,13 @@ static void begin(struct binding *b, const struct core *core, const struct node 
 	const struct node_link *l = node_link_of(node);
 	const struct conf_node *conf = &core->conf->nodes[l->index];
 	uint64_t used = ledger_gpus_used(core->ledger, l->index);
-	size_t g;
 	uint32_t i;
 
 	b->core = core;
 	b->conf = conf;
 	b->link = l;
 	b->n_gpus = l->n_gpus < FOUND_MAX ? l->n_gpus : FOUND_MAX;
-	for (g = 0; g < conf->n_gpus; g++) {
+	for (size_t g = 0; g < conf->n_gpus; g++) {
 		for (i = 0; i < conf->gpus[g].count && b->n < CONF_MAX_GPUS_PER_NODE; i++) {
 			struct slot *s = &b->slots[b->n];
 
@@ -83,9 +82,8 @@ static void begin(struct binding *b, const struct core *core, const struct node 
 static void find_layouts(struct binding *b)
 {
 	struct layout_slot slots[CONF_MAX_GPUS_PER_NODE];
-	size_t i;
 
-	for (i = 0; i < b->n; i++)
+	for (size_t i = 0; i < b->n; i++)
 		slots[i] = (struct layout_slot){ b->slots[i].uuid, b->slots[i].mig };
 	layouts_find(&b->layouts, b->conf, slots, b->n, b->link->gpus, b->n_gpus);
 }
@@ -119,9 +117,7 @@ static bool fits(const struct binding *b, const struct slot *s, const struct nod
 /* Rule 1. */
 static void keep(struct binding *b, struct slot *s)
 {
-	size_t i;
-
-	for (i = 0; *s->uuid && i < b->n_gpus; i++) {
+	for (size_t i = 0; *s->uuid && i < b->n_gpus; i++) {
 		const struct node_gpu *gpu = &b->link->gpus[i];
 
 		if (is_taken(b, i) || strcmp(gpu->uuid, s->uuid))
@@ -140,9 +136,8 @@ static void keep(struct binding *b, struct slot *s)
 static struct slot *room_for(struct binding *b, const struct node_gpu *gpu)
 {
 	struct slot *missing = NULL;
-	size_t i;
 
-	for (i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < b->n; i++) {
 		struct slot *s = &b->slots[i];
 
 		if (s->gpu || s->booked || !fits(b, s, gpu))
@@ -159,14 +154,13 @@ static struct slot *room_for(struct binding *b, const struct node_gpu *gpu)
 static void bind(struct binding *b)
 {
 	char text[NOTE_MAX];
-	size_t i;
 
 	find_layouts(b);
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
+	for (size_t i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
 		b->differ |= (uint64_t)differs(b, (uint32_t)i, text, sizeof(text)) << i;
-	for (i = 0; i < b->n; i++)
+	for (size_t i = 0; i < b->n; i++)
 		keep(b, &b->slots[i]);
-	for (i = 0; i < b->n_gpus; i++) {
+	for (size_t i = 0; i < b->n_gpus; i++) {
 		const struct node_gpu *gpu = &b->link->gpus[i];
 		struct slot *s = is_taken(b, i) || *gpu->trouble || !*gpu->uuid ||
 		                                 strlen(gpu->uuid) >= DEVICE_UUID_MAX
@@ -223,9 +217,8 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 	const char *type = b->slots[first].type;
 	char words[NEARNESS_WORDS];
 	uint32_t all = 0, well = 0;
-	size_t i;
 
-	for (i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < b->n; i++) {
 		if (strcmp(b->slots[i].type, type))
 			continue;
 		if (i < first)
@@ -236,7 +229,7 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 	if (well == all)
 		return;
 	say(note, "%u of %u %s", well, all, type);
-	for (i = first; i < b->n; i++) {
+	for (size_t i = first; i < b->n; i++) {
 		const struct slot *s = &b->slots[i];
 
 		if (strcmp(s->type, type) || is_well(b, s) || (!*s->uuid && !s->drained) ||
@@ -258,9 +251,8 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 static void say_layouts(const struct binding *b, char note[NOTE_MAX])
 {
 	char text[NOTE_MAX];
-	uint32_t number;
 
-	for (number = 0; number < CONF_MAX_GPUS_PER_NODE; number++) {
+	for (uint32_t number = 0; number < CONF_MAX_GPUS_PER_NODE; number++) {
 		if (b->differ >> number & 1 && differs(b, number, text, sizeof(text)))
 			say(note, "GPU %u: %s", number, text);
 	}
@@ -269,9 +261,7 @@ static void say_layouts(const struct binding *b, char note[NOTE_MAX])
 /* Part of what was said of its GPU's layout. */
 static bool is_said(const struct binding *b, const struct node_gpu *gpu)
 {
-	uint32_t number;
-
-	for (number = 0; number < CONF_MAX_GPUS_PER_NODE && !*gpu->trouble; number++) {
+	for (uint32_t number = 0; number < CONF_MAX_GPUS_PER_NODE && !*gpu->trouble; number++) {
 		if (b->differ >> number & 1 && b->layouts.host[number] == gpu->host)
 			return true;
 	}
@@ -292,9 +282,7 @@ static size_t add_name(char names[NOTE_MAX], size_t used, uint32_t n, const stru
 /* What was found and is demanded nowhere, or says no UUID. */
 static void say_others(const struct binding *b, char note[NOTE_MAX])
 {
-	size_t i, k;
-
-	for (i = 0; i < b->n_gpus; i++) {
+	for (size_t i = 0; i < b->n_gpus; i++) {
 		const struct node_gpu *gpu = &b->link->gpus[i];
 		uint32_t n = 0, before = 0;
 		char names[NOTE_MAX] = "";
@@ -304,7 +292,7 @@ static void say_others(const struct binding *b, char note[NOTE_MAX])
 			continue;
 		if (*gpu->trouble)
 			say(note, "%s: %s", *gpu->uuid ? gpu->uuid : "a GPU", gpu->trouble);
-		for (k = 0; k < b->n_gpus && !*gpu->trouble; k++) {
+		for (size_t k = 0; k < b->n_gpus && !*gpu->trouble; k++) {
 			const struct node_gpu *other = &b->link->gpus[k];
 			bool same = !is_taken(b, k) && !*other->trouble && !is_said(b, other) &&
 			            !strcmp(other->type, gpu->type);
@@ -338,10 +326,9 @@ static void write_list(const struct binding *b, char *list, size_t size)
 static void find_near(struct binding *b)
 {
 	struct nearness_gpu gpus[CONF_MAX_GPUS_PER_NODE];
-	size_t i;
 
 	nearness_written(b->core->conf, b->conf, gpus);
-	for (i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < b->n; i++) {
 		const struct node_gpu *gpu = b->slots[i].gpu;
 
 		if (!b->slots[i].told)
@@ -360,7 +347,6 @@ void devices_bind(struct core *core, struct node *node)
 	struct binding b = { 0 };
 	char note[NOTE_MAX] = "", list[CONF_MAX_GPUS_PER_NODE * DEVICE_UUID_MAX];
 	uint64_t out = 0;
-	size_t i;
 
 	if (l->stale) { /* indices may be of other types already */
 		l->gpus_out = UINT64_MAX;
@@ -376,12 +362,12 @@ void devices_bind(struct core *core, struct node *node)
 	}
 	bind(&b);
 	write_list(&b, list, sizeof(list));
-	for (i = 0; i < b.n; i++) {
+	for (size_t i = 0; i < b.n; i++) {
 		b.slots[i].told = l->gpus_asked || *list;
 		l->unsettled |= b.slots[i].told && b.slots[i].booked && !b.slots[i].gpu;
 	}
 	find_near(&b);
-	for (i = 0; i < b.n; i++) {
+	for (size_t i = 0; i < b.n; i++) {
 		out |= is_well(&b, &b.slots[i]) ? 0 : 1ULL << i;
 		ledger_gpu_mem(core->ledger, l->index, (uint32_t)i,
 		        b.slots[i].gpu ? b.slots[i].gpu->mem_mb : 0);
@@ -408,14 +394,13 @@ void devices_bind(struct core *core, struct node *node)
 static void bound(struct binding *b, const struct core *core, const struct node *node)
 {
 	const struct node_link *l = node_link_of(node);
-	size_t i, k;
 
 	begin(b, core, node);
-	for (i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < b->n; i++) {
 		struct slot *s = &b->slots[i];
 
 		s->told = l->gpus_asked || *node_info(node)->gpus;
-		for (k = 0; *s->uuid && k < b->n_gpus && !s->gpu; k++)
+		for (size_t k = 0; *s->uuid && k < b->n_gpus && !s->gpu; k++)
 			s->gpu = strcmp(b->link->gpus[k].uuid, s->uuid) ? NULL : &b->link->gpus[k];
 	}
 }

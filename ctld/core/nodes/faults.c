@@ -45,9 +45,8 @@ static const struct conf_node *conf_of(const struct core *core, const struct nod
 static bool index_of(const struct node *node, const char *gpu, uint32_t *index)
 {
 	char uuid[DEVICE_UUID_MAX];
-	uint32_t i;
 
-	for (i = 0; *gpu && i < CONF_MAX_GPUS_PER_NODE; i++) {
+	for (uint32_t i = 0; *gpu && i < CONF_MAX_GPUS_PER_NODE; i++) {
 		device_uuid(node_info(node)->gpus, i, uuid);
 		if (strcmp(uuid, gpu))
 			continue;
@@ -139,10 +138,9 @@ bool gpu_may_return(const struct node *node, const struct gpu_drain *d)
 static size_t returning(struct core *core, const struct node *node, const char **uuids)
 {
 	struct gpu_drain d;
-	uint32_t i;
 	size_t n = 0;
 
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE && *node_info(node)->health; i++) {
+	for (uint32_t i = 0; i < CONF_MAX_GPUS_PER_NODE && *node_info(node)->health; i++) {
 		if (!gpu_drained(node, i, &d) || !gpu_may_return(node, &d) || *d.gpu == '#')
 			continue;
 		if (uuids)
@@ -208,9 +206,8 @@ void faults_check(struct core *core, struct node *node)
 void faults_timer(struct core *core)
 {
 	struct node *node;
-	unsigned n;
 
-	for (n = 0; n < TIMER_SLICE && (node = heap_first(core->checks)); n++) {
+	for (unsigned n = 0; n < TIMER_SLICE && (node = heap_first(core->checks)); n++) {
 		if (heap_first_key(core->checks).a > (uint64_t)core->now.mono)
 			break;
 		faults_check(core, node);
@@ -340,21 +337,20 @@ void gpu_report_apply(struct core *core, const struct core_event *e)
 	struct node *node = nodes_at(core->nodes, e->gpus.node);
 	uint64_t seen;
 	struct effect *ack;
-	size_t i;
 
 	if (!node || !e->gpus.session || node_link(node)->session != e->gpus.session ||
 	        core->suspended)
 		return;
 	heartbeat_apply(core, e->gpus.node, e->gpus.session);
 	seen = node_info(node)->faults_seen;
-	for (i = 0; i < e->gpus.n_faults; i++) {
+	for (size_t i = 0; i < e->gpus.n_faults; i++) {
 		if (e->gpus.faults[i].seq <= seen)
 			continue;
 		seen = e->gpus.faults[i].seq;
 		fault(core, node, &e->gpus.faults[i]);
 	}
 	node_set_faults_seen(core->nodes, node, seen);
-	for (i = 0; i < e->gpus.n_looked; i++)
+	for (size_t i = 0; i < e->gpus.n_looked; i++)
 		looked_at(core, node, &e->gpus.looked[i]);
 	faults_later(core, node);
 	if (!e->gpus.n_faults)

@@ -99,9 +99,8 @@ static uint32_t indices(const struct core *core, const struct node *node)
 {
 	const struct conf_node *conf = &core->conf->nodes[node_link_of(node)->index];
 	uint32_t n = 0;
-	size_t i;
 
-	for (i = 0; i < conf->n_gpus; i++)
+	for (size_t i = 0; i < conf->n_gpus; i++)
 		n += conf->gpus[i].count;
 	return n < CONF_MAX_GPUS_PER_NODE ? n : CONF_MAX_GPUS_PER_NODE;
 }

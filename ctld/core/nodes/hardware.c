@@ -115,13 +115,10 @@ static void items_say(const struct items *items, char *text, size_t size)
 static void demands_each(const struct conf *conf, const struct conf_node *node,
         void (*each)(const struct conf_gpu_count *want, const char *type, void *arg), void *arg)
 {
-	uint32_t number;
-	size_t k;
-
-	for (number = 0; number < CONF_MAX_GPUS_PER_NODE && node->n_mig; number++) {
+	for (uint32_t number = 0; number < CONF_MAX_GPUS_PER_NODE && node->n_mig; number++) {
 		const struct conf_mig *mig = layout_demanded(node, number);
 
-		for (k = 0; mig && k < mig->n_layout; k++) {
+		for (size_t k = 0; mig && k < mig->n_layout; k++) {
 			struct conf_gpu_count want = mig->layout[k];
 
 			want.mig = (uint16_t)(number + 1);
@@ -134,9 +131,7 @@ static void demands_each(const struct conf *conf, const struct conf_node *node,
  * have. */
 static struct item *free_item(struct items *items)
 {
-	size_t i;
-
-	for (i = 0; i < items->n; i++) {
+	for (size_t i = 0; i < items->n; i++) {
 		if (!items->v[i].kept)
 			return &items->v[i];
 	}
@@ -154,9 +149,8 @@ static void demand_rest(const struct conf_gpu_count *want, const char *type, voi
 {
 	struct items *items = arg;
 	uint32_t n = 0;
-	size_t i;
 
-	for (i = 0; i < items->n; i++)
+	for (size_t i = 0; i < items->n; i++)
 		n += items->v[i].kept && is_demanded(&items->v[i], want, type);
 	for (; n < want->count; n++) {
 		struct item *item = free_item(items);
@@ -174,9 +168,7 @@ static void demand_rest(const struct conf_gpu_count *want, const char *type, voi
  * says. */
 static const char *whole_type(const struct conf *conf, const char *told, const char *name)
 {
-	size_t t;
-
-	for (t = 0; t < conf->n_gpu_types; t++) {
+	for (size_t t = 0; t < conf->n_gpu_types; t++) {
 		const struct conf_gpu_type *type = &conf->gpu_types[t];
 
 		if (!*type->mig_of && *type->match && text_like(type->match, name))
@@ -188,9 +180,8 @@ static const char *whole_type(const struct conf *conf, const char *told, const c
 static const char *mig_type(const struct conf *conf, const struct node_gpu *gpu)
 {
 	const char *parent = whole_type(conf, gpu->of, gpu->name);
-	size_t t;
 
-	for (t = 0; t < conf->n_gpu_types; t++) {
+	for (size_t t = 0; t < conf->n_gpu_types; t++) {
 		const struct conf_gpu_type *type = &conf->gpu_types[t];
 
 		if (strcmp(type->mig_of, parent))
@@ -205,9 +196,7 @@ static const char *mig_type(const struct conf *conf, const struct node_gpu *gpu)
 
 static void name_types(struct core *core, struct node_link *l)
 {
-	size_t i;
-
-	for (i = 0; i < l->n_gpus; i++) {
+	for (size_t i = 0; i < l->n_gpus; i++) {
 		struct node_gpu *gpu = &l->gpus[i];
 
 		node_set_text(core->nodes, &gpu->type,
@@ -291,9 +280,7 @@ static void take(struct taking *t, struct item *item, size_t i)
 /* Where what it is bound to is found; LAYOUT_NOWHERE. */
 static uint32_t host_of(const struct taking *t, const struct item *item)
 {
-	size_t i;
-
-	for (i = 0; *item->uuid && i < t->n_gpus; i++) {
+	for (size_t i = 0; *item->uuid && i < t->n_gpus; i++) {
 		if (!strcmp(t->l->gpus[i].uuid, item->uuid))
 			return t->l->gpus[i].host;
 	}
@@ -314,10 +301,9 @@ static void demand(const struct conf_gpu_count *want, const char *type, void *ar
 {
 	struct taking *t = arg;
 	uint32_t n = 0, pass;
-	size_t i;
 
 	for (pass = 0; pass < 3; pass++) {
-		for (i = 0; i < t->items.n && n < want->count; i++) {
+		for (size_t i = 0; i < t->items.n && n < want->count; i++) {
 			struct item *item = &t->items.v[i];
 
 			if (item->kept || strcmp(item->type, type))
@@ -336,14 +322,12 @@ static void demand(const struct conf_gpu_count *want, const char *type, void *ar
 /* Rules 1 and 2. */
 static void keep(struct taking *t, struct item *item, bool rebooted)
 {
-	size_t i;
-
 	if (item->kept)
 		return;
 	item->mig = 0;
 	if (!item->booked && layouts_have(&t->layouts, host_of(t, item)))
 		return;
-	for (i = 0; *item->uuid && i < t->n_gpus; i++) {
+	for (size_t i = 0; *item->uuid && i < t->n_gpus; i++) {
 		if (!is_taken(t, i) && !strcmp(t->l->gpus[i].uuid, item->uuid)) {
 			take(t, item, i);
 			return;
@@ -357,9 +341,8 @@ static void keep(struct taking *t, struct item *item, bool rebooted)
 static void add_new(struct taking *t)
 {
 	struct error err;
-	size_t i;
 
-	for (i = 0; i < t->n_gpus; i++) {
+	for (size_t i = 0; i < t->n_gpus; i++) {
 		const struct node_gpu *gpu = &t->l->gpus[i];
 		struct item *item;
 
@@ -381,9 +364,8 @@ static void add_new(struct taking *t)
 static void close_up(struct taking *t)
 {
 	struct items *items = &t->items;
-	size_t i;
 
-	for (i = 0; i < items->n; i++) {
+	for (size_t i = 0; i < items->n; i++) {
 		while (items->n && !items->v[items->n - 1].kept)
 			items->n--;
 		if (i >= items->n || items->v[i].kept)
@@ -433,7 +415,6 @@ void hardware_take(struct core *core, struct node *node)
 	struct taking t = { .core = core, .node = node, .l = l };
 	char found[FOUND_TEXT], list[CONF_MAX_GPUS_PER_NODE * DEVICE_UUID_MAX], text[400];
 	bool rebooted = l->rebooted;
-	size_t i;
 
 	name_types(core, l);
 	l->rebooted = false;
@@ -448,7 +429,7 @@ void hardware_take(struct core *core, struct node *node)
 	t.n_gpus = l->n_gpus < sizeof(t.taken) * 8 ? l->n_gpus : sizeof(t.taken) * 8;
 	begin(&t);
 	demands_each(core->given, &core->given->nodes[l->index], demand, &t);
-	for (i = 0; i < t.items.n; i++)
+	for (size_t i = 0; i < t.items.n; i++)
 		keep(&t, &t.items.v[i], rebooted);
 	demands_each(core->given, &core->given->nodes[l->index], demand_rest, &t.items);
 	add_new(&t);
@@ -590,11 +571,9 @@ struct hardware *hardware_new(const struct conf *given, const struct nodes *node
 
 void hardware_free(struct hardware *h)
 {
-	size_t i;
-
 	if (!h)
 		return;
-	for (i = 0; i < h->n_names; i++)
+	for (size_t i = 0; i < h->n_names; i++)
 		free(h->names[i]);
 	free(h->names);
 	free(h->counts);

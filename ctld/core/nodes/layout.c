@@ -15,9 +15,7 @@
 
 const struct conf_mig *layout_demanded(const struct conf_node *conf, uint32_t number)
 {
-	size_t i;
-
-	for (i = 0; i < conf->n_mig; i++) {
+	for (size_t i = 0; i < conf->n_mig; i++) {
 		if (conf->mig[i].set >> number & 1)
 			return &conf->mig[i];
 	}
@@ -47,16 +45,15 @@ void layouts_find(struct layouts *l, const struct conf_node *conf, const struct 
         size_t n_slots, const struct node_gpu *gpus, size_t n_gpus)
 {
 	uint32_t number;
-	size_t i, k;
 
 	memset(l->hosts, 0, sizeof(l->hosts));
 	for (number = 0; number < CONF_MAX_GPUS_PER_NODE; number++)
 		l->host[number] = LAYOUT_NOWHERE;
-	for (i = 0; i < n_slots && conf->n_mig; i++) {
+	for (size_t i = 0; i < n_slots && conf->n_mig; i++) {
 		number = slots[i].mig - 1;
 		if (!slots[i].mig || !*slots[i].uuid || !layout_demanded(conf, number))
 			continue;
-		for (k = 0; k < n_gpus; k++) {
+		for (size_t k = 0; k < n_gpus; k++) {
 			if (!strcmp(gpus[k].uuid, slots[i].uuid))
 				settle(l, number, gpus[k].host);
 		}
@@ -87,9 +84,7 @@ static size_t found_of(const struct node_gpu *gpus, size_t n_gpus, uint32_t host
 
 static bool is_first(const struct node_gpu *gpus, size_t i)
 {
-	size_t k;
-
-	for (k = 0; k < i; k++) {
+	for (size_t k = 0; k < i; k++) {
 		if (counts(&gpus[k], gpus[i].host) && !strcmp(gpus[k].type, gpus[i].type))
 			return false;
 	}

@@ -105,9 +105,8 @@ void node_timer_set(struct core *core, struct node *node)
 void unknown_nodes_apply(struct core *core)
 {
 	struct node *node;
-	unsigned n;
 
-	for (n = 0; n < TIMER_SLICE && (node = heap_first(core->node_timers)); n++) {
+	for (unsigned n = 0; n < TIMER_SLICE && (node = heap_first(core->node_timers)); n++) {
 		bool off;
 
 		if (heap_first_key(core->node_timers).a > (uint64_t)core->now.mono)
@@ -131,9 +130,8 @@ void unknown_nodes_apply(struct core *core)
 void node_silence_apply(struct core *core)
 {
 	struct node *node;
-	unsigned n;
 
-	for (n = 0; n < TIMER_SLICE && (node = nodes_oldest(core->nodes)); n++) {
+	for (unsigned n = 0; n < TIMER_SLICE && (node = nodes_oldest(core->nodes)); n++) {
 		if (silent_until(core, node) > core->now.mono)
 			break;
 		silent(core, node);

@@ -113,7 +113,6 @@ static const struct {
 static int check(const struct core *core, const struct core_event *e, struct error *err)
 {
 	uint32_t index;
-	size_t i;
 
 	if (!verb_permits(VERB_NODE, standing(&e->caller)))
 		return verb_refuse(VERB_NODE, err);
@@ -125,7 +124,7 @@ static int check(const struct core *core, const struct core_event *e, struct err
 		return error_set(err, ERR_USAGE, "a reason is needed");
 	if (of_gpu(e) && e->node.verb != NODE_DRAIN && e->node.verb != NODE_RESUME)
 		return error_set(err, ERR_USAGE, "a GPU can be drained and resumed");
-	for (i = 0; i < e->node.n; i++) {
+	for (size_t i = 0; i < e->node.n; i++) {
 		const struct node *node = nodes_at(core->nodes, e->node.nodes[i]);
 
 		if (!node)
@@ -143,13 +142,12 @@ static int check(const struct core *core, const struct core_event *e, struct err
 void node_control_apply(struct core *core, const struct core_event *e)
 {
 	struct error err = { 0 };
-	size_t i;
 
 	if (check(core, e, &err) < 0) {
 		effects_reply(core->effects, e->caller.reply, &err);
 		return;
 	}
-	for (i = 0; i < e->node.n; i++) {
+	for (size_t i = 0; i < e->node.n; i++) {
 		struct node *node = nodes_at(core->nodes, e->node.nodes[i]);
 		const char *reason = e->node.reason ? e->node.reason : "";
 		char text[400];

@@ -50,9 +50,7 @@ struct capacity {
 
 static struct kind *kind_of(const struct capacity *c, uint16_t type)
 {
-	size_t k;
-
-	for (k = 0; k < c->n_kinds; k++) {
+	for (size_t k = 0; k < c->n_kinds; k++) {
 		if (c->kinds[k].type == type)
 			return &c->kinds[k];
 	}
@@ -62,7 +60,6 @@ static struct kind *kind_of(const struct capacity *c, uint16_t type)
 static struct kind *kind_want(struct capacity *c, uint16_t type)
 {
 	struct kind *kind = kind_of(c, type);
-	size_t b;
 
 	if (kind)
 		return kind;
@@ -70,7 +67,7 @@ static struct kind *kind_want(struct capacity *c, uint16_t type)
 	kind = &c->kinds[c->n_kinds++];
 	memset(kind, 0, sizeof(*kind));
 	kind->type = type;
-	for (b = 0; b < BUCKETS; b++)
+	for (size_t b = 0; b < BUCKETS; b++)
 		kind->roots[b] = ORDER_NONE;
 	return kind;
 }
@@ -94,22 +91,21 @@ static void kind_join(struct kind *kind, uint32_t node, uint32_t gpus)
 struct capacity *capacity_new(const struct conf *conf, const uint32_t *nodes, size_t n)
 {
 	struct capacity *c = xcalloc(1, sizeof(*c));
-	size_t i, g, k;
 
 	c->n = n;
 	c->nodes = xmemdup(nodes, n * sizeof(*nodes));
 	kind_want(c, TYPE_NONE);
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct conf_node *node = &conf->nodes[nodes[i]];
 		uint32_t all = 0;
 
-		for (g = 0; g < node->n_gpus; g++) {
+		for (size_t g = 0; g < node->n_gpus; g++) {
 			kind_join(kind_want(c, node->gpus[g].type), nodes[i], node->gpus[g].count);
 			all += node->gpus[g].count;
 		}
 		kind_join(&c->kinds[0], nodes[i], all);
 	}
-	for (k = 0; k < c->n_kinds; k++) {
+	for (size_t k = 0; k < c->n_kinds; k++) {
 		struct kind *kind = &c->kinds[k];
 
 		kind->links = xcalloc(kind->n, sizeof(*kind->links));
@@ -124,11 +120,9 @@ struct capacity *capacity_new(const struct conf *conf, const uint32_t *nodes, si
 
 void capacity_free(struct capacity *c)
 {
-	size_t k;
-
 	if (!c)
 		return;
-	for (k = 0; k < c->n_kinds; k++) {
+	for (size_t k = 0; k < c->n_kinds; k++) {
 		free(c->kinds[k].nodes);
 		free(c->kinds[k].links);
 		free(c->kinds[k].bucket);
@@ -309,9 +303,8 @@ static bool find_in_order(
 	struct member_test test = { .kind = kind, .want = want, .best = ORDER_NONE };
 	struct order_want order = { want->cpus, want->mem, want->spread,
 		want->only || want->test || want->worth ? test_member : NULL, &test };
-	uint32_t b;
 
-	for (b = want->gpus; b <= kind->most; b++) {
+	for (uint32_t b = want->gpus; b <= kind->most; b++) {
 		uint32_t bucket = most_gpus(want) ? kind->most + want->gpus - b : b;
 		uint32_t member = order_find(kind->links, kind->roots[bucket], &order);
 
@@ -343,9 +336,7 @@ static uint64_t worth_of(const struct capacity_want *want, uint32_t node)
 static bool find_reserved(const struct kind *kind, const struct capacity_want *want, bool any,
         struct capacity_find *found)
 {
-	uint32_t i;
-
-	for (i = 0; i < kind->n_reserved; i++) {
+	for (uint32_t i = 0; i < kind->n_reserved; i++) {
 		struct capacity_find this = found_at(kind, kind->reserved[i]);
 
 		if (!has(kind, kind->reserved[i], want))
@@ -366,10 +357,9 @@ static bool find_among(
 {
 	uint32_t words = kind->n ? kind->nodes[kind->n - 1] / 64 + 1 : 0, w;
 	bool any = false;
-	uint64_t left;
 
 	for (w = 0; w < words; w++) {
-		for (left = want->only[w]; left; left &= left - 1) {
+		for (uint64_t left = want->only[w]; left; left &= left - 1) {
 			uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(left);
 			uint32_t member = member_of(kind, node);
 			struct capacity_find this;
@@ -456,13 +446,12 @@ static uint32_t first_in(const struct kind *kind, uint32_t bucket)
 bool capacity_sum(const struct capacity *c, uint16_t type, struct capacity_sum *sum)
 {
 	const struct kind *kind = kind_of(c, type);
-	uint32_t b;
 
 	if (!kind)
 		return false;
 	memset(sum, 0, sizeof(*sum));
 	sum->total = kind->total;
-	for (b = 1; b <= kind->most; b++) {
+	for (uint32_t b = 1; b <= kind->most; b++) {
 		if (!kind->counts[b])
 			continue;
 		sum->free += b * kind->counts[b];
@@ -498,9 +487,7 @@ static bool kind_check(const struct kind *kind)
 
 bool capacity_check(const struct capacity *c)
 {
-	size_t k;
-
-	for (k = 0; k < c->n_kinds; k++) {
+	for (size_t k = 0; k < c->n_kinds; k++) {
 		if (!kind_check(&c->kinds[k]))
 			return false;
 	}

@@ -78,9 +78,7 @@ static uint64_t worth_of(const struct profile *profile, const struct fragmentati
 /* Has a GPU before that one the same type? */
 static bool type_before(const struct fragmentation_node *node, uint32_t at)
 {
-	uint32_t i;
-
-	for (i = 0; i < at; i++) {
+	for (uint32_t i = 0; i < at; i++) {
 		if (node->v[i].type == node->v[at].type)
 			return true;
 	}
@@ -90,9 +88,8 @@ static bool type_before(const struct fragmentation_node *node, uint32_t at)
 static uint64_t left_of(const struct fragmentation_node *node, uint16_t type)
 {
 	uint64_t left = 0;
-	uint32_t i;
 
-	for (i = 0; i < node->n; i++)
+	for (uint32_t i = 0; i < node->n; i++)
 		left += node->v[i].type == type ? node->v[i].left : 0;
 	return left;
 }
@@ -104,9 +101,8 @@ int64_t fragmentation_worth(const struct profile *profile, const struct fragment
 {
 	uint64_t all = 0, cpus, milli, served, weights = 0;
 	int64_t worth = 0;
-	uint32_t i;
 
-	for (i = 0; i < node->n; i++) {
+	for (uint32_t i = 0; i < node->n; i++) {
 		uint16_t type = node->v[i].type;
 		uint64_t left;
 
@@ -156,9 +152,7 @@ static void gpu_give(struct fragmentation_gpu *c, const struct share *share)
  * tried. */
 static bool like_before(const struct fragmentation_node *n, uint32_t i, uint64_t taken)
 {
-	uint32_t k;
-
-	for (k = 0; k < i; k++) {
+	for (uint32_t k = 0; k < i; k++) {
 		const struct fragmentation_gpu *x = &n->v[k], *y = &n->v[i];
 
 		if (!(taken >> k & 1) && x->type == y->type && x->left == y->left &&
@@ -214,17 +208,16 @@ int64_t fragmentation_cost(const struct profile *profile, const struct fragmenta
 {
 	struct fragmentation_node after = *node;
 	uint64_t taken = 0;
-	uint32_t i;
 
 	*gpus = 0;
 	if (node->cpus < want->cpus)
 		return FRAGMENTATION_NEVER;
 	after.cpus -= want->cpus;
-	for (i = 0; i < want->gpus; i++) {
+	for (uint32_t i = 0; i < want->gpus; i++) {
 		if (!give_one(profile, &after, want, &taken))
 			return FRAGMENTATION_NEVER;
 	}
-	for (i = 0; i < after.n; i++)
+	for (uint32_t i = 0; i < after.n; i++)
 		*gpus |= taken >> i & 1 ? (uint64_t)1 << after.v[i].index : 0;
 	return cost_of(
 	        profile, fragmentation_worth(profile, node), fragmentation_worth(profile, &after));
@@ -235,10 +228,9 @@ int64_t fragmentation_cost_of(const struct profile *profile, const struct fragme
 {
 	struct fragmentation_node after = *node;
 	struct share share;
-	uint32_t i;
 
 	after.cpus -= want->cpus;
-	for (i = 0; i < after.n; i++) {
+	for (uint32_t i = 0; i < after.n; i++) {
 		if (!(gpus >> after.v[i].index & 1))
 			continue;
 		share_of(&want->wish, after.v[i].gpu.mem_mb, &share);

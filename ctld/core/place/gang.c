@@ -74,9 +74,8 @@ static int64_t heaviest(
         const struct gang *g, const struct leaf *x, const struct leaf *y, uint32_t k)
 {
 	int64_t sum = 0;
-	uint32_t w;
 
-	for (w = g->most; w && k; w--) {
+	for (uint32_t w = g->most; w && k; w--) {
 		uint32_t n = x->have[w - 1] + (y ? y->have[w - 1] : 0);
 
 		n = n < k ? n : k;
@@ -88,12 +87,10 @@ static int64_t heaviest(
 
 static void leaf_add(struct gang *g, struct leaf *to, const struct leaf *from, int sign)
 {
-	uint32_t w;
-
 	to->nodes += (uint32_t)sign * from->nodes;
 	to->sum += (uint32_t)sign * from->sum;
 	to->above += (uint32_t)sign * from->above;
-	for (w = 0; w < g->most; w++)
+	for (uint32_t w = 0; w < g->most; w++)
 		to->have[w] += (uint32_t)sign * from->have[w];
 }
 
@@ -102,12 +99,10 @@ static void leaf_add(struct gang *g, struct leaf *to, const struct leaf *from, i
 /* Nodes into leaves; g->together has all of them for now. */
 static void collect(struct gang *g)
 {
-	size_t i;
-
 	g->n_required = g->given = g->most = 0;
 	memset(g->leaves, 0, g->n_leaves * sizeof(*g->leaves));
 	memset(&g->together, 0, sizeof(g->together));
-	for (i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < g->n; i++) {
 		const struct gang_candidate *c = &g->v[i];
 		struct leaf *leaf = leaf_of(g, c);
 		uint32_t w = weight(g, c);
@@ -195,12 +190,10 @@ static uint32_t lightest(const struct gang *g)
 
 static void order_leaves(struct gang *g)
 {
-	size_t i;
-
 	g->bar = lightest(g) - 1;
 	g->n_order = 0;
 	memset(&g->together, 0, sizeof(g->together));
-	for (i = 0; i < g->n_leaves; i++) {
+	for (size_t i = 0; i < g->n_leaves; i++) {
 		struct leaf *leaf = &g->leaves[i];
 
 		leaf->above = above_bar(g, leaf);
@@ -211,10 +204,10 @@ static void order_leaves(struct gang *g)
 	}
 	qsort(g->order, g->n_order, sizeof(*g->order), heavier);
 	g->ahead[0] = 0;
-	for (i = 0; i < g->n_order; i++)
+	for (size_t i = 0; i < g->n_order; i++)
 		g->ahead[i + 1] = g->ahead[i] + g->order[i]->above;
 	g->widest[g->n_order] = 0;
-	for (i = g->n_order; i; i--) {
+	for (size_t i = g->n_order; i; i--) {
 		uint32_t nodes = g->order[i - 1]->nodes;
 
 		g->widest[i - 1] = nodes > g->widest[i] ? nodes : g->widest[i];
@@ -284,17 +277,15 @@ static bool enough(const struct gang *g)
 
 static void choose_leaves(struct gang *g)
 {
-	size_t left;
-
 	order_leaves(g);
 	if (enough(g))
 		return;
-	for (left = 1; left <= g->n_order && g->steps <= GANG_SEARCH; left++) {
+	for (size_t left = 1; left <= g->n_order && g->steps <= GANG_SEARCH; left++) {
 		if (could(g, 0, left) && search(g, 0, left))
 			return;
 	}
 	/* Too many to try: the heaviest ones, until they do. */
-	for (left = 0; left < g->n_order && !enough(g); left++) {
+	for (size_t left = 0; left < g->n_order && !enough(g); left++) {
 		leaf_add(g, &g->together, g->order[left], 1);
 		g->order[left]->chosen = true;
 	}
@@ -345,9 +336,8 @@ static uint32_t pick_nodes(const struct gang *g, const struct gang_candidate **p
 {
 	const struct gang_candidate **heap = picked + g->n_required;
 	uint32_t n = 0, n_required = 0, i;
-	size_t c;
 
-	for (c = 0; c < g->n; c++) {
+	for (size_t c = 0; c < g->n; c++) {
 		const struct gang_candidate *this = &g->v[c];
 
 		if (!counts(g, this) || !leaf_of(g, this)->chosen)
@@ -385,10 +375,8 @@ static int by_node(const void *x, const void *y)
 /* A total: each node is filled up, as long as every other one gets its one. */
 static void share_out(struct gang_choice *out, uint32_t goal)
 {
-	size_t i;
-
 	qsort(out->v, out->n, sizeof(*out->v), by_gpus);
-	for (i = 0; i < out->n; i++) {
+	for (size_t i = 0; i < out->n; i++) {
 		uint32_t others = (uint32_t)(out->n - i - 1), most = goal - others;
 
 		if (out->v[i].gpus > most)
@@ -402,14 +390,13 @@ static void give(struct gang *g, uint32_t alternative, struct gang_choice *out)
 	const struct gang_candidate **picked =
 	        xcalloc(g->n_required + g->k, sizeof(const struct gang_candidate *));
 	uint32_t part = request_part_gpus(g->r, alternative);
-	size_t i;
 
 	out->n = pick_nodes(g, picked);
 	if (out->n > out->size) {
 		out->size = out->n;
 		out->v = xrealloc(out->v, out->size, sizeof(*out->v));
 	}
-	for (i = 0; i < out->n; i++) {
+	for (size_t i = 0; i < out->n; i++) {
 		bool whole = g->total || (g->r->exclusive && g->r->n);
 
 		out->v[i] = (struct gang_part){ picked[i]->node, whole ? picked[i]->gpus : part };
@@ -425,12 +412,11 @@ static void give(struct gang *g, uint32_t alternative, struct gang_choice *out)
 static void number_leaves(struct gang *g)
 {
 	uint32_t top = 0;
-	size_t i;
 
-	for (i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++)
 		top = g->v[i].leaf + 1 > top ? g->v[i].leaf + 1 : top;
 	g->slots = xcalloc((size_t)top + 1, sizeof(*g->slots));
-	for (i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < g->n; i++) {
 		uint32_t *slot = &g->slots[g->v[i].leaf + 1];
 
 		if (!*slot)

@@ -37,12 +37,11 @@ near_t closeness_of(const struct closeness *c, uint32_t a, uint32_t b)
 near_t closeness_worst(const struct closeness *c, uint64_t gpus)
 {
 	near_t worst = gpus & (gpus - 1) ? UINT8_MAX : 0;
-	uint64_t left, others;
 
-	for (left = gpus; left; left &= left - 1) {
+	for (uint64_t left = gpus; left; left &= left - 1) {
 		uint32_t gpu = (uint32_t)__builtin_ctzll(left);
 
-		for (others = left & (left - 1); others; others &= others - 1) {
+		for (uint64_t others = left & (left - 1); others; others &= others - 1) {
 			near_t near = closeness_of(c, gpu, (uint32_t)__builtin_ctzll(others));
 
 			worst = near < worst ? near : worst;
@@ -53,10 +52,8 @@ near_t closeness_worst(const struct closeness *c, uint64_t gpus)
 
 bool closeness_matters(const struct closeness *c)
 {
-	uint32_t a, b;
-
-	for (a = 0; a < c->n; a++) {
-		for (b = a + 1; b < c->n; b++) {
+	for (uint32_t a = 0; a < c->n; a++) {
+		for (uint32_t b = a + 1; b < c->n; b++) {
 			if (closeness_of(c, a, b) != closeness_of(c, 0, 1))
 				return true;
 		}
@@ -87,9 +84,8 @@ static struct some with(const struct choice *o, const struct some *before, uint3
 {
 	struct some s = *before;
 	uint32_t gpu = o->gpus[at];
-	uint64_t left;
 
-	for (left = s.gpus; left; left &= left - 1) {
+	for (uint64_t left = s.gpus; left; left &= left - 1) {
 		uint32_t near = closeness_of(o->c, (uint32_t)__builtin_ctzll(left), gpu);
 
 		s.worst = near < s.worst ? near : s.worst;
@@ -118,13 +114,11 @@ static void keep_better(struct choice *o, const struct some *s)
 /* All sets that begin with `s` and go on behind `from`, in the order of their indices. */
 static void try_all(struct choice *o, const struct some *s, uint32_t from, uint32_t left)
 {
-	uint32_t at;
-
 	if (!left) {
 		keep_better(o, s);
 		return;
 	}
-	for (at = from; at + left <= o->free; at++) {
+	for (uint32_t at = from; at + left <= o->free; at++) {
 		struct some next = with(o, s, at);
 
 		if (!o->best.gpus || next.worst >= o->best.worst)
@@ -170,10 +164,9 @@ static void grow(struct choice *o, uint32_t seed)
 static uint64_t sets(uint32_t n, uint32_t k)
 {
 	uint64_t all = 1;
-	uint32_t i;
 
 	k = n - k < k ? n - k : k;
-	for (i = 1; i <= k && all <= CLOSEST_TRIED; i++)
+	for (uint32_t i = 1; i <= k && all <= CLOSEST_TRIED; i++)
 		all = all * (n - k + i) / i;
 	return all <= CLOSEST_TRIED ? all : CLOSEST_TRIED + 1;
 }
@@ -183,16 +176,14 @@ uint64_t closest(const struct closeness *c, uint64_t from, uint32_t n)
 {
 	struct choice o = { .c = c, .n = n };
 	const struct some none = { .worst = UINT32_MAX };
-	uint64_t left, other;
-	uint32_t seed;
 
 	if (!n)
 		return 0;
-	for (left = from; left; left &= left - 1) {
+	for (uint64_t left = from; left; left &= left - 1) {
 		uint32_t gpu = (uint32_t)__builtin_ctzll(left);
 
 		o.gpus[o.free] = gpu;
-		for (other = from & ~(1ull << gpu); other; other &= other - 1)
+		for (uint64_t other = from & ~(1ull << gpu); other; other &= other - 1)
 			o.ties[o.free] +=
 			        closeness_of(c, gpu, (uint32_t)__builtin_ctzll(other));
 		o.free++;
@@ -202,7 +193,7 @@ uint64_t closest(const struct closeness *c, uint64_t from, uint32_t n)
 	if (sets(o.free, n) <= CLOSEST_TRIED) {
 		try_all(&o, &none, 0, n);
 	} else {
-		for (seed = 0; seed < o.free; seed++)
+		for (uint32_t seed = 0; seed < o.free; seed++)
 			grow(&o, seed);
 	}
 	return o.best.gpus;

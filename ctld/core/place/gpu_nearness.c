@@ -18,13 +18,12 @@ void nearness_written(const struct conf *conf, const struct conf_node *node,
 {
 	uint32_t number = 0, at = 0, k;
 	uint64_t cut = 0;
-	size_t g, i;
 
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
+	for (size_t i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
 		gpus[i] = (struct nearness_gpu){ NEARNESS_NOWHERE, "" };
-	for (i = 0; i < node->n_mig; i++)
+	for (size_t i = 0; i < node->n_mig; i++)
 		cut |= node->mig[i].set;
-	for (g = 0; g < node->n_gpus; g++) {
+	for (size_t g = 0; g < node->n_gpus; g++) {
 		bool whole = !node->gpus[g].mig && !*conf->gpu_types[node->gpus[g].type].mig_of;
 
 		for (k = 0; k < node->gpus[g].count && at < CONF_MAX_GPUS_PER_NODE; k++, at++) {
@@ -62,12 +61,11 @@ static void find_lacks(const struct pairs *pairs, const struct nearness_gpu *gpu
         struct nearness_lack *lacks)
 {
 	uint32_t count[CONF_MAX_GPUS_PER_NODE], most;
-	size_t i;
 
 	for (;;) {
 		memset(count, 0, sizeof(count));
 		most = 0;
-		for (i = 0; i < pairs->n; i++) {
+		for (size_t i = 0; i < pairs->n; i++) {
 			const struct pair *p = &pairs->v[i];
 
 			if (lacks[p->a].is || lacks[p->b].is)
@@ -77,9 +75,9 @@ static void find_lacks(const struct pairs *pairs, const struct nearness_gpu *gpu
 		}
 		if (!most)
 			return;
-		for (i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++)
 			lacks[i].is |= count[i] == most;
-		for (i = pairs->n; i--;) {
+		for (size_t i = pairs->n; i--;) {
 			const struct pair *p = &pairs->v[i];
 
 			if (count[p->a] == most)
@@ -99,18 +97,17 @@ struct closeness *nearness_new(const struct conf_node *node, const struct nearne
 	struct closeness *c = NULL;
 	struct pairs pairs = { .n = 0 };
 	bool known = node->gpu_near.n > 0;
-	uint32_t a, b;
 
-	for (a = 0; a < n; a++)
+	for (uint32_t a = 0; a < n; a++)
 		known |= *gpus[a].told != '\0';
 	if (!known)
 		return NULL;
 	near_places_read(written, (const char *const *)node->gpu_near.v, node->gpu_near.n);
-	for (a = 0; a < n; a++)
+	for (uint32_t a = 0; a < n; a++)
 		near_place_read(&told[a], gpus[a].told);
 	c = closeness_new((uint32_t)n);
-	for (a = 0; a < n; a++) {
-		for (b = a + 1; b < n; b++) {
+	for (uint32_t a = 0; a < n; a++) {
+		for (uint32_t b = a + 1; b < n; b++) {
 			uint32_t x = gpus[a].number, y = gpus[b].number;
 			near_t found, wanted;
 

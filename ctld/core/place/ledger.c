@@ -65,9 +65,8 @@ static uint64_t bits(uint32_t from, uint32_t count)
 static uint64_t all_gpus(const struct record *r)
 {
 	uint32_t n = 0;
-	size_t i;
 
-	for (i = 0; i < r->conf->n_gpus; i++)
+	for (size_t i = 0; i < r->conf->n_gpus; i++)
 		n += r->conf->gpus[i].count;
 	return bits(0, n);
 }
@@ -86,9 +85,8 @@ static void set_gpu(struct record *r, uint32_t index, uint32_t gpu)
 static void demand_gpus(struct record *r)
 {
 	uint32_t from = 0, k;
-	size_t i;
 
-	for (i = 0; i < r->conf->n_gpus; from += r->conf->gpus[i++].count) {
+	for (size_t i = 0; i < r->conf->n_gpus; from += r->conf->gpus[i++].count) {
 		for (k = from; k < from + r->conf->gpus[i].count; k++)
 			set_gpu(r, k, r->conf->gpus[i].mig);
 	}
@@ -124,13 +122,12 @@ static void near_written(struct ledger *l, uint32_t node)
 struct ledger *ledger_new(const struct conf *conf)
 {
 	struct ledger *l = xcalloc(1, sizeof(*l));
-	size_t i;
 
 	l->conf = conf;
 	l->candidates = xcalloc(conf->n_nodes, sizeof(*l->candidates));
 	l->leaves = xcalloc(conf->n_nodes, sizeof(*l->leaves));
 	l->nodes = xcalloc(conf->n_nodes, sizeof(*l->nodes));
-	for (i = 0; i < conf->n_nodes; i++) {
+	for (size_t i = 0; i < conf->n_nodes; i++) {
 		l->leaves[i] = conf->nodes[i].leaf;
 		l->nodes[i].conf = &conf->nodes[i];
 		demand_gpus(&l->nodes[i]);
@@ -140,9 +137,9 @@ struct ledger *ledger_new(const struct conf *conf)
 		l->nodes[i].mem = conf->nodes[i].mem_mb;
 	}
 	l->set_of = xcalloc(conf->n_partitions, sizeof(*l->set_of));
-	for (i = 0; i < conf->n_partitions; i++)
+	for (size_t i = 0; i < conf->n_partitions; i++)
 		l->set_of[i] = set_want(l, &conf->partitions[i]);
-	for (i = 0; i < l->n_sets; i++)
+	for (size_t i = 0; i < l->n_sets; i++)
 		join(l, (uint32_t)i);
 	shares_new(l);
 	return l;
@@ -150,19 +147,17 @@ struct ledger *ledger_new(const struct conf *conf)
 
 void ledger_free(struct ledger *l)
 {
-	size_t i;
-
 	if (!l)
 		return;
 	shares_free(l);
-	for (i = 0; i < l->conf->n_nodes; i++) {
+	for (size_t i = 0; i < l->conf->n_nodes; i++) {
 		free(l->nodes[i].sets);
 		free(l->nodes[i].slots);
 		free(l->nodes[i].gpu_of);
 		free(l->nodes[i].near);
 		free(l->nodes[i].worths);
 	}
-	for (i = 0; i < l->n_sets; i++)
+	for (size_t i = 0; i < l->n_sets; i++)
 		capacity_free(l->sets[i]);
 	free(l->nodes);
 	free(l->sets);
@@ -182,9 +177,8 @@ uint64_t ledger_gpus_of(const struct ledger *l, uint32_t node, uint16_t type)
 	const struct conf_node *conf = l->nodes[node].conf;
 	uint32_t from = 0;
 	uint64_t mask = 0;
-	size_t i;
 
-	for (i = 0; i < conf->n_gpus; i++) {
+	for (size_t i = 0; i < conf->n_gpus; i++) {
 		if (conf->gpus[i].type == type)
 			mask |= bits(from, conf->gpus[i].count);
 		from += conf->gpus[i].count;
@@ -201,11 +195,10 @@ uint64_t ledger_gpus_free(const struct ledger *l, uint32_t node, uint16_t type)
 static void settle(struct ledger *l, uint32_t node)
 {
 	struct record *r = &l->nodes[node];
-	size_t i;
 
 	r->stamp++;
 	shares_count(l, node);
-	for (i = 0; i < r->n_slots; i++) {
+	for (size_t i = 0; i < r->n_slots; i++) {
 		const struct capacity_slot *s = &r->slots[i];
 		uint64_t mask = s->type == TYPE_NONE ? all_gpus(r) & ~(r->used | r->out)
 		                                     : ledger_gpus_free(l, node, s->type);
@@ -432,10 +425,7 @@ static void note(struct ledger *l, const struct place *p, bool take)
 {
 	if (!l->n_marks)
 		return;
-	if (l->n_journal == l->journal_size) {
-		l->journal_size = l->journal_size ? l->journal_size * 2 : 16;
-		l->journal = xrealloc(l->journal, l->journal_size, sizeof(*l->journal));
-	}
+	l->journal = xgrow(l->journal, l->n_journal, &l->journal_size, sizeof(*l->journal));
 	l->journal[l->n_journal++] = (struct entry){ *p, take, shares_mixed(l, p) };
 }
 
@@ -453,10 +443,7 @@ void ledger_release(struct ledger *l, const struct place *place)
 
 void ledger_mark(struct ledger *l)
 {
-	if (l->n_marks == l->marks_size) {
-		l->marks_size = l->marks_size ? l->marks_size * 2 : 4;
-		l->marks = xrealloc(l->marks, l->marks_size, sizeof(*l->marks));
-	}
+	l->marks = xgrow(l->marks, l->n_marks, &l->marks_size, sizeof(*l->marks));
 	l->marks[l->n_marks++] = l->n_journal;
 }
 
@@ -478,9 +465,7 @@ void ledger_undo(struct ledger *l)
 /* The invariant of the head, for all nodes and sets. */
 bool ledger_check(const struct ledger *l, char *text, size_t size)
 {
-	size_t n, i;
-
-	for (n = 0; n < l->conf->n_nodes; n++) {
+	for (size_t n = 0; n < l->conf->n_nodes; n++) {
 		const struct record *r = &l->nodes[n];
 
 		if (!shares_check(l, (uint32_t)n)) {
@@ -488,7 +473,7 @@ bool ledger_check(const struct ledger *l, char *text, size_t size)
 			        r->conf->name);
 			return false;
 		}
-		for (i = 0; i < r->n_slots; i++) {
+		for (size_t i = 0; i < r->n_slots; i++) {
 			const struct capacity_slot *s = &r->slots[i];
 			uint64_t mask = s->type == TYPE_NONE
 			                        ? all_gpus(r) & ~(r->used | r->out)
@@ -502,7 +487,7 @@ bool ledger_check(const struct ledger *l, char *text, size_t size)
 			return false;
 		}
 	}
-	for (n = 0; n < l->n_sets; n++) {
+	for (size_t n = 0; n < l->n_sets; n++) {
 		if (!capacity_check(l->sets[n])) {
 			snprintf(text, size, "the counts of set %zu are wrong", n);
 			return false;

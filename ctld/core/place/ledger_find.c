@@ -50,11 +50,10 @@ static bool has_part(const struct ledger *l, uint32_t node, const struct ask *as
 	const struct conf_node *conf = l->nodes[node].conf;
 	uint32_t part = request_part_gpus(r, a);
 	struct share share;
-	size_t i;
 
 	if (!r->n)
 		return type == TYPE_ANY || type == TYPE_NONE;
-	for (i = 0; i < conf->n_gpus; i++) {
+	for (size_t i = 0; i < conf->n_gpus; i++) {
 		uint16_t this = conf->gpus[i].type;
 		uint64_t gpus;
 
@@ -148,10 +147,7 @@ static uint64_t choose(const struct record *r, uint64_t mask, uint32_t n)
 
 void places_add(struct places *p, const struct place *place)
 {
-	if (p->n == p->size) {
-		p->size = p->size ? p->size * 2 : 4;
-		p->v = xrealloc(p->v, p->size, sizeof(*p->v));
-	}
+	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
 	p->v[p->n++] = *place;
 }
 
@@ -206,9 +202,7 @@ static bool as_large(const struct place *x, const struct place *y)
 /* A whole node that a limit refused, and on one node also any other that has at least as much. */
 bool find_refuses(const struct find *find, const struct ask *ask, const struct place *whole)
 {
-	size_t i;
-
-	for (i = 0; i < find->n_unfit; i++) {
+	for (size_t i = 0; i < find->n_unfit; i++) {
 		if (whole->node == find->unfit[i].node ||
 		        (ask->gpus->nodes_max == 1 && as_large(whole, &find->unfit[i])))
 			return true;
@@ -330,11 +324,10 @@ static bool find_node(struct search *s, uint32_t set, struct capacity_find *best
 	struct capacity_want want = search_want(s);
 	struct capacity_find this;
 	bool any = false;
-	size_t t;
 
 	if (s->find->type != TYPE_ANY)
 		return capacity_find(s->l->sets[set], &want, best);
-	for (t = 0; t < s->l->conf->n_gpu_types; t++) {
+	for (size_t t = 0; t < s->l->conf->n_gpu_types; t++) {
 		if (!request_type_ok(s->ask->gpus, s->l->conf, s->find->alternative, (uint16_t)t))
 			continue;
 		want.type = s->type = (uint16_t)t;
@@ -453,7 +446,6 @@ static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct p
 	const struct request *r = s->ask->gpus;
 	uint32_t a = s->find->alternative, all = request_all_gpus(r, a, r->nodes_min);
 	struct capacity_want want = search_want(s);
-	size_t i;
 
 	if ((!share_wished(&r->share) &&
 	            !capacity_could(l->sets[set], &want, r->nodes_min, r->nodes_max, all)) ||
@@ -463,7 +455,7 @@ static bool find_gang(struct ledger *l, struct search *s, uint32_t set, struct p
 	out->n = 0;
 	out->fragmentation = 0;
 	out->type = s->type;
-	for (i = 0; i < l->choice.n; i++) {
+	for (size_t i = 0; i < l->choice.n; i++) {
 		const struct gang_part *part = &l->choice.v[i];
 		struct place place;
 
@@ -483,7 +475,6 @@ bool ledger_find(struct ledger *l, uint32_t set, const struct ask *ask, const st
 		.find = find,
 		.type = find->type,
 		.gpus = request_part_gpus(ask->gpus, a) };
-	size_t t;
 
 	out->alternative = a;
 	if (find->type != TYPE_ANY && !request_type_ok(ask->gpus, l->conf, a, find->type))
@@ -492,7 +483,7 @@ bool ledger_find(struct ledger *l, uint32_t set, const struct ask *ask, const st
 		return find_one(&s, set, out);
 	if (find->type != TYPE_ANY)
 		return find_gang(l, &s, set, out);
-	for (t = 0; t < l->conf->n_gpu_types; t++) {
+	for (size_t t = 0; t < l->conf->n_gpu_types; t++) {
 		s.type = (uint16_t)t;
 		if (request_type_ok(ask->gpus, l->conf, a, s.type) && find_gang(l, &s, set, out))
 			return true;

@@ -35,9 +35,7 @@ struct costs {
 /* Which type a GPU index is of. */
 static uint16_t type_at(const struct record *r, uint32_t index)
 {
-	size_t i;
-
-	for (i = 0; i < r->conf->n_gpus; i++) {
+	for (size_t i = 0; i < r->conf->n_gpus; i++) {
 		if (index < r->conf->gpus[i].count)
 			return r->conf->gpus[i].type;
 		index -= r->conf->gpus[i].count;
@@ -67,12 +65,10 @@ static uint64_t mem_to_share(
 /* Also for a node that shares no longer, while runs with shares are still there. */
 static void want_cards(const struct ledger *l, struct record *r)
 {
-	uint32_t i;
-
 	if (r->gpu_set)
 		return;
 	r->gpu_set = xcalloc(CONF_MAX_GPUS_PER_NODE, sizeof(*r->gpu_set));
-	for (i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
+	for (uint32_t i = 0; i < CONF_MAX_GPUS_PER_NODE; i++) {
 		r->gpu_set[i].mem_mb = mem_to_share(l, r, i, 0);
 		r->gpu_set[i].one_user = r->conf->share_users == CONF_USERS_ONE;
 	}
@@ -82,21 +78,20 @@ static void want_cards(const struct ledger *l, struct record *r)
 void shares_new(struct ledger *l)
 {
 	bool any = false;
-	size_t i, k;
 
 	l->set_shares = xcalloc(l->n_sets, sizeof(*l->set_shares));
 	l->set_users = xcalloc(l->n_sets, sizeof(*l->set_users));
 	l->type_mem = xcalloc(l->conf->n_gpu_types, sizeof(*l->type_mem));
-	for (i = 0; i < l->conf->n_gpu_types; i++)
+	for (size_t i = 0; i < l->conf->n_gpu_types; i++)
 		l->type_mem[i] = usable(&l->conf->gpu_types[i], l->conf->gpu_types[i].mem_mb);
-	for (i = 0; i < l->conf->n_nodes; i++) {
+	for (size_t i = 0; i < l->conf->n_nodes; i++) {
 		struct record *r = &l->nodes[i];
 
 		if (r->conf->share == CONF_SHARE_NO)
 			continue;
 		any = true;
 		want_cards(l, r);
-		for (k = 0; k < r->n_sets; k++) {
+		for (size_t k = 0; k < r->n_sets; k++) {
 			l->set_shares[r->sets[k]] = true;
 			l->set_users[r->sets[k]] |= r->conf->share_users == CONF_USERS_ONE;
 		}
@@ -106,11 +101,11 @@ void shares_new(struct ledger *l)
 	l->room = xcalloc(l->conf->n_gpu_types, sizeof(*l->room));
 	l->profile = profile_new(l->room, l->conf->n_gpu_types);
 	l->costs = xcalloc(MAX_COSTS, sizeof(*l->costs));
-	for (i = 0; i < l->conf->n_nodes; i++) {
+	for (size_t i = 0; i < l->conf->n_nodes; i++) {
 		struct record *r = &l->nodes[i];
 
 		r->left = xcalloc(r->conf->n_gpus, sizeof(*r->left));
-		for (k = 0; k < r->conf->n_gpus; k++)
+		for (size_t k = 0; k < r->conf->n_gpus; k++)
 			l->room[r->conf->gpus[k].type].all +=
 			        GPU_MILLI * (uint64_t)r->conf->gpus[k].count;
 	}
@@ -118,13 +113,11 @@ void shares_new(struct ledger *l)
 
 void shares_free(struct ledger *l)
 {
-	size_t i;
-
-	for (i = 0; i < l->conf->n_nodes; i++) {
+	for (size_t i = 0; i < l->conf->n_nodes; i++) {
 		free(l->nodes[i].gpu_set);
 		free(l->nodes[i].left);
 	}
-	for (i = 0; l->costs && i < MAX_COSTS; i++)
+	for (size_t i = 0; l->costs && i < MAX_COSTS; i++)
 		free(l->costs[i].v);
 	free(l->costs);
 	free(l->set_shares);
@@ -231,11 +224,10 @@ uint64_t ledger_gpus_for(
 void shares_book(struct ledger *l, const struct place *p, bool take)
 {
 	struct record *r = &l->nodes[p->node];
-	uint64_t left;
 
 	want_cards(l, r);
 	assert(!(r->used & ~r->shared & p->gpus));
-	for (left = p->gpus; left; left &= left - 1) {
+	for (uint64_t left = p->gpus; left; left &= left - 1) {
 		uint64_t bit = left & -left;
 		struct shared_gpu *gpu = &r->gpu_set[__builtin_ctzll(left)];
 
@@ -285,9 +277,8 @@ void shares_count(struct ledger *l, uint32_t node)
 {
 	struct record *r = &l->nodes[node];
 	uint32_t from = 0;
-	size_t i;
 
-	for (i = 0; l->profile && i < r->conf->n_gpus; i++) {
+	for (size_t i = 0; l->profile && i < r->conf->n_gpus; i++) {
 		const struct conf_gpu_count *gpus = &r->conf->gpus[i];
 		uint64_t left = r->accept ? left_of(r, from, gpus->count) : 0;
 
@@ -332,9 +323,7 @@ static int by_number(const void *x, const void *y)
 /* The types of the first alternative, and of those that want as many GPUs. False: all are gone. */
 static bool types_of(const struct request *r, struct profile_task *task)
 {
-	uint32_t i;
-
-	for (i = 0; i < r->n; i++) {
+	for (uint32_t i = 0; i < r->n; i++) {
 		if (request_part_gpus(r, i) != task->gpus || r->v[i].number == TYPE_GONE)
 			continue;
 		if (r->v[i].number == TYPE_ANY) {
@@ -365,12 +354,11 @@ static void fill(const struct ledger *l, uint32_t node, struct fragmentation_nod
 {
 	const struct record *r = &l->nodes[node];
 	uint32_t from = 0, k;
-	size_t i;
 
 	n->n = 0;
 	n->cpus = record_cpus_free(r);
 	n->shares = r->conf->share != CONF_SHARE_NO;
-	for (i = 0; i < r->conf->n_gpus; i++) {
+	for (size_t i = 0; i < r->conf->n_gpus; i++) {
 		for (k = from; k < from + r->conf->gpus[i].count; k++) {
 			struct fragmentation_gpu *c = &n->v[n->n];
 
@@ -428,9 +416,8 @@ static struct costs *costs_of(const struct ledger *l, const struct fragmentation
 static uint64_t profiles_of(const struct ledger *l, const struct record *r)
 {
 	uint64_t sum = 0;
-	size_t i;
 
-	for (i = 0; i < r->conf->n_gpus; i++)
+	for (size_t i = 0; i < r->conf->n_gpus; i++)
 		sum += profile_version(l->profile, r->conf->gpus[i].type);
 	return sum;
 }
@@ -494,11 +481,10 @@ static uint32_t free_gpus(const struct ledger *l, uint32_t node, uint16_t type)
 {
 	const struct record *r = &l->nodes[node];
 	uint32_t free_now = 0;
-	size_t i;
 
 	if (type != TYPE_NONE)
 		return mask_count(ledger_gpus_free(l, node, type));
-	for (i = 0; i < r->conf->n_gpus; i++)
+	for (size_t i = 0; i < r->conf->n_gpus; i++)
 		free_now += r->conf->gpus[i].count;
 	return free_now - mask_count(r->used | r->out);
 }
@@ -564,14 +550,13 @@ bool shares_find(
 {
 	struct search s = *search;
 	struct best best = { .fragmentation = FRAGMENTATION_NEVER };
-	size_t t;
 
 	if (!s.l->profile)
 		return false;
 	if (s.type != TYPE_ANY) {
 		find_type(&s, set, &best);
 	} else {
-		for (t = 0; t < s.l->conf->n_gpu_types; t++) {
+		for (size_t t = 0; t < s.l->conf->n_gpu_types; t++) {
 			s.type = (uint16_t)t;
 			if (request_type_ok(s.ask->gpus, s.l->conf, s.find->alternative, s.type))
 				find_type(&s, set, &best);

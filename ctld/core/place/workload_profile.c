@@ -92,9 +92,8 @@ static bool same_types(const struct profile_task *x, const struct profile_task *
 static struct kind *kind_of(struct profile *m, const struct profile_task *task)
 {
 	struct kind *rarest = &m->kinds[0];
-	size_t i;
 
-	for (i = 0; i < m->n; i++) {
+	for (size_t i = 0; i < m->n; i++) {
 		if (!by_size(&m->kinds[i].task, task) && same_types(&m->kinds[i].task, task))
 			return &m->kinds[i];
 		if (m->kinds[i].tasks < rarest->tasks)
@@ -108,9 +107,7 @@ static struct kind *kind_of(struct profile *m, const struct profile_task *task)
 
 static bool may_have(const struct profile_task *task, uint16_t type)
 {
-	size_t i;
-
-	for (i = 0; i < task->n_types; i++) {
+	for (size_t i = 0; i < task->n_types; i++) {
 		if (task->types[i] == type)
 			return true;
 	}
@@ -131,11 +128,10 @@ static uint64_t factor_of(
         const struct profile *m, const struct profile_task *task, uint64_t everywhere)
 {
 	uint64_t here = 0;
-	size_t i;
 
 	if (!task->n_types)
 		return PROFILE_WEIGHT;
-	for (i = 0; i < task->n_types; i++)
+	for (size_t i = 0; i < task->n_types; i++)
 		here += room_of(&m->room[task->types[i]]);
 	if (everywhere / PROFILE_SCARCEST >= here)
 		return PROFILE_WEIGHT * PROFILE_SCARCEST;
@@ -147,23 +143,21 @@ static uint64_t factor_of(
 static void follow(struct profile *m, struct kind *k, uint64_t everywhere)
 {
 	uint64_t now = factor_of(m, &k->task, everywhere), before = k->factor;
-	size_t i;
 
 	if (now * 8 <= before * 9 && before * 8 <= now * 9)
 		return;
 	k->factor = now;
-	for (i = 0; before && i < k->task.n_types; i++)
+	for (size_t i = 0; before && i < k->task.n_types; i++)
 		m->stale[k->task.types[i]] = true;
 }
 
 static void look_at_factors(struct profile *m)
 {
 	uint64_t everywhere = 0;
-	size_t i;
 
-	for (i = 0; i < m->n_types; i++)
+	for (size_t i = 0; i < m->n_types; i++)
 		everywhere += room_of(&m->room[i]);
-	for (i = 0; i < m->n; i++)
+	for (size_t i = 0; i < m->n; i++)
 		follow(m, &m->kinds[i], everywhere);
 }
 
@@ -218,9 +212,8 @@ static void make_list(struct profile *m, uint16_t type)
 static bool make_lists(struct profile *m)
 {
 	bool any = false;
-	size_t i;
 
-	for (i = 0; i < m->n_types; i++) {
+	for (size_t i = 0; i < m->n_types; i++) {
 		if (m->stale[i])
 			make_list(m, (uint16_t)i);
 		any |= m->stale[i];
@@ -233,10 +226,8 @@ static bool make_lists(struct profile *m)
  * GPU is not known. */
 static void count_all(struct profile *m)
 {
-	size_t i;
-
 	m->cpus = m->milli = m->all = 0;
-	for (i = 0; i < m->n; i++) {
+	for (size_t i = 0; i < m->n; i++) {
 		const struct profile_task *t = &m->kinds[i].task;
 
 		m->all += m->kinds[i].tasks * PROFILE_WEIGHT;
@@ -264,11 +255,9 @@ static void fade(struct profile *m)
 /* All factors, sums and lists. */
 static void make_anew(struct profile *m)
 {
-	size_t i;
-
 	look_at_factors(m);
 	count_all(m);
-	for (i = 0; i < m->n_types; i++)
+	for (size_t i = 0; i < m->n_types; i++)
 		m->stale[i] = true;
 }
 

@@ -42,11 +42,10 @@ void need_of_places(const struct sched_view *view, const struct ask *ask,
 {
 	static const struct share whole;
 	uint32_t gpus = 0;
-	size_t i;
 
 	need->cpus = 0;
 	need->mem_mb = 0;
-	for (i = 0; i < places->n; i++) {
+	for (size_t i = 0; i < places->n; i++) {
 		uint32_t n = (uint32_t)__builtin_popcountll(places->v[i].gpus);
 		uint32_t part =
 		        ask->gpus->link ? request_part_gpus(ask->gpus, places->alternative) : n;

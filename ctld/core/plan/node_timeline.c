@@ -148,9 +148,7 @@ static int by_leaving(const void *x, const void *y)
 /* The runs in the order of their expected ends: an overdue run may end after others. */
 static void in_order(const struct plan *p, const struct node_timeline *s, struct leaves *v)
 {
-	uint32_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n; i++)
 		v[i] = (struct leaves){ plan_release_end(p, &s->releases[i]),
 			&s->given[s->releases[i].given] };
 	if (s->n && s->releases[0].end <= p->now)
@@ -199,7 +197,6 @@ uint64_t plan_free_without(const struct plan *p, uint32_t node, const struct pla
 {
 	uint64_t now = ledger_gpus_for(p->ledger, node, kind->type, &kind->wish), left, all = now;
 	struct share share;
-	size_t i;
 
 	if (!ledger_share(p->ledger, node, kind->type, &kind->wish, &share))
 		return 0;
@@ -208,7 +205,7 @@ uint64_t plan_free_without(const struct plan *p, uint32_t node, const struct pla
 		struct shared_gpu gpu =
 		        *ledger_shared_gpu(p->ledger, node, (uint32_t)__builtin_ctzll(left));
 
-		for (i = 0; i < n; i++) {
+		for (size_t i = 0; i < n; i++) {
 			if (!gone[i] || !(v[i].gpu_set & left & -left) ||
 			        !gpu_release(&gpu, &v[i].share, &share))
 				continue;

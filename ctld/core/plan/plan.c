@@ -43,13 +43,11 @@ struct plan *plan_new(const struct conf *conf, struct ledger *ledger, const stru
 
 void plan_free(struct plan *p)
 {
-	size_t i;
-
 	if (!p)
 		return;
 	while (p->n)
 		plan_remove(p, p->reservations[p->n - 1]);
-	for (i = 0; i < p->conf->n_nodes; i++) {
+	for (size_t i = 0; i < p->conf->n_nodes; i++) {
 		free(p->timelines[i].releases);
 		free(p->timelines[i].given);
 	}
@@ -159,13 +157,12 @@ static bool earliest_unplanned(struct plan *p, uint32_t node, const struct plan_
 {
 	const struct node_timeline *s = plan_timeline(p, node);
 	struct plan_room room;
-	uint32_t i;
 
 	if (s->slots || !plan_by_number(s, kind) || (s->n && s->releases[0].end <= p->now))
 		return false;
 	plan_room_now(p, node, kind, &room);
 	*when = p->now;
-	for (i = 0; i < s->n && !plan_room_holds(&room, part); i++) {
+	for (uint32_t i = 0; i < s->n && !plan_room_holds(&room, part); i++) {
 		const struct release *r = &s->releases[i];
 
 		room.gpus += r->type == kind->type ? r->gpus : 0;
@@ -254,7 +251,6 @@ struct reservation *plan_add(
         struct plan *p, void *owner, const struct plan_want *want, struct reservation *found)
 {
 	struct reservation *e = xmemdup(found, sizeof(*found));
-	size_t i;
 
 	e->owner = owner;
 	e->key = want->key;
@@ -264,7 +260,7 @@ struct reservation *plan_add(
 	e->rank = UINT32_MAX;
 	e->promoted = e->idle = false;
 	memset(&found->places, 0, sizeof(found->places));
-	for (i = 0; i < e->places.n; i++) {
+	for (size_t i = 0; i < e->places.n; i++) {
 		const struct place *place = &e->places.v[i];
 		struct plan_slot *slot = &e->slots[i], **list = &p->timelines[place->node].slots;
 
@@ -283,10 +279,7 @@ struct reservation *plan_add(
 		plan_log(p, place->node);
 		ledger_set_reserved(p->ledger, place->node, true);
 	}
-	if (p->n == p->size) {
-		p->size = p->size ? p->size * 2 : 64;
-		p->reservations = xrealloc(p->reservations, p->size, sizeof(struct reservation *));
-	}
+	p->reservations = xgrow(p->reservations, p->n, &p->size, sizeof(struct reservation *));
 	p->reservations[p->n++] = e;
 	p->changes++;
 	p->counts[e->partition]++;
@@ -347,9 +340,8 @@ bool plan_holds(struct plan *p, const struct plan_want *want, const struct reser
 {
 	const struct plan_kind kind = { e->places.type, ask_share(&want->ask) };
 	struct plan_room room;
-	size_t i;
 
-	for (i = 0; i < e->places.n; i++) {
+	for (size_t i = 0; i < e->places.n; i++) {
 		const struct place *place = &e->places.v[i];
 		struct plan_part part = { (uint32_t)__builtin_popcountll(place->gpus), place->cpus,
 			place->mem_mb };
@@ -506,10 +498,9 @@ static int by_key(const void *x, const void *y)
 void plan_sort(struct plan *p)
 {
 	uint32_t least = UINT32_MAX;
-	size_t i;
 
 	resort(p->reservations, p->n, sizeof(struct reservation *), by_key);
-	for (i = p->n; i--;) {
+	for (size_t i = p->n; i--;) {
 		struct reservation *e = p->reservations[i];
 
 		/* A reservation that stood before it now stands behind it. */
@@ -518,7 +509,7 @@ void plan_sort(struct plan *p)
 	}
 	p->ranked = xrealloc(p->ranked, p->n ? p->n : 1, sizeof(struct reservation *));
 	p->n_ranked = p->n;
-	for (i = 0; i < p->n; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		p->reservations[i]->index = (uint32_t)i;
 		plan_rank(p, p->reservations[i], (uint32_t)i);
 	}
@@ -555,12 +546,10 @@ bool plan_is_late(struct plan *p, uint32_t node)
  * check. */
 bool plan_check(struct plan *p, char *text, size_t size)
 {
-	size_t i, k;
-
-	for (i = 0; i < p->n; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		const struct reservation *e = p->reservations[i];
 
-		for (k = 0; k < e->places.n; k++) {
+		for (size_t k = 0; k < e->places.n; k++) {
 			/* The end of a run without a limit is not known: what is planned behind it
 			 * is no promise. */
 			if (e->start >= PLAN_FAR || plan_is_late(p, e->slots[k].node) ||

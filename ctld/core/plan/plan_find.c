@@ -207,13 +207,12 @@ void plan_trim(const struct plan_want *want, struct places *places)
 {
 	const struct request *r = want->ask.gpus;
 	uint32_t sum = 0, total = r->n ? r->v[want->find.alternative].count : 0;
-	size_t i;
 
 	if (!r->n || r->per_node || r->exclusive)
 		return;
-	for (i = 0; i < places->n; i++)
+	for (size_t i = 0; i < places->n; i++)
 		sum += (uint32_t)__builtin_popcountll(places->v[i].gpus);
 	/* By fewer than there are places, and then each place has at least two. */
-	for (i = places->n; sum > total && i--; sum--)
+	for (size_t i = places->n; sum > total && i--; sum--)
 		places->v[i].gpus >>= 1;
 }

@@ -140,9 +140,8 @@ static usec_t next_change(struct plan *p, const struct plan_want *w, uint32_t no
 	const struct node_timeline *s = plan_timeline(p, node);
 	const struct plan_slot *slot;
 	usec_t next = INT64_MAX;
-	uint32_t i;
 
-	for (i = 0; i < s->n && is_total(w->ask.gpus); i++) {
+	for (uint32_t i = 0; i < s->n && is_total(w->ask.gpus); i++) {
 		if (s->releases[i].gpus && s->releases[i].type == w->find.type)
 			earlier(&next, plan_release_end(p, &s->releases[i]), at);
 	}
@@ -322,10 +321,9 @@ static bool take_places(struct plan *p, const struct plan_gang *g, const struct 
         const struct gang_choice *choice, struct reservation *found)
 {
 	const struct request *r = w->ask.gpus;
-	size_t i;
 
 	found->places.n = 0;
-	for (i = 0; i < choice->n; i++) {
+	for (size_t i = 0; i < choice->n; i++) {
 		uint32_t node = choice->v[i].node;
 		struct plan_part part = plan_part(p, w, node);
 		struct plan_room room;

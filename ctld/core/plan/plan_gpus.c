@@ -105,13 +105,12 @@ static uint64_t twins(const struct choice *c, uint64_t bit, uint64_t gpu_set)
 {
 	const struct node_timeline *s = plan_timeline(c->plan, c->place->node);
 	uint64_t same = 0, left;
-	uint32_t i;
 
 	for (left = gpu_set; left; left &= left - 1) {
 		if (same_card(gpu_at(c, bit), gpu_at(c, left & -left)))
 			same |= left & -left;
 	}
-	for (i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n; i++)
 		same &= s->given[i].gpu_set & bit ? s->given[i].gpu_set : ~s->given[i].gpu_set;
 	return same;
 }

@@ -43,9 +43,7 @@ void plan_orders_init(struct plan *p)
 
 static void orders_free(struct plan_orders *orders)
 {
-	size_t k;
-
-	for (k = 0; k < orders->n; k++)
+	for (size_t k = 0; k < orders->n; k++)
 		soonest_free(orders->v[k].soonest);
 	free(orders->v);
 	free(orders->log.v);
@@ -172,9 +170,8 @@ size_t plan_cost(struct plan *p, uint32_t node)
 static void drop_order(const struct plan *p, struct plan_orders *orders)
 {
 	struct order *oldest = &orders->v[0];
-	size_t k;
 
-	for (k = 1; k < orders->n; k++)
+	for (size_t k = 1; k < orders->n; k++)
 		oldest = orders->v[k].used < oldest->used ? &orders->v[k] : oldest;
 	orders->ordered -= p->conf->partitions[oldest->partition].n_nodes;
 	soonest_free(oldest->soonest);
@@ -211,10 +208,9 @@ static struct order *find_order(
 {
 	uint32_t gpus = w->ask.gpus->n ? request_part_gpus(w->ask.gpus, w->find.alternative) : 0;
 	struct plan_kind kind = plan_kind(w);
-	size_t k;
 
 	kind.wish.user = 0;
-	for (k = 0; k < orders->n; k++) {
+	for (size_t k = 0; k < orders->n; k++) {
 		if (orders->v[k].partition == w->partition && orders->v[k].gpus == gpus &&
 		        plan_same_kind(&orders->v[k].kind, &kind))
 			return &orders->v[k];

@@ -28,12 +28,11 @@ struct subtree {
 struct soonest *soonest_new(size_t members)
 {
 	struct soonest *s = xcalloc(1, sizeof(*s));
-	size_t i;
 
 	for (s->leaves = 1; s->leaves < members; s->depth++)
 		s->leaves *= 2;
 	s->least = xcalloc(2 * s->leaves, sizeof(*s->least));
-	for (i = 0; i < 2 * s->leaves; i++)
+	for (size_t i = 0; i < 2 * s->leaves; i++)
 		s->least[i] = SOONEST_NEVER;
 	return s;
 }

@@ -29,10 +29,7 @@ void steps_clear(struct steps *s)
 
 void steps_add(struct steps *s, usec_t at, struct plan_room by)
 {
-	if (s->n == s->size) {
-		s->size = s->size ? s->size * 2 : 64;
-		s->v = xrealloc(s->v, s->size, sizeof(*s->v));
-	}
+	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
 	s->v[s->n++] = (struct step){ at, by };
 }
 
@@ -46,9 +43,7 @@ static int by_time(const void *x, const void *y)
 /* Binary insertion: faster than qsort() for so few steps, most of which are in order already. */
 static void sort_few(struct step *v, size_t n)
 {
-	size_t i;
-
-	for (i = 1; i < n; i++) {
+	for (size_t i = 1; i < n; i++) {
 		struct step step = v[i];
 		size_t to;
 

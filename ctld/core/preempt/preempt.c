@@ -22,9 +22,8 @@ const char *preempt_reason_name(enum preempt_reason reason)
 usec_t preempt_delay(const struct conf *conf)
 {
 	uint32_t longest = 0;
-	size_t p;
 
-	for (p = 0; p < conf->n_partitions; p++) {
+	for (size_t p = 0; p < conf->n_partitions; p++) {
 		if (conf->partitions[p].grace_s > longest)
 			longest = conf->partitions[p].grace_s;
 	}
@@ -36,11 +35,9 @@ usec_t preempt_delay(const struct conf *conf)
 /* Does the configuration say that QOS x may stop y? */
 static bool qos_preempts(const struct conf *conf, uint32_t x, uint32_t y)
 {
-	size_t i;
-
 	if (x == CONF_NONE || y == CONF_NONE)
 		return false;
-	for (i = 0; i < conf->qos[x].n_preempts; i++) {
+	for (size_t i = 0; i < conf->qos[x].n_preempts; i++) {
 		if (conf->qos[x].preempts[i] == y)
 			return true;
 	}

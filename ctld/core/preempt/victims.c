@@ -108,9 +108,8 @@ static void note_drain(struct search *s, const struct run_snapshot *v)
 static void add_victims(struct search *s)
 {
 	struct preemption *out = s->out;
-	size_t i;
 
-	for (i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		const struct run_snapshot *snapshot = s->v[i].snapshot;
 
 		if (!s->v[i].chosen)
@@ -141,9 +140,7 @@ static void forget_victims(struct search *s)
 /* Undo it: the victims hold their limits again. */
 static void imagine_no_more(struct search *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->out->n; i++) {
+	for (size_t i = 0; i < s->out->n; i++) {
 		if (s->gone[i].chain)
 			limits_take(s->view->limits, s->gone[i].chain, s->gone[i].need);
 	}
@@ -156,13 +153,12 @@ static bool all_owe(struct search *s)
 	struct limits *limits = s->view->limits;
 	struct preemption *out = s->out;
 	bool owe = true;
-	size_t i;
 
-	for (i = 0; i < out->n; i++) {
+	for (size_t i = 0; i < out->n; i++) {
 		if (s->gone[i].chain)
 			limits_release(limits, s->gone[i].chain, s->gone[i].need);
 	}
-	for (i = out->n; i--;) {
+	for (size_t i = out->n; i--;) {
 		const struct gone *gone = &s->gone[i];
 
 		if (out->victims[i].reason != PREEMPT_RECLAIM || !gone->chain)
@@ -171,7 +167,7 @@ static bool all_owe(struct search *s)
 		owe &= quota_reclaims(limits_quota(limits), s->who->account, gone->account,
 		        s->want->find.type, s->milli);
 	}
-	for (i = 0; i < out->n; i++) {
+	for (size_t i = 0; i < out->n; i++) {
 		if (out->victims[i].reason != PREEMPT_RECLAIM && s->gone[i].chain)
 			limits_take(limits, s->gone[i].chain, s->gone[i].need);
 	}
@@ -207,10 +203,7 @@ static struct stay *find_stays(struct search *s, size_t *n)
 
 			if (!number)
 				continue;
-			if (*n == size) {
-				size = size ? size * 2 : 64;
-				v = xrealloc(v, size, sizeof(*v));
-			}
+			v = xgrow(v, *n, &size, sizeof(*v));
 			v[(*n)++] = (struct stay){ number, places->v[i].node };
 		}
 	}
@@ -328,12 +321,11 @@ static bool total_anyway(struct search *s, const struct victims *v, const struct
 	struct gang_choice choice = { 0 };
 	struct places places = { .type = total->find.type };
 	struct need need;
-	size_t i;
 	bool ok;
 
 	ok = gang_choose(total->ask.gpus, total->find.alternative, total->find.spread, v->do_anyway,
 	        v->n_do_anyway, &choice);
-	for (i = 0; i < choice.n; i++) {
+	for (size_t i = 0; i < choice.n; i++) {
 		struct plan_part part = plan_part(s->view->plan, total, choice.v[i].node);
 		struct place place;
 
@@ -370,10 +362,9 @@ static void look_for_offers(struct search *s, struct victims *v, size_t *work)
 static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, size_t *work)
 {
 	struct places *places = &s->out->reservation.places;
-	size_t i;
 
 	places->type = s->want->find.type;
-	for (i = 0; i < v->n_offers && places->n < wanted; i++) {
+	for (size_t i = 0; i < v->n_offers && places->n < wanted; i++) {
 		struct offer *o = &v->offers[i];
 		struct plan_part part;
 		struct place place;
@@ -409,11 +400,10 @@ static bool take_offers(struct search *s, struct victims *v, uint32_t wanted, si
 static void take_failed_first(struct victims *v)
 {
 	struct offer first = v->offers[v->failed];
-	size_t i;
 
 	memmove(&v->offers[1], &v->offers[0], v->failed * sizeof(*v->offers));
 	v->offers[0] = first;
-	for (i = 0; i < v->n_offers; i++)
+	for (size_t i = 0; i < v->n_offers; i++)
 		v->offers[i].taken = false;
 	v->at = 0;
 	v->failed = v->n_offers;

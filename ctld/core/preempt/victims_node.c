@@ -30,9 +30,8 @@ int cost_order(const struct cost *x, const struct cost *y)
 {
 	const double of[][2] = { { x->within, y->within }, { x->tier, y->tier }, { x->qos, y->qos },
 		{ x->work, y->work } };
-	size_t i;
 
-	for (i = 0; i < sizeof(of) / sizeof(*of); i++) {
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
 		if (of[i][0] != of[i][1])
 			return of[i][0] < of[i][1] ? -1 : 1;
 	}
@@ -90,7 +89,6 @@ static void add_snapshot(
         struct search *s, struct plan_room *room, const struct run_snapshot *v, bool gone)
 {
 	int64_t sign = gone ? 1 : -1, before;
-	size_t i;
 
 	room->cpus += sign * (int64_t)v->cpus;
 	room->mem_mb += sign * (int64_t)v->mem_mb;
@@ -99,7 +97,7 @@ static void add_snapshot(
 		return;
 	}
 	before = gpu_set(s);
-	for (i = 0; i < s->here.n; i++) {
+	for (size_t i = 0; i < s->here.n; i++) {
 		if (s->here.v[i].job == v->job && s->here.v[i].gpu_set == v->gpu_set)
 			s->here.gone[i] = gone;
 	}
@@ -109,7 +107,6 @@ static void add_snapshot(
 void victims_look_at(struct search *s, uint32_t node)
 {
 	struct on_node *here = &s->here;
-	size_t i;
 
 	here->node = node;
 	here->v = plan_snapshots(s->view->plan, node, &here->n);
@@ -119,7 +116,7 @@ void victims_look_at(struct search *s, uint32_t node)
 		s->v = xrealloc(s->v, here->size, sizeof(*s->v));
 	}
 	here->by_gpu = share_wished(&s->want->ask.gpus->share) || s->want->ask.gpus->link;
-	for (i = 0; i < here->n; i++) {
+	for (size_t i = 0; i < here->n; i++) {
 		here->gone[i] = plan_run_end(s->view->plan, here->v[i].end) <= s->start;
 		here->by_gpu |= here->v[i].share.charge > 0;
 	}
@@ -176,10 +173,9 @@ static const struct victims_verdict *verdict_of(struct search *s, const struct r
 static void gather(struct search *s)
 {
 	const struct run_snapshot *snapshot = s->here.v;
-	size_t i;
 
 	s->n = 0;
-	for (i = 0; i < s->here.n; i++) {
+	for (size_t i = 0; i < s->here.n; i++) {
 		const struct victims_verdict *verdict;
 		struct stoppable *c = &s->v[s->n];
 
@@ -224,9 +220,8 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 {
 	struct limits *limits = s->view->limits;
 	uint16_t type = s->want->find.type;
-	size_t i;
 
-	for (i = 0; i < s->n && !met(s, room, part); i++) {
+	for (size_t i = 0; i < s->n && !met(s, room, part); i++) {
 		struct stoppable *c = &s->v[i];
 
 		if (c->reason == PREEMPT_RECLAIM &&
@@ -238,7 +233,7 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 		c->chosen = true;
 		add_snapshot(s, room, c->snapshot, true);
 	}
-	for (i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		if (s->v[i].chosen && s->v[i].snapshot->chain)
 			limits_take(limits, s->v[i].snapshot->chain, s->v[i].snapshot->need);
 	}
@@ -247,9 +242,7 @@ static bool choose(struct search *s, struct plan_room *room, const struct plan_p
 
 static void let_go(struct search *s, struct plan_room *room, const struct plan_part *part)
 {
-	size_t i;
-
-	for (i = s->n; i--;) {
+	for (size_t i = s->n; i--;) {
 		struct stoppable *c = &s->v[i];
 
 		if (!c->chosen)
@@ -293,13 +286,12 @@ bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room
 	usec_t end = s->want->length >= PLAN_FAR ? PLAN_FAR * 2 : s->start + s->want->length;
 	const struct plan_kind kind = plan_kind(s->want);
 	const struct run_snapshot *snapshot;
-	size_t i;
 
 	*part = least_part(s, node);
 	plan_room(plan, node, &kind, s->start, end, s->want->key, false, room);
 	victims_look_at(s, node);
 	snapshot = s->here.v;
-	for (i = 0; i < s->here.n; i++) {
+	for (size_t i = 0; i < s->here.n; i++) {
 		if (stuck(s->view, &snapshot[i]) && plan_run_end(plan, snapshot[i].end) <= s->start)
 			add_snapshot(s, room, &snapshot[i], false);
 		if (snapshot[i].end > s->start && snapshot[i].job != but &&
@@ -351,7 +343,6 @@ bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 {
 	struct plan_part part;
 	struct plan_room room;
-	size_t i;
 
 	*cost = (struct cost){ .within = 0 };
 	s->n = 0;
@@ -365,7 +356,7 @@ bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 	if (!choose(s, &room, &part))
 		return false;
 	let_go(s, &room, &part);
-	for (i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		if (s->v[i].chosen)
 			cost_add(cost, &s->v[i].cost);
 	}

@@ -296,10 +296,9 @@ const char **job_text(struct job_info *i, size_t n)
 void job_free(struct jobs *jobs, struct job *job)
 {
 	struct tasks *tasks = job_several(job);
-	size_t t;
 
 	budget_add(jobs->budget, job->info.uid, BUDGET_MEMORY, -(int64_t)job->charged);
-	for (t = 0; t < JOB_TEXTS; t++)
+	for (size_t t = 0; t < JOB_TEXTS; t++)
 		strings_drop(jobs->strings, *job_text(&job->info, t));
 	requests_drop(jobs->requests, job->info.gpus);
 	labels_drop(jobs->labels, job->info.labels);
@@ -418,11 +417,10 @@ static void texts_changed(struct jobs *jobs, struct job *job)
 static struct job *job_made(struct jobs *jobs, const struct job_info *info)
 {
 	struct job *job = job_new_blank();
-	size_t t;
 
 	job->info = *info;
 	job->info.state = JOB_PENDING;
-	for (t = 0; t < JOB_TEXTS; t++) {
+	for (size_t t = 0; t < JOB_TEXTS; t++) {
 		const char **text = job_text(&job->info, t);
 
 		*text = strings_intern(jobs->strings, *text ? *text : "");

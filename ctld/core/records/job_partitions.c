@@ -86,12 +86,11 @@ void job_choices_write(const struct job_choice *v, uint32_t n,
 {
 	size_t names = 0, used = 0;
 	bool differ = false;
-	uint32_t i;
 
 	partitions[0] = needs[0] = '\0';
 	if (n < 2)
 		return;
-	for (i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		differ |= v[i].cpus != v[0].cpus || v[i].mem_mb != v[0].mem_mb ||
 		          v[i].time_limit_s != v[0].time_limit_s;
 		names += (size_t)snprintf(partitions + names, JOB_PARTITIONS_SIZE - names, "%s%s",

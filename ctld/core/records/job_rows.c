@@ -59,9 +59,8 @@ void job_encode(const struct job *job, struct row *row, enum row_change change)
 static int decode_state(struct job *job, const struct row *row, struct error *err)
 {
 	const struct value *v = &row->v[COL_JOB_state];
-	int s;
 
-	for (s = 0; s < JOB_STATE_COUNT; s++) {
+	for (int s = 0; s < JOB_STATE_COUNT; s++) {
 		const char *name = job_state_name((enum job_state)s);
 
 		if (strlen(name) == v->n && !memcmp(name, v->p, v->n)) {
@@ -228,7 +227,6 @@ bool job_alike(const struct job *a, const struct job *b)
 {
 	const struct job_info *x = &a->info, *y = &b->info;
 	struct row r, s;
-	size_t n;
 
 	if (x->gpus != y->gpus || x->labels != y->labels || x->state != y->state ||
 	        a->link.expired != b->link.expired)
@@ -237,7 +235,7 @@ bool job_alike(const struct job *a, const struct job *b)
 	row_begin(&s, TABLE_JOB, ROW_PUT);
 	codec_encode(columns, a, &r);
 	codec_encode(columns, b, &s);
-	for (n = 0; n < COL_JOB_COUNT; n++) {
+	for (size_t n = 0; n < COL_JOB_COUNT; n++) {
 		const struct value *v = &r.v[n], *w = &s.v[n];
 		bool text = columns[n].codec == CODEC_TEXT;
 

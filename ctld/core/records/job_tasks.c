@@ -145,14 +145,13 @@ static void tasks_changed(struct jobs *jobs, struct job *job)
 static struct job *part_made(struct job *from, uint32_t part)
 {
 	struct job *job = job_new_blank();
-	size_t t;
 
 	job->info = from->info;
 	job->info.part = part;
 	if (!from->info.part) /* of an array when its first task started */
 		job->info.start_time = 0;
 	job->info.exit_code = job->info.exit_signal = 0;
-	for (t = 0; t < JOB_TEXTS; t++)
+	for (size_t t = 0; t < JOB_TEXTS; t++)
 		strings_again(*job_text(&job->info, t));
 	requests_again(job->info.gpus);
 	labels_again(job->info.labels);

@@ -176,15 +176,13 @@ struct node *nodes_want(struct nodes *ns, const char *name)
 /* Indices are positions in conf->nodes. Records stay, whatever the configuration drops. */
 void nodes_configure(struct nodes *ns, const struct conf *conf, usec_t mono)
 {
-	size_t i;
-
 	ns->mono = mono;
-	for (i = 0; i < ns->n_at; i++)
+	for (size_t i = 0; i < ns->n_at; i++)
 		ns->at[i]->link.index = NODE_LEFT;
 	free(ns->at);
 	ns->n_at = conf->n_nodes;
 	ns->at = xcalloc(ns->n_at, sizeof(struct node *));
-	for (i = 0; i < ns->n_at; i++) {
+	for (size_t i = 0; i < ns->n_at; i++) {
 		ns->at[i] = nodes_want(ns, conf->nodes[i].name);
 		ns->at[i]->link.index = (uint32_t)i;
 		node_runs_changed(ns->at[i]); /* numbers of types, accounts, ... are others */
@@ -354,14 +352,13 @@ void node_set_text(struct nodes *ns, const char **field, const char *text)
 void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *v, size_t n)
 {
 	struct node_link *l = &node->link;
-	size_t i;
 
-	for (i = 0; i < l->n_gpus; i++)
+	for (size_t i = 0; i < l->n_gpus; i++)
 		DROP_TEXTS(ns->strings, &l->gpus[i], type, uuid, trouble, told, name, of, near);
 	free(l->gpus);
 	l->gpus = n ? xcalloc(n, sizeof(*l->gpus)) : NULL;
 	l->n_gpus = n;
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		l->gpus[i].told = v[i].type;
 		COPY_FIELDS(&l->gpus[i], &v[i], type, uuid, trouble, name, of, near, mem_mb, host,
 		        mig);

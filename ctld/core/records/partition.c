@@ -64,16 +64,15 @@ static const char *key_of(const struct conf_partition *p, char key[KEY_SIZE])
 void partitions_configure(struct partitions *ps, const struct conf *conf)
 {
 	char key[KEY_SIZE];
-	size_t p, n;
 
 	ps->conf = conf;
 	free(ps->state);
 	ps->state = xcalloc(conf->n_partitions, sizeof(*ps->state));
-	for (p = 0; p < conf->n_partitions; p++) {
+	for (size_t p = 0; p < conf->n_partitions; p++) {
 		const char *said = meta_text(ps->meta, key_of(&conf->partitions[p], key));
 
 		ps->state[p] = (uint8_t)conf->partitions[p].state;
-		for (n = 0; n < N_NAMES; n++) {
+		for (size_t n = 0; n < N_NAMES; n++) {
 			if (!strcmp(said, names[n]))
 				ps->state[p] = (uint8_t)n;
 		}

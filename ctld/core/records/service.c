@@ -250,10 +250,7 @@ static void insert(struct services *all, struct service *s)
 {
 	size_t at = place_of(all, s->info.name);
 
-	if (all->n == all->room) {
-		all->room = all->room ? 2 * all->room : 16;
-		all->v = xrealloc(all->v, all->room, sizeof(struct service *));
-	}
+	all->v = xgrow(all->v, all->n, &all->room, sizeof(struct service *));
 	memmove(all->v + at + 1, all->v + at, (all->n - at) * sizeof(struct service *));
 	all->v[at] = s;
 	all->n++;

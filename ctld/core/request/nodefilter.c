@@ -67,20 +67,18 @@ static void set_bit(uint64_t *set, uint32_t node)
 struct nodefilter *nodefilter_new(const struct conf *conf, uint64_t seed)
 {
 	struct nodefilter *f = xcalloc(1, sizeof(*f));
-	uint32_t i;
-	size_t k;
 
 	f->conf = conf;
 	f->words = (conf->n_nodes + 63) / 64;
 	f->nodes = xcalloc(conf->n_nodes, sizeof(*f->nodes));
 	f->by_name = table_new(named_hash, seed);
 	f->features = table_new(named_hash, seed);
-	for (i = 0; i < conf->n_nodes; i++) {
+	for (uint32_t i = 0; i < conf->n_nodes; i++) {
 		const struct conf_texts *has = &conf->nodes[i].features;
 
 		f->nodes[i] = (struct named){ .name = conf->nodes[i].name, .index = i };
 		table_add(f->by_name, &f->nodes[i]);
-		for (k = 0; k < has->n; k++) {
+		for (size_t k = 0; k < has->n; k++) {
 			struct named *feature = named_find(f->features, has->v[k]);
 
 			if (!feature) {
@@ -163,7 +161,6 @@ static bool any_of(struct walk *w, uint64_t *set);
 static bool one(struct walk *w, uint64_t *set)
 {
 	bool ok, not = *w->at == '!';
-	size_t i;
 
 	if (*w->at != '!' && *w->at != '(')
 		return word(w, set);
@@ -177,7 +174,7 @@ static bool one(struct walk *w, uint64_t *set)
 	if (!ok)
 		return false;
 	if (not ) {
-		for (i = 0; w->f && i < w->f->words; i++)
+		for (size_t i = 0; w->f && i < w->f->words; i++)
 			set[i] = ~set[i];
 	} else if (*w->at++ != ')') {
 		w->fault = "a ) is missing";
@@ -192,13 +189,12 @@ static bool joined(
 {
 	uint64_t *other;
 	bool ok = part(w, set);
-	size_t i;
 
 	while (ok && *w->at == op) {
 		w->at++;
 		other = w->f ? xcalloc(w->f->words, sizeof(*other)) : NULL;
 		ok = part(w, other);
-		for (i = 0; ok && other && i < w->f->words; i++)
+		for (size_t i = 0; ok && other && i < w->f->words; i++)
 			set[i] = op == '&' ? set[i] & other[i] : set[i] | other[i];
 		free(other);
 	}

@@ -85,11 +85,9 @@ static void request_unresolve(struct request *r)
 
 static void request_free(struct requests *rs, struct request *r)
 {
-	uint32_t i;
-
-	for (i = 0; i < r->n; i++)
+	for (uint32_t i = 0; i < r->n; i++)
 		strings_drop(rs->strings, r->v[i].type);
-	for (i = 0; i < r->n_licence_names; i++)
+	for (uint32_t i = 0; i < r->n_licence_names; i++)
 		strings_drop(rs->strings, r->licence_names[i]);
 	DROP_TEXTS(rs->strings, r, text, place, constraint, prefer, nodelist, exclude, service);
 	request_unresolve(r);
@@ -116,11 +114,9 @@ void requests_free(struct requests *rs)
 /* TYPE_NONE for an empty name, TYPE_GONE for one that the configuration does not have. */
 uint16_t gpu_type_number(const struct conf *conf, const char *name)
 {
-	size_t t;
-
 	if (!*name)
 		return TYPE_NONE;
-	for (t = 0; t < conf->n_gpu_types; t++) {
+	for (size_t t = 0; t < conf->n_gpu_types; t++) {
 		if (!strcmp(conf->gpu_types[t].name, name))
 			return (uint16_t)t;
 	}
@@ -129,9 +125,7 @@ uint16_t gpu_type_number(const struct conf *conf, const char *name)
 
 static uint16_t licence_number(const struct conf *conf, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < conf->n_licences; i++) {
+	for (size_t i = 0; i < conf->n_licences; i++) {
 		if (!strcmp(conf->licences[i].name, name))
 			return (uint16_t)i;
 	}
@@ -142,10 +136,9 @@ static uint16_t licence_number(const struct conf *conf, const char *name)
 static bool resolve_licences(const struct conf *conf, struct request *r)
 {
 	bool all = true;
-	size_t i;
 
 	r->n_licences = 0;
-	for (i = 0; i < r->n_licence_names; i++) {
+	for (size_t i = 0; i < r->n_licence_names; i++) {
 		uint16_t number = licence_number(conf, r->licence_names[i]);
 
 		if (number == LICENCE_GONE)
@@ -165,9 +158,8 @@ static bool in(const uint64_t *set, uint32_t node)
 static uint32_t set_count(const uint64_t *set, size_t words)
 {
 	uint32_t n = 0;
-	size_t i;
 
-	for (i = 0; i < words; i++)
+	for (size_t i = 0; i < words; i++)
 		n += (uint32_t)__builtin_popcountll(set[i]);
 	return n;
 }
@@ -209,9 +201,7 @@ static void resolve_nodes(const struct requests *rs, struct request *r)
  * licence by an empty set of nodes. */
 static void resolve(const struct requests *rs, struct request *r)
 {
-	uint32_t i;
-
-	for (i = 0; i < r->n; i++)
+	for (uint32_t i = 0; i < r->n; i++)
 		r->v[i].number = *r->v[i].type ? gpu_type_number(rs->conf, r->v[i].type) : TYPE_ANY;
 	resolve_nodes(rs, r);
 	if (!resolve_licences(rs->conf, r)) {
@@ -250,9 +240,8 @@ static void list_types(const struct conf *conf, char *text, size_t size)
 static int check_types(const struct conf *conf, const struct request *r, struct error *err)
 {
 	char escaped[80], known[200];
-	uint32_t a;
 
-	for (a = 0; a < r->n; a++) {
+	for (uint32_t a = 0; a < r->n; a++) {
 		if (r->v[a].number != TYPE_GONE)
 			continue;
 		text_escape(escaped, sizeof(escaped), r->v[a].type, strlen(r->v[a].type));
@@ -268,13 +257,11 @@ static int check_gpu_mem(const struct conf *conf, const struct request *r, struc
 {
 	const struct conf_gpu_type *largest = NULL;
 	char want[UNITS_TEXT], has[UNITS_TEXT];
-	size_t t;
-	uint32_t a;
 
 	if (!r->gpu_mem_min_mb)
 		return 0;
-	for (t = 0; t < conf->n_gpu_types; t++) {
-		for (a = 0; a < r->n; a++) {
+	for (size_t t = 0; t < conf->n_gpu_types; t++) {
+		for (uint32_t a = 0; a < r->n; a++) {
 			if (request_type_ok(r, conf, a, (uint16_t)t))
 				return 0;
 			if ((r->v[a].number == TYPE_ANY || r->v[a].number == t) &&
@@ -296,11 +283,10 @@ static int check_gpu_mem(const struct conf *conf, const struct request *r, struc
 static int check_licences(const struct conf *conf, const struct request *r, struct error *err)
 {
 	const char *names[CONF_MAX_LICENCES + 1] = { NULL }, *near;
-	size_t i;
 
-	for (i = 0; i < conf->n_licences && i < CONF_MAX_LICENCES; i++)
+	for (size_t i = 0; i < conf->n_licences && i < CONF_MAX_LICENCES; i++)
 		names[i] = conf->licences[i].name;
-	for (i = 0; i < r->n_licence_names; i++) {
+	for (size_t i = 0; i < r->n_licence_names; i++) {
 		const char *name = r->licence_names[i];
 		uint16_t number = licence_number(conf, name);
 
@@ -322,10 +308,9 @@ static int check_licences(const struct conf *conf, const struct request *r, stru
 static int check_required(const struct requests *rs, const struct request *r, struct error *err)
 {
 	uint64_t *features;
-	uint32_t i;
 	bool has;
 
-	for (i = 0; r->required && i < rs->conf->n_nodes; i++) {
+	for (uint32_t i = 0; r->required && i < rs->conf->n_nodes; i++) {
 		if (!request_requires(r, i) || request_allows(r, i))
 			continue;
 		features = *r->constraint ? nodefilter_features(rs->filter, r->constraint) : NULL;
@@ -367,10 +352,9 @@ static int check_known(const struct requests *rs, const struct request *r, struc
 static struct request *request_new(struct requests *rs, const struct shape *s)
 {
 	struct request *r = xcalloc(1, sizeof(*r));
-	size_t i;
 
 	r->n = (uint32_t)s->n;
-	for (i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		r->v[i].type = strings_intern(rs->strings, s->v[i].type);
 		r->v[i].count = s->v[i].count;
 	}
@@ -378,7 +362,7 @@ static struct request *request_new(struct requests *rs, const struct shape *s)
 	        service, ports, share, gpu_mem_burst_mb, constraint, prefer, nodelist, exclude);
 	KEEP_TEXTS(rs->strings, r, service, constraint, prefer, nodelist, exclude);
 	r->n_licence_names = s->n_licences;
-	for (i = 0; i < s->n_licences; i++) {
+	for (size_t i = 0; i < s->n_licences; i++) {
 		r->licence_names[i] = strings_intern(rs->strings, s->licences[i].name);
 		r->licence_counts[i] = s->licences[i].count;
 	}
@@ -479,14 +463,13 @@ void requests_drop(struct requests *rs, const struct request *r)
 void requests_avoid(struct requests *rs, const struct request *r, const uint32_t *nodes, size_t n)
 {
 	struct request *mine = (struct request *)(uintptr_t)r;
-	size_t i;
 
 	free(mine->avoided);
 	mine->avoided = NULL;
 	if (!n)
 		return;
 	mine->avoided = xcalloc(nodefilter_words(rs->filter), sizeof(*mine->avoided));
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		mine->avoided[nodes[i] / 64] |= 1ull << nodes[i] % 64;
 }
 

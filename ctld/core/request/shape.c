@@ -80,13 +80,12 @@ static int read_share(struct shape *s, const struct submit_job *job, struct erro
 static int read_gpus(struct shape *s, const struct submit_job *job, struct error *err)
 {
 	struct strbuf text = { 0 };
-	size_t i;
 
 	if (job->n_gpus > MAX_GPU_ALTERNATIVES)
 		return error_set(err, ERR_JOB_SPEC,
 		        "--gpus: %zu alternatives; at most %d are possible", job->n_gpus,
 		        MAX_GPU_ALTERNATIVES);
-	for (i = 0; i < job->n_gpus; i++) {
+	for (size_t i = 0; i < job->n_gpus; i++) {
 		const char *type = text_of(job->gpus[i].type);
 		uint32_t count = job->gpus[i].count;
 
@@ -101,7 +100,7 @@ static int read_gpus(struct shape *s, const struct submit_job *job, struct error
 		s->v[i].count = count;
 	}
 	s->n = job->n_gpus;
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		strbuf_addf(&text, "%s%s:%u", i ? "|" : "", *s->v[i].type ? s->v[i].type : "any",
 		        s->v[i].count);
 	s->text = strbuf_take(&text);
@@ -191,8 +190,6 @@ static int read_features(const char *option, const char *text, char **to, struct
 static int read_counts(
         struct shape *s, const struct submit_job *job, uint32_t named, struct error *err)
 {
-	size_t i;
-
 	s->nodes_min = job->nodes_min ? job->nodes_min : job->nodes_max || !named ? 1 : named;
 	s->nodes_max = job->nodes_max ? job->nodes_max : s->nodes_min;
 	if (s->nodes_max > CONF_MAX_NODES)
@@ -208,7 +205,7 @@ static int read_counts(
 	if (s->nodes_min < named)
 		s->nodes_min = named;
 	s->per_node = job->gpus_per_node && s->n && s->nodes_max > 1;
-	for (i = 0; i < s->n && !s->per_node; i++) {
+	for (size_t i = 0; i < s->n && !s->per_node; i++) {
 		if (s->v[i].count >= s->nodes_min)
 			continue;
 		error_set(err, ERR_JOB_SPEC, "--gpus=%s for --nodes=%u: fewer GPUs than nodes",
@@ -229,7 +226,6 @@ static int read_licence(struct shape *s, char *part, struct error *err)
 {
 	char *colon = strchr(part, ':'), *end = NULL, shown[SHOWN];
 	unsigned long count = 1;
-	size_t i;
 
 	text_escape(shown, sizeof(shown), part, strlen(part));
 	if (colon) {
@@ -243,7 +239,7 @@ static int read_licence(struct shape *s, char *part, struct error *err)
 	if (s->n_licences == MAX_LICENCE_NEEDS)
 		return error_set(
 		        err, ERR_JOB_SPEC, "--licenses: more than %d of them", MAX_LICENCE_NEEDS);
-	for (i = 0; i < s->n_licences; i++) {
+	for (size_t i = 0; i < s->n_licences; i++) {
 		if (!strcmp(s->licences[i].name, part))
 			return error_set(err, ERR_JOB_SPEC, "--licenses: '%s' twice", shown);
 	}
@@ -284,7 +280,6 @@ static void say(struct strbuf *text, const char *key, const char *value)
 static void write_place(struct shape *s)
 {
 	struct strbuf text = { 0 };
-	size_t i;
 
 	if (s->nodes_max > s->nodes_min)
 		strbuf_addf(&text, " nodes=%u-%u", s->nodes_min, s->nodes_max);
@@ -310,7 +305,7 @@ static void write_place(struct shape *s)
 	say(&text, "service", s->service);
 	if (s->ports)
 		strbuf_addf(&text, " ports=%u", s->ports);
-	for (i = 0; i < s->n_licences; i++)
+	for (size_t i = 0; i < s->n_licences; i++)
 		strbuf_addf(&text, "%s%s:%u", i ? "," : " licences=", s->licences[i].name,
 		        s->licences[i].count);
 	s->place = text.len ? xstrdup(text.s + 1) : xstrdup("");
@@ -485,7 +480,6 @@ static bool parse_word(struct submit_job *job, char *word)
 {
 	char *value = strchr(word, '=');
 	enum near_link link;
-	size_t i;
 
 	if (value)
 		*value++ = '\0';
@@ -497,7 +491,7 @@ static bool parse_word(struct submit_job *job, char *word)
 		job->gpu_link = link;
 		return true;
 	}
-	for (i = 0; i < sizeof(place_words) / sizeof(place_words[0]); i++) {
+	for (size_t i = 0; i < sizeof(place_words) / sizeof(place_words[0]); i++) {
 		if (!strcmp(word, place_words[i].key))
 			return set_word(job, &place_words[i], value);
 	}

@@ -46,10 +46,7 @@ void audit_add(struct audit *a, uint64_t seq, usec_t wall, const struct audit_en
 {
 	struct line *line;
 
-	if (a->n == a->size) {
-		a->size = a->size ? a->size * 2 : 64;
-		a->v = xrealloc(a->v, a->size, sizeof(*a->v));
-	}
+	a->v = xgrow(a->v, a->n, &a->size, sizeof(*a->v));
 	line = &a->v[a->n++];
 	a->touched++;
 	line->seq = seq;

@@ -128,9 +128,7 @@ static struct value encode(enum codec codec, enum value_type type, const void *f
 /* As many columns as the row has: all, or the keys. Texts are borrowed. */
 void codec_encode(const struct codec_column *columns, const void *object, struct row *row)
 {
-	size_t i;
-
-	for (i = 0; i < row->n; i++) {
+	for (size_t i = 0; i < row->n; i++) {
 		if (columns[i].codec != CODEC_OWN)
 			row->v[i] = encode(columns[i].codec, row_column_type(row->table, i),
 			        (const char *)object + columns[i].offset);
@@ -154,14 +152,12 @@ int row_error(const struct row *row, size_t column, struct error *err, const cha
  * what they become. */
 int row_check(const struct row *row, struct error *err)
 {
-	size_t i;
-
 	if (row->table >= TABLE_COUNT)
 		return error_set(err, ERR_INTERNAL, "row of unknown table %d", (int)row->table);
 	if (row->n != row_columns(row->table))
 		return error_set(err, ERR_INTERNAL, "%s: a row of %zu columns instead of %zu",
 		        row_table_name(row->table), row->n, row_columns(row->table));
-	for (i = 0; i < row->n; i++) {
+	for (size_t i = 0; i < row->n; i++) {
 		const struct value *v = &row->v[i];
 
 		if (v->type != row_column_type(row->table, i))
@@ -212,9 +208,7 @@ static int decode(enum codec codec, void *field, const struct value *v, struct s
 int codec_decode(const struct codec_column *columns, void *object, const struct row *row,
         struct strings *strings, struct error *err)
 {
-	size_t i;
-
-	for (i = 0; i < row->n; i++) {
+	for (size_t i = 0; i < row->n; i++) {
 		void *field = (char *)object + columns[i].offset;
 
 		if (columns[i].codec != CODEC_OWN &&
@@ -228,9 +222,8 @@ int codec_decode(const struct codec_column *columns, void *object, const struct 
 uint64_t row_hash(const struct row *row)
 {
 	uint64_t h = hash_u64(row->table, row->n);
-	size_t i;
 
-	for (i = 0; i < row->n; i++) {
+	for (size_t i = 0; i < row->n; i++) {
 		const struct value *v = &row->v[i];
 
 		h = v->type == VALUE_INT ? hash_u64((uint64_t)v->i, h) : hash_bytes(v->p, v->n, h);

@@ -38,10 +38,7 @@ static void list(struct dirty *d, struct mark *mark)
 	d->touched = true;
 	if (mark->listed)
 		return;
-	if (d->n == d->size) {
-		d->size = d->size ? d->size * 2 : 256;
-		d->v = xrealloc(d->v, d->size, sizeof(*d->v));
-	}
+	d->v = xgrow(d->v, d->n, &d->size, sizeof(*d->v));
 	d->v[d->n++] = mark;
 	mark->listed = true;
 	d->bytes += mark->bytes ? mark->bytes : DIRTY_ROW;
@@ -77,10 +74,8 @@ bool dirty_touched(struct dirty *d)
 /* Memory that a large burst took is given back. */
 void dirty_drain(struct dirty *d, dirty_each_fn *each, void *arg)
 {
-	size_t i;
-
 	d->draining = true;
-	for (i = 0; i < d->n; i++) {
+	for (size_t i = 0; i < d->n; i++) {
 		struct mark *mark = d->v[i];
 		bool put = mark->put, gone = mark->gone;
 

@@ -57,17 +57,13 @@ static void keep_value(struct kept_rows *k, struct value *v)
 void kept_rows_add(struct kept_rows *k, const struct row *row)
 {
 	struct kept *kept;
-	size_t i;
 
-	if (k->n == k->size) {
-		k->size = k->size ? k->size * 2 : 16;
-		k->rows = xrealloc(k->rows, k->size, sizeof(*k->rows));
-	}
+	k->rows = xgrow(k->rows, k->n, &k->size, sizeof(*k->rows));
 	kept = &k->rows[k->n++];
 	COPY_FIELDS(kept, row, table, change, n);
 	kept->v = scratch_alloc(k->scratch, row->n * sizeof(*kept->v));
 	memcpy(kept->v, row->v, row->n * sizeof(*kept->v));
-	for (i = 0; i < row->n; i++)
+	for (size_t i = 0; i < row->n; i++)
 		keep_value(k, &kept->v[i]);
 	k->bytes += row_bytes(row);
 }

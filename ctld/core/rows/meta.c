@@ -72,11 +72,9 @@ struct meta *meta_new(struct dirty *dirty)
 
 void meta_free(struct meta *m)
 {
-	size_t i;
-
 	if (!m)
 		return;
-	for (i = 0; i < m->n_said; i++) {
+	for (size_t i = 0; i < m->n_said; i++) {
 		free(m->said[i].key);
 		free(m->said[i].text);
 	}
@@ -93,9 +91,7 @@ static bool is(const struct value *v, const char *text)
 /* A walk over all: there are as many as operators have set something. */
 static struct said *find_said(const struct meta *m, const char *key, size_t len)
 {
-	size_t i;
-
-	for (i = 0; i < m->n_said; i++) {
+	for (size_t i = 0; i < m->n_said; i++) {
 		if (strlen(m->said[i].key) == len && !memcmp(m->said[i].key, key, len))
 			return &m->said[i];
 	}
@@ -154,14 +150,13 @@ static int parse(const struct row *row, uint64_t *number, struct error *err)
 int meta_load(struct meta *m, const struct row *row, struct error *err)
 {
 	const struct value *key = &row->v[COL_META_key];
-	int n;
 
 	if (is(key, "cluster")) {
 		free(m->cluster);
 		m->cluster = xstrndup(row->v[COL_META_value].p, row->v[COL_META_value].n);
 		return 0;
 	}
-	for (n = 0; n < NUMBERS; n++) {
+	for (int n = 0; n < NUMBERS; n++) {
 		if (is(key, number_names[n]))
 			return parse(row, &m->number[n], err);
 	}
@@ -340,20 +335,18 @@ size_t meta_rows(const struct meta *m, meta_row_fn *fn, void *arg)
 {
 	struct row row;
 	char text[24];
-	size_t i;
-	int n;
 
 	row_begin(&row, TABLE_META, ROW_PUT);
 	row.v[COL_META_key] = value_text("cluster");
 	row.v[COL_META_value] = value_text(m->cluster ? m->cluster : "");
 	fn(arg, &row);
-	for (n = 0; n < NUMBERS; n++) {
+	for (int n = 0; n < NUMBERS; n++) {
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)m->number[n]);
 		row.v[COL_META_key] = value_text(number_names[n]);
 		row.v[COL_META_value] = value_text(text);
 		fn(arg, &row);
 	}
-	for (i = 0; i < m->n_said; i++) {
+	for (size_t i = 0; i < m->n_said; i++) {
 		row.v[COL_META_key] = value_text(m->said[i].key);
 		row.v[COL_META_value] = value_text(m->said[i].text);
 		fn(arg, &row);

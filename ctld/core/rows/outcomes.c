@@ -123,9 +123,8 @@ uint64_t outcomes_hash(const struct outcomes *f)
 {
 	uint64_t sum = 0;
 	struct row row;
-	size_t i;
 
-	for (i = 0; i < f->n; i++) {
+	for (size_t i = 0; i < f->n; i++) {
 		outcome_page_encode(f->v[i], &row, ROW_PUT);
 		sum += row_hash(&row);
 	}

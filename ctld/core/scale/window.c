@@ -119,10 +119,9 @@ void max_window_add(struct max_window *w, usec_t now, uint32_t value)
 uint32_t max_window_get(struct max_window *w, usec_t now)
 {
 	uint32_t most = 0;
-	size_t i;
 
 	max_forward(w, now);
-	for (i = 0; i < PLACES; i++)
+	for (size_t i = 0; i < PLACES; i++)
 		most = w->at[i] > most ? w->at[i] : most;
 	return most;
 }

@@ -51,9 +51,7 @@ void blocked_new(struct sched *s)
 
 static void clear(struct blocked *b)
 {
-	size_t i;
-
-	for (i = 0; i < b->n_sets; i++)
+	for (size_t i = 0; i < b->n_sets; i++)
 		free(b->sets[i].v);
 	free(b->sets);
 	free(b->limits);
@@ -105,10 +103,7 @@ static void take_seat(struct sched *s, struct wait_group *g)
 
 	g->list = ledger_set_of(s->view.ledger, g->key.partition);
 	list = &s->blocked->sets[g->list];
-	if (list->n == list->size) {
-		list->size = list->size ? list->size * 2 : 16;
-		list->v = xrealloc(list->v, list->size, sizeof(*list->v));
-	}
+	list->v = xgrow(list->v, list->n, &list->size, sizeof(*list->v));
 	g->at = (uint32_t)list->n;
 	list->v[list->n++] = (struct seat){ .gpus = r->n ? request_part_gpus(r, a) : 0,
 		.cpus = g->key.cpus,
@@ -192,9 +187,8 @@ void unblock_class(struct sched *s, struct class *class)
 void blocked_rekey(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	uint32_t a;
 
-	for (a = 0; a < l->n_waiters / 2; a++)
+	for (uint32_t a = 0; a < l->n_waiters / 2; a++)
 		wait_rekey(s->wait_groups, &l->waiters[a]);
 }
 
@@ -213,9 +207,8 @@ void wake(struct sched *s, struct class *class)
 static bool is_candidate_of(const struct class *class, const struct wait_group *g)
 {
 	const struct class_link *l = class_link_of(class);
-	uint32_t a;
 
-	for (a = 0; a < l->n_waiters / 2; a++) {
+	for (uint32_t a = 0; a < l->n_waiters / 2; a++) {
 		if (wait_is_candidate(&l->waiters[a]) && l->waiters[a].in->group == g)
 			return true;
 	}
@@ -228,12 +221,11 @@ static void wake_planned(struct sched *s, const struct wait_group *g)
 {
 	size_t n = plan_count(s->view.plan), i;
 	const struct queued *q;
-	uint32_t k;
 
 	for (i = 0; i < n; i++) {
 		const struct job *head = class_head(plan_at(s->view.plan, i)->owner);
 
-		for (k = 0; (q = job_queued(head, k)); k++) {
+		for (uint32_t k = 0; (q = job_queued(head, k)); k++) {
 			if (class_head_queued(q->class) == q && is_candidate_of(q->class, g))
 				wake(s, q->class);
 		}
@@ -243,9 +235,8 @@ static void wake_planned(struct sched *s, const struct wait_group *g)
 bool blocked_marked(const struct class *class)
 {
 	const struct class_link *l = class_link_of(class);
-	uint32_t a;
 
-	for (a = 0; a < l->n_waiters / 2; a++) {
+	for (uint32_t a = 0; a < l->n_waiters / 2; a++) {
 		if (wait_inside(&l->waiters[a]) && wait_marked(l->waiters[a].in->group))
 			return true;
 	}
@@ -256,9 +247,8 @@ bool blocked_suppress(struct sched *s, struct class *class, bool again)
 {
 	struct class_link *l = class_link(class);
 	bool all = true;
-	uint32_t a;
 
-	for (a = 0; a < l->n_waiters / 2; a++) {
+	for (uint32_t a = 0; a < l->n_waiters / 2; a++) {
 		struct waiter *w = &l->waiters[a];
 		bool planned = l->last.nowhere[a] == VERDICT_PLANNED;
 
@@ -284,9 +274,8 @@ bool blocked_note(struct sched *s, struct class *class)
 {
 	struct class_link *l = class_link(class);
 	bool any = false;
-	uint32_t a;
 
-	for (a = 0; a < l->n_waiters / 2; a++) {
+	for (uint32_t a = 0; a < l->n_waiters / 2; a++) {
 		if (l->last.nowhere[a] != VERDICT_PLANNED || !wait_inside(&l->waiters[a]))
 			continue;
 		note(s, l->waiters[a].in->group, true);
@@ -298,9 +287,8 @@ bool blocked_note(struct sched *s, struct class *class)
 bool blocked_mark_noted(struct sched *s)
 {
 	struct wait_group *g;
-	unsigned n;
 
-	for (n = 0; n < NOTED_STEP && (g = LIST_FIRST(&s->blocked->noted)); n++) {
+	for (unsigned n = 0; n < NOTED_STEP && (g = LIST_FIRST(&s->blocked->noted)); n++) {
 		wait_mark(s->wait_groups, g, WAIT_ANY_NODE, g->recall);
 		forget_note(g);
 	}
@@ -311,11 +299,9 @@ bool blocked_mark_noted(struct sched *s)
 
 static bool has_type(const struct conf_node *conf, uint16_t type)
 {
-	size_t g;
-
 	if (type == TYPE_NONE || type == TYPE_ANY)
 		return type == TYPE_NONE || conf->n_gpus;
-	for (g = 0; g < conf->n_gpus; g++) {
+	for (size_t g = 0; g < conf->n_gpus; g++) {
 		if (conf->gpus[g].type == type)
 			return true;
 	}
@@ -328,9 +314,8 @@ static void mark_fitting(
         struct sched *s, const struct seats *list, uint32_t node, const struct seat *room)
 {
 	const struct conf_node *conf = &s->view.conf->nodes[node];
-	size_t i;
 
-	for (i = 0; i < list->n; i++) {
+	for (size_t i = 0; i < list->n; i++) {
 		const struct seat *seat = &list->v[i];
 		struct ask ask;
 
@@ -369,9 +354,8 @@ void wake_fitting(struct sched *s, uint32_t node)
 bool blocked_fits(const struct sched *s, const struct wait_group *g)
 {
 	struct ask ask = wait_group_ask(g);
-	uint32_t i;
 
-	for (i = 0; i < g->n_nodes && g->n_nodes <= WAIT_GROUP_NODES; i++) {
+	for (uint32_t i = 0; i < g->n_nodes && g->n_nodes <= WAIT_GROUP_NODES; i++) {
 		if (ledger_fits_part(s->view.ledger, g->nodes[i], &ask, g->key.alternative))
 			return true;
 	}
@@ -409,9 +393,8 @@ static void wake_list(struct sched *s, const struct waiter_list *list, bool yiel
 void wake_at_limits(struct sched *s, const uint32_t *limits, size_t n, bool yielding)
 {
 	const struct blocked *b = s->blocked;
-	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (limits[i] < b->n_limits)
 			wake_list(s, &b->limits[limits[i]], yielding);
 	}
@@ -422,12 +405,11 @@ void wake_beside_claims(struct sched *s, uint32_t node)
 {
 	const struct conf_node *conf = &s->view.conf->nodes[node];
 	uint32_t limits[2] = { limits_guarantee(s->view.limits, CONF_ANY_TYPE) };
-	size_t g;
 
 	if (!quota_any_reserved(limits_quota(s->view.limits)) ||
 	        !plan_has_preemption(s->view.plan, node))
 		return;
-	for (g = 0; g < conf->n_gpus; g++) {
+	for (size_t g = 0; g < conf->n_gpus; g++) {
 		limits[1] = limits_guarantee(s->view.limits, conf->gpus[g].type);
 		wake_at_limits(s, limits, 2, true);
 	}

@@ -131,9 +131,8 @@ static bool reservation_in(const struct class *class, uint32_t k, struct reserva
 struct reservation *class_elsewhere(const struct class *class)
 {
 	struct reservation *found = NULL, *e;
-	uint32_t k;
 
-	for (k = 0; reservation_in(class, k, &e); k++) {
+	for (uint32_t k = 0; reservation_in(class, k, &e); k++) {
 		if (e && (!found || e->preempts))
 			found = e;
 	}
@@ -143,9 +142,8 @@ struct reservation *class_elsewhere(const struct class *class)
 void class_set_aside(const struct class *class, bool aside)
 {
 	struct reservation *e;
-	uint32_t k;
 
-	for (k = 0; reservation_in(class, k, &e); k++) {
+	for (uint32_t k = 0; reservation_in(class, k, &e); k++) {
 		if (e)
 			e->idle = aside;
 	}
@@ -262,10 +260,7 @@ static struct class *want(struct classes *cs, const struct class_info *info)
 		class->link.waiters[a].alternative = a % alternatives;
 		class->link.waiters[a].slot = HEAP_NOWHERE;
 	}
-	if (cs->n == cs->size) {
-		cs->size = cs->size ? cs->size * 2 : 64;
-		cs->v = xrealloc(cs->v, cs->size, sizeof(struct class *));
-	}
+	cs->v = xgrow(cs->v, cs->n, &cs->size, sizeof(struct class *));
 	class->link.number = (uint32_t)cs->n;
 	cs->v[cs->n++] = class;
 	table_add(cs->table, class);

@@ -192,10 +192,7 @@ static void note_endings_on(struct endings *es, const struct sched_view *view,
 		if (e->preempts && snapshot[i].need->type != e->need.type)
 			continue;
 		idmap_insert(es->jobs, snapshot[i].job, es);
-		if (es->n == es->size) {
-			es->size = es->size ? 2 * es->size : 64;
-			es->v = xrealloc(es->v, es->size, sizeof(const struct run_snapshot *));
-		}
+		es->v = xgrow(es->v, es->n, &es->size, sizeof(const struct run_snapshot *));
 		es->v[es->n++] = &snapshot[i];
 	}
 }
@@ -203,11 +200,9 @@ static void note_endings_on(struct endings *es, const struct sched_view *view,
 static void note_endings(
         struct endings *es, const struct sched_view *view, const struct reservation *e)
 {
-	size_t i;
-
 	if (!es->jobs)
 		es->jobs = idmap_new();
-	for (i = 0; i < e->places.n; i++)
+	for (size_t i = 0; i < e->places.n; i++)
 		note_endings_on(es, view, e, e->places.v[i].node);
 }
 
@@ -226,9 +221,8 @@ static void reserve(const struct sched_view *view, const struct candidate *who,
         const struct endings *es, bool on)
 {
 	struct quota *q = limits_quota(view->limits);
-	size_t i;
 
-	for (i = 0; i < plan_count(view->plan); i++) {
+	for (size_t i = 0; i < plan_count(view->plan); i++) {
 		const struct reservation *e = plan_at(view->plan, i);
 
 		if (!overlaps(view, who, e))
@@ -238,7 +232,7 @@ static void reserve(const struct sched_view *view, const struct candidate *who,
 			quota_imagine(q, limit_chain_account(e->chain), e->need.type,
 			        need_milli(&e->need), true, on);
 	}
-	for (i = 0; i < es->n; i++)
+	for (size_t i = 0; i < es->n; i++)
 		quota_imagine(q, limit_chain_account(es->v[i]->chain), es->v[i]->need->type,
 		        need_milli(es->v[i]->need), false, on);
 }
@@ -337,16 +331,15 @@ static bool fits_limits_then(const struct sched_view *view, const struct candida
         const struct reservation *e, const struct need *need)
 {
 	struct endings es = { .n = 0 };
-	size_t i;
 	bool fits;
 
 	if (!quota_any_reserved(limits_quota(view->limits)))
 		return true;
 	note_endings(&es, view, e);
-	for (i = 0; i < es.n; i++)
+	for (size_t i = 0; i < es.n; i++)
 		limits_release(view->limits, es.v[i]->chain, es.v[i]->need);
 	fits = limits_check(view->limits, who->chain, need, NULL);
-	for (i = 0; i < es.n; i++)
+	for (size_t i = 0; i < es.n; i++)
 		limits_take(view->limits, es.v[i]->chain, es.v[i]->need);
 	forget_endings(&es);
 	return fits;
@@ -626,8 +619,6 @@ static enum verdict try_alternative(const struct sched_view *view, const struct 
 enum verdict decide(const struct sched_view *view, const struct candidate *who, struct places *out,
         struct decision *d)
 {
-	uint32_t a;
-
 	memset(d, 0, sizeof(*d));
 	memset(d->limit_of, 0xff, sizeof(d->limit_of));
 	d->verdict = VERDICT_TYPE;
@@ -639,7 +630,7 @@ enum verdict decide(const struct sched_view *view, const struct candidate *who, 
 		d->verdict = VERDICT_STATE;
 		return d->verdict;
 	}
-	for (a = 0; a < decide_alternatives(&who->ask); a++) {
+	for (uint32_t a = 0; a < decide_alternatives(&who->ask); a++) {
 		struct limit_block limit = d->limit;
 		enum verdict v = try_alternative(view, who, a, out, d);
 
@@ -655,9 +646,7 @@ enum verdict decide(const struct sched_view *view, const struct candidate *who, 
 
 bool decide_wants_capacity(const struct decision *d)
 {
-	size_t a;
-
-	for (a = 0; a < MAX_GPU_ALTERNATIVES; a++) {
+	for (size_t a = 0; a < MAX_GPU_ALTERNATIVES; a++) {
 		if (d->capacity[a] || d->other[a])
 			return true;
 	}

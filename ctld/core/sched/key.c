@@ -46,13 +46,12 @@ static double over_quota(const struct sched *s, uint32_t account, const struct r
 {
 	const struct ask ask = { .gpus = r };
 	double least = -1;
-	uint32_t a, cursor;
 	uint16_t type;
 
 	if (!s->quotas || account == CONF_NONE || !r->n)
 		return 0;
-	for (a = 0; a < r->n; a++) {
-		for (cursor = 0; decide_types(&s->view, &ask, a, &cursor, &type);) {
+	for (uint32_t a = 0; a < r->n; a++) {
+		for (uint32_t cursor = 0; decide_types(&s->view, &ask, a, &cursor, &type);) {
 			struct need need = { .gpus = request_all_gpus(r, a, r->nodes_min) };
 			struct share share;
 			double over;

@@ -27,13 +27,12 @@ static bool order_reservations(struct sched *s)
 {
 	struct plan *plan = s->view.plan;
 	bool promoted = false;
-	size_t i;
 
 	s->work += plan_count(plan);
-	for (i = 0; i < plan_count(plan); i++)
+	for (size_t i = 0; i < plan_count(plan); i++)
 		class_rekey(s, plan_at(plan, i)->owner);
 	plan_sort(plan);
-	for (i = 0; i < plan_count(plan); i++)
+	for (size_t i = 0; i < plan_count(plan); i++)
 		promoted |= plan_at(plan, i)->promoted;
 	return promoted;
 }
@@ -100,9 +99,7 @@ static void refill_moved(void *item, uint32_t index)
 
 static void refill_free(struct sched *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->n_refills; i++)
+	for (size_t i = 0; i < s->n_refills; i++)
 		heap_free(s->refills[i].best);
 	free(s->refills);
 	s->refills = NULL;
@@ -114,14 +111,13 @@ static void refill_begin(struct sched *s)
 {
 	const struct conf *conf = s->view.conf;
 	bool any = false;
-	size_t i;
 
 	if (s->replan)
 		s->replanned = s->view.now.mono;
 	s->replan = false;
 	s->n_refills = conf->n_partitions;
 	s->refills = xcalloc(s->n_refills, sizeof(*s->refills));
-	for (i = 0; i < s->n_refills; i++) {
+	for (size_t i = 0; i < s->n_refills; i++) {
 		size_t count = plan_count_of(s->view.plan, (uint32_t)i);
 		uint32_t depth = conf->partitions[i].plan_depth;
 
@@ -170,9 +166,8 @@ static void refill_class(struct sched *s, struct class *class)
 static bool refill_end(struct sched *s)
 {
 	struct class *class;
-	size_t i;
 
-	for (i = 0; i < s->n_refills; i++) {
+	for (size_t i = 0; i < s->n_refills; i++) {
 		while ((class = heap_first(s->refills[i].best))) {
 			heap_remove(s->refills[i].best, 0);
 			wake(s, class);
@@ -236,12 +231,11 @@ static bool sweep_begin(struct sched *s)
 bool sweeps_step(struct sched *s)
 {
 	size_t n = classes_count(s->classes);
-	unsigned i;
 
 	if (s->sweep == SWEEP_NONE && !sweep_begin(s))
 		return false;
 	s->sweep_at = s->sweep_at < n ? s->sweep_at : n;
-	for (i = 0; i < SWEEP_STEP && s->sweep_at; i++) {
+	for (unsigned i = 0; i < SWEEP_STEP && s->sweep_at; i++) {
 		s->work++;
 		sweeps[s->sweep].class(s, classes_at(s->classes, --s->sweep_at));
 	}

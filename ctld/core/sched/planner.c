@@ -73,14 +73,13 @@ static void reservation_gone(struct sched *s, struct class *class, const char *c
 	struct places places = l->reservation->places;
 	const struct limit_chain *chain = l->reservation->chain;
 	struct need need = l->reservation->need;
-	size_t i;
 
 	places.v = xmemdup(places.v, places.n * sizeof(*places.v));
 	planner_end_move(s, class);
 	plan_remove(s->view.plan, l->reservation);
 	l->reservation = NULL;
 	wake_yielding(s, chain, &need);
-	for (i = 0; i < places.n; i++) {
+	for (size_t i = 0; i < places.n; i++) {
 		plan_node_changed(s->view.plan, places.v[i].node);
 		planner_recheck(s, places.v[i].node, cause, by);
 		wake_fitting(s, places.v[i].node);
@@ -112,13 +111,12 @@ static const char *closed_by(const struct decision *d)
 static void shrink(struct sched *s, struct reservation *e, size_t n)
 {
 	struct places places = e->places;
-	size_t i;
 
 	places.v = xmemdup(places.v, places.n * sizeof(*places.v));
 	wake_yielding(s, e->chain, &e->need);
 	plan_shrink(s->view.plan, e, n);
 	note_need(s, e);
-	for (i = n; i < places.n; i++)
+	for (size_t i = n; i < places.n; i++)
 		sched_node_freed(s, places.v[i].node);
 	free(places.v);
 }
@@ -204,12 +202,11 @@ bool planner_has_room(struct sched *s, struct class *class, struct class **out)
 	struct class_link *l = class_link(class);
 	uint32_t depth = s->view.conf->partitions[l->partition].plan_depth;
 	struct reservation *worst = NULL;
-	size_t i;
 
 	*out = NULL;
 	if (plan_count_of(s->view.plan, l->partition) < depth)
 		return true;
-	for (i = 0; i < plan_count(s->view.plan); i++) {
+	for (size_t i = 0; i < plan_count(s->view.plan); i++) {
 		struct reservation *e = plan_at(s->view.plan, i);
 
 		if (e->partition == l->partition && !e->preempts &&
@@ -230,7 +227,6 @@ void planner_enter(struct sched *s, struct class *class, const struct plan_want 
 {
 	struct class_link *l = class_link(class);
 	struct reservation *e = plan_add(s->view.plan, class, want, found);
-	size_t i;
 
 	l->reservation = e;
 	note_need(s, e);
@@ -247,7 +243,7 @@ void planner_enter(struct sched *s, struct class *class, const struct plan_want 
 	l->broken = NULL;
 	l->planned = e->start;
 	/* The reservation itself may be broken here, and its places freed. */
-	for (i = 0; l->reservation == e && i < e->places.n; i++)
+	for (size_t i = 0; l->reservation == e && i < e->places.n; i++)
 		planner_recheck(s, e->places.v[i].node, reason_word(REASON_PRIORITY),
 		        job_id(class_head(class)));
 }
@@ -302,7 +298,6 @@ static void replace(struct sched *s, struct class *class, const struct plan_want
 	struct reservation *e = l->reservation;
 	struct places old = e->places;
 	uint32_t rank = e->rank;
-	size_t i;
 
 	old.v = xmemdup(old.v, old.n * sizeof(*old.v));
 	wake_yielding(s, e->chain, &e->need);
@@ -312,7 +307,7 @@ static void replace(struct sched *s, struct class *class, const struct plan_want
 	if (l->reservation)
 		plan_rank(s->view.plan, l->reservation, rank);
 	s->stats.moved_up++;
-	for (i = 0; i < old.n; i++)
+	for (size_t i = 0; i < old.n; i++)
 		sched_node_freed(s, old.v[i].node);
 	free(old.v);
 }
@@ -403,10 +398,9 @@ void planner_rekeyed(struct sched *s)
 {
 	const struct plan *plan = s->view.plan;
 	bool changed = false;
-	size_t i;
 
 	s->work += plan_count(plan);
-	for (i = 0; i < plan_count(plan); i++) {
+	for (size_t i = 0; i < plan_count(plan); i++) {
 		struct reservation *e = plan_at(plan, i);
 		struct heap_key old = e->key;
 
@@ -419,7 +413,7 @@ void planner_rekeyed(struct sched *s)
 	if (!changed && s->plan_changes == plan_changes(plan))
 		return;
 	s->plan_changes = plan_changes(plan);
-	for (i = 0; i < plan_count(plan); i++)
+	for (size_t i = 0; i < plan_count(plan); i++)
 		planner_wake_if_risen(s, plan_at(plan, i)->owner);
 }
 

@@ -92,16 +92,14 @@ uint32_t sched_qos(const struct sched *s, const char *name)
 /* Jobs name partitions, accounts and QOS by kept texts: their numbers are found by pointer. */
 static void learn_names(struct sched *s, const struct conf *conf)
 {
-	size_t i;
-
 	names_drop(&s->partitions, s->strings);
 	names_drop(&s->account_names, s->strings);
 	names_drop(&s->qos_names, s->strings);
-	for (i = 0; i < conf->n_partitions; i++)
+	for (size_t i = 0; i < conf->n_partitions; i++)
 		names_add(&s->partitions, s->strings, conf->partitions[i].name);
-	for (i = 0; i < conf->n_accounts; i++)
+	for (size_t i = 0; i < conf->n_accounts; i++)
 		names_add(&s->account_names, s->strings, conf->accounts[i].name);
-	for (i = 0; i < conf->n_qos; i++)
+	for (size_t i = 0; i < conf->n_qos; i++)
 		names_add(&s->qos_names, s->strings, conf->qos[i].name);
 	names_sort(&s->partitions);
 	names_sort(&s->account_names);
@@ -377,9 +375,8 @@ static void shrunk(struct sched *s, struct queued *q)
 void sched_shrunk(struct sched *s, struct job *job)
 {
 	struct queued *q;
-	uint32_t k;
 
-	for (k = 0; (q = job_queued(job, k)); k++)
+	for (uint32_t k = 0; (q = job_queued(job, k)); k++)
 		shrunk(s, q);
 }
 
@@ -508,9 +505,8 @@ static bool next_turn(struct sched *s, struct waiter **first)
 {
 	const struct class *searching = search_class(s);
 	struct heap_key key;
-	unsigned n;
 
-	for (n = 0; n < TURNS_STEP; n++) {
+	for (unsigned n = 0; n < TURNS_STEP; n++) {
 		s->work++;
 		*first = wait_first(s->wait_groups, &key);
 		/* It may be the class that the search is for: then that is tried. A job may have
@@ -632,9 +628,8 @@ struct class *sched_class_of(const struct job *job)
 {
 	struct class *best = NULL;
 	const struct queued *q;
-	uint32_t k;
 
-	for (k = 0; (q = job_queued(job, k)); k++) {
+	for (uint32_t k = 0; (q = job_queued(job, k)); k++) {
 		const struct reservation *e = class_link(q->class)->reservation;
 
 		if (e && class_head_queued(q->class) == q && (!best || e->preempts))

@@ -91,12 +91,11 @@ bool search_put_off(struct sched *s, struct class *class)
 	struct class_link *l = class_link(class);
 	struct class *other;
 	bool yields = false;
-	uint32_t k;
 
 	l->put_off = false;
-	for (k = 0; other_class(class, k, &other); k++)
+	for (uint32_t k = 0; other_class(class, k, &other); k++)
 		l->put_off |= other && class_ready(other) && !class_link(other)->put_off;
-	for (k = 0; !l->put_off && other_class(class, k, &other); k++) {
+	for (uint32_t k = 0; !l->put_off && other_class(class, k, &other); k++) {
 		if (!other || !class_link(other)->put_off)
 			continue;
 		wake(s, other);
@@ -252,9 +251,7 @@ static void had_turn(struct sched *s, struct class *class)
  * reclaim more than its guarantee by asking twice. */
 static void count_preemptions(struct sched *s, bool count)
 {
-	size_t i;
-
-	for (i = 0; s->quotas && i < plan_count(s->view.plan); i++) {
+	for (size_t i = 0; s->quotas && i < plan_count(s->view.plan); i++) {
 		const struct reservation *e = plan_at(s->view.plan, i);
 		struct ask ask = class_ask(e->owner);
 		struct need need;

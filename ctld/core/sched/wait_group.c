@@ -196,9 +196,8 @@ void wait_join(
 void wait_leave(struct wait_groups *ws, struct class *class)
 {
 	struct class_link *l = class_link(class);
-	uint32_t a;
 
-	for (a = 0; a < l->n_waiters / 2; a++)
+	for (uint32_t a = 0; a < l->n_waiters / 2; a++)
 		leave(ws, &l->waiters[a]);
 	leave(ws, &l->ready);
 }
@@ -359,9 +358,7 @@ bool wait_inside(const struct waiter *w)
  * WAIT_ANY_NODE, any node may have room. */
 static void remember(struct wait_group *g, uint32_t node)
 {
-	uint32_t i;
-
-	for (i = 0; i < g->n_nodes && i < WAIT_GROUP_NODES; i++) {
+	for (uint32_t i = 0; i < g->n_nodes && i < WAIT_GROUP_NODES; i++) {
 		if (g->nodes[i] == node)
 			return;
 	}

@@ -37,7 +37,6 @@ static bool could_elsewhere(const struct core *core, const struct job *own, cons
 	const struct job_info *i = job_info(own);
 	struct job_choice choice;
 	uint32_t k, p, g;
-	size_t n;
 
 	for (k = 0; k < job_choices(i); k++) {
 		struct ask ask = { .gpus = i->gpus };
@@ -46,7 +45,7 @@ static bool could_elsewhere(const struct core *core, const struct job *own, cons
 		ask.cpus = choice.cpus;
 		ask.mem_mb = choice.mem_mb;
 		p = sched_partition(core->sched, choice.partition);
-		for (n = 0; p != CONF_NONE && n < core->conf->partitions[p].n_nodes; n++) {
+		for (size_t n = 0; p != CONF_NONE && n < core->conf->partitions[p].n_nodes; n++) {
 			uint32_t node = core->conf->partitions[p].nodes[n];
 
 			if (is_among(a, node) || !ledger_accepts(core->ledger, node))
@@ -80,10 +79,9 @@ static usec_t collect(struct core *core, struct service *s, struct avoided *out)
 {
 	struct service_link *l = service_link(s);
 	usec_t due = INT64_MAX;
-	uint32_t i;
 
 	service_expire_avoids(core->services, s, core->now.wall);
-	for (i = 0; i < l->n_avoids; i++) {
+	for (uint32_t i = 0; i < l->n_avoids; i++) {
 		struct service_avoid *a = &l->avoids[i];
 		const struct node *node = nodes_find(core->nodes, a->node);
 		usec_t until = core->now.mono + (a->until - core->now.wall);
@@ -103,11 +101,10 @@ static void apply(struct core *core, const struct job *own, const struct avoided
 	const struct request *r = job_info(own)->gpus;
 	struct avoided free_again = { .n = 0 };
 	bool same = true;
-	uint32_t i;
 
-	for (i = 0; i < a->n; i++)
+	for (uint32_t i = 0; i < a->n; i++)
 		same &= request_avoids(r, a->v[i]);
-	for (i = 0; r->avoided && i < core->conf->n_nodes; i++) {
+	for (uint32_t i = 0; r->avoided && i < core->conf->n_nodes; i++) {
 		if (request_avoids(r, i) && !is_among(a, i) && free_again.n < SERVICE_AVOIDS_MAX)
 			free_again.v[free_again.n++] = i;
 	}
@@ -115,7 +112,7 @@ static void apply(struct core *core, const struct job *own, const struct avoided
 		return;
 	requests_avoid(core->requests, r, a->v, a->n);
 	core->ledger_seen++;
-	for (i = 0; i < free_again.n; i++)
+	for (uint32_t i = 0; i < free_again.n; i++)
 		node_settle(core, nodes_at(core->nodes, free_again.v[i]));
 }
 
@@ -124,7 +121,6 @@ usec_t avoid_step(struct core *core, struct service *s, uint32_t alive)
 	struct service_link *l = service_link(s);
 	struct avoided avoided = { .n = 0 }, none = { .n = 0 };
 	usec_t due = INT64_MAX, lift;
-	int g;
 
 	if (alive || !service_info(s)->wanted)
 		l->without_since = 0;
@@ -139,7 +135,7 @@ usec_t avoid_step(struct core *core, struct service *s, uint32_t alive)
 		avoided = none;
 	else if (avoided.n && lift < due)
 		due = lift;
-	for (g = 0; g < GEN_COUNT; g++) {
+	for (int g = 0; g < GEN_COUNT; g++) {
 		const struct job *own = l->jobs[g];
 
 		if (!own)

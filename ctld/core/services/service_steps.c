@@ -418,16 +418,15 @@ static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])
 	const struct service_info *i = service_info(l->s);
 	struct service_counts *c = service_link(l->s)->counts;
 	uint32_t alive = 0, most = i->wanted + i->policy.surge, room;
-	int g;
 
-	for (g = 0; g < GEN_COUNT; g++)
+	for (int g = 0; g < GEN_COUNT; g++)
 		alive += c[g].alive + c[g].draining;
 	due_by(l, avoid_step(l->core, l->s, alive));
 	room = most > alive ? most - alive : 0;
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), shed_before);
 	mark_kept(l);
-	for (g = 0; g < GEN_COUNT; g++) {
+	for (int g = 0; g < GEN_COUNT; g++) {
 		if (c[g].alive > target[g])
 			shed(l, (enum generation_role)g, c[g].alive - target[g],
 			        service_info(l->s)->gens[GEN_NEXT].job || g != GEN_PRESENT

@@ -127,11 +127,9 @@ void heap_rekey(struct heap *h, uint32_t index, struct heap_key key)
  * log n). */
 void heap_rekey_all(struct heap *h, heap_key_fn *key, void *arg)
 {
-	size_t i;
-
-	for (i = 0; i < h->n; i++)
+	for (size_t i = 0; i < h->n; i++)
 		h->v[i].key = key(arg, h->v[i].item);
-	for (i = h->n / 2; i--;)
+	for (size_t i = h->n / 2; i--;)
 		down(h, i, h->v[i]);
 }
 

@@ -36,11 +36,9 @@ struct idmap *idmap_new(void)
 
 void idmap_free(struct idmap *m)
 {
-	size_t i;
-
 	if (!m)
 		return;
-	for (i = 0; i < m->n; i++)
+	for (size_t i = 0; i < m->n; i++)
 		free(m->pages[i].v);
 	free(m->pages);
 	free(m);

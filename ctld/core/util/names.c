@@ -13,9 +13,7 @@
 
 void names_drop(struct names *names, struct strings *strings)
 {
-	size_t i;
-
-	for (i = 0; i < names->n; i++)
+	for (size_t i = 0; i < names->n; i++)
 		strings_drop(strings, names->v[i].kept);
 	free(names->v);
 	*names = (struct names){ 0 };

@@ -115,9 +115,7 @@ static void resize(struct table *t, size_t slots)
 
 static void *find(const struct slots *s, uint32_t hash, table_equal_fn *equal, const void *key)
 {
-	size_t i;
-
-	for (i = hash & s->mask; s->v[i]; i = (i + 1) & s->mask) {
+	for (size_t i = hash & s->mask; s->v[i]; i = (i + 1) & s->mask) {
 		if (s->hash[i] == hash && s->v[i] != MOVED && equal(s->v[i], key))
 			return s->v[i];
 	}
@@ -134,9 +132,7 @@ void *table_find(const struct table *t, uint64_t hash, table_equal_fn *equal, co
 /* The slot of an item; -1: it is in the other array. */
 static ptrdiff_t slot_of(const struct slots *s, uint32_t hash, const void *item)
 {
-	size_t i;
-
-	for (i = hash & s->mask; s->v[i]; i = (i + 1) & s->mask) {
+	for (size_t i = hash & s->mask; s->v[i]; i = (i + 1) & s->mask) {
 		if (s->v[i] == item)
 			return (ptrdiff_t)i;
 	}
@@ -157,9 +153,7 @@ void table_add(struct table *t, void *item)
 /* Fill the hole with a later item of the same cluster that may live there, and so on. */
 static void shift_back(struct slots *s, size_t hole)
 {
-	size_t i;
-
-	for (i = (hole + 1) & s->mask; s->v[i]; i = (i + 1) & s->mask) {
+	for (size_t i = (hole + 1) & s->mask; s->v[i]; i = (i + 1) & s->mask) {
 		size_t home = s->hash[i] & s->mask;
 
 		if (((i - home) & s->mask) < ((i - hole) & s->mask))

@@ -125,14 +125,13 @@ void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
 	Gpusched__JobControlResult m = GPUSCHED__JOB_CONTROL_RESULT__INIT;
 	Gpusched__JobError *v = xcalloc(n, sizeof(*v));
 	char *cut[] = { "errors" };
-	size_t i;
 
 	m.done = done.jobs;
 	m.arrays = done.arrays;
 	m.tasks = done.tasks;
 	m.n_errors = n;
 	m.errors = xcalloc(n, sizeof(*m.errors));
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		gpusched__job_error__init(&v[i]);
 		v[i].job = job_ref_id(errors[i].job);
 		v[i].code = (uint32_t)errors[i].error.code;
