@@ -142,20 +142,6 @@ struct service *services_next(const struct services *all, const char *after)
 	return at < all->n ? all->v[at] : NULL;
 }
 
-size_t services_count(const struct services *all)
-{
-	return all->n;
-}
-
-size_t services_count_of(const struct services *all, uint32_t uid)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		n += all->v[i]->info.uid == uid;
-	return n;
-}
-
 uint64_t services_hash(const struct services *all)
 {
 	uint64_t sum = 0;

@@ -110,8 +110,6 @@ void services_free(struct services *all); /* NULL is fine */
 struct service *services_find(const struct services *all, const char *name); /* NULL: none */
 /* In the order of names; NULL: no more. `after` NULL: the first. */
 struct service *services_next(const struct services *all, const char *after);
-size_t services_count(const struct services *all);
-size_t services_count_of(const struct services *all, uint32_t uid);
 uint64_t services_hash(const struct services *all);
 
 /* The service is to be looked at soon: something of it has changed. Idempotent. */
