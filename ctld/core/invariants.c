@@ -195,10 +195,9 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 /* The lists by which jobs leave memory. */
 static int check_ended(const struct ended *list, bool parts, struct error *err)
 {
-	const struct job *job;
 	size_t n = 0;
 
-	for (job = list->first; job; job = job_link_of(job)->next, n++) {
+	for (const struct job *job = list->first; job; job = job_link_of(job)->next, n++) {
 		if (!job_state_ended(job_info(job)->state) || (job_info(job)->part != 0) != parts)
 			return BROKEN(err, "job %llu is listed as ended",
 			        (unsigned long long)job_id(job));
@@ -315,11 +314,10 @@ static int check_shares(const struct core *core, const struct node *node, struct
 {
 	const struct node_link *l = node_link_of(node);
 	struct shared_gpu sums[CONF_MAX_GPUS_PER_NODE] = { { 0 } };
-	const struct run *run;
 
 	for (uint32_t i = 0; i < CONF_MAX_GPUS_PER_NODE; i++)
 		sums[i].one_user = true;
-	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+	for (const struct run *run = l->runs; run; run = run_link_of(run)->next_of_node) {
 		uint64_t left = run_share(run)->charge ? run_link_of(run)->booked : 0;
 
 		for (; left; left &= left - 1)
@@ -349,9 +347,8 @@ static int check_node(const struct core *core, const struct node *node, struct e
 	const char *name = node_info(node)->name;
 	uint64_t gpus = 0, mem = 0, cpus = 0, whole = 0;
 	uint32_t n = 0, orphans = 0;
-	const struct run *run;
 
-	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+	for (const struct run *run = l->runs; run; run = run_link_of(run)->next_of_node) {
 		bool share = run_share(run)->charge;
 
 		if ((share ? whole : gpus) & run_link_of(run)->booked)

@@ -94,11 +94,9 @@ void run_snapshot_of(const struct core *core, const struct run *run, struct run_
 /* Reads all runs of the node anew. Runs that a what-if imagines as over are left out. */
 static void look(const struct core *core, struct node_link *l)
 {
-	const struct run *run;
-
 	l->snapshot = xrealloc(l->snapshot, l->n_runs ? l->n_runs : 1, sizeof(*l->snapshot));
 	l->n_snapshots = 0;
-	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+	for (const struct run *run = l->runs; run; run = run_link_of(run)->next_of_node) {
 		if (!run_imagined_over(run))
 			run_snapshot_of(core, run, &l->snapshot[l->n_snapshots++]);
 	}
@@ -169,13 +167,12 @@ static bool same(const struct run_snapshot *x, const struct run_snapshot *y)
 bool snapshots_check(const struct core *core, const struct node *node)
 {
 	const struct node_link *l = node_link_of(node);
-	const struct run *run;
 	struct run_snapshot now;
 	uint32_t i = 0;
 
 	if (!l->snapshots_known)
 		return true;
-	for (run = l->runs; run; run = run_link_of(run)->next_of_node) {
+	for (const struct run *run = l->runs; run; run = run_link_of(run)->next_of_node) {
 		run_snapshot_of(core, run, &now);
 		if (i == l->n_snapshots || !same(&l->snapshot[i++], &now))
 			return false;

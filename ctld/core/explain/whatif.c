@@ -67,9 +67,7 @@ void whatif_begin(struct whatif *w, struct core *core)
  * the ledger. */
 static void set_over(struct core *core, struct job *job, bool over)
 {
-	struct run *run;
-
-	for (run = job_link(job)->runs; run; run = run_link(run)->next_of_job) {
+	for (struct run *run = job_link(job)->runs; run; run = run_link(run)->next_of_job) {
 		const struct node *node = run_link(run)->node;
 		struct place place;
 

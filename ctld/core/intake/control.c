@@ -166,17 +166,16 @@ static int release(struct control *c, struct error *err)
 static int send_signal(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
-	const struct run *run;
 
 	if (i->state != JOB_RUNNING && i->state != JOB_COMPLETING)
 		return wrong_state(c->job, "signalled", err);
-	for (run = job_run(c->job); run; run = run_next_rank(run)) {
+	for (const struct run *run = job_run(c->job); run; run = run_next_rank(run)) {
 		if (run_lives(run) && !node_link_of(run_link_of(run)->node)->session)
 			return error_set(err, ERR_NODE_STATE,
 			        "job %s: its node %s is not connected", job_label(c->job, c->label),
 			        run_info(run)->node);
 	}
-	for (run = job_run(c->job); run; run = run_next_rank(run)) {
+	for (const struct run *run = job_run(c->job); run; run = run_next_rank(run)) {
 		const struct node *node = run_link_of(run)->node;
 		struct effect *e;
 

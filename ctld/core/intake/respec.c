@@ -116,8 +116,6 @@ static int check_attempts(const struct job *own, uint32_t most, struct error *er
 int job_respec(struct core *core, struct job *own, const struct respec *r, char *names, size_t size,
         struct error *err)
 {
-	struct job *job;
-
 	if (check_state(own, r->fields, err) < 0 ||
 	        intake_signed_texts(r->name, r->cwd, r->output, r->error, err) < 0 ||
 	        (r->fields & BIT(RESPEC_ATTEMPTS) && check_attempts(own, r->max_attempts, err) < 0))
@@ -126,7 +124,7 @@ int job_respec(struct core *core, struct job *own, const struct respec *r, char 
 	jobs_set_hash(core->jobs, own, r->is.b);
 	/* An array parent is PENDING as long as it stands for tasks that wait. */
 	job_respecified(core, own, r, job_info(own)->state == JOB_PENDING);
-	for (job = next_record(own, own); job; job = next_record(own, job)) {
+	for (struct job *job = next_record(own, own); job; job = next_record(own, job)) {
 		job_set_respec(core->jobs, job, r, job_info(job)->state == JOB_PENDING);
 		effects_add(core->effects, EFFECT_JOB_CHANGED)->job = job_ref(job);
 	}

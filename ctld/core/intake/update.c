@@ -219,12 +219,10 @@ static int check_limit(const struct core *core, const struct job *job, const str
 static int update_limit(struct core *core, struct job *job, const struct caller *by,
         uint32_t limit_s, struct error *err)
 {
-	struct run *run;
-
 	if (check_limit(core, job, by, limit_s, err) < 0)
 		return -1;
 	job_set_limit(core->jobs, job, limit_s == TIME_LIMIT_NONE ? 0 : limit_s);
-	for (run = job_run(job); run; run = run_next_rank(run)) {
+	for (struct run *run = job_run(job); run; run = run_next_rank(run)) {
 		const struct node *node = run_link_of(run)->node;
 
 		if (!run_lives(run) || !node || node_link_of(node)->index == NODE_LEFT)

@@ -369,11 +369,10 @@ void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome out
 void corr_retext(struct core *core, struct job *own)
 {
 	const char *text = job_info(own)->depends;
-	struct job *w;
 
 	if (!job_link(own)->array)
 		return;
-	for (w = job_array(own)->waiting; w; w = job_link(w)->next)
+	for (struct job *w = job_array(own)->waiting; w; w = job_link(w)->next)
 		if (w != own)
 			job_set_depends(core->jobs, w, strchr(text, '*') ? text : "");
 }

@@ -125,11 +125,10 @@ static void consider(struct core *core, struct job *job)
 void job_consider(struct core *core, struct job *job)
 {
 	struct array *a = job_link(job)->array;
-	struct job *w;
 
 	consider(core, job);
 	/* What an array parent waits for blocks all records of the array. */
-	for (w = a ? a->waiting : NULL; w; w = job_link(w)->next) {
+	for (struct job *w = a ? a->waiting : NULL; w; w = job_link(w)->next) {
 		if (w != job)
 			consider(core, w);
 	}

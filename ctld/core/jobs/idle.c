@@ -79,9 +79,8 @@ static const struct conf_idle *job_idle(
         const struct core *core, const struct job *job, uint32_t partition)
 {
 	const struct conf_idle *mildest = NULL, *c;
-	struct run *run;
 
-	for (run = job_run(job); run; run = run_next_rank(run)) {
+	for (struct run *run = job_run(job); run; run = run_next_rank(run)) {
 		if (!run_lives(run))
 			continue;
 		c = policy_of(core, run, partition);
@@ -96,9 +95,7 @@ static const struct conf_idle *job_idle(
 /* Has a run had, or waited for, at least half a CPU all the time that its GPUs were idle? */
 static bool job_wants_cpu(const struct job *job)
 {
-	struct run *run;
-
-	for (run = job_run(job); run; run = run_next_rank(run)) {
+	for (struct run *run = job_run(job); run; run = run_next_rank(run)) {
 		uint64_t cpu = cpu_wanted_us(run_used(run));
 
 		if (run_lives(run) && cpu > run_idle(run)->cpu_us &&
@@ -111,10 +108,9 @@ static bool job_wants_cpu(const struct job *job)
 /* True: this was already reported, since this start of the controller or before. */
 static bool mark_told(struct core *core, struct job *job, const char *note)
 {
-	struct run *run;
 	bool told = false;
 
-	for (run = job_run(job); run; run = run_next_rank(run)) {
+	for (struct run *run = job_run(job); run; run = run_next_rank(run)) {
 		told |= run_idle(run)->told || !strcmp(run_past(run)->detail, note);
 		run_idle(run)->told = true;
 		if (!told)

@@ -30,9 +30,8 @@ usec_t job_last_chance(const struct job *job)
 usec_t job_time_left(const struct core *core, const struct job *job)
 {
 	usec_t left = (usec_t)job_info(job)->time_limit_s * USEC_PER_S, most = 0;
-	const struct run *run;
 
-	for (run = job_run(job); run; run = run_next_rank(run)) {
+	for (const struct run *run = job_run(job); run; run = run_next_rank(run)) {
 		usec_t worked = (usec_t)run_worked_us(run, core->now);
 
 		most = run_lives(run) && worked > most ? worked : most;

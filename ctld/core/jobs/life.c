@@ -278,9 +278,7 @@ void job_runs(struct core *core, struct job *job)
 
 void job_suspend(struct core *core, struct job *job, bool suspend)
 {
-	struct run *run;
-
-	for (run = job_run(job); run; run = run_next_rank(run)) {
+	for (struct run *run = job_run(job); run; run = run_next_rank(run)) {
 		const struct run_info *i = run_info(run);
 
 		/* This is what was last ordered, and its node has reported it. */
@@ -433,11 +431,9 @@ void job_timer_due(struct core *core, struct job *job)
 /* Order all living runs to end; those that already have an order keep it. */
 static void end_attempt(struct core *core, struct job *job, const struct stop *stop)
 {
-	struct run *run;
-
 	if (job_info(job)->state != JOB_COMPLETING)
 		move(core, job, JOB_COMPLETING);
-	for (run = job_run(job); run; run = run_next_rank(run)) {
+	for (struct run *run = job_run(job); run; run = run_next_rank(run)) {
 		if (run_lives(run) && run_info(run)->end_wanted == END_NONE) {
 			run_set_end_wanted(core->runs, run, stop->cause);
 			end_run_order(core, run, stop);

@@ -101,9 +101,7 @@ void run_hold(struct core *core, struct run *run)
  * booked for another run, books them now. */
 static void book_rest(struct core *core, struct node *node)
 {
-	struct run *run;
-
-	for (run = node_link(node)->runs; run; run = run_link(run)->next_of_node) {
+	for (struct run *run = node_link(node)->runs; run; run = run_link(run)->next_of_node) {
 		struct place place = run_place(run);
 
 		if (run_link(run)->booked == run_info(run)->gpus)

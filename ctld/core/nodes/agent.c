@@ -295,16 +295,15 @@ static void answer(struct core *core, struct node *node)
 	size_t n = core->suspended ? 0 : l->n_runs, i = 0;
 	struct run_id *wanted = effects_alloc(core->effects, n * sizeof(*wanted));
 	struct effect *fx;
-	struct run *run;
 
-	for (run = l->runs; run && i < n; run = run_link(run)->next_of_node)
+	for (struct run *run = l->runs; run && i < n; run = run_link(run)->next_of_node)
 		wanted[i++] = run_info(run)->id;
 	fx = effects_add(core->effects, EFFECT_REGISTERED);
 	fx->node = l->index;
 	fx->session = l->session;
 	fx->registered.wanted = wanted;
 	fx->registered.n = n;
-	for (run = l->runs; run; run = run_link(run)->next_of_node) {
+	for (struct run *run = l->runs; run; run = run_link(run)->next_of_node) {
 		const struct run_info *ri = run_info(run);
 
 		if (ri->end_wanted)

@@ -108,11 +108,9 @@ static void note_gpu(struct core *core, struct node *node, const char *kind, con
 /* Identifies the node's boot: its boot id as one word of the list (gpu_drains.c). */
 static void boot_of(const struct node *node, char boot[GPU_BOOT_MAX])
 {
-	char *c;
-
 	snprintf(boot, GPU_BOOT_MAX, "%s%s", node_info(node)->boot_id,
 	        strcmp(node_info(node)->boot_id, "-") ? "" : "-");
-	for (c = boot; *c; c++)
+	for (char *c = boot; *c; c++)
 		*c = *c == ' ' ? '_' : *c;
 }
 

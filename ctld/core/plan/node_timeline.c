@@ -228,7 +228,6 @@ static void room_at(struct plan *p, const struct node_timeline *s, uint32_t node
         struct plan_room *room)
 {
 	usec_t when[CONF_MAX_GPUS_PER_NODE];
-	const struct plan_slot *slot;
 	bool numbers = plan_by_number(s, kind);
 	uint32_t i, n;
 
@@ -244,7 +243,7 @@ static void room_at(struct plan *p, const struct node_timeline *s, uint32_t node
 	n = numbers ? 0 : plan_gpus_when(p, node, kind, when);
 	for (i = 0; i < n; i++)
 		room->gpus += when[i] <= at;
-	for (slot = s->slots; slot; slot = slot->next) {
+	for (const struct plan_slot *slot = s->slots; slot; slot = slot->next) {
 		if (!plan_counts(slot, key, displace_none) || plan_slot_start(p, slot) > at ||
 		        plan_slot_end(p, slot) <= at)
 			continue;
@@ -267,11 +266,10 @@ void plan_room(struct plan *p, uint32_t node, const struct plan_kind *kind, usec
         usec_t end, struct heap_key key, bool displace_none, struct plan_room *room)
 {
 	const struct node_timeline *s = plan_timeline(p, node);
-	const struct plan_slot *slot;
 	struct plan_room other;
 
 	room_at(p, s, node, kind, start, key, displace_none, room);
-	for (slot = s->slots; slot; slot = slot->next) {
+	for (const struct plan_slot *slot = s->slots; slot; slot = slot->next) {
 		usec_t at = plan_slot_start(p, slot);
 
 		if (at <= start || at >= end || !plan_counts(slot, key, displace_none))

@@ -182,14 +182,13 @@ usec_t plan_node_earliest_from(
 	struct plan_part part = plan_part(p, w, node);
 	const struct plan_room need = { part.gpus, part.cpus, (int64_t)part.mem_mb };
 	const struct plan_kind kind = plan_kind(w);
-	const struct plan_slot *slot;
 	struct plan_room level;
 	usec_t when;
 
 	if (earliest_unplanned(p, node, &kind, &part, &when))
 		return when > from ? when : from;
 	level = begin_steps(p, node, &kind);
-	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
+	for (const struct plan_slot *slot = p->timelines[node].slots; slot; slot = slot->next) {
 		if (plan_counts(slot, w->key, w->displace_none))
 			add_slot(p, slot, w->find.type);
 	}
@@ -398,10 +397,9 @@ static bool all_hold(struct plan *p, uint32_t node)
  * come. */
 static usec_t first_moment(const struct node_timeline *s)
 {
-	const struct plan_slot *slot;
 	usec_t first = s->n ? s->releases[0].end : INT64_MAX;
 
-	for (slot = s->slots; slot; slot = slot->next)
+	for (const struct plan_slot *slot = s->slots; slot; slot = slot->next)
 		first = slot->reservation->start < first ? slot->reservation->start : first;
 	return first;
 }
@@ -410,7 +408,6 @@ static usec_t first_moment(const struct node_timeline *s)
 struct reservation *plan_broken(struct plan *p, uint32_t node)
 {
 	struct reservation *worst = NULL;
-	const struct plan_slot *slot;
 	struct node_timeline *s = &p->timelines[node];
 
 	if (s->sound > p->now)
@@ -419,7 +416,7 @@ struct reservation *plan_broken(struct plan *p, uint32_t node)
 		s->sound = s->slots ? first_moment(plan_timeline(p, node)) : INT64_MIN;
 		return NULL;
 	}
-	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
+	for (const struct plan_slot *slot = p->timelines[node].slots; slot; slot = slot->next) {
 		if (!plan_slot_holds(p, slot) &&
 		        (!worst || heap_key_before(slot->reservation->key, worst->key)))
 			worst = slot->reservation;
@@ -430,9 +427,8 @@ struct reservation *plan_broken(struct plan *p, uint32_t node)
 const struct reservation *plan_first(const struct plan *p, uint32_t node)
 {
 	const struct reservation *first = NULL;
-	const struct plan_slot *slot;
 
-	for (slot = p->timelines[node].slots; slot; slot = slot->next) {
+	for (const struct plan_slot *slot = p->timelines[node].slots; slot; slot = slot->next) {
 		if (!first || heap_key_before(slot->reservation->key, first->key))
 			first = slot->reservation;
 	}
@@ -533,9 +529,8 @@ void plan_rank(struct plan *p, struct reservation *e, uint32_t rank)
 bool plan_is_late(struct plan *p, uint32_t node)
 {
 	const struct node_timeline *s = plan_timeline(p, node);
-	const struct plan_slot *slot;
 
-	for (slot = s->slots; slot; slot = slot->next) {
+	for (const struct plan_slot *slot = s->slots; slot; slot = slot->next) {
 		if (slot->reservation->start <= p->now + PLAN_LATE)
 			return true;
 	}

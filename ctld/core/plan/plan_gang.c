@@ -138,14 +138,13 @@ static void earlier(usec_t *next, usec_t when, usec_t at)
 static usec_t next_change(struct plan *p, const struct plan_want *w, uint32_t node, usec_t at)
 {
 	const struct node_timeline *s = plan_timeline(p, node);
-	const struct plan_slot *slot;
 	usec_t next = INT64_MAX;
 
 	for (uint32_t i = 0; i < s->n && is_total(w->ask.gpus); i++) {
 		if (s->releases[i].gpus && s->releases[i].type == w->find.type)
 			earlier(&next, plan_release_end(p, &s->releases[i]), at);
 	}
-	for (slot = s->slots; slot; slot = slot->next) {
+	for (const struct plan_slot *slot = s->slots; slot; slot = slot->next) {
 		usec_t start = plan_slot_start(p, slot);
 
 		if (!plan_counts(slot, w->key, w->displace_none))

@@ -44,7 +44,6 @@ static bool others_hold(const struct choice *c)
 	struct node_timeline *s = plan_timeline(p, place->node);
 	const struct node_timeline kept = *s;
 	struct reservation *own = entry_of(s, c->key);
-	const struct plan_slot *slot;
 	bool hold = true, idle = own && own->idle;
 
 	if (own)
@@ -64,7 +63,7 @@ static bool others_hold(const struct choice *c)
 	s->shared = true;
 	ledger_mark(p->ledger);
 	ledger_take(p->ledger, place);
-	for (slot = s->slots; slot && hold; slot = slot->next)
+	for (const struct plan_slot *slot = s->slots; slot && hold; slot = slot->next)
 		hold = !plan_counts(slot, c->key, c->displace_none) || plan_slot_holds(p, slot);
 	ledger_undo(p->ledger);
 	if (own)

@@ -493,9 +493,7 @@ struct job *jobs_add_array(
 /* What nodes keep of its runs is out of date: all that a snapshot takes from the job. */
 void job_runs_changed(struct job *job)
 {
-	struct run *run;
-
-	for (run = job->link.runs; run; run = run_link(run)->next_of_job)
+	for (struct run *run = job->link.runs; run; run = run_link(run)->next_of_job)
 		node_runs_changed(run_link(run)->node);
 }
 

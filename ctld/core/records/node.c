@@ -321,9 +321,7 @@ struct node *nodes_oldest(const struct nodes *ns)
 
 void nodes_start(struct nodes *ns, struct clocks now)
 {
-	struct node *node;
-
-	for (node = ns->oldest; node; node = node->link.next)
+	for (struct node *node = ns->oldest; node; node = node->link.next)
 		node->link.heard_mono = now.mono;
 }
 
@@ -331,9 +329,7 @@ void nodes_start(struct nodes *ns, struct clocks now)
  * (node_hear()). */
 void nodes_expect(struct nodes *ns)
 {
-	struct node *node;
-
-	for (node = ns->oldest; node; node = node->link.next) {
+	for (struct node *node = ns->oldest; node; node = node->link.next) {
 		node->link.expected = node->link.runs != NULL;
 		ns->expected += node->link.expected;
 	}

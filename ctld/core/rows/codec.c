@@ -22,22 +22,13 @@ struct schema_column {
 	bool key;
 };
 
-#define X(name, type, key) { #name, VALUE_##type, KEY_##key },
-static const struct schema_column meta_schema[] = { META_COLUMNS(X) };
-static const struct schema_column node_schema[] = { NODE_COLUMNS(X) };
-static const struct schema_column job_schema[] = { JOB_COLUMNS(X) };
-static const struct schema_column run_schema[] = { RUN_COLUMNS(X) };
-static const struct schema_column nonce_schema[] = { NONCE_COLUMNS(X) };
-static const struct schema_column event_schema[] = { EVENT_COLUMNS(X) };
-static const struct schema_column usage_schema[] = { USAGE_COLUMNS(X) };
-static const struct schema_column hours_schema[] = { HOURS_COLUMNS(X) };
-static const struct schema_column fate_schema[] = { FATE_COLUMNS(X) };
-static const struct schema_column step_schema[] = { STEP_COLUMNS(X) };
-static const struct schema_column service_schema[] = { SERVICE_COLUMNS(X) };
-#undef X
+#define COLUMN_OF(tag, name, type, key) { #name, VALUE_##type, KEY_##key },
+#define SCHEMA(tag, name, columns) \
+	static const struct schema_column name##_schema[] = { columns(COLUMN_OF) };
+ROW_TABLES(SCHEMA)
 
-#define X(sym, name, columns) \
-	[sym] = { #name, name##_schema, sizeof(name##_schema) / sizeof(name##_schema[0]) },
+#define X(tag, name, columns) \
+	[TABLE_##tag] = { #name, name##_schema, sizeof(name##_schema) / sizeof(name##_schema[0]) },
 static const struct {
 	const char *name;
 	const struct schema_column *v;

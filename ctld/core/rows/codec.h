@@ -42,40 +42,13 @@ struct codec_column {
 	  offsetof(type, field) \
 	}
 
-/* Positions of columns: COL_JOB_id, ... */
-#define X(name, type, key) COL_META_##name,
-enum meta_column { META_COLUMNS(X) COL_META_COUNT };
-#undef X
-#define X(name, type, key) COL_NODE_##name,
-enum node_column { NODE_COLUMNS(X) COL_NODE_COUNT };
-#undef X
-#define X(name, type, key) COL_JOB_##name,
-enum job_column { JOB_COLUMNS(X) COL_JOB_COUNT };
-#undef X
-#define X(name, type, key) COL_RUN_##name,
-enum run_column { RUN_COLUMNS(X) COL_RUN_COUNT };
-#undef X
-#define X(name, type, key) COL_NONCE_##name,
-enum nonce_column { NONCE_COLUMNS(X) COL_NONCE_COUNT };
-#undef X
-#define X(name, type, key) COL_EVENT_##name,
-enum event_column { EVENT_COLUMNS(X) COL_EVENT_COUNT };
-#undef X
-#define X(name, type, key) COL_USAGE_##name,
-enum usage_column { USAGE_COLUMNS(X) COL_USAGE_COUNT };
-#undef X
-#define X(name, type, key) COL_HOURS_##name,
-enum hours_column { HOURS_COLUMNS(X) COL_HOURS_COUNT };
-#undef X
-#define X(name, type, key) COL_FATE_##name,
-enum fate_column { FATE_COLUMNS(X) COL_FATE_COUNT };
-#undef X
-#define X(name, type, key) COL_STEP_##name,
-enum step_column { STEP_COLUMNS(X) COL_STEP_COUNT };
-#undef X
-#define X(name, type, key) COL_SERVICE_##name,
-enum service_column { SERVICE_COLUMNS(X) COL_SERVICE_COUNT };
-#undef X
+/* Positions of columns: COL_JOB_id, ..., and how many there are: COL_JOB_COUNT. */
+#define COLUMN_PLACE(tag, name, type, key) COL_##tag##_##name,
+#define TABLE_PLACES(tag, name, columns) \
+	enum name##_column { columns(COLUMN_PLACE) COL_##tag##_COUNT };
+ROW_TABLES(TABLE_PLACES)
+#undef TABLE_PLACES
+#undef COLUMN_PLACE
 
 const char *row_table_name(enum row_table table);
 size_t row_columns(enum row_table table);

@@ -41,23 +41,14 @@ void fixture_rmdir(char *dir)
 #define SQL_INT    "INTEGER"
 #define SQL_TEXT   "TEXT"
 #define SQL_BLOB   "BLOB"
-#define X(n, t, k) { #n, SQL_##t, VALUE_##t, IS_##k },
-static const struct fixture_column meta_columns[] = { META_COLUMNS(X) };
-static const struct fixture_column node_columns[] = { NODE_COLUMNS(X) };
-static const struct fixture_column job_columns[] = { JOB_COLUMNS(X) };
-static const struct fixture_column run_columns[] = { RUN_COLUMNS(X) };
-static const struct fixture_column nonce_columns[] = { NONCE_COLUMNS(X) };
-static const struct fixture_column event_columns[] = { EVENT_COLUMNS(X) };
-static const struct fixture_column usage_columns[] = { USAGE_COLUMNS(X) };
-static const struct fixture_column hours_columns[] = { HOURS_COLUMNS(X) };
-static const struct fixture_column fate_columns[] = { FATE_COLUMNS(X) };
-static const struct fixture_column step_columns[] = { STEP_COLUMNS(X) };
-static const struct fixture_column service_columns[] = { SERVICE_COLUMNS(X) };
-#undef X
+#define COLUMN_OF(tag, n, t, k) { #n, SQL_##t, VALUE_##t, IS_##k },
+#define COLUMNS(tag, name, columns) \
+	static const struct fixture_column name##_columns[] = { columns(COLUMN_OF) };
+ROW_TABLES(COLUMNS)
 
-#define COUNT_KEY(n, t, k) +IS_##k
-#define X(sym, name, columns)                                                              \
-	[sym] = { #name, name##_columns, sizeof(name##_columns) / sizeof(*name##_columns), \
+#define COUNT_KEY(tag, n, t, k) +IS_##k
+#define X(tag, name, columns)                                                              \
+	[TABLE_##tag] = { #name, name##_columns, sizeof(name##_columns) / sizeof(*name##_columns), \
 		0 columns(COUNT_KEY) },
 const struct fixture_table fixture_tables[TABLE_COUNT] = { ROW_TABLES(X) };
 #undef X
