@@ -297,7 +297,9 @@ static void set_gpu_share(struct submit_job *in, uint64_t percent)
 
 static void try_gpu_share(struct suggest *s)
 {
-	try_number(s, set_gpu_share, (s->asked.gpu_share_milli + 9) / 10, 1, "less --gpu-share", "%");
+	uint64_t asked = (s->asked.gpu_share_milli + 9) / 10;
+
+	try_number(s, set_gpu_share, asked, 1, "less --gpu-share", "%");
 }
 
 /* --- GPUs ------------------------------------------------------------------------------------ */

@@ -94,10 +94,10 @@
 	X(JOB, tasks_failed, INT, _)                                               \
 	X(JOB, tasks_cancelled, INT, _)                                            \
 	X(JOB, steps, INT, _)           /* Gpusched__Steps__Mode */                \
-	X(JOB, raw_ids, INT, _)         /* 1: an array whose tasks have ids of their own (job.h) */ \
-	X(JOB, partitions, TEXT, _)     /* those in which it may start: job_partitions.h; "": one */ \
+	X(JOB, raw_ids, INT, _) /* 1: an array whose tasks have ids of their own (job.h) */ \
+	X(JOB, partitions, TEXT, _) /* those in which it may start: job_partitions.h; "": one */ \
 	X(JOB, partition_needs, TEXT, _) /* what it has in each, if that differs */ \
-	X(JOB, eligible_time, INT, _) /* since when it was eligible, at its first start; 0: it is not, or not known */
+	X(JOB, eligible_time, INT, _) /* since when, at its first start; 0: it is not, or not known */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(RUN, job, INT, K)                                                        \
