@@ -225,12 +225,7 @@ static int run(void *input, struct error *err)
 {
 	struct events *e = input;
 	Gpusched__ListEvents request = GPUSCHED__LIST_EVENTS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_EVENTS,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = e,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_EVENTS, &request.base, EVENT_CHUNK, on_chunk, e);
 	struct client *c = NULL;
 	int rc;
 

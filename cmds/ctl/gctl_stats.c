@@ -147,12 +147,7 @@ int gctl_stats(struct run *r, struct error *err)
 	Gpusched__Stats stats = GPUSCHED__STATS__INIT;
 	struct table_style style = table_style_for(stdout);
 	struct shown shown = { .r = r };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_STATS,
-		.request = &stats.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
-		.on_chunk = on_stats,
-		.arg = &shown,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(STATS, &stats.base, STATS_RESULT, on_stats, &shown);
 	const struct view_kind *kind = r->g->by ? &user_kind : &stat_kind;
 	int rc;
 

@@ -219,12 +219,7 @@ static int ask(struct sprio *s, struct client *c, struct error *err)
 {
 	Gpusched__ListPrios request = GPUSCHED__LIST_PRIOS__INIT;
 	Gpusched__JobFilter filter;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PRIOS,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = s,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_PRIOS, &request.base, PRIO_CHUNK, on_chunk, s);
 
 	if (!s->weights && filter_add(&s->filter, FILTER_STATES, "", "PENDING", err) < 0)
 		return -1;

@@ -141,12 +141,7 @@ static int ask(struct sreport *s, struct client *c, struct error *err)
 	Gpusched__Report request = GPUSCHED__REPORT__INIT;
 	Gpusched__ListAcct jobs = GPUSCHED__LIST_ACCT__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_REPORT,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK,
-		.on_chunk = on_report,
-		.arg = s,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(REPORT, &request.base, REPORT_CHUNK, on_report, s);
 
 	filter.users = s->users.v;
 	filter.n_users = s->users.n;

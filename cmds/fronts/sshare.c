@@ -162,12 +162,7 @@ static int list(struct sshare *s, struct client *c)
 {
 	Gpusched__ListShares request = GPUSCHED__LIST_SHARES__INIT;
 	Gpusched__Share root = GPUSCHED__SHARE__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = s,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_SHARES, &request.base, SHARE_CHUNK, on_chunk, s);
 	struct error err;
 
 	request.accounts = s->accounts.v;
