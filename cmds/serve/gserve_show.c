@@ -1,5 +1,4 @@
 /* gserve_show.c - gserve show, gserve endpoints */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
  */
 #include "cmds/views/views.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

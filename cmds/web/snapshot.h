@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 
 #define SNAPSHOT_DELTAS 64 /* snapshots back of which it is known what has changed */

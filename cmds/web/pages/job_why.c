@@ -1,5 +1,4 @@
 /* job_why.c - why a job waits, what would start it, and asking for both (job_parts.h) */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * What it is now the snapshot says. Why it waits and what it used are asked of the controller for each
  * page, so the page asks for itself again less often than others do.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -9,8 +9,6 @@
 #include "cmds/web/auth/ask.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/rest_query.h"
-#include "common/base/text.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
 
