@@ -67,7 +67,7 @@ static void put_job_fact(
 
 	for (size_t i = 0; i < job_kind.n; i++)
 		if (!strcmp(job_kind.columns[i].name, column))
-			job_kind.columns[i].show(j, &cell);
+			view_show(&job_kind.columns[i], j, false, &cell);
 	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
 		if (!strcmp(cell.text, nothing[i]))
 			return;
