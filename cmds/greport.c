@@ -82,11 +82,7 @@ static void show_key(const char *name, const struct line *line, struct view_cell
 	}
 }
 
-#define SHOW_KEY(name)                         \
-	SHOW(name)                             \
-	{                                      \
-		show_key(#name, object, cell); \
-	}
+#define SHOW_KEY(name) CELL(name, , show_key(#name, object, cell))
 SHOW_KEY(account)
 SHOW_KEY(user)
 SHOW_KEY(partition)
@@ -109,11 +105,7 @@ static void show_label_at(const struct line *line, size_t nth, struct view_cell 
 	}
 }
 
-#define SHOW_LABEL(name, nth)                     \
-	SHOW(name)                                \
-	{                                         \
-		show_label_at(object, nth, cell); \
-	}
+#define SHOW_LABEL(name, nth) CELL(name, , show_label_at(object, nth, cell))
 SHOW_LABEL(label, 0)
 SHOW_LABEL(label2, 1)
 SHOW_LABEL(label3, 2)

@@ -59,12 +59,7 @@ SHOW(id)
 	cell->number = (int64_t)l->prio->id;
 }
 
-#define SHOW_TEXT(name, field)                                  \
-	SHOW(name)                                              \
-	{                                                       \
-		LINE;                                           \
-		view_text(cell, l->prio ? l->prio->field : ""); \
-	}
+#define SHOW_TEXT(name, field) CELL(name, LINE, view_text(cell, l->prio ? l->prio->field : ""))
 SHOW_TEXT(account, account)
 SHOW_TEXT(partition_name, partition)
 SHOW_TEXT(user, user)
@@ -96,14 +91,9 @@ SHOW(cluster)
 	view_text(cell, cluster_name);
 }
 
-#define FIELD(letter, heading, show, text)                     \
-	{                                                      \
-		letter, NULL, heading, 0, text, show_##show, 0 \
-	}
-#define NOT_KNOWN(letter, heading)                     \
-	{                                              \
-		letter, NULL, heading, 0, "0", NULL, 0 \
-	}
+#define FIELD(letter, heading, show, text) \
+	FRONT_FIELD(letter, NULL, heading, 0, text, show_##show, 0)
+#define NOT_KNOWN(letter, heading) FRONT_FIELD(letter, NULL, heading, 0, "0", NULL, 0)
 #define WAIT "the points of --max-wait"
 
 static const struct front_field fields[] = {

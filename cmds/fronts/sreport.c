@@ -64,10 +64,7 @@ CELL(tres, LINE, view_text(cell, l->s->tres))
 CELL(used, LINE, view_printf(cell, "%.0f", l->used_us / l->s->unit_us))
 CELL(energy, LINE, view_number(cell, (int64_t)(l->energy_mj / 1000)))
 
-#define FIELD(name, heading, width, show)                     \
-	{                                                     \
-		0, name, heading, width, NULL, show_##show, 0 \
-	}
+#define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
 static const struct front_field fields[] = {
 	FIELD("Account", "Account", 15, account),
 	FIELD("Cluster", "Cluster", 9, cluster),

@@ -42,12 +42,7 @@ SHOW(raw_shares)
 
 CELL(raw_usage, SHARE, view_printf(cell, "%.0f", s->usage))
 
-#define SHOW_REAL(name, value)                    \
-	SHOW(name)                                \
-	{                                         \
-		SHARE;                            \
-		view_printf(cell, "%.6f", value); \
-	}
+#define SHOW_REAL(name, value) CELL(name, SHARE, view_printf(cell, "%.6f", value))
 SHOW_REAL(norm_shares, s->norm)
 SHOW_REAL(effective, (is_root(s) ? 1.0 : s->effective))
 
@@ -70,14 +65,8 @@ SHOW(level)
 		view_printf(cell, "%.6f", s->level_fs);
 }
 
-#define FIELD(name, width, show, text)                     \
-	{                                                  \
-		0, name, name, width, text, show_##show, 0 \
-	}
-#define EMPTY(name, width)                        \
-	{                                         \
-		0, name, name, width, "", NULL, 0 \
-	}
+#define FIELD(name, width, show, text) FRONT_FIELD(0, name, name, width, text, show_##show, 0)
+#define EMPTY(name, width) FRONT_FIELD(0, name, name, width, "", NULL, 0)
 
 static const struct front_field fields[] = {
 	FIELD("Account", -20, account, NULL),
