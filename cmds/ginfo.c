@@ -139,11 +139,8 @@ static int drop_partitions(const ProtobufCMessage *m, void *arg, struct error *e
 static int check_partitions(struct ginfo *g, struct client *c, struct error *err)
 {
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK,
-		.on_chunk = drop_partitions,
-		.repeatable = true };
+	struct client_call call =
+	        CLIENT_ASK(LIST_PARTITIONS, &request.base, PARTITION_CHUNK, drop_partitions, NULL);
 
 	request.names = g->partitions.v;
 	request.n_names = g->partitions.n;

@@ -111,12 +111,7 @@ static int list(struct gprio *g, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListPrios request = GPUSCHED__LIST_PRIOS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PRIOS,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = g,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_PRIOS, &request.base, PRIO_CHUNK, on_chunk, g);
 
 	filter_message(&g->filter, &filter);
 	request.filter = &filter;

@@ -163,12 +163,7 @@ static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 static int ask_why(struct gqueue *q, struct error *err)
 {
 	Gpusched__JobWhy request = GPUSCHED__JOB_WHY__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_WHY,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_WHY_RESULT,
-		.on_chunk = on_why,
-		.arg = q,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(JOB_WHY, &request.base, WHY_RESULT, on_why, q);
 	struct client *c = client_new(NULL, err);
 	int rc;
 

@@ -54,10 +54,17 @@ struct line {
 	bool indent; /* accounts stand as deep as they are in the tree */
 };
 
-#define NUM        TABLE_RIGHT | TABLE_WHOLE
 #define LINE                              \
 	const struct line *line = object; \
 	const Gpusched__ReportLine *m = line->m
+
+static const void *measures(const void *object)
+{
+	return ((const struct line *)object)->m;
+}
+
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, measures, Gpusched__ReportLine, member)
 
 static void show_key(const char *name, const struct line *line, struct view_cell *cell)
 {
@@ -75,11 +82,7 @@ static void show_key(const char *name, const struct line *line, struct view_cell
 	}
 }
 
-#define SHOW_KEY(name)                         \
-	SHOW(name)                             \
-	{                                      \
-		show_key(#name, object, cell); \
-	}
+#define SHOW_KEY(name) CELL(name, , show_key(#name, object, cell))
 SHOW_KEY(account)
 SHOW_KEY(user)
 SHOW_KEY(partition)
@@ -102,11 +105,7 @@ static void show_label_at(const struct line *line, size_t nth, struct view_cell 
 	}
 }
 
-#define SHOW_LABEL(name, nth)                     \
-	SHOW(name)                                \
-	{                                         \
-		show_label_at(object, nth, cell); \
-	}
+#define SHOW_LABEL(name, nth) CELL(name, , show_label_at(object, nth, cell))
 SHOW_LABEL(label, 0)
 SHOW_LABEL(label2, 1)
 SHOW_LABEL(label3, 2)
@@ -123,8 +122,6 @@ SHOW(share)
 }
 
 CELL(used, LINE, view_percent(cell, m->used, 1, 0))
-CELL(jobs, LINE, view_number(cell, (int64_t)m->jobs))
-CELL(gpu_hours, LINE, view_real(cell, (double)m->gpu_us / 3.6e9, 2))
 
 SHOW(gpu_seconds)
 {
@@ -134,12 +131,8 @@ SHOW(gpu_seconds)
 	cell->number = (int64_t)m->gpu_us;
 }
 
-CELL(cpu_hours, LINE, view_real(cell, (double)m->cpu_us / 3.6e9, 2))
 CELL(cpu_time, LINE, view_duration(cell, m->cpu_time_us / 1000000))
-CELL(cost, LINE, view_real(cell, m->cost, 2))
 CELL(part, LINE, view_percent(cell, m->cost, line->all_cost, 1))
-
-CELL(started, LINE, view_number(cell, (int64_t)m->started))
 
 static void view_wait(struct view_cell *cell, const Gpusched__ReportLine *m, uint64_t wait_s)
 {
@@ -152,7 +145,6 @@ static void view_wait(struct view_cell *cell, const Gpusched__ReportLine *m, uin
 CELL(wait_p50, LINE, view_wait(cell, m, m->wait_p50_s))
 CELL(wait_p95, LINE, view_wait(cell, m, m->wait_p95_s))
 CELL(wait_max, LINE, view_wait(cell, m, m->wait_max_s))
-CELL(targets, LINE, view_number(cell, (int64_t)m->targets))
 CELL(in_target, LINE, view_percent(cell, (double)m->in_target, (double)m->targets, 1))
 
 /* What nothing has measured is not 0. */
@@ -199,9 +191,6 @@ SHOW(energy)
 		view_text(cell, "-");
 }
 
-CELL(requests, LINE, view_number_or_dash(cell, (int64_t)m->requests))
-CELL(tokens, LINE, view_number_or_dash(cell, (int64_t)m->tokens))
-
 SHOW(request_cost)
 {
 	LINE;
@@ -237,33 +226,35 @@ static const struct view_column columns[] = {
 	COLUMN("SHARE", 5, 0, NUM, "the account's part of the shares of its siblings", share),
 	COLUMN("USED", 4, 0, NUM,
 	        "its part of the GPU time: by account, of its siblings'; else of all", used),
-	COLUMN("JOBS", 6, 0, NUM, "jobs that ran", jobs),
-	COLUMN("GPU-H", 7, 0, NUM, "GPU-hours", gpu_hours),
+	FIELD("JOBS", 6, 0, NUM, "jobs that ran", NUMBER, jobs),
+	FIELD("GPU-H", 7, 0, NUM, "GPU-hours", HOURS, gpu_us),
 	COLUMN("IDLE-H", 6, 0, NUM, "of them idle while held; -: not known", idle_hours),
 	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", eff),
 	COLUMN("IDLE-COST", 9, 0, NUM, "what the idle time cost", idle_cost),
 	COLUMN("MEM-H", 7, 0, NUM, "memory used of GPUs over time, in GiB-hours", mem_time),
 	COLUMN("ENERGY", 7, 0, NUM, "energy of the GPUs, in kWh", energy),
 	COLUMN("GPU-S", 12, 0, NUM, "GPU-seconds, in full", gpu_seconds),
-	COLUMN("CPU-H", 7, 0, NUM, "CPU-hours held", cpu_hours),
+	FIELD("CPU-H", 7, 0, NUM, "CPU-hours held", HOURS, cpu_us),
 	COLUMN("CPUTIME", 8, 0, NUM, "CPU time that programs used; of what has ended", cpu_time),
-	COLUMN("COST", 8, 0, NUM, "what that cost, by the prices of then", cost),
+	FIELD("COST", 8, 0, NUM, "what that cost, by the prices of then", DIGITS_2, cost),
 	COLUMN("PART", 6, 0, NUM, "part of all cost", part),
-	COLUMN("REQUESTS", 9, 0, NUM, "requests that services answered; -: not known", requests),
-	COLUMN("TOKENS", 9, 0, NUM, "tokens that they generated; -: not known", tokens),
+	FIELD("REQUESTS", 9, 0, NUM, "requests that services answered; -: not known",
+	        NUMBER_OR_DASH, requests),
+	FIELD("TOKENS", 9, 0, NUM, "tokens that they generated; -: not known",
+	        NUMBER_OR_DASH, tokens),
 	COLUMN("REQUEST-COST", 12, 0, NUM, "cost of the replicas that answered them", request_cost),
 	COLUMN("COST/1K", 8, 0, NUM, "of it, for 1,000 requests", cost_of_1000),
-	COLUMN("STARTED", 7, 0, NUM, "jobs that first started; the waits are theirs", started),
+	FIELD("STARTED", 7, 0, NUM, "jobs that first started; the waits are theirs",
+	        NUMBER, started),
 	COLUMN("WAIT-P50", 8, 0, NUM, "half of them waited no longer", wait_p50),
 	COLUMN("WAIT-P95", 8, 0, NUM, "95 of 100 waited no longer", wait_p95),
 	COLUMN("WAIT-MAX", 8, 0, NUM, "the longest wait", wait_max),
-	COLUMN("TARGETS", 7, 0, NUM, "those with --max-wait", targets),
+	FIELD("TARGETS", 7, 0, NUM, "those with --max-wait", NUMBER, targets),
 	COLUMN("IN-TARGET", 9, 0, NUM, "how many of those did", in_target),
 };
 
 static const struct view_kind kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "ACCOUNT",
 };
 

@@ -71,12 +71,7 @@ static int run(void *input, struct error *err)
 {
 	struct gshare *g = input;
 	Gpusched__ListShares request = GPUSCHED__LIST_SHARES__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = g,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_SHARES, &request.base, SHARE_CHUNK, on_chunk, g);
 	const struct filter users = { .lists = { [FILTER_USERS] = g->users } };
 	struct client *c = listing_open(&g->listing, &cmd, &share_kind, "shares", NULL, err);
 	int rc;

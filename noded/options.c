@@ -3,7 +3,6 @@
 
 #include "noded/options.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/hostlist.h"
+#include "common/base/tool.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/contain.h"
@@ -23,103 +23,155 @@
 
 const char *argp_program_version = "gnoded (" PACKAGE_NAME ") " PACKAGE_VERSION;
 
-enum kind {
-	TEXT, /* one string */
-	FLAG,
-	NO_FLAG, /* it takes a flag back */
-	TIME,
-	OTHER, /* it has a function */
-};
-
 #define SERVICE_ADDRESS_MAX 253 /* a host name */
 
 #define SECOND_MS ((uint64_t)1000)
 #define HOUR_MS   (3600 * SECOND_MS)
 #define DAY_MS    (24 * HOUR_MS)
 
-/* --- options with a meaning of their own ----------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-static int take_simulate(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(unset_flag)
 {
+	*(bool *)field = false;
+	return 0;
+}
+
+static CMD_SETTER(set_size)
+{
+	return size_parse_mb(value, SIZE_BARE_REFUSED, field, err);
+}
+
+static CMD_SETTER(set_processes)
+{
+	return count_parse(value, 1, INT32_MAX, field, err);
+}
+
+static CMD_SETTER(set_private)
+{
+	return private_parse(value, field, err);
+}
+
+/* Times, in which unit they are kept and what is possible; 0 too if `off` is set. */
+enum {
+	TIME_AGE,
+	TIME_LAUNCH,
+	TIME_HOUR,
+	TIME_RECHECK,
+	TIME_SAMPLE,
+	TIME_IDLE_SAMPLE,
+	TIME_HEALTH,
+};
+static const struct {
+	uint64_t unit_ms, least_ms, most_ms;
+	bool off;
+	const char *possible;
+} times[] = {
+	[TIME_AGE] = { SECOND_MS, SECOND_MS, UINT64_MAX, false, "1s or more" },
+	[TIME_LAUNCH] = { 1, SECOND_MS, HOUR_MS, false, "1s to 1h" },
+	[TIME_HOUR] = { 1, 100, HOUR_MS, false, "100ms to 1h" },
+	[TIME_RECHECK] = { 1, 100, 30 * DAY_MS, true, "0s, or 100ms to 30d" },
+	[TIME_SAMPLE] = { 1, 100, HOUR_MS, true, "0s, or 100ms to 1h" },
+	[TIME_IDLE_SAMPLE] = { 1, 100, DAY_MS, true, "0s, or 100ms to 1d" },
+	[TIME_HEALTH] = { SECOND_MS, SECOND_MS, 30 * DAY_MS, false, "1s to 30d" },
+};
+
+static CMD_SETTER(set_time)
+{
+	uint64_t ms;
+
+	if (duration_parse_ms(value, DURATION_BARE_REFUSED, &ms, err) < 0)
+		return -1;
+	if ((ms || !times[option->what].off) &&
+	        (ms < times[option->what].least_ms || ms > times[option->what].most_ms))
+		return error_set(err, ERR_USAGE, "%s: %s is possible", value,
+		        times[option->what].possible);
+	*(uint64_t *)field = ms / times[option->what].unit_ms;
+	return 0;
+}
+
+/* --- values that set more than one field ------------------------------------------------------ */
+
+static CMD_SETTER(take_simulate)
+{
+	struct options *o = field;
+
 	o->simulate = true;
-	return count_parse(arg, 0, HOSTLIST_MAX, &o->simulate_n, err);
+	return count_parse(value, 0, HOSTLIST_MAX, &o->simulate_n, err);
 }
 
-static int take_programs(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(take_programs)
 {
-	o->launcher.programs_of = strcmp(arg, "none") == 0 ? NULL : arg;
-	if (o->launcher.programs_of && *arg != '/')
-		return error_set(err, ERR_USAGE, "'%s' is no absolute path, nor none", arg);
+	struct options *o = field;
+
+	o->launcher.programs_of = strcmp(value, "none") == 0 ? NULL : value;
+	if (o->launcher.programs_of && *value != '/')
+		return error_set(err, ERR_USAGE, "'%s' is no absolute path, nor none", value);
 	return 0;
 }
 
-static int take_over_memory(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(take_over_memory)
 {
+	struct options *o = field;
+
 	o->launcher.over_memory_said = true;
-	return overmem_parse(arg, &o->launcher.over_memory, err);
+	return overmem_parse(value, &o->launcher.over_memory, err);
 }
 
-static int take_share_users(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(take_share_users)
 {
-	o->launcher.share_users_one = strcmp(arg, "one") == 0;
-	if (!o->launcher.share_users_one && strcmp(arg, "any") != 0)
-		return error_set(err, ERR_USAGE, "'%s' is none of one, any", arg);
+	struct options *o = field;
+
+	o->launcher.share_users_one = strcmp(value, "one") == 0;
+	if (!o->launcher.share_users_one && strcmp(value, "any") != 0)
+		return error_set(err, ERR_USAGE, "'%s' is none of one, any", value);
 	return 0;
 }
 
-static int take_private(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(take_rlimit)
 {
-	return private_parse(arg, &o->launcher.private_kinds, err);
-}
+	struct options *o = field;
 
-static int take_private_tmp(struct options *o, const char *arg, struct error *err)
-{
-	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->launcher.private_tmp_mb, err);
-}
-
-static int take_rlimit(struct options *o, const char *arg, struct error *err)
-{
 	if (o->launcher.n_rlimits == RLIMITS_MAX)
 		return error_set(err, ERR_USAGE, "at most %d", RLIMITS_MAX);
-	return rlimits_parse(arg, &o->rlimits[o->launcher.n_rlimits++], err);
+	return rlimits_parse(value, &o->rlimits[o->launcher.n_rlimits++], err);
 }
 
-static int take_containment(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(take_containment)
 {
-	const char *unknown = contain_words_lack(arg, CONTAIN_WORDS);
+	struct options *o = field;
+	const char *unknown = contain_words_lack(value, CONTAIN_WORDS);
 
 	if (unknown)
 		return error_set(err, ERR_USAGE, "no '%s'; there are " CONTAIN_WORDS, unknown);
-	o->launcher.containment = arg;
+	o->launcher.containment = value;
 	return 0;
 }
 
-static int take_device(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(take_device)
 {
-	if (*arg != '/')
-		return error_set(err, ERR_USAGE, "'%s' is no absolute path", arg);
+	struct options *o = field;
+
+	if (*value != '/')
+		return error_set(err, ERR_USAGE, "'%s' is no absolute path", value);
 	if (o->launcher.devices.n_all == DEVICE_GRANTS_ALL_MAX)
 		return error_set(err, ERR_USAGE, "at most %d", DEVICE_GRANTS_ALL_MAX);
-	o->launcher.devices.all[o->launcher.devices.n_all++] = arg;
+	o->launcher.devices.all[o->launcher.devices.n_all++] = value;
 	return 0;
-}
-
-static int take_spool_min_free(struct options *o, const char *arg, struct error *err)
-{
-	return size_parse_mb(arg, SIZE_BARE_REFUSED, &o->launcher.spool_min_free_mb, err);
 }
 
 /* As in 20000-20999. Below 1024 only root may listen. */
-static int take_service_ports(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(take_service_ports)
 {
-	char *low = xstrdup(arg), *high = strchr(low, '-');
+	struct options *o = field;
+	char *low = xstrdup(value), *high = strchr(low, '-');
 	uint64_t first = 0, last = 0;
 	int rc = -1;
 
 	if (high)
 		*high++ = '\0';
 	if (!high)
-		error_set(err, ERR_USAGE, "'%s' is not LOW-HIGH", arg);
+		error_set(err, ERR_USAGE, "'%s' is not LOW-HIGH", value);
 	else if (count_parse(low, 1024, UINT16_MAX, &first, err) == 0 &&
 	         count_parse(high, first, UINT16_MAX, &last, err) == 0)
 		rc = 0;
@@ -130,240 +182,158 @@ static int take_service_ports(struct options *o, const char *arg, struct error *
 }
 
 /* Clients get it as it is; a name is fine too. */
-static int take_service_address(struct options *o, const char *arg, struct error *err)
+static CMD_SETTER(take_service_address)
 {
-	size_t n = strlen(arg);
+	struct options *o = field;
+	size_t n = strlen(value);
 
-	o->service_address = arg;
+	o->service_address = value;
 	if (n == 0 || n > SERVICE_ADDRESS_MAX ||
-	        arg[strspn(
-	                arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-_")])
-		return error_set(err, ERR_USAGE, "'%s' is no address and no host name", arg);
+	        value[strspn(
+	                value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-_")])
+		return error_set(err, ERR_USAGE, "'%s' is no address and no host name", value);
 	return 0;
-}
-
-static int take_max_processes(struct options *o, const char *arg, struct error *err)
-{
-	return count_parse(arg, 1, INT32_MAX, &o->launcher.max_processes, err);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* To add one: a row here, a field in options.h, the same group of man/gnoded.8. A row without a
- * name is the title of a group. */
-static const struct row {
-	const char *name, *arg, *help;
-	int letter; /* 0: none */
-	enum kind kind;
-	size_t at; /* of its field in struct options */
-	int (*take)(struct options *o, const char *arg, struct error *err); /* OTHER */
-	/* TIME, of the field and possible; 0 too if `off` is set */
-	uint64_t unit_ms, least_ms, most_ms;
-	bool off;
-	const char *possible;
-} rows[] = {
-	{ .help = "Identity:" },
-	{ "node", "NAME", "its name in gpusched.conf (default: the short host name)", .letter = 'N',
-	        .kind = TEXT, .at = offsetof(struct options, node) },
-	{ "config", "FILE",
-	        "names the controller: client.conf or gpusched.conf (default: as for commands)",
-	        .letter = 'f', .kind = TEXT, .at = offsetof(struct options, conf) },
-	{ "user", "NAME",
+/* To add one: a row here, a field in options.h, the same group of man/gnoded.8. With ALL `set` gets
+ * all options. */
+#define ROW(member, name, letter, arg, set, help) \
+	CMD_ROW(struct options, member, name, letter, arg, set, help)
+#define TIME(member, name, which, help) \
+	{ name, 0, "TIME", help, set_time, offsetof(struct options, member), which, 0 }
+#define ALL(name, arg, set, help) { name, 0, arg, help, set, 0, 0, 0 }
+
+static const struct cmd_option rows[] = {
+	CMD_HEADING("Identity:"),
+	ROW(node, "node", 'N', "NAME", cmd_set_text,
+	        "its name in gpusched.conf (default: the short host name)"),
+	ROW(conf, "config", 'f', "FILE", cmd_set_text,
+	        "names the controller: client.conf or gpusched.conf (default: as for commands)"),
+	ROW(user, "user", 0, "NAME", cmd_set_text,
 	        "runs the half that has the network (default: " PRIVILEGE_USER
-	        "; root: as root, without any capability)",
-	        .kind = TEXT, .at = offsetof(struct options, user) },
-	{ "munge-socket-2", "PATH",
-	        "a second munge daemon, with the other key, while the key is replaced (default: "
-	        "munge_socket_2 of the configuration)",
-	        .kind = TEXT, .at = offsetof(struct options, launcher.munge_socket_2) },
+	        "; root: as root, without any capability)"),
+	ROW(launcher.munge_socket_2, "munge-socket-2", 0, "PATH", cmd_set_text,
+	        "a second munge daemon, with the other key, while the key is replaced "
+	        "(default: munge_socket_2 of the configuration)"),
 
-	{ .help = "Directories:" },
-	{ "rundir", "DIR", "records of runs, on tmpfs (default: /run/gpusched)", .kind = TEXT,
-	        .at = offsetof(struct options, rundir) },
-	{ "spool", "DIR",
-	        "directories of runs, and saved ends (default: " LOCALSTATEDIR "/spool/gpusched)",
-	        .kind = TEXT, .at = offsetof(struct options, spool) },
-	{ "spool-min-free", "SIZE",
-	        "end the run that fills the spool if less is free; 0: never (default: 256M)",
-	        .kind = OTHER, .take = take_spool_min_free },
+	CMD_HEADING("Directories:"),
+	ROW(rundir, "rundir", 0, "DIR", cmd_set_text,
+	        "records of runs, on tmpfs (default: /run/gpusched)"),
+	ROW(spool, "spool", 0, "DIR", cmd_set_text,
+	        "directories of runs, and saved ends (default: " LOCALSTATEDIR "/spool/gpusched)"),
+	ROW(launcher.spool_min_free_mb, "spool-min-free", 0, "SIZE", set_size,
+	        "end the run that fills the spool if less is free; 0: never (default: 256M)"),
 
-	{ .help = "Starts and ends of runs:" },
-	{ "allow-root", NULL, "run root's jobs too (default: refuse them)", .kind = FLAG,
-	        .at = offsetof(struct options, launcher.allow_root) },
-	{ "signature-age", "TIME", "refuse jobs that were signed longer ago (default: 14d)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.signature_age_s),
-	        .unit_ms = SECOND_MS, .least_ms = SECOND_MS, .most_ms = UINT64_MAX,
-	        .possible = "1s or more" },
-	{ "launch-timeout", "TIME",
-	        "until a run's program must be executed, without its task prolog (default: 1m)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.launch_timeout_ms),
-	        .unit_ms = 1, .least_ms = SECOND_MS, .most_ms = HOUR_MS, .possible = "1s to 1h" },
-	{ "kill-wait", "TIME", "drain the node if a killed process lives longer (default: 1m)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.kill_wait_ms), .unit_ms = 1,
-	        .least_ms = 100, .most_ms = HOUR_MS, .possible = "100ms to 1h" },
-	{ "shepherd", "FILE",
-	        "the program that watches a run (default: gshepherd of this installation)",
-	        .kind = TEXT, .at = offsetof(struct options, launcher.shepherd) },
+	CMD_HEADING("Starts and ends of runs:"),
+	ROW(launcher.allow_root, "allow-root", 0, NULL, cmd_set_flag,
+	        "run root's jobs too (default: refuse them)"),
+	TIME(launcher.signature_age_s, "signature-age", TIME_AGE,
+	        "refuse jobs that were signed longer ago (default: 14d)"),
+	TIME(launcher.launch_timeout_ms, "launch-timeout", TIME_LAUNCH,
+	        "until a run's program must be executed, without its task prolog (default: 1m)"),
+	TIME(launcher.kill_wait_ms, "kill-wait", TIME_HOUR,
+	        "drain the node if a killed process lives longer (default: 1m)"),
+	ROW(launcher.shepherd, "shepherd", 0, "FILE", cmd_set_text,
+	        "the program that watches a run (default: gshepherd of this installation)"),
 
-	{ .help = "What confines runs:" },
-	{ "containment", "WORD,...",
+	CMD_HEADING("What confines runs:"),
+	ALL("containment", "WORD,...", take_containment,
 	        "do not start unless these are available: " CONTAIN_WORDS
-	        " (default: use what there is)",
-	        .kind = OTHER, .take = take_containment },
-	{ "cgroup", "PATH",
-	        "run jobs below this cgroup; none: without cgroups (default: what the host offers)",
-	        .kind = TEXT, .at = offsetof(struct options, launcher.cgroup) },
-	{ "private", "WORD,...",
-	        "what each run has for itself: " PRIVATE_WORDS " (default: nothing)", .kind = OTHER,
-	        .take = take_private },
-	{ "private-tmp", "SIZE",
-	        "keep a run's private /tmp in memory, at most so large (default: on disk)",
-	        .kind = OTHER, .take = take_private_tmp },
-	{ "tmp-dir", "DIR",
-	        "the file system whose size jobs ask for with --tmp (default: where private /tmps "
-	        "are, else /tmp)",
-	        .kind = TEXT, .at = offsetof(struct options, tmp_dir) },
-	{ "max-processes", "N", "processes and threads of one run (default: 16384)", .kind = OTHER,
-	        .take = take_max_processes },
-	{ "rlimit", "NAME=SOFT[:HARD]",
-	        "a resource limit of jobs, as in nofile=1024:524288; once for each (default: see "
-	        "gnoded(8))",
-	        .kind = OTHER, .take = take_rlimit },
-	{ "device", "FILE", "a device file that every run may open; up to 64 times", .kind = OTHER,
-	        .take = take_device },
+	        " (default: use what there is)"),
+	ROW(launcher.cgroup, "cgroup", 0, "PATH", cmd_set_text,
+	        "run jobs below this cgroup; none: without cgroups (default: what the "
+	        "host offers)"),
+	ROW(launcher.private_kinds, "private", 0, "WORD,...", set_private,
+	        "what each run has for itself: " PRIVATE_WORDS " (default: nothing)"),
+	ROW(launcher.private_tmp_mb, "private-tmp", 0, "SIZE", set_size,
+	        "keep a run's private /tmp in memory, at most so large (default: on disk)"),
+	ROW(tmp_dir, "tmp-dir", 0, "DIR", cmd_set_text,
+	        "the file system whose size jobs ask for with --tmp (default: where "
+	        "private /tmps are, else /tmp)"),
+	ROW(launcher.max_processes, "max-processes", 0, "N", set_processes,
+	        "processes and threads of one run (default: 16384)"),
+	ALL("rlimit", "NAME=SOFT[:HARD]", take_rlimit,
+	        "a resource limit of jobs, as in nofile=1024:524288; once for each "
+	        "(default: see gnoded(8))"),
+	ALL("device", "FILE", take_device, "a device file that every run may open; up to 64 times"),
 
-	{ .help = "GPUs:" },
-	{ "gpu-devices", "LIST",
-	        "their device files in order, as in /dev/dri/renderD[128-135] (default: found "
-	        "through the driver)",
-	        .kind = TEXT, .at = offsetof(struct options, launcher.devices.gpus) },
-	{ "gpu-recheck", "TIME",
-	        "between two checks of the GPUs; 0s: only at the start (default: 10m)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.gpu_recheck_ms), .unit_ms = 1,
-	        .least_ms = 100, .most_ms = 30 * DAY_MS, .off = true,
-	        .possible = "0s, or 100ms to 30d" },
-	{ "gpu-timeout", "TIME", "give up a GPU that does not answer for longer (default: 20s)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.gpu_timeout_ms), .unit_ms = 1,
-	        .least_ms = 100, .most_ms = HOUR_MS, .possible = "100ms to 1h" },
-	{ "sample-every", "TIME", "between two samples of what runs use; 0s: never (default: 10s)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.sample_ms), .unit_ms = 1,
-	        .least_ms = 100, .most_ms = HOUR_MS, .off = true,
-	        .possible = "0s, or 100ms to 1h" },
-	{ "idle-sample", "TIME",
-	        "between two samples of GPUs while no run holds one; 0s: never (default: 1m)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.idle_sample_ms), .unit_ms = 1,
-	        .least_ms = 100, .most_ms = DAY_MS, .off = true, .possible = "0s, or 100ms to 1d" },
-	{ "over-memory", "note|warn|end",
-	        "when a run exceeds its part of a GPU's memory (default: end)", .kind = OTHER,
-	        .take = take_over_memory },
-	{ "share-users", "one|any", "the users whose runs may share one GPU (default: any)",
-	        .kind = OTHER, .take = take_share_users },
-	{ "gpu-jobs", "DIR",
-	        "say there which jobs are on which GPU, for dcgm-exporter (default: nowhere)",
-	        .kind = TEXT, .at = offsetof(struct options, launcher.gpu_jobs) },
-	{ "mps", "FILE", "the control program of NVIDIA's MPS (default: " LAUNCHER_MPS ")",
-	        .kind = TEXT, .at = offsetof(struct options, launcher.mps) },
+	CMD_HEADING("GPUs:"),
+	ROW(launcher.devices.gpus, "gpu-devices", 0, "LIST", cmd_set_text,
+	        "their device files in order, as in /dev/dri/renderD[128-135] (default: "
+	        "found through the driver)"),
+	TIME(launcher.gpu_recheck_ms, "gpu-recheck", TIME_RECHECK,
+	        "between two checks of the GPUs; 0s: only at the start (default: 10m)"),
+	TIME(launcher.gpu_timeout_ms, "gpu-timeout", TIME_HOUR,
+	        "give up a GPU that does not answer for longer (default: 20s)"),
+	TIME(launcher.sample_ms, "sample-every", TIME_SAMPLE,
+	        "between two samples of what runs use; 0s: never (default: 10s)"),
+	TIME(launcher.idle_sample_ms, "idle-sample", TIME_IDLE_SAMPLE,
+	        "between two samples of GPUs while no run holds one; 0s: never (default: 1m)"),
+	ALL("over-memory", "note|warn|end", take_over_memory,
+	        "when a run exceeds its part of a GPU's memory (default: end)"),
+	ALL("share-users", "one|any", take_share_users,
+	        "the users whose runs may share one GPU (default: any)"),
+	ROW(launcher.gpu_jobs, "gpu-jobs", 0, "DIR", cmd_set_text,
+	        "say there which jobs are on which GPU, for dcgm-exporter (default: nowhere)"),
+	ROW(launcher.mps, "mps", 0, "FILE", cmd_set_text,
+	        "the control program of NVIDIA's MPS (default: " LAUNCHER_MPS ")"),
 
-	{ .help = "Services:" },
-	{ "service-ports", "LOW-HIGH",
-	        "the ports that replicas get, as in 20000-20999 (default: none)", .kind = OTHER,
-	        .take = take_service_ports },
-	{ "service-address", "ADDR",
-	        "where clients reach replicas here (default: this end of the connection to the "
-	        "controller)",
-	        .kind = OTHER, .take = take_service_address },
-	{ "service-age", "TIME",
-	        "refuse replicas of services that were signed longer ago (default: 90d)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.service_age_s),
-	        .unit_ms = SECOND_MS, .least_ms = SECOND_MS, .most_ms = UINT64_MAX,
-	        .possible = "1s or more" },
+	CMD_HEADING("Services:"),
+	ALL("service-ports", "LOW-HIGH", take_service_ports,
+	        "the ports that replicas get, as in 20000-20999 (default: none)"),
+	ALL("service-address", "ADDR", take_service_address,
+	        "where clients reach replicas here (default: this end of the connection "
+	        "to the controller)"),
+	TIME(launcher.service_age_s, "service-age", TIME_AGE,
+	        "refuse replicas of services that were signed longer ago (default: 90d)"),
 
-	{ .help = "Programs of the site (default: none):" },
-	{ "prolog", "FILE", "run as root before each run", .kind = TEXT,
-	        .at = offsetof(struct options, launcher.programs[PROGRAM_PROLOG]) },
-	{ "task-prolog", "FILE", "run as the owner before each job's script", .kind = TEXT,
-	        .at = offsetof(struct options, launcher.programs[PROGRAM_TASK_PROLOG]) },
-	{ "task-epilog", "FILE", "run as the owner when nothing is left of the job", .kind = TEXT,
-	        .at = offsetof(struct options, launcher.programs[PROGRAM_TASK_EPILOG]) },
-	{ "epilog", "FILE", "run as root after each run", .kind = TEXT,
-	        .at = offsetof(struct options, launcher.programs[PROGRAM_EPILOG]) },
-	{ "scrub", "FILE", "run as root last of all, to clear the run's GPUs", .kind = TEXT,
-	        .at = offsetof(struct options, launcher.programs[PROGRAM_SCRUB]) },
-	{ "health-check", "FILE", "start nothing while this program fails", .kind = TEXT,
-	        .at = offsetof(struct options, launcher.programs[PROGRAM_HEALTH]) },
-	{ "health-interval", "TIME", "between two health checks (default: 5m)", .kind = TIME,
-	        .at = offsetof(struct options, launcher.health_interval_s), .unit_ms = SECOND_MS,
-	        .least_ms = SECOND_MS, .most_ms = 30 * DAY_MS, .possible = "1s to 30d" },
-	{ "program-timeout", "TIME", "the longest time of each of these programs (default: 1m)",
-	        .kind = TIME, .at = offsetof(struct options, launcher.program_timeout_ms),
-	        .unit_ms = 1, .least_ms = 100, .most_ms = HOUR_MS, .possible = "100ms to 1h" },
-	{ "programs", "DIR|none",
+	CMD_HEADING("Programs of the site (default: none):"),
+	ROW(launcher.programs[PROGRAM_PROLOG], "prolog", 0, "FILE", cmd_set_text,
+	        "run as root before each run"),
+	ROW(launcher.programs[PROGRAM_TASK_PROLOG], "task-prolog", 0, "FILE", cmd_set_text,
+	        "run as the owner before each job's script"),
+	ROW(launcher.programs[PROGRAM_TASK_EPILOG], "task-epilog", 0, "FILE", cmd_set_text,
+	        "run as the owner when nothing is left of the job"),
+	ROW(launcher.programs[PROGRAM_EPILOG], "epilog", 0, "FILE", cmd_set_text,
+	        "run as root after each run"),
+	ROW(launcher.programs[PROGRAM_SCRUB], "scrub", 0, "FILE", cmd_set_text,
+	        "run as root last of all, to clear the run's GPUs"),
+	ROW(launcher.programs[PROGRAM_HEALTH], "health-check", 0, "FILE", cmd_set_text,
+	        "start nothing while this program fails"),
+	TIME(launcher.health_interval_s, "health-interval", TIME_HEALTH,
+	        "between two health checks (default: 5m)"),
+	TIME(launcher.program_timeout_ms, "program-timeout", TIME_HOUR,
+	        "the longest time of each of these programs (default: 1m)"),
+	ALL("programs", "DIR|none", take_programs,
 	        "the folder of those that gpusched.conf may name (default: " SYSCONFDIR
-	        "/gpusched)",
-	        .kind = OTHER, .take = take_programs },
+	        "/gpusched)"),
 
-	{ .help = "The daemon:" },
-	{ "foreground", NULL, "stay in the foreground (the default)", .kind = NO_FLAG,
-	        .at = offsetof(struct options, daemon) },
-	{ "daemon", NULL, "detach, and return when ready", .kind = FLAG,
-	        .at = offsetof(struct options, daemon) },
-	{ "pid-file", "FILE", "write the process id there", .kind = TEXT,
-	        .at = offsetof(struct options, pid_file) },
-	{ "log", "WHERE", "stderr, syslog or a file (default: stderr; syslog with --daemon)",
-	        .kind = TEXT, .at = offsetof(struct options, log) },
-	{ "log-level", "LEVEL", "error, warning, info or debug (default: info)", .kind = TEXT,
-	        .at = offsetof(struct options, log_level) },
+	CMD_HEADING("The daemon:"),
+	ROW(daemon, "foreground", 0, NULL, unset_flag, "stay in the foreground (the default)"),
+	ROW(daemon, "daemon", 0, NULL, cmd_set_flag, "detach, and return when ready"),
+	ROW(pid_file, "pid-file", 0, "FILE", cmd_set_text, "write the process id there"),
+	ROW(log, "log", 0, "WHERE", cmd_set_text,
+	        "stderr, syslog or a file (default: stderr; syslog with --daemon)"),
+	ROW(log_level, "log-level", 0, "LEVEL", cmd_set_text,
+	        "error, warning, info or debug (default: info)"),
 
-	{ .help = "Instead of a daemon:" },
-	{ "inventory", NULL, "print what this node has, and exit", .kind = FLAG,
-	        .at = offsetof(struct options, inventory) },
-	{ "json", NULL, "with --inventory: as JSON", .kind = FLAG,
-	        .at = offsetof(struct options, json) },
-	{ "test", NULL, "print what the controller would be told, and exit", .kind = FLAG,
-	        .at = offsetof(struct options, test) },
+	CMD_HEADING("Instead of a daemon:"),
+	ROW(inventory, "inventory", 0, NULL, cmd_set_flag, "print what this node has, and exit"),
+	ROW(json, "json", 0, NULL, cmd_set_flag, "with --inventory: as JSON"),
+	ROW(test, "test", 0, NULL, cmd_set_flag,
+	        "print what the controller would be told, and exit"),
 
-	{ .help = "Tests:" },
-	{ "pretend", "cpus=N,mem=SIZE", "report this instead of what the node has", .kind = TEXT,
-	        .at = offsetof(struct options, pretend) },
-	{ "simulate", "N", "be N nodes whose runs exist only in name; 0: all of --nodes",
-	        .kind = OTHER, .take = take_simulate },
-	{ "nodes", "LIST", "their names, as in n[0001-9999] (default: n1, n2, ...)", .kind = TEXT,
-	        .at = offsetof(struct options, nodes) },
+	CMD_HEADING("Tests:"),
+	ROW(pretend, "pretend", 0, "cpus=N,mem=SIZE", cmd_set_text,
+	        "report this instead of what the node has"),
+	ALL("simulate", "N", take_simulate,
+	        "be N nodes whose runs exist only in name; 0: all of --nodes"),
+	ROW(nodes, "nodes", 0, "LIST", cmd_set_text,
+	        "their names, as in n[0001-9999] (default: n1, n2, ...)"),
+	CMD_TABLE_END,
 };
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static int take_time(struct options *o, const struct row *row, const char *arg, struct error *err)
-{
-	uint64_t ms;
-
-	if (duration_parse_ms(arg, DURATION_BARE_REFUSED, &ms, err) < 0)
-		return -1;
-	if ((ms || !row->off) && (ms < row->least_ms || ms > row->most_ms))
-		return error_set(err, ERR_USAGE, "%s: %s is possible", arg, row->possible);
-	*(uint64_t *)((char *)o + row->at) = ms / row->unit_ms;
-	return 0;
-}
-
-static int take_option(struct options *o, const struct row *row, const char *arg, struct error *err)
-{
-	void *field = (char *)o + row->at;
-
-	switch (row->kind) {
-	case TEXT:
-		*(const char **)field = arg;
-		return 0;
-	case FLAG:
-	case NO_FLAG:
-		*(bool *)field = row->kind == FLAG;
-		return 0;
-	case TIME:
-		return take_time(o, row, arg, err);
-	case OTHER:
-		break;
-	}
-	return row->take(o, arg, err);
-}
 
 /* `text` is the whole line; does not return. */
 static void refuse(const char *text)
@@ -372,26 +342,18 @@ static void refuse(const char *text)
 	exit(EXIT_USAGE);
 }
 
-/* argp's key of a row: its letter, or a number that is no character. */
-static int key_of(const struct row *row)
-{
-	return row->letter ? row->letter : 0x100 + (int)(row - rows);
-}
-
 static error_t parse_key(int key, char *arg, struct argp_state *state)
 {
-	const struct row *row = rows;
+	const struct cmd_option *row = tool_option(rows, key);
 	struct error err;
 
 	if (key == ARGP_KEY_ARG) {
 		error_set(&err, ERR_USAGE, "unexpected argument '%s'", arg);
 		refuse(err.text);
 	}
-	while (row < rows + COUNT(rows) && (!row->name || key_of(row) != key))
-		row++;
-	if (row == rows + COUNT(rows))
+	if (!row)
 		return ARGP_ERR_UNKNOWN;
-	if (take_option(state->input, row, arg, &err) < 0) {
+	if (row->set((char *)state->input + row->offset, row, arg, &err) < 0) {
 		error_wrap(&err, "--%s", row->name);
 		refuse(err.text);
 	}
@@ -400,8 +362,7 @@ static error_t parse_key(int key, char *arg, struct argp_state *state)
 
 static void parse_args(struct options *o, int argc, char **argv)
 {
-	struct argp_option list[COUNT(rows) + 1] = { { 0 } };
-	int group = 0;
+	struct argp_option list[sizeof(rows) / sizeof(rows[0])] = { { 0 } };
 	const struct argp argp = {
 		.options = list,
 		.parser = parse_key,
@@ -413,11 +374,7 @@ static void parse_args(struct options *o, int argc, char **argv)
 		       "gnoded can be ended and started again at any time: runs go on.",
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		group += !rows[i].name;
-		list[i] = (struct argp_option){ rows[i].name, rows[i].name ? key_of(&rows[i]) : 0,
-			rows[i].arg, 0, rows[i].help, group };
-	}
+	tool_argp(rows, 0, list);
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 }
 

@@ -137,12 +137,9 @@ static int on_result(const ProtobufCMessage *m, void *arg, struct error *err)
 static int commit(struct bulk *b, struct error *err)
 {
 	Gpusched__SubmitBulk m = GPUSCHED__SUBMIT_BULK__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SUBMIT_BULK,
-		.request = &m.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_BULK_RESULT,
-		.on_chunk = on_result,
-		.arg = b,
-		.timeout_ms = 120000 };
+	struct client_call call = {
+		CLIENT_CALL(SUBMIT_BULK, &m.base, BULK_RESULT, on_result, b), .timeout_ms = 120000
+	};
 
 	m.bulk = b->number;
 	m.jobs = b->n;

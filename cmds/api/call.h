@@ -19,6 +19,14 @@ struct client_call {
 	unsigned answer; /* MsgType of each part: another one ends the call (ERR_PROTOCOL) */
 };
 
+/* What every call says, with the messages' names as MsgType has them behind MSG_. */
+#define CLIENT_CALL(message, request_, parts, on_part, what)                               \
+	.type = GPUSCHED__MSG_TYPE__MSG_##message, .request = (request_),                  \
+	.answer = GPUSCHED__MSG_TYPE__MSG_##parts, .on_chunk = (on_part), .arg = (what)
+/* A question, which changes nothing: it may be asked again. */
+#define CLIENT_ASK(message, request_, parts, on_part, what) \
+	{ CLIENT_CALL(message, request_, parts, on_part, what), .repeatable = true }
+
 /* Hand over a part of the answer. -1 with `err`. */
 int call_part(const struct client_call *call, unsigned type, const ProtobufCMessage *m,
         struct error *err);

@@ -2,7 +2,6 @@
 #include "cmds/api/gpus.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

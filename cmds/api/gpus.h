@@ -8,7 +8,6 @@
 #ifndef CMDS_GPUS_H
 #define CMDS_GPUS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -521,11 +521,8 @@ int gpusched_wait(struct gpusched *g, const uint64_t *ids, size_t n, gpusched_on
 	w.ids = xmemdup(ids, n * sizeof(*ids));
 	while (w.n && !w.cb.result) {
 		size_t before = w.n;
-		struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
-			.request = &wait.base,
-			.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
-			.on_chunk = on_ended,
-			.arg = &w,
+		struct client_call call = {
+			CLIENT_CALL(WAIT_JOBS, &wait.base, JOB_CHUNK, on_ended, &w),
 			.timeout_ms = -1,
 			.repeatable = true };
 

@@ -185,12 +185,8 @@ static int on_script(const ProtobufCMessage *m, void *arg, struct error *err)
 static int fetch(struct group *g, uint64_t job, struct error *err)
 {
 	Gpusched__ShowScript request = GPUSCHED__SHOW_SCRIPT__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SHOW_SCRIPT,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_SCRIPT_RESULT,
-		.on_chunk = on_script,
-		.arg = g,
-		.repeatable = true };
+	struct client_call call =
+	        CLIENT_ASK(SHOW_SCRIPT, &request.base, SCRIPT_RESULT, on_script, g);
 	struct error why;
 
 	request.job = g->asked = job;
@@ -234,12 +230,8 @@ static int on_result(const ProtobufCMessage *m, void *arg, struct error *err)
 static int send_signed(struct group *g, const char *cred, struct error *err)
 {
 	Gpusched__Resign request = GPUSCHED__RESIGN__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_RESIGN,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT,
-		.on_chunk = on_result,
-		.arg = g,
-		.repeatable = true };
+	struct client_call call =
+	        CLIENT_ASK(RESIGN, &request.base, JOB_CONTROL_RESULT, on_result, g);
 	ProtobufCBinaryData specs[SIGNEDJOB_MAX];
 	uint64_t jobs[SIGNEDJOB_MAX];
 	struct error why;

@@ -310,6 +310,8 @@ static int add_texts(Gpusched__JobRequest *r, const struct gpusched_spec *s, str
 	return 0;
 }
 
+#define COPY(field) r->field = s->field;
+
 Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *err)
 {
 	Gpusched__JobRequest *r = xcalloc(1, sizeof(*r));
@@ -320,28 +322,9 @@ Gpusched__JobRequest *spec_request(const struct gpusched_spec *s, struct error *
 		gpusched__job_request__free_unpacked(r, NULL);
 		return NULL;
 	}
-	r->cpus = s->cpus;
-	r->mem_mb = s->mem_mb;
-	r->time_limit_s = s->time_limit_s;
-	r->hold = s->hold;
-	r->no_requeue = s->no_requeue;
-	r->warn_signal = s->warn_signal;
-	r->warn_before_s = s->warn_before_s;
-	r->nice = s->nice;
-	r->nodes_min = s->nodes_min;
-	r->nodes_max = s->nodes_max;
-	r->gpus_per_node = s->gpus_per_node;
-	r->gpu_mem_min_mb = s->gpu_mem_min_mb;
-	r->tmp_mb = s->tmp_mb;
+	SPEC_NUMBERS(COPY)
 	r->gpu_link = xstrdup(near_link_word((enum near_link)s->gpu_link));
-	r->gpu_mem_mb = s->gpu_mem_mb;
-	r->gpu_mem_burst_mb = s->gpu_mem_burst_mb;
-	r->gpu_share_milli = s->gpu_share_milli;
-	r->exclusive = s->exclusive;
-	r->max_wait_s = s->max_wait_s;
-	r->begin_time = s->begin_time;
 	r->requeue_delay_s = s->requeue_delay_s;
-	r->deadline_time = s->deadline_time;
 	r->kill_invalid_dep = (Gpusched__KillInvalid)s->kill_invalid_dep;
 	return r;
 }

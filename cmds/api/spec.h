@@ -9,6 +9,18 @@
 
 #define SPEC_ATTEMPTS 100 /* starts of a job that may be requeued: signed with it */
 
+/* Fields with one name in gpusched_spec, in what is asked for, and in the options of gsubmit. */
+/* clang-format off */
+#define SPEC_NUMBERS(X) \
+	X(cpus) X(mem_mb) X(time_limit_s) X(hold) X(no_requeue) X(warn_signal) X(warn_before_s) \
+	X(nice) X(nodes_min) X(nodes_max) X(gpus_per_node) X(gpu_mem_min_mb) X(tmp_mb) \
+	X(gpu_mem_mb) X(gpu_mem_burst_mb) X(gpu_share_milli) X(exclusive) X(max_wait_s) \
+	X(begin_time) X(deadline_time)
+#define SPEC_TEXTS(X) \
+	X(partition) X(account) X(qos) X(constraint) X(prefer) X(nodelist) X(exclude) X(licences) \
+	X(dependency) X(mail_type) X(mail_user) X(requeue_on)
+/* clang-format on */
+
 /* Copy a struct that a program filled, which may have been built with an older or a later
  * gpusched.h: both begin with their size. `ours` has our size and its defaults; what theirs is too
  * short for keeps them. ERR_USAGE: theirs is shorter than `least`, or sets something behind our end,

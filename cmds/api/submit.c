@@ -458,11 +458,7 @@ int submit_test(struct client *c, const struct gpusched_spec *spec,
         struct error *err)
 {
 	struct test test = { on_result_fn, arg };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SUBMIT,
-		.answer = GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT,
-		.on_chunk = on_test,
-		.arg = &test,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(SUBMIT, NULL, SUBMIT_RESULT, on_test, &test);
 	struct spec_group made;
 	int rc;
 

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "common/base/xalloc.h"
 #include "common/net/msg.h"
 #include "common/net/msgfield.h"
 #include "common/net/msgfit.h"

@@ -21,7 +21,6 @@
 #define KEY_HELP    '?'
 #define KEY_USAGE   0x7001
 #define KEY_VERSION 'V'
-#define KEY_TABLE   0x6000 /* rows of a table without a letter: KEY_TABLE + index */
 
 static const struct argp_option standard_options[] = {
 	{ "help", KEY_HELP, NULL, 0, "Print this", -1 },
@@ -44,15 +43,7 @@ struct parse {
 
 int cmd_fail(const struct cmd *cmd, const struct error *err)
 {
-	char *text = text_escape_dup(err->text), *hint = text_escape_dup(err->hint);
-
-	fflush(stdout);
-	fprintf(stderr, "%s: error: %s\n", cmd->name, text);
-	if (*hint)
-		fprintf(stderr, "hint: %s\n", hint);
-	free(text);
-	free(hint);
-	return error_exit_status(err->code);
+	return tool_fail(cmd->name, err);
 }
 
 static void __attribute__((format(printf, 3, 0)))
@@ -152,64 +143,23 @@ static bool is_end(const struct argp_option *o)
 	return !o->name && !o->key && !o->doc;
 }
 
-static bool is_last(const struct cmd_option *o)
-{
-	return !o->name && !o->help;
-}
-
-static int key_of(const struct cmd *cmd, const struct cmd_option *o)
-{
-	return o->letter ? o->letter : KEY_TABLE + (int)(o - cmd->table);
-}
-
-/* A row of a command's table as argp has it. */
-static struct argp_option as_argp(const struct cmd *cmd, const struct cmd_option *o, int group)
-{
-	bool maybe = o->arg && *o->arg == '[';
-
-	return (struct argp_option){ .name = o->name,
-		.key = o->name ? key_of(cmd, o) : 0,
-		.arg = o->arg,
-		.flags = (o->help ? 0 : OPTION_ALIAS) | (maybe ? OPTION_ARG_OPTIONAL : 0),
-		.doc = o->help,
-		.group = group };
-}
-
 /* All options of a command as one table, the standard ones last; the caller frees. */
 static struct argp_option *all_options(const struct cmd *cmd)
 {
-	size_t n = 0, m = 0, at = 0;
+	size_t n = 0, m = tool_argp(cmd->table, 0, NULL);
 	struct argp_option *all;
 	int group = 1;
 
 	while (cmd->options && !is_end(&cmd->options[n]))
 		n++;
-	while (cmd->table && !is_last(&cmd->table[m]))
-		m++;
 	all = xcalloc(n + m + N_STANDARD, sizeof(*all));
-	for (; at < n; at++) {
-		all[at] = cmd->options[at];
-		group = all[at].group > group ? all[at].group : group;
+	for (size_t i = 0; i < n; i++) {
+		all[i] = cmd->options[i];
+		group = all[i].group > group ? all[i].group : group;
 	}
-	for (size_t i = 0; i < m; i++) {
-		group += !cmd->table[i].name;
-		all[at++] = as_argp(cmd, &cmd->table[i], group);
-	}
-	memcpy(all + at, standard_options, sizeof(standard_options));
+	tool_argp(cmd->table, group, all + n);
+	memcpy(all + n + m, standard_options, sizeof(standard_options));
 	return all;
-}
-
-/* The row of the table that a key means; NULL: none. */
-static const struct cmd_option *row_of(const struct cmd *cmd, int key)
-{
-	for (const struct cmd_option *o = cmd->table; o && !is_last(o); o++) {
-		if (!o->name || key_of(cmd, o) != key)
-			continue;
-		while (!o->help)
-			o--; /* by another name */
-		return o;
-	}
-	return NULL;
 }
 
 static int set_row(struct parse *p, const struct cmd_option *o, const char *value)
@@ -358,7 +308,7 @@ static error_t parser(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_FINI:
 		return ARGP_ERR_UNKNOWN;
 	default:
-		row = row_of(p->cmd, key);
+		row = tool_option(p->cmd->table, key);
 		if (row)
 			rc = set_row(p, row, value);
 		else if (p->cmd->take)

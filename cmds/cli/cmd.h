@@ -15,6 +15,7 @@
 
 #include "cmds/api/client.h"
 #include "common/base/error.h"
+#include "common/base/tool.h"
 
 struct view_kind;
 
@@ -43,35 +44,6 @@ struct cmd {
 	const char *version;          /* what --version prints; NULL: its name and ours */
 	bool quiet;                   /* warnings are for people: only to a terminal */
 };
-
-/* A row of a command's table of options: how it is written, and the field of the command's input
- * that it sets. The table ends with a row of nothing. */
-struct cmd_option {
-	const char *name; /* "user"; NULL: `help` is the heading of the rows below */
-	int letter;       /* or 0 */
-	const char *arg;  /* its value in the help, "[TIME]" if it may miss; NULL: it has none */
-	const char *help; /* NULL: another name of the row above */
-	/* Set `field`, at `offset` of the input. -1 with `err`, whose text gets "--NAME=VALUE: " in
-	 * front unless it begins with an option itself. */
-	int (*set)(void *field, const struct cmd_option *option, const char *value,
-	        struct error *err);
-	size_t offset;
-	unsigned what; /* for `set` */
-	unsigned own;  /* for the command */
-};
-
-/* A row of that: `member` of a `type`. */
-#define CMD_ROW(type, member, name, letter, arg, set, help) \
-	{ name, letter, arg, help, set, offsetof(type, member), 0, 0 }
-/* The head of a `set`, which need not look at all that it is handed. */
-#define CMD_SETTER(name)                                                     \
-	int name(void *field __attribute__((unused)),                        \
-	        const struct cmd_option *option __attribute__((unused)),     \
-	        const char *value __attribute__((unused)),                   \
-	        struct error *err __attribute__((unused)))
-#define CMD_HEADING(text) { NULL, 0, NULL, text, NULL, 0, 0, 0 }
-#define CMD_ALIAS(name, letter) { name, letter, NULL, NULL, NULL, 0, 0, 0 }
-#define CMD_TABLE_END { NULL, 0, NULL, NULL, NULL, 0, 0, 0 }
 
 #define CMD_GO_ON (-1)
 
@@ -127,9 +99,7 @@ void cmd_list_clear(struct cmd_list *list);
 #define CMD_REASON_MAX 255 /* bytes of a --reason */
 
 /* For the rows of tables, each with the type of its field. */
-CMD_SETTER(cmd_set_flag);   /* bool */
-CMD_SETTER(cmd_set_text);   /* const char *, borrowed of the command line */
-CMD_SETTER(cmd_set_reason); /* the same */
+CMD_SETTER(cmd_set_reason); /* as cmd_set_text() */
 CMD_SETTER(cmd_set_list);   /* struct cmd_list */
 CMD_SETTER(cmd_set_hosts);  /* struct cmd_list */
 CMD_SETTER(cmd_set_past);   /* int64_t, us UTC (when.h) */

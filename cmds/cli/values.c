@@ -62,18 +62,6 @@ void cmd_list_clear(struct cmd_list *list)
 
 /* --- fields of a command's input -------------------------------------------------------------- */
 
-CMD_SETTER(cmd_set_flag)
-{
-	*(bool *)field = true;
-	return 0;
-}
-
-CMD_SETTER(cmd_set_text)
-{
-	*(const char **)field = value;
-	return 0;
-}
-
 CMD_SETTER(cmd_set_reason)
 {
 	*(const char **)field = value;

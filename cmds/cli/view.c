@@ -284,19 +284,19 @@ void view_time(struct view_cell *cell, int64_t us)
 		cell->text = "-";
 }
 
-void view_duration(struct view_cell *cell, uint64_t s)
+void view_duration(struct view_cell *cell, int64_t s)
 {
-	cell->text = duration_format(cell->buf, s);
+	cell->text = duration_format(cell->buf, (uint64_t)s);
 	cell->is_number = true;
-	cell->number = s > INT64_MAX ? INT64_MAX : (int64_t)s;
+	cell->number = s < 0 ? INT64_MAX : s;
 }
 
-void view_limit(struct view_cell *cell, uint32_t s)
+void view_limit(struct view_cell *cell, int64_t s)
 {
-	view_duration(cell, s && s != UINT32_MAX ? s : DURATION_FOREVER);
+	view_duration(cell, s && s != UINT32_MAX ? s : (int64_t)DURATION_FOREVER);
 }
 
-void view_duration_or_dash(struct view_cell *cell, uint64_t s)
+void view_duration_or_dash(struct view_cell *cell, int64_t s)
 {
 	if (s)
 		view_duration(cell, s);
@@ -304,14 +304,48 @@ void view_duration_or_dash(struct view_cell *cell, uint64_t s)
 		view_text(cell, "-");
 }
 
-void view_size_mb(struct view_cell *cell, uint64_t mb)
+void view_us(struct view_cell *cell, int64_t us)
 {
-	cell->text = mb ? size_format_mb(cell->buf, mb) : "-";
+	view_duration(cell, us / 1000000);
+	cell->number = us;
+}
+
+void view_hours(struct view_cell *cell, int64_t us)
+{
+	view_real(cell, (double)(uint64_t)us / 3.6e9, 2);
+}
+
+void view_size_mb(struct view_cell *cell, int64_t mb)
+{
+	cell->text = mb ? size_format_mb(cell->buf, (uint64_t)mb) : "-";
 	cell->is_number = true;
-	cell->number = (int64_t)mb;
+	cell->number = mb;
+}
+
+void view_size_kb(struct view_cell *cell, int64_t kb)
+{
+	view_size_mb(cell, (kb + 1023) / 1024);
 }
 
 /* --- rows ----------------------------------------------------------------------------------- */
+
+static void show_field(const struct view_field *f, const void *object, struct view_cell *cell)
+{
+	const char *in = f->of ? f->of(object) : object;
+	const void *at;
+
+	if (!in)
+		return;
+	at = in + f->offset;
+	if (f->text)
+		f->text(cell, *(const char *const *)at);
+	else if (f->number)
+		f->number(cell, f->type == VIEW_U32   ? *(const uint32_t *)at
+		                : f->type == VIEW_I32 ? *(const int32_t *)at
+		                                      : *(const int64_t *)at);
+	else
+		view_real(cell, *(const double *)at, f->digits);
+}
 
 void view_show(
         const struct view_column *column, const void *object, bool csv, struct view_cell *cell)
@@ -321,7 +355,10 @@ void view_show(
 	cell->colour = TABLE_PLAIN;
 	cell->is_number = false;
 	cell->number = 0;
-	column->show(object, cell);
+	if (column->show)
+		column->show(object, cell);
+	else
+		show_field(&column->field, object, cell);
 }
 
 static struct value keep(const struct view *v, const struct view_column *column, const void *object)

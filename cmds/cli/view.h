@@ -35,11 +35,39 @@ struct view_cell {
 	char buf[1024];
 };
 
+/* A field of the object, or of what of() finds there. Of `text`, `number` and `digits` one says how
+ * it is shown: VIEW_*. */
+struct view_field {
+	const void *(*of)(const void *object); /* NULL: the object; returning NULL: nothing */
+	size_t offset;
+	enum view_type { VIEW_OTHER, VIEW_U32, VIEW_I32, VIEW_64 } type;
+	void (*text)(struct view_cell *cell, const char *text);
+	void (*number)(struct view_cell *cell, int64_t number);
+	int digits; /* of a double */
+};
+#define VIEW_TEXT             .text = view_text
+#define VIEW_TEXT_OR_DASH     .text = view_text_or_dash
+#define VIEW_NUMBER           .number = view_number
+#define VIEW_NUMBER_OR_DASH   .number = view_number_or_dash
+#define VIEW_NUMBER_OR_NONE   .number = view_number_or_none
+#define VIEW_TIME             .number = view_time
+#define VIEW_DURATION         .number = view_duration
+#define VIEW_DURATION_OR_DASH .number = view_duration_or_dash
+#define VIEW_LIMIT            .number = view_limit
+#define VIEW_US               .number = view_us
+#define VIEW_HOURS            .number = view_hours
+#define VIEW_SIZE_MB          .number = view_size_mb
+#define VIEW_SIZE_KB          .number = view_size_kb
+#define VIEW_DIGITS_2         .digits = 2
+#define VIEW_DIGITS_3         .digits = 3
+#define VIEW_DIGITS_4         .digits = 4
+
 struct view_column {
 	const char *name; /* for -o and --sort */
 	struct table_column table;
 	const char *help;
-	void (*show)(const void *object, struct view_cell *cell);
+	void (*show)(const void *object, struct view_cell *cell); /* NULL: `field` is shown */
+	struct view_field field;
 };
 
 /* One line of code a column: CELL(tasks, JOB, view_text(cell, j->tasks)) is its show_tasks(), where
@@ -53,7 +81,20 @@ struct view_column {
 	}
 /* A row of `columns`. */
 #define COLUMN(name, width, min, flags, help, show) \
-	{ name, { name, width, min, flags }, help, show_##show }
+	{ name, { name, width, min, flags }, help, show_##show, { .of = NULL } }
+/* A row of a column that is a `member` of a `type`; `how` without its VIEW_. */
+#define VIEW_FIELD(name, width, min, flags, help, how, of, type, member)                    \
+	VIEW_HEADED(name, name, width, min, flags, help, how, of, type, member)
+#define VIEW_HEADED(name, heading, width, min, flags, help, how, of, type, member)          \
+	{ name, { heading, width, min, flags }, help, NULL,                                       \
+		{ of, offsetof(type, member), VIEW_TYPE(((const type *)0)->member), VIEW_##how } }
+#define VIEW_TYPE(member)                                                                         \
+	_Generic((member), uint32_t: VIEW_U32, int32_t: VIEW_I32, uint64_t: VIEW_64,              \
+		int64_t: VIEW_64, char *: VIEW_OTHER, const char *: VIEW_OTHER, double: VIEW_OTHER)
+/* The flags of numbers. */
+#define NUM TABLE_RIGHT | TABLE_WHOLE
+/* What a kind begins with. */
+#define VIEW_COLUMNS(table) .columns = (table), .n = sizeof(table) / sizeof((table)[0])
 
 struct view_kind {
 	const struct view_column *columns;
@@ -120,9 +161,13 @@ void view_printf(struct view_cell *cell, const char *fmt, ...)
 void view_real(struct view_cell *cell, double value, int digits);
 #define VIEW_CSV_DIGITS 6
 void view_time(struct view_cell *cell, int64_t us); /* local; 0: "-" */
-void view_duration(struct view_cell *cell, uint64_t s);
-void view_duration_or_dash(struct view_cell *cell, uint64_t s); /* "-" for 0 */
-void view_limit(struct view_cell *cell, uint32_t s); /* 0, UINT32_MAX: "unlimited" */
-void view_size_mb(struct view_cell *cell, uint64_t mb); /* 0: "-" */
+void view_duration(struct view_cell *cell, int64_t s); /* DURATION_FOREVER too */
+void view_duration_or_dash(struct view_cell *cell, int64_t s); /* "-" for 0 */
+/* Of a whole second or more; what ended at once used something too, and sorts by that. */
+void view_us(struct view_cell *cell, int64_t us);
+void view_limit(struct view_cell *cell, int64_t s); /* 0, UINT32_MAX: "unlimited" */
+void view_hours(struct view_cell *cell, int64_t us); /* with two decimals */
+void view_size_mb(struct view_cell *cell, int64_t mb); /* 0: "-" */
+void view_size_kb(struct view_cell *cell, int64_t kb); /* in whole MiB, rounded up */
 
 #endif

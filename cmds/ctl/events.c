@@ -33,17 +33,13 @@ struct events {
 
 /* --- columns -------------------------------------------------------------------------------- */
 
-#define NUM   TABLE_RIGHT | TABLE_WHOLE
-#define EVENT const Gpusched__Event *e = object
-
-CELL(time, EVENT, view_time(cell, e->time))
-CELL(seq, EVENT, view_number(cell, (int64_t)e->seq))
-CELL(kind, EVENT, view_text(cell, e->kind))
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Event, member)
 
 /* The name that the number has here; the trail keeps numbers. */
 SHOW(by)
 {
-	EVENT;
+	const Gpusched__Event *e = object;
 	const struct passwd *pw;
 
 	if (e->uid < 0) {
@@ -54,27 +50,20 @@ SHOW(by)
 	view_printf(cell, pw ? "%s" : "%s%" PRId64, pw ? pw->pw_name : "", e->uid);
 }
 
-CELL(uid, EVENT, view_number(cell, e->uid))
-CELL(from, EVENT, view_text_or_dash(cell, e->host))
-CELL(job, EVENT, view_number_or_dash(cell, (int64_t)e->job))
-CELL(node, EVENT, view_text_or_dash(cell, e->node))
-CELL(text, EVENT, view_text(cell, e->text))
-
 static const struct view_column columns[] = {
-	COLUMN("TIME", 19, 0, TABLE_WHOLE, "when", time),
-	COLUMN("SEQ", 8, 0, NUM, "its number", seq),
-	COLUMN("EVENT", 12, 8, 0, "what: job.submit job.cancel node.drain ...", kind),
+	FIELD("TIME", 19, 0, TABLE_WHOLE, "when", TIME, time),
+	FIELD("SEQ", 8, 0, NUM, "its number", NUMBER, seq),
+	FIELD("EVENT", 12, 8, 0, "what: job.submit job.cancel node.drain ...", TEXT, kind),
 	COLUMN("BY", 8, 4, 0, "user; -: the controller itself", by),
-	COLUMN("UID", 7, 0, NUM, "number of the user", uid),
-	COLUMN("FROM", 15, 8, 0, "host of the user", from),
-	COLUMN("JOBID", 7, 0, NUM, "which job", job),
-	COLUMN("NODE", 8, 4, 0, "which node", node),
-	COLUMN("TEXT", 0, 10, TABLE_DEAR, "why, and what else there is to say", text),
+	FIELD("UID", 7, 0, NUM, "number of the user", NUMBER, uid),
+	FIELD("FROM", 15, 8, 0, "host of the user", TEXT_OR_DASH, host),
+	FIELD("JOBID", 7, 0, NUM, "which job", NUMBER_OR_DASH, job),
+	FIELD("NODE", 8, 4, 0, "which node", TEXT_OR_DASH, node),
+	FIELD("TEXT", 0, 10, TABLE_DEAR, "why, and what else there is to say", TEXT, text),
 };
 
 static const struct view_kind kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "TIME,EVENT,BY,JOBID,NODE,TEXT",
 	.longer = "TIME,SEQ,EVENT,BY,FROM,JOBID,NODE,TEXT",
 };
@@ -236,12 +225,7 @@ static int run(void *input, struct error *err)
 {
 	struct events *e = input;
 	Gpusched__ListEvents request = GPUSCHED__LIST_EVENTS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_EVENTS,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = e,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_EVENTS, &request.base, EVENT_CHUNK, on_chunk, e);
 	struct client *c = NULL;
 	int rc;
 

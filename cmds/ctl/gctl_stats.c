@@ -11,38 +11,25 @@
 
 /* --- figures --------------------------------------------------------------------------------- */
 
-static void show_name(const void *object, struct view_cell *cell)
-{
-	view_text(cell, ((const Gpusched__Stat *)object)->name);
-}
+#define STAT(name, width, min, flags, help, member) \
+	VIEW_FIELD(name, width, min, flags, help, TEXT, NULL, Gpusched__Stat, member)
 
-static void show_value(const void *object, struct view_cell *cell)
+SHOW(value)
 {
 	double v = ((const Gpusched__Stat *)object)->value;
 
 	view_printf(cell, v > -1e15 && v < 1e15 && v == (double)(int64_t)v ? "%.0f" : "%.3f", v);
 }
 
-static void show_unit(const void *object, struct view_cell *cell)
-{
-	view_text(cell, ((const Gpusched__Stat *)object)->unit);
-}
-
-static void show_help(const void *object, struct view_cell *cell)
-{
-	view_text(cell, ((const Gpusched__Stat *)object)->help);
-}
-
 static const struct view_column stat_columns[] = {
-	{ "NAME", { "NAME", 20, 0, TABLE_WHOLE }, "name", show_name },
-	{ "VALUE", { "VALUE", 10, 0, TABLE_RIGHT | TABLE_WHOLE }, "value", show_value },
-	{ "UNIT", { "UNIT", 5, 0, TABLE_WHOLE }, "unit", show_unit },
-	{ "HELP", { "HELP", 0, 10, 0 }, "what it is", show_help },
+	STAT("NAME", 20, 0, TABLE_WHOLE, "name", name),
+	COLUMN("VALUE", 10, 0, NUM, "value", value),
+	STAT("UNIT", 5, 0, TABLE_WHOLE, "unit", unit),
+	STAT("HELP", 0, 10, 0, "what it is", help),
 };
 
 static const struct view_kind stat_kind = {
-	.columns = stat_columns,
-	.n = sizeof(stat_columns) / sizeof(stat_columns[0]),
+	VIEW_COLUMNS(stat_columns),
 	.standard = "NAME,VALUE,UNIT,HELP",
 };
 
@@ -54,7 +41,7 @@ struct user_row {
 	bool limits;
 };
 
-static void show_user(const void *object, struct view_cell *cell)
+SHOW(user)
 {
 	const struct user_row *row = object;
 
@@ -95,26 +82,20 @@ static void show_amount(const struct user_row *row, const char *kind, struct vie
 	X(SCRIPTS, "scripts", "scripts and environments of jobs on the controller's disk")     \
 	X(TIME, "time", "processor time of the controller's loop since its start")
 
-#define X(column, kind, help)                                                 \
-	static void show_##column(const void *object, struct view_cell *cell) \
-	{                                                                     \
-		show_amount(object, kind, cell);                              \
-	}
+#define X(column, kind, help) CELL(column, , show_amount(object, kind, cell))
 AMOUNTS(X)
 #undef X
 
-#define X(column, kind, help) \
-	{ #column, { #column, 8, 0, TABLE_RIGHT | TABLE_WHOLE }, help, show_##column },
+#define X(column, kind, help) COLUMN(#column, 8, 0, NUM, help, column),
 static const struct view_column user_columns[] = {
-	{ "USER", { "USER", 12, 0, TABLE_WHOLE }, "user", show_user },
+	COLUMN("USER", 12, 0, TABLE_WHOLE, "user", user),
 	AMOUNTS(X)
 };
 #undef X
 
 #define X(column, kind, help) "," #column
 static const struct view_kind user_kind = {
-	.columns = user_columns,
-	.n = sizeof(user_columns) / sizeof(user_columns[0]),
+	VIEW_COLUMNS(user_columns),
 	.standard = "USER" AMOUNTS(X),
 };
 #undef X
@@ -166,12 +147,7 @@ int gctl_stats(struct run *r, struct error *err)
 	Gpusched__Stats stats = GPUSCHED__STATS__INIT;
 	struct table_style style = table_style_for(stdout);
 	struct shown shown = { .r = r };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_STATS,
-		.request = &stats.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
-		.on_chunk = on_stats,
-		.arg = &shown,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(STATS, &stats.base, STATS_RESULT, on_stats, &shown);
 	const struct view_kind *kind = r->g->by ? &user_kind : &stat_kind;
 	int rc;
 

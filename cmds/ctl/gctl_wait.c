@@ -107,12 +107,9 @@ static int wait_for(struct run *r, struct waiting *w, struct error *err)
 {
 	Gpusched__WaitJobs m = GPUSCHED__WAIT_JOBS__INIT;
 	struct whole ended = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_ended, w, NULL };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
-		.request = &m.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
-		.on_chunk = whole_chunk,
-		.arg = &ended,
-		.timeout_ms = -1 };
+	struct client_call call = {
+		CLIENT_CALL(WAIT_JOBS, &m.base, JOB_CHUNK, whole_chunk, &ended), .timeout_ms = -1
+	};
 	Gpusched__JobTasks *tasks = xcalloc(w->n, sizeof(*tasks));
 	char(*texts)[12] = xcalloc(w->n, sizeof(*texts));
 	struct error why = { .code = ERR_NONE };

@@ -167,11 +167,9 @@ int look_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, st
 	struct error why = { .code = ERR_NONE };
 	struct waited waited = { .one = is_one(set) };
 	bool part;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WAIT_JOBS,
-		.request = &wait.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
-		.on_chunk = on_end,
-		.arg = &waited };
+	struct client_call call = {
+		CLIENT_CALL(WAIT_JOBS, &wait.base, JOB_CHUNK, on_end, &waited)
+	};
 	int rc;
 
 	jobset_message(set, WAIT_TASKS, &names);

@@ -9,7 +9,6 @@
 #include "cmds/drmaa/values.h"
 #include "cmds/slurm/sbatch_args.h"
 #include "common/base/text.h"
-#include "common/base/xalloc.h"
 
 #define CATEGORIES_FILE SYSCONFDIR "/gpusched/drmaa-categories"
 

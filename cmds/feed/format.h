@@ -6,7 +6,6 @@
 #ifndef CMDS_FEED_FORMAT_H
 #define CMDS_FEED_FORMAT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

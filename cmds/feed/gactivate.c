@@ -5,7 +5,6 @@
  * It understands nothing of what it passes on. One event loop; the controller is asked by threads
  * (asker.h).
  */
-#include <errno.h>
 #include <locale.h>
 #include <netdb.h>
 #include <signal.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/listener.h>

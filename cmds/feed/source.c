@@ -1,7 +1,6 @@
 /* source.c - see source.h */
 #include "cmds/feed/source.h"
 
-#include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>

@@ -107,30 +107,11 @@ static void cpu_clock(struct view_cell *cell, uint64_t us)
 	if (line->batch) \
 	return
 
-#define SHOW_TEXT(name, field, none)                          \
-	SHOW(name)                                            \
-	{                                                     \
-		JOB_ONLY;                                     \
-		view_text(cell, *j->field ? j->field : none); \
-	}
-#define SHOW_BOTH(name, field, none)                          \
-	SHOW(name)                                            \
-	{                                                     \
-		LINE;                                         \
-		view_text(cell, *j->field ? j->field : none); \
-	}
-#define SHOW_NUMBER(name, value)                   \
-	SHOW(name)                                 \
-	{                                          \
-		LINE;                              \
-		view_number(cell, (int64_t)value); \
-	}
-#define SHOW_TIME(name, value)                      \
-	SHOW(name)                                  \
-	{                                           \
-		LINE;                               \
-		front_time(cell, value, "Unknown"); \
-	}
+#define SHOW_TEXT(name, field, none) \
+	CELL(name, JOB_ONLY, view_text(cell, *j->field ? j->field : none))
+#define SHOW_BOTH(name, field, none) CELL(name, LINE, view_text(cell, *j->field ? j->field : none))
+#define SHOW_NUMBER(name, value) CELL(name, LINE, view_number(cell, (int64_t)value))
+#define SHOW_TIME(name, value) CELL(name, LINE, front_time(cell, value, "Unknown"))
 
 SHOW_TEXT(account, account, "")
 SHOW_TEXT(comment, remark, "")
@@ -343,18 +324,10 @@ SHOW(limit_raw)
 		view_number(cell, j->time_limit_s / 60);
 }
 
-#define NOT_KNOWN(name, heading, width, value)          \
-	{                                               \
-		0, name, heading, width, value, NULL, 0 \
-	}
-#define FIELD(name, heading, width, show)                     \
-	{                                                     \
-		0, name, heading, width, NULL, show_##show, 0 \
-	}
-#define DIFFERS(name, heading, width, show, text)             \
-	{                                                     \
-		0, name, heading, width, text, show_##show, 0 \
-	}
+#define NOT_KNOWN(name, heading, width, value) FRONT_FIELD(0, name, heading, width, value, NULL, 0)
+#define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
+#define DIFFERS(name, heading, width, show, text) \
+	FRONT_FIELD(0, name, heading, width, text, show_##show, 0)
 #define EMPTY(name, width) NOT_KNOWN(name, name, width, "")
 
 static const struct front_field fields[] = {

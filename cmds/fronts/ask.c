@@ -75,11 +75,9 @@ int ask_control(struct client *c, Gpusched__JobControl *request, const struct fi
 {
 	struct control control = { .on_error = on_error, .arg = arg };
 	Gpusched__JobFilter filter;
-	struct client_call call = { .type = TYPE(JOB_CONTROL),
-		.request = &request->base,
-		.answer = TYPE(JOB_CONTROL_RESULT),
-		.on_chunk = on_control,
-		.arg = &control };
+	struct client_call call = {
+		CLIENT_CALL(JOB_CONTROL, &request->base, JOB_CONTROL_RESULT, on_control, &control)
+	};
 	int rc;
 
 	filter_message(f, &filter);

@@ -30,6 +30,9 @@ struct front_field {
 	unsigned flags; /* of the listing */
 };
 
+#define FRONT_FIELD(letter, name, heading, width, text, show, flags) \
+	{ letter, name, heading, width, text, show, flags }
+
 /* The function that a table is known by: its rows, and how many. */
 #define FRONT_TABLE(kind, function, table)               \
 	const struct front_##kind *function(size_t *n)   \

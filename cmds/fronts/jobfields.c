@@ -164,24 +164,9 @@ const char *group_of_uid(uint32_t uid, unsigned *gid)
 
 #define JOB const Gpusched__Job *j = object
 
-#define SHOW_TEXT(name, field, none)                          \
-	SHOW(name)                                            \
-	{                                                     \
-		JOB;                                          \
-		view_text(cell, *j->field ? j->field : none); \
-	}
-#define SHOW_NUMBER(name, value)                   \
-	SHOW(name)                                 \
-	{                                          \
-		JOB;                               \
-		view_number(cell, (int64_t)value); \
-	}
-#define SHOW_TIME(name, value, none)           \
-	SHOW(name)                             \
-	{                                      \
-		JOB;                           \
-		front_time(cell, value, none); \
-	}
+#define SHOW_TEXT(name, field, none) CELL(name, JOB, view_text(cell, *j->field ? j->field : none))
+#define SHOW_NUMBER(name, value) CELL(name, JOB, view_number(cell, (int64_t)value))
+#define SHOW_TIME(name, value, none) CELL(name, JOB, front_time(cell, value, none))
 
 SHOW_TEXT(account, account, "(null)")
 SHOW_TEXT(comment, remark, "(null)")
@@ -406,18 +391,12 @@ static void show_path(const Gpusched__Job *j, const char *path, struct view_cell
 CELL(stdout, JOB, show_path(j, j->output, cell))
 CELL(stderr, JOB, show_path(j, *j->error ? j->error : j->output, cell))
 
-#define NOT_KNOWN(letter, name, heading, value)          \
-	{                                                \
-		letter, name, heading, 0, value, NULL, 0 \
-	}
-#define FIELD(letter, name, heading, show)                     \
-	{                                                      \
-		letter, name, heading, 0, NULL, show_##show, 0 \
-	}
-#define DIFFERS(letter, name, heading, show, text)             \
-	{                                                      \
-		letter, name, heading, 0, text, show_##show, 0 \
-	}
+#define NOT_KNOWN(letter, name, heading, value) \
+	FRONT_FIELD(letter, name, heading, 0, value, NULL, 0)
+#define FIELD(letter, name, heading, show) \
+	FRONT_FIELD(letter, name, heading, 0, NULL, show_##show, 0)
+#define DIFFERS(letter, name, heading, show, text) \
+	FRONT_FIELD(letter, name, heading, 0, text, show_##show, 0)
 
 static const struct front_field fields[] = {
 	FIELD('a', "Account", "ACCOUNT", account),

@@ -331,18 +331,12 @@ SHOW(reason_time)
 	show_reason_part(object, 2, cell);
 }
 
-#define NOT_KNOWN(letter, name, heading, value, flags)       \
-	{                                                    \
-		letter, name, heading, 0, value, NULL, flags \
-	}
-#define FIELD(letter, name, heading, show, flags)                  \
-	{                                                          \
-		letter, name, heading, 0, NULL, show_##show, flags \
-	}
-#define DIFFERS(letter, name, heading, show, text, flags)          \
-	{                                                          \
-		letter, name, heading, 0, text, show_##show, flags \
-	}
+#define NOT_KNOWN(letter, name, heading, value, flags) \
+	FRONT_FIELD(letter, name, heading, 0, value, NULL, flags)
+#define FIELD(letter, name, heading, show, flags) \
+	FRONT_FIELD(letter, name, heading, 0, NULL, show_##show, flags)
+#define DIFFERS(letter, name, heading, show, text, flags) \
+	FRONT_FIELD(letter, name, heading, 0, text, show_##show, flags)
 
 static const struct front_field fields[] = {
 	FIELD(0, "AllocMem", "ALLOCMEM", used_memory, NODE_EXACT),

@@ -221,14 +221,8 @@ SHOW(gres_node)
 	show_gres(object, true, cell);
 }
 
-#define KEY(name, show, flags)                        \
-	{                                             \
-		0, name, name, 0, NULL, show, (flags) \
-	}
-#define SAYS(name, value, flags)                       \
-	{                                              \
-		0, name, name, 0, value, NULL, (flags) \
-	}
+#define KEY(name, show, flags) FRONT_FIELD(0, name, name, 0, NULL, show, (flags))
+#define SAYS(name, value, flags) FRONT_FIELD(0, name, name, 0, value, NULL, (flags))
 #define LINE RECORD_LINE
 
 static const struct front_field job_record[] = {

@@ -48,12 +48,7 @@ struct line {
 static const char *cluster_name = "", *host_name = "";
 
 #define LINE const struct line *l = object
-#define SHOW_TEXT(name, field)                             \
-	SHOW(name)                                         \
-	{                                                  \
-		LINE;                                      \
-		view_text(cell, l->field ? l->field : ""); \
-	}
+#define SHOW_TEXT(name, field) CELL(name, LINE, view_text(cell, l->field ? l->field : ""))
 SHOW_TEXT(account, account)
 SHOW_TEXT(user, user)
 SHOW_TEXT(name, name)
@@ -105,14 +100,8 @@ SHOW(qos)
 	cell->text = used ? cell->buf : "normal";
 }
 
-#define FIELD(name, heading, width, show)                     \
-	{                                                     \
-		0, name, heading, width, NULL, show_##show, 0 \
-	}
-#define SAYS(name, heading, width, value)               \
-	{                                               \
-		0, name, heading, width, value, NULL, 0 \
-	}
+#define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
+#define SAYS(name, heading, width, value) FRONT_FIELD(0, name, heading, width, value, NULL, 0)
 #define EMPTY(name, width) SAYS(name, name, width, "")
 
 /* Of users, accounts, associations, clusters: what sacctmgr shows of all of them. */

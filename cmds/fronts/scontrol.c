@@ -179,11 +179,7 @@ static int on_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 static int do_ping(struct scontrol *s)
 {
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_PING,
-		.request = &ping.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_PONG,
-		.on_chunk = on_pong,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(PING, &ping.base, PONG, on_pong, NULL);
 	struct error err;
 
 	if (!scontrol_client(s))

@@ -4,7 +4,6 @@
 
 #include "cmds/api/client.h"
 #include "cmds/fronts/records.h"
-#include "common/base/error.h"
 
 struct scontrol {
 	struct record_style style;

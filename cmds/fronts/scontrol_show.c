@@ -237,12 +237,8 @@ static int show_config(struct scontrol *s)
 {
 	Gpusched__ShowConfig request = GPUSCHED__SHOW_CONFIG__INIT;
 	struct config config = { .inside = false };
-	struct client_call call = { .type = TYPE(SHOW_CONFIG),
-		.request = &request.base,
-		.answer = TYPE(CONFIG_CHUNK),
-		.on_chunk = on_config,
-		.arg = &config,
-		.repeatable = true };
+	struct client_call call =
+	        CLIENT_ASK(SHOW_CONFIG, &request.base, CONFIG_CHUNK, on_config, &config);
 	struct view_cell now;
 	struct error err;
 
@@ -392,11 +388,8 @@ static int on_script(const ProtobufCMessage *m, void *arg, struct error *err)
 int scontrol_write(struct scontrol *s)
 {
 	Gpusched__ShowScript request = GPUSCHED__SHOW_SCRIPT__INIT;
-	struct client_call call = { .type = TYPE(SHOW_SCRIPT),
-		.request = &request.base,
-		.answer = TYPE(SCRIPT_RESULT),
-		.on_chunk = on_script,
-		.repeatable = true };
+	struct client_call call =
+	        CLIENT_ASK(SHOW_SCRIPT, &request.base, SCRIPT_RESULT, on_script, NULL);
 	char name[64] = "";
 	const char *path = s->n > 2 ? s->words[2] : name;
 	bool standard = !strcmp(path, "-");

@@ -91,11 +91,7 @@ static int on_stats(const ProtobufCMessage *m, void *arg, struct error *err)
 static int run(const char *clusters)
 {
 	Gpusched__Stats request = GPUSCHED__STATS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_STATS,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
-		.on_chunk = on_stats,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(STATS, &request.base, STATS_RESULT, on_stats, NULL);
 	struct error err;
 	struct client *c = front_client("sdiag", "slurm_get_statistics", clusters);
 	int status = 0;

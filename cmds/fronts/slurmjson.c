@@ -1,7 +1,6 @@
 /* slurmjson.c - see slurmjson.h */
 #include "cmds/fronts/slurmjson.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -59,12 +59,7 @@ SHOW(id)
 	cell->number = (int64_t)l->prio->id;
 }
 
-#define SHOW_TEXT(name, field)                                  \
-	SHOW(name)                                              \
-	{                                                       \
-		LINE;                                           \
-		view_text(cell, l->prio ? l->prio->field : ""); \
-	}
+#define SHOW_TEXT(name, field) CELL(name, LINE, view_text(cell, l->prio ? l->prio->field : ""))
 SHOW_TEXT(account, account)
 SHOW_TEXT(partition_name, partition)
 SHOW_TEXT(user, user)
@@ -96,14 +91,9 @@ SHOW(cluster)
 	view_text(cell, cluster_name);
 }
 
-#define FIELD(letter, heading, show, text)                     \
-	{                                                      \
-		letter, NULL, heading, 0, text, show_##show, 0 \
-	}
-#define NOT_KNOWN(letter, heading)                     \
-	{                                              \
-		letter, NULL, heading, 0, "0", NULL, 0 \
-	}
+#define FIELD(letter, heading, show, text) \
+	FRONT_FIELD(letter, NULL, heading, 0, text, show_##show, 0)
+#define NOT_KNOWN(letter, heading) FRONT_FIELD(letter, NULL, heading, 0, "0", NULL, 0)
 #define WAIT "the points of --max-wait"
 
 static const struct front_field fields[] = {
@@ -219,12 +209,7 @@ static int ask(struct sprio *s, struct client *c, struct error *err)
 {
 	Gpusched__ListPrios request = GPUSCHED__LIST_PRIOS__INIT;
 	Gpusched__JobFilter filter;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PRIOS,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = s,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_PRIOS, &request.base, PRIO_CHUNK, on_chunk, s);
 
 	if (!s->weights && filter_add(&s->filter, FILTER_STATES, "", "PENDING", err) < 0)
 		return -1;

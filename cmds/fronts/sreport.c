@@ -64,10 +64,7 @@ CELL(tres, LINE, view_text(cell, l->s->tres))
 CELL(used, LINE, view_printf(cell, "%.0f", l->used_us / l->s->unit_us))
 CELL(energy, LINE, view_number(cell, (int64_t)(l->energy_mj / 1000)))
 
-#define FIELD(name, heading, width, show)                     \
-	{                                                     \
-		0, name, heading, width, NULL, show_##show, 0 \
-	}
+#define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
 static const struct front_field fields[] = {
 	FIELD("Account", "Account", 15, account),
 	FIELD("Cluster", "Cluster", 9, cluster),
@@ -141,12 +138,7 @@ static int ask(struct sreport *s, struct client *c, struct error *err)
 	Gpusched__Report request = GPUSCHED__REPORT__INIT;
 	Gpusched__ListAcct jobs = GPUSCHED__LIST_ACCT__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_REPORT,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK,
-		.on_chunk = on_report,
-		.arg = s,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(REPORT, &request.base, REPORT_CHUNK, on_report, s);
 
 	filter.users = s->users.v;
 	filter.n_users = s->users.n;

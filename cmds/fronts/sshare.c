@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/programs.h"
@@ -43,12 +42,7 @@ SHOW(raw_shares)
 
 CELL(raw_usage, SHARE, view_printf(cell, "%.0f", s->usage))
 
-#define SHOW_REAL(name, value)                    \
-	SHOW(name)                                \
-	{                                         \
-		SHARE;                            \
-		view_printf(cell, "%.6f", value); \
-	}
+#define SHOW_REAL(name, value) CELL(name, SHARE, view_printf(cell, "%.6f", value))
 SHOW_REAL(norm_shares, s->norm)
 SHOW_REAL(effective, (is_root(s) ? 1.0 : s->effective))
 
@@ -71,14 +65,8 @@ SHOW(level)
 		view_printf(cell, "%.6f", s->level_fs);
 }
 
-#define FIELD(name, width, show, text)                     \
-	{                                                  \
-		0, name, name, width, text, show_##show, 0 \
-	}
-#define EMPTY(name, width)                        \
-	{                                         \
-		0, name, name, width, "", NULL, 0 \
-	}
+#define FIELD(name, width, show, text) FRONT_FIELD(0, name, name, width, text, show_##show, 0)
+#define EMPTY(name, width) FRONT_FIELD(0, name, name, width, "", NULL, 0)
 
 static const struct front_field fields[] = {
 	FIELD("Account", -20, account, NULL),
@@ -162,12 +150,7 @@ static int list(struct sshare *s, struct client *c)
 {
 	Gpusched__ListShares request = GPUSCHED__LIST_SHARES__INIT;
 	Gpusched__Share root = GPUSCHED__SHARE__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = s,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_SHARES, &request.base, SHARE_CHUNK, on_chunk, s);
 	struct error err;
 
 	request.accounts = s->accounts.v;

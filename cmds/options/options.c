@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cmds/api/spec.h"
 #include "cmds/cli/cmd.h"
 
 void options_init(struct submit_options *o)
@@ -64,48 +65,20 @@ int options_check_cluster(const struct submit_options *o, const char *cluster, s
 	return 0;
 }
 
+#define COPY(field) s->field = o->field;
+
 void options_ask(const struct submit_options *o, struct gpusched_spec *s)
 {
-	s->partition = o->partition;
-	s->account = o->account;
-	s->qos = o->qos;
+	SPEC_NUMBERS(COPY)
+	SPEC_TEXTS(COPY)
 	s->gpus = o->gpus;
-	s->gpus_per_node = o->gpus_per_node;
-	s->gpu_mem_min_mb = o->gpu_mem_min_mb;
-	s->tmp_mb = o->tmp_mb;
 	s->gpu_link = o->gpu_link;
-	s->gpu_mem_mb = o->gpu_mem_mb;
-	s->gpu_mem_burst_mb = o->gpu_mem_burst_mb;
-	s->gpu_share_milli = o->gpu_share_milli;
-	s->nodes_min = o->nodes_min;
-	s->nodes_max = o->nodes_max;
-	s->cpus = o->cpus;
-	s->mem_mb = o->mem_mb;
-	s->time_limit_s = o->time_limit_s;
-	s->constraint = o->constraint;
-	s->prefer = o->prefer;
-	s->nodelist = o->nodelist;
-	s->exclude = o->exclude;
-	s->exclusive = o->exclusive;
-	s->licences = o->licences;
-	s->max_wait_s = o->max_wait_s;
-	s->begin_time = o->begin_time;
-	s->deadline_time = o->deadline_time;
-	s->dependency = o->dependency;
 	s->comment = o->remark;
-	s->mail_type = o->mail_type;
-	s->mail_user = o->mail_user;
-	s->requeue_on = o->requeue_on;
 	s->steps = o->steps ? 1 : 0;
 	s->requeue_delay_s = o->requeue_delay_s;
 	if (o->requeue_delay_s == REQUEUE_DELAY_DEFAULT)
 		s->requeue_delay_s = o->requeue_on && *o->requeue_on ? REQUEUE_DELAY_S : 0;
 	s->max_attempts = o->max_attempts;
 	s->kill_invalid_dep = (int32_t)o->kill_invalid;
-	s->hold = o->hold;
-	s->no_requeue = o->no_requeue;
-	s->warn_signal = o->warn_signal;
-	s->warn_before_s = o->warn_before_s;
-	s->nice = o->nice;
 	s->labels = (const char *const *)o->labels;
 }

@@ -11,7 +11,6 @@
 #ifndef CMDS_OPTIONS_SERVICE_H
 #define CMDS_OPTIONS_SERVICE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "cmds/api/spec.h"

@@ -1,5 +1,4 @@
 /* gserve_show.c - gserve show, gserve endpoints */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,12 +114,7 @@ static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 static int ask_why(struct gserve *g, struct client *c, const struct waiting *w, struct error *err)
 {
 	Gpusched__JobWhy request = GPUSCHED__JOB_WHY__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_WHY,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_WHY_RESULT,
-		.on_chunk = on_why,
-		.arg = g,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(JOB_WHY, &request.base, WHY_RESULT, on_why, g);
 
 	request.ids = w->jobs;
 	request.n_ids = w->n;

@@ -1,7 +1,6 @@
 /* drain.c - see drain.h */
 #include "cmds/services/drain.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define WORD  "deadline="

@@ -58,13 +58,6 @@ void fetch_cancel(struct fetch *f)
 	hang_up(f);
 }
 
-void fetch_free(struct fetch *f)
-{
-	if (f)
-		hang_up(f);
-	free(f);
-}
-
 bool fetch_is_busy(const struct fetch *f)
 {
 	return f->fd >= 0;

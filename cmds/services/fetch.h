@@ -35,7 +35,6 @@ struct fetch_request {
 };
 
 struct fetch *fetch_new(struct loop *loop, struct target *target); /* borrowed */
-void fetch_free(struct fetch *f);                                  /* NULL is fine */
 
 void fetch_start(struct fetch *f, const struct fetch_request *r);
 bool fetch_is_busy(const struct fetch *f);

@@ -26,13 +26,6 @@ struct probe *probe_new(struct loop *loop, struct target *target, const struct p
 	return p;
 }
 
-void probe_free(struct probe *p)
-{
-	if (p)
-		fetch_free(p->fetch);
-	free(p);
-}
-
 void probe_set_every(struct probe *p, int64_t every_ms)
 {
 	p->ops.every_ms = every_ms;

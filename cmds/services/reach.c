@@ -36,13 +36,6 @@ struct reach *reach_new(struct loop *loop, struct target *target, int64_t timeou
 	return r;
 }
 
-void reach_free(struct reach *r)
-{
-	if (r)
-		fetch_free(r->fetch);
-	free(r);
-}
-
 int64_t reach_wake_ms(const struct reach *r)
 {
 	return r ? fetch_wake_ms(r->fetch) : INT64_MAX;

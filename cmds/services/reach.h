@@ -15,7 +15,6 @@ struct reach;
 
 /* The replica at `target` has answered. NULL: there is nothing to look for. */
 struct reach *reach_new(struct loop *loop, struct target *target, int64_t timeout_ms);
-void reach_free(struct reach *r); /* NULL is fine */
 
 int64_t reach_wake_ms(const struct reach *r); /* NULL: INT64_MAX */
 void reach_tick(struct reach *r, int64_t now_ms);

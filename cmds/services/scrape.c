@@ -37,13 +37,6 @@ struct scrape *scrape_new(struct loop *loop, struct target *target, const struct
 	return s;
 }
 
-void scrape_free(struct scrape *s)
-{
-	if (s)
-		fetch_free(s->fetch);
-	free(s);
-}
-
 /* --- what has come ---------------------------------------------------------------------------- */
 
 static bool is_same(const struct load *a, const struct load *b)

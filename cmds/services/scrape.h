@@ -28,7 +28,6 @@ struct scrape_ops {
 };
 
 struct scrape *scrape_new(struct loop *loop, struct target *target, const struct scrape_ops *ops);
-void scrape_free(struct scrape *s); /* NULL is fine */
 
 /* Begin at once, or stop. Nothing if it is so already. */
 void scrape_want(struct scrape *s, bool wanted);

@@ -69,13 +69,6 @@ static void give_up(struct tell *t)
 	t->fd = -1;
 }
 
-void tell_free(struct tell *t)
-{
-	if (t)
-		give_up(t);
-	free(t);
-}
-
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static void on_room(uint32_t events, void *arg)

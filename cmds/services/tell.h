@@ -21,7 +21,6 @@ struct tell;
 /* `fd` is a pipe, and is closed at exec from now on; -1: nothing is told. NULL with
  * `err`. */
 struct tell *tell_new(struct loop *loop, int fd, struct error *err);
-void tell_free(struct tell *t); /* NULL is fine; closes it */
 
 /* `text` is escaped and cut. */
 void tell_health(struct tell *t, const char *word, const char *text);

@@ -238,9 +238,9 @@ static int cancel(struct client *c, uint64_t job, struct error *err)
 {
 	Gpusched__JobControl control = GPUSCHED__JOB_CONTROL__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
-		.request = &control.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT };
+	struct client_call call = {
+		CLIENT_CALL(JOB_CONTROL, &control.base, JOB_CONTROL_RESULT, NULL, NULL)
+	};
 
 	filter.n_ids = 1;
 	filter.ids = &job;

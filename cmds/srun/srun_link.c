@@ -145,12 +145,7 @@ int srun_ask_job(struct srun_job *job, struct error *err)
 	Gpusched__JobTasks tasks = GPUSCHED__JOB_TASKS__INIT, *one = &tasks;
 	char number[16];
 	struct asking a = { .job = job };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_JOBS,
-		.request = &list.base,
-		.on_chunk = take_job,
-		.arg = &a,
-		.repeatable = true,
-		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK };
+	struct client_call call = CLIENT_ASK(LIST_JOBS, &list.base, JOB_CHUNK, take_job, &a);
 	int rc;
 
 	if (!c)

@@ -15,6 +15,13 @@
 #define OWN_KEY             0x1000
 #define JOB_KEY             0x2000
 
+/* The head of a `set`, which need not look at all that it is handed. */
+#define SETTER(name)                                                 \
+	int name(struct srun_options *o __attribute__((unused)),     \
+	        const struct srun_row *row __attribute__((unused)),  \
+	        const char *value __attribute__((unused)),           \
+	        struct error *err __attribute__((unused)))
+
 /* --- setters ------------------------------------------------------------------------------------
  */
 
@@ -25,8 +32,7 @@ static int bad_number(const struct srun_row *row, const char *value, struct erro
 	        err, ERR_USAGE, "Invalid numeric value \"%s\" for --%s.", value, row->name);
 }
 
-static int set_number(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_number)
 {
 	uint64_t n;
 
@@ -36,8 +42,7 @@ static int set_number(
 	return 0;
 }
 
-static int set_number_or_0(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_number_or_0)
 {
 	uint64_t n;
 
@@ -47,12 +52,10 @@ static int set_number_or_0(
 	return 0;
 }
 
-static int set_text(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_text)
 {
 	char **field = FIELD(char *, o, row);
 
-	(void)err;
 	free(*field);
 	*field = xstrdup(value ? value : "");
 	return 0;
@@ -63,26 +66,13 @@ static bool is_no(const char *value)
 	return value && (!strcmp(value, "0") || !strcmp(value, "no"));
 }
 
-static int set_flag(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_flag)
 {
-	(void)err;
 	*FIELD(bool, o, row) = !is_no(value);
 	return 0;
 }
 
-static int set_nothing(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
-{
-	(void)o;
-	(void)row;
-	(void)value;
-	(void)err;
-	return 0;
-}
-
-static int set_nodes(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_nodes)
 {
 	char *end;
 	unsigned long min = strtoul(value, &end, 10), max = min;
@@ -91,14 +81,12 @@ static int set_nodes(
 		max = strtoul(end + 1, &end, 10);
 	if (!isdigit((unsigned char)*value) || *end || !min || max < min || max > INT32_MAX)
 		return error_set(err, ERR_USAGE, "\"%s\" is not a valid node count", value);
-	(void)row;
 	o->nodes_min = (uint32_t)min;
 	o->nodes_max = (uint32_t)max;
 	return 0;
 }
 
-static int set_cpus(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_cpus)
 {
 	o->cpus_said = o->exact = true;
 	return set_number(o, row, value, err);
@@ -117,8 +105,7 @@ static int gpu_count(
 	return 0;
 }
 
-static int set_gpus(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_gpus)
 {
 	uint32_t *field = FIELD(uint32_t, o, row);
 
@@ -128,8 +115,7 @@ static int set_gpus(
 	return 0;
 }
 
-static int set_gres(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_gres)
 {
 	if (!strcmp(value, "none")) {
 		o->no_gpus = true;
@@ -147,8 +133,7 @@ static int set_gres(
 	               : (o->gpus_per_node = 1, 0);
 }
 
-static int set_immediate(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_immediate)
 {
 	uint64_t s = 1;
 
@@ -159,28 +144,19 @@ static int set_immediate(
 	return 0;
 }
 
-static int set_exclusive(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_exclusive)
 {
-	(void)row;
-	(void)value;
-	(void)err;
 	o->exact = true;
 	return 0;
 }
 
-static int set_whole(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_whole)
 {
-	(void)row;
-	(void)value;
-	(void)err;
 	o->exact = false;
 	return 0;
 }
 
-static int set_time(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_time)
 {
 	uint64_t s;
 
@@ -189,32 +165,14 @@ static int set_time(
 		return o->time_s = 0, 0;
 	if (duration_parse(value, DURATION_BARE_MINUTES, &s, NULL) < 0 || s > INT32_MAX)
 		return error_set(err, ERR_USAGE, "Invalid time limit specification");
-	(void)row;
 	o->time_s = (uint32_t)s;
 	return 0;
 }
 
-static int set_wait(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
-{
-	return set_number_or_0(o, row, value, err);
-}
-
-static int set_kill(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
-{
-	(void)row;
-	(void)err;
-	o->kill_on_bad_exit = !is_no(value);
-	return 0;
-}
-
-static int set_distribution(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_distribution)
 {
 	size_t len = strcspn(value, ":,");
 
-	(void)row;
 	if (len == 6 && !strncasecmp(value, "cyclic", len))
 		return o->cyclic = true, 0;
 	if (len == 0 || (len == 1 && *value == '*') ||
@@ -224,26 +182,22 @@ static int set_distribution(
 	        "Invalid --distribution specification: %s; block and cyclic are there", value);
 }
 
-static int set_mode(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_mode)
 {
-	(void)row;
 	o->append = *value == 'a';
 	if (*value == 'a' || *value == 't')
 		return 0;
 	return error_set(err, ERR_USAGE, "Invalid --open-mode argument: %s", value);
 }
 
-static int set_bind(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_bind)
 {
 	if (!cpubind_is_known(value))
 		return error_set(err, ERR_USAGE, "unrecognized --cpu-bind argument \"%s\"", value);
 	return set_text(o, row, value, err);
 }
 
-static int set_mpi(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_mpi)
 {
 	if (!strcmp(value, "list"))
 		return o->mpi_list = true, 0;
@@ -258,8 +212,7 @@ static int set_mpi(
 	return set_text(o, row, value, err);
 }
 
-static int set_jobid(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_jobid)
 {
 	const char *task = strchr(value, '_');
 	char *job = task ? xstrndup(value, (size_t)(task - value)) : xstrdup(value);
@@ -273,28 +226,21 @@ static int set_jobid(
 	return good ? 0 : bad_number(row, value, err);
 }
 
-static int add_verbose(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(add_verbose)
 {
-	(void)row;
-	(void)err;
 	o->verbose += value ? (uint32_t)strtoul(value, NULL, 10) : 1;
 	return 0;
 }
 
-static int set_mem(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_mem)
 {
 	if (size_parse_mb(value, SIZE_BARE_MB, &o->mem_mb, NULL) < 0 && strcmp(value, "0") != 0)
 		return error_set(err, ERR_USAGE, "Invalid --%s specification", row->name);
 	return 0;
 }
 
-static int set_refused(
-        struct srun_options *o, const struct srun_row *row, const char *value, struct error *err)
+static SETTER(set_refused)
 {
-	(void)o;
-	(void)value;
 	return error_set(err, ERR_USAGE, "--%s: %s", row->name, row->text);
 }
 
@@ -305,20 +251,20 @@ static int set_refused(
 #define NO_BOARDS "nodes are chosen by features: --constraint"
 
 static const struct srun_row rows[] = {
-	{ "accel-bind", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
-	{ "acctg-freq", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "accel-bind", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
+	{ "acctg-freq", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "bcast", 0, SRUN_ARG_MAY_MISS, SRUN_STEP, NULL, set_text, AT(bcast),
 	        "Copy the program to the nodes first" },
-	{ "bcast-exclude", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "bcast-exclude", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "chdir", 'D', SRUN_ARG, SRUN_STEP, "SLURM_WORKING_DIR", set_text, AT(chdir),
 	        "Run in that folder" },
-	{ "compress", 0, SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "compress", 0, SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "container", 0, SRUN_ARG, SRUN_REFUSED, NULL, set_refused, 0,
 	        "the command has to start the container" },
 	{ "cores-per-socket", 0, SRUN_ARG, SRUN_REFUSED, NULL, set_refused, 0, NO_BOARDS },
 	{ "cpu-bind", 0, SRUN_ARG, SRUN_STEP, "SLURM_CPU_BIND", set_bind, AT(cpu_bind),
 	        "CPUs of each task: none, cores, map_cpu:..., mask_cpu:..." },
-	{ "cpu-freq", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "cpu-freq", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "cpus-per-task", 'c', SRUN_ARG, SRUN_STEP, "SRUN_CPUS_PER_TASK", set_cpus,
 	        AT(cpus_per_task), "CPUs of each task" },
 	{ "disable-status", 'X', SRUN_NO_ARG, SRUN_STEP, "SLURM_DISABLE_STATUS", set_flag,
@@ -336,8 +282,8 @@ static const struct srun_row rows[] = {
 	        "As --exact; of a job: whole nodes" },
 	{ "export", 0, SRUN_ARG, SRUN_STEP, "SLURM_EXPORT_ENV", set_text, AT(rule),
 	        "Variables of the tasks: ALL, NONE, NAME=VALUE,..." },
-	{ "gpu-bind", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
-	{ "gpu-freq", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "gpu-bind", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
+	{ "gpu-freq", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "gpus", 'G', SRUN_ARG, SRUN_STEP, "SLURM_GPUS", set_gpus, AT(gpus), "GPUs of the step" },
 	{ "gpus-per-node", 0, SRUN_ARG, SRUN_STEP, "SLURM_GPUS_PER_NODE", set_gpus,
 	        AT(gpus_per_node), "GPUs of each node" },
@@ -345,45 +291,45 @@ static const struct srun_row rows[] = {
 	        AT(gpus_per_task), "GPUs of each task" },
 	{ "gres", 0, SRUN_ARG, SRUN_STEP, "SLURM_STEP_GRES", set_gres, 0,
 	        "gpu:N of each node; none" },
-	{ "gres-flags", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "gres-flags", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "help", 'h', SRUN_NO_ARG, SRUN_STEP, NULL, set_flag, AT(help), "Print this" },
 	{ "het-group", 0, SRUN_ARG, SRUN_STEP, NULL, set_number_or_0, AT(het_group),
 	        "Part of a heterogeneous job: 0" },
-	{ "hint", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "hint", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "immediate", 'I', SRUN_ARG_MAY_MISS, SRUN_STEP, "SLURM_IMMEDIATE",
 	        set_immediate, 0, "Fail where it would have to wait" },
 	{ "input", 'i', SRUN_ARG, SRUN_STEP, "SLURM_STDINMODE", set_text, AT(input),
 	        "Where standard input comes from" },
-	{ "interactive", 0, SRUN_NO_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "interactive", 0, SRUN_NO_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "job-name", 'J', SRUN_ARG, SRUN_STEP, NULL, set_text, AT(name), "The step's name" },
 	{ "jobid", 0, SRUN_ARG, SRUN_STEP, NULL, set_jobid, 0, "The job in which the step runs" },
-	{ "kill-on-bad-exit", 'K', SRUN_ARG_MAY_MISS, SRUN_STEP, "SLURM_KILL_BAD_EXIT", set_kill, 0,
-	        "End all tasks when one fails" },
+	{ "kill-on-bad-exit", 'K', SRUN_ARG_MAY_MISS, SRUN_STEP, "SLURM_KILL_BAD_EXIT", set_flag,
+	        AT(kill_on_bad_exit), "End all tasks when one fails" },
 	{ "label", 'l', SRUN_NO_ARG, SRUN_STEP, "SLURM_LABELIO", set_flag, AT(label),
 	        "The task's number before each line" },
 	{ "mem", 0, SRUN_ARG, SRUN_STEP, NULL, set_mem, 0,
 	        "Memory of a node: the job's holds all of its steps" },
-	{ "mem-bind", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "mem-bind", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "mem-per-cpu", 0, SRUN_ARG, SRUN_STEP, NULL, set_mem, 0, "Memory of a CPU, likewise" },
 	{ "mem-per-gpu", 0, SRUN_ARG, SRUN_STEP, NULL, set_mem, 0, "Memory of a GPU, likewise" },
 	{ "mpi", 0, SRUN_ARG, SRUN_STEP, "SLURM_MPI_TYPE", set_mpi, AT(mpi), "none, pmi2, pmix; list" },
-	{ "msg-timeout", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "msg-timeout", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "multi-prog", 0, SRUN_NO_ARG, SRUN_STEP, "SLURM_SRUN_MULTI", set_flag, AT(multi_prog),
 	        "The argument is a file of tasks and their programs" },
-	{ "network", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "network", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "no-allocate", 'Z', SRUN_NO_ARG, SRUN_REFUSED, NULL, set_refused, 0,
 	        "nothing runs outside of a job" },
-	{ "no-kill", 'k', SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "no-kill", 'k', SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "nodefile", 'F', SRUN_ARG, SRUN_REFUSED, NULL, set_refused, 0, "--nodelist names nodes" },
 	{ "nodelist", 'w', SRUN_ARG, SRUN_STEP, NULL, set_text, AT(nodelist),
 	        "On these nodes of the job" },
 	{ "nodes", 'N', SRUN_ARG, SRUN_STEP, NULL, set_nodes, 0, "On so many nodes: N, MIN-MAX" },
 	{ "ntasks", 'n', SRUN_ARG, SRUN_STEP, NULL, set_number, AT(ntasks), "So many tasks" },
-	{ "ntasks-per-core", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
-	{ "ntasks-per-gpu", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "ntasks-per-core", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
+	{ "ntasks-per-gpu", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "ntasks-per-node", 0, SRUN_ARG, SRUN_STEP, NULL, set_number, AT(ntasks_per_node),
 	        "So many tasks on each node" },
-	{ "ntasks-per-socket", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "ntasks-per-socket", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "open-mode", 0, SRUN_ARG, SRUN_STEP, "SLURM_OPEN_MODE", set_mode, 0, "append, truncate" },
 	{ "output", 'o', SRUN_ARG, SRUN_STEP, "SLURM_STDOUTMODE", set_text, AT(output),
 	        "Where standard output goes: a file (%j %J %t %n %N ...), all, none, a task's "
@@ -392,10 +338,10 @@ static const struct srun_row rows[] = {
 	        "More tasks than CPUs" },
 	{ "overlap", 0, SRUN_NO_ARG, SRUN_STEP, "SLURM_OVERLAP", set_flag, AT(overlap),
 	        "Share CPUs and GPUs with other steps" },
-	{ "preserve-env", 'E', SRUN_NO_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "preserve-env", 'E', SRUN_NO_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "prolog", 0, SRUN_ARG, SRUN_REFUSED, NULL, set_refused, 0,
 	        "the site's programs run around jobs" },
-	{ "propagate", 0, SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "propagate", 0, SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "pty", 0, SRUN_ARG_MAY_MISS, SRUN_STEP, NULL, set_flag, AT(pty),
 	        "Task 0 has a terminal, which is this one" },
 	{ "quiet", 'Q', SRUN_NO_ARG, SRUN_STEP, NULL, set_flag, AT(quiet),
@@ -404,16 +350,16 @@ static const struct srun_row rows[] = {
 	        "End the step at the first ^C" },
 	{ "relative", 'r', SRUN_ARG, SRUN_STEP, NULL, set_number_or_0, AT(relative),
 	        "Not on the first so many nodes" },
-	{ "resv-ports", 0, SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, set_nothing, 0, "" },
-	{ "send-libs", 0, SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, set_nothing, 0, "" },
-	{ "slurmd-debug", 0, SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "resv-ports", 0, SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, NULL, 0, "" },
+	{ "send-libs", 0, SRUN_ARG_MAY_MISS, SRUN_NOTHING, NULL, NULL, 0, "" },
+	{ "slurmd-debug", 0, SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "task-epilog", 0, SRUN_ARG, SRUN_REFUSED, NULL, set_refused, 0,
 	        "the command has to call it" },
 	{ "task-prolog", 0, SRUN_ARG, SRUN_REFUSED, NULL, set_refused, 0,
 	        "the command has to call it" },
 	{ "test-only", 0, SRUN_NO_ARG, SRUN_STEP, NULL, set_flag, AT(test_only),
 	        "Say when a job would start; run nothing" },
-	{ "threads", 'T', SRUN_ARG, SRUN_NOTHING, NULL, set_nothing, 0, "" },
+	{ "threads", 'T', SRUN_ARG, SRUN_NOTHING, NULL, NULL, 0, "" },
 	{ "time", 't', SRUN_ARG, SRUN_STEP, NULL, set_time, 0,
 	        "The step's limit: minutes, H:M:S, D-H" },
 	{ "unbuffered", 'u', SRUN_NO_ARG, SRUN_STEP, "SLURM_UNBUFFEREDIO", set_flag, AT(unbuffered),
@@ -421,7 +367,7 @@ static const struct srun_row rows[] = {
 	{ "verbose", 'v', SRUN_NO_ARG, SRUN_STEP, NULL, add_verbose, 0, "Say more" },
 	{ "version", 'V', SRUN_NO_ARG, SRUN_STEP, NULL, set_flag, AT(version),
 	        "Print the version" },
-	{ "wait", 'W', SRUN_ARG, SRUN_STEP, "SLURM_WAIT", set_wait, AT(wait_s),
+	{ "wait", 'W', SRUN_ARG, SRUN_STEP, "SLURM_WAIT", set_number_or_0, AT(wait_s),
 	        "End the step so many seconds after its first task" },
 	{ "whole", 0, SRUN_NO_ARG, SRUN_STEP, "SLURM_WHOLE", set_whole, 0,
 	        "All CPUs of its nodes" },
@@ -502,7 +448,7 @@ static const struct srun_row *find_row(const char *name)
 static int set_variable(struct srun_options *o, const char *name, const struct srun_row *row,
         const char *value, struct error *err)
 {
-	if (row->set(o, row, value, err) < 0)
+	if (row->set && row->set(o, row, value, err) < 0)
 		return error_wrap(err, "%s=%s", name, value);
 	return 0;
 }
@@ -589,7 +535,7 @@ static int take_own(
 			note_given(o, row->name, value);
 	o->ntasks_said |= !strcmp(row->name, "ntasks");
 	o->nodes_said |= !strcmp(row->name, "nodes");
-	return row->set(o, row, value, err);
+	return row->set ? row->set(o, row, value, err) : 0;
 }
 
 static int take(struct srun_options *o, int key, const char *value, struct error *err)

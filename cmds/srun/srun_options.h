@@ -64,6 +64,7 @@ struct srun_row {
 	enum srun_arg arg;
 	enum srun_kind kind;
 	const char *variable; /* NULL: none */
+	/* NULL: there is nothing to set. */
 	int (*set)(struct srun_options *o, const struct srun_row *row, const char *value,
 	        struct error *err);
 	size_t offset;

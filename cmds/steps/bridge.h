@@ -11,7 +11,6 @@
 #ifndef CMDS_STEPS_BRIDGE_H
 #define CMDS_STEPS_BRIDGE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/error.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/base/xalloc.h"
 

@@ -15,7 +15,6 @@
 #ifndef CMDS_STEPS_MANAGER_H
 #define CMDS_STEPS_MANAGER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
@@ -11,7 +10,6 @@
 #include "cmds/cli/jsonout.h"
 #include "cmds/options/files.h"
 #include "cmds/submit/gsubmit.h"
-#include "cmds/views/whyview.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 

@@ -12,9 +12,9 @@
 #include "cmds/views/views.h"
 #include "common/base/taskset.h"
 
-#define NUM TABLE_RIGHT | TABLE_WHOLE
-
-#define JOB        const Gpusched__Acct *j = object
+#define JOB const Gpusched__Acct *j = object
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Acct, member)
 
 /* What a line of totals does not add up it leaves empty. */
 #define ONE_JOB     \
@@ -22,12 +22,15 @@
 	if (!j->id) \
 	return
 
-/* Of a whole second or more; a program that ended at once used something too. */
-static void view_us(struct view_cell *cell, uint64_t us)
+static const void *one_job(const void *object)
 {
-	view_duration(cell, us / 1000000);
-	cell->number = (int64_t)us;
+	JOB;
+
+	return j->id ? j : NULL;
 }
+
+#define ONE(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, one_job, Gpusched__Acct, member)
 
 /* A part of the time that its GPUs were looked at. */
 static void view_part(struct view_cell *cell, const Gpusched__RunUsed *used, uint64_t us)
@@ -73,26 +76,6 @@ SHOW(name)
 }
 
 CELL(raw_id, ONE_JOB, view_number(cell, (int64_t)(j->raw_id ? j->raw_id : j->id)))
-CELL(user, ONE_JOB, view_text(cell, j->user))
-CELL(uid, ONE_JOB, view_number(cell, (int64_t)j->uid))
-CELL(account, ONE_JOB, view_text(cell, j->account))
-CELL(partition, ONE_JOB, view_text(cell, j->partition))
-CELL(qos, ONE_JOB, view_text(cell, j->qos))
-CELL(submit, ONE_JOB, view_time(cell, j->submit_time))
-CELL(start, ONE_JOB, view_time(cell, j->start_time))
-CELL(first_start, ONE_JOB, view_time(cell, j->first_start_time))
-CELL(end, ONE_JOB, view_time(cell, j->end_time))
-CELL(cpus, ONE_JOB, view_number(cell, (int64_t)j->cpus))
-CELL(nodes, ONE_JOB, view_number(cell, (int64_t)j->n_nodes))
-CELL(attempts, ONE_JOB, view_number(cell, (int64_t)j->attempts))
-CELL(host, ONE_JOB, view_text(cell, j->submit_host))
-CELL(cwd, ONE_JOB, view_text(cell, j->cwd))
-CELL(comment, ONE_JOB, view_text(cell, j->comment))
-CELL(cause, ONE_JOB, view_text(cell, j->cause))
-CELL(detail, ONE_JOB, view_text(cell, j->detail))
-CELL(gpu_hours, JOB, view_real(cell, (double)j->gpu_us / 3.6e9, 2))
-CELL(cpu_hours, JOB, view_real(cell, (double)j->cpu_us / 3.6e9, 2))
-CELL(cost, JOB, view_real(cell, j->cost, 2))
 
 /* Seconds in full: for sums that must agree. */
 SHOW(gpu_seconds)
@@ -114,7 +97,6 @@ SHOW(state)
 }
 
 CELL(exit, ONE_JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
-CELL(elapsed, ONE_JOB, view_duration(cell, j->elapsed_s))
 
 SHOW(wait)
 {
@@ -125,8 +107,6 @@ SHOW(wait)
 	else
 		view_text(cell, "-");
 }
-
-CELL(eligible_since, ONE_JOB, view_time(cell, j->eligible_time))
 
 /* A job that has not started has no end of it yet. */
 SHOW(eligible)
@@ -149,13 +129,6 @@ SHOW(gpus)
 	else
 		view_text(cell, j->runs_billed || !j->asked_gpus[0] ? "-" : j->asked_gpus);
 }
-
-CELL(asked_gpus, ONE_JOB, view_text_or_dash(cell, j->asked_gpus))
-CELL(where, ONE_JOB, view_text_or_dash(cell, j->nodes))
-CELL(mem, ONE_JOB, view_size_mb(cell, j->mem_mb))
-CELL(limit, ONE_JOB, view_limit(cell, j->time_limit_s))
-CELL(cpu_time, JOB, view_us(cell, j->cpu_time_us))
-CELL(max_rss, ONE_JOB, view_size_mb(cell, (j->max_rss_kb + 1023) / 1024))
 
 SHOW(suspended)
 {
@@ -183,10 +156,6 @@ static void view_mem_time(struct view_cell *cell, const Gpusched__RunUsed *used)
 
 CELL(mem_time, JOB, view_mem_time(cell, j->used))
 CELL(energy_used, JOB, view_energy(cell, j->used ? j->used->energy_mj : 0))
-CELL(ready, JOB, view_us(cell, j->ready_us))
-CELL(loading, JOB, view_us(cell, j->loading_us))
-CELL(requests, JOB, view_number_or_dash(cell, (int64_t)j->requests))
-CELL(tokens, JOB, view_number_or_dash(cell, (int64_t)j->tokens))
 
 SHOW(cost_of_1000)
 {
@@ -206,58 +175,64 @@ static const struct view_column columns[] = {
 	COLUMN("JOBID", 7, 0, NUM, "the job's id", id),
 	COLUMN("RAWID", 7, 0, NUM, "of an array's task its own id; else the id", raw_id),
 	COLUMN("NAME", 9, 5, 0, "name", name),
-	COLUMN("USER", 8, 4, 0, "owner", user),
-	COLUMN("UID", 7, 0, NUM, "its owner's number", uid),
-	COLUMN("ACCOUNT", 9, 5, 0, "account", account),
-	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
-	COLUMN("QOS", 8, 4, 0, "quality of service", qos),
+	ONE("USER", 8, 4, 0, "owner", TEXT, user),
+	ONE("UID", 7, 0, NUM, "its owner's number", NUMBER, uid),
+	ONE("ACCOUNT", 9, 5, 0, "account", TEXT, account),
+	ONE("PARTITION", 9, 5, 0, "partition", TEXT, partition),
+	ONE("QOS", 8, 4, 0, "quality of service", TEXT, qos),
 	COLUMN("STATE", 9, 4, 0, "state: COMPLETED FAILED CANCELLED TIMEOUT RUNNING ...", state),
 	COLUMN("EXIT", 4, 0, NUM, "exit code:signal", exit),
-	COLUMN("ELAPSED", 7, 0, NUM, "time the last attempt ran, without suspensions", elapsed),
+	ONE("ELAPSED", 7, 0, NUM, "time the last attempt ran, without suspensions",
+	        DURATION, elapsed_s),
 	COLUMN("WAIT", 7, 0, NUM, "from its submit to its first start", wait),
 	COLUMN("ELIGIBLE", 8, 0, NUM,
 	        "the part of that in which only room and limits kept it: after a hold, its begin "
 	        "time, its dependencies",
 	        eligible),
 	COLUMN("GPUS", 7, 4, TABLE_DEAR, "GPUs that the last attempt held", gpus),
-	COLUMN("GPU-H", 7, 0, NUM, "GPU-hours, all attempts together", gpu_hours),
-	COLUMN("COST", 7, 0, NUM, "what that cost, by the prices of then", cost),
+	FIELD("GPU-H", 7, 0, NUM, "GPU-hours, all attempts together", HOURS, gpu_us),
+	FIELD("COST", 7, 0, NUM, "what that cost, by the prices of then", DIGITS_2, cost),
 	COLUMN("GPU-S", 12, 0, NUM, "GPU-seconds, all attempts together, in full", gpu_seconds),
-	COLUMN("CPU-H", 7, 0, NUM, "CPU-hours held, all attempts together", cpu_hours),
-	COLUMN("CPUTIME", 8, 0, NUM, "CPU time that its programs used", cpu_time),
-	COLUMN("MAXRSS", 6, 0, NUM, "the most host memory that it had on a node", max_rss),
+	FIELD("CPU-H", 7, 0, NUM, "CPU-hours held, all attempts together", HOURS, cpu_us),
+	FIELD("CPUTIME", 8, 0, NUM, "CPU time that its programs used", US, cpu_time_us),
+	ONE("MAXRSS", 6, 0, NUM, "the most host memory that it had on a node", SIZE_KB, max_rss_kb),
 	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", eff),
 	COLUMN("IDLE", 4, 0, NUM, "part of that time in which they were idle", idle),
 	COLUMN("GPUMEM", 6, 0, NUM, "the most memory of one GPU that it had", gpu_mem),
 	COLUMN("MEM-H", 7, 0, NUM, "memory that it used of GPUs over time, in GiB-hours", mem_time),
 	COLUMN("ENERGY", 7, 0, NUM, "energy of its GPUs, in kWh", energy_used),
-	COLUMN("READY", 8, 0, NUM, "of replicas of a service: for how long they were READY", ready),
-	COLUMN("LOADING", 8, 0, NUM, "and how long they loaded until then", loading),
-	COLUMN("REQUESTS", 9, 0, NUM, "requests that they answered; -: not known", requests),
-	COLUMN("TOKENS", 9, 0, NUM, "tokens that they generated; -: not known", tokens),
+	FIELD("READY", 8, 0, NUM, "of replicas of a service: for how long they were READY",
+	        US, ready_us),
+	FIELD("LOADING", 8, 0, NUM, "and how long they loaded until then", US, loading_us),
+	FIELD("REQUESTS", 9, 0, NUM, "requests that they answered; -: not known",
+	        NUMBER_OR_DASH, requests),
+	FIELD("TOKENS", 9, 0, NUM, "tokens that they generated; -: not known",
+	        NUMBER_OR_DASH, tokens),
 	COLUMN("COST/1K", 8, 0, NUM, "cost of 1,000 requests", cost_of_1000),
 	COLUMN("READ", 6, 0, NUM, "read from storage", read),
 	COLUMN("WRITTEN", 7, 0, NUM, "written to storage", written),
-	COLUMN("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", submit),
-	COLUMN("ELIGIBLESINCE", 19, 0, TABLE_WHOLE, "when that began", eligible_since),
-	COLUMN("START", 19, 0, TABLE_WHOLE, "when the last attempt started", start),
-	COLUMN("FIRSTSTART", 19, 0, TABLE_WHOLE, "when the first attempt started", first_start),
-	COLUMN("END", 19, 0, TABLE_WHOLE, "when it ended", end),
-	COLUMN("NODELIST", 12, 6, 0, "nodes of the last attempt", where),
-	COLUMN("NODES", 5, 0, NUM, "how many", nodes),
-	COLUMN("CPUS", 4, 0, NUM, "CPUs on each node", cpus),
-	COLUMN("MEM", 5, 0, NUM, "host memory on each node", mem),
-	COLUMN("TIMELIMIT", 10, 0, NUM, "time limit", limit),
-	COLUMN("REQGPUS", 8, 4, 0, "GPUs that it asked for", asked_gpus),
-	COLUMN("ATTEMPTS", 8, 0, NUM, "how often it was started", attempts),
+	ONE("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", TIME, submit_time),
+	ONE("ELIGIBLESINCE", 19, 0, TABLE_WHOLE, "when that began", TIME, eligible_time),
+	ONE("START", 19, 0, TABLE_WHOLE, "when the last attempt started", TIME, start_time),
+	ONE("FIRSTSTART", 19, 0, TABLE_WHOLE, "when the first attempt started",
+	        TIME, first_start_time),
+	ONE("END", 19, 0, TABLE_WHOLE, "when it ended", TIME, end_time),
+	ONE("NODELIST", 12, 6, 0, "nodes of the last attempt", TEXT_OR_DASH, nodes),
+	ONE("NODES", 5, 0, NUM, "how many", NUMBER, n_nodes),
+	ONE("CPUS", 4, 0, NUM, "CPUs on each node", NUMBER, cpus),
+	ONE("MEM", 5, 0, NUM, "host memory on each node", SIZE_MB, mem_mb),
+	ONE("TIMELIMIT", 10, 0, NUM, "time limit", LIMIT, time_limit_s),
+	ONE("REQGPUS", 8, 4, 0, "GPUs that it asked for", TEXT_OR_DASH, asked_gpus),
+	ONE("ATTEMPTS", 8, 0, NUM, "how often it was started", NUMBER, attempts),
 	COLUMN("SUSPENDED", 9, 7, NUM, "for how long the last attempt was suspended", suspended),
 	COLUMN("LABELS", 16, 6, 0, "labels", labels),
-	COLUMN("HOST", 10, 4, 0, "where it was submitted", host),
-	COLUMN("WORKDIR", 24, 8, 0, "where it ran", cwd),
-	COLUMN("CAUSE", 13, 4, 0, "what ended the last attempt: exit time-limit cancel ...", cause),
-	COLUMN("DETAIL", 24, 8, 0, "the same in words", detail),
-	COLUMN("COMMENT", 0, 10, 0, "why it was held, cancelled or preempted, and by which "
-	        "user", comment),
+	ONE("HOST", 10, 4, 0, "where it was submitted", TEXT, submit_host),
+	ONE("WORKDIR", 24, 8, 0, "where it ran", TEXT, cwd),
+	ONE("CAUSE", 13, 4, 0, "what ended the last attempt: exit time-limit cancel ...",
+	        TEXT, cause),
+	ONE("DETAIL", 24, 8, 0, "the same in words", TEXT, detail),
+	ONE("COMMENT", 0, 10, 0, "why it was held, cancelled or preempted, and by which user",
+	        TEXT, comment),
 };
 
 /* In order of id. */
@@ -278,8 +253,7 @@ static const struct slurm_name slurm_names[] = {
 };
 
 const struct view_kind acct_kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "JOBID,NAME,USER,STATE,EXIT,ELAPSED,WAIT,GPUS,GPU-H,EFF,COST",
 	.longer = "JOBID,NAME,USER,ACCOUNT,PARTITION,STATE,EXIT,SUBMIT,START,END,ELAPSED,WAIT,"
 	          "NODELIST,GPUS,GPU-H,CPU-H,CPUTIME,MAXRSS,EFF,GPUMEM,COST,COMMENT",
@@ -334,30 +308,30 @@ void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 	const struct acct_run_line *line = object; \
 	const Gpusched__AcctRun *r = line->run
 
-#define JOB_OF(r, line) ((void)(r), (line)->job)
+static const void *run_of(const void *line)
+{
+	return ((const struct acct_run_line *)line)->run;
+}
+
+static const void *job_of(const void *line)
+{
+	return ((const struct acct_run_line *)line)->job;
+}
+
+#define RUN_FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, run_of, Gpusched__AcctRun, member)
+#define RUN_JOB(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, job_of, Gpusched__Acct, member)
 
 SHOW(run_id)
 {
-	RUN;
-	(void)r;
-	view_job(cell, line->job->id, line->job->tasks, line->job->several);
+	const Gpusched__Acct *j = job_of(object);
+
+	view_job(cell, j->id, j->tasks, j->several);
 }
 
-CELL(run_name, RUN, view_text(cell, JOB_OF(r, line)->name))
-CELL(run_user, RUN, view_text(cell, JOB_OF(r, line)->user))
-CELL(run_account, RUN, view_text(cell, r->account))
-CELL(run_task, RUN, view_number(cell, (int64_t)r->task))
-CELL(run_attempt, RUN, view_number(cell, (int64_t)r->attempt))
-CELL(run_rank, RUN, view_number(cell, (int64_t)r->rank))
-CELL(run_node, RUN, view_text(cell, r->node))
-CELL(run_state, RUN, view_text(cell, r->state))
 CELL(run_cause, RUN, view_text(cell, r->cause[0] ? r->cause : "-"))
-CELL(run_detail, RUN, view_text(cell, r->detail))
-CELL(run_cpus, RUN, view_number(cell, (int64_t)r->cpus))
 
-CELL(run_start, RUN, view_time(cell, r->start_time))
-CELL(run_end, RUN, view_time(cell, r->end_time))
-CELL(run_held, RUN, view_us(cell, r->held_us))
 CELL(run_exit, RUN, view_printf(cell, "%" PRIu32 ":%" PRIu32, r->exit_code, r->exit_signal))
 
 SHOW(run_gpus)
@@ -374,41 +348,37 @@ SHOW(run_gpus)
 		        "%" PRIu32 "%s", r->gpus[i], i + 1 < r->n_gpus ? "," : ")");
 }
 
-CELL(run_gpu_hours, RUN, view_real(cell, (double)r->gpu_us / 3.6e9, 2))
-CELL(run_cpu_time, RUN, view_us(cell, r->cpu_time_us))
-CELL(run_max_rss, RUN, view_size_mb(cell, (r->max_rss_kb + 1023) / 1024))
 CELL(run_eff, RUN, view_part(cell, r->used, r->used ? r->used->gpu_busy_us : 0))
 CELL(run_gpu_mem, RUN, view_mb(cell, r->used ? r->used->gpu_mem_peak_mb : 0))
 CELL(run_mem_time, RUN, view_mem_time(cell, r->used))
-CELL(run_cost, RUN, view_real(cell, r->cost, 2))
 
 static const struct view_column run_columns[] = {
 	COLUMN("JOBID", 7, 0, NUM, "the job's id", run_id),
-	COLUMN("NAME", 9, 5, 0, "its name", run_name),
-	COLUMN("USER", 8, 4, 0, "its owner", run_user),
-	COLUMN("ACCOUNT", 9, 5, 0, "to which the run is billed", run_account),
-	COLUMN("TASK", 5, 0, NUM, "task of an array", run_task),
-	COLUMN("ATTEMPT", 7, 0, NUM, "which attempt", run_attempt),
-	COLUMN("RANK", 4, 0, NUM, "which of its nodes", run_rank),
-	COLUMN("NODE", 8, 4, 0, "node", run_node),
-	COLUMN("STATE", 8, 4, 0, "state of the run: RUNNING ENDED NEVER ...", run_state),
+	RUN_JOB("NAME", 9, 5, 0, "its name", TEXT, name),
+	RUN_JOB("USER", 8, 4, 0, "its owner", TEXT, user),
+	RUN_FIELD("ACCOUNT", 9, 5, 0, "to which the run is billed", TEXT, account),
+	RUN_FIELD("TASK", 5, 0, NUM, "task of an array", NUMBER, task),
+	RUN_FIELD("ATTEMPT", 7, 0, NUM, "which attempt", NUMBER, attempt),
+	RUN_FIELD("RANK", 4, 0, NUM, "which of its nodes", NUMBER, rank),
+	RUN_FIELD("NODE", 8, 4, 0, "node", TEXT, node),
+	RUN_FIELD("STATE", 8, 4, 0, "state of the run: RUNNING ENDED NEVER ...", TEXT, state),
 	COLUMN("CAUSE", 10, 4, 0, "what ended it: exit time-limit cancel preempt ...", run_cause),
 	COLUMN("EXIT", 4, 0, NUM, "exit code:signal", run_exit),
-	COLUMN("START", 19, 0, TABLE_WHOLE, "when it started", run_start),
-	COLUMN("END", 19, 0, TABLE_WHOLE, "when it ended", run_end),
-	COLUMN("HELD", 8, 0, NUM,
-	        "for how long it held what it has, suspensions included", run_held),
+	RUN_FIELD("START", 19, 0, TABLE_WHOLE, "when it started", TIME, start_time),
+	RUN_FIELD("END", 19, 0, TABLE_WHOLE, "when it ended", TIME, end_time),
+	RUN_FIELD("HELD", 8, 0, NUM, "for how long it held what it has, suspensions included",
+	        US, held_us),
 	COLUMN("GPUS", 12, 4, 0, "GPUs, with their numbers on the node", run_gpus),
-	COLUMN("CPUS", 4, 0, NUM, "CPUs", run_cpus),
-	COLUMN("GPU-H", 7, 0, NUM, "GPU-hours", run_gpu_hours),
-	COLUMN("CPUTIME", 8, 0, NUM, "CPU time that its programs used", run_cpu_time),
-	COLUMN("MAXRSS", 6, 0, NUM, "the most host memory that it had", run_max_rss),
+	RUN_FIELD("CPUS", 4, 0, NUM, "CPUs", NUMBER, cpus),
+	RUN_FIELD("GPU-H", 7, 0, NUM, "GPU-hours", HOURS, gpu_us),
+	RUN_FIELD("CPUTIME", 8, 0, NUM, "CPU time that its programs used", US, cpu_time_us),
+	RUN_FIELD("MAXRSS", 6, 0, NUM, "the most host memory that it had", SIZE_KB, max_rss_kb),
 	COLUMN("EFF", 4, 0, NUM, "compute use while the GPUs were held; -: not known", run_eff),
 	COLUMN("GPUMEM", 6, 0, NUM, "the most memory of one GPU that it had", run_gpu_mem),
 	COLUMN("MEM-H", 7, 0, NUM, "memory that it used of GPUs over time, in GiB-hours",
 	        run_mem_time),
-	COLUMN("COST", 7, 0, NUM, "what it cost", run_cost),
-	COLUMN("DETAIL", 0, 8, 0, "how it ended, in words", run_detail),
+	RUN_FIELD("COST", 7, 0, NUM, "what it cost", DIGITS_2, cost),
+	RUN_FIELD("DETAIL", 0, 8, 0, "how it ended, in words", TEXT, detail),
 };
 
 static void run_rank(const void *object, int64_t key[VIEW_RANK])
@@ -422,8 +392,7 @@ static void run_rank(const void *object, int64_t key[VIEW_RANK])
 }
 
 const struct view_kind acct_run_kind = {
-	.columns = run_columns,
-	.n = sizeof(run_columns) / sizeof(run_columns[0]),
+	VIEW_COLUMNS(run_columns),
 	.standard = "JOBID,ATTEMPT,RANK,NODE,STATE,CAUSE,EXIT,HELD,GPUS,GPU-H,DETAIL",
 	.longer = "JOBID,NAME,USER,ACCOUNT,ATTEMPT,RANK,NODE,STATE,CAUSE,EXIT,START,END,HELD,CPUS,"
 	          "GPUS,GPU-H,CPUTIME,MAXRSS,EFF,GPUMEM,COST,DETAIL",

@@ -10,8 +10,6 @@
 
 #include "common/base/units.h"
 
-#define NUM        TABLE_RIGHT | TABLE_WHOLE
-
 static int print_name(char *buf, size_t size, size_t i, const void *names)
 {
 	return snprintf(buf, size, "%s", ((char *const *)names)[i]);
@@ -64,6 +62,8 @@ static void say_shared(char *text, size_t size, const Gpusched__GpuShared *s)
 /* --- nodes ---------------------------------------------------------------------------------- */
 
 #define NODE const Gpusched__Node *n = object
+#define NODE_FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Node, member)
 
 static const struct {
 	const char *state;
@@ -78,8 +78,6 @@ static const struct {
 	{ "down", TABLE_BAD },
 	{ "invalid", TABLE_BAD },
 };
-
-CELL(node_name, NODE, view_text(cell, n->name))
 
 SHOW(node_state)
 {
@@ -155,9 +153,6 @@ static int print_gpus(char *buf, size_t size, size_t i, const void *gpus)
 
 CELL(node_gpus, NODE, view_list(cell, n->n_gpus, n->gpus, print_gpus))
 
-CELL(node_reason, NODE, view_text(cell, n->reason))
-CELL(node_cpus, NODE, view_number(cell, n->cpus))
-CELL(node_mem, NODE, view_size_mb(cell, n->mem_mb))
 CELL(node_runs, NODE, view_number(cell, (int64_t)(n->n_runs + n->others_runs)))
 
 SHOW(node_jobs)
@@ -176,24 +171,19 @@ SHOW(node_jobs)
 
 CELL(node_partitions, NODE, view_list(cell, n->n_partitions, n->partitions, print_name))
 CELL(node_features, NODE, view_list(cell, n->n_features, n->features, print_name))
-CELL(node_switch, NODE, view_text_or_dash(cell, n->leaf_switch))
-CELL(node_heard, NODE, view_time(cell, n->last_heard))
-CELL(node_version, NODE, view_text(cell, n->agent_version))
-CELL(node_containment, NODE, view_text(cell, n->containment))
-CELL(node_gpu_note, NODE, view_text_or_dash(cell, n->gpu_note))
 
 static const struct view_column node_columns[] = {
-	COLUMN("NODE", 10, 4, 0, "name", node_name),
+	NODE_FIELD("NODE", 10, 4, 0, "name", TEXT, name),
 	COLUMN("STATE", 9, 4, 0,
 	        "idle, mixed, allocated, draining, drained, unknown, down", node_state),
 	COLUMN("FREE-CPUS", 10, 0, NUM, "CPUs free, of all", free_cpus),
 	COLUMN("FREE-MEM", 12, 0, NUM, "memory free, of all", free_mem),
 	COLUMN("FREE-GPUS", 16, 9, 0,
 	        "GPUs free, of all, by type; + what is left of those that jobs share", free_gpus),
-	COLUMN("REASON", 0, 6, 0, "why it is drained or down, by which user and since "
-	        "when", node_reason),
-	COLUMN("CPUS", 4, 0, NUM, "CPUs", node_cpus),
-	COLUMN("MEM", 5, 0, NUM, "memory", node_mem),
+	NODE_FIELD("REASON", 0, 6, 0, "why it is drained or down, by which user and since when",
+	        TEXT, reason),
+	NODE_FIELD("CPUS", 4, 0, NUM, "CPUs", NUMBER, cpus),
+	NODE_FIELD("MEM", 5, 0, NUM, "memory", SIZE_MB, mem_mb),
 	COLUMN("GPUS", 10, 4, 0, "GPUs by type", node_gpus),
 	COLUMN("SHARED", 12, 6, 0,
 	        "GPUs that jobs share: memory and compute that they have of it, of "
@@ -202,11 +192,12 @@ static const struct view_column node_columns[] = {
 	COLUMN("JOBS", 16, 6, 0, "their ids", node_jobs),
 	COLUMN("PARTITIONS", 16, 6, 0, "partitions that it is in", node_partitions),
 	COLUMN("FEATURES", 12, 6, 0, "features, for --constraint", node_features),
-	COLUMN("SWITCH", 8, 4, 0, "leaf switch that it is on", node_switch),
-	COLUMN("HEARD", 19, 0, TABLE_WHOLE, "last contact", node_heard),
-	COLUMN("VERSION", 8, 4, 0, "its agent's version", node_version),
-	COLUMN("CONTAINMENT", 12, 4, 0, "how jobs are confined", node_containment),
-	COLUMN("GPU-NOTE", 24, 8, 0, "how its GPUs differ from the configuration", node_gpu_note),
+	NODE_FIELD("SWITCH", 8, 4, 0, "leaf switch that it is on", TEXT_OR_DASH, leaf_switch),
+	NODE_FIELD("HEARD", 19, 0, TABLE_WHOLE, "last contact", TIME, last_heard),
+	NODE_FIELD("VERSION", 8, 4, 0, "its agent's version", TEXT, agent_version),
+	NODE_FIELD("CONTAINMENT", 12, 4, 0, "how jobs are confined", TEXT, containment),
+	NODE_FIELD("GPU-NOTE", 24, 8, 0, "how its GPUs differ from the configuration",
+	        TEXT_OR_DASH, gpu_note),
 };
 
 /* sinfo's -o, of nodes. */
@@ -218,8 +209,7 @@ static const struct slurm_name node_slurm[] = {
 };
 
 const struct view_kind node_kind = {
-	.columns = node_columns,
-	.n = sizeof(node_columns) / sizeof(node_columns[0]),
+	VIEW_COLUMNS(node_columns),
 	.standard = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,REASON",
 	.longer = "NODE,STATE,FREE-CPUS,FREE-MEM,FREE-GPUS,RUNS,PARTITIONS,FEATURES,SWITCH,HEARD,"
 	          "VERSION,REASON",
@@ -237,6 +227,16 @@ const struct view_kind node_kind = {
 	LINE;           \
 	if (line->line) \
 	return
+
+static const void *first_line(const void *object)
+{
+	LINE;
+
+	return line->line ? NULL : p;
+}
+
+#define PARTITION(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, first_line, Gpusched__Partition, member)
 
 /* g: NULL where the partition has none; s: NULL unless the line is of those that jobs share */
 #define GPU_LINE                             \
@@ -280,20 +280,7 @@ CELL(part_limit, FIRST_LINE,
         view_duration(cell, p->max_time_s ? p->max_time_s : DURATION_FOREVER))
 CELL(part_default_time, FIRST_LINE,
         view_duration(cell, p->default_time_s ? p->default_time_s : DURATION_FOREVER))
-CELL(part_nodes, FIRST_LINE, view_number(cell, p->nodes_total))
-CELL(part_ok, FIRST_LINE, view_number(cell, p->nodes_ok))
-CELL(part_drain, FIRST_LINE, view_number(cell, p->nodes_drain))
-CELL(part_down, FIRST_LINE, view_number(cell, p->nodes_down))
-CELL(part_pending, FIRST_LINE, view_number(cell, p->jobs_pending))
-CELL(part_running, FIRST_LINE, view_number(cell, p->jobs_running))
-CELL(part_tier, FIRST_LINE, view_number(cell, p->tier))
-CELL(part_priority, FIRST_LINE, view_number(cell, p->priority))
-CELL(part_depth, FIRST_LINE, view_number(cell, p->plan_depth))
-CELL(part_preempt, FIRST_LINE, view_text(cell, p->preempt_mode))
-CELL(part_min_run, FIRST_LINE, view_duration(cell, p->min_run_s))
-CELL(part_place, FIRST_LINE, view_text(cell, p->place))
 CELL(part_accounts, FIRST_LINE, view_list(cell, p->n_accounts, p->accounts, print_name))
-CELL(part_nodelist, FIRST_LINE, view_text(cell, p->nodes))
 
 SHOW(gpu_type)
 {
@@ -369,10 +356,10 @@ static const struct view_column part_columns[] = {
 	COLUMN("PARTITION", 9, 5, 0, "name; * marks the default one", part_name),
 	COLUMN("STATE", 5, 0, 0, "up, drain, down, inactive", part_state),
 	COLUMN("TIMELIMIT", 10, 0, TABLE_WHOLE, "longest time limit", part_limit),
-	COLUMN("NODES", 5, 0, NUM, "nodes", part_nodes),
-	COLUMN("OK", 2, 0, NUM, "nodes that take work", part_ok),
-	COLUMN("DRAIN", 5, 0, NUM, "nodes draining or drained", part_drain),
-	COLUMN("DOWN", 4, 0, NUM, "nodes down or unreachable", part_down),
+	PARTITION("NODES", 5, 0, NUM, "nodes", NUMBER, nodes_total),
+	PARTITION("OK", 2, 0, NUM, "nodes that take work", NUMBER, nodes_ok),
+	PARTITION("DRAIN", 5, 0, NUM, "nodes draining or drained", NUMBER, nodes_drain),
+	PARTITION("DOWN", 4, 0, NUM, "nodes down or unreachable", NUMBER, nodes_down),
 	COLUMN("GPUS", 8, 4, 0, "type of GPU, a line each; those of it that jobs share", gpu_type),
 	COLUMN("FREE", 4, 0, NUM,
 	        "GPUs free on nodes that take work; memory of shared ones", gpu_free),
@@ -383,19 +370,20 @@ static const struct view_column part_columns[] = {
 	        "all", part_shared),
 	COLUMN("DEFAULTTIME", 11, 0, TABLE_WHOLE,
 	        "time limit of jobs that name none", part_default_time),
-	COLUMN("TIER", 4, 0, NUM, "higher is served first", part_tier),
-	COLUMN("PRIORITY", 8, 0, NUM,
-	        "counts as its part of the largest partition priority", part_priority),
-	COLUMN("PREEMPT", 7, 0, TABLE_WHOLE,
-	        "what preemption does to its jobs: off, requeue, cancel", part_preempt),
-	COLUMN("MINRUN", 8, 0, TABLE_WHOLE, "for how long they are protected from "
-	        "it", part_min_run),
-	COLUMN("PLACE", 6, 0, TABLE_WHOLE, "how jobs are placed: pack, spread", part_place),
-	COLUMN("PLANDEPTH", 9, 0, NUM, "how many blocked classes get a planned start", part_depth),
+	PARTITION("TIER", 4, 0, NUM, "higher is served first", NUMBER, tier),
+	PARTITION("PRIORITY", 8, 0, NUM, "counts as its part of the largest partition priority",
+	        NUMBER, priority),
+	PARTITION("PREEMPT", 7, 0, TABLE_WHOLE,
+	        "what preemption does to its jobs: off, requeue, cancel", TEXT, preempt_mode),
+	PARTITION("MINRUN", 8, 0, TABLE_WHOLE, "for how long they are protected from it",
+	        DURATION, min_run_s),
+	PARTITION("PLACE", 6, 0, TABLE_WHOLE, "how jobs are placed: pack, spread", TEXT, place),
+	PARTITION("PLANDEPTH", 9, 0, NUM, "how many blocked classes get a planned start",
+	        NUMBER, plan_depth),
 	COLUMN("ACCOUNTS", 12, 6, 0, "accounts that may use it; -: all", part_accounts),
-	COLUMN("PENDING", 7, 0, NUM, "jobs that wait", part_pending),
-	COLUMN("RUNNING", 7, 0, NUM, "jobs that run", part_running),
-	COLUMN("NODELIST", 0, 8, 0, "nodes by name", part_nodelist),
+	PARTITION("PENDING", 7, 0, NUM, "jobs that wait", NUMBER, jobs_pending),
+	PARTITION("RUNNING", 7, 0, NUM, "jobs that run", NUMBER, jobs_running),
+	PARTITION("NODELIST", 0, 8, 0, "nodes by name", TEXT, nodes),
 };
 
 /* sinfo's -o, of partitions. */
@@ -406,8 +394,7 @@ static const struct slurm_name part_slurm[] = {
 };
 
 const struct view_kind partition_kind = {
-	.columns = part_columns,
-	.n = sizeof(part_columns) / sizeof(part_columns[0]),
+	VIEW_COLUMNS(part_columns),
 	.standard = "PARTITION,STATE,TIMELIMIT,NODES,OK,DRAIN,DOWN,GPUS,FREE,TOTAL,LARGEST",
 	.longer = "PARTITION,STATE,TIER,DEFAULTTIME,TIMELIMIT,NODES,OK,DRAIN,DOWN,PENDING,RUNNING,"
 	          "GPUS,FREE,TOTAL,LARGEST",

@@ -67,11 +67,9 @@ int control_jobs(const struct cmd *cmd, const struct control *control, const str
 	Gpusched__JobControl request = GPUSCHED__JOB_CONTROL__INIT;
 	Gpusched__JobFilter selected;
 	struct result result = { .cmd = cmd };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT,
-		.on_chunk = on_chunk,
-		.arg = &result };
+	struct client_call call = {
+		CLIENT_CALL(JOB_CONTROL, &request.base, JOB_CONTROL_RESULT, on_chunk, &result)
+	};
 	struct error err;
 	struct client *c = client_new(NULL, &err);
 	int rc;

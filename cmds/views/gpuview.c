@@ -9,11 +9,17 @@
 #include "cmds/views/views.h"
 #include "common/base/units.h"
 
-#define NUM TABLE_RIGHT | TABLE_WHOLE
-
 #define GPU                                   \
 	const struct gpu_line *line = object; \
 	const Gpusched__NodeGpu *g = line->gpu
+
+static const void *gpu_of(const void *line)
+{
+	return ((const struct gpu_line *)line)->gpu;
+}
+
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, gpu_of, Gpusched__NodeGpu, member)
 
 static const struct {
 	const char *state;
@@ -29,7 +35,6 @@ static const struct {
 };
 
 CELL(gpu, GPU, view_printf(cell, "%s:%" PRIu32, line->node->name, g->index))
-CELL(type, GPU, view_text(cell, g->type))
 
 SHOW(state)
 {
@@ -137,11 +142,6 @@ SHOW(jobs)
 		        used ? "; " : "", g->others_runs);
 }
 
-CELL(reason, GPU, view_text(cell, g->reason))
-CELL(by, GPU, view_text_or_dash(cell, g->reason_by))
-CELL(since, GPU, view_time(cell, g->since))
-CELL(recheck, GPU, view_time(cell, g->recheck))
-
 SHOW(card)
 {
 	GPU;
@@ -152,12 +152,9 @@ SHOW(card)
 		view_text(cell, "-");
 }
 
-CELL(uuid, GPU, view_text_or_dash(cell, g->uuid))
-CELL(near, GPU, view_text_or_dash(cell, g->near))
-
 static const struct view_column columns[] = {
 	COLUMN("GPU", 10, 4, 0, "node and index", gpu),
-	COLUMN("TYPE", 8, 4, 0, "its type", type),
+	FIELD("TYPE", 8, 4, 0, "its type", TEXT, type),
 	COLUMN("STATE", 8, 4, 0, "free, whole, shared, draining, drained, missing, trouble", state),
 	COLUMN("UTIL", 4, 0, TABLE_RIGHT | TABLE_WHOLE, "compute use now, of its job or of none",
 	        util),
@@ -173,20 +170,19 @@ static const struct view_column columns[] = {
 	COLUMN("AGE", 7, 0, NUM, "for how long the last sample has been known", age),
 	COLUMN("JOBS", 10, 6, TABLE_DEAR, "jobs on it; of a shared GPU also the part of each",
 	        jobs),
-	COLUMN("REASON", 0, 6, TABLE_DEAR, "why it gets no jobs", reason),
-	COLUMN("BY", 10, 4, 0, "user that drained it", by),
-	COLUMN("SINCE", 19, 0, TABLE_WHOLE, "when it was drained", since),
-	COLUMN("RECHECK", 19, 0, TABLE_WHOLE, "when a GPU drained by a fault is checked again",
-	        recheck),
-	COLUMN("UUID", 40, 8, 0, "its UUID", uuid),
+	FIELD("REASON", 0, 6, TABLE_DEAR, "why it gets no jobs", TEXT, reason),
+	FIELD("BY", 10, 4, 0, "user that drained it", TEXT_OR_DASH, reason_by),
+	FIELD("SINCE", 19, 0, TABLE_WHOLE, "when it was drained", TIME, since),
+	FIELD("RECHECK", 19, 0, TABLE_WHOLE, "when a GPU drained by a fault is checked again",
+	        TIME, recheck),
+	FIELD("UUID", 40, 8, 0, "its UUID", TEXT_OR_DASH, uuid),
 	COLUMN("CARD", 4, 0, TABLE_RIGHT | TABLE_WHOLE,
 	        "number of the GPU on the host, also of a MIG instance", card),
-	COLUMN("NEAR", 0, 8, 0, "how close it is to each GPU of its node", near),
+	FIELD("NEAR", 0, 8, 0, "how close it is to each GPU of its node", TEXT_OR_DASH, near),
 };
 
 const struct view_kind gpu_kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "GPU,TYPE,STATE,UTIL,MEM,JOBS,REASON",
 	.longer = "GPU,TYPE,CARD,STATE,UTIL,MEM,POWER,TEMP,CLOCK,XID,AGE,JOBS,UUID,BY,SINCE,"
 	          "RECHECK,REASON",

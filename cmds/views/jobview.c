@@ -56,40 +56,12 @@ int view_print_label(char *buf, size_t size, size_t i, const void *labels)
 
 /* --- columns -------------------------------------------------------------------------------- */
 
-#define JOB        const Gpusched__Job *j = object
+#define JOB const Gpusched__Job *j = object
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Job, member)
 
 CELL(id, JOB, view_job(cell, j->id, j->tasks, j->several))
-CELL(array, JOB, view_text_or_dash(cell, j->array))
-CELL(tasks, JOB, view_text_or_dash(cell, j->tasks))
-CELL(partition, JOB, view_text(cell, j->partition))
-CELL(name, JOB, view_text(cell, j->name))
 CELL(raw_id, JOB, view_number(cell, (int64_t)(j->raw_id ? j->raw_id : j->id)))
-CELL(steps, JOB, view_number_or_none(cell, j->steps_running))
-CELL(user, JOB, view_text(cell, j->user))
-CELL(uid, JOB, view_number(cell, (int64_t)j->uid))
-CELL(account, JOB, view_text(cell, j->account))
-CELL(qos, JOB, view_text(cell, j->qos))
-CELL(constraint, JOB, view_text(cell, j->constraint))
-CELL(licences, JOB, view_text(cell, j->licences))
-CELL(why, JOB, view_text(cell, j->reason_text))
-CELL(cpus, JOB, view_number(cell, (int64_t)j->cpus))
-CELL(attempt, JOB, view_number(cell, (int64_t)j->attempt))
-CELL(priority, JOB, view_number(cell, (int64_t)j->priority))
-CELL(nice, JOB, view_number(cell, (int64_t)j->nice))
-CELL(cwd, JOB, view_text(cell, j->cwd))
-CELL(output, JOB, view_text(cell, j->output))
-CELL(error, JOB, view_text(cell, j->error))
-CELL(host, JOB, view_text(cell, j->submit_host))
-CELL(comment, JOB, view_text(cell, j->comment))
-CELL(submit, JOB, view_time(cell, j->submit_time))
-CELL(end, JOB, view_time(cell, j->end_time))
-CELL(checkpoint, JOB, view_time(cell, j->checkpoint_time))
-CELL(remark, JOB, view_text(cell, j->remark))
-CELL(mail_type, JOB, view_text(cell, j->mail_type))
-CELL(mail_user, JOB, view_text(cell, j->mail_user))
-CELL(requeue_on, JOB, view_text(cell, j->requeue_on))
-CELL(begin, JOB, view_time(cell, j->begin_time))
-CELL(deadline, JOB, view_time(cell, j->deadline_time))
 
 static enum table_colour state_colour(const Gpusched__Job *j)
 {
@@ -114,9 +86,6 @@ SHOW(code)
 	cell->colour = state_colour(j);
 }
 
-CELL(time, JOB, view_duration(cell, j->elapsed_s))
-CELL(limit, JOB, view_limit(cell, j->time_limit_s))
-
 SHOW(left)
 {
 	JOB;
@@ -129,8 +98,6 @@ SHOW(left)
 	else
 		view_duration(cell, limit > j->elapsed_s ? limit - j->elapsed_s : 0);
 }
-
-CELL(mem, JOB, view_size_mb(cell, j->mem_mb))
 
 /* What it holds, or asks for. */
 SHOW(gpus)
@@ -214,9 +181,6 @@ SHOW(start)
 		cell->number = INT64_MAX;
 }
 
-CELL(planned_nodes, JOB, view_text_or_dash(cell, j->planned_nodes))
-CELL(position, JOB, view_number_or_dash(cell, (int64_t)j->position))
-
 /* "2", "2-8": that it has, or asks for. */
 SHOW(nodes)
 {
@@ -241,76 +205,74 @@ SHOW(cost)
 		view_text(cell, "-");
 }
 
-CELL(suspended, JOB, view_duration_or_dash(cell, j->suspended_s))
-CELL(max_wait, JOB, view_duration_or_dash(cell, j->max_wait_s))
-CELL(dependency, JOB, view_text_or_dash(cell, j->dependency))
-CELL(progress, JOB, view_text_or_dash(cell, j->progress))
 CELL(exit, JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
 CELL(requeue, JOB, view_text(cell, j->requeue ? "yes" : "no"))
 CELL(labels, JOB, view_list(cell, j->n_labels, j->labels, view_print_label))
-
-#define NUM TABLE_RIGHT | TABLE_WHOLE
 
 static const struct view_column columns[] = {
 	COLUMN("JOBID", 7, 0, NUM,
 	        "the job's id; of an array the task, or in brackets those that wait", id),
 	COLUMN("RAWID", 7, 0, NUM, "of an array's task its own id; else the id", raw_id),
-	COLUMN("ARRAY", 10, 6, 0, "the tasks of the array, as submitted", array),
-	COLUMN("TASKS", 10, 6, 0, "the tasks in this line", tasks),
-	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
-	COLUMN("NAME", 10, 5, 0, "name", name),
-	COLUMN("USER", 8, 4, 0, "owner", user),
+	FIELD("ARRAY", 10, 6, 0, "the tasks of the array, as submitted", TEXT_OR_DASH, array),
+	FIELD("TASKS", 10, 6, 0, "the tasks in this line", TEXT_OR_DASH, tasks),
+	FIELD("PARTITION", 9, 5, 0, "partition", TEXT, partition),
+	FIELD("NAME", 10, 5, 0, "name", TEXT, name),
+	FIELD("USER", 8, 4, 0, "owner", TEXT, user),
 	COLUMN("ST", 2, 0, TABLE_WHOLE, "state, short: PD R CG CD F CA TO NF ...", code),
 	COLUMN("STATE", 11, 4, 0, "state: PENDING RUNNING COMPLETED FAILED ...", state),
-	COLUMN("TIME", 11, 7, NUM, "time it has run, without suspensions", time),
+	FIELD("TIME", 11, 7, NUM, "time it has run, without suspensions", DURATION, elapsed_s),
 	COLUMN("GPUS", 8, 4, TABLE_DEAR, "GPUs that it holds or asks for", gpus),
 	COLUMN("GPU-SHARE", 16, 9, 0, "of each GPU, where it asks for a part", gpu_share),
 	COLUMN("NODELIST(REASON)", 0, 8, 0, "its nodes, or why it waits", where),
 	COLUMN("NODE", 10, 4, 0, "its nodes", node),
 	COLUMN("REASON", 16, 6, 0,
 	        "why it waits, or how it ended; +N: so many reasons more", reason),
-	COLUMN("WHY", 0, 20, 0, "the same in words, with numbers", why),
-	COLUMN("ACCOUNT", 10, 5, 0, "account", account),
-	COLUMN("QOS", 10, 4, 0, "quality of service", qos),
-	COLUMN("UID", 7, 0, NUM, "its owner's number", uid),
+	FIELD("WHY", 0, 20, 0, "the same in words, with numbers", TEXT, reason_text),
+	FIELD("ACCOUNT", 10, 5, 0, "account", TEXT, account),
+	FIELD("QOS", 10, 4, 0, "quality of service", TEXT, qos),
+	FIELD("UID", 7, 0, NUM, "its owner's number", NUMBER, uid),
 	COLUMN("NODES", 5, 0, NUM, "how many nodes it has or asks for", nodes),
-	COLUMN("CPUS", 4, 0, NUM, "CPUs on each node", cpus),
-	COLUMN("MEM", 5, 0, NUM, "host memory on each node", mem),
-	COLUMN("TIMELIMIT", 10, 0, NUM, "time limit", limit),
+	FIELD("CPUS", 4, 0, NUM, "CPUs on each node", NUMBER, cpus),
+	FIELD("MEM", 5, 0, NUM, "host memory on each node", SIZE_MB, mem_mb),
+	FIELD("TIMELIMIT", 10, 0, NUM, "time limit", LIMIT, time_limit_s),
 	COLUMN("LEFT", 10, 0, NUM, "time until its limit", left),
-	COLUMN("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", submit),
+	FIELD("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", TIME, submit_time),
 	COLUMN("START", 19, 0, TABLE_WHOLE,
 	        "when it started last, or is planned to start at the latest", start),
-	COLUMN("SCHEDNODES", 12, 6, 0, "where it is planned to start", planned_nodes),
-	COLUMN("POS", 4, 0, NUM, "its position among the waiting jobs of its partition", position),
-	COLUMN("END", 19, 0, TABLE_WHOLE, "when it ended", end),
-	COLUMN("PROGRESS", 16, 6, 0, "progress, as the job reports it", progress),
-	COLUMN("SUSPENDED", 11, 7, NUM, "for how long it was suspended", suspended),
-	COLUMN("CHECKPOINT", 19, 0, TABLE_WHOLE, "time of the last checkpoint", checkpoint),
-	COLUMN("REMARK", 16, 6, 0, "the owner's remark: --comment", remark),
-	COLUMN("MAILTYPE", 12, 6, 0, "events that cause mail", mail_type),
-	COLUMN("MAILUSER", 16, 6, 0, "address of the mail, if not the owner's", mail_user),
-	COLUMN("REQUEUEON", 16, 6, 0, "ends after which it is requeued", requeue_on),
-	COLUMN("BEGIN", 19, 0, TABLE_WHOLE, "it starts no earlier", begin),
-	COLUMN("DEADLINE", 19, 0, TABLE_WHOLE, "latest end", deadline),
-	COLUMN("DEPENDENCY", 20, 6, 0, "what it still waits for, of other jobs", dependency),
+	FIELD("SCHEDNODES", 12, 6, 0, "where it is planned to start", TEXT_OR_DASH, planned_nodes),
+	FIELD("POS", 4, 0, NUM, "its position among the waiting jobs of its partition",
+	        NUMBER_OR_DASH, position),
+	FIELD("END", 19, 0, TABLE_WHOLE, "when it ended", TIME, end_time),
+	FIELD("PROGRESS", 16, 6, 0, "progress, as the job reports it", TEXT_OR_DASH, progress),
+	FIELD("SUSPENDED", 11, 7, NUM, "for how long it was suspended",
+	        DURATION_OR_DASH, suspended_s),
+	FIELD("CHECKPOINT", 19, 0, TABLE_WHOLE, "time of the last checkpoint",
+	        TIME, checkpoint_time),
+	FIELD("REMARK", 16, 6, 0, "the owner's remark: --comment", TEXT, remark),
+	FIELD("MAILTYPE", 12, 6, 0, "events that cause mail", TEXT, mail_type),
+	FIELD("MAILUSER", 16, 6, 0, "address of the mail, if not the owner's", TEXT, mail_user),
+	FIELD("REQUEUEON", 16, 6, 0, "ends after which it is requeued", TEXT, requeue_on),
+	FIELD("BEGIN", 19, 0, TABLE_WHOLE, "it starts no earlier", TIME, begin_time),
+	FIELD("DEADLINE", 19, 0, TABLE_WHOLE, "latest end", TIME, deadline_time),
+	FIELD("DEPENDENCY", 20, 6, 0, "what it still waits for, of other jobs",
+	        TEXT_OR_DASH, dependency),
 	COLUMN("COST", 9, 0, NUM, "what it costs at most, by the configured prices", cost),
-	COLUMN("MAXWAIT", 8, 0, NUM, "should start within this time", max_wait),
-	COLUMN("CONSTRAINT", 12, 6, 0, "features that its nodes must have", constraint),
-	COLUMN("LICENCES", 12, 6, 0, "licences that it holds while it runs", licences),
+	FIELD("MAXWAIT", 8, 0, NUM, "should start within this time", DURATION_OR_DASH, max_wait_s),
+	FIELD("CONSTRAINT", 12, 6, 0, "features that its nodes must have", TEXT, constraint),
+	FIELD("LICENCES", 12, 6, 0, "licences that it holds while it runs", TEXT, licences),
 	COLUMN("EXIT", 5, 0, NUM, "exit code:signal", exit),
 	COLUMN("GPUIDS", 8, 0, TABLE_WHOLE, "which GPUs of its node", gpu_ids),
-	COLUMN("ATTEMPT", 7, 0, NUM, "how often it was started", attempt),
-	COLUMN("PRIORITY", 8, 0, NUM, "priority", priority),
-	COLUMN("NICE", 5, 0, NUM, "niceness that it was given", nice),
+	FIELD("ATTEMPT", 7, 0, NUM, "how often it was started", NUMBER, attempt),
+	FIELD("PRIORITY", 8, 0, NUM, "priority", NUMBER, priority),
+	FIELD("NICE", 5, 0, NUM, "niceness that it was given", NUMBER, nice),
 	COLUMN("REQUEUE", 7, 0, 0, "run again if its node fails: yes, no", requeue),
-	COLUMN("STEPS", 5, 0, NUM, "how many of its steps run", steps),
+	FIELD("STEPS", 5, 0, NUM, "how many of its steps run", NUMBER_OR_NONE, steps_running),
 	COLUMN("LABELS", 16, 6, 0, "labels", labels),
-	COLUMN("WORKDIR", 24, 8, 0, "where it runs", cwd),
-	COLUMN("STDOUT", 24, 8, 0, "file of its standard output", output),
-	COLUMN("STDERR", 24, 8, 0, "file of its standard error", error),
-	COLUMN("HOST", 10, 4, 0, "where it was submitted", host),
-	COLUMN("COMMENT", 0, 10, 0, "why it was held or ended, and by which user", comment),
+	FIELD("WORKDIR", 24, 8, 0, "where it runs", TEXT, cwd),
+	FIELD("STDOUT", 24, 8, 0, "file of its standard output", TEXT, output),
+	FIELD("STDERR", 24, 8, 0, "file of its standard error", TEXT, error),
+	FIELD("HOST", 10, 4, 0, "where it was submitted", TEXT, submit_host),
+	FIELD("COMMENT", 0, 10, 0, "why it was held or ended, and by which user", TEXT, comment),
 };
 
 /* What waits stands first, the next to start on top; then what has started, the latest on top. */
@@ -343,8 +305,7 @@ static const struct slurm_name slurm_names[] = {
 };
 
 const struct view_kind job_kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "JOBID,PARTITION,NAME,USER,ST,TIME,GPUS,NODELIST(REASON)",
 	.longer = "JOBID,PARTITION,NAME,USER,STATE,TIME,TIMELIMIT,CPUS,MEM,GPUS,NODELIST(REASON)",
 	.rank = rank,

@@ -12,11 +12,26 @@
 #include "common/base/strbuf.h"
 #include "common/base/units.h"
 
-#define NUM TABLE_RIGHT | TABLE_WHOLE
-
 /* --- services -------------------------------------------------------------------------------- */
 
 #define SERVICE const Gpusched__Service *s = object
+
+static const void *spec_of(const void *service)
+{
+	return ((const Gpusched__Service *)service)->spec;
+}
+
+static const void *request_of(const void *service)
+{
+	return ((const Gpusched__Service *)service)->request;
+}
+
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Service, member)
+#define SPEC(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, spec_of, Gpusched__ServiceSpec, member)
+#define ASKED(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, request_of, Gpusched__ServiceRequest, member)
 
 static const struct {
 	const char *state;
@@ -116,47 +131,17 @@ SHOW(target)
 #define ASKED_CELL(name, show)  CELL(name, SERVICE, if (s->request) show)
 #define SCALES_CELL(name, show) CELL(name, SERVICE, if (s->request && s->request->target > 0) show)
 
-CELL(name, SERVICE, view_text(cell, s->name))
-CELL(user, SERVICE, view_text(cell, s->user))
-CELL(account, SERVICE, view_text(cell, s->account))
-CELL(partition, SERVICE, view_text(cell, s->partition))
-CELL(qos, SERVICE, view_text(cell, s->qos))
 CELL(state, SERVICE, show_state_of(cell, s->state))
-CELL(reason, SERVICE, view_text(cell, s->reason))
-CELL(ready, SERVICE, view_number(cell, s->ready))
-CELL(wanted, SERVICE, view_number(cell, s->wanted))
-CELL(loading, SERVICE, view_number(cell, s->loading))
-CELL(unready, SERVICE, view_number(cell, s->unready))
-CELL(draining, SERVICE, view_number(cell, s->draining))
-CELL(pending, SERVICE, view_number(cell, s->pending))
-ASKED_CELL(kept, view_number(cell, s->request->kept))
-ASKED_CELL(burst_qos, view_text(cell, s->request->burst_qos))
 CELL(in_flight, SERVICE, view_requests(cell, s->in_flight))
 CELL(waiting, SERVICE, view_requests(cell, s->waiting))
-CELL(decision, SERVICE, view_text(cell, s->decision))
-CELL(decided, SERVICE, view_time(cell, s->decision_time))
 CELL(load_time, SERVICE, view_ms(cell, s->load_time_ms / 1000 * 1000))
-CELL(job, SERVICE, view_number(cell, (int64_t)s->job))
-CELL(generation, SERVICE, view_number(cell, s->generation))
-CELL(next_job, SERVICE, view_number_or_none(cell, (int64_t)s->next_job))
-CELL(undo_job, SERVICE, view_number_or_none(cell, (int64_t)s->undo_job))
-SPEC_CELL(ports, view_number(cell, s->spec->ports))
-SPEC_CELL(ready_probe, view_text(cell, s->spec->ready))
-SPEC_CELL(live_probe, view_text(cell, s->spec->live))
 SPEC_CELL(max_load, view_ms(cell, (uint64_t)s->spec->load_time_s * 1000))
 SPEC_CELL(drain, view_ms(cell, (uint64_t)s->spec->drain_s * 1000))
-SPEC_CELL(metrics, view_text(cell, s->spec->metrics))
 SCALES_CELL(kv_target, view_percent(cell, s->request->kv_target_milli, 1000, 0))
 SCALES_CELL(scale_down, view_ms(cell, (uint64_t)s->request->scale_down_s * 1000))
 SCALES_CELL(to_zero, if (!s->request->min) view_ms(cell, (uint64_t)s->request->to_zero_s * 1000))
 SCALES_CELL(request_wait, view_ms(cell, s->request->request_wait_ms))
-ASKED_CELL(surge, view_number(cell, s->request->surge))
 ASKED_CELL(settle, view_ms(cell, (uint64_t)s->request->settle_s * 1000))
-SPEC_CELL(starts, view_number(cell, s->spec->starts_per_day))
-CELL(submit, SERVICE, view_time(cell, s->submit_time))
-CELL(expires, SERVICE, view_time(cell, s->expires))
-CELL(requests, SERVICE, view_number_or_none(cell, (int64_t)s->requests))
-CELL(tokens, SERVICE, view_number_or_none(cell, (int64_t)s->tokens))
 
 SHOW(avoided)
 {
@@ -171,41 +156,46 @@ SHOW(avoided)
 }
 
 static const struct view_column columns[] = {
-	COLUMN("NAME", 12, 6, TABLE_DEAR, "name of the service", name),
-	COLUMN("USER", 8, 4, 0, "owner", user),
-	COLUMN("ACCOUNT", 9, 5, 0, "account", account),
-	COLUMN("PARTITION", 9, 5, 0, "partition", partition),
-	COLUMN("QOS", 9, 4, 0, "quality of service of the kept replicas", qos),
+	FIELD("NAME", 12, 6, TABLE_DEAR, "name of the service", TEXT, name),
+	FIELD("USER", 8, 4, 0, "owner", TEXT, user),
+	FIELD("ACCOUNT", 9, 5, 0, "account", TEXT, account),
+	FIELD("PARTITION", 9, 5, 0, "partition", TEXT, partition),
+	FIELD("QOS", 9, 4, 0, "quality of service of the kept replicas", TEXT, qos),
 	COLUMN("STATE", 8, 0, TABLE_WHOLE, "state", state),
-	COLUMN("REASON", 0, 12, TABLE_DEAR, "why it is not SERVING", reason),
-	COLUMN("READY", 5, 0, NUM, "replicas that are ready", ready),
-	COLUMN("WANTED", 6, 0, NUM, "replicas that are wanted now", wanted),
+	FIELD("REASON", 0, 12, TABLE_DEAR, "why it is not SERVING", TEXT, reason),
+	FIELD("READY", 5, 0, NUM, "replicas that are ready", NUMBER, ready),
+	FIELD("WANTED", 6, 0, NUM, "replicas that are wanted now", NUMBER, wanted),
 	COLUMN("REPLICAS", 8, 0, NUM, "replicas that are asked for: MIN-MAX", range),
-	COLUMN("LOADING", 7, 0, NUM, "replicas that are not ready yet", loading),
-	COLUMN("UNREADY", 7, 0, NUM, "replicas whose probe has failed", unready),
-	COLUMN("DRAINING", 8, 0, NUM, "replicas that end, and answer what is in flight", draining),
-	COLUMN("PENDING", 7, 0, NUM, "replicas that are wanted and wait for a node", pending),
-	COLUMN("KEPT", 4, 0, NUM, "replicas that are given up last", kept),
-	COLUMN("BURST-QOS", 9, 4, 0, "quality of service of those above", burst_qos),
+	FIELD("LOADING", 7, 0, NUM, "replicas that are not ready yet", NUMBER, loading),
+	FIELD("UNREADY", 7, 0, NUM, "replicas whose probe has failed", NUMBER, unready),
+	FIELD("DRAINING", 8, 0, NUM, "replicas that end, and answer what is in flight",
+	        NUMBER, draining),
+	FIELD("PENDING", 7, 0, NUM, "replicas that are wanted and wait for a node",
+	        NUMBER, pending),
+	ASKED("KEPT", 4, 0, NUM, "replicas that are given up last", NUMBER, kept),
+	ASKED("BURST-QOS", 9, 4, 0, "quality of service of those above", TEXT, burst_qos),
 	COLUMN("IN-FLIGHT", 9, 0, NUM, "requests that are being answered", in_flight),
 	COLUMN("WAITING", 7, 0, NUM, "requests in the queues of the replicas", waiting),
 	COLUMN("GPUS", 8, 4, TABLE_DEAR, "GPUs of each replica", gpus),
-	COLUMN("LAST-DECISION", 0, 13, TABLE_DEAR, "why so many replicas are wanted", decision),
-	COLUMN("DECIDED", 19, 0, TABLE_WHOLE, "when that was decided", decided),
+	FIELD("LAST-DECISION", 0, 13, TABLE_DEAR, "why so many replicas are wanted",
+	        TEXT, decision),
+	FIELD("DECIDED", 19, 0, TABLE_WHOLE, "when that was decided", TIME, decision_time),
 	COLUMN("LOAD-TIME", 9, 0, NUM, "so long a replica takes to become ready (p90)", load_time),
-	COLUMN("JOB", 7, 0, NUM, "job of the present generation", job),
-	COLUMN("GENERATION", 10, 0, NUM, "number of the present generation", generation),
-	COLUMN("NEXT-JOB", 8, 0, NUM, "job of the generation that is rolled out", next_job),
-	COLUMN("UNDO-JOB", 8, 0, NUM, "job of the generation that undo brings back", undo_job),
-	COLUMN("PORTS", 5, 0, NUM, "ports of each replica", ports),
-	COLUMN("READY-PROBE", 14, 5, 0, "probe that makes a replica ready", ready_probe),
-	COLUMN("LIVE-PROBE", 14, 5, 0, "probe whose failure ends a replica", live_probe),
+	FIELD("JOB", 7, 0, NUM, "job of the present generation", NUMBER, job),
+	FIELD("GENERATION", 10, 0, NUM, "number of the present generation", NUMBER, generation),
+	FIELD("NEXT-JOB", 8, 0, NUM, "job of the generation that is rolled out",
+	        NUMBER_OR_NONE, next_job),
+	FIELD("UNDO-JOB", 8, 0, NUM, "job of the generation that undo brings back",
+	        NUMBER_OR_NONE, undo_job),
+	SPEC("PORTS", 5, 0, NUM, "ports of each replica", NUMBER, ports),
+	SPEC("READY-PROBE", 14, 5, 0, "probe that makes a replica ready", TEXT, ready),
+	SPEC("LIVE-PROBE", 14, 5, 0, "probe whose failure ends a replica", TEXT, live),
 	COLUMN("PROBE", 24, 5, 0, "how often and how long it probes, and failures that count",
 	        probe),
 	COLUMN("MAX-LOAD", 8, 0, NUM, "a replica that is not ready after so long is ended",
 	        max_load),
 	COLUMN("DRAIN", 6, 0, NUM, "so long a replica has for what is in flight", drain),
-	COLUMN("METRICS", 8, 4, 0, "where its load is told", metrics),
+	SPEC("METRICS", 8, 4, 0, "where its load is told", TEXT, metrics),
 	COLUMN("TARGET", 6, 0, NUM, "requests in flight for each replica", target),
 	COLUMN("KV-TARGET", 9, 0, NUM, "use of the KV cache of each replica", kv_target),
 	COLUMN("SCALE-WINDOW", 12, 0, NUM, "its load is the mean over so long, and of a burst",
@@ -213,21 +203,23 @@ static const struct view_column columns[] = {
 	COLUMN("SCALE-DOWN", 10, 0, NUM, "as many as were needed within so long stay", scale_down),
 	COLUMN("TO-ZERO", 8, 0, NUM, "none after so long without a request", to_zero),
 	COLUMN("REQUEST-WAIT", 12, 0, NUM, "so long may a request wait", request_wait),
-	COLUMN("SURGE", 5, 0, NUM, "so many more replicas while it is updated", surge),
+	ASKED("SURGE", 5, 0, NUM, "so many more replicas while it is updated", NUMBER, surge),
 	COLUMN("SETTLE", 6, 0, NUM, "so long is a new replica ready before an old one ends",
 	        settle),
-	COLUMN("STARTS", 6, 0, NUM, "replicas that a node starts a day, at most", starts),
-	COLUMN("REQUESTS", 10, 0, NUM, "requests that its replicas have answered", requests),
-	COLUMN("TOKENS", 12, 0, NUM, "tokens that its replicas have generated", tokens),
-	COLUMN("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", submit),
-	COLUMN("EXPIRES", 19, 0, TABLE_WHOLE, "when its signature ends (gctl renew)", expires),
+	SPEC("STARTS", 6, 0, NUM, "replicas that a node starts a day, at most",
+	        NUMBER, starts_per_day),
+	FIELD("REQUESTS", 10, 0, NUM, "requests that its replicas have answered",
+	        NUMBER_OR_NONE, requests),
+	FIELD("TOKENS", 12, 0, NUM, "tokens that its replicas have generated",
+	        NUMBER_OR_NONE, tokens),
+	FIELD("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", TIME, submit_time),
+	FIELD("EXPIRES", 19, 0, TABLE_WHOLE, "when its signature ends (gctl renew)", TIME, expires),
 	COLUMN("AVOIDED", 20, 8, 0, "nodes on which no replica starts, as those there were unready",
 	        avoided),
 };
 
 const struct view_kind service_kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "NAME,USER,STATE,READY,WANTED,REPLICAS,IN-FLIGHT,WAITING,GPUS,LAST-DECISION",
 	.longer = "NAME,USER,ACCOUNT,PARTITION,QOS,STATE,READY,WANTED,REPLICAS,LOADING,UNREADY,"
 	          "DRAINING,PENDING,IN-FLIGHT,WAITING,GPUS,JOB,GENERATION,LAST-DECISION,REASON",
@@ -236,6 +228,8 @@ const struct view_kind service_kind = {
 /* --- replicas -------------------------------------------------------------------------------- */
 
 #define REPLICA const Gpusched__ServiceReplica *r = object
+#define REPLICA_FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__ServiceReplica, member)
 
 const char *replica_endpoint(const Gpusched__ServiceReplica *r, char buf[REPLICA_ENDPOINT_TEXT])
 {
@@ -273,38 +267,29 @@ SHOW(up)
 #define LOAD_CELL(name, value) \
 	CELL(name, REPLICA, if (r->load_known) value; else view_text(cell, "-"))
 
-CELL(slot, REPLICA, view_number(cell, r->slot))
-CELL(replica_generation, REPLICA, view_number(cell, r->generation))
-CELL(replica_job, REPLICA, view_number(cell, (int64_t)r->job))
 CELL(replica_state, REPLICA, show_state_of(cell, r->state))
-CELL(node, REPLICA, view_text_or_dash(cell, r->node))
 LOAD_CELL(running, view_requests(cell, r->running))
 LOAD_CELL(replica_waiting, view_requests(cell, r->waiting))
 LOAD_CELL(kv, view_percent(cell, r->kv_milli, 1000, 0))
-CELL(replica_reason, REPLICA, view_text(cell, r->reason))
 CELL(serves, REPLICA, view_text(cell, r->serves ? "yes" : "no"))
-CELL(attempt, REPLICA, view_number(cell, r->attempt))
-CELL(start, REPLICA, view_time(cell, r->start_time))
-CELL(ready_time, REPLICA, view_time(cell, r->ready_time))
-CELL(replica_qos, REPLICA, view_text(cell, r->qos))
 
 static const struct view_column replica_columns[] = {
-	COLUMN("SLOT", 4, 0, NUM, "slot: the task of the generation's job", slot),
-	COLUMN("GEN", 3, 0, NUM, "generation", replica_generation),
+	REPLICA_FIELD("SLOT", 4, 0, NUM, "slot: the task of the generation's job", NUMBER, slot),
+	REPLICA_FIELD("GEN", 3, 0, NUM, "generation", NUMBER, generation),
 	COLUMN("STATE", 11, 0, TABLE_WHOLE, "state", replica_state),
-	COLUMN("NODE", 8, 4, TABLE_DEAR, "node", node),
+	REPLICA_FIELD("NODE", 8, 4, TABLE_DEAR, "node", TEXT_OR_DASH, node),
 	COLUMN("ENDPOINT", 21, 8, TABLE_DEAR, "address and first port", endpoint),
 	COLUMN("RUNNING", 7, 0, NUM, "requests that are being answered", running),
 	COLUMN("WAITING", 7, 0, NUM, "requests in its queue", replica_waiting),
 	COLUMN("KV", 4, 0, NUM, "use of its KV cache", kv),
 	COLUMN("UP", 8, 0, NUM, "so long it runs", up),
-	COLUMN("REASON", 0, 6, 0, "why it is not READY", replica_reason),
+	REPLICA_FIELD("REASON", 0, 6, 0, "why it is not READY", TEXT, reason),
 	COLUMN("SERVES", 6, 0, 0, "is it an endpoint?", serves),
-	COLUMN("JOB", 7, 0, NUM, "job of its generation", replica_job),
-	COLUMN("ATTEMPT", 7, 0, NUM, "so many starts", attempt),
-	COLUMN("START", 19, 0, TABLE_WHOLE, "when it was started", start),
-	COLUMN("READY", 19, 0, TABLE_WHOLE, "when it was ready first", ready_time),
-	COLUMN("QOS", 9, 4, 0, "quality of service", replica_qos),
+	REPLICA_FIELD("JOB", 7, 0, NUM, "job of its generation", NUMBER, job),
+	REPLICA_FIELD("ATTEMPT", 7, 0, NUM, "so many starts", NUMBER, attempt),
+	REPLICA_FIELD("START", 19, 0, TABLE_WHOLE, "when it was started", TIME, start_time),
+	REPLICA_FIELD("READY", 19, 0, TABLE_WHOLE, "when it was ready first", TIME, ready_time),
+	REPLICA_FIELD("QOS", 9, 4, 0, "quality of service", TEXT, qos),
 };
 
 /* Those that run, generation by generation, and then those that wait. */
@@ -319,8 +304,7 @@ static void replica_rank(const void *object, int64_t key[VIEW_RANK])
 }
 
 const struct view_kind replica_kind = {
-	.columns = replica_columns,
-	.n = sizeof(replica_columns) / sizeof(replica_columns[0]),
+	VIEW_COLUMNS(replica_columns),
 	.standard = "SLOT,GEN,STATE,NODE,ENDPOINT,RUNNING,WAITING,KV,UP,REASON",
 	.longer = "SLOT,GEN,JOB,STATE,SERVES,NODE,ENDPOINT,RUNNING,WAITING,KV,UP,ATTEMPT,READY,QOS,"
 	          "REASON",

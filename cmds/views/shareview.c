@@ -4,66 +4,57 @@
  */
 #include "cmds/views/views.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#define NUM TABLE_RIGHT | TABLE_WHOLE
-
 /* --- priorities ----------------------------------------------------------------------------- */
 
-#define PRIO const Gpusched__Prio *p = object
+static const void *points_of(const void *prio)
+{
+	return ((const Gpusched__Prio *)prio)->points;
+}
 
-CELL(prio_id, PRIO, view_number(cell, (int64_t)p->id))
-CELL(prio_partition, PRIO, view_text(cell, p->partition))
-CELL(prio_user, PRIO, view_text(cell, p->user))
-CELL(prio_account, PRIO, view_text(cell, p->account))
-CELL(prio_qos, PRIO, view_text(cell, p->qos))
-CELL(prio_priority, PRIO, view_number(cell, (int64_t)p->priority))
-CELL(prio_age_points, PRIO, view_number(cell, (int64_t)p->points->age))
-CELL(prio_fair_share_points, PRIO, view_number(cell, (int64_t)p->points->fair_share))
-CELL(prio_size_points, PRIO, view_number(cell, (int64_t)p->points->size))
-CELL(prio_partition_points, PRIO, view_number(cell, (int64_t)p->points->partition))
-CELL(prio_qos_points, PRIO, view_number(cell, (int64_t)p->points->qos))
-CELL(prio_wait_points, PRIO, view_number(cell, (int64_t)p->points->wait))
-CELL(prio_nice_points, PRIO, view_number(cell, (int64_t)p->points->nice))
-CELL(prio_age, PRIO, view_real(cell, p->factors->age, 4))
-CELL(prio_fair_share, PRIO, view_real(cell, p->factors->fair_share, 4))
-CELL(prio_size, PRIO, view_real(cell, p->factors->size, 4))
-CELL(prio_partition_factor, PRIO, view_real(cell, p->factors->partition, 4))
-CELL(prio_qos_factor, PRIO, view_real(cell, p->factors->qos, 4))
-CELL(prio_wait, PRIO, view_real(cell, p->factors->wait, 4))
+static const void *factors_of(const void *prio)
+{
+	return ((const Gpusched__Prio *)prio)->factors;
+}
+
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Prio, member)
+#define POINTS(name, width, min, flags, help, member) \
+	VIEW_FIELD(name, width, min, flags, help, NUMBER, points_of, Gpusched__PrioPoints, member)
+#define FACTOR(heading, width, help, member)                                               \
+	VIEW_HEADED(heading "-N", heading, width, 0, NUM, help, DIGITS_4, factors_of, \
+	        Gpusched__PrioFactors, member)
 
 static const struct view_column prio_columns[] = {
-	COLUMN("JOBID", 7, 0, NUM, "the job's id", prio_id),
-	COLUMN("PARTITION", 9, 5, 0, "partition", prio_partition),
-	COLUMN("USER", 8, 4, 0, "owner", prio_user),
-	COLUMN("ACCOUNT", 9, 5, 0, "account", prio_account),
-	COLUMN("QOS", 9, 4, 0, "quality of service", prio_qos),
-	COLUMN("PRIORITY", 8, 0, NUM, "the sum; the largest goes first", prio_priority),
-	COLUMN("AGE", 5, 0, NUM, "points for the time it has waited", prio_age_points),
-	COLUMN("FAIRSHARE", 9, 0, NUM,
-	        "points for what its user and accounts used, against their "
-	        "shares", prio_fair_share_points),
-	COLUMN("SIZE", 5, 0, NUM,
-	        "points for the part of the cluster that it asks for", prio_size_points),
-	COLUMN("PART", 5, 0, NUM, "points of its partition", prio_partition_points),
-	COLUMN("QOSPRIO", 7, 0, NUM, "points of its QOS", prio_qos_points),
-	COLUMN("WAIT", 5, 0, NUM, "points for how near it is to --max-wait", prio_wait_points),
-	COLUMN("NICE", 5, 0, NUM, "niceness, which is subtracted", prio_nice_points),
-	{ "AGE-N", { "AGE", 7, 0, NUM }, "the same before the weight: 0 to 1", show_prio_age },
-	{ "FAIRSHARE-N", { "FAIRSHARE", 9, 0, NUM }, "likewise", show_prio_fair_share },
-	{ "SIZE-N", { "SIZE", 7, 0, NUM }, "likewise", show_prio_size },
-	{ "PART-N", { "PART", 7, 0, NUM }, "likewise", show_prio_partition_factor },
-	{ "QOSPRIO-N", { "QOSPRIO", 7, 0, NUM }, "likewise: -1 to 1", show_prio_qos_factor },
-	{ "WAIT-N", { "WAIT", 7, 0, NUM }, "likewise", show_prio_wait },
+	FIELD("JOBID", 7, 0, NUM, "the job's id", NUMBER, id),
+	FIELD("PARTITION", 9, 5, 0, "partition", TEXT, partition),
+	FIELD("USER", 8, 4, 0, "owner", TEXT, user),
+	FIELD("ACCOUNT", 9, 5, 0, "account", TEXT, account),
+	FIELD("QOS", 9, 4, 0, "quality of service", TEXT, qos),
+	FIELD("PRIORITY", 8, 0, NUM, "the sum; the largest goes first", NUMBER, priority),
+	POINTS("AGE", 5, 0, NUM, "points for the time it has waited", age),
+	POINTS("FAIRSHARE", 9, 0, NUM,
+	        "points for what its user and accounts used, against their shares", fair_share),
+	POINTS("SIZE", 5, 0, NUM, "points for the part of the cluster that it asks for", size),
+	POINTS("PART", 5, 0, NUM, "points of its partition", partition),
+	POINTS("QOSPRIO", 7, 0, NUM, "points of its QOS", qos),
+	POINTS("WAIT", 5, 0, NUM, "points for how near it is to --max-wait", wait),
+	POINTS("NICE", 5, 0, NUM, "niceness, which is subtracted", nice),
+	FACTOR("AGE", 7, "the same before the weight: 0 to 1", age),
+	FACTOR("FAIRSHARE", 9, "likewise", fair_share),
+	FACTOR("SIZE", 7, "likewise", size),
+	FACTOR("PART", 7, "likewise", partition),
+	FACTOR("QOSPRIO", 7, "likewise: -1 to 1", qos),
+	FACTOR("WAIT", 7, "likewise", wait),
 };
 
 /* The first to go stands on top. */
-static void prio_rank(const void *object, int64_t key[VIEW_RANK])
+static void prio_rank(const void *prio, int64_t key[VIEW_RANK])
 {
-	PRIO;
+	const Gpusched__Prio *p = prio;
 
 	key[0] = -p->priority;
 	key[1] = (int64_t)p->id;
@@ -71,8 +62,7 @@ static void prio_rank(const void *object, int64_t key[VIEW_RANK])
 }
 
 const struct view_kind prio_kind = {
-	.columns = prio_columns,
-	.n = sizeof(prio_columns) / sizeof(prio_columns[0]),
+	VIEW_COLUMNS(prio_columns),
 	.standard = "JOBID,PARTITION,USER,PRIORITY,AGE,FAIRSHARE,SIZE,PART,QOSPRIO,WAIT,NICE",
 	.longer = "JOBID,PARTITION,USER,ACCOUNT,QOS,PRIORITY,AGE,FAIRSHARE,SIZE,PART,QOSPRIO,WAIT,"
 	          "NICE",
@@ -81,34 +71,30 @@ const struct view_kind prio_kind = {
 
 /* --- weights -------------------------------------------------------------------------------- */
 
-#define WEIGHT const struct weight_line *w = object
-
-CELL(weight_name, WEIGHT, view_text(cell, w->name))
-CELL(weight_value, WEIGHT, view_number(cell, w->weight))
-CELL(weight_help, WEIGHT, view_text(cell, w->help))
+#define WEIGHT_FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, struct weight_line, member)
 
 static const struct view_column weight_columns[] = {
-	COLUMN("FACTOR", 9, 0, TABLE_WHOLE, "name", weight_name),
-	COLUMN("WEIGHT", 8, 0, NUM, "what a whole factor counts", weight_value),
-	COLUMN("MEANING", 0, 20, 0, "what it is", weight_help),
+	WEIGHT_FIELD("FACTOR", 9, 0, TABLE_WHOLE, "name", TEXT, name),
+	WEIGHT_FIELD("WEIGHT", 8, 0, NUM, "what a whole factor counts", NUMBER, weight),
+	WEIGHT_FIELD("MEANING", 0, 20, 0, "what it is", TEXT, help),
 };
 
 const struct view_kind weight_kind = {
-	.columns = weight_columns,
-	.n = sizeof(weight_columns) / sizeof(weight_columns[0]),
+	VIEW_COLUMNS(weight_columns),
 	.standard = "FACTOR,WEIGHT,MEANING",
 };
 
 /* --- shares --------------------------------------------------------------------------------- */
 
 #define SHARE const Gpusched__Share *s = object
+#define SHARE_FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Share, member)
 
 /* Accounts stand as deep as they are in the tree. */
 CELL(share_account, SHARE,
         view_printf(cell, "%*s%s", (int)(s->depth < 64 ? 2 * s->depth : 128), "",
                 s->account))
-CELL(share_user, SHARE, view_text(cell, s->user))
-CELL(share_shares, SHARE, view_number(cell, s->shares))
 
 SHOW(share_rank)
 {
@@ -126,12 +112,6 @@ SHOW(share_factor)
 		view_real(cell, s->fair_share, 4);
 }
 
-CELL(share_norm, SHARE, view_real(cell, s->norm, 3))
-CELL(share_gpu_hours, SHARE, view_real(cell, (double)s->gpu_us / 3.6e9, 2))
-CELL(share_cpu_hours, SHARE, view_real(cell, (double)s->cpu_us / 3.6e9, 2))
-CELL(share_cost, SHARE, view_real(cell, s->cost, 2))
-CELL(share_usage, SHARE, view_real(cell, s->usage, 2))
-CELL(share_effective, SHARE, view_real(cell, s->effective, 3))
 CELL(share_level_fs, SHARE, view_real(cell, s->level_fs, s->level_fs < 1000 ? 3 : 0))
 
 /* Amounts by type, as the configuration has them: h100:16,any:2.5. `of`: the offset in a ShareGpus. */
@@ -162,15 +142,15 @@ CELL(share_borrowed, SHARE, AMOUNTS(borrowed_milli))
 
 static const struct view_column share_columns[] = {
 	COLUMN("ACCOUNT", 14, 8, 0, "account, below the one that it belongs to", share_account),
-	COLUMN("USER", 8, 4, 0, "user in it; none: the account itself", share_user),
-	COLUMN("SHARES", 6, 0, NUM, "its shares", share_shares),
-	COLUMN("NORM", 5, 0, NUM, "its part of all shares beside it", share_norm),
-	COLUMN("GPU-H", 8, 0, NUM, "GPU-hours used, all of them", share_gpu_hours),
-	COLUMN("CPU-H", 8, 0, NUM, "CPU-hours used, all of them", share_cpu_hours),
-	COLUMN("COST", 8, 0, NUM, "what that cost, by the configured prices", share_cost),
-	COLUMN("USAGE", 9, 0, NUM,
-	        "the same, of which half is forgotten in each half_life", share_usage),
-	COLUMN("EFFECT", 6, 0, NUM, "its part of all usage beside it", share_effective),
+	SHARE_FIELD("USER", 8, 4, 0, "user in it; none: the account itself", TEXT, user),
+	SHARE_FIELD("SHARES", 6, 0, NUM, "its shares", NUMBER, shares),
+	SHARE_FIELD("NORM", 5, 0, NUM, "its part of all shares beside it", DIGITS_3, norm),
+	SHARE_FIELD("GPU-H", 8, 0, NUM, "GPU-hours used, all of them", HOURS, gpu_us),
+	SHARE_FIELD("CPU-H", 8, 0, NUM, "CPU-hours used, all of them", HOURS, cpu_us),
+	SHARE_FIELD("COST", 8, 0, NUM, "what that cost, by the configured prices", DIGITS_2, cost),
+	SHARE_FIELD("USAGE", 9, 0, NUM, "the same, of which half is forgotten in each half_life",
+	        DIGITS_2, usage),
+	SHARE_FIELD("EFFECT", 6, 0, NUM, "its part of all usage beside it", DIGITS_3, effective),
 	COLUMN("LEVEL-FS", 8, 0, NUM,
 	        "NORM divided by EFFECT: above 1 it had less than its share", share_level_fs),
 	COLUMN("RANK", 4, 0, NUM, "its place among all users; 1 is favoured most", share_rank),
@@ -182,8 +162,7 @@ static const struct view_column share_columns[] = {
 };
 
 const struct view_kind share_kind = {
-	.columns = share_columns,
-	.n = sizeof(share_columns) / sizeof(share_columns[0]),
+	VIEW_COLUMNS(share_columns),
 	.standard = "ACCOUNT,USER,SHARES,NORM,GPU-H,COST,EFFECT,LEVEL-FS,RANK,FACTOR",
 	.longer = "ACCOUNT,USER,SHARES,NORM,GPU-H,CPU-H,COST,USAGE,EFFECT,LEVEL-FS,RANK,FACTOR",
 };

@@ -11,8 +11,6 @@
 #include "cmds/api/gpus.h"
 #include "cmds/views/views.h"
 
-#define NUM TABLE_RIGHT | TABLE_WHOLE
-
 /* "12.0", "12_7.0" */
 #define STEP_TEXT 48
 
@@ -41,40 +39,37 @@ static void view_step_id(struct view_cell *cell, const Gpusched__Step *step)
 
 /* --- gqueue --steps ------------------------------------------------------------------------- */
 
-#define STEP                              \
-	const Gpusched__Step *s = object; \
-	const Gpusched__StepReport *r = s->report
+#define STEP const Gpusched__Step *s = object
 
-#define OF(r, s) ((void)(r), (s))
+static const void *report_of(const void *object)
+{
+	STEP;
 
-CELL(id, STEP, view_step_id(cell, OF(r, s)))
-CELL(name, STEP, view_text(cell, (OF(s, r))->name))
-CELL(partition, STEP, view_text(cell, OF(r, s)->partition))
-CELL(user, STEP, view_text(cell, OF(r, s)->user))
-CELL(account, STEP, view_text(cell, OF(r, s)->account))
-CELL(state, STEP, view_state(cell, OF(r, s)->state))
-CELL(time, STEP, view_duration(cell, OF(r, s)->elapsed_s))
-CELL(where, STEP, view_text_or_dash(cell, OF(s, r)->nodelist))
-CELL(nodes, STEP, view_number(cell, (int64_t)OF(s, r)->nodes))
-CELL(tasks, STEP, view_number(cell, (int64_t)OF(s, r)->tasks))
-CELL(cpus, STEP, view_number(cell, (int64_t)OF(s, r)->cpus))
-CELL(gpus, STEP, view_number_or_dash(cell, (int64_t)OF(s, r)->gpus))
-CELL(start, STEP, view_time(cell, OF(s, r)->start_time))
+	return s->report;
+}
+
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Step, member)
+#define REPORT(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, report_of, Gpusched__StepReport, member)
+
+CELL(id, STEP, view_step_id(cell, s))
+CELL(state, STEP, view_state(cell, s->state))
 
 static const struct view_column columns[] = {
 	COLUMN("STEP", 9, 0, NUM, "the step's id: job, dot, number", id),
-	COLUMN("NAME", 10, 5, 0, "its name", name),
-	COLUMN("PARTITION", 9, 5, 0, "partition of the job", partition),
-	COLUMN("USER", 8, 4, 0, "owner of the job", user),
-	COLUMN("TIME", 11, 7, NUM, "time it has run", time),
-	COLUMN("NODELIST", 0, 8, 0, "its nodes", where),
+	REPORT("NAME", 10, 5, 0, "its name", TEXT, name),
+	FIELD("PARTITION", 9, 5, 0, "partition of the job", TEXT, partition),
+	FIELD("USER", 8, 4, 0, "owner of the job", TEXT, user),
+	FIELD("TIME", 11, 7, NUM, "time it has run", DURATION, elapsed_s),
+	REPORT("NODELIST", 0, 8, 0, "its nodes", TEXT_OR_DASH, nodelist),
 	COLUMN("STATE", 9, 4, 0, "state: RUNNING SUSPENDED", state),
-	COLUMN("ACCOUNT", 10, 5, 0, "account of the job", account),
-	COLUMN("NODES", 5, 0, NUM, "how many nodes it has", nodes),
-	COLUMN("TASKS", 5, 0, NUM, "how many tasks", tasks),
-	COLUMN("CPUS", 4, 0, NUM, "CPUs, on all its nodes", cpus),
-	COLUMN("GPUS", 4, 0, NUM, "GPUs, on all its nodes", gpus),
-	COLUMN("START", 19, 0, TABLE_WHOLE, "when it started", start),
+	FIELD("ACCOUNT", 10, 5, 0, "account of the job", TEXT, account),
+	REPORT("NODES", 5, 0, NUM, "how many nodes it has", NUMBER, nodes),
+	REPORT("TASKS", 5, 0, NUM, "how many tasks", NUMBER, tasks),
+	REPORT("CPUS", 4, 0, NUM, "CPUs, on all its nodes", NUMBER, cpus),
+	REPORT("GPUS", 4, 0, NUM, "GPUs, on all its nodes", NUMBER_OR_DASH, gpus),
+	REPORT("START", 19, 0, TABLE_WHOLE, "when it started", TIME, start_time),
 };
 
 static void rank(const void *object, int64_t key[VIEW_RANK])
@@ -83,13 +78,12 @@ static void rank(const void *object, int64_t key[VIEW_RANK])
 
 	key[0] = (int64_t)s->job;
 	key[1] = (int64_t)s->task;
-	key[2] = (int64_t)r->step;
+	key[2] = (int64_t)s->report->step;
 	key[3] = 0;
 }
 
 const struct view_kind step_kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "STEP,NAME,PARTITION,USER,TIME,NODELIST",
 	.longer = "STEP,NAME,PARTITION,USER,STATE,TIME,NODES,TASKS,CPUS,GPUS,START,NODELIST",
 	.rank = rank,
@@ -200,8 +194,7 @@ static void line_rank(const void *object, int64_t key[VIEW_RANK])
 }
 
 const struct view_kind acct_step_kind = {
-	.columns = line_columns,
-	.n = sizeof(line_columns) / sizeof(line_columns[0]),
+	VIEW_COLUMNS(line_columns),
 	.standard = "JOBID,NAME,USER,STATE,EXIT,ELAPSED,CPUTIME,MAXRSS,TASKS,NODELIST",
 	.longer = "JOBID,NAME,USER,ACCOUNT,PARTITION,ATTEMPT,STATE,EXIT,START,END,ELAPSED,CPUTIME,"
 	          "MAXRSS,TASKS,CPUS,GPUS,NODES,NODELIST",

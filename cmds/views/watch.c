@@ -74,12 +74,9 @@ int watch_jobs(const struct cmd *cmd, struct client *c, const struct filter *fil
 		.only_new = from->only_new };
 	Gpusched__JobFilter selected;
 	Gpusched__WatchJobs request = GPUSCHED__WATCH_JOBS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_WATCH_JOBS,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = &w,
-		.timeout_ms = -1 };
+	struct client_call call = {
+		CLIENT_CALL(WATCH_JOBS, &request.base, JOB_CHUNK, on_chunk, &w), .timeout_ms = -1
+	};
 	struct error why = { .code = ERR_NONE };
 
 	farewell_begin();

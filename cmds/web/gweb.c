@@ -29,9 +29,7 @@
 #include "cmds/web/watcher.h"
 #include "common/base/daemon.h"
 #include "common/base/log.h"
-#include "common/base/text.h"
 #include "common/base/units.h"
-#include "common/base/xalloc.h"
 
 #define LISTEN "127.0.0.1:7380"
 

@@ -116,12 +116,7 @@ static int on_private(const ProtobufCMessage *m, void *arg, struct error *err)
 static int ask_private(struct lists *l, struct client *c, struct messages *to, struct error *err)
 {
 	Gpusched__LookAs m = GPUSCHED__LOOK_AS__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LOOK_AS,
-		.request = &m.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_LOOK_AS_RESULT,
-		.on_chunk = on_private,
-		.arg = l,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LOOK_AS, &m.base, LOOK_AS_RESULT, on_private, l);
 	struct error why;
 
 	(void)to;
@@ -180,12 +175,7 @@ static int ask_shares(struct lists *l, struct client *c, struct messages *to, st
 {
 	Gpusched__ListShares m = GPUSCHED__LIST_SHARES__INIT;
 	struct shares s = { l, to };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
-		.request = &m.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
-		.on_chunk = on_shares,
-		.arg = &s,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LIST_SHARES, &m.base, SHARE_CHUNK, on_shares, &s);
 
 	return client_call(c, &call, err);
 }
@@ -232,18 +222,8 @@ static int ask_stats(struct lists *l, struct client *c, struct messages *to, str
 {
 	Gpusched__Stats m = GPUSCHED__STATS__INIT;
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_STATS,
-		.request = &m.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
-		.on_chunk = on_stats,
-		.arg = to,
-		.repeatable = true };
-	struct client_call hello = { .type = GPUSCHED__MSG_TYPE__MSG_PING,
-		.request = &ping.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_PONG,
-		.on_chunk = on_pong,
-		.arg = l,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(STATS, &m.base, STATS_RESULT, on_stats, to);
+	struct client_call hello = CLIENT_ASK(PING, &ping.base, PONG, on_pong, l);
 
 	if (!l->cluster && client_call(c, &hello, err) < 0)
 		return -1;

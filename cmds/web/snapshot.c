@@ -227,12 +227,6 @@ struct snapshot *snapshot_get(struct snapshots *s)
 	return o ? &o->snap : NULL;
 }
 
-struct snapshot *snapshot_ref(struct snapshot *snap)
-{
-	atomic_fetch_add(&snap->own->refs, 1);
-	return snap;
-}
-
 void snapshot_put(struct snapshot *snap)
 {
 	struct snapshots *s = snap ? snap->own->all : NULL;

@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 
 #define SNAPSHOT_DELTAS 64 /* snapshots back of which it is known what has changed */
@@ -140,7 +139,6 @@ void snapshots_free(struct snapshots *s); /* NULL is fine */
 
 /* The newest, with a reference; NULL: there is none yet. */
 struct snapshot *snapshot_get(struct snapshots *s);
-struct snapshot *snapshot_ref(struct snapshot *snap);
 void snapshot_put(struct snapshot *snap); /* NULL is fine */
 
 /* Why the controller does not answer at present, into `buf`; "" it does. False: it does not. */

@@ -92,11 +92,6 @@ bool viewer_sees(const struct viewer *v, uint32_t uid, const char *account)
 	return v->known && (v->uid == uid || coordinates(v, account));
 }
 
-bool viewer_sees_job(const struct viewer *v, const Gpusched__Job *job)
-{
-	return viewer_sees(v, job->uid, job->account);
-}
-
 bool viewer_sees_usage(const struct viewer *v, const char *account, const char *user)
 {
 	if (!v->private_usage || v->role != VIEWER_USER || !*user)

@@ -40,7 +40,6 @@ bool viewer_sees_all(const struct viewer *v);
 
 /* Would the controller tell the viewer of a job of that owner and account? */
 bool viewer_sees(const struct viewer *v, uint32_t uid, const char *account);
-bool viewer_sees_job(const struct viewer *v, const Gpusched__Job *job);
 /* Of a line of gshare: of an account itself (`user` is "") every viewer is told. */
 bool viewer_sees_usage(const struct viewer *v, const char *account, const char *user);
 

@@ -20,13 +20,6 @@ double erlang_waits(double load, uint32_t servers)
 	return b / (1 - load / servers * (1 - b));
 }
 
-double erlang_mean_wait(double load, uint32_t servers, double duration)
-{
-	if (load >= servers)
-		return INFINITY;
-	return erlang_waits(load, servers) * duration / (servers - load);
-}
-
 double erlang_waits_over(double load, uint32_t servers, double duration, double time)
 {
 	if (load >= servers)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/progress.h"
+#include "common/base/tool.h"
 #include "ctld/gdemand/charts.h"
 #include "ctld/gdemand/demand.h"
 #include "ctld/gdemand/options.h"
@@ -197,7 +198,7 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	status = gdemand_options_read(&o, argc, argv);
 	if (status < 0)
-		status = run(&o, &err) < 0 ? gdemand_fail(&err) : EXIT_DONE;
+		status = run(&o, &err) < 0 ? tool_fail("gdemand", &err) : EXIT_DONE;
 	gdemand_options_clear(&o);
 	return status;
 }

@@ -25,7 +25,4 @@ struct gdemand_options {
 int gdemand_options_read(struct gdemand_options *o, int argc, char **argv);
 void gdemand_options_clear(struct gdemand_options *o);
 
-/* One line of our own on stderr. Returns the exit status that belongs to it. */
-int gdemand_fail(const struct error *err);
-
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
 #include "ctld/tape/tape.h"

@@ -13,7 +13,6 @@
 
 #include "common/base/error.h"
 #include "common/conf/conf.h"
-#include "ctld/gdemand/bootstrap.h"
 #include "ctld/gsim/history/history.h"
 #include "ctld/gsim/history/names.h"
 

@@ -1,5 +1,4 @@
 /* summary.c - which history it was, over which time, and what was wrong with it; see demand.h */
-#include <math.h>
 #include <time.h>
 
 #include "ctld/gdemand/demand.h"

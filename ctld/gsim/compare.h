@@ -12,7 +12,6 @@
 #ifndef GSIM_COMPARE_H
 #define GSIM_COMPARE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 

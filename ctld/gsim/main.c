@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/progress.h"
+#include "common/base/tool.h"
 #include "common/base/units.h"
 #include "ctld/gsim/rerun.h"
 #include "ctld/gsim/cluster.h"
@@ -425,7 +426,7 @@ int main(int argc, char **argv)
 		                 : o.rerun   ? run_tapes
 		                 : o.compare ? run_compare
 		                             : run)(&o, &err) < 0
-		                 ? options_fail(&err)
+		                 ? tool_fail("gsim", &err)
 		                 : EXIT_DONE;
 	gsim_options_clear(&o);
 	return status;

@@ -35,7 +35,4 @@ struct options {
 int options_read(struct options *o, int argc, char **argv);
 void gsim_options_clear(struct options *o);
 
-/* One line of our own on stderr. Returns the exit status that belongs to it. */
-int options_fail(const struct error *err);
-
 #endif

@@ -6,7 +6,6 @@
 #ifndef GSIM_REPORT_H
 #define GSIM_REPORT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 

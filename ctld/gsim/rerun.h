@@ -7,7 +7,6 @@
 #define GSIM_RERUN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

@@ -15,7 +15,6 @@
 #ifndef GSIM_RIVALS_H
 #define GSIM_RIVALS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/conf/conf.h"

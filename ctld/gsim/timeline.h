@@ -7,7 +7,6 @@
 #define GSIM_TIMELINE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "common/job/run.h"
 

@@ -16,7 +16,6 @@
 #define GSIM_WORLD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/error.h"

@@ -210,9 +210,6 @@ usec_t agent_next_timer(const struct agent *agent);
 /* Do all invariants hold? For tests, and after each event of a debug build. */
 int agent_check(const struct agent *agent, struct error *err);
 
-/* A hash of everything that agent_apply() depends on: equal histories give equal hashes. */
-uint64_t agent_hash(const struct agent *agent);
-
 /* --- queries --------------------------------------------------------------------------------- */
 
 const char *agent_run_state_name(enum agent_run_state state); /* "STARTING" */

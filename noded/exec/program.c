@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "noded/record/record.h"
-
 static const char *const names[PROGRAM_KINDS] = {
 	[PROGRAM_PROLOG] = "prolog",
 	[PROGRAM_TASK_PROLOG] = "task prolog",

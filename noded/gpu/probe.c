@@ -180,11 +180,6 @@ int gpu_probe_start(struct gpu_probe *p, struct error *err)
 	return start_child(p, err);
 }
 
-bool gpu_probe_busy(const struct gpu_probe *p)
-{
-	return p->shared != NULL;
-}
-
 int gpu_probe_fd(const struct gpu_probe *p)
 {
 	return p->pipe;

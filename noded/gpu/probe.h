@@ -36,7 +36,6 @@ void gpu_probe_free(struct gpu_probe *p); /* kills its child; NULL is fine */
 
 /* Begin a probe; none may be in progress. -1 with ERR_SYSTEM. */
 int gpu_probe_start(struct gpu_probe *p, struct error *err);
-bool gpu_probe_busy(const struct gpu_probe *p);
 
 /* During a probe: a descriptor that is readable when the child has ended, and how long to wait for
  * that. The descriptor changes after each gpu_probe_take(). */

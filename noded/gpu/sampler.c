@@ -222,11 +222,6 @@ void gpu_sampler_leave_out(struct gpu_sampler *s, uint64_t gpus)
 	s->left_out |= gpus;
 }
 
-bool gpu_sampler_asked(const struct gpu_sampler *s)
-{
-	return s->asked;
-}
-
 int gpu_sampler_fd(const struct gpu_sampler *s)
 {
 	return s->sock;

@@ -29,7 +29,6 @@ int gpu_sampler_ask(struct gpu_sampler *s, struct error *err);
 /* The same for only these slots, and only their memory and processes. */
 int gpu_sampler_ask_memory(
         struct gpu_sampler *s, const char (*uuids)[GPUS_TEXT], uint32_t n, struct error *err);
-bool gpu_sampler_asked(const struct gpu_sampler *s);
 /* GPUs (a set of NVML's indices) that a new child must leave out, in addition to those that the
  * sampler itself has found to hang. Good until gpu_sampler_rest(). */
 void gpu_sampler_leave_out(struct gpu_sampler *s, uint64_t gpus);

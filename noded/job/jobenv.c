@@ -2,6 +2,7 @@
 #include "noded/job/jobenv.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,11 +100,6 @@ static char *nvidia_devices(const struct jobenv_in *in)
 	return in->gpus ? gpu_uuids(in) : gpu_list(in);
 }
 
-static char *mps_pipe(const struct jobenv_in *in)
-{
-	return in->mps_pipe ? xstrdup(in->mps_pipe) : NULL;
-}
-
 static char *mps_percentage(const struct jobenv_in *in)
 {
 	uint32_t milli = in->order->share_milli;
@@ -133,11 +129,6 @@ static char *nnodes(const struct jobenv_in *in)
 	return number(in->order->nnodes ? in->order->nnodes : 1);
 }
 
-static char *node_rank(const struct jobenv_in *in)
-{
-	return number(in->order->run->rank);
-}
-
 static char *job_id(const struct jobenv_in *in)
 {
 	return number(in->order->run->job);
@@ -147,36 +138,6 @@ static char *job_id(const struct jobenv_in *in)
 static char *slurm_job_id(const struct jobenv_in *in)
 {
 	return in->order->raw_id ? number(in->order->raw_id) : job_id(in);
-}
-
-static char *job_name(const struct jobenv_in *in)
-{
-	return xstrdup(in->spec->name);
-}
-
-static char *cluster(const struct jobenv_in *in)
-{
-	return xstrdup(in->cluster);
-}
-
-static char *user(const struct jobenv_in *in)
-{
-	return xstrdup(in->user);
-}
-
-static char *account(const struct jobenv_in *in)
-{
-	return xstrdup(in->order->account);
-}
-
-static char *partition(const struct jobenv_in *in)
-{
-	return xstrdup(in->order->partition);
-}
-
-static char *qos(const struct jobenv_in *in)
-{
-	return xstrdup(in->order->qos);
 }
 
 static char *restarts(const struct jobenv_in *in)
@@ -233,29 +194,9 @@ static char *array_step(const struct jobenv_in *in)
 	return array_number(in, taskset_step);
 }
 
-static char *node(const struct jobenv_in *in)
-{
-	return xstrdup(in->node);
-}
-
 static char *nodelist(const struct jobenv_in *in)
 {
 	return xstrdup(in->order->nodelist[0] ? in->order->nodelist : in->node);
-}
-
-static char *cpus(const struct jobenv_in *in)
-{
-	return number(in->order->cpus);
-}
-
-static char *mem(const struct jobenv_in *in)
-{
-	return number(in->order->mem_mb);
-}
-
-static char *gpu_count(const struct jobenv_in *in)
-{
-	return number(in->order->n_gpus);
 }
 
 static char *gpu_type(const struct jobenv_in *in)
@@ -304,21 +245,6 @@ static char *submit_dir(const struct jobenv_in *in)
 	return cwd->len ? xstrndup((const char *)cwd->data, cwd->len) : xstrdup("");
 }
 
-static char *submit_host(const struct jobenv_in *in)
-{
-	return xstrdup(in->order->submit_host);
-}
-
-static char *run_dir(const struct jobenv_in *in)
-{
-	return xstrdup(in->run_dir);
-}
-
-static char *stepd(const struct jobenv_in *in)
-{
-	return in->stepd ? xstrdup(in->stepd) : NULL;
-}
-
 /* Which run it is, for who connects to it from elsewhere: attempts are counted from 1. */
 static char *attempt(const struct jobenv_in *in)
 {
@@ -357,22 +283,6 @@ static char *interrupt_file(const struct jobenv_in *in)
 	return xasprintf("%s/%s", in->run_dir, JOBENV_INTERRUPT_FILE);
 }
 
-/* As Slurm does: an empty value means that the variable is not set. */
-static char *if_any(const char *text)
-{
-	return *text ? xstrdup(text) : NULL;
-}
-
-static char *slurm_account(const struct jobenv_in *in)
-{
-	return if_any(in->order->account);
-}
-
-static char *slurm_qos(const struct jobenv_in *in)
-{
-	return if_any(in->order->qos);
-}
-
 static char *slurm_restarts(const struct jobenv_in *in)
 {
 	return in->order->run->attempt > 1 ? restarts(in) : NULL;
@@ -381,16 +291,6 @@ static char *slurm_restarts(const struct jobenv_in *in)
 static char *slurm_gpus(const struct jobenv_in *in)
 {
 	return in->order->n_gpus ? gpu_list(in) : NULL;
-}
-
-static char *slurm_gpu_count(const struct jobenv_in *in)
-{
-	return in->order->n_gpus ? number(in->order->n_gpus) : NULL;
-}
-
-static char *slurm_mem(const struct jobenv_in *in)
-{
-	return in->order->mem_mb ? number(in->order->mem_mb) : NULL;
 }
 
 /* The value for each node, in Slurm's notation: "8", "8(x2)". */
@@ -448,30 +348,10 @@ static char *slurm_tasks_each(const struct jobenv_in *in)
 	return xasprintf("%s,%s", first, rest);
 }
 
-static char *slurm_uid(const struct jobenv_in *in)
-{
-	return number(in->spec->uid);
-}
-
-static char *slurm_gid(const struct jobenv_in *in)
-{
-	return number(in->spec->gid);
-}
-
 static char *slurm_zero(const struct jobenv_in *in)
 {
 	(void)in;
 	return number(0);
-}
-
-static char *home(const struct jobenv_in *in)
-{
-	return xstrdup(in->home);
-}
-
-static char *shell(const struct jobenv_in *in)
-{
-	return xstrdup(in->shell);
 }
 
 static char *path(const struct jobenv_in *in)
@@ -489,99 +369,119 @@ enum when {
 	SLURM_IF_MISSING, /* likewise as IF_MISSING */
 };
 
+/* What has the value, and which type it is of. */
+enum of { OF_IN, OF_ORDER, OF_SPEC, OF_RUN };
+enum type { TYPE_TEXT, TYPE_U32, TYPE_U64 };
+
 struct row {
 	const char *name;
-	value_fn *value;
 	enum when when;
+	value_fn *value; /* NULL: it is a field */
+	enum of of;
+	size_t offset;
+	enum type type;
+	bool if_any; /* as Slurm does: 0 or an empty text means that the variable is not set */
 };
 
+#define VALUE(name, value, when) { name, when, value, 0, 0, 0, false }
+#define FIELD(name, of, struct_, member, when, if_any)                                         \
+	{ name, when, NULL, of, offsetof(struct_, member),                                     \
+		_Generic(((const struct_ *)0)->member, uint32_t: TYPE_U32, uint64_t: TYPE_U64, \
+			char *: TYPE_TEXT, const char *: TYPE_TEXT), if_any }
+#define IN(name, member, when)    FIELD(name, OF_IN, struct jobenv_in, member, when, false)
+#define ORDER(name, member, when) FIELD(name, OF_ORDER, Gpusched__StartRun, member, when, false)
+#define ORDER_IF_ANY(name, member, when) \
+	FIELD(name, OF_ORDER, Gpusched__StartRun, member, when, true)
+#define SPEC(name, member, when) FIELD(name, OF_SPEC, Gpusched__SignedSpec, member, when, false)
+#define RUN(name, member, when)  FIELD(name, OF_RUN, Gpusched__RunId, member, when, false)
+
 static const struct row rows[] = {
-	{ "CUDA_VISIBLE_DEVICES", cuda_list, OURS },
-	{ "CUDA_DEVICE_ORDER", pci_order, OURS },
-	{ "NVIDIA_VISIBLE_DEVICES", nvidia_devices, OURS },
-	{ "CUDA_MPS_PIPE_DIRECTORY", mps_pipe, OURS },
-	{ "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", mps_percentage, OURS },
-	{ "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", mps_memory, OURS },
-	{ "GPUSCHED_JOB_ID", job_id, OURS },
-	{ "GPUSCHED_JOB_NAME", job_name, OURS },
-	{ "GPUSCHED_CLUSTER", cluster, OURS },
-	{ "GPUSCHED_USER", user, OURS },
-	{ "GPUSCHED_ACCOUNT", account, OURS },
-	{ "GPUSCHED_PARTITION", partition, OURS },
-	{ "GPUSCHED_QOS", qos, OURS },
-	{ "GPUSCHED_RESTART_COUNT", restarts, OURS },
-	{ "GPUSCHED_ARRAY_JOB_ID", array_job, OURS },
-	{ "GPUSCHED_ARRAY_TASK_ID", array_task, OURS },
-	{ "GPUSCHED_ARRAY_TASK_COUNT", array_count, OURS },
-	{ "GPUSCHED_ARRAY_TASK_MIN", array_min, OURS },
-	{ "GPUSCHED_ARRAY_TASK_MAX", array_max, OURS },
-	{ "GPUSCHED_ARRAY_TASK_STEP", array_step, OURS },
-	{ "GPUSCHED_NODELIST", nodelist, OURS },
-	{ "GPUSCHED_NNODES", nnodes, OURS },
-	{ "GPUSCHED_NODE", node, OURS },
-	{ "GPUSCHED_NODE_RANK", node_rank, OURS },
-	{ "GPUSCHED_CPUS", cpus, OURS },
-	{ "GPUSCHED_MEM_MB", mem, OURS },
-	{ "GPUSCHED_GPUS", gpu_list, OURS },
-	{ "GPUSCHED_GPU_COUNT", gpu_count, OURS },
-	{ "GPUSCHED_GPU_UUIDS", gpu_uuids, OURS },
-	{ "GPUSCHED_GPU_TYPE", gpu_type, OURS },
-	{ "GPUSCHED_GPU_MEM_MB", gpu_mem, OURS },
-	{ "GPUSCHED_GPU_MEM_BURST_MB", gpu_mem_burst, OURS },
-	{ "GPUSCHED_GPU_SHARE", gpu_share, OURS },
-	{ "GPUSCHED_START_TIME", start_time, OURS },
-	{ "GPUSCHED_END_TIME", end_time, OURS },
-	{ "GPUSCHED_SUBMIT_DIR", submit_dir, OURS },
-	{ "GPUSCHED_SUBMIT_HOST", submit_host, OURS },
-	{ "GPUSCHED_RUN_DIR", run_dir, OURS },
-	{ "GPUSCHED_INTERRUPT_FILE", interrupt_file, OURS },
-	{ "GPUSCHED_STEPD", stepd, OURS },
-	{ "GPUSCHED_ATTEMPT", attempt, OURS },
-	{ "GPUSCHED_SERVICE", service, OURS },
-	{ "GPUSCHED_SLOT", slot, OURS },
-	{ "GPUSCHED_PORT", port, OURS },
-	{ "GPUSCHED_PORTS", ports, OURS },
-	{ "HOME", home, IF_MISSING },
-	{ "USER", user, IF_MISSING },
-	{ "LOGNAME", user, IF_MISSING },
-	{ "SHELL", shell, IF_MISSING },
-	{ "PATH", path, IF_MISSING },
-	{ SLURM_MARK, slurm_job_id, SLURM },
-	{ "SLURM_JOBID", slurm_job_id, SLURM },
-	{ "SLURM_JOB_NAME", job_name, SLURM },
-	{ "SLURM_CLUSTER_NAME", cluster, SLURM },
-	{ "SLURM_JOB_USER", user, SLURM },
-	{ "SLURM_JOB_UID", slurm_uid, SLURM },
-	{ "SLURM_JOB_GID", slurm_gid, SLURM },
-	{ "SLURM_JOB_ACCOUNT", slurm_account, SLURM },
-	{ "SLURM_JOB_PARTITION", partition, SLURM },
-	{ "SLURM_JOB_QOS", slurm_qos, SLURM },
-	{ "SLURM_RESTART_COUNT", slurm_restarts, SLURM },
-	{ "SLURM_ARRAY_JOB_ID", array_job, SLURM },
-	{ "SLURM_ARRAY_TASK_ID", array_task, SLURM },
-	{ "SLURM_ARRAY_TASK_COUNT", array_count, SLURM },
-	{ "SLURM_ARRAY_TASK_MIN", array_min, SLURM },
-	{ "SLURM_ARRAY_TASK_MAX", array_max, SLURM },
-	{ "SLURM_ARRAY_TASK_STEP", array_step, SLURM },
-	{ "SLURM_JOB_NODELIST", nodelist, SLURM },
-	{ "SLURM_NODELIST", nodelist, SLURM },
-	{ "SLURM_JOB_NUM_NODES", nnodes, SLURM },
-	{ "SLURM_NNODES", nnodes, SLURM },
-	{ "SLURMD_NODENAME", node, SLURM },
-	{ "SLURM_NODEID", node_rank, SLURM },
-	{ "SLURM_PROCID", node_rank, SLURM },
-	{ "SLURM_GTIDS", node_rank, SLURM },
-	{ "SLURM_LOCALID", slurm_zero, SLURM },
-	{ "SLURM_TASKS_PER_NODE", slurm_tasks_each, SLURM_IF_MISSING },
-	{ "SLURM_CPUS_ON_NODE", cpus, SLURM },
-	{ "SLURM_JOB_CPUS_PER_NODE", slurm_cpus_each, SLURM },
-	{ "SLURM_MEM_PER_NODE", slurm_mem, SLURM },
-	{ "SLURM_JOB_GPUS", slurm_gpus, SLURM },
-	{ "SLURM_GPUS_ON_NODE", slurm_gpu_count, SLURM },
-	{ "SLURM_JOB_START_TIME", start_time, SLURM },
-	{ "SLURM_JOB_END_TIME", end_time, SLURM },
-	{ "SLURM_SUBMIT_DIR", submit_dir, SLURM },
-	{ "SLURM_SUBMIT_HOST", submit_host, SLURM },
+	VALUE("CUDA_VISIBLE_DEVICES", cuda_list, OURS),
+	VALUE("CUDA_DEVICE_ORDER", pci_order, OURS),
+	VALUE("NVIDIA_VISIBLE_DEVICES", nvidia_devices, OURS),
+	IN("CUDA_MPS_PIPE_DIRECTORY", mps_pipe, OURS),
+	VALUE("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", mps_percentage, OURS),
+	VALUE("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", mps_memory, OURS),
+	RUN("GPUSCHED_JOB_ID", job, OURS),
+	SPEC("GPUSCHED_JOB_NAME", name, OURS),
+	IN("GPUSCHED_CLUSTER", cluster, OURS),
+	IN("GPUSCHED_USER", user, OURS),
+	ORDER("GPUSCHED_ACCOUNT", account, OURS),
+	ORDER("GPUSCHED_PARTITION", partition, OURS),
+	ORDER("GPUSCHED_QOS", qos, OURS),
+	VALUE("GPUSCHED_RESTART_COUNT", restarts, OURS),
+	VALUE("GPUSCHED_ARRAY_JOB_ID", array_job, OURS),
+	VALUE("GPUSCHED_ARRAY_TASK_ID", array_task, OURS),
+	VALUE("GPUSCHED_ARRAY_TASK_COUNT", array_count, OURS),
+	VALUE("GPUSCHED_ARRAY_TASK_MIN", array_min, OURS),
+	VALUE("GPUSCHED_ARRAY_TASK_MAX", array_max, OURS),
+	VALUE("GPUSCHED_ARRAY_TASK_STEP", array_step, OURS),
+	VALUE("GPUSCHED_NODELIST", nodelist, OURS),
+	VALUE("GPUSCHED_NNODES", nnodes, OURS),
+	IN("GPUSCHED_NODE", node, OURS),
+	RUN("GPUSCHED_NODE_RANK", rank, OURS),
+	ORDER("GPUSCHED_CPUS", cpus, OURS),
+	ORDER("GPUSCHED_MEM_MB", mem_mb, OURS),
+	VALUE("GPUSCHED_GPUS", gpu_list, OURS),
+	ORDER("GPUSCHED_GPU_COUNT", n_gpus, OURS),
+	VALUE("GPUSCHED_GPU_UUIDS", gpu_uuids, OURS),
+	VALUE("GPUSCHED_GPU_TYPE", gpu_type, OURS),
+	VALUE("GPUSCHED_GPU_MEM_MB", gpu_mem, OURS),
+	VALUE("GPUSCHED_GPU_MEM_BURST_MB", gpu_mem_burst, OURS),
+	VALUE("GPUSCHED_GPU_SHARE", gpu_share, OURS),
+	VALUE("GPUSCHED_START_TIME", start_time, OURS),
+	VALUE("GPUSCHED_END_TIME", end_time, OURS),
+	VALUE("GPUSCHED_SUBMIT_DIR", submit_dir, OURS),
+	ORDER("GPUSCHED_SUBMIT_HOST", submit_host, OURS),
+	IN("GPUSCHED_RUN_DIR", run_dir, OURS),
+	VALUE("GPUSCHED_INTERRUPT_FILE", interrupt_file, OURS),
+	IN("GPUSCHED_STEPD", stepd, OURS),
+	VALUE("GPUSCHED_ATTEMPT", attempt, OURS),
+	VALUE("GPUSCHED_SERVICE", service, OURS),
+	VALUE("GPUSCHED_SLOT", slot, OURS),
+	VALUE("GPUSCHED_PORT", port, OURS),
+	VALUE("GPUSCHED_PORTS", ports, OURS),
+	IN("HOME", home, IF_MISSING),
+	IN("USER", user, IF_MISSING),
+	IN("LOGNAME", user, IF_MISSING),
+	IN("SHELL", shell, IF_MISSING),
+	VALUE("PATH", path, IF_MISSING),
+	VALUE(SLURM_MARK, slurm_job_id, SLURM),
+	VALUE("SLURM_JOBID", slurm_job_id, SLURM),
+	SPEC("SLURM_JOB_NAME", name, SLURM),
+	IN("SLURM_CLUSTER_NAME", cluster, SLURM),
+	IN("SLURM_JOB_USER", user, SLURM),
+	SPEC("SLURM_JOB_UID", uid, SLURM),
+	SPEC("SLURM_JOB_GID", gid, SLURM),
+	ORDER_IF_ANY("SLURM_JOB_ACCOUNT", account, SLURM),
+	ORDER("SLURM_JOB_PARTITION", partition, SLURM),
+	ORDER_IF_ANY("SLURM_JOB_QOS", qos, SLURM),
+	VALUE("SLURM_RESTART_COUNT", slurm_restarts, SLURM),
+	VALUE("SLURM_ARRAY_JOB_ID", array_job, SLURM),
+	VALUE("SLURM_ARRAY_TASK_ID", array_task, SLURM),
+	VALUE("SLURM_ARRAY_TASK_COUNT", array_count, SLURM),
+	VALUE("SLURM_ARRAY_TASK_MIN", array_min, SLURM),
+	VALUE("SLURM_ARRAY_TASK_MAX", array_max, SLURM),
+	VALUE("SLURM_ARRAY_TASK_STEP", array_step, SLURM),
+	VALUE("SLURM_JOB_NODELIST", nodelist, SLURM),
+	VALUE("SLURM_NODELIST", nodelist, SLURM),
+	VALUE("SLURM_JOB_NUM_NODES", nnodes, SLURM),
+	VALUE("SLURM_NNODES", nnodes, SLURM),
+	IN("SLURMD_NODENAME", node, SLURM),
+	RUN("SLURM_NODEID", rank, SLURM),
+	RUN("SLURM_PROCID", rank, SLURM),
+	RUN("SLURM_GTIDS", rank, SLURM),
+	VALUE("SLURM_LOCALID", slurm_zero, SLURM),
+	VALUE("SLURM_TASKS_PER_NODE", slurm_tasks_each, SLURM_IF_MISSING),
+	ORDER("SLURM_CPUS_ON_NODE", cpus, SLURM),
+	VALUE("SLURM_JOB_CPUS_PER_NODE", slurm_cpus_each, SLURM),
+	ORDER_IF_ANY("SLURM_MEM_PER_NODE", mem_mb, SLURM),
+	VALUE("SLURM_JOB_GPUS", slurm_gpus, SLURM),
+	ORDER_IF_ANY("SLURM_GPUS_ON_NODE", n_gpus, SLURM),
+	VALUE("SLURM_JOB_START_TIME", start_time, SLURM),
+	VALUE("SLURM_JOB_END_TIME", end_time, SLURM),
+	VALUE("SLURM_SUBMIT_DIR", submit_dir, SLURM),
+	ORDER("SLURM_SUBMIT_HOST", submit_host, SLURM),
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -666,6 +566,22 @@ static int take_owner(
 	return 0;
 }
 
+static char *field(const struct row *row, const struct jobenv_in *in)
+{
+	const void *const all[] = {
+		[OF_IN] = in, [OF_ORDER] = in->order, [OF_SPEC] = in->spec, [OF_RUN] = in->order->run
+	};
+	const void *at = (const char *)all[row->of] + row->offset;
+	const char *text = row->type == TYPE_TEXT ? *(const char *const *)at : NULL;
+	uint64_t n = row->type == TYPE_U32   ? *(const uint32_t *)at
+	             : row->type == TYPE_U64 ? *(const uint64_t *)at
+	                                     : 0;
+
+	if (row->type == TYPE_TEXT)
+		return text && (*text || !row->if_any) ? xstrdup(text) : NULL;
+	return n || !row->if_any ? number(n) : NULL;
+}
+
 static int add_row(
         const struct row *row, const struct jobenv_in *in, char **env, size_t *n, struct error *err)
 {
@@ -674,7 +590,7 @@ static int add_row(
 	if ((row->when == IF_MISSING || row->when == SLURM_IF_MISSING) &&
 	        jobenv_get(env, row->name))
 		return 0;
-	value = row->value(in);
+	value = row->value ? row->value(in) : field(row, in);
 	if (!value)
 		return 0;
 	/* The owner's working directory may contain a newline: that one value may have it. */

@@ -33,14 +33,17 @@
 #include "noded/watch/gpu_checks.h"
 #include "noded/watch/gpu_faults.h"
 
-static int on_end(struct launcher *l, const void *message, struct error *err)
+/* What handles a message; not all of them fail. */
+#define HANDLER(name) \
+	int name(struct launcher *l, const void *message, struct error *err __attribute__((unused)))
+
+static HANDLER(on_end)
 {
-	(void)err;
 	run_end(l, message);
 	return 0;
 }
 
-static int on_signal(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_signal)
 {
 	const Gpusched__SignalRun *m = message;
 
@@ -50,59 +53,52 @@ static int on_signal(struct launcher *l, const void *message, struct error *err)
 	return 0;
 }
 
-static int on_suspend(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_suspend)
 {
-	(void)err;
 	run_suspend(l, message);
 	return 0;
 }
 
-static int on_forget(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_forget)
 {
 	const Gpusched__ForgetRun *m = message;
 
-	(void)err;
 	for (size_t i = 0; i < m->n_runs; i++)
 		run_forget(l, run_id_of(m->runs[i]));
 	return 0;
 }
 
-static int on_epoch(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_epoch)
 {
 	const Gpusched__LauncherEpoch *m = message;
 
-	(void)err;
 	if (m->signature_age_s)
 		starts_limit_age(l->starts, m->signature_age_s);
 	return 0;
 }
 
-static int on_settings(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_settings)
 {
-	(void)err;
 	settings_receive(l, message);
 	return 0;
 }
 
-static int on_stream(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_stream)
 {
-	(void)err;
 	streams_request(l, message);
 	return 0;
 }
 
-static int on_gpu_ack(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_gpu_ack)
 {
 	const Gpusched__GpuAck *m = message;
 
-	(void)err;
 	gpu_faults_ack(l, m->seq);
 	return 0;
 }
 
-static int on_gpu_check(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_gpu_check)
 {
-	(void)err;
 	gpu_checks_order(l, message);
 	return 0;
 }
@@ -136,7 +132,7 @@ static void cred_made(const char *credential, const struct error *err, void *arg
 }
 
 /* Only the payload of this node's hello to its controller is signed; never a job. */
-static int on_cred(struct launcher *l, const void *message, struct error *err)
+static HANDLER(on_cred)
 {
 	const Gpusched__LauncherCred *m = message;
 	struct hello_to to = {
@@ -145,7 +141,6 @@ static int on_cred(struct launcher *l, const void *message, struct error *err)
 	struct cred_ask *ask;
 	struct error why;
 
-	(void)err;
 	if (hello_payload_check(m->payload.data, m->payload.len, &to, &why) < 0 ||
 	        (m->restrict_uid == (uint32_t)MCRED_ANY_UID &&
 	                error_set(&why, ERR_AUTH, "a hello must be restricted to its reader"))) {
@@ -166,7 +161,7 @@ static int on_cred(struct launcher *l, const void *message, struct error *err)
  * controller that sent it; 0: it has none. */
 static const struct {
 	unsigned type;
-	int (*handle)(struct launcher *l, const void *message, struct error *err);
+	HANDLER((*handle));
 	size_t run_at, epoch_at;
 } handlers[] = {
 	{ GPUSCHED__MSG_TYPE__MSG_END_RUN, on_end, offsetof(Gpusched__EndRun, run),

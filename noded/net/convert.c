@@ -120,14 +120,15 @@ static int gpus_from(const uint32_t *indices, size_t n, uint64_t *set, struct er
 	return 0;
 }
 
+/* Fields with one name in struct run_owner and in its message. */
+#define OWNER_TEXTS(X) X(user) X(account) X(partition) X(qos) X(name) X(array)
+#define OWNER_FROM(f)  out->f = m ? m->f : "";
+#define OWNER_TO(f)    m->f = (char *)owner->f;
+
 static void owner_from(const Gpusched__RunOwner *m, struct run_owner *out)
 {
-	static const struct run_owner not_said = { "", "", "", "", "", "", 0 };
-
-	*out = not_said;
-	if (m)
-		*out = (struct run_owner){ m->user, m->account, m->partition, m->qos, m->name,
-			m->array, m->gid };
+	OWNER_TEXTS(OWNER_FROM)
+	out->gid = m ? m->gid : 0;
 }
 
 static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *owner)
@@ -135,12 +136,7 @@ static Gpusched__RunOwner *owner_to(struct convert *c, const struct run_owner *o
 	Gpusched__RunOwner *m = take_memory(c, 1, sizeof(*m));
 
 	gpusched__run_owner__init(m);
-	m->user = (char *)owner->user;
-	m->account = (char *)owner->account;
-	m->partition = (char *)owner->partition;
-	m->qos = (char *)owner->qos;
-	m->name = (char *)owner->name;
-	m->array = (char *)owner->array;
+	OWNER_TEXTS(OWNER_TO)
 	m->gid = owner->gid;
 	return m;
 }
@@ -249,11 +245,14 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-typedef int event_fn(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
-        struct error *err);
+/* The heads of what makes events of messages and messages of effects; not all of them look at all
+ * that they are handed. */
+#define EVENT(name)                                                                           \
+	int name(struct convert *c __attribute__((unused)), const ProtobufCMessage *msg,      \
+	        struct agent_event *event, struct error *err __attribute__((unused)))
+typedef EVENT(event_fn);
 
-static int hello_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
-        struct error *err)
+static EVENT(hello_event)
 {
 	const Gpusched__LauncherHello *m = (const Gpusched__LauncherHello *)msg;
 	struct run_report *runs = take_memory(c, m->n_runs, sizeof(*runs));
@@ -273,20 +272,16 @@ static int hello_event(struct convert *c, const ProtobufCMessage *msg, struct ag
 	return 0;
 }
 
-static int run_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
-        struct error *err)
+static EVENT(run_event)
 {
-	(void)c;
 	event->kind = AGENT_LAUNCHER_RUN;
 	return report_from((const Gpusched__RunReport *)msg, &event->report, err);
 }
 
-static int registered_event(struct convert *c, const ProtobufCMessage *msg,
-        struct agent_event *event, struct error *err)
+static EVENT(registered_event)
 {
 	const Gpusched__Registered *m = (const Gpusched__Registered *)msg;
 
-	(void)err;
 	event->kind = AGENT_REGISTERED;
 	event->registered.epoch = m->epoch;
 	event->registered.wanted = ids_from(c, m->wanted, m->n_wanted);
@@ -296,13 +291,11 @@ static int registered_event(struct convert *c, const ProtobufCMessage *msg,
 	return 0;
 }
 
-static int start_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
-        struct error *err)
+static EVENT(start_event)
 {
 	const Gpusched__StartRun *m = (const Gpusched__StartRun *)msg;
 	uint64_t gpus;
 
-	(void)c;
 	if (gpus_from(m->gpus, m->n_gpus, &gpus, err) < 0)
 		return -1;
 	event->kind = AGENT_START;
@@ -313,13 +306,10 @@ static int start_event(struct convert *c, const ProtobufCMessage *msg, struct ag
 	return 0;
 }
 
-static int end_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
-        struct error *err)
+static EVENT(end_event)
 {
 	const Gpusched__EndRun *m = (const Gpusched__EndRun *)msg;
 
-	(void)c;
-	(void)err;
 	event->kind = AGENT_END;
 	event->end = (struct agent_end){ .run = id_from(m->run),
 		.epoch = m->epoch,
@@ -334,13 +324,10 @@ static int end_event(struct convert *c, const ProtobufCMessage *msg, struct agen
 	return 0;
 }
 
-static int signal_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
-        struct error *err)
+static EVENT(signal_event)
 {
 	const Gpusched__SignalRun *m = (const Gpusched__SignalRun *)msg;
 
-	(void)c;
-	(void)err;
 	event->kind = AGENT_SIGNAL;
 	event->signal.run = id_from(m->run);
 	event->signal.epoch = m->epoch;
@@ -349,25 +336,20 @@ static int signal_event(struct convert *c, const ProtobufCMessage *msg, struct a
 	return 0;
 }
 
-static int suspend_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
-        struct error *err)
+static EVENT(suspend_event)
 {
 	const Gpusched__SuspendRun *m = (const Gpusched__SuspendRun *)msg;
 
-	(void)c;
-	(void)err;
 	event->kind = AGENT_SUSPEND;
 	event->suspend =
 	        (struct agent_suspend){ id_from(m->run), m->epoch, m->suspend, m->time_limit_s };
 	return 0;
 }
 
-static int forget_event(struct convert *c, const ProtobufCMessage *msg, struct agent_event *event,
-        struct error *err)
+static EVENT(forget_event)
 {
 	const Gpusched__ForgetRun *m = (const Gpusched__ForgetRun *)msg;
 
-	(void)err;
 	event->kind = AGENT_FORGET;
 	event->forget.runs = ids_from(c, m->runs, m->n_runs);
 	event->forget.n = m->n_runs;
@@ -406,8 +388,11 @@ int convert_event(struct convert *c, unsigned type, const ProtobufCMessage *msg,
 
 /* --- effects --------------------------------------------------------------------------------- */
 
-typedef const ProtobufCMessage *message_fn(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts);
+#define MESSAGE(name)                                                            \
+	const ProtobufCMessage *name(struct convert *c __attribute__((unused)),  \
+	        const struct agent_effect *effect __attribute__((unused)),       \
+	        const struct node_facts *facts __attribute__((unused)))
+typedef MESSAGE(message_fn);
 
 /* The launcher does not know where clients reach the node. */
 static void add_address(Gpusched__RunReport *r, const struct node_facts *facts)
@@ -416,8 +401,7 @@ static void add_address(Gpusched__RunReport *r, const struct node_facts *facts)
 		r->replica->address = (char *)facts->service_address;
 }
 
-static const ProtobufCMessage *register_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(register_message)
 {
 	Gpusched__Register *m = take_memory(c, 1, sizeof(*m));
 	Gpusched__RunReport *reports = take_memory(c, effect->reg.n_runs, sizeof(*reports));
@@ -460,44 +444,35 @@ static const ProtobufCMessage *register_message(
 	return &m->base;
 }
 
-static const ProtobufCMessage *report_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(report_message)
 {
 	Gpusched__RunReport *m = take_memory(c, 1, sizeof(*m));
 
-	(void)facts;
 	convert_report(c, &effect->report, m);
 	add_address(m, facts);
 	return &m->base;
 }
 
-static const ProtobufCMessage *heartbeat_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(heartbeat_message)
 {
 	Gpusched__Heartbeat *m = take_memory(c, 1, sizeof(*m));
 
-	(void)effect;
 	gpusched__heartbeat__init(m);
 	m->load = facts->load;
 	m->mem_free_mb = facts->mem_free_mb;
 	return &m->base;
 }
 
-static const ProtobufCMessage *start_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(start_message)
 {
-	(void)c;
-	(void)facts;
 	return effect->start.order;
 }
 
-static const ProtobufCMessage *end_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(end_message)
 {
 	const struct agent_end *end = &effect->end;
 	Gpusched__EndRun *m = take_memory(c, 1, sizeof(*m));
 
-	(void)facts;
 	gpusched__end_run__init(m);
 	m->run = id_to(c, end->run);
 	m->epoch = end->epoch;
@@ -512,12 +487,10 @@ static const ProtobufCMessage *end_message(
 	return &m->base;
 }
 
-static const ProtobufCMessage *signal_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(signal_message)
 {
 	Gpusched__SignalRun *m = take_memory(c, 1, sizeof(*m));
 
-	(void)facts;
 	gpusched__signal_run__init(m);
 	m->run = id_to(c, effect->signal.run);
 	m->epoch = effect->signal.epoch;
@@ -526,12 +499,10 @@ static const ProtobufCMessage *signal_message(
 	return &m->base;
 }
 
-static const ProtobufCMessage *suspend_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(suspend_message)
 {
 	Gpusched__SuspendRun *m = take_memory(c, 1, sizeof(*m));
 
-	(void)facts;
 	gpusched__suspend_run__init(m);
 	m->run = id_to(c, effect->suspend.run);
 	m->epoch = effect->suspend.epoch;
@@ -540,12 +511,10 @@ static const ProtobufCMessage *suspend_message(
 	return &m->base;
 }
 
-static const ProtobufCMessage *forget_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(forget_message)
 {
 	Gpusched__ForgetRun *m = take_memory(c, 1, sizeof(*m));
 
-	(void)facts;
 	gpusched__forget_run__init(m);
 	m->runs = take_memory(c, 1, sizeof(*m->runs));
 	m->runs[0] = id_to(c, effect->forget);
@@ -553,12 +522,10 @@ static const ProtobufCMessage *forget_message(
 	return &m->base;
 }
 
-static const ProtobufCMessage *epoch_message(
-        struct convert *c, const struct agent_effect *effect, const struct node_facts *facts)
+static MESSAGE(epoch_message)
 {
 	Gpusched__LauncherEpoch *m = take_memory(c, 1, sizeof(*m));
 
-	(void)facts;
 	gpusched__launcher_epoch__init(m);
 	m->epoch = effect->epoch;
 	m->signature_age_s = effect->signature_age_s;

@@ -42,7 +42,7 @@ struct net {
 	const struct conf_client *client;
 	uid_t server_uid;
 	struct arena *arena; /* one message at a time */
-	unsigned dialling, up;
+	unsigned dialling;
 	TAILQ_HEAD(, link) queue; /* links that wait for their turn to dial */
 	struct event *turn;       /* dials from the loop, never from within a callback */
 };
@@ -81,12 +81,10 @@ static void leave(struct link *link)
 		net->dialling--;
 		event_active(net->turn, 0, 0);
 		break;
-	case LINK_UP:
-		net->up--;
-		break;
 	case LINK_WAITING:
 		evtimer_del(link->timer);
 		break;
+	case LINK_UP:
 	case LINK_IDLE:
 		break;
 	}
@@ -161,7 +159,6 @@ static void on_opened(struct session *s, void *arg)
 	struct net *net = arg;
 
 	net->dialling--;
-	net->up++;
 	link->state = LINK_UP;
 	event_active(net->turn, 0, 0);
 	link->ops->up(link->arg, link->session);
@@ -259,11 +256,6 @@ void net_free(struct net *net)
 	if (net->turn)
 		event_free(net->turn);
 	free(net);
-}
-
-unsigned net_up(const struct net *net)
-{
-	return net->up;
 }
 
 /* --- links ----------------------------------------------------------------------------------- */

@@ -82,6 +82,4 @@ bool link_full(const struct link *link, uint64_t session);
 void link_credential(
         struct link *link, uint64_t session, const char *credential, const struct error *err);
 
-unsigned net_up(const struct net *net); /* links that are up */
-
 #endif

@@ -30,7 +30,6 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -44,7 +43,6 @@
 #include "common/gpusched.pb-c.h"
 #include "noded/contain/cgroup_limits.h"
 #include "noded/contain/contain.h"
-#include "noded/contain/procs.h"
 #include "noded/exec/child.h"
 #include "noded/exec/program_run.h"
 #include "noded/record/ctl.h"

@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/error.h"
 #include "common/base/units.h"
 #include "noded/contain/private.h"
 #include "noded/exec/drop.h"

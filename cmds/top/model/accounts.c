@@ -89,22 +89,16 @@ struct account_line *accounts_make(const struct model *m)
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-#define LINE const struct account_line *line = object
-
-CELL(held, LINE, view_number_or_dash(cell, (int64_t)line->held))
-CELL(running, LINE, view_number_or_dash(cell, (int64_t)line->running))
-CELL(waiting, LINE, view_number_or_dash(cell, (int64_t)line->waiting))
-
-#define NUM TABLE_RIGHT | TABLE_WHOLE
+#define FIELD(name, width, min, flags, help, how, member) \
+	VIEW_FIELD(name, width, min, flags, help, how, NULL, struct account_line, member)
 
 static const struct view_column columns[] = {
-	COLUMN("HELD", 5, 0, NUM, "GPUs that its jobs have now", held),
-	COLUMN("RUN", 5, 0, NUM, "its jobs that run", running),
-	COLUMN("WAIT", 6, 0, NUM, "its jobs that wait", waiting),
+	FIELD("HELD", 5, 0, NUM, "GPUs that its jobs have now", NUMBER_OR_DASH, held),
+	FIELD("RUN", 5, 0, NUM, "its jobs that run", NUMBER_OR_DASH, running),
+	FIELD("WAIT", 6, 0, NUM, "its jobs that wait", NUMBER_OR_DASH, waiting),
 };
 
 const struct view_kind account_kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "HELD,RUN,WAIT",
 };

@@ -2,7 +2,6 @@
 #ifndef CMDS_TOP_MODEL_COMMAND_H
 #define CMDS_TOP_MODEL_COMMAND_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "cmds/top/model/job.h"

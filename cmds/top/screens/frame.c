@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/cli/table.h"
 #include "cmds/top/model/map.h"
 #include "cmds/top/screens/popup.h"
 #include "cmds/top/screens/screen.h"

@@ -1,7 +1,6 @@
 /* screen_jobs.c - see screen_jobs.h */
 #include "cmds/top/screens/screen_jobs.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -8,7 +8,6 @@
 
 #include "cmds/cli/table.h"
 #include "cmds/top/model/map.h"
-#include "cmds/top/screens/screen.h"
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 

@@ -27,8 +27,7 @@ static const struct view_column columns[] = {
 };
 
 static const struct view_kind letter_kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = " ",
 };
 

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "cmds/views/serviceview.h"
-#include "common/base/strbuf.h"
-#include "common/base/xalloc.h"
 
 static const struct list_kind kinds = { { &service_kind } };
 

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cmds/top/grid.h"
 #include "cmds/top/model/accounts.h"
 #include "cmds/top/model/command.h"
 #include "cmds/top/model/cursor.h"

@@ -43,7 +43,7 @@ SHOW(idle)
 	view_percent(cell, (double)sum.gpu_idle_us, (double)sum.gpu_seen_us, 0);
 }
 
-CELL(gpu_mem, LINE, view_size_mb(cell, line->job->mem_used_mb))
+CELL(gpu_mem, LINE, view_size_mb(cell, (int64_t)line->job->mem_used_mb))
 
 SHOW(host_mem)
 {
@@ -54,8 +54,6 @@ SHOW(host_mem)
 	view_size_mb(cell, sum.mem_now_mb);
 }
 
-#define NUM TABLE_RIGHT | TABLE_WHOLE
-
 static const struct view_column columns[] = {
 	COLUMN("USE", 4, 0, NUM, "compute use of its GPUs now, their mean", use),
 	COLUMN("IDLE", 4, 0, NUM, "part of its time in which they were idle", idle),
@@ -64,7 +62,6 @@ static const struct view_column columns[] = {
 };
 
 const struct view_kind used_kind = {
-	.columns = columns,
-	.n = sizeof(columns) / sizeof(columns[0]),
+	VIEW_COLUMNS(columns),
 	.standard = "USE,IDLE,GPU-MEM,HOST-MEM",
 };

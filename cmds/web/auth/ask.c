@@ -22,12 +22,7 @@ struct viewer *ask_viewer(struct client *c, uid_t uid, struct error *err)
 {
 	Gpusched__LookAs m = GPUSCHED__LOOK_AS__INIT;
 	struct told told = { uid, NULL };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LOOK_AS,
-		.answer = GPUSCHED__MSG_TYPE__MSG_LOOK_AS_RESULT,
-		.request = &m.base,
-		.on_chunk = on_told,
-		.arg = &told,
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(LOOK_AS, &m.base, LOOK_AS_RESULT, on_told, &told);
 
 	m.uid = uid;
 	if (client_call(c, &call, err) == 0 && told.viewer)

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <jansson.h>
-
 #include "cmds/web/auth/identify_impl.h"
 #include "cmds/web/rest/rest.h"
 #include "common/base/units.h"

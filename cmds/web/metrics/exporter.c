@@ -5,44 +5,9 @@
 #include "cmds/web/metrics/sums.h"
 #include "cmds/web/snapshot.h"
 
-static void jobs(struct metric_out *o)
-{
-	metric_put(o, o->in->sums->jobs.n[o->metric->what]);
-}
-
-static void groups(struct metric_out *o, const struct job_groups *g)
-{
-	for (size_t i = 0; i < g->n; i++)
-		metric_put(o, g->v[i].n[o->metric->what], g->v[i].name);
-}
-
-static void users(struct metric_out *o)
-{
-	groups(o, &o->in->sums->by_user);
-}
-
-static void accounts(struct metric_out *o)
-{
-	groups(o, &o->in->sums->by_account);
-}
-
 static void partition_jobs(struct metric_out *o)
 {
-	groups(o, &o->in->sums->by_partition);
-}
-
-static void nodes(struct metric_out *o)
-{
-	metric_put(o, o->in->sums->nodes.n[o->metric->what]);
-}
-
-static void partition_nodes(struct metric_out *o)
-{
-	const struct snapshot *snap = o->in->snap;
-
-	for (size_t i = 0; snap && i < snap->n_partitions; i++)
-		metric_put(o, o->in->sums->node_groups[i].n[o->metric->what],
-		        snap->partitions[i]->name);
+	metric_groups(o, &o->in->sums->by_partition);
 }
 
 static void node(struct metric_out *o)
@@ -96,30 +61,19 @@ static void passes(struct metric_out *o)
 			metric_put(o, snap->stats[i]->value * (o->metric->what == 3 ? 1000 : 1));
 }
 
-#define QUEUE(name, help, what)                                    \
-	{                                                          \
-		"slurm_queue_" name, "gauge", "", help, jobs, what \
-	}
-#define NODES(name, help, what)                                     \
-	{                                                           \
-		"slurm_nodes_" name, "gauge", "", help, nodes, what \
-	}
-#define CPUS(name, help, what)                                     \
-	{                                                          \
-		"slurm_cpus_" name, "gauge", "", help, nodes, what \
-	}
+#define QUEUE(name, help, what) GAUGE("slurm_queue_" name, "", help, metric_jobs, what)
+#define NODES(name, help, what) GAUGE("slurm_nodes_" name, "", help, metric_nodes, what)
+#define CPUS(name, help, what) GAUGE("slurm_cpus_" name, "", help, metric_nodes, what)
 #define NODE(name, help, what)                                               \
 	{                                                                    \
 		"slurm_node_" name, "gauge", "node,status", help, node, what \
 	}
-#define PART(name, help, what)                                                             \
-	{                                                                                  \
-		"slurm_partition_" name, "gauge", "partition", help, partition_nodes, what \
-	}
-#define WHO(name, label, help, fill, what)             \
-	{                                              \
-		name, "gauge", label, help, fill, what \
-	}
+#define PART(name, help, what) \
+	GAUGE("slurm_partition_" name, "partition", help, metric_partition_nodes, what)
+#define ACCOUNT(name, help, what) \
+	GAUGE("slurm_account_" name, "account", help, metric_account_jobs, what)
+#define USER(name, help, what) \
+	GAUGE("slurm_user_" name, "user", help, metric_user_jobs, what)
 
 const struct metric metrics_exporter[] = {
 	QUEUE("pending", "Jobs that wait", JOBS_PENDING),
@@ -148,11 +102,11 @@ const struct metric metrics_exporter[] = {
 	CPUS("idle", "CPUs that a job could get", NODES_CPUS_IDLE),
 	CPUS("other", "CPUs of nodes that take no work", NODES_CPUS_OTHER),
 	CPUS("total", "CPUs", NODES_CPUS),
-	{ "slurm_gpus_alloc", "gauge", "", "GPUs that jobs have, or share", nodes,
+	{ "slurm_gpus_alloc", "gauge", "", "GPUs that jobs have, or share", metric_nodes,
 	        NODES_GPUS_ALLOC },
-	{ "slurm_gpus_idle", "gauge", "", "GPUs that a job could get", nodes, NODES_GPUS_IDLE },
+	GAUGE("slurm_gpus_idle", "", "GPUs that a job could get", metric_nodes, NODES_GPUS_IDLE),
 	{ "slurm_gpus_other", "gauge", "", "All other GPUs", gpus_other, 0 },
-	{ "slurm_gpus_total", "gauge", "", "GPUs", nodes, NODES_GPUS },
+	{ "slurm_gpus_total", "gauge", "", "GPUs", metric_nodes, NODES_GPUS },
 	{ "slurm_gpus_utilization", "gauge", "", "The part of the GPUs that jobs have, 0 to 1",
 	        gpus_utilization, 0 },
 	NODE("cpu_alloc", "CPUs that jobs have", NODES_CPUS_ALLOC),
@@ -165,19 +119,18 @@ const struct metric metrics_exporter[] = {
 	PART("cpus_idle", "CPUs that a job could get", NODES_CPUS_IDLE),
 	PART("cpus_other", "CPUs of nodes that take no work", NODES_CPUS_OTHER),
 	PART("cpus_total", "CPUs", NODES_CPUS),
-	WHO("slurm_partition_jobs_pending", "partition", "Jobs that wait", partition_jobs,
+	GAUGE("slurm_partition_jobs_pending", "partition", "Jobs that wait", partition_jobs,
 	        JOBS_PENDING),
-	WHO("slurm_account_jobs_pending", "account", "Jobs that wait", accounts, JOBS_PENDING),
-	WHO("slurm_account_jobs_running", "account", "Jobs that run", accounts, JOBS_RUNNING),
-	WHO("slurm_account_cpus_running", "account", "CPUs that jobs have", accounts, JOBS_CPUS),
-	WHO("slurm_account_jobs_suspended", "account", "Jobs in state SUSPENDED", accounts,
-	        JOBS_SUSPENDED),
+	ACCOUNT("jobs_pending", "Jobs that wait", JOBS_PENDING),
+	ACCOUNT("jobs_running", "Jobs that run", JOBS_RUNNING),
+	ACCOUNT("cpus_running", "CPUs that jobs have", JOBS_CPUS),
+	ACCOUNT("jobs_suspended", "Jobs in state SUSPENDED", JOBS_SUSPENDED),
 	{ "slurm_account_fairshare", "gauge", "account", "Norm of its shares over its use",
 	        fairshare, 0 },
-	WHO("slurm_user_jobs_pending", "user", "Jobs that wait", users, JOBS_PENDING),
-	WHO("slurm_user_jobs_running", "user", "Jobs that run", users, JOBS_RUNNING),
-	WHO("slurm_user_cpus_running", "user", "CPUs that jobs have", users, JOBS_CPUS),
-	WHO("slurm_user_jobs_suspended", "user", "Jobs in state SUSPENDED", users, JOBS_SUSPENDED),
+	USER("jobs_pending", "Jobs that wait", JOBS_PENDING),
+	USER("jobs_running", "Jobs that run", JOBS_RUNNING),
+	USER("cpus_running", "CPUs that jobs have", JOBS_CPUS),
+	USER("jobs_suspended", "Jobs in state SUSPENDED", JOBS_SUSPENDED),
 	{ "slurm_scheduler_threads", "gauge", "", "Helper threads that work now", passes, 0 },
 	{ "slurm_scheduler_queue_size", "gauge", "", "Messages that wait for a commit", passes, 1 },
 	{ "slurm_scheduler_dbd_queue_size", "gauge", "", "Rows still to be moved to the history",

@@ -98,19 +98,6 @@ static void oldest(struct metric_out *o)
 		metric_put(o, fmax(0, ((double)o->in->now_us - t->v[i].n) / 1e6), t->v[i].a);
 }
 
-/* Of each partition, also where none waits. */
-static void partition_jobs(struct metric_out *o)
-{
-	const struct snapshot *snap = o->in->snap;
-
-	for (size_t i = 0; snap && i < snap->n_partitions; i++) {
-		const struct job_group *g =
-		        job_groups_find(&o->in->sums->by_partition, snap->partitions[i]->name);
-
-		metric_put(o, g ? g->n[o->metric->what] : 0.0, snap->partitions[i]->name);
-	}
-}
-
 static void node_states(struct metric_out *o)
 {
 	static const struct {
@@ -249,10 +236,7 @@ static void preemptions(struct metric_out *o)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-#define G(name, labels, help, fill, what)                           \
-	{                                                           \
-		"gpusched_" name, "gauge", labels, help, fill, what \
-	}
+#define G(name, labels, help, fill, what) GAUGE("gpusched_" name, labels, help, fill, what)
 #define C(name, labels, help, fill, what)                             \
 	{                                                             \
 		"gpusched_" name, "counter", labels, help, fill, what \
@@ -270,9 +254,9 @@ const struct metric metrics_own[] = {
 	        "Since when the job that waits longest could start as far as it depends on its "
 	        "owner",
 	        oldest, 0),
-	G("waiting_gpus", "partition", "GPUs that waiting jobs ask for", partition_jobs,
+	G("waiting_gpus", "partition", "GPUs that waiting jobs ask for", metric_partition_jobs,
 	        JOBS_GPUS_PENDING),
-	G("held_gpus", "partition", "GPUs that jobs have", partition_jobs, JOBS_GPUS),
+	G("held_gpus", "partition", "GPUs that jobs have", metric_partition_jobs, JOBS_GPUS),
 	G("nodes", "state", "Nodes", node_states, 0),
 	G("gpus", "type,state",
 	        "GPUs: free, held, shared, draining, drained, missing, trouble, or unavailable: "

@@ -56,20 +56,12 @@ static void figure(struct metric_out *o)
 	metric_put(o, value);
 }
 
-static void ended(struct metric_out *o)
-{
-	metric_put(o, o->in->sums->jobs.n[o->metric->what]);
-}
-
 static void taken(struct metric_out *o)
 {
 	metric_put(o, o->in->snap ? (double)(o->in->snap->taken_us / 1000000) : 0);
 }
 
-#define ROW(name, help, what)                                  \
-	{                                                      \
-		"slurm_" name, "gauge", "", help, figure, what \
-	}
+#define ROW(name, help, what) GAUGE("slurm_" name, "", help, figure, what)
 #define ZERO(name) ROW(name, "0", NOTHING)
 
 const struct metric metrics_scheduler[] = {
@@ -124,10 +116,10 @@ const struct metric metrics_scheduler[] = {
 	ROW("schedule_queue_len", "Jobs that wait", PENDING),
 	{ "slurm_sdiag_job_states_ts", "gauge", "", "When the figures were taken", taken, 0 },
 	{ "slurm_sdiag_jobs_canceled", "gauge", "",
-	        "Jobs in state CANCELLED, as long as they are kept", ended, JOBS_CANCELLED },
+	        "Jobs in state CANCELLED, as long as they are kept", metric_jobs, JOBS_CANCELLED },
 	ROW("sdiag_jobs_completed", "Runs that ended since the controller started", ENDED),
 	{ "slurm_sdiag_jobs_failed", "gauge", "", "Jobs in state FAILED, as long as they are kept",
-	        ended, JOBS_FAILED },
+	        metric_jobs, JOBS_FAILED },
 	ROW("sdiag_jobs_pending", "Jobs that wait", PENDING),
 	ROW("sdiag_jobs_running", "Jobs that run", RUNNING),
 	ROW("sdiag_jobs_started", "Runs ordered since the controller started", STARTED),

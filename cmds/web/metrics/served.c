@@ -1,5 +1,4 @@
 /* served.c - pages of metrics as they were made last */
-#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -65,54 +65,20 @@
 		        JOBS_TIMEOUT                                                               \
 	}
 
-static void all_jobs(struct metric_out *o)
-{
-	metric_put(o, o->in->sums->jobs.n[o->metric->what]);
-}
-
-static void put_groups(struct metric_out *o, const struct job_groups *g)
-{
-	for (size_t i = 0; i < g->n; i++)
-		metric_put(o, g->v[i].n[o->metric->what], g->v[i].name);
-}
-
-static void user_jobs(struct metric_out *o)
-{
-	put_groups(o, &o->in->sums->by_user);
-}
-
-static void account_jobs(struct metric_out *o)
-{
-	put_groups(o, &o->in->sums->by_account);
-}
-
-/* Of each partition, also one without jobs. */
-static void partition_jobs(struct metric_out *o)
-{
-	const struct snapshot *snap = o->in->snap;
-
-	for (size_t i = 0; snap && i < snap->n_partitions; i++) {
-		const struct job_group *g =
-		        job_groups_find(&o->in->sums->by_partition, snap->partitions[i]->name);
-
-		metric_put(o, g ? g->n[o->metric->what] : 0, snap->partitions[i]->name);
-	}
-}
-
 const struct metric metrics_jobs[] = {
-	JOB_ROWS("slurm_", "", all_jobs),
+	JOB_ROWS("slurm_", "", metric_jobs),
 	{ "slurm_jobs_nodes_alloc", "gauge", "", "Nodes of jobs, each job's counted by itself",
-	        all_jobs, JOBS_NODES },
+	        metric_jobs, JOBS_NODES },
 	METRICS_END,
 };
 
 const struct metric metrics_users_accounts[] = {
-	JOB_ROWS("slurm_user_", "username", user_jobs),
+	JOB_ROWS("slurm_user_", "username", metric_user_jobs),
 	{ "slurm_user_jobs_nodes_alloc", "gauge", "username",
-	        "Nodes of jobs, each job's counted by itself", user_jobs, JOBS_NODES },
-	JOB_ROWS("slurm_account_", "account", account_jobs),
+	        "Nodes of jobs, each job's counted by itself", metric_user_jobs, JOBS_NODES },
+	JOB_ROWS("slurm_account_", "account", metric_account_jobs),
 	{ "slurm_account_jobs_nodes_alloc", "gauge", "account",
-	        "Nodes of jobs, each job's counted by itself", account_jobs, JOBS_NODES },
+	        "Nodes of jobs, each job's counted by itself", metric_account_jobs, JOBS_NODES },
 	METRICS_END,
 };
 
@@ -130,32 +96,10 @@ static void one_node(struct metric_out *o)
 	}
 }
 
-static void all_nodes(struct metric_out *o)
-{
-	metric_put(o, o->in->sums->nodes.n[o->metric->what]);
-}
-
-static void partition_nodes(struct metric_out *o)
-{
-	const struct snapshot *snap = o->in->snap;
-
-	for (size_t i = 0; snap && i < snap->n_partitions; i++)
-		metric_put(o, o->in->sums->node_groups[i].n[o->metric->what],
-		        snap->partitions[i]->name);
-}
-
-#define NODE(name, help, what)                                            \
-	{                                                                 \
-		"slurm_node_" name, "gauge", "node", help, one_node, what \
-	}
-#define NODES(name, help, what)                                         \
-	{                                                               \
-		"slurm_nodes_" name, "gauge", "", help, all_nodes, what \
-	}
-#define PART(name, help, what)                                                             \
-	{                                                                                  \
-		"slurm_partition_" name, "gauge", "partition", help, partition_nodes, what \
-	}
+#define NODE(name, help, what) GAUGE("slurm_node_" name, "node", help, one_node, what)
+#define NODES(name, help, what) GAUGE("slurm_nodes_" name, "", help, metric_nodes, what)
+#define PART(name, help, what) \
+	GAUGE("slurm_partition_" name, "partition", help, metric_partition_nodes, what)
 
 const struct metric metrics_nodes[] = {
 	NODE("cpus", "CPUs", NODES_CPUS),
@@ -168,7 +112,7 @@ const struct metric metrics_nodes[] = {
 	NODE("memory_bytes", "Memory", NODES_MEM_BYTES),
 	NODE("memory_effective_bytes", "Memory that jobs can have", NODES_MEM_BYTES),
 	NODE("memory_free_bytes", "Memory that no job has", NODES_MEM_FREE_BYTES),
-	{ "slurm_nodes", "gauge", "", "Nodes", all_nodes, NODES_ALL },
+	{ "slurm_nodes", "gauge", "", "Nodes", metric_nodes, NODES_ALL },
 	NODES("alloc", "Nodes without a free CPU or GPU", NODES_ALLOCATED),
 	NODES("blocked", "0", NODES_NONE),
 	NODES("cloud", "0", NODES_NONE),
@@ -206,16 +150,14 @@ static void partitions(struct metric_out *o)
 	metric_put(o, o->in->snap ? (double)o->in->snap->n_partitions : 0);
 }
 
-#define PART_JOBS(name, help, what)                                                            \
-	{                                                                                      \
-		"slurm_partition_jobs_" name, "gauge", "partition", help, partition_jobs, what \
-	}
+#define PART_JOBS(name, help, what) \
+	GAUGE("slurm_partition_jobs_" name, "partition", help, metric_partition_jobs, what)
 
 const struct metric metrics_partitions[] = {
 	{ "slurm_partitions", "gauge", "", "Partitions", partitions, 0 },
 	PART("cpus", "CPUs of its nodes", NODES_CPUS),
 	PART("gpus", "GPUs of its nodes", NODES_GPUS),
-	JOB_ROWS("slurm_partition_", "partition", partition_jobs),
+	JOB_ROWS("slurm_partition_", "partition", metric_partition_jobs),
 	PART_JOBS("max_job_nodes", "The most nodes that a waiting job asks for", JOBS_NODES_MAX),
 	PART_JOBS(
 	        "max_job_nodes_nohold", "The same without jobs that are held", JOBS_NODES_MAX_FREE),

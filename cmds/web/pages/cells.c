@@ -160,7 +160,7 @@ static void put_cell(struct html *h, const struct column *c, const struct view_c
 	const char *class = cell_class(c, v);
 
 	if (v)
-		v->show(object, &cell);
+		view_show(v, object, false, &cell);
 	HTML(h, "<td class=\"%s\"", class);
 	if (!strncmp(class, "name", 4))
 		HTML(h, " title=\"%s\"", cell.text);

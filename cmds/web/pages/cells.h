@@ -12,7 +12,6 @@
 
 #include "cmds/cli/view.h"
 #include "cmds/web/pages/html.h"
-#include "common/gpusched.pb-c.h"
 
 /* "13:05", with the day if it is another one; 0: "-". */
 void put_time(struct html *h, int64_t us, int64_t now);

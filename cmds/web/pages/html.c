@@ -1,7 +1,6 @@
 /* html.c - see html.h */
 #include "cmds/web/pages/html.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -16,7 +16,6 @@
 #define CMDS_WEB_HTML_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "common/base/strbuf.h"
 

@@ -1,5 +1,4 @@
 /* job_why.c - why a job waits, what would start it, and asking for both (job_parts.h) */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,11 +48,7 @@ void job_ask_why(struct page *p, const struct job_name *name, struct job_answers
 	Gpusched__JobWhy request = GPUSCHED__JOB_WHY__INIT;
 	Gpusched__JobTasks tasks = GPUSCHED__JOB_TASKS__INIT, *of = &tasks;
 	uint64_t id = name->id;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_WHY,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_WHY_RESULT,
-		.on_chunk = on_why,
-		.arg = out,
+	struct client_call call = { CLIENT_CALL(JOB_WHY, &request.base, WHY_RESULT, on_why, out),
 		.timeout_ms = ASK_MS,
 		.repeatable = true };
 
@@ -100,11 +95,7 @@ void job_ask_past(
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	Gpusched__JobTasks tasks = GPUSCHED__JOB_TASKS__INIT, *of = &tasks;
 	uint64_t id = name->id;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_ACCT,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK,
-		.on_chunk = on_past,
-		.arg = out,
+	struct client_call call = { CLIENT_CALL(LIST_ACCT, &request.base, ACCT_CHUNK, on_past, out),
 		.timeout_ms = ASK_MS,
 		.repeatable = true };
 

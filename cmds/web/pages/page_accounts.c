@@ -1,6 +1,5 @@
 /* page_accounts.c - the tree of accounts: shares, use, GPUs held now; use by day */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

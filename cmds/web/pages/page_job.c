@@ -3,7 +3,6 @@
  * What it is now the snapshot says. Why it waits and what it used are asked of the controller for each
  * page, so the page asks for itself again less often than others do.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +67,7 @@ static void put_job_fact(
 
 	for (size_t i = 0; i < job_kind.n; i++)
 		if (!strcmp(job_kind.columns[i].name, column))
-			job_kind.columns[i].show(j, &cell);
+			view_show(&job_kind.columns[i], j, false, &cell);
 	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
 		if (!strcmp(cell.text, nothing[i]))
 			return;

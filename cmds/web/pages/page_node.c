@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmds/views/views.h"
 #include "cmds/web/pages/cells.h"
 #include "cmds/web/pages/gpu_mark.h"
 #include "cmds/web/pages/page.h"

@@ -1,6 +1,5 @@
 /* page_now.c - the cluster at a glance: which GPUs are free, held, idle, shared, drained; what waits
  * longest; what ends next */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * last one are kept in a heap whose top is the one to go next, so the first page of 100,000 jobs costs
  * a look at each.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include "cmds/views/views.h"
 #include "cmds/web/pages/cells.h"
 #include "cmds/web/pages/page.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 
 #define PER_PAGE 200

@@ -62,11 +62,7 @@ int report_ask(struct page *p, char **by, size_t n_by, int64_t since, int64_t un
 	Gpusched__ListAcct jobs = GPUSCHED__LIST_ACCT__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	Gpusched__Report request = GPUSCHED__REPORT__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_REPORT,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = out,
+	struct client_call call = { CLIENT_CALL(REPORT, &request.base, REPORT_CHUNK, on_chunk, out),
 		.timeout_ms = ASK_MS,
 		.repeatable = true };
 

@@ -116,10 +116,7 @@ void rest_submit(const struct http_request *r, struct http_answer *a)
 {
 	struct arena *arena = arena_new(MSG_BODY_MAX_JOB);
 	struct submitted s = { .known = false };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_SUBMIT,
-		.answer = GPUSCHED__MSG_TYPE__MSG_SUBMIT_RESULT,
-		.on_chunk = on_result,
-		.arg = &s };
+	struct client_call call = { CLIENT_CALL(SUBMIT, NULL, SUBMIT_RESULT, on_result, &s) };
 	struct error err;
 	Gpusched__Submit *m = arena ? read_body(r, arena, &err) : NULL;
 	int rc = -1;

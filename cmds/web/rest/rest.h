@@ -14,8 +14,6 @@
 #ifndef CMDS_REST_H
 #define CMDS_REST_H
 
-#include <stddef.h>
-
 #include <jansson.h>
 #include <protobuf-c/protobuf-c.h>
 

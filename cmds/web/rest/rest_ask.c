@@ -9,8 +9,6 @@
 #include "cmds/web/auth/ask.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/rest_query.h"
-#include "common/base/text.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
 
@@ -119,10 +117,7 @@ void rest_why(const struct http_request *r, struct http_answer *a)
 {
 	Gpusched__JobWhy m = GPUSCHED__JOB_WHY__INIT;
 	struct listing l = { .list = "jobs", .limit = REST_LIMIT_MAX };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_JOB_WHY,
-		.answer = GPUSCHED__MSG_TYPE__MSG_WHY_RESULT,
-		.request = &m.base,
-		.on_chunk = on_why };
+	struct client_call call = { CLIENT_CALL(JOB_WHY, &m.base, WHY_RESULT, on_why, NULL) };
 	struct cmd_ids ids = { 0 };
 	struct rest_query q;
 	struct error err;
@@ -160,10 +155,7 @@ void rest_acct(const struct http_request *r, struct http_answer *a)
 	Gpusched__ListAcct m = GPUSCHED__LIST_ACCT__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	struct listing l = { .list = "jobs" };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_ACCT,
-		.answer = GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK,
-		.request = &m.base,
-		.on_chunk = on_acct };
+	struct client_call call = { CLIENT_CALL(LIST_ACCT, &m.base, ACCT_CHUNK, on_acct, NULL) };
 	struct rest_query q;
 
 	if (!read_query(r, a, REST_JOBS | REST_SINCE | REST_UNTIL | REST_LIMIT, &q))
@@ -203,10 +195,7 @@ void rest_prios(const struct http_request *r, struct http_answer *a)
 	Gpusched__ListPrios m = GPUSCHED__LIST_PRIOS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	struct listing l = { .list = "prios" };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_PRIOS,
-		.answer = GPUSCHED__MSG_TYPE__MSG_PRIO_CHUNK,
-		.request = &m.base,
-		.on_chunk = on_prios };
+	struct client_call call = { CLIENT_CALL(LIST_PRIOS, &m.base, PRIO_CHUNK, on_prios, NULL) };
 	struct rest_query q;
 
 	if (!read_query(r, a, REST_JOBS | REST_LIMIT, &q))
@@ -237,10 +226,9 @@ void rest_events(const struct http_request *r, struct http_answer *a)
 {
 	Gpusched__ListEvents m = GPUSCHED__LIST_EVENTS__INIT;
 	struct listing l = { .list = "events" };
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_LIST_EVENTS,
-		.answer = GPUSCHED__MSG_TYPE__MSG_EVENT_CHUNK,
-		.request = &m.base,
-		.on_chunk = on_events };
+	struct client_call call = {
+		CLIENT_CALL(LIST_EVENTS, &m.base, EVENT_CHUNK, on_events, NULL)
+	};
 	struct rest_query q;
 
 	if (!read_query(r, a,

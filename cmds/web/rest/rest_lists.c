@@ -14,7 +14,6 @@
 #include "cmds/web/viewer.h"
 #include "common/base/hostlist.h"
 #include "common/base/units.h"
-#include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
 
 /* --- what all have ---------------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
 #include <jansson.h>
 
 #include "cmds/web/http.h"
-#include "common/gpusched.pb-c.h"
 
 enum slurmrest_version { V38, V40 };
 

@@ -5,7 +5,6 @@
 #ifndef GSIM_NAMES_H
 #define GSIM_NAMES_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct names;

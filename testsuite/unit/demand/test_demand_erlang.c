@@ -146,7 +146,7 @@ static void random_jobs(void **state)
 		near("waits", f.waits, erlang_waits(load, servers), 0.02);
 		near("waits long", f.waits_long, erlang_waits_over(load, servers, MEAN_S, TARGET_S),
 		        0.02);
-		near("waiting", f.waiting, erlang_mean_wait(load, servers, MEAN_S) * load / MEAN_S,
+		near("waiting", f.waiting, erlang_waits(load, servers) * load / (servers - load),
 		        0.02);
 		near("Little's law", f.little, 1, 0.001);
 		for (i = 0; i < 3; i++)
