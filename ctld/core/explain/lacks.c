@@ -127,6 +127,16 @@ static void note_spare(
 	}
 }
 
+/* Would it fit if its GPUs could be any distance apart? */
+static bool fits_unlinked(const struct core *core, uint32_t n, const struct ask *ask)
+{
+	struct request anyhow = *ask->gpus;
+
+	anyhow.link = NEAR_LINK_ANY;
+	return any_alternative(
+	        core->ledger, n, &(struct ask){ .gpus = &anyhow }, ledger_fits_part);
+}
+
 /* The node is asked about less and less of the request: what makes the difference is what is short
  * there. */
 static void tally_node(const struct core *core, uint32_t n, const struct ask *ask, struct tally *t)
@@ -134,11 +144,8 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 	const struct node *node = nodes_at(core->nodes, n);
 	struct ask gpus_only = { .gpus = ask->gpus, .user = ask->user };
 	struct ask whose_ever = { .gpus = ask->gpus };
-	struct request anyhow = *ask->gpus;
-	struct ask not_linked = { .gpus = &anyhow };
 	bool accepts = ledger_accepts(core->ledger, n);
 
-	anyhow.link = NEAR_LINK_ANY;
 	if (!any_alternative(core->ledger, n, ask, could_fit))
 		return;
 	t->could++;
@@ -159,7 +166,7 @@ static void tally_node(const struct core *core, uint32_t n, const struct ask *as
 		t->no_ports++;
 	} else if (ask->gpus->link &&
 	           !any_alternative(core->ledger, n, &whose_ever, ledger_fits_part) &&
-	           any_alternative(core->ledger, n, &not_linked, ledger_fits_part)) {
+	           fits_unlinked(core, n, ask)) {
 		t->no_links++;
 	} else if (!any_alternative(core->ledger, n, &whose_ever, ledger_fits_part)) {
 		t->no_gpus++;

@@ -55,11 +55,19 @@ static int no_partition(const struct core *core, const char *name, struct error 
 	return hint_partitions(core->conf, err);
 }
 
+static void add_choice(const struct core *core, struct intake *t, uint32_t partition)
+{
+	struct intake_choice *c = &t->choices[t->n_choices++];
+	const char *name = core->conf->partitions[partition].name;
+
+	c->partition = partition;
+	memcpy(c->has.partition, name, strnlen(name, sizeof(c->has.partition) - 1));
+}
+
 /* Add a name of the list, once. A job that waits loses those of its partitions that are gone. */
 static int add_partition(
         const struct core *core, struct intake *t, const char *name, struct error *err)
 {
-	struct intake_choice *c;
 	uint32_t partition = sched_partition(core->sched, name), k;
 
 	if (partition == CONF_NONE) {
@@ -74,10 +82,7 @@ static int add_partition(
 	if (t->n_choices == JOB_CHOICES_MAX)
 		return error_set(err, ERR_JOB_SPEC,
 		        "--partition: a list of more than %d partitions", JOB_CHOICES_MAX);
-	c = &t->choices[t->n_choices++];
-	c->partition = partition;
-	snprintf(c->has.partition, sizeof(c->has.partition), "%s",
-	        core->conf->partitions[partition].name);
+	add_choice(core, t, partition);
 	return 0;
 }
 
@@ -94,8 +99,10 @@ static int find_partitions(const struct core *core, struct intake *t, struct err
 	if (!*list && partition == UINT32_MAX)
 		return error_set(err, ERR_NO_PARTITION,
 		        "no partition was given, and none is the default");
-	if (!*list)
-		return add_partition(core, t, core->conf->partitions[partition].name, err);
+	if (!*list) {
+		add_choice(core, t, partition);
+		return 0;
+	}
 	while (rc == 0 && (name = partition_list_next(&list, &n))) {
 		copy = xstrndup(name, n);
 		rc = add_partition(core, t, copy, err);

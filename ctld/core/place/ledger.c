@@ -237,9 +237,9 @@ uint32_t ledger_ports_free(const struct ledger *l, uint32_t node)
 	return r->offers.ports > r->ports_used ? r->offers.ports - r->ports_used : 0;
 }
 
-bool ledger_allows(const struct ledger *l, uint32_t node, const struct request *r)
+static bool allows(const struct record *record, uint32_t node, const struct request *r)
 {
-	const struct node_offers *has = &l->nodes[node].offers;
+	const struct node_offers *has = &record->offers;
 
 	if (!request_allows(r, node))
 		return false;
@@ -248,10 +248,16 @@ bool ledger_allows(const struct ledger *l, uint32_t node, const struct request *
 	               (!*r->service || (!has->no_services && has->ports >= r->ports)));
 }
 
+bool ledger_allows(const struct ledger *l, uint32_t node, const struct request *r)
+{
+	return request_any_node(r) || allows(&l->nodes[node], node, r);
+}
+
 bool ledger_opens(const struct ledger *l, uint32_t node, const struct request *r)
 {
-	return ledger_allows(l, node, r) && !request_avoids(r, node) &&
-	       (!r->ports || ledger_ports_free(l, node) >= r->ports);
+	return request_any_node(r) ||
+	       (allows(&l->nodes[node], node, r) && !request_avoids(r, node) &&
+	               (!r->ports || ledger_ports_free(l, node) >= r->ports));
 }
 
 void ledger_gpu_shared(struct ledger *l, uint32_t node, uint32_t index, uint32_t gpu)

@@ -148,9 +148,8 @@ static void waits_no_more(struct array *a, struct job *job)
 }
 
 /* The counts of a partition, made if need be. */
-static struct job_count *count_of(struct jobs *jobs, const char *partition)
+static struct job_count *count_want(struct jobs *jobs, const char *kept)
 {
-	const char *kept = strings_intern(jobs->strings, partition);
 	struct job_count *c = count_find(jobs, kept);
 
 	if (!c) {
@@ -158,6 +157,14 @@ static struct job_count *count_of(struct jobs *jobs, const char *partition)
 		c->partition = strings_again(kept);
 		table_add(jobs->counts, c);
 	}
+	return c;
+}
+
+static struct job_count *count_of(struct jobs *jobs, const char *partition)
+{
+	const char *kept = strings_intern(jobs->strings, partition);
+	struct job_count *c = count_want(jobs, kept);
+
 	strings_drop(jobs->strings, kept);
 	return c;
 }
@@ -209,7 +216,7 @@ void jobs_recount(struct jobs *jobs, struct job *job, bool in)
 /* A job has come. */
 static void count_in(struct jobs *jobs, struct job *job)
 {
-	count_of(jobs, job->info.partition);
+	count_want(jobs, job->info.partition);
 	jobs_recount(jobs, job, true);
 }
 
@@ -283,15 +290,11 @@ int jobs_take_in(struct jobs *jobs, struct job *job)
 	return 0;
 }
 
-const char **job_text(struct job_info *i, size_t n)
-{
-	const char **texts[JOB_TEXTS] = { &i->user, &i->account, &i->partition, &i->name,
-		&i->submit_host, &i->cwd, &i->output, &i->error, &i->array, &i->comment, &i->qos,
-		&i->depends, &i->remark, &i->mail_user, &i->requeue_on, &i->partitions,
-		&i->partition_needs };
-
-	return texts[n];
-}
+#define X(field) offsetof(struct job_info, field)
+const uint16_t job_texts[JOB_TEXTS] = { X(user), X(account), X(partition), X(name), X(submit_host),
+	X(cwd), X(output), X(error), X(array), X(comment), X(qos), X(depends), X(remark),
+	X(mail_user), X(requeue_on), X(partitions), X(partition_needs) };
+#undef X
 
 void job_free(struct jobs *jobs, struct job *job)
 {

@@ -66,6 +66,10 @@ void jobs_recount(struct jobs *jobs, struct job *job, bool in);
 
 /* The job's texts by number, for code that does the same to each. */
 #define JOB_TEXTS 17
-const char **job_text(struct job_info *i, size_t n);
+extern const uint16_t job_texts[JOB_TEXTS]; /* where they are in a job_info */
+static inline const char **job_text(struct job_info *i, size_t n)
+{
+	return (const char **)(void *)((char *)i + job_texts[n]);
+}
 
 #endif

@@ -104,6 +104,13 @@ bool request_requires(const struct request *r, uint32_t node);
 bool request_prefers(const struct request *r, uint32_t node);
 bool request_avoids(const struct request *r, uint32_t node);
 
+/* Does it name neither nodes nor features, avoid none, and ask for nothing of what a node offers?
+ * Then none of these questions is to be asked of each node. */
+static inline bool request_any_node(const struct request *r)
+{
+	return !r->allowed && !r->avoided && !r->tmp_mb && !r->ports && !*r->service;
+}
+
 /* May alternative `a` use GPUs of that type? Alternative 0 of a request without GPUs: only
  * TYPE_NONE. */
 bool request_type_ok(

@@ -3,8 +3,9 @@
  * A class that was held back by planned starts is tried again if other reservations stand before it
  * than when it was blocked. A hash of their owners tells: a sum, so that no order matters.
  *
- * The sums are made anew after a change of the plan or of a reservation's key, and a class then
- * finds its own by binary search.
+ * What the sums are made of is noted anew after a change of the plan or of a reservation's key. A
+ * few classes then add up their own; only if more ask is all of it sorted, and they find their sums
+ * by binary search.
  */
 #include <stdlib.h>
 
@@ -14,9 +15,11 @@
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/resort.h"
 
+#define ADD_UP 16 /* classes that add up their own: about what sorting costs */
+
 struct ahead {
 	struct heap_key key;
-	uint64_t own, before; /* the hash of its owner; the sum of those before it */
+	uint64_t own, before; /* the hash of its owner; the sum of those before it, once sorted */
 };
 
 static int by_ahead_key(const void *x, const void *y)
@@ -33,10 +36,9 @@ static uint64_t owner_hash(const struct reservation *e)
 }
 
 /* A preemption reservation stands before every key. */
-static void add_up(struct aheads *all, const struct plan *plan)
+static void note(struct aheads *all, const struct plan *plan)
 {
 	size_t n = plan_count(plan), i;
-	uint64_t sum = 0;
 
 	all->v = xrealloc(all->v, n ? n : 1, sizeof(*all->v));
 	all->n = 0;
@@ -49,11 +51,30 @@ static void add_up(struct aheads *all, const struct plan *plan)
 		else
 			all->v[all->n++] = (struct ahead){ .key = e->key, .own = owner_hash(e) };
 	}
+}
+
+static void sort_up(struct aheads *all)
+{
+	uint64_t sum = 0;
+	size_t i;
+
 	resort(all->v, all->n, sizeof(*all->v), by_ahead_key);
 	for (i = 0; i < all->n; i++) {
 		all->v[i].before = sum;
 		sum += all->v[i].own;
 	}
+}
+
+static uint64_t add_up(const struct aheads *all, struct heap_key key)
+{
+	uint64_t sum = all->preempts;
+	size_t i;
+
+	for (i = 0; i < all->n; i++) {
+		if (heap_key_before(all->v[i].key, key))
+			sum += all->v[i].own;
+	}
+	return sum;
 }
 
 uint64_t ahead_of(struct sched *s, struct heap_key key)
@@ -64,8 +85,17 @@ uint64_t ahead_of(struct sched *s, struct heap_key key)
 
 	if (all->changes != changes) {
 		all->changes = changes;
+		all->asked = 0;
 		s->work += plan_count(s->view.plan);
-		add_up(all, s->view.plan);
+		note(all, s->view.plan);
+	}
+	if (all->asked < ADD_UP) {
+		all->asked++;
+		return add_up(all, key);
+	}
+	if (all->asked == ADD_UP) {
+		all->asked++;
+		sort_up(all);
 	}
 	BISECT(at, all->n, heap_key_before(all->v[at].key, key));
 	return all->preempts + (at ? all->v[at - 1].before + all->v[at - 1].own : 0);

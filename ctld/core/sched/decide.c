@@ -346,15 +346,17 @@ static bool fits_limits_then(const struct sched_view *view, const struct candida
 }
 
 /* A total on fewer nodes may pass the limits where this one did not, though later. */
-static bool on_fewer(struct plan_want *want, const struct places *places, struct request *shape)
+static bool on_fewer(struct plan_want *want, const struct places *places, struct request **shape)
 {
 	const struct request *r = want->ask.gpus;
 
 	if (!r->n || r->per_node || r->exclusive || places->n <= r->nodes_min)
 		return false;
-	*shape = *r;
-	shape->nodes_max = (uint32_t)places->n - 1;
-	want->ask.gpus = shape;
+	if (!*shape)
+		*shape = xcalloc(1, sizeof(**shape));
+	**shape = *r;
+	(*shape)->nodes_max = (uint32_t)places->n - 1;
+	want->ask.gpus = *shape;
 	return true;
 }
 
@@ -366,7 +368,8 @@ struct decide_search {
 	bool open; /* one alternative and type is being searched */
 	struct plan_search *search;
 	struct decide_unfit unfit;
-	struct request shape; /* the request, for a total on fewer nodes */
+	struct request *shape; /* the request, for a total on fewer nodes; owned; NULL: not needed
+				* yet */
 	bool shaped, found;
 	struct reservation this, best;
 	unsigned steps;
@@ -382,6 +385,7 @@ static void search_clear(struct decide_search *ds)
 	plan_search_free(ds->search);
 	places_free(&ds->this.places);
 	places_free(&ds->best.places);
+	free(ds->shape);
 	memset(ds, 0, sizeof(*ds));
 }
 
@@ -478,7 +482,7 @@ enum plan_step decide_search(struct decide_search *ds, const struct sched_view *
 		ds->open = true;
 		this.find = ds->find;
 		if (ds->shaped)
-			this.ask.gpus = &ds->shape;
+			this.ask.gpus = ds->shape;
 		if (!ds->search)
 			ds->search = plan_search_new();
 		step = *work ? plan_search(view->plan, ds->search, &this, work, &ds->this)

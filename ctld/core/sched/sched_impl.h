@@ -15,6 +15,7 @@
 struct aheads {
 	struct ahead *v; /* owned */
 	size_t n;
+	unsigned asked;    /* how many classes have asked; sorted if those were many */
 	uint64_t preempts; /* sum of all preemption reservations (reservations with victims): before
 	                      every key */
 	uint64_t changes;  /* plan_changes() plus 1 that they are of; 0: of none */

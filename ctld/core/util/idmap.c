@@ -1,9 +1,9 @@
 /* idmap.c - see idmap.h
  *
- * Pages of 64 consecutive ids in an ascending array, found by bisection. Ids are given out in
- * ascending order and most objects live near the end, so an insert is an append to the last page,
- * and a walk in order of ids is a walk over arrays. A page is freed with its last object: what has
- * left memory leaves no hole behind.
+ * Pages of 64 consecutive ids in an ascending array, found by their number or by bisection. Ids are
+ * given out in ascending order and most objects live near the end, so an insert is an append to the
+ * last page, and a walk in order of ids is a walk over arrays. A page is freed with its last
+ * object: what has left memory leaves no hole behind.
  */
 #include "ctld/core/util/idmap.h"
 
@@ -47,8 +47,11 @@ void idmap_free(struct idmap *m)
 /* The first page whose number is `number` or above; m->n if there is none. */
 static size_t seek(const struct idmap *m, uint64_t number)
 {
-	size_t at;
+	size_t at = m->n ? number - m->pages[0].number : 0;
 
+	/* Where no page is missing before it, its number says where it is. */
+	if (at < m->n && m->pages[at].number == number)
+		return at;
 	BISECT(at, m->n, m->pages[at].number < number);
 	return at;
 }

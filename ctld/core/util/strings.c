@@ -21,6 +21,7 @@ struct string {
 
 struct strings {
 	struct table *table;
+	struct string *empty; /* the empty text, if it is kept: most texts of a job are empty */
 };
 
 struct span {
@@ -71,8 +72,11 @@ void strings_free(struct strings *s)
 
 static struct string *find(const struct strings *s, const struct span *span)
 {
-	uint64_t hash = hash_bytes(span->p, span->n, table_seed(s->table));
+	uint64_t hash;
 
+	if (!span->n)
+		return s->empty;
+	hash = hash_bytes(span->p, span->n, table_seed(s->table));
 	return table_find(s->table, hash, string_equal, span);
 }
 
@@ -87,6 +91,7 @@ const char *strings_keep_n(struct strings *s, const char *text, size_t n)
 		found->length = (uint32_t)n;
 		memcpy(found->text, text, n);
 		table_add(s->table, found);
+		s->empty = n ? s->empty : found;
 	}
 	found->refs++;
 	return found->text;
@@ -114,6 +119,7 @@ void strings_drop(struct strings *s, const char *kept)
 	if (--string->refs)
 		return;
 	table_remove(s->table, string);
+	s->empty = string == s->empty ? NULL : s->empty;
 	free(string);
 }
 
