@@ -4,6 +4,7 @@ import collections
 import json
 
 import pytest
+from cluster import wait_until
 from desk import client
 from webserver import WEB_USER, Web
 
@@ -54,18 +55,20 @@ def test_rows(desk, read):
     job = desk.submit("sleep 600", "--gpus=1", "--time=60")
     desk.wait_state(job, "RUNNING")
     wanted = {"slurm_diag", "slurm_jobs", "slurm_nodes", "slurm_partitions", "prometheus"}
-    rows, log = {}, ""
-    for _ in range(20):  # gweb's snapshot comes a little later
+
+    def both():
+        """Once gweb's snapshot has the job, and its numbers of jobs too, which come a little later."""
         rows, log = read()
         assert " E! " not in log, log
-        if any(r["job_id"] == str(job) for r in rows["slurm_jobs"]):
-            break
+        there = any(r["job_id"] == str(job) for r in rows["slurm_jobs"]) and rows["slurm_diag"][0]["jobs_running"] == 1
+        return there and (rows, log)
+    rows, log = wait_until(both, "the job's row")
     assert wanted <= set(rows), (set(rows), log)
     row, = (r for r in rows["slurm_jobs"] if r["job_id"] == str(job))
     assert (row["state"], row["partition"], row["time_limit"]) == ("RUNNING", "batch", 60) and row["tres_gres/gpu"] == 1
     assert {r["state"] for r in rows["slurm_jobs"]} == {"RUNNING", "PENDING"}
     assert {r["name"]: r["state"] for r in rows["slurm_nodes"]}.items() >= {"n1": "mixed"}.items()
-    assert rows["slurm_diag"][0]["jobs_running"] == 1 and rows["slurm_partitions"][0]["state"] == "UP"
+    assert rows["slurm_partitions"][0]["state"] == "UP"
     assert any("gpusched_jobs" in r for r in rows["prometheus"])
     desk.empty()
 
