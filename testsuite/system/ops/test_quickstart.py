@@ -150,6 +150,16 @@ def test_its_end_is_that_of_services_too(place):
     assert not left, [p.read_text() for p in left]
 
 
+def test_examples_fit_on_its_gpus(place):
+    """They ask for memory of a GPU; of CPUs and memory this host may have less than they ask for."""
+    r = place.run("--no-demo", place.folder)
+    assert r.returncode == 0, r.stdout + r.stderr
+    for name in ("services/vllm.sh", "services/llamacpp.sh", "jobs/vllm-batch.sh"):
+        r = subprocess.run(["sh", "-euc", f". {place.folder}/env; gsubmit --test-only --cpus-per-task=1 --mem=1G {TOP}/etc/examples/{name} x y"],
+                           capture_output=True, text=True, timeout=60, check=False, cwd=place.folder)
+        assert r.returncode == 0, r.stdout + r.stderr
+
+
 def test_without_a_folder_it_is_a_private_one(place):
     """No place where others may make a folder first."""
     if ROOT:
