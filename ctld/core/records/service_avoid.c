@@ -116,7 +116,8 @@ int service_read_avoids(struct service_link *l, const char *text, struct error *
 		        sscanf(text, "%255[^ ;] %" SCNu32 " %" SCNd64 " %d%c", node, &a.times,
 		                &a.until, &said, &end) != 5 ||
 		        end != ';')
-			return error_set(err, ERR_INTERNAL, "nodes that a service avoids: %.64s", text);
+			return error_set(
+			        err, ERR_INTERNAL, "nodes that a service avoids: %.64s", text);
 		a.node = xstrdup(node);
 		a.said = said;
 		l->avoids[l->n_avoids++] = a;
