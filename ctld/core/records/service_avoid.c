@@ -109,8 +109,10 @@ static bool take_number(const char **at, char end, int64_t *out)
 {
 	char *stop;
 
-	*out = strtoll(*at, &stop, 10);
-	if (stop == *at || *out < 0 || *stop != end)
+	if (**at < '0' || **at > '9')
+		return false; /* a sign, or a blank */
+	*out = (int64_t)strtoull(*at, &stop, 10);
+	if (*out < 0 || *stop != end)
 		return false;
 	*at = stop + 1;
 	return true;
