@@ -37,8 +37,10 @@ struct watch {
 static void set_timer(struct watch *w)
 {
 	usec_t left = w->began ? w->began + WATCH_EVERY_MS * 1000 - ctld_mono() : 0;
-	struct timeval tv = { .tv_usec = left > WATCH_FIRST_MS * 1000 ? left : WATCH_FIRST_MS * 1000 };
+	struct timeval tv = { .tv_usec = WATCH_FIRST_MS * 1000 };
 
+	if (left > tv.tv_usec)
+		tv.tv_usec = left;
 	if (!event_pending(w->timer, EV_TIMEOUT, NULL))
 		event_add(w->timer, &tv);
 }

@@ -59,7 +59,7 @@ struct run_snapshot {
 	uint64_t job;
 	uint32_t partition, account, qos; /* of its job: numbers in the configuration; CONF_NONE */
 	uint32_t gpus, cpus;
-	uint32_t drain_s;             /* its end takes so long from the order on, if not its grace */
+	uint32_t drain_s;             /* its end may take so long, if that is more than its grace */
 	uint16_t type;                /* of its GPUs; TYPE_NONE: it has none */
 	bool stopping;                /* it has been told to end */
 	bool lost_cause : 1;          /* no job of ours, or it ends anyway: never a victim */

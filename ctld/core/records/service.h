@@ -92,7 +92,7 @@ struct service_link {
 	uint64_t answered;                /* requests, as of then */
 	double answer_rate;               /* a second */
 	uint32_t failed_loads;            /* of the next generation, before READY, in a row */
-	struct service_avoid avoids[SERVICE_AVOIDS_MAX]; /* the last one noted is the last; durable */
+	struct service_avoid avoids[SERVICE_AVOIDS_MAX]; /* durable; noted last: the last */
 	uint32_t n_avoids;
 	usec_t without_since;             /* mono: since when no replica is alive; 0: one is */
 	uint32_t place;                   /* in the heap of services; HEAP_NOWHERE */

@@ -6,7 +6,6 @@
 #include "ctld/core/records/service.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,21 +104,37 @@ char *service_avoids_text(const struct service_link *l)
 	return strbuf_take(&text);
 }
 
+/* The number at *at, and the byte behind it, which must be `end`. */
+static bool take_number(const char **at, char end, int64_t *out)
+{
+	char *stop;
+
+	if (**at < '0' || **at > '9')
+		return false; /* a sign, or a blank */
+	*out = (int64_t)strtoull(*at, &stop, 10);
+	if (*out < 0 || *stop != end)
+		return false;
+	*at = stop + 1;
+	return true;
+}
+
 int service_read_avoids(struct service_link *l, const char *text, struct error *err)
 {
-	for (; *text; text += strcspn(text, ";") + 1) {
-		struct service_avoid a = { 0 };
-		char node[256], end = 0;
-		int said = 0;
+	while (*text) {
+		size_t len = strcspn(text, " ;");
+		const char *at = text + len + 1;
+		int64_t times, until, said;
 
-		if (l->n_avoids == SERVICE_AVOIDS_MAX ||
-		        sscanf(text, "%255[^ ;] %" SCNu32 " %" SCNd64 " %d%c", node, &a.times,
-		                &a.until, &said, &end) != 5 ||
-		        end != ';')
-			return error_set(err, ERR_INTERNAL, "nodes that a service avoids: %.64s", text);
-		a.node = xstrdup(node);
-		a.said = said;
-		l->avoids[l->n_avoids++] = a;
+		if (l->n_avoids == SERVICE_AVOIDS_MAX || !len || text[len] != ' ' ||
+		        !take_number(&at, ' ', &times) || !take_number(&at, ' ', &until) ||
+		        !take_number(&at, ';', &said) || times > UINT32_MAX)
+			return error_set(
+			        err, ERR_INTERNAL, "nodes that a service avoids: %.64s", text);
+		l->avoids[l->n_avoids++] = (struct service_avoid){ .node = xstrndup(text, len),
+			.times = (uint32_t)times,
+			.until = until,
+			.said = said != 0 };
+		text = at;
 	}
 	return 0;
 }

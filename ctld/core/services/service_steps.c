@@ -10,9 +10,9 @@
  * equal ones those with the burst QOS, then those with the least in flight, then the highest slot.
  *
  * Which replicas are kept follows from those that live, not from the numbers of their slots. While
- * fewer than `kept` have the QOS of kept ones, all slots that wait have it, and only so many start as
- * are missing; then all slots that wait have the burst QOS. So a replica of the burst QOS never takes
- * the room of one that is kept, and what comes in the place of a kept one is kept.
+ * fewer than `kept` have the QOS of kept ones, all slots that wait have it, and only so many start
+ * as are missing; then all slots that wait have the burst QOS. So a replica of the burst QOS never
+ * takes the room of one that is kept, and what comes in the place of a kept one is kept.
  */
 #include "ctld/core/services/services.h"
 
@@ -399,8 +399,8 @@ static void allow(struct look *l, enum generation_role role, uint32_t target, ui
 		array_set_at_once(l->core, own, may);
 }
 
-/* So many are protected from preemption by QOS, within the guarantee of their account: those that the
- * service would give up last, so READY ones before those that load. */
+/* So many are protected from preemption by QOS, within the guarantee of their account: those that
+ * the service would give up last, so READY ones before those that load. */
 static void mark_kept(struct look *l)
 {
 	uint32_t left = service_info(l->s)->policy.kept;

@@ -17,8 +17,8 @@ void service_drop_generation(
 /* The generation gets another role; the one that had it ends. */
 void service_pass_on(
         struct core *core, struct service *s, enum generation_role from, enum generation_role to);
-/* All slots that wait get the QOS that the next replica to start should have: one that is to be kept
- * the job's, any other the burst QOS. */
+/* All slots that wait get the QOS that the next replica to start should have: one that is to be
+ * kept the job's, any other the burst QOS. */
 void service_set_slots_qos(
         struct core *core, struct service *s, enum generation_role role, bool kept);
 

@@ -76,13 +76,14 @@ static size_t control_size(const void *data)
 	return sizeof(*ctl) + filter_size(ctl->filter) + arena_used(ctl->arena);
 }
 
-/* What was said of the job or slot before is not said again: slots of a service are refused with one
+/* What was said of the slot before is not said again: slots of a service are refused with one
  * sentence, which names the service. */
 static bool is_said(const struct control *ctl, const struct job_error *e)
 {
 	const struct job_error *last = ctl->n_errors ? &ctl->errors[ctl->n_errors - 1] : NULL;
 
-	return last && last->error.code == e->error.code && job_ref_id(last->job) == job_ref_id(e->job) &&
+	return last && last->error.code == e->error.code &&
+	       job_ref_id(last->job) == job_ref_id(e->job) &&
 	       !strcmp(last->error.text, e->error.text);
 }
 

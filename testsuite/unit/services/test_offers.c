@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ctld/core/records/job.h"
@@ -321,6 +322,26 @@ static void known_after_a_restart(void **unused)
 	world_free(w);
 }
 
+static void as_a_text(void **unused)
+{
+	static const char *const bad[] = { "n0", "n0;", "n0 1", "n0 1 2", "n0 1 2 0", " 1 2 0;",
+		"n0 1 2 0;n1", "n0 -1 2 0;", "n0 4294967296 2 0;", "n0 1 2 0 ;" };
+	static const char good[] = "n0 1 2000000 0;n1 7 3000000 1;";
+	struct service_link l = { .n_avoids = 0 };
+	struct error err;
+	char *text;
+
+	(void)unused;
+	assert_int_equal(service_read_avoids(&l, good, &err), 0);
+	text = service_avoids_text(&l);
+	assert_string_equal(text, good);
+	free(text);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(service_read_avoids(&l, bad[i], &err), -1);
+	while (l.n_avoids)
+		free(l.avoids[--l.n_avoids].node);
+}
+
 /* A clock that is set back by a day does not make an hour a day. */
 static void clock_set_back(void **unused)
 {
@@ -377,6 +398,7 @@ int main(void)
 		cmocka_unit_test(not_forever),
 		cmocka_unit_test(an_hour),
 		cmocka_unit_test(known_after_a_restart),
+		cmocka_unit_test(as_a_text),
 		cmocka_unit_test(clock_set_back),
 		cmocka_unit_test(many_nodes),
 	};
