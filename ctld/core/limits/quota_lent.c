@@ -77,15 +77,29 @@ static void divide(const struct quota *q, uint32_t account, uint32_t dim)
 	l->borrowed.amount = smaller(within + l->own.borrowed, l->borrowed.weights);
 }
 
+/* a * b / c, rounded down, where a is at most c: bit by bit, since the product may not fit. */
+static uint64_t scaled(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t quotient = 0, rest = 0;
+
+	for (uint64_t bit = (uint64_t)1 << 63; bit; bit >>= 1) {
+		rest = 2 * rest + (b & bit ? a : 0);
+		quotient *= 2;
+		for (; rest >= c; rest -= c)
+			quotient++;
+	}
+	return quotient;
+}
+
 static uint64_t part(struct division *d, uint64_t weight)
 {
-	uint64_t before = d->done;
+	uint64_t before;
 
-	if (!d->weights)
+	if (!d->amount)
 		return 0;
+	before = scaled(d->amount, d->done, d->weights);
 	d->done += weight;
-	return (uint64_t)((unsigned __int128)d->amount * d->done / d->weights) -
-	       (uint64_t)((unsigned __int128)d->amount * before / d->weights);
+	return scaled(d->amount, d->done, d->weights) - before;
 }
 
 static void give_parts(
