@@ -3,9 +3,9 @@
 
 An autoscaler with a lower target has more replicas and shorter waits, so one target for all compares nothing. Each
 is run with each target of a grid; what it needs for a p95 of the wait is read off between the two targets around it.
-The histories are made by gsim from seeds that the scaler was not tuned on (those were bursts:1, bursts:2, bursts:21 and
-day:1), and, where GPUSCHED_TRACES has them, the second halves of Azure's AzureLLMInferenceTrace files. --write FILE puts
-the table between its marks.
+The histories are made by gsim from seeds that the scaler was not tuned on (those were 51 to 58, before that bursts:1,
+bursts:2, bursts:21 and day:1), and, where GPUSCHED_TRACES has them, the second halves of Azure's AzureLLMInferenceTrace
+files. --write FILE puts the table between its marks.
 """
 
 import argparse

@@ -9,6 +9,7 @@
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
+#include "ctld/core/scale/surprise.h"
 #include "ctld/core/scale/window.h"
 
 #define SECOND     ((usec_t)1000000)
@@ -17,7 +18,9 @@
 #define CHANCE     1                 /* times the root of what is in flight */
 #define BACKLOG    2                 /* times what answers what waits in a load time */
 #define LOAD_GUESS (60 * SECOND)     /* a load time that is not learned */
-#define FADE       0.5               /* of what is kept, in scale_down */
+#define FADE       2.0               /* of what is kept, in scale_down */
+#define PEAK_SHARE 0.005             /* of the time: the load is above its peak */
+#define PEAK_ROOM  1.5               /* times the peak */
 #define LOADS_KEPT 16                /* load times */
 #define LOAD_RANK  0.9               /* p90 */
 #define TIME_MOST  ((usec_t)1 << 48) /* of a policy: nine years */
@@ -34,6 +37,7 @@ enum hold {
 	HOLD_UNKNOWN,
 	HOLD_START,
 	HOLD_RECENT,
+	HOLD_BURSTS,
 	HOLD_HALF,
 	HOLD_AWAKE,
 };
@@ -47,6 +51,9 @@ struct scaler {
 	usec_t started;      /* nothing is given up before started + scale_down */
 	usec_t last_request; /* or wake; for to_zero */
 	double kept;         /* replicas: what was needed, fading */
+	double bursts;       /* replicas: what bursts need that come again and again */
+	double full;         /* requests: the most in service at a replica */
+	struct surprise surprise;
 	double last_level, last_running, arriving; /* of the last step, a second */
 	uint32_t last_ready;
 	bool measured; /* a load was known, last then: */
@@ -72,6 +79,7 @@ struct step {
 	double time;                 /* T; 0: not known */
 	double target;               /* as it is, or as many as a replica takes */
 	double steady, sudden, back; /* requests: D_window, D_burst less chance, for what waits */
+	double arriving;             /* the higher of the first two */
 	double need;                 /* replicas, before rounding */
 	bool burst, by_cache;
 	uint32_t asked; /* clamped */
@@ -209,6 +217,13 @@ usec_t scaler_load_time(const struct scaler *s)
 	return sorted[(uint32_t)(LOAD_RANK * (n - 1) + 0.5)];
 }
 
+static usec_t load_time(const struct scaler *s)
+{
+	usec_t learned = scaler_load_time(s);
+
+	return learned > 0 ? learned : LOAD_GUESS;
+}
+
 void scaler_wake(struct scaler *s, usec_t now)
 {
 	s->last_request = now > s->last_request ? now : s->last_request;
@@ -312,18 +327,19 @@ static double service_time(const struct step *t)
 
 /* As many as a replica takes, where that is less than the target and others wait; new replicas
  * have had time to fill. */
-static double true_target(const struct scaler *s, const struct step *t)
+static double true_target(struct scaler *s, const struct step *t)
 {
 	double each = t->in.ready ? t->recent[RUNNING] / t->in.ready : 0;
+	bool filled = t->in.now - s->ready_since >= s->p.burst_window;
+	bool others_wait = t->recent[WAITING] > CLOSE * t->recent[RUNNING];
 
-	if (each >= 1 && each < s->p.target && t->in.now - s->ready_since >= s->p.burst_window &&
-	        t->recent[WAITING] > CLOSE * t->recent[RUNNING])
-		return each;
-	return s->p.target;
+	if (filled && each >= 1 && (each > s->full || others_wait))
+		s->full = each;
+	return filled && each >= 1 && each < s->p.target && others_wait ? each : s->p.target;
 }
 
 /* In flight if none had to wait, and what it takes to answer those that do. */
-static void demand(const struct scaler *s, struct step *t)
+static void demand(struct scaler *s, struct step *t)
 {
 	double burst = seconds(s->p.burst_window), load, spread, waiting = t->recent[WAITING];
 
@@ -336,13 +352,15 @@ static void demand(const struct scaler *s, struct step *t)
 		t->steady = at_most(positive(t->load[ARRIVED]) * t->time, LEVEL_MOST);
 		t->sudden = at_most(positive(t->recent[ARRIVED]) * t->time, LEVEL_MOST);
 		spread = t->sudden * (burst > 0 && t->time > burst ? t->time / burst : 1);
-		load = seconds(scaler_load_time(s));
-		load = load > 0 ? load : seconds(LOAD_GUESS);
-		if (waiting > 0)
-			waiting += positive(t->recent[ARRIVED] - t->in.answered) * load;
-		t->back = at_most(BACKLOG * waiting * t->time / load, LEVEL_MOST);
 	}
 	t->sudden = positive(t->sudden - CHANCE * root(spread));
+	t->burst = t->sudden > t->steady;
+	t->arriving = t->burst ? t->sudden : t->steady;
+	if (t->time > 0 && waiting > 0) {
+		load = seconds(load_time(s));
+		waiting += (t->arriving - t->recent[RUNNING]) / t->time * load;
+		t->back = at_most(BACKLOG * positive(waiting) * t->time / load, LEVEL_MOST);
+	}
 }
 
 /* The most that was needed, fading since the last step. */
@@ -354,6 +372,20 @@ static void keep(struct scaler *s, usec_t now, double needed)
 	s->kept = at_most(s->kept > needed ? s->kept : needed, LEVEL_MOST);
 }
 
+/* What bursts need that come again and again: most of them at the target, but never more than
+ * takes half as much again as the highest with all replicas full. */
+static void learn(struct scaler *s, const struct step *t)
+{
+	usec_t past = s->stepped ? t->in.now - s->last : 0;
+	double full = s->full > t->target ? s->full : t->target, most, peak;
+
+	surprise_add(&s->surprise, t->in.now, past < LOAD_SPAN ? past : LOAD_SPAN, load_time(s),
+	        t->arriving, s->kept * t->target, t->known);
+	most = surprise_level(&s->surprise, SURPRISE_SHARE) / t->target;
+	peak = PEAK_ROOM * surprise_level(&s->surprise, PEAK_SHARE) / full;
+	s->bursts = most < peak ? most : peak;
+}
+
 /* What the load asks for. */
 static void ask(struct scaler *s, struct step *t)
 {
@@ -361,8 +393,7 @@ static void ask(struct scaler *s, struct step *t)
 
 	if (s->p.target > 0) {
 		demand(s, t);
-		t->burst = t->sudden > t->steady;
-		arriving = (t->burst ? t->sudden : t->steady) / t->target;
+		arriving = t->arriving / t->target;
 		t->need = arriving + t->back / t->target;
 		/* Without requests what is in a cache keeps no replica. */
 		caches = s->p.kv_target > 0 && t->load[LEVEL] > 0 ? t->load[CACHE] / s->p.kv_target
@@ -370,6 +401,7 @@ static void ask(struct scaler *s, struct step *t)
 		t->by_cache = caches > t->need;
 		t->need = t->by_cache ? caches : t->need;
 		keep(s, t->in.now, arriving > caches ? arriving : caches);
+		learn(s, t);
 	}
 	t->asked = clamp(s, replicas(t->need));
 }
@@ -409,7 +441,7 @@ static uint32_t raise(const struct scaler *s, struct step *t)
 
 static uint32_t lower(struct scaler *s, struct step *t)
 {
-	uint32_t kept = clamp(s, replicas(s->kept));
+	uint32_t kept = clamp(s, replicas(s->kept)), bursts = clamp(s, replicas(s->bursts));
 	uint32_t most = max_window_get(&s->wanted_lately, t->in.now);
 	uint32_t want = t->asked, half = most > 1 ? most - most / 2 : 0;
 
@@ -426,6 +458,10 @@ static uint32_t lower(struct scaler *s, struct step *t)
 	if (kept > want && (want || s->kept >= 1)) {
 		t->hold = HOLD_RECENT;
 		want = kept;
+	}
+	if (bursts > want && want) {
+		t->hold = HOLD_BURSTS;
+		want = bursts;
 	}
 	if (half > want) {
 		t->hold = HOLD_HALF;
@@ -536,6 +572,11 @@ static void say_hold(const struct scaler *s, const struct step *t, struct scale_
 	case HOLD_RECENT:
 		say(d, "; of what was needed lately %.3g is kept", s->kept);
 		break;
+	case HOLD_BURSTS:
+		say(d, "; %.3g are kept for bursts: that many came too soon for a start in %.2g %% "
+		       "of the last hours",
+		        s->bursts, SURPRISE_SHARE * 100);
+		break;
 	case HOLD_HALF:
 		say(d, "; at most half is given up in %s", time_text(text, s->p.window));
 		break;
@@ -575,7 +616,7 @@ static usec_t next_time(const struct scaler *s, const struct step *t, uint32_t w
 
 	if (t->until > now)
 		next = t->until;
-	else if (t->hold == HOLD_RECENT || t->hold == HOLD_HALF)
+	else if (t->hold == HOLD_RECENT || t->hold == HOLD_BURSTS || t->hold == HOLD_HALF)
 		next = now + step;
 	else if (t->hold == HOLD_NOISE)
 		next = now + SECOND;

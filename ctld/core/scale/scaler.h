@@ -13,8 +13,8 @@
  *	      second, over `window` (Little's law)
  *	D_w   = A_w * T: how many would be in service if none had to wait. L_w where the requests
  *	      answered are not known
- *	back  = W * 2 * T / load time: in service for half a load time this answers W, what waits
- *	      and, while that grows, what will have come on top in a load time
+ *	back  = W * 2 * T / load time: in service for half a load time this answers W, what will
+ *	        wait in a load time if the present replicas go on; 0 where they will have answered it
  *	need  = max((max(D_window, D_burst - sqrt(D_burst)) + back) / target,
  *	            ready * kv / kv_target), kv too as a mean over `window`
  *	want  = clamp(ceil(need), min, max)
@@ -23,24 +23,27 @@
  *	        longer counts as coming: one more is wanted in its place
  *	noise : with `request_wait`, more is not wanted while the predicted wait is below it and the
  *	        spare rate of the present replicas answers what waits before a new one is READY
- *	down  : not below `kept`, the most that was needed without `back`, which fades: to 3/5 of it
- *	        after each `scale_down`; and not below half of the most that was wanted within the
- *	        last `window`; a load that is not known never lowers it
+ *	down  : not below `kept`, the most that was needed without `back`, which fades: to 1/7 of it
+ *	        after each `scale_down`; not below `bursts`; and not below half of the most that was
+ *	        wanted within the last `window`; a load that is not known never lowers it
+ *	bursts: the load above which D came as a surprise, sooner than replicas could be started for
+ *	        it, in no more than 1/15 of the last hours (surprise.h), / target; at most 1.5 times
+ *	        the highest of these loads / the most that a replica was seen to take
  *	zero  : with min 0, after `to_zero` without a request; a held request wakes the service
  *
  * Why not L alone: while replicas load, requests pile up, and a number that counts them like those
  * in service asks for several times what the arriving ones need, just when the first new ones are
  * READY. Why D_burst less its root: so much chance alone adds (requests come as a Poisson process),
- * so that 500 in flight react to 5 percent more within seconds and 5 do not to twice as many. Why
- * fading and not the highest of `scale_down`: most of what a burst needed is given back soon, some
- * of it is there for the next. testsuite/bench/RESULTS.md (services-scaling) has the figures.
+ * so that 500 in flight react to 5 percent more within seconds and 5 do not to twice as many. What a
+ * burst needed is given back soon, unless bursts come so often that having it ready is worth it.
+ * testsuite/bench/RESULTS.md (services-scaling) has the figures.
  *
  * Where requests wait though the replicas have fewer than `target` in service, so many is all that
  * they take: it is the target then.
  *
  * A load counts for the time since the previous one, at most two seconds: of a longer silence
  * nothing is known. Windows are rings of 60 buckets, so that an hour takes as little memory (about
- * 5 KB a service) as a minute does; means are exact to a sixtieth of their window.
+ * 6 KB a service) as a minute does; means are exact to a sixtieth of their window.
  *
  * Numbers that are none (NaN, infinite, negative) are a load that is not known.
  */

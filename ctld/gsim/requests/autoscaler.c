@@ -2,6 +2,7 @@
 #include "ctld/gsim/requests/autoscaler.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,10 @@ struct autoscaler {
 	/* keda */
 	struct max_window recommended;
 	usec_t active;
+	/* plan */
+	FILE *plan; /* NULL: none */
+	usec_t plan_at;
+	uint32_t planned; /* from then on */
 };
 
 static uint32_t clamp(const struct autoscaler *a, double v)
@@ -248,26 +253,42 @@ static uint32_t step_fixed(struct autoscaler *a, const struct service_view *v)
 	return a->fixed;
 }
 
+/* The rows "time_s number" of its file, as far as their time has come. */
+static uint32_t step_plan(struct autoscaler *a, const struct service_view *v)
+{
+	double at;
+	unsigned number;
+
+	while (a->plan && a->plan_at <= v->now) {
+		a->want = a->planned;
+		if (fscanf(a->plan, "%lf %u", &at, &number) != 2 || at < 0 || at > 1e9)
+			break;
+		a->plan_at = (usec_t)(at * 1e6);
+		a->planned = number;
+	}
+	return a->want;
+}
+
 static const struct kind kinds[] = {
 	{ "ours", step_ours, OURS_EVERY, true },
 	{ "ray", step_ray, RAY_EVERY, true },
 	{ "knative", step_knative, KNATIVE_EVERY, true },
 	{ "keda", step_keda, KEDA_SYNC, false },
 	{ "fixed:", step_fixed, INT64_MAX, false },
+	{ "plan:", step_plan, SECOND, false },
 };
 
 const char *const autoscaler_names[] = { "ours", "ray", "knative", "keda", NULL };
 
-static const struct kind *find(const char *name, uint64_t *fixed)
+/* What follows the colon of a name that has one goes to `parameter`. */
+static const struct kind *find(const char *name, const char **parameter)
 {
-	size_t i;
+	size_t i, n;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (!strcmp(name, kinds[i].name) && kinds[i].step != step_fixed)
-			return &kinds[i];
-		if (kinds[i].step == step_fixed &&
-		        !strncmp(name, kinds[i].name, strlen(kinds[i].name)) &&
-		        count_parse(name + strlen(kinds[i].name), 0, 100000, fixed, NULL) == 0)
+		n = strlen(kinds[i].name);
+		*parameter = kinds[i].name[n - 1] == ':' ? name + n : "";
+		if (!strncmp(name, kinds[i].name, n) && (kinds[i].name[n - 1] == ':' || !name[n]))
 			return &kinds[i];
 	}
 	return NULL;
@@ -276,13 +297,19 @@ static const struct kind *find(const char *name, uint64_t *fixed)
 struct autoscaler *autoscaler_new(const char *name, const struct scale_policy *policy)
 {
 	uint64_t fixed = 0;
-	const struct kind *kind = find(name, &fixed);
+	const char *parameter;
+	const struct kind *kind = find(name, &parameter);
+	FILE *plan = NULL;
 	struct autoscaler *a;
 
-	if (!kind)
+	if (!kind ||
+	        (kind->step == step_fixed &&
+	                count_parse(parameter, 0, 100000, &fixed, NULL) < 0) ||
+	        (kind->step == step_plan && !(plan = fopen(parameter, "re"))))
 		return NULL;
 	a = xcalloc(1, sizeof(*a));
 	a->kind = kind;
+	a->plan = plan;
 	a->p = *policy;
 	a->fixed = (uint32_t)fixed;
 	a->want = kind->step == step_fixed ? a->fixed : policy->min;
@@ -297,6 +324,8 @@ void autoscaler_free(struct autoscaler *a)
 {
 	if (a)
 		scaler_free(a->scaler);
+	if (a && a->plan)
+		fclose(a->plan);
 	free(a);
 }
 

@@ -162,7 +162,7 @@ static int run_one(struct results *r, const char *name, const struct scaling_opt
 	if (service_run(&r->v[r->n], r->names[r->n], q, &o->service) < 0) {
 		free(r->names[r->n]);
 		return error_set(err, ERR_USAGE,
-		        "--scaler=%.40s: expected ours, ray, knative, keda, fixed:N or all", name);
+		        "--scaler=%.40s: expected ours, ray, knative, keda, fixed:N, plan:FILE or all", name);
 	}
 	r->n++;
 	return 0;

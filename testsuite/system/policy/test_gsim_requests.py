@@ -52,6 +52,17 @@ def test_worked_out_by_hand(tmp_path):
     assert (one["replicas_mean"], two["replicas_mean"], one["starts"]) == (1, 2, 0)
 
 
+def test_plan(tmp_path):
+    """One replica, two from 4 s on, which load for 1 s, one again from 8 s on."""
+    path = history(tmp_path / "r.csv", [(0, 5, 0), (20, 5, 0)])
+    plan = tmp_path / "plan"
+    plan.write_text("0 1\n4 2\n8 1\n")
+    r = scale(*SLOW, f"--scaler=plan:{plan}", "--load-time=1s", path)[f"plan:{plan}"]
+    assert (r["replicas_mean"], r["starts"]) == (pytest.approx(25 / 21), 1)
+    r = gsim(*SLOW, "--scaler=plan:/nonexistent", path, check=False)
+    assert r.returncode == 2 and "plan:FILE" in r.stderr
+
+
 def test_over_the_wait(tmp_path):
     path = history(tmp_path / "r.csv", [(0, 1, 0)] * 6)  # waits 0 0 1 1 2 2
     r = scale(*SLOW, "--scaler=fixed:1", "--request-wait=1s", path)["fixed:1"]
@@ -121,10 +132,10 @@ def test_series_and_zero(tmp_path):
 
 
 def test_fewer_gpu_hours_than_the_rivals():
-    """At targets at which each has about the same p95 of the wait: RESULTS.md, services-scaling."""
+    """At targets at which each has about the same p95 of the wait, 14 s: RESULTS.md, services-scaling."""
     argv = ["--requests=bursts:21", "--replicas=1-80"]
-    ours = scale(*argv, "--scaler=ours", "--target=9")["ours"]
+    ours = scale(*argv, "--scaler=ours", "--target=14")["ours"]
     for rival, target in (("knative", 6), ("keda", 8), ("ray", 6)):
         theirs = scale(*argv, f"--scaler={rival}", f"--target={target}")[rival]
         assert theirs["wait_p95_s"] > 0.9 * ours["wait_p95_s"]
-        assert ours["gpu_hours"] < 0.9 * theirs["gpu_hours"]
+        assert ours["gpu_hours"] < 0.8 * theirs["gpu_hours"]
