@@ -81,11 +81,11 @@ static void leave(struct core *core, struct job *job, bool leaving)
 
 void job_guard(struct core *core, struct job *job, bool guard)
 {
-	struct taken *t = job_link(job)->taken;
+	const struct taken *t = job_link(job)->taken;
 
-	if (!t || t->guarded == guard)
+	if (!t || job_link(job)->guarded == guard)
 		return;
-	t->guarded = guard;
+	job_link(job)->guarded = guard;
 	quota_guard(limits_quota(core->limits), limit_chain_account(t->chain), t->need.type,
 	        need_milli(&t->need), guard);
 }

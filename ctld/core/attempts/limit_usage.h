@@ -20,7 +20,6 @@ struct run;
 struct taken {
 	struct limit_chain *chain;
 	struct need need;
-	bool guarded; /* job_guard() */
 };
 
 /* An attempt counts against the limits from its start until it is over. Idempotent: */

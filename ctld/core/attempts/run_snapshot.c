@@ -51,7 +51,7 @@ void run_snapshot_of(const struct core *core, const struct run *run, struct run_
 	uint64_t back = run_link_of(run)->booked & ~(node ? node_link_of(node)->gpus_out : 0);
 
 	*h = (struct run_snapshot){ .job = j ? job_ref(job) : i->id.job,
-		.gpus = (uint32_t)__builtin_popcountll(back),
+		.gpus = (uint8_t)__builtin_popcountll(back),
 		.gpu_set = back,
 		.share = *run_share(run),
 		.cpus = i->cpus,
@@ -125,7 +125,7 @@ void snapshot_imagine(
 	l->snapshot = xrealloc(l->snapshot, n + 1, sizeof(*l->snapshot));
 	h = &l->snapshot[l->n_snapshots++];
 	*h = *snapshot;
-	h->gpus = (uint32_t)__builtin_popcountll(place->gpus);
+	h->gpus = (uint8_t)__builtin_popcountll(place->gpus);
 	h->gpu_set = place->gpus;
 	COPY_FIELDS(h, place, share, cpus, mem_mb, type);
 }

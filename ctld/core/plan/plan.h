@@ -58,10 +58,11 @@ struct run_snapshot {
 	uint64_t mem_mb;
 	uint64_t job;
 	uint32_t partition, account, qos; /* of its job: numbers in the configuration; CONF_NONE */
-	uint32_t gpus, cpus;
+	uint32_t cpus;
 	uint32_t drain_s;             /* its end may take so long, if that is more than its grace */
 	uint16_t type;                /* of its GPUs; TYPE_NONE: it has none */
-	bool stopping;                /* it has been told to end */
+	uint8_t gpus;                 /* at most as many as gpu_set has bits */
+	bool stopping : 1;            /* it has been told to end */
 	bool lost_cause : 1;          /* no job of ours, or it ends anyway: never a victim */
 	bool kept : 1;                /* a replica that its service keeps: not preempted while the
 	                               * guarantee of its account covers all that are kept */

@@ -223,6 +223,7 @@ struct job_link {
 	bool expired;        /* its signature is too old to be started */
 	uint8_t restarts;    /* of a slot of a service: failures in a row */
 	bool leaving;        /* it was ordered to end: it will release what it has taken */
+	bool guarded;        /* what it has taken is of a replica that is kept: job_guard() */
 	uint32_t timer;      /* in the heap of job timers; HEAP_NOWHERE */
 	usec_t ended;        /* mono */
 	struct array *array; /* owned; of an array parent; NULL */
