@@ -18,7 +18,7 @@
 #include "cmds/cli/cmd.h"
 #include "cmds/web/http.h"
 #include "cmds/web/auth/identify.h"
-#include "cmds/web/auth/login.h"
+#include "cmds/web/auth/login_command.h"
 #include "cmds/web/metrics/metrics.h"
 #include "cmds/web/pages/pages.h"
 #include "cmds/web/rest/openapi.h"

@@ -15,7 +15,6 @@ struct core;
 struct error;
 struct job;
 struct job_info;
-struct run;
 struct submit_job;
 
 #define UPDATE_NOTIFICATIONS                                                       \
@@ -31,11 +30,5 @@ void job_mail(struct core *core, const struct job *job, uint32_t mail_type);
 void job_mail_always(struct core *core, const struct job *job, uint32_t mail_type);
 /* The job has moved to its present state from another one: send the mail that this requests. */
 void job_mail_moved(struct core *core, struct job *job, enum job_state from);
-
-/* Does the job request a requeue after an end like this one? */
-bool job_wants_requeue(const struct job *job, const struct run *decisive);
-/* The attempt failed and the job waits again: sets its begin time, with a delay that doubles each
- * time. */
-void job_delay_requeue(struct core *core, struct job *job);
 
 #endif

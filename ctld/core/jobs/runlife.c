@@ -41,7 +41,6 @@
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/rows/view.h"
 #include "ctld/core/sched/sched.h"
 
 struct job;
@@ -246,39 +245,6 @@ void run_start(struct core *core, struct job *job, struct run_id id, uint32_t no
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* A node on which nothing can be started must not put the whole queue on hold, job by job.
- * After three failures in a row, of more than one user, the node is taken to be at fault and is
- * drained. */
-static void node_not_launched(struct core *core, const struct run *run)
-{
-	struct node *node = nodes_find(core->nodes, run_info(run)->node);
-	struct node_link *l = node_link(node);
-	char text[300];
-
-	l->others_failed |= l->launch_failures && l->failed_uid != run_info(run)->uid;
-	l->failed_uid = run_info(run)->uid;
-	if (++l->launch_failures < LAUNCH_TRIES || !l->others_failed || node_info(node)->drain)
-		return;
-	snprintf(text, sizeof(text), "%u launches in a row failed, the last: %.200s",
-	        l->launch_failures, run_past(run)->detail);
-	node_set_admin(core->nodes, node, true, node_info(node)->down, text, CORE_BY_ITSELF,
-	        core->now.wall);
-	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, text);
-	node_settle(core, node);
-}
-
-/* A site program failed on the node, or nothing can be started there: the next run would fail too,
- * or meet what the failed one left behind. Drain the node. */
-static void node_in_trouble(struct core *core, struct node *node, const char *trouble)
-{
-	if (!trouble || !*trouble || !node || node_info(node)->drain)
-		return;
-	node_set_admin(core->nodes, node, true, node_info(node)->down, trouble, CORE_BY_ITSELF,
-	        core->now.wall);
-	audit_note(core, "node.drain", NULL, 0, node_info(node)->name, trouble);
-	node_settle(core, node);
-}
-
 /* The run is over, and its record is set. Places are free, the bill is made and a broken node is
  * drained before the job is considered again: its next attempt is decided with all that known. */
 static void run_over_now(struct core *core, struct run *run, enum run_state state)
@@ -293,7 +259,7 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 	run_move(core->runs, run, state);
 	bill_run(core, run);
 	if (end_is_launch(run_info(run)->end_cause))
-		node_not_launched(core, run);
+		node_launch_failed(core, run);
 	if (!job)
 		foreign_over(core, run);
 	else if (orphan)

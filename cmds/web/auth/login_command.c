@@ -1,10 +1,10 @@
-/* login.c - see login.h
+/* login_command.c - see login_command.h
  *
  * One request over HTTP, small enough to be written here: a library for it would be one more that
  * gweb loads. https is what a proxy in front of gweb speaks with browsers; this side goes to gweb itself
  * (--at), with the name that browsers use (--url).
  */
-#include "cmds/web/auth/login.h"
+#include "cmds/web/auth/login_command.h"
 
 #include <errno.h>
 #include <netdb.h>

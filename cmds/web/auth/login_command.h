@@ -1,6 +1,6 @@
-/* login.h - `gweb login` and `gweb sign`: a user proves itself to a gweb that runs */
-#ifndef CMDS_LOGIN_H
-#define CMDS_LOGIN_H
+/* login_command.h - `gweb login` and `gweb sign`: a user proves itself to a gweb that runs */
+#ifndef CMDS_LOGIN_COMMAND_H
+#define CMDS_LOGIN_COMMAND_H
 
 #define LOGIN_URL          "http://127.0.0.1:7380"
 #define LOGIN_URL_VARIABLE "GPUSCHED_WEB"
