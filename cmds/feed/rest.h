@@ -1,9 +1,9 @@
 /* rest.h - how long gfeed leaves the controller alone after an answer
  *
- * All that there is of the services of a large cluster is work for the controller, so a question
- * is followed by a rest of REST_TIMES as long as its answer took. What counts is the quickest of
- * the last REST_LAST answers: an answer that once waited for a disk or a processor says nothing of
- * the work that it was, and must not keep the next change back for several times as long. Pure.
+ * A listing of all services of a large cluster costs the controller time, so a question is followed
+ * by a rest of REST_TIMES as long as its answer took. The quickest of the last REST_LAST answers
+ * counts, because one answer may be late for another reason (a busy disk or processor) and must not
+ * keep the next change back. The first REST_LAST - 1 answers are followed by no rest. Pure.
  */
 #ifndef CMDS_FEED_REST_H
 #define CMDS_FEED_REST_H

@@ -12,6 +12,7 @@
 
 #define UNKNOWN UINT16_MAX
 #define SCALE   (UINT16_MAX - 1)
+#define SLOTS_BACK 12 /* set back by more than that, a clock begins the history anew */
 
 /* Slots are numbered by the clock: that of a moment is moment / SHARE_STEP_S. */
 struct line {
@@ -118,7 +119,8 @@ void share_history_note(struct share_history *h, const struct snapshot *snap)
 	int64_t slot = snap->taken_us / (SHARE_STEP_S * INT64_C(1000000));
 	size_t at = 0;
 
-	if (!snap->n_shares || slot == h->last) /* only this thread changes it */
+	/* Only this thread changes it. A clock that was set back a little comes to h->last again. */
+	if (!snap->n_shares || (slot <= h->last && h->last - slot < SLOTS_BACK))
 		return;
 	pthread_mutex_lock(&h->lock);
 	if (slot < h->last)

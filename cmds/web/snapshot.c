@@ -431,15 +431,19 @@ static void sort_keys(struct snapshot_delta *delta)
 	delta->n_jobs = n;
 }
 
-static bool is_gone(const struct snapshot *snap, const struct snapshot_job *job)
+/* Is the record of before told of in a long delta? One that still waits, and asks for the same, has
+ * another place or another reason to wait at most. */
+static bool left_waiting(const struct snapshot *snap, const struct snapshot_job *before)
 {
 	size_t n;
+	struct snapshot_job **now =
+	        snapshot_keyed(snap, (struct snapshot_key){ before->id, before->raw_id }, &n);
 
-	return !snapshot_keyed(snap, (struct snapshot_key){ job->id, job->raw_id }, &n);
+	return !now || !before->status->waits || now[0]->request != before->request;
 }
 
-/* A job that has waited for a while has another place, or another reason to wait, and no more. */
-static bool matters(const struct snapshot *snap, const struct snapshot_job *job)
+/* And one of now? A job that has waited for a while is told of only as one of before. */
+static bool is_news(const struct snapshot *snap, const struct snapshot_job *job)
 {
 	return !job->status->waits || snap->taken_us - job->submit_time <= NEW_US;
 }
@@ -461,10 +465,10 @@ static struct snapshot_delta *make_delta(
 		n_set += d->set[i] != NULL;
 	delta->more = n_set > SNAPSHOT_CHANGES_MAX || r->n > SNAPSHOT_CHANGES_MAX;
 	for (size_t i = 0; i < d->n_set; i++)
-		if (d->set[i] && (!delta->more || matters(snap, d->set[i])))
+		if (d->set[i] && (!delta->more || is_news(snap, d->set[i])))
 			add_key(delta, &size, d->set[i]);
 	for (size_t i = 0; i < r->n; i++)
-		if (!delta->more || is_gone(snap, r->jobs[i]))
+		if (!delta->more || left_waiting(snap, r->jobs[i]))
 			add_key(delta, &size, r->jobs[i]);
 	sort_keys(delta);
 	return delta;

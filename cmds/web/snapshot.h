@@ -49,7 +49,7 @@ struct snapshot_request {
 	uint32_t uid, cpus, time_limit_s, nodes_min, max_wait_s;
 };
 
-/* What has become of it, as far as that is the same for many. */
+/* State and reason of a job, as far as they are the same for many. */
 struct snapshot_status {
 	struct snapshot_part part; /* first */
 	const char *state, *reason;
@@ -92,8 +92,8 @@ struct snapshot_delta {
 	uint64_t serial;
 	uint64_t cursor; /* all of the jobs is known until there */
 	bool fresh;      /* the list began anew: any job may have changed */
-	/* More than SNAPSHOT_CHANGES_MAX have changed: `jobs` is without those that have waited for a
-	 * while, and differ in their place or why they wait. */
+	/* More than SNAPSHOT_CHANGES_MAX have changed: `jobs` is without those that waited before,
+	 * too, and ask for the same: they differ in their place or why they wait. */
 	bool more;
 	size_t n_jobs;
 	struct snapshot_key *jobs; /* by id; one without a record is gone */

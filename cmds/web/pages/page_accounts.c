@@ -155,7 +155,7 @@ static void put_gpus(struct html *h, uint64_t milli)
 		HTML(h, "<td class=\"n\">%" PRIu64 "</td>", milli / 1000);
 }
 
-/* Of what an account is guaranteed and does not hold it may lend so much besides what it has lent. */
+/* GPUs of its guarantee that are neither held, nor kept, nor lent. */
 static uint64_t left_to_lend(const Gpusched__ShareGpus *g)
 {
 	uint64_t used = g->held_milli > g->kept_milli ? g->held_milli : g->kept_milli;

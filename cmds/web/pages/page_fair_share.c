@@ -49,7 +49,7 @@ static void add_line(const struct page *p, struct picture *pic, const Gpusched__
 		pic->shares[at] = s;
 }
 
-/* The accounts right below `account` ("": at the top), and the users in it and below. */
+/* The account itself and those right below it ("": at the top), and the users in it and below. */
 static void choose(const struct page *p, const char *account, const char *user,
         struct picture *accounts, struct picture *users)
 {
@@ -62,6 +62,8 @@ static void choose(const struct page *p, const char *account, const char *user,
 		if (*account && !*s->user && (!inside || s->depth < top)) {
 			inside = !strcmp(s->account, account);
 			top = s->depth + 1;
+			if (inside && !*user && page_sees_usage(p, s->account, ""))
+				add_line(p, accounts, s);
 			continue;
 		}
 		if (!inside || !page_sees_usage(p, s->account, s->user))
@@ -111,9 +113,11 @@ static void put_numbers(struct html *h, const struct picture *pic)
 			least = fmin(least, pic->samples[i].v[k]); /* not a NAN */
 			most = fmax(most, pic->samples[i].v[k]);
 		}
-		HTML(h, "<tr><th scope=\"row\">%s</th><td class=\"n\">%.3f</td>"
-		        "<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td></tr>",
-		        pic->names[i], now, least, most);
+		HTML(h, "<tr><th scope=\"row\">%s</th><td class=\"n\">%.3f</td>", pic->names[i], now);
+		if (pic->samples[i].n)
+			HTML(h, "<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td></tr>", least, most);
+		else
+			HTML(h, "<td class=\"n\">-</td><td class=\"n\">-</td></tr>");
 	}
 	HTML(h, "</tbody></table>");
 }

@@ -169,8 +169,8 @@ static void test_presets(void **state)
 	assert_false(load_is_preset(""));
 }
 
-/* Pages of real servers, golden/metrics: every name of a preset is in them, and no sample of it
- * counts twice. */
+/* Pages of golden/metrics: those of vLLM, SGLang and llama.cpp come from the programs, those of TGI and
+ * Triton from what is documented. No sample counts twice. */
 static void test_real_pages(void **state)
 {
 	static const struct {

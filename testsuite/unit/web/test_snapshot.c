@@ -208,7 +208,7 @@ static void equal_records_are_shared(void **state)
 	snapshot_put(two);
 }
 
-/* Where very many jobs have another place, those that are new, ended or gone are named. */
+/* Where very many jobs have another place, those that are new, ended, gone or requeued are named. */
 static void long_deltas(void **state)
 {
 	enum { MANY = SNAPSHOT_CHANGES_MAX + 4 };
@@ -221,9 +221,11 @@ static void long_deltas(void **state)
 
 	for (uint64_t i = 0; i < MANY; i++)
 		likes[i] = (struct job_like){ .id = i + 1, .position = 1, .submit_time = 1 };
+	likes[2].state = "RUNNING";
 	fixture_publish(f->s, f->texts, &d, likes, MANY - 1);
 	for (uint64_t i = 0; i < MANY; i++)
 		likes[i].position = 2;
+	likes[2].state = NULL; /* requeued: it waits again */
 	likes[1].state = "COMPLETED";
 	likes[1].end_time = now;
 	likes[MANY - 1].submit_time = now - 1000000;
@@ -232,10 +234,11 @@ static void long_deltas(void **state)
 	snap = snapshot_get(f->s);
 	delta = snap->deltas[snap->n_deltas - 1];
 	assert_true(delta->more);
-	assert_int_equal(delta->n_jobs, 3);
+	assert_int_equal(delta->n_jobs, 4);
 	assert_int_equal(delta->jobs[0].id, 1); /* gone */
 	assert_int_equal(delta->jobs[1].id, 2);
-	assert_int_equal(delta->jobs[2].id, MANY);
+	assert_int_equal(delta->jobs[2].id, 3);
+	assert_int_equal(delta->jobs[3].id, MANY);
 	assert_int_equal(snapshot_behind(snap, (struct snapshot_key){ 2, 2 }), 1);
 	assert_int_equal(
 	        snapshot_behind(snap, (struct snapshot_key){ MANY, UINT64_MAX }), snap->n_jobs);
