@@ -214,7 +214,7 @@ static const struct view_column columns[] = {
 	        NUMBER_OR_NONE, tokens),
 	FIELD("SUBMIT", 19, 0, TABLE_WHOLE, "when it was submitted", TIME, submit_time),
 	FIELD("EXPIRES", 19, 0, TABLE_WHOLE, "when its signature ends (gctl renew)", TIME, expires),
-	COLUMN("AVOIDED", 20, 8, 0, "nodes on which no replica starts, as those there were unready",
+	COLUMN("AVOIDED", 20, 8, 0, "nodes on which replicas were unready; others are preferred",
 	        avoided),
 };
 

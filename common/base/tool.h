@@ -1,6 +1,7 @@
 /* tool.h - programs with a command line: their options as a table, and how one of them fails
  *
- * Commands add much to that (cmds/cli/cmd.h); gsim and gdemand need no more.
+ * Commands add much to that (cmds/cli/cmd.h); gsim and gdemand need no more; gnoded has the table and
+ * reads it itself.
  */
 #ifndef COMMON_BASE_TOOL_H
 #define COMMON_BASE_TOOL_H
@@ -19,7 +20,7 @@ struct cmd_option {
 	const char *arg;  /* its value in the help, "[TIME]" if it may miss; NULL: it has none */
 	const char *help; /* NULL: another name of the row above */
 	/* Set `field`, at `offset` of the input. -1 with `err`, whose text gets "--NAME=VALUE: " in
-	 * front unless it begins with an option itself. */
+	 * front. */
 	int (*set)(void *field, const struct cmd_option *option, const char *value,
 	        struct error *err);
 	size_t offset;

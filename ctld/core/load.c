@@ -408,6 +408,10 @@ static void reconfigure(struct core *core)
 	take_again(core, false);
 	close_left(core);
 	settle_nodes(core);
+	/* Which nodes their requests avoid was lost with the numbers of the nodes: a step sets it again. */
+	for (struct service *s = services_next(core->services, NULL); s;
+	        s = services_next(core->services, service_info(s)->name))
+		services_touch(core->services, s);
 	hardware_free(old_hardware);
 }
 

@@ -342,7 +342,7 @@ static const struct cmd_option rows[] = {
 	ROW(scaling.service.policy, "scale-window", 0, "TIME[,TIME]", set_windows,
 	        "The windows of ours: of the load, of a burst (default 60s,6s)"),
 	ROW(scaling.service.policy.scale_down, "scale-down", 0, "TIME", set_ms,
-	        "Ours: 3/5 of what was needed is still kept after so long (default 5m)"),
+	        "Ours: 1/7 of what was needed is still kept after so long (default 5m)"),
 	ROW(scaling.service.policy.to_zero, "to-zero", 0, "TIME", set_ms,
 	        "Ours: to zero so long after the last request (default 15m)"),
 	ROW(scaling.service.request_wait, "request-wait", 0, "TIME", set_ms,

@@ -79,15 +79,28 @@ static void leave(struct core *core, struct job *job, bool leaving)
 	        need_milli(&t->need), leaving);
 }
 
-void job_guard(struct core *core, struct job *job, bool guard)
+static void guard(struct core *core, struct job *job, bool guarded)
 {
-	const struct taken *t = job_link(job)->taken;
+	struct quota *quota = limits_quota(core->limits);
+	struct job_link *link = job_link(job);
+	const struct taken *t = link->taken;
+	uint32_t account;
 
-	if (!t || job_link(job)->guarded == guard)
+	if (!t || link->guarded == guarded)
 		return;
-	job_link(job)->guarded = guard;
-	quota_guard(limits_quota(core->limits), limit_chain_account(t->chain), t->need.type,
-	        need_milli(&t->need), guard);
+	account = limit_chain_account(t->chain);
+	if (!guarded)
+		quota_unguard(quota, account, t->need.type, need_milli(&t->need));
+	else if (!quota_guard(quota, account, t->need.type, need_milli(&t->need)))
+		return;
+	link->guarded = guarded;
+	job_runs_changed(job);
+}
+
+void job_keep(struct core *core, struct job *job, bool kept)
+{
+	job_link(job)->kept = kept;
+	guard(core, job, kept);
 }
 
 void job_give_back(struct core *core, struct job *job)
@@ -99,7 +112,7 @@ void job_give_back(struct core *core, struct job *job)
 	if (!t)
 		return;
 	leave(core, job, false);
-	job_guard(core, job, false);
+	job_keep(core, job, false);
 	limits_release(core->limits, t->chain, &t->need);
 	limits = limits_of_need(core->limits, t->chain, &t->need, &n);
 	sched_limits_released(core->sched, limits, n);
@@ -154,9 +167,8 @@ void job_take_again(struct core *core, struct job *job)
 			continue;
 		if (run_info(run)->end_wanted != END_NONE)
 			leave(core, job, true);
-		if (run_replica(run)->kept)
-			job_guard(core, job, true);
 	}
+	guard(core, job, job_link(job)->kept);
 }
 
 void job_forget_taken(struct core *core, struct job *job)
@@ -166,7 +178,7 @@ void job_forget_taken(struct core *core, struct job *job)
 	if (!t)
 		return;
 	leave(core, job, false);
-	job_guard(core, job, false);
+	guard(core, job, false);
 	limits_release(core->limits, t->chain, &t->need);
 	limit_chain_free(core->limits, t->chain);
 	free(t);
@@ -208,8 +220,10 @@ void run_stopping(struct core *core, struct run *run, uint32_t grace_s)
 	struct node *node = run_link(run)->node;
 	struct job *job = run_link(run)->job;
 
-	if (job && run_of_present(run) && job_link(job)->taken)
+	if (job && run_of_present(run) && job_link(job)->taken) {
 		leave(core, job, true);
+		job_keep(core, job, false);
+	}
 	run_set_end_by(run, core->now.mono + (usec_t)grace_s * USEC_PER_S + PLAN_END_TAKES);
 	if (node && node_link(node)->index != NODE_LEFT)
 		sched_node_changed(core->sched, node_link(node)->index, "a run ended late");

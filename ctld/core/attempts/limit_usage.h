@@ -27,8 +27,10 @@ void job_take(struct core *core, struct job *job, const struct need *need);
 void job_give_back(struct core *core, struct job *job);
 void job_take_again(struct core *core, struct job *job);   /* against other limits, by its runs */
 void job_forget_taken(struct core *core, struct job *job); /* before the limits are freed */
-/* What it counts is of a replica that is kept (quota_guard()), or no longer is. */
-void job_guard(struct core *core, struct job *job, bool guard);
+/* It is a replica that its service keeps, or no longer is. Those that were kept first are guarded, as
+ * far as the guarantee of their account covers them (quota_guard()); asked again, one that was not
+ * covered may be. */
+void job_keep(struct core *core, struct job *job, bool kept);
 bool job_takes_limit(struct core *core, const struct job *job, uint32_t limit);
 /* For --why: count as if the job were over, and undo that. */
 void job_imagine_over(struct core *core, struct job *job, bool over);

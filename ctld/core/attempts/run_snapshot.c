@@ -83,7 +83,7 @@ void run_snapshot_of(const struct core *core, const struct run *run, struct run_
 	/* A replica has worked since it was READY. */
 	if (run_replica(run)->ready_since)
 		began = run_replica(run)->ready_since;
-	h->kept = run_replica(run)->kept;
+	h->guarded = job_link(job)->guarded;
 	h->protected_until = began + seconds(min_run);
 	if (job_link(job)->taken) {
 		h->chain = job_link(job)->taken->chain;
@@ -159,7 +159,7 @@ static bool same(const struct run_snapshot *x, const struct run_snapshot *y)
 	       x->share.user == y->share.user && x->mem_mb == y->mem_mb && x->end == y->end &&
 	       x->type == y->type && x->stopping == y->stopping && x->lost_cause == y->lost_cause &&
 	       x->partition == y->partition && x->account == y->account && x->qos == y->qos &&
-	       x->protected_until == y->protected_until && x->kept == y->kept &&
+	       x->protected_until == y->protected_until && x->guarded == y->guarded &&
 	       x->drain_s == y->drain_s && x->chain == y->chain &&
 	       x->need == y->need && x->run == y->run;
 }

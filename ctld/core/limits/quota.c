@@ -255,27 +255,29 @@ void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t mil
 	count(q, account, type, milli, coming, false);
 }
 
-void quota_guard(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool guard)
+bool quota_guard(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
 {
-	uint32_t dims[DIMS], n = dims_of(q, type, dims), i;
-
-	for (i = 0; i < n; i++)
-		quota_cell(q, account, dims[i])->guarded += guard ? milli : -milli;
-}
-
-bool quota_guards(const struct quota *q, uint32_t account, uint16_t type)
-{
-	uint32_t dims[DIMS], n = account == CONF_NONE ? 0 : dims_of(q, type, dims), i;
+	uint32_t dims[DIMS], n = account == CONF_NONE ? 0 : dims_of(q, type, dims);
 	bool guaranteed = false;
 
-	for (i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const struct cell *c = quota_cell(q, account, dims[i]);
 
 		guaranteed |= c->guaranteed > 0;
-		if (c->guaranteed && c->guarded > c->guaranteed)
+		if (c->guaranteed && c->guarded + milli > c->guaranteed)
 			return false;
 	}
+	for (uint32_t i = 0; guaranteed && i < n; i++)
+		quota_cell(q, account, dims[i])->guarded += milli;
 	return guaranteed;
+}
+
+void quota_unguard(struct quota *q, uint32_t account, uint16_t type, uint64_t milli)
+{
+	uint32_t dims[DIMS], n = dims_of(q, type, dims);
+
+	for (uint32_t i = 0; i < n; i++)
+		quota_cell(q, account, dims[i])->guarded -= milli;
 }
 
 #define SEVERAL ((uint64_t)1 << 32)

@@ -59,10 +59,11 @@ void quota_imagine(
 void quota_leaving(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool leaving);
 void quota_coming(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool coming);
 
-/* So much of what the account holds is of replicas that are kept. Exact inverses. */
-void quota_guard(struct quota *q, uint32_t account, uint16_t type, uint64_t milli, bool guard);
-/* Has the account a guarantee, and covers it all that is guarded? */
-bool quota_guards(const struct quota *q, uint32_t account, uint16_t type);
+/* So much of what the account holds is guarded from preemption, if the account has a guarantee that
+ * covers it beside what is guarded already; false: it does not, and nothing changed.
+ * quota_unguard() is the exact inverse. */
+bool quota_guard(struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
+void quota_unguard(struct quota *q, uint32_t account, uint16_t type, uint64_t milli);
 
 /* How much must be kept free of this type and of all types together, as far as that is for one of
  * the uppermost accounts alone. When it falls, classes that wait on limits_guarantee() may be able

@@ -14,7 +14,7 @@ struct sum {
 struct cell {
 	uint64_t guaranteed, reserved;
 	uint64_t held; /* here and below */
-	uint64_t guarded; /* of it: of replicas that are kept, of the account itself */
+	uint64_t guarded; /* of it: of replicas that are kept, of the account itself; quota_guard() */
 	struct sum leaving, coming;
 	uint64_t below;       /* guaranteed to children */
 	uint64_t held_below;  /* of it: held through children */

@@ -64,8 +64,8 @@ struct run_snapshot {
 	uint8_t gpus;                 /* at most as many as gpu_set has bits */
 	bool stopping : 1;            /* it has been told to end */
 	bool lost_cause : 1;          /* no job of ours, or it ends anyway: never a victim */
-	bool kept : 1;                /* a replica that its service keeps: not preempted while the
-	                               * guarantee of its account covers all that are kept */
+	bool guarded : 1;             /* a replica that its service keeps and its account's guarantee
+	                               * covers: not preempted */
 	struct share share;           /* of each of its GPUs */
 	const struct limit_chain *chain; /* NULL: it holds nothing at limits */
 	const struct need *need;

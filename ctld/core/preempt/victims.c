@@ -95,8 +95,7 @@ static int by_offer(const void *x, const void *y)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* From now on the victims count as gone, at their limits too: so on the next node a reclaim checks
- * whether the account is still over quota without them. */
+/* The latest time at which a victim that drains will have ended. */
 static void note_drain(struct search *s, const struct run_snapshot *v)
 {
 	usec_t by = s->view->now.mono + (usec_t)v->drain_s * 1000000 + PLAN_END_TAKES;
@@ -105,6 +104,8 @@ static void note_drain(struct search *s, const struct run_snapshot *v)
 		s->drained = by;
 }
 
+/* From now on the victims count as gone, at their limits too: so on the next node a reclaim checks
+ * whether the account is still over quota without them. */
 static void add_victims(struct search *s)
 {
 	struct preemption *out = s->out;

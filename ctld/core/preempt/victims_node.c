@@ -158,9 +158,8 @@ static const struct victims_verdict *verdict_of(struct search *s, const struct r
 	uint32_t hash = v->account * 31 + v->qos * 7 + v->partition * 5 + v->type * 3;
 	struct victims_verdict *known = &s->verdicts[(hash * 2 + (v->gpus > 0)) % VERDICTS];
 	static const struct victims_verdict never = { .reason = PREEMPT_NOT };
-	const struct quota *q = limits_quota(s->view->limits);
 
-	if (v->lost_cause || v->stopping || (v->kept && quota_guards(q, v->account, v->type)))
+	if (v->lost_cause || v->stopping || v->guarded)
 		return &never;
 	if (!known->known || s->everything || s->out->n || known->account != v->account ||
 	        known->qos != v->qos || known->partition != v->partition ||

@@ -223,7 +223,8 @@ struct job_link {
 	bool expired;        /* its signature is too old to be started */
 	uint8_t restarts;    /* of a slot of a service: failures in a row */
 	bool leaving;        /* it was ordered to end: it will release what it has taken */
-	bool guarded;        /* what it has taken is of a replica that is kept: job_guard() */
+	bool kept;           /* a replica that its service keeps as long as there is a choice */
+	bool guarded;        /* it is, and the guarantee of its account covers what it has taken */
 	uint32_t timer;      /* in the heap of job timers; HEAP_NOWHERE */
 	usec_t ended;        /* mono */
 	struct array *array; /* owned; of an array parent; NULL */

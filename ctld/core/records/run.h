@@ -118,7 +118,6 @@ struct run_replica {
 	const char *text;          /* interned: what the last probe found */
 	usec_t ready_since;        /* mono: since when this process knows it as READY; 0: it is not */
 	uint64_t answered_seen, tokens_seen; /* service_steps.c: `requests`, `tokens` at the last step */
-	bool kept;                 /* one of those that its service keeps as long as there is a choice */
 	bool learned;              /* service_steps.c: its load time counts for its service */
 	struct run_load load;      /* the last that was reported */
 };
@@ -213,7 +212,6 @@ void run_drop_hours(struct runs *runs, struct run *run);
 /* What its node says of a replica; true: something durable has changed, or its text. */
 bool run_set_replica(
         struct runs *runs, struct run *run, const struct replica_report *report, usec_t mono);
-void run_set_kept(struct run *run, bool kept); /* not durable; of one that has a record here */
 void run_set_load(struct run *run, const struct run_load *load); /* not durable */
 /* Copy how it ended from a report. */
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *report);

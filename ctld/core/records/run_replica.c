@@ -138,16 +138,6 @@ bool run_set_replica(
 	return changed;
 }
 
-void run_set_kept(struct run *run, bool kept)
-{
-	struct run_replica *r = run_replica_known(run);
-
-	if (!r || r->kept == kept)
-		return;
-	r->kept = kept;
-	node_runs_changed(run->link.node);
-}
-
 void run_set_load(struct run *run, const struct run_load *load)
 {
 	struct run_replica *r = run_replica_known(run);

@@ -132,7 +132,7 @@ void service_note_unready(struct services *all, struct service *s, const char *n
         usec_t ready_since, struct clocks now);
 /* Forgets those whose time is over. */
 void service_expire_avoids(struct services *all, struct service *s, usec_t wall);
-bool service_avoids(const struct service_avoid *a); /* and does not only watch it */
+bool service_avoids(const struct service_avoid *a); /* false: it only counts its failures */
 void service_set_said(struct services *all, struct service *s, struct service_avoid *a);
 void service_forget_avoids(struct service *s); /* frees them */
 char *service_avoids_text(const struct service_link *l); /* the caller frees it */

@@ -59,14 +59,16 @@ bool service_avoids(const struct service_avoid *a)
 	return a->times >= SERVICE_AVOID_AT;
 }
 
-/* A clock that was set back must not make them last longer. */
+/* A clock that was set back must not make them last longer than from now. */
 void service_expire_avoids(struct services *all, struct service *s, usec_t wall)
 {
 	struct service_link *l = service_link(s);
 	uint32_t was = l->n_avoids, i = 0;
 
 	while (i < l->n_avoids) {
-		if (l->avoids[i].until <= wall || l->avoids[i].until > wall + AVOID_US)
+		if (l->avoids[i].until > wall + AVOID_US)
+			l->avoids[i].until = wall + AVOID_US;
+		if (l->avoids[i].until <= wall)
 			drop(l, i);
 		else
 			i++;

@@ -573,8 +573,8 @@ static void say_hold(const struct scaler *s, const struct step *t, struct scale_
 		say(d, "; of what was needed lately %.3g is kept", s->kept);
 		break;
 	case HOLD_BURSTS:
-		say(d, "; %.3g are kept for bursts: that many came too soon for a start in %.2g %% "
-		       "of the last hours",
+		say(d, "; %.3g are kept for bursts: the load needed so many sooner than a start takes in "
+		       "%.2g %% of the last hours",
 		        s->bursts, SURPRISE_SHARE * 100);
 		break;
 	case HOLD_HALF:

@@ -1,4 +1,4 @@
-/* surprise.h - how many replicas are often needed sooner than they could be started
+/* surprise.h - the load that often comes sooner than replicas for it could be started
  *
  * A load is a surprise where it is above what could be expected one load time ago: a replica
  * that was started then would be READY now, and there was no reason to start it. For how long

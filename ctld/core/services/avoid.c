@@ -128,7 +128,7 @@ usec_t avoid_step(struct core *core, struct service *s, uint32_t alive)
 		l->without_since = core->now.mono;
 	if (!l->n_avoids)
 		return INT64_MAX;
-	/* Also where the last one is forgotten now: its node is free again. */
+	/* Goes on although the list may be empty now, so that the node of the last one is freed. */
 	due = collect(core, s, &avoided);
 	lift = l->without_since ? l->without_since + PATIENCE : INT64_MAX;
 	if (lift <= core->now.mono)

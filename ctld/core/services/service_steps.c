@@ -119,11 +119,9 @@ static void look_at_loading(struct look *l, const struct replica *r)
 		due_by(l, late + 1);
 }
 
-/* Is it one of those that are not stopped for others (mark_kept())? */
 static void keep(struct core *core, const struct replica *r, bool kept)
 {
-	run_set_kept(runs_find(core->runs, run_info(r->run)->id), kept);
-	job_guard(core, jobs_find(core->jobs, job_ref(r->job)), kept);
+	job_keep(core, jobs_find(core->jobs, job_ref(r->job)), kept);
 }
 
 static void count(struct look *l, const struct replica *r)
@@ -399,18 +397,20 @@ static void allow(struct look *l, enum generation_role role, uint32_t target, ui
 		array_set_at_once(l->core, own, may);
 }
 
-/* So many are protected from preemption by QOS, within the guarantee of their account: those that
- * the service would give up last, so READY ones before those that load. */
+/* So many are kept, as far as the guarantee of their account covers them: those that the service would
+ * give up last, so READY ones before those that load. Those that no longer are make room first. */
 static void mark_kept(struct look *l)
 {
-	uint32_t left = service_info(l->s)->policy.kept;
+	uint32_t kept = service_info(l->s)->policy.kept;
+	size_t first = l->n > kept ? l->n - kept : 0;
 
-	for (size_t i = l->n; i-- > 0;) {
-		if (!left && run_replica(l->v[i].run)->kept)
+	for (size_t i = 0; i < first; i++) {
+		if (job_link_of(l->v[i].job)->guarded)
 			sched_wake_all(l->core->sched); /* it may be stopped now */
-		keep(l->core, &l->v[i], left > 0);
-		left -= left > 0;
+		keep(l->core, &l->v[i], false);
 	}
+	for (size_t i = l->n; i-- > first;)
+		keep(l->core, &l->v[i], true);
 }
 
 static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])

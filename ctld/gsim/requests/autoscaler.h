@@ -11,7 +11,7 @@
  *	         10 %, up by 4 or twice at most, down to the highest of 300 s; to zero 300 s after
  *	         the last request, from zero when KEDA looks, each 30 s
  *	fixed:N  always N
- *	plan:F   as the file F says, rows "time_s number": what knows the requests beforehand
+ *	plan:F   as the file F says, rows "time_s number": a plan made with the requests known
  *
  * All are given the same target. The formulas are those of the projects' sources and documents;
  * delays that these do not name (scraping, an API server) are left out for all.

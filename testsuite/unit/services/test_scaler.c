@@ -313,7 +313,7 @@ static void test_bursts(void **state)
 	for (i = 0; i < 12; i++)
 		burst(&l, 120, 640, 600, 100);
 	assert_in_range(l.d.want, 8, 12);
-	assert_says(&l, "are kept for bursts: that many came too soon for a start in 6.7 %");
+	assert_says(&l, "are kept for bursts: the load needed so many sooner than a start takes in 6.7 %");
 	assert_int_equal(follow(&l, 10000, 100), 2); /* they came no more */
 	scaler_free(l.s);
 	l = settled(&usual, 2);
