@@ -220,11 +220,11 @@ struct job_link {
 	struct job_steps *steps; /* those that run (job_steps.h); NULL: none */
 	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
 	struct job *name_before, *name_after;
-	bool expired;        /* its signature is too old to be started */
 	uint8_t restarts;    /* of a slot of a service: failures in a row */
-	bool leaving;        /* it was ordered to end: it will release what it has taken */
-	bool kept;           /* a replica that its service keeps as long as there is a choice */
-	bool guarded;        /* it is, and the guarantee of its account covers what it has taken */
+	bool expired : 1;    /* its signature is too old to be started */
+	bool leaving : 1;    /* it was ordered to end: it will release what it has taken */
+	bool kept : 1;       /* a replica that its service keeps as long as there is a choice */
+	bool guarded : 1;    /* it is, and the guarantee of its account covers what it has taken */
 	uint32_t timer;      /* in the heap of job timers; HEAP_NOWHERE */
 	usec_t ended;        /* mono */
 	struct array *array; /* owned; of an array parent; NULL */

@@ -303,6 +303,52 @@ static void loading_is_kept(void **unused)
 	world_free(w);
 }
 
+/* Also one of which its node has said nothing yet. */
+static void configuring_is_kept(void **unused)
+{
+	struct world *w = world_new(conf);
+	struct replica r;
+
+	(void)unused;
+	world_register_all(w);
+	assert_true(serve(w, 2, 4, 1));
+	settle(w);
+	assert_int_equal(count(w, REPLICA_READY, "scavenger", &r), 1);
+	ends(w, r.run, 3);
+	pass(w, 12);
+	assert_int_equal(count(w, REPLICA_CONFIGURING, "scavenger", &r), 1);
+	scale(w, 2, 4, 2);
+	lab(w, "production", "h100:2");
+	lab(w, "production", "h100:1");
+	pass(w, 10);
+	assert_int_equal(count(w, REPLICA_DRAINING, NULL, NULL), 0);
+	assert_int_equal(run_info(r.run)->end_wanted, END_NONE);
+	world_free(w);
+}
+
+/* More is to be kept than the account is guaranteed: what was kept before stays guarded. */
+static void the_first_stay_guarded(void **unused)
+{
+	struct world *w = world_new(conf);
+	struct replica r;
+
+	(void)unused;
+	world_register_all(w);
+	assert_true(serve(w, 2, 4, 1));
+	settle(w);
+	assert_int_equal(count(w, REPLICA_READY, "scavenger", &r), 1);
+	scale(w, 2, 4, 2);
+	scale(w, 3, 4, 3);
+	settle(w);
+	assert_int_equal(count(w, REPLICA_READY, NULL, NULL), 3);
+	assert_int_equal(count(w, REPLICA_READY, "scavenger", NULL), 1);
+	lab(w, "production", "h100:2");
+	pass(w, 10);
+	assert_int_equal(run_info(r.run)->end_wanted, END_NONE);
+	assert_int_equal(count(w, REPLICA_READY, NULL, NULL), 3);
+	world_free(w);
+}
+
 /* What is beyond `kept` makes room. */
 static void the_others_make_room(void **unused)
 {
@@ -348,6 +394,8 @@ int main(void)
 		cmocka_unit_test(others_at_the_burst_qos),
 		cmocka_unit_test(never_below_kept),
 		cmocka_unit_test(loading_is_kept),
+		cmocka_unit_test(configuring_is_kept),
+		cmocka_unit_test(the_first_stay_guarded),
 		cmocka_unit_test(the_others_make_room),
 		cmocka_unit_test(stops),
 	};

@@ -356,9 +356,14 @@ static void clock_set_back(void **unused)
 	assert_int_equal(service_link_of(services_find(w->core->services, "chat"))->n_avoids, 1);
 	w->now.wall -= (usec_t)86400 * 1000000;
 	pass(w, 60);
-	service_expire_avoids(
-	        w->core->services, services_find(w->core->services, "chat"), w->now.wall);
-	assert_int_equal(service_link_of(services_find(w->core->services, "chat"))->n_avoids, 0);
+	/* It is avoided for an hour from then, and no longer. */
+	for (int hours = 0; hours < 2; hours++) {
+		struct service *s = services_find(w->core->services, "chat");
+
+		service_expire_avoids(w->core->services, s,
+		        w->now.wall + (usec_t)hours * 3601 * 1000000);
+		assert_int_equal(service_link_of(s)->n_avoids, hours ? 0 : 1);
+	}
 	world_free(w);
 }
 
