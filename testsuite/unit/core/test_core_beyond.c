@@ -34,7 +34,7 @@ static const struct run_snapshot *many(void *arg, uint32_t node, size_t *n)
 static void a_node_with_300_runs(void **state)
 {
 	static const struct plan_runs runs = { .on_node = many };
-	const struct request none = { .nodes_min = 1, .nodes_max = 1 };
+	const struct request none = { .nodes_min = 1, .nodes_max = 1, .service = "" };
 	struct places_node node = { .cpus = RUNS, .mem_mb = 8000, .leaf = CONF_NONE };
 	struct place place = { .cpus = RUNS, .type = TYPE_NONE };
 	struct plan_want want = { .ask = { .gpus = &none, .cpus = 1 },

@@ -100,7 +100,7 @@ static void unmake(struct cluster *c)
 
 static void plan_there(struct cluster *c, uint32_t node, uint32_t gpus, usec_t start, usec_t end)
 {
-	static const struct request one = { .n = 1, .v = { { .count = 1 } }, .nodes_min = 1,
+	static const struct request one = { .n = 1, .service = "", .v = { { .count = 1 } }, .nodes_min = 1,
 		.nodes_max = 1 };
 	struct plan_want want = { .ask = { .gpus = &one, .cpus = 1 },
 		.find = { .type = H100 },
@@ -199,7 +199,7 @@ static void check(struct cluster *c, const struct plan_want *w)
  * minute would have to wait until all of those have ended, but for nodes 90 and 91. */
 static void after_many_failures(void **state)
 {
-	const struct request two = { .n = 1,
+	const struct request two = { .n = 1, .service = "",
 		.v = { { .count = GPUS } },
 		.nodes_min = 2,
 		.nodes_max = 2,
@@ -261,7 +261,7 @@ static void any_gang(void **state)
 		for (ask = 0; ask < 10; ask++) {
 			bool per_node = pick(2);
 			uint32_t min = 1 + pick(4), max = 2 + pick(6);
-			struct request r = { .n = 1, .per_node = per_node };
+			struct request r = { .n = 1, .per_node = per_node, .service = "" };
 			struct plan_want want = { .ask = { .gpus = &r, .cpus = 1 + pick(3) },
 				.find = { .type = H100 },
 				.length = pick(5) ? (1 + pick(60)) * MINUTE : PLAN_FAR,
