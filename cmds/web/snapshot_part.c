@@ -1,8 +1,11 @@
 /* snapshot_part.c - what jobs have alike: texts, requests and statuses, each once
  *
  * Requests and statuses are counted, by the thread that makes and frees jobs. Of each a table finds the
- * one that has the same bytes.
+ * one that has the same bytes. The bytes are the users', so the hashes are keyed: no user can choose
+ * texts that all fall into one place.
  */
+#include <assert.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,26 +18,26 @@ struct parts {
 };
 
 struct snapshot_texts {
-	char **v; /* open addressing */
+	uint8_t key[crypto_shorthash_KEYBYTES]; /* of the hashes */
+	char **v;                               /* open addressing */
 	size_t n, size;
 	struct parts parts[PART_KINDS];
 };
 
-static uint64_t hash_of(const void *bytes, size_t n)
+static uint64_t hash_of(const struct snapshot_texts *t, const void *bytes, size_t n)
 {
-	const unsigned char *v = bytes;
-	uint64_t hash = 0xcbf29ce484222325U;
+	uint64_t hash;
 
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ v[i]) * 0x100000001b3U;
-	return hash ^ hash >> 32;
+	static_assert(sizeof(hash) == crypto_shorthash_BYTES, "a hash is one number");
+	crypto_shorthash((uint8_t *)&hash, bytes, n, t->key);
+	return hash;
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
 static size_t place_of(const struct snapshot_texts *t, const char *text)
 {
-	uint64_t hash = hash_of(text, strlen(text));
+	uint64_t hash = hash_of(t, text, strlen(text));
 
 	for (size_t i = hash & (t->size - 1);; i = (i + 1) & (t->size - 1))
 		if (!t->v[i] || !strcmp(t->v[i], text))
@@ -58,6 +61,7 @@ struct snapshot_texts *snapshot_texts_new(void)
 {
 	struct snapshot_texts *t = xcalloc(1, sizeof(*t));
 
+	randombytes_buf(t->key, sizeof(t->key));
 	t->size = 256;
 	t->v = xcalloc(t->size, sizeof(*t->v));
 	return t;
@@ -123,7 +127,7 @@ struct snapshot_part *snapshot_part_get(struct snapshot_texts *t, enum part_kind
 	gpusched__job__pack(m, packed);
 	part->packed = packed;
 	part->len = (uint32_t)len;
-	part->hash = (uint32_t)hash_of(packed, len);
+	part->hash = (uint32_t)hash_of(t, packed, len);
 	found = parts->size ? parts->v[part->hash & (parts->size - 1)] : NULL;
 	while (found && (found->hash != part->hash || found->len != part->len ||
 	                        memcmp(found->packed, packed, len) != 0))
