@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cmds/web/http_answer.h"
 #include "cmds/web/http_impl.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -44,29 +45,101 @@ void http_phase(struct connection *conn, enum phase phase)
 static void shut(struct connection *conn)
 {
 	conn->listener->http->figures.slow++;
-	http_hold_answer(conn, 0);
 	http_phase(conn, PHASE_CLOSED);
 	shutdown(conn->fd, SHUT_RDWR);
 }
 
-/* The client that has taken longest for an answer of its own makes room for this one. */
-void http_hold_answer(struct connection *conn, size_t bytes)
+/* --- answers that are not taken --------------------------------------------------------------- */
+
+/* What the server keeps for its client. Of what is shut the memory is as good as free. */
+static size_t cost_of(const struct connection *conn)
+{
+	if (conn->phase == PHASE_CLOSED)
+		return 0;
+	return conn->answer_bytes + (conn->shared ? http_body_cost(conn->shared) : 0);
+}
+
+/* What it keeps for all. *most: for which address most; if others have as much, that of `conn`. */
+static size_t cost_of_all(const struct connection *conn, uint32_t *most)
 {
 	struct http *h = conn->listener->http;
-	struct connection *other, *next;
+	const struct connection *other;
+	size_t all = 0;
 
-	h->answers += bytes;
-	h->answers -= conn->answer_bytes;
-	conn->answer_bytes = bytes;
-	if (!bytes)
-		return;
-	for (other = TAILQ_FIRST(&h->connections); other && h->answers > HTTP_ANSWERS_MAX;
-	        other = next) {
-		next = TAILQ_NEXT(other, next);
-		if (other != conn && other->answer_bytes)
-			shut(other);
+	TAILQ_FOREACH (other, &h->connections, next)
+		h->held[other->bucket] = 0;
+	*most = conn->bucket;
+	TAILQ_FOREACH (other, &h->connections, next) {
+		size_t cost = cost_of(other);
+
+		h->held[other->bucket] += cost;
+		all += cost;
 	}
+	TAILQ_FOREACH (other, &h->connections, next)
+		if (h->held[other->bucket] > h->held[*most])
+			*most = other->bucket;
+	return all;
 }
+
+/* The client of that address, but for `conn`, that has taken longest; NULL. */
+static struct connection *slowest(const struct connection *conn, uint32_t bucket)
+{
+	struct connection *other;
+
+	TAILQ_FOREACH (other, &conn->listener->http->connections, next)
+		if (other != conn && other->bucket == bucket && cost_of(other))
+			return other;
+	return NULL;
+}
+
+/* Shut the slowest clients of the address for which most is kept, until the answers of all fit. False:
+ * that address is the one of `conn`, and has no other client. */
+static bool make_room(const struct connection *conn)
+{
+	struct connection *other;
+	uint32_t most;
+
+	if (conn->listener->http->answers <= HTTP_ANSWERS_MAX)
+		return true;
+	if (cost_of(conn) > HTTP_ANSWERS_MAX)
+		return false;
+	while (cost_of_all(conn, &most) > HTTP_ANSWERS_MAX) {
+		other = slowest(conn, most);
+		if (!other)
+			return false;
+		shut(other);
+	}
+	return true;
+}
+
+static size_t size_of(const struct connection *conn)
+{
+	return conn->answer_bytes + (conn->shared ? http_body_size(conn->shared) : 0);
+}
+
+bool http_hold_answer(struct connection *conn, const struct http_answer *a)
+{
+	conn->answer_bytes = a->shared ? 0 : a->body.len;
+	conn->shared = a->shared;
+	if (conn->shared)
+		http_body_hold(conn->shared);
+	conn->listener->http->answers += size_of(conn);
+	if (make_room(conn))
+		return true;
+	http_drop_answer(conn);
+	return false;
+}
+
+void http_drop_answer(struct connection *conn)
+{
+	conn->listener->http->answers -= size_of(conn);
+	if (conn->shared)
+		http_body_drop(conn->shared);
+	conn->answer_bytes = 0;
+	conn->shared = NULL;
+}
+
+/* --- time, and the number of connections ------------------------------------------------------ */
 
 static int64_t patience_ms(const struct connection *conn)
 {
@@ -178,7 +251,7 @@ static void on_connection(void *arg, struct MHD_Connection *c, void **own,
 	}
 	if (!conn)
 		return;
-	http_hold_answer(conn, 0);
+	http_drop_answer(conn);
 	TAILQ_REMOVE(&h->connections, conn, next);
 	h->buckets[conn->bucket] -= !l->path;
 	h->figures.open--;

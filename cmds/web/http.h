@@ -48,7 +48,7 @@ struct snapshots;
 #define HTTP_PATH_MAX      1024
 #define HTTP_BODY_MAX      (5 * 1024 * 1024) /* of the route that takes most */
 #define HTTP_BODIES_MAX    (8 * 1024 * 1024) /* of all requests together; beyond it: 503 */
-#define HTTP_ANSWERS_MAX   (8 * 1024 * 1024) /* not taken yet; the slowest client makes room */
+#define HTTP_ANSWERS_MAX   (8 * 1024 * 1024) /* not taken yet; the address with most makes room */
 #define HTTP_REQUEST_S     30
 #define HTTP_ANSWER_S      60
 #define HTTP_STREAM_S      60
@@ -91,7 +91,8 @@ const char *http_cookie(const struct http_request *r, const char *name);
 
 /* --- an answer -------------------------------------------------------------------------------- */
 
-/* A body that many answers share: made once, counted. The text is not changed any more. */
+/* A body that many answers share: made once, counted. The text is not changed any more. While a table
+ * of its part has it, it costs a client nothing; then its clients are charged for it, each a part. */
 struct http_body;
 struct http_body *http_body_new(struct strbuf *text, bool compress); /* takes the text over */
 struct http_body *http_body_ref(struct http_body *b);
@@ -102,7 +103,8 @@ size_t http_body_size(const struct http_body *b);
  * part needs for it. */
 struct http_stream {
 	/* Write at most `max` bytes. `beat`: nothing was sent for a while, a remark is due. 0:
-	 * nothing at present; -1: that was all. `snap` may be NULL. */
+	 * nothing at present; -1: that was all; -2: it is broken off, and the client sees that.
+	 * `snap` may be NULL. */
 	ssize_t (*read)(struct http_stream *s, const struct snapshot *snap, bool beat, char *buf,
 	        size_t max);
 	void (*free)(struct http_stream *s);

@@ -16,6 +16,7 @@
 
 struct http_body {
 	atomic_uint refs;
+	unsigned holders;  /* of these, connections */
 	char *text, *gzip; /* gzip: NULL, there is none */
 	size_t len, gzip_len;
 };
@@ -70,6 +71,21 @@ void http_body_put(struct http_body *b)
 size_t http_body_size(const struct http_body *b)
 {
 	return b->len + b->gzip_len;
+}
+
+void http_body_hold(struct http_body *b)
+{
+	b->holders++;
+}
+
+void http_body_drop(struct http_body *b)
+{
+	b->holders--;
+}
+
+size_t http_body_cost(const struct http_body *b)
+{
+	return atomic_load(&b->refs) > b->holders ? 0 : http_body_size(b) / b->holders;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -173,6 +189,11 @@ void http_answer_clear(struct http_answer *a)
 	*a = (struct http_answer){ .status = 0 };
 }
 
+size_t http_answer_size(const struct http_answer *a)
+{
+	return a->shared ? http_body_size(a->shared) : a->body.len;
+}
+
 void http_answer_headers(const struct http_answer *a, struct MHD_Response *response)
 {
 	const struct {
@@ -194,14 +215,9 @@ void http_answer_headers(const struct http_answer *a, struct MHD_Response *respo
 		MHD_add_response_header(response, a->headers[i].name, a->headers[i].value);
 }
 
-static void put_body(void *body)
-{
-	http_body_put(body);
-}
-
 struct MHD_Response *http_answer_response(struct http_answer *a, bool gzip)
 {
-	struct http_body *b = a->shared;
+	const struct http_body *b = a->shared;
 	struct MHD_Response *response;
 	size_t len = a->body.len;
 
@@ -209,10 +225,9 @@ struct MHD_Response *http_answer_response(struct http_answer *a, bool gzip)
 		response = MHD_create_response_from_buffer(
 		        len, strbuf_take(&a->body), MHD_RESPMEM_MUST_FREE);
 	} else {
-		a->shared = NULL;
 		gzip = gzip && b->gzip;
-		response = MHD_create_response_from_buffer_with_free_callback_cls(
-		        gzip ? b->gzip_len : b->len, gzip ? b->gzip : b->text, put_body, b);
+		response = MHD_create_response_from_buffer(gzip ? b->gzip_len : b->len,
+		        gzip ? b->gzip : b->text, MHD_RESPMEM_PERSISTENT);
 		MHD_add_response_header(response, "Vary", "Accept-Encoding");
 		if (gzip)
 			MHD_add_response_header(response, "Content-Encoding", "gzip");

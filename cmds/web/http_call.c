@@ -35,15 +35,15 @@ void http_call_end(void *http, struct MHD_Connection *c, void **con_cls,
 	if (!call)
 		return;
 	*con_cls = NULL;
-	call->http->bodies -= call->body.cap;
+	if (call->conn) {
+		http_phase(call->conn, PHASE_REQUEST);
+		http_drop_answer(call->conn);
+	}
+	call->http->bodies -= call->body.len;
 	strbuf_free(&call->body);
 	http_answer_clear(&call->a);
 	http_query_free(&call->query);
 	drop_snapshot(call);
-	if (call->conn) {
-		http_phase(call->conn, PHASE_REQUEST);
-		http_hold_answer(call->conn, 0);
-	}
 	viewer_put(call->viewer);
 	free(call->raw);
 	free(call);
@@ -207,17 +207,38 @@ static void count(struct http *h, int status)
 	h->figures.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
 }
 
-static enum MHD_Result answer(struct http_call *call)
+static void tell_failure(struct http_call *call)
 {
-	const char *accepts = http_header(&call->r, "Accept-Encoding");
-	struct MHD_Response *response;
-	enum MHD_Result rc;
-	size_t len, own;
-
 	if (call->a.failed && call->http->config->failed)
 		call->http->config->failed(&call->r, &call->a);
-	own = call->a.shared ? 0 : call->a.body.len;
-	len = call->a.shared ? http_body_size(call->a.shared) : own;
+}
+
+/* Why the server cannot keep that answer for the client; NULL: it can. */
+static const char *no_room(struct http_call *call)
+{
+	if (call->a.stream)
+		return call->http->figures.streams < STREAMS_MAX ? NULL : "too many streams";
+	if (!call->conn || http_hold_answer(call->conn, &call->a))
+		return NULL;
+	return "too large beside answers that clients have not taken";
+}
+
+static enum MHD_Result answer(struct http_call *call)
+{
+	const char *accepts = http_header(&call->r, "Accept-Encoding"), *why;
+	struct MHD_Response *response;
+	enum MHD_Result rc;
+	size_t len;
+
+	tell_failure(call);
+	why = no_room(call);
+	if (why) {
+		http_answer_clear(&call->a);
+		http_answer_error(&call->a, 503, "%s", why);
+		http_answer_header(&call->a, "Retry-After", "1");
+		tell_failure(call);
+	}
+	len = http_answer_size(&call->a);
 	call->answered = true;
 	count(call->http, call->a.status);
 	/* A stream may go on for an hour, and no job that was replaced is freed while a snapshot has it. */
@@ -228,7 +249,6 @@ static enum MHD_Result answer(struct http_call *call)
 	if (call->conn) {
 		http_phase(call->conn, PHASE_ANSWER);
 		call->conn->limit_ms = HTTP_ANSWER_S * 1000 + (int64_t)(len / ANSWER_BYTES_MS);
-		http_hold_answer(call->conn, own);
 	}
 	rc = MHD_queue_response(call->c, (unsigned)call->a.status, response);
 	MHD_destroy_response(response);
@@ -241,10 +261,6 @@ static enum MHD_Result handle(struct http_call *call)
 
 	call->r.body = call->body.s ? call->body.s : "";
 	call->r.body_len = call->body.len;
-	if (call->route->kind == HTTP_STREAM && call->http->figures.streams >= STREAMS_MAX) {
-		http_answer_error(&call->a, 503, "too many streams");
-		return answer(call);
-	}
 	if (call->route->kind != HTTP_ASKS && !call->identify) {
 		call->route->handler(&call->r, &call->a);
 		return answer(call);
@@ -263,8 +279,6 @@ static enum MHD_Result handle(struct http_call *call)
 /* More of the body. */
 static void take(struct http_call *call, const char *data, size_t n)
 {
-	size_t before = call->body.cap;
-
 	if (call->a.status != 200)
 		return;
 	if (call->body.len + n > call->route->body_max) {
@@ -276,7 +290,7 @@ static void take(struct http_call *call, const char *data, size_t n)
 		return;
 	}
 	strbuf_add(&call->body, data, n);
-	call->http->bodies += call->body.cap - before;
+	call->http->bodies += n;
 }
 
 enum MHD_Result http_call_go_on(void *http, struct MHD_Connection *c, const char *url,

@@ -40,8 +40,10 @@ struct connection {
 	uint32_t bucket;
 	enum phase phase;
 	int64_t since_ms;
-	int64_t limit_ms;    /* of PHASE_ANSWER */
-	size_t answer_bytes; /* of its answer alone */
+	int64_t limit_ms; /* of PHASE_ANSWER */
+	/* What its client has not taken. */
+	size_t answer_bytes;      /* of its answer alone */
+	struct http_body *shared; /* or with others; borrowed from its call; NULL */
 };
 TAILQ_HEAD(connections, connection);
 
@@ -71,7 +73,11 @@ struct http {
 	struct event *sweep;
 	struct asks *asks;
 	TAILQ_HEAD(, stream) streams;
-	size_t bodies, answers; /* bytes of all */
+	size_t bodies; /* bytes of all that have come */
+	/* Bytes of all answers that are not taken, shared ones once for each connection: what they
+	 * cost is that or less. */
+	size_t answers;
+	size_t held[BUCKETS]; /* what those of an address cost; for http_hold_answer() alone */
 	struct http_figures figures;
 };
 
@@ -97,8 +103,10 @@ struct http_call {
 int64_t http_now_ms(void);
 /* The connection is at another phase from now on. */
 void http_phase(struct connection *conn, enum phase phase);
-/* Its answer has so many bytes; 0: it is sent. */
-void http_hold_answer(struct connection *conn, size_t bytes);
+/* Its client is to take that answer. False: there is no room for it, and nothing is held. */
+bool http_hold_answer(struct connection *conn, const struct http_answer *a);
+/* It is taken, or its connection has ended. */
+void http_drop_answer(struct connection *conn);
 /* libmicrohttpd has work that no descriptor tells of. */
 void http_kick(struct listener *l);
 

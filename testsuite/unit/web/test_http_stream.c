@@ -1,5 +1,5 @@
-/* test_http_stream.c - what the server keeps while a client takes its answer: a stream no snapshot, and
- * answers that are not taken a bounded number of bytes */
+/* test_http_stream.c - what the server keeps for a client: a stream no snapshot, answers that are not
+ * taken and bodies a bounded number of bytes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,15 +14,21 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "cmds/web/http.h"
+#include "cmds/web/http_impl.h"
 #include "cmds/web/viewer.h"
 #include "common/base/strbuf.h"
 #include "testsuite/unit/web/web_fixture.h"
 
 /* Two do not fit, and one is more than a socket takes of itself. */
 #define LARGE (HTTP_ANSWERS_MAX / 4 * 3)
+/* Two fit, three do not. */
+#define HALF (HTTP_ANSWERS_MAX / 8 * 3)
+#define TOO_LARGE (HTTP_ANSWERS_MAX + 1)
+/* So long a test takes only if something that it waits for never comes. */
+#define GIVE_UP_MS 60000
 
 struct fixture {
+	int64_t give_up_ms;
 	struct event_base *base;
 	struct snapshots *s;
 	struct snapshot_texts *texts;
@@ -31,8 +37,9 @@ struct fixture {
 
 /* --- routes ----------------------------------------------------------------------------------- */
 
-static unsigned told;      /* to streams */
-static unsigned n_answers; /* large ones that were made */
+static unsigned told;          /* to streams */
+static unsigned n_answers;     /* large ones that were made */
+static struct http_body *kept; /* as a table of a part does */
 
 /* The serial of each snapshot, once. */
 struct serials {
@@ -67,20 +74,56 @@ static void serve_stream(const struct http_request *r, struct http_answer *a)
 	a->stream = &s->http;
 }
 
-static void serve_large(const struct http_request *r, struct http_answer *a)
+static void fill(struct http_answer *a, size_t n)
 {
-	char *text = xcalloc(LARGE, 1);
+	char *text = xcalloc(n, 1);
 
-	(void)r;
-	memset(text, 'x', LARGE);
-	strbuf_add(&a->body, text, LARGE);
+	memset(text, 'x', n);
+	strbuf_add(&a->body, text, n);
 	free(text);
 	n_answers++;
 }
 
+static void serve_half(const struct http_request *r, struct http_answer *a)
+{
+	(void)r;
+	fill(a, HALF);
+}
+
+static void serve_large(const struct http_request *r, struct http_answer *a)
+{
+	(void)r;
+	fill(a, LARGE);
+}
+
+static void serve_huge(const struct http_request *r, struct http_answer *a)
+{
+	(void)r;
+	fill(a, TOO_LARGE);
+}
+
+static void serve_shared(const struct http_request *r, struct http_answer *a)
+{
+	(void)r;
+	fill(a, LARGE);
+	kept = http_body_new(&a->body, false);
+	a->shared = http_body_ref(kept);
+}
+
+static void serve_length(const struct http_request *r, struct http_answer *a)
+{
+	assert_int_equal(r->body_len, HTTP_BODY_MAX);
+	strbuf_addf(&a->body, "%zu\n", r->body_len);
+}
+
 static const struct http_route routes[] = {
 	{ "GET", "/stream", HTTP_NOBODY, HTTP_STREAM, 0, serve_stream, NULL },
+	{ "GET", "/list", HTTP_NOBODY, HTTP_FAST, 0, serve_stream, NULL },
+	{ "GET", "/half", HTTP_NOBODY, HTTP_FAST, 0, serve_half, NULL },
 	{ "GET", "/large", HTTP_NOBODY, HTTP_FAST, 0, serve_large, NULL },
+	{ "GET", "/huge", HTTP_NOBODY, HTTP_FAST, 0, serve_huge, NULL },
+	{ "GET", "/shared", HTTP_NOBODY, HTTP_FAST, 0, serve_shared, NULL },
+	{ "POST", "/length", HTTP_NOBODY, HTTP_FAST, HTTP_BODY_MAX, serve_length, NULL },
 	{ NULL, NULL, 0, 0, 0, NULL, NULL },
 };
 
@@ -102,6 +145,8 @@ static int set_up(void **state)
 	f->texts = snapshot_texts_new();
 	f->http = http_new(f->base, &config, tables, 1, f->s, &err);
 	assert_non_null(f->http);
+	f->http->seed = 1; /* no two addresses of the tests share a bucket */
+	f->give_up_ms = http_now_ms() + GIVE_UP_MS;
 	*state = f;
 	return 0;
 }
@@ -111,6 +156,8 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	http_free(f->http);
+	http_body_put(kept);
+	kept = NULL;
 	event_base_free(f->base);
 	snapshots_free(f->s);
 	snapshot_texts_free(f->texts);
@@ -126,21 +173,37 @@ static void publish(struct fixture *f, uint32_t position)
 	http_published(f->http);
 }
 
-/* A connection with that request. */
-static int ask(struct fixture *f, const char *path)
+/* A connection from 127.0.0.HOST. */
+static int come(struct fixture *f, uint32_t host)
 {
+	struct sockaddr_in from = { .sin_family = AF_INET };
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	const char *port = strrchr(http_at(f->http, 0), ':');
 	int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096;
-	char text[128];
 
+	from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host);
 	at.sin_port = htons((uint16_t)atoi(port + 1));
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+/* A connection with that request. */
+static int ask_from(struct fixture *f, uint32_t host, const char *path)
+{
+	int fd = come(f, host);
+	char text[128];
+
 	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
 	assert_int_equal(send(fd, text, strlen(text), 0), (int)strlen(text));
 	return fd;
+}
+
+static int ask(struct fixture *f, const char *path)
+{
+	return ask_from(f, 1, path);
 }
 
 /* What there is of an answer, added to *n; false: that was the end. */
@@ -156,7 +219,35 @@ static bool take(int fd, size_t *n)
 
 static void turn(struct fixture *f)
 {
+	if (http_now_ms() > f->give_up_ms)
+		fail_msg("what is waited for does not come");
 	event_base_loop(f->base, EVLOOP_NONBLOCK);
+}
+
+static void until_answers(struct fixture *f, unsigned n)
+{
+	while (n_answers < n)
+		turn(f);
+}
+
+/* Take an answer with a body of `size`: is it whole? */
+static bool comes_whole(struct fixture *f, int fd, size_t size)
+{
+	size_t n = 0;
+
+	while (n <= size && take(fd, &n))
+		turn(f);
+	close(fd);
+	return n > size;
+}
+
+static int status_of(struct fixture *f, int fd)
+{
+	char text[13] = "";
+
+	while (recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_PEEK) < 12)
+		turn(f);
+	return atoi(text + 9);
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
@@ -187,42 +278,119 @@ static void a_stream_drops_the_snapshot_of_its_beginning(void **state)
 static void the_slowest_makes_room(void **state)
 {
 	struct fixture *f = *state;
-	size_t first = 0, second = 0;
-	int slow = ask(f, "/large"), fast;
+	int slow = ask(f, "/large");
 
-	while (n_answers < 1)
-		turn(f);
-	fast = ask(f, "/large");
-	while (second <= LARGE) {
-		turn(f);
-		assert_true(take(fast, &second));
-	}
-	while (take(slow, &first))
-		turn(f);
-	assert_true(first < LARGE);
-	close(slow);
-	close(fast);
+	until_answers(f, 1);
+	assert_true(comes_whole(f, ask(f, "/large"), LARGE));
+	assert_false(comes_whole(f, slow, LARGE));
+}
+
+static void the_greed_of_an_address_costs_no_other(void **state)
+{
+	struct fixture *f = *state;
+	int other = ask_from(f, 2, "/half"), slow;
+
+	until_answers(f, 1);
+	slow = ask(f, "/half");
+	until_answers(f, 2);
+	assert_true(comes_whole(f, ask(f, "/half"), HALF));
+	assert_false(comes_whole(f, slow, HALF));
+	assert_true(comes_whole(f, other, HALF));
+}
+
+/* The address that asks is the one for which most would be kept. */
+static void an_answer_without_room_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	int other = ask_from(f, 2, "/half"), fd;
+
+	until_answers(f, 1);
+	fd = ask(f, "/large");
+	assert_int_equal(status_of(f, fd), 503);
+	close(fd);
+	fd = ask(f, "/huge");
+	assert_int_equal(status_of(f, fd), 503);
+	close(fd);
+	assert_true(comes_whole(f, other, HALF));
+	assert_true(comes_whole(f, ask(f, "/large"), LARGE));
+}
+
+static void what_a_table_keeps_costs_nothing(void **state)
+{
+	struct fixture *f = *state;
+	int slow = ask(f, "/shared");
+
+	until_answers(f, 1);
+	assert_true(comes_whole(f, ask(f, "/large"), LARGE));
+	assert_true(comes_whole(f, slow, LARGE));
+}
+
+static void the_last_that_has_a_shared_body_pays_for_it(void **state)
+{
+	struct fixture *f = *state;
+	int slow = ask(f, "/shared");
+
+	until_answers(f, 1);
+	http_body_put(kept);
+	kept = NULL;
+	assert_true(comes_whole(f, ask(f, "/large"), LARGE));
+	assert_false(comes_whole(f, slow, LARGE));
 }
 
 /* Nothing is left of what was sent. */
 static void one_after_the_other(void **state)
 {
 	struct fixture *f = *state;
-	int idle = ask(f, "/stream"), fd;
+	int idle = ask(f, "/stream");
 
 	for (int i = 0; i < 4; i++) {
-		size_t n = 0;
-
 		publish(f, (uint32_t)i + 1);
-		fd = ask(f, "/large");
-		while (n <= LARGE) {
-			turn(f);
-			assert_true(take(fd, &n));
-		}
-		close(fd);
+		assert_true(comes_whole(f, ask(f, "/large"), LARGE));
 	}
 	assert_true(take(idle, &(size_t){ 0 }));
 	close(idle);
+}
+
+/* A list is a stream, though its route is another kind. */
+static void streams_of_all_routes_are_counted(void **state)
+{
+	struct fixture *f = *state;
+	int fd;
+
+	publish(f, 1);
+	f->http->figures.streams = STREAMS_MAX;
+	fd = ask(f, "/list");
+	assert_int_equal(status_of(f, fd), 503);
+	close(fd);
+	f->http->figures.streams = 0;
+	fd = ask(f, "/list");
+	assert_int_equal(status_of(f, fd), 200);
+	close(fd);
+}
+
+static void the_largest_body_fits(void **state)
+{
+	struct fixture *f = *state;
+	static char body[HTTP_BODY_MAX];
+	size_t sent = 0;
+	char head[128];
+	int fd = come(f, 1);
+	ssize_t n;
+
+	snprintf(head, sizeof(head),
+	        "POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n",
+	        HTTP_BODY_MAX);
+	assert_int_equal(send(fd, head, strlen(head), 0), (int)strlen(head));
+	while (sent < sizeof(body)) {
+		n = send(fd, body + sent, sizeof(body) - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		assert_true(n > 0 || errno == EAGAIN);
+		sent += n > 0 ? (size_t)n : 0;
+		turn(f);
+	}
+	assert_int_equal(status_of(f, fd), 200);
+	close(fd);
+	while (f->http->bodies) /* none is counted for ever */
+		turn(f);
 }
 
 int main(void)
@@ -231,7 +399,18 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		        a_stream_drops_the_snapshot_of_its_beginning, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_slowest_makes_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+		        the_greed_of_an_address_costs_no_other, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+		        an_answer_without_room_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+		        what_a_table_keeps_costs_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+		        the_last_that_has_a_shared_body_pays_for_it, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_after_the_other, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+		        streams_of_all_routes_are_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_largest_body_fits, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
