@@ -35,7 +35,8 @@ static ssize_t read_more(void *arg, uint64_t pos, char *buf, size_t max)
 	(void)pos;
 	snapshot_put(snap);
 	if (n < 0)
-		return MHD_CONTENT_READER_END_OF_STREAM;
+		return n == -1 ? MHD_CONTENT_READER_END_OF_STREAM
+		               : MHD_CONTENT_READER_END_WITH_ERROR;
 	if (n > 0) {
 		s->said_ms = now;
 		if (s->conn)

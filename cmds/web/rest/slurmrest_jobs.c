@@ -1,16 +1,23 @@
 /* slurmrest_jobs.c - jobs as Slurm's REST daemon shows them
  *
  * SLURMREST_JOBS_MAX of them are 15 MB of text, so their list is made while the client takes it, each part
- * from the newest snapshot.
+ * from the newest snapshot: it is not of one moment. It is broken off after EVENTS_LIFE_S, so a lost role
+ * takes effect.
+ *
+ * Tasks of an array that wait are one record, told before those of the array's other tasks. A task that
+ * begins meanwhile gets a record of its own, which is left out: the task was told.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmds/web/rest/events.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/slurmrest.h"
 #include "cmds/web/rest/slurmrest_impl.h"
 #include "cmds/web/snapshot.h"
+#include "common/base/clock.h"
+#include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
@@ -166,8 +173,26 @@ struct stream {
 	struct told told;
 	size_t at;                /* so much of the text is sent */
 	struct snapshot_key last; /* of the last job that was looked at */
+	int64_t end_us;
+	struct taskset waiting; /* of the array `last.id`: those that were told as waiting ones */
 	bool ended;
 };
+
+/* Was the task told with those that wait? Keeps which these are. */
+static bool told_before(struct stream *s, const struct snapshot_job *job)
+{
+	struct taskset more = { 0 };
+	struct error err;
+
+	if (job->id != s->last.id)
+		taskset_clear(&s->waiting);
+	if (!job->several)
+		return *job->tasks && taskset_has(&s->waiting, (uint32_t)atol(job->tasks));
+	if (taskset_parse_kept(job->tasks, &more, &err) == 0)
+		taskset_add(&s->waiting, &more);
+	taskset_clear(&more);
+	return false;
+}
 
 /* The next part. A key's records are told together. */
 static void tell_more(struct stream *s, const struct snapshot *snap)
@@ -182,7 +207,8 @@ static void tell_more(struct stream *s, const struct snapshot *snap)
 		if ((text->len >= PART || s->told.n >= SLURMREST_JOBS_MAX) &&
 		        (key.id != s->last.id || key.raw_id != s->last.raw_id))
 			break;
-		put_job(&s->told, snap, snap->jobs[i]);
+		if (!told_before(s, snap->jobs[i]))
+			put_job(&s->told, snap, snap->jobs[i]);
 		s->last = key;
 	}
 	if (i < snap->n_jobs && s->told.n < SLURMREST_JOBS_MAX)
@@ -200,6 +226,8 @@ static ssize_t read_stream(
 	(void)beat;
 	if (s->at == s->told.text.len && (s->ended || !snap))
 		return -1;
+	if (clock_us(CLOCK_MONOTONIC) > s->end_us)
+		return -2;
 	if (s->at == s->told.text.len)
 		tell_more(s, snap);
 	n = s->told.text.len - s->at;
@@ -215,6 +243,7 @@ static void free_stream(struct http_stream *http)
 
 	viewer_put(s->told.viewer);
 	strbuf_free(&s->told.text);
+	taskset_clear(&s->waiting);
 	free(s);
 }
 
@@ -233,6 +262,7 @@ void slurm_jobs(const struct http_request *r, struct http_answer *a)
 	s->http = (struct http_stream){ read_stream, free_stream };
 	s->told.version = slurmrest_version(r);
 	s->told.viewer = viewer_get(r->viewer);
+	s->end_us = clock_us(CLOCK_MONOTONIC) + EVENTS_LIFE_S * INT64_C(1000000);
 	s->told.text = a->body;
 	a->body = (struct strbuf){ 0 };
 	strbuf_adds(&s->told.text, "[");

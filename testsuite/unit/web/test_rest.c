@@ -1,4 +1,5 @@
-/* test_rest.c - what a query chooses, events for many streams, and the OpenAPI document */
+/* test_rest.c - what a query chooses, events for many streams, Slurm's list of jobs, and the OpenAPI
+ * document */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,22 @@
 #include "cmds/web/rest/openapi.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/rest_query.h"
+#include "cmds/web/rest/slurmrest_impl.h"
 #include "testsuite/unit/web/web_fixture.h"
+
+/* So much later is it than it is. */
+static int64_t later_s;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int rc = __real_clock_gettime(clock, t);
+
+	t->tv_sec += later_s;
+	return rc;
+}
 
 /* --- queries ---------------------------------------------------------------------------------- */
 
@@ -338,6 +354,116 @@ static void too_many_filters(void **state)
 	events_free(rest.events);
 }
 
+/* --- Slurm's list of jobs ----------------------------------------------------------------------- */
+
+static struct http_stream *open_list(struct fixture *f)
+{
+	struct asked *a = ask("/slurm/v0.0.40/jobs");
+	struct http_answer answer = { .status = 200 };
+
+	a->r.path = "/slurm/v0.0.40/jobs";
+	a->r.snap = snapshot_get(f->s);
+	slurm_jobs(&a->r, &answer);
+	assert_non_null(answer.stream);
+	snapshot_put((struct snapshot *)(uintptr_t)a->r.snap);
+	done(a);
+	return answer.stream;
+}
+
+/* Read once; what came is added. */
+static ssize_t read_list(struct http_stream *s, struct fixture *f, struct strbuf *text)
+{
+	struct snapshot *snap = snapshot_get(f->s);
+	char buf[4096];
+	ssize_t n = s->read(s, snap, false, buf, sizeof(buf));
+
+	if (n > 0)
+		strbuf_add(text, buf, (size_t)n);
+	snapshot_put(snap);
+	return n;
+}
+
+static json_t *rest_of_list(struct http_stream *s, struct fixture *f, struct strbuf *text)
+{
+	json_t *list;
+
+	while (read_list(s, f, text) > 0)
+		;
+	s->free(s);
+	list = json_loads(text->s, 0, NULL);
+	strbuf_free(text);
+	return list;
+}
+
+/* These and no others, in order. */
+static void lists_jobs(json_t *list, json_int_t first, json_int_t last)
+{
+	const json_t *jobs = json_object_get(list, "jobs"), *job;
+	size_t i;
+
+	assert_int_equal(json_array_size(jobs), last - first + 1);
+	json_array_foreach(jobs, i, job) assert_int_equal(
+	        json_integer_value(json_object_get(job, "job_id")), first + (json_int_t)i);
+	json_decref(list);
+}
+
+/* Tasks 0 to 9 of array 10 run as jobs 11 to 20 and the others wait, but for the task that has begun
+ * as job 21. */
+static void publish_array(struct fixture *f, const char *waiting, const char *begun)
+{
+	const uint64_t arrays[] = { 10 };
+	struct snapshot_draft d = { .arrays = arrays, .n_arrays = 1 };
+	struct job_like v[12] = { { .id = 10, .raw_id = 10, .tasks = waiting, .several = true } };
+	char tasks[10][2];
+	size_t n = 1;
+
+	for (; n <= 10; n++) {
+		snprintf(tasks[n - 1], sizeof(tasks[0]), "%d", (int)n - 1);
+		v[n] = (struct job_like){ .id = 10,
+			.raw_id = 10 + n,
+			.tasks = tasks[n - 1],
+			.state = "RUNNING",
+			.start_time = 5 };
+	}
+	if (begun) {
+		v[n] = v[n - 1];
+		v[n].raw_id++;
+		v[n++].tasks = begun;
+	}
+	fixture_publish(f->s, f->texts, &d, v, n);
+}
+
+static void a_task_is_listed_once(void **state)
+{
+	struct fixture *f = *state;
+	struct http_stream *s;
+	struct strbuf text = { 0 };
+
+	publish_array(f, "10-19", NULL);
+	s = open_list(f);
+	while (!text.s || !strstr(text.s, "\"10-19\""))
+		assert_true(read_list(s, f, &text) > 0);
+	publish_array(f, "10-14,16-19", "15");
+	lists_jobs(rest_of_list(s, f, &text), 10, 20);
+	lists_jobs(rest_of_list(open_list(f), f, &text), 10, 21);
+}
+
+static void a_list_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct http_stream *s;
+	struct strbuf text = { 0 };
+
+	publish_array(f, "10-19", NULL);
+	s = open_list(f);
+	assert_true(read_list(s, f, &text) > 0);
+	later_s = EVENTS_LIFE_S + 1;
+	assert_int_equal(read_list(s, f, &text), -2);
+	later_s = 0;
+	s->free(s);
+	strbuf_free(&text);
+}
+
 /* --- OpenAPI ------------------------------------------------------------------------------------ */
 
 static void refs_lead_somewhere(const json_t *value, const json_t *schemas)
@@ -384,6 +510,8 @@ int main(void)
 		cmocka_unit_test(same_queries_have_one_key),
 		cmocka_unit_test_setup_teardown(events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_many_filters, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_task_is_listed_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_list_ends, set_up, tear_down),
 		cmocka_unit_test(openapi),
 	};
 
