@@ -49,14 +49,20 @@ static void shut(struct connection *conn)
 	shutdown(conn->fd, SHUT_RDWR);
 }
 
+#define COST_MAX (HTTP_ANSWERS_MAX / 4 * 3)
+
 /* --- answers that are not taken --------------------------------------------------------------- */
 
-/* What the server keeps for its client. Of what is shut the memory is as good as free. */
+/* What the server keeps for its client. Of what is shut the memory is as good as free. No answer
+ * counts as more than most of the room, so that one which is larger (the nodes of a very large cluster) has
+ * it while others need little. */
 static size_t cost_of(const struct connection *conn)
 {
+	size_t cost = conn->answer_bytes + (conn->shared ? http_body_cost(conn->shared) : 0);
+
 	if (conn->phase == PHASE_CLOSED)
 		return 0;
-	return conn->answer_bytes + (conn->shared ? http_body_cost(conn->shared) : 0);
+	return cost < COST_MAX ? cost : COST_MAX;
 }
 
 /* What it keeps for all. *most: for which address most; if others have as much, that of `conn`. */
@@ -101,8 +107,6 @@ static bool make_room(const struct connection *conn)
 
 	if (conn->listener->http->answers <= HTTP_ANSWERS_MAX)
 		return true;
-	if (cost_of(conn) > HTTP_ANSWERS_MAX)
-		return false;
 	while (cost_of_all(conn, &most) > HTTP_ANSWERS_MAX) {
 		other = slowest(conn, most);
 		if (!other)

@@ -23,7 +23,7 @@
 #define LARGE (HTTP_ANSWERS_MAX / 4 * 3)
 /* Two fit, three do not. */
 #define HALF (HTTP_ANSWERS_MAX / 8 * 3)
-#define TOO_LARGE (HTTP_ANSWERS_MAX + 1)
+#define MORE_THAN_ALL (HTTP_ANSWERS_MAX + 1)
 /* So long a test takes only if something that it waits for never comes. */
 #define GIVE_UP_MS 60000
 
@@ -99,7 +99,7 @@ static void serve_large(const struct http_request *r, struct http_answer *a)
 static void serve_huge(const struct http_request *r, struct http_answer *a)
 {
 	(void)r;
-	fill(a, TOO_LARGE);
+	fill(a, MORE_THAN_ALL);
 }
 
 static void serve_shared(const struct http_request *r, struct http_answer *a)
@@ -312,6 +312,7 @@ static void an_answer_without_room_is_refused(void **state)
 	close(fd);
 	assert_true(comes_whole(f, other, HALF));
 	assert_true(comes_whole(f, ask(f, "/large"), LARGE));
+	assert_true(comes_whole(f, ask(f, "/huge"), MORE_THAN_ALL));
 }
 
 static void what_a_table_keeps_costs_nothing(void **state)
