@@ -140,6 +140,7 @@ static void no_field_is_lost(void **state)
 	Gpusched__GpuCount gpus = GPUSCHED__GPU_COUNT__INIT, *counts[] = { &gpus };
 	Gpusched__JobRun run = GPUSCHED__JOB_RUN__INIT, *runs[] = { &run };
 	struct snapshot_job *job;
+	json_t *before, *after;
 	char *want, *got;
 
 	fill(&m);
@@ -150,9 +151,13 @@ static void no_field_is_lost(void **state)
 	job = snapshot_job_new(&m, f->texts);
 	again = snapshot_job_unpack(NULL, job);
 	assert_non_null(again);
-	want = json_dumps(msgjson(&m.base, 0), JSON_INDENT(1));
-	got = json_dumps(msgjson(&again->base, 0), JSON_INDENT(1));
+	before = msgjson(&m.base, 0);
+	after = msgjson(&again->base, 0);
+	want = json_dumps(before, JSON_INDENT(1));
+	got = json_dumps(after, JSON_INDENT(1));
 	assert_string_equal(got, want);
+	json_decref(before);
+	json_decref(after);
 	free(want);
 	free(got);
 	gpusched__job__free_unpacked(again, NULL);
