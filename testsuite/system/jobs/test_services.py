@@ -322,8 +322,11 @@ def test_services_are_not_cancelled_with_jobs(cluster):
     cluster.serve("other")
     cluster.wait_ready("chat", 2)
     cluster.wait_ready("other", 1)
-    pending = json.loads(cluster.run("ginfo", "--json").stdout)["partitions"][0]["jobs_pending"]
-    assert pending == 0 and not json.loads(cluster.run("gprio", "--json").stdout)["jobs"]
+
+    def none_waits():
+        pending = json.loads(cluster.run("ginfo", "--json").stdout)["partitions"][0]["jobs_pending"]
+        return pending == 0 and not json.loads(cluster.run("gprio", "--json").stdout)["jobs"]
+    wait_until(none_waits, "no slot in reserve counts as waiting")
     job = cluster.submit("sleep 100")
     r = cluster.run("gcancel", "--me", check=False)
     assert r.returncode == 1 and r.stderr.count("is not cancelled with jobs") == 2 and r.stderr.count("error") == 2, r.stderr
