@@ -52,7 +52,7 @@ def sampled(c, uuid, **want):
 
 
 def files(c):
-    return {p.name: p.read_text() for p in folder(c).iterdir()}
+    return {p.name: p.read_text() for p in folder(c).iterdir() if not p.name.startswith(".")}
 
 
 def waits(c, flag):
