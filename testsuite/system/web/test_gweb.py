@@ -89,9 +89,9 @@ def test_jobs_are_counted(web):
     finally:
         web.c.run("gcancel", running, held, array)
     wait_until(lambda: metrics(web)['gpusched_gpus{type="demo",state="free"}'] == 8, "all GPUs to be free")
-    m = metrics(web)
-    assert 'gpusched_jobs{partition="batch",state="PENDING"}' not in m
-    assert m['gpusched_jobs_ended_total{partition="batch",state="CANCELLED"}'] >= 2
+    wait_until(lambda: metrics(web).get('gpusched_jobs_ended_total{partition="batch",state="CANCELLED"}', 0) >= 2,
+               "the ends to be counted")
+    assert 'gpusched_jobs{partition="batch",state="PENDING"}' not in metrics(web)
 
 
 def test_tasks_of_an_array(web):
