@@ -431,8 +431,8 @@ static void sort_keys(struct snapshot_delta *delta)
 	delta->n_jobs = n;
 }
 
-/* Is the record of before told of in a long delta? One that still waits, and asks for the same, has
- * another place or another reason to wait at most. */
+/* Does a long delta name a replaced record? Not if the job still waits with the same request: then at
+ * most its place or its reason to wait has changed. */
 static bool left_waiting(const struct snapshot *snap, const struct snapshot_job *before)
 {
 	size_t n;
@@ -442,7 +442,7 @@ static bool left_waiting(const struct snapshot *snap, const struct snapshot_job 
 	return !now || !before->status->waits || now[0]->request != before->request;
 }
 
-/* And one of now? A job that has waited for a while is told of only as one of before. */
+/* Does a long delta name a new record by itself? Not if the job has waited for more than NEW_US. */
 static bool is_news(const struct snapshot *snap, const struct snapshot_job *job)
 {
 	return !job->status->waits || snap->taken_us - job->submit_time <= NEW_US;
