@@ -36,6 +36,12 @@ struct nvml_memory { /* nvmlMemory_t, in bytes */
 	unsigned long long total, free, used;
 };
 
+struct nvml_memory_parts { /* nvmlMemory_v2_t, in bytes */
+	unsigned version;   /* NVML_MEMORY_PARTS_VERSION */
+	unsigned long long total, reserved, free, used; /* `used` is without `reserved` */
+};
+#define NVML_MEMORY_PARTS_VERSION ((unsigned)sizeof(struct nvml_memory_parts) | 2u << 24)
+
 struct nvml_attributes { /* nvmlDeviceAttributes_t */
 	unsigned multiprocessors, copy_engines, decoders, encoders, jpeg, ofa;
 	unsigned slices, compute_slices;
@@ -140,6 +146,8 @@ enum { /* nvmlGpuTopologyLevel_t: what two GPUs have between them */
 	X(nvmlDeviceGetPciInfo, 3, 1, (nvml_device device, struct nvml_pci * pci))                \
 	X(nvmlDeviceGetMinorNumber, 1, 1, (nvml_device device, unsigned *minor))                  \
 	X(nvmlDeviceGetMemoryInfo, 1, 1, (nvml_device device, struct nvml_memory * memory))       \
+	X(nvmlDeviceGetMemoryInfo_v2, 1, 1,                                                       \
+	        (nvml_device device, struct nvml_memory_parts * memory))                          \
 	X(nvmlDeviceGetEccMode, 1, 1, (nvml_device device, int *now, int *pending))               \
 	X(nvmlDeviceGetEnforcedPowerLimit, 1, 1, (nvml_device device, unsigned *mw))              \
 	X(nvmlDeviceGetNvLinkState, 1, 1, (nvml_device device, unsigned link, int *active))       \

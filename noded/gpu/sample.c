@@ -204,6 +204,18 @@ static void take_shares(struct gpu_sampling *s, struct slot *slot, struct gpu_us
 	}
 }
 
+/* Drivers before 510 count what they keep for themselves as used; later ones tell it apart. */
+static bool ask_memory(struct gpu_sampling *s, nvml_device device, struct nvml_memory *memory)
+{
+	struct nvml_memory_parts parts = { .version = NVML_MEMORY_PARTS_VERSION };
+
+	if (ASK(s, nvmlDeviceGetMemoryInfo_v2, device, &parts) != NVML_SUCCESS)
+		return ASK(s, nvmlDeviceGetMemoryInfo, device, memory) == NVML_SUCCESS;
+	memory->used = parts.used;
+	memory->free = parts.free;
+	return true;
+}
+
 static void take_memory(struct gpu_sampling *s, const struct slot *slot, struct gpu_use *use)
 {
 	struct nvml_memory memory = { 0 };
@@ -211,7 +223,7 @@ static void take_memory(struct gpu_sampling *s, const struct slot *slot, struct 
 	memset(use, 0, sizeof(*use));
 	memcpy(use->uuid, slot->uuid, sizeof(use->uuid));
 	s->gpu = slot->gpu;
-	if (ASK(s, nvmlDeviceGetMemoryInfo, slot->device, &memory) == NVML_SUCCESS) {
+	if (ask_memory(s, slot->device, &memory)) {
 		use->used_mb = memory.used / MIB;
 		use->free_mb = memory.free / MIB;
 		use->known |= USE_MEMORY;

@@ -40,7 +40,7 @@ struct gpu_use {
 	char uuid[GPUS_TEXT];
 	uint32_t known;     /* which values are known: USE_* */
 	uint32_t compute;   /* in thousandths */
-	uint64_t used_mb;   /* includes the driver's own memory */
+	uint64_t used_mb;   /* with what the driver keeps only before driver 510 */
 	uint64_t free_mb;   /* known with used_mb */
 	uint64_t energy_mj; /* since the driver was loaded */
 	uint32_t temp_c, power_mw, sm_clock_mhz, mem_clock_mhz; /* 0: not known */

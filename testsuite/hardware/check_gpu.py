@@ -133,11 +133,16 @@ GROUPS = (
         ("a PyTorch batch-inference job", "use", "torch"),
         ("a process left on a free GPU is found", "memory", "process_left"),
         ("idle GPUs, sampled", "use", "idle_gpus"),
+        ("the page of metrics", "work", "metric_page"),
+        ("what a job costs", "work", "launch"),
+        ("the agent beside a job", "use", "busy_agent"),
         ("the idle agent", "use", "idle_agent"),
+        ("a GPU handed over with a warning", "work", "handed_over"),
         ("residue between two users, no scrub program", "memory", "residue"),
         ("residue between two users, with gpu-scrub", "memory", "scrubbed"),
         ("an Xid reaches the log of events", "use", "xid"))),
-    ('share = "watch";', (("the watchdog ends who takes more than his part", "memory", "watchdog"),)),
+    ('share = "watch";', (("the watchdog ends who takes more than his part", "memory", "watchdog"),
+                           ("a service on parts of one GPU", "work", "service"))),
     ('share = "mps";', (("MPS", "memory", "mps"),)),
 )
 

@@ -5,10 +5,11 @@
  *   gputool fill MIB BYTE [SECONDS]    the same, and each byte of it is BYTE
  *   gputool scan BYTE                  takes all memory that can be had and says what is in it
  *   gputool spin PERCENT SECONDS       keeps the first GPU busy for that part of the time
- *   gputool work ROUNDS TIMES [FLAG]   a computation whose checksums are the same wherever it is
- * done; all of it again until the file FLAG is there gputool fault                      writes
- * where nothing is: an Xid 31 gputool open FILE...               whether each of these can be
- * opened gputool make FILE MAJOR MINOR      whether it can make that device file
+ *   gputool work ROUNDS TIMES [FLAG]   a computation whose checksums are the same wherever it is done;
+ *                                      all of it again until the file FLAG exists
+ *   gputool fault                      writes where nothing is: an Xid 31
+ *   gputool open FILE...               whether each of these can be opened
+ *   gputool make FILE MAJOR MINOR      whether it can make that device file
  *
  * The driver's API by dlopen(3). Each line of output is a JSON object. SECONDS: it keeps the memory
  * so long. Exit status 0; 1 when a call has failed, which is told as {"error": NAME, "call": CALL};

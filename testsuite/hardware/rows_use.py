@@ -166,7 +166,7 @@ def family(pid):
 
 
 WARMER = 5     # C that a GPU may have become warmer or colder meanwhile
-RESERVED = 2   # percent of the memory, which the driver keeps and nvidia-smi does not tell as used
+SAME_MB = 64   # that the agent's memory may differ from nvidia-smi's: a process may just come or go
 
 
 def idle_gpus(ctx):
@@ -186,26 +186,42 @@ def idle_gpus(ctx):
     except Failed:
         yield Row("idle GPUs, sampled", NOT_HERE, "no whole GPU was sampled: every card is in MIG mode, or no library answers")
         return
-    theirs = {row["uuid"]: row for row in smi_table(("uuid", "memory.used", "memory.total", "temperature.gpu", "clocks.sm", "power.draw"))}
+    theirs = {row["uuid"]: row for row in smi_table(("uuid", "memory.used", "temperature.gpu", "clocks.sm", "power.draw"))}
     for g in ours:
         smi_says = theirs[g["uuid"]]
-        mb, total, warm = (float(smi_says[k]) for k in ("memory.used", "memory.total", "temperature.gpu"))
+        mb, warm = (float(smi_says[k]) for k in ("memory.used", "temperature.gpu"))
         yield judged(f"idle GPU {g['index']}, sampled",
-                     abs(g.get("temp_c", 0) - warm) <= WARMER and abs(g.get("fb_used_mb", 0) - mb) <= total * RESERVED / 100,
+                     abs(g.get("temp_c", 0) - warm) <= WARMER and abs(g.get("fb_used_mb", 0) - mb) <= SAME_MB,
                      f"agent {g.get('sm_pct', 0)}%, {g.get('fb_used_mb', 0)} MiB, {g.get('temp_c', 0)} C, {g.get('power_mw', 0) / 1000:.0f} W, "
                      f"{g.get('sm_clock_mhz', 0)} MHz, {g.get('sample_age_s', 0)} s before; nvidia-smi {mb:.0f} MiB, {warm:.0f} C, "
                      f"{smi_says['power.draw']} W, {smi_says['clocks.sm']} MHz")
 
 
-def idle_agent(ctx):
-    """What it costs when nothing runs, with the real library in its processes."""
-    pids, seconds = family(ctx.site.agents["gpu1"].pid), 8
+def cost(ctx, seconds):
+    """Percent of a core that the agent and all its processes take meanwhile, their MiB, how many they are."""
+    pids = family(ctx.site.agents["gpu1"].pid)
     before, begin = cpu_ns(pids), time.monotonic()
     live_for(seconds)
     after, took = cpu_ns(pids), time.monotonic() - begin
-    percent = sum(after[p] - before[p] for p in after if p in before) / 1e7 / took
-    yield Row("the idle agent, all its processes", SEEN, f"{percent:.3f}% of a core in {seconds} s, with a look at the GPUs and a sample of them each 5 s (600 s "
-              f"and 60 s are usual); {sum(map(pss_kb, after)) / 1024:.1f} MiB in {len(after)} processes")
+    return sum(after[p] - before[p] for p in after if p in before) / 1e7 / took, sum(map(pss_kb, after)) / 1024, len(after)
+
+
+def idle_agent(ctx):
+    """What it costs when nothing runs, with the real library in its processes."""
+    percent, mb, n = cost(ctx, 8)
+    yield Row("the idle agent, all its processes", SEEN, f"{percent:.3f}% of a core in 8 s, with a look at the GPUs and a sample of them each 5 s (600 s "
+              f"and 60 s are usual); {mb:.1f} MiB in {n} processes")
+
+
+def busy_agent(ctx):
+    """The same while a job has a GPU; what the job takes for itself is in it."""
+    c = ctx.site
+    job = c.script("echo '{\"sleeps\": 1}'; exec sleep 60", "--gpus=1")
+    c.said(job, "sleeps")
+    percent, mb, n = cost(ctx, 10)
+    c.cancel(job)
+    yield Row("the agent beside a job", SEEN, f"{percent:.3f}% of a core in 10 s, with a sample of the GPU each second (10 s are usual); {mb:.1f} MiB in {n} processes, "
+              "the job's own two among them")
 
 
 def cpu_ns(pids):

@@ -12,6 +12,13 @@ from cluster import BIN, BUILD, ROOT, Cluster, Failed, wait_until
 
 NODE = "gpu1"
 TOOL = BUILD / "testsuite/hardware/gputool"
+PORTS = (20000 + os.getpid() % 1000 * 20, 20019 + os.getpid() % 1000 * 20)  # of replicas
+PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; services = true; preempt_mode = "requeue"; } )"""
+POLICY = """qos = (
+  { name = "normal"; default = true; },
+  { name = "production"; preempts = [ "scavenger" ]; },
+  { name = "scavenger"; min_run = "0s"; }
+);"""
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "OUT_OF_MEMORY", "TIMEOUT", "NODE_FAIL")
 
 
@@ -62,7 +69,7 @@ class Site(Cluster):
     def __init__(self, node="", agent=()):
         """`node`: keys of the node in gpusched.conf; `agent`: options of gnoded."""
         self.agent_options = list(agent)
-        super().__init__(nodes=(NODE,), cpus=os.cpu_count(), start=False, hardware=self.node_text(node))
+        super().__init__(nodes=(NODE,), cpus=os.cpu_count(), start=False, hardware=self.node_text(node), partitions=PARTITIONS, policy=POLICY)
         self.programs = self.dir / "programs"
         self.programs.mkdir(mode=0o755)
         try:
@@ -83,6 +90,7 @@ class Site(Cluster):
         mps = shutil.which("nvidia-cuda-mps-control")
         return [BIN["gnoded"], "--foreground", "--node", node, "--rundir", rundir, "--spool", spool,
                 "--shepherd", BUILD / "noded/gshepherd", "--sample-every=1s", "--idle-sample=5s", "--gpu-recheck=5s", "--programs", self.programs,
+                f"--service-ports={PORTS[0]}-{PORTS[1]}", "--service-address=127.0.0.1",
                 *(["--mps", mps] if mps else []), *(["--allow-root"] if ROOT else []), *self.agent_options]
 
     def configure(self, keys):

@@ -262,10 +262,30 @@ API int nvmlDeviceGetMemoryInfo(device_t d, struct memory *m)
 {
 	BEGIN("nvmlDeviceGetMemoryInfo", d);
 	m->total = (is_mig(d) ? mig_of(d)->mem : gpu_of(d)->mem) * MIB;
-	m->used = (is_mig(d) ? mig_of(d)->used : gpu_of(d)->used) * MIB;
+	m->used = (is_mig(d) ? mig_of(d)->used : gpu_of(d)->used + gpu_of(d)->reserved) * MIB;
 	m->free = m->total - m->used;
 	return OK;
 }
+
+#ifndef STANDIN_OLD
+struct memory_parts {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+
+API int nvmlDeviceGetMemoryInfo_v2(device_t d, struct memory_parts *m);
+API int nvmlDeviceGetMemoryInfo_v2(device_t d, struct memory_parts *m)
+{
+	BEGIN("nvmlDeviceGetMemoryInfo", d);
+	if (m->version != (sizeof(*m) | 2 << 24))
+		return INVALID;
+	m->total = (is_mig(d) ? mig_of(d)->mem : gpu_of(d)->mem) * MIB;
+	m->reserved = (is_mig(d) ? 0 : gpu_of(d)->reserved) * MIB;
+	m->used = (is_mig(d) ? mig_of(d)->used : gpu_of(d)->used) * MIB;
+	m->free = m->total - m->reserved - m->used;
+	return OK;
+}
+#endif
 
 API int nvmlDeviceGetEccMode(device_t d, int *now, int *pending);
 API int nvmlDeviceGetEccMode(device_t d, int *now, int *pending)

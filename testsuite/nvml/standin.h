@@ -28,7 +28,7 @@ struct facts {
 	unsigned n_gpus;
 	struct gpu {
 		char uuid[TEXT], name[TEXT];
-		unsigned domain, bus, device, minor, mem, used, power, compute, memory, temp;
+		unsigned domain, bus, device, minor, mem, used, reserved, power, compute, memory, temp;
 		unsigned long long energy;
 		unsigned watts, slowdown, ecc_errors, ecc_total, remap_pending, remap_failed;
 		int ecc, recovery, reset, drain_reset;

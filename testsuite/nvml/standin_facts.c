@@ -54,6 +54,7 @@ static void add_gpu(struct facts *f, const char *line)
 	g->minor = (unsigned)number(line, "minor", (int)f->n_gpus);
 	g->mem = (unsigned)number(line, "mem", 81559);
 	g->used = (unsigned)number(line, "used", 0);
+	g->reserved = (unsigned)number(line, "reserved", 0);
 	g->power = (unsigned)number(line, "power", 700);
 	g->compute = (unsigned)number(line, "compute", 0);
 	g->memory = (unsigned)number(line, "memory", 0);

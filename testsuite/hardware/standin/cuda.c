@@ -10,6 +10,8 @@
  *   residue      memory comes with what was in it
  *   all-visible  CUDA_VISIBLE_DEVICES and device files count for nothing
  *   disturbed    what `work` computes depends on who else has memory there
+ *   full         no memory can be had
+ *   kept         what a process that has ended had is not given back
  *   no-limit     MPS's memory limit counts for nothing
  */
 #include <errno.h>
@@ -194,7 +196,7 @@ static void *map(const char *suffix, unsigned gpu, size_t size)
 
 static bool is_free(int32_t pid)
 {
-	return pid == 0 || (kill(pid, 0) < 0 && errno == ESRCH);
+	return pid == 0 || (kill(pid, 0) < 0 && errno == ESRCH && !planted("kept"));
 }
 
 /* What MPS lets a client have, in MiB: "0=20480M". */
@@ -211,6 +213,8 @@ static int take(unsigned want, unsigned *first)
 	unsigned run = 0, mine = 0;
 	int r = OUT_OF_MEMORY;
 
+	if (planted("full"))
+		return r;
 	flock(lock, LOCK_EX);
 	for (unsigned i = 0; i < pages; i++)
 		mine += state->owners[i] == getpid();

@@ -75,6 +75,7 @@ def test_all_of_it(machine, tmp_path):
         "memory of a process", "compute use, a kernel at 30%", "compute use, a kernel at 80%",
         "energy, a kernel at 30%", "a process left on a free GPU is found", "residue between two users, with gpu-scrub",
         "the watchdog ends who takes more than his part", "its neighbour's output is that of a solo run",
+        "the page of metrics", "a GPU handed over with a warning", "a service on parts of one GPU",
         "MPS: a part of the compute", "MPS: the memory limit holds"}, rows
     told = (tmp_path / "out.md").read_text()
     assert told.startswith("before\n<!-- hardware begin -->\n2") and told.endswith("\n<!-- hardware end -->\nafter\n")
@@ -107,6 +108,12 @@ def test_samples_of_idle_gpus(machine):
     assert failed(m.check(only=["idle GPUs"])) == {"idle GPU 0, sampled", "idle GPU 1, sampled"}
 
 
+def test_a_page_that_differs(machine):
+    m = machine()
+    m.standin.plant_smi("memory.used=3000")
+    assert failed(m.check(only=["page of metrics"])) == {"the page of metrics"}
+
+
 def test_links_that_are_none(machine):
     """One has found what the other has not."""
     m = machine(driver=False)
@@ -119,6 +126,8 @@ CUDA = [
     (("all-visible",), ["sees exactly"], {"a CUDA program sees exactly its GPU", "a job without GPUs sees none"}),
     (("disturbed",), ["watchdog"], {"its neighbour's output is that of a solo run"}),
     (("no-limit",), ["MPS"], {"MPS: the memory limit holds"}),
+    (("kept",), ["handed over"], {"a GPU handed over with a warning"}),
+    (("full",), ["handed over", "parts of one"], {"a GPU handed over with a warning", "a service on parts of one GPU"}),
 ]
 
 

@@ -31,7 +31,7 @@ static char trouble[160];
 
 #define MACHINE                                                                           \
 	"gpu uuid=GPU-a name=\"NVIDIA H100\" mem=81559 used=1500 compute=40 energy=5000 " \
-	"draw=310 temp=61 sm_clock=1755 mem_clock=2619\n"                                 \
+	"reserved=600 draw=310 temp=61 sm_clock=1755 mem_clock=2619\n"                                 \
 	"gpu uuid=GPU-b name=\"NVIDIA H100\" mem=81559 mig=1\n"                           \
 	"gpu uuid=GPU-c name=\"NVIDIA L40S\" mem=46068 used=900 compute=90 energy=100\n"  \
 	"mig gpu=1 gi=7 ci=0 uuid=MIG-1 profile=1g.10gb mem=9856 used=56\n"               \
@@ -101,7 +101,7 @@ static void test_all(void **state)
 	assert_int_equal(g->compute, 400);
 	assert_int_equal(g->used_mb, 1500);
 	assert_int_equal(g->energy_mj, 5000);
-	assert_int_equal(g->free_mb, 81559 - 1500);
+	assert_int_equal(g->free_mb, 81559 - 600 - 1500);
 	assert_true(g->temp_c == 61 && g->power_mw == 310000);
 	assert_true(g->sm_clock_mhz == 1755 && g->mem_clock_mhz == 2619);
 	assert_int_equal(g->n_procs, 1);
