@@ -9,7 +9,7 @@ BEGIN {
 	n = split("Job JobRun RunUsed GpuCount KeyValue WhyResult Why Blocker Change SubmitResult Place " \
 		"Prio PrioPoints PrioFactors PrioWeights Share ShareGpus Acct AcctRun ReportLine ReportType Event " \
 		"Partition GpuUse GpuShared Node NodeGpu GpuPart RunId Pong Stat " \
-		"Service ServiceReplica ServiceAvoided ServiceRequest ServiceSpec", shown, " ")
+		"Service ServiceReplica ServiceAvoided ServiceRequest ServiceSpec JobOutput", shown, " ")
 	for (i = 1; i <= n; i++)
 		want[shown[i]] = 1
 }

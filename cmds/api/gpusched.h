@@ -179,6 +179,7 @@ struct gpusched_spec {
 	/* The job has steps (srun): 1: its script runs once, on the first of its nodes; 2: it has no
 	 * script, as salloc(1) makes it, and ends when it had no client for patience_s. */
 	uint32_t steps;
+	bool show_output; /* gweb may show its owner the end of what it writes */
 };
 #define GPUSCHED_UNLIMITED UINT32_MAX
 #define GPUSCHED_GROUP_MAX 64

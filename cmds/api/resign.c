@@ -64,6 +64,8 @@ static int change(struct group *g, Gpusched__SignedSpec *spec, struct error *err
 		spec->append = to->append;
 	if (to->no_summary)
 		spec->no_summary = true;
+	if (to->said_show_output)
+		spec->show_output = to->show_output;
 	if (to->max_attempts)
 		spec->max_attempts = to->max_attempts;
 	if (to->env) {

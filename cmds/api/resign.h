@@ -27,6 +27,7 @@ struct respecification {
 	char *const *env;                                /* NULL behind the last */
 	bool open_mode, append;                          /* append, if open_mode says so */
 	bool no_summary;
+	bool said_show_output, show_output; /* the second, if the first says so */
 	uint32_t max_attempts;
 };
 

@@ -70,7 +70,7 @@ static int make_hello(struct client *c, struct stream *s, const char *where, con
 struct stream *stream_open(
         struct client *c, struct dial *d, const struct stream_to *to, struct error *err)
 {
-	static uint64_t last;
+	static _Atomic uint64_t last; /* gweb opens them in several threads */
 	Gpusched__StreamOpen m = GPUSCHED__STREAM_OPEN__INIT;
 	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
 	struct stream *s = xcalloc(1, sizeof(*s));

@@ -76,6 +76,8 @@ static const struct {
 	{ "input", SIGNED },
 	{ "open-mode", SIGNED },
 	{ "no-summary", SIGNED },
+	{ "show-output", SIGNED },
+	{ "no-show-output", SIGNED },
 	{ "chdir", SIGNED },
 	{ "export", SIGNED },
 	{ "max-attempts", SIGNED },
@@ -89,8 +91,8 @@ struct update {
 	struct submit_options options;
 	Gpusched__JobControl__Field fields[N_CHANGES + 1];
 	size_t n_fields;
-	bool is_signed,
-	        open_mode; /* options that are; --open-mode, which has no value for "not given" */
+	bool is_signed;
+	bool open_mode, show_output; /* given; their values do not say so */
 	const char *reason;
 	uint64_t throttle; /* of an array; 0: any number */
 };
@@ -166,6 +168,7 @@ static int take_change(
 	else
 		add_field(u, changes[change].field);
 	u->open_mode |= !strcmp(changes[change].option, "open-mode");
+	u->show_output |= strstr(changes[change].option, "show-output") != NULL;
 	return 0;
 }
 
@@ -207,8 +210,8 @@ static struct cmd cmd = {
 	        "would start a job can be given here as it stands there.\n"
 	        "\n"
 	        "What a job's owner signed (job-name, chdir, input, output, error, open-mode, "
-	        "no-summary, export, max-attempts) he alone can change; of an array it is all "
-	        "tasks'. It is changed first, and when that is refused nothing else is.\n"
+	        "no-summary, show-output, export, max-attempts) he alone can change; of an array "
+	        "it is all tasks'. It is changed first, and when that is refused nothing else is.\n"
 	        "\n"
 	        "Examples:\n"
 	        "  gctl update 4812 --gpus=h100:4\n"
@@ -254,6 +257,8 @@ static int respecify(const struct update *u, int *done, struct error *err)
 		.open_mode = u->open_mode,
 		.append = o->append,
 		.no_summary = o->no_summary,
+		.said_show_output = u->show_output,
+		.show_output = o->show_output,
 		.max_attempts = o->max_attempts };
 	struct resign_wish wish = {
 		.change = &change, .reason = u->reason ? u->reason : ""

@@ -340,6 +340,7 @@ static int fill(const struct making *m, const char *array)
 	s->error = o->error;
 	s->append = o->append;
 	s->no_summary = o->no_summary;
+	s->show_output = o->show_output;
 	s->array = array;
 	options_ask(o, s);
 	return DRMAA_ERRNO_SUCCESS;

@@ -157,6 +157,10 @@ static const struct option_row rows[] = {
 	        "append to output files or truncate them (default)"),
 	ROW(FILES, "no-summary", 0, EVERYWHERE, NULL, set_flag, no_summary,
 	        "Do not write what a job with GPUs has used to the end of its output"),
+	ROW(FILES, "show-output", 0, EVERYWHERE, NULL, set_flag, show_output,
+	        "Agree that web pages show you the end of its output"),
+	ROW(FILES, "no-show-output", 0, EVERYWHERE, NULL, unset_flag, show_output,
+	        "Web pages do not show its output (default)"),
 
 	ROW(SERVICE, "service", 0, EVERYWHERE, "NAME", set_service, service.name,
 	        "A service of this name instead of a batch job: replicas of the script, which are "

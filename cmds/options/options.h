@@ -87,7 +87,8 @@ struct submit_options {
 	bool all_mem; /* --mem=0: all of the node's, which goes with `exclusive` alone */
 	uint32_t warn_signal, warn_before_s;
 	int32_t nice;
-	bool hold, no_requeue, append, no_summary, wait, parsable, json, test_only, sign_only, quiet;
+	bool hold, no_requeue, append, no_summary, show_output, wait, parsable, json, test_only, sign_only,
+	        quiet;
 	char *labels[LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
 	/* The components behind `#SBATCH hetjob` lines, in order, each the next one's owner (het.h). */

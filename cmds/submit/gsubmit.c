@@ -317,6 +317,7 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 	s->error = o->error;
 	s->append = o->append;
 	s->no_summary = o->no_summary;
+	s->show_output = o->show_output;
 	options_ask(o, s);
 	if (o->service.name && gsubmit_make_service(g, o, job, err) < 0)
 		return -1;

@@ -207,6 +207,7 @@ SHOW(cost)
 
 CELL(exit, JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
 CELL(requeue, JOB, view_text(cell, j->requeue ? "yes" : "no"))
+CELL(show_output, JOB, view_text(cell, j->show_output ? "yes" : "no"))
 CELL(labels, JOB, view_list(cell, j->n_labels, j->labels, view_print_label))
 
 static const struct view_column columns[] = {
@@ -266,6 +267,7 @@ static const struct view_column columns[] = {
 	FIELD("PRIORITY", 8, 0, NUM, "priority", NUMBER, priority),
 	FIELD("NICE", 5, 0, NUM, "niceness that it was given", NUMBER, nice),
 	COLUMN("REQUEUE", 7, 0, 0, "run again if its node fails: yes, no", requeue),
+	COLUMN("SHOWN", 5, 0, 0, "gweb may show its owner the end of its output: yes, no", show_output),
 	FIELD("STEPS", 5, 0, NUM, "how many of its steps run", NUMBER_OR_NONE, steps_running),
 	COLUMN("LABELS", 16, 6, 0, "labels", labels),
 	FIELD("WORKDIR", 24, 8, 0, "where it runs", TEXT, cwd),

@@ -139,7 +139,7 @@ struct job_view {
 	const struct label *labels;
 	size_t n_labels;
 	const char *cwd, *output, *error, *submit_host, *comment;
-	bool requeue;
+	bool requeue, show_output;
 	usec_t eligible_time; /* wall: since when it is, or was at its first start, eligible; 0: it
 			       * is not, or not known */
 	uint64_t eligible_s;  /* up to its first start; 0: not known */

@@ -96,6 +96,7 @@
 #define JOB_GETS_RAW_IDS(t)    ADD_INTEGER(t, raw_ids)
 #define JOB_GETS_PARTITIONS(t) ADD_TEXT(t, partitions) ADD_TEXT(t, partition_needs)
 #define JOB_GETS_ELIGIBLE(t)   ADD_INTEGER(t, eligible_time)
+#define JOB_GETS_SHOWN(t)      ADD_INTEGER(t, show_output)
 #define RUN_GETS_RANK(t) \
 	"ALTER TABLE " t " RENAME TO run_without_rank;" \
 	"CREATE TABLE " t " (" RUN_TABLE_2 ") STRICT, WITHOUT ROWID;" \
@@ -246,6 +247,9 @@ static const char *const state_steps[] = {
 
 	/* Nodes that a service avoids. */
 	ADD_TEXT("service", avoids),
+
+	/* Owners agree that the end of a job's output is shown. */
+	BOTH(JOB_GETS_SHOWN, "job"),
 };
 
 /* history.db. 0x67707568 is "gpuh". */
@@ -311,6 +315,8 @@ static const char *const history_steps[] = {
 
 	JOB_GETS_ELIGIBLE("job")
 	RUN_GETS_MEM_TIME("run"),
+
+	JOB_GETS_SHOWN("job"),
 };
 /* clang-format on */
 

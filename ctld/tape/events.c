@@ -91,7 +91,7 @@ static const struct field job_fields[] = {
 	NUMBER(struct submit_job, sign_time),
 	MAY(struct submit_job, service, &service_form),
 	MAY_TEXT(struct submit_job, replica_of),
-	NUMBER(struct submit_job, ports),
+	NUMBER(struct submit_job, ports, show_output),
 };
 static const struct form job_form = FORM("job", struct submit_job, job_fields);
 
@@ -163,7 +163,7 @@ static const struct field respec_fields[] = {
 	PART(struct respec, is, &hash_form),
 	NUMBER(struct respec, fields),
 	TEXT(struct respec, told, name, cwd, output, error),
-	NUMBER(struct respec, max_attempts),
+	NUMBER(struct respec, max_attempts, show_output),
 };
 static const struct form respec_form = FORM("respec", struct respec, respec_fields);
 

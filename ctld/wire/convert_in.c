@@ -235,7 +235,7 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
 
 	if (take_request(request ? request : &defaults, arena, &job, err))
 		return -1;
-	COPY_FIELDS(&job, spec, name, array);
+	COPY_FIELDS(&job, spec, name, array, show_output);
 	if (spec->service && (wire_submit_service(spec->service, request ? request->service : NULL,
 	                              arena, &job.service, err) ||
 	                             label_service(spec->service->name, arena, &job, err)))

@@ -144,7 +144,7 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	COPY_FIELDS(m, view, n_gpus, cpus, mem_mb, time_limit_s, max_attempts, nice, requeue,
 	        n_labels, nodes_min, nodes_max, gpus_per_node, exclusive, gpu_mem_min_mb,
 	        gpu_mem_mb, gpu_share_milli, gpu_mem_burst_mb, max_wait_s, begin_time,
-	        requeue_delay_s, tmp_mb);
+	        requeue_delay_s, tmp_mb, show_output);
 	for (size_t i = 0; i < view->n_gpus; i++) {
 		m->gpus[i] = WIRE_NEW(Gpusched__GpuCount, GPUSCHED__GPU_COUNT__INIT, arena);
 		m->gpus[i]->type = wire_lend(view->gpus[i].type);

@@ -271,7 +271,7 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->reason = "";
 	COPY_FIELDS(v, i, cpus, time_limit_s, mem_mb, submit_time, start_time, end_time, attempt,
 	        max_attempts, warn_signal, warn_before_s, nice, cwd, output, error, submit_host,
-	        comment, requeue, max_wait_s);
+	        comment, requeue, show_output, max_wait_s);
 	COPY_FIELDS(v, i, begin_time, deadline, remark, mail_user, requeue_on, requeue_delay_s);
 	/* An array parent keeps the highest codes of its tasks, for its own end. */
 	v->exit_code = i->state == JOB_PENDING ? 0 : i->exit_code;

@@ -47,7 +47,7 @@ void submit_fill(const struct core *core, const struct caller *caller, struct in
 	i->warn_signal = in->warn_signal;
 	i->warn_before_s = in->warn_before_s;
 	i->max_attempts = in->max_attempts ? in->max_attempts : 1;
-	COPY_FIELDS(i, in, steps, nice, requeue);
+	COPY_FIELDS(i, in, steps, nice, requeue, show_output);
 
 	i->hold = in->hold ? HOLD_USER : HOLD_NONE; /* whatever else the owner is */
 }

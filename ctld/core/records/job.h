@@ -170,6 +170,7 @@ struct job_info {
 			* the job's; 0: on each */
 	bool raw_ids; /* of an array: the next ids are its tasks', by position in its set */
 	bool requeue;
+	bool show_output; /* its owner agreed (SignedSpec); nodes go by what was signed */
 	bool limit_set; /* the limit changed after its attempt was started: the controller enforces
 			 * it, too */
 };

@@ -29,6 +29,7 @@ static const struct codec_column columns[COL_JOB_COUNT] = {
 	F(deadline), F(depends), F(kill_invalid), F(remark), F(mail_types), F(mail_user),
 	F(requeue_on), F(requeue_delay_s), [COL_JOB_limit_cut] = COLUMN(struct job, info.limit_set),
 	F(part), F(steps), F(raw_ids), F(partitions), F(partition_needs), F(eligible_time),
+	F(show_output),
 	/* the job's own: state, gpus, place, labels, nonce, spec_hash, tasks, and the array's */
 };
 #undef F

@@ -297,6 +297,7 @@ void job_set_respec(struct jobs *jobs, struct job *job, const struct respec *r, 
 		strings_set(jobs->strings, &i->cwd, r->cwd);
 		strings_set(jobs->strings, &i->output, r->output);
 		strings_set(jobs->strings, &i->error, r->error);
+		i->show_output = r->show_output;
 	}
 	job_charge(jobs, job);
 	dirty_put(jobs->dirty, &job->mark);
@@ -321,7 +322,8 @@ void job_follow_array(struct jobs *jobs, struct job *job)
 	                .cwd = own->info.cwd,
 	                .output = own->info.output,
 	                .error = own->info.error,
-	                .max_attempts = own->info.max_attempts },
+	                .max_attempts = own->info.max_attempts,
+	                .show_output = own->info.show_output },
 	        true);
 }
 

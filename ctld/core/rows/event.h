@@ -92,7 +92,7 @@ struct submit_job {
 	uint32_t max_attempts; /* attempts that a launcher has begun; 0 counts as 1 */
 	uint8_t steps; /* Gpusched__Steps__Mode: its script runs on the first node, srun starts
 			* tasks; 0: on each node */
-	bool hold, requeue;
+	bool hold, requeue, show_output;
 	int32_t nice;
 	const struct label *labels;
 	size_t n_labels;
@@ -120,7 +120,8 @@ struct spec_hash {
 	X(RESPEC_ARGS, "arguments")        \
 	X(RESPEC_ENV, "export")            \
 	X(RESPEC_UMASK, "umask")           \
-	X(RESPEC_ATTEMPTS, "max-attempts")
+	X(RESPEC_ATTEMPTS, "max-attempts") \
+	X(RESPEC_SHOW_OUTPUT, "show-output")
 #define X(sym, name) sym,
 enum respec_field { RESPEC_FIELDS(X) RESPEC_FIELD_COUNT };
 #undef X
@@ -132,6 +133,7 @@ struct respec {
 	const char *told; /* "job-name a -> b, export changed", for the audit trail */
 	const char *name, *cwd, *output, *error;
 	uint32_t max_attempts;
+	bool show_output;
 };
 
 /* The step for the next jobs of the bulk that is being accepted: bulk.h. */

@@ -97,7 +97,8 @@
 	X(JOB, raw_ids, INT, _) /* 1: an array whose tasks have ids of their own (job.h) */ \
 	X(JOB, partitions, TEXT, _) /* those in which it may start: job_partitions.h; "": one */ \
 	X(JOB, partition_needs, TEXT, _) /* what it has in each, if that differs */ \
-	X(JOB, eligible_time, INT, _) /* since when, at its first start; 0: it is not, or not known */
+	X(JOB, eligible_time, INT, _) /* since when, at its first start; 0: it is not, or not known */ \
+	X(JOB, show_output, INT, _) /* as in SignedSpec */
 
 #define RUN_COLUMNS(X)                                                             \
 	X(RUN, job, INT, K)                                                        \

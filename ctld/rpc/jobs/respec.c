@@ -51,6 +51,7 @@ static const struct spec_row {
 	ROW(steps, MESSAGE, FIXED),
 	ROW(service, MESSAGE, FIXED),
 	ROW(no_summary, BOOL, RESPEC_NO_SUMMARY),
+	ROW(show_output, BOOL, RESPEC_SHOW_OUTPUT),
 #undef ROW
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -194,6 +195,7 @@ static int fill(const Gpusched__SignedSpec *was, const Gpusched__SignedSpec *is,
 	out->output = wire_string(&is->output, arena);
 	out->error = wire_string(&is->error, arena);
 	out->max_attempts = is->max_attempts;
+	out->show_output = is->show_output;
 	if (!out->told || !out->cwd || !out->output || !out->error)
 		return error_set(err, ERR_USAGE, "the request takes too much memory to read");
 	return 0;

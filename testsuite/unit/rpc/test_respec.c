@@ -110,6 +110,7 @@ static void test_each_field(void **state)
 		{ "no_summary", "no-summary no -> yes" },
 		{ "steps", NULL },
 		{ "service", NULL },
+		{ "show_output", "show-output no -> yes" },
 	};
 	const ProtobufCMessageDescriptor *d = &gpusched__signed_spec__descriptor;
 
@@ -189,6 +190,9 @@ static void test_each_field(void **state)
 		case 21:
 			s.service = &service;
 			break;
+		case 22:
+			s.show_output = true;
+			break;
 		default:
 			s.no_summary = true;
 			break;
@@ -222,14 +226,17 @@ static void test_what_comes_out(void **state)
 	s.cwd = bytes("/a\xff");
 	s.output = s.error = bytes("");
 	s.max_attempts = 9;
+	s.show_output = true;
 	assert_int_equal(compare(&s, NULL, OWNER, &r, &err), 0);
 	assert_int_equal(r.fields, 1 << RESPEC_NAME | 1 << RESPEC_CWD | 1 << RESPEC_OUTPUT |
-	                                   1 << RESPEC_ERROR | 1 << RESPEC_ATTEMPTS);
+	                                   1 << RESPEC_ERROR | 1 << RESPEC_ATTEMPTS |
+	                                   1 << RESPEC_SHOW_OUTPUT);
 	assert_string_equal(r.name, "x");
 	assert_string_equal(r.cwd, "/a\xff");
 	assert_string_equal(r.output, "");
 	assert_string_equal(r.error, "");
 	assert_int_equal(r.max_attempts, 9);
+	assert_true(r.show_output);
 }
 
 /* By its owner, this very spec, and such as would be taken in a submit. */
