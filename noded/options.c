@@ -160,6 +160,13 @@ static CMD_SETTER(take_device)
 	return 0;
 }
 
+static CMD_SETTER(take_readers)
+{
+	struct options *o = field;
+
+	return output_readers_parse(value, &o->launcher.readers, err);
+}
+
 /* As in 20000-20999. Below 1024 only root may listen. */
 static CMD_SETTER(take_service_ports)
 {
@@ -288,6 +295,11 @@ static const struct cmd_option rows[] = {
 	        "to the controller)"),
 	TIME(launcher.service_age_s, "service-age", TIME_AGE,
 	        "refuse replicas of services that were signed longer ago (default: 90d)"),
+
+	CMD_HEADING("Output of jobs:"),
+	ALL("output-readers", "USER,...", take_readers,
+	        "these users, as gweb's, may read the end of what a job writes whose owner agreed "
+	        "(default: none)"),
 
 	CMD_HEADING("Programs of the site (default: none):"),
 	ROW(launcher.programs[PROGRAM_PROLOG], "prolog", 0, "FILE", cmd_set_text,

@@ -70,7 +70,7 @@ static const struct request rows[] = {
 	ROW(RUNS_USED, AGENT, false, BY_NODE, rpc_runs_used),
 	ROW(RUNS_LOAD, AGENT, false, BY_NODE, rpc_runs_load),
 	ROW(GPU_REPORT, AGENT, false, BY_NODE, rpc_gpu_report),
-	ROW(STREAM_OPEN, ASK, false, NOTHING, rpc_stream_open),
+	ROW(STREAM_OPEN, OUTPUT, false, NOTHING, rpc_stream_open),
 	ROW(STREAM_DATA, STREAM, false, NOTHING, rpc_stream_data),
 	ROW(STREAM_CREDIT, STREAM, false, NOTHING, rpc_stream_credit),
 	ROW(STREAM_CLOSE, STREAM, false, NOTHING, rpc_stream_close),

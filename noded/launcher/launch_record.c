@@ -422,6 +422,7 @@ static void fill_job(
 	r->umask = s->spec->umask;
 	r->interactive = s->spec->interactive != NULL;
 	r->summary = !s->spec->no_summary && !p->no_script;
+	r->show_output = s->spec->show_output;
 }
 
 /* What the controller ordered. */

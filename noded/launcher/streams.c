@@ -3,7 +3,7 @@
  * The launcher keeps each run's owner and where its output goes (OutputRecord, SPOOL/outputs/ID),
  * even after the run itself is forgotten: of the OUTPUTS_MAX newest runs. A greeting that the
  * network half passes on is decoded by munge, which only our user can do, and must name this
- * cluster, node and run; its sender must be the run's owner, or root. Then gtap is started, with
+ * cluster, node and run; stream_access.h says what its sender may have. Then gtap is started, with
  * its grant in memory: it becomes the owner before it does anything with the greeting.
  */
 #include "config.h"
@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -35,6 +36,7 @@
 #include "noded/runs/runs.h"
 #include "noded/runs/spawn.h"
 #include "noded/stream/local_channel.h"
+#include "noded/stream/stream_access.h"
 
 #define OUTPUTS_MAX 10000
 #define PRUNE_EACH  1000 /* runs remembered */
@@ -43,6 +45,7 @@
 struct streams {
 	int fd;              /* of the socket for descriptors; -1: none */
 	uint64_t remembered; /* runs, in SPOOL/outputs */
+	struct tails tails;
 };
 
 struct streams *streams_new(int fd)
@@ -135,6 +138,7 @@ void streams_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
 	o->append = r->append;
 	o->run_dir = r->run_dir;
 	o->steps = r->steps;
+	o->show_output = r->show_output;
 }
 
 void streams_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r)
@@ -223,19 +227,19 @@ static Gpusched__OutputRecord *find_output(const struct stream_ask *ask, struct 
 }
 
 /* Open the way to its input and output, only for the owner. -1 and `why` if there is none. */
-static int open_hold(const struct stream_ask *ask, const struct mcred *cred,
+static int open_hold(const struct stream_ask *ask, enum stream_access access,
         const Gpusched__OutputRecord *run, struct error *why)
 {
 	if (!run->interactive)
 		return error_set(why, ERR_JOB_STATE, "it is not interactive");
-	if (cred->uid != run->uid)
+	if (access != STREAM_OWNER)
 		return error_set(
 		        why, ERR_NOT_PERMITTED, "its input and output are its owner's alone");
 	return local_channel_connect(ask->l->places->holds, ask->name, why);
 }
 
 static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
-        Gpusched__OutputRecord *run, struct error *err)
+        enum stream_access access, Gpusched__OutputRecord *run, struct error *err)
 {
 	Gpusched__TapGrant g = GPUSCHED__TAP_GRANT__INIT;
 	struct error why = { .code = ERR_NONE };
@@ -247,9 +251,10 @@ static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
 	g.cluster = (char *)(uintptr_t)ask->l->options->cluster;
 	g.node = (char *)(uintptr_t)ask->l->options->node;
 	g.name = (char *)(uintptr_t)ask->name;
-	fds[2] = open_hold(ask, cred, run, &why);
+	fds[2] = open_hold(ask, access, run, &why);
 	g.no_attach = why.code ? why.text : g.no_attach;
-	g.owner = cred->uid == run->uid;
+	g.owner = access == STREAM_OWNER;
+	g.tail_only = access == STREAM_TAIL;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		error_set(err, ERR_SYSTEM, "socketpair: %s", strerror(errno));
 		goto out;
@@ -272,17 +277,20 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 {
 	struct stream_ask *ask = arg;
 	Gpusched__OutputRecord *run = NULL;
+	enum stream_access access;
 	struct error err;
 	int rc = -1;
 
 	if (!cred)
 		err = *why;
 	else if (check_cred(ask, cred, &err) == 0 && (run = find_output(ask, &err))) {
-		if (cred->uid != run->uid && cred->uid != 0)
-			error_set(&err, ERR_NOT_PERMITTED, "run %s is not of uid %u", ask->name,
-			        (unsigned)cred->uid);
-		else
-			rc = start_tap(ask, cred, run, &err);
+		access = stream_access(
+		        &ask->l->options->readers, run, ask->name, cred->uid, &err);
+		if (access != STREAM_REFUSED &&
+		        (access != STREAM_TAIL ||
+		                tails_begin(&ask->l->streams->tails, clock_us(CLOCK_MONOTONIC),
+		                        &err) == 0))
+			rc = start_tap(ask, cred, access, run, &err);
 	}
 	if (rc < 0) {
 		log_info("stream to run %s refused: %s", ask->name, err.text);

@@ -13,6 +13,7 @@
 #include "noded/contain/device_grants.h"
 #include "noded/exec/program.h"
 #include "noded/exec/rlimits.h"
+#include "noded/stream/stream_access.h"
 #include "noded/usage/overmem.h"
 
 #define LAUNCHER_MPS             "/usr/bin/nvidia-cuda-mps-control"
@@ -57,6 +58,7 @@ struct launcher_options {
 	uint64_t private_tmp_mb;     /* of each, in memory; 0: on disk */
 	const Gpusched__RunRlimit *rlimits; /* the site's; as long as the process */
 	size_t n_rlimits;                   /* at most RLIMITS_MAX */
+	struct output_readers readers;      /* the site's consent: --output-readers */
 	uint64_t max_processes;             /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
 	struct device_grants_wish devices; /* strings as long as the process, as of `containment` */
 	const char *containment; /* "devices,memory": not to run jobs with less; NULL: whatever */

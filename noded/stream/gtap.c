@@ -7,6 +7,9 @@
  *   CHANNEL_ATTACH   instead of CHANNEL_LOG, of an interactive run: attach.h
  *   CHANNEL_STEPS    instead of both, of a job with steps: a connection to the run's gstepd
  *
+ * A client with TapGrant.tail_only gets no more than CHANNEL_LOG's end of a file, once: it may not
+ * follow, and a file whose name is a symbolic link is not opened for it.
+ *
  * It does one thing at a time and may block on its socket, since it serves only this client.
  */
 #include "config.h"
@@ -30,6 +33,7 @@
 #include "noded/stream/attach.h"
 #include "noded/stream/handoff.h"
 #include "noded/stream/local_channel.h"
+#include "noded/stream/stream_access.h"
 #include "noded/stream/tap_fds.h"
 
 #define GREETING_MS 10000 /* for the client's confirmation and its first request */
@@ -167,9 +171,13 @@ static int greet(struct tap *t)
 
 /* --- a log ------------------------------------------------------------------------------------ */
 
-/* Only regular files: reading a FIFO would take data from its reader. Opened without blocking. */
-static int open_log(const Gpusched__OutputRecord *r, bool error_file, struct error *err)
+/* Only regular files: reading a FIFO would take data from its reader. Opened without blocking. For a
+ * client that is not the owner no link is followed at the file's name: in a folder that others can
+ * write, they would choose which of the owner's files that client sees. */
+static int open_log(const Gpusched__TapGrant *g, bool error_file, struct error *err)
 {
+	const Gpusched__OutputRecord *r = g->run;
+	int flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC | (g->tail_only ? O_NOFOLLOW : 0);
 	const ProtobufCBinaryData *which = error_file && r->error.len ? &r->error : &r->output;
 	char *cwd = record_string(&r->cwd), *path = record_string(which);
 	struct stat st;
@@ -180,9 +188,9 @@ static int open_log(const Gpusched__OutputRecord *r, bool error_file, struct err
 		error_set(err, ERR_SYSTEM, "its output went to its client (grun), not to a file");
 	} else if (path[0] != '/' && chdir(cwd) < 0) {
 		error_set(err, ERR_SYSTEM, "cannot enter '%s': %s", cwd, strerror(errno));
-	} else if ((fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0 ||
-	           fstat(fd, &st) < 0) {
-		error_set(err, ERR_SYSTEM, "cannot read '%s': %s", path, strerror(errno));
+	} else if ((fd = open(path, flags)) < 0 || fstat(fd, &st) < 0) {
+		error_set(err, ERR_SYSTEM, "cannot read '%s': %s", path,
+		        errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 	} else if (!S_ISREG(st.st_mode)) {
 		error_set(err, ERR_SYSTEM, "'%s' is no regular file", path);
 		close(fd);
@@ -193,27 +201,31 @@ static int open_log(const Gpusched__OutputRecord *r, bool error_file, struct err
 	return fd;
 }
 
-/* Where the last `lines` lines begin. */
-static off_t tail_start(int fd, off_t size, uint64_t lines)
+/* Where the last `lines` lines begin, of those that begin behind `least`; `least` if none does. */
+static off_t tail_start(int fd, off_t size, uint64_t lines, off_t least)
 {
 	static char b[BLOCK];
-	off_t at = size;
+	off_t at = size, begins = least;
 
 	if (lines == 0)
 		return size;
-	while (at > 0) {
-		size_t n = at < BLOCK ? (size_t)at : BLOCK;
+	while (at > least) {
+		size_t n = at - least < BLOCK ? (size_t)(at - least) : BLOCK;
 		ssize_t got = pread(fd, b, n, at - (off_t)n);
 
 		if (got != (ssize_t)n)
-			return 0; /* the file is being truncated: send all of it */
+			return least; /* the file is being truncated: send all of it */
 		at -= (off_t)n;
-		for (size_t i = n; i-- > 0;)
+		for (size_t i = n; i-- > 0;) {
 			/* the newline at the very end ends the last line and begins none */
-			if (b[i] == '\n' && at + (off_t)i + 1 < size && lines-- == 1)
-				return at + (off_t)i + 1;
+			if (b[i] != '\n' || at + (off_t)i + 1 >= size)
+				continue;
+			begins = at + (off_t)i + 1;
+			if (lines-- == 1)
+				return begins;
+		}
 	}
-	return 0;
+	return least ? begins : 0;
 }
 
 static void say_at(struct tap *t, off_t at)
@@ -248,12 +260,12 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 	bool finished = !log->follow;
 	struct stat st;
 	off_t at = 0;
-	int fd = open_log(t->grant->run, log->error, &err);
+	int fd = open_log(t->grant, log->error, &err);
 
 	/* A run that is just being started has not made the file yet. */
 	while (fd < 0 && !finished && errno == ENOENT) {
 		finished = hear(t, &m, LOOK_MS);
-		fd = open_log(t->grant->run, log->error, &err);
+		fd = open_log(t->grant, log->error, &err);
 	}
 	if (fd < 0)
 		end(t, &err);
@@ -262,7 +274,7 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 	else if (log->had && t->grant->run->append)
 		at = (off_t)log->had;
 	else if (log->lines != UINT64_MAX && fstat(fd, &st) == 0)
-		at = tail_start(fd, st.st_size, log->lines);
+		at = tail_start(fd, st.st_size, log->lines, 0);
 	say_at(t, at);
 	while (!finished) {
 		at = send_rest(t, fd, at);
@@ -270,6 +282,48 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 	}
 	send_rest(t, fd, at);
 	err = (struct error){ .code = ERR_NONE };
+	end(t, &err);
+}
+
+/* --- the end of a log alone ------------------------------------------------------------------- */
+
+_Noreturn static void show_tail(struct tap *t, const struct channel_log *log)
+{
+	static uint8_t b[TAIL_BYTES_MAX];
+	struct error err = { .code = ERR_NONE };
+	int fd = open_log(t->grant, log->error, &err);
+	size_t got = 0, sent = 0, part;
+	struct stat st;
+	off_t at, least;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		end(t, &err);
+	least = st.st_size > TAIL_BYTES_MAX ? st.st_size - TAIL_BYTES_MAX : 0;
+	at = tail_start(fd, st.st_size, log->lines, least);
+	while (got < sizeof(b) && (n = pread(fd, b + got, sizeof(b) - got, at + (off_t)got)) > 0)
+		got += (size_t)n;
+	say_at(t, at);
+	for (; sent < got; sent += part) {
+		part = got - sent < BLOCK ? got - sent : BLOCK;
+		say(t, CHANNEL_OUT, b + sent, part);
+	}
+	end(t, &err);
+}
+
+/* A client that is not the owner. */
+_Noreturn static void serve_reader(struct tap *t, const struct channel_message *m)
+{
+	struct channel_log log;
+	struct error err;
+
+	if (m->kind != CHANNEL_LOG)
+		error_set(&err, ERR_NOT_PERMITTED, "only the end of its output is shown");
+	else if (channel_get_log(m, &log, &err) == 0) {
+		if (!log.follow)
+			show_tail(t, &log);
+		error_set(&err, ERR_NOT_PERMITTED, "only the end of its output is shown, once");
+	}
 	end(t, &err);
 }
 
@@ -335,8 +389,12 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	if (*t.grant->no_attach)
 		close(TAP_HOLD_FD);
+	if (t.grant->tail_only)
+		alarm(TAIL_LIFE_S);
 	if (greet(&t) < 0 || !hear(&t, &m, GREETING_MS))
 		return EXIT_FAILURE;
+	if (t.grant->tail_only)
+		serve_reader(&t, &m);
 	if (m.kind == CHANNEL_ATTACH && !*t.grant->no_attach)
 		attach_relay(t.channel, &m);
 	if (m.kind == CHANNEL_ATTACH) {

@@ -55,7 +55,7 @@ def test_altered_script(lau, nothing_ran):
 
 @pytest.mark.parametrize("change", [
     {"name": "other"}, {"args": [b"x"]}, {"env": [b"LD_PRELOAD=/x.so"]}, {"cwd": "/"}, {"output": b"/etc/passwd"},
-    {"max_attempts": 999}, {"umask": 0}, {"nonce": os.urandom(16)}])
+    {"max_attempts": 999}, {"umask": 0}, {"nonce": os.urandom(16)}, {"show_output": True}])
 def test_altered_spec(lau, nothing_ran, change):
     job = signed(lau)
     never(lau, lau.start_run(job, spec=SCHEMA_OF.encode("SignedSpec", {**job.spec, **change})), "sign")

@@ -10,9 +10,11 @@
  * administrators, the operators, the coordinators and the web users.
  *
  * A web user (gweb) sees all jobs and acts on none, not even on its own. For one of its own users it
- * may look as that user (MSG_LOOK_AS): then it is told what that user would be told, and may hand in
- * what that user has signed. Roles change only with the configuration
- * file: no request grants one.
+ * may look as that user (MSG_LOOK_AS): then it is told what that user would be told, may hand in
+ * what that user has signed, and may open streams to jobs whose output that user may follow. What
+ * it gets through them the nodes decide, which hear from munge that it is a web user
+ * (noded/stream/stream_access.h). Roles change only with the configuration file: no request grants
+ * one.
  *
  * To add a verb: add a row here, and one in testsuite/unit/core/test_roles.c, which repeats the whole
  * table by hand.
@@ -59,7 +61,8 @@ enum standing {
 	X(VERB_NODE, "operate nodes", AS_STAFF)                                                \
 	X(VERB_PARTITION, "operate partitions", AS_STAFF)                                      \
 	X(VERB_AGENT, "speak for a node", AS_AGENT)                                            \
-	X(VERB_STREAM, "send what is in a stream", AS_USER | AS_AGENT)                         \
+	X(VERB_OUTPUT, "ask for the output of jobs", AS_USER | AS_WEB)                         \
+	X(VERB_STREAM, "send what is in a stream", AS_USER | AS_WEB | AS_AGENT)                \
 	/* jobs */                                                                             \
 	/* where private */                                                                    \
 	X(VERB_JOB_SEE, "see it", AS_OWNER | AS_COORDINATOR | AS_STAFF | AS_WEB)               \

@@ -115,7 +115,7 @@ CHANGES = {
                           "job.submit", "")],
 }
 # They look, or are about what is a verb of its own above; what agents tell is nobody's doing.
-LOOKS = {"VERB_LOOK", "VERB_LOOK_AS", "VERB_LIST", "VERB_ASK", "VERB_STREAM", "VERB_AGENT", "VERB_JOB_SEE", "VERB_JOB_OUTPUT", "VERB_JOB_SCRIPT",
+LOOKS = {"VERB_LOOK", "VERB_LOOK_AS", "VERB_LIST", "VERB_ASK", "VERB_OUTPUT", "VERB_STREAM", "VERB_AGENT", "VERB_JOB_SEE", "VERB_JOB_OUTPUT", "VERB_JOB_SCRIPT",
          "VERB_JOB_EVENTS", "VERB_JOB_STEPS", "VERB_EVENTS", "VERB_BUDGETS"}  # steps: what their manager tells
 
 

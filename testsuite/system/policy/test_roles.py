@@ -347,6 +347,12 @@ def test_web_user(cluster):
             def seen(peer):
                 return {j["id"] for part in peer.call("MSG_LIST_JOBS")[:-1] for j in part["jobs"]}
 
+            def opened(peer, of):
+                peer.send("MSG_STREAM_OPEN", {"stream": 1, "run": {"job": of, "attempt": 1}, "node": "n1", "hello": b"x"})
+                while (got := peer.receive())[0] != "MSG_STREAM_CLOSE":
+                    pass
+                return got[2]["code"], got[2]["text"]
+
             def look(peer, **as_whom):
                 wait_until(lambda: (r := peer.call("MSG_LOOK_AS", as_whom))[-1].get("code", 0) != ERRORS["ERR_BUSY"] and r, "its name")
                 return peer.call("MSG_LOOK_AS", as_whom)
@@ -358,13 +364,16 @@ def test_web_user(cluster):
             assert p.call("MSG_LIST_EVENTS", {"by_uid": True, "uid": other})[-1].get("code", 0) == 0
             assert p.call("MSG_LIST_EVENTS", {})[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
             for kind, body in (("MSG_JOB_CONTROL", {"verb": 1, "filter": {"ids": [mine]}}), ("MSG_SHOW_SCRIPT", {"job": mine}),
-                               ("MSG_STREAM_OPEN", {"stream": 1, "run": {"job": mine, "attempt": 1}, "node": "n1", "hello": b"x"}),
                                ("MSG_RECONFIGURE", {})):
                 assert p.call(kind, body)[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"], kind
+            # Streams: as that user to its jobs alone, and it is the node that refuses what is no greeting.
+            assert opened(p, job) == (ERRORS["ERR_NO_JOB"], f"no job {job}")
+            assert opened(p, mine)[0] != ERRORS["ERR_NOT_PERMITTED"]
             assert look(p, uid=0)[0]["admin"] and {job, mine} <= seen(p)  # as an administrator: to look
             assert p.call("MSG_SHUTDOWN", {})[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
             assert look(p, uid=4000000000)[-1]["code"] == ERRORS["ERR_NOT_PERMITTED"]
             assert look(p, self=True)[0]["user"] == WEB and {job, mine} <= seen(p)
+            assert opened(p, mine)[0] == ERRORS["ERR_NOT_PERMITTED"]
             for peer, code in ((plain, ERRORS["ERR_NOT_PERMITTED"]), (root, 0)):
                 assert look(peer, uid=web)[-1].get("code", 0) == code
             # Who loses the role can no more look as others.

@@ -98,13 +98,15 @@ static void test_every_type_for_everybody(void **state)
 	}
 }
 
-/* A web user looks, and hands in what others have signed. */
+/* A web user looks, hands in what others have signed, and asks for output: of whose and of which jobs
+ * is for the handler to say (test_roles.py). */
 static void test_a_web_user(void **state)
 {
 	static const unsigned may[] = { T(PING), T(SUBMIT), T(SUBMIT_BULK), T(LIST_JOBS),
 		T(LIST_NODES), T(LIST_PARTITIONS), T(WAIT_JOBS), T(STATS), T(JOB_WHY),
 		T(LIST_PRIOS), T(LIST_SHARES), T(SHOW_CONFIG), T(WATCH_JOBS), T(LIST_ACCT),
-		T(REPORT), T(LIST_EVENTS), T(LIST_STEPS), T(LIST_SERVICES), T(LOOK_AS) };
+		T(REPORT), T(LIST_EVENTS), T(LIST_STEPS), T(LIST_SERVICES), T(LOOK_AS),
+		T(STREAM_OPEN), T(STREAM_DATA), T(STREAM_CREDIT), T(STREAM_CLOSE) };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(truth) / sizeof(truth[0]); i++) {
