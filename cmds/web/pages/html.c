@@ -82,10 +82,8 @@ static void add_plain(struct strbuf *sb, const char *s, size_t n)
 	strbuf_add(sb, s + from, n - from);
 }
 
-static void add_text(struct html *h, const char *s, const char *also)
+static void add_text(struct html *h, const char *s, size_t n, const char *also)
 {
-	size_t n = s ? strlen(s) : 0;
-
 	while (n) {
 		size_t plain = text_plain_prefix(s, n);
 
@@ -94,7 +92,7 @@ static void add_text(struct html *h, const char *s, const char *also)
 		n -= plain;
 		if (!n)
 			break;
-		if (strchr(also, *s))
+		if (*s && strchr(also, *s))
 			strbuf_add(&h->markup, s, 1);
 		else
 			strbuf_addf(&h->markup, "\\x%02x", (unsigned char)*s);
@@ -104,12 +102,43 @@ static void add_text(struct html *h, const char *s, const char *also)
 
 void html_text(struct html *h, const char *s)
 {
-	add_text(h, s, "");
+	add_text(h, s, s ? strlen(s) : 0, "");
 }
 
 void html_lines(struct html *h, const char *s)
 {
-	add_text(h, s, "\n\t");
+	add_text(h, s, s ? strlen(s) : 0, "\n\t");
+}
+
+/* The length of a change of colour at `s`: "\33[1;31m". 0: there is none. */
+static size_t colour_length(const char *s, size_t n)
+{
+	size_t i = 2;
+
+	if (n < 3 || s[0] != '\33' || s[1] != '[')
+		return 0;
+	while (i < n && (isdigit((unsigned char)s[i]) || s[i] == ';'))
+		i++;
+	return i < n && s[i] == 'm' ? i + 1 : 0;
+}
+
+void html_bytes(struct html *h, const char *s, size_t n)
+{
+	size_t from = 0, i = 0, skip;
+
+	while (i < n) {
+		bool ends = s[i] == '\r';
+
+		skip = ends ? 1 : colour_length(s + i, n - i);
+		if (skip) {
+			add_text(h, s + from, i - from, "\n\t");
+			from = i + skip;
+			if (ends && (from == n || s[from] != '\n'))
+				strbuf_adds(&h->markup, "\n");
+		}
+		i += skip ? skip : 1;
+	}
+	add_text(h, s + from, n - from, "\n\t");
 }
 
 void html_url(struct html *h, const char *s)

@@ -41,6 +41,10 @@ void html_text(struct html *h, const char *s);
 /* The same of several lines, for <pre>: ends of lines and tabs stay as they are. */
 void html_lines(struct html *h, const char *s);
 
+/* The same of any bytes that a program has written, NUL among them. Colours of a terminal are left out;
+ * a carriage return, after which a terminal writes over the line, ends it. */
+void html_bytes(struct html *h, const char *s, size_t n);
+
 /* A part of a path or of a query, between the quotes of an attribute: all but letters, digits and
  * "-._~" as %XX. */
 void html_url(struct html *h, const char *s);

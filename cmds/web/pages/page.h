@@ -62,6 +62,7 @@ int page_ask(struct page *p, const struct client_call *call, void (*again)(void 
 void page_now(struct page *p);
 void page_queue(struct page *p);
 void page_job(struct page *p);
+void page_output(struct page *p);
 void page_nodes(struct page *p);
 void page_node(struct page *p);
 void page_accounts(struct page *p);

@@ -125,11 +125,23 @@ static void put_whose(struct html *h, const char *user, const char *account, con
 	HTML(h, "</p>");
 }
 
-static void put_output(struct html *h, const char *label)
+/* `live`: what is known of it now; NULL. What is shown of its output is only for its owner. */
+static void put_output(struct page *p, uint32_t uid, const char *label, const Gpusched__Job *live)
 {
+	bool own = p->r->viewer->known && p->r->viewer->uid == uid;
+	struct html *h = p->h;
+
+	HTML(h, "<section><h2>Output</h2>");
+	if (own && live && !live->show_output) {
+		HTML(h, "<p class=\"dim\">Its end would be shown here to you alone, had you "
+		        "submitted it with --show-output.</p>");
+	} else if (own && live && live->attempt && !live->several) {
+		HTML(h, "<p>");
+		HTML_LINK(h, "/output/", label, "Its last lines");
+		HTML(h, "</p>");
+	}
 	HTML(h,
-	        "<section><h2>Output</h2><p class=\"dim\">gweb cannot read it. Its owner "
-	        "follows it with</p>"
+	        "<p class=\"dim\">Its owner follows it with</p>"
 	        "<pre tabindex=\"0\">glog -f %s</pre></section>",
 	        label);
 }
@@ -191,7 +203,7 @@ static void show_live(struct page *p, const struct snapshot_job *s, const struct
 	put_past(p, &a);
 	HTML(p->h, "</div><div class=\"side\">");
 	put_facts(p, j);
-	put_output(p->h, job_path(path, j->id, j->tasks, j->several));
+	put_output(p, j->uid, job_path(path, j->id, j->tasks, j->several), j);
 	HTML(p->h, "</div></div>");
 	job_answers_clear(&a);
 	gpusched__job__free_unpacked(j, NULL);
@@ -216,7 +228,8 @@ static void show_past(struct page *p, const struct job_name *name)
 	put_head(p, a.past->id, a.past->tasks, a.past->several, a.past->name, a.past->state);
 	put_whose(p->h, a.past->user, a.past->account, a.past->partition, a.past->qos);
 	put_past(p, &a);
-	put_output(p->h, job_path(path, a.past->id, a.past->tasks, a.past->several));
+	put_output(p, a.past->uid,
+	        job_path(path, a.past->id, a.past->tasks, a.past->several), NULL);
 	job_answers_clear(&a);
 }
 

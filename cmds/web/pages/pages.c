@@ -9,6 +9,8 @@
 #include "cmds/web/pages/static_files.h"
 #include "common/plot/plot.h"
 
+#define OUTPUT_PAUSE_MS (24 * 3600 * 1000) /* it has a link to itself */
+
 static const struct page_kind kinds[] = {
 	{ "", "Now", "", "Now", 0, false, true, page_now },
 	{ "queue", "Queue", "", "Queue", 0, false, true, page_queue },
@@ -19,6 +21,7 @@ static const struct page_kind kinds[] = {
 	{ "what-if", "What if", "", "What if", 60000, false, false, page_whatif },
 	{ "about", "About", "", "About", 10000, false, false, page_about },
 	{ "job", NULL, "queue", "Job", 10000, false, false, page_job },
+	{ "output", NULL, "queue", "Output", OUTPUT_PAUSE_MS, false, false, page_output },
 	{ "node", NULL, "nodes", "Node", 0, false, true, page_node },
 	{ "usage", NULL, "accounts", "Use by day", 60000, false, false, page_usage },
 	{ "fair-share", NULL, "accounts", "Fair-share over time", 60000, false, false,
@@ -117,6 +120,8 @@ const struct http_route pages_routes[] = {
 	{ "GET", "/job/{}", HTTP_LOGGED_IN, HTTP_ASKS, 0, get_page, "one job" },
 	{ "GET", "/job/{}/why", HTTP_LOGGED_IN, HTTP_ASKS, 0, page_job_why,
 	        "why it waits, as a part of a page" },
+	{ "GET", "/output/{}", HTTP_LOGGED_IN, HTTP_ASKS, 0, get_page,
+	        "the end of a job's output, for its owner" },
 	{ "GET", "/nodes", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "all nodes" },
 	{ "GET", "/node/{}", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "one node" },
 	{ "GET", "/accounts", HTTP_LOGGED_IN, HTTP_FAST, 0, get_page, "shares and use" },

@@ -26,6 +26,8 @@ const struct rest_resource rest_resources[] = {
 	        "A job; of an array all of its records" },
 	{ "GET", "/v1/job/{}/why", SEEN, HTTP_ASKS, rest_why, 0, "jobs", OF(why_result),
 	        "Why a job waits, and what would start it" },
+	{ "GET", "/v1/job/{}/output", SEEN, HTTP_ASKS, rest_output, REST_TAIL | REST_FILE,
+	        "outputs", OF(job_output), "The end of what a job has written, for its owner" },
 	{ "GET", "/v1/acct", SEEN, HTTP_ASKS, rest_acct,
 	        REST_JOBS | REST_SINCE | REST_UNTIL | REST_LIMIT, "jobs", OF(acct),
 	        "What jobs of the past and of now used" },

@@ -71,6 +71,6 @@ void rest_text(struct strbuf *out, const char *text);
 
 http_handler rest_jobs, rest_job, rest_why, rest_acct, rest_nodes, rest_node, rest_partitions,
         rest_partition, rest_shares, rest_services, rest_service, rest_prios, rest_events,
-        rest_stats, rest_submit, rest_watch;
+        rest_output, rest_stats, rest_submit, rest_watch;
 
 #endif

@@ -40,6 +40,16 @@ static int read_number(const char *name, const char *value, uint64_t min, uint64
 	return count_parse(value, min, max, n, err) < 0 ? cmd_blame(name, value, err) : 0;
 }
 
+static int read_file(
+        const char *name, const char *value, enum tail_which *file, struct error *err)
+{
+	*file = !strcmp(value, "stderr") ? TAIL_STDERR : TAIL_STDOUT;
+	if (*file == TAIL_STDERR || !strcmp(value, "stdout"))
+		return 0;
+	error_set(err, ERR_USAGE, "neither stdout nor stderr");
+	return cmd_blame(name, value, err);
+}
+
 static int take_filter(
         struct rest_query *q, enum rest_param_number nr, const char *value, struct error *err)
 {
@@ -75,6 +85,10 @@ static int take(
 		return read_number(name, value, 1, INT64_MAX, &q->job, err);
 	case REST_NR_CURSOR:
 		return read_number(name, value, 0, UINT64_MAX, &q->cursor, err);
+	case REST_NR_TAIL:
+		return read_number(name, value, 1, TAIL_LINES_MAX, &q->tail, err);
+	case REST_NR_FILE:
+		return read_file(name, value, &q->file, err);
 	case REST_NR_SINCE:
 		return read_time(name, value, &q->since_us, err);
 	case REST_NR_UNTIL:
@@ -138,7 +152,8 @@ int rest_query_read(
 {
 	struct reading rd = { q, allowed, err, 0 };
 
-	*q = (struct rest_query){ .limit = REST_LIMIT_DEFAULT };
+	*q = (struct rest_query){ .limit = REST_LIMIT_DEFAULT,
+		.tail = TAIL_LINES };
 	http_each_query(r, read_param, &rd);
 	if (rd.rc < 0)
 		rest_query_clear(q);

@@ -12,6 +12,7 @@
 #include "cmds/views/filter.h"
 #include "cmds/web/http.h"
 #include "cmds/web/snapshot.h"
+#include "cmds/web/tail.h"
 #include "common/base/error.h"
 
 #define REST_LIMIT_DEFAULT 100 /* items of an answer, unless the query says more */
@@ -33,7 +34,9 @@
 	X(UNTIL, "until", "time", "not after")                                                 \
 	X(KIND, "kind", "text", "events of these kinds: job.cancel, or job for all of them")   \
 	X(JOB, "job", "number", "events of this job")                                          \
-	X(CURSOR, "cursor", "number", "what has changed since the answer that had this cursor")
+	X(CURSOR, "cursor", "number", "what has changed since the answer that had this cursor") \
+	X(TAIL, "tail", "count", "so many of the last lines, 1 to 1000")                       \
+	X(FILE, "file", "text", "stdout (default), or stderr if that is another file")
 
 enum rest_param_number {
 #define X(bit, name, kind, about) REST_NR_##bit,
@@ -61,6 +64,8 @@ struct rest_query {
 	unsigned given; /* bits */
 	unsigned limit;
 	uint64_t after, job, cursor;
+	uint64_t tail; /* TAIL_LINES */
+	enum tail_which file;
 	int64_t since_us, until_us; /* 0: not said */
 	struct cmd_list kinds;
 	struct cmd_list accounts; /* sorted: those of the filter, and all below them */

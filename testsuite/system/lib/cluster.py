@@ -41,6 +41,7 @@ BIN["gfeed"] = BUILD / "cmds/gfeed"
 BIN["gtop"] = BUILD / "cmds/gtop"
 BIN["gactivate"] = BUILD / "cmds/gactivate"
 BIN["stream_hostile"] = BUILD / "testsuite/system/helpers/stream_hostile"
+BIN["stream_reader"] = BUILD / "testsuite/system/helpers/stream_reader"
 # A sanitizer build: several times slower, and what was freed is kept for a while.
 SANITIZED = BIN["gctl"].exists() and b"__asan_init" in BIN["gctl"].read_bytes()
 

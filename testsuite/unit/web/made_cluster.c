@@ -208,6 +208,8 @@ static void fill_job(Gpusched__Job *m, const struct job *j, Gpusched__GpuCount *
 	m->comment = (char *)"";
 	m->cwd = (char *)"/home/ana/" HOSTILE;
 	m->output = (char *)"gpusched-%j.out";
+	m->attempt = !waits;
+	m->show_output = runs;
 }
 
 static struct snapshot_job *make_job(struct made *m, const struct job *j)

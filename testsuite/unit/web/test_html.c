@@ -25,6 +25,38 @@ static void is(struct html *h, const char *want)
 	free(got);
 }
 
+/* What programs write: ends of lines and tabs stay, colours are left out. */
+static void test_bytes_of_programs(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		const char *want;
+	} v[] = {
+#define ROW(bytes, want) { bytes, sizeof(bytes) - 1, want }
+		ROW("", ""),
+		ROW("a\tb\nc", "a\tb\nc"),
+		ROW("a\r\nb\r", "a\nb\n"),
+		ROW("10%\r20%\r\r\n", "10%\n20%\n\n"),
+		ROW("\033[1;31mred\033[0m \033[mx", "red x"),
+		ROW("\033[2J\033]0;t\007\033[", "\\x1b[2J\\x1b]0;t\\x07\\x1b["),
+		ROW("\033[31", "\\x1b[31"),
+		ROW("\033", "\\x1b"),
+		ROW("nul\0<b>\0", "nul\\x00&lt;b&gt;\\x00"),
+		ROW("\377\302\233\342\200\256", "\\xff\\xc2\\x9b\\xe2\\x80\\xae"),
+		ROW("<\033[0mscript>", "&lt;script&gt;"),
+#undef ROW
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct html *h = html_new();
+
+		html_bytes(h, v[i].bytes, v[i].n);
+		is(h, v[i].want);
+	}
+}
+
 static void test_texts_are_escaped(void **state)
 {
 	static const struct {
@@ -115,6 +147,7 @@ static void test_lines_and_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bytes_of_programs),
 		cmocka_unit_test(test_texts_are_escaped),
 		cmocka_unit_test(test_every_byte_is_inert),
 		cmocka_unit_test(test_formats),

@@ -19,7 +19,7 @@ static struct made made;
 static char whatif_dir[] = "/tmp/test_pages.XXXXXX";
 static struct pages_options options; /* as gweb without options */
 static const char *last_type, *last_csp;
-static const struct viewer viewer = { .known = true, .uid = 1001, .name = "ana" };
+static struct viewer viewer = { .known = true, .uid = 1001, .name = "ana" };
 
 static const struct http_route *route_of(const char *path, const char **name)
 {
@@ -275,6 +275,27 @@ static void test_job(void **state)
 	free(page("/job/4812_9x", 404));
 	free(page("/node/nosuch", 404));
 	free(page("/service/nosuch", 404));
+}
+
+/* Of what was agreed to be shown the owner gets a link; to all others nothing is offered. */
+static void test_output_is_offered_to_its_owner(void **state)
+{
+	const uid_t owner = viewer.uid;
+	char *text = page("/job/4690", 200);
+
+	(void)state;
+	has(text, "<a href=\"/output/4690\">Its last lines</a>");
+	free(text);
+	text = page("/job/4601", 200);
+	has(text, "had you submitted it with --show-output");
+	has_not(text, "/output/");
+	free(text);
+	viewer.uid = owner + 1;
+	text = page("/job/4690", 200);
+	has_not(text, "/output/");
+	has_not(text, "--show-output");
+	free(text);
+	viewer.uid = owner;
 }
 
 static void test_accounts_add_up(void **state)
@@ -680,6 +701,7 @@ int main(void)
 		cmocka_unit_test(test_now),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_job),
+		cmocka_unit_test(test_output_is_offered_to_its_owner),
 		cmocka_unit_test(test_accounts_add_up),
 		cmocka_unit_test(test_fair_share_is_kept),
 		cmocka_unit_test(test_fair_share_is_bounded),
