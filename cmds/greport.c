@@ -344,10 +344,7 @@ static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 		if (line->n_keys && line->n_keys != g->by.n)
 			return error_set(
 			        err, ERR_PROTOCOL, "the report has other columns than requested");
-		if (g->n == g->room) {
-			g->room = g->room ? 2 * g->room : 64;
-			g->lines = xrealloc(g->lines, g->room, sizeof(*g->lines));
-		}
+		g->lines = xgrow(g->lines, g->n, &g->room, sizeof(*g->lines));
 		g->lines[g->n] = (Gpusched__ReportLine *)msg_copy(&line->base);
 		g->any = g->any || line->jobs;
 		if (!g->lines[g->n++])

@@ -60,10 +60,7 @@ static int keep(const Gpusched__Step *step, void *arg, struct error *err)
 
 	if (!copy)
 		return error_set(err, ERR_PROTOCOL, "a malformed step");
-	if (k->n == k->size) {
-		k->size = k->size ? 2 * k->size : 64;
-		k->v = xrealloc(k->v, k->size, sizeof(Gpusched__Step *));
-	}
+	k->v = xgrow(k->v, k->n, &k->size, sizeof(Gpusched__Step *));
 	k->v[k->n++] = copy;
 	return 0;
 }

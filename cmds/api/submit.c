@@ -208,10 +208,7 @@ static struct group *add_group(struct submit_queue *q)
 		q->n -= q->head;
 		q->head = 0;
 	}
-	if (q->n == q->room) {
-		q->room = q->room ? q->room * 2 : 16;
-		q->v = xrealloc(q->v, q->room, sizeof(*q->v));
-	}
+	q->v = xgrow(q->v, q->n, &q->room, sizeof(*q->v));
 	return &q->v[q->n++];
 }
 

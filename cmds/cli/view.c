@@ -380,10 +380,7 @@ static void hold(struct view *v, const void *object)
 {
 	struct row *row;
 
-	if (v->n_rows == v->room) {
-		v->room = v->room ? v->room * 2 : 64;
-		v->rows = xrealloc(v->rows, v->room, sizeof(*v->rows));
-	}
+	v->rows = xgrow(v->rows, v->n_rows, &v->room, sizeof(*v->rows));
 	row = &v->rows[v->n_rows];
 	*row = (struct row){ .serial = v->n_rows++ };
 	row->values = xcalloc(v->n_shown + v->n_sort, sizeof(*row->values));

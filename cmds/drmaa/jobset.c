@@ -56,10 +56,7 @@ static struct jobset_job *find_or_add(struct jobset *set, uint64_t id)
 
 	if (job)
 		return job;
-	if (set->n == set->size) {
-		set->size = set->size ? 2 * set->size : 16;
-		set->v = xrealloc(set->v, set->size, sizeof(*set->v));
-	}
+	set->v = xgrow(set->v, set->n, &set->size, sizeof(*set->v));
 	job = &set->v[set->n++];
 	*job = (struct jobset_job){ .id = id };
 	return job;

@@ -11,10 +11,7 @@
 
 void list_add(struct text_list *list, const char *text)
 {
-	if (list->n == list->size) {
-		list->size = list->size ? 2 * list->size : 8;
-		list->v = xrealloc(list->v, list->size, sizeof(*list->v));
-	}
+	list->v = xgrow(list->v, list->n, &list->size, sizeof(*list->v));
 	list->v[list->n++] = xstrdup(text);
 }
 

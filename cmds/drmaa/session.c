@@ -111,10 +111,7 @@ void session_jobs(struct jobset *jobs)
 void session_saw(const struct session_end *end)
 {
 	lock();
-	if (session.n_ends == session.ends_size) {
-		session.ends_size = session.ends_size ? 2 * session.ends_size : 16;
-		session.ends = xrealloc(session.ends, session.ends_size, sizeof(*session.ends));
-	}
+	session.ends = xgrow(session.ends, session.n_ends, &session.ends_size, sizeof(*session.ends));
 	session.ends[session.n_ends++] = *end;
 	unlock();
 }

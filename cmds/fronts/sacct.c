@@ -231,10 +231,7 @@ static void add_line(
 	const struct acct_line object = { j, batch, step };
 	struct line *l;
 
-	if (s->n == s->size) {
-		s->size = s->size ? 2 * s->size : 64;
-		s->lines = xrealloc(s->lines, s->size, sizeof(*s->lines));
-	}
+	s->lines = xgrow(s->lines, s->n, &s->size, sizeof(*s->lines));
 	l = &s->lines[s->n++];
 	*l = (struct line){ j->id, 0, s->text.len, 0 };
 	l->task = j->several ? UINT64_MAX

@@ -85,10 +85,7 @@ static void note_piece(struct mstep *s, uint32_t rank, uint32_t n)
 		memmove(s->pieces, s->pieces + s->piece_at, s->n_pieces * sizeof(*s->pieces));
 		s->piece_at = 0;
 	}
-	if (s->n_pieces == s->pieces_size) {
-		s->pieces_size = s->pieces_size ? s->pieces_size * 2 : 64;
-		s->pieces = xrealloc(s->pieces, s->pieces_size, sizeof(*s->pieces));
-	}
+	s->pieces = xgrow(s->pieces, s->n_pieces, &s->pieces_size, sizeof(*s->pieces));
 	s->pieces[s->n_pieces++] = (struct mpiece){ rank, n };
 }
 

@@ -153,10 +153,7 @@ static struct bulk_job *add_job(struct bulk *b)
 {
 	struct bulk_job *e = xcalloc(1, sizeof(*e));
 
-	if (b->n == b->room) {
-		b->room = b->room ? b->room * 2 : 256;
-		b->v = xrealloc(b->v, b->room, sizeof(*b->v));
-	}
+	b->v = xgrow(b->v, b->n, &b->room, sizeof(*b->v));
 	options_init(&e->o);
 	b->v[b->n++] = e;
 	return e;

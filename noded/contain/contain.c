@@ -355,10 +355,7 @@ static size_t list_cgroup(const struct contain *c, struct proc **list)
 
 	*list = NULL;
 	while (f && fscanf(f, "%d", &pid) == 1) {
-		if (n == cap) {
-			cap = cap ? 2 * cap : 64;
-			*list = xrealloc(*list, cap, sizeof(**list));
-		}
+		*list = xgrow(*list, n, &cap, sizeof(**list));
 		(*list)[n++] = (struct proc){ (pid_t)pid, proc_ticks((pid_t)pid) };
 	}
 	if (f)

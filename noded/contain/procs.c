@@ -239,10 +239,7 @@ static ssize_t list_all(struct entry **list, const uid_t *uid)
 		}
 		if (uid && !is_of((pid_t)atoi(e->d_name), *uid))
 			continue;
-		if (n == cap) {
-			cap = cap ? 2 * cap : 256;
-			v = xrealloc(v, cap, sizeof(*v));
-		}
+		v = xgrow(v, n, &cap, sizeof(*v));
 		v[n++] = (struct entry){ .pid = (pid_t)atoi(e->d_name),
 			.ppid = st.ppid,
 			.ticks = st.ticks,

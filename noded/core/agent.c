@@ -60,10 +60,7 @@ static void move(struct agent *agent, struct run *run, enum agent_run_state to)
 
 static void *keep(struct agent *agent, void *memory)
 {
-	if (agent->n_kept == agent->kept_room) {
-		agent->kept_room = agent->kept_room ? 2 * agent->kept_room : 8;
-		agent->kept = xrealloc(agent->kept, agent->kept_room, sizeof(*agent->kept));
-	}
+	agent->kept = xgrow(agent->kept, agent->n_kept, &agent->kept_room, sizeof(*agent->kept));
 	agent->kept[agent->n_kept++] = memory;
 	return memory;
 }

@@ -68,10 +68,7 @@ void convert_free(struct convert *c)
 
 static void *take_memory(struct convert *c, size_t n, size_t size)
 {
-	if (c->n == c->room) {
-		c->room = c->room ? 2 * c->room : 8;
-		c->kept = xrealloc(c->kept, c->room, sizeof(*c->kept));
-	}
+	c->kept = xgrow(c->kept, c->n, &c->room, sizeof(*c->kept));
 	return c->kept[c->n++] = xcalloc(n, size);
 }
 

@@ -102,10 +102,7 @@ size_t meter_pids(const char *leaf, uint32_t **pids)
 	snprintf(path, sizeof(path), "%s/cgroup.procs", leaf);
 	f = fopen(path, "re");
 	while (f && fscanf(f, "%" SCNu32, &pid) == 1) {
-		if (n == room) {
-			room = room ? 2 * room : 16;
-			*pids = xrealloc(*pids, room, sizeof(**pids));
-		}
+		*pids = xgrow(*pids, n, &room, sizeof(**pids));
 		(*pids)[n++] = pid;
 	}
 	if (f)
@@ -218,10 +215,7 @@ bool meter_scan_step(struct meter_scan *s, unsigned n)
 	while (n && (e = readdir(s->dir))) {
 		if (e->d_name[0] < '1' || e->d_name[0] > '9')
 			continue;
-		if (s->n == s->room) {
-			s->room = s->room ? 2 * s->room : 256;
-			s->v = xrealloc(s->v, s->room, sizeof(*s->v));
-		}
+		s->v = xgrow(s->v, s->n, &s->room, sizeof(*s->v));
 		s->n += read_seen((pid_t)atoi(e->d_name), &s->v[s->n]);
 		n--;
 	}
@@ -255,10 +249,7 @@ static size_t add_children(const struct meter_scan *s, uint32_t parent, const st
 	for (size_t i = first_of(s, parent); i < s->n && s->v[i].parent == parent; i++) {
 		if (n == s->n) /* ids were reused meanwhile, and the list is circular */
 			break;
-		if (n == *room) {
-			*room = *room ? 2 * *room : 8;
-			*list = xrealloc(*list, *room, sizeof(**list));
-		}
+		*list = xgrow(*list, n, room, sizeof(**list));
 		(*list)[n++] = &s->v[i];
 	}
 	return n;

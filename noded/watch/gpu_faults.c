@@ -85,10 +85,7 @@ static struct fault *find_fault(
 
 static struct fault *append_fault(struct faults *f, const struct fault *fault)
 {
-	if (f->n == f->room) {
-		f->room = f->room ? 2 * f->room : 16;
-		f->v = xrealloc(f->v, f->room, sizeof(*f->v));
-	}
+	f->v = xgrow(f->v, f->n, &f->room, sizeof(*f->v));
 	f->v[f->n] = *fault;
 	return &f->v[f->n++];
 }

@@ -29,10 +29,7 @@ static void keep_line(struct report *r, const Gpusched__ReportLine *line)
 		r->all = r->all ? r->all : (Gpusched__ReportLine *)msg_copy(&line->base);
 		return;
 	}
-	if (r->n == r->room) {
-		r->room = r->room ? 2 * r->room : 64;
-		r->lines = xrealloc(r->lines, r->room, sizeof(*r->lines));
-	}
+	r->lines = xgrow(r->lines, r->n, &r->room, sizeof(*r->lines));
 	r->lines[r->n] = (Gpusched__ReportLine *)msg_copy(&line->base);
 	r->n += r->lines[r->n] != NULL;
 }

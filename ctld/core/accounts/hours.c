@@ -152,10 +152,7 @@ static void insert(struct window *w, struct piece *p)
 {
 	size_t at = w->n;
 
-	if (w->n == w->size) {
-		w->size = w->size ? w->size * 2 : 8;
-		w->v = xrealloc(w->v, w->size, sizeof(struct piece *));
-	}
+	w->v = xgrow(w->v, w->n, &w->size, sizeof(struct piece *));
 	while (at && w->v[at - 1]->start > p->start)
 		at--;
 	memmove(w->v + at + 1, w->v + at, (w->n - at) * sizeof(struct piece *));

@@ -85,10 +85,7 @@ static void put_turn(struct plan_gang *g, usec_t at, uint32_t member)
 {
 	size_t i = g->n_turns++;
 
-	if (g->n_turns > g->size) {
-		g->size = g->size ? 2 * g->size : 64;
-		g->turns = xrealloc(g->turns, g->size, sizeof(*g->turns));
-	}
+	g->turns = xgrow(g->turns, i, &g->size, sizeof(*g->turns));
 	for (; i && at < g->turns[(i - 1) / 2].at; i = (i - 1) / 2)
 		g->turns[i] = g->turns[(i - 1) / 2];
 	g->turns[i] = (struct turn){ at, member };

@@ -81,10 +81,7 @@ static void push(const struct soonest *s, struct soonest_walk *w, uint32_t tree)
 	if (new.least == SOONEST_NEVER)
 		return;
 	i = w->n++;
-	if (w->n > w->size) {
-		w->size = w->size ? 2 * w->size : 64;
-		w->front = xrealloc(w->front, w->size, sizeof(*w->front));
-	}
+	w->front = xgrow(w->front, i, &w->size, sizeof(*w->front));
 	for (; i && before(&new, &w->front[(i - 1) / 2]); i = (i - 1) / 2)
 		w->front[i] = w->front[(i - 1) / 2];
 	w->front[i] = new;
