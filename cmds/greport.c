@@ -1,6 +1,5 @@
 /* greport.c - what was used, what it cost, how long jobs waited: in groups */
 #include <ctype.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -123,93 +122,25 @@ SHOW(share)
 
 CELL(used, LINE, view_percent(cell, m->used, 1, 0))
 
-SHOW(gpu_seconds)
-{
-	LINE;
-	view_printf(cell, "%" PRIu64 ".%06" PRIu64, m->gpu_us / 1000000, m->gpu_us % 1000000);
-	cell->is_number = true;
-	cell->number = (int64_t)m->gpu_us;
-}
-
+CELL(gpu_seconds, LINE, view_seconds(cell, m->gpu_us))
 CELL(cpu_time, LINE, view_duration(cell, m->cpu_time_us / 1000000))
 CELL(part, LINE, view_percent(cell, m->cost, line->all_cost, 1))
 
-static void view_wait(struct view_cell *cell, const Gpusched__ReportLine *m, uint64_t wait_s)
-{
-	if (m->started)
-		view_duration(cell, wait_s);
-	else
-		view_text(cell, "-");
-}
-
-CELL(wait_p50, LINE, view_wait(cell, m, m->wait_p50_s))
-CELL(wait_p95, LINE, view_wait(cell, m, m->wait_p95_s))
-CELL(wait_max, LINE, view_wait(cell, m, m->wait_max_s))
+CELL(wait_p50, LINE, view_duration_if(cell, m->started, m->wait_p50_s))
+CELL(wait_p95, LINE, view_duration_if(cell, m->started, m->wait_p95_s))
+CELL(wait_max, LINE, view_duration_if(cell, m->started, m->wait_max_s))
 CELL(in_target, LINE, view_percent(cell, (double)m->in_target, (double)m->targets, 1))
 
 /* What nothing has measured is not 0. */
-SHOW(idle_hours)
-{
-	LINE;
-
-	if (m->gpu_seen_us)
-		view_real(cell, (double)m->gpu_idle_us / 3.6e9, 2);
-	else
-		view_text(cell, "-");
-}
-
+CELL(idle_hours, LINE, view_real_if(cell, m->gpu_seen_us, (double)m->gpu_idle_us / 3.6e9, 2))
 CELL(eff, LINE, view_percent(cell, (double)m->gpu_busy_us, (double)m->gpu_seen_us, 0))
-
-SHOW(idle_cost)
-{
-	LINE;
-
-	if (m->gpu_seen_us)
-		view_real(cell, m->idle_cost, 2);
-	else
-		view_text(cell, "-");
-}
-
+CELL(idle_cost, LINE, view_real_if(cell, m->gpu_seen_us, m->idle_cost, 2))
 /* In GiB times hours. */
-SHOW(mem_time)
-{
-	LINE;
-
-	if (m->gpu_mem_mbs)
-		view_real(cell, (double)m->gpu_mem_mbs / 1024 / 3600, 2);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(energy)
-{
-	LINE;
-
-	if (m->energy_mj)
-		view_real(cell, (double)m->energy_mj / 3.6e9, 2);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(request_cost)
-{
-	LINE;
-
-	if (m->requests)
-		view_real(cell, m->request_cost, 2);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(cost_of_1000)
-{
-	LINE;
-
-	if (m->requests)
-		view_real(cell, m->request_cost / (double)m->requests * 1000, 4);
-	else
-		view_text(cell, "-");
-}
+CELL(mem_time, LINE, view_real_if(cell, m->gpu_mem_mbs, (double)m->gpu_mem_mbs / 1024 / 3600, 2))
+CELL(energy, LINE, view_real_if(cell, m->energy_mj, (double)m->energy_mj / 3.6e9, 2))
+CELL(request_cost, LINE, view_real_if(cell, m->requests, m->request_cost, 2))
+CELL(cost_of_1000, LINE,
+        view_real_if(cell, m->requests, m->request_cost / (double)m->requests * 1000, 4))
 
 static const struct view_column columns[] = {
 	COLUMN("ACCOUNT", 12, 7, 0, "account, below the one that it belongs to", account),
@@ -358,18 +289,13 @@ static int ask_for_lines(struct greport *g, struct client *c, struct error *err)
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct jobs;
 	Gpusched__Report request = GPUSCHED__REPORT__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_REPORT,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_REPORT_CHUNK,
-		.on_chunk = on_chunk,
-		.arg = g,
-		.timeout_ms = -1, /* it comes as a whole */
-		.repeatable = true };
+	struct client_call call = CLIENT_ASK(REPORT, &request.base, REPORT_CHUNK, on_chunk, g);
 
 	acctopt_message(&g->which, when_today(when_now()), &filter, &jobs);
 	request.jobs = &jobs;
 	request.by = g->by.v;
 	request.n_by = g->by.n;
+	call.timeout_ms = -1; /* it comes as a whole */
 	return client_call(c, &call, err);
 }
 

@@ -208,6 +208,30 @@ void view_percent(struct view_cell *cell, double part, double all, int digits)
 	cell->number = (int64_t)(part / all * 1e9);
 }
 
+void view_state(
+        struct view_cell *cell, const char *state, const struct view_colour *colours, size_t n)
+{
+	view_text(cell, state);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(colours[i].state, state))
+			cell->colour = colours[i].colour;
+}
+
+void view_item(struct view_cell *cell, const char *between, const char *fmt, ...)
+{
+	bool first = cell->text != cell->buf;
+	size_t used = first ? 0 : strlen(cell->buf), size = sizeof(cell->buf);
+	va_list ap;
+
+	cell->text = cell->buf;
+	used += (size_t)snprintf(cell->buf + used, size - used, "%s", first ? "" : between);
+	if (used >= size)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(cell->buf + used, size - used, fmt, ap);
+	va_end(ap);
+}
+
 void view_list(struct view_cell *cell, size_t n, const void *arg,
         int (*print)(char *buf, size_t size, size_t i, const void *arg))
 {
@@ -271,6 +295,14 @@ void view_real(struct view_cell *cell, double value, int digits)
 	                                : (int64_t)(value * 1e6);
 }
 
+void view_real_if(struct view_cell *cell, bool known, double value, int digits)
+{
+	if (known)
+		view_real(cell, value, digits);
+	else
+		view_text(cell, "-");
+}
+
 void view_time(struct view_cell *cell, int64_t us)
 {
 	time_t s = (time_t)(us / 1000000);
@@ -296,12 +328,24 @@ void view_limit(struct view_cell *cell, int64_t s)
 	view_duration(cell, s && s != UINT32_MAX ? s : (int64_t)DURATION_FOREVER);
 }
 
-void view_duration_or_dash(struct view_cell *cell, int64_t s)
+void view_duration_if(struct view_cell *cell, bool known, int64_t s)
 {
-	if (s)
+	if (known)
 		view_duration(cell, s);
 	else
 		view_text(cell, "-");
+}
+
+void view_duration_or_dash(struct view_cell *cell, int64_t s)
+{
+	view_duration_if(cell, s != 0, s);
+}
+
+void view_seconds(struct view_cell *cell, uint64_t us)
+{
+	view_printf(cell, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+	cell->is_number = true;
+	cell->number = (int64_t)us;
 }
 
 void view_us(struct view_cell *cell, int64_t us)

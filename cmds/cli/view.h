@@ -148,6 +148,18 @@ void view_number_or_dash(struct view_cell *cell, int64_t number); /* "-" for 0 *
 void view_number_or_none(struct view_cell *cell, int64_t number); /* "" for 0 */
 /* "42%", with so many decimals; "-" where `all` is 0: what nothing has measured is not 0. */
 void view_percent(struct view_cell *cell, double part, double all, int digits);
+/* A job's or node's state with its colour. */
+struct view_colour {
+	const char *state;
+	enum table_colour colour;
+};
+void view_state(
+        struct view_cell *cell, const char *state, const struct view_colour *colours, size_t n);
+#define VIEW_COLOURS(colours) (colours), sizeof(colours) / sizeof((colours)[0])
+/* One more text, with `between` in front of it unless it is the first; what does not fit is cut.
+ * Before the first `text` is what an empty list says. */
+void view_item(struct view_cell *cell, const char *between, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
 /* `n` texts one after another with commas between, from print(buf, size, i, arg); "-" for none. */
 void view_list(struct view_cell *cell, size_t n, const void *arg,
         int (*print)(char *buf, size_t size, size_t i, const void *arg));
@@ -160,9 +172,13 @@ void view_printf(struct view_cell *cell, const char *fmt, ...)
 /* A figure with so many decimals, in CSV with six, so that sums come out; it sorts by its value. */
 void view_real(struct view_cell *cell, double value, int digits);
 #define VIEW_CSV_DIGITS 6
+void view_real_if(struct view_cell *cell, bool known, double value, int digits); /* else "-" */
 void view_time(struct view_cell *cell, int64_t us); /* local; 0: "-" */
 void view_duration(struct view_cell *cell, int64_t s); /* DURATION_FOREVER too */
 void view_duration_or_dash(struct view_cell *cell, int64_t s); /* "-" for 0 */
+void view_duration_if(struct view_cell *cell, bool known, int64_t s); /* else "-" */
+/* Seconds in full: for sums that must agree. */
+void view_seconds(struct view_cell *cell, uint64_t us);
 /* Of a whole second or more; what ended at once used something too, and sorts by that. */
 void view_us(struct view_cell *cell, int64_t us);
 void view_limit(struct view_cell *cell, int64_t s); /* 0, UINT32_MAX: "unlimited" */

@@ -14,13 +14,7 @@
 
 #define SECOND 1000000
 
-static const char *cluster_name = "";
 static char unit;
-
-void acct_fields_cluster(const char *cluster)
-{
-	cluster_name = cluster;
-}
 
 void acct_fields_units(char u)
 {
@@ -136,12 +130,6 @@ SHOW_TIME(eligible, (line->batch && j->start_time ? j->start_time : eligible_of(
 SHOW_TIME(start, (waits(j) ? 0 : j->start_time))
 SHOW_TIME(end, j->end_time)
 
-SHOW(cluster)
-{
-	(void)object;
-	view_text(cell, cluster_name);
-}
-
 static void add_step(char *buf, size_t size, const struct acct_line *line)
 {
 	size_t n = strlen(buf);
@@ -172,24 +160,8 @@ SHOW(raw_id)
 CELL(name, LINE, view_text(cell, line->batch && !line->step ? "batch" : j->name))
 CELL(state, LINE, view_text(cell, front_base_state(j->state)))
 CELL(uid, JOB_ONLY, view_number(cell, j->uid))
-
-SHOW(gid)
-{
-	JOB_ONLY;
-	unsigned gid;
-
-	group_of_uid(j->uid, &gid);
-	view_number(cell, gid);
-}
-
-SHOW(group)
-{
-	JOB_ONLY;
-	unsigned gid;
-
-	view_text(cell, group_of_uid(j->uid, &gid));
-}
-
+CELL(gid, JOB_ONLY, view_number(cell, front_gid(j->uid)))
+CELL(group, JOB_ONLY, view_text(cell, front_group(j->uid)))
 CELL(req_nodes, LINE, view_number(cell, line->batch && !line->step ? 1 : nodes_of(j)))
 CELL(alloc_nodes, LINE, view_number(cell, waits(j) ? 0 : nodes_of(j)))
 
@@ -299,28 +271,15 @@ CELL(resv_cpu, JOB_ONLY, front_clock(cell, reserved_s(j) * cpus_of(j)))
 CELL(resv_cpu_raw, JOB_ONLY, view_number(cell, (int64_t)(reserved_s(j) * cpus_of(j))))
 CELL(suspended, LINE, front_clock(cell, j->suspended_us / SECOND))
 
-static bool unlimited(const Gpusched__Acct *j)
-{
-	return !j->time_limit_s || j->time_limit_s == UINT32_MAX;
-}
+CELL(limit, JOB_ONLY, front_limit(cell, j->time_limit_s, "UNLIMITED"))
 
-SHOW(limit)
-{
-	JOB_ONLY;
-
-	if (unlimited(j))
-		view_text(cell, "UNLIMITED");
-	else
-		front_clock(cell, j->time_limit_s);
-}
-
+/* In minutes. */
 SHOW(limit_raw)
 {
 	JOB_ONLY;
 
-	if (unlimited(j))
-		view_text(cell, "UNLIMITED");
-	else
+	front_limit(cell, j->time_limit_s, "UNLIMITED");
+	if (cell->is_number)
 		view_number(cell, j->time_limit_s / 60);
 }
 
@@ -345,7 +304,7 @@ static const struct front_field fields[] = {
 	EMPTY("AveRSS", 10),
 	EMPTY("AveVMSize", 10),
 	EMPTY("BlockID", 16),
-	FIELD("Cluster", "Cluster", 10, cluster),
+	FRONT_FIELD(0, "Cluster", "Cluster", 10, NULL, front_show_cluster, 0),
 	FIELD("Comment", "Comment", 14, comment),
 	EMPTY("Constraints", 19),
 	DIFFERS("ConsumedEnergy", "ConsumedEnergy", 14, energy, "of its GPUs, in joules"),

@@ -14,7 +14,6 @@ struct acct_line {
 	const Gpusched__StepReport *step; /* one of tasks; NULL: none */
 };
 
-void acct_fields_cluster(const char *cluster); /* what the field Cluster says; borrowed */
 void acct_fields_units(char unit); /* of memory: 'K' 'M' 'G' 'T' 'P'; 0: whatever fits exactly */
 
 #endif

@@ -176,8 +176,16 @@ void fields_clear(struct fields *f)
 
 const char *field_value(const struct front_field *field, const void *object, struct view_cell *cell)
 {
+	const struct front_field *table;
+	size_t n;
+
 	cell->text = "";
 	cell->is_number = false;
+	if (field->like) {
+		table = field->listing(&n);
+		return field_value(
+		        field_by_name(field->like, strlen(field->like), table, n), object, cell);
+	}
 	if (!field->show)
 		return cell->text = field->text ? field->text : "";
 	field->show(object, cell);

@@ -28,10 +28,15 @@ struct front_field {
 	const char *text; /* without `show`: its value, always; else how it differs, or NULL */
 	void (*show)(const void *object, struct view_cell *cell);
 	unsigned flags; /* of the listing */
+	/* Instead of both: it says what the field `like` of another listing says. */
+	const struct front_field *(*listing)(size_t *n);
+	const char *like;
 };
 
 #define FRONT_FIELD(letter, name, heading, width, text, show, flags) \
-	{ letter, name, heading, width, text, show, flags }
+	{ letter, name, heading, width, text, show, flags, NULL, NULL }
+#define FRONT_LIKE(letter, name, heading, listing, like, flags) \
+	{ letter, name, heading, 0, NULL, NULL, flags, listing, like }
 
 /* The function that a table is known by: its rows, and how many. */
 #define FRONT_TABLE(kind, function, table)               \

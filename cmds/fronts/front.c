@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +246,19 @@ int front_clusters(const char *name, const char *value, const char *cluster)
 	return ok;
 }
 
+static const char *cluster_name = "";
+
+const char *front_cluster(void)
+{
+	return cluster_name;
+}
+
+void front_show_cluster(const void *object, struct view_cell *cell)
+{
+	(void)object;
+	view_text(cell, cluster_name);
+}
+
 struct client *front_client(const char *name, const char *call, const char *clusters)
 {
 	struct error err;
@@ -251,7 +266,9 @@ struct client *front_client(const char *name, const char *call, const char *clus
 
 	if (!c)
 		front_fail_load(name, call, &err);
-	if (c && clusters && !front_clusters(name, clusters, client_conf(c)->cluster)) {
+	if (c)
+		cluster_name = client_conf(c)->cluster;
+	if (c && clusters && !front_clusters(name, clusters, cluster_name)) {
 		client_free(c);
 		return NULL;
 	}
@@ -396,6 +413,14 @@ void front_clock(struct view_cell *cell, uint64_t s)
 		        (unsigned long long)s % 60);
 }
 
+void front_limit(struct view_cell *cell, uint64_t s, const char *none)
+{
+	if (s && s != UINT32_MAX)
+		front_clock(cell, s);
+	else
+		view_text(cell, none);
+}
+
 void front_memory(struct view_cell *cell, uint64_t mb)
 {
 	static const char units[] = "MGTP";
@@ -410,6 +435,49 @@ void front_memory(struct view_cell *cell, uint64_t mb)
 		view_text(cell, "0");
 	cell->is_number = true;
 	cell->number = (int64_t)mb;
+}
+
+void front_texts(struct view_cell *cell, char *const *v, size_t n, const char *none)
+{
+	view_text(cell, none);
+	for (size_t i = 0; i < n; i++)
+		view_item(cell, ",", "%s", v[i]);
+}
+
+struct primary_group {
+	uint32_t uid;
+	unsigned gid;
+	char name[128];
+};
+
+/* Lists have many jobs of one user behind each other: the last is kept. */
+static const struct primary_group *primary_group(uint32_t uid)
+{
+	static struct primary_group last;
+	const struct passwd *p;
+	const struct group *g;
+
+	if (uid == last.uid && *last.name)
+		return &last;
+	p = getpwuid(uid);
+	last.uid = uid;
+	last.gid = p ? p->pw_gid : uid;
+	g = getgrgid(last.gid);
+	if (g)
+		snprintf(last.name, sizeof(last.name), "%s", g->gr_name);
+	else
+		snprintf(last.name, sizeof(last.name), "%u", last.gid);
+	return &last;
+}
+
+const char *front_group(uint32_t uid)
+{
+	return primary_group(uid)->name;
+}
+
+unsigned front_gid(uint32_t uid)
+{
+	return primary_group(uid)->gid;
 }
 
 /* Slurm also takes a "-" between the day and the time. */

@@ -100,6 +100,8 @@ int front_clusters(const char *name, const char *value, const char *cluster);
 /* A client of the controller; `call` as for front_fail_load(), `clusters` the value of --clusters or
  * NULL. NULL with a message: there is none, or another cluster is meant. */
 struct client *front_client(const char *name, const char *call, const char *clusters);
+/* The name of that client's cluster, which lives as long as it does; before one is made "". */
+const char *front_cluster(void);
 
 /* Slurm's words for a job's state. Some Slurm has and gpusched has not: `ours` is NULL. */
 struct front_state {
@@ -127,7 +129,19 @@ int front_every_state(struct filter *f, struct error *err);
 /* Times as SLURM_TIME_FORMAT says; `none` for 0. */
 void front_time(struct view_cell *cell, int64_t us, const char *none);
 void front_clock(struct view_cell *cell, uint64_t s);                /* "01:02:03", "1-00:00:00" */
+/* The same of a limit; `none` where there is none: 0, UINT32_MAX. */
+void front_limit(struct view_cell *cell, uint64_t s, const char *none);
 void front_memory(struct view_cell *cell, uint64_t mb);              /* "100M", "1G": exact */
 void front_moment(const char *text, int64_t *us, struct error *err); /* err->code: it is none */
+
+void front_texts(struct view_cell *cell, char *const *v, size_t n, const char *none); /* "a,b" */
+
+/* For the field Cluster of any listing. */
+void front_show_cluster(const void *object, struct view_cell *cell);
+
+/* The primary group of a user: its name, or its number where there is no name; where the user is
+ * unknown, the uid. */
+const char *front_group(uint32_t uid);
+unsigned front_gid(uint32_t uid);
 
 #endif

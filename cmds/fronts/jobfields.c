@@ -4,9 +4,7 @@
  */
 #include "cmds/fronts/jobfields.h"
 
-#include <grp.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +13,7 @@
 #include "common/base/units.h"
 
 #define BITSTR_LEN 64
-#define TEXT_MAX   ((int)sizeof(((struct view_cell *)0)->buf) - 16)
-
-static const char *cluster_name = "";
-
-void job_fields_cluster(const char *cluster)
-{
-	cluster_name = cluster;
-}
+#define TEXT_MAX   (sizeof(((struct view_cell *)0)->buf) - 16)
 
 /* --- what of a job several fields need ------------------------------------------------------- */
 
@@ -138,28 +129,6 @@ static void tres_text(
 		snprintf(buf + n, size - (size_t)n, ",gres/gpu=%" PRIu32, gpus);
 }
 
-const char *group_of_uid(uint32_t uid, unsigned *gid)
-{
-	static uint32_t known = UINT32_MAX;
-	static unsigned group;
-	static char name[128];
-	const struct passwd *p;
-	const struct group *g;
-
-	if (uid != known || !*name) {
-		p = getpwuid(uid);
-		group = p ? p->pw_gid : uid;
-		g = getgrgid(group);
-		if (g)
-			snprintf(name, sizeof(name), "%s", g->gr_name);
-		else
-			snprintf(name, sizeof(name), "%u", group);
-		known = uid;
-	}
-	*gid = group;
-	return name;
-}
-
 /* --- fields ---------------------------------------------------------------------------------- */
 
 #define JOB const Gpusched__Job *j = object
@@ -213,12 +182,6 @@ SHOW_TIME(start, (job_is_pending(j) ? j->planned_start_time : j->start_time), "N
 SHOW_TIME(end, job_end_time(j), (job_is_pending(j) ? "N/A" : "NONE"))
 SHOW_TIME(deadline, j->deadline_time, "N/A")
 
-SHOW(cluster)
-{
-	(void)object;
-	view_text(cell, cluster_name);
-}
-
 SHOW(id)
 {
 	JOB;
@@ -267,23 +230,8 @@ SHOW(where)
 CELL(node_list, JOB, view_text(cell, job_is_pending(j) ? "" : j->nodes))
 CELL(batch_host, JOB, view_text(cell, job_is_pending(j) || !*j->node ? "n/a" : j->node))
 
-SHOW(group)
-{
-	JOB;
-	unsigned gid;
-
-	view_text(cell, group_of_uid(j->uid, &gid));
-}
-
-SHOW(gid)
-{
-	JOB;
-	unsigned gid;
-
-	group_of_uid(j->uid, &gid);
-	view_number(cell, gid);
-}
-
+CELL(group, JOB, view_text(cell, front_group(j->uid)))
+CELL(gid, JOB, view_number(cell, front_gid(j->uid)))
 CELL(limit, JOB, view_duration(cell, unlimited(j) ? DURATION_FOREVER : j->time_limit_s))
 
 SHOW(left)
@@ -314,24 +262,20 @@ SHOW(priority_part)
 SHOW(dependency)
 {
 	JOB;
-	size_t used = 0;
 	const char *s = j->dependency;
 
-	cell->text = *s ? cell->buf : "(null)";
-	cell->buf[0] = '\0';
-	while (*s && used < (size_t)TEXT_MAX) {
+	view_text(cell, "(null)");
+	while (*s && strlen(cell->text) < TEXT_MAX) {
 		size_t all = strcspn(s, ",?"), kind = strcspn(s, ":,?");
 		const char *id = s + kind, *end = s + all;
 
 		if (kind >= all)
-			used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-			        "%s%.*s(unfulfilled)", used ? "," : "", (int)kind, s);
-		while (id < end && used < (size_t)TEXT_MAX) {
+			view_item(cell, ",", "%.*s(unfulfilled)", (int)kind, s);
+		while (id < end && strlen(cell->text) < TEXT_MAX) {
 			size_t len = strcspn(++id, ":,?(");
 			bool failed = id[len] == '(';
 
-			used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-			        "%s%.*s:%.*s(%s)", used ? "," : "", (int)kind, s, (int)len, id,
+			view_item(cell, ",", "%.*s:%.*s(%s)", (int)kind, s, (int)len, id,
 			        failed ? "failed" : "unfulfilled");
 			id += len;
 			while (id < end && *id != ':')
@@ -351,15 +295,8 @@ static void show_gres(const Gpusched__Job *j, bool per_node, struct view_cell *c
 	cell->text = cell->buf;
 }
 
-SHOW(gres_node)
-{
-	show_gres(object, true, cell);
-}
-
-SHOW(gres_job)
-{
-	show_gres(object, false, cell);
-}
+CELL(gres_node, JOB, show_gres(j, true, cell))
+CELL(gres_job, JOB, show_gres(j, false, cell))
 
 SHOW(tres)
 {
@@ -412,7 +349,7 @@ static const struct front_field fields[] = {
 	NOT_KNOWN(0, "BoardsPerNode", "BOARDS_PER_NODE", "0"),
 	NOT_KNOWN(0, "BurstBuffer", "BURST_BUFFER", "(null)"),
 	NOT_KNOWN(0, "BurstBufferState", "BURST_BUFFER_STATE", "(null)"),
-	FIELD(0, "Cluster", "CLUSTER", cluster),
+	FRONT_FIELD(0, "Cluster", "CLUSTER", 0, NULL, front_show_cluster, 0),
 	NOT_KNOWN(0, "ClusterFeature", "CLUSTER_FEATURES", "(null)"),
 	NOT_KNOWN('o', "Command", "COMMAND", "(null)"),
 	FIELD('k', "Comment", "COMMENT", comment),

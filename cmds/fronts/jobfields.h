@@ -13,8 +13,6 @@ const struct front_field *job_fields(size_t *n);
 /* The value of a field by its name; for records and for JSON. The name exists. */
 const char *job_field(const char *name, const Gpusched__Job *job, struct view_cell *cell);
 
-void job_fields_cluster(const char *cluster); /* what the field Cluster says; borrowed */
-
 bool job_is_pending(const Gpusched__Job *job);
 bool job_has_ended(const Gpusched__Job *job);
 uint32_t job_node_count(const Gpusched__Job *job);
@@ -29,8 +27,5 @@ void gpu_counts(char *buf, size_t size, const char *prefix, Gpusched__GpuCount *
 /* "4_[3-5%2]", "4_7", "4": the tasks as long as SLURM_BITSTR_LEN says (64). */
 void job_id_text(
         char *buf, size_t size, uint64_t id, const char *tasks, bool several, uint32_t at_once);
-
-const char *group_of_uid(
-        uint32_t uid, unsigned *gid); /* of its primary group; the uid's, if that is all there is */
 
 #endif

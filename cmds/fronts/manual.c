@@ -59,10 +59,11 @@ static struct entry entry_of_word(const void *table, size_t i)
 static struct entry entry_of_field(const void *table, size_t i)
 {
 	const struct front_field *f = (const struct front_field *)table + i;
-	struct entry e = { .says = !f->show  ? FRONT_NO
+	bool shown = f->show || f->like;
+	struct entry e = { .says = !shown    ? FRONT_NO
 		                   : f->text ? FRONT_DIFFERS
 		                             : FRONT_YES,
-		.before = f->show               ? ""
+		.before = shown                 ? ""
 		          : f->text && *f->text ? "always "
 		                                : "always empty",
 		.text = f->text ? f->text : "" };

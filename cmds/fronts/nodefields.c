@@ -258,36 +258,23 @@ SHOW_LEAST(used_memory, (node->mem_mb > node->mem_free_mb ? node->mem_mb - node-
 CELL(sct, NODE, view_printf(cell, "%" PRIu32 ":1:1", node->cpus))
 CELL(name, NODE, view_text(cell, node->name))
 
-SHOW(features)
-{
-	NODE;
-	size_t used = 0;
-
-	cell->text = node->n_features ? cell->buf : "(null)";
-	for (size_t i = 0; i < node->n_features && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s",
-		        i ? "," : "", node->features[i]);
-}
+CELL(features, NODE, front_texts(cell, node->features, node->n_features, "(null)"))
 
 SHOW(gres)
 {
 	NODE;
-	size_t used = 0;
 
-	cell->text = node->n_gpus ? cell->buf : "(null)";
-	for (size_t i = 0; i < node->n_gpus && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-		        "%sgpu:%s:%" PRIu32, i ? "," : "", node->gpus[i]->type,
-		        node->gpus[i]->total);
+	view_text(cell, "(null)");
+	for (size_t i = 0; i < node->n_gpus; i++)
+		view_item(cell, ",", "gpu:%s:%" PRIu32, node->gpus[i]->type, node->gpus[i]->total);
 }
 
 SHOW(gres_used)
 {
 	NODE;
-	size_t at = 0;
 
-	cell->text = node->n_gpus ? cell->buf : "gpu:0";
-	for (size_t i = 0; i < node->n_gpus && at < sizeof(cell->buf); i++) {
+	view_text(cell, "gpu:0");
+	for (size_t i = 0; i < node->n_gpus; i++) {
 		const char *type = node->gpus[i]->type;
 		uint32_t *which = xcalloc(node->n_devices + 1, sizeof(*which));
 		char list[256];
@@ -297,8 +284,7 @@ SHOW(gres_used)
 			if (is_used(node->devices[k]) && !strcmp(node->devices[k]->type, type))
 				which[n++] = node->devices[k]->index;
 		index_list(list, sizeof(list), which, n);
-		at += (size_t)snprintf(cell->buf + at, sizeof(cell->buf) - at,
-		        "%sgpu:%s:%zu(IDX:%s)", i ? "," : "", type, n, list);
+		view_item(cell, ",", "gpu:%s:%zu(IDX:%s)", type, n, list);
 		free(which);
 	}
 }
@@ -316,20 +302,9 @@ static void show_reason_part(const struct node_group *g, int part, struct view_c
 	view_printf(cell, "%s", *parts[part] ? parts[part] : "none");
 }
 
-SHOW(reason)
-{
-	show_reason_part(object, 0, cell);
-}
-
-SHOW(reason_user)
-{
-	show_reason_part(object, 1, cell);
-}
-
-SHOW(reason_time)
-{
-	show_reason_part(object, 2, cell);
-}
+CELL(reason, GROUP, show_reason_part(g, 0, cell))
+CELL(reason_user, GROUP, show_reason_part(g, 1, cell))
+CELL(reason_time, GROUP, show_reason_part(g, 2, cell))
 
 #define NOT_KNOWN(letter, name, heading, value, flags) \
 	FRONT_FIELD(letter, name, heading, 0, value, NULL, flags)
@@ -391,9 +366,3 @@ static const struct front_field fields[] = {
 };
 
 FRONT_TABLE(field, sinfo_fields, fields)
-
-void node_field(const char *name, const struct node_group *group, struct view_cell *cell)
-{
-	field_value(field_by_name(name, strlen(name), fields, sizeof(fields) / sizeof(fields[0])),
-	        group, cell);
-}

@@ -35,9 +35,6 @@ const struct node_words *node_words(const Gpusched__Node *node);
 bool node_state_meant(const char *word, const Gpusched__Node *node); /* by sinfo -t */
 bool node_state_known(const char *word);
 
-/* The value of a field by its name; for records. The name exists. */
-void node_field(const char *name, const struct node_group *group, struct view_cell *cell);
-
 /* "0-1,3" of numbers in order; "N/A" of none. */
 void index_list(char *buf, size_t size, const uint32_t *v, size_t n);
 uint32_t node_gpus(const Gpusched__Node *node, uint32_t *used);

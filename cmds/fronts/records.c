@@ -11,6 +11,7 @@
 
 #include "cmds/fronts/front.h"
 #include "cmds/fronts/jobfields.h"
+#include "cmds/fronts/programs.h"
 #include "common/base/text.h"
 #include "common/gpusched.pb-c.h"
 
@@ -46,50 +47,7 @@ void record_print(
 	const struct record_partition_of *of = object; \
 	const Gpusched__Partition *p = of->group.partition
 
-/* As squeue has it. */
-#define OF_JOB(field)                                                       \
-	static void job_##field(const void *object, struct view_cell *cell) \
-	{                                                                   \
-		job_field(#field, object, cell);                            \
-	}
-
-/* As sinfo has it. */
-#define OF_NODE(field)                                                       \
-	static void node_##field(const void *object, struct view_cell *cell) \
-	{                                                                    \
-		node_field(#field, object, cell);                            \
-	}
-
 /* --- jobs ------------------------------------------------------------------------------------ */
-
-OF_JOB(JobID)
-OF_JOB(Name)
-OF_JOB(PriorityLong)
-OF_JOB(Nice)
-OF_JOB(Account)
-OF_JOB(QOS)
-OF_JOB(State)
-OF_JOB(Reason)
-OF_JOB(Dependency)
-OF_JOB(Requeue)
-OF_JOB(RestartCnt)
-OF_JOB(SubmitTime)
-OF_JOB(Deadline)
-OF_JOB(Partition)
-OF_JOB(NodeList)
-OF_JOB(NumNodes)
-OF_JOB(NumCPUs)
-OF_JOB(NumTasks)
-OF_JOB(MinCpus)
-OF_JOB(MinMemory)
-OF_JOB(MinTmpDisk)
-OF_JOB(tres)
-OF_JOB(Feature)
-OF_JOB(OverSubscribe)
-OF_JOB(Licenses)
-OF_JOB(WorkDir)
-OF_JOB(StdErr)
-OF_JOB(StdOut)
 
 SHOW(array_id)
 {
@@ -123,14 +81,7 @@ SHOW(throttle)
 
 CELL(user, JOB, view_printf(cell, "%s(%" PRIu32 ")", j->user, j->uid))
 
-SHOW(group)
-{
-	JOB;
-	unsigned gid;
-	const char *name = group_of_uid(j->uid, &gid);
-
-	view_printf(cell, "%s(%u)", name, gid);
-}
+CELL(group, JOB, view_printf(cell, "%s(%u)", front_group(j->uid), front_gid(j->uid)))
 
 SHOW(exit)
 {
@@ -141,24 +92,10 @@ SHOW(exit)
 }
 
 CELL(run_time, JOB, front_clock(cell, job_is_pending(j) ? 0 : j->elapsed_s))
-
-SHOW(limit)
-{
-	JOB;
-
-	if (!j->time_limit_s || j->time_limit_s == UINT32_MAX)
-		view_text(cell, "UNLIMITED");
-	else
-		front_clock(cell, j->time_limit_s);
-}
-
-SHOW(eligible)
-{
-	JOB;
-	front_time(
-	        cell, j->begin_time > j->submit_time ? j->begin_time : j->submit_time, "Unknown");
-}
-
+CELL(limit, JOB, front_limit(cell, j->time_limit_s, "UNLIMITED"))
+CELL(eligible, JOB,
+        front_time(
+                cell, j->begin_time > j->submit_time ? j->begin_time : j->submit_time, "Unknown"))
 CELL(start, JOB,
         front_time(cell, job_is_pending(j) ? j->planned_start_time : j->start_time, "Unknown"))
 CELL(end, JOB, front_time(cell, job_end_time(j), "Unknown"))
@@ -181,10 +118,9 @@ SHOW(job_gres)
 SHOW(node_shares)
 {
 	JOB;
-	size_t used = 0;
 
-	cell->text = j->n_runs ? cell->buf : NULL;
-	for (size_t i = 0; i < j->n_runs && used < sizeof(cell->buf); i++) {
+	cell->text = NULL;
+	for (size_t i = 0; i < j->n_runs; i++) {
 		const Gpusched__JobRun *r = j->runs[i];
 		char list[256], gres[400] = "";
 
@@ -192,8 +128,7 @@ SHOW(node_shares)
 		if (r->n_gpus)
 			snprintf(gres, sizeof(gres), "gpu:%.64s:%zu(IDX:%s)", r->gpu_type,
 			        r->n_gpus, list);
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-		        "%s%s CPU_IDs= Mem=%" PRIu64 " GRES=%s", i ? " Nodes=" : "", r->node,
+		view_item(cell, " Nodes=", "%s CPU_IDs= Mem=%" PRIu64 " GRES=%s", r->node,
 		        r->mem_mb, gres);
 	}
 }
@@ -211,38 +146,34 @@ static void show_gres(const Gpusched__Job *j, bool per_node, struct view_cell *c
 	cell->text = cell->buf;
 }
 
-SHOW(gres_job)
-{
-	show_gres(object, false, cell);
-}
-
-SHOW(gres_node)
-{
-	show_gres(object, true, cell);
-}
+CELL(gres_job, JOB, show_gres(j, false, cell))
+CELL(gres_node, JOB, show_gres(j, true, cell))
 
 #define KEY(name, show, flags) FRONT_FIELD(0, name, name, 0, NULL, show, (flags))
+/* As squeue, as sinfo has it. */
+#define OF_JOB(name, like, flags)  FRONT_LIKE(0, name, name, job_fields, like, (flags))
+#define OF_NODE(name, like, flags) FRONT_LIKE(0, name, name, sinfo_fields, like, (flags))
 #define SAYS(name, value, flags) FRONT_FIELD(0, name, name, 0, value, NULL, (flags))
 #define LINE RECORD_LINE
 
 static const struct front_field job_record[] = {
-	KEY("JobId", job_JobID, 0),
+	OF_JOB("JobId", "JobID", 0),
 	KEY("ArrayJobId", show_array_id, 0),
 	KEY("ArrayTaskId", show_array_task, 0),
 	KEY("ArrayTaskThrottle", show_throttle, 0),
-	KEY("JobName", job_Name, 0),
+	OF_JOB("JobName", "Name", 0),
 	KEY("UserId", show_user, LINE),
 	KEY("GroupId", show_group, 0),
 	SAYS("MCS_label", "N/A", 0),
-	KEY("Priority", job_PriorityLong, LINE),
-	KEY("Nice", job_Nice, 0),
-	KEY("Account", job_Account, 0),
-	KEY("QOS", job_QOS, 0),
-	KEY("JobState", job_State, LINE),
-	KEY("Reason", job_Reason, 0),
-	KEY("Dependency", job_Dependency, 0),
-	KEY("Requeue", job_Requeue, LINE),
-	KEY("Restarts", job_RestartCnt, 0),
+	OF_JOB("Priority", "PriorityLong", LINE),
+	OF_JOB("Nice", "Nice", 0),
+	OF_JOB("Account", "Account", 0),
+	OF_JOB("QOS", "QOS", 0),
+	OF_JOB("JobState", "State", LINE),
+	OF_JOB("Reason", "Reason", 0),
+	OF_JOB("Dependency", "Dependency", 0),
+	OF_JOB("Requeue", "Requeue", LINE),
+	OF_JOB("Restarts", "RestartCnt", 0),
 	SAYS("BatchFlag", "1", 0),
 	SAYS("Reboot", "0", 0),
 	KEY("ExitCode", show_exit, 0),
@@ -250,49 +181,49 @@ static const struct front_field job_record[] = {
 	KEY("RunTime", show_run_time, LINE),
 	KEY("TimeLimit", show_limit, 0),
 	SAYS("TimeMin", "N/A", 0),
-	KEY("SubmitTime", job_SubmitTime, LINE),
+	OF_JOB("SubmitTime", "SubmitTime", LINE),
 	KEY("EligibleTime", show_eligible, 0),
-	KEY("AccrueTime", job_SubmitTime, LINE),
+	OF_JOB("AccrueTime", "SubmitTime", LINE),
 	KEY("StartTime", show_start, LINE),
 	KEY("EndTime", show_end, 0),
-	KEY("Deadline", job_Deadline, 0),
+	OF_JOB("Deadline", "Deadline", 0),
 	SAYS("SuspendTime", "None", LINE),
 	SAYS("SecsPreSuspend", "0", 0),
 	SAYS("LastSchedEval", "Unknown", 0),
 	SAYS("Scheduler", "Main", 0),
-	KEY("Partition", job_Partition, LINE),
+	OF_JOB("Partition", "Partition", LINE),
 	KEY("AllocNode:Sid", show_alloc, 0),
 	KEY("ReqNodeList", show_req_nodes, LINE),
 	KEY("ExcNodeList", show_exc_nodes, 0),
-	KEY("NodeList", job_NodeList, LINE),
+	OF_JOB("NodeList", "NodeList", LINE),
 	KEY("SchedNodeList", show_sched_nodes, 0),
 	KEY("BatchHost", show_batch_host, LINE),
-	KEY("NumNodes", job_NumNodes, LINE),
-	KEY("NumCPUs", job_NumCPUs, 0),
-	KEY("NumTasks", job_NumTasks, 0),
-	KEY("CPUs/Task", job_MinCpus, 0),
+	OF_JOB("NumNodes", "NumNodes", LINE),
+	OF_JOB("NumCPUs", "NumCPUs", 0),
+	OF_JOB("NumTasks", "NumTasks", 0),
+	OF_JOB("CPUs/Task", "MinCpus", 0),
 	SAYS("ReqB:S:C:T", "0:0:*:*", 0),
-	KEY("TRES", job_tres, LINE),
+	OF_JOB("TRES", "tres", LINE),
 	SAYS("Socks/Node", "*", LINE),
 	SAYS("NtasksPerN:B:S:C", "0:0:*:*", 0),
 	SAYS("CoreSpec", "*", 0),
 	KEY("JOB_GRES", show_job_gres, LINE | RECORD_DETAIL),
 	KEY("Nodes", show_node_shares, LINE | RECORD_DETAIL),
-	KEY("MinCPUsNode", job_MinCpus, LINE),
-	KEY("MinMemoryNode", job_MinMemory, 0),
-	KEY("MinTmpDiskNode", job_MinTmpDisk, 0),
-	KEY("Features", job_Feature, LINE),
+	OF_JOB("MinCPUsNode", "MinCpus", LINE),
+	OF_JOB("MinMemoryNode", "MinMemory", 0),
+	OF_JOB("MinTmpDiskNode", "MinTmpDisk", 0),
+	OF_JOB("Features", "Feature", LINE),
 	SAYS("DelayBoot", "00:00:00", 0),
-	KEY("OverSubscribe", job_OverSubscribe, LINE),
+	OF_JOB("OverSubscribe", "OverSubscribe", LINE),
 	SAYS("Contiguous", "0", 0),
-	KEY("Licenses", job_Licenses, 0),
+	OF_JOB("Licenses", "Licenses", 0),
 	SAYS("Network", "(null)", 0),
 	SAYS("Command", "(null)", LINE),
-	KEY("WorkDir", job_WorkDir, LINE),
+	OF_JOB("WorkDir", "WorkDir", LINE),
 	KEY("Comment", show_remark, LINE | RECORD_BLANK),
-	KEY("StdErr", job_StdErr, LINE),
+	OF_JOB("StdErr", "StdErr", LINE),
 	SAYS("StdIn", "/dev/null", LINE),
-	KEY("StdOut", job_StdOut, LINE),
+	OF_JOB("StdOut", "StdOut", LINE),
 	SAYS("Power", "", LINE),
 	KEY("TresPerJob", show_gres_job, LINE),
 	KEY("TresPerNode", show_gres_node, LINE),
@@ -304,35 +235,10 @@ FRONT_TABLE(field, record_job, job_record)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-OF_NODE(NodeHost)
-OF_NODE(CPUs)
-OF_NODE(Features)
-OF_NODE(Gres)
-OF_NODE(GresUsed)
-OF_NODE(Memory)
-OF_NODE(Disk)
-OF_NODE(AllocMem)
 CELL(cpu_alloc, NODE,
         view_number(cell, node->cpus > node->cpus_free ? node->cpus - node->cpus_free : 0))
 
-static void show_texts(char *const *v, size_t n, struct view_cell *cell)
-{
-	size_t used = 0;
-
-	cell->text = n ? cell->buf : "(null)";
-	for (size_t i = 0; i < n && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(
-		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "," : "", v[i]);
-}
-
-SHOW(node_partitions)
-{
-	NODE;
-	show_texts(node->partitions, node->n_partitions, cell);
-	if (!node->n_partitions)
-		cell->text = NULL;
-}
-
+CELL(node_partitions, NODE, front_texts(cell, node->partitions, node->n_partitions, NULL))
 CELL(agent_version, NODE, cell->text = *node->agent_version ? node->agent_version : NULL)
 
 static uint64_t used_memory(const Gpusched__Node *node)
@@ -383,27 +289,27 @@ CELL(last_busy, NODE, front_time(cell, node->last_heard, "Unknown"))
 CELL(node_reason_text, NODE, cell->text = *node->reason ? node->reason : NULL)
 
 static const struct front_field node_record[] = {
-	KEY("NodeName", node_NodeHost, 0),
+	OF_NODE("NodeName", "NodeHost", 0),
 	SAYS("CoresPerSocket", "1", RECORD_BLANK),
 	KEY("CPUAlloc", show_cpu_alloc, LINE),
-	KEY("CPUEfctv", node_CPUs, 0),
-	KEY("CPUTot", node_CPUs, 0),
+	OF_NODE("CPUEfctv", "CPUs", 0),
+	OF_NODE("CPUTot", "CPUs", 0),
 	SAYS("CPULoad", "N/A", 0),
-	KEY("AvailableFeatures", node_Features, LINE),
-	KEY("ActiveFeatures", node_Features, LINE),
-	KEY("Gres", node_Gres, LINE),
-	KEY("GresUsed", node_GresUsed, LINE | RECORD_DETAIL),
-	KEY("NodeAddr", node_NodeHost, LINE),
-	KEY("NodeHostName", node_NodeHost, 0),
+	OF_NODE("AvailableFeatures", "Features", LINE),
+	OF_NODE("ActiveFeatures", "Features", LINE),
+	OF_NODE("Gres", "Gres", LINE),
+	OF_NODE("GresUsed", "GresUsed", LINE | RECORD_DETAIL),
+	OF_NODE("NodeAddr", "NodeHost", LINE),
+	OF_NODE("NodeHostName", "NodeHost", 0),
 	KEY("Version", show_agent_version, 0),
-	KEY("RealMemory", node_Memory, LINE),
-	KEY("AllocMem", node_AllocMem, 0),
+	OF_NODE("RealMemory", "Memory", LINE),
+	OF_NODE("AllocMem", "AllocMem", 0),
 	SAYS("FreeMem", "N/A", 0),
-	KEY("Sockets", node_CPUs, 0),
+	OF_NODE("Sockets", "CPUs", 0),
 	SAYS("Boards", "1", 0),
 	KEY("State", show_node_state, LINE),
 	SAYS("ThreadsPerCore", "1", 0),
-	KEY("TmpDisk", node_Disk, 0),
+	OF_NODE("TmpDisk", "Disk", 0),
 	SAYS("Weight", "1", 0),
 	SAYS("Owner", "N/A", 0),
 	SAYS("MCS_label", "N/A", 0),
@@ -418,31 +324,10 @@ FRONT_TABLE(field, record_node, node_record)
 
 /* --- partitions ------------------------------------------------------------------------------ */
 
-OF_NODE(PartitionName)
-OF_NODE(PriorityJobFactor)
-OF_NODE(PriorityTier)
-OF_NODE(PreemptMode)
-
-SHOW(accounts)
-{
-	PARTITION;
-	show_texts(p->accounts, p->n_accounts, cell);
-	if (!p->n_accounts)
-		view_text(cell, "ALL");
-}
-
+CELL(accounts, PARTITION, front_texts(cell, p->accounts, p->n_accounts, "ALL"))
 CELL(is_default, PARTITION, view_text(cell, p->is_default ? "YES" : "NO"))
-
-static void show_time(uint32_t s, const char *none, struct view_cell *cell)
-{
-	if (s && s != UINT32_MAX)
-		front_clock(cell, s);
-	else
-		view_text(cell, none);
-}
-
-CELL(default_time, PARTITION, show_time(p->default_time_s, "NONE", cell))
-CELL(max_time, PARTITION, show_time(p->max_time_s, "UNLIMITED", cell))
+CELL(default_time, PARTITION, front_limit(cell, p->default_time_s, "NONE"))
+CELL(max_time, PARTITION, front_limit(cell, p->max_time_s, "UNLIMITED"))
 CELL(grace, PARTITION, view_number(cell, p->grace_s))
 CELL(partition_nodes, PARTITION, view_text(cell, *p->nodes ? p->nodes : "(null)"))
 
@@ -455,12 +340,8 @@ SHOW(state_upper)
 	                                             : "INACTIVE");
 }
 
-SHOW(total_cpus)
-{
-	PARTITION;
-	(void)p;
-	view_number(cell, (int64_t)of->cpus);
-}
+CELL(total_cpus, const struct record_partition_of *of = object,
+        view_number(cell, (int64_t)of->cpus))
 
 CELL(total_nodes, PARTITION, view_number(cell, p->nodes_total))
 
@@ -477,7 +358,7 @@ SHOW(partition_tres)
 }
 
 static const struct front_field partition_record[] = {
-	KEY("PartitionName", node_PartitionName, 0),
+	OF_NODE("PartitionName", "PartitionName", 0),
 	SAYS("AllowGroups", "ALL", LINE),
 	KEY("AllowAccounts", show_accounts, 0),
 	SAYS("AllowQos", "ALL", 0),
@@ -495,13 +376,13 @@ static const struct front_field partition_record[] = {
 	SAYS("LLN", "NO", 0),
 	SAYS("MaxCPUsPerNode", "UNLIMITED", 0),
 	KEY("Nodes", show_partition_nodes, LINE),
-	KEY("PriorityJobFactor", node_PriorityJobFactor, LINE),
-	KEY("PriorityTier", node_PriorityTier, 0),
+	OF_NODE("PriorityJobFactor", "PriorityJobFactor", LINE),
+	OF_NODE("PriorityTier", "PriorityTier", 0),
 	SAYS("RootOnly", "NO", 0),
 	SAYS("ReqResv", "NO", 0),
 	SAYS("OverSubscribe", "NO", 0),
 	SAYS("OverTimeLimit", "NONE", LINE),
-	KEY("PreemptMode", node_PreemptMode, 0),
+	OF_NODE("PreemptMode", "PreemptMode", 0),
 	KEY("State", show_state_upper, LINE),
 	KEY("TotalCPUs", show_total_cpus, 0),
 	KEY("TotalNodes", show_total_nodes, 0),

@@ -391,7 +391,6 @@ static int run(struct sacct *s)
 	if (!c)
 		return FRONT_FAILED;
 	s->out.cluster = client_conf(c)->cluster;
-	acct_fields_cluster(s->out.cluster);
 	if (!s->none && !is_elsewhere(clusters, s->out.cluster))
 		rc = ask(s, c, &err);
 	if (rc >= 0 && s->n_steps_of)

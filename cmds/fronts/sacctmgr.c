@@ -45,7 +45,7 @@ struct line {
 	uint32_t shares;
 };
 
-static const char *cluster_name = "", *host_name = "";
+static const char *host_name = "";
 
 #define LINE const struct line *l = object
 #define SHOW_TEXT(name, field) CELL(name, LINE, view_text(cell, l->field ? l->field : ""))
@@ -56,17 +56,7 @@ SHOW_TEXT(kind, kind)
 SHOW_TEXT(id, id)
 SHOW_TEXT(parent, parent)
 
-SHOW(cluster)
-{
-	(void)object;
-	view_text(cell, cluster_name);
-}
-
-SHOW(host)
-{
-	(void)object;
-	view_text(cell, host_name);
-}
+CELL(host, (void)object, view_text(cell, host_name))
 
 SHOW(shares)
 {
@@ -86,18 +76,16 @@ SHOW(priority)
 SHOW(qos)
 {
 	LINE;
-	size_t used = 0;
 	char word[520];
 
 	snprintf(word, sizeof(word), ",%.500s,", l->account ? l->account : "");
-	for (size_t i = 0; i < l->s->n_qos && used < sizeof(cell->buf); i++) {
+	view_text(cell, "normal");
+	for (size_t i = 0; i < l->s->n_qos; i++) {
 		const struct qos *q = &l->s->qos[i];
 
 		if (!*q->accounts || strstr(q->accounts, word))
-			used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s",
-			        used ? "," : "", q->name);
+			view_item(cell, ",", "%s", q->name);
 	}
-	cell->text = used ? cell->buf : "normal";
 }
 
 #define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
@@ -108,7 +96,7 @@ SHOW(qos)
 static const struct front_field fields[] = {
 	FIELD("Account", "Account", 10, account),
 	SAYS("AdminLevel", "Admin", 9, "None"),
-	FIELD("Cluster", "Cluster", 10, cluster),
+	FRONT_FIELD(0, "Cluster", "Cluster", 10, NULL, front_show_cluster, 0),
 	FIELD("ControlHost", "ControlHost", 15, host),
 	SAYS("ControlPort", "ControlPort", 12, "0"),
 	FIELD("DefaultAccount", "Def Acct", 10, account),
@@ -266,18 +254,8 @@ static int load(struct sacctmgr *s, struct error *err)
 	Gpusched__ShowConfig config = GPUSCHED__SHOW_CONFIG__INIT;
 	struct config reading = { .s = s };
 	struct client_call calls[] = {
-		{ .type = GPUSCHED__MSG_TYPE__MSG_LIST_SHARES,
-		        .request = &shares.base,
-		        .answer = GPUSCHED__MSG_TYPE__MSG_SHARE_CHUNK,
-		        .on_chunk = on_shares,
-		        .arg = s,
-		        .repeatable = true },
-		{ .type = GPUSCHED__MSG_TYPE__MSG_SHOW_CONFIG,
-		        .request = &config.base,
-		        .answer = GPUSCHED__MSG_TYPE__MSG_CONFIG_CHUNK,
-		        .on_chunk = on_config,
-		        .arg = &reading,
-		        .repeatable = true },
+		CLIENT_ASK(LIST_SHARES, &shares.base, SHARE_CHUNK, on_shares, s),
+		CLIENT_ASK(SHOW_CONFIG, &config.base, CONFIG_CHUNK, on_config, &reading),
 	};
 
 	if (client_call(s->client, &calls[0], err) < 0)
@@ -374,9 +352,9 @@ static void list_qos(struct sacctmgr *s)
 
 static void list_cluster(struct sacctmgr *s)
 {
-	const struct line line = { s, NULL, NULL, cluster_name, NULL, NULL, NULL, NULL, 1 };
+	const struct line line = { s, NULL, NULL, front_cluster(), NULL, NULL, NULL, NULL, 1 };
 
-	if (has(&s->names, cluster_name))
+	if (has(&s->names, line.name))
 		add(s, &line);
 }
 
@@ -487,36 +465,27 @@ static int take_condition(struct sacctmgr *s, const char *word, struct error *er
 			                          equal + 1, err)
 			                : 0;
 	if (len > 2 && !strncasecmp("clusters", word, len))
-		return front_clusters("sacctmgr", equal + 1, cluster_name) ? 0
-		                                                           : (s->entity = "", 0);
+		return front_clusters("sacctmgr", equal + 1, front_cluster()) ? 0
+		                                                              : (s->entity = "", 0);
 	return error_set(err, ERR_USAGE, "Unknown condition: %s", word);
 }
+
+#define CONFIGURED \
+	"accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads again"
 
 static const struct front_word words[] = {
 	{ "list", FRONT_DIFFERS, "account, association, cluster, qos, tres, user" },
 	{ "show", FRONT_DIFFERS, "the same" },
 	{ "version", FRONT_YES, NULL },
-	{ "add", FRONT_NO,
-	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
-	        "again" },
-	{ "create", FRONT_NO,
-	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
-	        "again" },
-	{ "modify", FRONT_NO,
-	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
-	        "again" },
-	{ "delete", FRONT_NO,
-	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
-	        "again" },
-	{ "remove", FRONT_NO,
-	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
-	        "again" },
+	{ "add", FRONT_NO, CONFIGURED },
+	{ "create", FRONT_NO, CONFIGURED },
+	{ "modify", FRONT_NO, CONFIGURED },
+	{ "delete", FRONT_NO, CONFIGURED },
+	{ "remove", FRONT_NO, CONFIGURED },
 	{ "archive", FRONT_NO, "gctl archive moves what is old into a file" },
 	{ "clear", FRONT_NO, "gctl stats has the figures" },
 	{ "dump", FRONT_NO, "gctl show config prints the configuration" },
-	{ "load", FRONT_NO,
-	        "accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads "
-	        "again" },
+	{ "load", FRONT_NO, CONFIGURED },
 	{ "reconfigure", FRONT_NO, "scontrol reconfigure" },
 	{ "shutdown", FRONT_NO, "gctl shutdown ends the controller" },
 };
@@ -559,7 +528,6 @@ static int list(struct sacctmgr *s)
 	s->client = front_client("sacctmgr", "sacctmgr: error", NULL);
 	if (!s->client)
 		return FRONT_FAILED;
-	cluster_name = client_conf(s->client)->cluster;
 	host_name = client_conf(s->client)->host;
 	for (size_t i = 2; i < s->n && rc == 0; i++)
 		rc = take_condition(s, s->words[i], &err);

@@ -15,8 +15,6 @@ struct prio_line {
 	const Gpusched__PrioWeights *weights;
 };
 
-static const char *cluster_name = "";
-
 #define LINE const struct prio_line *l = object
 
 /* The points of a factor, its part of 1, and of the weights the factor's. */
@@ -85,12 +83,6 @@ SHOW(nice)
 		view_number(cell, l->prio->points->nice);
 }
 
-SHOW(cluster)
-{
-	(void)object;
-	view_text(cell, cluster_name);
-}
-
 #define FIELD(letter, heading, show, text) \
 	FRONT_FIELD(letter, NULL, heading, 0, text, show_##show, 0)
 #define NOT_KNOWN(letter, heading) FRONT_FIELD(letter, NULL, heading, 0, "0", NULL, 0)
@@ -101,7 +93,7 @@ static const struct front_field fields[] = {
 	FIELD('A', "AGE", points_age, NULL),
 	NOT_KNOWN('b', "ASSOC"),
 	NOT_KNOWN('B', "ASSOC"),
-	FIELD('c', "CLUSTER", cluster, NULL),
+	FRONT_FIELD('c', NULL, "CLUSTER", 0, NULL, front_show_cluster, 0),
 	FIELD('f', "FAIRSHARE", part_fair_share, NULL),
 	FIELD('F', "FAIRSHARE", points_fair_share, NULL),
 	FIELD('i', "JOBID", id, NULL),
@@ -249,7 +241,6 @@ static int run(struct sprio *s)
 
 	if (!c)
 		return FRONT_FAILED;
-	cluster_name = client_conf(c)->cluster;
 	status = list(s, c);
 	client_free(c);
 	return status;

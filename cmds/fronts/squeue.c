@@ -157,49 +157,27 @@ struct step_line {
 	uint32_t tasks;
 };
 
-static void show_step_id(const void *object, struct view_cell *cell)
-{
-	const struct step_line *l = object;
+#define STEP const struct step_line *l = object
 
-	view_printf(cell, "%llu%s%s.%s", (unsigned long long)l->job.id, *l->job.tasks ? "_" : "",
-	        l->job.tasks, l->step);
-}
+CELL(step_id, STEP,
+        view_printf(cell, "%" PRIu64 "%s%s.%s", l->job.id, *l->job.tasks ? "_" : "", l->job.tasks,
+                l->step))
+CELL(step_name, STEP, view_text(cell, l->job.name))
+CELL(step_tasks, STEP, view_number(cell, l->tasks))
 
-static void show_step_name(const void *object, struct view_cell *cell)
-{
-	view_text(cell, ((const struct step_line *)object)->job.name);
-}
-
-static void show_step_tasks(const void *object, struct view_cell *cell)
-{
-	view_number(cell, ((const struct step_line *)object)->tasks);
-}
-
-#define OF_JOB(name)                                                             \
-	static void show_step_##name(const void *object, struct view_cell *cell) \
-	{                                                                        \
-		job_field(#name, object, cell);                                  \
-	}
-
-OF_JOB(Partition)
-OF_JOB(UserName)
-OF_JOB(UserID)
-OF_JOB(TimeUsed)
-OF_JOB(StartTime)
-OF_JOB(NodeList)
-OF_JOB(NumCPUs)
+#define OF_JOB(letter, name, heading, like) FRONT_LIKE(letter, name, heading, job_fields, like, 0)
 
 static const struct front_field step_fields[] = {
-	{ 'i', "StepID", "STEPID", 0, NULL, show_step_id, 0 },
-	{ 'j', "StepName", "NAME", 0, NULL, show_step_name, 0 },
-	{ 'P', "Partition", "PARTITION", 0, NULL, show_step_Partition, 0 },
-	{ 'u', "UserName", "USER", 0, NULL, show_step_UserName, 0 },
-	{ 'U', "UserID", "UID", 0, NULL, show_step_UserID, 0 },
-	{ 'M', "TimeUsed", "TIME", 0, NULL, show_step_TimeUsed, 0 },
-	{ 'S', "StartTime", "START_TIME", 0, NULL, show_step_StartTime, 0 },
-	{ 'N', "Nodes", "NODELIST", 0, NULL, show_step_NodeList, 0 },
-	{ 'C', "NumCPUs", "CPUS", 0, NULL, show_step_NumCPUs, 0 },
-	{ 'A', "NumTasks", "TASKS", 0, NULL, show_step_tasks, 0 },
+	FRONT_FIELD('i', "StepID", "STEPID", 0, NULL, show_step_id, 0),
+	FRONT_FIELD('j', "StepName", "NAME", 0, NULL, show_step_name, 0),
+	OF_JOB('P', "Partition", "PARTITION", "Partition"),
+	OF_JOB('u', "UserName", "USER", "UserName"),
+	OF_JOB('U', "UserID", "UID", "UserID"),
+	OF_JOB('M', "TimeUsed", "TIME", "TimeUsed"),
+	OF_JOB('S', "StartTime", "START_TIME", "StartTime"),
+	OF_JOB('N', "Nodes", "NODELIST", "NodeList"),
+	OF_JOB('C', "NumCPUs", "CPUS", "NumCPUs"),
+	FRONT_FIELD('A', "NumTasks", "TASKS", 0, NULL, show_step_tasks, 0),
 };
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -411,7 +389,6 @@ static int run(struct squeue *q)
 	if (!c)
 		return FRONT_FAILED;
 	q->out.cluster = client_conf(c)->cluster;
-	job_fields_cluster(q->out.cluster);
 	choose_format(q);
 	status = list(q, c);
 	while (!status && q->iterate && fflush(stdout) == 0) {

@@ -38,15 +38,7 @@ struct line {
 	uint64_t energy_mj;
 };
 
-static const char *cluster_name = "";
-
 #define LINE const struct line *l = object
-
-SHOW(cluster)
-{
-	(void)object;
-	view_text(cell, cluster_name);
-}
 
 CELL(account, LINE, view_text(cell, l->account))
 CELL(login, LINE, view_text(cell, l->user))
@@ -67,7 +59,7 @@ CELL(energy, LINE, view_number(cell, (int64_t)(l->energy_mj / 1000)))
 #define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
 static const struct front_field fields[] = {
 	FIELD("Account", "Account", 15, account),
-	FIELD("Cluster", "Cluster", 9, cluster),
+	FRONT_FIELD(0, "Cluster", "Cluster", 9, NULL, front_show_cluster, 0),
 	FIELD("Energy", "Energy", 8, energy),
 	FIELD("Login", "Login", 9, login),
 	FIELD("Proper", "Proper Name", 15, proper),
@@ -408,7 +400,6 @@ static int run(struct sreport *s)
 	c = front_client("sreport", "sreport: error", s->clusters);
 	if (!c)
 		return FRONT_FAILED;
-	cluster_name = client_conf(c)->cluster;
 	status = report(s, r, c);
 	client_free(c);
 	return status;

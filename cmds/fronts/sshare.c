@@ -7,8 +7,6 @@
 #include "cmds/fronts/programs.h"
 #include "common/gpusched.pb-c.h"
 
-static const char *cluster_name = "";
-
 /* A row; the root of all accounts, which no message has, has an empty account. */
 #define SHARE const Gpusched__Share *s = object
 
@@ -26,12 +24,6 @@ SHOW(account)
 }
 
 CELL(user, SHARE, view_text(cell, s->user))
-
-SHOW(cluster)
-{
-	(void)object;
-	view_text(cell, cluster_name);
-}
 
 SHOW(raw_shares)
 {
@@ -70,7 +62,7 @@ SHOW(level)
 
 static const struct front_field fields[] = {
 	FIELD("Account", -20, account, NULL),
-	FIELD("Cluster", 10, cluster, NULL),
+	FRONT_FIELD(0, "Cluster", "Cluster", 10, NULL, front_show_cluster, 0),
 	FIELD("EffectvUsage", 13, effective, NULL),
 	FIELD("FairShare", 10, fair_share, NULL),
 	EMPTY("GrpTRESMins", 30),
@@ -180,7 +172,6 @@ static int run(struct sshare *s)
 	c = front_client("sshare", "sshare: error", s->clusters);
 	if (!c)
 		return FRONT_FAILED;
-	cluster_name = client_conf(c)->cluster;
 	cmd_user(s->me, sizeof(s->me));
 	status = list(s, c);
 	client_free(c);

@@ -5,10 +5,7 @@
 #include "cmds/views/acctview.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "cmds/api/gpus.h"
 #include "cmds/views/views.h"
 #include "common/base/taskset.h"
 
@@ -46,15 +43,6 @@ static void view_mb(struct view_cell *cell, uint64_t mb)
 		view_text(cell, "-");
 }
 
-/* In kWh. */
-static void view_energy(struct view_cell *cell, uint64_t mj)
-{
-	if (mj)
-		view_real(cell, (double)mj / 3.6e9, 3);
-	else
-		view_text(cell, "-");
-}
-
 SHOW(id)
 {
 	JOB;
@@ -77,57 +65,23 @@ SHOW(name)
 
 CELL(raw_id, ONE_JOB, view_number(cell, (int64_t)(j->raw_id ? j->raw_id : j->id)))
 
-/* Seconds in full: for sums that must agree. */
-SHOW(gpu_seconds)
-{
-	JOB;
-
-	view_printf(cell, "%" PRIu64 ".%06" PRIu64, j->gpu_us / 1000000, j->gpu_us % 1000000);
-	cell->is_number = true;
-	cell->number = (int64_t)j->gpu_us;
-}
-
-SHOW(state)
-{
-	ONE_JOB;
-	const struct job_state *s = job_state(j->state);
-
-	view_text(cell, j->state);
-	cell->colour = s ? s->colour : TABLE_PLAIN;
-}
-
+CELL(gpu_seconds, JOB, view_seconds(cell, j->gpu_us))
+CELL(state, ONE_JOB, view_job_state(cell, j->state))
 CELL(exit, ONE_JOB, view_printf(cell, "%" PRIu32 ":%" PRIu32, j->exit_code, j->exit_signal))
-
-SHOW(wait)
-{
-	ONE_JOB;
-
-	if (j->first_start_time)
-		view_duration(cell, j->wait_s);
-	else
-		view_text(cell, "-");
-}
-
+CELL(wait, ONE_JOB, view_duration_if(cell, j->first_start_time, j->wait_s))
 /* A job that has not started has no end of it yet. */
-SHOW(eligible)
-{
-	ONE_JOB;
-
-	if (j->eligible_time && (j->first_start_time || j->end_time))
-		view_duration(cell, j->eligible_s);
-	else
-		view_text(cell, "-");
-}
+CELL(eligible, ONE_JOB,
+        view_duration_if(
+                cell, j->eligible_time && (j->first_start_time || j->end_time), j->eligible_s))
 
 /* What it held; of a job that never ran, what it asked for. */
 SHOW(gpus)
 {
 	ONE_JOB;
 
-	if (j->n_gpus)
-		view_text(cell, gpus_format(cell->buf, sizeof(cell->buf), j->gpus, j->n_gpus));
-	else
-		view_text(cell, j->runs_billed || !j->asked_gpus[0] ? "-" : j->asked_gpus);
+	view_gpus(cell, j->gpus, j->n_gpus);
+	if (!j->n_gpus && !j->runs_billed)
+		view_text_or_dash(cell, j->asked_gpus);
 }
 
 SHOW(suspended)
@@ -148,25 +102,16 @@ CELL(gpu_mem, ONE_JOB, view_mb(cell, j->used ? j->used->gpu_mem_peak_mb : 0))
 /* In GiB times hours. */
 static void view_mem_time(struct view_cell *cell, const Gpusched__RunUsed *used)
 {
-	if (used && used->gpu_mem_mbs)
-		view_real(cell, (double)used->gpu_mem_mbs / 1024 / 3600, 2);
-	else
-		view_text(cell, "-");
+	view_real_if(cell, used && used->gpu_mem_mbs,
+	        used ? (double)used->gpu_mem_mbs / 1024 / 3600 : 0, 2);
 }
 
 CELL(mem_time, JOB, view_mem_time(cell, j->used))
-CELL(energy_used, JOB, view_energy(cell, j->used ? j->used->energy_mj : 0))
-
-SHOW(cost_of_1000)
-{
-	JOB;
-
-	if (j->requests)
-		view_real(cell, j->cost / (double)j->requests * 1000, 4);
-	else
-		view_text(cell, "-");
-}
-
+/* In kWh. */
+CELL(energy_used, JOB,
+        view_real_if(cell, j->used && j->used->energy_mj,
+                j->used ? (double)j->used->energy_mj / 3.6e9 : 0, 3))
+CELL(cost_of_1000, JOB, view_real_if(cell, j->requests, j->cost / (double)j->requests * 1000, 4))
 CELL(read, ONE_JOB, view_mb(cell, j->used ? (j->used->read_bytes + (1 << 20) - 1) >> 20 : 0))
 CELL(written, ONE_JOB,
         view_mb(cell, j->used ? (j->used->written_bytes + (1 << 20) - 1) >> 20 : 0))
@@ -323,29 +268,21 @@ static const void *job_of(const void *line)
 #define RUN_JOB(name, width, min, flags, help, how, member) \
 	VIEW_FIELD(name, width, min, flags, help, how, job_of, Gpusched__Acct, member)
 
-SHOW(run_id)
-{
-	const Gpusched__Acct *j = job_of(object);
-
-	view_job(cell, j->id, j->tasks, j->several);
-}
-
-CELL(run_cause, RUN, view_text(cell, r->cause[0] ? r->cause : "-"))
-
+CELL(run_id, const Gpusched__Acct *j = job_of(object), view_job(cell, j->id, j->tasks, j->several))
+CELL(run_cause, RUN, view_text_or_dash(cell, r->cause))
 CELL(run_exit, RUN, view_printf(cell, "%" PRIu32 ":%" PRIu32, r->exit_code, r->exit_signal))
 
 SHOW(run_gpus)
 {
 	RUN;
-	size_t used = 0;
 
-	cell->text = r->n_gpus ? cell->buf : "-";
+	view_text(cell, "-");
 	if (r->n_gpus)
-		used = (size_t)snprintf(
-		        cell->buf, sizeof(cell->buf), "%s:%zu(", r->gpu_type, r->n_gpus);
-	for (size_t i = 0; i < r->n_gpus && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-		        "%" PRIu32 "%s", r->gpus[i], i + 1 < r->n_gpus ? "," : ")");
+		view_item(cell, "", "%s:%zu(", r->gpu_type, r->n_gpus);
+	for (size_t i = 0; i < r->n_gpus; i++)
+		view_item(cell, i ? "," : "", "%" PRIu32, r->gpus[i]);
+	if (r->n_gpus)
+		view_item(cell, "", ")");
 }
 
 CELL(run_eff, RUN, view_part(cell, r->used, r->used ? r->used->gpu_busy_us : 0))

@@ -65,10 +65,7 @@ static void say_shared(char *text, size_t size, const Gpusched__GpuShared *s)
 #define NODE_FIELD(name, width, min, flags, help, how, member) \
 	VIEW_FIELD(name, width, min, flags, help, how, NULL, Gpusched__Node, member)
 
-static const struct {
-	const char *state;
-	enum table_colour colour;
-} node_colours[] = {
+static const struct view_colour node_colours[] = {
 	{ "idle", TABLE_GOOD },
 	{ "mixed", TABLE_GOOD },
 	{ "allocated", TABLE_GOOD },
@@ -79,15 +76,7 @@ static const struct {
 	{ "invalid", TABLE_BAD },
 };
 
-SHOW(node_state)
-{
-	NODE;
-
-	view_text(cell, n->state);
-	for (size_t i = 0; i < sizeof(node_colours) / sizeof(node_colours[0]); i++)
-		if (!strcmp(n->state, node_colours[i].state))
-			cell->colour = node_colours[i].colour;
-}
+CELL(node_state, NODE, view_state(cell, n->state, VIEW_COLOURS(node_colours)))
 
 SHOW(free_cpus)
 {
@@ -111,19 +100,16 @@ SHOW(free_mem)
 SHOW(free_gpus)
 {
 	NODE;
-	size_t used = 0;
 
-	cell->text = n->n_gpus ? cell->buf : "-";
-	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++) {
-		const Gpusched__GpuShared *s = n->gpus[i]->shared;
+	view_text(cell, "-");
+	for (size_t i = 0; i < n->n_gpus; i++) {
+		const Gpusched__GpuUse *g = n->gpus[i];
 		char left[UNITS_TEXT], all[UNITS_TEXT];
 
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-		        "%s%" PRIu32 " of %" PRIu32 " %s", i ? ", " : "", n->gpus[i]->free,
-		        n->gpus[i]->total, n->gpus[i]->type);
-		if (s && used < sizeof(cell->buf))
-			used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used,
-			        " + %s of %s", left_format(left, s), all_format(all, s));
+		view_item(cell, ", ", "%" PRIu32 " of %" PRIu32 " %s", g->free, g->total, g->type);
+		if (g->shared)
+			view_item(cell, " + ", "%s of %s", left_format(left, g->shared),
+			        all_format(all, g->shared));
 	}
 }
 
@@ -131,16 +117,13 @@ SHOW(node_shared)
 {
 	NODE;
 	char said[160];
-	size_t used = 0;
 
-	cell->text = "-";
-	for (size_t i = 0; i < n->n_gpus && used < sizeof(cell->buf); i++) {
+	view_text(cell, "-");
+	for (size_t i = 0; i < n->n_gpus; i++) {
 		if (!n->gpus[i]->shared)
 			continue;
 		say_shared(said, sizeof(said), n->gpus[i]->shared);
-		cell->text = cell->buf;
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%s %s",
-		        used ? "; " : "", n->gpus[i]->type, said);
+		view_item(cell, "; ", "%s %s", n->gpus[i]->type, said);
 	}
 }
 
@@ -158,15 +141,12 @@ CELL(node_runs, NODE, view_number(cell, (int64_t)(n->n_runs + n->others_runs)))
 SHOW(node_jobs)
 {
 	NODE;
-	size_t used = 0;
 
-	cell->text = n->n_runs || n->others_runs ? cell->buf : "-";
-	for (size_t i = 0; i < n->n_runs && used < sizeof(cell->buf); i++)
-		used += (size_t)snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu64,
-		        i ? "," : "", n->runs[i]->job);
-	if (n->others_runs && used < sizeof(cell->buf))
-		snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32 " of others",
-		        used ? "," : "", n->others_runs);
+	view_text(cell, "-");
+	for (size_t i = 0; i < n->n_runs; i++)
+		view_item(cell, ",", "%" PRIu64, n->runs[i]->job);
+	if (n->others_runs)
+		view_item(cell, ",", "%" PRIu32 " of others", n->others_runs);
 }
 
 CELL(node_partitions, NODE, view_list(cell, n->n_partitions, n->partitions, print_name))

@@ -4,7 +4,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cmds/views/views.h"
 #include "common/base/units.h"
@@ -21,10 +20,7 @@ static const void *gpu_of(const void *line)
 #define FIELD(name, width, min, flags, help, how, member) \
 	VIEW_FIELD(name, width, min, flags, help, how, gpu_of, Gpusched__NodeGpu, member)
 
-static const struct {
-	const char *state;
-	enum table_colour colour;
-} colours[] = {
+static const struct view_colour colours[] = {
 	{ "free", TABLE_GOOD },
 	{ "whole", TABLE_GOOD },
 	{ "shared", TABLE_GOOD },
@@ -35,16 +31,7 @@ static const struct {
 };
 
 CELL(gpu, GPU, view_printf(cell, "%s:%" PRIu32, line->node->name, g->index))
-
-SHOW(state)
-{
-	GPU;
-
-	view_text(cell, g->state);
-	for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
-		if (!strcmp(g->state, colours[i].state))
-			cell->colour = colours[i].colour;
-}
+CELL(state, GPU, view_state(cell, g->state, VIEW_COLOURS(colours)))
 
 SHOW(util)
 {
@@ -84,26 +71,9 @@ CELL(clock, GPU, view_sampled(cell, g, g->sm_clock_mhz))
 CELL(mem_clock, GPU, view_sampled(cell, g, g->mem_clock_mhz))
 CELL(xid, GPU, view_sampled(cell, g, g->last_xid))
 CELL(xid_time, GPU, view_time(cell, g->sample_known ? g->last_xid_time : 0))
-
-SHOW(energy)
-{
-	GPU;
-
-	if (g->sample_known && g->energy_mj)
-		view_real(cell, (double)g->energy_mj / 3.6e9, 3);
-	else
-		view_text(cell, "-");
-}
-
-SHOW(age)
-{
-	GPU;
-
-	if (g->sample_known)
-		view_duration(cell, g->sample_age_s);
-	else
-		view_text(cell, "-");
-}
+CELL(energy, GPU,
+        view_real_if(cell, g->sample_known && g->energy_mj, (double)g->energy_mj / 3.6e9, 3))
+CELL(age, GPU, view_duration_if(cell, g->sample_known, g->sample_age_s))
 
 /* "4812_7 20G,25% to 30G" */
 static void say_part(
@@ -126,20 +96,18 @@ SHOW(jobs)
 {
 	GPU;
 	char said[100];
-	size_t used = 0, n = g->n_parts ? g->n_parts : g->n_runs;
+	size_t n = g->n_parts ? g->n_parts : g->n_runs;
 
-	cell->text = n || g->others_runs ? cell->buf : "-";
-	for (size_t i = 0; i < n && used < sizeof(cell->buf); i++) {
+	view_text(cell, "-");
+	for (size_t i = 0; i < n; i++) {
 		if (g->n_parts)
 			say_part(said, sizeof(said), g->parts[i]->run, g->parts[i]);
 		else
 			say_part(said, sizeof(said), g->runs[i], NULL);
-		used += (size_t)snprintf(
-		        cell->buf + used, sizeof(cell->buf) - used, "%s%s", i ? "; " : "", said);
+		view_item(cell, "; ", "%s", said);
 	}
-	if (g->others_runs && used < sizeof(cell->buf))
-		snprintf(cell->buf + used, sizeof(cell->buf) - used, "%s%" PRIu32 " of others",
-		        used ? "; " : "", g->others_runs);
+	if (g->others_runs)
+		view_item(cell, "; ", "%" PRIu32 " of others", g->others_runs);
 }
 
 SHOW(card)

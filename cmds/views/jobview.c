@@ -42,6 +42,19 @@ const struct job_state *job_state(const char *name)
 	return NULL;
 }
 
+void view_job_state(struct view_cell *cell, const char *name)
+{
+	const struct job_state *s = job_state(name);
+
+	view_text(cell, name);
+	cell->colour = s ? s->colour : TABLE_PLAIN;
+}
+
+void view_gpus(struct view_cell *cell, Gpusched__GpuCount *const *v, size_t n)
+{
+	view_text(cell, n ? gpus_format(cell->buf, sizeof(cell->buf), v, n) : "-");
+}
+
 static bool is_pending(const Gpusched__Job *j)
 {
 	return !strcmp(j->state, "PENDING");
@@ -63,27 +76,15 @@ int view_print_label(char *buf, size_t size, size_t i, const void *labels)
 CELL(id, JOB, view_job(cell, j->id, j->tasks, j->several))
 CELL(raw_id, JOB, view_number(cell, (int64_t)(j->raw_id ? j->raw_id : j->id)))
 
-static enum table_colour state_colour(const Gpusched__Job *j)
-{
-	const struct job_state *s = job_state(j->state);
-
-	return s ? s->colour : TABLE_PLAIN;
-}
-
-SHOW(state)
-{
-	JOB;
-	view_text(cell, j->state);
-	cell->colour = state_colour(j);
-}
+CELL(state, JOB, view_job_state(cell, j->state))
 
 SHOW(code)
 {
 	JOB;
 	const struct job_state *s = job_state(j->state);
 
+	view_job_state(cell, j->state);
 	view_text(cell, s ? s->code : j->state);
-	cell->colour = state_colour(j);
 }
 
 SHOW(left)
@@ -103,21 +104,15 @@ SHOW(left)
 SHOW(gpus)
 {
 	JOB;
-
 	char share[UNITS_TEXT];
-	size_t n;
 
 	if (!is_pending(j) && j->gpus_held)
 		view_printf(
 		        cell, "%s:%" PRIu32, j->gpu_type[0] ? j->gpu_type : "any", j->gpus_held);
 	else
-		view_text(cell,
-		        j->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), j->gpus, j->n_gpus)
-		                  : "-");
-	if (cell->text != cell->buf || !*share_format(share, j->gpu_mem_mb, j->gpu_share_milli))
-		return;
-	n = strlen(cell->buf);
-	snprintf(cell->buf + n, sizeof(cell->buf) - n, "/%s", share);
+		view_gpus(cell, j->gpus, j->n_gpus);
+	if (cell->text == cell->buf && *share_format(share, j->gpu_mem_mb, j->gpu_share_milli))
+		view_item(cell, "/", "%s", share);
 }
 
 /* Of each of them: "20G", "20G,25%, up to 30G" */

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/api/gpus.h"
-#include "common/base/strbuf.h"
+#include "cmds/views/views.h"
 #include "common/base/units.h"
 
 /* --- services -------------------------------------------------------------------------------- */
@@ -33,10 +32,7 @@ static const void *request_of(const void *service)
 #define ASKED(name, width, min, flags, help, how, member) \
 	VIEW_FIELD(name, width, min, flags, help, how, request_of, Gpusched__ServiceRequest, member)
 
-static const struct {
-	const char *state;
-	enum table_colour colour;
-} colours[] = {
+static const struct view_colour colours[] = {
 	{ "SERVING", TABLE_GOOD },
 	{ "READY", TABLE_GOOD },
 	{ "DEGRADED", TABLE_WARN },
@@ -53,14 +49,6 @@ static const struct {
 	{ "DRAINING", TABLE_DIM },
 	{ "COMPLETING", TABLE_DIM },
 };
-
-static void show_state_of(struct view_cell *cell, const char *state)
-{
-	view_text(cell, state);
-	for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
-		if (!strcmp(colours[i].state, state))
-			cell->colour = colours[i].colour;
-}
 
 /* "2-8", "3" */
 SHOW(range)
@@ -81,13 +69,7 @@ static void view_requests(struct view_cell *cell, double n)
 	view_real(cell, n, n > 0 && n < 10 ? 1 : 0);
 }
 
-SHOW(gpus)
-{
-	SERVICE;
-
-	view_text_or_dash(cell,
-	        s->n_gpus ? gpus_format(cell->buf, sizeof(cell->buf), s->gpus, s->n_gpus) : "");
-}
+CELL(gpus, SERVICE, view_gpus(cell, s->gpus, s->n_gpus))
 
 /* A time, for people: "5s", "30m". */
 static void view_ms(struct view_cell *cell, uint64_t ms)
@@ -119,24 +101,17 @@ SHOW(window)
 		        duration_format_exact(burst, (uint64_t)s->request->burst_window_s * 1000));
 }
 
-SHOW(target)
-{
-	SERVICE;
-
-	if (s->request && s->request->target > 0)
-		view_real(cell, s->request->target, s->request->target < 10 ? 1 : 0);
-}
-
 #define SPEC_CELL(name, show)   CELL(name, SERVICE, if (s->spec) show)
 #define ASKED_CELL(name, show)  CELL(name, SERVICE, if (s->request) show)
 #define SCALES_CELL(name, show) CELL(name, SERVICE, if (s->request && s->request->target > 0) show)
 
-CELL(state, SERVICE, show_state_of(cell, s->state))
+CELL(state, SERVICE, view_state(cell, s->state, VIEW_COLOURS(colours)))
 CELL(in_flight, SERVICE, view_requests(cell, s->in_flight))
 CELL(waiting, SERVICE, view_requests(cell, s->waiting))
 CELL(load_time, SERVICE, view_ms(cell, s->load_time_ms / 1000 * 1000))
 SPEC_CELL(max_load, view_ms(cell, (uint64_t)s->spec->load_time_s * 1000))
 SPEC_CELL(drain, view_ms(cell, (uint64_t)s->spec->drain_s * 1000))
+SCALES_CELL(target, view_requests(cell, s->request->target))
 SCALES_CELL(kv_target, view_percent(cell, s->request->kv_target_milli, 1000, 0))
 SCALES_CELL(scale_down, view_ms(cell, (uint64_t)s->request->scale_down_s * 1000))
 SCALES_CELL(to_zero, if (!s->request->min) view_ms(cell, (uint64_t)s->request->to_zero_s * 1000))
@@ -146,13 +121,9 @@ ASKED_CELL(settle, view_ms(cell, (uint64_t)s->request->settle_s * 1000))
 SHOW(avoided)
 {
 	SERVICE;
-	struct strbuf text = { 0 };
 
 	for (size_t i = 0; i < s->n_avoided; i++)
-		strbuf_addf(&text, "%s%s", i ? "," : "", s->avoided[i]->node);
-	if (s->n_avoided)
-		view_printf(cell, "%s", text.s);
-	strbuf_free(&text);
+		view_item(cell, ",", "%s", s->avoided[i]->node);
 }
 
 static const struct view_column columns[] = {
@@ -248,8 +219,7 @@ SHOW(endpoint)
 	char buf[REPLICA_ENDPOINT_TEXT];
 
 	view_printf(cell, "%s", replica_endpoint(r, buf));
-	if (!*cell->text)
-		view_text(cell, "-");
+	view_text_or_dash(cell, cell->text);
 }
 
 SHOW(up)
@@ -258,16 +228,14 @@ SHOW(up)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (r->start_time && now.tv_sec > r->start_time / 1000000)
-		view_duration(cell, (uint64_t)(now.tv_sec - r->start_time / 1000000));
-	else
-		view_text(cell, "-");
+	view_duration_if(cell, r->start_time && now.tv_sec > r->start_time / 1000000,
+	        now.tv_sec - r->start_time / 1000000);
 }
 
 #define LOAD_CELL(name, value) \
 	CELL(name, REPLICA, if (r->load_known) value; else view_text(cell, "-"))
 
-CELL(replica_state, REPLICA, show_state_of(cell, r->state))
+CELL(replica_state, REPLICA, view_state(cell, r->state, VIEW_COLOURS(colours)))
 LOAD_CELL(running, view_requests(cell, r->running))
 LOAD_CELL(replica_waiting, view_requests(cell, r->waiting))
 LOAD_CELL(kv, view_percent(cell, r->kv_milli, 1000, 0))

@@ -5,7 +5,6 @@
 #include "cmds/views/views.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- priorities ----------------------------------------------------------------------------- */
@@ -117,19 +116,14 @@ CELL(share_level_fs, SHARE, view_real(cell, s->level_fs, s->level_fs < 1000 ? 3 
 /* Amounts by type, as the configuration has them: h100:16,any:2.5. `of`: the offset in a ShareGpus. */
 static void show_amounts(struct view_cell *cell, const Gpusched__Share *s, size_t of)
 {
-	size_t used = 0, size = sizeof(cell->buf);
-
-	cell->text = "";
-	for (size_t i = 0; i < s->n_gpus && used < size; i++) {
+	for (size_t i = 0; i < s->n_gpus; i++) {
 		const Gpusched__ShareGpus *g = s->gpus[i];
 		uint64_t milli;
 
 		memcpy(&milli, (const char *)g + of, sizeof(milli));
-		if (!milli)
-			continue;
-		used += (size_t)snprintf(cell->buf + used, size - used, "%s%s:%.10g",
-		        used ? "," : "", *g->type ? g->type : "any", (double)milli / 1000);
-		cell->text = cell->buf;
+		if (milli)
+			view_item(cell, ",", "%s:%.10g", *g->type ? g->type : "any",
+			        (double)milli / 1000);
 	}
 }
 

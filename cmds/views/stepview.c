@@ -6,9 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cmds/api/gpus.h"
 #include "cmds/views/views.h"
 
 /* "12.0", "12_7.0" */
@@ -22,14 +20,6 @@ static const char *step_text(char buf[STEP_TEXT], const Gpusched__Step *step)
 	else
 		snprintf(buf, STEP_TEXT, "%" PRIu64 ".%" PRIu32, step->job, step->report->step);
 	return buf;
-}
-
-static void view_state(struct view_cell *cell, const char *name)
-{
-	const struct job_state *s = job_state(name);
-
-	view_text(cell, name);
-	cell->colour = s ? s->colour : TABLE_PLAIN;
 }
 
 static void view_step_id(struct view_cell *cell, const Gpusched__Step *step)
@@ -54,7 +44,7 @@ static const void *report_of(const void *object)
 	VIEW_FIELD(name, width, min, flags, help, how, report_of, Gpusched__StepReport, member)
 
 CELL(id, STEP, view_step_id(cell, s))
-CELL(state, STEP, view_state(cell, s->state))
+CELL(state, STEP, view_job_state(cell, s->state))
 
 static const struct view_column columns[] = {
 	COLUMN("STEP", 9, 0, NUM, "the step's id: job, dot, number", id),
@@ -112,7 +102,7 @@ CELL(line_account, LINE, (void)r; view_text(cell, j->account))
 CELL(line_partition, LINE, (void)r; view_text(cell, j->partition))
 CELL(line_attempt, LINE,
         (void)r; view_number(cell, (int64_t)(l->step ? l->step->attempt : j->attempts)))
-CELL(line_state, LINE, (void)r; view_state(cell, l->step ? l->step->state : j->state))
+CELL(line_state, LINE, (void)r; view_job_state(cell, l->step ? l->step->state : j->state))
 CELL(line_exit, LINE,
         view_printf(cell, "%" PRIu32 ":%" PRIu32, r ? r->exit_code : j->exit_code,
                 r ? r->exit_signal : j->exit_signal))
@@ -153,10 +143,8 @@ SHOW(line_gpus)
 
 	if (r)
 		view_number_or_dash(cell, (int64_t)r->gpus);
-	else if (j->n_gpus)
-		view_text(cell, gpus_format(cell->buf, sizeof(cell->buf), j->gpus, j->n_gpus));
 	else
-		view_text(cell, "-");
+		view_gpus(cell, j->gpus, j->n_gpus);
 }
 
 static const struct view_column line_columns[] = {

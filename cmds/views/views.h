@@ -50,6 +50,10 @@ struct job_state {
 };
 const struct job_state *job_state(const char *name_or_code); /* in either case; NULL: none */
 
+void view_job_state(struct view_cell *cell, const char *name);
+/* "h100:2", alternatives with "|" between; "-" for none. */
+void view_gpus(struct view_cell *cell, Gpusched__GpuCount *const *v, size_t n);
+
 /* For view_list() of Gpusched__KeyValue: "key=value". */
 int view_print_label(char *buf, size_t size, size_t i, const void *labels);
 
