@@ -26,13 +26,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/base/xalloc.h"
 #include "common/conf/conf.h"
 #include "testsuite/sim/client.h"
 #include "testsuite/sim/controller.h"
 #include "testsuite/sim/engine.h"
 #include "testsuite/sim/fake_munge.h"
 #include "testsuite/sim/fault_vfs.h"
+#include "testsuite/sim/faults.h"
 #include "testsuite/sim/gpus.h"
 #include "testsuite/sim/node.h"
 #include "testsuite/sim/owners.h"
@@ -73,15 +73,15 @@ static const char qos_text[] =
         "qos = ( { name = \"urgent\"; default = true; preempts = [ \"scavenger\" ]; },\n"
         "  { name = \"steady\"; }, { name = \"scavenger\"; min_run = \"0s\"; } );\n";
 
-/* How bad the world is; chosen by the seed. Intervals are mean times between faults, 0: never. */
+/* How bad the world is; chosen by the seed. */
 struct mix {
-	usec_t kill, power, agent, reboot, stall, jump, gpu;
+	struct fault_means means;
 	bool fence, signatures_age, services;
 	unsigned suspend_ppm; /* of the jobs are suspended for a while */
 	unsigned steps_ppm;   /* of their attempts have steps */
 	usec_t pause;         /* of clients, at most */
 	struct workload_mix work;
-	struct link_faults faults;
+	struct link_faults links;
 };
 
 struct sim {
@@ -98,35 +98,26 @@ struct sim {
 	struct owners *owners;
 	struct mcred_ops *owner_mcred[OWNERS];
 	struct mix mix;
-	bool faulty, has_gpus, forgetful, boundless, backed_up;
+	struct faults faults;
+	bool has_gpus, forgetful, boundless, backed_up;
 	uint64_t heard[NODES]; /* over this link, at the last look */
 	char node_keys[200];
 	const char *preempt_mode;
-	uint64_t faults;
 };
-
-struct index {
-	unsigned i;
-};
-
-static usec_t some(struct engine *e, usec_t mean)
-{
-	return engine_between(e, mean / 10, mean * 2);
-}
 
 static struct mix mix_choose(struct engine *e)
 {
-	struct mix m = { .faults = { .delay_low = 50, .delay_high = 20 * MS } };
+	struct mix m = { .links = { .delay_low = 50, .delay_high = 20 * MS } };
 
-	m.kill = engine_chance(e, 700000) ? engine_between(e, 2 * SEC, 60 * SEC) : 0;
-	m.power = engine_chance(e, 400000) ? engine_between(e, 10 * SEC, 100 * SEC) : 0;
-	m.agent = engine_chance(e, 600000) ? engine_between(e, 2 * SEC, 40 * SEC) : 0;
-	m.reboot = engine_chance(e, 400000) ? engine_between(e, 20 * SEC, 200 * SEC) : 0;
-	m.stall = engine_chance(e, 400000) ? engine_between(e, 5 * SEC, 60 * SEC) : 0;
-	m.jump = engine_chance(e, 300000) ? engine_between(e, 20 * SEC, 100 * SEC) : 0;
+	m.means.kill = engine_chance(e, 700000) ? engine_between(e, 2 * SEC, 60 * SEC) : 0;
+	m.means.power = engine_chance(e, 400000) ? engine_between(e, 10 * SEC, 100 * SEC) : 0;
+	m.means.agent = engine_chance(e, 600000) ? engine_between(e, 2 * SEC, 40 * SEC) : 0;
+	m.means.reboot = engine_chance(e, 400000) ? engine_between(e, 20 * SEC, 200 * SEC) : 0;
+	m.means.stall = engine_chance(e, 400000) ? engine_between(e, 5 * SEC, 60 * SEC) : 0;
+	m.means.jump = engine_chance(e, 300000) ? engine_between(e, 20 * SEC, 100 * SEC) : 0;
 	m.fence = engine_chance(e, 300000);
 	m.pause = 10 * SEC;
-	m.signatures_age = !m.jump && engine_chance(e, 500000);
+	m.signatures_age = !m.means.jump && engine_chance(e, 500000);
 	m.suspend_ppm = engine_chance(e, 600000) ? 300000 : 0;
 	m.work = (struct workload_mix){ .max_gpus = 4,
 		.max_nodes = NODES,
@@ -136,12 +127,12 @@ static struct mix mix_choose(struct engine *e)
 		.wait_ppm = engine_chance(e, 600000) ? 400000 : 0,
 		.again_ppm = engine_chance(e, 600000) ? 300000 : 0,
 		.limit_ppm = 100000,
-		.clocks_jump = m.jump != 0 };
+		.clocks_jump = m.means.jump != 0 };
 	m.steps_ppm = engine_chance(e, 700000) ? 300000 : 0;
-	m.faults.twice_ppm = engine_chance(e, 500000) ? 50000 : 0;
-	m.faults.break_ppm = engine_chance(e, 500000) ? 20000 : 0;
+	m.links.twice_ppm = engine_chance(e, 500000) ? 50000 : 0;
+	m.links.break_ppm = engine_chance(e, 500000) ? 20000 : 0;
 	if (engine_chance(e, 200000))
-		m.faults.delay_high = 2 * SEC;
+		m.links.delay_high = 2 * SEC;
 	return m;
 }
 
@@ -157,7 +148,7 @@ static void mix_gpus(struct sim *s)
 	        "health_jobs = \"%s\"; health_recheck = \"60s\"; health_events = %s; "
 	        "share = \"%s\"; share_users = \"%s\";",
 	        jobs[engine_below(e, 3)], SIM_GPUS_EVENTS, share[how], how == 3 ? "one" : "any");
-	s->mix.gpu = engine_chance(e, 800000) ? engine_between(e, SEC, 40 * SEC) : 0;
+	s->mix.means.gpu = engine_chance(e, 800000) ? engine_between(e, SEC, 40 * SEC) : 0;
 	s->mix.work.part_ppm = how ? 600000 : 0;
 	s->preempt_mode = engine_chance(e, 700000) ? "requeue" : "cancel";
 	/* Many at a time, so that what is borrowed of a card is needed by somebody. */
@@ -167,173 +158,6 @@ static void mix_gpus(struct sim *s)
 		s->mix.work.max_gpus = 2;
 	}
 	s->mix.work.type = "b";
-}
-
-/* --- faults ----------------------------------------------------------------------------------- */
-
-static void again(struct sim *s, engine_fn *fn, usec_t mean)
-{
-	if (mean && s->faulty)
-		engine_at(s->engine, some(s->engine, mean), fn, s, NULL);
-}
-
-static void start_controller(void *arg, void **own)
-{
-	struct sim *s = arg;
-
-	(void)own;
-	sim_controller_start(s->controller);
-}
-
-static void crash_controller(struct sim *s, bool power)
-{
-	s->faults++;
-	sim_controller_crash(s->controller, power);
-	engine_at(s->engine, engine_between(s->engine, 100 * MS, 10 * SEC), start_controller, s,
-	        NULL);
-}
-
-static void fault_kill(void *arg, void **own)
-{
-	struct sim *s = arg;
-
-	(void)own;
-	if (s->faulty)
-		crash_controller(s, false);
-	again(s, fault_kill, s->mix.kill);
-}
-
-static void fault_power(void *arg, void **own)
-{
-	struct sim *s = arg;
-
-	(void)own;
-	if (s->faulty)
-		crash_controller(s, true);
-	again(s, fault_power, s->mix.power);
-}
-
-static void start_node(void *arg, void **own)
-{
-	struct sim *s = arg;
-
-	sim_node_start(s->nodes[((struct index *)*own)->i]);
-}
-
-static void start_node_later(struct sim *s, unsigned i, usec_t within)
-{
-	struct index *x = xcalloc(1, sizeof(*x));
-
-	x->i = i;
-	engine_at(s->engine, engine_between(s->engine, 100 * MS, within), start_node, s, x);
-}
-
-static void fault_agent(void *arg, void **own)
-{
-	struct sim *s = arg;
-	unsigned i = (unsigned)engine_below(s->engine, NODES);
-
-	(void)own;
-	if (s->faulty) {
-		s->faults++;
-		sim_node_kill_agent(s->nodes[i]);
-		start_node_later(s, i, 20 * SEC);
-	}
-	again(s, fault_agent, s->mix.agent);
-}
-
-static void fault_reboot(void *arg, void **own)
-{
-	struct sim *s = arg;
-	unsigned i = (unsigned)engine_below(s->engine, NODES);
-
-	(void)own;
-	if (s->faulty) {
-		s->faults++;
-		sim_node_reboot(s->nodes[i]);
-		start_node_later(s, i, 120 * SEC);
-	}
-	again(s, fault_reboot, s->mix.reboot);
-}
-
-static void fault_stall(void *arg, void **own)
-{
-	struct sim *s = arg;
-	uint64_t link = sim_node_link(s->nodes[engine_below(s->engine, NODES)]);
-
-	(void)own;
-	if (s->faulty && link) {
-		s->faults++;
-		link_stall(s->engine, link, engine_between(s->engine, SEC, 90 * SEC));
-	}
-	again(s, fault_stall, s->mix.stall);
-}
-
-static void fault_gpu(void *arg, void **own)
-{
-	struct sim *s = arg;
-	unsigned i = (unsigned)engine_below(s->engine, NODES);
-
-	(void)own;
-	if (s->faulty)
-		sim_node_gpu_fails(s->nodes[i]);
-	again(s, fault_gpu, s->mix.gpu);
-}
-
-/* What does not come back by itself; of a node that has told all it knows. */
-static void resume(struct sim *s, unsigned i)
-{
-	uint64_t gpus;
-
-	if (!sim_controller_is_up(s->controller) || !sim_node_resume(s->nodes[i], &gpus))
-		return;
-	for (int g = 0; g < 64; g++) {
-		if (gpus >> g & 1)
-			sim_controller_resume(s->controller, i, g);
-	}
-	sim_controller_resume(s->controller, i, -1);
-}
-
-static void operator_looks(void *arg, void **own)
-{
-	struct sim *s = arg;
-
-	(void)own;
-	resume(s, (unsigned)engine_below(s->engine, NODES));
-	again(s, operator_looks, s->mix.gpu ? 40 * SEC : 0);
-}
-
-static void fault_jump(void *arg, void **own)
-{
-	struct sim *s = arg;
-
-	(void)own;
-	if (s->faulty) {
-		s->faults++;
-		engine_jump(s->engine, engine_between(s->engine, -200 * SEC, 200 * SEC));
-		fake_munge_set_time(s->munge, engine_now(s->engine).wall / SEC);
-	}
-	again(s, fault_jump, s->mix.jump);
-}
-
-/* The fence program: takes a while, then the node is off for sure (and boots again later). */
-static void fenced(void *arg, void **own)
-{
-	struct sim *s = arg;
-	unsigned i = ((struct index *)*own)->i;
-
-	sim_node_reboot(s->nodes[i]);
-	start_node_later(s, i, 60 * SEC);
-	sim_controller_fenced(s->controller, i, true);
-}
-
-static void fence(void *arg, unsigned node)
-{
-	struct sim *s = arg;
-	struct index *x = xcalloc(1, sizeof(*x));
-
-	x->i = node;
-	engine_at(s->engine, engine_between(s->engine, SEC, 20 * SEC), fenced, s, x);
 }
 
 /* Munge tells the time too. */
@@ -471,6 +295,12 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	conf_problems_clear(&problems);
 	checker_say(s->checker, "reclaims %s", s->preempt_mode);
 	make_munge(s);
+	s->faults = (struct faults){ .engine = s->engine,
+		.munge = s->munge,
+		.nodes = s->nodes,
+		.n_nodes = NODES,
+		.means = s->mix.means,
+		.on = true };
 	s->controller = sim_controller_new(&(struct sim_controller_options){ .engine = s->engine,
 	        .checker = s->checker,
 	        .conf = s->conf,
@@ -480,10 +310,11 @@ static void sim_make(struct sim *s, uint64_t seed, const char *dir)
 	        .mcred = s->controller_mcred,
 	        .commit_low = 100,
 	        .commit_high = 20 * MS,
-	        .faults = s->mix.faults,
+	        .faults = s->mix.links,
 	        .services = s->mix.services,
-	        .fence = fence,
-	        .arg = s });
+	        .fence = faults_fence,
+	        .arg = &s->faults });
+	s->faults.controller = s->controller;
 	checker_say(s->checker, "maxsteps %d", STEP_MANAGERS_MAX_STEPS);
 	sim_controller_start(s->controller);
 	make_steps(s);
@@ -540,7 +371,7 @@ static bool all_well(struct sim *s)
 	for (unsigned i = 0; i < NODES && s->has_gpus; i++) {
 		if (!sim_controller_kept(s->controller, i))
 			continue;
-		resume(s, i);
+		faults_resume(&s->faults, i);
 		well = false;
 	}
 	return well;
@@ -590,7 +421,7 @@ static void look(void *arg, void **own)
 /* Everything up and repaired, no more faults. */
 static void heal(struct sim *s)
 {
-	s->faulty = false;
+	s->faults.on = false;
 	sim_controller_start(s->controller);
 	for (unsigned i = 0; i < NODES; i++) {
 		sim_node_start(s->nodes[i]);
@@ -689,22 +520,13 @@ static void say_seed(int sig)
 
 static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs, struct totals *t)
 {
-	struct sim s = {
-		.faulty = true, .forgetful = bugs->forgetful, .boundless = bugs->boundless
-	};
+	struct sim s = { .forgetful = bugs->forgetful, .boundless = bugs->boundless };
 	struct sim_controller_stats stats;
 	uint64_t hash;
 
 	running = seed;
 	sim_make(&s, seed, dir);
-	again(&s, fault_kill, s.mix.kill);
-	again(&s, fault_power, s.mix.power);
-	again(&s, fault_agent, s.mix.agent);
-	again(&s, fault_reboot, s.mix.reboot);
-	again(&s, fault_stall, s.mix.stall);
-	again(&s, fault_jump, s.mix.jump);
-	again(&s, fault_gpu, s.mix.gpu);
-	again(&s, operator_looks, s.mix.gpu ? 40 * SEC : 0);
+	faults_begin(&s.faults);
 	checker_say(s.checker, "heartbeat %" PRId64, (int64_t)s.conf->controller.heartbeat_ms * MS);
 	look(&s, NULL);
 	if (bugs->restored) {
@@ -717,7 +539,7 @@ static uint64_t run_seed(uint64_t seed, const char *dir, const struct bugs *bugs
 	sim_controller_stats(s.controller, &stats);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		sim_client_count(s.clients[i], &t->clients);
-	t->faults += s.faults;
+	t->faults += s.faults.count;
 	t->facts += checker_facts(s.checker);
 	t->whole += checker_gangs(s.checker, true);
 	t->in_part += checker_gangs(s.checker, false);
