@@ -47,11 +47,6 @@ struct glog {
 	struct arena *arena;
 };
 
-static CMD_SETTER(set_lines)
-{
-	return count_parse(value, 0, INT64_MAX, field, err);
-}
-
 static CMD_SETTER(set_rank)
 {
 	struct glog *g = field;
@@ -100,7 +95,8 @@ static const struct cmd_option table[] = {
 	CMD_HEADING("What is shown:"),
 	ROW(follow, "follow", 'f', NULL, cmd_set_flag,
 	        "Also what is added, until the job has ended"),
-	ROW(lines, "lines", 'n', "COUNT", set_lines, "Only the last COUNT lines of what is there"),
+	ROW(lines, "lines", 'n', "COUNT", cmd_set_number,
+	        "Only the last COUNT lines of what is there"),
 	ROW(error, "stderr", 0, NULL, cmd_set_flag,
 	        "The standard error, where the job has a file of its own for it"),
 	CMD_HEADING("Of a job on several nodes:"),

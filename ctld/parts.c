@@ -7,8 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -395,16 +393,9 @@ static int listen_for_peers(struct ctld *c, struct error *err)
 /* Each session is a descriptor: as many as we may have. */
 static unsigned raise_descriptors(void)
 {
-	struct rlimit limit;
+	uint64_t files = daemon_raise_files();
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return 1024;
-	if (limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-			getrlimit(RLIMIT_NOFILE, &limit);
-	}
-	return limit.rlim_cur < UINT_MAX ? (unsigned)limit.rlim_cur : UINT_MAX;
+	return !files ? 1024 : files < UINT_MAX ? (unsigned)files : UINT_MAX;
 }
 
 struct ctld *ctld_new(struct conf *conf, const struct ctld_options *o, struct error *err)

@@ -10,6 +10,7 @@
 
 #include "cmds/api/pastfile.h"
 #include "common/base/backoff.h"
+#include "common/base/clock.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
@@ -37,14 +38,6 @@ struct client {
 	void (*progress)(size_t done, size_t all, void *arg);
 	void *progress_arg;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* A user's name or number. */
 static int find_uid(const char *user, const char *whose, uid_t *uid, struct error *err)
@@ -212,7 +205,7 @@ void client_worked(struct client *c)
 
 bool client_pause(struct client *c, const struct error *why)
 {
-	int64_t now = now_ms(), pause;
+	int64_t now = clock_ms(CLOCK_MONOTONIC), pause;
 	struct timespec ts;
 
 	if (!dial_may_retry(why))

@@ -319,15 +319,6 @@ void gpusched_filter_init_sized(struct gpusched_filter *filter, size_t size)
 	filter->size = size;
 }
 
-static size_t list_length(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
 /* The caller's filter as a message that borrows everything; NULL is all jobs. */
 static int filter_message(const struct gpusched_filter *filter, Gpusched__JobFilter *out,
         struct gpusched_error *err)
@@ -346,20 +337,20 @@ static int filter_message(const struct gpusched_filter *filter, Gpusched__JobFil
 	m.ids = (uint64_t *)f->ids;
 	m.n_ids = f->n_ids;
 	m.users = (char **)f->users;
-	m.n_users = list_length(f->users);
+	m.n_users = spec_list_length(f->users);
 	m.partitions = (char **)f->partitions;
-	m.n_partitions = list_length(f->partitions);
+	m.n_partitions = spec_list_length(f->partitions);
 	m.states = (char **)f->states;
-	m.n_states = list_length(f->states);
+	m.n_states = spec_list_length(f->states);
 	m.names = (char **)f->names;
-	m.n_names = list_length(f->names);
+	m.n_names = spec_list_length(f->names);
 	m.nodes = (char **)f->nodes;
-	m.n_nodes = list_length(f->nodes);
+	m.n_nodes = spec_list_length(f->nodes);
 	m.include_ended = f->ended;
 	m.accounts = (char **)f->accounts;
-	m.n_accounts = list_length(f->accounts);
+	m.n_accounts = spec_list_length(f->accounts);
 	m.qos = (char **)f->qos;
-	m.n_qos = list_length(f->qos);
+	m.n_qos = spec_list_length(f->qos);
 	*out = m;
 	return 0;
 }
@@ -626,7 +617,7 @@ int gpusched_list_nodes(struct gpusched *g, const char *const *names, gpusched_o
 	struct callback cb = { .on.node = on_node, .arg = arg };
 
 	list.names = (char **)names;
-	list.n_names = list_length(names);
+	list.n_names = spec_list_length(names);
 	list.whole = true;
 	return list_for(g, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &list.base,
 	        &(struct whole){ GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_node_item, &cb, NULL }, &cb,
@@ -654,7 +645,7 @@ int gpusched_list_partitions(struct gpusched *g, const char *const *names,
 	struct callback cb = { .on.partition = on_partition, .arg = arg };
 
 	list.names = (char **)names;
-	list.n_names = list_length(names);
+	list.n_names = spec_list_length(names);
 	list.whole = true;
 	return list_for(g, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &list.base,
 	        &(struct whole){ GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, on_partition_item, &cb,

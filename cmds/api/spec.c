@@ -35,7 +35,7 @@ static ProtobufCBinaryData bytes_of(const char *text)
 	return (ProtobufCBinaryData){ text ? strlen(text) : 0, (uint8_t *)text };
 }
 
-static size_t list_length(const char *const *list)
+size_t spec_list_length(const char *const *list)
 {
 	size_t n = 0;
 
@@ -198,9 +198,9 @@ static int sign_part(const struct gpusched_spec *s, const struct spec_service *s
 	spec.gid = getegid();
 	spec.script_hash = (ProtobufCBinaryData){ sizeof(script.b), script.b };
 	spec.name = (char *)(s->name ? s->name : "");
-	spec.n_args = list_length(s->args);
+	spec.n_args = spec_list_length(s->args);
 	spec.args = bytes_list(s->args, spec.n_args);
-	spec.n_env = list_length(s->env);
+	spec.n_env = spec_list_length(s->env);
 	spec.env = bytes_list(s->env, spec.n_env);
 	spec.cwd = bytes_of(s->cwd ? s->cwd : cwd);
 	spec.input = bytes_of(s->input);
@@ -255,7 +255,7 @@ static int add_gpus(Gpusched__JobRequest *r, const char *text, struct error *err
 
 static int add_labels(Gpusched__JobRequest *r, const char *const *labels, struct error *err)
 {
-	size_t n = list_length(labels);
+	size_t n = spec_list_length(labels);
 
 	r->labels = xcalloc(n, sizeof(*r->labels));
 	for (size_t i = 0; i < n; i++) {

@@ -31,6 +31,9 @@ int spec_adopt_struct(const char *type, const void *theirs, size_t least, void *
 int spec_adopt(const struct gpusched_spec *specs, size_t i, struct gpusched_spec *out,
         struct error *err);
 
+/* Of a list that ends with NULL, or is NULL. */
+size_t spec_list_length(const char *const *list);
+
 /* An upper bound of the bytes that it takes in a message. */
 size_t spec_bytes(const struct gpusched_spec *s);
 

@@ -8,6 +8,7 @@
 
 #include "cmds/api/spec.h"
 #include "common/base/arena.h"
+#include "common/base/clock.h"
 #include "common/base/xalloc.h"
 
 #define FIRST_ID   (UINT64_C(1) << 32) /* of our frames; dial_send() counts from 1 */
@@ -324,19 +325,11 @@ static void take_answer(struct submit_queue *q, struct submit_answer *out)
 		q->head = q->n = 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Wait for one frame and apply it. 1; 0: the deadline has passed; -1: the connection has failed. */
 static int receive_frame(struct submit_queue *q, struct dial *d, int64_t deadline,
         struct error *err)
 {
-	int64_t left = deadline < 0 ? SILENCE_MS : deadline - now_ms();
+	int64_t left = deadline < 0 ? SILENCE_MS : deadline - clock_ms(CLOCK_MONOTONIC);
 	struct frame f;
 	int rc;
 
@@ -351,7 +344,7 @@ static int receive_frame(struct submit_queue *q, struct dial *d, int64_t deadlin
 int submit_receive(
         struct submit_queue *q, struct submit_answer *out, int timeout_ms, struct error *err)
 {
-	int64_t deadline = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+	int64_t deadline = timeout_ms < 0 ? -1 : clock_ms(CLOCK_MONOTONIC) + timeout_ms;
 
 	if (!submit_under_way(q))
 		return 0;

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/units.h"
 
 #define SECOND    1000000
@@ -46,10 +47,7 @@ static const char *const expected[] = {
 
 int64_t when_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * SECOND + ts.tv_nsec / 1000;
+	return clock_us(CLOCK_REALTIME);
 }
 
 static bool word(const char **p, const char *what)

@@ -83,11 +83,6 @@ static CMD_SETTER(set_by)
 	return 0;
 }
 
-static CMD_SETTER(set_job)
-{
-	return count_parse(value, 1, INT64_MAX, field, err);
-}
-
 /* Digits alone are the number of an event. */
 static CMD_SETTER(set_since)
 {
@@ -106,7 +101,7 @@ static const struct cmd_option table[] = {
 	CMD_HEADING("Which events (several restrict together; LIST has commas between):"),
 	{ "by", 0, "USER", "What this user did, by name or number", set_by, 0, 0, 0 },
 	ROW(me, "me", 0, NULL, cmd_set_flag, "What I did"),
-	ROW(job, "job", 'j', "ID", set_job, "What happened to this job"),
+	{ "job", 'j', "ID", "What happened to this job", cmd_set_number, AT(job), 1, 0 },
 	{ "nodes", 'w', "NODES", "What happened to these nodes", filter_set, AT(filter),
 	        FILTER_NODES, 0 },
 	ROW(kinds, "kind", 'k', "LIST", cmd_set_list,

@@ -3,35 +3,28 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cmds/drmaa/ending.h"
 #include "cmds/drmaa/lists.h"
 #include "cmds/drmaa/look.h"
 #include "cmds/drmaa/session.h"
+#include "common/base/clock.h"
 
 #define WAIT_RETRY_MS (15 * 60 * 1000)
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* `timeout` of drmaa.h, in seconds, as the moment when it is over; -1: never. */
 static int64_t deadline_of(signed long timeout)
 {
 	return timeout < 0 ? -1
-	                   : now_ms() + (timeout > INT32_MAX ? INT32_MAX : timeout) * INT64_C(1000);
+	                   : clock_ms(CLOCK_MONOTONIC) +
+	                             (timeout > INT32_MAX ? INT32_MAX : timeout) * INT64_C(1000);
 }
 
 static int64_t left(int64_t deadline)
 {
-	int64_t ms = deadline - now_ms();
+	int64_t ms = deadline - clock_ms(CLOCK_MONOTONIC);
 
 	return deadline < 0 ? -1 : ms > 0 ? ms : 0;
 }

@@ -5,12 +5,12 @@
  * It understands nothing of what it passes on. One event loop; the controller is asked by threads
  * (asker.h).
  */
+#include <inttypes.h>
 #include <locale.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <event2/event.h>
 
@@ -20,7 +20,6 @@
 #include "common/base/daemon.h"
 #include "common/base/log.h"
 #include "common/base/text.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/net/listen_at.h"
 
@@ -42,25 +41,10 @@ struct gactivate {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static CMD_SETTER(set_max_held)
-{
-	uint64_t n;
-
-	if (count_parse(value, 1, MAX_HELD_MAX, &n, err) < 0)
-		return -1;
-	*(unsigned *)field = (unsigned)n;
-	return 0;
-}
-
-static CMD_SETTER(set_wake_wait)
-{
-	return duration_parse_ms(value, DURATION_BARE_S, field, err);
-}
-
 static const struct cmd_option table[] = {
-	CMD_ROW(struct gactivate, limits.max_held, "max-held", 0, "N", set_max_held,
-	        "Hold so many connections at most (1000)"),
-	CMD_ROW(struct gactivate, limits.wake_wait_ms, "wake-wait", 0, "TIME", set_wake_wait,
+	{ "max-held", 0, "N", "Hold so many connections at most (1000)", cmd_set_count,
+	        offsetof(struct gactivate, limits.max_held), MAX_HELD_MAX, 0 },
+	CMD_ROW(struct gactivate, limits.wake_wait_ms, "wake-wait", 0, "TIME", cmd_set_ms,
 	        "Each of them so long at most (5m)"),
 	CMD_TABLE_END,
 };
@@ -131,17 +115,12 @@ static const struct cmd gactivate_cmd = {
 /* Two descriptors for each request that was passed on. */
 static void raise_files(const struct gactivate *g)
 {
-	const rlim_t want = (rlim_t)g->limits.max_held * 4;
-	struct rlimit limit;
+	uint64_t want = (uint64_t)g->limits.max_held * 4, files = daemon_raise_files();
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_max < want)
-		log_warning("this process may have %llu files: --max-held=%u needs up to %llu",
-		        (unsigned long long)limit.rlim_max, g->limits.max_held,
-		        (unsigned long long)want);
+	if (files && files < want)
+		log_warning("this process may have %" PRIu64
+		            " files: --max-held=%u needs up to %" PRIu64,
+		        files, g->limits.max_held, want);
 }
 
 static void check_empty(evutil_socket_t fd, short what, void *arg)

@@ -31,7 +31,7 @@
 	int name(struct submit_options *o, const struct option_row *row, const char *value, \
 	        struct error *err)
 
-static int keep_text(struct submit_options *o, const struct option_row *row, const char *value)
+int option_keep(struct submit_options *o, const struct option_row *row, const char *value)
 {
 	char **field = FIELD(o, row, char *);
 
@@ -58,7 +58,7 @@ SETTER(option_set_text)
 		return error_set(err, ERR_USAGE, "needs a value");
 	if (check_plain(value, OPTIONS_TEXT_MAX, err) < 0)
 		return -1;
-	return keep_text(o, row, value);
+	return option_keep(o, row, value);
 }
 
 SETTER(option_set_path)
@@ -70,7 +70,7 @@ SETTER(option_set_path)
 	if (len > OPTIONS_PATH_MAX)
 		return error_set(
 		        err, ERR_USAGE, "a path of %zu bytes; at most %d", len, OPTIONS_PATH_MAX);
-	return keep_text(o, row, value);
+	return option_keep(o, row, value);
 }
 
 /* As sbatch has it: "none" is no file. */
@@ -83,13 +83,13 @@ SETTER(option_set_command)
 {
 	if (!value[strspn(value, " \t\n")])
 		return error_set(err, ERR_USAGE, "needs a command");
-	return keep_text(o, row, value);
+	return option_keep(o, row, value);
 }
 
 /* Nothing is a value too: it takes back what a weaker source said. */
 SETTER(option_set_text_or_none)
 {
-	return check_plain(value, OPTIONS_TEXT_MAX, err) < 0 ? -1 : keep_text(o, row, value);
+	return check_plain(value, OPTIONS_TEXT_MAX, err) < 0 ? -1 : option_keep(o, row, value);
 }
 
 static int accept_name(const char *name, void *arg)
@@ -104,7 +104,7 @@ SETTER(option_set_hosts)
 		return error_set(err, ERR_USAGE, "at most %d bytes", OPTIONS_PATH_MAX);
 	if (*value && hostlist_each(value, HOSTLIST_MAX, accept_name, NULL, err) < 0)
 		return -1;
-	return keep_text(o, row, value);
+	return option_keep(o, row, value);
 }
 
 /* The strongest source counts. What it says in several ways is kept, for tasks_settle(). */
@@ -129,7 +129,7 @@ static int keep_gpus(struct submit_options *o, const struct option_row *row, con
 		o->gpu_share_milli = 0;
 		o->share_of_gres = false;
 	}
-	return keep_text(o, row, value);
+	return option_keep(o, row, value);
 }
 
 SETTER(option_set_gpus)
@@ -186,7 +186,7 @@ SETTER(option_set_export)
 {
 	if (export_check(value, err) < 0)
 		return -1;
-	return keep_text(o, row, value);
+	return option_keep(o, row, value);
 }
 
 static int set_count(struct submit_options *o, const struct option_row *row, const char *value,
@@ -338,12 +338,12 @@ SETTER(option_set_dependency)
 	if (depend_parse(value, false, &depend, err) < 0)
 		return -1;
 	depend_clear(&depend);
-	return keep_text(o, row, value);
+	return option_keep(o, row, value);
 }
 
 SETTER(option_set_remark)
 {
-	return check_plain(value, OPTIONS_REMARK_MAX, err) < 0 ? -1 : keep_text(o, row, value);
+	return check_plain(value, OPTIONS_REMARK_MAX, err) < 0 ? -1 : option_keep(o, row, value);
 }
 
 SETTER(option_set_mail_type)
@@ -353,12 +353,12 @@ SETTER(option_set_mail_type)
 
 	if (mail_types_parse(value, &types, err) < 0)
 		return -1;
-	return keep_text(o, row, mail_types_format(text, types));
+	return option_keep(o, row, mail_types_format(text, types));
 }
 
 SETTER(option_set_mail_user)
 {
-	return mail_address_check(value, err) < 0 ? -1 : keep_text(o, row, value);
+	return mail_address_check(value, err) < 0 ? -1 : option_keep(o, row, value);
 }
 
 /* Signals go by number: names are the node's. */
@@ -390,7 +390,7 @@ SETTER(option_set_requeue_on)
 	if (rc == 0 && *all)
 		rc = choose_one(o, row, OPTIONS_ONE_AGAIN, err);
 	if (rc == 0)
-		keep_text(o, row, all);
+		option_keep(o, row, all);
 	free(all);
 	return rc;
 }
@@ -414,7 +414,7 @@ SETTER(option_set_array)
 	if (taskset_parse_array(value, &set, &at_once, err) < 0)
 		return -1;
 	taskset_clear(&set);
-	return keep_text(o, row, value);
+	return option_keep(o, row, value);
 }
 
 SETTER(option_set_signal)

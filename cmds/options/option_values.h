@@ -28,6 +28,9 @@ option_setter option_set_service, option_set_replicas, option_set_kept, option_s
         option_set_settle, option_set_scale_time, option_set_scale_window,
         option_set_request_wait, option_set_valid, option_set_target, option_set_kv_target;
 
+/* Its field is a copy of that text. Returns 0. */
+int option_keep(struct submit_options *o, const struct option_row *row, const char *value);
+
 /* An option without an argument: NULL, or from a variable "yes" sets it to `sense`, "no" to the
  * contrary. */
 int option_parse_flag(const char *value, bool sense, bool *out, struct error *err);

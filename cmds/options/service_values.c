@@ -1,11 +1,8 @@
 /* service_values.c - option_values.h: the values of the options of services */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmds/options/option_values.h"
-#include "common/base/text.h"
 #include "common/base/units.h"
-#include "common/base/xalloc.h"
 #include "common/net/signedservice.h"
 
 #define DAY_S         UINT64_C(86400)
@@ -19,22 +16,13 @@
 	int name(struct submit_options *o, const struct option_row *row, const char *value, \
 	        struct error *err)
 
-static int keep(struct submit_options *o, const struct option_row *row, const char *value)
-{
-	char **field = FIELD(o, row, char *);
-
-	free(*field);
-	*field = xstrdup(value);
-	return 0;
-}
-
 SETTER(option_set_service)
 {
 	if (signedservice_name_check(value, NULL) < 0)
 		return error_set(err, ERR_USAGE,
 		        "a name is 1 to %d of a-z, 0-9 and -, with no - at its ends",
 		        SIGNEDSERVICE_NAME_MAX);
-	return keep(o, row, value);
+	return option_keep(o, row, value);
 }
 
 /* "2" or "2-8" */
@@ -118,7 +106,7 @@ SETTER(option_set_probe_of)
 	} else if (*value && strcmp(value, "tcp") && strcmp(value, "file")) {
 		return error_set(err, ERR_USAGE, "expected http:/PATH, tcp or file");
 	}
-	return keep(o, row, value);
+	return option_keep(o, row, value);
 }
 
 SETTER(option_set_metrics)
@@ -126,12 +114,12 @@ SETTER(option_set_metrics)
 	if (*value && strcmp(value, "file") && !signedservice_scrapes(value))
 		return error_set(
 		        err, ERR_USAGE, "expected vllm, sglang, tgi, triton, llamacpp or file");
-	return keep(o, row, value);
+	return option_keep(o, row, value);
 }
 
 SETTER(option_set_metrics_path)
 {
-	return *value && check_path(value, err) < 0 ? -1 : keep(o, row, value);
+	return *value && check_path(value, err) < 0 ? -1 : option_keep(o, row, value);
 }
 
 /* One part of --probe: "5s", "timeout=2s", "fail=3". */

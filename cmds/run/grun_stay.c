@@ -18,6 +18,7 @@
 
 #include "cmds/cli/terminal.h"
 #include "cmds/run/grun.h"
+#include "common/base/clock.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 
@@ -25,14 +26,6 @@
 #define EXPLAIN_MS    1500 /* of waiting, and it is said what for */
 #define TWICE_MS      1000 /* between two ^C that are one */
 #define FAREWELL_MS   2000 /* for the last words to leave */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* A line for people, on a terminal that may be lent to the program. */
 static void __attribute__((format(printf, 2, 3)))
@@ -82,8 +75,8 @@ static void pass_on(struct grun *g, int sig)
 /* As srun has it: the first ^C asks, two within a second mean it, one more and we do not wait. */
 static void interrupt(struct grun *g)
 {
+	int64_t s = clock_us(CLOCK_REALTIME) / 1000000 - g->link.start_time / 1000000;
 	char ran[UNITS_TEXT];
-	struct timespec t;
 
 	if (g->io.pty || g->disable_status || !isatty(STDERR_FILENO)) {
 		pass_on(g, SIGINT);
@@ -93,18 +86,16 @@ static void interrupt(struct grun *g)
 		leave(g, SIGINT, "is being ended; not waiting for it");
 		return;
 	}
-	if (g->int_ms && now_ms() - g->int_ms <= TWICE_MS) {
+	if (g->int_ms && clock_ms(CLOCK_MONOTONIC) - g->int_ms <= TWICE_MS) {
 		g->ints++;
 		print_notice(g, "sending ^C to job %" PRIu64 ", and ending it", g->link.job);
 		pass_on(g, SIGINT);
-		g->cancel_ms = now_ms() + TWICE_MS; /* it may have its own way to end */
+		g->cancel_ms =
+		        clock_ms(CLOCK_MONOTONIC) + TWICE_MS; /* it may have its own way to end */
 		return;
 	}
-	g->int_ms = now_ms();
-	clock_gettime(CLOCK_REALTIME, &t);
-	duration_format(ran, (uint64_t)(t.tv_sec > g->link.start_time / 1000000
-	                                        ? t.tv_sec - g->link.start_time / 1000000
-	                                        : 0));
+	g->int_ms = clock_ms(CLOCK_MONOTONIC);
+	duration_format(ran, (uint64_t)(s > 0 ? s : 0));
 	print_notice(g, "job %" PRIu64 " runs on %s for %s (one more ^C within a second to end it)",
 	        g->link.job, g->link.node, ran);
 }
@@ -191,7 +182,8 @@ static void explain(struct grun *g)
 	if (l->has_why) {
 		print_notice(g, "job %" PRIu64 " waits: %s", l->job, l->why);
 		g->told_waits = true;
-	} else if (!g->asked_why && now_ms() - g->began_ms >= EXPLAIN_MS && l->dial) {
+	} else if (!g->asked_why && clock_ms(CLOCK_MONOTONIC) - g->began_ms >= EXPLAIN_MS &&
+	           l->dial) {
 		g->asked_why = runlink_ask_why(l, &err) == 0;
 	}
 }
@@ -199,7 +191,7 @@ static void explain(struct grun *g)
 static void look_at_patience(struct grun *g)
 {
 	if (g->immediate_ms < 0 || g->too_late || g->link.started ||
-	        now_ms() - g->began_ms < g->immediate_ms)
+	        clock_ms(CLOCK_MONOTONIC) - g->began_ms < g->immediate_ms)
 		return;
 	g->too_late = true;
 	g->link.cancel = true;
@@ -207,7 +199,7 @@ static void look_at_patience(struct grun *g)
 
 static void look_at_interrupt(struct grun *g)
 {
-	if (!g->cancel_ms || now_ms() < g->cancel_ms)
+	if (!g->cancel_ms || clock_ms(CLOCK_MONOTONIC) < g->cancel_ms)
 		return;
 	g->cancel_ms = 0;
 	g->link.cancel = true;
@@ -224,7 +216,7 @@ static int own_timeout(const struct grun *g)
 		next = g->began_ms + g->immediate_ms;
 	if (next == INT64_MAX)
 		return -1;
-	left = next - now_ms();
+	left = next - clock_ms(CLOCK_MONOTONIC);
 	return left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
@@ -372,7 +364,7 @@ static bool give_it_up(struct grun *g)
 
 int grun_stay(struct grun *g, struct error *err)
 {
-	g->began_ms = now_ms();
+	g->began_ms = clock_ms(CLOCK_MONOTONIC);
 	for (;;) {
 		if (runlink_step(&g->link, err) < 0 || step_stream(g, err) < 0) {
 			terminal_restore();

@@ -1,10 +1,10 @@
 /* runlink.c - see runlink.h */
 #include "cmds/run/runlink.h"
+#include "common/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/gpusched.pb-c.h"
 #include "common/net/msg.h"
@@ -12,14 +12,6 @@
 #define PAUSE_MIN_MS 100
 #define PAUSE_MAX_MS 2000
 #define REST_MS      10000 /* after the job's end, for a stream with the rest of its output */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void runlink_begin(struct runlink *l, struct client *c, struct runio *io, uint64_t job)
 {
@@ -37,7 +29,7 @@ void runlink_clear(struct runlink *l)
 
 static void note_lost(struct runlink *l, const struct error *why)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
 
 	if (l->lost_ms < 0) {
 		l->lost_ms = now;
@@ -65,7 +57,8 @@ static void lose(struct runlink *l, const struct error *why)
 
 static bool is_too_long(const struct runlink *l)
 {
-	return l->lost_ms >= 0 && l->retry_ms >= 0 && now_ms() - l->lost_ms > l->retry_ms;
+	return l->lost_ms >= 0 && l->retry_ms >= 0 &&
+	       clock_ms(CLOCK_MONOTONIC) - l->lost_ms > l->retry_ms;
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -222,7 +215,7 @@ static int receive(struct runlink *l, struct error *err)
 static bool wants_stream(const struct runlink *l)
 {
 	return l->started && !l->io->stream && !l->io->over && !l->no_more &&
-	       !(l->ended && l->lost_ms >= 0 && now_ms() - l->lost_ms > REST_MS);
+	       !(l->ended && l->lost_ms >= 0 && clock_ms(CLOCK_MONOTONIC) - l->lost_ms > REST_MS);
 }
 
 bool runlink_is_done(const struct runlink *l)
@@ -252,14 +245,14 @@ static int send_requests(struct runlink *l, struct error *err)
 		return -1;
 	if (l->cancel && ask_cancel(l, err) < 0)
 		return -1;
-	return wants_stream(l) && now_ms() >= l->next_ms ? open_stream(l, err) : 0;
+	return wants_stream(l) && clock_ms(CLOCK_MONOTONIC) >= l->next_ms ? open_stream(l, err) : 0;
 }
 
 int runlink_step(struct runlink *l, struct error *err)
 {
 	struct error why;
 
-	if (!l->dial && now_ms() >= l->next_ms && connect_again(l, err) < 0)
+	if (!l->dial && clock_ms(CLOCK_MONOTONIC) >= l->next_ms && connect_again(l, err) < 0)
 		return -1;
 	if (!l->dial)
 		return 0;
@@ -274,7 +267,7 @@ int runlink_step(struct runlink *l, struct error *err)
 
 int runlink_timeout(const struct runlink *l)
 {
-	int64_t left = l->next_ms - now_ms();
+	int64_t left = l->next_ms - clock_ms(CLOCK_MONOTONIC);
 
 	if (l->dial && !wants_stream(l))
 		return -1;

@@ -13,6 +13,7 @@
 #include "cmds/cli/farewell.h"
 #include "cmds/serve/gserve.h"
 #include "cmds/views/serviceview.h"
+#include "common/base/clock.h"
 #include "common/base/xalloc.h"
 #include "common/net/dial.h"
 #include "common/net/msg.h"
@@ -92,14 +93,6 @@ static int start_waiting(struct watch *w, struct error *err)
 	return w->request ? 0 : -1;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static void pause_ms(int ms)
 {
 	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
@@ -111,17 +104,17 @@ static void pause_ms(int ms)
 /* For a change, or a time. */
 static int wait_for_change(struct watch *w, struct error *err)
 {
-	int64_t end = now_ms() + (w->redraws ? REDRAW_MS : LINES_MS), left;
+	int64_t end = clock_ms(CLOCK_MONOTONIC) + (w->redraws ? REDRAW_MS : LINES_MS), left;
 	bool changed = false;
 	struct frame f;
 	int rc;
 
-	while ((left = end - now_ms()) > 0 && w->request) {
+	while ((left = end - clock_ms(CLOCK_MONOTONIC)) > 0 && w->request) {
 		rc = dial_recv(client_dial(w->waits, NULL), &f, (int)left, err);
 		if (rc < 0)
 			return -1;
 		if (rc > 0 && !changed)
-			end = now_ms() + TOGETHER_MS;
+			end = clock_ms(CLOCK_MONOTONIC) + TOGETHER_MS;
 		changed |= rc > 0;
 		/* The answer has ended: one of the jobs is gone. */
 		if (rc > 0 && f.type == GPUSCHED__MSG_TYPE__MSG_REPLY)

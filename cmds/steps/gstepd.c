@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -34,6 +33,8 @@
 #include "cmds/steps/peers.h"
 #include "cmds/steps/taskenv.h"
 #include "cmds/steps/worker.h"
+#include "common/base/clock.h"
+#include "common/base/daemon.h"
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 
@@ -165,11 +166,8 @@ static int64_t now_ms(void *arg)
 
 static int64_t wall_us(void *arg)
 {
-	struct timespec t;
-
 	(void)arg;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return clock_us(CLOCK_REALTIME);
 }
 
 static uint64_t random_number(void *arg)
@@ -355,16 +353,6 @@ static void make_manager(struct gstepd *g)
 	manager_node_known(g->manager, 0, worker_cpus(g->worker), worker_gpus(g->worker));
 }
 
-static void raise_files(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
-
 /* One gstepd a run: of two that srun has started at once, the second one ends, and its srun finds
  * the first. What a killed one left of its socket goes. */
 static int be_the_one(struct gstepd *g, const char *dir, const char *socket_path, struct error *err)
@@ -397,7 +385,7 @@ static int set_up(struct gstepd *g, struct error *err)
 
 	if (!dir)
 		return error_set(err, ERR_USAGE, "GPUSCHED_RUN_DIR is not set: this is no run");
-	raise_files();
+	daemon_raise_files();
 	g->loop = loop_new();
 	if (read_nodes(g, err) < 0 || catch_signals(g, err) < 0)
 		return -1;

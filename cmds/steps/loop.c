@@ -3,10 +3,10 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/xalloc.h"
 
 #define EVENTS_MAX 64
@@ -93,8 +93,5 @@ void loop_run(struct loop *l, int timeout_ms)
 
 int64_t loop_now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return clock_ms(CLOCK_MONOTONIC);
 }

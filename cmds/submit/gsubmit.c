@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -25,6 +24,7 @@
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/submit/gsubmit.h"
 #include "cmds/views/whyview.h"
+#include "common/base/clock.h"
 #include "common/base/numbers.h"
 #include "common/base/progress.h"
 #include "common/base/text.h"
@@ -377,14 +377,6 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 		cmd_warn(&gsubmit_cmd, "job %llu was submitted", (unsigned long long)id);
 }
 
-static int64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
 /* Of a job that did not start at once: when it will, and where to read more. */
 static int on_waiting(const struct gpusched_job *job, void *arg)
 {
@@ -395,7 +387,7 @@ static int on_waiting(const struct gpusched_job *job, void *arg)
 		return 0;
 	if (job->planned_start)
 		snprintf(plan, sizeof(plan), "planned %s%s%.100s; ",
-		        why_time(when, job->planned_start, now_us()),
+		        why_time(when, job->planned_start, clock_us(CLOCK_REALTIME)),
 		        *job->planned_nodes ? " on " : "", job->planned_nodes);
 	if (job->n_blockers == 1 && !strcmp(job->reason, "JobArrayTaskLimit")) {
 		cmd_advise(&gsubmit_cmd, "the limit of tasks that run at a time is reached");
@@ -469,13 +461,14 @@ static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_o
 		}
 	} else if (r->why && r->why->planned_start_time) {
 		printf("would wait%s%s until %s", *r->partition ? " for " : "", r->partition,
-		        why_time(when, r->why->planned_start_time, now_us()));
+		        why_time(when, r->why->planned_start_time, clock_us(CLOCK_REALTIME)));
 	} else {
 		printf("would wait");
 	}
 	print_cost(r);
 	if (r->why)
-		why_print_list(r->why, now_us(), stdout, table_style_for(stdout).width);
+		why_print_list(
+		        r->why, clock_us(CLOCK_REALTIME), stdout, table_style_for(stdout).width);
 }
 
 static void on_verdict(const Gpusched__SubmitResult *r, void *arg)

@@ -6,9 +6,9 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "cmds/views/views.h"
+#include "common/base/clock.h"
 #include "common/base/units.h"
 
 /* --- services -------------------------------------------------------------------------------- */
@@ -225,11 +225,9 @@ SHOW(endpoint)
 SHOW(up)
 {
 	REPLICA;
-	struct timespec now;
+	int64_t s = clock_us(CLOCK_REALTIME) / 1000000 - r->start_time / 1000000;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	view_duration_if(cell, r->start_time && now.tv_sec > r->start_time / 1000000,
-	        now.tv_sec - r->start_time / 1000000);
+	view_duration_if(cell, r->start_time && s > 0, s);
 }
 
 #define LOAD_CELL(name, value) \

@@ -4,13 +4,13 @@
  * watcher keeps the snapshot (watcher.h), and workers ask the controller where one request needs it.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -29,7 +29,6 @@
 #include "cmds/web/watcher.h"
 #include "common/base/daemon.h"
 #include "common/base/log.h"
-#include "common/base/units.h"
 
 #define LISTEN "127.0.0.1:7380"
 
@@ -60,21 +59,6 @@ struct gweb {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static CMD_SETTER(set_number)
-{
-	uint64_t n;
-
-	if (count_parse(value, 1, option->what, &n, err) < 0)
-		return -1;
-	*(unsigned *)field = (unsigned)n;
-	return 0;
-}
-
-static CMD_SETTER(set_time)
-{
-	return duration_parse_ms(value, DURATION_BARE_S, field, err);
-}
-
 static CMD_SETTER(set_mode)
 {
 	char *end;
@@ -93,19 +77,19 @@ static const struct cmd_option table[] = {
 	        "A name that browsers reach it by, besides this host's"),
 	CMD_ROW(struct gweb, http_config.unix_mode, "socket-mode", 0, "MODE", set_mode,
 	        "Of unix sockets (0660)"),
-	{ "max-connections", 0, "N", "Connections at most (4096)", set_number,
+	{ "max-connections", 0, "N", "Connections at most (4096)", cmd_set_count,
 	        offsetof(struct gweb, http_config.max_connections), 60000, 0 },
-	{ "max-per-address", 0, "N", "Of one address at most (256)", set_number,
+	{ "max-per-address", 0, "N", "Of one address at most (256)", cmd_set_count,
 	        offsetof(struct gweb, http_config.max_per_address), 60000, 0 },
-	CMD_ROW(struct gweb, http_config.request_ms, "request-time", 0, "TIME", set_time,
+	CMD_ROW(struct gweb, http_config.request_ms, "request-time", 0, "TIME", cmd_set_ms,
 	        "A request is complete after so long at most, or its connection is closed (30s)"),
-	CMD_ROW(struct gweb, watcher_config.period_ms, "period", 0, "TIME", set_time,
+	CMD_ROW(struct gweb, watcher_config.period_ms, "period", 0, "TIME", cmd_set_ms,
 	        "A new snapshot so often at most (1s)"),
-	CMD_ROW(struct gweb, watcher_config.keep_ended_ms, "keep-ended", 0, "TIME", set_time,
+	CMD_ROW(struct gweb, watcher_config.keep_ended_ms, "keep-ended", 0, "TIME", cmd_set_ms,
 	        "Show jobs so long after their end (1h)"),
 	CMD_ROW(struct gweb, pages_options.whatif_dir, "what-if", 0, "DIR", cmd_set_text,
 	        "Show the charts of gsim --plot that are there, or in folders there"),
-	CMD_ROW(struct gweb, session_ms, "session", 0, "TIME", set_time,
+	CMD_ROW(struct gweb, session_ms, "session", 0, "TIME", cmd_set_ms,
 	        "A login is good for so long (12h)"),
 	CMD_ROW(struct gweb, identify_config.key_file, "key", 0, "FILE", cmd_set_text,
 	        "With it tokens outlive a restart: 32 random bytes that only gweb can read"),
@@ -141,17 +125,13 @@ static const struct cmd gweb_cmd = {
 
 static void raise_files(const struct gweb *g)
 {
-	const rlim_t want = (rlim_t)g->http_config.max_connections + 256;
-	struct rlimit limit;
+	uint64_t want = (uint64_t)g->http_config.max_connections + 256,
+	         files = daemon_raise_files();
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_max < want)
-		log_warning("this process may have %llu files: --max-connections=%u needs %llu",
-		        (unsigned long long)limit.rlim_max, g->http_config.max_connections,
-		        (unsigned long long)want);
+	if (files && files < want)
+		log_warning("this process may have %" PRIu64
+		            " files: --max-connections=%u needs %" PRIu64,
+		        files, g->http_config.max_connections, want);
 }
 
 static void prepare(const struct snapshot *snap, void *arg)

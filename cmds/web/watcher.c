@@ -44,11 +44,6 @@ struct watcher {
 	char trouble[512]; /* that was logged last */
 };
 
-static int64_t now_ms(void)
-{
-	return clock_us(CLOCK_MONOTONIC) / 1000;
-}
-
 /* --- the watch -------------------------------------------------------------------------------- */
 
 static void stop_watch(struct watcher *w)
@@ -123,7 +118,7 @@ static int listen_to_watch(struct watcher *w, int ms, struct error *err)
 	while ((rc = dial_recv(d, &f, ms, err)) > 0) {
 		rc = f.type == GPUSCHED__MSG_TYPE__MSG_REPLY ? take_reply(&f, err)
 		                                             : take_chunk(w, &f, err);
-		if (rc < 0 || now_ms() >= w->publish_ms)
+		if (rc < 0 || clock_ms(CLOCK_MONOTONIC) >= w->publish_ms)
 			return rc;
 		ms = 0;
 	}
@@ -189,24 +184,24 @@ static int period(struct watcher *w, struct error *err)
 
 	if (!w->request && start_watch(w, err) < 0)
 		return -1;
-	while ((left = w->publish_ms - now_ms()) > 0 && !w->ends)
+	while ((left = w->publish_ms - clock_ms(CLOCK_MONOTONIC)) > 0 && !w->ends)
 		if (listen_to_watch(w, (int)(left < LISTEN_MS ? left : LISTEN_MS), err) < 0)
 			return -1;
 	if (!w->whole || w->ends)
 		return w->ends ? 0 : listen_to_watch(w, LISTEN_MS, err);
-	if (lists_ask(&w->lists, w->asks, now_ms(), err) < 0)
+	if (lists_ask(&w->lists, w->asks, clock_ms(CLOCK_MONOTONIC), err) < 0)
 		return -1;
 	w->heard_us = clock_us(CLOCK_REALTIME);
 	publish(w);
 	backoff_reset(&w->backoff);
-	w->publish_ms = now_ms() + w->config->period_ms;
+	w->publish_ms = clock_ms(CLOCK_MONOTONIC) + w->config->period_ms;
 	return 0;
 }
 
 /* The watch goes on from the cursor; what of it has come since stays in the draft. */
 static void fail(struct watcher *w, const struct error *why)
 {
-	int64_t until = now_ms() + backoff_next_ms(&w->backoff);
+	int64_t until = clock_ms(CLOCK_MONOTONIC) + backoff_next_ms(&w->backoff);
 
 	if (strcmp(why->text, w->trouble) != 0)
 		log_warning("%s", why->text);
@@ -219,7 +214,7 @@ static void fail(struct watcher *w, const struct error *why)
 		lists_drop_jobs(&w->lists);
 		w->cursor = 0; /* the first part was not heard to its end */
 	}
-	while (now_ms() < until && !w->ends)
+	while (clock_ms(CLOCK_MONOTONIC) < until && !w->ends)
 		usleep(PAUSE_MIN_MS * 1000);
 }
 

@@ -1,4 +1,4 @@
-/* clock.h - a clock of this machine, in microseconds: clock_us(CLOCK_MONOTONIC) */
+/* clock.h - a clock of this machine, in micro- or milliseconds: clock_us(CLOCK_MONOTONIC) */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H
 
@@ -11,6 +11,11 @@ static inline int64_t clock_us(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static inline int64_t clock_ms(clockid_t clock)
+{
+	return clock_us(clock) / 1000;
 }
 
 #endif

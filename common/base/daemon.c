@@ -116,3 +116,15 @@ void daemon_keep_secrets(void)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
 }
+
+uint64_t daemon_raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		getrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur;
+}

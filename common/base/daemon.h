@@ -7,6 +7,8 @@
 #ifndef COMMON_DAEMON_H
 #define COMMON_DAEMON_H
 
+#include <stdint.h>
+
 #include "common/base/error.h"
 
 /* Go on in a child, in a session of its own, with stdin and stdout at /dev/null. What it and its
@@ -22,6 +24,9 @@ void daemon_ready(int ready_fd, const char *status);
 
 /* Tell the service manager: lines as of sd_notify(3), "STOPPING=1". Nothing if there is none. */
 void daemon_notify(const char *lines);
+
+/* As many open files as the hard limit allows. Returns how many; 0: that is not known. */
+uint64_t daemon_raise_files(void);
 
 /* No core dumps, and no other process of the same user may look into this one: it holds secrets. */
 void daemon_keep_secrets(void);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
+#include "common/base/units.h"
 #include "common/base/xalloc.h"
 
 #define KEY_TABLE 0x6000 /* rows without a letter: KEY_TABLE + index */
@@ -39,6 +40,26 @@ CMD_SETTER(cmd_set_text)
 {
 	*(const char **)field = value;
 	return 0;
+}
+
+CMD_SETTER(cmd_set_count)
+{
+	uint64_t n;
+
+	if (count_parse(value, 1, option->what, &n, err) < 0)
+		return -1;
+	*(unsigned *)field = (unsigned)n;
+	return 0;
+}
+
+CMD_SETTER(cmd_set_number)
+{
+	return count_parse(value, option->what, INT64_MAX, field, err);
+}
+
+CMD_SETTER(cmd_set_ms)
+{
+	return duration_parse_ms(value, DURATION_BARE_S, field, err);
 }
 
 static int key_of(const struct cmd_option *table, const struct cmd_option *o)

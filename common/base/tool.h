@@ -43,6 +43,9 @@ struct cmd_option {
 
 CMD_SETTER(cmd_set_flag); /* bool */
 CMD_SETTER(cmd_set_text); /* const char *, borrowed of the command line */
+CMD_SETTER(cmd_set_count);  /* unsigned: 1 to `what` */
+CMD_SETTER(cmd_set_number); /* uint64_t: `what` to INT64_MAX */
+CMD_SETTER(cmd_set_ms);     /* uint64_t: a time; a bare number is seconds */
 
 /* The rows as argp has them: written to `out`, unless that is NULL. Each heading begins a group;
  * the rows above the first are of `group`. Returns how many there are. */

@@ -41,11 +41,6 @@ static CMD_SETTER(set_count)
 	return 0;
 }
 
-static CMD_SETTER(set_seed)
-{
-	return count_parse(value, 0, INT64_MAX, field, err);
-}
-
 static CMD_SETTER(set_keep)
 {
 	char *end;
@@ -63,12 +58,6 @@ static CMD_SETTER(set_format)
 
 	*reader = history_format(value);
 	return *reader ? 0 : error_set(err, ERR_USAGE, "expected csv, accounting, record or json");
-}
-
-static CMD_SETTER(set_column)
-{
-	*(const char **)field = strcmp(value, "none") ? value : NULL;
-	return 0;
 }
 
 static CMD_SETTER(set_size)
@@ -99,7 +88,7 @@ static const struct cmd_option rows[] = {
 	ROW(past.history.reader, "format", 0, "FORMAT", set_format,
 	        "csv, accounting (history.db, or what gctl archive made of it), record (what gctld "
 	        "recorded) or json (of gacct --json); by default the file's own beginning says it"),
-	ROW(past.history.account_column, "account-column", 0, "COLUMN", set_column,
+	ROW(past.history.account_column, "account-column", 0, "COLUMN", history_set_column,
 	        "The column of a CSV file that names the jobs' accounts (default: group; none)"),
 	ROW(past.history.skip_bad, "skip-bad", 0, NULL, cmd_set_flag,
 	        "Leave broken rows out, and count them"),
@@ -131,7 +120,7 @@ static const struct cmd_option rows[] = {
 	COUNT(top, "top", 1000000, "Rows of types, accounts and models (default 20)"),
 	COUNT(rounds, "rounds", ROUNDS_MOST,
 	        "Rounds of the bootstrap behind the intervals (default 200; 0: no intervals)"),
-	ROW(seed, "seed", 0, "N", set_seed, "The seed of all chance (default 1)"),
+	ROW(seed, "seed", 0, "N", cmd_set_number, "The seed of all chance (default 1)"),
 	ROW(quiet, "quiet", 'q', NULL, cmd_set_flag, "No progress"),
 	CMD_TABLE_END,
 };
@@ -160,8 +149,6 @@ static const struct tool tool = { "gdemand", rows, "FILE...", doc, add_file };
 /* What makes no sense together. */
 static int agree(const struct gdemand_options *o, struct error *err)
 {
-	size_t i, k;
-
 	if (!o->n_files)
 		return error_set(err, ERR_USAGE, "which history? See gdemand --help");
 	if (o->conf && o->nodes)
@@ -178,13 +165,7 @@ static int agree(const struct gdemand_options *o, struct error *err)
 		        "--size, --plot");
 	if (o->past.until && o->past.until <= o->past.from)
 		return error_set(err, ERR_USAGE, "--until is not after --from");
-	for (i = 0; i < o->n_files; i++) {
-		for (k = 0; k < i; k++) {
-			if (!strcmp(o->files[i], o->files[k]))
-				return error_set(err, ERR_USAGE, "%s is there twice", o->files[i]);
-		}
-	}
-	return 0;
+	return history_check_files(o->files, o->n_files, err);
 }
 
 int gdemand_options_read(struct gdemand_options *o, int argc, char **argv)

@@ -86,21 +86,6 @@ static CMD_SETTER(set_ms)
 	return 0;
 }
 
-static CMD_SETTER(set_count)
-{
-	uint64_t v;
-
-	if (count_parse(value, 1, 100000, &v, err) < 0)
-		return -1;
-	*(uint32_t *)field = (uint32_t)v;
-	return 0;
-}
-
-static CMD_SETTER(set_seed)
-{
-	return count_parse(value, 0, INT64_MAX, field, err);
-}
-
 static CMD_SETTER(set_checker)
 {
 	uint64_t number = CHECK_EVERY;
@@ -122,12 +107,6 @@ static CMD_SETTER(set_percent)
 	        count_parse(digits, 1, MAX_PERCENT, &v, NULL) < 0)
 		return error_set(err, ERR_USAGE, "expected per cent, as in 130%%");
 	*(unsigned *)field = (unsigned)v;
-	return 0;
-}
-
-static CMD_SETTER(set_column)
-{
-	*(const char **)field = strcmp(value, "none") ? value : NULL;
 	return 0;
 }
 
@@ -241,11 +220,13 @@ static void add_file(void *input, const char *value)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-/* `set` gets the field, with LEAST also the least value, in its own unit; with ALL it gets all options. */
+/* `set` gets the field, with BOUND also a bound in its own unit; with ALL it gets all options. */
 #define ROW(member, name, letter, arg, set, help) \
 	CMD_ROW(struct options, member, name, letter, arg, set, help)
-#define LEAST(member, name, arg, set, least, help) \
-	{ name, 0, arg, help, set, offsetof(struct options, member), least, 0 }
+#define BOUND(member, name, arg, set, bound, help)                                  \
+	{                                                                           \
+		name, 0, arg, help, set, offsetof(struct options, member), bound, 0 \
+	}
 #define ALL(name, letter, arg, set, help) { name, letter, arg, help, set, 0, 0, 0 }
 
 static const struct cmd_option rows[] = {
@@ -265,16 +246,16 @@ static const struct cmd_option rows[] = {
 	        "csv (the default); accounting: FILE is the history.db of a controller; record: "
 	        "what gctld recorded; json: what gacct --json printed; requests: requests to a "
 	        "service"),
-	ROW(history.account_column, "account-column", 0, "COLUMN", set_column,
+	ROW(history.account_column, "account-column", 0, "COLUMN", history_set_column,
 	        "The column that names the jobs' accounts (default: group; none: no account)"),
-	ROW(history.partition_column, "partition-column", 0, "COLUMN", set_column,
+	ROW(history.partition_column, "partition-column", 0, "COLUMN", history_set_column,
 	        "The column that names the jobs' partitions (default none: the default "
 	        "partition). With --nodes each row of nodes is a partition of its name"),
 	ROW(history.skip_bad, "skip-bad", 0, NULL, cmd_set_flag,
 	        "Leave broken rows out, and count them, instead of refusing the history"),
-	LEAST(replay.scale_load, "scale-load", "F", set_factor, 1,
+	BOUND(replay.scale_load, "scale-load", "F", set_factor, 1,
 	        "Let jobs come F times as fast: times between submissions are divided by F"),
-	LEAST(replay.until, "until", "TIME", set_time, 1,
+	BOUND(replay.until, "until", "TIME", set_time, 1,
 	        "Stop so long after the first submission: 30d, 12:00:00"),
 	CMD_HEADING("What the history does not say:"),
 	ALL("time-limit", 0, "HOW", set_limit,
@@ -286,14 +267,14 @@ static const struct cmd_option rows[] = {
 	        "leaves them out, `share` lets them share GPUs"),
 	ROW(world.checkpoint, "checkpoint", 0, NULL, cmd_set_flag,
 	        "A stopped job goes on where it was, instead of beginning again"),
-	LEAST(world.end_delay, "end-delay", "TIME", set_time, 0,
+	BOUND(world.end_delay, "end-delay", "TIME", set_time, 0,
 	        "A run that is told to end takes so long, at most its grace (default 0s)"),
 	CMD_HEADING("What is done with it:"),
 	ROW(replay, "policy", 0, "POLICY", set_policy,
 	        "`configured` (the default); to compare: `fifo`, in each partition strictly "
 	        "first in, first out; `fgd` or `bestfit`, other choices of places, with "
 	        "--inflate only"),
-	ROW(world.seed, "seed", 0, "N", set_seed, "The seed of all chance (default 1)"),
+	ROW(world.seed, "seed", 0, "N", cmd_set_number, "The seed of all chance (default 1)"),
 	ROW(inflate, "inflate", 0, "PERCENT", set_percent,
 	        "Instead of a replay: let random jobs of the history come until they ask for "
 	        "PERCENT of all GPUs, none leaves, and see how much can be given out"),
@@ -311,7 +292,7 @@ static const struct cmd_option rows[] = {
 	ROW(json, "json", 0, NULL, cmd_set_flag, "The report as JSON"),
 	ROW(series, "series", 0, "FILE", cmd_set_text,
 	        "Write waiting and running jobs and used GPUs over time to FILE (CSV)"),
-	LEAST(series_step, "series-step", "TIME", set_time, 1, "So often (default 10m)"),
+	BOUND(series_step, "series-step", "TIME", set_time, 1, "So often (default 10m)"),
 	ROW(jobs, "jobs", 0, "FILE", cmd_set_text,
 	        "Write a row for each job that has ended to FILE (CSV): when it came, started "
 	        "and ended, and when its start was first planned"),
@@ -327,17 +308,17 @@ static const struct cmd_option rows[] = {
 	        "keda, fixed:N or all (the default)"),
 	ROW(scaling.service.policy, "replicas", 0, "MIN-MAX", set_replicas,
 	        "Replicas (default 1-20)"),
-	ROW(scaling.service.replica_requests, "replica-requests", 0, "N", set_count,
+	BOUND(scaling.service.replica_requests, "replica-requests", "N", cmd_set_count, 100000,
 	        "Requests that a replica answers at once (default 16)"),
-	ROW(scaling.service.replica_gpus, "replica-gpus", 0, "N", set_count,
+	BOUND(scaling.service.replica_gpus, "replica-gpus", "N", cmd_set_count, 100000,
 	        "GPUs of a replica (default 1)"),
 	ROW(scaling.service.load_time, "load-time", 0, "TIME", set_ms,
 	        "From the start of a replica until it is ready (default 60s)"),
 	ROW(scaling.service.prefill, "prefill", 0, "TIME", set_ms,
 	        "A request takes so long (default 200ms), and its output tokens divided by"),
-	LEAST(scaling.service.token_rate, "token-rate", "F", set_factor, 1000,
+	BOUND(scaling.service.token_rate, "token-rate", "F", set_factor, 1000,
 	        "so many tokens a second (default 40)"),
-	LEAST(scaling.service.policy.target, "target", "F", set_factor, 1000,
+	BOUND(scaling.service.policy.target, "target", "F", set_factor, 1000,
 	        "Requests in flight a replica (default 0.7 of --replica-requests)"),
 	ROW(scaling.service.policy, "scale-window", 0, "TIME[,TIME]", set_windows,
 	        "The windows of ours: of the load, of a burst (default 60s,6s)"),
@@ -350,7 +331,7 @@ static const struct cmd_option rows[] = {
 	ROW(scaling.hold_noise, "hold-noise", 0, NULL, cmd_set_flag,
 	        "Ours: start none for what will be answered before it is ready, unless that "
 	        "waits longer than --request-wait"),
-	LEAST(scaling.requests.from, "from", "TIME", set_time, 0,
+	BOUND(scaling.requests.from, "from", "TIME", set_time, 0,
 	        "Leave out what came before that"),
 	CMD_HEADING(""),
 	CMD_TABLE_END,
@@ -392,12 +373,18 @@ static const struct tool tool = {
 
 /* --- what makes no sense together ------------------------------------------------------------ */
 
+/* Is it said of which cluster or history, or how jobs are replayed? */
+static bool says_how(const struct options *o)
+{
+	return o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
+	       o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->jobs ||
+	       o->against;
+}
+
 /* Both files say what came of it. */
 static int agree_compare(const struct options *o, struct error *err)
 {
-	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
-	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->series ||
-	        o->jobs || o->rerun || o->requests || o->against)
+	if (says_how(o) || o->series || o->rerun || o->requests)
 		return error_set(err, ERR_USAGE,
 		        "--compare reads what --jobs wrote: of the options only --json, --plot and "
 		        "--seed go with it");
@@ -429,9 +416,7 @@ static int agree_against(const struct options *o, struct error *err)
 /* A record says by itself what there was. */
 static int agree_rerun(const struct options *o, struct error *err)
 {
-	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
-	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->series ||
-	        o->jobs || o->plot || o->against)
+	if (says_how(o) || o->series || o->plot)
 		return error_set(err, ERR_USAGE,
 		        "--replay repeats what was: of the options only --checker, --json and "
 		        "--quiet go with it");
@@ -441,9 +426,7 @@ static int agree_rerun(const struct options *o, struct error *err)
 /* A service has replicas of its own, and no jobs. */
 static int agree_requests(const struct options *o, struct error *err)
 {
-	if (o->conf || o->nodes || o->n_add_nodes || o->show_config || o->history.reader ||
-	        o->inflate || o->replay.fifo || o->replay.rival != RIVAL_NONE || o->jobs ||
-	        o->rerun || o->plot || o->against)
+	if (says_how(o) || o->rerun || o->plot)
 		return error_set(err, ERR_USAGE,
 		        "--format=requests is about a service, not about jobs on nodes: of the "
 		        "other options only --from, --until, --scale-load, --skip-bad, --series, "
@@ -459,8 +442,6 @@ static int agree_requests(const struct options *o, struct error *err)
 /* What makes no sense together. */
 static int agree(const struct options *o, struct error *err)
 {
-	size_t i, k;
-
 	if (o->conf && o->nodes) {
 		error_set(err, ERR_USAGE, "--config and --nodes both say what the cluster is");
 		return error_hint(err,
@@ -484,12 +465,8 @@ static int agree(const struct options *o, struct error *err)
 		return error_set(err, ERR_USAGE, "which history? See gsim --help");
 	if (o->rerun && agree_rerun(o, err) < 0)
 		return -1;
-	for (i = 0; i < o->n_files; i++) {
-		for (k = 0; k < i; k++) {
-			if (!strcmp(o->files[i], o->files[k]))
-				return error_set(err, ERR_USAGE, "%s is there twice", o->files[i]);
-		}
-	}
+	if (history_check_files(o->files, o->n_files, err) < 0)
+		return -1;
 	if (!o->inflate && o->replay.rival != RIVAL_NONE)
 		return error_set(err, ERR_USAGE,
 		        "--policy=%s only chooses places: it goes with --inflate=PERCENT",

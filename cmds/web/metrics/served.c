@@ -31,11 +31,6 @@ struct metrics {
 	struct kept kept[PAGES_MAX][2]; /* [1]: with what names users, services and jobs */
 };
 
-static int64_t now_ms(void)
-{
-	return clock_us(CLOCK_MONOTONIC) / 1000;
-}
-
 struct metrics *metrics_new(void)
 {
 	struct metrics *m = xcalloc(1, sizeof(*m));
@@ -103,7 +98,7 @@ static struct http_body *keep(struct metrics *m, struct kept *k, uint64_t serial
 	k->body = http_body_ref(body);
 	k->serial = serial;
 	k->up = up;
-	k->made_ms = now_ms();
+	k->made_ms = clock_ms(CLOCK_MONOTONIC);
 	if (wanted)
 		k->wanted_ms = k->made_ms;
 	pthread_mutex_unlock(&m->lock);
@@ -115,7 +110,7 @@ static struct http_body *keep(struct metrics *m, struct kept *k, uint64_t serial
 static struct http_body *find(struct metrics *m, struct kept *k, uint64_t serial, bool up)
 {
 	struct http_body *body = NULL;
-	int64_t now = now_ms(), age;
+	int64_t now = clock_ms(CLOCK_MONOTONIC), age;
 
 	pthread_mutex_lock(&m->lock);
 	age = now - k->made_ms;
@@ -132,7 +127,7 @@ static bool is_wanted(struct metrics *m, const struct kept *k)
 	bool wanted;
 
 	pthread_mutex_lock(&m->lock);
-	wanted = k->body && now_ms() - k->wanted_ms < METRICS_WANTED_S * 1000;
+	wanted = k->body && clock_ms(CLOCK_MONOTONIC) - k->wanted_ms < METRICS_WANTED_S * 1000;
 	pthread_mutex_unlock(&m->lock);
 	return wanted;
 }

@@ -304,14 +304,6 @@ void rest_partition(const struct http_request *r, struct http_answer *a)
 
 /* --- shares, services, stats ------------------------------------------------------------------ */
 
-static bool has(const struct cmd_list *list, const char *text)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->v[i], text))
-			return true;
-	return !list->n;
-}
-
 void rest_shares(const struct http_request *r, struct http_answer *a)
 {
 	const struct cmd_list *users;
@@ -329,7 +321,8 @@ void rest_shares(const struct http_request *r, struct http_answer *a)
 		for (size_t i = 0; i < r->snap->n_shares; i++) {
 			const Gpusched__Share *s = r->snap->shares[i];
 
-			if (has(&q.accounts, s->account) && (!*s->user || has(users, s->user)) &&
+			if (rest_in_list(&q.accounts, s->account) &&
+			        (!*s->user || rest_in_list(users, s->user)) &&
 			        viewer_sees_usage(r->viewer, s->account, s->user))
 				put(a, &s->base, &first);
 		}
@@ -352,7 +345,7 @@ void rest_services(const struct http_request *r, struct http_answer *a)
 		for (size_t i = 0; i < r->snap->n_services; i++) {
 			const Gpusched__Service *s = r->snap->services[i];
 
-			if (has(&q.filter.lists[FILTER_USERS], s->user) &&
+			if (rest_in_list(&q.filter.lists[FILTER_USERS], s->user) &&
 			        viewer_sees(r->viewer, s->uid, s->account))
 				put(a, &s->base, &first);
 		}

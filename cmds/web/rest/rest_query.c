@@ -198,7 +198,7 @@ char *rest_query_key(const struct rest_query *q)
 	return strbuf_take(&key);
 }
 
-static bool in_list(const struct cmd_list *list, const char *text)
+bool rest_in_list(const struct cmd_list *list, const char *text)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (!strcmp(list->v[i], text))
@@ -303,10 +303,10 @@ bool rest_query_has(const struct rest_query *q, const struct snapshot_job *job)
 
 	if (job->status->ended && !q->filter.ended && !q->filter.ids.n)
 		return false;
-	return in_list(&lists[FILTER_STATES], job->status->state) &&
-	       in_list(&lists[FILTER_USERS], job->request->user) &&
-	       in_list(&lists[FILTER_QOS], job->request->qos) &&
-	       in_list(&lists[FILTER_NAMES], job->name) &&
+	return rest_in_list(&lists[FILTER_STATES], job->status->state) &&
+	       rest_in_list(&lists[FILTER_USERS], job->request->user) &&
+	       rest_in_list(&lists[FILTER_QOS], job->request->qos) &&
+	       rest_in_list(&lists[FILTER_NAMES], job->name) &&
 	       in_partitions(&lists[FILTER_PARTITIONS], job->request->partition) &&
 	       in_ids(&q->filter.ids, job) && in_accounts(&q->accounts, job->request->account) &&
 	       on_nodes(&lists[FILTER_NODES], job);

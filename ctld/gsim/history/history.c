@@ -33,6 +33,21 @@ static const struct {
 	{ "json", &history_json },
 };
 
+CMD_SETTER(history_set_column)
+{
+	*(const char **)field = strcmp(value, "none") ? value : NULL;
+	return 0;
+}
+
+int history_check_files(const char *const *files, size_t n, struct error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(files[i], files[k]))
+				return error_set(err, ERR_USAGE, "%s is there twice", files[i]);
+	return 0;
+}
+
 const struct history_reader *history_format(const char *name)
 {
 	size_t i;

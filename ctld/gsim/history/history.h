@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "common/base/error.h"
+#include "common/base/tool.h"
 #include "common/job/run.h"
 
 /* How it fared, where its file says so. What is not known is "" or 0. */
@@ -95,6 +96,10 @@ extern const struct history_reader history_csv;        /* csvjobs.c */
 extern const struct history_reader history_accounting; /* acctjobs.c */
 extern const struct history_reader history_record;     /* recordjobs.c */
 extern const struct history_reader history_json;       /* jsonjobs.c */
+
+CMD_SETTER(history_set_column); /* one of history_options; "none": NULL */
+/* ERR_USAGE: a file is named twice. */
+int history_check_files(const char *const *files, size_t n, struct error *err);
 
 /* By the name that people use; NULL: there is none. */
 const struct history_reader *history_format(const char *name);
