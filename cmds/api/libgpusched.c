@@ -181,14 +181,8 @@ int gpusched_ping_sized(
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
 	struct gpusched_pong ours = { 0 };
 	void *arg[2] = { g, &ours };
-	int rc = call_controller(g,
-	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_PING,
-	                .request = &ping.base,
-	                .answer = GPUSCHED__MSG_TYPE__MSG_PONG,
-	                .on_chunk = keep_pong,
-	                .arg = arg,
-	                .repeatable = true },
-	        err);
+	int rc = call_controller(
+	        g, &(struct client_call)CLIENT_ASK(PING, &ping.base, PONG, keep_pong, arg), err);
 
 	if (rc >= 0)
 		give_struct(pong, size, &ours, sizeof(ours));
@@ -571,11 +565,8 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
 	control.signal = (uint32_t)sig;
 	control.reason = (char *)(reason ? reason : "");
 	rc = call_controller(g,
-	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
-	                .request = &control.base,
-	                .answer = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT,
-	                .on_chunk = on_control,
-	                .arg = &result },
+	        &(struct client_call){ CLIENT_CALL(
+	                JOB_CONTROL, &control.base, JOB_CONTROL_RESULT, on_control, &result) },
 	        err);
 	if (done)
 		*done = result.done;
@@ -674,11 +665,6 @@ int gpusched_stats(
 	struct callback cb = { .on.stat = on_stat, .arg = arg };
 
 	return ask_for(g,
-	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_STATS,
-	                .request = &stats.base,
-	                .answer = GPUSCHED__MSG_TYPE__MSG_STATS_RESULT,
-	                .on_chunk = on_stats,
-	                .arg = &cb,
-	                .repeatable = true },
+	        &(struct client_call)CLIENT_ASK(STATS, &stats.base, STATS_RESULT, on_stats, &cb),
 	        &cb, err);
 }

@@ -3,21 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cmds/ctl/gctl.h"
+#include "common/base/clock.h"
 #include "common/base/progress.h"
 #include "common/base/text.h"
 
 /* --- ping ------------------------------------------------------------------------------------ */
-
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
 
 static int on_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -36,7 +28,7 @@ static int on_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 int gctl_ping(struct run *r, struct error *err)
 {
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
-	double start = now_ms();
+	int64_t start = clock_us(CLOCK_MONOTONIC);
 	int rc;
 
 	client_set_retry(r->client, 0);
@@ -44,7 +36,8 @@ int gctl_ping(struct run *r, struct error *err)
 	rc = gctl_ask(r, GPUSCHED__MSG_TYPE__MSG_PING, &ping.base, true,
 	        GPUSCHED__MSG_TYPE__MSG_PONG, on_pong, err);
 	if (!r->g->json && rc >= 0)
-		printf("answered in %.1f ms, including the handshake\n", now_ms() - start);
+		printf("answered in %.1f ms, including the handshake\n",
+		        (double)(clock_us(CLOCK_MONOTONIC) - start) / 1e3);
 	return gctl_end(r, rc, err);
 }
 
@@ -146,11 +139,10 @@ int gctl_backup(struct run *r, struct error *err)
 {
 	Gpusched__Backup request = GPUSCHED__BACKUP__INIT;
 	struct progress *bar;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_BACKUP,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_BACKUP_PROGRESS,
-		.on_chunk = on_progress,
-		.timeout_ms = -1 }; /* it takes as long as it takes */
+	struct client_call call = {
+		CLIENT_CALL(BACKUP, &request.base, BACKUP_PROGRESS, on_progress, NULL),
+		.timeout_ms = -1 /* it takes as long as it takes */
+	};
 	int rc;
 
 	if (r->words[0][0] != '/')

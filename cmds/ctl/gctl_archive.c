@@ -64,12 +64,10 @@ int gctl_archive(struct run *r, struct error *err)
 {
 	struct archiving archiving = { .r = r };
 	Gpusched__Archive request = GPUSCHED__ARCHIVE__INIT;
-	struct client_call call = { .type = GPUSCHED__MSG_TYPE__MSG_ARCHIVE,
-		.request = &request.base,
-		.answer = GPUSCHED__MSG_TYPE__MSG_ARCHIVE_RESULT,
-		.on_chunk = on_archived,
-		.arg = &archiving,
-		.timeout_ms = -1 }; /* it takes as long as it takes */
+	struct client_call call = {
+		CLIENT_CALL(ARCHIVE, &request.base, ARCHIVE_RESULT, on_archived, &archiving),
+		.timeout_ms = -1 /* it takes as long as it takes */
+	};
 	int rc;
 
 	if (find_time(r->g, &request.before_time, err) < 0)

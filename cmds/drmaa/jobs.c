@@ -159,11 +159,8 @@ static int control(
 	request.verb = action->verb;
 	request.filter = &filter;
 	rc = client_call(c,
-	        &(struct client_call){ .type = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL,
-	                .request = &request.base,
-	                .answer = GPUSCHED__MSG_TYPE__MSG_JOB_CONTROL_RESULT,
-	                .on_chunk = on_control,
-	                .arg = &result },
+	        &(struct client_call){ CLIENT_CALL(
+	                JOB_CONTROL, &request.base, JOB_CONTROL_RESULT, on_control, &result) },
 	        &err);
 	jobset_message_clear(&names);
 	session_give(c);

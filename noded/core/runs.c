@@ -244,11 +244,6 @@ void agent_runs_recall(struct runs *runs, struct run_id id)
 		memset(at, 0, sizeof(*at));
 }
 
-struct run_id agent_runs_forgotten(const struct runs *runs, size_t nth)
-{
-	return runs->forgotten[nth];
-}
-
 void run_set_report(struct run *run, const struct run_report *report)
 {
 	struct run_report copy = *report;

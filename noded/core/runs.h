@@ -43,8 +43,6 @@ void agent_run_move(struct runs *runs, struct run *run, enum agent_run_state sta
 void agent_runs_forget(struct runs *runs, struct run *run);
 bool runs_is_forgotten(const struct runs *runs, struct run_id id);
 void agent_runs_recall(struct runs *runs, struct run_id id); /* remove it from the forgotten ids */
-/* The nth of the ids kept, in an order that depends on the history alone. */
-struct run_id agent_runs_forgotten(const struct runs *runs, size_t nth);
 
 /* Take over what the launcher reported: a copy, numbers and strings. The id stays. */
 void run_set_report(struct run *run, const struct run_report *report);
