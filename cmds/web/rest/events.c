@@ -15,7 +15,6 @@
 #include "cmds/web/rest/rest_query.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/viewer.h"
-#include "common/base/clock.h"
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
@@ -52,7 +51,6 @@ struct stream {
 	uint64_t serial; /* of the last snapshot it was told of; 0: none yet */
 	uint64_t since;  /* the cursor with which it came */
 	bool resumes, greeted;
-	int64_t end_us;
 	struct event *event; /* that is being sent, from `at` on; NULL: none */
 	size_t at;
 };
@@ -399,8 +397,10 @@ static ssize_t read_stream(
 	struct stream *s = (struct stream *)http;
 	size_t n;
 
-	if (!s->event && clock_us(CLOCK_MONOTONIC) > s->end_us)
+	if (!s->event && http_stream_is_over(http, 0))
 		return -1;
+	if (http_stream_is_over(http, HTTP_ANSWER_S))
+		return -2;
 	if (!s->event && snap)
 		s->event = next_event(s, snap);
 	if (!s->event) {
@@ -468,11 +468,11 @@ void rest_watch(const struct http_request *r, struct http_answer *a)
 		return;
 	}
 	s = xcalloc(1, sizeof(*s));
-	s->http = (struct http_stream){ read_stream, free_stream };
+	s->http = (struct http_stream){ .read = read_stream, .free = free_stream };
+	http_stream_begin(&s->http);
 	s->channel = ch;
 	s->resumes = resumes;
 	s->since = since;
-	s->end_us = clock_us(CLOCK_MONOTONIC) + EVENTS_LIFE_S * INT64_C(1000000);
 	a->type = "text/event-stream";
 	a->cache = "no-store";
 	http_answer_header(a, "X-Accel-Buffering", "no");

@@ -1,5 +1,5 @@
-/* test_rest.c - what a query chooses, events for many streams, Slurm's list of jobs, and the OpenAPI
- * document */
+/* test_rest.c - what a query chooses, events for many streams, that streams end, Slurm's list of jobs,
+ * and the OpenAPI document */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "cmds/web/http_impl.h"
+#include "cmds/web/pages/changes.h"
 #include "cmds/web/rest/events.h"
 #include "cmds/web/rest/openapi.h"
 #include "cmds/web/rest/rest.h"
@@ -354,6 +355,48 @@ static void too_many_filters(void **state)
 	events_free(rest.events);
 }
 
+static ssize_t read_once(struct http_stream *s, struct fixture *f, size_t max)
+{
+	struct snapshot *snap = snapshot_get(f->s);
+	char buf[256];
+	ssize_t n = s->read(s, snap, false, buf, max);
+
+	snapshot_put(snap);
+	return n;
+}
+
+/* Also while each snapshot has something for it; and an event that is taken slowly does not last for
+ * ever. */
+static void streams_end(void **state)
+{
+	struct fixture *f = *state;
+	struct rest rest = { .events = events_new() };
+	struct http_answer answer = { .status = 200 };
+	struct http_stream *idle, *slow;
+	struct asked *a = ask("/changes");
+
+	publish(f, likes, 4, 1);
+	changes_get(&a->r, &answer);
+	idle = open_stream(&rest, f, "/");
+	slow = open_stream(&rest, f, "/");
+	hears(idle, f, "event: hello", "id: 1\n");
+	assert_true(read_once(answer.stream, f, 256) > 0);
+	assert_int_equal(read_once(slow, f, 7), 7);
+	publish(f, likes, 3, 2);
+	later_s = HTTP_STREAM_LIFE_S + 1;
+	assert_int_equal(read_once(answer.stream, f, 256), -1);
+	assert_int_equal(read_once(idle, f, 256), -1);
+	assert_int_equal(read_once(slow, f, 7), 7);
+	later_s += HTTP_ANSWER_S;
+	assert_int_equal(read_once(slow, f, 7), -2);
+	later_s = 0;
+	answer.stream->free(answer.stream);
+	idle->free(idle);
+	slow->free(slow);
+	done(a);
+	events_free(rest.events);
+}
+
 /* --- Slurm's list of jobs ----------------------------------------------------------------------- */
 
 static struct http_stream *open_list(struct fixture *f)
@@ -457,7 +500,7 @@ static void a_list_ends(void **state)
 	publish_array(f, "10-19", NULL);
 	s = open_list(f);
 	assert_true(read_list(s, f, &text) > 0);
-	later_s = EVENTS_LIFE_S + 1;
+	later_s = HTTP_STREAM_LIFE_S + 1;
 	assert_int_equal(read_list(s, f, &text), -2);
 	later_s = 0;
 	s->free(s);
@@ -510,6 +553,7 @@ int main(void)
 		cmocka_unit_test(same_queries_have_one_key),
 		cmocka_unit_test_setup_teardown(events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_many_filters, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(streams_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_task_is_listed_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_list_ends, set_up, tear_down),
 		cmocka_unit_test(openapi),
