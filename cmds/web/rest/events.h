@@ -24,9 +24,10 @@
 #ifndef CMDS_EVENTS_H
 #define CMDS_EVENTS_H
 
-#define EVENTS_CHANNELS 512  /* filters at a time; then 503 */
-#define EVENT_MAX       1000 /* jobs in one event; with more it has `more`, or is `fresh` */
-#define EVENTS_BYTES    (8 * 1024 * 1024) /* of all events; one that finds no room is `fresh` */
+#define EVENTS_CHANNELS        512  /* filters at a time; then 503 */
+#define EVENTS_CHANNELS_A_USER 128  /* of them, begun by one user */
+#define EVENT_MAX              1000 /* jobs in one event; with more it has `more`, or is `fresh` */
+#define EVENTS_BYTES           (8 * 1024 * 1024) /* of all events; the user with most makes room */
 
 struct events;
 
