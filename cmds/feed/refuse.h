@@ -1,8 +1,8 @@
 /* refuse.h - closing a connection so that an HTTP client knows why
  *
- * What looks like HTTP gets "503 Service Unavailable" with the reason; anything else is just closed.
- * The request may not be here yet: it is waited for, a second at most, and by so many connections at
- * most.
+ * What looks like HTTP gets "503 Service Unavailable" with the reason; anything else is just
+ * closed. The request may not be here yet: it is waited for, a second at most, and by so many
+ * connections at most.
  */
 #ifndef CMDS_FEED_REFUSE_H
 #define CMDS_FEED_REFUSE_H

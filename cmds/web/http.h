@@ -15,7 +15,7 @@
  *	size       the head has HTTP_HEAD_MAX bytes at most, the body as many as the route takes
  *	time       a request is complete HTTP_REQUEST_S after the connection was made or the answer
  *	           before it was sent, and its answer is taken HTTP_ANSWER_S later; a stream ends
- *	           after HTTP_STREAM_LIFE_S, and after HTTP_STREAM_S in which its client takes nothing
+ *	           after HTTP_STREAM_LIFE_S, or HTTP_STREAM_S in which its client takes nothing
  *	number     connections in all and of one address (of IPv6: of one /64); what is more is closed
  *	path       percent-decoded once: UTF-8 without control characters, "//", "." and "..", an
  *	           encoded slash or a backslash. Else 400
@@ -114,7 +114,7 @@ struct http_stream {
 
 /* Its life begins. */
 void http_stream_begin(struct http_stream *s);
-/* Is it over, and `more_s` seconds with it? Asked by `read`, which knows where the stream may end. */
+/* Is it over, and `more_s` seconds with it? Asked by `read`, which knows where it may end. */
 bool http_stream_is_over(const struct http_stream *s, unsigned more_s);
 
 struct http_answer {

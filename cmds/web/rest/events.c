@@ -5,10 +5,10 @@
  * snapshot of which it was told.
  *
  * All texts together have EVENTS_BYTES. A text that a channel keeps is charged to the users of its
- * streams, each a part, and one that only slow streams still take, to these. Where a text finds no room,
- * the user with most makes it: the newest texts go last, what that user alone watches goes before what
- * others watch too, and then the oldest goes first. So a user that watches much, or takes nothing, has
- * what the others leave.
+ * streams, each a part, and one that only slow streams still take, to these. Where a text finds no
+ * room, the user with most makes it: the newest texts go last, what that user alone watches goes
+ * before what others watch too, and then the oldest goes first. So a user that watches much, or
+ * takes nothing, has what the others leave.
  */
 #include "cmds/web/rest/events.h"
 
@@ -41,7 +41,8 @@ struct user {
 	LIST_ENTRY(user) next;
 	bool known;
 	uid_t uid;
-	unsigned refs, channels;  /* streams and channels that it has begun; of these the channels */
+	unsigned refs;            /* streams, and channels that it has begun */
+	unsigned channels;        /* that it has begun */
 	size_t bytes;             /* its part of all texts, as weigh() found */
 	const struct channel *at; /* while the users of a channel are gone through */
 };
@@ -282,8 +283,8 @@ static bool holds(const struct stream *s)
 	return s->event && s->event->counted && !s->event->kept;
 }
 
-/* The part of each user, with a text of `more` bytes that is to be kept by `for_channel`; returns the
- * user with most. */
+/* The part of each user, with a text of `more` bytes that is to be kept by `for_channel`; returns
+ * the user with most. */
 static struct user *weigh(struct events *all, const struct channel *for_channel, size_t more)
 {
 	struct user *u, *most = NULL;
@@ -353,8 +354,8 @@ static bool find_victim(const struct events *all, const struct user *u, const st
 	return v->ch || v->stream;
 }
 
-/* Streams that come for a text of the newest snapshot are told to ask for everything: it is not made
- * again. */
+/* Streams that come for a text of the newest snapshot are told to ask for everything: it is not
+ * made again. */
 static void drop(const struct victim *v, const struct snapshot *snap)
 {
 	struct event *e = v->ch ? v->ch->made[v->at] : v->stream->event;
@@ -369,8 +370,8 @@ static void drop(const struct victim *v, const struct snapshot *snap)
 	event_put(e);
 }
 
-/* Room for a text of the channel. If one of its own users has most, only what goes before the text makes
- * room for it. */
+/* Room for a text of the channel. If one of its own users has most, only what goes before the text
+ * makes room for it. */
 static bool make_room(
         struct channel *ch, const struct snapshot *snap, uint64_t serial, size_t bytes)
 {

@@ -9,8 +9,8 @@
  * While a step takes offers the victims are released at their limits, so that a reclaim on the
  * next node sees what is still owed; imagine_no_more() undoes that before the step returns. If an
  * offer fails beside those before it, the taking begins again with that one first: it has the
- * least choice. At the end victims that a later choice made unnecessary are spared; and if those that
- * are left take longer to drain than their grace, the places must have room from then on as well.
+ * least choice. At the end victims that a later choice made unnecessary are spared; and if those
+ * that are left take longer to drain than their grace, the places must have room from then on, too.
  *
  * Invariants of a step: `out` has the victims of the offers that are taken, and each of them counts
  * as gone once, on all of its nodes and at all limits; `index` numbers them by job. Between two

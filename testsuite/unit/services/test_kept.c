@@ -402,7 +402,7 @@ static uint64_t lab_for(
 	return world_submit_job(w, &job, OTHER);
 }
 
-/* There is a place between now and a planned start, for a job before which a replica would make room.
+/* There is a place between now and a planned start, for a job for which a replica would make room.
  * If the replica drains for longer than that, it is not told to end, and the start stays. */
 static void no_room_once_drained(void **unused)
 {

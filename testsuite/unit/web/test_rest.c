@@ -1,5 +1,5 @@
-/* test_rest.c - what a query chooses, events for many streams, that streams end, Slurm's list of jobs,
- * and the OpenAPI document */
+/* test_rest.c - what a query chooses, events for many streams, that streams end, Slurm's list of
+ * jobs, and the OpenAPI document */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -359,7 +359,7 @@ static void refuses(const struct viewer *viewer, struct rest *rest, const char *
 	done(a);
 }
 
-/* Filters are bounded, of a user and in all; streams of a filter that is watched already are not. */
+/* Filters are bounded, of a user and in all; streams of one that is watched already are not. */
 static void too_many_filters(void **state)
 {
 	struct fixture *f = *state;
@@ -413,8 +413,9 @@ static ssize_t read_once(struct http_stream *s, struct fixture *f, size_t max)
 	return n;
 }
 
-/* One user watches by so many filters that its events find no room: others are told of each change all
- * the same, also by a filter of which that user has a stream, and where none of its streams is read. */
+/* One user watches by so many filters that its events find no room: others are told of each change
+ * all the same, also by a filter of which that user has a stream, and where none of its streams is
+ * read. */
 static void many_events_of_one_user(void **state)
 {
 	struct fixture *f = *state;
@@ -466,8 +467,8 @@ static void many_events_of_one_user(void **state)
 	events_free(rest.events);
 }
 
-/* Also while each snapshot has something for it; and an event that is taken slowly does not last for
- * ever. */
+/* Also while each snapshot has something for it; and an event that is taken slowly does not last
+ * for ever. */
 static void streams_end(void **state)
 {
 	struct fixture *f = *state;
