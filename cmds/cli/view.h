@@ -45,22 +45,28 @@ struct view_field {
 	void (*number)(struct view_cell *cell, int64_t number);
 	int digits; /* of a double */
 };
-#define VIEW_TEXT             .text = view_text
-#define VIEW_TEXT_OR_DASH     .text = view_text_or_dash
-#define VIEW_NUMBER           .number = view_number
-#define VIEW_NUMBER_OR_DASH   .number = view_number_or_dash
-#define VIEW_NUMBER_OR_NONE   .number = view_number_or_none
-#define VIEW_TIME             .number = view_time
-#define VIEW_DURATION         .number = view_duration
-#define VIEW_DURATION_OR_DASH .number = view_duration_or_dash
-#define VIEW_LIMIT            .number = view_limit
-#define VIEW_US               .number = view_us
-#define VIEW_HOURS            .number = view_hours
-#define VIEW_SIZE_MB          .number = view_size_mb
-#define VIEW_SIZE_KB          .number = view_size_kb
-#define VIEW_DIGITS_2         .digits = 2
-#define VIEW_DIGITS_3         .digits = 3
-#define VIEW_DIGITS_4         .digits = 4
+/* A field of another type than `how` shows does not compile. */
+#define VIEW_STRING(field)  _Generic((field), char *: VIEW_OTHER, const char *: VIEW_OTHER)
+#define VIEW_REAL(field)    _Generic((field), double: VIEW_OTHER)
+#define VIEW_INTEGER(field)                                                                       \
+	_Generic((field), uint32_t: VIEW_U32, int32_t: VIEW_I32, uint64_t: VIEW_64,               \
+		int64_t: VIEW_64)
+#define VIEW_TEXT             STRING, .text = view_text
+#define VIEW_TEXT_OR_DASH     STRING, .text = view_text_or_dash
+#define VIEW_NUMBER           INTEGER, .number = view_number
+#define VIEW_NUMBER_OR_DASH   INTEGER, .number = view_number_or_dash
+#define VIEW_NUMBER_OR_NONE   INTEGER, .number = view_number_or_none
+#define VIEW_TIME             INTEGER, .number = view_time
+#define VIEW_DURATION         INTEGER, .number = view_duration
+#define VIEW_DURATION_OR_DASH INTEGER, .number = view_duration_or_dash
+#define VIEW_LIMIT            INTEGER, .number = view_limit
+#define VIEW_US               INTEGER, .number = view_us
+#define VIEW_HOURS            INTEGER, .number = view_hours
+#define VIEW_SIZE_MB          INTEGER, .number = view_size_mb
+#define VIEW_SIZE_KB          INTEGER, .number = view_size_kb
+#define VIEW_DIGITS_2         REAL, .digits = 2
+#define VIEW_DIGITS_3         REAL, .digits = 3
+#define VIEW_DIGITS_4         REAL, .digits = 4
 
 struct view_column {
 	const char *name; /* for -o and --sort */
@@ -87,10 +93,10 @@ struct view_column {
 	VIEW_HEADED(name, name, width, min, flags, help, how, of, type, member)
 #define VIEW_HEADED(name, heading, width, min, flags, help, how, of, type, member)          \
 	{ name, { heading, width, min, flags }, help, NULL,                                       \
-		{ of, offsetof(type, member), VIEW_TYPE(((const type *)0)->member), VIEW_##how } }
-#define VIEW_TYPE(member)                                                                         \
-	_Generic((member), uint32_t: VIEW_U32, int32_t: VIEW_I32, uint64_t: VIEW_64,              \
-		int64_t: VIEW_64, char *: VIEW_OTHER, const char *: VIEW_OTHER, double: VIEW_OTHER)
+		{ of, offsetof(type, member),                                                     \
+		        VIEW_SHOWN(((const type *)0)->member, VIEW_##how) } }
+#define VIEW_SHOWN(field, ...)          VIEW_SHOWN_AS(field, __VA_ARGS__)
+#define VIEW_SHOWN_AS(field, kind, how) VIEW_##kind(field), how
 /* The flags of numbers. */
 #define NUM TABLE_RIGHT | TABLE_WHOLE
 /* What a kind begins with. */

@@ -36,6 +36,7 @@ struct asker {
 struct look {
 	struct asker *asker;
 	struct found {
+		enum asker_state state;
 		struct asker_address *v;
 		size_t n;
 	} * found; /* of each service */
@@ -67,6 +68,13 @@ static void add_address(struct found *f, const struct endpoint *e)
 	freeaddrinfo(all);
 }
 
+static enum asker_state state_of(const struct feed_service *s)
+{
+	if (!s || !strcmp(s->state, SERVICE_UNKNOWN))
+		return ASKER_UNKNOWN;
+	return strcmp(s->state, "STOPPED") != 0 ? ASKER_STANDS : ASKER_STOPPED;
+}
+
 static void look_run(void *arg)
 {
 	struct look *l = arg;
@@ -78,6 +86,7 @@ static void look_run(void *arg)
 	for (size_t i = 0; i < l->asker->n; i++) {
 		const struct feed_service *s = feed_find(&feed, l->asker->names[i]);
 
+		l->found[i].state = state_of(s);
 		for (size_t k = 0; s && k < s->n; k++)
 			if (s->v[k].serves)
 				add_address(&l->found[i], &s->v[k]);
@@ -95,7 +104,8 @@ static void look_done(void *arg)
 		log_warning("services are asked for again and again: %s", l->err.text);
 	a->look_failed = l->rc < 0;
 	for (size_t i = 0; l->rc >= 0 && i < a->n; i++)
-		a->ops.found(a->ops.arg, i, l->found[i].v, l->found[i].n);
+		a->ops.found(
+		        a->ops.arg, i, l->found[i].state, l->found[i].v, l->found[i].n);
 	look_free(l);
 }
 

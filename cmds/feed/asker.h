@@ -20,9 +20,16 @@ struct asker_address {
 	socklen_t len;
 };
 
+enum asker_state {
+	ASKER_UNKNOWN, /* the controller has no such service */
+	ASKER_STANDS,
+	ASKER_STOPPED, /* it is being stopped, and will start no replica any more */
+};
+
 struct asker_ops {
 	/* The replicas of a service that serve, once for each service and answer. */
-	void (*found)(void *arg, size_t service, const struct asker_address *v, size_t n);
+	void (*found)(void *arg, size_t service, enum asker_state state,
+	        const struct asker_address *v, size_t n);
 	void *arg;
 };
 

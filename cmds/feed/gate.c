@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -46,6 +47,7 @@ struct gate {
 	struct asker_address *v; /* where it answers */
 	size_t n, turn;
 	int64_t found_ms; /* as it was then; INT64_MIN: not known */
+	bool known;       /* the controller had the service once */
 };
 
 struct gates {
@@ -117,15 +119,18 @@ static void drop(struct held *h)
 	held_free(h);
 }
 
-static void give_up(struct held *h)
+/* `what` is what of the service; it is told to the client. */
+static void give_up(struct held *h, const char *what)
 {
 	struct gates *g = h->gate->all;
 	struct bufferevent *client = h->client;
+	char why[REFUSE_WHY];
 
+	snprintf(why, sizeof(why), "service %.64s %s", h->gate->name, what);
 	if (h->server)
 		bufferevent_free(h->server);
 	held_free(h);
-	refuse(client, &g->refused);
+	refuse(client, &g->refused, why);
 }
 
 static void on_spliced_end(void *arg)
@@ -204,7 +209,21 @@ static void connect_all(struct gate *gate)
 	}
 }
 
-static void on_found(void *arg, size_t service, const struct asker_address *v, size_t n)
+/* No replica will come. */
+static void give_up_all(struct gate *gate)
+{
+	struct held *h, *next;
+
+	for (h = TAILQ_FIRST(&gate->held); h; h = next) {
+		next = TAILQ_NEXT(h, next);
+		if (h->state == WAITING)
+			give_up(h, "is stopped");
+	}
+}
+
+/* A service that there never was may be about to come; one that was there has been stopped. */
+static void on_found(void *arg, size_t service, enum asker_state state,
+        const struct asker_address *v, size_t n)
 {
 	struct gates *g = arg;
 	struct gate *gate = &g->v[service];
@@ -213,7 +232,10 @@ static void on_found(void *arg, size_t service, const struct asker_address *v, s
 	gate->v = n ? xmemdup(v, n * sizeof(*v)) : NULL;
 	gate->n = n;
 	gate->found_ms = now_ms();
+	gate->known |= state != ASKER_UNKNOWN;
 	connect_all(gate);
+	if (gate->known && state != ASKER_STANDS)
+		give_up_all(gate);
 }
 
 /* --- the client ------------------------------------------------------------------------------- */
@@ -264,7 +286,7 @@ static void on_time(evutil_socket_t fd, short what, void *arg)
 	if (h->state == SILENT)
 		drop(h);
 	else
-		give_up(h);
+		give_up(h, "had no replica in time");
 }
 
 static void say_crowded(struct gates *g)
@@ -290,7 +312,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	set_options(bev);
 	if (g->held >= g->limits.max_held) {
 		say_crowded(g);
-		refuse(bev, &g->refused);
+		refuse(bev, &g->refused, "more requests wait for replicas than may");
 		return;
 	}
 	g->crowded = false;
@@ -432,7 +454,7 @@ void gates_close(struct gates *g)
 			if (h->state == SILENT)
 				drop(h);
 			else
-				give_up(h);
+				give_up(h, "has no replica, and gactivate ends");
 		}
 	}
 }

@@ -7,8 +7,8 @@
  *	CONNECTING -- it failed --> WAITING; else --> bytes go both ways (splice.h)
  *
  * A connection that says nothing is not waited for: health checks of load balancers wake no service.
- * More than max_held in these three states, and one that waits for longer than wake_wait, are refused
- * (refuse.h).
+ * More than max_held in these three states, one that waits for longer than wake_wait, and those
+ * that wait for a service that is stopped are refused (refuse.h).
  */
 #ifndef CMDS_FEED_GATE_H
 #define CMDS_FEED_GATE_H

@@ -1,6 +1,7 @@
 /* refuse.c - see refuse.h */
 #include "cmds/feed/refuse.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +16,8 @@
 #define METHOD_MAX 7 /* OPTIONS, CONNECT */
 
 static const char answer[] =
-        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nContent-Length: 0\r\n"
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\n"
+        "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
         "Connection: close\r\n\r\n";
 
 struct refusal {
@@ -23,6 +25,7 @@ struct refusal {
 	struct event *timer;
 	unsigned *count;
 	bool answered;
+	char why[REFUSE_WHY];
 };
 
 bool refuse_is_http(const char *bytes, size_t n)
@@ -44,6 +47,18 @@ static void finish(struct refusal *r)
 	free(r);
 }
 
+static void say(struct refusal *r, const char *first, size_t n)
+{
+	static const char head[] = "HEAD ";
+	struct evbuffer *out = bufferevent_get_output(r->bev);
+	bool is_head = n >= sizeof(head) - 1 && !memcmp(first, head, sizeof(head) - 1);
+
+	r->answered = true;
+	evbuffer_add_printf(out, answer, strlen(r->why) + 1);
+	if (!is_head)
+		evbuffer_add_printf(out, "%s\n", r->why);
+}
+
 /* What is not read when a connection is closed makes the answer vanish: so it is read. */
 static void on_read(struct bufferevent *bev, void *arg)
 {
@@ -60,8 +75,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 			finish(r);
 			return;
 		}
-		r->answered = true;
-		bufferevent_write(bev, answer, sizeof(answer) - 1);
+		say(r, first, (size_t)n);
 	}
 	evbuffer_drain(in, evbuffer_get_length(in));
 }
@@ -91,7 +105,7 @@ static void on_time(evutil_socket_t fd, short what, void *arg)
 	finish(arg);
 }
 
-void refuse(struct bufferevent *bev, unsigned *count)
+void refuse(struct bufferevent *bev, unsigned *count, const char *why)
 {
 	const struct timeval second = { 1, 0 };
 	struct refusal *r;
@@ -103,6 +117,7 @@ void refuse(struct bufferevent *bev, unsigned *count)
 	++*count;
 	r = xcalloc(1, sizeof(*r));
 	*r = (struct refusal){ .bev = bev, .count = count };
+	snprintf(r->why, sizeof(r->why), "%s", why);
 	r->timer = evtimer_new(bufferevent_get_base(bev), on_time, r);
 	evtimer_add(r->timer, &second);
 	bufferevent_set_timeouts(bev, NULL, NULL);

@@ -1,7 +1,8 @@
 /* refuse.h - closing a connection so that an HTTP client knows why
  *
- * What looks like HTTP gets "503 Service Unavailable"; anything else is just closed. The request may
- * not be here yet: it is waited for, a second at most, and by so many connections at most.
+ * What looks like HTTP gets "503 Service Unavailable" with the reason; anything else is just
+ * closed. The request may not be here yet: it is waited for, a second at most, and by so many
+ * connections at most.
  */
 #ifndef CMDS_FEED_REFUSE_H
 #define CMDS_FEED_REFUSE_H
@@ -12,11 +13,13 @@
 struct bufferevent;
 
 #define REFUSE_MAX 1000 /* at once; more are closed without a word */
+#define REFUSE_WHY 120  /* bytes, with the NUL */
 
 /* Do these first bytes of a connection look like a request of HTTP? */
 bool refuse_is_http(const char *bytes, size_t n);
 
-/* Takes it over. `count` is how many are being refused, and outlives them. */
-void refuse(struct bufferevent *bev, unsigned *count);
+/* Takes it over. `count` is how many are being refused, and outlives them. `why` is copied: a line
+ * without its end. */
+void refuse(struct bufferevent *bev, unsigned *count, const char *why);
 
 #endif

@@ -14,8 +14,8 @@
  *
  *	size       the head has HTTP_HEAD_MAX bytes at most, the body as many as the route takes
  *	time       a request is complete HTTP_REQUEST_S after the connection was made or the answer
- *	           before it was sent, and its answer is taken HTTP_ANSWER_S later; a stream whose
- *	           client takes nothing is closed after HTTP_STREAM_S
+ *	           before it was sent, and its answer is taken HTTP_ANSWER_S later; a stream ends
+ *	           after HTTP_STREAM_LIFE_S, or HTTP_STREAM_S in which its client takes nothing
  *	number     connections in all and of one address (of IPv6: of one /64); what is more is closed
  *	path       percent-decoded once: UTF-8 without control characters, "//", "." and "..", an
  *	           encoded slash or a backslash. Else 400
@@ -52,6 +52,7 @@ struct snapshots;
 #define HTTP_REQUEST_S     30
 #define HTTP_ANSWER_S      60
 #define HTTP_STREAM_S      60
+#define HTTP_STREAM_LIFE_S 300 /* then it ends: a logout and another role take effect */
 #define HTTP_BEAT_S        15 /* a stream is read at least so often */
 #define HTTP_WORKERS       4
 #define HTTP_ASKS_MAX      64
@@ -108,7 +109,13 @@ struct http_stream {
 	ssize_t (*read)(struct http_stream *s, const struct snapshot *snap, bool beat, char *buf,
 	        size_t max);
 	void (*free)(struct http_stream *s);
+	int64_t end_us; /* see http_stream_is_over() */
 };
+
+/* Its life begins. */
+void http_stream_begin(struct http_stream *s);
+/* Is it over, and `more_s` seconds with it? Asked by `read`, which knows where it may end. */
+bool http_stream_is_over(const struct http_stream *s, unsigned more_s);
 
 struct http_answer {
 	int status;       /* 200 */

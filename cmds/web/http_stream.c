@@ -10,6 +10,7 @@
 #include "cmds/web/http_answer.h"
 #include "cmds/web/http_impl.h"
 #include "cmds/web/snapshot.h"
+#include "common/base/clock.h"
 #include "common/base/xalloc.h"
 
 #define BLOCK 4096
@@ -23,6 +24,16 @@ struct stream {
 	bool waits; /* suspended */
 	int64_t said_ms;
 };
+
+void http_stream_begin(struct http_stream *s)
+{
+	s->end_us = clock_us(CLOCK_MONOTONIC) + HTTP_STREAM_LIFE_S * INT64_C(1000000);
+}
+
+bool http_stream_is_over(const struct http_stream *s, unsigned more_s)
+{
+	return clock_us(CLOCK_MONOTONIC) > s->end_us + more_s * INT64_C(1000000);
+}
 
 static ssize_t read_more(void *arg, uint64_t pos, char *buf, size_t max)
 {

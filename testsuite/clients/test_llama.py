@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-import threading
 import urllib.request
 
 import pytest
 from cluster import TOP, wait_until
 from desk import PROGRAMS, client
+from load import Clients
 from test_feed import Feeding, start_haproxy
 from test_services import PARTITIONS
 from tools import need
@@ -55,15 +55,14 @@ class Llama(Feeding):
         wait_until(lambda: self.haproxy_ready() is not None and len(self.haproxy_ready()) == n, lambda: f"HAProxy to have {n}: {self.haproxy_servers()} " + "".join(d.tail() for d in self.others))
 
 
-class Clients:
+class InFlight(Clients):
     """So many requests are in flight, each followed by another until the end; none may fail."""
 
     def __init__(self, c, n, tokens):
-        self.c, self.tokens, self.answers, self.failures = c, tokens, 0, []
-        self.ended, self.lock = threading.Event(), threading.Lock()
-        self.threads = [threading.Thread(target=self.go_on, daemon=True) for _ in range(n)]
+        super().__init__(n)
+        self.c, self.tokens, self.answers = c, tokens, 0
 
-    def go_on(self):
+    def run(self):
         while not self.ended.is_set():
             try:
                 got = self.c.ask(self.tokens)
@@ -74,16 +73,6 @@ class Clients:
                 if got != self.tokens:
                     self.failures.append(got)
                     return
-
-    def __enter__(self):
-        for t in self.threads:
-            t.start()
-        return self
-
-    def __exit__(self, *args):
-        self.ended.set()
-        for t in self.threads:
-            t.join()
 
 
 @pytest.fixture(name="llama", scope="module")
@@ -115,7 +104,7 @@ def test_from_none_and_back(llama):
 def test_up_and_down(llama):
     """Ten requests in flight: four are processed by a replica, the others deferred, until more replicas are there."""
     llama.begin_service("--replicas=0-3")
-    with Clients(llama, 10, 1500) as clients:
+    with InFlight(llama, 10, 1500) as clients:
         llama.wait_service(lambda s: s["waiting"] > 0 and s["in_flight"] >= 4, "requests that wait")
         llama.wait_fed_by(3)
         llama.wait_service(lambda s: s["in_flight"] > 4, "more at once")
@@ -126,7 +115,7 @@ def test_up_and_down(llama):
 def test_drain(llama):
     """What is in flight when the service is stopped is answered."""
     llama.begin_service("--replicas=0-1")
-    with Clients(llama, 3, 1500) as clients:
+    with InFlight(llama, 3, 1500) as clients:
         llama.wait_service(lambda s: s["in_flight"] == 3, "three requests")
         clients.ended.set()
         llama.run("gserve", "stop", "chat")

@@ -11,10 +11,11 @@
 
 #define PAUSE_US 1000000
 
-static const struct list_kind kinds = { { &share_kind, &account_kind } };
+/* HELD is the first one's: all GPUs of its jobs, not only those of types with guarantees. */
+static const struct list_kind kinds = { { &account_kind, &share_kind } };
 
 static const char columns[] =
-        "ACCOUNT,USER,HELD,RUN,WAIT,SHARES,NORM,EFFECT,LEVEL-FS,GPU-H,RANK,FACTOR";
+        "ACCOUNT,USER,HELD,RUN,WAIT,LENT,BORROWED,SHARES,LEVEL-FS,GPU-H,RANK,FACTOR";
 
 static bool is_shown(const struct state *s, const Gpusched__Share *share)
 {
@@ -54,8 +55,8 @@ static bool row(size_t i, const void *objects[LIST_OBJECTS], void *arg)
 	const struct drawing *d = arg;
 	const struct account_line *line = &d->s->accounts[d->shown[i]];
 
-	objects[0] = line->share;
-	objects[1] = line;
+	objects[0] = line;
+	objects[1] = line->share;
 	return true;
 }
 

@@ -19,6 +19,8 @@ static ssize_t read_change(
 	struct changes *c = (struct changes *)stream;
 	int n = 0;
 
+	if (http_stream_is_over(stream, 0))
+		return -1;
 	if (snap && snap->serial != c->told) {
 		n = snprintf(buf, max, "event: changed\ndata: %" PRIu64 "\n\n", snap->serial);
 		c->told = (size_t)n < max ? snap->serial : c->told;
@@ -38,8 +40,8 @@ void changes_get(const struct http_request *r, struct http_answer *a)
 	struct changes *c = xcalloc(1, sizeof(*c));
 
 	(void)r;
-	c->stream.read = read_change;
-	c->stream.free = free_changes;
+	c->stream = (struct http_stream){ .read = read_change, .free = free_changes };
+	http_stream_begin(&c->stream);
 	a->type = "text/event-stream; charset=utf-8";
 	a->stream = &c->stream;
 }

@@ -3,9 +3,16 @@
  * A channel is a filter, with a viewer that stands for all viewers that see the same. It keeps the
  * events of the newest snapshots, one text a snapshot, counted. A stream has the serial of the last
  * snapshot of which it was told.
+ *
+ * All texts together have EVENTS_BYTES. A text that a channel keeps is charged to the users of its
+ * streams, each a part, and one that only slow streams still take, to these. Where a text finds no
+ * room, the user with most makes it: the newest texts go last, what that user alone watches goes
+ * before what others watch too, and then the oldest goes first. So a user that watches much, or
+ * takes nothing, has what the others leave.
  */
 #include "cmds/web/rest/events.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +22,6 @@
 #include "cmds/web/rest/rest_query.h"
 #include "cmds/web/snapshot.h"
 #include "cmds/web/viewer.h"
-#include "common/base/clock.h"
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
@@ -26,7 +32,19 @@
 struct event {
 	struct strbuf text;
 	unsigned refs;
+	bool kept;              /* by its channel, which is one of the references */
 	struct events *counted; /* in its bytes; NULL: not */
+};
+
+/* A user with streams; all that prove none are one. */
+struct user {
+	LIST_ENTRY(user) next;
+	bool known;
+	uid_t uid;
+	unsigned refs;            /* streams, and channels that it has begun */
+	unsigned channels;        /* that it has begun */
+	size_t bytes;             /* its part of all texts, as weigh() found */
+	const struct channel *at; /* while the users of a channel are gone through */
 };
 
 struct channel {
@@ -35,24 +53,29 @@ struct channel {
 	char *key; /* of the filter */
 	struct rest_query query;
 	struct viewer *viewer;
-	unsigned streams;
+	struct user *begun_by;
+	LIST_HEAD(, stream) streams;
+	unsigned users;           /* of its streams */
 	struct event *made[KEPT]; /* at serial % KEPT */
 	uint64_t serials[KEPT];
 };
 
 struct events {
 	LIST_HEAD(, channel) channels;
+	LIST_HEAD(, user) users;
 	unsigned n;
 	size_t bytes; /* of events, also of those that are only being sent */
 };
 
 struct stream {
 	struct http_stream http; /* first: it is one */
+	LIST_ENTRY(stream) next; /* of its channel */
 	struct channel *channel;
+	struct user *user;
 	uint64_t serial; /* of the last snapshot it was told of; 0: none yet */
 	uint64_t since;  /* the cursor with which it came */
 	bool resumes, greeted;
-	int64_t end_us;
+	bool broken;         /* what it was taking made room */
 	struct event *event; /* that is being sent, from `at` on; NULL: none */
 	size_t at;
 };
@@ -228,42 +251,166 @@ static struct event *make_event(
 	return e;
 }
 
-/* Drop the oldest event that a channel keeps, but for those of `serial`; false: there is none. */
-static bool drop_oldest(struct events *all, uint64_t serial)
-{
-	struct channel *ch, *oldest = NULL;
-	size_t at = 0;
+/* --- room for events -------------------------------------------------------------------------- */
 
-	LIST_FOREACH (ch, &all->channels, next)
-		for (size_t i = 0; i < KEPT; i++)
-			if (ch->made[i] && ch->serials[i] < serial) {
-				serial = ch->serials[i];
-				oldest = ch;
-				at = i;
-			}
-	if (!oldest)
-		return false;
-	event_put(oldest->made[at]);
-	oldest->made[at] = NULL;
-	return true;
+/* The first stream of each of the channel's users, one after the other: begin with NULL. */
+static struct stream *next_user(struct channel *ch, struct stream *s)
+{
+	if (!s)
+		LIST_FOREACH (s, &ch->streams, next)
+			s->user->at = NULL;
+	s = s ? LIST_NEXT(s, next) : LIST_FIRST(&ch->streams);
+	while (s && s->user->at == ch)
+		s = LIST_NEXT(s, next);
+	if (s)
+		s->user->at = ch;
+	return s;
 }
 
-/* What slow streams have not taken is kept for them, so a text that finds no room is left away: the
- * stream is told to ask for everything. */
-static struct event *count_event(struct channel *ch, const struct snapshot *snap,
-        const struct snapshot_delta *d, struct event *e)
+static bool has_user(const struct channel *ch, const struct user *u)
+{
+	const struct stream *s;
+
+	LIST_FOREACH (s, &ch->streams, next)
+		if (s->user == u)
+			return true;
+	return false;
+}
+
+/* Does the stream take a text that its channel no longer keeps? */
+static bool holds(const struct stream *s)
+{
+	return s->event && s->event->counted && !s->event->kept;
+}
+
+/* The part of each user, with a text of `more` bytes that is to be kept by `for_channel`; returns
+ * the user with most. */
+static struct user *weigh(struct events *all, const struct channel *for_channel, size_t more)
+{
+	struct user *u, *most = NULL;
+	struct channel *ch;
+	struct stream *s;
+
+	LIST_FOREACH (u, &all->users, next)
+		u->bytes = 0;
+	LIST_FOREACH (ch, &all->channels, next) {
+		size_t bytes = ch == for_channel ? more : 0;
+
+		for (size_t i = 0; i < KEPT; i++)
+			bytes += ch->made[i] && ch->made[i]->counted ? ch->made[i]->text.cap : 0;
+		for (s = NULL; (s = next_user(ch, s));)
+			s->user->bytes += bytes / ch->users;
+		LIST_FOREACH (s, &ch->streams, next)
+			s->user->bytes += holds(s) ? s->event->text.cap / s->event->refs : 0;
+	}
+	LIST_FOREACH (u, &all->users, next)
+		if (!most || u->bytes > most->bytes)
+			most = u;
+	return most;
+}
+
+/* A text that could go: of a channel, or that a stream holds. */
+struct victim {
+	bool newest; /* of the newest snapshot: it is what most streams come for */
+	unsigned users;
+	uint64_t serial;
+	struct channel *ch;
+	size_t at;
+	struct stream *stream;
+};
+
+static bool goes_before(const struct victim *a, const struct victim *b)
+{
+	if (a->newest != b->newest)
+		return b->newest;
+	return a->users != b->users ? a->users < b->users : a->serial < b->serial;
+}
+
+/* The user's first text to go that goes before *v; false: there is none. */
+static bool find_victim(const struct events *all, const struct user *u, const struct snapshot *snap,
+        struct victim *v)
+{
+	struct channel *ch;
+	struct stream *s;
+
+	LIST_FOREACH (ch, &all->channels, next) {
+		if (!has_user(ch, u))
+			continue;
+		for (size_t i = 0; i < KEPT; i++) {
+			struct victim kept = { ch->serials[i] == snap->serial, ch->users,
+				ch->serials[i], ch, i, NULL };
+
+			if (ch->made[i] && ch->made[i]->counted && goes_before(&kept, v))
+				*v = kept;
+		}
+		LIST_FOREACH (s, &ch->streams, next) {
+			struct victim held = { s->serial == snap->serial, 1, s->serial, NULL, 0,
+				s };
+
+			if (s->user == u && holds(s) && goes_before(&held, v))
+				*v = held;
+		}
+	}
+	return v->ch || v->stream;
+}
+
+/* Streams that come for a text of the newest snapshot are told to ask for everything: it is not
+ * made again. */
+static void drop(const struct victim *v, const struct snapshot *snap)
+{
+	struct event *e = v->ch ? v->ch->made[v->at] : v->stream->event;
+
+	if (v->ch) {
+		v->ch->made[v->at] = v->newest ? plain("fresh", snap) : NULL;
+		e->kept = false;
+	} else {
+		v->stream->event = NULL;
+		v->stream->broken = true;
+	}
+	event_put(e);
+}
+
+/* Room for a text of the channel. If one of its own users has most, only what goes before the text
+ * makes room for it. */
+static bool make_room(
+        struct channel *ch, const struct snapshot *snap, uint64_t serial, size_t bytes)
 {
 	struct events *all = ch->events;
 
-	while (all->bytes + e->text.cap > EVENTS_BYTES && drop_oldest(all, d->serial))
-		;
-	if (all->bytes + e->text.cap > EVENTS_BYTES) {
+	while (all->bytes + bytes > EVENTS_BYTES) {
+		const struct user *most = weigh(all, ch, bytes);
+		struct victim v = { .newest = true, .users = UINT_MAX };
+
+		if (has_user(ch, most))
+			v = (struct victim){ serial == snap->serial, ch->users, serial, NULL, 0,
+				NULL };
+		if (!find_victim(all, most, snap, &v))
+			return false;
+		drop(&v, snap);
+	}
+	return true;
+}
+
+/* A text that finds no room is left away: the stream is told to ask for everything. */
+static struct event *count_event(struct channel *ch, const struct snapshot *snap,
+        const struct snapshot_delta *d, struct event *e)
+{
+	if (!make_room(ch, snap, d->serial, e->text.cap)) {
 		event_put(e);
 		return plain("fresh", snap);
 	}
-	e->counted = all;
-	all->bytes += e->text.cap;
+	e->kept = true;
+	e->counted = ch->events;
+	ch->events->bytes += e->text.cap;
 	return e;
+}
+
+/* No longer kept by its channel. */
+static void let_go(struct event *e)
+{
+	if (e)
+		e->kept = false;
+	event_put(e);
 }
 
 /* The same, made once for all streams of the channel. */
@@ -273,7 +420,7 @@ static struct event *event_of(
 	size_t slot = d->serial % KEPT;
 
 	if (!ch->made[slot] || ch->serials[slot] != d->serial) {
-		event_put(ch->made[slot]);
+		let_go(ch->made[slot]);
 		ch->made[slot] = NULL;
 		ch->made[slot] = count_event(ch, snap, d, make_event(ch, snap, d));
 		ch->serials[slot] = d->serial;
@@ -284,8 +431,65 @@ static struct event *event_of(
 
 /* --- channels --------------------------------------------------------------------------------- */
 
+static struct user *user_get(struct events *all, const struct viewer *v)
+{
+	struct user *u;
+
+	LIST_FOREACH (u, &all->users, next)
+		if (u->known == v->known && (!v->known || u->uid == v->uid))
+			break;
+	if (!u) {
+		u = xcalloc(1, sizeof(*u));
+		u->known = v->known;
+		u->uid = v->uid;
+		LIST_INSERT_HEAD(&all->users, u, next);
+	}
+	u->refs++;
+	return u;
+}
+
+static void user_put(struct user *u)
+{
+	if (--u->refs)
+		return;
+	LIST_REMOVE(u, next);
+	free(u);
+}
+
+static void count_users(struct channel *ch)
+{
+	ch->users = 0;
+	for (struct stream *s = NULL; (s = next_user(ch, s));)
+		ch->users++;
+}
+
+/* Takes the query and the key over. NULL: there are too many, of the user or in all. */
+static struct channel *channel_new(
+        struct events *all, struct rest_query *q, char *key, const struct viewer *v)
+{
+	struct user *u = user_get(all, v);
+	struct channel *ch;
+
+	if (all->n == EVENTS_CHANNELS || u->channels == EVENTS_CHANNELS_A_USER) {
+		user_put(u);
+		free(key);
+		rest_query_clear(q);
+		return NULL;
+	}
+	ch = xcalloc(1, sizeof(*ch));
+	ch->events = all;
+	ch->key = key;
+	ch->query = *q;
+	ch->viewer = viewer_get(v);
+	ch->begun_by = u;
+	u->channels++;
+	LIST_INSERT_HEAD(&all->channels, ch, next);
+	all->n++;
+	return ch;
+}
+
 /* Takes the query over. NULL: there are too many. */
-static struct channel *join(struct events *all, struct rest_query *q, const struct viewer *v)
+static struct channel *channel_of(struct events *all, struct rest_query *q, const struct viewer *v)
 {
 	char *key = rest_query_key(q);
 	struct channel *ch;
@@ -293,32 +497,36 @@ static struct channel *join(struct events *all, struct rest_query *q, const stru
 	LIST_FOREACH (ch, &all->channels, next)
 		if (!strcmp(ch->key, key) && viewer_same_jobs(ch->viewer, v))
 			break;
-	if (ch || all->n == EVENTS_CHANNELS) {
-		free(key);
-		rest_query_clear(q);
-		if (ch)
-			ch->streams++;
-		return ch;
-	}
-	ch = xcalloc(1, sizeof(*ch));
-	ch->events = all;
-	ch->key = key;
-	ch->query = *q;
-	ch->viewer = viewer_get(v);
-	ch->streams = 1;
-	LIST_INSERT_HEAD(&all->channels, ch, next);
-	all->n++;
+	if (!ch)
+		return channel_new(all, q, key, v);
+	free(key);
+	rest_query_clear(q);
 	return ch;
 }
 
-static void leave(struct channel *ch)
+static void join(struct channel *ch, struct stream *s, const struct viewer *v)
 {
-	if (--ch->streams)
+	s->channel = ch;
+	s->user = user_get(ch->events, v);
+	LIST_INSERT_HEAD(&ch->streams, s, next);
+	count_users(ch);
+}
+
+static void leave(struct stream *s)
+{
+	struct channel *ch = s->channel;
+
+	LIST_REMOVE(s, next);
+	user_put(s->user);
+	count_users(ch);
+	if (ch->users)
 		return;
 	LIST_REMOVE(ch, next);
 	ch->events->n--;
 	for (size_t i = 0; i < KEPT; i++)
-		event_put(ch->made[i]);
+		let_go(ch->made[i]);
+	ch->begun_by->channels--;
+	user_put(ch->begun_by);
 	rest_query_clear(&ch->query);
 	viewer_put(ch->viewer);
 	free(ch->key);
@@ -399,8 +607,10 @@ static ssize_t read_stream(
 	struct stream *s = (struct stream *)http;
 	size_t n;
 
-	if (!s->event && clock_us(CLOCK_MONOTONIC) > s->end_us)
+	if (!s->event && http_stream_is_over(http, 0))
 		return -1;
+	if (s->broken || http_stream_is_over(http, HTTP_ANSWER_S))
+		return -2;
 	if (!s->event && snap)
 		s->event = next_event(s, snap);
 	if (!s->event) {
@@ -426,7 +636,7 @@ static void free_stream(struct http_stream *http)
 	struct stream *s = (struct stream *)http;
 
 	event_put(s->event);
-	leave(s->channel);
+	leave(s);
 	free(s);
 }
 
@@ -461,18 +671,18 @@ void rest_watch(const struct http_request *r, struct http_answer *a)
 		rest_query_bind(&q, r->snap);
 	q.filter.ended = true; /* the end of a job is a change of it */
 	resumes = read_cursor(r, &q, &since);
-	ch = join(rest->events, &q, r->viewer);
+	ch = channel_of(rest->events, &q, r->viewer);
 	if (!ch) {
 		error_set(&err, ERR_BUSY, "as many filters are watched as there may be");
 		rest_error(r, a, &err);
 		return;
 	}
 	s = xcalloc(1, sizeof(*s));
-	s->http = (struct http_stream){ read_stream, free_stream };
-	s->channel = ch;
+	s->http = (struct http_stream){ .read = read_stream, .free = free_stream };
+	http_stream_begin(&s->http);
+	join(ch, s, r->viewer);
 	s->resumes = resumes;
 	s->since = since;
-	s->end_us = clock_us(CLOCK_MONOTONIC) + EVENTS_LIFE_S * INT64_C(1000000);
 	a->type = "text/event-stream";
 	a->cache = "no-store";
 	http_answer_header(a, "X-Accel-Buffering", "no");

@@ -1,8 +1,8 @@
 /* slurmrest_jobs.c - jobs as Slurm's REST daemon shows them
  *
  * SLURMREST_JOBS_MAX of them are 15 MB of text, so their list is made while the client takes it, each part
- * from the newest snapshot: it is not of one moment. It is broken off after EVENTS_LIFE_S, so a lost role
- * takes effect.
+ * from the newest snapshot: it is not of one moment. It is broken off after HTTP_STREAM_LIFE_S, so a lost
+ * role takes effect.
  *
  * Tasks of an array that wait are one record, told before those of the array's other tasks. A task that
  * begins meanwhile gets a record of its own, which is left out: the task was told.
@@ -11,12 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/rest/events.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/slurmrest.h"
 #include "cmds/web/rest/slurmrest_impl.h"
 #include "cmds/web/snapshot.h"
-#include "common/base/clock.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -173,7 +171,6 @@ struct stream {
 	struct told told;
 	size_t at;                /* so much of the text is sent */
 	struct snapshot_key last; /* of the last job that was looked at */
-	int64_t end_us;
 	struct taskset waiting; /* of the array `last.id`: those that were told as waiting ones */
 	bool ended;
 };
@@ -226,7 +223,7 @@ static ssize_t read_stream(
 	(void)beat;
 	if (s->at == s->told.text.len && (s->ended || !snap))
 		return -1;
-	if (clock_us(CLOCK_MONOTONIC) > s->end_us)
+	if (http_stream_is_over(http, 0))
 		return -2;
 	if (s->at == s->told.text.len)
 		tell_more(s, snap);
@@ -259,10 +256,10 @@ void slurm_jobs(const struct http_request *r, struct http_answer *a)
 		        SLURMREST_JOBS_MAX);
 	slurm_begin(r, a, "jobs", warning);
 	s = xcalloc(1, sizeof(*s));
-	s->http = (struct http_stream){ read_stream, free_stream };
+	s->http = (struct http_stream){ .read = read_stream, .free = free_stream };
+	http_stream_begin(&s->http);
 	s->told.version = slurmrest_version(r);
 	s->told.viewer = viewer_get(r->viewer);
-	s->end_us = clock_us(CLOCK_MONOTONIC) + EVENTS_LIFE_S * INT64_C(1000000);
 	s->told.text = a->body;
 	a->body = (struct strbuf){ 0 };
 	strbuf_adds(&s->told.text, "[");

@@ -9,7 +9,8 @@
  * While a step takes offers the victims are released at their limits, so that a reclaim on the
  * next node sees what is still owed; imagine_no_more() undoes that before the step returns. If an
  * offer fails beside those before it, the taking begins again with that one first: it has the
- * least choice. At the end victims that a later choice made unnecessary are spared.
+ * least choice. At the end victims that a later choice made unnecessary are spared; and if those
+ * that are left take longer to drain than their grace, the places must have room from then on, too.
  *
  * Invariants of a step: `out` has the victims of the offers that are taken, and each of them counts
  * as gone once, on all of its nodes and at all limits; `index` numbers them by job. Between two
@@ -95,15 +96,6 @@ static int by_offer(const void *x, const void *y)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* The latest time at which a victim that drains will have ended. */
-static void note_drain(struct search *s, const struct run_snapshot *v)
-{
-	usec_t by = s->view->now.mono + (usec_t)v->drain_s * 1000000 + PLAN_END_TAKES;
-
-	if (v->drain_s && by > s->drained)
-		s->drained = by;
-}
-
 /* From now on the victims count as gone, at their limits too: so on the next node a reclaim checks
  * whether the account is still over quota without them. */
 static void add_victims(struct search *s)
@@ -120,14 +112,14 @@ static void add_victims(struct search *s)
 			out->victims = xrealloc(out->victims, out->size, sizeof(*out->victims));
 			s->gone = xrealloc(s->gone, out->size, sizeof(*s->gone));
 		}
-		s->gone[out->n] =
-		        (struct gone){ snapshot->chain, snapshot->need, snapshot->account };
+		s->gone[out->n] = (struct gone){ snapshot->chain, snapshot->need, snapshot->account,
+			snapshot->drain_s };
 		idmap_insert(s->index, snapshot->job, (void *)(uintptr_t)(out->n + 1));
 		out->victims[out->n++] = (struct preempt_victim){ snapshot->job, s->v[i].reason };
-		note_drain(s, snapshot);
 		if (snapshot->chain)
 			limits_release(s->view->limits, snapshot->chain, snapshot->need);
 	}
+	s->n = 0;
 }
 
 static void forget_victims(struct search *s)
@@ -135,7 +127,6 @@ static void forget_victims(struct search *s)
 	preemption_clear(s->out);
 	idmap_free(s->index);
 	s->index = idmap_new();
-	s->drained = 0;
 }
 
 /* Undo it: the victims hold their limits again. */
@@ -251,6 +242,24 @@ static void spare(struct search *s)
 	}
 	free(v);
 	drop_spared(s);
+}
+
+/* The reservation begins when the last victim has drained. Is there room for all of it from then on
+ * as well? What is planned may begin in between. */
+static bool holds_once_drained(struct search *s)
+{
+	const struct places *places = &s->out->reservation.places;
+	usec_t drained = victims_drained(s);
+	struct plan_room room;
+	struct plan_part part;
+	bool holds = true;
+
+	if (drained == s->start)
+		return true;
+	s->start = drained;
+	for (size_t i = 0; holds && i < places->n; i++)
+		holds = victims_met(s, places->v[i].node, 0, &room, &part);
+	return holds;
 }
 
 /* --- step by step ---------------------------------------------------------------------------- */
@@ -476,7 +485,7 @@ static enum victims_step go_on(struct search *s, struct victims *v, const struct
 		return step;
 	if (wanted > 1)
 		spare(s);
-	return all_owe(s) ? VICTIMS_FOUND : VICTIMS_NONE;
+	return all_owe(s) && holds_once_drained(s) ? VICTIMS_FOUND : VICTIMS_NONE;
 }
 
 /* A gang is searched for in equal parts on its fewest nodes: with victims a total is not split in
@@ -512,7 +521,6 @@ enum victims_step victims_step(struct victims *v, const struct sched_view *view,
 	free(s.here.gone);
 	free(s.v);
 	plan_trim(want, &out->reservation.places);
-	s.start = s.drained > s.start ? s.drained : s.start;
 	out->reservation.start = s.start;
 	out->reservation.end = want->length >= PLAN_FAR ? PLAN_FAR * 2 : s.start + want->length;
 	out->reservation.places.type = want->find.type;

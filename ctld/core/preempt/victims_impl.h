@@ -33,11 +33,12 @@ struct on_node {
 	size_t n, size;
 };
 
-/* What a victim holds of the limits. */
+/* What a victim holds of the limits, and how long its end may take. */
 struct gone {
 	const struct limit_chain *chain; /* NULL: nothing */
 	const struct need *need;
 	uint32_t account;
+	uint32_t drain_s;
 };
 
 /* Verdicts on runs of one kind, valid while no victim is chosen: most nodes have the same few
@@ -58,7 +59,6 @@ struct search {
 	const struct plan_want *want;
 	bool everything; /* victims_ask_everything() */
 	usec_t start, retry;
-	usec_t drained; /* when the last of the victims that drain will have ended; 0: none does */
 	uint64_t milli;                  /* of GPUs, of the whole job */
 	struct stoppable *v; /* owned: runs that could be stopped on the node that is looked at */
 	size_t n;
@@ -85,8 +85,11 @@ bool victims_met(struct search *s, uint32_t node, uint64_t but, struct plan_room
  * among those that will be free. It is more than the job takes where it wants links and other jobs
  * may get some of the GPUs first. */
 uint32_t victims_gpus(const struct search *s, const struct plan_part *part);
-/* Choose further victims so that there is room on the node: the chosen of s->v, and their cost
- * together. False: it is not possible. */
+/* When the victims will have ended, also those chosen on the node that is looked at: s->start, or
+ * later where one of them drains. */
+usec_t victims_drained(const struct search *s);
+/* Choose further victims so that there is room on the node, at s->start and still once they have
+ * drained: the chosen of s->v, and their cost together. False: it is not possible. */
 bool victims_make_room(struct search *s, uint32_t node, struct cost *cost);
 
 #endif

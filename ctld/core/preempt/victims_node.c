@@ -338,6 +338,51 @@ static bool hopeless(struct search *s, uint32_t node)
 	return true;
 }
 
+usec_t victims_drained(const struct search *s)
+{
+	uint32_t longest = 0;
+	usec_t drained;
+
+	for (size_t i = 0; i < s->out->n; i++)
+		longest = s->gone[i].drain_s > longest ? s->gone[i].drain_s : longest;
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->v[i].chosen && s->v[i].snapshot->drain_s > longest)
+			longest = s->v[i].snapshot->drain_s;
+	}
+	drained = s->view->now.mono + (usec_t)longest * 1000000 + PLAN_END_TAKES;
+	return longest && drained > s->start ? drained : s->start;
+}
+
+/* Is there room on the node at s->start without all victims and the chosen? */
+static bool met_without_chosen(struct search *s, uint32_t node)
+{
+	struct plan_part part;
+	struct plan_room room;
+
+	victims_met(s, node, 0, &room, &part);
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->v[i].chosen && s->v[i].snapshot->end > s->start)
+			add_snapshot(s, &room, s->v[i].snapshot, true);
+	}
+	return met(s, &room, &part);
+}
+
+/* The same for when they have drained, which is when the job would start. s->here stays that of
+ * s->start. */
+static bool met_once_drained(struct search *s, uint32_t node)
+{
+	usec_t start = s->start;
+	bool ok;
+
+	s->start = victims_drained(s);
+	if (s->start == start)
+		return true;
+	ok = met_without_chosen(s, node);
+	s->start = start;
+	met_without_chosen(s, node);
+	return ok;
+}
+
 bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 {
 	struct plan_part part;
@@ -348,7 +393,7 @@ bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 	if ((!s->everything && hopeless(s, node)) || !plan_may_use(s->view->plan, s->want, node))
 		return false;
 	if (victims_met(s, node, 0, &room, &part))
-		return true;
+		return met_once_drained(s, node);
 	if (has_stuck(s, node))
 		return false; /* the victims would be back before it ends */
 	gather(s);
@@ -359,5 +404,5 @@ bool victims_make_room(struct search *s, uint32_t node, struct cost *cost)
 		if (s->v[i].chosen)
 			cost_add(cost, &s->v[i].cost);
 	}
-	return true;
+	return met_once_drained(s, node);
 }

@@ -67,8 +67,8 @@ static void say(struct core *core, struct service *s, struct service_avoid *a)
 		return;
 	service_set_said(core->services, s, a);
 	snprintf(text, sizeof(text),
-	        "%s starts no replica on %.64s for %d min: replicas there were unready %u times in "
-	        "a row",
+	        "%s prefers other nodes to %.64s for %d min: replicas there failed or were unready "
+	        "%u times in a row",
 	        service_info(s)->name, a->node, SERVICE_AVOID_S / 60, a->times);
 	audit_note(
 	        core, "service.avoid", NULL, service_info(s)->gens[GEN_PRESENT].job, a->node, text);

@@ -478,6 +478,45 @@ def test_bounds_of_gactivate(cluster):
     wait_until(lambda: "more are refused" in (cluster.dir / "log/gactivate.log").read_text(), "a line about it")
 
 
+def test_what_waits_for_a_service_that_is_stopped(cluster):
+    """It is answered long before --wake-wait; so is what comes later, until there is the service again."""
+    url = f"http://127.0.0.1:{activate(cluster)}/"
+    daemon = cluster.others[-1]
+    stopped = (503, b"service chat is stopped\n")
+
+    def ask():
+        try:
+            with urllib.request.urlopen(url, timeout=60) as r:
+                return r.status, r.read()
+        except urllib.error.HTTPError as e:
+            return e.code, e.read()
+
+    def stop_while_one_waits(state):
+        """In that state of the service."""
+        before, answers = len(os.listdir(f"/proc/{daemon.pid}/fd")), []
+        t = threading.Thread(target=lambda: answers.append(ask()))
+        t.start()
+        wait_until(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) > before, "it is held")
+        wait_until(lambda: cluster.service("chat")["state"] == state, f"{state}: {cluster.service('chat')}")
+        cluster.run("gserve", "stop", "chat")
+        t.join()
+        cluster.wait_gone("chat")
+        return answers
+
+    cluster.serve("chat", *TO_ZERO)
+    assert ask() == (200, b"one 0")
+    cluster.run("gserve", "pause", "chat")
+    wait_until(lambda: not any(r["node"] for r in cluster.service("chat")["replicas"]), "no replica")
+    assert stop_while_one_waits("PAUSED") == [stopped]
+    assert ask() == stopped
+    (cluster.dir / "jobs/sick.0").touch()  # it starts, and is never ready
+    cluster.serve("chat", *TO_ZERO)
+    assert stop_while_one_waits("WAKING") == [stopped]
+    (cluster.dir / "jobs/sick.0").unlink()
+    cluster.serve("chat", *TO_ZERO)
+    assert ask() == (200, b"one 0")
+
+
 def test_bytes_both_ways(cluster):
     """Large, slow, and with halves that end: as if nothing was between."""
     d = cluster.dir

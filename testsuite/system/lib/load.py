@@ -1,4 +1,4 @@
-"""Requests of many clients at a steady rate, and what became of each."""
+"""Requests of many clients: as they come, or at a steady rate; and what became of each."""
 
 import threading
 import time
@@ -8,15 +8,36 @@ import urllib.request
 from cluster import wait_until
 
 
-class Load:
-    """From when it is entered until it is left: an open loop, so a slow answer does not slow the others down."""
+class Clients:
+    """So many threads in run() from when it is entered until it is left: then `ended` is set, and they are waited for."""
+
+    def __init__(self, n):
+        self.failures = []
+        self.lock, self.ended = threading.Lock(), threading.Event()
+        self.threads = [threading.Thread(target=self.run, daemon=True) for _ in range(n)]
+
+    def run(self):
+        raise NotImplementedError
+
+    def __enter__(self):
+        for t in self.threads:
+            t.start()
+        return self
+
+    def __exit__(self, *args):
+        self.ended.set()
+        for t in self.threads:
+            t.join()
+
+
+class Load(Clients):
+    """An open loop, so a slow answer does not slow the others down."""
 
     def __init__(self, url, rate=200, threads=32, timeout=60):
+        super().__init__(threads)
         self.url, self.rate, self.timeout = url, rate, timeout
-        self.answers, self.failures, self.slowest = {}, [], 0.0
-        self.lock, self.ended = threading.Lock(), threading.Event()
+        self.answers, self.slowest = {}, 0.0
         self.at = time.monotonic()
-        self.threads = [threading.Thread(target=self.run, daemon=True) for _ in range(threads)]
 
     def next(self):
         with self.lock:
@@ -41,16 +62,6 @@ class Load:
                     self.failures.append(failure)
                 else:
                     self.answers[body] = self.answers.get(body, 0) + 1
-
-    def __enter__(self):
-        for t in self.threads:
-            t.start()
-        return self
-
-    def __exit__(self, *args):
-        self.ended.set()
-        for t in self.threads:
-            t.join()
 
     def count(self):
         with self.lock:

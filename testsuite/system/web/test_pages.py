@@ -186,6 +186,26 @@ def test_changes_come_by_themselves(web, b):
 
 
 @looks
+def test_the_stream_of_changes_is_made_anew(web, b):
+    """A browser does not come back by itself to an answer that is no stream, as that of a proxy while gweb restarts."""
+    b.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const Real = EventSource;
+        window.sources = [];
+        window.EventSource = class extends Real { constructor(address) { super(address); sources.push(this); } };"""})
+    b.go(web.url + "/queue")
+    b.until(lambda: b.js("return sources.length === 1 && sources[0].readyState === EventSource.OPEN"), "the stream")
+    b.js("sources[0].dispatchEvent(new Event('error')); sources[0].dispatchEvent(new Event('open'))")  # it came back
+    assert b.js("return document.getElementById('live').textContent") == ""
+    b.js("sources[0].close(); sources[0].dispatchEvent(new Event('error'))")
+    assert b.js("return document.getElementById('live').textContent") == ""  # for a while nothing is said
+    b.until(lambda: b.js("return sources.length === 2 && sources[1].readyState === EventSource.OPEN"), "another stream")
+    b.until(lambda: b.js("return document.getElementById('live').textContent") == "", "nothing to be said")
+    job = web.c.submit("sleep 1000", "--hold", "--job-name=anew")
+    b.until(lambda: b.all(f"a[href='/job/{job}']"), "the new job's row")
+    web.c.run("gcancel", job)
+
+
+@looks
 def test_focus_stays_on_a_link(web, b):
     b.go(web.url + "/queue")
     b.js("document.querySelector(arguments[0]).focus()", f"a[href='/job/{web.runs}']")

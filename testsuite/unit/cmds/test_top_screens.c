@@ -119,6 +119,7 @@ static const struct top_job_say jobs[] = {
 	        .state = "RUNNING",
 	        .name = "rerank",
 	        .user = "ana",
+	        .account = "vision",
 	        .gpus = 2,
 	        .nodes = "h1",
 	        .elapsed_s = 3600,
@@ -343,6 +344,42 @@ static void test_running(void **state)
 	expect(&t, "USE IDLE GPU-MEM");
 	expect(&t, "46%");
 	expect_not(&t, "4812");
+	end(&t);
+}
+
+static void add_share(struct update *u, const char *account, const char *user, uint32_t depth,
+        uint64_t lent, uint64_t borrowed)
+{
+	Gpusched__Share s = GPUSCHED__SHARE__INIT;
+	Gpusched__ShareGpus gpus = GPUSCHED__SHARE_GPUS__INIT, *all[] = { &gpus };
+
+	s.account = (char *)account;
+	s.user = (char *)user;
+	s.depth = depth;
+	s.gpus = all;
+	s.n_gpus = 1;
+	gpus.type = (char *)"h100";
+	gpus.lent_milli = lent;
+	gpus.borrowed_milli = borrowed;
+	update_add(u, msg_copy(&s.base));
+}
+
+/* What an account has lent and borrowed is there beside all that it holds. */
+static void test_account_list(void **state)
+{
+	struct update *u = update_new(UPDATE_SHARES, NOW_US);
+	struct screen_test t;
+
+	(void)state;
+	begin(&t, 24, 80);
+	add_share(u, "vision", "", 0, 2500, 0);
+	add_share(u, "speech", "", 0, 0, 2500);
+	add_share(u, "speech", "ana", 1, 0, 0);
+	state_apply(&t.s, u);
+	press(&t, "4");
+	expect(&t, "HELD RUN WAIT LENT     BORROWED SHARES");
+	expect(&t, "vision           2   1    - h100:2.5               0");
+	expect(&t, "speech           -   -    -          h100:2.5      0");
 	end(&t);
 }
 
@@ -625,6 +662,7 @@ int main(void)
 		cmocka_unit_test(test_map_folds),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_running),
+		cmocka_unit_test(test_account_list),
 		cmocka_unit_test(test_node),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_filter_keys),

@@ -155,12 +155,23 @@ static void take_step(struct world *w, const struct row *row)
 	        (const char *)v[COL_STEP_name].p);
 }
 
+static void take_audit(struct world *w, const struct value *v)
+{
+	const struct value *kind = &v[COL_EVENT_kind], *text = &v[COL_EVENT_text];
+
+	w->audit_rows++;
+	if (w->audit_kind && kind->n == strlen(w->audit_kind) &&
+	        !memcmp(kind->p, w->audit_kind, kind->n))
+		snprintf(w->audit_text, sizeof(w->audit_text), "%.*s", (int)text->n,
+		        (const char *)text->p);
+}
+
 static void take_row(void *arg, const struct row *row)
 {
 	struct world *w = arg;
 
 	if (row->table == TABLE_EVENT) {
-		w->audit_rows++;
+		take_audit(w, row->v);
 		return;
 	}
 	if (row->table == TABLE_STEP) {

@@ -31,6 +31,8 @@ struct world {
 	size_t n_wanted;
 	uint64_t next_session, next_nonce;
 	uint64_t retired, history_jobs, history_runs, audit_rows;
+	const char *audit_kind; /* set by a test; NULL: none */
+	char audit_text[300];   /* of the last row of that kind in the audit trail */
 	struct { /* rows of steps, and what the last one says */
 		uint64_t n, job;
 		uint32_t task, attempt, step;

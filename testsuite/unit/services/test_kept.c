@@ -1,5 +1,5 @@
 /* test_kept.c - the replicas of a service that are kept: their quality of service, which slots have
- * it, and that others make room before them */
+ * it, and that others make room before them, and when */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,6 +28,7 @@ static const char conf[] =
         "  { name = \"serving\"; members = [ \"*\" ]; quota = { guaranteed = \"h100:2\"; }; },\n"
         "  { name = \"lab\"; members = [ \"*\" ]; } );\n"
         "qos = ( { name = \"normal\"; default = true; },\n"
+        "  { name = \"first\"; priority = 200; },\n"
         "  { name = \"production\"; priority = 100; preempts = [ \"scavenger\" ]; },\n"
         "  { name = \"scavenger\"; priority = -100; min_run = \"0s\"; } );\n";
 
@@ -368,6 +369,91 @@ static void the_others_make_room(void **unused)
 	world_free(w);
 }
 
+/* --- a replica that drains ------------------------------------------------------------------- */
+
+/* One replica, whose drain takes so long, and it is READY. Returns its run. */
+static const struct run *drains_for(struct world *w, uint32_t seconds)
+{
+	struct submit_service s = chat(1, 1, 0);
+	struct submit_job job = world_job(w, "h100:1");
+	struct replica r;
+
+	s.drain_s = seconds;
+	job.service = &s;
+	job.array = "0-12";
+	job.account = "lab";
+	job.qos = "production";
+	assert_true(world_submit_job(w, &job, OWNER));
+	settle(w);
+	assert_int_equal(count(w, REPLICA_READY, "scavenger", &r), 1);
+	return r.run;
+}
+
+static uint64_t lab_for(
+        struct world *w, uint32_t seconds, uint32_t nodes, const char *qos, const char *gpus)
+{
+	struct submit_job job = world_job(w, gpus);
+
+	job.time_limit_s = seconds;
+	job.nodes_min = nodes;
+	job.gpus_per_node = true;
+	job.account = "lab";
+	job.qos = qos;
+	return world_submit_job(w, &job, OTHER);
+}
+
+/* There is a place between now and a planned start, for a job for which a replica would make room.
+ * If the replica drains for longer than that, it is not told to end, and the start stays. */
+static void no_room_once_drained(void **unused)
+{
+	static const uint32_t drain_s[] = { 30, 300 };
+
+	(void)unused;
+	for (size_t i = 0; i < 2; i++) {
+		struct world *w = world_new(conf);
+		uint64_t planned, backfilled;
+		const struct run *replica;
+		usec_t start;
+
+		world_register_all(w);
+		world_run_starts(w, lab_for(w, 400, 1, "normal", "h100:2"));
+		replica = drains_for(w, drain_s[i]);
+		pass(w, 100);
+		planned = lab_for(w, 3600, 2, "first", "h100:1");
+		start = world_view(w, planned).planned_start;
+		assert_in_range(start - w->now.wall, 290 * 1000000, 320 * 1000000);
+		backfilled = lab_for(w, 60, 1, "production", "h100:2");
+		pass(w, 10);
+		assert_int_equal(run_info(replica)->end_wanted, i ? END_NONE : END_PREEMPT);
+		assert_true(i || world_view(w, backfilled).planned_start > 0);
+		assert_int_equal(world_view(w, planned).planned_start, start);
+		world_free(w);
+	}
+}
+
+/* The replica is spared, because the other victim is on its node as well: nothing waits for its
+ * drain. */
+static void not_for_one_that_is_spared(void **unused)
+{
+	struct world *w = world_new(conf);
+	const struct run *replica;
+	uint64_t gang, job;
+
+	(void)unused;
+	world_register_all(w);
+	gang = lab_for(w, 7200, 2, "scavenger", "h100:1");
+	world_run_starts(w, gang);
+	pass(w, 100);
+	replica = drains_for(w, 300);
+	world_run_starts(w, lab_for(w, 7200, 1, "normal", "h100:1"));
+	job = lab_for(w, 3600, 2, "production", "h100:1");
+	pass(w, 5);
+	assert_int_equal(run_info(replica)->end_wanted, END_NONE);
+	assert_string_equal(world_state(w, gang), "COMPLETING");
+	assert_in_range(world_view(w, job).planned_start - w->now.wall, 1, 60 * 1000000);
+	world_free(w);
+}
+
 /* A service with slots that never ran ends. */
 static void stops(void **unused)
 {
@@ -397,6 +483,8 @@ int main(void)
 		cmocka_unit_test(configuring_is_kept),
 		cmocka_unit_test(the_first_stay_guarded),
 		cmocka_unit_test(the_others_make_room),
+		cmocka_unit_test(no_room_once_drained),
+		cmocka_unit_test(not_for_one_that_is_spared),
 		cmocka_unit_test(stops),
 	};
 

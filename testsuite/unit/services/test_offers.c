@@ -238,13 +238,22 @@ static void two_up(struct world *w)
 static void avoided_after_two(void **unused)
 {
 	struct world *w = world_new(conf);
-	char first[8];
+	char first[8], said[200];
 
 	(void)unused;
+	w->audit_kind = "service.avoid";
 	two_up(w);
 	assert_true(serve(w, 1, 1));
 	strcpy(first, fails(w));
+	world_seal(w);
+	assert_string_equal(w->audit_text, "");
 	assert_string_equal(fails(w), first);
+	snprintf(said, sizeof(said),
+	        "chat prefers other nodes to %s for 60 min: replicas there failed or were unready 2 "
+	        "times in a row",
+	        first);
+	world_seal(w);
+	assert_string_equal(w->audit_text, said);
 	assert_string_not_equal(fails(w), first);
 	assert_string_not_equal(fails(w), first);
 	/* Now it is avoided as well, and neither is: the service has to run. */

@@ -70,7 +70,7 @@ static void serve_stream(const struct http_request *r, struct http_answer *a)
 	struct serials *s = xcalloc(1, sizeof(*s));
 
 	assert_non_null(r->snap);
-	s->http = (struct http_stream){ read_serials, free_serials };
+	s->http = (struct http_stream){ .read = read_serials, .free = free_serials };
 	a->stream = &s->http;
 }
 

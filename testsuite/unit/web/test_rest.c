@@ -1,5 +1,5 @@
-/* test_rest.c - what a query chooses, events for many streams, Slurm's list of jobs, and the OpenAPI
- * document */
+/* test_rest.c - what a query chooses, events for many streams, that streams end, Slurm's list of
+ * jobs, and the OpenAPI document */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "cmds/web/http_impl.h"
+#include "cmds/web/pages/changes.h"
 #include "cmds/web/rest/events.h"
 #include "cmds/web/rest/openapi.h"
 #include "cmds/web/rest/rest.h"
@@ -222,11 +223,20 @@ static void same_queries_have_one_key(void **state)
 
 /* --- events ------------------------------------------------------------------------------------ */
 
-static struct http_stream *open_stream(struct rest *rest, struct fixture *f, const char *target)
+static struct viewer *viewer_of(uid_t uid)
+{
+	Gpusched__LookAsResult told = GPUSCHED__LOOK_AS_RESULT__INIT;
+
+	return viewer_new(uid, &told);
+}
+
+static struct http_stream *open_as(
+        const struct viewer *viewer, struct rest *rest, struct fixture *f, const char *target)
 {
 	struct asked *a = ask(target);
 	struct http_answer answer = { .status = 200 };
 
+	a->r.viewer = viewer;
 	a->r.arg = rest;
 	a->r.snap = snapshot_get(f->s);
 	a->r.trouble = "";
@@ -237,6 +247,11 @@ static struct http_stream *open_stream(struct rest *rest, struct fixture *f, con
 	snapshot_put((struct snapshot *)(uintptr_t)a->r.snap);
 	done(a);
 	return answer.stream;
+}
+
+static struct http_stream *open_stream(struct rest *rest, struct fixture *f, const char *target)
+{
+	return open_as(viewer_nobody(false, false), rest, f, target);
 }
 
 /* All that the stream has to say now, in pieces of `max`. */
@@ -254,13 +269,19 @@ static char *hear(struct http_stream *s, struct fixture *f, size_t max)
 	return strbuf_take(&out);
 }
 
-static void hears(struct http_stream *s, struct fixture *f, const char *first, const char *second)
+static void hears_by(struct http_stream *s, struct fixture *f, size_t max, const char *first,
+        const char *second)
 {
-	char *text = hear(s, f, 7);
+	char *text = hear(s, f, max);
 
 	if (!strstr(text, first) || !strstr(text, second))
 		fail_msg("%s and %s are not in: %s", first, second, text);
 	free(text);
+}
+
+static void hears(struct http_stream *s, struct fixture *f, const char *first, const char *second)
+{
+	hears_by(s, f, 7, first, second);
 }
 
 static void hears_nothing(struct http_stream *s, struct fixture *f)
@@ -325,32 +346,156 @@ static void events(void **state)
 	events_free(rest.events);
 }
 
-/* Filters are bounded; streams of a filter that is watched already are not. */
-static void too_many_filters(void **state)
+static void refuses(const struct viewer *viewer, struct rest *rest, const char *target)
 {
-	struct fixture *f = *state;
-	struct rest rest = { .events = events_new() };
-	struct http_stream *v[EVENTS_CHANNELS + 1];
 	struct http_answer answer = { .status = 200 };
-	struct asked *a;
-	char target[64];
+	struct asked *a = ask(target);
 
-	publish(f, likes, 4, 1);
-	for (int i = 0; i < EVENTS_CHANNELS; i++) {
-		snprintf(target, sizeof(target), "/?name=n%d", i);
-		v[i] = open_stream(&rest, f, target);
-	}
-	v[EVENTS_CHANNELS] = open_stream(&rest, f, "/?name=n7");
-	a = ask("/?name=another");
-	a->r.arg = &rest;
+	a->r.viewer = viewer;
+	a->r.arg = rest;
 	rest_watch(&a->r, &answer);
 	assert_int_equal(answer.status, 503);
 	strbuf_free(&answer.body);
 	done(a);
+}
+
+/* Filters are bounded, of a user and in all; streams of one that is watched already are not. */
+static void too_many_filters(void **state)
+{
+	struct fixture *f = *state;
+	struct rest rest = { .events = events_new() };
+	struct viewer *users[EVENTS_CHANNELS / EVENTS_CHANNELS_A_USER + 1];
+	struct http_stream *v[EVENTS_CHANNELS + 1];
+	char target[64];
+
+	publish(f, likes, 4, 1);
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
+		users[i] = viewer_of(1 + (uid_t)i);
+	for (int i = 0; i < EVENTS_CHANNELS; i++) {
+		snprintf(target, sizeof(target), "/?name=n%d", i);
+		if (i == EVENTS_CHANNELS_A_USER)
+			refuses(users[0], &rest, target);
+		v[i] = open_as(users[i / EVENTS_CHANNELS_A_USER], &rest, f, target);
+	}
+	v[EVENTS_CHANNELS] = open_as(users[0], &rest, f, "/?name=n7");
+	refuses(users[EVENTS_CHANNELS / EVENTS_CHANNELS_A_USER], &rest, "/?name=another");
 	for (int i = 0; i <= EVENTS_CHANNELS; i++)
 		v[i]->free(v[i]);
-	v[0] = open_stream(&rest, f, "/?name=another");
+	v[0] = open_as(users[0], &rest, f, "/?name=another");
 	v[0]->free(v[0]);
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
+		viewer_put(users[i]);
+	events_free(rest.events);
+}
+
+/* Events of so many jobs, of which about MANY_FILTERS find room together. */
+#define MANY_JOBS    1000
+#define MANY_FILTERS 40
+
+static void publish_many(struct fixture *f, uint64_t cursor)
+{
+	struct job_like v[MANY_JOBS];
+
+	for (size_t i = 0; i < MANY_JOBS; i++)
+		v[i] = (struct job_like){
+			.id = 1 + i, .state = "RUNNING", .start_time = (int64_t)cursor
+		};
+	publish(f, v, MANY_JOBS, cursor);
+}
+
+static ssize_t read_once(struct http_stream *s, struct fixture *f, size_t max)
+{
+	struct snapshot *snap = snapshot_get(f->s);
+	char buf[256];
+	ssize_t n = s->read(s, snap, false, buf, max);
+
+	snapshot_put(snap);
+	return n;
+}
+
+/* One user watches by so many filters that its events find no room: others are told of each change
+ * all the same, also by a filter of which that user has a stream, and where none of its streams is
+ * read. */
+static void many_events_of_one_user(void **state)
+{
+	struct fixture *f = *state;
+	struct rest rest = { .events = events_new() };
+	struct viewer *ana = viewer_of(1), *bob = viewer_of(2);
+	struct http_stream *flood[MANY_FILTERS], *own, *common, *third;
+	char target[64], *text;
+	size_t told = 0, broken = 0;
+
+	publish_many(f, 1);
+	third = open_as(ana, &rest, f, "/");
+	common = open_as(bob, &rest, f, "/");
+	own = open_as(bob, &rest, f, "/?user=ana");
+	hears(third, f, "event: hello", "");
+	hears(common, f, "event: hello", "");
+	hears(own, f, "event: hello", "");
+	for (size_t i = 0; i < MANY_FILTERS; i++) {
+		snprintf(target, sizeof(target), "/?name=job,n%zu", i);
+		flood[i] = open_as(ana, &rest, f, target);
+		hears(flood[i], f, "event: hello", "");
+	}
+	publish_many(f, 2);
+	for (size_t i = 0; i < MANY_FILTERS; i++) {
+		text = hear(flood[i], f, 4096);
+		told += strstr(text, "event: jobs") != NULL;
+		free(text);
+	}
+	assert_in_range(told, 4, MANY_FILTERS - 1); /* or there is room for all */
+	hears_by(own, f, 4096, "event: jobs", "\"id\":1000,");
+	hears_by(common, f, 4096, "event: jobs", "\"id\":1000,");
+	for (uint64_t cursor = 3; cursor < 10; cursor++) {
+		publish_many(f, cursor);
+		for (size_t i = 0; i < MANY_FILTERS; i++)
+			if (i % 7 == cursor - 3)
+				assert_int_equal(read_once(flood[i], f, 7), 7);
+		hears_by(own, f, 4096, "event: jobs", "\"id\":1000,");
+		hears_by(common, f, 4096, "event: jobs", "\"id\":1000,");
+	}
+	for (size_t i = 0; i < MANY_FILTERS; i++) {
+		broken += read_once(flood[i], f, 7) == -2;
+		flood[i]->free(flood[i]);
+	}
+	assert_in_range(broken, 1, MANY_FILTERS - 1);
+	third->free(third);
+	common->free(common);
+	own->free(own);
+	viewer_put(ana);
+	viewer_put(bob);
+	events_free(rest.events);
+}
+
+/* Also while each snapshot has something for it; and an event that is taken slowly does not last
+ * for ever. */
+static void streams_end(void **state)
+{
+	struct fixture *f = *state;
+	struct rest rest = { .events = events_new() };
+	struct http_answer answer = { .status = 200 };
+	struct http_stream *idle, *slow;
+	struct asked *a = ask("/changes");
+
+	publish(f, likes, 4, 1);
+	changes_get(&a->r, &answer);
+	idle = open_stream(&rest, f, "/");
+	slow = open_stream(&rest, f, "/");
+	hears(idle, f, "event: hello", "id: 1\n");
+	assert_true(read_once(answer.stream, f, 256) > 0);
+	assert_int_equal(read_once(slow, f, 7), 7);
+	publish(f, likes, 3, 2);
+	later_s = HTTP_STREAM_LIFE_S + 1;
+	assert_int_equal(read_once(answer.stream, f, 256), -1);
+	assert_int_equal(read_once(idle, f, 256), -1);
+	assert_int_equal(read_once(slow, f, 7), 7);
+	later_s += HTTP_ANSWER_S;
+	assert_int_equal(read_once(slow, f, 7), -2);
+	later_s = 0;
+	answer.stream->free(answer.stream);
+	idle->free(idle);
+	slow->free(slow);
+	done(a);
 	events_free(rest.events);
 }
 
@@ -457,7 +602,7 @@ static void a_list_ends(void **state)
 	publish_array(f, "10-19", NULL);
 	s = open_list(f);
 	assert_true(read_list(s, f, &text) > 0);
-	later_s = EVENTS_LIFE_S + 1;
+	later_s = HTTP_STREAM_LIFE_S + 1;
 	assert_int_equal(read_list(s, f, &text), -2);
 	later_s = 0;
 	s->free(s);
@@ -510,6 +655,8 @@ int main(void)
 		cmocka_unit_test(same_queries_have_one_key),
 		cmocka_unit_test_setup_teardown(events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_many_filters, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(many_events_of_one_user, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(streams_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_task_is_listed_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_list_ends, set_up, tear_down),
 		cmocka_unit_test(openapi),

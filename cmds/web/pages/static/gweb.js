@@ -9,6 +9,7 @@
 
 (() => {
 	const PAUSE = 2000;               /* ms, between two fetches at least; main's data-pause goes before */
+	const PATIENCE = 10000;           /* ms, without a stream of changes until it is said and made anew */
 	const LATER = 60000;              /* ms, until a part that comes later is asked for again */
 	const parts = new Map();          /* its address: { at, text } */
 	const opened = new Map();         /* id of a job whose reasons are shown: their HTML */
@@ -159,6 +160,7 @@
 		if (!address || !window.EventSource)
 			return;
 		const source = new EventSource(address);
+		let lost = 0;
 
 		source.addEventListener("changed", event => {
 			if (event.data === serial || event.data === main().dataset.serial)
@@ -171,9 +173,22 @@
 			due = true;
 			later();
 		});
-		source.addEventListener("error", () => say("No connection for changes: trying again."));
-		source.addEventListener("open", () => say(""));
-		window.addEventListener("pagehide", () => source.close());
+		/* Each stream ends after a time, and the browser comes back at once; but not where the
+		 * answer is none, as that of a proxy while gweb restarts. */
+		source.addEventListener("error", () => {
+			lost = lost || setTimeout(() => {
+				lost = 0;
+				say("No connection for changes: trying again.");
+				if (source.readyState === EventSource.CLOSED)
+					listen();
+			}, PATIENCE);
+		});
+		source.addEventListener("open", () => {
+			clearTimeout(lost);
+			lost = 0;
+			say("");
+		});
+		window.addEventListener("pagehide", () => source.close(), { once: true });
 	}
 
 	/* --- reasons at a click ------------------------------------------------------------------- */
