@@ -76,6 +76,7 @@ class Check:
 
     def __init__(self, args, inventory):
         self.inventory, self.dev = inventory, args.dev
+        self.model = args.model
         self.scrub, self.make_xid, self.slack = args.scrub, args.xid, args.slack
         self.agent_options = args.agent
         self.site = None
@@ -142,7 +143,8 @@ GROUPS = (
         ("residue between two users, with gpu-scrub", "memory", "scrubbed"),
         ("an Xid reaches the log of events", "use", "xid"))),
     ('share = "watch";', (("the watchdog ends who takes more than his part", "memory", "watchdog"),
-                           ("a service on parts of one GPU", "work", "service"))),
+                           ("a service on parts of one GPU", "serve", "service"),
+                           ("a model under load beside a batch job", "serve", "served"))),
     ('share = "mps";', (("MPS", "memory", "mps"),)),
 )
 
@@ -254,6 +256,7 @@ def options():
     ap.add_argument("--duty-seconds", type=float, default=DUTY_S, help=f"how long compute use is looked at, each time ({DUTY_S})")
     ap.add_argument("--dev", default="/dev", help="where the device files are (/dev)")
     ap.add_argument("--scrub", metavar="FILE", help="this in place of etc/examples/scrub/gpu-scrub")
+    ap.add_argument("--model", metavar="FILE", help="this is served in place of testsuite/hardware/model.py, which needs torch")
     ap.add_argument("--agent", metavar="OPTION", action="append", default=[], help="an option for gnoded besides (may be repeated)")
     ap.add_argument("--slack", type=float, default=1, help="times so much is as good, for a machine that is busy with other things (1)")
     return ap.parse_args()

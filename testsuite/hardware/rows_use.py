@@ -127,15 +127,22 @@ def runs_for(user, *words):
         return False
 
 
+PYTHONS = [p for p in dict.fromkeys([shutil.which("python3"), "/usr/bin/python3"]) if p]
+
+
+def with_torch(c):
+    """A Python that has torch, and a user that can run it: (None, None) without one."""
+    find = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    users = [c.ctld_user.pw_name, *(["root"] if ROOT else [])]
+    return next(((p, u) for u in users for p in PYTHONS if runs_for(u, p, "-c", find)), (None, None))
+
+
 def torch(ctx):
     """Batch inference with PyTorch, its results against the CPU's."""
     c, what = ctx.site, "a PyTorch batch-inference job"
-    find = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-    users = [c.ctld_user.pw_name, *(["root"] if ROOT else [])]
-    pythons = [p for p in dict.fromkeys([shutil.which("python3"), "/usr/bin/python3"]) if p]
-    python, user = next(((p, u) for u in users for p in pythons if runs_for(u, p, "-c", find)), (None, None))
+    python, user = with_torch(c)
     if not python:
-        yield Row(what, NOT_HERE, f"no python3 has torch ({', '.join(pythons)})")
+        yield Row(what, NOT_HERE, f"no python3 has torch ({', '.join(PYTHONS)})")
         return
     (c.dir / "jobs/infer.py").write_text(TORCH)
     job = c.script(f"unset LD_LIBRARY_PATH\nexec {python} infer.py", "--gpus=1", f"--chdir={c.dir}/jobs", user=user)

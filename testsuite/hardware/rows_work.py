@@ -1,25 +1,21 @@
-"""Rows about work as a site has it: a GPU handed over with a warning, a service on parts of one, what a job costs, the page of metrics."""
+"""Rows about work as a site has it: a GPU handed over with a warning, what a job costs, the page of metrics."""
 
 import contextlib
-import os
 import re
-import signal
 import statistics
 import time
-import urllib.request
 
 from cluster import wait_until
-from rows_memory import apps, mem_mb
+from rows_memory import mem_mb
 from rows_use import SAME_MB, WARMER
 from site_gpu import TOOL, smi_table, tool, value
 from verdict import NOT_HERE, SEEN, Row, judged
 
-REPLICAS = min(3, os.cpu_count())  # each has a CPU
 JOBS = 15
 
 # It returns the GPU when it is warned, as a server or a batch job would that keeps its work.
 YIELDS = """
-%s hold all 120 & p=$!
+%s hold %s 120 & p=$!
 trap 'date +"{\\"warned\\": %%s.%%N}"; kill $p; wait $p; date +"{\\"gave_back\\": %%s.%%N}"; exit 0' TERM
 while kill -0 $p; do wait $p; done
 """
@@ -28,7 +24,7 @@ while kill -0 $p; do wait $p; done
 def handed_over(ctx):
     """A job that has all memory of a GPU makes room for one of a QOS that may preempt it, and gets the GPU again."""
     c, n = ctx.site, len(ctx.site.devices())
-    low = c.script(YIELDS % TOOL, f"--gpus={n}", "--qos=scavenger", "--requeue")
+    low = c.script(YIELDS % (TOOL, "all"), f"--gpus={n}", "--qos=scavenger", "--requeue")
     held = c.said(low, "held_mb", 60)
     begin = time.time()
     high = c.tool("hold all", f"--gpus={n}", "--qos=production")
@@ -42,64 +38,6 @@ def handed_over(ctx):
     yield judged("a GPU handed over with a warning", end["state"] == "COMPLETED" and got is not None and got >= held * 98 // 100,
                  f"{held} MiB held, warned {warned - begin:.2f} s after the other was submitted, given back {back - warned:.2f} s later; "
                  f"the other had {got} MiB {(at or 0) - back:.2f} s after that; the first runs again")
-
-
-# --- a service -------------------------------------------------------------------------------------
-
-SERVER = """
-import http.server, os, subprocess, sys
-tool = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
-held = next(line for line in tool.stdout if "held_mb" in line)
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = (os.environ["GPUSCHED_GPU_UUIDS"] + " " + str(os.getpid())).encode()
-        self.send_response(200 if tool.poll() is None else 503)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *args):
-        pass
-http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["GPUSCHED_PORT"])), Handler).serve_forever()
-"""
-
-
-def answers(c):
-    """{process: GPU} of the replicas that are ready, as they say themselves."""
-    found = {}
-    for endpoint in c.run("gserve", "endpoints", "parts", check=False).stdout.split():
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{endpoint}/", timeout=5) as r:
-            gpu, pid = r.read().decode().split()
-            found[int(pid)] = gpu
-    return found
-
-
-def service(ctx):
-    """Replicas that share one GPU; one is killed and comes back."""
-    c, part = ctx.site, mem_mb(ctx) // 8
-    (c.dir / "jobs/server.py").write_text(SERVER)
-    script = c.dir / "jobs/server.sh"
-    script.write_text(f"#!/bin/sh\nexec /usr/bin/python3 {c.dir}/jobs/server.py {TOOL} hold {part // 2} 600\n")
-    begin = time.time()
-    job = c.run("gsubmit", "--parsable", "--service=parts", f"--replicas={REPLICAS}", "--ports=1", "--ready=http:/", "--probe=250ms,timeout=250ms",
-                "--settle=0", "--drain=1s", f"--gpu-mem={part}M", script, user=c.ctld_user.pw_name).stdout.strip()
-
-    def all_ready():
-        found = answers(c)
-        return found if len(found) == REPLICAS else None
-    try:
-        first = wait_until(all_ready, lambda: f"{REPLICAS} replicas: {c.run('gserve', 'show', 'parts', check=False).stdout}", 40)
-        ready = time.time() - begin
-        on_gpu = len(apps())
-        os.kill(min(first), signal.SIGKILL)
-        begin = time.time()
-        wait_until(lambda: (answers(c) or first).keys() - first.keys() and all_ready(), "another replica in the place of the killed one", 40)
-        again = time.time() - begin
-    finally:
-        c.run("gcancel", job, check=False)
-        wait_until(lambda: not c.shepherds(), "the replicas to end", 20)
-    gpus = set(first.values())
-    yield judged("a service on parts of one GPU", len(gpus) == 1, f"{REPLICAS} replicas with {part} MiB each on {', '.join(sorted(gpus))}, all ready {ready:.1f} s after "
-                 f"gsubmit, nvidia-smi tells of {on_gpu} processes; one was killed: all ready again after {again:.1f} s")
 
 
 # --- what a job costs ------------------------------------------------------------------------------

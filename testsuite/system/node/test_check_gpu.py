@@ -57,11 +57,22 @@ def failed(rows):
     return {what for what, v in rows.items() if v[0] == "FAIL"}
 
 
+# What is served where there is no torch.
+MODEL = """
+import time
+class Model:
+    def generate(self, prompts):
+        time.sleep(0.3)
+        return [str(p) for p in prompts]
+"""
+
+
 def test_all_of_it(machine, tmp_path):
     """Two GPUs and all that can be wished for; nothing is taken for hardware; the table goes between its marks."""
     (tmp_path / "out.md").write_text("before\n<!-- hardware begin -->\nold\n<!-- hardware end -->\nafter\n")
     m = machine()
-    rows = m.check("--write", tmp_path / "out.md")
+    (tmp_path / "model.py").write_text(MODEL)
+    rows = m.check("--write", tmp_path / "out.md", "--model", tmp_path / "model.py")
     if any(row.startswith("compute use") for row in failed(rows)):
         # The stand-in's kernel keeps to its duty by the clock, which a busy machine spoils: once more, by itself, and
         # 10 points apart are enough to tell 30% from 80%.
@@ -76,6 +87,7 @@ def test_all_of_it(machine, tmp_path):
         "energy, a kernel at 30%", "a process left on a free GPU is found", "residue between two users, with gpu-scrub",
         "the watchdog ends who takes more than his part", "its neighbour's output is that of a solo run",
         "the page of metrics", "a GPU handed over with a warning", "a service on parts of one GPU",
+        "a model under load beside a batch job",
         "MPS: a part of the compute", "MPS: the memory limit holds"}, rows
     told = (tmp_path / "out.md").read_text()
     assert told.startswith("before\n<!-- hardware begin -->\n2") and told.endswith("\n<!-- hardware end -->\nafter\n")
