@@ -164,9 +164,11 @@ def served(ctx):
         begin = time.monotonic()
         c.run("gserve", "stop", "model")  # its replicas stay for a time after a burst that came too soon for them
         wait_until(lambda: c.state(batch) == "RUNNING", lambda: f"job {batch} to run again: {c.why(batch)}; {shown()}", 30)
-        yield judged(what, warned is not None and state == "PENDING" and not load.lost,
-                     f"{CLIENTS} clients: {alone:.0f} answers/s of 1 replica, {REPLICAS} replicas after {up:.1f} s, {all_of_them:.0f} answers/s; the batch job was warned and "
-                     f"waited, and ran again {time.monotonic() - begin:.1f} s after the service was stopped; {load.answered} answered, {len(load.lost)} lost {' '.join(load.lost[:1])}".rstrip())
+        made_room = warned is not None and state == "PENDING"
+        other_gpu = len(c.devices()) > 1 and state == "RUNNING"
+        yield judged(what, (made_room or other_gpu) and not load.lost,
+                     f"{CLIENTS} clients: {alone:.0f} answers/s of 1 replica, {REPLICAS} replicas after {up:.1f} s, {all_of_them:.0f} answers/s; the batch job "
+                     f"{'was warned and waited' if made_room else 'went on'}, and ran {time.monotonic() - begin:.1f} s after the service was stopped; {load.answered} answered, {len(load.lost)} lost {' '.join(load.lost[:1])}".rstrip())
         c.cancel(batch)
     finally:
         c.run("gserve", "stop", "model", check=False)
