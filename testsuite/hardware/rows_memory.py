@@ -1,5 +1,6 @@
 """Rows about a GPU's memory: what runs have of it, what is left behind, who takes more than his part."""
 
+import contextlib
 import os
 import pathlib
 import pwd
@@ -42,8 +43,10 @@ def process_memory(ctx):
                   "as in a container with process ids of its own")
         c.cancel(job)
         return
-    wait_until(lambda: c.used(job).get("gpu_mem_now_mb"), "the agent to have seen it", 15)
-    ours = c.used(job)["gpu_mem_now_mb"]
+    # A sample may be from before it had all.
+    with contextlib.suppress(Failed):
+        wait_until(lambda: c.used(job).get("gpu_mem_now_mb", 0) >= held, "the agent to have seen it", 15)
+    ours = c.used(job).get("gpu_mem_now_mb", 0)
     c.cancel(job)
     peak = c.used(job).get("gpu_mem_peak_mb", 0)
     if told is None:
