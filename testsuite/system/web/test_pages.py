@@ -18,7 +18,6 @@ from webserver import missing, web_cluster
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.skipif(not ROOT, reason="needs other users")]
 looks = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
-judged = pytest.mark.skipif(bool(browser.missing() or browser.axe_missing()), reason=browser.missing() or browser.axe_missing())
 
 ANA, OPERATOR = "games", "bin"
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>'\"&"
@@ -257,14 +256,3 @@ def test_controller_goes_and_comes(web, b):
     web.c.start_ctld()
     web.c.wait_nodes()
     b.until(lambda: "As it was" not in b.text(), "the page to be of now again")
-
-
-@judged
-def test_axe_finds_nothing(web, b):
-    found = []
-    for size, mode in ((SIZES[0], "light"), (SIZES[1], "light"), (SIZES[1], "dark")):
-        b.look_like(size, mode)
-        for path in PATHS + jobs(web):
-            b.go(web.url + path)
-            found += [f"{path} {mode}: {line}" for line in b.axe()]
-    assert not found, "\n".join(found)
