@@ -164,7 +164,7 @@ def test_reasons_that_are_opened(script, web, b):
 
 def test_login_and_errors(script, web, b):
     """What is shown to a browser that is not logged in, and whose link is not good."""
-    found = judge(b, script, web.url, ["/", "/queue", "/job/1", "/login/no-such-link", "/nothing"])
+    found = judge(b, script, web.url, ["/", "/queue", "/job/1", "/login", "/login?link=none", "/nothing", "/queue?%zz"])
     assert not found, "\n".join(found)
 
 

@@ -102,9 +102,17 @@ def test_pages_answer(web, cookie):
 def test_login_is_needed(web):
     for path in PATHS + ["/changes"]:
         r = web.get(path, Accept="text/html")
-        assert r.status == 401 and b"gweb login" in r.body and b"h1" not in r.body.split(b"<main")[1].replace(b"<h1", b"").replace(b"</h1", b""), path
+        assert r.status == 401 and r.body.startswith(b"<!doctype html>") and b"gweb login" in r.body and b"h1" not in r.body.split(b"<main")[1].replace(b"<h1", b"").replace(b"</h1", b""), path
         assert web.get(path).status == 401
     assert web.get("/static/gweb.css").status == 200
+
+
+def test_errors_are_pages_to_a_browser(web, cookie):
+    for path, status, text in (("/nothing", 404, "there is no such page"), ("/queue?%zz", 400, "cannot be understood"), ("/login?link=none", 403, "older")):
+        r = cookie.get(path, Accept="text/html")
+        assert r.status == status and r.body.startswith(b"<!doctype html>") and text in r.body.decode(), r.body
+    assert cookie.get("/nothing").body == b"404 not found: there is no such page\n"
+    assert cookie.get("/v1/nothing", Accept="text/html").error
 
 
 def test_a_part_of_a_page(web, cookie):
