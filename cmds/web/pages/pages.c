@@ -1,6 +1,7 @@
 /* pages.c - see pages.h: the tables of pages, routes and static files */
 #include "cmds/web/pages/pages.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,8 +89,10 @@ void pages_failed(const struct http_request *r, struct http_answer *a)
 	if (why)
 		text[why - text] = '\0';
 	h = bare_begin(text, false);
-	if (why)
+	if (why) {
+		text[why + 2 - text] = (char)toupper((unsigned char)why[2]);
 		HTML(h, "<p>%s.</p>", why + 2);
+	}
 	HTML(h, "<p><a href=\"/\">The cluster</a></p>");
 	bare_end(h, a);
 	free(text);
