@@ -18,7 +18,7 @@ from browser import MODES, Browser
 from cluster import BIN, BUILD, ROOT, Daemon
 from desk import client, debian
 from test_services import Services
-from webserver import Web
+from webserver import WEB_USER, Web
 
 pytestmark = [pytest.mark.skipif(bool(webserver.missing()), reason=webserver.missing() or "-"),
               pytest.mark.skipif(not ROOT, reason="needs other users")]
@@ -58,7 +58,7 @@ class Crowded(Services):
         super().__init__(partitions=PARTITIONS, policy=POLICY, hardware=HARDWARE, start=False)
         self.start_munged()
         self.start_ctld()
-        self.start_agent("n1")
+        self.start_agent("n1", f"--output-readers={WEB_USER}")
         self.agents["simulated"] = Daemon("gnoded --simulate", [BIN["gnoded"], "--simulate=0", "--nodes=h[001-060],l[01-20]"],
                                           self.dir / "log/simulate.log", self.env)
         self.wait_nodes()
@@ -76,6 +76,8 @@ class Crowded(Services):
         self.held = self.submit("true", "--hold", f"--job-name={HOSTILE}", f"--comment={LONG}")
         self.after = self.submit("true", f"--depend=afterok:{self.held}", "--job-name=after")
         self.waits = self.submit("true", "-p", "many", "--nodes=60", "--gpus-per-node=h100:8", "--time=1:00:00", "--job-name=all")
+        self.shown = self.submit(f"seq 1 3000; echo '{'long' * 500}' | tee /dev/stderr", "--show-output", "--error=%j.err", user=OPERATOR)
+        self.wait_state(self.shown, "COMPLETED")
         self.wait_state(self.ended, "COMPLETED")
         self.wait_state(self.failed, "FAILED")
         self.wait_state(self.runs, "RUNNING")
@@ -91,7 +93,8 @@ class Crowded(Services):
                 "/nodes", "/node/n1", "/node/h001", "/node/h002", "/accounts", "/usage", "/fair-share", "/fair-share?account=lab",
                 "/services", "/service/chat", "/service/asleep", "/reports", "/reports?by=user", "/reports?by=node", "/what-if",
                 "/what-if?of=fifo", "/about", *(f"/job/{j}" for j in jobs),
-                "/job/999999", "/job/x", "/node/nosuch", "/service/nosuch", "/fair-share?account=nosuch", "/queue?state=nosuch"]
+                *(f"/output/{j}" for j in (self.shown, self.runs, self.waits)), "/output/999999", "/job/999999", "/job/x", "/node/nosuch",
+                "/service/nosuch", "/fair-share?account=nosuch", "/queue?state=nosuch"]
 
 
 def compare(folder):
