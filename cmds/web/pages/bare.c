@@ -14,8 +14,8 @@ struct html *bare_begin(const char *title, bool onward)
 	if (onward)
 		HTML(h, "<meta http-equiv=\"refresh\" content=\"0; url=/\">");
 	HTML(h,
-	        "</head>\n<body><header class=\"top\"><span class=\"cluster\">gpusched</span></header>\n"
-	        "<main><h1>%s</h1>\n",
+	        "</head>\n<body><header class=\"top\"><span class=\"cluster\">gpusched</span>"
+	        "</header>\n<main><h1>%s</h1>\n",
 	        title);
 	return h;
 }

@@ -1,4 +1,4 @@
-/* bare.h - a page without a frame, which shows nothing of the cluster: of logging in and out, of errors
+/* bare.h - a page without a frame, which shows nothing of the cluster: logging in and out, errors
  *
  *	struct html *h = bare_begin("Logged out", false);
  *	HTML(h, "<p>...</p>");
