@@ -220,6 +220,13 @@ static int serve(struct gweb *g, struct error *err)
 	return rc;
 }
 
+/* Programs read an error of /v1/ as JSON, a browser reads one as a page; others are text. */
+static void tell_failure(const struct http_request *r, struct http_answer *a)
+{
+	rest_failed(r, a);
+	pages_failed(r, a);
+}
+
 /* What proves users, and what is made once. */
 static int make_rest(struct gweb *g, struct error *err)
 {
@@ -230,8 +237,7 @@ static int make_rest(struct gweb *g, struct error *err)
 	g->http_config.identify = identify_request;
 	g->http_config.identify_ask = identify_ask;
 	g->http_config.identify_arg = g->identify;
-	g->http_config.failed = rest_failed;
-	g->http_config.not_logged_in = pages_not_logged_in;
+	g->http_config.failed = tell_failure;
 	g->pages_options.identify = g->identify;
 	g->rest = rest_new(g->identify);
 	return 0;

@@ -183,8 +183,6 @@ struct http_config {
 	int (*identify_ask)(const struct http_request *r, struct viewer **out, void *arg,
 	        struct error *err);
 	void *identify_arg;
-	/* A request without the viewer that its route needs; NULL: plain 401. */
-	void (*not_logged_in)(const struct http_request *r, struct http_answer *a);
 	/* An answer of http_answer_error(), which may be told in another form than as text; NULL. */
 	void (*failed)(const struct http_request *r, struct http_answer *a);
 };

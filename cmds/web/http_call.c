@@ -136,13 +136,9 @@ static bool check_body(struct http_call *call)
 
 static void check_viewer(struct http_call *call)
 {
-	const struct http_config *config = call->http->config;
-
-	if (call->route->needs != HTTP_LOGGED_IN || call->viewer)
-		return;
-	http_answer_error(&call->a, 401, "gweb login, on a host of the cluster, gives a link");
-	if (config->not_logged_in)
-		config->not_logged_in(&call->r, &call->a);
+	if (call->route->needs == HTTP_LOGGED_IN && !call->viewer)
+		http_answer_error(
+		        &call->a, 401, "gweb login, on a host of the cluster, gives a link");
 }
 
 void http_call_identify(struct http_call *call)

@@ -1,8 +1,8 @@
 """install.py - the clients from their packages, outside of the source tree
 
 Each line of `versions` is a folder in $GPUSCHED_CLIENTS, by default /var/cache/gpusched-clients (root) or
-~/.cache/gpusched-clients: a virtual environment of Python, or a program that Go compiles. One that is complete has a file
-`installed` with its line of `versions`.
+~/.cache/gpusched-clients: a virtual environment of Python, a program that Go compiles, or a package of npm's. One that is
+complete has a file `installed` with its line of `versions`.
 """
 
 import os
@@ -58,6 +58,13 @@ def go(home, words):
     shutil.rmtree(work)
 
 
+def npm(home, packages):
+    """Packages in home/node_modules; nothing of theirs is run."""
+    if not shutil.which("npm"):
+        raise Missing(f"{home.name}: there is no npm")
+    run(" ".join(packages), ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", home, *packages])
+
+
 def venv(name):
     """The folder of the client's programs; installs it if it is not there."""
     words, home = packages()[name], CACHE / name
@@ -68,7 +75,8 @@ def venv(name):
         raise Missing(f"{home} is inside the source tree")
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    go(home, words[1:]) if words[0] == "go" else python(home, words)
+    kinds = {"go": go, "npm": npm}
+    kinds[words[0]](home, words[1:]) if words[0] in kinds else python(home, words)
     stamp.write_text(" ".join(words) + "\n")
     return home / "bin"
 

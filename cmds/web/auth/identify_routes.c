@@ -12,22 +12,12 @@
 #include <time.h>
 
 #include "cmds/web/auth/identify_impl.h"
+#include "cmds/web/pages/bare.h"
 #include "cmds/web/rest/rest.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
 #define TOKEN_DAYS 90
-
-static const char page[] =
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width\"><title>%s - gpusched</title>"
-        "%s</head>\n<body><main><h1>%s</h1>\n<p>%s</p></main></body></html>\n";
-
-static void put_page(struct http_answer *a, const char *title, const char *head, const char *text)
-{
-	a->type = "text/html; charset=utf-8";
-	strbuf_addf(&a->body, page, title, head, title, text);
-}
 
 static bool is_https(const struct identify *id, const struct http_request *r)
 {
@@ -86,35 +76,43 @@ static void log_in(const struct http_request *r, struct http_answer *a)
 	struct identify *id = r->arg;
 	const char *link = http_query(r, "link");
 	char session[AUTH_SECRET];
+	struct html *h;
 	struct error err;
 
 	if (!link || r->head) { /* what looks ahead at links does not use them up */
-		put_page(a, "Log in", "",
-		        "Run <code>gweb login</code> on a host of the cluster: it prints a link.");
+		h = bare_begin("Log in", false);
+		HTML(h, "<p>Run <code>gweb login</code> on a host of the cluster: it prints a "
+		        "link.</p>");
+		bare_end(h, a);
 		return;
 	}
 	if (auth_redeem(id->auth, link, identify_now(), session, &err) < 0) {
 		a->status = 403;
-		put_page(a, "The link does not hold", "",
-		        "It was used before, or is older than a minute. "
-		        "<code>gweb login</code> makes another one.");
+		h = bare_begin("The link does not hold", false);
+		HTML(h, "<p>It was used before, or is older than a minute. "
+		        "<code>gweb login</code> makes another one.</p>");
+		bare_end(h, a);
 		return;
 	}
 	set_cookie(id, r, a, session);
-	put_page(a, "Logged in", "<meta http-equiv=\"refresh\" content=\"0; url=/\">",
-	        "<a href=\"/\">The cluster</a>");
+	h = bare_begin("Logged in", true);
+	HTML(h, "<p><a href=\"/\">The cluster</a></p>");
+	bare_end(h, a);
 }
 
 static void log_out(const struct http_request *r, struct http_answer *a)
 {
 	struct identify *id = r->arg;
 	const char *cookie = identify_cookie(r);
+	struct html *h;
 
 	if (cookie)
 		auth_logout(id->auth, cookie);
 	set_cookie(id, r, a, "");
 	http_answer_header(a, "Clear-Site-Data", "\"cache\"");
-	put_page(a, "Logged out", "", "<code>gweb login</code> makes a link to log in again.");
+	h = bare_begin("Logged out", false);
+	HTML(h, "<p><code>gweb login</code> makes a link to log in again.</p>");
+	bare_end(h, a);
 }
 
 /* --- /token ----------------------------------------------------------------------------------- */

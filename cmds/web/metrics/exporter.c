@@ -74,6 +74,8 @@ static void passes(struct metric_out *o)
 	GAUGE("slurm_account_" name, "account", help, metric_account_jobs, what)
 #define USER(name, help, what) \
 	GAUGE("slurm_user_" name, "user", help, metric_user_jobs, what)
+/* The controller has neither cycles nor a backfill scheduler of its own (scheduler.c). */
+#define NONE(name) GAUGE("slurm_scheduler_" name, "", "0", metric_nodes, NODES_NONE)
 
 const struct metric metrics_exporter[] = {
 	QUEUE("pending", "Jobs that wait", JOBS_PENDING),
@@ -139,5 +141,12 @@ const struct metric metrics_exporter[] = {
 	        "The longest stall of the loop in the last minutes, in microseconds", passes, 3 },
 	{ "slurm_scheduler_mean_cycle", "gauge", "",
 	        "The longest stall of the loop in the last minutes, in microseconds", passes, 3 },
+	NONE("cycle_per_minute"),
+	NONE("backfill_last_cycle"),
+	NONE("backfill_mean_cycle"),
+	NONE("backfill_depth_mean"),
+	NONE("backfilled_jobs_since_start_total"),
+	NONE("backfilled_jobs_since_cycle_total"),
+	NONE("backfilled_heterogeneous_total"),
 	METRICS_END,
 };

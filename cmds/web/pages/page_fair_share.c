@@ -102,9 +102,12 @@ static void draw(struct strbuf *out, const void *arg)
 /* The same in numbers, for readers of no picture. */
 static void put_numbers(struct html *h, const struct picture *pic)
 {
-	HTML(h, "<table><thead><tr><th scope=\"col\">Account, user</th>"
+	HTML(h,
+	        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s, in numbers\">"
+	        "<table><thead><tr><th scope=\"col\">Account, user</th>"
 	        "<th scope=\"col\" class=\"n\">Now</th><th scope=\"col\" class=\"n\">Least</th>"
-	        "<th scope=\"col\" class=\"n\">Most</th></tr></thead><tbody>");
+	        "<th scope=\"col\" class=\"n\">Most</th></tr></thead><tbody>",
+	        pic->title);
 	for (size_t i = 0; i < pic->n; i++) {
 		const Gpusched__Share *s = pic->shares[i];
 		double now = value_of(s), least = now, most = now;
@@ -119,7 +122,7 @@ static void put_numbers(struct html *h, const struct picture *pic)
 		else
 			HTML(h, "<td class=\"n\">-</td><td class=\"n\">-</td></tr>");
 	}
-	HTML(h, "</tbody></table>");
+	HTML(h, "</tbody></table></div>");
 }
 
 /* What was sampled, and what it is now. */

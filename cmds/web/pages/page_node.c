@@ -100,8 +100,8 @@ static void put_gpu(struct page *p, const Gpusched__Node *n, const Gpusched__Nod
 	}
 	HTML(h, "<td>");
 	put_gpu_jobs(p, g);
-	HTML(h, "</td><td>%s%s%s</td></tr>\n", g->reason, *g->reason_by ? ", by " : "",
-	        g->reason_by);
+	HTML(h, "</td><td class=\"why\">%s%s%s</td></tr>\n", g->reason,
+	        *g->reason_by ? ", by " : "", g->reason_by);
 }
 
 static void put_gpus(struct page *p, const Gpusched__Node *n)

@@ -288,15 +288,16 @@ static char *question_query(const struct question *q)
 	return strbuf_take(&text);
 }
 
-static void put_pages(
-        struct html *h, const struct question *q, const struct chosen *c, const char *query)
+/* Stands above the table and below it; `label` tells the two apart. */
+static void put_pages(struct html *h, const struct question *q, const struct chosen *c,
+        const char *query, const char *label)
 {
 	size_t pages = (c->fitting + PER_PAGE - 1) / PER_PAGE;
 	const char *minus = q->down ? "-" : "";
 
 	if (pages < 2)
 		return;
-	HTML(h, "<nav class=\"pages\" aria-label=\"Pages of the list\">");
+	HTML(h, "<nav class=\"pages\" aria-label=\"%s\">", label);
 	if (q->page > 1)
 		HTML(h, "<a rel=\"prev\" href=\"?%ssort=%s%s&amp;page=%u\">Previous</a>", query,
 		        minus, q->order->name, q->page - 1);
@@ -413,13 +414,13 @@ void page_queue(struct page *p)
 	page_title(p, "Queue");
 	HTML(h, "<p class=\"dim\">%zu of %zu jobs</p>", c.fitting, c.all);
 	put_form(p, &q);
-	put_pages(h, &q, &c, query);
+	put_pages(h, &q, &c, query, "Pages of the list");
 	from = (size_t)(q.page - 1) * PER_PAGE;
 	if (from < c.n)
 		put_jobs(p, &c, from, query);
 	else
 		HTML(h, "<p>No job is like that.</p>");
-	put_pages(h, &q, &c, query);
+	put_pages(h, &q, &c, query, "Pages of the list, below it");
 	free(query);
 	free(c.v);
 }

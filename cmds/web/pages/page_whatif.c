@@ -108,7 +108,7 @@ static int read_file(int folder, const char *name, struct strbuf *out)
 static void put_picture(struct html *h, const char *folder, const char *name)
 {
 	HTML(h,
-	        "<figure class=\"pic\"><a href=\"/what-if/%s?of=%s\"><img loading=\"lazy\" "
+	        "<figure class=\"pic scroll\"><a href=\"/what-if/%s?of=%s\"><img loading=\"lazy\" "
 	        "alt=\"%s\" "
 	        "src=\"/what-if/%s?of=%s\"></a></figure>",
 	        name, folder, name, name, folder);

@@ -1,9 +1,12 @@
 /* pages.c - see pages.h: the tables of pages, routes and static files */
 #include "cmds/web/pages/pages.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmds/web/pages/alike.h"
+#include "cmds/web/pages/bare.h"
 #include "cmds/web/pages/changes.h"
 #include "cmds/web/pages/page.h"
 #include "cmds/web/pages/static_files.h"
@@ -64,16 +67,35 @@ static void show_login(struct page *p)
 	           "a minute.</p>");
 }
 
-void pages_not_logged_in(const struct http_request *r, struct http_answer *a)
+/* The text is "404 not found: there is no such page\n" (http_answer_error()). */
+void pages_failed(const struct http_request *r, struct http_answer *a)
 {
 	static const struct page_kind login = { "login", NULL, "", "Log in", 0, true, false,
 		show_login };
-	const char *accept = http_header(r, "Accept");
+	const char *accept = http_header(r, "Accept"), *why;
+	struct html *h;
+	char *text;
 
-	if (accept && strstr(accept, "text/html"))
+	if (!accept || !strstr(accept, "text/html") || strncmp(a->type, "text/plain", 10) != 0)
+		return;
+	text = strbuf_take(&a->body);
+	if (a->status == 401) {
 		page_answer(&login, 1, &login, r, a);
-	else
-		http_answer_error(a, 401, "log in first: gweb login");
+		free(text);
+		return;
+	}
+	text[strcspn(text, "\n")] = '\0';
+	why = strstr(text, ": ");
+	if (why)
+		text[why - text] = '\0';
+	h = bare_begin(text, false);
+	if (why) {
+		text[why + 2 - text] = (char)toupper((unsigned char)why[2]);
+		HTML(h, "<p>%s.</p>", why + 2);
+	}
+	HTML(h, "<p><a href=\"/\">The cluster</a></p>");
+	bare_end(h, a);
+	free(text);
 }
 
 /* --- static files ------------------------------------------------------------------------------- */

@@ -19,7 +19,8 @@ struct pages_options {
 
 extern const struct http_route pages_routes[]; /* r->arg: struct pages_options */
 
-/* For http_config: a browser that is not logged in reads how that is done, other programs an error. */
-void pages_not_logged_in(const struct http_request *r, struct http_answer *a);
+/* For http_config.failed: to a browser an error that is told as text is a page. Where it is not logged
+ * in, that says how it is done. */
+void pages_failed(const struct http_request *r, struct http_answer *a);
 
 #endif

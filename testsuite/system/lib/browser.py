@@ -2,12 +2,10 @@
 
 chromium, chromium-driver and python3-selenium are the package set `look` of etc/setup (some 600 MB with what they
 need), which testsuite/run installs where it can: where one of them is missing, the tests that look through a browser are
-skipped with the reason. axe-core, which finds what is not accessible, is on npm alone: $GPUSCHED_AXE names its axe.min.js.
+skipped with the reason.
 """
 
 import json
-import os
-import pathlib
 import shutil
 
 from cluster import ROOT, wait_until
@@ -30,11 +28,6 @@ def missing():
         ("chromium", shutil.which("chromium")), ("chromium-driver", shutil.which("chromedriver")),
         ("python3-selenium", webdriver)) if not there]
     return f"{' '.join(absent)} missing: etc/setup packages look installs that" if absent else ""
-
-
-def axe_missing():
-    path = os.environ.get("GPUSCHED_AXE", "")
-    return "" if path and pathlib.Path(path).exists() else "GPUSCHED_AXE names no axe.min.js (npm install axe-core)"
 
 
 class Browser:
@@ -96,9 +89,9 @@ class Browser:
     def first_paint_ms(self):
         return self.js("const p = performance.getEntriesByName('first-contentful-paint')[0]; return p ? p.startTime : 0")
 
-    def axe(self):
-        """What axe-core finds, as lines."""
-        self.js(pathlib.Path(os.environ["GPUSCHED_AXE"]).read_text())
+    def axe(self, script):
+        """What axe-core, whose text this is, finds on the page that is shown, as lines."""
+        self.js(script)
         found = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1]; axe.run().then(r => done(JSON.stringify(r.violations)))")
         return [f"{v['id']}: {v['help']}: {n['html'][:200]} {n.get('failureSummary', '')[:300]}"

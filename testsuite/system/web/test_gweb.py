@@ -15,7 +15,8 @@ import time
 
 import pytest
 import webserver
-from cluster import DEADLINE, Daemon, TOP, free_port, wait_until
+from cluster import DEADLINE, Daemon, TOP, wait_until
+from prometheus import Prometheus, need_prometheus
 
 pytestmark = pytest.mark.skipif(bool(webserver.missing()), reason=webserver.missing() or "-")
 
@@ -29,12 +30,6 @@ def web():
     """For tests that leave it as it was."""
     with webserver.web_cluster(nodes=("n1", "n2")) as w:
         yield w
-
-
-def need_prometheus(program):
-    """It takes 100 MB, and is in no set of etc/setup."""
-    if not shutil.which(program):
-        pytest.skip(f"{program} is missing (Debian: prometheus; etc/setup packages look)")
 
 
 def series(text):
@@ -174,31 +169,14 @@ def test_promtool_finds_nothing(web):
 def test_prometheus_scrapes(web, tmp_path):
     """Debian's prometheus takes all pages; no rule fails and no alert of a sound cluster fires."""
     need_prometheus("prometheus")
-    port = free_port()
     jobs = "".join(f"  - job_name: p{i}\n    metrics_path: /metrics{p}\n    static_configs: [{{ targets: ['127.0.0.1:{web.port}'] }}]\n"
                    for i, p in enumerate(PAGES))
     shutil.copy(MONITORING / "alerts.yml", tmp_path)
-    (tmp_path / "prometheus.yml").write_text(
-        f"global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\nrule_files: [alerts.yml]\nscrape_configs:\n{jobs}")
-    d = Daemon("prometheus", ["prometheus", f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data",
-                              f"--web.listen-address=127.0.0.1:{port}"], tmp_path / "log")
-
-    def ask(path):
-        c = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
-        with contextlib.closing(c), contextlib.suppress(OSError, ValueError):  # it may not be ready
-            c.request("GET", "/api/v1/" + path)
-            return json.loads(c.getresponse().read())["data"]
-        return None
-
-    try:
-        wait_until(lambda: len([t for t in (ask("targets") or {"activeTargets": []})["activeTargets"]
-                                if t["health"] == "up"]) == len(PAGES), lambda: f"all scrapes: {ask('targets')}")
-        assert ask("query?query=gpusched_up")["result"][0]["value"][1] == "1"
-        assert ask("query?query=slurm_nodes")["result"][0]["value"][1] == "2"
-        wait_until(lambda: all(r["health"] == "ok" for g in (ask("rules") or {})["groups"] for r in g["rules"]), "rules to be evaluated")
-        assert not [a for a in ask("alerts")["alerts"] if a["state"] == "firing"]
-    finally:
-        d.stop()
+    with Prometheus(tmp_path, f"global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\nrule_files: [alerts.yml]\nscrape_configs:\n{jobs}") as p:
+        wait_until(lambda: p.all_up(len(PAGES)), lambda: f"all scrapes: {p.ask('targets')}")
+        assert p.query("gpusched_up")[0][1] == 1 and p.query("slurm_nodes")[0][1] == 2
+        wait_until(lambda: all(r["health"] == "ok" for g in p.ask("rules")["groups"] for r in g["rules"]), "rules to be evaluated")
+        assert not [a for a in p.ask("alerts")["alerts"] if a["state"] == "firing"]
 
 
 # --- the controller goes --------------------------------------------------------------------------

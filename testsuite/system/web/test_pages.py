@@ -18,7 +18,6 @@ from webserver import missing, web_cluster
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.skipif(not ROOT, reason="needs other users")]
 looks = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
-judged = pytest.mark.skipif(bool(browser.missing() or browser.axe_missing()), reason=browser.missing() or browser.axe_missing())
 
 ANA, OPERATOR = "games", "bin"
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=alert(1)>'\"&"
@@ -103,9 +102,17 @@ def test_pages_answer(web, cookie):
 def test_login_is_needed(web):
     for path in PATHS + ["/changes"]:
         r = web.get(path, Accept="text/html")
-        assert r.status == 401 and b"gweb login" in r.body and b"h1" not in r.body.split(b"<main")[1].replace(b"<h1", b"").replace(b"</h1", b""), path
+        assert r.status == 401 and r.body.startswith(b"<!doctype html>") and b"gweb login" in r.body and b"h1" not in r.body.split(b"<main")[1].replace(b"<h1", b"").replace(b"</h1", b""), path
         assert web.get(path).status == 401
     assert web.get("/static/gweb.css").status == 200
+
+
+def test_errors_are_pages_to_a_browser(web, cookie):
+    for path, status, text in (("/nothing", 404, "There is no such page."), ("/queue?%zz", 400, "The path or query cannot be understood."), ("/login?link=none", 403, "older")):
+        r = cookie.get(path, Accept="text/html")
+        assert r.status == status and r.body.startswith(b"<!doctype html>") and text in r.body.decode(), r.body
+    assert cookie.get("/nothing").body == b"404 not found: there is no such page\n"
+    assert cookie.get("/v1/nothing", Accept="text/html").error
 
 
 def test_a_part_of_a_page(web, cookie):
@@ -277,14 +284,3 @@ def test_controller_goes_and_comes(web, b):
     web.c.start_ctld()
     web.c.wait_nodes()
     b.until(lambda: "As it was" not in b.text(), "the page to be of now again")
-
-
-@judged
-def test_axe_finds_nothing(web, b):
-    found = []
-    for size, mode in ((SIZES[0], "light"), (SIZES[1], "light"), (SIZES[1], "dark")):
-        b.look_like(size, mode)
-        for path in PATHS + jobs(web):
-            b.go(web.url + path)
-            found += [f"{path} {mode}: {line}" for line in b.axe()]
-    assert not found, "\n".join(found)

@@ -76,7 +76,7 @@ static char *page(const char *path, int want_status)
 	assert_int_equal(a.status, want_status);
 	last_type = a.type;
 	last_csp = a.csp;
-	if (!made_query && !made_silent && want_status == 200)
+	if (!made_query && !made_silent && !made_part && want_status == 200)
 		keep(path, a.body.s);
 	return strbuf_take(&a.body);
 }
