@@ -46,7 +46,7 @@ struct snapshot_request {
 	const char *user, *account, *partition, *qos;
 	const char *first_partition; /* of those that it waits in */
 	uint64_t mem_mb;
-	uint32_t uid, cpus, time_limit_s, nodes_min, max_wait_s;
+	uint32_t uid, cpus, time_limit_s, nodes_min, wait_target_s;
 };
 
 /* State and reason of a job, as far as they are the same for many. */

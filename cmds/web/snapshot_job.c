@@ -125,7 +125,7 @@ static const struct snapshot_request *request_of(
 	r->cpus = m->cpus;
 	r->time_limit_s = m->time_limit_s;
 	r->nodes_min = m->nodes_min;
-	r->max_wait_s = m->max_wait_s;
+	r->wait_target_s = m->wait_target_s;
 	return r;
 }
 

@@ -103,9 +103,9 @@ static void started(struct totals *t, const struct snapshot_job *job)
 	if (waited < 0)
 		waited = 0;
 	add_wait(t, job->request->first_partition, job->request->qos, waited);
-	if (job->request->max_wait_s)
+	if (job->request->wait_target_s)
 		add(&t->in_target, job->request->first_partition,
-		        waited <= job->request->max_wait_s ? "yes" : "no", 1);
+		        waited <= job->request->wait_target_s ? "yes" : "no", 1);
 }
 
 void totals_job(struct totals *t, const struct snapshot_job *before, const struct snapshot_job *job)

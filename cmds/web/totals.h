@@ -42,7 +42,7 @@ struct totals {
 	struct total_list idle_seconds; /* type, "free" or "held": did not compute at the sample */
 	struct total_list ended;        /* partition, state */
 	struct total_list requeued;     /* partition, reason of the job now */
-	struct total_list in_target;    /* partition, "yes" or "no": of jobs that said max_wait */
+	struct total_list in_target;    /* partition, "yes" or "no": of jobs that have a max_wait, or their QOS */
 	struct total_list xids;         /* number, "" */
 	struct total_waits *waits;
 	size_t n_waits, size_waits;

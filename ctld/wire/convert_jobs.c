@@ -143,7 +143,7 @@ static void fill_request(Gpusched__Job *m, const struct job_view *view, struct a
 	m->gpus = arena_take(arena, view->n_gpus * sizeof(*m->gpus));
 	COPY_FIELDS(m, view, n_gpus, cpus, mem_mb, time_limit_s, max_attempts, nice, requeue,
 	        n_labels, nodes_min, nodes_max, gpus_per_node, exclusive, gpu_mem_min_mb,
-	        gpu_mem_mb, gpu_share_milli, gpu_mem_burst_mb, max_wait_s, begin_time,
+	        gpu_mem_mb, gpu_share_milli, gpu_mem_burst_mb, max_wait_s, wait_target_s, begin_time,
 	        requeue_delay_s, tmp_mb, show_output);
 	for (size_t i = 0; i < view->n_gpus; i++) {
 		m->gpus[i] = WIRE_NEW(Gpusched__GpuCount, GPUSCHED__GPU_COUNT__INIT, arena);

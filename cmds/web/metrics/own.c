@@ -294,8 +294,8 @@ const struct metric metrics_own[] = {
 	        "From when a job could start to its first start, counted since gweb began", waits,
 	        0 },
 	C("wait_in_target_total", "partition,in_target",
-	        "First starts of jobs with a max_wait of their own, not of their QOS, within it or "
-	        "not, counted since gweb began",
+	        "First starts of jobs with a max_wait, theirs or their QOS's, within it or not, "
+	        "counted since gweb began",
 	        in_target, 0),
 	C("jobs_ended_total", "partition,state", "Ends of jobs, counted since gweb began", ended,
 	        0),

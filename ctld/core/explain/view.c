@@ -19,6 +19,7 @@
 #include "common/base/each.h"
 #include "common/base/units.h"
 #include "common/conf/conf.h"
+#include "common/conf/conf_find.h"
 #include "common/job/mail_types.h"
 #include "common/job/reason.h"
 #include "ctld/core/accounts/accounts.h"
@@ -262,6 +263,14 @@ static void view_brief(const struct job *job, struct job_view *v)
 		v->n_nodes++;
 }
 
+/* It should start within it; 0: nothing says so. */
+static uint32_t wait_target_s(const struct conf *conf, const struct job_info *i)
+{
+	uint32_t qos = i->max_wait_s ? CONF_NONE : CONF_FIND(conf, qos, i->qos);
+
+	return qos == CONF_NONE ? i->max_wait_s : conf->qos[qos].max_wait_s;
+}
+
 /* The request, and the other durable members. */
 static void view_asked(const struct core *core, const struct job *job, struct job_view *v)
 {
@@ -277,6 +286,7 @@ static void view_asked(const struct core *core, const struct job *job, struct jo
 	v->exit_code = i->state == JOB_PENDING ? 0 : i->exit_code;
 	v->exit_signal = i->state == JOB_PENDING ? 0 : i->exit_signal;
 	v->first_planned = i->planned_start;
+	v->wait_target_s = wait_target_s(core->conf, i);
 	COPY_FIELDS(v, i->gpus, nodes_min, nodes_max, exclusive, gpu_mem_min_mb, tmp_mb,
 	        gpu_mem_burst_mb, constraint, prefer, nodelist, exclude);
 	v->gpus_per_node = i->gpus->per_node;

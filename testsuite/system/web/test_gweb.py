@@ -58,6 +58,15 @@ def raw(web, data, timeout=DEADLINE):
 
 # --- metrics --------------------------------------------------------------------------------------
 
+def test_a_qos_says_how_long_jobs_may_wait():
+    """Its max_wait is that of its jobs which say none themselves."""
+    with webserver.web_cluster(policy='qos = ( { name = "quick"; default = true; max_wait = "1:00:00"; }, { name = "any"; } );') as w:
+        jobs = [w.c.submit("true"), w.c.submit("true", "--max-wait=1:00:00", "--qos=any"), w.c.submit("true", "--qos=any")]
+        targets = [j["wait_target_s"] for j in json.loads(w.c.run("gqueue", "--all", "--json", *(f"--job={j}" for j in jobs)).stdout)["jobs"]]
+        assert sorted(targets) == [0, 3600, 3600]
+        wait_until(lambda: metrics(w).get('gpusched_wait_in_target_total{partition="batch",in_target="yes"}') == 2, lambda: metrics(w))
+
+
 def test_jobs_are_counted(web):
     running = web.c.submit("sleep 600", "--gpus=2")
     held = web.c.submit("true", "--gpus=1", "--hold")

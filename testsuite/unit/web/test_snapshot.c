@@ -429,19 +429,19 @@ static void starts_and_ends(void **state)
 	struct fixture *f = *state;
 	struct totals *t = totals_new(f->texts);
 	struct snapshot_job *waits = fixture_job(f->texts,
-	        &(struct job_like){ .id = 1, .eligible_time = 1000000, .max_wait_s = 60 });
+	        &(struct job_like){ .id = 1, .eligible_time = 1000000, .wait_target_s = 60 });
 	struct snapshot_job *runs = fixture_job(f->texts, &(struct job_like){ .id = 1,
 	                                                          .state = "RUNNING",
 	                                                          .held = 1,
 	                                                          .eligible_time = 1000000,
 	                                                          .start_time = 101000000,
-	                                                          .max_wait_s = 60 });
+	                                                          .wait_target_s = 60 });
 	struct snapshot_job *ends = fixture_job(f->texts, &(struct job_like){ .id = 1,
 	                                                          .state = "COMPLETED",
 	                                                          .eligible_time = 1000000,
 	                                                          .start_time = 101000000,
 	                                                          .end_time = 102000000,
-	                                                          .max_wait_s = 60 });
+	                                                          .wait_target_s = 60 });
 	struct totals *copy;
 
 	totals_job(t, NULL, waits);

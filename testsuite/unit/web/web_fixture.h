@@ -10,7 +10,7 @@
 struct job_like {
 	uint64_t id, raw_id;
 	const char *state, *tasks, *name, *user, *account, *partition, *reason, *gpu_type;
-	uint32_t gpus, held, task_count, max_wait_s, position;
+	uint32_t gpus, held, task_count, wait_target_s, position;
 	uint64_t eligible_s;
 	bool several;
 	int64_t submit_time, eligible_time, start_time, end_time;
@@ -49,7 +49,7 @@ static inline struct snapshot_job *fixture_job(
 	m.n_nodes = like->held ? 1 : 0;
 	m.task_count = like->task_count;
 	m.several = like->several;
-	m.max_wait_s = like->max_wait_s;
+	m.wait_target_s = like->wait_target_s;
 	m.submit_time = like->submit_time;
 	m.eligible_time = like->eligible_time;
 	m.eligible_s = like->eligible_s;
