@@ -14,6 +14,7 @@
  * each hour, from the start of its booking. The meter makes fair-share and GPU-hours follow what
  * runs now; the bill at the end replaces what the meter had counted.
  */
+#include "common/conf/conf_find.h"
 #include "ctld/core/attempts/bill.h"
 
 #include <stdio.h>
@@ -67,11 +68,9 @@ static int64_t gpu_us(const struct run *run, uint64_t us)
 /* The factor of that QOS for costs; 1 if the QOS does not exist. */
 static double qos_factor(const struct core *core, const char *name)
 {
-	for (size_t q = 0; q < core->conf->n_qos; q++) {
-		if (!strcmp(core->conf->qos[q].name, name))
-			return core->conf->qos[q].usage_factor;
-	}
-	return 1;
+	uint32_t qos = CONF_FIND(core->conf, qos, name);
+
+	return qos == CONF_NONE ? 1 : core->conf->qos[qos].usage_factor;
 }
 
 /* The cost of a run for so much time, at the present prices; millionths. */
