@@ -11,6 +11,7 @@
 #include <libgen.h>
 #include <linux/magic.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@
 #include "noded/privilege.h"
 #include "noded/show.h"
 #include "noded/sim/simulate.h"
+#include "noded/stream/stream_access.h"
 #include "noded/supervise.h"
 
 struct setup {
@@ -141,9 +143,22 @@ static void warn_unless_tmpfs(const char *dir)
 		        dir);
 }
 
+/* A controller that could read outputs needs no gweb to be taken over. */
+static int check_readers(const struct setup *s, struct error *err)
+{
+	const char *name = s->client.controller_user;
+	const struct passwd *pw = getpwnam(name);
+
+	if (pw && output_readers_have(&s->options.launcher.readers, pw->pw_uid))
+		return error_set(err, ERR_USAGE,
+		        "--output-readers: %s is the controller's user: let gweb be another's", name);
+	return 0;
+}
+
 static int prepare(struct setup *s, struct error *err)
 {
-	if (conf_client_load(s->options.conf, &s->client, err) < 0 || find_facts(s, err) < 0)
+	if (conf_client_load(s->options.conf, &s->client, err) < 0 || check_readers(s, err) < 0 ||
+	        find_facts(s, err) < 0)
 		return -1;
 	return s->options.simulate ? 0 : find_shepherd(s, err);
 }

@@ -43,7 +43,7 @@ static int begin(uid_t viewer, struct error *err)
 	if (own)
 		rc = error_set(err, ERR_BUSY, "another output is being read for you");
 	else if (readers.n == TAIL_AT_ONCE)
-		rc = error_set(err, ERR_BUSY, "outputs are being read for others");
+		rc = error_set(err, ERR_BUSY, "outputs are being read for others: try again");
 	else
 		readers.of[readers.n++] = viewer;
 	pthread_mutex_unlock(&readers.lock);
@@ -68,6 +68,7 @@ struct found {
 	struct tail *out;
 	unsigned n; /* records of that name */
 	char state[32];
+	bool agreed; /* the owner */
 	struct run_id run;
 };
 
@@ -92,6 +93,7 @@ static void keep_job(struct found *f, const Gpusched__Job *job)
 	bool apart = *job->error && strcmp(job->error, job->output) != 0;
 
 	snprintf(f->state, sizeof(f->state), "%s", job->state);
+	f->agreed = job->show_output;
 	for (size_t i = 0; i < job->n_runs; i++)
 		if (job->runs[i]->rank == 0 && !f->out->node)
 			f->out->node = xstrdup(job->runs[i]->node);
@@ -147,7 +149,10 @@ static int find_run(struct client *c, struct found *f, struct error *err)
 	if (f->n > 1)
 		return error_set(err, ERR_JOB_STATE, "each of its tasks has an output of its own");
 	if (!f->out->node)
-		return error_set(err, ERR_JOB_STATE, "it is %s and has not started", f->state);
+		return error_set(err, ERR_JOB_STATE,
+		        f->out->attempt ? "it is %s and waits to start again: glog has what it wrote"
+		                        : "it is %s and has not started",
+		        f->state);
 	return 0;
 }
 
@@ -164,14 +169,14 @@ struct reading {
 
 static int ask_for_end(struct reading *r, struct stream *s, struct error *err)
 {
-	struct channel_log log = {
-		.error = r->error, .lines = r->ask->lines, .at = CHANNEL_LOG_NEW
+	struct channel_tail tail = {
+		.error = r->error, .lines = r->ask->lines, .owner = r->ask->viewer
 	};
-	uint8_t b[CHANNEL_LOG_LEN];
+	uint8_t b[CHANNEL_TAIL_LEN];
 
 	r->asked = true;
-	channel_put_log(b, &log);
-	return stream_send(s, CHANNEL_LOG, b, sizeof(b), err);
+	channel_put_tail(b, &tail);
+	return stream_send(s, CHANNEL_TAIL, b, sizeof(b), err);
 }
 
 static int take_message(struct reading *r, const struct channel_message *m, struct error *err)
@@ -228,29 +233,41 @@ static void read_file(struct reading *r, const struct stream_to *to)
 		err->code = ERR_NONE;
 	else
 		strbuf_free(&r->file->text);
+	/* Nothing is wrong with gweb or with the visitor's login. */
+	if (rc < 0 && (err->code == ERR_SYSTEM || err->code == ERR_AUTH))
+		err->code = ERR_JOB_STATE;
 	stream_free(s);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
 
+static void read_files(struct reading *r, const struct found *f, struct tail *out)
+{
+	const struct stream_to to = { f->run, out->node };
+
+	for (int i = 0; i < TAIL_FILES; i++) {
+		r->file = &out->files[i];
+		r->error = i == TAIL_STDERR;
+		if (r->file->asked && f->agreed)
+			read_file(r, &to);
+		else if (r->file->asked)
+			error_set(&r->file->error, ERR_NOT_PERMITTED,
+			        "its owner has not agreed that it is shown (gsubmit --show-output)");
+	}
+}
+
 static int read_all(struct client *c, const struct tail_ask *ask, struct tail *out,
         struct error *err)
 {
 	struct found f = { .ask = ask, .out = out };
-	struct reading r = {
-		.client = c, .ask = ask, .until = clock_us(CLOCK_MONOTONIC) + TAIL_MS * 1000
-	};
-	struct stream_to to;
+	struct reading r = { .client = c, .ask = ask };
 
 	if (find_run(c, &f, err) < 0 || !(r.dial = client_dial(c, err)))
 		return -1;
-	to = (struct stream_to){ f.run, out->node };
-	for (int i = 0; i < TAIL_FILES; i++) {
-		r.file = &out->files[i];
-		r.error = i == TAIL_STDERR;
-		if (r.file->asked)
-			read_file(&r, &to);
-	}
+	r.until = clock_us(CLOCK_MONOTONIC) + TAIL_MS * 1000;
+	read_files(&r, &f, out);
+	if (f.agreed)
+		client_drop(c); /* what else comes of a stream is no answer to another request */
 	return 0;
 }
 
@@ -262,7 +279,6 @@ int tail_read(struct client *c, const struct tail_ask *ask, struct tail *out, st
 	if (begin(ask->viewer, err) < 0)
 		return -1;
 	rc = read_all(c, ask, out, err);
-	client_drop(c); /* what else comes of a stream is no answer to another request */
 	finish(ask->viewer);
 	return rc;
 }

@@ -108,6 +108,23 @@ int channel_get_log(const struct channel_message *m, struct channel_log *log, st
 	return 0;
 }
 
+void channel_put_tail(uint8_t out[CHANNEL_TAIL_LEN], const struct channel_tail *tail)
+{
+	out[0] = tail->error;
+	put_u64(out + 1, tail->lines);
+	put_u32(out + 9, tail->owner);
+}
+
+int channel_get_tail(const struct channel_message *m, struct channel_tail *tail, struct error *err)
+{
+	if (m->kind != CHANNEL_TAIL || m->len != CHANNEL_TAIL_LEN || m->data[0] > 1)
+		return error_set(err, ERR_PROTOCOL, "not a request for the end of a log");
+	*tail = (struct channel_tail){ .error = m->data[0],
+		.lines = get_u64(m->data + 1),
+		.owner = get_u32(m->data + 9) };
+	return 0;
+}
+
 void channel_put_at(uint8_t out[CHANNEL_AT_LEN], uint64_t at)
 {
 	put_u64(out, at);

@@ -43,6 +43,8 @@ enum channel_kind {
 	/* from a client of the run's steps (steplink.h), the first of them instead of LOG */
 	CHANNEL_STEPS = 11,    /* connect me with gstepd; answered by the same kind */
 	CHANNEL_STEP_DATA = 12, /* bytes of the link; both ways */
+	/* from a client that is no owner (noded/stream/stream_access.h), the only one */
+	CHANNEL_TAIL = 13, /* struct channel_tail: the last lines of the output, once */
 	/* from the run's side */
 	CHANNEL_OUT = 16, /* bytes of its standard output */
 	CHANNEL_ERR = 17, /* of its standard error */
@@ -92,6 +94,16 @@ struct channel_log {
 };
 void channel_put_log(uint8_t out[CHANNEL_LOG_LEN], const struct channel_log *log);
 int channel_get_log(const struct channel_message *m, struct channel_log *log, struct error *err);
+
+#define CHANNEL_TAIL_LEN 13
+struct channel_tail {
+	uint8_t error; /* standard error, where that is a file of its own */
+	uint64_t lines;
+	uint32_t owner; /* uid for whom they are: refused if the run is another user's. So the client
+	                 * need not believe what it was told of the job's owner */
+};
+void channel_put_tail(uint8_t out[CHANNEL_TAIL_LEN], const struct channel_tail *tail);
+int channel_get_tail(const struct channel_message *m, struct channel_tail *tail, struct error *err);
 
 #define CHANNEL_AT_LEN 8
 void channel_put_at(uint8_t out[CHANNEL_AT_LEN], uint64_t at);

@@ -286,11 +286,15 @@ static void cred_known(const struct mcred *cred, const struct error *why, void *
 	else if (check_cred(ask, cred, &err) == 0 && (run = find_output(ask, &err))) {
 		access = stream_access(
 		        &ask->l->options->readers, run, ask->name, cred->uid, &err);
-		if (access != STREAM_REFUSED &&
-		        (access != STREAM_TAIL ||
-		                tails_begin(&ask->l->streams->tails, clock_us(CLOCK_MONOTONIC),
-		                        &err) == 0))
+		if (access == STREAM_TAIL &&
+		        tails_begin(&ask->l->streams->tails, run->uid, clock_us(CLOCK_MONOTONIC),
+		                &err) < 0)
+			access = STREAM_REFUSED;
+		if (access != STREAM_REFUSED)
 			rc = start_tap(ask, cred, access, run, &err);
+		if (access == STREAM_TAIL && rc == 0)
+			log_info("uid %u reads the end of run %s's output", (unsigned)cred->uid,
+			        ask->name);
 	}
 	if (rc < 0) {
 		log_info("stream to run %s refused: %s", ask->name, err.text);

@@ -7,8 +7,9 @@
  *   CHANNEL_ATTACH   instead of CHANNEL_LOG, of an interactive run: attach.h
  *   CHANNEL_STEPS    instead of both, of a job with steps: a connection to the run's gstepd
  *
- * A client with TapGrant.tail_only gets no more than CHANNEL_LOG's end of a file, once: it may not
- * follow, and a file whose name is a symbolic link is not opened for it.
+ *   CHANNEL_TAIL     instead of CHANNEL_LOG: the end of a file, once, for the run's owner
+ *
+ * A client with TapGrant.tail_only gets nothing but CHANNEL_TAIL's.
  *
  * It does one thing at a time and may block on its socket, since it serves only this client.
  */
@@ -172,8 +173,8 @@ static int greet(struct tap *t)
 /* --- a log ------------------------------------------------------------------------------------ */
 
 /* Only regular files: reading a FIFO would take data from its reader. Opened without blocking. For a
- * client that is not the owner no link is followed at the file's name: in a folder that others can
- * write, they would choose which of the owner's files that client sees. */
+ * client that is not the owner the file must be the owner's and its name no link: in a folder that
+ * others can write, they would choose what that client sees. */
 static int open_log(const Gpusched__TapGrant *g, bool error_file, struct error *err)
 {
 	const Gpusched__OutputRecord *r = g->run;
@@ -190,9 +191,11 @@ static int open_log(const Gpusched__TapGrant *g, bool error_file, struct error *
 		error_set(err, ERR_SYSTEM, "cannot enter '%s': %s", cwd, strerror(errno));
 	} else if ((fd = open(path, flags)) < 0 || fstat(fd, &st) < 0) {
 		error_set(err, ERR_SYSTEM, "cannot read '%s': %s", path,
-		        errno == ELOOP ? "it is a symbolic link" : strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
-		error_set(err, ERR_SYSTEM, "'%s' is no regular file", path);
+		        errno == ELOOP && g->tail_only ? "it is a symbolic link"
+		                                       : strerror(errno));
+	} else if (!S_ISREG(st.st_mode) || (g->tail_only && st.st_uid != r->uid)) {
+		error_set(err, ERR_SYSTEM, "'%s' is no regular file%s", path,
+		        S_ISREG(st.st_mode) ? " of the job's owner" : "");
 		close(fd);
 		fd = -1;
 	}
@@ -287,11 +290,11 @@ _Noreturn static void show_log(struct tap *t, const struct channel_log *log)
 
 /* --- the end of a log alone ------------------------------------------------------------------- */
 
-_Noreturn static void show_tail(struct tap *t, const struct channel_log *log)
+_Noreturn static void show_tail(struct tap *t, const struct channel_tail *tail)
 {
 	static uint8_t b[TAIL_BYTES_MAX];
 	struct error err = { .code = ERR_NONE };
-	int fd = open_log(t->grant, log->error, &err);
+	int fd = open_log(t->grant, tail->error, &err);
 	size_t got = 0, sent = 0, part;
 	struct stat st;
 	off_t at, least;
@@ -300,9 +303,13 @@ _Noreturn static void show_tail(struct tap *t, const struct channel_log *log)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		end(t, &err);
 	least = st.st_size > TAIL_BYTES_MAX ? st.st_size - TAIL_BYTES_MAX : 0;
-	at = tail_start(fd, st.st_size, log->lines, least);
+	at = tail_start(fd, st.st_size, tail->lines, least);
 	while (got < sizeof(b) && (n = pread(fd, b + got, sizeof(b) - got, at + (off_t)got)) > 0)
 		got += (size_t)n;
+	if (got < sizeof(b) && n < 0) {
+		error_set(&err, ERR_SYSTEM, "cannot read it: %s", strerror(errno));
+		end(t, &err);
+	}
 	say_at(t, at);
 	for (; sent < got; sent += part) {
 		part = got - sent < BLOCK ? got - sent : BLOCK;
@@ -311,18 +318,22 @@ _Noreturn static void show_tail(struct tap *t, const struct channel_log *log)
 	end(t, &err);
 }
 
-/* A client that is not the owner. */
-_Noreturn static void serve_reader(struct tap *t, const struct channel_message *m)
+/* A client that shows it to the owner. Root needs the owner's agreement too: gweb may run as root. */
+_Noreturn static void serve_tail(struct tap *t, const struct channel_message *m)
 {
-	struct channel_log log;
+	const Gpusched__OutputRecord *run = t->grant->run;
+	struct channel_tail tail;
 	struct error err;
 
-	if (m->kind != CHANNEL_LOG)
+	if (m->kind != CHANNEL_TAIL) {
 		error_set(&err, ERR_NOT_PERMITTED, "only the end of its output is shown");
-	else if (channel_get_log(m, &log, &err) == 0) {
-		if (!log.follow)
-			show_tail(t, &log);
-		error_set(&err, ERR_NOT_PERMITTED, "only the end of its output is shown, once");
+	} else if (channel_get_tail(m, &tail, &err) == 0) {
+		if (tail.owner != run->uid)
+			error_set(&err, ERR_NOT_PERMITTED, "it is another user's job");
+		else if (!run->show_output && !t->grant->owner)
+			error_set(&err, ERR_NOT_PERMITTED, STREAM_NOT_AGREED);
+		else
+			show_tail(t, &tail);
 	}
 	end(t, &err);
 }
@@ -393,8 +404,9 @@ int main(int argc, char **argv)
 		alarm(TAIL_LIFE_S);
 	if (greet(&t) < 0 || !hear(&t, &m, GREETING_MS))
 		return EXIT_FAILURE;
+	t.grant->tail_only |= m.kind == CHANNEL_TAIL;
 	if (t.grant->tail_only)
-		serve_reader(&t, &m);
+		serve_tail(&t, &m);
 	if (m.kind == CHANNEL_ATTACH && !*t.grant->no_attach)
 		attach_relay(t.channel, &m);
 	if (m.kind == CHANNEL_ATTACH) {

@@ -4,7 +4,6 @@
 #include "noded/stream/stream_access.h"
 
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,21 +41,27 @@ int output_readers_parse(const char *names, struct output_readers *out, struct e
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
-int tails_begin(struct tails *t, usec_t now, struct error *err)
+int tails_begin(struct tails *t, uid_t owner, usec_t now, struct error *err)
 {
-	usec_t *oldest = &t->at[t->n % TAILS_MAX];
+	unsigned all = 0, own = 0;
 
-	if (t->n >= TAILS_MAX && now - *oldest < (usec_t)TAIL_LIFE_S * 1000000)
-		return error_set(err, ERR_BUSY, "%d ends of outputs were read here in %d s",
-		        TAILS_MAX, TAIL_LIFE_S);
-	*oldest = now;
-	t->n++;
+	for (size_t i = 0; i < t->n && i < TAILS_MAX; i++)
+		if (now - t->v[i].at < (usec_t)TAIL_LIFE_S * 1000000) {
+			all++;
+			own += t->v[i].owner == owner;
+		}
+	if (all == TAILS_MAX || own >= TAILS_OF_ONE)
+		return error_set(err, ERR_BUSY,
+		        "%u ends of %s were read here in %d s: try again", own < TAILS_OF_ONE ? all : own,
+		        own < TAILS_OF_ONE ? "outputs" : "this owner's outputs", TAIL_LIFE_S);
+	t->v[t->n % TAILS_MAX].at = now;
+	t->v[t->n++ % TAILS_MAX].owner = owner;
 	return 0;
 }
 
 /* --- the decision ----------------------------------------------------------------------------- */
 
-static bool is_reader(const struct output_readers *readers, uid_t uid)
+bool output_readers_have(const struct output_readers *readers, uid_t uid)
 {
 	for (size_t i = 0; i < readers->n; i++)
 		if (readers->v[i] == uid)
@@ -71,12 +76,14 @@ enum stream_access stream_access(const struct output_readers *readers,
 		return STREAM_OWNER;
 	if (uid == 0)
 		return STREAM_OUTPUT;
-	if (!is_reader(readers, uid))
-		error_set(err, ERR_NOT_PERMITTED, "run %s is not of uid %u%s", name, (unsigned)uid,
-		        readers->n ? "" : ", and this agent has no --output-readers");
-	else if (!run->show_output)
+	if (!output_readers_have(readers, uid))
 		error_set(err, ERR_NOT_PERMITTED,
-		        "its owner has not agreed that it is shown (gsubmit --show-output)");
+		        "uid %u may not read the output of run %s: it is not its owner, and this agent %s",
+		        (unsigned)uid, name,
+		        readers->n ? "does not name it with --output-readers"
+		                   : "has no --output-readers");
+	else if (!run->show_output)
+		error_set(err, ERR_NOT_PERMITTED, STREAM_NOT_AGREED);
 	else
 		return STREAM_TAIL;
 	return STREAM_REFUSED;

@@ -2,8 +2,8 @@
  *
  *	the run's owner                     everything: output, input of an interactive run, steps
  *	root                                the output
- *	a user of gnoded --output-readers   the last bytes of the output, at present and no longer, of a
- *	                                    run whose owner has signed that it may be shown
+ *	a user of gnoded --output-readers   the last bytes of the output as they are now, of a run whose
+ *	                                    owner has signed that it may be shown
  *	any other user                      nothing
  *
  * The two consents are the owner's (SignedSpec.show_output, which the launcher has checked with the
@@ -13,6 +13,7 @@
 #ifndef NODED_STREAM_ACCESS_H
 #define NODED_STREAM_ACCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/base/error.h"
@@ -29,6 +30,9 @@ struct output_readers {
 
 /* "gpusched-web,other": users of this host, by name or number, none of them root. -1: ERR_USAGE. */
 int output_readers_parse(const char *names, struct output_readers *out, struct error *err);
+bool output_readers_have(const struct output_readers *readers, uid_t uid);
+
+#define STREAM_NOT_AGREED "its owner has not agreed that it is shown (gsubmit --show-output)"
 
 enum stream_access {
 	STREAM_REFUSED, /* with `err` */
@@ -45,14 +49,18 @@ enum stream_access stream_access(const struct output_readers *readers,
 
 #define TAIL_BYTES_MAX (64 * 1024) /* of one file */
 #define TAIL_LIFE_S    10          /* its gtap ends after so long, whatever it waits for */
-#define TAILS_MAX      128         /* so many begin in that time, and so many are there at most */
+#define TAILS_MAX      128         /* of all outputs so many begin in that time */
+#define TAILS_OF_ONE   16          /* and of one owner's outputs */
 
 struct tails {
-	uint64_t n;           /* begun, of all times */
-	usec_t at[TAILS_MAX]; /* the last of them, in turn */
+	uint64_t n; /* begun, of all times */
+	struct {
+		usec_t at;
+		uid_t owner;
+	} v[TAILS_MAX]; /* the last of them, in turn */
 };
 
-/* One begins; `now` is of a monotonic clock. -1: ERR_BUSY. */
-int tails_begin(struct tails *t, usec_t now, struct error *err);
+/* One of a run of `owner` begins; `now` is of a monotonic clock. -1: ERR_BUSY. */
+int tails_begin(struct tails *t, uid_t owner, usec_t now, struct error *err);
 
 #endif

@@ -34,10 +34,12 @@ static void read_parts(const struct channel_message *m)
 	struct channel_attached attached;
 	struct channel_attach attach;
 	struct channel_taken taken;
+	struct channel_tail tail;
 	struct channel_log log;
 	uint64_t at;
 
 	FUZZ_CHECK(channel_get_log(m, &log, &err) == 0 || *err.text);
+	FUZZ_CHECK(channel_get_tail(m, &tail, &err) == 0 || *err.text);
 	FUZZ_CHECK(channel_get_at(m, &at, &err) == 0 || *err.text);
 	FUZZ_CHECK(channel_get_attach(m, &attach, &err) == 0 || *err.text);
 	FUZZ_CHECK(channel_get_taken(m, &taken, &err) == 0 || *err.text);

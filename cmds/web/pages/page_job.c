@@ -133,9 +133,10 @@ static void put_output(struct page *p, uint32_t uid, const char *label, const Gp
 
 	HTML(h, "<section><h2>Output</h2>");
 	if (own && live && !live->show_output) {
-		HTML(h, "<p class=\"dim\">Its end would be shown here to you alone, had you "
-		        "submitted it with --show-output.</p>");
-	} else if (own && live && live->attempt && !live->several) {
+		HTML(h, "<p class=\"dim\">Its end is shown here, to you alone, if you submit with "
+		        "--show-output and the node's administrator allows it too.</p>");
+	} else if (own && live && live->attempt && !live->several &&
+	           strcmp(live->state, "PENDING") != 0) {
 		HTML(h, "<p>");
 		HTML_LINK(h, "/output/", label, "Its last lines");
 		HTML(h, "</p>");

@@ -1,9 +1,9 @@
 /* stream_reader.c - what a client gets of a run's streams, for test_output.py
  *
- *   stream_reader WHAT JOB ATTEMPT NODE [UID]
+ *   stream_reader WHAT JOB ATTEMPT NODE [UID [OWNER]]
  *
  * Opens a stream, as the user with UID if it is given (LookAs), and asks for WHAT: a row of the
- * table below. Writes what comes of the output, and then, to its standard error, how it ended:
+ * table below. "tail" says that it is for OWNER, or else for UID. Writes what comes of the output, and then, to its standard error, how it ended:
  * "ended CODE: TEXT" or "refused: TEXT".
  */
 #include <stdio.h>
@@ -21,6 +21,8 @@ static const struct {
 	{ "all", CHANNEL_LOG, { .lines = UINT64_MAX, .at = CHANNEL_LOG_NEW } },
 	{ "beginning", CHANNEL_LOG, { .lines = UINT64_MAX } },
 	{ "follow", CHANNEL_LOG, { .follow = 1, .lines = 2, .at = CHANNEL_LOG_NEW } },
+	{ "tail", CHANNEL_TAIL, { .lines = 2 } },
+	{ "much", CHANNEL_TAIL, { .lines = UINT64_MAX } },
 	{ "attach", CHANNEL_ATTACH, { 0 } },
 	{ "steps", CHANNEL_STEPS, { 0 } },
 	{ "input", CHANNEL_IN, { 0 } },
@@ -43,7 +45,7 @@ static int look_as(struct client *c, const char *uid, struct error *err)
 	return client_call(c, &call, err);
 }
 
-static int ask(struct stream *s, size_t what, struct error *err)
+static int ask(struct stream *s, size_t what, uint32_t owner, struct error *err)
 {
 	static const struct channel_attach attach = { .rows = 0 };
 	uint8_t b[CHANNEL_ATTACH_LEN + CHANNEL_LOG_LEN] = { 0 };
@@ -51,6 +53,10 @@ static int ask(struct stream *s, size_t what, struct error *err)
 
 	if (asks[what].kind == CHANNEL_LOG)
 		channel_put_log(b, &asks[what].log), len = CHANNEL_LOG_LEN;
+	if (asks[what].kind == CHANNEL_TAIL) {
+		channel_put_tail(b, &(struct channel_tail){ 0, asks[what].log.lines, owner });
+		len = CHANNEL_TAIL_LEN;
+	}
 	if (asks[what].kind == CHANNEL_ATTACH)
 		channel_put_attach(b, &attach), len = CHANNEL_ATTACH_LEN;
 	return asks[what].kind ? stream_send(s, asks[what].kind, b, len, err) : 0;
@@ -70,7 +76,7 @@ static int show(const struct channel_message *m)
 	return 1;
 }
 
-static int serve(struct dial *d, struct stream *s, size_t what)
+static int serve(struct dial *d, struct stream *s, size_t what, uint32_t owner)
 {
 	struct channel_message m;
 	bool asked = false;
@@ -88,7 +94,7 @@ static int serve(struct dial *d, struct stream *s, size_t what)
 			return refused(&err);
 		if (!asked && stream_is_open(s)) {
 			asked = true;
-			if (ask(s, what, &err) < 0)
+			if (ask(s, what, owner, &err) < 0)
 				return refused(&err);
 		}
 	}
@@ -118,7 +124,8 @@ int main(int argc, char **argv)
 	        !(s = stream_open(c, d, &to, &err))) {
 		status = refused(&err);
 	} else {
-		status = serve(d, s, what);
+		status = serve(d, s, what,
+		        argc > 5 ? (uint32_t)strtoul(argv[argc - 1], NULL, 10) : 0);
 		stream_free(s);
 	}
 	client_free(c);

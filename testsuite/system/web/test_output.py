@@ -39,7 +39,7 @@ def submit(web, script, *options, node="n1", show=True, wait="COMPLETED", **kw):
 
 
 def page(browser, job):
-    """The page's status and text, once no reading for the same visitor is under way any more."""
+    """The page's status and text."""
     r = browser.get(f"/output/{job}")
     return r.status, r.body.decode()
 
@@ -129,6 +129,7 @@ def test_what_cannot_be_shown_says_why(web, owner):
     assert "is no regular file" in why(gone)
     (web.c.dir / "jobs/gone.show").unlink()
     (web.c.dir / "jobs/gone.show").write_text("root's\n")
+    assert "is no regular file of the job's owner" in why(gone)
     (web.c.dir / "jobs/gone.show").chmod(0o600)
     assert "Permission denied" in why(gone)
     web.c.agents["n1"].kill()
@@ -144,24 +145,28 @@ def test_the_reader_by_itself(web):
     shown = submit(web, f"seq 1 {LINES}")
     silent = submit(web, "echo secret words", show=False)
     for job in (shown, silent):  # as itself it may do nothing with jobs
-        r = read(web, "end", job)
+        r = read(web, "tail", job)
         assert r.stdout == "" and "refused: job" in r.stderr and "only its owner or an administrator may follow its output" in r.stderr, r
-    for what in ("end", "all", "follow", "attach", "steps", "input"):
+    for what in ("tail", "end", "all", "follow", "attach", "steps", "input"):
         r = read(web, what, silent, uid)
         assert r.stdout == "" and "refused: " + NO_CONSENT in r.stderr, r
-    r = read(web, "end", shown, uid)
+    r = read(web, "tail", shown, uid)
     assert (r.stdout, r.stderr) == (f"{LINES - 1}\n{LINES}\n", "ended ok: \n"), r
-    for what in ("all", "beginning"):
-        r = read(web, what, shown, uid)
-        assert len(r.stdout) <= 64 << 10 and r.stdout.endswith(f"{LINES}\n") and not r.stdout.startswith("1\n"), r.stdout[:20]
-    for what in ("follow", "attach", "steps", "input"):
+    r = read(web, "much", shown, uid)
+    assert len(r.stdout) <= 64 << 10 and r.stdout.endswith(f"{LINES}\n") and not r.stdout.startswith("1\n"), r.stdout[:20]
+    for what in ("end", "all", "beginning", "follow", "attach", "steps", "input"):
         r = read(web, what, shown, uid)
         assert r.stdout == "" and r.stderr.startswith("ended permission: only the end of its output is shown"), r
-    # An administrator looks as the owner, and is not the owner on the node.
-    r = read(web, "end", shown, uid, user=None)
-    assert r.returncode == 0 and r.stdout.endswith(f"{LINES}\n")  # root reads all output on each node anyway
+    # A controller that was taken over says that the job is the visitor's: the node knows better.
+    r = read(web, "tail", shown, uid, pwd.getpwnam(OTHER).pw_uid)
+    assert r.stdout == "" and r.stderr.startswith("ended permission: it is another user's job"), r
+    # Root reads all output on each node anyway, but as gweb only what its owner has agreed to.
+    r = read(web, "end", silent, uid, user=None)
+    assert r.returncode == 0 and r.stdout == "secret words\n", r
+    r = read(web, "tail", silent, uid, user=None)
+    assert r.stdout == "" and r.stderr.startswith("ended permission: " + NO_CONSENT), r
     # Other users are no readers, whatever the owner has agreed to.
-    r = read(web, "end", shown, user=OTHER)
+    r = read(web, "tail", shown, user=OTHER)
     assert r.stdout == "" and "only its owner or an administrator" in r.stderr, r
     c = web.c
     old = c.policy
@@ -169,12 +174,21 @@ def test_the_reader_by_itself(web):
         c.policy = old.replace(f'web_users = [ "{WEB_USER}" ]', f'web_users = [ "{WEB_USER}", "{OTHER}" ]')
         c.write_conf()
         c.run("gctl", "reconfigure")
-        r = read(web, "end", shown, uid, user=OTHER)  # the controller alone makes no reader
-        assert r.stdout == "" and f"is not of uid {pwd.getpwnam(OTHER).pw_uid}" in r.stderr, r
+        r = read(web, "tail", shown, uid, user=OTHER)  # the controller alone makes no reader
+        assert r.stdout == "" and f"uid {pwd.getpwnam(OTHER).pw_uid} may not read the output" in r.stderr, r
     finally:
         c.policy = old
         c.write_conf()
         c.run("gctl", "reconfigure")
+
+
+def test_the_controllers_user_is_no_reader(web):
+    """Else a controller that was taken over would read outputs by itself."""
+    c = web.c
+    argv = ["--test", "--node=n1", f"--rundir={c.dir}/none", f"--spool={c.dir}/none"]
+    assert c.run(BIN["gnoded"], *argv, READERS, user="root").returncode == 0
+    r = c.run(BIN["gnoded"], *argv, f"--output-readers={WEB_USER},{c.ctld_user.pw_name}", user="root", check=False)
+    assert r.returncode and f"--output-readers: {c.ctld_user.pw_name} is the controller's user" in r.stderr, r
 
 
 def test_its_owner_changes_it(web, owner):
@@ -206,7 +220,7 @@ def test_as_json(web):
     r = web.as_user(f"/v1/job/{job}/output?tail=2", user=OWNER)
     assert r.status == 200
     one, = r.json["outputs"]
-    assert one == {"file": "stdout", "path": f"gpusched-{job}.out", "node": "n1", "attempt": 1, "at": 4, "text": "two �\033[1m\nthree"} | {"path": one["path"]}
+    assert one == {"file": "stdout", "path": f"gpusched-{job}.out", "node": "n1", "attempt": 1, "at": 4, "text": "two �\033[1m\nthree"}
     assert web.as_user(f"/v1/job/{job}/output?file=stderr", user=OWNER).json["outputs"][0]["text"] == "wrong\n"
     assert web.as_user(f"/v1/job/{job}/output?file=core", user=OWNER).status == 400
     together = submit(web, "echo wrong >&2")

@@ -32,11 +32,11 @@ static void the_whole_table(void **state)
 		{ &none, true, WEB, STREAM_REFUSED, "this agent has no --output-readers" },
 		{ &one, false, WEB, STREAM_REFUSED, "gsubmit --show-output" },
 		{ &one, true, WEB, STREAM_TAIL, NULL },
-		{ &one, true, WEB_2, STREAM_REFUSED, "is not of uid 991" },
+		{ &one, true, WEB_2, STREAM_REFUSED, "uid 991 may not read the output of run 7_0_1" },
 		{ &both, true, WEB_2, STREAM_TAIL, NULL },
-		{ &one, false, OTHER, STREAM_REFUSED, "run 7_0_1 is not of uid 1001" },
-		{ &one, true, OTHER, STREAM_REFUSED, "run 7_0_1 is not of uid 1001" },
-		{ &none, true, OTHER, STREAM_REFUSED, "run 7_0_1 is not of uid 1001" },
+		{ &one, false, OTHER, STREAM_REFUSED, "uid 1001 may not read the output of run 7_0_1" },
+		{ &one, true, OTHER, STREAM_REFUSED, "uid 1001 may not read the output of run 7_0_1" },
+		{ &none, true, OTHER, STREAM_REFUSED, "uid 1001 may not read the output of run 7_0_1" },
 	};
 
 	(void)state;
@@ -129,16 +129,30 @@ static void tails_are_bounded(void **state)
 
 	(void)state;
 	for (int i = 0; i < TAILS_MAX; i++)
-		assert_int_equal(tails_begin(&t, 5 * second + i, &err), 0);
-	assert_int_equal(tails_begin(&t, 5 * second + TAILS_MAX, &err), -1);
+		assert_int_equal(tails_begin(&t, OWNER + (uid_t)i / TAILS_OF_ONE, 5 * second + i, &err), 0);
+	assert_int_equal(tails_begin(&t, OTHER + 100, 5 * second + TAILS_MAX, &err), -1);
 	assert_int_equal(err.code, ERR_BUSY);
-	assert_int_equal(tails_begin(&t, 5 * second + life - 1, &err), -1);
+	assert_int_equal(tails_begin(&t, OTHER + 100, 5 * second + life - 1, &err), -1);
 	/* The first two are gone. */
-	assert_int_equal(tails_begin(&t, 5 * second + life + 1, &err), 0);
-	assert_int_equal(tails_begin(&t, 5 * second + life + 1, &err), 0);
-	assert_int_equal(tails_begin(&t, 5 * second + life + 1, &err), -1);
+	assert_int_equal(tails_begin(&t, OTHER + 100, 5 * second + life + 1, &err), 0);
+	assert_int_equal(tails_begin(&t, OTHER + 100, 5 * second + life + 1, &err), 0);
+	assert_int_equal(tails_begin(&t, OTHER + 100, 5 * second + life + 1, &err), -1);
 	for (int i = 0; i < 10 * TAILS_MAX; i++)
-		assert_int_equal(tails_begin(&t, 100 * second + i * life, &err), 0);
+		assert_int_equal(tails_begin(&t, OWNER, 100 * second + i * life, &err), 0);
+}
+
+/* What is read of one owner's outputs leaves room for others'. */
+static void one_owner_does_not_have_all(void **state)
+{
+	static struct tails t;
+	struct error err;
+
+	(void)state;
+	for (int i = 0; i < TAILS_OF_ONE; i++)
+		assert_int_equal(tails_begin(&t, OWNER, 1000 + i, &err), 0);
+	assert_int_equal(tails_begin(&t, OWNER, 2000, &err), -1);
+	assert_string_equal(err.text, "16 ends of this owner's outputs were read here in 10 s: try again");
+	assert_int_equal(tails_begin(&t, OTHER, 2000, &err), 0);
 }
 
 int main(void)
@@ -149,6 +163,7 @@ int main(void)
 		cmocka_unit_test(an_older_record_is_not_shown),
 		cmocka_unit_test(the_option),
 		cmocka_unit_test(tails_are_bounded),
+		cmocka_unit_test(one_owner_does_not_have_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -287,7 +287,7 @@ static void test_output_is_offered_to_its_owner(void **state)
 	has(text, "<a href=\"/output/4690\">Its last lines</a>");
 	free(text);
 	text = page("/job/4601", 200);
-	has(text, "had you submitted it with --show-output");
+	has(text, "if you submit with --show-output");
 	has_not(text, "/output/");
 	free(text);
 	viewer.uid = owner + 1;
