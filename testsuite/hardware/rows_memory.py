@@ -43,7 +43,7 @@ def process_memory(ctx):
                   "as in a container with process ids of its own")
         c.cancel(job)
         return
-    # A sample may be from before it had all.
+    # The first sample may have been taken before the program had all its memory.
     with contextlib.suppress(Failed):
         wait_until(lambda: c.used(job).get("gpu_mem_now_mb", 0) >= held, "the agent to have seen it", 15)
     ours = c.used(job).get("gpu_mem_now_mb", 0)

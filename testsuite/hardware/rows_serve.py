@@ -93,17 +93,19 @@ class Clients:
             self.endpoints = self.c.run("gserve", "endpoints", "model", check=False).stdout.split() or self.endpoints
 
     def ask(self, i):
+        turn = i
         while not self.ended.wait(0 if self.endpoints else 0.1):
-            if not self.endpoints:
+            found = self.endpoints  # look() replaces it
+            if not found:
                 continue
+            turn += 1
             try:
-                with urllib.request.urlopen(f"http://{self.endpoints[i % len(self.endpoints)]}/generate/{i}", timeout=30) as r:
+                with urllib.request.urlopen(f"http://{found[turn % len(found)]}/generate/{turn}", timeout=30) as r:
                     r.read()
             except OSError as e:
                 self.lost.append(str(e))
                 self.ended.wait(0.1)
                 continue
-            i += CLIENTS + 1
             with self.lock:
                 self.answered += 1
 
@@ -142,8 +144,8 @@ def served(ctx):
     """One replica beside a batch job; under load the replicas take the batch job's part of the GPU; without them it runs again."""
     c, what, part = ctx.site, "a model under load beside a batch job", mem_mb(ctx) // 4
     script, user = model_script(ctx)
-    if not script:
-        yield Row(what, NOT_HERE, f"no python3 has torch ({', '.join(PYTHONS)})")
+    if not script or REPLICAS < 2:
+        yield Row(what, NOT_HERE, "one CPU has no room for two replicas" if script else f"no python3 has torch ({', '.join(PYTHONS)})")
         return
     c.run("gsubmit", "--parsable", "--service=model", f"--replicas=1-{REPLICAS}", *PROBES, "--ready=http:/health", "--drain=3s", "--metrics=vllm", "--target=8",
           "--scale-window=2s,1s", "--scale-down=2s", "--qos=production", f"--gpu-mem={part}M", script, user=user)
@@ -169,8 +171,8 @@ def served(ctx):
         yield judged(what, (made_room or other_gpu) and not load.lost,
                      f"{CLIENTS} clients: {alone:.0f} answers/s of 1 replica, {REPLICAS} replicas after {up:.1f} s, {all_of_them:.0f} answers/s; the batch job "
                      f"{'was warned and waited' if made_room else 'went on'}, and ran {time.monotonic() - begin:.1f} s after the service was stopped; {load.answered} answered, {len(load.lost)} lost {' '.join(load.lost[:1])}".rstrip())
-        c.cancel(batch)
     finally:
         c.run("gserve", "stop", "model", check=False)
+        c.run("gcancel", "--state", "PENDING,CONFIGURING,RUNNING", check=False)
         with contextlib.suppress(Failed):
             wait_until(lambda: not c.shepherds(), "the replicas to end", 20)

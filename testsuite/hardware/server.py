@@ -16,6 +16,13 @@ running = answered = 0
 
 
 def work(model):
+    try:
+        answer_all(model)
+    finally:
+        os._exit(1)  # what cannot answer any more must not say that it is well
+
+
+def answer_all(model):
     global running, answered
     while True:
         batch = [waiting.get()]
