@@ -119,7 +119,7 @@ static void drop(struct held *h)
 	held_free(h);
 }
 
-/* `what` is what of the service; it is told to the client. */
+/* `what`: the rest of a sentence that begins with the service; the client gets it. */
 static void give_up(struct held *h, const char *what)
 {
 	struct gates *g = h->gate->all;
@@ -217,7 +217,7 @@ static void give_up_all(struct gate *gate)
 	for (h = TAILQ_FIRST(&gate->held); h; h = next) {
 		next = TAILQ_NEXT(h, next);
 		if (h->state == WAITING)
-			give_up(h, "is stopped");
+			give_up(h, "is stopped or gone");
 	}
 }
 

@@ -54,6 +54,7 @@ struct snapshots;
 #define HTTP_STREAM_S      60
 #define HTTP_STREAM_LIFE_S 300 /* then it ends: a logout and another role take effect */
 #define HTTP_BEAT_S        15 /* a stream is read at least so often */
+#define HTTP_NO_PROOF      "gweb login, on a host of the cluster, gives a link" /* text of a 401 */
 #define HTTP_WORKERS       4
 #define HTTP_ASKS_MAX      64
 #define HTTP_ASKS_A_VIEWER 8

@@ -104,7 +104,7 @@ static const struct http_route *find_route(struct http_call *call, const char *m
 		http_answer_error(&call->a, 404, "there is no such page");
 		return NULL;
 	}
-	http_answer_error(&call->a, 405, "%s", allowed.s);
+	http_answer_error(&call->a, 405, "here is only %s", allowed.s);
 	http_answer_header(&call->a, "Allow", allowed.s);
 	strbuf_free(&allowed);
 	return NULL;
@@ -138,7 +138,7 @@ static void check_viewer(struct http_call *call)
 {
 	if (call->route->needs == HTTP_LOGGED_IN && !call->viewer)
 		http_answer_error(
-		        &call->a, 401, "gweb login, on a host of the cluster, gives a link");
+		        &call->a, 401, HTTP_NO_PROOF);
 }
 
 void http_call_identify(struct http_call *call)
@@ -237,7 +237,7 @@ static enum MHD_Result answer(struct http_call *call)
 	len = http_answer_size(&call->a);
 	call->answered = true;
 	count(call->http, call->a.status);
-	/* A stream may go on for an hour, and no job that was replaced is freed while a snapshot has it. */
+	/* A stream goes on for minutes, and no job that was replaced is freed while a snapshot has it. */
 	drop_snapshot(call);
 	if (call->a.stream)
 		return stream_begin(call);

@@ -125,7 +125,8 @@ static const struct snapshot_request *request_of(
 	r->cpus = m->cpus;
 	r->time_limit_s = m->time_limit_s;
 	r->nodes_min = m->nodes_min;
-	r->wait_target_s = m->wait_target_s;
+	/* A controller of before that field says only what the job itself wishes. */
+	r->wait_target_s = m->wait_target_s ? m->wait_target_s : m->max_wait_s;
 	return r;
 }
 

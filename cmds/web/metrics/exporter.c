@@ -75,7 +75,7 @@ static void passes(struct metric_out *o)
 #define USER(name, help, what) \
 	GAUGE("slurm_user_" name, "user", help, metric_user_jobs, what)
 /* The controller has neither cycles nor a backfill scheduler of its own (scheduler.c). */
-#define NONE(name) GAUGE("slurm_scheduler_" name, "", "0", metric_nodes, NODES_NONE)
+#define NONE(name) GAUGE("slurm_scheduler_" name, "", "Always 0: there are no such cycles", metric_nodes, NODES_NONE)
 
 const struct metric metrics_exporter[] = {
 	QUEUE("pending", "Jobs that wait", JOBS_PENDING),
@@ -91,15 +91,15 @@ const struct metric metrics_exporter[] = {
 	QUEUE("preempted", "Jobs in state PREEMPTED", JOBS_PREEMPTED),
 	QUEUE("node_fail", "Jobs in state NODE_FAIL", JOBS_NODE_FAIL),
 	NODES("alloc", "Nodes without a free CPU or GPU", NODES_ALLOCATED),
-	NODES("comp", "0", NODES_NONE),
+	NODES("comp", "Always 0: no node is in this state", NODES_NONE),
 	NODES("down", "Nodes that are down", NODES_DOWN),
 	NODES("drain", "Nodes that are drained or draining", NODES_DRAIN),
 	NODES("err", "Nodes that do not answer", NODES_UNKNOWN),
-	NODES("fail", "0", NODES_NONE),
+	NODES("fail", "Always 0: no node is in this state", NODES_NONE),
 	NODES("idle", "Nodes without jobs", NODES_IDLE),
-	NODES("maint", "0", NODES_NONE),
+	NODES("maint", "Always 0: no node is in this state", NODES_NONE),
 	NODES("mix", "Nodes with jobs and with room", NODES_MIXED),
-	NODES("resv", "0", NODES_NONE),
+	NODES("resv", "Always 0: no node is in this state", NODES_NONE),
 	CPUS("alloc", "CPUs that jobs have", NODES_CPUS_ALLOC),
 	CPUS("idle", "CPUs that a job could get", NODES_CPUS_IDLE),
 	CPUS("other", "CPUs of nodes that take no work", NODES_CPUS_OTHER),

@@ -72,14 +72,15 @@ void pages_failed(const struct http_request *r, struct http_answer *a)
 {
 	static const struct page_kind login = { "login", NULL, "", "Log in", 0, true, false,
 		show_login };
-	const char *accept = http_header(r, "Accept"), *why;
+	const char *accept = http_header(r, "Accept");
 	struct html *h;
-	char *text;
+	char *text, *why;
 
 	if (!accept || !strstr(accept, "text/html") || strncmp(a->type, "text/plain", 10) != 0)
 		return;
 	text = strbuf_take(&a->body);
-	if (a->status == 401) {
+	/* A proof that does not hold has a reason of its own, which is shown. */
+	if (a->status == 401 && strstr(text, HTTP_NO_PROOF)) {
 		page_answer(&login, 1, &login, r, a);
 		free(text);
 		return;
@@ -87,12 +88,10 @@ void pages_failed(const struct http_request *r, struct http_answer *a)
 	text[strcspn(text, "\n")] = '\0';
 	why = strstr(text, ": ");
 	if (why)
-		text[why - text] = '\0';
+		*why = '\0';
 	h = bare_begin(text, false);
-	if (why) {
-		text[why + 2 - text] = (char)toupper((unsigned char)why[2]);
-		HTML(h, "<p>%s.</p>", why + 2);
-	}
+	if (why)
+		HTML(h, "<p>The reason: %s</p>", why + 2);
 	HTML(h, "<p><a href=\"/\">The cluster</a></p>");
 	bare_end(h, a);
 	free(text);

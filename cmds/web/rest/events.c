@@ -512,6 +512,16 @@ static void join(struct channel *ch, struct stream *s, const struct viewer *v)
 	count_users(ch);
 }
 
+/* The filter counts as begun by another user: the one before has left it. */
+static void charge_filter(struct channel *ch, struct user *u)
+{
+	u->refs++;
+	u->channels++;
+	ch->begun_by->channels--;
+	user_put(ch->begun_by);
+	ch->begun_by = u;
+}
+
 static void leave(struct stream *s)
 {
 	struct channel *ch = s->channel;
@@ -519,8 +529,11 @@ static void leave(struct stream *s)
 	LIST_REMOVE(s, next);
 	user_put(s->user);
 	count_users(ch);
-	if (ch->users)
+	if (ch->users) {
+		if (!has_user(ch, ch->begun_by))
+			charge_filter(ch, LIST_FIRST(&ch->streams)->user);
 		return;
+	}
 	LIST_REMOVE(ch, next);
 	ch->events->n--;
 	for (size_t i = 0; i < KEPT; i++)
@@ -607,9 +620,11 @@ static ssize_t read_stream(
 	struct stream *s = (struct stream *)http;
 	size_t n;
 
+	if (s->broken)
+		return -2;
 	if (!s->event && http_stream_is_over(http, 0))
 		return -1;
-	if (s->broken || http_stream_is_over(http, HTTP_ANSWER_S))
+	if (http_stream_is_over(http, HTTP_ANSWER_S))
 		return -2;
 	if (!s->event && snap)
 		s->event = next_event(s, snap);

@@ -14,6 +14,9 @@
 	const parts = new Map();          /* its address: { at, text } */
 	const opened = new Map();         /* id of a job whose reasons are shown: their HTML */
 	let due = false, busy = false, last = 0, timer = 0, serial = "";
+	let closeSource = () => {};       /* of the present stream of changes */
+
+	window.addEventListener("pagehide", () => closeSource());
 
 	const main = () => document.getElementById("main");
 
@@ -188,7 +191,7 @@
 			lost = 0;
 			say("");
 		});
-		window.addEventListener("pagehide", () => source.close(), { once: true });
+		closeSource = () => source.close();
 	}
 
 	/* --- reasons at a click ------------------------------------------------------------------- */
