@@ -266,12 +266,11 @@ struct client *front_client(const char *name, const char *call, const char *clus
 
 	if (!c)
 		front_fail_load(name, call, &err);
-	if (c)
-		cluster_name = client_conf(c)->cluster;
-	if (c && clusters && !front_clusters(name, clusters, cluster_name)) {
+	if (c && clusters && !front_clusters(name, clusters, client_conf(c)->cluster)) {
 		client_free(c);
 		return NULL;
 	}
+	cluster_name = c ? client_conf(c)->cluster : cluster_name;
 	return c;
 }
 

@@ -263,7 +263,7 @@ static void view_brief(const struct job *job, struct job_view *v)
 		v->n_nodes++;
 }
 
-/* It should start within it; 0: nothing says so. */
+/* The time within which the job should start; 0: neither the job nor its QOS has one. */
 static uint32_t wait_target_s(const struct conf *conf, const struct job_info *i)
 {
 	uint32_t qos = i->max_wait_s ? CONF_NONE : CONF_FIND(conf, qos, i->qos);

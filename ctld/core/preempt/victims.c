@@ -259,6 +259,8 @@ static bool holds_once_drained(struct search *s)
 	s->start = drained;
 	for (size_t i = 0; holds && i < places->n; i++)
 		holds = victims_met(s, places->v[i].node, 0, &room, &part);
+	if (!holds && drained < s->retry)
+		s->retry = drained; /* as for one node */
 	return holds;
 }
 

@@ -61,7 +61,7 @@ static bool could_elsewhere(const struct core *core, const struct job *own, cons
 /* The event by which people learn of it. */
 static void say(struct core *core, struct service *s, struct service_avoid *a)
 {
-	char text[200];
+	char text[256];
 
 	if (a->said)
 		return;
