@@ -5,7 +5,7 @@
 #ifndef CMDS_ACCTFIELDS_H
 #define CMDS_ACCTFIELDS_H
 
-#include "cmds/fronts/field.h"
+#include "cmds/fronts/field_format.h"
 #include "common/gpusched.pb-c.h"
 
 struct acct_line {

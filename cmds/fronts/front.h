@@ -17,7 +17,7 @@
 
 #include "cmds/api/client.h"
 #include "cmds/cli/cmd.h"
-#include "cmds/fronts/field.h"
+#include "cmds/fronts/field_format.h"
 #include "cmds/views/filter.h"
 #include "common/base/error.h"
 

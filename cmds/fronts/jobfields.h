@@ -5,7 +5,7 @@
 #ifndef CMDS_JOBFIELDS_H
 #define CMDS_JOBFIELDS_H
 
-#include "cmds/fronts/field.h"
+#include "cmds/fronts/field_format.h"
 #include "common/gpusched.pb-c.h"
 
 const struct front_field *job_fields(size_t *n);

@@ -6,7 +6,7 @@
 #ifndef CMDS_NODEFIELDS_H
 #define CMDS_NODEFIELDS_H
 
-#include "cmds/fronts/field.h"
+#include "cmds/fronts/field_format.h"
 #include "common/gpusched.pb-c.h"
 
 struct node_group {

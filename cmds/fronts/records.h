@@ -6,7 +6,7 @@
 #ifndef CMDS_RECORDS_H
 #define CMDS_RECORDS_H
 
-#include "cmds/fronts/field.h"
+#include "cmds/fronts/field_format.h"
 #include "cmds/fronts/nodefields.h"
 
 enum {

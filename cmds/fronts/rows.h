@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cmds/fronts/field.h"
+#include "cmds/fronts/field_format.h"
 
 #define ROWS_KEYS 8
 

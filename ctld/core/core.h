@@ -150,7 +150,7 @@ struct job_view {
 	enum near_link gpu_link;
 	uint32_t gpu_share_milli;
 	const char *constraint, *prefer, *nodelist, *exclude, *licences; /* "" not given */
-	uint32_t max_wait_s, wait_target_s; /* its own; that or else its QOS's */
+	uint32_t max_wait_s, wait_target_s; /* of its own; its own, else its QOS's */
 	const char *nodes;           /* hostlist of the present or last run; "" none */
 	uint32_t n_nodes;            /* in `nodes` */
 	usec_t begin_time, deadline; /* wall; 0: none */

@@ -1,13 +1,15 @@
-/* core_impl.h - what core.c, load.c and timers.c have in common */
+/* core_impl.h - what core.c, seal.c, load.c and timers.c have in common */
 #ifndef CTLD_CORE_CORE_IMPL_H
 #define CTLD_CORE_CORE_IMPL_H
 
 #include "common/job/run.h"
-
-struct core;
+#include "ctld/core/core.h"
 
 /* Nodes have turned out to have other GPUs: use another configuration for the whole core. */
 void core_rehardware(struct core *core);
+/* All that is dirty becomes rows for `sink` (NULL: none are wanted), then all that has gone is freed.
+ * Returns how many rows. */
+size_t core_drain(struct core *core, core_row_sink *sink, void *arg);
 void timers_apply(struct core *core);
 usec_t timers_next(const struct core *core);
 

@@ -33,7 +33,7 @@
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/nodes/agent.h"
-#include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/gpu_faults.h"
 #include "ctld/core/nodes/hardware.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/place/ledger.h"

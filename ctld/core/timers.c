@@ -12,7 +12,7 @@
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/retire.h"
-#include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/gpu_faults.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/nonce.h"

@@ -58,14 +58,14 @@ static void move(struct agent *agent, struct run *run, enum agent_run_state to)
 
 /* --- effects --------------------------------------------------------------------------------- */
 
-static void *keep(struct agent *agent, void *memory)
+void *agent_keep(struct agent *agent, void *memory)
 {
 	agent->kept = xgrow(agent->kept, agent->n_kept, &agent->kept_room, sizeof(*agent->kept));
 	agent->kept[agent->n_kept++] = memory;
 	return memory;
 }
 
-static struct agent_effect *effect(struct agent *agent, enum agent_effect_kind kind)
+struct agent_effect *agent_effect_new(struct agent *agent, enum agent_effect_kind kind)
 {
 	struct agent_effect *new;
 
@@ -83,8 +83,8 @@ static struct agent_effect *effect(struct agent *agent, enum agent_effect_kind k
 /* Takes the text over. */
 static void add_note(struct agent *agent, char *text)
 {
-	keep(agent, text);
-	effect(agent, AGENT_NOTE)->text = text;
+	agent_keep(agent, text);
+	agent_effect_new(agent, AGENT_NOTE)->text = text;
 }
 
 const struct agent_effect *agent_effects(const struct agent *agent, size_t *n)
@@ -111,129 +111,11 @@ static void forget_session(struct agent *agent)
 
 static void close_session(struct agent *agent, const char *why)
 {
-	struct agent_effect *e = effect(agent, AGENT_CLOSE_SESSION);
+	struct agent_effect *e = agent_effect_new(agent, AGENT_CLOSE_SESSION);
 
 	e->session = agent->session;
 	e->text = why;
 	forget_session(agent);
-}
-
-static void mark_unsent(struct agent *agent, struct run *run)
-{
-	run->unsent = true;
-	agent->any_unsent = true;
-}
-
-/* Bring the durations of the launcher's report up to now. */
-static void run_refresh(struct run *run, struct clocks now)
-{
-	uint64_t passed = (uint64_t)(now.mono - run->heard);
-
-	if (run->state == AGENT_RUN_RUNNING) {
-		run->report.elapsed_us += passed;
-		run->report.replica.ready_us +=
-		        run->report.replica.health == HEALTH_READY ? passed : 0;
-		run->report.suspended_us += run->report.suspended ? passed : 0;
-	}
-	run->heard = now.mono;
-}
-
-static void told(struct agent *agent, struct run *run, struct clocks now)
-{
-	run->unsent = false;
-	if (!states[run->state].final)
-		return;
-	run->repeat_wait = run->repeat_wait ? 2 * run->repeat_wait : AGENT_REPEAT_FIRST;
-	if (run->repeat_wait > AGENT_REPEAT_MAX)
-		run->repeat_wait = AGENT_REPEAT_MAX;
-	run->repeat_at = now.mono + run->repeat_wait;
-	if (run->repeat_at < agent->repeat_at)
-		agent->repeat_at = run->repeat_at;
-}
-
-/* A little more than the report needs on the wire. */
-static size_t report_bytes(const struct run_report *r)
-{
-	const struct run_owner *o = &r->owner;
-
-	return 310 + 2 * (size_t)__builtin_popcountll(r->gpus) + strlen(r->detail) +
-	       strlen(r->replica.text) + strlen(r->replica.address) + strlen(r->incarnation) +
-	       strlen(r->gpu_type) + strlen(r->progress) + strlen(r->node_trouble) +
-	       strlen(o->user) + strlen(o->account) + strlen(o->partition) + strlen(o->qos) +
-	       strlen(o->name) + strlen(o->array);
-}
-
-/* Living runs first, then the ends, as many as one message may hold; the rest stays unsent and
- * follows as reports of their own. */
-static size_t gather_reports(struct agent *agent, struct run_report *reports, struct clocks now)
-{
-	size_t n = 0, bytes = 0;
-
-	for (int ends = 0; ends <= 1; ends++) {
-		for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
-			if (ends ? !states[run->state].final : !run_is_alive(run))
-				continue;
-			run_refresh(run, now);
-			bytes += report_bytes(&run->report);
-			if (bytes > AGENT_REGISTER_BYTES) {
-				mark_unsent(agent, run);
-				continue;
-			}
-			reports[n++] = run->report;
-			run->repeat_wait = 0;
-			told(agent, run, now);
-		}
-	}
-	return n;
-}
-
-static void send_register(struct agent *agent, struct clocks now)
-{
-	struct agent_effect *e = effect(agent, AGENT_SEND_REGISTER);
-	struct run_report *reports;
-	size_t max = 0;
-
-	for (int state = AGENT_RUN_STARTING; state <= AGENT_RUN_NEVER; state++)
-		max += agent_runs_count(agent->runs, state);
-	reports = keep(agent, xcalloc(max, sizeof(*reports)));
-	agent->any_unsent = false;
-	agent->register_sent = true;
-	agent->register_deadline = now.mono + AGENT_REGISTER_TIMEOUT;
-	e->session = agent->session;
-	e->reg.incarnation = agent->incarnation;
-	e->reg.boot_id = agent->boot_id;
-	e->reg.containment = agent->containment;
-	e->reg.max_epoch = agent->max_epoch;
-	e->reg.max_job = agent->max_job;
-	e->reg.runs = reports;
-	e->reg.n_runs = gather_reports(agent, reports, now);
-	e->reg.more_runs = agent->any_unsent;
-}
-
-static void send_report(struct agent *agent, struct run *run, struct clocks now)
-{
-	struct agent_effect *e = effect(agent, AGENT_SEND_REPORT);
-
-	run_refresh(run, now);
-	e->session = agent->session;
-	e->report = run->report;
-	told(agent, run, now);
-}
-
-/* Send all unsent reports, if the session is registered. */
-static void flush(struct agent *agent, struct clocks now)
-{
-	if (!agent->launcher_up || !agent->session)
-		return;
-	if (!agent->register_sent)
-		send_register(agent, now);
-	if (!agent->registered || !agent->any_unsent)
-		return;
-	agent->any_unsent = false;
-	for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
-		if (run->unsent)
-			send_report(agent, run, now);
-	}
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */
@@ -251,7 +133,7 @@ static void see_epoch(struct agent *agent, uint64_t epoch, uint64_t signature_ag
 	if (epoch <= agent->max_epoch && !signature_age_s)
 		return;
 	agent->max_epoch = epoch;
-	e = effect(agent, AGENT_TELL_EPOCH);
+	e = agent_effect_new(agent, AGENT_TELL_EPOCH);
 	e->epoch = epoch;
 	e->signature_age_s = signature_age_s;
 }
@@ -288,14 +170,14 @@ static bool order_counts(
 static void doom(struct agent *agent, const struct agent_end *end, char *refusal)
 {
 	struct run *run = agent_runs_add(agent->runs, end->run);
-	struct agent_effect *e = effect(agent, AGENT_TELL_END);
+	struct agent_effect *e = agent_effect_new(agent, AGENT_TELL_END);
 
 	run->refusal = refusal;
 	move(agent, run, AGENT_RUN_DOOMED);
 	e->end = *end;
-	e->end.by_user = keep(agent, xstrdup(end->by_user));
-	e->end.by_account = keep(agent, xstrdup(end->by_account));
-	e->end.by_qos = keep(agent, xstrdup(end->by_qos));
+	e->end.by_user = agent_keep(agent, xstrdup(end->by_user));
+	e->end.by_account = agent_keep(agent, xstrdup(end->by_account));
+	e->end.by_qos = agent_keep(agent, xstrdup(end->by_qos));
 }
 
 static struct agent_end end_of(struct run_id run, uint64_t epoch)
@@ -321,7 +203,7 @@ static void on_start(struct agent *agent, const struct agent_event *event, struc
 	run = agent_runs_find(agent->runs, id);
 	if (run) { /* a late copy; or it was doomed, and NEVER is on its way */
 		if (states[run->state].final)
-			mark_unsent(agent, run);
+			agent_mark_unsent(agent, run);
 		return;
 	}
 	if (runs_is_forgotten(agent->runs, id))
@@ -336,7 +218,7 @@ static void on_start(struct agent *agent, const struct agent_event *event, struc
 	}
 	run = agent_runs_add(agent->runs, id);
 	move(agent, run, AGENT_RUN_ASKED);
-	effect(agent, AGENT_TELL_START)->start.run = id;
+	agent_effect_new(agent, AGENT_TELL_START)->start.run = id;
 	agent->effects[agent->n_effects - 1].start.order = event->start.order;
 }
 
@@ -354,13 +236,13 @@ static void on_end(struct agent *agent, const struct agent_event *event, struct 
 		if (!runs_is_forgotten(agent->runs, end->run))
 			doom(agent, end, NULL);
 	} else if (states[run->state].final) {
-		mark_unsent(agent, run);
+		agent_mark_unsent(agent, run);
 	} else if (run->state != AGENT_RUN_DOOMED) {
-		e = effect(agent, AGENT_TELL_END);
+		e = agent_effect_new(agent, AGENT_TELL_END);
 		e->end = *end;
-		e->end.by_user = keep(agent, xstrdup(end->by_user));
-		e->end.by_account = keep(agent, xstrdup(end->by_account));
-		e->end.by_qos = keep(agent, xstrdup(end->by_qos));
+		e->end.by_user = agent_keep(agent, xstrdup(end->by_user));
+		e->end.by_account = agent_keep(agent, xstrdup(end->by_account));
+		e->end.by_qos = agent_keep(agent, xstrdup(end->by_qos));
 	}
 }
 
@@ -378,7 +260,7 @@ static void on_suspend(struct agent *agent, const struct agent_event *event, str
 
 	(void)now;
 	if (order_counts(agent, event, s->run, s->epoch) && may_be_alive(agent, s->run))
-		effect(agent, AGENT_TELL_SUSPEND)->suspend = *s;
+		agent_effect_new(agent, AGENT_TELL_SUSPEND)->suspend = *s;
 }
 
 static void on_signal(struct agent *agent, const struct agent_event *event, struct clocks now)
@@ -389,7 +271,7 @@ static void on_signal(struct agent *agent, const struct agent_event *event, stru
 	if (!order_counts(agent, event, event->signal.run, event->signal.epoch) ||
 	        !may_be_alive(agent, event->signal.run))
 		return;
-	e = effect(agent, AGENT_TELL_SIGNAL);
+	e = agent_effect_new(agent, AGENT_TELL_SIGNAL);
 	e->signal.run = event->signal.run;
 	e->signal.epoch = event->signal.epoch;
 	e->signal.signal = event->signal.signal;
@@ -414,7 +296,7 @@ static void on_forget(struct agent *agent, const struct agent_event *event, stru
 			continue;
 		}
 		agent->orders_obeyed++;
-		effect(agent, AGENT_TELL_FORGET)->forget = id;
+		agent_effect_new(agent, AGENT_TELL_FORGET)->forget = id;
 		assert(may_move(run->state, AGENT_RUN_FORGOTTEN));
 		agent_runs_forget(agent->runs, run);
 	}
@@ -459,7 +341,7 @@ static void recall(struct agent *agent, struct run_id id)
 	run = agent_runs_add(agent->runs, id);
 	run_set_report(run, &report);
 	move(agent, run, AGENT_RUN_ENDED);
-	mark_unsent(agent, run);
+	agent_mark_unsent(agent, run);
 }
 
 static void on_registered(struct agent *agent, const struct agent_event *event, struct clocks now)
@@ -553,7 +435,7 @@ static void take_report(struct agent *agent, const struct run_report *report, st
 	free(run->refusal);
 	run->refusal = NULL;
 	move(agent, run, to);
-	mark_unsent(agent, run);
+	agent_mark_unsent(agent, run);
 	run->repeat_wait = 0;
 	if (report->epoch > agent->max_epoch)
 		agent->max_epoch = report->epoch;
@@ -606,25 +488,12 @@ static void on_launcher_hello(
 		take_report(agent, &event->hello.runs[i], now);
 	/* The launcher may have died before it could save an epoch that we know. */
 	if (agent->max_epoch > event->hello.max_epoch)
-		effect(agent, AGENT_TELL_EPOCH)->epoch = agent->max_epoch;
+		agent_effect_new(agent, AGENT_TELL_EPOCH)->epoch = agent->max_epoch;
 	else
 		agent->max_epoch = event->hello.max_epoch;
 }
 
 /* --- time ------------------------------------------------------------------------------------ */
-
-static void repeat_ends(struct agent *agent, struct clocks now)
-{
-	agent->repeat_at = INT64_MAX;
-	for (struct run *run = agent_runs_first(agent->runs); run; run = run->next) {
-		if (!states[run->state].final)
-			continue;
-		if (run->repeat_at <= now.mono)
-			send_report(agent, run, now);
-		else if (run->repeat_at < agent->repeat_at)
-			agent->repeat_at = run->repeat_at;
-	}
-}
 
 static void on_clock(struct agent *agent, const struct agent_event *event, struct clocks now)
 {
@@ -634,11 +503,11 @@ static void on_clock(struct agent *agent, const struct agent_event *event, struc
 	if (!agent->registered)
 		return;
 	if (now.mono >= agent->heartbeat_at) {
-		effect(agent, AGENT_SEND_HEARTBEAT)->session = agent->session;
+		agent_effect_new(agent, AGENT_SEND_HEARTBEAT)->session = agent->session;
 		agent->heartbeat_at = now.mono + agent->heartbeat;
 	}
 	if (now.mono >= agent->repeat_at)
-		repeat_ends(agent, now);
+		agent_repeat_ends(agent, now);
 }
 
 usec_t agent_next_timer(const struct agent *agent)
@@ -698,7 +567,7 @@ void agent_apply(struct agent *agent, const struct agent_event *event, struct cl
 
 	assert(agent->n_effects == 0 && event->kind < AGENT_EVENT_COUNT);
 	handlers[event->kind](agent, event, now);
-	flush(agent, now);
+	agent_flush(agent, now);
 }
 
 /* --- queries --------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* agent_impl.h - the inside of the agent's core, for its own files
  *
  *   agent.c         events, orders, effects
+ *   agent_reports.c what the controller is told of runs, and told again
  *   agent_check.c   invariants and the hash
  */
 #ifndef NODED_CORE_AGENT_IMPL_H
@@ -36,6 +37,18 @@ struct agent {
 /* RUN is job.task.attempt.rank in notes. */
 #define RUN          "run %llu.%u.%u.%u"
 #define RUN_ARGS(id) (unsigned long long)(id).job, (id).task, (id).attempt, (id).rank
+
+/* An effect of this event, of which all but the kind is 0 yet. */
+struct agent_effect *agent_effect_new(struct agent *agent, enum agent_effect_kind kind);
+/* Memory that lives as long as the effects of this event; returns it. */
+void *agent_keep(struct agent *agent, void *memory);
+
+/* There is news of this run, which agent_flush() sends. */
+void agent_mark_unsent(struct agent *agent, struct run *run);
+/* Send what is marked, if the session is registered; else register it. */
+void agent_flush(struct agent *agent, struct clocks now);
+/* Send those ends again whose time has come. */
+void agent_repeat_ends(struct agent *agent, struct clocks now);
 
 /* From the state table: is the state reported until forgotten? Is it what the launcher reported? */
 bool agent_state_is_final(enum agent_run_state state);

@@ -48,7 +48,7 @@ check_circles() {
 
 check_circles ctld/core core '
 jobs/array jobs/depends jobs/eligible jobs/job_timers jobs/life jobs/retire jobs/runlife
-nodes/devices nodes/faults nodes/gpu_drains
+nodes/devices nodes/gpu_faults nodes/gpu_drains
 records/node records/run
 request/requests request/shape
 '

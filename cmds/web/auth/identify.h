@@ -3,7 +3,7 @@
  * The proofs, in the order in which they count:
  *
  *	X-Remote-User          of a proxy, at a unix socket alone: each peer that may connect is trusted
- *	Authorization: Munge   a credential over this one request (auth.h), made by `gweb sign`
+ *	Authorization: Munge   a credential over this one request (sessions.h), made by `gweb sign`
  *	Authorization: Bearer  a token, also as X-SLURM-USER-TOKEN: GET alone
  *	a cookie               of a session
  *
@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#include "cmds/web/auth/auth.h"
+#include "cmds/web/auth/sessions.h"
 #include "cmds/web/http.h"
 
 struct identify;

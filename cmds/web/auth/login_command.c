@@ -19,7 +19,7 @@
 
 #include "cmds/api/client.h"
 #include "cmds/cli/cmd.h"
-#include "cmds/web/auth/auth.h"
+#include "cmds/web/auth/sessions.h"
 #include "common/base/strbuf.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"

@@ -14,13 +14,13 @@
  * each hour, from the start of its booking. The meter makes fair-share and GPU-hours follow what
  * runs now; the bill at the end replaces what the meter had counted.
  */
-#include "common/conf/conf_find.h"
 #include "ctld/core/attempts/bill.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/each.h"
+#include "common/conf/conf_find.h"
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/hours.h"
 #include "ctld/core/accounts/usage.h"

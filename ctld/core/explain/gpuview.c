@@ -10,7 +10,7 @@
 #include "common/gpu/gpufault.h"
 #include "ctld/core/core.h"
 #include "ctld/core/nodes/devices.h"
-#include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/gpu_faults.h"
 #include "ctld/core/nodes/gpu_samples.h"
 #include "ctld/core/place/gpu_choice.h"
 #include "ctld/core/place/ledger.h"

@@ -9,7 +9,7 @@
 
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/requeue.h"
+#include "ctld/core/jobs/requeue_on.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"

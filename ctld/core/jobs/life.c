@@ -46,7 +46,7 @@
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/notifications.h"
-#include "ctld/core/jobs/requeue.h"
+#include "ctld/core/jobs/requeue_on.h"
 #include "ctld/core/jobs/retire.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/jobs/replica_restart.h"

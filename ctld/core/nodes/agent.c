@@ -27,7 +27,7 @@
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/nodes/devices.h"
-#include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/gpu_faults.h"
 #include "ctld/core/nodes/hardware.h"
 #include "ctld/core/nodes/report.h"
 #include "ctld/core/records/audit_note.h"

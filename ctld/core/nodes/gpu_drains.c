@@ -12,7 +12,7 @@
 
 #include "common/base/text.h"
 #include "ctld/core/jobs/node_state.h"
-#include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/gpu_faults.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"
 

@@ -18,7 +18,7 @@
 struct gpu_drain {
 	char gpu[DEVICE_UUID_MAX];
 	uint32_t uid; /* the user that drained it; GPU_NOBODY: not an operator, but a fault of it
-	               * (faults.h) */
+	               * (gpu_faults.h) */
 	usec_t since; /* wall */
 	uint32_t kind, code;     /* GPU_NOBODY: the fault (common/gpu/gpufault.h) */
 	char boot[GPU_BOOT_MAX]; /* with GPU_NOBODY: its node's boot id at that time; "": not

@@ -44,7 +44,7 @@ struct node_info {
 	const char *name, *reason, *incarnation, *boot_id;
 	const char *gpus;     /* UUIDs of its GPUs by index, with "," between (devices.h) */
 	const char *health;   /* its drained GPUs (gpu_drains.h) */
-	uint64_t faults_seen; /* the last fault applied, of this incarnation (faults.h) */
+	uint64_t faults_seen; /* the last fault applied, of this incarnation (gpu_faults.h) */
 	const char *found;    /* its GPUs, if they are taken as found (hardware.h) */
 	uint32_t reason_uid, cpus;
 	uint64_t mem_mb;
@@ -86,7 +86,7 @@ struct node_link {
 	usec_t fenced_mono; /* when the fence program was last requested */
 	enum node_fence fence;
 	uint32_t slot;        /* in the heap of unknown nodes with a due time (node_silence.c) */
-	uint32_t check_slot;  /* in the heap of nodes whose GPUs are to be checked (faults.h) */
+	uint32_t check_slot;  /* in the heap of nodes whose GPUs are to be checked (gpu_faults.h) */
 	usec_t check_due;     /* mono, if it is in that heap */
 	bool tells_faults;    /* its agent reports faults */
 	bool no_settings;     /* its agent does not understand settings for confining runs */

@@ -262,7 +262,7 @@ struct gpu_sample {
 	usec_t last_xid_time; /* wall */
 };
 
-/* A fault of a GPU (faults.h). */
+/* A fault of a GPU (gpu_faults.h). */
 struct gpu_fault {
 	uint64_t seq; /* grows within an incarnation of the node */
 	const char *uuid;

@@ -34,7 +34,7 @@
 	X(NODE, gpus, TEXT, _)          /* which GPU has which index (devices.h) */ \
 	X(NODE, found, TEXT, _)         /* GPUs taken as found, by index (hardware.h) */ \
 	X(NODE, health, TEXT, _)        /* GPUs that are drained (gpu_drains.h) */ \
-	X(NODE, faults_seen, INT, _) /* of this incarnation, the last that was applied (faults.h) */
+	X(NODE, faults_seen, INT, _) /* of this incarnation, the last that was applied (gpu_faults.h) */
 
 #define JOB_COLUMNS(X)                                                             \
 	X(JOB, id, INT, K)                                                         \

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cmds/web/auth/auth.h"
+#include "cmds/web/auth/sessions.h"
 #include "cmds/web/auth/viewers.h"
 
 #define SESSION_S 3600

@@ -1,4 +1,4 @@
-/* quota_lent.c - what of the guarantees is lent: see quota_lent() in quota.h
+/* quota_figures.c - what of the guarantees is lent: see quota_lent() in quota.h
  *
  * Children come after their parents: one walk adds up what the members of each cohort have idle and
  * use beyond their guarantees, a second one gives each member its part of what its cohort lends.

@@ -1,4 +1,4 @@
-/* faults.c - see faults.h
+/* gpu_faults.c - see gpu_faults.h
  *
  * The drain of a GPU is in the node's row (gpu_drains.h), with the kind of the fault and the boot
  * in which it happened. How the GPU returns depends on the fault (common/gpu/gpufault.h):
@@ -12,7 +12,7 @@
  * registration brings it forward. A later fault replaces the drain only if the GPU takes at least
  * as long to recover from it, so that a small fault does not bring back a GPU that needs a reset.
  */
-#include "ctld/core/nodes/faults.h"
+#include "ctld/core/nodes/gpu_faults.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* field.h - fields of Slurm's listings: one table each, three ways to ask for them
+/* field_format.h - fields of Slurm's listings: one table each, three ways to ask for them
  *
  *	squeue, sinfo, sprio -o   "%.18i %.9P %j|%T": letters, as wide as they are or cut and padded
  *	squeue, sinfo -O          "JobID:.18,Name,State:": names, 20 wide unless they say otherwise,
@@ -7,8 +7,8 @@
  *
  * Values are foreign text: what is not plain is shown as \xNN. Widths count characters.
  */
-#ifndef CMDS_FIELD_H
-#define CMDS_FIELD_H
+#ifndef CMDS_FIELD_FORMAT_H
+#define CMDS_FIELD_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

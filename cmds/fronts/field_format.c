@@ -1,5 +1,5 @@
-/* field.c - see field.h */
-#include "cmds/fronts/field.h"
+/* field_format.c - see field_format.h */
+#include "cmds/fronts/field_format.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* requeue.h - a job waits again after an end that its owner named, and how long */
-#ifndef CTLD_CORE_REQUEUE_H
-#define CTLD_CORE_REQUEUE_H
+/* requeue_on.h - a job waits again after an end that its owner named, and how long */
+#ifndef CTLD_CORE_REQUEUE_ON_H
+#define CTLD_CORE_REQUEUE_ON_H
 
 #include <stdbool.h>
 

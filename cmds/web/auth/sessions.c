@@ -1,5 +1,5 @@
-/* auth.c - see auth.h */
-#include "cmds/web/auth/auth.h"
+/* sessions.c - see sessions.h */
+#include "cmds/web/auth/sessions.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* auth.h - how a request proves its user: links, sessions, tokens and credentials
+/* sessions.h - how a request proves its user: links, sessions, tokens and credentials
  *
  *	credential   `Authorization: Munge CRED`, over method, target, host and body: once, for one
  *	             request of a program. `gweb login` sends one, and gets a link.
@@ -11,8 +11,8 @@
  * Links and sessions are kept as hashes, so what leaks from memory opens nothing. What one user may
  * hold is bounded: the oldest goes. Thread-safe; nothing here blocks. Time is the caller's.
  */
-#ifndef CMDS_AUTH_H
-#define CMDS_AUTH_H
+#ifndef CMDS_SESSIONS_H
+#define CMDS_SESSIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

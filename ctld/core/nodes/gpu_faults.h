@@ -1,4 +1,4 @@
-/* faults.h - GPU faults that agents report, and what the controller does about them
+/* gpu_faults.h - GPU faults that agents report, and what the controller does about them
  *
  * An agent repeats the report of a fault until it is acknowledged, and the controller applies each
  * fault once: its number is compared with the last one applied (node_info.faults_seen), which
@@ -15,8 +15,8 @@
  * agent registers: the agent gets the order (EFFECT_CHECK_GPUS) and checks the GPU, and if no
  * fault is left the GPU is returned to use. What an operator has drained stays drained.
  */
-#ifndef CTLD_CORE_FAULTS_H
-#define CTLD_CORE_FAULTS_H
+#ifndef CTLD_CORE_GPU_FAULTS_H
+#define CTLD_CORE_GPU_FAULTS_H
 
 #include "ctld/core/nodes/gpu_drains.h"
 
