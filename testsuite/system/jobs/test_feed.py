@@ -482,7 +482,7 @@ def test_what_waits_for_a_service_that_is_stopped(cluster):
     """It is answered long before --wake-wait; so is what comes later, until there is the service again."""
     url = f"http://127.0.0.1:{activate(cluster)}/"
     daemon = cluster.others[-1]
-    stopped = (503, b"service chat is stopped\n")
+    stopped = (503, b"service chat is stopped or gone\n")
 
     def ask():
         try:

@@ -108,7 +108,7 @@ def test_login_is_needed(web):
 
 
 def test_errors_are_pages_to_a_browser(web, cookie):
-    for path, status, text in (("/nothing", 404, "There is no such page."), ("/queue?%zz", 400, "The path or query cannot be understood."), ("/login?link=none", 403, "older")):
+    for path, status, text in (("/nothing", 404, "The reason: there is no such page"), ("/queue?%zz", 400, "The reason: the path or query cannot be understood"), ("/login?link=none", 403, "older")):
         r = cookie.get(path, Accept="text/html")
         assert r.status == status and r.body.startswith(b"<!doctype html>") and text in r.body.decode(), r.body
     assert cookie.get("/nothing").body == b"404 not found: there is no such page\n"
