@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """web.py - what gweb costs: scrapes a second with their p99, memory with 100,000 jobs, the controller's part, viewers
 
-usage: GPUSCHED_BUILD=DIR testsuite/bench/web.py [--jobs N] [--rate N] [--seconds N] [--viewers N] [--first] [--only-viewers]
+usage: GPUSCHED_BUILD=DIR testsuite/bench/web.py [--jobs N] [--rate N] [--seconds N] [--viewers N] [--window N] [--first] [--only-viewers]
 
 Viewers are streams of /v1/watch, all of one user. Meanwhile a job is submitted five times a second; an event's delay is from
 its submit's return until a viewer has it.
