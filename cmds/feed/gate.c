@@ -61,11 +61,6 @@ struct gates {
 	bool crowded; /* it was said */
 };
 
-static int64_t now_ms(void)
-{
-	return clock_us(CLOCK_MONOTONIC) / 1000;
-}
-
 static void run_after(struct event *timer, uint64_t ms)
 {
 	const struct timeval t = { (time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000) };
@@ -231,7 +226,7 @@ static void on_found(void *arg, size_t service, enum asker_state state,
 	free(gate->v);
 	gate->v = n ? xmemdup(v, n * sizeof(*v)) : NULL;
 	gate->n = n;
-	gate->found_ms = now_ms();
+	gate->found_ms = clock_ms(CLOCK_MONOTONIC);
 	gate->known |= state != ASKER_UNKNOWN;
 	connect_all(gate);
 	if (gate->known && state != ASKER_STANDS)
@@ -248,7 +243,7 @@ static void begin_waiting(struct held *h)
 	h->state = WAITING;
 	gate->waiting++;
 	run_after(h->timer, gate->all->limits.wake_wait_ms);
-	if (gate->n && now_ms() - GATE_FRESH_MS < gate->found_ms) {
+	if (gate->n && clock_ms(CLOCK_MONOTONIC) - GATE_FRESH_MS < gate->found_ms) {
 		connect_to_replica(h);
 		return;
 	}

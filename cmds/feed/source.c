@@ -34,11 +34,6 @@ struct source {
 	struct error left_out; /* what was said last */
 };
 
-static int64_t now_ms(void)
-{
-	return clock_us(CLOCK_MONOTONIC) / 1000;
-}
-
 struct source *source_new(const struct source_which *which, struct error *err)
 {
 	struct source *s = xcalloc(1, sizeof(*s));
@@ -213,7 +208,7 @@ int source_ask(struct source *s, struct feed *out, struct error *err)
 
 static int attempt(struct source *s, int ms, struct feed *out, struct error *err)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
 
 	/* Before the question: what changes after it is told. */
 	if (!s->request && start_watch(s, err) < 0)
@@ -226,20 +221,20 @@ static int attempt(struct source *s, int ms, struct feed *out, struct error *err
 	} else if (now < s->rest_ms) {
 		nap(s->rest_ms - now < ms ? s->rest_ms - now : ms);
 	}
-	now = now_ms();
+	now = clock_ms(CLOCK_MONOTONIC);
 	if (now < s->rest_ms || (!s->due && now < s->poll_ms))
 		return 0;
 	if (source_ask(s, out, err) < 0)
 		return -1;
 	s->due = false;
 	s->poll_ms = now + SOURCE_POLL_MS;
-	s->rest_ms = now_ms() + rest_after(&s->rest, now_ms() - now);
+	s->rest_ms = clock_ms(CLOCK_MONOTONIC) + rest_after(&s->rest, clock_ms(CLOCK_MONOTONIC) - now);
 	return 1;
 }
 
 int source_wait(struct source *s, int ms, struct feed *out, struct error *err)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	int rc;
 
 	if (now < s->again_ms) {
@@ -255,6 +250,6 @@ int source_wait(struct source *s, int ms, struct feed *out, struct error *err)
 	client_drop(s->asks);
 	stop_watch(s);
 	s->due = true;
-	s->again_ms = now_ms() + backoff_next_ms(&s->backoff);
+	s->again_ms = clock_ms(CLOCK_MONOTONIC) + backoff_next_ms(&s->backoff);
 	return -1;
 }

@@ -125,7 +125,7 @@ static const struct snapshot_request *request_of(
 	r->cpus = m->cpus;
 	r->time_limit_s = m->time_limit_s;
 	r->nodes_min = m->nodes_min;
-	/* A controller of before that field says only what the job itself wishes. */
+	/* An older controller does not send wait_target_s, but the max_wait of the job. */
 	r->wait_target_s = m->wait_target_s ? m->wait_target_s : m->max_wait_s;
 	return r;
 }

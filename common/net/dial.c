@@ -45,15 +45,10 @@ struct dial {
 
 /* --- small parts ----------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
-{
-	return clock_us(CLOCK_MONOTONIC) / 1000;
-}
-
 /* A moment from which on there is no waiting; INT64_MAX: never. */
 static int64_t deadline_in(int timeout_ms)
 {
-	return timeout_ms < 0 ? INT64_MAX : now_ms() + timeout_ms;
+	return timeout_ms < 0 ? INT64_MAX : clock_ms(CLOCK_MONOTONIC) + timeout_ms;
 }
 
 static int left_ms(int64_t deadline)
@@ -62,7 +57,7 @@ static int left_ms(int64_t deadline)
 
 	if (deadline == INT64_MAX)
 		return -1;
-	left = deadline - now_ms();
+	left = deadline - clock_ms(CLOCK_MONOTONIC);
 	return left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
@@ -232,7 +227,7 @@ static int connect_any(struct dial *d, const struct dial_to *to, int64_t deadlin
 			break;
 		if (d->fd < 0)
 			continue;
-		e = end_connect(d, now_ms() + left_ms(deadline) / n);
+		e = end_connect(d, clock_ms(CLOCK_MONOTONIC) + left_ms(deadline) / n);
 		if (e == 0)
 			break;
 		close(d->fd);
@@ -367,7 +362,7 @@ void dial_for_reader(struct dial *d, int fd)
 struct dial *dial_open(const struct dial_to *to, struct error *err)
 {
 	struct dial *d = calloc(1, sizeof(*d));
-	int64_t deadline = now_ms() + (to->timeout_ms > 0 ? to->timeout_ms : OPEN_MS);
+	int64_t deadline = clock_ms(CLOCK_MONOTONIC) + (to->timeout_ms > 0 ? to->timeout_ms : OPEN_MS);
 	struct hello *hello = NULL;
 	int n;
 

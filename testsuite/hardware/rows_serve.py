@@ -10,6 +10,7 @@ import time
 import urllib.request
 
 from cluster import Failed, wait_until
+from load import Clients
 from rows_memory import apps, mem_mb
 from rows_use import PYTHONS, with_torch
 from rows_work import YIELDS
@@ -80,20 +81,22 @@ def service(ctx):
 CLIENTS, MEASURED_S = 32, 4
 
 
-class Clients:
+class Asking(Clients):
     """Each asks one replica after the other, as `gserve endpoints` names them, and asks again when it has its answer."""
 
     def __init__(self, c):
-        self.c, self.endpoints, self.answered, self.lost = c, [], 0, []
-        self.ended, self.lock = threading.Event(), threading.Lock()
-        self.threads = [threading.Thread(target=self.look, daemon=True), *(threading.Thread(target=self.ask, args=(i,), daemon=True) for i in range(CLIENTS))]
+        super().__init__(CLIENTS)
+        self.c, self.endpoints, self.answered, self.turns = c, [], 0, 0
+        self.threads.append(threading.Thread(target=self.look, daemon=True))
 
     def look(self):
         while not self.ended.wait(0.25):
             self.endpoints = self.c.run("gserve", "endpoints", "model", check=False).stdout.split() or self.endpoints
 
-    def ask(self, i):
-        turn = i
+    def run(self):
+        with self.lock:
+            self.turns += 1
+            turn = self.turns  # so that they begin at different replicas
         while not self.ended.wait(0 if self.endpoints else 0.1):
             found = self.endpoints  # look() replaces it
             if not found:
@@ -103,21 +106,11 @@ class Clients:
                 with urllib.request.urlopen(f"http://{found[turn % len(found)]}/generate/{turn}", timeout=30) as r:
                     r.read()
             except OSError as e:
-                self.lost.append(str(e))
+                self.failures.append(str(e))
                 self.ended.wait(0.1)
                 continue
             with self.lock:
                 self.answered += 1
-
-    def __enter__(self):
-        for t in self.threads:
-            t.start()
-        return self
-
-    def __exit__(self, *args):
-        self.ended.set()
-        for t in self.threads:
-            t.join()
 
     def rate(self):
         """Answers a second, from now on for some seconds."""
@@ -155,7 +148,7 @@ def served(ctx):
         wait_until(lambda: ready() == 1, lambda: f"a replica: {shown()}", 40)
         batch = c.script(YIELDS % (TOOL, mem_mb(ctx) // 2), f"--gpu-mem={mem_mb(ctx) // 2 + mem_mb(ctx) // 8}M", "--qos=scavenger", "--requeue")
         c.said(batch, "held_mb")
-        with Clients(c) as load:
+        with Asking(c) as load:
             wait_until(lambda: load.answered, "an answer", 20)
             begin = time.monotonic()
             alone = load.rate()
@@ -168,9 +161,9 @@ def served(ctx):
         wait_until(lambda: c.state(batch) == "RUNNING", lambda: f"job {batch} to run again: {c.why(batch)}; {shown()}", 30)
         made_room = warned is not None and state == "PENDING"
         other_gpu = len(c.devices()) > 1 and state == "RUNNING"
-        yield judged(what, (made_room or other_gpu) and not load.lost,
+        yield judged(what, (made_room or other_gpu) and not load.failures,
                      f"{CLIENTS} clients: {alone:.0f} answers/s of 1 replica, {REPLICAS} replicas after {up:.1f} s, {all_of_them:.0f} answers/s; the batch job "
-                     f"{'was warned and waited' if made_room else 'went on'}, and ran {time.monotonic() - begin:.1f} s after the service was stopped; {load.answered} answered, {len(load.lost)} lost {' '.join(load.lost[:1])}".rstrip())
+                     f"{'was warned and waited' if made_room else 'went on'}, and ran {time.monotonic() - begin:.1f} s after the service was stopped; {load.answered} answered, {len(load.failures)} lost {' '.join(load.failures[:1])}".rstrip())
     finally:
         c.run("gserve", "stop", "model", check=False)
         c.run("gcancel", "--state", "PENDING,CONFIGURING,RUNNING", check=False)

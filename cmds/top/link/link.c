@@ -50,11 +50,6 @@ struct link {
 	bool paused, told; /* told: an update said that there is no connection */
 };
 
-static int64_t now_ms(void)
-{
-	return clock_us(CLOCK_MONOTONIC) / 1000;
-}
-
 static void ring(int fd)
 {
 	uint64_t one = 1;
@@ -130,7 +125,7 @@ static void say_link(struct link *l, bool ok, const char *text)
 static void lose(struct link *l, const struct error *why)
 {
 	client_drop(l->client);
-	asks_forget(&l->asks, now_ms(), clock_us(CLOCK_REALTIME));
+	asks_forget(&l->asks, clock_ms(CLOCK_MONOTONIC), clock_us(CLOCK_REALTIME));
 	if (why)
 		say_link(l, false, why->text);
 }
@@ -248,7 +243,7 @@ static bool is_stopped(struct link *l)
 
 static int pause_until_next(struct link *l)
 {
-	int64_t ms = asks_next_ms(&l->asks, l->paused) - now_ms();
+	int64_t ms = asks_next_ms(&l->asks, l->paused) - clock_ms(CLOCK_MONOTONIC);
 
 	return ms < 0 ? 0 : ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : (int)ms;
 }
@@ -260,10 +255,10 @@ static int receive(struct link *l, struct dial *d, struct error *err)
 
 	while ((rc = dial_recv(d, &f, 0, err)) > 0) {
 		backoff_reset(&l->backoff);
-		if (asks_take(&l->asks, &f, now_ms(), clock_us(CLOCK_REALTIME), err) < 0)
+		if (asks_take(&l->asks, &f, clock_ms(CLOCK_MONOTONIC), clock_us(CLOCK_REALTIME), err) < 0)
 			return -1;
 	}
-	if (rc == 0 && asks_oldest_ms(&l->asks, now_ms()) > SILENCE_MS)
+	if (rc == 0 && asks_oldest_ms(&l->asks, clock_ms(CLOCK_MONOTONIC)) > SILENCE_MS)
 		return error_set(err, ERR_TIMEOUT, "the controller has not answered for %d s",
 		        SILENCE_MS / 1000);
 	return rc;
@@ -275,7 +270,7 @@ static int serve(struct link *l, struct dial *d, struct error *err)
 		{ .fd = dial_fd(d), .events = POLLIN } };
 
 	begin_order(l);
-	if (asks_send_due(&l->asks, d, now_ms(), l->paused, err) < 0)
+	if (asks_send_due(&l->asks, d, clock_ms(CLOCK_MONOTONIC), l->paused, err) < 0)
 		return -1;
 	if (dial_is_sending(d))
 		p[1].events |= POLLOUT;

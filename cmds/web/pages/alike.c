@@ -23,11 +23,6 @@ static struct kept kept[KEPT];
 static size_t next;  /* the oldest */
 static size_t bytes; /* of all bodies */
 
-static int64_t now_ms(void)
-{
-	return clock_us(CLOCK_MONOTONIC) / 1000;
-}
-
 static bool for_many(const struct http_request *r)
 {
 	const char *part = http_header(r, "X-Part");
@@ -44,7 +39,7 @@ bool alike_find(const struct http_request *r, struct http_answer *a)
 		const struct kept *k = &kept[i];
 
 		if (!k->raw || k->serial != r->snap->serial || strcmp(k->raw, r->raw) != 0 ||
-		        now_ms() - k->at_ms >= ALIKE_MS)
+		        clock_ms(CLOCK_MONOTONIC) - k->at_ms >= ALIKE_MS)
 			continue;
 		a->shared = http_body_ref(k->body);
 		a->type = k->type;
@@ -75,7 +70,7 @@ void alike_keep(const struct http_request *r, struct http_answer *a)
 		drop(&kept[(next + i) % KEPT]);
 	*k = (struct kept){ .raw = xstrdup(r->raw),
 		.serial = r->snap->serial,
-		.at_ms = now_ms(),
+		.at_ms = clock_ms(CLOCK_MONOTONIC),
 		.body = http_body_new(&a->body, true),
 		.type = a->type };
 	bytes += http_body_size(k->body);
