@@ -36,6 +36,7 @@
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
+#include "ctld/core/records/node_runs.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
 #include "ctld/core/rows/event.h"

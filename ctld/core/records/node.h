@@ -178,8 +178,6 @@ size_t nodes_expected(const struct nodes *ns);
 void node_set_text(struct nodes *ns, const char **field, const char *text);
 void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *v, size_t n);
 
-void node_link_run(struct node *node, struct run *run);
-void node_unlink_run(struct run *run);
 /* Something about its runs has changed that the plans use (struct run_snapshot). */
 void node_runs_changed(struct node *node); /* NULL is fine */
 
