@@ -48,7 +48,6 @@ check_circles() {
 
 check_circles ctld/core core '
 jobs/array jobs/depends jobs/eligible jobs/job_timers jobs/life jobs/retire jobs/runlife
-nodes/devices nodes/gpu_faults nodes/gpu_drains
 '
 check_circles noded '' ''
 for folder in base gpu job net; do

@@ -14,6 +14,7 @@
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/nodes/gpu_drains.h"
+#include "ctld/core/nodes/gpu_use.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"

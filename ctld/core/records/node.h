@@ -86,7 +86,7 @@ struct node_link {
 	usec_t fenced_mono; /* when the fence program was last requested */
 	enum node_fence fence;
 	uint32_t slot;        /* in the heap of unknown nodes with a due time (node_silence.c) */
-	uint32_t check_slot;  /* in the heap of nodes whose GPUs are to be checked (gpu_faults.h) */
+	uint32_t check_slot;  /* in the heap of nodes whose GPUs are to be checked (gpu_checks.h) */
 	usec_t check_due;     /* mono, if it is in that heap */
 	bool tells_faults;    /* its agent reports faults */
 	bool no_settings;     /* its agent does not understand settings for confining runs */

@@ -88,7 +88,7 @@ struct core {
 	struct foreign *foreign; /* runs of jobs that a restored state does not know */
 	struct effects *effects;
 	struct heap *node_timers; /* heap of unknown nodes, by the time at which something is due */
-	struct heap *checks;  /* heap of nodes whose GPUs are to be checked (gpu_faults.h) */
+	struct heap *checks;  /* heap of nodes whose GPUs are to be checked (gpu_checks.h) */
 	struct heap *job_timers; /* heap of jobs, by the wall time at which something is due */
 	struct namesakes *namesakes;
 	struct outcomes *outcomes;
