@@ -30,7 +30,7 @@
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/retire.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_booking.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/nodes/agent.h"
 #include "ctld/core/nodes/gpu_checks.h"

@@ -35,7 +35,7 @@
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/limits/quota.h"
 #include "ctld/core/request/gpu_share.h"

@@ -20,7 +20,7 @@
 #include "ctld/core/intake/changes.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_timers.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"

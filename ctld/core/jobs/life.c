@@ -48,7 +48,7 @@
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/jobs/requeue_on.h"
 #include "ctld/core/jobs/retire.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/jobs/replica_restart.h"
 #include "ctld/core/preempt/preempt.h"
 #include "ctld/core/preempt/victims.h"

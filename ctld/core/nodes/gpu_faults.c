@@ -15,7 +15,7 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/node_state.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/gpu_use.h"

@@ -25,7 +25,7 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
