@@ -27,7 +27,7 @@
 #include "ctld/core/intake/control.h"
 #include "ctld/core/explain/trial.h"
 #include "ctld/core/intake/submit.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"

@@ -47,7 +47,7 @@ check_circles() {
 }
 
 check_circles ctld/core core '
-jobs/array jobs/depends jobs/eligible jobs/job_timers jobs/life jobs/retire
+jobs/array_split jobs/depends jobs/eligible jobs/job_timers jobs/life jobs/retire
 '
 check_circles noded '' ''
 for folder in base gpu job net; do

@@ -34,7 +34,6 @@
 #include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/job_steps.h"
-#include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/limits/quota.h"

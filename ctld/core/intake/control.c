@@ -25,6 +25,7 @@
 #include "ctld/core/intake/revive.h"
 #include "ctld/core/intake/update.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/life.h"

@@ -24,6 +24,7 @@
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/records/job.h"

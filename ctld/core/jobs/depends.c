@@ -27,7 +27,7 @@
 #include "common/base/xalloc.h"
 #include "common/job/mail_types.h"
 #include "common/job/reason.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/notifications.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"

@@ -133,3 +133,20 @@ void job_consider(struct core *core, struct job *job)
 			consider(core, w);
 	}
 }
+
+void array_reconsider(struct core *core, const struct job *job)
+{
+	struct job *w = job_array(job)->waiting;
+
+	for (; w; w = job_link(w)->next)
+		job_consider(core, w);
+}
+
+void array_set_at_once(struct core *core, struct job *job, uint32_t at_once)
+{
+	bool was = array_full(job);
+
+	job_set_at_once(core->jobs, job_own(job), at_once);
+	if (array_full(job) != was)
+		array_reconsider(core, job);
+}

@@ -7,7 +7,6 @@
 #include "ctld/core/jobs/retire.h"
 
 #include "ctld/core/attempts/bill.h"
-#include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"

@@ -4,6 +4,9 @@
 
 #include "common/job/run.h"
 
+#define ARRAY_ENDED_KEPT 10000 /* ended tasks kept in memory, of all arrays together; beyond that they
+                                * leave at once */
+
 struct core;
 struct job;
 

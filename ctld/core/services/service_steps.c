@@ -22,7 +22,8 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/run_orders.h"
