@@ -23,7 +23,7 @@
 #include "ctld/core/core_impl.h"
 #include "ctld/core/intake/queued.h"
 #include "ctld/core/intake/bulk.h"
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"

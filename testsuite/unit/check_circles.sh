@@ -46,9 +46,7 @@ check_circles() {
 		}' || bad=1
 }
 
-check_circles ctld/core core '
-jobs/array_split jobs/depends jobs/eligible jobs/job_timers jobs/life jobs/retire
-'
+check_circles ctld/core core ''
 check_circles noded '' ''
 for folder in base gpu job net; do
 	check_circles common/$folder '' ''

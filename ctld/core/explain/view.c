@@ -32,7 +32,7 @@
 #include "ctld/core/explain/why.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt_outcome.h"
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/depends_why.h"
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/limits/limits.h"

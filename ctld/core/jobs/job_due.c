@@ -1,7 +1,7 @@
 /* job_due.c - see job_due.h */
 #include "ctld/core/jobs/job_due.h"
 
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/depends_outcome.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"

@@ -41,7 +41,9 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/attempt_outcome.h"
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/depends_attach.h"
+#include "ctld/core/jobs/depends_queue.h"
+#include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_steps.h"
@@ -560,7 +562,7 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 		end_attempt(core, job, &(struct stop){ .cause = END_PEER });
 }
 
-/* --- for another job -------------------------------------------------------------------------- */
+/* --- for another job ------------------------------------------------------------------------- */
 
 /* Only the first planned start is kept, as wall time; one whose time is not known does not
  * count. */
