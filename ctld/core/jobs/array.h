@@ -38,8 +38,8 @@ void array_gone_tasks(const struct job *own, const struct taskset *of, struct ta
  * of this record are in too many ranges already. */
 int array_check_room(const struct job *job, struct error *err);
 
-/* A part of an array has ended: its tasks are counted in the array parent. True: nothing of the array
- * waits or runs any more, so the array is over; *end is the worst outcome of its tasks. */
+/* A part of an array has ended: its tasks are counted in the array parent. True: nothing of the
+ * array waits or runs any more, so the array is over; *end is the worst outcome of its tasks. */
 bool array_part_ended(struct core *core, const struct job *part, enum job_state *end);
 
 #endif

@@ -1,9 +1,9 @@
 /* array_split.c - see array_split.h
  *
  * An array is one parent record, PENDING from its submit to the end of its last task, and parts:
- * records of tasks that were split off because something concerned them alone. Each task of the array
- * is in exactly one of three places: under a record that waits, in a record of its own, or in the
- * parent's counts of those that have ended.
+ * records of tasks that were split off because something concerned them alone. Each task of the
+ * array is in exactly one of three places: under a record that waits, in a record of its own, or in
+ * the parent's counts of those that have ended.
  */
 #include "ctld/core/jobs/array_split.h"
 

@@ -1,7 +1,7 @@
 /* depends_attach.c - see depends_attach.h
  *
- * What has happened already to the job that a term names is queued like what happens later, so there
- * is one way of settling.
+ * What has happened already to the job that a term names is queued like what happens later, so
+ * there is one way of settling.
  */
 #include "ctld/core/jobs/depends_attach.h"
 

@@ -1,7 +1,8 @@
 /* depends_open.c - see depends_open.h
  *
- * Only records are asked, and nothing is changed. A part of an array whose terms are decided task by
- * task goes by its own text for these, and by its array's terms for the others (depends_aftercorr.c).
+ * Only records are asked, and nothing is changed. A part of an array whose terms are decided task
+ * by task goes by its own text for these, and by its array's terms for the others
+ * (depends_aftercorr.c).
  */
 #include "ctld/core/jobs/depends_open.h"
 

@@ -1,4 +1,4 @@
-/* depends_outcome.h - a term of a job is decided: is the job free, does it wait on, or can it never start? */
+/* depends_outcome.h - a term is decided: is its job free, does it wait on, or can it never start? */
 #ifndef CTLD_CORE_DEPENDS_OUTCOME_H
 #define CTLD_CORE_DEPENDS_OUTCOME_H
 

@@ -1,8 +1,8 @@
 /* depends_queue.c - see depends_queue.h
  *
- * The queue is a list through the jobs (core->settle_first ... settle_last). A job stands in it once,
- * until all that it decides is settled. A start of the controller puts all ended jobs with dependents
- * into it.
+ * The queue is a list through the jobs (core->settle_first ... settle_last). A job stands in it
+ * once, until all that it decides is settled. A start of the controller puts all ended jobs with
+ * dependents into it.
  */
 #include "ctld/core/jobs/depends_queue.h"
 

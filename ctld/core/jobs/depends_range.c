@@ -86,7 +86,8 @@ void range_part_moved(struct core *core, struct job *part)
 	struct edge *e = a->ranges;
 	struct taskset tasks;
 
-	if (!depends_has_news(part)) /* it was requeued since: its next start will be queued again */
+	/* If not, it was requeued since: its next start will be queued again. */
+	if (!depends_has_news(part))
 		return;
 	if (job_tasks(part))
 		taskset_copy(&tasks, job_tasks(part));

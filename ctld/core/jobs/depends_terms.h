@@ -1,15 +1,16 @@
 /* depends_terms.h - what jobs wait for, in memory: terms, the jobs that they name, and who waits there
  *
- * The dependencies of a job are text in its row (common/job/depend.h), with the outcome of each term.
- * While a term is open, an edge hangs on the job that the term names. When that job starts or ends
- * it is put into a queue (depends_queue.h), and its edges are decided one by one, in slices
+ * The dependencies of a job are text in its row (common/job/depend.h), with the outcome of each
+ * term. While a term is open, an edge hangs on the job that the term names. When that job starts or
+ * ends it is put into a queue (depends_queue.h), and its edges are decided one by one, in slices
  * (depends_settle.h): a job with a hundred thousand dependents does not stall the controller. Until
  * its edges are decided the job stays in memory. So each term is decided by a job that is present,
  * the outcome is in the row of the waiting job, and nothing is ever searched.
  *
- * aftercorr of an array on another array is decided task by task (depends_aftercorr.h). A term on some
- * tasks of an array (12_[1-3]) has one edge for all of them (depends_range.h). singleton depends on
- * the other jobs of the same user with the same name (namesakes.h) and is evaluated afresh each time.
+ * aftercorr of an array on another array is decided task by task (depends_aftercorr.h). A term on
+ * some tasks of an array (12_[1-3]) has one edge for all of them (depends_range.h). singleton
+ * depends on the other jobs of the same user with the same name (namesakes.h) and is evaluated
+ * afresh each time.
  *
  * Edges, queue and names are volatile: a start rebuilds them from the rows. What is here changes
  * nothing but this memory. From below:

@@ -64,7 +64,8 @@ static size_t say_term(const struct core *core, const struct job *job, const str
 }
 
 /* The terms that are decided task by task, for the first task of the record. */
-static const char *say_part(const struct core *core, const struct job *part, char *text, size_t size)
+static const char *say_part(
+        const struct core *core, const struct job *part, char *text, size_t size)
 {
 	uint32_t task = job_tasks(part) ? taskset_first(job_tasks(part)) : job_task(part);
 	bool never = depends_never(part);

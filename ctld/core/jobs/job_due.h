@@ -1,5 +1,4 @@
-/* job_due.h - what is done when a job's time has come: its deadline, the end of its time limit, its begin
- */
+/* job_due.h - what is done when a job's time has come: begin, deadline, end of its time limit */
 #ifndef CTLD_CORE_JOB_DUE_H
 #define CTLD_CORE_JOB_DUE_H
 

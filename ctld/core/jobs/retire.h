@@ -4,8 +4,8 @@
 
 #include "common/job/run.h"
 
-#define ARRAY_ENDED_KEPT 10000 /* ended tasks kept in memory, of all arrays together; beyond that they
-                                * leave at once */
+/* Ended tasks kept in memory, of all arrays together; beyond that they leave at once. */
+#define ARRAY_ENDED_KEPT 10000
 
 struct core;
 struct job;

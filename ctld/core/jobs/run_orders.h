@@ -1,7 +1,7 @@
 /* run_orders.h - what nodes are ordered to do with a run: start it, end it, suspend it, forget it
  *
- * An order is an effect. It is sent if the node is connected; a node that is not gets what is wanted
- * of its runs when it registers.
+ * An order is an effect. It is sent if the node is connected; a node that is not gets what is
+ * wanted of its runs when it registers.
  */
 #ifndef CTLD_CORE_RUN_ORDERS_H
 #define CTLD_CORE_RUN_ORDERS_H

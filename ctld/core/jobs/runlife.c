@@ -5,9 +5,9 @@
  *
  * States of a run (run.h): ORDERED until its node says STARTING or RUNNING; ENDED or NEVER when it
  * is over; ORPHAN while it is alive and its attempt has given it up. It is booked on its node from
- * its order until it is over (run_booking.h), whatever its job does meanwhile, because only the node
- * knows that its GPUs are free. Orders name the run, and the wanted set of a registration repeats
- * them: so an order that was lost needs no state here.
+ * its order until it is over (run_booking.h), whatever its job does meanwhile, because only the
+ * node knows that its GPUs are free. Orders name the run, and the wanted set of a registration
+ * repeats them: so an order that was lost needs no state here.
  */
 #include "ctld/core/jobs/runlife.h"
 

@@ -1,4 +1,4 @@
-/* runlife.h - a run's way to its end, as its node reports it: every change of its state is made in runlife.c */
+/* runlife.h - a run's way to its end, as its node reports it: runlife.c changes its state */
 #ifndef CTLD_CORE_RUNLIFE_H
 #define CTLD_CORE_RUNLIFE_H
 

@@ -1,8 +1,8 @@
 /* gpu_checks.h - when drained GPUs are checked, so that they may return to use
  *
  * A GPU that was drained because of a fault (gpu_faults.h) is checked every `health_recheck`, and
- * whenever its agent registers: the agent gets the order (EFFECT_CHECK_GPUS) and checks the GPU, and
- * if no fault is left the GPU is returned to use. How it returns depends on the fault
+ * whenever its agent registers: the agent gets the order (EFFECT_CHECK_GPUS) and checks the GPU,
+ * and if no fault is left the GPU is returned to use. How it returns depends on the fault
  * (common/gpu/gpufault.h):
  *
  *	GPU_BACK_WELL	a check by the agent finds it well

@@ -42,7 +42,8 @@ bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drai
 void gpu_reason(char reason[GPU_REASON_MAX], const char *text);
 
 /* Writes the list with this drain of the index, in place of an earlier one, or without one (NULL).
- * Fills in drain->gpu. Changes the row alone: gpu_drain() and gpu_return() of gpu_use.h do the rest. */
+ * Fills in drain->gpu. Changes the row alone: gpu_drain() and gpu_return() of gpu_use.h do the
+ * rest. */
 void gpu_drains_write(
         struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain);
 

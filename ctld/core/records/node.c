@@ -6,8 +6,8 @@
  * found, drains.
  *
  * The runs that are booked on a node are a list (node_runs.h). Each change that the scheduler could
- * see marks the node's snapshots as unknown (node_runs_changed()); they are made again when a search
- * next looks there.
+ * see marks the node's snapshots as unknown (node_runs_changed()); they are made again when a
+ * search next looks there.
  *
  * All nodes but the UNKNOWN ones stand in a list, the one that was silent for the longest time
  * first (nodes_oldest()): to find the next lost node costs nothing.
