@@ -27,8 +27,9 @@
 #include "ctld/core/intake/control.h"
 #include "ctld/core/explain/trial.h"
 #include "ctld/core/intake/submit.h"
-#include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/array_split.h"
+#include "ctld/core/jobs/depends_settle.h"
+#include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
@@ -37,6 +38,7 @@
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/nodes/agent.h"
+#include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/gpu_faults.h"
 #include "ctld/core/nodes/hardware.h"
 #include "ctld/core/nodes/node_silence.h"
@@ -105,7 +107,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->effects = effects_new();
 	core->node_timers = heap_new(node_moved);
 	core->job_timers = heap_new(job_timer_moved);
-	core->checks = heap_new(faults_moved);
+	core->checks = heap_new(gpu_checks_moved);
 	core->outcomes = outcomes_new(core->dirty);
 	core->namesakes = namesakes_new(seed);
 	core->waiting = idmap_new();

@@ -22,7 +22,7 @@
 #define CTLD_CORE_CORE_H
 
 #include "common/gpu/near.h"
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/event.h"

@@ -15,7 +15,8 @@
 #include "ctld/core/core.h"
 #include "ctld/core/intake/queued.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/jobs/depends_invariants.h"
+#include "ctld/core/jobs/depends_open.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job_partitions.h"
 #include "ctld/core/records/namesakes.h"
@@ -180,7 +181,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	if (!i->part && (namesakes_check(job, ended, active, err) < 0 ||
 	                        depends_check_job(core, job, err) < 0))
 		return -1;
-	if (i->part && waits && corr_check(core, job, err) < 0)
+	if (i->part && waits && depends_check_part(core, job, err) < 0)
 		return -1;
 	if (l->steps && (waits || ended))
 		return BROKEN(err, "job %llu does not run, and has steps", id);

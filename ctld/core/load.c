@@ -23,17 +23,17 @@
 #include "ctld/core/core_impl.h"
 #include "ctld/core/intake/queued.h"
 #include "ctld/core/intake/bulk.h"
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/retire.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_booking.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/nodes/agent.h"
-#include "ctld/core/nodes/gpu_faults.h"
+#include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/hardware.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/place/ledger.h"
@@ -320,7 +320,7 @@ static void close_left(struct core *core)
 			continue;
 		if (l->slot != HEAP_NOWHERE)
 			heap_remove(core->node_timers, l->slot);
-		faults_later(core, node);
+		gpu_checks_later(core, node);
 		node_close(core, node, "the node has left the configuration");
 		foreign_forgotten(core, node, NULL);
 	}

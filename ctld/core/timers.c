@@ -7,12 +7,11 @@
  * nodes is noted.
  */
 #include "ctld/core/core_impl.h"
-#include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_timers.h"
-#include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/job_due.h"
 #include "ctld/core/jobs/retire.h"
-#include "ctld/core/nodes/gpu_faults.h"
+#include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/nonce.h"
@@ -29,7 +28,7 @@ void timers_apply(struct core *core)
 	if (core->hardware_due <= core->now.mono)
 		core_rehardware(core);
 	unknown_nodes_apply(core);
-	faults_timer(core);
+	gpu_checks_timer(core);
 	for (unsigned n = 0; n < TIMER_SLICE && (job = job_timers_first(core)); n++)
 		job_timer_due(core, job);
 	if (core->expired_wall && core->now.wall < core->expired_wall)
@@ -55,7 +54,7 @@ usec_t timers_next(const struct core *core)
 	const usec_t due[] = {
 		core->hardware_due,
 		unknown_nodes_next(core),
-		faults_next(core),
+		gpu_checks_next(core),
 		job_timers_next(core),
 		ended_until(core, &core->tasks_ended, ARRAY_ENDED_KEPT),
 		ended_until(core, &core->jobs_ended, SIZE_MAX),

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 
 static int uuid_check(const char *uuid, struct error *err)
 {

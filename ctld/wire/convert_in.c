@@ -17,7 +17,7 @@
 #include "common/job/requeue_on.h"
 #include "common/job/runused.h"
 #include "common/net/signedjob.h"
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/layout.h"
 #include "ctld/core/request/labels.h"
 #include "ctld/wire/convert_parts.h"

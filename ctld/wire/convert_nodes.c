@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "ctld/core/nodes/devices.h"
 #include "ctld/wire/convert_parts.h"
 
 #define GPU_RUNS_SHOWN 64

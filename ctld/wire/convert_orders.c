@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 #include "ctld/wire/convert_parts.h"
 
 static void fill_devices(

@@ -46,12 +46,7 @@ check_circles() {
 		}' || bad=1
 }
 
-check_circles ctld/core core '
-jobs/array jobs/depends jobs/eligible jobs/job_timers jobs/life jobs/retire jobs/runlife
-nodes/devices nodes/gpu_faults nodes/gpu_drains
-records/node records/run
-request/requests request/shape
-'
+check_circles ctld/core core ''
 check_circles noded '' ''
 for folder in base gpu job net; do
 	check_circles common/$folder '' ''

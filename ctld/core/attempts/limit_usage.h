@@ -41,7 +41,6 @@ void run_stopping(struct core *core, struct run *run, uint32_t grace_s);
 void node_count_gpus(struct core *core, struct node *node);
 /* Its number in the configuration; CONF_NONE: there is no such partition any more. */
 uint32_t job_partition(const struct core *core, const struct job *job);
-struct place run_place(const struct run *run); /* of a booked run */
 
 /* --- jobs that have not ended: counted for the limit `queued` -------------------------------- */
 

@@ -13,6 +13,7 @@
 #include "ctld/core/intake/control_impl.h"
 #include "ctld/core/intake/revive.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

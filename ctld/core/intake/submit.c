@@ -21,7 +21,7 @@
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/intake.h"
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/namesakes.h"

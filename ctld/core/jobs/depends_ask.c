@@ -1,12 +1,15 @@
-/* depends_ask.c - may a job wait for this? Changes no job; see depends.h
+/* depends_ask.c - see depends_ask.h
  *
- * Two checks. Does each term name something that a job can wait for: a job in memory, or one whose
- * end is still known (rows/outcomes.h), with the tasks that it has? And would the job wait for
- * itself? A submit can make no circle, because no other job can name a job that has no id yet; so
- * circles are searched for only when a job is updated or is to run again. That search follows open
- * terms from job to job, each job once, and stops after CIRCLE_STEPS terms: then the change is
- * refused, since a circle that was not found would wait for ever.
+ * No job is changed here. There are two checks. Does each term name something that a job can wait
+ * for: a job in memory, or one whose end is still known (rows/outcomes.h), with the tasks that it
+ * has? And would the job wait for itself? A submit can make no circle, because no other job can
+ * name a job that has no id yet; so circles are searched for only when a job is updated or is to
+ * run again. That search follows open terms from job to job, each job once, and stops after
+ * CIRCLE_STEPS terms: then the change is refused, since a circle that was not found would wait for
+ * ever.
  */
+#include "ctld/core/jobs/depends_ask.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/outcomes.h"
 #include "ctld/core/rows/meta.h"
@@ -23,6 +26,9 @@
 
 /* Terms visited in a search for a circle, some milliseconds; a text that needs more is refused. */
 #define CIRCLE_STEPS 50000
+
+#define RANGES_MAX 1000 /* that hang on one array: each end of a task visits them all */
+#define ARRAYS_MAX 64   /* that wait for the tasks of one: each end of a task visits them all */
 
 /* --- circles --------------------------------------------------------------------------------- */
 
@@ -104,13 +110,45 @@ static int check_circle(
 	                     CIRCLE_STEPS);
 }
 
-/* --- does it name what can be waited for? --------------------------------------------------- */
+/* --- does it name what can be waited for? ---------------------------------------------------- */
 
-/* For a job in history: it has started and ended, and how it ended is known. */
-static void decide_past(struct depend_term *t, bool well)
+/* Has the array reached the limit of terms on its tasks? */
+static bool range_many(const struct job *on)
 {
-	t->met = depend_comes_true(t->type, well);
-	t->never = !t->met;
+	const struct dependents *a = job_link_of(on)->dependents;
+	const struct edge *e = a ? a->ranges : NULL;
+	unsigned n = 0;
+
+	for (; e; e = e->next)
+		n++;
+	return n >= RANGES_MAX;
+}
+
+bool range_many_in(const char *kept, unsigned *n)
+{
+	for (; (kept = strstr(kept, "_[")); kept++)
+		++*n;
+	return *n > RANGES_MAX;
+}
+
+/* Is the term, of this job or of an array that is to be submitted, decided task by task? */
+static bool corr_is(const struct core *core, const struct depend_term *t, bool array)
+{
+	const struct job *on = t->job ? jobs_find(core->jobs, t->job) : NULL;
+
+	return array && t->type == DEPEND_AFTERCORR && on && job_link_of(on)->array;
+}
+
+/* Has the array reached the limit of arrays that wait for its tasks? */
+static bool corr_many(const struct job *on)
+{
+	const struct dependents *a = job_link_of(on)->dependents;
+	const struct edge *e = a ? a->corrs : NULL;
+	unsigned n = 0;
+
+	for (; e; e = e->next)
+		n++;
+	return n >= ARRAYS_MAX;
 }
 
 /* "12_7", "tasks 1-3 of job 12": the subject of a refusal. */
@@ -206,7 +244,7 @@ static int check_tasks(const struct core *core, const struct caller *caller, con
 	char text[100];
 
 	if (!own && outcomes_find(core->outcomes, t->job) == OUTCOME_WELL) {
-		decide_past(t, true);
+		depend_decide_past(t, true);
 		return 0;
 	}
 	if (!own)
@@ -281,50 +319,8 @@ static int check_term(const struct core *core, const struct caller *caller, cons
 	if (outcome == OUTCOME_UNKNOWN)
 		return error_set(err, ERR_NO_JOB,
 		        "job %llu is not known: it never existed, or ended too long ago", id);
-	decide_past(t, outcome == OUTCOME_WELL);
+	depend_decide_past(t, outcome == OUTCOME_WELL);
 	return 0;
-}
-
-/* The text that a row keeps. */
-static char *kept_text(const struct depend *d)
-{
-	size_t n, open = 0, met = 0;
-
-	for (n = 0; n < d->n; n++) {
-		open += !d->v[n].met;
-		met += d->v[n].met;
-	}
-	return (d->any ? met : !open) ? xstrdup("") : depend_format(d, true);
-}
-
-/* Since the text was checked, jobs that it names may have gone to history: a bulk is stored in
- * slices, and a job is revived with the text that it had. Their outcomes decide these terms. */
-void depends_catch_up(struct core *core, struct job *job)
-{
-	struct depend d;
-	struct error err;
-	bool any = false;
-	char *text;
-
-	if (!*job_info(job)->depends || depend_parse(job_info(job)->depends, true, &d, &err) < 0)
-		return;
-	for (size_t n = 0; n < d.n; n++) {
-		struct depend_term *t = &d.v[n];
-		enum job_outcome outcome =
-		        t->job && depend_term_open(t) && !jobs_find(core->jobs, t->job)
-		                ? outcomes_find(core->outcomes, t->job)
-		                : OUTCOME_UNKNOWN;
-
-		if (outcome == OUTCOME_UNKNOWN)
-			continue;
-		decide_past(t, outcome == OUTCOME_WELL);
-		any = true;
-	}
-	text = any ? kept_text(&d) : NULL;
-	if (any)
-		job_set_depends(core->jobs, job, text);
-	free(text);
-	depend_clear(&d);
 }
 
 int depends_revivable(const struct core *core, const struct job *job, struct error *err)
@@ -339,7 +335,7 @@ int depends_revivable(const struct core *core, const struct job *job, struct err
 		struct depend_term *t = &d.v[n];
 
 		if (depend_term_open(t) && t->job && !jobs_find(core->jobs, t->job))
-			decide_past(t, outcomes_find(core->outcomes, t->job) == OUTCOME_WELL);
+			depend_decide_past(t, outcomes_find(core->outcomes, t->job) == OUTCOME_WELL);
 		never += t->never;
 	}
 	if (d.any ? never == d.n : never)
@@ -383,7 +379,7 @@ int depends_check(const struct core *core, const struct caller *caller, const st
 	if (rc == 0 && job)
 		rc = check_circle(core, job, &d, err);
 	if (rc == 0)
-		*kept = kept_text(&d);
+		*kept = depend_kept_text(&d);
 	depend_clear(&d);
 	return rc < 0 ? error_wrap(err, "--dependency") : 0;
 }

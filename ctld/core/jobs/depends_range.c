@@ -1,4 +1,4 @@
-/* depends_range.c - terms about some tasks of an array (12_[1-3,7]); see depends_impl.h
+/* depends_range.c - see depends_range.h
  *
  * Such a term means the same as one term for each of its tasks, and costs one edge, on the array
  * parent. In the row of the waiting job it names the tasks that are still open: each part
@@ -9,99 +9,16 @@
  * Of tasks that left memory before a job waited for them only the fact that they have ended is
  * known; how they ended is known only if all of those ended well.
  */
-#include <stdlib.h>
-#include <string.h>
+#include "ctld/core/jobs/depends_range.h"
+
+#include <stddef.h>
 
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/jobs/depends_outcome.h"
+#include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
-
-#define RANGES_MAX 1000 /* that hang on one array: each end of a task visits them all */
-
-bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bool comes_true)
-{
-	struct taskset taken;
-
-	if (!depend_term_open(t))
-		return false;
-	taskset_take(t->tasks, tasks, &taken);
-	if (!taken.count)
-		return false;
-	/* The first task that fails the term decides it for all, or the first that satisfies it
-	 * if one is enough; otherwise the last one decides. That task stays in the term, to be
-	 * shown. */
-	if (comes_true == any || !t->tasks->count) {
-		taskset_clear(t->tasks);
-		*t->tasks = taken;
-		t->met = comes_true;
-		t->never = !comes_true;
-	} else {
-		taskset_clear(&taken);
-	}
-	return true;
-}
-
-/* --- hanging --------------------------------------------------------------------------------- */
-
-bool range_many(const struct job *on)
-{
-	const struct dependents *a = job_link_of(on)->dependents;
-	const struct edge *e = a ? a->ranges : NULL;
-	unsigned n = 0;
-
-	for (; e; e = e->next)
-		n++;
-	return n >= RANGES_MAX;
-}
-
-bool range_many_in(const char *kept, unsigned *n)
-{
-	for (; (kept = strstr(kept, "_[")); kept++)
-		++*n;
-	return *n > RANGES_MAX;
-}
-
-static bool has_any(const struct taskset *set, const struct job *part)
-{
-	return job_tasks(part) ? taskset_meets(set, job_tasks(part))
-	                       : taskset_has(set, job_task(part));
-}
-
-/* Has the part started or ended? Only then it can decide something. */
-static bool has_news(const struct job *part)
-{
-	const struct job_info *i = job_info(part);
-
-	return i->start_time || job_state_ended((enum job_state)i->state);
-}
-
-/* What happened before the edge was there is queued like what happens later, so there is one way of
- * settling. */
-void range_hung(struct core *core, struct edge *e, struct job *on)
-{
-	const struct taskset *tasks = e->t.tasks;
-	const struct array *a = job_array(on);
-	struct job *p = idmap_next(a->parts, 0);
-
-	e->gone = true;
-	depends_queue(core, on);
-	for (; p; p = idmap_next(a->parts, job_info(p)->part)) {
-		if (has_news(p) && has_any(tasks, p))
-			depends_queue(core, p);
-	}
-}
-
-void range_tell(struct core *core, struct job *part)
-{
-	const struct dependents *a = job_link_of(job_own(part))->dependents;
-
-	if (a && a->ranges && has_news(part))
-		depends_queue(core, part);
-}
-
-/* --- settling -------------------------------------------------------------------------------- */
 
 static usec_t moved_at(const struct job *part)
 {
@@ -117,7 +34,7 @@ static usec_t earliest(const struct job *on, const struct taskset *tasks, usec_t
 	const struct job *p = idmap_next(job_array(on)->parts, 0);
 
 	for (; p; p = idmap_next(job_array(on)->parts, job_info(p)->part)) {
-		if (has_news(p) && moved_at(p) < began && has_any(tasks, p))
+		if (depends_has_news(p) && moved_at(p) < began && depends_has_any(tasks, p))
 			began = moved_at(p);
 	}
 	return began;
@@ -169,7 +86,8 @@ void range_part_moved(struct core *core, struct job *part)
 	struct edge *e = a->ranges;
 	struct taskset tasks;
 
-	if (!has_news(part)) /* it was requeued since: its next start will be queued again */
+	/* If not, it was requeued since: its next start will be queued again. */
+	if (!depends_has_news(part))
 		return;
 	if (job_tasks(part))
 		taskset_copy(&tasks, job_tasks(part));
@@ -225,23 +143,4 @@ void range_over(struct core *core, struct edge *e)
 	taskset_copy(&rest, t->tasks);
 	say(core, e, &rest, depend_comes_true_anyhow(t->type), 0);
 	taskset_clear(&rest);
-}
-
-/* --- invariants ------------------------------------------------------------------------------ */
-
-int range_check(const struct core *core, const struct job *job, const struct depend_term *t,
-        struct error *err)
-{
-	uint32_t task = taskset_first(t->tasks);
-	const struct job *own = jobs_find(core->jobs, t->job);
-	const struct job *on = jobs_find(core->jobs, job_ref_of(t->job, (uint64_t)task + 1));
-	const struct dependents *a = own ? job_link_of(own)->dependents : NULL;
-
-	if (!depend_term_open(t) || t->at || !own || !on ||
-	        !job_state_ended((enum job_state)job_info(on)->state) ||
-	        (job_link_of(on)->dependents && job_link_of(on)->dependents->queued) ||
-	        (a && a->lost))
-		return 0;
-	return error_set(err, ERR_INTERNAL, "job %llu: nobody tells it of %llu_%u",
-	        (unsigned long long)job_id(job), (unsigned long long)t->job, task);
 }

@@ -1,5 +1,4 @@
-/* depends_terms.c - the terms that jobs wait for, in memory, and the lists they are in; see
- * depends_impl.h
+/* depends_terms.c - see depends_terms.h
  *
  * A job may name a thousand others, and many jobs may do so. So a term is a ref and a byte of
  * flags. The job that it names keeps only the number of the waiting job, not which of its terms
@@ -11,12 +10,12 @@
  * the order of the terms. Edges refer to terms by number, so the terms of a job with edges are
  * never packed.
  */
+#include "ctld/core/jobs/depends_terms.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
@@ -42,7 +41,7 @@ static void waiting_fit(struct waiting *w, uint32_t size)
 	w->v = NULL;
 }
 
-static void waiting_add(struct waiting *w, uint32_t number)
+void waiting_add(struct waiting *w, uint32_t number)
 {
 	/* The same job again, for another of its terms. */
 	if (w->n && w->v[w->n - 1] == number)
@@ -93,11 +92,23 @@ static void waiting_sweep(const struct core *core, struct waiting *w)
 
 /* --- terms ----------------------------------------------------------------------------------- */
 
-/* By binary search. The term must have an edge (TERM_MORE). */
-static struct edge *edge_of(const struct depends *p, uint32_t n)
+bool depends_by_task(const struct job *job)
+{
+	return strchr(job_info(job)->depends, '*');
+}
+
+struct depends *depends_of(const struct job *job)
+{
+	return job_link_of(job_own(job))->depends;
+}
+
+/* By binary search. */
+struct edge *depends_edge(const struct depends *p, uint32_t n)
 {
 	uint32_t low = 0, high = p->n_edges;
 
+	if (!(p->flags[n] & TERM_MORE))
+		return NULL;
 	while (low + 1 < high) {
 		uint32_t mid = low + (high - low) / 2;
 
@@ -116,7 +127,7 @@ struct depend_term depends_term(const struct depends *p, uint32_t n)
 		.task = job_ref_part(p->on[n]) ? job_ref_part(p->on[n]) - 1 : DEPEND_NO_TASK };
 
 	if (p->flags[n] & TERM_MORE)
-		t = edge_of(p, n)->t;
+		t = depends_edge(p, n)->t;
 	t.met = p->flags[n] & TERM_MET;
 	t.never = p->flags[n] & TERM_NEVER;
 	return t;
@@ -124,18 +135,23 @@ struct depend_term depends_term(const struct depends *p, uint32_t n)
 
 bool depends_term_runs(const struct depends *p, uint32_t n)
 {
-	return p->flags[n] & TERM_MORE && edge_of(p, n)->t.at;
+	return p->flags[n] & TERM_MORE && depends_edge(p, n)->t.at;
+}
+
+usec_t depends_wall(int64_t at)
+{
+	return (usec_t)at * USEC_PER_S;
 }
 
 void depends_runs_until(struct depends *p, uint32_t n, int64_t at)
 {
-	edge_of(p, n)->t.at = at;
+	depends_edge(p, n)->t.at = at;
 }
 
 /* Final: a term that is decided stays so. Keeps the counts of struct depends. */
 void depends_mark(struct depends *p, uint32_t n, enum outcome outcome)
 {
-	bool each = p->flags[n] & TERM_MORE && edge_of(p, n)->t.each;
+	bool each = p->flags[n] & TERM_MORE && depends_edge(p, n)->t.each;
 
 	if (outcome == DEPEND_OPEN || !depends_term_open(p, n))
 		return;
@@ -207,47 +223,13 @@ struct job *depends_where(const struct core *core, const struct depends *p, uint
 	return on;
 }
 
-static void hang_edge(struct core *core, struct edge *e, struct job *on)
+void depends_list_edge(struct edge *e, struct edge **list)
 {
-	struct edge **list = e->t.each ? &dependents_of(on)->corrs : &dependents_of(on)->ranges;
-
 	e->next = *list;
 	e->back = list;
 	if (e->next)
 		e->next->back = &e->next;
 	*list = e;
-	if (job_state_ended(job_info(on)->state))
-		depends_queue(core, on);
-	if (e->t.each)
-		corr_hung(core, e, on);
-	else
-		range_hung(core, e, on);
-}
-
-/* A task gets a record of its own if it has none. If the named job does not exist, the waiting job
- * is queued as `lost`: it is decided in its turn, like any other. */
-void depends_hang(struct core *core, struct depends *p, uint32_t n)
-{
-	struct job *on = p->on[n] ? jobs_find(core->jobs, p->on[n]) : NULL;
-	bool start = (p->flags[n] & TERM_TYPE) == DEPEND_AFTER;
-	struct edge *e = p->flags[n] & TERM_MORE ? edge_of(p, n) : NULL;
-
-	if (!on && job_ref_part(p->on[n]))
-		on = array_of_run(core, (struct run_id){ .job = job_ref_id(p->on[n]),
-		                                .task = job_ref_part(p->on[n]) - 1 });
-	if (!on)
-		on = depends_where(core, p, n);
-	if (!on) {
-		dependents_of(p->who)->lost = true;
-		depends_queue(core, p->who);
-	} else if (e && (e->t.each || e->t.tasks)) {
-		hang_edge(core, e, on);
-	} else {
-		waiting_add(
-		        start ? &dependents_of(on)->starts : &dependents_of(on)->ends, p->number);
-		if (job_state_ended(job_info(on)->state) || (start && depends_began(on)))
-			depends_queue(core, on);
-	}
 }
 
 void depends_unhang(struct edge *e)
@@ -277,8 +259,8 @@ static bool has_more(const struct depend_term *t)
 	return t->tasks || t->each || t->delay || t->at;
 }
 
-/* Takes ownership of the terms. `on` and `flags` are one allocation. */
-static struct depends *depends_new(struct job *job, struct depend *d)
+/* `on` and `flags` are one allocation. */
+struct depends *depends_make(struct core *core, struct job *job, struct depend *d)
 {
 	struct depends *p = xcalloc(1, sizeof(*p));
 	size_t more = 0;
@@ -310,31 +292,9 @@ static struct depends *depends_new(struct job *job, struct depend *d)
 	p->each = p->each_n;
 	p->never = p->any ? !p->open : p->never_n || !p->open;
 	free(d->v);
-	return p;
-}
-
-void depends_attach(struct core *core, struct job *job)
-{
-	const struct job_info *i = job_info(job);
-	struct depends *p;
-	struct depend d;
-	struct error err;
-
-	if (!*i->depends || job_state_ended(i->state))
-		return;
-	/* The text is valid: jobs_load() has parsed it, or depends_check() has written it. */
-	if (depend_parse(i->depends, true, &d, &err) < 0)
-		return;
-	p = job_link(job)->depends = depends_new(job, &d);
+	job_link(job)->depends = p;
 	number_give(core, p);
-	for (uint32_t n = 0; n < p->n; n++)
-		if (p->on[n] && !(p->flags[n] & TERM_NEVER) && !depends_term_runs(p, n))
-			depends_hang(core, p, n);
-	/* Settled like any other from the start: the job is decided in its turn. */
-	if (p->never && core->started) {
-		dependents_of(job)->lost = true;
-		depends_queue(core, job);
-	}
+	return p;
 }
 
 /* The term no longer names its job. */
@@ -385,9 +345,110 @@ void depends_forget(struct core *core, struct job *job)
 	job_link(job)->dependents = NULL;
 }
 
-bool depends_wanted(const struct job *job)
-{
-	const struct dependents *a = job_link_of(job)->dependents;
+/* --- terms by themselves --------------------------------------------------------------------- */
 
-	return a && (a->queued || a->starts.n || a->ends.n || a->corrs || a->ranges);
+struct job *depend_term_job(const struct core *core, const struct depend_term *t)
+{
+	return jobs_find(core->jobs,
+	        t->task == DEPEND_NO_TASK ? t->job : job_ref_of(t->job, (uint64_t)t->task + 1));
+}
+
+bool depend_term_open(const struct depend_term *t)
+{
+	return !t->met && !t->never;
+}
+
+/* For an array, as in Slurm: has each task started, or ended without a start? Looks at all parts in
+ * memory, once no task waits. */
+static bool all_began(const struct job *own)
+{
+	const struct array *a = job_array(own);
+	const struct job *p = job_weight(own) ? NULL : idmap_next(a->parts, 0);
+
+	/* The array parent is PENDING until its end. */
+	if (job_weight(own) || a->waiting != own || job_link_of(own)->next)
+		return false;
+	for (; p; p = idmap_next(a->parts, job_info(p)->part)) {
+		if (!job_state_ended((enum job_state)job_info(p)->state) &&
+		        !job_info(p)->start_time)
+			return false;
+	}
+	return true;
+}
+
+/* For an array only whether this is 0 counts: the time itself is not that of its last start, and
+ * outcome_of() has delays on an array begin at the present time. */
+usec_t depends_began(const struct job *job)
+{
+	const struct job_info *i = job_info(job);
+
+	if (job_link_of(job)->array && !job_state_ended((enum job_state)i->state))
+		return !all_began(job) ? 0 : i->start_time ? i->start_time : i->submit_time;
+	return i->start_time ? i->start_time : job_state_ended(i->state) ? i->end_time : 0;
+}
+
+bool depend_comes_true(enum depend_type type, bool well)
+{
+	/* aftercorr: between jobs that are not both arrays, and for tasks without a counterpart. */
+	return type == DEPEND_AFTEROK || type == DEPEND_AFTERCORR ? well
+	       : type == DEPEND_AFTERNOTOK                        ? !well
+	                                                          : true;
+}
+
+bool depend_comes_true_anyhow(enum depend_type type)
+{
+	return depend_comes_true(type, true) && depend_comes_true(type, false);
+}
+
+void depend_decide_past(struct depend_term *t, bool well)
+{
+	t->met = depend_comes_true(t->type, well);
+	t->never = !t->met;
+}
+
+bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bool comes_true)
+{
+	struct taskset taken;
+
+	if (!depend_term_open(t))
+		return false;
+	taskset_take(t->tasks, tasks, &taken);
+	if (!taken.count)
+		return false;
+	/* The first task that fails the term decides it for all, or the first that satisfies it
+	 * if one is enough; otherwise the last one decides. That task stays in the term, to be
+	 * shown. */
+	if (comes_true == any || !t->tasks->count) {
+		taskset_clear(t->tasks);
+		*t->tasks = taken;
+		t->met = comes_true;
+		t->never = !comes_true;
+	} else {
+		taskset_clear(&taken);
+	}
+	return true;
+}
+
+bool depends_has_news(const struct job *part)
+{
+	const struct job_info *i = job_info(part);
+
+	return i->start_time || job_state_ended((enum job_state)i->state);
+}
+
+bool depends_has_any(const struct taskset *set, const struct job *part)
+{
+	return job_tasks(part) ? taskset_meets(set, job_tasks(part))
+	                       : taskset_has(set, job_task(part));
+}
+
+char *depend_kept_text(const struct depend *d)
+{
+	size_t n, open = 0, met = 0;
+
+	for (n = 0; n < d->n; n++) {
+		open += !d->v[n].met;
+		met += d->v[n].met;
+	}
+	return (d->any ? met : !open) ? xstrdup("") : depend_format(d, true);
 }

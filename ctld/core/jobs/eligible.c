@@ -11,7 +11,7 @@
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/depends_open.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/service.h"
@@ -132,4 +132,21 @@ void job_consider(struct core *core, struct job *job)
 		if (w != job)
 			consider(core, w);
 	}
+}
+
+void array_reconsider(struct core *core, const struct job *job)
+{
+	struct job *w = job_array(job)->waiting;
+
+	for (; w; w = job_link(w)->next)
+		job_consider(core, w);
+}
+
+void array_set_at_once(struct core *core, struct job *job, uint32_t at_once)
+{
+	bool was = array_full(job);
+
+	job_set_at_once(core->jobs, job_own(job), at_once);
+	if (array_full(job) != was)
+		array_reconsider(core, job);
 }

@@ -3,6 +3,7 @@
 #define CTLD_CORE_ELIGIBLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/job/run.h"
 
@@ -12,6 +13,11 @@ struct job;
 /* Check whether a PENDING job may start, and put it into the scheduler or remove it accordingly.
  * Idempotent. */
 void job_consider(struct core *core, struct job *job);
+/* The same for all waiting records of the array: whether they may start now has changed, or may
+ * have. */
+void array_reconsider(struct core *core, const struct job *job);
+/* Another throttle for the array of the job: at most `at_once` of its tasks have an attempt. */
+void array_set_at_once(struct core *core, struct job *job, uint32_t at_once);
 /* Remove it from the scheduler; call it before a field changes that its class depends on. */
 void job_withdraw(struct core *core, struct job *job);
 

@@ -12,8 +12,8 @@ struct job;
 /* Set the time at which something is due for a job. */
 void job_timer_set(struct core *core, struct job *job);
 void job_timer_moved(void *item, uint32_t index);
-/* The job for which something is due first; NULL: nothing is due yet. job_timer_due() of life.h
- * does it, and sets the job's next time. */
+/* The job for which something is due first; NULL: nothing is due yet. job_timer_due() of
+ * job_due.h does it, and sets the job's next time. */
 struct job *job_timers_first(const struct core *core);
 /* Mono: when to ask again; INT64_MAX: nothing is due. */
 usec_t job_timers_next(const struct core *core);

@@ -39,8 +39,11 @@
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/attempt_outcome.h"
-#include "ctld/core/jobs/depends.h"
+#include "ctld/core/jobs/depends_attach.h"
+#include "ctld/core/jobs/depends_queue.h"
+#include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_steps.h"
@@ -48,7 +51,7 @@
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/jobs/requeue_on.h"
 #include "ctld/core/jobs/retire.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/jobs/replica_restart.h"
 #include "ctld/core/preempt/preempt.h"
 #include "ctld/core/preempt/victims.h"
@@ -298,6 +301,8 @@ void job_suspend(struct core *core, struct job *job, bool suspend)
  * hear of it after. Last of all its array, which may end with it. */
 static void job_end(struct core *core, struct job *job, enum job_state state)
 {
+	struct job *own = job_own(job);
+	enum job_state array_end;
 
 	job_withdraw(core, job);
 	depends_detach(core, job);
@@ -308,8 +313,11 @@ static void job_end(struct core *core, struct job *job, enum job_state state)
 	core->n_ended += job_weight(job);
 	tell_waiters(core, core->wait_replies, job);
 	tell_waiters(core, core->start_replies, job);
-	if (job_info(job)->part)
-		array_part_ended(core, job);
+	if (job_info(job)->part && array_part_ended(core, job, &array_end)) {
+		job_set_end(core->jobs, own, core->now.wall, job_info(own)->exit_code,
+		        job_info(own)->exit_signal);
+		job_end(core, own, array_end);
+	}
 }
 
 /* The first job of the name may be one that waits to be the only active one; it must wait again if
@@ -348,18 +356,15 @@ void job_revive(struct core *core, struct job *job)
 	job_consider(core, job);
 }
 
-void job_end_array(struct core *core, struct job *own, enum job_state state)
+void job_end_waiting(
+        struct core *core, struct job *job, enum end_cause cause, enum job_state state)
 {
-	job_set_end(core->jobs, own, core->now.wall, job_info(own)->exit_code,
-	        job_info(own)->exit_signal);
-	job_end(core, own, state);
-}
-
-static void cancel_record(struct core *core, struct job *job)
-{
-	job_set_end_cause(core->jobs, job, END_CANCEL);
+	/* The array parent stays, counts them, and ends with the last task. */
+	if (job_tasks(job))
+		job = array_split(core, job, job_tasks(job), false);
+	job_set_end_cause(core->jobs, job, cause);
 	job_set_end(core->jobs, job, core->now.wall, 0, 0);
-	job_end(core, job, JOB_CANCELLED);
+	job_end(core, job, state);
 }
 
 void job_cancel_pending(struct core *core, struct job *job)
@@ -368,65 +373,19 @@ void job_cancel_pending(struct core *core, struct job *job)
 	struct job *w, *next;
 
 	if (!a) {
-		cancel_record(core, job);
+		job_end_waiting(core, job, END_CANCEL, JOB_CANCELLED);
 		return;
 	}
 	/* The array parent ends together with the last of the others. */
 	for (w = a->waiting; w; w = next) {
 		next = job_link(w)->next;
 		if (w != job)
-			cancel_record(core, w);
+			job_end_waiting(core, w, END_CANCEL, JOB_CANCELLED);
 	}
 	/* Its own tasks end as a part: the array parent only counts them, and ends with the
 	 * last. */
 	if (job_weight(job))
-		cancel_record(core, array_split(core, job, job_tasks(job), false));
-}
-
-/* The deadline has come, or so little time is left until then that a job of this time limit cannot
- * start any more. */
-static void miss_deadline(struct core *core, struct job *job)
-{
-	bool waits = job_info(job)->state == JOB_PENDING;
-	const char *text = waits ? "it can no longer end by its deadline" : "its deadline has come";
-
-	job_set_comment(core->jobs, job, text);
-	audit_note(core, "job.deadline", NULL, job_ref(job), "", text);
-	if (!waits) {
-		job_stop(core, job, &(struct stop){ .cause = END_DEADLINE });
-		return;
-	}
-	if (job_tasks(job))
-		job = array_split(core, job, job_tasks(job), false);
-	job_set_end_cause(core->jobs, job, END_DEADLINE);
-	job_set_end(core->jobs, job, core->now.wall, 0, 0);
-	job_end(core, job, JOB_DEADLINE);
-}
-
-/* The time limit was changed after the start. Its nodes enforce it, and the controller does too,
- * because a node may not have received it. Time while suspended does not count. */
-static void cut_short(struct core *core, struct job *job)
-{
-	const struct job_info *i = job_info(job);
-
-	if (!i->limit_set || !i->time_limit_s || job_time_left(core, job) > 0)
-		job_timer_set(core, job);
-	else
-		job_stop(core, job, &(struct stop){ .cause = END_TIME_LIMIT });
-}
-
-/* A job has one timer for all of these times, so which of them has come is found out here. What
- * follows from it sets the timer again. */
-void job_timer_due(struct core *core, struct job *job)
-{
-	if (job_info(job)->deadline && job_last_chance(job) <= core->now.wall)
-		miss_deadline(core, job);
-	else if (job_info(job)->state != JOB_PENDING)
-		cut_short(core, job);
-	else
-		depends_delays(core, job);
-	if (job_info(job)->state == JOB_PENDING)
-		job_consider(core, job);
+		job_end_waiting(core, job, END_CANCEL, JOB_CANCELLED);
 }
 
 /* Order all living runs to end; those that already have an order keep it. */
@@ -603,7 +562,7 @@ void job_run_over(struct core *core, struct job *job, const struct run *run)
 		end_attempt(core, job, &(struct stop){ .cause = END_PEER });
 }
 
-/* --- for another job -------------------------------------------------------------------------- */
+/* --- for another job ------------------------------------------------------------------------- */
 
 /* Only the first planned start is kept, as wall time; one whose time is not known does not
  * count. */

@@ -24,12 +24,11 @@ void job_start(
         struct core *core, struct job *job, const struct places *places, const struct need *need);
 /* Order its present attempt to end: COMPLETING until all of its runs have ended. */
 void job_stop(struct core *core, struct job *job, const struct stop *stop);
-/* Its timer has expired: its begin time, the end of a delay, or its deadline has come. */
-void job_timer_due(struct core *core, struct job *job);
 /* End a PENDING job that has not run; of an array, all that waits. */
 void job_cancel_pending(struct core *core, struct job *job);
-/* No task of the array waits or runs any more. */
-void job_end_array(struct core *core, struct job *own, enum job_state state);
+/* End the record of a job that waits; of an array's parent its own tasks alone. */
+void job_end_waiting(
+        struct core *core, struct job *job, enum end_cause cause, enum job_state state);
 /* An ended job waits again, for its next attempt; with a part, its array too. revive.c checks
  * whether this is allowed. */
 void job_revive(struct core *core, struct job *job);

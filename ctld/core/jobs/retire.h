@@ -4,6 +4,9 @@
 
 #include "common/job/run.h"
 
+/* Ended tasks kept in memory, of all arrays together; beyond that they leave at once. */
+#define ARRAY_ENDED_KEPT 10000
+
 struct core;
 struct job;
 

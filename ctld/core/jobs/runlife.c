@@ -1,247 +1,36 @@
-/* runlife.c - a run from its order over its node's reports to its end
+/* runlife.c - a run over its node's reports to its end
  *
- * All state changes of runs are here, and with them their bookings. What concerns the job is
- * passed on to life.c. Each function may be called again without harm.
+ * All state changes of runs but the first are here (run_orders.c makes a run and orders it). What
+ * concerns the job is passed on to life.c. Each function may be called again without harm.
  *
  * States of a run (run.h): ORDERED until its node says STARTING or RUNNING; ENDED or NEVER when it
  * is over; ORPHAN while it is alive and its attempt has given it up. It is booked on its node from
- * its order until it is over, whatever its job does meanwhile, because only the node knows that
- * its GPUs are free. Orders name the run, and the wanted set of a registration repeats them: so an
- * order that was lost needs no state here.
- *
- * Invariants: a run is linked to its node exactly while it is booked there (run_book(), unbook()),
- * also if the node has left the configuration and the ledger no longer knows it. What is booked
- * (`booked`) may be less than what the run has, because each GPU is booked once: an orphan run may
- * sit on a GPU that was given to another run meanwhile, and books it when that one ends.
+ * its order until it is over (run_booking.h), whatever its job does meanwhile, because only the
+ * node knows that its GPUs are free. Orders name the run, and the wanted set of a registration
+ * repeats them: so an order that was lost needs no state here.
  */
 #include "ctld/core/jobs/runlife.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/conf/conf.h"
 #include "common/job/run.h"
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/bill.h"
-#include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/attempt_outcome.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/node_state.h"
-#include "ctld/core/request/gpu_share.h"
-#include "ctld/core/place/ledger.h"
+#include "ctld/core/jobs/run_booking.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
-#include "ctld/core/rows/event.h"
-#include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
-
-struct job;
-
-/* --- bookings -------------------------------------------------------------------------------- */
-
-struct place run_place(const struct run *run)
-{
-	const struct run_info *i = run_info(run);
-
-	return (struct place){ .node = node_link_of(run_link_of(run)->node)->index,
-		.cpus = i->cpus,
-		.mem_mb = i->mem_mb,
-		.ports = run_link_of(run)->booked_ports,
-		.gpus = run_link_of(run)->booked,
-		.share = *run_share(run) };
-}
-
-/* The time since its start, or since its order if it has not started, in microseconds. Taken from
- * the wall clock, once: that clock may jump. */
-static usec_t run_age(const struct core *core, const struct run *run)
-{
-	const struct run_info *i = run_info(run);
-	usec_t began = i->start_time ? i->start_time : i->order_time;
-
-	return began && began < core->now.wall ? core->now.wall - began : 0;
-}
-
-void run_hold(struct core *core, struct run *run)
-{
-	uint32_t index = node_link(run_link(run)->node)->index;
-	struct place place;
-
-	core->ledger_seen++;
-	run_link(run)->booked = run_info(run)->gpus;
-	run_link(run)->booked_ports =
-	        run_link(run)->job ? job_info(run_link(run)->job)->gpus->ports : 0;
-	if (!run_link(run)->began)
-		run_link(run)->began = core->now.mono - run_age(core, run);
-	if (index == NODE_LEFT)
-		return;
-	/* An orphan run may still occupy GPUs that were given to another run: they are booked
-	 * once. A part of a GPU may lie beside other parts, but not on a GPU that is booked as a
-	 * whole. */
-	run_link(run)->booked &=
-	        ~(run_share(run)->charge ? ledger_gpus_used(core->ledger, index) &
-	                                           ~ledger_gpus_shared(core->ledger, index)
-	                                 : ledger_gpus_used(core->ledger, index));
-	node_runs_changed(run_link(run)->node);
-	place = run_place(run);
-	ledger_take(core->ledger, &place);
-	node_count_gpus(core, run_link(run)->node);
-	sched_node_taken(core->sched, index, run_info(run)->id.job);
-}
-
-/* GPUs have become free. A run that occupies them but could not book them, because they were
- * booked for another run, books them now. */
-static void book_rest(struct core *core, struct node *node)
-{
-	for (struct run *run = node_link(node)->runs; run; run = run_link(run)->next_of_node) {
-		struct place place = run_place(run);
-
-		if (run_link(run)->booked == run_info(run)->gpus)
-			continue;
-		ledger_release(core->ledger, &place);
-		run_hold(core, run);
-	}
-}
-
-/* The run is over. It leaves its node's list before the others there book what it had, and the
- * scheduler hears of the release after that: it sees only what is free in the end. */
-static void unbook(struct core *core, struct run *run)
-{
-	struct node *node = run_link(run)->node;
-	uint32_t index;
-
-	if (!node)
-		return;
-	index = node_link(node)->index;
-	core->ledger_seen++;
-	if (index != NODE_LEFT) {
-		struct place place = run_place(run);
-
-		ledger_release(core->ledger, &place);
-		node_count_gpus(core, node);
-	}
-	node_unlink_run(run);
-	bill_stops(core, run);
-	if (index != NODE_LEFT) {
-		book_rest(core, node);
-		sched_node_freed(core->sched, index);
-		node_hardware_freed(core, node);
-	}
-}
-
-void run_book(struct core *core, struct run *run, struct node *node)
-{
-	node_link_run(node, run);
-	run_hold(core, run);
-	bill_starts(core, run);
-}
-
-/* --- orders ---------------------------------------------------------------------------------- */
-
-/* An effect for the run's node; NULL: the node is not connected. It gets its orders when it
- * registers. */
-static struct effect *order(
-        struct core *core, enum effect_kind kind, const struct run *run, const struct node *node)
-{
-	const struct node_link *l = node ? node_link_of(node) : NULL;
-	struct effect *e;
-
-	if (!l || !l->session || core->suspended)
-		return NULL;
-	e = effects_add(core->effects, kind);
-	e->node = l->index;
-	e->session = l->session;
-	e->run.run = run_info(run)->id;
-	return e;
-}
-
-void end_run_order(struct core *core, struct run *run, const struct stop *stop)
-{
-	const struct job *job = run_link(run)->job;
-	uint32_t p = job ? job_partition(core, job) : CONF_NONE;
-	uint32_t grace = p == CONF_NONE ? NO_PARTITION_GRACE_S : core->conf->partitions[p].grace_s;
-	struct effect *e = order(core, EFFECT_END_RUN, run, run_link(run)->node);
-
-	if (job && grace < service_drain_s(job))
-		grace = service_drain_s(job);
-	run_stopping(core, run, grace);
-	if (!e)
-		return;
-	e->run.cause = run_info(run)->end_wanted;
-	e->run.grace_s = grace;
-	e->run.by_user = effects_text(core->effects, stop->by_user ? stop->by_user : "");
-	e->run.by_account = effects_text(core->effects, stop->by_account ? stop->by_account : "");
-	e->run.by_qos = effects_text(core->effects, stop->by_qos ? stop->by_qos : "");
-	e->run.by_job = stop->by_job;
-	e->run.requeue = job && run_of_present(run) && run_lives(run) && job_comes_again(job);
-}
-
-/* One order for both: whether the run is suspended, and its time limit if that was changed. */
-void suspend_run_order(struct core *core, const struct run *run)
-{
-	struct effect *e = order(core, EFFECT_SUSPEND_RUN, run, run_link_of(run)->node);
-	const struct job *job = run_link_of(run)->job;
-
-	if (!e)
-		return;
-	e->run.suspend = run_info(run)->suspend_wanted;
-	if (run_limit_changed(run))
-		e->run.limit_s =
-		        job_info(job)->time_limit_s ? job_info(job)->time_limit_s : TIME_LIMIT_NONE;
-}
-
-bool run_limit_changed(const struct run *run)
-{
-	const struct job *job = run_link_of(run)->job;
-
-	return job && run_of_present(run) && run_lives(run) && job_info(job)->limit_set;
-}
-
-/* Confirm to the node that it may drop the run's record, once the end is committed here. */
-static void forget_order(struct core *core, const struct run *run, const struct node *node)
-{
-	order(core, EFFECT_FORGET_RUN, run, node);
-}
-
-/* The order is an effect of the event that makes the run, so it leaves when the run is on disk.
- * `ordered_session` tells later whether a node that says NEVER has refused the order or never got
- * it. */
-void run_start(struct core *core, struct job *job, struct run_id id, uint32_t nodes,
-        const struct place *place)
-{
-	struct node *node = nodes_at(core->nodes, place->node);
-	struct run_info info = {
-		.id = id,
-		.node = node_info(node)->name,
-		.account = job_info(job)->account,
-		.gpu_type = place->gpus ? core->conf->gpu_types[place->type].name : "",
-		.incarnation = node_info(node)->incarnation,
-		.gpus = place->gpus,
-		.mem_mb = place->mem_mb,
-		.cpus = place->cpus,
-		.epoch = meta_epoch(core->meta),
-		.order_time = core->now.wall,
-		.uid = job_info(job)->uid,
-		.nodes = nodes,
-		.state = RUN_ORDERED,
-	};
-	struct run *run;
-
-	/* Never on a GPU that is drained, missing or faulty. */
-	assert(!(place->gpus & node_link(node)->gpus_out));
-	run = runs_add(core->runs, &info, &place->share);
-	run_attach(job, run);
-	run_book(core, run, node);
-	run_link(run)->ordered_session = node_link(node)->session;
-	order(core, EFFECT_START_RUN, run, node);
-}
 
 /* --- the end --------------------------------------------------------------------------------- */
 
@@ -254,7 +43,7 @@ static void run_over_now(struct core *core, struct run *run, enum run_state stat
 
 	if (job)
 		attempt_checkpoint(job, run);
-	unbook(core, run);
+	run_unbook(core, run);
 	run_set_progress(core->runs, run, "");
 	run_move(core->runs, run, state);
 	bill_run(core, run);
@@ -376,7 +165,7 @@ void run_says_ended(struct core *core, struct run *run, const struct run_report 
 
 	if (!node)
 		node = nodes_find(core->nodes, run_info(run)->node);
-	forget_order(core, run, node);
+	forget_run_order(core, run, node);
 	if (!run_over(run)) {
 		/* Before the job is considered again, so that it does not go to this node. */
 		node_in_trouble(core, node, report->node_trouble);
@@ -400,7 +189,7 @@ void run_says_never(struct core *core, struct run *run, const struct run_report 
 
 	if (!node)
 		node = nodes_find(core->nodes, i->node);
-	forget_order(core, run, node);
+	forget_run_order(core, run, node);
 	if (run_over(run))
 		return;
 	end.start_time = end.elapsed_us = 0;

@@ -25,9 +25,10 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/node_state.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/nodes/devices.h"
-#include "ctld/core/nodes/gpu_faults.h"
+#include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/hardware.h"
 #include "ctld/core/nodes/report.h"
 #include "ctld/core/records/audit_note.h"
@@ -359,7 +360,7 @@ void agent_up_apply(struct core *core, const struct core_event *e)
 	answer(core, node);
 	node_settle(core, node);
 	if (!core->suspended)
-		faults_check(core, node);
+		gpu_checks_order(core, node);
 }
 
 /* --- afterwards ------------------------------------------------------------------------------ */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
+#include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/layout.h"
 #include "ctld/core/place/ledger.h"

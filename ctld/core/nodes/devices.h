@@ -27,8 +27,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DEVICE_UUID_MAX 96 /* with its NUL */
-
 struct core;
 struct node;
 
@@ -40,11 +38,5 @@ void devices_bind(struct core *core, struct node *node);
  * demanded? `text` ("" if not) names the GPU and the difference. */
 bool devices_differ(
         const struct core *core, const struct node *node, uint32_t index, char *text, size_t size);
-
-/* The UUID at an index of such a list, "" if it has none. */
-void device_uuid(const char *list, uint32_t index, char uuid[DEVICE_UUID_MAX]);
-
-/* The index of a UUID, not "", in such a list; CONF_MAX_GPUS_PER_NODE: none. */
-uint32_t device_index(const char *list, const char *uuid);
 
 #endif

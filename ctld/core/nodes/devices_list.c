@@ -1,8 +1,9 @@
-/* devices_list.c - the text that says which GPU each index of a node is: see devices.h */
+/* devices_list.c - see devices_list.h */
+#include "ctld/core/nodes/devices_list.h"
+
 #include <string.h>
 
 #include "common/conf/conf.h"
-#include "ctld/core/nodes/devices.h"
 
 void device_uuid(const char *list, uint32_t index, char uuid[DEVICE_UUID_MAX])
 {

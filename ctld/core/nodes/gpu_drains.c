@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "ctld/core/jobs/node_state.h"
-#include "ctld/core/nodes/gpu_faults.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"
 
@@ -173,37 +171,21 @@ void gpu_reason(char reason[GPU_REASON_MAX], const char *text)
 
 /* --- changes --------------------------------------------------------------------------------- */
 
-/* The list without a GPU, and with `drain` if there is one. */
-static void write_list(
-        struct core *core, struct node *node, const char *gpu, const struct gpu_drain *drain)
+void gpu_drains_write(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain)
 {
 	const char *text = node_info(node)->health;
-	char list[LIST_MAX_TEXT] = "";
+	char list[LIST_MAX_TEXT] = "", key[DEVICE_UUID_MAX];
 	struct gpu_drain d;
 	size_t used = 0;
 
+	key_of(node, index, key);
 	while (next(&text, &d)) {
-		if (strcmp(d.gpu, gpu))
+		if (strcmp(d.gpu, key))
 			used = add(list, used, &d);
 	}
-	if (drain)
+	if (drain) {
+		snprintf(drain->gpu, sizeof(drain->gpu), "%s", key);
 		add(list, used, drain);
+	}
 	node_set_health(core->nodes, node, list);
-	devices_bind(core, node);
-	node_settle(core, node);
-	faults_later(core, node);
-}
-
-void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain)
-{
-	key_of(node, index, drain->gpu);
-	write_list(core, node, drain->gpu, drain);
-}
-
-void gpu_return(struct core *core, struct node *node, uint32_t index)
-{
-	char key[DEVICE_UUID_MAX];
-
-	key_of(node, index, key);
-	write_list(core, node, key, NULL);
 }

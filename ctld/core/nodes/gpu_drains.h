@@ -1,15 +1,19 @@
-/* gpu_drains.h - GPUs that are taken out of use, one by one
+/* gpu_drains.h - the list of a node's drained GPUs
  *
  * Drained GPUs are a list stored with the node (node_info.health), by UUID, so that a drain
  * follows its GPU to another index and survives restarts; an index that has no UUID is "#5".
- * Nothing starts on a drained GPU (it is one of gpus_out); what runs there continues.
+ * Nothing starts on a drained GPU (it is one of gpus_out); what runs there continues. What follows
+ * from a change of the list is done in gpu_use.c.
  */
 #ifndef CTLD_CORE_GPU_DRAINS_H
 #define CTLD_CORE_GPU_DRAINS_H
 
 #include "common/base/error.h"
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/rows/event.h"
+
+struct core;
+struct node;
 
 #define GPU_REASON_MAX 300 /* with its NUL */
 #define GPU_NOBODY     UINT32_MAX
@@ -37,8 +41,10 @@ bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drai
 /* Cuts a text between characters so that it fits. */
 void gpu_reason(char reason[GPU_REASON_MAX], const char *text);
 
-/* Drains the index; fills in drain->gpu. A drain replaces an earlier one. */
-void gpu_drain(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain);
-void gpu_return(struct core *core, struct node *node, uint32_t index);
+/* Writes the list with this drain of the index, in place of an earlier one, or without one (NULL).
+ * Fills in drain->gpu. Changes the row alone: gpu_drain() and gpu_return() of gpu_use.h do the
+ * rest. */
+void gpu_drains_write(
+        struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain);
 
 #endif

@@ -1,16 +1,8 @@
 /* gpu_faults.c - see gpu_faults.h
  *
  * The drain of a GPU is in the node's row (gpu_drains.h), with the kind of the fault and the boot
- * in which it happened. How the GPU returns depends on the fault (common/gpu/gpufault.h):
- *
- *	GPU_BACK_WELL	a check by the agent finds it well
- *	GPU_BACK_RESET	the same, but only after the node was booted or the GPU was reset: until
- *			then it is not checked
- *	GPU_BACK_NEVER	an operator resumes it
- *
- * One heap (core->checks) has the nodes with GPUs to be checked, by the time of the next check; a
- * registration brings it forward. A later fault replaces the drain only if the GPU takes at least
- * as long to recover from it, so that a small fault does not bring back a GPU that needs a reset.
+ * in which it happened. A later fault replaces the drain only if the GPU takes at least as long to
+ * recover from it, so that a small fault does not bring back a GPU that needs a reset.
  */
 #include "ctld/core/nodes/gpu_faults.h"
 
@@ -23,7 +15,10 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/node_state.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_orders.h"
+#include "ctld/core/nodes/gpu_checks.h"
+#include "ctld/core/nodes/gpu_drains.h"
+#include "ctld/core/nodes/gpu_use.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
@@ -31,7 +26,6 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"
-#include "ctld/core/util/heap.h"
 
 #define WHAT_MAX  (GPU_REASON_MAX + DEVICE_UUID_MAX + 40)
 #define JOBS_SAID 4
@@ -105,118 +99,6 @@ static void note_gpu(struct core *core, struct node *node, const char *kind, con
 
 /* --- looking again --------------------------------------------------------------------------- */
 
-/* Identifies the node's boot: its boot id as one word of the list (gpu_drains.c). */
-static void boot_of(const struct node *node, char boot[GPU_BOOT_MAX])
-{
-	snprintf(boot, GPU_BOOT_MAX, "%s%s", node_info(node)->boot_id,
-	        strcmp(node_info(node)->boot_id, "-") ? "" : "-");
-	for (char *c = boot; *c; c++)
-		*c = *c == ' ' ? '_' : *c;
-}
-
-bool gpu_may_return(const struct node *node, const struct gpu_drain *d)
-{
-	char boot[GPU_BOOT_MAX];
-
-	if (d->uid != GPU_NOBODY)
-		return false;
-	switch (gpu_fault_row((enum gpu_fault_kind)d->kind, d->code)->back) {
-	case GPU_BACK_WELL:
-		return true;
-	case GPU_BACK_RESET:
-		boot_of(node, boot);
-		return strcmp(d->boot, boot) != 0;
-	case GPU_BACK_NEVER:
-		break;
-	}
-	return false;
-}
-
-/* Those that are worth a look: how many; `uuids` may be NULL. */
-static size_t returning(struct core *core, const struct node *node, const char **uuids)
-{
-	struct gpu_drain d;
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < CONF_MAX_GPUS_PER_NODE && *node_info(node)->health; i++) {
-		if (!gpu_drained(node, i, &d) || !gpu_may_return(node, &d) || *d.gpu == '#')
-			continue;
-		if (uuids)
-			uuids[n] = effects_text(core->effects, d.gpu);
-		n++;
-	}
-	return n;
-}
-
-void faults_moved(void *item, uint32_t index)
-{
-	node_link(item)->check_slot = index;
-}
-
-/* The one place that puts a node into the heap of checks, or takes it out; mono, INT64_MAX: no
- * check. */
-static void set_due(struct core *core, struct node *node, usec_t due)
-{
-	struct node_link *l = node_link(node);
-
-	if (l->check_slot != HEAP_NOWHERE)
-		heap_remove(core->checks, l->check_slot);
-	l->check_due = due;
-	if (due != INT64_MAX)
-		heap_put(core->checks, (struct heap_key){ due < 0 ? 0 : (uint64_t)due, l->index },
-		        node);
-}
-
-void faults_later(struct core *core, struct node *node)
-{
-	const struct node_link *l = node_link_of(node);
-	uint32_t ms = l->index == NODE_LEFT ? 0 : conf_of(core, node)->health_recheck_ms;
-
-	if (!ms || !returning(core, node, NULL))
-		set_due(core, node, INT64_MAX);
-	else if (l->check_slot == HEAP_NOWHERE)
-		set_due(core, node, core->now.mono + (usec_t)ms * 1000);
-}
-
-/* The next check is set before the order goes out, so a check that gets no answer is ordered
- * again. */
-void faults_check(struct core *core, struct node *node)
-{
-	const struct node_link *l = node_link_of(node);
-	struct effect *e;
-	const char **uuids;
-	size_t n;
-
-	set_due(core, node, INT64_MAX);
-	faults_later(core, node);
-	if (l->check_slot == HEAP_NOWHERE || !l->session || !l->tells_faults)
-		return;
-	n = returning(core, node, NULL);
-	uuids = effects_alloc(core->effects, n * sizeof(*uuids));
-	returning(core, node, uuids);
-	e = effects_add(core->effects, EFFECT_CHECK_GPUS);
-	e->node = l->index;
-	e->session = l->session;
-	e->check.uuids = uuids;
-	e->check.n = n;
-}
-
-void faults_timer(struct core *core)
-{
-	struct node *node;
-
-	for (unsigned n = 0; n < TIMER_SLICE && (node = heap_first(core->checks)); n++) {
-		if (heap_first_key(core->checks).a > (uint64_t)core->now.mono)
-			break;
-		faults_check(core, node);
-	}
-}
-
-usec_t faults_next(const struct core *core)
-{
-	return heap_first(core->checks) ? (usec_t)heap_first_key(core->checks).a : INT64_MAX;
-}
-
 /* A look has found nothing wrong with it. */
 static void looked_at(struct core *core, struct node *node, const struct gpu_looked *g)
 {
@@ -263,7 +145,7 @@ static void drain_gpu(
 	d = (struct gpu_drain){
 		.uid = GPU_NOBODY, .since = core->now.wall, .kind = f->kind, .code = f->code
 	};
-	boot_of(node, d.boot);
+	gpu_boot(node, d.boot);
 	snprintf(d.reason, sizeof(d.reason), "%s", why);
 	if (!gpu_drained(node, index, &was) ||
 	        (was.uid == GPU_NOBODY &&
@@ -350,7 +232,7 @@ void gpu_report_apply(struct core *core, const struct core_event *e)
 	node_set_faults_seen(core->nodes, node, seen);
 	for (size_t i = 0; i < e->gpus.n_looked; i++)
 		looked_at(core, node, &e->gpus.looked[i]);
-	faults_later(core, node);
+	gpu_checks_later(core, node);
 	if (!e->gpus.n_faults)
 		return;
 	ack = effects_add(core->effects, EFFECT_ACK_GPUS);

@@ -5,7 +5,7 @@
 
 #include "common/base/xalloc.h"
 #include "common/conf/conf.h"
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/event.h"
 

@@ -16,7 +16,7 @@
 #include "common/base/xalloc.h"
 #include "common/gpu/amount.h"
 #include "common/job/run.h"
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/layout.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"

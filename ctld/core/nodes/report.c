@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/idle.h"
 #include "ctld/core/jobs/life.h"

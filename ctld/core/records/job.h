@@ -152,7 +152,7 @@ struct job_info {
 	uint32_t requeue_delay_s;
 	int32_t nice;
 	/* Wall times: it starts not before the first and not after the second; 0: no such limit.
-	 * `depends`: what it waits for (depends.h); "": nothing. */
+	 * `depends`: what it waits for (depends_terms.h); "": nothing. */
 	usec_t begin_time, deadline;
 	const char *depends;
 	const char *remark, *mail_user; /* "": none; mail goes to the job's user then */

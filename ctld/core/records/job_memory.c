@@ -1,7 +1,8 @@
 /* job_memory.c - what jobs take of their users' accounts; see job_impl.h
  *
  * Texts are counted for each job that has them, also where they are kept once, and terms of
- * dependencies as depends_impl.h keeps them: so the sum is never below what the user holds, by much.
+ * dependencies as depends_terms.h keeps them: so the sum is never below what the user holds, by
+ * much.
  */
 #include <string.h>
 

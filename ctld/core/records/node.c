@@ -5,9 +5,9 @@
  * about it is durable where a start needs it before the agent is back: CPUs, memory, the GPUs
  * found, drains.
  *
- * Runs of a node are a list in order of their booking. Each change that the scheduler could see
- * marks the node's snapshots as unknown (node_runs_changed()); they are made again when a search
- * next looks there.
+ * The runs that are booked on a node are a list (node_runs.h). Each change that the scheduler could
+ * see marks the node's snapshots as unknown (node_runs_changed()); they are made again when a
+ * search next looks there.
  *
  * All nodes but the UNKNOWN ones stand in a list, the one that was silent for the longest time
  * first (nodes_oldest()): to find the next lost node costs nothing.
@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/run.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/heap.h"
@@ -362,43 +361,10 @@ void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *
 	}
 }
 
-void node_link_run(struct node *node, struct run *run)
-{
-	struct run_link *l = run_link(run);
-
-	assert(!l->node);
-	l->node = node;
-	l->prev_of_node = NULL;
-	l->next_of_node = node->link.runs;
-	if (l->next_of_node)
-		run_link(l->next_of_node)->prev_of_node = run;
-	node->link.runs = run;
-	node->link.n_runs++;
-	node->link.n_orphans += run_info(run)->state == RUN_ORPHAN;
-	node_runs_changed(node);
-}
-
 void node_runs_changed(struct node *node)
 {
 	if (node)
 		node->link.snapshots_known = false;
-}
-
-/* Before its state changes to ENDED or NEVER. */
-void node_unlink_run(struct run *run)
-{
-	struct run_link *l = run_link(run);
-	struct node *node = l->node;
-
-	*(l->prev_of_node ? &run_link(l->prev_of_node)->next_of_node : &node->link.runs) =
-	        l->next_of_node;
-	if (l->next_of_node)
-		run_link(l->next_of_node)->prev_of_node = l->prev_of_node;
-	l->node = NULL;
-	l->next_of_node = l->prev_of_node = NULL;
-	node->link.n_runs--;
-	node->link.n_orphans -= run_info(run)->state == RUN_ORPHAN;
-	node_runs_changed(node);
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

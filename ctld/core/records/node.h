@@ -86,7 +86,7 @@ struct node_link {
 	usec_t fenced_mono; /* when the fence program was last requested */
 	enum node_fence fence;
 	uint32_t slot;        /* in the heap of unknown nodes with a due time (node_silence.c) */
-	uint32_t check_slot;  /* in the heap of nodes whose GPUs are to be checked (gpu_faults.h) */
+	uint32_t check_slot;  /* in the heap of nodes whose GPUs are to be checked (gpu_checks.h) */
 	usec_t check_due;     /* mono, if it is in that heap */
 	bool tells_faults;    /* its agent reports faults */
 	bool no_settings;     /* its agent does not understand settings for confining runs */
@@ -178,8 +178,6 @@ size_t nodes_expected(const struct nodes *ns);
 void node_set_text(struct nodes *ns, const char **field, const char *text);
 void node_set_gpus(struct nodes *ns, struct node *node, const struct gpu_found *v, size_t n);
 
-void node_link_run(struct node *node, struct run *run);
-void node_unlink_run(struct run *run);
 /* Something about its runs has changed that the plans use (struct run_snapshot). */
 void node_runs_changed(struct node *node); /* NULL is fine */
 

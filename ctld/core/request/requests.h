@@ -12,14 +12,13 @@
 
 #include "common/gpu/near.h"
 #include "ctld/core/request/gpu_share.h"
+#include "ctld/core/request/shape.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/util/strings.h"
 
 #define TYPE_ANY  UINT16_MAX       /* any one type */
 #define TYPE_GONE (UINT16_MAX - 1) /* a type that this configuration does not have */
 #define TYPE_NONE (UINT16_MAX - 2) /* no GPU at all (placements) */
-
-#define MAX_LICENCE_NEEDS 16
 
 struct alternative {
 	const char *type; /* interned; "" any */

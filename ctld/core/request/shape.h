@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctld/core/request/requests.h"
+#include "common/gpu/near.h"
+#include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/event.h"
 
 struct error;
@@ -24,6 +25,8 @@ struct submit_job;
 
 #define SHAPE_MAX_NAME 64   /* of a GPU type, a licence */
 #define SHAPE_MAX_TEXT 4096 /* of one hostlist or constraint */
+
+#define MAX_LICENCE_NEEDS 16 /* licences of one job */
 
 struct shape {
 	size_t n;

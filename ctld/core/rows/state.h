@@ -88,14 +88,14 @@ struct core {
 	struct foreign *foreign; /* runs of jobs that a restored state does not know */
 	struct effects *effects;
 	struct heap *node_timers; /* heap of unknown nodes, by the time at which something is due */
-	struct heap *checks;  /* heap of nodes whose GPUs are to be checked (gpu_faults.h) */
+	struct heap *checks;  /* heap of nodes whose GPUs are to be checked (gpu_checks.h) */
 	struct heap *job_timers; /* heap of jobs, by the wall time at which something is due */
 	struct namesakes *namesakes;
 	struct outcomes *outcomes;
-	struct job *settle_first, *settle_last; /* depends.h */
+	struct job *settle_first, *settle_last; /* depends_queue.h */
 	struct idmap *waiting;                  /* depends_terms.c: struct depends by its number */
 	uint32_t waiting_last;                  /* the last number that was given out */
-	uint64_t told_round;                    /* correspond.c, depends_range.c */
+	uint64_t told_round;                    /* depends_aftercorr.c, depends_range.c */
 	uint32_t control_round;                 /* control.c */
 
 	struct bulk *bulk;   /* the bulk that is being accepted; NULL: none (bulk.h) */

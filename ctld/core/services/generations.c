@@ -9,7 +9,7 @@
 
 #include "common/base/taskset.h"
 #include "ctld/core/accounts/roles.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/attempts/limit_usage.h"

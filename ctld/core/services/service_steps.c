@@ -22,10 +22,11 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/jobs/array_split.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_orders.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"

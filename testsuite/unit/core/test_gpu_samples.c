@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 #include "testsuite/unit/lib/devices_world.h"
 
 static void say(struct world *w, const struct gpu_sample *samples, size_t n)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ctld/core/nodes/devices.h"
+#include "ctld/core/nodes/devices_list.h"
 
 const char *devices_boot = "boot";
 

@@ -1,16 +1,45 @@
-/* depends_impl.h - the inside of depends.h, for its files
+/* depends_terms.h - what jobs wait for, in memory: terms, the jobs that they name, and who waits there
  *
- *	depends_terms.c  the terms in memory, and the lists they are in
- *	depends.c        terms that one job as a whole decides
- *	correspond.c     aftercorr between two arrays: task by task
- *	depends_range.c  terms on some tasks of an array (12_[1-3,7])
- *	depends_ask.c    may a job wait for this?
+ * The dependencies of a job are text in its row (common/job/depend.h), with the outcome of each
+ * term. While a term is open, an edge hangs on the job that the term names. When that job starts or
+ * ends it is put into a queue (depends_queue.h), and its edges are decided one by one, in slices
+ * (depends_settle.h): a job with a hundred thousand dependents does not stall the controller. Until
+ * its edges are decided the job stays in memory. So each term is decided by a job that is present,
+ * the outcome is in the row of the waiting job, and nothing is ever searched.
+ *
+ * aftercorr of an array on another array is decided task by task (depends_aftercorr.h). A term on
+ * some tasks of an array (12_[1-3]) has one edge for all of them (depends_range.h). singleton
+ * depends on the other jobs of the same user with the same name (namesakes.h) and is evaluated
+ * afresh each time.
+ *
+ * Edges, queue and names are volatile: a start rebuilds them from the rows. What is here changes
+ * nothing but this memory. From below:
+ *
+ *	depends_open.h        does a job have to wait, until when, can it never start?
+ *	depends_why.h         what it waits for, as text for people
+ *	depends_ask.h         may a job wait for this?
+ *	depends_queue.h       jobs whose start or end decides terms of others
+ *	depends_attach.h      a job gets the terms of its text, and they hang on other jobs
+ *	depends_never.h       a job that can never start is ended
+ *	depends_aftercorr.h   aftercorr between two arrays: task by task
+ *	depends_outcome.h     what becomes of a job when one of its terms is decided
+ *	depends_range.h       terms on some tasks of an array
+ *	depends_settle.h      works through the queue
+ *	depends_invariants.h  what must hold of all this
  */
-#ifndef CTLD_CORE_DEPENDS_IMPL_H
-#define CTLD_CORE_DEPENDS_IMPL_H
+#ifndef CTLD_CORE_DEPENDS_TERMS_H
+#define CTLD_CORE_DEPENDS_TERMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "common/job/depend.h"
-#include "ctld/core/jobs/depends.h"
+#include "common/job/run.h"
+
+struct core;
+struct job;
+struct taskset;
 
 /* A term that needs more than a ref and flags: it has a delay, names several tasks, or is decided
  * task by task. An edge of the latter two kinds is in a list of the array that it names. */
@@ -75,7 +104,18 @@ struct dependents {
 
 enum outcome { DEPEND_OPEN, DEPEND_MET, DEPEND_NEVER };
 
-/* --- depends_terms.c ------------------------------------------------------------------------- */
+/* --- a job's dependencies -------------------------------------------------------------------- */
+
+/* The dependencies of the job, which are its array's; NULL: none are open. */
+struct depends *depends_of(const struct job *job);
+/* Is a term of its text decided task by task? */
+bool depends_by_task(const struct job *job);
+/* Makes them from the text of its row, hung on nothing yet; takes the terms. */
+struct depends *depends_make(struct core *core, struct job *job, struct depend *d);
+/* Drop the dependencies of the job: it has ended, or gets another text. */
+void depends_detach(struct core *core, struct job *job);
+/* The job goes to history, or the core is freed: drop the list of its dependents. */
+void depends_forget(struct core *core, struct job *job);
 
 /* A copy of a term; its tasks are borrowed. */
 struct depend_term depends_term(const struct depends *p, uint32_t n);
@@ -83,10 +123,13 @@ static inline bool depends_term_open(const struct depends *p, uint32_t n)
 {
 	return !(p->flags[n] & (TERM_MET | TERM_NEVER));
 }
+/* NULL: the term needs none. */
+struct edge *depends_edge(const struct depends *p, uint32_t n);
 /* The term's job has started and its delay is running; the term is in no list then. */
 bool depends_term_runs(const struct depends *p, uint32_t n);
 /* Starts a term's delay: it runs until `at` (seconds of UTC). */
 void depends_runs_until(struct depends *p, uint32_t n, int64_t at);
+usec_t depends_wall(int64_t at); /* as wall time */
 /* Records the outcome of a term. */
 void depends_mark(struct depends *p, uint32_t n, enum outcome outcome);
 /* Drops the met terms once they are half of all. Not if one met term is enough. */
@@ -94,82 +137,40 @@ void depends_pack(struct depends *p);
 /* The text as rows keep it, or for people, no longer than is needed for `bytes` bytes; the caller
  * frees it. */
 char *depends_text(const struct depends *p, bool kept, size_t bytes);
+
+/* --- the job that a term names --------------------------------------------------------------- */
+
 /* The record that an open term hangs on; NULL: it does not exist. */
 struct job *depends_where(const struct core *core, const struct depends *p, uint32_t n);
-/* Hangs an open term on the job that it names. */
-void depends_hang(struct core *core, struct depends *p, uint32_t n);
+struct dependents *dependents_of(struct job *job);
+void waiting_add(struct waiting *w, uint32_t number);
 /* Removes the last number from the list and returns its dependencies; NULL: that job no longer
  * waits. */
 struct depends *waiting_pop(const struct core *core, struct waiting *w);
 bool waiting_has(const struct waiting *w, uint32_t number);
+/* Puts the edge into a list, or takes it out of its list. */
+void depends_list_edge(struct edge *e, struct edge **list);
+void depends_unhang(struct edge *e);
 /* When the job first started in its present attempt, or ended without a start. 0: neither yet. */
 usec_t depends_began(const struct job *job);
-/* Takes the edge out of its list. */
-void depends_unhang(struct edge *e);
-struct dependents *dependents_of(struct job *job);
+/* Has the part of an array started or ended? Only then it can decide something. */
+bool depends_has_news(const struct job *part);
+/* Has the part any of these tasks? */
+bool depends_has_any(const struct taskset *set, const struct job *part);
 
-/* --- depends.c ------------------------------------------------------------------------------- */
+/* --- terms by themselves --------------------------------------------------------------------- */
 
-/* The named job has ended, well or not: does that satisfy a term of this type? Does any end? */
-bool depend_comes_true(enum depend_type type, bool well);
-bool depend_comes_true_anyhow(enum depend_type type);
-
-/* A term was decided, or a range of tasks became smaller: update the job. It may be over
- * afterwards. */
-void depends_weigh(struct core *core, struct job *job);
-/* Puts the job into the queue of jobs to settle. A part only if other tasks wait for those of its
- * array. */
-void depends_queue(struct core *core, struct job *job);
 bool depend_term_open(const struct depend_term *t);
 /* The record that a term is about: for a task, the record of its own; NULL: it has none. */
 struct job *depend_term_job(const struct core *core, const struct depend_term *t);
-bool depends_kills(const struct core *core, const struct job *job);
-/* Ends a part whose term can never come true, or, of an array, the tasks that have no record of
- * their own. */
-void depends_end_never(struct core *core, struct job *job, bool rest_only);
-
-/* --- depends_range.c ------------------------------------------------------------------------- */
-
-/* Some of the term's tasks are decided. False: none of these was open. */
+/* The named job has ended, well or not: does that satisfy a term of this type? Does any end? */
+bool depend_comes_true(enum depend_type type, bool well);
+bool depend_comes_true_anyhow(enum depend_type type);
+/* The same for a job in history: it has started and ended, and how it ended is known. */
+void depend_decide_past(struct depend_term *t, bool well);
+/* Some of a term's tasks are decided. False: none of these was open. */
 bool range_take(bool any, struct depend_term *t, const struct taskset *tasks, bool comes_true);
-/* Has the array reached the limit of terms on its tasks? */
-bool range_many(const struct job *on);
-/* An edge now hangs on an array: schedule updates for what has already started or ended there. */
-void range_hung(struct core *core, struct edge *e, struct job *on);
-/* A part has changed state: queue the update if a term waits for it. range_part_moved() then does
- * the update. */
-void range_tell(struct core *core, struct job *part);
-void range_part_moved(struct core *core, struct job *part);
-/* The same for tasks that have left memory. False: no edge waits for any. */
-bool range_gone(struct core *core, struct job *on);
-/* The array is over, and every update of it has been done. */
-void range_over(struct core *core, struct edge *e);
-int range_check(const struct core *core, const struct job *job, const struct depend_term *t,
-        struct error *err);
-
-/* --- correspond.c ---------------------------------------------------------------------------- */
-
-/* Is the term, of this job or of an array that is to be submitted, decided task by task? */
-bool corr_is(const struct core *core, const struct depend_term *t, bool array);
-/* Has the array reached the limit of arrays that wait for its tasks? */
-bool corr_many(const struct job *on);
-
-/* An edge now hangs on an array: schedule updates for what has already ended there. */
-void corr_hung(struct core *core, struct edge *e, struct job *on);
-/* A part of an array has ended: decide the same tasks of the waiting arrays. */
-void corr_part_ended(struct core *core, struct job *part);
-/* The same for tasks that have left memory. False: no edge waits for any. */
-bool corr_gone(struct core *core, struct job *on);
-/* The array is over: tasks without a counterpart in it are decided by the array as a whole. */
-void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome outcome);
-
-/* The array has a new text: update the copies that its parts have of it. */
-void corr_retext(struct core *core, struct job *own);
-/* The array's other terms have been decided: update its parts. */
-void corr_reweigh(struct core *core, struct job *own);
-
-bool corr_open(const struct job *part);
-const char *corr_why(const struct core *core, const struct job *part, char *text, size_t size);
-int corr_check(const struct core *core, const struct job *part, struct error *err);
+/* The text of the terms as a row keeps it; "": they are satisfied. The caller frees it. */
+char *depend_kept_text(const struct depend *d);
 
 #endif

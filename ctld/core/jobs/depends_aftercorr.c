@@ -1,4 +1,4 @@
-/* correspond.c - aftercorr between two arrays: task by task; see depends_impl.h
+/* depends_aftercorr.c - see depends_aftercorr.h
  *
  * Task N of an array waits for task N of another array. Such a term is marked with a '*' in the
  * text that rows keep, and has one edge, on the parent of the other array. While the term is open
@@ -17,104 +17,23 @@
  * whole, when that is over. So is a task whose counterpart had left memory before the task was
  * submitted, unless all tasks that had left memory ended well.
  */
-#include <stdio.h>
+#include "ctld/core/jobs/depends_aftercorr.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "common/job/reason.h"
 #include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends_impl.h"
+#include "ctld/core/jobs/array_split.h"
+#include "ctld/core/jobs/depends_never.h"
+#include "ctld/core/jobs/depends_open.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/records/namesakes.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/util/idmap.h"
 
-#define ARRAYS_MAX    64 /* that wait for the tasks of one: each end of a task visits them all */
 #define GATHER_RANGES 1000 /* of a record that tasks are gathered in; this bounds its row */
 #define GATHER_TIME   (600 * USEC_PER_S) /* tasks that become free within this time count as
 					  * equally old */
-
-bool corr_is(const struct core *core, const struct depend_term *t, bool array)
-{
-	const struct job *on = t->job ? jobs_find(core->jobs, t->job) : NULL;
-
-	return array && t->type == DEPEND_AFTERCORR && on && job_link_of(on)->array;
-}
-
-bool corr_many(const struct job *on)
-{
-	const struct dependents *a = job_link_of(on)->dependents;
-	const struct edge *e = a ? a->corrs : NULL;
-	unsigned n = 0;
-
-	for (; e; e = e->next)
-		n++;
-	return n >= ARRAYS_MAX;
-}
-
-static bool is_each(const struct job *job)
-{
-	return strchr(job_info(job)->depends, '*');
-}
-
-static struct depends *own_depends(const struct job *job)
-{
-	return job_link_of(job_own(job))->depends;
-}
-
-/* --- what a record waits for ----------------------------------------------------------------- */
-
-/* Do the array's terms that are not decided task by task still have to come true? */
-static bool whole_open(const struct depends *p, const struct job *own)
-{
-	return p->whole_left > (p->singles && namesakes_first_and_idle(own) ? p->singles : 0);
-}
-
-bool corr_open(const struct job *part)
-{
-	const struct depends *p = own_depends(part);
-	const struct job *own = job_own(part);
-
-	if (!p->any)
-		return is_each(part) || whole_open(p, own);
-	return *job_info(part)->depends && !(p->singleton && namesakes_first_and_idle(own));
-}
-
-/* Can the terms of a part's own text never come true? */
-static bool parts_never(const struct depend *d)
-{
-	size_t n, never = 0, of = 0;
-
-	for (n = 0; n < d->n; n++) {
-		of += d->v[n].each;
-		never += d->v[n].each && d->v[n].never;
-	}
-	return d->any ? never == of : never;
-}
-
-/* Can the terms that its array waits for as a whole never come true? */
-static bool whole_never(const struct depends *p)
-{
-	uint32_t never = p->never_n - p->each_never;
-
-	return p->any ? never == p->n - p->each_n : never;
-}
-
-static bool corr_never(const struct job *part)
-{
-	const struct depends *p = own_depends(part);
-	struct depend d;
-	bool never;
-
-	if (!corr_open(part) || depend_parse(job_info(part)->depends, true, &d, NULL) < 0)
-		return false;
-	d.any = p->any;
-	never = parts_never(&d);
-	depend_clear(&d);
-	return p->any ? never && whole_never(p) : never || whole_never(p);
-}
 
 /* --- putting tasks where they belong --------------------------------------------------------- */
 
@@ -149,7 +68,7 @@ static bool fit_together(const struct job *to, const struct taskset *some)
 static struct job *find_gathering(const struct core *core, const struct job *from,
         const char *depends, const struct taskset *some)
 {
-	const struct depends *p = own_depends(from);
+	const struct depends *p = depends_of(from);
 
 	for (size_t g = 0; g < GATHER; g++) {
 		struct job *to =
@@ -168,7 +87,7 @@ static struct job *place(
         struct core *core, struct job *from, const struct taskset *tasks, const char *depends)
 {
 	struct job *own = job_own(from), *to;
-	struct depends *p = own_depends(from);
+	struct depends *p = depends_of(from);
 	struct taskset left, some;
 
 	if (!job_tasks(from) || (from != own && !tasks))
@@ -200,12 +119,12 @@ static struct job *place(
  * decided task by task; the array has the others. NULL: no such term is open. */
 static char *text_after(const struct job *job, uint64_t on, enum outcome outcome)
 {
-	const struct depends *p = own_depends(job);
+	const struct depends *p = depends_of(job);
 	struct depend d;
 	bool found = false, met = false;
 	char *text = NULL;
 
-	if (!is_each(job) || depend_parse(job_info(job)->depends, true, &d, NULL) < 0)
+	if (!depends_by_task(job) || depend_parse(job_info(job)->depends, true, &d, NULL) < 0)
 		return NULL;
 	for (size_t n = 0; n < d.n; n++) {
 		struct depend_term *t = &d.v[n];
@@ -242,7 +161,7 @@ static void settle_tasks(struct core *core, struct job *from, const struct tasks
 	if (!*job_info(to)->depends && job_info(to)->begin_time < core->now.wall &&
 	        core->now.wall - job_info(to)->begin_time >= GATHER_TIME)
 		job_set_begin(core->jobs, to, core->now.wall);
-	if (corr_never(to) && depends_kills(core, to))
+	if (depends_never(to) && depends_kills(core, to))
 		depends_end_never(core, to, true);
 	else
 		job_consider(core, to);
@@ -343,18 +262,6 @@ bool corr_gone(struct core *core, struct job *on)
 	return true;
 }
 
-void corr_hung(struct core *core, struct edge *e, struct job *on)
-{
-	const struct array *a = job_array(on);
-	struct job *p = idmap_next(a->parts, 0);
-
-	e->gone = true;
-	depends_queue(core, on);
-	for (; p; p = idmap_next(a->parts, job_info(p)->part))
-		if (job_state_ended((enum job_state)job_info(p)->state))
-			depends_queue(core, p);
-}
-
 void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome outcome)
 {
 	struct job **v = records_of(core, own, NULL);
@@ -366,81 +273,12 @@ void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome out
 	free(v);
 }
 
-void corr_retext(struct core *core, struct job *own)
-{
-	const char *text = job_info(own)->depends;
-
-	if (!job_link(own)->array)
-		return;
-	for (struct job *w = job_array(own)->waiting; w; w = job_link(w)->next)
-		if (w != own)
-			job_set_depends(core->jobs, w, strchr(text, '*') ? text : "");
-}
-
 void corr_reweigh(struct core *core, struct job *own)
 {
 	struct job **v = records_of(core, own, NULL);
 
 	for (size_t n = 0; v[n] && job_link(own)->depends; n++)
-		if (v[n] != own && corr_never(v[n]) && depends_kills(core, own))
+		if (v[n] != own && depends_never(v[n]) && depends_kills(core, own))
 			depends_end_never(core, v[n], true);
 	free(v);
-}
-
-/* --- saying ---------------------------------------------------------------------------------- */
-
-const char *corr_why(const struct core *core, const struct job *part, char *text, size_t size)
-{
-	uint32_t task = job_tasks(part) ? taskset_first(job_tasks(part)) : job_task(part);
-	bool never = corr_never(part);
-	size_t used = 0, n;
-	struct depend d;
-
-	text[0] = '\0';
-	if (depend_parse(job_info(part)->depends, true, &d, NULL) < 0)
-		return reason_word(REASON_DEPENDENCY);
-	for (n = 0; n < d.n && used + 100 < size; n++) {
-		const struct depend_term *t = &d.v[n];
-		const struct job *on =
-		        jobs_find(core->jobs, job_ref_of(t->job, (uint64_t)task + 1));
-
-		if (!t->each || t->never != never)
-			continue;
-		if (!on)
-			on = jobs_stands_in(core->jobs, t->job, task);
-		used += (size_t)snprintf(text + used, size - used, "%saftercorr: %llu_%u %s%s",
-		        used ? ", " : "", (unsigned long long)t->job, task,
-		        on      ? "is "
-		        : never ? "ended otherwise"
-		                : "has not ended",
-		        on ? job_state_name((enum job_state)job_info(on)->state) : "");
-	}
-	depend_clear(&d);
-	return never ? reason_word(REASON_NEVER_SATISFIED) : reason_word(REASON_DEPENDENCY);
-}
-
-/* --- invariants ------------------------------------------------------------------------------ */
-
-int corr_check(const struct core *core, const struct job *part, struct error *err)
-{
-	uint32_t task = job_tasks(part) ? taskset_first(job_tasks(part)) : job_task(part);
-	struct depend d;
-	int rc = 0;
-
-	if (!own_depends(part) || !is_each(part) || task == TASK_NONE ||
-	        depend_parse(job_info(part)->depends, true, &d, err) < 0)
-		return 0;
-	for (size_t n = 0; n < d.n && rc == 0; n++) {
-		const struct job *on =
-		        jobs_find(core->jobs, job_ref_of(d.v[n].job, (uint64_t)task + 1));
-
-		if (d.v[n].each && depend_term_open(&d.v[n]) && on &&
-		        job_state_ended((enum job_state)job_info(on)->state) &&
-		        !(job_link_of(on)->dependents && job_link_of(on)->dependents->queued))
-			rc = error_set(err, ERR_INTERNAL, "job %llu_%u: nobody tells it of %llu_%u",
-			        (unsigned long long)job_id(part), task,
-			        (unsigned long long)job_id(on), task);
-	}
-	depend_clear(&d);
-	return rc;
 }
