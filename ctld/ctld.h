@@ -24,9 +24,9 @@
  *	acct         walks over all present and past jobs (rpc/acct/acct.h)
  *	census       how many GPUs there are, for the audit trail
  *
- * One thread runs all of it. `struct ctld` is made and freed by parts.c; the parts get a pointer to
- * it and use what they need. A part calls those above it only through hooks that parts.c gives it.
- * No state here must survive a restart: the core has all of that.
+ * One thread runs all of it. `struct ctld` is made and freed by startup.c; the parts get a pointer
+ * to it and use what they need. A part calls those above it only through hooks that startup.c
+ * gives it. No state here must survive a restart: the core has all of that.
  */
 #ifndef CTLD_CTLD_H
 #define CTLD_CTLD_H

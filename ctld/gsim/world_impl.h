@@ -1,11 +1,11 @@
-/* world_impl.h - the inside of a world: world.c (core and clocks), jobs.c (jobs and runs) */
+/* world_impl.h - the inside of a world: world.c (core and clocks), world_jobs.c (jobs and runs) */
 #ifndef GSIM_WORLD_IMPL_H
 #define GSIM_WORLD_IMPL_H
 
 #include "ctld/core/core.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
-#include "ctld/gsim/history/names.h"
+#include "ctld/gsim/history/name_numbers.h"
 #include "ctld/gsim/world.h"
 
 /* What a node's runs hold, as the node would know it. */

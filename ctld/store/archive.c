@@ -16,7 +16,7 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/store/db.h"
-#include "ctld/store/past.h"
+#include "ctld/store/history_reader.h"
 
 #define ARCHIVE_LOG_PAGES 1000 /* of the file's log: then it goes into the file */
 

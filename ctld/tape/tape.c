@@ -6,7 +6,7 @@
 
 #include "ctld/core/rows/codec.h"
 #include "ctld/core/util/hash.h"
-#include "ctld/tape/events.h"
+#include "ctld/tape/event_codec.h"
 
 /* --- the kinds ------------------------------------------------------------------------------- */
 

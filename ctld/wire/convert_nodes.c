@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "ctld/core/nodes/devices.h"
-#include "ctld/wire/convert_parts.h"
+#include "ctld/wire/convert_text.h"
 
 #define GPU_RUNS_SHOWN 64
 

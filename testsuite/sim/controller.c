@@ -12,7 +12,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/loop/commit_gate.h"
-#include "ctld/rpc/call/part.h"
+#include "ctld/rpc/call/answer_parts.h"
 #include "ctld/store/batch_items.h"
 #include "ctld/store/store.h"
 #include "ctld/wire/convert.h"

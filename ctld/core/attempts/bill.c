@@ -22,7 +22,7 @@
 #include "common/base/each.h"
 #include "common/conf/conf_find.h"
 #include "ctld/core/accounts/accounts.h"
-#include "ctld/core/accounts/hours.h"
+#include "ctld/core/accounts/gpu_hours_window.h"
 #include "ctld/core/accounts/usage.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/core.h"

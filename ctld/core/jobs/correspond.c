@@ -27,7 +27,7 @@
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/records/namesakes.h"
+#include "ctld/core/records/singletons.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

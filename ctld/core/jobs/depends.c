@@ -32,7 +32,7 @@
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"
-#include "ctld/core/records/namesakes.h"
+#include "ctld/core/records/singletons.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

@@ -1,16 +1,16 @@
 /* depends.h - jobs that wait for other jobs
  *
- * The dependencies of a job are text in its row (common/job/depend.h), with the outcome of each term.
- * While a term is open, an edge hangs on the job that the term names. When that job starts or ends
- * it is put into a queue, and depends_settle() decides its edges one by one, in slices: a job with
- * a hundred thousand dependents does not stall the controller. Until its edges are decided the job
- * stays in memory. So each term is decided by a job that is present, the outcome is in the row of
- * the waiting job, and nothing is ever searched.
+ * The dependencies of a job are text in its row (common/job/depend.h), with the outcome of each
+ * term. While a term is open, an edge hangs on the job that the term names. When that job starts
+ * or ends it is put into a queue, and depends_settle() decides its edges one by one, in slices: a
+ * job with a hundred thousand dependents does not stall the controller. Until its edges are
+ * decided the job stays in memory. So each term is decided by a job that is present, the outcome
+ * is in the row of the waiting job, and nothing is ever searched.
  *
  * aftercorr of an array on another array is decided task by task (correspond.c). A term on some
  * tasks of an array (12_[1-3]) has one edge for all of them (depends_range.c).
  *
- * singleton depends on the other jobs of the same user with the same name (namesakes.h) and is
+ * singleton depends on the other jobs of the same user with the same name (singletons.h) and is
  * evaluated afresh each time.
  *
  * Edges, queue and names are volatile: a start rebuilds them from the rows.
@@ -31,9 +31,9 @@ struct taskset;
 
 /* May a job (an array of these tasks; NULL: no array) wait for this? `job` NULL: a new job. Each
  * id must be that of a job in memory that the caller may see, or of a job in history whose end is
- * known (outcomes.h, which does not say whose job it was); such an end decides the term at once. A
- * job may not wait for itself, and no named job may wait for `job`, directly or through others.
- * *kept becomes the text as rows keep it; the caller owns it. */
+ * known (ended_outcomes.h, which does not say whose job it was); such an end decides the term at
+ * once. A job may not wait for itself, and no named job may wait for `job`, directly or through
+ * others. *kept becomes the text as rows keep it; the caller owns it. */
 int depends_check(const struct core *core, const struct caller *caller, const struct job *job,
         const struct taskset *tasks, const char *text, char **kept, struct error *err);
 

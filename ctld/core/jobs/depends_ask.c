@@ -1,10 +1,10 @@
 /* depends_ask.c - may a job wait for this? Changes no job; see depends.h
  *
  * Two checks. Does each term name something that a job can wait for: a job in memory, or one whose
- * end is still known (rows/outcomes.h), with the tasks that it has? And would the job wait for
- * itself? A submit can make no circle, because no other job can name a job that has no id yet; so
- * circles are searched for only when a job is updated or is to run again. That search follows open
- * terms from job to job, each job once, and stops after CIRCLE_STEPS terms: then the change is
+ * end is still known (rows/ended_outcomes.h), with the tasks that it has? And would the job wait
+ * for itself? A submit can make no circle, because no other job can name a job that has no id yet;
+ * so circles are searched for only when a job is updated or is to run again. That search follows
+ * open terms from job to job, each job once, and stops after CIRCLE_STEPS terms: then the change is
  * refused, since a circle that was not found would wait for ever.
  */
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/outcomes.h"
+#include "ctld/core/rows/ended_outcomes.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"

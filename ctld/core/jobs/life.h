@@ -30,7 +30,7 @@ void job_timer_due(struct core *core, struct job *job);
 void job_cancel_pending(struct core *core, struct job *job);
 /* No task of the array waits or runs any more. */
 void job_end_array(struct core *core, struct job *own, enum job_state state);
-/* An ended job waits again, for its next attempt; with a part, its array too. revive.c checks
+/* An ended job waits again, for its next attempt; with a part, its array too. requeue_ended.c checks
  * whether this is allowed. */
 void job_revive(struct core *core, struct job *job);
 /* Order its runs to be suspended, or resumed. It is SUSPENDED when all its living runs are. */

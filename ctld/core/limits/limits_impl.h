@@ -13,7 +13,7 @@ enum limit_kind {
 	LIMIT_NODES,
 	LIMIT_RUNNING,
 	LIMIT_QUEUED,
-	LIMIT_GPU_HOURS, /* counted by hours.h */
+	LIMIT_GPU_HOURS, /* counted by gpu_hours_window.h */
 	LIMIT_LICENCE,
 	LIMIT_GUARANTEE, /* other accounts' guarantees, by type: quota.h; not counted */
 	LIMIT_ALL_KINDS

@@ -3,7 +3,7 @@
  * A registration is the whole truth about a node at that moment, and everything that could have
  * been lost before it is settled by it:
  *	- runs ordered under another incarnation are gone, unless the report has their record;
- *	- what the report says of runs is applied as if it had come alone (report.c);
+ *	- what the report says of runs is applied as if it had come alone (run_reports.c);
  *	- what we believe to be there and the report does not name is in the wanted set: the agent
  *	  answers NEVER for what it does not have, final for that attempt;
  *	- EndRuns that are due go out again.
@@ -28,8 +28,8 @@
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/gpu_faults.h"
-#include "ctld/core/nodes/hardware.h"
-#include "ctld/core/nodes/report.h"
+#include "ctld/core/nodes/discovered_hardware.h"
+#include "ctld/core/nodes/run_reports.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"

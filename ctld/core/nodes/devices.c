@@ -16,9 +16,9 @@
 
 #include "common/base/text.h"
 #include "ctld/core/nodes/gpu_drains.h"
-#include "ctld/core/nodes/layout.h"
+#include "ctld/core/nodes/mig_layout.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/place/gpu_nearness.h"
+#include "ctld/core/place/gpu_topology.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"

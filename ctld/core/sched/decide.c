@@ -8,7 +8,7 @@
  * that place takes; and whether that leaves enough for the reservations ahead. The first
  * alternative that passes starts; of its types, the one whose node has the least to spare.
  * Otherwise `decision` keeps for each alternative what refused it, because that is where the class
- * waits (blocked.c).
+ * waits (blocked_retry.c).
  *
  * A start later (decide_search()) goes through the same alternatives and types, and asks
  * plan_search() for the earliest start of each.

@@ -20,7 +20,7 @@
 #include "ctld/loop/slice.h"
 #include "ctld/loop/tick.h"
 #include "ctld/rpc/acct/acct_record.h"
-#include "ctld/store/past.h"
+#include "ctld/store/history_reader.h"
 #include "ctld/wire/convert.h"
 
 #define SLICE_JOBS   200    /* of them made into messages */

@@ -24,7 +24,7 @@
 #define CTLD_RPC_ACCT_H
 
 #include "ctld/loop/calls.h"
-#include "ctld/rpc/acct/acct_take.h"
+#include "ctld/rpc/acct/acct_answers.h"
 #include "ctld/rpc/rpc.h"
 
 struct acct;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/rpc/acct/acct_take.h"
-#include "ctld/rpc/call/part.h"
+#include "ctld/rpc/acct/acct_answers.h"
+#include "ctld/rpc/call/answer_parts.h"
 
 struct listing {
 	bool with_runs, whole;

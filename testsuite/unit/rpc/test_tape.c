@@ -17,7 +17,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/codec.h"
 #include "ctld/loop/recorder.h"
-#include "ctld/tape/events.h"
+#include "ctld/tape/event_codec.h"
 #include "ctld/tape/player.h"
 #include "ctld/tape/tape.h"
 

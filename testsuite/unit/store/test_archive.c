@@ -22,7 +22,7 @@
 #include "ctld/core/rows/codec.h"
 #include "ctld/store/archive.h"
 #include "ctld/store/db.h"
-#include "ctld/store/past.h"
+#include "ctld/store/history_reader.h"
 #include "testsuite/unit/lib/store_fixture.h"
 
 #define JOBS   2500
