@@ -32,7 +32,7 @@
 #include "ctld/core/jobs/retire.h"
 #include "ctld/core/jobs/runlife.h"
 #include "ctld/core/limits/limits.h"
-#include "ctld/core/nodes/agent.h"
+#include "ctld/core/nodes/registration_check.h"
 #include "ctld/core/nodes/gpu_faults.h"
 #include "ctld/core/nodes/discovered_hardware.h"
 #include "ctld/core/nodes/node_silence.h"

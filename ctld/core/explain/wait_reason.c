@@ -14,6 +14,7 @@
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
 #include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/deciding_rank.h"
 #include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/missing_resources.h"
 #include "ctld/core/jobs/array.h"

@@ -37,6 +37,7 @@
 #include "common/base/xalloc.h"
 #include "common/job/mail_types.h"
 #include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/deciding_rank.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/attempt_outcome.h"

@@ -1,4 +1,5 @@
-/* node_control.c - EV_NODE_CONTROL, EV_PARTITION_CONTROL: what operators say about nodes and partitions
+/* node_control.c - EV_NODE_CONTROL, EV_PARTITION_CONTROL: what operators say about nodes and
+ * partitions
  *
  * An operation on several nodes is checked for all of them and then done for all, so it is done as
  * a whole or not at all. The drain of a node and its being down are durable and stay until an

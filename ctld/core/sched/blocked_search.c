@@ -112,9 +112,9 @@ bool search_put_off(struct sched *s, struct class *class)
 
 /* --- a planned start ------------------------------------------------------------------------- */
 
-/* A planned start stays while one of its job's classes with a worse key looks for a sooner one. What
- * it gave up could go to a job between the two keys, which would then push the sooner one aside,
- * and so on for ever. */
+/* A planned start stays while one of its job's classes with a worse key looks for a sooner one.
+ * What it gave up could go to a job between the two keys, which would then push the sooner one
+ * aside, and so on for ever. */
 static bool stays(const struct reservation *e, const struct class *class)
 {
 	return e->preempts || heap_key_before(e->key, class_link_of(class)->key);
@@ -283,10 +283,10 @@ static enum victims_step find_victims(struct sched *s, struct preemption_search 
 		ps->victims = NULL;
 		ps->retry = out->retry < ps->retry ? out->retry : ps->retry;
 		if (step == VICTIMS_FOUND &&
-		        decide_fits_limits(&s->view, who, &out->reservation.places, &d))
+		        nodes_within_limits(&s->view, who, &out->reservation.places, &d))
 			return step;
 	} while (step == VICTIMS_FOUND &&
-	         decide_unfit(&s->view, who, &d.limit, places, &ps->unfit, &want->find));
+	         nodes_exclude_unfit(&s->view, who, &d.limit, places, &ps->unfit, &want->find));
 	end_kind(ps, &want->find);
 	return VICTIMS_NONE;
 }

@@ -136,7 +136,7 @@ void planner_close(struct sched *s, struct class *class)
 	if (!decide_wants_capacity(&l->last) && l->last.verdict != VERDICT_PLANNED) {
 		cause = closed_by(&l->last);
 	} else {
-		n = decide_fits_first(&s->view, &who, l->reservation->places, &d);
+		n = first_nodes_within_limits(&s->view, &who, l->reservation->places, &d);
 		if (n && n < l->reservation->places.n)
 			shrink(s, l->reservation, n);
 		if (n)

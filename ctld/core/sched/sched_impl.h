@@ -2,6 +2,8 @@
 #ifndef CTLD_CORE_SCHED_IMPL_H
 #define CTLD_CORE_SCHED_IMPL_H
 
+#include "ctld/core/sched/earliest_start.h"
+#include "ctld/core/sched/nodes_within_limits.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/sched/wait_group.h"
 #include "ctld/core/util/name_numbers.h"
@@ -31,7 +33,7 @@ struct preemption_search {
 	struct class *class; /* NULL: there is none */
 	struct find find;    /* the alternative and type being searched */
 	uint32_t cursor;     /* of decide_next_open() */
-	struct decide_unfit unfit;
+	struct unfit_nodes unfit;
 	usec_t retry;
 	struct victims *victims;     /* owned; NULL: the next type is to be begun */
 	struct decide_search *start; /* owned; NULL: not begun */

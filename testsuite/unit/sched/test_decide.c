@@ -10,6 +10,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/meta.h"
 #include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/earliest_start.h"
 
 #define NODES 3
 #define GPUS  4 /* of a node */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "ctld/core/rows/state.h"
+#include "ctld/core/sched/earliest_start.h"
 #include "ctld/core/sched/sched_impl.h"
 #include "testsuite/unit/lib/core_world.h"
 
