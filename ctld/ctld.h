@@ -21,7 +21,7 @@
  *	watch        which jobs have changed, and the clients that follow them
  *	fence, mail  the site's programs
  *	reload       the configuration, read again
- *	acct         walks over all present and past jobs (rpc/acct/acct.h)
+ *	acct         walks over all present and past jobs (rpc/acct/acct_walk.h)
  *	census       how many GPUs there are, for the audit trail
  *
  * One thread runs all of it. `struct ctld` is made and freed by startup.c; the parts get a pointer

@@ -38,7 +38,7 @@
 #include "ctld/loop/session_limits.h"
 #include "ctld/loop/users.h"
 #include "ctld/loop/watch.h"
-#include "ctld/rpc/acct/acct.h"
+#include "ctld/rpc/acct/acct_walk.h"
 #include "ctld/rpc/jobs/bulk.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/site/fence.h"

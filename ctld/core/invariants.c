@@ -21,7 +21,7 @@
 #include "ctld/core/records/singletons.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/sched.h"

@@ -14,7 +14,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/wal_check.h"
 
 /* quick_check reads the whole file; after an unclean end that is done up to this size (64 MiB). */

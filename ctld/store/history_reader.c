@@ -9,7 +9,7 @@
 #include "common/base/taskset.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/db.h"
 
 #define SLICE_RUNS 3000 /* runs that end a slice of jobs early */

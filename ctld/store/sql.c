@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/strbuf.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 
 /* clang-format off */
 

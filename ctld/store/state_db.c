@@ -16,7 +16,7 @@
 
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 
 #define SHARE_SCRIPT_MIN 512  /* bytes; a smaller script stays in the row */
 #define RECENT_SCRIPTS   1024 /* a power of two */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/hash.h"
 
 #define LIST_MAX   10000000 /* of anything: the bytes that are there bound it further */

@@ -16,7 +16,7 @@
 #include <sqlite3.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/batch_items.h"
 #include "ctld/store/db.h"
 #include "ctld/store/history_writer.h"

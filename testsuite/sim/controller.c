@@ -10,7 +10,7 @@
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 #include "ctld/core/core.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/rpc/call/answer_parts.h"
 #include "ctld/store/batch_items.h"

@@ -15,7 +15,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/request/gpu_share.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
 

@@ -18,7 +18,7 @@
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/submit.h"
 #include "ctld/core/jobs/effects.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"
 #include "ctld/core/sched/sched.h"

@@ -19,8 +19,8 @@
 #include "ctld/core/jobs/depends.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/audit_note.h"
-#include "ctld/core/rows/codec.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/row_codec.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 
 /* A new job, or the id of one that was there already. */

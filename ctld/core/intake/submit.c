@@ -25,7 +25,7 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/singletons.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/services/services.h"
 

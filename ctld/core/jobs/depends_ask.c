@@ -17,7 +17,7 @@
 #include "ctld/core/jobs/depends_impl.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/ended_outcomes.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

@@ -16,7 +16,7 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/controller_budget.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/kept_rows.h"

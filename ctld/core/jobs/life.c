@@ -58,7 +58,7 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
 #include "ctld/core/records/wait_replies.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 
 /* --- counting and telling -------------------------------------------------------------------- */

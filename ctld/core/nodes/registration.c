@@ -30,7 +30,7 @@
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 
 /* Nothing is started any more until an operator has looked: a promise of the state was broken. */

@@ -19,7 +19,7 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/event.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 
 typedef void says_fn(struct core *core, struct run *run, const struct run_report *report);

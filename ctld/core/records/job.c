@@ -28,7 +28,7 @@
 #include "ctld/core/records/controller_budget.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"

@@ -20,7 +20,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/table.h"

@@ -12,7 +12,7 @@
 
 #include "common/base/bisect.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 
 #define PAGE_BYTES (OUTCOME_PAGE / 4)
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/gsim/history/acctjobs.h"
 #include "ctld/gsim/replay_recorded.h"
 

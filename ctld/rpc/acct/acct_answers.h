@@ -2,7 +2,7 @@
  * them
  *
  * A taker is given what a walk finds, wherever it walks: the controller over all jobs there are and
- * were (acct.h), gpast over a file. What it answers goes where the walk says.
+ * were (acct_walk.h), gpast over a file. What it answers goes where the walk says.
  */
 #ifndef CTLD_RPC_ACCT_ANSWERS_H
 #define CTLD_RPC_ACCT_ANSWERS_H

@@ -5,7 +5,7 @@
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/job/eventkind.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/rpc/acct/acct_answers.h"
 #include "ctld/rpc/call/answer_parts.h"
 #include "ctld/rpc/call/unknown_names.h"

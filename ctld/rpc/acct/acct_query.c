@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/rpc/call/unknown_names.h"
 #include "ctld/wire/nameset.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/rpc/acct/acct_sums.h"
 #include "ctld/rpc/acct/acct_answers.h"
 #include "ctld/rpc/call/answer_parts.h"

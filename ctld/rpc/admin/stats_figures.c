@@ -18,7 +18,7 @@
 #include "ctld/rpc/nodes/streams.h"
 #include "ctld/loop/tick.h"
 #include "ctld/loop/watch.h"
-#include "ctld/rpc/acct/acct.h"
+#include "ctld/rpc/acct/acct_walk.h"
 #include "ctld/store/store.h"
 
 /* Everything that the rows read, taken at one moment. */

@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/records/partition.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/sched/decide.h"
 #include "ctld/core/sched/earliest_start.h"
 

@@ -9,7 +9,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/limits/limits.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "testsuite/unit/lib/policy_conf.h"
 
 #define HOUR ((usec_t)3600 * 1000000)

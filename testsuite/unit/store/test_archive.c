@@ -19,7 +19,7 @@
 
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/archive.h"
 #include "ctld/store/db.h"
 #include "ctld/store/history_reader.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/batch_items.h"
 #include "ctld/store/history_reader.h"
 #include "ctld/store/state_db.h"

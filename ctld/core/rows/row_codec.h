@@ -1,12 +1,12 @@
-/* codec.h - durable fields to rows and back
+/* row_codec.h - durable fields to rows and back
  *
  * Each kind of object has a table with one entry for each column, in the order of row.h: where the
  * field is, and its C type. Encoding and decoding use the same table, so they cannot differ. A
  * column that is neither a plain number nor an interned text (states, requests, hashes) is
  * CODEC_OWN: the object's own code converts it.
  */
-#ifndef CTLD_CORE_CODEC_H
-#define CTLD_CORE_CODEC_H
+#ifndef CTLD_CORE_ROW_CODEC_H
+#define CTLD_CORE_ROW_CODEC_H
 
 #include "common/base/error.h"
 #include "ctld/core/rows/row.h"

@@ -1,4 +1,4 @@
-/* usage.h - what use costs, and how past use decays
+/* cost_and_decay.h - what use costs, and how past use decays
  *
  * The cost is by the configured prices: of a GPU (by type), a CPU and a GB of memory, for an hour
  * each. If no price is configured at all, a GPU costs 1 an hour, and a CPU of a job without GPUs
@@ -10,8 +10,8 @@
  * the scale is 2^whole x 2^fraction, and only the first depends on the choice of that time. That
  * factor is exact: equal values stay equal, also after a restart.
  */
-#ifndef CTLD_CORE_USAGE_H
-#define CTLD_CORE_USAGE_H
+#ifndef CTLD_CORE_COST_AND_DECAY_H
+#define CTLD_CORE_COST_AND_DECAY_H
 
 #include "common/conf/conf.h"
 #include "common/job/run.h"

@@ -1,4 +1,4 @@
-/* acct.h - walks over all present and past jobs, each exactly once
+/* acct_walk.h - walks over all present and past jobs, each exactly once
  *
  * A job goes one way: it is in the core, then on its way to history (in state.db, where walks
  * cannot see it), then in history.db. A walk follows it:
@@ -20,8 +20,8 @@
  * If ended jobs cannot be moved to history, the walk continues with what is there, and its end
  * says so.
  */
-#ifndef CTLD_RPC_ACCT_H
-#define CTLD_RPC_ACCT_H
+#ifndef CTLD_RPC_ACCT_WALK_H
+#define CTLD_RPC_ACCT_WALK_H
 
 #include "ctld/loop/calls.h"
 #include "ctld/rpc/acct/acct_answers.h"

@@ -1,4 +1,4 @@
-/* acct_listing.c - jobs of the past and of now, in chunks */
+/* acct_jobs.c - jobs of the past and of now, in chunks */
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"

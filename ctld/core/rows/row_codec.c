@@ -1,11 +1,11 @@
-/* codec.c - see codec.h
+/* row_codec.c - see row_codec.h
  *
  * One table for a kind of object, with one entry for each column: where the field lies in the
  * object, and how it is written and read. Writing and loading go by the same table, so they cannot
  * disagree, and hashing the state is hashing what would be written. Columns that are more than a
  * field (CODEC_OWN) are filled in by the object's own code after the table's.
  */
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 
 #include <assert.h>
 #include <stdio.h>

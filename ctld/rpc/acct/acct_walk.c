@@ -1,5 +1,5 @@
-/* acct.c - see acct.h */
-#include "ctld/rpc/acct/acct.h"
+/* acct_walk.c - see acct_walk.h */
+#include "ctld/rpc/acct/acct_walk.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/peers.h"

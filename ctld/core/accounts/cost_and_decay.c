@@ -1,10 +1,10 @@
-/* usage.c - see usage.h
+/* cost_and_decay.c - see cost_and_decay.h
  *
  * The core links no libm, and results must be the same on every machine and after every restart: so
  * 2^x is computed here, from its integer part as bits of the exponent and from its fraction by a
  * series.
  */
-#include "ctld/core/accounts/usage.h"
+#include "ctld/core/accounts/cost_and_decay.h"
 
 #define HOUR_US     3600000000.0
 #define GPU_DEFAULT 1.0

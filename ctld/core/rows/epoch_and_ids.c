@@ -1,4 +1,4 @@
-/* meta.c - see meta.h
+/* epoch_and_ids.c - see epoch_and_ids.h
  *
  * The durable numbers of the core itself: the epoch, where the leases of job ids and event numbers
  * end, the open range of a bulk, and texts by key.
@@ -9,7 +9,7 @@
  * no id is ever given out twice; a clean end gives the rest back (meta_give_back()). A lease
  * doubles while it does not last for a while, so that its rows stay rare at any rate.
  */
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #include "common/base/taskset.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 
 /* A job that this state does not know may be an array, and its tasks have the next ids. */
 #define ARRAY_IDS (TASK_MAX + 1)

@@ -1,4 +1,4 @@
-/* meta.h - the few numbers of the cluster as a whole, and the ids that come from them
+/* epoch_and_ids.h - job ids, event numbers and the few other numbers of the cluster as a whole
  *
  * Job ids and event numbers are leased: the durable counter is always at or above every number
  * handed out, so none is ever used twice, whatever was lost. A start gives up the rest of the
@@ -8,8 +8,8 @@
  * as were used within a second. An array takes an id for itself and one for each of its tasks at
  * once; a lease that has fewer left is made larger by just what is missing.
  */
-#ifndef CTLD_CORE_META_H
-#define CTLD_CORE_META_H
+#ifndef CTLD_CORE_EPOCH_AND_IDS_H
+#define CTLD_CORE_EPOCH_AND_IDS_H
 
 #include "common/base/error.h"
 #include "common/job/run.h"
